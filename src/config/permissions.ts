@@ -3,8 +3,9 @@
 // src/daemon/operations/resolve-paths.ts resolves them. Test: test/tables/config/permissions.test.ts.
 import * as z from 'zod'
 import { isAllowed } from '../kernel/model/tool-names.ts'
-import type { DriverName } from '../kernel/model/words.ts'
-import type { Capabilities, PathAccess } from '../kernel/model/spec-parts.ts'
+import { hasPattern, toolRuleProblem } from '../kernel/state/tool-rules.ts'
+import type { DriverName, PermissionPolicy } from '../kernel/model/words.ts'
+import type { Capabilities, PathAccess, Permissions } from '../kernel/model/spec-parts.ts'
 import type { ProcessSpec } from '../kernel/model/process-spec.ts'
 import { withoutUndefined } from '../kernel/util/without-undefined.ts'
 import { NATIVE_TOOLS, SIGNAL_SCOPES } from '../kernel/model/words.ts'
@@ -66,7 +67,35 @@ export function driverDependentRules(rules: readonly string[]): readonly string[
 
 /** Returns the tool names among the rules. */
 export function toolNamesIn(rules: readonly string[]): readonly string[] {
-  return driverDependentRules(rules).filter((rule) => !/^(read|write):/.test(rule))
+  return driverDependentRules(rules).filter((rule) => !hasPattern(rule) && !/^(read|write):/.test(rule))
+}
+
+/** Returns the rules for single calls, such as `bash(npm test:*)`. */
+export function callRulesIn(rules: readonly string[]): readonly string[] {
+  return driverDependentRules(rules).filter(hasPattern)
+}
+
+/**
+ * Returns the permissions with the requested policy and rules. The policy replaces only the default; rules are added. Calls without a
+ * rule need the user's answer, if no policy says otherwise.
+ */
+export function withCallRules(
+  permissions: Permissions | null,
+  {
+    policy,
+    allow = [],
+    deny = [],
+  }: { readonly policy?: PermissionPolicy; readonly allow?: readonly string[]; readonly deny?: readonly string[] },
+): Permissions | null {
+  const [allowed, denied] = [callRulesIn(allow), callRulesIn(deny)]
+  if (policy === undefined && allowed.length === 0 && denied.length === 0) return permissions
+  const merge = (before: readonly string[] = [], more: readonly string[]): readonly string[] | undefined =>
+    before.length + more.length === 0 ? undefined : [...new Set([...before, ...more])]
+  return {
+    ...permissions,
+    default: policy ?? permissions?.default ?? 'ask',
+    ...withoutUndefined({ allow: merge(permissions?.allow, allowed), deny: merge(permissions?.deny, denied) }),
+  }
 }
 
 /** Returns the message about an invalid rule; null if all rules are valid. */
@@ -77,6 +106,10 @@ export function invalidRuleMessage({
   readonly allow?: readonly string[]
   readonly deny?: readonly string[]
 }): string | null {
+  const callProblem = callRulesIn([...allow, ...deny])
+    .map(toolRuleProblem)
+    .find((problem) => problem !== null)
+  if (callProblem !== undefined) return callProblem
   const empty = [...allow, ...deny].find((rule) => /^(read|write|spawn):$/.test(rule))
   if (empty !== undefined) return `\`${empty}\` names nothing`
   const denied = deny.find((rule) => /^(read|write|spawn):/.test(rule))

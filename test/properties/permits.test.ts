@@ -4,7 +4,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { confinementObstacle, enforcementOf, fitToParent, isBelow, isWritable } from '../../src/kernel/state/permissions.ts'
 import { commonTools, isAllowed, mayUseServer, serverPrefix } from '../../src/kernel/model/tool-names.ts'
-import type { McpServer, Capabilities } from '../../src/kernel/model/spec-parts.ts'
+import type { McpServer, Capabilities, Permissions } from '../../src/kernel/model/spec-parts.ts'
+import { CallPolicy } from '../../src/drivers/native/permissions/call-policy.ts'
+import { deep } from '../support/deep.ts'
 import { kernelSpec } from '../support/kernel/world.ts'
 import type { ProcessSpec } from '../../src/kernel/model/process-spec.ts'
 
@@ -163,5 +165,54 @@ test('a process that is accepted under a limited parent is a native agent, or no
       }
     }),
     { numRuns: 2_000 },
+  )
+})
+
+const RULES = [
+  'bash',
+  'edit',
+  'write',
+  'mcp__s',
+  'bash(npm test:*)',
+  'bash(npm:*)',
+  'bash(rm:*)',
+  'edit(src/**)',
+  'edit(**/*.lock)',
+  'write(src/**)',
+]
+const rules = fc.uniqueArray(fc.constantFrom(...RULES), { maxLength: 3 })
+const callPermissions: fc.Arbitrary<Permissions> = fc.record({
+  default: fc.constantFrom('allow' as const, 'ask' as const, 'deny' as const),
+  allow: rules,
+  ask: rules,
+  deny: rules,
+})
+const CALLS: readonly (readonly [name: string, input: object])[] = [
+  ...['npm test', 'npm publish', 'rm x', 'npm test; rm x', 'npm test $(x)', 'ls'].map((command) => ['bash', { command }] as const),
+  ...['src/a', 'src/x.lock', 'a'].flatMap((path) => [['edit', { path }] as const, ['write', { path }] as const]),
+  ['mcp__s__get', {}],
+  ['read', { path: 'a' }],
+]
+
+test('a call of a child needs at least the approval that it would need from the parent', async () => {
+  const strictness = { allow: 0, ask: 1, deny: 2 }
+  const of = (driver: 'native' | 'acp', permissions: Permissions | undefined): ProcessSpec =>
+    kernelSpec({ driver, ...(driver === 'acp' ? { argv: ['x'] } : {}), ...(permissions ? { permissions } : {}) })
+  await fc.assert(
+    fc.asyncProperty(callPermissions, sometimes(callPermissions), async (above, own) => {
+      const parent = of('native', above)
+      const { spec: child } = fitToParent(of('native', own), parent)
+      expect(fitToParent(child, parent).spec.permissions).toEqual(child.permissions)
+      for (const [name, input] of CALLS) {
+        const call = { type: 'tool-call', callId: 'c', name, input } as const
+        const decided = async ({ permissions }: ProcessSpec): Promise<number> =>
+          strictness[await new CallPolicy(permissions, '/project').decide(call)]
+        expect(await decided(child), `${name} ${JSON.stringify(input)}`).toBeGreaterThanOrEqual(await decided(parent))
+        expect(await decided(child)).toBeGreaterThanOrEqual(await decided(of('native', own)))
+      }
+      const external = fitToParent(of('acp', own && { default: own.default }), parent).spec.permissions
+      if (above.default !== 'allow') expect(strictness[external?.default ?? 'allow']).toBeGreaterThanOrEqual(strictness[above.default])
+    }),
+    { numRuns: deep(200, 5_000) },
   )
 })

@@ -455,10 +455,10 @@ export interface SpawnBody {
   interactive?: boolean
   /**
    * the permissions, which replace those of the agent file: names of tools, `read:PATH`, `write:PATH`, `network`, `spawn`, `spawn:AGENT`,
-   * `signal`
+   * `signal`. Rules such as `bash(npm test:*)` are added to those of the file
    */
   allow?: string[]
-  /** forbidden: names of tools, `network`, `spawn`, `signal` */
+  /** forbidden: names of tools, `network`, `spawn`, `signal`, and rules such as `bash(git push:*)` */
   deny?: string[]
   containment?: ContainmentKind | 'auto'
   /** true: it continues automatically when a rate limit is over; default: as in the agent file, else it waits for the user */
@@ -472,7 +472,7 @@ export interface SpawnBody {
   fallback?: string[]
   /** the MCP servers that it may use, by name; default: all configured ones, []: none */
   mcp?: string[]
-  /** the answer to permission requests of an agent; rules for single tools in its file take precedence */
+  /** for calls of tools without a rule; default: as in the agent file, else `allow` for native agents, and `ask` for external ones */
   permissions?: PermissionPolicy
   /** external agents and commands: whether model calls go through the gateway; default: as configured */
   gateway?: GatewayMode
@@ -518,10 +518,10 @@ export interface ChildBody {
   interactive?: boolean
   /**
    * the permissions, which replace those of the agent file: names of tools, `read:PATH`, `write:PATH`, `network`, `spawn`, `spawn:AGENT`,
-   * `signal`
+   * `signal`. Rules such as `bash(npm test:*)` are added to those of the file
    */
   allow?: string[]
-  /** forbidden: names of tools, `network`, `spawn`, `signal` */
+  /** forbidden: names of tools, `network`, `spawn`, `signal`, and rules such as `bash(git push:*)` */
   deny?: string[]
   containment?: ContainmentKind | 'auto'
   /** true: it continues automatically when a rate limit is over; default: as in the agent file, else it waits for the user */
@@ -535,7 +535,7 @@ export interface ChildBody {
   fallback?: string[]
   /** the MCP servers that it may use, by name; default: all configured ones, []: none */
   mcp?: string[]
-  /** the answer to permission requests of an agent; rules for single tools in its file take precedence */
+  /** for calls of tools without a rule; default: as in the agent file, else `allow` for native agents, and `ask` for external ones */
   permissions?: PermissionPolicy
   /** external agents and commands: whether model calls go through the gateway; default: as configured */
   gateway?: GatewayMode

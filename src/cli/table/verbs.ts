@@ -69,12 +69,15 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       'child-id': text('ID', 'its id below the supervisor that --parent names'),
       allow: list(
         'X',
-        'what it may do: tools (only these), read:PATH, write:PATH (only there), network, spawn, spawn:AGENT, signal; repeat it, or use commas',
+        'what it may do: tools (only these), read:PATH, write:PATH (only there), network, spawn, spawn:AGENT, signal; and calls that need no answer: bash(npm test:*), edit(src/**). Repeat it, or use commas',
       ),
-      deny: list('X', 'what it must not do: tools, network, spawn, signal'),
+      deny: list('X', 'what it must not do: tools, network, spawn, signal, or calls such as bash(git push:*)'),
       mcp: list('NAME', 'the configured MCP servers that it may use, whatever its agent file lists; none: no server'),
       gateway: text('MODE', 'whether an external agent calls its models through the gateway: auto, on or off'),
-      permissions: text('POLICY', 'the answer to permission requests of an agent: ask (ask the user; the default), allow or deny'),
+      permissions: text(
+        'POLICY',
+        'for calls of tools without a rule: ask (the user answers; the default of external agents), allow (that of native agents) or deny',
+      ),
       wake: on('continue by itself after a rate limit with a known end; without it the user resumes it'),
       reeve: on('give it tools to start, await, message and signal other processes (docs/mcp-server.md)'),
       containment: text('KIND', 'how its programs are contained: auto, cgroup, pidns or group'),

@@ -15,6 +15,8 @@ import { closestWord } from '../did-you-mean.ts'
 import { fileRestartRule } from '../restart.ts'
 import type { RestartConfig, RestartWord } from '../../kernel/model/supervision.ts'
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
+import { withoutUndefined } from '../../kernel/util/without-undefined.ts'
+import { hasPattern, toolRuleProblem } from '../../kernel/state/tool-rules.ts'
 import { capabilitiesOf, permissionKeys } from '../permissions.ts'
 import { parseYaml, type YamlFormat, type Parsed } from '../yaml.ts'
 import { lookUp } from '../../kernel/util/lookup.ts'
@@ -141,8 +143,17 @@ const keys = {
   format: z.enum(OUTPUT_FORMATS).optional(),
   permissions: z
     .union(
-      [permission, z.strictObject({ default: permission.default('ask'), tools: z.record(z.string().min(1), permission).optional() })],
-      'expected ask, allow, deny, or { default: …, tools: { NAME: … } }',
+      [
+        permission,
+        z.strictObject({
+          default: permission.default('ask'),
+          tools: z.record(z.string().min(1), permission).optional(),
+          allow: nameList.optional(),
+          ask: nameList.optional(),
+          deny: nameList.optional(),
+        }),
+      ],
+      'expected ask, allow, deny, { default: …, allow: […], ask: […], deny: […] }, or { default: …, tools: { NAME: … } }',
     )
     .optional(),
   mode: z.string().min(1).max(200).optional(),
@@ -170,7 +181,7 @@ const keys = {
 }
 /** The keys that only some drivers support. Such a key is an error for other drivers, because it would have no effect. */
 const DRIVER_KEYS: Readonly<Record<AgentDriver, readonly (keyof typeof keys)[]>> = {
-  native: ['model', 'fallback', 'effort', 'tools', 'deny', 'mcp', 'paths'],
+  native: ['model', 'fallback', 'effort', 'permissions', 'tools', 'deny', 'mcp', 'paths'],
   acp: ['model', 'command', 'permissions', 'mode', 'asks', 'gateway', 'grace', 'keep_raw', 'tools', 'deny', 'mcp', 'paths'],
   command: ['command', 'format', 'gateway', 'grace', 'keep_raw'],
 }
@@ -189,8 +200,25 @@ function checkDriver(frontMatter: FrontMatter, context: z.RefinementCtx<FrontMat
       )
   if (CAPABILITIES[driver].hasProgram && command === undefined)
     reject('driver', `${driver} needs a \`command\`: the list of its program and arguments`)
+  checkPermissionKeys(frontMatter, reject)
   const rule = driver === 'native' && model !== undefined ? modelRule.safeParse(model) : null
   if (rule?.success === false) reject('model', rule.error.issues[0]?.message ?? 'it is not a model')
+}
+
+function callRuleProblem(rule: string): string | null {
+  return hasPattern(rule) ? toolRuleProblem(rule) : unknownToolMessage([rule])
+}
+
+/** Native agents have rules for calls, and external agents have a table of tools, because they describe their calls differently. */
+function checkPermissionKeys({ driver, permissions }: FrontMatter, reject: (key: keyof FrontMatter, message: string) => void): void {
+  if (typeof permissions !== 'object') return
+  const { tools, allow, ask, deny } = permissions
+  if (driver === 'native' && tools !== undefined)
+    reject('permissions', 'a native agent has no `tools` here: write the names as `allow`, `ask` or `deny`')
+  if (driver === 'acp' && (allow ?? ask ?? deny) !== undefined)
+    reject('permissions', 'an external agent has no rules for calls: give its tools a policy with `tools`')
+  const problem = [...(allow ?? []), ...(ask ?? []), ...(deny ?? [])].map(callRuleProblem).find((message) => message !== null)
+  if (problem !== undefined) reject('permissions', problem)
 }
 
 const reeveFormat: YamlFormat<FrontMatter> = {
@@ -268,7 +296,7 @@ function parseReeveAgent({ front, body }: Parts, file: string, source: AgentSour
 function permissionsOf(value: FrontMatter['permissions']): Permissions | null {
   if (value === undefined) return null
   if (typeof value === 'string') return { default: value }
-  return { default: value.default, ...(value.tools ? { tools: value.tools } : {}) }
+  return { default: value.default, ...withoutUndefined({ tools: value.tools, allow: value.allow, ask: value.ask, deny: value.deny }) }
 }
 
 function reeveMcp(value: unknown, file: string): AgentMcp | null {

@@ -75,9 +75,9 @@ const processFields = {
   allow: nameList
     .exactOptional()
     .describe(
-      'the permissions, which replace those of the agent file: names of tools, `read:PATH`, `write:PATH`, `network`, `spawn`, `spawn:AGENT`, `signal`',
+      'the permissions, which replace those of the agent file: names of tools, `read:PATH`, `write:PATH`, `network`, `spawn`, `spawn:AGENT`, `signal`. Rules such as `bash(npm test:*)` are added to those of the file',
     ),
-  deny: nameList.exactOptional().describe('forbidden: names of tools, `network`, `spawn`, `signal`'),
+  deny: nameList.exactOptional().describe('forbidden: names of tools, `network`, `spawn`, `signal`, and rules such as `bash(git push:*)`'),
   containment: z.enum(['auto', ...CONTAINMENT_KINDS]).exactOptional(),
   wake: z
     .boolean()
@@ -94,7 +94,9 @@ const processFields = {
   permissions: z
     .enum(PERMISSION_POLICIES)
     .exactOptional()
-    .describe('the answer to permission requests of an agent; rules for single tools in its file take precedence'),
+    .describe(
+      'for calls of tools without a rule; default: as in the agent file, else `allow` for native agents, and `ask` for external ones',
+    ),
   gateway: gatewayMode
     .exactOptional()
     .describe('external agents and commands: whether model calls go through the gateway; default: as configured'),

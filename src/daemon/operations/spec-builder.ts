@@ -9,7 +9,15 @@ import { findAgent, GRACE_MS } from '../../config/agents/find-agents.ts'
 import { splitEnv } from '../../config/credentials.ts'
 import { toLivenessSpec } from '../../config/keys/liveness.ts'
 import { mcpServers } from '../../config/mcp/servers.ts'
-import { applyResumeRules, applySpawnRules, toolNamesIn, driverDependentRules, invalidRuleMessage } from '../../config/permissions.ts'
+import {
+  applyResumeRules,
+  applySpawnRules,
+  callRulesIn,
+  toolNamesIn,
+  withCallRules,
+  driverDependentRules,
+  invalidRuleMessage,
+} from '../../config/permissions.ts'
 import { isScripted, keyVariableNames, keysOf } from '../../config/model-keys.ts'
 import { askingModeFor } from '../../drivers/acp/asking-mode.ts'
 import { recogniseFormat, parseKnownCommand } from '../../drivers/command/formats/formats.ts'
@@ -18,6 +26,7 @@ import { KernelError } from '../../kernel/model/errors.ts'
 import { deniedToPrograms, fitToParent, startsPrograms } from '../../kernel/state/permissions.ts'
 import { applyLimitChange } from '../../kernel/state/limits.ts'
 import { namesServer, serverPrefix } from '../../kernel/model/tool-names.ts'
+import { bypassableRule } from '../../kernel/state/tool-rules.ts'
 import { restartPolicyFrom, supervisorSpecFrom } from '../../kernel/supervise/policy-from-config.ts'
 import { checkInstalled } from '../incarnation/check-installed.ts'
 import { withRealPaths } from './resolve-paths.ts'
@@ -139,7 +148,7 @@ export class SpecBuilder {
   }
 
   async #buildNativeFields(agent: AgentDefinition, body: SpawnBody): Promise<DriverFields<NativeSpec>> {
-    refuseOptions(agent, body, ['permissions', 'gateway'])
+    refuseOptions(agent, body, ['gateway'])
     const { agent: name, model: requested, containment, effort: requestedEffort, fallback: requestedFallback } = body
     const config = await this.#deps.settings.configFor(
       body.cwd,
@@ -160,6 +169,7 @@ export class SpecBuilder {
       ...(fallback.length === 0 ? {} : { fallback }),
       ...(servers.length === 0 ? {} : { mcp: servers }),
       ...toolsOf(agent, body),
+      ...nativePermissionsOf(agent, body),
       system: agent.system,
       argv: null,
       credentials: credentialsOf(model, fallback, config),
@@ -170,6 +180,7 @@ export class SpecBuilder {
   /** Builds the fields of an ACP agent. It brings its own MCP servers, so configured servers are passed only if the request or the agent file names them. */
   async #buildAcpFields(agent: AgentDefinition, body: SpawnBody): Promise<Omit<DriverFields<AcpSpec>, 'credentials' | 'limits'>> {
     refuseOptions(agent, body, ['effort', 'fallback'])
+    refuseCallRules(agent, body)
     const hasNamedServers = body.mcp !== undefined || agent.mcp !== null
     const servers = hasNamedServers ? await mcpServers({ cwd: body.cwd, paths: this.#deps.paths, agent, chosen: body.mcp }) : []
     return {
@@ -225,6 +236,7 @@ export class SpecBuilder {
     const overridden = {
       ...rest,
       ...applyResumeRules(spec, withoutUndefined({ allow, deny })),
+      ...resumedPermissions(spec, withoutUndefined({ allow, deny })),
       ...withoutUndefined({ effort, model, name, cwd, gateway }),
       limits: limits ? applyLimitChange(spec.limits, limits) : spec.limits,
       ...(namesServer(serverPrefix('reeve'), allow ?? []) ? { reeve: true } : {}),
@@ -498,6 +510,46 @@ function toolsOf(
 function permissionsOf(agent: AgentDefinition, { permissions }: SpawnBody): { readonly permissions?: Permissions } {
   if (permissions === undefined) return agent.permissions === null ? {} : { permissions: agent.permissions }
   return { permissions: { ...agent.permissions, default: permissions } }
+}
+
+/** The permissions of a new native agent. Errors: INVALID for a rule that the agent could bypass. */
+function nativePermissionsOf(agent: AgentDefinition, body: SpawnBody): { readonly permissions?: Permissions } {
+  const { permissions: policy, allow, deny } = body
+  return checkedPermissions(withCallRules(agent.permissions, withoutUndefined({ policy, allow, deny })), toolsOf(agent, body))
+}
+
+/** The permissions after a resume. Without permissions each call may run, so there is nothing more to allow. Errors: INVALID. */
+function resumedPermissions(
+  spec: ProcessSpec,
+  { allow = [], deny = [] }: Pick<ResumeBody, 'allow' | 'deny'>,
+): { readonly permissions?: Permissions } {
+  if (callRulesIn([...allow, ...deny]).length === 0) return {}
+  if (spec.driver !== 'native') refuseCallRules({ name: spec.agent }, { allow, deny })
+  const before = spec.driver === 'native' ? (spec.permissions ?? null) : null
+  const after = withCallRules(before, before === null ? { deny } : { allow, deny })
+  return checkedPermissions(after, applyResumeRules(spec, { allow, deny }))
+}
+
+function checkedPermissions(
+  permissions: Permissions | null,
+  lists: Pick<ProcessSpec, 'tools' | 'deny'>,
+): { readonly permissions?: Permissions } {
+  if (permissions === null) return {}
+  const bypassable = bypassableRule(permissions, lists)
+  if (bypassable === null) return { permissions }
+  throw new KernelError(
+    'INVALID',
+    bypassable,
+    undefined,
+    'Deny bash, or let it ask: `--permissions ask`, with `--allow` for the commands that may run.',
+  )
+}
+
+/** Errors: INVALID for rules with a pattern, because an external agent describes its calls in its own way. */
+function refuseCallRules({ name }: Pick<AgentDefinition, 'name'>, { allow = [], deny = [] }: Pick<SpawnBody, 'allow' | 'deny'>): void {
+  const [rule] = callRulesIn([...allow, ...deny])
+  if (rule !== undefined)
+    throw new KernelError('INVALID', `\`${rule}\` cannot be enforced for agent "${name}": only native agents have rules for single calls`)
 }
 
 /** The fallback models. A scripted model, which costs nothing, gets no configured fallback, which would cost money. */

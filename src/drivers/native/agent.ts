@@ -8,12 +8,17 @@ import type { Agent, Message } from '../port.ts'
 import type { ToolCall } from './context/context.ts'
 import { reservedAnswerTokens } from './context/compaction.ts'
 import { runTurn } from './loop.ts'
+import { PauseGate } from '../common/pause-gate.ts'
+import { OpenQuestions } from './permissions/questions.ts'
 import { reportDurably } from './run-context.ts'
 import type { Turn, RunContext } from './run-context.ts'
 import { errorText } from '../../kernel/util/error-text.ts'
 
 /** The run context without the fields that the agent adds. */
-export type NativeAgentDeps = Omit<RunContext, 'endSignal' | 'isPaused' | 'pauseSignal' | 'inFlight' | 'runningCalls'>
+export type NativeAgentDeps = Omit<
+  RunContext,
+  'endSignal' | 'isPaused' | 'pauseSignal' | 'pauseGate' | 'questions' | 'inFlight' | 'runningCalls'
+>
 
 /** The longest wait for running tool calls when the agent ends, in ms. A call on a hanging file system never ends. */
 const MAX_RUNNING_CALLS_MS = 5_000
@@ -39,6 +44,8 @@ export class NativeAgent implements Agent {
       endSignal: signal,
       isPaused: () => this.#pauseController.signal.aborted,
       pauseSignal: () => this.#pauseController.signal,
+      pauseGate: new PauseGate(),
+      questions: new OpenQuestions(deps.launch.pid),
       inFlight: new Map(),
       runningCalls: new Set(),
     }
@@ -72,7 +79,13 @@ export class NativeAgent implements Agent {
     return Promise.resolve()
   }
 
+  answer({ id, option, text }: { readonly id: string; readonly option: string | null; readonly text: string | null }): Promise<void> {
+    this.#run.questions.answer(id, { option, text })
+    return Promise.resolve()
+  }
+
   async pause(now: boolean): Promise<void> {
+    this.#run.pauseGate.close()
     this.#pauseController.abort()
     if (!now) return
     const { launch, timers, inFlight, kernel } = this.#run
@@ -84,6 +97,7 @@ export class NativeAgent implements Agent {
 
   async unpause(): Promise<void> {
     if (this.#pauseController.signal.aborted) this.#pauseController = new AbortController()
+    this.#run.pauseGate.open()
     await this.#run.launch.containment.thaw()
     this.#run.timers.setFrozen(false)
   }

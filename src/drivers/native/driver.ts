@@ -48,6 +48,7 @@ async function startAgent(launch: Launch<NativeSpec>, kernel: KernelPort, option
     { Toolbox },
     { FreezableTimers },
     { FallbackChain, LastCalledModel },
+    { CallPolicy },
   ] = await Promise.all([
     import('./agent.ts'),
     import('./models/resolve-model.ts'),
@@ -56,6 +57,7 @@ async function startAgent(launch: Launch<NativeSpec>, kernel: KernelPort, option
     import('./tools/toolbox.ts'),
     import('../common/freezable-timers.ts'),
     import('./models/fallback-chain.ts'),
+    import('./permissions/call-policy.ts'),
   ])
   const { spec } = launch
   const modelOptions = toModelOptions(launch, options)
@@ -82,6 +84,7 @@ async function startAgent(launch: Launch<NativeSpec>, kernel: KernelPort, option
     context,
     toolbox: new Toolbox(spec, await loadExtraTools(launch, kernel, timers, options)),
     timers,
+    policy: new CallPolicy(spec.permissions, spec.cwd),
     retry: options.retry ?? DEFAULT_RETRY,
   })
   // The start of the agent does not wait until these notes are written to disk.

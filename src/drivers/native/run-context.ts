@@ -10,6 +10,9 @@ import type { Context } from './context/context.ts'
 import type { RetryPolicy } from './models/retry.ts'
 import type { FreezableTimers } from '../common/freezable-timers.ts'
 import type { Toolbox } from './tools/toolbox.ts'
+import type { PauseGate } from '../common/pause-gate.ts'
+import type { CallPolicy } from './permissions/call-policy.ts'
+import type { OpenQuestions } from './permissions/questions.ts'
 import type { NativeSpec } from '../../kernel/model/process-spec.ts'
 
 export interface RunContext {
@@ -27,6 +30,10 @@ export interface RunContext {
   isPaused(): boolean
   /** The signal that aborts when the next pause begins. During a pause it is already aborted. */
   pauseSignal(): AbortSignal
+  /** closed during a pause */
+  readonly pauseGate: PauseGate
+  readonly policy: CallPolicy
+  readonly questions: OpenQuestions
   /** descriptions of the calls in flight, by call id; the model call has the id `model` */
   readonly inFlight: Map<string, string>
   /** the tool calls that have begun and not ended, including those whose result is no longer awaited */

@@ -6,6 +6,7 @@ import type { Report } from '../../kernel/model/reports.ts'
 import type { ToolCall } from './context/context.ts'
 import type { ToolCallResult } from './tools/toolbox.ts'
 import { raceAbort } from '../common/race-abort.ts'
+import { findDenial } from './permissions/approvals.ts'
 import { waitUntilUnheld, reportDurably } from './run-context.ts'
 import type { Turn, RunContext } from './run-context.ts'
 import { truncate } from '../../kernel/util/truncate.ts'
@@ -45,10 +46,12 @@ async function runCall(run: RunContext, turn: Turn, call: ToolCall): Promise<rea
   return refused ? [{ type: 'refused', ...refused, callId }, finished] : [finished]
 }
 
-/** Runs a call when the process has no hold. An interruption during that wait gives the result `NOT_RUN`. */
+/** Runs a call when the process has no hold, and its permissions allow it. An interruption before that gives the result `NOT_RUN`. */
 async function runUnlessInterrupted(run: RunContext, turn: Turn, call: ToolCall): Promise<ToolCallResult> {
   try {
     await waitUntilUnheld(run, turn)
+    const denial = await findDenial(run, turn, call)
+    if (denial) return denial
   } catch (error) {
     if (run.endSignal.aborted || !turn.signal.aborted) throw error
     return NOT_RUN

@@ -40,13 +40,14 @@ export function closeCompaction(draft: DecisionDraft, before: Process): void {
 const MAX_DAEMON_DEATHS = 2
 
 /**
- * Closes tool calls with an unknown outcome. Only repeatable calls of a native agent stay open. `newDeaths`: number of
+ * Closes tool calls with an unknown outcome. Calls of a native agent that are repeatable or have not begun stay open. `newDeaths`: number of
  * deaths of the daemon that no fact records yet.
  */
 export function closeToolCalls(draft: DecisionDraft, uuid: Uuid, newDeaths: 0 | 1): void {
   const { progress, spec } = draft.mustGet(uuid)
   for (const call of progress.openCalls) {
-    if (call.effect === 'once' || isExternal(spec) || (call.cuts ?? 0) + newDeaths >= MAX_DAEMON_DEATHS) closeToolCall(draft, uuid, call)
+    const mayRepeat = call.asked === true || (call.effect !== 'once' && (call.cuts ?? 0) + newDeaths < MAX_DAEMON_DEATHS)
+    if (!mayRepeat || isExternal(spec)) closeToolCall(draft, uuid, call)
   }
 }
 

@@ -73,6 +73,8 @@ export interface NativeSpec extends RunnableBase {
   /** absent: the provider's own default */
   readonly effort?: Effort
   readonly mcp?: readonly McpServer[]
+  /** absent: no call needs the user's answer */
+  readonly permissions?: Permissions
   /** the role prompt; constant for a process */
   readonly system: string | null
   readonly argv: null

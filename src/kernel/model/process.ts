@@ -81,6 +81,8 @@ export interface OpenCall {
   readonly effect: ToolEffect
   /** how often a daemon died while the call may have been running; absent: never */
   readonly cuts?: number
+  /** the call waits for the user's answer, so it has not begun */
+  readonly asked?: true
 }
 
 /** The progress of the work: the current step and turn, and the open calls. */

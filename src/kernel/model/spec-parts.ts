@@ -35,11 +35,16 @@ export type McpServer = {
 
 type Permission = (typeof PERMISSION_POLICIES)[number]
 
-/** The answers to the approval requests of an external agent. */
+/** Which calls of tools are allowed, denied, or need the user's answer. */
 export interface Permissions {
+  /** for calls without a rule. A native agent's reads of files are then always allowed */
   readonly default: Permission
-  /** overrides by kind, title or name of a tool */
+  /** external agents: overrides by kind, title or name of a tool */
   readonly tools?: Readonly<Record<string, Permission>>
+  /** native agents: rules such as `edit` and `bash(npm test:*)`. A denial comes first, then a question, then an approval */
+  readonly allow?: readonly string[]
+  readonly ask?: readonly string[]
+  readonly deny?: readonly string[]
 }
 
 /** The planned worktree of a process, which its first start creates. */

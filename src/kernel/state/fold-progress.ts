@@ -1,5 +1,6 @@
 // The fold of facts about calls into the progress of a process. Test: test/properties/fold.test.ts.
-import type { CallEstimate, Progress } from '../model/process.ts'
+import type { Ask } from '../model/asks.ts'
+import type { CallEstimate, OpenCall, Progress } from '../model/process.ts'
 
 /** Stores the granted estimate of the call that begins, if there is one. */
 export function reserveCall(progress: Progress, { reserve }: { readonly reserve?: CallEstimate }): Progress {
@@ -21,5 +22,12 @@ export function closeCall(progress: Progress, callId: string): Progress {
 
 /** Counts one more death of the daemon for each open call. */
 export function countDaemonDeath(progress: Progress): Progress {
-  return { ...progress, openCalls: progress.openCalls.map((call) => ({ ...call, cuts: (call.cuts ?? 0) + 1 })) }
+  return { ...progress, openCalls: progress.openCalls.map((call) => (call.asked ? call : { ...call, cuts: (call.cuts ?? 0) + 1 })) }
+}
+
+/** Marks the open calls that wait for the answers to these asks. */
+export function markAskedCalls(progress: Progress, asks: readonly Ask[]): Progress {
+  const asked = new Set(asks.map(({ callId }) => callId))
+  const openCalls = progress.openCalls.map(({ asked: _, ...call }): OpenCall => (asked.has(call.callId) ? { ...call, asked: true } : call))
+  return { ...progress, openCalls }
 }

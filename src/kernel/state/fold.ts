@@ -1,7 +1,7 @@
 // The fold computes the next state of a process from a fact. Only the fold makes a new value of a process. The
 // daemon and the readers of journals share it, so their results cannot differ. `FOLD` has a rule for every fact type. Test: test/properties/fold.test.ts.
 import { addEarlierTime, stopClock } from './fold-clock.ts'
-import { closeCall, countDaemonDeath, reserveCall, releaseReserve } from './fold-progress.ts'
+import { closeCall, countDaemonDeath, markAskedCalls, reserveCall, releaseReserve } from './fold-progress.ts'
 import { KernelError } from '../model/errors.ts'
 import { INTERRUPTED_EXIT } from '../model/exit.ts'
 import { isRecordedWithNote, isSameHold } from '../model/holds.ts'
@@ -44,6 +44,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     ...meteringFields(b),
     ...endCompaction(p),
     ...withoutAsks(p),
+    progress: markAskedCalls(p.progress, []),
     containment: b.containment,
     clock: {
       ...p.clock,
@@ -60,6 +61,8 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     ...changeRunning(p, { attached: true, drained: false, midway: false }),
     ...meteringFields(b),
     ...endCompaction(p),
+    // The new incarnation runs the calls of the last one, without or with a new question.
+    progress: markAskedCalls(p.progress, []),
     containment: b.containment,
     clock: { ...p.clock, startedAt: p.clock.startedAt ?? f.at },
   }),
@@ -78,7 +81,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   }),
   'process.waiting': (p, b) => ({
     ...(p.spec.crew ? markWaiting(p) : changeRunning(p, { activity: 'waiting' })),
-    ...(b.ask ? { asks: [...(p.asks ?? []), b.ask] } : { note: b.question }),
+    ...(b.ask ? withAsks(p, [...(p.asks ?? []), b.ask]) : { note: b.question }),
   }),
   // The answer to a held process is stored with its ask, because the agent gets it after the pause.
   'process.answered': (p, { id, option, text, by }) =>
@@ -480,7 +483,19 @@ function withoutAsks({ asks, spec }: Process): { readonly asks?: readonly Pendin
 function changeAsks(process: Process, change: (ask: PendingAsk) => readonly PendingAsk[]): Process {
   const asks = (process.asks ?? []).flatMap(change)
   const isAnswered = process.life.state === 'running' && process.life.activity === 'waiting' && asks.every((ask) => ask.answer)
-  return { ...process, ...(isAnswered ? changeRunning(process, { activity: process.spec.crew ? 'ready' : 'working' }) : {}), asks }
+  return {
+    ...process,
+    ...(isAnswered ? changeRunning(process, { activity: process.spec.crew ? 'ready' : 'working' }) : {}),
+    ...withAsks(process, asks),
+  }
+}
+
+/** The asks, and the open calls that wait for their answers. */
+function withAsks(
+  { progress }: Process,
+  asks: readonly PendingAsk[],
+): Pick<Process, 'progress'> & { readonly asks: readonly PendingAsk[] } {
+  return { asks, progress: markAskedCalls(progress, asks) }
 }
 
 /** Clears the call that waited for room in a budget. */

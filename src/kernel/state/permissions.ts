@@ -4,8 +4,9 @@
 // Tests: test/tables/kernel/state/permissions.test.ts, test/properties/permits.test.ts.
 import { CAPABILITIES, isExternal, isPlainCommand, NATIVE_SHELL_TOOLS } from '../model/capabilities.ts'
 import { commonTools, isAllowed, mayUseServer, namesServer, serverPrefix, withoutCovered } from '../model/tool-names.ts'
-import type { McpServer, PathAccess, Capabilities } from '../model/spec-parts.ts'
+import type { McpServer, PathAccess, Capabilities, Permissions } from '../model/spec-parts.ts'
 import type { ProcessSpec } from '../model/process-spec.ts'
+import type { PermissionPolicy } from '../model/words.ts'
 import { withoutUndefined } from '../util/without-undefined.ts'
 
 type ToolLists = Pick<ProcessSpec, 'tools' | 'deny'>
@@ -38,8 +39,14 @@ export function fitToParent(spec: ProcessSpec, parent: ProcessSpec | null): Fitt
 
 /** The reason why no rule can limit a child to the rights of its parent; null: rules can. */
 export function confinementObstacle(child: ProcessSpec, parent: ProcessSpec): string | null {
-  const isLimited = parent.tools !== null || parent.deny.length > 0 || parent.capabilities?.paths !== undefined
-  if (!isLimited || freedomOf(child) <= freedomOf(parent)) return null
+  const above = limitingPermissions(parent)
+  const isLimited = parent.tools !== null || parent.deny.length > 0 || parent.capabilities?.paths !== undefined || above !== null
+  // What the parent may do only after a question, a child must not do without one. An external agent takes over the question itself, but
+  // no rules for single calls.
+  const hasRules = [...(above?.ask ?? []), ...(above?.deny ?? [])].length > 0
+  const parentFreedom = above === null ? freedomOf(parent) : hasRules ? 0 : 1
+  const childFreedom = above !== null && child.driver === 'native' ? 0 : above !== null && child.driver === 'acp' ? 1 : freedomOf(child)
+  if (!isLimited || childFreedom <= parentFreedom) return null
   const who = isPlainCommand(child) ? 'a command' : `agent ${child.agent}`
   return `${who} cannot be limited to the permissions of its parent: ${freedomOf(child) === 2 ? 'it runs programs' : 'it has tools of its own, and does not ask for each'}`
 }
@@ -62,10 +69,24 @@ export function startsPrograms(spec: ProcessSpec): boolean {
 }
 
 /** True when the process has a capability, a tool list, or a budget of money or tokens that its programs must not bypass. */
-export function isLimited({ tools, deny, capabilities, limits }: Pick<ProcessSpec, 'tools' | 'deny' | 'capabilities' | 'limits'>): boolean {
+export function isLimited(spec: ProcessSpec): boolean {
+  const { tools, deny, capabilities, limits } = spec
   return (
-    tools !== null || deny.length > 0 || capabilities !== undefined || limits.budgetUsd !== undefined || limits.budgetTokens !== undefined
+    tools !== null ||
+    deny.length > 0 ||
+    capabilities !== undefined ||
+    limitingPermissions(spec) !== null ||
+    limits.budgetUsd !== undefined ||
+    limits.budgetTokens !== undefined
   )
+}
+
+/** The recorded permissions, if they deny anything or ask about it. */
+function limitingPermissions(spec: ProcessSpec): Permissions | null {
+  const { permissions } = spec
+  if (permissions === undefined) return null
+  const { default: fallback, ask = [], deny = [] } = permissions
+  return fallback === 'allow' && ask.length + deny.length === 0 ? null : permissions
 }
 
 /** True when a real path is one of these directories, or below one. */
@@ -156,8 +177,46 @@ function intersectWithParent(spec: ProcessSpec, parent: ProcessSpec): ProcessSpe
     deny: withoutCovered([...spec.deny, ...parent.deny]),
     ...withoutUnlimited(both),
   }
-  return withMcp(rest, ({ kind, name }) => kind === 'http' || above.paths === undefined || programs.has(name))
+  const restricted = restrictPermissions(rest, limitingPermissions(parent))
+  return withMcp(restricted, ({ kind, name }) => kind === 'http' || above.paths === undefined || programs.has(name))
 }
+
+/** Restricts the permissions of a child: each of its calls needs the approval that the parent would need. */
+function restrictPermissions(spec: ProcessSpec, above: Permissions | null): ProcessSpec {
+  if (above === null) return spec
+  const stricter = (policy: PermissionPolicy): PermissionPolicy => (STRICTNESS[policy] < STRICTNESS[above.default] ? above.default : policy)
+  if (spec.driver === 'acp') {
+    const { default: fallback, tools } = spec.permissions ?? { default: 'ask' }
+    const stricterTools = tools && Object.fromEntries(Object.entries(tools).map(([name, policy]) => [name, stricter(policy)]))
+    return { ...spec, permissions: { default: stricter(fallback), ...(stricterTools && { tools: stricterTools }) } }
+  }
+  if (spec.driver !== 'native') return spec
+  const own = spec.permissions ?? { default: 'allow' }
+  const union = (mine: readonly string[] = [], others: readonly string[] = []): readonly string[] | undefined =>
+    mine.length + others.length === 0 ? undefined : [...new Set([...mine, ...others])]
+  // A rule that allows must hold for both. Where one of them allows by default, the rules of the other count.
+  const allow = union(
+    own.allow?.filter((rule) => above.default === 'allow' || above.allow?.includes(rule)),
+    above.allow?.filter((rule) => own.default === 'allow' || own.allow?.includes(rule)),
+  )
+  // A question must not loosen what the other denies by default.
+  const [ownAsk, aboveAsk] = [splitQuestions(own.ask, above), splitQuestions(above.ask, own)]
+  const deny = union([...(own.deny ?? []), ...ownAsk.denied], [...(above.deny ?? []), ...aboveAsk.denied])
+  const lists = withoutUndefined({ allow, ask: union(ownAsk.asked, aboveAsk.asked), deny })
+  return { ...spec, permissions: { default: stricter(own.default), ...lists } }
+}
+
+/** Splits rules that ask into those that may still ask, and those that another set of permissions denies. */
+function splitQuestions(
+  rules: readonly string[] = [],
+  other: Permissions,
+): { readonly asked: readonly string[]; readonly denied: readonly string[] } {
+  const mayAsk = (rule: string): boolean => other.default !== 'deny' || other.ask?.includes(rule) === true
+  return { asked: rules.filter(mayAsk), denied: rules.filter((rule) => !mayAsk(rule)) }
+}
+
+/** A policy with a higher number lets fewer calls run. */
+const STRICTNESS: Readonly<Record<PermissionPolicy, number>> = { allow: 0, ask: 1, deny: 2 }
 
 type LooseCapabilities = { readonly [K in keyof Capabilities]: Capabilities[K] | undefined }
 
@@ -251,9 +310,18 @@ function allowedShellTools({ driver, tools, deny }: ProcessSpec): readonly strin
 }
 
 /** The fields that `fitToParent` may change, as a text for comparison. */
-function rulesKey({ tools, deny, capabilities = {}, mcp = [] }: ProcessSpec): string {
-  const { paths, network, signals, spawns } = capabilities
-  return JSON.stringify([tools, deny, paths ?? null, network ?? null, signals ?? null, spawns ?? null, mcp.map(({ name }) => name)])
+function rulesKey(spec: ProcessSpec): string {
+  const { tools, deny, capabilities: { paths, network, signals, spawns } = {}, mcp = [], permissions } = spec
+  return JSON.stringify([
+    tools,
+    deny,
+    paths ?? null,
+    network ?? null,
+    signals ?? null,
+    spawns ?? null,
+    mcp.map(({ name }) => name),
+    permissions ?? null,
+  ])
 }
 
 /** The names of the rights that `before` lists and `after` lacks. */

@@ -149,14 +149,15 @@ describe('members', () => {
         crews.up({ cwd: repository.dir, env: testEnv(daemon.work), crew: 'fix', model: `script:${join(daemon.work, 'idle.yaml')}` }),
       )
     }
-    expect(await byFile({ permissions: 'deny' })).toEqual(['INVALID', 'agent "default" has no permissions: reeve cannot enforce that'])
+    writeAgentFile('installed', `description: x\ndriver: command\nformat: claude\ncommand: [${JSON.stringify(process.execPath)}]`)
+    const commandsOnly = { cwd: repository.dir, env: testEnv(daemon.work), name: 'fix', agent: 'installed', tasks: TASKS }
+    expect(await refused(crews.up({ ...commandsOnly, permissions: 'deny' }))).toEqual([
+      'INVALID',
+      'each worker of this crew is a command, for which `permissions` would have no effect',
+    ])
     expect(await byFile({ permissions: 'deny', agent: 'program' })).toEqual([
       'INVALID',
       'agent "program" has no permissions: reeve cannot enforce that',
-    ])
-    expect(await refused(up({ permissions: 'deny' }))).toEqual([
-      'INVALID',
-      'no worker of this crew asks before it acts, so `permissions` would have no effect',
     ])
     expect(await crews.list()).toEqual([])
   })

@@ -76,8 +76,8 @@ async function buildRoleTemplate(
   const agent = await findAgent(roleConfig.agent ?? defaultAgent, cwd, paths)
   checkTakesMessages(agent, role)
   const model = roleConfig.model ?? (agent.name === defaultAgent || takesCrewModel(agent) ? commonAgent.model : undefined)
-  // The crew's permissions apply to workers whose driver asks for permission. A role's own permissions always apply.
-  const permissions = roleConfig.permissions ?? (asksBeforeActing(agent) && role !== 'coordinator' ? commonAgent.permissions : undefined)
+  // The crew's permissions apply to workers whose driver has permissions. A role's own permissions always apply.
+  const permissions = roleConfig.permissions ?? (hasPermissions(agent) && role !== 'coordinator' ? commonAgent.permissions : undefined)
   return buildMemberSpec(
     role,
     agent,
@@ -132,7 +132,7 @@ export async function buildWithTaskAgent(
   const { cwd, env, limits, permissions } = template
   const agent = await findAgent(taskAgent.agent ?? template.agent, cwd, deps.paths)
   checkTakesMessages(agent, role)
-  const permissionField = asksBeforeActing(agent) && permissions !== undefined ? { permissions: permissions.default } : {}
+  const permissionField = hasPermissions(agent) && permissions !== undefined ? { permissions: permissions.default } : {}
   const built = await buildMemberSpec(
     role,
     agent,
@@ -161,18 +161,18 @@ function withAbsoluteScript<S extends RunnableSpec>(spec: S): S {
   return model === null ? spec : { ...spec, model: resolveModel(model, cwd) }
 }
 
-function asksBeforeActing({ driver }: Pick<RunnableSpec, 'driver'>): boolean {
-  return CAPABILITIES[driver].enforcement === 'asked'
+function hasPermissions({ driver }: Pick<RunnableSpec, 'driver'>): boolean {
+  return CAPABILITIES[driver].enforcement !== 'no'
 }
 
 /** Errors: INVALID if the crew's `permissions` apply to no worker, and no task names an agent to which they could apply. */
 function checkPermissionsApply({ commonAgent: { permissions }, tasks }: CrewDefinition, specs: readonly RunnableSpec[]): void {
-  if (permissions === undefined || specs.some(asksBeforeActing) || tasks.some(({ agent }) => agent !== undefined)) return
+  if (permissions === undefined || specs.some(hasPermissions) || tasks.some(({ agent }) => agent !== undefined)) return
   throw new KernelError(
     'INVALID',
-    'no worker of this crew asks before it acts, so `permissions` would have no effect',
+    'each worker of this crew is a command, for which `permissions` would have no effect',
     undefined,
-    'Agents with the driver acp ask. `tools` and `deny` in an agent file restrict native agents; the flags of a command restrict the command.',
+    'Agents with the driver native or acp have permissions. Only its own flags restrict a command.',
   )
 }
 
@@ -201,9 +201,9 @@ function agentNote({ name, driver }: AgentDefinition, { permissions }: RunnableS
   const { enforcement } = CAPABILITIES[driver]
   if (enforcement === 'no')
     return `agent ${name} does not ask reeve before it acts${role === 'coordinator' ? ', and reeve cannot keep a coordinator from writing files' : ''}; only its own flags restrict it`
-  if (enforcement !== 'asked') return null
-  if (role === 'coordinator') return `agent ${name}: as coordinator it may not write files, which reeve enforces only where the agent asks`
-  return (permissions?.default ?? 'ask') === 'ask'
+  if (enforcement === 'asked' && role === 'coordinator')
+    return `agent ${name}: as coordinator it may not write files, which reeve enforces only where the agent asks`
+  return (permissions?.default ?? (enforcement === 'asked' ? 'ask' : 'allow')) === 'ask'
     ? `agent ${name} asks the user before it acts: \`reeve answer\`, or --permissions allow`
     : null
 }

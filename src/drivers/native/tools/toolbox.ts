@@ -65,6 +65,13 @@ export class Toolbox {
     return this.#tools.find((tool) => tool.name === name)?.effect ?? (isMcpTool(name) ? 'once' : 'read')
   }
 
+  /** Whether the permissions apply to a tool: to each that may be used, but not to those that the daemon has granted. */
+  needsPermission(name: string): boolean {
+    this.#refresh()
+    const tool = this.#tools.find((each) => each.name === name)
+    return tool !== undefined && tool.isGranted !== true && this.#mayUse(tool)
+  }
+
   /** Runs a call, or refuses it. Never rejects. */
   async run(call: ToolCall, context: ToolContext): Promise<ToolCallResult> {
     this.#refresh()

@@ -135,7 +135,31 @@ describe("reeve's format", () => {
       '3: driver: acp needs a `command`: the list of its program and arguments',
     ],
     ['what its driver has not', front('driver: acp', 'command: [x]', 'effort: high'), '4: effort: the driver acp does not support it'],
-    ['a permission that no agent asks for', front('permissions: allow'), '2: permissions: the driver native does not support it'],
+    [
+      'a permission for a command',
+      front('driver: command', 'command: [x]', 'permissions: allow'),
+      '4: permissions: the driver command does not support it: set the flags of the program in `command`',
+    ],
+    [
+      'a table of tools for a native agent',
+      front('permissions: { tools: { bash: ask } }'),
+      '2: permissions: a native agent has no `tools` here: write the names as `allow`, `ask` or `deny`',
+    ],
+    [
+      'rules for an external agent',
+      front('driver: acp', 'command: [x]', 'permissions: { allow: ["bash(npm test)"] }'),
+      '4: permissions: an external agent has no rules for calls: give its tools a policy with `tools`',
+    ],
+    [
+      'a rule for a tool that does not exist',
+      front('permissions: { deny: [bahs] }'),
+      '2: permissions: there is no tool `bahs`; did you mean `bash`?',
+    ],
+    [
+      'a rule that cannot be enforced',
+      front('permissions: { deny: ["read(.env)"] }'),
+      '2: permissions: `read(.env)` cannot be enforced by a pattern: limit the directories that it may read with `read:PATH`',
+    ],
     ['a grace for what ends at once', front('grace: 3s'), '2: grace: the driver native does not support it'],
     ['a grace without a unit', front('driver: acp', 'command: [x]', 'grace: 3'), '4: grace: must be a text'],
     [
@@ -146,7 +170,7 @@ describe("reeve's format", () => {
     [
       'no permission',
       front('driver: acp', 'command: [x]', 'permissions: maybe'),
-      '4: permissions: expected ask, allow, deny, or { default: …, tools: { NAME: … } }',
+      '4: permissions: expected ask, allow, deny, { default: …, allow: […], ask: […], deny: […] }, or { default: …, tools: { NAME: … } }',
     ],
     [
       'broken YAML',
