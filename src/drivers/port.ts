@@ -40,6 +40,8 @@ export interface Launch<S extends ProcessSpec = ProcessSpec> {
   readonly forkOf?: string
   /** whether the incarnation continues `sessionId` */
   readonly resumed: boolean
+  /** the text for stdin of a command's first incarnation; never recorded; absent: none, or it is lost */
+  readonly input?: string
   /** returns the new intent of `resume --message`, for an agent that reads its intent from the command line; null without one */
   resumeMessage(): Promise<string | null>
   /** reads a page of the process's facts, oldest first, after the sequence number `afterSeq`; an empty page means the end */

@@ -296,6 +296,8 @@ export interface ProcessView {
   turn: number
   /** true: it waits for messages after a turn, instead of ending */
   interactive: boolean
+  /** true: a command that began with a text on stdin, which is not recorded; so it cannot run again */
+  input: boolean
   originUuid: string | null
   originStep: number | null
   resumedFromStep: number | null
@@ -487,6 +489,8 @@ export interface SpawnBody {
         backoff?: { initialMs?: number; maxMs?: number; factor?: number }
       }
   cwd: string
+  /** a text for stdin of the command in `argv`: at most 1 MB in UTF-8, and never recorded. A restart is refused */
+  input?: string
   parent?: string
   /** its id among the children of its supervisor, which is its `parent` */
   childId?: string

@@ -36,9 +36,9 @@ export async function resumeAllInterrupted(call: VerbCall): Promise<number> {
   const all = await reeve.list({ all: true, fields: ['uuid', 'pid', 'name', 'agent', 'status', 'step', 'createdAt', 'intent'] })
   // Oldest first, which puts parents before their children.
   const interrupted = all.filter(({ status }) => status === 'interrupted').toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : 1))
-  const rerunOnly = interrupted.length === 0 ? new Set<string>() : await findRerunOnly(call, interrupted)
-  const [plan, skipped] = [interrupted.filter(({ uuid }) => !rerunOnly.has(uuid)), interrupted.filter(({ uuid }) => rerunOnly.has(uuid))]
-  if (!out.json && interrupted.length > 0) await printPlan(call, plan, skipped)
+  const refusing = interrupted.length === 0 ? new Map<string, string>() : await findRefusing(call, interrupted)
+  const [plan, skipped] = [interrupted.filter(({ uuid }) => !refusing.has(uuid)), interrupted.filter(({ uuid }) => refusing.has(uuid))]
+  if (!out.json && interrupted.length > 0) await printPlan(call, plan, skipped, refusing)
   if (plan.length === 0) {
     if (out.json) await out.value({ plan, stays: skipped, resumed: [], left: [] })
     else
@@ -60,28 +60,36 @@ export async function resumeAllInterrupted(call: VerbCall): Promise<number> {
   return outcomes.every(({ error }) => error === null) ? 0 : 1
 }
 
-/** Returns the processes that can only be run again, such as plain commands. Resuming them would fail, and would stop the command. */
-async function findRerunOnly({ reeve }: VerbCall, interrupted: readonly Interrupted[]): Promise<ReadonlySet<string>> {
+/**
+ * Returns the processes that cannot continue, such as plain commands, each with the flag that runs it again, or `no`. Resuming them would
+ * fail, and would stop the command.
+ */
+async function findRefusing({ reeve }: VerbCall, interrupted: readonly Interrupted[]): Promise<ReadonlyMap<string, string>> {
   const wanted = new Set(interrupted.map(({ uuid }) => uuid))
-  const found = new Set<string>()
+  const found = new Map<string, string>()
   for (let after: string | null = null; wanted.size > 0;) {
     const page: ResumablesView = await reeve.resumable({ limit: PAGE_ROWS, ...(after === null ? {} : { after }) })
     for (const { uuid, modes } of page.processes)
-      if (wanted.delete(uuid) && modes.continue !== null && modes.rerun === null) found.add(uuid)
+      if (wanted.delete(uuid) && modes.continue !== null) found.set(uuid, modes.rerun === null ? '--rerun' : 'no')
     after = page.next
     if (after === null) break
   }
   return found
 }
 
-async function printPlan({ out }: VerbCall, plan: readonly Interrupted[], skipped: readonly Interrupted[]): Promise<void> {
+async function printPlan(
+  { out }: VerbCall,
+  plan: readonly Interrupted[],
+  skipped: readonly Interrupted[],
+  refusing: ReadonlyMap<string, string>,
+): Promise<void> {
   const cells = [...plan, ...skipped].map(({ pid, uuid, name, agent, step, intent }, index) => [
     String(pid),
     shortId(uuid),
     name === null ? '-' : oneLine(name),
     oneLine(agent),
     String(step),
-    index >= plan.length ? '--rerun' : index < MAX_AT_ONCE ? 'resume' : 'later',
+    refusing.get(uuid) ?? (index < MAX_AT_ONCE ? 'resume' : 'later'),
     oneLine(intent),
   ])
   const lines = formatTable(

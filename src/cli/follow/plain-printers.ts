@@ -17,7 +17,7 @@ const MIN_REPORTED_GRACE_MS = 1_000
 const FULL_SCREEN = '\x1b[?1049h'
 const TERMINAL_HINT = 'it needs a terminal, and commands of reeve have none: start it without reeve. Ctrl+C ends it here.'
 const EMPTY_OUTPUT_HINT =
-  "it wrote nothing: a command of reeve has an empty stdin and no terminal. Pass its work as arguments, as in `reeve run -- sh -c 'make test'`"
+  "it wrote nothing: a command of reeve has no terminal, and its stdin was empty. Pass its work as arguments, as in `reeve run -- sh -c 'make test'`, or pipe it in"
 
 export class CommandPrinter implements FollowPrinter {
   readonly receivesLiveEvents = false
@@ -72,8 +72,8 @@ export class CommandPrinter implements FollowPrinter {
 }
 
 /** Whether the process is a program without arguments that succeeded: probably a shell or interpreter, which read its empty stdin. */
-function isBareProgram({ intent, exit }: ProcessView): boolean {
-  return /^\S+$/.test(intent) && exit?.code === 0
+function isBareProgram({ intent, exit, input }: ProcessView): boolean {
+  return /^\S+$/.test(intent) && exit?.code === 0 && !input
 }
 
 export class JsonPrinter implements FollowPrinter {

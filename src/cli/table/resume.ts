@@ -36,7 +36,7 @@ export const RESUMES: Readonly<Record<'resume' | 'list-resumable' | 'lineage', V
     about: [
       'Resumes a suspended process, and its ancestors if they were paused. An ended process gets a new incarnation with a new PID and the same UUID, and continues from the end of its history.',
       'With `--fork` a new process continues from that history: after any step (`--from-step`), or from now. Its UUID is printed. The original is not changed, and may still run. A fork has its own usage and limits, and no name unless `--name` gives it one.',
-      'An external agent continues its own session, and forks it if it can. A plain command, or an agent without a session, can only run again from its beginning, with `--rerun`. `reeve list-resumable` shows what each process can do.',
+      'An external agent continues its own session, and forks it if it can. A plain command, or an agent without a session, can only run again from its beginning, with `--rerun`. A command that had input cannot: its input is not recorded. `reeve list-resumable` shows what each process can do.',
       '`--model` and the flags below it apply to an ended process, and to a fork. Limits can also be changed on a suspended process. With a plus (`--budget-usd +5`) the value is added to the limit; a process that its budget suspended then continues.',
       'On a terminal the process is followed from here on, as with `reeve run`. With `-d`, or without a terminal, the command returns at once.',
       '`--from-checkpoint` continues from the newest checkpoint and the facts after it, and fails if there is none. A fork begins at its step.',

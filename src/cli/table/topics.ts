@@ -91,7 +91,7 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
         ['suspended', '`reeve resume P` removes its holds, and those of its ancestors that keep it suspended; the PID stays'],
         ['ended', '`reeve resume P` starts a new incarnation from the end of its history: same UUID, new PID'],
         ['any', '`reeve resume --fork --from-step N P` makes a new process that continues after step N'],
-        ['a plain command', 'can only run again from its beginning: `reeve resume --rerun P`'],
+        ['a plain command', 'can only run again from its beginning: `reeve resume --rerun P`; not if it had input, which is not recorded'],
       ],
       'Nothing is silently done twice: a tool call without a recorded result is not run again. The model reads "interrupted; it may or may not have happened", and decides.',
       'After `reeve daemon stop` agents continue at the next start. After a crash they are `interrupted` and wait for you. Processes that you paused or ended stay so, whatever restarts.',

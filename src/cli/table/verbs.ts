@@ -38,7 +38,9 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     ],
     about: [
       'Starts an agent with an intent, or any command, as a process, and follows it to its end. The text of the agent goes to stdout; its activity is reported on stderr. With `-` the intent is read from stdin.',
-      "A command has an empty stdin and no terminal. Input that is piped into `reeve run` is not passed on, and a line on stderr warns of it. Let the command read a file (`reeve run -- sh -c 'sort < names'`). A bare shell or interpreter (`reeve run -- bash`) exits at once, and full-screen programs do not work; start those without reeve.",
+      "A command reads the stdin of `reeve run`: all of a pipe or a file, before it starts, also with `-d`. It is text in UTF-8 of at most 1 MB; let the command read a larger file itself (`reeve run -- sh -c 'sort < names'`). The text is never recorded. So a command with input cannot be restarted or run again, and `--restart` is refused.",
+      'Without input a command has an empty stdin, `/dev/null`. It has none on a terminal, nor from a pipe that sends nothing within 3 s, which a line on stderr reports. In a loop that reads its own stdin, and in scripts, `reeve run -- COMMAND < /dev/null` gives no input.',
+      'A command has no terminal. A bare shell or interpreter (`reeve run -- bash`) exits at once without input, and full-screen programs do not work; start those without reeve.',
       'On a terminal the last rows show the activity of the process and its children. With `--interactive` they include an input line, as in `reeve attach`. Text wraps between words there; URLs and code are not split.',
       'On a terminal the first Ctrl+C asks whether to detach, to interrupt the turn or to stop the process; the second stops it. Without a terminal SIGINT and SIGTERM stop the process. A closed output (`| head`) stops it as well. A closed terminal does not.',
       'With `--worktree` the process works in its own git worktree, on a new branch `reeve/NAME`. Its files are recorded after each step, so that `reeve resume --fork --from-step N --with-files` can return to them. `reeve rm` removes the worktree with the process; uncommitted files are saved to a ref first. The last line of `run` names the branch and the worktree.',
@@ -91,6 +93,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       ['git diff | reeve run --agent reviewer -', 'an intent from stdin'],
       ['reeve run --worktree --name docs "write the manual"', 'on a branch of its own'],
       ['reeve run --timeout 10m -- npm test', 'any command, with a time limit'],
+      ['git diff | reeve run -- wc -l', 'a command that reads stdin'],
       ['reeve run -d --restart always --name web -- npm run dev', 'a server that is restarted'],
       ['reeve run -d --supervisor team', 'the supervisor `team` of reeve.yaml, with its children'],
     ],

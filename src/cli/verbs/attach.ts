@@ -49,11 +49,13 @@ async function createPrinter(view: ProcessView, out: Output): Promise<FollowPrin
 async function printEnded(process: ProcessView, reeve: Reeve, out: Output, printer: FollowPrinter): Promise<number> {
   if (out.isLively) await replayEvents(reeve, process.uuid, { tail: PAST_EVENTS }, printer)
   await printer.printEnd(process)
-  const advice = isPlainCommandView(process)
-    ? `\`reeve resume --rerun ${process.pid}\` runs it again`
-    : `\`reeve resume ${process.pid}\` continues it`
-  await out.message(`it has ended; ${advice}`)
+  await out.message(`it has ended; ${adviceFor(process)}`)
   return process.exit?.code ?? NO_CODE
+}
+
+function adviceFor(process: ProcessView): string {
+  if (!isPlainCommandView(process)) return `\`reeve resume ${process.pid}\` continues it`
+  return process.input ? 'its input was not recorded, so it cannot run again' : `\`reeve resume --rerun ${process.pid}\` runs it again`
 }
 
 /** Attaches without a terminal: each line of stdin is a message, and the end of stdin detaches. */

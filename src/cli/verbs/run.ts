@@ -11,7 +11,7 @@ import { followHere } from '../follow/follow-here.ts'
 import { readIntent } from '../input/intent.ts'
 import { Interrupts } from '../input/interrupts.ts'
 import type { Output } from '../print/output.ts'
-import { hasInput } from '../input/stdin.ts'
+import { readInput } from '../input/stdin.ts'
 import { oneLine } from '../print/text.ts'
 import type { CommandContext, VerbCall } from '../table/verb.ts'
 import { withoutUndefined } from '../../kernel/util/without-undefined.ts'
@@ -20,12 +20,18 @@ import { CONTAINMENT_KINDS, PERMISSION_POLICIES, RESTART_WORDS } from '../../ker
 export const CONTAINMENTS = ['auto', ...CONTAINMENT_KINDS] as const
 
 export async function run({ args, out, reeve }: VerbCall): Promise<number> {
-  const body = bodyOf(args, await readIntent(args, args.text('intent-file')))
+  const body = await withInput(bodyOf(args, await readIntent(args, args.text('intent-file'))), out)
   if (!args.on('detach')) return runAndFollow(body, { out, reeve })
   const process = await spawnAndReport(body, { out, reeve })
   if (out.json) await out.value({ process })
   else await out.line(process.uuid)
   return 0
+}
+
+/** Adds what stdin of this command has, if the process is a command. */
+async function withInput(body: SpawnBody, out: Output): Promise<SpawnBody> {
+  const input = body.argv && (await readInput(out))
+  return input === undefined ? body : { ...body, input }
 }
 
 async function runAndFollow(body: SpawnBody, { out, reeve }: CommandContext): Promise<number> {
@@ -38,8 +44,6 @@ async function spawnAndReport(body: SpawnBody, { out, reeve }: CommandContext): 
   const notes: string[] = []
   const started = await reeve.spawn(body, { onNote: (note) => notes.push(note) })
   await printStart(started, out)
-  if (body.argv && hasInput())
-    await out.message(out.paintMessage('yellow', 'its stdin is empty: input of `reeve run` is not passed on; let it read a file'))
   for (const note of notes) await out.message(out.paintMessage('yellow', oneLine(note)))
   return started
 }

@@ -63,6 +63,7 @@ const shape = z
     liveness: livenessRule.optional(),
     wake: z.literal(true).optional(),
     reeve: z.literal(true).optional(),
+    input: z.literal(true).optional(),
     keepRaw: z.enum(['last', 'all']).optional(),
     crew: z
       .looseObject({

@@ -20,6 +20,8 @@ import {
 
 /** The largest number of characters of an intent or a message. */
 const MAX_TEXT = 1_000_000
+/** The maximum length of the input of a command in UTF-8. */
+const MAX_INPUT_BYTES = 1_000_000
 /** The largest number of entries in a list of permissions. */
 const MAX_LIST_ENTRIES = 1_000
 const DAY_MS = 86_400_000
@@ -28,6 +30,11 @@ const ms = z
   .number()
   .min(0)
   .max(366 * DAY_MS)
+/** Text for stdin of a command. */
+const inputText = z
+  .string()
+  .refine((text) => Buffer.byteLength(text) <= MAX_INPUT_BYTES, `has more than ${MAX_INPUT_BYTES} bytes`)
+  .refine((text) => text.isWellFormed(), 'has half of a character')
 /** Text for the operating system, which cannot contain NUL. */
 const textWithoutNul = z.string().regex(/^[^\0]*$/, 'must not contain NUL')
 export const dir = textWithoutNul.min(1).max(4_096).startsWith('/', 'must be an absolute path')
@@ -113,6 +120,9 @@ export const spawnBody = z
   .strictObject({
     ...processFields,
     cwd: dir,
+    input: inputText
+      .exactOptional()
+      .describe('a text for stdin of the command in `argv`: at most 1 MB in UTF-8, and never recorded. A restart is refused'),
     parent: z.string().min(1).max(200).exactOptional(),
     childId: childId.exactOptional().describe('its id among the children of its supervisor, which is its `parent`'),
     supervisor: z

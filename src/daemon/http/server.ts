@@ -8,8 +8,8 @@ import { issueText } from '../../config/zod-messages.ts'
 import { ERRORS, KernelError } from '../../kernel/model/errors.ts'
 import { errorBody } from './error-body.ts'
 
-/** The largest body of a request in bytes: room for an environment and an intent. */
-const MAX_BODY = 4 * 1024 * 1024
+/** The largest body of a request in bytes: room for an environment and an input. JSON may need six bytes for each byte of an input. */
+const MAX_BODY = 8 * 1024 * 1024
 const JSON_TYPE = /^application\/json\s*(;|$)/i
 
 export interface ApiServer {

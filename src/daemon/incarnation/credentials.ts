@@ -1,10 +1,11 @@
 // The keys of processes: stored in memory only, by process. Keys that are not in memory, for example after a restart, are looked up again.
-// Owns the values of the keys. Must never put a value into a fact, a log or a message. Test: test/e2e/limits/credentials.test.ts.
+// Owns the values of the keys, and the inputs of commands, which are forgotten with them. Must never put a value into a fact, a log or a message. Test: test/e2e/limits/credentials.test.ts.
 import { findKeys, locateKey, looksSecret, type FoundKeys, type KeySources } from '../../config/credentials.ts'
 import { mcpVariableNames } from '../../config/mcp/resolve.ts'
 import { keyVariableNames, findProvider } from '../../config/model-keys.ts'
 import { isExternal, isPlainCommand } from '../../kernel/model/capabilities.ts'
 import { runProgram } from './run-program.ts'
+import { StartInputs } from './start-inputs.ts'
 import type { Paths } from '../../config/paths.ts'
 import type { ContainmentManager } from '../../drivers/contain/types.ts'
 import type { Process } from '../../kernel/model/process.ts'
@@ -23,6 +24,8 @@ export interface CredentialsDeps {
 }
 
 export class Credentials {
+  /** the inputs of commands that have not started */
+  readonly inputs = new StartInputs()
   readonly #deps: CredentialsDeps
   readonly #values = new Map<Uuid, Values>()
 
@@ -98,8 +101,10 @@ export class Credentials {
     return this.#values.get(uuid) ?? {}
   }
 
+  /** Forgets the keys of a process, and its input. */
   forget(uuid: Uuid): void {
     this.#values.delete(uuid)
+    this.inputs.forget(uuid)
   }
 
   #run(argv: readonly string[]): Promise<{ code: number; stdout: string }> {

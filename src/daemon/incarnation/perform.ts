@@ -242,6 +242,7 @@ export class EffectPerformer {
   ): ConstructorParameters<typeof Incarnation>[0]['launch'] {
     const { uuid, pid, spec, progress } = process
     const { store, keys } = this.#deps
+    const input = keys.inputs.take(uuid)
     return {
       uuid,
       pid,
@@ -255,6 +256,7 @@ export class EffectPerformer {
       sessionId: process.sessionId,
       ...(process.forkOf === undefined ? {} : { forkOf: process.forkOf }),
       resumed: process.sessionId !== null,
+      ...(input === undefined ? {} : { input }),
       resumeMessage: () => this.#firstMessageOf(process),
       openCalls: progress.openCalls,
       context: process.context?.ranges ?? null,
@@ -311,7 +313,7 @@ export class EffectPerformer {
     }
   }
 
-  /** Forgets the keys of the process, unless its next incarnation already uses them. */
+  /** Forgets the keys of the process, and the input of a command that never started, unless its next incarnation already uses them. */
   #forgetKeys({ uuid, pid }: EffectOf<'release'>): void {
     const { table, keys } = this.#deps
     if ((table.get(uuid)?.pid ?? pid) === pid) keys.forget(uuid)

@@ -81,6 +81,7 @@ export class Operations {
     const parent = body.parent === undefined ? null : await reads.resolve(body.parent)
     const { uuid, spec, note } = await this.prepare(body)
     try {
+      if (body.input) keys.inputs.keep(uuid, body.input)
       await pipeline.request({
         type: 'spawn',
         by: this.#sender,

@@ -89,6 +89,7 @@ export class SpecBuilder {
   build(body: SpawnBody): Promise<BuiltSpec>
   async build(body: SpawnBody): Promise<BuiltSpec> {
     await checkCwd(body.cwd)
+    checkInput(body)
     const { settings, containments } = this.#deps
     const config = await settings.configFor(
       body.cwd,
@@ -310,6 +311,21 @@ function restartsOf({ restart, childId }: SpawnBody): Pick<ProcessSpec, 'restart
   return { ...(restart === undefined ? {} : { restart: restartPolicyFrom(restart) }), ...(childId === undefined ? {} : { childId }) }
 }
 
+/** Checks that the process can have the input of the request, which is never recorded and so reaches one incarnation only. Errors: INVALID. */
+function checkInput({ input, argv, restart, childId }: SpawnBody): void {
+  if (!input) return
+  if (argv === undefined)
+    throw new KernelError('INVALID', 'only a command has input on stdin', undefined, 'Give an agent its text as the intent.')
+  const mayRestart = childId !== undefined || (restart !== undefined && restartPolicyFrom(restart).type !== 'temporary')
+  if (mayRestart)
+    throw new KernelError(
+      'INVALID',
+      'a command with input cannot be restarted: the input is not recorded, so the second start would have none',
+      undefined,
+      "Let the command read a file (`-- sh -c 'CMD < FILE'`), or give it no input (`< /dev/null`).",
+    )
+}
+
 /** Builds the fields of a plain command, or of a known program given as a command line. */
 function buildCommandFields(body: SpawnBody, credentials: readonly string[], config: Config): DriverFields<CommandSpec> {
   const argv = body.argv ?? []
@@ -324,6 +340,7 @@ function buildCommandFields(body: SpawnBody, credentials: readonly string[], con
     system: null,
     ...toolsOf({ tools: null, deny: [] }, body),
     argv,
+    ...(body.input ? { input: true } : {}),
     ...(format === null ? {} : { format, ...rawOutputFields(null, config) }),
     ...graceOf(null, format),
     credentials,

@@ -93,6 +93,7 @@ const FIELDS: { readonly [K in Field]: FieldValue<K> } = {
   step: (p) => p.progress.step,
   turn: (p) => p.progress.turn,
   interactive: ({ spec }) => spec.interactive,
+  input: ({ spec }) => spec.input ?? false,
   originUuid: (p) => p.originUuid,
   originStep: (p) => p.originStep,
   resumedFromStep: (p) => p.resumedFromStep,

@@ -4,7 +4,7 @@
 // acknowledged. Tests: test/processes/command.
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { UserPrices } from '../native/models/prices.ts'
-import type { Containment, Ladder, Program } from '../contain/types.ts'
+import type { Containment, Ladder, Program, SpawnRequest } from '../contain/types.ts'
 import { isConversation } from '../../kernel/model/capabilities.ts'
 import { FreezableTimers } from '../common/freezable-timers.ts'
 import { readSessionHistory } from '../acp/session-history.ts'
@@ -74,10 +74,20 @@ async function startCommand(launch: Launch<CommandSpec>, kernel: KernelPort, opt
   const program = await containment.spawn({
     ...started,
     cwd: spec.cwd,
-    // Known agents read an open stdin pipe to its end, and some of them wait for ever.
-    stdin: spec.interactive ? 'pipe' : 'null',
+    stdin: stdinOf(launch),
   })
   return new CommandAgent({ program, launch, kernel, argv, known, send, silentMs, prices: prices?.() })
+}
+
+/** Returns stdin of the program. Errors: NOT_RESUMABLE for a command whose input is lost, which must not run without it. */
+function stdinOf({ spec, input, resumed, forkOf }: Launch<CommandSpec>): SpawnRequest['stdin'] {
+  // Known agents read an open stdin pipe to its end, and some of them wait for ever.
+  if (spec.interactive) return 'pipe'
+  // The session that an agent continues holds what it read.
+  if (!spec.input || resumed || forkOf !== undefined) return 'null'
+  if (input === undefined)
+    throw new KernelError('NOT_RESUMABLE', 'its input is lost, because it is not recorded: start it again by `reeve run`')
+  return { text: input }
 }
 
 /** Removes the prompt from the end of an agent file's command line, because each format passes the prompt in its own way. */

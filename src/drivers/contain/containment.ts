@@ -91,7 +91,8 @@ export class OwnedContainment implements Containment {
     this.#firstStart.resolve()
     const argv = this.#backend.enter(withPrefix(prefix, [program, ...request.argv.slice(1)]), request.cwd)
     const env = { ...request.env, ...markerEnvironment(this.intent.marker), TMPDIR: this.tmpDir }
-    const started = await startProgram({ argv, cwd: request.cwd, env, fifos: { stdout, stderr, stdin } }, this.#backend)
+    const input = typeof request.stdin === 'string' ? null : { text: request.stdin.text, tmpDir: this.tmpDir }
+    const started = await startProgram({ argv, cwd: request.cwd, env, fifos: { stdout, stderr, stdin }, input }, this.#backend)
     return this.#track(started)
   }
 

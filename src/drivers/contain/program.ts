@@ -11,6 +11,7 @@ import type { ContainmentBackend } from './backends/backend.ts'
 import type { Program, ProgramExit } from './types.ts'
 import { handleOf } from './proc/handle.ts'
 import type { OsSignal } from './proc/handle.ts'
+import { MEMORY_DIR, openText } from './proc/open-text.ts'
 import { openInward, openOutward, readerOf, writerOf } from './proc/pipes.ts'
 import type { PipeEnds } from './proc/pipes.ts'
 import type { FifoReader } from './proc/pipe-reader.ts'
@@ -20,8 +21,10 @@ export interface StartRequest {
   readonly argv: readonly [string, ...string[]]
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
-  /** paths of unused FIFOs; a null stdin means /dev/null */
+  /** paths of unused FIFOs; a null stdin means the text of `input` */
   readonly fifos: { readonly stdout: string; readonly stderr: string; readonly stdin: string | null }
+  /** the text on stdin; null means /dev/null */
+  readonly input: { readonly text: string; readonly tmpDir: string } | null
 }
 
 type ProgramKeeper = Pick<ContainmentBackend, 'admit' | 'signalProgram'>
@@ -128,8 +131,8 @@ function openPipes({ stdout, stderr, stdin }: StartRequest['fifos']): Pipes {
   }
 }
 
-function spawnWithPipes({ argv, cwd, env }: StartRequest, pipes: Pipes): ChildProcess {
-  const stdin = pipes.stdin?.theirs ?? openSync('/dev/null', 'r')
+function spawnWithPipes({ argv, cwd, env, input }: StartRequest, pipes: Pipes): ChildProcess {
+  const stdin = pipes.stdin?.theirs ?? openInput(input, pipes)
   try {
     // `detached` creates a session for the program, so that the number of its group is its PID.
     return spawn(argv[0], argv.slice(1), { cwd, env, detached: true, stdio: [stdin, pipes.stdout.theirs, pipes.stderr.theirs] })
@@ -139,6 +142,17 @@ function spawnWithPipes({ argv, cwd, env }: StartRequest, pipes: Pipes): ChildPr
   } finally {
     if (pipes.stdin === null) closeSync(stdin)
     closeEnds(pipes, 'theirs')
+  }
+}
+
+/** Opens stdin of a program without a pipe for it. Errors: `RESOURCE_EXHAUSTED`. */
+function openInput(input: StartRequest['input'], pipes: Pipes): number {
+  try {
+    return input === null ? openSync('/dev/null', 'r') : openText(input.text, [MEMORY_DIR, input.tmpDir])
+  } catch (error) {
+    closeEnds(pipes, 'ours')
+    closeEnds(pipes, 'theirs')
+    throw new KernelError('RESOURCE_EXHAUSTED', `The input of the command cannot be held: ${(error as Error).message}`)
   }
 }
 

@@ -11,8 +11,8 @@ export interface SpawnRequest {
   readonly cwd: string
   /** the complete environment, to which the containment adds its marker and TMPDIR */
   readonly env: Readonly<Record<string, string>>
-  /** `pipe` keeps stdin open for writing; `null` connects stdin to /dev/null */
-  readonly stdin: 'null' | 'pipe'
+  /** `pipe` keeps stdin open for writing; `null` connects stdin to /dev/null; a text is all that the program can read from stdin */
+  readonly stdin: 'null' | 'pipe' | { readonly text: string }
 }
 
 /** A program's exit status, as the operating system reports it. */

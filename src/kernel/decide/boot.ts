@@ -1,8 +1,8 @@
 // Boot: recovers each row that the last daemon left behind; its programs have been ended before. Owns the recovery of
 // states. A recorded stop is completed, and a running process ends as interrupted. A suspended process stays suspended,
-// without a driver and with a new PID. Only a restart policy or a supervisor restarts an ended process. Test:
+// without a driver and with a new PID, unless it needs an input that was lost. Only a restart policy or a supervisor restarts an ended process. Test:
 // test/tables/kernel/decide/boot.test.ts, test/tables/kernel/decide/supervision.test.ts.
-import { CAPABILITIES, resumeSource, isExternal } from '../model/capabilities.ts'
+import { CAPABILITIES, resumeSource, isExternal, needsInput } from '../model/capabilities.ts'
 import { INTERRUPTED_EXIT, signalExit } from '../model/exit.ts'
 import { restartAfterProviderLimit } from './limits/rate-limits.ts'
 import { orphanChildren, paidSubtree, settleUsage } from './limits/payer.ts'
@@ -59,6 +59,9 @@ const DOUBT_NOTES: Readonly<Record<NonNullable<BootInput['doubt']>, string>> = {
   stale: 'the PID of its program belongs to another program now, so nothing was signalled',
 }
 
+/** The exit of a command that never started: only the memory of the last daemon had its input. */
+const INPUT_LOST_EXIT: ExitStatus = { ...INTERRUPTED_EXIT, error: 'it has not run, and its input was lost with the daemon' }
+
 /** True if the PID of a program is recorded. Programs of a native agent's tools are found by their marker only. */
 function hasRecordedProgram({ spec: { driver } }: Process): boolean {
   return CAPABILITIES[driver].hasProgram
@@ -71,7 +74,8 @@ function bootRunning(draft: DecisionDraft, process: Process, input: BootInput): 
   if (input.doubt && process.clock.startedAt !== null && hasRecordedProgram(process))
     draft.emit(process.uuid, { type: 'process.note', text: DOUBT_NOTES[input.doubt] })
   if (life.stopping) return endProcess(draft, process, life.stopping.exit, input)
-  const staysSuspended = life.holds.length > 0 && (resumeSource(process) !== 'rerun' || process.clock.startedAt === null)
+  const staysSuspended =
+    life.holds.length > 0 && (resumeSource(process) !== 'rerun' || (process.clock.startedAt === null && !needsInput(process)))
   if (!staysSuspended) return endProcess(draft, process, bootExit(process), input)
   // A drained process waited before its next call. Its open calls have not begun, so they run when it continues.
   if (!life.drained || life.midway || isExternal(process.spec)) closeToolCalls(draft, process.uuid, 1)
@@ -83,12 +87,14 @@ function bootRunning(draft: DecisionDraft, process: Process, input: BootInput): 
 }
 
 /** The exit of a process that the death of the daemon ended. A deferred stop, if there was one, is its cause. */
-function bootExit({ life, signals, spec }: Process): ExitStatus {
+function bootExit(process: Process): ExitStatus {
+  const { life, signals, spec, clock } = process
   const isRunning = life.state === 'running'
   const stop = signals.pending.find(
     ({ signal, dueMono }) => dueMono !== null && (signal === 'SIGTERM' || (signal === 'SIGINT' && !(isRunning && spec.interactive))),
   )
-  return stop ? signalExit(stop.signal, stop.by, isRunning && life.holds.length > 0) : INTERRUPTED_EXIT
+  if (stop) return signalExit(stop.signal, stop.by, isRunning && life.holds.length > 0)
+  return clock.startedAt === null && needsInput(process) ? INPUT_LOST_EXIT : INTERRUPTED_EXIT
 }
 
 /** Ends a process that has no driver any more. Its active time is known only up to its last activity. */

@@ -80,7 +80,7 @@ export function checkForkable(process: Process): void {
 
 /** The reason why a process cannot be forked; null: its row shows none. */
 export function forkObstacle({ spec, sessionId, forkOf, pid }: Process): string | null {
-  if (isPlainCommand(spec)) return 'a command has no session to fork; `reeve resume --rerun` runs it again'
+  if (isPlainCommand(spec)) return `a command has no session to fork${spec.input ? '' : '; `reeve resume --rerun` runs it again'}`
   if (supervisesChildren({ spec })) return `a ${spec.driver} has no history to fork; its children may have one`
   if (spec.format === 'gemini') return 'Gemini CLI cannot fork its sessions; it can be resumed'
   return isExternal(spec) && sessionId === null && forkOf === undefined ? `process ${pid} reported no session that can be forked` : null

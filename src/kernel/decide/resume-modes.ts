@@ -1,6 +1,6 @@
 // The ways to resume a process, according to its row and its driver. Used for lists, and by resume and fork, which
 // refuse with the same texts. Test: test/tables/kernel/decide/resume-modes.test.ts.
-import { CAPABILITIES, resumeSource, isExternal, isPlainCommand } from '../model/capabilities.ts'
+import { CAPABILITIES, resumeSource, isExternal, isPlainCommand, needsInput } from '../model/capabilities.ts'
 import { forkObstacle } from './fork.ts'
 import { isSuspended } from '../model/status.ts'
 import type { Process } from '../model/process.ts'
@@ -13,6 +13,8 @@ export interface ResumeModes {
   readonly fromStep: { readonly from: number; readonly to: number } | null
   readonly rerun: string | null
 }
+
+const INPUT_LOST = 'its input was not recorded, so it cannot run again'
 
 /** The possible modes of a resume of this process. */
 export function resumeModes(process: Process): ResumeModes {
@@ -32,7 +34,8 @@ export function continueObstacle(process: Process): string | null {
   const crewObstacle = finishedCrewObstacle(process)
   if (crewObstacle !== null) return crewObstacle
   if (resumeSource(process) !== 'rerun') return null
-  return `${isPlainCommand(process.spec) ? 'a command has no session' : `agent ${process.spec.agent} reported no session`} to continue; --rerun runs it again`
+  const problem = `${isPlainCommand(process.spec) ? 'a command has no session' : `agent ${process.spec.agent} reported no session`} to continue`
+  return needsInput(process) ? `${problem}; ${INPUT_LOST}` : `${problem}; --rerun runs it again`
 }
 
 /** Why a finished crew can neither continue nor run again; null: the process is no finished crew. */
@@ -48,5 +51,6 @@ export function rerunObstacle(process: Process): string | null {
   if (crewObstacle !== null) return crewObstacle
   if (CAPABILITIES[process.spec.driver].recordsContext)
     return 'a native agent continues from its context: resume it without --rerun, or start over with --fork --from-step 0'
-  return isSuspended(process) ? 'it is suspended, and continues where it is' : null
+  if (isSuspended(process)) return 'it is suspended, and continues where it is'
+  return process.spec.input ? INPUT_LOST : null
 }

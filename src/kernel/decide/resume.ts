@@ -174,7 +174,9 @@ function checkResumable(process: Process, input: ResumeInput): void {
   if (wasStoppedByUser(process) && input.by !== 'user')
     throw new KernelError('PERMISSION', `process ${process.pid} was stopped by the user`)
   const obstacle = input.rerun ? rerunObstacle(process) : continueObstacle(process)
-  if (obstacle !== null) throw new KernelError('NOT_RESUMABLE', obstacle)
+  if (obstacle === null) return
+  const hint = process.spec.input ? 'Start another process with the same input: `CMD1 | reeve run -- CMD2`.' : undefined
+  throw new KernelError('NOT_RESUMABLE', obstacle, undefined, hint)
 }
 
 /** Refuses a member that left at the end of its crew: it has no more work and no worktree. Errors: NOT_RESUMABLE. */

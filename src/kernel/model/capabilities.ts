@@ -90,6 +90,11 @@ export function isPlainCommand(spec: ProcessSpec): spec is PlainCommandSpec {
   return spec.driver === 'command' && spec.format === undefined
 }
 
+/** True if the next start of the process needs the input of its spawn, which only the memory of the daemon has. */
+export function needsInput(process: Pick<Process, 'spec' | 'sessionId' | 'forkOf' | 'progress'>): boolean {
+  return process.spec.input === true && resumeSource(process) === 'rerun'
+}
+
 /** The source that an ended process can resume from. `rerun`: there is none, so the process can only start over. */
 export function resumeSource({
   spec,

@@ -108,14 +108,19 @@ export interface AcpSpec extends ExternalBase {
   readonly asks?: true
 }
 
+interface CommandInput {
+  /** the first incarnation reads a text on stdin. The text is never recorded, so the command cannot start a second time */
+  readonly input?: true
+}
+
 /** An external agent that writes JSON lines. */
-export interface JsonLinesSpec extends ExternalBase {
+export interface JsonLinesSpec extends ExternalBase, CommandInput {
   readonly driver: 'command'
   readonly model: null
   readonly format: OutputFormat
 }
 
-export interface PlainCommandSpec extends ProgramBase {
+export interface PlainCommandSpec extends ProgramBase, CommandInput {
   readonly driver: 'command'
   readonly model: null
   readonly format?: never

@@ -94,31 +94,6 @@ describe('a command', () => {
     expect(result.stdout).toBe('/\ngreen\n')
   })
 
-  test.each([
-    ['a pipe', 'echo hello | "$@"', true],
-    ['a file', '"$@" < full', true],
-    ['a file that was read to its end', '{ cat > seen; "$@"; } < full', false],
-    ['an empty file', '"$@" < empty', false],
-    ['nothing', '"$@" < /dev/null', false],
-  ])('warns that its stdin is empty if ours is %s: %s', async (_, line, isWarned) => {
-    await using place = await tempDir()
-    writeFileSync(join(place.path, 'full'), 'hello\n')
-    writeFileSync(join(place.path, 'empty'), '')
-    const child = spawn('sh', ['-c', line, 'sh', process.execPath, CLI, 'run', '--', 'wc', '-c'], {
-      cwd: place.path,
-      env: testEnv(dir.path),
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    let [out, words] = ['', '']
-    child.stdout.on('data', (data: Buffer) => (out += data.toString()))
-    child.stderr.on('data', (data: Buffer) => (words += data.toString()))
-    await new Promise((resolve) => child.on('close', resolve))
-    expect([out.trim(), words]).toEqual([
-      '0',
-      expect.stringMatching(isWarned ? /^PID \d+ spawned \(command\)\nits stdin is empty: [^\n]+\n$/ : /^PID \d+ spawned \(command\)\n$/),
-    ])
-  })
-
   test('prints at its end where the files of its worktree are', async () => {
     const repository = Repository.make(join(dir.path, 'repository'), dir.path)
     repository.commit({ 'a.txt': 'a' })

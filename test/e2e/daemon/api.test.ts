@@ -49,7 +49,7 @@ describe('the form of a request', () => {
     ['a missing field', { headers: JSON_TYPE, body: '{"argv":["true"]}' }, 'INVALID', /cwd/],
     ['a relative directory', { headers: JSON_TYPE, body: '{"cwd":"home","argv":["true"]}' }, 'INVALID', /absolute/],
     ['a wrong unit', { headers: JSON_TYPE, body: '{"cwd":"/","argv":["true"],"limits":{"timeoutMs":-1}}' }, 'INVALID', /timeoutMs/],
-    ['a body of 5 MB', { headers: JSON_TYPE, body: `{"cwd":"/","intent":"${'x'.repeat(5_000_000)}"}` }, 'INVALID', /large/],
+    ['a body of 9 MB', { headers: JSON_TYPE, body: `{"cwd":"/","intent":"${'x'.repeat(9_000_000)}"}` }, 'INVALID', /large/],
     ['text/plain', { headers: { 'content-type': 'text/plain' }, body: '{"cwd":"/","argv":["true"]}' }, 'FORBIDDEN', /application\/json/],
     ['a form', { headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'cwd=/' }, 'FORBIDDEN', /application\/json/],
     ['no content type', { body: '{"cwd":"/","argv":["true"]}' }, 'FORBIDDEN', /application\/json/],

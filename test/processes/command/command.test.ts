@@ -198,6 +198,14 @@ test.each([
   expect(kernel.reports).toEqual([])
 })
 
+test('a command whose input is lost does not run without it', async () => {
+  await using contained = await newContained()
+  const kernel = new Recorder()
+  const launch = await launchOf(contained, ['cat'], { input: true })
+  await expect(commandDriver({}).start(launch, kernel)).rejects.toMatchObject({ code: 'NOT_RESUMABLE' })
+  expect(kernel.reports).toEqual([])
+})
+
 test('if the kernel refuses the start, nothing is left', async () => {
   await using contained = await newContained()
   const kernel = new Recorder()

@@ -2,10 +2,12 @@
 // reader, and nothing hangs.
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { closeSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Program } from '../../../src/drivers/contain/types.ts'
+import { openText } from '../../../src/drivers/contain/proc/open-text.ts'
+import { tempDir } from '../../support/tmp.ts'
 import { newContained, textOf, workingKinds } from '../../support/agents/contained.ts'
 import { eventually, findLivingWith, readLiving, findSleepersWith } from '../../support/agents/living.ts'
 
@@ -20,6 +22,15 @@ async function lengthOf(stream: Program['stdout'], pause?: () => Promise<unknown
   }
   return length
 }
+
+test('a text is opened in the first folder that has room, and no file of it is left', async () => {
+  await using dir = await tempDir()
+  const descriptor = openText('text', [join(dir.path, 'missing'), dir.path])
+  expect(readFileSync(descriptor, 'utf8')).toBe('text')
+  closeSync(descriptor)
+  expect(readdirSync(dir.path)).toEqual([])
+  expect(() => openText('text', [join(dir.path, 'missing')])).toThrow('ENOENT')
+})
 
 describe.each(kinds)('%s', (kind) => {
   test('10 MB of stdout and 1 MB of stderr arrive whole', async () => {
@@ -57,6 +68,15 @@ describe.each(kinds)('%s', (kind) => {
     const program = await containment.spawn(contained.request(['wc', '-c'], { stdin: 'pipe' }))
     program.stdin?.end(Buffer.alloc(3 * MIB))
     expect((await textOf(program.stdout)).trim()).toBe(String(3 * MIB))
+  })
+
+  test('stdin with a text has all of it, also for a program that opens it again, and no pipe to write', async () => {
+    await using contained = await newContained()
+    const containment = await contained.open(kind)
+    const text = 'line\n'.repeat(MIB / 5)
+    const program = await containment.spawn(contained.request(['sh', '-c', 'wc -c; wc -c < /dev/stdin'], { stdin: { text } }))
+    expect(program.stdin).toBeNull()
+    expect((await textOf(program.stdout)).split('\n').map(Number)).toEqual([text.length, text.length, 0])
   })
 
   test('a write to a program that does not read fails for the writer alone', async () => {

@@ -107,6 +107,7 @@ export function processView(over: Partial<ProcessView> = {}): ProcessView {
     step: 2,
     turn: 1,
     interactive: false,
+    input: false,
     originUuid: null,
     originStep: null,
     resumedFromStep: null,

@@ -371,6 +371,7 @@ function specOf(line: Line): ReturnType<typeof kernelSpec> {
     ...permitsOf(line),
     ...restartsOf(line, driver),
     ...(has(line, 'lines') ? { format: 'claude' as const } : {}),
+    ...(has(line, 'input') ? { input: true as const } : {}),
     argv: driver === 'command' ? ['make'] : null,
     ...(line.options.has('cleans') ? { graceMs: number(line, 'cleans') ?? 0 } : {}),
   })

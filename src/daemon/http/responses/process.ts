@@ -263,6 +263,7 @@ export const process = z
     step: count,
     turn: count,
     interactive: z.boolean().describe('true: it waits for messages after a turn, instead of ending'),
+    input: z.boolean().describe('true: a command that began with a text on stdin, which is not recorded; so it cannot run again'),
     originUuid: uuid.nullable(),
     originStep: count.nullable(),
     resumedFromStep: count.nullable(),

@@ -62,6 +62,8 @@ const CASES: readonly {
   },
 ]
 
+const LOST = 'it has not run, and its input was lost with the daemon'
+
 function bootOf(
   script: string,
   driver: string,
@@ -112,6 +114,21 @@ describe.each(['native', 'acp', 'command'])('a process of the driver %s', (drive
     if (driver === 'command') expect(suspended).toMatchObject({ status: 'interrupted', pid: 1 })
     else expect(suspended).toMatchObject({ status: 'suspended', pid: 2 })
   })
+})
+
+test.each([
+  ['created', '.spawn a command input', 'interrupted', LOST],
+  ['paused before the start', '.spawn a command input\n.signal SIGPAUSE a', 'interrupted', LOST],
+  ['an agent that was paused before the start', '.spawn a command lines input\n.signal SIGPAUSE a', 'interrupted', LOST],
+  ['running, so it has read its input', '.live a command input', 'interrupted', undefined],
+  ['stopped by the user', '.spawn a command input\n.mask a SIGTERM\n.signal SIGTERM a', 'stopped', undefined],
+  ['an agent with a session', '.live a command lines input\n.report a session s1\n.signal SIGPAUSE a', 'suspended', undefined],
+])('a command with input, which no later incarnation has: %s', (_, script, status, error) => {
+  const player = new Player()
+  player.play(`${script}\n.boot a`)
+  const row = player.world.row('a')
+  if (!row) throw new Error('the row is gone')
+  expect([statusOf(row), row.life.state === 'dead' ? row.life.exit.error : undefined]).toEqual([status, error])
 })
 
 test('an interrupted process exits, and its suspended child gets a new PID', () => {

@@ -19,6 +19,7 @@ const STEP = `
   .report a model 2
 `
 const NO_SESSION = 'a command has no session to continue; --rerun runs it again'
+const INPUT_LOST = 'its input was not recorded, so it cannot run again'
 const NATIVE = 'a native agent continues from its context: resume it without --rerun, or start over with --fork --from-step 0'
 
 test.each([
@@ -47,6 +48,21 @@ test.each([
       fromStep: null,
       rerun: null,
     },
+  ],
+  [
+    'a plain command with input',
+    row('.live a command input\n.report a exited 0\n.released a'),
+    {
+      continue: `a command has no session to continue; ${INPUT_LOST}`,
+      fork: 'a command has no session to fork',
+      fromStep: null,
+      rerun: INPUT_LOST,
+    },
+  ],
+  [
+    'Claude Code as a command with input: its session has the input',
+    row('.spawn a command lines input\n.start a\n.report a up\n.report a session s1'),
+    { continue: null, fork: null, fromStep: null, rerun: INPUT_LOST },
   ],
   [
     'a suspended plain command',

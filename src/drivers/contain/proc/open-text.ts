@@ -1,0 +1,38 @@
+// Opens a text as a file without a name, for stdin of a program. A FIFO would not do: a program that opens /dev/stdin itself, as
+// `cat /dev/stdin` does, would wait for ever for a writer. Must never write the text while the file has a name: a killed daemon leaves
+// at most an empty file. Test: test/processes/contain/pipes.test.ts.
+import { closeSync, openSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { randomUUID } from 'node:crypto'
+
+/** A folder of Linux whose files are in memory, so that a text never reaches a disk. */
+export const MEMORY_DIR = '/dev/shm'
+
+/** Returns a descriptor that reads the text. Uses the first folder that has room. Errors: those of the last folder. */
+export function openText(text: string, [dir = '', ...others]: readonly string[]): number {
+  try {
+    return openTextIn(dir, text)
+  } catch (error) {
+    if (others.length === 0) throw error
+    return openText(text, others)
+  }
+}
+
+function openTextIn(dir: string, text: string): number {
+  const path = join(dir, `reeve-${randomUUID()}`)
+  using writing = new DisposableStack()
+  const writer = writing.adopt(openSync(path, 'wx', 0o600), closeSync)
+  using undo = new DisposableStack()
+  const reader = undo.adopt(openAndUnlink(path), closeSync)
+  writeFileSync(writer, text)
+  undo.move()
+  return reader
+}
+
+function openAndUnlink(path: string): number {
+  try {
+    return openSync(path, 'r')
+  } finally {
+    unlinkSync(path)
+  }
+}
