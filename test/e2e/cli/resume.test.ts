@@ -192,10 +192,10 @@ describe('--all-interrupted', () => {
     expect(resumed[0]?.error).toContain('cannot be read: ENOENT')
   })
 
-  test('skips a command, which could only run again', async () => {
+  test('skips a command, which could only run again, or not even that without its input', async () => {
     const { home, reeve } = await startCrashed()
     for (const name of ['a', 'b', 'c']) {
-      const { uuid } = await home.spawn({ argv: ['sh', '-c', 'exec sleep 600'], name })
+      const { uuid } = await home.spawn({ argv: ['sh', '-c', 'exec sleep 600'], name, ...(name === 'c' ? { input: 'x' } : {}) })
       await home.waitUntil(uuid, ({ status }) => status === 'working')
     }
     const { uuid } = await home.spawn({ model: home.script([{ text: 'ready' }]), interactive: true, name: 'agent' })
@@ -204,7 +204,7 @@ describe('--all-interrupted', () => {
     await home.start()
     const { code, stdout, stderr } = await reeve('resume', '--all-interrupted', '--yes')
     expect([code, stderr.split('\n').at(-2)]).toEqual([0, '1 resumed'])
-    expect(stdout).toMatch(/agent .* resume .*\n.*a .* --rerun .*\n.*b .* --rerun .*\n.*c .* --rerun /)
+    expect(stdout).toMatch(/agent .* resume .*\n.*a .* --rerun .*\n.*b .* --rerun .*\n.*c .* no /)
     const again = await reeve('resume', '--all-interrupted', '--yes')
     expect([again.code, again.stderr]).toEqual([
       0,
