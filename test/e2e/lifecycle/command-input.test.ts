@@ -71,7 +71,7 @@ describe('a command reads what stdin of `run` has', () => {
   test('with -d, after `run` has returned', async () => {
     const { code, stdout } = await runInShell('echo later | "$@"', ['-d', '--', 'sh', '-c', 'cat > later; cat later'])
     expect(code).toBe(0)
-    expect((await home.ended(stdout.trim())).exit?.code).toBe(0)
+    expect((await home.waitForEnd(stdout.trim())).exit?.code).toBe(0)
     expect((await runCli(home.path, ['logs', stdout.trim()])).stdout).toContain('later')
     expect(readFileSync(join(home.work, 'later'), 'utf8')).toBe('later\n')
   })
@@ -173,9 +173,9 @@ test('a coding agent as a command reads the input once, and a resume continues i
   chmodSync(join(home.work, 'claude'), 0o755)
   const argv = ['./claude', '-p', 'review', '--output-format', 'stream-json', '--verbose']
   const { stdout } = await runInShell('echo diff | "$@"', ['-q', '-d', '--', ...argv])
-  const { pid } = await home.ended(stdout.trim())
+  const { pid } = await home.waitForEnd(stdout.trim())
   await home.resume(stdout.trim(), { message: 'and now?' })
-  expect(await home.ended(stdout.trim())).toMatchObject({ status: 'completed', sessionId: 's1', format: 'claude' })
+  expect(await home.waitForEnd(stdout.trim())).toMatchObject({ status: 'completed', sessionId: 's1', format: 'claude' })
   expect((await home.view(stdout.trim())).pid).toBeGreaterThan(pid)
   expect(readFileSync(join(home.work, 'read-by-claude'), 'utf8')).toBe('diff\n')
 })
@@ -184,7 +184,7 @@ test('the text is recorded nowhere, and a later incarnation is refused', async (
   const secret = `secret-${Math.random().toString(36).slice(2)}-text`
   const { stdout } = await runInShell(`echo ${secret} | "$@"`, ['-d', '--', 'sh', '-c', 'wc -c; exit 3'])
   const uuid = stdout.trim()
-  expect(await home.ended(uuid)).toMatchObject({ status: 'failed', exit: { code: 3 }, input: true })
+  expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'failed', exit: { code: 3 }, input: true })
   const cli = async (...args: string[]): Promise<string> => JSON.stringify(await runCli(home.path, args))
   await cli('export', uuid, join(home.path, 'exported'))
   const shown = await Promise.all([cli('logs', uuid), cli('events', uuid), cli('inspect', uuid, '--json'), cli('daemon', 'logs')])
@@ -203,11 +203,11 @@ describe('a daemon that ends before the command has started', () => {
   /** Starts a command with input below a suspended parent, so that it waits for its start. */
   async function spawnHeld(where: DaemonHome): Promise<ProcessView> {
     const parent = await where.spawn({ model: where.script([{ text: 'hi' }]), interactive: true, name: 'parent' })
-    await where.until(parent.uuid, ({ status }) => status === 'ready')
+    await where.waitUntil(parent.uuid, ({ status }) => status === 'ready')
     await where.pause(parent.uuid, { subtree: true })
     const args = ['-d', '--parent', 'parent', '--', 'sh', '-c', 'cat > got']
     const { stdout } = await runInShell('echo x | "$@"', args, where)
-    return where.until(stdout.trim(), ({ status }) => status === 'suspended')
+    return where.waitUntil(stdout.trim(), ({ status }) => status === 'suspended')
   }
 
   test('and one that lives: the command waits with its input', async () => {
