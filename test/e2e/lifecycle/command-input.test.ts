@@ -215,7 +215,7 @@ describe('a daemon that ends before the command has started', () => {
     await own.start()
     const { uuid } = await spawnHeld(own)
     await own.resume('parent', { subtree: true })
-    expect(await own.ended(uuid)).toMatchObject({ status: 'completed' })
+    expect(await own.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
     expect(readFileSync(join(own.work, 'got'), 'utf8')).toBe('x\n')
     await own.stop()
   })
