@@ -18,6 +18,7 @@ import { CREW_REPORT_TYPES } from '../src/daemon/http/responses/crew-report.ts'
 import { CREW_UP_TYPES } from '../src/daemon/http/responses/crew-up.ts'
 import { CREW_TYPES } from '../src/daemon/http/responses/crew.ts'
 import { DAEMON_TYPES } from '../src/daemon/http/responses/daemon.ts'
+import { DIFF_TYPES } from '../src/daemon/http/responses/diff.ts'
 import { HEARTBEAT_TYPES } from '../src/daemon/http/responses/heartbeat.ts'
 import { MCP_TYPES } from '../src/daemon/http/responses/mcp.ts'
 import { PROCESS_TYPES } from '../src/daemon/http/responses/process.ts'
@@ -46,6 +47,7 @@ const VIEWS: Readonly<Record<string, View>> = {
     types: { PinBody: pinBody, DirBody: dirBody, ...ARCHIVE_TYPES },
   },
   compose: { about: 'runs of compose files.', test: 'e2e/compose/compose', types: { ...COMPOSE_TYPES, ...COMPOSE_BODIES } },
+  diff: { about: 'changed files, and what a process changed in its worktree.', test: 'e2e/worktree/diff', types: DIFF_TYPES },
   'crew-diff': { about: 'the change of a task.', test: 'e2e/crew/diff', types: CREW_DIFF_TYPES },
   'crew-report': {
     about: 'the report of a crew.',

@@ -35,6 +35,7 @@ import type {
   ProviderCheckView,
   ProviderModelsView,
 } from './api/views/daemon.ts'
+import type { ProcessDiffView } from './api/views/diff.ts'
 import type { HeartbeatView } from './api/views/heartbeat.ts'
 import type { DirBody, ExportedView, GcView, ImportedView, PinBody } from './api/views/archive.ts'
 import type { LineageView, ResumablesView } from './api/views/resume.ts'
@@ -56,6 +57,7 @@ export type {
 } from './api/views/compose.ts'
 export type { Crews } from './api/client/crews.ts'
 export type { ExportedView, GcEntryView, GcSkippedView, GcView, ImportedView } from './api/views/archive.ts'
+export type { DiffFileView, ProcessDiffView } from './api/views/diff.ts'
 export type { HeartbeatRowView, HeartbeatView, ThresholdsView } from './api/views/heartbeat.ts'
 export type { LineageNodeView, LineageView, ResumableView, ResumablesView, ResumeModesView } from './api/views/resume.ts'
 export type { RoleProblem, RoleView, RolesView } from './api/views/roles.ts'
@@ -142,6 +144,8 @@ export interface EventsOptions extends CallOptions {
 /** the longest wait of one request, in ms; `wait` sends further requests until its own time limit */
 const POLL_MS = 60_000
 
+/** the time limit for a diff, in ms: it reads all changed files */
+const DIFF_MS = 600_000
 /** the time limit for a check of the whole store, in ms */
 const VERIFY_MS = 3_600_000
 /** the time limit for a collection, an export or an import, in ms */
@@ -430,6 +434,16 @@ export class Reeve implements AsyncDisposable {
   async steps(ref: string, options: CallOptions & { after?: number; limit?: number } = {}): Promise<StepView[]> {
     const { signal, ...query } = options
     return (await this.#client.get<{ steps: StepView[] }>(`${processPath(ref)}/steps`, query, { signal })).steps
+  }
+
+  /**
+   * Returns what a process changed in its worktree, against the commit from which the worktree began. `step`: the files of that step.
+   * `format: 'stat'`: only the list of files. `left` of the answer: files whose diff is missing or incomplete. Errors: `INVALID` without a
+   * worktree or a record of the step, `NOT_FOUND` if nothing is left of the worktree.
+   */
+  diff(ref: string, options: CallOptions & { step?: number | undefined; format?: 'patch' | 'stat' } = {}): Promise<ProcessDiffView> {
+    const { signal, ...query } = options
+    return this.#client.get(`${processPath(ref)}/diff`, query, { signal, extraMs: DIFF_MS })
   }
 
   /**

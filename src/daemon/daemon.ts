@@ -291,7 +291,7 @@ class RunningDaemon implements Daemon {
         readRetentionRules: () => settings.gc(),
         protectFromRemoval: (ref, work) => removals.readWithoutRemoval(ref, work),
       }),
-      findUnsavedChanges: (process) => worktrees.findUnsavedChanges(process),
+      worktrees,
       pin: (uuid, pinned) => pinProcess({ pipeline, reads }, uuid, pinned),
       daemon: () => this.#view(),
       heartbeat: () => heartbeatView(table, monitor, { mono: clock.now().mono, slices }),

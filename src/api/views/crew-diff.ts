@@ -1,16 +1,6 @@
 // The JSON of the API: the change of a task. Made by `npm run docs` from the schemas of the daemon (scripts/views.ts): do not edit. Test:
 // test/e2e/crew/diff.test.ts.
-
-export interface CrewDiffFileView {
-  path: string
-  /** the earlier path of a renamed file; null: not renamed */
-  from: string | null
-  change: 'added' | 'changed' | 'deleted' | 'renamed' | 'copied' | 'type'
-  /** the number of added lines; null for a binary file */
-  insertions: number | null
-  /** the number of deleted lines; null for a binary file */
-  deletions: number | null
-}
+import type { DiffFileView } from './diff.ts'
 
 export interface CrewDiffView {
   version: 1
@@ -33,7 +23,7 @@ export interface CrewDiffView {
   to: string | null
   /** the git directory that has both commits; null: no change */
   repository: string | null
-  files: CrewDiffFileView[]
+  files: DiffFileView[]
   insertions: number
   deletions: number
   /** the unified diff; null: not requested */

@@ -1,6 +1,7 @@
 // Prints the change of a task below a question: its size and the command that shows it, or the complete change. Test:
 // test/e2e/crew/diff.test.ts.
-import { changeLines, diffLines, diffTitle, truncationLine } from './crew-diff.ts'
+import { changeLines, diffTitle, truncationLine } from './crew-diff.ts'
+import { diffLines } from './diff.ts'
 import type { VerbCall } from '../table/verb.ts'
 
 /** the indentation of these lines */

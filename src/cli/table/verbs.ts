@@ -128,6 +128,30 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     ],
     load: () => import('../verbs/steps.ts'),
   },
+  diff: {
+    summary: 'Show what a process changed',
+    usage: ['reeve diff [--step N] [--stat|--name-only] P'],
+    about: [
+      'Shows the files that a process changed in its worktree (`reeve run --worktree`), as a unified diff. They are compared with the commit from which the worktree began. Commits, uncommitted files and new files are included; ignored files and other repositories are not. The process may be running, paused or ended. Nothing is written to the repository.',
+      'With `--step` the files are those that were recorded after that step, or after the newest one before it. If the worktree was removed, the salvaged files are shown, else the newest record, else the branch; the first line on stderr names them.',
+      'No diff driver and no text converter of the repository runs, and `.gitattributes` hides no change. On a terminal control characters are shown as `^[`. Files and pipes get the diff unchanged, as a patch for `git apply`. A diff is cut at 8 MB or 1,000 files, and a line on stderr names the others.',
+    ],
+    wordRange: ONE_WORD,
+    flags: {
+      step: count('the files after this step'),
+      stat: on('only the files, with their number of changed lines'),
+      'name-only': on('only the names of the files'),
+    },
+    exits:
+      '0; 3 no such process, or nothing is left of its worktree; 4 the daemon cannot be reached; 64 usage error, no worktree, or no such step',
+    examples: [
+      ['reeve diff docs', 'what it has changed so far'],
+      ['reeve diff --stat docs', 'the files and their sizes'],
+      ['reeve diff --step 3 docs | less', 'up to its third step'],
+      ['reeve diff docs | git apply', 'take the changes into your own files'],
+    ],
+    load: () => import('../verbs/diff.ts'),
+  },
   logs: {
     summary: 'Show the text and output of a process',
     usage: ['reeve logs [-f] [-t] [--tail N] [--since D|TIME] P'],

@@ -9,6 +9,7 @@ import { crewReportAnswers } from './responses/crew-report.ts'
 import { crewUpAnswers } from './responses/crew-up.ts'
 import { crewAnswers } from './responses/crew.ts'
 import { daemonAnswers } from './responses/daemon.ts'
+import { diffAnswers } from './responses/diff.ts'
 import { heartbeatAnswers } from './responses/heartbeat.ts'
 import { mcpAnswers } from './responses/mcp.ts'
 import { processAnswers } from './responses/process.ts'
@@ -18,6 +19,7 @@ import { usageAnswers } from './responses/usage.ts'
 
 export const responseSchemas = {
   ...processAnswers,
+  ...diffAnswers,
   ...resumeAnswers,
   ...archiveAnswers,
   ...composeAnswers,

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import type { AgentsView } from '../../api/views/agents.ts'
 import type { DaemonView } from '../../api/views/daemon.ts'
-import type { SteerView, WorktreeView } from '../../api/views/process.ts'
+import type { SteerView } from '../../api/views/process.ts'
 import type { HeartbeatView } from '../../api/views/heartbeat.ts'
 import type { LineageView, ResumablesView } from '../../api/views/resume.ts'
 import type { CrewPlanView, CrewUpBody, CrewUpView } from '../../api/views/crew-up.ts'
@@ -32,6 +32,7 @@ import type { Removals } from '../operations/removals.ts'
 import type { UsageQuery } from '../views/usage-report.ts'
 import type { CallerContext } from '../mcp/tool.ts'
 import type { Waiter } from '../loop/waiter.ts'
+import type { Worktrees } from '../operations/worktrees.ts'
 import type { ResponseSchemas } from './responses.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 import type { WireRequest } from '../../api/client/http.ts'
@@ -48,8 +49,7 @@ export interface RoutesDeps {
   readonly archive: Archive
   readonly pin: (uuid: Uuid, pinned: boolean) => Promise<SteerView>
   readonly reads: ProcessQueries
-  /** finds the unsaved changes in the worktree of an ended process; null if they are unknown */
-  readonly findUnsavedChanges: (process: Process) => Promise<NonNullable<WorktreeView['changes']> | null>
+  readonly worktrees: Pick<Worktrees, 'diff' | 'findUnsavedChanges'>
   readonly openMcpAccess: (userContext: CallerContext) => Promise<{ readonly socket: string; readonly token: string }>
   readonly resumeQueries: {
     resumable(query: { readonly after?: string | undefined; readonly limit: number }): Promise<ResumablesView>

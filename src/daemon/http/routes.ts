@@ -14,6 +14,7 @@ import { ARCHIVE_ROUTES } from './archive-routes.ts'
 import { RESUME_ROUTES } from './resume-routes.ts'
 import { MCP_ROUTES } from './mcp-route.ts'
 import { USAGE_ROUTES } from './usage-route.ts'
+import { WORKTREE_ROUTES } from './worktree-routes.ts'
 import { hasLongList, jsonInSlices } from './sliced-json.ts'
 import { clientGoneSignal, streamEvents } from './stream.ts'
 import * as schemas from './schemas.ts'
@@ -41,13 +42,15 @@ const QUERY_ROUTES: readonly ApiRoute[] = [
     query: schemas.processQuery,
     answer: 'process',
     errors: [],
-    handle: async ({ reads, findUnsavedChanges }, { ref, query }) => {
+    handle: async ({ reads, worktrees }, { ref, query }) => {
       const process = await reads.resolve(ref)
       const view = reads.view(process)
       return {
         version: 1,
         process:
-          query.changes && view.worktree ? { ...view, worktree: { ...view.worktree, changes: await findUnsavedChanges(process) } } : view,
+          query.changes && view.worktree
+            ? { ...view, worktree: { ...view.worktree, changes: await worktrees.findUnsavedChanges(process) } }
+            : view,
       }
     },
   }),
@@ -310,6 +313,7 @@ const DAEMON_ROUTES: readonly ApiRoute[] = [
 
 export const ROUTES: readonly ApiRoute[] = [
   ...QUERY_ROUTES,
+  ...WORKTREE_ROUTES,
   ...OPERATION_ROUTES,
   ...ARCHIVE_ROUTES,
   ...COMPOSE_ROUTES,

@@ -235,6 +235,10 @@ export const removeQuery = z.strictObject({ force: flag.optional() })
 export const listQuery = z.strictObject({ all: flag.optional(), limit: count(10_000).optional(), fields: fields.optional() })
 export const processQuery = z.strictObject({ changes: flag.optional() })
 export const stepsQuery = z.strictObject({ after: count(1e9).default(0), limit: count(1_000).default(100) })
+export const diffQuery = z.strictObject({
+  step: count(1e9).optional().describe('the files of the newest record at or before this step; absent: the current files'),
+  format: z.enum(['patch', 'stat']).default('patch').describe('patch: with the unified diff; stat: only the list of files'),
+})
 export const usageQuery = z.strictObject({ by: z.enum(USAGE_GROUPS).default('agent'), since: instant.optional() })
 export const logsQuery = z.strictObject({ tail: count(10_000).default(100), since: instant.optional() })
 export const eventsQuery = z.strictObject({

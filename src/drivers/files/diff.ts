@@ -56,22 +56,27 @@ export interface DiffRequest {
   readonly to: string
   /** the maximum number of lines of the text; 0 for no text */
   readonly maxLines: number
+  /** paths that are left out, and with them all submodules: they are missing in one of the commits for another reason */
+  readonly omitted?: readonly string[]
 }
 
-export type DiffRepository = Pick<GitUser, 'env' | 'network'> & { readonly repository: string }
+export type DiffRepository = Pick<GitUser, 'env' | 'network'> & {
+  readonly repository: string
+  /** the directory of objects, if it is not the repository's own */
+  readonly objects?: string
+}
 
-/** Compares two commits. Errors: `GitError` if a commit no longer exists. */
-export async function diffOf(git: Git, place: DiffRepository, { from, to, maxLines }: DiffRequest): Promise<Diff> {
+/** Compares two commits or trees. Errors: `GitError` if one of them no longer exists. */
+export async function diffOf(git: Git, place: DiffRepository, { from, to, maxLines, omitted }: DiffRequest): Promise<Diff> {
   const call = await objectsOf(git, place)
-  const listed = await git.run(['diff-tree', '-r', '-z', '--raw', '--numstat', ...RENAME_OPTIONS, ...PLAIN_OPTIONS, from, to, '--'], call)
+  const options = [...RENAME_OPTIONS, ...PLAIN_OPTIONS, ...(omitted ? ['--ignore-submodules=all'] : [])]
+  const excluded = omitted && omitted.length > 0 ? [':/', ...omitted.map((path) => `:(top,exclude,literal)${path}`)] : []
+  const listed = await git.run(['diff-tree', '-r', '-z', '--raw', '--numstat', ...options, from, to, '--', ...excluded], call)
   const files = filesIn(splitNames(listed).map(String))
   if (maxLines === 0 || files.length === 0) return { files, text: '', left: files.map(({ path }) => path) }
-  const shown = filesThatFit(files, maxLines)
-  const paths =
-    shown.length === files.length
-      ? []
-      : shown.flatMap(({ path, from: before }) => [path, ...(before === null ? [] : [before])]).map((path) => `:(top,literal)${path}`)
-  const patch = await patchOf(git, ['diff-tree', '-r', '-p', ...RENAME_OPTIONS, ...PLAIN_OPTIONS, from, to, '--', ...paths], call)
+  const { shown, patch } = await patchThatFits(filesThatFit(files, maxLines), (some) =>
+    patchOf(git, ['diff-tree', '-r', '-p', ...options, from, to, '--', ...(some.length === files.length ? excluded : pathsOf(some))], call),
+  )
   const { text, complete } = cutPatch(patch, maxLines)
   return { files, text, left: files.slice(complete ?? shown.length).map(({ path }) => path) }
 }
@@ -93,16 +98,32 @@ export async function fileAt(
 
 async function objectsOf(git: Git, place: DiffRepository): Promise<GitCall> {
   const standIn = await makeStandIn(git, place)
-  return { ...inRepository(place), ...standIn, cwd: standIn.at.gitDir }
+  const { objects = standIn.at.objects } = place
+  return { ...inRepository(place), ...standIn, at: { ...standIn.at, ...(objects !== undefined && { objects }) }, cwd: standIn.at.gitDir }
 }
 
-/** Returns the patch; empty if it exceeds the limit of git's output. */
-async function patchOf(git: Git, args: readonly string[], call: GitCall): Promise<string> {
+/** Returns the patch of the files; of fewer of them if it exceeds the limit of git's output. */
+async function patchThatFits(
+  files: readonly DiffFile[],
+  read: (files: readonly DiffFile[]) => Promise<string | null>,
+): Promise<{ readonly shown: readonly DiffFile[]; readonly patch: string }> {
+  const patch = await read(files)
+  if (patch !== null || files.length === 1) return { shown: files, patch: patch ?? '' }
+  return patchThatFits(files.slice(0, Math.ceil(files.length / 2)), read)
+}
+
+/** Returns path patterns that match only these files. */
+function pathsOf(files: readonly DiffFile[]): string[] {
+  return files.flatMap(({ path, from }) => [path, ...(from === null ? [] : [from])]).map((path) => `:(top,literal)${path}`)
+}
+
+/** Returns the patch; null if it exceeds the limit of git's output. */
+async function patchOf(git: Git, args: readonly string[], call: GitCall): Promise<string | null> {
   try {
     const patch = await git.run(args, call)
     return patch.subarray(0, MAX_BYTES).toString()
   } catch (error) {
-    if (error instanceof GitError && /wrote more than/.test(error.message)) return ''
+    if (error instanceof GitError && /wrote more than/.test(error.message)) return null
     throw error
   }
 }

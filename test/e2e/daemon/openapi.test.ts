@@ -11,6 +11,7 @@ import { errorAnswer, eventAnswer } from '../../../src/daemon/http/responses/dae
 import { ROUTES } from '../../../src/daemon/http/routes.ts'
 import { ERRORS } from '../../../src/kernel/model/errors.ts'
 import { testEnv } from '../../support/env.ts'
+import { Repository } from '../../support/crew/repository.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 
 interface Media {
@@ -209,6 +210,10 @@ describe("the daemon's answers", () => {
     await walk('removeChild', 'family', { query: { id: 'a' } })
     await walk('signalProcess', 'family', { body: { signal: 'SIGKILL' } })
     const idle = await daemon.writeScript([{ text: 'I wait.' }])
+    const repository = Repository.make(join(daemon.work, 'repository'), daemon.work)
+    repository.commit({ 'a.txt': 'a' })
+    await daemon.ended((await daemon.sh('echo b > b.txt', { cwd: repository.dir, worktree: true, name: 'treed' })).uuid)
+    await walk('getDiff', 'treed')
     await walk('openMcpSeat', '', { body: { cwd: daemon.work } })
     await walk('planCrew', '', {
       body: {

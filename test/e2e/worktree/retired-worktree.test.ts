@@ -3,6 +3,7 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { ProcessDiffView } from '../../../src/api/views/diff.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import { CrewHome, taskOf } from '../../support/crew/home.ts'
 
@@ -48,6 +49,8 @@ test(
     expect(salvagedNotes(worker)).toBe('dear')
     expect(await crew.home.view(worker.uuid)).toMatchObject({ status: 'retired' })
     expect(crew.repository.git('worktree', 'list').split('\n').length).toBe(1)
+    const { of, files } = await crew.home.client.get<ProcessDiffView>(`/v1/processes/${worker.uuid}/diff`)
+    expect([of, files.map(({ path }) => path)], 'a diff has the salvaged files').toEqual(['salvage', expect.arrayContaining(['notes.txt'])])
   },
 )
 

@@ -1,5 +1,6 @@
 // `reeve crew diff`: shows the change of a task. Tests: test/tables/cli/print/crew-diff.test.ts, test/e2e/crew/diff.test.ts.
-import { diffLines, diffTitle, truncationLine, statLines } from '../../print/crew-diff.ts'
+import { diffTitle, truncationLine } from '../../print/crew-diff.ts'
+import { diffLines, statLines } from '../../print/diff.ts'
 import { UsageError } from '../../errors.ts'
 import { resolveForRead } from '../../input/which-process.ts'
 import { oneLine } from '../../print/text.ts'

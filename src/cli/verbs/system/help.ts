@@ -18,6 +18,7 @@ export const GROUPS: readonly (readonly [title: string, verbs: Readonly<Record<s
       ps: 'list processes',
       inspect: 'show one process',
       steps: 'show its model calls',
+      diff: 'show its changes',
       logs: 'show text and output',
       events: 'show events',
       heartbeat: 'alive or stalled?',

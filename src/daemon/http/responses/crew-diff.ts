@@ -1,15 +1,7 @@
 // Schemas of the change of a task, for src/api/views/crew-diff.ts. Test: test/e2e/daemon/openapi.test.ts.
 import { z } from 'zod'
 import { count, text, texts, version } from './fields.ts'
-import { FILE_CHANGES } from '../../../kernel/model/crew/words.ts'
-
-const file = z.object({
-  path: text,
-  from: text.nullable().describe('the earlier path of a renamed file; null: not renamed'),
-  change: z.enum(FILE_CHANGES),
-  insertions: count.nullable().describe('the number of added lines; null for a binary file'),
-  deletions: count.nullable().describe('the number of deleted lines; null for a binary file'),
-})
+import { diffFile } from './diff.ts'
 
 const crewDiff = z.object({
   version,
@@ -23,7 +15,7 @@ const crewDiff = z.object({
   from: text.nullable().describe('the commit before the change; null: no change'),
   to: text.nullable().describe('the commit with the change; null: no change'),
   repository: text.nullable().describe('the git directory that has both commits; null: no change'),
-  files: z.array(file),
+  files: z.array(diffFile),
   insertions: count,
   deletions: count,
   diff: text.nullable().describe('the unified diff; null: not requested'),
@@ -32,4 +24,4 @@ const crewDiff = z.object({
 
 export const crewDiffAnswers = { crewDiff }
 
-export const CREW_DIFF_TYPES = { CrewDiffFileView: file, CrewDiffView: crewDiff }
+export const CREW_DIFF_TYPES = { CrewDiffView: crewDiff }

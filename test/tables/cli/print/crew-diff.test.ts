@@ -1,16 +1,20 @@
 // The change of a task on a terminal: titles, sizes, colours, truncation, and visible control characters.
 import { expect, test } from 'vitest'
-import type { CrewDiffFileView, CrewDiffView } from '../../../../src/api/views/crew-diff.ts'
-import { changeLines, diffLines, diffTitle, gitCommand, truncationLine, statLines } from '../../../../src/cli/print/crew-diff.ts'
+import type { CrewDiffView } from '../../../../src/api/views/crew-diff.ts'
+import type { DiffFileView } from '../../../../src/api/views/diff.ts'
+import { changeLines, diffTitle, gitCommand, truncationLine } from '../../../../src/cli/print/crew-diff.ts'
+import { diffLines, statLines } from '../../../../src/cli/print/diff.ts'
 import { escapeControls } from '../../../../src/cli/print/text.ts'
 
 const LOOK = { paint: (_: string, text: string): string => text, ellipsis: '…' }
-const file = (
-  path: string,
-  insertions: number | null,
-  deletions: number | null,
-  more: Partial<CrewDiffFileView> = {},
-): CrewDiffFileView => ({ path, from: null, change: 'changed', insertions, deletions, ...more })
+const file = (path: string, insertions: number | null, deletions: number | null, more: Partial<DiffFileView> = {}): DiffFileView => ({
+  path,
+  from: null,
+  change: 'changed',
+  insertions,
+  deletions,
+  ...more,
+})
 const view = (more: Partial<CrewDiffView> = {}): CrewDiffView => ({
   version: 1,
   crew: 'fix',

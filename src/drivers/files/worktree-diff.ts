@@ -1,0 +1,55 @@
+// The changes in a worktree: its files, committed or not, against the commit from which it began. The objects of uncommitted files go to
+// a scratch directory that borrows the repository's objects. Must never write to the repository, the worktree or its index, because the
+// process may run meanwhile. Test: test/e2e/worktree/diff.test.ts.
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { diffOf } from './diff.ts'
+import { addAll, clearSkipFlags, copyIndex, untrackedRepositories } from './salvage.ts'
+import { openToRead } from './worktree-state.ts'
+import { inRepository } from './worktree.ts'
+import type { Diff, DiffRequest } from './diff.ts'
+import type { Git, GitUser } from './git.ts'
+import type { Tree, TreeAt } from './worktree-state.ts'
+
+/** Time limit of one call of git, which may read every file. */
+const READ_MS = 120_000
+
+/** The files of a worktree as a tree object, in a directory of objects that is removed with the `Git` object. */
+interface FilesTree {
+  readonly tree: string
+  readonly objects: string
+}
+
+/** Compares the current files of a worktree with a commit. Errors: `GitError` if the worktree or the commit is gone. */
+export async function diffWorktree(git: Git, at: Omit<TreeAt, 'limitMs'>, { from, maxLines }: Omit<DiffRequest, 'to'>): Promise<Diff> {
+  const { tree, objects } = await readFiles(git, await openToRead(git, { ...at, limitMs: READ_MS }), at.repository)
+  return diffOf(git, { ...at, objects }, { from, to: tree, maxLines })
+}
+
+/** Reads the files of a worktree, except ignored files and other repositories, into a tree object. */
+async function readFiles(git: Git, tree: Tree, repository: string): Promise<FilesTree> {
+  const scratchDir = await git.scratch()
+  const objects = join(scratchDir, 'objects')
+  await mkdir(join(objects, 'info'), { recursive: true })
+  await writeFile(join(objects, 'info', 'alternates'), `${join(repository, 'objects')}\n`)
+  const index = join(scratchDir, 'index')
+  await copyIndex(join(tree.gitDir, 'index'), index)
+  const { at, settings = [] } = tree.files
+  const draft: Tree = {
+    ...tree,
+    files: { ...tree.files, settings: [...settings, 'core.splitIndex=false'], at: at && { ...at, index, objects } },
+  }
+  await clearSkipFlags(git, draft)
+  await addAll(git, draft, await untrackedRepositories(git, draft))
+  return { tree: await git.line(['write-tree'], draft.files), objects }
+}
+
+/** Finds what is left of a removed worktree in its repository: salvaged files, else its branch. Null if neither exists. */
+export async function findLeftWork(
+  git: Git,
+  { uuid, branch, ...place }: GitUser & { readonly repository: string; readonly uuid: string; readonly branch: string },
+): Promise<{ readonly salvage: string | null; readonly branch: string | null }> {
+  const call = inRepository(place)
+  const commitOf = (ref: string): Promise<string | null> => git.maybe(['rev-parse', '--verify', '-q', `${ref}^{commit}`], call)
+  return { salvage: await commitOf(`refs/reeve/salvage/${uuid}`), branch: await commitOf(`refs/heads/${branch}`) }
+}
