@@ -25,7 +25,7 @@ import { PROCESS_TYPES } from '../src/daemon/http/responses/process.ts'
 import { RESUME_TYPES } from '../src/daemon/http/responses/resume.ts'
 import { ROLE_TYPES } from '../src/daemon/http/responses/roles.ts'
 import { USAGE_TYPES } from '../src/daemon/http/responses/usage.ts'
-import { dirBody, doctorModelsBody, modelsBody, pinBody, PROCESS_BODIES, mcpClientBody } from '../src/daemon/http/schemas.ts'
+import { commitBody, dirBody, doctorModelsBody, modelsBody, pinBody, PROCESS_BODIES, mcpClientBody } from '../src/daemon/http/schemas.ts'
 import { outboxRecord } from '../src/daemon/mcp/outbox.ts'
 import * as crewWords from '../src/kernel/model/crew/words.ts'
 import { ERRORS } from '../src/kernel/model/errors.ts'
@@ -47,7 +47,11 @@ const VIEWS: Readonly<Record<string, View>> = {
     types: { PinBody: pinBody, DirBody: dirBody, ...ARCHIVE_TYPES },
   },
   compose: { about: 'runs of compose files.', test: 'e2e/compose/compose', types: { ...COMPOSE_TYPES, ...COMPOSE_BODIES } },
-  diff: { about: 'changed files, and what a process changed in its worktree.', test: 'e2e/worktree/diff', types: DIFF_TYPES },
+  diff: {
+    about: 'changed files, what a process changed in its worktree, and its merge.',
+    test: 'e2e/worktree/diff',
+    types: { ...DIFF_TYPES, CommitBody: commitBody },
+  },
   'crew-diff': { about: 'the change of a task.', test: 'e2e/crew/diff', types: CREW_DIFF_TYPES },
   'crew-report': {
     about: 'the report of a crew.',

@@ -35,7 +35,7 @@ import type {
   ProviderCheckView,
   ProviderModelsView,
 } from './api/views/daemon.ts'
-import type { ProcessDiffView } from './api/views/diff.ts'
+import type { CommitBody, CommittedView, MergePlanView, ProcessDiffView } from './api/views/diff.ts'
 import type { HeartbeatView } from './api/views/heartbeat.ts'
 import type { DirBody, ExportedView, GcView, ImportedView, PinBody } from './api/views/archive.ts'
 import type { LineageView, ResumablesView } from './api/views/resume.ts'
@@ -57,7 +57,7 @@ export type {
 } from './api/views/compose.ts'
 export type { Crews } from './api/client/crews.ts'
 export type { ExportedView, GcEntryView, GcSkippedView, GcView, ImportedView } from './api/views/archive.ts'
-export type { DiffFileView, ProcessDiffView } from './api/views/diff.ts'
+export type { CommittedView, DiffFileView, MergePlanView, ProcessDiffView } from './api/views/diff.ts'
 export type { HeartbeatRowView, HeartbeatView, ThresholdsView } from './api/views/heartbeat.ts'
 export type { LineageNodeView, LineageView, ResumableView, ResumablesView, ResumeModesView } from './api/views/resume.ts'
 export type { RoleProblem, RoleView, RolesView } from './api/views/roles.ts'
@@ -444,6 +444,25 @@ export class Reeve implements AsyncDisposable {
   diff(ref: string, options: CallOptions & { step?: number | undefined; format?: 'patch' | 'stat' } = {}): Promise<ProcessDiffView> {
     const { signal, ...query } = options
     return this.#client.get(`${processPath(ref)}/diff`, query, { signal, extraMs: DIFF_MS })
+  }
+
+  /**
+   * Plans a merge of what a process did in its worktree, and changes nothing. `onto`: the commit into which the work would be merged;
+   * `repository`: its git directory; `top`: its checkout. Errors: `INVALID` without a worktree or for another repository, `NOT_FOUND` if
+   * nothing is left of the worktree.
+   */
+  planMerge(ref: string, options: CallOptions & { onto: string; repository: string; top: string }): Promise<MergePlanView> {
+    const { signal, ...query } = options
+    return this.#client.get(`${processPath(ref)}/merge`, query, { signal, extraMs: DIFF_MS })
+  }
+
+  /**
+   * Commits the uncommitted files of a process to the branch of its worktree, in the name of `author`. The commit of the answer has all of
+   * its work. `unfinished`: also while the process has not ended. Errors: `CONFLICT` if it has not ended; those of `planMerge`.
+   */
+  commitWork(ref: string, options: CallOptions & CommitBody): Promise<CommittedView> {
+    const { signal, ...body } = options
+    return this.#client.post(`${processPath(ref)}/commit`, body satisfies CommitBody, { signal, extraMs: DIFF_MS })
   }
 
   /**

@@ -192,10 +192,15 @@ describe('programs and promises', () => {
   const elsewhere = src.filter(
     (file) =>
       !file.path.startsWith('src/drivers/contain/') &&
-      !['src/cli/service/start-daemon.ts', 'src/cli/service/kill-daemon.ts', 'src/cli/service/user-manager.ts'].includes(file.path),
+      ![
+        'src/cli/service/start-daemon.ts',
+        'src/cli/service/kill-daemon.ts',
+        'src/cli/service/user-manager.ts',
+        'src/cli/actions/checkout.ts',
+      ].includes(file.path),
   )
 
-  test('only drivers/contain starts and signals programs (and start-daemon.ts and kill-daemon.ts the daemon, user-manager.ts systemctl)', () => {
+  test('only drivers/contain starts and signals programs (and start-daemon.ts and kill-daemon.ts the daemon, user-manager.ts systemctl, checkout.ts git)', () => {
     const starting = elsewhere.flatMap((file) =>
       file.imports
         .filter((one) => /^(node:)?(child_process|cluster)$/.test(one.from) && !one.typeOnly)

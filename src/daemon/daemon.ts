@@ -36,6 +36,7 @@ import { Operations } from './operations/operations.ts'
 import { SupervisorSpawner } from './operations/spawn-supervisor.ts'
 import { ForkOperations } from './operations/fork.ts'
 import { pinProcess } from './operations/pins.ts'
+import { ProcessWork } from './operations/process-work.ts'
 import { Removals } from './operations/removals.ts'
 import { SocketWatch } from './host/socket-watch.ts'
 import { detectCrashLoop } from './host/crash-loop.ts'
@@ -291,7 +292,7 @@ class RunningDaemon implements Daemon {
         readRetentionRules: () => settings.gc(),
         protectFromRemoval: (ref, work) => removals.readWithoutRemoval(ref, work),
       }),
-      worktrees,
+      work: new ProcessWork(worktrees),
       pin: (uuid, pinned) => pinProcess({ pipeline, reads }, uuid, pinned),
       daemon: () => this.#view(),
       heartbeat: () => heartbeatView(table, monitor, { mono: clock.now().mono, slices }),

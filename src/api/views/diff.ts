@@ -1,5 +1,5 @@
-// The JSON of the API: changed files, and what a process changed in its worktree. Made by `npm run docs` from the schemas of the daemon
-// (scripts/views.ts): do not edit. Test: test/e2e/worktree/diff.test.ts.
+// The JSON of the API: changed files, what a process changed in its worktree, and its merge. Made by `npm run docs` from the schemas of the
+// daemon (scripts/views.ts): do not edit. Test: test/e2e/worktree/diff.test.ts.
 
 export interface DiffFileView {
   path: string
@@ -35,4 +35,46 @@ export interface ProcessDiffView {
   diff: string | null
   /** files whose diff is missing from `diff`, or incomplete */
   left: string[]
+}
+
+export interface MergePlanView {
+  version: 1
+  uuid: string
+  pid: number
+  name: string | null
+  createdAt: string
+  /** false: the process may still change its files */
+  ended: boolean
+  /** the merged files: those of the worktree, salvaged files of a removed worktree, or its branch */
+  of: 'worktree' | 'salvage' | 'branch'
+  /** the directory of the worktree */
+  dir: string
+  branch: string
+  /** the newest commit of the work; uncommitted files are on top of it */
+  head: string
+  /** the number of uncommitted files */
+  uncommitted: number
+  /** the commits that are not merged yet, the newest first; at most 100 */
+  commits: { commit: string; subject: string }[]
+  /** the files that the merge would change */
+  files: DiffFileView[]
+  insertions: number
+  deletions: number
+  /** the files that conflict; the merge must then be made by hand */
+  conflicts: string[]
+}
+
+export interface CommittedView {
+  version: 1
+  /** the newest commit of the work, with all of its files */
+  commit: string
+  /** false: there were no uncommitted files */
+  isNew: boolean
+}
+
+/** POST /v1/processes/:ref/commit. */
+export interface CommitBody {
+  author: { name: string; email: string }
+  /** true: also while the process has not ended */
+  unfinished?: boolean
 }

@@ -1,5 +1,5 @@
 // Follows a process that this command has started or resumed. On a terminal the user can answer its questions and send messages. The
-// last line names the branch and directory of its work. Tests: test/e2e/cli/run.test.ts, test/e2e/cli/live.test.ts.
+// last lines name the branch and directory of its work, and the verbs for its changes. Tests: test/e2e/cli/run.test.ts, test/e2e/cli/live.test.ts.
 import type { ProcessView } from '../../api/views/process.ts'
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
 import { hasEnded, isPlainCommandView } from '../print/describe.ts'
@@ -50,6 +50,13 @@ async function printWorkLocation(uuid: string, { out, reeve }: CommandContext): 
   if (out.json || !current?.worktree || !hasEnded(current)) return
   const { branch, dir, changes } = current.worktree
   await out.message(`${changesText(changes)} on ${oneLine(branch)} in ${oneLine(dir)}`)
+  if (changes && changes.commits + changes.count > 0)
+    await out.message(
+      out.paintMessage(
+        'dim',
+        `\`reeve diff ${current.pid}\` shows the changes, \`reeve merge ${current.pid}\` takes them into your branch`,
+      ),
+    )
 }
 
 /** `2 files changed, not committed,` */

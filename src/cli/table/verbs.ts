@@ -43,7 +43,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       'A command has no terminal. A bare shell or interpreter (`reeve run -- bash`) exits at once without input, and full-screen programs do not work; start those without reeve.',
       'On a terminal the last rows show the activity of the process and its children. With `--interactive` they include an input line, as in `reeve attach`. Text wraps between words there; URLs and code are not split.',
       'On a terminal the first Ctrl+C asks whether to detach, to interrupt the turn or to stop the process; the second stops it. Without a terminal SIGINT and SIGTERM stop the process. A closed output (`| head`) stops it as well. A closed terminal does not.',
-      'With `--worktree` the process works in its own git worktree, on a new branch `reeve/NAME`. Its files are recorded after each step, so that `reeve resume --fork --from-step N --with-files` can return to them. `reeve rm` removes the worktree with the process; uncommitted files are saved to a ref first. The last line of `run` names the branch and the worktree.',
+      'With `--worktree` the process works in its own git worktree, on a new branch `reeve/NAME`. Its files are recorded after each step, so that `reeve resume --fork --from-step N --with-files` can return to them. `reeve rm` removes the worktree with the process; uncommitted files are saved to a ref first. The last lines of `run` name the branch and the worktree; `reeve diff` shows the changes, and `reeve merge` takes them over.',
       'With `--restart` a failed process is resumed (a command is run again) after a growing delay, with a limit per 10 minutes. A process that you stop or kill stays ended. A failure that would only repeat (a limit, a full context, a rejected key) is held until you resume it. The rules, also for `--supervisor`, are in docs/supervision.md.',
       'The process gets the environment of this command. Values that are not secret are recorded and restored at a resume; keys stay in the memory of the daemon.',
     ],
@@ -151,6 +151,30 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       ['reeve diff docs | git apply', 'take the changes into your own files'],
     ],
     load: () => import('../verbs/diff.ts'),
+  },
+  merge: {
+    summary: 'Merge the work of a process',
+    usage: ['reeve merge [--dry-run] [--unfinished] [--trust-programs] P'],
+    about: [
+      'Merges what a process did in its worktree (`reeve run --worktree`) into the branch that is checked out here. Run it in a checkout of the same repository. It first prints the commits and files that would change. If anything prevents the merge, nothing changes: conflicts, your own changes in the same files, or a process that has not ended.',
+      'Uncommitted and new files of the worktree become one commit on its branch, with the intent as its message and you as its author. The merge itself is your own `git merge`, with your hooks, signatures and settings. It is a fast-forward where that is possible.',
+      'A process with a shell can write the hooks and the configuration of your repository. If a program that `git merge` would run changed since the process began, it is named, and the merge is refused without `--trust-programs`.',
+      'If the worktree was removed, its salvaged files or its branch are merged. `reeve rm` removes the process afterwards.',
+    ],
+    wordRange: ONE_WORD,
+    flags: {
+      'dry-run': on('only show what would be merged, and what prevents it'),
+      unfinished: on('merge the present files of a process that has not ended'),
+      'trust-programs': on('run changed hooks and programs of the repository'),
+    },
+    exits:
+      '0, also if there is nothing to merge; 1 conflicts, changes in the way, or not ended; 3 no such process, or nothing is left of its worktree; 4 the daemon cannot be reached; 64 usage error, no worktree, or another repository',
+    examples: [
+      ['reeve merge --dry-run docs', 'what would change here'],
+      ['reeve merge docs', 'take its work into this branch'],
+      ['reeve wait docs && reeve merge docs', 'as soon as it has succeeded'],
+    ],
+    load: () => import('../verbs/merge.ts'),
   },
   logs: {
     summary: 'Show the text and output of a process',

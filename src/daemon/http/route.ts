@@ -32,7 +32,7 @@ import type { Removals } from '../operations/removals.ts'
 import type { UsageQuery } from '../views/usage-report.ts'
 import type { CallerContext } from '../mcp/tool.ts'
 import type { Waiter } from '../loop/waiter.ts'
-import type { Worktrees } from '../operations/worktrees.ts'
+import type { ProcessWork } from '../operations/process-work.ts'
 import type { ResponseSchemas } from './responses.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 import type { WireRequest } from '../../api/client/http.ts'
@@ -49,7 +49,7 @@ export interface RoutesDeps {
   readonly archive: Archive
   readonly pin: (uuid: Uuid, pinned: boolean) => Promise<SteerView>
   readonly reads: ProcessQueries
-  readonly worktrees: Pick<Worktrees, 'diff' | 'findUnsavedChanges'>
+  readonly work: Pick<ProcessWork, 'diff' | 'findUnsavedChanges' | 'planMerge' | 'commit'>
   readonly openMcpAccess: (userContext: CallerContext) => Promise<{ readonly socket: string; readonly token: string }>
   readonly resumeQueries: {
     resumable(query: { readonly after?: string | undefined; readonly limit: number }): Promise<ResumablesView>

@@ -239,6 +239,21 @@ export const diffQuery = z.strictObject({
   step: count(1e9).optional().describe('the files of the newest record at or before this step; absent: the current files'),
   format: z.enum(['patch', 'stat']).default('patch').describe('patch: with the unified diff; stat: only the list of files'),
 })
+export const mergeQuery = z.strictObject({
+  onto: z
+    .string()
+    .regex(/^[0-9a-f]{40,64}$/)
+    .describe('the commit into which the work would be merged'),
+  repository: dir.describe('the git directory of the repository of that commit'),
+  top: dir.describe('the checkout of that commit; its git attributes apply'),
+})
+const identityPart = z.string().regex(/^[^\0-\x1f<>]{1,200}$/)
+export const commitBody = z
+  .strictObject({
+    author: z.strictObject({ name: identityPart, email: identityPart }),
+    unfinished: z.boolean().exactOptional().describe('true: also while the process has not ended'),
+  })
+  .describe('POST /v1/processes/:ref/commit.')
 export const usageQuery = z.strictObject({ by: z.enum(USAGE_GROUPS).default('agent'), since: instant.optional() })
 export const logsQuery = z.strictObject({ tail: count(10_000).default(100), since: instant.optional() })
 export const eventsQuery = z.strictObject({

@@ -1,8 +1,8 @@
 // The routes of a process's worktree; routes.ts registers them.
-// Test: test/e2e/worktree/diff.test.ts, test/e2e/daemon/openapi.test.ts.
-import { processDiffView } from '../views/process-diff.ts'
+// Test: test/e2e/worktree/diff.test.ts, test/e2e/worktree/merge.test.ts, test/e2e/daemon/openapi.test.ts.
+import { mergePlanView, processDiffView } from '../views/process-diff.ts'
 import { defineRoute, type ApiRoute } from './route.ts'
-import { diffQuery } from './schemas.ts'
+import { commitBody, diffQuery, mergeQuery } from './schemas.ts'
 
 export const WORKTREE_ROUTES: readonly ApiRoute[] = [
   defineRoute({
@@ -13,10 +13,38 @@ export const WORKTREE_ROUTES: readonly ApiRoute[] = [
     query: diffQuery,
     answer: 'processDiff',
     errors: [],
-    handle: async ({ reads, worktrees }, { ref, query: { step, format } }) => {
+    handle: async ({ reads, work }, { ref, query: { step, format } }) => {
       const process = await reads.resolve(ref)
       const hasText = format === 'patch'
-      return processDiffView(process, await worktrees.diff(process, { step, maxLines: hasText ? Infinity : 0 }), hasText)
+      return processDiffView(process, await work.diff(process, { step, maxLines: hasText ? Infinity : 0 }), hasText)
     },
+  }),
+  defineRoute({
+    id: 'planMerge',
+    method: 'GET',
+    path: '/v1/processes/:ref/merge',
+    summary: 'Plans a merge of what a process did in its worktree: its commits, files and conflicts. Changes nothing.',
+    query: mergeQuery,
+    answer: 'mergePlan',
+    errors: [],
+    handle: async ({ reads, work }, { ref, query }) => {
+      const process = await reads.resolve(ref)
+      return mergePlanView(process, await work.planMerge(process, query))
+    },
+  }),
+  defineRoute({
+    id: 'commitWork',
+    method: 'POST',
+    path: '/v1/processes/:ref/commit',
+    summary: 'Commits the uncommitted files of a process to its branch, in the name of the author.',
+    body: commitBody,
+    answer: 'committed',
+    errors: ['CONFLICT'],
+    example: { author: { name: 'Ann', email: 'ann@example.org' } },
+    handle: ({ reads, removals, work }, { ref, body: { author, unfinished } }) =>
+      removals.runExclusively(ref, async (uuid) => ({
+        version: 1,
+        ...(await work.commit(await reads.get(uuid), author, unfinished ?? false)),
+      })),
   }),
 ]

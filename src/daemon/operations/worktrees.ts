@@ -7,14 +7,10 @@ import { join, relative, resolve, sep } from 'node:path'
 import { isMissing } from '../../kernel/util/missing-file.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { isLiving } from '../../kernel/model/status.ts'
-import { isPlainCommand } from '../../kernel/model/capabilities.ts'
 import { Git, GitError, gitUser } from '../../drivers/files/git.ts'
 import { IncarnationWorktree, checkWorktreeExists } from '../../drivers/files/incarnation-worktree.ts'
 import { keepForSuccessor } from '../../drivers/files/crew/member-worktree.ts'
 import { copyRecord, draftPath } from '../../drivers/files/records.ts'
-import { findChanges, type UnsavedChanges } from '../../drivers/files/unsaved-changes.ts'
-import { diffOf, type Diff } from '../../drivers/files/diff.ts'
-import { diffWorktree, findLeftWork } from '../../drivers/files/worktree-diff.ts'
 import { HANDOVER_REFS } from '../../drivers/files/salvage.ts'
 import { findBase, findRepository, removeWorktree } from '../../drivers/files/worktree.ts'
 import { asideDir } from '../../store/files/aside-dir.ts'
@@ -28,7 +24,6 @@ import type { Store } from '../../store/store.ts'
 import type { KeyedQueue } from '../loop/keyed-queue.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 import type { ProcessSpec, RunnableSpec } from '../../kernel/model/process-spec.ts'
-import type { WorktreeSpec } from '../../kernel/model/spec-parts.ts'
 import { isRetired } from './is-retired.ts'
 import { withoutUndefined } from '../../kernel/util/without-undefined.ts'
 import { errorText } from '../../kernel/util/error-text.ts'
@@ -65,24 +60,6 @@ export interface NewFork {
 export interface ForkedFiles {
   readonly step: number
   readonly commit: string
-}
-
-/** The place of a process's files: its worktree, a record of a step, the ref of salvaged files, or the branch. */
-export type FilesSource =
-  | { readonly type: 'worktree' | 'salvage' | 'branch' }
-  | { readonly type: 'step'; readonly step: number; readonly omitted: number }
-
-export interface ProcessDiff extends Diff {
-  readonly source: FilesSource
-  /** the commit from which the worktree began */
-  readonly base: string
-}
-
-export interface ProcessDiffRequest {
-  /** the files of the newest record at or before this step; absent: the current files */
-  readonly step?: number | undefined
-  /** the maximum number of lines of the diff; 0: only the list of its files */
-  readonly maxLines: number
 }
 
 /** Environment variables that would redirect git to another repository. */
@@ -168,7 +145,7 @@ export class Worktrees {
     const originWorktree = origin.spec.worktree
     if (!spec.worktree || !originWorktree)
       throw new KernelError('INVALID', `no files of process ${origin.pid} are recorded: only those of \`reeve run --worktree\` are`)
-    const record = await this.#findRecord(origin, step)
+    const record = await this.findRecord(origin, step)
     const { worktree, ...rest } = spec
     const { repository } = worktree
     const { base, branches } = await this.#withGit((git) =>
@@ -190,7 +167,7 @@ export class Worktrees {
 
   /** Deletes the records of a process that was removed or could not be created. Also deletes an unfinished copy of records. */
   async deleteRecords(uuid: Uuid): Promise<void> {
-    const dir = this.#recordsOf(uuid)
+    const dir = this.recordsOf(uuid)
     await Promise.all([dir, draftPath(dir)].map((path) => rm(path, { recursive: true, force: true })))
   }
 
@@ -201,7 +178,7 @@ export class Worktrees {
       spec: { worktree },
     } = process
     return worktree
-      ? new IncarnationWorktree({ process, worktree, dir: this.#recordsOf(uuid), open: (network) => this.#openContainment(network), send })
+      ? new IncarnationWorktree({ process, worktree, dir: this.recordsOf(uuid), open: (network) => this.#openContainment(network), send })
       : null
   }
 
@@ -224,105 +201,9 @@ export class Worktrees {
     return checkWorktreeExists(process)
   }
 
-  /**
-   * Finds the uncommitted files of an ended process, and the number of commits on its branch since the base. Null if git fails, or while
-   * another process works in the worktree.
-   */
-  async findUnsavedChanges(process: Process): Promise<UnsavedChanges | null> {
-    const {
-      spec,
-      spec: { worktree },
-      files,
-    } = process
-    if (!worktree || !files || isLiving(process) || this.#otherUserOf(process)) return null
-    const { dir, repository, branch } = worktree
-    return (
-      this.#deps.queue
-        .run(dir, () => this.#withGit((git) => findChanges(git, { dir, repository, branch, base: files.base, ...gitUser(spec) })))
-        // The changes are then unknown, and the view leaves them out.
-        .catch(() => null)
-    )
-  }
-
-  /**
-   * Compares the files of a process with the commit from which its worktree began: its current files, or those of a step. If the worktree
-   * is gone, the files are those that were salvaged, the newest record, or the branch. Errors: `INVALID` without a worktree or a record,
-   * `NOT_FOUND` if nothing is left of the worktree.
-   */
-  async diff(process: Process, { step, maxLines }: ProcessDiffRequest): Promise<ProcessDiff> {
-    const { spec, files } = process
-    const worktree = requireWorktree(process)
-    const { dir, repository } = worktree
-    const base = files?.base ?? worktree.base
-    if (step !== undefined) return this.#diffRecord(process, await this.#recordOfStep(process, step), { base, maxLines })
-    const at = { dir, repository, ...gitUser(spec) }
-    return this.#deps.queue.run(dir, async () => {
-      if (files && (await pathExists(dir)))
-        return {
-          source: { type: 'worktree' },
-          base,
-          ...(await this.#withGit((git) => diffWorktree(git, at, { from: base, maxLines })).catch(throwUnreadable)),
-        }
-      return this.#diffLeftWork(process, { base, maxLines })
-    })
-  }
-
-  /** Compares what is left of a removed worktree. */
-  async #diffLeftWork(process: Process, { base, maxLines }: { readonly base: string; readonly maxLines: number }): Promise<ProcessDiff> {
-    const { uuid, spec, files } = process
-    const { repository, branch, dir } = requireWorktree(process)
-    const place = { repository, ...gitUser(spec) }
-    const left = await this.#withGit((git) => findLeftWork(git, { uuid, branch: files?.branch ?? branch, ...place }))
-    const record = left.salvage === null ? await this.#newestRecord(process) : null
-    if (record) return this.#diffRecord(process, record, { base, maxLines })
-    const to = left.salvage ?? left.branch
-    if (to === null) {
-      throw new KernelError(
-        'NOT_FOUND',
-        `the worktree of process ${process.pid} is ${files ? `gone (${dir}), with no commit, ref or record of its files` : 'not made yet'}`,
-        { dir },
-        files
-          ? 'Its branch had nothing that another branch lacks: `git log --all` lists all commits.'
-          : 'Try again when the process has started.',
-      )
-    }
-    const diff = await this.#withGit((git) => diffOf(git, place, { from: base, to, maxLines })).catch(throwUnreadable)
-    return { source: { type: left.salvage === null ? 'branch' : 'salvage' }, base, ...diff }
-  }
-
-  async #diffRecord(
-    { spec }: Process,
-    { uuid, body: { step, commit, left, more = 0 } }: RecordFact,
-    { base, maxLines }: { readonly base: string; readonly maxLines: number },
-  ): Promise<ProcessDiff> {
-    const omitted = left.map(({ path }) => path)
-    const diff = await this.#withGit((git) =>
-      diffOf(git, { repository: this.#recordsOf(uuid), ...gitUser(spec) }, { from: base, to: commit, maxLines, omitted }),
-    ).catch(throwUnreadable)
-    return { source: { type: 'step', step, omitted: left.filter(({ why }) => why !== 'ignored').length + more }, base, ...diff }
-  }
-
-  /** Finds the record of a step. Errors: `INVALID` for a step that the process has not reached, or without a record. */
-  async #recordOfStep(process: Process, step: number): Promise<RecordFact> {
-    const { pid, progress, files, spec } = process
-    if (isPlainCommand(spec)) throw new KernelError('INVALID', `process ${pid} is a plain command, which has no steps`)
-    const last = Math.max(progress.wholeStep, files?.recordedStep ?? 0)
-    if (step > last)
-      throw new KernelError('INVALID', `process ${pid} has no whole step ${step}: its last one is ${last}`, { from: 0, to: last })
-    return this.#findRecord(process, step)
-  }
-
-  /** Finds the newest record of a process; null if none exists any more. */
-  async #newestRecord(process: Process): Promise<RecordFact | null> {
-    return this.#findRecord(process, Infinity).catch((error: unknown) => {
-      if (error instanceof KernelError && error.code === 'INVALID') return null
-      throw error
-    })
-  }
-
   /** Checks that no other process works in the worktree of a process. Errors: `CONFLICT`. */
   checkIdle(process: Process): void {
-    const other = this.#otherUserOf(process)
+    const other = this.otherUserOf(process)
     if (other)
       throw new KernelError('CONFLICT', `process ${other.pid} still works in its worktree ${process.spec.worktree?.dir ?? ''}`, {
         uuid: other.uuid,
@@ -330,7 +211,7 @@ export class Worktrees {
   }
 
   /** Finds another living process that works in the worktree of this process. */
-  #otherUserOf({ uuid, spec: { worktree } }: Process): Process | undefined {
+  otherUserOf({ uuid, spec: { worktree } }: Process): Process | undefined {
     if (!worktree) return undefined
     for (const other of this.#deps.rows()) {
       if (other.uuid !== uuid && isLiving(other) && `${other.spec.cwd}${sep}`.startsWith(`${worktree.dir}${sep}`)) return other
@@ -368,7 +249,7 @@ export class Worktrees {
       spec,
       spec: { worktree },
     } = process
-    if (!worktree || worktree.dir !== (await this.#dirOf(uuid)) || this.#otherUserOf(process)) return
+    if (!worktree || worktree.dir !== (await this.#dirOf(uuid)) || this.otherUserOf(process)) return
     const successor = await this.#successorOf(process)
     if (successor === null) return
     const { dir, branch, repository } = worktree
@@ -488,7 +369,7 @@ export class Worktrees {
   }
 
   /** Finds the newest record at or before a step, of the process or its origins. Errors: INVALID. */
-  async #findRecord(origin: Process, step: number): Promise<RecordFact> {
+  async findRecord(origin: Process, step: number): Promise<RecordFact> {
     let oldestStep: number | null = null
     for (let before = origin.seq + 1; ;) {
       const page = await this.#deps.store.tail(origin.uuid, PAGE, ['files.recorded'], before)
@@ -507,7 +388,7 @@ export class Worktrees {
   }
 
   async #checkRecordExists(fact: RecordFact, step: number): Promise<RecordFact> {
-    if (await pathExists(this.#recordsOf(fact.uuid))) return fact
+    if (await pathExists(this.recordsOf(fact.uuid))) return fact
     throw new KernelError(
       'INVALID',
       `the files of step ${step} are missing: process ${fact.uuid} recorded them; they are removed with it, and exports do not contain them`,
@@ -525,12 +406,7 @@ export class Worktrees {
       // The origin wrote these records, so git runs with the origin's rights.
       const user = { ...gitUser(origin), ...gitUser(spec) }
       await this.#withGit((git) =>
-        copyRecord(
-          git,
-          this.#recordsOf(from),
-          { dir: this.#recordsOf(uuid), repository: spec.worktree?.repository ?? '', ...user },
-          commit,
-        ),
+        copyRecord(git, this.recordsOf(from), { dir: this.recordsOf(uuid), repository: spec.worktree?.repository ?? '', ...user }, commit),
       )
     } catch (error) {
       await this.deleteRecords(uuid)
@@ -539,7 +415,8 @@ export class Worktrees {
     }
   }
 
-  #recordsOf(uuid: Uuid): string {
+  /** Returns the path of the repository of records of a process. */
+  recordsOf(uuid: Uuid): string {
     return join(this.#records, `${uuid}${RECORDS_SUFFIX}`)
   }
 
@@ -554,32 +431,21 @@ export class Worktrees {
     return containments.open(containments.plan(newUuid(), 0, 'auto'), tmpDir, network)
   }
 
+  /** Runs `work` while no other job uses the worktree. */
+  useExclusively<T>(dir: string, work: (git: Git) => Promise<T>): Promise<T> {
+    return this.#deps.queue.run(dir, () => this.#withGit(work))
+  }
+
   async #withGit<T>(work: (git: Git) => Promise<T>): Promise<T> {
     await using git = new Git((network) => this.#openContainment(network))
     return await work(git)
   }
 }
 
-type RecordFact = StoredFact & { readonly body: Extract<StoredFact['body'], { type: 'files.recorded' }> }
+export type RecordFact = StoredFact & { readonly body: Extract<StoredFact['body'], { type: 'files.recorded' }> }
 
 function isRecord(fact: StoredFact): fact is RecordFact {
   return fact.body.type === 'files.recorded'
-}
-
-/** Returns the worktree of a process. Errors: `INVALID` if it has none. */
-function requireWorktree({ pid, spec: { worktree } }: Process): WorktreeSpec {
-  if (worktree) return worktree
-  throw new KernelError(
-    'INVALID',
-    `process ${pid} has no worktree, so its changes are not separate from those of others`,
-    undefined,
-    '`reeve run --worktree` gives a process a worktree of its own. `git diff` shows the changes in a shared directory.',
-  )
-}
-
-function throwUnreadable(error: unknown): never {
-  if (error instanceof GitError) throw new KernelError('INVALID', `git cannot read the files: ${error.message}`)
-  throw error
 }
 
 /** Makes the paths of scripted models absolute: they are relative to the caller's directory, not to the worktree. */

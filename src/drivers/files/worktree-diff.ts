@@ -27,12 +27,9 @@ export async function diffWorktree(git: Git, at: Omit<TreeAt, 'limitMs'>, { from
 }
 
 /** Reads the files of a worktree, except ignored files and other repositories, into a tree object. */
-async function readFiles(git: Git, tree: Tree, repository: string): Promise<FilesTree> {
-  const scratchDir = await git.scratch()
-  const objects = join(scratchDir, 'objects')
-  await mkdir(join(objects, 'info'), { recursive: true })
-  await writeFile(join(objects, 'info', 'alternates'), `${join(repository, 'objects')}\n`)
-  const index = join(scratchDir, 'index')
+export async function readFiles(git: Git, tree: Tree, repository: string): Promise<FilesTree> {
+  const objects = await scratchObjects(git, repository)
+  const index = join(objects, '..', 'index')
   await copyIndex(join(tree.gitDir, 'index'), index)
   const { at, settings = [] } = tree.files
   const draft: Tree = {
@@ -42,6 +39,14 @@ async function readFiles(git: Git, tree: Tree, repository: string): Promise<File
   await clearSkipFlags(git, draft)
   await addAll(git, draft, await untrackedRepositories(git, draft))
   return { tree: await git.line(['write-tree'], draft.files), objects }
+}
+
+/** Creates a directory for new objects, which borrows those of a repository. */
+export async function scratchObjects(git: Git, repository: string): Promise<string> {
+  const objects = join(await git.scratch(), 'objects')
+  await mkdir(join(objects, 'info'), { recursive: true })
+  await writeFile(join(objects, 'info', 'alternates'), `${join(repository, 'objects')}\n`)
+  return objects
 }
 
 /** Finds what is left of a removed worktree in its repository: salvaged files, else its branch. Null if neither exists. */

@@ -109,7 +109,13 @@ describe('a command', () => {
       'made',
     ])
     const { worktree } = await viewOf('treed')
-    expect([code, stderr.split('\n').at(-2)]).toEqual([0, `1 file changed, not committed, on reeve/treed in ${worktree?.dir}`])
+    const { pid } = await viewOf('treed')
+    expect([code, ...stderr.split('\n').slice(-3)]).toEqual([
+      0,
+      `1 file changed, not committed, on reeve/treed in ${worktree?.dir}`,
+      `\`reeve diff ${pid}\` shows the changes, \`reeve merge ${pid}\` takes them into your branch`,
+      '',
+    ])
     const both = await runCli(dir.path, [
       'run',
       '--name',
@@ -124,7 +130,7 @@ describe('a command', () => {
     ])
     expect(both.stderr).toMatch(/\n1 commit and 2 files changed, not committed, on reeve\/committed in /)
     expect((await runCli(dir.path, ['run', '--worktree', '--cwd', repository.dir, '--', 'true'])).stderr).toMatch(
-      /\nnothing is changed on reeve\//,
+      /\nnothing is changed on reeve\/[^\n]*\n$/,
     )
     expect(existsSync(join(worktree?.dir ?? '', 'made'))).toBe(true)
   })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ProcessDiffView } from '../../../src/api/views/diff.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
+import { runCli } from '../../support/daemon/cli.ts'
 import { CrewHome, taskOf } from '../../support/crew/home.ts'
 
 const TIMEOUT_MS = 120_000
@@ -51,6 +52,11 @@ test(
     expect(crew.repository.git('worktree', 'list').split('\n').length).toBe(1)
     const { of, files } = await crew.home.client.get<ProcessDiffView>(`/v1/processes/${worker.uuid}/diff`)
     expect([of, files.map(({ path }) => path)], 'a diff has the salvaged files').toEqual(['salvage', expect.arrayContaining(['notes.txt'])])
+    crew.repository.git('config', 'user.name', 'Ann')
+    crew.repository.git('config', 'user.email', 'ann@example.org')
+    const merged = await runCli(crew.home.path, ['merge', String(worker.pid)], { cwd: crew.repository.dir })
+    expect([merged.code, merged.stderr]).toEqual([0, expect.stringContaining('salvaged file')])
+    expect(crew.repository.git('show', 'HEAD:notes.txt')).toBe('dear')
   },
 )
 

@@ -46,6 +46,7 @@ export const GROUPS: readonly (readonly [title: string, verbs: Readonly<Record<s
       pin: 'keep it from gc',
       gc: 'collect ended ones',
       rm: 'remove a process',
+      merge: 'take its work',
       export: 'write it to files',
       import: 'read it from files',
       lineage: 'show its forks',
@@ -124,7 +125,6 @@ export function overviewPage(topics: readonly string[], heading: (text: string) 
   return [
     'reeve runs AI agents as processes: list, pause, kill and resume them.',
     'Usage: reeve VERB [FLAG]... [WORD]...  `reeve help VERB|TOPIC` explains one.',
-    '',
     ...groups,
     'P is a PID, a name, or the first or last 4 or more digits of an ID.',
     `Topics: ${topics.join(', ')}`,

@@ -1,7 +1,7 @@
-// Schemas of changed files, and of what a process changed in its worktree, for src/api/views/diff.ts.
+// Schemas of changed files, of what a process changed in its worktree, and of its merge, for src/api/views/diff.ts.
 // Test: test/e2e/daemon/openapi.test.ts.
 import { z } from 'zod'
-import { count, text, texts, uuid, version } from './fields.ts'
+import { count, text, texts, time, uuid, version } from './fields.ts'
 import { FILE_CHANGES } from '../../../kernel/model/crew/words.ts'
 
 export const diffFile = z.object({
@@ -32,6 +32,35 @@ const processDiff = z.object({
   left: texts.describe('files whose diff is missing from `diff`, or incomplete'),
 })
 
-export const diffAnswers = { processDiff }
+const mergePlan = z.object({
+  version,
+  uuid,
+  pid: count,
+  name: text.nullable(),
+  createdAt: time,
+  ended: z.boolean().describe('false: the process may still change its files'),
+  of: z
+    .enum(['worktree', 'salvage', 'branch'])
+    .describe('the merged files: those of the worktree, salvaged files of a removed worktree, or its branch'),
+  dir: text.describe('the directory of the worktree'),
+  branch: text,
+  head: text.describe('the newest commit of the work; uncommitted files are on top of it'),
+  uncommitted: count.describe('the number of uncommitted files'),
+  commits: z
+    .array(z.object({ commit: text, subject: text }))
+    .describe('the commits that are not merged yet, the newest first; at most 100'),
+  files: z.array(diffFile).describe('the files that the merge would change'),
+  insertions: count,
+  deletions: count,
+  conflicts: texts.describe('the files that conflict; the merge must then be made by hand'),
+})
 
-export const DIFF_TYPES = { DiffFileView: diffFile, ProcessDiffView: processDiff }
+const committed = z.object({
+  version,
+  commit: text.describe('the newest commit of the work, with all of its files'),
+  isNew: z.boolean().describe('false: there were no uncommitted files'),
+})
+
+export const diffAnswers = { processDiff, mergePlan, committed }
+
+export const DIFF_TYPES = { DiffFileView: diffFile, ProcessDiffView: processDiff, MergePlanView: mergePlan, CommittedView: committed }

@@ -4,12 +4,14 @@
 // Guarantees that a ref only moves from its last known commit. Owns the names of branches for unmerged commits. Must never touch a
 // checkout, an index, a branch outside `reeve/`, or a branch that is checked out.
 // Tests: test/processes/crew/git.test.ts, test/processes/crew/git-crash.test.ts.
-import { GitError, splitNames } from '../git.ts'
+import { GitError } from '../git.ts'
 import { JOB_MS, commitIdentity } from './member-worktree.ts'
+import { mergeTrees } from '../merge-tree.ts'
 import { makeStandIn } from '../worktree-state.ts'
 import { dropBranch, inRepository } from '../worktree.ts'
 import { pathExists } from '../../common/path-exists.ts'
 import type { Git, GitCall, GitUser } from '../git.ts'
+import type { MergedTree } from '../merge-tree.ts'
 
 /** maximum number at the end of a branch name */
 const MAX_BRANCH_NUMBER = 100
@@ -19,8 +21,6 @@ const MAX_SEARCHED_COMMITS = 10_000
 const MAX_NAMED_FILES = 100
 /** maximum length of the text of a reflog line, in characters */
 const MAX_REFLOG_CHARS = 100
-/** git's exit code for an unknown option */
-const EXIT_UNKNOWN_OPTION = 129
 /** Options for calls that create commits and refs, which must survive a loss of power. */
 const DURABLE_CONFIG = ['-c', 'core.fsync=committed,reference', '-c', 'core.fsyncMethod=fsync']
 
@@ -241,28 +241,8 @@ async function mergeCommits(
 }
 
 /** Merges two commits into a tree. `files` are the conflicting files, which have conflict markers in the tree. */
-export async function mergeTree(
-  git: Git,
-  crew: CrewBranch,
-  ours: string,
-  theirs: string,
-): Promise<{ readonly tree: string; readonly files: readonly string[] } | { readonly unable: string }> {
-  const { code, stdout, stderr } = await git.ask(
-    [...DURABLE_CONFIG, 'merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', ours, theirs],
-    await mergeCall(git, crew),
-  )
-  if (code === EXIT_UNKNOWN_OPTION) return { unable: 'this git cannot merge without a checkout: install git 2.38 or later' }
-  const [tree = Buffer.alloc(0), ...files] = splitNames(stdout)
-  if (code === 0 || code === 1) return { tree: tree.toString().trim(), files: code === 1 ? files.map(String) : [] }
-  return {
-    unable:
-      stderr
-        .toString()
-        .trim()
-        .split('\n')
-        .at(-1)
-        ?.replace(/^(fatal|error): /, '') || 'git could not merge the commits',
-  }
+export async function mergeTree(git: Git, crew: CrewBranch, ours: string, theirs: string): Promise<MergedTree> {
+  return mergeTrees(git, await mergeCall(git, crew), ours, theirs)
 }
 
 /** Moves the branch by compare-and-swap. False if the branch has moved meanwhile. */

@@ -1,0 +1,135 @@
+// The checkout in which the user works: its state, and a merge into it. Runs the user's own git with the user's environment, because the
+// merge is a command of the user. Must never run git in the worktree of a process, whose `.git` an agent can replace (docs/decisions/022).
+// Test: test/e2e/worktree/merge.test.ts.
+import { spawn } from 'node:child_process'
+import { Failure, UsageError } from '../errors.ts'
+import { stripControls } from '../print/text.ts'
+
+/** the maximum size of the output of a command of git, in bytes */
+const MAX_OUTPUT_BYTES = 256 * 1_048_576
+
+interface GitResult {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** The user's identity in commits. */
+export interface GitIdentity {
+  readonly name: string
+  readonly email: string
+}
+
+export class UserCheckout {
+  /** the root of the checkout */
+  readonly top: string
+  /** the git directory that all checkouts of the repository share */
+  readonly repository: string
+  /** the checked-out commit */
+  readonly head: string
+
+  private constructor(top: string, repository: string, head: string) {
+    this.top = top
+    this.repository = repository
+    this.head = head
+  }
+
+  /** Finds the checkout that contains the current directory. Errors: exit 64 outside of a checkout. */
+  static async find(): Promise<UserCheckout> {
+    const { code, stdout, stderr } = await runGit(
+      ['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-common-dir', 'HEAD^{commit}'],
+      process.cwd(),
+    )
+    const [top, repository, head] = stdout.split('\n')
+    if (top && repository && head && code === 0) return new UserCheckout(top, repository, head)
+    if (!top)
+      throw new UsageError(
+        `${process.cwd()} is no git checkout: ${messageOf(stderr)}`,
+        'Change to the repository of the process, and to the branch to merge into.',
+      )
+    throw new UsageError(`the repository ${top} has no commit yet`)
+  }
+
+  /** The name of the checked-out branch; `HEAD` without a branch. */
+  async branch(): Promise<string> {
+    const { stdout } = await runGit(['symbolic-ref', '-q', '--short', 'HEAD'], this.top)
+    return stdout.trim() || 'HEAD'
+  }
+
+  /** Lists the files that differ from the checked-out commit, and whether each change is staged. */
+  async dirtyFiles(): Promise<readonly { readonly path: string; readonly isStaged: boolean }[]> {
+    const entries = (await this.#run(['status', '-z', '--porcelain', '--untracked-files=all', '--no-renames'])).split('\0')
+    return entries.flatMap((entry) => (entry === '' ? [] : [{ path: entry.slice(3), isStaged: !/[ ?!]/.test(entry[0] ?? ' ') }]))
+  }
+
+  /** Returns the user's identity. Errors: exit 1 if git has none. */
+  async identity(): Promise<GitIdentity> {
+    const { stdout } = await runGit(['var', 'GIT_AUTHOR_IDENT'], this.top)
+    const [, name, email] = /^(.+) <(.*)> \d+ [+-]\d+\s*$/.exec(stdout) ?? []
+    if (name !== undefined && email) return { name, email }
+    throw new Failure(
+      1,
+      'git does not know who you are, so the work cannot be committed',
+      '`git config --global user.name` and `user.email` set it.',
+    )
+  }
+
+  /**
+   * Merges a commit as `git merge` does, with the user's hooks, filters and settings. Returns the new commit, and the output of hooks.
+   * Errors: exit 1 with git's message; a merge with conflicts is undone.
+   */
+  async merge(commit: string, message: string): Promise<{ readonly commit: string; readonly output: string }> {
+    const { code, stdout, stderr } = await runGit(['merge', '-q', '--no-edit', '-m', message, commit], this.top)
+    if (code !== 0) {
+      const hasConflicts = (await runGit(['ls-files', '-u'], this.top)).stdout !== ''
+      if (hasConflicts) await runGit(['merge', '--abort'], this.top)
+      const isMerging = (await runGit(['rev-parse', '-q', '--verify', 'MERGE_HEAD'], this.top)).code === 0
+      throw new Failure(
+        1,
+        `git merge failed: ${messageOf(`${stdout}\n${stderr}`)}`,
+        isMerging ? '`git merge --abort` undoes the unfinished merge; `git commit` completes it.' : 'Nothing was merged.',
+      )
+    }
+    return { commit: (await this.#run(['rev-parse', 'HEAD'])).trim(), output: stripControls(`${stdout}${stderr}`).trim() }
+  }
+
+  /** Runs git in the root of the checkout, and returns its output. Errors: exit 1. */
+  async #run(args: readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await runGit(args, this.top)
+    if (code === 0) return stdout
+    throw new Failure(1, `git ${args[0]} failed: ${messageOf(stderr)}`)
+  }
+
+  /** Runs a command of git that may fail; returns its output, empty on failure. */
+  async read(...args: readonly string[]): Promise<string> {
+    const { code, stdout } = await runGit(args, this.top)
+    return code === 0 ? stdout : ''
+  }
+}
+
+function messageOf(output: string): string {
+  return (
+    stripControls(output)
+      .trim()
+      .replace(/^fatal: /, '') || 'it gave no reason'
+  )
+}
+
+/** Runs git. Errors: exit 127 if it is not installed. */
+function runGit(args: readonly string[], cwd: string): Promise<GitResult> {
+  const child = spawn('git', args, { cwd, stdio: ['inherit', 'pipe', 'pipe'] })
+  const chunks = { stdout: [] as Buffer[], stderr: [] as Buffer[] }
+  let bytes = 0
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes <= MAX_OUTPUT_BYTES) chunks[name].push(chunk)
+    })
+  }
+  return new Promise((resolve, reject) => {
+    child.on('error', (error) => reject(new Failure(127, `git cannot be run: ${error.message}`)))
+    child.on('close', (code) =>
+      resolve({ code, stdout: Buffer.concat(chunks.stdout).toString(), stderr: Buffer.concat(chunks.stderr).toString() }),
+    )
+  })
+}

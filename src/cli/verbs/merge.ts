@@ -1,0 +1,125 @@
+// `reeve merge`: merges what a process did in its worktree into the branch on which the user works. All refusals come before anything
+// changes. The daemon plans the merge and commits the files; the user's own git merges. Test: test/e2e/worktree/merge.test.ts.
+import { realpathSync } from 'node:fs'
+import type { MergePlanView } from '../../api/views/diff.ts'
+import { changedPrograms } from '../actions/changed-programs.ts'
+import { UserCheckout } from '../actions/checkout.ts'
+import { Failure } from '../errors.ts'
+import { processTitle } from '../print/describe.ts'
+import { pathsText, statLines } from '../print/diff.ts'
+import { countOf } from '../print/format.ts'
+import type { Output } from '../print/output.ts'
+import { oneLine } from '../print/text.ts'
+import type { VerbCall } from '../table/verb.ts'
+
+/** the greatest number of commits that are printed */
+const MAX_COMMITS = 10
+
+interface Merge {
+  readonly plan: MergePlanView
+  readonly checkout: UserCheckout
+  /** the branch into which the work is merged */
+  readonly target: string
+}
+
+export async function run({ args, out, reeve }: VerbCall): Promise<number> {
+  const checkout = await UserCheckout.find()
+  const { head: onto, repository, top } = checkout
+  const plan = await reeve.planMerge(args.words[0] ?? '', { onto, repository, top })
+  const merge: Merge = { plan, checkout, target: oneLine(await checkout.branch()) }
+  const isEmpty = plan.files.length === 0 && plan.conflicts.length === 0
+  await printPlan(merge, out)
+  if (plan.conflicts.length > 0) return reportConflicts(merge, out)
+  if (!isEmpty) await checkAllowed(merge, { isUnfinished: args.on('unfinished'), trustsPrograms: args.on('trust-programs') })
+  if (isEmpty || args.on('dry-run')) {
+    if (!isEmpty) await out.message('a dry run: nothing was changed')
+    return printResult(out, plan, { commit: null })
+  }
+  const author = plan.uncommitted > 0 ? await checkout.identity() : { name: 'reeve', email: 'reeve@localhost' }
+  const work = await reeve.commitWork(plan.uuid, { author, unfinished: args.on('unfinished') })
+  const { commit, output } = await checkout.merge(work.commit, `Merge branch '${plan.branch}' (process ${plan.pid} of reeve)`)
+  if (output !== '') await out.message(output)
+  await out.message(`merged into ${merge.target} as ${commit.slice(0, 12)}; \`reeve rm ${plan.pid}\` removes the process with its worktree`)
+  return printResult(out, plan, { commit })
+}
+
+/** Prints what would be merged: commits, uncommitted files, and the changed files with their sizes. */
+async function printPlan({ plan, target }: Merge, out: Output): Promise<void> {
+  const { commits, uncommitted, files, conflicts, branch, of } = plan
+  if (files.length === 0 && conflicts.length === 0)
+    return out.message(`nothing to merge: ${target} has all the work of ${processTitle(plan)}`)
+  const parts = [
+    ...(commits.length > 0 ? [countOf(commits.length, 'commit')] : []),
+    ...(uncommitted > 0 ? [countOf(uncommitted, of === 'salvage' ? 'salvaged file' : 'uncommitted file')] : []),
+  ]
+  await out.message(`${processTitle(plan)}: ${parts.join(' and ')} on ${oneLine(branch)}, into ${target}`)
+  for (const { commit, subject } of commits.slice(0, MAX_COMMITS)) await out.message(` ${commit.slice(0, 10)} ${oneLine(subject)}`)
+  if (commits.length > MAX_COMMITS) await out.message(` and ${commits.length - MAX_COMMITS} earlier ones`)
+  // The files of a merge with conflicts would be counted with conflict markers.
+  if (!out.json && conflicts.length === 0) for (const line of statLines(plan, out, out.columns)) await out.line(line)
+}
+
+async function reportConflicts({ plan, target }: Merge, out: Output): Promise<number> {
+  if (out.json) await printResult(out, plan, { commit: null })
+  const { pid, conflicts } = plan
+  throw new Failure(
+    1,
+    `${processTitle(plan)} conflicts with ${target} in ${countOf(conflicts.length, 'file')}: ${pathsText(conflicts)}; nothing was changed`,
+    `\`reeve diff ${pid} | git apply --3way\` brings the conflicts into your files. An agent can also merge ${target} itself: \`reeve resume --message TEXT ${pid}\`.`,
+  )
+}
+
+interface Permissions {
+  readonly isUnfinished: boolean
+  readonly trustsPrograms: boolean
+}
+
+/** Checks all that would prevent the merge, before anything changes. Errors: exit 1. */
+async function checkAllowed({ plan, checkout, target }: Merge, { isUnfinished, trustsPrograms }: Permissions): Promise<void> {
+  const { pid } = plan
+  if (checkout.top === realDir(plan.dir))
+    throw new Failure(1, `this is the worktree of ${processTitle(plan)} itself`, 'Change to your own checkout of the repository.')
+  if (!plan.ended && !isUnfinished)
+    throw new Failure(
+      1,
+      `${processTitle(plan)} has not ended, and may still change its files`,
+      `\`reeve wait ${pid}\` waits for its end. \`reeve merge --unfinished ${pid}\` merges its files as they are now.`,
+    )
+  // The check comes before `git status`, which can run programs, too.
+  const programs = trustsPrograms ? [] : await changedPrograms(checkout, plan)
+  if (programs.length > 0)
+    throw new Failure(
+      1,
+      `git would run programs that changed since ${processTitle(plan)} began: ${pathsText(programs)}`,
+      `Read them. Then \`reeve merge --trust-programs ${pid}\` merges into ${target}.`,
+    )
+  if ((await checkout.read('rev-parse', '-q', '--verify', 'MERGE_HEAD')) !== '')
+    throw new Failure(1, 'you are in the middle of a merge', '`git merge --continue` completes it, `git merge --abort` undoes it.')
+  const dirty = await checkout.dirtyFiles()
+  const changed = new Set(plan.files.flatMap(({ path, from }) => [path, ...(from === null ? [] : [from])]))
+  const overlapping = dirty.filter(
+    ({ path, isStaged }) =>
+      isStaged || [...changed].some((each) => each === path || each.startsWith(`${path}/`) || path.startsWith(`${each}/`)),
+  )
+  if (overlapping.length > 0)
+    throw new Failure(
+      1,
+      `your own changes are in the way: ${pathsText(overlapping.map(({ path }) => path))}; nothing was changed`,
+      `Commit them, or put them aside with \`git stash\`. Other changed files may stay, unless they are staged.`,
+    )
+}
+
+function realDir(dir: string): string | null {
+  try {
+    return realpathSync(dir)
+  } catch {
+    // The worktree is gone, so nobody can be in it.
+    return null
+  }
+}
+
+async function printResult(out: Output, plan: MergePlanView, { commit }: { readonly commit: string | null }): Promise<number> {
+  const { version: _, files, conflicts, ...rest } = plan
+  if (out.json) await out.value({ merged: commit !== null, commit, files, conflicts, plan: rest })
+  return 0
+}
