@@ -35,7 +35,7 @@ export async function changedPrograms(
     : files.flatMap(({ path }) => (isMergeHook(path, inCheckout) ? [`${path} (of this merge)`] : []))
   const settings = await Promise.all(
     ['config', 'config.worktree'].map(async (name) => {
-      const path = join(checkout.repository, name)
+      const path = resolve(checkout.top, (await checkout.read('rev-parse', '--git-path', name)).trimEnd())
       if (!(await changedSince(path, since))) return []
       const found = await checkout.read('config', '--file', path, '--name-only', '--get-regexp', PROGRAM_SETTINGS)
       return found.split('\n').flatMap((setting) => (setting === '' ? [] : [`${setting} in ${path}`]))

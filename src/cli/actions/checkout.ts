@@ -79,7 +79,8 @@ export class UserCheckout {
    * Errors: exit 1 with git's message; a merge with conflicts is undone.
    */
   async merge(commit: string, message: string): Promise<{ readonly commit: string; readonly output: string }> {
-    const { code, stdout, stderr } = await runGit(['merge', '-q', '--no-edit', '-m', message, commit], this.top)
+    // Git keeps the directory in which it was started, so that the user's shell is not left in a removed one.
+    const { code, stdout, stderr } = await runGit(['merge', '-q', '--no-edit', '-m', message, commit], process.cwd())
     if (code !== 0) {
       const hasConflicts = (await runGit(['ls-files', '-u'], this.top)).stdout !== ''
       if (hasConflicts) await runGit(['merge', '--abort'], this.top)

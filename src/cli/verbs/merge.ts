@@ -35,7 +35,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
     if (!isEmpty) await out.message('a dry run: nothing was changed')
     return printResult(out, plan, { commit: null })
   }
-  const author = plan.uncommitted > 0 ? await checkout.identity() : { name: 'reeve', email: 'reeve@localhost' }
+  const author = plan.uncommitted > 0 || !plan.ended ? await checkout.identity() : { name: 'reeve', email: 'reeve@localhost' }
   const work = await reeve.commitWork(plan.uuid, { author, unfinished: args.on('unfinished') })
   const { commit, output } = await checkout.merge(work.commit, `Merge branch '${plan.branch}' (process ${plan.pid} of reeve)`)
   if (output !== '') await out.message(output)

@@ -65,7 +65,7 @@ export async function planMerge(git: Git, place: WorkPlace, { onto, top }: WorkP
   const standIn = await makeStandIn(git, place)
   const call: GitCall = { ...inRepository({ ...place, limitMs: WORK_MS }), ...standIn, at: { ...standIn.at, objects } }
   if ((await git.maybe(['cat-file', '-e', `${onto}^{commit}`], call)) === null) throw new GitError(`the repository has no commit ${onto}`)
-  const names = splitNames(await git.run(['diff-tree', '-r', '-z', '--no-renames', '--name-only', head, tree], call))
+  const names = splitNames(await git.run(['diff-tree', '-r', '-z', '-M', '--name-only', head, tree], call))
   const commit = names.length === 0 ? head : await git.line(['commit-tree', tree, '-p', head, '-m', 'uncommitted files'], call)
   const merged = (await isAncestor(git, call, commit, onto))
     ? { tree: onto, files: [] }

@@ -1,5 +1,5 @@
 // The merge of a process's work into the user's checkout, with real git. Each refusal comes before anything changes.
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { MergePlanView } from '../../../src/api/views/diff.ts'
@@ -119,6 +119,20 @@ describe('a merge', () => {
     writeFileSync(join(worktree?.dir ?? '', 'one'), '2')
     expect((await merge('docs')).code, 'later work is merged on top').toBe(0)
     expect(readFileSync(join(repository.dir, 'one'), 'utf8')).toBe('2')
+  })
+
+  test('keeps the directory in which the user is, although all of its files move', async () => {
+    repository.commit({ 'sub/x.txt': 'some text\nthat is kept\n' })
+    await work('git mv sub/x.txt sub/y.txt')
+    const cwd = join(repository.dir, 'sub')
+    const before = statSync(cwd).ino
+    const { code, stderr } = await runCli(daemon.home, ['merge', 'docs'], { cwd })
+    expect([code, stderr, statSync(cwd).ino]).toEqual([
+      0,
+      expect.stringContaining(': 1 uncommitted file on reeve/docs, into main\n'),
+      before,
+    ])
+    expect(repository.git('ls-files')).toBe('a.txt\nb.txt\nsub/y.txt')
   })
 
   test('of a process that changed nothing', async () => {
