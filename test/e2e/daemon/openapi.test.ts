@@ -212,7 +212,7 @@ describe("the daemon's answers", () => {
     const idle = await daemon.writeScript([{ text: 'I wait.' }])
     const repository = Repository.make(join(daemon.work, 'repository'), daemon.work)
     repository.commit({ 'a.txt': 'a' })
-    await daemon.ended((await daemon.sh('echo b > b.txt', { cwd: repository.dir, worktree: true, name: 'treed' })).uuid)
+    await daemon.waitForEnd((await daemon.spawnShell('echo b > b.txt', { cwd: repository.dir, worktree: true, name: 'treed' })).uuid)
     await walk('getDiff', 'treed')
     const onto = { onto: repository.git('rev-parse', 'HEAD'), repository: join(repository.dir, '.git'), top: repository.dir }
     await walk('planMerge', 'treed', { query: onto })

@@ -34,11 +34,11 @@ const COMMIT = 'git add -A; git -c user.name=x -c user.email=x commit -qm work'
 
 test('of a running, a paused and an ended process: commits, uncommitted and new files, and no ignored ones', async () => {
   const go = join(daemon.work, 'go')
-  const { uuid } = await daemon.sh(
+  const { uuid } = await daemon.spawnShell(
     `echo new > new.txt; ${COMMIT}; rm gone.txt; echo TWO >> a.txt; mkdir ignored; touch ignored/f; git clone -q . other; echo done; until [ -e '${go}' ]; do sleep 0.02; done`,
     { ...inTree, cwd: repository.dir },
   )
-  await daemon.event(uuid, ({ fact, text }) => fact === 'process.output' && String(text).includes('done'))
+  await daemon.waitForEvent(uuid, ({ fact, text }) => fact === 'process.output' && String(text).includes('done'))
   const before = gitBytes(repository)
   const expected = ['changed a.txt', 'deleted gone.txt', 'added new.txt']
   const running = await diffOf(uuid)
@@ -49,7 +49,7 @@ test('of a running, a paused and an ended process: commits, uncommitted and new 
   expect(changes(await diffOf(uuid, { format: 'stat' }))).toEqual(expected)
   writeFileSync(go, '')
   await daemon.resume(uuid)
-  await daemon.ended(uuid)
+  await daemon.waitForEnd(uuid)
   const { diff, ...view } = await diffOf(uuid, { format: 'stat' })
   expect([changes({ diff, ...view }), diff, view.name, view.branch, view.base, view.repository]).toEqual([
     expected,
@@ -64,7 +64,7 @@ test('of a running, a paused and an ended process: commits, uncommitted and new 
 })
 
 test('of a step: the files of the newest record at or before it', async () => {
-  const { uuid, pid } = await daemon.play(
+  const { uuid, pid } = await daemon.spawnWithAnswers(
     [
       bashStep('echo 1 > one'),
       { text: '', tools: [{ name: 'read', input: { path: 'one' } }] },
@@ -76,7 +76,7 @@ test('of a step: the files of the newest record at or before it', async () => {
       cwd: repository.dir,
     },
   )
-  await daemon.ended(uuid)
+  await daemon.waitForEnd(uuid)
   const steps = await Promise.all([0, 1, 2, 3].map((step) => diffOf(uuid, { step })))
   expect(steps.map((view) => [view.of, view.step, view.omitted, changes(view)])).toEqual([
     ['step', 0, 0, []],
@@ -92,8 +92,11 @@ test('of a step: the files of the newest record at or before it', async () => {
 })
 
 test('a tracked file that became too large to record does not count as deleted', async () => {
-  const { uuid } = await daemon.play([bashStep('head -c 11000000 /dev/zero > a.txt'), { text: 'end' }], { ...inTree, cwd: repository.dir })
-  await daemon.ended(uuid)
+  const { uuid } = await daemon.spawnWithAnswers([bashStep('head -c 11000000 /dev/zero > a.txt'), { text: 'end' }], {
+    ...inTree,
+    cwd: repository.dir,
+  })
+  await daemon.waitForEnd(uuid)
   const view = await diffOf(uuid, { step: 1 })
   expect([changes(view), view.omitted]).toEqual([[], 1])
   expect(changes(await diffOf(uuid)), 'the worktree has it').toEqual(['changed a.txt'])
@@ -105,16 +108,16 @@ describe('after the worktree was removed by hand', () => {
   }
 
   test('the newest record has the files, also uncommitted ones', async () => {
-    const { uuid } = await daemon.play([bashStep('echo 1 > one'), { text: 'end' }], { ...inTree, cwd: repository.dir })
-    await daemon.ended(uuid)
+    const { uuid } = await daemon.spawnWithAnswers([bashStep('echo 1 > one'), { text: 'end' }], { ...inTree, cwd: repository.dir })
+    await daemon.waitForEnd(uuid)
     await removeByHand(uuid)
     const view = await diffOf(uuid)
     expect([view.of, view.step, changes(view)]).toEqual(['step', 1, ['added one']])
   })
 
   test('the branch of a plain command has its commits; without a branch nothing is left', async () => {
-    const { uuid, pid } = await daemon.sh(`echo 1 > one; ${COMMIT}; echo 2 > lost`, { ...inTree, cwd: repository.dir })
-    await daemon.ended(uuid)
+    const { uuid, pid } = await daemon.spawnShell(`echo 1 > one; ${COMMIT}; echo 2 > lost`, { ...inTree, cwd: repository.dir })
+    await daemon.waitForEnd(uuid)
     await removeByHand(uuid)
     const view = await diffOf(uuid)
     expect([view.of, view.step, changes(view)]).toEqual(['branch', null, ['added one']])
@@ -132,7 +135,7 @@ test('no program of the repository runs, and nothing hides a change', async () =
   const evil = join(daemon.work, 'evil.sh')
   writeFileSync(evil, `#!/bin/sh\ntouch ${mark}\ncat\n`)
   chmodSync(evil, 0o755)
-  const { uuid } = await daemon.play(
+  const { uuid } = await daemon.spawnWithAnswers(
     [
       { text: '', tools: [{ name: 'write', input: { path: 'a.txt', content: 'three\n' } }] },
       { text: '', tools: [{ name: 'write', input: { path: '.gitattributes', content: '* -diff diff=evil filter=evil\n' } }] },
@@ -140,7 +143,7 @@ test('no program of the repository runs, and nothing hides a change', async () =
     ],
     { ...inTree, cwd: repository.dir, allow: ['read', 'write', 'edit', 'ls'] },
   )
-  const { worktree } = await daemon.ended(uuid)
+  const { worktree } = await daemon.waitForEnd(uuid)
   for (const [key, value] of [
     ['diff.external', evil],
     ['diff.evil.command', evil],
@@ -160,8 +163,8 @@ test('no program of the repository runs, and nothing hides a change', async () =
 })
 
 test('the command line: a patch for git, names, sizes, JSON, and refusals', async () => {
-  const { uuid } = await daemon.sh("printf 'red \\033[31m\\n' > a.txt; echo 1 > 'two  words'", { ...inTree, cwd: repository.dir })
-  await daemon.ended(uuid)
+  const { uuid } = await daemon.spawnShell("printf 'red \\033[31m\\n' > a.txt; echo 1 > 'two  words'", { ...inTree, cwd: repository.dir })
+  await daemon.waitForEnd(uuid)
   const patch = await cli('diff', 'docs')
   expect([patch.code, patch.stderr]).toEqual([
     0,
@@ -174,7 +177,7 @@ test('the command line: a patch for git, names, sizes, JSON, and refusals', asyn
   expect((await cli('diff', '--name-only', 'docs')).stdout).toBe('a.txt\ntwo  words\n')
   expect((await cli('diff', '--stat', '-q', 'docs')).stdout).toBe(' a.txt     | 3 +--\n two words | 1 + (new)\n 2 files, +2 -2\n')
   expect(JSON.parse((await cli('diff', '--json', '--stat', 'docs')).stdout)).toEqual(await diffOf(uuid, { format: 'stat' }))
-  await daemon.ended((await daemon.sh('true', { name: 'plain' })).uuid)
+  await daemon.waitForEnd((await daemon.spawnShell('true', { name: 'plain' })).uuid)
   for (const [args, code, text] of [
     [['plain'], 64, 'has no worktree'],
     [['--step', '1', 'docs'], 64, 'is a plain command, which has no steps'],
@@ -187,8 +190,8 @@ test('the command line: a patch for git, names, sizes, JSON, and refusals', asyn
 })
 
 test.runIf(HAS_TERMINAL)('on a terminal lines have colours, and control characters are visible', async () => {
-  const { uuid } = await daemon.sh("printf 'red \\033[31m\\n' > new.txt", { ...inTree, cwd: repository.dir })
-  await daemon.ended(uuid)
+  const { uuid } = await daemon.spawnShell("printf 'red \\033[31m\\n' > new.txt", { ...inTree, cwd: repository.dir })
+  await daemon.waitForEnd(uuid)
   using terminal = new Terminal(daemon.home, ['diff', 'docs'], { env: { NO_COLOR: '' } })
   expect(await terminal.done).toBe(0)
   expect(terminal.raw).toContain('\u001b[32m+red ^[[31m\u001b[0m')

@@ -27,8 +27,8 @@ afterEach(async () => {
 const merge = (...args: readonly string[]): Promise<CliResult> => runCli(daemon.home, ['merge', ...args], { cwd: repository.dir })
 /** Runs a shell command in a worktree to its end. */
 async function work(command: string, name = 'docs'): Promise<ProcessView> {
-  const { uuid } = await daemon.sh(command, { cwd: repository.dir, worktree: true, name })
-  return daemon.ended(uuid)
+  const { uuid } = await daemon.spawnShell(command, { cwd: repository.dir, worktree: true, name })
+  return daemon.waitForEnd(uuid)
 }
 const COMMIT = 'git -c user.name=Agent -c user.email=agent@example.org commit -q'
 
@@ -173,23 +173,23 @@ describe('nothing changes', () => {
 
   test('while the process runs or is paused; `--unfinished` merges its present files', async () => {
     const go = join(daemon.work, 'go')
-    const { uuid } = await daemon.sh(`echo 1 > one; echo done; until [ -e '${go}' ]; do sleep 0.02; done`, {
+    const { uuid } = await daemon.spawnShell(`echo 1 > one; echo done; until [ -e '${go}' ]; do sleep 0.02; done`, {
       cwd: repository.dir,
       worktree: true,
       name: 'docs',
     })
-    await daemon.event(uuid, ({ fact, text }) => fact === 'process.output' && String(text).includes('done'))
+    await daemon.waitForEvent(uuid, ({ fact, text }) => fact === 'process.output' && String(text).includes('done'))
     await expectRefusal(await daemon.view(uuid), ['docs'], 1, 'has not ended, and may still change its files\n')
     await daemon.pause(uuid)
     await expectRefusal(await daemon.view(uuid), ['docs'], 1, 'has not ended')
-    expect((await daemon.post(`/v1/processes/${uuid}/commit`, { author: { name: 'A', email: 'a@b' } })).body.error).toMatchObject({
+    expect((await daemon.postRaw(`/v1/processes/${uuid}/commit`, { author: { name: 'A', email: 'a@b' } })).body.error).toMatchObject({
       code: 'CONFLICT',
     })
     expect((await merge('--unfinished', 'docs')).code).toBe(0)
     expect(repository.git('ls-files')).toBe('a.txt\nb.txt\none')
     writeFileSync(go, '')
     await daemon.resume(uuid)
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
   })
 
   test('in another repository, in none, in the worktree itself, and without a worktree', async () => {
@@ -210,7 +210,7 @@ describe('nothing changes', () => {
       code: 1,
       stderr: expect.stringContaining('this is the worktree of PID'),
     })
-    await daemon.ended((await daemon.sh('true', { name: 'plain' })).uuid)
+    await daemon.waitForEnd((await daemon.spawnShell('true', { name: 'plain' })).uuid)
     expect(await from(repository.dir, 'plain')).toMatchObject({ code: 64, stderr: expect.stringContaining('has no worktree') })
     expect(await from(repository.dir, 'nobody')).toMatchObject({ code: 3 })
     expect(stateOf(process)).toEqual(before)
@@ -256,7 +256,7 @@ test('the commit runs no program for a process that may run none', async () => {
   const mark = join(daemon.work, 'ran')
   const evil = join(daemon.work, 'evil.sh')
   writeFileSync(evil, `#!/bin/sh\ntouch ${mark}\ncat\n`, { mode: 0o755 })
-  const { uuid } = await daemon.play(
+  const { uuid } = await daemon.spawnWithAnswers(
     [
       { text: '', tools: [{ name: 'write', input: { path: 'a.txt', content: 'three\n' } }] },
       { text: '', tools: [{ name: 'write', input: { path: '.gitattributes', content: '* filter=evil merge=evil\n' } }] },
@@ -264,7 +264,7 @@ test('the commit runs no program for a process that may run none', async () => {
     ],
     { cwd: repository.dir, worktree: true, name: 'docs', allow: ['read', 'write', 'edit', 'ls'] },
   )
-  await daemon.ended(uuid)
+  await daemon.waitForEnd(uuid)
   for (const key of ['filter.evil.clean', 'merge.evil.driver', 'core.fsmonitor']) repository.git('config', key, evil)
   const plan = await daemon.client.get<MergePlanView>(`/v1/processes/${uuid}/merge`, {
     onto: repository.git('rev-parse', 'HEAD'),
@@ -289,7 +289,7 @@ describe('after the worktree was removed by hand', () => {
   })
 
   test('uncommitted files that only a record has are not merged, and the hint takes them over', async () => {
-    const { uuid } = await daemon.play(
+    const { uuid } = await daemon.spawnWithAnswers(
       [{ text: '', tools: [{ name: 'write', input: { path: 'one', content: '1\n' } }] }, { text: 'end' }],
       {
         cwd: repository.dir,
@@ -297,7 +297,7 @@ describe('after the worktree was removed by hand', () => {
         name: 'docs',
       },
     )
-    const process = await daemon.ended(uuid)
+    const process = await daemon.waitForEnd(uuid)
     removeByHand(process)
     await expectRefusal(process, ['docs'], 64, 'its branch lacks files that were recorded after step 1')
     const file = join(daemon.work, 'patch')
