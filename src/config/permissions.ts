@@ -3,7 +3,7 @@
 // src/daemon/operations/resolve-paths.ts resolves them. Test: test/tables/config/permissions.test.ts.
 import * as z from 'zod'
 import { isAllowed } from '../kernel/model/tool-names.ts'
-import { hasPattern, toolRuleProblem } from '../kernel/state/tool-rules.ts'
+import { hasPattern, parseToolRule, toolRuleProblem } from '../kernel/state/tool-rules.ts'
 import type { DriverName, PermissionPolicy } from '../kernel/model/words.ts'
 import type { Capabilities, PathAccess, Permissions } from '../kernel/model/spec-parts.ts'
 import type { ProcessSpec } from '../kernel/model/process-spec.ts'
@@ -76,8 +76,8 @@ export function callRulesIn(rules: readonly string[]): readonly string[] {
 }
 
 /**
- * Returns the permissions with the requested policy and rules. The policy replaces only the default; rules are added. Calls without a
- * rule need the user's answer, if no policy says otherwise.
+ * Returns the permissions with the requested policy and rules; null if no call needs one. The policy replaces only the default; rules
+ * are added, and a tool that is allowed by its name needs no answer. All else does, if no policy says otherwise.
  */
 export function withCallRules(
   permissions: Permissions | null,
@@ -87,8 +87,9 @@ export function withCallRules(
     deny = [],
   }: { readonly policy?: PermissionPolicy; readonly allow?: readonly string[]; readonly deny?: readonly string[] },
 ): Permissions | null {
-  const [allowed, denied] = [callRulesIn(allow), callRulesIn(deny)]
-  if (policy === undefined && allowed.length === 0 && denied.length === 0) return permissions
+  const [callRules, denied] = [callRulesIn(allow), callRulesIn(deny)]
+  if (permissions === null && policy === undefined && callRules.length === 0 && denied.length === 0) return null
+  const allowed = [...callRules, ...toolNamesIn(allow)]
   const merge = (before: readonly string[] = [], more: readonly string[]): readonly string[] | undefined =>
     before.length + more.length === 0 ? undefined : [...new Set([...before, ...more])]
   return {
@@ -136,7 +137,11 @@ export function applySpawnRules(
     spawns: denied.spawn ? [] : allowed.spawns.length > 0 ? allowed.spawns : allowed.spawn ? undefined : current.spawns,
   })
   const isListed = allowed.tools.length > 0 || allow?.length === 0
-  return { tools: isListed ? allowed.tools : agent.tools, deny: [...agent.deny, ...denied.tools], ...asCapabilities(capabilities) }
+  return {
+    tools: isListed ? withRuleTools(allowed.tools, allow) : agent.tools,
+    deny: [...agent.deny, ...denied.tools],
+    ...asCapabilities(capabilities),
+  }
 }
 
 /** Returns the permissions after a resume: `allow` only adds to the current permissions, and `deny` is applied last. */
@@ -158,10 +163,15 @@ export function applyResumeRules(
   // A process with restricted paths and without a list of tools has only file tools. To add a tool, it needs a list.
   const listed = before.tools ?? (current.paths && allowed.tools.length > 0 ? DEFAULT_TOOLS[before.driver] : null)
   return {
-    tools: listed && [...new Set([...listed, ...allowed.tools])],
+    tools: listed && withRuleTools([...listed, ...allowed.tools], allow),
     deny: [...stillDenied, ...denied.tools],
     ...asCapabilities(capabilities),
   }
+}
+
+/** Adds the tools of rules for single calls to a list of tools, because such a rule allows its tool. */
+function withRuleTools(tools: readonly string[], rules: readonly string[] = []): readonly string[] {
+  return [...new Set([...tools, ...callRulesIn(rules).map((rule) => parseToolRule(rule).tool)])]
 }
 
 /** The default tools of each driver. */

@@ -199,6 +199,15 @@ export interface CapabilitiesView {
   deny: string[]
   /** the names of the MCP servers that the process may use */
   mcp: string[]
+  /** which calls of tools are allowed, denied or need the user's answer; null: a native agent without permissions, or a command */
+  calls: {
+    default: PermissionPolicy
+    allow: string[]
+    ask: string[]
+    deny: string[]
+    /** external agents: the policy for a kind, title or name of a tool */
+    tools: Record<string, PermissionPolicy>
+  } | null
   paths: { read: string[] | null; write: string[] | null }
   network: 'on' | 'off'
   signals: SignalScope

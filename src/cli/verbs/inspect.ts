@@ -188,9 +188,10 @@ function supervisedText({ id, uuid, restart, onComplete, restarts: times, nextSt
 }
 
 /** Returns the restricted permissions other than tools, and the restrictions that are not enforced. */
-function permissionRows({ paths, network, signals, spawns, notes }: ProcessView['capabilities']): Row[] {
+function permissionRows({ calls, paths, network, signals, spawns, notes }: ProcessView['capabilities']): Row[] {
   const pathsText = (roots: readonly string[] | null): string | null => roots && (roots.length === 0 ? 'nowhere' : roots.join('\n'))
   return [
+    ['calls', calls && callRulesText(calls)],
     ['reads', pathsText(paths.read)],
     ['writes', pathsText(paths.write)],
     ['network', network === 'off' ? 'off' : null],
@@ -198,6 +199,14 @@ function permissionRows({ paths, network, signals, spawns, notes }: ProcessView[
     ['starts', spawns && (spawns.join(', ') || 'nobody')],
     ['not held', notes.join('\n')],
   ]
+}
+
+function callRulesText({ default: fallback, allow, ask, deny, tools }: NonNullable<ProcessView['capabilities']['calls']>): string {
+  const lists = Object.entries({ deny, ask, allow }).map(([policy, rules]) => rules.length > 0 && `${policy} ${rules.join(', ')}`)
+  const byTool = Object.entries(tools).map(([tool, policy]) => `${policy} ${tool}`)
+  return [...lists, ...byTool, `${lists.some(Boolean) || byTool.length > 0 ? 'else ' : ''}${fallback}`]
+    .filter((line) => line !== false)
+    .join('\n')
 }
 
 function familyRows(view: ProcessView): Row[] {

@@ -20,7 +20,15 @@ import { runNote } from './run-note.ts'
 import { Table } from '../loop/table.ts'
 import { isoTime, isoOrNull, localTime } from '../loop/times.ts'
 import type { LiveTable } from '../../kernel/state/live-table.ts'
-import type { PermitsView, ProcessView, SentSignalView, SignalsView, StepView, UsageField } from '../../api/views/process.ts'
+import type {
+  CapabilitiesView,
+  PermitsView,
+  ProcessView,
+  SentSignalView,
+  SignalsView,
+  StepView,
+  UsageField,
+} from '../../api/views/process.ts'
 import type { FactBody, StoredFact } from '../../kernel/model/facts.ts'
 import type { SignalState } from '../../kernel/model/signals.ts'
 import { isRecordedWithNote } from '../../kernel/model/holds.ts'
@@ -191,10 +199,17 @@ function capabilitiesView(spec: ProcessSpec): ProcessView['capabilities'] {
     tools: tools && [...tools],
     deny: [...deny],
     mcp: mcp.map((server) => server.name),
+    calls: callsView(spec),
     ...permitsView(capabilities),
     enforced,
     notes: [...(acpNote === null ? [] : [`permissions: ${acpNote}`]), ...notes],
   }
+}
+
+function callsView({ driver, permissions = driver === 'acp' ? { default: 'ask' } : undefined }: ProcessSpec): CapabilitiesView['calls'] {
+  if (permissions === undefined) return null
+  const { default: fallback, allow = [], ask = [], deny = [], tools = {} } = permissions
+  return { default: fallback, allow: [...allow], ask: [...ask], deny: [...deny], tools }
 }
 
 export function permitsView({ paths, network, signals, spawns }: Capabilities): PermitsView {

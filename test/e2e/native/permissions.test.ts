@@ -146,6 +146,21 @@ describe('rules', () => {
     expect(hasFile('two')).toBe(false)
   })
 
+  test('limit the tools to those that are named, and these need no answer', async () => {
+    const { uuid } = await startCalls(
+      [
+        ['write', { path: 'made', content: '' }],
+        ['bash', { command: 'touch one' }],
+        ['edit', { path: 'made', old_text: '', new_text: 'x' }],
+      ],
+      { permissions: 'ask', allow: ['write', 'bash(touch one)'] },
+    )
+    const { capabilities } = await daemon.waitForEnd(uuid)
+    expect(capabilities).toMatchObject({ tools: ['write', 'bash'], calls: { default: 'ask', allow: ['bash(touch one)', 'write'], deny: [] } })
+    expect([hasFile('made'), hasFile('one')]).toEqual([true, true])
+    expect((await resultsOf(uuid))[2]).toMatchObject({ outcome: 'denied', result: 'the tool "edit" is denied to this agent' })
+  })
+
   test('deny without a question', async () => {
     const { uuid } = await startCalls(
       [

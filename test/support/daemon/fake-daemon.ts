@@ -175,6 +175,7 @@ export function processView(over: Partial<ProcessView> = {}): ProcessView {
       tools: null,
       deny: [],
       mcp: [],
+      calls: null,
       paths: { read: null, write: null },
       network: 'on',
       signals: 'subtree',

@@ -16,6 +16,7 @@ import {
   STRATEGIES,
   PROCESS_STATES,
   METERINGS,
+  PERMISSION_POLICIES,
 } from '../../../kernel/model/words.ts'
 import { containment, costFields, count, driver, effort, ms, status, text, texts, time, tokenFields, usd, uuid, version } from './fields.ts'
 import { ENFORCEMENT_LEVELS } from '../../../kernel/state/permissions.ts'
@@ -176,11 +177,24 @@ const permitFields = {
 }
 export const permits = z.object(permitFields).describe('The permissions except those for tools; null: unrestricted.')
 
+const policy = z.enum(PERMISSION_POLICIES)
 const capabilities = z
   .object({
     tools: texts.nullable(),
     deny: texts,
     mcp: texts.describe('the names of the MCP servers that the process may use'),
+    calls: z
+      .object({
+        default: policy,
+        allow: texts,
+        ask: texts,
+        deny: texts,
+        tools: z.record(z.string(), policy).describe('external agents: the policy for a kind, title or name of a tool'),
+      })
+      .nullable()
+      .describe(
+        "which calls of tools are allowed, denied or need the user's answer; null: a native agent without permissions, or a command",
+      ),
     ...permitFields,
     enforced: z.object({ tools: enforcementLevel, paths: enforcementLevel, network: enforcementLevel }),
     notes: texts.describe('restrictions that are not enforced, as text'),
