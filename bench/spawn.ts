@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openContainmentManager } from '../src/drivers/contain/manager.ts'
 import type { ContainmentManager } from '../src/drivers/contain/types.ts'
-import { eventually, killRemaining, findLivingWith, newToken, findSleepersWith, TORTURE_SLEEPERS } from '../test/support/agents/living.ts'
+import { waitUntil, killRemaining, findProcessesWith, newToken, findSleepersWith, TORTURE_SLEEPERS } from '../test/support/agents/living.ts'
 import { startDaemon, statusKb } from './daemon.ts'
 import { startPm2 } from './pm2.ts'
 import type { Pm2 } from './pm2.ts'
@@ -138,14 +138,14 @@ async function survivors({ start }: Contender): Promise<number> {
   try {
     // A first word of its own: the tree's goes to /dev/stdout, which cannot be opened where stdout is a socket.
     const running = await start(['/bin/sh', '-c', 'echo up; exec sh "$@"', 'sh', TORTURE, token, 'stay', 'all'])
-    await eventually(() => findSleepersWith(token).length === TORTURE_SLEEPERS + 1, 'the tree stands')
+    await waitUntil(() => findSleepersWith(token).length === TORTURE_SLEEPERS + 1, 'the tree stands')
     await running.kill()
     await delay(SETTLE_MS)
     const left = findSleepersWith(token).length
     await running.release()
     return left
   } finally {
-    if (findLivingWith(token).length > 0) killRemaining(token)
+    if (findProcessesWith(token).length > 0) killRemaining(token)
   }
 }
 

@@ -62,31 +62,31 @@ function close(tallies: readonly Tally[], broken: number, began: number): void {
 }
 
 /** Runs the torture trees of one kind as one user. Errors: a program survived. */
-async function torturePart({ kind, who }: Pick<TortureOptions, 'kind' | 'who'>, wanted: number): Promise<void> {
-  if (!canRunTortureTrees({ kind, who }))
-    return print(`${`torture trees in ${kind} as ${who}`.padEnd(48)}${'not possible here'.padStart(10)}`)
+async function torturePart({ kind, user }: Pick<TortureOptions, 'kind' | 'user'>, wanted: number): Promise<void> {
+  if (!canRunTortureTrees({ kind, user }))
+    return print(`${`torture trees in ${kind} as ${user}`.padEnd(48)}${'not possible here'.padStart(10)}`)
   let worstMs = 0
   let done = 0
   for (let round = 0; done < wanted; round++) {
     const [trees, ending] = [Math.min(TREES_AT_ONCE, wanted - done), ENDINGS[round % ENDINGS.length] ?? 'kill']
-    worstMs = Math.max(worstMs, await endTortureTrees({ kind, who, ending, trees }))
+    worstMs = Math.max(worstMs, await endTortureTrees({ kind, user, ending, trees }))
     done += trees
   }
   print(
-    `${`torture trees in ${kind} as ${who}`.padEnd(48)}${done.toLocaleString('en').padStart(10)}   none left, ${TREES_AT_ONCE} at once gone after ${worstMs.toFixed(0)} ms at the most`,
+    `${`torture trees in ${kind} as ${user}`.padEnd(48)}${done.toLocaleString('en').padStart(10)}   none left, ${TREES_AT_ONCE} at once gone after ${worstMs.toFixed(0)} ms at the most`,
   )
 }
 
 async function tortureAll(wanted: number): Promise<void> {
   for (const kind of ['cgroup', 'pidns'] as const)
-    for (const who of ['root', 'an ordinary user'] as const) await torturePart({ kind, who }, wanted)
+    for (const who of ['root', 'an ordinary user'] as const) await torturePart({ kind, user: who }, wanted)
 }
 
 async function mixedPart(rounds: number): Promise<void> {
   if (rounds === 0) return
-  const { processes, crews, before, after, slowestLookMs } = await workMixed(rounds)
+  const { processes, crews, before, after, slowestQueryMs } = await workMixed(rounds)
   print(
-    `\n${rounds} rounds of mixed work: ${processes} processes, ${crews} crews; the slowest read of the table took ${slowestLookMs.toFixed(0)} ms`,
+    `\n${rounds} rounds of mixed work: ${processes} processes, ${crews} crews; the slowest read of the table took ${slowestQueryMs.toFixed(0)} ms`,
   )
   print(
     `descriptors ${before.descriptors} → ${after.descriptors}, threads ${before.threads} → ${after.threads}, resident memory ${before.residentMib.toFixed(0)} → ${after.residentMib.toFixed(0)} MiB`,

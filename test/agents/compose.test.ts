@@ -1,19 +1,19 @@
-// A run of a compose file with real coding agents as nodes: Codex by ACP continues from Claude Code's answer by ACP, and a command
-// from the work of Codex. A script with rules plays their models, which the agents cannot notice.
+// A compose run with real coding agents as nodes. Claude Code plans, Codex builds from the plan, and a command checks both. The
+// agents are connected by ACP, and a script with rules plays their models.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { installed } from '../../scripts/agents.ts'
 import type { OneRunView, RunView } from '../../src/api/views/compose.ts'
 import { parseScript } from '../../src/drivers/native/scripts/script-file.ts'
-import { states } from '../support/daemon/compose.ts'
+import { stateList } from '../support/daemon/compose.ts'
 import { DaemonHome } from '../support/daemon/daemon.ts'
 import { testEnv } from '../support/env.ts'
-import { modelServer } from '../support/models/model-server.ts'
-import { poll } from './bench.ts'
+import { startModelServer } from '../support/models/model-server.ts'
+import { pollUntil } from './bench.ts'
 import { KINDS } from './kinds.ts'
-import { aside, isSuggestion, withId } from './model.ts'
-import { scripted } from './scripted.ts'
+import { answerSideRequest, isSuggestion, withId } from './model.ts'
+import { playScript } from './script-player.ts'
 
 const RUN_MS = 120_000
 const [claude, codex] = ['claude by ACP', 'codex by ACP'].map((name) => KINDS.find((kind) => kind.name === name))
@@ -45,39 +45,39 @@ const FILE = {
   },
 }
 
-let open: AsyncDisposableStack | undefined
-afterEach(() => open?.disposeAsync())
+let resources: AsyncDisposableStack | undefined
+afterEach(() => resources?.disposeAsync())
 
 describe.skipIf(!claude || !codex)('Claude Code and Codex by ACP', () => {
-  const both = [claude, codex].filter((kind) => kind !== undefined)
+  const kinds = [claude, codex].filter((kind) => kind !== undefined)
 
-  test('as nodes that depend on each other, to the end', { timeout: RUN_MS }, async () => {
-    const stack = (open = new AsyncDisposableStack())
-    const home = stack.use(await DaemonHome.make('bundle'))
-    let count = 0
+  test('complete as nodes that depend on each other', { timeout: RUN_MS }, async () => {
+    const stack = (resources = new AsyncDisposableStack())
+    const home = stack.use(await DaemonHome.create('bundle'))
+    let answerCount = 0
     const server = stack.use(
-      await modelServer((request) => {
+      await startModelServer((request) => {
         const { path, body } = request
-        const kind = both.find(({ needs }) => needs.startsWith(path.includes('/responses') ? 'codex' : 'claude'))
+        const kind = kinds.find(({ installation }) => installation.startsWith(path.includes('/responses') ? 'codex' : 'claude'))
         const isWork = Array.isArray(body['tools']) && body['tools'].length > 1 && !isSuggestion(body)
-        const answer = isWork && kind ? scripted(SCRIPT, body, (_, input) => kind.hands.shell(String(input['command']))) : null
-        return answer === null ? aside(request, { input: 1, output: 1 }) : withId(answer, request, (count += 1))
+        const answer = isWork && kind ? playScript(SCRIPT, body, (_, input) => kind.tools.shell(String(input['command']))) : null
+        return answer === null ? answerSideRequest(request, { input: 1, output: 1 }) : withId(answer, request, (answerCount += 1))
       }),
     )
-    const person = join(home.work, 'person')
+    const userHome = join(home.work, 'person')
     const work = join(home.work, 'project')
-    for (const dir of [person, work]) mkdirSync(dir)
+    for (const dir of [userHome, work]) mkdirSync(dir)
     writeFileSync(join(work, 'reeve.yaml'), JSON.stringify(FILE))
-    const programs = both.flatMap(({ needs }) => installed(needs) ?? []).map((program) => join(program, '..'))
-    const env: Record<string, string> = { ...testEnv(person), PATH: [...programs, testEnv(person)['PATH']].join(delimiter) }
-    for (const kind of both) Object.assign(env, kind.env(server.url, person))
+    const programs = kinds.flatMap(({ installation: needs }) => installed(needs) ?? []).map((program) => join(program, '..'))
+    const env: Record<string, string> = { ...testEnv(userHome), PATH: [...programs, testEnv(userHome)['PATH']].join(delimiter) }
+    for (const kind of kinds) Object.assign(env, kind.env(server.url, userHome))
     delete env['REEVE_HOME']
     delete env['TMPDIR']
     await home.start()
     const {
       run: { uuid },
     } = await home.client.post<OneRunView>('/v1/compose', { cwd: work, env })
-    const view = await poll(
+    const view = await pollUntil(
       async (): Promise<RunView | null> => {
         const { run } = await home.client.get<OneRunView>(`/v1/compose/${uuid}`)
         return run.exitedAt === null ? null : run
@@ -85,12 +85,12 @@ describe.skipIf(!claude || !codex)('Claude Code and Codex by ACP', () => {
       'the run has ended',
       RUN_MS,
     )
-    expect(states(view), JSON.stringify(view.nodes)).toBe('check completed, build completed, plan completed')
+    expect(stateList(view), JSON.stringify(view.nodes)).toBe('check completed, build completed, plan completed')
     expect(view.nodes.map(({ process }) => process?.agent)).toEqual(['command', 'codex', 'claude'])
     expect(readFileSync(join(work, 'all.txt'), 'utf8')).toBe(
       'a plan\nwrite tokens with a full stop\nbuilt: write tokens with a full stop\n',
     )
     await home.stop()
-    await home.nothingLeft()
+    await home.waitUntilNothingIsLeft()
   })
 })

@@ -1,92 +1,95 @@
-// Coding agents as programs that answer once and exit, in a conversation: earlier turns stay known, and each call is charged
-// once. An interrupted turn ends, and the next one continues; the daemon's death leaves nothing. Gemini CLI and OpenCode use the gateway.
+// Conversations with real coding agents whose program answers once and exits. Each turn knows the earlier turns, and each call is
+// charged once. After an interruption or a crash of the daemon the session continues, and no program is left.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ProcessView } from '../../src/api/views/process.ts'
-import { findLivingWith } from '../support/agents/living.ts'
-import { openBench, poll, type Bench } from './bench.ts'
-import { GATED, KINDS } from './kinds.ts'
+import { findProcessesWith } from '../support/agents/living.ts'
+import { openAgentBench, pollUntil, type AgentBench } from './bench.ts'
+import { GATEWAY_KINDS, KINDS } from './kinds.ts'
 import { RESULT, TASKS, USAGE } from './model.ts'
 
 const PROMPT = 'the prompt'
 
-const once = [...KINDS, ...GATED.filter(({ needs, isUnderstood }) => isUnderstood && (needs === 'gemini' || needs === 'opencode'))].filter(
-  ({ isCommand }) => isCommand,
-)
+const CONVERSATION_KINDS = [
+  ...KINDS,
+  ...GATEWAY_KINDS.filter(
+    ({ installation, hasKnownOutput }) => hasKnownOutput && (installation === 'gemini' || installation === 'opencode'),
+  ),
+].filter(({ isCommand }) => isCommand)
 
 /** The command line without the prompt; Gemini CLI has an option for it. */
 function withoutPrompt(argv: readonly string[], needs: string): readonly string[] {
   return argv.filter((arg, index) => arg !== PROMPT && !(needs === 'gemini' && argv[index + 1] === PROMPT))
 }
 
-describe.each(once)('$name', (kind) => {
-  let bench: Bench
+describe.each(CONVERSATION_KINDS)('$name', (kind) => {
+  let bench: AgentBench
   beforeEach(async () => {
-    bench = await openBench(kind)
+    bench = await openAgentBench(kind)
   })
   afterEach(async () => {
     await bench[Symbol.asyncDispose]()
   })
 
-  const begin = async (intent: string): Promise<string> => {
+  const start = async (intent: string): Promise<string> => {
     const { argv = [], ...body } = kind.body(PROMPT)
-    mkdirSync(bench.daemon.where.agentsDir, { recursive: true })
+    mkdirSync(bench.daemon.paths.agentsDir, { recursive: true })
     writeFileSync(
-      join(bench.daemon.where.agentsDir, 'talker.md'),
-      `---\ndriver: command\ncommand: ${JSON.stringify(withoutPrompt(argv, kind.needs))}\n---\n`,
+      join(bench.daemon.paths.agentsDir, 'talker.md'),
+      `---\ndriver: command\ncommand: ${JSON.stringify(withoutPrompt(argv, kind.installation))}\n---\n`,
     )
     const { uuid } = await bench.daemon.spawn({ env: bench.env, ...body, agent: 'talker', interactive: true, intent })
     return uuid
   }
-  const turn = (uuid: string, count: number): Promise<ProcessView> =>
-    poll(async () => {
+  const waitForTurn = (uuid: string, count: number): Promise<ProcessView> =>
+    pollUntil(async () => {
       const view = await bench.daemon.view(uuid)
       return view.turn === count && view.status === 'ready' ? view : null
-    }, `turn ${count} is over; the daemon's log: ${bench.daemon.log()}`)
-  const hangs = (): Promise<unknown> =>
-    poll(() => findLivingWith(bench.token).some(({ argv }) => argv[0] === 'tail') || null, 'the tool hangs')
+    }, `turn ${count} is over; the daemon's log: ${bench.daemon.readLog()}`)
+  const waitUntilToolHangs = (): Promise<unknown> =>
+    pollUntil(() => findProcessesWith(bench.token).some(({ argv }) => argv[0] === 'tail') || null, 'the tool hangs')
 
-  test('turns, with an interrupted one', async () => {
-    const uuid = await begin(`${TASKS.work} write a file`)
-    const first = await turn(uuid, 1)
+  test('keeps its session over several turns, also after an interrupted one', async () => {
+    const uuid = await start(`${TASKS.work} write a file`)
+    const first = await waitForTurn(uuid, 1)
     expect(first).toMatchObject({ lastText: RESULT, step: 3 })
     expect(first.sessionId).not.toBeNull()
-    await bench.cli('send', uuid, `${TASKS.again} please`)
-    expect(await turn(uuid, 2)).toMatchObject({
+    await bench.reeve('send', uuid, `${TASKS.again} please`)
+    expect(await waitForTurn(uuid, 2)).toMatchObject({
       lastText: 'asked 2 times',
       step: 4,
       sessionId: first.sessionId,
       usage: { inputTokens: 4 * USAGE.input, outputTokens: 4 * USAGE.output },
     })
-    await bench.cli('send', uuid, `${TASKS.hang} now`)
-    await hangs()
-    await bench.cli('kill', '-s', 'INT', uuid)
-    await turn(uuid, 3)
-    await bench.cli('send', uuid, `${TASKS.again} please`)
-    const last = await turn(uuid, 4)
+    await bench.reeve('send', uuid, `${TASKS.hang} now`)
+    await waitUntilToolHangs()
+    await bench.reeve('kill', '-s', 'INT', uuid)
+    await waitForTurn(uuid, 3)
+    await bench.reeve('send', uuid, `${TASKS.again} please`)
+    const last = await waitForTurn(uuid, 4)
     expect(last).toMatchObject({ lastText: 'asked 4 times', step: 6, sessionId: first.sessionId })
     expect(last.usage.inputTokens).toBe(6 * USAGE.input)
-    await bench.cli('stop', uuid)
-    expect(await bench.ended(uuid)).toMatchObject({ status: 'stopped' })
-    await bench.nothingLeft()
+    await bench.reeve('stop', uuid)
+    expect(await bench.waitForEnd(uuid)).toMatchObject({ status: 'stopped' })
+    await bench.waitUntilNothingIsLeft()
   })
 
   // OpenCode reports a step when its tools have ended.
-  test.skipIf(kind.needs === 'opencode')('kill -9 of the daemon in a turn', async () => {
-    const uuid = await begin(`${TASKS.again} please`)
-    const { sessionId } = await turn(uuid, 1)
-    await bench.cli('send', uuid, `${TASKS.hang} now`)
-    await hangs()
-    await poll(async () => (await bench.daemon.view(uuid)).step === 2 || null, 'its step is recorded')
+  test.skipIf(kind.installation === 'opencode')('continues its session after kill -9 of the daemon in a turn', async () => {
+    const uuid = await start(`${TASKS.again} please`)
+    const { sessionId } = await waitForTurn(uuid, 1)
+    await bench.reeve('send', uuid, `${TASKS.hang} now`)
+    await waitUntilToolHangs()
+    await pollUntil(async () => (await bench.daemon.view(uuid)).step === 2 || null, 'its step is recorded')
     await bench.daemon.kill()
-    await bench.daemon.nothingLeft()
-    await bench.nothingLeft()
+    await bench.daemon.waitUntilNothingIsLeft()
+    await bench.waitUntilNothingIsLeft()
     await bench.daemon.start()
     await bench.daemon.resume(uuid, { env: bench.env })
-    expect(await turn(uuid, 2)).toMatchObject({ lastText: 'I look what is there.', sessionId })
-    await bench.cli('kill', uuid)
-    await bench.ended(uuid)
-    await bench.nothingLeft()
+    expect(await waitForTurn(uuid, 2)).toMatchObject({ lastText: 'I look what is there.', sessionId })
+    await bench.reeve('kill', uuid)
+    await bench.waitForEnd(uuid)
+    await bench.waitUntilNothingIsLeft()
   })
 })

@@ -1,6 +1,6 @@
-// Crews of real coding agents: as workers and as coordinator, by ACP and as programs that answer once and exit, on a real
-// repository. The same scripts as in test/processes/crew/crew.test.ts play the models. Tasks end in commits on the
-// crew's branch, and their cost equals the usage that the model server sent.
+// Crews of real coding agents on a real repository. The agents are workers and coordinators, by ACP or as programs that answer once
+// and exit. Scripts play their models. Each task ends in a commit on the crew's branch, and the recorded usage equals the usage
+// that the model server sent.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -12,12 +12,12 @@ import { crewReportText } from '../../src/cli/print/crew-report.ts'
 import { taskOf } from '../support/crew/home.ts'
 import { DaemonHome } from '../support/daemon/daemon.ts'
 import { ROOT, testEnv } from '../support/env.ts'
-import { modelServer, type ModelServer, type ServedRequest } from '../support/models/model-server.ts'
+import { startModelServer, type ModelServer, type ServedRequest } from '../support/models/model-server.ts'
 import { Repository } from '../support/crew/repository.ts'
-import { poll, type Kind } from './bench.ts'
-import { andNewest, GATED, KINDS } from './kinds.ts'
-import { aside, isQuestion, isSuggestion, withId } from './model.ts'
-import { readScript, scripted, type ToTool } from './scripted.ts'
+import { pollUntil, type AgentKind } from './bench.ts'
+import { addNewestVersions, GATEWAY_KINDS, KINDS } from './kinds.ts'
+import { answerSideRequest, isModelCall, isSuggestion, withId } from './model.ts'
+import { readScript, playScript, type ToTool } from './script-player.ts'
 
 const CREW_MS = 600_000
 /** Ten tasks, some of which wait for others. */
@@ -28,10 +28,10 @@ const [claude, codex, claudeOnce, codexOnce] = ['claude by ACP', 'codex by ACP',
 const SCRIPTS = join(ROOT, 'test/support/crew-scripts')
 const worker = await readScript(join(SCRIPTS, 'worker.yaml'))
 const coordinator = await readScript(join(SCRIPTS, 'coordinator.yaml'))
-/** The usage of requests beside the work. */
-const ASIDE = { input: 1, output: 1 }
-/** The usage of each answer of `scripted`. */
-const WORK = { input: 100, output: 7 }
+/** The usage of a request outside the tasks, such as a request for a title. */
+const SIDE_USAGE = { input: 1, output: 1 }
+/** The usage of each answer of `playScript`. */
+const WORK_USAGE = { input: 100, output: 7 }
 const TASKS = [taskOf('one'), taskOf('two', [], true), taskOf('three', ['one', 'two'])]
 
 /** The user's agents. Their command lines limit their permissions. */
@@ -40,21 +40,21 @@ const AGENT_FILES = {
   'codex-once': ['codex', 'exec', '--json'],
 }
 
-let open: AsyncDisposableStack | undefined
-afterEach(() => open?.disposeAsync())
+let resources: AsyncDisposableStack | undefined
+afterEach(() => resources?.disposeAsync())
 
 const toolOf =
-  ({ hands }: Asker): ToTool =>
+  ({ tools }: ModelClient): ToTool =>
   (name, input) => {
-    const own = /^mcp__reeve__(.+)$/.exec(name)?.[1]
-    if (own !== undefined && hands.own) return hands.own(own, { ...input })
-    return hands.shell(String(input['command']))
+    const reeveToolName = /^mcp__reeve__(.+)$/.exec(name)?.[1]
+    if (reeveToolName !== undefined && tools.reeveTool) return tools.reeveTool(reeveToolName, { ...input })
+    return tools.shell(String(input['command']))
   }
 
-type Asker = Pick<Kind, 'needs' | 'hands'>
+type ModelClient = Pick<AgentKind, 'installation' | 'tools'>
 
 /** Finds the agent by the format of its provider. */
-function askerOf(kinds: readonly Asker[], path: string): Asker | undefined {
+function clientOf(kinds: readonly ModelClient[], path: string): ModelClient | undefined {
   const name = path.includes('/responses')
     ? 'codex'
     : path.includes('/messages')
@@ -62,82 +62,84 @@ function askerOf(kinds: readonly Asker[], path: string): Asker | undefined {
       : path.includes('enerateContent')
         ? 'gemini'
         : 'opencode'
-  return kinds.find(({ needs }) => needs.startsWith(name))
+  return kinds.find(({ installation }) => installation.startsWith(name))
 }
 
-interface Model extends ModelServer {
+interface CrewModel extends ModelServer {
   /** the tokens of all answers */
-  readonly sent: { input: number; output: number }
+  readonly sentTokens: { input: number; output: number }
 }
 
 /** Starts one server for all agents. */
-async function serve(kinds: readonly Asker[]): Promise<Model> {
-  let count = 0
+async function startCrewModel(kinds: readonly ModelClient[]): Promise<CrewModel> {
+  let answerCount = 0
   const sent = { input: 0, output: 0 }
-  const server = await modelServer((request: ServedRequest) => {
+  const server = await startModelServer((request: ServedRequest) => {
     const { path, body } = request
-    const kind = askerOf(kinds, path)
+    const kind = clientOf(kinds, path)
     const script = JSON.stringify(body).includes('You are the coordinator of a crew') ? coordinator : worker
-    const answer = toolCount(body) > 1 && !isSuggestion(body) && kind ? scripted(script, body, toolOf(kind)) : null
-    const used = answer?.usage ?? ASIDE
-    if (isQuestion(request)) for (const name of ['input', 'output'] as const) sent[name] += used[name]
-    return answer === null ? aside(request, ASIDE) : withId(answer, request, (count += 1))
+    const answer = toolCount(body) > 1 && !isSuggestion(body) && kind ? playScript(script, body, toolOf(kind)) : null
+    const usage = answer?.usage ?? SIDE_USAGE
+    if (isModelCall(request)) for (const name of ['input', 'output'] as const) sent[name] += usage[name]
+    return answer === null ? answerSideRequest(request, SIDE_USAGE) : withId(answer, request, (answerCount += 1))
   })
-  return Object.defineProperty(server, 'sent', { value: sent }) as Model
+  return Object.defineProperty(server, 'sent', { value: sent }) as CrewModel
 }
 
 function toolCount({ tools }: ServedRequest['body']): number {
-  const all = (Array.isArray(tools) ? tools : []) as readonly { readonly functionDeclarations?: readonly unknown[] }[]
-  return all.reduce((sum, { functionDeclarations: of }) => sum + (of?.length ?? 1), 0)
+  const list = (Array.isArray(tools) ? tools : []) as readonly { readonly functionDeclarations?: readonly unknown[] }[]
+  return list.reduce((sum, { functionDeclarations: of }) => sum + (of?.length ?? 1), 0)
 }
 
-interface Worked {
+interface CrewResult {
   readonly view: CrewView
   readonly report: CrewReportView
   /** model calls, as the gateway or the agent reported them */
   readonly calls: readonly Partial<ReportUsageView>[]
   /** notes that a member did not get reeve's tools */
-  readonly toolless: readonly unknown[]
+  readonly missingToolNotes: readonly unknown[]
   readonly repository: Repository
-  readonly sent: Model['sent']
+  readonly sent: CrewModel['sentTokens']
 }
 
 /** Runs the crew to its end. */
-async function work(
-  kinds: readonly Kind[],
+async function runCrew(
+  kinds: readonly AgentKind[],
   definition: Readonly<Record<string, unknown>>,
   files: Readonly<Record<string, string>> = {},
-): Promise<Worked> {
-  const stack = (open = new AsyncDisposableStack())
-  const home = stack.use(await DaemonHome.make('bundle'))
-  const server = stack.use(await serve(kinds))
-  const person = join(home.work, 'person')
-  mkdirSync(person)
-  const programs = kinds.flatMap(({ needs, program }) => program ?? installed(needs) ?? []).map((program) => join(program, '..'))
-  const env: Record<string, string> = { ...testEnv(person), PATH: [...programs, testEnv(person)['PATH']].join(delimiter) }
-  for (const kind of kinds) Object.assign(env, kind.env(server.url, person))
+): Promise<CrewResult> {
+  const stack = (resources = new AsyncDisposableStack())
+  const home = stack.use(await DaemonHome.create('bundle'))
+  const server = stack.use(await startCrewModel(kinds))
+  const userHome = join(home.work, 'person')
+  mkdirSync(userHome)
+  const programs = kinds
+    .flatMap(({ installation: needs, program }) => program ?? installed(needs) ?? [])
+    .map((program) => join(program, '..'))
+  const env: Record<string, string> = { ...testEnv(userHome), PATH: [...programs, testEnv(userHome)['PATH']].join(delimiter) }
+  for (const kind of kinds) Object.assign(env, kind.env(server.url, userHome))
   delete env['REEVE_HOME']
   delete env['TMPDIR']
-  const repository = Repository.make(join(home.work, 'project'), person)
+  const repository = Repository.make(join(home.work, 'project'), userHome)
   repository.git('config', 'user.name', 'P')
   repository.git('config', 'user.email', 'p@example.org')
   repository.commit({ 'README.md': '# a project\n', ...files }, 'begin')
   const file = join(home.work, 'reeve.yaml')
   writeFileSync(file, JSON.stringify({ crews: { team: { permissions: 'allow', tasks: TASKS, ...definition } } }))
   mkdirSync(home.path, { recursive: true, mode: 0o700 })
-  writeFileSync(home.where.configFile, kinds.map(({ config }) => config?.(server.url) ?? '').join(''))
-  mkdirSync(home.where.agentsDir, { recursive: true, mode: 0o700 })
+  writeFileSync(home.paths.configFile, kinds.map(({ config }) => config?.(server.url) ?? '').join(''))
+  mkdirSync(home.paths.agentsDir, { recursive: true, mode: 0o700 })
   for (const [name, command] of Object.entries(AGENT_FILES))
-    writeFileSync(join(home.where.agentsDir, `${name}.md`), `---\ndriver: command\ncommand: ${JSON.stringify(command)}\n---\n`)
+    writeFileSync(join(home.paths.agentsDir, `${name}.md`), `---\ndriver: command\ncommand: ${JSON.stringify(command)}\n---\n`)
   await home.start()
   const {
     process: { uuid },
   } = await home.client.post<CrewUpView>('/v1/crews', { cwd: repository.dir, crew: 'team', file, env })
-  let seen = ''
-  const view = await poll(
+  let lastView = ''
+  const view = await pollUntil(
     async () => {
       const { crew } = await home.client.get<{ crew: CrewView }>(`/v1/crews/${uuid}`)
-      seen = JSON.stringify({
+      lastView = JSON.stringify({
         tasks: crew.tasks.map(({ id, state, reason }) => ({ id, state, reason })),
         members: crew.members.map(({ id, phase, status, note }) => ({ id, phase, status, note })),
         waitsFor: crew.waitsFor,
@@ -147,19 +149,19 @@ async function work(
     'the crew has ended',
     LONG_MS,
   ).catch((error: Error) => {
-    throw new Error(`${error.message}\n${seen}\n${home.log().slice(-2_000)}`)
+    throw new Error(`${error.message}\n${lastView}\n${home.readLog().slice(-2_000)}`)
   })
   const report = await home.client.get<CrewReportView>(`/v1/crews/${uuid}/report`)
-  const events = await home.events()
-  const toolless = events.flatMap(({ text }) => (String(text).includes("reeve's own tools") ? [text] : []))
+  const events = await home.readEvents()
+  const missingToolNotes = events.flatMap(({ text }) => (String(text).includes("reeve's own tools") ? [text] : []))
   const calls = events.filter((event) => event['fact'] === 'call.finished').map((event) => event['usage'] as Partial<ReportUsageView>)
   await home.stop()
-  await home.nothingLeft()
-  return { view, report, calls, toolless, repository, sent: server.sent }
+  await home.waitUntilNothingIsLeft()
+  return { view, report, calls, missingToolNotes, repository, sent: server.sentTokens }
 }
 
 /** `commitsItself`: otherwise reeve commits, with the task's title. */
-function isDone({ view, repository }: Worked, commitsItself: boolean): void {
+function expectTasksDone({ view, repository }: CrewResult, commitsItself: boolean): void {
   expect(
     view.tasks.map(({ id, state, denials, reviewer, implementer }) => [id, state, denials, reviewer !== null && reviewer !== implementer]),
   ).toEqual([
@@ -174,12 +176,12 @@ function isDone({ view, repository }: Worked, commitsItself: boolean): void {
 }
 
 describe.skipIf(!claude || !codex)('Claude Code and Codex by ACP', () => {
-  const both = [claude, codex].filter((kind) => kind !== undefined)
+  const kinds = [claude, codex].filter((kind) => kind !== undefined)
 
   // Codex's own sandbox does not let it write to git's folder.
-  test('implement, review and commit under the engine', { timeout: CREW_MS }, async () => {
-    isDone(
-      await work(both, {
+  test('Codex implements and Claude Code reviews, under the engine', { timeout: CREW_MS }, async () => {
+    expectTasksDone(
+      await runCrew(kinds, {
         coordinator: 'engine',
         workers: { implementer: { count: 1, agent: 'codex' }, reviewer: { count: 1, agent: 'claude' } },
       }),
@@ -187,9 +189,9 @@ describe.skipIf(!claude || !codex)('Claude Code and Codex by ACP', () => {
     )
   })
 
-  test('and with Claude Code as coordinator', { timeout: CREW_MS }, async () => {
-    isDone(
-      await work(both, {
+  test('Claude Code implements and Codex reviews, with Claude Code as coordinator', { timeout: CREW_MS }, async () => {
+    expectTasksDone(
+      await runCrew(kinds, {
         coordinator: { agent: 'claude', permissions: 'allow' },
         workers: { implementer: { count: 1, agent: 'claude' }, reviewer: { count: 1, agent: 'codex' } },
       }),
@@ -199,11 +201,11 @@ describe.skipIf(!claude || !codex)('Claude Code and Codex by ACP', () => {
 })
 
 describe.skipIf(!claudeOnce || !codexOnce)('claude -p and codex exec, a program for each turn', () => {
-  const both = [claudeOnce, codexOnce].filter((kind) => kind !== undefined)
+  const kinds = [claudeOnce, codexOnce].filter((kind) => kind !== undefined)
 
   test('Claude Code implements and commits, Codex reviews', { timeout: CREW_MS }, async () => {
-    isDone(
-      await work(both, {
+    expectTasksDone(
+      await runCrew(kinds, {
         permissions: undefined,
         coordinator: 'engine',
         workers: { implementer: { count: 1, agent: 'claude-once' }, reviewer: { count: 1, agent: 'codex-once' } },
@@ -213,8 +215,8 @@ describe.skipIf(!claudeOnce || !codexOnce)('claude -p and codex exec, a program 
   })
 
   test('Codex implements and commits, Claude Code reviews, and another Claude Code is the coordinator', { timeout: CREW_MS }, async () => {
-    isDone(
-      await work(both, {
+    expectTasksDone(
+      await runCrew(kinds, {
         permissions: undefined,
         coordinator: { agent: 'claude-once' },
         workers: { implementer: { count: 1, agent: 'codex-once' }, reviewer: { count: 1, agent: 'claude-once' } },
@@ -224,25 +226,25 @@ describe.skipIf(!claudeOnce || !codexOnce)('claude -p and codex exec, a program 
   })
 })
 
-const TEN = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'].map((id, index, ids) =>
+const TEN_TASKS = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'].map((id, index, ids) =>
   taskOf(id, index > 5 ? [ids[index - 5] ?? 'one'] : [], index % 4 === 1),
 )
 /** Verify fails for an empty file. */
-const CHECKED = {
+const PROJECT_FILES = {
   'package.json': JSON.stringify({ name: 'project', version: '1.0.0', scripts: { test: 'node check.mjs' } }),
   'check.mjs':
     "import { readdirSync, readFileSync } from 'node:fs'\nfor (const file of readdirSync('.')) if (file.endsWith('.txt') && readFileSync(file, 'utf8').trim() === '') process.exit(1)\n",
 }
 
 /** Agents with one program for all their turns, one of each maker. */
-const ACP = andNewest(GATED.filter(({ name }) => name.endsWith('by ACP')))
+const ACP = addNewestVersions(GATEWAY_KINDS.filter(({ name }) => name.endsWith('by ACP')))
 const VERSIONS = [...new Set(ACP.map(({ name }) => (/ACP .+$/.test(name) ? 'newest' : 'pinned')))]
 const MAKERS = ['claude', 'codex', 'gemini', 'opencode'] as const
 
 /** The newest version of an agent without a newer version is the pinned one. */
-function ofMakers(versions: string): readonly Kind[] {
+function kindsOfMakers(versions: string): readonly AgentKind[] {
   return MAKERS.flatMap((maker) => {
-    const all = ACP.filter(({ needs }) => needs.startsWith(maker))
+    const all = ACP.filter(({ installation: needs }) => needs.startsWith(maker))
     return (versions === 'newest' ? all.at(-1) : all[0]) ?? []
   })
 }
@@ -252,33 +254,40 @@ function tokensOf({
   outputTokens = 0,
   cacheReadTokens = 0,
   cacheWriteTokens = 0,
-}: Partial<ReportUsageView>): Model['sent'] {
+}: Partial<ReportUsageView>): CrewModel['sentTokens'] {
   return { input: inputTokens + cacheReadTokens + cacheWriteTokens, output: outputTokens }
 }
 
-function sum(all: readonly Model['sent'][]): Model['sent'] {
+function sum(all: readonly CrewModel['sentTokens'][]): CrewModel['sentTokens'] {
   return all.reduce((one, other) => ({ input: one.input + other.input, output: one.output + other.output }), { input: 0, output: 0 })
 }
 
-const isMixed = ofMakers('pinned').length === MAKERS.length
+const hasAllMakers = kindsOfMakers('pinned').length === MAKERS.length
 
-describe.skipIf(!isMixed).each(VERSIONS)('a crew of all four, %s', (versions) => {
-  test.each(MAKERS)('ten tasks, with the coordinator: %s', { timeout: LONG_MS }, async (first) => {
-    const at = MAKERS.indexOf(first)
-    const [lead, implementer, reviewer, generic] = [0, 1, 2, 3].map((index) => MAKERS[(at + index) % MAKERS.length])
-    const { view, report, calls, toolless, repository, sent } = await work(
-      ofMakers(versions),
+describe.skipIf(!hasAllMakers).each(VERSIONS)('a crew of Claude Code, Codex, Gemini CLI and OpenCode, %s versions', (versions) => {
+  test.each(MAKERS)('completes ten tasks with %s as coordinator', { timeout: LONG_MS }, async (coordinatorMaker) => {
+    const makerIndex = MAKERS.indexOf(coordinatorMaker)
+    const [coordinator, implementer, reviewer, generic] = [0, 1, 2, 3].map((index) => MAKERS[(makerIndex + index) % MAKERS.length])
+    const {
+      view,
+      report,
+      calls,
+      missingToolNotes: toolless,
+      repository,
+      sent,
+    } = await runCrew(
+      kindsOfMakers(versions),
       {
-        tasks: TEN,
+        tasks: TEN_TASKS,
         verify: 'npm test',
-        coordinator: { agent: lead, permissions: 'allow' },
+        coordinator: { agent: coordinator, permissions: 'allow' },
         workers: {
           generic: { count: 1, agent: generic },
           implementer: { count: 2, agent: implementer },
           reviewer: { count: 1, agent: reviewer },
         },
       },
-      CHECKED,
+      PROJECT_FILES,
     )
     expect(
       view.tasks.map(({ id, state, commit, reviewer: by, implementer: of, byWord }) => [
@@ -289,28 +298,28 @@ describe.skipIf(!isMixed).each(VERSIONS)('a crew of all four, %s', (versions) =>
         byWord,
       ]),
       crewReportText(report).join('\n'),
-    ).toEqual(TEN.map(({ id }) => [id, 'done', true, true, null]))
-    for (const { id } of TEN) expect(repository.git('show', `reeve/team:${id}.txt`)).toBe(`${id}.`)
+    ).toEqual(TEN_TASKS.map(({ id }) => [id, 'done', true, true, null]))
+    for (const { id } of TEN_TASKS) expect(repository.git('show', `reeve/team:${id}.txt`)).toBe(`${id}.`)
     expect(repository.git('status', '--porcelain')).toBe('')
     expect(toolless).toEqual([])
     const usage = tokensOf(report.totals.usage)
     expect(sum(report.members.map((member) => tokensOf(member.usage)))).toEqual(usage)
     expect(sum(calls.map(tokensOf)), 'what each call was charged').toEqual(usage)
-    const cut = calls.filter(({ estimated }) => estimated)
+    const estimatedCalls = calls.filter(({ estimated }) => estimated)
     // The last call of a coordinator that ends its crew may be interrupted, and is charged by its estimate.
-    expect(cut.length).toBeLessThanOrEqual(1)
-    const exact = sum(calls.filter(({ estimated }) => !estimated).map(tokensOf))
+    expect(estimatedCalls.length).toBeLessThanOrEqual(1)
+    const exactTokens = sum(calls.filter(({ estimated }) => !estimated).map(tokensOf))
     expect(
-      cut.length === 0
+      estimatedCalls.length === 0
         ? [sent]
         : [
             sent,
-            { input: sent.input - ASIDE.input, output: sent.output - ASIDE.output },
-            { input: sent.input - WORK.input, output: sent.output - WORK.output },
+            { input: sent.input - SIDE_USAGE.input, output: sent.output - SIDE_USAGE.output },
+            { input: sent.input - WORK_USAGE.input, output: sent.output - WORK_USAGE.output },
           ],
-    ).toContainEqual(exact)
+    ).toContainEqual(exactTokens)
     console.log(
-      `${versions}, ${first} coordinates: ${view.elapsedMs} ms, ${sent.input} + ${sent.output} tokens, ${cut.length} calls cut off`,
+      `${versions}, ${coordinatorMaker} coordinates: ${view.elapsedMs} ms, ${sent.input} + ${sent.output} tokens, ${estimatedCalls.length} calls cut off`,
     )
   })
 })

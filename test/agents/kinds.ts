@@ -1,33 +1,32 @@
-// The coding agents of the tests: their start, the model server's address, and the names of their tools. The file
-// has their limits as well, which docs/external-agents.md lists.
-// REEVE_KINDS selects some, by their names in scripts/agents.ts. With REEVE_NEWEST, tests that use `andNewest` run the newest versions
-// beside the pinned ones. Tests: test/agents/*.test.ts.
+// Describes the coding agents of the tests: their command lines, their settings, the names of their tools, and their limits.
+// REEVE_KINDS selects agents by their names in scripts/agents.ts. With REEVE_NEWEST=1, tests that use `addNewestVersions` also run
+// the newest versions. Used by test/agents/*.test.ts.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { newest, type AgentName } from '../../scripts/agents.ts'
 import type { ServedTool } from '../support/models/model-server.ts'
-import type { Kind } from './bench.ts'
+import type { AgentKind } from './bench.ts'
 
-export interface Expected {
+export interface ExpectedReports {
   /** names of the two tools in reeve's reports */
   readonly tools: readonly [RegExp, RegExp]
   /** the agent reports only the tokens of its last model call, and the rest is an estimate */
   readonly isEstimated: boolean
   /** the agent reports the results of its tools */
-  readonly tellsResults: boolean
+  readonly reportsResults: boolean
 }
 
 /** `isCommand`: a pause freezes it at once; other agents are driven by ACP, and drain at the end of their turn. */
-export type Known = Kind & { readonly expected: Expected; readonly isCommand: boolean }
+export type TestedKind = AgentKind & { readonly expected: ExpectedReports; readonly isCommand: boolean }
 
-/** No agent at the gateway may see this key. */
+/** The key of the model provider. No tool of an agent at the gateway may see it. */
 export const KEY = 'key-of-the-test'
 
-const CLAUDE: Pick<Kind, 'hands' | 'env'> = {
-  hands: {
+const CLAUDE: Pick<AgentKind, 'tools' | 'env'> = {
+  tools: {
     write: (file_path, content) => ({ name: 'Write', input: { file_path, content } }),
     shell: (command) => ({ name: 'Bash', input: { command, description: 'runs it' } }),
-    own: (name, input) => ({ name: `mcp__reeve__${name}`, input }),
+    reeveTool: (name, input) => ({ name: `mcp__reeve__${name}`, input }),
   },
   env: (url) => ({
     ANTHROPIC_BASE_URL: url,
@@ -60,10 +59,10 @@ const codexHome = (home: string, lines: readonly string[] = []): string => {
 }
 
 /** Its file edits are shell calls that Codex reads as patches. */
-const CODEX: Pick<Kind, 'hands' | 'env'> = {
-  hands: {
+const CODEX: Pick<AgentKind, 'tools' | 'env'> = {
+  tools: {
     shell: codexShell,
-    own: (name, input) => ({ namespace: 'mcp__reeve', name, input }),
+    reeveTool: (name, input) => ({ namespace: 'mcp__reeve', name, input }),
     write: (file, content) =>
       codexShell(
         [
@@ -94,11 +93,11 @@ const QUIET_GEMINI = {
   telemetry: { enabled: false },
 }
 
-const GEMINI: Pick<Kind, 'hands' | 'env'> = {
-  hands: {
+const GEMINI: Pick<AgentKind, 'tools' | 'env'> = {
+  tools: {
     write: (file_path, content) => ({ name: 'write_file', input: { file_path, content } }),
     shell: (command) => ({ name: 'run_shell_command', input: { command, description: 'runs it' } }),
-    own: (name, input) => ({ name: `mcp_reeve_${name}`, input }),
+    reeveTool: (name, input) => ({ name: `mcp_reeve_${name}`, input }),
   },
   env: (url, home) => {
     mkdirSync(join(home, '.gemini'))
@@ -110,11 +109,11 @@ const GEMINI: Pick<Kind, 'hands' | 'env'> = {
   },
 }
 
-const OPENCODE: Pick<Kind, 'hands' | 'env'> = {
-  hands: {
+const OPENCODE: Pick<AgentKind, 'tools' | 'env'> = {
+  tools: {
     write: (filePath, content) => ({ name: 'write', input: { filePath, content } }),
     shell: (command) => ({ name: 'bash', input: { command, description: 'runs it' } }),
-    own: (name, input) => ({ name: `reeve_${name}`, input }),
+    reeveTool: (name, input) => ({ name: `reeve_${name}`, input }),
   },
   env: (url) => {
     const provider = {
@@ -134,20 +133,20 @@ const OPENCODE: Pick<Kind, 'hands' | 'env'> = {
   },
 }
 
-const byAcp = (agent: string): Pick<Known, 'body' | 'isCommand'> => ({
+const byAcp = (agent: string): Pick<TestedKind, 'body' | 'isCommand'> => ({
   isCommand: false,
   body: (intent) => ({ agent, intent, permissions: 'allow', gateway: 'off' }),
 })
 
-const all = { isEstimated: false, tellsResults: true } as const
+const USUAL_REPORTS = { isEstimated: false, reportsResults: true } as const
 
-const ALL: readonly Known[] = [
+const ALL_KINDS: readonly TestedKind[] = [
   {
     ...CLAUDE,
     name: 'claude -p',
-    needs: 'claude',
+    installation: 'claude',
     isCommand: true,
-    expected: { ...all, tools: [/^Write$/, /^Bash$/] },
+    expected: { ...USUAL_REPORTS, tools: [/^Write$/, /^Bash$/] },
     body: (prompt) => ({
       argv: ['claude', '-p', prompt, '--output-format', 'stream-json', '--verbose', '--allowedTools', 'Bash', 'Write'],
       gateway: 'off',
@@ -156,63 +155,79 @@ const ALL: readonly Known[] = [
   {
     ...CODEX,
     name: 'codex exec',
-    needs: 'codex',
+    installation: 'codex',
     isCommand: true,
-    expected: { ...all, tools: [/^file_change$/, /^shell$/] },
+    expected: { ...USUAL_REPORTS, tools: [/^file_change$/, /^shell$/] },
     body: (prompt) => ({ argv: ['codex', 'exec', '--json', '--skip-git-repo-check', prompt] }),
   },
-  { ...CLAUDE, ...byAcp('claude'), name: 'claude by ACP', needs: 'claude-acp', expected: { ...all, tools: [/^Write$/, /^Bash$/] } },
-  { ...CODEX, ...byAcp('codex'), name: 'codex by ACP', needs: 'codex-acp', expected: { ...all, tools: [/^edit$/, /^exec_command$/] } },
+  {
+    ...CLAUDE,
+    ...byAcp('claude'),
+    name: 'claude by ACP',
+    installation: 'claude-acp',
+    expected: { ...USUAL_REPORTS, tools: [/^Write$/, /^Bash$/] },
+  },
+  {
+    ...CODEX,
+    ...byAcp('codex'),
+    name: 'codex by ACP',
+    installation: 'codex-acp',
+    expected: { ...USUAL_REPORTS, tools: [/^edit$/, /^exec_command$/] },
+  },
   {
     ...GEMINI,
     ...byAcp('gemini'),
     name: 'gemini by ACP',
-    needs: 'gemini',
-    expected: { ...all, tools: [/^edit$/, /^execute$/], tellsResults: false },
+    installation: 'gemini',
+    expected: { ...USUAL_REPORTS, tools: [/^edit$/, /^execute$/], reportsResults: false },
   },
   {
     ...OPENCODE,
     ...byAcp('opencode'),
     name: 'opencode by ACP',
-    needs: 'opencode',
-    expected: { ...all, tools: [/^edit$/, /^execute$/], isEstimated: true },
+    installation: 'opencode',
+    expected: { ...USUAL_REPORTS, tools: [/^edit$/, /^execute$/], isEstimated: true },
   },
 ]
 
-const chosen = process.env['REEVE_KINDS']?.split(',') as readonly AgentName[] | undefined
+const selectedAgents = process.env['REEVE_KINDS']?.split(',') as readonly AgentName[] | undefined
 
-export const KINDS: readonly Known[] = ALL.filter(({ needs }) => chosen?.includes(needs) ?? true)
+export const KINDS: readonly TestedKind[] = ALL_KINDS.filter(({ installation }) => selectedAgents?.includes(installation) ?? true)
 
-/** The same agents once more in the newest version, where that differs. */
-export function andNewest<K extends Kind>(kinds: readonly K[]): readonly K[] {
+/** Adds the newest version of each agent whose newest version is not the pinned one. */
+export function addNewestVersions<K extends AgentKind>(kinds: readonly K[]): readonly K[] {
   if (process.env['REEVE_NEWEST'] !== '1') return kinds
   return [
     ...kinds,
     ...kinds.flatMap((kind) => {
-      const found = newest(kind.needs)
+      const found = newest(kind.installation)
       return found === null ? [] : [{ ...kind, name: `${kind.name} ${found.version}`, program: found.program }]
     }),
   ]
 }
 
 /** Agents as users have them, with a key and an address in their environment: they use the gateway. */
-export interface Gated extends Kind {
+export interface GatewayKind extends AgentKind {
   readonly isCommand: boolean
   /** the agent repeats a request after a cut stream */
-  readonly survivesCut: boolean
+  readonly retriesCutStream: boolean
   /** reeve reads its output, and it continues its session */
-  readonly isUnderstood: boolean
+  readonly hasKnownOutput: boolean
   /** the price of its model is known */
   readonly isPriced: boolean
 }
 
-const viaCodex: Kind['env'] = (url, home) => ({ CODEX_HOME: codexHome(home), OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: KEY })
-const viaGemini: Kind['env'] = (url, home) => {
+const codexGatewayEnv: AgentKind['env'] = (url, home) => ({
+  CODEX_HOME: codexHome(home),
+  OPENAI_BASE_URL: `${url}/v1`,
+  OPENAI_API_KEY: KEY,
+})
+const geminiGatewayEnv: AgentKind['env'] = (url, home) => {
   mkdirSync(join(home, '.gemini'))
   writeFileSync(join(home, '.gemini/settings.json'), JSON.stringify({ ...QUIET_GEMINI, security: { folderTrust: { enabled: false } } }))
   return { GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: KEY, GEMINI_CLI_NO_RELAUNCH: 'true' }
 }
-const viaOpencode: Kind['env'] = (url) => {
+const opencodeGatewayEnv: AgentKind['env'] = (url) => {
   const provider = {
     npm: '@ai-sdk/openai-compatible',
     name: 'local',
@@ -230,13 +245,13 @@ const viaOpencode: Kind['env'] = (url) => {
   }
 }
 
-/** The address comes from the agent's settings. */
+/** The agent's own settings replace this address. */
 const localProvider = (): string =>
   'providers: [{ name: local, kind: openai-compatible, baseURL: "http://127.0.0.1:9/v1", apiKeyEnv: LOCAL_API_KEY }]\n'
 
 /** reeve does not read its output: all usage comes from the gateway. */
-const PI: Pick<Kind, 'hands' | 'env' | 'body'> = {
-  hands: {
+const PI: Pick<AgentKind, 'tools' | 'env' | 'body'> = {
+  tools: {
     write: (path, content) => ({ name: 'write', input: { path, content } }),
     shell: (command) => ({ name: 'bash', input: { command } }),
   },
@@ -251,45 +266,47 @@ const PI: Pick<Kind, 'hands' | 'env' | 'body'> = {
   }),
 }
 
-const gated = (kind: Known, env: Kind['env'] = kind.env): Gated => ({
+const viaGateway = (kind: TestedKind, env: AgentKind['env'] = kind.env): GatewayKind => ({
   ...kind,
   env,
   body: (prompt) => ({ ...kind.body(prompt), gateway: 'auto' }),
-  survivesCut: kind.needs !== 'gemini',
-  isUnderstood: true,
-  isPriced: kind.needs.startsWith('claude'),
+  retriesCutStream: kind.installation !== 'gemini',
+  hasKnownOutput: true,
+  isPriced: kind.installation.startsWith('claude'),
 })
 
-const GATED_ALL: readonly Gated[] = [
-  ...ALL.map((kind) => {
-    if (kind.needs.startsWith('codex')) return gated(kind, viaCodex)
-    if (kind.needs === 'gemini') return gated(kind, viaGemini)
-    if (kind.needs !== 'opencode') return gated(kind)
-    return { ...gated(kind, viaOpencode), config: localProvider }
+const ALL_GATEWAY_KINDS: readonly GatewayKind[] = [
+  ...ALL_KINDS.map((kind) => {
+    if (kind.installation.startsWith('codex')) return viaGateway(kind, codexGatewayEnv)
+    if (kind.installation === 'gemini') return viaGateway(kind, geminiGatewayEnv)
+    if (kind.installation !== 'opencode') return viaGateway(kind)
+    return { ...viaGateway(kind, opencodeGatewayEnv), config: localProvider }
   }),
   {
     ...GEMINI,
     name: 'gemini -p',
-    needs: 'gemini',
+    installation: 'gemini',
     isCommand: true,
-    survivesCut: false,
-    isUnderstood: true,
+    retriesCutStream: false,
+    hasKnownOutput: true,
     isPriced: false,
     body: (prompt) => ({ argv: ['gemini', '--skip-trust', '-p', prompt, '-o', 'stream-json', '--approval-mode', 'yolo'] }),
   },
   {
     ...OPENCODE,
-    env: viaOpencode,
+    env: opencodeGatewayEnv,
     config: localProvider,
     name: 'opencode run',
-    needs: 'opencode',
+    installation: 'opencode',
     isCommand: true,
-    survivesCut: true,
-    isUnderstood: true,
+    retriesCutStream: true,
+    hasKnownOutput: true,
     isPriced: false,
     body: (prompt) => ({ argv: ['opencode', 'run', '--format', 'json', prompt] }),
   },
-  { ...PI, name: 'pi -p', needs: 'pi', isCommand: true, survivesCut: true, isUnderstood: false, isPriced: true },
+  { ...PI, name: 'pi -p', installation: 'pi', isCommand: true, retriesCutStream: true, hasKnownOutput: false, isPriced: true },
 ]
 
-export const GATED: readonly Gated[] = GATED_ALL.filter(({ needs }) => chosen?.includes(needs) ?? true)
+export const GATEWAY_KINDS: readonly GatewayKind[] = ALL_GATEWAY_KINDS.filter(
+  ({ installation: needs }) => selectedAgents?.includes(needs) ?? true,
+)

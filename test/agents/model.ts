@@ -1,9 +1,9 @@
-// The model of real coding agents. The server reads the task and the progress from the conversation, and answers
-// with the agent's own tools. The server has no state, so that requests may be repeated, also by a resumed agent.
-// Tests: test/agents/*.test.ts.
+// Plays the model of real coding agents. The server reads the task and its progress from the conversation, and answers with calls
+// of the agent's tools. The server keeps no state between requests, so a request may be repeated, also by a resumed agent.
+// Used by test/agents/*.test.ts.
 import {
   bodyOf,
-  modelServer,
+  startModelServer,
   type ModelServer,
   type ServedAnswer,
   type ServedRequest,
@@ -12,19 +12,19 @@ import {
 
 /** Words of a prompt that select the model's task. */
 export const TASKS = {
-  /** writes a file, starts programs that stay, ends */
+  /** writes a file, starts programs that do not end, and answers */
   work: 'REEVE-WORK',
-  /** starts programs that stay, and a shell tool that does not end */
+  /** starts programs that do not end, and calls a shell tool that does not end */
   hang: 'REEVE-HANG',
-  /** a tool, and then half of an answer */
+  /** calls a tool, and then sends half of an answer */
   stall: 'REEVE-STALL',
-  /** half of an answer, and the rest on request */
+  /** sends half of an answer, and the rest when the test allows it */
   pace: 'REEVE-PACE',
-  /** a shell tool that ends when the file `go` exists, then the answer */
+  /** calls a shell tool that ends when the file `go` exists, and then answers */
   gate: 'REEVE-GATE',
-  /** a shell tool that writes its environment to a file */
+  /** calls a shell tool that writes its environment to a file */
   env: 'REEVE-ENV',
-  /** starts a process by reeve's own tools, and waits for it */
+  /** starts a process with reeve's own tools, and waits for it */
   own: 'REEVE-OWN',
   /** answers with the number of prompts so far */
   again: 'REEVE-AGAIN',
@@ -36,75 +36,75 @@ export const WRITTEN = 'written by the agent\n'
 export const RESULT = 'the work is done'
 export const USAGE = { input: 100, output: 7 }
 
-export interface Hands {
+export interface AgentTools {
   /** one of reeve's own tools, as the agent calls it */
-  own?(name: string, input: Readonly<Record<string, unknown>>): ServedTool
+  reeveTool?(name: string, input: Readonly<Record<string, unknown>>): ServedTool
   write(file: string, content: string): ServedTool
   shell(command: string): ServedTool
 }
 
 /** `token` is in the arguments of all programs of the tools; `cwd` is the agent's directory. */
-export interface Setting {
+export interface ModelSettings {
   readonly token: string
   readonly cwd: string
-  readonly hands: Hands
-  /** resolved when the rest of a paced answer may come */
-  readonly goOn: Promise<void>
+  readonly tools: AgentTools
+  /** when this is resolved, the server sends the rest of a paced answer */
+  readonly restAfter: Promise<void>
   /** the usage of each answer; absent: `USAGE`, and nothing for requests beside the work */
-  readonly usage?: Served
+  readonly usage?: ServedUsage
   /** the fault of the n-th request of the work, from 0; null: none */
   readonly fault?: (question: number) => Fault | null
 }
 
-export interface Served {
+export interface ServedUsage {
   readonly input: number
   readonly output: number
   readonly cacheRead: number
 }
 
-/** A refusal, or a stream that ends after its half. */
+/** An HTTP error, or a stream that is cut after its first half. */
 export type Fault = { readonly status: number } | 'cut'
 
-/** A sent answer; `half`: the rest never came. */
-export interface Sent {
+/** A sent answer; `half`: the server sent only its first half. */
+export interface SentAnswer {
   readonly path: string
-  readonly used: Served
-  readonly how: 'whole' | 'half' | 'refused'
+  readonly usage: ServedUsage
+  readonly outcome: 'whole' | 'half' | 'refused'
 }
 
 export interface AgentModel extends ModelServer {
   /** the answers to all model requests, in order */
-  readonly sent: readonly Sent[]
+  readonly sent: readonly SentAnswer[]
 }
 
 /** Starts a daemonised child and one in the background; the second word is a token that no other program has. */
-function commandThatLeaves(token: string): string {
+function commandWithLeftovers(token: string): string {
   return `setsid sleep ${token} > /dev/null 2>&1 & sleep ${token} > /dev/null 2>&1 & echo started`
 }
 
-export async function agentModel(setting: Setting): Promise<AgentModel> {
-  const sent: Sent[] = []
-  let [count, questions] = [0, 0]
-  const server = await modelServer((request) => {
-    const fault = isConversation(request) ? (setting.fault?.(questions++) ?? null) : null
-    const answer = withId(answerTo(request, setting), request, ++count)
-    if (isQuestion(request))
+export async function startAgentModel(setting: ModelSettings): Promise<AgentModel> {
+  const sent: SentAnswer[] = []
+  let [requestCount, questionCount] = [0, 0]
+  const server = await startModelServer((request) => {
+    const fault = isConversation(request) ? (setting.fault?.(questionCount++) ?? null) : null
+    const answer = withId(answerTo(request, setting), request, ++requestCount)
+    if (isModelCall(request))
       sent.push({
         path: request.path,
-        used: fault !== null && fault !== 'cut' ? NONE : usedBy(answer, setting, request),
-        how: fault === null ? 'whole' : fault === 'cut' ? 'half' : 'refused',
+        usage: fault !== null && fault !== 'cut' ? NO_USAGE : usageOf(answer, setting, request),
+        outcome: fault === null ? 'whole' : fault === 'cut' ? 'half' : 'refused',
       })
     return withFault(answer, fault, request)
   })
-  // `sent` is read when the test asks for it.
+  // A spread would call the server's getters once; the property keeps them.
   return Object.defineProperty(server, 'sent', { value: sent }) as AgentModel
 }
 
-const NONE: Served = { input: 0, output: 0, cacheRead: 0 }
+const NO_USAGE: ServedUsage = { input: 0, output: 0, cacheRead: 0 }
 
-function usedBy(answer: ServedAnswer, { usage }: Setting, request: ServedRequest): Served {
+function usageOf(answer: ServedAnswer, { usage }: ModelSettings, request: ServedRequest): ServedUsage {
   if (usage !== undefined) return usage
-  return isConversation(request) && answer.usage ? { ...NONE, ...answer.usage } : NONE
+  return isConversation(request) && answer.usage ? { ...NO_USAGE, ...answer.usage } : NO_USAGE
 }
 
 function withFault(answer: ServedAnswer, fault: Fault | null, { path }: ServedRequest): ServedAnswer {
@@ -150,7 +150,7 @@ function wholeAnswer({ text, tools = [], usage }: ServedAnswer, id: number): Ser
 }
 
 /** The requests that carried a conversation with tools: not titles, lists of models or counts. */
-export function conversations(server: ModelServer): readonly ServedRequest[] {
+export function conversationRequests(server: ModelServer): readonly ServedRequest[] {
   return server.requests.filter(isConversation)
 }
 
@@ -165,37 +165,37 @@ export function isSuggestion({ messages }: ServedRequest['body']): boolean {
   return Array.isArray(messages) && JSON.stringify(messages.at(-1)).includes('[SUGGESTION MODE')
 }
 
-function answerTo(request: ServedRequest, { token, cwd, hands, goOn, usage: given }: Setting): ServedAnswer {
-  const usage = given ?? USAGE
-  if (!isConversation(request)) return aside(request, given ?? NONE)
-  const { task, results, asked } = turnOf(request.body)
-  const tool = (...tools: ServedTool[]): ServedAnswer => ({
+function answerTo(request: ServedRequest, { token, cwd, tools, restAfter, usage: configuredUsage }: ModelSettings): ServedAnswer {
+  const usage = configuredUsage ?? USAGE
+  if (!isConversation(request)) return answerSideRequest(request, configuredUsage ?? NO_USAGE)
+  const { task, resultCount, promptCount } = turnOf(request.body)
+  const callTools = (...tools: ServedTool[]): ServedAnswer => ({
     text: 'Next.',
-    tools: tools.map((one, index) => ({ ...one, id: `call_${asked}_${results}_${index}` })),
+    tools: tools.map((one, index) => ({ ...one, id: `call_${promptCount}_${resultCount}_${index}` })),
     usage,
   })
   const end = (text: string): ServedAnswer => ({ text, usage })
   if (task === 'cut') return end('I look what is there.')
-  if (task === 'env') return results === 0 ? tool(hands.shell('env > env.txt; echo started')) : end(RESULT)
+  if (task === 'env') return resultCount === 0 ? callTools(tools.shell('env > env.txt; echo started')) : end(RESULT)
   if (task === 'own')
-    return results > 1 || !hands.own
+    return resultCount > 1 || !tools.reeveTool
       ? end(RESULT)
-      : tool(
-          results === 0
-            ? hands.own('spawn', { command: ['sh', '-c', 'echo made > child.txt'], name: 'child' })
-            : hands.own('wait', { processes: ['child'] }),
+      : callTools(
+          resultCount === 0
+            ? tools.reeveTool('spawn', { command: ['sh', '-c', 'echo made > child.txt'], name: 'child' })
+            : tools.reeveTool('wait', { processes: ['child'] }),
         )
-  if (task === 'again') return end(`asked ${asked} times`)
-  if (task === 'hang') return tool(hands.shell(`${commandThatLeaves(token)}; tail -f /dev/null ${token}`))
-  if (task === 'pace') return { ...end(RESULT), hangAfterBytes: halfLength(end(RESULT), request.path), goOn }
+  if (task === 'again') return end(`asked ${promptCount} times`)
+  if (task === 'hang') return callTools(tools.shell(`${commandWithLeftovers(token)}; tail -f /dev/null ${token}`))
+  if (task === 'pace') return { ...end(RESULT), hangAfterBytes: halfLength(end(RESULT), request.path), restAfter }
   if (task === 'gate')
-    return results === 0 ? tool(hands.shell(`echo ${token} > waits; until [ -e go ]; do sleep 0.1; done; echo went`)) : end(RESULT)
+    return resultCount === 0 ? callTools(tools.shell(`echo ${token} > waits; until [ -e go ]; do sleep 0.1; done; echo went`)) : end(RESULT)
   if (task === 'stall')
-    return results === 0
-      ? tool(hands.shell(commandThatLeaves(token)))
+    return resultCount === 0
+      ? callTools(tools.shell(commandWithLeftovers(token)))
       : { ...end(RESULT), hangAfterBytes: halfLength(end(RESULT), request.path) }
-  if (results === 0) return tool(hands.write(`${cwd}/made.txt`, WRITTEN))
-  return results === 1 ? tool(hands.shell(commandThatLeaves(token))) : end(RESULT)
+  if (resultCount === 0) return callTools(tools.write(`${cwd}/made.txt`, WRITTEN))
+  return resultCount === 1 ? callTools(tools.shell(commandWithLeftovers(token))) : end(RESULT)
 }
 
 function halfLength(answer: ServedAnswer, path: string): number {
@@ -203,7 +203,7 @@ function halfLength(answer: ServedAnswer, path: string): number {
 }
 
 /** Answers requests beside the work. */
-export function aside(request: ServedRequest, usage: NonNullable<ServedAnswer['usage']>): ServedAnswer {
+export function answerSideRequest(request: ServedRequest, usage: NonNullable<ServedAnswer['usage']>): ServedAnswer {
   const { path } = request
   if (path.includes('count_tokens')) return { status: 200, body: '{"input_tokens":10}' }
   if (path.includes(':generateContent')) {
@@ -214,11 +214,11 @@ export function aside(request: ServedRequest, usage: NonNullable<ServedAnswer['u
       body: JSON.stringify({ candidates: [{ content: { parts: [{ text: '{}' }], role: 'model' }, finishReason: 'STOP' }], usageMetadata }),
     }
   }
-  return isQuestion(request) ? { text: 'A title', usage } : { status: 404 }
+  return isModelCall(request) ? { text: 'A title', usage } : { status: 404 }
 }
 
 /** Whether the request is for a model's answer. */
-export function isQuestion({ path, body }: ServedRequest): boolean {
+export function isModelCall({ path, body }: ServedRequest): boolean {
   return !/count_?tokens/i.test(path) && ('messages' in body || 'input' in body || 'contents' in body)
 }
 
@@ -228,29 +228,29 @@ type Task = keyof typeof TASKS
 interface Turn {
   readonly task: Task | null
   /** the number of tool results since the last prompt that names a task */
-  readonly results: number
+  readonly resultCount: number
   /** the number of prompts so far that name a task */
-  readonly asked: number
+  readonly promptCount: number
 }
 
 /** The task of the last prompt of the user; the messages after it are answers of the model and results. */
 function turnOf(body: Json): Turn {
   const items = ['messages', 'input', 'contents'].map((key) => body[key]).find(Array.isArray) as readonly Json[] | undefined
-  let turn: Turn = { task: null, results: 0, asked: 0 }
+  let turn: Turn = { task: null, resultCount: 0, promptCount: 0 }
   for (const item of items ?? []) {
-    const words = JSON.stringify(item)
+    const text = JSON.stringify(item)
     const results =
-      words.match(/"type":"(tool_result|function_call_output|custom_tool_call_output)"|"role":"tool"|"functionResponse":/g)?.length ?? 0
-    const task = item['role'] === 'user' ? lastTask(words) : null
+      text.match(/"type":"(tool_result|function_call_output|custom_tool_call_output)"|"role":"tool"|"functionResponse":/g)?.length ?? 0
+    const task = item['role'] === 'user' ? lastTask(text) : null
     turn =
       task === null || results > 0
-        ? { ...turn, results: turn.results + results }
-        : { task, results: 0, asked: turn.asked + (task === 'cut' ? 0 : 1) }
+        ? { ...turn, resultCount: turn.resultCount + results }
+        : { task, resultCount: 0, promptCount: turn.promptCount + (task === 'cut' ? 0 : 1) }
   }
   return turn
 }
 
-function lastTask(words: string): Task | null {
-  const found = words.match(/REEVE-[A-Z]+|turn was cut off/g)?.at(-1)
+function lastTask(text: string): Task | null {
+  const found = text.match(/REEVE-[A-Z]+|turn was cut off/g)?.at(-1)
   return (Object.keys(TASKS) as Task[]).find((one) => TASKS[one] === found) ?? null
 }

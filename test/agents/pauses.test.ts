@@ -1,89 +1,95 @@
-// Pauses of coding agents: soft and immediate, while the model streams and while a tool runs. All agents are paused at the
-// same time: for 5 s, or with REEVE_LONG=1 for 330 s. That is longer than any agent's timeout for a model or a tool.
-// The observed behaviour is printed; docs/external-agents.md lists what each agent cannot do.
+// Soft and immediate pauses of real coding agents, during a model stream and during a tool call. All agents are paused at the same
+// time for 5 s, or with REEVE_LONG=1 for 330 s, which is longer than any timeout of an agent. The tests print the observed behaviour.
+// docs/external-agents.md lists the limits of each agent.
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openBench, poll, type Bench } from './bench.ts'
-import { KINDS, type Known } from './kinds.ts'
-import { conversations, RESULT, TASKS } from './model.ts'
+import { openAgentBench, pollUntil, type AgentBench } from './bench.ts'
+import { KINDS, type TestedKind } from './kinds.ts'
+import { conversationRequests, RESULT, TASKS } from './model.ts'
 
 const PAUSE_MS = process.env['REEVE_LONG'] === '1' ? 330_000 : 5_000
 /** The number of concurrent starts: each takes a core for some seconds. */
-const AT_ONCE = availableParallelism()
+const CONCURRENCY = availableParallelism()
 /** The time in ms for one agent to begin, to be paused, and to continue to its end. */
 const CASE_MS = 180_000
 
-interface Case {
-  readonly kind: Known
-  readonly where: 'a stream' | 'a tool'
-  readonly how: 'softly' | 'at once'
+interface PauseCase {
+  readonly kind: TestedKind
+  readonly work: 'a stream' | 'a tool'
+  readonly mode: 'softly' | 'at once'
 }
 
-/** A paused agent: the model requests until then, and its own clock. */
-interface Paused {
-  readonly bench: Bench
+/** A paused agent, with the number of its model requests and its elapsed time at the pause. */
+interface PausedAgent {
+  readonly bench: AgentBench
   readonly uuid: string
-  readonly asked: number
+  readonly requestCount: number
   readonly elapsedMs: number
 }
 
-const CASES: readonly Case[] = KINDS.flatMap((kind) =>
-  (['a stream', 'a tool'] as const).flatMap((where) => (['softly', 'at once'] as const).map((how) => ({ kind, where, how }))),
+const CASES: readonly PauseCase[] = KINDS.flatMap((kind) =>
+  (['a stream', 'a tool'] as const).flatMap((work) => (['softly', 'at once'] as const).map((mode) => ({ kind, work, mode }))),
 )
 
 /** Pauses the agent in the middle of its turn. Pending work ends before the freeze (a soft pause of ACP), or during it. */
-async function pause({ kind, where, how }: Case, bench: Bench): Promise<Paused> {
-  const { uuid } = await bench.start(`${where === 'a tool' ? TASKS.gate : TASKS.pace} now`)
-  const waits = join(bench.work, 'waits')
-  await poll(() => (where === 'a tool' ? existsSync(waits) : conversations(bench.model).length > 0) || null, `${kind.name} is in ${where}`)
-  await bench.cli('pause', ...(how === 'softly' ? [] : ['--now']), uuid)
-  const isDrained = how === 'softly' && !kind.isCommand
-  if (isDrained) bench.letGo()
-  const facts = await bench.frozen(uuid)
+async function pause({ kind, work, mode }: PauseCase, bench: AgentBench): Promise<PausedAgent> {
+  const { uuid } = await bench.start(`${work === 'a tool' ? TASKS.gate : TASKS.pace} now`)
+  const toolStartedFile = join(bench.work, 'waits')
+  await pollUntil(
+    () => (work === 'a tool' ? existsSync(toolStartedFile) : conversationRequests(bench.model).length > 0) || null,
+    `${kind.name} is in ${work}`,
+  )
+  await bench.reeve('pause', ...(mode === 'softly' ? [] : ['--now']), uuid)
+  const isDrained = mode === 'softly' && !kind.isCommand
+  if (isDrained) bench.releaseAnswerAndTool()
+  const facts = await bench.waitUntilFrozen(uuid)
   expect(facts.includes('process.drained')).toBe(isDrained)
-  if (!isDrained) bench.letGo()
+  if (!isDrained) bench.releaseAnswerAndTool()
   // The message is kept until the process continues.
-  if (!kind.isCommand) await bench.cli('send', uuid, `${TASKS.again} please`)
+  if (!kind.isCommand) await bench.reeve('send', uuid, `${TASKS.again} please`)
   const { status, elapsedMs, lastText } = await bench.inspect(uuid)
   expect(status).toBe('suspended')
   if (isDrained) expect(lastText).toBe(RESULT)
-  return { bench, uuid, elapsedMs, asked: conversations(bench.model).length }
+  return { bench, uuid, elapsedMs, requestCount: conversationRequests(bench.model).length }
 }
 
 /** Checks that the agent did nothing meanwhile, and lets it continue to its end. */
-async function checkAndResume({ kind, where, how }: Case, { bench, uuid, asked, elapsedMs }: Paused): Promise<void> {
+async function checkAndResume(
+  { kind, work: where, mode: how }: PauseCase,
+  { bench, uuid, requestCount, elapsedMs }: PausedAgent,
+): Promise<void> {
   expect(await bench.inspect(uuid)).toMatchObject({ status: 'suspended', elapsedMs })
-  expect(conversations(bench.model).length).toBe(asked)
-  await bench.cli('resume', uuid)
-  const view = await bench.ended(uuid)
-  const { steps } = JSON.parse(await bench.cli('steps', '--json', uuid)) as { steps: { tools: { outcome: string; result: string }[] }[] }
+  expect(conversationRequests(bench.model).length).toBe(requestCount)
+  await bench.reeve('resume', uuid)
+  const view = await bench.waitForEnd(uuid)
+  const { steps } = JSON.parse(await bench.reeve('steps', '--json', uuid)) as { steps: { tools: { outcome: string; result: string }[] }[] }
   const tools = steps.flatMap((step) => step.tools.map(({ outcome, result }) => `${outcome} ${JSON.stringify(result?.slice(0, 80))}`))
   console.log(
-    `${kind.name}, in ${where}, ${how}: ${view.status}, ${JSON.stringify(view.lastText)}, ${conversations(bench.model).length - asked} model calls after it${tools.length > 0 ? `, tool: ${tools.join(', ')}` : ''}`,
+    `${kind.name}, in ${where}, ${how}: ${view.status}, ${JSON.stringify(view.lastText)}, ${conversationRequests(bench.model).length - requestCount} model calls after it${tools.length > 0 ? `, tool: ${tools.join(', ')}` : ''}`,
   )
   expect(view).toMatchObject({ status: 'completed', exit: { code: 0 }, lastText: kind.isCommand ? RESULT : 'asked 2 times' })
-  await bench.nothingLeft()
+  await bench.waitUntilNothingIsLeft()
 }
 
 describe(`paused for ${PAUSE_MS / 1_000} s`, () => {
-  const benches: Bench[] = []
-  const paused = new Map<Case, PromiseSettledResult<Paused>>()
+  const benches: AgentBench[] = []
+  const paused = new Map<PauseCase, PromiseSettledResult<PausedAgent>>()
 
   beforeAll(
     async () => {
       const queue = [...CASES]
       const worker = async (): Promise<void> => {
         for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-          const bench = await openBench(next.kind)
+          const bench = await openAgentBench(next.kind)
           benches.push(bench)
           const [result] = await Promise.allSettled([pause(next, bench)])
           paused.set(next, result)
         }
       }
-      await Promise.all(Array.from({ length: AT_ONCE }, worker))
+      await Promise.all(Array.from({ length: CONCURRENCY }, worker))
       await delay(PAUSE_MS)
     },
     PAUSE_MS + CASES.length * CASE_MS,
@@ -94,11 +100,11 @@ describe(`paused for ${PAUSE_MS / 1_000} s`, () => {
   }, CASE_MS)
 
   test.each(CASES)(
-    '$kind.name goes on, paused $how in $where',
-    async (each) => {
-      const result = paused.get(each)
+    '$kind.name, paused $mode in $work, continues after the resume',
+    async (pauseCase) => {
+      const result = paused.get(pauseCase)
       if (result?.status !== 'fulfilled') throw result?.reason ?? new Error('it was not begun')
-      await checkAndResume(each, result.value)
+      await checkAndResume(pauseCase, result.value)
     },
     CASE_MS,
   )

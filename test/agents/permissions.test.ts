@@ -1,22 +1,22 @@
-// Shown permissions are effective, with the agents themselves. An agent that must ask waits, a denied one does
-// nothing, and a denied tool does not run. This holds also where the project's own settings allow everything.
+// Permissions of real coding agents. An agent in the mode `ask` waits for the user, an agent in the mode `deny` writes nothing, and a
+// denied tool does not run. The settings of the project allow everything, and must change nothing.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ProcessView, SpawnBody } from '../../src/api/views/process.ts'
-import { openBench, poll, type Bench } from './bench.ts'
-import { andNewest, KINDS } from './kinds.ts'
-import { conversations, TASKS } from './model.ts'
+import { openAgentBench, pollUntil, type AgentBench } from './bench.ts'
+import { addNewestVersions, KINDS } from './kinds.ts'
+import { conversationRequests, TASKS } from './model.ts'
 
-const ASKING = andNewest(KINDS.filter(({ isCommand }) => !isCommand))
-test.runIf(ASKING.length === 0)('only commands were selected, and they have no asking mode', () => {
+const ASKING_KINDS = addNewestVersions(KINDS.filter(({ isCommand }) => !isCommand))
+test.runIf(ASKING_KINDS.length === 0)('the selected agents are commands, which have no asking mode', () => {
   expect(KINDS.map(({ isCommand }) => isCommand)).not.toContain(false)
 })
 
-describe.each(ASKING)('$name', (kind) => {
-  let bench: Bench
+describe.each(ASKING_KINDS)('$name', (kind) => {
+  let bench: AgentBench
   beforeEach(async () => {
-    bench = await openBench(kind)
+    bench = await openAgentBench(kind)
   })
   afterEach(async () => {
     await bench[Symbol.asyncDispose]()
@@ -33,40 +33,40 @@ describe.each(ASKING)('$name', (kind) => {
     return bench.start(`${task} write a file`, more)
   }
   /** The model was asked, and called the tool. */
-  const tried = (): void => expect(conversations(bench.model).length).toBeGreaterThan(0)
+  const expectToolTried = (): void => expect(conversationRequests(bench.model).length).toBeGreaterThan(0)
   /** Allows each request once, as often as the agent asks. */
-  const endedWithAnswers = (uuid: string): Promise<ProcessView> =>
-    poll(async () => {
+  const waitForEndWithAnswers = (uuid: string): Promise<ProcessView> =>
+    pollUntil(async () => {
       const view = await bench.daemon.view(uuid)
-      if (view.status === 'waiting') await bench.cli('answer', uuid, '--yes').catch(() => undefined)
+      if (view.status === 'waiting') await bench.reeve('answer', uuid, '--yes').catch(() => undefined)
       return view.state === 'dead' ? view : null
     }, 'it has ended')
 
-  test('ask: it waits before it writes, and continues after an answer', async () => {
+  test('with `ask` the agent waits before it writes, and continues after an answer', async () => {
     const { uuid } = await start(TASKS.work, { permissions: 'ask' })
-    await poll(async () => (await bench.daemon.view(uuid)).status === 'waiting' || null, 'it asks')
+    await pollUntil(async () => (await bench.daemon.view(uuid)).status === 'waiting' || null, 'it asks')
     expect(existsSync(join(bench.work, 'made.txt'))).toBe(false)
     expect((await bench.inspect(uuid)).capabilities.notes).toContainEqual(
       expect.stringMatching(/^permissions: it is held in the mode [\w-]+, in which it asks$/),
     )
-    expect(await endedWithAnswers(uuid)).toMatchObject({ status: 'completed' })
+    expect(await waitForEndWithAnswers(uuid)).toMatchObject({ status: 'completed' })
     expect(existsSync(join(bench.work, 'made.txt'))).toBe(true)
-    await bench.nothingLeft()
+    await bench.waitUntilNothingIsLeft()
   })
 
-  test('deny: nothing is written', async () => {
+  test('with `deny` the agent writes nothing', async () => {
     const { uuid } = await start(TASKS.env, { permissions: 'deny' })
-    await bench.ended(uuid)
-    tried()
+    await bench.waitForEnd(uuid)
+    expectToolTried()
     expect(existsSync(join(bench.work, 'env.txt'))).toBe(false)
-    await bench.nothingLeft()
+    await bench.waitUntilNothingIsLeft()
   })
 
-  test('a denied shell does not run, whatever else is allowed', async () => {
+  test('a denied shell does not run when all other tools are allowed', async () => {
     const { uuid } = await start(TASKS.env, { permissions: 'allow', deny: ['bash'] })
-    await bench.ended(uuid)
-    tried()
+    await bench.waitForEnd(uuid)
+    expectToolTried()
     expect(existsSync(join(bench.work, 'env.txt'))).toBe(false)
-    await bench.nothingLeft()
+    await bench.waitUntilNothingIsLeft()
   })
 })

@@ -5,10 +5,10 @@ import { describe, expect, test } from 'vitest'
 import { Context, foldFact } from '../../src/drivers/native/context/context.ts'
 import { loadContext } from '../../src/drivers/native/context/load-context.ts'
 import type { ReadPage } from '../../src/drivers/native/context/load-context.ts'
-import { skimPage } from '../support/daemon/skimmed.ts'
+import { skimPage } from '../support/daemon/skim-page.ts'
 import type { ContextMessage } from '../../src/drivers/native/context/context.ts'
 import type { AssistantPart, FactBody, StoredFact, ToolOutcome } from '../../src/kernel/model/facts.ts'
-import { nativeBench } from '../support/models/native-bench.ts'
+import { openNativeBench } from '../support/models/native-bench.ts'
 
 interface PlannedStep {
   readonly text: string
@@ -186,21 +186,21 @@ describe('the loop', () => {
 `
 
   test('interrupted after any commit and resumed, it comes to the same end', async () => {
-    await using bench = await nativeBench()
+    await using bench = await openNativeBench()
     const whole = await bench.run({ script })
-    await whole.turn('go')
+    await whole.runTurn('go')
     const { facts } = whole.kernel
     const end = (of: readonly StoredFact[]): readonly ContextMessage[] => fold(of).messages
     const first = facts.findIndex(({ body }) => body.type === 'process.working') + 1
     for (let cut = first; cut < facts.length; cut += 1) {
       if (facts[cut]?.body.type === 'tool.started') continue // in the same commit as the answer before it
-      const resumed = await bench.run({ spec: { model: 'script:1.yaml' }, after: facts.slice(0, cut) })
+      const resumed = await bench.run({ spec: { model: 'script:1.yaml' }, earlierFacts: facts.slice(0, cut) })
       await resumed.agent.proceed(resumed.kernel.turn)
-      await resumed.kernel.waitForTurn()
+      await resumed.kernel.waitForTurnEnd()
       const [expected, got] = [end(facts), end(resumed.kernel.facts)]
       expect(isWellFormed(got)).toBe(true)
       expect(withoutUnknown(got), `cut after ${cut}`).toEqual(withoutUnknown(expected))
-      expect(resumed.kernel.of('process.ready').at(-1)).toMatchObject({ outcome: 'ok', result: 'done' })
+      expect(resumed.kernel.factsOf('process.ready').at(-1)).toMatchObject({ outcome: 'ok', result: 'done' })
     }
   })
 })

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { CrewHome, taskOf as fileTask } from '../support/crew/home.ts'
 import { violationsOfCrew } from '../support/crew/journal.ts'
 import { bash, call, LocalCrew, memberOf, writeModelScript, taskOf, callThatWaitsFor } from '../support/crew/local-crew.ts'
-import { eventually } from '../support/agents/living.ts'
+import { waitUntil } from '../support/agents/living.ts'
 import { LocalDaemon } from '../support/daemon/local-daemon.ts'
 
 let daemon: LocalDaemon
@@ -65,7 +65,7 @@ test('I3: a report wakes the coordinator at once, and once', async () => {
   await crew.steer({ type: 'assign_task', task: 'one', member: 'worker-1' })
   await daemon.waitForStatus(await crew.uuidOf('coordinator'), 'ready')
   await daemon.spawnShell(`touch ${go}`)
-  const view = await crew.waitForEnd()
+  const view = await crew.ended()
   expect(view).toMatchObject({ status: 'completed', ending: { summary: 'all is done' } })
   expect((await crew.messagesTo('coordinator')).filter((text) => text.includes('it is done')).length).toBe(1)
 })
@@ -81,8 +81,8 @@ test('I5: a dying member returns its task, and another member does it', async ()
     reviews: false,
     tasks: [{ id: 'one', text: 'Do one.' }],
   })
-  await crew.waitForMember('worker-1', ({ phase, status }) => phase === 'implementing' && status === 'working')
-  await eventually(() => existsSync(go), 'it is in the middle of it')
+  await crew.member('worker-1', ({ phase, status }) => phase === 'implementing' && status === 'working')
+  await waitUntil(() => existsSync(go), 'it is in the middle of it')
   await daemon.signal(await crew.uuidOf('worker-1'), 'SIGKILL')
   const view = await crew.waitForEnd()
   expect(taskOf(view, 'one')).toMatchObject({ state: 'done', attempts: 0, implementers: ['worker-1', 'worker-2'] })

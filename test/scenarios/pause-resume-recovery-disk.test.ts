@@ -11,9 +11,9 @@ import { processSum } from '../../src/store/rows/checksums.ts'
 import { runCli, type CliResult } from '../support/daemon/cli.ts'
 import { ManualClock } from '../support/clock.ts'
 import { Player } from '../support/kernel/transcript.ts'
-import { eventually } from '../support/agents/living.ts'
+import { waitUntil } from '../support/agents/living.ts'
 import { LocalDaemon } from '../support/daemon/local-daemon.ts'
-import { writeEndedProcesses } from '../support/daemon/past.ts'
+import { writeEndedProcesses } from '../support/daemon/ended-processes.ts'
 import { changeFile } from '../support/store/open.ts'
 import { HAS_TERMINAL, Terminal } from '../support/daemon/terminal.ts'
 
@@ -71,7 +71,7 @@ describe('the directory of a process', () => {
   beforeAll(async () => {
     daemon = await LocalDaemon.start()
     origin = await daemon.waitForEnd(
-      (await daemon.spawnWithAnswers(SIX, { name: 'docs', intent: 'count to six', limits: { maxSteps: 20 } })).uuid,
+      (await daemon.spawnScripted(SIX, { name: 'docs', intent: 'count to six', limits: { maxSteps: 20 } })).uuid,
     )
     dir = (await runCli(daemon.home, ['export', 'docs', daemon.work])).stdout.trimEnd()
   })
@@ -101,7 +101,7 @@ describe('the directory of a process', () => {
   })
 
   test('events.jsonl: the events, in real time', async () => {
-    const history = await daemon.allEvents(origin.uuid)
+    const history = await daemon.readHistory(origin.uuid)
     expect(lines('events.jsonl').map(({ fact }) => fact)).toEqual(history.map(({ fact }) => fact))
     expect(lines('events.jsonl').map(({ at }) => Date.parse(String(at)))).toEqual(history.map(({ at }) => Date.parse(at)))
   })
@@ -133,7 +133,7 @@ describe('the directory of a process', () => {
     expect(checkpoint.messages.map(({ role }) => role)).toEqual(
       ['user', ...Array.from({ length: 5 }, () => ['assistant', 'tool']).flat()].slice(0, checkpoint.messages.length),
     )
-    const [written] = (await daemon.allEvents(origin.uuid)).filter(({ fact }) => fact === 'checkpoint.written')
+    const [written] = (await daemon.readHistory(origin.uuid)).filter(({ fact }) => fact === 'checkpoint.written')
     expect(Buffer.byteLength(JSON.stringify(written))).toBeLessThan(4096)
     expect(JSON.stringify(written)).not.toContain('count to six')
   })
@@ -158,8 +158,8 @@ describe('daemon restart persistence', () => {
     return rows.map((row) => [at(row, 'PID'), at(row, 'NAME'), at(row, 'STATUS')])
   }
   const chat = async (name: string): Promise<string> => {
-    const { uuid } = await daemon.spawnWithAnswers([{ text: 'heard' }], { interactive: true, name })
-    await daemon.waitForReady(uuid)
+    const { uuid } = await daemon.spawnScripted([{ text: 'heard' }], { interactive: true, name })
+    await daemon.waitUntilReady(uuid)
     return uuid
   }
 
@@ -191,7 +191,7 @@ describe('daemon restart persistence', () => {
     const placeholder = await daemon.view(uuid)
     expect(placeholder).toMatchObject({ status: 'suspended', queueCount: 1, usage: { rssBytes: null } })
     expect((await runCli(daemon.home, ['resume', uuid])).code).toBe(0)
-    expect(await daemon.waitUntil(uuid, ({ turn, status }) => turn === 1 && status === 'ready')).toMatchObject({
+    expect(await daemon.waitForView(uuid, ({ turn, status }) => turn === 1 && status === 'ready')).toMatchObject({
       pid: placeholder.pid,
       lastText: 'heard',
     })
@@ -205,7 +205,7 @@ describe('daemon restart persistence', () => {
       ['2', 'coder', '[P] suspended'],
     ])
     await daemon.restart()
-    await daemon.waitForReady('orchestrator')
+    await daemon.waitUntilReady('orchestrator')
     const after = await ps()
     expect(after.map(([pid, ...rest]) => [Number(pid) > 2, ...rest]).toSorted()).toEqual([
       [true, 'coder', '[P] suspended'],
@@ -259,7 +259,7 @@ describe('garbage collection', () => {
     await began('gc: { retention_days: 0, max_entries: 1, interval_seconds: 60 }\n')
     await past(2)
     clock.wind(CHECK_MS)
-    await eventually(() => daemon.logged.some((line) => line.startsWith('collected 1 ended process')), 'it collected')
+    await waitUntil(() => daemon.logMessages.some((line) => line.startsWith('collected 1 ended process')), 'it collected')
     expect(await names()).toEqual(['old-2'])
     expect((await reeve('config', 'show', 'gc')).stdout).toContain('interval_seconds: 60')
     const refused = await reeve('config', 'set', 'gc.interval_seconds', '59')
@@ -288,7 +288,7 @@ describe('garbage collection', () => {
   test('running and suspended processes are permanently exempt', async () => {
     await began('gc: { retention_days: 1, max_entries: 1 }\n')
     for (const name of ['running', 'suspended'])
-      await daemon.waitForReady((await daemon.spawnWithAnswers([], { interactive: true, name })).uuid)
+      await daemon.waitUntilReady((await daemon.spawnScripted([], { interactive: true, name })).uuid)
     await daemon.pause('suspended')
     clock.jump(1000 * DAY_MS)
     expect(await rules()).toEqual([])
@@ -353,9 +353,9 @@ describe('garbage collection', () => {
       await began('gc: { retention_days: 0, max_entries: 1 }\n')
       await past(102)
       using terminal = new Terminal(daemon.home, ['gc'])
-      await terminal.sees('[y/N]')
+      await terminal.waitForText('[y/N]')
       terminal.type('\n')
-      expect(await terminal.done).toBe(1)
+      expect(await terminal.exitCode).toBe(1)
       expect(await names()).toHaveLength(102)
       expect((await reeve('gc', '--force')).code).toBe(0)
       expect(await names()).toEqual(['old-102'])

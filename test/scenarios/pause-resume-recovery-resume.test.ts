@@ -6,18 +6,18 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { EventView } from '../../src/api/views/daemon.ts'
 import type { ProcessView } from '../../src/api/views/process.ts'
 import { runCli, type CliResult } from '../support/daemon/cli.ts'
-import { Runs, states } from '../support/daemon/compose.ts'
-import { DaemonHome, type Item } from '../support/daemon/daemon.ts'
-import { eventually } from '../support/agents/living.ts'
+import { ComposeRuns, stateList } from '../support/daemon/compose.ts'
+import { DaemonHome, type ScriptAnswer } from '../support/daemon/daemon.ts'
+import { waitUntil } from '../support/agents/living.ts'
 import { LocalDaemon } from '../support/daemon/local-daemon.ts'
-import { modelServer, type ModelServer } from '../support/models/model-server.ts'
+import { startModelServer, type ModelServer } from '../support/models/model-server.ts'
 
 let daemon: LocalDaemon
 let server: ModelServer
 let asked: string[][] = []
 beforeAll(async () => {
   // The model calls a tool until it has done so six times, and then reports the number.
-  server = await modelServer(({ body }) => {
+  server = await startModelServer(({ body }) => {
     const messages = body['messages'] as { role: string; content: unknown }[]
     const steps = messages.filter(({ role }) => role === 'assistant').length
     asked.push(messages.map(({ role, content }) => `${role}: ${typeof content === 'string' ? content : JSON.stringify(content)}`))
@@ -54,7 +54,7 @@ async function runToEnd(): Promise<ProcessView> {
   return daemon.waitForEnd((await daemon.spawn({ model: 'served/m', intent: 'seven steps', limits: { maxSteps: 20 } })).uuid)
 }
 
-const history = async ({ uuid }: { uuid: string }): Promise<EventView[]> => daemon.allEvents(uuid)
+const history = async ({ uuid }: { uuid: string }): Promise<EventView[]> => daemon.readHistory(uuid)
 
 describe('resume modes', () => {
   test('continue, `reeve resume <uuid>`: the UUID is preserved', async () => {
@@ -86,20 +86,20 @@ describe('resume modes', () => {
   })
 
   test('compose node, `reeve compose resume --node <name>`: reuses the above, to recover a node of a DAG', async () => {
-    const runs = new Runs(daemon)
+    const runs = new ComposeRuns(daemon)
     const wait = join(daemon.work, 'wait')
     writeFileSync(wait, '')
-    const { uuid } = await runs.up(
+    const { uuid } = await runs.start(
       {
         seven: { model: 'served/m', intent: 'seven steps' },
         after: { command: ['sh', '-c', 'echo "$1" >> said', 'sh', '{{ nodes.seven.result }}'], depends_on: { seven: 'completed' } },
       },
       { name: 'dag' },
     )
-    await runs.waitUntil(uuid, ({ nodes }) => nodes[0]?.process?.step === 6)
-    const node = await runs.process(uuid, 'seven')
+    await runs.waitForRun(uuid, ({ nodes }) => nodes[0]?.process?.step === 6)
+    const node = await runs.processOf(uuid, 'seven')
     await daemon.signal(node, 'SIGKILL')
-    expect(states(await runs.waitForEnd(uuid))).toBe('seven cancelled, after blocked')
+    expect(stateList(await runs.waitForEnd(uuid))).toBe('seven cancelled, after blocked')
     rmSync(wait)
     // Continue: the node's UUID is preserved, and its dependents run.
     const { code, stderr } = await reeve('compose', 'resume', 'dag', '--node', 'seven')
@@ -108,15 +108,15 @@ describe('resume modes', () => {
       expect.stringMatching(new RegExp(`^node seven of run dag: PID \\d+ spawned \\(served/m\\) \\| resumed from ${id(node)}$`, 'm')),
     ])
     const end = await runs.waitForEnd(uuid)
-    expect(states(end)).toBe('seven completed, after completed')
+    expect(stateList(end)).toBe('seven completed, after completed')
     expect(await daemon.view(node)).toMatchObject({ uuid: node, step: STEPS, status: 'completed' })
     expect(end.nodes[0]?.process?.uuid).toBe(node)
     // Truncated fork: a new UUID in its place, and the completed dependents run again.
     const forked = await reeve('compose', 'resume', 'dag', '--node', 'seven', '--fork', '--from-step', '3')
     expect(forked.code).toBe(0)
-    expect(states(await runs.waitForEnd(uuid))).toBe('seven completed, after completed')
+    expect(stateList(await runs.waitForEnd(uuid))).toBe('seven completed, after completed')
     expect(await daemon.view(forked.stdout.trim())).toMatchObject({ originUuid: node, originStep: 3, status: 'completed' })
-    expect((await runs.get(uuid)).nodes[1]?.process?.uuid).not.toBe(end.nodes[1]?.process?.uuid)
+    expect((await runs.read(uuid)).nodes[1]?.process?.uuid).not.toBe(end.nodes[1]?.process?.uuid)
   })
 })
 
@@ -125,15 +125,15 @@ describe('continue mode', () => {
     'the daemon crashes at step 12/20, is started again, and the process goes on from its checkpoint (step 10/20)',
     { timeout: 90_000 },
     async () => {
-      await using home = await DaemonHome.make()
+      await using home = await DaemonHome.create()
       await home.start()
       const file = join(home.work, 'effects')
-      const bash = (command: string): Item => ({ tools: [{ name: 'bash', input: { command } }] })
+      const bash = (command: string): ScriptAnswer => ({ tools: [{ name: 'bash', input: { command } }] })
       const steps = Array.from({ length: 11 }, (_, index) => bash(`echo ${index + 1} >> ${file}`))
       const twelfth = join(home.work, 'twelfth')
-      const model = home.script([...steps, bash(`touch ${twelfth}; sleep 600`), { text: 'I read: {{ lastResult }}' }])
+      const model = home.writeScript([...steps, bash(`touch ${twelfth}; sleep 600`), { text: 'I read: {{ lastResult }}' }])
       const { uuid, pid } = await home.spawn({ model, limits: { maxSteps: 20 } })
-      await eventually(() => existsSync(twelfth), 'step 12 is at work')
+      await waitUntil(() => existsSync(twelfth), 'step 12 is at work')
       await home.kill()
       const stopped = await runCli(home.path, ['daemon', 'status'])
       expect(stopped).toMatchObject({ code: 4, stdout: '' })
@@ -148,7 +148,7 @@ describe('continue mode', () => {
       expect(after.pid).toBeGreaterThan(pid)
       // The facts after the checkpoint count as well: steps 11 and 12 are not requested again, and no tool runs twice.
       expect(after).toMatchObject({ status: 'completed', step: 13, lastText: 'I read: interrupted; it may or may not have happened' })
-      await eventually(() => home.leftovers().length === 0, 'nothing of it is left')
+      await waitUntil(() => home.findLeftovers().length === 0, 'nothing of it is left')
     },
   )
 
@@ -170,7 +170,7 @@ describe('continue mode', () => {
   })
 
   test('dead ones replay the history; without a checkpoint that is enough', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([{ text: 'short' }, { text: 'again' }], { name: 'short' })
+    const { uuid } = await daemon.spawnScripted([{ text: 'short' }, { text: 'again' }], { name: 'short' })
     await daemon.waitForEnd(uuid)
     expect((await daemon.view(uuid)).checkpointStep).toBeNull()
     const { code, stderr } = await reeve('resume', '--message', 'more', 'short')

@@ -9,7 +9,7 @@ import type { Status } from '../../src/kernel/model/status.ts'
 import { runCli, type CliResult } from '../support/daemon/cli.ts'
 import { DaemonHome } from '../support/daemon/daemon.ts'
 import { Player } from '../support/kernel/transcript.ts'
-import { eventually, findLivingWith, newToken } from '../support/agents/living.ts'
+import { waitUntil, findProcessesWith, newToken } from '../support/agents/living.ts'
 import { LocalDaemon } from '../support/daemon/local-daemon.ts'
 import { startPausedBesideStalled } from '../support/agents/watched-agent.ts'
 
@@ -40,12 +40,12 @@ function playScript(script: string): Player {
 
 /** A process that waits for messages, and answers each. */
 async function chat(name: string, parent?: ProcessView): Promise<ProcessView> {
-  const { uuid } = await daemon.spawnWithAnswers([{ text: 'one' }, { text: 'two' }, { text: 'three' }], {
+  const { uuid } = await daemon.spawnScripted([{ text: 'one' }, { text: 'two' }, { text: 'three' }], {
     interactive: true,
     name,
     ...(parent ? { parent: parent.uuid } : {}),
   })
-  return daemon.waitForReady(uuid)
+  return daemon.waitUntilReady(uuid)
 }
 
 /** An orchestrator with a coder, a reviewer and a researcher, the last one paused: the tree of the reference. */
@@ -60,7 +60,7 @@ async function startFamily(prefix: string): Promise<{ all: ProcessView[]; names:
 
 describe('the document', () => {
   test('processes can be suspended mid-execution, persisted across daemon restarts, and resumed from disk, dead ones too', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([{ ...bash('echo one'), delay_ms: 2_000 }, { text: 'done' }, { text: 'more' }])
+    const { uuid } = await daemon.spawnScripted([{ ...bash('echo one'), delay_ms: 2_000 }, { text: 'done' }, { text: 'more' }])
     await daemon.waitForEvent(uuid, isFact('model.started'))
     await daemon.pause(uuid)
     await daemon.waitForEvent(uuid, isFact('process.drained'))
@@ -75,7 +75,7 @@ describe('the document', () => {
 
 describe('design philosophy', () => {
   test('dead is a frozen state: the data of a process stays on disk until garbage collection cleans it up', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([bash('echo kept'), { text: 'done' }], { name: 'frozen' })
+    const { uuid } = await daemon.spawnScripted([bash('echo kept'), { text: 'done' }], { name: 'frozen' })
     await daemon.waitForEnd(uuid)
     await daemon.restart()
     expect((await reeve('steps', 'frozen')).stdout).toContain('echo kept')
@@ -90,29 +90,29 @@ describe('design philosophy', () => {
     // At its end a process is a zombie, which is reaped first.
     for (const isMatch of [({ state }: ProcessView) => state !== 'running', ({ state }: ProcessView) => state === 'dead']) {
       await daemon.signal(uuid, 'SIGKILL')
-      await daemon.waitUntil(uuid, isMatch)
+      await daemon.waitForView(uuid, isSo)
       expect(await reeve('resume', 'revived')).toMatchObject({
         code: 0,
         stderr: expect.stringContaining(`| resumed from ${id(uuid)}`) as string,
       })
-      await daemon.waitForReady(uuid)
+      await daemon.waitUntilReady(uuid)
     }
     await daemon.signal(uuid, 'SIGKILL')
   })
 
   test('daemon crashes, kills and natural completions leave a complete trail, and a way to continue', async () => {
-    await using home = await DaemonHome.make()
+    await using home = await DaemonHome.create()
     await home.start()
-    const done = await home.spawn({ model: home.script([{ tools: [{ name: 'ls', input: {} }] }, { text: 'done' }]), name: 'done' })
+    const done = await home.spawn({ model: home.writeScript([{ tools: [{ name: 'ls', input: {} }] }, { text: 'done' }]), name: 'done' })
     await home.waitForEnd(done.uuid)
-    const killed = await home.spawn({ model: home.script([{ text: 'ready' }]), interactive: true, name: 'killed' })
-    const crashed = await home.spawn({ model: home.script([{ text: 'ready' }]), interactive: true, name: 'crashed' })
-    for (const { uuid } of [killed, crashed]) await home.waitUntil(uuid, ({ status }) => status === 'ready')
+    const killed = await home.spawn({ model: home.writeScript([{ text: 'ready' }]), interactive: true, name: 'killed' })
+    const crashed = await home.spawn({ model: home.writeScript([{ text: 'ready' }]), interactive: true, name: 'crashed' })
+    for (const { uuid } of [killed, crashed]) await home.waitForView(uuid, ({ status }) => status === 'ready')
     await home.signal(killed.uuid, { signal: 'SIGKILL' })
     await home.waitForEnd(killed.uuid)
     await home.kill()
     await home.start()
-    expect((await home.list()).map(({ name, status }) => [name, status])).toEqual(
+    expect((await home.listProcesses()).map(({ name, status }) => [name, status])).toEqual(
       expect.arrayContaining([
         ['done', 'completed'],
         ['killed', 'stopped'],
@@ -204,14 +204,14 @@ describe('SIGPAUSE and SIGRESUME', () => {
   })
 
   test('when paused, the loop blocks at the next I/O boundary: the process remains running, and is paused', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([{ ...bash('echo never'), delay_ms: 2_000 }, { text: 'done' }])
+    const { uuid } = await daemon.spawnScripted([{ ...bash('echo never'), delay_ms: 2_000 }, { text: 'done' }])
     await daemon.waitForEvent(uuid, isFact('model.started'))
     await daemon.pause(uuid)
     await daemon.waitForEvent(uuid, isFact('process.drained'))
     expect(await daemon.view(uuid)).toMatchObject({ state: 'running', status: 'suspended', pausedAt: expect.any(String) as string })
     // The call in flight was paid for and is recorded; its tool has not begun.
-    expect(factsOf(await daemon.allEvents(uuid), 'model.finished')).toHaveLength(1)
-    expect(factsOf(await daemon.allEvents(uuid), 'tool.finished')).toHaveLength(0)
+    expect(factsOf(await daemon.readHistory(uuid), 'model.finished')).toHaveLength(1)
+    expect(factsOf(await daemon.readHistory(uuid), 'tool.finished')).toHaveLength(0)
     await daemon.resume(uuid)
     expect((await daemon.waitForEnd(uuid)).lastText).toBe('done')
   })
@@ -276,7 +276,7 @@ describe('subtree operations', () => {
     expect([code, stderr]).toEqual([0, `PID ${all[1]?.pid} (${names[1]}) ready; 2 processes in all\n`])
     expect(await statuses()).toEqual(['ready', 'ready', 'suspended', 'suspended'])
     await daemon.send(names[0] ?? '', 'manage')
-    expect(await daemon.waitUntil(all[0]?.uuid ?? '', ({ turn, status }) => turn === 1 && status === 'ready')).toMatchObject({
+    expect(await daemon.waitForView(all[0]?.uuid ?? '', ({ turn, status }) => turn === 1 && status === 'ready')).toMatchObject({
       lastText: 'one',
     })
   })
@@ -301,10 +301,10 @@ describe('IPC commands', () => {
   test('SIGPAUSE freezes a program as a whole, and nothing is left behind when it is killed', async () => {
     const token = newToken()
     const { uuid } = await daemon.spawnShell(`sleep ${token} & sleep ${token}`)
-    await eventually(() => findLivingWith(token).filter(({ argv }) => argv[0] === 'sleep').length === 2, 'both sleep')
+    await waitUntil(() => findProcessesWith(token).filter(({ argv }) => argv[0] === 'sleep').length === 2, 'both sleep')
     expect((await reeve('pause', uuid)).code).toBe(0)
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
-    expect(findLivingWith(token)).toEqual([])
+    expect(findProcessesWith(token)).toEqual([])
   })
 })

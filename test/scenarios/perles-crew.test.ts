@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { CrewMemberView, CrewTaskView, CrewView } from '../../src/api/views/crew.ts'
 import { CrewHome, taskOf as fileTask } from '../support/crew/home.ts'
-import { eventually } from '../support/agents/living.ts'
-import { connect, callTool } from '../support/agents/own-tools.ts'
+import { waitUntil } from '../support/agents/living.ts'
+import { connectClient, callTool } from '../support/agents/own-tools.ts'
 import { bash, call, LocalCrew, memberOf, writeModelScript, taskOf, callThatWaitsFor } from '../support/crew/local-crew.ts'
 import { LocalDaemon } from '../support/daemon/local-daemon.ts'
 import { Repository } from '../support/crew/repository.ts'
@@ -193,8 +193,8 @@ test('perles 14: a member reports only what its role may, and no other process r
   const crew = await startLed(model, [{ id: 'one', text: 'Do one.' }], 1)
   await crew.waitForMember('worker-1', ({ state }) => state === 'on')
   await crew.steer({ type: 'assign_task', task: 'one', member: 'worker-1' })
-  await crew.waitForTask('one', ({ state }) => state === 'done')
-  const calls = (await daemon.allEvents(await crew.uuidOf('worker-1')))
+  await crew.task('one', ({ state }) => state === 'done')
+  const calls = (await daemon.readHistory(await crew.uuidOf('worker-1')))
     .filter((event) => event['fact'] === 'tool.finished')
     .map(({ outcome }) => outcome)
   expect(calls).toEqual(['error', 'error', 'error', 'ok'])
@@ -207,7 +207,7 @@ test('perles 14: a member reports only what its role may, and no other process r
   })
   expect((await daemon.waitForEnd(stranger.uuid)).lastText).toMatch(/complete_crew/)
   expect(
-    (await daemon.allEvents(stranger.uuid)).filter((event) => event['fact'] === 'tool.finished').map(({ outcome }) => outcome),
+    (await daemon.readHistory(stranger.uuid)).filter((event) => event['fact'] === 'tool.finished').map(({ outcome }) => outcome),
   ).toEqual(['error'])
   expect((await crew.view()).status).toBe('ready')
 })
@@ -240,7 +240,7 @@ test('perles 18: a member that has used 80 % of its context is reported, and han
     tasks: [{ state: 'done', implementer: 'worker-2', implementers: ['worker-1', 'worker-2'] }],
   })
   expect(memberOf(view, 'worker-1')).toMatchObject({ leave: { how: 'replaced' } })
-  const old = await daemon.allEvents(await crew.uuidOf('worker-1'))
+  const old = await daemon.readHistory(await crew.uuidOf('worker-1'))
   expect(old.findIndex((event) => event['fact'] === 'limit.warned' && event['limit'] === 'context')).toBeGreaterThan(0)
   expect((await crew.messagesTo('worker-2')).join()).toContain('half of it is done')
 })
@@ -251,10 +251,10 @@ test('perles 17: two agents of one file are distinguished by their own tokens', 
   mkdirSync(join(daemon.work, '.reeve/agents'), { recursive: true })
   writeFileSync(join(daemon.work, '.reeve/agents/coder.md'), `---\ndriver: acp\nreeve: true\ncommand: ${JSON.stringify(command)}\n---\n`)
   const started = await Promise.all([1, 2].map(() => daemon.spawn({ agent: 'coder', intent: 'hang', interactive: true })))
-  await eventually(() => existsSync(log) && serversIn(readFileSync(log, 'utf8')).length === 2, 'both have a session')
+  await waitUntil(() => existsSync(log) && serversIn(readFileSync(log, 'utf8')).length === 2, 'both have a session')
   const seen = await Promise.all(
     serversIn(readFileSync(log, 'utf8')).map(async (reach) => {
-      const client = await connect(reach)
+      const client = await connectClient(reach)
       const { value } = await callTool(client, 'inspect', { process: 'self' })
       await client.close()
       return (value as { readonly id: string }).id
@@ -299,11 +299,11 @@ test('perles 12: tasks, phases and queues outlive a kill of the daemon, and cont
     ...before,
     members: before.members.map(({ id, phase, task }) => ({ id, phase, task })),
   })
-  expect((await crew.waitForEnd()).status).toBe('completed')
-  const delivered = (await crew.home.events()).filter(
+  expect((await crew.ended()).status).toBe('completed')
+  const delivered = (await crew.home.readEvents()).filter(
     (event) => event['fact'] === 'process.queue' && (event['text'] === 'first' || event['text'] === 'second'),
   )
-  const came = (await crew.home.events()).filter(
+  const came = (await crew.home.readEvents()).filter(
     (event) => event['fact'] === 'process.incoming' && delivered.some(({ id }) => id === event['id']),
   )
   expect(came.map(({ id }) => id)).toEqual(delivered.map(({ id }) => id))

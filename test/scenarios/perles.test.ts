@@ -8,15 +8,15 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { EventView } from '../../src/api/views/daemon.ts'
 import { MAX_LINE_BYTES } from '../../src/drivers/command/line-splitter.ts'
 import * as lines from '../support/agents/agent-lines.ts'
-import { programThatPlays } from '../support/agents/command.ts'
+import { writePlayingProgram } from '../support/agents/command.ts'
 import { DaemonHome } from '../support/daemon/daemon.ts'
 import { testEnv } from '../support/env.ts'
-import { eventually, killRemaining, findLivingWith, newToken } from '../support/agents/living.ts'
+import { waitUntil, killRemaining, findProcessesWith, newToken } from '../support/agents/living.ts'
 import { LocalDaemon } from '../support/daemon/local-daemon.ts'
-import { modelServer, type ModelServer, type ServedAnswer } from '../support/models/model-server.ts'
+import { startModelServer, type ModelServer, type ServedAnswer } from '../support/models/model-server.ts'
 import { Repository } from '../support/crew/repository.ts'
 import { sources } from '../support/source.ts'
-import type { Played } from '../support/programs/json-agent.ts'
+import type { ScriptedAct } from '../support/programs/json-agent.ts'
 
 /** For tests with their own daemons, on a busy machine. */
 const TIMEOUT_MS = { timeout: 120_000 }
@@ -38,7 +38,7 @@ interface Served {
 
 /** A daemon whose provider is on this machine. */
 async function withModel(answer: () => ServedAnswer): Promise<Served> {
-  const server = open.use(await modelServer(answer))
+  const server = open.use(await startModelServer(answer))
   const daemon = await start(`providers: [{ name: anthropic, kind: anthropic, baseURL: "${server.url}/v1", apiKeyEnv: MODEL_API_KEY }]\n`)
   return { server, daemon, env: testEnv(daemon.work, { MODEL_API_KEY: 'key-for-tests' }) }
 }
@@ -53,7 +53,7 @@ function scriptOf(dir: string, script: object): string {
 
 /** The messages that the process received, in the order of their turns. */
 async function messagesOf(daemon: LocalDaemon, uuid: string): Promise<unknown[]> {
-  const events = await daemon.allEvents(uuid)
+  const events = await daemon.readHistory(uuid)
   const texts = new Map(of(events, 'process.queue').map((event) => [event['id'], event['text']]))
   return of(events, 'process.incoming').map((event) => texts.get(event['id']))
 }
@@ -61,7 +61,7 @@ async function messagesOf(daemon: LocalDaemon, uuid: string): Promise<unknown[]>
 describe('turns and messages', () => {
   test('perles 3: one failed turn does not make later turns fail', async () => {
     const daemon = await start()
-    const { uuid } = await daemon.spawnWithAnswers([], {
+    const { uuid } = await daemon.spawnScripted([], {
       interactive: true,
       model: scriptOf(daemon.work, {
         rules: [
@@ -76,9 +76,9 @@ describe('turns and messages', () => {
       [3, 'good two'],
     ] as const) {
       await daemon.send(uuid, words)
-      await daemon.waitUntil(uuid, (view) => view.turn === turn && view.status === 'ready')
+      await daemon.waitForView(uuid, (view) => view.turn === turn && view.status === 'ready')
     }
-    const ends = of(await daemon.allEvents(uuid), 'process.ready').slice(1)
+    const ends = of(await daemon.readHistory(uuid), 'process.ready').slice(1)
     expect(ends.map(({ outcome, error, result }) => [outcome, error ?? null, result ?? null])).toEqual([
       ['error', 'no', null],
       ['ok', null, 'good one'],
@@ -88,28 +88,28 @@ describe('turns and messages', () => {
 
   test('perles 4: a message does not wake a paused or stopped process', async () => {
     const daemon = await start()
-    const paused = await daemon.spawnWithAnswers([{ text: 'one' }], { interactive: true })
-    await daemon.waitForReady(paused.uuid)
+    const paused = await daemon.spawnScripted([{ text: 'one' }], { interactive: true })
+    await daemon.waitUntilReady(paused.uuid)
     await daemon.pause(paused.uuid)
     expect(await daemon.send(paused.uuid, 'wake up')).toMatchObject({ queueCount: 1 })
-    const stopped = await daemon.spawnWithAnswers([{ text: 'one' }], { interactive: true })
+    const stopped = await daemon.spawnScripted([{ text: 'one' }], { interactive: true })
     await daemon.signal(stopped.uuid, 'SIGTERM')
     await daemon.waitForEnd(stopped.uuid)
     await expect(daemon.send(stopped.uuid, 'wake up')).rejects.toMatchObject({ code: 'NOT_FOUND' })
     // A third process works from start to end meanwhile: the first had every occasion to begin.
-    const third = await daemon.spawnWithAnswers([{ text: 'done' }])
+    const third = await daemon.spawnScripted([{ text: 'done' }])
     await daemon.waitForEnd(third.uuid)
     expect(await daemon.view(paused.uuid)).toMatchObject({ status: 'suspended', turn: 0, queueCount: 1 })
     expect(await daemon.view(stopped.uuid)).toMatchObject({ status: 'stopped' })
-    expect(of(await daemon.allEvents(paused.uuid), 'model.started')).toEqual([])
+    expect(of(await daemon.readHistory(paused.uuid), 'model.started')).toEqual([])
     await daemon.resume(paused.uuid)
-    await daemon.waitUntil(paused.uuid, (view) => view.turn === 1 && view.status === 'ready')
+    await daemon.waitForView(paused.uuid, (view) => view.turn === 1 && view.status === 'ready')
     expect(await messagesOf(daemon, paused.uuid)).toEqual(['wake up'])
   })
 
   test('perles 4: a turn that ends late makes neither a paused nor a stopped process ready', async () => {
     const answers = Promise.withResolvers<void>()
-    const { daemon, env } = await withModel(() => ({ text: 'late', hangAfterBytes: 10, goOn: answers.promise }))
+    const { daemon, env } = await withModel(() => ({ text: 'late', hangAfterBytes: 10, restAfter: answers.promise }))
     const [paused, stopped] = await Promise.all([1, 2].map(() => daemon.spawn({ model: MODEL, intent: 'go', interactive: true, env })))
     if (!paused || !stopped) throw new Error('they were not started')
     for (const { uuid } of [paused, stopped]) await daemon.waitForEvent(uuid, (event) => event['fact'] === 'model.started')
@@ -119,21 +119,21 @@ describe('turns and messages', () => {
     await daemon.waitForEvent(paused.uuid, (event) => event['fact'] === 'process.ready' && event['turn'] === 1)
     expect(await daemon.view(paused.uuid)).toMatchObject({ status: 'suspended', lastText: 'late' })
     expect((await daemon.waitForEnd(stopped.uuid)).status).toBe('stopped')
-    expect(of(await daemon.allEvents(stopped.uuid), 'process.ready').map(({ turn }) => turn)).toEqual([0])
+    expect(of(await daemon.readHistory(stopped.uuid), 'process.ready').map(({ turn }) => turn)).toEqual([0])
   })
 
   test('perles 5: one turn at a time, whatever arrives during it', async () => {
     const daemon = await start()
-    const { uuid } = await daemon.spawnWithAnswers(
+    const { uuid } = await daemon.spawnScripted(
       Array.from({ length: 6 }, (_, index) => ({ text: `answer ${index}`, delay_ms: 60 })),
       { interactive: true },
     )
-    await daemon.waitForReady(uuid)
+    await daemon.waitUntilReady(uuid)
     await daemon.send(uuid, 'first')
     await daemon.waitForEvent(uuid, (event) => event['fact'] === 'model.started')
     await Promise.all(['b', 'c', 'd'].map((words) => daemon.send(uuid, words)))
-    await daemon.waitUntil(uuid, (view) => view.status === 'ready' && view.queueCount === 0)
-    const words = of(await daemon.allEvents(uuid), 'process.working', 'process.ready').map((event) => `${event['fact']} ${event['turn']}`)
+    await daemon.waitForView(uuid, (view) => view.status === 'ready' && view.queueCount === 0)
+    const words = of(await daemon.readHistory(uuid), 'process.working', 'process.ready').map((event) => `${event['fact']} ${event['turn']}`)
     const turns = words.filter((each) => each.startsWith('process.working')).length
     expect(words.slice(1)).toEqual(
       Array.from({ length: turns }, (_, index) => [`process.working ${index + 1}`, `process.ready ${index + 1}`]).flat(),
@@ -142,10 +142,10 @@ describe('turns and messages', () => {
   })
 
   test('perles 6: messages whose delivery was interrupted keep their positions: the daemon dies with a queue', TIMEOUT_MS, async () => {
-    const home = open.use(await DaemonHome.make())
+    const home = open.use(await DaemonHome.create())
     await home.start()
     const { uuid } = await home.spawn({
-      model: home.script([
+      model: home.writeScript([
         { tools: [{ name: 'bash', input: { command: 'exec sleep 600' } }] },
         ...Array.from({ length: 9 }, () => ({ text: 'y' })),
       ]),
@@ -153,14 +153,14 @@ describe('turns and messages', () => {
       intent: 'first',
     })
     const send = (text: string): Promise<unknown> => home.client.post(`/v1/processes/${uuid}/send`, { text })
-    await home.waitUntil(uuid, ({ step }) => step === 1)
+    await home.waitForView(uuid, ({ step }) => step === 1)
     for (const text of ['a', 'b', 'c']) await send(text)
     await home.kill()
     await home.start()
     await home.resume(uuid)
     for (const text of ['d', 'e']) await send(text)
-    await home.waitUntil(uuid, ({ status, queueCount }) => status === 'ready' && queueCount === 0)
-    const events = await home.events()
+    await home.waitForView(uuid, ({ status, queueCount }) => status === 'ready' && queueCount === 0)
+    const events = await home.readEvents()
     const texts = new Map(of(events, 'process.queue').map((event) => [event['id'], event['text']]))
     expect(of(events, 'process.incoming').map((event) => texts.get(event['id']))).toEqual(['first', 'a', 'b', 'c', 'd', 'e'])
   })
@@ -185,24 +185,24 @@ describe('turns and messages', () => {
 
 describe('programs and streams', () => {
   test('perles 9: no program outlives its process, and a stopped process counts as stopped, not failed', TIMEOUT_MS, async () => {
-    const home = open.use(await DaemonHome.make())
+    const home = open.use(await DaemonHome.create())
     const token = newToken()
     try {
       await home.start()
       const tree = `setsid sh -c 'sleep 3600.${token} & exec sleep 3601.${token}' & (sleep 3602.${token} &) ; exec sleep 3603.${token}`
       const { uuid } = await home.spawn({ argv: ['sh', '-c', tree] })
-      await eventually(() => findLivingWith(token).filter(({ argv }) => argv[0] === 'sleep').length === 4, 'all four sleep')
+      await waitUntil(() => findProcessesWith(token).filter(({ argv }) => argv[0] === 'sleep').length === 4, 'all four sleep')
       await home.signal(uuid, { signal: 'SIGTERM', graceMs: 10_000 })
       expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
-      await eventually(() => findLivingWith(token).length === 0, 'nothing is left')
+      await waitUntil(() => findProcessesWith(token).length === 0, 'nothing is left')
     } finally {
       killRemaining(token)
     }
   })
 
   /** A turn of Claude Code in its own output format, after the given output. */
-  const claude = async (daemon: LocalDaemon, before: readonly Played[]): Promise<string> => {
-    const program = await programThatPlays(await mkdtemp(join(daemon.work, 'claude-')), 'claude', [
+  const claude = async (daemon: LocalDaemon, before: readonly ScriptedAct[]): Promise<string> => {
+    const program = await writePlayingProgram(await mkdtemp(join(daemon.work, 'claude-')), 'claude', [
       ...before,
       ...lines.CLAUDE_TOOLS.map((line) => ({ line })),
     ])
@@ -237,7 +237,7 @@ describe('programs and streams', () => {
     const slow = await fetchSlowly(daemon)
     const { uuid } = await daemon.spawnShell(`yes ${'x'.repeat(100)} | head -c 20000000`)
     await daemon.waitForEnd(uuid)
-    const kept = (await daemon.allEvents(uuid)).map(({ seq }) => seq)
+    const kept = (await daemon.readHistory(uuid)).map(({ seq }) => seq)
     expect(kept.length).toBeGreaterThan(100)
     const seen: number[] = []
     for await (const event of slow) {
@@ -266,15 +266,15 @@ test('perles 15: a hanging program of ours stops no other process, and does not 
         env: { ...env, PATH: `${tools}:${env['PATH']}` },
       })
       .catch((error: unknown) => error)
-    await eventually(() => findLivingWith(token).length > 0, 'git hangs')
-    const other = await daemon.spawnWithAnswers([{ tools: [{ name: 'ls', input: {} }] }, { text: 'done' }], {
+    await waitUntil(() => findProcessesWith(token).length > 0, 'git hangs')
+    const other = await daemon.spawnScripted([{ tools: [{ name: 'ls', input: {} }] }, { text: 'done' }], {
       cwd: repository.dir,
       worktree: true,
     })
     expect(await daemon.waitForEnd(other.uuid)).toMatchObject({ status: 'completed' })
     await daemon.stop()
     await stuck
-    await eventually(() => findLivingWith(token).length === 0, 'nothing is left')
+    await waitUntil(() => findProcessesWith(token).length === 0, 'nothing is left')
   } finally {
     killRemaining(token)
   }

@@ -58,11 +58,11 @@ describe('7.1 states', () => {
   })
 
   test('the words are "created", "running", "zombie" and "dead" wherever a state is shown', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([{ text: 'done', delay_ms: 1_000 }])
+    const { uuid } = await daemon.spawnScripted([{ text: 'done', delay_ms: 1_000 }])
     const seen = new Set([(await daemon.view(uuid)).state])
-    seen.add((await daemon.waitUntil(uuid, ({ step }) => step === 1)).state)
+    seen.add((await daemon.waitForView(uuid, ({ step }) => step === 1)).state)
     await daemon.waitForEnd(uuid)
-    seen.add((await daemon.waitUntil(uuid, ({ state }) => state === 'dead')).state)
+    seen.add((await daemon.waitForView(uuid, ({ state }) => state === 'dead')).state)
     expect([...seen].every((state) => ['created', 'running', 'zombie', 'dead'].includes(state))).toBe(true)
     expect(seen.has('running') && seen.has('dead')).toBe(true)
   })
@@ -114,17 +114,17 @@ describe('7.2 transitions', () => {
 
 describe('7.3 exit status', () => {
   test('code 0 is a normal exit with the reason "completed"', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([{ text: 'done' }])
+    const { uuid } = await daemon.spawnScripted([{ text: 'done' }])
     expect((await daemon.waitForEnd(uuid)).exit).toMatchObject({ code: 0, reason: 'completed' })
   })
 
   test('an underlying error stands beside the reason; a normal exit has none', async () => {
-    const bad = await daemon.spawnWithAnswers([{ error: { status: 400, message: 'no such parameter' } }])
+    const bad = await daemon.spawnScripted([{ error: { status: 400, message: 'no such parameter' } }])
     expect((await daemon.waitForEnd(bad.uuid)).exit).toMatchObject({
       code: 1,
       error: expect.stringContaining('no such parameter') as string,
     })
-    const good = await daemon.spawnWithAnswers([{ text: 'done' }])
+    const good = await daemon.spawnScripted([{ text: 'done' }])
     expect((await daemon.waitForEnd(good.uuid)).exit).not.toHaveProperty('error')
   })
 
@@ -133,7 +133,7 @@ describe('7.3 exit status', () => {
   })
 
   test('code 1 "max steps exceeded": the maximum of reasoning steps is exceeded', async () => {
-    const { uuid } = await daemon.spawnWithAnswers(
+    const { uuid } = await daemon.spawnScripted(
       [{ tools: [{ name: 'ls', input: {} }] }, { tools: [{ name: 'ls', input: {} }] }, { text: 'never' }],
       { limits: { maxSteps: 2 } },
     )
@@ -141,12 +141,12 @@ describe('7.3 exit status', () => {
   })
 
   test('code 1 with a description of the error', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([{ error: { status: 401, message: 'invalid key' } }])
+    const { uuid } = await daemon.spawnScripted([{ error: { status: 401, message: 'invalid key' } }])
     expect((await daemon.waitForEnd(uuid)).exit).toMatchObject({ code: 1, reason: expect.stringContaining('invalid key') as string })
   })
 
   test('departure: a used-up token budget suspends the process, so that its work is kept', async () => {
-    const { uuid } = await daemon.spawnWithAnswers(
+    const { uuid } = await daemon.spawnScripted(
       [{ tools: [{ name: 'ls', input: {} }], usage: { input: 90, output: 20 } }, { text: 'never' }],
       {
         limits: { budgetTokens: 100 },
@@ -197,7 +197,7 @@ describe('7.4 release order', () => {
   })
 
   test('1: the cancel is idempotent', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([{ text: 'never', delay_ms: 60_000 }])
+    const { uuid } = await daemon.spawnScripted([{ text: 'never', delay_ms: 60_000 }])
     await daemon.waitForEvent(uuid, isFact('model.started'))
     await Promise.all([
       daemon.signal(uuid, 'SIGKILL'),
@@ -205,21 +205,21 @@ describe('7.4 release order', () => {
       daemon.signal(uuid, 'SIGTERM').catch(() => null),
     ])
     await daemon.waitForEnd(uuid)
-    const facts = await daemon.factTypes(uuid)
+    const facts = await daemon.readFactTypes(uuid)
     expect(facts.filter((fact) => fact === 'process.exited')).toHaveLength(1)
   })
 
   test('2: what the driver has open is closed before the process is dead', async () => {
     const { uuid } = await daemon.spawnShell('sleep 600 & exec sleep 600')
-    await daemon.waitUntil(uuid, ({ status }) => status === 'working')
+    await daemon.waitForView(uuid, ({ status }) => status === 'working')
     await daemon.signal(uuid, 'SIGTERM', { graceMs: 100 })
     await daemon.waitForEnd(uuid)
-    const facts = await daemon.factTypes(uuid)
+    const facts = await daemon.readFactTypes(uuid)
     expect(facts.indexOf('process.exited')).toBeLessThan(facts.indexOf('process.reaped'))
   })
 
   test('3: the live event channel is detached and then closed: a follower reads the last event and its end', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([{ text: 'done' }])
+    const { uuid } = await daemon.spawnScripted([{ text: 'done' }])
     const seen: unknown[] = []
     for await (const event of daemon.client.events(`/v1/processes/${uuid}/events`, { query: { after: 0, follow: true } }))
       seen.push(event['fact'])
@@ -266,20 +266,20 @@ describe('7.5 signals', () => {
   })
 
   test('a paused process blocks at the start of its next step, until it is resumed', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([{ tools: [{ name: 'ls', input: {} }], delay_ms: 2_000 }, { text: 'went on' }])
+    const { uuid } = await daemon.spawnScripted([{ tools: [{ name: 'ls', input: {} }], delay_ms: 2_000 }, { text: 'went on' }])
     await daemon.waitForEvent(uuid, isFact('model.started'))
     await daemon.pause(uuid)
     await daemon.waitForEvent(uuid, isFact('process.drained'))
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', state: 'running' })
-    const before = await daemon.factTypes(uuid)
+    const before = await daemon.readFactTypes(uuid)
     await daemon.resume(uuid)
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ lastText: 'went on', step: 2 })
     expect(before.filter((fact) => fact === 'model.started')).toHaveLength(1)
   })
 
   test('killed while it is paused it exits with code 1, "context cancelled while paused"', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([], { interactive: true })
-    await daemon.waitForReady(uuid)
+    const { uuid } = await daemon.spawnScripted([], { interactive: true })
+    await daemon.waitUntilReady(uuid)
     await daemon.pause(uuid)
     await daemon.signal(uuid, 'SIGTERM')
     expect((await daemon.waitForEnd(uuid)).exit).toMatchObject({ code: 1, reason: 'context cancelled while paused', signal: 'SIGTERM' })
@@ -327,15 +327,15 @@ describe('7.6 the pause', () => {
   })
 
   test('the heartbeat monitor skips paused processes, which stop sending heartbeats, and does not flag them as stalled', async () => {
-    const { uuid, words } = await startPausedBesideStalled(daemon)
-    expect(await words()).toEqual([])
+    const { uuid, readLivenessChanges } = await startPausedBesideStalled(daemon)
+    expect(await readLivenessChanges()).toEqual([])
     expect((await daemon.view(uuid)).note).not.toContain('stalled')
     await daemon.signal(uuid, 'SIGKILL')
   })
 
   test('a paused process is shown with ⏸, or [P] in ASCII, in place of the badge of what runs', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([], { interactive: true })
-    await daemon.waitForReady(uuid)
+    const { uuid } = await daemon.spawnScripted([], { interactive: true })
+    await daemon.waitUntilReady(uuid)
     await daemon.pause(uuid)
     const shown = await runCli(daemon.home, ['ps'], { env: { LANG: 'C.UTF-8' } })
     expect(shown.stdout).toContain('⏸')

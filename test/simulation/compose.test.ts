@@ -38,7 +38,7 @@ function interfere(world: RunWorld, pick: Pick): void {
     case 2:
       return world.answerTwice(pick(10))
     case 3:
-      return world.fail(pick(10))
+      return world.failAssembly(pick(10))
     case 4:
       return world.signal(node, 'SIGKILL')
     case 5:

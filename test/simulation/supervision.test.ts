@@ -59,7 +59,7 @@ class Life {
     this.#events.push(words)
     act(this.#model)
     act(this.#real)
-    const expected = JSON.stringify([this.#model.state, ...this.#model.children.map(({ state, times }) => [state, times])])
+    const expected = JSON.stringify([this.#model.state, ...this.#model.children.map(({ state, restartCount }) => [state, restartCount])])
     const times = this.#real.restartCounts()
     const actual = JSON.stringify([this.#real.supervisor(), ...this.#real.states().map((state, index) => [state, times[index]])])
     if (expected !== actual)

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { randomBytes } from 'node:crypto'
 import { Git } from '../../src/drivers/files/git.ts'
 import { addWorktree } from '../../src/drivers/files/worktree.ts'
-import { newContained } from './agents/contained.ts'
+import { openContainmentBench } from './agents/contained.ts'
 import { Repository } from './crew/repository.ts'
 
-await using contained = await newContained()
+await using contained = await openContainmentBench()
 const repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
 const base = repository.commit({ 'big.bin': randomBytes(2_097_152).toString('hex') })
 await using git = new Git(() => contained.open('group'))

@@ -1,6 +1,6 @@
 // Finds the program that has the lock of a home. Reads the record that the program wrote (PID, start time, boot id), and its state in the
 // system. Must never return a program that only reuses the PID. Works only on Linux; elsewhere the holder is unknown. Test:
-// test/e2e/daemon/hangs.test.ts.
+// test/e2e/daemon/unresponsive-daemon.test.ts.
 import { readdirSync, readFileSync } from 'node:fs'
 
 /** The record that the daemon writes when it has taken the lock. */

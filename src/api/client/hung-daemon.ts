@@ -1,5 +1,5 @@
 // Distinguishes a hanging daemon from a slow one: while a request waits, a second request is sent, which any healthy daemon answers at
-// once. Must never report a daemon that still answers, or that has ended. Test: test/e2e/daemon/hangs.test.ts.
+// once. Must never report a daemon that still answers, or that has ended. Test: test/e2e/daemon/unresponsive-daemon.test.ts.
 import { sendRequest, FIRST_CHECK_MS } from './http.ts'
 import { isStopped, type Holder } from './daemon-holder.ts'
 

@@ -1,6 +1,6 @@
 // Ends a hanging daemon with SIGKILL. The guardians of the daemon then end its agents. Signals only a program with the PID and start time
 // that the daemon recorded with its lock, and checks both directly before the signal. Shell completion must never load this file: it
-// would become slow. Test: test/e2e/daemon/hangs.test.ts.
+// would become slow. Test: test/e2e/daemon/unresponsive-daemon.test.ts.
 import { setTimeout as delay } from 'node:timers/promises'
 import { readHolder, type Holder } from '../../api/client/daemon-holder.ts'
 import { Failure } from '../errors.ts'

@@ -1,6 +1,6 @@
 // The clock of a process in the fold: its active time, which excludes pauses, and the active time of earlier
 // incarnations. Must never read the current time. Tests: test/properties/kernel.test.ts,
-// test/e2e/limits/elapsed-in-all.test.ts.
+// test/e2e/limits/total-elapsed.test.ts.
 import type { ProcessClock } from '../model/process.ts'
 
 /** Adds the active time of the ended incarnation to that of earlier ones. */

@@ -46,13 +46,13 @@ test.each([
   const pid = await spawnPaused(name)
   // Standard input is open and not a terminal: without input it must not end the follower.
   const seen = startCli(dir.path, args(name), { stdin: 'open' })
-  await seen.waitForOutput(holdNote(name, pid))
+  await seen.waitForText(holdNote(name, pid))
   await run('resume', name)
-  await seen.waitForOutput(`PID ${pid} (${name}) goes on\n`)
+  await seen.waitForText(`PID ${pid} (${name}) goes on\n`)
   await run('pause', name)
-  await seen.waitForOutput(`goes on\n  ${holdNote(name, pid)}`)
+  await seen.waitForText(`goes on\n  ${holdNote(name, pid)}`)
   await run('kill', name)
-  const { stderr } = await seen.done
+  const { stderr } = await seen.result
   expect(stderr.split(holdNote(name, pid))).toHaveLength(3)
 })
 
@@ -62,11 +62,11 @@ test('run without a terminal reports how to raise its budget; so do wait, resume
     '- text: one\n  usage: { input: 90, output: 20 }\n  tools: [{ name: ls, input: { path: . } }]\n- text: two\n',
   )
   const seen = startCli(dir.path, ['run', '--name', 'spender', '--budget-tokens', '100', '--model', model, 'spend it'])
-  await seen.waitForOutput('spawned')
+  await seen.waitForText('spawned')
   await reeve.wait('spender', { for: 'suspended' })
   const { pid } = await reeve.get('spender')
   const way = `\`reeve resume --budget-tokens +N ${pid}\` continues it`
-  await seen.waitForOutput(way)
+  await seen.waitForText(way)
   const [sent, resumed, waited] = await Promise.all([
     run('send', 'spender', 'go'),
     run('resume', 'spender'),
@@ -79,13 +79,13 @@ test('run without a terminal reports how to raise its budget; so do wait, resume
     stderr: '',
   })
   await run('resume', '--budget-tokens', '+10000', 'spender')
-  expect((await seen.done).code).toBe(0)
+  expect((await seen.result).code).toBe(0)
 })
 
 test('a detach from a suspended process does not claim that it keeps running', async () => {
   const pid = await spawnPaused('left')
   const seen = startCli(dir.path, ['attach', 'left'])
-  expect((await seen.done).stderr).toContain(
+  expect((await seen.result).stderr).toContain(
     `detached: PID ${pid} (left) is suspended by user; \`reeve resume ${pid}\` continues it; \`reeve attach ${pid}\` comes back\n`,
   )
   await run('kill', 'left')
@@ -94,13 +94,13 @@ test('a detach from a suspended process does not claim that it keeps running', a
 test('compose up names the suspended node and the command that helps', async () => {
   writeFileSync(join(dir.path, 'reeve.yaml'), 'agents:\n  slow: { command: [sh, -c, "while [ ! -e slow-go ]; do sleep 0.05; done"] }\n')
   const seen = startCli(dir.path, ['compose', 'up'])
-  await seen.waitForOutput('slow  running')
+  await seen.waitForText('slow  running')
   const node = (await reeve.list({})).find(({ name }) => name?.endsWith('.slow'))
   await run('pause', String(node?.pid))
-  await seen.waitForOutput(`⏸ PID ${node?.pid} (slow) is suspended by user\n  \`reeve resume ${node?.pid}\` continues it\n`)
+  await seen.waitForText(`⏸ PID ${node?.pid} (slow) is suspended by user\n  \`reeve resume ${node?.pid}\` continues it\n`)
   writeFileSync(join(dir.path, 'slow-go'), '')
   await run('resume', String(node?.pid))
-  expect((await seen.done).code).toBe(0)
+  expect((await seen.result).code).toBe(0)
 })
 
 test('a crew with a used-up budget reports the command that helps, and continues with more', async () => {

@@ -7,7 +7,7 @@ import { testEnv } from '../../support/env.ts'
 import {
   endedView,
   factEvent,
-  fakeDaemon,
+  startFakeDaemon,
   processView,
   refusal,
   type FakeAnswer,
@@ -23,7 +23,7 @@ afterEach(async () => dir[Symbol.asyncDispose]())
 
 /** Runs `reeve ARGS` against these routes. */
 async function reeve(routes: FakeRoutes, ...args: string[]) {
-  await using daemon = await fakeDaemon(dir.path, routes)
+  await using daemon = await startFakeDaemon(dir.path, routes)
   const result = await runCli(dir.path, args)
   return { ...result, requests: daemon.requests }
 }
@@ -187,7 +187,7 @@ describe('ps', () => {
 
   test('ends quietly when its reader has gone', async () => {
     const many = Array.from({ length: 5000 }, () => processView({ note: 'x'.repeat(100) }))
-    await using _daemon = await fakeDaemon(dir.path, { 'GET /v1/processes': () => ({ json: { version: 1, processes: many } }) })
+    await using _daemon = await startFakeDaemon(dir.path, { 'GET /v1/processes': () => ({ json: { version: 1, processes: many } }) })
     const child = spawn('sh', ['-c', '"$0" "$1" ps | head -1', process.execPath, CLI], {
       env: testEnv(dir.path),
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -770,7 +770,7 @@ describe('run in the foreground', () => {
   test('SIGTERM stops the process, and a second one kills it', async () => {
     const signals: unknown[] = []
     const killed = Promise.withResolvers<void>()
-    await using _daemon = await fakeDaemon(dir.path, {
+    await using _daemon = await startFakeDaemon(dir.path, {
       ...spawned,
       [`GET /v1/processes/${uuid}/events`]: ({ query }) => ({
         events:
@@ -787,13 +787,13 @@ describe('run in the foreground', () => {
       [`GET /v1/processes/${uuid}`]: () => showAnswer(endedView(143)),
     })
     const run = startCli(dir.path, ['run', 'x'])
-    await run.waitForOutput('begun')
+    await run.waitForText('begun')
     run.child.kill('SIGTERM')
     await expect.poll(() => signals, { timeout: 60_000 }).toHaveLength(1)
     run.child.kill('SIGINT')
     await killed.promise
     expect(signals).toEqual([{ signal: 'SIGTERM', leastGraceMs: 10_000 }, { signal: 'SIGKILL' }])
     run.child.kill('SIGKILL')
-    await run.done
+    await run.result
   })
 })

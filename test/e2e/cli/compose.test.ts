@@ -3,16 +3,16 @@ import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runCli, startCli, type CliResult } from '../../support/daemon/cli.ts'
-import { gate, Runs, sh, states } from '../../support/daemon/compose.ts'
+import { waitForFileCommand, ComposeRuns, shellNode, stateList } from '../../support/daemon/compose.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { ROOT } from '../../support/env.ts'
 import type { RunView } from '../../../src/api/views/compose.ts'
 
 let daemon: LocalDaemon
-let runs: Runs
+let runs: ComposeRuns
 beforeEach(async () => {
   daemon = await LocalDaemon.start()
-  runs = new Runs(daemon)
+  runs = new ComposeRuns(daemon)
 })
 afterEach(async () => {
   await daemon[Symbol.asyncDispose]()
@@ -23,7 +23,7 @@ const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, arg
 const createFile = (file: string): void => writeFileSync(join(daemon.work, file), '')
 
 test('up follows the run: a line for each node, a line at the end, and the exit code', async () => {
-  runs.write({ a: sh('true'), bad: sh('exit 3', { depends_on: ['a'] }), after: sh('true', { depends_on: ['bad'] }) })
+  runs.write({ a: shellNode('true'), bad: shellNode('exit 3', { depends_on: ['a'] }), after: shellNode('true', { depends_on: ['bad'] }) })
   const { code, stdout, stderr } = await reeve('compose', 'up')
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toMatch(/^run work \(PID 1\) of .*reeve\.yaml: 3 nodes$/m)
@@ -31,7 +31,7 @@ test('up follows the run: a line for each node, a line at the end, and the exit 
   expect(stderr).toMatch(/^bad {4}failed: exit code 3 {2}\d+s$/m)
   expect(stderr).toMatch(/^after {2}blocked: needs bad$/m)
   expect(stderr).toMatch(/^run work failed: bad failed; after blocked \| 3 nodes \| \d+s$/m)
-  runs.write({ a: sh('true') })
+  runs.write({ a: shellNode('true') })
   expect(await reeve('compose', 'up', '-q')).toMatchObject({ code: 0, stderr: '' })
 })
 
@@ -49,10 +49,14 @@ test('an agent file that replaces a built-in agent is reported once', async () =
 })
 
 test('up -d, ps, resume and down', async () => {
-  runs.write({ a: sh(`test -e fixed && echo "$1"`), b: sh(gate('go')), c: sh('true', { depends_on: ['a'] }) })
+  runs.write({
+    a: shellNode(`test -e fixed && echo "$1"`),
+    b: shellNode(waitForFileCommand('go')),
+    c: shellNode('true', { depends_on: ['a'] }),
+  })
   const { stdout } = await reeve('compose', 'up', '-d', '--name', 'nightly')
   const uuid = stdout.trim()
-  await runs.waitUntil(uuid, (view) => states(view) === 'a failed, b running, c blocked')
+  await runs.waitForRun(uuid, (view) => stateList(view) === 'a failed, b running, c blocked')
   const listed = await reeve('compose', 'ps')
   expect(listed.stdout).toMatch(
     /^NODE +STATE +PID +ATTEMPTS +ELAPSED +COST +NOTE\na +failed +\d+ +- +\d+s +- +exit code 1\nb +running .*\nc +blocked +- .*needs a$/m,
@@ -85,10 +89,10 @@ test('up -d, ps, resume and down', async () => {
   expect(resumed.stderr).toMatch(
     /^node a of run nightly: PID \d+ spawned \(command\) \| resumed from [0-9a-f]{8}; node a runs again from its start: it has no session to continue/,
   )
-  await runs.waitUntil(uuid, (view) => states(view) === 'a completed, b running, c completed')
+  await runs.waitForRun(uuid, (view) => stateList(view) === 'a completed, b running, c completed')
   const down = await reeve('compose', 'down')
   expect(down).toMatchObject({ code: 0, stderr: expect.stringMatching(/PID \d+ \(nightly\) stopped/) as string })
-  expect(states(await runs.get(uuid))).toBe('a completed, b cancelled, c completed')
+  expect(stateList(await runs.read(uuid))).toBe('a completed, b cancelled, c completed')
   expect(await reeve('compose', 'down')).toMatchObject({
     code: 3,
     stderr: expect.stringContaining('no run is alive') as string,
@@ -101,7 +105,7 @@ test('an error in the file is reported with its line before anything starts; --d
     code: 125,
     stderr: expect.stringMatching(/other\.yaml:5: agents\.b\.depends_on\.0: there is no node `aa`; did you mean `a`\?/) as string,
   })
-  runs.write({ c: sh('true', { depends_on: ['a'] }), a: { intent: 'x', model: 'anthropic/claude-x' } })
+  runs.write({ c: shellNode('true', { depends_on: ['a'] }), a: { intent: 'x', model: 'anthropic/claude-x' } })
   const { code, stdout, stderr } = await reeve('compose', 'up', '--dry-run')
   expect([code, stdout]).toEqual([
     0,
@@ -116,30 +120,30 @@ test('an error in the file is reported with its line before anything starts; --d
 })
 
 test('a signal stops the followed run, and a follower may outlive its daemon', async () => {
-  runs.write({ slow: sh('sleep 600') })
+  runs.write({ slow: shellNode('sleep 600') })
   const followed = startCli(daemon.home, ['compose', 'up'], { cwd: daemon.work })
-  await followed.waitForOutput('slow  running')
+  await followed.waitForText('slow  running')
   followed.child.kill('SIGTERM')
-  expect(await followed.done).toMatchObject({
+  expect(await followed.result).toMatchObject({
     code: 143,
     stderr: expect.stringMatching(/slow {2}cancelled: .*\nrun work stopped: SIGTERM from user/) as string,
   })
   runs.write({
     think: {
-      model: await daemon.writeScript([{ tools: [{ name: 'bash', input: { command: gate('go') } }] }, { text: 'so' }]),
+      model: await daemon.writeScript([{ tools: [{ name: 'bash', input: { command: waitForFileCommand('go') } }] }, { text: 'so' }]),
       intent: 'x',
     },
-    late: sh('true', { depends_on: ['think'] }),
+    late: shellNode('true', { depends_on: ['think'] }),
   })
   const second = startCli(daemon.home, ['compose', 'up', '--json'], { cwd: daemon.work })
-  await second.waitForOutput('"running"')
+  await second.waitForText('"running"')
   const stopped = daemon.stop()
   createFile('go')
   await stopped
   await daemon.start()
-  const { code, stdout } = await second.done
+  const { code, stdout } = await second.result
   const last = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as { run: RunView }
-  expect([code, last.run.status, states(last.run)]).toEqual([0, 'completed', 'think completed, late completed'])
+  expect([code, last.run.status, stateList(last.run)]).toEqual([0, 'completed', 'think completed, late completed'])
 })
 
 test('the example runs offline', async () => {

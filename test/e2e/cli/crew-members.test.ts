@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runCli, type CliResult } from '../../support/daemon/cli.ts'
 import { ROOT } from '../../support/env.ts'
-import { eventually } from '../../support/agents/living.ts'
+import { waitUntil } from '../../support/agents/living.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { Repository } from '../../support/crew/repository.ts'
 import type { CrewView } from '../../../src/api/views/crew.ts'
@@ -29,9 +29,9 @@ const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, arg
 const crewOf = async (): Promise<CrewView> => (await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew
 
 /** Checks the crew at each of its events. */
-async function waitForCrew(isMatch: (crew: CrewView) => boolean): Promise<void> {
-  const after = await daemon.newestCursor()
-  if (isMatch(await crewOf())) return
+async function waitForCrew(isSo: (crew: CrewView) => boolean): Promise<void> {
+  const after = await daemon.readCursor()
+  if (isSo(await crewOf())) return
   for await (const _ of daemon.client.events('/v1/processes/fix/events', {
     query: { after, follow: true },
     signal: AbortSignal.timeout(TIMEOUT_MS),
@@ -71,7 +71,7 @@ test('members are added, replaced and retired', { timeout: TIMEOUT_MS }, async (
     stderr: 'worker-3 takes over from worker-1, which leaves as soon as worker-3 is running\n',
   })
   await waitForCrew(isGone('worker-1'))
-  await daemon.waitUntil('fix.worker-3', ({ turn, status }) => turn === 1 && status === 'ready')
+  await daemon.waitForView('fix.worker-3', ({ turn, status }) => turn === 1 && status === 'ready')
   expect((await reeve('logs', 'fix.worker-3')).stdout).toContain('You take over from worker-1. It wrote: mind the full stop')
   expect(await reeve('crew', 'replace', 'fix', 'worker-1')).toMatchObject({
     code: 1,
@@ -104,7 +104,7 @@ test('the history of a task names the successor and its summary', { timeout: TIM
   expect(
     await reeve('crew', 'up', '-d', '--name', 'fix', '--workers', '1', '--no-reviews', '--tasks', 'tasks.md', '--model', WORKER),
   ).toMatchObject({ code: 0 })
-  await eventually(() => existsSync(join(daemon.work, 'held-task-lexer')), 'it stands still')
+  await waitUntil(() => existsSync(join(daemon.work, 'held-task-lexer')), 'it stands still')
   expect(await reeve('crew', 'replace', 'fix', 'worker-1', 'nothing is there yet')).toMatchObject({ code: 0 })
   await daemon.waitForEnd('fix')
   expect((await reeve('crew', 'show', 'fix', 'lexer')).stdout).toMatch(/worker-2 takes over from worker-1\n +nothing is there yet\n/)

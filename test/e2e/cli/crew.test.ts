@@ -94,9 +94,9 @@ const up = (...flags: string[]): Promise<CliResult> =>
 const crewOf = async (): Promise<CrewView> =>
   (JSON.parse((await runInRepository('crew', 'show', 'fix', '--json')).stdout) as { crew: CrewView }).crew
 /** Checks the crew at each of its events. */
-async function waitForCrew(isMatch: (crew: CrewView) => boolean): Promise<void> {
-  const after = await daemon.newestCursor()
-  const matches = async (): Promise<boolean> => isMatch((await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew)
+async function waitForCrew(isSo: (crew: CrewView) => boolean): Promise<void> {
+  const after = await daemon.readCursor()
+  const matches = async (): Promise<boolean> => isSo((await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew)
   if (await matches()) return
   for await (const _ of daemon.client.events('/v1/processes/fix/events', {
     query: { after, follow: true },
@@ -211,7 +211,7 @@ test('the user leads: answers, adds, writes, denies, approves, pauses and stops'
   ).toMatchObject({
     code: 0,
   })
-  await daemon.waitUntil('two', ({ children, status }) => children.length === 2 && status === 'waiting')
+  await daemon.waitForView('two', ({ children, status }) => children.length === 2 && status === 'waiting')
   expect(await runInRepository('crew', 'stop', 'two')).toMatchObject({ code: 0, stderr: expect.stringMatching(/two\) stopped/) })
 })
 
@@ -270,16 +270,16 @@ test.runIf(HAS_TERMINAL)(
       ],
       { columns: 100, rows: 30, env: { HOME: daemon.work } },
     )
-    await terminal.sees('asks: which "Which word?"')
-    await terminal.sees('worker-1  idle')
+    await terminal.waitForText('asks: which "Which word?"')
+    await terminal.waitForText('worker-1  idle')
     terminal.type('\x03')
-    await terminal.sees('(d)etach, (s)top?')
+    await terminal.waitForText('(d)etach, (s)top?')
     terminal.type('d')
-    expect(await terminal.done).toBe(0)
+    expect(await terminal.exitCode).toBe(0)
     expect(terminal.text).toContain('`reeve crew follow')
     expect(terminal.text).not.toContain('worker-1  idle')
-    expect(terminal.isGivenBack).toBe(true)
-    await daemon.waitUntil('fix.worker-1', ({ status }) => status === 'ready')
+    expect(terminal.isRestored).toBe(true)
+    await daemon.waitForView('fix.worker-1', ({ status }) => status === 'ready')
     await runInRepository('crew', 'stop')
   },
 )

@@ -101,10 +101,10 @@ describe('the daemon', () => {
     await expect.poll(() => existsSync(join(dir.path, 'begun')), { timeout: 60_000 }).toBe(true)
     const { pid } = await daemon()
     const stopping = startCli(dir.path, ['daemon', 'stop', '--drain', '1h'])
-    await stopping.waitForOutput('1 agent will be suspended')
+    await stopping.waitForText('1 agent will be suspended')
     await expect.poll(async () => (await daemon()).stopping?.waitsFor, { timeout: 60_000 }).toEqual([1])
     expect((await run('daemon', 'stop', '--now')).stderr).toContain('the daemon has ended\n')
-    expect((await stopping.done).code).toBe(0)
+    expect((await stopping.result).code).toBe(0)
     expect(existsSync(`/proc/${pid}/exe`)).toBe(false)
   })
 
@@ -154,7 +154,7 @@ describe('the daemon', () => {
     await expect.poll(async () => (await run('daemon', 'status')).code, { timeout: 60_000 }).toBe(0)
     expect((await daemon()).pid).toBe(running.child.pid)
     running.child.kill('SIGTERM')
-    expect((await running.done).code).toBe(0)
+    expect((await running.result).code).toBe(0)
   })
 
   test('reports why it cannot start', async () => {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { GcView } from '../../../src/api/views/archive.ts'
 import { runCli, type CliResult } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { writeEndedProcesses } from '../../support/daemon/past.ts'
+import { writeEndedProcesses } from '../../support/daemon/ended-processes.ts'
 import { HAS_TERMINAL, Terminal } from '../../support/daemon/terminal.ts'
 
 /** A dozen commands, each a program: seconds each on a busy machine. */
@@ -34,9 +34,9 @@ async function startWithEnded(count: number): Promise<string[]> {
 
 async function typeOnTerminal(keys: string, args: readonly string[]): Promise<{ code: number | null; text: string }> {
   using terminal = new Terminal(daemon.home, args, { columns: 100 })
-  await terminal.sees('[y/N]')
+  await terminal.waitForText('[y/N]')
   terminal.type(keys)
-  return { code: await terminal.done, text: terminal.text }
+  return { code: await terminal.exitCode, text: terminal.text }
 }
 
 test(
@@ -143,7 +143,7 @@ test(
   'a pinned process stays, is marked, and is removed only by force',
   async () => {
     await startWithEnded(4)
-    const { uuid, pid } = await daemon.spawnWithAnswers([{ text: 'hello' }], { interactive: true, intent: 'talk', name: 'lives' })
+    const { uuid, pid } = await daemon.spawnScripted([{ text: 'hello' }], { interactive: true, intent: 'talk', name: 'lives' })
     expect(await reeve('pin', 'old-1', 'lives')).toEqual({
       code: 0,
       stdout: '',

@@ -46,9 +46,9 @@ function waiting(name: string, flags: readonly string[] = [], options: TerminalO
 describe.runIf(HAS_TERMINAL)('the rows of a run', () => {
   test('show the activity below the output, and disappear at the end', async () => {
     const seen = waiting('rows')
-    await seen.sees(/I look\.\n● working {2}\d+s {2}step 1 {2}12\.0k in {2}300 out .*bash while.* \d+s.*: two red$/)
+    await seen.waitForText(/I look\.\n● working {2}\d+s {2}step 1 {2}12\.0k in {2}300 out .*bash while.* \d+s.*: two red$/)
     letContinue('rows')
-    expect(await seen.done).toBe(0)
+    expect(await seen.exitCode).toBe(0)
     expect(seen.text).toMatch(
       /I look\.\n {2}bash while.* {2}ok \d.*\n {2}step 2\nDone\.\nPID \d+ \(rows\) completed \| 2 steps \| tokens 12\.0k in, 300 out \|[^]*$/,
     )
@@ -63,14 +63,14 @@ describe.runIf(HAS_TERMINAL)('the rows of a run', () => {
     const command = 'while [ ! -e wide-go ]; do sleep 0.05; done'
     writeFileSync(file, `- text: ${text}\n  tools: [{ name: bash, input: { command: ${JSON.stringify(command)} } }]\n- text: ${text}\n`)
     const seen = openTerminal(['run', '--name', 'wide', '--model', `script:${file}`, 'look'], { columns: 38 })
-    await seen.sees(/\nThe quick brown fox jumps over the\nlazy dog, and then it goes home to\nsleep\.\n● working/)
+    await seen.waitForText(/\nThe quick brown fox jumps over the\nlazy dog, and then it goes home to\nsleep\.\n● working/)
     seen.resize(60)
     letContinue('wide')
-    expect(await seen.done).toBe(0)
+    expect(await seen.exitCode).toBe(0)
     expect(seen.raw).toContain('The quick brown fox jumps over the lazy dog, and then it\r\ngoes home')
     const shown = async (...args: string[]): Promise<string> => {
       const one = openTerminal(args, { columns: 38 })
-      expect(await one.done).toBe(0)
+      expect(await one.exitCode).toBe(0)
       return one.text
     }
     expect(await shown('logs', 'wide')).toMatch(/\nThe quick brown fox jumps over the\nlazy dog, and then it goes home to\nsleep\.\n/)
@@ -94,11 +94,11 @@ describe.runIf(HAS_TERMINAL)('the rows of a run', () => {
       'fake',
       [...words.map((word) => `say ${word}`), `wait ${join(dir.path, 'acp-go')}`].join('\n'),
     ])
-    await seen.sees(/Let me see what is here, and then decide\.[^]*●/)
+    await seen.waitForText(/Let me see what is here, and then decide\.[^]*●/)
     const late = openTerminal(['attach', (await reeve.list()).find(({ agent }) => agent === 'fake')?.uuid ?? ''])
-    await late.sees(/Let me see what is here, and then decide\.[^]*●/)
+    await late.waitForText(/Let me see what is here, and then decide\.[^]*●/)
     letContinue('acp')
-    expect([await seen.done, await late.done]).toEqual([0, 0])
+    expect([await seen.exitCode, await late.exitCode]).toEqual([0, 0])
     expect(seen.text.match(/decide\./g)).toEqual(['decide.'])
     // The intent, which `attach` shows, has the word too.
     expect(late.text.match(/then decide\./g)).toEqual(['then decide.'])
@@ -106,26 +106,26 @@ describe.runIf(HAS_TERMINAL)('the rows of a run', () => {
 
   test('show each living child', async () => {
     const seen = waiting('family')
-    await seen.sees('● working')
+    await seen.waitForText('● working')
     await run('run', '-d', '--name', 'kid', '--parent', 'family', '--', 'sleep', '1000')
-    await seen.sees(/● working.*\n {2}PID \d+ kid {2}working {2}\d+s$/)
+    await seen.waitForText(/● working.*\n {2}PID \d+ kid {2}working {2}\d+s$/)
     await run('kill', 'kid')
-    await seen.sees(/child PID \d+ ended[^]*● working[^\n]*$/)
+    await seen.waitForText(/child PID \d+ ended[^]*● working[^\n]*$/)
     letContinue('family')
-    expect(await seen.done).toBe(0)
+    expect(await seen.exitCode).toBe(0)
   })
 
   test('disappear for the question of Ctrl+C, and return', async () => {
     const seen = waiting('asked')
-    await seen.sees(': two red')
+    await seen.waitForText(': two red')
     seen.type('\x03')
-    await seen.sees(/● working.*\n\(d\)etach, \(i\)nterrupt the turn, \(s\)top\? Any other key continues\.$/)
+    await seen.waitForText(/● working.*\n\(d\)etach, \(i\)nterrupt the turn, \(s\)top\? Any other key continues\.$/)
     seen.type('x')
-    await seen.sees(/● working.*$/)
+    await seen.waitForText(/● working.*$/)
     seen.type('\x03')
-    await seen.sees(/\(d\)etach[^\n]*$/)
+    await seen.waitForText(/\(d\)etach[^\n]*$/)
     seen.type('d')
-    expect([await seen.done, seen.isGivenBack]).toEqual([0, true])
+    expect([await seen.exitCode, seen.isRestored]).toEqual([0, true])
     expect(seen.text).toMatch(/detached: PID \d+ \(asked\) goes on; `reeve attach \d+` comes back\n*$/)
     letContinue('asked')
     await reeve.wait('asked')
@@ -133,30 +133,30 @@ describe.runIf(HAS_TERMINAL)('the rows of a run', () => {
 
   test('are cut on a narrow terminal, and are ASCII where it has nothing else', async () => {
     const seen = waiting('narrow', [], { columns: 30, env: { REEVE_ASCII: '1' } })
-    await seen.sees(/\n\* working {2}\d+s {2}.*$/)
+    await seen.waitForText(/\n\* working {2}\d+s {2}.*$/)
     expect(seen.screen.lines.every((line) => line.length <= 30)).toBe(true)
     letContinue('narrow')
-    expect([await seen.done, seen.raw]).toEqual([0, expect.not.stringMatching(/[^\x00-\x7f]/)])
+    expect([await seen.exitCode, seen.raw]).toEqual([0, expect.not.stringMatching(/[^\x00-\x7f]/)])
   })
 
   test.each<[string, string[], TerminalOptions]>([
     ['with -q', ['-q'], {}],
     ['with --json', ['--json'], {}],
     ['on a dumb terminal', [], { env: { TERM: 'dumb' } }],
-    ['when stderr is not a terminal', [], { behind: '2>/dev/null' }],
+    ['when stderr is not a terminal', [], { redirection: '2>/dev/null' }],
   ])('are missing %s', async (how, flags, options) => {
     const name = `no${how.replace(/\W/g, '')}`
     const seen = waiting(name, flags, options)
-    await seen.sees('I look.')
+    await seen.waitForText('I look.')
     letContinue(name)
-    expect([await seen.done, seen.raw]).toEqual([0, expect.not.stringMatching(/●|\x1b\[\d*[A-Z]/)])
+    expect([await seen.exitCode, seen.raw]).toEqual([0, expect.not.stringMatching(/●|\x1b\[\d*[A-Z]/)])
   })
 })
 
 describe.runIf(HAS_TERMINAL)('a command that needs a terminal', () => {
   test('and reads its stdin is reported with advice at its end', async () => {
     const seen = openTerminal(['run', '--', 'sh'])
-    expect(await seen.done).toBe(0)
+    expect(await seen.exitCode).toBe(0)
     // The terminal wraps the line where its row is full.
     const unspaced = (text: string): string => text.replaceAll(/\s+/g, '')
     expect(unspaced(seen.text)).toContain(
@@ -172,7 +172,7 @@ describe.runIf(HAS_TERMINAL)('a command that needs a terminal', () => {
     ['that fails', ['false']],
   ])('is not assumed %s', async (_, argv) => {
     const seen = openTerminal(['run', '--', ...argv])
-    await seen.done
+    await seen.exitCode
     expect(seen.text).not.toContain('wrote nothing')
   })
 
@@ -186,9 +186,9 @@ describe.runIf(HAS_TERMINAL)('a command that needs a terminal', () => {
       '-c',
       "printf '\\033[?1049h\\033[H'; while [ ! -e screen-go ]; do sleep 0.05; done; printf '\\033[?1049h'",
     ])
-    await seen.sees('it needs a terminal, and commands of reeve have none')
+    await seen.waitForText('it needs a terminal, and commands of reeve have none')
     letContinue('screen')
-    expect(await seen.done).toBe(0)
+    expect(await seen.exitCode).toBe(0)
     expect(seen.text.split('it needs a terminal')).toHaveLength(2)
   })
 })

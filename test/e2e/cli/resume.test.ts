@@ -22,7 +22,7 @@ async function startLocal(): Promise<{ daemon: LocalDaemon; reeve: (...args: str
 describe('a fork', () => {
   test('is reported on stderr, its UUID on stdout', async () => {
     const { daemon, reeve } = await startLocal()
-    const origin = await daemon.spawnWithAnswers(SIX, { name: 'docs' })
+    const origin = await daemon.spawnScripted(SIX, { name: 'docs' })
     await daemon.waitForEnd(origin.uuid)
     const { code, stdout, stderr } = await reeve('resume', '--fork', '--from-step', '0', 'docs')
     const uuid = stdout.trim()
@@ -48,7 +48,7 @@ describe('a fork', () => {
 
 test('a resume of a completed process needs a message, and reports that', async () => {
   const { daemon, reeve } = await startLocal()
-  const { uuid, pid } = await daemon.spawnWithAnswers([{ text: 'one' }, { text: 'two' }], { name: 'docs' })
+  const { uuid, pid } = await daemon.spawnScripted([{ text: 'one' }, { text: 'two' }], { name: 'docs' })
   await daemon.waitForEnd(uuid)
   const refused = await reeve('resume', 'docs')
   expect([refused.code, refused.stderr]).toEqual([
@@ -62,28 +62,28 @@ test('a resume of a completed process needs a message, and reports that', async 
 
 test.skipIf(!HAS_TERMINAL)('on a terminal a resume follows the process from there on, unless -d is given', async () => {
   const { daemon } = await startLocal()
-  const { uuid } = await daemon.spawnWithAnswers(
+  const { uuid } = await daemon.spawnScripted(
     [{ text: 'the first' }, bash('echo again'), { text: 'the second' }, { text: 'the third' }, { text: 'the fourth' }],
     { name: 'docs' },
   )
   await daemon.waitForEnd(uuid)
   using seen = new Terminal(daemon.home, ['resume', '--message', 'more', 'docs'])
-  expect(await seen.done).toBe(0)
+  expect(await seen.exitCode).toBe(0)
   // The terminal wraps text that is longer than its width.
   expect(seen.text).toMatch(/resumed\sfrom\s[^]*echo\sagain[^]*the second[^]*completed/)
   expect(seen.text).not.toContain('the first')
   using left = new Terminal(daemon.home, ['resume', '-d', '--message', 'more', 'docs'])
-  expect([await left.done, left.text]).toEqual([0, expect.not.stringContaining('the third')])
+  expect([await left.exitCode, left.text]).toEqual([0, expect.not.stringContaining('the third')])
   await daemon.waitForEnd(uuid)
   using fork = new Terminal(daemon.home, ['resume', '--fork', '--message', 'more', 'docs'])
-  expect(await fork.done).toBe(0)
+  expect(await fork.exitCode).toBe(0)
   expect(fork.text).toMatch(/forked\sfrom\s[^]*the\sfourth[^]*completed/)
   expect(fork.text).not.toContain('the third')
 })
 
 test('a resume reports its checkpoint', async () => {
   const { daemon, reeve } = await startLocal()
-  const { uuid, model } = await daemon.spawnWithAnswers(SIX, { limits: { maxSteps: 20 } })
+  const { uuid, model } = await daemon.spawnScripted(SIX, { limits: { maxSteps: 20 } })
   await daemon.waitForEnd(uuid)
   const id = uuid.slice(-8)
   const { code, stderr } = await reeve('resume', '--from-checkpoint', uuid)
@@ -93,11 +93,11 @@ test('a resume reports its checkpoint', async () => {
 
 test('list-resumable shows how each process can be resumed, or why not; in pages', async () => {
   const { daemon, reeve } = await startLocal()
-  const { uuid } = await daemon.spawnWithAnswers([bash('echo 1'), { text: 'done' }], { name: 'docs' })
+  const { uuid } = await daemon.spawnScripted([bash('echo 1'), { text: 'done' }], { name: 'docs' })
   await daemon.waitForEnd(uuid)
   await daemon.waitForEnd((await daemon.spawnShell('exit 0', { name: 'build' })).uuid)
-  const paused = await daemon.spawnWithAnswers([{ text: 'x' }], { interactive: true, name: 'held' })
-  await daemon.waitForReady(paused.uuid)
+  const paused = await daemon.spawnScripted([{ text: 'x' }], { interactive: true, name: 'held' })
+  await daemon.waitUntilReady(paused.uuid)
   await daemon.pause(paused.uuid)
   const { stdout } = await reeve('list-resumable')
   const rows = stdout
@@ -125,7 +125,7 @@ test('lineage draws the family, with removed processes', async () => {
     await daemon.waitForEnd(uuid)
     return uuid
   }
-  const { uuid: root } = await daemon.spawnWithAnswers(SIX, { name: 'docs' })
+  const { uuid: root } = await daemon.spawnScripted(SIX, { name: 'docs' })
   await daemon.waitForEnd(root)
   const first = await forkOf(root, 3)
   const second = await forkOf(root, 5)
@@ -149,7 +149,7 @@ test('lineage draws the family, with removed processes', async () => {
 
 describe('--all-interrupted', () => {
   async function startCrashed(): Promise<{ home: DaemonHome; reeve: (...args: string[]) => Promise<CliResult> }> {
-    const home = await DaemonHome.make()
+    const home = await DaemonHome.create()
     onTestFinished(() => home[Symbol.asyncDispose]())
     await home.start()
     return { home, reeve: (...args) => runCli(home.path, args) }
@@ -157,9 +157,9 @@ describe('--all-interrupted', () => {
 
   test('a parent returns before its child, which finds it again; without a terminal it needs --yes', async () => {
     const { home, reeve } = await startCrashed()
-    const parent = await home.spawn({ model: home.script([{ text: 'ready' }]), interactive: true, name: 'parent' })
-    const child = await home.spawn({ model: home.script([{ text: 'ready' }]), interactive: true, name: 'child', parent: parent.uuid })
-    for (const { uuid } of [parent, child]) await home.waitUntil(uuid, ({ status }) => status === 'ready')
+    const parent = await home.spawn({ model: home.writeScript([{ text: 'ready' }]), interactive: true, name: 'parent' })
+    const child = await home.spawn({ model: home.writeScript([{ text: 'ready' }]), interactive: true, name: 'child', parent: parent.uuid })
+    for (const { uuid } of [parent, child]) await home.waitForView(uuid, ({ status }) => status === 'ready')
     await home.kill()
     await home.start()
     expect((await home.view('child')).status).toBe('interrupted')
@@ -177,8 +177,8 @@ describe('--all-interrupted', () => {
   test('stops after three failures in a row, and lists the rest', async () => {
     const { home, reeve } = await startCrashed()
     for (const name of ['a', 'b', 'c', 'd', 'e']) {
-      const { uuid } = await home.spawn({ model: home.script([{ text: 'ready' }]), interactive: true, name })
-      await home.waitUntil(uuid, ({ status }) => status === 'ready')
+      const { uuid } = await home.spawn({ model: home.writeScript([{ text: 'ready' }]), interactive: true, name })
+      await home.waitForView(uuid, ({ status }) => status === 'ready')
     }
     const scripts = (await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => home.view(name)))).map(({ model }) =>
       (model ?? '').slice('script:'.length),
@@ -195,11 +195,11 @@ describe('--all-interrupted', () => {
   test('skips a command, which could only run again, or not even that without its input', async () => {
     const { home, reeve } = await startCrashed()
     for (const name of ['a', 'b', 'c']) {
-      const { uuid } = await home.spawn({ argv: ['sh', '-c', 'exec sleep 600'], name, ...(name === 'c' ? { input: 'x' } : {}) })
-      await home.waitUntil(uuid, ({ status }) => status === 'working')
+      const { uuid } = await home.spawn({ argv: ['sh', '-c', 'exec sleep 600'], name })
+      await home.waitForView(uuid, ({ status }) => status === 'working')
     }
-    const { uuid } = await home.spawn({ model: home.script([{ text: 'ready' }]), interactive: true, name: 'agent' })
-    await home.waitUntil(uuid, ({ status }) => status === 'ready')
+    const { uuid } = await home.spawn({ model: home.writeScript([{ text: 'ready' }]), interactive: true, name: 'agent' })
+    await home.waitForView(uuid, ({ status }) => status === 'ready')
     await home.kill()
     await home.start()
     const { code, stdout, stderr } = await reeve('resume', '--all-interrupted', '--yes')
@@ -214,15 +214,15 @@ describe('--all-interrupted', () => {
 
   test.runIf(HAS_TERMINAL)('on a terminal it asks, and resumes nothing after a no', async () => {
     const { home } = await startCrashed()
-    const { uuid } = await home.spawn({ model: home.script([{ text: 'ready' }]), interactive: true, name: 'one' })
-    await home.waitUntil(uuid, ({ status }) => status === 'ready')
+    const { uuid } = await home.spawn({ model: home.writeScript([{ text: 'ready' }]), interactive: true, name: 'one' })
+    await home.waitForView(uuid, ({ status }) => status === 'ready')
     await home.kill()
     await home.start()
     const terminal = new Terminal(home.path, ['resume', '--all-interrupted'])
-    await terminal.sees('Resume 1 process? [y/N]')
+    await terminal.waitForText('Resume 1 process? [y/N]')
     terminal.type('n\r')
-    await terminal.sees('nothing was resumed')
-    expect(await terminal.done).toBe(1)
+    await terminal.waitForText('nothing was resumed')
+    expect(await terminal.exitCode).toBe(1)
     expect((await home.view(uuid)).status).toBe('interrupted')
   })
 })

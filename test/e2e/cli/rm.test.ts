@@ -68,9 +68,9 @@ test('--json prints one object', async () => {
 /** Runs it on a terminal with these keys. */
 async function typeOnTerminal(keys: string, args: readonly string[]): Promise<{ code: number | null; text: string }> {
   const terminal = new Terminal(daemon.home, args)
-  await terminal.sees('[y/N]')
+  await terminal.waitForText('[y/N]')
   terminal.type(keys)
-  return { code: await terminal.done, text: terminal.text }
+  return { code: await terminal.exitCode, text: terminal.text }
 }
 
 test.runIf(HAS_TERMINAL)(

@@ -62,12 +62,12 @@ test('an agent file that replaces a built-in or user agent is reported, only on 
 test('a run reports that the daemon is gone, and its own outcome when a daemon is back', async () => {
   await using home = await tempDir()
   const running = startCli(home.path, ['run', '--name', 'orphan', '--', 'sh', '-c', 'echo begun; exec sleep 1000'])
-  await running.waitForOutput('begun')
+  await running.waitForText('begun')
   const { pid } = JSON.parse((await runCli(home.path, ['daemon', 'status', '--json'])).stdout) as { pid: number }
   signalFound(findOwnProcess(pid, home.path), 'SIGKILL')
-  await running.waitForOutput('does not answer; any')
+  await running.waitForText('does not answer; any')
   await runCli(home.path, ['ps'])
-  const { code, stderr } = await running.done
+  const { code, stderr } = await running.result
   await runCli(home.path, ['daemon', 'stop', '--now'])
   expect([code, stderr]).toEqual([
     1,
@@ -171,9 +171,9 @@ describe('a command', () => {
 
   test('ended by another client is distinguished from a failure', async () => {
     const running = startCli(dir.path, ['run', '--name', 'victim', '--', 'sh', '-c', 'echo begun; exec sleep 1000'])
-    await running.waitForOutput('begun')
+    await running.waitForText('begun')
     await run('kill', 'victim')
-    const { code, stderr } = await running.done
+    const { code, stderr } = await running.result
     expect([code, stderr]).toEqual([143, expect.stringMatching(/\nreeve: PID \d+ \(victim\) stopped: SIGTERM from user \(exit 143\)\n$/)])
   })
 
@@ -239,9 +239,9 @@ describe('in the background', () => {
   test('a line is in the log as soon as it is written, and -f ends with the process', async () => {
     await run('run', '-d', '--name', 'talker', '--', 'sh', '-c', 'echo begun; while [ ! -e go ]; do sleep 0.05; done; echo ended')
     const logs = startCli(dir.path, ['logs', '-f', 'talker'])
-    await logs.waitForOutput('begun')
+    await logs.waitForText('begun')
     writeFileSync(join(dir.path, 'go'), '')
-    const { code, stdout } = await logs.done
+    const { code, stdout } = await logs.result
     expect([code, stdout]).toEqual([0, 'begun\nended\nended: completed (0)\n'])
   })
 })
@@ -249,25 +249,25 @@ describe('in the background', () => {
 describe('without a terminal', () => {
   test.each(['SIGINT', 'SIGTERM'] as const)('%s stops the process, and its code is returned', async (signal) => {
     const running = startCli(dir.path, ['run', '-q', '--name', `on-${signal}`, '--', 'sh', '-c', 'echo begun; exec sleep 1000'])
-    await running.waitForOutput('begun')
+    await running.waitForText('begun')
     running.child.kill(signal)
-    expect((await running.done).code).toBe(143)
+    expect((await running.result).code).toBe(143)
     expect(await viewOf(`on-${signal}`)).toMatchObject({ state: 'dead', status: 'stopped' })
   })
 
   test('a signal during the start is not lost', async () => {
     const running = startCli(dir.path, ['run', '--name', 'early', '--', 'sleep', '1000'])
-    await running.waitForOutput('spawned')
+    await running.waitForText('spawned')
     running.child.kill('SIGINT')
-    expect((await running.done).code).toBe(143)
+    expect((await running.result).code).toBe(143)
     expect((await viewOf('early')).state).toBe('dead')
   })
 
   test('a closed output stops the process', async () => {
     const running = startCli(dir.path, ['run', '--name', 'unread', '--', 'sh', '-c', 'echo begun; while sleep 0.05; do echo more; done'])
-    await running.waitForOutput('begun')
+    await running.waitForText('begun')
     running.child.stdout?.destroy()
-    expect((await running.done).code).toBe(143)
+    expect((await running.result).code).toBe(143)
     expect((await viewOf('unread')).status).toBe('stopped')
   })
 
@@ -281,11 +281,11 @@ describe('without a terminal', () => {
       '-c',
       'trap "" TERM; echo ready; while :; do sleep 1; done',
     ])
-    await running.waitForOutput('ready')
+    await running.waitForText('ready')
     running.child.kill('SIGTERM')
     await expect.poll(async () => (await viewOf('stubborn')).status, { timeout: 60_000 }).toBe('stopping')
     running.child.kill('SIGTERM')
-    const { code } = await running.done
+    const { code } = await running.result
     // The first signal counts as the cause, also after an escalation.
     expect(code).toBe(143)
     expect((await viewOf('stubborn')).state).toBe('dead')

@@ -13,9 +13,9 @@ let sent: readonly EventView[]
 
 beforeAll(async () => {
   daemon = await LocalDaemon.start()
-  const process = await daemon.spawnWithAnswers([], { interactive: true, name: 'long' })
+  const process = await daemon.spawnScripted([], { interactive: true, name: 'long' })
   uuid = process.uuid
-  await daemon.waitForReady(uuid)
+  await daemon.waitUntilReady(uuid)
   await daemon.pause(uuid)
   await daemon.spawnShell('echo another', { name: 'other' })
   for (let i = 0; i < MESSAGES; i += 40) {
@@ -25,7 +25,7 @@ beforeAll(async () => {
       ),
     )
   }
-  sent = (await daemon.allEvents(uuid)).filter((event) => event['fact'] === 'process.queue')
+  sent = (await daemon.readHistory(uuid)).filter((event) => event['fact'] === 'process.queue')
 })
 afterAll(() => daemon[Symbol.asyncDispose]())
 

@@ -29,26 +29,26 @@ function openWatch(options: TerminalOptions = {}, ...flags: string[]): Terminal 
 describe.runIf(HAS_TERMINAL)('on a terminal', () => {
   test('it shows starts and ends on its own screen, and restores the terminal', async () => {
     const seen = openWatch()
-    await seen.sees(/^0 processes \| q ends\nPID +ID/)
+    await seen.waitForText(/^0 processes \| q ends\nPID +ID/)
     expect([seen.screen.modes.has('1049'), seen.screen.modes.has('25')]).toEqual([true, false])
     await sleeper('comes')
-    await seen.sees(/^1 process \| 1 working \| q ends\nPID .*\n +\d+ .* comes +command +working/)
+    await seen.waitForText(/^1 process \| 1 working \| q ends\nPID .*\n +\d+ .* comes +command +working/)
     await run('pause', 'comes')
-    await seen.sees(/⏸ suspended .*paused: by user/)
+    await seen.waitForText(/⏸ suspended .*paused: by user/)
     await run('kill', 'comes')
-    await seen.sees(/^0 processes \| q ends\nPID .*$/)
+    await seen.waitForText(/^0 processes \| q ends\nPID .*$/)
     seen.type('q')
-    expect([await seen.done, seen.isGivenBack, seen.text.trim()]).toEqual([0, true, ''])
+    expect([await seen.exitCode, seen.isRestored, seen.text.trim()]).toEqual([0, true, ''])
     expect([seen.screen.modes.has('1049'), seen.screen.modes.has('25')]).toEqual([false, true])
   })
 
   test('it fits, and counts the missing rows', async () => {
     for (const name of ['w1', 'w2', 'w3', 'w4']) await sleeper(name)
     const seen = openWatch({ columns: 40, rows: 4 })
-    await seen.sees(/^4 processes \| 4 working \| q ends\nPID .*\n.* w1 .*\n\+3 more$/)
+    await seen.waitForText(/^4 processes \| 4 working \| q ends\nPID .*\n.* w1 .*\n\+3 more$/)
     expect(seen.screen.lines.every((line) => line.length <= 40)).toBe(true)
     seen.type('\x03')
-    expect([await seen.done, seen.isGivenBack]).toEqual([0, true])
+    expect([await seen.exitCode, seen.isRestored]).toEqual([0, true])
     await run('kill', 'w1', 'w2', 'w3', 'w4')
   })
 
@@ -56,9 +56,9 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     await run('run', '-q', '--name', 'old', '--', 'true')
     await sleeper('new')
     const seen = openWatch({ rows: 4 }, '-a')
-    await seen.sees(/\+\d+ more\n.* new +command +working/)
-    signalFound(seen.living, 'SIGTERM')
-    expect([await seen.done, seen.isGivenBack, seen.screen.modes.has('1049')]).toEqual([0, true, false])
+    await seen.waitForText(/\+\d+ more\n.* new +command +working/)
+    signalFound(seen.process, 'SIGTERM')
+    expect([await seen.exitCode, seen.isRestored, seen.screen.modes.has('1049')]).toEqual([0, true, false])
     await run('kill', 'new')
   })
 })
@@ -66,13 +66,13 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
 describe('without a terminal', () => {
   test('the table is printed after each change', async () => {
     const watching = startCli(dir.path, ['ps', '-w'])
-    await watching.waitForOutput('PID')
+    await watching.waitForText('PID')
     await sleeper('plain')
-    await watching.waitForOutput('plain')
+    await watching.waitForText('plain')
     await run('kill', 'plain')
-    await watching.waitForOutput(`\n\nPID  ID  NAME  AGENT  STATUS  STEP  ELAPSED  COST  NOTE\n`)
+    await watching.waitForText(`\n\nPID  ID  NAME  AGENT  STATUS  STEP  ELAPSED  COST  NOTE\n`)
     watching.child.kill('SIGTERM')
-    const { code, stdout } = await watching.done
+    const { code, stdout } = await watching.result
     expect(code).toBe(0)
     expect(stdout).toMatch(/^PID .*NOTE\n(\nPID .*\n.* plain +command +\w.*\n)+\nPID .*NOTE\n$/)
     expect(stdout).not.toContain('\x1b')
@@ -80,11 +80,11 @@ describe('without a terminal', () => {
 
   test('with --json each change is one line', async () => {
     const watching = startCli(dir.path, ['ps', '-w', '--json'])
-    await watching.waitForOutput('"processes":[]')
+    await watching.waitForText('"processes":[]')
     await sleeper('json')
-    await watching.waitForOutput('"status":"working"')
+    await watching.waitForText('"status":"working"')
     watching.child.kill('SIGINT')
-    const { code, stdout } = await watching.done
+    const { code, stdout } = await watching.result
     const records = stdout
       .trim()
       .split('\n')

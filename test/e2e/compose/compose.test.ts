@@ -4,17 +4,17 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { bash, gate, Runs, sh, states } from '../../support/daemon/compose.ts'
+import { bashCall, waitForFileCommand, ComposeRuns, shellNode, stateList } from '../../support/daemon/compose.ts'
 import { testEnv } from '../../support/env.ts'
-import { eventually } from '../../support/agents/living.ts'
+import { waitUntil } from '../../support/agents/living.ts'
 import { Repository } from '../../support/crew/repository.ts'
 import type { PlanView, RunsView } from '../../../src/api/views/compose.ts'
 
 let daemon: LocalDaemon
-let runs: Runs
+let runs: ComposeRuns
 beforeEach(async () => {
   daemon = await LocalDaemon.start()
-  runs = new Runs(daemon)
+  runs = new ComposeRuns(daemon)
 })
 afterEach(async () => {
   await daemon[Symbol.asyncDispose]()
@@ -27,10 +27,10 @@ const readLog = (): string[] => readFileSync(join(daemon.work, 'log'), 'utf8').t
 describe('a run', () => {
   test('starts each node when its dependencies have completed, and passes results on', async () => {
     const plan = await daemon.writeScript([{ text: 'use $(rm -rf /) and {{ nodes.second.uuid }}' }])
-    const first = await runs.up({
+    const first = await runs.start({
       last: { command: ['sh', '-c', 'echo "$1" > got', 'sh', '{{ nodes.think.result }}'], depends_on: ['think', 'second'] },
       think: { model: plan, intent: 'Think of: {{ nodes.second.result }}', depends_on: { second: 'completed' } },
-      second: sh('echo from second; echo no >&2'),
+      second: shellNode('echo from second; echo no >&2'),
     })
     expect(first).toMatchObject({
       name: 'work',
@@ -39,7 +39,7 @@ describe('a run', () => {
     })
     const end = await runs.waitForEnd(first.uuid)
     expect(end).toMatchObject({ status: 'completed', exit: { code: 0, reason: 'completed' } })
-    expect(states(end)).toBe('last completed, think completed, second completed')
+    expect(stateList(end)).toBe('last completed, think completed, second completed')
     expect(readFileSync(join(daemon.work, 'got'), 'utf8')).toBe('use $(rm -rf /) and {{ nodes.second.uuid }}\n')
     const think = await daemon.view(end.nodes[1]?.process?.uuid ?? '')
     expect(think).toMatchObject({
@@ -49,7 +49,7 @@ describe('a run', () => {
       childId: 'think',
       status: 'completed',
     })
-    expect((await daemon.factTypes(end.uuid)).filter((fact) => fact.startsWith('compose.'))).toEqual([
+    expect((await daemon.readFactTypes(end.uuid)).filter((fact) => fact.startsWith('compose.'))).toEqual([
       'compose.starting',
       'compose.started',
       'compose.completed',
@@ -64,30 +64,30 @@ describe('a run', () => {
   })
 
   test('runs independent nodes side by side, and a failed one blocks only its dependents', async () => {
-    const { uuid } = await runs.up({
-      bad: sh(`${gate('go')}; echo broken >&2; exit 3`),
-      below: sh('true', { depends_on: ['bad'] }),
-      further: sh('true', { depends_on: ['below', 'good'] }),
-      good: sh(`touch go2; ${gate('go')}`),
-      after: sh('true', { depends_on: ['good'] }),
+    const { uuid } = await runs.start({
+      bad: shellNode(`${waitForFileCommand('go')}; echo broken >&2; exit 3`),
+      below: shellNode('true', { depends_on: ['bad'] }),
+      further: shellNode('true', { depends_on: ['below', 'good'] }),
+      good: shellNode(`touch go2; ${waitForFileCommand('go')}`),
+      after: shellNode('true', { depends_on: ['good'] }),
     })
-    await runs.waitUntil(uuid, (view) => view.nodes.filter(({ state }) => state === 'running').length === 2)
+    await runs.waitForRun(uuid, (view) => view.nodes.filter(({ state }) => state === 'running').length === 2)
     createFile('go')
     const end = await runs.waitForEnd(uuid)
-    expect(states(end)).toBe('bad failed, below blocked, further blocked, good completed, after completed')
+    expect(stateList(end)).toBe('bad failed, below blocked, further blocked, good completed, after completed')
     expect(end.nodes.map(({ reason }) => reason)).toEqual(['exit code 3', 'needs bad', 'needs below', null, null])
     expect(end).toMatchObject({ status: 'failed', exit: { code: 1, reason: 'bad failed; below, further blocked' } })
     expect(end.nodes[1]?.process).toBe(null)
   })
 
   test('retries a failed node up to its limit; output of failed attempts is not a result', async () => {
-    const { uuid } = await runs.up({
-      flaky: sh('echo try >> log; echo "said $(wc -l < log | tr -d " ")"; test $(wc -l < log) -ge 2', { retries: 2 }),
-      hopeless: sh('echo h >> log2; exit 1', { retries: 1 }),
+    const { uuid } = await runs.start({
+      flaky: shellNode('echo try >> log; echo "said $(wc -l < log | tr -d " ")"; test $(wc -l < log) -ge 2', { retries: 2 }),
+      hopeless: shellNode('echo h >> log2; exit 1', { retries: 1 }),
       after: { command: ['sh', '-c', 'echo "$1" > got', 'sh', '{{ nodes.flaky.result }}'], depends_on: ['flaky'] },
     })
     const end = await runs.waitForEnd(uuid)
-    expect(states(end)).toBe('flaky completed, hopeless failed, after completed')
+    expect(stateList(end)).toBe('flaky completed, hopeless failed, after completed')
     expect(end.nodes.map(({ attempts }) => attempts)).toEqual([1, 1, 0])
     expect(readLog()).toHaveLength(2)
     expect(readFileSync(join(daemon.work, 'log2'), 'utf8')).toBe('h\nh\n')
@@ -95,14 +95,14 @@ describe('a run', () => {
   })
 
   test('starts no more nodes at a time than requested', async () => {
-    const nodes = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, sh(`echo + >> log; sleep 0.05; echo - >> log`)]))
-    const end = await runs.waitForEnd((await runs.up(nodes, { parallel: 1 })).uuid)
+    const nodes = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, shellNode(`echo + >> log; sleep 0.05; echo - >> log`)]))
+    const end = await runs.waitForEnd((await runs.start(nodes, { parallel: 1 })).uuid)
     expect(end.status).toBe('completed')
     expect(readLog().join('')).toBe('+-+-+-+-')
   })
 
   test('names the nodes in its first event, without their intents and their environment', async () => {
-    const { uuid } = await runs.up({ a: sh('test -n "$PATH"'), b: sh('true', { depends_on: ['a'], retries: 1 }) })
+    const { uuid } = await runs.start({ a: shellNode('test -n "$PATH"'), b: shellNode('true', { depends_on: ['a'], retries: 1 }) })
     expect((await runs.waitForEnd(uuid)).status).toBe('completed')
     const spawned = await daemon.waitForEvent(uuid, ({ type }) => type === 'process.spawned')
     expect(spawned['spec']).toMatchObject({
@@ -129,16 +129,16 @@ describe('a run', () => {
       join(daemon.paths.agentsDir, 'other.md'),
       `---\nname: other\ndescription: A scripted agent.\ndriver: acp\nasks: true\ncommand: ${JSON.stringify(argv)}\n---\n`,
     )
-    const { uuid } = await runs.up({
+    const { uuid } = await runs.start({
       asks: { agent: 'other', intent: 'ask execute rm x\nsay thanks', permissions: 'ask' },
       after: { command: ['sh', '-c', 'echo "$1" > got', 'sh', '{{ nodes.asks.result }}'], depends_on: ['asks'] },
     })
-    const waiting = await runs.waitUntil(uuid, ({ nodes }) => nodes[0]?.process?.status === 'waiting')
-    expect(states(waiting)).toBe('asks running, after waiting')
+    const waiting = await runs.waitForRun(uuid, ({ nodes }) => nodes[0]?.process?.status === 'waiting')
+    expect(stateList(waiting)).toBe('asks running, after waiting')
     const asked = waiting.nodes[0]?.process?.uuid ?? ''
     const [ask] = (await daemon.view(asked)).asks
     await daemon.client.post(`/v1/processes/${asked}/answer`, { option: ask?.options[0]?.id })
-    expect(states(await runs.waitForEnd(uuid))).toBe('asks completed, after completed')
+    expect(stateList(await runs.waitForEnd(uuid))).toBe('asks completed, after completed')
     expect(readFileSync(join(daemon.work, 'got'), 'utf8')).toContain('thanks')
   })
 
@@ -148,12 +148,12 @@ describe('a run', () => {
       join(daemon.paths.agentsDir, 'printer.md'),
       `---\nname: printer\ndescription: Prints.\ndriver: command\ncommand: [sh, -c, 'printf "<%s>" "$1" > told', sh]\n---\n`,
     )
-    const { uuid } = await runs.up({
-      a: sh('echo --dangerously'),
+    const { uuid } = await runs.start({
+      a: shellNode('echo --dangerously'),
       b: { agent: 'printer', intent: '{{ nodes.a.result }}', depends_on: ['a'] },
       c: { command: ['sh', '-c', 'printf "<%s>" "$1" > got', 'sh', '{{ nodes.a.result }}'], depends_on: ['a'] },
     })
-    expect(states(await runs.waitForEnd(uuid))).toBe('a completed, b completed, c completed')
+    expect(stateList(await runs.waitForEnd(uuid))).toBe('a completed, b completed, c completed')
     expect([readFileSync(join(daemon.work, 'told'), 'utf8'), readFileSync(join(daemon.work, 'got'), 'utf8')]).toEqual([
       '< --dangerously>',
       '<--dangerously>',
@@ -163,21 +163,21 @@ describe('a run', () => {
   test('gives a node with a worktree its own branch, which other nodes may name', async () => {
     const repository = Repository.make(daemon.work, daemon.home)
     repository.commit({ 'old.txt': 'old' })
-    const { uuid } = await runs.up(
+    const { uuid } = await runs.start(
       {
-        build: sh('echo new > new.txt && git add . && git commit -qm new', { worktree: true }),
+        build: shellNode('echo new > new.txt && git add . && git commit -qm new', { worktree: true }),
         after: { command: ['sh', '-c', 'git show "$1:new.txt" > got', 'sh', '{{ nodes.build.branch }}'], depends_on: ['build'] },
       },
       { env: repository.env },
     )
-    expect(states(await runs.waitForEnd(uuid))).toBe('build completed, after completed')
+    expect(stateList(await runs.waitForEnd(uuid))).toBe('build completed, after completed')
     expect(readFileSync(join(daemon.work, 'got'), 'utf8')).toBe('new\n')
     expect(repository.git('branch', '--list', 'reeve/*')).toMatch(/reeve\/work\.build/)
   })
 
   test('runs only some nodes, under a name, within a budget', async () => {
-    const view = await runs.up(
-      { a: sh('true'), b: sh('true', { depends_on: ['a'] }), c: sh('true') },
+    const view = await runs.start(
+      { a: shellNode('true'), b: shellNode('true', { depends_on: ['a'] }), c: shellNode('true') },
       { nodes: ['b'], name: 'nightly', limits: { budgetUsd: 2 } },
     )
     const end = await runs.waitForEnd(view.uuid)
@@ -187,8 +187,8 @@ describe('a run', () => {
   })
 
   test('of a file that already runs gets its own name', async () => {
-    const first = await runs.up({ a: sh(gate('go')) })
-    const second = await runs.up({ a: sh(gate('go')) })
+    const first = await runs.start({ a: shellNode(waitForFileCommand('go')) })
+    const second = await runs.start({ a: shellNode(waitForFileCommand('go')) })
     expect([first.name, second.name]).toEqual(['work', 'work-2'])
     const { runs: listed } = await daemon.client.get<RunsView>('/v1/compose')
     expect(listed.map(({ uuid }) => uuid)).toEqual([second.uuid, first.uuid])
@@ -204,16 +204,16 @@ describe('an impossible run is refused, and nothing starts', () => {
   test.each([
     [
       'a model without its key',
-      { a: sh('true'), b: { intent: 'x', model: 'anthropic/claude-x' } },
+      { a: shellNode('true'), b: { intent: 'x', model: 'anthropic/claude-x' } },
       'CREDENTIALS_MISSING',
       'node b: anthropic/claude-x needs ANTHROPIC_API_KEY',
     ],
     ['an unknown agent', { a: { intent: 'x', agent: 'nobody' } }, 'AGENT_INVALID', /^node a: /],
-    ['a missing directory', { a: sh('true', { cwd: 'nowhere' }) }, 'INVALID', /^node a: .*nowhere is not a directory/],
-    ['a worktree without a repository', { a: sh('true', { worktree: true }) }, 'INVALID', /^node a: /],
+    ['a missing directory', { a: shellNode('true', { cwd: 'nowhere' }) }, 'INVALID', /^node a: .*nowhere is not a directory/],
+    ['a worktree without a repository', { a: shellNode('true', { worktree: true }) }, 'INVALID', /^node a: /],
     [
       'a cycle',
-      { a: sh('true', { depends_on: ['b'] }), b: sh('true', { depends_on: ['a'] }) },
+      { a: shellNode('true', { depends_on: ['b'] }), b: shellNode('true', { depends_on: ['a'] }) },
       'AGENT_INVALID',
       /reeve.yaml:1: agents.a.depends_on: a cycle: a needs b needs a/,
     ],
@@ -225,7 +225,11 @@ describe('an impossible run is refused, and nothing starts', () => {
   })
 
   test('the plan shows the nodes that would run, by rows', async () => {
-    runs.write({ c: sh('true', { depends_on: ['a', 'b'], retries: 2 }), a: sh('true'), b: { intent: 'x', model: 'anthropic/claude-x' } })
+    runs.write({
+      c: shellNode('true', { depends_on: ['a', 'b'], retries: 2 }),
+      a: shellNode('true'),
+      b: { intent: 'x', model: 'anthropic/claude-x' },
+    })
     const plan = await daemon.client.post<PlanView>('/v1/compose/plan', { cwd: daemon.work, env: testEnv(daemon.work) })
     expect(plan).toEqual({
       version: 1,
@@ -245,8 +249,8 @@ describe('an impossible run is refused, and nothing starts', () => {
       code: 'INVALID',
       message: `process ${other.pid} is not a run of a compose file`,
     })
-    const { uuid } = await runs.up({ a: sh('sleep 600') })
-    await runs.waitUntil(uuid, (view) => view.nodes[0]?.state === 'running')
+    const { uuid } = await runs.start({ a: shellNode('sleep 600') })
+    await runs.waitForRun(uuid, (view) => view.nodes[0]?.state === 'running')
     await expect(daemon.spawnShell('true', { parent: uuid, childId: 'x' })).rejects.toThrow(
       'the children of a run are the nodes of its file',
     )
@@ -260,20 +264,20 @@ describe('an impossible run is refused, and nothing starts', () => {
 
 describe('the user', () => {
   test('stops a run: its nodes stop in reverse order; after a resume it continues', async () => {
-    const slow = await daemon.writeScript([bash('sleep 600'), { text: 'done' }])
-    const { uuid } = await runs.up({
+    const slow = await daemon.writeScript([bashCall('sleep 600'), { text: 'done' }])
+    const { uuid } = await runs.start({
       one: { model: slow, intent: 'x' },
-      two: sh('sleep 600', { depends_on: ['early'], retries: 1 }),
-      early: sh('true'),
-      late: sh('true', { depends_on: ['one', 'two'] }),
+      two: shellNode('sleep 600', { depends_on: ['early'], retries: 1 }),
+      early: shellNode('true'),
+      late: shellNode('true', { depends_on: ['one', 'two'] }),
     })
-    await runs.waitUntil(
+    await runs.waitForRun(
       uuid,
-      (view) => states(view) === 'one running, two running, early completed, late waiting' && view.nodes[0]?.process?.step === 1,
+      (view) => stateList(view) === 'one running, two running, early completed, late waiting' && view.nodes[0]?.process?.step === 1,
     )
     await daemon.signal(uuid, 'SIGTERM', { graceMs: 300 })
     const stopped = await runs.waitForEnd(uuid)
-    expect(states(stopped)).toBe('one cancelled, two cancelled, early completed, late cancelled')
+    expect(stateList(stopped)).toBe('one cancelled, two cancelled, early completed, late cancelled')
     const ends: string[] = []
     for await (const event of daemon.client.events('/v1/events', { query: { after: 0 } }))
       if (event.type === 'process.exited') ends.push(event.uuid)
@@ -285,75 +289,83 @@ describe('the user', () => {
     ])
     await daemon.resume(uuid)
     // The first node's call was interrupted, and may run again at once.
-    await runs.waitUntil(uuid, (view) => view.nodes[1]?.state === 'running' && view.nodes[1].process?.status === 'working')
-    const two = (await runs.get(uuid)).nodes[1]?.process
+    await runs.waitForRun(uuid, (view) => view.nodes[1]?.state === 'running' && view.nodes[1].process?.status === 'working')
+    const two = (await runs.read(uuid)).nodes[1]?.process
     await daemon.signal(two?.uuid ?? '', 'SIGKILL')
     const end = await runs.waitForEnd(uuid)
-    expect(states(end)).toBe('one completed, two cancelled, early completed, late blocked')
+    expect(stateList(end)).toBe('one completed, two cancelled, early completed, late blocked')
     expect(end.exit).toEqual({ code: 1, reason: 'late blocked; two cancelled' })
   })
 
   test('pauses a run: nothing new starts, and no suspended node ends; it continues after both are resumed', async () => {
-    const { uuid } = await runs.up({ a: sh(gate('go')), b: sh('true', { depends_on: ['a'] }), c: sh(gate('go')) })
-    const { nodes } = await runs.waitUntil(
+    const { uuid } = await runs.start({
+      a: shellNode(waitForFileCommand('go')),
+      b: shellNode('true', { depends_on: ['a'] }),
+      c: shellNode(waitForFileCommand('go')),
+    })
+    const { nodes } = await runs.waitForRun(
       uuid,
-      (view) => states(view) === 'a running, b waiting, c running' && view.nodes[2]?.process?.status === 'working',
+      (view) => stateList(view) === 'a running, b waiting, c running' && view.nodes[2]?.process?.status === 'working',
     )
     await daemon.pause(nodes[2]?.process?.uuid ?? '')
     await daemon.pause(uuid)
     createFile('go')
-    await runs.waitUntil(uuid, (view) => states(view) === 'a completed, b waiting, c running')
+    await runs.waitForRun(uuid, (view) => stateList(view) === 'a completed, b waiting, c running')
     await daemon.resume(uuid)
-    await runs.waitUntil(uuid, (view) => states(view) === 'a completed, b completed, c running')
-    expect((await runs.get(uuid)).nodes[2]?.process?.status).toBe('suspended')
+    await runs.waitForRun(uuid, (view) => stateList(view) === 'a completed, b completed, c running')
+    expect((await runs.read(uuid)).nodes[2]?.process?.status).toBe('suspended')
     await daemon.resume(nodes[2]?.process?.uuid ?? '')
     expect((await runs.waitForEnd(uuid)).status).toBe('completed')
   })
 
   test('kills a node: the node is cancelled; resumed during the run, its dependents wait for it again', async () => {
-    const { uuid } = await runs.up({ a: sh(gate('go')), b: sh('true', { depends_on: ['a'] }), other: sh(gate('go')) })
-    const running = await runs.waitUntil(uuid, (view) => states(view) === 'a running, b waiting, other running')
+    const { uuid } = await runs.start({
+      a: shellNode(waitForFileCommand('go')),
+      b: shellNode('true', { depends_on: ['a'] }),
+      other: shellNode(waitForFileCommand('go')),
+    })
+    const running = await runs.waitForRun(uuid, (view) => stateList(view) === 'a running, b waiting, other running')
     const node = running.nodes[0]?.process?.uuid ?? ''
     await daemon.signal(node, 'SIGKILL')
-    await runs.waitUntil(uuid, (view) => states(view) === 'a cancelled, b blocked, other running')
+    await runs.waitForRun(uuid, (view) => stateList(view) === 'a cancelled, b blocked, other running')
     await daemon.resume(node, { rerun: true })
-    await runs.waitUntil(uuid, (view) => states(view) === 'a running, b waiting, other running')
+    await runs.waitForRun(uuid, (view) => stateList(view) === 'a running, b waiting, other running')
     createFile('go')
-    expect(states(await runs.waitForEnd(uuid))).toBe('a completed, b completed, other completed')
+    expect(stateList(await runs.waitForEnd(uuid))).toBe('a completed, b completed, other completed')
   })
 })
 
 describe('the daemon', () => {
   test('restarts in the middle: the run continues, and completed nodes do not run again', async () => {
-    const think = await daemon.writeScript([bash(gate('go')), { text: 'thought' }])
-    const { uuid } = await runs.up({
-      early: sh('echo early >> log'),
+    const think = await daemon.writeScript([bashCall(waitForFileCommand('go')), { text: 'thought' }])
+    const { uuid } = await runs.start({
+      early: shellNode('echo early >> log'),
       think: { model: think, intent: 'x', depends_on: ['early'] },
       late: { command: ['sh', '-c', 'echo "late $1" >> log', 'sh', '{{ nodes.think.result }}'], depends_on: ['think'] },
     })
-    await runs.waitUntil(uuid, ({ nodes }) => nodes[1]?.process?.step === 1)
+    await runs.waitForRun(uuid, ({ nodes }) => nodes[1]?.process?.step === 1)
     const stopped = daemon.stop()
     createFile('go')
     await stopped
     await daemon.start()
     const end = await runs.waitForEnd(uuid)
-    expect(states(end)).toBe('early completed, think completed, late completed')
+    expect(stateList(end)).toBe('early completed, think completed, late completed')
     expect(readLog()).toEqual(['early', 'late thought'])
   })
 
   test('does not rerun an interrupted command without permission', async () => {
-    const { uuid } = await runs.up({
-      once: sh('echo once >> log; sleep 600'),
-      again: sh(`echo again >> log; ${gate('go')}`, { retries: 1 }),
-      after: sh('true', { depends_on: ['once'] }),
+    const { uuid } = await runs.start({
+      once: shellNode('echo once >> log; sleep 600'),
+      again: shellNode(`echo again >> log; ${waitForFileCommand('go')}`, { retries: 1 }),
+      after: shellNode('true', { depends_on: ['once'] }),
     })
-    await runs.waitUntil(uuid, ({ nodes }) => nodes.filter(({ process }) => process?.status === 'working').length === 2)
-    await eventually(() => existsSync(join(daemon.work, 'log')) && readLog().length === 2, 'both have begun to do something')
+    await runs.waitForRun(uuid, ({ nodes }) => nodes.filter(({ process }) => process?.status === 'working').length === 2)
+    await waitUntil(() => existsSync(join(daemon.work, 'log')) && readLog().length === 2, 'both have begun to do something')
     await daemon.stop()
     createFile('go')
     await daemon.start()
     const end = await runs.waitForEnd(uuid)
-    expect(states(end)).toBe('once failed, again completed, after blocked')
+    expect(stateList(end)).toBe('once failed, again completed, after blocked')
     expect(end.nodes[0]?.reason).toMatch(/interrupted.*, and it cannot continue where it was/)
     expect(readLog().sort()).toEqual(['again', 'again', 'once'])
   })

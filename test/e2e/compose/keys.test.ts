@@ -4,23 +4,23 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { gate, Runs, sh, states } from '../../support/daemon/compose.ts'
+import { waitForFileCommand, ComposeRuns, shellNode, stateList } from '../../support/daemon/compose.ts'
 import { testEnv } from '../../support/env.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { modelServer, type ModelServer } from '../../support/models/model-server.ts'
+import { startModelServer, type ModelServer } from '../../support/models/model-server.ts'
 
 let daemon: LocalDaemon
 let server: ModelServer
-let runs: Runs
+let runs: ComposeRuns
 let secret: string
 
 beforeEach(async () => {
   secret = `value-${randomBytes(12).toString('hex')}`
-  server = await modelServer([{ text: 'with a key' }])
+  server = await startModelServer([{ text: 'with a key' }])
   daemon = await LocalDaemon.start({
     config: `providers: [{ name: served, kind: openai-compatible, baseURL: "${server.url}/v1", apiKeyEnv: SERVED_API_KEY }]\n`,
   })
-  runs = new Runs(daemon)
+  runs = new ComposeRuns(daemon)
 })
 afterEach(async () => {
   await daemon[Symbol.asyncDispose]()
@@ -28,7 +28,7 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-const NODES = { early: sh(gate('go')), late: { model: 'served/m', intent: 'x', depends_on: ['early'] } }
+const NODES = { early: shellNode(waitForFileCommand('go')), late: { model: 'served/m', intent: 'x', depends_on: ['early'] } }
 const envWithKey = (): Record<string, string> => testEnv(daemon.work, { SERVED_API_KEY: secret })
 const createFile = (file: string): void => writeFileSync(join(daemon.work, file), '')
 
@@ -39,22 +39,22 @@ function filesWith(text: string): string[] {
 }
 
 test('a later node has the key, and no file does', async () => {
-  const { uuid } = await runs.up(NODES, { env: envWithKey() })
+  const { uuid } = await runs.start(NODES, { env: envWithKey() })
   createFile('go')
-  expect(states(await runs.waitForEnd(uuid))).toBe('early completed, late completed')
+  expect(stateList(await runs.waitForEnd(uuid))).toBe('early completed, late completed')
   expect(server.requests[0]?.headers['authorization']).toBe(`Bearer ${secret}`)
   expect(filesWith(secret)).toEqual([])
 })
 
 test('after a restart of the daemon the node waits for its key; a resume of the node with the key continues the run', async () => {
-  const { uuid } = await runs.up({ ...NODES, early: sh(gate('go'), { retries: 1 }) }, { env: envWithKey() })
-  await runs.waitUntil(uuid, ({ nodes }) => nodes[0]?.process?.status === 'working')
+  const { uuid } = await runs.start({ ...NODES, early: shellNode(waitForFileCommand('go'), { retries: 1 }) }, { env: envWithKey() })
+  await runs.waitForRun(uuid, ({ nodes }) => nodes[0]?.process?.status === 'working')
   await daemon.restart()
   createFile('go')
-  const waits = await runs.waitUntil(uuid, ({ nodes }) => nodes[1]?.process?.status === 'suspended')
-  expect(states(waits)).toBe('early completed, late running')
-  expect(await daemon.view(await runs.process(uuid, 'late'))).toMatchObject({ holds: [{ reason: 'credentials' }] })
+  const waits = await runs.waitForRun(uuid, ({ nodes }) => nodes[1]?.process?.status === 'suspended')
+  expect(stateList(waits)).toBe('early completed, late running')
+  expect(await daemon.view(await runs.processOf(uuid, 'late'))).toMatchObject({ holds: [{ reason: 'credentials' }] })
   await runs.resume(uuid, { node: 'late', env: envWithKey() })
-  expect(states(await runs.waitForEnd(uuid))).toBe('early completed, late completed')
+  expect(stateList(await runs.waitForEnd(uuid))).toBe('early completed, late completed')
   expect(server.requests[0]?.headers['authorization']).toBe(`Bearer ${secret}`)
 })

@@ -3,13 +3,13 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { gate, Runs, sh, states } from '../../support/daemon/compose.ts'
+import { waitForFileCommand, ComposeRuns, shellNode, stateList } from '../../support/daemon/compose.ts'
 
 let daemon: LocalDaemon
-let runs: Runs
+let runs: ComposeRuns
 beforeEach(async () => {
   daemon = await LocalDaemon.start()
-  runs = new Runs(daemon)
+  runs = new ComposeRuns(daemon)
 })
 afterEach(async () => {
   await daemon[Symbol.asyncDispose]()
@@ -30,32 +30,32 @@ async function thinkAndPrint(more: object = {}): Promise<{ think: object; print:
 }
 
 test('a failed node continues in its process, and its dependents run: an ended run gets a new incarnation', async () => {
-  const { uuid, pid } = await runs.up({
-    flaky: sh('test -e fixed', {}),
-    after: sh('echo done > after', { depends_on: ['flaky'] }),
-    other: sh('echo other >> others'),
+  const { uuid, pid } = await runs.start({
+    flaky: shellNode('test -e fixed', {}),
+    after: shellNode('echo done > after', { depends_on: ['flaky'] }),
+    other: shellNode('echo other >> others'),
   })
   const failed = await runs.waitForEnd(uuid)
-  expect(states(failed)).toBe('flaky failed, after blocked, other completed')
+  expect(stateList(failed)).toBe('flaky failed, after blocked, other completed')
   createFile('fixed')
   const { run, note } = await runs.resume(uuid, { node: 'flaky' })
   expect(note).toBe('node flaky runs again from its start: it has no session to continue')
   expect(run.uuid).toBe(uuid)
   expect(run.pid).toBeGreaterThan(pid)
   const end = await runs.waitForEnd(uuid)
-  expect(states(end)).toBe('flaky completed, after completed, other completed')
+  expect(stateList(end)).toBe('flaky completed, after completed, other completed')
   expect(end).toMatchObject({ status: 'completed', exit: { code: 0 } })
   expect(end.nodes[0]?.process?.uuid).toBe(failed.nodes[0]?.process?.uuid)
   expect(read('others')).toBe('other\n')
 })
 
 test('a completed node gets another message: its dependents run again with the new result, as new processes', async () => {
-  const { uuid } = await runs.up(await thinkAndPrint())
+  const { uuid } = await runs.start(await thinkAndPrint())
   const before = await runs.waitForEnd(uuid)
   expect(read('printed')).toBe('first\n')
   await runs.resume(uuid, { node: 'think', message: 'and now?' })
   const end = await runs.waitForEnd(uuid)
-  expect(states(end)).toBe('think completed, print completed')
+  expect(stateList(end)).toBe('think completed, print completed')
   expect(read('printed')).toBe('first\nsecond\n')
   expect(end.nodes[0]?.process?.uuid).toBe(before.nodes[0]?.process?.uuid)
   expect(end.nodes[1]?.process?.uuid).not.toBe(before.nodes[1]?.process?.uuid)
@@ -63,7 +63,7 @@ test('a completed node gets another message: its dependents run again with the n
 })
 
 test('a fork replaces its origin in the run, and the origin stays untouched', async () => {
-  const { uuid } = await runs.up(await thinkAndPrint())
+  const { uuid } = await runs.start(await thinkAndPrint())
   const before = await runs.waitForEnd(uuid)
   await runs.resume(uuid, { node: 'think', message: 'once more' })
   await runs.waitForEnd(uuid)
@@ -72,7 +72,7 @@ test('a fork replaces its origin in the run, and the origin stays untouched', as
   const fork = run.nodes[0]?.process?.uuid ?? ''
   expect(fork).not.toBe(origin)
   const end = await runs.waitForEnd(uuid)
-  expect(states(end)).toBe('think completed, print completed')
+  expect(stateList(end)).toBe('think completed, print completed')
   expect(await daemon.view(fork)).toMatchObject({
     originUuid: origin,
     originStep: 1,
@@ -85,45 +85,53 @@ test('a fork replaces its origin in the run, and the origin stays untouched', as
 })
 
 test('a node of a stopped run, and of a running one', async () => {
-  const { uuid } = await runs.up({ a: sh(`${gate('go')}; echo a >> log`), b: sh('true', { depends_on: ['a'] }), c: sh(gate('go2')) })
-  await runs.waitUntil(uuid, (view) => states(view) === 'a running, b waiting, c running')
-  await daemon.signal(await runs.process(uuid, 'a'), 'SIGKILL')
-  await runs.waitUntil(uuid, (view) => states(view) === 'a cancelled, b blocked, c running')
+  const { uuid } = await runs.start({
+    a: shellNode(`${waitForFileCommand('go')}; echo a >> log`),
+    b: shellNode('true', { depends_on: ['a'] }),
+    c: shellNode(waitForFileCommand('go2')),
+  })
+  await runs.waitForRun(uuid, (view) => stateList(view) === 'a running, b waiting, c running')
+  await daemon.signal(await runs.processOf(uuid, 'a'), 'SIGKILL')
+  await runs.waitForRun(uuid, (view) => stateList(view) === 'a cancelled, b blocked, c running')
   await runs.resume(uuid, { node: 'a' })
-  await runs.waitUntil(uuid, (view) => states(view) === 'a running, b waiting, c running')
+  await runs.waitForRun(uuid, (view) => stateList(view) === 'a running, b waiting, c running')
   await daemon.signal(uuid, 'SIGTERM', { graceMs: 300 })
-  expect(states(await runs.waitForEnd(uuid))).toBe('a cancelled, b cancelled, c cancelled')
+  expect(stateList(await runs.waitForEnd(uuid))).toBe('a cancelled, b cancelled, c cancelled')
   createFile('go')
   createFile('go2')
   await runs.resume(uuid, { node: 'a' })
   const end = await runs.waitForEnd(uuid)
-  expect(states(end)).toBe('a completed, b completed, c completed')
+  expect(stateList(end)).toBe('a completed, b completed, c completed')
   expect(read('log')).toBe('a\n')
 })
 
 test('a suspended node is resumed, with a message where it takes one', async () => {
-  const slow = await daemon.writeScript([{ tools: [{ name: 'bash', input: { command: gate('go') } }] }, { text: 'so' }, { text: 'heard' }])
-  const { uuid } = await runs.up({
+  const slow = await daemon.writeScript([
+    { tools: [{ name: 'bash', input: { command: waitForFileCommand('go') } }] },
+    { text: 'so' },
+    { text: 'heard' },
+  ])
+  const { uuid } = await runs.start({
     slow: { model: slow, intent: 'x' },
     after: { command: ['sh', '-c', 'echo "$1" > got', 'sh', '{{ nodes.slow.result }}'], depends_on: ['slow'] },
   })
-  await runs.waitUntil(uuid, ({ nodes }) => nodes[0]?.process?.step === 1)
-  await daemon.pause(await runs.process(uuid, 'slow'))
+  await runs.waitForRun(uuid, ({ nodes }) => nodes[0]?.process?.step === 1)
+  await daemon.pause(await runs.processOf(uuid, 'slow'))
   createFile('go')
   await runs.resume(uuid, { node: 'slow', message: 'hurry' })
-  expect(states(await runs.waitForEnd(uuid))).toBe('slow completed, after completed')
+  expect(stateList(await runs.waitForEnd(uuid))).toBe('slow completed, after completed')
   expect(existsSync(join(daemon.work, 'got'))).toBe(true)
 })
 
 test('an impossible resume is refused with its reason, and changes nothing', async () => {
-  const { uuid, pid } = await runs.up({
-    a: sh('exit 1'),
-    b: sh('true', { depends_on: ['a'] }),
-    c: sh('true'),
-    d: sh(gate('go'), { depends_on: ['c'] }),
+  const { uuid, pid } = await runs.start({
+    a: shellNode('exit 1'),
+    b: shellNode('true', { depends_on: ['a'] }),
+    c: shellNode('true'),
+    d: shellNode(waitForFileCommand('go'), { depends_on: ['c'] }),
     e: { ...(await thinkAndPrint()).think },
   })
-  await runs.waitUntil(uuid, (view) => states(view) === 'a failed, b blocked, c completed, d running, e completed')
+  await runs.waitForRun(uuid, (view) => stateList(view) === 'a failed, b blocked, c completed, d running, e completed')
   expect(await resumeError('nobody', { node: 'a' })).toMatchObject({ code: 'NOT_FOUND', message: 'no process "nobody"' })
   expect(await resumeError(uuid, { node: 'z' })).toMatchObject({
     code: 'NOT_FOUND',
@@ -158,11 +166,11 @@ test('an impossible resume is refused with its reason, and changes nothing', asy
     code: 'INVALID',
     message: expect.stringContaining('--from-step needs --fork') as string,
   })
-  expect(await resumeError(await runs.process(uuid, 'd'), { node: 'd' })).toMatchObject({
+  expect(await resumeError(await runs.processOf(uuid, 'd'), { node: 'd' })).toMatchObject({
     code: 'INVALID',
     message: expect.stringContaining('is not a run of a compose file') as string,
   })
-  expect(states(await runs.get(uuid))).toBe('a failed, b blocked, c completed, d running, e completed')
+  expect(stateList(await runs.read(uuid))).toBe('a failed, b blocked, c completed, d running, e completed')
   createFile('go')
   const end = await runs.waitForEnd(uuid)
   expect(end.pid).toBe(pid)
@@ -172,22 +180,22 @@ test('an impossible resume is refused with its reason, and changes nothing', asy
     code: 'COLLECTED',
     message: expect.stringContaining('the process of node "c" no longer exists') as string,
   })
-  expect((await runs.get(uuid)).status).toBe('failed')
+  expect((await runs.read(uuid)).status).toBe('failed')
   await daemon.client.delete(`/v1/processes/${uuid}`)
   expect(await resumeError(uuid, { node: 'a' })).toMatchObject({ code: 'COLLECTED' })
 })
 
 test('a removed result fails the node that needs it, with the reason', async () => {
   const { think, print } = await thinkAndPrint()
-  const { uuid } = await runs.up({
+  const { uuid } = await runs.start({
     think,
-    hold: sh(gate('go'), { depends_on: ['think'] }),
+    hold: shellNode(waitForFileCommand('go'), { depends_on: ['think'] }),
     print: { ...print, depends_on: ['think', 'hold'] },
   })
-  await runs.waitUntil(uuid, (view) => states(view) === 'think completed, hold running, print waiting')
-  await daemon.client.delete(`/v1/processes/${await runs.process(uuid, 'think')}`)
+  await runs.waitForRun(uuid, (view) => stateList(view) === 'think completed, hold running, print waiting')
+  await daemon.client.delete(`/v1/processes/${await runs.processOf(uuid, 'think')}`)
   createFile('go')
   const end = await runs.waitForEnd(uuid)
-  expect(states(end)).toBe('think completed, hold completed, print failed')
+  expect(stateList(end)).toBe('think completed, hold completed, print failed')
   expect(end.nodes[2]?.reason).toBe('the process of node "think" was removed, and its result with it')
 })

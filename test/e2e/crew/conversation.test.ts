@@ -10,13 +10,13 @@ import { DaemonHome } from '../../support/daemon/daemon.ts'
 import { ROOT, testEnv } from '../../support/env.ts'
 import { Repository } from '../../support/crew/repository.ts'
 
-const HAND = join(ROOT, 'test/support/programs/crew-hand.ts')
+const HAND = join(ROOT, 'test/support/programs/crew-worker.ts')
 
 let home: DaemonHome
 let repository: Repository
 let person: string
 beforeEach(async () => {
-  home = await DaemonHome.make()
+  home = await DaemonHome.create()
   person = join(home.work, 'person')
   mkdirSync(person)
   repository = Repository.make(join(home.work, 'project'), person)
@@ -52,7 +52,7 @@ test('implements, reviews and commits, also when the daemon is killed during a t
   expect(notes).toContain('agent once does not ask reeve before it acts; only its own flags restrict it')
   await expect.poll(() => existsSync(join(person, 'hang-two.now')), { timeout: 90_000, interval: 50 }).toBe(true)
   await home.kill()
-  await home.nothingLeft()
+  await home.waitUntilNothingIsLeft()
   await home.start()
   const { tasks } = await waitForEnd(uuid)
   expect(
@@ -67,7 +67,7 @@ test('implements, reviews and commits, also when the daemon is killed during a t
     'two: it is written',
   ])
   expect(await home.stop()).toMatchObject({ code: 0 })
-  await home.nothingLeft()
+  await home.waitUntilNothingIsLeft()
 }, 120_000)
 
 test.each([
@@ -78,5 +78,5 @@ test.each([
     code: 'INVALID',
     message: expect.stringMatching(message) as string,
   })
-  expect(await home.list()).toEqual([])
+  expect(await home.listProcesses()).toEqual([])
 })

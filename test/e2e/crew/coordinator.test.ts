@@ -70,7 +70,7 @@ test('a worker in a loop is warned, then paused; the coordinator gets the reason
   expect(await messageWith(crew, 'worker-1 is paused')).toMatch(
     /^worker-1 is paused \(loop\): repeated 12 times with the same results: bash .*\. It holds a "Do it\." \(implementing\)\. It does not resume by itself\. replace_worker gives its task to a successor\. stop_worker/,
   )
-  const found = (await daemon.allEvents(await crew.uuidOf('worker-1'))).filter((event) => event['fact'] === 'liveness.looping')
+  const found = (await daemon.readHistory(await crew.uuidOf('worker-1'))).filter((event) => event['fact'] === 'liveness.looping')
   expect(
     found.map(({ times, told: first }) => [times, first]),
     'the warning came before the hold',

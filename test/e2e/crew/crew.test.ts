@@ -96,14 +96,14 @@ test('the user leads: tasks, messages, workers that are stopped, resumed and ret
     message: expect.stringMatching(/was worker-1 of a crew, and left it/),
     hint: expect.stringContaining('--fork'),
   })
-  expect((await daemon.allEvents(ref)).findLast(({ fact }) => fact === 'process.ready')).toMatchObject({ result: 'it is enough' })
+  expect((await daemon.readHistory(ref)).findLast(({ fact }) => fact === 'process.ready')).toMatchObject({ result: 'it is enough' })
   await expect(daemon.client.post(`/v1/processes/${ref}/resume`, {})).rejects.toMatchObject({ code: 'NOT_RESUMABLE' })
 })
 
 test('invalid commands are refused with a hint and change nothing', async () => {
   const ref = await up({ workers: 1 })
   await waitForCrew(ref, isReady)
-  const before = (await daemon.factTypes(ref)).length
+  const before = (await daemon.readFactTypes(ref)).length
   await expect(crews.command(ref, { type: 'assign_task', task: 'none', member: 'worker-1' })).rejects.toMatchObject({
     code: 'NOT_FOUND',
     hint: expect.stringContaining('none'),
@@ -118,7 +118,7 @@ test('invalid commands are refused with a hint and change nothing', async () => 
     crews.command((await waitForCrew(ref, isReady)).members[0]?.uuid ?? '', { type: 'spawn_worker', role: 'generic' }),
   ).rejects.toMatchObject({ code: 'INVALID' })
   await expect(daemon.client.post(`/v1/processes/${ref}/send`, { text: 'hello' })).rejects.toMatchObject({ code: 'INVALID' })
-  expect((await daemon.factTypes(ref)).length).toBe(before)
+  expect((await daemon.readFactTypes(ref)).length).toBe(before)
 })
 
 test('workers that cannot start are lost; after some of them the crew fails with the reason', async () => {
@@ -195,7 +195,7 @@ test('a paused worker gets no new work, is not resumed by a message, and reads i
   await daemon.client.post(`/v1/processes/${uuid}/resume`, {})
   await waitForCrew(ref, (crew) => ['awaiting_review', 'waiting'].includes(stateOf(crew, 'one') ?? ''))
   expect(
-    (await daemon.allEvents(uuid))
+    (await daemon.readHistory(uuid))
       .filter(({ fact }) => fact === 'process.incoming')
       .map(({ from }) => from)
       .slice(0, 2),
@@ -220,7 +220,7 @@ test('live events of a member equal those read later: status, phase and task at 
   await daemon.signal(ref, 'SIGKILL', { subtree: true })
   await daemon.waitForEnd(ref)
   await following
-  expect(followed).toEqual(await daemon.allEvents(uuid))
+  expect(followed).toEqual(await daemon.readHistory(uuid))
   const words = followed.map(({ status, phase, taskId }) => `${status} ${phase} ${taskId ?? '-'}`)
   expect(words[0]).toBe('pending idle -')
   expect(words).toEqual(expect.arrayContaining(['ready idle -', 'suspended idle -', 'working implementing one']))

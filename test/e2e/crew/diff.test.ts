@@ -32,9 +32,9 @@ const commentsOf = async (task: string): Promise<string | null> =>
   (await daemon.client.get<{ task: TaskDetailView }>('/v1/crews/fix/task', { id: task })).task.comments
 /** The messages to a member: the log marks each line of them. */
 const messagesTo = async (member = ''): Promise<string> => (await runInRepository('logs', `fix.${member}`)).stdout.replaceAll(/^> ?/gm, '')
-async function waitForCrew(isMatch: (crew: CrewView) => boolean): Promise<void> {
-  const after = await daemon.newestCursor()
-  const matches = async (): Promise<boolean> => isMatch((await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew)
+async function waitForCrew(isSo: (crew: CrewView) => boolean): Promise<void> {
+  const after = await daemon.readCursor()
+  const matches = async (): Promise<boolean> => isSo((await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew)
   if (await matches()) return
   for await (const _ of daemon.client.events('/v1/processes/fix/events', {
     query: { after, follow: true },
@@ -51,7 +51,7 @@ async function untilAsked(id: string, asks = 1): Promise<void> {
     author = task?.implementer ?? ''
     return task !== undefined
   })
-  await daemon.waitForReady(`fix.${author}`)
+  await daemon.waitUntilReady(`fix.${author}`)
 }
 
 test('the change under review is shown, and later the landed one', { timeout: TIMEOUT_MS }, async () => {

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest'
 import { LocalCrew } from '../../support/crew/local-crew.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { testEnv } from '../../support/env.ts'
-import { modelServer } from '../../support/models/model-server.ts'
+import { startModelServer } from '../../support/models/model-server.ts'
 
 test("initial and later members have the keys of the crew's start", async () => {
-  await using server = await modelServer(() => ({ text: 'I look on.' }))
+  await using server = await startModelServer(() => ({ text: 'I look on.' }))
   await using daemon = await LocalDaemon.start({
     config: `providers: [{ name: anthropic, kind: anthropic, baseURL: "${server.url}/v1", apiKeyEnv: MODEL_API_KEY }]\n`,
   })
@@ -17,13 +17,13 @@ test("initial and later members have the keys of the crew's start", async () => 
   await crew.waitForMember('worker-2', ({ state }) => state === 'on')
   for (const id of ['worker-1', 'worker-2']) {
     await crew.steer({ type: 'send_message', to: id, text: 'hello' })
-    await daemon.waitUntil(await crew.uuidOf(id), ({ turn, status }) => turn > 0 && status === 'ready')
+    await daemon.waitForView(await crew.uuidOf(id), ({ turn, status }) => turn > 0 && status === 'ready')
   }
   expect(server.requests.map(({ headers }) => headers['x-api-key'])).toEqual(server.requests.map(() => 'key-for-tests'))
 })
 
 test('after a daemon restart, members have the keys of its shell, or name the missing ones and get those of a resume', async () => {
-  await using server = await modelServer(() => ({ text: 'I look on.' }))
+  await using server = await startModelServer(() => ({ text: 'I look on.' }))
   await using daemon = await LocalDaemon.start({
     config: `providers: [{ name: anthropic, kind: anthropic, baseURL: "${server.url}/v1", apiKeyEnv: MODEL_API_KEY }]\n`,
   })
@@ -33,18 +33,18 @@ test('after a daemon restart, members have the keys of its shell, or name the mi
   const worker = await crew.uuidOf('worker-1')
   const answers = async (turn: number): Promise<void> => {
     await crew.steer({ type: 'send_message', to: 'worker-1', text: 'hello' })
-    await daemon.waitUntil(worker, (view) => view.turn >= turn && view.status === 'ready')
+    await daemon.waitForView(worker, (view) => view.turn >= turn && view.status === 'ready')
   }
   await answers(1)
   await daemon.restart()
-  await daemon.waitUntil(worker, ({ note }) => note === 'paused: credentials (needs MODEL_API_KEY)')
+  await daemon.waitForView(worker, ({ note }) => note === 'paused: credentials (needs MODEL_API_KEY)')
   await daemon.resume(crew.uuid, { env })
-  await daemon.waitUntil(worker, ({ status }) => status === 'ready')
+  await daemon.waitForView(worker, ({ status }) => status === 'ready')
   await answers(2)
   process.env['MODEL_API_KEY'] = 'key-for-tests'
   try {
     await daemon.restart()
-    await daemon.waitUntil(worker, ({ status }) => status === 'ready')
+    await daemon.waitForView(worker, ({ status }) => status === 'ready')
     await answers(3)
   } finally {
     delete process.env['MODEL_API_KEY']

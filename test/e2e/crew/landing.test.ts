@@ -134,7 +134,7 @@ commit() { git add -A; git commit -qm "$1: done"; }
       ['a', 'done', true, 0],
       ['b', 'done', true, 0],
     ])
-    expect((await crew.home.events()).filter((event) => event['fact'] === 'task.blocked')).toHaveLength(1)
-    await crew.waitUntil(() => refs() === 'main\nreeve/team', 'nothing is left beside the branch')
+    expect((await crew.home.readEvents()).filter((event) => event['fact'] === 'task.blocked')).toHaveLength(1)
+    await crew.wait(() => refs() === 'main\nreeve/team', 'nothing is left beside the branch')
   },
 )

@@ -73,7 +73,7 @@ test(
       { leave: { reason: expect.stringMatching(/^the files of worker-\d cannot be used: .* has no \.git any more/) } },
     ])
     expect(repository.git('ls-tree', '-r', '--name-only', 'reeve/fix')).toBe(['README.md', 'a.txt', 'b.txt', 'c.txt', 'd.txt'].join('\n'))
-    expect((await daemon.allEvents('fix')).filter((event) => event['fact'] === 'task.asked')).toEqual([])
+    expect((await daemon.readHistory('fix')).filter((event) => event['fact'] === 'task.asked')).toEqual([])
   },
   TIMEOUT_MS,
 )

@@ -60,11 +60,11 @@ async function recordOf(name: string): Promise<{ system: string; tools: string[]
 
 /** Ends the crew when all its members exist: no start is interrupted. */
 async function stopCrew(name: string): Promise<void> {
-  await daemon.waitUntil(name, ({ children }) => children.length > 0)
+  await daemon.waitForView(name, ({ children }) => children.length > 0)
   const { members } = await crews.get(name)
   for (const { id } of members) {
     await daemon.waitForEvent(name, (event) => event.type === 'crew.joined' && event['member'] === id)
-    await daemon.waitForReady(`${name}.${id}`)
+    await daemon.waitUntilReady(`${name}.${id}`)
   }
   await daemon.signal(name, 'SIGTERM')
   await daemon.waitForEnd(name)
@@ -319,7 +319,7 @@ describe('nothing starts', () => {
   })
 
   test('a process that is not a crew is refused', async () => {
-    await daemon.spawnWithAnswers([{ text: 'x' }], { name: 'lone', interactive: true })
+    await daemon.spawnScripted([{ text: 'x' }], { name: 'lone', interactive: true })
     await expect(crews.get('lone')).rejects.toMatchObject({ code: 'INVALID', hint: '`reeve crew ps` lists the crews.' })
   })
 })

@@ -5,7 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EventView } from '../../../src/api/views/daemon.ts'
-import { eventually, killRemaining, findLivingWith, newToken } from '../../support/agents/living.ts'
+import { waitUntil, killRemaining, findProcessesWith, newToken } from '../../support/agents/living.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 
 let daemon: LocalDaemon
@@ -26,8 +26,8 @@ const bash = (command: string): object => ({ tools: [{ name: 'bash', input: { co
 const AT_ONCE = { timeout: 15_000 }
 
 describe('a native process', () => {
-  test('runs tools in its turn and completes', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([
+  test('runs its turn with tools and is completed', async () => {
+    const { uuid } = await daemon.spawnScripted([
       { text: 'writing', tools: [{ name: 'write', input: { path: 'native.txt', content: 'made' } }], usage: { input: 100, output: 10 } },
       { text: 'it is made', usage: { input: 120, output: 5 } },
     ])
@@ -47,7 +47,7 @@ describe('a native process', () => {
     })
     expect(view.exit).not.toHaveProperty('cause')
     expect(await readFile(join(daemon.work, 'native.txt'), 'utf8')).toBe('made')
-    expect(await daemon.factTypes(uuid)).toEqual([
+    expect(await daemon.readFactTypes(uuid)).toEqual([
       'process.spawned',
       'process.queue',
       'process.started',
@@ -66,8 +66,8 @@ describe('a native process', () => {
     ])
   })
 
-  test('fails if its model fails for good, and gives the error as the reason', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([{ error: { message: 'no such model', status: 404 } }])
+  test('whose model fails for good is failed with the error as its reason', async () => {
+    const { uuid } = await daemon.spawnScripted([{ error: { message: 'no such model', status: 404 } }])
     expect(await daemon.waitForEnd(uuid)).toMatchObject({
       status: 'failed',
       exit: { code: 1, reason: expect.stringContaining('no such model') },
@@ -82,25 +82,25 @@ describe('a native process', () => {
     })
   })
 
-  test('fails when its time limit expires', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([{ text: 'late', delay_ms: 600_000 }], { limits: { timeoutMs: 100 } })
+  test('has a time limit, which stops it', async () => {
+    const { uuid } = await daemon.spawnScripted([{ text: 'late', delay_ms: 600_000 }], { limits: { timeoutMs: 100 } })
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'failed', exit: { code: 1, reason: 'timed out' } })
   })
 
-  test('fails when it needs more steps than its limit', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([bash('true'), bash('true'), bash('true')], { limits: { maxSteps: 2 } })
+  test('has a step limit, which stops it', async () => {
+    const { uuid } = await daemon.spawnScripted([bash('true'), bash('true'), bash('true')], { limits: { maxSteps: 2 } })
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'failed', step: 2, exit: { code: 1, reason: 'max steps exceeded' } })
   })
 
-  test('is suspended before the next call when its token budget is used, and stays suspended after a plain resume', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([{ ...bash('true'), usage: { input: 90, output: 10 } }, { text: 'too much' }], {
+  test('over its token budget is suspended before the next call, and a resume by the user does not lift that', async () => {
+    const { uuid } = await daemon.spawnScripted([{ ...bash('true'), usage: { input: 90, output: 10 } }, { text: 'too much' }], {
       limits: { budgetTokens: 100 },
     })
-    const held = await daemon.waitUntil(uuid, (view) => view.status === 'suspended' && view.note?.includes('draining') === false)
+    const held = await daemon.waitForView(uuid, (view) => view.status === 'suspended' && view.note?.includes('draining') === false)
     expect(held).toMatchObject({ step: 1, holds: [{ reason: 'budget', by: 'system' }], limits: { budgetTokens: 100 } })
-    expect(await daemon.factTypes(uuid)).not.toContain('process.exited')
+    expect(await daemon.readFactTypes(uuid)).not.toContain('process.exited')
     expect(await daemon.resume(uuid)).toMatchObject({ note: 'still suspended: budget', process: { status: 'suspended' } })
-    expect((await daemon.factTypes(uuid)).filter((fact) => fact === 'model.started')).toHaveLength(1)
+    expect((await daemon.readFactTypes(uuid)).filter((fact) => fact === 'model.started')).toHaveLength(1)
     await daemon.signal(uuid, 'SIGTERM')
     expect(await daemon.waitForEnd(uuid)).toMatchObject({
       status: 'stopped',
@@ -109,8 +109,8 @@ describe('a native process', () => {
     })
   })
 
-  test('stops at once if it is killed during a model call, and makes no further request', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([{ text: 'never', delay_ms: 600_000 }])
+  test('is stopped by a kill during a call at once, and makes no further request', async () => {
+    const { uuid } = await daemon.spawnScripted([{ text: 'never', delay_ms: 600_000 }])
     await daemon.waitForEvent(uuid, isFact('model.started'))
     expect(await daemon.signal(uuid, 'SIGTERM')).toMatchObject({
       affected: 1,
@@ -122,8 +122,8 @@ describe('a native process', () => {
     })
   })
 
-  test('exits with code 130 after SIGINT', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([{ text: 'never', delay_ms: 600_000 }])
+  test('interrupted by SIGINT exits 130', async () => {
+    const { uuid } = await daemon.spawnScripted([{ text: 'never', delay_ms: 600_000 }])
     await daemon.waitForEvent(uuid, isFact('model.started'))
     await daemon.signal(uuid, 'SIGINT')
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 130, signal: 'SIGINT' } })
@@ -132,14 +132,12 @@ describe('a native process', () => {
 
 describe('an interactive process', () => {
   test('is ready between turns, and reads one message per turn, in order', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([{ text: 'one', delay_ms: 50 }, { text: 'two' }, { text: 'three' }], {
-      interactive: true,
-    })
-    expect(await daemon.waitForReady(uuid)).toMatchObject({ status: 'ready', turn: 0, activity: 'ready' })
+    const { uuid } = await daemon.spawnScripted([{ text: 'one', delay_ms: 50 }, { text: 'two' }, { text: 'three' }], { interactive: true })
+    expect(await daemon.waitUntilReady(uuid)).toMatchObject({ status: 'ready', turn: 0, activity: 'ready' })
     for (const text of ['first', 'second', 'third']) await daemon.send(uuid, text)
-    const after = await daemon.waitUntil(uuid, (view) => view.turn === 3 && view.status === 'ready')
+    const after = await daemon.waitForView(uuid, (view) => view.turn === 3 && view.status === 'ready')
     expect(after).toMatchObject({ lastText: 'three', queueCount: 0, usage: { turns: 3 } })
-    const events = await daemon.allEvents(uuid)
+    const events = await daemon.readHistory(uuid)
     const queued = events.filter(isFact('process.queue')).map((event) => [event['id'], event['text']])
     expect(queued.map(([, text]) => text)).toEqual(['first', 'second', 'third'])
     expect(events.filter(isFact('process.incoming')).map((event) => [event['id'], event['turn']])).toEqual(
@@ -149,8 +147,8 @@ describe('an interactive process', () => {
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
   })
 
-  test('reads an urgent message before its next model call in the same turn, with all earlier messages', async () => {
-    const { uuid } = await daemon.spawnWithAnswers(
+  test('reads an urgent message before its next model call, with all earlier messages; the turn stays', async () => {
+    const { uuid } = await daemon.spawnScripted(
       [bash(`until test -e ${daemon.work}/read-now; do sleep 0.02; done`), { text: 'steered' }, { text: 'next' }],
       { interactive: true, intent: 'begin' },
     )
@@ -159,8 +157,8 @@ describe('an interactive process', () => {
     await daemon.client.post(`/v1/processes/${uuid}/send`, { text: 'leave the tests alone', now: true })
     await daemon.send(uuid, 'later')
     await writeFile(join(daemon.work, 'read-now'), '')
-    await daemon.waitUntil(uuid, ({ step, status }) => step === 3 && status === 'ready')
-    const seen = (await daemon.allEvents(uuid)).filter(
+    await daemon.waitForView(uuid, ({ step, status }) => step === 3 && status === 'ready')
+    const seen = (await daemon.readHistory(uuid)).filter(
       ({ fact }) => fact === 'process.incoming' || fact === 'model.started' || fact === 'tool.started',
     )
     expect(seen.map(({ fact, turn }) => [fact, turn])).toEqual([
@@ -175,25 +173,25 @@ describe('an interactive process', () => {
     ])
   })
 
-  test('ends its turn after SIGINT and is ready again', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([{ text: 'slow', delay_ms: 600_000 }], { interactive: true, intent: 'go' })
+  test('ends the turn at SIGINT and is ready again', async () => {
+    const { uuid } = await daemon.spawnScripted([{ text: 'slow', delay_ms: 600_000 }], { interactive: true, intent: 'go' })
     await daemon.waitForEvent(uuid, isFact('model.started'))
     await daemon.signal(uuid, 'SIGINT')
     await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.ready' && event['outcome'] === 'interrupted')
-    expect(await daemon.waitForReady(uuid)).toMatchObject({ status: 'ready', turn: 1 })
+    expect(await daemon.waitUntilReady(uuid)).toMatchObject({ status: 'ready', turn: 1 })
     await daemon.signal(uuid, 'SIGKILL')
     expect((await daemon.waitForEnd(uuid)).exit?.code).toBe(137)
   })
 
-  test('does not read a message while it is paused', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([{ text: 'heard' }], { interactive: true })
-    await daemon.waitForReady(uuid)
+  test('that is paused is not woken by a message; the message waits', async () => {
+    const { uuid } = await daemon.spawnScripted([{ text: 'heard' }], { interactive: true })
+    await daemon.waitUntilReady(uuid)
     await daemon.pause(uuid)
     await daemon.send(uuid, 'wake up')
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', queueCount: 1, turn: 0 })
-    expect(await daemon.factTypes(uuid)).not.toContain('process.working')
+    expect(await daemon.readFactTypes(uuid)).not.toContain('process.working')
     await daemon.resume(uuid)
-    expect(await daemon.waitUntil(uuid, (view) => view.turn === 1 && view.status === 'ready')).toMatchObject({
+    expect(await daemon.waitForView(uuid, (view) => view.turn === 1 && view.status === 'ready')).toMatchObject({
       lastText: 'heard',
       queueCount: 0,
     })
@@ -201,10 +199,10 @@ describe('an interactive process', () => {
     await daemon.waitForEnd(uuid)
   })
 
-  test('is ready again after a failed turn, and reads the next message', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([{ error: { message: 'refused', status: 400 } }], { interactive: true, intent: 'one' })
+  test('whose turn fails is ready again and takes the next message', async () => {
+    const { uuid } = await daemon.spawnScripted([{ error: { message: 'refused', status: 400 } }], { interactive: true, intent: 'one' })
     await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.ready' && event['outcome'] === 'error')
-    expect(await daemon.waitForReady(uuid)).toMatchObject({ status: 'ready', note: expect.stringContaining('refused') })
+    expect(await daemon.waitUntilReady(uuid)).toMatchObject({ status: 'ready', note: expect.stringContaining('refused') })
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
   })
@@ -222,18 +220,18 @@ describe('a command', () => {
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status, exit })
   })
 
-  test('has an empty stdin and its own directory and environment, and may open its output again', async () => {
+  test('has an empty stdin, its directory and environment, and may open its output again', async () => {
     const { uuid } = await daemon.spawnShell('cat; readlink /proc/self/fd/0; pwd; echo "$GREETING"; echo again > /dev/stdout', {
       env: { PATH: process.env['PATH'] ?? '', GREETING: 'hi there' },
     })
     expect((await daemon.waitForEnd(uuid)).exit?.code).toBe(0)
-    expect((await daemon.output(uuid)).split('\n')).toEqual(['/dev/null', daemon.work, 'hi there', 'again', ''])
+    expect((await daemon.readOutput(uuid)).split('\n')).toEqual(['/dev/null', daemon.work, 'hi there', 'again', ''])
   })
 
-  test('has its whole output in the journal when it has ended, even if the last line has no newline', async () => {
+  test('has its whole output in the journal before it is ended, also without a newline', async () => {
     const { uuid } = await daemon.spawnShell('seq 1 20000; printf end')
     await daemon.waitForEnd(uuid)
-    const text = await daemon.output(uuid)
+    const text = await daemon.readOutput(uuid)
     expect(text.split('\n')).toHaveLength(20_001)
     expect(text.endsWith('20000\nend')).toBe(true)
   })
@@ -247,12 +245,12 @@ describe('a command', () => {
     expect(performance.now() - since).toBeGreaterThan(390)
   })
 
-  test('may clean up during its grace, and is then `stopped`, whatever its exit code', async () => {
+  test('may use its grace to clean up, and is then stopped whatever its exit code', async () => {
     const { uuid } = await daemon.spawnShell('trap "echo bye; exit 0" TERM; echo up; while :; do sleep 0.05; done')
     await daemon.waitForEvent(uuid, isFact('process.output'))
     await daemon.signal(uuid, 'SIGTERM', { graceMs: 10_000 })
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
-    expect(await daemon.output(uuid)).toContain('bye')
+    expect(await daemon.readOutput(uuid)).toContain('bye')
   })
 
   test('leaves no program behind when it ends or is killed', async () => {
@@ -260,12 +258,12 @@ describe('a command', () => {
     try {
       const ended = await daemon.spawnShell(`setsid sleep 600.${token} & (sleep 600.${token} &); exit 0`)
       await daemon.waitForEnd(ended.uuid)
-      expect(findLivingWith(token)).toEqual([])
+      expect(findProcessesWith(token)).toEqual([])
       const killed = await daemon.spawnShell(`setsid sleep 600.${token} & echo up; wait`)
       await daemon.waitForEvent(killed.uuid, isFact('process.output'))
       await daemon.signal(killed.uuid, 'SIGKILL')
       await daemon.waitForEnd(killed.uuid)
-      expect(findLivingWith(token)).toEqual([])
+      expect(findProcessesWith(token)).toEqual([])
     } finally {
       killRemaining(token)
     }
@@ -282,12 +280,12 @@ describe('a command', () => {
     expect(all.map((view) => view.status)).toEqual(all.map(() => 'stopped'))
   })
 
-  test('is reaped before a concurrent resume starts it again', async () => {
+  test('is reaped before a resume at the same time starts it again', async () => {
     const { uuid, pid: first } = await daemon.spawnShell('sleep 1000 & sleep 1000')
     let pid = first
     for (let life = 0; life < 10; life++) {
       await daemon.signal(uuid, 'SIGKILL')
-      await daemon.waitUntil(uuid, ({ state }) => state !== 'running')
+      await daemon.waitForView(uuid, ({ state }) => state !== 'running')
       const { process } = await daemon.resume(uuid, { rerun: true })
       expect(process.pid).toBeGreaterThan(pid)
       pid = process.pid
@@ -296,35 +294,35 @@ describe('a command', () => {
     await daemon.waitForEnd(uuid)
   })
 
-  test('runs again after a resume with `rerun`, under the same UUID and a new PID', async () => {
+  test('runs again by a resume with `rerun`, under the same UUID and a new PID', async () => {
     const first = await daemon.spawnShell('echo "$SHOWN"; exit 4', { env: { PATH: process.env['PATH'] ?? '', SHOWN: 'recorded' } })
     await daemon.waitForEnd(first.uuid)
     const again = await daemon.resume(first.uuid, { rerun: true })
     expect(again.process).toMatchObject({ uuid: first.uuid, state: 'created' })
     expect(again.process.pid).toBeGreaterThan(first.pid)
     expect((await daemon.waitForEnd(first.uuid)).exit?.code).toBe(4)
-    expect(await daemon.output(first.uuid)).toBe('recorded\nrecorded\n')
+    expect(await daemon.readOutput(first.uuid)).toBe('recorded\nrecorded\n')
   })
 })
 
 test('a checkpoint is written every five steps', async () => {
-  const { uuid } = await daemon.spawnWithAnswers([
+  const { uuid } = await daemon.spawnScripted([
     ...Array.from({ length: 12 }, (_, index) => ({ tools: [{ name: 'glob', input: { pattern: `${index}` } }] })),
     { text: 'end' },
   ])
   await daemon.waitForEnd(uuid)
-  const written = (await daemon.allEvents(uuid)).filter(({ fact }) => fact === 'checkpoint.written')
+  const written = (await daemon.readHistory(uuid)).filter(({ fact }) => fact === 'checkpoint.written')
   expect(written.map(({ step }) => step)).toEqual([5, 10])
 })
 
 describe('pause and resume', () => {
-  test('a soft pause lets the work in flight finish and records it; then the clock of the process stops', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([{ ...bash('true'), delay_ms: 2_000 }, { text: 'end' }])
+  test('a soft pause finishes and records the work in flight, then the process is drained; its clock stops', async () => {
+    const { uuid } = await daemon.spawnScripted([{ ...bash('true'), delay_ms: 2_000 }, { text: 'end' }])
     await daemon.waitForEvent(uuid, isFact('model.started'))
     const { process } = await daemon.pause(uuid)
     expect(process).toMatchObject({ status: 'suspended', holds: [{ reason: 'user', by: 'user' }], note: 'paused: by user (draining)' })
     await daemon.waitForEvent(uuid, isFact('process.drained'))
-    const facts = await daemon.factTypes(uuid)
+    const facts = await daemon.readFactTypes(uuid)
     expect(facts.slice(facts.indexOf('process.held'))).toEqual(['process.held', 'model.finished', 'tool.started', 'process.drained'])
     const frozen = await daemon.view(uuid)
     expect(frozen).toMatchObject({ status: 'suspended', pausedAt: expect.any(String), note: 'paused: by user' })
@@ -337,8 +335,8 @@ describe('pause and resume', () => {
 
   test('`--now` freezes a native process with its running tool, and names the tool; after the resume the process continues', async () => {
     const marks = join(daemon.work, 'marks')
-    const { uuid } = await daemon.spawnWithAnswers([bash(`for i in $(seq 1 40); do echo $i >> ${marks}; sleep 0.1; done`), { text: 'end' }])
-    await eventually(() => existsSync(marks), 'the tool has begun')
+    const { uuid } = await daemon.spawnScripted([bash(`for i in $(seq 1 40); do echo $i >> ${marks}; sleep 0.1; done`), { text: 'end' }])
+    await waitUntil(() => existsSync(marks), 'the tool has begun')
     await daemon.pause(uuid, { now: true })
     const frozen = await daemon.waitForEvent(uuid, isFact('process.frozen'))
     expect(frozen['inFlight']).toMatch(/^bash .*for i in/)
@@ -354,7 +352,7 @@ describe('pause and resume', () => {
   test('a command is frozen as a whole, and continues where it was', async () => {
     const marks = join(daemon.work, 'command-marks')
     const { uuid } = await daemon.spawnShell(`echo up; for i in $(seq 1 40); do echo $i >> ${marks}; sleep 0.1; done`)
-    await eventually(() => existsSync(marks), 'the command has begun')
+    await waitUntil(() => existsSync(marks), 'the command has begun')
     await daemon.pause(uuid)
     await daemon.waitForEvent(uuid, isFact('process.frozen'))
     const before = await readFile(marks, 'utf8')
@@ -387,7 +385,7 @@ describe('pause and resume', () => {
     expect(all.map(({ paused }) => paused)).toEqual(all.map(() => 'suspended'))
     for (const { file, uuid } of all) {
       await daemon.resume(uuid)
-      await eventually(() => existsSync(file), 'it has begun')
+      await waitUntil(() => existsSync(file), 'it has begun')
       await daemon.waitForStatus(uuid, 'working')
       await daemon.signal(uuid, 'SIGKILL')
       await daemon.waitForEnd(uuid)
@@ -404,13 +402,13 @@ describe('pause and resume', () => {
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ exit: { code: 143 } })
   })
 
-  test('a child that is spawned in a paused subtree starts suspended, and one resume of the subtree continues all processes', async () => {
-    const parent = await daemon.spawnWithAnswers([], { interactive: true })
-    await daemon.waitForReady(parent.uuid)
-    const child = await daemon.spawnWithAnswers([], { interactive: true, parent: parent.uuid })
-    await daemon.waitForReady(child.uuid)
+  test('of a subtree: children born meanwhile start held, and one resume wakes them all', async () => {
+    const parent = await daemon.spawnScripted([], { interactive: true })
+    await daemon.waitUntilReady(parent.uuid)
+    const child = await daemon.spawnScripted([], { interactive: true, parent: parent.uuid })
+    await daemon.waitUntilReady(child.uuid)
     expect((await daemon.pause(parent.uuid, { subtree: true })).affected).toBe(2)
-    const late = await daemon.spawnWithAnswers([], { interactive: true, parent: parent.uuid })
+    const late = await daemon.spawnScripted([], { interactive: true, parent: parent.uuid })
     expect(await daemon.waitForStatus(late.uuid, 'suspended')).toMatchObject({
       ppid: parent.pid,
       parentUuid: parent.uuid,
@@ -418,16 +416,16 @@ describe('pause and resume', () => {
     })
     expect((await daemon.view(parent.uuid)).children).toEqual([child.uuid, late.uuid])
     expect((await daemon.resume(parent.uuid, { subtree: true })).affected).toBe(3)
-    for (const { uuid } of [parent, child, late]) await daemon.waitForReady(uuid)
+    for (const { uuid } of [parent, child, late]) await daemon.waitUntilReady(uuid)
     expect((await daemon.signal(parent.uuid, 'SIGTERM', { subtree: true })).affected).toBe(3)
     for (const { uuid } of [parent, child, late]) expect((await daemon.waitForEnd(uuid)).status).toBe('stopped')
   })
 
   test('a kill reports how many children keep running, and PID 0 becomes their parent', async () => {
-    const parent = await daemon.spawnWithAnswers([], { interactive: true })
-    await daemon.waitForReady(parent.uuid)
-    const child = await daemon.spawnWithAnswers([], { interactive: true, parent: parent.uuid })
-    await daemon.waitForReady(child.uuid)
+    const parent = await daemon.spawnScripted([], { interactive: true })
+    await daemon.waitUntilReady(parent.uuid)
+    const child = await daemon.spawnScripted([], { interactive: true, parent: parent.uuid })
+    await daemon.waitUntilReady(child.uuid)
     expect((await daemon.signal(parent.uuid, 'SIGKILL')).childrenGoOn).toBe(1)
     await daemon.waitForEnd(parent.uuid)
     expect(await daemon.view(child.uuid)).toMatchObject({ ppid: 0, parentUuid: parent.uuid, status: 'ready' })
@@ -436,13 +434,9 @@ describe('pause and resume', () => {
   })
 })
 
-describe('an ended native process', () => {
-  test('continues after a resume with its context and a message, under the same UUID and a new PID', async () => {
-    const first = await daemon.spawnWithAnswers([
-      bash('echo kept'),
-      { text: 'slow', delay_ms: 600_000 },
-      { text: 'after {{ lastResult }}' },
-    ])
+describe('resume of an ended native process', () => {
+  test('continues with its context under the same UUID and a new PID, with a message', async () => {
+    const first = await daemon.spawnScripted([bash('echo kept'), { text: 'slow', delay_ms: 600_000 }, { text: 'after {{ lastResult }}' }])
     await daemon.waitForEvent(first.uuid, (event) => event['fact'] === 'model.started' && event['step'] === 2)
     await daemon.signal(first.uuid, 'SIGKILL')
     await daemon.waitForEnd(first.uuid)
@@ -457,7 +451,7 @@ describe('an ended native process', () => {
       lastText: expect.stringContaining('now kept') as string,
     })
     // The message is read before the next model call, in the turn that was open.
-    const facts = (await daemon.factTypes(first.uuid)).slice(-20)
+    const facts = (await daemon.readFactTypes(first.uuid)).slice(-20)
     expect(
       facts
         .slice(facts.lastIndexOf('process.working'))
@@ -469,7 +463,7 @@ describe('an ended native process', () => {
 describe('a resume with a higher limit', () => {
   test('continues a process with a used budget at once, and loses no work', async () => {
     const spend = { ...bash('echo spent >> spent'), usage: { input: 90, output: 10 } }
-    const { uuid } = await daemon.spawnWithAnswers([spend, { text: 'went on', usage: { input: 1, output: 1 } }], {
+    const { uuid } = await daemon.spawnScripted([spend, { text: 'went on', usage: { input: 1, output: 1 } }], {
       limits: { budgetTokens: 100, maxSteps: 50 },
     })
     await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.held' && JSON.stringify(event['hold']).includes('budget'))
@@ -488,8 +482,8 @@ describe('a resume with a higher limit', () => {
     expect(await readFile(join(daemon.work, 'spent'), 'utf8')).toBe('spent\n')
   })
 
-  test('continues a process that had too few steps from where it was', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([bash('true'), bash('true'), { text: 'the third' }], { limits: { maxSteps: 2 } })
+  test('of steps: a process that had too few continues from where it was', async () => {
+    const { uuid } = await daemon.spawnScripted([bash('true'), bash('true'), { text: 'the third' }], { limits: { maxSteps: 2 } })
     expect((await daemon.waitForEnd(uuid)).exit?.reason).toBe('max steps exceeded')
     await daemon.resume(uuid, { limits: { maxSteps: 3 } })
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'the third', step: 3 })
@@ -500,7 +494,7 @@ describe('wait', () => {
   const wait = (ref: string, what: string, timeoutMs: number): Promise<{ timedOut: boolean; process: { status: string } }> =>
     daemon.client.get(`/v1/processes/${ref}/wait`, { for: what, timeoutMs })
 
-  test('a suspension ends the wait for it, and not the waits for the end of the process', AT_ONCE, async () => {
+  test('many clients wait for one end; a suspension ends only the waits for it', AT_ONCE, async () => {
     const { uuid } = await daemon.spawnShell('echo up; sleep 600')
     await daemon.waitForEvent(uuid, isFact('process.output'))
     const exits = Array.from({ length: 20 }, () => wait(uuid, 'exited', 20_000))
@@ -513,7 +507,7 @@ describe('wait', () => {
     for (const answer of await Promise.all(exits)) expect(answer).toMatchObject({ timedOut: false, process: { status: 'stopped' } })
   })
 
-  test('a wait for a state that can no longer occur ends when the process ends', async () => {
+  test('a wait for an impossible state ends with the process', async () => {
     const { uuid } = await daemon.spawnShell('echo up; sleep 600')
     await daemon.waitForEvent(uuid, isFact('process.output'))
     const ready = wait(uuid, 'ready', 20_000)

@@ -7,7 +7,7 @@ import type { EventView } from '../../../src/api/views/daemon.ts'
 import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
 import { testEnv } from '../../support/env.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { modelServer, type ModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
+import { startModelServer, type ModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
 
 interface Format {
   readonly kind: string
@@ -39,7 +39,7 @@ describe.each(FORMATS)('$kind', ({ kind, provider, model, path }) => {
   let server: ModelServer
 
   async function serve(answers: readonly ServedAnswer[]): Promise<void> {
-    server = open.use(await modelServer(answers))
+    server = open.use(await startModelServer(answers))
     daemon = open.use(
       await LocalDaemon.start({
         config: `providers: [{ name: ${provider}, kind: ${kind}, baseURL: "${server.url}/v1", apiKeyEnv: MODEL_API_KEY }]\n`,
@@ -170,7 +170,10 @@ describe.each(FORMATS)('$kind', ({ kind, provider, model, path }) => {
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', holds: [{ reason: 'user' }] })
     expect(server.requests.length).toBeLessThanOrEqual(2)
     await daemon.resume(uuid, { env: testEnv(daemon.work, { MODEL_API_KEY: 'key-for-tests' }) })
-    expect(await daemon.waitUntil(uuid, (found) => found.status === 'ready')).toMatchObject({ lastText: 'later', usage: { toolCalls: 1 } })
+    expect(await daemon.waitForView(uuid, (found) => found.status === 'ready')).toMatchObject({
+      lastText: 'later',
+      usage: { toolCalls: 1 },
+    })
     expect(server.requests).toHaveLength(2)
   })
 })

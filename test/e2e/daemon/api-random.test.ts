@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deep } from '../../support/deep.ts'
 import { testEnv } from '../../support/env.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { requestFor, type Known, type Operation, type RandomRequest } from '../../support/daemon/random-requests.ts'
+import { requestFor, type FieldValues, type Operation, type RandomRequest } from '../../support/daemon/random-requests.ts'
 
 /** the number of requests for each operation */
 const REQUESTS = deep(8, 300)
@@ -23,15 +23,15 @@ interface Document {
 
 let daemon: LocalDaemon
 let document: Document
-let known: Known & { readonly ref: fc.Arbitrary<string> }
+let known: FieldValues & { readonly ref: fc.Arbitrary<string> }
 
 beforeAll(async () => {
   daemon = await LocalDaemon.start()
   document = await daemon.client.get<Document>('/v1/openapi.json')
   const model = await daemon.writeScript([{ text: 'done' }])
   const chat = await daemon.spawn({ model, interactive: true, name: 'chat' })
-  const ended = await daemon.spawnWithAnswers([{ text: 'one' }], { name: 'ended' })
-  await Promise.all([daemon.waitForReady(chat.uuid), daemon.waitForEnd(ended.uuid)])
+  const ended = await daemon.spawnScripted([{ text: 'one' }], { name: 'ended' })
+  await Promise.all([daemon.waitUntilReady(chat.uuid), daemon.waitForEnd(ended.uuid)])
   known = {
     ref: fc.oneof(
       { weight: 3, arbitrary: fc.constantFrom('chat', 'ended', chat.uuid, ended.uuid) },

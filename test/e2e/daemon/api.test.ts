@@ -298,14 +298,14 @@ describe('the other reading routes', () => {
     )
     expect(lines.filter((line) => line.stream === 'stdout').map((line) => line.text)).toEqual(['one', 'two'])
     expect(lines).toContainEqual({ stream: 'stderr', text: 'three', at: expect.stringMatching(/T.*[+-]\d\d:\d\d$/) })
-    expect(cursor).toBe((await daemon.allEvents(uuid)).findLast((event) => event.type === 'process.exited')?.seq)
+    expect(cursor).toBe((await daemon.readHistory(uuid)).findLast((event) => event.type === 'process.exited')?.seq)
     const last = await daemon.client.get<{ lines: { text: string }[] }>(`/v1/processes/${uuid}/logs`, { tail: 1 })
     expect(last.lines.map((line) => line.text)).toEqual(['ended: completed (0)'])
   })
 
   test('steps returns pages, each step with its tools', async () => {
     const tool = { tools: [{ name: 'bash', input: { command: 'echo hi' } }], usage: { input: 10, output: 2 } }
-    const { uuid } = await daemon.spawnWithAnswers([tool, tool, { text: 'done' }])
+    const { uuid } = await daemon.spawnScripted([tool, tool, { text: 'done' }])
     await daemon.waitForEnd(uuid)
     const steps = async (query: object): Promise<{ step: number; tools: object[]; text: string | null }[]> =>
       (

@@ -20,7 +20,7 @@ beforeAll(async () => {
     text: `step ${index + 1}`,
     tools: [{ name: 'bash', input: { command: `echo ${index}` } }],
   }))
-  uuid = (await daemon.spawnWithAnswers([...items, { text: 'done' }], { name: 'whole', intent: 'go' })).uuid
+  uuid = (await daemon.spawnScripted([...items, { text: 'done' }], { name: 'whole', intent: 'go' })).uuid
   await daemon.waitForEnd(uuid)
   const done = await daemon.client.post<ExportedView>(`/v1/processes/${uuid}/export`, { dir: join(daemon.work, 'good') })
   good = done.dir

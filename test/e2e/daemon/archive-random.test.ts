@@ -24,7 +24,7 @@ let taken = 0
 beforeAll(async () => {
   daemon = await LocalDaemon.start()
   uuid = (
-    await daemon.spawnWithAnswers([{ text: 'one', tools: [{ name: 'bash', input: { command: 'echo 1; exit 3' } }] }, { text: 'done' }], {
+    await daemon.spawnScripted([{ text: 'one', tools: [{ name: 'bash', input: { command: 'echo 1; exit 3' } }] }, { text: 'done' }], {
       name: 'whole',
       intent: 'go',
     })
@@ -140,7 +140,7 @@ test('an import with one changed value is refused, or all verbs have an answer f
       if (dir === null || !(await isTaken(daemon.client.post('/v1/import', { dir })))) return
       taken += 1
       for (const verb of VERBS)
-        await isTaken(verb === '/events' ? daemon.allEvents(uuid) : daemon.client.get(`/v1/processes/${uuid}${verb}`))
+        await isTaken(verb === '/events' ? daemon.readHistory(uuid) : daemon.client.get(`/v1/processes/${uuid}${verb}`))
       const forked = await daemon
         .resume(uuid, { fork: true })
         .catch((error: unknown) => (error instanceof ApiError ? null : Promise.reject(error)))

@@ -42,7 +42,7 @@ async function errorOf(promise: Promise<unknown>): Promise<ApiError> {
 
 /** Two steps with a tool in the first one, and an end. */
 async function runWorker(daemon: LocalDaemon | undefined, name: string): Promise<ProcessView> {
-  const { uuid } = await requireDaemon(daemon).spawnWithAnswers(
+  const { uuid } = await requireDaemon(daemon).spawnScripted(
     [{ text: 'I look first.', tools: [{ name: 'bash', input: { command: 'echo from the tool' } }] }, { text: 'It is done.' }],
     { name, intent: 'find out' },
   )
@@ -161,7 +161,7 @@ describe('an export', () => {
       text: `step ${index + 1}`,
       tools: [{ name: 'bash', input: { command: `echo ${index + 1}` } }],
     }))
-    const { uuid } = await requireDaemon(here).spawnWithAnswers([...items, { text: 'done' }], { intent: 'six steps' })
+    const { uuid } = await requireDaemon(here).spawnScripted([...items, { text: 'done' }], { intent: 'six steps' })
     await requireDaemon(here).waitForEnd(uuid)
     const { dir } = await exportProcess(here, uuid, join(requireDaemon(here).work, 'out'))
     const checkpoint = JSON.parse(filesOf(dir)['checkpoint.json'] ?? '') as {
@@ -224,12 +224,12 @@ describe('an exported process', () => {
   })
 
   test('that was alive is interrupted after its import, and can be resumed there', async () => {
-    const { uuid } = await requireDaemon(here).spawnWithAnswers([{ text: 'one' }, { text: 'two' }], {
+    const { uuid } = await requireDaemon(here).spawnScripted([{ text: 'one' }, { text: 'two' }], {
       interactive: true,
       intent: 'talk',
       name: 'talker',
     })
-    await requireDaemon(here).waitForReady(uuid)
+    await requireDaemon(here).waitUntilReady(uuid)
     const out = join(requireDaemon(here).work, 'out')
     await exportProcess(here, uuid, out)
     expect((await requireDaemon(here).view(uuid)).status).toBe('ready')
@@ -239,7 +239,7 @@ describe('an exported process', () => {
     expect(done?.warnings).toEqual([expect.stringContaining('interrupted')])
     expect(await requireDaemon(there).view(uuid)).toMatchObject({ status: 'interrupted', pid: done?.pid, children: [] })
     await requireDaemon(there).resume(uuid, { message: 'and on' })
-    expect((await requireDaemon(there).waitForReady(uuid)).turn).toBe(2)
+    expect((await requireDaemon(there).waitUntilReady(uuid)).turn).toBe(2)
     await requireDaemon(there).signal(uuid, 'SIGKILL')
     await requireDaemon(there).waitForEnd(uuid)
     await checkStore(there)
@@ -295,7 +295,7 @@ describe('a worktree', () => {
   test('stays when the copy of its process in another home is removed', async () => {
     const repository = Repository.make(join(requireDaemon(here).work, 'repo'), requireDaemon(here).work)
     repository.commit({ 'a.txt': 'a' })
-    const { uuid } = await requireDaemon(here).spawnWithAnswers([{ text: 'done' }], { cwd: repository.dir, worktree: true, name: 'apart' })
+    const { uuid } = await requireDaemon(here).spawnScripted([{ text: 'done' }], { cwd: repository.dir, worktree: true, name: 'apart' })
     const { worktree } = await requireDaemon(here).waitForEnd(uuid)
     await exportProcess(here, uuid, join(requireDaemon(here).work, 'out'))
     await importProcess(there, join(requireDaemon(here).work, 'out'))

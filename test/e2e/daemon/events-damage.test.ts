@@ -7,7 +7,7 @@ import { changeFile } from '../../support/store/open.ts'
 test('`reeve events` prints the events before it, and names the place', async () => {
   await using daemon = await LocalDaemon.start()
   const items = Array.from({ length: 200 }, (_, step) => ({ tools: [{ name: 'glob', input: { pattern: `${step}*` } }] }))
-  const { uuid } = await daemon.waitForEnd((await daemon.spawnWithAnswers([...items, { text: 'done' }])).uuid)
+  const { uuid } = await daemon.waitForEnd((await daemon.spawnScripted([...items, { text: 'done' }])).uuid)
   await daemon.stop()
   changeFile(daemon.paths.state, (db) => db.exec('UPDATE journal SET at = at + 1 WHERE seq = 700'))
   await daemon.start()

@@ -69,9 +69,9 @@ const readCursor = async (): Promise<number> => (await daemon.client.get<{ curso
 describe('order', () => {
   test('the stream of all has every cursor once', async () => {
     for (const { uuid } of await Promise.all([
-      daemon.spawnWithAnswers(BUSY.slice(0, 20)),
+      daemon.spawnScripted(BUSY.slice(0, 20)),
       daemon.spawnShell('seq 1 2000'),
-      daemon.spawnWithAnswers([{ text: 'x' }]),
+      daemon.spawnScripted([{ text: 'x' }]),
     ]))
       await daemon.waitForEnd(uuid)
     const events = await readAll('/v1/events?after=0')
@@ -80,7 +80,7 @@ describe('order', () => {
   })
 
   test('a reader that reconnects again and again during many facts misses nothing and sees nothing twice', TIMEOUT_MS, async () => {
-    const { uuid } = await daemon.spawnWithAnswers(BUSY)
+    const { uuid } = await daemon.spawnScripted(BUSY)
     const seen: EventView[] = []
     for (let round = 1; seen.at(-1)?.['fact'] !== 'process.reaped'; round += 1) {
       const headers = seen.length === 0 ? {} : { 'last-event-id': String(seen.at(-1)?.seq) }
@@ -91,14 +91,14 @@ describe('order', () => {
         seen.push(event)
       }
     }
-    const kept = await daemon.allEvents(uuid)
+    const kept = await daemon.readHistory(uuid)
     expect(seqs(seen)).toEqual(seqs(kept))
     expect(kept.length).toBeGreaterThan(STEPS * 4)
   })
 
   test('fifty followers see the same, from the first fact to the last', TIMEOUT_MS, async () => {
     const streams = await Promise.all(Array.from({ length: 50 }, () => Stream.open('/v1/events?follow=1')))
-    const { uuid } = await daemon.spawnWithAnswers(BUSY)
+    const { uuid } = await daemon.spawnScripted(BUSY)
     const views = await Promise.all(
       streams.map(async (stream) => {
         await using open = stream
@@ -110,7 +110,7 @@ describe('order', () => {
         }
       }),
     )
-    const kept = seqs(await daemon.allEvents(uuid))
+    const kept = seqs(await daemon.readHistory(uuid))
     for (const view of views) expect(view).toEqual(kept)
   })
 })
@@ -130,7 +130,7 @@ describe('a slow reader', () => {
     const { uuid } = await daemon.spawnShell(`yes ${'x'.repeat(100)} | head -c 60000000`)
     await daemon.waitForEnd(uuid)
     expect((settled() - before) / 1_000_000).toBeLessThan(100)
-    const kept = seqs(await daemon.allEvents(uuid))
+    const kept = seqs(await daemon.readHistory(uuid))
     expect(kept.length).toBeGreaterThan(500)
     for (const stream of slow.slice(0, 2)) {
       await using open = stream
@@ -145,14 +145,14 @@ describe('a slow reader', () => {
   })
 
   test('loses live events, which are not stored, and learns their number', TIMEOUT_MS, async () => {
-    const { uuid } = await daemon.spawnWithAnswers(
+    const { uuid } = await daemon.spawnScripted(
       [{ tools: [{ name: 'bash', input: { command: 'yes xxxxxxx | head -c 60000000' } }] }, { text: 'end' }],
       { interactive: true },
     )
-    await daemon.waitForReady(uuid)
+    await daemon.waitUntilReady(uuid)
     await using stream = await Stream.open(`/v1/processes/${uuid}/events?follow=1&live=1&after=0`)
     await daemon.send(uuid, 'go')
-    await daemon.waitUntil(uuid, (view) => view.turn === 1 && view.status === 'ready')
+    await daemon.waitForView(uuid, (view) => view.turn === 1 && view.status === 'ready')
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
     const events = await stream.rest()
@@ -161,7 +161,7 @@ describe('a slow reader', () => {
     expect(Number(gap?.['lost'])).toBeGreaterThan(0)
     expect(events.filter((event) => event.type === 'live.tool-output').length).toBeGreaterThan(0)
     expect(events.findIndex((event) => event.type === 'live.gap')).toBeLessThan(events.findIndex((event) => event.type === 'tool.finished'))
-    expect(seqs(events.filter((event) => event.seq > 0))).toEqual(seqs(await daemon.allEvents(uuid)))
+    expect(seqs(events.filter((event) => event.seq > 0))).toEqual(seqs(await daemon.readHistory(uuid)))
   })
 
   test('that disconnects while it waits is forgotten', async () => {
@@ -246,12 +246,12 @@ describe('the end of a stream', () => {
 
 describe('the content of an event', () => {
   test('live text only on request, without an id', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([{ text: 'spoken' }], { interactive: true })
-    await daemon.waitForReady(uuid)
+    const { uuid } = await daemon.spawnScripted([{ text: 'spoken' }], { interactive: true })
+    await daemon.waitUntilReady(uuid)
     await using live = await Stream.open(`/v1/processes/${uuid}/events?follow=1&live=1`)
     await using plain = await Stream.open(`/v1/processes/${uuid}/events?follow=1`)
     await daemon.send(uuid, 'speak')
-    await daemon.waitUntil(uuid, (view) => view.turn === 1 && view.status === 'ready')
+    await daemon.waitForView(uuid, (view) => view.turn === 1 && view.status === 'ready')
     await daemon.signal(uuid, 'SIGKILL')
     const [heard, read] = await Promise.all([live.rest(), plain.rest()])
     expect(heard.filter((event) => event.seq === 0)).toMatchObject([{ type: 'live.text', uuid, text: 'spoken', step: 1 }])
@@ -259,9 +259,9 @@ describe('the content of an event', () => {
   })
 
   test('a spec without its environment and role prompt; states as coarse types with their fact', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([{ text: 'x' }], { env: { PATH: '/bin', VISIBLE: 'environment-value' } })
+    const { uuid } = await daemon.spawnScripted([{ text: 'x' }], { env: { PATH: '/bin', VISIBLE: 'environment-value' } })
     await daemon.waitForEnd(uuid)
-    const events = await daemon.allEvents(uuid)
+    const events = await daemon.readHistory(uuid)
     expect(JSON.stringify(events)).not.toContain('environment-value')
     expect(events[0]?.['spec']).not.toHaveProperty('system')
     expect(events.map((event) => event.type)).toEqual([

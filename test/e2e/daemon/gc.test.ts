@@ -7,9 +7,9 @@ import type { GcView } from '../../../src/api/views/archive.ts'
 import type { SteerView } from '../../../src/api/views/process.ts'
 import { CHECK_MS } from '../../../src/daemon/operations/collector.ts'
 import { ManualClock } from '../../support/clock.ts'
-import { eventually } from '../../support/agents/living.ts'
+import { waitUntil } from '../../support/agents/living.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { writeEndedProcesses } from '../../support/daemon/past.ts'
+import { writeEndedProcesses } from '../../support/daemon/ended-processes.ts'
 
 let daemon: LocalDaemon
 afterEach(async () => {
@@ -37,7 +37,7 @@ test('the daemon collects by itself, some time after its start, and logs the res
   daemon = await LocalDaemon.start({ config: 'gc: { retention_days: 0, max_entries: 2 }\n', clock })
   const uuids = await startWithEnded(5)
   clock.wind(CHECK_MS)
-  await eventually(() => daemon.logged.some((line) => /^collected 3 ended processes, \d+ bytes$/.test(line)), 'it collected')
+  await waitUntil(() => daemon.logMessages.some((line) => /^collected 3 ended processes, \d+ bytes$/.test(line)), 'it collected')
   const { processes } = await daemon.client.get<{ processes: { uuid: string }[] }>('/v1/processes', { all: true })
   expect(processes.map(({ uuid }) => uuid)).toEqual(uuids.slice(3))
   await expect(daemon.view(uuids[0] ?? '')).rejects.toMatchObject({ code: 'COLLECTED', details: { name: 'old-1', pid: 1 } })
@@ -46,10 +46,10 @@ test('the daemon collects by itself, some time after its start, and logs the res
 
 test('a living, waiting or suspended process is never collected, however old', async () => {
   daemon = await LocalDaemon.start({ config: 'gc: { retention_days: 0, max_bytes: 1 }\n' })
-  const { uuid: ready } = await daemon.spawnWithAnswers([{ text: 'hello' }], { interactive: true, intent: 'talk' })
-  const { uuid: held } = await daemon.spawnWithAnswers([{ text: 'hello' }], { interactive: true, intent: 'talk' })
-  await daemon.waitForReady(ready)
-  await daemon.waitForReady(held)
+  const { uuid: ready } = await daemon.spawnScripted([{ text: 'hello' }], { interactive: true, intent: 'talk' })
+  const { uuid: held } = await daemon.spawnScripted([{ text: 'hello' }], { interactive: true, intent: 'talk' })
+  await daemon.waitUntilReady(ready)
+  await daemon.waitUntilReady(held)
   await daemon.pause(held)
   const ended = await daemon.waitForEnd((await daemon.spawnShell('true')).uuid)
   expect((await gc()).entries.map(({ uuid, rule }) => [uuid, rule])).toEqual([[ended.uuid, 'max_bytes']])
@@ -58,7 +58,7 @@ test('a living, waiting or suspended process is never collected, however old', a
 
 test('a fork continues after the collection of its origin, and can itself be forked', async () => {
   daemon = await LocalDaemon.start({ config: 'gc: { retention_days: 0, max_entries: 1 }\n' })
-  const { uuid } = await daemon.spawnWithAnswers(
+  const { uuid } = await daemon.spawnScripted(
     [{ text: 'one', tools: [{ name: 'bash', input: { command: 'echo 1' } }] }, { text: 'two' }, { text: 'three' }],
     { name: 'origin' },
   )
@@ -83,7 +83,7 @@ describe('a collection and', () => {
     daemon = await LocalDaemon.start({ config: 'gc: { retention_days: 0, max_bytes: 1 }\n' })
     const outcomes = { there: 0, gone: 0 }
     for (let round = 0; round < rounds; round++) {
-      const { uuid } = await daemon.spawnWithAnswers(
+      const { uuid } = await daemon.spawnScripted(
         [{ text: 'one' }, { text: '', tools: [{ name: 'bash', input: { command: 'sleep 600' } }] }],
         {
           name: `race-${round}`,
@@ -142,7 +142,7 @@ describe('a collection and', () => {
     for (const uuid of forks) {
       const view = await daemon.view(uuid).catch((error: ApiError) => error.code)
       // The ended fork may itself have been collected.
-      if (typeof view !== 'string') expect((await daemon.allEvents(uuid)).length).toBeGreaterThan(1)
+      if (typeof view !== 'string') expect((await daemon.readHistory(uuid)).length).toBeGreaterThan(1)
     }
   })
 

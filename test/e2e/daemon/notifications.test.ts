@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DaemonHome } from '../../support/daemon/daemon.ts'
 import { missedFacts } from '../../../src/daemon/notify/missed.ts'
-import { eventually } from '../../support/agents/living.ts'
+import { waitUntil } from '../../support/agents/living.ts'
 import type { CrewUpBody, CrewUpView } from '../../../src/api/views/crew-up.ts'
 import type { CheckView } from '../../../src/api/views/daemon.ts'
 import type { FactBody, StoredFact } from '../../../src/kernel/model/facts.ts'
@@ -61,7 +61,7 @@ let home: DaemonHome
 let hook: Hook
 
 beforeEach(async () => {
-  home = await DaemonHome.make()
+  home = await DaemonHome.create()
   hook = new Hook()
 })
 afterEach(async () => {
@@ -70,7 +70,7 @@ afterEach(async () => {
 })
 
 function writeConfig(port: number, more = ''): void {
-  const { configFile, credentialsFile } = home.where
+  const { configFile, credentialsFile } = home.paths
   mkdirSync(dirname(configFile), { recursive: true, mode: 0o700 })
   writeFileSync(
     configFile,
@@ -90,13 +90,13 @@ describe('a webhook', () => {
     await home.start()
     await home.spawn({ argv: ['true'], name: 'good' })
     await home.spawn({ argv: ['false'], name: 'bad' })
-    await eventually(() => hook.got.length === 2, 'both were sent')
+    await waitUntil(() => hook.got.length === 2, 'both were sent')
     expect(hook.notified.toSorted()).toEqual(['failed bad', 'finished good'])
     const [first] = hook.got
     expect(first?.headers).toMatchObject({ authorization: 'Bearer secret-token', 'content-type': 'application/json' })
     expect(first?.body).toMatchObject({ version: 1, process: { agent: 'command' } })
     expect(JSON.stringify(await doctorChecks())).not.toContain('secret')
-    expect(home.log()).not.toContain('secret')
+    expect(home.readLog()).not.toContain('secret')
   })
 
   test('gets nothing about ends by the user, nor about kinds that are not configured', async () => {
@@ -107,7 +107,7 @@ describe('a webhook', () => {
     await home.waitForEnd(sleeper.uuid)
     await home.waitForEnd((await home.spawn({ argv: ['true'], name: 'good' })).uuid)
     await home.spawn({ argv: ['false'], name: 'bad' })
-    await eventually(() => hook.got.length > 0, 'the failure was sent')
+    await waitUntil(() => hook.got.length > 0, 'the failure was sent')
     expect(hook.notified).toEqual(['failed bad'])
   })
 
@@ -119,7 +119,7 @@ describe('a webhook', () => {
       name: 'again',
       restart: { type: 'on-failure', maxRestarts: 1, backoff: { initialMs: 1 } },
     })
-    await eventually(() => hook.got.length > 0, 'the end was sent')
+    await waitUntil(() => hook.got.length > 0, 'the end was sent')
     expect(hook.notified).toEqual(['failed again'])
     expect((await home.view(uuid)).pid).toBeGreaterThan(1)
   })
@@ -138,7 +138,7 @@ describe('a webhook', () => {
       tasks,
       env: {},
     } satisfies CrewUpBody)
-    await eventually(() => hook.got.length === 3, 'each was sent')
+    await waitUntil(() => hook.got.length === 3, 'each was sent')
     expect(hook.got.map(({ body }) => body.text.replace(/PID \d+/, 'PID'))).toEqual(
       ['which', 'where', 'why'].map((id) => `fix (PID) asks: ${id}: ${id} of the two? (reeve answer --ask ${id} fix)`),
     )
@@ -150,13 +150,13 @@ describe('a webhook', () => {
   test('gets a budget at its soft mark, and at once when it is used up', async () => {
     writeConfig(await hook.listen(), '    events: [budget]\n')
     await home.start()
-    const model = home.script([
+    const model = home.writeScript([
       ...Array.from({ length: 3 }, () => ({ tools: [{ name: 'ls', input: {} }], usage: { input: 4_000, output: 500 } })),
       { text: 'done' },
     ])
     const { uuid } = await home.spawn({ model, name: 'dear', limits: { budgetTokens: 10_000 } })
-    await home.waitUntil(uuid, ({ status }) => status === 'suspended')
-    await eventually(() => hook.got.length === 2, 'both were sent')
+    await home.waitForView(uuid, ({ status }) => status === 'suspended')
+    await waitUntil(() => hook.got.length === 2, 'both were sent')
     expect(hook.got.map(({ body }) => body.text)).toEqual([
       expect.stringMatching(/^dear \(PID 1\) has used \d\d % of a limit: /),
       expect.stringMatching(/^dear \(PID 1\) is suspended: /),
@@ -169,10 +169,10 @@ describe('a webhook', () => {
     await home.start()
     await home.spawn({ argv: ['false'], name: 'one' })
     await home.spawn({ argv: ['false'], name: 'two' })
-    await eventually(() => hook.got.length === 2, 'both were sent')
+    await waitUntil(() => hook.got.length === 2, 'both were sent')
     expect(hook.notified.toSorted()).toEqual(['failed one', 'failed two'])
-    expect(home.log()).toContain('a notice cannot be sent: it answered 500; it is tried again')
-    await eventually(() => home.log().includes('notices are sent again'), 'the log reports it')
+    expect(home.readLog()).toContain('a notice cannot be sent: it answered 500; it is tried again')
+    await waitUntil(() => home.readLog().includes('notices are sent again'), 'the log reports it')
   })
 
   test('that is down delays nothing, and gets its notices later', async () => {
@@ -182,10 +182,10 @@ describe('a webhook', () => {
     hook = new Hook()
     await home.start()
     for (const name of ['one', 'two', 'three']) await home.waitForEnd((await home.spawn({ argv: ['false'], name })).uuid)
-    await eventually(() => home.log().includes('it cannot be reached (ECONNREFUSED)'), 'it was tried')
+    await waitUntil(() => home.readLog().includes('it cannot be reached (ECONNREFUSED)'), 'it was tried')
     expect(await doctorChecks()).toMatchObject([{ name: 'notifications webhook', ok: false }])
     await hook.listen(port)
-    await eventually(() => hook.got.length === 3, 'all were sent')
+    await waitUntil(() => hook.got.length === 3, 'all were sent')
     expect(hook.notified).toEqual(['failed one', 'failed two', 'failed three'])
     expect(await doctorChecks()).toMatchObject([{ name: 'notifications webhook', ok: true }])
   })
@@ -195,9 +195,9 @@ describe('a webhook', () => {
     writeConfig(await hook.listen())
     await home.start()
     for (const name of ['one', 'two', 'three']) await home.waitForEnd((await home.spawn({ argv: ['false'], name })).uuid)
-    await eventually(() => hook.got.length === 1, 'the third was sent')
+    await waitUntil(() => hook.got.length === 1, 'the third was sent')
     expect(hook.notified).toEqual(['failed three'])
-    expect(home.log()).toContain('it answered 302')
+    expect(home.readLog()).toContain('it answered 302')
   })
 })
 
@@ -215,20 +215,20 @@ describe('notices that the last daemon did not send', () => {
     const port = await freePort()
     await home.start()
     await home.waitForEnd((await home.spawn({ argv: ['false'], name: 'one' })).uuid)
-    await eventually(() => home.log().includes('it cannot be reached (ECONNREFUSED)'), 'it was tried')
+    await waitUntil(() => home.readLog().includes('it cannot be reached (ECONNREFUSED)'), 'it was tried')
     await home.kill()
     await home.start()
     await home.waitForEnd((await home.spawn({ argv: ['false'], name: 'two' })).uuid)
     await home.stop()
-    expect(home.log()).toContain('webhook: 2 notices were not sent before the daemon ended; the next one sends them')
+    expect(home.readLog()).toContain('webhook: 2 notices were not sent before the daemon ended; the next one sends them')
     await hook.listen(port)
     await home.start()
-    await eventually(() => hook.got.length === 2, 'both were sent')
+    await waitUntil(() => hook.got.length === 2, 'both were sent')
     expect(hook.notified).toEqual(['failed one', 'failed two'])
     await home.stop()
     await home.start()
     await home.waitForEnd((await home.spawn({ argv: ['false'], name: 'three' })).uuid)
-    await eventually(() => hook.got.length > 2, 'the next one was sent')
+    await waitUntil(() => hook.got.length > 2, 'the next one was sent')
     expect(hook.notified).toEqual(['failed one', 'failed two', 'failed three'])
   })
 
@@ -237,13 +237,13 @@ describe('notices that the last daemon did not send', () => {
     await home.start()
     const { uuid } = await home.spawn({ argv: ['sleep', '600'], name: 'cut' })
     const kept = await home.spawn({ argv: ['sleep', '600'], name: 'kept', restart: { type: 'always', backoff: { initialMs: 1 } } })
-    for (const one of [uuid, kept.uuid]) await home.waitUntil(one, ({ status }) => status === 'working')
+    for (const one of [uuid, kept.uuid]) await home.waitForView(one, ({ status }) => status === 'working')
     await home.kill()
     await home.start()
-    await eventually(() => hook.got.length > 0, 'it was sent')
-    await home.waitUntil(kept.uuid, ({ status }) => status === 'working')
+    await waitUntil(() => hook.got.length > 0, 'it was sent')
+    await home.waitForView(kept.uuid, ({ status }) => status === 'working')
     await home.waitForEnd((await home.spawn({ argv: ['false'], name: 'last' })).uuid)
-    await eventually(() => hook.got.length > 1, 'the last was sent')
+    await waitUntil(() => hook.got.length > 1, 'the last was sent')
     expect(hook.notified).toEqual(['failed cut', 'failed last'])
     expect(hook.got[0]?.body.text).toMatch(/^cut \(PID \d+\) has failed: interrupted/)
   })
@@ -285,6 +285,6 @@ test('doctor reports the configuration and whether it works', async () => {
   expect(await doctorChecks()).toMatchObject([
     { name: 'notifications webhook', ok: true, detail: expect.stringContaining('the server answers') as string },
   ])
-  writeFileSync(home.where.credentialsFile, 'OTHER: x\n')
+  writeFileSync(home.paths.credentialsFile, 'OTHER: x\n')
   expect(await doctorChecks()).toMatchObject([{ ok: false, detail: expect.stringContaining('HOOK_PATH') as string }])
 })

@@ -14,7 +14,7 @@ test('it is refused with the next step; accepted, worktrees and records are move
   const repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
   repository.commit({ 'a.txt': 'a' })
   const work = async (name: string): Promise<string> => {
-    const { uuid } = await daemon.spawnWithAnswers(
+    const { uuid } = await daemon.spawnScripted(
       [{ text: '', tools: [{ name: 'write', input: { path: 'b.txt', content: name } }] }, { text: 'done' }],
       { cwd: repository.dir, worktree: true, name },
     )

@@ -6,7 +6,7 @@ import { ApiError } from '../../../src/api/client/client.ts'
 import type { EventView } from '../../../src/api/views/daemon.ts'
 import type { ProcessView, RemovedView } from '../../../src/api/views/process.ts'
 import { DaemonHome } from '../../support/daemon/daemon.ts'
-import { eventually } from '../../support/agents/living.ts'
+import { waitUntil } from '../../support/agents/living.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 
 let daemon: LocalDaemon
@@ -31,7 +31,7 @@ async function errorOf(promise: Promise<unknown>): Promise<ApiError> {
 }
 
 async function runToEnd(name: string): Promise<ProcessView> {
-  const { uuid } = await daemon.spawnWithAnswers([{ text: 'done' }], { name })
+  const { uuid } = await daemon.spawnScripted([{ text: 'done' }], { name })
   return daemon.waitForEnd(uuid)
 }
 
@@ -88,8 +88,8 @@ describe('an ended process', () => {
 
 describe('a process that has not ended', () => {
   test('is refused, running or suspended, and continues', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([{ text: 'hello' }], { interactive: true, intent: 'talk' })
-    await daemon.waitForReady(uuid)
+    const { uuid } = await daemon.spawnScripted([{ text: 'hello' }], { interactive: true, intent: 'talk' })
+    await daemon.waitUntilReady(uuid)
     for (const step of [async () => {}, () => daemon.pause(uuid)]) {
       await step()
       const { code, hint } = await errorOf(remove(uuid))
@@ -137,7 +137,7 @@ describe('a removal and a resume of one process', () => {
   test('never meet: one wins, and the other one reports that', async () => {
     const outcomes = { resumed: 0, removed: 0 }
     for (let round = 0; round < 12; round++) {
-      const { uuid } = await daemon.spawnWithAnswers([{ text: 'one' }, { text: 'two' }], { name: `race-${round}` })
+      const { uuid } = await daemon.spawnScripted([{ text: 'one' }, { text: 'two' }], { name: `race-${round}` })
       await daemon.waitForEnd(uuid)
       const resume = (): Promise<unknown> => daemon.resume(uuid, { message: 'again' })
       const asked = round % 2 === 0 ? [remove(uuid), resume(), remove(uuid), resume()] : [resume(), remove(uuid), resume(), remove(uuid)]
@@ -162,7 +162,7 @@ describe('a removal and a resume of one process', () => {
           codes.join(),
         ).toEqual([])
         await daemon.waitForEnd(uuid)
-        expect((await daemon.factTypes(uuid)).filter((fact) => fact === 'process.resumed').length).toBeGreaterThan(0)
+        expect((await daemon.readFactTypes(uuid)).filter((fact) => fact === 'process.resumed').length).toBeGreaterThan(0)
         await remove(uuid)
       }
       expect((await errorOf(daemon.view(uuid))).code).toBe('COLLECTED')
@@ -176,7 +176,7 @@ describe('a removal and a resume of one process', () => {
 
 describe('a daemon that is killed in the middle of a removal', () => {
   test('has removed the process, and the next daemon clears away the rest', async () => {
-    await using home = await DaemonHome.make()
+    await using home = await DaemonHome.create()
     await home.start()
     const kept = await home.spawn({ argv: ['sh', '-c', 'echo kept'] })
     // About ten megabytes: more than one piece, and visible in the size of the file.
@@ -185,7 +185,7 @@ describe('a daemon that is killed in the middle of a removal', () => {
     })
     await home.waitForEnd(uuid)
     await home.waitForEnd(kept.uuid)
-    const sizeOf = (): number => statSync(join(home.where.state, 'store.db')).size
+    const sizeOf = (): number => statSync(join(home.paths.state, 'store.db')).size
     const before = sizeOf()
     expect(before).toBeGreaterThan(5_000_000)
     expect(await home.client.delete(`/v1/processes/${uuid}`)).toMatchObject({ uuid })
@@ -193,7 +193,7 @@ describe('a daemon that is killed in the middle of a removal', () => {
     await home.start()
     expect(await home.view(uuid).catch((error: ApiError) => error.code)).toBe('COLLECTED')
     expect((await home.view(kept.uuid)).status).toBe('completed')
-    await eventually(() => sizeOf() < before / 4, 'the room is given back')
+    await waitUntil(() => sizeOf() < before / 4, 'the room is given back')
     const { checks } = await home.client.get<{ checks: { name: string; ok: boolean }[] }>(
       '/v1/doctor',
       { verify: true },

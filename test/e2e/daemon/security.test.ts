@@ -41,7 +41,7 @@ describe('modes', () => {
       expect(await mode(daemon.paths.daemonJson)).toBe('600')
       const { uuid } = await daemon.spawnShell('umask; touch made')
       await daemon.waitForEnd(uuid)
-      expect(Number.parseInt(await daemon.output(uuid), 8)).toBe(mask)
+      expect(Number.parseInt(await daemon.readOutput(uuid), 8)).toBe(mask)
       expect(await mode(join(daemon.work, 'made'))).toBe((0o666 & ~mask).toString(8))
       const open = await Promise.all(
         (await readdir(daemon.home)).map(async (name) => ({ name, bits: (await stat(join(daemon.home, name))).mode & 0o077 })),
@@ -54,11 +54,11 @@ describe('modes', () => {
   })
 
   test('a new home in an open directory is closed; an open one with other content is refused', async () => {
-    const where = pathsFrom({ REEVE_HOME: join(dir.path, 'open') })
-    await mkdir(where.home, { mode: 0o755 })
-    await chmod(where.home, 0o755)
-    const daemon = await startDaemon({ paths: where, log })
-    expect(await mode(where.home)).toBe('700')
+    const paths = pathsFrom({ REEVE_HOME: join(dir.path, 'open') })
+    await mkdir(paths.home, { mode: 0o755 })
+    await chmod(paths.home, 0o755)
+    const daemon = await startDaemon({ paths, log })
+    expect(await mode(paths.home)).toBe('700')
     await daemon.stop()
     const other = pathsFrom({ REEVE_HOME: join(dir.path, 'project') })
     await mkdir(other.home)
@@ -157,7 +157,7 @@ describe('the content of a project', () => {
   test('cannot run programs or move keys', async () => {
     await using daemon = await LocalDaemon.start()
     await writeFile(join(daemon.work, 'reeve.yaml'), 'keyCommand: [sh, -c, "touch /tmp/owned"]\n')
-    await expect(daemon.spawnWithAnswers([{ text: 'x' }])).rejects.toMatchObject({
+    await expect(daemon.spawnScripted([{ text: 'x' }])).rejects.toMatchObject({
       code: 'AGENT_INVALID',
       message: expect.stringMatching(/reeve\.yaml:1.*keyCommand.*user/),
     })
@@ -165,7 +165,7 @@ describe('the content of a project', () => {
       join(daemon.work, 'reeve.yaml'),
       'providers: [{ name: openai, kind: openai-compatible, baseURL: "http://evil.invalid/v1" }]\n',
     )
-    await expect(daemon.spawnWithAnswers([{ text: 'x' }])).rejects.toMatchObject({
+    await expect(daemon.spawnScripted([{ text: 'x' }])).rejects.toMatchObject({
       code: 'AGENT_INVALID',
       message: expect.stringMatching(/providers/),
     })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ProcessView, SpawnBody, SteerView } from '../../../src/api/views/process.ts'
-import { eventually, killRemaining, findLivingWith, newToken } from '../../support/agents/living.ts'
+import { waitUntil, killRemaining, findProcessesWith, newToken } from '../../support/agents/living.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../support/programs/acp-agent.ts', import.meta.url))
@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterEach(async () => {
   try {
     await daemon[Symbol.asyncDispose]()
-    expect(findLivingWith(token)).toEqual([])
+    expect(findProcessesWith(token)).toEqual([])
     expect(daemon.errors).toEqual([])
   } finally {
     killRemaining(token)
@@ -78,7 +78,7 @@ describe('a run', () => {
       contextWindow: 1000,
     })
     expect(readLogLines().slice(-2)).toEqual(['close', 'end of input'])
-    expect((await daemon.factTypes(uuid)).filter((fact) => /^(model|tool)\./.test(fact))).toEqual([
+    expect((await daemon.readFactTypes(uuid)).filter((fact) => /^(model|tool)\./.test(fact))).toEqual([
       'model.started',
       'model.finished',
       'tool.started',
@@ -86,7 +86,7 @@ describe('a run', () => {
       'model.started',
       'model.finished',
     ])
-    expect(findLivingWith(token)).toEqual([])
+    expect(findProcessesWith(token)).toEqual([])
   })
 
   test.each([
@@ -101,7 +101,7 @@ describe('a run', () => {
   test('is ended by its step limit', async () => {
     const { uuid } = await run('tool read a\ntool read b\ntool read c\nhang', { limits: { maxSteps: 2 } })
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ exit: { code: 1, reason: 'max steps exceeded' }, step: 2 })
-    expect(findLivingWith(token)).toEqual([])
+    expect(findProcessesWith(token)).toEqual([])
   })
 
   test('over its budget is suspended and frozen', async () => {
@@ -110,7 +110,7 @@ describe('a run', () => {
     await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.frozen')
     await daemon.signal(uuid, 'SIGKILL')
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ exit: { reason: 'context cancelled while paused' } })
-    expect(findLivingWith(token)).toEqual([])
+    expect(findProcessesWith(token)).toEqual([])
   })
 })
 
@@ -130,7 +130,7 @@ describe('a question', () => {
   test('does not appear where a rule answers it', async () => {
     const { uuid } = await run('ask execute rm x', { more: ['permissions: { default: deny, tools: { execute: allow } }'] })
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
-    expect(await daemon.factTypes(uuid)).not.toContain('process.waiting')
+    expect(await daemon.readFactTypes(uuid)).not.toContain('process.waiting')
     expect(readLogLines()).toContain('answer: yes')
   })
 
@@ -150,12 +150,12 @@ describe('a question', () => {
 describe('a session', () => {
   test('continues after a stop', async () => {
     const { uuid } = await run('say one', { as: ['resume'], interactive: true })
-    await daemon.waitForReady(uuid)
+    await daemon.waitUntilReady(uuid)
     await daemon.signal(uuid, 'SIGTERM', { graceMs: 10_000 })
     const stopped = await daemon.waitForEnd(uuid)
     expect(stopped).toMatchObject({ status: 'stopped' })
     await daemon.resume(uuid, { message: 'say two' })
-    const ready = await daemon.waitUntil(uuid, ({ status, turn }) => status === 'ready' && turn === 2)
+    const ready = await daemon.waitForView(uuid, ({ status, turn }) => status === 'ready' && turn === 2)
     expect(ready).toMatchObject({ sessionId: stopped.sessionId, step: 2 })
     expect(readLogLines().filter((line) => line.startsWith('prompt') || line.startsWith('resume'))).toEqual([
       'prompt "say one"',
@@ -172,25 +172,31 @@ describe('a session', () => {
     await daemon.restart()
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended' })
     await daemon.resume(uuid)
-    await eventually(
+    await waitUntil(
       () => readLogLines().some((line) => line.startsWith('prompt "Your last turn was cut off.')),
       'it gets the prompt to go on',
     )
     expect(readLogLines().filter((line) => line.startsWith('load '))).toHaveLength(1)
-    expect(await daemon.waitForReady(uuid)).toMatchObject({ turn: 1 })
+    expect(await daemon.waitUntilReady(uuid)).toMatchObject({ turn: 1 })
     // The interrupted step is repeated.
     await daemon.send(uuid, 'say two')
-    expect(await daemon.waitUntil(uuid, ({ status, turn }) => status === 'ready' && turn === 2)).toMatchObject({ step: 1, lastText: 'two' })
-    expect((await daemon.allEvents(uuid)).filter((event) => event['fact'] === 'process.note')).toEqual([])
+    expect(await daemon.waitForView(uuid, ({ status, turn }) => status === 'ready' && turn === 2)).toMatchObject({
+      step: 1,
+      lastText: 'two',
+    })
+    expect((await daemon.readHistory(uuid)).filter((event) => event['fact'] === 'process.note')).toEqual([])
   })
 
   test('ends with an interruption of its turn, and reads the next message', async () => {
     const { uuid } = await run('say one\nslow', { interactive: true })
     await daemon.waitForEvent(uuid, (event) => event['fact'] === 'model.started')
     await daemon.signal(uuid, 'SIGINT')
-    await daemon.waitForReady(uuid)
+    await daemon.waitUntilReady(uuid)
     await daemon.send(uuid, 'say two')
-    expect(await daemon.waitUntil(uuid, ({ status, turn }) => status === 'ready' && turn === 2)).toMatchObject({ step: 2, lastText: 'two' })
+    expect(await daemon.waitForView(uuid, ({ status, turn }) => status === 'ready' && turn === 2)).toMatchObject({
+      step: 2,
+      lastText: 'two',
+    })
     expect(readLogLines()).toContain('cancel')
   })
 })

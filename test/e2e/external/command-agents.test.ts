@@ -4,10 +4,10 @@ import { mkdtemp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as lines from '../../support/agents/agent-lines.ts'
-import { programThatPlays } from '../../support/agents/command.ts'
+import { writePlayingProgram } from '../../support/agents/command.ts'
 import { DaemonHome } from '../../support/daemon/daemon.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import type { Played } from '../../support/programs/json-agent.ts'
+import type { ScriptedAct } from '../../support/programs/json-agent.ts'
 import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
 
 let daemon: LocalDaemon
@@ -19,25 +19,25 @@ afterAll(async () => {
   await daemon[Symbol.asyncDispose]()
 })
 
-const asLines = (all: readonly object[]): Played[] => all.map((line) => ({ line }))
+const asLines = (all: readonly object[]): ScriptedAct[] => all.map((line) => ({ line }))
 
 interface Agent {
   readonly view: ProcessView
   /** its arguments at the last start */
   args(): Promise<unknown>
   /** sets its next output */
-  plays(items: readonly Played[]): Promise<void>
+  plays(items: readonly ScriptedAct[]): Promise<void>
 }
 
-async function start(name: string, args: readonly string[], items: readonly Played[], body: Partial<SpawnBody> = {}): Promise<Agent> {
+async function start(name: string, args: readonly string[], items: readonly ScriptedAct[], body: Partial<SpawnBody> = {}): Promise<Agent> {
   const dir = await mkdtemp(join(daemon.work, `${name}-`))
-  const program = await programThatPlays(dir, name, items)
+  const program = await writePlayingProgram(dir, name, items)
   const view = await daemon.spawn({ argv: [program, ...args], ...body })
   return {
     view,
     args: async () => JSON.parse(await readFile(join(dir, 'played.json.args'), 'utf8')) as unknown,
     plays: async (next) => {
-      await programThatPlays(dir, name, next)
+      await writePlayingProgram(dir, name, next)
     },
   }
 }
@@ -72,7 +72,7 @@ describe('an agent that is started as a command', () => {
     const { note } = await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.note').then((event) => ({ note: event['text'] }))
     expect(note).toBe('reeve reads its output in the format of Claude Code')
     expect(await daemon.waitForEvent(uuid, ({ fact }) => fact === 'tool.finished')).toMatchObject({ name: 'Bash', outcome: 'error' })
-    await expect(daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.output')).rejects.toThrow('no event matched')
+    await expect(daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.output')).rejects.toThrow('no event was so')
   })
 
   test('that reports an error has failed, though its program exits 0', async () => {
@@ -169,19 +169,19 @@ describe('limits', () => {
 })
 
 test('a daemon killed in the middle of a call leaves no program; the agent continues its session', async () => {
-  await using home = await DaemonHome.make()
+  await using home = await DaemonHome.create()
   await home.start()
-  const program = await programThatPlays(home.work, 'claude', [...asLines(lines.CLAUDE_TOOLS.slice(0, 4)), { hang: true }])
+  const program = await writePlayingProgram(home.work, 'claude', [...asLines(lines.CLAUDE_TOOLS.slice(0, 4)), { hang: true }])
   const { uuid } = await home.spawn({ argv: [program, ...CLAUDE] })
-  await home.waitUntil(uuid, ({ step }) => step === 1)
+  await home.waitForView(uuid, ({ step }) => step === 1)
   await home.kill()
-  await home.nothingLeft()
+  await home.waitUntilNothingIsLeft()
   await home.start()
   expect(await home.view(uuid)).toMatchObject({ status: 'interrupted', step: 1 })
-  await programThatPlays(home.work, 'claude', asLines(lines.CLAUDE_RESUMED))
+  await writePlayingProgram(home.work, 'claude', asLines(lines.CLAUDE_RESUMED))
   await home.resume(uuid)
   expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'completed', step: 2, usage: { inputTokens: 2000, toolCalls: 2 } })
   expect(await readFile(join(home.work, 'played.json.args'), 'utf8')).toContain('"--resume"')
   await home.stop()
-  await home.nothingLeft()
+  await home.waitUntilNothingIsLeft()
 }, 120_000)

@@ -4,10 +4,10 @@ import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as lines from '../../support/agents/agent-lines.ts'
-import { programOfTurns } from '../../support/agents/command.ts'
+import { writeProgramOfTurns } from '../../support/agents/command.ts'
 import { DaemonHome } from '../../support/daemon/daemon.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import type { Played } from '../../support/programs/json-agent.ts'
+import type { ScriptedAct } from '../../support/programs/json-agent.ts'
 import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
 
 let daemon: LocalDaemon
@@ -19,8 +19,8 @@ afterAll(async () => {
   await daemon[Symbol.asyncDispose]()
 })
 
-const asLines = (all: readonly object[]): Played[] => all.map((line) => ({ line }))
-const HANGING: Played[] = [...asLines(lines.CLAUDE_TOOLS.slice(0, 4)), { hang: true }]
+const asLines = (all: readonly object[]): ScriptedAct[] => all.map((line) => ({ line }))
+const HANGING: ScriptedAct[] = [...asLines(lines.CLAUDE_TOOLS.slice(0, 4)), { hang: true }]
 const AGAIN = asLines(lines.CLAUDE_RESUMED)
 const FLAGS = ['-p', '--output-format', 'stream-json', '--verbose']
 const RESUMED = [...FLAGS, '--resume', '6528ff20-b72b-4b73-ac46-b42cd138b7d7', '--']
@@ -28,23 +28,23 @@ const RESUMED = [...FLAGS, '--resume', '6528ff20-b72b-4b73-ac46-b42cd138b7d7', '
 /** Writes an agent file whose program plays these turns; returns its name and a reader of its arguments. */
 async function agentOf(
   work: string,
-  turns: readonly (readonly Played[])[],
+  turns: readonly (readonly ScriptedAct[])[],
   more: readonly string[] = [],
   system = '',
 ): Promise<{ readonly agent: string; calls(): Promise<string[][]> }> {
   const dir = await mkdtemp(join(work, 'talker-'))
-  const { program, calls } = await programOfTurns(dir, 'claude', turns)
+  const { program, readCalls } = await writeProgramOfTurns(dir, 'claude', turns)
   const agents = join(work, '.reeve/agents')
   await mkdir(agents, { recursive: true })
   await writeFile(
     join(agents, `${basename(dir)}.md`),
     `---\ndriver: command\ncommand: ${JSON.stringify([program, ...FLAGS, ...more])}\n---\n${system}`,
   )
-  return { agent: basename(dir), calls }
+  return { agent: basename(dir), calls: readCalls }
 }
 
 async function talk(
-  turns: readonly (readonly Played[])[],
+  turns: readonly (readonly ScriptedAct[])[],
   body: Partial<SpawnBody> = {},
 ): Promise<{ readonly view: ProcessView; readonly uuid: string; calls(): Promise<string[][]> }> {
   const { agent, calls } = await agentOf(daemon.work, turns)
@@ -54,7 +54,7 @@ async function talk(
 
 const waitForModelAnswer = (uuid: string): Promise<unknown> => daemon.waitForEvent(uuid, ({ fact }) => fact === 'model.finished')
 const turnsOf = (uuid: string, count: number): Promise<ProcessView> =>
-  daemon.waitUntil(uuid, ({ turn, status }) => turn === count && status === 'ready')
+  daemon.waitForView(uuid, ({ turn, status }) => turn === count && status === 'ready')
 
 describe('a conversation', () => {
   test('is ready for a message, and after each one; a signal ends it', async () => {
@@ -93,14 +93,14 @@ describe('a conversation', () => {
 
   test('queues messages during a turn, and SIGINT ends the turn', async () => {
     const { uuid, calls } = await talk([HANGING, AGAIN])
-    await daemon.waitForReady(uuid)
+    await daemon.waitUntilReady(uuid)
     await daemon.send(uuid, 'one')
     await waitForModelAnswer(uuid)
     await daemon.send(uuid, 'two')
     expect(await daemon.view(uuid)).toMatchObject({ status: 'working', queueCount: 1 })
     await daemon.signal(uuid, 'SIGINT')
     expect(await turnsOf(uuid, 2)).toMatchObject({ queueCount: 0 })
-    const ends = (await daemon.allEvents(uuid))
+    const ends = (await daemon.readHistory(uuid))
       .filter(({ fact, turn }) => fact === 'process.ready' && turn !== 0)
       .map(({ turn, outcome }) => [turn, outcome])
     expect(ends).toEqual([
@@ -153,7 +153,7 @@ describe('a pause', () => {
 
   test('by a budget holds the process between turns, until it has more', async () => {
     const { uuid, calls } = await talk([asLines(lines.CLAUDE_TOOLS), AGAIN], { intent: 'begin', limits: { budgetTokens: 1_000 } })
-    await daemon.waitUntil(uuid, ({ holds }) => holds.some(({ reason }) => reason === 'budget'))
+    await daemon.waitForView(uuid, ({ holds }) => holds.some(({ reason }) => reason === 'budget'))
     await daemon.send(uuid, 'more')
     await daemon.resume(uuid, { raise: { budgetTokens: 10_000 } })
     await turnsOf(uuid, 2)
@@ -169,7 +169,7 @@ test('a rate limit holds the process in its turn, which continues after a resume
     'subtype' in line && line.subtype === 'success' ? { ...line, is_error: true, result: error } : line,
   )
   const { uuid, calls } = await talk([asLines(limited), AGAIN], { intent: 'begin' })
-  expect(await daemon.waitUntil(uuid, ({ status }) => status === 'suspended')).toMatchObject({
+  expect(await daemon.waitForView(uuid, ({ status }) => status === 'suspended')).toMatchObject({
     turn: 1,
     holds: [{ reason: 'rate-limit' }],
     resumeAt: expect.any(String) as string,
@@ -258,46 +258,46 @@ test.each([
 ] as const)(
   'a daemon that is killed %s leaves nothing running; the conversation continues its session',
   async (_when, first, expected, activity) => {
-    await using home = await DaemonHome.make()
+    await using home = await DaemonHome.create()
     const { agent, calls } = await agentOf(home.work, [first, AGAIN])
     await home.start()
     const { uuid } = await home.spawn({ agent, interactive: true, intent: 'begin' })
-    await home.waitUntil(uuid, (view) => view.step > 0 && view.activity === activity)
+    await home.waitForView(uuid, (view) => view.step > 0 && view.activity === activity)
     await home.kill()
-    await home.nothingLeft()
+    await home.waitUntilNothingIsLeft()
     await home.start()
     expect(await home.view(uuid)).toMatchObject({ status: 'interrupted' })
     await home.resume(uuid, activity === 'ready' ? { message: 'more' } : {})
-    await home.waitUntil(uuid, ({ status, activity: now }) => status === 'ready' && now === 'ready')
+    await home.waitForView(uuid, ({ status, activity: now }) => status === 'ready' && now === 'ready')
     const last = (await calls()).at(-1) ?? []
     expect(last.slice(0, -1)).toEqual(RESUMED)
     expect(last.at(-1)).toMatch(expected)
     await home.stop()
-    await home.nothingLeft()
+    await home.waitUntilNothingIsLeft()
   },
   120_000,
 )
 
 test('a restarted daemon restores a conversation, between turns and in one', async () => {
-  await using home = await DaemonHome.make()
+  await using home = await DaemonHome.create()
   const { agent, calls } = await agentOf(home.work, [asLines(lines.CLAUDE_TOOLS), HANGING, AGAIN])
   await home.start()
   const { uuid } = await home.spawn({ agent, interactive: true, intent: 'begin' })
-  const before = await home.waitUntil(uuid, ({ turn, activity }) => turn === 1 && activity === 'ready')
+  const before = await home.waitForView(uuid, ({ turn, activity }) => turn === 1 && activity === 'ready')
   await home.stop()
   await home.start()
-  await home.waitUntil(uuid, ({ status }) => status === 'ready')
+  await home.waitForView(uuid, ({ status }) => status === 'ready')
   await home.client.post(`/v1/processes/${uuid}/send`, { text: 'more' })
-  await home.waitUntil(uuid, ({ step }) => step === 3)
+  await home.waitForView(uuid, ({ step }) => step === 3)
   expect((await calls()).at(-1)).toEqual([...RESUMED, 'more'])
   await home.stop()
-  await home.nothingLeft()
+  await home.waitUntilNothingIsLeft()
   await home.start()
-  expect(await home.waitUntil(uuid, ({ turn, status }) => turn === 2 && status === 'ready')).toMatchObject({
+  expect(await home.waitForView(uuid, ({ turn, status }) => turn === 2 && status === 'ready')).toMatchObject({
     sessionId: before.sessionId,
     step: 4,
   })
   expect((await calls()).at(-1)?.at(-1)).toMatch(/^Your last turn was cut off\./)
   await home.stop()
-  await home.nothingLeft()
+  await home.waitUntilNothingIsLeft()
 }, 120_000)

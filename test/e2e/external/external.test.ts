@@ -3,7 +3,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { expectSteerResponse } from '../../support/agents/asks.ts'
+import { expectSteerResponse } from '../../support/agents/steer-response.ts'
 import { runCli } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { testEnv } from '../../support/env.ts'
@@ -131,13 +131,13 @@ test('a budget in USD holds it at the report that exceeds it', async () => {
 describe.runIf(HAS_TERMINAL)('on a terminal', () => {
   test('a run shows the question, and takes the number', async () => {
     using terminal = new Terminal(daemon.home, ['run', '--cwd', daemon.work, '--agent', 'coder', 'ask execute npm test'])
-    await terminal.sees(/asks: npm test \(execute\)\n(.*\n)? {4}1 Allow\n {4}2 Always\n {4}3 Reject\n/)
-    await terminal.sees(/● waiting .*asks: npm test/)
+    await terminal.waitForText(/asks: npm test \(execute\)\n(.*\n)? {4}1 Allow\n {4}2 Always\n {4}3 Reject\n/)
+    await terminal.waitForText(/● waiting .*asks: npm test/)
     terminal.type('5\r')
-    await terminal.sees(/sent as a message, not an answer/)
+    await terminal.waitForText(/sent as a message, not an answer/)
     terminal.type('1\r')
-    await terminal.sees(/answered: yes \(by user\)/)
-    await terminal.sees(/completed/)
+    await terminal.waitForText(/answered: yes \(by user\)/)
+    await terminal.waitForText(/completed/)
     expect((await logLines()).filter((line) => line.startsWith('answer:'))).toEqual(['answer: yes'])
   })
 })
@@ -171,10 +171,10 @@ describe('a pause', () => {
 describe('its session', () => {
   test('continues after a resume, also after a restart of the daemon', async () => {
     const { uuid } = await start('say one', { interactive: true })
-    const before = await daemon.waitForReady(uuid)
+    const before = await daemon.waitUntilReady(uuid)
     expect(before.sessionId).toMatch(/^s\d+$/)
     await daemon.restart()
-    const again = await daemon.waitForReady(uuid)
+    const again = await daemon.waitUntilReady(uuid)
     expect(again).toMatchObject({ sessionId: before.sessionId, turn: 1 })
     expect(again.pid).toBeGreaterThan(before.pid)
     await daemon.send(uuid, 'say two')
@@ -190,12 +190,12 @@ describe('its session', () => {
   test("waits for the model's key that its environment had, and for no other variable", async () => {
     const env = { ...testEnv(daemon.work), ANTHROPIC_API_KEY: 'key of this shell', SOME_TOKEN: 'something else' }
     const { uuid } = await start('say one', { interactive: true, env })
-    await daemon.waitForReady(uuid)
+    await daemon.waitUntilReady(uuid)
     await daemon.restart()
     await daemon.waitForEvent(uuid, ({ fact, hold }) => fact === 'process.held' && JSON.stringify(hold).includes('credentials'))
     expect(await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.note')).toMatchObject({ text: 'needs ANTHROPIC_API_KEY' })
     await daemon.resume(uuid, { env: { ANTHROPIC_API_KEY: 'key of this shell' } })
-    expect(await daemon.waitForReady(uuid)).toMatchObject({ status: 'ready', holds: [] })
+    expect(await daemon.waitUntilReady(uuid)).toMatchObject({ status: 'ready', holds: [] })
   })
 
   test('is not needed before its first message', async () => {

@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ProcessView, ResumeBody } from '../../../src/api/views/process.ts'
 import { CODEX_RESUMED, CODEX_TOOLS, GEMINI_TOOLS, CLAUDE_TOOLS } from '../../support/agents/agent-lines.ts'
-import { programThatPlays } from '../../support/agents/command.ts'
-import { killRemaining, findLivingWith, newToken } from '../../support/agents/living.ts'
+import { writePlayingProgram } from '../../support/agents/command.ts'
+import { killRemaining, findProcessesWith, newToken } from '../../support/agents/living.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import type { Played } from '../../support/programs/json-agent.ts'
+import type { ScriptedAct } from '../../support/programs/json-agent.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../support/programs/acp-agent.ts', import.meta.url))
 
@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterEach(async () => {
   try {
     await daemon[Symbol.asyncDispose]()
-    expect(findLivingWith(token)).toEqual([])
+    expect(findProcessesWith(token)).toEqual([])
     expect(daemon.errors).toEqual([])
   } finally {
     killRemaining(token)
@@ -101,24 +101,24 @@ describe('by ACP', () => {
 })
 
 describe('as commands', () => {
-  const asLines = (all: readonly object[]): Played[] => all.map((line) => ({ line }))
+  const asLines = (all: readonly object[]): ScriptedAct[] => all.map((line) => ({ line }))
   /** The same lines as another session would print them. */
-  const inSession = (all: readonly object[], from: string, to: string): Played[] =>
+  const inSession = (all: readonly object[], from: string, to: string): ScriptedAct[] =>
     asLines(JSON.parse(JSON.stringify(all).replaceAll(from, to)) as object[])
 
   async function runToEnd(
     name: string,
     args: readonly string[],
-    items: readonly Played[],
-  ): Promise<{ view: ProcessView; args: () => Promise<unknown>; plays: (items: readonly Played[]) => Promise<void> }> {
+    items: readonly ScriptedAct[],
+  ): Promise<{ view: ProcessView; args: () => Promise<unknown>; plays: (items: readonly ScriptedAct[]) => Promise<void> }> {
     const dir = await mkdtemp(join(daemon.work, `${name}-`))
-    const program = await programThatPlays(dir, name, items)
+    const program = await writePlayingProgram(dir, name, items)
     const view = await daemon.waitForEnd((await daemon.spawn({ argv: [program, ...args] })).uuid)
     return {
       view,
       args: async () => JSON.parse(await readFile(join(dir, 'played.json.args'), 'utf8')) as unknown,
       plays: async (next) => {
-        await programThatPlays(dir, name, next)
+        await writePlayingProgram(dir, name, next)
       },
     }
   }

@@ -6,12 +6,12 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as lines from '../../support/agents/agent-lines.ts'
-import { programThatPlays } from '../../support/agents/command.ts'
+import { writePlayingProgram } from '../../support/agents/command.ts'
 import { runCli } from '../../support/daemon/cli.ts'
 import { DaemonHome } from '../../support/daemon/daemon.ts'
 import type { EventView } from '../../../src/api/views/daemon.ts'
 import { deep } from '../../support/deep.ts'
-import type { Played } from '../../support/programs/json-agent.ts'
+import type { ScriptedAct } from '../../support/programs/json-agent.ts'
 
 const MIB = 1024 * 1024
 const MAX_RSS_MIB = 300
@@ -54,11 +54,11 @@ async function facts(home: DaemonHome, uuid: string): Promise<EventView[]> {
 }
 
 async function withDaemon(use: (home: DaemonHome) => Promise<void>): Promise<void> {
-  await using home = await DaemonHome.make()
+  await using home = await DaemonHome.create()
   await home.start()
   await use(home)
   await home.stop()
-  await home.nothingLeft()
+  await home.waitUntilNothingIsLeft()
 }
 
 describe('a line without an end', () => {
@@ -87,13 +87,13 @@ describe('a line without an end', () => {
     'of an agent, that begins like JSON, is output too, and the next lines are understood',
     () =>
       withDaemon(async (home) => {
-        const items: Played[] = [
+        const items: ScriptedAct[] = [
           { raw: '{"type":"assistant","message":"' },
           { repeat: 'x'.repeat(MIB), count: FLOOD_MIB },
           { raw: '"\n' },
           ...lines.CLAUDE_TOOLS.map((line) => ({ line })),
         ]
-        const program = await programThatPlays(home.work, 'claude', items)
+        const program = await writePlayingProgram(home.work, 'claude', items)
         const uuid = await runToEnd(home, [program, '-p', 'x', '--output-format', 'stream-json'])
         expect(peakMib(home.pid)).toBeLessThan(MAX_RSS_MIB)
         let chars = 0
@@ -143,11 +143,11 @@ describe('a flood of lines', () => {
             usage: { input_tokens: 1, output_tokens: 1 },
           },
         })
-        const items: Played[] = [
+        const items: ScriptedAct[] = [
           ...Array.from({ length: 500 }, (_, at) => ({ line: line(at + 1) })),
           { line: { type: 'result', subtype: 'success', is_error: false, result: 'done', session_id: 's' } },
         ]
-        const program = await programThatPlays(home.work, 'claude', items)
+        const program = await writePlayingProgram(home.work, 'claude', items)
         const uuid = await runToEnd(home, [program, '-p', 'x', '--output-format', 'stream-json'])
         const finished = (await facts(home, uuid)).filter((event) => event['fact'] === 'model.finished')
         expect(finished.map((event) => event['step'])).toEqual(Array.from({ length: 500 }, (_, at) => at + 1))
@@ -162,12 +162,12 @@ describe('a flood of lines', () => {
 describe('with one daemon', () => {
   let home: DaemonHome
   beforeAll(async () => {
-    home = await DaemonHome.make()
+    home = await DaemonHome.create()
     await home.start()
   })
   afterAll(async () => {
     await home.stop()
-    await home.nothingLeft()
+    await home.waitUntilNothingIsLeft()
     await home[Symbol.asyncDispose]()
   })
 
@@ -190,7 +190,7 @@ describe('with one daemon', () => {
     test('are also filtered in the text of an agent', async () => {
       const text = '\0\x1b[31mred\u2028\x9b\ud800'
       const line = { type: 'item.completed', item: { id: 'i', type: 'agent_message', text } }
-      const program = await programThatPlays(home.work, 'codex', [
+      const program = await writePlayingProgram(home.work, 'codex', [
         { line: { type: 'thread.started', thread_id: 't' } },
         { line },
         { line: { type: 'turn.completed', usage: {} } },
@@ -220,7 +220,7 @@ describe('with one daemon', () => {
       const uuid = await runToEnd(home, ['sh', '-c', 'setsid sleep 3600 & echo done'])
       expect(await outputOf(home, uuid)).toBe('done\n')
       expect(await home.view(uuid)).toMatchObject({ status: 'completed' })
-      expect(home.leftovers()).toEqual([])
+      expect(home.findLeftovers()).toEqual([])
     }, 120_000)
 
     test('of a program that closes its output and continues comes with its exit', async () => {

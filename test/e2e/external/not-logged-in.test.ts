@@ -42,7 +42,7 @@ test('at a prompt: the process is held; resumed after the login, it does its wor
   expect(held).toMatchObject({ holds: [{ reason: 'credentials', by: 'system' }], note: expect.stringMatching(ADVICE) })
   await daemon.resume(uuid)
   await expect
-    .poll(async () => (await daemon.factTypes(uuid)).filter((fact) => fact === 'process.held').length, { timeout: 60_000 })
+    .poll(async () => (await daemon.readFactTypes(uuid)).filter((fact) => fact === 'process.held').length, { timeout: 60_000 })
     .toBe(2)
   logIn()
   await daemon.resume(uuid)
@@ -59,7 +59,7 @@ test.each<[string, Partial<SpawnBody>]>([
   expect(held).toMatchObject({ holds: [{ reason: 'credentials', by: 'system' }], note: expect.stringMatching(ADVICE) })
   await daemon.resume(uuid)
   await expect
-    .poll(async () => (await daemon.factTypes(uuid)).filter((fact) => fact === 'process.held').length, { timeout: 60_000 })
+    .poll(async () => (await daemon.readFactTypes(uuid)).filter((fact) => fact === 'process.held').length, { timeout: 60_000 })
     .toBe(2)
   logIn()
   await daemon.resume(uuid)

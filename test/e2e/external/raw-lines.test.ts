@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import type { EventView } from '../../../src/api/views/daemon.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import * as lines from '../../support/agents/agent-lines.ts'
-import { programThatPlays } from '../../support/agents/command.ts'
+import { writePlayingProgram } from '../../support/agents/command.ts'
 import { newToken } from '../../support/agents/living.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 
@@ -19,7 +19,7 @@ async function agentFile(daemon: LocalDaemon, name: string, front: readonly stri
 
 /** An agent that ends its run with these lines. */
 async function claude(daemon: LocalDaemon, played: readonly object[], keep: string): Promise<ProcessView> {
-  const program = await programThatPlays(
+  const program = await writePlayingProgram(
     daemon.work,
     'claude',
     played.map((line) => ({ line })),
@@ -34,7 +34,7 @@ async function claude(daemon: LocalDaemon, played: readonly object[], keep: stri
 }
 
 async function rawOf(daemon: LocalDaemon, { uuid }: ProcessView): Promise<EventView[]> {
-  return (await daemon.allEvents(uuid)).filter(({ type }) => type === 'process.raw')
+  return (await daemon.readHistory(uuid)).filter(({ type }) => type === 'process.raw')
 }
 
 test('all lines of a command, each before its interpretation; a long one is cut, with a mark', async () => {
@@ -47,7 +47,7 @@ test('all lines of a command, each before its interpretation; a long one is cut,
   const written = played.map((line) => JSON.stringify(line))
   expect(raw.map(({ raw: line }) => line)).toEqual(written.map((line) => line.slice(0, 65_536)))
   expect(raw.flatMap(({ left }) => (left === undefined ? [] : [left]))).toEqual([JSON.stringify(long).length - 65_536])
-  const types = (await daemon.allEvents(view.uuid)).map(({ fact }) => fact)
+  const types = (await daemon.readHistory(view.uuid)).map(({ fact }) => fact)
   expect(types.indexOf('process.raw')).toBeLessThan(types.indexOf('model.finished'))
   expect(daemon.errors).toEqual([])
 })
@@ -73,7 +73,7 @@ test('the messages of an ACP agent; a native agent has no lines', async () => {
   expect(raw.map(({ raw: line }) => JSON.parse(String(line)) as object)).toContainEqual(
     expect.objectContaining({ method: 'session/update' }),
   )
-  const native = await daemon.spawnWithAnswers([{ text: 'done' }])
+  const native = await daemon.spawnScripted([{ text: 'done' }])
   expect(await rawOf(daemon, await daemon.waitForEnd(native.uuid))).toEqual([])
   await agentFile(daemon, 'own', ['keep_raw: all'])
   await expect(daemon.spawn({ agent: 'own', intent: 'x' })).rejects.toThrow(/keep_raw: the driver native does not support it/)

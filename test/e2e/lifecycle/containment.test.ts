@@ -3,11 +3,11 @@ import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Check } from '../../../src/daemon/views/doctor.ts'
-import { workingKinds } from '../../support/agents/contained.ts'
+import { findWorkingKinds } from '../../support/agents/contained.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { tempDir } from '../../support/tmp.ts'
 
-const kinds = await workingKinds()
+const kinds = await findWorkingKinds()
 afterEach(() => {
   vi.unstubAllEnvs()
 })

@@ -26,7 +26,7 @@ afterEach(async () => {
 
 const fork = async (ref: string, body: ResumeBody = {}): Promise<ProcessView> => (await daemon.resume(ref, { fork: true, ...body })).process
 const remove = (uuid: string): Promise<unknown> => daemon.client.delete(`/v1/processes/${uuid}`)
-const runToEnd = async (): Promise<ProcessView> => daemon.waitForEnd((await daemon.spawnWithAnswers(RUN)).uuid)
+const runToEnd = async (): Promise<ProcessView> => daemon.waitForEnd((await daemon.spawnScripted(RUN)).uuid)
 
 test(`a chain of ${CHAIN}: each can be resumed, also when the others are gone`, async () => {
   const chain = [await runToEnd()]
@@ -68,21 +68,21 @@ test(`${MANY} of one process: one fact each before they begin, and the origin is
 }, 300_000)
 
 test('after a kill -9 of the daemon in the middle of a step, a fork begins at the last complete step', async () => {
-  await using home = await DaemonHome.make()
+  await using home = await DaemonHome.create()
   await home.start()
   const { uuid } = await home.spawn({
-    model: home.script([
+    model: home.writeScript([
       echo('one'),
       { tools: [{ name: 'bash', input: { command: 'echo begun; sleep 600' } }] },
       { text: 'I read: {{ lastResult }}' },
     ]),
   })
-  await home.waitUntil(uuid, ({ step }) => step === 2)
+  await home.waitForView(uuid, ({ step }) => step === 2)
   await home.kill()
   await home.start()
   const { process } = await home.client.post<SteerView>(`/v1/processes/${uuid}/resume`, {
     fork: true,
-    model: home.script([{ text: 'x' }, { text: 'I read: {{ lastResult }}' }]),
+    model: home.writeScript([{ text: 'x' }, { text: 'I read: {{ lastResult }}' }]),
   })
   expect(process).toMatchObject({ originUuid: uuid, originStep: 1 })
   expect(await home.waitForEnd(process.uuid)).toMatchObject({
@@ -92,14 +92,14 @@ test('after a kill -9 of the daemon in the middle of a step, a fork begins at th
   })
   expect(await home.view(uuid)).toMatchObject({ status: 'interrupted', step: 2 })
   await home.stop()
-  await home.nothingLeft()
+  await home.waitUntilNothingIsLeft()
 }, 120_000)
 
 test("a parent is notified of its child's suspension, and does not take that for its end", async () => {
-  const parent = await daemon.spawnWithAnswers([{ text: 'ready' }], { interactive: true })
-  await daemon.waitForReady(parent.uuid)
-  const child = await daemon.spawnWithAnswers([{ text: 'first' }, { text: 'second' }], { interactive: true, parent: parent.uuid })
-  await daemon.waitForReady(child.uuid)
+  const parent = await daemon.spawnScripted([{ text: 'ready' }], { interactive: true })
+  await daemon.waitUntilReady(parent.uuid)
+  const child = await daemon.spawnScripted([{ text: 'first' }, { text: 'second' }], { interactive: true, parent: parent.uuid })
+  await daemon.waitUntilReady(child.uuid)
   await daemon.pause(child.uuid)
   const waited = await daemon.client.get<{ process: ProcessView; timedOut: boolean }>(`/v1/processes/${child.uuid}/wait`, {
     for: 'exited',
@@ -110,6 +110,6 @@ test("a parent is notified of its child's suspension, and does not take that for
   await daemon.signal(child.uuid, 'SIGKILL')
   await daemon.waitForEnd(child.uuid)
   await daemon.resume(child.uuid)
-  expect(await daemon.waitForReady(child.uuid)).toMatchObject({ ppid: parent.pid, parentUuid: parent.uuid })
-  expect(await daemon.factTypes(parent.uuid)).toEqual(expect.arrayContaining(['child.spawned', 'child.suspended', 'child.exited']))
+  expect(await daemon.waitUntilReady(child.uuid)).toMatchObject({ ppid: parent.pid, parentUuid: parent.uuid })
+  expect(await daemon.readFactTypes(parent.uuid)).toEqual(expect.arrayContaining(['child.spawned', 'child.suspended', 'child.exited']))
 })

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ProcessView, ResumeBody } from '../../../src/api/views/process.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { modelServer, type ModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
+import { startModelServer, type ModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
 
 const STEPS = 10
 const COMMAND = (step: number): string => `echo result ${step}`
@@ -20,7 +20,7 @@ let answers: ServedAnswer[]
 /** Answers by the requested step, which the number of assistant messages gives. */
 beforeEach(async () => {
   answers = [...RUN]
-  server = await modelServer((request) => answers[stepOf(request.body) - 1] ?? { text: 'and on' })
+  server = await startModelServer((request) => answers[stepOf(request.body) - 1] ?? { text: 'and on' })
   daemon = await LocalDaemon.start({ config: `providers: [{ name: served, kind: openai-compatible, baseURL: "${server.url}/v1" }]\n` })
 })
 afterEach(async () => {
@@ -51,7 +51,7 @@ describe('at any step', () => {
     const origin = await runToEnd()
     expect(origin).toMatchObject({ status: 'completed', step: STEPS })
     const requests = server.requests.map(({ body }) => body)
-    const before = await daemon.allEvents(origin.uuid)
+    const before = await daemon.readHistory(origin.uuid)
     for (let step = 0; step < STEPS; step += 1) {
       const count = server.requests.length
       const made = await fork(origin.uuid, { fromStep: step })
@@ -64,7 +64,7 @@ describe('at any step', () => {
       })
       expect(requestAfter(count)).toEqual(requests[step])
     }
-    expect(await daemon.allEvents(origin.uuid)).toEqual(before)
+    expect(await daemon.readHistory(origin.uuid)).toEqual(before)
     expect(await daemon.view(origin.uuid)).toEqual(origin)
   })
 
@@ -106,7 +106,7 @@ describe('at any step', () => {
 
   test("from the newest checkpoint: at the checkpoint's step", async () => {
     const origin = await runToEnd()
-    const [written] = (await daemon.allEvents(origin.uuid)).filter((event) => event['fact'] === 'checkpoint.written').slice(-1)
+    const [written] = (await daemon.readHistory(origin.uuid)).filter((event) => event['fact'] === 'checkpoint.written').slice(-1)
     expect(await fork(origin.uuid, { fromCheckpoint: true })).toMatchObject({ originStep: written?.['step'] })
   })
 })
@@ -147,7 +147,7 @@ describe('of forks', () => {
 
 test('a running origin is not touched: the fork begins where its last complete step ended', async () => {
   const gate = Promise.withResolvers<void>()
-  answers[3] = { ...answerWithCall(4), hangAfterBytes: 1, goOn: gate.promise }
+  answers[3] = { ...answerWithCall(4), hangAfterBytes: 1, restAfter: gate.promise }
   const origin = await daemon.spawn({ model: 'served/m', intent: 'ten steps' })
   await server.waitForRequests(4)
   const made = await daemon.resume(origin.uuid, { fork: true })
@@ -164,7 +164,7 @@ test('a running origin is not touched: the fork begins where its last complete s
 
 test('a suspended process reads the message of its resume in the open turn', async () => {
   const gate = Promise.withResolvers<void>()
-  answers[1] = { ...answerWithCall(2), hangAfterBytes: 1, goOn: gate.promise }
+  answers[1] = { ...answerWithCall(2), hangAfterBytes: 1, restAfter: gate.promise }
   const { uuid } = await daemon.spawn({ model: 'served/m', intent: 'ten steps' })
   await server.waitForRequests(2)
   await daemon.pause(uuid)
@@ -210,7 +210,7 @@ describe('refused', () => {
   })
 
   test('a process without a checkpoint, when one is required', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([{ text: 'short' }])
+    const { uuid } = await daemon.spawnScripted([{ text: 'short' }])
     await daemon.waitForEnd(uuid)
     const message = /^process 1 has no checkpoint yet: without --from-checkpoint it continues from its journal, which has steps 0 to 1$/
     await expect(daemon.resume(uuid, { fromCheckpoint: true })).rejects.toMatchObject({
@@ -231,7 +231,7 @@ test('a process continues from its checkpoint and the later facts', async () => 
 test('the files of a fork are its own', async () => {
   const origin = await runToEnd()
   const made = await daemon.waitForEnd((await fork(origin.uuid, { fromStep: 9 })).uuid)
-  const facts = (await daemon.allEvents(made.uuid)).map((event) => event['fact'])
+  const facts = (await daemon.readHistory(made.uuid)).map((event) => event['fact'])
   expect(facts[0]).toBe('process.forked')
   expect(facts).not.toContain('process.spawned')
   expect(made.cwd).toBe(origin.cwd)

@@ -11,7 +11,7 @@ import { testEnv } from '../../support/env.ts'
 let home: DaemonHome
 let other: ProcessView
 beforeAll(async () => {
-  home = await DaemonHome.make()
+  home = await DaemonHome.create()
   await home.start()
   other = await home.spawn({ argv: ['sleep', '1000'], name: 'other' })
 })
@@ -24,7 +24,7 @@ const env = (): Record<string, string> => testEnv(home.path)
 async function tryCommands(commands: readonly string[], body: Partial<SpawnBody>): Promise<string[]> {
   const out = join(home.work, 'said')
   const script = commands.map((command, at) => `${reeve} ${command} > "${out}-${at}" 2>&1; echo "exit $?" >> "${out}-${at}"`).join('\n')
-  const model = home.script([{ tools: [{ name: 'bash', input: { command: script } }] }, { text: 'done' }])
+  const model = home.writeScript([{ tools: [{ name: 'bash', input: { command: script } }] }, { text: 'done' }])
   const { uuid } = await home.spawn({ model, env: env(), ...body })
   expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
   return commands.map((_, at) => readFileSync(`${out}-${at}`, 'utf8'))
@@ -34,9 +34,9 @@ describe('a nested run', () => {
   test('is a child: a kill of the subtree reaches it, and it has no more than its parent', async () => {
     const argv = ['sh', '-c', `${reeve} run -d --name inner -- sleep 1000 && exec sleep 1000`]
     const outer = await home.spawn({ argv, env: env(), deny: ['signal'] })
-    const inner = await home.waitUntil(outer.uuid, ({ children }) => children.length === 1).then(() => home.view('inner'))
+    const inner = await home.waitForView(outer.uuid, ({ children }) => children.length === 1).then(() => home.view('inner'))
     expect(inner).toMatchObject({ ppid: outer.pid, parentUuid: outer.uuid, capabilities: { signals: 'none' } })
-    await home.waitUntil(inner.uuid, ({ status }) => status === 'working')
+    await home.waitForView(inner.uuid, ({ status }) => status === 'working')
     await home.signal(outer.uuid, { signal: 'SIGTERM', subtree: true })
     expect([await home.waitForEnd(outer.uuid), await home.waitForEnd(inner.uuid)]).toEqual([
       expect.objectContaining({ status: 'stopped' }),
@@ -46,14 +46,14 @@ describe('a nested run', () => {
 
   test('is a child also when it is a crew, a run of a compose file or a supervisor', async () => {
     const dir = mkdtempSync(join(home.work, 'nested-'))
-    const model = home.script([{ tools: [{ name: 'bash', input: { command: 'sleep 1000' } }] }])
+    const model = home.writeScript([{ tools: [{ name: 'bash', input: { command: 'sleep 1000' } }] }])
     writeFileSync(
       join(dir, 'reeve.yaml'),
       `agents:\n  a: { command: [sleep, "1000"] }\nsupervisors:\n  s: { children: [{ id: a, command: [sleep, "1000"] }] }\ncrews:\n  c: { worktrees: false, reviews: false, workers: 1, model: "${model}", tasks: [{ id: t, text: do it }] }\n`,
     )
     const argv = ['sh', '-c', `${reeve} crew up c -d && ${reeve} compose up -d && ${reeve} run -d --supervisor s; exec sleep 1000`]
     const outer = await home.spawn({ argv, env: env(), cwd: dir })
-    const { children } = await home.waitUntil(outer.uuid, (view) => view.children.length === 3)
+    const { children } = await home.waitForView(outer.uuid, (view) => view.children.length === 3)
     const inner = await Promise.all(children.map((uuid) => home.view(uuid)))
     expect(inner.map(({ driver, parentUuid }) => [driver, parentUuid]).toSorted()).toEqual(
       ['compose', 'crew', 'supervisor'].map((driver) => [driver, outer.uuid]),
@@ -101,7 +101,7 @@ describe('command line requests of a limited process', () => {
       const probe = (await home.client.get<{ checks: { name: string; ok: boolean }[] }>('/v1/doctor')).checks
       const works = (name: string): boolean => probe.some((check) => check.name === name && check.ok)
       if (!works(`containment ${containment}`) || !works('network off')) return
-      const socket = home.where.socket
+      const socket = home.paths.socket
       const out = join(home.work, `lies-${containment}`)
       // Root may unmount the cover of the socket; an ordinary user may not, nor in his own namespaces.
       const back =
@@ -110,15 +110,15 @@ describe('command line requests of a limited process', () => {
         `(${back}) 2> /dev/null`,
         ...LIES.map((lie, at) => `${bare()} ${reeve} ${lie} > "${out}-${at}" 2>&1; echo "exit $?" >> "${out}-${at}"`),
       ].join('\n')
-      const model = home.script([{ tools: [{ name: 'bash', input: { command: script } }] }, { text: 'done' }])
-      const before = (await home.list()).length
+      const model = home.writeScript([{ tools: [{ name: 'bash', input: { command: script } }] }, { text: 'done' }])
+      const before = (await home.listProcesses()).length
       const { uuid } = await home.spawn({ model, env: env(), containment, deny: ['signal', 'spawn', 'network'] })
       expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'completed', containment })
       const outputs = LIES.map((_, at) => readFileSync(`${out}-${at}`, 'utf8'))
       for (const [at, text] of outputs.entries())
         expect([LIES[at], text]).toEqual([LIES[at], expect.stringMatching(/is limited|may not|PID 0[^]*exit 1(25)?\n$/)])
       expect(await home.view('other')).toMatchObject({ uuid: other.uuid, status: 'working', limits: {} })
-      expect((await home.list()).length).toBe(before + 1)
+      expect((await home.listProcesses()).length).toBe(before + 1)
     },
   )
 

@@ -44,7 +44,7 @@ const TRIES = [
 const HELD = { allow: ['read:src', 'write:src'] }
 
 async function refusals(ref: string): Promise<unknown[]> {
-  return (await daemon.allEvents(ref))
+  return (await daemon.readHistory(ref))
     .filter((event) => event['fact'] === 'capability.refused')
     .map(({ what, detail }) => [what, String(detail).split(':')[0]])
 }
@@ -53,14 +53,14 @@ const finishedCalls = (events: readonly EventView[]): unknown[] =>
   events.filter((event) => event['fact'] === 'tool.finished').map(({ name, outcome }) => `${String(name)} ${String(outcome)}`)
 
 async function tryTools(body: Partial<SpawnBody>): Promise<ProcessView> {
-  const { uuid } = await daemon.spawnWithAnswers(TRIES, body)
+  const { uuid } = await daemon.spawnScripted(TRIES, body)
   return daemon.waitForEnd(uuid)
 }
 
 describe('an agent with allowed folders', () => {
   test('reads and writes there and nowhere else; a refusal is an event, a line of the log and a tool result', async () => {
     const view = await tryTools(HELD)
-    expect(finishedCalls(await daemon.allEvents(view.uuid))).toEqual(['read ok', 'read denied', 'write denied', 'bash denied'])
+    expect(finishedCalls(await daemon.readHistory(view.uuid))).toEqual(['read ok', 'read denied', 'write denied', 'bash denied'])
     expect(await refusals(view.uuid)).toEqual([
       ['paths', 'read'],
       ['paths', 'write'],
@@ -79,7 +79,7 @@ describe('an agent with allowed folders', () => {
 
   test('has a shell where its definition names one, with a note that the shell is not limited', async () => {
     const view = await tryTools({ allow: ['read', 'bash', 'read:src'] })
-    expect(finishedCalls(await daemon.allEvents(view.uuid))).toEqual(['read ok', 'read denied', 'write denied', 'bash ok'])
+    expect(finishedCalls(await daemon.readHistory(view.uuid))).toEqual(['read ok', 'read denied', 'write denied', 'bash ok'])
     expect(view.capabilities).toMatchObject({
       tools: ['read', 'bash'],
       enforced: { paths: 'part' },
@@ -104,10 +104,10 @@ describe('an agent with allowed folders', () => {
       spawns: ['coder'],
     })
     const byFile = await tryTools({ agent: 'held' })
-    expect(finishedCalls(await daemon.allEvents(byFile.uuid))).toEqual(['read ok', 'read ok', 'write denied', 'bash denied'])
+    expect(finishedCalls(await daemon.readHistory(byFile.uuid))).toEqual(['read ok', 'read ok', 'write denied', 'bash denied'])
     expect(byFile.capabilities).toMatchObject({ paths: { read: [work], write: [join(work, 'src')] }, spawns: ['coder'], signals: 'none' })
     const byFlag = await daemon.waitForEnd(
-      (await daemon.spawnWithAnswers([{ text: 'x' }], { agent: 'held', allow: ['write:top.txt', 'spawn'] })).uuid,
+      (await daemon.spawnScripted([{ text: 'x' }], { agent: 'held', allow: ['write:top.txt', 'spawn'] })).uuid,
     )
     expect(byFlag.capabilities).toMatchObject({ paths: { read: [work], write: [join(work, 'top.txt')] }, spawns: null })
   })
@@ -115,7 +115,7 @@ describe('an agent with allowed folders', () => {
   test('in its own worktree has them there, and its fork in its own worktree', async () => {
     const repository = Repository.make(join(work, 'repo'), work)
     repository.commit({ 'src/a.txt': 'a\n', 'b.txt': 'b\n' })
-    const { uuid } = await daemon.spawnWithAnswers(
+    const { uuid } = await daemon.spawnScripted(
       [
         call('write', { path: 'src/a.txt', content: 'new' }),
         call('write', { path: 'b.txt', content: 'new' }),
@@ -126,7 +126,7 @@ describe('an agent with allowed folders', () => {
       { cwd: repository.dir, worktree: true, allow: ['read:.', 'write:src'] },
     )
     const first = await daemon.waitForEnd(uuid)
-    expect(finishedCalls(await daemon.allEvents(uuid))).toEqual(['write ok', 'write denied'])
+    expect(finishedCalls(await daemon.readHistory(uuid))).toEqual(['write ok', 'write denied'])
     expect(first.capabilities.paths).toEqual({ read: [first.worktree?.dir], write: [join(first.worktree?.dir ?? '', 'src')] })
     const { process } = await daemon.resume(uuid, { fork: true, withFiles: true, message: 'on' })
     const fork = await daemon.waitForEnd(process.uuid)
@@ -140,7 +140,7 @@ describe('denied stays denied', () => {
   test('at a resume, in a fork, and after an export and an import', async () => {
     const held = (await tryTools(HELD)).capabilities
     const items = [...TRIES, ...TRIES, ...TRIES]
-    const { uuid } = await daemon.spawnWithAnswers(items, HELD)
+    const { uuid } = await daemon.spawnScripted(items, HELD)
     await daemon.waitForEnd(uuid)
     await daemon.resume(uuid, { message: 'again' })
     expect((await daemon.waitForEnd(uuid)).capabilities).toEqual(held)
@@ -193,13 +193,13 @@ describe('denied stays denied', () => {
 
 describe('a child', () => {
   test("has its parent's permissions, and learns what it was not given", async () => {
-    const parent = await daemon.spawnWithAnswers([{ text: 'x' }], { ...HELD, interactive: true })
-    await daemon.waitForReady(parent.uuid)
-    const { uuid } = await daemon.spawnWithAnswers(TRIES, { parent: parent.uuid, allow: ['read', 'write', 'bash', 'write:.'] })
+    const parent = await daemon.spawnScripted([{ text: 'x' }], { ...HELD, interactive: true })
+    await daemon.waitUntilReady(parent.uuid)
+    const { uuid } = await daemon.spawnScripted(TRIES, { parent: parent.uuid, allow: ['read', 'write', 'bash', 'write:.'] })
     const child = await daemon.waitForEnd(uuid)
-    expect(finishedCalls(await daemon.allEvents(uuid))).toEqual(['read ok', 'read denied', 'write denied', 'bash denied'])
+    expect(finishedCalls(await daemon.readHistory(uuid))).toEqual(['read ok', 'read denied', 'write denied', 'bash denied'])
     expect(child.capabilities.paths).toEqual(parent.capabilities.paths)
-    expect((await daemon.allEvents(uuid)).map(({ text }) => text)).toContainEqual(
+    expect((await daemon.readHistory(uuid)).map(({ text }) => text)).toContainEqual(
       expect.stringMatching(/^write:.*: not permitted to its parent$/),
     )
     const { status, body } = await daemon.postRaw('/v1/processes', { argv: ['cat', 'top.txt'], cwd: work, parent: parent.uuid })
@@ -228,15 +228,15 @@ describe('without a network', () => {
 
   test("a command and an agent's shell reach no server, and other processes do", async () => {
     const on = await daemon.waitForEnd((await daemon.spawn({ argv: connect() })).uuid)
-    expect(await daemon.output(on.uuid)).toBe('hello\n')
+    expect(await daemon.readOutput(on.uuid)).toBe('hello\n')
     const off = await daemon.waitForEnd((await daemon.spawn({ argv: connect(), deny: ['network'] })).uuid)
-    expect(await daemon.output(off.uuid)).toMatch(/^E(NETUNREACH|ADDRNOTAVAIL)\n$/)
+    expect(await daemon.readOutput(off.uuid)).toMatch(/^E(NETUNREACH|ADDRNOTAVAIL)\n$/)
     expect(off.capabilities.network).toBe('off')
     const quoted = connect()
       .map((word) => `'${word.replaceAll("'", "'\\''")}'`)
       .join(' ')
     const agent = await daemon.waitForEnd(
-      (await daemon.spawnWithAnswers([call('bash', { command: quoted }), { text: '{{lastResult}}' }], { deny: ['network'] })).uuid,
+      (await daemon.spawnScripted([call('bash', { command: quoted }), { text: '{{lastResult}}' }], { deny: ['network'] })).uuid,
     )
     expect(agent.lastText).toMatch(/^E(NETUNREACH|ADDRNOTAVAIL)/)
   })

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startDaemon } from '../../../src/daemon/daemon.ts'
 import type { DaemonView, EventView } from '../../../src/api/views/daemon.ts'
 import { DaemonHome } from '../../support/daemon/daemon.ts'
-import { eventually, killRemaining, findLivingWith, newToken } from '../../support/agents/living.ts'
+import { waitUntil, killRemaining, findProcessesWith, newToken } from '../../support/agents/living.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 
 let daemon: LocalDaemon
@@ -29,7 +29,7 @@ const count = (facts: readonly string[], fact: string): number => facts.filter((
 
 test('a native process continues at its step, without repeating a tool', async () => {
   const file = join(daemon.work, 'effects')
-  const { uuid, pid } = await daemon.spawnWithAnswers([
+  const { uuid, pid } = await daemon.spawnScripted([
     bash(`echo one >> ${file}`),
     { ...bash(`echo two >> ${file}`), delay_ms: 300 },
     { text: 'after {{ lastResult }}' },
@@ -40,15 +40,15 @@ test('a native process continues at its step, without repeating a tool', async (
   expect(view).toMatchObject({ status: 'completed', step: 3, usage: { toolCalls: 2, steps: 3 } })
   expect(view.pid).toBeGreaterThan(pid)
   expect(await readFile(file, 'utf8')).toBe('one\ntwo\n')
-  const facts = await daemon.factTypes(uuid)
+  const facts = await daemon.readFactTypes(uuid)
   expect(count(facts, 'process.rehydrated')).toBe(1)
   expect(count(facts, 'process.spawned')).toBe(1)
 })
 
 test('a tool that outlasts the drain is interrupted, and its outcome is unknown', async () => {
   const file = join(daemon.work, 'cut')
-  const { uuid } = await daemon.spawnWithAnswers([bash(`echo begun >> ${file}; sleep 600`), { text: 'I read: {{ lastResult }}' }])
-  await eventually(() => existsSync(file), 'the tool has begun')
+  const { uuid } = await daemon.spawnScripted([bash(`echo begun >> ${file}; sleep 600`), { text: 'I read: {{ lastResult }}' }])
+  await waitUntil(() => existsSync(file), 'the tool has begun')
   await daemon.restart()
   const view = await daemon.waitForEnd(uuid)
   expect(view).toMatchObject({ status: 'completed', lastText: 'I read: interrupted; it may or may not have happened' })
@@ -56,19 +56,19 @@ test('a tool that outlasts the drain is interrupted, and its outcome is unknown'
 })
 
 test('an interactive process that was ready is ready again, and reads later messages', async () => {
-  const { uuid } = await daemon.spawnWithAnswers([{ text: 'before' }, { text: 'after' }], { interactive: true, name: 'chat' })
-  await daemon.waitForReady(uuid)
+  const { uuid } = await daemon.spawnScripted([{ text: 'before' }, { text: 'after' }], { interactive: true, name: 'chat' })
+  await daemon.waitUntilReady(uuid)
   await daemon.send(uuid, 'one')
-  await daemon.waitUntil(uuid, (view) => view.turn === 1 && view.status === 'ready')
+  await daemon.waitForView(uuid, (view) => view.turn === 1 && view.status === 'ready')
   await daemon.restart()
-  expect(await daemon.waitForReady('chat')).toMatchObject({ uuid, status: 'ready', holds: [], lastText: 'before' })
+  expect(await daemon.waitUntilReady('chat')).toMatchObject({ uuid, status: 'ready', holds: [], lastText: 'before' })
   await daemon.send('chat', 'two')
-  expect(await daemon.waitUntil(uuid, (view) => view.turn === 2 && view.status === 'ready')).toMatchObject({ lastText: 'after' })
+  expect(await daemon.waitForView(uuid, (view) => view.turn === 2 && view.status === 'ready')).toMatchObject({ lastText: 'after' })
 })
 
 test('a process paused by the user stays paused, with a new PID, and keeps that PID after its resume', async () => {
-  const { uuid, pid } = await daemon.spawnWithAnswers([{ text: 'heard' }], { interactive: true })
-  await daemon.waitForReady(uuid)
+  const { uuid, pid } = await daemon.spawnScripted([{ text: 'heard' }], { interactive: true })
+  await daemon.waitUntilReady(uuid)
   await daemon.pause(uuid)
   await daemon.send(uuid, 'waiting for you')
   const before = await daemon.view(uuid)
@@ -86,15 +86,15 @@ test('a process paused by the user stays paused, with a new PID, and keeps that 
   const again = await daemon.view(uuid)
   expect(again.pid).toBeGreaterThan(back.pid)
   await daemon.resume(uuid)
-  expect(await daemon.waitUntil(uuid, (view) => view.turn === 1 && view.status === 'ready')).toMatchObject({
+  expect(await daemon.waitForView(uuid, (view) => view.turn === 1 && view.status === 'ready')).toMatchObject({
     pid: again.pid,
     lastText: 'heard',
   })
 })
 
 test('a suspended process can be killed after a restart, before it runs again', async () => {
-  const { uuid } = await daemon.spawnWithAnswers([], { interactive: true })
-  await daemon.waitForReady(uuid)
+  const { uuid } = await daemon.spawnScripted([], { interactive: true })
+  await daemon.waitUntilReady(uuid)
   await daemon.pause(uuid)
   await daemon.restart()
   await daemon.signal(uuid, 'SIGTERM')
@@ -108,7 +108,7 @@ test('killed and completed processes stay dead, and PIDs are never reused', asyn
   const killed = await daemon.spawnShell('sleep 600')
   await daemon.signal(killed.uuid, 'SIGKILL')
   await daemon.waitForEnd(killed.uuid)
-  const done = await daemon.spawnWithAnswers([{ text: 'done' }])
+  const done = await daemon.spawnScripted([{ text: 'done' }])
   await daemon.waitForEnd(done.uuid)
   const before = [await daemon.view(killed.uuid), await daemon.view(done.uuid)]
   await daemon.restart()
@@ -122,7 +122,7 @@ test('a command is interrupted by the shutdown, leaves no program, and can be ru
     const { uuid } = await daemon.spawnShell(`setsid sleep 600.${token} & echo up; sleep 600.${token}`)
     await daemon.waitForEvent(uuid, isFact('process.output'))
     await daemon.stop()
-    expect(findLivingWith(token)).toEqual([])
+    expect(findProcessesWith(token)).toEqual([])
     await daemon.start()
     expect(await daemon.view(uuid)).toMatchObject({
       status: 'interrupted',
@@ -140,8 +140,8 @@ test('a command is interrupted by the shutdown, leaves no program, and can be ru
 })
 
 test('a command that was held before its first run still exists, and runs after a resume', async () => {
-  const parent = await daemon.spawnWithAnswers([], { interactive: true })
-  await daemon.waitForReady(parent.uuid)
+  const parent = await daemon.spawnScripted([], { interactive: true })
+  await daemon.waitUntilReady(parent.uuid)
   await daemon.pause(parent.uuid, { subtree: true })
   const file = join(daemon.work, 'ran')
   const child = await daemon.spawnShell(`echo ran >> ${file}`, { parent: parent.uuid })
@@ -158,7 +158,7 @@ test('a command that was held before its first run still exists, and runs after 
 })
 
 test('a process spawned during the stop exists afterwards', async () => {
-  const spawned = await Promise.all(Array.from({ length: 10 }, () => daemon.spawnWithAnswers([{ text: 'late but done' }])))
+  const spawned = await Promise.all(Array.from({ length: 10 }, () => daemon.spawnScripted([{ text: 'late but done' }])))
   await daemon.restart()
   for (const { uuid } of spawned)
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'late but done', step: 1 })
@@ -166,11 +166,8 @@ test('a process spawned during the stop exists afterwards', async () => {
 
 test('a stopping daemon answers questions, and starts nothing', async () => {
   const file = join(daemon.work, 'slow')
-  const { uuid } = await daemon.spawnWithAnswers([
-    bash(`echo begun > ${file}; until [ -e ${file}.go ]; do sleep 0.05; done`),
-    { text: 'end' },
-  ])
-  await eventually(() => existsSync(file), 'the tool has begun')
+  const { uuid } = await daemon.spawnScripted([bash(`echo begun > ${file}; until [ -e ${file}.go ]; do sleep 0.05; done`), { text: 'end' }])
+  await waitUntil(() => existsSync(file), 'the tool has begun')
   const stopping = daemon.stop()
   expect(await daemon.waitForStatus(uuid, 'suspended')).toMatchObject({ holds: [{ reason: 'daemon-shutdown', by: 'system' }] })
   await expect(daemon.spawnShell('true')).rejects.toMatchObject({ code: 'UNAVAILABLE', message: 'the daemon is stopping' })
@@ -183,8 +180,8 @@ test('a stopping daemon answers questions, and starts nothing', async () => {
 })
 
 test('a wait and a stream of events end with the daemon, and the stream continues with the next one', async () => {
-  const { uuid } = await daemon.spawnWithAnswers([], { interactive: true })
-  await daemon.waitForReady(uuid)
+  const { uuid } = await daemon.spawnScripted([], { interactive: true })
+  await daemon.waitUntilReady(uuid)
   const waits = daemon.client.get(`/v1/processes/${uuid}/wait`, { for: 'exited', timeoutMs: 20_000 }).then(
     () => 'answered',
     (error: { code: string }) => error.code,
@@ -197,13 +194,13 @@ test('a wait and a stream of events end with the daemon, and the stream continue
     }))
       seen.push(event)
   })()
-  await eventually(() => seen.length >= 3, 'the stream is on')
+  await waitUntil(() => seen.length >= 3, 'the stream is on')
   await daemon.restart()
   expect(await waits).toBe('UNAVAILABLE')
-  await daemon.waitForReady(uuid)
+  await daemon.waitUntilReady(uuid)
   await daemon.signal(uuid, 'SIGKILL')
   await follow
-  expect(seen.map((event) => event.seq)).toEqual((await daemon.allEvents(uuid)).map((event) => event.seq))
+  expect(seen.map((event) => event.seq)).toEqual((await daemon.readHistory(uuid)).map((event) => event.seq))
 })
 
 test('a stop by the API answers first; nothing of the daemon is left except its store', async () => {
@@ -222,8 +219,8 @@ test('a stop by the API answers first; nothing of the daemon is left except its 
 
 test('a drain lasts as long as requested, names the processes that it waits for, and a second stop ends it', async () => {
   const file = join(daemon.work, 'begun')
-  const { uuid, pid } = await daemon.spawnWithAnswers([bash(`echo begun >> ${file}; sleep 600`), { text: 'I read: {{ lastResult }}' }])
-  await eventually(() => existsSync(file), 'the tool has begun')
+  const { uuid, pid } = await daemon.spawnScripted([bash(`echo begun >> ${file}; sleep 600`), { text: 'I read: {{ lastResult }}' }])
+  await waitUntil(() => existsSync(file), 'the tool has begun')
   await daemon.client.post('/v1/daemon/stop', { drainMs: 3_600_000 })
   await daemon.waitForStatus(uuid, 'suspended')
   const { stopping } = await daemon.client.get<DaemonView>('/v1/daemon')
@@ -257,10 +254,10 @@ test('a newly added provider is available for the next run', async () => {
 })
 
 test('a daemon that gets a stop before it answers stops in order, which is no crash', async () => {
-  await using home = await DaemonHome.make()
+  await using home = await DaemonHome.create()
   const { ended } = home.launch()
-  await eventually(() => existsSync(home.where.holderFile), 'it starts')
+  await waitUntil(() => existsSync(home.paths.holderFile), 'it starts')
   home.askToStop()
   expect(await ended).toEqual({ code: 0, signal: null })
-  expect([existsSync(home.where.holderFile), existsSync(home.where.socket)]).toEqual([false, false])
+  expect([existsSync(home.paths.holderFile), existsSync(home.paths.socket)]).toEqual([false, false])
 })

@@ -153,7 +153,7 @@ describe('a forced end', () => {
       status,
       signals: { recent },
     } = await daemon.waitForEnd(uuid)
-    const [escalation] = (await daemon.allEvents(uuid)).filter(({ type }) => type === 'signal.escalated')
+    const [escalation] = (await daemon.readHistory(uuid)).filter(({ type }) => type === 'signal.escalated')
     const { afterMs } = escalation as unknown as { afterMs: number }
     expect(escalation).toMatchObject({ from: signal, to: 'SIGKILL' })
     expect(afterMs).toBeGreaterThanOrEqual(49)
@@ -169,7 +169,7 @@ describe('a forced end', () => {
     await daemon.signal(killed, 'SIGKILL')
     for (const uuid of [calm, killed]) {
       expect((await daemon.waitForEnd(uuid)).signals.recent).toMatchObject([{ escalatedMs: null }])
-      expect(await daemon.factTypes(uuid)).not.toContain('signal.escalated')
+      expect(await daemon.readFactTypes(uuid)).not.toContain('signal.escalated')
     }
   })
 
@@ -178,7 +178,7 @@ describe('a forced end', () => {
     await daemon.waitForEvent(uuid, ({ fact, text }) => fact === 'process.output' && String(text).includes('half a li'), { follow: true })
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
-    expect(await daemon.output(uuid)).toBe('up\nhalf a li')
+    expect(await daemon.readOutput(uuid)).toBe('up\nhalf a li')
   })
 })
 

@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { ManualClock } from '../../support/clock.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { modelServer } from '../../support/models/model-server.ts'
+import { startModelServer } from '../../support/models/model-server.ts'
 
 let daemon: LocalDaemon
 
@@ -18,10 +18,10 @@ test('elapsed time and time limits stand still for native agents and commands, a
   const clock = new ManualClock()
   daemon = await LocalDaemon.start({ clock })
   const limits = { timeoutMs: LIMIT_MS }
-  const root = await daemon.spawnWithAnswers([], { interactive: true, limits })
-  await daemon.waitForReady(root.uuid)
-  const child = await daemon.spawnWithAnswers([], { interactive: true, limits, parent: root.uuid })
-  await daemon.waitForReady(child.uuid)
+  const root = await daemon.spawnScripted([], { interactive: true, limits })
+  await daemon.waitUntilReady(root.uuid)
+  const child = await daemon.spawnScripted([], { interactive: true, limits, parent: root.uuid })
+  await daemon.waitUntilReady(child.uuid)
   const command = await daemon.spawnShell('sleep 600', { limits, parent: child.uuid })
   await daemon.waitForStatus(command.uuid, 'working')
   clock.wind(60_000)
@@ -42,8 +42,8 @@ test('elapsed time and time limits stand still for native agents and commands, a
   clock.wind(3 * LIMIT_MS)
   expect((await elapsed()).slice(0, 2)).toEqual([80_000, 80_000])
   await daemon.resume(root.uuid, { subtree: true })
-  await daemon.waitForReady(root.uuid)
-  await daemon.waitForReady(child.uuid)
+  await daemon.waitUntilReady(root.uuid)
+  await daemon.waitUntilReady(child.uuid)
   clock.wind(19_000)
   expect((await daemon.view(child.uuid)).status).toBe('ready')
   clock.wind(1_001)
@@ -52,7 +52,7 @@ test('elapsed time and time limits stand still for native agents and commands, a
 
 test("a process that waits for a model's retry is drained at once, and makes no request during the pause", async () => {
   // The provider names the delay: a random one may be over before the pause.
-  await using server = await modelServer([
+  await using server = await startModelServer([
     { status: 529, headers: { 'retry-after-ms': '3000' }, error: { type: 'overloaded_error', message: 'too busy' } },
     { text: 'answered' },
   ])
@@ -63,8 +63,8 @@ test("a process that waits for a model's retry is drained at once, and makes no 
   await daemon.waitForEvent(uuid, ({ fact }) => fact === 'model.failed')
   await daemon.pause(uuid)
   await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.drained')
-  expect((await daemon.factTypes(uuid)).filter((fact) => fact === 'model.started')).toHaveLength(1)
+  expect((await daemon.readFactTypes(uuid)).filter((fact) => fact === 'model.started')).toHaveLength(1)
   await daemon.resume(uuid)
   expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'answered' })
-  expect((await daemon.allEvents(uuid)).filter(({ fact }) => fact === 'model.started').map(({ attempt }) => attempt)).toEqual([1, 2])
+  expect((await daemon.readHistory(uuid)).filter(({ fact }) => fact === 'model.started').map(({ attempt }) => attempt)).toEqual([1, 2])
 })

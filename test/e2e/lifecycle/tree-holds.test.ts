@@ -19,11 +19,7 @@ afterEach(async () => {
 
 /** Starts a process that waits for messages. */
 const spawnWaiting = async (name: string, parent?: string): Promise<string> => {
-  const { uuid } = await daemon.spawnWithAnswers([{ text: 'heard' }], {
-    name,
-    interactive: true,
-    ...(parent === undefined ? {} : { parent }),
-  })
+  const { uuid } = await daemon.spawnScripted([{ text: 'heard' }], { name, interactive: true, ...(parent === undefined ? {} : { parent }) })
   return uuid
 }
 
@@ -32,7 +28,7 @@ async function spawnFamily(): Promise<void> {
   const root = await spawnWaiting('root')
   const a = await spawnWaiting('a', root)
   uuids = { root, a, b: await spawnWaiting('b', a), c: await spawnWaiting('c', a), d: await spawnWaiting('d', root) }
-  for (const uuid of Object.values(uuids)) await daemon.waitForReady(uuid)
+  for (const uuid of Object.values(uuids)) await daemon.waitUntilReady(uuid)
 }
 
 /** The holds of each held process. */
@@ -49,7 +45,7 @@ async function holdsByName(): Promise<Record<string, string>> {
 }
 
 const readFacts = async (uuid: string, ...which: string[]): Promise<EventView[]> =>
-  (await daemon.allEvents(uuid)).filter(({ fact }) => which.includes(String(fact)))
+  (await daemon.readHistory(uuid)).filter(({ fact }) => which.includes(String(fact)))
 
 describe('pauses that overlap', () => {
   const PAUSED = {
@@ -115,10 +111,10 @@ describe('children born during a pause', () => {
     const late = await spawnWaiting('late', 'b')
     const command = await daemon.spawnShell('echo never before', { name: 'command', parent: late })
     expect(await holdsByName()).toMatchObject({ late: 'subtree root', command: 'subtree root' })
-    expect(await daemon.output(command.uuid)).toBe('')
+    expect(await daemon.readOutput(command.uuid)).toBe('')
     await daemon.resume('root', { subtree: true })
     expect(await daemon.waitForEnd(command.uuid)).toMatchObject({ status: 'completed' })
-    await daemon.waitForReady(late)
+    await daemon.waitUntilReady(late)
   })
 
   test('at its very moment are paused or begin held; none escapes', async () => {
@@ -160,9 +156,9 @@ describe('the family', () => {
     await spawnFamily()
     await daemon.pause('b')
     await daemon.restart()
-    for (const name of ['root', 'a']) await daemon.waitForReady(name)
+    for (const name of ['root', 'a']) await daemon.waitUntilReady(name)
     await daemon.resume('b')
-    await daemon.waitForReady('b')
+    await daemon.waitUntilReady('b')
     for (const name of ['root', 'a']) {
       const notices = await readFacts(uuids[name] ?? '', 'child.suspended', 'child.resumed')
       expect(notices.filter(({ child, reason }) => child === uuids['b'] && reason !== 'daemon-shutdown').map(({ fact }) => fact)).toEqual([
@@ -185,8 +181,8 @@ describe('the family', () => {
     expect(await runCli(daemon.home, ['wait', '--timeout', '1ms', 'child'])).toMatchObject({ code: 124 })
     await runCli(daemon.home, ['resume', '--subtree', 'root'])
     await runCli(daemon.work, ['version'])
-    await daemon.spawnWithAnswers([{ tools: [{ name: 'bash', input: { command: 'touch go' } }] }])
-    expect(await ended.done).toMatchObject({ code: 7 })
+    await daemon.spawnScripted([{ tools: [{ name: 'bash', input: { command: 'touch go' } }] }])
+    expect(await ended.result).toMatchObject({ code: 7 })
   })
 })
 
@@ -197,7 +193,7 @@ describe('PIDs', () => {
     await daemon.client.delete(`/v1/processes/${uuid}`)
     await daemon.restart()
     const suspended = await spawnWaiting('suspended')
-    const first = (await daemon.waitForReady(suspended)).pid
+    const first = (await daemon.waitUntilReady(suspended)).pid
     expect(first).toBeGreaterThan(pid)
     await daemon.pause(suspended)
     await daemon.restart()

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import { deep } from '../../support/deep.ts'
-import { eventually, killRemaining } from '../../support/agents/living.ts'
+import { waitUntil, killRemaining } from '../../support/agents/living.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { Tree } from '../../support/daemon/trees.ts'
 
@@ -33,9 +33,9 @@ async function growTree(native = NATIVE, others = EXTERNAL): Promise<void> {
   await tree.grow('native', native)
   await tree.grow('acp', others)
   await tree.grow('command', others)
-  await tree.allHad(tree.of('acp', 'command'), 'process.working')
-  for (const member of tree.of('native', 'command'))
-    await eventually(() => tree.times('begun', member) === 1, `${member.name} is at the gate`)
+  await tree.waitForFacts(tree.membersOf('acp', 'command'), 'process.working')
+  for (const member of tree.membersOf('native', 'command'))
+    await waitUntil(() => tree.countNotes('begun', member) === 1, `${member.name} is at the gate`)
 }
 
 /** The last output and the number of steps of each, as without a pause. */
@@ -45,7 +45,7 @@ async function allEnd(): Promise<void> {
     const done = {
       status,
       code: exit?.code,
-      output: member.kind === 'command' ? await daemon.output(member.uuid) : lastText,
+      output: member.kind === 'command' ? await daemon.readOutput(member.uuid) : lastText,
       calls: usage.toolCalls,
     }
     const output = member.kind === 'command' ? `after ${member.name}\n` : `${member.kind === 'acp' ? 'before' : ''}after ${member.name}`
@@ -64,11 +64,12 @@ describe(`a tree of ${ALL}`, () => {
     await growTree()
     expect((await daemon.pause(tree.root, { subtree: true })).affected).toBe(ALL)
     // Commands are frozen; the work in flight of the others may end, and nothing new begins. A process without further work ends.
-    await tree.allHad(tree.of('command'), 'process.frozen')
+    await tree.waitForFacts(tree.membersOf('command'), 'process.frozen')
     await tree.openGate()
-    for (const { uuid } of tree.of('acp')) expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
-    await tree.allHad(tree.of('native'), 'process.drained', 'process.frozen')
-    for (const member of tree.of('native')) expect([tree.times('passed', member), tree.times('late', member)]).toEqual([1, 0])
+    for (const { uuid } of tree.membersOf('acp')) expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
+    await tree.waitForFacts(tree.membersOf('native'), 'process.drained', 'process.frozen')
+    for (const member of tree.membersOf('native'))
+      expect([tree.countNotes('passed', member), tree.countNotes('late', member)]).toEqual([1, 0])
     const before = await tree.views()
     expect(statuses(before)).toEqual({ suspended: ALL - EXTERNAL, completed: EXTERNAL })
     const highest = Math.max(...[...before.values()].map(({ pid }) => pid))
@@ -82,24 +83,25 @@ describe(`a tree of ${ALL}`, () => {
       else expect([now?.elapsedMs, now?.step, now?.holds, (now?.pid ?? 0) > highest]).toEqual([old?.elapsedMs, old?.step, old?.holds, true])
     }
     expect((await daemon.resume(tree.root, { subtree: true })).affected).toBe(NATIVE)
-    for (const { uuid } of tree.of('command')) await daemon.resume(uuid, { rerun: true })
+    for (const { uuid } of tree.membersOf('command')) await daemon.resume(uuid, { rerun: true })
     await allEnd()
-    for (const member of tree.of('native')) expect([tree.times('passed', member), tree.times('late', member)]).toEqual([1, 1])
+    for (const member of tree.membersOf('native'))
+      expect([tree.countNotes('passed', member), tree.countNotes('late', member)]).toEqual([1, 1])
     expect((await tree.views()).size).toBe(ALL)
   }, 400_000)
 
   test('paused at once is frozen with all work in flight, and continues as if nothing had happened', async () => {
     await growTree()
     expect((await daemon.pause(tree.root, { subtree: true, now: true })).affected).toBe(ALL)
-    await tree.allHad(tree.members, 'process.frozen')
+    await tree.waitForFacts(tree.members, 'process.frozen')
     const outside = await tree.spawn('command', 'outside', {})
     await tree.openGate()
     await daemon.waitForEnd(outside.uuid)
-    for (const member of tree.of('native', 'command')) expect(tree.times('passed', member)).toBe(0)
+    for (const member of tree.membersOf('native', 'command')) expect(tree.countNotes('passed', member)).toBe(0)
     expect(statuses(await tree.views())).toEqual({ suspended: ALL, completed: 1 })
     expect((await daemon.resume(tree.root, { subtree: true })).affected).toBe(ALL)
     await allEnd()
-    for (const member of tree.of('native'))
-      expect([tree.times('begun', member), tree.times('passed', member), tree.times('late', member)]).toEqual([1, 1, 1])
+    for (const member of tree.membersOf('native'))
+      expect([tree.countNotes('begun', member), tree.countNotes('passed', member), tree.countNotes('late', member)]).toEqual([1, 1, 1])
   }, 400_000)
 })

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
-import { killRemaining, findLivingWith, newToken } from '../../support/agents/living.ts'
+import { killRemaining, findProcessesWith, newToken } from '../../support/agents/living.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { modelServer, type ModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
+import { startModelServer, type ModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
 
 const LONG_MS = 3_600_000
 const PROGRAM = fileURLToPath(new URL('../../support/programs/acp-agent.ts', import.meta.url))
@@ -23,7 +23,7 @@ beforeEach(() => {
 afterEach(async () => {
   try {
     await open[Symbol.asyncDispose]()
-    expect(findLivingWith(token)).toEqual([])
+    expect(findProcessesWith(token)).toEqual([])
   } finally {
     killRemaining(token)
   }
@@ -38,7 +38,7 @@ async function startServed(
   answers: readonly ServedAnswer[],
   body: Partial<SpawnBody> = {},
 ): Promise<{ server: ModelServer; uuid: string }> {
-  const server = open.use(await modelServer(answers))
+  const server = open.use(await startModelServer(answers))
   await start(
     `providers:\n  - { name: local, kind: openai-compatible, baseURL: "${server.url}/v1", models: { m: { contextWindow: 100000 } } }\n`,
   )
@@ -86,7 +86,7 @@ test('a native agent reads the notice within its turn before the next model call
 
 test('an agent between turns begins a turn for the notice', async () => {
   const { server, uuid } = await startServed([{ text: 'Hello.' }, { text: 'Goodbye.' }], { interactive: true })
-  await daemon.waitForReady(uuid)
+  await daemon.waitUntilReady(uuid)
   await handle(uuid, { SIGTERM: 'message' })
   await daemon.signal(uuid, 'SIGTERM', { graceMs: LONG_MS })
   expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 }, turn: 2, lastText: 'Goodbye.' })
@@ -100,7 +100,7 @@ test('after the grace the agent is ended, with its programs', async () => {
   await daemon.signal(uuid, 'SIGTERM', { graceMs: 200 })
   expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
   expect(server.requests).toHaveLength(1)
-  expect((await daemon.factTypes(uuid)).filter((fact) => fact === 'process.stopping')).toHaveLength(2)
+  expect((await daemon.readFactTypes(uuid)).filter((fact) => fact === 'process.stopping')).toHaveLength(2)
 })
 
 test('a stopped agent is resumed without a notice of its signals', async () => {
@@ -121,7 +121,7 @@ test('the partial text of a killed model call is in the journal and in the log',
   await daemon.waitForEvent(uuid, ({ type, text }) => type === 'live.text' && String(text) !== '', { live: true })
   await daemon.signal(uuid, 'SIGKILL')
   expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 137 } })
-  const failed = (await daemon.allEvents(uuid)).find(({ fact }) => fact === 'model.failed')
+  const failed = (await daemon.readHistory(uuid)).find(({ fact }) => fact === 'model.failed')
   expect(failed).toMatchObject({ partial: expect.stringMatching(/^this much/) as string })
   const { lines } = await daemon.client.get<{ lines: { stream: string; text: string }[] }>(`/v1/processes/${uuid}/logs`)
   expect(lines).toContainEqual(expect.objectContaining({ stream: 'assistant', text: failed?.['partial'] }))

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { DaemonHome } from '../../support/daemon/daemon.ts'
 import { testEnv } from '../../support/env.ts'
-import { modelServer } from '../../support/models/model-server.ts'
+import { startModelServer } from '../../support/models/model-server.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import type { ModelServer, ServedAnswer } from '../../support/models/model-server.ts'
 
@@ -47,10 +47,10 @@ function answerWithLook(hang: () => boolean): (request: unknown) => ServedAnswer
 }
 
 async function homeWith(server: ModelServer): Promise<DaemonHome> {
-  const home = open.use(await DaemonHome.make())
+  const home = open.use(await DaemonHome.create())
   mkdirSync(home.path, { mode: 0o700 })
   writeFileSync(
-    home.where.configFile,
+    home.paths.configFile,
     `providers: [{ name: anthropic, kind: anthropic, baseURL: "${server.url}/v1", apiKeyEnv: MODEL_API_KEY }]\n`,
   )
   await home.start()
@@ -59,7 +59,7 @@ async function homeWith(server: ModelServer): Promise<DaemonHome> {
 
 test("concurrent children stay within their parent's budget, through kill -9, resumes and a raise", { timeout: 180_000 }, async () => {
   let hangs = false
-  const server = open.use(await modelServer(answerWithLook(() => hangs)))
+  const server = open.use(await startModelServer(answerWithLook(() => hangs)))
   const home = await homeWith(server)
   const env = testEnv(home.work, { MODEL_API_KEY: 'key-for-tests' })
   const model = 'anthropic/claude-sonnet-4-5'
@@ -83,9 +83,9 @@ test("concurrent children stay within their parent's budget, through kill -9, re
 
   await home.resume(parent.uuid, { env })
   for (const { uuid } of cut.filter(({ state }) => state === 'dead')) await home.resume(uuid, { env })
-  const allHeld = async (): Promise<ProcessView[]> => Promise.all(children.map(({ uuid }) => home.waitUntil(uuid, isHeld)))
+  const allHeld = async (): Promise<ProcessView[]> => Promise.all(children.map(({ uuid }) => home.waitForView(uuid, isHeld)))
   await allHeld()
-  const spent = (await home.waitUntil(parent.uuid, isHeld)).subtreeUsage
+  const spent = (await home.waitForView(parent.uuid, isHeld)).subtreeUsage
   expect(tokensOf(spent)).toBeLessThanOrEqual(BUDGET)
   expect(tokensOf(spent)).toBeGreaterThan(BUDGET - 20_000)
   expect(spent).toMatchObject({ openCalls: 0, reservedTokens: 0, estimated: true })
@@ -100,12 +100,12 @@ test("concurrent children stay within their parent's budget, through kill -9, re
   expect(isHeld(raised)).toBe(false)
   await server.waitForRequests(calls + 2)
   await allHeld()
-  const after = await home.waitUntil(parent.uuid, isHeld)
+  const after = await home.waitForView(parent.uuid, isHeld)
   expect(tokensOf(after.subtreeUsage)).toBeLessThanOrEqual(BUDGET + 30_000)
   expect(after.limitUse).toEqual([
     { limit: 'budgetTokens', used: tokensOf(after.subtreeUsage), of: BUDGET + 30_000, action: 'suspend', scope: null },
   ])
   expect((await home.view(children[0]?.uuid ?? '')).limitUse).toMatchObject([{ limit: 'budgetTokens', scope: parent.uuid }])
   expect((await home.stop()).code).toBe(0)
-  await home.nothingLeft()
+  await home.waitUntilNothingIsLeft()
 })

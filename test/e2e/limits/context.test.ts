@@ -14,7 +14,7 @@ import { openSqliteStore } from '../../../src/store/sqlite.ts'
 import { DaemonHome } from '../../support/daemon/daemon.ts'
 import { deep } from '../../support/deep.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { modelServer, type ModelServer, type ServedAnswer, type ServedRequest } from '../../support/models/model-server.ts'
+import { startModelServer, type ModelServer, type ServedAnswer, type ServedRequest } from '../../support/models/model-server.ts'
 import type { Range } from '../../../src/kernel/model/journal-ranges.ts'
 
 /** Each result has about 250 tokens. */
@@ -62,7 +62,7 @@ function answerTo(request: ServedRequest, last: number): ServedAnswer {
 }
 
 async function configFor(answers: (request: ServedRequest) => ServedAnswer): Promise<string> {
-  server = open.use(await modelServer(answers))
+  server = open.use(await startModelServer(answers))
   return `providers:\n  - { name: local, kind: openai-compatible, baseURL: "${server.url}/v1", models: { m: { contextWindow: ${WINDOW} } } }\n`
 }
 
@@ -177,9 +177,9 @@ test('after a kill -9 in a step or in a summary, the next request equals the int
     }
     return answerTo(request, LAST)
   })
-  const home = open.use(await DaemonHome.make())
+  const home = open.use(await DaemonHome.create())
   mkdirSync(home.path, { mode: 0o700 })
-  writeFileSync(home.where.configFile, config)
+  writeFileSync(home.paths.configFile, config)
   writeFileSync(join(home.work, 'big.txt'), 'x'.repeat(BYTES))
   await home.start()
   const { uuid } = await home.spawn(BODY)
@@ -194,9 +194,9 @@ test('after a kill -9 in a step or in a summary, the next request equals the int
   for (const [before, after] of repeated) expect(after.body).toEqual(before.body)
   expect(readEffects(home.work)).toEqual(upTo(LAST))
   expect((await home.stop()).code).toBe(0)
-  const facts = await factsOf(home.where.state, uuid)
+  const facts = await factsOf(home.paths.state, uuid)
   expect(facts.filter(({ body }) => body.type === 'context.compacted').length).toBeGreaterThanOrEqual(2)
-  await home.nothingLeft()
+  await home.waitUntilNothingIsLeft()
 })
 
 describe('for the user', () => {
@@ -226,13 +226,13 @@ describe('for the user', () => {
     await daemon.resume(uuid)
     await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.held' && event.seq > Number(held.pid))
     await daemon.waitForStatus(uuid, 'suspended')
-    expect((await daemon.factTypes(uuid)).filter((fact) => fact === 'compaction.failed')).toHaveLength(2)
+    expect((await daemon.readFactTypes(uuid)).filter((fact) => fact === 'compaction.failed')).toHaveLength(2)
     await daemon.restart()
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', holds: [{ reason: 'context-full' }] })
     await script()
     await daemon.resume(uuid)
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'done', usage: { toolCalls: 12 } })
-    expect(await daemon.factTypes(uuid)).toContain('context.compacted')
+    expect(await daemon.readFactTypes(uuid)).toContain('context.compacted')
     expect(daemon.errors).toEqual([])
   })
 
@@ -273,7 +273,7 @@ describe('for the user', () => {
       usage: { contextTokens: 50_007, contextWindow: 100_000 },
       note: 'context: 81 % are used',
     })
-    const warned = (await daemon.allEvents(uuid)).filter((event) => event['fact'] === 'limit.warned')
+    const warned = (await daemon.readHistory(uuid)).filter((event) => event['fact'] === 'limit.warned')
     expect(warned).toMatchObject([{ limit: 'context', used: 81_204, of: 100_000 }])
   })
 
@@ -283,7 +283,7 @@ describe('for the user', () => {
     writeFileSync(join(daemon.work, 'big.txt'), 'x'.repeat(BYTES))
     const { uuid } = await daemon.spawn(BODY)
     await daemon.waitForEvent(uuid, ({ fact }) => fact === 'context.compacted')
-    const facts = (await daemon.allEvents(uuid)).map(({ fact }) => fact)
+    const facts = (await daemon.readHistory(uuid)).map(({ fact }) => fact)
     expect(facts.indexOf('compaction.started')).toBeGreaterThan(0)
     expect(facts.slice(0, facts.indexOf('compaction.started'))).toContain('limit.warned')
   })

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { EventView } from '../../../src/api/views/daemon.ts'
 import { testEnv } from '../../support/env.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { modelServer, type ModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
+import { startModelServer, type ModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
 
 let daemon: LocalDaemon
 let server: ModelServer
@@ -24,7 +24,7 @@ const ANSWERS: readonly ServedAnswer[] = [
 
 beforeEach(async () => {
   secret = `value-${randomBytes(12).toString('hex')}`
-  server = await modelServer(ANSWERS)
+  server = await startModelServer(ANSWERS)
   daemon = await LocalDaemon.start({
     config: `providers: [{ name: served, kind: openai-compatible, baseURL: "${server.url}/v1", apiKeyEnv: SERVED_API_KEY }]\n`,
   })
@@ -71,9 +71,9 @@ function commandLinesWith(text: string): string[] {
 async function expectUnseen(uuid: string): Promise<void> {
   expect(await filesWith(secret)).toEqual([])
   expect(commandLinesWith(secret)).toEqual([])
-  expect(JSON.stringify(await daemon.allEvents(uuid))).not.toContain(secret)
+  expect(JSON.stringify(await daemon.readHistory(uuid))).not.toContain(secret)
   expect(JSON.stringify(await daemon.view(uuid))).not.toContain(secret)
-  expect(daemon.logged.join('\n') + daemon.errors.join('\n')).not.toContain(secret)
+  expect(daemon.logMessages.join('\n') + daemon.errors.join('\n')).not.toContain(secret)
 }
 
 describe('a value that looks secret', () => {
@@ -103,10 +103,10 @@ describe('a value that looks secret', () => {
     await daemon.waitForEnd(uuid)
     await daemon.resume(uuid, { rerun: true })
     await daemon.waitForEnd(uuid)
-    expect((await daemon.output(uuid)).split('\n')).toEqual([`token=${secret}`, 'token=', ''])
+    expect((await daemon.readOutput(uuid)).split('\n')).toEqual([`token=${secret}`, 'token=', ''])
     await daemon.resume(uuid, { rerun: true, env: env({ MY_TOKEN: 'another one' }) })
     await daemon.waitForEnd(uuid)
-    expect((await daemon.output(uuid)).split('\n').at(-2)).toBe('token=another one')
+    expect((await daemon.readOutput(uuid)).split('\n').at(-2)).toBe('token=another one')
   })
 
   test('of a refused spawn is forgotten and named nowhere', async () => {
@@ -143,7 +143,7 @@ describe('the key of a model', () => {
     expect((await daemon.waitForEnd(uuid)).status).toBe('completed')
     expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${plain}`)
     await daemon.waitForEnd(
-      (await daemon.spawnWithAnswers([{ text: 'x' }], { env: env({ SERVED_ACCOUNT: plain }), fallback: ['served/small'] })).uuid,
+      (await daemon.spawnScripted([{ text: 'x' }], { env: env({ SERVED_ACCOUNT: plain }), fallback: ['served/small'] })).uuid,
     )
     expect(
       (await daemon.waitForEnd((await daemon.spawnShell('test "$SERVED_ACCOUNT"', { env: env({ SERVED_ACCOUNT: plain }) })).uuid)).status,
@@ -188,11 +188,11 @@ describe('the key of a model', () => {
 
   test('that is gone after a restart holds the process, until a client sends it', async () => {
     const { uuid } = await run({ interactive: true, intent: 'go', env: env({ SERVED_API_KEY: secret }) })
-    await daemon.waitUntil(uuid, (view) => view.turn === 1 && view.status === 'ready')
+    await daemon.waitForView(uuid, (view) => view.turn === 1 && view.status === 'ready')
     await daemon.restart()
     const held = await daemon.waitForStatus(uuid, 'suspended')
     expect(held).toMatchObject({ holds: [{ reason: 'credentials', by: 'system' }] })
-    await daemon.waitUntil(uuid, (view) => view.note?.includes('credentials') ?? false)
+    await daemon.waitForView(uuid, (view) => view.note?.includes('credentials') ?? false)
     expect(await daemon.resume(uuid)).toMatchObject({
       affected: 0,
       note: 'still suspended: credentials; needs SERVED_API_KEY',
@@ -203,7 +203,7 @@ describe('the key of a model', () => {
     const woken = await daemon.resume(uuid, { env: env({ SERVED_API_KEY: secret }) })
     expect(woken).toMatchObject({ affected: 1, process: { holds: [] } })
     expect(woken).not.toHaveProperty('note')
-    expect(await daemon.waitUntil(uuid, (view) => view.turn === 2 && view.status === 'ready')).toMatchObject({ lastText: 'second done' })
+    expect(await daemon.waitForView(uuid, (view) => view.turn === 2 && view.status === 'ready')).toMatchObject({ lastText: 'second done' })
     await expectUnseen(uuid)
   })
 
@@ -218,7 +218,7 @@ describe('the key of a model', () => {
   })
 
   test('of another provider is taken from the client with the override that needs it', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([{ text: 'by script' }])
+    const { uuid } = await daemon.spawnScripted([{ text: 'by script' }])
     await daemon.waitForEnd(uuid)
     await daemon.resume(uuid, { model: 'served/small', message: 'now you', env: env({ SERVED_API_KEY: secret }) })
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', model: 'served/small' })

@@ -7,7 +7,7 @@ import type { ProviderCheckView } from '../../../src/api/views/daemon.ts'
 import { listModels } from '../../../src/drivers/native/models/list-models.ts'
 import { testEnv } from '../../support/env.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { modelServer, type ModelServer, type ServedAnswer, type ServedRequest } from '../../support/models/model-server.ts'
+import { startModelServer, type ModelServer, type ServedAnswer, type ServedRequest } from '../../support/models/model-server.ts'
 
 const list = (name: string, count: number): ServedAnswer => ({
   headers: { 'content-type': 'application/json' },
@@ -35,8 +35,8 @@ let closed: string
 
 beforeEach(async () => {
   open = new AsyncDisposableStack()
-  server = open.use(await modelServer(({ path }: ServedRequest) => ANSWERS[path.split('/')[1] ?? ''] ?? { status: 500 }))
-  const other = await modelServer([])
+  server = open.use(await startModelServer(({ path }: ServedRequest) => ANSWERS[path.split('/')[1] ?? ''] ?? { status: 500 }))
+  const other = await startModelServer([])
   closed = other.url
   await other[Symbol.asyncDispose]()
 })

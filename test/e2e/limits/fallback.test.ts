@@ -5,9 +5,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ProcessView, SpawnBody, StepView } from '../../../src/api/views/process.ts'
 import { DaemonHome } from '../../support/daemon/daemon.ts'
 import { testEnv } from '../../support/env.ts'
-import { eventually } from '../../support/agents/living.ts'
+import { waitUntil } from '../../support/agents/living.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { modelServer, type ModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
+import { startModelServer, type ModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
 
 const REFUSED_KEY: ServedAnswer = { status: 401, error: { type: 'authentication_error', message: 'bad key' } }
 const BODY: Partial<SpawnBody> = { model: 'first/big', fallback: ['second/small'] }
@@ -21,7 +21,7 @@ beforeEach(() => {
 afterEach(() => open.disposeAsync())
 
 async function configFor(answers: readonly ServedAnswer[]): Promise<string> {
-  server = open.use(await modelServer(answers))
+  server = open.use(await startModelServer(answers))
   return `providers:
   - { name: first, kind: anthropic, baseURL: "${server.url}/v1", apiKeyEnv: FIRST_KEY }
   - { name: second, kind: openai-compatible, baseURL: "${server.url}/v1", apiKeyEnv: SECOND_KEY }\n`
@@ -73,7 +73,7 @@ describe('in a daemon', () => {
   test('a budget counts the usage of both models', async () => {
     const begun: ServedAnswer = {
       text: 'begun',
-      midStream: true,
+      isMidStream: true,
       usage: { input: 2_500, output: 5 },
       error: { type: 'invalid_request_error', message: 'no more' },
     }
@@ -94,13 +94,13 @@ test('after a kill -9 the turn continues with the fallback, and no tool is run t
     { text: 'never whole', hangAfterBytes: 300 },
     { text: 'whole' },
   ]
-  const home = open.use(await DaemonHome.make())
+  const home = open.use(await DaemonHome.create())
   mkdirSync(home.path, { mode: 0o700 })
-  writeFileSync(home.where.configFile, await configFor(answers))
+  writeFileSync(home.paths.configFile, await configFor(answers))
   await home.start()
   const env = testEnv(home.work, { FIRST_KEY: 'key-one', SECOND_KEY: 'key-two' })
   const { uuid } = await home.spawn({ ...BODY, env })
-  await eventually(() => server.requests.length === 3, 'the call after the tool hangs')
+  await waitUntil(() => server.requests.length === 3, 'the call after the tool hangs')
   await home.kill()
   await home.start()
   expect((await home.view(uuid)).status).toBe('interrupted')
@@ -109,5 +109,5 @@ test('after a kill -9 the turn continues with the fallback, and no tool is run t
   expect(askedModels()).toEqual(['big', 'small', 'small', 'small'])
   expect(JSON.stringify(server.requests[3]?.body)).toContain('once\\n[exit code 0]')
   expect((await home.stop()).code).toBe(0)
-  await home.nothingLeft()
+  await home.waitUntilNothingIsLeft()
 })

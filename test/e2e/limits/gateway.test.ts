@@ -7,9 +7,9 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { runCli } from '../../support/daemon/cli.ts'
 import { ManualClock } from '../../support/clock.ts'
 import { testEnv } from '../../support/env.ts'
-import { eventually } from '../../support/agents/living.ts'
+import { waitUntil } from '../../support/agents/living.ts'
 import { LocalDaemon, type LocalDaemonOptions } from '../../support/daemon/local-daemon.ts'
-import { bodyOf, modelServer, type ModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
+import { bodyOf, startModelServer, type ModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
 import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
 
 const PROGRAM = resolve(import.meta.dirname, '../../support/programs/acp-agent.ts')
@@ -27,8 +27,8 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-async function open(answers: Parameters<typeof modelServer>[0], options: LocalDaemonOptions = {}, gateway = 'on'): Promise<void> {
-  server = await modelServer(answers)
+async function open(answers: Parameters<typeof startModelServer>[0], options: LocalDaemonOptions = {}, gateway = 'on'): Promise<void> {
+  server = await startModelServer(answers)
   daemon = await LocalDaemon.start(options)
   log = join(daemon.work, 'agent.log')
   const dir = join(daemon.work, '.reeve/agents')
@@ -95,13 +95,13 @@ describe('an agent at the gateway', () => {
     await open([])
     const { uuid } = await start('say one\nusage 10 100 0.5', { limits: { budgetUsd: 5 } })
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', metering: 'report', usage: { costUsd: 0.5 } })
-    const notes = (await daemon.allEvents(uuid)).flatMap((event) => (event.fact === 'process.note' ? [event['text']] : []))
+    const notes = (await daemon.readHistory(uuid)).flatMap((event) => (event.fact === 'process.note' ? [event['text']] : []))
     expect(notes).toContain('the agent does not call its models through the gateway, so its own usage reports are counted')
   })
 
   test('paused in the middle of a turn is held at its next call, frozen, and continues', async () => {
     const first = Promise.withResolvers<void>()
-    await open([{ ...ANSWER, hangAfterBytes: 10, goOn: first.promise }, ANSWER])
+    await open([{ ...ANSWER, hangAfterBytes: 10, restAfter: first.promise }, ANSWER])
     const { uuid } = await start('model one\nmodel two')
     await server.waitForRequests(1)
     await daemon.pause(uuid)
@@ -118,7 +118,7 @@ describe('an agent at the gateway', () => {
   test("paused for longer than its client's timeout gets its answer", async () => {
     const clock = new ManualClock()
     const first = Promise.withResolvers<void>()
-    await open([{ ...ANSWER, hangAfterBytes: 10, goOn: first.promise }, ANSWER], { clock })
+    await open([{ ...ANSWER, hangAfterBytes: 10, restAfter: first.promise }, ANSWER], { clock })
     const { uuid } = await start('model one\nmodel two')
     await server.waitForRequests(1)
     await daemon.pause(uuid)
@@ -134,7 +134,7 @@ describe('an agent at the gateway', () => {
   test('with a used-up budget is held before the call, and continues with more', async () => {
     await open([{ ...ANSWER, usage: { input: 5_000, output: 900 } }, ANSWER])
     const { uuid } = await start('model one\nmodel two', { limits: { budgetTokens: 6_000 } })
-    const held = await daemon.waitUntil(
+    const held = await daemon.waitForView(
       uuid,
       ({ status, holds }) => status === 'suspended' && holds.some(({ reason }) => reason === 'budget'),
     )
@@ -187,7 +187,7 @@ describe('the use of the gateway', () => {
       code: 64,
       stderr: expect.stringContaining('--gateway maybe: choose from auto, on, off'),
     })
-    await expect(daemon.spawnWithAnswers([], { gateway: 'on' })).rejects.toMatchObject({
+    await expect(daemon.spawnScripted([], { gateway: 'on' })).rejects.toMatchObject({
       code: 'INVALID',
       message: expect.stringContaining('has no gateway'),
     })
@@ -213,7 +213,7 @@ describe('the use of the gateway', () => {
     const env = testEnv(daemon.work, { ANTHROPIC_API_KEY: SECRET, ANTHROPIC_BASE_URL: server.url })
     await expect(daemon.spawn({ argv, env, limits: { budgetTokens: 6_000 } })).rejects.toMatchObject({ code: 'INVALID' })
     const { uuid } = await daemon.spawn({ argv, env, gateway: 'on', limits: { budgetTokens: 6_000 } })
-    await daemon.waitUntil(uuid, ({ holds }) => holds.some(({ reason }) => reason === 'budget'))
+    await daemon.waitForView(uuid, ({ holds }) => holds.some(({ reason }) => reason === 'budget'))
     expect(server.requests).toHaveLength(1)
     await daemon.resume(uuid, { limits: { budgetTokens: 60_000 } })
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', usage: { inputTokens: 5_100 } })
@@ -225,7 +225,7 @@ test('a child of an agent at the gateway has its own token, with its parent\u201
   const [ends, goesOn] = [join(daemon.work, 'parent-ends'), join(daemon.work, 'child-goes-on')]
   const parent = await start(`env ANTHROPIC_API_KEY\nenv ANTHROPIC_BASE_URL\nwait ${ends}`)
   const noted = (name: string, count: number): Promise<string> =>
-    eventually(() => {
+    waitUntil(() => {
       const found = existsSync(log) ? [...readFileSync(log, 'utf8').matchAll(new RegExp(`^${name}=(.*);$`, 'gm'))] : []
       return found[count - 1]?.[1] ?? null
     }, `${name} is noted`)
@@ -237,7 +237,7 @@ test('a child of an agent at the gateway has its own token, with its parent\u201
   expect([own.startsWith('reeve-'), own === token]).toEqual([true, false])
   const { uuid: plain } = await daemon.spawn({ argv: ['sh', '-c', 'echo "$ANTHROPIC_API_KEY $ANTHROPIC_BASE_URL"'], env })
   await daemon.waitForEnd(plain)
-  expect(await daemon.output(plain)).toBe(`${token} ${base}\n`)
+  expect(await daemon.readOutput(plain)).toBe(`${token} ${base}\n`)
   // A process that it resumes has its own token, too.
   const old = await start('say hello')
   await daemon.waitForEnd(old.uuid)
@@ -259,7 +259,7 @@ test('a recording is removed with the process', async () => {
   const { uuid } = await start('model one')
   await daemon.waitForEnd(uuid)
   const dir = join(daemon.paths.state, 'gateway', uuid)
-  await eventually(() => readdirSync(dir).length === 2, 'the call is recorded')
+  await waitUntil(() => readdirSync(dir).length === 2, 'the call is recorded')
   await daemon.client.delete(`/v1/processes/${uuid}`)
   expect(existsSync(dir)).toBe(false)
 })

@@ -11,8 +11,8 @@ const HOME = { budgetTokens: 250, maxSteps: 40, timeoutMs: 3_600_000 }
 test('apply to an agent, a command, a supervisor, a crew and a run, but not to a child or over a limit of its own', async () => {
   await using daemon = await LocalDaemon.start({ config: CONFIG })
   const { post } = { post: <T>(path: string, body: object): Promise<T> => daemon.client.post<T>(path, body) }
-  const agent = await daemon.spawnWithAnswers([{ text: 'done' }])
-  const own = await daemon.spawnWithAnswers([{ text: 'done' }], { limits: { maxSteps: 3 } })
+  const agent = await daemon.spawnScripted([{ text: 'done' }])
+  const own = await daemon.spawnScripted([{ text: 'done' }], { limits: { maxSteps: 3 } })
   const command = await daemon.spawn({ argv: ['sleep', '1000'] })
   const child = await daemon.spawn({ argv: ['true'], parent: command.uuid })
   const family = await post<SpawnedView>('/v1/processes', {
@@ -42,9 +42,9 @@ test('apply to an agent, a command, a supervisor, a crew and a run, but not to a
 test('hold a process like its own limits; a changed file applies to the next process', async () => {
   await using daemon = await LocalDaemon.start({ config: CONFIG })
   const dear = { text: 'x', tools: [{ name: 'ls', input: {} }], usage: { input: 200, output: 60 } }
-  const { uuid } = await daemon.spawnWithAnswers([dear, dear])
+  const { uuid } = await daemon.spawnScripted([dear, dear])
   await daemon.waitForStatus(uuid, 'suspended')
   expect((await daemon.view(uuid)).holds).toMatchObject([{ reason: 'budget' }])
   await writeFile(daemon.paths.configFile, '')
-  expect((await daemon.spawnWithAnswers([{ text: 'done' }])).limits).toEqual({})
+  expect((await daemon.spawnScripted([{ text: 'done' }])).limits).toEqual({})
 })

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { StepView } from '../../../src/api/views/process.ts'
 import { testEnv } from '../../support/env.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { modelServer } from '../../support/models/model-server.ts'
+import { startModelServer } from '../../support/models/model-server.ts'
 import { png } from '../../support/models/png.ts'
 
 const PICTURE = png(64, 48)
@@ -24,14 +24,14 @@ afterEach(async () => {
 })
 
 test('events, logs and steps describe an image, and no output has its bytes', async () => {
-  const { uuid } = await daemon.spawnWithAnswers([
+  const { uuid } = await daemon.spawnScripted([
     { tools: [{ name: 'read', input: { path: 'shot.png' } }] },
     { text: 'I see {{ lastResult }}' },
   ])
   expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: `I see ${WORDS}` })
   const finished = await daemon.waitForEvent(uuid, (event) => event['fact'] === 'tool.finished')
   expect(finished).toMatchObject({ content: WORDS, images: [{ mediaType: 'image/png', bytes: PICTURE.length }] })
-  expect(JSON.stringify(await daemon.allEvents(uuid))).not.toContain(DATA)
+  expect(JSON.stringify(await daemon.readHistory(uuid))).not.toContain(DATA)
   const { steps } = await daemon.client.get<{ steps: StepView[] }>(`/v1/processes/${uuid}/steps`)
   expect(steps[0]?.tools).toMatchObject([{ outcome: 'ok', result: WORDS }])
   const { lines } = await daemon.client.get<{ lines: { text: string }[] }>(`/v1/processes/${uuid}/logs`)
@@ -40,7 +40,7 @@ test('events, logs and steps describe an image, and no output has its bytes', as
 })
 
 test('the model gets the image, also after a restart of the daemon', async () => {
-  await using server = await modelServer([
+  await using server = await startModelServer([
     { tools: [{ id: 'id_1', name: 'read', input: { path: 'shot.png' } }] },
     { text: 'a picture' },
     { text: 'still there' },
@@ -51,11 +51,11 @@ test('the model gets the image, also after a restart of the daemon', async () =>
   )
   const env = testEnv(daemon.work, { SERVED_API_KEY: 'key-for-tests' })
   const { uuid } = await daemon.spawn({ model: 'served/eyes', interactive: true, intent: 'look', env })
-  await daemon.waitUntil(uuid, (view) => view.turn === 1 && view.status === 'ready')
+  await daemon.waitForView(uuid, (view) => view.turn === 1 && view.status === 'ready')
   await daemon.restart()
   await daemon.resume(uuid, { env })
   await daemon.send(uuid, 'again')
-  await daemon.waitUntil(uuid, (view) => view.turn === 2 && view.status === 'ready')
+  await daemon.waitForView(uuid, (view) => view.turn === 2 && view.status === 'ready')
   const shown = server.requests.map(({ body }) => JSON.stringify(body).includes(DATA))
   expect(shown).toEqual([false, true, true])
   expect(server.requests[1]?.body['messages']).toMatchObject([

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { runCli } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { modelServer, type ModelServer, type ServedAnswer, type ServedRequest } from '../../support/models/model-server.ts'
+import { startModelServer, type ModelServer, type ServedAnswer, type ServedRequest } from '../../support/models/model-server.ts'
 import type { ProviderModelsView } from '../../../src/api/views/daemon.ts'
 
 const json = (body: object): ServedAnswer => ({ headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
@@ -36,8 +36,8 @@ let closed: string
 
 beforeEach(async () => {
   open = new AsyncDisposableStack()
-  server = open.use(await modelServer(({ path }: ServedRequest) => LISTS[path.split('/')[1] ?? ''] ?? { status: 500 }))
-  const other = await modelServer([])
+  server = open.use(await startModelServer(({ path }: ServedRequest) => LISTS[path.split('/')[1] ?? ''] ?? { status: 500 }))
+  const other = await startModelServer([])
   closed = other.url
   await other[Symbol.asyncDispose]()
 })

@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runCli } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { modelServer } from '../../support/models/model-server.ts'
+import { startModelServer } from '../../support/models/model-server.ts'
 import type { UsageReportView } from '../../../src/api/views/usage.ts'
 
 let open: AsyncDisposableStack
@@ -16,7 +16,7 @@ afterEach(() => open.disposeAsync())
 
 test('a native agent, before and after the file was changed', async () => {
   const answer = { text: 'done', usage: { input: 1_000, output: 500 } }
-  const { url } = open.use(await modelServer([answer, answer]))
+  const { url } = open.use(await startModelServer([answer, answer]))
   const config = (prices: string): string => `providers:\n  - { name: work, kind: openai-compatible, baseURL: "${url}/v1" }\n${prices}`
   const daemon = open.use(await LocalDaemon.start({ config: config('prices: { "work/*": { input: 2, output: 4, window: 9000 } }\n') }))
   const run = async () => daemon.waitForEnd((await daemon.spawn({ model: 'work/own-1', intent: 'work' })).uuid)

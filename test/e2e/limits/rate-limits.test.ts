@@ -6,11 +6,11 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../support/clock.ts'
 import { startCli } from '../../support/daemon/cli.ts'
-import { programThatPlays } from '../../support/agents/command.ts'
+import { writePlayingProgram } from '../../support/agents/command.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { settle } from '../../support/kernel/daemon-core.ts'
 import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
-import type { Played } from '../../support/programs/json-agent.ts'
+import type { ScriptedAct } from '../../support/programs/json-agent.ts'
 
 const HOUR = 3_600_000
 /** Processes that wait for the same limit wake one after another, within this time in ms. */
@@ -33,19 +33,19 @@ afterEach(async () => {
 
 const session = { line: { type: 'system', subtype: 'init', session_id: '6528ff20-b72b-4b73-ac46-b42cd138b7d7' } }
 const inTwoHours = (): number => Math.ceil((Date.now() + 2 * HOUR) / 1_000)
-const limitAt = (resetsAt: number): Played[] => [
+const limitAt = (resetsAt: number): ScriptedAct[] => [
   session,
   { line: { type: 'rate_limit_event', rate_limit_info: { status: 'rejected', resetsAt, rateLimitType: 'five_hour' } } },
   { line: { type: 'result', subtype: 'success', is_error: true, result: "You've hit your limit", session_id: session.line.session_id } },
   { exit: 1 },
 ]
-const success: Played[] = [
+const success: ScriptedAct[] = [
   session,
   { line: { type: 'result', subtype: 'success', is_error: false, result: 'done', session_id: session.line.session_id } },
 ]
 
-async function runClaude(items: readonly Played[], body: Partial<SpawnBody> = {}): Promise<ProcessView> {
-  return daemon.spawn({ argv: [await programThatPlays(daemon.work, 'claude', items), ...CLAUDE], ...body })
+async function runClaude(items: readonly ScriptedAct[], body: Partial<SpawnBody> = {}): Promise<ProcessView> {
+  return daemon.spawn({ argv: [await writePlayingProgram(daemon.work, 'claude', items), ...CLAUDE], ...body })
 }
 
 /** Advances the clock beyond the time at which the process wakes. */
@@ -63,13 +63,13 @@ describe('Claude Code as a command, which exits at its limit', () => {
     expect(held.pid).toBeGreaterThan(pid)
     expect(Date.parse(held.resumeAt ?? '')).toBe(resetsAt * 1_000)
     expect(held.note).toMatch(/^paused: rate limit until (\d{4}-\d\d-\d\d )?\d\d:\d\d$/)
-    expect((await daemon.allEvents(uuid)).find(({ fact }) => fact === 'process.exited')).toMatchObject({
+    expect((await daemon.readHistory(uuid)).find(({ fact }) => fact === 'process.exited')).toMatchObject({
       exit: { code: 1, cause: 'limit', reason: "You've hit your limit" },
     })
     await daemon.restart()
     await advanceClock(3 * HOUR)
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', holds: [{ reason: 'rate-limit' }] })
-    await programThatPlays(daemon.work, 'claude', success)
+    await writePlayingProgram(daemon.work, 'claude', success)
     await daemon.resume(uuid)
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
   })
@@ -77,7 +77,7 @@ describe('Claude Code as a command, which exits at its limit', () => {
   test('continues by itself where that is configured, also after a restart, and not before', async () => {
     const { uuid } = await runClaude(limitAt(inTwoHours()), { wake: true })
     expect((await daemon.waitForStatus(uuid, 'suspended')).holds).toMatchObject([{ reason: 'rate-limit', wake: true }])
-    await programThatPlays(daemon.work, 'claude', success)
+    await writePlayingProgram(daemon.work, 'claude', success)
     await daemon.restart()
     await advanceClock(1.9 * HOUR)
     expect((await daemon.view(uuid)).status).toBe('suspended')
@@ -86,13 +86,13 @@ describe('Claude Code as a command, which exits at its limit', () => {
   })
 
   test('stays followed by `reeve run`, as it has not ended', async () => {
-    const program = await programThatPlays(daemon.work, 'claude', limitAt(inTwoHours()))
+    const program = await writePlayingProgram(daemon.work, 'claude', limitAt(inTwoHours()))
     const running = startCli(daemon.home, ['run', '--name', 'limited', '--', program, ...CLAUDE], { cwd: daemon.work })
-    await running.waitForOutput('spawned')
+    await running.waitForText('spawned')
     await daemon.waitForStatus('limited', 'suspended')
-    await programThatPlays(daemon.work, 'claude', success)
+    await writePlayingProgram(daemon.work, 'claude', success)
     await daemon.resume('limited')
-    expect((await running.done).code).toBe(0)
+    expect((await running.result).code).toBe(0)
   })
 })
 

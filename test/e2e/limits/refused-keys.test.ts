@@ -6,7 +6,7 @@ import { runCli, startCli } from '../../support/daemon/cli.ts'
 import { testEnv } from '../../support/env.ts'
 import { LocalCrew } from '../../support/crew/local-crew.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { modelServer, type ServedAnswer } from '../../support/models/model-server.ts'
+import { startModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
 
 const MODEL = 'anthropic/claude-sonnet-4-5'
 const RIGHT = 'right-key'
@@ -21,7 +21,7 @@ const config = (url: string): string =>
   `providers: [{ name: anthropic, kind: anthropic, baseURL: "${url}/v1", apiKeyEnv: MODEL_API_KEY }]\n`
 
 test.each([401, 402, 403])('a process with an answer %d is held, names the key, and continues with another', async (status) => {
-  await using server = await modelServer(answerByKey(status))
+  await using server = await startModelServer(answerByKey(status))
   await using daemon = await LocalDaemon.start({ config: config(server.url) })
   const env = (key: string): Record<string, string> => testEnv(daemon.work, { MODEL_API_KEY: key })
   const { uuid } = await daemon.spawn({ model: MODEL, intent: 'work', env: env('wrong-key') })
@@ -30,39 +30,39 @@ test.each([401, 402, 403])('a process with an answer %d is held, names the key, 
   expect(held.note).toMatch(new RegExp(`^paused: credentials \\(MODEL_API_KEY was refused: .*${status} no such account`))
   expect(held.note).not.toContain('wrong-key')
   await daemon.resume(uuid, { env: env('wrong-key') })
-  await daemon.waitUntil(uuid, () => server.requests.length === 2)
+  await daemon.waitForView(uuid, () => server.requests.length === 2)
   expect(await daemon.waitForStatus(uuid, 'suspended')).toMatchObject({ status: 'suspended' })
   await daemon.resume(uuid, { env: env(RIGHT) })
   expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'Done.' })
 })
 
 test('run and logs report a refused key once, with the command that continues', async () => {
-  await using server = await modelServer(answerByKey(401))
+  await using server = await startModelServer(answerByKey(401))
   await using daemon = await LocalDaemon.start({ config: config(server.url) })
   const env = { MODEL_API_KEY: 'wrong-key' }
   const seen = startCli(daemon.home, ['run', '--name', 'refused', '--model', MODEL, 'work'], { env })
-  await seen.waitForOutput('spawned')
+  await seen.waitForText('spawned')
   const { pid, note } = await daemon.waitForStatus('refused', 'suspended')
   const why = String(note).slice('paused: '.length)
   const notice = `⏸ PID ${pid} (refused) is suspended: ${why}\n  \`reeve resume ${pid}\` in a shell with the key continues it\n`
-  await seen.waitForOutput(notice)
+  await seen.waitForText(notice)
   const text = 'MODEL_API_KEY was refused: anthropic: 401 no such account'
   expect(why).toBe(`credentials (${text})`)
   expect((await runCli(daemon.home, ['logs', 'refused'])).stdout).toBe(`> work\n${text}\n`)
   const logs = startCli(daemon.home, ['logs', '-f', 'refused'])
-  await logs.waitForOutput(notice)
+  await logs.waitForText(notice)
   await daemon.resume('refused', { env: testEnv(daemon.work, env) })
-  await daemon.waitUntil('refused', () => server.requests.length === 2)
+  await daemon.waitForView('refused', () => server.requests.length === 2)
   await daemon.waitForStatus('refused', 'suspended')
   await runCli(daemon.home, ['kill', 'refused'])
-  for (const { stdout, stderr } of [await seen.done, await logs.done]) {
+  for (const { stdout, stderr } of [await seen.result, await logs.result]) {
     expect((stdout + stderr).split('no such account')).toHaveLength((stdout + stderr).split('⏸').length)
     expect(stdout + stderr).not.toContain('model call failed')
   }
 })
 
 test('a crew with a bad key is held, none of its tasks has failed, and crew resume with the right key completes it', async () => {
-  await using server = await modelServer(answerByKey(401))
+  await using server = await startModelServer(answerByKey(401))
   await using daemon = await LocalDaemon.start({ config: config(server.url) })
   const env = (key: string): Record<string, string> => testEnv(daemon.work, { MODEL_API_KEY: key })
   const crew = await LocalCrew.up(daemon, { env: env('wrong-key'), model: MODEL, workers: 2, reviews: false, stay: true })
@@ -84,12 +84,12 @@ test('a worker whose old key is refused after crew resume asks again with the ne
   const [bothAsked, resumed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let refused = 0
   const refuse = answerByKey(401)
-  await using server = await modelServer((request) => {
+  await using server = await startModelServer((request) => {
     const answer = refuse(request)
     if (answer.status === undefined) return answer
     refused += 1
     if (refused === 2) bothAsked.resolve()
-    return { ...answer, after: refused === 1 ? bothAsked.promise : resumed.promise }
+    return { ...answer, answerAfter: refused === 1 ? bothAsked.promise : resumed.promise }
   })
   await using daemon = await LocalDaemon.start({ config: config(server.url) })
   const env = (key: string): Record<string, string> => testEnv(daemon.work, { MODEL_API_KEY: key })

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { EventView } from '../../../src/api/views/daemon.ts'
 import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
 import { DaemonHome } from '../../support/daemon/daemon.ts'
-import { eventually } from '../../support/agents/living.ts'
+import { waitUntil } from '../../support/agents/living.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 
 let daemon: LocalDaemon
@@ -37,12 +37,12 @@ async function replay(
 ): Promise<{ view: ProcessView; notes: readonly string[]; events: readonly EventView[] }> {
   const { uuid } = await daemon.spawn({ model: `replay:${record.uuid}`, ...body })
   const view = await daemon.waitForEnd(uuid)
-  const events = await daemon.allEvents(uuid)
+  const events = await daemon.readHistory(uuid)
   return { view, events, notes: notesOf(events) }
 }
 
 async function record(items: readonly object[], body: Partial<SpawnBody> = {}): Promise<ProcessView> {
-  return daemon.waitForEnd((await daemon.spawnWithAnswers(items, body)).uuid)
+  return daemon.waitForEnd((await daemon.spawnScripted(items, body)).uuid)
 }
 
 describe('a replay', () => {
@@ -72,7 +72,7 @@ describe('a replay', () => {
       usage: { inputTokens: 0, outputTokens: 0, costUsd: 0, unpriced: false, toolCalls: 3 },
     })
     expect(view.note).toBe(notes[0])
-    const before = await daemon.allEvents(first.uuid)
+    const before = await daemon.readHistory(first.uuid)
     for (const fact of ['model.finished', 'tool.finished']) {
       // Reading tools run side by side, and end in any order.
       const shown = (list: readonly EventView[]): unknown[] =>
@@ -116,26 +116,26 @@ describe('a replay', () => {
   })
 
   test('of several turns answers each message with the steps of its turn', async () => {
-    const chat = await daemon.spawnWithAnswers([{ text: 'first' }, bash('echo hi'), { text: 'second' }], { interactive: true, intent: 'a' })
-    await daemon.waitUntil(chat.uuid, (view) => view.turn === 1 && view.status === 'ready')
+    const chat = await daemon.spawnScripted([{ text: 'first' }, bash('echo hi'), { text: 'second' }], { interactive: true, intent: 'a' })
+    await daemon.waitForView(chat.uuid, (view) => view.turn === 1 && view.status === 'ready')
     await daemon.send(chat.uuid, 'b')
-    await daemon.waitUntil(chat.uuid, (view) => view.turn === 2 && view.status === 'ready')
+    await daemon.waitForView(chat.uuid, (view) => view.turn === 2 && view.status === 'ready')
     await daemon.signal(chat.uuid, 'SIGKILL')
     const first = await daemon.waitForEnd(chat.uuid)
 
     const { uuid } = await daemon.spawn({ model: `replay:${first.uuid}`, interactive: true, intent: 'a' })
-    await daemon.waitUntil(uuid, (view) => view.turn === 1 && view.status === 'ready')
+    await daemon.waitForView(uuid, (view) => view.turn === 1 && view.status === 'ready')
     await daemon.send(uuid, 'B')
-    expect(await daemon.waitUntil(uuid, (view) => view.turn === 2 && view.status === 'ready')).toMatchObject({
+    expect(await daemon.waitForView(uuid, (view) => view.turn === 2 && view.status === 'ready')).toMatchObject({
       lastText: 'second',
       step: 3,
     })
-    expect(notesOf(await daemon.allEvents(uuid))).toEqual([
+    expect(notesOf(await daemon.readHistory(uuid))).toEqual([
       "replay: step 2: the message differs: line 1: 'B' instead of 'b'",
       'replay: replayed 3 of 3 steps, 1 difference',
     ])
     await daemon.send(uuid, 'more')
-    await daemon.waitUntil(uuid, (view) => view.turn === 3 && view.status === 'ready')
+    await daemon.waitForView(uuid, (view) => view.turn === 3 && view.status === 'ready')
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
     // A process that is not interactive ends with the first turn.
@@ -146,7 +146,7 @@ describe('a replay', () => {
   })
 
   test('of an interrupted run completes when the recording is used up; that of a failed run fails likewise', async () => {
-    const cut = await daemon.spawnWithAnswers([bash('echo hi'), { text: 'never', delay_ms: 600_000 }])
+    const cut = await daemon.spawnScripted([bash('echo hi'), { text: 'never', delay_ms: 600_000 }])
     await daemon.waitForEvent(cut.uuid, (event) => event['fact'] === 'model.started' && event['step'] === 2)
     await daemon.signal(cut.uuid, 'SIGKILL')
     expect(await replay(await daemon.waitForEnd(cut.uuid))).toMatchObject({
@@ -213,7 +213,7 @@ describe('the recording', () => {
   test('that was removed meanwhile is an error at the next start', async () => {
     const first = await record([{ text: 'one' }, { text: 'two' }])
     const { uuid } = await daemon.spawn({ model: `replay:${first.uuid}`, interactive: true, intent: 'a' })
-    await daemon.waitUntil(uuid, (view) => view.turn === 1 && view.status === 'ready')
+    await daemon.waitForView(uuid, (view) => view.turn === 1 && view.status === 'ready')
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
     await daemon.sendRaw({ method: 'DELETE', path: `/v1/processes/${first.uuid}` })
@@ -226,8 +226,8 @@ describe('the recording', () => {
   })
 
   test('may be of a running process: the present steps are replayed', async () => {
-    const live = await daemon.spawnWithAnswers([{ text: 'one' }, { text: 'two' }], { interactive: true, intent: 'a' })
-    await daemon.waitUntil(live.uuid, (view) => view.turn === 1 && view.status === 'ready')
+    const live = await daemon.spawnScripted([{ text: 'one' }, { text: 'two' }], { interactive: true, intent: 'a' })
+    await daemon.waitForView(live.uuid, (view) => view.turn === 1 && view.status === 'ready')
     expect(await replay(live, { intent: 'a' })).toMatchObject({
       view: { lastText: 'one' },
       notes: ['replay: replayed 1 of 1 step, 0 differences'],
@@ -238,23 +238,23 @@ describe('the recording', () => {
 })
 
 test('a replay killed with its daemon continues where it was, and repeats no note', { timeout: 120_000 }, async () => {
-  await using home = await DaemonHome.make()
+  await using home = await DaemonHome.create()
   await home.start()
   const gate = join(home.work, 'gate')
   const wait = `cat in.txt; while [ -e ${gate} ]; do sleep 0.02; done; echo once >> effects`
   await writeFile(join(home.work, 'in.txt'), 'one\n')
-  const model = home.script([bash('cat in.txt'), bash(wait), { text: 'done' }])
+  const model = home.writeScript([bash('cat in.txt'), bash(wait), { text: 'done' }])
   const first = await home.waitForEnd((await home.spawn({ model })).uuid)
   await writeFile(join(home.work, 'in.txt'), 'other\n')
   await writeFile(gate, '')
   const { uuid } = await home.spawn({ model: `replay:${first.uuid}` })
-  await home.waitUntil(uuid, (view) => view.step === 2)
-  await eventually(() => home.leftovers().length > 0, 'the second tool runs')
+  await home.waitForView(uuid, (view) => view.step === 2)
+  await waitUntil(() => home.findLeftovers().length > 0, 'the second tool runs')
   await home.kill()
   await home.start()
   await home.resume(uuid)
   expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'completed', step: 3, lastText: 'done' })
-  const notes = notesOf((await home.events()).filter((event) => event.uuid === uuid))
+  const notes = notesOf((await home.readEvents()).filter((event) => event.uuid === uuid))
   expect(notes).toEqual([
     "replay: step 1: the result of `bash` differs: line 1: 'other' instead of 'one'",
     'replay: step 2: the result of `bash` differs: interrupted instead of ok',
@@ -262,5 +262,5 @@ test('a replay killed with its daemon continues where it was, and repeats no not
   ])
   expect(await readFile(join(home.work, 'effects'), 'utf8')).toBe('once\n')
   expect((await home.stop()).code).toBe(0)
-  await home.nothingLeft()
+  await home.waitUntilNothingIsLeft()
 })

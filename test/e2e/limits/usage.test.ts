@@ -32,7 +32,7 @@ async function runWithUsage(input: number, body: Partial<SpawnBody> = {}): Promi
     { tools: [{ name: 'ls', input: {} }], usage: { input, output: 10 } },
     { text: 'done', usage: { input: 1, output: 1 } },
   ]
-  const { uuid } = await daemon.spawnWithAnswers(steps, body)
+  const { uuid } = await daemon.spawnScripted(steps, body)
   return daemon.waitForEnd(uuid)
 }
 
@@ -44,12 +44,12 @@ test('there is no usage yet', async () => {
 })
 
 test('by agent, model, day and tree, with a total', async () => {
-  const root = await daemon.spawnWithAnswers([{ text: 'hello', usage: { input: 5, output: 5 } }], {
+  const root = await daemon.spawnScripted([{ text: 'hello', usage: { input: 5, output: 5 } }], {
     interactive: true,
     intent: 'talk',
     name: 'root',
   })
-  await daemon.waitForReady(root.uuid)
+  await daemon.waitUntilReady(root.uuid)
   await runWithUsage(100, { parent: root.uuid, name: 'child' })
   const alone = await runWithUsage(3000)
   expect(await report()).toMatchObject({
@@ -121,7 +121,7 @@ test('removed, collected and restored processes are counted once', async () => {
 
 test('usage without a known model is in no sum, and is reported', async () => {
   await using local = await LocalDaemon.start()
-  await local.waitForEnd((await local.spawnWithAnswers([{ text: 'done', usage: { input: 100, output: 10 } }])).uuid)
+  await local.waitForEnd((await local.spawnScripted([{ text: 'done', usage: { input: 100, output: 10 } }])).uuid)
   await local.client.get('/v1/usage', {})
   await local.stop()
   changeFile(local.paths.state, (db) => db.exec('DELETE FROM spenders'))

@@ -5,7 +5,7 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { connect, callTool } from '../../support/agents/own-tools.ts'
+import { connectClient, callTool } from '../../support/agents/own-tools.ts'
 
 const PROGRAM = resolve(import.meta.dirname, '../../support/programs/acp-agent.ts')
 
@@ -61,7 +61,7 @@ describe('an agent that takes servers over HTTP', () => {
     await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.working')
     await expect.poll(readServers, { timeout: 60_000 }).toMatchObject({ type: 'http', name: 'reeve' })
     const { url, headers } = await readServers()
-    const client = await connect({ url, token: (values(headers)['Authorization'] ?? '').replace('Bearer ', '') })
+    const client = await connectClient({ url, token: (values(headers)['Authorization'] ?? '').replace('Bearer ', '') })
     expect((await callTool(client, 'inspect', { process: 'self' })).value).toMatchObject({ id: uuid })
     const { id } = await daemon.send(uuid, 'also this')
     await daemon.send(uuid, 'and that')
@@ -74,7 +74,7 @@ describe('an agent that takes servers over HTTP', () => {
     await client.close()
     await asksOnce()
     await daemon.signal(uuid, 'SIGKILL')
-    const journal = JSON.stringify(await daemon.allEvents(uuid))
+    const journal = JSON.stringify(await daemon.readHistory(uuid))
     expect(values(headers)['Authorization'] && journal.includes(values(headers)['Authorization'] ?? '')).toBe(false)
   })
 })
@@ -117,7 +117,7 @@ test('the user is not asked about these tools, but about all others', async () =
   await agentFile('http')
   const one = await daemon.spawn({ agent: 'coder', intent: 'ask other mcp__reeve__ps' })
   expect(await daemon.waitForEnd(one.uuid)).toMatchObject({ status: 'completed' })
-  expect((await daemon.factTypes(one.uuid)).includes('process.waiting')).toBe(false)
+  expect((await daemon.readFactTypes(one.uuid)).includes('process.waiting')).toBe(false)
   for (const intent of [
     'ask other mcp__reeve__fly',
     'ask execute reeve/ps',

@@ -48,7 +48,7 @@ describe('the user', () => {
         processes: [{ exit: { code: 3 } }],
       })
       expect(await daemon.view(String(value['id']))).toMatchObject({ parentUuid: null, cwd: daemon.work })
-      expect((await daemon.allEvents(String(value['id'])))[0]).toMatchObject({ by: 'user' })
+      expect((await daemon.readHistory(String(value['id'])))[0]).toMatchObject({ by: 'user' })
       expect((await callTool(client, 'inspect', { process: 'self' })).text).toMatch(/^INVALID: you are the user here/)
     },
   )
@@ -164,7 +164,7 @@ describe('I2: the outbox', () => {
     await client.close()
     await daemon.start()
     await expect.poll(() => readdir(outbox), { timeout: 60_000 }).toEqual([])
-    expect(daemon.logged.find((line) => line.includes('report_implementation_complete'))).toMatch(
+    expect(daemon.logMessages.find((line) => line.includes('report_implementation_complete'))).toMatch(
       /the report .* from before the last daemon ended/,
     )
   })
@@ -180,8 +180,8 @@ describe('I2: the outbox', () => {
     await writeFile(join(outbox, 'other.txt'), 'stays')
     await daemon.start()
     await expect.poll(() => readdir(outbox), { timeout: 60_000 }).toEqual(['other.txt'])
-    expect(daemon.logged.join('\n')).toMatch(/report-0002\.json is not a valid report: its file name does not match its id/)
-    expect(daemon.logged.join('\n')).toMatch(/no process u has a turn of that time/)
+    expect(daemon.logMessages.join('\n')).toMatch(/report-0002\.json is not a valid report: its file name does not match its id/)
+    expect(daemon.logMessages.join('\n')).toMatch(/no process u has a turn of that time/)
     expect(existsSync(daemon.paths.socket)).toBe(true)
   })
 })

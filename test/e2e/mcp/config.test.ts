@@ -10,7 +10,7 @@ import type { ProcessView } from '../../../src/api/views/process.ts'
 import type { McpState } from '../../../src/kernel/model/facts.ts'
 import { DaemonHome } from '../../support/daemon/daemon.ts'
 import { testEnv } from '../../support/env.ts'
-import { eventually, killRemaining, findLivingWith, newToken } from '../../support/agents/living.ts'
+import { waitUntil, killRemaining, findProcessesWith, newToken } from '../../support/agents/living.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { MCP_PROGRAM } from '../../support/agents/mcp.ts'
 
@@ -21,7 +21,7 @@ const server = (mode = 'usual', log = ''): { command: string; args: string[] } =
 })
 
 afterEach(() => {
-  const left = findLivingWith(token)
+  const left = findProcessesWith(token)
   killRemaining(token)
   expect(left).toEqual([])
 })
@@ -29,7 +29,7 @@ afterEach(() => {
 const isServers = (event: EventView): boolean => event['fact'] === 'mcp.servers'
 
 async function serverStates(local: LocalDaemon, ref: string): Promise<string[]> {
-  const events = (await local.allEvents(ref)).filter(isServers)
+  const events = (await local.readHistory(ref)).filter(isServers)
   return ((events.at(-1)?.['servers'] as readonly McpState[] | undefined) ?? []).map(({ name, state }) => `${name}:${state}`)
 }
 
@@ -46,18 +46,18 @@ test.each([
   [{ allow: ['read', 'mcp__user', 'read:.'] }, ['user:up'], ['paths: not enforced for the MCP server user']],
 ])('where folders are limited, a server program starts only when it is named (%j)', async (body, up, notes) => {
   await using local = await LocalDaemon.start({ config: JSON.stringify({ mcp: { user: server() } }) })
-  const { uuid } = await local.spawnWithAnswers([ECHO, { text: 'done' }], { env: testEnv(local.home), ...body })
+  const { uuid } = await local.spawnScripted([ECHO, { text: 'done' }], { env: testEnv(local.home), ...body })
   const { capabilities } = await local.waitForEnd(uuid)
   expect(await serverStates(local, uuid)).toEqual(up)
   expect(capabilities).toMatchObject({ mcp: up.length === 0 ? [] : ['user'], notes })
-  const found = (await local.allEvents(uuid)).filter((event) => event['fact'] === 'process.note').map((event) => event['text'])
+  const found = (await local.readHistory(uuid)).filter((event) => event['fact'] === 'process.note').map((event) => event['text'])
   expect(found).toEqual(up.length === 0 ? ['the MCP server user: not permitted to it'] : [])
 })
 
 test("the user's servers start; a project's are reported and not started until the project is trusted", async () => {
   await using local = await LocalDaemon.start({ config: JSON.stringify({ mcp: { user: server() } }) })
   await writeTo(join(local.work, '.mcp.json'), { mcpServers: { project: server() } })
-  const process = await local.spawnWithAnswers([ECHO, { text: 'done' }], { env: testEnv(local.home) })
+  const process = await local.spawnScripted([ECHO, { text: 'done' }], { env: testEnv(local.home) })
   await local.waitForEnd(process.uuid)
   expect(await serverStates(local, process.uuid)).toEqual(['user:up', 'project:untrusted'])
   expect((await local.view(process.uuid)).capabilities.mcp).toEqual(['project', 'user'])
@@ -65,11 +65,11 @@ test("the user's servers start; a project's are reported and not started until t
   expect(note['text']).toBe(
     `MCP server project is not used: ${local.work}/.mcp.json is not trusted to start programs: reeve config trust ${local.work}`,
   )
-  const named = await local.spawnWithAnswers([{ text: 'done' }], { mcp: ['project'] })
+  const named = await local.spawnScripted([{ text: 'done' }], { mcp: ['project'] })
   await local.waitForEnd(named.uuid)
   expect(await serverStates(local, named.uuid)).toEqual(['project:up'])
   await trustDirectory(local.paths, await realpath(local.work))
-  const trusted = await local.spawnWithAnswers([{ text: 'done' }])
+  const trusted = await local.spawnScripted([{ text: 'done' }])
   await local.waitForEnd(trusted.uuid)
   expect((await serverStates(local, trusted.uuid)).toSorted()).toEqual(['project:up', 'user:up'])
   expect(local.errors).toEqual([])
@@ -78,7 +78,7 @@ test("the user's servers start; a project's are reported and not started until t
 test('servers that are missing for the same reason are reported together', async () => {
   await using local = await LocalDaemon.start()
   await writeTo(join(local.work, '.mcp.json'), { mcpServers: { one: server(), two: server() } })
-  const process = await local.spawnWithAnswers([{ text: 'done' }])
+  const process = await local.spawnScripted([{ text: 'done' }])
   await local.waitForEnd(process.uuid)
   const note = await local.waitForEvent(process.uuid, (event) => event['fact'] === 'process.note')
   expect(note['text']).toMatch(/^MCP servers one, two are not used: [^;]*\.mcp\.json is not trusted to start programs: [^;]*$/)
@@ -87,15 +87,15 @@ test('servers that are missing for the same reason are reported together', async
 test('an agent file names its servers; none and unknown ones work as documented', async () => {
   await using local = await LocalDaemon.start({ config: JSON.stringify({ mcp: { user: server(), other: server() } }) })
   await writeTo(join(local.work, '.reeve/agents/one.md'), '---\nmcp: [user]\ntools: mcp__user__echo\n---\n')
-  const one = await local.spawnWithAnswers([ECHO, { tools: [{ name: 'mcp__user__env', input: {} }] }, { text: '{{ lastResult }}' }], {
+  const one = await local.spawnScripted([ECHO, { tools: [{ name: 'mcp__user__env', input: {} }] }, { text: '{{ lastResult }}' }], {
     agent: 'one',
   })
   await local.waitForEnd(one.uuid)
   expect(await serverStates(local, one.uuid)).toEqual(['user:up'])
-  const none = await local.spawnWithAnswers([{ text: 'done' }], { mcp: ['none'] })
+  const none = await local.spawnScripted([{ text: 'done' }], { mcp: ['none'] })
   await local.waitForEnd(none.uuid)
-  expect(await local.factTypes(none.uuid)).not.toContain('mcp.servers')
-  await expect(local.spawnWithAnswers([], { mcp: ['gone'] })).rejects.toThrow('there is no MCP server "gone"; there are user, other')
+  expect(await local.readFactTypes(none.uuid)).not.toContain('mcp.servers')
+  await expect(local.spawnScripted([], { mcp: ['gone'] })).rejects.toThrow('there is no MCP server "gone"; there are user, other')
   await expect(local.spawnShell('true', { mcp: ['user'] })).rejects.toThrow('a plain command has no mcp')
 })
 
@@ -117,14 +117,14 @@ test('secrets reach the server and are never stored; without its secret the serv
     },
   }
   await using local = await LocalDaemon.start({ config: JSON.stringify(config) })
-  const process = await local.spawnWithAnswers([{ tools: [{ name: 'mcp__user__env', input: {} }] }, { text: 'done' }], {
+  const process = await local.spawnScripted([{ tools: [{ name: 'mcp__user__env', input: {} }] }, { text: 'done' }], {
     env: testEnv(local.work, { GH_TOKEN: sent }),
   })
   const ended = await local.waitForEnd(process.uuid)
   expect(ended).toMatchObject({ status: 'completed' })
   const result = await local.waitForEvent(process.uuid, (event) => event['fact'] === 'tool.finished')
   expect(result['content']).toMatch(/"DB_PASSWORD":"\[secret\]".*|"GH_TOKEN":"\[secret\]"/)
-  const servers = (await local.allEvents(process.uuid)).findLast(isServers)?.['servers'] as readonly McpState[]
+  const servers = (await local.readHistory(process.uuid)).findLast(isServers)?.['servers'] as readonly McpState[]
   expect(servers).toMatchObject([
     { name: 'user', state: 'up' },
     { name: 'gone', state: 'failed', detail: 'it needs the variable NOT_THERE, which is not set' },
@@ -138,20 +138,20 @@ test('secrets reach the server and are never stored; without its secret the serv
   expect(readAllFiles(local.home)).toContain('NOT_THERE') // the search really reads the records
   expect(readAllFiles(local.home)).not.toContain(sent)
   expect(readAllFiles(local.home)).not.toContain(literal)
-  expect(JSON.stringify([local.logged, local.errors])).not.toMatch(/ghp_sent|hunter2/)
+  expect(JSON.stringify([local.logMessages, local.errors])).not.toMatch(/ghp_sent|hunter2/)
   await local.start()
 })
 
 test('servers restart with a resume, and their effects decide about an interrupted call', async () => {
   await using local = await LocalDaemon.start({ config: JSON.stringify({ mcp: { user: { ...server(), effects: { echo: 'read' } } } }) })
-  const process = await local.spawnWithAnswers([{ text: 'one' }, ECHO, { text: '{{ lastResult }}' }], { interactive: true, intent: 'go' })
-  await local.waitForReady(process.uuid)
+  const process = await local.spawnScripted([{ text: 'one' }, ECHO, { text: '{{ lastResult }}' }], { interactive: true, intent: 'go' })
+  await local.waitUntilReady(process.uuid)
   await local.signal(process.uuid, 'SIGKILL')
   await local.waitForEnd(process.uuid)
-  expect(findLivingWith(token)).toEqual([])
+  expect(findProcessesWith(token)).toEqual([])
   await local.resume(process.uuid, { message: 'again' })
-  await local.waitForReady(process.uuid)
-  const history = await local.allEvents(process.uuid)
+  await local.waitUntilReady(process.uuid)
+  const history = await local.readHistory(process.uuid)
   expect(history.filter(isServers).length).toBe(2)
   expect(history.findLast((event) => event['fact'] === 'tool.started')).toMatchObject({ name: 'mcp__user__echo', effect: 'read' })
   expect(history.findLast((event) => event['fact'] === 'tool.finished')).toMatchObject({ outcome: 'ok', content: 'echo {"n":1}' })
@@ -159,24 +159,24 @@ test('servers restart with a resume, and their effects decide about an interrupt
 
 test('a call is cancelled by SIGINT, and the process goes on', async () => {
   await using local = await LocalDaemon.start({ config: JSON.stringify({ mcp: { user: server() } }) })
-  const process = await local.spawnWithAnswers([{ tools: [{ name: 'mcp__user__hang', input: {} }] }, { text: 'done' }], {
+  const process = await local.spawnScripted([{ tools: [{ name: 'mcp__user__hang', input: {} }] }, { text: 'done' }], {
     interactive: true,
     intent: 'go',
   })
   await local.waitForEvent(process.uuid, (event) => event['fact'] === 'tool.started')
   await local.signal(process.uuid, 'SIGINT')
-  await local.waitForReady(process.uuid)
+  await local.waitUntilReady(process.uuid)
   expect(await local.waitForEvent(process.uuid, (event) => event['fact'] === 'tool.finished')).toMatchObject({ outcome: 'interrupted' })
   await local.send(process.uuid, 'go on')
-  const ready = await local.waitUntil(process.uuid, (view: ProcessView) => view.turn === 2 && view.status === 'ready')
+  const ready = await local.waitForView(process.uuid, (view: ProcessView) => view.turn === 2 && view.status === 'ready')
   expect(ready.turn).toBe(2)
 })
 
 test('a call under which the daemon was killed twice is not made a third time, even if it may be repeated', async () => {
-  await using home = await DaemonHome.make()
+  await using home = await DaemonHome.create()
   await home.start()
   const log = join(home.work, 'calls')
-  await writeTo(home.where.configFile, JSON.stringify({ mcp: { user: { ...server('usual', log), effects: { hang: 'idempotent' } } } }))
+  await writeTo(home.paths.configFile, JSON.stringify({ mcp: { user: { ...server('usual', log), effects: { hang: 'idempotent' } } } }))
   const calls = (): number =>
     existsSync(log)
       ? readFileSync(log, 'utf8')
@@ -184,10 +184,10 @@ test('a call under which the daemon was killed twice is not made a third time, e
           .filter((line) => line === 'call hang').length
       : 0
   const { uuid } = await home.spawn({
-    model: home.script([{ tools: [{ name: 'mcp__user__hang', input: {} }] }, { text: '{{ lastResult }}' }]),
+    model: home.writeScript([{ tools: [{ name: 'mcp__user__hang', input: {} }] }, { text: '{{ lastResult }}' }]),
   })
   for (const times of [1, 2]) {
-    await eventually(() => calls() === times, `call ${times} is made`)
+    await waitUntil(() => calls() === times, `call ${times} is made`)
     await home.kill()
     await home.start()
     await home.resume(uuid)
@@ -195,18 +195,18 @@ test('a call under which the daemon was killed twice is not made a third time, e
   expect(await home.waitForEnd(uuid)).toMatchObject({ exit: { code: 0 }, lastText: 'interrupted; it may or may not have happened' })
   expect(calls()).toBe(2)
   await home.stop()
-  await home.nothingLeft()
+  await home.waitUntilNothingIsLeft()
 })
 
 test('`kill -9` of the daemon leaves no server, however unresponsive', async () => {
-  await using home = await DaemonHome.make()
+  await using home = await DaemonHome.create()
   await home.start()
-  await writeTo(home.where.configFile, JSON.stringify({ mcp: { deaf: server('deaf'), polite: server() } }))
-  const process = await home.spawn({ model: home.script([{ tools: [{ name: 'mcp__polite__hang', input: {} }] }]) })
-  await home.waitUntil(process.uuid, (view) => view.step === 1)
+  await writeTo(home.paths.configFile, JSON.stringify({ mcp: { deaf: server('deaf'), polite: server() } }))
+  const process = await home.spawn({ model: home.writeScript([{ tools: [{ name: 'mcp__polite__hang', input: {} }] }]) })
+  await home.waitForView(process.uuid, (view) => view.step === 1)
   // In its own namespace each server has a second process, which entered it.
-  await eventually(() => findLivingWith(token).length >= 2, 'both servers run')
+  await waitUntil(() => findProcessesWith(token).length >= 2, 'both servers run')
   await home.kill()
-  await home.nothingLeft()
-  expect(findLivingWith(token)).toEqual([])
+  await home.waitUntilNothingIsLeft()
+  expect(findProcessesWith(token)).toEqual([])
 })

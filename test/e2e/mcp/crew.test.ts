@@ -6,7 +6,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { call, LocalCrew, writeModelScript, callThatWaitsFor } from '../../support/crew/local-crew.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { connect, readServerFromLog, callTool } from '../../support/agents/own-tools.ts'
+import { connectClient, readServerFromLog, callTool } from '../../support/agents/own-tools.ts'
 import type { Rule } from '../../support/crew/local-crew.ts'
 
 const PROGRAM = resolve(import.meta.dirname, '../../support/programs/acp-agent.ts')
@@ -47,8 +47,8 @@ beforeEach(async () => {
     maxWorkers: 3,
     tasks: [{ id: 'first', title: 'The first', text: 'Do it.', acceptance: 'It is done.' }],
   })
-  client = await connect(await readServerFromLog(log))
-  await crew.waitUntil(
+  client = await connectClient(await readServerFromLog(log))
+  await crew.until(
     ({ members }) =>
       members.filter(({ id, state, status }) => id.startsWith('worker') && state === 'on' && status === 'ready').length === 2,
   )
@@ -110,7 +110,7 @@ describe('a coordinator', () => {
     await callDone('notify_user', { text: 'Nearly there.' })
     await callDone('complete_crew', { summary: 'all of it', outcome: 'completed' })
     expect((await daemon.waitForEnd(crew.uuid)).exit).toMatchObject({ code: 0 })
-    const facts = await daemon.factTypes(crew.uuid)
+    const facts = await daemon.readFactTypes(crew.uuid)
     for (const fact of ['task.message', 'task.reported', 'task.verdict', 'task.done', 'crew.notified', 'crew.ending'])
       expect(facts).toContain(fact)
   })
@@ -151,7 +151,9 @@ describe('a coordinator', () => {
     await callDone('send_message', { to: 'worker-2', text: 'Later.' })
     await writeFile(join(daemon.work, 'go-on'), '')
     await daemon.waitForEvent(worker, ({ fact, name }) => fact === 'tool.finished' && String(name).endsWith('signal_ready'))
-    const facts = (await daemon.allEvents(worker)).map(({ fact, name }) => (name === undefined ? fact : `${String(fact)} ${String(name)}`))
+    const facts = (await daemon.readHistory(worker)).map(({ fact, name }) =>
+      name === undefined ? fact : `${String(fact)} ${String(name)}`,
+    )
     const next = facts.slice(facts.indexOf('tool.finished bash')).filter((fact) => fact === 'process.incoming' || fact === 'model.started')
     expect(next.slice(0, 2)).toEqual(['process.incoming', 'model.started'])
   })

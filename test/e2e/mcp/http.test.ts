@@ -9,9 +9,9 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { McpTransport } from '../../../src/kernel/model/mcp.ts'
 import { testEnv } from '../../support/env.ts'
-import { eventually } from '../../support/agents/living.ts'
-import { scriptOfCalls, EVERYTHING, holdUntilListed, modernServerArgv, withServers } from '../../support/agents/mcp.ts'
-import { nativeBench } from '../../support/models/native-bench.ts'
+import { waitUntil } from '../../support/agents/living.ts'
+import { scriptOfCalls, EVERYTHING_SERVER, holdUntilListed, modernServerArgv, runWithServers } from '../../support/agents/mcp.ts'
+import { openNativeBench } from '../../support/models/native-bench.ts'
 import type { NativeBench } from '../../support/models/native-bench.ts'
 
 let bench: NativeBench
@@ -19,7 +19,7 @@ const children: ChildProcess[] = []
 const servers: Server[] = []
 
 beforeEach(async () => {
-  bench = await nativeBench()
+  bench = await openNativeBench()
 })
 afterEach(async () => {
   await bench[Symbol.asyncDispose]()
@@ -53,7 +53,7 @@ async function start(argv: readonly string[], env: Readonly<Record<string, strin
     stream.on('data', (chunk: Buffer) => {
       text += chunk.toString()
     })
-  await eventually(() => text.includes(word), word)
+  await waitUntil(() => text.includes(word), word)
   return { child, output: () => text }
 }
 
@@ -80,28 +80,29 @@ function http(url: string, headers: Readonly<Record<string, string>> = {}): McpT
 
 test('a real server of the 2025-11-25 revision; its session is closed at the end', async () => {
   const port = await freePort()
-  const every = await start([process.execPath, EVERYTHING, 'streamableHttp'], { PORT: String(port) }, 'listening on port')
-  const { kernel, turn, server, agent } = await withServers(bench, {
+  const every = await start([process.execPath, EVERYTHING_SERVER, 'streamableHttp'], { PORT: String(port) }, 'listening on port')
+  const { kernel, runTurn, serverState, agent } = await runWithServers(bench, {
     servers: { every: http(`http://127.0.0.1:${port}/mcp`) },
     script: scriptOfCalls(['mcp__every__echo', { message: 'hello' }], ['mcp__every__get-tiny-image']),
   })
-  await turn('go')
-  expect(server('every')).toMatchObject({ state: 'up', detail: expect.stringMatching(/\(2025-11-25\)$/) })
-  expect(kernel.of('tool.finished')).toMatchObject([
+  await runTurn('go')
+  expect(serverState('every')).toMatchObject({ state: 'up', detail: expect.stringMatching(/\(2025-11-25\)$/) })
+  expect(kernel.factsOf('tool.finished')).toMatchObject([
     { outcome: 'ok', content: 'Echo: hello' },
     { outcome: 'ok', images: [{ mediaType: 'image/png' }] },
   ])
   expect(every.output()).not.toContain('session termination')
   await agent[Symbol.asyncDispose]()
-  await eventually(() => every.output().includes('Received session termination request'), 'the session is closed')
+  await waitUntil(() => every.output().includes('Received session termination request'), 'the session is closed')
 })
 
 test('a session that a server has forgotten is restarted by the next call', async () => {
   const port = await freePort()
-  const begin = (): Promise<Started> => start([process.execPath, EVERYTHING, 'streamableHttp'], { PORT: String(port) }, 'listening on port')
+  const begin = (): Promise<Started> =>
+    start([process.execPath, EVERYTHING_SERVER, 'streamableHttp'], { PORT: String(port) }, 'listening on port')
   const first = await begin()
   const echo = (message: string): readonly [string, object] => ['mcp__every__echo', { message }]
-  const { kernel, turn } = await withServers(bench, {
+  const { kernel, runTurn: turn } = await runWithServers(bench, {
     servers: { every: http(`http://127.0.0.1:${port}/mcp`) },
     script: scriptOfCalls(echo('one'), echo('two'), echo('three')),
   })
@@ -109,13 +110,13 @@ test('a session that a server has forgotten is restarted by the next call', asyn
     if (body.type === 'tool.finished' && body.content === 'Echo: one') kernel.hold()
   }
   const over = turn('go')
-  await kernel.waitUntil(() => kernel.drained > 0, 'it waits after the first call')
+  await kernel.waitFor(() => kernel.drainCount > 0, 'it waits after the first call')
   await end(first.child)
   await begin()
   kernel.onFact = () => undefined
   kernel.release()
   await over
-  expect(kernel.of('tool.finished').map(({ content }) => content)).toEqual(['Echo: one', 'Echo: two', 'Echo: three'])
+  expect(kernel.factsOf('tool.finished').map(({ content }) => content)).toEqual(['Echo: one', 'Echo: two', 'Echo: three'])
 })
 
 test('a call that a server accepted and then refused is not repeated', async () => {
@@ -137,9 +138,9 @@ test('a call that a server accepted and then refused is not repeated', async () 
       response.writeHead(400, { 'content-type': 'text/plain' }).end('the amount is too large')
     } else response.writeHead(id === undefined ? 202 : 400).end()
   })
-  const { kernel, turn } = await withServers(bench, { servers: { strict: reach }, script: scriptOfCalls(['mcp__strict__pay']) })
+  const { kernel, runTurn: turn } = await runWithServers(bench, { servers: { strict: reach }, script: scriptOfCalls(['mcp__strict__pay']) })
   await turn('go')
-  expect(kernel.of('tool.finished')).toMatchObject([{ outcome: 'error' }])
+  expect(kernel.factsOf('tool.finished')).toMatchObject([{ outcome: 'error' }])
   expect(made).toBe(1)
 })
 
@@ -147,39 +148,48 @@ test('a server of the 2026-07-28 revision, with headers, a growing list, and a c
   const log = `${bench.dir}/new.log`
   const started = await start(modernServerArgv('http', log), {}, 'at http')
   const url = /at (\S+)/.exec(started.output())?.[1] ?? ''
-  const { kernel, send, agent, logLines, server } = await withServers(bench, {
+  const {
+    kernel,
+    send,
+    agent,
+    readLogLines,
+    serverState: server,
+  } = await runWithServers(bench, {
     servers: { new: http(url, { 'X-Key': 'opensesame' }) },
     script: scriptOfCalls(['mcp__new__more'], ['mcp__new__extra-1'], ['mcp__new__slow']),
   })
   holdUntilListed(kernel, 'mcp__new__extra-1')
   await send('go')
-  await kernel.waitUntil(() => kernel.lives.some((live) => live.type === 'tool-output' && live.text.includes('step 3')), 'the call goes on')
+  await kernel.waitFor(
+    () => kernel.liveOutputs.some((live) => live.type === 'tool-output' && live.text.includes('step 3')),
+    'the call goes on',
+  )
   expect(server('new')).toMatchObject({ state: 'up', detail: 'modern 2 (2026-07-28)' })
-  expect(kernel.of('tool.finished')).toMatchObject([{ content: 'more' }, { content: 'extra' }])
+  expect(kernel.factsOf('tool.finished')).toMatchObject([{ content: 'more' }, { content: 'extra' }])
   await agent.interrupt()
-  await kernel.waitForTurn()
-  expect(kernel.of('tool.finished').at(-1)).toMatchObject({ outcome: 'interrupted' })
-  await eventually(() => logLines('new').includes('slow is cancelled'), 'the server knows')
-  expect(logLines('new').filter((line) => line.startsWith('POST ') && !line.endsWith(' opensesame'))).toEqual([])
+  await kernel.waitForTurnEnd()
+  expect(kernel.factsOf('tool.finished').at(-1)).toMatchObject({ outcome: 'interrupted' })
+  await waitUntil(() => readLogLines('new').includes('slow is cancelled'), 'the server knows')
+  expect(readLogLines('new').filter((line) => line.startsWith('POST ') && !line.endsWith(' opensesame'))).toEqual([])
 })
 
 test('a server that dies during a call ends the call, not the agent', async () => {
   const started = await start(modernServerArgv('http', `${bench.dir}/new.log`), {}, 'at http')
   const url = /at (\S+)/.exec(started.output())?.[1] ?? ''
-  const { kernel, send } = await withServers(bench, {
+  const { kernel, send } = await runWithServers(bench, {
     servers: { new: http(url) },
     script: scriptOfCalls(['mcp__new__slow'], ['mcp__new__echo', { message: 'x' }]),
   })
   await send('go')
-  await kernel.waitUntil(() => kernel.lives.some((live) => live.type === 'tool-output'), 'the call has begun')
+  await kernel.waitFor(() => kernel.liveOutputs.some((live) => live.type === 'tool-output'), 'the call has begun')
   await end(started.child)
-  await kernel.waitForTurn()
+  await kernel.waitForTurnEnd()
   // A system that is ending the server may still accept the next connection, and then reset it.
-  expect(kernel.of('tool.finished')).toMatchObject([
+  expect(kernel.factsOf('tool.finished')).toMatchObject([
     { outcome: 'error', content: 'the connection ended before the answer' },
     { outcome: 'error', content: expect.stringMatching(/ECONNREFUSED|ECONNRESET/) },
   ])
-  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok' }])
+  expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok' }])
 })
 
 const json = (response: ServerResponse, value: object): void => {
@@ -244,18 +254,22 @@ test.each<[string, (request: IncomingMessage, response: ServerResponse) => void,
     'bare 0 (2025-06-18)',
   ],
 ])('%s delays nothing, and gives the reason', async (_, answer, detail) => {
-  const { kernel, turn, server } = await withServers(bench, {
+  const {
+    kernel,
+    runTurn: turn,
+    serverState: server,
+  } = await runWithServers(bench, {
     servers: { bad: await serveWith(answer) },
-    more: { startMs: detail === 'it was not ready within 1000 ms' ? 1_000 : 25_000 },
+    settings: { startMs: detail === 'it was not ready within 1000 ms' ? 1_000 : 25_000 },
     script: '- text: done',
   })
   await turn('go')
   expect(server('bad')?.detail).toEqual(typeof detail === 'string' ? detail : expect.stringMatching(detail))
-  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
+  expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
 })
 
 test('no server at the address', async () => {
-  const { turn, server } = await withServers(bench, {
+  const { runTurn: turn, serverState: server } = await runWithServers(bench, {
     servers: { bad: http(`http://127.0.0.1:${await freePort()}/`) },
     script: '- text: done',
   })

@@ -4,21 +4,28 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { McpTransport } from '../../../src/kernel/model/mcp.ts'
 import { testEnv } from '../../support/env.ts'
-import { eventually, findLivingWith } from '../../support/agents/living.ts'
-import { scriptOfCalls, EVERYTHING, holdUntilListed, MCP_PROGRAM, modernServerArgv, withServers } from '../../support/agents/mcp.ts'
-import { nativeBench } from '../../support/models/native-bench.ts'
+import { waitUntil, findProcessesWith } from '../../support/agents/living.ts'
+import {
+  scriptOfCalls,
+  EVERYTHING_SERVER,
+  holdUntilListed,
+  MCP_PROGRAM,
+  modernServerArgv,
+  runWithServers,
+} from '../../support/agents/mcp.ts'
+import { openNativeBench } from '../../support/models/native-bench.ts'
 import type { NativeBench } from '../../support/models/native-bench.ts'
 
 let bench: NativeBench
 
 beforeEach(async () => {
-  bench = await nativeBench()
+  bench = await openNativeBench()
 })
 afterEach(() => bench[Symbol.asyncDispose]())
 
 test('a real server of the 2025-11-25 revision: its tools are offered and called, and their images shown', async () => {
-  const { kernel, turn, server } = await withServers(bench, {
-    servers: { every: [process.execPath, EVERYTHING, 'stdio'] },
+  const { kernel, runTurn, serverState } = await runWithServers(bench, {
+    servers: { every: [process.execPath, EVERYTHING_SERVER, 'stdio'] },
     script: scriptOfCalls(
       ['mcp__every__echo', { message: 'hello' }],
       ['mcp__every__get-tiny-image'],
@@ -26,29 +33,33 @@ test('a real server of the 2025-11-25 revision: its tools are offered and called
       ['mcp__every__get-sum', { a: 2, b: 'x' }],
     ),
   })
-  await turn('go')
-  expect(server('every')).toMatchObject({ state: 'up', detail: expect.stringMatching(/\(2025-11-25\)$/) })
-  expect(server('every')?.tools.find(({ name }) => name === 'mcp__every__echo')).toMatchObject({
+  await runTurn('go')
+  expect(serverState('every')).toMatchObject({ state: 'up', detail: expect.stringMatching(/\(2025-11-25\)$/) })
+  expect(serverState('every')?.tools.find(({ name }) => name === 'mcp__every__echo')).toMatchObject({
     description: 'Echoes back the input string',
     schema: { type: 'object', properties: { message: {} } },
   })
-  const [echo, image, structured, wrong] = kernel.of('tool.finished')
+  const [echo, image, structured, wrong] = kernel.factsOf('tool.finished')
   expect(echo).toMatchObject({ outcome: 'ok', content: 'Echo: hello' })
   expect(image).toMatchObject({ outcome: 'ok', images: [{ mediaType: 'image/png' }] })
   expect(structured).toMatchObject({ outcome: 'ok', content: expect.stringContaining('temperature') })
   expect(wrong).toMatchObject({ outcome: 'error', content: expect.stringMatching(/invalid/i) })
-  expect(kernel.of('tool.started').map(({ effect }) => effect)).toEqual(['once', 'once', 'once', 'once'])
+  expect(kernel.factsOf('tool.started').map(({ effect }) => effect)).toEqual(['once', 'once', 'once', 'once'])
 })
 
 test('a server of the 2026-07-28 revision: calls, progress, and a growing list', async () => {
-  const { kernel, turn, server } = await withServers(bench, {
+  const {
+    kernel,
+    runTurn: turn,
+    serverState: server,
+  } = await runWithServers(bench, {
     servers: { new: modernServerArgv('stdio') },
     script: scriptOfCalls(['mcp__new__echo', { message: 'hi' }], ['mcp__new__more'], ['mcp__new__extra-1'], ['mcp__new__ask']),
   })
   holdUntilListed(kernel, 'mcp__new__extra-1')
   await turn('go')
   expect(server('new')).toMatchObject({ state: 'up', detail: 'modern 2 (2026-07-28)' })
-  expect(kernel.of('tool.finished').map(({ outcome, content }) => [outcome, content])).toEqual([
+  expect(kernel.factsOf('tool.finished').map(({ outcome, content }) => [outcome, content])).toEqual([
     ['ok', 'echo hi'],
     ['ok', 'more'],
     ['ok', 'extra'],
@@ -57,42 +68,54 @@ test('a server of the 2026-07-28 revision: calls, progress, and a growing list',
 })
 
 test('lists come in pages; a changed list is on offer from the next step on, with a note', async () => {
-  const { kernel, turn, server } = await withServers(bench, {
+  const {
+    kernel,
+    runTurn: turn,
+    serverState: server,
+  } = await runWithServers(bench, {
     servers: { old: 'usual' },
     script: scriptOfCalls(['mcp__old__more'], ['mcp__old__extra-1']),
   })
   holdUntilListed(kernel, 'mcp__old__extra-1')
   await turn('go')
-  expect(kernel.of('mcp.servers').map(({ servers: [only] }) => only?.tools.length)).toEqual([13, 14])
+  expect(kernel.factsOf('mcp.servers').map(({ servers: [only] }) => only?.tools.length)).toEqual([13, 14])
   expect(server('old')?.tools.map(({ name }) => name)).toContain('mcp__old__extra-1')
-  expect(kernel.of('tool.finished').map(({ outcome }) => outcome)).toEqual(['ok', 'ok'])
+  expect(kernel.factsOf('tool.finished').map(({ outcome }) => outcome)).toEqual(['ok', 'ok'])
 })
 
 test('a list that changes during its first reading is read again', async () => {
-  const { kernel, turn, server } = await withServers(bench, { servers: { s: 'grows-at-once' }, script: '- text: done' })
+  const {
+    kernel,
+    runTurn: turn,
+    serverState: server,
+  } = await runWithServers(bench, { servers: { s: 'grows-at-once' }, script: '- text: done' })
   await turn('go')
-  await kernel.waitUntil(() => server('s')?.tools.some(({ name }) => name === 'mcp__s__extra-1') === true, 'the new tool is reported')
+  await kernel.waitFor(() => server('s')?.tools.some(({ name }) => name === 'mcp__s__extra-1') === true, 'the new tool is reported')
 })
 
 test('no tool name makes its call repeatable', async () => {
-  const { kernel, turn, server } = await withServers(bench, {
+  const {
+    kernel,
+    runTurn: turn,
+    serverState: server,
+  } = await runWithServers(bench, {
     servers: { s: 'odd-names' },
     script: scriptOfCalls(['mcp__s__constructor'], ['mcp__s__toString'], ['mcp__s____proto__']),
   })
   await turn('go')
   expect(server('s')?.tools.map(({ name }) => name)).toEqual(['mcp__s____proto__', 'mcp__s__constructor', 'mcp__s__toString'])
-  expect(kernel.of('tool.started').map(({ effect }) => effect)).toEqual(['once', 'once', 'once'])
+  expect(kernel.factsOf('tool.started').map(({ effect }) => effect)).toEqual(['once', 'once', 'once'])
 })
 
 test('nothing is started before the first turn, and the first model call waits for all servers', async () => {
-  const { kernel, send, logLines } = await withServers(bench, { servers: { one: 'usual', two: 'noisy' }, script: '- text: done' })
-  await kernel.waitUntil(() => kernel.reports('up').length === 1, 'it is up')
-  expect([logLines('one'), logLines('two')]).toEqual([[], []])
+  const { kernel, send, readLogLines } = await runWithServers(bench, { servers: { one: 'usual', two: 'noisy' }, script: '- text: done' })
+  await kernel.waitFor(() => kernel.reportsOf('up').length === 1, 'it is up')
+  expect([readLogLines('one'), readLogLines('two')]).toEqual([[], []])
   await send('go')
-  await kernel.waitForTurn()
+  await kernel.waitForTurnEnd()
   const types = kernel.facts.map(({ body }) => body.type)
   expect(types.indexOf('mcp.servers')).toBeLessThan(types.indexOf('model.started'))
-  expect(kernel.of('mcp.servers')).toMatchObject([
+  expect(kernel.factsOf('mcp.servers')).toMatchObject([
     {
       servers: [
         { name: 'one', state: 'up' },
@@ -100,7 +123,7 @@ test('nothing is started before the first turn, and the first model call waits f
       ],
     },
   ])
-  expect([logLines('one').length, logLines('two').length]).toEqual([1, 1])
+  expect([readLogLines('one').length, readLogLines('two').length]).toEqual([1, 1])
 })
 
 test.each([
@@ -109,80 +132,97 @@ test.each([
 ])(
   'progress is shown and gives a call of an %s server more time; an interruption cancels the call there',
   async (_, mode, tool, cancelled) => {
-    const { kernel, send, agent, logLines } = await withServers(bench, {
+    const {
+      kernel,
+      send,
+      agent,
+      readLogLines: logLines,
+    } = await runWithServers(bench, {
       servers: { s: mode ?? modernServerArgv('stdio', join(bench.dir, 's.log')) },
-      more: { callMs: 2_000 },
+      settings: { callMs: 2_000 },
       script: scriptOfCalls([tool]),
     })
     await send('go')
-    const shown = (): string => kernel.lives.map((live) => (live.type === 'tool-output' ? live.text : '')).join('')
+    const shown = (): string => kernel.liveOutputs.map((live) => (live.type === 'tool-output' ? live.text : '')).join('')
     // More steps than fit into the time limit of one silence.
-    await kernel.waitUntil(() => shown().includes('step 120 ') || kernel.of('tool.finished').length > 0, 'progress is shown')
-    expect(kernel.of('tool.finished')).toEqual([])
+    await kernel.waitFor(() => shown().includes('step 120 ') || kernel.factsOf('tool.finished').length > 0, 'progress is shown')
+    expect(kernel.factsOf('tool.finished')).toEqual([])
     await agent.interrupt()
-    await kernel.waitForTurn()
-    expect(kernel.of('tool.finished')).toMatchObject([
+    await kernel.waitForTurnEnd()
+    expect(kernel.factsOf('tool.finished')).toMatchObject([
       { outcome: 'interrupted', content: expect.stringContaining('may or may not have happened') },
     ])
-    expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
-    await eventually(() => logLines('s').includes(cancelled), 'the server knows')
+    expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
+    await waitUntil(() => logLines('s').includes(cancelled), 'the server knows')
   },
 )
 
 test('an interruption does not wait for starting servers; the next turn waits for them', async () => {
-  const { kernel, send, agent, turn, logLines, server } = await withServers(bench, {
+  const {
+    kernel,
+    send,
+    agent,
+    runTurn: turn,
+    readLogLines: logLines,
+    serverState: server,
+  } = await runWithServers(bench, {
     servers: { s: 'hang', t: 'usual' },
-    more: (name) => (name === 's' ? { startMs: 12_000 } : {}),
+    settings: (name) => (name === 's' ? { startMs: 12_000 } : {}),
     script: '- text: done',
   })
   await send('go')
-  await eventually(() => logLines('s').length > 0 && logLines('t').length > 0, 'they start')
+  await waitUntil(() => logLines('s').length > 0 && logLines('t').length > 0, 'they start')
   await agent.interrupt()
-  await kernel.waitForTurn()
-  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
-  expect([kernel.of('mcp.servers'), kernel.of('model.started')]).toEqual([[], []])
+  await kernel.waitForTurnEnd()
+  expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
+  expect([kernel.factsOf('mcp.servers'), kernel.factsOf('model.started')]).toEqual([[], []])
   await turn('again')
   expect([server('s')?.state, server('t')?.state]).toEqual(['failed', 'up'])
-  expect(kernel.of('process.ready').at(-1)).toMatchObject({ outcome: 'ok', result: 'done' })
+  expect(kernel.factsOf('process.ready').at(-1)).toMatchObject({ outcome: 'ok', result: 'done' })
 })
 
 test('a silent call has a limit, is cancelled, and the server is used again', async () => {
-  const { kernel, turn } = await withServers(bench, {
+  const { kernel, runTurn: turn } = await runWithServers(bench, {
     servers: { s: 'usual' },
-    more: { callMs: 3_000 },
+    settings: { callMs: 3_000 },
     script: scriptOfCalls(['mcp__s__hang'], ['mcp__s__echo']),
   })
   await turn('go')
-  expect(kernel.of('tool.finished')).toMatchObject([
+  expect(kernel.factsOf('tool.finished')).toMatchObject([
     { outcome: 'error', content: 'the server sent nothing for 3000 ms, so the call was cancelled: it may or may not have happened' },
     { outcome: 'ok', content: 'echo {}' },
   ])
 })
 
 test('a freezing pause stops the server and the clock of its call', async () => {
-  const { kernel, agent, send } = await withServers(bench, {
+  const { kernel, agent, send } = await runWithServers(bench, {
     servers: { s: 'usual' },
-    more: { callMs: 2_000 },
+    settings: { callMs: 2_000 },
     script: scriptOfCalls(['mcp__s__progress']),
   })
   await send('go')
-  await kernel.waitUntil(() => kernel.lives.some((live) => live.type === 'tool-output'), 'the call has begun')
+  await kernel.waitFor(() => kernel.liveOutputs.some((live) => live.type === 'tool-output'), 'the call has begun')
   kernel.hold()
   await agent.pause(true)
-  await eventually(() => findLivingWith(bench.token).every(({ state }) => 'TS'.includes(state)), 'it stands still')
-  const seen = kernel.lives.length
+  await waitUntil(() => findProcessesWith(bench.token).every(({ state }) => 'TS'.includes(state)), 'it stands still')
+  const seen = kernel.liveOutputs.length
   await new Promise((resolve) => setTimeout(resolve, 2_500)) // a running timer would have ended the call by then
-  expect(kernel.lives.length - seen).toBeLessThan(10)
-  expect(kernel.of('tool.finished')).toEqual([])
+  expect(kernel.liveOutputs.length - seen).toBeLessThan(10)
+  expect(kernel.factsOf('tool.finished')).toEqual([])
   kernel.release()
   await agent.unpause()
-  await kernel.waitUntil(() => kernel.lives.length > seen + 10, 'it goes on')
+  await kernel.waitFor(() => kernel.liveOutputs.length > seen + 10, 'it goes on')
   await agent.interrupt()
-  await kernel.waitForTurn()
+  await kernel.waitForTurnEnd()
 })
 
 test('a server that dies during a call is started again at the next one, three times in a row', async () => {
-  const { kernel, turn, server, logLines } = await withServers(bench, {
+  const {
+    kernel,
+    runTurn: turn,
+    serverState: server,
+    readLogLines: logLines,
+  } = await runWithServers(bench, {
     servers: { s: 'usual', other: 'usual' },
     script: scriptOfCalls(
       ['mcp__s__die'],
@@ -197,7 +237,7 @@ test('a server that dies during a call is started again at the next one, three t
   })
   await turn('go')
   const died = { outcome: 'error', content: 'the MCP server "s" ended during this call (exit code 3): it may or may not have happened' }
-  expect(kernel.of('tool.finished')).toMatchObject([
+  expect(kernel.factsOf('tool.finished')).toMatchObject([
     died,
     { outcome: 'ok', content: 'echo {"n":1}' },
     died,
@@ -213,34 +253,39 @@ test('a server that dies during a call is started again at the next one, three t
   expect(logLines('s').filter((line) => line.startsWith('started')).length).toBe(5)
   expect(server('s')).toMatchObject({ state: 'failed', detail: 'it has ended: exit code 3' })
   expect(server('other')).toMatchObject({ state: 'up' })
-  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok' }])
+  expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok' }])
 })
 
 test('effects are configured: reading calls run side by side, all others are made once', async () => {
-  const { kernel, turn } = await withServers(bench, {
+  const { kernel, runTurn: turn } = await runWithServers(bench, {
     servers: { s: 'usual' },
-    more: { effects: { echo: 'read', env: 'idempotent' } },
+    settings: { effects: { echo: 'read', env: 'idempotent' } },
     script: JSON.stringify([
       { tools: ['echo', 'echo', 'env', 'more', 'gone'].map((name) => ({ name: `mcp__s__${name}`, input: {} })) },
       { text: 'done' },
     ]),
   })
   await turn('go')
-  expect(kernel.of('tool.started').map(({ effect }) => effect)).toEqual(['read', 'read', 'idempotent', 'once', 'once'])
-  expect(kernel.of('tool.finished').at(-1)).toMatchObject({
+  expect(kernel.factsOf('tool.started').map(({ effect }) => effect)).toEqual(['read', 'read', 'idempotent', 'once', 'once'])
+  expect(kernel.factsOf('tool.finished').at(-1)).toMatchObject({
     outcome: 'error',
     content: expect.stringContaining('there is no tool "mcp__s__gone"'),
   })
 })
 
 test('forbidden tools are not offered, and their servers are not started', async () => {
-  const { kernel, turn, server, logLines } = await withServers(bench, {
+  const {
+    kernel,
+    runTurn: turn,
+    serverState: server,
+    readLogLines: logLines,
+  } = await runWithServers(bench, {
     servers: { a: 'usual', b: 'usual', c: 'usual' },
     spec: { tools: ['read', 'mcp__a', 'mcp__b__echo'], deny: ['mcp__a__d*'] },
     script: scriptOfCalls(['mcp__a__die'], ['mcp__b__env'], ['mcp__b__echo'], ['mcp__c__echo']),
   })
   await turn('go')
-  expect(kernel.of('tool.finished').map(({ outcome, content }) => [outcome, content.slice(0, 40)])).toEqual([
+  expect(kernel.factsOf('tool.finished').map(({ outcome, content }) => [outcome, content.slice(0, 40)])).toEqual([
     ['denied', 'the tool "mcp__a__die" is denied to this'],
     ['denied', 'the tool "mcp__b__env" is denied to this'],
     ['ok', 'echo {}'],
@@ -257,34 +302,38 @@ test("secrets in a server's output are not stored", async () => {
     cwd: bench.dir,
     env: { ...testEnv(bench.dir), TOKEN: secret, ...more },
   })
-  const { kernel, turn, server } = await withServers(bench, {
+  const {
+    kernel,
+    runTurn: turn,
+    serverState: server,
+  } = await runWithServers(bench, {
     servers: {
       s: env({}),
       leaky: { ...env({}), argv: [process.execPath, MCP_PROGRAM, 'leaky', '', bench.token] } as McpTransport,
       broken: { ...env({}), argv: [process.execPath, MCP_PROGRAM, 'crash', '', bench.token] } as McpTransport,
     },
-    more: { secrets: [secret] },
+    settings: { secrets: [secret] },
     script: scriptOfCalls(['mcp__s__env']),
   })
   await turn('go')
-  expect(kernel.of('tool.finished')).toMatchObject([{ outcome: 'ok', content: expect.stringContaining('"TOKEN":"[secret]"') }])
+  expect(kernel.factsOf('tool.finished')).toMatchObject([{ outcome: 'ok', content: expect.stringContaining('"TOKEN":"[secret]"') }])
   expect(server('leaky')?.tools[0]).toMatchObject({ schema: { properties: { token: { default: '[secret]' } } } })
   expect(server('broken')).toMatchObject({ state: 'failed', detail: 'it has ended: exit code 5: cannot start: TOKEN=[secret]' })
-  expect(JSON.stringify([kernel.facts, kernel.lives])).not.toContain(secret)
+  expect(JSON.stringify([kernel.facts, kernel.liveOutputs])).not.toContain(secret)
 })
 
 test("a server's request to the user is declined", async () => {
-  const { kernel, turn } = await withServers(bench, { servers: { s: 'usual' }, script: scriptOfCalls(['mcp__s__ask']) })
+  const { kernel, runTurn: turn } = await runWithServers(bench, { servers: { s: 'usual' }, script: scriptOfCalls(['mcp__s__ask']) })
   await turn('go')
-  expect(kernel.of('tool.finished')).toMatchObject([
+  expect(kernel.factsOf('tool.finished')).toMatchObject([
     { outcome: 'ok', content: expect.stringContaining('elicitation/create is declined: there is no user to answer it') },
   ])
 })
 
 test('at the end a server gets the end of its input first, and time to exit by itself', async () => {
-  const { turn, agent, logLines } = await withServers(bench, { servers: { s: 'usual' }, script: '- text: done' })
+  const { runTurn: turn, agent, readLogLines: logLines } = await runWithServers(bench, { servers: { s: 'usual' }, script: '- text: done' })
   await turn('go')
   await agent[Symbol.asyncDispose]()
   expect(logLines('s').at(-1)).toBe('end of input')
-  expect(findLivingWith(bench.token)).toEqual([])
+  expect(findProcessesWith(bench.token)).toEqual([])
 })

@@ -19,13 +19,13 @@ const call = (name: string, input: object = {}): object => ({ text: '', tools: [
 const DONE = { text: 'done' }
 
 async function results(ref: string): Promise<EventView[]> {
-  return (await daemon.allEvents(ref)).filter(({ fact }) => fact === 'tool.finished')
+  return (await daemon.readHistory(ref)).filter(({ fact }) => fact === 'tool.finished')
 }
 
 describe('a native agent', () => {
   test('starts another process, waits for it, and reads its last output', async () => {
     const model = await daemon.writeScript([{ text: 'the answer is 42' }])
-    const { uuid } = await daemon.spawnWithAnswers(
+    const { uuid } = await daemon.spawnScripted(
       [call('spawn', { intent: 'think', model, name: 'thinker' }), call('wait', { processes: ['thinker'] }), DONE],
       { reeve: true },
     )
@@ -38,7 +38,7 @@ describe('a native agent', () => {
     const child = (await daemon.view('thinker')).parentUuid
     expect(child).toBe(uuid)
     // Reading has no effect, a start has one: both are recorded, and decide about a crash.
-    const started = (await daemon.allEvents(uuid)).filter(({ fact }) => fact === 'tool.started').map(({ name, effect }) => [name, effect])
+    const started = (await daemon.readHistory(uuid)).filter(({ fact }) => fact === 'tool.started').map(({ name, effect }) => [name, effect])
     expect(started).toEqual([
       ['mcp__reeve__spawn', 'once'],
       ['mcp__reeve__wait', 'read'],
@@ -48,7 +48,7 @@ describe('a native agent', () => {
   test('resumes a completed process with only a message', async () => {
     const model = await daemon.writeScript([{ text: 'one' }, { text: 'two' }])
     const resume = (more: object = {}): object => call('resume', { process: 'thinker', ...more })
-    const { uuid } = await daemon.spawnWithAnswers(
+    const { uuid } = await daemon.spawnScripted(
       [
         call('spawn', { intent: 'think', model, name: 'thinker' }),
         call('wait', { processes: ['thinker'] }),
@@ -69,7 +69,7 @@ describe('a native agent', () => {
   })
 
   test('reads its waiting messages in its turn', async () => {
-    const { uuid } = await daemon.spawnWithAnswers(
+    const { uuid } = await daemon.spawnScripted(
       [
         { text: 'first' },
         call('inbox'),
@@ -79,7 +79,7 @@ describe('a native agent', () => {
       ],
       { reeve: true, interactive: true, intent: 'begin' },
     )
-    await daemon.waitForReady(uuid)
+    await daemon.waitUntilReady(uuid)
     await daemon.send(uuid, 'to work')
     await daemon.waitForEvent(uuid, ({ fact, name }) => fact === 'tool.started' && name === 'bash')
     await daemon.send(uuid, 'and this')
@@ -91,7 +91,7 @@ describe('a native agent', () => {
   })
 
   test('has no such tools without a request, and a call gets an error', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([call('ps'), DONE])
+    const { uuid } = await daemon.spawnScripted([call('ps'), DONE])
     await daemon.waitForEnd(uuid)
     expect((await results(uuid))[0]).toMatchObject({
       outcome: 'error',
@@ -102,7 +102,7 @@ describe('a native agent', () => {
   test('has only the tools that its file names', async () => {
     await mkdir(join(daemon.work, '.reeve/agents'), { recursive: true })
     await writeFile(join(daemon.work, '.reeve/agents/lead.md'), '---\ntools: [read, mcp__reeve__ps]\n---\n')
-    const { uuid } = await daemon.spawnWithAnswers([call('ps'), call('spawn', { intent: 'x' }), DONE], { agent: 'lead' })
+    const { uuid } = await daemon.spawnScripted([call('ps'), call('spawn', { intent: 'x' }), DONE], { agent: 'lead' })
     await daemon.waitForEnd(uuid)
     expect((await results(uuid)).map(({ name, outcome }) => [name, outcome])).toEqual([
       ['mcp__reeve__ps', 'ok'],
@@ -113,13 +113,13 @@ describe('a native agent', () => {
   test('has them beside its list where its file requests that', async () => {
     await mkdir(join(daemon.work, '.reeve/agents'), { recursive: true })
     await writeFile(join(daemon.work, '.reeve/agents/lead.md'), '---\ntools: [read]\nreeve: true\n---\n')
-    const { uuid } = await daemon.spawnWithAnswers([call('inspect', { process: 'self' }), DONE], { agent: 'lead' })
+    const { uuid } = await daemon.spawnScripted([call('inspect', { process: 'self' }), DONE], { agent: 'lead' })
     await daemon.waitForEnd(uuid)
     expect((await results(uuid)).map(({ outcome }) => outcome)).toEqual(['ok'])
   })
 
   test('has them after a resume that allows one', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([call('ps'), DONE, call('ps'), DONE])
+    const { uuid } = await daemon.spawnScripted([call('ps'), DONE, call('ps'), DONE])
     await daemon.waitForEnd(uuid)
     await daemon.resume(uuid, { allow: ['mcp__reeve__ps'], message: 'again' })
     await daemon.waitForEnd(uuid)
@@ -128,7 +128,7 @@ describe('a native agent', () => {
 
   test('gives its children no more than it has', async () => {
     const model = await daemon.writeScript([{ text: '', tools: [{ name: 'bash', input: { command: 'true' } }] }, DONE])
-    const { uuid } = await daemon.spawnWithAnswers(
+    const { uuid } = await daemon.spawnScripted(
       [
         call('spawn', { intent: 'x', model, name: 'child' }),
         call('spawn', { command: ['true'] }),

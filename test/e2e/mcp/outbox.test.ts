@@ -33,7 +33,7 @@ afterEach(async () => {
 })
 
 const reports = async (crew: string): Promise<unknown[]> =>
-  (await daemon.allEvents(crew)).filter(({ fact }) => fact === 'task.reported').map(({ summary }) => summary)
+  (await daemon.readHistory(crew)).filter(({ fact }) => fact === 'task.reported').map(({ summary }) => summary)
 
 test('a stored report is delivered once, and one of another incarnation never', async () => {
   await writeFile(join(daemon.work, 'worker.yaml'), WORKER)

@@ -6,7 +6,7 @@ import { connect as connectSocket, type AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { connect, callTool, spawnWithTools } from '../../support/agents/own-tools.ts'
+import { connectClient, callTool, spawnWithTools } from '../../support/agents/own-tools.ts'
 import type { ToolSession } from '../../support/agents/own-tools.ts'
 
 let daemon: LocalDaemon
@@ -95,7 +95,7 @@ describe('a token', () => {
 
   test('identifies its process, whatever a call claims', async () => {
     const other = await spawnWithTools(daemon, { name: 'other' })
-    const client = await connect(other)
+    const client = await connectClient(other)
     expect((await callTool(client, 'inspect', { process: 'self' })).value).toMatchObject({ name: 'other' })
     const tried = await client.callTool({
       name: 'sigmask',
@@ -174,7 +174,7 @@ describe('a request', () => {
 
 test('waiting calls are limited, and those of other processes continue', async () => {
   await daemon.spawnShell('sleep 600', { name: 'sleeper' })
-  const [busy, other] = [await connect(session), await connect(await spawnWithTools(daemon, { name: 'idle' }))]
+  const [busy, other] = [await connectClient(session), await connectClient(await spawnWithTools(daemon, { name: 'idle' }))]
   const gone = new AbortController()
   const waits = Array.from({ length: 64 }, () =>
     busy.callTool(

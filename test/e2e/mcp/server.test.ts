@@ -6,7 +6,7 @@ import { StreamableHTTPClientTransport as OlderTransport } from '@modelcontextpr
 import type { Client } from '@modelcontextprotocol/client'
 import { testEnv } from '../../support/env.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { readProgramArgs, connect, callTool, spawnWithTools } from '../../support/agents/own-tools.ts'
+import { readProgramArgs, connectClient, callTool, spawnWithTools } from '../../support/agents/own-tools.ts'
 import type { ToolSession } from '../../support/agents/own-tools.ts'
 
 let daemon: LocalDaemon
@@ -16,7 +16,7 @@ let client: Client
 beforeEach(async () => {
   daemon = await LocalDaemon.start()
   session = await spawnWithTools(daemon, { name: 'lead' })
-  client = await connect(session)
+  client = await connectClient(session)
 })
 afterEach(async () => {
   await client.close()
@@ -28,7 +28,7 @@ const PROCESS_TOOLS = ['inbox', 'inspect', 'pause', 'ps', 'resume', 'send', 'sig
 
 describe('a connected agent', () => {
   test.each(['auto', 'legacy'] as const)('finds the tools for any process (%s)', async (mode) => {
-    const other = await connect(session, mode)
+    const other = await connectClient(session, mode)
     expect(other.getNegotiatedProtocolVersion()).toBe(mode === 'auto' ? '2026-07-28' : '2025-11-25')
     const { tools } = await other.listTools()
     expect(tools.map(({ name }) => name).toSorted()).toEqual(PROCESS_TOOLS)
@@ -53,7 +53,7 @@ describe('a connected agent', () => {
   test('has a token that is neither in its arguments nor in the journal', async () => {
     expect(await readProgramArgs(daemon)).toContain('--mcp-config=')
     expect(await readProgramArgs(daemon)).not.toContain(session.token)
-    expect(JSON.stringify([await daemon.allEvents(session.view.uuid), await daemon.view(session.view.uuid)])).not.toContain(session.token)
+    expect(JSON.stringify([await daemon.readHistory(session.view.uuid), await daemon.view(session.view.uuid)])).not.toContain(session.token)
   })
 })
 
@@ -62,7 +62,7 @@ test('variables that identify an incarnation do not reach the programs of its sh
     env: { ...testEnv(daemon.work), GEMINI_CLI_HOME: join(daemon.paths.state, 'tmp', `${session.view.uuid}.1`, 'gemini') },
   })
   await daemon.waitForEnd(uuid)
-  expect(await daemon.output(uuid)).toBe('home=\n')
+  expect(await daemon.readOutput(uuid)).toBe('home=\n')
 })
 
 describe('another process', () => {
@@ -108,7 +108,7 @@ describe('another process', () => {
     const model = await daemon.writeScript([{ text: 'one' }, { text: 'two' }, { text: 'three' }])
     await callTool(client, 'spawn', { intent: 'begin', model, name: 'reader', interactive: true })
     await callTool(client, 'spawn', { command: ['sleep', '60'], name: 'long' })
-    await daemon.waitForReady('reader')
+    await daemon.waitUntilReady('reader')
     expect((await callTool(client, 'send', { to: 'reader', text: 'go on' })).value).toMatchObject({ message: expect.any(String) })
     expect(await daemon.waitForEvent('reader', ({ fact, turn }) => fact === 'process.incoming' && turn === 2)).toMatchObject({
       from: `agent:${session.view.uuid}`,
@@ -127,11 +127,11 @@ describe('another process', () => {
       const answer = await callTool(client, tool, input)
       expect([answer.isError, answer.text]).toEqual([true, expect.stringMatching(/^PERMISSION: agent:.* descendants only\. /)])
     }
-    const reader = await daemon.spawnWithAnswers([{ text: 'one' }], { interactive: true, intent: 'begin' })
+    const reader = await daemon.spawnScripted([{ text: 'one' }], { interactive: true, intent: 'begin' })
     expect((await callTool(client, 'send', { to: reader.uuid, text: 'x' })).text).toMatch(
       /^PERMISSION: .* may write to its parent and its descendants only/,
     )
-    expect((await daemon.factTypes(session.view.uuid)).filter((fact) => fact === 'capability.refused')).toHaveLength(4)
+    expect((await daemon.readFactTypes(session.view.uuid)).filter((fact) => fact === 'capability.refused')).toHaveLength(4)
     expect((await daemon.view(uuid)).status).toBe('working')
     expect((await callTool(client, 'ps')).text).not.toContain('theirs')
     expect((await callTool(client, 'ps', { all: true })).text).toContain('theirs')

@@ -6,7 +6,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { LocalCrew } from '../../support/crew/local-crew.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { connect, readServerFromLog, callTool } from '../../support/agents/own-tools.ts'
+import { connectClient, readServerFromLog, callTool } from '../../support/agents/own-tools.ts'
 
 const PROGRAM = resolve(import.meta.dirname, '../../support/programs/acp-agent.ts')
 
@@ -25,7 +25,7 @@ async function agentFile(name: string): Promise<void> {
 }
 
 const endTurn = (name: string, turn: number): Promise<void> => writeFile(join(home(name), `turn-${turn}`), '')
-const hasTurn = (uuid: string): Promise<unknown> => daemon.waitUntil(uuid, ({ activity }) => activity === 'working')
+const hasTurn = (uuid: string): Promise<unknown> => daemon.waitForView(uuid, ({ activity }) => activity === 'working')
 
 beforeEach(async () => {
   daemon = await LocalDaemon.start()
@@ -38,8 +38,8 @@ beforeEach(async () => {
   }
   await writeFile(join(daemon.work, 'reeve.yaml'), JSON.stringify({ crews: { team: definition } }))
   crew = await LocalCrew.up(daemon, { crew: 'team' })
-  implementer = await connect(await readServerFromLog(join(home('hand'), 'log')))
-  reviewer = await connect(await readServerFromLog(join(home('eye'), 'log')))
+  implementer = await connectClient(await readServerFromLog(join(home('hand'), 'log')))
+  reviewer = await connectClient(await readServerFromLog(join(home('eye'), 'log')))
 })
 afterEach(async () => {
   await Promise.all([implementer.close(), reviewer.close()])
@@ -71,8 +71,8 @@ test('a worker asks, reports, judges and reports that it is ready; a repeated re
   expect((await callTool(reviewer, 'report_review_verdict', { verdict: 'APPROVED', comments: 'right' })).value).toMatchObject({ ok: true })
   expect((await callTool(reviewer, 'signal_ready')).value).toMatchObject({ ok: true, note: expect.any(String) })
   await endTurn('eye', 1)
-  await crew.waitUntil(({ tasks }) => tasks[0]?.state === 'done')
-  const facts = await daemon.factTypes(crew.uuid)
+  await crew.until(({ tasks }) => tasks[0]?.state === 'done')
+  const facts = await daemon.readFactTypes(crew.uuid)
   for (const fact of ['task.message', 'task.reported', 'task.verdict'])
     expect([fact, facts.filter((one) => one === fact).length]).toEqual([fact, 1])
 })

@@ -1,16 +1,16 @@
 // A native agent waits before it retries a model call, as long as the provider demands. A pause interrupts this wait.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { eventually } from '../../support/agents/living.ts'
-import { modelServer } from '../../support/models/model-server.ts'
+import { waitUntil } from '../../support/agents/living.ts'
+import { startModelServer } from '../../support/models/model-server.ts'
 import type { ModelServer } from '../../support/models/model-server.ts'
-import { nativeBench } from '../../support/models/native-bench.ts'
+import { openNativeBench } from '../../support/models/native-bench.ts'
 import type { NativeBench, Run } from '../../support/models/native-bench.ts'
 
 let bench: NativeBench
 let server: ModelServer
 
 beforeEach(async () => {
-  bench = await nativeBench()
+  bench = await openNativeBench()
 })
 afterEach(async () => {
   await bench[Symbol.asyncDispose]()
@@ -19,7 +19,7 @@ afterEach(async () => {
 
 /** An agent whose provider demands a delay of this many ms. */
 async function agentThatWaits(ms: number): Promise<Run> {
-  server = await modelServer([
+  server = await startModelServer([
     { status: 429, headers: { 'retry-after-ms': String(ms) }, error: { type: 'rate_limit_error', message: 'slow down' } },
     { text: 'done' },
   ])
@@ -28,7 +28,7 @@ async function agentThatWaits(ms: number): Promise<Run> {
     credentials: { ANTHROPIC_API_KEY: 'key', ANTHROPIC_BASE_URL: server.url },
   })
   await run.send('go')
-  await run.kernel.waitUntil(() => run.kernel.of('model.failed').length === 1, 'the first call has failed')
+  await run.kernel.waitFor(() => run.kernel.factsOf('model.failed').length === 1, 'the first call has failed')
   return run
 }
 
@@ -36,29 +36,29 @@ test('an agent that waits an hour is drained at once, and makes no request', asy
   const { agent, kernel } = await agentThatWaits(3_600_000)
   kernel.hold()
   await agent.pause(false)
-  await kernel.waitUntil(() => kernel.drained === 1, 'it is at the gate')
-  expect(kernel.reports('model.started')).toHaveLength(1)
+  await kernel.waitFor(() => kernel.drainCount === 1, 'it is at the gate')
+  expect(kernel.reportsOf('model.started')).toHaveLength(1)
   kernel.release()
   await agent.unpause()
   await agent.interrupt()
-  await kernel.waitForTurn()
-  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
+  await kernel.waitForTurnEnd()
+  expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
 })
 
 test('the rest of the wait follows the pause', async () => {
   const { agent, kernel } = await agentThatWaits(2_000)
-  const failedAt = kernel.reports('model.failed')[0]?.atMs ?? 0
+  const failedAt = kernel.reportsOf('model.failed')[0]?.atMs ?? 0
   kernel.hold()
   await agent.pause(false)
-  await kernel.waitUntil(() => kernel.drained === 1, 'it is at the gate')
+  await kernel.waitFor(() => kernel.drainCount === 1, 'it is at the gate')
   const drainedAt = performance.now()
   // The provider's delay passes without a request.
-  await eventually(() => performance.now() - drainedAt > 2_000, 'it is time')
+  await waitUntil(() => performance.now() - drainedAt > 2_000, 'it is time')
   expect(server.requests).toHaveLength(1)
   const goesOnAt = performance.now()
   kernel.release()
   await agent.unpause()
-  await kernel.waitForTurn()
-  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
-  expect((kernel.reports('model.started')[1]?.atMs ?? 0) - goesOnAt).toBeGreaterThanOrEqual(2_000 - (drainedAt - failedAt) - 50)
+  await kernel.waitForTurnEnd()
+  expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
+  expect((kernel.reportsOf('model.started')[1]?.atMs ?? 0) - goesOnAt).toBeGreaterThanOrEqual(2_000 - (drainedAt - failedAt) - 50)
 })

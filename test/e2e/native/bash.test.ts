@@ -2,15 +2,15 @@
 import { symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { eventually, findSleepersWith } from '../../support/agents/living.ts'
-import { nativeBench } from '../../support/models/native-bench.ts'
+import { waitUntil, findSleepersWith } from '../../support/agents/living.ts'
+import { openNativeBench } from '../../support/models/native-bench.ts'
 import type { NativeBench } from '../../support/models/native-bench.ts'
 import type { FactOf, TestKernel } from '../../support/models/native-kernel.ts'
 
 let bench: NativeBench
 
 beforeEach(async () => {
-  bench = await nativeBench()
+  bench = await openNativeBench()
 })
 afterEach(() => bench[Symbol.asyncDispose]())
 
@@ -21,9 +21,9 @@ interface Ran {
 
 async function bash(input: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string>> = {}): Promise<Ran> {
   const spec = Object.keys(env).length === 0 ? {} : { env }
-  const { kernel, turn } = await bench.run({ script: JSON.stringify([{ tools: [{ name: 'bash', input }] }]), spec })
-  await turn('go')
-  const [end] = kernel.of('tool.finished')
+  const { kernel, runTurn } = await bench.run({ script: JSON.stringify([{ tools: [{ name: 'bash', input }] }]), spec })
+  await runTurn('go')
+  const [end] = kernel.factsOf('tool.finished')
   if (end === undefined) throw new Error('no tool has ended')
   return { kernel, end }
 }
@@ -33,7 +33,7 @@ test('output of both streams is returned with the exit code, and shown while it 
   expect(end).toMatchObject({ outcome: 'ok', exitCode: 3, content: expect.stringMatching(/\[exit code 3\]$/) })
   for (const word of ['out\n', 'err\n', 'half']) expect(end.content).toContain(word)
   expect(
-    kernel.lives
+    kernel.liveOutputs
       .filter((live) => live.type === 'tool-output')
       .map((live) => live.text)
       .join(''),
@@ -58,13 +58,13 @@ test('the environment is the recorded one, without keys', async () => {
 test('a time limit ends the program and reports that, with the output', async () => {
   const { end } = await bash({ command: `echo before; sleep ${bench.token}`, timeout_ms: 3_000 })
   expect(end).toMatchObject({ outcome: 'error', content: 'timed out after 3000 ms and was ended\nbefore\n' })
-  await eventually(() => findSleepersWith(bench.token).length === 0, 'the group is gone')
+  await waitUntil(() => findSleepersWith(bench.token).length === 0, 'the group is gone')
 })
 
 test('a time limit kills a program that ignores SIGTERM', async () => {
   const { end } = await bash({ command: `trap "" TERM; sleep ${bench.token}; sleep ${bench.token}`, timeout_ms: 200 })
   expect(end.outcome).toBe('error')
-  await eventually(() => findSleepersWith(bench.token).length === 0, 'the group is gone')
+  await waitUntil(() => findSleepersWith(bench.token).length === 0, 'the group is gone')
 })
 
 test('a background program that keeps the pipe does not delay the call, and ends with the agent', async () => {
@@ -74,7 +74,7 @@ test('a background program that keeps the pipe does not delay the call, and ends
   const { token } = bench
   await bench[Symbol.asyncDispose]()
   expect(findSleepersWith(token)).toEqual([])
-  bench = await nativeBench()
+  bench = await openNativeBench()
 })
 
 test('endless output is cut in the middle; the beginning and the end are kept', async () => {
@@ -86,12 +86,12 @@ test('endless output is cut in the middle; the beginning and the end are kept', 
 })
 
 test('without a recorded PATH, programs are still found', async () => {
-  const { kernel, turn } = await bench.run({
+  const { kernel, runTurn: turn } = await bench.run({
     script: '- tools: [{ name: bash, input: { command: ls } }]',
     spec: { cwd: bench.dir, env: {} },
   })
   await turn('go')
-  expect(kernel.of('tool.finished')[0]).toMatchObject({ outcome: 'ok', content: expect.stringContaining('1.yaml') })
+  expect(kernel.factsOf('tool.finished')[0]).toMatchObject({ outcome: 'ok', content: expect.stringContaining('1.yaml') })
 })
 
 test('without bash the shell is sh', async () => {

@@ -5,9 +5,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { SUMMARY_HEADING } from '../../../src/drivers/native/context/context.ts'
 import { loadContext } from '../../../src/drivers/native/context/load-context.ts'
 import type { FactBody, FactType } from '../../../src/kernel/model/facts.ts'
-import { modelServer } from '../../support/models/model-server.ts'
+import { startModelServer } from '../../support/models/model-server.ts'
 import type { ModelServer, ServedAnswer, ServedRequest } from '../../support/models/model-server.ts'
-import { nativeBench } from '../../support/models/native-bench.ts'
+import { openNativeBench } from '../../support/models/native-bench.ts'
 import type { NativeBench, Run } from '../../support/models/native-bench.ts'
 
 const BYTES = 800
@@ -19,7 +19,7 @@ let bench: NativeBench
 let server: ModelServer | null = null
 
 beforeEach(async () => {
-  bench = await nativeBench()
+  bench = await openNativeBench()
   await writeFile(join(bench.dir, 'big.txt'), 'x'.repeat(BYTES))
 })
 afterEach(async () => {
@@ -43,26 +43,26 @@ const texts = (run: Run): Promise<string[]> =>
     context.messages.map((message) => (message.role === 'user' ? message.text : message.role)),
   )
 const untilHeld = (run: Run, times = 1): Promise<void> =>
-  run.kernel.waitUntil(() => run.kernel.of('process.held').length >= times, 'it is held')
-const fact = <T extends FactType>(run: Run, type: T): Promise<void> => run.kernel.waitUntil(() => run.kernel.of(type).length > 0, type)
+  run.kernel.waitFor(() => run.kernel.factsOf('process.held').length >= times, 'it is held')
+const fact = <T extends FactType>(run: Run, type: T): Promise<void> => run.kernel.waitFor(() => run.kernel.factsOf(type).length > 0, type)
 
 describe('by our own count', () => {
   test('again and again in a long turn; each step is taken once, and the newest messages stay', async () => {
     const run = await startPlayed(WINDOW, [...lookSteps(30), { text: 'done' }])
-    await run.turn('the task')
+    await run.runTurn('the task')
     const { kernel } = run
-    const compacted = kernel.of('context.compacted')
+    const compacted = kernel.factsOf('context.compacted')
     expect(compacted.length).toBeGreaterThanOrEqual(3)
     for (const { before, after, summary, step } of compacted) {
       expect(before).toBeGreaterThan(0.85 * WINDOW)
       expect(after).toBeLessThan(0.7 * WINDOW)
       expect(summary).toMatch(new RegExp(`^Up to step ${step} there were \\d+ messages`))
     }
-    expect(kernel.of('model.failed')).toEqual([])
-    expect(kernel.of('tool.finished')).toHaveLength(30)
-    expect(kernel.of('model.finished').map(({ step }) => step)).toEqual(Array.from({ length: 31 }, (_, index) => index + 1))
-    expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
-    expect(kernel.reports('up')[0]?.report.window).toBe(WINDOW)
+    expect(kernel.factsOf('model.failed')).toEqual([])
+    expect(kernel.factsOf('tool.finished')).toHaveLength(30)
+    expect(kernel.factsOf('model.finished').map(({ step }) => step)).toEqual(Array.from({ length: 31 }, (_, index) => index + 1))
+    expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
+    expect(kernel.reportsOf('up')[0]?.report.window).toBe(WINDOW)
     const [first, second, ...rest] = await texts(run)
     expect([first, second?.split('\n')[0]]).toEqual(['the task', SUMMARY_HEADING])
     expect(rest.slice(0, 2)).toEqual(['assistant', 'tool'])
@@ -70,28 +70,28 @@ describe('by our own count', () => {
 
   test("the summary is not shown as the agent's output", async () => {
     const run = await startPlayed(WINDOW, [...lookSteps(12).map((look) => ({ ...look, summary: 'SECRET' })), { text: 'done' }])
-    await run.turn('go')
-    expect(run.kernel.of('context.compacted').at(-1)?.summary).toBe('SECRET')
-    expect(JSON.stringify(run.kernel.lives)).not.toContain('SECRET')
+    await run.runTurn('go')
+    expect(run.kernel.factsOf('context.compacted').at(-1)?.summary).toBe('SECRET')
+    expect(JSON.stringify(run.kernel.liveOutputs)).not.toContain('SECRET')
   })
 
   test('never without a known window', async () => {
     const run = await startPlayed(undefined, [...lookSteps(20), { text: 'done' }])
-    await run.turn('go')
+    await run.runTurn('go')
     expect(factTypes(run, ['compaction.started', 'context.compacted'])).toEqual([])
   })
 
   test('a process that continues after it, with its whole history, has the same context', async () => {
     const steps = [...lookSteps(12), { text: 'one' }, { text: 'two' }]
     const whole = await startPlayed(WINDOW, steps)
-    await whole.turn('first')
-    await whole.turn('second')
+    await whole.runTurn('first')
+    await whole.runTurn('second')
     const cut = whole.kernel.facts.findIndex(({ body }) => body.type === 'model.finished' && body.step === 12)
     expect(whole.kernel.facts.slice(0, cut).some(({ body }) => body.type === 'context.compacted')).toBe(true)
-    const resumed = await bench.run({ spec: { model: 'script:1.yaml' }, after: whole.kernel.facts.slice(0, cut) })
+    const resumed = await bench.run({ spec: { model: 'script:1.yaml' }, earlierFacts: whole.kernel.facts.slice(0, cut) })
     await resumed.agent.proceed(resumed.kernel.turn)
-    await resumed.kernel.waitForTurn()
-    await resumed.turn('second')
+    await resumed.kernel.waitForTurnEnd()
+    await resumed.runTurn('second')
     expect(await texts(resumed)).toEqual(await texts(whole))
   })
 })
@@ -113,7 +113,7 @@ describe.each(WORDINGS)('after %s has refused the request as too long', (_, mode
   const tool = (id: string): ServedAnswer => ({ tools: [{ id, name: 'read', input: { path: 'big.txt' } }] })
 
   async function startServed(answers: readonly ServedAnswer[] | ((request: ServedRequest) => ServedAnswer)): Promise<Run> {
-    server = await modelServer(answers)
+    server = await startModelServer(answers)
     const credentials = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: server.url, OPENAI_API_KEY: 'k', OPENAI_BASE_URL: `${server.url}/v1` }
     return bench.run({ credentials, spec: { model, system: 'be brief' } })
   }
@@ -130,7 +130,7 @@ describe.each(WORDINGS)('after %s has refused the request as too long', (_, mode
       tool('t3'),
       { text: 'done' },
     ])
-    await run.turn('the task')
+    await run.runTurn('the task')
     const { kernel } = run
     expect(
       factTypes(run, [
@@ -163,7 +163,7 @@ describe.each(WORDINGS)('after %s has refused the request as too long', (_, mode
       'model.finished',
       'process.ready',
     ])
-    expect(kernel.of('model.started').map(({ step, attempt }) => [step, attempt])).toEqual([
+    expect(kernel.factsOf('model.started').map(({ step, attempt }) => [step, attempt])).toEqual([
       [1, 1],
       [2, 1],
       [3, 1],
@@ -171,8 +171,10 @@ describe.each(WORDINGS)('after %s has refused the request as too long', (_, mode
       [4, 2],
       [5, 1],
     ])
-    expect(kernel.of('model.failed')).toMatchObject([{ step: 4, status: 400, retryInMs: 0 }])
-    expect(kernel.of('context.compacted')).toMatchObject([{ step: 3, summary: 'IN SHORT', usage: { inputTokens: 70, outputTokens: 7 } }])
+    expect(kernel.factsOf('model.failed')).toMatchObject([{ step: 4, status: 400, retryInMs: 0 }])
+    expect(kernel.factsOf('context.compacted')).toMatchObject([
+      { step: 3, summary: 'IN SHORT', usage: { inputTokens: 70, outputTokens: 7 } },
+    ])
     const [, , , , summing, after] = bodies()
     expect(summing).toContain('Write a summary')
     expect(summing).toContain('t1')
@@ -185,9 +187,9 @@ describe.each(WORDINGS)('after %s has refused the request as too long', (_, mode
 
   test('results are cut in the summary request where that is too long as well', async () => {
     const run = await startServed([...['t0', 't1', 't2'].map(tool), tooLong, tooLong, tooLong, { text: 'IN SHORT' }, { text: 'done' }])
-    await run.turn('the task')
+    await run.runTurn('the task')
     const [, , , , first, second, third] = bodies()
-    expect(run.kernel.of('compaction.failed').map(({ status, retryInMs, attempt }) => [status, retryInMs, attempt])).toEqual([
+    expect(run.kernel.factsOf('compaction.failed').map(({ status, retryInMs, attempt }) => [status, retryInMs, attempt])).toEqual([
       [400, 0, 1],
       [400, 0, 2],
     ])
@@ -195,7 +197,7 @@ describe.each(WORDINGS)('after %s has refused the request as too long', (_, mode
     expect(second).toContain('x'.repeat(BYTES))
     expect(third).not.toContain('x'.repeat(BYTES))
     expect(third).toContain('characters omitted')
-    expect(run.kernel.of('process.ready')).toMatchObject([{ result: 'done' }])
+    expect(run.kernel.factsOf('process.ready')).toMatchObject([{ result: 'done' }])
   })
 
   test('temporary failures are tried again', async () => {
@@ -206,10 +208,10 @@ describe.each(WORDINGS)('after %s has refused the request as too long', (_, mode
       { text: 'IN SHORT' },
       { text: 'done' },
     ])
-    await run.turn('go')
-    expect(run.kernel.of('compaction.failed')).toMatchObject([{ step: 3, attempt: 1, status: 529, retryInMs: expect.any(Number) }])
-    expect(run.kernel.of('compaction.started').map(({ attempt }) => attempt)).toEqual([1, 2])
-    expect(run.kernel.of('process.ready')).toMatchObject([{ result: 'done' }])
+    await run.runTurn('go')
+    expect(run.kernel.factsOf('compaction.failed')).toMatchObject([{ step: 3, attempt: 1, status: 529, retryInMs: expect.any(Number) }])
+    expect(run.kernel.factsOf('compaction.started').map(({ attempt }) => attempt)).toEqual([1, 2])
+    expect(run.kernel.factsOf('process.ready')).toMatchObject([{ result: 'done' }])
   })
 
   test("a second refusal in a row: the process is held, and the model is asked once more after the user's resume", async () => {
@@ -220,9 +222,9 @@ describe.each(WORDINGS)('after %s has refused the request as too long', (_, mode
     run.kernel.release()
     await untilHeld(run, 2)
     run.kernel.release()
-    await run.kernel.waitForTurn()
+    await run.kernel.waitForTurnEnd()
     expect(factTypes(run, ['compaction.started', 'context.compacted'])).toEqual(['compaction.started', 'context.compacted'])
-    expect(run.kernel.of('process.ready')).toMatchObject([{ result: 'done' }])
+    expect(run.kernel.factsOf('process.ready')).toMatchObject([{ result: 'done' }])
     expect(server?.requests).toHaveLength(8)
   })
 
@@ -230,12 +232,12 @@ describe.each(WORDINGS)('after %s has refused the request as too long', (_, mode
     const run = await startServed([tooLong, tooLong, { text: 'done' }])
     await run.send('go')
     await untilHeld(run)
-    expect(run.kernel.of('compaction.failed')).toMatchObject([{ error: 'there is nothing in the context to summarize' }])
+    expect(run.kernel.factsOf('compaction.failed')).toMatchObject([{ error: 'there is nothing in the context to summarize' }])
     run.kernel.release()
     await untilHeld(run, 2)
     run.kernel.release()
-    await run.kernel.waitForTurn()
-    expect(run.kernel.of('process.ready')).toMatchObject([{ result: 'done' }])
+    await run.kernel.waitForTurnEnd()
+    expect(run.kernel.factsOf('process.ready')).toMatchObject([{ result: 'done' }])
     expect(server?.requests).toHaveLength(3)
   })
 })
@@ -246,7 +248,7 @@ test('a fallback gives the summary when the first model cannot, and continues', 
     status: 400,
     error: { type: 'invalid_request_error', message: 'prompt is too long: 9 tokens > 8 maximum' },
   }
-  server = await modelServer([
+  server = await startModelServer([
     ...['t0', 't1', 't2'].map(tool),
     tooLong,
     { status: 401, error: { type: 'authentication_error', message: 'bad key' } },
@@ -260,13 +262,13 @@ test('a fallback gives the summary when the first model cannot, and continues', 
     apiKeyEnv: null,
   }))
   const run = await bench.run({ spec: { model: 'first/big', fallback: ['second/small'] }, native: { providers } })
-  await run.turn('go')
+  await run.runTurn('go')
   expect(server.requests.map(({ body }) => body['model'])).toEqual(['big', 'big', 'big', 'big', 'big', 'small', 'small'])
-  expect(run.kernel.of('compaction.failed')).toMatchObject([{ status: 401, retryInMs: 0 }])
-  expect(run.kernel.of('process.note').map(({ text }) => text)).toEqual([
+  expect(run.kernel.factsOf('compaction.failed')).toMatchObject([{ status: 401, retryInMs: 0 }])
+  expect(run.kernel.factsOf('process.note').map(({ text }) => text)).toEqual([
     'first/big could not summarize the context: second/small takes over',
   ])
-  expect(run.kernel.of('process.ready')).toMatchObject([{ result: 'done' }])
+  expect(run.kernel.factsOf('process.ready')).toMatchObject([{ result: 'done' }])
 })
 
 describe('an impossible summary', () => {
@@ -279,12 +281,12 @@ describe('an impossible summary', () => {
     const run = await startPlayed(WINDOW, [...lookSteps(12).map((look) => ({ ...look, ...item })), { text: 'done', ...item }])
     await run.send('go')
     await untilHeld(run)
-    expect(run.kernel.of('compaction.failed')).toMatchObject([{ error: expect.stringContaining(error), retryInMs: null }])
-    expect(run.kernel.of('context.compacted')).toEqual([])
-    await run.kernel.waitUntil(() => run.kernel.drained > 0, 'it waits at the gate')
+    expect(run.kernel.factsOf('compaction.failed')).toMatchObject([{ error: expect.stringContaining(error), retryInMs: null }])
+    expect(run.kernel.factsOf('context.compacted')).toEqual([])
+    await run.kernel.waitFor(() => run.kernel.drainCount > 0, 'it waits at the gate')
     run.kernel.release()
     await untilHeld(run, 2)
-    expect(run.kernel.of('compaction.started').map(({ attempt }) => attempt)).toEqual([1, 1])
+    expect(run.kernel.factsOf('compaction.started').map(({ attempt }) => attempt)).toEqual([1, 1])
   })
 
   test('when a later attempt succeeds, the work continues', async () => {
@@ -299,13 +301,13 @@ describe('an impossible summary', () => {
     await writeFile(join(bench.dir, '1.yaml'), JSON.stringify({ context_window: WINDOW, steps: [...lookSteps(12), { text: 'done' }] }))
     const again = await bench.run({
       spec: { model: 'script:1.yaml' },
-      after: run.kernel.facts.filter(({ body }) => body.type !== 'process.held'),
+      earlierFacts: run.kernel.facts.filter(({ body }) => body.type !== 'process.held'),
     })
     await again.agent.proceed(again.kernel.turn)
-    await again.kernel.waitForTurn()
-    expect(again.kernel.of('context.compacted').length).toBeGreaterThan(0)
-    expect(again.kernel.of('process.ready')).toMatchObject([{ result: 'done' }])
-    expect(again.kernel.of('tool.finished')).toHaveLength(12)
+    await again.kernel.waitForTurnEnd()
+    expect(again.kernel.factsOf('context.compacted').length).toBeGreaterThan(0)
+    expect(again.kernel.factsOf('process.ready')).toMatchObject([{ result: 'done' }])
+    expect(again.kernel.factsOf('tool.finished')).toHaveLength(12)
   })
 
   test('a summary that is shorter, but still leaves no room', async () => {
@@ -317,18 +319,20 @@ describe('an impossible summary', () => {
     ])
     await run.send('go')
     await untilHeld(run)
-    expect(run.kernel.of('compaction.failed')).toMatchObject([
+    expect(run.kernel.factsOf('compaction.failed')).toMatchObject([
       { step: 6, error: expect.stringMatching(/^with the summary the context would still take \d+ tokens/), retryInMs: null },
     ])
-    expect(run.kernel.of('context.compacted')).toEqual([])
+    expect(run.kernel.factsOf('context.compacted')).toEqual([])
   })
 
   test('a single message that is too long cannot be summed up', async () => {
     const run = await startPlayed(100, [{ text: 'never' }])
     await run.send('x'.repeat(1_000))
     await untilHeld(run)
-    expect(run.kernel.of('compaction.failed')).toMatchObject([{ error: 'there is nothing in the context to summarize', retryInMs: null }])
-    expect(run.kernel.of('model.finished')).toEqual([])
+    expect(run.kernel.factsOf('compaction.failed')).toMatchObject([
+      { error: 'there is nothing in the context to summarize', retryInMs: null },
+    ])
+    expect(run.kernel.factsOf('model.finished')).toEqual([])
   })
 })
 
@@ -344,12 +348,12 @@ describe('while a summary is made', () => {
     await run.send('go')
     await fact(run, 'compaction.started')
     await run.agent.interrupt()
-    await run.kernel.waitForTurn()
-    expect(run.kernel.of('compaction.failed')).toMatchObject([{ error: 'interrupted', retryInMs: 0 }])
-    expect(run.kernel.of('process.held')).toEqual([])
-    expect(run.kernel.of('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
+    await run.kernel.waitForTurnEnd()
+    expect(run.kernel.factsOf('compaction.failed')).toMatchObject([{ error: 'interrupted', retryInMs: 0 }])
+    expect(run.kernel.factsOf('process.held')).toEqual([])
+    expect(run.kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
     await run.send('again')
-    await run.kernel.waitUntil(() => run.kernel.of('compaction.started').length === 2, 'it is tried again')
+    await run.kernel.waitFor(() => run.kernel.factsOf('compaction.started').length === 2, 'it is tried again')
   })
 
   test('the end of the incarnation leaves nothing, and the next one asks again', async () => {
@@ -360,11 +364,11 @@ describe('while a summary is made', () => {
     await run.agent[Symbol.asyncDispose]()
     expect(factTypes(run, ['compaction.failed', 'context.compacted'])).toEqual([])
     await writeFile(join(bench.dir, '1.yaml'), JSON.stringify({ context_window: WINDOW, steps: [...lookSteps(12), { text: 'done' }] }))
-    const next = await bench.run({ spec: { model: 'script:1.yaml' }, after: run.kernel.facts })
+    const next = await bench.run({ spec: { model: 'script:1.yaml' }, earlierFacts: run.kernel.facts })
     await next.agent.proceed(next.kernel.turn)
-    await next.kernel.waitForTurn()
-    expect(next.kernel.of('process.ready')).toMatchObject([{ result: 'done' }])
-    expect(next.kernel.of('tool.finished')).toHaveLength(12)
+    await next.kernel.waitForTurnEnd()
+    expect(next.kernel.factsOf('process.ready')).toMatchObject([{ result: 'done' }])
+    expect(next.kernel.factsOf('tool.finished')).toHaveLength(12)
   })
 })
 
@@ -382,14 +386,14 @@ test('a pause lets the summary finish, and holds before the next call', async ()
   await run.send('go')
   await isAsked
   await run.agent.pause(false)
-  await run.kernel.waitUntil(() => run.kernel.drained > 0, 'it waits at the gate')
-  expect(run.kernel.of('context.compacted')).toHaveLength(1)
+  await run.kernel.waitFor(() => run.kernel.drainCount > 0, 'it waits at the gate')
+  expect(run.kernel.factsOf('context.compacted')).toHaveLength(1)
   expect(run.kernel.facts.at(-1)?.body.type).toBe('context.compacted')
   run.kernel.onFact = () => undefined
   await run.agent.unpause()
   run.kernel.release()
-  await run.kernel.waitForTurn()
-  expect(run.kernel.of('process.ready')).toMatchObject([{ result: 'done' }])
+  await run.kernel.waitForTurnEnd()
+  expect(run.kernel.factsOf('process.ready')).toMatchObject([{ result: 'done' }])
 })
 
 test('a context that differs from the journal ends the incarnation', async () => {
@@ -401,7 +405,7 @@ test('a context that differs from the journal ends the incarnation', async () =>
     run.kernel.facts.splice(index, 1, { ...run.kernel.facts[index], body: other } as (typeof run.kernel.facts)[number])
   }
   await run.send('go')
-  await run.kernel.waitUntil(() => run.kernel.reports('exited').length > 0, 'it has ended')
-  expect(run.kernel.reports('exited')[0]?.report.error).toBe('the context differs from the journal: message 4')
+  await run.kernel.waitFor(() => run.kernel.reportsOf('exited').length > 0, 'it has ended')
+  expect(run.kernel.reportsOf('exited')[0]?.report.error).toBe('the context differs from the journal: message 4')
   expect(factTypes(run, ['compaction.started'])).toEqual([])
 })

@@ -1,9 +1,9 @@
 // A model that cannot answer is followed by the next one, for the rest of the turn. Covers the failures that cause this, the notes,
 // their order, and the model of an incarnation after a crash. Real HTTP calls to a local provider.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { modelServer } from '../../support/models/model-server.ts'
+import { startModelServer } from '../../support/models/model-server.ts'
 import type { ModelServer, ServedAnswer } from '../../support/models/model-server.ts'
-import { nativeBench } from '../../support/models/native-bench.ts'
+import { openNativeBench } from '../../support/models/native-bench.ts'
 import type { NativeBench, Run, RunOptions } from '../../support/models/native-bench.ts'
 
 const FIRST = 'first/big'
@@ -17,7 +17,7 @@ let bench: NativeBench
 let server: ModelServer
 
 beforeEach(async () => {
-  bench = await nativeBench()
+  bench = await openNativeBench()
 })
 afterEach(async () => {
   await bench[Symbol.asyncDispose]()
@@ -26,7 +26,7 @@ afterEach(async () => {
 
 /** Two attempts for each model; the first speaks Anthropic's format, the others OpenAI's. */
 async function startServed(answers: readonly ServedAnswer[], options: RunOptions = {}): Promise<Run> {
-  server = await modelServer(answers)
+  server = await startModelServer(answers)
   const baseURL = `${server.url}/v1`
   const providers = [
     { name: 'first', kind: 'anthropic' as const, baseURL, apiKeyEnv: 'FIRST_KEY' },
@@ -45,24 +45,24 @@ function askedModels(): readonly unknown[] {
   return server.requests.map(({ body }) => body['model'])
 }
 
-const notes = ({ kernel }: Run): readonly string[] => kernel.of('process.note').map(({ text }) => text)
+const notes = ({ kernel }: Run): readonly string[] => kernel.factsOf('process.note').map(({ text }) => text)
 
 test('after the last attempt the next model continues; the attempts are counted on, and a note reports it', async () => {
   const run = await startServed([OVERLOADED, OVERLOADED, { text: 'from the second' }])
-  await run.turn('go')
-  expect(run.kernel.of('model.started').map(({ step, attempt, model }) => [step, attempt, model])).toEqual([
+  await run.runTurn('go')
+  expect(run.kernel.factsOf('model.started').map(({ step, attempt, model }) => [step, attempt, model])).toEqual([
     [1, 1, FIRST],
     [1, 2, FIRST],
     [1, 3, SECOND],
   ])
-  expect(run.kernel.of('model.failed').map(({ attempt, status, retryInMs }) => [attempt, status, retryInMs])).toEqual([
+  expect(run.kernel.factsOf('model.failed').map(({ attempt, status, retryInMs }) => [attempt, status, retryInMs])).toEqual([
     [1, 529, expect.any(Number)],
     [2, 529, 0],
   ])
   expect(notes(run)).toEqual([`${FIRST} failed (first: 529 Overloaded): ${SECOND} takes over`])
-  expect(run.kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'from the second' }])
+  expect(run.kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'from the second' }])
   // The final failure and its note are durable together or not at all.
-  const [failure, note] = [run.kernel.reports('model.failed').at(-1), run.kernel.reports('note')[0]]
+  const [failure, note] = [run.kernel.reportsOf('model.failed').at(-1), run.kernel.reportsOf('note')[0]]
   expect(failure?.commit).toBe(note?.commit)
 })
 
@@ -77,11 +77,11 @@ const AT_ONCE: readonly (readonly [words: string, answer: ServedAnswer])[] = [
 
 test.each(AT_ONCE)('after %s', async (_, answer) => {
   const run = await startServed([answer, { text: 'from the second' }])
-  await run.turn('go')
+  await run.runTurn('go')
   expect(askedModels()[0]).toBe('big')
   expect(
     run.kernel
-      .of('model.started')
+      .factsOf('model.started')
       .map(({ model }) => model)
       .filter((model) => model === SECOND),
   ).toEqual([SECOND])
@@ -92,26 +92,26 @@ test('a context that is too long is not sent to another model', async () => {
     { status: 400, error: { type: 'invalid_request_error', message: 'prompt is too long: 200001 tokens > 200000 maximum' } },
   ])
   await run.send('go')
-  await run.kernel.waitUntil(() => run.kernel.of('process.held').length > 0, 'it is held')
-  expect(run.kernel.of('process.held')).toMatchObject([{ hold: { reason: 'context-full' } }])
+  await run.kernel.waitFor(() => run.kernel.factsOf('process.held').length > 0, 'it is held')
+  expect(run.kernel.factsOf('process.held')).toMatchObject([{ hold: { reason: 'context-full' } }])
   expect(askedModels()).toEqual(['big'])
 })
 
 test('the fallback stays for the rest of the turn, and the next turn begins with the first model', async () => {
   const run = await startServed([REFUSED_KEY, { tools: [{ name: 'ls', input: {} }] }, { text: 'one' }, { text: 'two' }])
-  await run.turn('go')
-  await run.turn('again')
+  await run.runTurn('go')
+  await run.runTurn('again')
   expect(askedModels()).toEqual(['big', 'small', 'small', 'big'])
-  expect(run.kernel.of('process.ready').map(({ result }) => result)).toEqual(['one', 'two'])
-  expect(run.kernel.of('tool.finished')).toHaveLength(1)
+  expect(run.kernel.factsOf('process.ready').map(({ result }) => result)).toEqual(['one', 'two'])
+  expect(run.kernel.factsOf('tool.finished')).toHaveLength(1)
 })
 
 test('when all have failed, the error names each of them', async () => {
   const run = await startServed([REFUSED_KEY, OVERLOADED, OVERLOADED])
-  await run.turn('go')
+  await run.runTurn('go')
   const error = `no model could answer: ${FIRST} (first: 401 bad key); ${SECOND} (second: 529 Overloaded)`
-  expect(run.kernel.of('process.ready')).toMatchObject([{ outcome: 'error', error }])
-  expect(run.kernel.of('model.failed').map(({ retryInMs }) => retryInMs === null)).toEqual([false, false, true])
+  expect(run.kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'error', error }])
+  expect(run.kernel.factsOf('model.failed').map(({ retryInMs }) => retryInMs === null)).toEqual([false, false, true])
   expect(askedModels()).toEqual(['big', 'small', 'small'])
 })
 
@@ -121,9 +121,9 @@ describe('a fallback that cannot be used is skipped', () => {
       credentials: { FIRST_KEY: 'key-1' },
       spec: { fallback: [SECOND, THIRD] },
     })
-    await run.kernel.waitUntil(() => notes(run).length === 1, 'the missing key is reported')
+    await run.kernel.waitFor(() => notes(run).length === 1, 'the missing key is reported')
     expect(notes(run)).toEqual([`fallback ${SECOND} cannot be used: SECOND_KEY is not set`])
-    await run.turn('go')
+    await run.runTurn('go')
     expect(notes(run)[1]).toMatch(new RegExp(`^${FIRST} failed .*; ${THIRD} takes over$`))
     expect(notes(run)[1]).toContain(`${SECOND} is skipped: `)
     expect(askedModels()).toEqual(['big', 'tiny'])
@@ -131,17 +131,17 @@ describe('a fallback that cannot be used is skipped', () => {
 
   test('of a provider that is no longer configured', async () => {
     const run = await startServed([REFUSED_KEY], { spec: { fallback: ['gone/x'] } })
-    await run.turn('go')
-    expect(run.kernel.of('process.ready')[0]?.error).toMatch(/gone\/x is skipped: .*"gone"/)
+    await run.runTurn('go')
+    expect(run.kernel.factsOf('process.ready')[0]?.error).toMatch(/gone\/x is skipped: .*"gone"/)
     expect(askedModels()).toEqual(['big'])
   })
 })
 
 test('a fallback whose context is too small for what there is already is skipped', async () => {
   const run = await startServed([{ text: 'so far', usage: { input: 600, output: 5 } }, REFUSED_KEY], { spec: { fallback: [THIRD] } })
-  await run.turn('go')
-  await run.turn('more')
-  expect(run.kernel.of('process.ready').at(-1)?.error).toMatch(
+  await run.runTurn('go')
+  await run.runTurn('more')
+  expect(run.kernel.factsOf('process.ready').at(-1)?.error).toMatch(
     /third\/tiny is skipped: its context window has 200 tokens, and the context about \d+$/,
   )
   expect(askedModels()).toEqual(['big', 'big'])
@@ -152,8 +152,8 @@ test('an interruption does not change the model', async () => {
   await run.send('go')
   await server.waitForRequests(1)
   await run.agent.interrupt()
-  await run.kernel.waitForTurn()
-  expect(run.kernel.of('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
+  await run.kernel.waitForTurnEnd()
+  expect(run.kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
   expect(askedModels()).toEqual(['big'])
 })
 
@@ -165,27 +165,30 @@ describe('an incarnation after a crash', () => {
         if (isAt(run)) resolve([...run.kernel.facts])
       }
     })
-    await run.turn('go')
+    await run.runTurn('go')
     await server[Symbol.asyncDispose]()
     return facts
   }
 
   test('continues with the model of its turn', async () => {
     const tool = { tools: [{ id: 'id_1', name: 'ls', input: {} }] }
-    const after = await factsAtCrash(({ kernel }) => kernel.of('tool.finished').length === 1, [REFUSED_KEY, tool, { text: 'lost' }])
-    const { kernel, agent } = await startServed([{ text: 'found' }, { text: 'next' }], { after })
+    const earlierFacts = await factsAtCrash(
+      ({ kernel }) => kernel.factsOf('tool.finished').length === 1,
+      [REFUSED_KEY, tool, { text: 'lost' }],
+    )
+    const { kernel, agent } = await startServed([{ text: 'found' }, { text: 'next' }], { earlierFacts })
     await agent.proceed(kernel.turn)
-    await kernel.waitForTurn()
+    await kernel.waitForTurnEnd()
     await agent.deliver({ id: 'm2', from: 'user', text: 'more', turn: kernel.beginTurn('m2', 'more') })
-    await kernel.waitForTurn()
+    await kernel.waitForTurnEnd()
     expect(askedModels()).toEqual(['small', 'big'])
   })
 
   test('begins with the first model again when all had failed, and in a new turn', async () => {
-    const after = await factsAtCrash(({ kernel }) => kernel.of('model.failed').at(-1)?.retryInMs === null, [REFUSED_KEY, REFUSED_KEY])
-    const { kernel, agent } = await startServed([{ text: 'well again' }], { after })
+    const after = await factsAtCrash(({ kernel }) => kernel.factsOf('model.failed').at(-1)?.retryInMs === null, [REFUSED_KEY, REFUSED_KEY])
+    const { kernel, agent } = await startServed([{ text: 'well again' }], { earlierFacts: after })
     await agent.proceed(kernel.turn)
-    await kernel.waitForTurn()
+    await kernel.waitForTurnEnd()
     expect(askedModels()).toEqual(['big'])
   })
 })

@@ -2,9 +2,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { modelServer } from '../../support/models/model-server.ts'
+import { startModelServer } from '../../support/models/model-server.ts'
 import type { ModelServer, ServedAnswer } from '../../support/models/model-server.ts'
-import { nativeBench } from '../../support/models/native-bench.ts'
+import { openNativeBench } from '../../support/models/native-bench.ts'
 import type { NativeBench, Run, RunOptions } from '../../support/models/native-bench.ts'
 
 interface Format {
@@ -36,7 +36,7 @@ let bench: NativeBench
 let server: ModelServer
 
 beforeEach(async () => {
-  bench = await nativeBench()
+  bench = await openNativeBench()
 })
 afterEach(async () => {
   await bench[Symbol.asyncDispose]()
@@ -44,7 +44,7 @@ afterEach(async () => {
 })
 
 async function startServed(format: Format, answers: readonly ServedAnswer[], options: RunOptions = {}): Promise<Run> {
-  server = await modelServer(answers)
+  server = await startModelServer(answers)
   const credentials = { [format.keyName]: 'key-1', [format.urlName]: `${server.url}${format.urlPath}` }
   return bench.run({ ...options, credentials, spec: { model: format.model, system: 'be brief', ...options.spec } })
 }
@@ -56,12 +56,12 @@ function messagesOf(index: number): readonly Record<string, unknown>[] {
 describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
   test('a text, a tool call and its result are sent and received', async () => {
     await writeFile(join(bench.dir, 'a.txt'), 'the content')
-    const { kernel, turn } = await startServed(format, [
+    const { kernel, runTurn } = await startServed(format, [
       { text: 'I look', tools: [{ id: 'id_7', name: 'read', input: { path: 'a.txt' } }] },
       { text: 'It is short.' },
     ])
-    await turn('what is in a.txt?')
-    expect(kernel.of('model.finished').map(({ message, finish }) => [finish, message])).toMatchObject([
+    await runTurn('what is in a.txt?')
+    expect(kernel.factsOf('model.finished').map(({ message, finish }) => [finish, message])).toMatchObject([
       [
         'tool-calls',
         [
@@ -71,9 +71,9 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
       ],
       ['stop', [{ type: 'text', text: 'It is short.' }]],
     ])
-    expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'It is short.' }])
+    expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'It is short.' }])
     expect(
-      kernel.lives
+      kernel.liveOutputs
         .filter((live) => live.type === 'text')
         .map((live) => live.text)
         .join(''),
@@ -85,28 +85,28 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
   })
 
   test('an event without end is cut before it fills the memory, and is not requested again', async () => {
-    const { kernel, turn } = await startServed(format, [{ floodBytes: 200 * MIB }])
+    const { kernel, runTurn: turn } = await startServed(format, [{ floodBytes: 200 * MIB }])
     await turn('go')
-    expect(kernel.of('model.failed')).toMatchObject([{ error: expect.stringContaining('larger than'), retryInMs: null }])
+    expect(kernel.factsOf('model.failed')).toMatchObject([{ error: expect.stringContaining('larger than'), retryInMs: null }])
     expect(server.sentBytes).toBeLessThan(100 * MIB)
   })
 
   test('an error without end is read only at its beginning', async () => {
-    const { kernel, turn } = await startServed(format, [{ status: 400, floodBytes: 200 * MIB }])
+    const { kernel, runTurn: turn } = await startServed(format, [{ status: 400, floodBytes: 200 * MIB }])
     await turn('go')
-    expect(kernel.of('model.failed')).toMatchObject([{ status: 400, retryInMs: null }])
+    expect(kernel.factsOf('model.failed')).toMatchObject([{ status: 400, retryInMs: null }])
     expect(server.sentBytes).toBeLessThan(100 * MIB)
   })
 
   test('an answer with too many tool calls fails', async () => {
     const tools = Array.from({ length: 1_001 }, (_, index) => ({ id: `id_${index}`, name: 'ls', input: {} }))
-    const { kernel, turn } = await startServed(format, [{ tools }])
+    const { kernel, runTurn: turn } = await startServed(format, [{ tools }])
     await turn('go')
-    expect(kernel.of('model.failed')).toMatchObject([{ error: expect.stringContaining('1000 tools'), retryInMs: null }])
+    expect(kernel.factsOf('model.failed')).toMatchObject([{ error: expect.stringContaining('1000 tools'), retryInMs: null }])
   })
 
   test('two calls in one answer get two results, in their order', async () => {
-    const { kernel, turn } = await startServed(format, [
+    const { kernel, runTurn: turn } = await startServed(format, [
       {
         tools: [
           { id: 'x', name: 'ls', input: {} },
@@ -118,7 +118,7 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
     await turn('go')
     expect(
       kernel
-        .of('tool.finished')
+        .factsOf('tool.finished')
         .map(({ callId, outcome }) => [callId, outcome])
         .toSorted(),
     ).toEqual([
@@ -131,7 +131,7 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
   })
 
   test('an input that is not JSON, and a repeated id, are answered with errors; the next request is well formed', async () => {
-    const { kernel, turn } = await startServed(format, [
+    const { kernel, runTurn: turn } = await startServed(format, [
       {
         tools: [
           { id: 'same', name: 'read', input: '{"path": "a' },
@@ -141,18 +141,18 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
       { text: 'ok' },
     ])
     await turn('go')
-    expect(new Set(kernel.of('tool.started').map(({ callId }) => callId)).size).toBe(2)
-    expect(kernel.of('tool.finished').find(({ callId }) => callId === 'same')).toMatchObject({
+    expect(new Set(kernel.factsOf('tool.started').map(({ callId }) => callId)).size).toBe(2)
+    expect(kernel.factsOf('tool.finished').find(({ callId }) => callId === 'same')).toMatchObject({
       outcome: 'error',
       content: expect.stringContaining('invalid input'),
     })
-    expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'ok' }])
+    expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'ok' }])
   })
 
   test('F5, F6: each token is counted once, cached ones too, and the cost follows', async () => {
-    const { kernel, turn } = await startServed(format, [{ text: 'hi', usage: { input: 1_000, output: 100, cacheRead: 20_000 } }])
+    const { kernel, runTurn: turn } = await startServed(format, [{ text: 'hi', usage: { input: 1_000, output: 100, cacheRead: 20_000 } }])
     await turn('go')
-    const usage = kernel.of('model.finished')[0]?.usage
+    const usage = kernel.factsOf('model.finished')[0]?.usage
     expect(usage).toMatchObject({ inputTokens: 1_000, outputTokens: 100, cacheReadTokens: 20_000, cacheWriteTokens: 0 })
     // USD per million: claude-sonnet-4-5 3 in, 15 out, 0.30 cached; gpt-4o 2.50 in, 10 out, 1.25 cached
     expect(usage?.costUsd).toBeCloseTo(format === ANTHROPIC ? 0.003 + 0.0015 + 0.006 : 0.0025 + 0.001 + 0.025, 9)
@@ -160,22 +160,22 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
   })
 
   test('a cut stream is requested again, and no tool is repeated', async () => {
-    const { kernel, turn } = await startServed(format, [
+    const { kernel, runTurn: turn } = await startServed(format, [
       { tools: [{ name: 'bash', input: { command: 'echo once >> log; cat log' } }] },
       { text: 'half of it', tools: [{ name: 'bash', input: { command: 'echo twice >> log' } }], cutAfterBytes: 700 },
       { text: 'done' },
     ])
     await turn('go')
-    expect(kernel.of('model.started').map(({ step, attempt }) => [step, attempt])).toEqual([
+    expect(kernel.factsOf('model.started').map(({ step, attempt }) => [step, attempt])).toEqual([
       [1, 1],
       [2, 1],
       [2, 2],
     ])
-    expect(kernel.of('model.failed')).toMatchObject([
+    expect(kernel.factsOf('model.failed')).toMatchObject([
       { step: 2, attempt: 1, status: null, retryInMs: expect.any(Number), usage: { estimated: true } },
     ])
-    expect(kernel.of('tool.finished').map(({ content }) => content)).toEqual(['once\n[exit code 0]'])
-    expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
+    expect(kernel.factsOf('tool.finished').map(({ content }) => content)).toEqual(['once\n[exit code 0]'])
+    expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
     expect(messagesOf(2)).toEqual(messagesOf(1))
   })
 
@@ -186,108 +186,108 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
     const { openaiEvents } = await import('../../support/models/model-server-openai.ts')
     const body = (format === ANTHROPIC ? anthropicEvents : openaiEvents)(answer)
     const before = body.lastIndexOf('\n\n', body.indexOf(whole)) + 2
-    const { kernel, turn } = await startServed(format, [{ ...answer, cutAfterBytes: before }, { text: 'done' }])
+    const { kernel, runTurn: turn } = await startServed(format, [{ ...answer, cutAfterBytes: before }, { text: 'done' }])
     await turn('go')
-    expect(kernel.of('tool.started')).toEqual([])
-    expect(kernel.of('model.started').map(({ attempt }) => attempt)).toEqual([1, 2])
-    expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
+    expect(kernel.factsOf('tool.started')).toEqual([])
+    expect(kernel.factsOf('model.started').map(({ attempt }) => attempt)).toEqual([1, 2])
+    expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
   })
 
   test("a refused request ends the turn with the provider's message", async () => {
-    const { kernel, turn } = await startServed(format, [
+    const { kernel, runTurn: turn } = await startServed(format, [
       { status: 401, error: { type: 'authentication_error', message: 'invalid x-api-key' } },
     ])
     await turn('go')
-    expect(kernel.of('model.failed')).toMatchObject([{ status: 401, retryInMs: null, error: `${format.name}: 401 invalid x-api-key` }])
-    expect(kernel.of('model.failed')[0]?.usage).toBeUndefined()
-    expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'error', error: `${format.name}: 401 invalid x-api-key` }])
+    expect(kernel.factsOf('model.failed')).toMatchObject([{ status: 401, retryInMs: null, error: `${format.name}: 401 invalid x-api-key` }])
+    expect(kernel.factsOf('model.failed')[0]?.usage).toBeUndefined()
+    expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'error', error: `${format.name}: 401 invalid x-api-key` }])
     expect(server.requests).toHaveLength(1)
   })
 
   test('gives up after the last attempt', async () => {
     const overloaded: ServedAnswer = { status: 529, error: { type: 'overloaded_error', message: 'Overloaded' } }
-    const { kernel, turn } = await startServed(
+    const { kernel, runTurn: turn } = await startServed(
       format,
       Array.from({ length: 9 }, () => overloaded),
     )
     await turn('go')
-    expect(kernel.of('model.failed').map(({ status, retryInMs }) => [status, retryInMs === null])).toEqual([
+    expect(kernel.factsOf('model.failed').map(({ status, retryInMs }) => [status, retryInMs === null])).toEqual([
       [529, false],
       [529, false],
       [529, false],
       [529, true],
     ])
-    expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'error', error: expect.stringContaining('Overloaded') }])
+    expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'error', error: expect.stringContaining('Overloaded') }])
   })
 
   test('429 waits as long as the provider demands', async () => {
-    const { kernel, turn } = await startServed(format, [
+    const { kernel, runTurn: turn } = await startServed(format, [
       { status: 429, headers: { 'retry-after-ms': '150' }, error: { type: 'rate_limit_error', message: 'slow down' } },
       { text: 'done' },
     ])
     await turn('go')
-    expect(kernel.of('model.failed')).toMatchObject([{ status: 429, retryInMs: 150 }])
+    expect(kernel.factsOf('model.failed')).toMatchObject([{ status: 429, retryInMs: 150 }])
     const [first, second] = server.requests
     expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(145)
-    expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
+    expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
   })
 
   test('a temporary error inside the stream is retried', async () => {
-    const { kernel, turn } = await startServed(format, [
-      { text: 'beginning', midStream: true, error: { type: 'overloaded_error', message: 'Overloaded' } },
+    const { kernel, runTurn: turn } = await startServed(format, [
+      { text: 'beginning', isMidStream: true, error: { type: 'overloaded_error', message: 'Overloaded' } },
       { text: 'done' },
     ])
     await turn('go')
-    expect(kernel.of('model.failed')).toMatchObject([{ attempt: 1, error: expect.stringContaining('Overloaded') }])
-    expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
+    expect(kernel.factsOf('model.failed')).toMatchObject([{ attempt: 1, error: expect.stringContaining('Overloaded') }])
+    expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
   })
 
   test('a permanent error inside the stream ends the turn', async () => {
-    const { kernel, turn } = await startServed(format, [
-      { text: 'b', midStream: true, error: { type: 'invalid_request_error', message: 'too long' } },
+    const { kernel, runTurn: turn } = await startServed(format, [
+      { text: 'b', isMidStream: true, error: { type: 'invalid_request_error', message: 'too long' } },
     ])
     await turn('go')
-    expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'error', error: expect.stringContaining('too long') }])
+    expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'error', error: expect.stringContaining('too long') }])
     expect(server.requests).toHaveLength(1)
   })
 
   test('C5: a hanging stream is cut after the idle time and requested again', async () => {
     const native = { idleMs: 100, retry: { attempts: 2, baseMs: 1, capMs: 1 } }
-    const { kernel, turn } = await startServed(format, [{ text: 'never all of it', hangAfterBytes: 300 }, { hangAfterBytes: 0 }], {
+    const { kernel, runTurn: turn } = await startServed(format, [{ text: 'never all of it', hangAfterBytes: 300 }, { hangAfterBytes: 0 }], {
       native,
     })
     await turn('go')
-    expect(kernel.of('model.failed').map(({ error, retryInMs }) => [error, retryInMs === null])).toEqual([
+    expect(kernel.factsOf('model.failed').map(({ error, retryInMs }) => [error, retryInMs === null])).toEqual([
       [`${format.name}: no data for 100 ms`, false],
       [`${format.name}: no data for 100 ms`, true],
     ])
-    expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'error' }])
+    expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'error' }])
   })
 
   test('an interruption ends the stream at once and keeps the partial text', async () => {
     const { kernel, agent, send } = await startServed(format, [{ text: 'this much and then nothing', hangAfterBytes: 900 }])
     await send('go')
-    await kernel.waitUntil(() => kernel.lives.length > 0, 'text comes in')
+    await kernel.waitFor(() => kernel.liveOutputs.length > 0, 'text comes in')
     const since = performance.now()
     await agent.interrupt()
-    await kernel.waitForTurn()
+    await kernel.waitForTurnEnd()
     await server.requests[0]?.closed
     expect(performance.now() - since).toBeLessThan(20_000)
-    const partial = kernel.lives.map((live) => live.text).join('')
+    const partial = kernel.liveOutputs.map((live) => live.text).join('')
     expect(partial).not.toBe('')
-    expect(kernel.of('model.failed')).toMatchObject([{ partial, retryInMs: null, error: 'interrupted', usage: { estimated: true } }])
-    expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
+    expect(kernel.factsOf('model.failed')).toMatchObject([{ partial, retryInMs: null, error: 'interrupted', usage: { estimated: true } }])
+    expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
   })
 
   test('an answer that is cut by its length ends the turn with a note; a withheld one is an error', async () => {
-    const { kernel, turn } = await startServed(format, [
+    const { kernel, runTurn: turn } = await startServed(format, [
       { text: 'long', finish: 'length' },
       { text: 'no', finish: 'refused' },
     ])
     await turn('go')
     await turn('again')
-    expect(kernel.of('process.note')).toMatchObject([{ text: expect.stringContaining('limit of output tokens') }])
-    expect(kernel.of('process.ready')).toMatchObject([
+    expect(kernel.factsOf('process.note')).toMatchObject([{ text: expect.stringContaining('limit of output tokens') }])
+    expect(kernel.factsOf('process.ready')).toMatchObject([
       { outcome: 'ok', result: 'long' },
       { outcome: 'error', error: expect.stringContaining('content filter') },
     ])
@@ -300,19 +300,19 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
       { text: 'c' },
     ]
     const first = await startServed(format, answers)
-    await first.turn('one')
-    await first.turn('two')
+    await first.runTurn('one')
+    await first.runTurn('two')
     const expected = messagesOf(2)
     await server[Symbol.asyncDispose]()
     const before = first.kernel.facts.slice(0, first.kernel.facts.findIndex(({ body }) => body.type === 'process.ready') + 1)
-    const second = await startServed(format, answers.slice(2), { after: before })
-    await second.turn('two')
+    const second = await startServed(format, answers.slice(2), { earlierFacts: before })
+    await second.runTurn('two')
     expect(messagesOf(0)).toEqual(expected)
   })
 })
 
 test('anthropic: cache breakpoints, the output limit, and signed thinking are sent', async () => {
-  const { turn } = await startServed(ANTHROPIC, [
+  const { runTurn: turn } = await startServed(ANTHROPIC, [
     { thinking: { text: 'let me see', signature: 'sig-1' }, text: 'a', tools: [{ id: 'id_1', name: 'ls', input: {} }] },
     { text: 'b', usage: { input: 5, output: 5, cacheRead: 0, cacheWrite: 300 } },
   ])
@@ -347,18 +347,18 @@ test('anthropic: cache breakpoints, the output limit, and signed thinking are se
 
 test('anthropic: tokens written to the cache are counted separately; an interrupted call keeps the exact input', async () => {
   const usage = { input: 50, output: 10, cacheRead: 1_000, cacheWrite: 300 }
-  const { kernel, turn } = await startServed(ANTHROPIC, [
+  const { kernel, runTurn: turn } = await startServed(ANTHROPIC, [
     { text: 'half', usage, cutAfterBytes: 600 },
     { text: 'whole', usage },
   ])
   await turn('go')
-  expect(kernel.of('model.failed')[0]?.usage).toMatchObject({
+  expect(kernel.factsOf('model.failed')[0]?.usage).toMatchObject({
     inputTokens: 50,
     cacheReadTokens: 1_000,
     cacheWriteTokens: 300,
     estimated: true,
   })
-  expect(kernel.of('model.finished')[0]?.usage).toMatchObject({
+  expect(kernel.factsOf('model.finished')[0]?.usage).toMatchObject({
     inputTokens: 50,
     outputTokens: 10,
     cacheReadTokens: 1_000,
@@ -367,26 +367,28 @@ test('anthropic: tokens written to the cache are counted separately; an interrup
 })
 
 test('a configured provider needs no key, and an unknown price is null; no usage is estimated', async () => {
-  server = await modelServer([{ text: 'a local answer', usage: null }])
+  server = await startModelServer([{ text: 'a local answer', usage: null }])
   const providers = [{ name: 'local', kind: 'openai-compatible' as const, baseURL: `${server.url}/v1`, apiKeyEnv: null }]
-  const { kernel, turn } = await bench.run({ spec: { model: 'local/some/model' }, native: { providers, maxOutputTokens: 77 } })
+  const { kernel, runTurn: turn } = await bench.run({ spec: { model: 'local/some/model' }, native: { providers, maxOutputTokens: 77 } })
   await turn('go')
   expect(server.requests[0]?.body).toMatchObject({ model: 'some/model', max_tokens: 77 })
   expect(server.requests[0]?.headers.authorization).toBeUndefined()
-  expect(kernel.of('model.finished')[0]?.usage).toMatchObject({ costUsd: null, estimated: true })
-  expect(kernel.of('model.finished')[0]?.usage.inputTokens).toBeGreaterThan(0)
+  expect(kernel.factsOf('model.finished')[0]?.usage).toMatchObject({ costUsd: null, estimated: true })
+  expect(kernel.factsOf('model.finished')[0]?.usage.inputTokens).toBeGreaterThan(0)
 })
 
 test('an unreachable provider is tried again, then named', async () => {
-  server = await modelServer([])
+  server = await startModelServer([])
   const { url } = server
   await server[Symbol.asyncDispose]()
-  const { kernel, turn } = await bench.run({
+  const { kernel, runTurn: turn } = await bench.run({
     spec: { model: 'openai-chat/gpt-4o' },
     credentials: { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: url },
   })
   await turn('go')
-  expect(kernel.of('model.failed')).toHaveLength(4)
-  expect(kernel.of('model.failed')[0]?.usage).toBeUndefined()
-  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'error', error: expect.stringContaining('openai-chat: Cannot connect') }])
+  expect(kernel.factsOf('model.failed')).toHaveLength(4)
+  expect(kernel.factsOf('model.failed')[0]?.usage).toBeUndefined()
+  expect(kernel.factsOf('process.ready')).toMatchObject([
+    { outcome: 'error', error: expect.stringContaining('openai-chat: Cannot connect') },
+  ])
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Agent } from '../../../src/drivers/port.ts'
 import type { FactType } from '../../../src/kernel/model/facts.ts'
-import { nativeBench } from '../../support/models/native-bench.ts'
+import { openNativeBench } from '../../support/models/native-bench.ts'
 import type { NativeBench } from '../../support/models/native-bench.ts'
 import type { TestKernel } from '../../support/models/native-kernel.ts'
 
@@ -24,12 +24,12 @@ async function wake(kernel: TestKernel, agent: Agent): Promise<void> {
 }
 
 beforeEach(async () => {
-  bench = await nativeBench()
+  bench = await openNativeBench()
 })
 afterEach(() => bench[Symbol.asyncDispose]())
 
 test('a turn asks, runs the tools, asks again and ends with the last text', async () => {
-  const { kernel, turn } = await bench.run({
+  const { kernel, runTurn } = await bench.run({
     script: `
 - text: writing
   tools: [{ name: write, input: { path: a/b.txt, content: hello } }]
@@ -37,7 +37,7 @@ test('a turn asks, runs the tools, asks again and ends with the last text', asyn
 - text: 'it says {{ lastResult }}'
 `,
   })
-  await turn('go')
+  await runTurn('go')
   expect(await readFile(join(bench.dir, 'a/b.txt'), 'utf8')).toBe('hello')
   expect(kernel.facts.map(({ body }) => body.type)).toEqual([
     'process.queue',
@@ -55,16 +55,16 @@ test('a turn asks, runs the tools, asks again and ends with the last text', asyn
     'model.finished',
     'process.ready',
   ])
-  expect(kernel.of('model.started').map((each) => each.step)).toEqual([1, 2, 3])
-  expect(kernel.of('tool.started').map((each) => [each.callId, each.effect])).toEqual([
+  expect(kernel.factsOf('model.started').map((each) => each.step)).toEqual([1, 2, 3])
+  expect(kernel.factsOf('tool.started').map((each) => [each.callId, each.effect])).toEqual([
     ['call_1_0', 'idempotent'],
     ['call_2_0', 'read'],
   ])
-  expect(kernel.of('process.ready')).toMatchObject([{ turn: 1, outcome: 'ok', result: 'it says hello' }])
+  expect(kernel.factsOf('process.ready')).toMatchObject([{ turn: 1, outcome: 'ok', result: 'it says hello' }])
 })
 
 test('the last tool result and the next question share a commit, and so do the answer and the end of the turn', async () => {
-  const { kernel, turn } = await bench.run({
+  const { kernel, runTurn: turn } = await bench.run({
     script: `
 - tools: [{ name: ls, input: {} }, { name: ls, input: {} }]
 - text: done
@@ -91,18 +91,18 @@ test('reading calls run side by side; a call with an effect waits for those befo
   await writeFile(join(bench.dir, 'one.txt'), '1')
   holdAt(kernel, 'tool.started')
   await send('go')
-  await kernel.waitUntil(() => kernel.drained === 2, 'both reads are at the gate')
+  await kernel.waitFor(() => kernel.drainCount === 2, 'both reads are at the gate')
   await agent.pause(false)
-  expect(kernel.of('tool.finished')).toEqual([])
+  expect(kernel.factsOf('tool.finished')).toEqual([])
   await wake(kernel, agent)
-  await kernel.waitForTurn()
-  expect(kernel.of('tool.finished').map(({ outcome, content }) => [outcome, content])).toEqual([
+  await kernel.waitForTurnEnd()
+  expect(kernel.factsOf('tool.finished').map(({ outcome, content }) => [outcome, content])).toEqual([
     ['ok', '1'],
     ['ok', '1'],
     ['ok', '[exit code 0]'],
     ['ok', '1'],
   ])
-  expect(kernel.drained).toBe(2)
+  expect(kernel.drainCount).toBe(2)
 })
 
 test('paused in a turn, it records the call in flight, begins nothing, and continues where it was', async () => {
@@ -113,32 +113,32 @@ test('paused in a turn, it records the call in flight, begins nothing, and conti
 `,
   })
   await send('go')
-  await kernel.waitUntil(() => kernel.lives.some((live) => live.text === 'began\n'), 'the first tool runs')
+  await kernel.waitFor(() => kernel.liveOutputs.some((live) => live.text === 'began\n'), 'the first tool runs')
   kernel.hold()
   await agent.pause(false)
   await writeFile(join(bench.dir, 'go'), '')
-  await kernel.waitUntil(() => kernel.drained > 0, 'it waits at the gate')
-  expect(kernel.of('tool.finished')).toMatchObject([{ callId: 'call_1_0', outcome: 'ok' }])
+  await kernel.waitFor(() => kernel.drainCount > 0, 'it waits at the gate')
+  expect(kernel.factsOf('tool.finished')).toMatchObject([{ callId: 'call_1_0', outcome: 'ok' }])
   expect(await readFile(join(bench.dir, 'log'), 'utf8')).toBe('a\n')
   await wake(kernel, agent)
-  await kernel.waitForTurn()
+  await kernel.waitForTurnEnd()
   expect(await readFile(join(bench.dir, 'log'), 'utf8')).toBe('a\nb\n')
-  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
+  expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
 })
 
 test('a model request that is answered "held" is repeated after the hold', async () => {
-  const { kernel, turn } = await bench.run({ script: '- text: done' })
+  const { kernel, runTurn: turn } = await bench.run({ script: '- text: done' })
   kernel.hold()
   const ended = turn('go')
-  await kernel.waitUntil(() => kernel.drained > 0, 'it waits at the gate')
-  expect(kernel.of('model.started')).toEqual([])
+  await kernel.waitFor(() => kernel.drainCount > 0, 'it waits at the gate')
+  expect(kernel.factsOf('model.started')).toEqual([])
   kernel.release()
   await ended
-  expect(kernel.of('model.started')).toHaveLength(1)
+  expect(kernel.factsOf('model.started')).toHaveLength(1)
 })
 
 test('a hold that comes with the last tool result stops the next model request', async () => {
-  const { kernel, turn } = await bench.run({
+  const { kernel, runTurn: turn } = await bench.run({
     script: `
 - tools: [{ name: ls, input: {} }]
 - text: done
@@ -146,23 +146,23 @@ test('a hold that comes with the last tool result stops the next model request',
   })
   holdAt(kernel, 'tool.finished')
   const ended = turn('go')
-  await kernel.waitUntil(() => kernel.drained > 0, 'it waits at the gate')
-  expect(kernel.reports('model.started').map(({ ack }) => ack)).toEqual(['go', 'held'])
+  await kernel.waitFor(() => kernel.drainCount > 0, 'it waits at the gate')
+  expect(kernel.reportsOf('model.started').map(({ ack }) => ack)).toEqual(['go', 'held'])
   kernel.release()
   await ended
-  expect(kernel.of('tool.finished')).toHaveLength(1)
-  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
+  expect(kernel.factsOf('tool.finished')).toHaveLength(1)
+  expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
 })
 
 test('a model request that is answered "stop" ends the loop silently', async () => {
   const { kernel, agent, send } = await bench.run({ script: '- tools: [{ name: ls, input: {} }]\n- text: never' })
-  kernel.onAsk = (step) => (step === 2 ? 'stop' : 'go')
+  kernel.onModelStarted = (step) => (step === 2 ? 'stop' : 'go')
   await send('go')
-  await kernel.waitUntil(() => kernel.reports('model.started').length === 2, 'it asks for the second step')
+  await kernel.waitFor(() => kernel.reportsOf('model.started').length === 2, 'it asks for the second step')
   await agent.stop({ signal: 'SIGTERM', graceMs: 0 })
-  expect(kernel.reports('turn.ended')).toEqual([])
-  expect(kernel.reports('exited')).toMatchObject([{ report: { code: null, osSignal: null } }])
-  expect(kernel.of('model.finished')).toHaveLength(1)
+  expect(kernel.reportsOf('turn.ended')).toEqual([])
+  expect(kernel.reportsOf('exited')).toMatchObject([{ report: { code: null, osSignal: null } }])
+  expect(kernel.factsOf('model.finished')).toHaveLength(1)
 })
 
 test('D10, D11: a tool that was interrupted by a crash is not run again; the model is informed, and decides', async () => {
@@ -171,48 +171,53 @@ test('D10, D11: a tool that was interrupted by a crash is not run again; the mod
 - text: '{{ lastResult }}'
 `
   const first = await bench.run({ script })
-  await first.turn('go')
+  await first.runTurn('go')
   const crashed = first.kernel.facts.slice(
     0,
     first.kernel.facts.findIndex(({ body }) => body.type === 'tool.finished'),
   )
-  const second = await bench.run({ script, after: crashed })
+  const second = await bench.run({ script, earlierFacts: crashed })
   await second.agent.proceed(second.kernel.turn)
-  await second.kernel.waitForTurn()
+  await second.kernel.waitForTurnEnd()
   expect(await readFile(join(bench.dir, 'log'), 'utf8')).toBe('x\n')
-  expect(second.kernel.of('tool.finished').map(({ name, outcome }) => [name, outcome])).toEqual([
+  expect(second.kernel.factsOf('tool.finished').map(({ name, outcome }) => [name, outcome])).toEqual([
     ['bash', 'interrupted'],
     ['read', 'ok'],
     ['write', 'ok'],
   ])
-  expect(second.kernel.of('model.started').map((each) => each.step)).toEqual([1, 2])
-  expect(second.kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'wrote 1 bytes to w' }])
+  expect(second.kernel.factsOf('model.started').map((each) => each.step)).toEqual([1, 2])
+  expect(second.kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'wrote 1 bytes to w' }])
 })
 
 test('a turn whose answer was complete when the daemon died only gets its end', async () => {
   const first = await bench.run({ script: '- text: all done' })
-  await first.turn('go')
+  await first.runTurn('go')
   const crashed = first.kernel.facts.filter(({ body }) => body.type !== 'process.ready')
-  const second = await bench.run({ script: '- text: all done\n- text: again', after: crashed })
+  const second = await bench.run({ script: '- text: all done\n- text: again', earlierFacts: crashed })
   await second.agent.proceed(second.kernel.turn)
-  await second.kernel.waitForTurn()
-  expect(second.kernel.of('model.started')).toHaveLength(1)
-  expect(second.kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'all done' }])
+  await second.kernel.waitForTurnEnd()
+  expect(second.kernel.factsOf('model.started')).toHaveLength(1)
+  expect(second.kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'all done' }])
 })
 
 test('an open model call is repeated with the same step', async () => {
   const first = await bench.run({ script: '- tools: [{ name: ls, input: {} }]\n- text: two\n' })
-  await first.turn('go')
+  await first.runTurn('go')
   const crashed = first.kernel.facts.slice(0, first.kernel.facts.findLastIndex(({ body }) => body.type === 'model.started') + 1)
-  const second = await bench.run({ script: '- tools: [{ name: ls, input: {} }]\n- text: two\n', after: crashed })
+  const second = await bench.run({ script: '- tools: [{ name: ls, input: {} }]\n- text: two\n', earlierFacts: crashed })
   await second.agent.proceed(second.kernel.turn)
-  await second.kernel.waitForTurn()
-  expect(second.kernel.of('model.started').map((each) => each.step)).toEqual([1, 2, 2])
-  expect(second.kernel.of('process.ready')).toMatchObject([{ result: 'two' }])
+  await second.kernel.waitForTurnEnd()
+  expect(second.kernel.factsOf('model.started').map((each) => each.step)).toEqual([1, 2, 2])
+  expect(second.kernel.factsOf('process.ready')).toMatchObject([{ result: 'two' }])
 })
 
 test('turns run one after another, and a message for the open turn is answered in it', async () => {
-  const { kernel, agent, send, turn } = await bench.run({
+  const {
+    kernel,
+    agent,
+    send,
+    runTurn: turn,
+  } = await bench.run({
     script: `
 - tools: [{ name: bash, input: { command: 'until [ -e go ]; do :; done' } }]
 - text: one
@@ -220,25 +225,25 @@ test('turns run one after another, and a message for the open turn is answered i
 `,
   })
   await send('go')
-  await kernel.waitUntil(() => kernel.of('tool.started').length > 0, 'the tool runs')
+  await kernel.waitFor(() => kernel.factsOf('tool.started').length > 0, 'the tool runs')
   await agent.deliver({ id: 'late', from: 'system', text: 'wrap up', turn: 1 })
   await writeFile(join(bench.dir, 'go'), '')
-  await kernel.waitForTurn(1)
+  await kernel.waitForTurnEnd(1)
   await turn('and now')
-  expect(kernel.of('process.ready').map(({ turn: id, result }) => [id, result])).toEqual([
+  expect(kernel.factsOf('process.ready').map(({ turn: id, result }) => [id, result])).toEqual([
     [1, 'one'],
     [2, 'two'],
   ])
 })
 
 test('denied and unknown tools are answered, not run', async () => {
-  const { kernel, turn } = await bench.run({
+  const { kernel, runTurn: turn } = await bench.run({
     script:
       '- tools: [{ name: bash, input: { command: touch x } }, { name: fly, input: {} }, { name: ls, input: { path: 3 } }]\n- text: ok',
     spec: { tools: ['Bash', 'LS'], deny: ['bash'] },
   })
   await turn('go')
-  expect(kernel.of('tool.finished').map(({ name, outcome, content }) => [name, outcome, content.split('\n')[0]])).toEqual([
+  expect(kernel.factsOf('tool.finished').map(({ name, outcome, content }) => [name, outcome, content.split('\n')[0]])).toEqual([
     ['bash', 'denied', 'the tool "bash" is denied to this agent'],
     ['fly', 'error', 'there is no tool "fly"; the available tools are: ls'],
     ['ls', 'error', expect.stringContaining('invalid input')],

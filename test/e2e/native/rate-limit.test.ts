@@ -1,9 +1,9 @@
 // A native agent whose provider announces the end of its rate limit in hours. The agent is suspended instead of failing, and asks again after
 // its resume. The provider is a real server; test/tables/kernel/decide/limits/rate-limits.test.ts tests the kernel's part.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { modelServer } from '../../support/models/model-server.ts'
+import { startModelServer } from '../../support/models/model-server.ts'
 import type { ModelServer, ServedAnswer } from '../../support/models/model-server.ts'
-import { nativeBench } from '../../support/models/native-bench.ts'
+import { openNativeBench } from '../../support/models/native-bench.ts'
 import type { NativeBench, Run } from '../../support/models/native-bench.ts'
 
 const HOUR = 3_600_000
@@ -13,7 +13,7 @@ let bench: NativeBench
 let server: ModelServer
 
 beforeEach(async () => {
-  bench = await nativeBench()
+  bench = await openNativeBench()
 })
 afterEach(async () => {
   await bench[Symbol.asyncDispose]()
@@ -21,7 +21,7 @@ afterEach(async () => {
 })
 
 async function startLimited(answers: readonly ServedAnswer[], fallback: readonly string[] = []): Promise<Run> {
-  server = await modelServer(answers)
+  server = await startModelServer(answers)
   const run = await bench.run({
     spec: { model: 'anthropic/claude-sonnet-4-5', fallback },
     credentials: { ANTHROPIC_API_KEY: 'key', ANTHROPIC_BASE_URL: server.url },
@@ -46,17 +46,17 @@ const resets: readonly (readonly [string, () => Record<string, string>])[] = [
 
 test.each(resets)('is suspended until the limit is over (%s), and continues where it was', async (_, headers) => {
   const { kernel, agent } = await startLimited([{ status: 429, headers: headers(), error: LIMIT }, { text: 'done' }])
-  await kernel.waitUntil(() => kernel.drained === 1, 'it waits at the gate')
-  const [failed] = kernel.reports('model.failed')
+  await kernel.waitFor(() => kernel.drainCount === 1, 'it waits at the gate')
+  const [failed] = kernel.reportsOf('model.failed')
   const until = failed?.report.type === 'model.failed' ? (failed.report.resumeAt ?? 0) - Date.now() : 0
   expect(until).toBeGreaterThan(1.9 * HOUR)
   expect(until).toBeLessThanOrEqual(2 * HOUR)
   expect(server.requests).toHaveLength(1)
   kernel.release()
   await agent.unpause()
-  await kernel.waitForTurn()
-  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
-  expect(kernel.of('model.started').map(({ step, attempt }) => [step, attempt])).toEqual([
+  await kernel.waitForTurnEnd()
+  expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
+  expect(kernel.factsOf('model.started').map(({ step, attempt }) => [step, attempt])).toEqual([
     [1, 1],
     [1, 2],
   ])
@@ -66,12 +66,12 @@ test('is suspended again when it is resumed too early', async () => {
   const answer = { status: 429, headers: { 'retry-after': '7200' }, error: LIMIT }
   const { kernel, agent } = await startLimited([answer, answer, { text: 'done' }])
   for (const times of [1, 2]) {
-    await kernel.waitUntil(() => kernel.drained === times, 'it waits at the gate')
+    await kernel.waitFor(() => kernel.drainCount === times, 'it waits at the gate')
     kernel.release()
     await agent.unpause()
   }
-  await kernel.waitForTurn()
-  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok' }])
+  await kernel.waitForTurnEnd()
+  expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok' }])
 })
 
 test('first asks another model that can answer', async () => {
@@ -79,14 +79,14 @@ test('first asks another model that can answer', async () => {
     [{ status: 429, headers: { 'retry-after': '7200' }, error: LIMIT }, { text: 'done' }],
     ['anthropic/claude-haiku-4-5'],
   )
-  await kernel.waitForTurn()
-  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
-  expect(kernel.drained).toBe(0)
+  await kernel.waitForTurnEnd()
+  expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
+  expect(kernel.drainCount).toBe(0)
 })
 
 test('a limit without a known end fails as before', async () => {
   const { kernel } = await startLimited(Array.from({ length: 4 }, () => ({ status: 429, error: LIMIT })))
-  await kernel.waitForTurn()
-  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'error' }])
-  expect(kernel.drained).toBe(0)
+  await kernel.waitForTurnEnd()
+  expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'error' }])
+  expect(kernel.drainCount).toBe(0)
 })

@@ -3,17 +3,17 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { nativeBench } from '../../support/models/native-bench.ts'
+import { openNativeBench } from '../../support/models/native-bench.ts'
 import type { NativeBench, Run } from '../../support/models/native-bench.ts'
 
 let bench: NativeBench
 
 beforeEach(async () => {
-  bench = await nativeBench()
+  bench = await openNativeBench()
 })
 afterEach(() => bench[Symbol.asyncDispose]())
 
-const results = ({ kernel }: Run): (string | null | undefined)[] => kernel.of('process.ready').map(({ result }) => result)
+const results = ({ kernel }: Run): (string | null | undefined)[] => kernel.factsOf('process.ready').map(({ result }) => result)
 
 const RULES = `
 rules:
@@ -37,15 +37,15 @@ steps:
 
 test('the first rule that matches a message answers it; groups, by number and by name, are inserted into texts and inputs', async () => {
   const run = await bench.run({ script: RULES })
-  for (const words of ['please do (this)', 'write one to a.txt', 'write two to b.txt', 'hello']) await run.turn(words)
+  for (const words of ['please do (this)', 'write one to a.txt', 'write two to b.txt', 'hello']) await run.runTurn(words)
   expect(results(run)).toEqual(['literally: please do (this), do (this), {{ 1 }}', 'it was one', 'it was two', 'what is "hello"?'])
 })
 
 test('`nth` counts the messages with the same groups, despite others in between, also after a resume', async () => {
   const first = await bench.run({ script: RULES })
-  for (const words of ['Review t1', 'review t2', 'hello', 'review t1']) await first.turn(words)
-  const second = await bench.run({ script: RULES, after: first.kernel.facts })
-  for (const words of ['review t2', 'review t3']) await second.turn(words)
+  for (const words of ['Review t1', 'review t2', 'hello', 'review t1']) await first.runTurn(words)
+  const second = await bench.run({ script: RULES, earlierFacts: first.kernel.facts })
+  for (const words of ['review t2', 'review t3']) await second.runTurn(words)
   expect(results(second)).toEqual(['DENIED t1', 'DENIED t2', 'what is "hello"?', 'APPROVED t1', 'APPROVED t2', 'DENIED t3'])
 })
 
@@ -61,11 +61,11 @@ rules:
 `
   await writeFile(join(bench.dir, 'state'), 'baad')
   const run = await bench.run({ script })
-  await run.turn('look')
+  await run.runTurn('look')
   await writeFile(join(bench.dir, 'state'), 'good')
-  await run.turn('look')
+  await run.runTurn('look')
   await writeFile(join(bench.dir, 'state'), 'neither')
-  await run.turn('look')
+  await run.runTurn('look')
   expect(results(run)).toEqual(['baad\n[exit code 0]', 'fine', ''])
 })
 
@@ -81,10 +81,10 @@ rules:
 `
   await writeFile(join(bench.dir, 'state'), 'worker 3')
   const first = await bench.run({ script })
-  await first.turn('go')
+  await first.runTurn('go')
   await writeFile(join(bench.dir, 'state'), 'nobody')
-  const second = await bench.run({ script, after: first.kernel.facts })
-  await second.turn('go')
+  const second = await bench.run({ script, earlierFacts: first.kernel.facts })
+  await second.runTurn('go')
   expect(results(second)).toEqual(['3 does 7', '{{ who }} does {{ what }}'])
 })
 
@@ -99,12 +99,12 @@ rules:
 `
   await writeFile(join(bench.dir, 'big.txt'), big)
   const first = await bench.run({ script })
-  await first.turn('read alpha')
-  const second = await bench.run({ script, after: first.kernel.facts })
-  await second.turn('read beta')
-  expect(second.kernel.of('context.compacted').length).toBeGreaterThan(2)
+  await first.runTurn('read alpha')
+  const second = await bench.run({ script, earlierFacts: first.kernel.facts })
+  await second.runTurn('read beta')
+  expect(second.kernel.factsOf('context.compacted').length).toBeGreaterThan(2)
   const texts = second.kernel
-    .of('model.finished')
+    .factsOf('model.finished')
     .map(({ message }) => message.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(''))
   expect(texts).toEqual(['alpha', 'beta'].flatMap((word) => [...[1, 2, 3, 4, 5].map((n) => `part ${n} of ${word}`), `read ${word}`]))
 })
@@ -132,7 +132,9 @@ test.each(MISTAKES)('%s is refused with the file and the line', async (_, script
 })
 
 test('a pattern that backtracks for ever fails its call, and delays nothing', async () => {
-  const { kernel, turn } = await bench.run({ script: '{ rules: [{ when: "/(a+)+$/", steps: [{ text: found }] }] }' })
-  await turn(`${'a'.repeat(60)}b`)
-  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'error', error: 'a pattern of the script takes too long; make it simpler' }])
+  const { kernel, runTurn } = await bench.run({ script: '{ rules: [{ when: "/(a+)+$/", steps: [{ text: found }] }] }' })
+  await runTurn(`${'a'.repeat(60)}b`)
+  expect(kernel.factsOf('process.ready')).toMatchObject([
+    { outcome: 'error', error: 'a pattern of the script takes too long; make it simpler' },
+  ])
 })

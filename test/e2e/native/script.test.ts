@@ -2,31 +2,31 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { nativeBench } from '../../support/models/native-bench.ts'
+import { openNativeBench } from '../../support/models/native-bench.ts'
 import type { NativeBench } from '../../support/models/native-bench.ts'
 
 let bench: NativeBench
 
 beforeEach(async () => {
-  bench = await nativeBench()
+  bench = await openNativeBench()
 })
 afterEach(() => bench[Symbol.asyncDispose]())
 
 test('a used-up list ends the turn with the last text, at no cost', async () => {
-  const { kernel, turn } = await bench.run({
+  const { kernel, runTurn } = await bench.run({
     script: '- { text: hello, tools: [{ name: ls, input: {} }], usage: { input: 7, output: 3 } }',
   })
-  await turn('go')
+  await runTurn('go')
   const none = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
-  expect(kernel.of('model.finished').map(({ usage, finish }) => [finish, usage])).toEqual([
+  expect(kernel.factsOf('model.finished').map(({ usage, finish }) => [finish, usage])).toEqual([
     ['tool-calls', { ...none, inputTokens: 7, outputTokens: 3 }],
     ['stop', none],
   ])
-  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'hello' }])
+  expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'hello' }])
 })
 
 test('the last result is inserted into texts and inputs at any depth, literally', async () => {
-  const { kernel, turn } = await bench.run({
+  const { kernel, runTurn: turn } = await bench.run({
     script: `
 - tools: [{ name: bash, input: { command: 'printf "%s" "\\$& {{lastResult}}"' } }]
 - tools: [{ name: write, input: { path: out.txt, content: '<{{ lastResult }}>' } }]
@@ -35,38 +35,38 @@ test('the last result is inserted into texts and inputs at any depth, literally'
 `,
   })
   await turn('go')
-  expect(kernel.of('process.ready')[0]?.result).toBe('<$& \n[exit code 0]> twice <$& \n[exit code 0]>')
+  expect(kernel.factsOf('process.ready')[0]?.result).toBe('<$& \n[exit code 0]> twice <$& \n[exit code 0]>')
 })
 
 test('an error fails the first attempt of its step; with an answer the next one succeeds', async () => {
-  const { kernel, turn } = await bench.run({ script: '- { text: fine, error: busy }\n- { error: { message: no, status: 400 } }' })
+  const { kernel, runTurn: turn } = await bench.run({ script: '- { text: fine, error: busy }\n- { error: { message: no, status: 400 } }' })
   await turn('go')
   await turn('again')
-  expect(kernel.of('model.failed').map(({ step, error, status, retryInMs }) => [step, error, status, retryInMs === null])).toEqual([
+  expect(kernel.factsOf('model.failed').map(({ step, error, status, retryInMs }) => [step, error, status, retryInMs === null])).toEqual([
     [1, 'busy', null, false],
     [2, 'no', 400, true],
   ])
-  expect(kernel.of('process.ready')).toMatchObject([
+  expect(kernel.factsOf('process.ready')).toMatchObject([
     { outcome: 'ok', result: 'fine' },
     { outcome: 'error', error: 'no' },
   ])
 })
 
 test('an error without an answer fails every attempt', async () => {
-  const { kernel, turn } = await bench.run({ script: '- { error: { message: overloaded, status: 529 } }' })
+  const { kernel, runTurn: turn } = await bench.run({ script: '- { error: { message: overloaded, status: 529 } }' })
   await turn('go')
-  expect(kernel.of('model.failed')).toHaveLength(4)
-  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'error', error: 'overloaded' }])
+  expect(kernel.factsOf('model.failed')).toHaveLength(4)
+  expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'error', error: 'overloaded' }])
 })
 
 test('a resumed process continues at the item of its step', async () => {
   const script = '- text: one\n- text: two\n- text: three'
   const first = await bench.run({ script })
-  await first.turn('a')
-  await first.turn('b')
-  const second = await bench.run({ script, after: first.kernel.facts })
-  await second.turn('c')
-  expect(second.kernel.of('process.ready').map(({ result }) => result)).toEqual(['one', 'two', 'three'])
+  await first.runTurn('a')
+  await first.runTurn('b')
+  const second = await bench.run({ script, earlierFacts: first.kernel.facts })
+  await second.runTurn('c')
+  expect(second.kernel.factsOf('process.ready').map(({ result }) => result)).toEqual(['one', 'two', 'three'])
 })
 
 const MISTAKES: readonly (readonly [what: string, script: string, line: number])[] = [
@@ -127,6 +127,6 @@ test('processes that start later read a changed file again', async () => {
   await rm(file)
   await writeFile(file, '- text: newer')
   const changed = await bench.run({ spec: { model: `script:${file}` } })
-  await Promise.all([old.turn('go'), changed.turn('go')])
-  expect([old, changed].map(({ kernel }) => kernel.of('process.ready')[0]?.result)).toEqual(['old', 'newer'])
+  await Promise.all([old.runTurn('go'), changed.runTurn('go')])
+  expect([old, changed].map(({ kernel }) => kernel.factsOf('process.ready')[0]?.result)).toEqual(['old', 'newer'])
 })

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { eventually, findSleepersWith } from '../../support/agents/living.ts'
-import { modelServer } from '../../support/models/model-server.ts'
-import { nativeBench } from '../../support/models/native-bench.ts'
+import { waitUntil, findSleepersWith } from '../../support/agents/living.ts'
+import { startModelServer } from '../../support/models/model-server.ts'
+import { openNativeBench } from '../../support/models/native-bench.ts'
 import type { NativeBench, Run } from '../../support/models/native-bench.ts'
 
 const execFile = promisify(execFileCallback)
@@ -16,7 +16,7 @@ const execFile = promisify(execFileCallback)
 let bench: NativeBench
 
 beforeEach(async () => {
-  bench = await nativeBench()
+  bench = await openNativeBench()
 })
 afterEach(() => bench[Symbol.asyncDispose]())
 
@@ -50,38 +50,38 @@ async function runSleepingAgent(): Promise<Run> {
 `,
   })
   await run.send('go')
-  await run.kernel.waitUntil(() => run.kernel.lives.some((live) => live.text.includes('began')), 'the program runs')
-  await eventually(() => findSleepersWith(bench.token).length === 2, 'both sleep')
+  await run.kernel.waitFor(() => run.kernel.liveOutputs.some((live) => live.text.includes('began')), 'the program runs')
+  await waitUntil(() => findSleepersWith(bench.token).length === 2, 'both sleep')
   return run
 }
 
 test('an interruption ends the program, answers each open call and the turn; the next turn continues', async () => {
-  const { kernel, agent, turn } = await runSleepingAgent()
+  const { kernel, agent, runTurn } = await runSleepingAgent()
   await agent.interrupt()
-  await kernel.waitForTurn()
-  expect(kernel.of('tool.finished').map(({ callId, outcome }) => [callId, outcome])).toEqual([
+  await kernel.waitForTurnEnd()
+  expect(kernel.factsOf('tool.finished').map(({ callId, outcome }) => [callId, outcome])).toEqual([
     ['call_1_0', 'interrupted'],
     ['call_1_1', 'error'],
     ['call_1_2', 'error'],
   ])
-  expect(kernel.of('tool.finished').map(({ content }) => content)).toEqual([
+  expect(kernel.factsOf('tool.finished').map(({ content }) => content)).toEqual([
     'interrupted; it may or may not have happened\n\nended by an interruption\nbegan\n',
     'not run: the turn was interrupted before this call began',
     'not run: the turn was interrupted before this call began',
   ])
-  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
-  await eventually(() => findSleepersWith(bench.token).length === 1, 'the foreground program is gone')
-  await turn('and now')
-  expect(kernel.of('process.ready')[1]).toMatchObject({ outcome: 'ok', result: 'after' })
+  expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
+  await waitUntil(() => findSleepersWith(bench.token).length === 1, 'the foreground program is gone')
+  await runTurn('and now')
+  expect(kernel.factsOf('process.ready')[1]).toMatchObject({ outcome: 'ok', result: 'after' })
 })
 
 test('a stop ends all programs, leaves open calls open, and reports the exit once', async () => {
   const { kernel, agent } = await runSleepingAgent()
   await Promise.all([agent.stop({ signal: 'SIGTERM', graceMs: 200 }), agent.stop({ signal: 'SIGKILL', graceMs: 0 })])
   expect(findSleepersWith(bench.token)).toEqual([])
-  expect(kernel.reports('exited')).toHaveLength(1)
-  expect(kernel.of('tool.finished')).toEqual([])
-  expect(kernel.reports('turn.ended')).toEqual([])
+  expect(kernel.reportsOf('exited')).toHaveLength(1)
+  expect(kernel.factsOf('tool.finished')).toEqual([])
+  expect(kernel.reportsOf('turn.ended')).toEqual([])
   await expect(readFile(join(bench.dir, 'never'))).rejects.toThrow('ENOENT')
 })
 
@@ -92,13 +92,13 @@ test('the program gets the grace of a stop', async () => {
 `,
   })
   await send('go')
-  await kernel.waitUntil(() => kernel.lives.length > 0, 'the program runs')
+  await kernel.waitFor(() => kernel.liveOutputs.length > 0, 'the program runs')
   await agent.stop({ signal: 'SIGTERM', graceMs: 20_000 })
   expect(await readFile(join(bench.dir, 'bye'), 'utf8')).toBe('bye\n')
 })
 
 test('a stop does not wait for the acknowledgement of the start', async () => {
-  const { agent } = await bench.run({ script: '- tools: [{ name: bash, input: { command: touch never } }]', unheard: true })
+  const { agent } = await bench.run({ script: '- tools: [{ name: bash, input: { command: touch never } }]', acknowledgesNothing: true })
   const over = agent.stop({ signal: 'SIGTERM', graceMs: 0 })
   await agent.deliver({ id: 'late', from: 'user', text: 'go', turn: 1 })
   await agent[Symbol.asyncDispose]()
@@ -119,7 +119,7 @@ test('a started write is over when its agent has been disposed of', async () => 
   const { kernel, agent, send } = await bench.run({ script: '- tools: [{ name: write, input: { path: a.txt, content: whole } }]' })
   using disk = await busyDisk(bench.dir)
   await send('go')
-  await kernel.waitUntil(() => kernel.of('tool.started').length > 0, 'it begins')
+  await kernel.waitFor(() => kernel.factsOf('tool.started').length > 0, 'it begins')
   await nextTurn()
   kernel.cancel()
   const disposed = agent[Symbol.asyncDispose]()
@@ -130,18 +130,18 @@ test('a started write is over when its agent has been disposed of', async () => 
 })
 
 test('the end of the incarnation cuts a model call at once and keeps the partial text', async () => {
-  await using server = await modelServer([{ text: 'this much and then nothing', hangAfterBytes: 800 }])
+  await using server = await startModelServer([{ text: 'this much and then nothing', hangAfterBytes: 800 }])
   const credentials = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: server.url }
   const { kernel, agent, send } = await bench.run({ spec: { model: 'anthropic/claude-sonnet-4-5' }, credentials })
   await send('go')
-  await kernel.waitUntil(() => kernel.lives.length > 0, 'text comes in')
+  await kernel.waitFor(() => kernel.liveOutputs.length > 0, 'text comes in')
   kernel.cancel()
   await Promise.all([agent[Symbol.asyncDispose](), server.requests[0]?.closed])
-  await kernel.waitUntil(() => kernel.of('model.failed').length > 0, 'the call is closed')
-  expect(kernel.of('model.failed')).toMatchObject([
-    { error: 'interrupted', retryInMs: null, partial: kernel.lives.map((live) => live.text).join('') },
+  await kernel.waitFor(() => kernel.factsOf('model.failed').length > 0, 'the call is closed')
+  expect(kernel.factsOf('model.failed')).toMatchObject([
+    { error: 'interrupted', retryInMs: null, partial: kernel.liveOutputs.map((live) => live.text).join('') },
   ])
-  expect(kernel.reports('exited')).toEqual([])
+  expect(kernel.reportsOf('exited')).toEqual([])
 })
 
 test('an interruption at the gate answers the waiting calls', async () => {
@@ -150,11 +150,11 @@ test('an interruption at the gate answers the waiting calls', async () => {
     if (body.type === 'tool.started') kernel.hold()
   }
   await send('go')
-  await kernel.waitUntil(() => kernel.drained > 0, 'it waits at the gate')
+  await kernel.waitFor(() => kernel.drainCount > 0, 'it waits at the gate')
   await agent.interrupt()
-  await kernel.waitForTurn()
-  expect(kernel.of('tool.finished')).toMatchObject([{ outcome: 'error', content: expect.stringContaining('not run') }])
-  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
+  await kernel.waitForTurnEnd()
+  expect(kernel.factsOf('tool.finished')).toMatchObject([{ outcome: 'error', content: expect.stringContaining('not run') }])
+  expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
 })
 
 test('an interruption during the wait for a retry ends the turn', async () => {
@@ -163,19 +163,19 @@ test('an interruption during the wait for a retry ends the turn', async () => {
     native: { retry: { attempts: 8, baseMs: 1e9, capMs: 1e9 } },
   })
   await send('go')
-  await kernel.waitUntil(() => kernel.of('model.failed').length > 0, 'the first attempt failed')
+  await kernel.waitFor(() => kernel.factsOf('model.failed').length > 0, 'the first attempt failed')
   await agent.interrupt()
-  await kernel.waitForTurn()
-  expect(kernel.of('model.started')).toHaveLength(1)
-  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
+  await kernel.waitForTurnEnd()
+  expect(kernel.factsOf('model.started')).toHaveLength(1)
+  expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
 })
 
 test('an interruption when nothing runs changes nothing', async () => {
-  const { kernel, agent, turn } = await bench.run({ script: '- text: one\n- text: two' })
+  const { kernel, agent, runTurn: turn } = await bench.run({ script: '- text: one\n- text: two' })
   await turn('go')
   await agent.interrupt()
   await turn('again')
-  expect(kernel.of('process.ready').map(({ outcome }) => outcome)).toEqual(['ok', 'ok'])
+  expect(kernel.factsOf('process.ready').map(({ outcome }) => outcome)).toEqual(['ok', 'ok'])
 })
 
 test('frozen, a program does not run, and the work in flight is named', async () => {
@@ -186,15 +186,15 @@ test('frozen, a program does not run, and the work in flight is named', async ()
 `,
   })
   await send('go')
-  await kernel.waitUntil(() => kernel.lives.length > 0, 'the program runs')
+  await kernel.waitFor(() => kernel.liveOutputs.length > 0, 'the program runs')
   kernel.hold()
   await agent.pause(true)
-  expect(kernel.reports('frozen')).toMatchObject([{ report: { inFlight: expect.stringContaining('bash {"command":"echo began') } }])
+  expect(kernel.reportsOf('frozen')).toMatchObject([{ report: { inFlight: expect.stringContaining('bash {"command":"echo began') } }])
   await writeFile(join(bench.dir, 'go'), '')
   await execFile('sleep', ['0.2']) // a running program makes progress in this time
   await expect(readFile(join(bench.dir, 'went'))).rejects.toThrow('ENOENT')
   kernel.release()
   await agent.unpause()
-  await kernel.waitForTurn()
-  expect(kernel.of('tool.finished')).toMatchObject([{ outcome: 'ok', content: 'began\n[exit code 0]' }])
+  await kernel.waitForTurnEnd()
+  expect(kernel.factsOf('tool.finished')).toMatchObject([{ outcome: 'ok', content: 'began\n[exit code 0]' }])
 })

@@ -3,28 +3,28 @@
 import { describe, expect, test } from 'vitest'
 import type { FinishReason } from '../../../src/kernel/model/facts.ts'
 import type { ModelAnswer, CallFailed } from '../../../src/drivers/native/models/model.ts'
-import { modelServer } from '../../support/models/model-server.ts'
+import { startModelServer } from '../../support/models/model-server.ts'
 import type { ServedAnswer } from '../../support/models/model-server.ts'
-import { askModel, failureOf, wireModel, WIRES } from '../../support/models/wire.ts'
+import { callModel, failureOf, createWireModel, WIRE_FORMATS } from '../../support/models/wire.ts'
 import type { WireFormat } from '../../support/models/wire.ts'
 
 type Kind = WireFormat['kind']
 
 function formatOf(kind: Kind): WireFormat {
-  const found = WIRES.find((each) => each.kind === kind)
+  const found = WIRE_FORMATS.find((each) => each.kind === kind)
   if (found === undefined) throw new Error(kind)
   return found
 }
 
 async function callThatSucceeds(kind: Kind, answer: ServedAnswer, name?: string): Promise<ModelAnswer> {
-  await using server = await modelServer(() => answer)
+  await using server = await startModelServer(() => answer)
   const format = formatOf(kind)
-  return await askModel(await wireModel(format, server.url, name === undefined ? {} : { name }))
+  return await callModel(await createWireModel(format, server.url, name === undefined ? {} : { name }))
 }
 
 async function callThatFails(kind: Kind, answer: ServedAnswer): Promise<CallFailed> {
-  await using server = await modelServer(() => answer)
-  return await failureOf(askModel(await wireModel(formatOf(kind), server.url)))
+  await using server = await startModelServer(() => answer)
+  return await failureOf(callModel(await createWireModel(formatOf(kind), server.url)))
 }
 
 const CALL = [{ id: 'id_1', name: 'read', input: { path: 'a' } }]
@@ -32,37 +32,37 @@ const USAGE = { input: 11, output: 5 }
 
 /** Stop reasons with a text. */
 const STOPS: readonly (readonly [kind: Kind, answer: ServedAnswer, finish: FinishReason])[] = [
-  ['anthropic', { stop: 'end_turn' }, 'stop'],
-  ['anthropic', { stop: 'stop_sequence' }, 'stop'],
-  ['anthropic', { stop: 'max_tokens' }, 'length'],
-  ['anthropic', { stop: 'model_context_window_exceeded' }, 'length'],
-  ['anthropic', { stop: 'refusal' }, 'content-filter'],
-  ['anthropic', { stop: 'tool_use', tools: CALL }, 'tool-calls'],
-  ['anthropic', { stop: 'end_turn', tools: CALL }, 'tool-calls'],
-  ['anthropic', { stop: 'pause_turn', tools: CALL }, 'tool-calls'],
-  ['anthropic', { stop: 'one of tomorrow' }, 'other'],
+  ['anthropic', { stopReason: 'end_turn' }, 'stop'],
+  ['anthropic', { stopReason: 'stop_sequence' }, 'stop'],
+  ['anthropic', { stopReason: 'max_tokens' }, 'length'],
+  ['anthropic', { stopReason: 'model_context_window_exceeded' }, 'length'],
+  ['anthropic', { stopReason: 'refusal' }, 'content-filter'],
+  ['anthropic', { stopReason: 'tool_use', tools: CALL }, 'tool-calls'],
+  ['anthropic', { stopReason: 'end_turn', tools: CALL }, 'tool-calls'],
+  ['anthropic', { stopReason: 'pause_turn', tools: CALL }, 'tool-calls'],
+  ['anthropic', { stopReason: 'one of tomorrow' }, 'other'],
   ['openai', {}, 'stop'],
-  ['openai', { stop: 'max_output_tokens' }, 'length'],
-  ['openai', { stop: 'content_filter' }, 'content-filter'],
+  ['openai', { stopReason: 'max_output_tokens' }, 'length'],
+  ['openai', { stopReason: 'content_filter' }, 'content-filter'],
   ['openai', { refusal: 'I will not' }, 'content-filter'],
   ['openai', { tools: CALL }, 'tool-calls'],
-  ['openai', { stop: 'one of tomorrow' }, 'other'],
-  ['openai-compatible', { stop: 'stop' }, 'stop'],
-  ['openai-compatible', { stop: 'length' }, 'length'],
-  ['openai-compatible', { stop: 'content_filter' }, 'content-filter'],
-  ['openai-compatible', { stop: 'sensitive' }, 'content-filter'],
-  ['openai-compatible', { stop: 'tool_calls', tools: CALL }, 'tool-calls'],
-  ['openai-compatible', { stop: 'stop', tools: CALL }, 'tool-calls'],
-  ['openai-compatible', { stop: 'function_call', tools: CALL }, 'tool-calls'],
-  ['openai-compatible', { stop: 'tool_calls' }, 'stop'],
-  ['openai-compatible', { stop: 'model_context_window_exceeded' }, 'length'],
-  ['openai-compatible', { stop: 'eos' }, 'other'],
-  ['google', { stop: 'STOP' }, 'stop'],
-  ['google', { stop: 'STOP', tools: CALL }, 'tool-calls'],
-  ['google', { stop: 'MAX_TOKENS' }, 'length'],
-  ['google', { stop: 'OTHER' }, 'other'],
+  ['openai', { stopReason: 'one of tomorrow' }, 'other'],
+  ['openai-compatible', { stopReason: 'stop' }, 'stop'],
+  ['openai-compatible', { stopReason: 'length' }, 'length'],
+  ['openai-compatible', { stopReason: 'content_filter' }, 'content-filter'],
+  ['openai-compatible', { stopReason: 'sensitive' }, 'content-filter'],
+  ['openai-compatible', { stopReason: 'tool_calls', tools: CALL }, 'tool-calls'],
+  ['openai-compatible', { stopReason: 'stop', tools: CALL }, 'tool-calls'],
+  ['openai-compatible', { stopReason: 'function_call', tools: CALL }, 'tool-calls'],
+  ['openai-compatible', { stopReason: 'tool_calls' }, 'stop'],
+  ['openai-compatible', { stopReason: 'model_context_window_exceeded' }, 'length'],
+  ['openai-compatible', { stopReason: 'eos' }, 'other'],
+  ['google', { stopReason: 'STOP' }, 'stop'],
+  ['google', { stopReason: 'STOP', tools: CALL }, 'tool-calls'],
+  ['google', { stopReason: 'MAX_TOKENS' }, 'length'],
+  ['google', { stopReason: 'OTHER' }, 'other'],
   ...['SAFETY', 'RECITATION', 'LANGUAGE', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII', 'IMAGE_SAFETY'].map(
-    (stop) => ['google', { stop }, 'content-filter'] as const,
+    (stop) => ['google', { stopReason: stop }, 'content-filter'] as const,
   ),
 ]
 
@@ -76,14 +76,14 @@ test.each(STOPS)('%s: %j ends as %s', async (kind, answer, finish) => {
 
 /** Stop reasons without a text: the request is repeated, or fails. */
 const FAILED_STOPS: readonly (readonly [kind: Kind, answer: ServedAnswer, expected: Partial<CallFailed>])[] = [
-  ['anthropic', { stop: 'pause_turn' }, { kind: 'other', retryable: true }],
-  ['anthropic', { stop: 'model_context_window_exceeded' }, { kind: 'too-long', retryable: false }],
-  ['anthropic', { stop: 'tool_use' }, { kind: 'other', retryable: true }],
-  ['openai-compatible', { stop: 'error' }, { kind: 'overloaded', retryable: true }],
-  ['openai-compatible', { stop: 'abort' }, { kind: 'overloaded', retryable: true }],
-  ['openai-compatible', { stop: 'insufficient_system_resource' }, { kind: 'overloaded', retryable: true }],
-  ['openai-compatible', { stop: 'tool_calls' }, { kind: 'other', retryable: true }],
-  ['openai-compatible', { stop: 'function_call' }, { kind: 'other', retryable: true }],
+  ['anthropic', { stopReason: 'pause_turn' }, { kind: 'other', retryable: true }],
+  ['anthropic', { stopReason: 'model_context_window_exceeded' }, { kind: 'too-long', retryable: false }],
+  ['anthropic', { stopReason: 'tool_use' }, { kind: 'other', retryable: true }],
+  ['openai-compatible', { stopReason: 'error' }, { kind: 'overloaded', retryable: true }],
+  ['openai-compatible', { stopReason: 'abort' }, { kind: 'overloaded', retryable: true }],
+  ['openai-compatible', { stopReason: 'insufficient_system_resource' }, { kind: 'overloaded', retryable: true }],
+  ['openai-compatible', { stopReason: 'tool_calls' }, { kind: 'other', retryable: true }],
+  ['openai-compatible', { stopReason: 'function_call' }, { kind: 'other', retryable: true }],
   ...[
     'MALFORMED_FUNCTION_CALL',
     'UNEXPECTED_TOOL_CALL',
@@ -92,7 +92,7 @@ const FAILED_STOPS: readonly (readonly [kind: Kind, answer: ServedAnswer, expect
     'MALFORMED_RESPONSE',
     'OTHER',
     'FINISH_REASON_UNSPECIFIED',
-  ].map((stop) => ['google', { stop }, { kind: 'other', retryable: true }] as const),
+  ].map((stop) => ['google', { stopReason: stop }, { kind: 'other', retryable: true }] as const),
 ]
 
 test.each(FAILED_STOPS)('%s: %j fails, and its cost is charged', async (kind, answer, expected) => {
@@ -102,7 +102,7 @@ test.each(FAILED_STOPS)('%s: %j fails, and its cost is charged', async (kind, an
 })
 
 test('an answer that the window cut before its first token: the context is too long', async () => {
-  await using server = await modelServer([
+  await using server = await startModelServer([
     { finish: 'length', usage: { input: 8_100, output: 80 } },
     { finish: 'length', usage: { input: 100, output: 80 } },
   ])
@@ -116,27 +116,27 @@ test('an answer that the window cut before its first token: the context is too l
       models: { [format.name]: { contextWindow: 8_192 } },
     },
   ]
-  const model = await wireModel(format, server.url, { providers })
-  expect(await failureOf(askModel(model))).toMatchObject({
+  const model = await createWireModel(format, server.url, { providers })
+  expect(await failureOf(callModel(model))).toMatchObject({
     kind: 'too-long',
     retryable: false,
     usage: { inputTokens: 8_100, outputTokens: 80 },
   })
-  expect(await askModel(model)).toMatchObject({ message: [], finish: 'length' })
+  expect(await callModel(model)).toMatchObject({ message: [], finish: 'length' })
 })
 
 test('Gemini refuses a prompt: there is no answer', async () => {
-  expect(await callThatSucceeds('google', { blocked: 'SAFETY' })).toMatchObject({ message: [], finish: 'content-filter' })
+  expect(await callThatSucceeds('google', { blockReason: 'SAFETY' })).toMatchObject({ message: [], finish: 'content-filter' })
 })
 
 test('a withheld answer calls no tools', async () => {
-  expect(await callThatSucceeds('anthropic', { text: 'I', tools: CALL, stop: 'refusal' })).toMatchObject({
+  expect(await callThatSucceeds('anthropic', { text: 'I', tools: CALL, stopReason: 'refusal' })).toMatchObject({
     message: [{ type: 'text', text: 'I' }],
     finish: 'content-filter',
   })
 })
 
-describe.each(WIRES)('$kind', ({ kind }) => {
+describe.each(WIRE_FORMATS)('$kind', ({ kind }) => {
   test('parallel calls keep their order, with ids that are unique', async () => {
     const tools = [
       { id: 'x', name: 'read', input: { path: '1' } },

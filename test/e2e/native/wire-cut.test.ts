@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest'
 import { CallFailed } from '../../../src/drivers/native/models/model.ts'
 import type { ModelAnswer } from '../../../src/drivers/native/models/model.ts'
 import { deep } from '../../support/deep.ts'
-import { bodyOf, modelServer } from '../../support/models/model-server.ts'
+import { bodyOf, startModelServer } from '../../support/models/model-server.ts'
 import type { ServedAnswer } from '../../support/models/model-server.ts'
-import { askModel, wireModel, WIRES } from '../../support/models/wire.ts'
+import { callModel, createWireModel, WIRE_FORMATS } from '../../support/models/wire.ts'
 import { SEED } from '../../support/seed.ts'
 import type { WireFormat } from '../../support/models/wire.ts'
 
@@ -44,13 +44,13 @@ interface Cut {
 async function cutEverywhere(format: WireFormat, key: 'cutAfterBytes' | 'endAfterBytes'): Promise<readonly Cut[]> {
   const length = bodyOf(SAMPLE, format.path).length
   const lengths = Array.from({ length: length + 1 }, (_, at) => at).filter((at) => at % EVERY === FIRST || at > length - END_BYTES)
-  await using server = await modelServer(({ body }) => ({ ...SAMPLE, [key]: Number(/cut-(\d+)/.exec(JSON.stringify(body))?.[1]) }))
-  const model = await wireModel(format, server.url)
+  await using server = await startModelServer(({ body }) => ({ ...SAMPLE, [key]: Number(/cut-(\d+)/.exec(JSON.stringify(body))?.[1]) }))
+  const model = await createWireModel(format, server.url)
   const cuts: Cut[] = []
   const left = [...lengths]
   const caller = async (): Promise<void> => {
     for (let at = left.shift(); at !== undefined; at = left.shift()) {
-      const outcome = await askModel(model, { text: `cut-${at}` }).catch((error: unknown) => {
+      const outcome = await callModel(model, { text: `cut-${at}` }).catch((error: unknown) => {
         if (error instanceof CallFailed) return error
         throw error
       })
@@ -76,7 +76,7 @@ function checkWhole({ message, finish, usage }: ModelAnswer): void {
     expect(usage).toMatchObject({ inputTokens: 20, outputTokens: 9, cacheReadTokens: 30, cacheWriteTokens: 0 })
 }
 
-describe.each(WIRES)(`$kind, from ${FIRST} in steps of ${EVERY}`, (format) => {
+describe.each(WIRE_FORMATS)(`$kind, from ${FIRST} in steps of ${EVERY}`, (format) => {
   test('a connection that breaks at any byte', async () => {
     const outcomes = (await cutEverywhere(format, 'cutAfterBytes')).map(({ outcome }) => outcome)
     for (const outcome of outcomes) {

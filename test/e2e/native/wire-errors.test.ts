@@ -2,9 +2,9 @@
 // stream, and bodies that are no answer. The kind of a failure decides the loop's next act.
 import { describe, expect, test } from 'vitest'
 import type { CallFailed, FailureKind } from '../../../src/drivers/native/models/model.ts'
-import { modelServer } from '../../support/models/model-server.ts'
+import { startModelServer } from '../../support/models/model-server.ts'
 import type { ServedAnswer } from '../../support/models/model-server.ts'
-import { askModel, failureOf, wireModel, WIRES } from '../../support/models/wire.ts'
+import { callModel, failureOf, createWireModel, WIRE_FORMATS } from '../../support/models/wire.ts'
 import type { WireFormat } from '../../support/models/wire.ts'
 
 type Row = readonly [what: string, status: number, type: string, message: string, kind: FailureKind, retryable: boolean]
@@ -222,11 +222,11 @@ const DOCUMENTED: Readonly<Record<WireFormat['kind'], readonly Row[]>> = {
 }
 
 async function callThatFails(format: WireFormat, answer: ServedAnswer): Promise<CallFailed> {
-  await using server = await modelServer(() => answer)
-  return await failureOf(askModel(await wireModel(format, server.url)))
+  await using server = await startModelServer(() => answer)
+  return await failureOf(callModel(await createWireModel(format, server.url)))
 }
 
-describe.each(WIRES)('$kind', (format) => {
+describe.each(WIRE_FORMATS)('$kind', (format) => {
   test.each(STATUSES)('status %i is %s, tried again: %s', async (status, kind, retryable) => {
     const failure = await callThatFails(format, { status, error: { type: 'some_error', message: 'some words' } })
     expect(failure).toMatchObject({
@@ -318,13 +318,13 @@ describe.each(WIRES)('$kind', (format) => {
   })
 
   test('a hanging stream is cut after the idle time, an interrupted one at once; no connection stays', async () => {
-    await using server = await modelServer(({ body }) => ({
+    await using server = await startModelServer(({ body }) => ({
       text: 'never all of it',
       hangAfterBytes: JSON.stringify(body).includes('silent') ? 0 : 800,
     }))
-    const impatient = await wireModel(format, server.url, { idleMs: 100 })
+    const impatient = await createWireModel(format, server.url, { idleMs: 100 })
     for (const text of ['silent', 'half']) {
-      expect(await failureOf(askModel(impatient, { text }))).toMatchObject({
+      expect(await failureOf(callModel(impatient, { text }))).toMatchObject({
         kind: 'cut',
         retryable: true,
         usage: { estimated: true },
@@ -333,7 +333,7 @@ describe.each(WIRES)('$kind', (format) => {
     }
     const abort = new AbortController()
     const before = server.requests.length
-    const call = failureOf(askModel(await wireModel(format, server.url), { signal: abort.signal }))
+    const call = failureOf(callModel(await createWireModel(format, server.url), { signal: abort.signal }))
     await server.waitForRequests(before + 1)
     abort.abort()
     expect(await call).toMatchObject({ kind: 'cut', retryable: false, message: 'interrupted', usage: { estimated: true } })
@@ -341,8 +341,8 @@ describe.each(WIRES)('$kind', (format) => {
   })
 
   test('an event without end is cut before it fills the memory', async () => {
-    await using server = await modelServer([{ floodBytes: 200 * 1024 * 1024 }])
-    expect(await failureOf(askModel(await wireModel(format, server.url)))).toMatchObject({
+    await using server = await startModelServer([{ floodBytes: 200 * 1024 * 1024 }])
+    expect(await failureOf(callModel(await createWireModel(format, server.url)))).toMatchObject({
       kind: 'other',
       retryable: false,
       message: expect.stringContaining('larger than'),
@@ -352,15 +352,15 @@ describe.each(WIRES)('$kind', (format) => {
 
   test("a key in the provider's message is not shown", async () => {
     const key = 'one-key-of-a-person'
-    await using server = await modelServer([
+    await using server = await startModelServer([
       { status: 401, error: { type: 'authentication_error', message: `bad key ${key}; ${key} is not known` } },
     ])
-    const failure = await failureOf(askModel(await wireModel(format, server.url, { lookup: () => key })))
+    const failure = await failureOf(callModel(await createWireModel(format, server.url, { lookup: () => key })))
     expect(failure.message).toBe(`${format.provider}: 401 bad key [secret]; [secret] is not known`)
   })
 
   test('a redirection is not followed: the key would be sent along', async () => {
-    await using other = await modelServer([{ text: 'ok' }])
+    await using other = await startModelServer([{ text: 'ok' }])
     const failure = await callThatFails(format, { status: 307, headers: { location: `${other.url}${format.path}` }, body: '' })
     expect(failure).toMatchObject({ kind: 'not-found', retryable: false, message: expect.stringContaining(other.url) })
     expect(other.requests).toEqual([])
@@ -371,18 +371,21 @@ describe.each(WIRES)('$kind', (format) => {
     const body = bodyOf({ text: 'hi' }, format.path)
       .toString()
       .replaceAll(/(\r?\n)\1/g, '$1$1: ping$1$1')
-    await using server = await modelServer(() => ({ body }))
-    expect(await askModel(await wireModel(format, server.url))).toMatchObject({ message: [{ type: 'text', text: 'hi' }], finish: 'stop' })
+    await using server = await startModelServer(() => ({ body }))
+    expect(await callModel(await createWireModel(format, server.url))).toMatchObject({
+      message: [{ type: 'text', text: 'hi' }],
+      finish: 'stop',
+    })
   })
 })
 
 type StreamRow = readonly [kind: WireFormat['kind'], answer: ServedAnswer, expected: Partial<CallFailed>]
 
-const failed = (type: string, message: string, stop?: string): ServedAnswer => ({
+const failed = (type: string, message: string, stopReason?: string): ServedAnswer => ({
   text: 'half of',
-  midStream: true,
+  isMidStream: true,
   error: { type, message },
-  ...(stop === undefined ? {} : { stop }),
+  ...(stopReason === undefined ? {} : { stopReason }),
 })
 
 const IN_STREAM: readonly StreamRow[] = [
@@ -421,7 +424,7 @@ const IN_STREAM: readonly StreamRow[] = [
 ]
 
 test.each(IN_STREAM)('%s: inside the stream %j', async (kind, answer, expected) => {
-  const format = WIRES.find((each) => each.kind === kind)
+  const format = WIRE_FORMATS.find((each) => each.kind === kind)
   if (format === undefined) throw new Error(kind)
   const failure = await callThatFails(format, answer)
   expect(failure).toMatchObject({ ...expected, partial: 'half of', usage: { estimated: true } })
@@ -429,13 +432,13 @@ test.each(IN_STREAM)('%s: inside the stream %j', async (kind, answer, expected) 
 })
 
 test.each(IN_STREAM)('%s: before anything else %j', async (kind, { text: _, ...answer }, { status: __, ...expected }) => {
-  const format = WIRES.find((each) => each.kind === kind)
+  const format = WIRE_FORMATS.find((each) => each.kind === kind)
   if (format === undefined) throw new Error(kind)
   expect(await callThatFails(format, answer)).toMatchObject({ ...expected, partial: '' })
 })
 
 test("OpenRouter passes on the message of the model's host", async () => {
-  const [format] = WIRES.filter((each) => each.kind === 'openai-compatible')
+  const [format] = WIRE_FORMATS.filter((each) => each.kind === 'openai-compatible')
   if (format === undefined) throw new Error('no format')
   const body = JSON.stringify({
     error: {
@@ -448,7 +451,7 @@ test("OpenRouter passes on the message of the model's host", async () => {
 })
 
 test('Gemini names the delay in the body', async () => {
-  const [format] = WIRES.filter((each) => each.kind === 'google')
+  const [format] = WIRE_FORMATS.filter((each) => each.kind === 'google')
   if (format === undefined) throw new Error('no format')
   const body = JSON.stringify({
     error: {

@@ -3,18 +3,18 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { bodyOf, modelServer } from '../../support/models/model-server.ts'
+import { bodyOf, startModelServer } from '../../support/models/model-server.ts'
 import type { ModelServer, ServedAnswer } from '../../support/models/model-server.ts'
-import { nativeBench } from '../../support/models/native-bench.ts'
+import { openNativeBench } from '../../support/models/native-bench.ts'
 import type { NativeBench } from '../../support/models/native-bench.ts'
-import { WIRES } from '../../support/models/wire.ts'
+import { WIRE_FORMATS } from '../../support/models/wire.ts'
 import type { WireFormat } from '../../support/models/wire.ts'
 
 let bench: NativeBench
 let server: ModelServer
 
 beforeEach(async () => {
-  bench = await nativeBench()
+  bench = await openNativeBench()
 })
 afterEach(async () => {
   await bench[Symbol.asyncDispose]()
@@ -44,25 +44,25 @@ const SECOND: ServedAnswer = {
 }
 const THIRD: ServedAnswer = { text: 'done', usage: { input: 100, output: 10, cacheRead: 1_200 } }
 
-test.each(WIRES)('$kind', async (format) => {
+test.each(WIRE_FORMATS)('$kind', async (format) => {
   await writeFile(join(bench.dir, 'a.txt'), 'the content')
   const half = Math.floor(bodyOf(SECOND, format.path).length / 2)
-  server = await modelServer([FIRST, { ...SECOND, cutAfterBytes: half }, SECOND, THIRD])
+  server = await startModelServer([FIRST, { ...SECOND, cutAfterBytes: half }, SECOND, THIRD])
   const providers = [{ name: format.provider, kind: format.kind, baseURL: `${server.url}${format.basePath}`, apiKeyEnv: null }]
   const native = { providers, retry: { attempts: 3, baseMs: 1, capMs: 2 } }
-  const { kernel, turn } = await bench.run({ spec: { model: `${format.provider}/${format.name}`, system: 'be brief' }, native })
-  await turn('go')
+  const { kernel, runTurn } = await bench.run({ spec: { model: `${format.provider}/${format.name}`, system: 'be brief' }, native })
+  await runTurn('go')
 
-  expect(kernel.of('model.started').map(({ step, attempt }) => [step, attempt])).toEqual([
+  expect(kernel.factsOf('model.started').map(({ step, attempt }) => [step, attempt])).toEqual([
     [1, 1],
     [2, 1],
     [2, 2],
     [3, 1],
   ])
-  expect(kernel.of('tool.started').map(({ callId }) => callId)).toEqual(['c1', 'c2', 'c3'])
+  expect(kernel.factsOf('tool.started').map(({ callId }) => callId)).toEqual(['c1', 'c2', 'c3'])
   expect(await readFile(join(bench.dir, 'log'), 'utf8')).toBe('ran\nagain\n')
-  expect(kernel.of('model.failed')).toMatchObject([{ step: 2, attempt: 1, status: null, usage: { estimated: true } }])
-  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
+  expect(kernel.factsOf('model.failed')).toMatchObject([{ step: 2, attempt: 1, status: null, usage: { estimated: true } }])
+  expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
 
   const asked = server.requests.map(({ body }) => JSON.stringify(body))
   expect(asked[2]).toBe(asked[1]) // the same request, to the byte: the provider's cache needs that
@@ -76,9 +76,11 @@ test.each(WIRES)('$kind', async (format) => {
     [100, 10, 1_200],
   ]
   expect(
-    kernel.of('model.finished').map(({ usage }) => [usage.inputTokens, usage.outputTokens, usage.cacheReadTokens, usage.cacheWriteTokens]),
+    kernel
+      .factsOf('model.finished')
+      .map(({ usage }) => [usage.inputTokens, usage.outputTokens, usage.cacheReadTokens, usage.cacheWriteTokens]),
   ).toEqual(counted.map((row) => [...row, 0]))
-  kernel.of('model.finished').forEach(({ usage }, index) => {
+  kernel.factsOf('model.finished').forEach(({ usage }, index) => {
     const [tokensIn = 0, tokensOut = 0, tokensRead = 0] = counted[index] ?? []
     expect(usage.costUsd).toBeCloseTo((tokensIn * input + tokensOut * output + tokensRead * read) / 1e6, 9)
     expect(usage.estimated).toBeUndefined()

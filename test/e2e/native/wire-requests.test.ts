@@ -5,10 +5,10 @@ import type { ContextMessage } from '../../../src/drivers/native/context/context
 import type { ModelAnswer } from '../../../src/drivers/native/models/model.ts'
 import type { ModelOptions } from '../../../src/drivers/native/models/resolve-model.ts'
 import type { AssistantPart } from '../../../src/kernel/model/facts.ts'
-import { modelServer } from '../../support/models/model-server.ts'
+import { startModelServer } from '../../support/models/model-server.ts'
 import type { ServedAnswer } from '../../support/models/model-server.ts'
-import { askModel, failureOf, TOOLS, wireModel, WIRES } from '../../support/models/wire.ts'
-import type { Question, WireFormat } from '../../support/models/wire.ts'
+import { callModel, failureOf, TOOLS, createWireModel, WIRE_FORMATS } from '../../support/models/wire.ts'
+import type { CallInput, WireFormat } from '../../support/models/wire.ts'
 
 type Body = Readonly<Record<string, unknown>>
 type Options = Partial<ModelOptions> & { readonly name?: string }
@@ -26,12 +26,12 @@ const THOUGHTFUL: ServedAnswer = {
 
 async function requestFor(
   format: WireFormat,
-  question: Question,
+  question: CallInput,
   options: Options = {},
   answer: ServedAnswer = { text: 'ok' },
 ): Promise<{ readonly body: Body; readonly answer: ModelAnswer }> {
-  await using server = await modelServer([answer])
-  const got = await askModel(await wireModel(format, server.url, options), question)
+  await using server = await startModelServer([answer])
+  const got = await callModel(await createWireModel(format, server.url, options), question)
   return { body: server.requests[0]?.body ?? {}, answer: got }
 }
 
@@ -74,7 +74,7 @@ function checkIds(body: Body, kind: WireFormat['kind']): void {
   if (kind !== 'openai-compatible') for (const id of calls) expect(id).toMatch(/^[\w-]{1,64}$/)
 }
 
-test.each(WIRES)(
+test.each(WIRE_FORMATS)(
   '$kind: half a character at the end of a cut text is not sent: a provider would refuse each later call',
   async (format) => {
     const half = 'cut here \ud83d'
@@ -105,8 +105,8 @@ test.each(WIRES)(
   },
 )
 
-describe.each(WIRES)('from $kind', (from) => {
-  test.each(WIRES)('to $kind: the context is well formed', async (to) => {
+describe.each(WIRE_FORMATS)('from $kind', (from) => {
+  test.each(WIRE_FORMATS)('to $kind: the context is well formed', async (to) => {
     const messages = await contextOf(from)
     const { body } = await requestFor(to, { messages })
     checkIds(body, to.kind)
@@ -130,7 +130,7 @@ describe.each(WIRES)('from $kind', (from) => {
 })
 
 describe('thinking that is bound to the messages before it', () => {
-  const [format] = WIRES.filter((each) => each.kind === 'anthropic')
+  const [format] = WIRE_FORMATS.filter((each) => each.kind === 'anthropic')
   if (format === undefined) throw new Error('no format')
 
   test.each([
@@ -255,27 +255,27 @@ const IMAGES: Readonly<Record<WireFormat['kind'], readonly [name: string, expect
   ],
 }
 
-describe.each(WIRES)('$kind', (format) => {
+describe.each(WIRE_FORMATS)('$kind', (format) => {
   test('an image from a tool', async () => {
     const [name, expected] = IMAGES[format.kind]
     expect((await requestFor(format, { messages: SEEN }, { name })).body).toMatchObject(expected)
   })
 
   test('a model that rejects images is asked again without them, and so from then on', async () => {
-    await using server = await modelServer([
+    await using server = await startModelServer([
       { status: 400, error: { type: 'invalid_request_error', message: 'this model does not support image input' } },
       { text: 'ok' },
       { text: 'ok' },
     ])
-    const model = await wireModel(format, server.url, { name: 'blind' })
-    expect(await failureOf(askModel(model, { messages: SEEN }))).toMatchObject({
+    const model = await createWireModel(format, server.url, { name: 'blind' })
+    expect(await failureOf(callModel(model, { messages: SEEN }))).toMatchObject({
       retryable: true,
       retryAfterMs: 0,
       usage: undefined,
       message: expect.stringContaining('retrying without images'),
     })
-    await askModel(model, { messages: SEEN })
-    await askModel(model, { messages: SEEN })
+    await callModel(model, { messages: SEEN })
+    await callModel(model, { messages: SEEN })
     const [first, second, third] = server.requests.map(({ body }) => JSON.stringify(body))
     expect(first).toContain(IMAGE.data)
     expect(second).not.toContain(IMAGE.data)
@@ -284,16 +284,16 @@ describe.each(WIRES)('$kind', (format) => {
   })
 
   test('a model that rejects an effort is asked again without one', async () => {
-    await using server = await modelServer([
+    await using server = await startModelServer([
       { status: 400, error: { type: 'invalid_request_error', message: 'thinking is not supported by this model: reasoning_effort' } },
       { text: 'ok' },
     ])
-    const model = await wireModel(format, server.url, { effort: 'high' })
-    expect(await failureOf(askModel(model))).toMatchObject({
+    const model = await createWireModel(format, server.url, { effort: 'high' })
+    expect(await failureOf(callModel(model))).toMatchObject({
       retryable: true,
       message: expect.stringContaining('retrying without effort'),
     })
-    await askModel(model)
+    await callModel(model)
     expect(JSON.stringify(server.requests[0]?.body)).toMatch(/effort|budget|thinkingBudget/i)
     expect(JSON.stringify(server.requests[1]?.body)).not.toMatch(/effort|budget|thinkingConfig/i)
   })
@@ -302,32 +302,32 @@ describe.each(WIRES)('$kind', (format) => {
     [404, 'No endpoints found that support image input'],
     [500, 'image input is not supported - hint: provide the mmproj'],
   ])('status %i, %s', async (status, message) => {
-    await using server = await modelServer(() => ({ status, error: { type: 'x', message } }))
-    const model = await wireModel(format, server.url)
-    expect(await failureOf(askModel(model, { messages: SEEN }))).toMatchObject({ retryable: true, retryAfterMs: 0, kind: 'other' })
-    expect((await failureOf(askModel(model, { messages: SEEN }))).message).not.toContain('asked again')
+    await using server = await startModelServer(() => ({ status, error: { type: 'x', message } }))
+    const model = await createWireModel(format, server.url)
+    expect(await failureOf(callModel(model, { messages: SEEN }))).toMatchObject({ retryable: true, retryAfterMs: 0, kind: 'other' })
+    expect((await failureOf(callModel(model, { messages: SEEN }))).message).not.toContain('asked again')
   })
 
   test('only sent parts are left out: otherwise the refusal stands', async () => {
-    await using server = await modelServer(() => ({
+    await using server = await startModelServer(() => ({
       status: 400,
       error: { type: 'invalid_request_error', message: 'no thinking, no image, no signature' },
     }))
-    expect(await failureOf(askModel(await wireModel(format, server.url)))).toMatchObject({ retryable: false, kind: 'other' })
+    expect(await failureOf(callModel(await createWireModel(format, server.url)))).toMatchObject({ retryable: false, kind: 'other' })
   })
 
   test('refused signatures are left out', async () => {
     const messages = await contextOf(format)
-    await using server = await modelServer([
+    await using server = await startModelServer([
       { status: 400, error: { type: 'invalid_request_error', message: 'messages.1.content.0: Invalid `signature` in `thinking` block' } },
       { text: 'ok' },
     ])
-    const model = await wireModel(format, server.url)
-    expect(await failureOf(askModel(model, { messages }))).toMatchObject({
+    const model = await createWireModel(format, server.url)
+    expect(await failureOf(callModel(model, { messages }))).toMatchObject({
       retryable: true,
       message: expect.stringContaining('without reasoning'),
     })
-    await askModel(model, { messages })
+    await callModel(model, { messages })
     expect(JSON.stringify(server.requests[1]?.body)).not.toContain('what I think')
   })
 
@@ -358,11 +358,11 @@ describe.each(WIRES)('$kind', (format) => {
     const limits = /"(max_tokens|max_output_tokens|maxOutputTokens)":(\d+)/
     const provider = { name: format.provider, kind: format.kind, apiKeyEnv: null }
     const sent = async (models: NonNullable<ModelOptions['providers'][number]['models']>): Promise<string | undefined> => {
-      await using server = await modelServer([{ text: 'ok' }])
-      const model = await wireModel(format, server.url, {
+      await using server = await startModelServer([{ text: 'ok' }])
+      const model = await createWireModel(format, server.url, {
         providers: [{ ...provider, baseURL: `${server.url}${format.basePath}`, models }],
       })
-      await askModel(model)
+      await callModel(model)
       expect(model.window).toBe(models[format.name]?.contextWindow ?? model.window)
       return limits.exec(JSON.stringify(server.requests[0]?.body))?.[2]
     }
@@ -397,14 +397,14 @@ describe.each(WIRES)('$kind', (format) => {
   })
 })
 
-test.each(WIRES.filter(({ kind }) => kind === 'openai' || kind === 'google'))(
+test.each(WIRE_FORMATS.filter(({ kind }) => kind === 'openai' || kind === 'google'))(
   '$kind: a model that refuses to show its thoughts is asked again without them',
   async (format) => {
     const message = 'Your organization must be verified to generate reasoning summaries (includeThoughts).'
-    await using server = await modelServer([{ status: 400, error: { type: 'invalid_request_error', message } }, { text: 'ok' }])
-    const model = await wireModel(format, server.url, { effort: 'low' })
-    expect(await failureOf(askModel(model))).toMatchObject({ retryable: true, message: expect.stringContaining('without thoughts') })
-    await askModel(model)
+    await using server = await startModelServer([{ status: 400, error: { type: 'invalid_request_error', message } }, { text: 'ok' }])
+    const model = await createWireModel(format, server.url, { effort: 'low' })
+    expect(await failureOf(callModel(model))).toMatchObject({ retryable: true, message: expect.stringContaining('without thoughts') })
+    await callModel(model)
     const [first, second] = server.requests.map(({ body }) => JSON.stringify(body))
     expect(first).toMatch(/"summary":"auto"|"includeThoughts":true/)
     expect(second).not.toMatch(/summary|includeThoughts/)
@@ -430,26 +430,26 @@ const EFFORTS: readonly EffortRow[] = [
 ]
 
 test.each(EFFORTS)('%s %s: effort %s', async (kind, name, effort, expected) => {
-  const [format] = WIRES.filter((each) => each.kind === kind)
+  const [format] = WIRE_FORMATS.filter((each) => each.kind === kind)
   if (format === undefined) throw new Error(kind)
   expect((await requestFor(format, {}, { name, effort })).body).toMatchObject(expected)
 })
 
 test('without an effort nothing is requested of the thinking, except to show it', async () => {
-  for (const format of WIRES) {
+  for (const format of WIRE_FORMATS) {
     const text = JSON.stringify((await requestFor(format, {})).body)
     expect(text).not.toMatch(/effort|budget|thinkingLevel/i)
   }
 })
 
 test('openai: the calls of a process share the key of their cache, and nothing is stored', async () => {
-  const [format] = WIRES.filter((each) => each.kind === 'openai')
+  const [format] = WIRE_FORMATS.filter((each) => each.kind === 'openai')
   if (format === undefined) throw new Error('no format')
   expect((await requestFor(format, {}, { cacheKey: 'uuid-1' })).body).toMatchObject({ prompt_cache_key: 'uuid-1', store: false })
 })
 
 test('anthropic: a long tool loop marks the end of the call before', async () => {
-  const [format] = WIRES.filter((each) => each.kind === 'anthropic')
+  const [format] = WIRE_FORMATS.filter((each) => each.kind === 'anthropic')
   if (format === undefined) throw new Error('no format')
   const calls = Array.from({ length: 30 }, (_, index): AssistantPart => ({ type: 'tool-call', callId: `c${index}`, name: 'ls', input: {} }))
   const { body } = await requestFor(format, { messages: [USER, { role: 'assistant', parts: calls }, resultsOf(calls)] })
@@ -465,19 +465,19 @@ test("the key is sent in the vendor's header", async () => {
     'openai-compatible': 'authorization',
     google: 'x-goog-api-key',
   }
-  for (const format of WIRES) {
-    await using server = await modelServer([{ text: 'ok' }])
-    await askModel(await wireModel(format, server.url))
+  for (const format of WIRE_FORMATS) {
+    await using server = await startModelServer([{ text: 'ok' }])
+    await callModel(await createWireModel(format, server.url))
     expect(server.requests[0]?.path.split('?')[0]).toBe(format.path)
     expect(server.requests[0]?.headers[names[format.kind]]).toMatch(/^(Bearer )?key-1$/)
   }
 })
 
 test("an address for the vendor's own clients, without the version, is accepted", async () => {
-  for (const format of WIRES.filter((each) => each.kind === 'anthropic' || each.kind === 'google')) {
-    await using server = await modelServer([{ text: 'ok' }])
+  for (const format of WIRE_FORMATS.filter((each) => each.kind === 'anthropic' || each.kind === 'google')) {
+    await using server = await startModelServer([{ text: 'ok' }])
     const providers = [{ name: format.provider, kind: format.kind, baseURL: `${server.url}/`, apiKeyEnv: null }]
-    await askModel(await wireModel(format, server.url, { providers }))
+    await callModel(await createWireModel(format, server.url, { providers }))
     expect(server.requests[0]?.path.split('?')[0]).toBe(format.path)
   }
 })

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, watch, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import * as lines from '../../support/agents/agent-lines.ts'
-import { programThatPlays } from '../../support/agents/command.ts'
+import { writePlayingProgram } from '../../support/agents/command.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { Repository } from '../../support/crew/repository.ts'
 import type { EventView } from '../../../src/api/views/daemon.ts'
@@ -23,7 +23,7 @@ afterEach(async () => {
 })
 
 const recordsOf = async (uuid: string): Promise<EventView[]> =>
-  (await daemon.allEvents(uuid)).filter((event) => event['fact'] === 'files.recorded')
+  (await daemon.readHistory(uuid)).filter((event) => event['fact'] === 'files.recorded')
 const namesAt = (uuid: string, commit: unknown): string =>
   repository.gitIn(
     daemon.work,
@@ -37,7 +37,7 @@ const namesAt = (uuid: string, commit: unknown): string =>
 test('a step with calls is recorded when the next one begins, and the last one before the turn ends', async () => {
   const go = join(daemon.work, 'go')
   const [init, ...rest] = lines.CLAUDE_TOOLS
-  const program = await programThatPlays(daemon.work, 'claude', [{ line: init }, { until: go }, ...rest.map((line) => ({ line }))])
+  const program = await writePlayingProgram(daemon.work, 'claude', [{ line: init }, { until: go }, ...rest.map((line) => ({ line }))])
   const { uuid } = await daemon.spawn({
     argv: [program, '-p', 'x', '--output-format', 'stream-json', '--verbose'],
     cwd: repository.dir,
@@ -51,7 +51,7 @@ test('a step with calls is recorded when the next one begins, and the last one b
   const records = await recordsOf(uuid)
   expect(records.map((event) => event['step'])).toEqual([0, 1])
   expect(namesAt(uuid, records[1]?.['commit'])).toBe('a.txt\nby-agent.txt')
-  const facts = await daemon.factTypes(uuid)
+  const facts = await daemon.readFactTypes(uuid)
   expect(facts.indexOf('files.recorded'), 'tools do not wait, so the record begins later').toBeLessThan(facts.indexOf('process.handle'))
   expect(facts.lastIndexOf('files.recorded')).toBeLessThan(facts.indexOf('process.exited'))
 })
@@ -80,7 +80,7 @@ async function isThere(path: string): Promise<void> {
 
 test('a slow record delays no stop', async () => {
   const slow = slowGit(join(daemon.work, 'bin'), 'write-tree')
-  const { uuid } = await daemon.spawnWithAnswers(
+  const { uuid } = await daemon.spawnScripted(
     [{ text: '', tools: [{ name: 'write', input: { path: 'b.txt', content: 'b' } }] }, { text: 'done' }],
     {
       cwd: repository.dir,
@@ -91,7 +91,7 @@ test('a slow record delays no stop', async () => {
   await isThere(slow.called)
   await daemon.signal(uuid, 'SIGKILL')
   const { status } = await daemon.waitForEnd(uuid)
-  expect([status, await recordsOf(uuid), (await daemon.factTypes(uuid)).includes('files.failed')]).toEqual(['stopped', [], false])
+  expect([status, await recordsOf(uuid), (await daemon.readFactTypes(uuid)).includes('files.failed')]).toEqual(['stopped', [], false])
   writeFileSync(slow.go, '')
   await daemon.resume(uuid, { message: 'on' })
   expect((await daemon.waitForEnd(uuid)).status).toBe('completed')

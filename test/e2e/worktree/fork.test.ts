@@ -32,7 +32,7 @@ const readFileOf = (view: ProcessView, path: string): string => readFileSync(joi
 
 /** Six steps; each changes a file in its own way. */
 async function sixSteps(): Promise<ProcessView> {
-  const { uuid } = await daemon.spawnWithAnswers(
+  const { uuid } = await daemon.spawnScripted(
     [
       bashStep('echo 1 > a.txt'),
       bashStep('echo 2 > b.txt; chmod +x b.txt'),
@@ -76,7 +76,7 @@ describe('a fork', () => {
       expect.stringContaining('with the files of step 3'),
     ])
     // The fork then repeats the origin's steps from the fourth on: only its first record has the initial files.
-    const [first] = (await daemon.allEvents(view.uuid)).filter((event) => event['fact'] === 'files.recorded')
+    const [first] = (await daemon.readHistory(view.uuid)).filter((event) => event['fact'] === 'files.recorded')
     expect(first).toMatchObject({ step: 3, left: [] })
     const out = join(daemon.work, 'out')
     repository.git(
@@ -137,7 +137,7 @@ describe('a fork', () => {
   })
 
   test('a step that only read has the files of the step before it, and the fork names that step', async () => {
-    const { uuid } = await daemon.spawnWithAnswers(
+    const { uuid } = await daemon.spawnScripted(
       [bashStep('echo 1 > a.txt'), { text: '', tools: [{ name: 'read', input: { path: 'a.txt' } }] }, { text: 'done' }, { text: 'done' }],
       { cwd: repository.dir, worktree: true },
     )
@@ -158,7 +158,7 @@ describe('a fork', () => {
   })
 
   test('a fork with files works in its worktree, although its origin has changed directory', async () => {
-    const { uuid } = await daemon.spawnWithAnswers(
+    const { uuid } = await daemon.spawnScripted(
       [bashStep('echo 1 > a.txt'), { text: 'done' }, { text: 'elsewhere' }, { text: 'the fork' }],
       {
         cwd: repository.dir,
@@ -199,7 +199,7 @@ describe('a refusal leaves the records unchanged', () => {
     const elsewhere = await daemon.resume(origin.uuid, { fork: true, cwd: repository.dir, message: 'more' })
     expect([elsewhere.process.cwd, elsewhere.process.worktree]).toEqual([repository.dir, null])
     await daemon.waitForEnd(elsewhere.process.uuid)
-    const { uuid, pid } = await daemon.spawnWithAnswers([{ text: 'done' }], { cwd: repository.dir })
+    const { uuid, pid } = await daemon.spawnScripted([{ text: 'done' }], { cwd: repository.dir })
     await daemon.waitForEnd(uuid)
     expect(await refusalOf(uuid, { withFiles: true })).toBe(
       `400 INVALID no files of process ${pid} are recorded: only those of \`reeve run --worktree\` are`,

@@ -54,7 +54,7 @@ const removeProcess = (ref: string): ReturnType<typeof runCli> => runCli(daemon.
 
 describe('an agent that may only write files, and redirects its worktree to its own repository', () => {
   const hostile = async (allow: readonly string[]): Promise<ProcessView> => {
-    const { uuid } = await daemon.spawnWithAnswers([...attackSteps(), { text: 'done' }], {
+    const { uuid } = await daemon.spawnScripted([...attackSteps(), { text: 'done' }], {
       cwd: repository.dir,
       worktree: true,
       name: 'evil',
@@ -66,7 +66,7 @@ describe('an agent that may only write files, and redirects its worktree to its 
 
   test('is refused that within its folders: `rm` salvages its files', async () => {
     const { uuid } = await hostile([...FILES, 'read:.', 'write:.'])
-    expect(outcomes(await daemon.allEvents(uuid))).toEqual(['ok', 'ok', 'ok', 'ok', 'ok', 'ok', 'denied'])
+    expect(outcomes(await daemon.readHistory(uuid))).toEqual(['ok', 'ok', 'ok', 'ok', 'ok', 'ok', 'denied'])
     const { code, stderr } = await removeProcess('evil')
     expect(existsSync(marker)).toBe(false)
     expect([code, stderr]).toEqual([
@@ -78,7 +78,7 @@ describe('an agent that may only write files, and redirects its worktree to its 
 
   test('without limited folders: its files stay where they are, and `rm` reports that', async () => {
     const { uuid, worktree } = await hostile(FILES)
-    expect(outcomes(await daemon.allEvents(uuid))).toEqual(Array(7).fill('ok'))
+    expect(outcomes(await daemon.readHistory(uuid))).toEqual(Array(7).fill('ok'))
     const { stderr } = await removeProcess('evil')
     expect(existsSync(marker)).toBe(false)
     expect(stderr).toContain('.git is not the file that git wrote there, so its files stay where they are')
@@ -169,7 +169,7 @@ test('an agent with the repository as its folder configures no filter for its ch
     call('spawn', { intent: 'x', model: child, worktree: true, name: 'child' }),
     { text: 'done' },
   ]
-  const { uuid } = await daemon.spawnWithAnswers(steps, {
+  const { uuid } = await daemon.spawnScripted(steps, {
     cwd: repository.dir,
     name: 'parent',
     allow: [...FILES, 'mcp__reeve__*', 'read:.', 'write:.'],
@@ -177,10 +177,10 @@ test('an agent with the repository as its folder configures no filter for its ch
   })
   await daemon.waitForEnd(uuid)
   const found = await daemon.waitForEnd('child')
-  expect([outcomes(await daemon.allEvents(uuid))[0], found.status, existsSync(marker)]).toEqual(['denied', 'completed', false])
+  expect([outcomes(await daemon.readHistory(uuid))[0], found.status, existsSync(marker)]).toEqual(['denied', 'completed', false])
   // Filters of the user do not run either for a child that may run no programs.
   repository.git('config', 'filter.x.smudge', evil)
-  const again = await daemon.spawnWithAnswers(
+  const again = await daemon.spawnScripted(
     [call('spawn', { intent: 'x', model: child, worktree: true, name: 'again' }), { text: 'done' }],
     {
       cwd: repository.dir,
@@ -198,7 +198,7 @@ test('a fork with files, and a resumed import, run nothing for an agent that may
   repository.git('config', 'filter.x.clean', evil)
   repository.git('config', 'filter.x.smudge', evil)
   repository.write({ '.git/info/attributes': '* filter=x\n' })
-  const { uuid } = await daemon.spawnWithAnswers([writeStep('a.txt', 'changed\n'), { text: 'done' }, { text: 'forked' }], {
+  const { uuid } = await daemon.spawnScripted([writeStep('a.txt', 'changed\n'), { text: 'done' }, { text: 'forked' }], {
     cwd: repository.dir,
     worktree: true,
     allow: [...FILES, 'read:.', 'write:.'],

@@ -13,7 +13,7 @@ test('a worktree of another home is not created, and nothing is deleted for it',
   repository.commit({ 'a.txt': 'a' })
   // The branch cannot be created, so its worktree cannot either.
   repository.git('branch', 'reeve/one/more')
-  const { uuid } = await one.spawnWithAnswers([{ text: 'done' }], { cwd: repository.dir, worktree: true, name: 'one' })
+  const { uuid } = await one.spawnScripted([{ text: 'done' }], { cwd: repository.dir, worktree: true, name: 'one' })
   const { note, cwd } = await one.waitForEnd(uuid)
   expect(note).toContain('its worktree cannot be created')
   await one.client.post(`/v1/processes/${uuid}/export`, { dir: join(one.work, 'out') })

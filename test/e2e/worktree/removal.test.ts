@@ -22,7 +22,7 @@ afterEach(async () => {
 })
 
 async function runWithWorktree(content: string, name: string): Promise<ProcessView> {
-  const { uuid } = await daemon.spawnWithAnswers(
+  const { uuid } = await daemon.spawnScripted(
     [{ text: '', tools: [{ name: 'write', input: { path: 'b.txt', content } }] }, { text: 'done' }],
     {
       cwd: repository.dir,
@@ -96,7 +96,7 @@ test('a collection removes it as rm does, and leaves a worktree with a running p
     'one',
     [two.uuid, three.uuid],
   ])
-  expect(daemon.logged).toContain(
+  expect(daemon.logMessages).toContain(
     `the worktree ${one.worktree?.dir} was removed; its uncommitted files are in refs/reeve/salvage/${one.uuid}`,
   )
   await daemon.signal(other.uuid, 'SIGKILL')

@@ -24,7 +24,7 @@ const writeStep = (path: string, content: string): object => ({ text: '', tools:
 const bashStep = (command: string): object => ({ text: '', tools: [{ name: 'bash', input: { command } }] })
 const readStep = (path: string): object => ({ text: '', tools: [{ name: 'read', input: { path } }] })
 const recordsOf = async (uuid: string): Promise<EventView[]> =>
-  (await daemon.allEvents(uuid)).filter((event) => event['fact'] === 'files.recorded')
+  (await daemon.readHistory(uuid)).filter((event) => event['fact'] === 'files.recorded')
 /** The files of a record, read from the repository of records. */
 const filesAt = (uuid: string, commit: unknown): string[] =>
   repository
@@ -32,7 +32,7 @@ const filesAt = (uuid: string, commit: unknown): string[] =>
     .split('\n')
 
 test('it works on its own branch, and the files of each step that could write are recorded', async () => {
-  const { uuid } = await daemon.spawnWithAnswers(
+  const { uuid } = await daemon.spawnScripted(
     [writeStep('one.txt', '1'), readStep('a.txt'), bashStep('echo 3 > three.txt; rm s.txt'), { text: 'done' }],
     {
       cwd: join(repository.dir, 'sub'),
@@ -60,14 +60,14 @@ test('it works on its own branch, and the files of each step that could write ar
   ])
   expect(repository.git('status', '--porcelain'), 'the work tree of the user is as it was').toBe('')
   expect(repository.gitIn(cwd, 'branch', '--show-current')).toBe('reeve/docs')
-  const facts = await daemon.factTypes(uuid)
+  const facts = await daemon.readFactTypes(uuid)
   expect(facts.indexOf('worktree.made')).toBeLessThan(facts.indexOf('files.recorded'))
   expect(facts.lastIndexOf('files.recorded'), 'a process has no facts after its end').toBeLessThan(facts.indexOf('process.exited'))
 })
 
 test('the next tool runs when the step before is recorded, and not earlier', async () => {
   const steps = Array.from({ length: 8 }, (_, index) => writeStep('same.txt', String(index + 1)))
-  const { uuid } = await daemon.spawnWithAnswers([...steps, { text: 'done' }], { cwd: repository.dir, worktree: true })
+  const { uuid } = await daemon.spawnScripted([...steps, { text: 'done' }], { cwd: repository.dir, worktree: true })
   await daemon.waitForEnd(uuid)
   const records = await recordsOf(uuid)
   expect(records.map((event) => event['step'])).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])
@@ -85,7 +85,7 @@ test('the next tool runs when the step before is recorded, and not earlier', asy
 })
 
 test('a resume continues in it; without its worktree it is refused with the next step, which works', async () => {
-  const { uuid, pid } = await daemon.spawnWithAnswers(
+  const { uuid, pid } = await daemon.spawnScripted(
     [writeStep('one.txt', '1'), { text: 'once' }, writeStep('two.txt', '2'), { text: 'twice' }],
     {
       cwd: repository.dir,
@@ -117,18 +117,18 @@ test('a plain command has one, too, without records', async () => {
     env: { ...repository.env, GIT_DIR: '/elsewhere' },
   })
   const { worktree, status } = await daemon.waitForEnd(uuid)
-  expect([status, await daemon.output(uuid), worktree?.recordedStep]).toEqual(['completed', `${worktree?.branch}\n`, null])
+  expect([status, await daemon.readOutput(uuid), worktree?.recordedStep]).toEqual(['completed', `${worktree?.branch}\n`, null])
   expect([existsSync(join(worktree?.dir ?? '', 'made.txt')), await recordsOf(uuid)]).toEqual([true, []])
 })
 
 test('a failed record is reported, and the process continues', async () => {
-  const { uuid } = await daemon.spawnWithAnswers(
+  const { uuid } = await daemon.spawnScripted(
     [bashStep(`rm -rf ${join(daemon.paths.state, 'files')} && touch ${join(daemon.paths.state, 'files')}`), { text: 'done' }],
     { cwd: repository.dir, worktree: true },
   )
   const { status, note } = await daemon.waitForEnd(uuid)
   expect([status, note]).toEqual(['completed', expect.stringMatching(/^files of step 1 not recorded: /)])
-  expect(await daemon.factTypes(uuid)).toContain('files.failed')
+  expect(await daemon.readFactTypes(uuid)).toContain('files.failed')
 })
 
 describe('a worktree is refused for', () => {
@@ -158,7 +158,7 @@ describe('a worktree is refused for', () => {
 
   test('an existing branch ends the process, with the reason', async () => {
     repository.git('branch', 'reeve')
-    const { uuid } = await daemon.spawnWithAnswers([{ text: 'x' }], { cwd: repository.dir, worktree: true })
+    const { uuid } = await daemon.spawnScripted([{ text: 'x' }], { cwd: repository.dir, worktree: true })
     const { exit, worktree } = await daemon.waitForEnd(uuid)
     expect([exit?.code, exit?.error]).toEqual([126, expect.stringContaining('its worktree cannot be created: ')])
     expect(worktree?.recordedStep).toBeNull()
@@ -167,10 +167,10 @@ describe('a worktree is refused for', () => {
 
 test('names of branches are unique', async () => {
   const body = { cwd: repository.dir, worktree: true, name: 'docs' }
-  const first = await daemon.spawnWithAnswers([{ text: 'x' }], body)
+  const first = await daemon.spawnScripted([{ text: 'x' }], body)
   await daemon.waitForEnd(first.uuid)
-  const second = await daemon.spawnWithAnswers([{ text: 'x' }], body)
-  const third = await daemon.spawnWithAnswers([{ text: 'x' }], { ...body, name: 'v1.lock' })
+  const second = await daemon.spawnScripted([{ text: 'x' }], body)
+  const third = await daemon.spawnScripted([{ text: 'x' }], { ...body, name: 'v1.lock' })
   expect([first, second, third].map(({ worktree }) => worktree?.branch)).toEqual([
     'reeve/docs',
     `reeve/docs-${second.uuid.slice(-8)}`,
@@ -183,12 +183,12 @@ test('it begins at the checkout, also without a branch, and in a worktree of ano
   const old = repository.git('rev-parse', 'HEAD')
   repository.commit({ 'a.txt': 'newer' })
   repository.git('checkout', '-q', '--detach', old)
-  const first = await daemon.spawnWithAnswers([writeStep('in.txt', '1'), { text: 'x' }], { cwd: repository.dir, worktree: true })
+  const first = await daemon.spawnScripted([writeStep('in.txt', '1'), { text: 'x' }], { cwd: repository.dir, worktree: true })
   expect((await daemon.waitForEnd(first.uuid)).worktree?.base).toBe(old)
   const dir = first.worktree?.dir ?? ''
   repository.gitIn(dir, 'add', '-A')
   repository.gitIn(dir, 'commit', '-q', '-m', 'in the worktree')
-  const second = await daemon.spawnWithAnswers([{ text: 'x' }], { cwd: dir, worktree: true })
+  const second = await daemon.spawnScripted([{ text: 'x' }], { cwd: dir, worktree: true })
   const { worktree } = await daemon.waitForEnd(second.uuid)
   expect(worktree?.base).toBe(repository.gitIn(dir, 'rev-parse', 'HEAD'))
   expect(readFileSync(join(worktree?.dir ?? '', 'in.txt'), 'utf8')).toBe('1')

@@ -2,14 +2,14 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { acpBench } from '../../support/agents/acp-bench.ts'
+import { openAcpBench } from '../../support/agents/acp-bench.ts'
 import type { AcpBench, AcpRun } from '../../support/agents/acp-bench.ts'
-import { eventually, findLivingWith, signalFound } from '../../support/agents/living.ts'
+import { waitUntil, findProcessesWith, signalFound } from '../../support/agents/living.ts'
 
 let bench: AcpBench
 
 beforeEach(async () => {
-  bench = await acpBench()
+  bench = await openAcpBench()
 })
 afterEach(async () => {
   await bench[Symbol.asyncDispose]()
@@ -43,7 +43,10 @@ function stepsOf({ kernel }: AcpRun): string[] {
 describe('a turn', () => {
   test('becomes steps: text, thoughts, calls with their results, and the result of the turn', async () => {
     const run = await bench.start()
-    expect(await run.turn('think hm\nsay let me \nsay look\ntool execute ls -l\nsay done')).toMatchObject({ outcome: 'ok', result: 'done' })
+    expect(await run.runTurn('think hm\nsay let me \nsay look\ntool execute ls -l\nsay done')).toMatchObject({
+      outcome: 'ok',
+      result: 'done',
+    })
     expect(stepsOf(run)).toEqual([
       'step 1',
       'reasoning hm',
@@ -54,11 +57,11 @@ describe('a turn', () => {
       'step 2',
       'text done',
     ])
-    expect(run.kernel.reports('model.finished').map(({ report }) => [report.step, report.finish])).toEqual([
+    expect(run.kernel.reportsOf('model.finished').map(({ report }) => [report.step, report.finish])).toEqual([
       [1, 'tool-calls'],
       [2, 'stop'],
     ])
-    expect(run.kernel.lives.filter(({ type }) => type === 'text' || type === 'reasoning')).toEqual([
+    expect(run.kernel.liveOutputs.filter(({ type }) => type === 'text' || type === 'reasoning')).toEqual([
       { type: 'reasoning', step: 1, text: 'hm' },
       { type: 'text', step: 1, text: 'let me ' },
       { type: 'text', step: 1, text: 'look' },
@@ -69,11 +72,11 @@ describe('a turn', () => {
   test('shows the output of a running call, each piece once', async () => {
     const run = await bench.start()
     const go = join(bench.dir, 'go')
-    await run.up()
+    await run.waitUntilUp()
     await run.send(`open long\nwait ${go}\ntool execute ls`)
-    await run.kernel.waitUntil(() => run.kernel.of('tool.started').length === 1, 'the call has begun while it runs')
+    await run.kernel.waitFor(() => run.kernel.factsOf('tool.started').length === 1, 'the call has begun while it runs')
     writeFileSync(go, '')
-    await run.kernel.waitForTurn()
+    await run.kernel.waitForTurnEnd()
     // The agent never reported the end of the first call: it is closed with the turn, and the next call is a separate step.
     expect(stepsOf(run)).toEqual([
       'step 1',
@@ -89,9 +92,9 @@ describe('a turn', () => {
 
   test('puts two calls of one message into one step, in any order of their results', async () => {
     const run = await bench.start()
-    await run.turn('pair\nfails fetch x\nedit /tmp/f')
-    expect(run.kernel.of('model.finished').map(({ message }) => message.length)).toEqual([2, 1, 1])
-    expect(run.kernel.of('tool.finished').map(({ step, outcome, content }) => [step, outcome, content])).toEqual([
+    await run.runTurn('pair\nfails fetch x\nedit /tmp/f')
+    expect(run.kernel.factsOf('model.finished').map(({ message }) => message.length)).toEqual([2, 1, 1])
+    expect(run.kernel.factsOf('tool.finished').map(({ step, outcome, content }) => [step, outcome, content])).toEqual([
       [1, 'ok', 'seen'],
       [1, 'ok', 'seen'],
       [2, 'error', 'so far\ndone: x'],
@@ -101,7 +104,7 @@ describe('a turn', () => {
 
   test('puts updates during a running call into the next step, so that each step is whole before the next', async () => {
     const run = await bench.start()
-    await run.turn('below')
+    await run.runTurn('below')
     expect(stepsOf(run)).toEqual([
       'step 1',
       'call think {"prompt":"x"}',
@@ -116,21 +119,21 @@ describe('a turn', () => {
 
   test("shows and keeps the output of the agent's own terminal", async () => {
     const run = await bench.start()
-    await run.turn('print one two')
-    expect(run.kernel.of('tool.finished')).toMatchObject([{ outcome: 'ok', content: 'one\ntwo\n' }])
-    expect(run.kernel.lives.map((live) => ('text' in live ? live.text : ''))).toEqual(['one\n', 'two\n'])
+    await run.runTurn('print one two')
+    expect(run.kernel.factsOf('tool.finished')).toMatchObject([{ outcome: 'ok', content: 'one\ntwo\n' }])
+    expect(run.kernel.liveOutputs.map((live) => ('text' in live ? live.text : ''))).toEqual(['one\n', 'two\n'])
   })
 
   test('reports changed plans as notes', async () => {
     const run = await bench.start()
-    await run.turn('plan a,b\nplan a,b\nplan a')
-    expect(run.kernel.of('process.note').map(({ text }) => text)).toEqual(['plan: [ ] a; [ ] b', 'plan: [ ] a'])
+    await run.runTurn('plan a,b\nplan a,b\nplan a')
+    expect(run.kernel.factsOf('process.note').map(({ text }) => text)).toEqual(['plan: [ ] a; [ ] b', 'plan: [ ] a'])
   })
 
   test('may reuse the id of an ended call for another call', async () => {
-    const run = await bench.start({ as: ['same-ids'] })
-    await run.turn('tool read a\ntool read b')
-    expect(run.kernel.of('tool.finished').map(({ step, callId, content }) => [step, callId, content])).toEqual([
+    const run = await bench.start({ agentOptions: ['same-ids'] })
+    await run.runTurn('tool read a\ntool read b')
+    expect(run.kernel.factsOf('tool.finished').map(({ step, callId, content }) => [step, callId, content])).toEqual([
       [1, 'call', 'so far\ndone: a'],
       [2, 'call', 'so far\ndone: b'],
     ])
@@ -144,20 +147,20 @@ describe('a turn', () => {
     ['error', { outcome: 'error', error: 'Internal error: the provider is down' }],
   ])('ends by `%s`', async (how, expected) => {
     const run = await bench.start()
-    expect(await run.turn(`say so\n${how}`)).toMatchObject(expected)
+    expect(await run.runTurn(`say so\n${how}`)).toMatchObject(expected)
     expect(stepsOf(run)).toEqual(['step 1', 'text so'])
-    expect(await run.turn('say again')).toMatchObject({ outcome: 'ok', result: 'again' })
+    expect(await run.runTurn('say again')).toMatchObject({ outcome: 'ok', result: 'again' })
   })
 })
 
 describe('usage', () => {
   test('reports the increase of total costs; tokens come with the turn', async () => {
-    const run = await bench.start({ as: ['tokens'] })
-    await run.turn('usage 1000 200000 0.25\nusage 1500 200000 0.5')
-    await run.turn('usage 1500 200000 0')
+    const run = await bench.start({ agentOptions: ['tokens'] })
+    await run.runTurn('usage 1000 200000 0.25\nusage 1500 200000 0.5')
+    await run.runTurn('usage 1500 200000 0')
     expect(
       run.kernel
-        .reports('usage')
+        .reportsOf('usage')
         .map(({ report: { usage, contextTokens, window } }) => [
           usage.costUsd,
           usage.inputTokens,
@@ -176,84 +179,84 @@ describe('usage', () => {
 
   test('reports the fill of the context after a large change, and at the end of a turn', async () => {
     const run = await bench.start()
-    await run.turn(
+    await run.runTurn(
       `${Array.from({ length: 10 }, (_, index) => `usage ${index + 1} 1000 0`).join('\n')}\nusage 500 1000 0\nusage 501 1000 0`,
     )
-    expect(run.kernel.reports('usage').map(({ report }) => report.contextTokens)).toEqual([500, 501])
+    expect(run.kernel.reportsOf('usage').map(({ report }) => report.contextTokens)).toEqual([500, 501])
   })
 
   test('of an agent that reports only its last call stands for each call of the turn', async () => {
-    const run = await bench.start({ as: ['tokens', 'name=OpenCode'] })
-    await run.turn('say x\ntool execute ls\nsay y')
-    await run.turn('say z')
-    expect(run.kernel.reports('usage').map(({ report: { usage } }) => [usage.inputTokens, usage.estimated])).toEqual([
+    const run = await bench.start({ agentOptions: ['tokens', 'name=OpenCode'] })
+    await run.runTurn('say x\ntool execute ls\nsay y')
+    await run.runTurn('say z')
+    expect(run.kernel.reportsOf('usage').map(({ report: { usage } }) => [usage.inputTokens, usage.estimated])).toEqual([
       [200, true],
       [100, undefined],
     ])
   })
 
   test('of a turn with a subagent is marked, because the usage of the subagent is not reported', async () => {
-    const run = await bench.start({ as: ['tokens'] })
-    await run.turn('tool think Task\nsay y')
-    await run.turn('tool execute ls\nsay z')
-    expect(run.kernel.reports('usage').map(({ report: { usage } }) => usage.estimated)).toEqual([true, undefined])
+    const run = await bench.start({ agentOptions: ['tokens'] })
+    await run.runTurn('tool think Task\nsay y')
+    await run.runTurn('tool execute ls\nsay z')
+    expect(run.kernel.reportsOf('usage').map(({ report: { usage } }) => usage.estimated)).toEqual([true, undefined])
   })
 
   test.each([
     ['tokens', 100],
     ['quota', 7],
   ])('without reported costs has an unknown price (%s)', async (as, inputTokens) => {
-    const run = await bench.start({ as: [as] })
-    await run.turn('say x')
-    expect(run.kernel.reports('usage').map(({ report }) => report.usage)).toMatchObject([{ costUsd: null, inputTokens }])
+    const run = await bench.start({ agentOptions: [as] })
+    await run.runTurn('say x')
+    expect(run.kernel.reportsOf('usage').map(({ report }) => report.usage)).toMatchObject([{ costUsd: null, inputTokens }])
   })
 })
 
 describe('an interruption', () => {
   test('ends the turn, and the next turn works', async () => {
     const run = await bench.start()
-    await run.up()
+    await run.waitUntilUp()
     await run.send('say working\nslow')
-    await run.kernel.waitUntil(() => run.kernel.lives.length > 0, 'it works')
+    await run.kernel.waitFor(() => run.kernel.liveOutputs.length > 0, 'it works')
     await run.agent.interrupt()
-    await run.kernel.waitForTurn()
-    expect(run.kernel.reports('turn.ended').at(-1)?.report).toMatchObject({ outcome: 'interrupted' })
+    await run.kernel.waitForTurnEnd()
+    expect(run.kernel.reportsOf('turn.ended').at(-1)?.report).toMatchObject({ outcome: 'interrupted' })
     expect(stepsOf(run)).toEqual(['step 1', 'text working'])
-    expect(await run.turn('say next')).toMatchObject({ outcome: 'ok', result: 'next' })
+    expect(await run.runTurn('say next')).toMatchObject({ outcome: 'ok', result: 'next' })
   })
 
   test('of an agent that ignores it gives up the turn', async () => {
     const run = await bench.start({ cancelMs: 50 })
-    await run.up()
+    await run.waitUntilUp()
     await run.send('say working\nhang')
-    await run.kernel.waitUntil(() => run.kernel.lives.length > 0, 'it works')
+    await run.kernel.waitFor(() => run.kernel.liveOutputs.length > 0, 'it works')
     await run.agent.interrupt()
-    await run.kernel.waitForTurn()
-    expect(run.kernel.reports('turn.ended').at(-1)?.report).toMatchObject({ outcome: 'interrupted' })
-    expect(run.kernel.of('process.note').at(-1)?.text).toContain('did not end its turn in time')
+    await run.kernel.waitForTurnEnd()
+    expect(run.kernel.reportsOf('turn.ended').at(-1)?.report).toMatchObject({ outcome: 'interrupted' })
+    expect(run.kernel.factsOf('process.note').at(-1)?.text).toContain('did not end its turn in time')
   })
 })
 
 describe('an end', () => {
   test('by a stop in a turn cancels it, closes the session and the input, and leaves nothing', async () => {
-    const run = await bench.start({ as: ['close'] })
-    await run.up()
+    const run = await bench.start({ agentOptions: ['close'] })
+    await run.waitUntilUp()
     await run.send(`start-child ${bench.token}\nsay working\nslow`)
-    await run.kernel.waitUntil(() => run.kernel.lives.length > 0, 'it works')
+    await run.kernel.waitFor(() => run.kernel.liveOutputs.length > 0, 'it works')
     await run.agent.stop({ signal: 'SIGTERM', graceMs: 10_000 })
     expect(await run.waitForExit()).toEqual({ type: 'exited', code: 0, osSignal: null })
-    expect(run.logLines().slice(-3)).toEqual(['cancel', 'close', 'end of input'])
-    expect(run.kernel.reports('turn.ended')).toMatchObject([{ report: { outcome: 'interrupted' } }])
-    expect(findLivingWith(bench.token)).toEqual([])
+    expect(run.readLogLines().slice(-3)).toEqual(['cancel', 'close', 'end of input'])
+    expect(run.kernel.reportsOf('turn.ended')).toMatchObject([{ report: { outcome: 'interrupted' } }])
+    expect(findProcessesWith(bench.token)).toEqual([])
   })
 
   test('by a stop that cannot close the session is noted, and ends the agent all the same', async () => {
-    const run = await bench.start({ as: ['close', 'unclosable'] })
-    await run.up()
+    const run = await bench.start({ agentOptions: ['close', 'unclosable'] })
+    await run.waitUntilUp()
     await run.agent.stop({ signal: 'SIGTERM', graceMs: 10_000 })
     expect(await run.waitForExit()).toEqual({ type: 'exited', code: 0, osSignal: null })
-    expect(run.logLines().slice(-2)).toEqual(['close', 'end of input'])
-    expect(run.kernel.reports('note').map(({ report }) => report.text)).toContainEqual(
+    expect(run.readLogLines().slice(-2)).toEqual(['close', 'end of input'])
+    expect(run.kernel.reportsOf('note').map(({ report }) => report.text)).toContainEqual(
       expect.stringMatching(/^its session was not closed: .*the session is locked/),
     )
   })
@@ -262,22 +265,22 @@ describe('an end', () => {
     ['SIGTERM', 400],
     ['SIGKILL', 0],
   ])('by %s ends a deaf agent that ignores the end of its input and has left a child', async (signal, graceMs) => {
-    const run = await bench.start({ as: ['deaf', 'no-eof'] })
-    await run.up()
+    const run = await bench.start({ agentOptions: ['deaf', 'no-eof'] })
+    await run.waitUntilUp()
     await run.send(`start-child ${bench.token}\nsay working\nhang`)
-    await run.kernel.waitUntil(() => run.kernel.lives.length > 0, 'it works')
+    await run.kernel.waitFor(() => run.kernel.liveOutputs.length > 0, 'it works')
     await run.agent.stop({ signal, graceMs })
     expect(await run.waitForExit()).toMatchObject({ osSignal: 'SIGKILL' })
-    expect(findLivingWith(bench.token)).toEqual([])
+    expect(findProcessesWith(bench.token)).toEqual([])
   })
 
   test('after its work: disposal lets it exit by itself, and ends what it left', async () => {
-    const run = await bench.start({ as: ['close'] })
-    await run.turn(`start-child ${bench.token}`)
+    const run = await bench.start({ agentOptions: ['close'] })
+    await run.runTurn(`start-child ${bench.token}`)
     run.kernel.cancel()
     await run.agent[Symbol.asyncDispose]()
-    expect(run.logLines().slice(-2)).toEqual(['close', 'end of input'])
-    expect(findLivingWith(bench.token)).toEqual([])
+    expect(run.readLogLines().slice(-2)).toEqual(['close', 'end of input'])
+    expect(findProcessesWith(bench.token)).toEqual([])
   })
 
   test.each([
@@ -287,24 +290,24 @@ describe('an end', () => {
   ])('in its turn by `%s` is reported, with its last output', async (how, error, code) => {
     // A program in a namespace has a proxy outside that holds the output too, so its closing is not seen there.
     const run = await bench.start(how === 'close-output' ? { kind: 'group' } : {})
-    await run.up()
+    await run.waitUntilUp()
     await run.send(`start-child ${bench.token}\nsay half\n${how}`)
     expect(await run.waitForExit()).toMatchObject({ error, code })
     expect(stepsOf(run)).toEqual(['step 1', 'text half'])
-    expect(run.kernel.reports('output').map(({ report }) => report.text)).toEqual(
+    expect(run.kernel.reportsOf('output').map(({ report }) => report.text)).toEqual(
       how.startsWith('crash') ? ['it broke: no more ink\n'] : [],
     )
     await run.agent[Symbol.asyncDispose]()
-    expect(findLivingWith(bench.token)).toEqual([])
+    expect(findProcessesWith(bench.token)).toEqual([])
   })
 
   test('in a turn fails all open requests to the user', async () => {
     const run = await bench.start()
-    await run.up()
+    await run.waitUntilUp()
     await run.send('ask execute rm x')
     await run.nextAsk()
-    for (const living of findLivingWith(bench.token)) if (living.argv[0] === process.execPath) signalFound(living, 'SIGKILL')
+    for (const living of findProcessesWith(bench.token)) if (living.argv[0] === process.execPath) signalFound(living, 'SIGKILL')
     expect(await run.waitForExit()).toMatchObject({ osSignal: 'SIGKILL', error: 'the agent ended in its turn: ended by SIGKILL' })
-    await eventually(() => run.kernel.reports('unasked').length === 1, 'nobody is asked any more')
+    await waitUntil(() => run.kernel.reportsOf('unasked').length === 1, 'nobody is asked any more')
   })
 })

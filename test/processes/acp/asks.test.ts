@@ -1,14 +1,14 @@
 // Requests of an ACP agent for permission: rules that answer at once, the user's answers, an interruption, a withdrawal, forms.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { acpBench } from '../../support/agents/acp-bench.ts'
-import { eventually } from '../../support/agents/living.ts'
+import { openAcpBench } from '../../support/agents/acp-bench.ts'
+import { waitUntil } from '../../support/agents/living.ts'
 import type { AcpBench } from '../../support/agents/acp-bench.ts'
 import type { SpecChanges } from '../../support/spec-changes.ts'
 
 let bench: AcpBench
 
 beforeEach(async () => {
-  bench = await acpBench()
+  bench = await openAcpBench()
 })
 afterEach(async () => {
   await bench[Symbol.asyncDispose]()
@@ -29,11 +29,11 @@ describe('a rule', () => {
     ['and a denied tool, whatever is allowed', { permissions: { default: 'allow' }, deny: ['bash'] }, 'no', 'denied'],
   ])('%s', async (_, spec, answer, outcome) => {
     const run = await bench.start({ spec })
-    await run.turn('ask execute rm x')
-    expect(run.kernel.reports('waiting')).toEqual([])
-    expect(run.logLines()).toContain(`answer: ${answer}`)
-    expect(run.kernel.of('tool.finished')).toMatchObject([{ outcome, content: `answer: ${answer}` }])
-    expect(run.kernel.of('process.note').map(({ text }) => text)).toEqual([`${answer === 'yes' ? 'allowed' : 'denied'} by rule: rm x`])
+    await run.runTurn('ask execute rm x')
+    expect(run.kernel.reportsOf('waiting')).toEqual([])
+    expect(run.readLogLines()).toContain(`answer: ${answer}`)
+    expect(run.kernel.factsOf('tool.finished')).toMatchObject([{ outcome, content: `answer: ${answer}` }])
+    expect(run.kernel.factsOf('process.note').map(({ text }) => text)).toEqual([`${answer === 'yes' ? 'allowed' : 'denied'} by rule: rm x`])
   })
 })
 
@@ -44,28 +44,28 @@ describe('the mode in which it asks', () => {
     ['by a mode', 'modes=auto', 'mode default'],
     ['by an option', 'mode-option', 'mode default'],
   ])('is set before its first turn, and again when the agent leaves it (%s)', async (_, way, set) => {
-    const run = await bench.start({ as: [way, ...(way === 'mode-option' ? ['modes=auto'] : [])], spec: held })
-    await run.up()
-    expect(run.logLines()).toContain(set)
-    await run.turn('mode auto\nsay on')
-    await eventually(() => run.logLines().filter((line) => line === set).length === 2, 'it is put back')
-    await eventually(
+    const run = await bench.start({ agentOptions: [way, ...(way === 'mode-option' ? ['modes=auto'] : [])], spec: held })
+    await run.waitUntilUp()
+    expect(run.readLogLines()).toContain(set)
+    await run.runTurn('mode auto\nsay on')
+    await waitUntil(() => run.readLogLines().filter((line) => line === set).length === 2, 'it is put back')
+    await waitUntil(
       () =>
         run.kernel
-          .of('process.note')
+          .factsOf('process.note')
           .some(({ text }) => text === 'put back into the mode default: its permissions do not hold in the mode auto'),
       'that is reported',
     )
   })
 
   test('is checked: a mode that the agent does not accept is an error', async () => {
-    const run = await bench.start({ as: ['mode-option', 'modes=auto', 'stubborn'], spec: held })
+    const run = await bench.start({ agentOptions: ['mode-option', 'modes=auto', 'stubborn'], spec: held })
     expect(await run.waitForExit()).toMatchObject({ error: expect.stringContaining('it was asked to use the mode default, but uses auto') })
   })
 
   test('that cannot be set again ends the agent', async () => {
-    const run = await bench.start({ as: ['modes', 'stubborn'], spec: held })
-    await run.up()
+    const run = await bench.start({ agentOptions: ['modes', 'stubborn'], spec: held })
+    await run.waitUntilUp()
     await run.send('mode auto\nslow')
     expect(await run.waitForExit()).toMatchObject({
       error: expect.stringMatching(/^it went into the mode auto, in which its permissions do not hold, and could not be put back: /),
@@ -73,10 +73,10 @@ describe('the mode in which it asks', () => {
   })
 
   test('does not matter if all is allowed', async () => {
-    const run = await bench.start({ as: ['modes'], spec: { permissions: { default: 'allow' }, mode: 'default' } })
-    await run.turn('mode auto\nsay on')
-    expect(run.logLines().filter((line) => line.startsWith('mode '))).toEqual([])
-    expect(run.kernel.of('process.note').map(({ text }) => text)).toEqual(['mode: auto'])
+    const run = await bench.start({ agentOptions: ['modes'], spec: { permissions: { default: 'allow' }, mode: 'default' } })
+    await run.runTurn('mode auto\nsay on')
+    expect(run.readLogLines().filter((line) => line.startsWith('mode '))).toEqual([])
+    expect(run.kernel.factsOf('process.note').map(({ text }) => text)).toEqual(['mode: auto'])
   })
 })
 
@@ -107,21 +107,21 @@ describe('a forbidden action', () => {
     ],
   ])('%s is refused in spite of rules that allow it', async (_, spec, asked, detail) => {
     const run = await bench.start({ spec: { permissions: { default: 'allow' }, ...spec } })
-    await run.turn(`ask ${asked}`)
-    expect(run.logLines()).toContain('answer: no')
-    expect(run.kernel.of('capability.refused')).toMatchObject([{ detail }])
-    expect(run.kernel.of('capability.refused')[0]?.callId).toBe(run.kernel.of('tool.started')[0]?.callId)
+    await run.runTurn(`ask ${asked}`)
+    expect(run.readLogLines()).toContain('answer: no')
+    expect(run.kernel.factsOf('capability.refused')).toMatchObject([{ detail }])
+    expect(run.kernel.factsOf('capability.refused')[0]?.callId).toBe(run.kernel.factsOf('tool.started')[0]?.callId)
   })
 
   test('within its places is allowed by the rule, and the user is asked if its place is unknown', async () => {
     const run = await bench.start({ spec: { permissions: { default: 'allow' }, capabilities: { paths } } })
-    await run.turn('ask edit /tmp/x/y\nask read /usr/lib/x')
-    expect(run.logLines().filter((line) => line.startsWith('answer'))).toEqual(['answer: yes', 'answer: yes'])
+    await run.runTurn('ask edit /tmp/x/y\nask read /usr/lib/x')
+    expect(run.readLogLines().filter((line) => line.startsWith('answer'))).toEqual(['answer: yes', 'answer: yes'])
     await run.send('ask edit something')
     const ask = await run.nextAsk()
     await run.agent.answer?.({ id: ask.id, option: 'no', text: null })
-    await run.kernel.waitForTurn()
-    expect(run.kernel.of('capability.refused')).toEqual([])
+    await run.kernel.waitForTurnEnd()
+    expect(run.kernel.factsOf('capability.refused')).toEqual([])
   })
 })
 
@@ -132,7 +132,7 @@ describe('the user', () => {
     ['no', 'denied'],
   ])('answers %s', async (option, outcome) => {
     const run = await bench.start()
-    await run.up()
+    await run.waitUntilUp()
     await run.send('say may I\nask execute rm x\nsay thanks')
     const ask = await run.nextAsk()
     expect(ask).toMatchObject({
@@ -146,47 +146,47 @@ describe('the user', () => {
       ],
     })
     // The call is recorded before the user is asked.
-    expect(run.kernel.of('tool.started')).toMatchObject([{ callId: ask.callId }])
+    expect(run.kernel.factsOf('tool.started')).toMatchObject([{ callId: ask.callId }])
     await run.agent.answer?.({ id: ask.id, option, text: null })
-    await run.kernel.waitForTurn()
-    expect(run.kernel.of('tool.finished')).toMatchObject([{ outcome, content: `answer: ${option}` }])
-    expect(run.kernel.reports('unasked')).toEqual([])
+    await run.kernel.waitForTurnEnd()
+    expect(run.kernel.factsOf('tool.finished')).toMatchObject([{ outcome, content: `answer: ${option}` }])
+    expect(run.kernel.reportsOf('unasked')).toEqual([])
   })
 
   test('answers two questions in any order', async () => {
     const run = await bench.start()
-    await run.up()
+    await run.waitUntilUp()
     await run.send('ask-twice execute rm')
     await run.nextAsk(2)
-    const [one, two] = run.kernel.reports('waiting').map(({ report }) => report.ask.id)
+    const [one, two] = run.kernel.reportsOf('waiting').map(({ report }) => report.ask.id)
     await run.agent.answer?.({ id: two ?? '', option: 'no', text: null })
     await run.agent.answer?.({ id: 'nothing', option: 'no', text: null })
     await run.agent.answer?.({ id: one ?? '', option: 'yes', text: null })
-    await run.kernel.waitForTurn()
-    expect(run.logLines().filter((line) => line.startsWith('answer'))).toEqual(['answer: no', 'answer: yes'])
+    await run.kernel.waitForTurnEnd()
+    expect(run.readLogLines().filter((line) => line.startsWith('answer'))).toEqual(['answer: no', 'answer: yes'])
   })
 
   test('interrupts: the open question gets the answer `cancelled`', async () => {
     const run = await bench.start()
-    await run.up()
+    await run.waitUntilUp()
     await run.send('ask execute rm x')
     const ask = await run.nextAsk()
     await run.agent.interrupt()
-    await run.kernel.waitForTurn()
-    expect(run.logLines()).toContain('answer: cancelled')
-    expect(run.kernel.reports('unasked').map(({ report }) => report.id)).toEqual([ask.id])
-    expect(run.kernel.reports('turn.ended').at(-1)?.report.outcome).toBe('interrupted')
+    await run.kernel.waitForTurnEnd()
+    expect(run.readLogLines()).toContain('answer: cancelled')
+    expect(run.kernel.reportsOf('unasked').map(({ report }) => report.id)).toEqual([ask.id])
+    expect(run.kernel.reportsOf('turn.ended').at(-1)?.report.outcome).toBe('interrupted')
     await run.send('ask execute rm y')
     const next = await run.nextAsk(2)
     await run.agent.answer?.({ id: next.id, option: 'yes', text: null })
-    await run.kernel.waitForTurn()
+    await run.kernel.waitForTurnEnd()
   })
 
   test('is not asked any more after the agent withdraws its question', async () => {
     const run = await bench.start()
-    await run.turn('ask-and-go rm x')
-    const [asked] = run.kernel.reports('waiting')
-    expect(run.kernel.reports('unasked').map(({ report }) => report.id)).toEqual([asked?.report.ask.id])
+    await run.runTurn('ask-and-go rm x')
+    const [asked] = run.kernel.reportsOf('waiting')
+    expect(run.kernel.reportsOf('unasked').map(({ report }) => report.id)).toEqual([asked?.report.ask.id])
   })
 })
 
@@ -216,26 +216,26 @@ describe('a form', () => {
     ],
   ])('%s is a question', async (_, form, options, answer, expected) => {
     const run = await bench.start()
-    await run.up()
+    await run.waitUntilUp()
     await run.send(`elicit ${form}`)
     const ask = await run.nextAsk()
     expect(ask).toMatchObject({ kind: 'question', callId: null })
     expect(ask.options.map(({ id }) => id)).toEqual(options)
     await run.agent.answer?.({ id: ask.id, ...answer })
-    await run.kernel.waitForTurn()
-    expect(JSON.parse(String(run.kernel.of('process.ready').at(-1)?.result))).toEqual(expected)
+    await run.kernel.waitForTurnEnd()
+    expect(JSON.parse(String(run.kernel.factsOf('process.ready').at(-1)?.result))).toEqual(expected)
   })
 
   test('with a wrong answer is asked again', async () => {
     const run = await bench.start()
-    await run.up()
+    await run.waitUntilUp()
     await run.send('elicit {"n":{"type":"integer"}}')
     const ask = await run.nextAsk()
     await run.agent.answer?.({ id: ask.id, option: null, text: 'many' })
     const again = await run.nextAsk(2)
     expect(again.text).toBe('Which?\n(the last answer did not fit)')
     await run.agent.answer?.({ id: again.id, option: null, text: '3' })
-    await run.kernel.waitForTurn()
-    expect(JSON.parse(String(run.kernel.of('process.ready').at(-1)?.result))).toEqual({ action: 'accept', content: { n: 3 } })
+    await run.kernel.waitForTurnEnd()
+    expect(JSON.parse(String(run.kernel.factsOf('process.ready').at(-1)?.result))).toEqual({ action: 'accept', content: { n: 3 } })
   })
 })

@@ -3,15 +3,15 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { acpBench } from '../../support/agents/acp-bench.ts'
+import { openAcpBench } from '../../support/agents/acp-bench.ts'
 import type { AcpBench } from '../../support/agents/acp-bench.ts'
-import { eventually, findLivingWith } from '../../support/agents/living.ts'
+import { waitUntil, findProcessesWith } from '../../support/agents/living.ts'
 
 let bench: AcpBench
 let work: string
 
 beforeEach(async () => {
-  bench = await acpBench()
+  bench = await openAcpBench()
   work = join(bench.dir, 'work')
   mkdirSync(work)
   writeFileSync(join(work, 'in.txt'), 'inside')
@@ -30,17 +30,17 @@ describe('files', () => {
     ['behind a link', 'link/out.txt', /^error: Invalid params: .*outside of the working directory/],
   ])('%s are read or not', async (_, file, expected) => {
     const run = await bench.start({ spec: { cwd: work } })
-    expect((await run.turn(`read ${work}/${file}`)).result).toMatch(expected)
+    expect((await run.runTurn(`read ${work}/${file}`)).result).toMatch(expected)
   })
 
   test('elsewhere are read if a rule allows it', async () => {
     const run = await bench.start({ spec: { cwd: work, permissions: { default: 'ask', tools: { read: 'allow' } } } })
-    expect((await run.turn(`read ${bench.dir}/out.txt`)).result).toBe('outside')
+    expect((await run.runTurn(`read ${bench.dir}/out.txt`)).result).toBe('outside')
   })
 
   test('are written, with their directories', async () => {
     const run = await bench.start({ spec: { cwd: work } })
-    expect((await run.turn(`write ${work}/deep/new.txt\nwrite ${work}/link/new.txt`)).result).toMatch(/^wroteerror: .*outside/)
+    expect((await run.runTurn(`write ${work}/deep/new.txt\nwrite ${work}/link/new.txt`)).result).toMatch(/^wroteerror: .*outside/)
     expect(readFileSync(join(work, 'deep/new.txt'), 'utf8')).toBe('written')
   })
 
@@ -48,7 +48,7 @@ describe('files', () => {
     'are not written where that is denied (%j)',
     async (spec) => {
       const run = await bench.start({ spec: { cwd: work, ...spec } })
-      expect((await run.turn(`write ${work}/in.txt`)).result).toMatch(/^error: .*may not be written here/)
+      expect((await run.runTurn(`write ${work}/in.txt`)).result).toMatch(/^error: .*may not be written here/)
       expect(readFileSync(join(work, 'in.txt'), 'utf8')).toBe('inside')
     },
   )
@@ -59,9 +59,9 @@ describe('places', () => {
     const spec = { cwd: work, permissions: { default: 'allow' as const }, capabilities: { paths: { read: [bench.dir], write: [work] } } }
     const run = await bench.start({ spec })
     expect(
-      (await run.turn(`read ${bench.dir}/out.txt\nread /etc/passwd\nwrite ${work}/new.txt\nwrite ${work}/link/new.txt`)).result,
+      (await run.runTurn(`read ${bench.dir}/out.txt\nread /etc/passwd\nwrite ${work}/new.txt\nwrite ${work}/link/new.txt`)).result,
     ).toMatch(/^outsideerror: .*only what is below.*wroteerror: .*only what is below/)
-    expect(run.kernel.of('capability.refused')).toEqual([
+    expect(run.kernel.factsOf('capability.refused')).toEqual([
       { type: 'capability.refused', what: 'paths', detail: expect.stringContaining('/etc/passwd may not be read') },
       { type: 'capability.refused', what: 'paths', detail: expect.stringContaining('link/new.txt may not be written') },
     ])
@@ -69,13 +69,13 @@ describe('places', () => {
 
   test('may be outside of its working directory', async () => {
     const run = await bench.start({ spec: { cwd: work, capabilities: { paths: { read: [work, bench.dir], write: [bench.dir] } } } })
-    expect((await run.turn(`read ${bench.dir}/out.txt\nwrite ${bench.dir}/more.txt`)).result).toBe('outsidewrote')
+    expect((await run.runTurn(`read ${bench.dir}/out.txt\nwrite ${bench.dir}/more.txt`)).result).toBe('outsidewrote')
   })
 
   test('cannot be left through a dangling link', async () => {
     symlinkSync(join(bench.dir, 'none'), join(work, 'nowhere'))
     const run = await bench.start({ spec: { cwd: work } })
-    expect((await run.turn(`write ${work}/nowhere`)).result).toMatch(/^error: .*leads nowhere/)
+    expect((await run.runTurn(`write ${work}/nowhere`)).result).toMatch(/^error: .*leads nowhere/)
     expect(existsSync(join(bench.dir, 'none'))).toBe(false)
   })
 })
@@ -83,29 +83,29 @@ describe('places', () => {
 describe('commands', () => {
   test('run in the working directory; their output is the result of their call', async () => {
     const run = await bench.start({ spec: { cwd: work } })
-    const { result } = await run.turn('run pwd; ls in.txt; exit 3')
+    const { result } = await run.runTurn('run pwd; ls in.txt; exit 3')
     expect(result).toBe(`3 false ${work}\nin.txt`)
-    expect(run.kernel.of('tool.finished')).toMatchObject([{ outcome: 'error', content: `${work}\nin.txt\n` }])
+    expect(run.kernel.factsOf('tool.finished')).toMatchObject([{ outcome: 'error', content: `${work}\nin.txt\n` }])
   })
 
   test('may print more than is kept', async () => {
     const run = await bench.start({ spec: { cwd: work } })
-    expect((await run.turn('run seq 1 100; echo end')).result).toMatch(/^0 true (\d+\s)+end$/)
+    expect((await run.runTurn('run seq 1 100; echo end')).result).toMatch(/^0 true (\d+\s)+end$/)
   })
 
   test('that leave children behind leave nothing in the end', async () => {
     const run = await bench.start({ spec: { cwd: work } })
-    await run.turn(`run setsid sh -c 'exec sleep 600 ${bench.token}' </dev/null >/dev/null 2>&1 & echo ok`)
-    await eventually(() => findLivingWith(bench.token).some(({ argv }) => argv[0] === 'sleep'), 'it sleeps')
+    await run.runTurn(`run setsid sh -c 'exec sleep 600 ${bench.token}' </dev/null >/dev/null 2>&1 & echo ok`)
+    await waitUntil(() => findProcessesWith(bench.token).some(({ argv }) => argv[0] === 'sleep'), 'it sleeps')
     await run.agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })
-    expect(findLivingWith(bench.token)).toEqual([])
+    expect(findProcessesWith(bench.token)).toEqual([])
   })
 
   test('are refused if they are denied or do not exist', async () => {
     const denied = await bench.start({ spec: { cwd: work, deny: ['bash'] } })
-    expect((await denied.turn('run ls')).result).toMatch(/^error: .*Method not found/)
-    expect(denied.kernel.of('capability.refused')).toMatchObject([{ what: 'tools', detail: 'a terminal' }])
+    expect((await denied.runTurn('run ls')).result).toMatch(/^error: .*Method not found/)
+    expect(denied.kernel.factsOf('capability.refused')).toMatchObject([{ what: 'tools', detail: 'a terminal' }])
     const other = await bench.start({ spec: { cwd: work } })
-    expect((await other.turn('run no-such-command')).result).toMatch(/^error: .*no-such-command/)
+    expect((await other.runTurn('run no-such-command')).result).toMatch(/^error: .*no-such-command/)
   })
 })

@@ -4,32 +4,32 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { workingKinds } from '../../support/agents/contained.ts'
+import { findWorkingKinds } from '../../support/agents/contained.ts'
 import { DaemonHome } from '../../support/daemon/daemon.ts'
-import { eventually, killRemaining, findLivingWith, newToken } from '../../support/agents/living.ts'
+import { waitUntil, killRemaining, findProcessesWith, newToken } from '../../support/agents/living.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../support/programs/acp-agent.ts', import.meta.url))
-const kinds = await workingKinds()
+const kinds = await findWorkingKinds()
 
 describe.each(kinds)('%s', (containment) => {
   test('a turn that the end of its daemon cut off', async () => {
-    await using home = await DaemonHome.make()
+    await using home = await DaemonHome.create()
     const token = newToken()
     await using _ = { [Symbol.asyncDispose]: async () => killRemaining(token) }
     await home.start()
     const log = join(home.work, 'agent.log')
     const noted = (): readonly string[] => readFileSync(log, 'utf8').split('\n').filter(Boolean)
-    mkdirSync(home.where.agentsDir, { recursive: true })
+    mkdirSync(home.paths.agentsDir, { recursive: true })
     const command = JSON.stringify([process.execPath, PROGRAM, token, `log=${log}`, `sessions=${home.work}`, 'resume', 'no-eof'])
     writeFileSync(
-      join(home.where.agentsDir, 'fake.md'),
+      join(home.paths.agentsDir, 'fake.md'),
       `---\nname: fake\ndescription: A scripted agent.\ndriver: acp\ncommand: ${command}\n---\n`,
     )
     const { uuid } = await home.spawn({ agent: 'fake', intent: `start-child ${token}\nopen long\nhang`, containment })
-    const before = await home.waitUntil(uuid, ({ usage }) => usage.toolCalls === 1)
+    const before = await home.waitForView(uuid, ({ usage }) => usage.toolCalls === 1)
     await home.kill()
-    await eventually(() => findLivingWith(token).length === 0, 'no process is left')
-    await home.nothingLeft()
+    await waitUntil(() => findProcessesWith(token).length === 0, 'no process is left')
+    await home.waitUntilNothingIsLeft()
 
     await home.start()
     expect(await home.view(uuid)).toMatchObject({ status: 'interrupted', sessionId: before.sessionId })
@@ -37,8 +37,8 @@ describe.each(kinds)('%s', (containment) => {
     expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'completed', turn: 1, sessionId: before.sessionId })
     expect(noted().filter((line) => line.startsWith('resume '))).toHaveLength(1)
     expect(noted().at(-2)).toMatch(/^prompt "Your last turn was cut off\./)
-    const results = (await home.events()).filter((event) => event['fact'] === 'tool.finished')
+    const results = (await home.readEvents()).filter((event) => event['fact'] === 'tool.finished')
     expect(results).toMatchObject([{ outcome: 'interrupted' }])
-    await eventually(() => findLivingWith(token).length === 0, 'no process is left')
+    await waitUntil(() => findProcessesWith(token).length === 0, 'no process is left')
   })
 })

@@ -1,13 +1,13 @@
 // ACP agents with faults: noise, endless lines, floods, and agents that read no input. Each is tolerated, or ended with the reason.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { acpBench } from '../../support/agents/acp-bench.ts'
+import { openAcpBench } from '../../support/agents/acp-bench.ts'
 import type { AcpBench } from '../../support/agents/acp-bench.ts'
-import { findLivingWith } from '../../support/agents/living.ts'
+import { findProcessesWith } from '../../support/agents/living.ts'
 
 let bench: AcpBench
 
 beforeEach(async () => {
-  bench = await acpBench()
+  bench = await openAcpBench()
 })
 afterEach(async () => {
   await bench[Symbol.asyncDispose]()
@@ -15,8 +15,8 @@ afterEach(async () => {
 
 test('noise, unexpected answers and updates of other sessions are ignored', async () => {
   const run = await bench.start()
-  expect(await run.turn('garbage')).toMatchObject({ outcome: 'ok', result: 'a\u2028b' })
-  expect(run.kernel.lives).toEqual([{ type: 'text', step: 1, text: 'a\u2028b' }])
+  expect(await run.runTurn('garbage')).toMatchObject({ outcome: 'ok', result: 'a\u2028b' })
+  expect(run.kernel.liveOutputs).toEqual([{ type: 'text', step: 1, text: 'a\u2028b' }])
 })
 
 describe('is ended with the reason', () => {
@@ -24,19 +24,19 @@ describe('is ended with the reason', () => {
     ['long-line', 'the agent ended in its turn: it wrote a line of more than 16 MiB'],
     ['noise', 'the agent ended in its turn: it wrote more than 8 MiB that is no message of the protocol'],
   ])('%s', async (how, error) => {
-    const run = await bench.start({ as: ['no-eof', 'deaf'] })
-    await run.up()
+    const run = await bench.start({ agentOptions: ['no-eof', 'deaf'] })
+    await run.waitUntilUp()
     await run.send(`start-child ${bench.token}\n${how}`)
     expect(await run.waitForExit()).toMatchObject({ error })
     await run.agent[Symbol.asyncDispose]()
-    expect(findLivingWith(bench.token)).toEqual([])
+    expect(findProcessesWith(bench.token)).toEqual([])
   })
 })
 
 test('a flood of text is one step, of which only the limit of a step is kept', async () => {
   const run = await bench.start()
-  const { result = '' } = await run.turn('flood')
-  expect(run.kernel.of('model.started')).toHaveLength(1)
+  const { result = '' } = await run.runTurn('flood')
+  expect(run.kernel.factsOf('model.started')).toHaveLength(1)
   expect(result.length).toBeGreaterThan(1024 * 1024)
   expect(result.length).toBeLessThan(1024 * 1024 + 100)
   expect(result).toMatch(/is too long …\]$/)

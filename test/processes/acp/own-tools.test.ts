@@ -3,9 +3,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { OwnTools } from '../../../src/drivers/port.ts'
-import { acpBench } from '../../support/agents/acp-bench.ts'
+import { openAcpBench } from '../../support/agents/acp-bench.ts'
 import type { AcpBench, AcpRun } from '../../support/agents/acp-bench.ts'
-import { eventually } from '../../support/agents/living.ts'
+import { waitUntil } from '../../support/agents/living.ts'
 import type { MemberSpec } from '../../../src/kernel/model/process-spec.ts'
 
 const ONCE_MORE = "it did not ask for reeve's own tools (MCP): opening a second session"
@@ -13,7 +13,7 @@ const NEVER = "it did not ask for reeve's own tools (MCP) in two sessions"
 const MEMBER: MemberSpec = { crew: 'crew', id: 'worker-1', role: 'generic' }
 
 let bench: AcpBench
-let own: OwnTools
+let ownTools: OwnTools
 let stack: AsyncDisposableStack
 
 beforeEach(async () => {
@@ -31,8 +31,8 @@ beforeEach(async () => {
   stack.defer(() => {
     server.close()
   })
-  bench = stack.use(await acpBench())
-  own = {
+  bench = stack.use(await openAcpBench())
+  ownTools = {
     list: [],
     listed: toolsListed.promise,
     call: () => Promise.reject(new Error('no caller')),
@@ -46,41 +46,41 @@ beforeEach(async () => {
 })
 afterEach(() => stack.disposeAsync())
 
-const opened = (run: AcpRun): readonly string[] => run.logLines().flatMap((line) => /^(new|load|resume|close)\b/.exec(line)?.[1] ?? [])
-const notes = (run: AcpRun): readonly string[] => run.kernel.of('process.note').map(({ text }) => text)
+const opened = (run: AcpRun): readonly string[] => run.readLogLines().flatMap((line) => /^(new|load|resume|close)\b/.exec(line)?.[1] ?? [])
+const notes = (run: AcpRun): readonly string[] => run.kernel.factsOf('process.note').map(({ text }) => text)
 
 test('an agent that lists them gets no second session', async () => {
-  const run = await bench.start({ as: ['http', 'close'], own })
-  expect(await run.turn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
+  const run = await bench.start({ agentOptions: ['http', 'close'], ownTools })
+  expect(await run.runTurn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
   expect([opened(run), notes(run)]).toEqual([['new'], []])
 })
 
 test('an agent that does not list them gets a second session, and works there', async () => {
-  const run = await bench.start({ as: ['http', 'close', 'toolless=1'], own, toolsMs: 200, spec: { member: MEMBER } })
-  expect(await run.turn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
+  const run = await bench.start({ agentOptions: ['http', 'close', 'toolless=1'], ownTools, toolsMs: 200, spec: { member: MEMBER } })
+  expect(await run.runTurn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
   expect([opened(run), notes(run)]).toEqual([['new', 'close', 'new'], [ONCE_MORE]])
-  expect(run.sessionId()).toMatch(/2$/)
+  expect(run.readSessionId()).toMatch(/2$/)
 })
 
 test.each(['resume', 'load'])('a resumed session is also opened a second time, by session/%s', async (how) => {
-  const first = await bench.start({ as: [how] })
-  await first.turn('say one')
+  const first = await bench.start({ agentOptions: [how] })
+  await first.runTurn('say one')
   await first.agent[Symbol.asyncDispose]()
   const run = await bench.start({
-    as: [how, 'http', 'close', 'toolless=1'],
-    own,
+    agentOptions: [how, 'http', 'close', 'toolless=1'],
+    ownTools,
     toolsMs: 200,
-    sessionId: first.sessionId(),
-    after: first.kernel.facts,
+    sessionId: first.readSessionId(),
+    earlierFacts: first.kernel.facts,
   })
-  expect(await run.turn('say two')).toMatchObject({ outcome: 'ok', result: 'two' })
-  expect([opened(run), run.sessionId()]).toEqual([[how, 'close', how], first.sessionId()])
-  expect(run.kernel.reports('output')).toEqual([])
+  expect(await run.runTurn('say two')).toMatchObject({ outcome: 'ok', result: 'two' })
+  expect([opened(run), run.readSessionId()]).toEqual([[how, 'close', how], first.readSessionId()])
+  expect(run.kernel.reportsOf('output')).toEqual([])
 })
 
 test('the turn of a crew member that never lists them fails with the reason', async () => {
-  const run = await bench.start({ as: ['http', 'toolless=9'], own, toolsMs: 200, spec: { member: MEMBER } })
-  expect(await run.turn('say one')).toMatchObject({
+  const run = await bench.start({ agentOptions: ['http', 'toolless=9'], ownTools, toolsMs: 200, spec: { member: MEMBER } })
+  expect(await run.runTurn('say one')).toMatchObject({
     outcome: 'error',
     error: `${NEVER}: a member of a crew can report nothing without them`,
   })
@@ -91,14 +91,14 @@ test('the turn of a crew member that never lists them fails with the reason', as
 })
 
 test('any other agent continues without them', async () => {
-  const run = await bench.start({ as: ['http', 'toolless=9'], own, toolsMs: 200 })
-  expect(await run.turn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
+  const run = await bench.start({ agentOptions: ['http', 'toolless=9'], ownTools, toolsMs: 200 })
+  expect(await run.runTurn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
   expect(notes(run)).toEqual([ONCE_MORE, NEVER])
 })
 
 test('the agent can be stopped during the wait', async () => {
-  const run = await bench.start({ as: ['http', 'toolless=9'], own })
-  await eventually(() => opened(run).length === 1, 'its session is open')
+  const run = await bench.start({ agentOptions: ['http', 'toolless=9'], ownTools })
+  await waitUntil(() => opened(run).length === 1, 'its session is open')
   await run.agent.stop({ signal: 'SIGTERM', graceMs: 300 })
   expect(await run.waitForExit()).not.toHaveProperty('error')
 })

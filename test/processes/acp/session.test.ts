@@ -7,16 +7,16 @@ import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { StoredFact } from '../../../src/kernel/model/facts.ts'
 import type { McpStart } from '../../../src/kernel/model/mcp.ts'
-import { acpBench } from '../../support/agents/acp-bench.ts'
+import { openAcpBench } from '../../support/agents/acp-bench.ts'
 import type { AcpBench } from '../../support/agents/acp-bench.ts'
-import { eventually, findLivingWith } from '../../support/agents/living.ts'
+import { waitUntil, findProcessesWith } from '../../support/agents/living.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../support/programs/acp-agent.ts', import.meta.url))
 
 let bench: AcpBench
 
 beforeEach(async () => {
-  bench = await acpBench()
+  bench = await openAcpBench()
 })
 afterEach(async () => {
   await bench[Symbol.asyncDispose]()
@@ -25,13 +25,13 @@ afterEach(async () => {
 describe('the handshake', () => {
   test('reports the handle, the session and the capabilities', async () => {
     const run = await bench.start({ credentials: { AGENT_KEY: 'k1' } })
-    await run.up()
-    expect(run.kernel.reports('up').at(-1)?.report).toMatchObject({
+    await run.waitUntilUp()
+    expect(run.kernel.reportsOf('up').at(-1)?.report).toMatchObject({
       handle: { pid: expect.any(Number) as number },
       sessionId: expect.stringMatching(/^s\d+$/) as string,
     })
-    expect(run.logLines()[0]).toMatch(/^started \d+ key=k1$/)
-    expect(JSON.parse(run.logLines()[1]?.slice('initialize '.length) ?? '')).toMatchObject({
+    expect(run.readLogLines()[0]).toMatch(/^started \d+ key=k1$/)
+    expect(JSON.parse(run.readLogLines()[1]?.slice('initialize '.length) ?? '')).toMatchObject({
       fs: { readTextFile: true, writeTextFile: true },
       terminal: true,
       elicitation: { form: {} },
@@ -40,8 +40,8 @@ describe('the handshake', () => {
 
   test('offers no denied capability', async () => {
     const run = await bench.start({ spec: { deny: ['write', 'bash'] } })
-    await run.up()
-    expect(JSON.parse(run.logLines()[1]?.slice('initialize '.length) ?? '')).toMatchObject({
+    await run.waitUntilUp()
+    expect(JSON.parse(run.readLogLines()[1]?.slice('initialize '.length) ?? '')).toMatchObject({
       fs: { readTextFile: true, writeTextFile: false },
       terminal: false,
     })
@@ -58,10 +58,10 @@ describe('the handshake', () => {
     ],
     ['speaks another version', ['old'], undefined, 'the agent cannot be used: it speaks version 0 of the protocol, and reeve version 1'],
   ])('with an agent that %s ends with the reason', async (_, as, handshakeMs, error) => {
-    const run = await bench.start({ as: [...as, 'no-eof'], ...(handshakeMs === undefined ? {} : { handshakeMs }) })
+    const run = await bench.start({ agentOptions: [...as, 'no-eof'], ...(handshakeMs === undefined ? {} : { handshakeMs }) })
     expect(await run.waitForExit()).toMatchObject({ error })
     await run.agent[Symbol.asyncDispose]()
-    expect(findLivingWith(bench.token)).toEqual([])
+    expect(findProcessesWith(bench.token)).toEqual([])
   })
 
   test.each([
@@ -75,17 +75,17 @@ describe('the handshake', () => {
       { mode: 0o755 },
     )
     const run = await bench.start({ argv: [program, ...as], spec: { permissions: { default: 'allow' } } })
-    const error = as.length > 0 ? (await run.waitForExit()).error : (await run.turn('need-login')).error
+    const error = as.length > 0 ? (await run.waitForExit()).error : (await run.runTurn('need-login')).error
     expect(error).toMatch(
       /it is not logged in: Authentication required\. Log in with `claude \/login`, or set ANTHROPIC_API_KEY in the environment$/,
     )
   })
 
   test('can be stopped in the middle', async () => {
-    const run = await bench.start({ as: ['silent', 'no-eof'] })
+    const run = await bench.start({ agentOptions: ['silent', 'no-eof'] })
     await run.agent.stop({ signal: 'SIGTERM', graceMs: 300 })
     expect(await run.waitForExit()).not.toHaveProperty('error')
-    expect(findLivingWith(bench.token)).toEqual([])
+    expect(findProcessesWith(bench.token)).toEqual([])
   })
 
   test('without a program fails at once', async () => {
@@ -126,12 +126,12 @@ describe('a session', () => {
       ['MCP server bad is not used: it is not trusted'],
     ],
     [[], [], ['MCP server web is not used: the agent takes none over HTTP', 'MCP server bad is not used: it is not trusted']],
-  ])('gets the MCP servers that it supports (%j)', async (as, web, notes) => {
-    const run = await bench.start({ as, spec: { mcp }, servers: () => Promise.resolve(starts) })
-    await run.up()
+  ])('gets the MCP servers that it supports (%j)', async (agentOptions, web, notes) => {
+    const run = await bench.start({ agentOptions, spec: { mcp }, servers: () => Promise.resolve(starts) })
+    await run.waitUntilUp()
     const received = JSON.parse(
       run
-        .logLines()
+        .readLogLines()
         .find((line) => line.startsWith('new '))
         ?.slice(4) ?? '',
     ) as object
@@ -150,18 +150,18 @@ describe('a session', () => {
         ...web,
       ],
     })
-    expect(run.kernel.of('process.note').map(({ text }) => text)).toEqual(notes)
+    expect(run.kernel.factsOf('process.note').map(({ text }) => text)).toEqual(notes)
   })
 
   test.each(['models', 'old-models'])('gets its mode and its model (%s)', async (as) => {
-    const run = await bench.start({ as: ['modes', as], spec: { mode: 'plan', model: 'any/two' } })
-    await run.turn('say x')
-    expect(run.logLines()).toEqual(expect.arrayContaining(['mode plan', 'model two']))
-    expect(run.kernel.of('model.started').map(({ model }) => model)).toEqual(['two'])
+    const run = await bench.start({ agentOptions: ['modes', as], spec: { mode: 'plan', model: 'any/two' } })
+    await run.runTurn('say x')
+    expect(run.readLogLines()).toEqual(expect.arrayContaining(['mode plan', 'model two']))
+    expect(run.kernel.factsOf('model.started').map(({ model }) => model)).toEqual(['two'])
   })
 
   test('with an unknown mode is refused, with a list of the known modes', async () => {
-    const run = await bench.start({ as: ['modes'], spec: { mode: 'yolo' } })
+    const run = await bench.start({ agentOptions: ['modes'], spec: { mode: 'yolo' } })
     expect((await run.waitForExit()).error).toBe('the agent cannot be used: it has no mode yolo; it has default, plan, auto')
   })
 
@@ -169,12 +169,12 @@ describe('a session', () => {
     [['systemPrompt'], 'say x', { mode: 'append', content: [{ type: 'text', text: 'You are R.' }] }],
     [[], 'You are R.\n\nsay x', undefined],
   ])('gets the role prompt (%j)', async (as, prompt, systemPrompt) => {
-    const run = await bench.start({ as, spec: { system: 'You are R.' } })
-    await run.turn('say x')
-    expect(run.logLines()).toContain(`prompt ${JSON.stringify(prompt)}`)
+    const run = await bench.start({ agentOptions: as, spec: { system: 'You are R.' } })
+    await run.runTurn('say x')
+    expect(run.readLogLines()).toContain(`prompt ${JSON.stringify(prompt)}`)
     const received = JSON.parse(
       run
-        .logLines()
+        .readLogLines()
         .find((line) => line.startsWith('new '))
         ?.slice(4) ?? '',
     ) as { systemPrompt?: unknown }
@@ -186,27 +186,27 @@ describe('continuing', () => {
   test.each([['resume'], ['load'], ['load', 'late']])(
     'by session/%s (%s): with its session; nothing is recorded or charged again',
     async (how, ...more) => {
-      const first = await bench.start({ as: [how] })
-      await first.turn('usage 10 100 0.5\nsay one\ntool execute ls')
+      const first = await bench.start({ agentOptions: [how] })
+      await first.runTurn('usage 10 100 0.5\nsay one\ntool execute ls')
       await first.agent[Symbol.asyncDispose]()
       const second = await bench.start({
-        as: [how, ...more],
-        sessionId: first.sessionId(),
-        after: first.kernel.facts,
+        agentOptions: [how, ...more],
+        sessionId: first.readSessionId(),
+        earlierFacts: first.kernel.facts,
         spec: { system: 'You are R.' },
       })
-      await second.up()
-      if (how === 'load') await eventually(() => second.logLines().includes('replayed'), 'all was replayed')
+      await second.waitUntilUp()
+      if (how === 'load') await waitUntil(() => second.readLogLines().includes('replayed'), 'all was replayed')
       // The agent's output has been read.
       await setImmediate()
-      expect(await second.turn('usage 20 100 0.25\nsay two')).toMatchObject({ result: 'two' })
-      expect(second.logLines().some((line) => line.startsWith(`${how} `))).toBe(true)
-      expect(second.kernel.reports('output')).toEqual([])
-      expect(second.sessionId()).toBe(first.sessionId())
-      expect(second.logLines()).toContain(`prompt ${JSON.stringify('usage 20 100 0.25\nsay two')}`)
-      expect(second.kernel.reports('model.started').map(({ report }) => report.step)).toEqual([2])
-      expect(second.kernel.reports('usage').map(({ report }) => report.usage.costUsd)).toEqual([0.25])
-      expect(second.kernel.lives.filter(({ type }) => type === 'text')).toEqual([{ type: 'text', step: 2, text: 'two' }])
+      expect(await second.runTurn('usage 20 100 0.25\nsay two')).toMatchObject({ result: 'two' })
+      expect(second.readLogLines().some((line) => line.startsWith(`${how} `))).toBe(true)
+      expect(second.kernel.reportsOf('output')).toEqual([])
+      expect(second.readSessionId()).toBe(first.readSessionId())
+      expect(second.readLogLines()).toContain(`prompt ${JSON.stringify('usage 20 100 0.25\nsay two')}`)
+      expect(second.kernel.reportsOf('model.started').map(({ report }) => report.step)).toEqual([2])
+      expect(second.kernel.reportsOf('usage').map(({ report }) => report.usage.costUsd)).toEqual([0.25])
+      expect(second.kernel.liveOutputs.filter(({ type }) => type === 'text')).toEqual([{ type: 'text', step: 2, text: 'two' }])
     },
   )
 
@@ -224,25 +224,25 @@ describe('continuing', () => {
         return Promise.resolve()
       },
     }
-    const first = await bench.start({ as: ['load'] })
-    await first.turn('say one')
+    const first = await bench.start({ agentOptions: ['load'] })
+    await first.runTurn('say one')
     const handle: StoredFact = {
       uuid: 'test',
       seq: 0,
       pid: 1,
       at: startedAt,
       cursor: 0,
-      body: { type: 'process.handle', handle: null, sessionId: first.sessionId() },
+      body: { type: 'process.handle', handle: null, sessionId: first.readSessionId() },
     }
     const second = await bench.start({
-      as: ['load', `name=${name}`],
-      sessionId: first.sessionId(),
-      after: [handle, ...first.kernel.facts],
+      agentOptions: ['load', `name=${name}`],
+      sessionId: first.readSessionId(),
+      earlierFacts: [handle, ...first.kernel.facts],
       clock,
     })
-    expect(await second.turn('say two')).toMatchObject({ result: 'two' })
+    expect(await second.runTurn('say two')).toMatchObject({ result: 'two' })
     expect(rested).toEqual(rests)
-    expect(second.kernel.of('process.note').map(({ text }) => text)).toEqual(
+    expect(second.kernel.factsOf('process.note').map(({ text }) => text)).toEqual(
       rests.map(() => 'it loses a session that is opened again in the minute in which it began: waiting for 49 s'),
     )
   })
@@ -253,11 +253,11 @@ describe('continuing', () => {
       mode: 0o755,
     })
     const first = await bench.start({ argv: [gemini] })
-    await first.turn('say one')
+    await first.runTurn('say one')
     await first.agent[Symbol.asyncDispose]()
     for (const words of ['two', 'three', 'four']) {
-      const next = await bench.start({ argv: [gemini], sessionId: first.sessionId() })
-      expect(await next.turn(`say ${words}`)).toMatchObject({ result: words })
+      const next = await bench.start({ argv: [gemini], sessionId: first.readSessionId() })
+      expect(await next.runTurn(`say ${words}`)).toMatchObject({ result: words })
       await next.agent[Symbol.asyncDispose]()
     }
     const chats = readdirSync(join(bench.dir, '.gemini/tmp/project/chats'))
@@ -266,12 +266,12 @@ describe('continuing', () => {
   })
 
   test('with an unknown model is refused, with a list of the known models', async () => {
-    const run = await bench.start({ as: ['models'], spec: { model: 'nonsense' } })
+    const run = await bench.start({ agentOptions: ['models'], spec: { model: 'nonsense' } })
     expect((await run.waitForExit()).error).toBe('the agent cannot be used: it has no model nonsense; it has one, two')
   })
 
   test('reports no last line of an agent whose last line is a brace', async () => {
-    const run = await bench.start({ as: ['braces'] })
+    const run = await bench.start({ agentOptions: ['braces'] })
     expect((await run.waitForExit()).error).toMatch(/: error: log in first$/)
   })
 
@@ -284,22 +284,22 @@ describe('continuing', () => {
     ['that had not begun gets its message again', '', 'say hello'],
     ['that had begun gets a notice that it was cut off', 'say begun\n', expect.stringMatching(/^Your last turn was cut off\./) as string],
   ])('with a turn %s', async (_, before, prompt) => {
-    const first = await bench.start({ as: ['resume'] })
-    await first.up()
+    const first = await bench.start({ agentOptions: ['resume'] })
+    await first.waitUntilUp()
     await first.send(before === '' ? 'say hello' : `${before}hang`)
-    if (before !== '') await first.kernel.waitUntil(() => first.kernel.of('model.started').length === 1, 'it has begun')
-    else await first.kernel.waitForTurn()
+    if (before !== '') await first.kernel.waitFor(() => first.kernel.factsOf('model.started').length === 1, 'it has begun')
+    else await first.kernel.waitForTurnEnd()
     await first.agent.stop({ signal: 'SIGKILL', graceMs: 0 })
     const facts =
       before === ''
         ? first.kernel.facts.filter(({ body }) => ['process.queue', 'process.incoming', 'process.working'].includes(body.type))
         : first.kernel.facts
-    const second = await bench.start({ as: ['resume'], sessionId: first.sessionId(), after: facts })
-    await second.up()
+    const second = await bench.start({ agentOptions: ['resume'], sessionId: first.readSessionId(), earlierFacts: facts })
+    await second.waitUntilUp()
     await second.agent.proceed(1)
-    await second.kernel.waitUntil(() => second.kernel.reports('turn.ended').length === 1, 'the turn goes on and ends')
+    await second.kernel.waitFor(() => second.kernel.reportsOf('turn.ended').length === 1, 'the turn goes on and ends')
     const received = second
-      .logLines()
+      .readLogLines()
       .filter((line) => line.startsWith('prompt '))
       .map((line) => JSON.parse(line.slice('prompt '.length)) as string)
     expect(received).toEqual([prompt])

@@ -6,36 +6,37 @@ import { writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { MAX_JSON_LINE_BYTES, JsonLineSplitter, MAX_LINE_BYTES } from '../../../src/drivers/command/line-splitter.ts'
 import * as lines from '../../support/agents/agent-lines.ts'
-import { writePlayArgv, programThatPlays, run, type Running } from '../../support/agents/command.ts'
-import { newContained, workingKinds, type Contained } from '../../support/agents/contained.ts'
-import { eventually, findLivingWith } from '../../support/agents/living.ts'
+import { writePlayArgv, writePlayingProgram, startCommand, type RunningCommand } from '../../support/agents/command.ts'
+import { openContainmentBench, findWorkingKinds, type ContainmentBench } from '../../support/agents/contained.ts'
+import { waitUntil, findProcessesWith } from '../../support/agents/living.ts'
 import { Scribe, uuidOf } from '../../support/store/facts.ts'
 import type { Launch } from '../../../src/drivers/port.ts'
 import type { Report } from '../../../src/kernel/model/reports.ts'
-import type { Played } from '../../support/programs/json-agent.ts'
+import type { ScriptedAct } from '../../support/programs/json-agent.ts'
 import type { OutputFormat } from '../../../src/kernel/model/words.ts'
 import type { SpecChanges } from '../../support/spec-changes.ts'
 import type { CommandSpec } from '../../../src/kernel/model/process-spec.ts'
 
-const kinds = await workingKinds()
-const playLines = (all: readonly object[]): Played[] => all.map((line) => ({ line }))
+const kinds = await findWorkingKinds()
+const playLines = (all: readonly object[]): ScriptedAct[] => all.map((line) => ({ line }))
 
 async function play(
-  contained: Contained,
+  contained: ContainmentBench,
   format: OutputFormat,
-  items: readonly Played[],
+  items: readonly ScriptedAct[],
   changes: SpecChanges = {},
   more: Partial<Launch<CommandSpec>> = {},
-): Promise<Running> {
-  return run(contained, await writePlayArgv(contained.dir, items), { format, ...changes }, more)
+): Promise<RunningCommand> {
+  return startCommand(contained, await writePlayArgv(contained.dir, items), { format, ...changes }, more)
 }
 
-async function ended(running: Running): Promise<Report[]> {
-  await eventually(() => running.kernel.find('exited'))
+async function ended(running: RunningCommand): Promise<Report[]> {
+  await waitUntil(() => running.kernel.firstReport('exited'))
   return running.kernel.reports
 }
 
-const argsOf = async (contained: Contained): Promise<unknown> => JSON.parse(await readFile(join(contained.dir, 'played.json.args'), 'utf8'))
+const argsOf = async (contained: ContainmentBench): Promise<unknown> =>
+  JSON.parse(await readFile(join(contained.dir, 'played.json.args'), 'utf8'))
 
 describe.each(kinds)('%s', (containment) => {
   test.each([
@@ -44,53 +45,55 @@ describe.each(kinds)('%s', (containment) => {
     ['gemini', lines.GEMINI_TOOLS, 1],
     ['opencode', lines.OPENCODE_TOOLS, 1],
   ] as const)('%s: session, steps, calls, usage, result, exit; no line is output too', async (format, all, calls) => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     await using running = await play(contained, format, playLines(all), { containment }, { step: 3, turn: 2 })
     const reports = await ended(running)
     const { kernel } = running
-    expect(kernel.all('session').length).toBe(1)
-    expect(kernel.all('model.started').map(({ step }) => step)).toEqual([4, 5])
-    expect(kernel.all('model.finished').map(({ finish }) => finish)).toEqual(['tool-calls', 'stop'])
-    expect(kernel.all('tool.finished').length).toBe(calls)
+    expect(kernel.reportsOf('session').length).toBe(1)
+    expect(kernel.reportsOf('model.started').map(({ step }) => step)).toEqual([4, 5])
+    expect(kernel.reportsOf('model.finished').map(({ finish }) => finish)).toEqual(['tool-calls', 'stop'])
+    expect(kernel.reportsOf('tool.finished').length).toBe(calls)
     expect(reports.slice(-2)).toEqual([
       { type: 'turn.ended', turn: 3, outcome: 'ok', result: 'It is done.' },
       { type: 'exited', code: 0, osSignal: null },
     ])
-    expect(kernel.text('stdout')).toBe('')
-    expect(kernel.find('note')?.text).toMatch(/^reeve reads its output in the format of /)
+    expect(kernel.outputText('stdout')).toBe('')
+    expect(kernel.firstReport('note')?.text).toMatch(/^reeve reads its output in the format of /)
   })
 
   test('a program that hangs after its result is ended and counts as completed', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     await using running = await play(contained, 'claude', [...playLines(lines.CLAUDE_TOOLS), { hang: true }], { containment })
     const reports = await ended(running)
     expect(reports.slice(-2)).toEqual([
       { type: 'turn.ended', turn: 1, outcome: 'ok', result: 'It is done.' },
       { type: 'exited', code: 0, osSignal: null },
     ])
-    expect(running.kernel.all('note').map(({ text }) => text)).toContainEqual(expect.stringMatching(/^did not end after its result: /))
+    expect(running.kernel.reportsOf('note').map(({ text }) => text)).toContainEqual(
+      expect.stringMatching(/^did not end after its result: /),
+    )
   })
 
   test('a paused program is not ended meanwhile', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const go = join(contained.dir, 'go')
     await using running = await play(contained, 'claude', [...playLines(lines.CLAUDE_TOOLS), { until: go }, { hang: true }], {
       containment,
     })
-    await eventually(() => running.kernel.all('model.finished').length === 2)
+    await waitUntil(() => running.kernel.reportsOf('model.finished').length === 2)
     await running.agent.pause(true)
     writeFileSync(go, '')
     // The other program is not paused.
-    await using other = await newContained()
+    await using other = await openContainmentBench()
     await using twin = await play(other, 'claude', [...playLines(lines.CLAUDE_TOOLS), { hang: true }], { containment })
     await ended(twin)
-    expect(running.kernel.find('exited')).toBeNull()
+    expect(running.kernel.firstReport('exited')).toBeNull()
     await running.agent.unpause()
     await ended(running)
   })
 
   test('a call is reported while it runs', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const go = join(contained.dir, 'go')
     await using running = await play(
       contained,
@@ -98,34 +101,34 @@ describe.each(kinds)('%s', (containment) => {
       [...playLines(lines.CLAUDE_TOOLS.slice(0, 4)), { until: go }, ...playLines(lines.CLAUDE_TOOLS.slice(4))],
       { containment },
     )
-    await eventually(() => running.kernel.find('model.finished'))
-    expect(running.kernel.find('model.finished')?.calls.map(({ callId }) => callId)).toEqual(['toolu_0', 'toolu_1'])
-    expect(running.kernel.find('tool.finished')).toBeNull()
+    await waitUntil(() => running.kernel.firstReport('model.finished'))
+    expect(running.kernel.firstReport('model.finished')?.calls.map(({ callId }) => callId)).toEqual(['toolu_0', 'toolu_1'])
+    expect(running.kernel.firstReport('tool.finished')).toBeNull()
     writeFileSync(go, '')
     await ended(running)
-    expect(running.kernel.all('tool.finished').length).toBe(2)
-    expect(running.kernel.all('model.finished').length).toBe(2)
+    expect(running.kernel.reportsOf('tool.finished').length).toBe(2)
+    expect(running.kernel.reportsOf('model.finished').length).toBe(2)
   })
 
   test('a program that hangs is stopped, and its earlier output is reported', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     await using running = await play(contained, 'codex', [...playLines(lines.CODEX_TOOLS.slice(0, 4)), { hang: true }], { containment })
-    await eventually(() => running.kernel.find('model.finished'))
+    await waitUntil(() => running.kernel.firstReport('model.finished'))
     await running.agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })
     const reports = await ended(running)
     expect(reports.at(-1)).toEqual({ type: 'exited', code: null, osSignal: 'SIGTERM' })
-    expect(running.kernel.find('turn.ended')).toBeNull()
+    expect(running.kernel.firstReport('turn.ended')).toBeNull()
   })
 
   test('a child that keeps its output open does not delay its end, and is ended with it', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const running = await play(contained, 'gemini', [{ leave: `3600.${contained.token}` }, ...playLines(lines.GEMINI_TOOLS)], {
       containment,
     })
     const reports = await ended(running)
     expect(reports.at(-2)).toMatchObject({ type: 'turn.ended', outcome: 'ok' })
     await running[Symbol.asyncDispose]()
-    expect(findLivingWith(contained.token)).toEqual([])
+    expect(findProcessesWith(contained.token)).toEqual([])
   })
 })
 
@@ -152,14 +155,14 @@ describe('the end', () => {
     ['opencode', lines.OPENCODE_REFUSED, 0, 0, 'bad thing'],
     ['opencode', lines.OPENCODE_TOOLS.slice(0, 4), 0, 0, 'OpenCode ended without a result'],
   ] as const)('of %s %#: follows its events, not its exit code', async (format, all, exit, code, error) => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     await using running = await play(contained, format, [...playLines(all), { exit }])
     expect((await ended(running)).at(-1)).toEqual({ type: 'exited', code, osSignal: null, error })
-    expect(running.kernel.find('turn.ended')).toBeNull()
+    expect(running.kernel.firstReport('turn.ended')).toBeNull()
   })
 
   test('remains a success after a later failure of its program', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     await using running = await play(contained, 'claude', [...playLines(lines.CLAUDE_TOOLS), { signal: 'SIGKILL' }])
     expect((await ended(running)).slice(-3)).toEqual([
       { type: 'note', text: 'after its result it ended by SIGKILL' },
@@ -169,10 +172,10 @@ describe('the end', () => {
   })
 
   test('without any event follows its last line', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     await using running = await play(contained, 'claude', [{ raw: 'warming up\nerror: unknown option\n', to: 'stderr' }, { exit: 1 }])
     expect((await ended(running)).at(-1)).toEqual({ type: 'exited', code: 1, osSignal: null, error: 'error: unknown option' })
-    expect(running.kernel.text('stderr')).toBe('warming up\nerror: unknown option\n')
+    expect(running.kernel.outputText('stderr')).toBe('warming up\nerror: unknown option\n')
   })
 })
 
@@ -180,15 +183,15 @@ describe('its command line', () => {
   const AGENT = { agent: 'mine', intent: '-write the tests' }
 
   test('from an agent file has the intent as the program expects it', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const argv = [...(await writePlayArgv(contained.dir, [])), '--verbose', AGENT.intent]
-    await using running = await run(contained, argv, { format: 'claude', ...AGENT })
+    await using running = await startCommand(contained, argv, { format: 'claude', ...AGENT })
     await ended(running)
     expect(await argsOf(contained)).toEqual(['--verbose', '--', AGENT.intent])
   })
 
   test('on a resume has the session, with the message or a request to continue; usage counts from there', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const scribe = new Scribe()
     const usage = { inputTokens: 2000, outputTokens: 100, cacheReadTokens: 600, cacheWriteTokens: 40, costUsd: null }
     const sessionId = '01a1f964-3c13-7d42-a935-af7e68a221bf'
@@ -205,20 +208,25 @@ describe('its command line', () => {
       turn: 1,
       history: async (after) => facts.filter(({ seq }) => seq > after),
     }
-    const argv = [await programThatPlays(contained.dir, 'codex', playLines(lines.CODEX_RESUMED)), 'exec', '--json', 'write the tests']
-    await using continued = await run(contained, argv, { format: 'codex' }, { ...resumed, resumeMessage: async () => 'and now the docs' })
+    const argv = [await writePlayingProgram(contained.dir, 'codex', playLines(lines.CODEX_RESUMED)), 'exec', '--json', 'write the tests']
+    await using continued = await startCommand(
+      contained,
+      argv,
+      { format: 'codex' },
+      { ...resumed, resumeMessage: async () => 'and now the docs' },
+    )
     await ended(continued)
     expect(await argsOf(contained)).toEqual(['exec', '--json', 'resume', sessionId, '--', 'and now the docs'])
-    expect(continued.kernel.all('session')).toEqual([])
-    expect(continued.kernel.find('usage')?.usage).toEqual({
+    expect(continued.kernel.reportsOf('session')).toEqual([])
+    expect(continued.kernel.firstReport('usage')?.usage).toEqual({
       inputTokens: 1000,
       outputTokens: 50,
       cacheReadTokens: 300,
       cacheWriteTokens: 20,
       costUsd: null,
     })
-    expect(continued.kernel.find('turn.ended')).toMatchObject({ turn: 2 })
-    await using silent = await run(contained, argv, { format: 'codex' }, resumed)
+    expect(continued.kernel.firstReport('turn.ended')).toMatchObject({ turn: 2 })
+    await using silent = await startCommand(contained, argv, { format: 'codex' }, resumed)
     await ended(silent)
     expect(await argsOf(contained)).toEqual(['exec', '--json', 'resume', sessionId, '--', 'Continue where you were interrupted.'])
   })
@@ -228,7 +236,7 @@ describe('hostile lines', () => {
   const NASTY = '\0\x1b[31mé\u2028x\u2029\x85\r'
 
   test('unknown lines are output, in their order', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const [first, ...rest] = playLines(lines.CLAUDE_TOOLS)
     await using running = await play(contained, 'claude', [
       { raw: `${NASTY}\n` },
@@ -240,21 +248,21 @@ describe('hostile lines', () => {
       { raw: '{"type":"resu' },
     ])
     await ended(running)
-    expect(running.kernel.text('stdout')).toBe(`${NASTY}\n{"type":"what.is.new"}\n{"cut": \n[1]\n{\ufffd}\n{"type":"resu`)
-    expect(running.kernel.find('turn.ended')?.result).toBe('It is done.')
+    expect(running.kernel.outputText('stdout')).toBe(`${NASTY}\n{"type":"what.is.new"}\n{"cut": \n[1]\n{\ufffd}\n{"type":"resu`)
+    expect(running.kernel.firstReport('turn.ended')?.result).toBe('It is done.')
   })
 
   test('separators other than LF stay inside a line; a last line needs no LF', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const line = { type: 'item.completed', item: { id: 'i', type: 'agent_message', text: NASTY } }
     await using running = await play(contained, 'codex', [{ raw: JSON.stringify(line) }])
     await ended(running)
-    expect(running.kernel.find('model.finished')?.message).toEqual([{ type: 'text', text: NASTY }])
-    expect(running.kernel.text('stdout')).toBe('')
+    expect(running.kernel.firstReport('model.finished')?.message).toEqual([{ type: 'text', text: NASTY }])
+    expect(running.kernel.outputText('stdout')).toBe('')
   })
 
   test('an overlong line of JSON is output in pieces, and the next line is read', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const long = `{"type":"text","part":{"text":"${'x'.repeat(1024 * 1024)}`
     await using running = await play(contained, 'opencode', [
       { raw: long },
@@ -263,21 +271,21 @@ describe('hostile lines', () => {
       ...playLines(lines.OPENCODE_TOOLS),
     ])
     await ended(running)
-    expect(running.kernel.text('stdout').length).toBe(long.length + MAX_JSON_LINE_BYTES + 4)
-    for (const { text } of running.kernel.all('output'))
+    expect(running.kernel.outputText('stdout').length).toBe(long.length + MAX_JSON_LINE_BYTES + 4)
+    for (const { text } of running.kernel.reportsOf('output'))
       expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_JSON_LINE_BYTES + 2 * MAX_LINE_BYTES)
-    expect(running.kernel.find('turn.ended')?.result).toBe('It is done.')
+    expect(running.kernel.firstReport('turn.ended')?.result).toBe('It is done.')
   })
 
   test('a refused report is noted, and later reports are sent', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const go = join(contained.dir, 'go')
     await using running = await play(contained, 'codex', [{ until: go }, ...playLines(lines.CODEX_TOOLS)])
-    running.kernel.refused = 'tool.finished'
+    running.kernel.refusedReport = 'tool.finished'
     writeFileSync(go, '')
     await ended(running)
-    expect(running.kernel.all('note').map(({ text }) => text)).toContain('not recorded: the store is damaged')
-    expect(running.kernel.find('turn.ended')?.outcome).toBe('ok')
+    expect(running.kernel.reportsOf('note').map(({ text }) => text)).toContain('not recorded: the store is damaged')
+    expect(running.kernel.firstReport('turn.ended')?.outcome).toBe('ok')
   })
 })
 

@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { commandDriver } from '../../../src/drivers/command/driver.ts'
 import { OutputLineSplitter, MAX_LINE_BYTES } from '../../../src/drivers/command/line-splitter.ts'
-import { launchOf, Recorder, run } from '../../support/agents/command.ts'
-import { newContained, workingKinds } from '../../support/agents/contained.ts'
-import { eventually, findLivingWith, readLiving } from '../../support/agents/living.ts'
+import { makeLaunch, ReportRecorder, startCommand } from '../../support/agents/command.ts'
+import { openContainmentBench, findWorkingKinds } from '../../support/agents/contained.ts'
+import { waitUntil, findProcessesWith, readProcess } from '../../support/agents/living.ts'
 
-const kinds = await workingKinds()
+const kinds = await findWorkingKinds()
 const KIB = 1024
 
 /** bytes that a process has written in its life */
@@ -18,173 +18,180 @@ function writtenBy(pid: number): number {
 
 describe.each(kinds)('%s', (containment) => {
   test('up with its handle, output, exited: in this order', async () => {
-    await using contained = await newContained()
-    await using running = await run(contained, ['sh', '-c', 'echo $MY_KEY; echo oops >&2; exit 3'], { containment })
+    await using contained = await openContainmentBench()
+    await using running = await startCommand(contained, ['sh', '-c', 'echo $MY_KEY; echo oops >&2; exit 3'], { containment })
     const { kernel } = running
-    await eventually(() => kernel.find('exited'))
+    await waitUntil(() => kernel.firstReport('exited'))
     expect(kernel.reports[0]).toMatchObject({ type: 'up', handle: { pid: expect.any(Number) } })
-    expect([kernel.text('stdout'), kernel.text('stderr')]).toEqual(['secret\n', 'oops\n'])
+    expect([kernel.outputText('stdout'), kernel.outputText('stderr')]).toEqual(['secret\n', 'oops\n'])
     expect(kernel.reports.at(-1)).toEqual({ type: 'exited', code: 3, osSignal: null })
   })
 
   test('all of 10 MB is reported before the exit, in reports of bounded size', async () => {
-    await using contained = await newContained()
-    await using running = await run(contained, ['sh', '-c', 'yes 0123456789 | head -c 10485760'], { containment })
+    await using contained = await openContainmentBench()
+    await using running = await startCommand(contained, ['sh', '-c', 'yes 0123456789 | head -c 10485760'], { containment })
     const { kernel } = running
-    await eventually(() => kernel.find('exited'))
+    await waitUntil(() => kernel.firstReport('exited'))
     expect(kernel.reports.at(-1)?.type).toBe('exited')
-    expect(kernel.text('stdout').length).toBe(10 * KIB * KIB)
+    expect(kernel.outputText('stdout').length).toBe(10 * KIB * KIB)
     const longest = Math.max(...kernel.reports.map((report) => (report.type === 'output' ? report.text.length : 0)))
     expect(longest).toBeLessThanOrEqual(2 * MAX_LINE_BYTES)
     expect(kernel.reports.length).toBeLessThan((10 * KIB) / 16)
   })
 
   test('output above the limit is read and dropped, with a note, and the end is reported', async () => {
-    await using contained = await newContained()
-    const kernel = new Recorder()
-    const launch = await launchOf(contained, ['sh', '-c', 'yes 0123456789 | head -c 3000000; echo oops >&2; exit 3'], { containment })
+    await using contained = await openContainmentBench()
+    const kernel = new ReportRecorder()
+    const launch = await makeLaunch(contained, ['sh', '-c', 'yes 0123456789 | head -c 3000000; echo oops >&2; exit 3'], { containment })
     await using _agent = await commandDriver({ keptBytes: KIB * KIB }).start(launch, kernel)
-    await eventually(() => kernel.find('exited'))
-    const kept = kernel.text('stdout').length + kernel.text('stderr').length
+    await waitUntil(() => kernel.firstReport('exited'))
+    const kept = kernel.outputText('stdout').length + kernel.outputText('stderr').length
     expect(kept).toBeGreaterThanOrEqual(KIB * KIB)
     expect(kept).toBeLessThan(2 * KIB * KIB)
     expect(kernel.reports.filter(({ type }) => type === 'note')).toEqual([
       { type: 'note', text: 'its output is more than 1 MiB: no more of it is kept' },
     ])
-    expect(kernel.find('exited')).toMatchObject({ code: 3 })
+    expect(kernel.firstReport('exited')).toMatchObject({ code: 3 })
   })
 
   test('before a report is acknowledged nothing more is read, and the program waits', async () => {
-    await using contained = await newContained()
-    const kernel = new Recorder()
+    await using contained = await openContainmentBench()
+    const kernel = new ReportRecorder()
     const gate = Promise.withResolvers<void>()
-    await using agent = await commandDriver({}).start(await launchOf(contained, ['yes'], { containment }), kernel)
+    await using agent = await commandDriver({}).start(await makeLaunch(contained, ['yes'], { containment }), kernel)
     // Always opened, because otherwise the agent could not be disposed of.
     using _opened = { [Symbol.dispose]: () => gate.resolve() }
-    kernel.gate = gate.promise
-    const pid = kernel.find('up')?.handle?.pid ?? 0
+    kernel.acknowledged = gate.promise
+    const pid = kernel.firstReport('up')?.handle?.pid ?? 0
     const reports = () => kernel.reports.length
-    await eventually(() => reports() === 2 && readLiving(pid)?.state === 'S')
+    await waitUntil(() => reports() === 2 && readProcess(pid)?.state === 'S')
     // During the whole run of another program it could write far more.
-    await using other = await run(contained, ['sleep', '0.2'], { containment })
-    await eventually(() => other.kernel.find('exited'))
+    await using other = await startCommand(contained, ['sleep', '0.2'], { containment })
+    await waitUntil(() => other.kernel.firstReport('exited'))
     expect(writtenBy(pid)).toBeLessThan(2 * KIB * KIB)
     await agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })
     expect(reports()).toBe(2)
     gate.resolve()
-    await eventually(() => kernel.find('exited'))
+    await waitUntil(() => kernel.firstReport('exited'))
   })
 
   test('is stopped even before its start is acknowledged', async () => {
-    await using contained = await newContained()
-    const kernel = new Recorder()
+    await using contained = await openContainmentBench()
+    const kernel = new ReportRecorder()
     const gate = Promise.withResolvers<void>()
-    kernel.gate = gate.promise
+    kernel.acknowledged = gate.promise
     await using agent = await commandDriver({}).start(
-      await launchOf(contained, ['sleep', `3600.${contained.token}`], { containment }),
+      await makeLaunch(contained, ['sleep', `3600.${contained.token}`], { containment }),
       kernel,
     )
     using _opened = { [Symbol.dispose]: () => gate.resolve() }
     await agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })
     // A program that is about to enter its namespace finds it gone, and exits.
-    await eventually(() => findLivingWith(contained.token).length === 0)
+    await waitUntil(() => findProcessesWith(contained.token).length === 0)
     expect(kernel.reports.map(({ type }) => type)).toEqual(['up'])
     gate.resolve()
-    await eventually(() => kernel.find('exited'))
+    await waitUntil(() => kernel.firstReport('exited'))
   })
 
   test('ends with the reason if its start cannot be recorded', async () => {
-    await using contained = await newContained()
-    const kernel = new Recorder()
-    kernel.refused = 'up'
+    await using contained = await openContainmentBench()
+    const kernel = new ReportRecorder()
+    kernel.refusedReport = 'up'
     await using _agent = await commandDriver({}).start(
-      await launchOf(contained, ['sleep', `3600.${contained.token}`], { containment }),
+      await makeLaunch(contained, ['sleep', `3600.${contained.token}`], { containment }),
       kernel,
     )
-    await eventually(() => kernel.find('exited'))
-    expect(kernel.find('exited')).toMatchObject({ error: 'the store is damaged' })
-    expect(findLivingWith(contained.token)).toEqual([])
+    await waitUntil(() => kernel.firstReport('exited'))
+    expect(kernel.firstReport('exited')).toMatchObject({ error: 'the store is damaged' })
+    expect(findProcessesWith(contained.token)).toEqual([])
   })
 
   test('each pause freezes and reports what was in flight; a frozen command can be killed', async () => {
-    await using contained = await newContained()
-    await using running = await run(contained, ['sleep', `3600.${contained.token}`], { containment })
+    await using contained = await openContainmentBench()
+    await using running = await startCommand(contained, ['sleep', `3600.${contained.token}`], { containment })
     const { agent, kernel } = running
     await agent.pause(false)
-    expect(kernel.find('frozen')).toEqual({ type: 'frozen', inFlight: `command: sleep 3600.${contained.token}` })
+    expect(kernel.firstReport('frozen')).toEqual({ type: 'frozen', inFlight: `command: sleep 3600.${contained.token}` })
     await agent.stop({ signal: 'SIGKILL', graceMs: 0 })
-    const exited = await eventually(() => kernel.find('exited'))
+    const exited = await waitUntil(() => kernel.firstReport('exited'))
     // After the kill of its init no process can report its exit; the kernel uses its own intent.
     if (containment !== 'pidns') expect(exited).toEqual({ type: 'exited', code: null, osSignal: 'SIGKILL' })
-    expect(findLivingWith(contained.token)).toEqual([])
+    expect(findProcessesWith(contained.token)).toEqual([])
   })
 
   test('a paused command continues after the pause', async () => {
-    await using contained = await newContained()
-    await using running = await run(contained, ['sh', '-c', 'echo up; read -r line; echo got $line'], { containment, interactive: true })
+    await using contained = await openContainmentBench()
+    await using running = await startCommand(contained, ['sh', '-c', 'echo up; read -r line; echo got $line'], {
+      containment,
+      interactive: true,
+    })
     const { agent, kernel } = running
-    await eventually(() => kernel.text('stdout') === 'up\n')
+    await waitUntil(() => kernel.outputText('stdout') === 'up\n')
     await agent.pause(true)
     await agent.deliver({ id: 'm', from: 'user', text: 'a word', turn: 1 })
-    expect(kernel.text('stdout')).toBe('up\n')
+    expect(kernel.outputText('stdout')).toBe('up\n')
     await agent.unpause()
-    await eventually(() => kernel.find('exited'))
-    expect(kernel.text('stdout')).toBe('up\ngot a word\n')
+    await waitUntil(() => kernel.firstReport('exited'))
+    expect(kernel.outputText('stdout')).toBe('up\ngot a word\n')
   })
 
   test('a stop asks first: the last output of the program is reported', async () => {
-    await using contained = await newContained()
-    await using running = await run(contained, ['sh', '-c', 'trap "echo bye; exit 4" TERM; echo up; while :; do sleep 0.05; done'], {
-      containment,
-    })
+    await using contained = await openContainmentBench()
+    await using running = await startCommand(
+      contained,
+      ['sh', '-c', 'trap "echo bye; exit 4" TERM; echo up; while :; do sleep 0.05; done'],
+      {
+        containment,
+      },
+    )
     const { agent, kernel } = running
-    await eventually(() => kernel.text('stdout') === 'up\n')
+    await waitUntil(() => kernel.outputText('stdout') === 'up\n')
     await agent.stop({ signal: 'SIGTERM', graceMs: 20_000 })
-    expect(await eventually(() => kernel.find('exited'))).toEqual({ type: 'exited', code: 4, osSignal: null })
-    expect(kernel.text('stdout')).toBe('up\nbye\n')
+    expect(await waitUntil(() => kernel.firstReport('exited'))).toEqual({ type: 'exited', code: 4, osSignal: null })
+    expect(kernel.outputText('stdout')).toBe('up\nbye\n')
   })
 
   test('interrupt is SIGINT to the group', async () => {
-    await using contained = await newContained()
-    await using running = await run(contained, ['sleep', `3600.${contained.token}`], { containment })
+    await using contained = await openContainmentBench()
+    await using running = await startCommand(contained, ['sleep', `3600.${contained.token}`], { containment })
     await running.agent.interrupt()
-    expect(await eventually(() => running.kernel.find('exited'))).toEqual({ type: 'exited', code: null, osSignal: 'SIGINT' })
+    expect(await waitUntil(() => running.kernel.firstReport('exited'))).toEqual({ type: 'exited', code: null, osSignal: 'SIGINT' })
   })
 
   test('the exit is reported while a grandchild holds the pipes; disposal ends the grandchild', async () => {
-    await using contained = await newContained()
-    const running = await run(contained, ['sh', '-c', `setsid sleep 3600.${contained.token} & echo done`], { containment })
-    await eventually(() => running.kernel.find('exited'))
-    expect(running.kernel.text('stdout')).toBe('done\n')
-    expect(findLivingWith(contained.token).length).toBe(1)
+    await using contained = await openContainmentBench()
+    const running = await startCommand(contained, ['sh', '-c', `setsid sleep 3600.${contained.token} & echo done`], { containment })
+    await waitUntil(() => running.kernel.firstReport('exited'))
+    expect(running.kernel.outputText('stdout')).toBe('done\n')
+    expect(findProcessesWith(contained.token).length).toBe(1)
     await running[Symbol.asyncDispose]()
-    expect(findLivingWith(contained.token)).toEqual([])
+    expect(findProcessesWith(contained.token)).toEqual([])
   })
 
   test('a kernel that no longer acknowledges does not block the end of the program', async () => {
-    await using contained = await newContained()
-    const kernel = new Recorder()
-    const launch = await launchOf(
+    await using contained = await openContainmentBench()
+    const kernel = new ReportRecorder()
+    const launch = await makeLaunch(
       contained,
       ['sh', '-c', `read -r line; head -c 1000000 /dev/zero; touch ${contained.dir}/written; sleep 3600.${contained.token}`],
       { containment, interactive: true },
     )
     const agent = await commandDriver({}).start(launch, kernel)
-    kernel.deaf = true
+    kernel.isUnavailable = true
     await agent.deliver({ id: 'm', from: 'user', text: 'go', turn: 1 })
-    await eventually(() => findLivingWith(`3600.${contained.token}`).some(({ argv }) => argv[0] === 'sleep'))
+    await waitUntil(() => findProcessesWith(`3600.${contained.token}`).some(({ argv }) => argv[0] === 'sleep'))
     await agent[Symbol.asyncDispose]()
-    expect(findLivingWith(contained.token)).toEqual([])
+    expect(findProcessesWith(contained.token)).toEqual([])
   })
 })
 
 test('a message to a command without an open input is INVALID', async () => {
-  await using contained = await newContained()
+  await using contained = await openContainmentBench()
   const message = { id: 'm', from: 'user', text: 'hello', turn: 1 } as const
-  await using closed = await run(contained, ['sleep', `3600.${contained.token}`])
+  await using closed = await startCommand(contained, ['sleep', `3600.${contained.token}`])
   await expect(closed.agent.deliver(message)).rejects.toMatchObject({ code: 'INVALID' })
-  await using ended = await run(contained, ['true'], { interactive: true })
-  await eventually(() => ended.kernel.find('exited'))
+  await using ended = await startCommand(contained, ['true'], { interactive: true })
+  await waitUntil(() => ended.kernel.firstReport('exited'))
   await expect(ended.agent.deliver(message)).rejects.toMatchObject({ code: 'INVALID' })
 })
 
@@ -192,9 +199,9 @@ test.each([
   [['no-such-command-here'], 'COMMAND_NOT_FOUND'],
   [['/'], 'NOT_RUNNABLE'],
 ])('a command that cannot be started is an error: %j', async (argv, code) => {
-  await using contained = await newContained()
-  const kernel = new Recorder()
-  await expect(commandDriver({}).start(await launchOf(contained, argv), kernel)).rejects.toMatchObject({ code })
+  await using contained = await openContainmentBench()
+  const kernel = new ReportRecorder()
+  await expect(commandDriver({}).start(await makeLaunch(contained, argv), kernel)).rejects.toMatchObject({ code })
   expect(kernel.reports).toEqual([])
 })
 
@@ -207,17 +214,17 @@ test('a command whose input is lost does not run without it', async () => {
 })
 
 test('if the kernel refuses the start, nothing is left', async () => {
-  await using contained = await newContained()
-  const kernel = new Recorder()
-  kernel.deaf = true
-  await using _agent = await commandDriver({}).start(await launchOf(contained, ['sleep', `3600.${contained.token}`]), kernel)
-  await eventually(() => findLivingWith(contained.token).length === 0)
+  await using contained = await openContainmentBench()
+  const kernel = new ReportRecorder()
+  kernel.isUnavailable = true
+  await using _agent = await commandDriver({}).start(await makeLaunch(contained, ['sleep', `3600.${contained.token}`]), kernel)
+  await waitUntil(() => findProcessesWith(contained.token).length === 0)
 })
 
 test('all methods can be called after the end', async () => {
-  await using contained = await newContained()
-  const { agent, kernel } = await run(contained, ['true'])
-  await eventually(() => kernel.find('exited'))
+  await using contained = await openContainmentBench()
+  const { agent, kernel } = await startCommand(contained, ['true'])
+  await waitUntil(() => kernel.firstReport('exited'))
   await agent.pause(true)
   await agent.unpause()
   await agent.interrupt()
@@ -229,11 +236,11 @@ test('all methods can be called after the end', async () => {
 })
 
 test('the beginning of a line is shown before its end', async () => {
-  await using contained = await newContained()
-  await using running = await run(contained, ['sh', '-c', 'printf "Password: "; read -r line; echo $line'], { interactive: true })
-  await eventually(() => running.kernel.text('stdout') === 'Password: ')
+  await using contained = await openContainmentBench()
+  await using running = await startCommand(contained, ['sh', '-c', 'printf "Password: "; read -r line; echo $line'], { interactive: true })
+  await waitUntil(() => running.kernel.outputText('stdout') === 'Password: ')
   await running.agent.deliver({ id: 'm', from: 'user', text: 'sesame', turn: 1 })
-  await eventually(() => running.kernel.text('stdout') === 'Password: sesame\n')
+  await waitUntil(() => running.kernel.outputText('stdout') === 'Password: sesame\n')
 })
 
 describe('lines', () => {

@@ -4,26 +4,26 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import * as lines from '../../support/agents/agent-lines.ts'
-import { programOfTurns, run, type Running } from '../../support/agents/command.ts'
-import { newContained, workingKinds, type Contained } from '../../support/agents/contained.ts'
-import { eventually, findLivingWith } from '../../support/agents/living.ts'
+import { writeProgramOfTurns, startCommand, type RunningCommand } from '../../support/agents/command.ts'
+import { openContainmentBench, findWorkingKinds, type ContainmentBench } from '../../support/agents/contained.ts'
+import { waitUntil, findProcessesWith } from '../../support/agents/living.ts'
 import { Scribe, uuidOf } from '../../support/store/facts.ts'
 import type { Launch } from '../../../src/drivers/port.ts'
 import type { Report } from '../../../src/kernel/model/reports.ts'
-import type { Played } from '../../support/programs/json-agent.ts'
+import type { ScriptedAct } from '../../support/programs/json-agent.ts'
 import type { OutputFormat } from '../../../src/kernel/model/words.ts'
 import type { SpecChanges } from '../../support/spec-changes.ts'
 import type { CommandSpec } from '../../../src/kernel/model/process-spec.ts'
 
-const kinds = await workingKinds()
+const kinds = await findWorkingKinds()
 const CLAUDE = ['-p', '--output-format', 'stream-json', '--verbose']
 const CODEX = ['exec', '--json']
 const SESSION = '6528ff20-b72b-4b73-ac46-b42cd138b7d7'
 const THREAD = '01a1f964-3c13-7d42-a935-af7e68a221bf'
 const CUT_OFF = /^Your last turn was cut off\./
-const playLines = (all: readonly object[]): Played[] => all.map((line) => ({ line }))
+const playLines = (all: readonly object[]): ScriptedAct[] => all.map((line) => ({ line }))
 
-interface Talk extends Running {
+interface Talk extends RunningCommand {
   /** the command lines of its programs */
   calls(): Promise<string[][]>
   say(turn: number, text: string): Promise<void>
@@ -33,14 +33,14 @@ interface Talk extends Running {
 }
 
 async function talk(
-  contained: Contained,
+  contained: ContainmentBench,
   format: OutputFormat,
-  turns: readonly (readonly Played[])[],
+  turns: readonly (readonly ScriptedAct[])[],
   changes: SpecChanges = {},
   more: Partial<Launch<CommandSpec>> = {},
 ): Promise<Talk> {
-  const { program, calls } = await programOfTurns(contained.dir, format, turns)
-  const running = await run(
+  const { program, readCalls } = await writeProgramOfTurns(contained.dir, format, turns)
+  const running = await startCommand(
     contained,
     [program, ...(format === 'codex' ? CODEX : CLAUDE)],
     { agent: 'mine', intent: 'begin', interactive: true, system: null, format, ...changes },
@@ -48,8 +48,8 @@ async function talk(
   )
   const ended: Talk['ended'] = async (turn) => {
     const of = (): Extract<Report, { type: 'turn.ended' }> | undefined =>
-      running.kernel.all('turn.ended').find((report) => report.turn === turn)
-    await eventually(() => of() !== undefined, `the end of turn ${turn}`)
+      running.kernel.reportsOf('turn.ended').find((report) => report.turn === turn)
+    await waitUntil(() => of() !== undefined, `the end of turn ${turn}`)
     const report = of()
     if (!report) throw new Error('it was there')
     return report
@@ -57,7 +57,7 @@ async function talk(
   const say: Talk['say'] = (turn, text) => running.agent.deliver({ id: `m${turn}`, from: 'user', text, turn })
   return {
     ...running,
-    calls,
+    calls: readCalls,
     say,
     ended,
     turn: async (turn, text) => {
@@ -69,7 +69,7 @@ async function talk(
 }
 
 /** The total of a Codex thread after `calls` calls. */
-const codexTurn = (calls: number): Played[] =>
+const codexTurn = (calls: number): ScriptedAct[] =>
   playLines([
     ...lines.CODEX_RESUMED.slice(0, -1),
     {
@@ -86,7 +86,7 @@ const ONE_CALL = { inputTokens: 1000, outputTokens: 50, cacheReadTokens: 300, ca
 
 describe('three turns', () => {
   test.each(kinds)('of Codex in %s share a session, continue the step numbers, and charge totals once', async (containment) => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     await using it = await talk(contained, 'codex', [playLines(lines.CODEX_TOOLS), codexTurn(3), codexTurn(4)], { containment })
     expect(await it.turn(1, 'one')).toMatchObject({ outcome: 'ok', result: 'It is done.' })
     expect(await it.turn(2, '-two')).toMatchObject({ outcome: 'ok' })
@@ -98,18 +98,18 @@ describe('three turns', () => {
     ])
     const { kernel } = it
     expect(kernel.reports[0]).toEqual({ type: 'up' })
-    expect(kernel.all('session')).toEqual([{ type: 'session', sessionId: THREAD }])
-    expect(kernel.all('model.started').map(({ step }) => step)).toEqual([1, 2, 3, 4])
-    expect(kernel.all('usage').map(({ usage }) => usage)).toEqual([
+    expect(kernel.reportsOf('session')).toEqual([{ type: 'session', sessionId: THREAD }])
+    expect(kernel.reportsOf('model.started').map(({ step }) => step)).toEqual([1, 2, 3, 4])
+    expect(kernel.reportsOf('usage').map(({ usage }) => usage)).toEqual([
       { inputTokens: 2000, outputTokens: 100, cacheReadTokens: 600, cacheWriteTokens: 40, costUsd: null },
       { ...ONE_CALL, costUsd: null },
       { ...ONE_CALL, costUsd: null },
     ])
-    expect(kernel.find('exited')).toBeNull()
+    expect(kernel.firstReport('exited')).toBeNull()
   })
 
   test('of Claude Code charge the usage of each turn once', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     await using it = await talk(contained, 'claude', [playLines(lines.CLAUDE_TOOLS), playLines(lines.CLAUDE_RESUMED)])
     for (const turn of [1, 2, 3]) await it.turn(turn, `turn ${turn}`)
     expect(await it.calls()).toEqual([
@@ -117,8 +117,8 @@ describe('three turns', () => {
       ...[2, 3].map((turn) => [...CLAUDE, '--resume', SESSION, '--', `turn ${turn}`]),
     ])
     const { kernel } = it
-    expect(kernel.all('model.started').map(({ step }) => step)).toEqual([1, 2, 3, 4])
-    const used = [...kernel.all('model.finished'), ...kernel.all('usage')].map(({ usage }) => usage)
+    expect(kernel.reportsOf('model.started').map(({ step }) => step)).toEqual([1, 2, 3, 4])
+    const used = [...kernel.reportsOf('model.finished'), ...kernel.reportsOf('usage')].map(({ usage }) => usage)
     expect(used.reduce((sum, usage) => sum + usage.inputTokens, 0)).toBe(4_000)
     expect(used.reduce((sum, usage) => sum + usage.outputTokens, 0)).toBe(200)
     expect(used.reduce((sum, usage) => sum + (usage.costUsd ?? 0), 0)).toBeCloseTo(4 * 0.00516, 10)
@@ -127,7 +127,7 @@ describe('three turns', () => {
 
 describe('the first prompt', () => {
   test('has the role, once per session', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     await using it = await talk(contained, 'codex', [playLines(lines.CODEX_TOOLS), codexTurn(3)], { system: 'You are a worker.' })
     await it.turn(1, 'one')
     await it.turn(2, 'two')
@@ -135,7 +135,7 @@ describe('the first prompt', () => {
   })
 
   test('of a fork goes to a copy of the session, later prompts to the copy itself', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const copy = '926592e8-edd5-429a-af35-2cdc32fc6989'
     await using it = await talk(contained, 'claude', [playLines(lines.CLAUDE_FORKED)], {}, { forkOf: SESSION, turn: 1, step: 2 })
     await it.turn(2, 'one')
@@ -144,12 +144,12 @@ describe('the first prompt', () => {
       [...CLAUDE, '--resume', SESSION, '--fork-session', '--', 'one'],
       [...CLAUDE, '--resume', copy, '--', 'two'],
     ])
-    expect(it.kernel.all('session')).toEqual([{ type: 'session', sessionId: copy }])
-    expect(it.kernel.all('model.started').map(({ step }) => step)).toEqual([3, 4])
+    expect(it.kernel.reportsOf('session')).toEqual([{ type: 'session', sessionId: copy }])
+    expect(it.kernel.reportsOf('model.started').map(({ step }) => step)).toEqual([3, 4])
   })
 
   test('fails the turn if it is too long for a command line', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     await using it = await talk(contained, 'codex', [playLines(lines.CODEX_TOOLS)])
     expect(await it.turn(1, 'é'.repeat(66_000))).toEqual({
       type: 'turn.ended',
@@ -163,7 +163,7 @@ describe('the first prompt', () => {
 
 describe('a failed turn', () => {
   test('is an error by its own report, and the next turn works', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     await using it = await talk(contained, 'claude', [
       playLines(lines.CLAUDE_TOOLS),
       [...playLines(lines.CLAUDE_REFUSED.slice(1)), { exit: 1 }],
@@ -175,7 +175,7 @@ describe('a failed turn', () => {
   })
 
   test('reports the exit of its program if nothing else is known', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     await using it = await talk(contained, 'codex', [
       [{ signal: 'SIGKILL' }],
       [{ exit: 3 }],
@@ -192,25 +192,25 @@ describe('a failed turn', () => {
   })
 
   test('at a rate limit reports the reset time; the next one gets the same prompt', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const limit = { type: 'turn.failed', error: { message: 'usage limit reached: try again in 2 hours' } }
     await using it = await talk(contained, 'codex', [playLines([...lines.CODEX_RESUMED.slice(0, 2), limit]), codexTurn(3)])
     expect(await it.turn(1, 'one')).toMatchObject({ outcome: 'error', resumeAt: expect.any(Number) as number })
     await it.agent.proceed(1)
-    await eventually(() => it.kernel.all('turn.ended').length === 2)
+    await waitUntil(() => it.kernel.reportsOf('turn.ended').length === 2)
     expect((await it.calls()).map((args) => args.at(-1))).toEqual(['one', 'one'])
   })
 
   test('without a program reports that, and the process continues', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     await using it = await talk(contained, 'codex', [codexTurn(1)], { argv: [join(contained.dir, 'nosuch'), ...CODEX] })
     expect(await it.turn(1, 'one')).toMatchObject({ outcome: 'error', error: expect.stringContaining('nosuch') as string })
-    expect(it.kernel.find('exited')).toBeNull()
+    expect(it.kernel.firstReport('exited')).toBeNull()
   })
 })
 
 describe('a turn that was cut off', () => {
-  async function resumed(contained: Contained, began: boolean): Promise<Talk> {
+  async function resumed(contained: ContainmentBench, began: boolean): Promise<Talk> {
     const usage = { inputTokens: 1000, outputTokens: 50, cacheReadTokens: 300, cacheWriteTokens: 20, costUsd: null }
     const { facts } = new Scribe().spawn(
       uuidOf(1),
@@ -233,18 +233,18 @@ describe('a turn that was cut off', () => {
     [true, CUT_OFF, 2_000],
     [false, /^Your last turn was cut off\. You may have begun .*\n\nwrite the tests$/, 3_000],
   ])('continues its session; begun %s', async (began, prompt, charged) => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     await using it = await resumed(contained, began)
     await it.agent.proceed(1)
     await it.ended(1)
     const [args = []] = await it.calls()
     expect(args.slice(0, 4)).toEqual(['exec', '--json', 'resume', THREAD])
     expect(args.at(-1)).toMatch(prompt)
-    expect(it.kernel.find('usage')?.usage.inputTokens).toBe(charged)
+    expect(it.kernel.firstReport('usage')?.usage.inputTokens).toBe(charged)
   })
 
   test('gets that notice first, and then the later messages', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     await using it = await resumed(contained, true)
     await it.turn(1, 'and the docs')
     const [args = []] = await it.calls()
@@ -252,14 +252,14 @@ describe('a turn that was cut off', () => {
   })
 })
 
-const hanging: Played[] = [...playLines(lines.CLAUDE_TOOLS.slice(0, 4)), { hang: true }]
+const hanging: ScriptedAct[] = [...playLines(lines.CLAUDE_TOOLS.slice(0, 4)), { hang: true }]
 
 describe.each(kinds)('in %s', (containment) => {
   test('an interrupted turn ends, and the next one continues the session', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     await using it = await talk(contained, 'claude', [hanging, playLines(lines.CLAUDE_RESUMED)], { containment })
     await it.say(1, 'one')
-    await eventually(() => it.kernel.find('model.finished'))
+    await waitUntil(() => it.kernel.firstReport('model.finished'))
     await it.agent.interrupt()
     expect(await it.ended(1)).toEqual({ type: 'turn.ended', turn: 1, outcome: 'interrupted' })
     expect(await it.turn(2, 'two')).toMatchObject({ outcome: 'ok' })
@@ -267,20 +267,20 @@ describe.each(kinds)('in %s', (containment) => {
   })
 
   test('a program that ignores the interruption is killed, and its background programs are ended at the end', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     await using it = await talk(contained, 'claude', [[{ leave: `3600.${contained.token}` }, { deaf: true }, ...hanging]], { containment })
     await it.say(1, 'one')
-    await eventually(() => it.kernel.find('model.finished'))
+    await waitUntil(() => it.kernel.firstReport('model.finished'))
     await it.agent.interrupt()
     expect(await it.ended(1)).toMatchObject({ outcome: 'interrupted' })
-    expect(findLivingWith(contained.token).length).toBe(1)
+    expect(findProcessesWith(contained.token).length).toBe(1)
     await it.agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })
     expect(it.kernel.reports.at(-1)).toMatchObject({ type: 'exited' })
-    expect(findLivingWith(contained.token)).toEqual([])
+    expect(findProcessesWith(contained.token)).toEqual([])
   })
 
   test('a pause in a turn freezes it, and it continues later', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const go = join(contained.dir, 'go')
     await using it = await talk(
       contained,
@@ -289,9 +289,9 @@ describe.each(kinds)('in %s', (containment) => {
       { containment },
     )
     await it.say(1, 'one')
-    await eventually(() => it.kernel.find('model.finished'))
+    await waitUntil(() => it.kernel.firstReport('model.finished'))
     await it.agent.pause(true)
-    expect(it.kernel.find('frozen')).toEqual({ type: 'frozen', inFlight: 'a turn of the agent' })
+    expect(it.kernel.firstReport('frozen')).toEqual({ type: 'frozen', inFlight: 'a turn of the agent' })
     writeFileSync(go, '')
     await it.agent.unpause()
     expect(await it.ended(1)).toMatchObject({ outcome: 'ok' })
@@ -300,10 +300,10 @@ describe.each(kinds)('in %s', (containment) => {
 
 describe('in order', () => {
   test('no turn begins during a pause, and a waiting turn can be interrupted', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     await using it = await talk(contained, 'codex', [codexTurn(1)])
     await it.agent.pause(true)
-    expect(it.kernel.find('frozen')).toEqual({ type: 'frozen', inFlight: null })
+    expect(it.kernel.firstReport('frozen')).toEqual({ type: 'frozen', inFlight: null })
     await it.say(1, 'one')
     await it.agent.interrupt()
     expect(await it.ended(1)).toMatchObject({ outcome: 'interrupted' })
@@ -314,17 +314,17 @@ describe('in order', () => {
   })
 
   test('a stop in a turn reports the received output, and the end', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     await using it = await talk(contained, 'claude', [hanging])
     await it.say(1, 'one')
-    await eventually(() => it.kernel.find('model.finished'))
+    await waitUntil(() => it.kernel.firstReport('model.finished'))
     await it.agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })
     expect(it.kernel.reports.at(-1)).toMatchObject({ type: 'exited' })
-    expect(it.kernel.find('turn.ended')).toBeNull()
+    expect(it.kernel.firstReport('turn.ended')).toBeNull()
   })
 
   test('a stop between turns ends it, and nothing begins any more', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     await using it = await talk(contained, 'codex', [codexTurn(1)])
     await it.turn(1, 'one')
     await it.agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })

@@ -7,79 +7,79 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { Containment, Program } from '../../../src/drivers/contain/types.ts'
 import { EventLoopTurns } from '../../../src/drivers/common/event-loop-turns.ts'
-import { waitForOutput, newContained, textOf, UUID, workingKinds } from '../../support/agents/contained.ts'
-import type { Contained } from '../../support/agents/contained.ts'
-import { eventually, findLivingWith, findSleepersWith, TORTURE_SLEEPERS } from '../../support/agents/living.ts'
+import { waitForOutput, openContainmentBench, readText, UUID, findWorkingKinds } from '../../support/agents/contained.ts'
+import type { ContainmentBench } from '../../support/agents/contained.ts'
+import { waitUntil, findProcessesWith, findSleepersWith, TORTURE_SLEEPERS } from '../../support/agents/living.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 
 const TORTURE = fileURLToPath(new URL('../../support/programs/torture.sh', import.meta.url))
-const kinds = await workingKinds()
+const kinds = await findWorkingKinds()
 
-async function plant(contained: Contained, kind: ContainmentKind, mode: 'stay' | 'end'): Promise<Containment> {
+async function plant(contained: ContainmentBench, kind: ContainmentKind, mode: 'stay' | 'end'): Promise<Containment> {
   const containment = await contained.open(kind)
   const which = kind === 'group' ? 'held' : 'all'
   const program = await containment.spawn(contained.request(['sh', TORTURE, contained.token, mode, which]))
   await waitForOutput(program, 'planted')
   const count = TORTURE_SLEEPERS + (which === 'all' ? 1 : 0)
-  await eventually(() => findSleepersWith(contained.token).length === count, `${count} sleepers`)
+  await waitUntil(() => findSleepersWith(contained.token).length === count, `${count} sleepers`)
   if (mode === 'end') expect(await program.exited).toEqual({ code: 0, signal: null })
   return containment
 }
 
 describe.each(kinds)('%s: the torture tree', (kind) => {
   test('is gone after a stop', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await plant(contained, kind, 'stay')
     expect(await containment.stop({ signal: 'SIGTERM', graceMs: 300 })).toEqual({ outcome: 'killed', survivors: [] })
-    expect(findLivingWith(contained.token)).toEqual([])
+    expect(findProcessesWith(contained.token)).toEqual([])
   })
 
   test('is gone after a kill', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await plant(contained, kind, 'stay')
     expect(await containment.stop({ signal: 'SIGKILL', graceMs: 0 })).toEqual({ outcome: 'killed', survivors: [] })
-    expect(findLivingWith(contained.token)).toEqual([])
+    expect(findProcessesWith(contained.token)).toEqual([])
   })
 
   test('is gone when the program has exited and the containment is disposed of', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await plant(contained, kind, 'end')
     expect((await containment.members()).length).toBeGreaterThanOrEqual(TORTURE_SLEEPERS)
     expect((await containment.dispose()).outcome).toBe('killed')
-    expect(findLivingWith(contained.token)).toEqual([])
+    expect(findProcessesWith(contained.token)).toEqual([])
   })
 
   test('is gone when the containment manager is disposed of', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     await plant(contained, kind, 'stay')
-    await contained.containments[Symbol.asyncDispose]()
-    expect(findLivingWith(contained.token)).toEqual([])
+    await contained.manager[Symbol.asyncDispose]()
+    expect(findProcessesWith(contained.token)).toEqual([])
   })
 })
 
 test('group cannot hold a process that left the group, dropped its environment and lost its parent', async () => {
-  await using contained = await newContained()
+  await using contained = await openContainmentBench()
   const containment = await contained.open('group')
   const script = `( env -i setsid sleep 3600.${contained.token} & ) ; sleep 3600.${contained.token}`
   await containment.spawn(contained.request(['sh', '-c', script]))
-  await eventually(() => findSleepersWith(contained.token).length === 2)
+  await waitUntil(() => findSleepersWith(contained.token).length === 2)
   await containment.stop({ signal: 'SIGKILL', graceMs: 0 })
   expect(findSleepersWith(contained.token).length).toBe(1)
 })
 
 test('group holds a process that left the group and dropped its environment while its parent lives', async () => {
-  await using contained = await newContained()
+  await using contained = await openContainmentBench()
   const containment = await contained.open('group')
   const script = `setsid sh -c 'env -i setsid sleep 3600.${contained.token} & wait' & wait`
   await containment.spawn(contained.request(['sh', '-c', script]))
-  await eventually(() => findSleepersWith(contained.token).length === 1)
+  await waitUntil(() => findSleepersWith(contained.token).length === 1)
   expect((await containment.stop({ signal: 'SIGKILL', graceMs: 0 })).outcome).toBe('killed')
-  expect(findLivingWith(contained.token)).toEqual([])
+  expect(findProcessesWith(contained.token)).toEqual([])
 })
 
 describe.each(kinds)('%s: the stop ladder', (kind) => {
   test('stopped: a program that exits on the signal is not killed', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', 'trap "exit 7" TERM; echo up; while :; do sleep 0.05; done']))
     await waitForOutput(program, 'up')
@@ -88,7 +88,7 @@ describe.each(kinds)('%s: the stop ladder', (kind) => {
   })
 
   test('stopped: processes in other sessions get the signal too, within the same grace period', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const other = `setsid sh -c 'trap "echo asked > ${contained.dir}/asked; exit" TERM; echo up; while :; do sleep 0.05; done'`
     const program = await containment.spawn(contained.request(['sh', '-c', `${other} & exec sleep 3600.${contained.token}`]))
@@ -98,7 +98,7 @@ describe.each(kinds)('%s: the stop ladder', (kind) => {
   })
 
   test('killed: a deaf program gets its grace period and no more', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', 'trap "" TERM; echo up; while :; do sleep 0.05; done']))
     await waitForOutput(program, 'up')
@@ -109,7 +109,7 @@ describe.each(kinds)('%s: the stop ladder', (kind) => {
   })
 
   test('gone: no program runs yet, or any more', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     expect((await containment.stop({ signal: 'SIGTERM', graceMs: 300 })).outcome).toBe('gone')
     await (
@@ -120,7 +120,7 @@ describe.each(kinds)('%s: the stop ladder', (kind) => {
   })
 
   test('a second, harder stop overtakes the first', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', 'trap "" TERM; echo up; while :; do sleep 0.05; done']))
     await waitForOutput(program, 'up')
@@ -132,12 +132,12 @@ describe.each(kinds)('%s: the stop ladder', (kind) => {
 
 describe.each(kinds)('%s: starting', (kind) => {
   test('each program knows its incarnation, and has its own session and an empty stdin', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const program = await containment.spawn(
       contained.request(['sh', '-c', 'echo $REEVE_UUID $REEVE_PID $REEVE_PROC $TMPDIR; ps -o sid= -p $$; echo $$; cat']),
     )
-    const words = (await textOf(program.stdout)).split(/\s+/)
+    const words = (await readText(program.stdout)).split(/\s+/)
     expect(words.slice(0, 4)).toEqual([UUID, '1', containment.intent.marker, contained.dir])
     expect(words[4]).toBe(words[5])
     // In a namespace it has another PID.
@@ -154,7 +154,7 @@ describe.each(kinds)('%s: starting', (kind) => {
     ['no command at all', [], 'INVALID'],
     ['an argument with a zero byte', ['true', 'a\0b'], 'INVALID'],
   ])('%s is an error and leaves nothing', async (_, argv, code) => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     await writeFile(join(contained.dir, 'plain'), 'x')
     await writeFile(join(contained.dir, 'orphan'), '#!/no/such/interpreter\n')
     await chmod(join(contained.dir, 'orphan'), 0o755)
@@ -164,7 +164,7 @@ describe.each(kinds)('%s: starting', (kind) => {
   })
 
   test('a missing working directory is an error', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     await expect(containment.spawn(contained.request(['true'], { cwd: '/no/such/dir' }))).rejects.toMatchObject({ code: 'NOT_RUNNABLE' })
   })
@@ -173,7 +173,7 @@ describe.each(kinds)('%s: starting', (kind) => {
   test.skipIf(process.getuid?.() === 0)(
     'a directory of the PATH that may not be searched is skipped; a path into it is refused',
     async () => {
-      await using contained = await newContained()
+      await using contained = await openContainmentBench()
       const closed = join(contained.dir, 'closed')
       await mkdir(closed, { mode: 0o000 })
       const containment = await contained.open(kind)
@@ -189,16 +189,16 @@ describe.each(kinds)('%s: starting', (kind) => {
   )
 
   test('the PATH of the request applies', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     await writeFile(join(contained.dir, 'mine'), '#!/bin/sh\necho mine $1\n')
     await chmod(join(contained.dir, 'mine'), 0o755)
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['mine', 'a b'], { env: { PATH: `${contained.dir}:/usr/bin:/bin` } }))
-    expect(await textOf(program.stdout)).toBe('mine a b\n')
+    expect(await readText(program.stdout)).toBe('mine a b\n')
   })
 
   test('after the disposal nothing starts, and a second disposal changes nothing', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const late = containment.spawn(contained.request(['sleep', `3600.${contained.token}`]))
     const started = late.then(
@@ -209,7 +209,7 @@ describe.each(kinds)('%s: starting', (kind) => {
     expect([true, 'NOT_FOUND']).toContain(await started)
     await expect(containment.spawn(contained.request(['true']))).rejects.toMatchObject({ code: 'NOT_FOUND' })
     expect((await containment.dispose()).outcome).toBe('gone')
-    expect(findLivingWith(contained.token)).toEqual([])
+    expect(findProcessesWith(contained.token)).toEqual([])
   })
 })
 
@@ -217,9 +217,9 @@ describe.each(kinds)('%s: many at once', (kind) => {
   const MANY = 12
 
   /** The most clock reads in one turn of the event loop. Each read advances the clock by 6 ms, so a slice has two. */
-  async function inTurns(work: (contained: Contained, begun: () => void) => Promise<unknown>): Promise<number> {
+  async function inTurns(work: (contained: ContainmentBench, begun: () => void) => Promise<unknown>): Promise<number> {
     let ms = 0
-    await using contained = await newContained(new EventLoopTurns(() => (ms += 6)))
+    await using contained = await openContainmentBench(new EventLoopTurns(() => (ms += 6)))
     const turns: number[] = [0]
     let isOver = false
     const count = (): void => {
@@ -251,17 +251,17 @@ describe.each(kinds)('%s: many at once', (kind) => {
 })
 
 test('auto selects the strongest kind that works, and each plan belongs to one incarnation', async () => {
-  await using contained = await newContained()
-  const { containments } = contained
-  expect(containments.plan(UUID, 1, 'auto').kind).toBe(kinds[0])
-  expect(containments.kind).toBe(kinds[0])
-  expect(containments.plan(UUID, 1, 'group').marker).not.toBe(containments.plan(UUID, 2, 'group').marker)
+  await using contained = await openContainmentBench()
+  const { manager } = contained
+  expect(manager.plan(UUID, 1, 'auto').kind).toBe(kinds[0])
+  expect(manager.kind).toBe(kinds[0])
+  expect(manager.plan(UUID, 1, 'group').marker).not.toBe(manager.plan(UUID, 2, 'group').marker)
 })
 
 test.runIf(kinds.includes('cgroup'))(
   'a cgroup is removed with its containment, and all directories with the containment manager',
   async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open('cgroup')
     const nested = `mkdir "${containment.intent.path}/inner" && echo $$ > "${containment.intent.path}/inner/cgroup.procs" && echo up && exec sleep 3600.${contained.token}`
     await waitForOutput(await containment.spawn(contained.request(['sh', '-c', nested])), 'up')
@@ -270,7 +270,7 @@ test.runIf(kinds.includes('cgroup'))(
     expect((await containment.members()).length).toBe(1)
     expect((await containment.dispose()).outcome).toBe('killed')
     expect(existsSync(containment.intent.path ?? '')).toBe(false)
-    await contained.containments[Symbol.asyncDispose]()
+    await contained.manager[Symbol.asyncDispose]()
     expect(existsSync(home)).toBe(false)
   },
 )

@@ -3,12 +3,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Containment, Program } from '../../../src/drivers/contain/types.ts'
-import { waitForOutput, newContained, workingKinds } from '../../support/agents/contained.ts'
-import type { Contained } from '../../support/agents/contained.ts'
-import { eventually, findLivingWith } from '../../support/agents/living.ts'
+import { waitForOutput, openContainmentBench, findWorkingKinds } from '../../support/agents/contained.ts'
+import type { ContainmentBench } from '../../support/agents/contained.ts'
+import { waitUntil, findProcessesWith } from '../../support/agents/living.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 
-const kinds = await workingKinds()
+const kinds = await findWorkingKinds()
 
 interface Ticking {
   readonly containment: Containment
@@ -17,19 +17,19 @@ interface Ticking {
 }
 
 // Two sessions that each write a tick for ever.
-async function tick(contained: Contained, kind: ContainmentKind): Promise<Ticking> {
+async function tick(contained: ContainmentBench, kind: ContainmentKind): Promise<Ticking> {
   const containment = await contained.open(kind)
   const file = join(contained.dir, 'ticks')
   const loop = `while :; do echo ${contained.token} >> "${file}"; sleep 0.01; done`
   const program = await containment.spawn(contained.request(['sh', '-c', `setsid sh -c '${loop}' & echo up; ${loop}`]))
   await waitForOutput(program, 'up')
   const ticks = () => (existsSync(file) ? readFileSync(file, 'latin1').length : 0)
-  await eventually(() => ticks() > 100)
+  await waitUntil(() => ticks() > 100)
   return { containment, program, ticks }
 }
 
 // 30 further processes have run and exited by then: enough time for any process that was not frozen to tick again.
-async function aWhile(contained: Contained): Promise<void> {
+async function aWhile(contained: ContainmentBench): Promise<void> {
   const other = await contained.open('group')
   await (
     await other.spawn(contained.request(['sh', '-c', 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 0.01; done']))
@@ -38,7 +38,7 @@ async function aWhile(contained: Contained): Promise<void> {
 
 describe.each(kinds)('%s', (kind) => {
   test('a frozen tree stands still and continues after the thaw', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const { containment, ticks } = await tick(contained, kind)
     await containment.freeze()
     // Output that was in progress at the freeze has arrived by then.
@@ -47,41 +47,41 @@ describe.each(kinds)('%s', (kind) => {
     await aWhile(contained)
     expect(ticks()).toBe(before)
     await containment.thaw()
-    await eventually(() => ticks() > before + 100)
+    await waitUntil(() => ticks() > before + 100)
   })
 
   test('freezing twice, thawing twice and thawing without a freeze are allowed', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const { containment, ticks } = await tick(contained, kind)
     await containment.thaw()
     await Promise.all([containment.freeze(), containment.freeze()])
     await containment.thaw()
     await containment.thaw()
     const before = ticks()
-    await eventually(() => ticks() > before)
+    await waitUntil(() => ticks() > before)
   })
 
   test('a thaw before the end of the freeze wins', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const { containment, ticks } = await tick(contained, kind)
     const freezing = containment.freeze()
     await containment.thaw()
     await freezing
     const before = ticks()
-    await eventually(() => ticks() > before)
+    await waitUntil(() => ticks() > before)
   })
 
   test('a frozen tree can be killed', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const { containment, program } = await tick(contained, kind)
     await containment.freeze()
     expect((await containment.stop({ signal: 'SIGKILL', graceMs: 0 })).outcome).toBe('killed')
     expect(await program.exited).toEqual({ code: null, signal: 'SIGKILL' })
-    expect(findLivingWith(contained.token)).toEqual([])
+    expect(findProcessesWith(contained.token)).toEqual([])
   })
 
   test('a program frozen before its first instruction can be killed, and enters no other containment', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const kill = async (): Promise<unknown> => {
       const containment = await contained.open(kind)
       const program = await containment.spawn(contained.request(['sleep', `3600.${contained.token}`]))
@@ -93,11 +93,11 @@ describe.each(kinds)('%s', (kind) => {
     // Three in turns: each reuses the descriptors that another one frees.
     const rows = await Promise.all(Array.from({ length: 3 }, async () => [await kill(), await kill(), await kill(), await kill()]))
     expect(rows.flat()).toEqual(Array(12).fill(expected))
-    expect(findLivingWith(contained.token)).toEqual([])
+    expect(findProcessesWith(contained.token)).toEqual([])
   })
 
   test('a frozen program that must end is thawed first', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', 'trap "exit 9" TERM; echo up; while :; do sleep 0.05; done']))
     await waitForOutput(program, 'up')
@@ -107,7 +107,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('freezing without a program does nothing', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     await containment.freeze()
     await containment.thaw()
@@ -115,7 +115,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('a start during the freeze waits for the thaw', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const file = join(contained.dir, 'began')
     const begin = () => containment.spawn(contained.request(['touch', file]))
@@ -130,30 +130,30 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('a start that waits for the thaw is refused if the end comes first', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     await containment.freeze()
     const asked = containment.spawn(contained.request(['sleep', `3600.${contained.token}`]))
     await Promise.all([expect(asked).rejects.toMatchObject({ code: 'NOT_FOUND' }), containment.dispose()])
-    expect(findLivingWith(contained.token)).toEqual([])
+    expect(findProcessesWith(contained.token)).toEqual([])
   })
 
   test.each(['SIGTERM', 'SIGKILL'] as const)(
     'what waits for the thaw is refused when a %s comes first; what is asked for later begins',
     async (signal) => {
-      await using contained = await newContained()
+      await using contained = await openContainmentBench()
       const containment = await contained.open(kind)
       await containment.freeze()
       const asked = containment.spawn(contained.request(['sleep', `3600.${contained.token}`]))
       await Promise.all([expect(asked).rejects.toMatchObject({ code: 'NOT_FOUND' }), containment.stop({ signal, graceMs: 0 })])
-      expect(findLivingWith(contained.token)).toEqual([])
+      expect(findProcessesWith(contained.token)).toEqual([])
       await containment.thaw()
       expect(await (await containment.spawn(contained.request(['true']))).exited).toEqual({ code: 0, signal: null })
     },
   )
 
   test('a new program is frozen, even after an earlier search in the same turn', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const [other, containment] = await Promise.all([contained.open(kind), contained.open(kind)])
     await other.spawn(contained.request(['sleep', `3600.${contained.token}`]))
     const members: Promise<unknown>[] = []
@@ -175,16 +175,16 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('a program that was stopped before the freeze is still stopped after the thaw', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const script = `sh -c 'kill -STOP $$' sh ${contained.token} & sleep 3600.${contained.token}`
     await containment.spawn(contained.request(['sh', '-c', script]))
     const stopped = () =>
-      findLivingWith(contained.token).filter(({ state, argv }) => state === 'T' && argv[1] === '-c' && argv[2] === 'kill -STOP $$')
-    await eventually(() => stopped().length === 1)
+      findProcessesWith(contained.token).filter(({ state, argv }) => state === 'T' && argv[1] === '-c' && argv[2] === 'kill -STOP $$')
+    await waitUntil(() => stopped().length === 1)
     await containment.freeze()
     await containment.thaw()
-    await eventually(() => findLivingWith(contained.token).some(({ argv, state }) => argv[0] === 'sleep' && state === 'S'))
+    await waitUntil(() => findProcessesWith(contained.token).some(({ argv, state }) => argv[0] === 'sleep' && state === 'S'))
     expect(stopped().length).toBe(1)
   })
 })

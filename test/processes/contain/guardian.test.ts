@@ -11,25 +11,25 @@ import { openContainmentManager } from '../../../src/drivers/contain/manager.ts'
 import { homeTag } from '../../../src/drivers/contain/marker.ts'
 import { findOwnCgroup } from '../../../src/drivers/contain/probe.ts'
 import type { ContainmentIntent, OsHandle } from '../../../src/kernel/model/process.ts'
-import { waitForOutput, newContained, workingKinds } from '../../support/agents/contained.ts'
+import { waitForOutput, openContainmentBench, findWorkingKinds } from '../../support/agents/contained.ts'
 import { testEnv } from '../../support/env.ts'
 import {
-  eventually,
+  waitUntil,
   killRemaining,
-  findLivingWith,
+  findProcessesWith,
   newToken,
   findOwnProcess,
-  readLiving,
+  readProcess,
   signalFound,
   findSleepersWith,
   TORTURE_SLEEPERS,
 } from '../../support/agents/living.ts'
-import type { Living } from '../../support/agents/living.ts'
+import type { LivingProcess } from '../../support/agents/living.ts'
 import { tempDir } from '../../support/tmp.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 
 const DAEMON = fileURLToPath(new URL('../../support/programs/daemon.ts', import.meta.url))
-const kinds = await workingKinds()
+const kinds = await findWorkingKinds()
 
 interface Fixture extends AsyncDisposable {
   readonly process: ChildProcess & { readonly pid: number }
@@ -48,7 +48,7 @@ async function startDaemon(kind: ContainmentKind): Promise<Fixture> {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
-  await eventually(() => findSleepersWith(token).length === TORTURE_SLEEPERS + (which === 'all' ? 1 : 0))
+  await waitUntil(() => findSleepersWith(token).length === TORTURE_SLEEPERS + (which === 'all' ? 1 : 0))
   return {
     ...(JSON.parse(line) as { intent: ContainmentIntent; handle: OsHandle }),
     process: child as Fixture['process'],
@@ -69,14 +69,14 @@ async function kill9(child: ChildProcess): Promise<void> {
 }
 
 // Found by its place in the tree: after the daemon's death it has another parent.
-function guardianOf(pid: number): Living | null {
-  return findLivingWith('reeve-guardian').find(({ ppid }) => ppid === pid) ?? null
+function guardianOf(pid: number): LivingProcess | null {
+  return findProcessesWith('reeve-guardian').find(({ ppid }) => ppid === pid) ?? null
 }
 
 /** The readers of the lifelines of the namespaces that the daemon's program is in; none for the other kinds. */
-function readersOf({ handle }: Fixture): Living[] {
+function readersOf({ handle }: Fixture): LivingProcess[] {
   const inside = namespaceOf(handle.pid, 'pid_for_children')
-  const inits = findLivingWith('reeve-init').filter(({ pid }) => namespaceOf(pid, 'pid') === inside)
+  const inits = findProcessesWith('reeve-init').filter(({ pid }) => namespaceOf(pid, 'pid') === inside)
   return inits.filter(({ ppid }) => inits.some(({ pid }) => pid === ppid))
 }
 
@@ -92,42 +92,42 @@ function namespaceOf(pid: number, file: 'pid' | 'pid_for_children'): string | nu
 describe.each(kinds)('%s', (kind) => {
   test('after kill -9 of the daemon no process of the torture tree lives, nor the guardian', async () => {
     await using daemon = await startDaemon(kind)
-    const guardian = await eventually(() => guardianOf(daemon.process.pid))
+    const guardian = await waitUntil(() => guardianOf(daemon.process.pid))
     await kill9(daemon.process)
-    await eventually(() => findLivingWith(daemon.token).length === 0, 'the end of the tree')
-    await eventually(() => !findLivingWith('reeve-guardian').some(({ pid }) => pid === guardian.pid), 'the end of the guardian')
+    await waitUntil(() => findProcessesWith(daemon.token).length === 0, 'the end of the tree')
+    await waitUntil(() => !findProcessesWith('reeve-guardian').some(({ pid }) => pid === guardian.pid), 'the end of the guardian')
     // Not even the home's cgroup directory is left.
     expect(daemon.intent.path === null || !existsSync(dirname(dirname(daemon.intent.path)))).toBe(true)
   })
 
   test('a killed guardian is restarted with the full list', async () => {
     await using daemon = await startDaemon(kind)
-    const first = await eventually(() => guardianOf(daemon.process.pid))
+    const first = await waitUntil(() => guardianOf(daemon.process.pid))
     signalFound(first, 'SIGKILL')
-    await eventually(() => {
+    await waitUntil(() => {
       const next = guardianOf(daemon.process.pid)
       return next !== null && next.pid !== first.pid && next
     })
     expect(findSleepersWith(daemon.token).length).toBeGreaterThanOrEqual(TORTURE_SLEEPERS)
     await kill9(daemon.process)
-    await eventually(() => findLivingWith(daemon.token).length === 0, 'the end of the tree')
+    await waitUntil(() => findProcessesWith(daemon.token).length === 0, 'the end of the tree')
   })
 
   test('the group of a program that exits at the moment of the kill is ended too', async () => {
     await using daemon = await startDaemon(kind)
-    const guardian = await eventually(() => guardianOf(daemon.process.pid))
+    const guardian = await waitUntil(() => guardianOf(daemon.process.pid))
     // The daemon is dead before it notices the exit, and no handle identifies the group when the guardian checks.
-    for (const living of [guardian, readLiving(daemon.process.pid)]) signalFound(living, 'SIGSTOP')
+    for (const living of [guardian, readProcess(daemon.process.pid)]) signalFound(living, 'SIGSTOP')
     signalFound(findOwnProcess(daemon.handle.pid, daemon.stateDir), 'SIGKILL')
     await kill9(daemon.process)
-    await eventually(() => !existsSync(`/proc/${daemon.handle.pid}`), 'the program is reaped')
+    await waitUntil(() => !existsSync(`/proc/${daemon.handle.pid}`), 'the program is reaped')
     signalFound(guardian, 'SIGCONT')
-    await eventually(() => findLivingWith(daemon.token).length === 0, 'the end of the tree')
+    await waitUntil(() => findProcessesWith(daemon.token).length === 0, 'the end of the tree')
   })
 
   test('without a guardian, the next daemon ends the recorded programs', async () => {
     await using daemon = await startDaemon(kind)
-    const guardian = await eventually(() => guardianOf(daemon.process.pid))
+    const guardian = await waitUntil(() => guardianOf(daemon.process.pid))
     signalFound(guardian, 'SIGSTOP')
     // A namespace would still end by itself, so the reader of its lifeline is blocked.
     for (const reader of readersOf(daemon)) signalFound(reader, 'SIGSTOP')
@@ -136,7 +136,7 @@ describe.each(kinds)('%s', (kind) => {
     expect(findSleepersWith(daemon.token).length).toBeGreaterThanOrEqual(TORTURE_SLEEPERS)
     await using next = await openContainmentManager({ stateDir: daemon.stateDir, daemonId: 'next', log: () => {} })
     expect(await next.recover(daemon.intent, daemon.handle)).toEqual({ outcome: 'killed', survivors: [] })
-    expect(findLivingWith(daemon.token)).toEqual([])
+    expect(findProcessesWith(daemon.token)).toEqual([])
     expect(daemon.intent.path === null || !existsSync(daemon.intent.path)).toBe(true)
     expect((await next.recover(daemon.intent, daemon.handle)).outcome).toBe('gone')
   })
@@ -148,19 +148,19 @@ test('the guardian of a dead daemon leaves the next daemon of the same home alon
   const containment = await next.open(next.plan('01920000-0000-7000-8000-000000000002', 2, 'auto'), daemon.stateDir)
   const request = { argv: ['sh', '-c', 'echo up; sleep 3600'], cwd: daemon.stateDir, env: testEnv(daemon.stateDir), stdin: 'null' } as const
   await waitForOutput(await containment.spawn(request), 'up')
-  const guardian = await eventually(() => guardianOf(daemon.process.pid))
+  const guardian = await waitUntil(() => guardianOf(daemon.process.pid))
   await kill9(daemon.process)
-  await eventually(() => !findLivingWith('reeve-guardian').some(({ pid }) => pid === guardian.pid), 'the end of the guardian')
-  expect(findLivingWith(daemon.token)).toEqual([])
+  await waitUntil(() => !findProcessesWith('reeve-guardian').some(({ pid }) => pid === guardian.pid), 'the end of the guardian')
+  expect(findProcessesWith(daemon.token)).toEqual([])
   expect((await containment.members()).length).toBe(2)
 })
 
 test('a daemon that is killed while it starts leaves neither a process nor a directory', async () => {
   await using dir = await tempDir()
   const child = spawn(process.execPath, [DAEMON, dir.path, 'group', newToken(), 'held'], { env: testEnv(dir.path), stdio: 'ignore' })
-  const guardian = await eventually(() => guardianOf(child.pid ?? 0))
+  const guardian = await waitUntil(() => guardianOf(child.pid ?? 0))
   await kill9(child)
-  await eventually(() => !findLivingWith('reeve-guardian').some(({ pid }) => pid === guardian.pid), 'the end of the guardian')
+  await waitUntil(() => !findProcessesWith('reeve-guardian').some(({ pid }) => pid === guardian.pid), 'the end of the guardian')
   const own = findOwnCgroup()
   expect(own !== null && existsSync(join(own, `reeve-${homeTag(dir.path)}`))).toBe(false)
 })
@@ -168,18 +168,18 @@ test('a daemon that is killed while it starts leaves neither a process nor a dir
 test.skipIf(!kinds.includes('cgroup'))(
   'at a clean end the guardian goes last: a daemon that is killed on the way leaves no directory',
   async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open('cgroup')
     const { path } = containment.intent
     if (path === null) throw new Error('a cgroup has a path')
     await waitForOutput(await containment.spawn(contained.request(['sh', '-c', 'echo up; cat'], { stdin: 'pipe' })), 'up')
-    const guardian = await eventually(() => guardianOf(process.pid))
+    const guardian = await waitUntil(() => guardianOf(process.pid))
     signalFound(guardian, 'SIGSTOP')
     let isOver = false
-    const disposed = contained.containments[Symbol.asyncDispose]().then(() => {
+    const disposed = contained.manager[Symbol.asyncDispose]().then(() => {
       isOver = true
     })
-    await eventually(() => !existsSync(dirname(dirname(path))), 'the directories are gone')
+    await waitUntil(() => !existsSync(dirname(dirname(path))), 'the directories are gone')
     expect(isOver).toBe(false)
     signalFound(guardian, 'SIGCONT')
     await disposed
@@ -187,11 +187,11 @@ test.skipIf(!kinds.includes('cgroup'))(
 )
 
 test('at a clean end the guardian exits, without a log line', async () => {
-  await using contained = await newContained()
+  await using contained = await openContainmentBench()
   const containment = await contained.open('group')
   await waitForOutput(await containment.spawn(contained.request(['sh', '-c', 'echo up; cat'], { stdin: 'pipe' })), 'up')
-  const guardian = await eventually(() => guardianOf(process.pid))
-  await contained.containments[Symbol.asyncDispose]()
-  expect(findLivingWith('reeve-guardian').some(({ pid }) => pid === guardian.pid)).toBe(false)
-  expect(contained.logged).toEqual([])
+  const guardian = await waitUntil(() => guardianOf(process.pid))
+  await contained.manager[Symbol.asyncDispose]()
+  expect(findProcessesWith('reeve-guardian').some(({ pid }) => pid === guardian.pid)).toBe(false)
+  expect(contained.logMessages).toEqual([])
 })

@@ -9,7 +9,7 @@ import { handleOf, handleState, signalGroup, signalOne } from '../../../src/driv
 import { readProcessTable, readRow } from '../../../src/drivers/contain/proc/process-table.ts'
 import { psTable, psRow } from '../../../src/drivers/contain/proc/ps-output.ts'
 import type { OsHandle } from '../../../src/kernel/model/process.ts'
-import { eventually, newToken, readLiving } from '../../support/agents/living.ts'
+import { waitUntil, newToken, readProcess } from '../../support/agents/living.ts'
 
 const children: ChildProcess[] = []
 
@@ -45,7 +45,7 @@ test.each([
 ])('a stale handle signals nothing: %s', (_, change) => {
   const { handle } = sleeper()
   expect(signalGroup(change(handle), 'SIGKILL')).toBe('stale')
-  expect(readLiving(handle.pid)).not.toBe(null)
+  expect(readProcess(handle.pid)).not.toBe(null)
 })
 
 test('a single process with another start time is stale', () => {
@@ -53,7 +53,7 @@ test('a single process with another start time is stale', () => {
   const stale = { ...handle, startTime: '1' }
   expect(handleState(stale)).toBe('stale')
   expect(signalOne(stale, 'SIGKILL')).toBe('stale')
-  expect(readLiving(handle.pid)).not.toBe(null)
+  expect(readProcess(handle.pid)).not.toBe(null)
 })
 
 test('an ended process is gone', async () => {
@@ -66,7 +66,7 @@ test('an ended process is gone', async () => {
 test.each([1, 0, -1, Number.NaN])('group %d is refused', (pgid) => {
   const { handle } = sleeper()
   expect(signalGroup({ ...handle, pgid }, 'SIGKILL')).toBe('refused')
-  expect(readLiving(handle.pid)).not.toBe(null)
+  expect(readProcess(handle.pid)).not.toBe(null)
 })
 
 test('PID 1, PID 0, this process and its group are refused', () => {
@@ -88,9 +88,9 @@ test('a zombie is gone, but still identifies its group', async () => {
   children.push(parent)
   const [line] = (await once(parent.stdout as Readable, 'data')) as [Buffer]
   const pid = Number(line.toString())
-  await eventually(() => readLiving(parent.pid ?? 0)?.argv[0] === 'sleep' && readRow(pid)?.pgid === pid)
+  await waitUntil(() => readProcess(parent.pid ?? 0)?.argv[0] === 'sleep' && readRow(pid)?.pgid === pid)
   ;(parent.stdio[3] as Socket).end()
-  const row = await eventually(() => {
+  const row = await waitUntil(() => {
     const seen = readRow(pid)
     return seen?.state === 'Z' && seen.pgid === pid && seen
   })
@@ -102,14 +102,14 @@ test('a zombie is gone, but still identifies its group', async () => {
 test('the marker is read from the environment, by its whole name', async () => {
   const marked = sleeper({ REEVE_PROC: 'a.1.b.c' })
   const other = sleeper({ NOT_REEVE_PROC: 'a.1.b.c' })
-  await eventually(() => [marked, other].every(({ handle }) => readLiving(handle.pid)?.state === 'S'), 'both sleep')
+  await waitUntil(() => [marked, other].every(({ handle }) => readProcess(handle.pid)?.state === 'S'), 'both sleep')
   const markerOf = (pid: number) => readProcessTable('younger').get(pid)?.marker
   expect([markerOf(marked.handle.pid), markerOf(other.handle.pid)]).toEqual(['a.1.b.c', null])
 })
 
 test('`ps` gives the same rows as /proc', async () => {
   const { handle } = sleeper({ REEVE_PROC: 'x.2.y.z' })
-  await eventually(() => readLiving(handle.pid)?.state === 'S')
+  await waitUntil(() => readProcess(handle.pid)?.state === 'S')
   const row = readRow(handle.pid)
   expect(psRow(handle.pid)).toMatchObject({ pid: handle.pid, ppid: row?.ppid, pgid: row?.pgid, state: 'S' })
   expect(psRow(handle.pid)?.startTime).toMatch(/^\w+_\w+_\d+_[\d:]+_\d{4}$/)

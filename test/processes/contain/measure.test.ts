@@ -1,8 +1,8 @@
 // The usage of real programs, in each kind of containment that works here, also of programs that exited before the first measurement.
 import { describe, expect, test } from 'vitest'
-import { waitForOutput, newContained, textOf, workingKinds } from '../../support/agents/contained.ts'
+import { waitForOutput, openContainmentBench, readText, findWorkingKinds } from '../../support/agents/contained.ts'
 
-const kinds = await workingKinds()
+const kinds = await findWorkingKinds()
 const MB = 1_000_000
 
 /** Uses CPU time by its own clock, so that a slow machine changes nothing. */
@@ -14,11 +14,11 @@ const TICKS_MS = 40
 
 describe.each(kinds)('%s', (kind) => {
   test('CPU time and written bytes of a program and its child, after their exit', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     expect(containment.measure()).toBeNull()
     const program = await containment.spawn(contained.request([process.execPath, '-e', BURN_TWICE]))
-    const [out, words] = await Promise.all([textOf(program.stdout), textOf(program.stderr), program.exited])
+    const [out, words] = await Promise.all([readText(program.stdout), readText(program.stderr), program.exited])
     expect([out.length, words.length]).toEqual([5_000, 7])
     const used = containment.measure()
     expect(used?.cpuTimeMs).toBeGreaterThan(600 - TICKS_MS)
@@ -31,7 +31,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('the memory of a running program, and the CPU time of a killed one', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request([process.execPath, '-e', `${BURN}; ${HOLD}`], { stdin: 'pipe' }))
     await waitForOutput(program, 'held')
@@ -44,7 +44,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('near a limit memory is measured exactly: shared memory counts once', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     containment.limitMemory(60 * MB)
     // A background program has no stdin, unless it gets another descriptor. The copy of a shell shares all its pages with the shell until it writes them.

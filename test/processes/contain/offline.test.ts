@@ -6,14 +6,14 @@ import type { AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Containment } from '../../../src/drivers/contain/types.ts'
-import { UUID, waitForOutput, newContained, textOf, workingKinds } from '../../support/agents/contained.ts'
-import type { Contained } from '../../support/agents/contained.ts'
-import { eventually, findSleepersWith } from '../../support/agents/living.ts'
+import { UUID, waitForOutput, openContainmentBench, readText, findWorkingKinds } from '../../support/agents/contained.ts'
+import type { ContainmentBench } from '../../support/agents/contained.ts'
+import { waitUntil, findSleepersWith } from '../../support/agents/living.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 
-const kinds = await workingKinds()
-const trial = await newContained()
-const works = await trial.containments.checkOffline().then(
+const kinds = await findWorkingKinds()
+const trial = await openContainmentBench()
+const works = await trial.manager.checkOffline().then(
   () => true,
   () => false,
 )
@@ -27,12 +27,12 @@ for (const place of process.argv.slice(1)) {
   socket.on('connect', () => { console.log('reached'); socket.destroy() }).on('error', ({ code }) => console.log(code)).on('timeout', () => { console.log('TIMEOUT'); socket.destroy() })
 }`
 
-let contained: Contained
+let contained: ContainmentBench
 const server = createServer((socket) => socket.end())
 let places: string[]
 
 beforeEach(async () => {
-  contained = await newContained()
+  contained = await openContainmentBench()
   server.listen(0, '0.0.0.0')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -48,13 +48,13 @@ afterEach(async () => {
 })
 
 function open(kind: ContainmentKind, network?: 'off'): Promise<Containment> {
-  const { containments, dir } = contained
-  return containments.open(containments.plan(UUID, network ? 1 : 2, kind), dir, network)
+  const { manager, dir } = contained
+  return manager.open(manager.plan(UUID, network ? 1 : 2, kind), dir, network)
 }
 
 async function reached(containment: Containment): Promise<string[]> {
   const program = await containment.spawn(contained.request([process.execPath, '-e', REACH, '--', ...places]))
-  return (await textOf(program.stdout)).trim().split('\n')
+  return (await readText(program.stdout)).trim().split('\n')
 }
 
 describe.runIf(works).each(kinds)('in %s', (kind) => {
@@ -66,7 +66,7 @@ describe.runIf(works).each(kinds)('in %s', (kind) => {
   test('children and programs in other sessions have no network either', async () => {
     const containment = await open(kind, 'off')
     const program = await containment.spawn(contained.request(['sh', '-c', 'setsid sh -c "cat /proc/net/dev; cat /proc/net/tcp" | wc -l']))
-    const [devices] = (await textOf(program.stdout)).trim().split('\n')
+    const [devices] = (await readText(program.stdout)).trim().split('\n')
     // Two lines of heads, a loopback device that is down, one line of heads, and no socket.
     expect(devices?.trim()).toBe('4')
   })
@@ -76,7 +76,7 @@ describe.runIf(works).each(kinds)('in %s', (kind) => {
     const program = await containment.spawn(
       contained.request(['sh', '-c', 'pwd; printf "%s|" "$@"; id -u; exit 7', 'sh', 'a b', '--net', '']),
     )
-    expect(await textOf(program.stdout)).toBe(`${contained.dir}\na b|--net||${process.getuid?.()}\n`)
+    expect(await readText(program.stdout)).toBe(`${contained.dir}\na b|--net||${process.getuid?.()}\n`)
     expect(await program.exited).toEqual({ code: 7, signal: null })
   })
 
@@ -85,7 +85,7 @@ describe.runIf(works).each(kinds)('in %s', (kind) => {
     const script = `setsid sleep 3600.${contained.token} & trap 'echo told' TERM; echo up; while :; do sleep 1 & wait $!; done`
     const program = await containment.spawn(contained.request(['sh', '-c', script]))
     await waitForOutput(program, 'up')
-    await eventually(() => findSleepersWith(contained.token).length === 1, 'it sleeps')
+    await waitUntil(() => findSleepersWith(contained.token).length === 1, 'it sleeps')
     await containment.freeze()
     await containment.thaw()
     const told = waitForOutput(program, 'told')
@@ -98,14 +98,14 @@ describe.runIf(works).each(kinds)('in %s', (kind) => {
 
 test('a failed start is reported as usual', async () => {
   if (!works) return
-  const containment = await open(contained.containments.kind, 'off')
+  const containment = await open(contained.manager.kind, 'off')
   await expect(containment.spawn(contained.request(['no-such-program']))).rejects.toMatchObject({ code: 'COMMAND_NOT_FOUND' })
 })
 
 describe('a socket that cannot be hidden', () => {
   const nowhere = { socket: '/nowhere/own', over: '/nowhere/daemon', dir: '/nowhere/doors' }
   const openWith = (isNeeded: boolean): Promise<Containment> =>
-    contained.containments.open(contained.containments.plan(UUID, 1, 'group'), contained.dir, undefined, { ...nowhere, isNeeded })
+    contained.manager.open(contained.manager.plan(UUID, 1, 'group'), contained.dir, undefined, { ...nowhere, isNeeded })
 
   test('prevents the start of an agent that runs programs, which could exceed its limits', async () => {
     await expect(openWith(true)).rejects.toMatchObject({

@@ -5,29 +5,29 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { childrenOf, pidNamespaceOf } from '../../../src/drivers/contain/proc/process-table.ts'
-import { waitForOutput, newContained, textOf, workingKinds } from '../../support/agents/contained.ts'
-import type { Contained } from '../../support/agents/contained.ts'
-import { eventually, findLivingWith, findOwnProcess, readLiving, signalFound, findSleepersWith } from '../../support/agents/living.ts'
+import { waitForOutput, openContainmentBench, readText, findWorkingKinds } from '../../support/agents/contained.ts'
+import type { ContainmentBench } from '../../support/agents/contained.ts'
+import { waitUntil, findProcessesWith, findOwnProcess, readProcess, signalFound, findSleepersWith } from '../../support/agents/living.ts'
 
-const kinds = await workingKinds()
+const kinds = await findWorkingKinds()
 const KILL = { signal: 'SIGKILL', graceMs: 0 } as const
 
 /** The inits of the namespaces that this process has created. */
 function inits(): number[] {
   return childrenOf(process.pid)
-    .filter((pid) => readLiving(pid)?.argv.includes('reeve-init'))
+    .filter((pid) => readProcess(pid)?.argv.includes('reeve-init'))
     .flatMap(childrenOf)
 }
 
-async function output(contained: Contained, script: string, more: readonly string[] = []): Promise<string> {
+async function output(contained: ContainmentBench, script: string, more: readonly string[] = []): Promise<string> {
   const containment = await contained.open('pidns')
   const program = await containment.spawn(contained.request(['sh', '-c', script, 'sh', ...more]))
-  return await textOf(program.stdout)
+  return await readText(program.stdout)
 }
 
 describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
   test('arguments, environment and directory pass unchanged, with any content', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const cwd = join(contained.dir, `a 'dir' with "$(touch x)"\n;`)
     await mkdir(cwd)
     const words = ['', ' ', `'`, '"', '$(id)', '`id`', '\\', '\n', 'a\nb', '--', '-c', 'é', ';exit 1', '*']
@@ -39,24 +39,24 @@ describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
         { cwd, env },
       ),
     )
-    const [seenCwd, seenWords, seenEnv] = JSON.parse(await textOf(program.stdout)) as [string, string[], Record<string, string>]
+    const [seenCwd, seenWords, seenEnv] = JSON.parse(await readText(program.stdout)) as [string, string[], Record<string, string>]
     expect(seenCwd).toBe(cwd)
     expect(seenWords).toEqual(words)
     expect(seenEnv).toMatchObject(env)
   })
 
   test('it sees only the init, its reader and itself', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     expect((await output(contained, 'cd /proc; echo [0-9]*')).trim()).toBe('1 2 3')
   })
 
   test('programs of one incarnation share a namespace, those of two do not', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const [one, two] = [await contained.open('pidns'), await contained.open('pidns')]
     const programs = await Promise.all(
       [one, one, two].map((each) => each.spawn(contained.request(['sh', '-c', `exec sleep 3600.${contained.token}`]))),
     )
-    await eventually(() => findSleepersWith(contained.token).length === 3)
+    await waitUntil(() => findSleepersWith(contained.token).length === 3)
     const [first, second, third] = programs.map(({ handle }) => pidNamespaceOf(handle.pid, 'children'))
     expect(first).toBe(second)
     expect(third).not.toBe(first)
@@ -70,24 +70,24 @@ describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
     ['kill -s TERM $$', null, 'SIGTERM'],
     ['kill -s KILL $$', null, 'SIGKILL'],
   ])('%s is reported unchanged', async (script, code, signal) => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open('pidns')
     expect(await (await containment.spawn(contained.request(['sh', '-c', script]))).exited).toEqual({ code, signal })
   })
 
   test('the init reaps orphans: no zombie stays', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open('pidns')
     const program = await containment.spawn(
       contained.request(['sh', '-c', '(sleep 0.01 &) ; (setsid sleep 0.01 &) ; (true &) ; echo up; cat'], { stdin: 'pipe' }),
     )
     await waitForOutput(program, 'up')
     const [mine] = inits().filter((pid) => pidNamespaceOf(pid, 'own') === pidNamespaceOf(program.handle.pid, 'children'))
-    await eventually(() => childrenOf(mine ?? 0).length === 1, 'only the reader is left')
+    await waitUntil(() => childrenOf(mine ?? 0).length === 1, 'only the reader is left')
   })
 
   test('its programs can kill only each other: a kill of all visible processes ends their own namespace', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const [one, two] = [await contained.open('pidns'), await contained.open('pidns')]
     const other = await two.spawn(contained.request(['sh', '-c', `echo up; exec sleep 3600.${contained.token}`]))
     await waitForOutput(other, 'up')
@@ -97,38 +97,38 @@ describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
       contained.request(['sh', '-c', `${guard}; setsid sleep 3600.${contained.token} & kill -s KILL -- -1; sleep 3600.${contained.token}`]),
     )
     expect(await program.exited).toEqual({ code: null, signal: 'SIGKILL' })
-    await eventually(() => findSleepersWith(contained.token).length === 1, 'all but the other')
+    await waitUntil(() => findSleepersWith(contained.token).length === 1, 'all but the other')
     // The next program gets a new namespace.
     expect(await (await one.spawn(contained.request(['sh', '-c', 'exit 4']))).exited).toEqual({ code: 4, signal: null })
   })
 
   test('a kill of its init ends all, and the program is reported as killed', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open('pidns')
     const program = await containment.spawn(
       contained.request(['sh', '-c', `setsid sleep 3600.${contained.token} & echo up; exec sleep 3600.${contained.token}`]),
     )
     await waitForOutput(program, 'up')
     const [mine] = inits().filter((pid) => pidNamespaceOf(pid, 'own') === pidNamespaceOf(program.handle.pid, 'children'))
-    signalFound(readLiving(mine ?? 0), 'SIGKILL')
+    signalFound(readProcess(mine ?? 0), 'SIGKILL')
     expect(await program.exited).toEqual({ code: null, signal: 'SIGKILL' })
     expect((await containment.stop(KILL)).survivors).toEqual([])
-    expect(findLivingWith(contained.token)).toEqual([])
+    expect(findProcessesWith(contained.token)).toEqual([])
   })
 
   test('a kill of the proxy frees no program', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open('pidns')
     const program = await containment.spawn(contained.request(['sh', '-c', `echo up; exec sleep 3600.${contained.token}`]))
     await waitForOutput(program, 'up')
     signalFound(findOwnProcess(program.handle.pid, contained.dir), 'SIGKILL')
     await program.exited
     expect((await containment.dispose()).survivors).toEqual([])
-    expect(findLivingWith(contained.token)).toEqual([])
+    expect(findProcessesWith(contained.token)).toEqual([])
   })
 
   test('the exit of a program that stopped itself and was continued by another is seen', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open('pidns')
     const program = await containment.spawn(
       contained.request([
@@ -142,13 +142,13 @@ describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
 
   test('an unused namespace is removed with the manager', async () => {
     const before = inits()
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open('pidns')
     await (
       await containment.spawn(contained.request(['true']))
     ).exited
-    await eventually(() => inits().length >= before.length + 2, 'one in store')
-    await contained.containments[Symbol.asyncDispose]()
+    await waitUntil(() => inits().length >= before.length + 2, 'one in store')
+    await contained.manager[Symbol.asyncDispose]()
     expect(inits()).toEqual(before)
   })
 })

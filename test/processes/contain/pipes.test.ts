@@ -6,12 +6,10 @@ import { closeSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Program } from '../../../src/drivers/contain/types.ts'
-import { openText } from '../../../src/drivers/contain/proc/open-text.ts'
-import { tempDir } from '../../support/tmp.ts'
-import { newContained, textOf, workingKinds } from '../../support/agents/contained.ts'
-import { eventually, findLivingWith, readLiving, findSleepersWith } from '../../support/agents/living.ts'
+import { openContainmentBench, readText, findWorkingKinds } from '../../support/agents/contained.ts'
+import { waitUntil, findProcessesWith, readProcess, findSleepersWith } from '../../support/agents/living.ts'
 
-const kinds = await workingKinds()
+const kinds = await findWorkingKinds()
 const MIB = 1024 * 1024
 
 async function lengthOf(stream: Program['stdout'], pause?: () => Promise<unknown>): Promise<number> {
@@ -34,7 +32,7 @@ test('a text is opened in the first folder that has room, and no file of it is l
 
 describe.each(kinds)('%s', (kind) => {
   test('10 MB of stdout and 1 MB of stderr arrive whole', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const program = await containment.spawn(
       contained.request(['sh', '-c', `head -c ${MIB} /dev/zero >&2 & head -c ${10 * MIB} /dev/zero; wait`]),
@@ -44,30 +42,30 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('echo > /dev/stdout and > /dev/stderr work inside', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', 'echo out > /dev/stdout; echo err > /dev/stderr']))
-    expect(await Promise.all([textOf(program.stdout), textOf(program.stderr)])).toEqual(['out\n', 'err\n'])
+    expect(await Promise.all([readText(program.stdout), readText(program.stderr)])).toEqual(['out\n', 'err\n'])
   })
 
   test('stdin is a real pipe too, and ending it is EOF', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', 'cat < /dev/stdin'], { stdin: 'pipe' }))
     program.stdin?.write('a\n')
     const [first] = (await once(program.stdout, 'data')) as [Buffer]
     expect(first.toString()).toBe('a\n')
     program.stdin?.end('b\n')
-    expect(await textOf(program.stdout)).toBe('b\n')
+    expect(await readText(program.stdout)).toBe('b\n')
     expect(await program.exited).toEqual({ code: 0, signal: null })
   })
 
   test('stdin takes more than the capacity of a pipe', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['wc', '-c'], { stdin: 'pipe' }))
     program.stdin?.end(Buffer.alloc(3 * MIB))
-    expect((await textOf(program.stdout)).trim()).toBe(String(3 * MIB))
+    expect((await readText(program.stdout)).trim()).toBe(String(3 * MIB))
   })
 
   test('stdin with a text has all of it, also for a program that opens it again, and no pipe to write', async () => {
@@ -80,7 +78,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('a write to a program that does not read fails for the writer alone', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['true'], { stdin: 'pipe' }))
     await program.exited
@@ -89,46 +87,46 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('a grandchild that holds the pipe does not block the end, and earlier output is complete', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', `sleep 3600.${contained.token} & echo last words`]))
-    expect(await textOf(program.stdout)).toBe('last words\n')
-    expect(await textOf(program.stderr)).toBe('')
-    expect(findLivingWith(contained.token).length).toBe(1)
+    expect(await readText(program.stdout)).toBe('last words\n')
+    expect(await readText(program.stderr)).toBe('')
+    expect(findProcessesWith(contained.token).length).toBe(1)
   })
 
   test('the output of a program that closes it ends, and the program lives on', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const program = await containment.spawn(
       contained.request(['sh', '-c', `echo out; echo err >&2; exec >&- 2>&-; exec sleep 3600.${contained.token}`]),
     )
-    expect(await Promise.all([textOf(program.stdout), textOf(program.stderr)])).toEqual(['out\n', 'err\n'])
-    await eventually(() => findSleepersWith(contained.token).length === 1)
+    expect(await Promise.all([readText(program.stdout), readText(program.stderr)])).toEqual(['out\n', 'err\n'])
+    await waitUntil(() => findSleepersWith(contained.token).length === 1)
   })
 
   test('the later output of a grandchild is read', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     execFileSync('mkfifo', ['go'], { cwd: contained.dir })
     const containment = await contained.open(kind)
     const silent = (inner: string): Promise<Program> =>
       containment.spawn(contained.request(['sh', '-c', `${inner} exec >&- 2>&-; exec sleep 3600.${contained.token}`]))
-    const late = textOf((await silent('(read -r line < go; echo late) &')).stdout)
+    const late = readText((await silent('(read -r line < go; echo late) &')).stdout)
     // When the closed output of the later program has been noticed, the first one has been checked as well.
-    await textOf((await silent('')).stdout)
+    await readText((await silent('')).stdout)
     writeFileSync(join(contained.dir, 'go'), 'now\n')
     expect(await late).toBe('late\n')
   })
 
   test('a grandchild that writes for ever does not block the end either', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', 'yes & echo first']))
     expect(await lengthOf(program.stdout)).toBeGreaterThan(0)
   })
 
   test('a slow reader loses nothing while a grandchild holds the pipe', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', `sleep 3600.${contained.token} & head -c ${MIB} /dev/zero`]))
     const slowly = () => new Promise((resolve) => setTimeout(resolve, 50))
@@ -136,18 +134,18 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('unread output blocks the writer, and does not fill memory', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['head', '-c', String(100 * MIB), '/dev/zero']))
-    await eventually(() => readLiving(program.handle.pid)?.state === 'S')
+    await waitUntil(() => readProcess(program.handle.pid)?.state === 'S')
     expect(program.stdout.readableLength).toBeLessThan(MIB)
     expect((await containment.stop({ signal: 'SIGTERM', graceMs: 5_000 })).outcome).toBe('stopped')
   })
 
   test('a hundred programs at once each have their own pipes', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
-    const one = async (i: number) => textOf((await containment.spawn(contained.request(['echo', String(i)]))).stdout)
+    const one = async (i: number) => readText((await containment.spawn(contained.request(['echo', String(i)]))).stdout)
     const all = Array.from({ length: 100 }, (_, i) => i)
     expect(await Promise.all(all.map(one))).toEqual(all.map((i) => `${i}\n`))
   })

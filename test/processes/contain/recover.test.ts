@@ -7,23 +7,23 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { handleOf } from '../../../src/drivers/contain/proc/handle.ts'
 import type { ContainmentIntent, OsHandle } from '../../../src/kernel/model/process.ts'
-import { waitForOutput, newContained, UUID, workingKinds } from '../../support/agents/contained.ts'
-import type { Contained } from '../../support/agents/contained.ts'
-import { eventually, findLivingWith, readLiving } from '../../support/agents/living.ts'
+import { waitForOutput, openContainmentBench, UUID, findWorkingKinds } from '../../support/agents/contained.ts'
+import type { ContainmentBench } from '../../support/agents/contained.ts'
+import { waitUntil, findProcessesWith, readProcess } from '../../support/agents/living.ts'
 
-const kinds = await workingKinds()
+const kinds = await findWorkingKinds()
 
 interface Left {
   readonly child: ChildProcess
   readonly handle: OsHandle
 }
 
-async function leave(contained: Contained, marker: string | null): Promise<Left> {
+async function leave(contained: ContainmentBench, marker: string | null): Promise<Left> {
   const env = { PATH: '/usr/bin:/bin', ...(marker === null ? {} : { REEVE_PROC: marker }) }
   const child = spawn('sleep', [`3600.${contained.token}`], { detached: true, stdio: 'ignore', env })
   await once(child, 'spawn')
   // Its environment is readable after the exec, a little later than `spawn`.
-  await eventually(() => readLiving(child.pid ?? 0)?.state === 'S', 'it sleeps')
+  await waitUntil(() => readProcess(child.pid ?? 0)?.state === 'S', 'it sleeps')
   // The process table is read once per turn of the event loop: a dead daemon's programs are older than any turn.
   await setImmediate()
   const handle = handleOf(child.pid ?? 0)
@@ -31,26 +31,26 @@ async function leave(contained: Contained, marker: string | null): Promise<Left>
   return { child, handle }
 }
 
-const alive = (contained: Contained) => findLivingWith(contained.token).length
+const alive = (contained: ContainmentBench) => findProcessesWith(contained.token).length
 
 test('a recorded program is killed, and so are unrecorded processes with the marker', async () => {
-  await using contained = await newContained()
-  const intent = contained.containments.plan(UUID, 7, 'group')
+  await using contained = await openContainmentBench()
+  const intent = contained.manager.plan(UUID, 7, 'group')
   const { handle } = await leave(contained, intent.marker)
   await leave(contained, intent.marker)
-  expect(await contained.containments.recover(intent, handle)).toEqual({ outcome: 'killed', survivors: [] })
+  expect(await contained.manager.recover(intent, handle)).toEqual({ outcome: 'killed', survivors: [] })
   expect(alive(contained)).toBe(0)
   const late = await leave(contained, intent.marker)
-  expect((await contained.containments.recover(intent, null)).outcome).toBe('killed')
+  expect((await contained.manager.recover(intent, null)).outcome).toBe('killed')
   expect(alive(contained)).toBe(0)
-  expect((await contained.containments.recover(intent, late.handle)).outcome).toBe('gone')
+  expect((await contained.manager.recover(intent, late.handle)).outcome).toBe('gone')
 })
 
 test('a stale handle signals nothing', async () => {
-  await using contained = await newContained()
+  await using contained = await openContainmentBench()
   const { handle } = await leave(contained, null)
   const stale = { ...handle, startTime: `${handle.startTime}0` }
-  expect(await contained.containments.recover(contained.containments.plan(UUID, 7, 'group'), stale)).toEqual({
+  expect(await contained.manager.recover(contained.manager.plan(UUID, 7, 'group'), stale)).toEqual({
     outcome: 'stale',
     survivors: [],
   })
@@ -58,33 +58,33 @@ test('a stale handle signals nothing', async () => {
 })
 
 test('without a handle, no process without the marker is signalled: the outcome is `unowned`', async () => {
-  await using contained = await newContained()
+  await using contained = await openContainmentBench()
   await leave(contained, null)
-  expect((await contained.containments.recover(contained.containments.plan(UUID, 7, 'group'), null)).outcome).toBe('unowned')
+  expect((await contained.manager.recover(contained.manager.plan(UUID, 7, 'group'), null)).outcome).toBe('unowned')
   expect(alive(contained)).toBe(1)
 })
 
 test("a process with another incarnation's marker is not touched", async () => {
-  await using contained = await newContained()
-  await leave(contained, contained.containments.plan(UUID, 8, 'group').marker)
-  await contained.containments.recover(contained.containments.plan(UUID, 7, 'group'), null)
+  await using contained = await openContainmentBench()
+  await leave(contained, contained.manager.plan(UUID, 8, 'group').marker)
+  await contained.manager.recover(contained.manager.plan(UUID, 7, 'group'), null)
   expect(alive(contained)).toBe(1)
 })
 
 test.each(kinds)('%s: a record from before a reboot is gone, even if another process has its PID and its start time now', async (kind) => {
-  await using contained = await newContained()
-  const intent = contained.containments.plan(UUID, 7, kind)
+  await using contained = await openContainmentBench()
+  const intent = contained.manager.plan(UUID, 7, kind)
   const earlier: ContainmentIntent = { ...intent, marker: intent.marker.replace(/[^.]+$/, 'ffffffff') }
   const { handle } = await leave(contained, earlier.marker)
-  expect((await contained.containments.recover(earlier, handle)).outcome).toBe('gone')
+  expect((await contained.manager.recover(earlier, handle)).outcome).toBe('gone')
   expect(alive(contained)).toBe(1)
 })
 
 test.runIf(kinds.includes('cgroup'))('a record that names a cgroup which is not its own is not followed', async () => {
-  await using contained = await newContained()
+  await using contained = await openContainmentBench()
   const containment = await contained.open('cgroup')
   await waitForOutput(await containment.spawn(contained.request(['sh', '-c', `echo up; exec sleep 3600.${contained.token}`])), 'up')
-  const damaged = { ...contained.containments.plan(UUID, 7, 'cgroup'), path: containment.intent.path }
-  expect((await contained.containments.recover(damaged, null)).outcome).toBe('gone')
+  const damaged = { ...contained.manager.plan(UUID, 7, 'cgroup'), path: containment.intent.path }
+  expect((await contained.manager.recover(damaged, null)).outcome).toBe('gone')
   expect(alive(contained)).toBe(1)
 })

@@ -11,9 +11,9 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { prepareCgroupRoot } from '../../../src/drivers/contain/backends/cgroup-root.ts'
 import type { ContainmentIntent } from '../../../src/kernel/model/process.ts'
-import { canDelegate, cgroupsIn, delegateTo } from '../../support/agents/delegated.ts'
+import { canDelegate, cgroupsIn, createDelegatedCgroup } from '../../support/agents/delegated.ts'
 import { testEnv } from '../../support/env.ts'
-import { eventually, killRemaining, findLivingWith, newToken, findSleepersWith, TORTURE_SLEEPERS } from '../../support/agents/living.ts'
+import { waitUntil, killRemaining, findProcessesWith, newToken, findSleepersWith, TORTURE_SLEEPERS } from '../../support/agents/living.ts'
 import { tempDir } from '../../support/tmp.ts'
 
 const DAEMON = fileURLToPath(new URL('../../support/programs/daemon.ts', import.meta.url))
@@ -40,11 +40,11 @@ interface Fixture extends AsyncDisposable {
 async function startAs(asked: Asked): Promise<Fixture> {
   const dir = await tempDir()
   const kind = asked === 'group' ? 'group' : 'auto'
-  const delegated = asked === 'delegated' ? delegateTo(NOBODY) : null
+  const delegated = asked === 'delegated' ? createDelegatedCgroup(NOBODY) : null
   await chown(dir.path, NOBODY, NOBODY)
   const token = newToken()
   const which = kind === 'group' ? 'held' : 'all'
-  const [program = '', ...words] = [...(delegated?.entering ?? []), 'setpriv', ...BECOME, DAEMON, dir.path, kind, token, which]
+  const [program = '', ...words] = [...(delegated?.commandPrefix ?? []), 'setpriv', ...BECOME, DAEMON, dir.path, kind, token, which]
   const child = spawn(program, words, { env: testEnv(dir.path), stdio: ['ignore', 'pipe', 'inherit'] })
   // At its end all output has been read.
   const exited = once(child, 'close')
@@ -54,7 +54,7 @@ async function startAs(asked: Asked): Promise<Fixture> {
   })
   await Promise.race([once(lines, 'line'), exited])
   const { intent } = JSON.parse(lastLine) as { intent: ContainmentIntent }
-  await eventually(() => findSleepersWith(token).length === TORTURE_SLEEPERS + (which === 'all' ? 1 : 0), 'the tree is planted')
+  await waitUntil(() => findSleepersWith(token).length === TORTURE_SLEEPERS + (which === 'all' ? 1 : 0), 'the tree is planted')
   return {
     kind: intent.kind,
     cgroup: delegated?.dir ?? null,
@@ -91,13 +91,13 @@ describe.each(['delegated', 'auto', 'group'] as const)('an ordinary user, %s', (
     await using daemon = await startAs(asked)
     expect(daemon.kind).toBe(KIND[asked])
     expect(await daemon.end('SIGTERM')).toBe('killed')
-    expect(findLivingWith(daemon.token)).toEqual([])
+    expect(findProcessesWith(daemon.token)).toEqual([])
   })
 
   test.runIf(works)('kill -9 of the daemon leaves nothing', async () => {
     await using daemon = await startAs(asked)
     await daemon.end('SIGKILL')
-    await eventually(() => findLivingWith(daemon.token).length === 0, 'the end of the tree')
+    await waitUntil(() => findProcessesWith(daemon.token).length === 0, 'the end of the tree')
   })
 })
 
@@ -114,16 +114,16 @@ describe.runIf(WORKS.delegated)('in a cgroup of its own the daemon', () => {
     await daemon.end('SIGTERM')
     // The guardian may outlive the daemon by a moment: then the leaf stays for the next daemon.
     expect(cgroupsIn(cgroup).filter((name) => name !== 'reeve-daemon')).toEqual([])
-    await eventually(() => livingIn(join(cgroup, 'reeve-daemon')) === '', 'the end of the guardian')
+    await waitUntil(() => livingIn(join(cgroup, 'reeve-daemon')) === '', 'the end of the guardian')
   })
 
   test('finds its cgroup from a leaf, too', async () => {
-    await using cgroup = delegateTo(NOBODY)
+    await using cgroup = createDelegatedCgroup(NOBODY)
     expect(prepareCgroupRoot(join(cgroup.dir, 'reeve-daemon')).dir).toBe(cgroup.dir)
   })
 
   test('does not move if other processes share the cgroup', async () => {
-    await using cgroup = delegateTo(NOBODY)
+    await using cgroup = createDelegatedCgroup(NOBODY)
     expect(prepareCgroupRoot(cgroup.dir).dir).toBe(cgroup.dir)
     expect(cgroupsIn(cgroup.dir)).toEqual([])
   })

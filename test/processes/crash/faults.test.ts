@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import type { DaemonView } from '../../../src/api/views/daemon.ts'
-import { DaemonHome, type Ended } from '../../support/daemon/daemon.ts'
+import { DaemonHome, type DaemonExit } from '../../support/daemon/daemon.ts'
 import { deep } from '../../support/deep.ts'
 import { checkStore } from '../../support/daemon/journal-check.ts'
-import { eventually, readLiving, signalFound } from '../../support/agents/living.ts'
+import { waitUntil, readProcess, signalFound } from '../../support/agents/living.ts'
 
 /** A text in the spec, which each start reads. */
 const MARK = 'a word that is found in the file'
@@ -16,9 +16,9 @@ const MARK = 'a word that is found in the file'
 /** A daemon that is not refused within this time is killed; its exit code is then null. */
 const REFUSAL_MS = 15_000
 
-async function refusedStart(home: DaemonHome): Promise<Ended & { readonly stderr: string }> {
+async function refusedStart(home: DaemonHome): Promise<DaemonExit & { readonly stderr: string }> {
   const child = home.launch()
-  const tooLate = setTimeout(() => signalFound(readLiving(child.pid), 'SIGKILL'), REFUSAL_MS)
+  const tooLate = setTimeout(() => signalFound(readProcess(child.pid), 'SIGKILL'), REFUSAL_MS)
   const ended = await child.ended
   clearTimeout(tooLate)
   return { ...ended, stderr: child.stderr() }
@@ -35,27 +35,27 @@ function damageFile(file: string, text: string): void {
 
 /** A home with a suspended process, whose daemon has stopped. */
 async function stoppedHome(): Promise<DaemonHome> {
-  const home = await DaemonHome.make()
+  const home = await DaemonHome.create()
   await home.start()
-  const { uuid } = await home.spawn({ env: { MARK }, model: home.script([{ delay_ms: 60_000, text: 'done' }]) })
+  const { uuid } = await home.spawn({ env: { MARK }, model: home.writeScript([{ delay_ms: 60_000, text: 'done' }]) })
   await home.pause(uuid, { now: true })
-  await home.waitUntil(uuid, ({ note }) => note?.includes('draining') !== true)
+  await home.waitForView(uuid, ({ note }) => note?.includes('draining') !== true)
   expect(await home.stop()).toEqual({ code: 0, signal: null })
   return home
 }
 
 describe('a daemon that must not start', () => {
   test('a second one on the same home is refused and harms nothing', async () => {
-    await using home = await DaemonHome.make()
+    await using home = await DaemonHome.create()
     const first = await home.start()
-    const { uuid } = await home.spawn({ model: home.script([{ delay_ms: 60_000, text: 'done' }]) })
-    await home.waitUntil(uuid, ({ status }) => status === 'working')
-    const known = readFileSync(home.where.daemonJson, 'utf8')
+    const { uuid } = await home.spawn({ model: home.writeScript([{ delay_ms: 60_000, text: 'done' }]) })
+    await home.waitForView(uuid, ({ status }) => status === 'working')
+    const known = readFileSync(home.paths.daemonJson, 'utf8')
     const { code, stderr } = await refusedStart(home)
     expect(code).toBe(4)
     expect(stderr).toContain(`Another daemon owns ${home.path}. (STORE_LOCKED)`)
     expect(stderr).toContain('reeve daemon status')
-    expect(readFileSync(home.where.daemonJson, 'utf8')).toBe(known)
+    expect(readFileSync(home.paths.daemonJson, 'utf8')).toBe(known)
     expect((await home.client.get<DaemonView>('/v1/daemon')).pid).toBe(first.pid)
     expect(await home.view(uuid)).toMatchObject({ status: 'working' })
     // The lock still holds: the refused daemon has not released it by closing its file.
@@ -76,7 +76,7 @@ describe('a daemon that must not start', () => {
     // With the sound file the daemon starts, and has all processes.
     copyFileSync(join(home.work, 'sound.db'), file)
     await home.start()
-    expect((await home.list()).map(({ status, intent }) => [status, intent])).toEqual([['suspended', 'work']])
+    expect((await home.listProcesses()).map(({ status, intent }) => [status, intent])).toEqual([['suspended', 'work']])
   })
 
   test('a file that is no store is refused, and stays unchanged', async () => {
@@ -99,7 +99,7 @@ describe('a daemon that must not start', () => {
     expect(stderr).toContain('Install the newer version')
     setSchema(home, known)
     await home.start()
-    expect(await home.list()).toHaveLength(1)
+    expect(await home.listProcesses()).toHaveLength(1)
   })
 })
 
@@ -120,7 +120,7 @@ const PAGE_BYTES = 4_096
 
 /** A home on a separate file system that can really be full; null if it cannot be mounted. */
 async function smallHome(): Promise<({ readonly home: DaemonHome } & AsyncDisposable) | null> {
-  const home = await DaemonHome.make()
+  const home = await DaemonHome.create()
   mkdirSync(home.path, { mode: 0o700 })
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${SMALL_MIB}m,mode=0700`, 'reeve-test', home.path])
   if (mounted.status !== 0) {
@@ -131,8 +131,8 @@ async function smallHome(): Promise<({ readonly home: DaemonHome } & AsyncDispos
     home,
     async [Symbol.asyncDispose]() {
       await home.kill()
-      await eventually(() => home.leftovers().length === 0, 'all programs have ended')
-      await eventually(() => spawnSync('umount', [home.path]).status === 0, 'it is unmounted')
+      await waitUntil(() => home.findLeftovers().length === 0, 'all programs have ended')
+      await waitUntil(() => spawnSync('umount', [home.path]).status === 0, 'it is unmounted')
       await home[Symbol.asyncDispose]()
     },
   }
@@ -176,7 +176,7 @@ async function spawnWriters(home: DaemonHome): Promise<string[]> {
     delay_ms: 60,
     tools: [{ name: 'bash', input: { command: `echo ${index + 1} >> lines; head -c 4000 /dev/urandom | base64` } }],
   }))
-  const model = home.script([...steps, { text: 'done' }])
+  const model = home.writeScript([...steps, { text: 'done' }])
   const uuids: string[] = []
   for (let agent = 0; agent < AGENTS; agent++) {
     const cwd = join(home.work, String(agent))
@@ -208,20 +208,20 @@ describe.skipIf(mounts === null)('a disk that is full', () => {
       if (!home) throw new Error('it could be mounted before')
       await home.start()
       const uuids = await spawnWriters(home)
-      for (const uuid of uuids) await home.waitUntil(uuid, ({ step }) => step >= 3)
+      for (const uuid of uuids) await home.waitForView(uuid, ({ step }) => step >= 3)
       fillDisk(home.path)
       for (const uuid of uuids)
-        await home.waitUntil(uuid, ({ status, holds }) => status === 'suspended' && holds.some(({ reason }) => reason === 'disk-full'))
-      await expect(home.spawn({ model: home.script([{ text: 'no' }]) })).rejects.toMatchObject({ code: 'DISK_FULL' })
-      const seen = await home.events()
+        await home.waitForView(uuid, ({ status, holds }) => status === 'suspended' && holds.some(({ reason }) => reason === 'disk-full'))
+      await expect(home.spawn({ model: home.writeScript([{ text: 'no' }]) })).rejects.toMatchObject({ code: 'DISK_FULL' })
+      const seen = await home.readEvents()
       freeDisk(home.path)
       for (const uuid of uuids) {
         expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'completed', step: STEPS + 1 })
       }
       for (let agent = 0; agent < AGENTS; agent++) expect(linesOf(home, agent)).toEqual(ALL)
-      expect((await home.events()).slice(0, seen.length)).toEqual(seen)
+      expect((await home.readEvents()).slice(0, seen.length)).toEqual(seen)
       expect(await home.stop()).toEqual({ code: 0, signal: null })
-      expect((await checkStore(home.path, join(home.work, 'copy'))).wrong).toEqual([])
+      expect((await checkStore(home.path, join(home.work, 'copy'))).violations).toEqual([])
     },
   )
 
@@ -234,14 +234,14 @@ describe.skipIf(mounts === null)('a disk that is full', () => {
       if (!home) throw new Error('it could be mounted before')
       await home.start()
       const uuids = await spawnWriters(home)
-      for (const uuid of uuids) await home.waitUntil(uuid, ({ step }) => step >= 3)
+      for (const uuid of uuids) await home.waitForView(uuid, ({ step }) => step >= 3)
       fillDisk(home.path)
-      for (const uuid of uuids) await home.waitUntil(uuid, ({ holds }) => holds.some(({ reason }) => reason === 'disk-full'))
-      const seen = await home.events()
+      for (const uuid of uuids) await home.waitForView(uuid, ({ holds }) => holds.some(({ reason }) => reason === 'disk-full'))
+      const seen = await home.readEvents()
       await home.kill()
-      await home.nothingLeft()
+      await home.waitUntilNothingIsLeft()
       const checked = await checkStore(home.path, join(home.work, 'copy'))
-      expect(checked.wrong).toEqual([])
+      expect(checked.violations).toEqual([])
       expect(checked.facts.slice(0, seen.length).map(({ cursor, uuid, body }) => [cursor, uuid, body.type])).toEqual(
         seen.map(({ seq, uuid, fact }) => [seq, uuid, fact]),
       )

@@ -4,17 +4,17 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ProcessView } from '../../../src/api/views/process.ts'
-import { DaemonHome, type Item } from '../../support/daemon/daemon.ts'
-import { eventually, findLivingWith, newToken } from '../../support/agents/living.ts'
+import { DaemonHome, type ScriptAnswer } from '../../support/daemon/daemon.ts'
+import { waitUntil, findProcessesWith, newToken } from '../../support/agents/living.ts'
 
 const LINES = 12
 
-const bash = (command: string, delay_ms = 0): Item => ({ delay_ms, tools: [{ name: 'bash', input: { command } }] })
+const bash = (command: string, delay_ms = 0): ScriptAnswer => ({ delay_ms, tools: [{ name: 'bash', input: { command } }] })
 
 /** Writes the lines 1 to 12 into its own file, one per step. */
 function writer(home: DaemonHome, file: string, delayMs = 200): { model: string } {
   const steps = Array.from({ length: LINES }, (_, index) => bash(`echo ${index + 1} >> ${file}`, delayMs))
-  return { model: home.script([...steps, { text: 'done' }]) }
+  return { model: home.writeScript([...steps, { text: 'done' }]) }
 }
 
 function linesOf(home: DaemonHome, file: string): number[] {
@@ -29,9 +29,9 @@ const isDrained = ({ note }: ProcessView): boolean => note?.includes('draining')
 
 /** Pauses a process in the middle of its work, and waits until no call of it is in flight. */
 async function pauseAtWork(home: DaemonHome, uuid: string): Promise<ProcessView> {
-  await home.waitUntil(uuid, ({ step }) => step >= 3)
+  await home.waitForView(uuid, ({ step }) => step >= 3)
   await home.pause(uuid)
-  return home.waitUntil(uuid, (view) => view.status === 'suspended' && isDrained(view))
+  return home.waitForView(uuid, (view) => view.status === 'suspended' && isDrained(view))
 }
 
 const ENDS: readonly { readonly by: string; readonly end: (home: DaemonHome) => Promise<unknown> }[] = [
@@ -47,12 +47,12 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
   let killed: readonly ProcessView[]
 
   beforeAll(async () => {
-    home = await DaemonHome.make()
+    home = await DaemonHome.create()
     await home.start()
     await Promise.all([setUpPaused(), setUpSubtree(), setUpTold(), setUpKilled(), setUpCommand()])
     await end(home)
-    await home.nothingLeft()
-    expect(findLivingWith(token)).toEqual([])
+    await home.waitUntilNothingIsLeft()
+    expect(findProcessesWith(token)).toEqual([])
     await home.start()
   })
   afterAll(() => home[Symbol.asyncDispose]())
@@ -64,14 +64,14 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
   async function setUpSubtree(): Promise<void> {
     parent = await home.spawn({ name: 'parent', ...writer(home, 'parent') })
     child = await home.spawn({ name: 'child', parent: 'parent', ...writer(home, 'child') })
-    await home.waitUntil(child.uuid, ({ step }) => step >= 2)
+    await home.waitForView(child.uuid, ({ step }) => step >= 2)
     await home.pause('parent', { subtree: true })
-    for (const { uuid } of [parent, child]) await home.waitUntil(uuid, isDrained)
+    for (const { uuid } of [parent, child]) await home.waitForView(uuid, isDrained)
   }
 
   async function setUpTold(): Promise<void> {
-    messaged = await home.spawn({ model: home.script([{ text: 'first' }, { text: 'second' }]), interactive: true })
-    await home.waitUntil(messaged.uuid, ({ status }) => status === 'ready')
+    messaged = await home.spawn({ model: home.writeScript([{ text: 'first' }, { text: 'second' }]), interactive: true })
+    await home.waitForView(messaged.uuid, ({ status }) => status === 'ready')
     await home.pause(messaged.uuid)
     await home.client.post(`/v1/processes/${messaged.uuid}/send`, { text: 'go on' })
   }
@@ -80,7 +80,7 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
     killed = [await home.spawn(writer(home, 'killed')), await home.spawn(writer(home, 'killed-paused'))]
     const [working, suspended] = killed.map(({ uuid }) => uuid)
     await pauseAtWork(home, suspended ?? '')
-    await home.waitUntil(working ?? '', ({ step }) => step >= 2)
+    await home.waitForView(working ?? '', ({ step }) => step >= 2)
     for (const { uuid } of killed) {
       await home.signal(uuid, { signal: 'SIGTERM' })
       await home.waitForEnd(uuid)
@@ -89,13 +89,13 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
 
   async function setUpCommand(): Promise<void> {
     command = await home.spawn({ argv: ['sleep', `1000.${token}`] })
-    await eventually(() => findLivingWith(token).length > 0, 'it runs')
+    await waitUntil(() => findProcessesWith(token).length > 0, 'it runs')
     await home.pause(command.uuid)
-    await home.waitUntil(command.uuid, isDrained)
+    await home.waitForView(command.uuid, isDrained)
   }
 
   test('a paused subtree stays paused, and is resumed as one', async () => {
-    const views = (await home.list()).filter(({ name }) => name === 'parent' || name === 'child')
+    const views = (await home.listProcesses()).filter(({ name }) => name === 'parent' || name === 'child')
     expect(views.map((view) => [view.name, view.status, ...reasons(view)])).toEqual([
       ['parent', 'suspended', 'subtree'],
       ['child', 'suspended', 'subtree'],
@@ -112,7 +112,7 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
     const { uuid } = messaged
     expect(await home.view(uuid)).toMatchObject({ status: 'suspended', queueCount: 1, step: 1 })
     await home.resume(uuid)
-    expect(await home.waitUntil(uuid, ({ status, step }) => status === 'ready' && step === 2)).toMatchObject({
+    expect(await home.waitForView(uuid, ({ status, step }) => status === 'ready' && step === 2)).toMatchObject({
       queueCount: 0,
       lastText: 'second',
     })
@@ -156,7 +156,7 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
     await expect(home.resume(uuid)).rejects.toMatchObject({ code: 'NOT_RESUMABLE' })
     const rerun = await home.resume(uuid, { rerun: true })
     expect(rerun.pid).toBeGreaterThan(pid)
-    await eventually(() => findLivingWith(token).length > 0, 'it runs again')
+    await waitUntil(() => findProcessesWith(token).length > 0, 'it runs again')
   })
 })
 
@@ -172,7 +172,7 @@ describe('SIGKILL of the daemon', () => {
     {
       what: 'an agent',
       token: newToken(),
-      body: (home: DaemonHome, token: string) => ({ model: home.script([bash(deaf('deaf-agent', token)), { text: 'done' }]) }),
+      body: (home: DaemonHome, token: string) => ({ model: home.writeScript([bash(deaf('deaf-agent', token)), { text: 'done' }]) }),
       file: 'deaf-agent',
     },
   ]
@@ -191,32 +191,32 @@ describe('SIGKILL of the daemon', () => {
     }
 
     beforeAll(async () => {
-      home = await DaemonHome.make()
+      home = await DaemonHome.create()
       await home.start()
       await Promise.all([...KILLED.map(setUpKilled), ...PAUSED.map(setUpPaused)])
       await home.kill()
-      await home.nothingLeft()
+      await home.waitUntilNothingIsLeft()
       await home.start()
     })
     afterAll(() => home[Symbol.asyncDispose]())
 
     async function setUpKilled({ token, body, file }: (typeof KILLED)[number]): Promise<void> {
       const { uuid } = await home.spawn(body(home, token))
-      await eventually(() => existsSync(join(home.work, file)), 'it is deaf to SIGTERM')
+      await waitUntil(() => existsSync(join(home.work, file)), 'it is deaf to SIGTERM')
       await home.signal(uuid, { signal: 'SIGTERM', graceMs: 60_000 })
       const view = await home.view(uuid)
       expect(view.status).toBe('stopping')
-      expect(findLivingWith(token).length).toBeGreaterThan(0)
+      expect(findProcessesWith(token).length).toBeGreaterThan(0)
       views.set(token, view)
     }
 
     async function setUpPaused({ token, now, file }: (typeof PAUSED)[number]): Promise<void> {
       const { uuid } = await home.spawn({
-        model: home.script([bash(`echo 1 >> ${file}; sleep 1000.${token}`), bash(`echo 2 >> ${file}`), { text: 'done' }]),
+        model: home.writeScript([bash(`echo 1 >> ${file}; sleep 1000.${token}`), bash(`echo 2 >> ${file}`), { text: 'done' }]),
       })
-      await eventually(() => findLivingWith(token).some(({ argv }) => argv[0] === 'sleep'), 'the call is in flight')
+      await waitUntil(() => findProcessesWith(token).some(({ argv }) => argv[0] === 'sleep'), 'the call is in flight')
       expect((await home.pause(uuid, { now })).status).toBe('suspended')
-      views.set(token, await home.waitUntil(uuid, ({ note }) => note?.includes('draining') === !now))
+      views.set(token, await home.waitForView(uuid, ({ note }) => note?.includes('draining') === !now))
     }
 
     test.each(KILLED)('a durable, unfinished kill of $what is completed', async ({ token }) => {
@@ -234,7 +234,7 @@ describe('SIGKILL of the daemon', () => {
       await home.resume(uuid)
       expect((await home.waitForEnd(uuid)).status).toBe('completed')
       expect(linesOf(home, file)).toEqual([1, 2])
-      const calls = (await home.events()).filter((event) => event.uuid === uuid && event['fact'] === 'tool.finished')
+      const calls = (await home.readEvents()).filter((event) => event.uuid === uuid && event['fact'] === 'tool.finished')
       expect(calls.map(({ step, outcome }) => [step, outcome])).toEqual([
         [1, 'interrupted'],
         [2, 'ok'],
@@ -243,15 +243,15 @@ describe('SIGKILL of the daemon', () => {
   })
 
   test('running and ready processes are interrupted, and none continues by itself', async () => {
-    await using home = await DaemonHome.make()
+    await using home = await DaemonHome.create()
     await home.start()
     const working = await home.spawn(writer(home, 'working'))
-    const ready = await home.spawn({ model: home.script([{ text: 'hello' }]), interactive: true })
-    await home.waitUntil(ready.uuid, ({ status }) => status === 'ready')
-    await home.waitUntil(working.uuid, ({ step }) => step >= 2)
+    const ready = await home.spawn({ model: home.writeScript([{ text: 'hello' }]), interactive: true })
+    await home.waitForView(ready.uuid, ({ status }) => status === 'ready')
+    await home.waitForView(working.uuid, ({ step }) => step >= 2)
     await home.kill()
     const { cursor } = await home.start()
-    expect((await home.list()).map(({ uuid, pid, status }) => ({ uuid, pid, status }))).toEqual(
+    expect((await home.listProcesses()).map(({ uuid, pid, status }) => ({ uuid, pid, status }))).toEqual(
       [working, ready].map(({ uuid, pid }) => ({ uuid, pid, status: 'interrupted' })),
     )
     expect((await home.client.get<{ cursor: number }>('/v1/daemon')).cursor).toBe(cursor)
@@ -263,16 +263,16 @@ describe('SIGKILL of the daemon', () => {
 
 describe('an orderly stop of the daemon', () => {
   test('holds running processes with `daemon-shutdown`; the next start releases only that hold', async () => {
-    await using home = await DaemonHome.make()
+    await using home = await DaemonHome.create()
     await home.start()
     const running = await home.spawn({ name: 'running', ...writer(home, 'running') })
     const paused = await home.spawn({ name: 'paused', ...writer(home, 'paused') })
-    const ready = await home.spawn({ name: 'ready', model: home.script([{ text: 'hello' }]), interactive: true })
+    const ready = await home.spawn({ name: 'ready', model: home.writeScript([{ text: 'hello' }]), interactive: true })
     await pauseAtWork(home, paused.uuid)
-    const { step } = await home.waitUntil(running.uuid, (view) => view.step >= 3)
-    await home.waitUntil(ready.uuid, ({ status }) => status === 'ready')
+    const { step } = await home.waitForView(running.uuid, (view) => view.step >= 3)
+    await home.waitForView(ready.uuid, ({ status }) => status === 'ready')
     expect(await home.stop()).toEqual({ code: 0, signal: null })
-    await home.nothingLeft()
+    await home.waitUntilNothingIsLeft()
     await home.start()
 
     expect(await home.view('paused')).toMatchObject({ status: 'suspended', holds: [{ reason: 'user' }] })
@@ -281,9 +281,9 @@ describe('an orderly stop of the daemon', () => {
     const ended = await home.waitForEnd('running')
     expect(ended).toMatchObject({ status: 'completed', pid: went.pid })
     expect(linesOf(home, 'running')).toEqual(ALL)
-    expect(await home.waitUntil('ready', ({ status }) => status === 'ready')).toMatchObject({ step: 1, lastText: 'hello' })
+    expect(await home.waitForView('ready', ({ status }) => status === 'ready')).toMatchObject({ step: 1, lastText: 'hello' })
 
-    const facts = (await home.events()).filter((event) => event.uuid === running.uuid)
+    const facts = (await home.readEvents()).filter((event) => event.uuid === running.uuid)
     const place = (fact: string, about: string): number =>
       facts.findIndex((event) => event['fact'] === fact && JSON.stringify(event).includes(about))
     const order = [

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { SpawnBody } from '../../../src/api/views/process.ts'
-import { workingKinds } from '../../support/agents/contained.ts'
+import { findWorkingKinds } from '../../support/agents/contained.ts'
 import { DaemonHome } from '../../support/daemon/daemon.ts'
 import { deep } from '../../support/deep.ts'
 import {
-  eventually,
+  waitUntil,
   killRemaining,
-  findLivingWith,
+  findProcessesWith,
   newToken,
   signalFound,
   findSleepersWith,
@@ -20,7 +20,7 @@ import {
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 
 const TORTURE = fileURLToPath(new URL('../../support/programs/torture.sh', import.meta.url))
-const kinds = await workingKinds()
+const kinds = await findWorkingKinds()
 
 interface Tree {
   readonly what: string
@@ -44,12 +44,14 @@ const trees = (kind: ContainmentKind): readonly Tree[] => {
     {
       what: 'background children of a bash tool',
       sleepers,
-      body: (home, token) => ({ model: home.script([bash(`sh ${TORTURE} ${token} end ${which}`), { delay_ms: 60_000, text: 'done' }]) }),
+      body: (home, token) => ({
+        model: home.writeScript([bash(`sh ${TORTURE} ${token} end ${which}`), { delay_ms: 60_000, text: 'done' }]),
+      }),
     },
     {
       what: 'a bash tool that is still running',
       sleepers,
-      body: (home, token) => ({ model: home.script([bash(`sh ${TORTURE} ${token} stay ${which}`)]) }),
+      body: (home, token) => ({ model: home.writeScript([bash(`sh ${TORTURE} ${token} stay ${which}`)]) }),
     },
   ]
 }
@@ -64,62 +66,62 @@ function shareOf(all: readonly Tree[], kind: ContainmentKind): readonly Tree[] {
 async function plantTree(home: DaemonHome, tree: Tree, kind: ContainmentKind): Promise<{ token: string; uuid: string } & AsyncDisposable> {
   const token = newToken()
   const { uuid } = await home.spawn({ ...tree.body(home, token), containment: kind })
-  await eventually(() => findSleepersWith(token).length === tree.sleepers, `${tree.sleepers} sleepers`)
+  await waitUntil(() => findSleepersWith(token).length === tree.sleepers, `${tree.sleepers} sleepers`)
   return { token, uuid, [Symbol.asyncDispose]: async () => killRemaining(token) }
 }
 
 describe.each(kinds)('%s', (kind) => {
   test.each(shareOf(trees(kind), kind))('$what: 0 are left after SIGKILL of the daemon', async (tree) => {
-    await using home = await DaemonHome.make()
+    await using home = await DaemonHome.create()
     await home.start()
     await using planted = await plantTree(home, tree, kind)
     await home.kill()
-    await eventually(() => findLivingWith(planted.token).length === 0, 'no process is left')
-    await home.nothingLeft()
+    await waitUntil(() => findProcessesWith(planted.token).length === 0, 'no process is left')
+    await home.waitUntilNothingIsLeft()
     await home.start()
     const { status, exit } = await home.view(planted.uuid)
     expect({ status, exit }).toEqual({ status: 'interrupted', exit: { code: 1, reason: 'interrupted' } })
     expect(readdirSync(join(home.path, 'tmp'))).toEqual([])
-    await eventually(() => !existsSync(join(home.path, 'trash')), 'its temporary files are gone')
+    await waitUntil(() => !existsSync(join(home.path, 'trash')), 'its temporary files are gone')
   })
 
   test.each(shareOf(trees(kind).slice(0, 3), kind))('$what: 0 are left after a stop of the daemon', async (tree) => {
-    await using home = await DaemonHome.make()
+    await using home = await DaemonHome.create()
     await home.start()
     await using planted = await plantTree(home, tree, kind)
     // A model call in flight is awaited for 10 s. Here the call is a delay, so it is cancelled earlier.
     await home.pause(planted.uuid, { now: true })
-    await home.waitUntil(planted.uuid, (view) => view.note?.includes('draining') !== true)
+    await home.waitForView(planted.uuid, (view) => view.note?.includes('draining') !== true)
     expect(await home.stop()).toEqual({ code: 0, signal: null })
-    expect(findLivingWith(planted.token)).toEqual([])
-    await home.nothingLeft()
+    expect(findProcessesWith(planted.token)).toEqual([])
+    await home.waitUntilNothingIsLeft()
   })
 
   test('programs that the guardian could not end are ended by the next daemon before it answers', async () => {
-    await using home = await DaemonHome.make()
+    await using home = await DaemonHome.create()
     await home.start()
     const tree = trees(kind)[0]
     if (tree === undefined) throw new Error('there is no tree')
     await using command = await plantTree(home, tree, kind)
     await using native = await plantTree(
       home,
-      { ...tree, body: (at, token) => ({ model: at.script([bash(`setsid sleep 1000.${token} & sleep 1000.${token}`)]) }) },
+      { ...tree, body: (at, token) => ({ model: at.writeScript([bash(`setsid sleep 1000.${token} & sleep 1000.${token}`)]) }) },
       kind,
     )
-    const guardians = home.guardians()
+    const guardians = home.findGuardians()
     expect(guardians).toHaveLength(1)
     for (const guardian of guardians) signalFound(guardian, 'SIGSTOP')
     await home.kill()
     for (const guardian of guardians) signalFound(guardian, 'SIGKILL')
     // A namespace has its own lifeline and needs no guardian.
     if (kind !== 'pidns') {
-      expect(findLivingWith(command.token)).toHaveLength(3)
-      expect(findLivingWith(native.token).length).toBeGreaterThanOrEqual(2)
+      expect(findProcessesWith(command.token)).toHaveLength(3)
+      expect(findProcessesWith(native.token).length).toBeGreaterThanOrEqual(2)
     }
     await home.start()
-    expect([...findLivingWith(command.token), ...findLivingWith(native.token)]).toEqual([])
-    expect((await home.list()).map(({ status }) => status)).toEqual(['interrupted', 'interrupted'])
+    expect([...findProcessesWith(command.token), ...findProcessesWith(native.token)]).toEqual([])
+    expect((await home.listProcesses()).map(({ status }) => status)).toEqual(['interrupted', 'interrupted'])
     await home.stop()
-    await home.nothingLeft()
+    await home.waitUntilNothingIsLeft()
   })
 })

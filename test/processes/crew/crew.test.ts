@@ -47,7 +47,7 @@ async function allIsWell(): Promise<void> {
   const { repository, home } = crew
   const report = JSON.parse(await crew.cli('crew', 'report', 'team', '--json')) as CrewReportView
   expect(await home.stop()).toMatchObject({ code: 0 })
-  await home.nothingLeft()
+  await home.waitUntilNothingIsLeft()
   const { crew: own, members, wrong } = await crew.journals()
   expect([...wrong, ...violationsOfCrew(own, members, true)]).toEqual([])
   const facts = crewFacts(own.facts)
@@ -80,7 +80,7 @@ async function allIsWell(): Promise<void> {
   await home.start()
   await crew.cli('rm', killed)
   expect(await home.stop()).toMatchObject({ code: 0 })
-  await home.nothingLeft()
+  await home.waitUntilNothingIsLeft()
   isClean()
   isRight(report, facts)
 }

@@ -5,14 +5,14 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { diffOf, fileAt, type Diff } from '../../../src/drivers/files/diff.ts'
 import { Git } from '../../../src/drivers/files/git.ts'
-import { newContained, type Contained } from '../../support/agents/contained.ts'
+import { openContainmentBench, type ContainmentBench } from '../../support/agents/contained.ts'
 import { gitBytes, Repository } from '../../support/crew/repository.ts'
 
-let contained: Contained
+let contained: ContainmentBench
 let git: Git
 let repository: Repository
 beforeEach(async () => {
-  contained = await newContained()
+  contained = await openContainmentBench()
   git = new Git(() => contained.open('group'))
   repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
 })

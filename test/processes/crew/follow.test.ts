@@ -16,12 +16,12 @@ test('a follower outlives the daemon, and a reader from the beginning reads to t
   crew.hold('review', 'one')
   await crew.up({ workers: { generic: { count: 2, model: CrewHome.model('worker') } }, tasks: [taskOf('one')] })
   const following = startCli(crew.home.path, ['crew', 'follow', '-a', 'team'])
-  await crew.waitForHold('task', 'one')
-  await crew.restartDaemon()
-  await crew.waitForHold('review', 'one')
-  await crew.restartDaemon()
-  expect(await crew.waitForEnd()).toMatchObject({ status: 'completed' })
-  for (const { code, stdout, stderr } of [await following.done, await runCli(crew.home.path, ['crew', 'follow', '-a', 'team'])]) {
+  await crew.held('task', 'one')
+  await crew.again()
+  await crew.held('review', 'one')
+  await crew.again()
+  expect(await crew.ended()).toMatchObject({ status: 'completed' })
+  for (const { code, stdout, stderr } of [await following.result, await runCli(crew.home.path, ['crew', 'follow', '-a', 'team'])]) {
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr: expect.stringMatching(/one +added by user\n[^]* one +done\n[^]*team \(PID \d+\) completed \| 1\/1 task done/),

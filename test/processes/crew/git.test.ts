@@ -7,7 +7,7 @@ import { crewHead, landCandidate, makeCandidate, joinCommits } from '../../../sr
 import { resetTo, commitTask, handOver, type CommitEnd, type MemberTree } from '../../../src/drivers/files/crew/member-worktree.ts'
 import { Git } from '../../../src/drivers/files/git.ts'
 import { addWorktree, removeWorktree } from '../../../src/drivers/files/worktree.ts'
-import { newContained, UUID, type Contained } from '../../support/agents/contained.ts'
+import { openContainmentBench, UUID, type ContainmentBench } from '../../support/agents/contained.ts'
 import { mergeInto } from '../../support/crew/merging.ts'
 import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
 
@@ -16,13 +16,13 @@ const LOCK_MS = 200
 /** after 1970 */
 const SECOND = 1_700_000_000
 
-let contained: Contained
+let contained: ContainmentBench
 let git: Git
 let repository: Repository
 let base: string
 
 beforeEach(async () => {
-  contained = await newContained()
+  contained = await openContainmentBench()
   git = new Git(() => contained.open('group'))
   repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
   base = repository.commit({ 'a.txt': 'a\n', 'b.txt': 'b\n', '.gitignore': '*.o\n' })

@@ -22,7 +22,7 @@ import { TreeError } from '../../../src/drivers/files/worktree-state.ts'
 import { addWorktree } from '../../../src/drivers/files/worktree.ts'
 import type { Task } from '../../../src/kernel/model/crew/crew.ts'
 import type { Process } from '../../../src/kernel/model/process.ts'
-import { newContained, type Contained } from '../../support/agents/contained.ts'
+import { openContainmentBench, type ContainmentBench } from '../../support/agents/contained.ts'
 import { deep } from '../../support/deep.ts'
 import { kernelSpec } from '../../support/kernel/world.ts'
 import { Repository } from '../../support/crew/repository.ts'
@@ -35,7 +35,7 @@ const ROUNDS = ['a', 'b'].slice(0, deep(1, 2))
 /** commits of the user, who works at the same time */
 const MOST_COMMITS = deep(25, Number.POSITIVE_INFINITY)
 
-let contained: Contained
+let contained: ContainmentBench
 let repository: Repository
 let base: string
 let git: CrewGit
@@ -45,11 +45,11 @@ let opened = 0
 let tasks: Task[]
 
 beforeEach(async () => {
-  contained = await newContained()
+  contained = await openContainmentBench()
   repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
   base = repository.commit({ '.gitattributes': 'log.txt merge=union\n', 'log.txt': '', 'main.txt': 'm\n' })
   git = new CrewGit({
-    containments: contained.containments,
+    containments: contained.manager,
     tmpDir: contained.dir,
     newUuid: () => uuidOf(1_000 + (opened += 1)),
     queue: new KeyedQueue(),

@@ -135,7 +135,7 @@ async function isBuilt(): Promise<void> {
   expect(all.flatMap(({ id, verdicts }) => (verdicts.some(({ verdict }) => verdict === 'DENIED') ? [id] : []))).toEqual([DENIED])
   await isOnTheBranch(crew)
   expect(await crew.home.stop()).toMatchObject({ code: 0 })
-  await crew.home.nothingLeft()
+  await crew.home.waitUntilNothingIsLeft()
   expect([crew.leftIn('worktrees'), crew.leftIn('branches'), crew.leftIn('commands')]).toEqual([[], [], []])
   expect(crew.repository.git('branch', '--format=%(refname:short)').split('\n').toSorted()).toEqual(['main', 'reeve/team'])
   const { crew: own, members, wrong } = await crew.journals()

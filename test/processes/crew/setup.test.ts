@@ -6,18 +6,18 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { copyFiles, type CopyResult } from '../../../src/drivers/files/bring-along.ts'
 import { Git } from '../../../src/drivers/files/git.ts'
 import { addWorktree } from '../../../src/drivers/files/worktree.ts'
-import { newContained, type Contained } from '../../support/agents/contained.ts'
+import { openContainmentBench, type ContainmentBench } from '../../support/agents/contained.ts'
 import { runCli } from '../../support/daemon/cli.ts'
 import { CrewHome, taskOf } from '../../support/crew/home.ts'
 import { Repository } from '../../support/crew/repository.ts'
 import type { CrewReportView } from '../../../src/api/views/crew-report.ts'
 
 describe('copied files', () => {
-  let contained: Contained
+  let contained: ContainmentBench
   let repository: Repository
   let dir: string
   beforeEach(async () => {
-    contained = await newContained()
+    contained = await openContainmentBench()
     repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
     const base = repository.commit({ '.gitignore': '.env\n*.local\nlinks/\n/out\n', 'src/a.txt': 'a\n' })
     repository.write({
@@ -123,7 +123,7 @@ test('a crew has its packages and settings in each worktree, and commits none of
   expect(crew.repository.git('show', 'reeve/team:lock.txt')).toBe('as it was')
   expect(report.git?.salvaged).toEqual([])
   expect(await crew.home.stop()).toMatchObject({ code: 0 })
-  await crew.home.nothingLeft()
+  await crew.home.waitUntilNothingIsLeft()
 })
 
 test(
@@ -138,9 +138,9 @@ test(
       setup: 'test -e ~/network || { echo no network; exit 3; }',
       tasks: [taskOf('one')],
     })
-    await crew.waitUntil(async () => (await crew.home.view(crew.uuid)).status === 'suspended', 'it is held')
-    await crew.waitUntil(
-      async () => (await crew.home.list()).every(({ state, uuid }) => state === 'dead' || uuid === crew.uuid),
+    await crew.wait(async () => (await crew.home.view(crew.uuid)).status === 'suspended', 'it is held')
+    await crew.wait(
+      async () => (await crew.home.listProcesses()).every(({ state, uuid }) => state === 'dead' || uuid === crew.uuid),
       'its workers are gone',
     )
     const why =

@@ -84,7 +84,7 @@ async function breakEachOther(next: () => number): Promise<void> {
     ['done', true],
   ])
   expect(await crew.home.stop()).toMatchObject({ code: 0 })
-  await crew.home.nothingLeft()
+  await crew.home.waitUntilNothingIsLeft()
   expect([crew.leftIn('worktrees'), crew.leftIn('commands')]).toEqual([[], []])
   const { crew: own, members, wrong } = await crew.journals()
   expect([...wrong, ...violationsOfCrew(own, members, true)]).toEqual([])

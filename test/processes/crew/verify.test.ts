@@ -11,7 +11,7 @@ import { openMember } from '../../../src/drivers/files/crew/member-worktree.ts'
 import { Git } from '../../../src/drivers/files/git.ts'
 import { openTree } from '../../../src/drivers/files/worktree-state.ts'
 import { addWorktree } from '../../../src/drivers/files/worktree.ts'
-import { newContained, type Contained } from '../../support/agents/contained.ts'
+import { openContainmentBench, type ContainmentBench } from '../../support/agents/contained.ts'
 import { CrewHome, taskOf } from '../../support/crew/home.ts'
 import { crewFacts, ofType, violationsOfCrew } from '../../support/crew/journal.ts'
 import { kernelSpec } from '../../support/kernel/world.ts'
@@ -25,14 +25,14 @@ const BRANCH = 'reeve/fix.worker-1'
 const TO = { branch: BRANCH, ref: 'refs/reeve/review/fix/one' }
 
 describe('its limits', () => {
-  let contained: Contained
+  let contained: ContainmentBench
   let commands: CrewCommandRunner
   let made = 0
   const state = (): string => join(contained.dir, 'state-of-commands')
   beforeEach(async () => {
-    contained = await newContained()
+    contained = await openContainmentBench()
     commands = new CrewCommandRunner({
-      containments: contained.containments,
+      containments: contained.manager,
       state: state(),
       tmpDir: contained.dir,
       newUuid: () => uuidOf(5_000 + (made += 1)),
@@ -97,8 +97,8 @@ describe('its limits', () => {
   })
 
   test('programs of a dead daemon are ended by the next one', async () => {
-    const intent = contained.containments.plan(uuidOf(7), 0, 'auto')
-    const containment = await contained.containments.open(intent, contained.dir)
+    const intent = contained.manager.plan(uuidOf(7), 0, 'auto')
+    const containment = await contained.manager.open(intent, contained.dir)
     const program = await containment.spawn({ argv: ['sleep', '600'], cwd: '/', env: { PATH: process.env['PATH'] ?? '' }, stdin: 'null' })
     mkdirSync(join(state(), 'commands'), { recursive: true })
     writeFileSync(join(state(), 'commands', uuidOf(7)), JSON.stringify(intent))
@@ -111,11 +111,11 @@ describe('its limits', () => {
 })
 
 describe('the files that it runs in', () => {
-  let contained: Contained
+  let contained: ContainmentBench
   let repository: Repository
   let tree: MemberTree
   beforeEach(async () => {
-    contained = await newContained()
+    contained = await openContainmentBench()
     repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
     const base = repository.commit({
       '.gitignore': 'node_modules\n',
@@ -240,7 +240,7 @@ describe('a crew', () => {
     const text = await crew.cli('crew', 'report', 'team')
     expect(await crew.cli('crew', 'show', 'team', 'two')).toContain('all is well')
     expect(await crew.home.stop()).toMatchObject({ code: 0 })
-    await crew.home.nothingLeft()
+    await crew.home.waitUntilNothingIsLeft()
     const { crew: own, members, wrong } = await crew.journals()
     expect([...wrong, ...violationsOfCrew(own, members, true)]).toEqual([])
     const facts = crewFacts(own.facts)

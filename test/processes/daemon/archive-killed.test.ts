@@ -11,8 +11,8 @@ import type { ProcessView } from '../../../src/api/views/process.ts'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
 import { DaemonHome } from '../../support/daemon/daemon.ts'
 import { deep } from '../../support/deep.ts'
-import { eventually } from '../../support/agents/living.ts'
-import { writeEndedProcesses } from '../../support/daemon/past.ts'
+import { waitUntil } from '../../support/agents/living.ts'
+import { writeEndedProcesses } from '../../support/daemon/ended-processes.ts'
 import { Scribe, endOf, modelFinished, specOf, toolFinished, uuidOf } from '../../support/store/facts.ts'
 
 const LARGE = uuidOf(7_777)
@@ -44,7 +44,7 @@ async function writeLarge(state: string, steps: number): Promise<number> {
 }
 
 /** The end of the written processes, long ago. */
-const keepAll = (home: DaemonHome): Promise<void> => writeFile(home.where.configFile, 'gc: { retention_days: 0, max_entries: 0 }\n')
+const keepAll = (home: DaemonHome): Promise<void> => writeFile(home.paths.configFile, 'gc: { retention_days: 0, max_entries: 0 }\n')
 
 async function untilSo(look: () => Promise<boolean>, words: string): Promise<void> {
   const deadline = performance.now() + LIMIT_MS
@@ -67,17 +67,17 @@ async function killedAfter(home: DaemonHome, collect: () => Promise<unknown>, ms
 
 describe('a daemon that is killed', () => {
   test('in a collection has removed some processes completely, the oldest first, and the next daemon removes the others', async () => {
-    await using home = await DaemonHome.make()
+    await using home = await DaemonHome.create()
     await home.start()
     await home.stop()
-    const uuids = await writeEndedProcesses(home.where.state, 120)
-    await writeFile(home.where.configFile, 'gc: { retention_days: 0, max_entries: 20 }\n')
+    const uuids = await writeEndedProcesses(home.paths.state, 120)
+    await writeFile(home.paths.configFile, 'gc: { retention_days: 0, max_entries: 20 }\n')
     await home.start()
     const collect = (): Promise<GcView> => home.client.post('/v1/gc', {}, { extraMs: 60_000 })
     for (let round = 0; round < ROUNDS; round++) {
       await killedAfter(home, collect, 2 + round * 8)
       await home.start()
-      const left = (await home.list()).map(({ uuid }) => uuid)
+      const left = (await home.listProcesses()).map(({ uuid }) => uuid)
       // The oldest are gone, and none between the remaining ones.
       const old = uuids.filter((uuid) => left.includes(uuid))
       expect(old).toEqual(uuids.slice(uuids.length - old.length))
@@ -85,18 +85,18 @@ describe('a daemon that is killed', () => {
         expect((await home.client.get<{ lines: object[] }>(`/v1/processes/${uuid}/logs`)).lines.length).toBeGreaterThan(0)
     }
     const done = await collect()
-    expect((await home.list()).length).toBe(20)
+    expect((await home.listProcesses()).length).toBe(20)
     expect(done.store.freeBytes).toBeLessThan(done.store.bytes)
     await checkStore(home)
     expect((await home.stop()).code).toBe(0)
   }, 240_000)
 
   test('in an export has written all of it or nothing, and the next daemon writes it', async () => {
-    await using home = await DaemonHome.make()
+    await using home = await DaemonHome.create()
     await home.start()
     await home.stop()
     await keepAll(home)
-    const facts = await writeLarge(home.where.state, STEPS)
+    const facts = await writeLarge(home.paths.state, STEPS)
     const steps = join(home.work, 'out', 'steps')
     const collect = (): Promise<ExportedView> =>
       home.client.post(`/v1/processes/${LARGE}/export`, { dir: join(home.work, 'out') }, { extraMs: 60_000 })
@@ -109,7 +109,7 @@ describe('a daemon that is killed', () => {
         () => true,
         () => false,
       )
-      await eventually(() => existsSync(join(steps, `.${LARGE}.tmp`)) || existsSync(join(steps, LARGE)), 'it has begun')
+      await waitUntil(() => existsSync(join(steps, `.${LARGE}.tmp`)) || existsSync(join(steps, LARGE)), 'it has begun')
       await sleep((round % ROUNDS) * 4)
       await home.kill()
       const there = existsSync(join(steps, LARGE))
@@ -131,11 +131,11 @@ describe('a daemon that is killed', () => {
   }, 240_000)
 
   test('in an import has stored all of it or nothing, frees the space, and the next daemon imports it', async () => {
-    await using home = await DaemonHome.make()
+    await using home = await DaemonHome.create()
     await home.start()
     await home.stop()
     await keepAll(home)
-    const facts = await writeLarge(home.where.state, STEPS)
+    const facts = await writeLarge(home.paths.state, STEPS)
     await home.start()
     const out = join(home.work, 'out')
     await home.client.post(`/v1/processes/${LARGE}/export`, { dir: out }, { extraMs: 60_000 })
@@ -158,9 +158,9 @@ describe('a daemon that is killed', () => {
       if (typeof view === 'string') {
         cut += 1
         expect([view, answered]).toEqual(['COLLECTED', false])
-        expect((await home.list()).map(({ uuid }: ProcessView) => uuid)).toEqual([])
+        expect((await home.listProcesses()).map(({ uuid }: ProcessView) => uuid)).toEqual([])
       } else {
-        expect((await home.events()).filter(({ uuid }) => uuid === LARGE)).toHaveLength(facts)
+        expect((await home.readEvents()).filter(({ uuid }) => uuid === LARGE)).toHaveLength(facts)
         await home.client.delete(`/v1/processes/${LARGE}`)
       }
       await untilSo(async () => (await home.client.get<GcView>('/v1/gc')).store.bytes < 500_000, 'the room is given back')

@@ -3,9 +3,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { bash, gate, Runs, sh, states } from '../../support/daemon/compose.ts'
+import { bashCall, waitForFileCommand, ComposeRuns, shellNode, stateList } from '../../support/daemon/compose.ts'
 import { DaemonHome } from '../../support/daemon/daemon.ts'
-import { eventually } from '../../support/agents/living.ts'
+import { waitUntil } from '../../support/agents/living.ts'
 
 /** A daemon starts slowly on a busy machine. */
 const PATIENCE_MS = 90_000
@@ -28,79 +28,81 @@ async function restartAfterKill(home: DaemonHome): Promise<void> {
 }
 
 test('killed in the middle of each part: every node completes once, and results are passed on', TIMEOUT_MS, async () => {
-  await using home = await DaemonHome.make()
-  const runs = new Runs(home, PATIENCE_MS)
+  await using home = await DaemonHome.create()
+  const runs = new ComposeRuns(home, PATIENCE_MS)
   await home.start()
-  const { uuid } = await runs.up({
-    early: sh('echo early >> early'),
+  const { uuid } = await runs.start({
+    early: shellNode('echo early >> early'),
     think: {
-      model: script(home, [bash('echo asked >> asked'), bash(gate('go')), { text: 'thought' }]),
+      model: script(home, [bashCall('echo asked >> asked'), bashCall(waitForFileCommand('go')), { text: 'thought' }]),
       intent: 'Think of {{ nodes.early.uuid }}',
       depends_on: ['early'],
     },
-    again: sh(`echo try >> tries; ${gate('go2')}`, { retries: 5 }),
+    again: shellNode(`echo try >> tries; ${waitForFileCommand('go2')}`, { retries: 5 }),
     late: { command: ['sh', '-c', 'echo "$1" >> late', 'sh', '{{ nodes.think.result }}'], depends_on: ['think', 'again'] },
   })
-  await runs.waitUntil(uuid, ({ nodes }) => nodes[1]?.process?.step === 2 && nodes[2]?.process?.status === 'working')
-  const think = await runs.process(uuid, 'think')
+  await runs.waitForRun(uuid, ({ nodes }) => nodes[1]?.process?.step === 2 && nodes[2]?.process?.status === 'working')
+  const think = await runs.processOf(uuid, 'think')
   // An attempt counts here after it has recorded itself.
-  const tried = (times: number): Promise<unknown> =>
-    eventually(() => readLines(home, 'tries').length === times, `${times} tries have begun`)
+  const tried = (times: number): Promise<unknown> => waitUntil(() => readLines(home, 'tries').length === times, `${times} tries have begun`)
   await tried(1)
   await restartAfterKill(home)
   createFile(home, 'go')
-  await runs.waitUntil(uuid, (view) => states(view) === 'early completed, think completed, again running, late waiting')
+  await runs.waitForRun(uuid, (view) => stateList(view) === 'early completed, think completed, again running, late waiting')
   await tried(2)
   await restartAfterKill(home)
   createFile(home, 'go2')
   const end = await runs.waitForEnd(uuid)
-  expect(states(end)).toBe('early completed, think completed, again completed, late completed')
+  expect(stateList(end)).toBe('early completed, think completed, again completed, late completed')
   expect(end).toMatchObject({ status: 'completed', exit: { code: 0 } })
-  expect(await runs.process(uuid, 'think')).toBe(think)
+  expect(await runs.processOf(uuid, 'think')).toBe(think)
   expect([readLines(home, 'early'), readLines(home, 'asked'), readLines(home, 'late')]).toEqual([['early'], ['asked'], ['thought']])
   expect(readLines(home, 'tries').length).toBe(1 + (end.nodes[2]?.attempts ?? 0))
 })
 
 test('killed repeatedly right after its start: the run completes, and no node starts twice', TIMEOUT_MS, async () => {
-  await using home = await DaemonHome.make()
-  const runs = new Runs(home, PATIENCE_MS)
+  await using home = await DaemonHome.create()
+  const runs = new ComposeRuns(home, PATIENCE_MS)
   await home.start()
   const names = ['a', 'b', 'c', 'd']
-  const { uuid } = await runs.up(
+  const { uuid } = await runs.start(
     Object.fromEntries(
-      names.map((name, at) => [name, sh(`echo ${name} >> log`, { retries: 50, ...(at === 0 ? {} : { depends_on: [names[at - 1]] }) })]),
+      names.map((name, at) => [
+        name,
+        shellNode(`echo ${name} >> log`, { retries: 50, ...(at === 0 ? {} : { depends_on: [names[at - 1]] }) }),
+      ]),
     ),
   )
   // A daemon that died three times in ten minutes would hold the processes that it restores.
   await restartAfterKill(home)
   await restartAfterKill(home)
   const end = await runs.waitForEnd(uuid)
-  expect(states(end)).toBe('a completed, b completed, c completed, d completed')
+  expect(stateList(end)).toBe('a completed, b completed, c completed, d completed')
   expect([...new Set(readLines(home, 'log'))]).toEqual(names)
   expect(readLines(home, 'log').length).toBeLessThanOrEqual(names.length + end.nodes.reduce((sum, { attempts }) => sum + attempts, 0))
 })
 
 test('paused nodes stay paused, and stopped nodes stay stopped, until the user resumes them', TIMEOUT_MS, async () => {
-  await using home = await DaemonHome.make()
-  const runs = new Runs(home, PATIENCE_MS)
+  await using home = await DaemonHome.create()
+  const runs = new ComposeRuns(home, PATIENCE_MS)
   await home.start()
-  const first = await runs.up({
-    one: { model: script(home, [bash(gate('go')), { text: 'so' }]), intent: 'x' },
-    two: sh('true', { depends_on: ['one'] }),
+  const first = await runs.start({
+    one: { model: script(home, [bashCall(waitForFileCommand('go')), { text: 'so' }]), intent: 'x' },
+    two: shellNode('true', { depends_on: ['one'] }),
   })
-  await runs.waitUntil(first.uuid, ({ nodes }) => nodes[0]?.process?.step === 1)
-  const second = await runs.up({ slow: sh('sleep 600') })
-  await runs.waitUntil(second.uuid, ({ nodes }) => nodes[0]?.process?.status === 'working')
+  await runs.waitForRun(first.uuid, ({ nodes }) => nodes[0]?.process?.step === 1)
+  const second = await runs.start({ slow: shellNode('sleep 600') })
+  await runs.waitForRun(second.uuid, ({ nodes }) => nodes[0]?.process?.status === 'working')
   await home.client.post(`/v1/processes/${second.uuid}/signal`, { signal: 'SIGKILL' })
   await runs.waitForEnd(second.uuid)
   await home.client.post(`/v1/processes/${first.uuid}/pause`, { subtree: true })
   await restartAfterKill(home)
   createFile(home, 'go')
-  expect(await runs.get(first.uuid)).toMatchObject({
+  expect(await runs.read(first.uuid)).toMatchObject({
     status: 'suspended',
     nodes: [{ state: 'running', process: { status: 'suspended' } }, { state: 'waiting' }],
   })
-  expect(await runs.get(second.uuid)).toMatchObject({ status: 'stopped', nodes: [{ state: 'cancelled' }] })
+  expect(await runs.read(second.uuid)).toMatchObject({ status: 'stopped', nodes: [{ state: 'cancelled' }] })
   await home.client.post(`/v1/processes/${first.uuid}/resume`, { subtree: true })
-  expect(states(await runs.waitForEnd(first.uuid))).toBe('one completed, two completed')
+  expect(stateList(await runs.waitForEnd(first.uuid))).toBe('one completed, two completed')
 })

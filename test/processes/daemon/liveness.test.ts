@@ -7,13 +7,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { HeartbeatView } from '../../../src/api/views/heartbeat.ts'
 import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
 import { runCli } from '../../support/daemon/cli.ts'
-import { workingKinds } from '../../support/agents/contained.ts'
-import { eventually, killRemaining, findLivingWith, newToken, findOwnProcess, signalFound } from '../../support/agents/living.ts'
+import { findWorkingKinds } from '../../support/agents/contained.ts'
+import { waitUntil, killRemaining, findProcessesWith, newToken, findOwnProcess, signalFound } from '../../support/agents/living.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../support/programs/acp-agent.ts', import.meta.url))
-const KINDS = await workingKinds()
+const KINDS = await findWorkingKinds()
 
 let daemon: LocalDaemon
 let token: string
@@ -41,9 +41,9 @@ function agentFile(name: string, front: string, liveness: string): string {
 }
 
 const waitForLiveness = (uuid: string, state: string | null): Promise<ProcessView> =>
-  daemon.waitUntil(uuid, ({ liveness }) => (liveness?.word ?? null) === state)
+  daemon.waitForView(uuid, ({ liveness }) => (liveness?.word ?? null) === state)
 const livenessFacts = async (uuid: string): Promise<unknown[]> =>
-  (await daemon.allEvents(uuid)).filter(({ fact }) => fact === 'liveness.changed').map((event) => event['word'])
+  (await daemon.readHistory(uuid)).filter(({ fact }) => fact === 'liveness.changed').map((event) => event['word'])
 const isSleep = ({ argv }: { readonly argv: readonly string[] }): boolean => argv[0]?.endsWith('sleep') === true
 const call = (name: string, input: object): object => ({ tools: [{ name, input }] })
 
@@ -51,8 +51,8 @@ describe('stopped from outside', () => {
   test.each(KINDS)('a command, by its own program (%s)', async (containment: ContainmentKind) => {
     const { uuid } = await daemon.spawn({ argv: ['sleep', token], containment })
     await daemon.waitForStatus(uuid, 'working')
-    await eventually(() => findLivingWith(token).some(isSleep), 'it runs')
-    const [sleeper] = findLivingWith(token).filter(isSleep)
+    await waitUntil(() => findProcessesWith(token).some(isSleep), 'it runs')
+    const [sleeper] = findProcessesWith(token).filter(isSleep)
     signalFound(sleeper, 'SIGSTOP')
     const view = await waitForLiveness(uuid, 'stopped')
     expect(view.liveness?.evidence).toBe(`PID ${sleeper?.pid}`)
@@ -66,17 +66,17 @@ describe('stopped from outside', () => {
 
   test('a program that a shell only waits for', async () => {
     const { uuid } = await daemon.spawnShell(`sleep ${token}; true`)
-    await eventually(() => findLivingWith(token).some(isSleep), 'it runs')
-    signalFound(findLivingWith(token).find(isSleep), 'SIGSTOP')
+    await waitUntil(() => findProcessesWith(token).some(isSleep), 'it runs')
+    signalFound(findProcessesWith(token).find(isSleep), 'SIGSTOP')
     await waitForLiveness(uuid, 'stopped')
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
   })
 
   test('a tool of a native agent', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([call('bash', { command: `sleep ${token}` }), { text: 'done' }])
-    await eventually(() => findLivingWith(token).some(isSleep), 'it runs')
-    for (const living of findLivingWith(token)) signalFound(living, 'SIGSTOP')
+    const { uuid } = await daemon.spawnScripted([call('bash', { command: `sleep ${token}` }), { text: 'done' }])
+    await waitUntil(() => findProcessesWith(token).some(isSleep), 'it runs')
+    for (const living of findProcessesWith(token)) signalFound(living, 'SIGSTOP')
     await waitForLiveness(uuid, 'stopped')
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
@@ -85,7 +85,7 @@ describe('stopped from outside', () => {
   test('a pause by reeve does not count: the process is suspended, without a state', async () => {
     const { uuid } = await daemon.spawn({ argv: ['sleep', token], containment: 'group' })
     const other = await daemon.spawn({ argv: ['sleep', token], containment: 'group' })
-    await eventually(() => findLivingWith(token).filter(isSleep).length === 2, 'they run')
+    await waitUntil(() => findProcessesWith(token).filter(isSleep).length === 2, 'they run')
     await daemon.pause(uuid, { now: true })
     await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.frozen')
     // The other process is stopped now and found. By then the first has been checked as well.
@@ -126,7 +126,7 @@ describe('an external agent', () => {
     await daemon.waitForStatus(uuid, 'waiting')
     expect((await waitForLiveness(uuid, 'waiting')).note).toMatch(/^asks: rm x/)
     await daemon.client.post(`/v1/processes/${uuid}/answer`, { option: 'yes' })
-    await daemon.waitForReady(uuid)
+    await daemon.waitUntilReady(uuid)
     expect((await livenessFacts(uuid)).filter((state) => state === 'waiting')).toHaveLength(1)
     await waitForLiveness(uuid, null)
     await daemon.signal(uuid, 'SIGKILL')
@@ -136,7 +136,7 @@ describe('an external agent', () => {
   test('with the policy `interrupt` has its turn ended when it stalls', async () => {
     const { uuid } = await spawnAgent('hang', '{ silent: off, stalled: 4s, policy: interrupt }', { interactive: true })
     await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.ready' && event['outcome'] === 'interrupted')
-    expect((await daemon.allEvents(uuid)).find(({ fact }) => fact === 'signal.sent')).toMatchObject({
+    expect((await daemon.readHistory(uuid)).find(({ fact }) => fact === 'signal.sent')).toMatchObject({
       signal: 'SIGINT',
       by: 'system',
       via: 'liveness',
@@ -158,8 +158,8 @@ describe('an external agent', () => {
     const { uuid } = await spawnAgent('hang', '{ silent: off, stalled: 4s, policy: restart }', {
       restart: { type: 'on-failure', backoff: { initialMs: 1 } },
     })
-    await daemon.waitUntil(uuid, ({ pid, state }) => pid > 1 && state === 'running')
-    expect((await daemon.allEvents(uuid)).find(({ fact }) => fact === 'process.resumed')).toMatchObject({
+    await daemon.waitForView(uuid, ({ pid, state }) => pid > 1 && state === 'running')
+    expect((await daemon.readHistory(uuid)).find(({ fact }) => fact === 'process.resumed')).toMatchObject({
       by: 'system',
       restart: { attempt: 1, cause: expect.stringMatching(/^stalled/) as string },
     })
@@ -172,11 +172,11 @@ describe('native agents', () => {
   // The model call after the last result is already in flight: it completes, and nothing follows it.
   test("an agent in a loop is warned, and then suspended with the evidence; the user's resume starts a new count", async () => {
     const items = [...Array.from({ length: 15 }, () => call('ls', {})), { text: 'done' }]
-    const { uuid } = await daemon.spawnWithAnswers(items)
+    const { uuid } = await daemon.spawnScripted(items)
     const held = await daemon.waitForStatus(uuid, 'suspended')
     expect(held).toMatchObject({ step: 13, holds: [{ reason: 'loop', by: 'system' }] })
     expect(held.note).toMatch(/^paused: loop \(repeated 12 times with the same results: ls \{\}\)/)
-    const history = await daemon.allEvents(uuid)
+    const history = await daemon.readHistory(uuid)
     const evidence = history.filter(({ fact }) => fact === 'liveness.looping')
     expect(evidence).toMatchObject([{ times: 5, told: 12, calls: [{ name: 'ls', input: '{}' }] }, { times: 12 }])
     expect(history.filter(({ fact, id }) => fact === 'process.incoming' && String(id).startsWith('notice-'))).toHaveLength(1)
@@ -188,7 +188,7 @@ describe('native agents', () => {
     ['twelve times the same', Array.from({ length: 12 }, () => call('ls', {}))],
     ['sixteen calls that fail', Array.from({ length: 16 }, (_, index) => call('read', { path: `no-${index}` }))],
   ])('an agent whose last answer comes with the hold has ended: %s', async (_, calls) => {
-    const { uuid } = await daemon.spawnWithAnswers([...calls, { text: 'I am done' }])
+    const { uuid } = await daemon.spawnScripted([...calls, { text: 'I am done' }])
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', step: calls.length + 1, note: null })
   })
 
@@ -199,7 +199,7 @@ describe('native agents', () => {
       ),
       { text: 'done' },
     ]
-    const { uuid } = await daemon.spawnWithAnswers(items)
+    const { uuid } = await daemon.spawnScripted(items)
     const held = await daemon.waitForStatus(uuid, 'suspended')
     expect(held).toMatchObject({ step: 17, holds: [{ reason: 'breaker' }] })
     expect(held.note).toMatch(/8 of the last 8 tool calls failed: read 4, edit 4/)
@@ -209,10 +209,10 @@ describe('native agents', () => {
 
   test('repeated reads of changing data, and disabled thresholds, have no effect', async () => {
     const items = [...Array.from({ length: 7 }, () => call('bash', { command: 'date +%s%N' })), { text: 'done' }]
-    expect(await daemon.waitForEnd((await daemon.spawnWithAnswers(items)).uuid)).toMatchObject({ status: 'completed', step: 8 })
+    expect(await daemon.waitForEnd((await daemon.spawnScripted(items)).uuid)).toMatchObject({ status: 'completed', step: 8 })
     const same = [...Array.from({ length: 7 }, () => call('ls', {})), { text: 'done' }]
     const free = agentFile('free', 'driver: native', '{ loop: off, errors: off }')
-    expect(await daemon.waitForEnd((await daemon.spawnWithAnswers(same, { agent: free })).uuid)).toMatchObject({
+    expect(await daemon.waitForEnd((await daemon.spawnScripted(same, { agent: free })).uuid)).toMatchObject({
       status: 'completed',
       step: 8,
     })
@@ -220,13 +220,13 @@ describe('native agents', () => {
 
   test('a long tool with output gets no state, one without is silent', async () => {
     const honest = agentFile('honest', 'driver: native', '{ silent: 3s, stalled: 3s }')
-    const { uuid } = await daemon.spawnWithAnswers(
+    const { uuid } = await daemon.spawnScripted(
       [call('bash', { command: 'for i in $(seq 40); do echo $i; sleep 0.1; done' }), { text: 'done' }],
       {
         agent: honest,
       },
     )
-    const quiet = await daemon.spawnWithAnswers([call('bash', { command: `sleep ${token}` }), { text: 'done' }], {
+    const quiet = await daemon.spawnScripted([call('bash', { command: `sleep ${token}` }), { text: 'done' }], {
       agent: agentFile('quiet', 'driver: native', '{ silent: 2s }'),
     })
     expect((await waitForLiveness(quiet.uuid, 'silent')).liveness?.evidence).toBe('in bash of step 1')

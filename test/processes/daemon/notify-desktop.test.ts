@@ -6,18 +6,18 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Notifier } from '../../../src/daemon/notify/notifier.ts'
 import { runProgram } from '../../../src/daemon/incarnation/run-program.ts'
 import { ManualClock } from '../../support/clock.ts'
-import { newContained, type Contained } from '../../support/agents/contained.ts'
+import { openContainmentBench, type ContainmentBench } from '../../support/agents/contained.ts'
 import { testEnv } from '../../support/env.ts'
-import { eventually } from '../../support/agents/living.ts'
+import { waitUntil } from '../../support/agents/living.ts'
 import { Player } from '../../support/kernel/transcript.ts'
 import type { FactBody, StoredFact } from '../../../src/kernel/model/facts.ts'
 import type { Process } from '../../../src/kernel/model/process.ts'
 
 const BEFORE = { ...process.env }
-let contained: Contained
+let contained: ContainmentBench
 
 beforeEach(async () => {
-  contained = await newContained()
+  contained = await openContainmentBench()
   process.env['PATH'] = testEnv(contained.dir)['PATH']
   process.env['DBUS_SESSION_BUS_ADDRESS'] = 'unix:path=/nowhere'
 })
@@ -60,7 +60,7 @@ function desktop(code: number): {
     readFact: () => Promise.resolve(undefined),
     readConfig: () => Promise.resolve({ desktop: true }),
     lookUpSecret: () => Promise.resolve(undefined),
-    runProgram: (argv) => runProgram({ containments: contained.containments, cwd: contained.dir, tmpDir: contained.dir }, argv),
+    runProgram: (argv) => runProgram({ containments: contained.manager, cwd: contained.dir, tmpDir: contained.dir }, argv),
     log: (message) => void logged.push(message),
   })
   notifier.start()
@@ -90,7 +90,7 @@ const exited = (code: number): FactBody => ({
 test('has the title and the text as arguments, with escaped markup', async () => {
   const { notifier, notify, calls } = desktop(0)
   notify({ type: 'process.waiting', question: '<b>rm -rf $HOME</b> & go?; $(touch x)' })
-  await eventually(() => calls().length === 1, 'it was called')
+  await waitUntil(() => calls().length === 1, 'it was called')
   const [words = []] = calls()
   expect(words).toContain('reeve: an agent waits for you')
   const text = words.at(-1) ?? ''
@@ -105,7 +105,7 @@ test('does not report processes that ended at once, unless they failed', async (
   const { notifier, notify, calls } = desktop(0)
   notify(exited(0), 9_000)
   notify(exited(1), 9_000)
-  await eventually(() => calls().length === 1, 'it was called')
+  await waitUntil(() => calls().length === 1, 'it was called')
   await notifier.stop()
   expect(calls().map((words) => words.at(-1))).toEqual(['docs (PID 1) has failed: it broke'])
 })
@@ -114,7 +114,7 @@ test('a failed notice is reported by doctor, and once in the log', async () => {
   const { notifier, logged, notify, calls } = desktop(1)
   notify(exited(1))
   notify({ type: 'process.waiting', question: 'go?' })
-  await eventually(() => calls().length === 2, 'it was called')
+  await waitUntil(() => calls().length === 2, 'it was called')
   await notifier.stop()
   expect(logged).toEqual([
     'desktop: a notice cannot be sent: the program ended with exit code 1',

@@ -9,11 +9,11 @@ import { unpackHome } from '../../support/homes/pack.ts'
 const HOMES = join(import.meta.dirname, '../../support/homes')
 
 test.each(readdirSync(HOMES).filter((name) => name.endsWith('.home')))('the home of reeve %s', async (name) => {
-  await using home = await DaemonHome.make()
-  unpackHome(readFileSync(join(HOMES, name)), home.where.state)
+  await using home = await DaemonHome.create()
+  unpackHome(readFileSync(join(HOMES, name)), home.paths.state)
   await home.start()
   const listStatuses = async (): Promise<string[]> =>
-    (await home.list()).map((view) => `${view.name ?? ''} ${view.status} ${view.step}`).toSorted()
+    (await home.listProcesses()).map((view) => `${view.name ?? ''} ${view.status} ${view.step}`).toSorted()
   expect(await listStatuses()).toEqual([
     'command completed 0',
     'cut interrupted 4',
@@ -27,16 +27,16 @@ test.each(readdirSync(HOMES).filter((name) => name.endsWith('.home')))('the home
   expect(checks.find((check) => check.name === 'store')?.detail).toBe('every page, fact and blob is sound')
 
   // The folder and the script of that time do not exist here.
-  const here = { cwd: home.work, model: home.script([{ text: 'here again' }]) }
+  const here = { cwd: home.work, model: home.writeScript([{ text: 'here again' }]) }
   for (const old of ['cut', 'done']) {
     const { pid } = await home.view(old)
     await home.resume(old, { ...here, message: 'go on' })
     expect(await home.view(String(pid))).toMatchObject({ name: old })
-    expect(await home.waitUntil(old, ({ step, status }) => step === 5 && (status === 'ready' || status === 'completed'))).toMatchObject({
+    expect(await home.waitForView(old, ({ step, status }) => step === 5 && (status === 'ready' || status === 'completed'))).toMatchObject({
       name: old,
     })
   }
   const fork = await home.resume('forked', { ...here, fork: true, fromStep: 1 })
   expect(await home.waitForEnd(fork.uuid)).toMatchObject({ status: 'completed', originStep: 1 })
-  expect(Math.max(...(await home.list()).map(({ pid }) => pid))).toBe(fork.pid)
+  expect(Math.max(...(await home.listProcesses()).map(({ pid }) => pid))).toBe(fork.pid)
 })

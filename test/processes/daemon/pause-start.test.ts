@@ -10,13 +10,13 @@ import { commandDriver } from '../../../src/drivers/command/driver.ts'
 import type { Containment } from '../../../src/drivers/contain/types.ts'
 import type { Launch } from '../../../src/drivers/port.ts'
 import type { Ack, Report } from '../../../src/kernel/model/reports.ts'
-import { launchOf } from '../../support/agents/command.ts'
-import { newContained, workingKinds } from '../../support/agents/contained.ts'
-import type { Contained } from '../../support/agents/contained.ts'
-import { eventually, findLivingWith } from '../../support/agents/living.ts'
+import { makeLaunch } from '../../support/agents/command.ts'
+import { openContainmentBench, findWorkingKinds } from '../../support/agents/contained.ts'
+import type { ContainmentBench } from '../../support/agents/contained.ts'
+import { waitUntil, findProcessesWith } from '../../support/agents/living.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 
-const kinds = await workingKinds()
+const kinds = await findWorkingKinds()
 
 /** The points at which the pause can come: before each part exists, or after it exists and before it is known. */
 const BEFORE = ['files', 'containment', 'gateway', 'spawn'] as const
@@ -41,7 +41,7 @@ class Beginning {
   readonly #door = Promise.withResolvers<void>()
   #isHeld = false
 
-  private constructor(contained: Contained, point: Point, driver: DriverName, { containment, ...launch }: Launch) {
+  private constructor(contained: ContainmentBench, point: Point, driver: DriverName, { containment, ...launch }: Launch) {
     this.#point = point
     this.#cgroup = containment.intent.path
     this.#file = fileOf(contained, point, driver)
@@ -73,12 +73,12 @@ class Beginning {
   }
 
   /** Resolves when the start has reached that point, where it waits. */
-  static async at(point: Point, contained: Contained, kind: ContainmentKind, driver: DriverName = 'command'): Promise<Beginning> {
+  static async at(point: Point, contained: ContainmentBench, kind: ContainmentKind, driver: DriverName = 'command'): Promise<Beginning> {
     const loop = `while :; do echo x >> "${fileOf(contained, point, driver)}"; sleep 0.03; done`
     const argv = ['sh', '-c', loop, tokenOf(contained, point, driver)]
-    const launch = await launchOf(contained, argv, { containment: kind }, { tmpDir: join(contained.dir, `tmp-${driver}-${point}`) })
+    const launch = await makeLaunch(contained, argv, { containment: kind }, { tmpDir: join(contained.dir, `tmp-${driver}-${point}`) })
     const beginning = new Beginning(contained, point, driver, launch)
-    await (point === 'running' ? eventually(() => beginning.ticks > 0) : beginning.#reached.promise)
+    await (point === 'running' ? waitUntil(() => beginning.ticks > 0) : beginning.#reached.promise)
     return beginning
   }
 
@@ -106,7 +106,7 @@ class Beginning {
 
   /** The state by the system. D: the process waits for its vfork child, which is stopped. */
   standsStill(): boolean {
-    if (this.#cgroup === null) return findLivingWith(this.token).every(({ state }) => state === 'T' || state === 'D')
+    if (this.#cgroup === null) return findProcessesWith(this.token).every(({ state }) => state === 'T' || state === 'D')
     const events = join(this.#cgroup, 'cgroup.events')
     return !existsSync(events) || /^frozen 1$/m.test(readFileSync(events, 'latin1'))
   }
@@ -114,9 +114,9 @@ class Beginning {
   async end(): Promise<void> {
     this.incarnation.stop({ signal: 'SIGKILL', graceMs: 0 })
     this.goOn()
-    await eventually(() => this.has('exited'))
+    await waitUntil(() => this.has('exited'))
     expect(await this.incarnation.release()).toEqual([])
-    expect(findLivingWith(this.token)).toEqual([])
+    expect(findProcessesWith(this.token)).toEqual([])
     expect(this.logged).toEqual([])
   }
 
@@ -154,16 +154,16 @@ class Beginning {
   }
 }
 
-function fileOf({ dir }: Contained, point: Point, driver: DriverName): string {
+function fileOf({ dir }: ContainmentBench, point: Point, driver: DriverName): string {
   return join(dir, `ticks-${driver}-${point}`)
 }
 
-function tokenOf({ token }: Contained, point: Point, driver: DriverName): string {
+function tokenOf({ token }: ContainmentBench, point: Point, driver: DriverName): string {
   return `${token}.${driver}.${point}.`
 }
 
 // 15 further programs have run and exited by then: enough time for any program that does not wait.
-async function aWhile(contained: Contained): Promise<void> {
+async function aWhile(contained: ContainmentBench): Promise<void> {
   const other = await contained.open('group')
   await (
     await other.spawn(contained.request(['sh', '-c', 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 0.01; done']))
@@ -172,7 +172,7 @@ async function aWhile(contained: Contained): Promise<void> {
 
 function goesOn(beginning: Beginning): Promise<unknown> {
   const before = beginning.ticks
-  return eventually(() => beginning.ticks > before + 3)
+  return waitUntil(() => beginning.ticks > before + 3)
 }
 
 function each<T>(all: readonly Beginning[], what: (one: Beginning) => T | Promise<T>): Promise<T[]> {
@@ -183,15 +183,15 @@ describe.each(kinds)('%s', (kind) => {
   test.each(['command', 'acp'] as const)(
     '%s: a process that is paused before its program starts reports it, and starts at the resume',
     async (driver) => {
-      await using contained = await newContained()
+      await using contained = await openContainmentBench()
       const all = await Promise.all(BEFORE.map((point) => Beginning.at(point, contained, kind, driver)))
       await each(all, (one) => {
         one.pause()
         one.goOn()
       })
-      await eventually(() => all.every((one) => one.has('frozen')))
+      await waitUntil(() => all.every((one) => one.has('frozen')))
       await aWhile(contained)
-      expect(await each(all, (one) => [one.ticks, findLivingWith(one.token), one.has('up')])).toEqual(all.map(() => [0, [], false]))
+      expect(await each(all, (one) => [one.ticks, findProcessesWith(one.token), one.has('up')])).toEqual(all.map(() => [0, [], false]))
       await each(all, (one) => one.resume())
       await each(all, goesOn)
       await each(all, (one) => one.end())
@@ -199,10 +199,10 @@ describe.each(kinds)('%s', (kind) => {
   )
 
   test('a process that is paused during the start of its program stands still, and continues', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const all = await Promise.all(AFTER.map((point) => Beginning.at(point, contained, kind)))
     await each(all, (one) => one.pause())
-    await eventually(() => all.every((one) => one.has('frozen')))
+    await waitUntil(() => all.every((one) => one.has('frozen')))
     expect(await each(all, (one) => one.standsStill())).toEqual(all.map(() => true))
     const before = await each(all, (one) => one.ticks)
     await each(all, (one) => one.goOn())
@@ -215,7 +215,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('a resume during the freeze leaves nothing frozen; the last request wins', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const all = await Promise.all(POINTS.map((point) => Beginning.at(point, contained, kind)))
     await each(all, (one) => {
       one.pause()
@@ -230,14 +230,14 @@ describe.each(kinds)('%s', (kind) => {
       one.pause()
       one.goOn()
     })
-    await eventually(() => [...all, ...others].every((one) => one.has('frozen')))
+    await waitUntil(() => [...all, ...others].every((one) => one.has('frozen')))
     await aWhile(contained)
     expect(await each([...all, ...others], (one) => one.standsStill())).toEqual([...all, ...others].map(() => true))
     await each([...all, ...others], (one) => one.end())
   })
 
   test('a kill during the start leaves nothing, paused or not', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const paused = await Promise.all(POINTS.map((point) => Beginning.at(point, contained, kind)))
     await each(paused, (one) => one.pause())
     const running = await Promise.all(OF_ACP.map((point) => Beginning.at(point, contained, kind, 'acp')))
@@ -245,7 +245,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('the end of the incarnation does not wait for starts that wait for the thaw', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const all = await Promise.all(POINTS.map((point) => Beginning.at(point, contained, kind)))
     await each(all, (one) => {
       one.pause()
@@ -253,6 +253,6 @@ describe.each(kinds)('%s', (kind) => {
       one.goOn()
     })
     expect(await each(all, (one) => one.incarnation.release())).toEqual(all.map(() => []))
-    expect(await each(all, (one) => findLivingWith(one.token))).toEqual(all.map(() => []))
+    expect(await each(all, (one) => findProcessesWith(one.token))).toEqual(all.map(() => []))
   })
 })

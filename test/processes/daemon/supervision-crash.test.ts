@@ -20,7 +20,8 @@ function countStarts(home: DaemonHome, file: string): number {
 async function waitForStarts(home: DaemonHome, file: string, times: number): Promise<void> {
   const deadline = performance.now() + 60_000
   while (countStarts(home, file) < times) {
-    if (performance.now() > deadline) throw new Error(`${file} was started ${countStarts(home, file)} times, not ${times}: ${home.log()}`)
+    if (performance.now() > deadline)
+      throw new Error(`${file} was started ${countStarts(home, file)} times, not ${times}: ${home.readLog()}`)
     await home.client.get('/v1/daemon')
   }
   expect(countStarts(home, file)).toBe(times)
@@ -36,7 +37,7 @@ function child({ supervisor }: ProcessView, id: string): NonNullable<ProcessView
 }
 
 test('B1: a policy restores its processes; processes that the user killed or paused stay so', async () => {
-  await using home = await DaemonHome.make()
+  await using home = await DaemonHome.create()
   await home.start()
   const kept = await home.spawn({ name: 'kept', argv: sleeper(home, 'kept'), restart: 'on-failure' })
   const plain = await home.spawn({ name: 'plain', argv: sleeper(home, 'plain') })
@@ -58,16 +59,16 @@ test('B1: a policy restores its processes; processes that the user killed or pau
 })
 
 test('a supervisor comes back after a kill and after an orderly stop, and finds its children by their ids; it leaves those that the user killed', async () => {
-  await using home = await DaemonHome.make()
+  await using home = await DaemonHome.create()
   await home.start()
   const children = ['a', 'b', 'c'].map((id) => ({ childId: id, argv: sleeper(home, id), restart: 'always' as const }))
   const { uuid } = await home.spawn({ name: 'team', supervisor: { strategy: 'rest_for_one', children } })
   for (const id of ['a', 'b', 'c']) await waitForStarts(home, id, 1)
   await home.signal(child(await home.view(uuid), 'b')?.uuid ?? '', { signal: 'SIGKILL' })
-  await home.waitUntil(uuid, (view) => child(view, 'b')?.status === null)
+  await home.waitForView(uuid, (view) => child(view, 'b')?.status === null)
   await restartAfterKill(home)
   for (const id of ['a', 'c']) await waitForStarts(home, id, 2)
-  const view = await home.waitUntil(
+  const view = await home.waitForView(
     uuid,
     ({ status, supervisor }) => status === 'ready' && supervisor?.children.filter((one) => one.status === 'working').length === 2,
   )
@@ -79,15 +80,15 @@ test('a supervisor comes back after a kill and after an orderly stop, and finds 
   await home.stop()
   await home.start()
   for (const id of ['a', 'c']) await waitForStarts(home, id, 3)
-  await home.waitUntil(uuid, ({ status }) => status === 'ready')
+  await home.waitForView(uuid, ({ status }) => status === 'ready')
   expect(countStarts(home, 'b')).toBe(1)
 })
 
 test('a waiting restart keeps waiting, after a kill and after an orderly stop', async () => {
-  await using home = await DaemonHome.make()
+  await using home = await DaemonHome.create()
   await home.start()
   const { uuid } = await home.spawn({ argv: ['sh', '-c', 'exit 3'], restart: { type: 'always', backoff: LONG } })
-  const waits = await home.waitUntil(uuid, ({ pendingRestart }) => pendingRestart !== null)
+  const waits = await home.waitForView(uuid, ({ pendingRestart }) => pendingRestart !== null)
   await restartAfterKill(home)
   const later = await home.view(uuid)
   expect(later).toMatchObject({ status: 'pending', pid: waits.pid, pendingRestart: { attempt: 1, cause: 'exit code 3' } })
@@ -98,7 +99,7 @@ test('a waiting restart keeps waiting, after a kill and after an orderly stop', 
 })
 
 test('a daemon that was killed three times holds the processes that it would restore, and the user releases them', async () => {
-  await using home = await DaemonHome.make()
+  await using home = await DaemonHome.create()
   await home.start()
   const { uuid } = await home.spawn({ argv: sleeper(home, 'loop'), restart: 'always' })
   const team = await home.spawn({ name: 'team', supervisor: { children: [{ childId: 'x', argv: sleeper(home, 'x') }] } })
@@ -114,7 +115,7 @@ test('a daemon that was killed three times holds the processes that it would res
     expect(await home.view(ref)).toMatchObject({ status: 'suspended', holds: [{ reason: 'daemon-crash', by: 'system' }] })
   expect(child(await home.view(team.uuid), 'x')).toMatchObject({ status: 'pending' })
   expect([countStarts(home, 'loop'), countStarts(home, 'x')]).toEqual([3, 3])
-  expect(home.log()).toContain('3 daemons died within 10 minutes')
+  expect(home.readLog()).toContain('3 daemons died within 10 minutes')
   await home.resume(uuid)
   await home.resume(team.uuid)
   await waitForStarts(home, 'loop', 4)

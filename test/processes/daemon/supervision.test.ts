@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DaemonHome } from '../../support/daemon/daemon.ts'
-import { eventually, findLivingWith, newToken, signalFound } from '../../support/agents/living.ts'
+import { waitUntil, findProcessesWith, newToken, signalFound } from '../../support/agents/living.ts'
 import type { EventView } from '../../../src/api/views/daemon.ts'
 import type { ProcessView, SupervisedView } from '../../../src/api/views/process.ts'
 
@@ -16,7 +16,7 @@ const DAY = 86_400_000
 
 let home: DaemonHome
 beforeAll(async () => {
-  home = await DaemonHome.make()
+  home = await DaemonHome.create()
   await home.start()
 })
 afterAll(() => home[Symbol.asyncDispose]())
@@ -32,17 +32,17 @@ function countStarts(file: string): number {
 }
 
 async function readFacts(uuid: string): Promise<EventView[]> {
-  return (await home.events()).filter((event) => event.uuid === uuid)
+  return (await home.readEvents()).filter((event) => event.uuid === uuid)
 }
 
 async function childrenOf(ref: string): Promise<SupervisedView[]> {
   return (await home.view(ref)).supervisor?.children ?? []
 }
 
-async function waitUntil(what: string, condition: () => Promise<boolean>): Promise<void> {
+async function pollUntil(description: string, isMet: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 60_000
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`never: ${what}; ${home.log()}`)
+  while (!(await isMet())) {
+    if (performance.now() > deadline) throw new Error(`never: ${description}; ${home.readLog()}`)
     await sleep(15)
   }
 }
@@ -73,7 +73,7 @@ describe('a restart policy', () => {
 
   test('a stop overtakes a waiting restart', async () => {
     const { uuid } = await home.spawn({ argv: noting('waits', 'exit 3'), restart: { type: 'always', backoff: LONG } })
-    const waiting = await home.waitUntil(uuid, ({ status, pendingRestart }) => status === 'pending' && pendingRestart !== null)
+    const waiting = await home.waitForView(uuid, ({ status, pendingRestart }) => status === 'pending' && pendingRestart !== null)
     expect(waiting.note).toMatch(/^restart 1 at \d\d:\d\d:\d\d: exit code 3$/)
     expect(waiting.pendingRestart).toMatchObject({ attempt: 1, cause: 'exit code 3' })
     await home.signal(uuid, { signal: 'SIGTERM' })
@@ -84,9 +84,9 @@ describe('a restart policy', () => {
   test('C1: the kill of a program from outside is shown at once, and the process restarts', async () => {
     const token = newToken()
     const { uuid } = await home.spawn({ argv: noting('outside', `exec sleep ${token}`), restart: { type: 'on-failure', backoff: LONG } })
-    await waitUntil('it runs', async () => countStarts('outside') === 1 && (await home.view(uuid)).status === 'working')
-    signalFound(await eventually(() => findLivingWith(token).find(({ argv }) => argv[0] === 'sleep') ?? null, 'it sleeps'), 'SIGKILL')
-    const seen = await home.waitUntil(uuid, ({ status }) => status !== 'working' && status !== 'zombie')
+    await pollUntil('it runs', async () => countStarts('outside') === 1 && (await home.view(uuid)).status === 'working')
+    signalFound(await waitUntil(() => findProcessesWith(token).find(({ argv }) => argv[0] === 'sleep') ?? null, 'it sleeps'), 'SIGKILL')
+    const seen = await home.waitForView(uuid, ({ status }) => status !== 'working' && status !== 'zombie')
     expect(seen).toMatchObject({ status: 'pending', pendingRestart: { attempt: 1, cause: 'ended by SIGKILL' } })
     await home.signal(uuid, { signal: 'SIGKILL' })
   })
@@ -96,29 +96,29 @@ describe('a restart policy', () => {
       argv: noting('hurried', 'test $(wc -l < hurried) -gt 1 && exec sleep 600; exit 3'),
       restart: { type: 'always', backoff: LONG },
     })
-    await home.waitUntil(uuid, ({ pendingRestart }) => pendingRestart !== null)
+    await home.waitForView(uuid, ({ pendingRestart }) => pendingRestart !== null)
     await home.resume(uuid)
-    await waitUntil('it runs again', async () => countStarts('hurried') === 2 && (await home.view(uuid)).status === 'working')
+    await pollUntil('it runs again', async () => countStarts('hurried') === 2 && (await home.view(uuid)).status === 'working')
     await home.signal(uuid, { signal: 'SIGKILL' })
     await home.waitForEnd(uuid)
   })
 
   test('an agent with the same failure three times in a row is held with the cause; a resume tries again', async () => {
-    const model = home.script([{ error: 'the disk of the provider is on fire' }])
+    const model = home.writeScript([{ error: 'the disk of the provider is on fire' }])
     const { uuid } = await home.spawn({ model, restart: { type: 'always', backoff: SHORT } })
-    const held = await home.waitUntil(uuid, ({ status }) => status === 'suspended')
+    const held = await home.waitForView(uuid, ({ status }) => status === 'suspended')
     expect(held.holds).toMatchObject([{ reason: 'supervisor', by: 'system' }])
     expect(held.note).toContain('3 times in a row')
     const failures = async (): Promise<number> => (await readFacts(uuid)).filter(({ fact }) => fact === 'process.exited').length
     expect(await failures()).toBe(3)
     await home.resume(uuid)
-    await waitUntil('it is held again', async () => (await failures()) > 3 && (await home.view(uuid)).status === 'suspended')
+    await pollUntil('it is held again', async () => (await failures()) > 3 && (await home.view(uuid)).status === 'suspended')
     await home.signal(uuid, { signal: 'SIGKILL' })
   })
 
   test('an end by a limit is held, and not restarted', async () => {
     const { uuid } = await home.spawn({ argv: noting('limited', 'exec sleep 600'), limits: { timeoutMs: 50 }, restart: 'always' })
-    const held = await home.waitUntil(uuid, ({ status }) => status === 'suspended')
+    const held = await home.waitForView(uuid, ({ status }) => status === 'suspended')
     expect(held).toMatchObject({ note: 'paused: supervisor (timed out)', holds: [{ reason: 'supervisor' }] })
     expect((await readFacts(uuid)).filter(({ fact, attached }) => fact === 'process.started' && attached === true)).toHaveLength(1)
     await home.signal(uuid, { signal: 'SIGKILL' })
@@ -128,7 +128,7 @@ describe('a restart policy', () => {
 describe('a supervisor', () => {
   async function family(name: string, supervisor: object): Promise<ProcessView> {
     const { uuid } = await home.spawn({ name, supervisor })
-    return home.waitUntil(uuid, ({ status }) => status === 'ready')
+    return home.waitForView(uuid, ({ status }) => status === 'ready')
   }
 
   test('escalates at exactly the right incarnation: it stops its children in reverse order, then fails itself', async () => {
@@ -150,7 +150,7 @@ describe('a supervisor', () => {
     expect(countStarts('bad')).toBe(4)
     const children = ended.supervisor?.children ?? []
     expect(children.map(({ status }) => status)).toEqual([null, null, null])
-    const ends = (await home.events())
+    const ends = (await home.readEvents())
       .filter(({ fact, uuid: of }) => fact === 'process.exited' && children.some((child) => child.uuid === of))
       .map(({ uuid: of }) => children.find((child) => child.uuid === of)?.id)
     expect(ends).toEqual(['bad', 'bad', 'bad', 'bad', 'last', 'first'])
@@ -164,7 +164,7 @@ describe('a supervisor', () => {
         { childId: 'b', argv: noting('b', 'exec sleep 600'), restart: 'always' },
       ],
     })
-    await waitUntil(
+    await pollUntil(
       'both run',
       async () => countStarts('a') === 1 && countStarts('b') === 1 && (await childrenOf(uuid)).every(({ status }) => status === 'working'),
     )
@@ -174,14 +174,14 @@ describe('a supervisor', () => {
     await home.signal(uuid, { signal: 'SIGTERM', graceMs: 10_000 })
     expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'stopped' })
     await home.resume(uuid)
-    await waitUntil(
+    await pollUntil(
       'b runs again',
       async () => countStarts('b') === 2 && (await childrenOf(uuid)).find(({ id }) => id === 'b')?.status === 'working',
     )
     expect(countStarts('a')).toBe(1)
     await home.signal(uuid, { signal: 'SIGKILL' })
     await home.waitForEnd(uuid)
-    await waitUntil('none of it runs', async () => (await childrenOf(uuid)).every(({ status }) => status === null))
+    await pollUntil('none of it runs', async () => (await childrenOf(uuid)).every(({ status }) => status === null))
   })
 
   test('one for all: the others are stopped and all restart; children can be added and removed meanwhile', async () => {
@@ -194,12 +194,12 @@ describe('a supervisor', () => {
         { childId: 'y', argv: noting('y', `while ! test -e ${flag}; do sleep 0.02; done; rm ${flag}; exit 1`), restart: 'on-failure' },
       ],
     })
-    await waitUntil(
+    await pollUntil(
       'both run',
       async () => (await childrenOf(uuid)).every(({ status }) => status === 'working') && countStarts('x') === 1 && countStarts('y') === 1,
     )
     writeFileSync(flag, '')
-    await waitUntil(
+    await pollUntil(
       'both have begun again',
       async () => countStarts('x') === 2 && countStarts('y') === 2 && (await childrenOf(uuid)).every(({ status }) => status === 'working'),
     )
@@ -207,7 +207,7 @@ describe('a supervisor', () => {
     await home.spawn({ parent: uuid, childId: 'z', argv: ['sleep', '600'] })
     await expect(home.spawn({ parent: uuid, childId: 'z', argv: ['true'] })).rejects.toMatchObject({ code: 'CONFLICT' })
     await home.client.delete(`/v1/processes/${uuid}/children?id=y`)
-    await waitUntil('y is gone', async () => (await childrenOf(uuid)).map(({ id }) => id).join() === 'x,z')
+    await pollUntil('y is gone', async () => (await childrenOf(uuid)).map(({ id }) => id).join() === 'x,z')
     await home.signal(uuid, { signal: 'SIGKILL' })
     await home.waitForEnd(uuid)
   })
@@ -218,8 +218,8 @@ describe('a supervisor', () => {
       { childId: 'bad', name: 'ok-child', argv: ['sleep', '600'] },
     ]
     await expect(home.spawn({ name: 'broken', supervisor: { children } })).rejects.toMatchObject({ code: 'CONFLICT' })
-    await waitUntil('nothing of it lives', async () =>
-      (await home.list()).every(({ name, exit }) => !['broken', 'ok-child'].includes(name ?? '') || exit !== null),
+    await pollUntil('nothing of it lives', async () =>
+      (await home.listProcesses()).every(({ name, exit }) => !['broken', 'ok-child'].includes(name ?? '') || exit !== null),
     )
     await expect(home.spawn({ supervisor: { children: [{ childId: 'x', agent: 'nobody', intent: 'x' }] } })).rejects.toMatchObject({
       code: 'AGENT_INVALID',

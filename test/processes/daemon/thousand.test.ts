@@ -23,13 +23,13 @@ function peakMiB(pid: number): number {
 }
 
 test(`${AGENTS} agents live at once and complete, in less than ${MAX_RSS_MIB} MiB`, { timeout: LIMIT_MS }, async () => {
-  await using home = await DaemonHome.make('bundle')
+  await using home = await DaemonHome.create('bundle')
   // By default only 500 ended processes are kept, checked once a minute.
   mkdirSync(home.path, { recursive: true, mode: 0o700 })
-  writeFileSync(home.where.configFile, 'gc: { max_entries: 0 }\n')
+  writeFileSync(home.paths.configFile, 'gc: { max_entries: 0 }\n')
   const { pid } = await home.start()
   const look = { tools: [{ name: 'ls', input: {} }] }
-  const model = home.script([look, look, { ...look, delay_ms: LONG_MS }, look, { text: 'done' }])
+  const model = home.writeScript([look, look, { ...look, delay_ms: LONG_MS }, look, { text: 'done' }])
   const uuids: string[] = []
   for (let first = 0; first < AGENTS; first += AT_ONCE) {
     const spawned = await Promise.all(Array.from({ length: AT_ONCE }, () => home.spawn({ model })))
@@ -39,7 +39,7 @@ test(`${AGENTS} agents live at once and complete, in less than ${MAX_RSS_MIB} Mi
   expect(processes).toMatchObject({ live: AGENTS, suspended: 0 })
 
   for (const uuid of uuids) await home.waitForEnd(uuid, WAITS)
-  const views = await home.list()
+  const views = await home.listProcesses()
   expect(views).toHaveLength(AGENTS)
   expect(views.filter(({ status, step, exit }) => status !== 'completed' || step !== 5 || exit?.code !== 0)).toEqual([])
   expect(new Set(views.map((view) => view.pid)).size).toBe(AGENTS)
@@ -47,5 +47,5 @@ test(`${AGENTS} agents live at once and complete, in less than ${MAX_RSS_MIB} Mi
   expect(peak).toBeLessThan(MAX_RSS_MIB)
   expect(peak).toBeGreaterThan(0)
   expect(await home.stop()).toEqual({ code: 0, signal: null })
-  await home.nothingLeft()
+  await home.waitUntilNothingIsLeft()
 })

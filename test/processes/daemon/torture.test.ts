@@ -7,11 +7,11 @@ import { canRunTortureTrees, endTortureTrees, ENDINGS } from '../../support/daem
 const TREES = deep(4, 10)
 
 describe.each(['cgroup', 'pidns'] as const)('%s', (kind) => {
-  describe.each(['root', 'an ordinary user'] as const)('as %s', (who) => {
-    test.runIf(canRunTortureTrees({ kind, who })).each(ENDINGS)(
+  describe.each(['root', 'an ordinary user'] as const)('as %s', (user) => {
+    test.runIf(canRunTortureTrees({ kind, user })).each(ENDINGS)(
       `${TREES} trees, by %s`,
       async (ending) => {
-        expect(await endTortureTrees({ kind, who, ending, trees: TREES })).toBeGreaterThan(0)
+        expect(await endTortureTrees({ kind, user, ending, trees: TREES })).toBeGreaterThan(0)
       },
       120_000,
     )

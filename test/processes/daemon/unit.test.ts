@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CLI, runCli } from '../../support/daemon/cli.ts'
 import { canDelegate } from '../../support/agents/delegated.ts'
 import { testEnv } from '../../support/env.ts'
-import { eventually, findOwnProcess, signalFound } from '../../support/agents/living.ts'
+import { waitUntil, findOwnProcess, signalFound } from '../../support/agents/living.ts'
 import { tempDir, type TempDir } from '../../support/tmp.ts'
 import { startUserManager, type RunResult, type UserManager } from '../../support/agents/user-manager.ts'
 
@@ -99,7 +99,7 @@ describe.runIf(canBecome)('with a user manager', () => {
 
     // An agent's process is in a cgroup beside it, in the same unit.
     const uuid = reeve('run', '-d', '--', 'sleep', '1000').stdout.trim()
-    const handle = await eventually(() => /"containment": "cgroup"/.test(reeve('inspect', uuid, '--json').stdout), 'the process runs')
+    const handle = await waitUntil(() => /"containment": "cgroup"/.test(reeve('inspect', uuid, '--json').stdout), 'the process runs')
     expect(handle).toBe(true)
 
     // A second install changes nothing. Both commands keep the user's changes.
@@ -122,14 +122,14 @@ describe.runIf(canBecome)('with a user manager', () => {
 
     // After kill -9 the daemon is back, and its programs are gone.
     signalFound(findOwnProcess(first.pid, dir.path), 'SIGKILL')
-    await eventually(() => unitIs() === 'active' && mainPid() !== first.pid && reeve('daemon', 'status').code === 0, 'the next daemon')
+    await waitUntil(() => unitIs() === 'active' && mainPid() !== first.pid && reeve('daemon', 'status').code === 0, 'the next daemon')
     expect(reeve('inspect', uuid, '--json').stdout).toContain('"status": "interrupted"')
 
     // The watchdog ends a daemon whose event loop stands still, and another starts.
     const hung = mainPid()
     expect(manager.run(['systemctl', '--user', 'show', '-p', 'WatchdogUSec', '--value', 'reeve.service']).stdout.trim()).toBe('2s')
     signalFound(findOwnProcess(hung, dir.path), 'SIGSTOP')
-    await eventually(() => mainPid() !== hung && reeve('daemon', 'status').code === 0, 'the watchdog has ended it')
+    await waitUntil(() => mainPid() !== hung && reeve('daemon', 'status').code === 0, 'the watchdog has ended it')
     rmSync(dropIn, { recursive: true })
     manager.run(['systemctl', '--user', 'daemon-reload'])
 
@@ -137,7 +137,7 @@ describe.runIf(canBecome)('with a user manager', () => {
     expect(reeve('daemon', 'restart').code).toBe(0)
     expect(status().pid).toBe(mainPid())
     expect(reeve('daemon', 'stop').code).toBe(0)
-    await eventually(() => unitIs() === 'inactive', 'the unit has ended')
+    await waitUntil(() => unitIs() === 'inactive', 'the unit has ended')
 
     // The first use starts the daemon in the unit, and nowhere else.
     expect(reeve('ps').code).toBe(0)

@@ -6,20 +6,20 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Git, GitTimeout } from '../../../src/drivers/files/git.ts'
 import { Records, copyRecord } from '../../../src/drivers/files/records.ts'
 import { addWorktree } from '../../../src/drivers/files/worktree.ts'
-import { newContained, type Contained } from '../../support/agents/contained.ts'
-import { eventually, findLivingWith } from '../../support/agents/living.ts'
+import { openContainmentBench, type ContainmentBench } from '../../support/agents/contained.ts'
+import { waitUntil, findProcessesWith } from '../../support/agents/living.ts'
 import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
 
 const MEGABYTE = 1024 * 1024
 
-let contained: Contained
+let contained: ContainmentBench
 let git: Git
 let repository: Repository
 let work: string
 let writer = 0
 
 beforeEach(async () => {
-  contained = await newContained()
+  contained = await openContainmentBench()
   git = new Git(() => contained.open('group'))
   repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
   work = join(contained.dir, 'w', 'a')
@@ -311,7 +311,7 @@ test('a git that never finishes is ended with its children, and the error names 
     limitMs: 500,
   })
   await expect(slow).rejects.toThrow(new GitTimeout('git slow took more than 0.5 s'))
-  await eventually(() => findLivingWith(contained.token).length === 0, 'nothing of it is left')
+  await waitUntil(() => findProcessesWith(contained.token).length === 0, 'nothing of it is left')
   await expect(git.line(['rev-parse', 'nothing'], { cwd: repository.dir, env: repository.env, at: null })).rejects.toThrow(
     "ambiguous argument 'nothing'",
   )

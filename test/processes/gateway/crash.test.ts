@@ -5,14 +5,14 @@ import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { DaemonHome } from '../../support/daemon/daemon.ts'
 import { testEnv } from '../../support/env.ts'
-import { modelServer, type ServedAnswer } from '../../support/models/model-server.ts'
+import { startModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
 
 const PROGRAM = resolve(import.meta.dirname, '../../support/programs/acp-agent.ts')
 const ANSWER: ServedAnswer = { text: 'hello', usage: { input: 100, output: 20 } }
 
 test('an open call is charged once across kills and resumes', async () => {
-  await using server = await modelServer(({ body }) => (body['model'] === 'hangs' ? { ...ANSWER, hangAfterBytes: 0 } : ANSWER))
-  await using home = await DaemonHome.make()
+  await using server = await startModelServer(({ body }) => (body['model'] === 'hangs' ? { ...ANSWER, hangAfterBytes: 0 } : ANSWER))
+  await using home = await DaemonHome.create()
   const dir = join(home.work, '.reeve/agents')
   mkdirSync(dir, { recursive: true })
   writeFileSync(
@@ -38,5 +38,5 @@ test('an open call is charged once across kills and resumes', async () => {
     usage: { inputTokens: after.usage.inputTokens + 100, outputTokens: 40, estimated: true },
   })
   await home.stop()
-  await home.nothingLeft()
+  await home.waitUntilNothingIsLeft()
 }, 120_000)

@@ -1,7 +1,7 @@
 // Calls through the gateway in each format against the model server: whole, streamed, refused, cut anywhere. The client gets the
 // bytes that the provider sent, and the kernel gets their usage.
 import { describe, expect, test } from 'vitest'
-import { bodyOf, modelServer, type ServedAnswer } from '../../support/models/model-server.ts'
+import { bodyOf, startModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
 import { FORMATS, parseUsage, type FormatName } from '../../../src/drivers/gateway/formats.ts'
 import { createMeter } from '../../../src/drivers/gateway/usage-meter.ts'
 import { GatewayBench, KEY, sendRequest } from '../../support/agents/gateway.ts'
@@ -72,10 +72,14 @@ const COST = 100 * 0.001 + 20 * 0.01
 
 async function through(
   way: Way,
-  answers: Parameters<typeof modelServer>[0],
-  work: (bench: GatewayBench, send: () => ReturnType<typeof sendRequest>, server: Awaited<ReturnType<typeof modelServer>>) => Promise<void>,
+  answers: Parameters<typeof startModelServer>[0],
+  work: (
+    bench: GatewayBench,
+    send: () => ReturnType<typeof sendRequest>,
+    server: Awaited<ReturnType<typeof startModelServer>>,
+  ) => Promise<void>,
 ): Promise<void> {
-  await using server = await modelServer(answers)
+  await using server = await startModelServer(answers)
   await using bench = await GatewayBench.open({ urls: { [way.provider]: server.url } })
   await work(
     bench,
@@ -94,7 +98,7 @@ describe.each(WAYS)('$format', (way) => {
       const got = await send()
       expect([got.status, got.isCut, got.headers['content-type']]).toEqual([200, false, 'text/event-stream'])
       expect(got.body).toEqual(bodyOf(ANSWER, way.there))
-      expect(bench.asked).toMatchObject([
+      expect(bench.callRequests).toMatchObject([
         {
           type: 'call.started',
           model: 'm-1',
@@ -103,10 +107,10 @@ describe.each(WAYS)('$format', (way) => {
         },
       ])
       await bench.waitForCalls(1)
-      expect(bench.finished).toEqual([
+      expect(bench.finishedCalls).toEqual([
         {
           type: 'call.finished',
-          call: bench.asked[0]?.call,
+          call: bench.callRequests[0]?.call,
           status: 200,
           usage: { inputTokens: 100, outputTokens: 20, cacheReadTokens: 30, cacheWriteTokens: 0, costUsd: COST },
         },
@@ -125,7 +129,7 @@ describe.each(WAYS)('$format', (way) => {
       const got = await send()
       expect([got.status, got.body.toString()]).toEqual([200, JSON.stringify(way.whole, null, 2)])
       await bench.waitForCalls(1)
-      expect(bench.finished).toMatchObject([
+      expect(bench.finishedCalls).toMatchObject([
         { status: 200, usage: { inputTokens: 100, outputTokens: 20, cacheReadTokens: 30, cacheWriteTokens: 0, costUsd: COST } },
       ])
     }))
@@ -138,7 +142,7 @@ describe.each(WAYS)('$format', (way) => {
         const got = await send()
         expect([got.status, got.headers['x-request-id'], got.body.toString().includes('slower')]).toEqual([429, 'r-1', true])
         await bench.waitForCalls(1)
-        expect(bench.finished).toMatchObject([{ status: 429, usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 } }])
+        expect(bench.finishedCalls).toMatchObject([{ status: 429, usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 } }])
       },
     ))
 
@@ -154,7 +158,7 @@ describe.each(WAYS)('$format', (way) => {
           const got = await send()
           expect([end, got.isCut, got.body.equals(whole.subarray(0, end))]).toEqual([end, true, true])
           await bench.waitForCalls(1)
-          const [finished] = bench.reports.splice(0) as unknown as typeof bench.finished
+          const [finished] = bench.reports.splice(0) as unknown as typeof bench.finishedCalls
           expect([end, finished?.usage]).toEqual([end, usageAt(way, whole.subarray(0, end))])
           expect(finished?.error).toBeDefined()
         }
@@ -166,7 +170,7 @@ describe.each(WAYS)('$format', (way) => {
     through(way, [{ ...ANSWER, body: 'data: {"text":"four and four and four"}\n\n' }], async (bench, send) => {
       await send()
       await bench.waitForCalls(1)
-      expect(bench.finished).toMatchObject([{ usage: { inputTokens: Math.ceil(way.body.length / 4), estimated: true } }])
+      expect(bench.finishedCalls).toMatchObject([{ usage: { inputTokens: Math.ceil(way.body.length / 4), estimated: true } }])
     }))
 })
 

@@ -1,8 +1,8 @@
 // Calls that must not begin yet: held, answered with a retry, refused by a budget, or lowered to it. Also calls that wait for their
 // turn at the provider. With a manual clock.
 import { describe, expect, test } from 'vitest'
-import { GatewayBench, sendRequest, bodyOfRequest, rawProvider } from '../../support/agents/gateway.ts'
-import { eventually } from '../../support/agents/living.ts'
+import { GatewayBench, sendRequest, readBody, startRawProvider } from '../../support/agents/gateway.ts'
+import { waitUntil } from '../../support/agents/living.ts'
 import { bodyOf } from '../../support/models/model-server.ts'
 import type { RawProvider } from '../../support/agents/gateway.ts'
 
@@ -20,8 +20,8 @@ class Provider {
   static async open(isGated = false): Promise<Provider> {
     const provider = new Provider()
     if (isGated) provider.#gate = []
-    provider.raw = await rawProvider((request, response) => {
-      bodyOfRequest(request).then(
+    provider.raw = await startRawProvider((request, response) => {
+      readBody(request).then(
         (body) => {
           provider.bodies.push(body.toString())
           const answer = (): void => void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(EVENTS)
@@ -70,11 +70,11 @@ describe('a held process', () => {
     await using bench = await GatewayBench.open({ urls: { anthropic: raw.url } })
     bench.hold()
     const asked = send(bench)
-    await bench.waitUntil(() => bench.reports.length > 0)
+    await bench.waitFor(() => bench.reports.length > 0)
     expect([bench.reports, provider.bodies]).toEqual([[{ type: 'drained' }], []])
     bench.release()
     expect((await asked).body.equals(EVENTS)).toBe(true)
-    expect(bench.asked).toHaveLength(2)
+    expect(bench.callRequests).toHaveLength(2)
   })
 
   test('is drained only when its calls in flight have ended', async () => {
@@ -85,11 +85,11 @@ describe('a held process', () => {
     await provider.received(1)
     bench.hold()
     const second = send(bench)
-    await bench.waitUntil(() => bench.asked.length === 2)
+    await bench.waitFor(() => bench.callRequests.length === 2)
     expect(bench.reports).toEqual([])
     provider.answerOne()
     await first
-    await bench.waitUntil(() => bench.reports.length === 2)
+    await bench.waitFor(() => bench.reports.length === 2)
     expect(bench.reports.map(({ type }) => type)).toEqual(['call.finished', 'drained'])
     bench.release()
     await provider.received(2)
@@ -101,7 +101,7 @@ describe('a held process', () => {
     await using bench = await GatewayBench.open({ urls: { anthropic: 'http://127.0.0.1:1' } })
     bench.hold()
     const asked = send(bench)
-    await bench.waitUntil(() => bench.reports.length > 0)
+    await bench.waitFor(() => bench.reports.length > 0)
     bench.clock.wind(239_999)
     bench.clock.wind(1)
     const got = await asked
@@ -110,7 +110,7 @@ describe('a held process', () => {
       '1',
       { type: 'error', error: { type: 'rate_limit_error', message: 'reeve holds process 7: paused by a test' } },
     ])
-    expect(bench.finished).toEqual([])
+    expect(bench.finishedCalls).toEqual([])
     expect(bench.clock.timers).toBe(0)
   })
 
@@ -119,22 +119,22 @@ describe('a held process', () => {
     bench.hold()
     const gone = new AbortController()
     const asked = send(bench, { signal: gone.signal })
-    await bench.waitUntil(() => bench.reports.length > 0)
+    await bench.waitFor(() => bench.reports.length > 0)
     gone.abort()
     await expect(asked).rejects.toThrow('aborted')
-    await eventually(() => bench.clock.timers === 0, 'its request is waited for no more')
+    await waitUntil(() => bench.clock.timers === 0, 'its request is waited for no more')
     bench.release()
     await send(bench)
     // Only the second request reached the provider.
-    expect(bench.finished).toHaveLength(1)
+    expect(bench.finishedCalls).toHaveLength(1)
   })
 
   test('loses the connection when it ends', async () => {
     await using bench = await GatewayBench.open({ urls: { anthropic: 'http://127.0.0.1:1' } })
     bench.hold()
     const asked = send(bench)
-    await bench.waitUntil(() => bench.reports.length > 0)
-    bench.end.abort()
+    await bench.waitFor(() => bench.reports.length > 0)
+    bench.abortController.abort()
     await expect(asked).rejects.toThrow('socket hang up')
   })
 })
@@ -143,7 +143,7 @@ describe('a budget', () => {
   test('lowers the output tokens to its rest: nothing else in the request changes', async () => {
     const provider = await Provider.open()
     await using raw = provider.raw
-    await using bench = await GatewayBench.open({ urls: { anthropic: raw.url }, permit: () => ({ ack: 'go', maxOutputTokens: 1_234 }) })
+    await using bench = await GatewayBench.open({ urls: { anthropic: raw.url }, decide: () => ({ ack: 'go', maxOutputTokens: 1_234 }) })
     await send(bench, { body: '{ "model":"m",  "max_tokens" :32000, "x":[1,\n2] }' })
     await send(bench, { body: '{"model":"m","max_tokens":1000}' })
     await send(bench, { body: '{"model":"m"}' })
@@ -157,7 +157,7 @@ describe('a budget', () => {
   test('that ends the process is a bad request, which clients do not repeat', async () => {
     await using bench = await GatewayBench.open({
       urls: { anthropic: 'http://127.0.0.1:1' },
-      permit: () => ({ ack: 'stop', reason: 'budget of 5 USD: 4.99 used' }),
+      decide: () => ({ ack: 'stop', reason: 'budget of 5 USD: 4.99 used' }),
     })
     const got = await send(bench)
     expect([got.status, got.headers['retry-after'], JSON.parse(got.body.toString())]).toEqual([
@@ -165,13 +165,13 @@ describe('a budget', () => {
       undefined,
       { type: 'error', error: { type: 'invalid_request_error', message: 'reeve ends process 7: budget of 5 USD: 4.99 used' } },
     ])
-    expect(bench.finished).toEqual([])
+    expect(bench.finishedCalls).toEqual([])
   })
 
   test('a process that ends without a reason gets no answer', async () => {
     await using bench = await GatewayBench.open({
       urls: { anthropic: 'http://127.0.0.1:1' },
-      permit: () => ({ ack: 'late', reason: null }),
+      decide: () => ({ ack: 'late', reason: null }),
     })
     await expect(send(bench)).rejects.toThrow('socket hang up')
   })
@@ -179,7 +179,7 @@ describe('a budget', () => {
 
 test('the tokens of a request are estimated with the ratio of the last one', async () => {
   const counts = [3_000, 9_000, 10]
-  await using raw = await rawProvider((request, response) => {
+  await using raw = await startRawProvider((request, response) => {
     request
       .resume()
       .once('end', () =>
@@ -196,7 +196,7 @@ test('the tokens of a request are estimated with the ratio of the last one', asy
     await bench.waitForCalls(count)
   }
   // At most twice the estimate by bytes, and never less.
-  expect(bench.asked.map(({ ask: { inputTokens } }) => inputTokens)).toEqual([byBytes, 3_000, 2 * byBytes, byBytes])
+  expect(bench.callRequests.map(({ ask: { inputTokens } }) => inputTokens)).toEqual([byBytes, 3_000, 2 * byBytes, byBytes])
 })
 
 describe('a rate limit', () => {
@@ -210,7 +210,7 @@ describe('a rate limit', () => {
     await provider.received(1)
     for (const name of ['a2', 'a3', 'a4']) {
       all.push(send(bench, { body: body(name) }))
-      await bench.waitUntil(() => true)
+      await bench.waitFor(() => true)
     }
     // The calls are in the queue when a later request has been answered.
     await sendRequest(`${bench.access.url('anthropic')}/v1/embeddings`, { headers: { 'x-api-key': bench.access.token } })
@@ -221,14 +221,14 @@ describe('a rate limit', () => {
       provider.answerOne()
     }
     await Promise.all(all)
-    const order = bench.asked.map(({ model }) => model)
+    const order = bench.callRequests.map(({ model }) => model)
     expect(order).toHaveLength(5)
     expect(order.indexOf('b1')).toBeLessThanOrEqual(2)
   })
 
   test('reported by the provider holds all calls with its key', async () => {
     let isLimited = true
-    await using raw = await rawProvider((request, response) => {
+    await using raw = await startRawProvider((request, response) => {
       request.resume()
       if (isLimited) response.writeHead(429, { 'retry-after': '20', 'content-type': 'application/json' }).end('{"type":"error"}')
       else response.writeHead(200, { 'content-type': 'text/event-stream' }).end(EVENTS)
@@ -240,7 +240,7 @@ describe('a rate limit', () => {
     isLimited = false
     const [waits, alsoWaits] = [send(bench), send(bench, { access: other })]
     await sendRequest(`${other.url('anthropic')}/v1/embeddings`, { headers: { 'x-api-key': other.token } })
-    expect(bench.asked).toHaveLength(1)
+    expect(bench.callRequests).toHaveLength(1)
     bench.clock.wind(20_000)
     // Each of the two processes gets one note.
     expect(bench.reports.filter(({ type }) => type === 'note')).toEqual(
@@ -250,14 +250,14 @@ describe('a rate limit', () => {
   })
 
   test('that lasts longer than clients wait is answered at once', async () => {
-    await using raw = await rawProvider((request, response) => {
+    await using raw = await startRawProvider((request, response) => {
       request.resume()
       response.writeHead(429, { 'retry-after': '600' }).end()
     })
     await using bench = await GatewayBench.open({ urls: { anthropic: raw.url } })
     await send(bench)
     const got = await send(bench)
-    expect([got.status, got.headers['retry-after'], bench.asked.length]).toEqual([429, '600', 1])
+    expect([got.status, got.headers['retry-after'], bench.callRequests.length]).toEqual([429, '600', 1])
     expect(got.body.toString()).toContain('its rate limit is reached')
   })
 
@@ -267,7 +267,7 @@ describe('a rate limit', () => {
     await using bench = await GatewayBench.open({ urls: { anthropic: raw.url }, rateLimits: { anthropic: { concurrent: 1 } } })
     bench.hold()
     const asked = send(bench)
-    await bench.waitUntil(() => bench.reports.length > 0)
+    await bench.waitFor(() => bench.reports.length > 0)
     const other = await bench.addIncarnation(8)
     bench.isHeld = false
     expect((await send(bench, { access: other })).status).toBe(200)

@@ -1,8 +1,8 @@
 // Calls through the gateway whose metering fails. No such call is free: it is charged with the estimate of its request. The charge is
 // marked as estimated, and the daemon logs the defect. A call whose price cannot be looked up is never sent.
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { GatewayBench, sendRequest, rawProvider } from '../../support/agents/gateway.ts'
-import { bodyOf, modelServer } from '../../support/models/model-server.ts'
+import { GatewayBench, sendRequest, startRawProvider } from '../../support/agents/gateway.ts'
+import { bodyOf, startModelServer } from '../../support/models/model-server.ts'
 import { FORMATS } from '../../../src/drivers/gateway/formats.ts'
 
 const BODY = '{"model":"m","max_tokens":1000}'
@@ -25,7 +25,7 @@ afterEach(() => {
 
 describe('a call is charged and the defect is logged', () => {
   test('with its metered tokens at the rates of its request, when the price table fails', async () => {
-    await using server = await modelServer([ANSWER])
+    await using server = await startModelServer([ANSWER])
     await using bench = await GatewayBench.open({
       urls: { anthropic: server.url },
       prices: { cost: () => Promise.reject(new Error('a defect')) },
@@ -33,19 +33,19 @@ describe('a call is charged and the defect is logged', () => {
     expect((await send(bench)).body.equals(bodyOf(ANSWER, '/v1/messages'))).toBe(true)
     await bench.waitForCalls(1)
     const costUsd = 100 * USD.perInputToken + 20 * USD.perOutputToken
-    expect(bench.finished).toMatchObject([{ status: 200, usage: { inputTokens: 100, outputTokens: 20, costUsd, estimated: true } }])
-    expect(bench.logged).toEqual(['a call to anthropic could not be metered: its estimate is charged Error: a defect'])
+    expect(bench.finishedCalls).toMatchObject([{ status: 200, usage: { inputTokens: 100, outputTokens: 20, costUsd, estimated: true } }])
+    expect(bench.logMessages).toEqual(['a call to anthropic could not be metered: its estimate is charged Error: a defect'])
   })
 
   test('with an unknown cost, when the price table fails and the request had no rates', async () => {
-    await using server = await modelServer([ANSWER])
+    await using server = await startModelServer([ANSWER])
     await using bench = await GatewayBench.open({
       urls: { anthropic: server.url },
       prices: { rates: () => Promise.resolve(null), cost: () => Promise.reject(new Error('a defect')) },
     })
     await send(bench)
     await bench.waitForCalls(1)
-    expect(bench.finished).toMatchObject([{ usage: { inputTokens: 100, outputTokens: 20, costUsd: null, estimated: true } }])
+    expect(bench.finishedCalls).toMatchObject([{ usage: { inputTokens: 100, outputTokens: 20, costUsd: null, estimated: true } }])
   })
 
   test.each([
@@ -53,21 +53,21 @@ describe('a call is charged and the defect is logged', () => {
     ['at the end of the answer', (): unknown => vi.spyOn(FORMATS.anthropic, 'counts').mockImplementation(failing)],
   ])('with the input and the most output of its request, when the meter fails %s', async (_, breakMeter) => {
     breakMeter()
-    await using server = await modelServer([ANSWER])
+    await using server = await startModelServer([ANSWER])
     await using bench = await GatewayBench.open({ urls: { anthropic: server.url } })
     expect((await send(bench)).body.equals(bodyOf(ANSWER, '/v1/messages'))).toBe(true)
     await bench.waitForCalls(1)
-    expect(bench.finished).toMatchObject([
+    expect(bench.finishedCalls).toMatchObject([
       {
         status: 200,
         usage: { inputTokens: ESTIMATED_TOKENS, outputTokens: 1_000, costUsd: ESTIMATED_TOKENS * 0.001 + 1_000 * 0.01, estimated: true },
       },
     ])
-    expect(bench.logged).toEqual(['a call to anthropic could not be metered: its estimate is charged Error: a defect'])
+    expect(bench.logMessages).toEqual(['a call to anthropic could not be metered: its estimate is charged Error: a defect'])
   })
 
   test('but a call without an answer still costs nothing', async () => {
-    await using provider = await rawProvider((request, response) => {
+    await using provider = await startRawProvider((request, response) => {
       request.resume()
       response.writeHead(500).end()
     })
@@ -77,8 +77,8 @@ describe('a call is charged and the defect is logged', () => {
     })
     await send(bench)
     await bench.waitForCalls(1)
-    expect(bench.finished).toMatchObject([{ status: 500, usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 } }])
-    expect(bench.logged).toEqual([])
+    expect(bench.finishedCalls).toMatchObject([{ status: 500, usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 } }])
+    expect(bench.logMessages).toEqual([])
   })
 })
 
@@ -91,7 +91,7 @@ describe('a call that reeve cannot begin', () => {
   ] as const
 
   test.each(CALLS)('is reported, and %s clients get an error, when the price lookup rejects', async (name, path, error) => {
-    await using server = await modelServer([ANSWER])
+    await using server = await startModelServer([ANSWER])
     await using bench = await GatewayBench.open({
       urls: { [name]: server.url },
       prices: { rates: () => Promise.reject(new Error('a defect')) },
@@ -104,31 +104,31 @@ describe('a call that reeve cannot begin', () => {
     expect(body).toMatchObject({ error: { message } })
     expect(server.requests).toEqual([])
     await bench.waitForCalls(1)
-    expect(bench.asked).toMatchObject([{ ask: { usd: null } }])
-    expect(bench.finished).toMatchObject([{ status: null, error: message, usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 } }])
-    expect(bench.logged).toEqual([`a call to ${name} was not sent: its price cannot be looked up Error: a defect`])
+    expect(bench.callRequests).toMatchObject([{ ask: { usd: null } }])
+    expect(bench.finishedCalls).toMatchObject([{ status: null, error: message, usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 } }])
+    expect(bench.logMessages).toEqual([`a call to ${name} was not sent: its price cannot be looked up Error: a defect`])
   })
 
   test('gets the reason of a hold first, and no error while it waits', async () => {
-    await using server = await modelServer([ANSWER])
+    await using server = await startModelServer([ANSWER])
     await using bench = await GatewayBench.open({
       urls: { anthropic: server.url },
       prices: { rates: () => Promise.reject(new Error('a defect')) },
     })
     bench.hold()
     const answer = send(bench)
-    await bench.waitUntil(() => bench.asked.length > 0)
-    expect(bench.finished).toEqual([])
+    await bench.waitFor(() => bench.callRequests.length > 0)
+    expect(bench.finishedCalls).toEqual([])
     bench.release()
     expect((await answer).status).toBe(500)
   })
 
   test.each(CALLS)('for an unexpected reason gives %s clients an error', async (name, path, error) => {
-    await using bench = await GatewayBench.open({ urls: { [name]: 'http://127.0.0.1:1' }, permit: failing })
+    await using bench = await GatewayBench.open({ urls: { [name]: 'http://127.0.0.1:1' }, decide: failing })
     const answer = await sendRequest(bench.url(name, path), { headers: { 'x-api-key': bench.access.token }, body: BODY })
     expect(answer.status).toBe(500)
     expect(JSON.parse(answer.body.toString())).toMatchObject(error)
     expect(answer.body.toString()).toContain('the gateway cannot serve this request: a defect')
-    expect(bench.logged).toEqual(['a request at the gateway failed Error: a defect'])
+    expect(bench.logMessages).toEqual(['a request at the gateway failed Error: a defect'])
   })
 })

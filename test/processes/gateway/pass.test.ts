@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { Agent } from 'node:http'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { GatewayBench, KEY, sendRequest, bodyOfRequest, rawProvider } from '../../support/agents/gateway.ts'
+import { GatewayBench, KEY, sendRequest, readBody, startRawProvider } from '../../support/agents/gateway.ts'
 import { bodyOf } from '../../support/models/model-server.ts'
 
 const MIB = 1024 * 1024
@@ -18,8 +18,8 @@ const auth = (bench: GatewayBench): Record<string, string> => ({ 'x-api-key': be
 describe('bytes', () => {
   test('status, reason phrase, headers and bodies stay unchanged', async () => {
     const body = randomBytes(100_000)
-    await using provider = await rawProvider((request, response) => {
-      bodyOfRequest(request).then(
+    await using provider = await startRawProvider((request, response) => {
+      readBody(request).then(
         (got) => {
           response.sendDate = false
           response.writeHead(418, 'I am one', [
@@ -59,7 +59,7 @@ describe('bytes', () => {
 
   test('a request that costs nothing is passed on without a report to the kernel', async () => {
     const seen: string[] = []
-    await using provider = await rawProvider((request, response) => {
+    await using provider = await startRawProvider((request, response) => {
       seen.push(`${request.method} ${request.url} ${request.headers['x-api-key']}`)
       request.resume()
       response.end('{"data":[]}')
@@ -71,7 +71,7 @@ describe('bytes', () => {
     expect((await sendRequest(bench.url('anthropic', '/v1/messages/count_tokens'), { headers: auth(bench), body: BODY })).status).toBe(200)
     expect((await sendRequest(bench.url('anthropic', ''), { method: 'HEAD', headers: auth(bench) })).status).toBe(200)
     expect(seen).toEqual([`GET /v1/models?limit=3 ${KEY}`, `POST /v1/messages/count_tokens ${KEY}`, `HEAD / ${KEY}`])
-    expect([bench.asked, bench.reports]).toEqual([[], []])
+    expect([bench.callRequests, bench.reports]).toEqual([[], []])
   })
 
   test('a request of unknown cost is refused', async () => {
@@ -87,7 +87,7 @@ describe('bytes', () => {
     ['zstd', zstdCompressSync],
   ] as const)('an answer compressed with %s stays compressed, and is counted', async (name, pack) => {
     const packed = pack(EVENTS)
-    await using provider = await rawProvider((request, response) => {
+    await using provider = await startRawProvider((request, response) => {
       request.resume()
       response.writeHead(200, { ...STREAM, 'content-encoding': name, 'x-asked': request.headers['accept-encoding'] ?? '' })
       response.write(packed.subarray(0, 20))
@@ -100,14 +100,14 @@ describe('bytes', () => {
     })
     expect([got.body.equals(packed), got.headers['x-asked'], got.headers['content-encoding']]).toEqual([true, 'gzip, br', name])
     await bench.waitForCalls(1)
-    expect(bench.finished).toMatchObject([{ usage: { inputTokens: 100, outputTokens: 20 } }])
+    expect(bench.finishedCalls).toMatchObject([{ usage: { inputTokens: 100, outputTokens: 20 } }])
   })
 
   test('a compressed request is passed on unchanged, and is read all the same', async () => {
     const packed = zstdCompressSync(Buffer.from('{"model":"packed","max_tokens":5000}'))
     const got: Buffer[] = []
-    await using provider = await rawProvider((request, response) => {
-      bodyOfRequest(request).then(
+    await using provider = await startRawProvider((request, response) => {
+      readBody(request).then(
         (body) => {
           got.push(body)
           response.writeHead(200, STREAM).end(EVENTS)
@@ -116,13 +116,13 @@ describe('bytes', () => {
       )
     })
     let most = 5_000
-    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url }, permit: () => ({ ack: 'go', maxOutputTokens: most }) })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url }, decide: () => ({ ack: 'go', maxOutputTokens: most }) })
     const send = (): ReturnType<typeof sendRequest> =>
       sendRequest(bench.url('anthropic', '/v1/messages'), { headers: { ...auth(bench), 'content-encoding': 'zstd' }, body: packed })
     await send()
     most = 2_000
     await send()
-    expect(bench.asked.map(({ model, ask: { maxOutputTokens } }) => [model, maxOutputTokens])).toEqual([
+    expect(bench.callRequests.map(({ model, ask: { maxOutputTokens } }) => [model, maxOutputTokens])).toEqual([
       ['packed', 5_000],
       ['packed', 5_000],
     ])
@@ -132,8 +132,8 @@ describe('bytes', () => {
 
   test('a request of 20 MB is passed on, a larger one than the limit is refused', async () => {
     let bytes = 0
-    await using provider = await rawProvider((request, response) => {
-      bodyOfRequest(request).then(
+    await using provider = await startRawProvider((request, response) => {
+      readBody(request).then(
         (body) => {
           bytes = body.length
           response.writeHead(200, STREAM).end(EVENTS)
@@ -144,7 +144,7 @@ describe('bytes', () => {
     await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
     const large = Buffer.concat([Buffer.from('{"model":"m","x":"'), Buffer.alloc(20 * MIB, 'a'), Buffer.from('","max_tokens":77}')])
     expect((await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: large })).status).toBe(200)
-    expect([bytes, bench.asked[0]?.ask.maxOutputTokens]).toEqual([large.length, 77])
+    expect([bytes, bench.callRequests[0]?.ask.maxOutputTokens]).toEqual([large.length, 77])
     const refused = await sendRequest(bench.url('anthropic', '/v1/messages'), {
       headers: { ...auth(bench), 'content-length': String(65 * MIB) },
     }).catch((error: unknown) => error)
@@ -155,7 +155,7 @@ describe('bytes', () => {
 describe('ends', () => {
   test('the request of a client that goes is cancelled, and its received answer is charged', async () => {
     const aborted = Promise.withResolvers<void>()
-    await using provider = await rawProvider((request, response) => {
+    await using provider = await startRawProvider((request, response) => {
       request.resume()
       response.once('close', () => aborted.resolve())
       response.writeHead(200, STREAM).write(EVENTS.subarray(0, EVENTS.length - 200))
@@ -166,17 +166,17 @@ describe('ends', () => {
       headers: auth(bench),
       body: BODY,
       signal: gone.signal,
-      begun: (answer) => answer.once('data', () => gone.abort()),
+      onResponse: (answer) => answer.once('data', () => gone.abort()),
     })
     await expect(asked).rejects.toThrow('aborted')
     await aborted.promise
     await bench.waitForCalls(1)
-    expect(bench.finished).toMatchObject([{ status: 200, usage: { inputTokens: 100, estimated: true } }])
+    expect(bench.finishedCalls).toMatchObject([{ status: 200, usage: { inputTokens: 100, estimated: true } }])
   })
 
   test('a client that goes before an answer is charged for its request', async () => {
     const [arrived, aborted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    await using provider = await rawProvider((request, response) => {
+    await using provider = await startRawProvider((request, response) => {
       response.once('close', () => aborted.resolve())
       request.resume().once('end', () => arrived.resolve())
     })
@@ -188,7 +188,7 @@ describe('ends', () => {
     await expect(asked).rejects.toThrow('aborted')
     await aborted.promise
     await bench.waitForCalls(1)
-    expect(bench.finished).toMatchObject([
+    expect(bench.finishedCalls).toMatchObject([
       {
         status: null,
         usage: { inputTokens: Math.ceil(BODY.length / 4), outputTokens: 0, costUsd: Math.ceil(BODY.length / 4) * 0.001, estimated: true },
@@ -200,7 +200,7 @@ describe('ends', () => {
     ['chunked', {}],
     ['with its length', { 'content-length': '100000' }],
   ])('a cut answer %s is cut for the client', async (_, headers) => {
-    await using provider = await rawProvider((request, response) => {
+    await using provider = await startRawProvider((request, response) => {
       request.resume()
       response.writeHead(200, { ...STREAM, ...headers }).write(EVENTS, () => response.socket?.destroy())
     })
@@ -209,12 +209,12 @@ describe('ends', () => {
     expect([got.isCut, got.body.equals(EVENTS)]).toEqual([true, true])
     await bench.waitForCalls(1)
     // The usage had arrived before the cut.
-    expect(bench.finished).toMatchObject([{ error: expect.any(String), usage: { inputTokens: 100, outputTokens: 20 } }])
-    expect(bench.finished[0]?.usage.estimated).toBeUndefined()
+    expect(bench.finishedCalls).toMatchObject([{ error: expect.any(String), usage: { inputTokens: 100, outputTokens: 20 } }])
+    expect(bench.finishedCalls[0]?.usage.estimated).toBeUndefined()
   })
 
   test('an unreachable provider gives an error in its format, and costs nothing', async () => {
-    await using provider = await rawProvider(() => undefined)
+    await using provider = await startRawProvider(() => undefined)
     const { url } = provider
     await provider[Symbol.asyncDispose]()
     await using bench = await GatewayBench.open({ urls: { anthropic: url } })
@@ -224,12 +224,12 @@ describe('ends', () => {
       { type: 'error', error: { type: 'api_error', message: 'anthropic cannot be reached: ECONNREFUSED' } },
     ])
     await bench.waitForCalls(1)
-    expect(bench.finished).toMatchObject([{ status: null, error: 'ECONNREFUSED', usage: { inputTokens: 0, costUsd: 0 } }])
+    expect(bench.finishedCalls).toMatchObject([{ status: null, error: 'ECONNREFUSED', usage: { inputTokens: 0, costUsd: 0 } }])
   })
 
   test('the open requests of an incarnation end with it', async () => {
     const aborted = Promise.withResolvers<void>()
-    await using provider = await rawProvider((request, response) => {
+    await using provider = await startRawProvider((request, response) => {
       request.resume()
       response.once('close', () => aborted.resolve())
       response.writeHead(200, STREAM).write(EVENTS.subarray(0, 100))
@@ -238,7 +238,7 @@ describe('ends', () => {
     const got = await sendRequest(bench.url('anthropic', '/v1/messages'), {
       headers: auth(bench),
       body: BODY,
-      begun: (answer) => answer.once('data', () => bench.access.close()),
+      onResponse: (answer) => answer.once('data', () => bench.access.close()),
     })
     expect(got.isCut).toBe(true)
     await aborted.promise
@@ -247,7 +247,7 @@ describe('ends', () => {
 
 describe('connections', () => {
   test('are kept on both sides', async () => {
-    await using provider = await rawProvider((request, response) => {
+    await using provider = await startRawProvider((request, response) => {
       request.resume().once('end', () => response.writeHead(200, STREAM).end(EVENTS))
     })
     await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
@@ -258,14 +258,14 @@ describe('connections', () => {
         headers: auth(bench),
         body: BODY,
         agent,
-        begun: (answer) => ports.add(answer.socket.localPort),
+        onResponse: (answer) => ports.add(answer.socket.localPort),
       })
     agent.destroy()
-    expect([ports.size, provider.connections]).toEqual([1, 1])
+    expect([ports.size, provider.connectionCount]).toEqual([1, 1])
   })
 
   test('that the provider has closed are opened again, unnoticed by the client', async () => {
-    await using provider = await rawProvider((request, response) => {
+    await using provider = await startRawProvider((request, response) => {
       request.resume().once('end', () => {
         response.writeHead(200, STREAM).end(EVENTS)
         // The server does not announce the close, so the gateway keeps the connection and finds it closed.
@@ -281,7 +281,7 @@ describe('connections', () => {
     const piece = Buffer.alloc(MIB, 'x')
     let sent = 0
     const blocked = Promise.withResolvers<void>()
-    await using provider = await rawProvider((request, response) => {
+    await using provider = await startRawProvider((request, response) => {
       request.resume()
       response.writeHead(200, STREAM)
       const write = (): void => {
@@ -301,7 +301,7 @@ describe('connections', () => {
     const got = await sendRequest(bench.url('anthropic', '/v1/messages'), {
       headers: auth(bench),
       body: BODY,
-      begun: (answer) => {
+      onResponse: (answer) => {
         answer.pause()
         // No progress for this number of turns of the loop means back-pressure.
         let [last, still] = [-1, 0]
@@ -320,8 +320,8 @@ describe('connections', () => {
   })
 
   test('a thousand calls at once each get their own answer', async () => {
-    await using provider = await rawProvider((request, response) => {
-      bodyOfRequest(request).then(
+    await using provider = await startRawProvider((request, response) => {
+      readBody(request).then(
         (body) => {
           response.writeHead(200, STREAM)
           response.write(EVENTS.subarray(0, 50))
@@ -337,8 +337,8 @@ describe('connections', () => {
     )
     expect(answers.every(({ status, body }, index) => status === 200 && body.toString().endsWith(`: ${bodies[index]}\n\n`))).toBe(true)
     await bench.waitForCalls(1_000)
-    expect(new Set(bench.finished.map(({ call }) => call)).size).toBe(1_000)
-    expect(bench.heard).toBeGreaterThanOrEqual(1_000)
-    expect(bench.finished.every(({ usage }) => usage.inputTokens === 100 && usage.outputTokens === 20)).toBe(true)
+    expect(new Set(bench.finishedCalls.map(({ call }) => call)).size).toBe(1_000)
+    expect(bench.chunkCount).toBeGreaterThanOrEqual(1_000)
+    expect(bench.finishedCalls.every(({ usage }) => usage.inputTokens === 100 && usage.outputTokens === 20)).toBe(true)
   })
 })

@@ -3,8 +3,8 @@ import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { CallRecorder } from '../../../src/drivers/gateway/call-recorder.ts'
-import { GatewayBench, KEY, sendRequest, rawProvider } from '../../support/agents/gateway.ts'
-import { eventually } from '../../support/agents/living.ts'
+import { GatewayBench, KEY, sendRequest, startRawProvider } from '../../support/agents/gateway.ts'
+import { waitUntil } from '../../support/agents/living.ts'
 import { bodyOf } from '../../support/models/model-server.ts'
 import { tempDir, type TempDir } from '../../support/tmp.ts'
 
@@ -18,7 +18,7 @@ beforeEach(async () => {
 afterEach(() => dir[Symbol.asyncDispose]())
 
 test('a call becomes two files, which only their owner can read', async () => {
-  await using provider = await rawProvider((request, response) => {
+  await using provider = await startRawProvider((request, response) => {
     request.resume()
     response.writeHead(200, { 'content-type': 'text/event-stream' }).end(EVENTS)
   })
@@ -26,7 +26,7 @@ test('a call becomes two files, which only their owner can read', async () => {
   const recorder = new CallRecorder(place, () => undefined)
   await using bench = await GatewayBench.open({ urls: { anthropic: provider.url }, recorder })
   await sendRequest(bench.url('anthropic', '/v1/messages?beta=true'), { headers: { 'x-api-key': bench.access.token }, body: BODY })
-  await eventually(
+  await waitUntil(
     () => readdirSync(place).includes('7-1.answer') && readFileSync(join(place, '7-1.answer')).length === EVENTS.length,
     'the answer is recorded',
   )
@@ -62,7 +62,7 @@ test('a directory that cannot be written delays no call', async () => {
   const logged: string[] = []
   writeFileSync(join(dir.path, 'file'), '')
   const recorder = new CallRecorder(join(dir.path, 'file', 'calls'), (message) => logged.push(message))
-  await using provider = await rawProvider((request, response) => {
+  await using provider = await startRawProvider((request, response) => {
     request.resume()
     response.writeHead(200, { 'content-type': 'text/event-stream' }).end(EVENTS)
   })

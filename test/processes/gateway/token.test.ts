@@ -1,12 +1,12 @@
 // Access to the gateway: with the token of a living incarnation, in any place where clients send keys, under the gateway's own name.
 import { describe, expect, test } from 'vitest'
-import { GatewayBench, KEY, sendRequest, rawProvider } from '../../support/agents/gateway.ts'
+import { GatewayBench, KEY, sendRequest, startRawProvider } from '../../support/agents/gateway.ts'
 
 const BODY = '{"model":"m","max_tokens":10}'
 
 async function withRequestHeaders(work: (bench: GatewayBench, headers: () => Record<string, unknown>) => Promise<void>): Promise<void> {
   let headers: Record<string, unknown> = {}
-  await using provider = await rawProvider((request, response) => {
+  await using provider = await startRawProvider((request, response) => {
     headers = { ...request.headers, url: request.url }
     request.resume()
     response.end('{}')
@@ -49,7 +49,7 @@ describe('refused', () => {
         const answer = await sendRequest(bench.url(provider, path), { headers, body: BODY })
         expect([answer.status, answer.body.toString().startsWith(shape)]).toEqual([401, true])
       }
-      expect([got(), bench.asked]).toEqual([{}, []])
+      expect([got(), bench.callRequests]).toEqual([{}, []])
     }),
   )
 
@@ -61,7 +61,7 @@ describe('refused', () => {
       const { token } = bench.access
       bench.access.close()
       expect([(await send(token)).status, (await send(other.token)).status]).toEqual([401, 200])
-      expect(bench.asked).toMatchObject([{ call: '8-1' }])
+      expect(bench.callRequests).toMatchObject([{ call: '8-1' }])
     }))
 
   test('a host name that is not the gateway\u2019s own', () =>

@@ -10,11 +10,11 @@ import { FileWorkers } from '../../../src/drivers/native/tools/file-workers.ts'
 import { FreezableTimers } from '../../../src/drivers/common/freezable-timers.ts'
 import { Toolbox } from '../../../src/drivers/native/tools/toolbox.ts'
 import { truncate } from '../../../src/kernel/util/truncate.ts'
-import { newContained } from '../../support/agents/contained.ts'
-import type { Contained } from '../../support/agents/contained.ts'
+import { openContainmentBench } from '../../support/agents/contained.ts'
+import type { ContainmentBench } from '../../support/agents/contained.ts'
 import { DaemonHome } from '../../support/daemon/daemon.ts'
-import type { Item } from '../../support/daemon/daemon.ts'
-import { eventually } from '../../support/agents/living.ts'
+import type { ScriptAnswer } from '../../support/daemon/daemon.ts'
+import { waitUntil } from '../../support/agents/living.ts'
 import { tempDir } from '../../support/tmp.ts'
 import type { TempDir } from '../../support/tmp.ts'
 
@@ -23,11 +23,11 @@ const EVIL = '(a+)+$'
 const EVIL_LINE = `${'a'.repeat(60)}b`
 
 describe('a call of', () => {
-  let contained: Contained
+  let contained: ContainmentBench
   let dir: string
 
   beforeAll(async () => {
-    contained = await newContained()
+    contained = await openContainmentBench()
     dir = join(contained.dir, 'work')
     await mkdir(join(dir, 'deep', ...Array.from({ length: 200 }, () => 'd')), { recursive: true })
     await writeFile(join(dir, 'a'.repeat(200)), 'x')
@@ -83,7 +83,7 @@ describe('a call of', () => {
 
   test.each(shown)('%s %s gets an answer: %s %s', async (name, _, outcome, words, input) => {
     const call: ToolCall = { type: 'tool-call', callId: 'c', name, input }
-    const containment = await contained.open(contained.containments.kind)
+    const containment = await contained.open(contained.manager.kind)
     const { signal } = new AbortController()
     const end = await new Toolbox({ tools: null, deny: [] }).run(call, {
       callId: 'c',
@@ -126,7 +126,7 @@ describe('a thread', () => {
     const workers = new FileWorkers({ idleMs: 1 })
     expect(workers.size).toBe(0)
     expect(await read(workers, newAgent())).toBe('plain line')
-    await eventually(() => workers.size === 0, 'no thread is left')
+    await waitUntil(() => workers.size === 0, 'no thread is left')
     expect(await read(workers, newAgent())).toBe('plain line')
   })
 
@@ -182,7 +182,7 @@ describe('a thread', () => {
     const workers = new FileWorkers({ idleMs: 1 })
     const open = (): number => readdirSync('/proc/self/fd').length
     await read(workers, newAgent())
-    await eventually(() => workers.size === 0, 'no thread is left')
+    await waitUntil(() => workers.size === 0, 'no thread is left')
     const before = open()
     for (let times = 0; times < 20; times += 1) {
       const agent = newAgent()
@@ -190,18 +190,19 @@ describe('a thread', () => {
       agent.controller.abort()
       await Promise.all(calls)
     }
-    await eventually(() => open() <= before, 'all is closed')
+    await waitUntil(() => open() <= before, 'all is closed')
   })
 })
 
 test('the API and other agents continue while a pattern backtracks, and the process can be killed', async () => {
-  await using home = await DaemonHome.make()
+  await using home = await DaemonHome.create()
   await home.start()
   await writeFile(join(home.work, 'evil'), EVIL_LINE)
   const evil = Array.from({ length: 2 }, () => ({ name: 'grep', input: { pattern: EVIL } }))
-  const spawn = async (items: readonly Item[]): Promise<string> => (await home.spawn({ intent: 'go', model: home.script(items) })).uuid
+  const spawn = async (items: readonly ScriptAnswer[]): Promise<string> =>
+    (await home.spawn({ intent: 'go', model: home.writeScript(items) })).uuid
   const bad = await spawn(Array.from({ length: 3 }, () => ({ tools: evil })))
-  await home.waitUntil(bad, ({ activity }) => activity === 'working')
+  await home.waitForView(bad, ({ activity }) => activity === 'working')
   const other = await spawn([1, 2, 3, 4].map((limit) => ({ tools: [{ name: 'read', input: { path: 'evil', limit } }] })))
   // The other agent completed all its work during the searches.
   expect(await home.waitForEnd(other)).toMatchObject({ exit: { code: 0 }, usage: { toolCalls: 4 } })
@@ -209,5 +210,5 @@ test('the API and other agents continue while a pattern backtracks, and the proc
   await home.signal(bad, { signal: 'SIGKILL' })
   expect(await home.waitForEnd(bad)).toMatchObject({ exit: { code: 137 } })
   await home.stop()
-  await home.nothingLeft()
+  await home.waitUntilNothingIsLeft()
 })

@@ -1,19 +1,19 @@
 // MCP servers that misbehave: each is skipped or ended with the reason, leaves nothing behind, and does not harm its agent.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { McpState } from '../../../src/kernel/model/facts.ts'
-import { eventually, findLivingWith } from '../../support/agents/living.ts'
-import { scriptOfCalls, withServers } from '../../support/agents/mcp.ts'
-import { nativeBench } from '../../support/models/native-bench.ts'
+import { waitUntil, findProcessesWith } from '../../support/agents/living.ts'
+import { scriptOfCalls, runWithServers } from '../../support/agents/mcp.ts'
+import { openNativeBench } from '../../support/models/native-bench.ts'
 import type { NativeBench } from '../../support/models/native-bench.ts'
 
 let bench: NativeBench
 
 beforeEach(async () => {
-  bench = await nativeBench()
+  bench = await openNativeBench()
 })
 afterEach(async () => {
   await bench[Symbol.asyncDispose]()
-  expect(findLivingWith(bench.token)).toEqual([])
+  expect(findProcessesWith(bench.token)).toEqual([])
 })
 
 describe('at the start', () => {
@@ -25,27 +25,35 @@ describe('at the start', () => {
     ['ends at the question of the newer revision', 'ends-at-probe', 25_000, { state: 'up', detail: 'fake 1 (2025-11-25)' }],
     ['does not answer it', 'silent-probe', 8_000, { state: 'up', detail: 'fake 1 (2025-11-25)' }],
   ])('a server that %s delays no other', async (_, how, startMs, expected) => {
-    const { kernel, turn, server } = await withServers(bench, { servers: { bad: how }, more: { startMs }, script: '- text: done' })
-    await turn('go')
-    expect(server('bad')).toMatchObject(expected)
-    expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
-    expect(kernel.of('process.note').map(({ text }) => text)).toEqual(
-      expected.state === 'up' ? [] : [`MCP server bad is not used: ${String(server('bad')?.detail)}`],
+    const { kernel, runTurn, serverState } = await runWithServers(bench, {
+      servers: { bad: how },
+      settings: { startMs },
+      script: '- text: done',
+    })
+    await runTurn('go')
+    expect(serverState('bad')).toMatchObject(expected)
+    expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
+    expect(kernel.factsOf('process.note').map(({ text }) => text)).toEqual(
+      expected.state === 'up' ? [] : [`MCP server bad is not used: ${String(serverState('bad')?.detail)}`],
     )
-    if (expected.state !== 'up') await eventually(() => findLivingWith(bench.token).length === 0, 'nothing of it is left')
+    if (expected.state !== 'up') await waitUntil(() => findProcessesWith(bench.token).length === 0, 'nothing of it is left')
   })
 
   test('twelve servers start, eight at a time, beside one that hangs', async () => {
     const names = Array.from({ length: 12 }, (_, index) => `s${index}`)
     const servers = Object.fromEntries(names.map((name) => [name, name === 's3' ? 'hang' : 'usual']))
-    const { kernel, turn, server } = await withServers(bench, {
+    const {
+      kernel,
+      runTurn: turn,
+      serverState: server,
+    } = await runWithServers(bench, {
       servers,
-      more: (name) => (name === 's3' ? { startMs: 500 } : {}),
+      settings: (name) => (name === 's3' ? { startMs: 500 } : {}),
       script: scriptOfCalls(['mcp__s11__echo']),
     })
     await turn('go')
     expect(names.filter((name) => server(name)?.state !== 'up')).toEqual(['s3'])
-    expect(kernel.of('tool.finished')).toMatchObject([{ outcome: 'ok' }])
+    expect(kernel.factsOf('tool.finished')).toMatchObject([{ outcome: 'ok' }])
   })
 })
 
@@ -63,25 +71,25 @@ describe('in a call', () => {
     ['huge-json', { outcome: 'ok', content: expect.stringMatching(/^y+\n\[… \d+ bytes omitted …\]\ny+$/) }],
     ['shout', { outcome: 'ok', content: 'shouted' }],
   ])('%s', async (tool, expected) => {
-    const { kernel, turn } = await withServers(bench, {
+    const { kernel, runTurn: turn } = await runWithServers(bench, {
       servers: { s: 'usual', other: 'usual' },
       script: scriptOfCalls([`mcp__s__${tool}`], ['mcp__other__echo'], ['mcp__s__echo']),
     })
     await turn('go')
-    expect(kernel.of('tool.finished')).toMatchObject([expected, { outcome: 'ok' }, { outcome: 'ok', content: 'echo {}' }])
-    expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok' }])
+    expect(kernel.factsOf('tool.finished')).toMatchObject([expected, { outcome: 'ok' }, { outcome: 'ok', content: 'echo {}' }])
+    expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok' }])
     // Its stderr is shown up to a limit, and not kept.
-    expect(kernel.lives.reduce((sum, live) => sum + ('text' in live ? live.text.length : 0), 0)).toBeLessThan(3 * 256 * 1024)
+    expect(kernel.liveOutputs.reduce((sum, live) => sum + ('text' in live ? live.text.length : 0), 0)).toBeLessThan(3 * 256 * 1024)
   })
 })
 
 test('a server that does not read its requests is ended before they fill memory', async () => {
   const script = `- &call { tools: [{ name: mcp__s__echo, input: { text: ${'x'.repeat(1_000_000)} } }] }\n${'- *call\n'.repeat(20)}- text: done\n${'- tools: [{ name: mcp__s__echo }]\n- text: done\n'.repeat(200)}`
-  const { kernel, turn, logLines } = await withServers(bench, { servers: { s: 'blind' }, more: { callMs: 20 }, script })
+  const { kernel, runTurn: turn, readLogLines } = await runWithServers(bench, { servers: { s: 'blind' }, settings: { callMs: 20 }, script })
   await turn('go')
   // The next call after its known end starts it again.
-  while (logLines('s').filter((line) => line.startsWith('started')).length < 2) await turn('once more')
-  expect(kernel.of('process.ready').filter(({ outcome }) => outcome !== 'ok')).toEqual([])
+  while (readLogLines('s').filter((line) => line.startsWith('started')).length < 2) await turn('once more')
+  expect(kernel.factsOf('process.ready').filter(({ outcome }) => outcome !== 'ok')).toEqual([])
 })
 
 describe('at the end', () => {
@@ -90,37 +98,48 @@ describe('at the end', () => {
     ['killed with a grace', 'SIGTERM', 300],
     ['stopped', 'SIGTERM', 5_000],
   ] as const)('a server that ignores the end of its input and SIGTERM: %s', async (_, signal, graceMs) => {
-    const { agent, turn, logLines } = await withServers(bench, { servers: { s: 'deaf', polite: 'usual' }, script: '- text: done' })
+    const {
+      agent,
+      runTurn: turn,
+      readLogLines: logLines,
+    } = await runWithServers(bench, { servers: { s: 'deaf', polite: 'usual' }, script: '- text: done' })
     await turn('go')
     await agent.stop({ signal, graceMs })
-    expect(findLivingWith(bench.token)).toEqual([])
+    expect(findProcessesWith(bench.token)).toEqual([])
     // With a shorter grace period it may be gone before it has noted anything.
     if (graceMs > 1_000) expect(logLines('s').slice(1)).toEqual(['end of input', 'SIGTERM'])
   })
 
   test('ends with its agent', async () => {
-    const { agent, turn, logLines } = await withServers(bench, { servers: { s: 'deaf' }, script: '- text: done' })
+    const { agent, runTurn: turn, readLogLines: logLines } = await runWithServers(bench, { servers: { s: 'deaf' }, script: '- text: done' })
     await turn('go')
     await agent[Symbol.asyncDispose]()
     expect(logLines('s')).toContain('end of input')
-    expect(findLivingWith(bench.token)).toEqual([])
+    expect(findProcessesWith(bench.token)).toEqual([])
   })
 
   test('an agent that ends during the start of its servers leaves none of them', async () => {
-    const { agent, send, logLines } = await withServers(bench, { servers: { s: 'hang', t: 'hang' }, script: '- text: done' })
+    const {
+      agent,
+      send,
+      readLogLines: logLines,
+    } = await runWithServers(bench, { servers: { s: 'hang', t: 'hang' }, script: '- text: done' })
     await send('go')
-    await eventually(() => logLines('s').length > 0 && logLines('t').length > 0, 'they have started')
+    await waitUntil(() => logLines('s').length > 0 && logLines('t').length > 0, 'they have started')
     await agent.stop({ signal: 'SIGTERM', graceMs: 1_000 })
     await agent[Symbol.asyncDispose]()
-    expect(findLivingWith(bench.token)).toEqual([])
+    expect(findProcessesWith(bench.token)).toEqual([])
   })
 })
 
 test('of a flood of progress messages only the newest of each interval is passed on', async () => {
-  const { kernel, turn } = await withServers(bench, { servers: { s: 'usual' }, script: scriptOfCalls(['mcp__s__progress-flood']) })
+  const { kernel, runTurn: turn } = await runWithServers(bench, {
+    servers: { s: 'usual' },
+    script: scriptOfCalls(['mcp__s__progress-flood']),
+  })
   await turn('go')
-  expect(kernel.of('tool.finished')).toMatchObject([{ outcome: 'ok', content: 'told' }])
-  const words = kernel.lives.flatMap((live) => (live.type === 'tool-output' ? [live.text] : []))
+  expect(kernel.factsOf('tool.finished')).toMatchObject([{ outcome: 'ok', content: 'told' }])
+  const words = kernel.liveOutputs.flatMap((live) => (live.type === 'tool-output' ? [live.text] : []))
   expect(words.length).toBeGreaterThan(0)
   // Without the limit each message would set a timer: 100,000 timers, and as many events for each viewer.
   expect(words.length).toBeLessThan(5_000)

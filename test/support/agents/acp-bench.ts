@@ -8,9 +8,9 @@ import type { AcpOptions } from '../../../src/drivers/acp/driver.ts'
 import type { Agent, OwnTools } from '../../../src/drivers/port.ts'
 import type { Report } from '../../../src/kernel/model/reports.ts'
 import type { StoredFact } from '../../../src/kernel/model/facts.ts'
-import { newContained } from './contained.ts'
+import { openContainmentBench } from './contained.ts'
 import { testEnv } from '../env.ts'
-import { eventually, findLivingWith } from './living.ts'
+import { waitUntil, findProcessesWith } from './living.ts'
 import { TestKernel } from '../models/native-kernel.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 import type { Ask } from '../../../src/kernel/model/asks.ts'
@@ -21,7 +21,7 @@ const PROGRAM = fileURLToPath(new URL('../programs/acp-agent.ts', import.meta.ur
 
 interface AcpRunOptions extends AcpOptions {
   /** options of the scripted agent; see programs/acp-agent.ts */
-  readonly as?: readonly string[]
+  readonly agentOptions?: readonly string[]
   readonly argv?: readonly string[]
   /** default: the strongest containment that works on this machine */
   readonly kind?: ContainmentKind
@@ -30,26 +30,26 @@ interface AcpRunOptions extends AcpOptions {
   readonly sessionId?: string
   readonly forkOf?: string
   /** reeve's own tools for the agent */
-  readonly own?: OwnTools
+  readonly ownTools?: OwnTools
   /** facts of an earlier incarnation */
-  readonly after?: readonly StoredFact[]
+  readonly earlierFacts?: readonly StoredFact[]
 }
 
 export interface AcpRun {
   readonly kernel: TestKernel
   readonly agent: Agent
-  readonly sessionId: () => string
+  readonly readSessionId: () => string
   /** the lines that the program has logged so far */
-  logLines(): readonly string[]
+  readLogLines(): readonly string[]
   /** begins a turn, as the kernel does */
   send(text: string): Promise<void>
   /** begins a turn and waits until it has ended */
-  turn(text: string): Promise<Extract<Report, { type: 'turn.ended' }>>
+  runTurn(text: string): Promise<Extract<Report, { type: 'turn.ended' }>>
   /** resolves with the agent's next question */
   nextAsk(count?: number): Promise<Ask>
   /** resolves when the agent has reported its exit */
   waitForExit(): Promise<Extract<Report, { type: 'exited' }>>
-  up(): Promise<void>
+  waitUntilUp(): Promise<void>
 }
 
 export interface AcpBench extends AsyncDisposable {
@@ -58,28 +58,31 @@ export interface AcpBench extends AsyncDisposable {
   start(options?: AcpRunOptions): Promise<AcpRun>
 }
 
-export async function acpBench(): Promise<AcpBench> {
-  const contained = await newContained()
+export async function openAcpBench(): Promise<AcpBench> {
+  const contained = await openContainmentBench()
   const agents: Agent[] = []
-  let runs = 0
+  let runCount = 0
   return {
     dir: contained.dir,
     token: contained.token,
-    async start({ as = [], argv, kind, spec, credentials = {}, sessionId, forkOf, own, after, ...options } = {}) {
+    async start({ agentOptions = [], argv, kind, spec, credentials = {}, sessionId, forkOf, ownTools, earlierFacts, ...options } = {}) {
       const kernel = new TestKernel()
-      if (after !== undefined) kernel.inherit(after)
-      const log = join(contained.dir, `${(runs += 1)}.log`)
-      const containment = await contained.open(kind ?? contained.containments.kind)
+      if (earlierFacts !== undefined) kernel.inherit(earlierFacts)
+      const log = join(contained.dir, `${(runCount += 1)}.log`)
+      const containment = await contained.open(kind ?? contained.manager.kind)
       const agent = await acpDriver({ handshakeMs: 60_000, ...options }).start(
         {
           uuid: 'test',
-          pid: runs,
+          pid: runCount,
           containment,
           intent: containment.intent,
           tmpDir: contained.dir,
           credentials,
           spec: changedSpec(
-            specOf(contained.dir, argv ?? [process.execPath, PROGRAM, contained.token, `log=${log}`, `sessions=${contained.dir}`, ...as]),
+            specOf(
+              contained.dir,
+              argv ?? [process.execPath, PROGRAM, contained.token, `log=${log}`, `sessions=${contained.dir}`, ...agentOptions],
+            ),
             { ...spec, driver: 'acp' },
           ),
           step: 0,
@@ -89,7 +92,7 @@ export async function acpBench(): Promise<AcpBench> {
           sessionId: sessionId ?? null,
           resumed: sessionId !== undefined,
           ...(forkOf === undefined ? {} : { forkOf }),
-          ...(own === undefined ? {} : { ownTools: own }),
+          ...(ownTools === undefined ? {} : { ownTools }),
           resumeMessage: () => Promise.resolve(null),
           historyOf: () => Promise.resolve([]),
           history: kernel.history,
@@ -102,9 +105,9 @@ export async function acpBench(): Promise<AcpBench> {
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(agents.map((agent) => agent[Symbol.asyncDispose]()))
-      const left = findLivingWith(contained.token)
+      const remaining = findProcessesWith(contained.token)
       await contained[Symbol.asyncDispose]()
-      if (left.length > 0) throw new Error(`left: ${JSON.stringify(left)}`)
+      if (remaining.length > 0) throw new Error(`left: ${JSON.stringify(remaining)}`)
     },
   }
 }
@@ -114,8 +117,8 @@ function runOf(kernel: TestKernel, agent: Agent, log: string): AcpRun {
     const id = `m${kernel.facts.length}`
     return agent.deliver({ id, from: 'user', text, turn: kernel.beginTurn(id, text) })
   }
-  const last = <T extends Report['type']>(type: T) => {
-    const latest = kernel.reports(type).at(-1)
+  const lastReport = <T extends Report['type']>(type: T) => {
+    const latest = kernel.reportsOf(type).at(-1)
     if (latest === undefined) throw new Error(`no ${type}`)
     return latest.report
   }
@@ -123,23 +126,23 @@ function runOf(kernel: TestKernel, agent: Agent, log: string): AcpRun {
     kernel,
     agent,
     send,
-    sessionId: () => last('up').sessionId ?? '',
-    logLines: () => (existsSync(log) ? readFileSync(log, 'utf8').split('\n').filter(Boolean) : []),
-    up: () => kernel.waitUntil(() => kernel.reports('up').length > 0, 'it is up'),
-    async turn(text) {
-      await kernel.waitUntil(() => kernel.reports('up').length > 0, 'it is up')
+    readSessionId: () => lastReport('up').sessionId ?? '',
+    readLogLines: () => (existsSync(log) ? readFileSync(log, 'utf8').split('\n').filter(Boolean) : []),
+    waitUntilUp: () => kernel.waitFor(() => kernel.reportsOf('up').length > 0, 'it is up'),
+    async runTurn(text) {
+      await kernel.waitFor(() => kernel.reportsOf('up').length > 0, 'it is up')
       await send(text)
       const turn = kernel.turn
-      await kernel.waitUntil(() => kernel.reports('turn.ended').some(({ report }) => report.turn === turn), `turn ${turn} has ended`)
-      return last('turn.ended')
+      await kernel.waitFor(() => kernel.reportsOf('turn.ended').some(({ report }) => report.turn === turn), `turn ${turn} has ended`)
+      return lastReport('turn.ended')
     },
     async nextAsk(count = 1) {
-      await eventually(() => kernel.reports('waiting').length >= count, 'it asks')
-      return last('waiting').ask
+      await waitUntil(() => kernel.reportsOf('waiting').length >= count, 'it asks')
+      return lastReport('waiting').ask
     },
     async waitForExit() {
-      await kernel.waitUntil(() => kernel.reports('exited').length > 0, 'it has ended')
-      return last('exited')
+      await kernel.waitFor(() => kernel.reportsOf('exited').length > 0, 'it has ended')
+      return lastReport('exited')
     },
   }
 }

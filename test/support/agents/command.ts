@@ -1,30 +1,30 @@
-// Runs the command driver with real programs in a containment. A recorder plays the kernel: it acknowledges reports when the
-// test decides.
+// Runs the command driver with real programs in a containment. A recorder plays the kernel, and the test decides when the recorder
+// acknowledges reports.
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commandDriver } from '../../../src/drivers/command/driver.ts'
 import type { Agent, KernelPort, Launch } from '../../../src/drivers/port.ts'
 import type { Ack, CallGrant, Report } from '../../../src/kernel/model/reports.ts'
 import { UUID } from './contained.ts'
-import type { Contained } from './contained.ts'
+import type { ContainmentBench } from './contained.ts'
 import { ROOT, testEnv } from '../env.ts'
-import type { Played } from '../programs/json-agent.ts'
+import type { ScriptedAct } from '../programs/json-agent.ts'
 import { specOf } from '../store/facts.ts'
 import type { CommandSpec } from '../../../src/kernel/model/process-spec.ts'
 import type { SpecChanges } from '../spec-changes.ts'
 
-export class Recorder implements KernelPort {
+export class ReportRecorder implements KernelPort {
   readonly reports: Report[] = []
   readonly signal = new AbortController().signal
   /** each report waits for this */
-  gate: Promise<unknown> = Promise.resolve()
-  deaf = false
-  refused: Report['type'] | null = null
+  acknowledged: Promise<unknown> = Promise.resolve()
+  isUnavailable = false
+  refusedReport: Report['type'] | null = null
   async report(report: Report): Promise<Ack> {
-    if (this.deaf) throw new Error('the process is gone')
-    if (report.type === this.refused) throw new Error('the store is damaged')
+    if (this.isUnavailable) throw new Error('the process is gone')
+    if (report.type === this.refusedReport) throw new Error('the store is damaged')
     this.reports.push(report)
-    await this.gate
+    await this.acknowledged
     return 'ok'
   }
   async requestCall(): Promise<CallGrant> {
@@ -32,19 +32,19 @@ export class Recorder implements KernelPort {
   }
   async waitUntilUnpaused(): Promise<void> {}
   showLive(): void {}
-  text(stream: 'stdout' | 'stderr'): string {
+  outputText(stream: 'stdout' | 'stderr'): string {
     return this.reports.map((report) => (report.type === 'output' && report.stream === stream ? report.text : '')).join('')
   }
-  find<T extends Report['type']>(type: T): Extract<Report, { type: T }> | null {
-    return this.all(type)[0] ?? null
+  firstReport<T extends Report['type']>(type: T): Extract<Report, { type: T }> | null {
+    return this.reportsOf(type)[0] ?? null
   }
-  all<T extends Report['type']>(type: T): Extract<Report, { type: T }>[] {
+  reportsOf<T extends Report['type']>(type: T): Extract<Report, { type: T }>[] {
     return this.reports.filter((report): report is Extract<Report, { type: T }> => report.type === type)
   }
 }
 
-export async function launchOf(
-  contained: Contained,
+export async function makeLaunch(
+  contained: ContainmentBench,
   argv: readonly string[],
   changes: SpecChanges = {},
   more: Partial<Launch<CommandSpec>> = {},
@@ -79,55 +79,55 @@ const CANCEL_MS = 1_000
 /** the driver ends a program that stays silent this long (in ms) after its result */
 const SILENT_MS = 500
 
-export interface Running extends AsyncDisposable {
+export interface RunningCommand extends AsyncDisposable {
   readonly agent: Agent
-  readonly kernel: Recorder
+  readonly kernel: ReportRecorder
 }
 
-export async function run(
-  contained: Contained,
+export async function startCommand(
+  contained: ContainmentBench,
   argv: readonly string[],
   changes: SpecChanges = {},
   more: Partial<Launch<CommandSpec>> = {},
-): Promise<Running> {
-  const kernel = new Recorder()
+): Promise<RunningCommand> {
+  const kernel = new ReportRecorder()
   const agent = await commandDriver({ cancelMs: CANCEL_MS, silentMs: SILENT_MS }).start(
-    await launchOf(contained, argv, changes, more),
+    await makeLaunch(contained, argv, changes, more),
     kernel,
   )
   return { agent, kernel, [Symbol.asyncDispose]: () => agent[Symbol.asyncDispose]() }
 }
 
 /** Writes a script file, and returns the command line that plays it. */
-export async function writePlayArgv(dir: string, items: readonly Played[], name = 'played.json'): Promise<string[]> {
+export async function writePlayArgv(dir: string, items: readonly ScriptedAct[], name = 'played.json'): Promise<string[]> {
   const file = join(dir, name)
   await writeFile(file, JSON.stringify(items))
   return [process.execPath, join(ROOT, 'test/support/programs/json-agent.ts'), file]
 }
 
 /** Makes a program with this name that plays the items; returns its path. */
-export async function programThatPlays(dir: string, name: string, items: readonly Played[]): Promise<string> {
-  return makeProgram(dir, name, await writePlayArgv(dir, items))
+export async function writePlayingProgram(dir: string, name: string, items: readonly ScriptedAct[]): Promise<string> {
+  return writeProgram(dir, name, await writePlayArgv(dir, items))
 }
 
 /** Makes a program that plays the next of these lists at each start, and records its arguments. */
-export async function programOfTurns(
+export async function writeProgramOfTurns(
   dir: string,
   name: string,
-  turns: readonly (readonly Played[])[],
-): Promise<{ readonly program: string; calls(): Promise<string[][]> }> {
+  turns: readonly (readonly ScriptedAct[])[],
+): Promise<{ readonly program: string; readCalls(): Promise<string[][]> }> {
   const file = join(dir, 'turns.json')
   await writeFile(file, JSON.stringify({ turns }))
-  const program = await makeProgram(dir, name, [process.execPath, join(ROOT, 'test/support/programs/json-agent.ts'), file])
-  const calls = async (): Promise<string[][]> =>
+  const program = await writeProgram(dir, name, [process.execPath, join(ROOT, 'test/support/programs/json-agent.ts'), file])
+  const readCalls = async (): Promise<string[][]> =>
     (await readFile(`${file}.args`, 'utf8'))
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as string[])
-  return { program, calls }
+  return { program, readCalls }
 }
 
-async function makeProgram(dir: string, name: string, argv: readonly string[]): Promise<string> {
+async function writeProgram(dir: string, name: string, argv: readonly string[]): Promise<string> {
   const file = join(dir, name)
   await writeFile(file, `#!/bin/sh\nexec ${argv.map((arg) => `'${arg}'`).join(' ')} "$@"\n`, { mode: 0o755 })
   return file

@@ -12,54 +12,54 @@ import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 
 export const UUID = '01920000-0000-7000-8000-000000000001'
 
-export interface Contained extends AsyncDisposable {
-  readonly containments: ContainmentManager
+export interface ContainmentBench extends AsyncDisposable {
+  readonly manager: ContainmentManager
   readonly dir: string
   readonly token: string
-  readonly logged: readonly string[]
+  readonly logMessages: readonly string[]
   open(kind: ContainmentKind): Promise<Containment>
   request(argv: readonly string[], changes?: Partial<SpawnRequest>): SpawnRequest
 }
 
 /** The containment kinds that work here: usually all for root, `pidns` and `group` for an ordinary user. */
-export async function workingKinds(): Promise<ContainmentKind[]> {
-  await using contained = await newContained()
-  const kinds = contained.containments.probes.filter((probe) => probe.ok).map((probe) => probe.kind)
-  if (!kinds.includes('group')) throw new Error(`group must always work: ${JSON.stringify(contained.containments.probes)}`)
+export async function findWorkingKinds(): Promise<ContainmentKind[]> {
+  await using contained = await openContainmentBench()
+  const kinds = contained.manager.probes.filter((probe) => probe.ok).map((probe) => probe.kind)
+  if (!kinds.includes('group')) throw new Error(`group must always work: ${JSON.stringify(contained.manager.probes)}`)
   return kinds
 }
 
-export async function newContained(turns?: EventLoopTurns): Promise<Contained> {
+export async function openContainmentBench(turns?: EventLoopTurns): Promise<ContainmentBench> {
   const tmp = await tempDir()
-  const logged: string[] = []
-  const containments = await openContainmentManager({
+  const logMessages: string[] = []
+  const manager = await openContainmentManager({
     stateDir: tmp.path,
     daemonId: 'test',
-    log: (message) => logged.push(message),
+    log: (message) => logMessages.push(message),
     probe: probeOnce,
     ...(turns ? { turns } : {}),
   })
   const token = newToken()
   let pid = 0
   return {
-    containments,
+    manager,
     token,
-    logged,
+    logMessages,
     dir: tmp.path,
-    open: (kind) => containments.open(containments.plan(UUID, ++pid, kind), tmp.path),
+    open: (kind) => manager.open(manager.plan(UUID, ++pid, kind), tmp.path),
     request: (argv, changes) => ({ argv, cwd: tmp.path, env: testEnv(tmp.path), stdin: 'null', ...changes }),
     async [Symbol.asyncDispose]() {
-      await containments[Symbol.asyncDispose]()
+      await manager[Symbol.asyncDispose]()
       killRemaining(token)
-      const left = (await readdir(tmp.path)).filter((name) => name.startsWith('pipes'))
+      const remaining = (await readdir(tmp.path)).filter((name) => name.startsWith('pipes'))
       await tmp[Symbol.asyncDispose]()
-      if (left.length > 0) throw new Error(`the containment manager left ${left.join(', ')}`)
+      if (remaining.length > 0) throw new Error(`the containment manager left ${remaining.join(', ')}`)
     },
   }
 }
 
 /** Reads a whole stream as text. */
-export async function textOf(stream: Readable): Promise<string> {
+export async function readText(stream: Readable): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of stream) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks).toString()

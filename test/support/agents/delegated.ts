@@ -3,14 +3,14 @@
 import { chownSync, mkdtempSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findOwnCgroup } from '../../../src/drivers/contain/probe.ts'
-import { eventually } from './living.ts'
+import { waitUntil } from './living.ts'
 
-const FILES = ['', 'cgroup.procs', 'cgroup.threads', 'cgroup.subtree_control']
+const DELEGATED_FILES = ['', 'cgroup.procs', 'cgroup.threads', 'cgroup.subtree_control']
 
-export interface Delegated extends AsyncDisposable {
+export interface DelegatedCgroup extends AsyncDisposable {
   readonly dir: string
   /** a prefix of a command line; with it the program runs in the cgroup */
-  readonly entering: readonly string[]
+  readonly commandPrefix: readonly string[]
 }
 
 export function canDelegate(): boolean {
@@ -23,15 +23,15 @@ export function canDelegate(): boolean {
   }
 }
 
-export function delegateTo(user: number): Delegated {
+export function createDelegatedCgroup(user: number): DelegatedCgroup {
   const dir = mkdtempSync(join(findOwnCgroup() ?? '/nowhere', 'reeve-t-'))
-  for (const file of FILES) chownSync(join(dir, file), user, user)
+  for (const file of DELEGATED_FILES) chownSync(join(dir, file), user, user)
   return {
     dir,
-    entering: ['/bin/sh', '-c', 'echo $$ > "$0" && exec "$@"', join(dir, 'cgroup.procs')],
+    commandPrefix: ['/bin/sh', '-c', 'echo $$ > "$0" && exec "$@"', join(dir, 'cgroup.procs')],
     async [Symbol.asyncDispose]() {
       writeFileSync(join(dir, 'cgroup.kill'), '1')
-      await eventually(() => tryRemove(dir), 'the end of a cgroup')
+      await waitUntil(() => tryRemove(dir), 'the end of a cgroup')
     },
   }
 }

@@ -1,5 +1,5 @@
-// Runs a gateway with one incarnation for tests. The test plays the kernel, and the providers are real HTTP servers. The test's
-// client gives each byte of an answer, and how the answer ended.
+// Runs a gateway with one incarnation for tests. The bench plays the kernel, and the providers are real HTTP servers. `sendRequest`
+// returns the bytes of an answer, and whether the connection was cut.
 import { Agent, createServer, request as httpRequest } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -13,7 +13,7 @@ import type { CallRequest, CallGrant, Report } from '../../../src/kernel/model/r
 import { ManualClock } from '../clock.ts'
 
 export const KEY = 'the-real-key-of-the-provider'
-type Finished = Extract<Report, { type: 'call.finished' }>
+type FinishedCall = Extract<Report, { type: 'call.finished' }>
 
 export interface BenchOptions {
   /** the base URL of each provider */
@@ -23,25 +23,25 @@ export interface BenchOptions {
   /** replaces the bench's own price table */
   readonly prices?: Partial<Prices>
   /** decides about a call; null grants it as requested */
-  readonly permit?: (asking: CallRequest) => CallGrant | null
+  readonly decide?: (asking: CallRequest) => CallGrant | null
 }
 
-const KINDS = { anthropic: 'anthropic', openai: 'openai', chat: 'openai-compatible', google: 'google' } as const
+const PROVIDER_KINDS = { anthropic: 'anthropic', openai: 'openai', chat: 'openai-compatible', google: 'google' } as const
 
 export class GatewayBench implements AsyncDisposable {
   readonly clock = new ManualClock()
   readonly gateway: Gateway
-  readonly asked: Extract<CallRequest, { type: 'call.started' }>[] = []
+  readonly callRequests: Extract<CallRequest, { type: 'call.started' }>[] = []
   readonly reports: Report[] = []
-  readonly logged: string[] = []
+  readonly logMessages: string[] = []
   /** the number of answer chunks that passed through */
-  heard = 0
-  readonly end = new AbortController()
+  chunkCount = 0
+  readonly abortController = new AbortController()
   access!: GatewayAccess
   /** unresolved while the process is held: `clear` waits until `release` resolves it */
-  #held = Promise.withResolvers<void>()
+  #released = Promise.withResolvers<void>()
   isHeld = false
-  #waiting: { condition: () => boolean; resolve: () => void }[] = []
+  #waiters: { isMet: () => boolean; resolve: () => void }[] = []
   readonly #options: BenchOptions
 
   private constructor(options: BenchOptions) {
@@ -54,7 +54,7 @@ export class GatewayBench implements AsyncDisposable {
         ...options.prices,
       },
       rateLimits: () => options.rateLimits ?? {},
-      log: (message, error) => this.logged.push(`${message} ${String(error)}`),
+      log: (message, error) => this.logMessages.push(`${message} ${String(error)}`),
     })
   }
 
@@ -64,9 +64,14 @@ export class GatewayBench implements AsyncDisposable {
     return bench
   }
 
-  addIncarnation(pid: number, end = this.end): Promise<GatewayAccess> {
+  addIncarnation(pid: number, end = this.abortController): Promise<GatewayAccess> {
     const providers = Object.entries(this.#options.urls).map(([name, url]) => {
-      const config: ProviderConfig = { name, kind: KINDS[name as keyof typeof KINDS], baseURL: `${url}/v1`, apiKeyEnv: 'KEY' }
+      const config: ProviderConfig = {
+        name,
+        kind: PROVIDER_KINDS[name as keyof typeof PROVIDER_KINDS],
+        baseURL: `${url}/v1`,
+        apiKeyEnv: 'KEY',
+      }
       return { config: name === 'google' ? { ...config, baseURL: `${url}/v1beta` } : config, key: KEY }
     })
     return this.gateway.open({
@@ -75,35 +80,35 @@ export class GatewayBench implements AsyncDisposable {
       providers,
       recorder: this.#options.recorder ?? null,
       onActivity: () => {
-        this.heard += 1
+        this.chunkCount += 1
       },
       port: {
         requestCall: (asking) => Promise.resolve(this.#begin(asking)),
         report: (report) => {
           this.reports.push(report)
-          this.#look()
+          this.#resolveWaiters()
           return Promise.resolve('ok')
         },
-        waitUntilUnpaused: (isStill) => this.#clear(isStill),
+        waitUntilUnpaused: (isStill) => this.#waitUntilReleased(isStill),
         signal: end.signal,
       },
     })
   }
 
-  get finished(): readonly Finished[] {
+  get finishedCalls(): readonly FinishedCall[] {
     return this.reports.filter((one) => one.type === 'call.finished')
   }
 
   /** Resolves when this number of calls has been reported as ended. */
   waitForCalls(count: number): Promise<void> {
-    return this.waitUntil(() => this.finished.length >= count)
+    return this.waitFor(() => this.finishedCalls.length >= count)
   }
 
   /** Checks the condition after each request and each report. */
-  waitUntil(condition: () => boolean): Promise<void> {
+  waitFor(isMet: () => boolean): Promise<void> {
     return new Promise((resolve) => {
-      this.#waiting.push({ condition, resolve })
-      this.#look()
+      this.#waiters.push({ isMet: isMet, resolve })
+      this.#resolveWaiters()
     })
   }
 
@@ -113,8 +118,8 @@ export class GatewayBench implements AsyncDisposable {
 
   release(): void {
     this.isHeld = false
-    this.#held.resolve()
-    this.#held = Promise.withResolvers()
+    this.#released.resolve()
+    this.#released = Promise.withResolvers()
   }
 
   url(name: string, path: string): string {
@@ -127,23 +132,23 @@ export class GatewayBench implements AsyncDisposable {
 
   #begin(asking: CallRequest): CallGrant {
     if (asking.type !== 'call.started') throw new Error(`${asking.type} at the gateway`)
-    this.asked.push(asking)
-    this.#look()
+    this.callRequests.push(asking)
+    this.#resolveWaiters()
     if (this.isHeld) return { ack: 'held', reason: 'paused by a test' }
-    return this.#options.permit?.(asking) ?? { ack: 'go', maxOutputTokens: asking.ask.maxOutputTokens }
+    return this.#options.decide?.(asking) ?? { ack: 'go', maxOutputTokens: asking.ask.maxOutputTokens }
   }
 
-  async #clear(isStill: () => boolean = () => true): Promise<void> {
+  async #waitUntilReleased(isStill: () => boolean = () => true): Promise<void> {
     while (this.isHeld) {
       if (isStill()) this.reports.push({ type: 'drained' })
-      this.#look()
-      await this.#held.promise
+      this.#resolveWaiters()
+      await this.#released.promise
     }
   }
 
-  #look(): void {
-    const [ready, rest] = [this.#waiting.filter((one) => one.condition()), this.#waiting.filter((one) => !one.condition())]
-    this.#waiting = rest
+  #resolveWaiters(): void {
+    const [ready, rest] = [this.#waiters.filter((one) => one.isMet()), this.#waiters.filter((one) => !one.isMet())]
+    this.#waiters = rest
     for (const one of ready) one.resolve()
   }
 }
@@ -163,14 +168,14 @@ export interface GatewayRequest {
   readonly body?: string | Buffer
   readonly agent?: Agent
   /** called when the status has arrived; then the test reads the body itself */
-  readonly begun?: (answer: IncomingMessage) => void
+  readonly onResponse?: (answer: IncomingMessage) => void
   readonly signal?: AbortSignal
 }
 
 /** Rejects if no answer comes. */
 export function sendRequest(
   url: string,
-  { method = 'POST', headers = {}, body = '', agent, begun, signal }: GatewayRequest = {},
+  { method = 'POST', headers = {}, body = '', agent, onResponse, signal }: GatewayRequest = {},
 ): Promise<GatewayResponse> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(
@@ -178,7 +183,7 @@ export function sendRequest(
       { method, headers: { ...headers } as Record<string, string>, agent: agent ?? new Agent(), ...(signal ? { signal } : {}) },
       (answer) => {
         const chunks: Buffer[] = []
-        const done = (isCut: boolean): void =>
+        const resolveResponse = (isCut: boolean): void =>
           resolve({
             status: answer.statusCode ?? 0,
             headers: answer.headers,
@@ -187,9 +192,9 @@ export function sendRequest(
             isCut,
           })
         answer.on('data', (chunk: Buffer) => chunks.push(chunk))
-        answer.once('end', () => done(!answer.complete))
-        answer.once('error', () => done(true))
-        begun?.(answer)
+        answer.once('end', () => resolveResponse(!answer.complete))
+        answer.once('error', () => resolveResponse(true))
+        onResponse?.(answer)
       },
     )
     request.once('error', reject)
@@ -201,11 +206,11 @@ export interface RawProvider extends AsyncDisposable {
   readonly url: string
   readonly server: Server
   /** the number of connections that it has received so far */
-  readonly connections: number
+  readonly connectionCount: number
 }
 
 /** A provider whose HTTP behaviour the test controls. */
-export async function rawProvider(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<RawProvider> {
+export async function startRawProvider(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<RawProvider> {
   const server = createServer({ keepAliveTimeout: 60_000 }, answer)
   let connections = 0
   server.on('connection', () => {
@@ -215,7 +220,7 @@ export async function rawProvider(answer: (request: IncomingMessage, response: S
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     server,
-    get connections() {
+    get connectionCount() {
       return connections
     },
     [Symbol.asyncDispose]: () =>
@@ -227,7 +232,7 @@ export async function rawProvider(answer: (request: IncomingMessage, response: S
 }
 
 /** Reads a request's whole body. */
-export async function bodyOfRequest(request: IncomingMessage): Promise<Buffer> {
+export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks)

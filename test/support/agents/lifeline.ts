@@ -18,20 +18,20 @@ rm -rf "$1"
 
 export interface Lifeline {
   /** sets the daemon that must die with the test; null: no daemon runs */
-  tell(pid: number | null): void
-  goodbye(): void
+  setDaemon(pid: number | null): void
+  close(): void
 }
 
-export function lifeline(folder: string): Lifeline {
+export function startLifeline(folder: string): Lifeline {
   const child = spawn('/bin/sh', ['-c', SCRIPT, 'lifeline', folder], { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
   const { stdin } = child
   child.unref()
   if ('unref' in stdin && typeof stdin.unref === 'function') stdin.unref()
   return {
-    tell: (pid) => {
+    setDaemon: (pid) => {
       stdin.write(`${pid ?? 'none'}\n`)
     },
-    goodbye: () => {
+    close: () => {
       stdin.end('bye\n')
     },
   }

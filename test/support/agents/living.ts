@@ -11,7 +11,7 @@ const [PATIENT_MS, LATER_CHECK_MS] = [1_000, 60]
 /** The number of processes of a torture tree that sleep or are stopped; the whole tree has one more. */
 export const TORTURE_SLEEPERS = 9
 
-export interface Living {
+export interface LivingProcess {
   readonly pid: number
   readonly ppid: number
   readonly state: string
@@ -26,23 +26,23 @@ export function newToken(): string {
 }
 
 /** Returns all processes with `word` in one of their arguments, except zombies. */
-export function findLivingWith(word: string): Living[] {
+export function findProcessesWith(word: string): LivingProcess[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && readArguments(name).includes(word))
     .flatMap((name) => {
-      const found = readLiving(Number(name))
+      const found = readProcess(Number(name))
       return found !== null && found.argv.some((arg) => arg.includes(word)) ? [found] : []
     })
 }
 
 /** Returns the processes of a torture tree that are in their final state: `sleep`s, and programs that stopped themselves. */
-export function findSleepersWith(token: string): Living[] {
-  return findLivingWith(token).filter(({ argv, state }) => argv[0] === 'sleep' || state === 'T')
+export function findSleepersWith(token: string): LivingProcess[] {
+  return findProcessesWith(token).filter(({ argv, state }) => argv[0] === 'sleep' || state === 'T')
 }
 
 /** Kills the remaining processes of a failed test, which it knows by the test's token. */
 export function killRemaining(token: string): void {
-  for (const { pid } of findLivingWith(token)) killIfAlive(pid)
+  for (const { pid } of findProcessesWith(token)) killIfAlive(pid)
 }
 
 /** Kills the process if it still exists: the end of another process may have ended it. */
@@ -55,8 +55,8 @@ export function killIfAlive(pid: number): void {
 }
 
 /** Signals a process that was found before. Fails if it is null, or if its PID belongs to another process by now. */
-export function signalFound(seen: Living | null | undefined, signal: NodeJS.Signals): void {
-  if (!seen || readLiving(seen.pid)?.startTicks !== seen.startTicks)
+export function signalFound(seen: LivingProcess | null | undefined, signal: NodeJS.Signals): void {
+  if (!seen || readProcess(seen.pid)?.startTicks !== seen.startTicks)
     throw new Error(`the process for ${signal} does not exist: ${JSON.stringify(seen)}`)
   process.kill(seen.pid, signal)
 }
@@ -65,26 +65,26 @@ export function signalFound(seen: Living | null | undefined, signal: NodeJS.Sign
  * Finds the process with a PID that another program printed. The process must descend from the test or have `home` in its environment.
  * The check is needed because a PID from another PID namespace, or of an ended process, may belong to a process of the user.
  */
-export function findOwnProcess(pid: number, home: string): Living {
-  const found = readLiving(pid)
+export function findOwnProcess(pid: number, home: string): LivingProcess {
+  const found = readProcess(pid)
   if (found === null) throw new Error(`there is no process ${pid}`)
   if (!isDescendant(found) && !readFileSync(`/proc/${pid}/environ`, 'latin1').includes(home))
     throw new Error(`process ${pid} is not of this test: ${found.argv.join(' ')}`)
   return found
 }
 
-function isDescendant(living: Living | null): boolean {
-  return living !== null && (living.ppid === process.pid || isDescendant(readLiving(living.ppid)))
+function isDescendant(living: LivingProcess | null): boolean {
+  return living !== null && (living.ppid === process.pid || isDescendant(readProcess(living.ppid)))
 }
 
 /** Waits until `look` returns something that is neither false nor null; fails after DEADLINE_MS. */
-export async function eventually<T>(look: () => T | false | null, words = 'the condition'): Promise<T> {
-  const began = performance.now()
+export async function waitUntil<T>(check: () => T | false | null, description = 'the condition'): Promise<T> {
+  const beganMs = performance.now()
   for (;;) {
-    const found = look()
+    const found = check()
     if (found !== false && found !== null) return found
-    const waitedMs = performance.now() - began
-    if (waitedMs > DEADLINE_MS) throw new Error(`${words} did not come true within ${DEADLINE_MS} ms: ${look.toString()}`)
+    const waitedMs = performance.now() - beganMs
+    if (waitedMs > DEADLINE_MS) throw new Error(`${description} did not come true within ${DEADLINE_MS} ms: ${check.toString()}`)
     await new Promise((resolve) => setTimeout(resolve, waitedMs < PATIENT_MS ? CHECK_MS : LATER_CHECK_MS))
   }
 }
@@ -98,7 +98,7 @@ function readArguments(pid: string): string {
   }
 }
 
-export function readLiving(pid: number): Living | null {
+export function readProcess(pid: number): LivingProcess | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

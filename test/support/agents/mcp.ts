@@ -1,5 +1,4 @@
-// Runs native agents with MCP servers, in the form that the configuration gives to the driver. The servers are those of
-// test/support/programs, and published ones.
+// Runs native agents with MCP servers for tests. The servers are programs of test/support/programs, and published servers.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,31 +8,31 @@ import { testEnv } from '../env.ts'
 import type { NativeBench, Run, RunOptions } from '../models/native-bench.ts'
 import type { TestKernel } from '../models/native-kernel.ts'
 
-type Ready = Extract<McpStart, { state: 'ready' }>
+type ReadyServer = Extract<McpStart, { state: 'ready' }>
 
-export interface ServedRun extends Run {
+export interface McpRun extends Run {
   /** the server's state in the last report */
-  server(name: string): McpState | undefined
+  serverState(name: string): McpState | undefined
   /** the lines that the program has logged so far */
-  logLines(name: string): readonly string[]
+  readLogLines(name: string): readonly string[]
 }
 
-export interface ServedOptions extends RunOptions {
+export interface McpRunOptions extends RunOptions {
   /** by name: a mode of mcp-server.ts, a whole command line, or an address */
   readonly servers: Readonly<Record<string, string | readonly string[] | McpTransport>>
   /** further settings: the same for all servers, or a function of the server's name */
-  readonly more?: Partial<Ready> | ((name: string) => Partial<Ready>)
+  readonly settings?: Partial<ReadyServer> | ((name: string) => Partial<ReadyServer>)
 }
 
 export const MCP_PROGRAM = fileURLToPath(new URL('../programs/mcp-server.ts', import.meta.url))
-const MODERN = fileURLToPath(new URL('../programs/mcp-modern.ts', import.meta.url))
-export const EVERYTHING = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'))
+const MODERN_PROGRAM = fileURLToPath(new URL('../programs/mcp-modern.ts', import.meta.url))
+export const EVERYTHING_SERVER = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'))
 
 /** A server may start slowly on a slow machine; only tests of this limit set another value. */
 const START_MS = 80_000
 const CALL_MS = 80_000
 
-export async function withServers(bench: NativeBench, { servers, more, ...options }: ServedOptions): Promise<ServedRun> {
+export async function runWithServers(bench: NativeBench, { servers, settings, ...options }: McpRunOptions): Promise<McpRun> {
   const logOf = (name: string): string => join(bench.dir, `${name}.log`)
   const starts = Object.entries(servers).map(([name, how]): McpStart => ({
     state: 'ready',
@@ -43,7 +42,7 @@ export async function withServers(bench: NativeBench, { servers, more, ...option
     callMs: CALL_MS,
     notes: [],
     secrets: [],
-    ...(typeof more === 'function' ? more(name) : more),
+    ...(typeof settings === 'function' ? settings(name) : settings),
     reach: transportOf(how, { dir: bench.dir, log: logOf(name), token: bench.token }),
   }))
   const mcp = starts.map(({ name }) => ({ name, source: 'test', kind: 'stdio', argv: [], env: {} }) as const)
@@ -54,17 +53,17 @@ export async function withServers(bench: NativeBench, { servers, more, ...option
   })
   return {
     ...run,
-    server: (name) =>
+    serverState: (name) =>
       run.kernel
-        .of('mcp.servers')
+        .factsOf('mcp.servers')
         .at(-1)
         ?.servers.find((one) => one.name === name),
-    logLines: (name) => (existsSync(logOf(name)) ? readFileSync(logOf(name), 'utf8').split('\n').filter(Boolean) : []),
+    readLogLines: (name) => (existsSync(logOf(name)) ? readFileSync(logOf(name), 'utf8').split('\n').filter(Boolean) : []),
   }
 }
 
 function transportOf(
-  how: ServedOptions['servers'][string],
+  how: McpRunOptions['servers'][string],
   { dir, log, token }: { readonly dir: string; readonly log: string; readonly token: string },
 ): McpTransport {
   if (typeof how === 'object' && 'kind' in how) return how
@@ -74,13 +73,13 @@ function transportOf(
 
 /** Returns the command line of a server of the newer MCP revision. */
 export function modernServerArgv(how: 'stdio' | 'http', log = ''): readonly string[] {
-  return [process.execPath, MODERN, how, log]
+  return [process.execPath, MODERN_PROGRAM, how, log]
 }
 
 /** Holds the next step until `tool` is listed: a server may announce its new tools before or after the answer `more`. */
 export function holdUntilListed(kernel: TestKernel, tool: string): void {
   const isListed = (): boolean =>
-    kernel.of('mcp.servers').some(({ servers }) => servers.some(({ tools }) => tools.some(({ name }) => name === tool)))
+    kernel.factsOf('mcp.servers').some(({ servers }) => servers.some(({ tools }) => tools.some(({ name }) => name === tool)))
   kernel.onFact = (body) => {
     if (body.type === 'tool.finished' && body.content === 'more' && !isListed()) kernel.hold()
     if (body.type === 'mcp.servers' && isListed()) kernel.release()

@@ -22,7 +22,7 @@ echo connected >&2
 exec sleep 3600
 `
 
-let count = 0
+let sessionCount = 0
 
 /** Spawns the stand-in as a process of the command driver, and reads the MCP settings that it has stored. */
 export async function spawnWithTools(daemon: LocalDaemon, body: Partial<SpawnBody> = {}): Promise<ToolSession> {
@@ -31,7 +31,7 @@ export async function spawnWithTools(daemon: LocalDaemon, body: Partial<SpawnBod
   await mkdir(dir, { recursive: true })
   await writeFile(program, PROGRAM)
   await chmod(program, 0o755)
-  const settings = join(daemon.work, `session-${(count += 1)}.json`)
+  const settings = join(daemon.work, `session-${(sessionCount += 1)}.json`)
   const view = await daemon.spawn({
     argv: [program, '-p', '--output-format', 'stream-json', '--verbose', 'work'],
     reeve: true,
@@ -47,13 +47,13 @@ export async function spawnWithTools(daemon: LocalDaemon, body: Partial<SpawnBod
 
 /** Reads the arguments with which the stand-in was started. */
 export async function readProgramArgs(daemon: LocalDaemon): Promise<string> {
-  return readFile(join(daemon.work, `session-${count}.json.args`), 'utf8')
+  return readFile(join(daemon.work, `session-${sessionCount}.json.args`), 'utf8')
 }
 
-export type Mode = 'auto' | 'legacy'
+export type NegotiationMode = 'auto' | 'legacy'
 
 /** Connects the official MCP client, by the newer revision of MCP or by an older one. */
-export async function connect({ url, token }: Pick<ToolSession, 'url' | 'token'>, mode: Mode = 'auto'): Promise<Client> {
+export async function connectClient({ url, token }: Pick<ToolSession, 'url' | 'token'>, mode: NegotiationMode = 'auto'): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
   await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { Authorization: `Bearer ${token}` } } }))
   return client
@@ -61,7 +61,7 @@ export async function connect({ url, token }: Pick<ToolSession, 'url' | 'token'>
 
 /** Reads the MCP server that came with the session from the log of an acp-agent.ts. */
 export async function readServerFromLog(log: string): Promise<Pick<ToolSession, 'url' | 'token'>> {
-  for (const late = AbortSignal.timeout(20_000); ; late.throwIfAborted()) {
+  for (const timeout = AbortSignal.timeout(20_000); ; timeout.throwIfAborted()) {
     const line = (await readFile(log, 'utf8').catch(() => '')).split('\n').find((one) => one.includes('"mcpServers"') && one.endsWith('}'))
     if (line) {
       const [server] = (

@@ -1,9 +1,9 @@
-// Starts a real systemd user manager for an ordinary user on a system that systemd did not boot. The manager has its own mount
-// and cgroup namespaces, below a cgroup that the user owns. This needs root; tests are skipped where it is impossible.
+// Starts a real systemd user manager for an ordinary user, on a system that was not booted by systemd. The manager has its own mount
+// and cgroup namespaces, below a cgroup that the user owns. Only root can start it; without root the tests are skipped.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { delegateTo } from './delegated.ts'
+import { createDelegatedCgroup } from './delegated.ts'
 
 const SYSTEMD = ['/usr/lib/systemd/systemd', '/lib/systemd/systemd'].find((path) => existsSync(path))
 /** the time limit for the manager's first answer */
@@ -39,10 +39,10 @@ export interface UserManager extends AsyncDisposable {
 /** Returns null if root, systemd, cgroup v2 or namespaces are missing. */
 export async function startUserManager(user: number, env: Readonly<Record<string, string>>): Promise<UserManager | null> {
   if (SYSTEMD === undefined) return null
-  const cgroup = delegateTo(user)
-  const own = { ...env, XDG_RUNTIME_DIR: `/run/user/${user}` }
-  const [program = '', ...words] = [
-    ...cgroup.entering,
+  const cgroup = createDelegatedCgroup(user)
+  const managerEnv = { ...env, XDG_RUNTIME_DIR: `/run/user/${user}` }
+  const [program = '', ...args] = [
+    ...cgroup.commandPrefix,
     'unshare',
     '--mount',
     '--cgroup',
@@ -53,7 +53,7 @@ export async function startUserManager(user: number, env: Readonly<Record<string
     String(user),
     SYSTEMD,
   ]
-  const child = spawn(program, words, { env: own, stdio: ['pipe', 'pipe', 'ignore'] })
+  const child = spawn(program, args, { env: managerEnv, stdio: ['pipe', 'pipe', 'ignore'] })
   const exited = once(child, 'exit')
   const isUp = await Promise.race([
     once(child.stdout, 'data', { signal: AbortSignal.timeout(START_LIMIT_MS) }).then(
@@ -71,7 +71,7 @@ export async function startUserManager(user: number, env: Readonly<Record<string
     await end()
     return null
   }
-  const become = [
+  const enterArgs = [
     '-t',
     String(child.pid),
     '--mount',
@@ -84,8 +84,11 @@ export async function startUserManager(user: number, env: Readonly<Record<string
     '--clear-groups',
   ]
   return {
-    run(argv, more) {
-      const { status, stdout, stderr } = spawnSync('nsenter', [...become, ...argv], { encoding: 'utf8', env: { ...own, ...more } })
+    run(argv, extraEnv) {
+      const { status, stdout, stderr } = spawnSync('nsenter', [...enterArgs, ...argv], {
+        encoding: 'utf8',
+        env: { ...managerEnv, ...extraEnv },
+      })
       return { code: status, stdout, stderr }
     },
     [Symbol.asyncDispose]: end,

@@ -10,16 +10,16 @@ const AGENT = 'impatient'
 /** Returns the paused agent when its twin was reported as stalled and has ended. */
 export async function startPausedBesideStalled(
   daemon: LocalDaemon,
-): Promise<{ readonly uuid: string; readonly words: () => Promise<readonly unknown[]> }> {
+): Promise<{ readonly uuid: string; readonly readLivenessChanges: () => Promise<readonly unknown[]> }> {
   mkdirSync(daemon.paths.agentsDir, { recursive: true })
   writeFileSync(join(daemon.paths.agentsDir, `${AGENT}.md`), '---\nliveness: { silent: 2s, stalled: 3s }\n---\n')
   const silent = [{ text: 'late', delay_ms: 120_000 }]
   const isAsking = ({ fact }: EventView): boolean => fact === 'model.started'
-  const { uuid } = await daemon.spawnWithAnswers(silent, { agent: AGENT })
+  const { uuid } = await daemon.spawnScripted(silent, { agent: AGENT })
   await daemon.waitForEvent(uuid, isAsking)
   await daemon.pause(uuid)
-  const twin = await daemon.spawnWithAnswers(silent, { agent: AGENT })
-  await daemon.waitUntil(twin.uuid, ({ liveness }) => liveness?.word === 'stalled')
+  const twin = await daemon.spawnScripted(silent, { agent: AGENT })
+  await daemon.waitForView(twin.uuid, ({ liveness }) => liveness?.word === 'stalled')
   await daemon.signal(twin.uuid, 'SIGKILL')
-  return { uuid, words: async () => (await daemon.allEvents(uuid)).filter(({ fact }) => fact === 'liveness.changed') }
+  return { uuid, readLivenessChanges: async () => (await daemon.readHistory(uuid)).filter(({ fact }) => fact === 'liveness.changed') }
 }

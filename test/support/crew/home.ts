@@ -46,7 +46,7 @@ export class CrewHome implements AsyncDisposable {
   }
 
   static async make(): Promise<CrewHome> {
-    const home = await DaemonHome.make()
+    const home = await DaemonHome.create()
     const marks = join(home.work, 'person')
     mkdirSync(marks)
     const repository = Repository.make(join(home.work, 'project'), marks)
@@ -91,8 +91,8 @@ export class CrewHome implements AsyncDisposable {
   async waitForFact(type: string, isMatch: (event: EventView) => boolean = () => true): Promise<EventView> {
     let found: EventView | undefined
     let seen = 0
-    await this.waitUntil(async () => {
-      const events = await this.home.events(seen)
+    await this.wait(async () => {
+      const events = await this.home.readEvents(seen)
       seen = events.at(-1)?.seq ?? seen
       found = events.find((event) => event.uuid === this.uuid && event['fact'] === type && isMatch(event))
       return found !== undefined
@@ -103,8 +103,8 @@ export class CrewHome implements AsyncDisposable {
 
   /** The member that has a task now, from the crew's facts. */
   async memberOf(task: string): Promise<ProcessView> {
-    const { member } = await this.waitForFact('task.assigned', (event) => event['task'] === task)
-    const views = await this.home.list()
+    const { member } = await this.fact('task.assigned', (event) => event['task'] === task)
+    const views = await this.home.listProcesses()
     const found = views.find((view) => view.parentUuid === this.uuid && view.name?.endsWith(String(member)))
     if (!found) throw new Error(`${String(member)} is none of ${views.map(({ name }) => name).join(', ')}`)
     return found
@@ -132,10 +132,10 @@ export class CrewHome implements AsyncDisposable {
 
   /** Reads the journals of the crew and of all its present and former members. No daemon may run. */
   async journals(): Promise<{ readonly crew: Journal; readonly members: readonly Journal[]; readonly wrong: readonly string[] }> {
-    const { journals, wrong } = await checkStore(this.home.path, join(this.home.work, `store-${Date.now()}`))
+    const { journals, violations } = await checkStore(this.home.path, join(this.home.work, `store-${Date.now()}`))
     const crew = journals.get(this.uuid)
     if (!crew) throw new Error('the crew is not in the store')
-    return { crew, members: [...journals.values()].filter(({ process }) => process.spec.member?.crew === this.uuid), wrong }
+    return { crew, members: [...journals.values()].filter(({ process }) => process.spec.member?.crew === this.uuid), wrong: violations }
   }
 
   /** The names in a folder of the daemon; empty when the folder does not exist. */
@@ -150,15 +150,15 @@ export class CrewHome implements AsyncDisposable {
 
   /** Describes the crew's state for the message of a failed test. */
   async #story(): Promise<string> {
-    const events = await this.home.events().catch(() => [])
-    const views = await this.home.list().catch(() => [])
+    const events = await this.home.readEvents().catch(() => [])
+    const views = await this.home.listProcesses().catch(() => [])
     const lines = events
       .filter(({ type }) => /^(crew|task|process\.(error|exited|note))/.test(type))
       .map(({ version: _v, uuid, pid: _p, at: _a, type: _t, ...rest }) => `${uuid.slice(-4)} ${JSON.stringify(rest)}`)
     return [
       ...lines.slice(-60),
       ...views.map(({ name, status, activity, turn, lastText, note }) => JSON.stringify({ name, status, activity, turn, lastText, note })),
-      this.home.log().slice(-3_000),
+      this.home.readLog().slice(-3_000),
     ].join('\n')
   }
 }

@@ -55,8 +55,8 @@ export class LocalCrew {
   }
 
   /** Resolves with the crew's view when the condition holds. Checks it at each event of the crew and at each new state of a member. */
-  async waitUntil(isMatch: (view: CrewView) => boolean): Promise<CrewView> {
-    const after = await this.daemon.newestCursor()
+  async until(isSo: (view: CrewView) => boolean): Promise<CrewView> {
+    const after = await this.daemon.readCursor()
     let view = await this.view()
     if (isMatch(view)) return view
     const late = AbortSignal.timeout(WAIT_MS)
@@ -93,13 +93,13 @@ export class LocalCrew {
   }
 
   /** Waits for a fact of the crew. */
-  waitForFact(type: string, isMatch: (event: EventView) => boolean = () => true): Promise<EventView> {
-    return this.daemon.waitForEvent(this.uuid, (event) => event['fact'] === type && isMatch(event))
+  fact(type: string, isSo: (event: EventView) => boolean = () => true): Promise<EventView> {
+    return this.daemon.waitForEvent(this.uuid, (event) => event['fact'] === type && isSo(event))
   }
 
   /** The crew's facts of these types. */
   async facts(...types: string[]): Promise<EventView[]> {
-    return (await this.daemon.allEvents(this.uuid)).filter((event) => types.includes(String(event['fact'])))
+    return (await this.daemon.readHistory(this.uuid)).filter((event) => types.includes(String(event['fact'])))
   }
 
   async uuidOf(id: string): Promise<string> {
@@ -110,7 +110,7 @@ export class LocalCrew {
 
   /** The messages that a member received, in order. */
   async messagesTo(id: string): Promise<string[]> {
-    const events = await this.daemon.allEvents(await this.uuidOf(id))
+    const events = await this.daemon.readHistory(await this.uuidOf(id))
     const texts = new Map(events.filter((event) => event['fact'] === 'process.queue').map((event) => [event['id'], String(event['text'])]))
     return events.filter((event) => event['fact'] === 'process.incoming').map((event) => texts.get(event['id']) ?? '')
   }

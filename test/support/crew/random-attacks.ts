@@ -79,7 +79,7 @@ async function performAttack(crew: CrewHome, attack: Attack, random: () => numbe
     return
   }
   // A pause of the crew itself pauses all its members.
-  const members = (await crew.home.list()).filter(
+  const members = (await crew.home.listProcesses()).filter(
     ({ name, state }) => state === 'running' && (attack === 'pause' ? name?.startsWith('team') : name?.startsWith('team.worker')),
   )
   const target = members[Math.floor(random() * members.length)]
@@ -110,7 +110,7 @@ async function checkResult(crew: CrewHome, tasks: readonly TaskOf[], tally: Crew
   const { home, repository } = crew
   const { code } = await home.stop()
   if (code !== 0) throw new Error(`the daemon ended with ${code}`)
-  await home.nothingLeft()
+  await home.waitUntilNothingIsLeft()
   const facts = crewFacts((await checkStore(crew, true)).crew.facts)
   tally.facts += facts.length
   tally.requeued += ofType(facts, 'task.requeued').length

@@ -8,7 +8,7 @@ import { CrewJobs } from '../../../src/daemon/crew/jobs/jobs.ts'
 import { KeyedQueue } from '../../../src/daemon/loop/keyed-queue.ts'
 import { Git } from '../../../src/drivers/files/git.ts'
 import { addWorktree } from '../../../src/drivers/files/worktree.ts'
-import { newContained, type Contained } from '../agents/contained.ts'
+import { openContainmentBench, type ContainmentBench } from '../agents/contained.ts'
 import { kernelSpec } from '../kernel/world.ts'
 import { misuse } from './misused-git.ts'
 import {
@@ -41,7 +41,7 @@ const RAN = { end: 'exited', signal: null, ms: 1, output: '', left: 0 } as const
 const NAMES = /\b[0-9a-f]{40}\b/g
 
 export class RealGit implements AsyncDisposable {
-  readonly #contained: Contained
+  readonly #contained: ContainmentBench
   readonly #repository: Repository
   readonly #git: CrewGit
   readonly #jobs: CrewJobs
@@ -55,12 +55,12 @@ export class RealGit implements AsyncDisposable {
     throw error
   }
 
-  private constructor(contained: Contained, repository: Repository) {
+  private constructor(contained: ContainmentBench, repository: Repository) {
     this.#contained = contained
     this.#repository = repository
     let opened = 0
     this.#git = new CrewGit({
-      containments: contained.containments,
+      containments: contained.manager,
       tmpDir: contained.dir,
       newUuid: () => uuidOf(1_000 + (opened += 1)),
       worktrees: join(contained.dir, 'w'),
@@ -70,7 +70,7 @@ export class RealGit implements AsyncDisposable {
   }
 
   static async make(base: string): Promise<RealGit> {
-    const contained = await newContained()
+    const contained = await openContainmentBench()
     const repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
     // Turns off rename detection: the model has no renames.
     repository.git('config', 'merge.renames', 'false')

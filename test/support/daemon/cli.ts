@@ -14,8 +14,8 @@ export interface CliResult {
 export interface RunningCli {
   readonly child: ChildProcess
   /** resolves when the program has written this text to stdout or stderr; rejects if the program ends first */
-  waitForOutput(text: string): Promise<void>
-  readonly done: Promise<CliResult>
+  waitForText(text: string): Promise<void>
+  readonly result: Promise<CliResult>
 }
 
 export interface CliOptions {
@@ -34,24 +34,24 @@ export function startCli(home: string, args: readonly string[], { env, cwd, stdi
   })
   const written = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const) child[name]?.setEncoding('utf8').on('data', (text: string) => (written[name] += text))
-  const done = new Promise<CliResult>((resolve, reject) => {
+  const result = new Promise<CliResult>((resolve, reject) => {
     child.on('error', reject)
     child.on('close', (code) => resolve({ code, ...written }))
   })
-  const wrote = (text: string): Promise<void> =>
+  const waitForText = (text: string): Promise<void> =>
     new Promise((resolve, reject) => {
-      const look = (): void => {
+      const checkText = (): void => {
         if (written.stdout.includes(text) || written.stderr.includes(text)) resolve()
       }
-      child.stdout?.on('data', look)
-      child.stderr?.on('data', look)
+      child.stdout?.on('data', checkText)
+      child.stderr?.on('data', checkText)
       child.on('close', () => reject(new Error(`ended without writing ${JSON.stringify(text)}: ${JSON.stringify(written)}`)))
-      look()
+      checkText()
     })
-  return { child, waitForOutput: wrote, done }
+  return { child, waitForText, result }
 }
 
 /** Runs `reeve ARGS` to its end. */
 export function runCli(home: string, args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
-  return startCli(home, args, options).done
+  return startCli(home, args, options).result
 }

@@ -1,6 +1,6 @@
-// Plays a compose run on the real kernel, through its public entry. The simulated daemon may die between any two inputs, even before
-// it has performed a decision, and assembles nodes late, twice or not at all. After each input the invariants are checked from
-// this file's own records, not from the kernel's state.
+// Simulates a compose run on the real kernel, through its public entry. The simulated daemon may crash between any two inputs, even
+// before it has performed a decision. It may assemble a node late, twice or never. After each input the invariants are checked
+// against the records of this file, not against the kernel's state.
 import { Table } from '../../../src/daemon/loop/table.ts'
 import { deadlineOf } from '../../../src/kernel/decide/next-deadline.ts'
 import { fold } from '../../../src/kernel/state/fold.ts'
@@ -113,21 +113,21 @@ export class RunWorld {
   }
 
   /** Assembles one of the requested nodes. */
-  answer(at: number): void {
-    const [ask] = this.#openRequests.splice(at % Math.max(1, this.#openRequests.length), 1)
+  answer(index: number): void {
+    const [ask] = this.#openRequests.splice(index % Math.max(1, this.#openRequests.length), 1)
     if (!ask) return
     this.#answeredRequests.push(ask)
     this.#assembled(ask)
   }
 
   /** Repeats an earlier answer. */
-  answerTwice(at: number): void {
-    const ask = this.#answeredRequests[at % Math.max(1, this.#answeredRequests.length)]
+  answerTwice(index: number): void {
+    const ask = this.#answeredRequests[index % Math.max(1, this.#answeredRequests.length)]
     if (ask) this.#assembled(ask)
   }
 
-  fail(at: number): void {
-    const [ask] = this.#openRequests.splice(at % Math.max(1, this.#openRequests.length), 1)
+  failAssembly(index: number): void {
+    const [ask] = this.#openRequests.splice(index % Math.max(1, this.#openRequests.length), 1)
     if (ask) this.#put({ type: 'composeNode', reply: this.#reply(), by: 'user', uuid: RUN, ...ask, made: { error: 'no such file' } })
   }
 
@@ -152,10 +152,10 @@ export class RunWorld {
 
   // ——— acts of nodes
 
-  end(node: string, how: Outcome): void {
+  end(node: string, outcome: Outcome): void {
     const row = this.row(node)
     if (row?.life.state !== 'running' || !row.life.attached || row.life.holds.length > 0) return
-    const exit = how === 'success' ? { code: 0 } : how === 'failure' ? { code: 3 } : { code: 1, error: '401 Unauthorized' }
+    const exit = outcome === 'success' ? { code: 0 } : outcome === 'failure' ? { code: 3 } : { code: 1, error: '401 Unauthorized' }
     this.#report(row, { type: 'exited', osSignal: null, ...exit })
   }
 
@@ -242,10 +242,10 @@ export class RunWorld {
       .map(({ uuid }) => uuid)
       .flatMap((uuid) => {
         const before = this.#world.row(RUN)
-        const { changes, effects: told } = this.#world.step({ type: 'boot', uuid, survivors: [] })
+        const { changes, effects: bootEffects } = this.#world.step({ type: 'boot', uuid, survivors: [] })
         this.#world.commit()
         this.#check(before, changes.facts)
-        return told
+        return bootEffects
       })
     for (const effect of effects) this.#perform(effect)
   }
@@ -293,22 +293,22 @@ export class RunWorld {
     const fail = (message: string): never => {
       throw new Error(`${message}\n${this.log}`)
     }
-    const known = new Map((before ? composeRunOf(before).nodes : this.nodes).map((node) => [node.name, node.state]))
+    const stateOf = new Map((before ? composeRunOf(before).nodes : this.nodes).map((node) => [node.name, node.state]))
     for (const { body, uuid } of facts) {
       if (uuid !== RUN || !body.type.startsWith('compose.') || !('node' in body)) continue
       const { needs = [] } = this.#nodes.find(({ name }) => name === body.node) ?? {}
-      if (body.type === 'compose.starting' && !needs.every((need) => known.get(need) === 'completed'))
+      if (body.type === 'compose.starting' && !needs.every((need) => stateOf.get(need) === 'completed'))
         fail(`${body.node} starts, and not all that it needs has completed`)
       // A process that the user resumes cannot wait for its turn, and a repeated request starts no other process.
-      const busy = [...known.values()].filter((state) => state === 'starting' || state === 'running').length
-      if (body.type === 'compose.starting' && known.get(body.node) === 'waiting' && busy >= (this.#parallel ?? Infinity))
-        fail(`${body.node} starts, and ${busy} nodes are at work`)
+      const busyCount = [...stateOf.values()].filter((state) => state === 'starting' || state === 'running').length
+      if (body.type === 'compose.starting' && stateOf.get(body.node) === 'waiting' && busyCount >= (this.#parallel ?? Infinity))
+        fail(`${body.node} starts, and ${busyCount} nodes are at work`)
       if (body.type === 'compose.started') {
         const rows = [...this.#world.table.rows()].filter(({ spec, uuid: child }) => spec.childId === body.node && child !== body.child)
         if (rows.length > 0 && this.nodes.some(({ uuid: own }) => rows.some((row) => row.uuid === own)))
           fail(`${body.node} has two processes`)
       }
-      known.set(body.node, stateAfter(known.get(body.node) ?? 'waiting', body.type))
+      stateOf.set(body.node, stateAfter(stateOf.get(body.node) ?? 'waiting', body.type))
     }
     const folded = this.#world.history(RUN).reduce<Process | undefined>((row, fact) => fold(row, fact), undefined)
     if (JSON.stringify(folded?.compose) !== JSON.stringify(this.run.compose)) fail('the row is not the fold of its facts')
@@ -331,21 +331,26 @@ export class RunWorld {
   /** Returns the expected final state of a node, from the exit of its last process. Null if the run no longer watched that process. */
   expectedState({ name, uuid, state }: ComposeNode): string | null {
     const { needs = [], driver = 'native' } = this.#nodes.find((node) => node.name === name) ?? {}
-    const lost = needs.filter((need) => this.nodes.find((other) => other.name === need)?.state !== 'completed')
+    const unfinishedNeeds = needs.filter((need) => this.nodes.find((other) => other.name === need)?.state !== 'completed')
     const life = uuid ? this.#world.row(uuid)?.life : undefined
     // The node never had a process: an input of it is lost, or it could not be assembled, perhaps in an earlier life.
-    if (life?.state !== 'dead') return state === 'blocked' && lost.length > 0 ? 'blocked' : 'failed'
+    if (life?.state !== 'dead') return state === 'blocked' && unfinishedNeeds.length > 0 ? 'blocked' : 'failed'
     return stateAfterExit(life.exit, driver)
   }
 }
 
 /** Returns the node's state after an event, without the kernel's table, which is under test. */
 function stateAfter(before: NodeState, type: string): NodeState {
-  const word = type.slice('compose.'.length)
-  const words: Readonly<Record<string, NodeState>> = { started: 'running', retrying: 'running', resumed: 'running', again: 'waiting' }
+  const event = type.slice('compose.'.length)
+  const stateByEvent: Readonly<Record<string, NodeState>> = {
+    started: 'running',
+    retrying: 'running',
+    resumed: 'running',
+    again: 'waiting',
+  }
   return (
-    words[word] ??
-    (word === 'starting' || word === 'completed' || word === 'failed' || word === 'blocked' || word === 'cancelled' ? word : before)
+    stateByEvent[event] ??
+    (event === 'starting' || event === 'completed' || event === 'failed' || event === 'blocked' || event === 'cancelled' ? event : before)
   )
 }
 

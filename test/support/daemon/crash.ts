@@ -6,15 +6,15 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import type { StoredFact } from '../../../src/kernel/model/facts.ts'
-import { workingKinds } from '../agents/contained.ts'
-import { DaemonHome, type Item } from './daemon.ts'
+import { findWorkingKinds } from '../agents/contained.ts'
+import { DaemonHome, type ScriptAnswer } from './daemon.ts'
 import type { Form } from '../env.ts'
-import { checkStore, type Checked } from './journal-check.ts'
-import { Witness } from '../agents/witness.ts'
+import { checkStore, type StoreCheck } from './journal-check.ts'
+import { EventRecorder } from '../agents/event-recorder.ts'
 
 const AGENTS = 5
 /** The agents take turns through all containment kinds that work on this machine. */
-const KINDS = await workingKinds()
+const CONTAINMENT_KINDS = await findWorkingKinds()
 /** The longest time between the start of a phase and the kill, in ms, by phase. */
 const LONGEST_DELAYS_MS = { boot: 400, resume: 60, work: 350, stop: 120 } as const
 
@@ -62,22 +62,22 @@ export class BrokenGuarantee extends Error {}
 
 /** Runs five agents from start to end, with kills of their daemon in between. Throws BrokenGuarantee. */
 export async function killRepeatedly(options: KillOptions): Promise<Tally> {
-  await using home = await DaemonHome.make(options.form)
+  await using home = await DaemonHome.create(options.form)
   const daemon = new KilledDaemon(home, options)
   await daemon.begin()
   try {
-    for (let round = 0; round < options.kills && !daemon.isOver; round++)
+    for (let round = 0; round < options.kills && !daemon.areAllCompleted; round++)
       await daemon.killIn(FIRST_PHASES[round] ?? phaseOf(options.random()))
     return await daemon.finish()
   } catch (error) {
-    throw new BrokenGuarantee(`${(error as Error).message}\n${home.log().split('\n').slice(-30).join('\n')}`, { cause: error })
+    throw new BrokenGuarantee(`${(error as Error).message}\n${home.readLog().split('\n').slice(-30).join('\n')}`, { cause: error })
   }
 }
 
-function phaseOf(chance: number): Phase {
-  if (chance < 0.2) return 'boot'
-  if (chance < 0.35) return 'stop'
-  return chance < 0.6 ? 'resume' : 'work'
+function phaseOf(randomNumber: number): Phase {
+  if (randomNumber < 0.2) return 'boot'
+  if (randomNumber < 0.35) return 'stop'
+  return randomNumber < 0.6 ? 'resume' : 'work'
 }
 
 class KilledDaemon {
@@ -94,13 +94,13 @@ class KilledDaemon {
     cutOff: { written: 0, absent: 0 },
   }
   readonly #uuids: string[] = []
-  #witness: Witness | null = null
+  #witness: EventRecorder | null = null
   #lastPid = 0
   #isRunning = false
   /** the daemon was killed during a stop on request: its next start resumes the processes that it had held */
   #wasStopping = false
-  #copies = 0
-  isOver = false
+  #copyCount = 0
+  areAllCompleted = false
 
   constructor(home: DaemonHome, options: KillOptions) {
     this.#home = home
@@ -109,11 +109,19 @@ class KilledDaemon {
 
   async begin(): Promise<void> {
     await this.#start()
-    const model = this.#home.script([...Array.from({ length: this.#options.lines }, (_, index) => this.#step(index + 1)), { text: 'done' }])
+    const model = this.#home.writeScript([
+      ...Array.from({ length: this.#options.lines }, (_, index) => this.#step(index + 1)),
+      { text: 'done' },
+    ])
     for (let agent = 0; agent < AGENTS; agent++) {
       const cwd = join(this.#home.work, String(agent))
       mkdirSync(cwd)
-      const process = await this.#home.spawn({ name: `agent-${agent}`, model, cwd, containment: KINDS[agent % KINDS.length] ?? 'auto' })
+      const process = await this.#home.spawn({
+        name: `agent-${agent}`,
+        model,
+        cwd,
+        containment: CONTAINMENT_KINDS[agent % CONTAINMENT_KINDS.length] ?? 'auto',
+      })
       this.#uuids.push(process.uuid)
       this.#lastPid = Math.max(this.#lastPid, process.pid)
     }
@@ -165,23 +173,23 @@ class KilledDaemon {
       const { status, exit } = await this.#home.waitForEnd(uuid)
       if (status !== 'completed') throw new BrokenGuarantee(`process ${uuid} is ${status}: ${JSON.stringify(exit)}`)
     }
-    const events = await this.#home.events()
+    const events = await this.#home.readEvents()
     await this.#witness?.close()
     const { code } = await this.#home.stop()
     if (code !== 0) throw new BrokenGuarantee(`the daemon ended with ${code} after SIGTERM`)
     this.#isRunning = false
-    await this.#home.nothingLeft()
-    const checked = await this.#check()
+    await this.#home.waitUntilNothingIsLeft()
+    const checked = await this.#checkStore()
     const lines = events.map(({ seq, uuid, fact }) => `${seq} ${uuid} ${String(fact)}`)
-    const kept = checked.facts.slice(0, lines.length).map(factText)
-    if (lines.join('\n') !== kept.join('\n')) throw new BrokenGuarantee('GET /v1/events differs from the journal')
+    const storedFacts = checked.facts.slice(0, lines.length).map(factText)
+    if (lines.join('\n') !== storedFacts.join('\n')) throw new BrokenGuarantee('GET /v1/events differs from the journal')
     if (events.length < checked.facts.length)
       throw new BrokenGuarantee(`GET /v1/events has ${events.length} of ${checked.facts.length} facts`)
     this.#count(checked)
     return this.#tally
   }
 
-  #step(line: number): Item {
+  #step(line: number): ScriptAnswer {
     const write = { name: 'bash', input: { command: `echo ${line} >> lines` } }
     return { delay_ms: 10, tools: line % 4 === 0 ? [write, { name: 'ls', input: {} }] : [write] }
   }
@@ -190,22 +198,22 @@ class KilledDaemon {
   async #start(): Promise<void> {
     await this.#home.start()
     this.#isRunning = true
-    const left = this.#wasStopping ? [] : this.#home.leftovers()
-    if (left.length > 0) throw new BrokenGuarantee(`the daemon answers, and of its predecessor there is still ${left.join(', ')}`)
-    this.#witness = new Witness(this.#home.client)
-    const found = await this.#home.list()
+    const remaining = this.#wasStopping ? [] : this.#home.findLeftovers()
+    if (remaining.length > 0) throw new BrokenGuarantee(`the daemon answers, and of its predecessor there is still ${remaining.join(', ')}`)
+    this.#witness = new EventRecorder(this.#home.client)
+    const processes = await this.#home.listProcesses()
     const expected = this.#wasStopping ? [...STATUSES_AFTER_KILL, ...STATUSES_AFTER_STOP] : STATUSES_AFTER_KILL
     for (const uuid of this.#uuids) {
-      const status = found.find((one) => one.uuid === uuid)?.status ?? 'not there'
+      const status = processes.find((one) => one.uuid === uuid)?.status ?? 'not there'
       if (!expected.includes(status)) throw new BrokenGuarantee(`after a kill, process ${uuid} is ${status}`)
     }
     this.#wasStopping = false
-    this.isOver = this.#uuids.length > 0 && found.every(({ status }) => status === 'completed')
+    this.areAllCompleted = this.#uuids.length > 0 && processes.every(({ status }) => status === 'completed')
   }
 
   async #resumeAll(): Promise<void> {
     if (!this.#isRunning) await this.#start()
-    for (const { uuid, status, pid } of await this.#home.list()) {
+    for (const { uuid, status, pid } of await this.#home.listProcesses()) {
       if (status !== 'interrupted') continue
       const resumed = await this.#home.resume(uuid)
       this.#checkResumed({ uuid, pid }, resumed)
@@ -228,13 +236,15 @@ class KilledDaemon {
     const received = (await this.#witness?.close()) ?? []
     this.#witness = null
     // Half of the daemons start while the guardian of the previous one may still be at work.
-    if (this.#options.random() < 0.5) await this.#home.nothingLeft()
-    const checked = await this.#check()
-    const kept = checked.facts.map(factText)
-    for (const words of received) {
-      const place = Number(words.split(' ')[0])
-      if (kept[place - 1] !== words)
-        throw new BrokenGuarantee(`a client had received ${words}, and after the kill the store has ${kept[place - 1] ?? 'nothing'}`)
+    if (this.#options.random() < 0.5) await this.#home.waitUntilNothingIsLeft()
+    const checked = await this.#checkStore()
+    const storedFacts = checked.facts.map(factText)
+    for (const event of received) {
+      const position = Number(event.split(' ')[0])
+      if (storedFacts[position - 1] !== event)
+        throw new BrokenGuarantee(
+          `a client had received ${event}, and after the kill the store has ${storedFacts[position - 1] ?? 'nothing'}`,
+        )
     }
     this.#tally.acknowledged += received.length
     const pids = checked.facts.map(({ pid }) => pid)
@@ -242,27 +252,27 @@ class KilledDaemon {
   }
 
   /** Checks the store, and each agent's lines against its journal. */
-  async #check(): Promise<Checked> {
-    const checked = await checkStore(this.#home.path, join(this.#home.work, `store-${++this.#copies}`))
-    const wrong = [...checked.wrong, ...sharedPids(checked.facts)]
+  async #checkStore(): Promise<StoreCheck> {
+    const checked = await checkStore(this.#home.path, join(this.#home.work, `store-${++this.#copyCount}`))
+    const wrong = [...checked.violations, ...sharedPids(checked.facts)]
     for (const [agent, uuid] of this.#uuids.entries()) {
       const journal = checked.journals.get(uuid)
       if (!journal) wrong.push(`process ${uuid} was acknowledged and is not in the store`)
-      else wrong.push(...this.#linesOf(agent, journal.facts).wrong.map((words) => `agent ${agent}: ${words}`))
+      else wrong.push(...this.#checkLines(agent, journal.facts).wrong.map((words) => `agent ${agent}: ${words}`))
     }
     if (wrong.length > 0) throw new BrokenGuarantee(wrong.join('\n'))
     return checked
   }
 
-  #linesOf(agent: number, facts: readonly StoredFact[]): Lines {
+  #checkLines(agent: number, facts: readonly StoredFact[]): LineCheck {
     const file = join(this.#home.work, String(agent), 'lines')
     return compareLines(facts, () => (existsSync(file) ? readFileSync(file, 'utf8') : ''))
   }
 
-  #count(checked: Checked): void {
+  #count(checked: StoreCheck): void {
     this.#tally.facts += checked.facts.length
     for (const [agent, uuid] of this.#uuids.entries()) {
-      const { lines, written, absent } = this.#linesOf(agent, checked.journals.get(uuid)?.facts ?? [])
+      const { lines, written, absent } = this.#checkLines(agent, checked.journals.get(uuid)?.facts ?? [])
       this.#tally.lines += lines
       this.#tally.cutOff.written += written
       this.#tally.cutOff.absent += absent
@@ -270,7 +280,7 @@ class KilledDaemon {
   }
 }
 
-interface Lines {
+interface LineCheck {
   readonly lines: number
   /** the number of interrupted calls whose line exists */
   readonly written: number
@@ -282,7 +292,7 @@ interface Lines {
  * Compares the lines of a file with the calls that wrote them; step N writes line N. No line may exist twice. Each line needs a
  * durable call, and each successful call needs its line. The file is read after the facts, as an interrupted call may still write.
  */
-function compareLines(facts: readonly StoredFact[], read: () => string): Lines {
+function compareLines(facts: readonly StoredFact[], read: () => string): LineCheck {
   const started: number[] = []
   const ended = new Map<number, string>()
   const wrong: string[] = []
@@ -298,13 +308,13 @@ function compareLines(facts: readonly StoredFact[], read: () => string): Lines {
     if (!ended.has(step) && index < started.length - 1) wrong.push(`the call of step ${step} has no end, and others followed`)
   })
   const lines = read().split('\n').filter(Boolean).map(Number)
-  const there = new Set(lines)
-  if (there.size < lines.length) wrong.push(`a line was written twice: ${lines.join(' ')}`)
-  for (const line of there) if (!started.includes(line)) wrong.push(`line ${line} was written before its call was durable`)
+  const writtenLines = new Set(lines)
+  if (writtenLines.size < lines.length) wrong.push(`a line was written twice: ${lines.join(' ')}`)
+  for (const line of writtenLines) if (!started.includes(line)) wrong.push(`line ${line} was written before its call was durable`)
   const cutOff = started.filter((step) => ended.get(step) !== 'ok')
   for (const step of started)
-    if (ended.get(step) === 'ok' && !there.has(step)) wrong.push(`line ${step} is missing, and its call ended well`)
-  const written = cutOff.filter((step) => there.has(step)).length
+    if (ended.get(step) === 'ok' && !writtenLines.has(step)) wrong.push(`line ${step} is missing, and its call ended well`)
+  const written = cutOff.filter((step) => writtenLines.has(step)).length
   return { lines: lines.length, written, absent: cutOff.length - written, wrong }
 }
 

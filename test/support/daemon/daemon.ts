@@ -12,8 +12,8 @@ import type { DaemonView, EventView } from '../../../src/api/views/daemon.ts'
 import type { PauseBody, ProcessView, ResumeBody, SignalBody, SpawnBody, SteerView } from '../../../src/api/views/process.ts'
 import type { ScriptItem } from '../../../src/drivers/native/scripts/script-file.ts'
 import { FORM, ROOT, testEnv, type Form } from '../env.ts'
-import { lifeline, type Lifeline } from '../agents/lifeline.ts'
-import { eventually, killIfAlive, findLivingWith, readLiving, type Living } from '../agents/living.ts'
+import { startLifeline, type Lifeline } from '../agents/lifeline.ts'
+import { waitUntil, killIfAlive, findProcessesWith, readProcess, type LivingProcess } from '../agents/living.ts'
 import { tempDir, type TempDir } from '../tmp.ts'
 
 const ENTRY: Readonly<Record<Form, string>> = { source: join(ROOT, 'src/daemon/main.ts'), bundle: join(ROOT, 'dist/daemon.js') }
@@ -22,20 +22,20 @@ const START_MS = 90_000
 const POLL_MS = 15
 const WAIT_MS = 50_000
 
-export interface Ended {
+export interface DaemonExit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
 }
 
 export interface DaemonChild {
   readonly pid: number
-  readonly ended: Promise<Ended>
+  readonly ended: Promise<DaemonExit>
   /** its output on stderr */
   stderr(): string
 }
 
 /** An answer of a model script; omitted fields have their defaults. */
-export type Item = Partial<ScriptItem> | { readonly tools: readonly { readonly name: string; readonly input: object }[] }
+export type ScriptAnswer = Partial<ScriptItem> | { readonly tools: readonly { readonly name: string; readonly input: object }[] }
 
 export class DaemonHome implements AsyncDisposable {
   /** REEVE_HOME */
@@ -46,27 +46,27 @@ export class DaemonHome implements AsyncDisposable {
   readonly #tmp: TempDir
   readonly #form: Form
   readonly #lifeline: Lifeline
-  readonly #children: { readonly child: ChildProcess; readonly ended: Promise<Ended> }[] = []
+  readonly #children: { readonly child: ChildProcess; readonly ended: Promise<DaemonExit> }[] = []
   /** guardians of earlier daemons */
-  readonly #guardians: Living[] = []
-  #files = 0
+  readonly #guardians: LivingProcess[] = []
+  #fileCount = 0
 
   private constructor(tmp: TempDir, form: Form) {
     this.#tmp = tmp
     this.#form = form
-    this.#lifeline = lifeline(tmp.path)
+    this.#lifeline = startLifeline(tmp.path)
     this.path = join(tmp.path, 'home')
     this.work = join(tmp.path, 'work')
     mkdirSync(this.work)
-    this.client = new Client({ socketPath: () => clientSocket(this.where) })
+    this.client = new Client({ socketPath: () => clientSocket(this.paths) })
   }
 
-  static async make(form: Form = FORM): Promise<DaemonHome> {
+  static async create(form: Form = FORM): Promise<DaemonHome> {
     if (!existsSync(ENTRY[form])) throw new Error(`${ENTRY[form]} is not there: run \`npm run build\``)
     return new DaemonHome(await tempDir(), form)
   }
 
-  get where(): ReturnType<typeof pathsFrom> {
+  get paths(): ReturnType<typeof pathsFrom> {
     return pathsFrom(testEnv(this.path))
   }
 
@@ -78,8 +78,8 @@ export class DaemonHome implements AsyncDisposable {
 
   /** Starts a daemon without waiting for it. */
   launch(): DaemonChild {
-    prepareState(this.where)
-    const file = join(this.#tmp.path, `stderr-${++this.#files}`)
+    prepareState(this.paths)
+    const file = join(this.#tmp.path, `stderr-${++this.#fileCount}`)
     const stderr = openSync(file, 'w')
     const env = { ...testEnv(this.path), REEVE_TEST_CLOCK: this.#clockFile }
     const child = spawn(process.execPath, ['--import', SHIFTED_CLOCK, ENTRY[this.#form]], {
@@ -88,12 +88,12 @@ export class DaemonHome implements AsyncDisposable {
       stdio: ['ignore', 'ignore', stderr],
     })
     closeSync(stderr)
-    const ended = new Promise<Ended>((resolve, reject) => {
+    const ended = new Promise<DaemonExit>((resolve, reject) => {
       child.once('error', reject)
       child.once('exit', (code, signal) => resolve({ code, signal }))
     })
     this.#children.push({ child, ended })
-    this.#lifeline.tell(child.pid ?? null)
+    this.#lifeline.setDaemon(child.pid ?? null)
     if (child.pid === undefined) throw new Error('the daemon could not be spawned')
     return { pid: child.pid, ended, stderr: () => readFileSync(file, 'utf8') }
   }
@@ -103,18 +103,18 @@ export class DaemonHome implements AsyncDisposable {
     const child = this.launch()
     const deadline = performance.now() + START_MS
     for (;;) {
-      const view = await this.#asked()
+      const view = await this.#tryToReadView()
       if (view?.pid === child.pid) return view
-      if (readLiving(child.pid) === null)
-        throw new Error(`the daemon ended: ${JSON.stringify(await child.ended)} ${child.stderr()}${this.log()}`)
-      if (performance.now() > deadline) throw new Error(`the daemon does not answer after ${START_MS} ms: ${this.log()}`)
+      if (readProcess(child.pid) === null)
+        throw new Error(`the daemon ended: ${JSON.stringify(await child.ended)} ${child.stderr()}${this.readLog()}`)
+      if (performance.now() > deadline) throw new Error(`the daemon does not answer after ${START_MS} ms: ${this.readLog()}`)
       await sleep(POLL_MS)
     }
   }
 
   /** Kills the daemon with SIGKILL in any state; resolves when it has been reaped. */
   async kill(): Promise<void> {
-    this.#guardians.push(...this.guardians())
+    this.#guardians.push(...this.findGuardians())
     await this.#end('SIGKILL')
   }
 
@@ -124,8 +124,8 @@ export class DaemonHome implements AsyncDisposable {
   }
 
   /** Sends SIGTERM; resolves with the daemon's exit. */
-  async stop(): Promise<Ended> {
-    this.#guardians.push(...this.guardians())
+  async stop(): Promise<DaemonExit> {
+    this.#guardians.push(...this.findGuardians())
     return this.#end('SIGTERM')
   }
 
@@ -146,30 +146,30 @@ export class DaemonHome implements AsyncDisposable {
     return join(this.#tmp.path, 'clock-offset-ms')
   }
 
-  log(): string {
-    return existsSync(this.where.logFile) ? readFileSync(this.where.logFile, 'utf8') : ''
+  readLog(): string {
+    return existsSync(this.paths.logFile) ? readFileSync(this.paths.logFile, 'utf8') : ''
   }
 
   // ——— requests
 
   /** Writes a script, and returns the name of its model. */
-  script(items: readonly Item[]): string {
-    const file = join(this.#tmp.path, `script-${++this.#files}.yaml`)
+  writeScript(items: readonly ScriptAnswer[]): string {
+    const file = join(this.#tmp.path, `script-${++this.#fileCount}.yaml`)
     writeFileSync(file, JSON.stringify(items))
     return `script:${file}`
   }
 
   async spawn(body: Partial<SpawnBody>): Promise<ProcessView> {
-    const whole: SpawnBody = {
+    const request: SpawnBody = {
       cwd: this.work,
       env: testEnv(this.work),
       ...(body.argv || body.supervisor ? {} : { intent: 'work' }),
       ...body,
     }
-    return (await this.client.post<{ process: ProcessView }>('/v1/processes', whole)).process
+    return (await this.client.post<{ process: ProcessView }>('/v1/processes', request)).process
   }
 
-  async list(): Promise<ProcessView[]> {
+  async listProcesses(): Promise<ProcessView[]> {
     return (await this.client.get<{ processes: ProcessView[] }>('/v1/processes', { all: true, limit: 10_000 })).processes
   }
 
@@ -196,24 +196,25 @@ export class DaemonHome implements AsyncDisposable {
       extraMs: WAIT_MS,
     })
     if (timedOut && waits > 1) return this.waitForEnd(ref, waits - 1)
-    if (timedOut) throw new Error(`process ${process.pid} is ${process.status} at step ${process.step} after ${WAIT_MS} ms: ${this.log()}`)
+    if (timedOut)
+      throw new Error(`process ${process.pid} is ${process.status} at step ${process.step} after ${WAIT_MS} ms: ${this.readLog()}`)
     return process
   }
 
   /** Waits until the view of the process matches. */
-  async waitUntil(ref: string, isMatch: (view: ProcessView) => boolean): Promise<ProcessView> {
+  async waitForView(ref: string, isMatch: (view: ProcessView) => boolean): Promise<ProcessView> {
     const deadline = performance.now() + START_MS
     for (;;) {
       const view = await this.view(ref)
       if (isMatch(view)) return view
       if (performance.now() > deadline)
-        throw new Error(`process ${view.pid} never matched: ${isMatch.toString()} ${JSON.stringify(view)} ${this.log()}`)
+        throw new Error(`process ${view.pid} never was so: ${isMatch.toString()} ${JSON.stringify(view)} ${this.readLog()}`)
       await sleep(POLL_MS)
     }
   }
 
   /** Reads all events so far from the API, or those after a cursor. */
-  async events(after = 0): Promise<EventView[]> {
+  async readEvents(after = 0): Promise<EventView[]> {
     const events: EventView[] = []
     for await (const event of this.client.events('/v1/events', { query: { after } })) events.push(event)
     return events
@@ -222,40 +223,40 @@ export class DaemonHome implements AsyncDisposable {
   // ——— remaining programs
 
   /** Finds the living programs of the daemon's processes, by their environment and in the daemon's cgroups. */
-  leftovers(): number[] {
-    const marked = numbers('/proc').filter((pid) => this.#isMarked(pid))
-    const caged = this.#cgroups().flatMap((dir) => lines(join(dir, 'cgroup.procs')).map(Number))
-    return [...new Set([...marked, ...caged])].filter((pid) => readLiving(pid) !== null)
+  findLeftovers(): number[] {
+    const marked = numberedFilesIn('/proc').filter((pid) => this.#isMarked(pid))
+    const inCgroups = this.#cgroups().flatMap((dir) => readLines(join(dir, 'cgroup.procs')).map(Number))
+    return [...new Set([...marked, ...inCgroups])].filter((pid) => readProcess(pid) !== null)
   }
 
   /** Finds the guardians of the running daemon. */
-  guardians(): Living[] {
-    const own = new Set(this.#children.map(({ child }) => child.pid))
-    return findLivingWith('reeve-guardian').filter(({ ppid }) => own.has(ppid))
+  findGuardians(): LivingProcess[] {
+    const daemonPids = new Set(this.#children.map(({ child }) => child.pid))
+    return findProcessesWith('reeve-guardian').filter(({ ppid }) => daemonPids.has(ppid))
   }
 
   /** Waits, after the end of a daemon, until no program, guardian or cgroup of it remains. */
-  async nothingLeft(): Promise<void> {
-    await eventually(() => this.leftovers().length === 0, 'no program is left')
-    await eventually(
-      () => this.#guardians.every(({ pid, startTicks }) => readLiving(pid)?.startTicks !== startTicks),
+  async waitUntilNothingIsLeft(): Promise<void> {
+    await waitUntil(() => this.findLeftovers().length === 0, 'no program is left')
+    await waitUntil(
+      () => this.#guardians.every(({ pid, startTicks }) => readProcess(pid)?.startTicks !== startTicks),
       'no guardian is left',
     )
-    await eventually(() => this.#cgroups().length === 0, 'no cgroup is left')
+    await waitUntil(() => this.#cgroups().length === 0, 'no cgroup is left')
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#end('SIGKILL')
-    await eventually(() => {
-      const left = this.leftovers()
+    await waitUntil(() => {
+      const left = this.findLeftovers()
       for (const pid of left) killIfAlive(pid)
       return left.length === 0
     }, 'all that was left was killed')
     await this.#tmp[Symbol.asyncDispose]()
-    this.#lifeline.goodbye()
+    this.#lifeline.close()
   }
 
-  async #asked(): Promise<DaemonView | null> {
+  async #tryToReadView(): Promise<DaemonView | null> {
     try {
       return await this.client.get<DaemonView>('/v1/daemon')
     } catch (error) {
@@ -264,10 +265,10 @@ export class DaemonHome implements AsyncDisposable {
     }
   }
 
-  async #end(signal: 'SIGKILL' | 'SIGTERM'): Promise<Ended> {
+  async #end(signal: 'SIGKILL' | 'SIGTERM'): Promise<DaemonExit> {
     for (const { child } of this.#children) if (child.exitCode === null && child.signalCode === null) child.kill(signal)
     const ends = await Promise.all(this.#children.map(({ ended }) => ended))
-    this.#lifeline.tell(null)
+    this.#lifeline.setDaemon(null)
     return ends.at(-1) ?? { code: null, signal: null }
   }
 
@@ -279,7 +280,7 @@ export class DaemonHome implements AsyncDisposable {
 
   #cgroups(): string[] {
     const inside = /^0::(.*)$/m.exec(readOrEmpty('/proc/self/cgroup'))?.[1] ?? '/'
-    const bases = lines('/proc/self/mountinfo')
+    const bases = readLines('/proc/self/mountinfo')
       .filter((line) => line.includes(' - cgroup2 '))
       .map((line) => join(line.split(' ')[4] ?? '', inside, `reeve-${homeTag(this.path)}`))
     return bases.filter((base) => existsSync(base)).flatMap((base) => [base, ...foldersBelow(base)])
@@ -296,13 +297,13 @@ function foldersBelow(dir: string): string[] {
   }
 }
 
-function numbers(dir: string): number[] {
+function numberedFilesIn(dir: string): number[] {
   return readdirSync(dir)
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
 }
 
-function lines(file: string): string[] {
+function readLines(file: string): string[] {
   return readOrEmpty(file)
     .split('\n')
     .filter((line) => line !== '')

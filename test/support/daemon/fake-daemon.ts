@@ -1,5 +1,5 @@
-// A fake daemon that gives scripted responses over a real Unix socket, at the path that the command line uses. For tests of
-// arguments, output and exit codes of the command line.
+// A fake daemon with scripted responses on a real Unix socket. Tests of the command line use it to check arguments, output and exit
+// codes.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import type { ErrorBody, EventView } from '../../../src/api/views/daemon.ts'
@@ -15,7 +15,7 @@ export interface FakeRequest {
   readonly headers: IncomingMessage['headers']
 }
 
-/** A response: `json`, or a stream of `events`. `then` says what follows the events: `end` of the stream, `break` of the connection, or `open`. */
+/** A response: `json`, or a stream of `events`. After the events the stream ends, the connection breaks, or the stream stays open. */
 export type FakeAnswer =
   | { readonly json: object; readonly status?: number }
   | { readonly events: readonly EventView[]; readonly then: 'end' | 'break' | 'open' }
@@ -27,7 +27,7 @@ export interface FakeDaemon extends AsyncDisposable {
 }
 
 /** Serves `METHOD /path` (without query) under `home`, until it is disposed. */
-export async function fakeDaemon(home: string, routes: FakeRoutes): Promise<FakeDaemon> {
+export async function startFakeDaemon(home: string, routes: FakeRoutes): Promise<FakeDaemon> {
   const requests: FakeRequest[] = []
   const server = createServer((request, response) => {
     if (BUNDLE_ID) response.setHeader(BUILD_HEADER, BUNDLE_ID)
@@ -37,9 +37,9 @@ export async function fakeDaemon(home: string, routes: FakeRoutes): Promise<Fake
       const url = new URL(request.url ?? '', 'http://reeve')
       const body = JSON.parse(Buffer.concat(chunks).toString() || '{}') as Record<string, unknown>
       const route = `${request.method} ${decodeURIComponent(url.pathname)}`
-      const asked = { route, query: url.searchParams, body, headers: request.headers }
-      requests.push(asked)
-      answer(response, routes[route]?.(asked) ?? refusal('NOT_FOUND', `no process at ${route}`))
+      const received = { route, query: url.searchParams, body, headers: request.headers }
+      requests.push(received)
+      sendAnswer(response, routes[route]?.(received) ?? refusal('NOT_FOUND', `no process at ${route}`))
     })
   })
   await new Promise<void>((resolve, reject) => server.on('error', reject).listen(join(home, 'reeve.sock'), resolve))
@@ -57,21 +57,21 @@ export function refusal(code: ErrorCode, message: string): FakeAnswer {
   return { status: ERRORS[code].http, json: { version: 1, error: { code, message, hint: ERRORS[code].hint } } satisfies ErrorBody }
 }
 
-function answer(response: ServerResponse, given: FakeAnswer): void {
-  if ('json' in given) {
-    response.writeHead(given.status ?? 200, { 'content-type': 'application/json' }).end(JSON.stringify(given.json))
+function sendAnswer(response: ServerResponse, fake: FakeAnswer): void {
+  if ('json' in fake) {
+    response.writeHead(fake.status ?? 200, { 'content-type': 'application/json' }).end(JSON.stringify(fake.json))
     return
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.write(': hello\n\n')
-  for (const event of given.events) response.write(`id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
-  if (given.then === 'end') response.end()
+  for (const event of fake.events) response.write(`id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+  if (fake.then === 'end') response.end()
   // The events must be sent before the connection breaks.
-  if (given.then === 'break') response.write(': bye\n\n', () => response.destroy())
+  if (fake.then === 'break') response.write(': bye\n\n', () => response.destroy())
 }
 
 /** Makes the view of a process; its default status is `working`. */
-export function processView(over: Partial<ProcessView> = {}): ProcessView {
+export function processView(changes: Partial<ProcessView> = {}): ProcessView {
   const at = '2026-01-02T03:04:05.000+00:00'
   return {
     uuid: '01960000-0000-7000-8000-0000deadbeef',
@@ -187,17 +187,17 @@ export function processView(over: Partial<ProcessView> = {}): ProcessView {
     pinned: false,
     note: null,
     lastText: null,
-    ...over,
+    ...changes,
   }
 }
 
 /** Makes the view of an ended process. */
-export function endedView(code: number, over: Partial<ProcessView> = {}): ProcessView {
+export function endedView(code: number, changes: Partial<ProcessView> = {}): ProcessView {
   const status = code === 0 ? 'completed' : 'failed'
-  return processView({ state: 'dead', status, activity: null, exit: { code, reason: code === 0 ? 'completed' : 'it broke' }, ...over })
+  return processView({ state: 'dead', status, activity: null, exit: { code, reason: code === 0 ? 'completed' : 'it broke' }, ...changes })
 }
 
 /** Makes the event that the daemon sends for a fact. */
-export function factEvent(seq: number, fact: { type: string; [field: string]: unknown }, over: Partial<EventView> = {}): EventView {
-  return { ...fact, version: 1, seq, uuid: processView().uuid, pid: 5, at: '2026-01-02T03:04:05.000+00:00', fact: fact.type, ...over }
+export function factEvent(seq: number, fact: { type: string; [field: string]: unknown }, changes: Partial<EventView> = {}): EventView {
+  return { ...fact, version: 1, seq, uuid: processView().uuid, pid: 5, at: '2026-01-02T03:04:05.000+00:00', fact: fact.type, ...changes }
 }

@@ -1,5 +1,5 @@
-// Checks a copy of a dead daemon's store: journals have no gaps, and each row is the fold of its journal. The store itself is not
-// opened, so that the next daemon has to recover it.
+// Checks a copy of a dead daemon's store: journals have no gaps, and each row is the fold of its journal. Only the copy is opened, so
+// that the next daemon must recover the store itself.
 import { copyFile, rm } from 'node:fs/promises'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,56 +11,56 @@ import type { Store } from '../../../src/store/store.ts'
 import { same } from '../same.ts'
 import type { Uuid } from '../../../src/kernel/model/ids.ts'
 
-const PAGE = 1_000
-const FILES = ['store.db', 'store.db-wal']
+const PAGE_SIZE = 1_000
+const STORE_FILES = ['store.db', 'store.db-wal']
 
 export interface Journal {
   readonly process: Process
   readonly facts: readonly StoredFact[]
 }
 
-export interface Checked {
+export interface StoreCheck {
   readonly journals: ReadonlyMap<Uuid, Journal>
   /** all facts in the order of the store */
   readonly facts: readonly StoredFact[]
   /** the violations as text */
-  readonly wrong: readonly string[]
+  readonly violations: readonly string[]
 }
 
 /** Checks the store of `home`, where no daemon may run. A missing store has no violations. */
-export async function checkStore(home: string, scratch: string): Promise<Checked> {
-  if (!existsSync(join(home, 'store.db'))) return { journals: new Map(), facts: [], wrong: [] }
+export async function checkStore(home: string, scratch: string): Promise<StoreCheck> {
+  if (!existsSync(join(home, 'store.db'))) return { journals: new Map(), facts: [], violations: [] }
   mkdirSync(scratch, { mode: 0o700 })
   try {
-    for (const name of FILES) if (existsSync(join(home, name))) await copyFile(join(home, name), join(scratch, name))
+    for (const name of STORE_FILES) if (existsSync(join(home, name))) await copyFile(join(home, name), join(scratch, name))
     await using store = await openSqliteStore({ dir: scratch })
-    return await readChecked(store)
+    return await checkOpenStore(store)
   } finally {
     await rm(scratch, { recursive: true, force: true })
   }
 }
 
-async function readChecked(store: Store): Promise<Checked> {
-  const wrong: string[] = [...(await store.verify())]
-  const facts = await pages((last: StoredFact | undefined) => store.since({ afterCursor: last?.cursor ?? 0, limit: PAGE }))
+async function checkOpenStore(store: Store): Promise<StoreCheck> {
+  const violations: string[] = [...(await store.verify())]
+  const facts = await readAllPages((last: StoredFact | undefined) => store.since({ afterCursor: last?.cursor ?? 0, limit: PAGE_SIZE }))
   facts.forEach(({ cursor }, index) => {
-    if (cursor !== index + 1) wrong.push(`fact ${index + 1} of the store has cursor ${cursor}`)
+    if (cursor !== index + 1) violations.push(`fact ${index + 1} of the store has cursor ${cursor}`)
   })
   const journals = new Map<Uuid, Journal>()
-  for (const [uuid, inOrder] of Map.groupBy(facts, (fact) => fact.uuid)) {
-    const own = await pages((last: StoredFact | undefined) => store.facts(uuid, last?.seq ?? 0, PAGE))
+  for (const [uuid, factsInStoreOrder] of Map.groupBy(facts, (fact) => fact.uuid)) {
+    const journalFacts = await readAllPages((last: StoredFact | undefined) => store.facts(uuid, last?.seq ?? 0, PAGE_SIZE))
     const process = await store.process(uuid)
-    wrong.push(...compare(uuid, own, inOrder), ...compareRow(uuid, own, process))
-    if (process) journals.set(uuid, { process, facts: own })
+    violations.push(...compareJournal(uuid, journalFacts, factsInStoreOrder), ...compareRow(uuid, journalFacts, process))
+    if (process) journals.set(uuid, { process, facts: journalFacts })
   }
-  return { journals, facts, wrong }
+  return { journals, facts, violations }
 }
 
 /** Checks that a journal counts from 1 without gaps, and that reading it alone and reading the whole store give the same facts. */
-function compare(uuid: Uuid, own: readonly StoredFact[], inOrder: readonly StoredFact[]): string[] {
-  const gap = own.findIndex(({ seq }, index) => seq !== index + 1)
-  const wrong = gap >= 0 ? [`the journal of ${uuid} has fact ${own[gap]?.seq} in place ${gap + 1}`] : []
-  return same(own, inOrder) ? wrong : [...wrong, `the journal of ${uuid} reads differently in the order of the store`]
+function compareJournal(uuid: Uuid, journalFacts: readonly StoredFact[], factsInStoreOrder: readonly StoredFact[]): string[] {
+  const gapIndex = journalFacts.findIndex(({ seq }, index) => seq !== index + 1)
+  const wrong = gapIndex >= 0 ? [`the journal of ${uuid} has fact ${journalFacts[gapIndex]?.seq} in place ${gapIndex + 1}`] : []
+  return same(journalFacts, factsInStoreOrder) ? wrong : [...wrong, `the journal of ${uuid} reads differently in the order of the store`]
 }
 
 function compareRow(uuid: Uuid, facts: readonly StoredFact[], process: Process | undefined): string[] {
@@ -72,11 +72,11 @@ function compareRow(uuid: Uuid, facts: readonly StoredFact[], process: Process |
     : [`the row of ${uuid} is not the fold of its journal:\n${JSON.stringify(process)}\n${JSON.stringify(folded)}`]
 }
 
-async function pages<T>(next: (last: T | undefined) => Promise<readonly T[]>): Promise<T[]> {
+async function readAllPages<T>(next: (last: T | undefined) => Promise<readonly T[]>): Promise<T[]> {
   const all: T[] = []
   for (;;) {
     const page = await next(all.at(-1))
     all.push(...page)
-    if (page.length < PAGE) return all
+    if (page.length < PAGE_SIZE) return all
   }
 }

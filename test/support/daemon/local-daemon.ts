@@ -53,11 +53,11 @@ export class LocalDaemon implements AsyncDisposable {
   readonly client: Client
   /** the log lines of errors */
   readonly errors: string[] = []
-  readonly logged: string[] = []
+  readonly logMessages: string[] = []
   readonly #clock: Clock | undefined
   readonly #remove: () => PromiseLike<void>
   #daemon: Daemon | null = null
-  #scripts = 0
+  #scriptCount = 0
 
   private constructor(root: string, clock: Clock | undefined, remove: () => PromiseLike<void>) {
     this.home = join(root, 'home')
@@ -85,7 +85,7 @@ export class LocalDaemon implements AsyncDisposable {
 
   async start(): Promise<void> {
     const log = (message: string, error: unknown): void => {
-      this.logged.push(message)
+      this.logMessages.push(message)
       if (error !== null) this.errors.push(`${message}: ${error instanceof Error ? error.stack : String(error)}`)
     }
     this.#daemon = await startDaemon({ paths: this.paths, log, probe: probeOnce, ...(this.#clock ? { clock: this.#clock } : {}) })
@@ -112,19 +112,19 @@ export class LocalDaemon implements AsyncDisposable {
 
   /** Writes a script, and returns the name of its model. */
   async writeScript(items: readonly object[]): Promise<string> {
-    const file = join(this.work, `script-${(this.#scripts += 1)}.yaml`)
+    const file = join(this.work, `script-${(this.#scriptCount += 1)}.yaml`)
     await writeFile(file, JSON.stringify(items))
     return `script:${file}`
   }
 
   async spawn(body: Partial<SpawnBody> = {}): Promise<ProcessView> {
     const intent = body.argv || body.interactive ? {} : { intent: 'work' }
-    const whole: SpawnBody = { cwd: this.work, env: testEnv(this.work), ...intent, ...body }
-    return (await this.client.post<{ process: ProcessView }>('/v1/processes', whole)).process
+    const request: SpawnBody = { cwd: this.work, env: testEnv(this.work), ...intent, ...body }
+    return (await this.client.post<{ process: ProcessView }>('/v1/processes', request)).process
   }
 
   /** Spawns a native process that plays these answers. */
-  async spawnWithAnswers(items: readonly object[], body: Partial<SpawnBody> = {}): Promise<ProcessView> {
+  async spawnScripted(items: readonly object[], body: Partial<SpawnBody> = {}): Promise<ProcessView> {
     return this.spawn({ model: await this.writeScript(items), ...body })
   }
 
@@ -153,11 +153,11 @@ export class LocalDaemon implements AsyncDisposable {
   }
 
   async waitForEnd(ref: string): Promise<ProcessView> {
-    return this.waitFor(ref, 'exited')
+    return this.#waitFor(ref, 'exited')
   }
 
-  async waitForReady(ref: string): Promise<ProcessView> {
-    return this.waitFor(ref, 'ready')
+  async waitUntilReady(ref: string): Promise<ProcessView> {
+    return this.#waitFor(ref, 'ready')
   }
 
   /** Returns the first matching event of the process, past or future. */
@@ -176,17 +176,17 @@ export class LocalDaemon implements AsyncDisposable {
       if (isMatch(event)) return event
       seen.push(String(event['fact'] ?? event.type))
     }
-    throw new Error(`no event matched: ${isMatch.toString()}; there were ${seen.join(', ')}; ${this.errors.join('\n')}`)
+    throw new Error(`no event was so: ${isMatch.toString()}; there were ${seen.join(', ')}; ${this.errors.join('\n')}`)
   }
 
   /** Waits until the process has a status. */
   async waitForStatus(ref: string, status: Status): Promise<ProcessView> {
-    return this.waitUntil(ref, (view) => view.status === status)
+    return this.waitForView(ref, (view) => view.status === status)
   }
 
   /** Resolves with the process when the condition holds. Checks it at each of its events. */
-  async waitUntil(ref: string, isMatch: (view: ProcessView) => boolean): Promise<ProcessView> {
-    const after = await this.newestCursor()
+  async waitForView(ref: string, isMatch: (view: ProcessView) => boolean): Promise<ProcessView> {
+    const after = await this.readCursor()
     let found = await this.view(ref)
     if (isMatch(found)) return found
     const late = AbortSignal.timeout(WAIT_MS)
@@ -202,28 +202,28 @@ export class LocalDaemon implements AsyncDisposable {
     } catch (error) {
       if (!late.aborted) throw error
     }
-    throw new Error(`process ${found.pid} never matched: ${isMatch.toString()}; it is ${JSON.stringify(found)}; ${this.errors.join('\n')}`)
+    throw new Error(`process ${found.pid} never was so: ${isMatch.toString()}; it is ${JSON.stringify(found)}; ${this.errors.join('\n')}`)
   }
 
   /** Returns the cursor of the newest event. */
-  async newestCursor(): Promise<number> {
+  async readCursor(): Promise<number> {
     return (await this.client.get<DaemonView>('/v1/daemon')).cursor
   }
 
   /** Returns the types of the process's facts so far. */
-  async factTypes(ref: string): Promise<string[]> {
-    return (await this.allEvents(ref)).map((event) => String(event['fact']))
+  async readFactTypes(ref: string): Promise<string[]> {
+    return (await this.readHistory(ref)).map((event) => String(event['fact']))
   }
 
   /** Returns all events of a process so far. */
-  async allEvents(ref: string): Promise<EventView[]> {
+  async readHistory(ref: string): Promise<EventView[]> {
     const events: EventView[] = []
     for await (const event of this.client.events(`/v1/processes/${ref}/events`, { query: { after: 0 } })) events.push(event)
     return events
   }
 
-  async output(ref: string): Promise<string> {
-    const events = await this.allEvents(ref)
+  async readOutput(ref: string): Promise<string> {
+    const events = await this.readHistory(ref)
     return events.map((event) => (event['fact'] === 'process.output' ? String(event['text']) : '')).join('')
   }
 
@@ -239,19 +239,21 @@ export class LocalDaemon implements AsyncDisposable {
   }
 
   /** Posts a JSON body unchanged. */
-  postRaw(path: string, body: unknown): Promise<RawAnswer> {
+  post(path: string, body: unknown): Promise<RawAnswer> {
     return this.sendRaw({ method: 'POST', path, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
   }
 
-  async waitFor(ref: string, what: string, leftMs = WAIT_MS): Promise<ProcessView> {
+  async #waitFor(ref: string, condition: string, leftMs = WAIT_MS): Promise<ProcessView> {
     const { process, timedOut } = await this.client.get<{ process: ProcessView; timedOut: boolean }>(
       `/v1/processes/${ref}/wait`,
-      { for: what, timeoutMs: REQUEST_MS },
+      { for: condition, timeoutMs: REQUEST_MS },
       { extraMs: REQUEST_MS },
     )
-    if (timedOut && leftMs > REQUEST_MS) return this.waitFor(ref, what, leftMs - REQUEST_MS)
+    if (timedOut && leftMs > REQUEST_MS) return this.#waitFor(ref, condition, leftMs - REQUEST_MS)
     if (timedOut)
-      throw new Error(`process ${process.pid} is not ${what} after ${WAIT_MS} ms: ${JSON.stringify(process)}; ${this.errors.join('\n')}`)
+      throw new Error(
+        `process ${process.pid} is not ${condition} after ${WAIT_MS} ms: ${JSON.stringify(process)}; ${this.errors.join('\n')}`,
+      )
     return process
   }
 }

@@ -21,7 +21,7 @@ const MAX_NEW_THREADS = 4
 const MAX_MEMORY_MIB = 400
 const QUERY_EVERY_MS = 50
 
-export interface Use {
+export interface ResourceUse {
   readonly descriptors: number
   readonly threads: number
   readonly residentMib: number
@@ -31,10 +31,10 @@ export interface MixedTally {
   readonly rounds: number
   readonly processes: number
   readonly crews: number
-  readonly before: Use
-  readonly after: Use
+  readonly before: ResourceUse
+  readonly after: ResourceUse
   /** the slowest query of the process table, in ms; only printed */
-  readonly slowestLookMs: number
+  readonly slowestQueryMs: number
 }
 
 const call = (name: string, input: object): object => ({ tools: [{ name, input }] })
@@ -43,7 +43,7 @@ const DONE = { text: 'done' }
 /** Throws with all increases and remains, if there are any. */
 export async function workMixed(rounds: number): Promise<MixedTally> {
   await using crew = await CrewHome.make()
-  const mixed = new Mixed(crew)
+  const mixed = new MixedWorkload(crew)
   await mixed.begin()
   for (let round = 0; round < WARM_UP_ROUNDS; round++) await mixed.round()
   const before = resourceUse(crew.home.pid)
@@ -51,7 +51,7 @@ export async function workMixed(rounds: number): Promise<MixedTally> {
   return await mixed.end(before, rounds)
 }
 
-class Mixed {
+class MixedWorkload {
   readonly #crew: CrewHome
   readonly #home: DaemonHome
   #round = 0
@@ -65,12 +65,12 @@ class Mixed {
 
   async begin(): Promise<void> {
     this.#crew.repository.commit({ 'README.md': '# a project\n' }, 'begin')
-    const { where } = this.#home
+    const { paths } = this.#home
     await this.#home.start()
     await this.#home.stop()
     const server = { command: process.execPath, args: [MCP_PROGRAM, 'plain'] }
     writeFileSync(
-      where.configFile,
+      paths.configFile,
       JSON.stringify({ gc: { max_entries: 30, retention_days: 0, interval_seconds: 3_600 }, mcp: { plain: server } }),
     )
     await this.#home.start()
@@ -79,45 +79,45 @@ class Mixed {
   /** Starts one piece of work of each kind at the same time. */
   async round(): Promise<void> {
     this.#round += 1
-    const kinds = [this.#native(), this.#command(), this.#tree(), this.#mcp(), this.#crewOfTwo(), this.#fork(), this.#exportAndImport()]
+    const work = [this.#native(), this.#command(), this.#tree(), this.#mcp(), this.#crewOfTwo(), this.#fork(), this.#exportAndImport()]
     let isOver = false
-    const all = Promise.all(kinds).finally(() => {
+    const all = Promise.all(work).finally(() => {
       isOver = true
     })
     all.catch(() => undefined) // it is awaited below
-    while (!isOver) await this.#look()
+    while (!isOver) await this.#queryTable()
     await all
     await this.#home.client.post('/v1/gc', {})
   }
 
-  async end(before: Use, rounds: number): Promise<MixedTally> {
+  async end(before: ResourceUse, rounds: number): Promise<MixedTally> {
     const after = resourceUse(this.#home.pid)
     const { checks } = await this.#home.client.get<{ checks: { name: string; ok: boolean }[] }>('/v1/doctor', { verify: true })
-    const wrong = [
+    const violations = [
       ...checks.filter(({ name, ok }) => name.startsWith('store') && !ok).map(({ name }) => `doctor: ${name} is not sound`),
       ...increasesOf(before, after),
       ...this.#home
-        .log()
+        .readLog()
         .split('\n')
         .filter((line) => line.includes('"level":50')),
     ]
     const { code } = await this.#home.stop()
-    if (code !== 0) wrong.push(`the daemon ended with ${code}`)
-    await this.#home.nothingLeft()
-    if (wrong.length > 0) throw new Error(wrong.join('\n'))
-    return { rounds, processes: this.#processes, crews: this.#round, before, after, slowestLookMs: this.#slowestMs }
+    if (code !== 0) violations.push(`the daemon ended with ${code}`)
+    await this.#home.waitUntilNothingIsLeft()
+    if (violations.length > 0) throw new Error(violations.join('\n'))
+    return { rounds, processes: this.#processes, crews: this.#round, before, after, slowestQueryMs: this.#slowestMs }
   }
 
   /** Queries the process table, as a viewer that refreshes does. */
-  async #look(): Promise<void> {
+  async #queryTable(): Promise<void> {
     const began = performance.now()
-    await this.#home.list()
+    await this.#home.listProcesses()
     this.#slowestMs = Math.max(this.#slowestMs, performance.now() - began)
     await sleep(QUERY_EVERY_MS)
   }
 
   async #play(items: readonly object[], body: object = {}): Promise<ProcessView> {
-    const { uuid } = await this.#home.spawn({ model: this.#home.script(items), ...body })
+    const { uuid } = await this.#home.spawn({ model: this.#home.writeScript(items), ...body })
     this.#processes += 1
     return this.#completed(uuid)
   }
@@ -153,14 +153,14 @@ class Mixed {
 
   async #crewOfTwo(): Promise<void> {
     const name = `team${this.#round}`
-    const [one, other] = [`a${this.#round}`, `b${this.#round}`]
+    const [firstTask, secondTask] = [`a${this.#round}`, `b${this.#round}`]
     const body = {
       name,
       cwd: this.#crew.repository.dir,
       env: testEnv(this.#crew.marks),
       workers: 2,
       model: CrewHome.model('worker'),
-      tasks: [taskOf(one), taskOf(other, [one])],
+      tasks: [taskOf(firstTask), taskOf(secondTask, [firstTask])],
     }
     const { process } = await this.#home.client.post<CrewUpView>('/v1/crews', body)
     await this.#completed(process.uuid)
@@ -182,13 +182,13 @@ class Mixed {
   }
 }
 
-function resourceUse(pid: number): Use {
+function resourceUse(pid: number): ResourceUse {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const field = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1])
   return { descriptors: readdirSync(`/proc/${pid}/fd`).length, threads: field('Threads'), residentMib: field('VmRSS') / 1_024 }
 }
 
-function increasesOf(before: Use, after: Use): string[] {
+function increasesOf(before: ResourceUse, after: ResourceUse): string[] {
   return [
     ...(after.descriptors > before.descriptors + MAX_NEW_DESCRIPTORS
       ? [`${before.descriptors} descriptors became ${after.descriptors}`]

@@ -31,7 +31,7 @@ export interface RandomRequest {
 }
 
 /** The caller's values by field name: a folder, a command, a reference. */
-export type Known = Readonly<Record<string, fc.Arbitrary<unknown>>>
+export type FieldValues = Readonly<Record<string, fc.Arbitrary<unknown>>>
 
 const HOSTILE_TEXTS = [
   '',
@@ -63,48 +63,48 @@ const PROTOTYPE_NAMES = ['__proto__', 'constructor', 'toString', 'hasOwnProperty
 
 const hostileText = fc.oneof(fc.constantFrom(...HOSTILE_TEXTS), fc.constantFrom(...PROTOTYPE_NAMES))
 const hostileNumber = fc.constantFrom(0, -0, -1, 1, 0.5, 5, 64, 1e9, 2 ** 31, 2 ** 53, 1e308, -1e308)
-const wrong: fc.Arbitrary<unknown> = fc.oneof(
+const wrongValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(null, true, [], {}, [[[]]], { __proto__: null, constructor: 1 }),
   hostileText,
   hostileNumber,
 )
 
 /** Makes a value for a schema; one in fifteen has another type. */
-export function valueFor(schema: Schema, known: Known, name = ''): fc.Arbitrary<unknown> {
-  const fitting = Object.hasOwn(known, name) ? known[name]! : fittingValue(schema, known)
-  return fc.oneof({ weight: 14, arbitrary: fitting }, { weight: 1, arbitrary: wrong })
+export function valueFor(schema: Schema, known: FieldValues, name = ''): fc.Arbitrary<unknown> {
+  const validValue = Object.hasOwn(known, name) ? known[name]! : validValueFor(schema, known)
+  return fc.oneof({ weight: 14, arbitrary: validValue }, { weight: 1, arbitrary: wrongValue })
 }
 
-function fittingValue(schema: Schema, known: Known): fc.Arbitrary<unknown> {
+function validValueFor(schema: Schema, known: FieldValues): fc.Arbitrary<unknown> {
   if (schema.const !== undefined) return fc.constant(schema.const)
   if (schema.enum) return fc.constantFrom(...schema.enum)
   const branches = schema.anyOf ?? schema.oneOf
-  if (branches) return fc.oneof(...branches.map((branch) => fittingValue(branch, known)))
+  if (branches) return fc.oneof(...branches.map((branch) => validValueFor(branch, known)))
   if (schema.properties) return objectFor(schema, known)
-  if (schema.type === 'array') return fc.array(fittingValue(schema.items ?? {}, known), { maxLength: 4 })
+  if (schema.type === 'array') return fc.array(validValueFor(schema.items ?? {}, known), { maxLength: 4 })
   if (schema.type === 'object') return recordFor(schema, known)
   if (schema.type === 'boolean') return fc.boolean()
   if (schema.type === 'integer' || schema.type === 'number') return fc.oneof(fc.integer({ min: 0, max: 100 }), hostileNumber)
   if (schema.type === 'string') return fc.oneof(fc.stringMatching(/^[a-z][a-z0-9-]{0,9}$/), hostileText)
-  return wrong
+  return wrongValue
 }
 
 /** Makes the required fields and at most two others: among many fields only the first wrong one would be tested. */
-function objectFor({ properties = {}, required = [] }: Schema, known: Known): fc.Arbitrary<unknown> {
+function objectFor({ properties = {}, required = [] }: Schema, known: FieldValues): fc.Arbitrary<unknown> {
   const optional = Object.keys(properties).filter((name) => !required.includes(name))
-  const extra = fc.oneof(
+  const unknownField = fc.oneof(
     { weight: 30, arbitrary: fc.constant({}) },
-    { weight: 1, arbitrary: fc.dictionary(hostileText, wrong, { maxKeys: 1 }) },
+    { weight: 1, arbitrary: fc.dictionary(hostileText, wrongValue, { maxKeys: 1 }) },
   )
   const chosen = fc.subarray(optional, { maxLength: Math.min(2, optional.length) })
-  return fc.tuple(chosen, extra).chain(([names, more]) => {
+  return fc.tuple(chosen, unknownField).chain(([names, more]) => {
     const fields = Object.fromEntries([...required, ...names].map((name) => [name, valueFor(properties[name] ?? {}, known, name)]))
     return fc.record(fields).map((value) => ({ ...value, ...more }))
   })
 }
 
-function recordFor({ additionalProperties }: Schema, known: Known): fc.Arbitrary<unknown> {
-  const value = typeof additionalProperties === 'object' ? valueFor(additionalProperties, known) : wrong
+function recordFor({ additionalProperties }: Schema, known: FieldValues): fc.Arbitrary<unknown> {
+  const value = typeof additionalProperties === 'object' ? valueFor(additionalProperties, known) : wrongValue
   return fc
     .array(fc.tuple(fc.oneof(fc.stringMatching(/^[A-Z]{1,8}$/), hostileText), value), { maxLength: 3 })
     .map((pairs) => Object.fromEntries(pairs))
@@ -124,7 +124,7 @@ const BROKEN_BODIES = [
 ] as const
 
 /** Makes a request for one operation. */
-export function requestFor(operation: Operation, known: Known & { readonly ref: fc.Arbitrary<string> }): fc.Arbitrary<RandomRequest> {
+export function requestFor(operation: Operation, known: FieldValues & { readonly ref: fc.Arbitrary<string> }): fc.Arbitrary<RandomRequest> {
   const queries = (operation.parameters ?? [])
     .filter((parameter) => parameter.in === 'query')
     .map(({ name, required, schema }) => {

@@ -1,10 +1,10 @@
-// Runs the command line on its own terminal: util-linux's `script` creates the terminal and passes on the typed keys. `Vt`
-// computes the screen, so that a test can check what the user would see.
+// Runs the command line on its own terminal. The program `script` of util-linux creates the terminal and passes on the typed keys.
+// `Vt` computes the screen that the user would see.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { existsSync, readlinkSync } from 'node:fs'
 import { CLI } from './cli.ts'
 import { testEnv } from '../env.ts'
-import { findOwnProcess, type Living } from '../agents/living.ts'
+import { findOwnProcess, type LivingProcess } from '../agents/living.ts'
 import { Vt } from './vt.ts'
 
 const SCRIPT = '/usr/bin/script'
@@ -17,14 +17,14 @@ const LIMIT_MS = 100_000
 
 /** The first line of the output gives the command line's PID; the last one, after LEFT, the final mode of the terminal. */
 const PID = /^pid=(\d+)\r?\n/
-const LEFT = 'left='
+const MODE_LABEL = 'left='
 
 export interface TerminalOptions {
   readonly columns?: number
   readonly rows?: number
   readonly env?: Readonly<Record<string, string>>
   /** shell text after the arguments of the command line, such as `</dev/null` */
-  readonly behind?: string
+  readonly redirection?: string
 }
 
 export class Terminal implements Disposable {
@@ -33,21 +33,21 @@ export class Terminal implements Disposable {
   readonly #size: { readonly columns: number; readonly rows: number }
   #written = ''
   /** the exit code of the command line */
-  readonly done: Promise<number | null>
+  readonly exitCode: Promise<number | null>
 
-  constructor(home: string, args: readonly string[], { columns = 80, rows = 24, env = {}, behind = '' }: TerminalOptions = {}) {
+  constructor(home: string, args: readonly string[], { columns = 80, rows = 24, env = {}, redirection = '' }: TerminalOptions = {}) {
     this.#home = home
     this.#size = { columns, rows }
     const words = [process.execPath, CLI, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ')
-    const inner = `echo pid=$$; exec ${words} ${behind}`
-    const command = `trap : INT; stty cols ${columns} rows ${rows}; sh -c "$INNER"; code=$?; echo; echo ${LEFT}$(stty -a | grep -ow -e -icanon -e icanon -e -echo -e echo | tr '\\n' ' '); exit $code`
+    const inner = `echo pid=$$; exec ${words} ${redirection}`
+    const command = `trap : INT; stty cols ${columns} rows ${rows}; sh -c "$INNER"; code=$?; echo; echo ${MODE_LABEL}$(stty -a | grep -ow -e -icanon -e icanon -e -echo -e echo | tr '\\n' ' '); exit $code`
     this.#child = spawn(SCRIPT, ['-qfec', command, '/dev/null'], {
       cwd: home,
       env: testEnv(home, { TERM: 'xterm', INNER: inner, ...env }),
       stdio: ['pipe', 'pipe', 'ignore'],
     })
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.#written += text))
-    this.done = new Promise((resolve) => this.#child.on('close', resolve))
+    this.exitCode = new Promise((resolve) => this.#child.on('close', resolve))
   }
 
   /** the whole output, with its escapes */
@@ -56,21 +56,21 @@ export class Terminal implements Disposable {
   }
 
   /** the PID of the command line */
-  get living(): Living {
+  get process(): LivingProcess {
     return findOwnProcess(Number(PID.exec(this.#written)?.[1]), this.#home)
   }
 
   /** Sets the terminal's width; `screen` keeps the old one. */
   resize(columns: number): void {
-    const { status } = spawnSync('stty', ['-F', readlinkSync(`/proc/${this.living.pid}/fd/2`), 'cols', String(columns)], {
+    const { status } = spawnSync('stty', ['-F', readlinkSync(`/proc/${this.process.pid}/fd/2`), 'cols', String(columns)], {
       stdio: 'ignore',
     })
     if (status !== 0) throw new Error('stty could not make the terminal so wide')
   }
 
   /** whether the terminal had its normal mode when the command line had ended */
-  get isGivenBack(): boolean {
-    return this.#written.includes(`${LEFT}icanon echo\r`)
+  get isRestored(): boolean {
+    return this.#written.includes(`${MODE_LABEL}icanon echo\r`)
   }
 
   /** the screen, and the lines that have scrolled off it */
@@ -95,24 +95,24 @@ export class Terminal implements Disposable {
   }
 
   /** Resolves when this text is on the screen; rejects with the screen if it never comes. */
-  async sees(what: string | RegExp): Promise<void> {
-    const isThere = (): boolean => (typeof what === 'string' ? this.text.includes(what) : what.test(this.text))
+  async waitForText(expected: string | RegExp): Promise<void> {
+    const isThere = (): boolean => (typeof expected === 'string' ? this.text.includes(expected) : expected.test(this.text))
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const look = (): void => {
+    const checkText = (): void => {
       if (isThere()) resolve()
     }
-    const missing = (how: string) => (): void => reject(new Error(`${how} without showing ${what}:\n${this.text}`))
+    const missing = (how: string) => (): void => reject(new Error(`${how} without showing ${expected}:\n${this.text}`))
     const ended = missing('ended')
     const limit = setTimeout(missing('went on'), LIMIT_MS)
-    this.#child.stdout?.on('data', look)
+    this.#child.stdout?.on('data', checkText)
     this.#child.on('close', ended)
     if (this.#child.exitCode !== null && !isThere()) ended()
-    look()
+    checkText()
     try {
       await promise
     } finally {
       clearTimeout(limit)
-      this.#child.stdout?.off('data', look)
+      this.#child.stdout?.off('data', checkText)
       this.#child.off('close', ended)
     }
   }

@@ -6,9 +6,9 @@ import { once } from 'node:events'
 import { chown } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { canDelegate, delegateTo } from '../agents/delegated.ts'
+import { canDelegate, createDelegatedCgroup } from '../agents/delegated.ts'
 import { testEnv } from '../env.ts'
-import { eventually, killRemaining, findLivingWith, newToken, findSleepersWith, TORTURE_SLEEPERS } from '../agents/living.ts'
+import { waitUntil, killRemaining, findProcessesWith, newToken, findSleepersWith, TORTURE_SLEEPERS } from '../agents/living.ts'
 import { tempDir } from '../tmp.ts'
 
 /**
@@ -17,11 +17,11 @@ import { tempDir } from '../tmp.ts'
  */
 export type Ending = 'kill' | 'stop' | 'end' | 'crash' | 'daemon'
 export const ENDINGS: readonly Ending[] = ['kill', 'stop', 'end', 'crash', 'daemon']
-export type Who = 'root' | 'an ordinary user'
+export type TortureUser = 'root' | 'an ordinary user'
 
 export interface TortureOptions {
   readonly kind: 'cgroup' | 'pidns'
-  readonly who: Who
+  readonly user: TortureUser
   readonly ending: Ending
   readonly trees: number
 }
@@ -32,9 +32,9 @@ const AS_NOBODY = ['setpriv', '--reuid', String(NOBODY), '--regid', String(NOBOD
 const PROCESSES_PER_TREE = TORTURE_SLEEPERS + 1
 
 /** Whether this combination works here: an ordinary user may be unable to read the sources or this Node. */
-export function canRunTortureTrees({ kind, who }: Pick<TortureOptions, 'kind' | 'who'>): boolean {
+export function canRunTortureTrees({ kind, user }: Pick<TortureOptions, 'kind' | 'user'>): boolean {
   const isRoot = process.geteuid?.() === 0
-  if (who === 'root') return isRoot && (kind === 'cgroup' ? canDelegate() : succeeds('unshare', '--pid', '--fork', '--mount-proc', 'true'))
+  if (user === 'root') return isRoot && (kind === 'cgroup' ? canDelegate() : succeeds('unshare', '--pid', '--fork', '--mount-proc', 'true'))
   if (!isRoot) return kind === 'pidns' && succeeds('unshare', '--map-current-user', '--pid', '--fork', '--mount-proc', 'true')
   if (!succeeds(...AS_NOBODY, process.execPath, '--check', PROGRAM)) return false
   return kind === 'cgroup'
@@ -47,15 +47,15 @@ function succeeds(...[program = '', ...args]: readonly string[]): boolean {
 }
 
 /** Starts the trees and ends them. Returns the time in ms until no process was left. Throws if a process is left after 20 s. */
-export async function endTortureTrees({ kind, who, ending, trees }: TortureOptions): Promise<number> {
+export async function endTortureTrees({ kind, user: who, ending, trees }: TortureOptions): Promise<number> {
   await using dir = await tempDir()
-  const isOther = who !== 'root' && process.geteuid?.() === 0
-  if (isOther) await chown(dir.path, NOBODY, NOBODY)
-  await using delegated = isOther && kind === 'cgroup' ? delegateTo(NOBODY) : null
+  const runsAsNobody = who !== 'root' && process.geteuid?.() === 0
+  if (runsAsNobody) await chown(dir.path, NOBODY, NOBODY)
+  await using delegated = runsAsNobody && kind === 'cgroup' ? createDelegatedCgroup(NOBODY) : null
   const token = newToken()
   const [program = '', ...args] = [
-    ...(delegated?.entering ?? []),
-    ...(isOther ? AS_NOBODY : []),
+    ...(delegated?.commandPrefix ?? []),
+    ...(runsAsNobody ? AS_NOBODY : []),
     process.execPath,
     PROGRAM,
     dir.path,
@@ -67,7 +67,7 @@ export async function endTortureTrees({ kind, who, ending, trees }: TortureOptio
   const child = spawn(program, args, { env: testEnv(dir.path), stdio: ['pipe', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
   const lines = createInterface(child.stdout)
-  const printed = (word: string): Promise<void> =>
+  const waitForLine = (word: string): Promise<void> =>
     Promise.race([
       once(lines, 'line').then(([line]) => {
         if (line !== word) throw new Error(`the program printed ${line}`)
@@ -77,14 +77,14 @@ export async function endTortureTrees({ kind, who, ending, trees }: TortureOptio
       }),
     ])
   try {
-    await printed('planted')
-    await eventually(() => findSleepersWith(token).length === trees * PROCESSES_PER_TREE, `${trees} trees stand`)
-    const begun = performance.now()
+    await waitForLine('planted')
+    await waitUntil(() => findSleepersWith(token).length === trees * PROCESSES_PER_TREE, `${trees} trees stand`)
+    const beganMs = performance.now()
     if (ending === 'daemon') child.kill('SIGKILL')
     else child.stdin.write('go\n')
-    await (ending === 'daemon' ? exited : printed('done'))
-    await eventually(() => findLivingWith(token).filter(({ argv }) => !argv.includes(PROGRAM)).length === 0, 'the end of all trees')
-    const tookMs = performance.now() - begun
+    await (ending === 'daemon' ? exited : waitForLine('done'))
+    await waitUntil(() => findProcessesWith(token).filter(({ argv }) => !argv.includes(PROGRAM)).length === 0, 'the end of all trees')
+    const tookMs = performance.now() - beganMs
     child.stdin.end()
     await exited
     return tookMs

@@ -16,7 +16,7 @@ const SEEN_MS = 120_000
 
 type Kind = 'native' | 'acp' | 'command'
 
-export interface Member {
+export interface TreeMember {
   readonly name: string
   readonly kind: Kind
   readonly uuid: string
@@ -25,7 +25,7 @@ export interface Member {
 
 export class Tree {
   /** in the order of their spawns; the first is the root */
-  readonly members: Member[] = []
+  readonly members: TreeMember[] = []
   /** a token that the ACP agents have in their arguments */
   readonly token = newToken()
   readonly #daemon: LocalDaemon
@@ -47,7 +47,7 @@ export class Tree {
     return this.members[0]?.uuid ?? ''
   }
 
-  of(...kinds: readonly Kind[]): Member[] {
+  membersOf(...kinds: readonly Kind[]): TreeMember[] {
     return this.members.filter(({ kind }) => kinds.includes(kind))
   }
 
@@ -62,24 +62,24 @@ export class Tree {
   }
 
   async spawn(kind: Kind, name: string, body: { readonly parent?: string }): Promise<ProcessView> {
-    const whole = { ...body, name, env: testEnv(this.#daemon.work) }
-    if (kind === 'command') return this.#daemon.spawnShell(`${this.#passing(name)}; echo after ${name}`, whole)
+    const request = { ...body, name, env: testEnv(this.#daemon.work) }
+    if (kind === 'command') return this.#daemon.spawnShell(`${this.#passing(name)}; echo after ${name}`, request)
     if (kind === 'acp')
-      return this.#daemon.spawn({ agent: 'fake', intent: `say before\nwait ${this.#gate}.open\nsay after ${name}`, ...whole })
-    return this.#daemon.spawnWithAnswers(
+      return this.#daemon.spawn({ agent: 'fake', intent: `say before\nwait ${this.#gate}.open\nsay after ${name}`, ...request })
+    return this.#daemon.spawnScripted(
       [
         bash(`echo early ${name}`),
         bash(`${this.#passing(name)}; echo ${name}`),
         bash(`echo late ${name} >> ${this.#notes('late', name)}`),
         { text: `after ${name}` },
       ],
-      whole,
+      request,
     )
   }
 
   /** Returns the number of different notes of each kind. */
-  times(what: 'begun' | 'passed' | 'late', { name }: Member): number {
-    const file = this.#notes(what, name)
+  countNotes(noteName: 'begun' | 'passed' | 'late', { name }: TreeMember): number {
+    const file = this.#notes(noteName, name)
     return existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0
   }
 
@@ -93,22 +93,22 @@ export class Tree {
   }
 
   /** Resolves when each member has one of these facts. */
-  async allHad(members: readonly { readonly uuid: string }[], ...facts: readonly string[]): Promise<void> {
-    const left = new Set(members.map(({ uuid }) => uuid))
+  async waitForFacts(members: readonly { readonly uuid: string }[], ...facts: readonly string[]): Promise<void> {
+    const missing = new Set(members.map(({ uuid }) => uuid))
     const late = AbortSignal.timeout(SEEN_MS)
     try {
       for await (const { uuid, fact } of this.#daemon.client.events('/v1/events', {
         query: { after: 0, follow: true },
         signal: late,
-        isLast: () => left.size === 0,
+        isLast: () => missing.size === 0,
       })) {
-        if (facts.includes(String(fact))) left.delete(uuid)
-        if (left.size === 0) return
+        if (facts.includes(String(fact))) missing.delete(uuid)
+        if (missing.size === 0) return
       }
       throw new Error('the events ended')
     } catch (error) {
-      const names = this.members.filter(({ uuid }) => left.has(uuid)).map(({ name, kind }) => `${name} (${kind})`)
-      throw new Error(`no ${facts.join(' or ')} of ${names.join(', ') || [...left].join(', ')}: ${this.#daemon.errors.join('\n')}`, {
+      const names = this.members.filter(({ uuid }) => missing.has(uuid)).map(({ name, kind }) => `${name} (${kind})`)
+      throw new Error(`no ${facts.join(' or ')} of ${names.join(', ') || [...missing].join(', ')}: ${this.#daemon.errors.join('\n')}`, {
         cause: error,
       })
     }

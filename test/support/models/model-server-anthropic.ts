@@ -32,7 +32,7 @@ export function anthropicEvents(answer: ServedAnswer): string {
       { type: 'content_block_stop', index },
     ]),
   )
-  if (answer.midStream === true && answer.error !== undefined) return render([...events, anthropicError(answer.error)])
+  if (answer.isMidStream === true && answer.error !== undefined) return render([...events, anthropicError(answer.error)])
   events.push(
     {
       type: 'message_delta',
@@ -78,7 +78,7 @@ function blocks(answer: ServedAnswer): readonly { readonly start: Json; readonly
 }
 
 function stopReason(answer: ServedAnswer): string {
-  if (answer.stop !== undefined) return answer.stop
+  if (answer.stopReason !== undefined) return answer.stopReason
   if (answer.finish === 'length') return 'max_tokens'
   if (answer.finish === 'refused') return 'refusal'
   return answer.tools === undefined ? 'end_turn' : 'tool_use'

@@ -10,9 +10,9 @@ export function googleError(error: { readonly type: string; readonly message: st
 
 export function googleEvents(answer: ServedAnswer): string {
   const chunks = parts(answer).map((part) => chunk(answer, { candidates: [{ content: { parts: [part], role: 'model' }, index: 0 }] }))
-  if (answer.midStream === true && answer.error !== undefined)
-    return render([...chunks, googleError(answer.error, Number(answer.stop ?? 500))])
-  if (answer.blocked !== undefined) return render([chunk(answer, { promptFeedback: { blockReason: answer.blocked } })])
+  if (answer.isMidStream === true && answer.error !== undefined)
+    return render([...chunks, googleError(answer.error, Number(answer.stopReason ?? 500))])
+  if (answer.blockReason !== undefined) return render([chunk(answer, { promptFeedback: { blockReason: answer.blockReason } })])
   const end = { content: { parts: [{ text: '' }], role: 'model' }, finishReason: finishReason(answer), index: 0 }
   return render([...chunks, chunk(answer, { candidates: [end] }, true)])
 }
@@ -48,7 +48,7 @@ function usageOf(answer: ServedAnswer, isLast: boolean): Json {
 }
 
 function finishReason(answer: ServedAnswer): string {
-  if (answer.stop !== undefined) return answer.stop
+  if (answer.stopReason !== undefined) return answer.stopReason
   if (answer.finish === 'length') return 'MAX_TOKENS'
   return answer.finish === 'refused' ? 'SAFETY' : 'STOP'
 }

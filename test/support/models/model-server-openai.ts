@@ -10,7 +10,7 @@ export function openaiError(error: { readonly type: string; readonly message: st
 
 export function openaiEvents(answer: ServedAnswer): string {
   const chunks = [{ role: 'assistant', content: '' }, ...deltas(answer)].map((delta) => chunk([{ index: 0, delta, finish_reason: null }]))
-  if (answer.midStream === true && answer.error !== undefined) return render([...chunks, openaiError(answer.error)])
+  if (answer.isMidStream === true && answer.error !== undefined) return render([...chunks, openaiError(answer.error)])
   chunks.push(chunk([{ index: 0, delta: {}, finish_reason: finishReason(answer) }]))
   if (answer.usage !== null) chunks.push({ ...chunk([]), usage: usageOf(answer) })
   return `${render(chunks)}data: [DONE]\n\n`
@@ -49,7 +49,7 @@ function usageOf(answer: ServedAnswer): Json {
 }
 
 function finishReason(answer: ServedAnswer): string {
-  if (answer.stop !== undefined) return answer.stop
+  if (answer.stopReason !== undefined) return answer.stopReason
   if (answer.finish === 'length') return 'length'
   if (answer.finish === 'refused') return 'content_filter'
   return answer.tools === undefined ? 'stop' : 'tool_calls'

@@ -27,13 +27,14 @@ export function responsesEvents(answer: ServedAnswer): string {
 }
 
 function last(answer: ServedAnswer): Json {
-  if (answer.midStream === true && answer.error !== undefined) {
+  if (answer.isMidStream === true && answer.error !== undefined) {
     const error = { code: answer.error.type, message: answer.error.message }
-    return answer.stop === 'error'
+    return answer.stopReason === 'error'
       ? { type: 'error', ...error, param: null }
       : { type: 'response.failed', response: { ...response('failed'), error } }
   }
-  const reason = answer.stop ?? (answer.finish === 'length' ? 'max_output_tokens' : answer.finish === 'refused' ? 'content_filter' : null)
+  const reason =
+    answer.stopReason ?? (answer.finish === 'length' ? 'max_output_tokens' : answer.finish === 'refused' ? 'content_filter' : null)
   if (reason === null) return { type: 'response.completed', response: { ...response('completed'), usage: usageOf(answer) } }
   return { type: 'response.incomplete', response: { ...response('incomplete'), incomplete_details: { reason }, usage: usageOf(answer) } }
 }

@@ -1,6 +1,6 @@
-// A model provider on this machine: streams a list of answers in Anthropic's Messages, OpenAI's Responses and chat completions,
-// or Gemini's format. Can refuse, cut the stream after some bytes, hang, or fail in mid-stream. Records every request.
-// The server is a real HTTP server, and follows the formats that the providers document.
+// A model provider for tests: a real HTTP server on this machine that streams scripted answers and records every request. It follows
+// the documented formats of Anthropic's Messages, OpenAI's Responses and chat completions, and Gemini. An answer can be an error,
+// a cut stream or a hanging stream.
 import { createServer } from 'node:http'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
@@ -37,21 +37,21 @@ export interface ServedAnswer {
   readonly usageFields?: Readonly<Record<string, unknown>>
   readonly finish?: 'length' | 'refused'
   /** the provider's own reason for the end, instead of the default */
-  readonly stop?: string
+  readonly stopReason?: string
   /** Responses: a refusal as text */
   readonly refusal?: string
   /** Gemini: the prompt itself is refused, for this reason */
-  readonly blocked?: string
+  readonly blockReason?: string
   /** an HTTP error instead of a stream */
   readonly status?: number
   /** with `status`: the answer waits for this promise */
-  readonly after?: Promise<void>
+  readonly answerAfter?: Promise<void>
   readonly headers?: Readonly<Record<string, string>>
   readonly error?: { readonly type: string; readonly message: string }
   /** the exact body, instead of a generated one */
   readonly body?: string
   /** `error` comes inside the stream, after the text */
-  readonly midStream?: boolean
+  readonly isMidStream?: boolean
   /** the connection is destroyed after this number of body bytes */
   readonly cutAfterBytes?: number
   /** the body ends regularly after this number of bytes */
@@ -59,7 +59,7 @@ export interface ServedAnswer {
   /** the answer stops after this number of bytes; 0: before the headers */
   readonly hangAfterBytes?: number
   /** with `hangAfterBytes`: the rest follows when this is resolved */
-  readonly goOn?: Promise<void>
+  readonly restAfter?: Promise<void>
   /** the body is one line of up to this number of bytes and never ends by itself */
   readonly floodBytes?: number
 }
@@ -84,16 +84,18 @@ export interface ModelServer extends AsyncDisposable {
   waitForRequests(count: number): Promise<void>
 }
 
-const USED_UP: ServedAnswer = { status: 400, error: { type: 'invalid_request_error', message: 'the script is used up' } }
+const NO_MORE_ANSWERS: ServedAnswer = { status: 400, error: { type: 'invalid_request_error', message: 'the script is used up' } }
 
 /** Plays the answers in order, or lets a function choose; a request after the last one gets status 400. */
-export async function modelServer(answers: readonly ServedAnswer[] | ((request: ServedRequest) => ServedAnswer)): Promise<ModelServer> {
+export async function startModelServer(
+  answers: readonly ServedAnswer[] | ((request: ServedRequest) => ServedAnswer),
+): Promise<ModelServer> {
   const requests: ServedRequest[] = []
   const waiting: { count: number; resolve: () => void }[] = []
   const server = createServer((request, response) => {
     record(request, response).then(
       (recorded) => {
-        const answer = typeof answers === 'function' ? answers(recorded) : (answers[requests.length] ?? USED_UP)
+        const answer = typeof answers === 'function' ? answers(recorded) : (answers[requests.length] ?? NO_MORE_ANSWERS)
         requests.push(recorded)
         for (const { count, resolve } of waiting) if (requests.length >= count) resolve()
         serve(answer, recorded.path, response)
@@ -154,22 +156,22 @@ function serve(answer: ServedAnswer, path: string, response: ServerResponse): vo
       response.writeHead(status, { 'content-type': 'application/json', ...answer.headers })
       response.end(answer.body ?? JSON.stringify(error))
     }
-    if (answer.after) answer.after.then(refuse, () => response.destroy())
+    if (answer.answerAfter) answer.answerAfter.then(refuse, () => response.destroy())
     else refuse()
     return
   }
   if (answer.hangAfterBytes === 0) return
   response.writeHead(200, { 'content-type': 'text/event-stream', ...answer.headers })
   const body = bodyOf(answer, path)
-  const end = answer.cutAfterBytes ?? answer.hangAfterBytes
-  if (end === undefined) response.end(body.subarray(0, answer.endAfterBytes))
+  const stopAtByte = answer.cutAfterBytes ?? answer.hangAfterBytes
+  if (stopAtByte === undefined) response.end(body.subarray(0, answer.endAfterBytes))
   else
-    response.write(body.subarray(0, end), () => {
+    response.write(body.subarray(0, stopAtByte), () => {
       if (answer.cutAfterBytes !== undefined) response.socket?.destroy()
     })
   // A client that is gone cannot take the rest.
-  answer.goOn?.then(
-    () => response.end(body.subarray(end)),
+  answer.restAfter?.then(
+    () => response.end(body.subarray(stopAtByte)),
     () => undefined,
   )
 }
@@ -182,10 +184,10 @@ export function bodyOf(answer: ServedAnswer, path: string): Buffer {
 function flood(answer: ServedAnswer, bytes: number, response: ServerResponse): void {
   response.writeHead(answer.status ?? 200, { 'content-type': 'text/event-stream' })
   const piece = Buffer.alloc(1024 * 1024, 'data: x')
-  let left = bytes
+  let leftBytes = bytes
   const write = (): void => {
-    while (left > 0 && !response.destroyed) {
-      left -= piece.length
+    while (leftBytes > 0 && !response.destroyed) {
+      leftBytes -= piece.length
       if (!response.write(piece)) return void response.once('drain', write)
     }
   }

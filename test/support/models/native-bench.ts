@@ -7,7 +7,7 @@ import { nativeDriver } from '../../../src/drivers/native/driver.ts'
 import type { NativeOptions } from '../../../src/drivers/native/driver.ts'
 import type { Agent } from '../../../src/drivers/port.ts'
 import type { StoredFact } from '../../../src/kernel/model/facts.ts'
-import { newContained } from '../agents/contained.ts'
+import { openContainmentBench } from '../agents/contained.ts'
 import { testEnv } from '../env.ts'
 import { TestKernel } from './native-kernel.ts'
 import type { NativeSpec } from '../../../src/kernel/model/process-spec.ts'
@@ -19,10 +19,10 @@ export interface RunOptions {
   readonly spec?: SpecChanges
   readonly credentials?: Readonly<Record<string, string>>
   /** facts of an earlier incarnation */
-  readonly after?: readonly StoredFact[]
+  readonly earlierFacts?: readonly StoredFact[]
   readonly native?: Partial<NativeOptions>
   /** the kernel acknowledges no report */
-  readonly unheard?: boolean
+  readonly acknowledgesNothing?: boolean
 }
 
 export interface Run {
@@ -31,7 +31,7 @@ export interface Run {
   /** begins a turn, as the kernel does */
   send(text: string): Promise<void>
   /** begins a turn and waits until it has ended */
-  turn(text: string): Promise<void>
+  runTurn(text: string): Promise<void>
 }
 
 export interface NativeBench extends AsyncDisposable {
@@ -41,23 +41,23 @@ export interface NativeBench extends AsyncDisposable {
 }
 
 /** Retries without a noticeable delay. */
-const QUICK: Partial<NativeOptions> = { retry: { attempts: 4, baseMs: 1, capMs: 4 } }
+const QUICK_RETRIES: Partial<NativeOptions> = { retry: { attempts: 4, baseMs: 1, capMs: 4 } }
 
-export async function nativeBench(): Promise<NativeBench> {
-  const contained = await newContained()
+export async function openNativeBench(): Promise<NativeBench> {
+  const contained = await openContainmentBench()
   const agents: Agent[] = []
-  let scripts = 0
+  let scriptCount = 0
   return {
     dir: contained.dir,
     token: contained.token,
     async run(options) {
       const kernel = new TestKernel()
-      kernel.isDeaf = options.unheard ?? false
-      if (options.after !== undefined) kernel.inherit(options.after)
-      const spec = specOf(contained.dir, options.script === undefined ? '' : `script:${(scripts += 1)}.yaml`, options.spec)
-      if (options.script !== undefined) await writeFile(join(contained.dir, `${scripts}.yaml`), options.script)
-      const containment = await contained.open(contained.containments.kind)
-      const agent = await nativeDriver({ providers: DEFAULTS.providers, ...(options.native ?? QUICK) }).start(
+      kernel.acknowledgesNothing = options.acknowledgesNothing ?? false
+      if (options.earlierFacts !== undefined) kernel.inherit(options.earlierFacts)
+      const spec = specOf(contained.dir, options.script === undefined ? '' : `script:${(scriptCount += 1)}.yaml`, options.spec)
+      if (options.script !== undefined) await writeFile(join(contained.dir, `${scriptCount}.yaml`), options.script)
+      const containment = await contained.open(contained.manager.kind)
+      const agent = await nativeDriver({ providers: DEFAULTS.providers, ...(options.native ?? QUICK_RETRIES) }).start(
         {
           uuid: 'test',
           pid: 1,
@@ -84,7 +84,7 @@ export async function nativeBench(): Promise<NativeBench> {
         const id = `m${kernel.facts.length}`
         return agent.deliver({ id, from: 'user', text, turn: kernel.beginTurn(id, text) })
       }
-      return { kernel, agent, send, turn: (text) => send(text).then(() => kernel.waitForTurn()) }
+      return { kernel, agent, send, runTurn: (text) => send(text).then(() => kernel.waitForTurnEnd()) }
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(agents.map((agent) => agent[Symbol.asyncDispose]()))

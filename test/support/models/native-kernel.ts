@@ -1,5 +1,5 @@
-// The kernel as a native agent sees it, in memory. This kernel turns reports into facts as the real one does, answers them one batch
-// at a time, holds and ends. Tests read the reports with their commits, and wait for facts.
+// An in-memory kernel for tests of the native driver. It turns reports into facts as the real kernel does, and answers the reports of
+// one event-loop turn together. Tests read the reports with their commits, and wait for facts.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { KernelPort, LiveOutput } from '../../../src/drivers/port.ts'
 import type { FactBody, FactType, StoredFact } from '../../../src/kernel/model/facts.ts'
@@ -17,7 +17,7 @@ export interface ReportRecord {
   readonly atMs: number
 }
 
-interface Pending {
+interface PendingReport {
   readonly report: Report
   readonly resolve: (ack: Ack) => void
 }
@@ -27,23 +27,23 @@ export type FactOf<T extends FactType> = Extract<FactBody, { type: T }>
 export class TestKernel implements KernelPort {
   readonly facts: StoredFact[] = []
   readonly records: ReportRecord[] = []
-  readonly lives: LiveOutput[] = []
+  readonly liveOutputs: LiveOutput[] = []
   /** the token limit of the answer to a granted call */
-  grant: number | null = null
+  grantedTokens: number | null = null
   /** called before each answer to `model.started`: 'go' by default */
-  onAsk: (step: number) => 'go' | 'stop' = () => 'go'
+  onModelStarted: (step: number) => 'go' | 'stop' = () => 'go'
   /** called when a fact is made, before any answer */
   onFact: (body: FactBody) => void = () => undefined
   /** acknowledges nothing */
-  isDeaf = false
+  acknowledgesNothing = false
   /** how often the agent had to wait at the gate */
-  drained = 0
+  drainCount = 0
   readonly #abort = new AbortController()
   readonly #watchers = new Set<() => void>()
-  readonly #open = new Map<string, OpenCall & { readonly step: number }>()
-  #queue: Pending[] = []
+  readonly #openCalls = new Map<string, OpenCall & { readonly step: number }>()
+  #queue: PendingReport[] = []
   #commit = 0
-  #held = false
+  #isHeld = false
   #turn = 0
 
   get signal(): AbortSignal {
@@ -51,12 +51,12 @@ export class TestKernel implements KernelPort {
   }
 
   get openCalls(): readonly OpenCall[] {
-    return [...this.#open.values()].map(({ callId, name, effect }) => ({ callId, name, effect }))
+    return [...this.#openCalls.values()].map(({ callId, name, effect }) => ({ callId, name, effect }))
   }
 
   report(report: Report): Promise<Ack> {
     const { promise, resolve } = Promise.withResolvers<Ack>()
-    if (this.isDeaf) return promise
+    if (this.acknowledgesNothing) return promise
     this.#queue.push({ report, resolve })
     if (this.#queue.length === 1)
       nextTurn().then(
@@ -68,26 +68,26 @@ export class TestKernel implements KernelPort {
 
   async requestCall(asking: CallRequest): Promise<CallGrant> {
     const ack = await this.report(asking)
-    if (ack === 'go') return { ack, maxOutputTokens: this.grant }
+    if (ack === 'go') return { ack, maxOutputTokens: this.grantedTokens }
     return { ack: ack === 'ok' ? 'late' : ack, reason: null }
   }
 
   async waitUntilUnpaused(): Promise<void> {
     this.signal.throwIfAborted()
-    if (!this.#held) return
-    this.drained += 1
-    this.#tell()
+    if (!this.#isHeld) return
+    this.drainCount += 1
+    this.#notifyWatchers()
     const aborted = Promise.withResolvers<never>()
     this.signal.addEventListener('abort', () => aborted.reject(this.signal.reason), { once: true })
-    await Promise.race([this.waitUntil(() => !this.#held, 'the hold is gone'), aborted.promise])
+    await Promise.race([this.waitFor(() => !this.#isHeld, 'the hold is gone'), aborted.promise])
   }
 
   showLive(event: LiveOutput): void {
-    this.lives.push(event)
-    this.#tell()
+    this.liveOutputs.push(event)
+    this.#notifyWatchers()
   }
 
-  #failed({ resumeAt, ...body }: Extract<Report, { type: 'model.failed' | 'compaction.failed' }>): Ack {
+  #recordFailure({ resumeAt, ...body }: Extract<Report, { type: 'model.failed' | 'compaction.failed' }>): Ack {
     this.emit(body)
     if (resumeAt === undefined) return 'ok'
     this.hold()
@@ -95,12 +95,12 @@ export class TestKernel implements KernelPort {
   }
 
   hold(): void {
-    this.#held = true
+    this.#isHeld = true
   }
 
   release(): void {
-    this.#held = false
-    this.#tell()
+    this.#isHeld = false
+    this.#notifyWatchers()
   }
 
   cancel(): void {
@@ -111,7 +111,7 @@ export class TestKernel implements KernelPort {
     const seq = this.facts.length + 1
     this.facts.push({ uuid: 'test', seq, pid: 1, at, cursor: seq, body })
     this.onFact(body)
-    this.#tell()
+    this.#notifyWatchers()
   }
 
   /** Begins the next turn with a message, as the kernel does; returns its number. */
@@ -129,8 +129,8 @@ export class TestKernel implements KernelPort {
       this.#track(body)
       this.emit(body, at)
     }
-    for (const call of [...this.#open.values()].filter((open) => open.effect === 'once')) {
-      this.#settle({ type: 'tool.finished', callId: call.callId, outcome: 'interrupted', content: 'interrupted', durationMs: 0 })
+    for (const call of [...this.#openCalls.values()].filter((open) => open.effect === 'once')) {
+      this.#finishTool({ type: 'tool.finished', callId: call.callId, outcome: 'interrupted', content: 'interrupted', durationMs: 0 })
     }
   }
 
@@ -141,36 +141,39 @@ export class TestKernel implements KernelPort {
   history = (afterSeq: number, limit: number): Promise<readonly StoredFact[]> =>
     Promise.resolve(this.facts.slice(afterSeq, afterSeq + limit))
 
-  of<T extends FactType>(type: T): readonly FactOf<T>[] {
+  factsOf<T extends FactType>(type: T): readonly FactOf<T>[] {
     return this.facts.map((fact) => fact.body).filter((body): body is FactOf<T> => body.type === type)
   }
 
-  reports<T extends Report['type']>(type: T): readonly (ReportRecord & { readonly report: Extract<Report, { type: T }> })[] {
+  reportsOf<T extends Report['type']>(type: T): readonly (ReportRecord & { readonly report: Extract<Report, { type: T }> })[] {
     return this.records.filter(
       (each): each is ReportRecord & { readonly report: Extract<Report, { type: T }> } => each.report.type === type,
     )
   }
 
-  /** Resolves when the condition is true; fails with the facts so far after 20 s. */
-  waitUntil(isTrue: () => boolean, words: string): Promise<void> {
+  /** Resolves when the condition is true; fails with the types of the reports after DEADLINE_MS. */
+  waitFor(isTrue: () => boolean, description: string): Promise<void> {
     if (isTrue()) return Promise.resolve()
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const timer = setTimeout(
-      () => reject(new Error(`${words}: not within ${DEADLINE_MS} ms; reports: ${this.records.map((each) => each.report.type).join(' ')}`)),
+      () =>
+        reject(
+          new Error(`${description}: not within ${DEADLINE_MS} ms; reports: ${this.records.map((each) => each.report.type).join(' ')}`),
+        ),
       DEADLINE_MS,
     )
-    const look = (): void => {
+    const check = (): void => {
       if (!isTrue()) return
       clearTimeout(timer)
-      this.#watchers.delete(look)
+      this.#watchers.delete(check)
       resolve()
     }
-    this.#watchers.add(look)
+    this.#watchers.add(check)
     return promise
   }
 
-  waitForTurn(turn = this.#turn): Promise<void> {
-    return this.waitUntil(() => this.of('process.ready').some((ready) => ready.turn === turn), `turn ${turn} has ended`)
+  waitForTurnEnd(turn = this.#turn): Promise<void> {
+    return this.waitFor(() => this.factsOf('process.ready').some((ready) => ready.turn === turn), `turn ${turn} has ended`)
   }
 
   #flush(): void {
@@ -182,15 +185,15 @@ export class TestKernel implements KernelPort {
       this.records.push({ report, ack, commit: this.#commit, atMs: performance.now() })
       resolve(ack)
     }
-    this.#tell()
+    this.#notifyWatchers()
   }
 
   #decide(report: Report): Ack {
     switch (report.type) {
       case 'model.started': {
         if (this.signal.aborted) return 'stop'
-        if (this.#held) return 'held'
-        const ack = this.onAsk(report.step)
+        if (this.#isHeld) return 'held'
+        const ack = this.onModelStarted(report.step)
         if (ack === 'go') this.emit(report)
         return ack
       }
@@ -205,18 +208,18 @@ export class TestKernel implements KernelPort {
         return 'ok'
       }
       case 'model.failed':
-        return this.#failed(report)
+        return this.#recordFailure(report)
       case 'compaction.started':
         return this.#compact(report)
       case 'compaction.failed':
-        if (report.resumeAt !== undefined) return this.#failed(report)
+        if (report.resumeAt !== undefined) return this.#recordFailure(report)
         this.emit(report)
-        return report.retryInMs === null ? this.#full() : 'ok'
+        return report.retryInMs === null ? this.#holdForFullContext() : 'ok'
       case 'context.compacted':
         this.emit(report)
         return 'ok'
       case 'tool.finished':
-        return this.#settle(report)
+        return this.#finishTool(report)
       case 'turn.ended':
         this.emit({ ...report, type: 'process.ready' })
         return 'ok'
@@ -239,33 +242,33 @@ export class TestKernel implements KernelPort {
 
   #compact(report: Extract<Report, { type: 'compaction.started' }>): Ack {
     if (this.signal.aborted) return 'stop'
-    if (this.#held) return 'held'
-    if (this.of('context.compacted').at(-1)?.step === report.step) return this.#full()
+    if (this.#isHeld) return 'held'
+    if (this.factsOf('context.compacted').at(-1)?.step === report.step) return this.#holdForFullContext()
     this.emit(report)
     return 'go'
   }
 
-  #full(): Ack {
+  #holdForFullContext(): Ack {
     this.hold()
     this.emit({ type: 'process.held', hold: { reason: 'context-full', by: 'system', at: 0 }, mono: 0 })
     return 'held'
   }
 
-  #settle(report: Extract<Report, { type: 'tool.finished' }>): Ack {
-    const call = this.#open.get(report.callId)
+  #finishTool(report: Extract<Report, { type: 'tool.finished' }>): Ack {
+    const call = this.#openCalls.get(report.callId)
     if (call === undefined) return 'late'
-    this.#open.delete(report.callId)
+    this.#openCalls.delete(report.callId)
     this.emit({ ...report, step: call.step, name: call.name })
     return 'ok'
   }
 
   #track(body: FactBody): void {
-    if (body.type === 'tool.started') this.#open.set(body.callId, body)
-    if (body.type === 'tool.finished') this.#open.delete(body.callId)
+    if (body.type === 'tool.started') this.#openCalls.set(body.callId, body)
+    if (body.type === 'tool.finished') this.#openCalls.delete(body.callId)
     if (body.type === 'process.incoming') this.#turn = body.turn
   }
 
-  #tell(): void {
+  #notifyWatchers(): void {
     for (const look of this.#watchers) look()
   }
 }

@@ -1,5 +1,5 @@
-// The four wire formats for tests of one model call: a model of each that calls a local server, and one
-// request to it. No process and no loop: only the answer of a call, or its failure.
+// The four wire formats of model providers, for tests of single model calls. Creates a model that calls a local server, makes a
+// request, and returns the answer or the failure of the call.
 import { resolveModel } from '../../../src/drivers/native/models/resolve-model.ts'
 import type { ModelOptions, ProviderConfig } from '../../../src/drivers/native/models/resolve-model.ts'
 import type { ContextMessage } from '../../../src/drivers/native/context/context.ts'
@@ -16,7 +16,7 @@ export interface WireFormat {
   readonly basePath: string
 }
 
-export const WIRES: readonly WireFormat[] = [
+export const WIRE_FORMATS: readonly WireFormat[] = [
   { kind: 'anthropic', provider: 'anthropic', name: 'claude-sonnet-4-5', path: '/v1/messages', basePath: '' },
   { kind: 'openai', provider: 'openai', name: 'gpt-5', path: '/v1/responses', basePath: '/v1' },
   { kind: 'openai-compatible', provider: 'openai-chat', name: 'gpt-4o', path: '/v1/chat/completions', basePath: '/v1' },
@@ -29,7 +29,7 @@ export const WIRES: readonly WireFormat[] = [
   },
 ]
 
-export function wireModel(
+export function createWireModel(
   format: WireFormat,
   url: string,
   options: Partial<ModelOptions> & { readonly name?: string } = {},
@@ -51,7 +51,7 @@ export const TOOLS: readonly OfferedTool[] = [
   { name: 'ls', description: 'lists a folder', schema: { type: 'object', properties: {} } },
 ]
 
-export interface Question {
+export interface CallInput {
   readonly messages?: readonly ContextMessage[]
   readonly text?: string
   readonly question?: string
@@ -69,7 +69,7 @@ export function requestOf({
   tools = TOOLS,
   signal,
   maxOutputTokens = null,
-}: Question = {}): ModelRequest {
+}: CallInput = {}): ModelRequest {
   return {
     step: 1,
     attempt: 1,
@@ -84,7 +84,7 @@ export function requestOf({
   }
 }
 
-export function askModel(model: Model, question: Question = {}): Promise<ModelAnswer> {
+export function callModel(model: Model, question: CallInput = {}): Promise<ModelAnswer> {
   return model.call(requestOf(question))
 }
 

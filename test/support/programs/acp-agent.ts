@@ -1,6 +1,6 @@
-// A coding agent for tests that speaks the Agent Client Protocol, on the library's agent side. Arguments (`word` or `word=value`)
-// are its options; the lines of the prompt are the acts of a turn. Sessions are stored in `sessions=DIR`, so that the next agent
-// can continue them. An argument without a meaning is a mark for a test.
+// A scripted coding agent that speaks the Agent Client Protocol. Its arguments (`word` or `word=value`) are options, and each line of
+// a prompt is an act of the turn. Sessions are stored in the folder of `sessions=DIR`, so that the next agent can continue them. Tests
+// find the program by an additional argument.
 import { appendFileSync, closeSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { randomInt } from 'node:crypto'
@@ -17,7 +17,7 @@ import type {
   ToolKind,
 } from '@agentclientprotocol/sdk/unstable'
 import { askTools } from './ask-tools.ts'
-import { chatsOf, cleanUp, openChat, writeChat } from './gemini-chats.ts'
+import { findChats, removeEmptyChats, openChat, writeChat } from './gemini-chats.ts'
 
 const options = new Map(
   process.argv.slice(2).map((word): [string, string] => {
@@ -25,25 +25,25 @@ const options = new Map(
     return at < 0 ? [word, ''] : [word.slice(0, at), word.slice(at + 1)]
   }),
 )
-const has = (word: string): boolean => options.has(word)
+const hasOption = (word: string): boolean => options.has(word)
 const log = options.get('log')
-const note = (line: string): void => {
+const writeNote = (line: string): void => {
   if (log) appendFileSync(log, `${line}\n`)
 }
 
-interface Kept {
+interface StoredSession {
   readonly prompts: string[]
   cost: number
 }
 
-/** A part of its ids: agents in separate PID namespaces all have the same PID. */
-const SELF = randomInt(2 ** 47)
+/** A part of all ids. The PID would not be unique: agents in separate PID namespaces have the same PID. */
+const RANDOM_ID = randomInt(2 ** 47)
 const fileOf = (id: string): string => join(options.get('sessions') ?? '.', `session-${id}.json`)
-const kept = (id: string): Kept => JSON.parse(readFileSync(fileOf(id), 'utf8')) as Kept
+const readSession = (id: string): StoredSession => JSON.parse(readFileSync(fileOf(id), 'utf8')) as StoredSession
 
 let cancelled = Promise.withResolvers<void>()
 let isCancelled = false
-let calls = 0
+let callCount = 0
 let failure = 'the provider is down'
 let model = 'one'
 let mode = options.get('modes') || 'default'
@@ -54,8 +54,8 @@ interface Turn {
   readonly say: (update: SessionUpdate) => Promise<void>
 }
 
-/** The possible acts in a turn. The first act that returns a stop reason ends the turn with it. */
-const VERBS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopReason | 'error' | void>>> = {
+/** The acts of a turn, by name. An act that returns a stop reason ends the turn. */
+const ACTS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopReason | 'error' | void>>> = {
   'need-login': () => {
     throw RequestError.authRequired()
   },
@@ -70,43 +70,50 @@ const VERBS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopR
       })
     let answer = await send()
     while (answer.status === 429) {
-      note(`429 ${await answer.text()}`)
+      writeNote(`429 ${await answer.text()}`)
       answer = await send()
     }
     const text = await answer.text().catch(() => 'cut')
-    note(`model ${answer.status} ${text.length}`)
+    writeNote(`model ${answer.status} ${text.length}`)
     await say({
       sessionUpdate: 'agent_message_chunk',
       content: { type: 'text', text: `${answer.status} ${answer.ok ? text.length : text}` },
     })
   },
   env: ({ say }, name) => {
-    const words = `${name}=${process.env[name] ?? 'none'};`
-    note(words)
-    return say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: words } })
+    const text = `${name}=${process.env[name] ?? 'none'};`
+    writeNote(text)
+    return say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } })
   },
   think: ({ say }, text) => say({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } }),
   plan: ({ say }, text) =>
     say({ sessionUpdate: 'plan', entries: text.split(',').map((content) => ({ content, priority: 'low', status: 'pending' })) }),
   usage: ({ say, sessionId }, text) => {
     const [used = 0, size = 0, cost = 0] = text.split(' ').map(Number)
-    const session = kept(sessionId)
+    const session = readSession(sessionId)
     session.cost += cost
     writeFileSync(fileOf(sessionId), JSON.stringify(session))
     return say({ sessionUpdate: 'usage_update', used, size, cost: { amount: session.cost, currency: 'USD' } })
   },
   tool: async (turn, rest) => {
-    await tool(turn, rest, 'completed')
+    await runTool(turn, rest, 'completed')
   },
   fails: async (turn, rest) => {
-    await tool(turn, rest, 'failed')
+    await runTool(turn, rest, 'failed')
   },
-  pair: ({ say }) => both(say),
+  pair: ({ say }) => runTwoCalls(say),
   open: async ({ say }, title) => {
-    await say({ sessionUpdate: 'tool_call', toolCallId: id(), title, kind: 'execute', status: 'in_progress', rawInput: { command: title } })
+    await say({
+      sessionUpdate: 'tool_call',
+      toolCallId: newCallId(),
+      title,
+      kind: 'execute',
+      status: 'in_progress',
+      rawInput: { command: title },
+    })
   },
   below: async ({ say }) => {
-    const [outer, inner] = [id(), id()]
+    const [outer, inner] = [newCallId(), newCallId()]
     await say({
       sessionUpdate: 'tool_call',
       toolCallId: outer,
@@ -124,11 +131,11 @@ const VERBS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopR
       status: 'in_progress',
       rawInput: { path: 'y' },
     })
-    await say({ sessionUpdate: 'tool_call_update', toolCallId: inner, status: 'completed', content: text('inner done') })
-    await say({ sessionUpdate: 'tool_call_update', toolCallId: outer, status: 'completed', content: text('outer done') })
+    await say({ sessionUpdate: 'tool_call_update', toolCallId: inner, status: 'completed', content: textContent('inner done') })
+    await say({ sessionUpdate: 'tool_call_update', toolCallId: outer, status: 'completed', content: textContent('outer done') })
   },
   print: async ({ say }, words) => {
-    const toolCallId = id()
+    const toolCallId = newCallId()
     await say({
       sessionUpdate: 'tool_call',
       toolCallId,
@@ -152,7 +159,7 @@ const VERBS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopR
     })
   },
   edit: async ({ say }, path) => {
-    const toolCallId = id()
+    const toolCallId = newCallId()
     await say({ sessionUpdate: 'tool_call', toolCallId, title: `Edit ${path}`, kind: 'edit', status: 'pending', rawInput: { path } })
     await say({
       sessionUpdate: 'tool_call_update',
@@ -162,20 +169,20 @@ const VERBS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopR
     })
   },
   ask: async (turn, rest) => {
-    await ask(turn, rest)
+    await askPermission(turn, rest)
   },
   'ask-twice': async (turn, rest) => {
-    await Promise.all([ask(turn, `${rest} 1`), ask(turn, `${rest} 2`)])
+    await Promise.all([askPermission(turn, `${rest} 1`), askPermission(turn, `${rest} 2`)])
   },
   'ask-and-go': (turn, rest) => {
     const controller = new AbortController()
-    const asked = turn.client.request(
+    const answered = turn.client.request(
       methods.client.session.requestPermission,
-      { sessionId: turn.sessionId, toolCall: { toolCallId: id(), title: rest }, options: OPTIONS },
+      { sessionId: turn.sessionId, toolCall: { toolCallId: newCallId(), title: rest }, options: PERMISSION_OPTIONS },
       { cancellationSignal: controller.signal },
     )
     setTimeout(() => controller.abort(), Number(options.get('withdraw') ?? 100))
-    return asked.then(
+    return answered.then(
       () => undefined,
       () => undefined,
     )
@@ -191,16 +198,16 @@ const VERBS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopR
     await turn.say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: JSON.stringify(answer) } })
   },
   read: (turn, path) =>
-    answered(
+    sayResult(
       turn,
       turn.client.request(methods.client.fs.readTextFile, { sessionId: turn.sessionId, path }).then(({ content }) => content),
     ),
   write: (turn, path) =>
-    answered(
+    sayResult(
       turn,
       turn.client.request(methods.client.fs.writeTextFile, { sessionId: turn.sessionId, path, content: 'written' }).then(() => 'wrote'),
     ),
-  run: (turn, command) => answered(turn, terminal(turn, command)),
+  run: (turn, command) => sayResult(turn, runInTerminal(turn, command)),
   'start-child': async (_, token) => {
     spawn('setsid', ['sh', '-c', `exec sleep 600 ${token}`], { stdio: 'ignore', detached: true }).unref()
     await Promise.resolve()
@@ -214,7 +221,7 @@ const VERBS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopR
   },
   /** Waits until the test has created the file of this turn. */
   turn: async ({ sessionId }) => {
-    const path = join(options.get('sessions') ?? '.', `turn-${kept(sessionId).prompts.length}`)
+    const path = join(options.get('sessions') ?? '.', `turn-${readSession(sessionId).prompts.length}`)
     while (!existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 10))
   },
   hang: () => new Promise(() => undefined),
@@ -253,7 +260,7 @@ const VERBS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopR
   mode: async ({ say }, name) => {
     mode = name
     await say(
-      has('mode-option')
+      hasOption('mode-option')
         ? { sessionUpdate: 'config_option_update', configOptions: allOptions() }
         : { sessionUpdate: 'current_mode_update', currentModeId: mode },
     )
@@ -264,33 +271,33 @@ const VERBS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopR
   },
 }
 
-const OPTIONS = [
+const PERMISSION_OPTIONS = [
   { optionId: 'yes', name: 'Allow', kind: 'allow_once' as const },
   { optionId: 'always', name: 'Always', kind: 'allow_always' as const },
   { optionId: 'no', name: 'Reject', kind: 'reject_once' as const },
 ]
 
-function id(): string {
-  return has('same-ids') ? 'call' : `call-${SELF}-${(calls += 1)}`
+function newCallId(): string {
+  return hasOption('same-ids') ? 'call' : `call-${RANDOM_ID}-${(callCount += 1)}`
 }
 
-function text(words: string): ToolCallContent[] {
+function textContent(words: string): ToolCallContent[] {
   return [{ type: 'content', content: { type: 'text', text: words } }]
 }
 
-async function tool({ say }: Turn, rest: string, status: 'completed' | 'failed'): Promise<void> {
+async function runTool({ say }: Turn, rest: string, status: 'completed' | 'failed'): Promise<void> {
   const [kind = 'execute', ...words] = rest.split(' ')
-  const toolCallId = id()
+  const toolCallId = newCallId()
   const command = words.join(' ')
   await say({ sessionUpdate: 'tool_call', toolCallId, title: command, kind: kind as ToolKind, status: 'pending', rawInput: {} })
   await say({ sessionUpdate: 'tool_call_update', toolCallId, status: 'in_progress', rawInput: { command } })
-  await say({ sessionUpdate: 'tool_call_update', toolCallId, content: text('so far') })
-  await say({ sessionUpdate: 'tool_call_update', toolCallId, status, content: text(`so far\ndone: ${command}`) })
+  await say({ sessionUpdate: 'tool_call_update', toolCallId, content: textContent('so far') })
+  await say({ sessionUpdate: 'tool_call_update', toolCallId, status, content: textContent(`so far\ndone: ${command}`) })
 }
 
 /** Two calls of one message. */
-async function both(say: Turn['say']): Promise<void> {
-  const [one, two] = [id(), id()]
+async function runTwoCalls(say: Turn['say']): Promise<void> {
+  const [one, two] = [newCallId(), newCallId()]
   for (const toolCallId of [one, two])
     await say({
       sessionUpdate: 'tool_call',
@@ -304,9 +311,9 @@ async function both(say: Turn['say']): Promise<void> {
   for (const toolCallId of [two, one]) await say({ sessionUpdate: 'tool_call_update', toolCallId, status: 'completed', rawOutput: 'seen' })
 }
 
-async function ask({ client, sessionId, say }: Turn, rest: string): Promise<void> {
+async function askPermission({ client, sessionId, say }: Turn, rest: string): Promise<void> {
   const [kind = 'execute', ...words] = rest.split(' ')
-  const toolCallId = id()
+  const toolCallId = newCallId()
   const toolCall = {
     toolCallId,
     title: words.join(' '),
@@ -318,22 +325,27 @@ async function ask({ client, sessionId, say }: Turn, rest: string): Promise<void
   const { outcome } = await client.request<RequestPermissionResponse>(methods.client.session.requestPermission, {
     sessionId,
     toolCall,
-    options: OPTIONS,
+    options: PERMISSION_OPTIONS,
   })
   const word = outcome.outcome === 'selected' ? outcome.optionId : 'cancelled'
-  note(`answer: ${word}`)
-  const may = word === 'yes' || word === 'always'
-  await say({ sessionUpdate: 'tool_call_update', toolCallId, status: may ? 'completed' : 'failed', content: text(`answer: ${word}`) })
+  writeNote(`answer: ${word}`)
+  const isAllowed = word === 'yes' || word === 'always'
+  await say({
+    sessionUpdate: 'tool_call_update',
+    toolCallId,
+    status: isAllowed ? 'completed' : 'failed',
+    content: textContent(`answer: ${word}`),
+  })
 }
 
-async function answered({ say }: Turn, work: Promise<string>): Promise<void> {
+async function sayResult({ say }: Turn, work: Promise<string>): Promise<void> {
   const words = await work.catch((error: unknown) => `error: ${(error as Error).message}`)
   await say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: words } })
 }
 
-async function terminal({ client, sessionId, say }: Turn, command: string): Promise<string> {
+async function runInTerminal({ client, sessionId, say }: Turn, command: string): Promise<string> {
   await using handle = await client.createTerminal({ sessionId, command, outputByteLimit: 100 })
-  const toolCallId = id()
+  const toolCallId = newCallId()
   await say({
     sessionUpdate: 'tool_call',
     toolCallId,
@@ -349,13 +361,13 @@ async function terminal({ client, sessionId, say }: Turn, command: string): Prom
   return `${exitCode} ${truncated} ${output.trim()}`
 }
 
-const can = (word: string): { [word]?: object } => (has(word) ? { [word]: {} } : {})
+const capability = (word: string): { [word]?: object } => (hasOption(word) ? { [word]: {} } : {})
 
 function sessionState(): object {
   return {
-    ...(has('modes') ? { modes: { currentModeId: mode, availableModes: MODES.map((id) => ({ id, name: id })) } } : {}),
-    ...(has('models') || has('mode-option') ? { configOptions: allOptions() } : {}),
-    ...(has('old-models')
+    ...(hasOption('modes') ? { modes: { currentModeId: mode, availableModes: MODES.map((id) => ({ id, name: id })) } } : {}),
+    ...(hasOption('models') || hasOption('mode-option') ? { configOptions: allOptions() } : {}),
+    ...(hasOption('old-models')
       ? {
           models: {
             currentModelId: model,
@@ -382,7 +394,7 @@ function allOptions() {
       options: MODES.map((value) => ({ value, name: value })),
     },
   ]
-  return [...(has('models') ? modelOptions() : []), ...(has('mode-option') ? modes : [])]
+  return [...(hasOption('models') ? modelOptions() : []), ...(hasOption('mode-option') ? modes : [])]
 }
 
 function modelOptions() {
@@ -407,19 +419,19 @@ function needLogin(where: 'auth' | 'auth-prompt'): void {
   if (file !== undefined && !existsSync(file)) throw RequestError.authRequired()
 }
 
-async function opened(params: Pick<NewSessionRequest, 'cwd' | 'mcpServers' | 'systemPrompt'>, how: string): Promise<void> {
-  note(`${how} ${JSON.stringify({ cwd: params.cwd, mcpServers: params.mcpServers, systemPrompt: params.systemPrompt })}`)
-  if (has('no-session')) throw new Error('no session today')
-  sessions += 1
+async function recordOpening(params: Pick<NewSessionRequest, 'cwd' | 'mcpServers' | 'systemPrompt'>, event: string): Promise<void> {
+  writeNote(`${event} ${JSON.stringify({ cwd: params.cwd, mcpServers: params.mcpServers, systemPrompt: params.systemPrompt })}`)
+  if (hasOption('no-session')) throw new Error('no session today')
+  sessionCount += 1
   // With `toolless=N` its first N sessions do not know reeve's own tools.
-  const offered = sessions > Number(options.get('toolless') ?? 0) ? params.mcpServers.filter(({ name }) => name === 'reeve') : []
-  for (const server of offered) note(`tools ${await askTools(server)}`)
+  const offered = sessionCount > Number(options.get('toolless') ?? 0) ? params.mcpServers.filter(({ name }) => name === 'reeve') : []
+  for (const server of offered) writeNote(`tools ${await askTools(server)}`)
 }
 
-let sessions = 0
+let sessionCount = 0
 
 async function replay(client: AgentContext, sessionId: string): Promise<void> {
-  const { prompts, cost } = kept(sessionId)
+  const { prompts, cost } = readSession(sessionId)
   const say = (update: SessionUpdate): Promise<void> => client.notify(methods.client.session.update, { sessionId, update })
   for (const words of prompts) {
     await say({ sessionUpdate: 'user_message_chunk', content: { type: 'text', text: words } })
@@ -427,10 +439,10 @@ async function replay(client: AgentContext, sessionId: string): Promise<void> {
     await say({ sessionUpdate: 'tool_call', toolCallId: 'old', title: 'old', status: 'completed' })
   }
   await say({ sessionUpdate: 'usage_update', used: 1, size: 100, cost: { amount: cost, currency: 'USD' } })
-  note('replayed')
+  writeNote('replayed')
 }
 
-async function prompt(
+async function runPrompt(
   turn: Turn,
   words: string,
 ): Promise<{
@@ -439,57 +451,57 @@ async function prompt(
 }> {
   isCancelled = false
   cancelled = Promise.withResolvers()
-  note(`prompt ${JSON.stringify(words)}`)
-  const session = kept(turn.sessionId)
+  writeNote(`prompt ${JSON.stringify(words)}`)
+  const session = readSession(turn.sessionId)
   session.prompts.push(words)
-  if (has('stubs')) writeChat(turn.sessionId, words)
+  if (hasOption('stubs')) writeChat(turn.sessionId, words)
   writeFileSync(fileOf(turn.sessionId), JSON.stringify(session))
-  const usage = has('quota')
+  const usage = hasOption('quota')
     ? { _meta: { quota: { token_count: { input_tokens: 7, output_tokens: 3 } } } }
-    : has('tokens')
+    : hasOption('tokens')
       ? { usage: { totalTokens: 160, inputTokens: 100, outputTokens: 10, cachedReadTokens: 50 } }
       : {}
   // Chooses the option that allows everything for this word.
   const always = options.get('always')
   for (const line of always === undefined ? words.split('\n') : [always]) {
     const at = line.indexOf(' ')
-    const verb = VERBS[at < 0 ? line : line.slice(0, at)]
-    const end = await verb?.(turn, at < 0 ? '' : line.slice(at + 1))
-    if (end === 'error') throw RequestError.internalError({ details: failure })
-    if (end) return { stopReason: end, ...usage }
+    const act = ACTS[at < 0 ? line : line.slice(0, at)]
+    const outcome = await act?.(turn, at < 0 ? '' : line.slice(at + 1))
+    if (outcome === 'error') throw RequestError.internalError({ details: failure })
+    if (outcome) return { stopReason: outcome, ...usage }
     if (isCancelled) return { stopReason: 'cancelled', ...usage }
   }
   return { stopReason: 'end_turn', ...usage }
 }
 
-function speak(): void {
+function serveAcp(): void {
   const app = agent({ name: 'fake' })
   app.onRequest(methods.agent.initialize, ({ params }) => {
-    note(`initialize ${JSON.stringify(params.clientCapabilities)}`)
+    writeNote(`initialize ${JSON.stringify(params.clientCapabilities)}`)
     return {
-      protocolVersion: has('old') ? 0 : 1,
+      protocolVersion: hasOption('old') ? 0 : 1,
       agentInfo: { name: options.get('name') ?? 'fake', version: '1' },
       authMethods: [{ id: 'login', name: 'Log in', description: 'run fake login' }],
       agentCapabilities: {
-        loadSession: has('load'),
-        mcpCapabilities: { http: has('http') },
-        sessionCapabilities: { ...can('resume'), ...can('close'), ...can('fork'), ...can('systemPrompt') },
+        loadSession: hasOption('load'),
+        mcpCapabilities: { http: hasOption('http') },
+        sessionCapabilities: { ...capability('resume'), ...capability('close'), ...capability('fork'), ...capability('systemPrompt') },
       },
     }
   })
   app.onRequest(methods.agent.session.new, async ({ params }) => {
     needLogin('auth')
-    await opened(params, 'new')
-    const sessionId = sessions > 1 ? `s${SELF}${sessions}` : `s${SELF}`
-    writeFileSync(fileOf(sessionId), JSON.stringify({ prompts: [], cost: 0 } satisfies Kept))
-    if (has('stubs')) openChat(sessionId)
+    await recordOpening(params, 'new')
+    const sessionId = sessionCount > 1 ? `s${RANDOM_ID}${sessionCount}` : `s${RANDOM_ID}`
+    writeFileSync(fileOf(sessionId), JSON.stringify({ prompts: [], cost: 0 } satisfies StoredSession))
+    if (hasOption('stubs')) openChat(sessionId)
     return { sessionId, ...sessionState() }
   })
   app.onRequest(methods.agent.session.load, async ({ params, client }) => {
-    await opened(params, 'load')
-    if (has('stubs') && chatsOf(params.sessionId).length === 0) throw new Error('No previous sessions found for this project')
-    if (has('stubs')) openChat(params.sessionId)
-    if (has('late'))
+    await recordOpening(params, 'load')
+    if (hasOption('stubs') && findChats(params.sessionId).length === 0) throw new Error('No previous sessions found for this project')
+    if (hasOption('stubs')) openChat(params.sessionId)
+    if (hasOption('late'))
       setImmediate(() => {
         replay(client, params.sessionId).catch(() => undefined)
       })
@@ -497,47 +509,47 @@ function speak(): void {
     return sessionState()
   })
   app.onRequest(methods.agent.session.resume, async ({ params }) => {
-    await opened({ ...params, mcpServers: params.mcpServers ?? [] }, 'resume')
+    await recordOpening({ ...params, mcpServers: params.mcpServers ?? [] }, 'resume')
     return sessionState()
   })
   app.onRequest(
     'session/fork',
     (params: unknown) => params as { readonly sessionId: string; readonly cwd: string; readonly mcpServers: [] },
     async ({ params, client }) => {
-      await opened(params, 'fork')
-      const sessionId = `f${SELF}`
-      writeFileSync(fileOf(sessionId), JSON.stringify({ prompts: kept(params.sessionId).prompts, cost: 0 } satisfies Kept))
-      if (has('late')) await replay(client, sessionId)
+      await recordOpening(params, 'fork')
+      const sessionId = `f${RANDOM_ID}`
+      writeFileSync(fileOf(sessionId), JSON.stringify({ prompts: readSession(params.sessionId).prompts, cost: 0 } satisfies StoredSession))
+      if (hasOption('late')) await replay(client, sessionId)
       return { sessionId, ...sessionState() }
     },
   )
   app.onRequest(methods.agent.session.close, () => {
-    note('close')
-    if (has('unclosable')) throw new RequestError(-32_000, 'the session is locked')
+    writeNote('close')
+    if (hasOption('unclosable')) throw new RequestError(-32_000, 'the session is locked')
     return {}
   })
   app.onRequest(methods.agent.session.setMode, ({ params }) => {
-    note(`mode ${params.modeId}`)
-    if (has('stubborn')) throw new Error('not now')
+    writeNote(`mode ${params.modeId}`)
+    if (hasOption('stubborn')) throw new Error('not now')
     mode = params.modeId
     return {}
   })
   app.onRequest(methods.agent.session.setConfigOption, ({ params }) => {
-    note(`${params.configId} ${String(params.value)}`)
+    writeNote(`${params.configId} ${String(params.value)}`)
     if (params.configId === 'model') model = String(params.value)
-    else if (!has('stubborn')) mode = String(params.value)
+    else if (!hasOption('stubborn')) mode = String(params.value)
     return { configOptions: allOptions() }
   })
   app.onRequest(
     'session/set_model',
     (params: unknown) => params as { readonly modelId: string },
     ({ params }) => {
-      note(`model ${params.modelId}`)
+      writeNote(`model ${params.modelId}`)
       return {}
     },
   )
   app.onNotification(methods.agent.session.cancel, () => {
-    note('cancel')
+    writeNote('cancel')
     isCancelled = true
     cancelled.resolve()
   })
@@ -546,26 +558,26 @@ function speak(): void {
     const say = (update: SessionUpdate): Promise<void> =>
       client.notify(methods.client.session.update, { sessionId: params.sessionId, update })
     const words = params.prompt.map((block) => (block.type === 'text' ? block.text : '')).join('')
-    return prompt({ client, sessionId: params.sessionId, say }, words)
+    return runPrompt({ client, sessionId: params.sessionId, say }, words)
   })
   app.connect(ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>))
 }
 
-note(`started ${process.pid} key=${process.env['AGENT_KEY'] ?? ''}`)
-if (has('stubs')) cleanUp()
-if (has('deaf')) process.on('SIGTERM', () => note('SIGTERM'))
-if (has('braces')) {
+writeNote(`started ${process.pid} key=${process.env['AGENT_KEY'] ?? ''}`)
+if (hasOption('stubs')) removeEmptyChats()
+if (hasOption('deaf')) process.on('SIGTERM', () => writeNote('SIGTERM'))
+if (hasOption('braces')) {
   process.stderr.write('{\n  error: log in first\n}\n')
   process.exit(5)
 }
-if (has('dies')) {
+if (hasOption('dies')) {
   process.stderr.write('cannot start: no licence\n')
   process.exit(5)
 }
-if (has('silent')) process.stdin.resume()
-else speak()
+if (hasOption('silent')) process.stdin.resume()
+else serveAcp()
 process.stdin.once('end', () => {
-  note('end of input')
-  if (has('no-eof')) setInterval(() => undefined, 60_000)
+  writeNote('end of input')
+  if (hasOption('no-eof')) setInterval(() => undefined, 60_000)
   else process.exit(0)
 })

@@ -7,7 +7,7 @@ export function askTools(server: McpServer): Promise<number | undefined> {
   const settings = Object.fromEntries(
     ('url' in server ? server.headers : 'env' in server ? server.env : []).map(({ name, value }) => [name, value]),
   )
-  const to =
+  const address =
     'url' in server
       ? { hostname: new URL(server.url).hostname, port: new URL(server.url).port }
       : { socketPath: settings['REEVE_MCP_SOCKET'] }
@@ -15,7 +15,7 @@ export function askTools(server: McpServer): Promise<number | undefined> {
   const status = Promise.withResolvers<number | undefined>()
   request(
     {
-      ...to,
+      ...address,
       path: '/mcp',
       method: 'POST',
       headers: {

@@ -3,23 +3,23 @@
 import { appendFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const chats = (): string => {
+const chatsDir = (): string => {
   const dir = join(process.env['HOME'] ?? '', '.gemini/tmp/project/chats')
   mkdirSync(dir, { recursive: true })
   return dir
 }
-export const chatsOf = (id: string): string[] =>
-  readdirSync(chats())
+export const findChats = (id: string): string[] =>
+  readdirSync(chatsDir())
     .filter((name) => name.endsWith(`-${id.slice(0, 8)}.jsonl`))
     .toSorted()
 export const openChat = (id: string): void => {
-  writeFileSync(join(chats(), `session-${String(readdirSync(chats()).length).padStart(4, '0')}-${id.slice(0, 8)}.jsonl`), '{}\n')
+  writeFileSync(join(chatsDir(), `session-${String(readdirSync(chatsDir()).length).padStart(4, '0')}-${id.slice(0, 8)}.jsonl`), '{}\n')
 }
-export const cleanUp = (): void => {
-  const files = readdirSync(chats()).filter((name) => name.endsWith('.jsonl'))
-  for (const name of files.filter((one) => !readFileSync(join(chats(), one), 'utf8').includes('prompt')))
-    for (const file of chatsOf(/-(\w+)\.jsonl$/.exec(name)?.[1] ?? '')) rmSync(join(chats(), file))
+export const removeEmptyChats = (): void => {
+  const files = readdirSync(chatsDir()).filter((name) => name.endsWith('.jsonl'))
+  for (const name of files.filter((one) => !readFileSync(join(chatsDir(), one), 'utf8').includes('prompt')))
+    for (const file of findChats(/-(\w+)\.jsonl$/.exec(name)?.[1] ?? '')) rmSync(join(chatsDir(), file))
 }
 /** Writes new text to the session's first file. */
 export const writeChat = (id: string, words: string): void =>
-  appendFileSync(join(chats(), chatsOf(id)[0] ?? ''), `${JSON.stringify({ prompt: words })}\n`)
+  appendFileSync(join(chatsDir(), findChats(id)[0] ?? ''), `${JSON.stringify({ prompt: words })}\n`)

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process'
 import { appendFileSync, existsSync, readFileSync, watch, writeFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 
-export type Played =
+export type ScriptedAct =
   /** a line of JSON */
   | { readonly line: unknown }
   /** written unchanged, to stdout or stderr */
@@ -28,7 +28,7 @@ function write(text: string | Buffer, to: 'stdout' | 'stderr' = 'stdout'): Promi
   return new Promise((resolve) => process[to].write(text, () => resolve()))
 }
 
-async function fileIsThere(path: string): Promise<void> {
+async function waitForFile(path: string): Promise<void> {
   if (existsSync(path)) return
   await new Promise<void>((resolve) => {
     const watcher = watch(dirname(path), (_event, name) => {
@@ -43,44 +43,44 @@ async function fileIsThere(path: string): Promise<void> {
   })
 }
 
-async function play(one: Played): Promise<void> {
-  if ('line' in one) return write(`${JSON.stringify(one.line)}\n`)
-  if ('raw' in one) return write(one.raw, one.to)
-  if ('bytes' in one) return write(Buffer.from(one.bytes, 'base64'))
-  if ('repeat' in one) {
-    for (let at = 0; at < one.count; at++) await write(one.repeat)
+async function performAct(act: ScriptedAct): Promise<void> {
+  if ('line' in act) return write(`${JSON.stringify(act.line)}\n`)
+  if ('raw' in act) return write(act.raw, act.to)
+  if ('bytes' in act) return write(Buffer.from(act.bytes, 'base64'))
+  if ('repeat' in act) {
+    for (let at = 0; at < act.count; at++) await write(act.repeat)
     return
   }
-  if ('until' in one) return fileIsThere(one.until)
-  if ('leave' in one) {
-    spawn('sleep', [one.leave], { detached: true, stdio: 'inherit' }).unref()
+  if ('until' in act) return waitForFile(act.until)
+  if ('leave' in act) {
+    spawn('sleep', [act.leave], { detached: true, stdio: 'inherit' }).unref()
     return
   }
-  if ('deaf' in one) {
+  if ('deaf' in act) {
     process.on('SIGINT', () => undefined)
     return
   }
-  if ('hang' in one) return new Promise(() => setInterval(() => undefined, 60_000))
-  if ('signal' in one) {
-    process.kill(process.pid, one.signal)
+  if ('hang' in act) return new Promise(() => setInterval(() => undefined, 60_000))
+  if ('signal' in act) {
+    process.kill(process.pid, act.signal)
     return new Promise(() => setInterval(() => undefined, 60_000))
   }
-  process.exit(one.exit)
+  process.exit(act.exit)
 }
 
-function playedNow(file: string, args: readonly string[]): readonly Played[] {
-  const read = JSON.parse(readFileSync(file, 'utf8')) as readonly Played[] | { readonly turns: readonly (readonly Played[])[] }
+function readActs(file: string, args: readonly string[]): readonly ScriptedAct[] {
+  const read = JSON.parse(readFileSync(file, 'utf8')) as readonly ScriptedAct[] | { readonly turns: readonly (readonly ScriptedAct[])[] }
   const log = `${file}.args`
   if (!('turns' in read)) {
     writeFileSync(log, JSON.stringify(args))
     return read
   }
-  const before = existsSync(log) ? readFileSync(log, 'utf8').split('\n').length - 1 : 0
+  const startCount = existsSync(log) ? readFileSync(log, 'utf8').split('\n').length - 1 : 0
   appendFileSync(log, `${JSON.stringify(args)}\n`)
-  return read.turns[before] ?? read.turns.at(-1) ?? []
+  return read.turns[startCount] ?? read.turns.at(-1) ?? []
 }
 
 if (import.meta.main) {
   const [file = '', ...args] = process.argv.slice(2)
-  for (const one of playedNow(file, args)) await play(one)
+  for (const one of readActs(file, args)) await performAct(one)
 }

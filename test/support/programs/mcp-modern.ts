@@ -9,54 +9,54 @@ import { createMcpHandler, inputRequired, McpServer } from '@modelcontextprotoco
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { z } from 'zod'
 
-const [how = '', log = ''] = process.argv.slice(2)
-const extras: string[] = []
+const [transport = '', log = ''] = process.argv.slice(2)
+const extraTools: string[] = []
 let listChanged = (): void => undefined
 
-function note(text: string): void {
+function writeNote(text: string): void {
   if (log !== '') appendFileSync(log, `${text}\n`)
 }
 
-const answer = (text: string): { content: { type: 'text'; text: string }[] } => ({ content: [{ type: 'text', text }] })
+const textAnswer = (text: string): { content: { type: 'text'; text: string }[] } => ({ content: [{ type: 'text', text }] })
 
-function make(): McpServer {
+function createMcpServer(): McpServer {
   const server = new McpServer({ name: 'modern', version: '2' }, { capabilities: { tools: { listChanged: true } } })
   server.registerTool('echo', { description: 'repeats the message', inputSchema: z.object({ message: z.string() }) }, ({ message }) =>
-    answer(`echo ${message}`),
+    textAnswer(`echo ${message}`),
   )
   server.registerTool('more', {}, () => {
-    extras.push(`extra-${extras.length + 1}`)
-    if (how === 'stdio') server.registerTool(extras.at(-1) ?? '', {}, () => answer('extra'))
+    extraTools.push(`extra-${extraTools.length + 1}`)
+    if (transport === 'stdio') server.registerTool(extraTools.at(-1) ?? '', {}, () => textAnswer('extra'))
     listChanged()
-    return answer('more')
+    return textAnswer('more')
   })
   server.registerTool('slow', {}, async ({ mcpReq }) => {
-    note('slow begins')
-    mcpReq.signal.addEventListener('abort', () => note('slow is cancelled'))
+    writeNote('slow begins')
+    mcpReq.signal.addEventListener('abort', () => writeNote('slow is cancelled'))
     const progressToken = mcpReq._meta?.progressToken ?? 0
     for (let step = 1; step <= 1_000 && !mcpReq.signal.aborted; step += 1) {
       await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress: step, message: `step ${step}` } })
       await sleep(20)
     }
-    return answer('all steps')
+    return textAnswer('all steps')
   })
   server.registerTool('ask', {}, () =>
     inputRequired({
       inputRequests: { who: inputRequired.elicit({ message: 'who are you?', requestedSchema: { type: 'object', properties: {} } }) },
     }),
   )
-  for (const name of extras) server.registerTool(name, {}, () => answer('extra'))
+  for (const name of extraTools) server.registerTool(name, {}, () => textAnswer('extra'))
   return server
 }
 
-if (how === 'stdio') serveStdio(make, { legacy: 'reject' })
+if (transport === 'stdio') serveStdio(createMcpServer, { legacy: 'reject' })
 else {
-  const handler = createMcpHandler(make, { legacy: 'reject' })
+  const handler = createMcpHandler(createMcpServer, { legacy: 'reject' })
   listChanged = () => handler.notify.toolsChanged()
   const server = createServer((incoming, outgoing) => {
-    note(`${incoming.method} ${String(incoming.headers['mcp-method'])} ${String(incoming.headers['x-key'])}`)
-    const gone = new AbortController()
-    outgoing.once('close', () => gone.abort())
+    writeNote(`${incoming.method} ${String(incoming.headers['mcp-method'])} ${String(incoming.headers['x-key'])}`)
+    const closed = new AbortController()
+    outgoing.once('close', () => closed.abort())
     const body =
       incoming.method === 'POST' ? ({ body: Readable.toWeb(incoming) as globalThis.ReadableStream, duplex: 'half' } as const) : {}
     handler
@@ -64,7 +64,7 @@ else {
         new Request(`http://127.0.0.1${incoming.url}`, {
           method: incoming.method ?? 'GET',
           headers: incoming.headers as Record<string, string>,
-          signal: gone.signal,
+          signal: closed.signal,
           ...body,
         }),
       )

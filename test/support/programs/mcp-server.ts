@@ -22,28 +22,28 @@ function send(message: object): void {
   process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
 }
 
-function note(text: string): void {
+function writeNote(text: string): void {
   if (log !== '') appendFileSync(log, `${text}\n`)
 }
 
-const tool = (name: string): object => ({
+const describeTool = (name: string): object => ({
   name,
   description: `does ${name}`,
   inputSchema: { type: 'object', ...(mode === 'leaky' ? { properties: { token: { default: process.env['TOKEN'] } } } : {}) },
 })
-const text = (said: string): object => ({ content: [{ type: 'text', text: said }] })
-let extra = 0
+const textResult = (text: string): object => ({ content: [{ type: 'text', text }] })
+let extraToolCount = 0
 
 /** The behaviour of each tool; some misbehave. */
-function call({ id, params }: Message): void {
+function runTool({ id, params }: Message): void {
   const answer = (result: object): void => send({ id, result })
   const name = params?.name ?? ''
-  note(`call ${name}`)
+  writeNote(`call ${name}`)
   switch (name) {
     case 'echo':
-      return answer(text(`echo ${JSON.stringify(params?.arguments)}`))
+      return answer(textResult(`echo ${JSON.stringify(params?.arguments)}`))
     case 'env':
-      return answer(text(JSON.stringify(process.env)))
+      return answer(textResult(JSON.stringify(process.env)))
     case 'die':
       return process.exit(3)
     case 'hang':
@@ -51,17 +51,20 @@ function call({ id, params }: Message): void {
     case 'long-line':
       return void process.stdout.write('x'.repeat(17 * 1024 * 1024))
     case 'huge-json':
-      return answer(text('y'.repeat(4 * 1024 * 1024)))
+      return answer(textResult('y'.repeat(4 * 1024 * 1024)))
     case 'flood':
-      return flood(process.stdout, 'n'.repeat(1023))
+      return writeEndlessly(process.stdout, 'n'.repeat(1023))
     case 'answers':
-      return flood(process.stdout, JSON.stringify({ jsonrpc: '2.0', id: 'an unrequested answer', result: text('n'.repeat(256 * 1024)) }))
+      return writeEndlessly(
+        process.stdout,
+        JSON.stringify({ jsonrpc: '2.0', id: 'an unrequested answer', result: textResult('n'.repeat(256 * 1024)) }),
+      )
     case 'shout': {
-      process.stderr.write('z'.repeat(4 * 1024 * 1024), () => answer(text('shouted')))
+      process.stderr.write('z'.repeat(4 * 1024 * 1024), () => answer(textResult('shouted')))
       return
     }
     case 'progress-flood':
-      return progressFlood(id, params?._meta?.progressToken ?? 0)
+      return reportProgress(id, params?._meta?.progressToken ?? 0)
     case 'progress':
       return progress(id, params?._meta?.progressToken ?? 0)
     case 'ask': {
@@ -70,23 +73,23 @@ function call({ id, params }: Message): void {
         method: 'elicitation/create',
         params: { message: 'who are you?', requestedSchema: { type: 'object', properties: {} } },
       })
-      asked = (reply) => answer(text(JSON.stringify(reply)))
+      handleReply = (reply) => answer(textResult(JSON.stringify(reply)))
       return
     }
     case 'more': {
-      extra += 1
+      extraToolCount += 1
       send({ method: 'notifications/tools/list_changed' })
-      return answer(text('more'))
+      return answer(textResult('more'))
     }
     default:
-      return answer(text(`did ${name}`))
+      return answer(textResult(`did ${name}`))
   }
 }
 
-let asked: (reply: unknown) => void = () => undefined
+let handleReply: (reply: unknown) => void = () => undefined
 
 /** Repeats a line as long as the stream is read. */
-function flood(stream: NodeJS.WriteStream, line: string): void {
+function writeEndlessly(stream: NodeJS.WriteStream, line: string): void {
   const write = (): void => {
     while (stream.write(`${line}\n`));
     stream.once('drain', write)
@@ -95,14 +98,14 @@ function flood(stream: NodeJS.WriteStream, line: string): void {
 }
 
 /** Sends FLOOD_WORDS progress reports at once, and then the answer. */
-function progressFlood(id: Message['id'], progressToken: number): void {
+function reportProgress(id: Message['id'], progressToken: number): void {
   const words = Array.from({ length: FLOOD_WORDS }, (_, index) => ({
     jsonrpc: '2.0',
     method: 'notifications/progress',
     params: { progressToken, progress: index + 1 },
   }))
   process.stdout.write(`${words.map((word) => JSON.stringify(word)).join('\n')}\n`)
-  send({ id, result: text('told') })
+  send({ id, result: textResult('told') })
 }
 
 /** Reports progress until it is cancelled. */
@@ -115,15 +118,15 @@ function progress(id: Message['id'], progressToken: number): void {
   }, 20)
   const done = (): void => {
     clearInterval(timer)
-    send({ id, result: text('all steps') })
+    send({ id, result: textResult('all steps') })
   }
-  cancel = () => {
+  cancelProgress = () => {
     clearInterval(timer)
-    note('cancelled')
+    writeNote('cancelled')
   }
 }
 
-let cancel: () => void = () => undefined
+let cancelProgress: () => void = () => undefined
 
 const ALL = [
   'echo',
@@ -142,29 +145,29 @@ const ALL = [
 ]
 const TOOLS = mode === 'odd-names' ? ['constructor', 'toString', '__proto__'] : ALL
 
-function speak(message: Message): void {
+function handleMessage(message: Message): void {
   const { id, method } = message
-  if (id === 'q1') return asked(message)
+  if (id === 'q1') return handleReply(message)
   if (method === 'initialize')
     return send({
       id,
       result: { protocolVersion: '2025-11-25', capabilities: { tools: { listChanged: true } }, serverInfo: { name: 'fake', version: '1' } },
     })
-  if (method === 'tools/list') return list(message)
-  if (method === 'tools/call') return call(message)
-  if (method === 'notifications/cancelled') return cancel()
+  if (method === 'tools/list') return listTools(message)
+  if (method === 'tools/call') return runTool(message)
+  if (method === 'notifications/cancelled') return cancelProgress()
   if (id === undefined) return
   if (mode === 'ends-at-probe') process.exit(7)
   if (mode !== 'silent-probe') send({ id, error: { code: -32_601, message: `no ${method}` } })
 }
 
 /** Lists the tools in pages of four. */
-function list({ id, params }: Message): void {
-  const all = [...TOOLS, ...Array.from({ length: extra }, (_, index) => `extra-${index + 1}`)]
+function listTools({ id, params }: Message): void {
+  const all = [...TOOLS, ...Array.from({ length: extraToolCount }, (_, index) => `extra-${index + 1}`)]
   const from = Number((params as { readonly cursor?: string } | undefined)?.cursor ?? 0)
   const next = from + 4
-  if (mode === 'grows-at-once' && extra === 0 && next >= all.length) {
-    extra = 1
+  if (mode === 'grows-at-once' && extraToolCount === 0 && next >= all.length) {
+    extraToolCount = 1
     send({ method: 'notifications/tools/list_changed' })
   }
   // From here on the server reads nothing.
@@ -172,12 +175,12 @@ function list({ id, params }: Message): void {
     process.stdin.pause()
     setInterval(() => undefined, 60_000)
   }
-  send({ id, result: { tools: all.slice(from, next).map(tool), ...(next < all.length ? { nextCursor: String(next) } : {}) } })
+  send({ id, result: { tools: all.slice(from, next).map(describeTool), ...(next < all.length ? { nextCursor: String(next) } : {}) } })
 }
 
-note(`started ${process.pid}`)
+writeNote(`started ${process.pid}`)
 if (mode === 'deaf') {
-  process.on('SIGTERM', () => note('SIGTERM'))
+  process.on('SIGTERM', () => writeNote('SIGTERM'))
   setInterval(() => undefined, 60_000)
 }
 if (mode === 'noisy') process.stdout.write('Welcome to npm!\n{"half": \n[1,2]\n\n\u001b[31mred\n')
@@ -188,9 +191,9 @@ if (mode === 'crash') {
 if (mode === 'hang') setInterval(() => undefined, 60_000)
 else {
   const lines = createInterface({ input: process.stdin })
-  lines.on('line', (line) => speak(JSON.parse(line) as Message))
+  lines.on('line', (line) => handleMessage(JSON.parse(line) as Message))
   lines.once('close', () => {
-    note('end of input')
+    writeNote('end of input')
     if (mode !== 'deaf') process.exit(0)
   })
 }

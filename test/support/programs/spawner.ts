@@ -8,7 +8,7 @@ import { waitForOutput, UUID } from '../agents/contained.ts'
 import { testEnv } from '../env.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 
-const [stateDir = '', kind = '', token = '', turns = '', when = ''] = process.argv.slice(2)
+const [stateDir = '', kind = '', token = '', turns = '', mode = ''] = process.argv.slice(2)
 const record = (what: object) => writeSync(1, `${JSON.stringify(what)}\n`)
 const containments = await openContainmentManager({ stateDir, daemonId: String(process.pid), log: (message) => console.error(message) })
 const intent = containments.plan(UUID, 1, kind as ContainmentKind)
@@ -21,8 +21,8 @@ const spawn = async () => {
   record({ handle: program.handle })
   return program
 }
-if (when !== 'first') await waitForOutput(await spawn(), 'up')
-if (when === 'frozen') await containment.freeze()
+if (mode !== 'first') await waitForOutput(await spawn(), 'up')
+if (mode === 'frozen') await containment.freeze()
 spawn().catch((error: unknown) => console.error(error))
 for (let turn = 0; turn < Number(turns); turn++) await setImmediate()
 process.kill(process.pid, 'SIGKILL')

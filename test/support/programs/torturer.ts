@@ -1,6 +1,6 @@
-// Owns many torture trees at once, each in its own containment. Arguments: stateDir, kind, token, trees, ending.
-// Prints `planted` when all trees run, ends them when a line comes, prints `done`, and exits when its stdin ends. The caller
-// looks for survivors.
+// Runs many torture trees at once, each in its own containment. Arguments: stateDir, kind, token, trees, ending. The program prints
+// `planted` when all trees run. It ends the trees when it reads a line, prints `done`, and exits when its stdin ends. The caller looks
+// for remaining processes.
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -22,7 +22,7 @@ const END: Readonly<Record<Ending, (containment: Containment) => Promise<unknown
   daemon: () => Promise.reject(new Error('it should have been killed')),
 }
 
-async function plant(pid: number): Promise<Containment> {
+async function startTree(pid: number): Promise<Containment> {
   const containment = await containments.open(containments.plan(UUID, pid, kind as ContainmentKind), stateDir)
   const argv = ['sh', SCRIPT, token, MODES[ending as Ending], 'all']
   await waitForOutput(await containment.spawn({ argv, cwd: stateDir, env: testEnv(stateDir), stdin: 'null' }), 'planted')
@@ -30,7 +30,7 @@ async function plant(pid: number): Promise<Containment> {
 }
 
 const containments = await openContainmentManager({ stateDir, daemonId: String(process.pid), log: (message) => console.error(message) })
-const planted = await Promise.all(Array.from({ length: Number(trees) }, (_, index) => plant(index + 1)))
+const planted = await Promise.all(Array.from({ length: Number(trees) }, (_, index) => startTree(index + 1)))
 console.log('planted')
 const lines = createInterface(process.stdin)
 const closed = once(lines, 'close')

@@ -6,7 +6,7 @@ import { readIdentity } from '../../../src/store/files/identity.ts'
 import { readWalEnd } from '../../../src/store/files/wal-check.ts'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { eventually } from '../agents/living.ts'
+import { waitUntil } from '../agents/living.ts'
 import { tempDir } from '../tmp.ts'
 
 export interface TestStore extends AsyncDisposable {
@@ -48,11 +48,11 @@ export async function testStore(sql?: string): Promise<TestStore> {
     close,
     reopen,
     wroteIdentity: async (cursor) => {
-      await eventually(() => readIdentity(dir)?.cursor === cursor, `the identity has the cursor ${cursor}`)
+      await waitUntil(() => readIdentity(dir)?.cursor === cursor, `the identity has the cursor ${cursor}`)
     },
     wroteLog: async () => {
       const end = readWalEnd(join(dir, 'store.db-wal'))?.frames
-      await eventually(() => readIdentity(dir)?.log?.frames === end, 'the identity names the end of the log')
+      await waitUntil(() => readIdentity(dir)?.log?.frames === end, 'the identity names the end of the log')
     },
     async tamper(sql, ...values) {
       await close()

@@ -1,43 +1,43 @@
-// A simple model of a supervisor and its children, written from the rules (docs/supervision.md) and not from the sources. Mutable
-// plain objects, no facts, no PIDs. A child is `up`, `ending` (its end was requested), `paused` with its program, or `parked` without
-// one. A child `waits` for its backoff, `joins` when its group is down, or is `held` or `down`.
+// A simple reference model of a supervisor and its children, written from docs/supervision.md and not from the sources. The states of
+// a child: `up`; `ending` (its end was requested); `paused` with a program; `parked` (paused without a program); `waits` for its
+// backoff; `joins` (starts when its group is down); `held`; `down`.
 import type { RestartType, Strategy } from '../../../src/kernel/model/supervision.ts'
 
 export type ChildState = 'up' | 'ending' | 'paused' | 'parked' | 'waits' | 'joins' | 'held' | 'down'
 
-interface Child {
+interface ModelChild {
   readonly type: RestartType
   state: ChildState
   /** the user requested its end */
-  byPerson: boolean
+  isStoppedByUser: boolean
   /** the number of counted restarts */
-  times: number
+  restartCount: number
 }
 
 /** The ways in which a child can end by itself. `final`: a restart would end in the same way. */
-export type End = 'crash' | 'complete' | 'final'
+export type ChildEnd = 'crash' | 'complete' | 'final'
 
 export class SupervisionModel {
-  readonly children: Child[]
+  readonly children: ModelChild[]
   readonly #strategy: Strategy
-  readonly #max: number
+  readonly #maxRestarts: number
   /** the supervisor itself: up, paused, being stopped, or ended */
   state: 'up' | 'paused' | 'stopping' | 'down' = 'up'
-  /** gave up by itself */
-  gaveUp = false
+  /** the supervisor ended itself after too many restarts */
+  hasGivenUp = false
   #group: Set<number> | null = null
 
-  constructor(strategy: Strategy, types: readonly RestartType[], max: number) {
+  constructor(strategy: Strategy, types: readonly RestartType[], maxRestarts: number) {
     this.#strategy = strategy
-    this.#max = max
-    this.children = types.map((type) => ({ type, state: 'up', byPerson: false, times: 0 }))
+    this.#maxRestarts = maxRestarts
+    this.children = types.map((type) => ({ type, state: 'up', isStoppedByUser: false, restartCount: 0 }))
   }
 
   // ——— events of a child
 
-  /** A child ends by itself. After a requested end the way does not matter. */
-  end(index: number, how: End): void {
-    const child = this.#at(index)
+  /** A child ends by itself. If its end was requested, `how` has no effect. */
+  end(index: number, how: ChildEnd): void {
+    const child = this.#childAt(index)
     if (child.state === 'ending') return this.finish(index)
     if (child.state !== 'up' && child.state !== 'paused') return
     const wasPaused = child.state === 'paused'
@@ -45,33 +45,33 @@ export class SupervisionModel {
     if (this.state === 'stopping') return this.#stopNext()
     // Without its supervisor the child stays down.
     if (this.state === 'down') return
-    const back = how === 'crash' ? child.type !== 'temporary' : how === 'complete' ? child.type === 'permanent' : false
+    const isRestarted = how === 'crash' ? child.type !== 'temporary' : how === 'complete' ? child.type === 'permanent' : false
     if (how === 'final' && child.type !== 'temporary') child.state = 'held'
-    else if (back && this.#group?.has(index)) child.state = wasPaused ? 'parked' : 'joins'
-    else if (back) this.#restart(index, wasPaused)
+    else if (isRestarted && this.#group?.has(index)) child.state = wasPaused ? 'parked' : 'joins'
+    else if (isRestarted) this.#restart(index, wasPaused)
     this.#advance()
   }
 
   /** A child with a requested end has ended. */
   finish(index: number): void {
-    const child = this.#at(index)
+    const child = this.#childAt(index)
     if (child.state !== 'ending') return
     child.state = 'down'
     if (this.state === 'stopping') return this.#stopNext()
-    if (!child.byPerson && child.type !== 'temporary' && this.#group?.has(index)) child.state = 'joins'
+    if (!child.isStoppedByUser && child.type !== 'temporary' && this.#group?.has(index)) child.state = 'joins'
     this.#advance()
   }
 
   kill(index: number): void {
-    const child = this.#at(index)
+    const child = this.#childAt(index)
     if (child.state === 'down') return
     // The user's request is the last word, also after another request.
     if (child.state === 'ending') {
-      child.byPerson = true
+      child.isStoppedByUser = true
       return
     }
     if (child.state === 'up' || child.state === 'paused') {
-      Object.assign(child, { state: 'ending', byPerson: true })
+      Object.assign(child, { state: 'ending', isStoppedByUser: true })
       return
     }
     child.state = 'down'
@@ -80,16 +80,17 @@ export class SupervisionModel {
   }
 
   pause(index: number): void {
-    const child = this.#at(index)
+    const child = this.#childAt(index)
     if (child.state === 'up') child.state = 'paused'
     if (child.state === 'waits' || child.state === 'joins') child.state = 'parked'
   }
 
   /** The user resumes a child at once; its restarts are forgotten where it had ended or was held. */
   resume(index: number): void {
-    const child = this.#at(index)
-    if ((child.state === 'down' || child.state === 'held') && this.state !== 'down') child.times = 0
-    if (['paused', 'parked', 'waits', 'joins', 'held', 'down'].includes(child.state)) Object.assign(child, { state: 'up', byPerson: false })
+    const child = this.#childAt(index)
+    if ((child.state === 'down' || child.state === 'held') && this.state !== 'down') child.restartCount = 0
+    if (['paused', 'parked', 'waits', 'joins', 'held', 'down'].includes(child.state))
+      Object.assign(child, { state: 'up', isStoppedByUser: false })
   }
 
   // ——— events of the supervisor
@@ -117,27 +118,27 @@ export class SupervisionModel {
     for (const child of this.children) if (child.state === 'waits') child.state = 'up'
   }
 
-  #at(index: number): Child {
+  #childAt(index: number): ModelChild {
     const child = this.children[index]
     if (!child) throw new Error(`no child ${index}`)
     return child
   }
 
   #restart(index: number, wasPaused: boolean): void {
-    const child = this.#at(index)
-    if (child.times + 1 > this.#max) {
+    const child = this.#childAt(index)
+    if (child.restartCount + 1 > this.#maxRestarts) {
       this.state = 'stopping'
-      this.gaveUp = true
+      this.hasGivenUp = true
       return this.#stopNext()
     }
-    child.times += 1
-    const others = this.children.flatMap((other, at) => {
-      const touched = this.#strategy === 'one_for_all' ? at !== index : this.#strategy === 'rest_for_one' ? at > index : false
-      return touched && other.state === 'up' ? [at] : []
+    child.restartCount += 1
+    const others = this.children.flatMap((other, position) => {
+      const isInGroup = this.#strategy === 'one_for_all' ? position !== index : this.#strategy === 'rest_for_one' ? position > index : false
+      return isInGroup && other.state === 'up' ? [position] : []
     })
-    const waits = others.length > 0 || this.#group !== null || this.state !== 'up'
+    const mustWait = others.length > 0 || this.#group !== null || this.state !== 'up'
     if (others.length > 0 || this.#group) this.#group = new Set([...(this.#group ?? []), ...others])
-    child.state = wasPaused ? 'parked' : waits ? 'joins' : 'waits'
+    child.state = wasPaused ? 'parked' : mustWait ? 'joins' : 'waits'
   }
 
   /** Stops the next child of a group; when all are down they wait for their backoff together. */
@@ -148,7 +149,7 @@ export class SupervisionModel {
       if (members.some(({ state }) => state === 'ending')) return
       const next = members.findLast(({ state }) => state === 'up')
       if (next) {
-        Object.assign(next, { state: 'ending', byPerson: false })
+        Object.assign(next, { state: 'ending', isStoppedByUser: false })
         return
       }
       this.#group = null
@@ -167,8 +168,8 @@ export class SupervisionModel {
         this.state = 'down'
         return
       }
-      const runs = last.state === 'up' || last.state === 'paused'
-      Object.assign(last, runs ? { state: 'ending', byPerson: false } : { state: 'down' })
+      const isRunning = last.state === 'up' || last.state === 'paused'
+      Object.assign(last, isRunning ? { state: 'ending', isStoppedByUser: false } : { state: 'down' })
     }
   }
 }

@@ -1,5 +1,5 @@
-// A supervisor and its children on the real kernel. Drivers act at once, but a stopped child ends when the test decides.
-// Every input uses the kernel's public entry.
+// Runs a supervisor and its children on the real kernel, through its public entry. The simulated drivers answer at once, but a stopped
+// child ends only when the test decides.
 import { Table } from '../../../src/daemon/loop/table.ts'
 import { deadlineOf } from '../../../src/kernel/decide/next-deadline.ts'
 import { isSuspended } from '../../../src/kernel/model/status.ts'
@@ -8,7 +8,7 @@ import type { Effect } from '../../../src/kernel/model/effects.ts'
 import type { InputBody } from '../../../src/kernel/model/inputs.ts'
 import type { Process } from '../../../src/kernel/model/process.ts'
 import type { RestartType, Strategy } from '../../../src/kernel/model/supervision.ts'
-import type { ChildState, End } from './model.ts'
+import type { ChildState, ChildEnd } from './model.ts'
 
 export const SUPERVISOR = 's'
 const BACKOFF = { initialMs: 1_000, maxMs: 1_000, factor: 1 }
@@ -52,7 +52,7 @@ export class RealSupervisor {
     return this.#log.join('\n')
   }
 
-  end(index: number, how: End): void {
+  end(index: number, how: ChildEnd): void {
     const uuid = this.#ids[index] ?? ''
     const row = this.#row(uuid)
     if (row?.life.state !== 'running' || !row.life.attached) return

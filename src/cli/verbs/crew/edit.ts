@@ -1,4 +1,4 @@
-// `reeve crew edit`: changes a task. Test: test/e2e/cli/crew-going-on.test.ts.
+// `reeve crew edit`: changes a task. Test: test/e2e/cli/crew-retry.test.ts.
 import { readFileSync } from 'node:fs'
 import { resolveScriptPath, sendCrewCommand } from '../../actions/crew-command.ts'
 import { UsageError } from '../../errors.ts'

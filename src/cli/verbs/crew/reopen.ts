@@ -1,4 +1,4 @@
-// `reeve crew reopen`: returns a finished task to the queue, with comments. Test: test/e2e/cli/crew-going-on.test.ts.
+// `reeve crew reopen`: returns a finished task to the queue, with comments. Test: test/e2e/cli/crew-retry.test.ts.
 import { sendCrewCommand } from '../../actions/crew-command.ts'
 import { UsageError } from '../../errors.ts'
 import { readCommentText, parseLineComment } from '../../input/line-comments.ts'

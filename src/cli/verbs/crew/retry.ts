@@ -1,4 +1,4 @@
-// `reeve crew retry`: retries a failed or cancelled task. Test: test/e2e/cli/crew-going-on.test.ts.
+// `reeve crew retry`: retries a failed or cancelled task. Test: test/e2e/cli/crew-retry.test.ts.
 import { sendCrewCommand } from '../../actions/crew-command.ts'
 import type { VerbCall } from '../../table/verb.ts'
 

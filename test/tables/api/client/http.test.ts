@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ApiError, Client } from '../../../../src/api/client/client.ts'
 import { eventData } from '../../../../src/api/client/event-stream.ts'
 import { connect, type EventView, type Reeve } from '../../../../src/index.ts'
-import { factEvent, fakeDaemon, processView, refusal, endedView } from '../../../support/daemon/fake-daemon.ts'
+import { factEvent, startFakeDaemon, processView, refusal, endedView } from '../../../support/daemon/fake-daemon.ts'
 import { tempDir, type TempDir } from '../../../support/tmp.ts'
 
 let dir: TempDir
@@ -93,7 +93,7 @@ describe('an answer', () => {
 
 describe('errors', () => {
   test('have the code, message, hint and exit code that the daemon gives', async () => {
-    await using _daemon = await fakeDaemon(dir.path, { 'GET /v1/processes/5': () => refusal('AMBIGUOUS', '"5" may be any of two') })
+    await using _daemon = await startFakeDaemon(dir.path, { 'GET /v1/processes/5': () => refusal('AMBIGUOUS', '"5" may be any of two') })
     const error = await rejection(reeve.get('5'))
     expect([error.code, error.message, error.exit]).toEqual(['AMBIGUOUS', '"5" may be any of two', 3])
     expect(error.hint).not.toBe('')
@@ -113,7 +113,7 @@ describe('starting the daemon', () => {
   test('happens if no daemon listens, and the request follows', async () => {
     let daemon: AsyncDisposable | undefined
     const start = async (): Promise<void> => {
-      daemon = await fakeDaemon(dir.path, { 'GET /x': () => ({ json: { ok: true } }) })
+      daemon = await startFakeDaemon(dir.path, { 'GET /x': () => ({ json: { ok: true } }) })
     }
     expect(await new Client({ socketPath: () => join(dir.path, 'reeve.sock'), start }).get('/x')).toEqual({ ok: true })
     await daemon?.[Symbol.asyncDispose]()
@@ -121,7 +121,7 @@ describe('starting the daemon', () => {
 
   test('does not happen for a broken wait: another daemon may answer it', async () => {
     let asked = 0
-    await using _daemon = await fakeDaemon(dir.path, {
+    await using _daemon = await startFakeDaemon(dir.path, {
       'GET /x': () => (++asked < 3 ? { events: [], then: 'break' } : { json: { ok: true } }),
     })
     const start = async (): Promise<void> => {
@@ -150,14 +150,14 @@ describe('events', () => {
   const route = 'GET /v1/processes/5/events'
 
   test('end after the last recorded event', async () => {
-    await using daemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [first, second], then: 'end' }) })
+    await using daemon = await startFakeDaemon(dir.path, { [route]: () => ({ events: [first, second], then: 'end' }) })
     expect(await all(reeve.events({ process: '5', after: 0 }))).toEqual([first, second])
     expect(daemon.requests[0]?.headers.accept).toBe('text/event-stream')
   })
 
   test('continue after a broken connection, with each event once', async () => {
     const parts: Record<string, readonly EventView[]> = { 0: [first], 1: [second], 2: [last] }
-    await using daemon = await fakeDaemon(dir.path, {
+    await using daemon = await startFakeDaemon(dir.path, {
       [route]: ({ query }) => ({ events: parts[query.get('after') ?? ''] ?? [], then: query.get('after') === '2' ? 'end' : 'break' }),
     })
     expect(await all(reeve.events({ process: '5', after: 0, follow: true }))).toEqual([first, second, last])
@@ -165,13 +165,13 @@ describe('events', () => {
   })
 
   test('report when no daemon answers, and when one answers again', async () => {
-    const before = await fakeDaemon(dir.path, { [route]: () => ({ events: [first], then: 'open' }) })
+    const before = await startFakeDaemon(dir.path, { [route]: () => ({ events: [first], then: 'open' }) })
     const told: boolean[] = []
     const seen: EventView[] = []
     let after: Promise<AsyncDisposable> | undefined
     const onLink = (isUp: boolean): void => {
       told.push(isUp)
-      if (!isUp) after = fakeDaemon(dir.path, { [route]: () => ({ events: [last], then: 'end' }) })
+      if (!isUp) after = startFakeDaemon(dir.path, { [route]: () => ({ events: [last], then: 'end' }) })
     }
     for await (const event of reeve.events({ process: '5', after: 0, follow: true, onLink })) {
       seen.push(event)
@@ -185,24 +185,24 @@ describe('events', () => {
   })
 
   test('that break without follow are an error', async () => {
-    await using _daemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [first], then: 'break' }) })
+    await using _daemon = await startFakeDaemon(dir.path, { [route]: () => ({ events: [first], then: 'break' }) })
     expect((await rejection(all(reeve.events({ process: '5' })))).code).toBe('UNAVAILABLE')
   })
 
   test('of an ended process end with the stream', async () => {
-    await using daemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [last], then: 'end' }) })
+    await using daemon = await startFakeDaemon(dir.path, { [route]: () => ({ events: [last], then: 'end' }) })
     expect(await all(reeve.events({ process: '5', follow: true }))).toEqual([last])
     expect(daemon.requests).toHaveLength(1)
   })
 
   test('end when the daemon ends the stream; only a broken connection is opened again', async () => {
-    await using daemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [first], then: 'end' }) })
+    await using daemon = await startFakeDaemon(dir.path, { [route]: () => ({ events: [first], then: 'end' }) })
     expect(await all(reeve.events({ process: '5', follow: true }))).toEqual([first])
     expect(daemon.requests).toHaveLength(1)
   })
 
   test('end when the signal aborts, and close the connection', async () => {
-    await using _daemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [first], then: 'open' }) })
+    await using _daemon = await startFakeDaemon(dir.path, { [route]: () => ({ events: [first], then: 'open' }) })
     const leave = new AbortController()
     const seen: EventView[] = []
     for await (const event of reeve.events({ process: '5', follow: true, signal: leave.signal })) {
@@ -213,7 +213,7 @@ describe('events', () => {
   })
 
   test('that the daemon refuses are an error at once', async () => {
-    await using daemon = await fakeDaemon(dir.path, { [route]: () => refusal('COLLECTED', 'it was removed') })
+    await using daemon = await startFakeDaemon(dir.path, { [route]: () => refusal('COLLECTED', 'it was removed') })
     expect((await rejection(all(reeve.events({ process: '5', after: 1, follow: true })))).code).toBe('COLLECTED')
     expect(daemon.requests).toHaveLength(1)
   })
@@ -239,19 +239,21 @@ describe('events', () => {
 
 describe('the library', () => {
   test('encodes any name of a process in a path', async () => {
-    await using _daemon = await fakeDaemon(dir.path, { 'GET /v1/processes/a/b ?#é': () => ({ json: { process: processView() } }) })
+    await using _daemon = await startFakeDaemon(dir.path, { 'GET /v1/processes/a/b ?#é': () => ({ json: { process: processView() } }) })
     expect((await reeve.get('a/b ?#é')).pid).toBe(5)
   })
 
   test('sends its directory and its environment with a spawn', async () => {
-    await using daemon = await fakeDaemon(dir.path, { 'POST /v1/processes': () => ({ status: 201, json: { process: processView() } }) })
+    await using daemon = await startFakeDaemon(dir.path, {
+      'POST /v1/processes': () => ({ status: 201, json: { process: processView() } }),
+    })
     await reeve.spawn({ intent: 'x' })
     expect(daemon.requests[0]?.body).toMatchObject({ intent: 'x', cwd: process.cwd(), env: { PATH: process.env['PATH'] } })
   })
 
   test('sends further requests until the time limit of a wait', async () => {
     let polls = 0
-    await using daemon = await fakeDaemon(dir.path, {
+    await using daemon = await startFakeDaemon(dir.path, {
       'GET /v1/processes/5/wait': () => ({
         json: ++polls < 3 ? { process: processView(), timedOut: true } : { process: endedView(0), timedOut: false },
       }),
@@ -264,7 +266,7 @@ describe('the library', () => {
 
   test('returns the number of processes', async () => {
     const processes = { live: 1, suspended: 2, max: 3 }
-    await using _daemon = await fakeDaemon(dir.path, { 'GET /v1/daemon': () => ({ json: { processes } }) })
+    await using _daemon = await startFakeDaemon(dir.path, { 'GET /v1/daemon': () => ({ json: { processes } }) })
     expect(await reeve.count()).toEqual(processes)
   })
 })

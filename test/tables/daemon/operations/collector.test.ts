@@ -7,7 +7,7 @@ import { Removals, Sweeper } from '../../../../src/daemon/operations/removals.ts
 import { Table } from '../../../../src/daemon/loop/table.ts'
 import type { GcConfig } from '../../../../src/config/keys/gc.ts'
 import { ManualClock } from '../../../support/clock.ts'
-import { eventually } from '../../../support/agents/living.ts'
+import { waitUntil } from '../../../support/agents/living.ts'
 import { Scribe, endOf, modelFinished, specOf, uuidOf } from '../../../support/store/facts.ts'
 import { testStore } from '../../../support/store/open.ts'
 
@@ -195,12 +195,12 @@ test('a round runs a minute after the start, then at each interval; a changed in
   await here.look()
   expect(await here.left()).toBe(5)
   await here.look()
-  await eventually(() => here.logged.length > 0, 'the log has the result')
+  await waitUntil(() => here.logged.length > 0, 'the log has the result')
   expect(await here.left()).toBe(3)
   expect(here.logged).toEqual([expect.stringMatching(/^collected 2 ended processes, \d+ bytes$/)])
   here.say({ max_entries: 1, interval_seconds: 60 })
   await here.look()
-  await eventually(() => here.logged.length > 1, 'the log has the result')
+  await waitUntil(() => here.logged.length > 1, 'the log has the result')
   expect(await here.left()).toBe(1)
 })
 
@@ -213,7 +213,7 @@ test('with an invalid configuration nothing is removed; that is logged once, and
   expect(here.logged).toEqual(['nothing is collected while the configuration cannot be used'])
   here.say({ max_entries: 1 })
   await here.look()
-  await eventually(() => here.logged.length > 1, 'the log has the result')
+  await waitUntil(() => here.logged.length > 1, 'the log has the result')
   expect(await here.left()).toBe(1)
   await expect(here.collector.run().then(({ count }) => count)).resolves.toBe(0)
 })
@@ -282,7 +282,7 @@ describe('with a wrong clock nothing is removed', () => {
     for (let hour = 0; hour < 24; hour++) await here.look(60)
     expect(await here.left()).toBe(3)
     await here.look(60)
-    await eventually(() => here.logged.some((line) => line.startsWith('collected 3')), 'it collected')
+    await waitUntil(() => here.logged.some((line) => line.startsWith('collected 3')), 'it collected')
   })
 
   test('unless the user starts a collection', async () => {
@@ -301,6 +301,6 @@ describe('with a wrong clock nothing is removed', () => {
     await here.look()
     here.clock.jump(3 * DAY_MS)
     await here.look()
-    await eventually(() => here.logged.some((line) => line.startsWith('collected 3')), 'it collected')
+    await waitUntil(() => here.logged.some((line) => line.startsWith('collected 3')), 'it collected')
   })
 })

@@ -13,10 +13,10 @@ test('each refusal is reported with its call and a shortened text, up to 1,000 r
   refused('tools', 'bash', 'c1')
   for (let count = 0; count < 1_500; count += 1) refused('paths', `${count} ${'x'.repeat(2_000)}`)
   await reports.send({ type: 'note', text: 'the end' })
-  const refusals = kernel.of('capability.refused')
+  const refusals = kernel.factsOf('capability.refused')
   expect([refusals.length, refusals[0]]).toEqual([1_000, { type: 'capability.refused', what: 'tools', detail: 'bash', callId: 'c1' }])
   expect(refusals.at(-1)).toEqual({ type: 'capability.refused', what: 'paths', detail: expect.stringMatching(/^998 x{996}$/) })
-  expect(kernel.of('process.note').map(({ text }) => text)).toEqual([
+  expect(kernel.factsOf('process.note').map(({ text }) => text)).toEqual([
     'it was refused 1000 things: further refusals are not reported',
     'the end',
   ])

@@ -196,12 +196,12 @@ describe('peculiarities of providers', () => {
   })
 
   test('an error in the middle of an Anthropic stream is not its end', () => {
-    const text = bodyOf({ text: 'a', usage: USED, midStream: true, error: { type: 'overloaded_error', message: 'x' } }, PATHS.anthropic)
+    const text = bodyOf({ text: 'a', usage: USED, isMidStream: true, error: { type: 'overloaded_error', message: 'x' } }, PATHS.anthropic)
     expect(metered('anthropic', [text], true)).toMatchObject({ usage: { input_tokens: 100, cache_read_input_tokens: 30 }, isFinal: false })
   })
 
   test('a blocked prompt of Gemini has only input tokens', () => {
-    const text = bodyOf({ blocked: 'SAFETY', usage: USED }, PATHS.gemini)
+    const text = bodyOf({ blockReason: 'SAFETY', usage: USED }, PATHS.gemini)
     const result = metered('gemini', [text], true)
     expect([result.isFinal, parseUsage(FORMATS.gemini, result.usage ?? {})?.tokens]).toEqual([
       true,
@@ -210,7 +210,7 @@ describe('peculiarities of providers', () => {
   })
 
   test('a failed answer of Responses has no usage', () => {
-    const text = bodyOf({ text: 'a', midStream: true, error: { type: 'server_error', message: 'x' } }, PATHS.responses)
+    const text = bodyOf({ text: 'a', isMidStream: true, error: { type: 'server_error', message: 'x' } }, PATHS.responses)
     expect(metered('responses', [text], true)).toMatchObject({ usage: null })
   })
 })

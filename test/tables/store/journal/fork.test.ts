@@ -8,7 +8,7 @@ import { openSqliteStore } from '../../../../src/store/sqlite.ts'
 import type { Commit, Store } from '../../../../src/store/store.ts'
 import { Scribe, endOf, forkedOf, modelFinished, specOf, stepOf, uuidOf } from '../../../support/store/facts.ts'
 import { changeFile, testStore } from '../../../support/store/open.ts'
-import { skimPage } from '../../../support/daemon/skimmed.ts'
+import { skimPage } from '../../../support/daemon/skim-page.ts'
 
 const [A, B, C, D] = [uuidOf(1), uuidOf(2), uuidOf(3), uuidOf(4)]
 const note = (text: string): FactBody => ({ type: 'process.note', text })

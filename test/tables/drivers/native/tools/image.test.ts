@@ -8,8 +8,8 @@ import { findImageFormat } from '../../../../../src/drivers/native/tools/image.t
 import { Toolbox } from '../../../../../src/drivers/native/tools/toolbox.ts'
 import type { ToolCallResult } from '../../../../../src/drivers/native/tools/toolbox.ts'
 import { NO_USAGE } from '../../../../../src/drivers/native/models/model.ts'
-import { newContained } from '../../../../support/agents/contained.ts'
-import type { Contained } from '../../../../support/agents/contained.ts'
+import { openContainmentBench } from '../../../../support/agents/contained.ts'
+import type { ContainmentBench } from '../../../../support/agents/contained.ts'
 import { png } from '../../../../support/models/png.ts'
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex')
@@ -52,11 +52,11 @@ test.each(HEADERS)('%s: a header that is cut anywhere has no size, and causes no
 })
 
 describe('the tool', () => {
-  let contained: Contained
+  let contained: ContainmentBench
   let dir: string
 
   beforeEach(async () => {
-    contained = await newContained()
+    contained = await openContainmentBench()
     dir = join(contained.dir, 'work')
     await mkdir(dir)
   })
@@ -64,7 +64,7 @@ describe('the tool', () => {
 
   async function read(bytes: Buffer, name = 'picture'): Promise<ToolCallResult> {
     await writeFile(join(dir, name), bytes)
-    const containment = await contained.open(contained.containments.kind)
+    const containment = await contained.open(contained.manager.kind)
     const { signal } = new AbortController()
     const call = { type: 'tool-call', callId: 'c', name: 'read', input: { path: name } } as const
     return new Toolbox({ tools: null, deny: [] }).run(call, {

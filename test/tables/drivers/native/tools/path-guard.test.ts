@@ -9,19 +9,19 @@ import type { ToolCall } from '../../../../../src/drivers/native/context/context
 import { FreezableTimers } from '../../../../../src/drivers/common/freezable-timers.ts'
 import { Toolbox } from '../../../../../src/drivers/native/tools/toolbox.ts'
 import type { ToolCallResult } from '../../../../../src/drivers/native/tools/toolbox.ts'
-import { newContained } from '../../../../support/agents/contained.ts'
-import type { Contained } from '../../../../support/agents/contained.ts'
+import { openContainmentBench } from '../../../../support/agents/contained.ts'
+import type { ContainmentBench } from '../../../../support/agents/contained.ts'
 import type { PathAccess } from '../../../../../src/kernel/model/spec-parts.ts'
 
-let contained: Contained
+let contained: ContainmentBench
 let cwd: string
 let out: string
 let paths: PathAccess
-let opened: ReturnType<Contained['open']>
+let opened: ReturnType<ContainmentBench['open']>
 
 beforeEach(async () => {
-  contained = await newContained()
-  opened = contained.open(contained.containments.kind)
+  contained = await openContainmentBench()
+  opened = contained.open(contained.manager.kind)
   cwd = join(contained.dir, 'work')
   out = join(contained.dir, 'out')
   await mkdir(join(cwd, 'src/deep'), { recursive: true })

@@ -8,14 +8,14 @@ import { NATIVE_TOOL_ACCESS, NATIVE_TOOLS } from '../../../../../src/kernel/mode
 import { FreezableTimers } from '../../../../../src/drivers/common/freezable-timers.ts'
 import { Toolbox } from '../../../../../src/drivers/native/tools/toolbox.ts'
 import type { ToolCallResult } from '../../../../../src/drivers/native/tools/toolbox.ts'
-import { newContained } from '../../../../support/agents/contained.ts'
-import type { Contained } from '../../../../support/agents/contained.ts'
+import { openContainmentBench } from '../../../../support/agents/contained.ts'
+import type { ContainmentBench } from '../../../../support/agents/contained.ts'
 
-let contained: Contained
+let contained: ContainmentBench
 let dir: string
 
 beforeEach(async () => {
-  contained = await newContained()
+  contained = await openContainmentBench()
   dir = join(contained.dir, 'work')
   await mkdir(dir)
 })
@@ -23,7 +23,7 @@ afterEach(() => contained[Symbol.asyncDispose]())
 
 async function run(name: string, input: unknown, signal = new AbortController().signal): Promise<ToolCallResult> {
   const call: ToolCall = { type: 'tool-call', callId: 'c', name, input }
-  const containment = await contained.open(contained.containments.kind)
+  const containment = await contained.open(contained.manager.kind)
   const endSignal = new AbortController().signal
   return new Toolbox({ tools: null, deny: [] }).run(call, {
     callId: 'call',

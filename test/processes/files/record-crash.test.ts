@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { EventView } from '../../../src/api/views/daemon.ts'
 import { DaemonHome } from '../../support/daemon/daemon.ts'
-import { eventually, findLivingWith, newToken } from '../../support/agents/living.ts'
+import { waitUntil, findProcessesWith, newToken } from '../../support/agents/living.ts'
 import { Repository, filesOf } from '../../support/crew/repository.ts'
 
 let home: DaemonHome
@@ -13,7 +13,7 @@ let repository: Repository
 let token: string
 
 beforeEach(async () => {
-  home = await DaemonHome.make()
+  home = await DaemonHome.create()
   repository = Repository.make(join(home.work, 'repo'), home.work)
   repository.commit({ 'a.txt': 'a' })
   token = newToken()
@@ -72,12 +72,12 @@ test.each([
   async (_, words) => {
     await home.start()
     const slow = slowGit(words, 3)
-    const model = home.script([write('one'), write('two'), write('three'), { text: 'done' }, { text: 'done' }])
+    const model = home.writeScript([write('one'), write('two'), write('three'), { text: 'done' }, { text: 'done' }])
     const { uuid } = await home.spawn({ cwd: repository.dir, worktree: true, model, env: { ...repository.env, PATH: slow.path } })
     await isThere(slow.called)
-    await eventually(() => findLivingWith(token).length > 0, 'it is there')
+    await waitUntil(() => findProcessesWith(token).length > 0, 'it is there')
     await home.kill()
-    await eventually(() => findLivingWith(token).length === 0, 'git of the killed daemon goes, too')
+    await waitUntil(() => findProcessesWith(token).length === 0, 'git of the killed daemon goes, too')
     writeFileSync(slow.go, '')
     await home.start()
     const before = await records(uuid)
@@ -91,7 +91,7 @@ test.each([
     const last = all.at(-1)
     expect(last?.['step']).toBe(view.worktree?.recordedStep)
     // The last record matches the files, and the earlier ones are whole.
-    const git = `--git-dir=${join(home.where.state, 'files', `${uuid}.git`)}`
+    const git = `--git-dir=${join(home.paths.state, 'files', `${uuid}.git`)}`
     expect(repository.gitIn(home.work, git, 'ls-tree', '-r', '--name-only', String(last?.['commit'])).split('\n')).toEqual(
       Object.keys(filesOf(view.worktree?.dir ?? '')).toSorted(),
     )
@@ -107,13 +107,13 @@ test('killed during the creation of the worktree', async () => {
     cwd: repository.dir,
     worktree: true,
     name: 'docs',
-    model: home.script([write('one'), { text: 'done' }, { text: 'done' }]),
+    model: home.writeScript([write('one'), { text: 'done' }, { text: 'done' }]),
     env: { ...repository.env, PATH: slow.path },
   })
   await isThere(slow.called)
-  await eventually(() => findLivingWith(token).length > 0, 'it is there')
+  await waitUntil(() => findProcessesWith(token).length > 0, 'it is there')
   await home.kill()
-  await eventually(() => findLivingWith(token).length === 0, 'git of the killed daemon goes, too')
+  await waitUntil(() => findProcessesWith(token).length === 0, 'git of the killed daemon goes, too')
   writeFileSync(slow.go, '')
   // The possible progress of a real one: a branch, a registration, some of the files.
   await home.start()

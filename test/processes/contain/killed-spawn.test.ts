@@ -12,15 +12,15 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { openContainmentManager } from '../../../src/drivers/contain/manager.ts'
 import type { ContainmentIntent, OsHandle } from '../../../src/kernel/model/process.ts'
-import { workingKinds } from '../../support/agents/contained.ts'
+import { findWorkingKinds } from '../../support/agents/contained.ts'
 import { testEnv } from '../../support/env.ts'
 import { deep } from '../../support/deep.ts'
-import { eventually, killRemaining, findLivingWith, newToken } from '../../support/agents/living.ts'
+import { waitUntil, killRemaining, findProcessesWith, newToken } from '../../support/agents/living.ts'
 import { tempDir } from '../../support/tmp.ts'
 
 const SPAWNER = fileURLToPath(new URL('../../support/programs/spawner.ts', import.meta.url))
 const MOMENTS = [0, 3, 30, 300, 3_000, 30_000]
-const kinds = await workingKinds()
+const kinds = await findWorkingKinds()
 
 /** In the small size half of the moments apply to the first program of a kind, and the others to a later one. */
 function momentsOf(when: string): readonly number[] {
@@ -82,9 +82,9 @@ describe.each(
     await using next = await openContainmentManager({ stateDir: dir.path, daemonId: 'next', log: () => {} })
     const { survivors } = await next.recover(intent, handle)
     expect(survivors).toEqual([])
-    await eventually(() => findLivingWith(token).length === 0, 'no process is left')
+    await waitUntil(() => findProcessesWith(token).length === 0, 'no process is left')
     expect(environsWith(intent.marker)).toEqual([])
-    await eventually(() => intent.path === null || !existsSync(dirname(intent.path)), 'no cgroup is left')
+    await waitUntil(() => intent.path === null || !existsSync(dirname(intent.path)), 'no cgroup is left')
     expect((await readdir(dir.path)).filter((name) => name.startsWith('pipes')).length).toBeLessThanOrEqual(1)
     expect(['gone', 'unowned']).toContain((await next.recover(intent, handle)).outcome)
   })

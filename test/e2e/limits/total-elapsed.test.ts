@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { ManualClock } from '../../support/clock.ts'
-import { bash, gate, Runs } from '../../support/daemon/compose.ts'
+import { bashCall, waitForFileCommand, ComposeRuns } from '../../support/daemon/compose.ts'
 import { ROOT, testEnv } from '../../support/env.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import type { CrewView } from '../../../src/api/views/crew.ts'
@@ -45,7 +45,7 @@ test('a crew and its members', async () => {
     process: { uuid },
   } = await daemon.client.post<CrewUpView>('/v1/crews', body)
   await daemon.waitForEvent(uuid, (event) => event['fact'] === 'crew.joined')
-  await workTwice(uuid, clock, () => daemon.waitUntil('fix.worker-1', ({ status }) => status === 'ready'))
+  await workTwice(uuid, clock, () => daemon.waitForView('fix.worker-1', ({ status }) => status === 'ready'))
   const { crew } = await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')
   await kill(uuid)
   expect([crew, crew.members[0]].map((one) => hours(one?.elapsedMs))).toEqual([2, 2])
@@ -54,12 +54,12 @@ test('a crew and its members', async () => {
 test('a run and its nodes', async () => {
   const clock = new ManualClock()
   daemon = await LocalDaemon.start({ clock })
-  const runs = new Runs(daemon)
+  const runs = new ComposeRuns(daemon)
   // Interrupted work is not run again: it waits once more.
-  const model = await daemon.writeScript([bash(gate('go')), bash(gate('go'))])
-  const { uuid } = await runs.up({ one: { model, intent: 'wait' } })
-  await workTwice(uuid, clock, () => runs.waitUntil(uuid, ({ nodes }) => nodes[0]?.process?.status === 'working'))
-  const run = await runs.get(uuid)
+  const model = await daemon.writeScript([bashCall(waitForFileCommand('go')), bashCall(waitForFileCommand('go'))])
+  const { uuid } = await runs.start({ one: { model, intent: 'wait' } })
+  await workTwice(uuid, clock, () => runs.waitForRun(uuid, ({ nodes }) => nodes[0]?.process?.status === 'working'))
+  const run = await runs.read(uuid)
   await kill(uuid)
   expect([run, run.nodes[0]?.process].map((one) => hours(one?.elapsedMs))).toEqual([2, 2])
 })

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { afterEach, expect, test } from 'vitest'
 import { GroupBackend } from '../../../src/drivers/contain/backends/group.ts'
 import { handleOf } from '../../../src/drivers/contain/proc/handle.ts'
-import { killRemaining, newToken, findSleepersWith, eventually } from '../../support/agents/living.ts'
+import { killRemaining, newToken, findSleepersWith, waitUntil } from '../../support/agents/living.ts'
 
 const token = newToken()
 afterEach(() => killRemaining(token))
@@ -17,7 +17,7 @@ test('members are registered before their leader is unregistered', async () => {
     unregister: ({ pid }) => calls.push(`- ${pid}`),
   })
   const leader = spawn('sh', ['-c', `env -i sleep 1000.${token} & read line`], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
-  await eventually(() => findSleepersWith(token).length === 1, 'the member sleeps')
+  await waitUntil(() => findSleepersWith(token).length === 1, 'the member sleeps')
   const handle = handleOf(leader.pid ?? 0)
   if (!handle) throw new Error('the leader has no handle')
   cage.admit(handle)

@@ -7,14 +7,14 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readHolder, readHolderRecord } from '../../../src/api/client/daemon-holder.ts'
 import { runCli, type CliResult } from '../../support/daemon/cli.ts'
 import { DaemonHome } from '../../support/daemon/daemon.ts'
-import { eventually, readLiving, signalFound } from '../../support/agents/living.ts'
+import { waitUntil, readProcess, signalFound } from '../../support/agents/living.ts'
 
 /** Well below the 30 s of silence after which any request fails, with room for a machine under load. */
 const SOON_MS = 15_000
 
 let home: DaemonHome
 beforeEach(async () => {
-  home = await DaemonHome.make()
+  home = await DaemonHome.create()
   await home.start()
 })
 afterEach(async () => home[Symbol.asyncDispose](), 60_000)
@@ -23,7 +23,7 @@ const run = (...args: string[]): Promise<CliResult> => runCli(home.path, args, {
 
 /** Sends SIGSTOP to our own child. */
 function stopDaemon(): number {
-  signalFound(readLiving(home.pid), 'SIGSTOP')
+  signalFound(readProcess(home.pid), 'SIGSTOP')
   return home.pid
 }
 
@@ -52,23 +52,23 @@ describe.runIf(process.platform === 'linux')('a daemon that was stopped by a sig
       ])
       expect(stderr).toMatch(/`reeve daemon (restart|stop) --now` kills it/)
     }
-    expect(readLiving(pid)).not.toBeNull()
-    signalFound(readLiving(pid), 'SIGCONT')
+    expect(readProcess(pid)).not.toBeNull()
+    signalFound(readProcess(pid), 'SIGCONT')
     expect((await run('daemon', 'status')).code).toBe(0)
   })
 
   test('is ended by `stop --now`, with all its programs; the next one reports the interrupted processes', async () => {
     const process = await home.spawn({ argv: ['sh', '-c', 'setsid sleep 1000 & echo up; wait'] })
-    await home.waitUntil(process.uuid, ({ status }) => status === 'working')
-    const guardians = home.guardians().map(({ pid }) => pid)
+    await home.waitForView(process.uuid, ({ status }) => status === 'working')
+    const guardians = home.findGuardians().map(({ pid }) => pid)
     const pid = stopDaemon()
     expect(await run('daemon', 'stop', '--now', '--json')).toMatchObject({
       code: 0,
       stdout: expect.stringContaining(`"killed": true`) as string,
     })
-    expect(readLiving(pid)).toBeNull()
+    expect(readProcess(pid)).toBeNull()
     expect(existsSync(`/proc/${pid}/exe`)).toBe(false)
-    await eventually(() => home.leftovers().length === 0 && guardians.every((one) => readLiving(one) === null), 'its programs are gone')
+    await waitUntil(() => home.findLeftovers().length === 0 && guardians.every((one) => readProcess(one) === null), 'its programs are gone')
     expect(await run('daemon', 'stop', '--now')).toEqual({ code: 0, stdout: '', stderr: 'the daemon is not running\n' })
     await home.start()
     expect(await home.view(process.uuid)).toMatchObject({ status: 'interrupted' })
@@ -85,11 +85,11 @@ describe.runIf(process.platform === 'linux')('a daemon that was stopped by a sig
   })
 
   test('whose PID belongs to another program by now is not signalled', async () => {
-    const record = JSON.parse(readFileSync(home.where.holderFile, 'utf8')) as { pid: number; startTime: string }
+    const record = JSON.parse(readFileSync(home.paths.holderFile, 'utf8')) as { pid: number; startTime: string }
     expect(record.pid).toBe(home.pid)
     await home.kill()
     // After a loss of power the PID may belong to another program: here to this very test.
-    writeFileSync(home.where.holderFile, JSON.stringify({ ...record, pid: process.pid }))
+    writeFileSync(home.paths.holderFile, JSON.stringify({ ...record, pid: process.pid }))
     expect(await run('daemon', 'stop', '--now')).toEqual({ code: 0, stdout: '', stderr: 'the daemon is not running\n' })
     expect(existsSync(join(home.path, 'reeve.sock'))).toBe(true)
   })
@@ -100,14 +100,14 @@ describe.runIf(process.platform === 'linux')('a daemon that was stopped by a sig
     try {
       const pid = child.pid ?? 0
       // The process looks like a daemon that hangs.
-      await eventually(() => readLiving(pid)?.state === 'S', 'it sleeps')
+      await waitUntil(() => readProcess(pid)?.state === 'S', 'it sleeps')
       child.kill('SIGSTOP')
-      await eventually(() => readLiving(pid)?.state === 'T', 'it stands still')
+      await waitUntil(() => readProcess(pid)?.state === 'T', 'it stands still')
       const record = readHolderRecord(pid)
-      writeFileSync(home.where.holderFile, JSON.stringify({ ...record, boot: '00000000-0000-4000-8000-000000000000' }))
+      writeFileSync(home.paths.holderFile, JSON.stringify({ ...record, boot: '00000000-0000-4000-8000-000000000000' }))
       expect(await run('daemon', 'stop', '--now')).toEqual({ code: 0, stdout: '', stderr: 'the daemon is not running\n' })
-      expect(readLiving(pid)?.state).toBe('T')
-      expect(readHolder(home.where.holderFile)).toBeNull()
+      expect(readProcess(pid)?.state).toBe('T')
+      expect(readHolder(home.paths.holderFile)).toBeNull()
       expect(record?.boot).toMatch(/^[0-9a-f-]{36}$/)
     } finally {
       child.kill('SIGKILL')

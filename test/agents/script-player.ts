@@ -1,5 +1,5 @@
-// Plays a script with rules for real coding agents. The conversation is read from their requests to the model server, and the
-// script's tools become the agent's own. The player has no state, so that requests may be repeated, also by a resumed agent.
+// Plays a script with rules as the model of real coding agents. The conversation is read from their requests to the model server, and
+// each tool call of the script becomes a call of the agent's tool. The player keeps no state, so a request may be repeated.
 // Test: test/agents/crew.test.ts.
 import { readFileSync } from 'node:fs'
 import type { AssistantPart } from '../../src/kernel/model/facts.ts'
@@ -18,7 +18,7 @@ export function readScript(file: string): Promise<Script> {
 }
 
 /** The script's next answer; null: no rule matches any message of the user or reeve. */
-export function scripted(script: Script, body: Json, toTool: ToTool): ServedAnswer | null {
+export function playScript(script: Script, body: Json, toTool: ToTool): ServedAnswer | null {
   // The agent's own messages (reminders, its environment) are in brackets, or match no rule.
   const messages = conversationOf(body).filter(
     (message) => message.role !== 'user' || (!message.text.startsWith('<') && script.rules.some(({ when }) => when.test(message.text))),

@@ -56,7 +56,7 @@ const up = (...flags: string[]): Promise<CliResult> =>
   )
 
 async function waitForDone(count: number): Promise<CrewView> {
-  const after = await daemon.newestCursor()
+  const after = await daemon.readCursor()
   const viewWhenDone = async (): Promise<CrewView | null> => {
     const { crew } = await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')
     return crew.tasks.filter(({ state }) => state === 'done').length === count ? crew : null

@@ -20,14 +20,14 @@ afterEach(async () => {
 })
 
 test('stops in order when its socket is gone, and the next one continues with the held processes', async () => {
-  const { uuid } = await daemon.spawnWithAnswers([{ text: 'end' }], { interactive: true })
-  await daemon.waitForReady(uuid)
+  const { uuid } = await daemon.spawnScripted([{ text: 'end' }], { interactive: true })
+  await daemon.waitUntilReady(uuid)
   await rm(daemon.paths.socket)
   clock.wind(LOOK_MS)
   await daemon.stopped
-  expect(daemon.logged.join()).toContain('the socket is gone')
+  expect(daemon.logMessages.join()).toContain('the socket is gone')
   await daemon.start()
-  expect(await daemon.waitForReady(uuid)).toMatchObject({ status: 'ready' })
+  expect(await daemon.waitUntilReady(uuid)).toMatchObject({ status: 'ready' })
 })
 
 test('continues while its socket exists', async () => {
@@ -35,7 +35,7 @@ test('continues while its socket exists', async () => {
     clock.wind(LOOK_MS)
     await daemon.client.get('/v1/daemon')
   }
-  expect(daemon.logged.join()).not.toContain('socket')
+  expect(daemon.logMessages.join()).not.toContain('socket')
 })
 
 test('leaves the socket of another daemon alone', async () => {

@@ -36,7 +36,7 @@ const up = (...flags: string[]): Promise<CliResult> =>
 
 /** Waits until the states of all tasks match. Checks them at each event of the crew. */
 async function waitForStates(matchesStates: (states: string) => boolean): Promise<void> {
-  const after = await daemon.newestCursor()
+  const after = await daemon.readCursor()
   const matches = async (): Promise<boolean> =>
     matchesStates(
       (await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew.tasks.map(({ id, state }) => `${id} ${state}`).join(', '),

@@ -1,12 +1,12 @@
 // The resources of an agent's programs, through the daemon: reported at the end, and stopped at their limit with the right reason. The
 // other processes survive. Runs in each kind of containment that works here; the memory is real.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { workingKinds } from '../../support/agents/contained.ts'
+import { findWorkingKinds } from '../../support/agents/contained.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { runCli } from '../../support/daemon/cli.ts'
 import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
 
-const kinds = await workingKinds()
+const kinds = await findWorkingKinds()
 const MB = 1_000_000
 
 let daemon: LocalDaemon
@@ -61,7 +61,7 @@ test('a process that writes too much is stopped at its limit', async () => {
 })
 
 test('the programs of a native agent count as its own', async () => {
-  const { uuid } = await daemon.spawnWithAnswers(
+  const { uuid } = await daemon.spawnScripted(
     [{ tools: [{ name: 'bash', input: { command: `exec '${process.execPath}' -e '${ALLOCATE}'` } }] }, { text: 'done' }],
     { limits: { memoryBytes: 150 * MB } },
   )

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { runCli } from '../../support/daemon/cli.ts'
-import { gate, Runs, sh, states } from '../../support/daemon/compose.ts'
+import { waitForFileCommand, ComposeRuns, shellNode, stateList } from '../../support/daemon/compose.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import type { GcView } from '../../../src/api/views/archive.ts'
 
@@ -17,16 +17,23 @@ const gc = (): Promise<GcView> => daemon.client.post('/v1/gc', {})
 
 test('an ended node stays as long as its run lasts, and does not count towards the limit of the collector', async () => {
   daemon = await LocalDaemon.start({ config: 'gc: { retention_days: 0, max_entries: 1 }\n' })
-  const runs = new Runs(daemon)
-  const { uuid } = await runs.up({
-    first: sh('echo one'),
-    second: sh('echo two'),
+  const runs = new ComposeRuns(daemon)
+  const { uuid } = await runs.start({
+    first: shellNode('echo one'),
+    second: shellNode('echo two'),
     last: {
-      command: ['sh', '-c', `${gate('go')}; echo "$1 $2" > got`, 'sh', '{{ nodes.first.result }}', '{{ nodes.second.result }}'],
+      command: [
+        'sh',
+        '-c',
+        `${waitForFileCommand('go')}; echo "$1 $2" > got`,
+        'sh',
+        '{{ nodes.first.result }}',
+        '{{ nodes.second.result }}',
+      ],
       depends_on: ['first', 'second'],
     },
   })
-  await runs.waitUntil(uuid, ({ nodes }) => nodes[2]?.state === 'running')
+  await runs.waitForRun(uuid, ({ nodes }) => nodes[2]?.state === 'running')
   const other = await daemon.waitForEnd((await daemon.spawnShell('true')).uuid)
   const younger = await daemon.waitForEnd((await daemon.spawnShell('true')).uuid)
   expect((await gc()).entries.map((entry) => entry.uuid)).toEqual([other.uuid])
@@ -35,7 +42,7 @@ test('an ended node stays as long as its run lasts, and does not count towards t
   expect(stdout).toMatch(/^nodes +first {3}completed .*\n +second {2}completed .*\n +last {4}running {2}PID \d+ \(command\)$/m)
   writeFileSync(join(daemon.work, 'go'), '')
   const end = await runs.waitForEnd(uuid)
-  expect(states(end)).toBe('first completed, second completed, last completed')
+  expect(stateList(end)).toBe('first completed, second completed, last completed')
   // The run has ended: now its nodes count like any other process.
   expect((await gc()).entries.map((entry) => entry.uuid).toSorted()).toEqual(
     [...end.nodes.map(({ process }) => process?.uuid), younger.uuid].toSorted(),
