@@ -53,9 +53,9 @@ test('I3: a report wakes the coordinator at once, and once', async () => {
     { when: 'it is done', steps: [call('complete_crew', { summary: 'all is done', outcome: 'completed' }), { text: 'over' }] },
     { steps: [{ text: 'I wait.' }] },
   ])
-  const go = join(daemon.work, 'go')
+  const goFile = join(daemon.work, 'go')
   const crew = await LocalCrew.up(daemon, {
-    model: writeModelScript(daemon.work, [{ when: TASK, steps: [callThatWaitsFor(go), ...DONE] }, { steps: [call('signal_ready')] }]),
+    model: writeModelScript(daemon.work, [{ when: TASK, steps: [callThatWaitsFor(goFile), ...DONE] }, { steps: [call('signal_ready')] }]),
     coordinator: { model: coordinator },
     workers: 1,
     reviews: false,
@@ -64,17 +64,17 @@ test('I3: a report wakes the coordinator at once, and once', async () => {
   await crew.waitUntil(({ members }) => members.length === 2 && members.every(({ state }) => state === 'on'))
   await crew.steer({ type: 'assign_task', task: 'one', member: 'worker-1' })
   await daemon.waitForStatus(await crew.uuidOf('coordinator'), 'ready')
-  await daemon.spawnShell(`touch ${go}`)
+  await daemon.spawnShell(`touch ${goFile}`)
   const view = await crew.ended()
   expect(view).toMatchObject({ status: 'completed', ending: { summary: 'all is done' } })
   expect((await crew.messagesTo('coordinator')).filter((text) => text.includes('it is done')).length).toBe(1)
 })
 
 test('I5: a dying member returns its task, and another member does it', async () => {
-  const go = join(daemon.work, 'go')
+  const goFile = join(daemon.work, 'go')
   const crew = await LocalCrew.up(daemon, {
     model: writeModelScript(daemon.work, [
-      { when: TASK, steps: [bash(`mkdir '${go}' 2> /dev/null && exec sleep 600`), ...DONE] },
+      { when: TASK, steps: [bash(`mkdir '${goFile}' 2> /dev/null && exec sleep 600`), ...DONE] },
       { steps: [call('signal_ready')] },
     ]),
     workers: 1,
@@ -82,7 +82,7 @@ test('I5: a dying member returns its task, and another member does it', async ()
     tasks: [{ id: 'one', text: 'Do one.' }],
   })
   await crew.member('worker-1', ({ phase, status }) => phase === 'implementing' && status === 'working')
-  await waitUntil(() => existsSync(go), 'it is in the middle of it')
+  await waitUntil(() => existsSync(goFile), 'it is in the middle of it')
   await daemon.signal(await crew.uuidOf('worker-1'), 'SIGKILL')
   const view = await crew.waitForEnd()
   expect(taskOf(view, 'one')).toMatchObject({ state: 'done', attempts: 0, implementers: ['worker-1', 'worker-2'] })
@@ -113,9 +113,9 @@ test('I6: a member dismissed before its report loses nothing, and gets no more t
     .filter((ref) => ref !== '')
   expect(salvaged.map((ref) => crew.repository.git('show', `${ref}:one.txt`))).toEqual(['one'])
   await crew.home.stop()
-  const { crew: own, members, wrong } = await crew.journals()
-  expect([...wrong, ...violationsOfCrew(own, members, true)]).toEqual([])
-  const assigned = own.facts.flatMap(({ body }) => (body.type === 'task.assigned' ? [body.member] : []))
+  const { crew: crewJournal, members, violations } = await crew.journals()
+  expect([...violations, ...violationsOfCrew(crewJournal, members, true)]).toEqual([])
+  const assigned = crewJournal.facts.flatMap(({ body }) => (body.type === 'task.assigned' ? [body.member] : []))
   expect(assigned[0]).toBe('worker-1')
   expect(assigned.slice(1)).not.toContain('worker-1')
   expect(members.find(({ process }) => process.uuid === uuid)?.process.retiredAt).not.toBeNull()
@@ -132,14 +132,14 @@ test('I3: a report made while the daemon died reaches the coordinator after its 
   await crew.restartDaemon()
   expect((await crew.waitForEnd()).status).toBe('completed')
   await crew.home.stop()
-  const { crew: own, members, wrong } = await crew.journals()
-  expect([...wrong, ...violationsOfCrew(own, members, true)]).toEqual([])
+  const { crew: crewJournal, members, violations: wrong } = await crew.journals()
+  expect([...wrong, ...violationsOfCrew(crewJournal, members, true)]).toEqual([])
   const leader = members.find(({ process }) => process.spec.member?.id === 'coordinator')
   const messages = (leader?.facts ?? []).flatMap(({ body }) =>
     body.type === 'process.queue' && body.text.includes('wrote one.txt') ? [body.id] : [],
   )
-  const came = (leader?.facts ?? []).flatMap(({ body }) =>
+  const receivedTexts = (leader?.facts ?? []).flatMap(({ body }) =>
     body.type === 'process.incoming' && messages.includes(body.id) ? [body.id] : [],
   )
-  expect([messages.length, came.length]).toEqual([1, 1])
+  expect([messages.length, receivedTexts.length]).toEqual([1, 1])
 })

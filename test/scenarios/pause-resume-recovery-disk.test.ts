@@ -23,9 +23,9 @@ const DAY_MS = 86_400_000
 
 describe('checkpoint system', () => {
   /** Plays the whole steps from `first` to `last`; returns the output of the last one. */
-  function steps(player: Player, first: number, last: number): string {
+  function steps(player: Player, first: number, lastStep: number): string {
     let output = ''
-    for (let step = first; step <= last; step++) output = player.play(`.report a model ${step}\nreport a answer ${step}`)
+    for (let step = first; step <= lastStep; step++) output = player.play(`.report a model ${step}\nreport a answer ${step}`)
     return output
   }
 
@@ -154,8 +154,8 @@ describe('daemon restart persistence', () => {
       .trimEnd()
       .split('\n')
       .map((line) => line.trim().split(/ {2,}/))
-    const at = (row: string[], title: string): string => row[head?.indexOf(title) ?? -1] ?? ''
-    return rows.map((row) => [at(row, 'PID'), at(row, 'NAME'), at(row, 'STATUS')])
+    const cellOf = (row: string[], title: string): string => row[head?.indexOf(title) ?? -1] ?? ''
+    return rows.map((row) => [cellOf(row, 'PID'), cellOf(row, 'NAME'), cellOf(row, 'STATUS')])
   }
   const chat = async (name: string): Promise<string> => {
     const { uuid } = await daemon.spawnScripted([{ text: 'heard' }], { interactive: true, name })
@@ -166,13 +166,13 @@ describe('daemon restart persistence', () => {
   test('on shutdown suspended processes are on the disk, on startup they are suspended again', async () => {
     const uuid = await chat('coder')
     await daemon.pause(uuid)
-    const before = await daemon.view(uuid)
+    const viewBefore = await daemon.view(uuid)
     await daemon.restart()
     expect(await daemon.view(uuid)).toMatchObject({
       status: 'suspended',
-      holds: before.holds,
-      pausedAt: before.pausedAt,
-      elapsedMs: before.elapsedMs,
+      holds: viewBefore.holds,
+      pausedAt: viewBefore.pausedAt,
+      elapsedMs: viewBefore.elapsedMs,
     })
   })
 
@@ -206,8 +206,8 @@ describe('daemon restart persistence', () => {
     ])
     await daemon.restart()
     await daemon.waitUntilReady('orchestrator')
-    const after = await ps()
-    expect(after.map(([pid, ...rest]) => [Number(pid) > 2, ...rest]).toSorted()).toEqual([
+    const listAfter = await ps()
+    expect(listAfter.map(([pid, ...rest]) => [Number(pid) > 2, ...rest]).toSorted()).toEqual([
       [true, 'coder', '[P] suspended'],
       [true, 'orchestrator', 'ready'],
     ])
@@ -217,7 +217,7 @@ describe('daemon restart persistence', () => {
 describe('garbage collection', () => {
   let daemon: LocalDaemon
   let clock: ManualClock
-  const began = async (config: string): Promise<void> => {
+  const restartWithConfig = async (config: string): Promise<void> => {
     clock = new ManualClock()
     daemon = await LocalDaemon.start({ config, clock })
   }
@@ -226,7 +226,7 @@ describe('garbage collection', () => {
     expect(daemon.errors).toEqual([])
   })
   const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args)
-  const past = async (count: number): Promise<string[]> => {
+  const writeEnded = async (count: number): Promise<string[]> => {
     await daemon.stop()
     const uuids = await writeEndedProcesses(daemon.paths.state, count)
     await daemon.start()
@@ -238,8 +238,8 @@ describe('garbage collection', () => {
     (JSON.parse((await reeve('gc', '--dry-run', '--json')).stdout) as GcView).entries.map(({ name, rule }) => `${name} ${rule}`)
 
   test('retention_days: 30 deletes entries older than 30 days; 0 = disabled', async () => {
-    await began('gc: { retention_days: 30, max_entries: 0 }\n')
-    await past(2)
+    await restartWithConfig('gc: { retention_days: 30, max_entries: 0 }\n')
+    await writeEnded(2)
     expect(await rules()).toEqual([])
     clock.jump(31 * DAY_MS)
     expect(await rules()).toEqual(['old-1 retention_days', 'old-2 retention_days'])
@@ -248,45 +248,45 @@ describe('garbage collection', () => {
   })
 
   test('max_entries keeps at most so many; 0 = disabled', async () => {
-    await began('gc: { retention_days: 0, max_entries: 2 }\n')
-    await past(3)
+    await restartWithConfig('gc: { retention_days: 0, max_entries: 2 }\n')
+    await writeEnded(3)
     expect(await rules()).toEqual(['old-1 max_entries'])
     expect((await reeve('config', 'set', 'gc.max_entries', '0')).code).toBe(0)
     expect(await rules()).toEqual([])
   })
 
   test('interval_seconds: the background scan; min 60, default 1h', async () => {
-    await began('gc: { retention_days: 0, max_entries: 1, interval_seconds: 60 }\n')
-    await past(2)
+    await restartWithConfig('gc: { retention_days: 0, max_entries: 1, interval_seconds: 60 }\n')
+    await writeEnded(2)
     clock.wind(CHECK_MS)
     await waitUntil(() => daemon.logMessages.some((line) => line.startsWith('collected 1 ended process')), 'it collected')
     expect(await names()).toEqual(['old-2'])
     expect((await reeve('config', 'show', 'gc')).stdout).toContain('interval_seconds: 60')
-    const refused = await reeve('config', 'set', 'gc.interval_seconds', '59')
-    expect([refused.code, refused.stderr]).toEqual([64, expect.stringContaining('60') as string])
+    const refusal = await reeve('config', 'set', 'gc.interval_seconds', '59')
+    expect([refusal.code, refusal.stderr]).toEqual([64, expect.stringContaining('60') as string])
     writeFileSync(daemon.paths.configFile, '')
     expect((await reeve('config', 'show', 'gc')).stdout).toMatch(/interval_seconds: 3600/)
     expect((await reeve('config', 'show', 'gc')).stdout).toMatch(/retention_days: 30[^]*max_entries: 500/)
   })
 
   test('the rules are combined: hitting either triggers cleanup', async () => {
-    await began('gc: { retention_days: 30, max_entries: 1 }\n')
-    await past(2)
+    await restartWithConfig('gc: { retention_days: 30, max_entries: 1 }\n')
+    await writeEnded(2)
     expect(await rules()).toEqual(['old-1 max_entries'])
     clock.jump(31 * DAY_MS)
     expect(await rules()).toEqual(['old-1 retention_days', 'old-2 retention_days'])
   })
 
   test('both 0 disable the collector entirely', async () => {
-    await began('gc: { retention_days: 0, max_entries: 0 }\n')
-    await past(2)
+    await restartWithConfig('gc: { retention_days: 0, max_entries: 0 }\n')
+    await writeEnded(2)
     clock.jump(1000 * DAY_MS)
     expect(await reeve('gc')).toEqual({ code: 0, stdout: '', stderr: 'nothing is collected: all rules are 0 (`reeve config show gc`)\n' })
     expect(await names()).toEqual(['old-1', 'old-2'])
   })
 
   test('running and suspended processes are permanently exempt', async () => {
-    await began('gc: { retention_days: 1, max_entries: 1 }\n')
+    await restartWithConfig('gc: { retention_days: 1, max_entries: 1 }\n')
     for (const name of ['running', 'suspended'])
       await daemon.waitUntilReady((await daemon.spawnScripted([], { interactive: true, name })).uuid)
     await daemon.pause('suspended')
@@ -296,8 +296,8 @@ describe('garbage collection', () => {
   })
 
   test('a row that cannot be read, or has no exit time, is skipped with a warning', async () => {
-    await began('gc: { retention_days: 0, max_entries: 100 }\n')
-    const [first = '', second = ''] = await past(105)
+    await restartWithConfig('gc: { retention_days: 0, max_entries: 100 }\n')
+    const [first = '', second = ''] = await writeEnded(105)
     await daemon.stop()
     // The newest facts are checked when the store is opened; the rest, when they are read.
     changeFile(daemon.paths.state, (db) => {
@@ -321,8 +321,8 @@ describe('garbage collection', () => {
 
   describe('CLI', () => {
     test('reeve gc --dry-run: preview candidates (table)', async () => {
-      await began('gc: { retention_days: 0, max_entries: 1 }\n')
-      await past(3)
+      await restartWithConfig('gc: { retention_days: 0, max_entries: 1 }\n')
+      await writeEnded(3)
       expect(await reeve('gc', '--dry-run')).toMatchObject({
         code: 0,
         stdout: expect.stringMatching(/^ID +NAME +AGENT +ENDED +SIZE +RULE\n.*old-1 .*\n.*old-2 .*\n$/) as string,
@@ -331,8 +331,8 @@ describe('garbage collection', () => {
     })
 
     test('reeve gc --dry-run --json: preview candidates (JSON, script-friendly)', async () => {
-      await began('gc: { retention_days: 0, max_entries: 1 }\n')
-      await past(3)
+      await restartWithConfig('gc: { retention_days: 0, max_entries: 1 }\n')
+      await writeEnded(3)
       expect(JSON.parse((await reeve('gc', '--dry-run', '--json')).stdout)).toMatchObject({
         version: 1,
         dryRun: true,
@@ -343,15 +343,15 @@ describe('garbage collection', () => {
     })
 
     test('reeve gc: execute cleanup', async () => {
-      await began('gc: { retention_days: 0, max_entries: 1 }\n')
-      await past(3)
+      await restartWithConfig('gc: { retention_days: 0, max_entries: 1 }\n')
+      await writeEnded(3)
       expect(await reeve('gc')).toMatchObject({ code: 0, stderr: expect.stringMatching(/^2 ended processes were collected; /) as string })
       expect(await names()).toEqual(['old-3'])
     })
 
     test.runIf(HAS_TERMINAL)('reeve gc: more than 100 entries prompt [y/N]; reeve gc --force skips the confirmation', async () => {
-      await began('gc: { retention_days: 0, max_entries: 1 }\n')
-      await past(102)
+      await restartWithConfig('gc: { retention_days: 0, max_entries: 1 }\n')
+      await writeEnded(102)
       using terminal = new Terminal(daemon.home, ['gc'])
       await terminal.waitForText('[y/N]')
       terminal.type('\n')
@@ -362,8 +362,8 @@ describe('garbage collection', () => {
     })
 
     test('reeve gc --json: JSON output (implies --force)', async () => {
-      await began('gc: { retention_days: 0, max_entries: 1 }\n')
-      await past(102)
+      await restartWithConfig('gc: { retention_days: 0, max_entries: 1 }\n')
+      await writeEnded(102)
       expect(JSON.parse((await reeve('gc', '--json')).stdout)).toMatchObject({ version: 1, dryRun: false, count: 101 })
       expect(await names()).toEqual(['old-102'])
     })

@@ -14,13 +14,13 @@ import { startModelServer, type ModelServer } from '../support/models/model-serv
 
 let daemon: LocalDaemon
 let server: ModelServer
-let asked: string[][] = []
+let commandLines: string[][] = []
 beforeAll(async () => {
   // The model calls a tool until it has done so six times, and then reports the number.
   server = await startModelServer(({ body }) => {
     const messages = body['messages'] as { role: string; content: unknown }[]
     const steps = messages.filter(({ role }) => role === 'assistant').length
-    asked.push(messages.map(({ role, content }) => `${role}: ${typeof content === 'string' ? content : JSON.stringify(content)}`))
+    commandLines.push(messages.map(({ role, content }) => `${role}: ${typeof content === 'string' ? content : JSON.stringify(content)}`))
     return steps < 6
       ? {
           text: `step ${steps + 1}`,
@@ -37,7 +37,7 @@ beforeAll(async () => {
   daemon = await LocalDaemon.start({ config: `providers: [{ name: served, kind: openai-compatible, baseURL: "${server.url}/v1" }]\n` })
 })
 beforeEach(() => {
-  asked = []
+  commandLines = []
 })
 afterAll(async () => {
   await daemon[Symbol.asyncDispose]()
@@ -65,7 +65,7 @@ describe('resume modes', () => {
     expect(code).toBe(0)
     expect(stderr.split('\n').at(-2)).toBe(`PID ${view.pid} spawned (served/m) | resumed from ${id(uuid)}`)
     expect(view).toMatchObject({ uuid, originUuid: null, turn: 2, lastText: `after ${STEPS} steps` })
-    expect(asked.at(-1)?.at(-1)).toBe('user: and now?')
+    expect(commandLines.at(-1)?.at(-1)).toBe('user: and now?')
   })
 
   test('fork, `reeve resume --fork <uuid>`: a new UUID and its origin', async () => {
@@ -81,8 +81,8 @@ describe('resume modes', () => {
     const origin = await runToEnd()
     const { stdout } = await reeve('resume', '--fork', '--from-step', '3', '--message', 'another way', origin.uuid)
     expect(await daemon.waitForEnd(stdout.trim())).toMatchObject({ originUuid: origin.uuid, originStep: 3, usage: { steps: STEPS - 3 } })
-    expect(asked[STEPS]?.filter((line) => line.startsWith('assistant'))).toHaveLength(3)
-    expect(asked[STEPS]?.at(-1)).toBe('user: another way')
+    expect(commandLines[STEPS]?.filter((line) => line.startsWith('assistant'))).toHaveLength(3)
+    expect(commandLines[STEPS]?.at(-1)).toBe('user: another way')
   })
 
   test('compose node, `reeve compose resume --node <name>`: reuses the above, to recover a node of a DAG', async () => {
@@ -135,19 +135,19 @@ describe('continue mode', () => {
       const { uuid, pid } = await home.spawn({ model, limits: { maxSteps: 20 } })
       await waitUntil(() => existsSync(twelfth), 'step 12 is at work')
       await home.kill()
-      const stopped = await runCli(home.path, ['daemon', 'status'])
-      expect(stopped).toMatchObject({ code: 4, stdout: '' })
+      const status = await runCli(home.path, ['daemon', 'status'])
+      expect(status).toMatchObject({ code: 4, stdout: '' })
       await home.start()
       expect(await home.view(uuid)).toMatchObject({ status: 'interrupted', checkpointStep: 10 })
       const { code, stderr } = await runCli(home.path, ['resume', uuid])
-      const after = await home.waitForEnd(uuid)
+      const viewAfter = await home.waitForEnd(uuid)
       expect([code, stderr]).toEqual([
         0,
-        `resuming ${id(uuid)} from checkpoint (step 10/20)...\nPID ${after.pid} spawned (${model}) | resumed from ${id(uuid)}\n`,
+        `resuming ${id(uuid)} from checkpoint (step 10/20)...\nPID ${viewAfter.pid} spawned (${model}) | resumed from ${id(uuid)}\n`,
       ])
-      expect(after.pid).toBeGreaterThan(pid)
+      expect(viewAfter.pid).toBeGreaterThan(pid)
       // The facts after the checkpoint count as well: steps 11 and 12 are not requested again, and no tool runs twice.
-      expect(after).toMatchObject({ status: 'completed', step: 13, lastText: 'I read: interrupted; it may or may not have happened' })
+      expect(viewAfter).toMatchObject({ status: 'completed', step: 13, lastText: 'I read: interrupted; it may or may not have happened' })
       await waitUntil(() => home.findLeftovers().length === 0, 'nothing of it is left')
     },
   )
@@ -165,8 +165,9 @@ describe('continue mode', () => {
     expect((await reeve('resume', uuid)).code).toBe(0)
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ step: STEPS, lastText: 'after 6 steps' })
     // Each request has all messages of the one before it: the context is complete, and no call is made twice.
-    expect(asked).toHaveLength(STEPS)
-    for (const [index, lines] of asked.slice(1).entries()) expect(lines.slice(0, asked[index]?.length)).toEqual(asked[index])
+    expect(commandLines).toHaveLength(STEPS)
+    for (const [index, lines] of commandLines.slice(1).entries())
+      expect(lines.slice(0, commandLines[index]?.length)).toEqual(commandLines[index])
   })
 
   test('dead ones replay the history; without a checkpoint that is enough', async () => {
@@ -182,13 +183,13 @@ describe('continue mode', () => {
 describe('fork mode', () => {
   test('the original process data is never mutated', async () => {
     const origin = await runToEnd()
-    const before = await history(origin)
+    const historyBefore = await history(origin)
     for (const flags of [['--from-step', '0'], ['--from-step', '4'], [], ['--from-checkpoint'], ['--message', 'more']]) {
       const { code, stdout } = await reeve('resume', '--fork', ...flags, origin.uuid)
       expect([flags, code]).toEqual([flags, 0])
       await daemon.waitForEnd(stdout.trim())
     }
-    expect(await history(origin)).toEqual(before)
+    expect(await history(origin)).toEqual(historyBefore)
     expect(await daemon.view(origin.uuid)).toEqual(origin)
   })
 
@@ -219,11 +220,11 @@ describe('truncated fork', () => {
     const origin = await runToEnd()
     const { stdout } = await reeve('resume', '--fork', '--from-step', '5', origin.uuid)
     const fork = await daemon.waitForEnd(stdout.trim())
-    const own = (await history(fork)).filter((event) => event['fact'] === 'model.started').map((event) => event['step'])
-    expect(own).toEqual([6, 7])
+    const forkSteps = (await history(fork)).filter((event) => event['fact'] === 'model.started').map((event) => event['step'])
+    expect(forkSteps).toEqual([6, 7])
     // The request equals the origin's at that step, word for word.
-    expect(asked[STEPS]).toEqual(asked[5])
-    expect(asked).toHaveLength(STEPS + 2)
+    expect(commandLines[STEPS]).toEqual(commandLines[5])
+    expect(commandLines).toHaveLength(STEPS + 2)
     expect((await reeve('steps', fork.uuid)).stdout).toContain('step 1')
   })
 

@@ -52,10 +52,10 @@ async function chat(name: string, parent?: ProcessView): Promise<ProcessView> {
 async function startFamily(prefix: string): Promise<{ all: ProcessView[]; names: string[]; statuses: () => Promise<Status[]> }> {
   const names = ['orchestrator', 'coder', 'reviewer', 'researcher'].map((name) => `${prefix}-${name}`)
   const root = await chat(names[0] ?? '')
-  const all = [root]
-  for (const name of names.slice(1)) all.push(await chat(name, root))
+  const uuids = [root]
+  for (const name of names.slice(1)) uuids.push(await chat(name, root))
   await daemon.pause(names[3] ?? '')
-  return { all, names, statuses: async () => Promise.all(all.map(async ({ uuid }) => (await daemon.view(uuid)).status)) }
+  return { all: uuids, names, statuses: async () => Promise.all(uuids.map(async ({ uuid }) => (await daemon.view(uuid)).status)) }
 }
 
 describe('the document', () => {
@@ -103,13 +103,16 @@ describe('design philosophy', () => {
   test('daemon crashes, kills and natural completions leave a complete trail, and a way to continue', async () => {
     await using home = await DaemonHome.create()
     await home.start()
-    const done = await home.spawn({ model: home.writeScript([{ tools: [{ name: 'ls', input: {} }] }, { text: 'done' }]), name: 'done' })
-    await home.waitForEnd(done.uuid)
-    const killed = await home.spawn({ model: home.writeScript([{ text: 'ready' }]), interactive: true, name: 'killed' })
+    const completedProcess = await home.spawn({
+      model: home.writeScript([{ tools: [{ name: 'ls', input: {} }] }, { text: 'done' }]),
+      name: 'done',
+    })
+    await home.waitForEnd(completedProcess.uuid)
+    const killedProcess = await home.spawn({ model: home.writeScript([{ text: 'ready' }]), interactive: true, name: 'killed' })
     const crashed = await home.spawn({ model: home.writeScript([{ text: 'ready' }]), interactive: true, name: 'crashed' })
-    for (const { uuid } of [killed, crashed]) await home.waitForView(uuid, ({ status }) => status === 'ready')
-    await home.signal(killed.uuid, { signal: 'SIGKILL' })
-    await home.waitForEnd(killed.uuid)
+    for (const { uuid } of [killedProcess, crashed]) await home.waitForView(uuid, ({ status }) => status === 'ready')
+    await home.signal(killedProcess.uuid, { signal: 'SIGKILL' })
+    await home.waitForEnd(killedProcess.uuid)
     await home.kill()
     await home.start()
     expect((await home.listProcesses()).map(({ name, status }) => [name, status])).toEqual(

@@ -92,19 +92,19 @@ test('perles 11: no departed, replaced or free member has a task, and nothing st
     { id: 'one', text: 'Do one.' },
     { id: 'two', text: 'Do two.' },
   ])
-  await crew.waitUntil(({ members }) => members.filter(({ state }) => state === 'on').length === 3)
-  const give = async (task: string, member: string): Promise<void> => {
+  await crew.until(({ members }) => members.filter(({ state }) => state === 'on').length === 3)
+  const assignTask = async (task: string, member: string): Promise<void> => {
     await crew.steer({ type: 'assign_task', task, member })
     await crew.waitForFact('crew.turn.begun', (event) => event['member'] === member)
   }
-  await give('one', 'worker-1')
+  await assignTask('one', 'worker-1')
   await crew.steer({ type: 'stop_worker', member: 'worker-1', reason: 'in circles' })
-  const stopped = await crew.waitForMember('worker-1', ({ state }) => state === 'gone')
-  expect([taskOf(stopped, 'one'), memberOf(stopped, 'worker-1')]).toMatchObject([
+  const goneWorker = await crew.member('worker-1', ({ state }) => state === 'gone')
+  expect([taskOf(goneWorker, 'one'), memberOf(goneWorker, 'worker-1')]).toMatchObject([
     { state: 'queued', implementer: null, attempts: 0 },
     { phase: 'idle', task: null, leave: { how: 'stopped' } },
   ])
-  await give('one', 'worker-2')
+  await assignTask('one', 'worker-2')
   await crew.steer({ type: 'mark_task_failed', task: 'one', reason: 'there is no such page' })
   expect(await crew.view()).toMatchObject({ tasks: [{ state: 'failed', reason: 'there is no such page' }, { state: 'queued' }] })
   expect(memberOf(await crew.view(), 'worker-2')).toMatchObject({ phase: 'idle', task: null })
@@ -116,8 +116,8 @@ test('perles 11: no departed, replaced or free member has a task, and nothing st
     { phase: 'implementing', task: 'two', state: 'on' },
   ])
   writeFileSync(goFile(), '')
-  const done = await crew.waitForTask('two', ({ state }) => state === 'done')
-  expect([taskOf(done, 'two'), memberOf(done, 'worker-3')]).toMatchObject([
+  const doneTask = await crew.task('two', ({ state }) => state === 'done')
+  expect([taskOf(doneTask, 'two'), memberOf(doneTask, 'worker-3')]).toMatchObject([
     { implementer: 'worker-3', implementers: ['worker-2', 'worker-3'] },
     { phase: 'idle', task: null },
   ])
@@ -240,8 +240,8 @@ test('perles 18: a member that has used 80 % of its context is reported, and han
     tasks: [{ state: 'done', implementer: 'worker-2', implementers: ['worker-1', 'worker-2'] }],
   })
   expect(memberOf(view, 'worker-1')).toMatchObject({ leave: { how: 'replaced' } })
-  const old = await daemon.readHistory(await crew.uuidOf('worker-1'))
-  expect(old.findIndex((event) => event['fact'] === 'limit.warned' && event['limit'] === 'context')).toBeGreaterThan(0)
+  const historyBefore = await daemon.readHistory(await crew.uuidOf('worker-1'))
+  expect(historyBefore.findIndex((event) => event['fact'] === 'limit.warned' && event['limit'] === 'context')).toBeGreaterThan(0)
   expect((await crew.messagesTo('worker-2')).join()).toContain('half of it is done')
 })
 
@@ -250,9 +250,9 @@ test('perles 17: two agents of one file are distinguished by their own tokens', 
   const command = [process.execPath, join(ROOT, 'test/support/programs/acp-agent.ts'), `sessions=${daemon.work}`, `log=${log}`, 'http']
   mkdirSync(join(daemon.work, '.reeve/agents'), { recursive: true })
   writeFileSync(join(daemon.work, '.reeve/agents/coder.md'), `---\ndriver: acp\nreeve: true\ncommand: ${JSON.stringify(command)}\n---\n`)
-  const started = await Promise.all([1, 2].map(() => daemon.spawn({ agent: 'coder', intent: 'hang', interactive: true })))
+  const startedProcesses = await Promise.all([1, 2].map(() => daemon.spawn({ agent: 'coder', intent: 'hang', interactive: true })))
   await waitUntil(() => existsSync(log) && serversIn(readFileSync(log, 'utf8')).length === 2, 'both have a session')
-  const seen = await Promise.all(
+  const tokens = await Promise.all(
     serversIn(readFileSync(log, 'utf8')).map(async (reach) => {
       const client = await connectClient(reach)
       const { value } = await callTool(client, 'inspect', { process: 'self' })
@@ -260,8 +260,8 @@ test('perles 17: two agents of one file are distinguished by their own tokens', 
       return (value as { readonly id: string }).id
     }),
   )
-  expect(seen.toSorted()).toEqual(started.map(({ uuid }) => uuid).toSorted())
-  for (const { uuid } of started) await daemon.signal(uuid, 'SIGKILL')
+  expect(tokens.toSorted()).toEqual(startedProcesses.map(({ uuid }) => uuid).toSorted())
+  for (const { uuid } of startedProcesses) await daemon.signal(uuid, 'SIGKILL')
 })
 
 /** The servers of each session, from an agent's log. */
@@ -290,23 +290,23 @@ test('perles 12: tasks, phases and queues outlive a kill of the daemon, and cont
   await crew.waitForHold('task', 'one')
   await crew.waitForHold('feedback', 'two')
   for (const text of ['first', 'second']) await crew.cli('crew', 'send', 'team', text, '--to', 'worker-1')
-  const before = await readState(crew)
-  expect(before.tasks.map(({ state: at }) => at)).toEqual(['implementing', 'addressing_feedback', 'queued'])
+  const stateBefore = await readState(crew)
+  expect(stateBefore.tasks.map(({ state: at }) => at)).toEqual(['implementing', 'addressing_feedback', 'queued'])
   await crew.home.kill()
   await crew.home.start()
-  const after = await readState(crew)
-  expect({ ...after, members: after.members.map(({ id, phase, task }) => ({ id, phase, task })) }).toEqual({
-    ...before,
-    members: before.members.map(({ id, phase, task }) => ({ id, phase, task })),
+  const stateAfter = await readState(crew)
+  expect({ ...stateAfter, members: stateAfter.members.map(({ id, phase, task }) => ({ id, phase, task })) }).toEqual({
+    ...stateBefore,
+    members: stateBefore.members.map(({ id, phase, task }) => ({ id, phase, task })),
   })
   expect((await crew.ended()).status).toBe('completed')
-  const delivered = (await crew.home.readEvents()).filter(
+  const deliveries = (await crew.home.readEvents()).filter(
     (event) => event['fact'] === 'process.queue' && (event['text'] === 'first' || event['text'] === 'second'),
   )
-  const came = (await crew.home.readEvents()).filter(
-    (event) => event['fact'] === 'process.incoming' && delivered.some(({ id }) => id === event['id']),
+  const receipts = (await crew.home.readEvents()).filter(
+    (event) => event['fact'] === 'process.incoming' && deliveries.some(({ id }) => id === event['id']),
   )
-  expect(came.map(({ id }) => id)).toEqual(delivered.map(({ id }) => id))
+  expect(receipts.map(({ id }) => id)).toEqual(deliveries.map(({ id }) => id))
 })
 
 async function readState(

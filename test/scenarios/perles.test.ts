@@ -43,7 +43,7 @@ async function withModel(answer: () => ServedAnswer): Promise<Served> {
   return { server, daemon, env: testEnv(daemon.work, { MODEL_API_KEY: 'key-for-tests' }) }
 }
 
-const of = (events: readonly EventView[], ...facts: string[]): EventView[] =>
+const eventsOf = (events: readonly EventView[], ...facts: string[]): EventView[] =>
   events.filter((event) => facts.includes(String(event['fact'])))
 
 function scriptOf(dir: string, script: object): string {
@@ -54,8 +54,8 @@ function scriptOf(dir: string, script: object): string {
 /** The messages that the process received, in the order of their turns. */
 async function messagesOf(daemon: LocalDaemon, uuid: string): Promise<unknown[]> {
   const events = await daemon.readHistory(uuid)
-  const texts = new Map(of(events, 'process.queue').map((event) => [event['id'], event['text']]))
-  return of(events, 'process.incoming').map((event) => texts.get(event['id']))
+  const texts = new Map(eventsOf(events, 'process.queue').map((event) => [event['id'], event['text']]))
+  return eventsOf(events, 'process.incoming').map((event) => texts.get(event['id']))
 }
 
 describe('turns and messages', () => {
@@ -78,8 +78,8 @@ describe('turns and messages', () => {
       await daemon.send(uuid, words)
       await daemon.waitForView(uuid, (view) => view.turn === turn && view.status === 'ready')
     }
-    const ends = of(await daemon.readHistory(uuid), 'process.ready').slice(1)
-    expect(ends.map(({ outcome, error, result }) => [outcome, error ?? null, result ?? null])).toEqual([
+    const turnEnds = eventsOf(await daemon.readHistory(uuid), 'process.ready').slice(1)
+    expect(turnEnds.map(({ outcome, error, result }) => [outcome, error ?? null, result ?? null])).toEqual([
       ['error', 'no', null],
       ['ok', null, 'good one'],
       ['ok', null, 'good two'],
@@ -88,38 +88,40 @@ describe('turns and messages', () => {
 
   test('perles 4: a message does not wake a paused or stopped process', async () => {
     const daemon = await start()
-    const paused = await daemon.spawnScripted([{ text: 'one' }], { interactive: true })
-    await daemon.waitUntilReady(paused.uuid)
-    await daemon.pause(paused.uuid)
-    expect(await daemon.send(paused.uuid, 'wake up')).toMatchObject({ queueCount: 1 })
-    const stopped = await daemon.spawnScripted([{ text: 'one' }], { interactive: true })
-    await daemon.signal(stopped.uuid, 'SIGTERM')
-    await daemon.waitForEnd(stopped.uuid)
-    await expect(daemon.send(stopped.uuid, 'wake up')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    const pausedProcess = await daemon.spawnScripted([{ text: 'one' }], { interactive: true })
+    await daemon.waitUntilReady(pausedProcess.uuid)
+    await daemon.pause(pausedProcess.uuid)
+    expect(await daemon.send(pausedProcess.uuid, 'wake up')).toMatchObject({ queueCount: 1 })
+    const stoppedProcess = await daemon.spawnScripted([{ text: 'one' }], { interactive: true })
+    await daemon.signal(stoppedProcess.uuid, 'SIGTERM')
+    await daemon.waitForEnd(stoppedProcess.uuid)
+    await expect(daemon.send(stoppedProcess.uuid, 'wake up')).rejects.toMatchObject({ code: 'NOT_FOUND' })
     // A third process works from start to end meanwhile: the first had every occasion to begin.
     const third = await daemon.spawnScripted([{ text: 'done' }])
     await daemon.waitForEnd(third.uuid)
-    expect(await daemon.view(paused.uuid)).toMatchObject({ status: 'suspended', turn: 0, queueCount: 1 })
-    expect(await daemon.view(stopped.uuid)).toMatchObject({ status: 'stopped' })
-    expect(of(await daemon.readHistory(paused.uuid), 'model.started')).toEqual([])
-    await daemon.resume(paused.uuid)
-    await daemon.waitForView(paused.uuid, (view) => view.turn === 1 && view.status === 'ready')
-    expect(await messagesOf(daemon, paused.uuid)).toEqual(['wake up'])
+    expect(await daemon.view(pausedProcess.uuid)).toMatchObject({ status: 'suspended', turn: 0, queueCount: 1 })
+    expect(await daemon.view(stoppedProcess.uuid)).toMatchObject({ status: 'stopped' })
+    expect(eventsOf(await daemon.readHistory(pausedProcess.uuid), 'model.started')).toEqual([])
+    await daemon.resume(pausedProcess.uuid)
+    await daemon.waitForView(pausedProcess.uuid, (view) => view.turn === 1 && view.status === 'ready')
+    expect(await messagesOf(daemon, pausedProcess.uuid)).toEqual(['wake up'])
   })
 
   test('perles 4: a turn that ends late makes neither a paused nor a stopped process ready', async () => {
     const answers = Promise.withResolvers<void>()
     const { daemon, env } = await withModel(() => ({ text: 'late', hangAfterBytes: 10, restAfter: answers.promise }))
-    const [paused, stopped] = await Promise.all([1, 2].map(() => daemon.spawn({ model: MODEL, intent: 'go', interactive: true, env })))
-    if (!paused || !stopped) throw new Error('they were not started')
-    for (const { uuid } of [paused, stopped]) await daemon.waitForEvent(uuid, (event) => event['fact'] === 'model.started')
-    await daemon.pause(paused.uuid)
-    await daemon.signal(stopped.uuid, 'SIGTERM')
+    const [pausedProcess, stoppedProcess] = await Promise.all(
+      [1, 2].map(() => daemon.spawn({ model: MODEL, intent: 'go', interactive: true, env })),
+    )
+    if (!pausedProcess || !stoppedProcess) throw new Error('they were not started')
+    for (const { uuid } of [pausedProcess, stoppedProcess]) await daemon.waitForEvent(uuid, (event) => event['fact'] === 'model.started')
+    await daemon.pause(pausedProcess.uuid)
+    await daemon.signal(stoppedProcess.uuid, 'SIGTERM')
     answers.resolve()
-    await daemon.waitForEvent(paused.uuid, (event) => event['fact'] === 'process.ready' && event['turn'] === 1)
-    expect(await daemon.view(paused.uuid)).toMatchObject({ status: 'suspended', lastText: 'late' })
-    expect((await daemon.waitForEnd(stopped.uuid)).status).toBe('stopped')
-    expect(of(await daemon.readHistory(stopped.uuid), 'process.ready').map(({ turn }) => turn)).toEqual([0])
+    await daemon.waitForEvent(pausedProcess.uuid, (event) => event['fact'] === 'process.ready' && event['turn'] === 1)
+    expect(await daemon.view(pausedProcess.uuid)).toMatchObject({ status: 'suspended', lastText: 'late' })
+    expect((await daemon.waitForEnd(stoppedProcess.uuid)).status).toBe('stopped')
+    expect(eventsOf(await daemon.readHistory(stoppedProcess.uuid), 'process.ready').map(({ turn }) => turn)).toEqual([0])
   })
 
   test('perles 5: one turn at a time, whatever arrives during it', async () => {
@@ -131,11 +133,13 @@ describe('turns and messages', () => {
     await daemon.waitUntilReady(uuid)
     await daemon.send(uuid, 'first')
     await daemon.waitForEvent(uuid, (event) => event['fact'] === 'model.started')
-    await Promise.all(['b', 'c', 'd'].map((words) => daemon.send(uuid, words)))
+    await Promise.all(['b', 'c', 'd'].map((text) => daemon.send(uuid, text)))
     await daemon.waitForView(uuid, (view) => view.status === 'ready' && view.queueCount === 0)
-    const words = of(await daemon.readHistory(uuid), 'process.working', 'process.ready').map((event) => `${event['fact']} ${event['turn']}`)
-    const turns = words.filter((each) => each.startsWith('process.working')).length
-    expect(words.slice(1)).toEqual(
+    const turnEvents = eventsOf(await daemon.readHistory(uuid), 'process.working', 'process.ready').map(
+      (event) => `${event['fact']} ${event['turn']}`,
+    )
+    const turns = turnEvents.filter((each) => each.startsWith('process.working')).length
+    expect(turnEvents.slice(1)).toEqual(
       Array.from({ length: turns }, (_, index) => [`process.working ${index + 1}`, `process.ready ${index + 1}`]).flat(),
     )
     expect((await messagesOf(daemon, uuid)).toSorted()).toEqual(['b', 'c', 'd', 'first'])
@@ -161,8 +165,8 @@ describe('turns and messages', () => {
     for (const text of ['d', 'e']) await send(text)
     await home.waitForView(uuid, ({ status, queueCount }) => status === 'ready' && queueCount === 0)
     const events = await home.readEvents()
-    const texts = new Map(of(events, 'process.queue').map((event) => [event['id'], event['text']]))
-    expect(of(events, 'process.incoming').map((event) => texts.get(event['id']))).toEqual(['first', 'a', 'b', 'c', 'd', 'e'])
+    const texts = new Map(eventsOf(events, 'process.queue').map((event) => [event['id'], event['text']]))
+    expect(eventsOf(events, 'process.incoming').map((event) => texts.get(event['id']))).toEqual(['first', 'a', 'b', 'c', 'd', 'e'])
   })
 
   test('perles 8: the role prompt is in every turn, also after a resume', async () => {
@@ -176,10 +180,10 @@ describe('turns and messages', () => {
     await daemon.restart()
     await daemon.resume(uuid, { message: 'three', env })
     await daemon.waitForEnd(uuid)
-    const asked = server.requests.filter(({ body }) => 'messages' in body).map(({ body }) => JSON.stringify(body['system']))
-    expect(asked.length).toBe(3)
-    expect(asked.every((system) => system.includes('You are worker 7.'))).toBe(true)
-    expect(new Set(asked).size).toBe(1)
+    const systemPrompts = server.requests.filter(({ body }) => 'messages' in body).map(({ body }) => JSON.stringify(body['system']))
+    expect(systemPrompts.length).toBe(3)
+    expect(systemPrompts.every((system) => system.includes('You are worker 7.'))).toBe(true)
+    expect(new Set(systemPrompts).size).toBe(1)
   })
 })
 
@@ -201,9 +205,9 @@ describe('programs and streams', () => {
   })
 
   /** A turn of Claude Code in its own output format, after the given output. */
-  const claude = async (daemon: LocalDaemon, before: readonly ScriptedAct[]): Promise<string> => {
+  const claude = async (daemon: LocalDaemon, firstActs: readonly ScriptedAct[]): Promise<string> => {
     const program = await writePlayingProgram(await mkdtemp(join(daemon.work, 'claude-')), 'claude', [
-      ...before,
+      ...firstActs,
       ...lines.CLAUDE_TOOLS.map((line) => ({ line })),
     ])
     return (await daemon.spawn({ argv: [program, '-p', 'say hello', '--output-format', 'stream-json', '--verbose'] })).uuid
@@ -234,17 +238,17 @@ describe('programs and streams', () => {
 
   test('perles 13: a slow reader loses no fact, and delays no other', TIMEOUT_MS, async () => {
     const daemon = await start()
-    const slow = await fetchSlowly(daemon)
+    const slowReader = await fetchSlowly(daemon)
     const { uuid } = await daemon.spawnShell(`yes ${'x'.repeat(100)} | head -c 20000000`)
     await daemon.waitForEnd(uuid)
-    const kept = (await daemon.readHistory(uuid)).map(({ seq }) => seq)
-    expect(kept.length).toBeGreaterThan(100)
-    const seen: number[] = []
-    for await (const event of slow) {
-      if (event.uuid === uuid) seen.push(event.seq)
+    const storedSeqs = (await daemon.readHistory(uuid)).map(({ seq }) => seq)
+    expect(storedSeqs.length).toBeGreaterThan(100)
+    const followedSeqs: number[] = []
+    for await (const event of slowReader) {
+      if (event.uuid === uuid) followedSeqs.push(event.seq)
       if (event.uuid === uuid && event['fact'] === 'process.reaped') break
     }
-    expect(seen).toEqual(kept)
+    expect(followedSeqs).toEqual(storedSeqs)
   })
 })
 
@@ -258,7 +262,7 @@ test('perles 15: a hanging program of ours stops no other process, and does not 
   writeFileSync(join(tools, 'git'), `#!/bin/sh\nexec sleep 3600.${token}\n`, { mode: 0o755 })
   try {
     const env = testEnv(daemon.work)
-    const stuck = daemon
+    const stuckCall = daemon
       .spawn({
         model: await daemon.writeScript([{ text: 'x' }]),
         cwd: repository.dir,
@@ -273,7 +277,7 @@ test('perles 15: a hanging program of ours stops no other process, and does not 
     })
     expect(await daemon.waitForEnd(other.uuid)).toMatchObject({ status: 'completed' })
     await daemon.stop()
-    await stuck
+    await stuckCall
     await waitUntil(() => findProcessesWith(token).length === 0, 'nothing is left')
   } finally {
     killRemaining(token)
@@ -282,8 +286,8 @@ test('perles 15: a hanging program of ours stops no other process, and does not 
 
 /** A follower of all events that has read one event, and reads the rest on demand. */
 async function fetchSlowly(daemon: LocalDaemon): Promise<AsyncGenerator<EventView>> {
-  const all = daemon.client.events('/v1/events', { query: { after: 0, follow: true } })
-  const events = all[Symbol.asyncIterator]() as AsyncGenerator<EventView>
+  const allEvents = daemon.client.events('/v1/events', { query: { after: 0, follow: true } })
+  const events = allEvents[Symbol.asyncIterator]() as AsyncGenerator<EventView>
   const first = await daemon.spawnShell('true')
   await daemon.waitForEnd(first.uuid)
   await events.next()
@@ -291,8 +295,8 @@ async function fetchSlowly(daemon: LocalDaemon): Promise<AsyncGenerator<EventVie
 }
 
 test('each of the eighteen defects has a test', () => {
-  const named = sources('test', '.ts').flatMap(({ raw }) =>
+  const namedDefects = sources('test', '.ts').flatMap(({ raw }) =>
     [...raw.matchAll(/(?:test|it|describe)(?:\.each\(.*?\))?\(\s*['`]perles (\d+):/gs)].map(([, number]) => Number(number)),
   )
-  expect(Array.from({ length: 18 }, (_, index) => index + 1).filter((number) => !named.includes(number))).toEqual([])
+  expect(Array.from({ length: 18 }, (_, index) => index + 1).filter((number) => !namedDefects.includes(number))).toEqual([])
 })

@@ -59,12 +59,12 @@ describe('7.1 states', () => {
 
   test('the words are "created", "running", "zombie" and "dead" wherever a state is shown', async () => {
     const { uuid } = await daemon.spawnScripted([{ text: 'done', delay_ms: 1_000 }])
-    const seen = new Set([(await daemon.view(uuid)).state])
-    seen.add((await daemon.waitForView(uuid, ({ step }) => step === 1)).state)
+    const seenStates = new Set([(await daemon.view(uuid)).state])
+    seenStates.add((await daemon.waitForView(uuid, ({ step }) => step === 1)).state)
     await daemon.waitForEnd(uuid)
-    seen.add((await daemon.waitForView(uuid, ({ state }) => state === 'dead')).state)
-    expect([...seen].every((state) => ['created', 'running', 'zombie', 'dead'].includes(state))).toBe(true)
-    expect(seen.has('running') && seen.has('dead')).toBe(true)
+    seenStates.add((await daemon.waitForView(uuid, ({ state }) => state === 'dead')).state)
+    expect([...seenStates].every((state) => ['created', 'running', 'zombie', 'dead'].includes(state))).toBe(true)
+    expect(seenStates.has('running') && seenStates.has('dead')).toBe(true)
   })
 })
 
@@ -89,10 +89,10 @@ describe('7.2 transitions', () => {
 
   test('all other combinations are invalid and answer INTERNAL; dead has no successor', () => {
     const exit = { code: 0, reason: 'completed', cause: 'agent' } as const
-    const running = transition(newLife(), { type: 'start', attached: true })
-    const zombie = transition(running, { type: 'terminate', exit })
-    const dead = transition(zombie, { type: 'reap' })
-    const lives: readonly Life[] = [newLife(), running, zombie, dead]
+    const runningLife = transition(newLife(), { type: 'start', attached: true })
+    const zombie = transition(runningLife, { type: 'terminate', exit })
+    const deadLife = transition(zombie, { type: 'reap' })
+    const lives: readonly Life[] = [newLife(), runningLife, zombie, deadLife]
     const events = [{ type: 'start', attached: true }, { type: 'terminate', exit }, { type: 'reap' }] as const
     const legal = lives.map((life) =>
       events
@@ -119,13 +119,13 @@ describe('7.3 exit status', () => {
   })
 
   test('an underlying error stands beside the reason; a normal exit has none', async () => {
-    const bad = await daemon.spawnScripted([{ error: { status: 400, message: 'no such parameter' } }])
-    expect((await daemon.waitForEnd(bad.uuid)).exit).toMatchObject({
+    const failedProcess = await daemon.spawnScripted([{ error: { status: 400, message: 'no such parameter' } }])
+    expect((await daemon.waitForEnd(failedProcess.uuid)).exit).toMatchObject({
       code: 1,
       error: expect.stringContaining('no such parameter') as string,
     })
-    const good = await daemon.spawnScripted([{ text: 'done' }])
-    expect((await daemon.waitForEnd(good.uuid)).exit).not.toHaveProperty('error')
+    const completedProcess = await daemon.spawnScripted([{ text: 'done' }])
+    expect((await daemon.waitForEnd(completedProcess.uuid)).exit).not.toHaveProperty('error')
   })
 
   test('code 1 "unexpected exit": the agent is gone and nobody knows why', () => {
@@ -152,9 +152,9 @@ describe('7.3 exit status', () => {
         limits: { budgetTokens: 100 },
       },
     )
-    const held = await daemon.waitForStatus(uuid, 'suspended')
-    expect(held.holds).toMatchObject([{ reason: 'budget' }])
-    expect(held.exit).toBeNull()
+    const heldView = await daemon.waitForStatus(uuid, 'suspended')
+    expect(heldView.holds).toMatchObject([{ reason: 'budget' }])
+    expect(heldView.exit).toBeNull()
   })
 })
 
@@ -173,7 +173,7 @@ describe('7.4 release order', () => {
       /release remove a/,
     ]
     const places = steps.map((step) => transcript.search(step))
-    expect(places.every((place) => place >= 0)).toBe(true)
+    expect(places.every((position) => position >= 0)).toBe(true)
     expect(places).toEqual(places.toSorted((x, y) => x - y))
   })
 
@@ -220,10 +220,10 @@ describe('7.4 release order', () => {
 
   test('3: the live event channel is detached and then closed: a follower reads the last event and its end', async () => {
     const { uuid } = await daemon.spawnScripted([{ text: 'done' }])
-    const seen: unknown[] = []
+    const seenEvents: unknown[] = []
     for await (const event of daemon.client.events(`/v1/processes/${uuid}/events`, { query: { after: 0, follow: true } }))
-      seen.push(event['fact'])
-    expect(seen.at(-1)).toBe('process.reaped')
+      seenEvents.push(event['fact'])
+    expect(seenEvents.at(-1)).toBe('process.reaped')
   })
 
   test('4 to 6: the context is freed, zombie becomes dead, the row leaves the table of the living', () => {
@@ -271,10 +271,10 @@ describe('7.5 signals', () => {
     await daemon.pause(uuid)
     await daemon.waitForEvent(uuid, isFact('process.drained'))
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', state: 'running' })
-    const before = await daemon.readFactTypes(uuid)
+    const factsBefore = await daemon.readFactTypes(uuid)
     await daemon.resume(uuid)
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ lastText: 'went on', step: 2 })
-    expect(before.filter((fact) => fact === 'model.started')).toHaveLength(1)
+    expect(factsBefore.filter((fact) => fact === 'model.started')).toHaveLength(1)
   })
 
   test('killed while it is paused it exits with code 1, "context cancelled while paused"', async () => {
@@ -321,9 +321,9 @@ describe('7.6 the pause', () => {
     const player = playScript('.live a\nsignal SIGPAUSE a')
     expect(player.play('signal SIGPAUSE a')).not.toContain('process.held')
     player.play('resume a')
-    const again = player.play('resume a')
-    expect(again).toContain('0 affected: it was not suspended')
-    expect(again).not.toContain('process.released')
+    const secondResume = player.play('resume a')
+    expect(secondResume).toContain('0 affected: it was not suspended')
+    expect(secondResume).not.toContain('process.released')
   })
 
   test('the heartbeat monitor skips paused processes, which stop sending heartbeats, and does not flag them as stalled', async () => {
@@ -337,8 +337,8 @@ describe('7.6 the pause', () => {
     const { uuid } = await daemon.spawnScripted([], { interactive: true })
     await daemon.waitUntilReady(uuid)
     await daemon.pause(uuid)
-    const shown = await runCli(daemon.home, ['ps'], { env: { LANG: 'C.UTF-8' } })
-    expect(shown.stdout).toContain('⏸')
+    const psResult = await runCli(daemon.home, ['ps'], { env: { LANG: 'C.UTF-8' } })
+    expect(psResult.stdout).toContain('⏸')
     const ascii = await runCli(daemon.home, ['ps'], { env: { REEVE_ASCII: '1' } })
     expect(ascii.stdout).toContain('[P]')
     expect(ascii.stdout).not.toContain('⏸')

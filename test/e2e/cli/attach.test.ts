@@ -28,9 +28,9 @@ afterAll(async () => {
 const run = (...args: string[]): Promise<CliResult> => runCli(dir.path, args)
 
 function openTerminal(...args: string[]): Terminal {
-  const made = new Terminal(dir.path, args)
-  open.push(made)
-  return made
+  const terminal = new Terminal(dir.path, args)
+  open.push(terminal)
+  return terminal
 }
 
 /** Writes a model's script; its tool command `wait FILE` waits for a file. */
@@ -53,7 +53,7 @@ const CHAT = `
 `
 
 /** Starts an interactive agent and waits until it is ready; its first answer was "Hello." */
-async function ready(name: string, yaml = CHAT): Promise<void> {
+async function startReadyAgent(name: string, yaml = CHAT): Promise<void> {
   await run('run', '-d', '--interactive', '--name', name, '--model', script(name, yaml.replaceAll('chat-go', `${name}-go`)), 'begin')
   await reeve.wait(name, { for: 'ready' })
 }
@@ -87,71 +87,71 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
   })
 
   test('Ctrl+C ends the turn, and asks when there is none', async () => {
-    await ready('turn')
-    const seen = openTerminal('attach', 'turn')
-    await seen.waitForText('● ready')
-    seen.type('do it\r')
-    await seen.waitForText('● working')
-    await seen.waitForText('begun turn-go')
-    seen.type('\x03')
-    await seen.waitForText(/interrupted[^]*● ready/)
+    await startReadyAgent('turn')
+    const terminal = openTerminal('attach', 'turn')
+    await terminal.waitForText('● ready')
+    terminal.type('do it\r')
+    await terminal.waitForText('● working')
+    await terminal.waitForText('begun turn-go')
+    terminal.type('\x03')
+    await terminal.waitForText(/interrupted[^]*● ready/)
     expect((await reeve.get('turn')).status).toBe('ready')
-    seen.type('/help\r')
-    await seen.waitForText('stops it, with 10s to clean up')
-    seen.type('\x03')
-    await seen.waitForText('(d)etach, (s)top? Any other key continues.')
-    seen.type('d')
-    expect([await seen.exitCode, (await reeve.get('turn')).status]).toEqual([0, 'ready'])
+    terminal.type('/help\r')
+    await terminal.waitForText('stops it, with 10s to clean up')
+    terminal.type('\x03')
+    await terminal.waitForText('(d)etach, (s)top? Any other key continues.')
+    terminal.type('d')
+    expect([await terminal.exitCode, (await reeve.get('turn')).status]).toEqual([0, 'ready'])
     await run('kill', 'turn')
   })
 
   test('Ctrl+C first clears the typed line, then asks', async () => {
-    await ready('typed')
-    const seen = openTerminal('attach', 'typed')
-    await seen.waitForText('● ready')
-    seen.type('half a li')
-    await seen.waitForText('> half a li')
-    seen.type('\x03')
-    await seen.waitForText(/● ready.*\n>$/)
-    seen.type('/detach\r')
-    expect(await seen.exitCode).toBe(0)
+    await startReadyAgent('typed')
+    const terminal = openTerminal('attach', 'typed')
+    await terminal.waitForText('● ready')
+    terminal.type('half a li')
+    await terminal.waitForText('> half a li')
+    terminal.type('\x03')
+    await terminal.waitForText(/● ready.*\n>$/)
+    terminal.type('/detach\r')
+    expect(await terminal.exitCode).toBe(0)
     await run('kill', 'typed')
   })
 
   test('output leaves a half-typed line alone', async () => {
-    await ready('garble')
-    const seen = openTerminal('attach', 'garble')
-    await seen.waitForText('● ready')
-    seen.type('do it\r')
-    await seen.waitForText('begun garble-go')
-    seen.type('half a li')
-    await seen.waitForText('> half a li')
+    await startReadyAgent('garble')
+    const terminal = openTerminal('attach', 'garble')
+    await terminal.waitForText('● ready')
+    terminal.type('do it\r')
+    await terminal.waitForText('begun garble-go')
+    terminal.type('half a li')
+    await terminal.waitForText('> half a li')
     createFile('garble-go')
-    await seen.waitForText(/Worked\.\n● ready.*\n> half a li$/)
-    seen.type('ne\r')
-    await seen.waitForText(/> half a line\n {2}step 4\nRead\./)
-    seen.type('\x04')
-    await seen.exitCode
+    await terminal.waitForText(/Worked\.\n● ready.*\n> half a li$/)
+    terminal.type('ne\r')
+    await terminal.waitForText(/> half a line\n {2}step 4\nRead\./)
+    terminal.type('\x04')
+    await terminal.exitCode
     await run('kill', 'garble')
   })
 
   test('several terminals see all inputs', async () => {
-    await ready('shared')
-    const [one, two] = [openTerminal('attach', 'shared'), openTerminal('attach', 'shared')]
-    await Promise.all([one.waitForText('● ready'), two.waitForText('● ready')])
+    await startReadyAgent('shared')
+    const [one, second] = [openTerminal('attach', 'shared'), openTerminal('attach', 'shared')]
+    await Promise.all([one.waitForText('● ready'), second.waitForText('● ready')])
     createFile('shared-go')
     one.type('from one\r')
-    await Promise.all([one.waitForText(/> from one\n[^]*Worked\./), two.waitForText(/> from one\n[^]*Worked\./)])
-    two.type('/pause\r')
-    await Promise.all([one.waitForText('is suspended by user\n  /resume continues it'), two.waitForText('is suspended by user')])
-    const late = openTerminal('attach', 'shared')
-    await late.waitForText('/resume continues it')
-    late.type('hello\r')
-    await late.waitForText('queued; it is suspended')
-    late.type('/resume\r')
-    await Promise.all([one, two, late].map((each) => each.waitForText(/goes on\n[^]*Read\.\n● ready/)))
+    await Promise.all([one.waitForText(/> from one\n[^]*Worked\./), second.waitForText(/> from one\n[^]*Worked\./)])
+    second.type('/pause\r')
+    await Promise.all([one.waitForText('is suspended by user\n  /resume continues it'), second.waitForText('is suspended by user')])
+    const lateTerminal = openTerminal('attach', 'shared')
+    await lateTerminal.waitForText('/resume continues it')
+    lateTerminal.type('hello\r')
+    await lateTerminal.waitForText('queued; it is suspended')
+    lateTerminal.type('/resume\r')
+    await Promise.all([one, second, lateTerminal].map((each) => each.waitForText(/goes on\n[^]*Read\.\n● ready/)))
     one.type('/stop\r')
-    expect(await Promise.all([one.exitCode, two.exitCode, late.exitCode])).toEqual([143, 143, 143])
+    expect(await Promise.all([one.exitCode, second.exitCode, lateTerminal.exitCode])).toEqual([143, 143, 143])
   })
 
   test('a command can be watched, but takes no messages', async () => {
@@ -165,32 +165,32 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
       '-c',
       `printf half; ${loopUntilFile('cmd-go').replaceAll('echo begun cmd-go', 'true')}; exit 3`,
     )
-    const seen = openTerminal('attach', 'cmd')
-    await seen.waitForText(/half\n● working/)
-    seen.type('hello\r')
-    await seen.waitForText('takes no messages')
-    seen.type('/nosuch\r')
-    await seen.waitForText('no command /nosuch')
+    const terminal = openTerminal('attach', 'cmd')
+    await terminal.waitForText(/half\n● working/)
+    terminal.type('hello\r')
+    await terminal.waitForText('takes no messages')
+    terminal.type('/nosuch\r')
+    await terminal.waitForText('no command /nosuch')
     createFile('cmd-go')
-    expect(await seen.exitCode).toBe(3)
-    expect(seen.text).toMatch(/over\nPID \d+ \(cmd\) failed: exit code 3 /)
+    expect(await terminal.exitCode).toBe(3)
+    expect(terminal.text).toMatch(/over\nPID \d+ \(cmd\) failed: exit code 3 /)
   })
 
   test('an ended process is shown, with its exit code and the possible next steps', async () => {
     await run('run', '-q', '--name', 'ended', '--', 'sh', '-c', 'echo last words; exit 7')
-    const seen = openTerminal('attach', 'ended')
-    expect(await seen.exitCode).toBe(7)
-    expect(seen.text).toMatch(
+    const terminal = openTerminal('attach', 'ended')
+    expect(await terminal.exitCode).toBe(7)
+    expect(terminal.text).toMatch(
       /last words\nPID \d+ \(ended\) failed: exit code 7 [^]*it has ended; `reeve resume --rerun \d+` runs it again/,
     )
   })
 
   test('a signal leaves the process running and gives the terminal back', async () => {
-    await ready('signal')
-    const seen = openTerminal('attach', 'signal')
-    await seen.waitForText('● ready')
-    signalFound(seen.process, 'SIGTERM')
-    expect([await seen.exitCode, seen.isRestored, (await reeve.get('signal')).status]).toEqual([0, true, 'ready'])
+    await startReadyAgent('signal')
+    const terminal = openTerminal('attach', 'signal')
+    await terminal.waitForText('● ready')
+    signalFound(terminal.process, 'SIGTERM')
+    expect([await terminal.exitCode, terminal.isRestored, (await reeve.get('signal')).status]).toEqual([0, true, 'ready'])
     await run('kill', 'signal')
   })
 })
@@ -216,7 +216,7 @@ describe('without a terminal', () => {
   }
 
   test('lines of stdin are messages, the output is on stdout, and the end of stdin detaches', async () => {
-    await ready('lines')
+    await startReadyAgent('lines')
     createFile('lines-go')
     const { code, stdout, stderr } = await piped(['lines'], 'one\n\ntwo\n', 'Read.')
     expect([code, stdout]).toEqual([0, 'I work.\nWorked.\nRead.\n'])
@@ -227,7 +227,7 @@ describe('without a terminal', () => {
   })
 
   test('--json prints the events from then on', async () => {
-    await ready('json', '- text: one\n- text: two\n')
+    await startReadyAgent('json', '- text: one\n- text: two\n')
     const { code, stdout } = await piped(['--json', 'json'], 'hello\n', 'process.ready')
     const facts = stdout
       .trim()

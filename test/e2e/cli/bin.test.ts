@@ -13,7 +13,7 @@ import { blank, read } from '../../support/source.ts'
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const version = (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }).version
 
-interface Place extends AsyncDisposable {
+interface FakeInstall extends AsyncDisposable {
   readonly path: string
   /** runs a program here; with `old`, each Node that is started by name reports version 12 */
   run(file: string, args: string[], more?: Record<string, string>): SpawnSyncReturns<string>
@@ -22,7 +22,7 @@ interface Place extends AsyncDisposable {
 }
 
 /** A copy of the bin and its script, without a build and without a bundled Node. */
-async function makePlace(): Promise<Place> {
+async function makePlace(): Promise<FakeInstall> {
   const dir = await tempDir()
   const put = (name: string, text: string, mode = 0o644): string => {
     const file = join(dir.path, name)
@@ -52,8 +52,8 @@ async function makePlace(): Promise<Place> {
 }
 
 /** Installs a bundled Node that knows that it is new. */
-function bundle(here: Place): void {
-  here.put('node_modules/node/bin/node', `#!/bin/sh\nBUNDLED=1 exec ${process.execPath} "$@"\n`, 0o755)
+function bundle(install: FakeInstall): void {
+  install.put('node_modules/node/bin/node', `#!/bin/sh\nBUNDLED=1 exec ${process.execPath} "$@"\n`, 0o755)
 }
 
 describe('bin/reeve', () => {
@@ -64,10 +64,10 @@ describe('bin/reeve', () => {
   })
 
   test.each([
-    ['through a link', (here: Place) => [join(here.path, 'link')]],
-    ['through a link to a link, relative, from elsewhere', (here: Place) => [join(here.path, 'deep/er/link')]],
-    ['named to sh', (here: Place) => ['sh', join(here.path, 'bin/reeve')]],
-    ['named to node', (here: Place) => ['node', join(here.path, 'bin/reeve')]],
+    ['through a link', (install: FakeInstall) => [join(install.path, 'link')]],
+    ['through a link to a link, relative, from elsewhere', (install: FakeInstall) => [join(install.path, 'deep/er/link')]],
+    ['named to sh', (install: FakeInstall) => ['sh', join(install.path, 'bin/reeve')]],
+    ['named to node', (install: FakeInstall) => ['node', join(install.path, 'bin/reeve')]],
     ['by a relative path', () => ['bin/reeve']],
   ])('%s', async (_, command) => {
     await using here = await makePlace()
@@ -81,8 +81,8 @@ describe('bin/reeve', () => {
   test('a checkout starts its own Node at once, and never the one in PATH', async () => {
     await using here = await makePlace()
     bundle(here)
-    const bad = here.put('path/node', '#!/bin/sh\necho the wrong node >&2\nexit 1\n', 0o755)
-    expect(here.run(join(here.path, 'bin/reeve'), ['ps'], { PATH: `${dirname(bad)}:/usr/bin:/bin` })).toMatchObject({
+    const wrongNode = here.put('path/node', '#!/bin/sh\necho the wrong node >&2\nexit 1\n', 0o755)
+    expect(here.run(join(here.path, 'bin/reeve'), ['ps'], { PATH: `${dirname(wrongNode)}:/usr/bin:/bin` })).toMatchObject({
       stdout: `main ${process.version} ps\n`,
       stderr: '',
       status: 7,
@@ -113,14 +113,15 @@ describe('bin/reeve', () => {
   describe("V8's compiled code of the command line", () => {
     const source = (word: string, code = 0): string =>
       `console.log(${JSON.stringify(word)}, require('node:path').basename(__dirname), process.argv[2])\nprocess.exitCode = ${code}`
-    const putBuild = (here: Place, id: string, text: string, name = 'main'): string => here.put(`dist/cli/${name}.cjs`, `// ${id}\n${text}`)
-    const storedFiles = (here: Place): string[] =>
-      (existsSync(join(here.path, '.cache/reeve')) ? readdirSync(join(here.path, '.cache/reeve'), { withFileTypes: true }) : [])
+    const putBuild = (install: FakeInstall, id: string, text: string, name = 'main'): string =>
+      install.put(`dist/cli/${name}.cjs`, `// ${id}\n${text}`)
+    const storedFiles = (install: FakeInstall): string[] =>
+      (existsSync(join(install.path, '.cache/reeve')) ? readdirSync(join(install.path, '.cache/reeve'), { withFileTypes: true }) : [])
         .filter((one) => one.isFile())
         .map(({ name }) => name)
-    const run = (here: Place, verb: string): SpawnSyncReturns<string> => here.run(join(here.path, 'bin/reeve'), [verb])
+    const run = (install: FakeInstall, verb: string): SpawnSyncReturns<string> => install.run(join(install.path, 'bin/reeve'), [verb])
     const cache = (id: string): string => `${id}-${process.version}-${process.arch}`
-    const [one, two] = ['0123456789abcdef', 'fedcba9876543210'] as const
+    const [one, secondId] = ['0123456789abcdef', 'fedcba9876543210'] as const
 
     test('is stored by the first command, used by all, and belongs to one content', async () => {
       await using here = await makePlace()
@@ -129,25 +130,25 @@ describe('bin/reeve', () => {
         expect(run(here, verb)).toMatchObject({ stdout: `first cli ${verb}\n`, stderr: '', status: 0 })
         expect(storedFiles(here)).toEqual([cache(one)])
       }
-      putBuild(here, two, source('other'))
+      putBuild(here, secondId, source('other'))
       for (const verb of ['run', 'run']) expect(run(here, verb)).toMatchObject({ stdout: `other cli ${verb}\n`, stderr: '', status: 0 })
-      expect(storedFiles(here).toSorted()).toEqual([one, two].map(cache))
+      expect(storedFiles(here).toSorted()).toEqual([one, secondId].map(cache))
     })
 
     test('is separate for ps', async () => {
       await using here = await makePlace()
       putBuild(here, one, source('whole'))
-      putBuild(here, two, source('own'), 'ps')
+      putBuild(here, secondId, source('own'), 'ps')
       for (const verb of ['ps', 'ps']) expect(run(here, verb)).toMatchObject({ stdout: `own cli ${verb}\n`, stderr: '', status: 0 })
-      expect(storedFiles(here)).toEqual([cache(two)])
+      expect(storedFiles(here)).toEqual([cache(secondId)])
     })
 
     test('is stored for both files when ps loads the main file, which happens once', async () => {
       await using here = await makePlace()
       putBuild(here, one, source('whole'))
-      putBuild(here, two, "require('./main.cjs')\nrequire('./main.cjs')", 'ps')
+      putBuild(here, secondId, "require('./main.cjs')\nrequire('./main.cjs')", 'ps')
       for (const verb of ['ps', 'ps']) expect(run(here, verb)).toMatchObject({ stdout: `whole cli ${verb}\n`, stderr: '', status: 0 })
-      expect(storedFiles(here).toSorted()).toEqual([one, two].map(cache))
+      expect(storedFiles(here).toSorted()).toEqual([one, secondId].map(cache))
     })
 
     test('is not stored by a failed command', async () => {

@@ -45,14 +45,14 @@ test.each([
   const name = `of-${verb.replace(/\W+/g, '-')}`
   const pid = await spawnPaused(name)
   // Standard input is open and not a terminal: without input it must not end the follower.
-  const seen = startCli(dir.path, args(name), { stdin: 'open' })
-  await seen.waitForText(holdNote(name, pid))
+  const follower = startCli(dir.path, args(name), { stdin: 'open' })
+  await follower.waitForText(holdNote(name, pid))
   await run('resume', name)
-  await seen.waitForText(`PID ${pid} (${name}) goes on\n`)
+  await follower.waitForText(`PID ${pid} (${name}) goes on\n`)
   await run('pause', name)
-  await seen.waitForText(`goes on\n  ${holdNote(name, pid)}`)
+  await follower.waitForText(`goes on\n  ${holdNote(name, pid)}`)
   await run('kill', name)
-  const { stderr } = await seen.result
+  const { stderr } = await follower.result
   expect(stderr.split(holdNote(name, pid))).toHaveLength(3)
 })
 
@@ -61,31 +61,31 @@ test('run without a terminal reports how to raise its budget; so do wait, resume
     'spend',
     '- text: one\n  usage: { input: 90, output: 20 }\n  tools: [{ name: ls, input: { path: . } }]\n- text: two\n',
   )
-  const seen = startCli(dir.path, ['run', '--name', 'spender', '--budget-tokens', '100', '--model', model, 'spend it'])
-  await seen.waitForText('spawned')
+  const follower = startCli(dir.path, ['run', '--name', 'spender', '--budget-tokens', '100', '--model', model, 'spend it'])
+  await follower.waitForText('spawned')
   await reeve.wait('spender', { for: 'suspended' })
   const { pid } = await reeve.get('spender')
   const way = `\`reeve resume --budget-tokens +N ${pid}\` continues it`
-  await seen.waitForText(way)
-  const [sent, resumed, waited] = await Promise.all([
+  await follower.waitForText(way)
+  const [sentResult, resumeResult, waited] = await Promise.all([
     run('send', 'spender', 'go'),
     run('resume', 'spender'),
     run('wait', '--timeout', '300ms', 'spender'),
   ])
-  expect([sent.stderr, resumed.stderr, waited.stderr].map((text) => text.includes(way))).toEqual([true, true, true])
+  expect([sentResult.stderr, resumeResult.stderr, waited.stderr].map((text) => text.includes(way))).toEqual([true, true, true])
   expect(await run('wait', '--for', 'exited,suspended', 'spender')).toMatchObject({
     code: 123,
     stdout: `PID ${pid} (spender) suspended\n`,
     stderr: '',
   })
   await run('resume', '--budget-tokens', '+10000', 'spender')
-  expect((await seen.result).code).toBe(0)
+  expect((await follower.result).code).toBe(0)
 })
 
 test('a detach from a suspended process does not claim that it keeps running', async () => {
   const pid = await spawnPaused('left')
-  const seen = startCli(dir.path, ['attach', 'left'])
-  expect((await seen.result).stderr).toContain(
+  const follower = startCli(dir.path, ['attach', 'left'])
+  expect((await follower.result).stderr).toContain(
     `detached: PID ${pid} (left) is suspended by user; \`reeve resume ${pid}\` continues it; \`reeve attach ${pid}\` comes back\n`,
   )
   await run('kill', 'left')
@@ -93,14 +93,14 @@ test('a detach from a suspended process does not claim that it keeps running', a
 
 test('compose up names the suspended node and the command that helps', async () => {
   writeFileSync(join(dir.path, 'reeve.yaml'), 'agents:\n  slow: { command: [sh, -c, "while [ ! -e slow-go ]; do sleep 0.05; done"] }\n')
-  const seen = startCli(dir.path, ['compose', 'up'])
-  await seen.waitForText('slow  running')
+  const follower = startCli(dir.path, ['compose', 'up'])
+  await follower.waitForText('slow  running')
   const node = (await reeve.list({})).find(({ name }) => name?.endsWith('.slow'))
   await run('pause', String(node?.pid))
-  await seen.waitForText(`⏸ PID ${node?.pid} (slow) is suspended by user\n  \`reeve resume ${node?.pid}\` continues it\n`)
+  await follower.waitForText(`⏸ PID ${node?.pid} (slow) is suspended by user\n  \`reeve resume ${node?.pid}\` continues it\n`)
   writeFileSync(join(dir.path, 'slow-go'), '')
   await run('resume', String(node?.pid))
-  expect((await seen.result).code).toBe(0)
+  expect((await follower.result).code).toBe(0)
 })
 
 test('a crew with a used-up budget reports the command that helps, and continues with more', async () => {

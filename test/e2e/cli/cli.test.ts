@@ -28,8 +28,8 @@ async function reeve(routes: FakeRoutes, ...args: string[]) {
   return { ...result, requests: daemon.requests }
 }
 
-const steerAnswer = (process: ProcessView, over: Partial<SteerView> = {}): FakeAnswer => ({
-  json: { version: 1, affected: 1, process, ...over },
+const steerAnswer = (process: ProcessView, changes: Partial<SteerView> = {}): FakeAnswer => ({
+  json: { version: 1, affected: 1, process, ...changes },
 })
 const waitAnswer = (process: ProcessView, timedOut = false): FakeAnswer => ({ json: { version: 1, process, timedOut } })
 const showAnswer = (process: ProcessView): FakeAnswer => ({ json: { version: 1, process } })
@@ -86,8 +86,8 @@ describe('an unreadable command line', () => {
   })
 
   test('is reported plainly when the working directory was removed', async () => {
-    const gone = await tempDir()
-    const child = spawn('sh', ['-c', 'cd "$2" && rmdir "$2" && exec "$0" "$1" agents', process.execPath, CLI, gone.path], {
+    const removedDir = await tempDir()
+    const child = spawn('sh', ['-c', 'cd "$2" && rmdir "$2" && exec "$0" "$1" agents', process.execPath, CLI, removedDir.path], {
       env: testEnv(dir.path),
       stdio: ['ignore', 'ignore', 'pipe'],
     })
@@ -108,9 +108,9 @@ describe('an unreadable command line', () => {
 
 describe('help', () => {
   test('is the output of reeve alone, -h and help', async () => {
-    const [alone, flag, verb] = await Promise.all([runCli(dir.path, []), runCli(dir.path, ['-h']), runCli(dir.path, ['help'])])
-    expect(alone).toEqual({ code: 0, stdout: expect.stringContaining('Usage: reeve VERB') as string, stderr: '' })
-    expect([flag, verb]).toEqual([alone, alone])
+    const [withoutArgs, flag, verb] = await Promise.all([runCli(dir.path, []), runCli(dir.path, ['-h']), runCli(dir.path, ['help'])])
+    expect(withoutArgs).toEqual({ code: 0, stdout: expect.stringContaining('Usage: reeve VERB') as string, stderr: '' })
+    expect([flag, verb]).toEqual([withoutArgs, withoutArgs])
   })
 
   test('of a verb only prints the help', async () => {
@@ -120,12 +120,12 @@ describe('help', () => {
   })
 
   test('and the version need no daemon', async () => {
-    const [text, short, json] = await Promise.all([
+    const [text, uuidsOnly, json] = await Promise.all([
       runCli(dir.path, ['--version']),
       runCli(dir.path, ['-v']),
       runCli(dir.path, ['version', '--json']),
     ])
-    expect(short).toEqual(text)
+    expect(uuidsOnly).toEqual(text)
     expect(text.stdout).toMatch(/^reeve \d+\.\d+\.\d+ \(Node\.js 2\d/)
     expect(JSON.parse(json.stdout)).toMatchObject({ version: 1, reeve: expect.any(String) as string })
   })
@@ -186,8 +186,8 @@ describe('ps', () => {
   })
 
   test('ends quietly when its reader has gone', async () => {
-    const many = Array.from({ length: 5000 }, () => processView({ note: 'x'.repeat(100) }))
-    await using _daemon = await startFakeDaemon(dir.path, { 'GET /v1/processes': () => ({ json: { version: 1, processes: many } }) })
+    const largeViews = Array.from({ length: 5000 }, () => processView({ note: 'x'.repeat(100) }))
+    await using _daemon = await startFakeDaemon(dir.path, { 'GET /v1/processes': () => ({ json: { version: 1, processes: largeViews } }) })
     const child = spawn('sh', ['-c', '"$0" "$1" ps | head -1', process.execPath, CLI], {
       env: testEnv(dir.path),
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -229,11 +229,11 @@ describe('errors of the daemon', () => {
 })
 
 describe('kill and stop', () => {
-  const routes = (ended: ProcessView, over: Partial<SteerView> = {}): FakeRoutes => ({
-    'POST /v1/processes/5/signal': () => steerAnswer(processView({ status: 'stopping' }), over),
-    [`GET /v1/processes/${uuid}/wait`]: () => waitAnswer(ended, ended.state === 'running'),
+  const routes = (endedProcess: ProcessView, changes: Partial<SteerView> = {}): FakeRoutes => ({
+    'POST /v1/processes/5/signal': () => steerAnswer(processView({ status: 'stopping' }), changes),
+    [`GET /v1/processes/${uuid}/wait`]: () => waitAnswer(endedProcess, endedProcess.state === 'running'),
   })
-  const stopped = endedView(143, { status: 'stopped', exit: { code: 143, reason: 'SIGTERM from user', signal: 'SIGTERM' } })
+  const stoppedProcess = endedView(143, { status: 'stopped', exit: { code: 143, reason: 'SIGTERM from user', signal: 'SIGTERM' } })
 
   test.each([
     [['kill', '5'], { signal: 'SIGTERM' }],
@@ -241,7 +241,7 @@ describe('kill and stop', () => {
     [['kill', '-s', '9', '5'], { signal: 'SIGKILL' }],
     [['stop', '5'], { signal: 'SIGTERM', leastGraceMs: 10_000 }],
   ])('%j sends %j and waits for the end', async (args, body) => {
-    const result = await reeve(routes(stopped, { childrenGoOn: 2 }), ...args)
+    const result = await reeve(routes(stoppedProcess, { childrenGoOn: 2 }), ...args)
     expect(result.requests.map(({ route }) => route)).toEqual(['POST /v1/processes/5/signal', `GET /v1/processes/${uuid}/wait`])
     expect(result.requests[0]?.body).toEqual(body)
     expect([result.code, result.stdout, result.stderr]).toEqual([
@@ -252,7 +252,7 @@ describe('kill and stop', () => {
   })
 
   test('other signals are sent without waiting', async () => {
-    const result = await reeve(routes(stopped), 'kill', '-s', 'INT', '5')
+    const result = await reeve(routes(stoppedProcess), 'kill', '-s', 'INT', '5')
     expect([result.code, result.stderr, result.requests.length]).toEqual([0, 'PID 5 (docs) got SIGINT (stopping)\n', 1])
   })
 
@@ -262,7 +262,7 @@ describe('kill and stop', () => {
   })
 
   test('an unknown process does not prevent the signals to the others', async () => {
-    const result = await reeve(routes(stopped), 'kill', 'nobody', '5', '--json')
+    const result = await reeve(routes(stoppedProcess), 'kill', 'nobody', '5', '--json')
     expect(result.code).toBe(3)
     expect(JSON.parse(result.stdout)).toMatchObject({
       version: 1,
@@ -276,9 +276,9 @@ describe('kill and stop', () => {
 
 describe('pause, resume and send', () => {
   test('pause reports the new state', async () => {
-    const paused = processView({ status: 'suspended' })
+    const pausedProcess = processView({ status: 'suspended' })
     const result = await reeve(
-      { 'POST /v1/processes/5/pause': () => steerAnswer(paused, { affected: 3, note: 'draining' }) },
+      { 'POST /v1/processes/5/pause': () => steerAnswer(pausedProcess, { affected: 3, note: 'draining' }) },
       'pause',
       '--subtree',
       '--now',
@@ -320,14 +320,14 @@ describe('pause, resume and send', () => {
       'GET /v1/processes/docs': () => showAnswer(endedView(1)),
       [`POST /v1/processes/${uuid}/resume`]: () => steerAnswer(processView()),
     }
-    const sent = async (...args: string[]) => (await reeve(routes, 'resume', ...args, 'docs')).requests[1]?.body['limits']
-    expect(await sent('--budget-usd', '5', '--budget-tokens', '9000', '--max-steps', '40', '--timeout', '1h')).toEqual({
+    const sentLimits = async (...args: string[]) => (await reeve(routes, 'resume', ...args, 'docs')).requests[1]?.body['limits']
+    expect(await sentLimits('--budget-usd', '5', '--budget-tokens', '9000', '--max-steps', '40', '--timeout', '1h')).toEqual({
       maxSteps: 40,
       timeoutMs: 3_600_000,
       budgetUsd: 5,
       budgetTokens: 9000,
     })
-    expect([await sent('--budget-usd', '5'), await sent()]).toEqual([{ budgetUsd: 5 }, undefined])
+    expect([await sentLimits('--budget-usd', '5'), await sentLimits()]).toEqual([{ budgetUsd: 5 }, undefined])
   })
 
   test.each([
@@ -338,16 +338,16 @@ describe('pause, resume and send', () => {
       '`reeve resume --budget-tokens +N 0000beef` continues it',
     ],
     ['one whose room is taken by other calls', {}, 'it continues when there is room again; `reeve inspect 5` shows its limits'],
-  ] as const)('resume of a process held by a limit, %s, names the command that raises it', async (_, of, way) => {
-    const held = processView({
+  ] as const)('resume of a process held by a limit, %s, names the command that raises it', async (_, unit, hint) => {
+    const heldProcess = processView({
       status: 'suspended',
-      holds: [{ reason: 'budget', by: 'system', at: '2026-01-02T03:04:05.000+00:00', ...of }],
+      holds: [{ reason: 'budget', by: 'system', at: '2026-01-02T03:04:05.000+00:00', ...unit }],
     })
     const routes: FakeRoutes = {
-      'GET /v1/processes/5': () => showAnswer(held),
-      [`POST /v1/processes/${uuid}/resume`]: () => steerAnswer(held, { note: 'still suspended: budget' }),
+      'GET /v1/processes/5': () => showAnswer(heldProcess),
+      [`POST /v1/processes/${uuid}/resume`]: () => steerAnswer(heldProcess, { note: 'still suspended: budget' }),
     }
-    expect((await reeve(routes, 'resume', '5')).stderr).toBe(`PID 5 (docs) suspended; still suspended: budget\n${way}\n`)
+    expect((await reeve(routes, 'resume', '5')).stderr).toBe(`PID 5 (docs) suspended; still suspended: budget\n${hint}\n`)
   })
 
   test('resume of a suspended process reports that it continues', async () => {
@@ -410,18 +410,18 @@ describe('wait', () => {
   })
 
   test('--for exited distinguishes its result from other waits by the exit code', async () => {
-    const held = await reeve(routes(['5', processView({ status: 'suspended' })]), 'wait', '--for', 'exited,suspended,waiting', '5')
-    expect([held.code, held.stdout, held.requests.find(({ route }) => route.endsWith('/wait'))?.query.get('for')]).toEqual([
-      123,
-      'PID 5 (docs) suspended\n',
-      'exited,suspended,waiting',
-    ])
+    const heldResult = await reeve(routes(['5', processView({ status: 'suspended' })]), 'wait', '--for', 'exited,suspended,waiting', '5')
+    expect([
+      heldResult.code,
+      heldResult.stdout,
+      heldResult.requests.find(({ route }) => route.endsWith('/wait'))?.query.get('for'),
+    ]).toEqual([123, 'PID 5 (docs) suspended\n', 'exited,suspended,waiting'])
     expect((await reeve(routes(['5', endedView(7)]), 'wait', '--for', 'exited,suspended', '5')).code).toBe(7)
   })
 
   test('--for ready exits 0 when the process is ready, 125 when it ended before', async () => {
-    const ready = await reeve(routes(['5', processView({ status: 'ready' })]), 'wait', '--for', 'ready', '5')
-    expect([ready.code, ready.requests.find(({ route }) => route.endsWith('/wait'))?.query.get('for')]).toEqual([0, 'ready'])
+    const readyResult = await reeve(routes(['5', processView({ status: 'ready' })]), 'wait', '--for', 'ready', '5')
+    expect([readyResult.code, readyResult.requests.find(({ route }) => route.endsWith('/wait'))?.query.get('for')]).toEqual([0, 'ready'])
     expect((await reeve(routes(['5', endedView(0)]), 'wait', '--for', 'ready', '5')).code).toBe(125)
   })
 
@@ -601,8 +601,8 @@ describe('reading verbs', () => {
       { name: 'node', ok: true, detail: 'v24' },
       { name: 'cgroup', ok: false, optional: true, detail: 'EACCES', hint: 'run as root' },
     ]
-    const fine = await reeve({ 'GET /v1/doctor': () => ({ json: { version: 1, checks } }) }, 'doctor')
-    expect([fine.code, fine.stdout]).toEqual([0, 'ok    node: v24\nno    cgroup: EACCES\n      run as root\n'])
+    const goodResult = await reeve({ 'GET /v1/doctor': () => ({ json: { version: 1, checks } }) }, 'doctor')
+    expect([goodResult.code, goodResult.stdout]).toEqual([0, 'ok    node: v24\nno    cgroup: EACCES\n      run as root\n'])
     checks.splice(1, 1, { name: 'store', ok: false, detail: 'damaged', hint: 'restore it' })
     const result = await reeve({ 'GET /v1/doctor': () => ({ json: { version: 1, checks } }) }, 'doctor', '--verify')
     expect([result.code, result.stdout, result.requests[0]?.query.get('verify')]).toEqual([
@@ -613,7 +613,7 @@ describe('reading verbs', () => {
   })
 
   test('doctor --models shows each provider, and reports no problem for an optional one', async () => {
-    const provider = (name: string, more: object): object => ({
+    const provider = (name: string, fields: object): object => ({
       name,
       kind: 'openai',
       baseURL: 'http://x/v1',
@@ -621,7 +621,7 @@ describe('reading verbs', () => {
       ok: true,
       detail: '3 models',
       models: 3,
-      ...more,
+      ...fields,
     })
     const providers = [
       provider('first', {}),
@@ -632,8 +632,8 @@ describe('reading verbs', () => {
       'GET /v1/doctor': (): FakeAnswer => ({ json: { version: 1, checks: [] } }),
       'POST /v1/doctor/models': (): FakeAnswer => ({ json: { version: 1, providers } }),
     }
-    const fine = await reeve(routes, 'doctor', '--models')
-    expect([fine.code, fine.stdout.split('\n')]).toEqual([
+    const goodResult = await reeve(routes, 'doctor', '--models')
+    expect([goodResult.code, goodResult.stdout.split('\n')]).toEqual([
       0,
       [
         '',
@@ -769,7 +769,7 @@ describe('run in the foreground', () => {
 
   test('SIGTERM stops the process, and a second one kills it', async () => {
     const signals: unknown[] = []
-    const killed = Promise.withResolvers<void>()
+    const killReceived = Promise.withResolvers<void>()
     await using _daemon = await startFakeDaemon(dir.path, {
       ...spawned,
       [`GET /v1/processes/${uuid}/events`]: ({ query }) => ({
@@ -781,7 +781,7 @@ describe('run in the foreground', () => {
       }),
       [`POST /v1/processes/${uuid}/signal`]: ({ body }) => {
         signals.push(body)
-        if (signals.length === 2) killed.resolve()
+        if (signals.length === 2) killReceived.resolve()
         return steerAnswer(processView({ status: 'stopping' }))
       },
       [`GET /v1/processes/${uuid}`]: () => showAnswer(endedView(143)),
@@ -791,7 +791,7 @@ describe('run in the foreground', () => {
     run.child.kill('SIGTERM')
     await expect.poll(() => signals, { timeout: 60_000 }).toHaveLength(1)
     run.child.kill('SIGINT')
-    await killed.promise
+    await killReceived.promise
     expect(signals).toEqual([{ signal: 'SIGTERM', leastGraceMs: 10_000 }, { signal: 'SIGKILL' }])
     run.child.kill('SIGKILL')
     await run.result

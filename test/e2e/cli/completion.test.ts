@@ -126,32 +126,33 @@ describe.runIf(isThere('zsh') && HAS_TERMINAL)('zsh', () => {
       stdio: ['pipe', 'pipe', 'ignore'],
     })
     let written = ''
-    let seen = 0
-    const more: (() => void)[] = []
+    let readLength = 0
+    const checks: (() => void)[] = []
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       written += text
-      for (const look of more) look()
+      for (const check of checks) check()
     })
-    const sees = (text: string): Promise<void> =>
+    const waitForText = (text: string): Promise<void> =>
       new Promise((resolve, reject) => {
-        const look = (): void => {
-          const at = written.indexOf(text, seen)
-          if (at < 0) return
-          seen = at + text.length
+        const check = (): void => {
+          const index = written.indexOf(text, readLength)
+          if (index < 0) return
+          readLength = index + text.length
           resolve()
         }
-        more.push(look)
-        const failed = (how: string) => (): void => reject(new Error(`zsh ${how} ${JSON.stringify(text)}: ${JSON.stringify(written)}`))
+        checks.push(check)
+        const failed = (reason: string) => (): void =>
+          reject(new Error(`zsh ${reason} ${JSON.stringify(text)}: ${JSON.stringify(written)}`))
         child.on('close', failed('ended without'))
         setTimeout(failed('never showed'), SHOW_MS).unref()
-        look()
+        check()
       })
     const closed = new Promise((resolve) => child.on('close', resolve))
     try {
       // Ctrl+U clears the line; at Ctrl+C the terminal would drop the keys typed after it.
       for (const [keys, text] of steps) {
         child.stdin.write(`\x15${keys}`)
-        await sees(text)
+        await waitForText(text)
       }
       child.stdin.write('\x15exit\n')
       await closed

@@ -57,8 +57,8 @@ test('up -d, ps, resume and down', async () => {
   const { stdout } = await reeve('compose', 'up', '-d', '--name', 'nightly')
   const uuid = stdout.trim()
   await runs.waitForRun(uuid, (view) => stateList(view) === 'a failed, b running, c blocked')
-  const listed = await reeve('compose', 'ps')
-  expect(listed.stdout).toMatch(
+  const listResult = await reeve('compose', 'ps')
+  expect(listResult.stdout).toMatch(
     /^NODE +STATE +PID +ATTEMPTS +ELAPSED +COST +NOTE\na +failed +\d+ +- +\d+s +- +exit code 1\nb +running .*\nc +blocked +- .*needs a$/m,
   )
   expect(JSON.parse((await reeve('compose', 'ps', '--json')).stdout)).toMatchObject({
@@ -84,14 +84,14 @@ test('up -d, ps, resume and down', async () => {
   expect(await completed('compose', 'resume', '--node', '')).toEqual(['a', 'b', 'c'])
   expect(await completed('compose', 'up', 'a', '')).toEqual(['a', 'b', 'c'])
   createFile('fixed')
-  const resumed = await reeve('compose', 'resume', '--node', 'a')
-  expect(resumed).toMatchObject({ code: 0, stdout: '' })
-  expect(resumed.stderr).toMatch(
+  const resumeResult = await reeve('compose', 'resume', '--node', 'a')
+  expect(resumeResult).toMatchObject({ code: 0, stdout: '' })
+  expect(resumeResult.stderr).toMatch(
     /^node a of run nightly: PID \d+ spawned \(command\) \| resumed from [0-9a-f]{8}; node a runs again from its start: it has no session to continue/,
   )
   await runs.waitForRun(uuid, (view) => stateList(view) === 'a completed, b running, c completed')
-  const down = await reeve('compose', 'down')
-  expect(down).toMatchObject({ code: 0, stderr: expect.stringMatching(/PID \d+ \(nightly\) stopped/) as string })
+  const downResult = await reeve('compose', 'down')
+  expect(downResult).toMatchObject({ code: 0, stderr: expect.stringMatching(/PID \d+ \(nightly\) stopped/) as string })
   expect(stateList(await runs.read(uuid))).toBe('a completed, b cancelled, c completed')
   expect(await reeve('compose', 'down')).toMatchObject({
     code: 3,
@@ -137,13 +137,13 @@ test('a signal stops the followed run, and a follower may outlive its daemon', a
   })
   const second = startCli(daemon.home, ['compose', 'up', '--json'], { cwd: daemon.work })
   await second.waitForText('"running"')
-  const stopped = daemon.stop()
+  const stopPromise = daemon.stop()
   createFile('go')
-  await stopped
+  await stopPromise
   await daemon.start()
   const { code, stdout } = await second.result
-  const last = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as { run: RunView }
-  expect([code, last.run.status, stateList(last.run)]).toEqual([0, 'completed', 'think completed, late completed'])
+  const lastLine = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as { run: RunView }
+  expect([code, lastLine.run.status, stateList(lastLine.run)]).toEqual([0, 'completed', 'think completed, late completed'])
 })
 
 test('the example runs offline', async () => {

@@ -30,10 +30,10 @@ const crewOf = async (): Promise<CrewView> => (await daemon.client.get<{ crew: C
 
 /** Checks the crew at each of its events. */
 async function waitForCrew(isSo: (crew: CrewView) => boolean): Promise<void> {
-  const after = await daemon.readCursor()
+  const cursorBefore = await daemon.readCursor()
   if (isSo(await crewOf())) return
   for await (const _ of daemon.client.events('/v1/processes/fix/events', {
-    query: { after, follow: true },
+    query: { after: cursorBefore, follow: true },
     signal: AbortSignal.timeout(TIMEOUT_MS),
   })) {
     if (isMatch(await crewOf())) return

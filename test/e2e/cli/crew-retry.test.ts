@@ -31,19 +31,19 @@ function project(tasks: string): void {
 
 const runInRepository = (...args: string[]): Promise<CliResult> =>
   runCli(daemon.home, args, { cwd: repository.dir, env: { HOME: daemon.work } })
-const up = (...flags: string[]): Promise<CliResult> =>
+const startCrew = (...flags: string[]): Promise<CliResult> =>
   runInRepository('crew', 'up', '--name', 'fix', '--workers', '2', '--tasks', 'tasks.md', '--model', WORKER, ...flags)
 
 /** Waits until the states of all tasks match. Checks them at each event of the crew. */
 async function waitForStates(matchesStates: (states: string) => boolean): Promise<void> {
-  const after = await daemon.readCursor()
+  const cursorBefore = await daemon.readCursor()
   const matches = async (): Promise<boolean> =>
     matchesStates(
       (await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew.tasks.map(({ id, state }) => `${id} ${state}`).join(', '),
     )
   if (await matches()) return
   for await (const _ of daemon.client.events('/v1/processes/fix/events', {
-    query: { after, follow: true },
+    query: { after: cursorBefore, follow: true },
     signal: AbortSignal.timeout(TIMEOUT_MS),
   })) {
     if (await matches()) return
@@ -54,7 +54,7 @@ test('a failed task is edited and retried; a done one is reopened', { timeout: T
   project(
     '## LIN-1: The lexer\nWrite lexer.txt with tokens, carelessly.\n\n## parser: The parser\nneeds: LIN-1\nWrite parser.txt with trees.\n',
   )
-  expect(await up('-d', '--stay', '--max-attempts', '1')).toMatchObject({ code: 0 })
+  expect(await startCrew('-d', '--stay', '--max-attempts', '1')).toMatchObject({ code: 0 })
   await waitForStates((states) => states === 'LIN-1 failed, parser failed')
   mkdirSync(join(daemon.work, 'texts'))
   writeFileSync(join(daemon.work, 'texts/lexer.md'), 'Write lexer.txt with tokens.')
@@ -98,9 +98,9 @@ test('a failed task is edited and retried; a done one is reopened', { timeout: T
   expect(await runInRepository('crew', 'resume', 'fix')).toMatchObject({ code: 0 })
   await waitForStates((states) => states === 'docs done, LIN-1 done, parser done')
   expect(repository.git('show', 'reeve/fix:lexer.txt', 'reeve/fix:docs.txt')).toBe('words.\nwords.')
-  const shown = (await runInRepository('crew', 'show', 'fix', 'LIN-1')).stdout
-  for (const what of ['failed', 'changed by user: text', 'retried by user', 'reopened by user', 'it says words now'])
-    expect(shown).toContain(what)
+  const taskText = (await runInRepository('crew', 'show', 'fix', 'LIN-1')).stdout
+  for (const expected of ['failed', 'changed by user: text', 'retried by user', 'reopened by user', 'it says words now'])
+    expect(taskText).toContain(expected)
   expect(repository.git('log', '--format=%s', '--no-merges', '--grep=^LIN-1: ', 'reeve/fix').split('\n')).toHaveLength(2)
   expect(await runInRepository('crew', 'add', 'fix', 'Write tight.txt with words.', '--id', 'tight', '--max-steps', '1')).toMatchObject({
     code: 0,

@@ -44,15 +44,15 @@ describe('roles', () => {
       stderr: 'reeve: no role "reviwer"\n       Did you mean reviewer?\n',
     })
     writeFileSync(join(daemon.work, '.reeve/roles/reviewer.md'), '\n')
-    const wrong = /^(reeve: )?\/.*reviewer\.md:1: the file is empty: write the prompt of the role, or remove the file\n/
-    const listed = await reeve('crew', 'roles')
-    expect(listed).toMatchObject({ code: 0, stderr: expect.stringMatching(wrong) })
-    expect(listed.stdout.match(/^[a-z]+(?= +built-in)/gm)).toEqual(['coordinator', 'generic', 'implementer', 'researcher'])
+    const emptyFileError = /^(reeve: )?\/.*reviewer\.md:1: the file is empty: write the prompt of the role, or remove the file\n/
+    const listResult = await reeve('crew', 'roles')
+    expect(listResult).toMatchObject({ code: 0, stderr: expect.stringMatching(emptyFileError) })
+    expect(listResult.stdout.match(/^[a-z]+(?= +built-in)/gm)).toEqual(['coordinator', 'generic', 'implementer', 'researcher'])
     expect(JSON.parse((await reeve('crew', 'roles', '--json')).stdout)).toMatchObject({
       roles: { length: 4 },
       errors: [{ role: 'reviewer', file: join(daemon.work, '.reeve/roles/reviewer.md'), line: 1 }],
     })
-    expect(await reeve('crew', 'roles', 'reviewer')).toMatchObject({ code: 64, stdout: '', stderr: expect.stringMatching(wrong) })
+    expect(await reeve('crew', 'roles', 'reviewer')).toMatchObject({ code: 64, stdout: '', stderr: expect.stringMatching(emptyFileError) })
     expect((await reeve('crew', 'roles', 'generic')).code).toBe(0)
   })
 })
@@ -89,17 +89,17 @@ function project(tasks = TASKS): void {
 }
 const runInRepository = (...args: string[]): Promise<CliResult> =>
   runCli(daemon.home, args, { cwd: repository.dir, env: { HOME: daemon.work } })
-const up = (...flags: string[]): Promise<CliResult> =>
+const startCrew = (...flags: string[]): Promise<CliResult> =>
   runInRepository('crew', 'up', '--name', 'fix', '--workers', '2', '--tasks', 'tasks.md', '--model', WORKER, ...flags)
 const crewOf = async (): Promise<CrewView> =>
   (JSON.parse((await runInRepository('crew', 'show', 'fix', '--json')).stdout) as { crew: CrewView }).crew
 /** Checks the crew at each of its events. */
 async function waitForCrew(isSo: (crew: CrewView) => boolean): Promise<void> {
-  const after = await daemon.readCursor()
+  const cursorBefore = await daemon.readCursor()
   const matches = async (): Promise<boolean> => isSo((await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew)
   if (await matches()) return
   for await (const _ of daemon.client.events('/v1/processes/fix/events', {
-    query: { after, follow: true },
+    query: { after: cursorBefore, follow: true },
     signal: AbortSignal.timeout(TIMEOUT_MS),
   })) {
     if (await matches()) return
@@ -108,7 +108,7 @@ async function waitForCrew(isSo: (crew: CrewView) => boolean): Promise<void> {
 
 test('a crew is followed to its end: events on stderr, the tasks on stdout', { timeout: TIMEOUT_MS }, async () => {
   project()
-  const { code, stdout, stderr } = await up()
+  const { code, stdout, stderr } = await startCrew()
   expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' })
   expect(stderr).toMatch(/^crew fix \(PID \d+\) \| 2 tasks \| branch reeve\/fix from [0-9a-f]{10}$/m)
   expect(stderr).toMatch(/^\S+ {2}lexer +DENIED by worker-\d: lexer.txt:1: it must be tokens with a full stop$/m)
@@ -128,8 +128,8 @@ test('a crew is followed to its end: events on stderr, the tasks on stdout', { t
     code: 3,
     stderr: 'reeve: the crew has no task "lexr"\n       Did you mean lexer?\n',
   })
-  const again = await runInRepository('crew', 'follow', '-a')
-  expect([again.code, again.stdout]).toEqual([0, stdout])
+  const secondFollow = await runInRepository('crew', 'follow', '-a')
+  expect([secondFollow.code, secondFollow.stdout]).toEqual([0, stdout])
   expect(await runInRepository('crew', 'follow')).toMatchObject({ code: 0, stdout })
   const events = (await runInRepository('crew', 'follow', '-a', '--json')).stdout
     .trim()
@@ -140,7 +140,7 @@ test('a crew is followed to its end: events on stderr, the tasks on stdout', { t
 
 test('the user leads: answers, adds, writes, denies, approves, pauses and stops', { timeout: TIMEOUT_MS }, async () => {
   project('## which: Which word?\nkind: human\nOne word.\n\n## lexer: The lexer\nneeds: which\nWrite lexer.txt with tokens.\n')
-  expect(await up('-d', '--gate', 'human')).toMatchObject({ code: 0 })
+  expect(await startCrew('-d', '--gate', 'human')).toMatchObject({ code: 0 })
   await waitForCrew(({ asks, members }) => asks.length > 0 && members.every(({ state }) => state === 'on'))
   expect((await runInRepository('answer', 'fix')).stdout).toContain('  | One word.')
   expect((await runInRepository('crew', 'tasks')).stderr).toContain('asks: which "Which word?"')
@@ -219,7 +219,7 @@ test('several questions are named by their tasks, and each printed command works
   project(
     '## which: Which word?\nkind: human\nOne word.\n\n## where: Where?\nkind: human\nA place.\n\n## lexer: The lexer\nWrite lexer.txt with tokens.\n',
   )
-  expect(await up('-d', '--gate', 'human')).toMatchObject({ code: 0 })
+  expect(await startCrew('-d', '--gate', 'human')).toMatchObject({ code: 0 })
   await waitForCrew(({ asks }) => asks.length === 3)
   expect((await runInRepository('ps')).stdout).toContain('(and 2 more); reeve answer --ask which fix TEXT\n')
   expect(await runInRepository('answer', 'fix', 'tokens')).toMatchObject({

@@ -113,23 +113,23 @@ describe('the daemon', () => {
     ['daemon status takes no --drain', 'status', '--drain', '1m'],
     ['daemon stop takes no --print', 'stop', '--print'],
     ['--now and --drain exclude each other', 'stop', '--now', '--drain', '1m'],
-  ])('%s', async (words, ...args) => {
-    expect(await run('daemon', ...args)).toMatchObject({ code: 64, stdout: '', stderr: expect.stringContaining(words) as string })
+  ])('%s', async (description, ...args) => {
+    expect(await run('daemon', ...args)).toMatchObject({ code: 64, stdout: '', stderr: expect.stringContaining(description) as string })
   })
 
   test('restart keeps the old daemon when the new one cannot start', async () => {
     await run('daemon', 'start')
-    const before = await daemon()
+    const viewBefore = await daemon()
     writeFileSync(join(dir.path, 'config.yaml'), 'maxProcesses: many\n')
     expect(await run('daemon', 'restart')).toMatchObject({ code: 64, stderr: expect.stringContaining('config.yaml:1') as string })
-    expect((await daemon()).pid).toBe(before.pid)
+    expect((await daemon()).pid).toBe(viewBefore.pid)
   })
 
   test('restart replaces the daemon', async () => {
     await run('daemon', 'start')
-    const before = await daemon()
+    const viewBefore = await daemon()
     expect((await run('daemon', 'restart')).code).toBe(0)
-    expect((await daemon()).pid).not.toBe(before.pid)
+    expect((await daemon()).pid).not.toBe(viewBefore.pid)
   })
 
   test('with --json each action prints one object', async () => {
@@ -150,11 +150,11 @@ describe('the daemon', () => {
   })
 
   test('run keeps it in the foreground until a signal', async () => {
-    const running = startCli(dir.path, ['daemon', 'run'])
+    const runningDaemon = startCli(dir.path, ['daemon', 'run'])
     await expect.poll(async () => (await run('daemon', 'status')).code, { timeout: 60_000 }).toBe(0)
-    expect((await daemon()).pid).toBe(running.child.pid)
-    running.child.kill('SIGTERM')
-    expect((await running.result).code).toBe(0)
+    expect((await daemon()).pid).toBe(runningDaemon.child.pid)
+    runningDaemon.child.kill('SIGTERM')
+    expect((await runningDaemon.result).code).toBe(0)
   })
 
   test('reports why it cannot start', async () => {

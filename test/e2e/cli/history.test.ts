@@ -55,8 +55,8 @@ test(
       stderr: expect.stringMatching(/^2 ended processes would go, about [\d.]+ KiB\n$/),
     })
     expect(await remainingNames()).toHaveLength(4)
-    const done = await reeve('gc')
-    expect(done).toMatchObject({
+    const gcResult = await reeve('gc')
+    expect(gcResult).toMatchObject({
       code: 0,
       stdout: preview.stdout,
       stderr: expect.stringMatching(/^2 ended processes were collected; [\d.]+ (B|KiB) are free again\n$/),

@@ -41,22 +41,22 @@ async function reeve(input: string | null, ...args: string[]): Promise<CliResult
 }
 
 /** Longer than one argument can be. */
-const LONG = 'write a long é story. '.repeat(20_000)
+const LONG_INTENT = 'write a long é story. '.repeat(20_000)
 
 test.each([
-  ['from stdin', async () => reeve(`${LONG}\n`, '-')],
+  ['from stdin', async () => reeve(`${LONG_INTENT}\n`, '-')],
   [
     'from a file',
     async () => {
-      writeFileSync(join(daemon.work, 'long.txt'), LONG)
+      writeFileSync(join(daemon.work, 'long.txt'), LONG_INTENT)
       return reeve(null, '--intent-file', 'long.txt')
     },
   ],
-  ['from stdin by the flag', async () => reeve(LONG, '--intent-file=-')],
+  ['from stdin by the flag', async () => reeve(LONG_INTENT, '--intent-file=-')],
 ])('%s', async (_name, run) => {
   const { code, stdout, stderr } = await run()
   expect([code, stderr]).toEqual([0, ''])
-  expect((await daemon.waitForEnd(stdout.trim())).intent).toBe(LONG)
+  expect((await daemon.waitForEnd(stdout.trim())).intent).toBe(LONG_INTENT)
 })
 
 test.each<[string, string | null, string[], RegExp]>([
@@ -66,9 +66,9 @@ test.each<[string, string | null, string[], RegExp]>([
   ['an intent and a command', 'x', ['--intent-file=-', '--', 'true'], /exclude each other/],
   ['more than the daemon accepts', 'x'.repeat(1_000_001), ['-'], /at most 1000000 characters/],
 ])('%s is refused, and nothing starts', async (_name, input, args, why) => {
-  const before = (await daemon.client.get<{ processes: object[] }>('/v1/processes', { all: true })).processes.length
+  const countBefore = (await daemon.client.get<{ processes: object[] }>('/v1/processes', { all: true })).processes.length
   const { code, stdout, stderr } = await reeve(input, ...args)
   expect([code, stdout]).toEqual([125, ''])
   expect(stderr).toMatch(why)
-  expect((await daemon.client.get<{ processes: object[] }>('/v1/processes', { all: true })).processes.length).toBe(before)
+  expect((await daemon.client.get<{ processes: object[] }>('/v1/processes', { all: true })).processes.length).toBe(countBefore)
 })

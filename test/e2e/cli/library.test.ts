@@ -99,8 +99,8 @@ async function runProgram(file: string, args: readonly string[] = [], input: rea
   return result
 }
 
-const runExample = (name: string, ...rest: [args?: readonly string[], input?: readonly string[]]): Promise<ProgramResult> =>
-  runProgram(join(ROOT, 'examples', `${name}.ts`), ...rest)
+const runExample = (name: string, ...args: [args?: readonly string[], input?: readonly string[]]): Promise<ProgramResult> =>
+  runProgram(join(ROOT, 'examples', `${name}.ts`), ...args)
 
 test('the types of the packed library fit a strict program: the examples and the snippets', async () => {
   expect([EXAMPLES.length, SNIPPETS.length]).toEqual([5, 5])
@@ -173,21 +173,21 @@ describe('the examples', () => {
 })
 
 describe('a client', () => {
-  const play = (more: object = {}) => reeve.spawn({ cwd: daemon.work, env: testEnv(daemon.work), intent: 'work', ...more })
+  const play = (body: object = {}) => reeve.spawn({ cwd: daemon.work, env: testEnv(daemon.work), intent: 'work', ...body })
 
   test('ends its streams and waits when it is closed, and no process', async () => {
     const { uuid } = await play({ interactive: true })
     const closing = connect({ home: daemon.home, start: false })
-    const seen: EventView[] = []
+    const events: EventView[] = []
     const stream = (async () => {
       for await (const event of closing.events({ process: uuid, follow: true })) {
-        seen.push(event)
+        events.push(event)
         if (event.type === 'process.ready') await closing[Symbol.asyncDispose]()
       }
     })()
     const wait = closing.wait(uuid).catch((error: unknown) => error)
     await stream
-    expect(seen.map(({ type }) => type)).toContain('process.ready')
+    expect(events.map(({ type }) => type)).toContain('process.ready')
     expect(await wait).toMatchObject({ name: 'ApiError', code: 'UNAVAILABLE' })
     expect((await reeve.get(uuid)).state).toBe('running')
     await reeve.signal(uuid, 'SIGKILL')
@@ -235,10 +235,10 @@ describe('a client', () => {
       await reeve.signal(uuid, 'SIGKILL')
       await reeve.wait(uuid)
     }
-    const [all, some, one] = await Promise.all([root, child, grandchild].map(({ uuid }) => reeve.usage(uuid)))
-    expect([all?.processes, some?.processes, one?.processes]).toEqual([3, 2, 1])
+    const [rootUsage, childUsage, one] = await Promise.all([root, child, grandchild].map(({ uuid }) => reeve.usage(uuid)))
+    expect([rootUsage?.processes, childUsage?.processes, one?.processes]).toEqual([3, 2, 1])
     const steps = async (uuid: string): Promise<number> => (await reeve.get(uuid)).usage.steps
-    expect([one?.steps, (some?.steps ?? 0) - (one?.steps ?? 0), (all?.steps ?? 0) - (some?.steps ?? 0)]).toEqual([
+    expect([one?.steps, (childUsage?.steps ?? 0) - (one?.steps ?? 0), (rootUsage?.steps ?? 0) - (childUsage?.steps ?? 0)]).toEqual([
       await steps(grandchild.uuid),
       await steps(child.uuid),
       await steps(root.uuid),
@@ -247,15 +247,15 @@ describe('a client', () => {
   })
 
   test('distinguishes errors by their code', async () => {
-    const error: unknown = await reeve.get('nobody').catch((caught: unknown) => caught)
+    const error: unknown = await reeve.get('nobody').catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(ApiError)
     expect(error).toMatchObject({ code: 'NOT_FOUND', hint: expect.stringMatching(/\S/) })
     const { uuid } = await play()
     await reeve.wait(uuid)
-    const removed = await reeve.remove(uuid)
-    expect(await reeve.get(uuid).catch((caught: unknown) => caught)).toMatchObject({
+    const removalResult = await reeve.remove(uuid)
+    expect(await reeve.get(uuid).catch((reason: unknown) => reason)).toMatchObject({
       code: 'COLLECTED',
-      details: { removedAt: removed.removedAt },
+      details: { removedAt: removalResult.removedAt },
     })
   })
 })

@@ -27,9 +27,9 @@ const run = (...args: string[]): Promise<CliResult> => runCli(dir.path, args)
 const letContinue = (name: string): void => writeFileSync(join(dir.path, `${name}-go`), '')
 
 function openTerminal(args: readonly string[], options: TerminalOptions = {}): Terminal {
-  const made = new Terminal(dir.path, args, options)
-  open.push(made)
-  return made
+  const terminal = new Terminal(dir.path, args, options)
+  open.push(terminal)
+  return terminal
 }
 
 /** Runs an agent whose tool prints lines until NAME-go exists, so that a late look sees them, too. */
@@ -45,16 +45,16 @@ function waiting(name: string, flags: readonly string[] = [], options: TerminalO
 
 describe.runIf(HAS_TERMINAL)('the rows of a run', () => {
   test('show the activity below the output, and disappear at the end', async () => {
-    const seen = waiting('rows')
-    await seen.waitForText(/I look\.\n● working {2}\d+s {2}step 1 {2}12\.0k in {2}300 out .*bash while.* \d+s.*: two red$/)
+    const terminal = waiting('rows')
+    await terminal.waitForText(/I look\.\n● working {2}\d+s {2}step 1 {2}12\.0k in {2}300 out .*bash while.* \d+s.*: two red$/)
     letContinue('rows')
-    expect(await seen.exitCode).toBe(0)
-    expect(seen.text).toMatch(
+    expect(await terminal.exitCode).toBe(0)
+    expect(terminal.text).toMatch(
       /I look\.\n {2}bash while.* {2}ok \d.*\n {2}step 2\nDone\.\nPID \d+ \(rows\) completed \| 2 steps \| tokens 12\.0k in, 300 out \|[^]*$/,
     )
-    expect(seen.text).not.toContain('●')
+    expect(terminal.text).not.toContain('●')
     // No raw tool output, and no code that hides the cursor or takes the screen.
-    expect(seen.raw).not.toMatch(/\x1b\[\?|\x1b\[31mred/)
+    expect(terminal.raw).not.toMatch(/\x1b\[\?|\x1b\[31mred/)
   })
 
   test('stay below text whose lines end between words, with the width that the terminal gets later', async () => {
@@ -62,20 +62,20 @@ describe.runIf(HAS_TERMINAL)('the rows of a run', () => {
     const file = join(dir.path, 'wide.yaml')
     const command = 'while [ ! -e wide-go ]; do sleep 0.05; done'
     writeFileSync(file, `- text: ${text}\n  tools: [{ name: bash, input: { command: ${JSON.stringify(command)} } }]\n- text: ${text}\n`)
-    const seen = openTerminal(['run', '--name', 'wide', '--model', `script:${file}`, 'look'], { columns: 38 })
-    await seen.waitForText(/\nThe quick brown fox jumps over the\nlazy dog, and then it goes home to\nsleep\.\n● working/)
-    seen.resize(60)
+    const terminal = openTerminal(['run', '--name', 'wide', '--model', `script:${file}`, 'look'], { columns: 38 })
+    await terminal.waitForText(/\nThe quick brown fox jumps over the\nlazy dog, and then it goes home to\nsleep\.\n● working/)
+    terminal.resize(60)
     letContinue('wide')
-    expect(await seen.exitCode).toBe(0)
-    expect(seen.raw).toContain('The quick brown fox jumps over the lazy dog, and then it\r\ngoes home')
-    const shown = async (...args: string[]): Promise<string> => {
+    expect(await terminal.exitCode).toBe(0)
+    expect(terminal.raw).toContain('The quick brown fox jumps over the lazy dog, and then it\r\ngoes home')
+    const runAndRead = async (...args: string[]): Promise<string> => {
       const one = openTerminal(args, { columns: 38 })
       expect(await one.exitCode).toBe(0)
       return one.text
     }
-    expect(await shown('logs', 'wide')).toMatch(/\nThe quick brown fox jumps over the\nlazy dog, and then it goes home to\nsleep\.\n/)
-    expect(await shown('logs', '-t', 'wide')).toMatch(/\n(\S+) The quick brown fox [^\n]{0,16}\n {9,}\S/)
-    expect(await shown('steps', 'wide')).toMatch(
+    expect(await runAndRead('logs', 'wide')).toMatch(/\nThe quick brown fox jumps over the\nlazy dog, and then it goes home to\nsleep\.\n/)
+    expect(await runAndRead('logs', '-t', 'wide')).toMatch(/\n(\S+) The quick brown fox [^\n]{0,16}\n {9,}\S/)
+    expect(await runAndRead('steps', 'wide')).toMatch(
       /\n {2}The quick brown fox jumps over the\n {2}lazy dog, and then it goes home to\n {2}sleep\.\n/,
     )
     expect((await run('logs', 'wide')).stdout).toContain(`\n${text}\n`)
@@ -88,55 +88,55 @@ describe.runIf(HAS_TERMINAL)('the rows of a run', () => {
       `---\ndriver: acp\ncommand: ${JSON.stringify([process.execPath, ACP, `sessions=${dir.path}`])}\n---\n`,
     )
     const words = ['Let ', 'me see ', 'what is ', 'here, ', 'and then ', 'decide.']
-    const seen = openTerminal([
+    const terminal = openTerminal([
       'run',
       '--agent',
       'fake',
       [...words.map((word) => `say ${word}`), `wait ${join(dir.path, 'acp-go')}`].join('\n'),
     ])
-    await seen.waitForText(/Let me see what is here, and then decide\.[^]*●/)
-    const late = openTerminal(['attach', (await reeve.list()).find(({ agent }) => agent === 'fake')?.uuid ?? ''])
-    await late.waitForText(/Let me see what is here, and then decide\.[^]*●/)
+    await terminal.waitForText(/Let me see what is here, and then decide\.[^]*●/)
+    const lateTerminal = openTerminal(['attach', (await reeve.list()).find(({ agent }) => agent === 'fake')?.uuid ?? ''])
+    await lateTerminal.waitForText(/Let me see what is here, and then decide\.[^]*●/)
     letContinue('acp')
-    expect([await seen.exitCode, await late.exitCode]).toEqual([0, 0])
-    expect(seen.text.match(/decide\./g)).toEqual(['decide.'])
+    expect([await terminal.exitCode, await lateTerminal.exitCode]).toEqual([0, 0])
+    expect(terminal.text.match(/decide\./g)).toEqual(['decide.'])
     // The intent, which `attach` shows, has the word too.
-    expect(late.text.match(/then decide\./g)).toEqual(['then decide.'])
+    expect(lateTerminal.text.match(/then decide\./g)).toEqual(['then decide.'])
   })
 
   test('show each living child', async () => {
-    const seen = waiting('family')
-    await seen.waitForText('● working')
+    const terminal = waiting('family')
+    await terminal.waitForText('● working')
     await run('run', '-d', '--name', 'kid', '--parent', 'family', '--', 'sleep', '1000')
-    await seen.waitForText(/● working.*\n {2}PID \d+ kid {2}working {2}\d+s$/)
+    await terminal.waitForText(/● working.*\n {2}PID \d+ kid {2}working {2}\d+s$/)
     await run('kill', 'kid')
-    await seen.waitForText(/child PID \d+ ended[^]*● working[^\n]*$/)
+    await terminal.waitForText(/child PID \d+ ended[^]*● working[^\n]*$/)
     letContinue('family')
-    expect(await seen.exitCode).toBe(0)
+    expect(await terminal.exitCode).toBe(0)
   })
 
   test('disappear for the question of Ctrl+C, and return', async () => {
-    const seen = waiting('asked')
-    await seen.waitForText(': two red')
-    seen.type('\x03')
-    await seen.waitForText(/● working.*\n\(d\)etach, \(i\)nterrupt the turn, \(s\)top\? Any other key continues\.$/)
-    seen.type('x')
-    await seen.waitForText(/● working.*$/)
-    seen.type('\x03')
-    await seen.waitForText(/\(d\)etach[^\n]*$/)
-    seen.type('d')
-    expect([await seen.exitCode, seen.isRestored]).toEqual([0, true])
-    expect(seen.text).toMatch(/detached: PID \d+ \(asked\) goes on; `reeve attach \d+` comes back\n*$/)
+    const terminal = waiting('asked')
+    await terminal.waitForText(': two red')
+    terminal.type('\x03')
+    await terminal.waitForText(/● working.*\n\(d\)etach, \(i\)nterrupt the turn, \(s\)top\? Any other key continues\.$/)
+    terminal.type('x')
+    await terminal.waitForText(/● working.*$/)
+    terminal.type('\x03')
+    await terminal.waitForText(/\(d\)etach[^\n]*$/)
+    terminal.type('d')
+    expect([await terminal.exitCode, terminal.isRestored]).toEqual([0, true])
+    expect(terminal.text).toMatch(/detached: PID \d+ \(asked\) goes on; `reeve attach \d+` comes back\n*$/)
     letContinue('asked')
     await reeve.wait('asked')
   })
 
   test('are cut on a narrow terminal, and are ASCII where it has nothing else', async () => {
-    const seen = waiting('narrow', [], { columns: 30, env: { REEVE_ASCII: '1' } })
-    await seen.waitForText(/\n\* working {2}\d+s {2}.*$/)
-    expect(seen.screen.lines.every((line) => line.length <= 30)).toBe(true)
+    const terminal = waiting('narrow', [], { columns: 30, env: { REEVE_ASCII: '1' } })
+    await terminal.waitForText(/\n\* working {2}\d+s {2}.*$/)
+    expect(terminal.screen.lines.every((line) => line.length <= 30)).toBe(true)
     letContinue('narrow')
-    expect([await seen.exitCode, seen.raw]).toEqual([0, expect.not.stringMatching(/[^\x00-\x7f]/)])
+    expect([await terminal.exitCode, terminal.raw]).toEqual([0, expect.not.stringMatching(/[^\x00-\x7f]/)])
   })
 
   test.each<[string, string[], TerminalOptions]>([
@@ -144,22 +144,22 @@ describe.runIf(HAS_TERMINAL)('the rows of a run', () => {
     ['with --json', ['--json'], {}],
     ['on a dumb terminal', [], { env: { TERM: 'dumb' } }],
     ['when stderr is not a terminal', [], { redirection: '2>/dev/null' }],
-  ])('are missing %s', async (how, flags, options) => {
-    const name = `no${how.replace(/\W/g, '')}`
-    const seen = waiting(name, flags, options)
-    await seen.waitForText('I look.')
+  ])('are missing %s', async (description, flags, options) => {
+    const name = `no${description.replace(/\W/g, '')}`
+    const terminal = waiting(name, flags, options)
+    await terminal.waitForText('I look.')
     letContinue(name)
-    expect([await seen.exitCode, seen.raw]).toEqual([0, expect.not.stringMatching(/●|\x1b\[\d*[A-Z]/)])
+    expect([await terminal.exitCode, terminal.raw]).toEqual([0, expect.not.stringMatching(/●|\x1b\[\d*[A-Z]/)])
   })
 })
 
 describe.runIf(HAS_TERMINAL)('a command that needs a terminal', () => {
   test('and reads its stdin is reported with advice at its end', async () => {
-    const seen = openTerminal(['run', '--', 'sh'])
-    expect(await seen.exitCode).toBe(0)
+    const terminal = openTerminal(['run', '--', 'sh'])
+    expect(await terminal.exitCode).toBe(0)
     // The terminal wraps the line where its row is full.
     const unspaced = (text: string): string => text.replaceAll(/\s+/g, '')
-    expect(unspaced(seen.text)).toContain(
+    expect(unspaced(terminal.text)).toContain(
       unspaced(
         "completed | 0s it wrote nothing: a command of reeve has no terminal, and its stdin was empty. Pass its work as arguments, as in `reeve run -- sh -c 'make test'`, or pipe it in",
       ),
@@ -171,13 +171,13 @@ describe.runIf(HAS_TERMINAL)('a command that needs a terminal', () => {
     ['with output', ['pwd']],
     ['that fails', ['false']],
   ])('is not assumed %s', async (_, argv) => {
-    const seen = openTerminal(['run', '--', ...argv])
-    await seen.exitCode
-    expect(seen.text).not.toContain('wrote nothing')
+    const terminal = openTerminal(['run', '--', ...argv])
+    await terminal.exitCode
+    expect(terminal.text).not.toContain('wrote nothing')
   })
 
   test('and uses the full screen is reported at once', async () => {
-    const seen = openTerminal([
+    const terminal = openTerminal([
       'run',
       '--name',
       'screen',
@@ -186,9 +186,9 @@ describe.runIf(HAS_TERMINAL)('a command that needs a terminal', () => {
       '-c',
       "printf '\\033[?1049h\\033[H'; while [ ! -e screen-go ]; do sleep 0.05; done; printf '\\033[?1049h'",
     ])
-    await seen.waitForText('it needs a terminal, and commands of reeve have none')
+    await terminal.waitForText('it needs a terminal, and commands of reeve have none')
     letContinue('screen')
-    expect(await seen.exitCode).toBe(0)
-    expect(seen.text.split('it needs a terminal')).toHaveLength(2)
+    expect(await terminal.exitCode).toBe(0)
+    expect(terminal.text.split('it needs a terminal')).toHaveLength(2)
   })
 })

@@ -39,17 +39,17 @@ test.each([
   ['signals', 'none'],
   ['attach', ''],
   ['wait', 'failed'],
-])('%s takes the newest process, with a note', async (verb, shown) => {
+])('%s takes the newest process, with a note', async (verb, expectedPid) => {
   const result = await run(verb, 'build')
   expect(result.stderr).toMatch(new RegExp(`^"build" is the newest of several: PID ${pids[1]} \\(failed 20\\d\\d-`))
-  expect(result.stdout).toContain(shown)
+  expect(result.stdout).toContain(expectedPid)
   expect(result.code).toBe(verb === 'attach' || verb === 'wait' ? 3 : 0)
 })
 
 test.each([['resume', '--rerun'], ['rm'], ['pin'], ['send', 'x'], ['kill']])(
   '%s is refused, with the candidates',
-  async (verb, ...more) => {
-    const { code, stderr } = await run(verb, 'build', ...more)
+  async (verb, ...args) => {
+    const { code, stderr } = await run(verb, 'build', ...args)
     expect(code).toBe(3)
     expect(stderr).toMatch(/"build" may be any of .*, failed\), .*, completed\)/)
     expect(stderr).toMatch(new RegExp(`by its PID: PID ${pids[1]} \\(failed 20.*, PID ${pids[0]} \\(completed 20.*\\)\\.`))
@@ -68,13 +68,13 @@ test('a retired PID names its process, and the answer has the current PID', asyn
   const pid = (await reeve.get('again')).pid
   await run('resume', '--rerun', 'again')
   await run('wait', 'again')
-  const now = (await reeve.get('again')).pid
-  const note = `${pid} is now ${now}\n`
+  const currentPid = (await reeve.get('again')).pid
+  const note = `${pid} is now ${currentPid}\n`
   for (const verb of ['inspect', 'logs', 'steps', 'events', 'wait'])
     expect([verb, (await run(verb, String(pid))).stderr]).toEqual([verb, note])
-  expect((await run('inspect', '--json', String(pid))).stdout).toContain(`"pid": ${now}`)
-  expect((await run('inspect', String(now))).stderr).toBe('')
-  expect((await run('rm', String(pid), String(pid))).stderr).toMatch(new RegExp(`^${note}[^]*PID ${now}`))
+  expect((await run('inspect', '--json', String(pid))).stdout).toContain(`"pid": ${currentPid}`)
+  expect((await run('inspect', String(currentPid))).stderr).toBe('')
+  expect((await run('rm', String(pid), String(pid))).stderr).toMatch(new RegExp(`^${note}[^]*PID ${currentPid}`))
 })
 
 test('the next step that a crew of a second start prints works', async () => {
@@ -95,9 +95,9 @@ test('the next step that a crew of a second start prints works', async () => {
 test('an action for a living process is refused without a choice if all processes with that name have ended', async () => {
   await run('crew', 'up', 'words')
   await run('crew', 'up', '--anew', 'words')
-  const ended = /^reeve: all processes named "words" have ended; the newest is PID \d+ \((?:failed|completed) .*\)\n/
+  const endedNotice = /^reeve: all processes named "words" have ended; the newest is PID \d+ \((?:failed|completed) .*\)\n/
   for (const verb of ['stop', 'pause'])
-    expect(await run('crew', verb, 'words')).toMatchObject({ code: 3, stderr: expect.stringMatching(ended) })
+    expect(await run('crew', verb, 'words')).toMatchObject({ code: 3, stderr: expect.stringMatching(endedNotice) })
   expect(await run('crew', 'retry', 'words', 't')).toMatchObject({
     code: 3,
     stderr: expect.stringMatching(/^reeve: crew words \(PID \d+\) has ended\n.*`reeve crew up .* words` takes over the done tasks/),

@@ -29,11 +29,13 @@ test.runIf(canPack)(
     for (const file of files) cpSync(join(ROOT, file), join(clone, file))
     symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'))
 
-    const packed = JSON.parse(/\[\n.*/s.exec(inDir(clone, env, 'npm', 'pack', '--json', '--pack-destination', dir.path))?.[0] ?? '[]') as {
+    const packedFile = JSON.parse(
+      /\[\n.*/s.exec(inDir(clone, env, 'npm', 'pack', '--json', '--pack-destination', dir.path))?.[0] ?? '[]',
+    ) as {
       filename: string
       files: { path: string }[]
     }[]
-    const paths = packed[0]?.files.map(({ path }) => path) ?? []
+    const paths = packedFile[0]?.files.map(({ path }) => path) ?? []
     expect(paths).toEqual(
       expect.arrayContaining([
         'bin/reeve',
@@ -50,7 +52,7 @@ test.runIf(canPack)(
     )
 
     const prefix = join(dir.path, 'global')
-    inDir(home, env, 'npm', 'install', '--global', '--offline', '--prefix', prefix, join(dir.path, packed[0]?.filename ?? ''))
+    inDir(home, env, 'npm', 'install', '--global', '--offline', '--prefix', prefix, join(dir.path, packedFile[0]?.filename ?? ''))
     const installed = join(prefix, 'lib/node_modules/reeve')
     expect(existsSync(join(installed, 'node_modules')), 'another package').toBe(false)
     const notices = readFileSync(join(installed, 'dist/THIRD_PARTY_NOTICES'), 'utf8')

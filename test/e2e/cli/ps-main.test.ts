@@ -78,12 +78,12 @@ describe('both files print the same', () => {
     [['--json'], 4, { REEVE_HOME: '/dev/null/x' }],
   ])('reeve ps %j', (args, status, env) => {
     // A program's measurements may change between two requests: the output must equal one before or after.
-    const whole = (): Output => run(dir.path, WHOLE, ['ps', ...args], env)
-    const before = whole()
-    const own = run(dir.path, [OWN], ['ps', ...args], env)
-    expect(own.status).toBe(status)
-    if (own.stdout !== before.stdout || own.stderr !== before.stderr) expect(own).toEqual(whole())
-    expect(own.stdout === '', 'an error is printed only on stderr').toBe(status !== 0 || args.includes('name=nobody'))
+    const runMainFile = (): Output => run(dir.path, WHOLE, ['ps', ...args], env)
+    const mainOutput = runMainFile()
+    const psOutput = run(dir.path, [OWN], ['ps', ...args], env)
+    expect(psOutput.status).toBe(status)
+    if (psOutput.stdout !== mainOutput.stdout || psOutput.stderr !== mainOutput.stderr) expect(psOutput).toEqual(runMainFile())
+    expect(psOutput.stdout === '', 'an error is printed only on stderr').toBe(status !== 0 || args.includes('name=nobody'))
   })
 
   test('when it must start the daemon', async () => {
@@ -104,15 +104,15 @@ describe('both files print the same', () => {
         env: testEnv(dir.path),
         stdio: ['ignore', 'pipe', 'inherit'],
       })
-      const ended = once(child, 'close')
+      const closed = once(child, 'close')
       const [text] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string]
       child.kill('SIGINT')
-      await ended
+      await closed
       return text
     }
-    const own = await firstText([OWN])
-    expect(own).toContain('⏸ suspended')
-    expect(own).toBe(await firstText(WHOLE))
+    const firstPsText = await firstText([OWN])
+    expect(firstPsText).toContain('⏸ suspended')
+    expect(firstPsText).toBe(await firstText(WHOLE))
   })
 })
 

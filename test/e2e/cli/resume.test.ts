@@ -26,14 +26,14 @@ describe('a fork', () => {
     await daemon.waitForEnd(origin.uuid)
     const { code, stdout, stderr } = await reeve('resume', '--fork', '--from-step', '0', 'docs')
     const uuid = stdout.trim()
-    const from = origin.uuid.slice(-8)
+    const originRef = origin.uuid.slice(-8)
     expect([code, stderr]).toEqual([
       0,
-      `forking from ${from} after step 0 -> new UUID ${uuid.slice(-8)}\nPID 2 spawned (${origin.model}) | forked from ${from}\n`,
+      `forking from ${originRef} after step 0 -> new UUID ${uuid.slice(-8)}\nPID 2 spawned (${origin.model}) | forked from ${originRef}\n`,
     ])
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ originUuid: origin.uuid, originStep: 0, step: 6, lastText: 'six' })
     expect((await reeve('inspect', uuid)).stdout).toContain(`forked from  ${origin.uuid} at step 0`)
-    expect((await reeve('ps', '-a')).stdout).toContain(`(forked from ${from})`)
+    expect((await reeve('ps', '-a')).stdout).toContain(`(forked from ${originRef})`)
   })
 
   test('exclusive options are a usage error', async () => {
@@ -50,8 +50,8 @@ test('a resume of a completed process needs a message, and reports that', async 
   const { daemon, reeve } = await startLocal()
   const { uuid, pid } = await daemon.spawnScripted([{ text: 'one' }, { text: 'two' }], { name: 'docs' })
   await daemon.waitForEnd(uuid)
-  const refused = await reeve('resume', 'docs')
-  expect([refused.code, refused.stderr]).toEqual([
+  const refusal = await reeve('resume', 'docs')
+  expect([refusal.code, refusal.stderr]).toEqual([
     1,
     expect.stringContaining(`reeve: PID ${pid} (docs) has completed\n       Give the next task: \`reeve resume --message TEXT ${pid}\``),
   ])
@@ -96,9 +96,9 @@ test('list-resumable shows how each process can be resumed, or why not; in pages
   const { uuid } = await daemon.spawnScripted([bash('echo 1'), { text: 'done' }], { name: 'docs' })
   await daemon.waitForEnd(uuid)
   await daemon.waitForEnd((await daemon.spawnShell('exit 0', { name: 'build' })).uuid)
-  const paused = await daemon.spawnScripted([{ text: 'x' }], { interactive: true, name: 'held' })
-  await daemon.waitUntilReady(paused.uuid)
-  await daemon.pause(paused.uuid)
+  const heldProcess = await daemon.spawnScripted([{ text: 'x' }], { interactive: true, name: 'held' })
+  await daemon.waitUntilReady(heldProcess.uuid)
+  await daemon.pause(heldProcess.uuid)
   const { stdout } = await reeve('list-resumable')
   const rows = stdout
     .trimEnd()
@@ -163,14 +163,14 @@ describe('--all-interrupted', () => {
     await home.kill()
     await home.start()
     expect((await home.view('child')).status).toBe('interrupted')
-    const refused = await reeve('resume', '--all-interrupted')
-    expect([refused.code, refused.stderr]).toEqual([64, expect.stringContaining('Use --yes to skip the question.') as string])
-    expect(refused.stdout).toMatch(/parent .* resume .*\n.*child .* resume/)
+    const refusal = await reeve('resume', '--all-interrupted')
+    expect([refusal.code, refusal.stderr]).toEqual([64, expect.stringContaining('Use --yes to skip the question.') as string])
+    expect(refusal.stdout).toMatch(/parent .* resume .*\n.*child .* resume/)
     const { code, stderr } = await reeve('resume', '--all-interrupted', '--yes')
     expect([code, stderr.split('\n').at(-2)]).toEqual([0, '2 resumed'])
-    const [back, found] = [await home.view('parent'), await home.view('child')]
-    expect(found).toMatchObject({ status: 'ready', ppid: back.pid, parentUuid: parent.uuid })
-    expect(back.pid).toBeLessThan(found.pid)
+    const [parentView, childView] = [await home.view('parent'), await home.view('child')]
+    expect(childView).toMatchObject({ status: 'ready', ppid: parentView.pid, parentUuid: parent.uuid })
+    expect(parentView.pid).toBeLessThan(childView.pid)
     expect((await reeve('resume', '--all-interrupted')).stderr).toBe('nothing was interrupted\n')
   })
 
@@ -204,9 +204,9 @@ describe('--all-interrupted', () => {
     await home.start()
     const { code, stdout, stderr } = await reeve('resume', '--all-interrupted', '--yes')
     expect([code, stderr.split('\n').at(-2)]).toEqual([0, '1 resumed'])
-    expect(stdout).toMatch(/agent .* resume .*\n.*a .* --rerun .*\n.*b .* --rerun .*\n.*c .* no /)
-    const again = await reeve('resume', '--all-interrupted', '--yes')
-    expect([again.code, again.stderr]).toEqual([
+    expect(stdout).toMatch(/agent .* resume .*\n.*a .* --rerun .*\n.*b .* --rerun .*\n.*c .* --rerun /)
+    const secondRun = await reeve('resume', '--all-interrupted', '--yes')
+    expect([secondRun.code, secondRun.stderr]).toEqual([
       0,
       'none of them can be resumed; `reeve resume --rerun P` runs one again from its beginning\n',
     ])

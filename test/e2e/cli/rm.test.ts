@@ -22,9 +22,9 @@ async function runToEnd(name: string): Promise<string> {
 }
 
 test('several processes are removed, each is reported, and their PIDs report the removal', async () => {
-  const [one, two] = [await runToEnd('one'), await runToEnd('two')]
-  const { pid } = await daemon.view(two)
-  expect(await reeve('rm', 'one', `id:${two.slice(-8)}`)).toEqual({
+  const [one, secondPid] = [await runToEnd('one'), await runToEnd('two')]
+  const { pid } = await daemon.view(secondPid)
+  expect(await reeve('rm', 'one', `id:${secondPid.slice(-8)}`)).toEqual({
     code: 0,
     stdout: '',
     stderr: `PID 1 (one) was removed\nPID ${pid} (two) was removed\n`,
@@ -78,23 +78,23 @@ test.runIf(HAS_TERMINAL)(
   async () => {
     const names = Array.from({ length: 11 }, (_, i) => `p${i}`)
     for (const name of names) await runToEnd(name)
-    const left = async (): Promise<number> =>
+    const countLeft = async (): Promise<number> =>
       (await daemon.client.get<{ processes: unknown[] }>('/v1/processes', { all: true })).processes.length
     expect(await typeOnTerminal('n\n', ['rm', ...names])).toMatchObject({
       code: 1,
       text: expect.stringMatching(/Remove 11 processes with their history\? \[y\/N\] n\s+nothing was removed/) as string,
     })
-    expect(await left()).toBe(11)
+    expect(await countLeft()).toBe(11)
     expect(await typeOnTerminal('\x04', ['rm', ...names])).toMatchObject({ code: 1 })
-    expect(await left()).toBe(11)
+    expect(await countLeft()).toBe(11)
     expect(await typeOnTerminal('y\n', ['rm', ...names])).toMatchObject({
       code: 0,
       text: expect.stringContaining('PID 11 (p10) was removed') as string,
     })
-    expect(await left()).toBe(0)
+    expect(await countLeft()).toBe(0)
     for (const name of names) await runToEnd(name)
     expect(await reeve('rm', ...names), 'a script has named them on purpose').toMatchObject({ code: 0 })
-    expect(await left()).toBe(0)
+    expect(await countLeft()).toBe(0)
   },
   90_000,
 )

@@ -61,13 +61,13 @@ test('an agent file that replaces a built-in or user agent is reported, only on 
 
 test('a run reports that the daemon is gone, and its own outcome when a daemon is back', async () => {
   await using home = await tempDir()
-  const running = startCli(home.path, ['run', '--name', 'orphan', '--', 'sh', '-c', 'echo begun; exec sleep 1000'])
-  await running.waitForText('begun')
+  const orphanRun = startCli(home.path, ['run', '--name', 'orphan', '--', 'sh', '-c', 'echo begun; exec sleep 1000'])
+  await orphanRun.waitForText('begun')
   const { pid } = JSON.parse((await runCli(home.path, ['daemon', 'status', '--json'])).stdout) as { pid: number }
   signalFound(findOwnProcess(pid, home.path), 'SIGKILL')
-  await running.waitForText('does not answer; any')
+  await orphanRun.waitForText('does not answer; any')
   await runCli(home.path, ['ps'])
-  const { code, stderr } = await running.result
+  const { code, stderr } = await orphanRun.result
   await runCli(home.path, ['daemon', 'stop', '--now'])
   expect([code, stderr]).toEqual([
     1,
@@ -94,6 +94,31 @@ describe('a command', () => {
     expect(result.stdout).toBe('/\ngreen\n')
   })
 
+  test.each([
+    ['a pipe', 'echo hello | "$@"', true],
+    ['a file', '"$@" < full', true],
+    ['a file that was read to its end', '{ cat > seen; "$@"; } < full', false],
+    ['an empty file', '"$@" < empty', false],
+    ['nothing', '"$@" < /dev/null', false],
+  ])('warns that its stdin is empty if ours is %s: %s', async (_, line, isWarned) => {
+    await using place = await tempDir()
+    writeFileSync(join(place.path, 'full'), 'hello\n')
+    writeFileSync(join(place.path, 'empty'), '')
+    const child = spawn('sh', ['-c', line, 'sh', process.execPath, CLI, 'run', '--', 'wc', '-c'], {
+      cwd: place.path,
+      env: testEnv(dir.path),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let [output, activity] = ['', '']
+    child.stdout.on('data', (data: Buffer) => (output += data.toString()))
+    child.stderr.on('data', (data: Buffer) => (activity += data.toString()))
+    await new Promise((resolve) => child.on('close', resolve))
+    expect([output.trim(), activity]).toEqual([
+      '0',
+      expect.stringMatching(isWarned ? /^PID \d+ spawned \(command\)\nits stdin is empty: [^\n]+\n$/ : /^PID \d+ spawned \(command\)\n$/),
+    ])
+  })
+
   test('prints at its end where the files of its worktree are', async () => {
     const repository = Repository.make(join(dir.path, 'repository'), dir.path)
     repository.commit({ 'a.txt': 'a' })
@@ -109,14 +134,8 @@ describe('a command', () => {
       'made',
     ])
     const { worktree } = await viewOf('treed')
-    const { pid } = await viewOf('treed')
-    expect([code, ...stderr.split('\n').slice(-3)]).toEqual([
-      0,
-      `1 file changed, not committed, on reeve/treed in ${worktree?.dir}`,
-      `\`reeve diff ${pid}\` shows the changes, \`reeve merge ${pid}\` takes them into your branch`,
-      '',
-    ])
-    const both = await runCli(dir.path, [
+    expect([code, stderr.split('\n').at(-2)]).toEqual([0, `1 file changed, not committed, on reeve/treed in ${worktree?.dir}`])
+    const killResult = await runCli(dir.path, [
       'run',
       '--name',
       'committed',
@@ -128,7 +147,7 @@ describe('a command', () => {
       '-c',
       'touch made more; git add made; git -c user.name=a -c user.email=a@b commit -qm made; touch last',
     ])
-    expect(both.stderr).toMatch(/\n1 commit and 2 files changed, not committed, on reeve\/committed in /)
+    expect(killResult.stderr).toMatch(/\n1 commit and 2 files changed, not committed, on reeve\/committed in /)
     expect((await runCli(dir.path, ['run', '--worktree', '--cwd', repository.dir, '--', 'true'])).stderr).toMatch(
       /\nnothing is changed on reeve\/[^\n]*\n$/,
     )
@@ -170,10 +189,10 @@ describe('a command', () => {
   })
 
   test('ended by another client is distinguished from a failure', async () => {
-    const running = startCli(dir.path, ['run', '--name', 'victim', '--', 'sh', '-c', 'echo begun; exec sleep 1000'])
-    await running.waitForText('begun')
+    const victimRun = startCli(dir.path, ['run', '--name', 'victim', '--', 'sh', '-c', 'echo begun; exec sleep 1000'])
+    await victimRun.waitForText('begun')
     await run('kill', 'victim')
-    const { code, stderr } = await running.result
+    const { code, stderr } = await victimRun.result
     expect([code, stderr]).toEqual([143, expect.stringMatching(/\nreeve: PID \d+ \(victim\) stopped: SIGTERM from user \(exit 143\)\n$/)])
   })
 
@@ -210,9 +229,9 @@ describe('an agent', () => {
   test('resumed with a message after its end is the same process with a new PID', async () => {
     const model = script('again', '- text: one\n- text: two\n')
     await run('run', '--name', 'again', '--model', model, 'begin')
-    const before = await viewOf('again')
+    const viewBefore = await viewOf('again')
     const result = await run('resume', '--message', 'more', 'again')
-    expect(result.stderr).toBe(`PID ${before.pid + 1} spawned (${model}) | resumed from ${before.uuid.slice(-8)}\n`)
+    expect(result.stderr).toBe(`PID ${viewBefore.pid + 1} spawned (${model}) | resumed from ${viewBefore.uuid.slice(-8)}\n`)
     expect((await run('wait', 'again')).code).toBe(0)
     expect((await run('logs', 'again')).stdout).toContain('two')
   })
@@ -229,8 +248,8 @@ describe('in the background', () => {
     expect((await run('ps', '-q', '--filter', 'status=suspended')).stdout).toBe(`${uuid}\n`)
     expect((await run('resume', 'sleeper')).code).toBe(0)
     expect((await run('wait', '--timeout', '100ms', 'sleeper')).code).toBe(124)
-    const killed = await run('kill', 'sleeper')
-    expect([killed.code, killed.stderr]).toEqual([0, expect.stringMatching(/^PID \d+ \(sleeper\) stopped: .*\(exit 143\)\n$/)])
+    const killResult = await run('kill', 'sleeper')
+    expect([killResult.code, killResult.stderr]).toEqual([0, expect.stringMatching(/^PID \d+ \(sleeper\) stopped: .*\(exit 143\)\n$/)])
     expect((await run('wait', uuid)).code).toBe(143)
     expect((await run('kill', uuid)).code).toBe(3)
     expect((await run('resume', uuid)).code).toBe(1)
@@ -248,31 +267,31 @@ describe('in the background', () => {
 
 describe('without a terminal', () => {
   test.each(['SIGINT', 'SIGTERM'] as const)('%s stops the process, and its code is returned', async (signal) => {
-    const running = startCli(dir.path, ['run', '-q', '--name', `on-${signal}`, '--', 'sh', '-c', 'echo begun; exec sleep 1000'])
-    await running.waitForText('begun')
-    running.child.kill(signal)
-    expect((await running.result).code).toBe(143)
+    const signalledRun = startCli(dir.path, ['run', '-q', '--name', `on-${signal}`, '--', 'sh', '-c', 'echo begun; exec sleep 1000'])
+    await signalledRun.waitForText('begun')
+    signalledRun.child.kill(signal)
+    expect((await signalledRun.result).code).toBe(143)
     expect(await viewOf(`on-${signal}`)).toMatchObject({ state: 'dead', status: 'stopped' })
   })
 
   test('a signal during the start is not lost', async () => {
-    const running = startCli(dir.path, ['run', '--name', 'early', '--', 'sleep', '1000'])
-    await running.waitForText('spawned')
-    running.child.kill('SIGINT')
-    expect((await running.result).code).toBe(143)
+    const earlyRun = startCli(dir.path, ['run', '--name', 'early', '--', 'sleep', '1000'])
+    await earlyRun.waitForText('spawned')
+    earlyRun.child.kill('SIGINT')
+    expect((await earlyRun.result).code).toBe(143)
     expect((await viewOf('early')).state).toBe('dead')
   })
 
   test('a closed output stops the process', async () => {
-    const running = startCli(dir.path, ['run', '--name', 'unread', '--', 'sh', '-c', 'echo begun; while sleep 0.05; do echo more; done'])
-    await running.waitForText('begun')
-    running.child.stdout?.destroy()
-    expect((await running.result).code).toBe(143)
+    const unreadRun = startCli(dir.path, ['run', '--name', 'unread', '--', 'sh', '-c', 'echo begun; while sleep 0.05; do echo more; done'])
+    await unreadRun.waitForText('begun')
+    unreadRun.child.stdout?.destroy()
+    expect((await unreadRun.result).code).toBe(143)
     expect((await viewOf('unread')).status).toBe('stopped')
   })
 
   test('a second signal kills a process that does not end', async () => {
-    const running = startCli(dir.path, [
+    const deafRun = startCli(dir.path, [
       'run',
       '--name',
       'stubborn',
@@ -281,11 +300,11 @@ describe('without a terminal', () => {
       '-c',
       'trap "" TERM; echo ready; while :; do sleep 1; done',
     ])
-    await running.waitForText('ready')
-    running.child.kill('SIGTERM')
+    await deafRun.waitForText('ready')
+    deafRun.child.kill('SIGTERM')
     await expect.poll(async () => (await viewOf('stubborn')).status, { timeout: 60_000 }).toBe('stopping')
-    running.child.kill('SIGTERM')
-    const { code } = await running.result
+    deafRun.child.kill('SIGTERM')
+    const { code } = await deafRun.result
     // The first signal counts as the cause, also after an escalation.
     expect(code).toBe(143)
     expect((await viewOf('stubborn')).state).toBe('dead')
@@ -303,15 +322,15 @@ describe.runIf(existsSync('/usr/bin/script') && process.platform === 'linux')('o
       env: testEnv(dir.path, { TERM: 'xterm' }),
       stdio: ['pipe', 'ignore', 'ignore'],
     })
-    const done = new Promise<number | null>((resolve) => child.on('close', resolve))
-    const seen = (): string => (existsSync(log) ? readFileSync(log, 'utf8') : '')
+    const closed = new Promise<number | null>((resolve) => child.on('close', resolve))
+    const readLog = (): string => (existsSync(log) ? readFileSync(log, 'utf8') : '')
     for (const [cue, key] of answers) {
-      await expect.poll(seen, { timeout: 60_000 }).toContain(cue)
+      await expect.poll(readLog, { timeout: 60_000 }).toContain(cue)
       child.stdin.write(key)
     }
-    const code = await done
+    const code = await closed
     child.stdin.end()
-    return { code, text: seen() }
+    return { code, text: readLog() }
   }
 
   test('the first Ctrl+C asks, and d leaves the process running', async () => {

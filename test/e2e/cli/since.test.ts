@@ -9,7 +9,7 @@ const MESSAGES = 1_200
 
 let daemon: LocalDaemon
 let uuid: string
-let sent: readonly EventView[]
+let sentEvents: readonly EventView[]
 
 beforeAll(async () => {
   daemon = await LocalDaemon.start()
@@ -25,37 +25,37 @@ beforeAll(async () => {
       ),
     )
   }
-  sent = (await daemon.readHistory(uuid)).filter((event) => event['fact'] === 'process.queue')
+  sentEvents = (await daemon.readHistory(uuid)).filter((event) => event['fact'] === 'process.queue')
 })
 afterAll(() => daemon[Symbol.asyncDispose]())
 
 /** The first message from this index on that came in another millisecond than its predecessor. */
-function firstAfter(from: number): number {
-  const found = sent.findIndex((event, index) => index > from && event.at !== sent[index - 1]?.at)
-  if (found < 0) throw new Error('all messages came at once')
-  return found
+function firstAfter(messageNumber: number): number {
+  const index = sentEvents.findIndex((event, index) => index > messageNumber && event.at !== sentEvents[index - 1]?.at)
+  if (index < 0) throw new Error('all messages came at once')
+  return index
 }
 
 const texts = (events: readonly EventView[]): unknown[] => events.map((event) => event['text'])
 
-describe.each([0, 400, 700, 900])('since a message after the %dth', (from) => {
+describe.each([0, 400, 700, 900])('since a message after the %dth', (messageNumber) => {
   test('logs', async () => {
-    const at = firstAfter(from)
-    const since = Date.parse(sent[at]!.at)
-    const expected = texts(sent.slice(at))
-    const ask = async (query: Readonly<Record<string, string | number>>) =>
+    const messageIndex = firstAfter(messageNumber)
+    const since = Date.parse(sentEvents[messageIndex]!.at)
+    const expected = texts(sentEvents.slice(messageIndex))
+    const readEventsSince = async (query: Readonly<Record<string, string | number>>) =>
       (await daemon.client.get<{ lines: LogLine[] }>(`/v1/processes/${uuid}/logs`, query)).lines.map(({ text }) => text)
-    expect(await ask({ tail: 10_000, since })).toEqual(expected)
-    expect(await ask({ tail: 10_000, since: sent[at]!.at })).toEqual(expected)
-    expect(await ask({ tail: 3, since })).toEqual(expected.slice(-3))
+    expect(await readEventsSince({ tail: 10_000, since })).toEqual(expected)
+    expect(await readEventsSince({ tail: 10_000, since: sentEvents[messageIndex]!.at })).toEqual(expected)
+    expect(await readEventsSince({ tail: 3, since })).toEqual(expected.slice(-3))
   })
 
   test('events, of one process and of all', async () => {
-    const at = firstAfter(from)
+    const messageIndex = firstAfter(messageNumber)
     for (const path of [`/v1/processes/${uuid}/events`, '/v1/events']) {
-      const seen: EventView[] = []
-      for await (const event of daemon.client.events(path, { query: { since: sent[at]!.at } })) seen.push(event)
-      expect(texts(seen.filter((event) => event['fact'] === 'process.queue'))).toEqual(texts(sent.slice(at)))
+      const receivedEvents: EventView[] = []
+      for await (const event of daemon.client.events(path, { query: { since: sentEvents[messageIndex]!.at } })) receivedEvents.push(event)
+      expect(texts(receivedEvents.filter((event) => event['fact'] === 'process.queue'))).toEqual(texts(sentEvents.slice(messageIndex)))
     }
   })
 })
@@ -90,12 +90,12 @@ test.each([
 })
 
 test('the command line shows the messages with their times', async () => {
-  const at = firstAfter(900)
-  const { code, stdout } = await runCli(daemon.home, ['logs', '-t', '--since', sent[at]!.at.replace('+00:00', 'Z'), 'long'])
+  const messageIndex = firstAfter(900)
+  const { code, stdout } = await runCli(daemon.home, ['logs', '-t', '--since', sentEvents[messageIndex]!.at.replace('+00:00', 'Z'), 'long'])
   expect([code, stdout.trimEnd().split('\n')]).toEqual([
     0,
-    sent.slice(at).map((event) => `${formatClock(event.at, Date.now())} > ${String(event['text'])}`),
+    sentEvents.slice(messageIndex).map((event) => `${formatClock(event.at, Date.now())} > ${String(event['text'])}`),
   ])
   const events = await runCli(daemon.home, ['events', '--since', '9d', '--tail', '1', '--json', 'long'])
-  expect(JSON.parse(events.stdout)).toMatchObject({ text: sent.at(-1)?.['text'] })
+  expect(JSON.parse(events.stdout)).toMatchObject({ text: sentEvents.at(-1)?.['text'] })
 })

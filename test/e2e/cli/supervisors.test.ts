@@ -49,10 +49,10 @@ test('a family of reeve.yaml starts as a whole, inspect lists it, a child joins 
   expect((await reeve('inspect', 'watch')).stdout).toMatch(/^child id +watch$/m)
   expect((await reeve('ps')).stdout).toMatch(/team +supervisor +ready/)
   expect(await reeve('stop', 'team')).toMatchObject({ code: 0 })
-  const ends = []
+  const exitTimes = []
   for await (const event of daemon.client.events('/v1/events', { query: { after: 0 } }))
-    if (event.type === 'process.exited') ends.push(event.uuid)
-  const names = await Promise.all(ends.map(async (each) => (await daemon.view(each)).name))
+    if (event.type === 'process.exited') exitTimes.push(event.uuid)
+  const names = await Promise.all(exitTimes.map(async (each) => (await daemon.view(each)).name))
   expect(names).toEqual(['extra', 'watch', 'night', 'server', 'team'])
   expect((await daemon.view(uuid)).status).toBe('stopped')
 })

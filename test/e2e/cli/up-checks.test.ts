@@ -23,10 +23,10 @@ const write = (file: string, text: string): void => writeFileSync(join(daemon.wo
 test('a script that does not exist, or is not a script', async () => {
   write('tasks.md', '## one: One\nDo it.\n')
   write('bad.yaml', 'steps: 3\n')
-  const up = (model: string): Promise<CliResult> =>
+  const startCrew = (model: string): Promise<CliResult> =>
     reeve('crew', 'up', '-d', '--no-worktrees', '--workers', '2', '--tasks', 'tasks.md', '--model', model)
-  expect(await up('script:no.yaml')).toMatchObject({ code: 125, stderr: expect.stringMatching(/no\.yaml/) as string })
-  expect(await up('script:bad.yaml')).toMatchObject({ code: 125, stderr: expect.stringMatching(/bad\.yaml/) as string })
+  expect(await startCrew('script:no.yaml')).toMatchObject({ code: 125, stderr: expect.stringMatching(/no\.yaml/) as string })
+  expect(await startCrew('script:bad.yaml')).toMatchObject({ code: 125, stderr: expect.stringMatching(/bad\.yaml/) as string })
   for (const model of ['script:no.yaml', 'script:bad.yaml']) {
     write('reeve.yaml', JSON.stringify({ agents: { one: { model, intent: 'go' } } }))
     expect(await reeve('compose', 'up', '-d')).toMatchObject({
@@ -38,17 +38,17 @@ test('a script that does not exist, or is not a script', async () => {
 
 test('workers that cannot do the tasks, too many workers, and a role given twice', async () => {
   write('tasks.md', '## one: One\nDo it.\n')
-  const up = (...flags: string[]): Promise<CliResult> =>
+  const startCrew = (...flags: string[]): Promise<CliResult> =>
     reeve('crew', 'up', '-d', '--no-worktrees', '--tasks', 'tasks.md', '--model', WORKER, ...flags)
-  expect(await up('--workers', 'reviewer=1')).toMatchObject({
+  expect(await startCrew('--workers', 'reviewer=1')).toMatchObject({
     code: 125,
     stderr: expect.stringMatching(/no worker of the crew could do one "One"/) as string,
   })
-  expect(await up('--workers', '3', '--max-workers', '2')).toMatchObject({
+  expect(await startCrew('--workers', '3', '--max-workers', '2')).toMatchObject({
     code: 125,
     stderr: expect.stringMatching(/the crew starts with 3 workers, but its maximum is 2/) as string,
   })
-  expect(await up('--workers', 'implementer=1,implementer=2')).toMatchObject({
+  expect(await startCrew('--workers', 'implementer=1,implementer=2')).toMatchObject({
     code: 125,
     stderr: expect.stringMatching(/implementer is given twice/) as string,
   })

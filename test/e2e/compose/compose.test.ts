@@ -135,9 +135,9 @@ describe('a run', () => {
     })
     const waiting = await runs.waitForRun(uuid, ({ nodes }) => nodes[0]?.process?.status === 'waiting')
     expect(stateList(waiting)).toBe('asks running, after waiting')
-    const asked = waiting.nodes[0]?.process?.uuid ?? ''
-    const [ask] = (await daemon.view(asked)).asks
-    await daemon.client.post(`/v1/processes/${asked}/answer`, { option: ask?.options[0]?.id })
+    const askingUuid = waiting.nodes[0]?.process?.uuid ?? ''
+    const [ask] = (await daemon.view(askingUuid)).asks
+    await daemon.client.post(`/v1/processes/${askingUuid}/answer`, { option: ask?.options[0]?.id })
     expect(stateList(await runs.waitForEnd(uuid))).toBe('asks completed, after completed')
     expect(readFileSync(join(daemon.work, 'got'), 'utf8')).toContain('thanks')
   })
@@ -190,8 +190,8 @@ describe('a run', () => {
     const first = await runs.start({ a: shellNode(waitForFileCommand('go')) })
     const second = await runs.start({ a: shellNode(waitForFileCommand('go')) })
     expect([first.name, second.name]).toEqual(['work', 'work-2'])
-    const { runs: listed } = await daemon.client.get<RunsView>('/v1/compose')
-    expect(listed.map(({ uuid }) => uuid)).toEqual([second.uuid, first.uuid])
+    const { runs: listedRuns } = await daemon.client.get<RunsView>('/v1/compose')
+    expect(listedRuns.map(({ uuid }) => uuid)).toEqual([second.uuid, first.uuid])
     createFile('go')
     await runs.waitForEnd(first.uuid)
     await runs.waitForEnd(second.uuid)
@@ -264,9 +264,9 @@ describe('an impossible run is refused, and nothing starts', () => {
 
 describe('the user', () => {
   test('stops a run: its nodes stop in reverse order; after a resume it continues', async () => {
-    const slow = await daemon.writeScript([bashCall('sleep 600'), { text: 'done' }])
+    const slowModel = await daemon.writeScript([bashCall('sleep 600'), { text: 'done' }])
     const { uuid } = await runs.start({
-      one: { model: slow, intent: 'x' },
+      one: { model: slowModel, intent: 'x' },
       two: shellNode('sleep 600', { depends_on: ['early'], retries: 1 }),
       early: shellNode('true'),
       late: shellNode('true', { depends_on: ['one', 'two'] }),
@@ -276,12 +276,12 @@ describe('the user', () => {
       (view) => stateList(view) === 'one running, two running, early completed, late waiting' && view.nodes[0]?.process?.step === 1,
     )
     await daemon.signal(uuid, 'SIGTERM', { graceMs: 300 })
-    const stopped = await runs.waitForEnd(uuid)
-    expect(stateList(stopped)).toBe('one cancelled, two cancelled, early completed, late cancelled')
-    const ends: string[] = []
+    const stoppedRun = await runs.waitForEnd(uuid)
+    expect(stateList(stoppedRun)).toBe('one cancelled, two cancelled, early completed, late cancelled')
+    const endedNodes: string[] = []
     for await (const event of daemon.client.events('/v1/events', { query: { after: 0 } }))
-      if (event.type === 'process.exited') ends.push(event.uuid)
-    expect(await Promise.all(ends.map(async (each) => (await daemon.view(each)).name))).toEqual([
+      if (event.type === 'process.exited') endedNodes.push(event.uuid)
+    expect(await Promise.all(endedNodes.map(async (each) => (await daemon.view(each)).name))).toEqual([
       'work.early',
       'work.two',
       'work.one',
@@ -290,8 +290,8 @@ describe('the user', () => {
     await daemon.resume(uuid)
     // The first node's call was interrupted, and may run again at once.
     await runs.waitForRun(uuid, (view) => view.nodes[1]?.state === 'running' && view.nodes[1].process?.status === 'working')
-    const two = (await runs.read(uuid)).nodes[1]?.process
-    await daemon.signal(two?.uuid ?? '', 'SIGKILL')
+    const secondProcess = (await runs.read(uuid)).nodes[1]?.process
+    await daemon.signal(secondProcess?.uuid ?? '', 'SIGKILL')
     const end = await runs.waitForEnd(uuid)
     expect(stateList(end)).toBe('one completed, two cancelled, early completed, late blocked')
     expect(end.exit).toEqual({ code: 1, reason: 'late blocked; two cancelled' })
@@ -324,8 +324,8 @@ describe('the user', () => {
       b: shellNode('true', { depends_on: ['a'] }),
       other: shellNode(waitForFileCommand('go')),
     })
-    const running = await runs.waitForRun(uuid, (view) => stateList(view) === 'a running, b waiting, other running')
-    const node = running.nodes[0]?.process?.uuid ?? ''
+    const runningView = await runs.waitForRun(uuid, (view) => stateList(view) === 'a running, b waiting, other running')
+    const node = runningView.nodes[0]?.process?.uuid ?? ''
     await daemon.signal(node, 'SIGKILL')
     await runs.waitForRun(uuid, (view) => stateList(view) === 'a cancelled, b blocked, other running')
     await daemon.resume(node, { rerun: true })
@@ -344,9 +344,9 @@ describe('the daemon', () => {
       late: { command: ['sh', '-c', 'echo "late $1" >> log', 'sh', '{{ nodes.think.result }}'], depends_on: ['think'] },
     })
     await runs.waitForRun(uuid, ({ nodes }) => nodes[1]?.process?.step === 1)
-    const stopped = daemon.stop()
+    const stopPromise = daemon.stop()
     createFile('go')
-    await stopped
+    await stopPromise
     await daemon.start()
     const end = await runs.waitForEnd(uuid)
     expect(stateList(end)).toBe('early completed, think completed, late completed')

@@ -17,9 +17,8 @@ afterEach(async () => {
 })
 
 const createFile = (file: string): void => writeFileSync(join(daemon.work, file), '')
-const read = (file: string): string => readFileSync(join(daemon.work, file), 'utf8')
-const resumeError = async (ref: string, body: object): Promise<unknown> =>
-  (await daemon.postRaw(`/v1/compose/${ref}/resume`, body)).body.error
+const readWorkFile = (file: string): string => readFileSync(join(daemon.work, file), 'utf8')
+const resumeError = async (ref: string, body: object): Promise<unknown> => (await daemon.post(`/v1/compose/${ref}/resume`, body)).body.error
 
 /** `think` answers with its last message; `print` appends the answer to a file. */
 async function thinkAndPrint(more: object = {}): Promise<{ think: object; print: object }> {
@@ -46,29 +45,29 @@ test('a failed node continues in its process, and its dependents run: an ended r
   expect(stateList(end)).toBe('flaky completed, after completed, other completed')
   expect(end).toMatchObject({ status: 'completed', exit: { code: 0 } })
   expect(end.nodes[0]?.process?.uuid).toBe(failed.nodes[0]?.process?.uuid)
-  expect(read('others')).toBe('other\n')
+  expect(readWorkFile('others')).toBe('other\n')
 })
 
 test('a completed node gets another message: its dependents run again with the new result, as new processes', async () => {
   const { uuid } = await runs.start(await thinkAndPrint())
-  const before = await runs.waitForEnd(uuid)
-  expect(read('printed')).toBe('first\n')
+  const runBefore = await runs.waitForEnd(uuid)
+  expect(readWorkFile('printed')).toBe('first\n')
   await runs.resume(uuid, { node: 'think', message: 'and now?' })
   const end = await runs.waitForEnd(uuid)
   expect(stateList(end)).toBe('think completed, print completed')
-  expect(read('printed')).toBe('first\nsecond\n')
-  expect(end.nodes[0]?.process?.uuid).toBe(before.nodes[0]?.process?.uuid)
-  expect(end.nodes[1]?.process?.uuid).not.toBe(before.nodes[1]?.process?.uuid)
-  expect(await daemon.view(before.nodes[1]?.process?.uuid ?? '')).toMatchObject({ status: 'completed' })
+  expect(readWorkFile('printed')).toBe('first\nsecond\n')
+  expect(end.nodes[0]?.process?.uuid).toBe(runBefore.nodes[0]?.process?.uuid)
+  expect(end.nodes[1]?.process?.uuid).not.toBe(runBefore.nodes[1]?.process?.uuid)
+  expect(await daemon.view(runBefore.nodes[1]?.process?.uuid ?? '')).toMatchObject({ status: 'completed' })
 })
 
 test('a fork replaces its origin in the run, and the origin stays untouched', async () => {
   const { uuid } = await runs.start(await thinkAndPrint())
-  const before = await runs.waitForEnd(uuid)
+  const runBefore = await runs.waitForEnd(uuid)
   await runs.resume(uuid, { node: 'think', message: 'once more' })
   await runs.waitForEnd(uuid)
   const { run } = await runs.resume(uuid, { node: 'think', fork: true, fromStep: 1, message: 'another way' })
-  const origin = before.nodes[0]?.process?.uuid ?? ''
+  const origin = runBefore.nodes[0]?.process?.uuid ?? ''
   const fork = run.nodes[0]?.process?.uuid ?? ''
   expect(fork).not.toBe(origin)
   const end = await runs.waitForEnd(uuid)
@@ -81,7 +80,7 @@ test('a fork replaces its origin in the run, and the origin stays untouched', as
     name: 'work.think',
   })
   expect((await daemon.view(origin)).step).toBe(2)
-  expect(read('printed')).toBe('first\nsecond\nsecond\n')
+  expect(readWorkFile('printed')).toBe('first\nsecond\nsecond\n')
 })
 
 test('a node of a stopped run, and of a running one', async () => {
@@ -102,17 +101,17 @@ test('a node of a stopped run, and of a running one', async () => {
   await runs.resume(uuid, { node: 'a' })
   const end = await runs.waitForEnd(uuid)
   expect(stateList(end)).toBe('a completed, b completed, c completed')
-  expect(read('log')).toBe('a\n')
+  expect(readWorkFile('log')).toBe('a\n')
 })
 
 test('a suspended node is resumed, with a message where it takes one', async () => {
-  const slow = await daemon.writeScript([
+  const slowModel = await daemon.writeScript([
     { tools: [{ name: 'bash', input: { command: waitForFileCommand('go') } }] },
     { text: 'so' },
     { text: 'heard' },
   ])
   const { uuid } = await runs.start({
-    slow: { model: slow, intent: 'x' },
+    slow: { model: slowModel, intent: 'x' },
     after: { command: ['sh', '-c', 'echo "$1" > got', 'sh', '{{ nodes.slow.result }}'], depends_on: ['slow'] },
   })
   await runs.waitForRun(uuid, ({ nodes }) => nodes[0]?.process?.step === 1)
@@ -174,8 +173,8 @@ test('an impossible resume is refused with its reason, and changes nothing', asy
   createFile('go')
   const end = await runs.waitForEnd(uuid)
   expect(end.pid).toBe(pid)
-  const gone = end.nodes[2]?.process?.uuid ?? ''
-  await daemon.client.delete(`/v1/processes/${gone}`)
+  const removedUuid = end.nodes[2]?.process?.uuid ?? ''
+  await daemon.client.delete(`/v1/processes/${removedUuid}`)
   expect(await resumeError(uuid, { node: 'c' })).toMatchObject({
     code: 'COLLECTED',
     message: expect.stringContaining('the process of node "c" no longer exists') as string,

@@ -14,12 +14,12 @@ const HAND = join(ROOT, 'test/support/programs/crew-worker.ts')
 
 let home: DaemonHome
 let repository: Repository
-let person: string
+let userHome: string
 beforeEach(async () => {
   home = await DaemonHome.create()
-  person = join(home.work, 'person')
-  mkdirSync(person)
-  repository = Repository.make(join(home.work, 'project'), person)
+  userHome = join(home.work, 'person')
+  mkdirSync(userHome)
+  repository = Repository.make(join(home.work, 'project'), userHome)
   repository.git('config', 'user.name', 'P')
   repository.git('config', 'user.email', 'p@example.org')
   const program = join(home.work, 'claude')
@@ -35,8 +35,8 @@ beforeEach(async () => {
 })
 afterEach(() => home[Symbol.asyncDispose]())
 
-const up = (body: object): Promise<CrewUpView> =>
-  home.client.post<CrewUpView>('/v1/crews', { name: 'team', cwd: repository.dir, agent: 'once', env: testEnv(person), ...body })
+const startCrew = (body: object): Promise<CrewUpView> =>
+  home.client.post<CrewUpView>('/v1/crews', { name: 'team', cwd: repository.dir, agent: 'once', env: testEnv(userHome), ...body })
 
 async function waitForEnd(uuid: string): Promise<CrewView> {
   await home.waitForEnd(uuid)
@@ -44,13 +44,13 @@ async function waitForEnd(uuid: string): Promise<CrewView> {
 }
 
 test('implements, reviews and commits, also when the daemon is killed during a turn', async () => {
-  writeFileSync(join(person, 'hang-two'), '')
+  writeFileSync(join(userHome, 'hang-two'), '')
   const {
     process: { uuid },
     notes,
-  } = await up({ workers: 2, tasks: [taskOf('one'), taskOf('two', ['one'])] })
+  } = await startCrew({ workers: 2, tasks: [taskOf('one'), taskOf('two', ['one'])] })
   expect(notes).toContain('agent once does not ask reeve before it acts; only its own flags restrict it')
-  await expect.poll(() => existsSync(join(person, 'hang-two.now')), { timeout: 90_000, interval: 50 }).toBe(true)
+  await expect.poll(() => existsSync(join(userHome, 'hang-two.now')), { timeout: 90_000, interval: 50 }).toBe(true)
   await home.kill()
   await home.waitUntilNothingIsLeft()
   await home.start()
@@ -74,7 +74,7 @@ test.each([
   ['plain', /^agent "plain" takes no messages while it runs, so it cannot be a generic of a crew$/],
   ['forgets', /disables the sessions of/],
 ])('refuses an agent that is %s', async (agent, message) => {
-  await expect(up({ agent, workers: 1, tasks: [taskOf('one')] })).rejects.toMatchObject({
+  await expect(startCrew({ agent, workers: 1, tasks: [taskOf('one')] })).rejects.toMatchObject({
     code: 'INVALID',
     message: expect.stringMatching(message) as string,
   })

@@ -15,7 +15,7 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-const LEAD = [
+const LEAD_SCRIPT = [
   { when: 'You coordinate this crew', steps: [call('assign_task', { task: 'a', member: 'worker-1' }), { text: 'given' }] },
   { steps: [{ text: 'I wait for the report.' }] },
 ]
@@ -32,7 +32,7 @@ async function messageWith(crew: LocalCrew, part: string): Promise<string> {
 test('a worker that calls signal_ready in the middle of a task is reminded, then the coordinator is notified', async () => {
   const worker = writeModelScript(daemon.work, [{ steps: [call('signal_ready'), { text: 'ready' }] }])
   const crew = await LocalCrew.up(daemon, {
-    coordinator: { model: writeModelScript(daemon.work, LEAD) },
+    coordinator: { model: writeModelScript(daemon.work, LEAD_SCRIPT) },
     model: worker,
     workers: 1,
     tasks: [{ id: 'a', text: 'Do it.' }],
@@ -62,7 +62,7 @@ const CIRCLES = {
 
 test('a worker in a loop is warned, then paused; the coordinator gets the reason and the way to end the pause', async () => {
   const crew = await LocalCrew.up(daemon, {
-    coordinator: { model: writeModelScript(daemon.work, LEAD) },
+    coordinator: { model: writeModelScript(daemon.work, LEAD_SCRIPT) },
     model: writeModelScript(daemon.work, [CIRCLES, { steps: [call('signal_ready'), { text: '.' }] }]),
     workers: 1,
     tasks: [{ id: 'a', text: 'Do it.' }],
@@ -70,9 +70,9 @@ test('a worker in a loop is warned, then paused; the coordinator gets the reason
   expect(await messageWith(crew, 'worker-1 is paused')).toMatch(
     /^worker-1 is paused \(loop\): repeated 12 times with the same results: bash .*\. It holds a "Do it\." \(implementing\)\. It does not resume by itself\. replace_worker gives its task to a successor\. stop_worker/,
   )
-  const found = (await daemon.readHistory(await crew.uuidOf('worker-1'))).filter((event) => event['fact'] === 'liveness.looping')
+  const loopEvents = (await daemon.readHistory(await crew.uuidOf('worker-1'))).filter((event) => event['fact'] === 'liveness.looping')
   expect(
-    found.map(({ times, told: first }) => [times, first]),
+    loopEvents.map(({ times, told: first }) => [times, first]),
     'the warning came before the hold',
   ).toEqual([
     [5, 12],

@@ -40,7 +40,7 @@ afterEach(async () => {
   expect(daemon.errors.map(String)).toEqual([])
 })
 
-async function up(body: Partial<CrewUpBody> = {}): Promise<string> {
+async function startCrew(body: Partial<CrewUpBody> = {}): Promise<string> {
   const { process } = await crews.up({
     cwd: daemon.work,
     env: testEnv(daemon.work),
@@ -70,15 +70,15 @@ const isReady = (crew: CrewView): boolean => crew.members.length > 0 && crew.mem
 const stateOf = (crew: CrewView, id: string): string | undefined => crew.tasks.find((one) => one.id === id)?.state
 
 test('the user leads: tasks, messages, workers that are stopped, resumed and retired, and the end', async () => {
-  const ref = await up()
+  const ref = await startCrew()
   await waitForCrew(ref, (crew) => crew.members.length === 2 && isReady(crew))
   const added = await crews.command(ref, { type: 'add_task', id: 'one', text: 'Do it.' })
   expect(added).toMatchObject({ note: 'added one', crew: { uuid: ref } })
   await waitForCrew(ref, (crew) => stateOf(crew, 'one') === 'done')
   await crews.command(ref, { type: 'stop_worker', member: 'worker-1', reason: 'later' })
-  const stopped = await waitForCrew(ref, (crew) => member(crew, 'worker-1')?.state === 'gone')
-  expect(member(stopped, 'worker-1')).toMatchObject({ status: 'stopped', leave: { how: 'stopped', reason: 'later' } })
-  await daemon.client.post(`/v1/processes/${member(stopped, 'worker-1')?.uuid}/resume`, {})
+  const stoppedCrew = await waitForCrew(ref, (crew) => member(crew, 'worker-1')?.state === 'gone')
+  expect(member(stoppedCrew, 'worker-1')).toMatchObject({ status: 'stopped', leave: { how: 'stopped', reason: 'later' } })
+  await daemon.client.post(`/v1/processes/${member(stoppedCrew, 'worker-1')?.uuid}/resume`, {})
   await waitForCrew(ref, (crew) => member(crew, 'worker-1')?.state === 'on' && isReady(crew))
   await crews.command(ref, { type: 'retire_worker', member: 'worker-2', reason: 'enough' })
   const retired = await waitForCrew(ref, (crew) => member(crew, 'worker-2')?.state === 'gone')
@@ -101,9 +101,9 @@ test('the user leads: tasks, messages, workers that are stopped, resumed and ret
 })
 
 test('invalid commands are refused with a hint and change nothing', async () => {
-  const ref = await up({ workers: 1 })
+  const ref = await startCrew({ workers: 1 })
   await waitForCrew(ref, isReady)
-  const before = (await daemon.readFactTypes(ref)).length
+  const factCountBefore = (await daemon.readFactTypes(ref)).length
   await expect(crews.command(ref, { type: 'assign_task', task: 'none', member: 'worker-1' })).rejects.toMatchObject({
     code: 'NOT_FOUND',
     hint: expect.stringContaining('none'),
@@ -118,7 +118,7 @@ test('invalid commands are refused with a hint and change nothing', async () => 
     crews.command((await waitForCrew(ref, isReady)).members[0]?.uuid ?? '', { type: 'spawn_worker', role: 'generic' }),
   ).rejects.toMatchObject({ code: 'INVALID' })
   await expect(daemon.client.post(`/v1/processes/${ref}/send`, { text: 'hello' })).rejects.toMatchObject({ code: 'INVALID' })
-  expect((await daemon.readFactTypes(ref)).length).toBe(before)
+  expect((await daemon.readFactTypes(ref)).length).toBe(factCountBefore)
 })
 
 test('workers that cannot start are lost; after some of them the crew fails with the reason', async () => {
@@ -129,7 +129,7 @@ test('workers that cannot start are lost; after some of them the crew fails with
     { id: 'which', text: 'Which?', kind: 'human' as const },
     { id: 'one', text: 'Do it.', needs: ['which'] },
   ]
-  const ref = await up({ model: `script:${script}`, workers: 1, stay: false, tasks })
+  const ref = await startCrew({ model: `script:${script}`, workers: 1, stay: false, tasks })
   await waitForCrew(ref, isReady)
   rmSync(script)
   await crews.command(ref, { type: 'retire_worker', member: 'worker-1', reason: 'x' })
@@ -149,13 +149,13 @@ test('workers that cannot start are lost; after some of them the crew fails with
 test('a member whose files cannot be created is lost with the reason, and the crew continues', async () => {
   const repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
   repository.commit({ 'README.md': 'hello\n' })
-  const ref = await up({ cwd: repository.dir, workers: 1, maxWorkers: 3, worktrees: true })
+  const ref = await startCrew({ cwd: repository.dir, workers: 1, maxWorkers: 3, worktrees: true })
   await waitForCrew(ref, isReady)
   renameSync(join(repository.dir, '.git'), join(daemon.work, 'away'))
   await crews.command(ref, { type: 'spawn_worker', role: 'generic' })
-  const lost = await waitForCrew(ref, (crew) => member(crew, 'worker-2')?.state === 'gone')
-  expect(member(lost, 'worker-2')).toMatchObject({ uuid: null, leave: { how: 'lost' } })
-  expect(member(lost, 'worker-1')).toMatchObject({ state: 'on', status: 'ready' })
+  const crewWithoutWorker = await waitForCrew(ref, (crew) => member(crew, 'worker-2')?.state === 'gone')
+  expect(member(crewWithoutWorker, 'worker-2')).toMatchObject({ uuid: null, leave: { how: 'lost' } })
+  expect(member(crewWithoutWorker, 'worker-1')).toMatchObject({ state: 'on', status: 'ready' })
   renameSync(join(daemon.work, 'away'), join(repository.dir, '.git'))
   await crews.command(ref, { type: 'spawn_worker', role: 'generic' })
   expect(member(await waitForCrew(ref, (crew) => member(crew, 'worker-3')?.status === 'ready'), 'worker-3')).toMatchObject({
@@ -164,7 +164,7 @@ test('a member whose files cannot be created is lost with the reason, and the cr
 })
 
 test('a crew paused by the user stays paused over a daemon restart, and continues after a resume', async () => {
-  const ref = await up({
+  const ref = await startCrew({
     workers: 1,
     tasks: [
       { id: 'one', text: 'Do it.' },
@@ -176,14 +176,14 @@ test('a crew paused by the user stays paused over a daemon restart, and continue
   await daemon.client.post(`/v1/processes/${ref}/pause`, { subtree: true })
   await daemon.restart()
   expect(await daemon.view(ref)).toMatchObject({ status: 'suspended' })
-  const paused = await crews.get(ref)
-  expect(paused.members.map(({ status }) => status)).toEqual(['suspended'])
+  const pausedCrew = await crews.get(ref)
+  expect(pausedCrew.members.map(({ status }) => status)).toEqual(['suspended'])
   await daemon.client.post(`/v1/processes/${ref}/resume`, { subtree: true })
   await waitForCrew(ref, (crew) => stateOf(crew, 'two') === 'done')
 }, 120_000)
 
 test('a paused worker gets no new work, is not resumed by a message, and reads it after its resume', async () => {
-  const ref = await up({ workers: 1 })
+  const ref = await startCrew({ workers: 1 })
   const {
     members: [worker],
   } = await waitForCrew(ref, isReady)
@@ -203,7 +203,7 @@ test('a paused worker gets no new work, is not resumed by a message, and reads i
 })
 
 test('live events of a member equal those read later: status, phase and task at that time', async () => {
-  const ref = await up({ workers: 1 })
+  const ref = await startCrew({ workers: 1 })
   const {
     members: [worker],
   } = await waitForCrew(ref, isReady)
@@ -221,14 +221,14 @@ test('live events of a member equal those read later: status, phase and task at 
   await daemon.waitForEnd(ref)
   await following
   expect(followed).toEqual(await daemon.readHistory(uuid))
-  const words = followed.map(({ status, phase, taskId }) => `${status} ${phase} ${taskId ?? '-'}`)
-  expect(words[0]).toBe('pending idle -')
-  expect(words).toEqual(expect.arrayContaining(['ready idle -', 'suspended idle -', 'working implementing one']))
-  expect(words.at(-1)).toMatch(/^stopped /)
+  const eventTexts = followed.map(({ status, phase, taskId }) => `${status} ${phase} ${taskId ?? '-'}`)
+  expect(eventTexts[0]).toBe('pending idle -')
+  expect(eventTexts).toEqual(expect.arrayContaining(['ready idle -', 'suspended idle -', 'working implementing one']))
+  expect(eventTexts.at(-1)).toMatch(/^stopped /)
 })
 
 test('a crew stopped in the middle of a task continues it after a resume', async () => {
-  const ref = await up({ workers: 1, tasks: [{ id: 'one', text: 'Please wait.' }] })
+  const ref = await startCrew({ workers: 1, tasks: [{ id: 'one', text: 'Please wait.' }] })
   await daemon.waitForEvent(ref, ({ fact }) => fact === 'crew.turn.begun')
   await daemon.signal(ref, 'SIGTERM')
   expect(await daemon.waitForEnd(ref)).toMatchObject({ status: 'stopped' })
@@ -237,8 +237,8 @@ test('a crew stopped in the middle of a task continues it after a resume', async
   } = await crews.get(ref)
   expect(worker).toMatchObject({ status: 'stopped', state: 'on', phase: 'implementing', task: 'one' })
   await daemon.client.post(`/v1/processes/${ref}/resume`, {})
-  const back = await waitForCrew(ref, (crew) => crew.members[0]?.status === 'working')
-  expect(back.members[0]).toMatchObject({ uuid: worker?.uuid, phase: 'implementing', task: 'one' })
+  const resumedCrew = await waitForCrew(ref, (crew) => crew.members[0]?.status === 'working')
+  expect(resumedCrew.members[0]).toMatchObject({ uuid: worker?.uuid, phase: 'implementing', task: 'one' })
   await daemon.signal(ref, 'SIGKILL', { subtree: true })
   await daemon.waitForEnd(ref)
 })

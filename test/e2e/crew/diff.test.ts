@@ -33,11 +33,11 @@ const commentsOf = async (task: string): Promise<string | null> =>
 /** The messages to a member: the log marks each line of them. */
 const messagesTo = async (member = ''): Promise<string> => (await runInRepository('logs', `fix.${member}`)).stdout.replaceAll(/^> ?/gm, '')
 async function waitForCrew(isSo: (crew: CrewView) => boolean): Promise<void> {
-  const after = await daemon.readCursor()
+  const cursorBefore = await daemon.readCursor()
   const matches = async (): Promise<boolean> => isSo((await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew)
   if (await matches()) return
   for await (const _ of daemon.client.events('/v1/processes/fix/events', {
-    query: { after, follow: true },
+    query: { after: cursorBefore, follow: true },
     signal: AbortSignal.timeout(TIMEOUT_MS),
   })) {
     if (await matches()) return
@@ -79,12 +79,14 @@ test('the change under review is shown, and later the landed one', { timeout: TI
   ).toMatchObject({ code: 0 })
   await untilAsked('lexer')
 
-  const shown = await runInRepository('crew', 'diff', 'fix', 'lexer')
-  expect(shown).toMatchObject({
+  const diffResult = await runInRepository('crew', 'diff', 'fix', 'lexer')
+  expect(diffResult).toMatchObject({
     code: 0,
     stderr: expect.stringMatching(/^lexer \(The lexer\): made by worker-\d and approved by worker-\d; not committed: 1 file, \+1 -0\n$/),
   })
-  expect(shown.stdout).toMatch(/^diff --git a\/lexer.txt b\/lexer.txt\nnew file mode 100644\nindex [^]*\n@@ -0,0 \+1 @@\n\+tokens\.\n$/)
+  expect(diffResult.stdout).toMatch(
+    /^diff --git a\/lexer.txt b\/lexer.txt\nnew file mode 100644\nindex [^]*\n@@ -0,0 \+1 @@\n\+tokens\.\n$/,
+  )
   expect(await runInRepository('crew', 'diff', '-q', '--stat', 'fix', 'lexer')).toMatchObject({
     stdout: ' lexer.txt | 1 + (new)\n 1 file, +1 -0\n',
     stderr: '',
@@ -146,9 +148,9 @@ test('the change under review is shown, and later the landed one', { timeout: TI
 
   await runInRepository('crew', 'approve', 'fix', 'docs')
   await daemon.waitForEnd('fix')
-  const landed = await runInRepository('crew', 'diff', 'fix', 'docs')
-  expect(landed.stderr).toMatch(/^docs \(The docs\): landed on the crew's branch as [0-9a-f]{10}: 1 file, \+1 -0\n$/)
-  expect(landed.stdout).toContain('+words.\n')
+  const landedDiff = await runInRepository('crew', 'diff', 'fix', 'docs')
+  expect(landedDiff.stderr).toMatch(/^docs \(The docs\): landed on the crew's branch as [0-9a-f]{10}: 1 file, \+1 -0\n$/)
+  expect(landedDiff.stdout).toContain('+words.\n')
   expect(await diffOf('docs', '--committed')).toMatchObject({ of: 'commit', files: [{ path: 'docs.txt' }] })
 })
 

@@ -17,9 +17,9 @@ afterEach(() => crew[Symbol.asyncDispose]())
 
 /** A worker that runs these shell functions for a task, a review and a commit; each gets the id of the task. */
 function workerScript(functions: string): string {
-  const sh = join(crew.home.work, 'do.sh')
-  writeFileSync(sh, functions)
-  const call = (name: string): string => `tools: [{ name: bash, input: { command: '. ${sh}; ${name} {{ id }}' } }]`
+  const writerScript = join(crew.home.work, 'do.sh')
+  writeFileSync(writerScript, functions)
+  const call = (name: string): string => `tools: [{ name: bash, input: { command: '. ${writerScript}; ${name} {{ id }}' } }]`
   const file = join(crew.home.work, 'worker.yaml')
   writeFileSync(
     file,
@@ -54,16 +54,16 @@ again() { :; }
 commit() { git add -A; git commit -qm "$1: done"; git merge-base --is-ancestor reeve/team HEAD || git merge -q reeve/team > /dev/null || { sed -i '/^[<=>]\\{7\\}/d' index.txt; git add -A; git commit -qm "$1: merged"; }; }
 `)
     await crew.up({ coordinator: 'engine', workers: 3, model, tasks: tasks('a', 'b', 'c') })
-    await crew.waitForEnd()
-    const { tasks: all, open } = await report()
-    expect(all.map(({ id, state, attempts }) => [id, state, attempts])).toEqual([
+    await crew.ended()
+    const { tasks: reportedTasks, open } = await report()
+    expect(reportedTasks.map(({ id, state, attempts }) => [id, state, attempts])).toEqual([
       ['a', 'done', 0],
       ['b', 'done', 0],
       ['c', 'done', 0],
     ])
     expect(crew.repository.git('show', 'reeve/team:index.txt').split('\n').toSorted()).toEqual(['use a', 'use b', 'use c'])
-    for (const { commit } of all) expect(crew.repository.git('merge-base', '--is-ancestor', `${commit}`, 'reeve/team')).toBe('')
-    await crew.waitUntil(() => refs() === 'main\nreeve/team', 'nothing is left beside the branch')
+    for (const { commit } of reportedTasks) expect(crew.repository.git('merge-base', '--is-ancestor', `${commit}`, 'reeve/team')).toBe('')
+    await crew.wait(() => refs() === 'main\nreeve/team', 'nothing is left beside the branch')
     expect(open.map(({ how }) => how)).toEqual(['git merge reeve/team'])
   },
 )
@@ -82,16 +82,16 @@ commit() { case $1 in
   esac; }
 `)
     await crew.up({ coordinator: 'engine', workers: 2, model, max_attempts: 1, tasks: tasks('dropped', 'half', 'other') })
-    await crew.waitForEnd()
-    const { tasks: all } = await report()
-    expect(all.map(({ id, state }) => [id, state])).toEqual([
+    await crew.ended()
+    const { tasks: reportedTasks } = await report()
+    expect(reportedTasks.map(({ id, state }) => [id, state])).toEqual([
       ['dropped', 'done'],
       ['half', 'done'],
       ['other', 'failed'],
     ])
     expect(['dropped', 'half'].map((id) => crew.repository.git('show', `reeve/team:${id}.txt`))).toEqual(['dropped', 'half'])
     expect(crew.repository.git('ls-tree', '--name-only', 'reeve/team')).toBe('README.md\ndropped.txt\nhalf.txt\nreeve.yaml')
-    expect(all[2]?.verdicts.map(({ verdict }) => verdict)).toEqual(['APPROVED', 'DENIED'])
+    expect(reportedTasks[2]?.verdicts.map(({ verdict }) => verdict)).toEqual(['APPROVED', 'DENIED'])
   },
 )
 
@@ -99,9 +99,9 @@ test(
   "while the user has the crew's branch checked out, nothing lands and the user is notified; later the crew continues by itself",
   { timeout: TIMEOUT_MS },
   async () => {
-    const go = join(crew.marks, 'go')
+    const goFile = join(crew.marks, 'go')
     const model = workerScript(`
-impl() { until [ -e ${go} ]; do sleep 0.02; done; echo "$1" > $1.txt; }
+impl() { until [ -e ${goFile} ]; do sleep 0.02; done; echo "$1" > $1.txt; }
 again() { :; }
 commit() { git add -A; git commit -qm "$1: done"; }
 `)
@@ -109,28 +109,28 @@ commit() { git add -A; git commit -qm "$1: done"; }
     await crew.waitForFact('task.prepared')
     crew.repository.git('checkout', '-q', 'reeve/team')
     const head = crew.repository.git('rev-parse', 'HEAD')
-    writeFileSync(go, '')
-    const { task, reason } = await crew.waitForFact('task.blocked')
+    writeFileSync(goFile, '')
+    const { task, reason } = await crew.fact('task.blocked')
     const other = task === 'a' ? 'b' : 'a'
     expect(reason).toBe(
       `reeve/team is checked out in ${crew.repository.dir}, and reeve does not move a branch that is checked out: check out another branch there`,
     )
-    const waits = `"${task as string}" is committed and waits to be merged: ${reason}`
+    const notice = `"${task as string}" is committed and waits to be merged: ${reason}`
     const messages = async (): Promise<string> =>
       (await runCli(crew.home.path, ['crew', 'ps', 'team'], { cwd: crew.repository.dir, env: { HOME: crew.marks } })).stderr
-    expect(await messages()).toContain(waits)
-    await crew.waitForFact('task.approved', (fact) => fact['task'] === other)
+    expect(await messages()).toContain(notice)
+    await crew.fact('task.approved', (fact) => fact['task'] === other)
     expect(await messages()).toContain(`"${other}" is approved, and waits until another task has landed`)
     // A daemon that is killed or stopped meanwhile keeps waiting, and repeats no notice.
     await crew.restartDaemon()
     expect(await crew.home.stop()).toMatchObject({ code: 0 })
     await crew.home.start()
-    await crew.waitUntil(async () => (await messages()).includes(waits), 'it waits on')
+    await crew.wait(async () => (await messages()).includes(notice), 'it waits on')
     expect([crew.repository.git('rev-parse', 'reeve/team'), crew.repository.git('status', '--porcelain')]).toEqual([head, ''])
     crew.repository.git('checkout', '-q', 'main')
-    expect(await crew.waitForEnd()).toMatchObject({ status: 'completed', exit: { code: 0 } })
-    const { tasks: all } = await report()
-    expect(all.map(({ id, state, merged, attempts }) => [id, state, merged !== null, attempts])).toEqual([
+    expect(await crew.ended()).toMatchObject({ status: 'completed', exit: { code: 0 } })
+    const { tasks: reportedTasks } = await report()
+    expect(reportedTasks.map(({ id, state, merged, attempts }) => [id, state, merged !== null, attempts])).toEqual([
       ['a', 'done', true, 0],
       ['b', 'done', true, 0],
     ])

@@ -46,7 +46,7 @@ afterEach(async () => {
   expect(daemon.errors.map(String)).toEqual([])
 })
 
-const up = (body: Partial<CrewUpBody> = {}): Promise<CrewUpView> =>
+const startCrew = (body: Partial<CrewUpBody> = {}): Promise<CrewUpView> =>
   crews.up({
     cwd: repository.dir,
     env: testEnv(daemon.work),
@@ -60,7 +60,7 @@ const up = (body: Partial<CrewUpBody> = {}): Promise<CrewUpView> =>
 test(
   'a worktree that lost its .git costs no attempt: its worker leaves, and another continues from the report',
   async () => {
-    const { process } = await up()
+    const { process } = await startCrew()
     await daemon.waitForEnd('fix')
     const { status, tasks, members } = await crews.get(process.uuid)
     expect([status, ...tasks.map(({ id, state, attempts, reason }) => [id, state, attempts, id === 'a' ? null : reason])]).toEqual([
@@ -68,8 +68,8 @@ test(
       ...['a', 'b', 'c', 'd'].map((id) => [id, 'done', 0, null]),
     ])
     expect(tasks.find(({ id }) => id === 'a')?.implementers).toHaveLength(2)
-    const lost = members.filter(({ leave }) => leave?.how === 'lost')
-    expect(lost).toMatchObject([
+    const lostMembers = members.filter(({ leave }) => leave?.how === 'lost')
+    expect(lostMembers).toMatchObject([
       { leave: { reason: expect.stringMatching(/^the files of worker-\d cannot be used: .* has no \.git any more/) } },
     ])
     expect(repository.git('ls-tree', '-r', '--name-only', 'reeve/fix')).toBe(['README.md', 'a.txt', 'b.txt', 'c.txt', 'd.txt'].join('\n'))

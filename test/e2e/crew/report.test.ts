@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => crew[Symbol.asyncDispose]())
 
 const report = (): Promise<CrewReportView> => crew.home.client.get<CrewReportView>('/v1/crews/team/report')
-const sum = (all: readonly ReportUsageView[]) => TOKENS.map((name) => all.reduce((total, usage) => total + usage[name], 0))
+const sum = (usages: readonly ReportUsageView[]) => TOKENS.map((name) => usages.reduce((total, usage) => total + usage[name], 0))
 /** The worker's script with tokens at each step. */
 function scriptWithTokens(): string {
   const file = join(crew.home.work, 'counted.yaml')

@@ -17,7 +17,7 @@ steps: [{ text: ready }]
 `
 
 /** The second call proves that the task continued: a task from the beginning would have made the first call. */
-const HELD = `rules:
+const HELD_SCRIPT = `rules:
   - when: '/^Task/'
     steps:
       - tools: [{ name: bash, input: { command: 'touch ~/begun; exec sleep 600' } }]
@@ -36,7 +36,7 @@ afterEach(async () => {
   expect(daemon.errors.map(String)).toEqual([])
 })
 
-const all = async (): Promise<readonly ProcessView[]> =>
+const readMembers = async (): Promise<readonly ProcessView[]> =>
   (JSON.parse((await runCli(daemon.home, ['ps', '-a', '--json'])).stdout) as { processes: ProcessView[] }).processes
 const pathOf = (name: string): string => join(daemon.work, name)
 
@@ -90,7 +90,7 @@ test('a spawn refused during the stop of the crew is requested again', async () 
 test('a member killed with the crew keeps its task when the crew resumes', async () => {
   const repository = Repository.make(pathOf('repo'), daemon.work)
   repository.commit({ 'README.md': 'hello\n' })
-  writeFileSync(pathOf('worker.yaml'), HELD)
+  writeFileSync(pathOf('worker.yaml'), HELD_SCRIPT)
   const {
     process: { uuid: ref },
   } = await crews.up({
@@ -107,7 +107,7 @@ test('a member killed with the crew keeps its task when the crew resumes', async
     code: 0,
     stderr: expect.stringMatching(/\(team\) stopped: SIGKILL from user/),
   })
-  expect((await all()).filter(({ status }) => status !== 'stopped')).toEqual([])
+  expect((await readMembers()).filter(({ status }) => status !== 'stopped')).toEqual([])
   expect(await runCli(daemon.home, ['crew', 'resume', 'team'])).toMatchObject({ code: 0 })
   await expect.poll(() => existsSync(pathOf('again')), { timeout: 20_000 }).toBe(true)
   const { members, tasks } = await crews.get(ref)
@@ -121,11 +121,11 @@ test('a member killed with the crew keeps its task when the crew resumes', async
 test('a crew that reached its time limit shows that, closes its questions, and continues after a resume', async () => {
   const repository = Repository.make(pathOf('repo'), daemon.work)
   repository.commit({ 'README.md': 'hello\n' })
-  writeFileSync(pathOf('worker.yaml'), HELD)
+  writeFileSync(pathOf('worker.yaml'), HELD_SCRIPT)
   const crewCli = (...args: string[]): ReturnType<typeof runCli> =>
     runCli(daemon.home, ['crew', ...args], { cwd: repository.dir, env: { HOME: daemon.work } })
   writeFileSync(pathOf('tasks.yaml'), '- { id: one, text: Do it. }\n- { id: which, text: Which one?, kind: human }\n')
-  const up = await crewCli(
+  const upResult = await crewCli(
     'up',
     '--name',
     'team',
@@ -139,7 +139,7 @@ test('a crew that reached its time limit shows that, closes its questions, and c
     '--timeout',
     '4s',
   )
-  expect(up).toMatchObject({
+  expect(upResult).toMatchObject({
     code: 1,
     stderr: expect.stringContaining(
       'its time limit ended it; not finished: one (implementing), which (waiting)\n`reeve crew resume team` continues it, with the same time limit again\n',
@@ -161,14 +161,14 @@ test('a crew that reached its time limit shows that, closes its questions, and c
   expect((await crews.get('team')).members.map(({ note }) => note)).toEqual(['time limit of team'])
 
   // Open questions can be answered only after a resume.
-  expect((await all()).map(({ name, asks }) => [name, asks])).toEqual([
+  expect((await readMembers()).map(({ name, asks }) => [name, asks])).toEqual([
     ['team.worker-1', []],
     ['team', []],
   ])
   expect((await crewCli('show', 'team')).stdout).not.toMatch(/waits for you|reeve answer/)
-  const words = 'PID 1 (team) has ended, and has no questions; `reeve crew resume team` continues it, and it asks again about which'
-  expect(await runCli(daemon.home, ['answer', 'team'])).toMatchObject({ code: 0, stderr: `${words}\n` })
-  expect(await runCli(daemon.home, ['answer', 'team', 'the second'])).toMatchObject({ code: 1, stderr: `reeve: ${words}\n` })
+  const expectedError = 'PID 1 (team) has ended, and has no questions; `reeve crew resume team` continues it, and it asks again about which'
+  expect(await runCli(daemon.home, ['answer', 'team'])).toMatchObject({ code: 0, stderr: `${expectedError}\n` })
+  expect(await runCli(daemon.home, ['answer', 'team', 'the second'])).toMatchObject({ code: 1, stderr: `reeve: ${expectedError}\n` })
   expect(await crewCli('resume', 'team')).toMatchObject({
     code: 0,
     stderr: expect.stringMatching(/\nasks: which "Which one\?" .*; `reeve answer team TEXT` answers\n$/),
@@ -183,7 +183,7 @@ test('a crew that reached its time limit shows that, closes its questions, and c
 test("a full disk under its worktrees halts a crew with git's message until it is resumed", async () => {
   const repository = Repository.make(pathOf('repo'), daemon.work)
   repository.commit({ 'README.md': 'hello\n' })
-  writeFileSync(pathOf('worker.yaml'), HELD)
+  writeFileSync(pathOf('worker.yaml'), HELD_SCRIPT)
   // A stand-in for a full disk: it prints git's message.
   writeFileSync(
     pathOf('git'),

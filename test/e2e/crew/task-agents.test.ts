@@ -39,7 +39,7 @@ afterEach(async () => {
 
 const runInRepository = (...args: string[]): Promise<CliResult> =>
   runCli(daemon.home, args, { cwd: repository.dir, env: { HOME: daemon.work } })
-const up = (...flags: string[]): Promise<CliResult> =>
+const startCrew = (...flags: string[]): Promise<CliResult> =>
   runInRepository(
     'crew',
     'up',
@@ -56,19 +56,19 @@ const up = (...flags: string[]): Promise<CliResult> =>
   )
 
 async function waitForDone(count: number): Promise<CrewView> {
-  const after = await daemon.readCursor()
+  const cursorBefore = await daemon.readCursor()
   const viewWhenDone = async (): Promise<CrewView | null> => {
     const { crew } = await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')
     return crew.tasks.filter(({ state }) => state === 'done').length === count ? crew : null
   }
-  const found = await viewWhenDone()
-  if (found) return found
+  const crewView = await viewWhenDone()
+  if (crewView) return crewView
   for await (const _ of daemon.client.events('/v1/processes/fix/events', {
-    query: { after, follow: true },
+    query: { after: cursorBefore, follow: true },
     signal: AbortSignal.timeout(TIMEOUT_MS),
   })) {
-    const later = await viewWhenDone()
-    if (later) return later
+    const laterCrewView = await viewWhenDone()
+    if (laterCrewView) return laterCrewView
   }
   throw new Error('the crew has ended')
 }
@@ -83,9 +83,9 @@ async function workerOf({ tasks, members }: CrewView, id: string): Promise<strin
 }
 
 test('a task is done by the model and the agent that it requires', { timeout: TIMEOUT_MS }, async () => {
-  const plan = (await up('--dry-run')).stdout
+  const plan = (await startCrew('--dry-run')).stdout
   expect(plan).toMatch(/two +The second.* script:\S*big\.yaml/)
-  expect(await up('-d', '--stay')).toMatchObject({ code: 0 })
+  expect(await startCrew('-d', '--stay')).toMatchObject({ code: 0 })
   expect(await runInRepository('crew', 'add', 'fix', 'Write three.txt with words.', '--id', 'three', '--agent', 'careful')).toMatchObject({
     code: 0,
   })
@@ -121,6 +121,6 @@ test('a task is done by the model and the agent that it requires', { timeout: TI
 
 test('a crew does not start with an impossible task', async () => {
   writeFileSync(join(daemon.work, 'tasks.md'), '## one: The first\nagent: nobody\nWrite one.txt.\n')
-  expect(await up('-d')).toMatchObject({ code: 125, stderr: expect.stringContaining('task one, which is for agent nobody: ') })
+  expect(await startCrew('-d')).toMatchObject({ code: 125, stderr: expect.stringContaining('task one, which is for agent nobody: ') })
   expect(await daemon.client.get('/v1/crews')).toMatchObject({ crews: [] })
 })

@@ -60,19 +60,19 @@ test('reported files that waited for an approval are named while no branch has t
   expect((await runInRepository('crew', 'report', 'fix')).stdout).toContain(
     `- ${ref} has files that were reported but not committed: \`git show ${ref}\``,
   )
-  const removed = await runInRepository('rm', 'fix')
-  expect(`${removed.stdout}${removed.stderr}`).toContain(`uncommitted files are in ${ref}`)
+  const removal = await runInRepository('rm', 'fix')
+  expect(`${removal.stdout}${removal.stderr}`).toContain(`uncommitted files are in ${ref}`)
   expect(repository.git('show', `${ref}:a.txt`)).toBe('tokens.')
 })
 
 /** The worker of a task makes two files, and commits one of them; `more` adds commands in its worktree. */
-const HALF = (more: string): string => `rules:
+const halfScript = (extraRules: string): string => `rules:
   - when: '/^Task a /'
     steps: [{ tools: [{ name: bash, input: { command: 'echo one > one.txt; echo two > two.txt' } }] }, { tools: [{ name: mcp__reeve__report_implementation_complete, input: { summary: did it } }] }, { text: . }]
   - when: '/^Review a/'
     steps: [{ tools: [{ name: mcp__reeve__report_review_verdict, input: { verdict: APPROVED, comments: ok } }] }, { text: . }]
   - when: '/^a [^]*(approved: commit it|not committed yet)/'
-    steps: [{ tools: [{ name: bash, input: { command: '${more} git add one.txt; git commit -qm half' } }] }, { tools: [{ name: mcp__reeve__signal_ready }] }, { text: . }]
+    steps: [{ tools: [{ name: bash, input: { command: '${extraRules} git add one.txt; git commit -qm half' } }] }, { tools: [{ name: mcp__reeve__signal_ready }] }, { text: . }]
 steps: [{ tools: [{ name: mcp__reeve__signal_ready }] }, { text: . }]
 `
 
@@ -81,7 +81,7 @@ test('files that a worker left out of its commit are named until they land', { t
     ['landed', ''],
     ['lost', 'echo x > scratch.txt;'],
   ] as const) {
-    writeFileSync(join(daemon.work, 'half.yaml'), HALF(more))
+    writeFileSync(join(daemon.work, 'half.yaml'), halfScript(more))
     expect(
       await runInRepository(
         'crew',

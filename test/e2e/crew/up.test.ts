@@ -30,7 +30,7 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-const up = (body: Partial<CrewUpBody> = {}): Promise<CrewUpView> =>
+const startCrew = (body: Partial<CrewUpBody> = {}): Promise<CrewUpView> =>
   crews.up({
     cwd: repository.dir,
     env: testEnv(daemon.work),
@@ -72,7 +72,7 @@ async function stopCrew(name: string): Promise<void> {
 
 test('a crew starts with its tasks on its own branch from the current commit, and asks its questions', async () => {
   repository.write({ 'left.txt': 'not committed\n' })
-  const { process, branch, base, tasks, notes } = await up()
+  const { process, branch, base, tasks, notes } = await startCrew()
   expect({ branch, base, tasks }).toEqual({ branch: 'reeve/fix', base: repository.git('rev-parse', 'HEAD'), tasks: 2 })
   expect(notes).toEqual(["uncommitted changes here (1 path) are not part of the crew's files"])
   expect(process).toMatchObject({ name: 'fix', driver: 'crew', intent: '2 tasks' })
@@ -104,7 +104,7 @@ describe('members', () => {
     mkdirSync(join(repository.dir, '.reeve/roles'), { recursive: true })
     writeFileSync(join(repository.dir, '.reeve/roles/generic.md'), 'Be a worker.\n')
     writeAgentFile('coder', 'description: x\ntools: [read, bash]', 'You code.')
-    await up({ agent: 'coder' })
+    await startCrew({ agent: 'coder' })
     await stopCrew('fix')
     const { system, tools } = await recordOf('fix.worker-1')
     expect(system).toBe('You code.\n\nBe a worker.')
@@ -113,7 +113,7 @@ describe('members', () => {
   })
 
   test('a coordinator has no tools that write', async () => {
-    await up({ coordinator: 'default' })
+    await startCrew({ coordinator: 'default' })
     await stopCrew('fix')
     const { system, denied, tools } = await recordOf('fix.coordinator')
     expect(system).toMatch(/^You are the coordinator of a crew/)
@@ -126,17 +126,17 @@ describe('members', () => {
       'other',
       `description: x\ndriver: acp\ncommand: [${JSON.stringify(process.execPath)}, ${JSON.stringify(join(import.meta.dirname, '../../support/programs/acp-agent.ts'))}]`,
     )
-    const { notes } = await up({ agent: 'other' })
+    const { notes } = await startCrew({ agent: 'other' })
     expect(notes).toContain('agent other asks the user before it acts: `reeve answer`, or --permissions allow')
     await stopCrew('fix')
-    expect((await up({ agent: 'other', permissions: 'allow', name: 'two' })).notes.join()).not.toContain('asks')
+    expect((await startCrew({ agent: 'other', permissions: 'allow', name: 'two' })).notes.join()).not.toContain('asks')
     await stopCrew('two')
   })
 
   test('without questions are refused when their role or crew has permissions', async () => {
     writeAgentFile('program', `description: x\ndriver: command\ncommand: [claude, -p, --output-format, stream-json, --verbose]`)
-    const refused = (made: Promise<unknown>): Promise<unknown> =>
-      made.then(
+    const errorOf = (request: Promise<unknown>): Promise<unknown> =>
+      request.then(
         () => 'it began',
         ({ code, message }: { code: string; message: string }) => [code, message],
       )
@@ -145,7 +145,7 @@ describe('members', () => {
         join(repository.dir, 'reeve.yaml'),
         JSON.stringify({ crews: { fix: { workers: { implementer: { count: 1, ...role } }, tasks: TASKS } } }),
       )
-      return refused(
+      return errorOf(
         crews.up({ cwd: repository.dir, env: testEnv(daemon.work), crew: 'fix', model: `script:${join(daemon.work, 'idle.yaml')}` }),
       )
     }
@@ -159,19 +159,23 @@ describe('members', () => {
       'INVALID',
       'agent "program" has no permissions: reeve cannot enforce that',
     ])
+    expect(await errorOf(startCrew({ permissions: 'deny' }))).toEqual([
+      'INVALID',
+      'no worker of this crew asks before it acts, so `permissions` would have no effect',
+    ])
     expect(await crews.list()).toEqual([])
   })
 
   test('get a note when a project agent shadows another one', async () => {
     writeAgentFile('default', 'description: x', 'Be kind.')
-    const { notes } = await up()
+    const { notes } = await startCrew()
     expect(notes).toContain(`using .reeve/agents/default.md of ${repository.dir}, in place of the built-in agent`)
     await stopCrew('fix')
   })
 })
 
 describe('the branch', () => {
-  const ended = async (name = 'fix'): Promise<void> => {
+  const stopEarlierCrew = async (name = 'fix'): Promise<void> => {
     await stopCrew(name)
   }
 
@@ -180,22 +184,22 @@ describe('the branch', () => {
     repository.git('checkout', '-q', '-b', 'reeve/fix')
     const tip = repository.commit({ 'new.txt': 'new\n' })
     repository.git('checkout', '-q', 'main')
-    expect(await up()).toMatchObject({
+    expect(await startCrew()).toMatchObject({
       base: tip,
       notes: ['the crew continues from reeve/fix, which has 1 commit not in your checkout'],
     })
-    await ended()
+    await stopEarlierCrew()
     repository.git('merge', '-q', 'reeve/fix')
     const merged = repository.commit({ 'more.txt': 'more\n' })
-    expect(await up()).toMatchObject({ base: merged, notes: [] })
+    expect(await startCrew()).toMatchObject({ base: merged, notes: [] })
     expect(repository.git('rev-parse', 'reeve/fix')).toBe(merged)
     expect(base).not.toBe(tip)
-    await ended()
+    await stopEarlierCrew()
   })
 
   test('that is checked out is refused', async () => {
     repository.git('checkout', '-q', '-b', 'reeve/fix')
-    await expect(up()).rejects.toMatchObject({
+    await expect(startCrew()).rejects.toMatchObject({
       code: 'CONFLICT',
       message: expect.stringMatching(/^the branch reeve\/fix is checked out in /),
     })
@@ -203,7 +207,7 @@ describe('the branch', () => {
 
   test('with another branch below it is refused', async () => {
     repository.git('branch', 'reeve/fix/other')
-    await expect(up()).rejects.toMatchObject({
+    await expect(startCrew()).rejects.toMatchObject({
       code: 'CONFLICT',
       message: 'the branch reeve/fix cannot be created, because the branch reeve/fix/other exists',
     })
@@ -211,7 +215,7 @@ describe('the branch', () => {
 
   test('is refused when a branch is named reeve', async () => {
     repository.git('branch', 'reeve')
-    await expect(up()).rejects.toMatchObject({
+    await expect(startCrew()).rejects.toMatchObject({
       code: 'CONFLICT',
       message: 'the branch reeve/fix cannot be created, because the branch reeve exists',
       hint: expect.stringContaining('git branch -m reeve'),
@@ -220,14 +224,14 @@ describe('the branch', () => {
   })
 
   async function isRefused(message: RegExp): Promise<void> {
-    const before = repository.git('for-each-ref')
-    await expect(up()).rejects.toMatchObject({
+    const refsBefore = repository.git('for-each-ref')
+    await expect(startCrew()).rejects.toMatchObject({
       code: 'INVALID',
       message: expect.stringMatching(message),
       hint: expect.stringContaining('--no-worktrees'),
     })
     expect(await crews.list()).toEqual([])
-    expect(repository.git('for-each-ref')).toBe(before)
+    expect(repository.git('for-each-ref')).toBe(refsBefore)
   }
 
   test('in a repository without room for worktrees is refused before the start', async () => {
@@ -246,7 +250,7 @@ describe('the branch', () => {
     expect(repository.git('worktree', 'list').split('\n')).toHaveLength(1)
     expect(readdirSync(join(daemon.home, 'tmp')).filter((name) => name.startsWith('checkout-'))).toEqual([])
     writeAgentFile('reader', 'description: x\ntools: [read]')
-    const { process } = await up({ agent: 'reader' })
+    const { process } = await startCrew({ agent: 'reader' })
     expect(process.name, 'an agent that runs no programs runs no filter').toBe('fix')
     await stopCrew('fix')
   })
@@ -263,8 +267,8 @@ describe('the branch', () => {
   })
 
   test('does not exist without worktrees, and no repository is needed', async () => {
-    expect(await up({ cwd: daemon.work, worktrees: false })).toMatchObject({ branch: null, base: null })
-    await ended()
+    expect(await startCrew({ cwd: daemon.work, worktrees: false })).toMatchObject({ branch: null, base: null })
+    await stopEarlierCrew()
   })
 })
 
@@ -306,13 +310,13 @@ describe('nothing starts', () => {
     ],
     ['with nothing to do', { tasks: [] as never }, { code: 'INVALID' }],
   ])('%s', async (_, body, error) => {
-    await expect(up(body)).rejects.toMatchObject(error)
+    await expect(startCrew(body)).rejects.toMatchObject(error)
     expect(await crews.list()).toEqual([])
   })
 
   test('with an agent that takes no messages', async () => {
     writeAgentFile('once', 'description: x\ndriver: command\ncommand: [echo]')
-    await expect(up({ agent: 'once' })).rejects.toMatchObject({
+    await expect(startCrew({ agent: 'once' })).rejects.toMatchObject({
       code: 'INVALID',
       message: 'agent "once" takes no messages while it runs, so it cannot be a generic of a crew',
     })

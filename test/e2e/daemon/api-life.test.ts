@@ -96,8 +96,8 @@ describe('a native process', () => {
     const { uuid } = await daemon.spawnScripted([{ ...bash('true'), usage: { input: 90, output: 10 } }, { text: 'too much' }], {
       limits: { budgetTokens: 100 },
     })
-    const held = await daemon.waitForView(uuid, (view) => view.status === 'suspended' && view.note?.includes('draining') === false)
-    expect(held).toMatchObject({ step: 1, holds: [{ reason: 'budget', by: 'system' }], limits: { budgetTokens: 100 } })
+    const drainingView = await daemon.waitForView(uuid, (view) => view.status === 'suspended' && view.note?.includes('draining') === false)
+    expect(drainingView).toMatchObject({ step: 1, holds: [{ reason: 'budget', by: 'system' }], limits: { budgetTokens: 100 } })
     expect(await daemon.readFactTypes(uuid)).not.toContain('process.exited')
     expect(await daemon.resume(uuid)).toMatchObject({ note: 'still suspended: budget', process: { status: 'suspended' } })
     expect((await daemon.readFactTypes(uuid)).filter((fact) => fact === 'model.started')).toHaveLength(1)
@@ -135,8 +135,8 @@ describe('an interactive process', () => {
     const { uuid } = await daemon.spawnScripted([{ text: 'one', delay_ms: 50 }, { text: 'two' }, { text: 'three' }], { interactive: true })
     expect(await daemon.waitUntilReady(uuid)).toMatchObject({ status: 'ready', turn: 0, activity: 'ready' })
     for (const text of ['first', 'second', 'third']) await daemon.send(uuid, text)
-    const after = await daemon.waitForView(uuid, (view) => view.turn === 3 && view.status === 'ready')
-    expect(after).toMatchObject({ lastText: 'three', queueCount: 0, usage: { turns: 3 } })
+    const viewAfter = await daemon.waitForView(uuid, (view) => view.turn === 3 && view.status === 'ready')
+    expect(viewAfter).toMatchObject({ lastText: 'three', queueCount: 0, usage: { turns: 3 } })
     const events = await daemon.readHistory(uuid)
     const queued = events.filter(isFact('process.queue')).map((event) => [event['id'], event['text']])
     expect(queued.map(([, text]) => text)).toEqual(['first', 'second', 'third'])
@@ -158,10 +158,10 @@ describe('an interactive process', () => {
     await daemon.send(uuid, 'later')
     await writeFile(join(daemon.work, 'read-now'), '')
     await daemon.waitForView(uuid, ({ step, status }) => step === 3 && status === 'ready')
-    const seen = (await daemon.readHistory(uuid)).filter(
+    const readMessages = (await daemon.readHistory(uuid)).filter(
       ({ fact }) => fact === 'process.incoming' || fact === 'model.started' || fact === 'tool.started',
     )
-    expect(seen.map(({ fact, turn }) => [fact, turn])).toEqual([
+    expect(readMessages.map(({ fact, turn }) => [fact, turn])).toEqual([
       ['process.incoming', 1],
       ['model.started', undefined],
       ['tool.started', undefined],
@@ -256,13 +256,13 @@ describe('a command', () => {
   test('leaves no program behind when it ends or is killed', async () => {
     const token = newToken()
     try {
-      const ended = await daemon.spawnShell(`setsid sleep 600.${token} & (sleep 600.${token} &); exit 0`)
-      await daemon.waitForEnd(ended.uuid)
+      const endedProcess = await daemon.spawnShell(`setsid sleep 600.${token} & (sleep 600.${token} &); exit 0`)
+      await daemon.waitForEnd(endedProcess.uuid)
       expect(findProcessesWith(token)).toEqual([])
-      const killed = await daemon.spawnShell(`setsid sleep 600.${token} & echo up; wait`)
-      await daemon.waitForEvent(killed.uuid, isFact('process.output'))
-      await daemon.signal(killed.uuid, 'SIGKILL')
-      await daemon.waitForEnd(killed.uuid)
+      const killedProcess = await daemon.spawnShell(`setsid sleep 600.${token} & echo up; wait`)
+      await daemon.waitForEvent(killedProcess.uuid, isFact('process.output'))
+      await daemon.signal(killedProcess.uuid, 'SIGKILL')
+      await daemon.waitForEnd(killedProcess.uuid)
       expect(findProcessesWith(token)).toEqual([])
     } finally {
       killRemaining(token)
@@ -270,20 +270,20 @@ describe('a command', () => {
   })
 
   test('can be killed during its start', async () => {
-    const all = await Promise.all(
+    const views = await Promise.all(
       Array.from({ length: 8 }, async (_, index) => {
         const { uuid } = await daemon.spawnShell('sleep 600')
         await daemon.signal(uuid, index % 2 === 0 ? 'SIGKILL' : 'SIGTERM')
         return daemon.waitForEnd(uuid)
       }),
     )
-    expect(all.map((view) => view.status)).toEqual(all.map(() => 'stopped'))
+    expect(views.map((view) => view.status)).toEqual(views.map(() => 'stopped'))
   })
 
   test('is reaped before a resume at the same time starts it again', async () => {
     const { uuid, pid: first } = await daemon.spawnShell('sleep 1000 & sleep 1000')
     let pid = first
-    for (let life = 0; life < 10; life++) {
+    for (let run = 0; run < 10; run++) {
       await daemon.signal(uuid, 'SIGKILL')
       await daemon.waitForView(uuid, ({ state }) => state !== 'running')
       const { process } = await daemon.resume(uuid, { rerun: true })
@@ -297,9 +297,9 @@ describe('a command', () => {
   test('runs again by a resume with `rerun`, under the same UUID and a new PID', async () => {
     const first = await daemon.spawnShell('echo "$SHOWN"; exit 4', { env: { PATH: process.env['PATH'] ?? '', SHOWN: 'recorded' } })
     await daemon.waitForEnd(first.uuid)
-    const again = await daemon.resume(first.uuid, { rerun: true })
-    expect(again.process).toMatchObject({ uuid: first.uuid, state: 'created' })
-    expect(again.process.pid).toBeGreaterThan(first.pid)
+    const secondStart = await daemon.resume(first.uuid, { rerun: true })
+    expect(secondStart.process).toMatchObject({ uuid: first.uuid, state: 'created' })
+    expect(secondStart.process.pid).toBeGreaterThan(first.pid)
     expect((await daemon.waitForEnd(first.uuid)).exit?.code).toBe(4)
     expect(await daemon.readOutput(first.uuid)).toBe('recorded\nrecorded\n')
   })
@@ -324,11 +324,11 @@ describe('pause and resume', () => {
     await daemon.waitForEvent(uuid, isFact('process.drained'))
     const facts = await daemon.readFactTypes(uuid)
     expect(facts.slice(facts.indexOf('process.held'))).toEqual(['process.held', 'model.finished', 'tool.started', 'process.drained'])
-    const frozen = await daemon.view(uuid)
-    expect(frozen).toMatchObject({ status: 'suspended', pausedAt: expect.any(String), note: 'paused: by user' })
+    const frozenView = await daemon.view(uuid)
+    expect(frozenView).toMatchObject({ status: 'suspended', pausedAt: expect.any(String), note: 'paused: by user' })
     await daemon.pause(uuid)
     expect((await daemon.view(uuid)).holds).toHaveLength(1)
-    expect((await daemon.view(uuid)).elapsedMs).toBe(frozen.elapsedMs)
+    expect((await daemon.view(uuid)).elapsedMs).toBe(frozenView.elapsedMs)
     expect(await daemon.resume(uuid)).toMatchObject({ affected: 1, process: { holds: [] } })
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', pausedAt: null, lastText: 'end' })
   })
@@ -338,12 +338,12 @@ describe('pause and resume', () => {
     const { uuid } = await daemon.spawnScripted([bash(`for i in $(seq 1 40); do echo $i >> ${marks}; sleep 0.1; done`), { text: 'end' }])
     await waitUntil(() => existsSync(marks), 'the tool has begun')
     await daemon.pause(uuid, { now: true })
-    const frozen = await daemon.waitForEvent(uuid, isFact('process.frozen'))
-    expect(frozen['inFlight']).toMatch(/^bash .*for i in/)
-    const before = await readFile(marks, 'utf8')
+    const frozenEvent = await daemon.waitForEvent(uuid, isFact('process.frozen'))
+    expect(frozenEvent['inFlight']).toMatch(/^bash .*for i in/)
+    const marksBefore = await readFile(marks, 'utf8')
     // Long enough for several more marks if the program ran: here nothing must happen, so the test must wait.
     await new Promise((resolve) => setTimeout(resolve, 350))
-    expect(await readFile(marks, 'utf8')).toBe(before)
+    expect(await readFile(marks, 'utf8')).toBe(marksBefore)
     await daemon.resume(uuid)
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', usage: { toolCalls: 1 } })
     expect((await readFile(marks, 'utf8')).split('\n')).toHaveLength(41)
@@ -355,9 +355,9 @@ describe('pause and resume', () => {
     await waitUntil(() => existsSync(marks), 'the command has begun')
     await daemon.pause(uuid)
     await daemon.waitForEvent(uuid, isFact('process.frozen'))
-    const before = await readFile(marks, 'utf8')
+    const marksBefore = await readFile(marks, 'utf8')
     await new Promise((resolve) => setTimeout(resolve, 300))
-    expect(await readFile(marks, 'utf8')).toBe(before)
+    expect(await readFile(marks, 'utf8')).toBe(marksBefore)
     await daemon.resume(uuid)
     expect((await daemon.waitForEnd(uuid)).exit?.code).toBe(0)
     expect((await readFile(marks, 'utf8')).split('\n')).toHaveLength(41)
@@ -375,15 +375,15 @@ describe('pause and resume', () => {
   })
 
   test('processes paused during their spawn are suspended, and continue after a resume', async () => {
-    const all = await Promise.all(
+    const processes = await Promise.all(
       Array.from({ length: 6 }, async (_, index) => {
         const file = join(daemon.work, `began-${index}`)
         const { uuid } = await daemon.spawnShell(`touch ${file}; sleep 600`)
         return { file, uuid, paused: (await daemon.pause(uuid)).process.status }
       }),
     )
-    expect(all.map(({ paused }) => paused)).toEqual(all.map(() => 'suspended'))
-    for (const { file, uuid } of all) {
+    expect(processes.map(({ paused }) => paused)).toEqual(processes.map(() => 'suspended'))
+    for (const { file, uuid } of processes) {
       await daemon.resume(uuid)
       await waitUntil(() => existsSync(file), 'it has begun')
       await daemon.waitForStatus(uuid, 'working')
@@ -408,17 +408,17 @@ describe('pause and resume', () => {
     const child = await daemon.spawnScripted([], { interactive: true, parent: parent.uuid })
     await daemon.waitUntilReady(child.uuid)
     expect((await daemon.pause(parent.uuid, { subtree: true })).affected).toBe(2)
-    const late = await daemon.spawnScripted([], { interactive: true, parent: parent.uuid })
-    expect(await daemon.waitForStatus(late.uuid, 'suspended')).toMatchObject({
+    const lateChild = await daemon.spawnScripted([], { interactive: true, parent: parent.uuid })
+    expect(await daemon.waitForStatus(lateChild.uuid, 'suspended')).toMatchObject({
       ppid: parent.pid,
       parentUuid: parent.uuid,
       holds: [{ reason: 'subtree' }],
     })
-    expect((await daemon.view(parent.uuid)).children).toEqual([child.uuid, late.uuid])
+    expect((await daemon.view(parent.uuid)).children).toEqual([child.uuid, lateChild.uuid])
     expect((await daemon.resume(parent.uuid, { subtree: true })).affected).toBe(3)
-    for (const { uuid } of [parent, child, late]) await daemon.waitUntilReady(uuid)
+    for (const { uuid } of [parent, child, lateChild]) await daemon.waitUntilReady(uuid)
     expect((await daemon.signal(parent.uuid, 'SIGTERM', { subtree: true })).affected).toBe(3)
-    for (const { uuid } of [parent, child, late]) expect((await daemon.waitForEnd(uuid)).status).toBe('stopped')
+    for (const { uuid } of [parent, child, lateChild]) expect((await daemon.waitForEnd(uuid)).status).toBe('stopped')
   })
 
   test('a kill reports how many children keep running, and PID 0 becomes their parent', async () => {
@@ -510,9 +510,9 @@ describe('wait', () => {
   test('a wait for an impossible state ends with the process', async () => {
     const { uuid } = await daemon.spawnShell('echo up; sleep 600')
     await daemon.waitForEvent(uuid, isFact('process.output'))
-    const ready = wait(uuid, 'ready', 20_000)
+    const readyWait = wait(uuid, 'ready', 20_000)
     await daemon.signal(uuid, 'SIGKILL')
-    expect(await ready).toMatchObject({ timedOut: false, process: { status: 'stopped' } })
+    expect(await readyWait).toMatchObject({ timedOut: false, process: { status: 'stopped' } })
     expect(await wait(uuid, 'exited', 0)).toMatchObject({ timedOut: false })
   })
 

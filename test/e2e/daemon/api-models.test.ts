@@ -170,7 +170,7 @@ describe.each(FORMATS)('$kind', ({ kind, provider, model, path }) => {
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', holds: [{ reason: 'user' }] })
     expect(server.requests.length).toBeLessThanOrEqual(2)
     await daemon.resume(uuid, { env: testEnv(daemon.work, { MODEL_API_KEY: 'key-for-tests' }) })
-    expect(await daemon.waitForView(uuid, (found) => found.status === 'ready')).toMatchObject({
+    expect(await daemon.waitForView(uuid, (view) => view.status === 'ready')).toMatchObject({
       lastText: 'later',
       usage: { toolCalls: 1 },
     })

@@ -23,18 +23,18 @@ interface Document {
 
 let daemon: LocalDaemon
 let document: Document
-let known: FieldValues & { readonly ref: fc.Arbitrary<string> }
+let fieldValues: FieldValues & { readonly ref: fc.Arbitrary<string> }
 
 beforeAll(async () => {
   daemon = await LocalDaemon.start()
   document = await daemon.client.get<Document>('/v1/openapi.json')
   const model = await daemon.writeScript([{ text: 'done' }])
   const chat = await daemon.spawn({ model, interactive: true, name: 'chat' })
-  const ended = await daemon.spawnScripted([{ text: 'one' }], { name: 'ended' })
-  await Promise.all([daemon.waitUntilReady(chat.uuid), daemon.waitForEnd(ended.uuid)])
-  known = {
+  const endedProcess = await daemon.spawnScripted([{ text: 'one' }], { name: 'ended' })
+  await Promise.all([daemon.waitUntilReady(chat.uuid), daemon.waitForEnd(endedProcess.uuid)])
+  fieldValues = {
     ref: fc.oneof(
-      { weight: 3, arbitrary: fc.constantFrom('chat', 'ended', chat.uuid, ended.uuid) },
+      { weight: 3, arbitrary: fc.constantFrom('chat', 'ended', chat.uuid, endedProcess.uuid) },
       {
         weight: 1,
         arbitrary: fc.constantFrom(
@@ -49,7 +49,7 @@ beforeAll(async () => {
           '%',
           'a/b',
           'x'.repeat(199),
-          ended.uuid.slice(-8),
+          endedProcess.uuid.slice(-8),
         ),
       },
     ),
@@ -73,18 +73,18 @@ const livingProcesses = async (): Promise<{ uuid: string; pid: number }[]> =>
 
 /** The answer's status and, if it is JSON, its body. A stream of events is closed as soon as it has begun. */
 async function send(method: string, path: string, { query, body }: RandomRequest): Promise<{ status: number; body: unknown }> {
-  const asked = new URLSearchParams(query.map(([name, value]): [string, string] => [name, value]))
-  if (path.endsWith('/wait') && !asked.has('timeoutMs')) asked.set('timeoutMs', '1') // the default is a minute
+  const searchParams = new URLSearchParams(query.map(([name, value]): [string, string] => [name, value]))
+  if (path.endsWith('/wait') && !searchParams.has('timeoutMs')) searchParams.set('timeoutMs', '1') // the default is a minute
   const request = httpRequest({
     socketPath: daemon.paths.socket,
     method,
-    path: `${path}?${asked}`,
+    path: `${path}?${searchParams}`,
     headers: body === undefined ? {} : { 'content-type': 'application/json' },
   })
   request.on('error', () => undefined) // the daemon may close the connection before it has read all
-  const answered = once(request, 'response') as Promise<[IncomingMessage]>
+  const responded = once(request, 'response') as Promise<[IncomingMessage]>
   request.end(body)
-  const [response] = await answered
+  const [response] = await responded
   const status = response.statusCode ?? 0
   if (response.headers['content-type']?.startsWith('text/event-stream') === true) {
     response.destroy()
@@ -116,13 +116,13 @@ test('the document describes all answers to random requests over all routes, and
   const operations = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   )
-  const seen = new Set<string>()
+  const seenOperations = new Set<string>()
   for (const { path, method, operation } of operations) {
     if (operation.operationId === NOT_SENT) continue
     await fc.assert(
-      fc.asyncProperty(requestFor(operation, known), async (request) => {
+      fc.asyncProperty(requestFor(operation, fieldValues), async (request) => {
         const { status, body } = await send(method, path.replace('{ref}', encodeURIComponent(request.ref)), request)
-        seen.add(`${status}`)
+        seenOperations.add(`${status}`)
         expect(status, JSON.stringify(body)).not.toBe(500)
         expect(check(operation, status, body), `${operation.operationId}: ${JSON.stringify(body).slice(0, 500)}`).toBeNull()
       }),
@@ -131,6 +131,6 @@ test('the document describes all answers to random requests over all routes, and
     expect(daemon.errors, operation.operationId).toEqual([])
   }
   expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
-  expect([...seen]).toEqual(expect.arrayContaining(['200', '400', '404'])) // the requests reach all kinds of answers
+  expect([...seenOperations]).toEqual(expect.arrayContaining(['200', '400', '404'])) // the requests reach all kinds of answers
   expect((await daemon.client.get<{ version: number }>('/v1/daemon')).version).toBe(1)
 }, 300_000)

@@ -26,14 +26,14 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 async function errorOf(promise: Promise<unknown>): Promise<ApiError> {
   const error: unknown = await promise.then(
     (value) => new Error(`it did not fail: ${JSON.stringify(value)}`),
-    (caught: unknown) => caught,
+    (reason: unknown) => reason,
   )
   if (error instanceof ApiError) return error
   throw error
 }
 
-function spawnBody(more: object): object {
-  return { cwd: daemon.work, env: testEnv(daemon.work), ...more }
+function spawnBody(fields: object): object {
+  return { cwd: daemon.work, env: testEnv(daemon.work), ...fields }
 }
 
 describe('the form of a request', () => {
@@ -61,14 +61,14 @@ describe('the form of a request', () => {
       /Origin/,
     ],
   ])('%s', async (_name, request, code, message) => {
-    const before = (await daemon.client.get<{ processes: object[] }>(spawn, { all: true })).processes.length
+    const countBefore = (await daemon.client.get<{ processes: object[] }>(spawn, { all: true })).processes.length
     const answer = await daemon.sendRaw({ method: 'POST', path: spawn, ...request })
     expect(answer.body).toMatchObject({
       version: 1,
       error: { code, message: expect.stringMatching(message), hint: expect.stringMatching(/./) },
     })
     expect(answer.status).toBe(ERRORS[code as keyof typeof ERRORS].http)
-    expect((await daemon.client.get<{ processes: object[] }>(spawn, { all: true })).processes).toHaveLength(before)
+    expect((await daemon.client.get<{ processes: object[] }>(spawn, { all: true })).processes).toHaveLength(countBefore)
   })
 
   test('a POST without a body and a type is refused too, so that a bare link stops nothing', async () => {
@@ -160,12 +160,12 @@ describe('spawn', () => {
       'INVALID',
       /environment/,
     ],
-  ])('%s is refused and leaves no row', async (_name, more, code, message) => {
-    const before = (await daemon.client.get<{ processes: object[] }>('/v1/processes', { all: true })).processes.length
-    const answer = await daemon.postRaw('/v1/processes', spawnBody(more))
+  ])('%s is refused and leaves no row', async (_name, fields, code, message) => {
+    const countBefore = (await daemon.client.get<{ processes: object[] }>('/v1/processes', { all: true })).processes.length
+    const answer = await daemon.post('/v1/processes', spawnBody(fields))
     expect(answer.body.error).toMatchObject({ code, message: expect.stringMatching(message) })
     expect(answer.status).toBe(ERRORS[code as keyof typeof ERRORS].http)
-    expect((await daemon.client.get<{ processes: object[] }>('/v1/processes', { all: true })).processes).toHaveLength(before)
+    expect((await daemon.client.get<{ processes: object[] }>('/v1/processes', { all: true })).processes).toHaveLength(countBefore)
   })
 
   test('a name belongs to one living process, and is free after its end', async () => {
@@ -227,21 +227,21 @@ describe('references', () => {
 
   test('an ambiguous reference lists the candidates', async () => {
     const one = await daemon.spawnShell('sleep 600', { name: 'cand-1' })
-    const two = await daemon.spawnShell('sleep 600', { name: 'cand-2' })
-    const shared = one.uuid.slice(0, 6)
-    expect(two.uuid.slice(0, 6)).toBe(shared)
-    const error = await errorOf(daemon.view(shared))
+    const secondCandidate = await daemon.spawnShell('sleep 600', { name: 'cand-2' })
+    const sharedDigits = one.uuid.slice(0, 6)
+    expect(secondCandidate.uuid.slice(0, 6)).toBe(sharedDigits)
+    const error = await errorOf(daemon.view(sharedDigits))
     expect(error).toMatchObject({ code: 'AMBIGUOUS', exit: 3 })
     const candidates = error.details?.['candidates'] as { uuid: string; pid: number; name: string }[]
     expect(candidates).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ uuid: one.uuid, pid: one.pid, name: 'cand-1' }),
-        expect.objectContaining({ uuid: two.uuid }),
+        expect.objectContaining({ uuid: secondCandidate.uuid }),
       ]),
     )
-    expect((await errorOf(daemon.signal(shared, 'SIGKILL'))).code).toBe('AMBIGUOUS')
+    expect((await errorOf(daemon.signal(sharedDigits, 'SIGKILL'))).code).toBe('AMBIGUOUS')
     await daemon.signal(one.uuid, 'SIGKILL')
-    await daemon.signal(two.uuid, 'SIGKILL')
+    await daemon.signal(secondCandidate.uuid, 'SIGKILL')
   })
 
   test('PID 0 is the kernel: it cannot be inspected, signalled, paused or resumed', async () => {
@@ -277,15 +277,15 @@ describe('impossible commands', () => {
 
 describe('the other reading routes', () => {
   test('list returns living processes by PID, and with `all` dead ones too, up to the limit', async () => {
-    const { uuid: dead } = await daemon.spawnShell('true')
-    await daemon.waitForEnd(dead)
+    const { uuid: endedUuid } = await daemon.spawnShell('true')
+    await daemon.waitForEnd(endedUuid)
     const { uuid: alive } = await daemon.spawnShell('sleep 600')
     const list = async (query: object): Promise<string[]> =>
       (await daemon.client.get<{ processes: { uuid: string }[] }>('/v1/processes', { ...query })).processes.map((one) => one.uuid)
     expect(await list({})).toContain(alive)
-    expect(await list({})).not.toContain(dead)
-    expect(await list({ all: true })).toEqual(expect.arrayContaining([dead, alive]))
-    expect(await list({ all: true, limit: 1 })).toContain(dead)
+    expect(await list({})).not.toContain(endedUuid)
+    expect(await list({ all: true })).toEqual(expect.arrayContaining([endedUuid, alive]))
+    expect(await list({ all: true, limit: 1 })).toContain(endedUuid)
     await daemon.signal(alive, 'SIGKILL')
     await daemon.waitForEnd(alive)
   })
@@ -299,8 +299,8 @@ describe('the other reading routes', () => {
     expect(lines.filter((line) => line.stream === 'stdout').map((line) => line.text)).toEqual(['one', 'two'])
     expect(lines).toContainEqual({ stream: 'stderr', text: 'three', at: expect.stringMatching(/T.*[+-]\d\d:\d\d$/) })
     expect(cursor).toBe((await daemon.readHistory(uuid)).findLast((event) => event.type === 'process.exited')?.seq)
-    const last = await daemon.client.get<{ lines: { text: string }[] }>(`/v1/processes/${uuid}/logs`, { tail: 1 })
-    expect(last.lines.map((line) => line.text)).toEqual(['ended: completed (0)'])
+    const lastLine = await daemon.client.get<{ lines: { text: string }[] }>(`/v1/processes/${uuid}/logs`, { tail: 1 })
+    expect(lastLine.lines.map((line) => line.text)).toEqual(['ended: completed (0)'])
   })
 
   test('steps returns pages, each step with its tools', async () => {

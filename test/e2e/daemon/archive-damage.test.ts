@@ -9,7 +9,7 @@ import type { Fact } from '../../../src/kernel/model/facts.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 
 let daemon: LocalDaemon
-let good = ''
+let intactDir = ''
 let uuid = ''
 let facts = 0
 let copies = 0
@@ -22,9 +22,9 @@ beforeAll(async () => {
   }))
   uuid = (await daemon.spawnScripted([...items, { text: 'done' }], { name: 'whole', intent: 'go' })).uuid
   await daemon.waitForEnd(uuid)
-  const done = await daemon.client.post<ExportedView>(`/v1/processes/${uuid}/export`, { dir: join(daemon.work, 'good') })
-  good = done.dir
-  facts = done.facts
+  const exported = await daemon.client.post<ExportedView>(`/v1/processes/${uuid}/export`, { dir: join(daemon.work, 'good') })
+  intactDir = exported.dir
+  facts = exported.facts
   await daemon.client.delete(`/v1/processes/${uuid}`)
 })
 afterAll(async () => {
@@ -36,7 +36,7 @@ afterAll(async () => {
 function copy(): string {
   const dir = join(daemon.work, `copy-${++copies}`, uuid)
   mkdirSync(dir, { recursive: true })
-  cpSync(good, dir, { recursive: true })
+  cpSync(intactDir, dir, { recursive: true })
   return dir
 }
 
@@ -46,12 +46,12 @@ const linesIn = (text: string): string[] => text.split('\n').slice(0, -1)
 const joinLines = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('')
 /** The byte offset of a line. */
 const offsetOf = (number: number): number =>
-  Buffer.byteLength(joinLines(linesIn(readFileSync(join(good, 'events.jsonl'), 'utf8')).slice(0, number - 1)))
+  Buffer.byteLength(joinLines(linesIn(readFileSync(join(intactDir, 'events.jsonl'), 'utf8')).slice(0, number - 1)))
 
 async function refusedImport(dir: string): Promise<ApiError> {
   const error: unknown = await importArchive(dir).then(
     (value) => new Error(`it did not fail: ${JSON.stringify(value)}`),
-    (caught: unknown) => caught,
+    (reason: unknown) => reason,
   )
   if (error instanceof ApiError) return error
   throw error
@@ -96,7 +96,7 @@ describe('is imported with a warning', () => {
       (warning) => expect(warning).toContain('checkpoint.json is missing'),
       0,
     ],
-  ])('%s', async (_what, harm, checkWarning, lost) => {
+  ])('%s', async (_what, harm, checkWarning, lostFile) => {
     const dir = copy()
     harm(dir)
     const {
@@ -105,9 +105,9 @@ describe('is imported with a warning', () => {
     checkWarning(done?.warnings[0] ?? '')
     // An unfinished process becomes interrupted, by one fact or two.
     const view = await daemon.view(uuid)
-    expect([view.state, done?.facts]).toEqual(['dead', lost === 0 ? facts : expect.any(Number)])
-    if (lost > 0) expect(done?.warnings[1]).toContain('had not ended')
-    if (lost > 1) expect(view.status).toBe('interrupted')
+    expect([view.state, done?.facts]).toEqual(['dead', lostFile === 0 ? facts : expect.any(Number)])
+    if (lostFile > 0) expect(done?.warnings[1]).toContain('had not ended')
+    if (lostFile > 1) expect(view.status).toBe('interrupted')
     await daemon.client.delete(`/v1/processes/${uuid}`)
     await isGone()
   })
@@ -221,10 +221,10 @@ describe('is refused, with the place', () => {
     harm(dir)
     const error = await refusedImport(dir)
     expect([error.code, error.message]).toEqual(['INVALID', expect.stringMatching(message)])
-    const place = line === null ? null : line < 0 ? facts + line : line
-    if (place !== null && message.source.includes('JSON'))
+    const expectedLine = line === null ? null : line < 0 ? facts + line : line
+    if (expectedLine !== null && message.source.includes('JSON'))
       expect(error.details).toMatchObject({ file: join(dir, file), line: expect.any(Number), byte: expect.any(Number) })
-    else if (place !== null) expect(error.details).toMatchObject({ line: place, byte: expect.any(Number) })
+    else if (expectedLine !== null) expect(error.details).toMatchObject({ line: expectedLine, byte: expect.any(Number) })
     else expect(error.message).toContain(file)
     if (line === 12) expect(error.message).toContain(`events.jsonl, line 12 (byte ${offsetOf(12)})`)
     await isGone()
@@ -337,14 +337,14 @@ describe('is refused, with the place', () => {
   })
 
   test('afterwards the intact export is imported', async () => {
-    expect((await importArchive(good)).processes).toMatchObject([{ uuid, facts, warnings: [] }])
+    expect((await importArchive(intactDir)).processes).toMatchObject([{ uuid, facts, warnings: [] }])
     expect((await daemon.view('whole')).step).toBe(8)
     await daemon.client.delete(`/v1/processes/${uuid}`)
   })
 
   test('of two imports of one process one is refused', async () => {
-    const both = await Promise.allSettled([importArchive(good), importArchive(good)])
-    const codes = both.map((one) => (one.status === 'fulfilled' ? 'ok' : (one.reason as ApiError).code))
+    const importResults = await Promise.allSettled([importArchive(intactDir), importArchive(intactDir)])
+    const codes = importResults.map((one) => (one.status === 'fulfilled' ? 'ok' : (one.reason as ApiError).code))
     expect(codes.toSorted()).toEqual(['CONFLICT', 'ok'])
     await daemon.client.delete(`/v1/processes/${uuid}`)
     await isGone()

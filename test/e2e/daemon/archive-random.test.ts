@@ -16,10 +16,10 @@ const VERBS = ['', '/steps', '/logs', '/lineage', '/signals', '/events'] as cons
 
 let daemon: LocalDaemon
 let lines: string[] = []
-let good = ''
+let intactDir = ''
 let uuid = ''
 let copies = 0
-let taken = 0
+let takenCount = 0
 
 beforeAll(async () => {
   daemon = await LocalDaemon.start()
@@ -30,8 +30,8 @@ beforeAll(async () => {
     })
   ).uuid
   await daemon.waitForEnd(uuid)
-  good = (await daemon.client.post<ExportedView>(`/v1/processes/${uuid}/export`, { dir: join(daemon.work, 'good') })).dir
-  lines = readFileSync(join(good, 'events.jsonl'), 'utf8').split('\n').slice(0, -1)
+  intactDir = (await daemon.client.post<ExportedView>(`/v1/processes/${uuid}/export`, { dir: join(daemon.work, 'good') })).dir
+  lines = readFileSync(join(intactDir, 'events.jsonl'), 'utf8').split('\n').slice(0, -1)
   await daemon.client.delete(`/v1/processes/${uuid}`)
 })
 afterAll(async () => {
@@ -40,18 +40,18 @@ afterAll(async () => {
 })
 
 /** The paths of all values in a value: `[['message', 0, 'text'], …]`. */
-function placesOf(value: unknown, above: readonly string[] = []): string[][] {
+function placesOf(value: unknown, parentPath: readonly string[] = []): string[][] {
   if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([key, inner]) => [[...above, key], ...placesOf(inner, [...above, key])])
+  return Object.entries(value).flatMap(([key, inner]) => [[...parentPath, key], ...placesOf(inner, [...parentPath, key])])
 }
 
-function replaceAt(root: object, place: readonly string[], value: unknown): void {
-  const parent = place
+function replaceAt(root: object, fieldPath: readonly string[], value: unknown): void {
+  const parent = fieldPath
     .slice(0, -1)
-    .reduce<Record<string, unknown>>((inner, key) => inner[key] as Record<string, unknown>, root as Record<string, unknown>)
-  const last = place.at(-1) ?? ''
-  if (value === undefined) delete parent[last]
-  else parent[last] = value
+    .reduce<Record<string, unknown>>((holder, key) => holder[key] as Record<string, unknown>, root as Record<string, unknown>)
+  const lastKey = fieldPath.at(-1) ?? ''
+  if (value === undefined) delete parent[lastKey]
+  else parent[lastKey] = value
 }
 
 const hostile = fc.constantFrom<unknown>(
@@ -95,14 +95,14 @@ const changes = (): fc.Arbitrary<Change> =>
   })
 
 /** An export with that change, or null when no such line can be written. */
-function changedExport({ line, place, value }: Change): string | null {
+function changedExport({ line, place: fieldPath, value }: Change): string | null {
   const dir = join(daemon.work, `copy-${(copies += 1)}`, uuid)
   const fact = structuredClone(factOf(Buffer.from(lines[line] ?? ''))) as Fact
-  replaceAt(fact, place, value)
+  replaceAt(fact, fieldPath, value)
   const text = lineOrNull(fact)
   if (text === null) return null
   mkdirSync(dir, { recursive: true })
-  cpSync(good, dir, { recursive: true })
+  cpSync(intactDir, dir, { recursive: true })
   writeFileSync(
     join(dir, 'events.jsonl'),
     lines
@@ -122,10 +122,10 @@ function lineOrNull(fact: Fact): string | null {
 }
 
 /** Whether the import was accepted; a refusal must not be an internal error. */
-async function isTaken(asked: Promise<unknown>): Promise<boolean> {
-  const error: unknown = await asked.then(
+async function isTaken(attempt: Promise<unknown>): Promise<boolean> {
+  const error: unknown = await attempt.then(
     () => null,
-    (caught: unknown) => caught,
+    (reason: unknown) => reason,
   )
   if (error === null) return true
   if (!(error instanceof ApiError)) throw error
@@ -138,7 +138,7 @@ test('an import with one changed value is refused, or all verbs have an answer f
     fc.asyncProperty(changes(), async (change) => {
       const dir = changedExport(change)
       if (dir === null || !(await isTaken(daemon.client.post('/v1/import', { dir })))) return
-      taken += 1
+      takenCount += 1
       for (const verb of VERBS)
         await isTaken(verb === '/events' ? daemon.readHistory(uuid) : daemon.client.get(`/v1/processes/${uuid}${verb}`))
       const forked = await daemon
@@ -152,7 +152,7 @@ test('an import with one changed value is refused, or all verbs have an answer f
     }),
     { numRuns: IMPORTS, examples: [[{ line: 0, place: ['body', 'spec', 'agent'], value: '\ud800' }]] },
   )
-  expect(taken).toBeGreaterThan(0)
+  expect(takenCount).toBeGreaterThan(0)
   const { checks } = await daemon.client.get<{ checks: { name: string; ok: boolean }[] }>('/v1/doctor', { verify: true })
   expect(checks.filter(({ name, ok }) => name.startsWith('store') && !ok)).toEqual([])
 }, 300_000)

@@ -9,11 +9,11 @@ import type { ProcessView } from '../../../src/api/views/process.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { Repository } from '../../support/crew/repository.ts'
 
-let [here, there]: LocalDaemon[] = []
+let [home, otherHome]: LocalDaemon[] = []
 let daemons: LocalDaemon[] = []
 beforeEach(async () => {
   daemons = await Promise.all([LocalDaemon.start(), LocalDaemon.start()])
-  ;[here, there] = daemons
+  ;[home, otherHome] = daemons
 })
 afterEach(async () => {
   for (const daemon of daemons) {
@@ -34,7 +34,7 @@ const importProcess = (daemon: LocalDaemon | undefined, dir: string): Promise<Im
 async function errorOf(promise: Promise<unknown>): Promise<ApiError> {
   const error: unknown = await promise.then(
     (value) => new Error(`it did not fail: ${JSON.stringify(value)}`),
-    (caught: unknown) => caught,
+    (reason: unknown) => reason,
   )
   if (error instanceof ApiError) return error
   throw error
@@ -76,13 +76,13 @@ async function checkStore(daemon: LocalDaemon | undefined): Promise<void> {
 
 describe('an export', () => {
   test('has all output and messages of the process, in files for people and programs', async () => {
-    const { uuid, pid } = await runWorker(here, 'docs')
-    const dir = join(requireDaemon(here).work, 'out')
-    const done = await exportProcess(here, 'docs', dir)
+    const { uuid, pid } = await runWorker(home, 'docs')
+    const dir = join(requireDaemon(home).work, 'out')
+    const exported = await exportProcess(home, 'docs', dir)
     const files = filesOf(join(dir, 'steps', uuid))
     expect(readdirSync(join(dir, 'steps'))).toEqual([uuid])
     expect(Object.keys(files)).toEqual(['ctx-profile.json', 'events.jsonl', 'proc-info.json', 'process-meta.json', 'steps.jsonl'])
-    expect(done).toEqual({
+    expect(exported).toEqual({
       version: 1,
       uuid,
       pid,
@@ -114,12 +114,12 @@ describe('an export', () => {
       uuid,
       pid,
       origin: null,
-      facts: done.facts,
+      facts: exported.facts,
       checkpoint: null,
       process: { uuid, name: 'docs', status: 'completed' },
     })
     expect(Date.parse((JSON.parse(files['proc-info.json'] ?? '') as { dead_at: string }).dead_at)).toBe(
-      Date.parse((await requireDaemon(here).view(uuid)).exitedAt ?? ''),
+      Date.parse((await requireDaemon(home).view(uuid)).exitedAt ?? ''),
     )
     expect(JSON.parse(files['process-meta.json'] ?? '')).toMatchObject({
       version: 1,
@@ -133,27 +133,30 @@ describe('an export', () => {
   })
 
   test('refuses to overwrite anything, and names the obstacle', async () => {
-    const { uuid } = await runWorker(here, 'docs')
-    const dir = join(requireDaemon(here).work, 'out')
-    await exportProcess(here, uuid, dir)
-    const before = filesOf(join(dir, 'steps', uuid))
-    expect((await errorOf(exportProcess(here, uuid, dir))).code).toBe('CONFLICT')
-    expect(filesOf(join(dir, 'steps', uuid))).toEqual(before)
-    writeFileSync(join(requireDaemon(here).work, 'file'), 'mine')
-    expect((await errorOf(exportProcess(here, uuid, join(requireDaemon(here).work, 'file')))).code).toBe('INVALID')
-    mkdirSync(join(requireDaemon(here).work, 'x/steps'), { recursive: true })
-    symlinkSync('/nowhere', join(requireDaemon(here).work, 'x/steps', uuid))
-    expect((await errorOf(exportProcess(here, uuid, join(requireDaemon(here).work, 'x')))).code).toBe('CONFLICT')
-    expect((await errorOf(exportProcess(here, 'never-was', dir))).code).toBe('NOT_FOUND')
-    expect((await errorOf(exportProcess(here, uuid, 'relative'))).code).toBe('INVALID')
+    const { uuid } = await runWorker(home, 'docs')
+    const dir = join(requireDaemon(home).work, 'out')
+    await exportProcess(home, uuid, dir)
+    const filesBefore = filesOf(join(dir, 'steps', uuid))
+    expect((await errorOf(exportProcess(home, uuid, dir))).code).toBe('CONFLICT')
+    expect(filesOf(join(dir, 'steps', uuid))).toEqual(filesBefore)
+    writeFileSync(join(requireDaemon(home).work, 'file'), 'mine')
+    expect((await errorOf(exportProcess(home, uuid, join(requireDaemon(home).work, 'file')))).code).toBe('INVALID')
+    mkdirSync(join(requireDaemon(home).work, 'x/steps'), { recursive: true })
+    symlinkSync('/nowhere', join(requireDaemon(home).work, 'x/steps', uuid))
+    expect((await errorOf(exportProcess(home, uuid, join(requireDaemon(home).work, 'x')))).code).toBe('CONFLICT')
+    expect((await errorOf(exportProcess(home, 'never-was', dir))).code).toBe('NOT_FOUND')
+    expect((await errorOf(exportProcess(home, uuid, 'relative'))).code).toBe('INVALID')
   })
 
   test('and another one to the same place: one is whole, and the other is refused', async () => {
-    const { uuid } = await runWorker(here, 'docs')
-    const dir = join(requireDaemon(here).work, 'out')
-    const both = await Promise.allSettled([exportProcess(here, uuid, dir), exportProcess(here, uuid, dir)])
-    expect(both.map((one) => (one.status === 'fulfilled' ? 'ok' : (one.reason as ApiError).code)).toSorted()).toEqual(['CONFLICT', 'ok'])
-    expect((await importProcess(there, dir)).processes).toMatchObject([{ uuid, warnings: [] }])
+    const { uuid } = await runWorker(home, 'docs')
+    const dir = join(requireDaemon(home).work, 'out')
+    const exportResults = await Promise.allSettled([exportProcess(home, uuid, dir), exportProcess(home, uuid, dir)])
+    expect(exportResults.map((one) => (one.status === 'fulfilled' ? 'ok' : (one.reason as ApiError).code)).toSorted()).toEqual([
+      'CONFLICT',
+      'ok',
+    ])
+    expect((await importProcess(otherHome, dir)).processes).toMatchObject([{ uuid, warnings: [] }])
   })
 
   test('has the newest checkpoint with its messages in full', async () => {
@@ -161,9 +164,9 @@ describe('an export', () => {
       text: `step ${index + 1}`,
       tools: [{ name: 'bash', input: { command: `echo ${index + 1}` } }],
     }))
-    const { uuid } = await requireDaemon(here).spawnScripted([...items, { text: 'done' }], { intent: 'six steps' })
-    await requireDaemon(here).waitForEnd(uuid)
-    const { dir } = await exportProcess(here, uuid, join(requireDaemon(here).work, 'out'))
+    const { uuid } = await requireDaemon(home).spawnScripted([...items, { text: 'done' }], { intent: 'six steps' })
+    await requireDaemon(home).waitForEnd(uuid)
+    const { dir } = await exportProcess(home, uuid, join(requireDaemon(home).work, 'out'))
     const checkpoint = JSON.parse(filesOf(dir)['checkpoint.json'] ?? '') as {
       seq: number
       step: number
@@ -178,130 +181,132 @@ describe('an export', () => {
   })
 
   test('removes the files that a crash left beside it', async () => {
-    const { uuid } = await runWorker(here, 'docs')
-    const dir = join(requireDaemon(here).work, 'out')
+    const { uuid } = await runWorker(home, 'docs')
+    const dir = join(requireDaemon(home).work, 'out')
     mkdirSync(join(dir, 'steps', `.${uuid}.tmp`), { recursive: true })
     writeFileSync(join(dir, 'steps', `.${uuid}.tmp`, 'events.jsonl'), 'half')
-    await exportProcess(here, uuid, dir)
+    await exportProcess(home, uuid, dir)
     expect(readdirSync(join(dir, 'steps'))).toEqual([uuid])
   })
 })
 
 describe('an exported process', () => {
   test('returns unchanged in another home, can be exported again byte for byte, and resumed', async () => {
-    const view = await runWorker(here, 'docs')
-    const [out, again] = [join(requireDaemon(here).work, 'out'), join(requireDaemon(there).work, 'again')]
-    const { dir, facts } = await exportProcess(here, view.uuid, out)
-    const { processes } = await importProcess(there, out)
+    const view = await runWorker(home, 'docs')
+    const [exportDir, secondExportDir] = [join(requireDaemon(home).work, 'out'), join(requireDaemon(otherHome).work, 'again')]
+    const { dir, facts } = await exportProcess(home, view.uuid, exportDir)
+    const { processes } = await importProcess(otherHome, exportDir)
     expect(processes).toEqual([{ uuid: view.uuid, pid: view.pid, name: 'docs', facts, dir, warnings: [] }])
-    const { host: _h, ...shown } = await requireDaemon(there).view('docs')
+    const { host: _h, ...shown } = await requireDaemon(otherHome).view('docs')
     const { host: _o, ...own } = view
     expect(shown).toEqual(own)
-    await exportProcess(there, view.uuid, again)
-    expect(withoutHomeNames(filesOf(join(again, 'steps', view.uuid)))).toEqual(withoutHomeNames(filesOf(dir)))
-    expect((await requireDaemon(there).client.get<{ steps: object[] }>(`/v1/processes/${view.uuid}/steps`)).steps).toEqual(
-      (await requireDaemon(here).client.get<{ steps: object[] }>(`/v1/processes/${view.uuid}/steps`)).steps,
+    await exportProcess(otherHome, view.uuid, secondExportDir)
+    expect(withoutHomeNames(filesOf(join(secondExportDir, 'steps', view.uuid)))).toEqual(withoutHomeNames(filesOf(dir)))
+    expect((await requireDaemon(otherHome).client.get<{ steps: object[] }>(`/v1/processes/${view.uuid}/steps`)).steps).toEqual(
+      (await requireDaemon(home).client.get<{ steps: object[] }>(`/v1/processes/${view.uuid}/steps`)).steps,
     )
     // The process's PIDs are not reused.
-    expect((await requireDaemon(there).spawnShell('true')).pid).toBeGreaterThan(view.pid)
-    await requireDaemon(there).restart()
-    await requireDaemon(there).resume(view.uuid, { message: 'once more' })
-    const ended = await requireDaemon(there).waitForEnd(view.uuid)
-    expect([ended.uuid, ended.turn]).toEqual([view.uuid, 2])
-    await checkStore(there)
+    expect((await requireDaemon(otherHome).spawnShell('true')).pid).toBeGreaterThan(view.pid)
+    await requireDaemon(otherHome).restart()
+    await requireDaemon(otherHome).resume(view.uuid, { message: 'once more' })
+    const endedView = await requireDaemon(otherHome).waitForEnd(view.uuid)
+    expect([endedView.uuid, endedView.turn]).toEqual([view.uuid, 2])
+    await checkStore(otherHome)
   })
 
   test('that already exists here is refused; a removed one may return', async () => {
-    const { uuid } = await runWorker(here, 'docs')
-    const out = join(requireDaemon(here).work, 'out')
-    await exportProcess(here, uuid, out)
-    expect(await errorOf(importProcess(here, out))).toMatchObject({ code: 'CONFLICT', hint: expect.stringContaining('reeve rm') })
-    await requireDaemon(here).client.delete(`/v1/processes/${uuid}`)
-    expect((await importProcess(here, out)).processes.map((one) => one.uuid)).toEqual([uuid])
-    expect((await requireDaemon(here).view('docs')).status).toBe('completed')
-    expect((await errorOf(importProcess(here, out))).code).toBe('CONFLICT')
-    await checkStore(here)
+    const { uuid } = await runWorker(home, 'docs')
+    const exportDir = join(requireDaemon(home).work, 'out')
+    await exportProcess(home, uuid, exportDir)
+    expect(await errorOf(importProcess(home, exportDir))).toMatchObject({ code: 'CONFLICT', hint: expect.stringContaining('reeve rm') })
+    await requireDaemon(home).client.delete(`/v1/processes/${uuid}`)
+    expect((await importProcess(home, exportDir)).processes.map((one) => one.uuid)).toEqual([uuid])
+    expect((await requireDaemon(home).view('docs')).status).toBe('completed')
+    expect((await errorOf(importProcess(home, exportDir))).code).toBe('CONFLICT')
+    await checkStore(home)
   })
 
   test('that was alive is interrupted after its import, and can be resumed there', async () => {
-    const { uuid } = await requireDaemon(here).spawnScripted([{ text: 'one' }, { text: 'two' }], {
+    const { uuid } = await requireDaemon(home).spawnScripted([{ text: 'one' }, { text: 'two' }], {
       interactive: true,
       intent: 'talk',
       name: 'talker',
     })
-    await requireDaemon(here).waitUntilReady(uuid)
-    const out = join(requireDaemon(here).work, 'out')
-    await exportProcess(here, uuid, out)
-    expect((await requireDaemon(here).view(uuid)).status).toBe('ready')
+    await requireDaemon(home).waitUntilReady(uuid)
+    const exportDir = join(requireDaemon(home).work, 'out')
+    await exportProcess(home, uuid, exportDir)
+    expect((await requireDaemon(home).view(uuid)).status).toBe('ready')
     const {
       processes: [done],
-    } = await importProcess(there, out)
+    } = await importProcess(otherHome, exportDir)
     expect(done?.warnings).toEqual([expect.stringContaining('interrupted')])
-    expect(await requireDaemon(there).view(uuid)).toMatchObject({ status: 'interrupted', pid: done?.pid, children: [] })
-    await requireDaemon(there).resume(uuid, { message: 'and on' })
-    expect((await requireDaemon(there).waitUntilReady(uuid)).turn).toBe(2)
-    await requireDaemon(there).signal(uuid, 'SIGKILL')
-    await requireDaemon(there).waitForEnd(uuid)
-    await checkStore(there)
+    expect(await requireDaemon(otherHome).view(uuid)).toMatchObject({ status: 'interrupted', pid: done?.pid, children: [] })
+    await requireDaemon(otherHome).resume(uuid, { message: 'and on' })
+    expect((await requireDaemon(otherHome).waitUntilReady(uuid)).turn).toBe(2)
+    await requireDaemon(otherHome).signal(uuid, 'SIGKILL')
+    await requireDaemon(otherHome).waitForEnd(uuid)
+    await checkStore(otherHome)
   })
 
   test('is one of several: the parent directory imports all', async () => {
-    const views = [await runWorker(here, 'a'), await runWorker(here, 'b')]
-    const out = join(requireDaemon(here).work, 'out')
-    for (const { uuid } of views) await exportProcess(here, uuid, out)
-    rmSync(join(out, 'steps', views[1]?.uuid ?? '', 'steps.jsonl'))
-    writeFileSync(join(out, 'steps', 'notes.txt'), 'mine')
-    expect((await importProcess(there, out)).processes.map(({ uuid }) => uuid)).toEqual(views.map(({ uuid }) => uuid))
-    expect((await errorOf(importProcess(there, join(out, 'nothing')))).code).toBe('INVALID')
-    expect((await errorOf(importProcess(there, requireDaemon(here).work))).message).toContain('has no steps/UUID')
-    expect(existsSync(out)).toBe(true)
+    const views = [await runWorker(home, 'a'), await runWorker(home, 'b')]
+    const exportDir = join(requireDaemon(home).work, 'out')
+    for (const { uuid } of views) await exportProcess(home, uuid, exportDir)
+    rmSync(join(exportDir, 'steps', views[1]?.uuid ?? '', 'steps.jsonl'))
+    writeFileSync(join(exportDir, 'steps', 'notes.txt'), 'mine')
+    expect((await importProcess(otherHome, exportDir)).processes.map(({ uuid }) => uuid)).toEqual(views.map(({ uuid }) => uuid))
+    expect((await errorOf(importProcess(otherHome, join(exportDir, 'nothing')))).code).toBe('INVALID')
+    expect((await errorOf(importProcess(otherHome, requireDaemon(home).work))).message).toContain('has no steps/UUID')
+    expect(existsSync(exportDir)).toBe(true)
   })
 })
 
 describe('a fork', () => {
   const forked = async (ref: string, fromStep: number): Promise<ProcessView> =>
-    (await requireDaemon(here).resume(ref, { fork: true, fromStep })).process
+    (await requireDaemon(home).resume(ref, { fork: true, fromStep })).process
 
   test('is imported with the history that it needs, at any depth, and continues without its origin', async () => {
-    const origin = await runWorker(here, 'origin')
-    const child = await requireDaemon(here).waitForEnd((await forked(origin.uuid, 1)).uuid)
-    const { uuid } = await requireDaemon(here).waitForEnd((await forked(child.uuid, 1)).uuid)
-    const out = join(requireDaemon(here).work, 'out')
-    const { dir, facts } = await exportProcess(here, uuid, out)
+    const origin = await runWorker(home, 'origin')
+    const child = await requireDaemon(home).waitForEnd((await forked(origin.uuid, 1)).uuid)
+    const { uuid } = await requireDaemon(home).waitForEnd((await forked(child.uuid, 1)).uuid)
+    const exportDir = join(requireDaemon(home).work, 'out')
+    const { dir, facts } = await exportProcess(home, uuid, exportDir)
     const events = linesOf(filesOf(dir)['events.jsonl'])
     expect(events.map(({ seq }) => seq)).toEqual(Array.from({ length: facts }, (_, index) => index + 1))
     expect([...new Set(events.map((event) => event['uuid']))]).toEqual([origin.uuid, uuid])
     expect(JSON.parse(filesOf(dir)['proc-info.json'] ?? '')).toMatchObject({ uuid, origin: { uuid: child.uuid, step: 1 } })
-    await importProcess(there, out)
-    await exportProcess(there, uuid, join(requireDaemon(there).work, 'again'))
-    expect(withoutHomeNames(filesOf(join(requireDaemon(there).work, 'again', 'steps', uuid)))).toEqual(withoutHomeNames(filesOf(dir)))
-    expect(await requireDaemon(there).view(uuid)).toMatchObject({ originUuid: child.uuid, originStep: 1, status: 'completed' })
-    expect((await errorOf(requireDaemon(there).view(origin.uuid))).code).toBe('COLLECTED')
-    const again = await requireDaemon(there).waitForEnd((await requireDaemon(there).resume(uuid, { fork: true, fromStep: 1 })).process.uuid)
-    expect(again).toMatchObject({ status: 'completed', originUuid: uuid })
-    await checkStore(there)
+    await importProcess(otherHome, exportDir)
+    await exportProcess(otherHome, uuid, join(requireDaemon(otherHome).work, 'again'))
+    expect(withoutHomeNames(filesOf(join(requireDaemon(otherHome).work, 'again', 'steps', uuid)))).toEqual(withoutHomeNames(filesOf(dir)))
+    expect(await requireDaemon(otherHome).view(uuid)).toMatchObject({ originUuid: child.uuid, originStep: 1, status: 'completed' })
+    expect((await errorOf(requireDaemon(otherHome).view(origin.uuid))).code).toBe('COLLECTED')
+    const forkView = await requireDaemon(otherHome).waitForEnd(
+      (await requireDaemon(otherHome).resume(uuid, { fork: true, fromStep: 1 })).process.uuid,
+    )
+    expect(forkView).toMatchObject({ status: 'completed', originUuid: uuid })
+    await checkStore(otherHome)
     // The origin comes later, as a process of its own.
-    await exportProcess(here, origin.uuid, join(requireDaemon(here).work, 'origin'))
-    await importProcess(there, join(requireDaemon(here).work, 'origin'))
-    await requireDaemon(there).client.delete(`/v1/processes/${uuid}`)
-    expect((await requireDaemon(there).view(origin.uuid)).status).toBe('completed')
-    await requireDaemon(there).resume(again.uuid, { message: 'on' })
-    expect((await requireDaemon(there).waitForEnd(again.uuid)).turn).toBe(2)
-    await checkStore(there)
+    await exportProcess(home, origin.uuid, join(requireDaemon(home).work, 'origin'))
+    await importProcess(otherHome, join(requireDaemon(home).work, 'origin'))
+    await requireDaemon(otherHome).client.delete(`/v1/processes/${uuid}`)
+    expect((await requireDaemon(otherHome).view(origin.uuid)).status).toBe('completed')
+    await requireDaemon(otherHome).resume(forkView.uuid, { message: 'on' })
+    expect((await requireDaemon(otherHome).waitForEnd(forkView.uuid)).turn).toBe(2)
+    await checkStore(otherHome)
   })
 })
 
 describe('a worktree', () => {
   test('stays when the copy of its process in another home is removed', async () => {
-    const repository = Repository.make(join(requireDaemon(here).work, 'repo'), requireDaemon(here).work)
+    const repository = Repository.make(join(requireDaemon(home).work, 'repo'), requireDaemon(home).work)
     repository.commit({ 'a.txt': 'a' })
-    const { uuid } = await requireDaemon(here).spawnScripted([{ text: 'done' }], { cwd: repository.dir, worktree: true, name: 'apart' })
-    const { worktree } = await requireDaemon(here).waitForEnd(uuid)
-    await exportProcess(here, uuid, join(requireDaemon(here).work, 'out'))
-    await importProcess(there, join(requireDaemon(here).work, 'out'))
-    await requireDaemon(there).client.delete(`/v1/processes/${uuid}`)
+    const { uuid } = await requireDaemon(home).spawnScripted([{ text: 'done' }], { cwd: repository.dir, worktree: true, name: 'apart' })
+    const { worktree } = await requireDaemon(home).waitForEnd(uuid)
+    await exportProcess(home, uuid, join(requireDaemon(home).work, 'out'))
+    await importProcess(otherHome, join(requireDaemon(home).work, 'out'))
+    await requireDaemon(otherHome).client.delete(`/v1/processes/${uuid}`)
     expect(readFileSync(join(worktree?.dir ?? '', 'a.txt'), 'utf8')).toBe('a')
-    await requireDaemon(here).resume(uuid, { message: 'again' })
-    expect((await requireDaemon(here).waitForEnd(uuid)).status).toBe('completed')
+    await requireDaemon(home).resume(uuid, { message: 'again' })
+    expect((await requireDaemon(home).waitForEnd(uuid)).status).toBe('completed')
   })
 })

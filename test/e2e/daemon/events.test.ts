@@ -35,9 +35,9 @@ class Stream implements AsyncDisposable {
   }
 
   static async open(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Stream> {
-    const sent = request({ socketPath: daemon.paths.socket, path, headers })
-    sent.end()
-    const [response] = (await once(sent, 'response')) as [IncomingMessage]
+    const pending = request({ socketPath: daemon.paths.socket, path, headers })
+    pending.end()
+    const [response] = (await once(pending, 'response')) as [IncomingMessage]
     expect(response.headers['content-type']).toBe('text/event-stream')
     return new Stream(response)
   }
@@ -81,19 +81,19 @@ describe('order', () => {
 
   test('a reader that reconnects again and again during many facts misses nothing and sees nothing twice', TIMEOUT_MS, async () => {
     const { uuid } = await daemon.spawnScripted(BUSY)
-    const seen: EventView[] = []
-    for (let round = 1; seen.at(-1)?.['fact'] !== 'process.reaped'; round += 1) {
-      const headers = seen.length === 0 ? {} : { 'last-event-id': String(seen.at(-1)?.seq) }
+    const events: EventView[] = []
+    for (let round = 1; events.at(-1)?.['fact'] !== 'process.reaped'; round += 1) {
+      const headers = events.length === 0 ? {} : { 'last-event-id': String(events.at(-1)?.seq) }
       await using stream = await Stream.open(`/v1/processes/${uuid}/events?follow=1&after=0`, headers)
       for (let count = 0; count < round * 7; count += 1) {
         const event = await stream.next()
         if (event === null) break
-        seen.push(event)
+        events.push(event)
       }
     }
-    const kept = await daemon.readHistory(uuid)
-    expect(seqs(seen)).toEqual(seqs(kept))
-    expect(kept.length).toBeGreaterThan(STEPS * 4)
+    const journal = await daemon.readHistory(uuid)
+    expect(seqs(events)).toEqual(seqs(journal))
+    expect(journal.length).toBeGreaterThan(STEPS * 4)
   })
 
   test('fifty followers see the same, from the first fact to the last', TIMEOUT_MS, async () => {
@@ -102,16 +102,16 @@ describe('order', () => {
     const views = await Promise.all(
       streams.map(async (stream) => {
         await using open = stream
-        const own: EventView[] = []
+        const processEvents: EventView[] = []
         for (;;) {
           const event = await open.next()
-          if (event?.uuid === uuid) own.push(event)
-          if (event === null || (event.uuid === uuid && event['fact'] === 'process.reaped')) return seqs(own)
+          if (event?.uuid === uuid) processEvents.push(event)
+          if (event === null || (event.uuid === uuid && event['fact'] === 'process.reaped')) return seqs(processEvents)
         }
       }),
     )
-    const kept = seqs(await daemon.readHistory(uuid))
-    for (const view of views) expect(view).toEqual(kept)
+    const storedSeqs = seqs(await daemon.readHistory(uuid))
+    for (const view of views) expect(view).toEqual(storedSeqs)
   })
 })
 
@@ -124,24 +124,24 @@ describe('a slow reader', () => {
   }
 
   test('costs a bounded part of the memory, and gets every fact when it reads again', TIMEOUT_MS, async () => {
-    const slow = await Promise.all(Array.from({ length: 10 }, () => Stream.open('/v1/events?follow=1')))
-    const before = settled()
+    const slowStreams = await Promise.all(Array.from({ length: 10 }, () => Stream.open('/v1/events?follow=1')))
+    const settledBefore = settled()
     // About 60 MB of facts: ten readers that buffered them would hold ten times that.
     const { uuid } = await daemon.spawnShell(`yes ${'x'.repeat(100)} | head -c 60000000`)
     await daemon.waitForEnd(uuid)
-    expect((settled() - before) / 1_000_000).toBeLessThan(100)
-    const kept = seqs(await daemon.readHistory(uuid))
-    expect(kept.length).toBeGreaterThan(500)
-    for (const stream of slow.slice(0, 2)) {
+    expect((settled() - settledBefore) / 1_000_000).toBeLessThan(100)
+    const storedSeqs = seqs(await daemon.readHistory(uuid))
+    expect(storedSeqs.length).toBeGreaterThan(500)
+    for (const stream of slowStreams.slice(0, 2)) {
       await using open = stream
-      const own: number[] = []
-      while (own.length < kept.length) {
+      const streamSeqs: number[] = []
+      while (streamSeqs.length < storedSeqs.length) {
         const event = await open.next()
-        if (event?.uuid === uuid) own.push(event.seq)
+        if (event?.uuid === uuid) streamSeqs.push(event.seq)
       }
-      expect(own).toEqual(kept)
+      expect(streamSeqs).toEqual(storedSeqs)
     }
-    for (const stream of slow) await stream[Symbol.asyncDispose]()
+    for (const stream of slowStreams) await stream[Symbol.asyncDispose]()
   })
 
   test('loses live events, which are not stored, and learns their number', TIMEOUT_MS, async () => {
@@ -174,14 +174,14 @@ describe('a slow reader', () => {
 
 describe('the start of a stream', () => {
   test('of all with follow: at the present; with tail: the given number earlier', async () => {
-    const now = await readCursor()
+    const cursor = await readCursor()
     await using stream = await Stream.open('/v1/events?follow=1')
     const { uuid } = await daemon.spawnShell('true')
     const first = await stream.next()
-    expect(first).toMatchObject({ seq: now + 1, uuid, type: 'process.spawned' })
+    expect(first).toMatchObject({ seq: cursor + 1, uuid, type: 'process.spawned' })
     await daemon.waitForEnd(uuid)
-    const last = await readCursor()
-    expect(seqs(await readAll('/v1/events?tail=3'))).toEqual([last - 2, last - 1, last])
+    const lastCursor = await readCursor()
+    expect(seqs(await readAll('/v1/events?tail=3'))).toEqual([lastCursor - 2, lastCursor - 1, lastCursor])
   })
 
   test('of one process: at its beginning, with tail at its last event, with after behind that cursor', async () => {
@@ -210,9 +210,9 @@ describe('the start of a stream', () => {
   )
 
   test('a future cursor is INVALID, as its reader would wait for ever', async () => {
-    const last = await readCursor()
-    const answer = await daemon.sendRaw({ path: `/v1/events?follow=1&after=${last + 1_000}` })
-    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'INVALID', details: { last } } } })
+    const lastCursor = await readCursor()
+    const answer = await daemon.sendRaw({ path: `/v1/events?follow=1&after=${lastCursor + 1_000}` })
+    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'INVALID', details: { last: lastCursor } } } })
     expect(await daemon.sendRaw({ path: '/v1/events?follow=1', headers: { 'last-event-id': '999999999999' } })).toMatchObject({
       status: 400,
     })
@@ -253,9 +253,9 @@ describe('the content of an event', () => {
     await daemon.send(uuid, 'speak')
     await daemon.waitForView(uuid, (view) => view.turn === 1 && view.status === 'ready')
     await daemon.signal(uuid, 'SIGKILL')
-    const [heard, read] = await Promise.all([live.rest(), plain.rest()])
-    expect(heard.filter((event) => event.seq === 0)).toMatchObject([{ type: 'live.text', uuid, text: 'spoken', step: 1 }])
-    expect(seqs(heard.filter((event) => event.seq > 0))).toEqual(seqs(read))
+    const [liveEvents, storedEvents] = await Promise.all([live.rest(), plain.rest()])
+    expect(liveEvents.filter((event) => event.seq === 0)).toMatchObject([{ type: 'live.text', uuid, text: 'spoken', step: 1 }])
+    expect(seqs(liveEvents.filter((event) => event.seq > 0))).toEqual(seqs(storedEvents))
   })
 
   test('a spec without its environment and role prompt; states as coarse types with their fact', async () => {

@@ -18,7 +18,7 @@ afterEach(async () => {
 })
 
 const gc = (): Promise<GcView> => daemon.client.post('/v1/gc', {})
-const pin = (ref: string, pinned: boolean): Promise<SteerView> => daemon.client.post(`/v1/processes/${ref}/pin`, { pinned })
+const pin = (ref: string, isPinned: boolean): Promise<SteerView> => daemon.client.post(`/v1/processes/${ref}/pin`, { pinned: isPinned })
 
 async function startWithEnded(count: number): Promise<string[]> {
   await daemon.stop()
@@ -46,14 +46,14 @@ test('the daemon collects by itself, some time after its start, and logs the res
 
 test('a living, waiting or suspended process is never collected, however old', async () => {
   daemon = await LocalDaemon.start({ config: 'gc: { retention_days: 0, max_bytes: 1 }\n' })
-  const { uuid: ready } = await daemon.spawnScripted([{ text: 'hello' }], { interactive: true, intent: 'talk' })
-  const { uuid: held } = await daemon.spawnScripted([{ text: 'hello' }], { interactive: true, intent: 'talk' })
-  await daemon.waitUntilReady(ready)
-  await daemon.waitUntilReady(held)
-  await daemon.pause(held)
-  const ended = await daemon.waitForEnd((await daemon.spawnShell('true')).uuid)
-  expect((await gc()).entries.map(({ uuid, rule }) => [uuid, rule])).toEqual([[ended.uuid, 'max_bytes']])
-  expect([(await daemon.view(ready)).status, (await daemon.view(held)).status]).toEqual(['ready', 'suspended'])
+  const { uuid: readyUuid } = await daemon.spawnScripted([{ text: 'hello' }], { interactive: true, intent: 'talk' })
+  const { uuid: suspendedUuid } = await daemon.spawnScripted([{ text: 'hello' }], { interactive: true, intent: 'talk' })
+  await daemon.waitUntilReady(readyUuid)
+  await daemon.waitUntilReady(suspendedUuid)
+  await daemon.pause(suspendedUuid)
+  const endedProcess = await daemon.waitForEnd((await daemon.spawnShell('true')).uuid)
+  expect((await gc()).entries.map(({ uuid, rule }) => [uuid, rule])).toEqual([[endedProcess.uuid, 'max_bytes']])
+  expect([(await daemon.view(readyUuid)).status, (await daemon.view(suspendedUuid)).status]).toEqual(['ready', 'suspended'])
 })
 
 test('a fork continues after the collection of its origin, and can itself be forked', async () => {
@@ -78,7 +78,7 @@ describe('a collection and', () => {
   async function race(
     rounds: number,
     other: (uuid: string, round: number) => Promise<unknown>,
-    check: (found: 'there' | 'gone', code: string) => void,
+    check: (state: 'there' | 'gone', code: string) => void,
   ): Promise<Record<'there' | 'gone', number>> {
     daemon = await LocalDaemon.start({ config: 'gc: { retention_days: 0, max_bytes: 1 }\n' })
     const outcomes = { there: 0, gone: 0 }
@@ -95,17 +95,17 @@ describe('a collection and', () => {
           () => 'ok',
           (error: ApiError) => error.code,
         )
-      const both = round % 2 === 0 ? [gc(), answer()] : [answer(), gc()]
-      const [first, second] = await Promise.all(both)
-      const found = await daemon.view(uuid).then(
+      const requests = round % 2 === 0 ? [gc(), answer()] : [answer(), gc()]
+      const [first, second] = await Promise.all(requests)
+      const state = await daemon.view(uuid).then(
         () => 'there' as const,
         () => 'gone' as const,
       )
-      outcomes[found] += 1
-      check(found, String(typeof first === 'string' ? first : second))
+      outcomes[state] += 1
+      check(state, String(typeof first === 'string' ? first : second))
       // A resumed process does not end by itself, so that no collection may take it.
-      if (found === 'there') await daemon.signal(uuid, 'SIGKILL').catch(() => null)
-      if (found === 'there') await daemon.waitForEnd(uuid)
+      if (state === 'there') await daemon.signal(uuid, 'SIGKILL').catch(() => null)
+      if (state === 'there') await daemon.waitForEnd(uuid)
     }
     await checkStore()
     return outcomes
@@ -115,8 +115,8 @@ describe('a collection and', () => {
     const outcomes = await race(
       10,
       (uuid) => daemon.resume(uuid, { message: 'again' }),
-      (found, code) =>
-        expect([found, code]).toEqual(found === 'there' ? ['there', 'ok'] : ['gone', expect.stringMatching(/^(COLLECTED|NOT_FOUND)$/)]),
+      (state, code) =>
+        expect([state, code]).toEqual(state === 'there' ? ['there', 'ok'] : ['gone', expect.stringMatching(/^(COLLECTED|NOT_FOUND)$/)]),
     )
     expect(outcomes.there + outcomes.gone).toBe(10)
   })
@@ -125,8 +125,8 @@ describe('a collection and', () => {
     await race(
       10,
       (uuid) => pin(uuid, true),
-      (found, code) =>
-        expect([found, code]).toEqual(found === 'there' ? ['there', 'ok'] : ['gone', expect.stringMatching(/^(COLLECTED|NOT_FOUND)$/)]),
+      (state, code) =>
+        expect([state, code]).toEqual(state === 'there' ? ['there', 'ok'] : ['gone', expect.stringMatching(/^(COLLECTED|NOT_FOUND)$/)]),
     )
   })
 

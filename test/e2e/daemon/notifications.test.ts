@@ -13,7 +13,7 @@ import type { FactBody, StoredFact } from '../../../src/kernel/model/facts.ts'
 import type { Process } from '../../../src/kernel/model/process.ts'
 import type { Store } from '../../../src/store/store.ts'
 
-interface Got {
+interface ReceivedNotice {
   readonly headers: IncomingHttpHeaders
   readonly body: {
     readonly event: string
@@ -24,8 +24,8 @@ interface Got {
 }
 
 /** Answers with each status in turn, then with 204. */
-class Hook implements AsyncDisposable {
-  readonly got: Got[] = []
+class WebhookServer implements AsyncDisposable {
+  readonly got: ReceivedNotice[] = []
   statuses: number[] = []
   readonly #server: Server
 
@@ -36,7 +36,7 @@ class Hook implements AsyncDisposable {
       request.on('end', () => {
         const status = request.method === 'HEAD' ? 405 : (this.statuses.shift() ?? 204)
         if (request.method === 'POST' && status < 300)
-          this.got.push({ headers: request.headers, body: JSON.parse(Buffer.concat(chunks).toString()) as Got['body'] })
+          this.got.push({ headers: request.headers, body: JSON.parse(Buffer.concat(chunks).toString()) as ReceivedNotice['body'] })
         response.writeHead(status, status === 302 ? { location: 'http://127.0.0.1:1/' } : {}).end()
       })
     })
@@ -58,23 +58,23 @@ class Hook implements AsyncDisposable {
 }
 
 let home: DaemonHome
-let hook: Hook
+let hook: WebhookServer
 
 beforeEach(async () => {
   home = await DaemonHome.create()
-  hook = new Hook()
+  hook = new WebhookServer()
 })
 afterEach(async () => {
   await home[Symbol.asyncDispose]()
   await hook[Symbol.asyncDispose]()
 })
 
-function writeConfig(port: number, more = ''): void {
+function writeConfig(port: number, extraConfig = ''): void {
   const { configFile, credentialsFile } = home.paths
   mkdirSync(dirname(configFile), { recursive: true, mode: 0o700 })
   writeFileSync(
     configFile,
-    `notifications:\n  webhook:\n    url: "http://127.0.0.1:${port}/\${HOOK_PATH}"\n    headers: { Authorization: "Bearer \${HOOK_TOKEN}" }\n${more}`,
+    `notifications:\n  webhook:\n    url: "http://127.0.0.1:${port}/\${HOOK_PATH}"\n    headers: { Authorization: "Bearer \${HOOK_TOKEN}" }\n${extraConfig}`,
   )
   writeFileSync(credentialsFile, 'HOOK_TOKEN: secret-token\nHOOK_PATH: secret-path\n')
   chmodSync(credentialsFile, 0o600)
@@ -179,7 +179,7 @@ describe('a webhook', () => {
     const port = await hook.listen()
     writeConfig(port)
     await hook[Symbol.asyncDispose]()
-    hook = new Hook()
+    hook = new WebhookServer()
     await home.start()
     for (const name of ['one', 'two', 'three']) await home.waitForEnd((await home.spawn({ argv: ['false'], name })).uuid)
     await waitUntil(() => home.readLog().includes('it cannot be reached (ECONNREFUSED)'), 'it was tried')
@@ -207,7 +207,7 @@ describe('notices that the last daemon did not send', () => {
     const port = await hook.listen()
     writeConfig(port)
     await hook[Symbol.asyncDispose]()
-    hook = new Hook()
+    hook = new WebhookServer()
     return port
   }
 
@@ -236,12 +236,16 @@ describe('notices that the last daemon did not send', () => {
     writeConfig(await hook.listen())
     await home.start()
     const { uuid } = await home.spawn({ argv: ['sleep', '600'], name: 'cut' })
-    const kept = await home.spawn({ argv: ['sleep', '600'], name: 'kept', restart: { type: 'always', backoff: { initialMs: 1 } } })
-    for (const one of [uuid, kept.uuid]) await home.waitForView(one, ({ status }) => status === 'working')
+    const restartedProcess = await home.spawn({
+      argv: ['sleep', '600'],
+      name: 'kept',
+      restart: { type: 'always', backoff: { initialMs: 1 } },
+    })
+    for (const one of [uuid, restartedProcess.uuid]) await home.waitForView(one, ({ status }) => status === 'working')
     await home.kill()
     await home.start()
     await waitUntil(() => hook.got.length > 0, 'it was sent')
-    await home.waitForView(kept.uuid, ({ status }) => status === 'working')
+    await home.waitForView(restartedProcess.uuid, ({ status }) => status === 'working')
     await home.waitForEnd((await home.spawn({ argv: ['false'], name: 'last' })).uuid)
     await waitUntil(() => hook.got.length > 1, 'the last was sent')
     expect(hook.notified).toEqual(['failed cut', 'failed last'])
@@ -249,9 +253,16 @@ describe('notices that the last daemon did not send', () => {
   })
 
   test('about an answered question, or older than a day, are dropped', async () => {
-    const body = (of: object): FactBody => of as FactBody
+    const body = (fields: object): FactBody => fields as FactBody
     const row = (life: object): Process => ({ life }) as unknown as Process
-    const fact = (cursor: number, at: number, of: object): StoredFact => ({ uuid: 'u', pid: 1, seq: cursor, at, cursor, body: body(of) })
+    const fact = (cursor: number, at: number, fields: object): StoredFact => ({
+      uuid: 'u',
+      pid: 1,
+      seq: cursor,
+      at,
+      cursor,
+      body: body(fields),
+    })
     const day = 24 * 3_600_000
     const facts = [
       fact(1, 0, { type: 'process.exited' }),
@@ -259,7 +270,7 @@ describe('notices that the last daemon did not send', () => {
       fact(3, day, { type: 'process.waiting' }),
       fact(4, day, { type: 'process.exited' }),
     ]
-    const notified = async (life: object): Promise<number[]> => {
+    const notifiedCursors = async (life: object): Promise<number[]> => {
       const parts = {
         store: {
           since: async ({ afterCursor }: { afterCursor: number }) => facts.filter(({ cursor }) => cursor > afterCursor),
@@ -272,9 +283,9 @@ describe('notices that the last daemon did not send', () => {
       for await (const page of missedFacts(parts, 0, 3)) cursors.push(...page.map((one) => one.fact.cursor))
       return cursors
     }
-    expect(await notified({ state: 'dead' })).toEqual([2])
-    expect(await notified({ state: 'running', activity: 'waiting' })).toEqual([3])
-    expect(await notified({ state: 'running', activity: 'working' })).toEqual([])
+    expect(await notifiedCursors({ state: 'dead' })).toEqual([2])
+    expect(await notifiedCursors({ state: 'running', activity: 'waiting' })).toEqual([3])
+    expect(await notifiedCursors({ state: 'running', activity: 'working' })).toEqual([])
   })
 })
 

@@ -21,12 +21,12 @@ test('it is refused with the next step; accepted, worktrees and records are move
     await daemon.waitForEnd(uuid)
     return uuid
   }
-  const early = await work('early')
+  const earlyProcess = await work('early')
   await daemon.stop()
   cpSync(store, join(daemon.work, 'backup.db'))
   await daemon.start()
-  const late = await work('late')
-  const { pid } = await daemon.view(late)
+  const lateProcess = await work('late')
+  const { pid } = await daemon.view(lateProcess)
   await daemon.stop()
 
   writeFileSync(store, '')
@@ -39,24 +39,27 @@ test('it is refused with the next step; accepted, worktrees and records are move
     change()
   }
   expect((await reeve('ps')).stderr).toMatch(/store.db is older than it was/)
-  expect(readdirSync(join(state, 'worktrees')).toSorted()).toEqual([early, late].toSorted())
+  expect(readdirSync(join(state, 'worktrees')).toSorted()).toEqual([earlyProcess, lateProcess].toSorted())
 
   try {
     expect((await reeve('daemon', 'start', '--accept-store')).code).toBe(0)
     expect(await reeve('daemon', 'start', '--accept-store')).toMatchObject({ code: 1, stderr: expect.stringContaining('already runs') })
     const { processes } = JSON.parse((await reeve('ps', '-a', '--json')).stdout) as { processes: { uuid: string }[] }
-    expect(processes.map(({ uuid }) => uuid)).toEqual([early])
+    expect(processes.map(({ uuid }) => uuid)).toEqual([earlyProcess])
     expect((await daemon.spawn({ argv: ['true'] })).pid).toBe(pid + 1)
     const { stdout } = await reeve('doctor')
     expect(stdout).toMatch(
-      new RegExp(`^no +set aside: ${state}/aside has files that the store did not know: worktrees/${late}, files/${late}\\.git$`, 'm'),
+      new RegExp(
+        `^no +set aside: ${state}/aside has files that the store did not know: worktrees/${lateProcess}, files/${lateProcess}\\.git$`,
+        'm',
+      ),
     )
   } finally {
     await reeve('daemon', 'stop', '--now')
   }
-  expect(readFileSync(join(state, 'aside/worktrees', late, 'b.txt'), 'utf8')).toBe('late')
-  expect(readdirSync(join(state, 'worktrees'))).toEqual([early])
-  expect(readFileSync(daemon.paths.logFile, 'utf8')).toContain(`the store knows no process ${late}`)
+  expect(readFileSync(join(state, 'aside/worktrees', lateProcess, 'b.txt'), 'utf8')).toBe('late')
+  expect(readdirSync(join(state, 'worktrees'))).toEqual([earlyProcess])
+  expect(readFileSync(daemon.paths.logFile, 'utf8')).toContain(`the store knows no process ${lateProcess}`)
   // From now on this is the store of the home.
   await daemon.start()
 })

@@ -72,12 +72,12 @@ describe('the document', () => {
 
   test('declares the parameters of each path, and describes each answer', () => {
     for (const { path, operation } of operations()) {
-      const named = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1])
+      const parameterNames = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1])
       const inPath = (operation.parameters ?? []).filter((one) => one.in === 'path')
       expect(
         inPath.map(({ name, required }) => [name, required]),
         path,
-      ).toEqual(named.map((name) => [name, true]))
+      ).toEqual(parameterNames.map((name) => [name, true]))
       for (const [status, { description, content }] of Object.entries(operation.responses)) {
         expect(status).toMatch(/^[245]\d\d$/)
         expect(description).toMatch(/\S/)
@@ -123,7 +123,7 @@ describe('the document', () => {
 
 describe("the daemon's answers", () => {
   /** Checks that nothing is missing and nothing is undocumented, by the schema and by the document. */
-  function holds(id: string, answer: unknown, schema: z.ZodType): void {
+  function expectMatch(id: string, answer: unknown, schema: z.ZodType): void {
     expect(schema.parse(answer), id).toEqual(answer)
     const { operation } = operations().find((one) => one.operation.operationId === id) ?? {}
     const success = Object.entries(operation?.responses ?? {}).find(([status]) => status.startsWith('2'))?.[1]
@@ -132,27 +132,27 @@ describe("the daemon's answers", () => {
   }
 
   const walked = new Set<string>()
-  async function walk(id: string, ref: string, more: { query?: Record<string, string | number>; body?: object } = {}): Promise<unknown> {
+  async function walk(id: string, ref: string, request: { query?: Record<string, string | number>; body?: object } = {}): Promise<unknown> {
     const route = ROUTES.find((one) => one.id === id)
     if (!route || route.answer === 'events') throw new Error(`${id} is no route of answers`)
     const path = route.path.replace(':ref', ref)
     const { client } = daemon
-    const ask = {
-      GET: () => client.get(path, more.query),
-      POST: () => client.post(path, more.body ?? {}),
-      DELETE: () => client.delete(`${path}?${new URLSearchParams(more.query as Record<string, string> | undefined)}`),
+    const requestOptions = {
+      GET: () => client.get(path, request.query),
+      POST: () => client.post(path, request.body ?? {}),
+      DELETE: () => client.delete(`${path}?${new URLSearchParams(request.query as Record<string, string> | undefined)}`),
     }
-    const answer: unknown = await ask[route.method]()
-    holds(id, answer, responseSchemas[route.answer])
+    const answer: unknown = await requestOptions[route.method]()
+    expectMatch(id, answer, responseSchemas[route.answer])
     walked.add(id)
     return answer
   }
 
   async function follow(id: string, path: string): Promise<void> {
-    const seen: EventView[] = []
-    for await (const event of daemon.client.events(path, { query: { after: 0 } })) seen.push(event)
-    expect(seen.length).toBeGreaterThan(5)
-    for (const event of seen) holds(id, event, eventAnswer)
+    const events: EventView[] = []
+    for await (const event of daemon.client.events(path, { query: { after: 0 } })) events.push(event)
+    expect(events.length).toBeGreaterThan(5)
+    for (const event of events) expectMatch(id, event, eventAnswer)
     walked.add(id)
   }
 
@@ -209,7 +209,7 @@ describe("the daemon's answers", () => {
     await walk('spawnProcess', '', { body: family })
     await walk('removeChild', 'family', { query: { id: 'a' } })
     await walk('signalProcess', 'family', { body: { signal: 'SIGKILL' } })
-    const idle = await daemon.writeScript([{ text: 'I wait.' }])
+    const idleModel = await daemon.writeScript([{ text: 'I wait.' }])
     await walk('openMcpSeat', '', { body: { cwd: daemon.work } })
     await walk('planCrew', '', {
       body: {
@@ -217,7 +217,7 @@ describe("the daemon's answers", () => {
         env: testEnv(daemon.work),
         name: 'crew',
         workers: 1,
-        model: idle,
+        model: idleModel,
         worktrees: false,
         reviews: false,
         stay: true,
@@ -230,7 +230,7 @@ describe("the daemon's answers", () => {
         env: testEnv(daemon.work),
         name: 'crew',
         workers: 1,
-        model: idle,
+        model: idleModel,
         worktrees: false,
         reviews: false,
         stay: true,

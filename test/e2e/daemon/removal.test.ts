@@ -24,7 +24,7 @@ const remove = (ref: string): Promise<RemovedView> => daemon.client.delete(`/v1/
 async function errorOf(promise: Promise<unknown>): Promise<ApiError> {
   const error: unknown = await promise.then(
     (value) => new Error(`it did not fail: ${JSON.stringify(value)}`),
-    (caught: unknown) => caught,
+    (reason: unknown) => reason,
   )
   if (error instanceof ApiError) return error
   throw error
@@ -40,26 +40,26 @@ function nameOf(events: readonly EventView[], uuid: string): unknown {
 }
 
 async function cursors(): Promise<number[]> {
-  const seen: number[] = []
-  for await (const { seq } of daemon.client.events('/v1/events', { query: { after: 0 } })) seen.push(seq)
-  return seen
+  const seqs: number[] = []
+  for await (const { seq } of daemon.client.events('/v1/events', { query: { after: 0 } })) seqs.push(seq)
+  return seqs
 }
 
 describe('an ended process', () => {
   test('is gone, is remembered with the time, and is in no list, also after a restart', async () => {
     const { uuid, pid } = await runToEnd('gone')
     const other = await runToEnd('stays')
-    const before = Date.now()
-    const removed = await remove('gone')
-    expect(removed).toEqual({ version: 1, uuid, pid, name: 'gone', removedAt: removed.removedAt })
-    expect(Date.parse(removed.removedAt)).toBeGreaterThanOrEqual(before)
-    for (const again of [async () => {}, () => daemon.restart()]) {
-      await again()
-      const { version: _, ...remembered } = removed
+    const removedAfterMs = Date.now()
+    const removal = await remove('gone')
+    expect(removal).toEqual({ version: 1, uuid, pid, name: 'gone', removedAt: removal.removedAt })
+    expect(Date.parse(removal.removedAt)).toBeGreaterThanOrEqual(removedAfterMs)
+    for (const nextStep of [async () => {}, () => daemon.restart()]) {
+      await nextStep()
+      const { version: _, ...remembered } = removal
       for (const ref of [uuid, uuid.slice(-8), uuid.slice(0, 18), 'gone', String(pid)]) {
         const error = await errorOf(daemon.view(ref))
         expect([ref, error.code, error.details]).toEqual([ref, 'COLLECTED', { ...remembered, originUuid: null }])
-        expect(error.message).toContain(removed.removedAt)
+        expect(error.message).toContain(removal.removedAt)
       }
       expect((await errorOf(remove(uuid))).code).toBe('COLLECTED')
       for (const path of ['steps', 'logs', 'events', 'wait'])
@@ -107,13 +107,13 @@ describe('streams', () => {
     const first = await runToEnd('first')
     await runToEnd('second')
     const third = await runToEnd('third')
-    const before = await cursors()
+    const cursorsBefore = await cursors()
     const following = new AbortController()
-    const seen: EventView[] = []
+    const receivedEvents: EventView[] = []
     const follow = (async () => {
       for await (const event of daemon.client.events('/v1/events', { query: { after: 0, follow: true }, signal: following.signal })) {
-        seen.push(event)
-        if (event['fact'] === 'process.reaped' && nameOf(seen, event.uuid) === 'last') return
+        receivedEvents.push(event)
+        if (event['fact'] === 'process.reaped' && nameOf(receivedEvents, event.uuid) === 'last') return
       }
     })()
     await remove(first.uuid)
@@ -121,15 +121,17 @@ describe('streams', () => {
     await runToEnd('last')
     await follow
     following.abort()
-    const order = seen.map(({ seq }) => seq)
+    const order = receivedEvents.map(({ seq }) => seq)
     expect(order).toEqual([...new Set(order)].toSorted((a, b) => a - b))
-    const after = await cursors()
+    const cursorsAfter = await cursors()
     // The remaining past, and all new facts; some may have come after the last one that was followed.
-    expect(order.filter((seq) => after.includes(seq))).toEqual(after.filter((seq) => seq <= (order.at(-1) ?? 0)))
-    expect(after.length).toBeLessThan(before.length + seen.length)
-    const resumed: number[] = []
-    for await (const { seq } of daemon.client.events('/v1/events', { query: { after: before[3] ?? 0 } })) resumed.push(seq)
-    expect(resumed.filter((seq) => seq <= (after.at(-1) ?? 0))).toEqual(after.filter((seq) => seq > (before[3] ?? 0)))
+    expect(order.filter((seq) => cursorsAfter.includes(seq))).toEqual(cursorsAfter.filter((seq) => seq <= (order.at(-1) ?? 0)))
+    expect(cursorsAfter.length).toBeLessThan(cursorsBefore.length + receivedEvents.length)
+    const resumedSeqs: number[] = []
+    for await (const { seq } of daemon.client.events('/v1/events', { query: { after: cursorsBefore[3] ?? 0 } })) resumedSeqs.push(seq)
+    expect(resumedSeqs.filter((seq) => seq <= (cursorsAfter.at(-1) ?? 0))).toEqual(
+      cursorsAfter.filter((seq) => seq > (cursorsBefore[3] ?? 0)),
+    )
   })
 })
 
@@ -140,14 +142,14 @@ describe('a removal and a resume of one process', () => {
       const { uuid } = await daemon.spawnScripted([{ text: 'one' }, { text: 'two' }], { name: `race-${round}` })
       await daemon.waitForEnd(uuid)
       const resume = (): Promise<unknown> => daemon.resume(uuid, { message: 'again' })
-      const asked = round % 2 === 0 ? [remove(uuid), resume(), remove(uuid), resume()] : [resume(), remove(uuid), resume(), remove(uuid)]
-      const answers = await Promise.allSettled(asked)
+      const requests = round % 2 === 0 ? [remove(uuid), resume(), remove(uuid), resume()] : [resume(), remove(uuid), resume(), remove(uuid)]
+      const answers = await Promise.allSettled(requests)
       const codes = answers.map((one) => (one.status === 'fulfilled' ? 'ok' : (one.reason as ApiError).code))
-      const found = await daemon.view(uuid).then(
+      const state = await daemon.view(uuid).then(
         ({ state }) => state,
         (error: ApiError) => error.code,
       )
-      if (found === 'COLLECTED') {
+      if (state === 'COLLECTED') {
         outcomes.removed += 1
         // A later request learns of the removal; an earlier one learned that the process was alive.
         expect(
@@ -178,22 +180,22 @@ describe('a daemon that is killed in the middle of a removal', () => {
   test('has removed the process, and the next daemon clears away the rest', async () => {
     await using home = await DaemonHome.create()
     await home.start()
-    const kept = await home.spawn({ argv: ['sh', '-c', 'echo kept'] })
+    const spawnedProcess = await home.spawn({ argv: ['sh', '-c', 'echo kept'] })
     // About ten megabytes: more than one piece, and visible in the size of the file.
     const { uuid } = await home.spawn({
       argv: ['sh', '-c', 'i=0; while [ $i -lt 60 ]; do head -c 60000 /dev/urandom | od -An -tx1 -w4000; i=$((i + 1)); done'],
     })
     await home.waitForEnd(uuid)
-    await home.waitForEnd(kept.uuid)
+    await home.waitForEnd(spawnedProcess.uuid)
     const sizeOf = (): number => statSync(join(home.paths.state, 'store.db')).size
-    const before = sizeOf()
-    expect(before).toBeGreaterThan(5_000_000)
+    const sizeBefore = sizeOf()
+    expect(sizeBefore).toBeGreaterThan(5_000_000)
     expect(await home.client.delete(`/v1/processes/${uuid}`)).toMatchObject({ uuid })
     await home.kill()
     await home.start()
     expect(await home.view(uuid).catch((error: ApiError) => error.code)).toBe('COLLECTED')
-    expect((await home.view(kept.uuid)).status).toBe('completed')
-    await waitUntil(() => sizeOf() < before / 4, 'the room is given back')
+    expect((await home.view(spawnedProcess.uuid)).status).toBe('completed')
+    await waitUntil(() => sizeOf() < sizeBefore / 4, 'the room is given back')
     const { checks } = await home.client.get<{ checks: { name: string; ok: boolean }[] }>(
       '/v1/doctor',
       { verify: true },

@@ -31,7 +31,7 @@ test('stops in order when its socket is gone, and the next one continues with th
 })
 
 test('continues while its socket exists', async () => {
-  for (let looks = 0; looks < 3; looks += 1) {
+  for (let checks = 0; checks < 3; checks += 1) {
     clock.wind(LOOK_MS)
     await daemon.client.get('/v1/daemon')
   }

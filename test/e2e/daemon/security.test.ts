@@ -33,7 +33,7 @@ async function listenAt(path: string): Promise<Server> {
 
 describe('modes', () => {
   test.each([0o000, 0o022, 0o077])('under the umask %o all of the home is for its owner alone', async (mask) => {
-    const before = process.umask(mask)
+    const maskBefore = process.umask(mask)
     try {
       await using daemon = await LocalDaemon.start()
       expect(await mode(daemon.home)).toBe('700')
@@ -49,7 +49,7 @@ describe('modes', () => {
       // SQLite creates the lock's empty journal before its mode can be set.
       expect(open.filter(({ name, bits }) => bits !== 0 && name !== 'lock.db-journal')).toEqual([])
     } finally {
-      process.umask(before)
+      process.umask(maskBefore)
     }
   })
 
@@ -72,17 +72,17 @@ describe('modes', () => {
 
 describe('the socket', () => {
   test('of a dead daemon is replaced', async () => {
-    const where = pathsFrom({ REEVE_HOME: join(dir.path, 'home') })
-    await mkdir(where.home, { mode: 0o700 })
-    const dead = await listenAt(where.socket)
+    const paths = pathsFrom({ REEVE_HOME: join(dir.path, 'home') })
+    await mkdir(paths.home, { mode: 0o700 })
+    const oldServer = await listenAt(paths.socket)
     // `kill -9` leaves the file of a socket without a listener; a close would remove it.
-    const kept = `${where.socket}.kept`
-    await link(where.socket, kept)
-    await new Promise((resolve) => dead.close(resolve))
-    await rename(kept, where.socket)
-    const client = new Client({ socketPath: () => where.socket })
+    const movedSocket = `${paths.socket}.kept`
+    await link(paths.socket, movedSocket)
+    await new Promise((resolve) => oldServer.close(resolve))
+    await rename(movedSocket, paths.socket)
+    const client = new Client({ socketPath: () => paths.socket })
     await expect(client.get('/v1/daemon')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
-    const daemon = await startDaemon({ paths: where, log })
+    const daemon = await startDaemon({ paths: paths, log })
     expect(await client.get('/v1/daemon')).toMatchObject({ pid: process.pid })
     await daemon.stop()
     await expect(client.get('/v1/daemon')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
@@ -100,56 +100,56 @@ describe('the socket', () => {
   })
 
   test('is created in place of a link, whose target stays', async () => {
-    const where = pathsFrom({ REEVE_HOME: join(dir.path, 'home') })
-    await mkdir(where.home, { mode: 0o700 })
+    const paths = pathsFrom({ REEVE_HOME: join(dir.path, 'home') })
+    await mkdir(paths.home, { mode: 0o700 })
     const precious = join(dir.path, 'precious')
     await writeFile(precious, 'keep me')
-    await symlink(precious, where.socket)
-    const daemon = await startDaemon({ paths: where, log })
+    await symlink(precious, paths.socket)
+    const daemon = await startDaemon({ paths: paths, log })
     expect(await readFile(precious, 'utf8')).toBe('keep me')
-    expect(await new Client({ socketPath: () => where.socket }).get('/v1/daemon')).toMatchObject({ socket: where.socket })
+    expect(await new Client({ socketPath: () => paths.socket }).get('/v1/daemon')).toMatchObject({ socket: paths.socket })
     await daemon.stop()
   })
 })
 
 describe('a home whose path is too long for a socket', () => {
   let runtime: string
-  let where: Paths
+  let paths: Paths
 
   beforeEach(async () => {
     runtime = join(dir.path, 'run')
     await mkdir(runtime, { mode: 0o700 })
-    where = pathsFrom({ REEVE_HOME: join(dir.path, 'deep/'.repeat(25)), XDG_RUNTIME_DIR: runtime })
+    paths = pathsFrom({ REEVE_HOME: join(dir.path, 'deep/'.repeat(25)), XDG_RUNTIME_DIR: runtime })
   })
 
   test('has its socket in a short directory of mode 0700, which daemon.json names', async () => {
-    const daemon = await startDaemon({ paths: where, log })
-    expect(where.socket.startsWith(join(runtime, 'reeve'))).toBe(true)
+    const daemon = await startDaemon({ paths: paths, log })
+    expect(paths.socket.startsWith(join(runtime, 'reeve'))).toBe(true)
     expect(await mode(join(runtime, 'reeve'))).toBe('700')
-    expect(await mode(where.socket)).toBe('600')
-    const elsewhere = pathsFrom({ REEVE_HOME: where.home, XDG_RUNTIME_DIR: '/nowhere' })
-    expect(clientSocket(elsewhere)).toBe(where.socket)
+    expect(await mode(paths.socket)).toBe('600')
+    const elsewhere = pathsFrom({ REEVE_HOME: paths.home, XDG_RUNTIME_DIR: '/nowhere' })
+    expect(clientSocket(elsewhere)).toBe(paths.socket)
     await daemon.stop()
   })
 
   test('refuses a link as that directory', async () => {
-    const planted = join(dir.path, 'planted')
-    await mkdir(planted, { mode: 0o700 })
-    await symlink(planted, join(runtime, 'reeve'))
-    await expect(startDaemon({ paths: where, log })).rejects.toThrow(/is not a directory/)
-    expect(await readdir(planted)).toEqual([])
+    const plantedDir = join(dir.path, 'planted')
+    await mkdir(plantedDir, { mode: 0o700 })
+    await symlink(plantedDir, join(runtime, 'reeve'))
+    await expect(startDaemon({ paths: paths, log })).rejects.toThrow(/is not a directory/)
+    expect(await readdir(plantedDir)).toEqual([])
   })
 
   test('refuses a directory that others may enter', async () => {
     await mkdir(join(runtime, 'reeve'), { mode: 0o755 })
     await chmod(join(runtime, 'reeve'), 0o755)
-    await expect(startDaemon({ paths: where, log })).rejects.toThrow(/open to others/)
+    await expect(startDaemon({ paths: paths, log })).rejects.toThrow(/open to others/)
   })
 
   test.runIf(isRoot)('refuses a directory of another user', async () => {
     await mkdir(join(runtime, 'reeve'), { mode: 0o700 })
     await chown(join(runtime, 'reeve'), STRANGER, STRANGER)
-    await expect(startDaemon({ paths: where, log })).rejects.toThrow(/belongs to another user/)
+    await expect(startDaemon({ paths: paths, log })).rejects.toThrow(/belongs to another user/)
   })
 })
 

@@ -30,7 +30,7 @@ function stopDaemon(): number {
 describe.runIf(process.platform === 'linux')('a daemon that was stopped by a signal', () => {
   test('is reported by each verb that needs it, soon, with the command that helps; an orderly stop leaves it', async () => {
     const pid = stopDaemon()
-    const begun = performance.now()
+    const beganMs = performance.now()
     const verbs = [
       ['daemon', 'status'],
       ['daemon', 'stop'],
@@ -41,7 +41,7 @@ describe.runIf(process.platform === 'linux')('a daemon that was stopped by a sig
       ['run', '--', 'true'],
     ]
     const results = await Promise.all(verbs.map((args) => run(...args)))
-    expect(performance.now() - begun).toBeLessThan(SOON_MS)
+    expect(performance.now() - beganMs).toBeLessThan(SOON_MS)
     for (const [at, { code, stderr }] of results.entries()) {
       expect([verbs[at], code, stderr]).toEqual([
         verbs[at],

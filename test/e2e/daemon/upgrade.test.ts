@@ -38,13 +38,13 @@ function startCopy(): void {
 }
 
 /** Makes the copy another build: only its name differs. */
-function renameBuild(to: string): void {
-  const own = BUNDLE_ID ?? ''
+function renameBuild(newId: string): void {
+  const currentId = BUNDLE_ID ?? ''
   const files = ['dist/daemon.js', 'dist/cli/main.cjs'].map((name) => join(installed, name))
   for (const file of files) {
     const text = readFileSync(file, 'latin1')
-    expect(text).toContain(own)
-    writeFileSync(file, text.replaceAll(own, to), 'latin1')
+    expect(text).toContain(currentId)
+    writeFileSync(file, text.replaceAll(currentId, newId), 'latin1')
   }
 }
 

@@ -58,8 +58,8 @@ describe('a run', () => {
     const { uuid } = await run(`say let me look\ntool execute ls\nstart-child ${token}\nusage 900 1000 0.25\nsay done`, {
       as: ['tokens', 'close'],
     })
-    const ended = await daemon.waitForEnd(uuid)
-    expect(ended).toMatchObject({
+    const endedView = await daemon.waitForEnd(uuid)
+    expect(endedView).toMatchObject({
       status: 'completed',
       driver: 'acp',
       agent: 'fake',
@@ -67,7 +67,7 @@ describe('a run', () => {
       exit: { code: 0 },
       sessionId: expect.stringMatching(/^s\d+$/) as string,
     })
-    expect(ended.usage).toMatchObject({
+    expect(endedView.usage).toMatchObject({
       steps: 2,
       toolCalls: 1,
       costUsd: 0.25,
@@ -93,8 +93,8 @@ describe('a run', () => {
     ['crash 3', { status: 'failed', exit: { code: 3, reason: 'the agent ended in its turn: exit code 3: it broke: no more ink' } }],
     ['error', { status: 'failed', exit: { code: 1, reason: 'Internal error: the provider is down' } }],
     ['stop refusal', { status: 'failed', exit: { code: 1, reason: 'the model refused to continue' } }],
-  ])('that ends by `%s` has failed', async (how, expected) => {
-    const { uuid } = await run(`say so\n${how}`)
+  ])('that ends by `%s` has failed', async (act, expected) => {
+    const { uuid } = await run(`say so\n${act}`)
     expect(await daemon.waitForEnd(uuid)).toMatchObject(expected)
   })
 
@@ -152,11 +152,11 @@ describe('a session', () => {
     const { uuid } = await run('say one', { as: ['resume'], interactive: true })
     await daemon.waitUntilReady(uuid)
     await daemon.signal(uuid, 'SIGTERM', { graceMs: 10_000 })
-    const stopped = await daemon.waitForEnd(uuid)
-    expect(stopped).toMatchObject({ status: 'stopped' })
+    const stoppedView = await daemon.waitForEnd(uuid)
+    expect(stoppedView).toMatchObject({ status: 'stopped' })
     await daemon.resume(uuid, { message: 'say two' })
-    const ready = await daemon.waitForView(uuid, ({ status, turn }) => status === 'ready' && turn === 2)
-    expect(ready).toMatchObject({ sessionId: stopped.sessionId, step: 2 })
+    const readyView = await daemon.waitForView(uuid, ({ status, turn }) => status === 'ready' && turn === 2)
+    expect(readyView).toMatchObject({ sessionId: stoppedView.sessionId, step: 2 })
     expect(readLogLines().filter((line) => line.startsWith('prompt') || line.startsWith('resume'))).toEqual([
       'prompt "say one"',
       expect.stringMatching(/^resume /) as string,

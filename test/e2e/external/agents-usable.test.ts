@@ -22,10 +22,12 @@ const agent = (name: string, front: string): Promise<void> =>
 const listAgents = (query: Readonly<Record<string, string>> = {}): Promise<AgentsView> =>
   daemon.client.get('/v1/agents', { cwd: daemon.work, ...query })
 /** Without the built-in agents, which may be installed here or not. */
-const ours = <T extends { name: string }>(agents: readonly T[]): readonly T[] =>
+const withoutInstalled = <T extends { name: string }>(agents: readonly T[]): readonly T[] =>
   agents.filter(({ name }) => !['claude', 'codex', 'gemini', 'opencode'].includes(name))
 const summaryOf = ({ agents }: AgentsView): Record<string, unknown> =>
-  Object.fromEntries(ours(agents).map(({ name, usable, usesModel, needs, reason }) => [name, [usable, usesModel, needs, reason]]))
+  Object.fromEntries(
+    withoutInstalled(agents).map(({ name, usable, usesModel, needs, reason }) => [name, [usable, usesModel, needs, reason]]),
+  )
 
 test("each agent shows its model, the model's needs, and what is missing", async () => {
   await agent('keyed', 'model: anthropic/claude-x')
@@ -48,10 +50,10 @@ test("each agent shows its model, the model's needs, and what is missing", async
 test("keys are looked for in the user's file, and a configured command counts without being run", async () => {
   await agent('keyed', 'model: anthropic/claude-x')
   await writeFile(daemon.paths.credentialsFile, 'ANTHROPIC_API_KEY: sk-of-a-test\n', { mode: 0o600 })
-  const kept = await listAgents()
-  expect(kept.keys).toEqual({ ANTHROPIC_API_KEY: 'credentials.yaml' })
-  expect(summaryOf(kept)['keyed']).toEqual([true, 'anthropic/claude-x', ['ANTHROPIC_API_KEY'], null])
-  expect(JSON.stringify(kept)).not.toContain('sk-of-a-test')
+  const agentsBefore = await listAgents()
+  expect(agentsBefore.keys).toEqual({ ANTHROPIC_API_KEY: 'credentials.yaml' })
+  expect(summaryOf(agentsBefore)['keyed']).toEqual([true, 'anthropic/claude-x', ['ANTHROPIC_API_KEY'], null])
+  expect(JSON.stringify(agentsBefore)).not.toContain('sk-of-a-test')
   await writeFile(daemon.paths.credentialsFile, 'OTHER: x\n', { mode: 0o600 })
   await writeFile(daemon.paths.configFile, `defaultModel: openai/x\nkeyCommand: [sh, -c, 'touch ${join(daemon.work, 'asked')}']\n`)
   const commanded = await listAgents()
@@ -62,15 +64,15 @@ test("keys are looked for in the user's file, and a configured command counts wi
 
 test('a program of the repository does not replace the default agent, unless it is trusted', async () => {
   await agent('default', 'driver: command\ncommand: [sh, -c, "touch ran"]')
-  const doubt = `${join(daemon.work, '.reeve/agents/default.md')} is not trusted to start a program (sh -c touch ran) in place of the built-in agent \`default\``
-  for (const named of [{}, { agent: 'default' }]) {
-    await expect(daemon.spawn({ ...named, intent: 'go' })).rejects.toMatchObject({
+  const trustNotice = `${join(daemon.work, '.reeve/agents/default.md')} is not trusted to start a program (sh -c touch ran) in place of the built-in agent \`default\``
+  for (const selection of [{}, { agent: 'default' }]) {
+    await expect(daemon.spawn({ ...selection, intent: 'go' })).rejects.toMatchObject({
       code: 'AGENT_INVALID',
-      message: doubt,
+      message: trustNotice,
       hint: `If you know what it starts: \`reeve config trust ${daemon.work}\`.`,
     })
   }
-  expect(summaryOf(await listAgents())['default']).toEqual([false, null, [], expect.stringContaining(doubt)])
+  expect(summaryOf(await listAgents())['default']).toEqual([false, null, [], expect.stringContaining(trustNotice)])
   expect((await daemon.client.get<{ processes: unknown[] }>('/v1/processes', { all: '1' })).processes).toEqual([])
   await writeFile(daemon.paths.configFile, `trusted: [${daemon.work}]\n`)
   expect(summaryOf(await listAgents())['default']).toEqual([true, null, [], null])
@@ -142,7 +144,7 @@ test('the command line counts its own keys, and fits into 80 columns', async () 
   const withKey = await run({ ANTHROPIC_API_KEY: 'of this shell', REEVE_MODEL: 'ollama/small' }, '--json')
   const json = JSON.parse(withKey.stdout) as AgentsView
   expect(json.keys).toEqual({ ANTHROPIC_API_KEY: 'environment' })
-  expect(ours(json.agents).map(({ usable }) => usable)).toEqual([true, true, true])
+  expect(withoutInstalled(json.agents).map(({ usable }) => usable)).toEqual([true, true, true])
   expect(withKey.stdout).not.toContain('of this shell')
 })
 
@@ -151,7 +153,7 @@ test('agents that take no messages while they run are known, and named', async (
   await agent('talks', 'driver: command\ncommand: [claude, -p, --output-format, stream-json, --verbose]')
   await agent('forgets', 'driver: command\ncommand: [claude, -p, --output-format, stream-json, --verbose, --no-session-persistence]')
   const { agents } = await listAgents()
-  expect(Object.fromEntries(ours(agents).map(({ name, converses }) => [name, converses]))).toEqual({
+  expect(Object.fromEntries(withoutInstalled(agents).map(({ name, converses }) => [name, converses]))).toEqual({
     default: true,
     forgets: false,
     plain: false,

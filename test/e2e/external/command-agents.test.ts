@@ -19,7 +19,7 @@ afterAll(async () => {
   await daemon[Symbol.asyncDispose]()
 })
 
-const asLines = (all: readonly object[]): ScriptedAct[] => all.map((line) => ({ line }))
+const asLines = (items: readonly object[]): ScriptedAct[] => items.map((line) => ({ line }))
 
 interface Agent {
   readonly view: ProcessView

@@ -19,9 +19,9 @@ afterAll(async () => {
   await daemon[Symbol.asyncDispose]()
 })
 
-const asLines = (all: readonly object[]): ScriptedAct[] => all.map((line) => ({ line }))
+const asLines = (items: readonly object[]): ScriptedAct[] => items.map((line) => ({ line }))
 const HANGING: ScriptedAct[] = [...asLines(lines.CLAUDE_TOOLS.slice(0, 4)), { hang: true }]
-const AGAIN = asLines(lines.CLAUDE_RESUMED)
+const RESUMED_LINES = asLines(lines.CLAUDE_RESUMED)
 const FLAGS = ['-p', '--output-format', 'stream-json', '--verbose']
 const RESUMED = [...FLAGS, '--resume', '6528ff20-b72b-4b73-ac46-b42cd138b7d7', '--']
 
@@ -58,7 +58,7 @@ const turnsOf = (uuid: string, count: number): Promise<ProcessView> =>
 
 describe('a conversation', () => {
   test('is ready for a message, and after each one; a signal ends it', async () => {
-    const { uuid, calls } = await talk([asLines(lines.CLAUDE_TOOLS), AGAIN], { intent: 'begin' })
+    const { uuid, calls } = await talk([asLines(lines.CLAUDE_TOOLS), RESUMED_LINES], { intent: 'begin' })
     expect(await turnsOf(uuid, 1)).toMatchObject({ step: 2, sessionId: '6528ff20-b72b-4b73-ac46-b42cd138b7d7', activity: 'ready' })
     await daemon.send(uuid, 'go on')
     const view = await turnsOf(uuid, 2)
@@ -81,7 +81,7 @@ describe('a conversation', () => {
   })
 
   test('begins with the prompt of its agent file, once', async () => {
-    const { agent, calls } = await agentOf(daemon.work, [asLines(lines.CLAUDE_TOOLS), AGAIN], [], 'You are brief.\n')
+    const { agent, calls } = await agentOf(daemon.work, [asLines(lines.CLAUDE_TOOLS), RESUMED_LINES], [], 'You are brief.\n')
     const { uuid } = await daemon.spawn({ agent, interactive: true, intent: 'begin' })
     await turnsOf(uuid, 1)
     await daemon.send(uuid, 'go on')
@@ -92,7 +92,7 @@ describe('a conversation', () => {
   })
 
   test('queues messages during a turn, and SIGINT ends the turn', async () => {
-    const { uuid, calls } = await talk([HANGING, AGAIN])
+    const { uuid, calls } = await talk([HANGING, RESUMED_LINES])
     await daemon.waitUntilReady(uuid)
     await daemon.send(uuid, 'one')
     await waitForModelAnswer(uuid)
@@ -100,10 +100,10 @@ describe('a conversation', () => {
     expect(await daemon.view(uuid)).toMatchObject({ status: 'working', queueCount: 1 })
     await daemon.signal(uuid, 'SIGINT')
     expect(await turnsOf(uuid, 2)).toMatchObject({ queueCount: 0 })
-    const ends = (await daemon.readHistory(uuid))
+    const endedTurns = (await daemon.readHistory(uuid))
       .filter(({ fact, turn }) => fact === 'process.ready' && turn !== 0)
       .map(({ turn, outcome }) => [turn, outcome])
-    expect(ends).toEqual([
+    expect(endedTurns).toEqual([
       [1, 'interrupted'],
       [2, 'ok'],
     ])
@@ -113,7 +113,7 @@ describe('a conversation', () => {
   })
 
   test('reports a failed turn, and continues', async () => {
-    const { uuid } = await talk([[...asLines(lines.CLAUDE_REFUSED), { exit: 1 }], AGAIN], { intent: 'begin' })
+    const { uuid } = await talk([[...asLines(lines.CLAUDE_REFUSED), { exit: 1 }], RESUMED_LINES], { intent: 'begin' })
     await daemon.waitForEvent(
       uuid,
       ({ fact, turn, outcome, error }) =>
@@ -128,15 +128,15 @@ describe('a conversation', () => {
 
 describe('a pause', () => {
   test('in a turn freezes the turn; between turns nothing begins until the resume', async () => {
-    const go = join(daemon.work, 'go-on')
+    const goFile = join(daemon.work, 'go-on')
     const { uuid, calls } = await talk(
-      [[...asLines(lines.CLAUDE_TOOLS.slice(0, 4)), { until: go }, ...asLines(lines.CLAUDE_TOOLS.slice(4))], AGAIN],
+      [[...asLines(lines.CLAUDE_TOOLS.slice(0, 4)), { until: goFile }, ...asLines(lines.CLAUDE_TOOLS.slice(4))], RESUMED_LINES],
       { intent: 'begin' },
     )
     await waitForModelAnswer(uuid)
     await daemon.pause(uuid, { now: true })
     await daemon.waitForEvent(uuid, ({ fact, inFlight }) => fact === 'process.frozen' && inFlight === 'a turn of the agent')
-    await writeFile(go, '')
+    await writeFile(goFile, '')
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', turn: 1, step: 1 })
     await daemon.resume(uuid)
     await turnsOf(uuid, 1)
@@ -152,7 +152,7 @@ describe('a pause', () => {
   })
 
   test('by a budget holds the process between turns, until it has more', async () => {
-    const { uuid, calls } = await talk([asLines(lines.CLAUDE_TOOLS), AGAIN], { intent: 'begin', limits: { budgetTokens: 1_000 } })
+    const { uuid, calls } = await talk([asLines(lines.CLAUDE_TOOLS), RESUMED_LINES], { intent: 'begin', limits: { budgetTokens: 1_000 } })
     await daemon.waitForView(uuid, ({ holds }) => holds.some(({ reason }) => reason === 'budget'))
     await daemon.send(uuid, 'more')
     await daemon.resume(uuid, { raise: { budgetTokens: 10_000 } })
@@ -165,10 +165,10 @@ describe('a pause', () => {
 
 test('a rate limit holds the process in its turn, which continues after a resume', async () => {
   const error = 'usage limit reached: try again in 2 hours'
-  const limited = lines.CLAUDE_TOOLS.map((line) =>
+  const limitedLines = lines.CLAUDE_TOOLS.map((line) =>
     'subtype' in line && line.subtype === 'success' ? { ...line, is_error: true, result: error } : line,
   )
-  const { uuid, calls } = await talk([asLines(limited), AGAIN], { intent: 'begin' })
+  const { uuid, calls } = await talk([asLines(limitedLines), RESUMED_LINES], { intent: 'begin' })
   expect(await daemon.waitForView(uuid, ({ status }) => status === 'suspended')).toMatchObject({
     turn: 1,
     holds: [{ reason: 'rate-limit' }],
@@ -183,7 +183,7 @@ test('a rate limit holds the process in its turn, which continues after a resume
 
 describe('its session', () => {
   test('continues after its end, with a message', async () => {
-    const { uuid, calls } = await talk([asLines(lines.CLAUDE_TOOLS), AGAIN], { intent: 'begin' })
+    const { uuid, calls } = await talk([asLines(lines.CLAUDE_TOOLS), RESUMED_LINES], { intent: 'begin' })
     await turnsOf(uuid, 1)
     await daemon.signal(uuid, 'SIGTERM')
     await daemon.waitForEnd(uuid)
@@ -195,7 +195,7 @@ describe('its session', () => {
   })
 
   test('is copied for a fork, which gets its own; the origin continues', async () => {
-    const { uuid, calls } = await talk([asLines(lines.CLAUDE_TOOLS), asLines(lines.CLAUDE_FORKED), AGAIN], { intent: 'begin' })
+    const { uuid, calls } = await talk([asLines(lines.CLAUDE_TOOLS), asLines(lines.CLAUDE_FORKED), RESUMED_LINES], { intent: 'begin' })
     await turnsOf(uuid, 1)
     const { process } = await daemon.resume(uuid, { fork: true, message: 'another way' })
     expect(await turnsOf(process.uuid, 2)).toMatchObject({ step: 3, originStep: 2, sessionId: '926592e8-edd5-429a-af35-2cdc32fc6989' })
@@ -259,7 +259,7 @@ test.each([
   'a daemon that is killed %s leaves nothing running; the conversation continues its session',
   async (_when, first, expected, activity) => {
     await using home = await DaemonHome.create()
-    const { agent, calls } = await agentOf(home.work, [first, AGAIN])
+    const { agent, calls } = await agentOf(home.work, [first, RESUMED_LINES])
     await home.start()
     const { uuid } = await home.spawn({ agent, interactive: true, intent: 'begin' })
     await home.waitForView(uuid, (view) => view.step > 0 && view.activity === activity)
@@ -269,9 +269,9 @@ test.each([
     expect(await home.view(uuid)).toMatchObject({ status: 'interrupted' })
     await home.resume(uuid, activity === 'ready' ? { message: 'more' } : {})
     await home.waitForView(uuid, ({ status, activity: now }) => status === 'ready' && now === 'ready')
-    const last = (await calls()).at(-1) ?? []
-    expect(last.slice(0, -1)).toEqual(RESUMED)
-    expect(last.at(-1)).toMatch(expected)
+    const lastCall = (await calls()).at(-1) ?? []
+    expect(lastCall.slice(0, -1)).toEqual(RESUMED)
+    expect(lastCall.at(-1)).toMatch(expected)
     await home.stop()
     await home.waitUntilNothingIsLeft()
   },
@@ -280,10 +280,10 @@ test.each([
 
 test('a restarted daemon restores a conversation, between turns and in one', async () => {
   await using home = await DaemonHome.create()
-  const { agent, calls } = await agentOf(home.work, [asLines(lines.CLAUDE_TOOLS), HANGING, AGAIN])
+  const { agent, calls } = await agentOf(home.work, [asLines(lines.CLAUDE_TOOLS), HANGING, RESUMED_LINES])
   await home.start()
   const { uuid } = await home.spawn({ agent, interactive: true, intent: 'begin' })
-  const before = await home.waitForView(uuid, ({ turn, activity }) => turn === 1 && activity === 'ready')
+  const viewBefore = await home.waitForView(uuid, ({ turn, activity }) => turn === 1 && activity === 'ready')
   await home.stop()
   await home.start()
   await home.waitForView(uuid, ({ status }) => status === 'ready')
@@ -294,7 +294,7 @@ test('a restarted daemon restores a conversation, between turns and in one', asy
   await home.waitUntilNothingIsLeft()
   await home.start()
   expect(await home.waitForView(uuid, ({ turn, status }) => turn === 2 && status === 'ready')).toMatchObject({
-    sessionId: before.sessionId,
+    sessionId: viewBefore.sessionId,
     step: 4,
   })
   expect((await calls()).at(-1)?.at(-1)).toMatch(/^Your last turn was cut off\./)

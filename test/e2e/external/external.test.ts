@@ -27,8 +27,8 @@ afterEach(async () => {
 })
 
 /** Writes an agent file; `words` are the program's options. */
-async function agentFile(name: string, ...words: string[]): Promise<void> {
-  const command = [process.execPath, PROGRAM, `sessions=${daemon.work}`, `log=${log}`, ...words]
+async function agentFile(name: string, ...options: string[]): Promise<void> {
+  const command = [process.execPath, PROGRAM, `sessions=${daemon.work}`, `log=${log}`, ...options]
   await writeFile(
     join(daemon.work, '.reeve/agents', `${name}.md`),
     `---\ndriver: acp\nasks: true\ncommand: ${JSON.stringify(command)}\n---\n`,
@@ -78,8 +78,8 @@ describe('an agent that asks', () => {
     await daemon.waitForEvent(uuid, ({ fact, ask }) => fact === 'process.waiting' && JSON.stringify(ask).includes('npm test 2'))
     const cli = (...args: string[]): ReturnType<typeof runCli> => runCli(daemon.home, args, { cwd: daemon.work })
     expect((await cli('ps')).stdout).toContain('(and 1 more)')
-    const listed = await cli('answer', String(pid))
-    expect(listed.stdout).toMatch(
+    const listResult = await cli('answer', String(pid))
+    expect(listResult.stdout).toMatch(
       /^\[1\] npm test 1 .*\n(.*\n)? {6}1 Allow\n {6}2 Always\n {6}3 Reject\n\n {6}`reeve answer --ask 1 \d+ NUMBER`\n\[2\]/,
     )
     expect(await cli('answer', String(pid), '1')).toMatchObject({ code: 64, stderr: expect.stringContaining('has 2 open questions') })
@@ -97,8 +97,8 @@ describe('an agent that asks', () => {
   test('does not ask when an answer for this process, or its agent file, decides', async () => {
     const allowed = await start('ask execute npm test', { permissions: 'allow' })
     expect(await daemon.waitForEnd(allowed.uuid)).toMatchObject({ status: 'completed' })
-    const denied = await start('ask execute npm test', { permissions: 'deny' })
-    await daemon.waitForEnd(denied.uuid)
+    const deniedView = await start('ask execute npm test', { permissions: 'deny' })
+    await daemon.waitForEnd(deniedView.uuid)
     expect((await logLines()).filter((line) => line.startsWith('answer:'))).toEqual(['answer: yes', 'answer: no'])
   })
 })
@@ -144,12 +144,12 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
 
 describe('a pause', () => {
   test('lets the turn end, delivers nothing more, and freezes the process', async () => {
-    const gate = join(daemon.work, 'gate')
-    const { uuid } = await start(`wait ${gate}`, { interactive: true })
+    const gateFile = join(daemon.work, 'gate')
+    const { uuid } = await start(`wait ${gateFile}`, { interactive: true })
     await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.working')
     await daemon.pause(uuid)
     await daemon.send(uuid, 'say hello')
-    await writeFile(gate, '')
+    await writeFile(gateFile, '')
     await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.drained')
     await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.frozen')
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', queueCount: 1, turn: 1 })
@@ -171,12 +171,12 @@ describe('a pause', () => {
 describe('its session', () => {
   test('continues after a resume, also after a restart of the daemon', async () => {
     const { uuid } = await start('say one', { interactive: true })
-    const before = await daemon.waitUntilReady(uuid)
-    expect(before.sessionId).toMatch(/^s\d+$/)
+    const viewBefore = await daemon.waitUntilReady(uuid)
+    expect(viewBefore.sessionId).toMatch(/^s\d+$/)
     await daemon.restart()
-    const again = await daemon.waitUntilReady(uuid)
-    expect(again).toMatchObject({ sessionId: before.sessionId, turn: 1 })
-    expect(again.pid).toBeGreaterThan(before.pid)
+    const viewAfter = await daemon.waitUntilReady(uuid)
+    expect(viewAfter).toMatchObject({ sessionId: viewBefore.sessionId, turn: 1 })
+    expect(viewAfter.pid).toBeGreaterThan(viewBefore.pid)
     await daemon.send(uuid, 'say two')
     await daemon.waitForEvent(uuid, ({ fact, turn }) => fact === 'process.ready' && turn === 2)
     await daemon.signal(uuid, 'SIGTERM')
@@ -184,7 +184,7 @@ describe('its session', () => {
     await daemon.resume(uuid, { message: 'say three' })
     await daemon.waitForEvent(uuid, ({ fact, turn }) => fact === 'process.ready' && turn === 3)
     expect((await logLines()).filter((line) => line.startsWith('resume '))).toHaveLength(2)
-    expect(await daemon.view(uuid)).toMatchObject({ sessionId: before.sessionId, lastText: 'three' })
+    expect(await daemon.view(uuid)).toMatchObject({ sessionId: viewBefore.sessionId, lastText: 'three' })
   })
 
   test("waits for the model's key that its environment had, and for no other variable", async () => {

@@ -34,10 +34,10 @@ afterEach(async () => {
 const fork = async (ref: string, body: ResumeBody = {}): Promise<ProcessView> => (await daemon.resume(ref, { fork: true, ...body })).process
 
 describe('by ACP', () => {
-  const noted = (): string[] => readFileSync(join(daemon.work, 'agent.log'), 'utf8').split('\n').filter(Boolean)
+  const readLogLines = (): string[] => readFileSync(join(daemon.work, 'agent.log'), 'utf8').split('\n').filter(Boolean)
 
-  async function runToEnd(intent: string, as: readonly string[]): Promise<ProcessView> {
-    const argv = [process.execPath, PROGRAM, token, `log=${join(daemon.work, 'agent.log')}`, `sessions=${daemon.work}`, ...as]
+  async function runToEnd(intent: string, options: readonly string[]): Promise<ProcessView> {
+    const argv = [process.execPath, PROGRAM, token, `log=${join(daemon.work, 'agent.log')}`, `sessions=${daemon.work}`, ...options]
     mkdirSync(daemon.paths.agentsDir, { recursive: true })
     writeFileSync(
       join(daemon.paths.agentsDir, 'fake.md'),
@@ -48,23 +48,29 @@ describe('by ACP', () => {
 
   test.each([[['fork', 'resume']], [['fork', 'load']]])(
     'its session is forked once; then the fork continues its own session (%j)',
-    async (as) => {
-      const origin = await runToEnd('usage 10 100 0.5\nsay one', as)
+    async (options) => {
+      const origin = await runToEnd('usage 10 100 0.5\nsay one', options)
       expect(origin).toMatchObject({ status: 'completed', usage: { costUsd: 0.5 } })
-      const made = await daemon.waitForEnd((await fork(origin.uuid, { message: 'usage 20 100 0.25\nsay two' })).uuid)
-      expect(made).toMatchObject({
+      const forkView = await daemon.waitForEnd((await fork(origin.uuid, { message: 'usage 20 100 0.25\nsay two' })).uuid)
+      expect(forkView).toMatchObject({
         status: 'completed',
         lastText: 'two',
         originUuid: origin.uuid,
         step: 2,
         usage: { steps: 1, costUsd: 0.25 },
       })
-      expect(made.sessionId).toMatch(/^f\d+$/)
-      const kept = JSON.parse(await readFile(join(daemon.work, `session-${made.sessionId}.json`), 'utf8')) as { prompts: string[] }
-      expect(kept.prompts).toHaveLength(2)
-      await daemon.resume(made.uuid, { message: 'usage 30 100 0.3\nsay three' })
-      expect(await daemon.waitForEnd(made.uuid)).toMatchObject({ lastText: 'three', sessionId: made.sessionId, usage: { costUsd: 0.55 } })
-      expect(noted().filter((line) => line.startsWith('fork '))).toHaveLength(1)
+      expect(forkView.sessionId).toMatch(/^f\d+$/)
+      const storedSession = JSON.parse(await readFile(join(daemon.work, `session-${forkView.sessionId}.json`), 'utf8')) as {
+        prompts: string[]
+      }
+      expect(storedSession.prompts).toHaveLength(2)
+      await daemon.resume(forkView.uuid, { message: 'usage 30 100 0.3\nsay three' })
+      expect(await daemon.waitForEnd(forkView.uuid)).toMatchObject({
+        lastText: 'three',
+        sessionId: forkView.sessionId,
+        usage: { costUsd: 0.55 },
+      })
+      expect(readLogLines().filter((line) => line.startsWith('fork '))).toHaveLength(1)
       expect(await daemon.view(origin.uuid)).toMatchObject({ sessionId: origin.sessionId, usage: { costUsd: 0.5 } })
     },
   )
@@ -83,8 +89,8 @@ describe('by ACP', () => {
 
   test('an agent that cannot fork reports that, and the origin can be resumed', async () => {
     const origin = await runToEnd('say one', ['resume'])
-    const made = await daemon.waitForEnd((await fork(origin.uuid, { message: 'say two' })).uuid)
-    expect(made).toMatchObject({
+    const forkView = await daemon.waitForEnd((await fork(origin.uuid, { message: 'say two' })).uuid)
+    expect(forkView).toMatchObject({
       status: 'failed',
       exit: { reason: 'the agent cannot be used: it cannot fork its sessions; its origin can be resumed (NOT_RESUMABLE)' },
     })
@@ -101,10 +107,10 @@ describe('by ACP', () => {
 })
 
 describe('as commands', () => {
-  const asLines = (all: readonly object[]): ScriptedAct[] => all.map((line) => ({ line }))
+  const asLines = (items: readonly object[]): ScriptedAct[] => items.map((line) => ({ line }))
   /** The same lines as another session would print them. */
-  const inSession = (all: readonly object[], from: string, to: string): ScriptedAct[] =>
-    asLines(JSON.parse(JSON.stringify(all).replaceAll(from, to)) as object[])
+  const inSession = (items: readonly object[], oldSession: string, newSession: string): ScriptedAct[] =>
+    asLines(JSON.parse(JSON.stringify(items).replaceAll(oldSession, newSession)) as object[])
 
   async function runToEnd(
     name: string,
@@ -127,7 +133,7 @@ describe('as commands', () => {
     const agent = await runToEnd('claude', ['-p', 'say hello', '--output-format', 'stream-json', '--verbose'], asLines(CLAUDE_TOOLS))
     const { uuid, sessionId } = agent.view
     await agent.plays(inSession(CLAUDE_TOOLS, sessionId ?? '', '00000000-0000-4000-8000-000000000001'))
-    const made = await daemon.waitForEnd((await fork(uuid, { message: 'and now?' })).uuid)
+    const forkView = await daemon.waitForEnd((await fork(uuid, { message: 'and now?' })).uuid)
     expect(await agent.args()).toEqual([
       '-p',
       '--output-format',
@@ -139,7 +145,7 @@ describe('as commands', () => {
       '--',
       'and now?',
     ])
-    expect(made).toMatchObject({
+    expect(forkView).toMatchObject({
       status: 'completed',
       originUuid: uuid,
       sessionId: '00000000-0000-4000-8000-000000000001',
@@ -152,11 +158,11 @@ describe('as commands', () => {
     const { uuid, sessionId, usage } = agent.view
     expect(usage.inputTokens).toBe(2_000)
     await agent.plays([...inSession(CODEX_RESUMED, sessionId ?? '', 'thread-2'), { exit: 0 }])
-    const made = await daemon.waitForEnd((await fork(uuid, { message: 'go' })).uuid)
+    const forkView = await daemon.waitForEnd((await fork(uuid, { message: 'go' })).uuid)
     expect(await agent.args()).toEqual(['exec', '--json', 'fork', sessionId, '--', 'go'])
-    expect(made).toMatchObject({ sessionId: 'thread-2', usage: { inputTokens: 1_000, outputTokens: 50 } })
-    await daemon.resume(made.uuid, { message: 'again' })
-    expect(await daemon.waitForEnd(made.uuid)).toMatchObject({ usage: { inputTokens: 1_000, outputTokens: 50 } })
+    expect(forkView).toMatchObject({ sessionId: 'thread-2', usage: { inputTokens: 1_000, outputTokens: 50 } })
+    await daemon.resume(forkView.uuid, { message: 'again' })
+    expect(await daemon.waitForEnd(forkView.uuid)).toMatchObject({ usage: { inputTokens: 1_000, outputTokens: 50 } })
     expect(await agent.args()).toEqual(['exec', '--json', 'resume', 'thread-2', '--', 'again'])
   })
 

@@ -24,8 +24,8 @@ function peakMib(pid: number): number {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]) / 1024
 }
 
-async function runToEnd(home: DaemonHome, argv: readonly string[], more: object = {}): Promise<string> {
-  const view = await home.spawn({ argv: [...argv], ...more })
+async function runToEnd(home: DaemonHome, argv: readonly string[], body: object = {}): Promise<string> {
+  const view = await home.spawn({ argv: [...argv], ...body })
   await home.waitForEnd(view.uuid)
   return view.uuid
 }
@@ -43,7 +43,7 @@ async function eachOutput(home: DaemonHome, uuid: string, take: (text: string) =
 
 async function outputOf(home: DaemonHome, uuid: string, stream = 'stdout'): Promise<string> {
   let text = ''
-  await eachOutput(home, uuid, (piece) => (text += piece), stream)
+  await eachOutput(home, uuid, (chunk) => (text += chunk), stream)
   return text
 }
 
@@ -68,16 +68,17 @@ describe('a line without an end', () => {
       withDaemon(async (home) => {
         const uuid = await runToEnd(home, ['sh', '-c', `yes 0123456789abcde | tr -d '\\n' | head -c ${FLOOD_MIB * MIB}`])
         expect(peakMib(home.pid)).toBeLessThan(MAX_RSS_MIB)
-        const [seen, wanted] = [createHash('sha256'), createHash('sha256')]
+        const [receivedHash, wanted] = [createHash('sha256'), createHash('sha256')]
         let chars = 0
         await eachOutput(home, uuid, (text) => {
           chars += text.length
-          seen.update(text)
+          receivedHash.update(text)
         })
         const block = Buffer.from('0123456789abcde'.repeat((MIB / 16) * 15)) // a multiple of both, so that the blocks line up
-        for (let left = FLOOD_MIB * MIB; left > 0; left -= block.length) wanted.update(block.subarray(0, Math.min(left, block.length)))
+        for (let leftBytes = FLOOD_MIB * MIB; leftBytes > 0; leftBytes -= block.length)
+          wanted.update(block.subarray(0, Math.min(leftBytes, block.length)))
         expect(chars).toBe(FLOOD_MIB * MIB)
-        expect(seen.digest('hex')).toBe(wanted.digest('hex'))
+        expect(receivedHash.digest('hex')).toBe(wanted.digest('hex'))
         expect(peakMib(home.pid)).toBeLessThan(MAX_RSS_MIB)
       }),
     300_000,
@@ -116,13 +117,13 @@ describe('a flood of lines', () => {
         await home.waitForEnd(view.uuid)
         let text = ''
         let next = 1
-        let wrong: string | null = null
-        await eachOutput(home, view.uuid, (piece) => {
-          const all = (text + piece).split('\n')
-          text = all.pop() ?? ''
-          for (const line of all) if (line !== `${next++} the quick brown fox jumps over the lazy dog`) wrong ??= line
+        let wrongLine: string | null = null
+        await eachOutput(home, view.uuid, (chunk) => {
+          const outputLines = (text + chunk).split('\n')
+          text = outputLines.pop() ?? ''
+          for (const line of outputLines) if (line !== `${next++} the quick brown fox jumps over the lazy dog`) wrongLine ??= line
         })
-        expect([next - 1, text, wrong]).toEqual([FLOOD_LINES, '', null])
+        expect([next - 1, text, wrongLine]).toEqual([FLOOD_LINES, '', null])
         expect(peakMib(home.pid)).toBeLessThan(MAX_RSS_MIB)
       }),
     300_000,
@@ -144,13 +145,13 @@ describe('a flood of lines', () => {
           },
         })
         const items: ScriptedAct[] = [
-          ...Array.from({ length: 500 }, (_, at) => ({ line: line(at + 1) })),
+          ...Array.from({ length: 500 }, (_, index) => ({ line: line(index + 1) })),
           { line: { type: 'result', subtype: 'success', is_error: false, result: 'done', session_id: 's' } },
         ]
         const program = await writePlayingProgram(home.work, 'claude', items)
         const uuid = await runToEnd(home, [program, '-p', 'x', '--output-format', 'stream-json'])
         const finished = (await facts(home, uuid)).filter((event) => event['fact'] === 'model.finished')
-        expect(finished.map((event) => event['step'])).toEqual(Array.from({ length: 500 }, (_, at) => at + 1))
+        expect(finished.map((event) => event['step'])).toEqual(Array.from({ length: 500 }, (_, index) => index + 1))
         expect(finished.every((event) => JSON.stringify(event['message']).includes(`"${event['step']} xxx`))).toBe(true)
         expect(await home.view(uuid)).toMatchObject({ status: 'completed', step: 500, usage: { inputTokens: 500 } })
         expect(peakMib(home.pid)).toBeLessThan(MAX_RSS_MIB)
@@ -172,15 +173,15 @@ describe('with one daemon', () => {
   })
 
   describe('hostile bytes and texts', () => {
-    const NASTY = Buffer.from('a\0b\u2028c\x1b[31mred\x1b]0;title\x07\x9b\r\n\xff\xfe\xc3(\xed\xa0\x80 end\n', 'latin1')
-    const KEPT = NASTY.toString('utf8')
+    const HOSTILE_BYTES = Buffer.from('a\0b\u2028c\x1b[31mred\x1b]0;title\x07\x9b\r\n\xff\xfe\xc3(\xed\xa0\x80 end\n', 'latin1')
+    const STORED_TEXT = HOSTILE_BYTES.toString('utf8')
 
     test('are stored unchanged, and reach no terminal raw', async () => {
       const file = join(home.work, 'nasty')
-      writeFileSync(file, NASTY)
+      writeFileSync(file, HOSTILE_BYTES)
       const uuid = await runToEnd(home, ['sh', '-c', `cat ${file}; cat ${file} >&2`])
-      expect(await outputOf(home, uuid)).toBe(KEPT)
-      expect(await outputOf(home, uuid, 'stderr')).toBe(KEPT)
+      expect(await outputOf(home, uuid)).toBe(STORED_TEXT)
+      expect(await outputOf(home, uuid, 'stderr')).toBe(STORED_TEXT)
       const { stdout } = await runCli(home.path, ['logs', uuid])
       expect(stdout).toContain('red')
       // C0 except for line ends and tabs, DEL and C1

@@ -26,10 +26,10 @@ const promptCount = (): number =>
     .filter((line) => line.startsWith('prompt ')).length
 
 /** Claude Code's adapter, which demands a login at its session (`auth`) or at a prompt. */
-function claude(at: 'auth' | 'auth-prompt'): Pick<SpawnBody, 'agent' | 'env' | 'permissions' | 'gateway'> {
+function claude(option: 'auth' | 'auth-prompt'): Pick<SpawnBody, 'agent' | 'env' | 'permissions' | 'gateway'> {
   writeFileSync(
     join(daemon.work, 'claude-agent-acp'),
-    `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' 'log=${daemon.work}/log' 'sessions=${daemon.work}' '${at}=${daemon.work}/login' modes\n`,
+    `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' 'log=${daemon.work}/log' 'sessions=${daemon.work}' '${option}=${daemon.work}/login' modes\n`,
     { mode: 0o755 },
   )
   const env = testEnv(daemon.work)
@@ -38,8 +38,8 @@ function claude(at: 'auth' | 'auth-prompt'): Pick<SpawnBody, 'agent' | 'env' | '
 
 test('at a prompt: the process is held; resumed after the login, it does its work', async () => {
   const { uuid } = await daemon.spawn({ ...claude('auth-prompt'), intent: 'say done' })
-  const held = await daemon.waitForStatus(uuid, 'suspended')
-  expect(held).toMatchObject({ holds: [{ reason: 'credentials', by: 'system' }], note: expect.stringMatching(ADVICE) })
+  const heldView = await daemon.waitForStatus(uuid, 'suspended')
+  expect(heldView).toMatchObject({ holds: [{ reason: 'credentials', by: 'system' }], note: expect.stringMatching(ADVICE) })
   await daemon.resume(uuid)
   await expect
     .poll(async () => (await daemon.readFactTypes(uuid)).filter((fact) => fact === 'process.held').length, { timeout: 60_000 })
@@ -53,10 +53,10 @@ test('at a prompt: the process is held; resumed after the login, it does its wor
 test.each<[string, Partial<SpawnBody>]>([
   ['a process that ends', {}],
   ['one that comes back by itself', { restart: 'on-failure' }],
-])('before its session, %s: the process is held; resumed after the login, it does its work', async (_, more) => {
-  const { uuid } = await daemon.spawn({ ...claude('auth'), intent: 'say done', ...more })
-  const held = await daemon.waitForStatus(uuid, 'suspended')
-  expect(held).toMatchObject({ holds: [{ reason: 'credentials', by: 'system' }], note: expect.stringMatching(ADVICE) })
+])('before its session, %s: the process is held; resumed after the login, it does its work', async (_, options) => {
+  const { uuid } = await daemon.spawn({ ...claude('auth'), intent: 'say done', ...options })
+  const heldView = await daemon.waitForStatus(uuid, 'suspended')
+  expect(heldView).toMatchObject({ holds: [{ reason: 'credentials', by: 'system' }], note: expect.stringMatching(ADVICE) })
   await daemon.resume(uuid)
   await expect
     .poll(async () => (await daemon.readFactTypes(uuid)).filter((fact) => fact === 'process.held').length, { timeout: 60_000 })

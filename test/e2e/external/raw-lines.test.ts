@@ -18,11 +18,11 @@ async function agentFile(daemon: LocalDaemon, name: string, front: readonly stri
 }
 
 /** An agent that ends its run with these lines. */
-async function claude(daemon: LocalDaemon, played: readonly object[], keep: string): Promise<ProcessView> {
+async function claude(daemon: LocalDaemon, items: readonly object[], keep: string): Promise<ProcessView> {
   const program = await writePlayingProgram(
     daemon.work,
     'claude',
-    played.map((line) => ({ line })),
+    items.map((line) => ({ line })),
   )
   await agentFile(daemon, 'played', [
     'driver: command',
@@ -39,14 +39,14 @@ async function rawOf(daemon: LocalDaemon, { uuid }: ProcessView): Promise<EventV
 
 test('all lines of a command, each before its interpretation; a long one is cut, with a mark', async () => {
   await using daemon = await LocalDaemon.start({ config: 'keep_raw: all\n' })
-  const long = { type: 'assistant', message: { role: 'assistant', content: [{ type: 'text', text: 'x'.repeat(100_000) }] } }
-  const played = [...lines.CLAUDE_TOOLS.slice(0, -1), long, ...lines.CLAUDE_TOOLS.slice(-1)]
-  const view = await claude(daemon, played, '')
+  const longItem = { type: 'assistant', message: { role: 'assistant', content: [{ type: 'text', text: 'x'.repeat(100_000) }] } }
+  const items = [...lines.CLAUDE_TOOLS.slice(0, -1), longItem, ...lines.CLAUDE_TOOLS.slice(-1)]
+  const view = await claude(daemon, items, '')
   expect(view.status).toBe('completed')
   const raw = await rawOf(daemon, view)
-  const written = played.map((line) => JSON.stringify(line))
+  const written = items.map((line) => JSON.stringify(line))
   expect(raw.map(({ raw: line }) => line)).toEqual(written.map((line) => line.slice(0, 65_536)))
-  expect(raw.flatMap(({ left }) => (left === undefined ? [] : [left]))).toEqual([JSON.stringify(long).length - 65_536])
+  expect(raw.flatMap(({ left }) => (left === undefined ? [] : [left]))).toEqual([JSON.stringify(longItem).length - 65_536])
   const types = (await daemon.readHistory(view.uuid)).map(({ fact }) => fact)
   expect(types.indexOf('process.raw')).toBeLessThan(types.indexOf('model.finished'))
   expect(daemon.errors).toEqual([])
@@ -54,10 +54,10 @@ test('all lines of a command, each before its interpretation; a long one is cut,
 
 test('the last hundred lines of a command at its end; none without a request, or when its agent file disables it', async () => {
   await using daemon = await LocalDaemon.start()
-  const many = Array.from({ length: 150 }, (_, at) => ({ type: 'system', subtype: 'status', at }))
-  const played = [...lines.CLAUDE_TOOLS.slice(0, -1), ...many, ...lines.CLAUDE_TOOLS.slice(-1)]
-  const raw = await rawOf(daemon, await claude(daemon, played, 'last'))
-  expect(raw.map(({ raw: line }) => line)).toEqual(played.slice(-100).map((line) => JSON.stringify(line)))
+  const statusItems = Array.from({ length: 150 }, (_, index) => ({ type: 'system', subtype: 'status', at: index }))
+  const items = [...lines.CLAUDE_TOOLS.slice(0, -1), ...statusItems, ...lines.CLAUDE_TOOLS.slice(-1)]
+  const raw = await rawOf(daemon, await claude(daemon, items, 'last'))
+  expect(raw.map(({ raw: line }) => line)).toEqual(items.slice(-100).map((line) => JSON.stringify(line)))
   for (const keep of ['', 'off']) expect(await rawOf(daemon, await claude(daemon, lines.CLAUDE_TOOLS, keep))).toEqual([])
 })
 

@@ -37,7 +37,7 @@ describe.each(kinds)('%s', (kind) => {
     'a frozen process that gets %s exits with 1, and its record names the signal',
     async (signal) => {
       await using daemon = await LocalDaemon.start()
-      const killed = await Promise.all(
+      const killedProcesses = await Promise.all(
         Array.from({ length: 5 }, async () => {
           const { uuid } = await daemon.spawnShell('exec sleep 3600', { containment: kind })
           await daemon.client.post(`/v1/processes/${uuid}/pause`, { now: true })
@@ -45,7 +45,7 @@ describe.each(kinds)('%s', (kind) => {
           return daemon.waitForEnd(uuid)
         }),
       )
-      for (const view of killed)
+      for (const view of killedProcesses)
         expect(view).toMatchObject({ status: 'stopped', exit: { code: 1, reason: 'context cancelled while paused', signal } })
     },
   )

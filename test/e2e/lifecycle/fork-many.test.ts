@@ -7,7 +7,7 @@ import { DaemonHome } from '../../support/daemon/daemon.ts'
 import { deep } from '../../support/deep.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 
-const MANY = deep(50, 1_000)
+const FORK_COUNT = deep(50, 1_000)
 const CHAIN = deep(40, 100)
 
 const echo = (word: string): object => ({ tools: [{ name: 'bash', input: { command: `echo ${word}` } }] })
@@ -33,10 +33,10 @@ test(`a chain of ${CHAIN}: each can be resumed, also when the others are gone`, 
   while (chain.length <= CHAIN) chain.push(await daemon.waitForEnd((await fork(chain.at(-1)?.uuid ?? '')).uuid))
   const { processes } = await daemon.client.get<LineageView>(`/v1/processes/${chain[CHAIN / 2]?.uuid}/lineage`)
   expect(processes.map(({ uuid }) => uuid)).toEqual(chain.map(({ uuid }) => uuid))
-  const last = chain.pop() as ProcessView
-  const middle = chain[CHAIN / 2] as ProcessView
-  for (const { uuid } of chain) if (uuid !== middle.uuid) await remove(uuid)
-  for (const { uuid } of [middle, last]) {
+  const lastFork = chain.pop() as ProcessView
+  const middleFork = chain[CHAIN / 2] as ProcessView
+  for (const { uuid } of chain) if (uuid !== middleFork.uuid) await remove(uuid)
+  for (const { uuid } of [middleFork, lastFork]) {
     await daemon.resume(uuid, { message: 'and?' })
     expect(await daemon.waitForEnd(uuid)).toMatchObject({
       status: 'completed',
@@ -45,21 +45,21 @@ test(`a chain of ${CHAIN}: each can be resumed, also when the others are gone`, 
       usage: { steps: 1 },
     })
   }
-  expect(await daemon.waitForEnd((await fork(last.uuid, { fromStep: 2 })).uuid)).toMatchObject({ step: 4, lastText: 'the end' })
+  expect(await daemon.waitForEnd((await fork(lastFork.uuid, { fromStep: 2 })).uuid)).toMatchObject({ step: 4, lastText: 'the end' })
 }, 180_000)
 
-test(`${MANY} of one process: one fact each before they begin, and the origin is unchanged`, async () => {
+test(`${FORK_COUNT} of one process: one fact each before they begin, and the origin is unchanged`, async () => {
   const origin = await runToEnd()
-  const made: string[] = []
-  for (let count = 0; count < MANY; count += 50) {
-    made.push(...(await Promise.all(Array.from({ length: 50 }, () => fork(origin.uuid)))).map(({ uuid }) => uuid))
+  const forkUuids: string[] = []
+  for (let count = 0; count < FORK_COUNT; count += 50) {
+    forkUuids.push(...(await Promise.all(Array.from({ length: 50 }, () => fork(origin.uuid)))).map(({ uuid }) => uuid))
   }
-  for (const uuid of made) await daemon.waitForEnd(uuid)
+  for (const uuid of forkUuids) await daemon.waitForEnd(uuid)
   expect(await daemon.view(origin.uuid)).toEqual(origin)
   const { processes, truncated } = await daemon.client.get<LineageView>(`/v1/processes/${origin.uuid}/lineage`)
-  expect([processes.length, truncated]).toEqual([MANY + 1, false])
+  expect([processes.length, truncated]).toEqual([FORK_COUNT + 1, false])
   await remove(origin.uuid)
-  for (const uuid of [made[0], made[MANY / 2], made[MANY - 1]] as string[]) {
+  for (const uuid of [forkUuids[0], forkUuids[FORK_COUNT / 2], forkUuids[FORK_COUNT - 1]] as string[]) {
     await daemon.resume(uuid, { message: 'and?' })
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ lastText: expect.stringMatching(/^on: three\n/) as string, usage: { steps: 1 } })
   }

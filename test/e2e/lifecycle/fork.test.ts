@@ -51,12 +51,12 @@ describe('at any step', () => {
     const origin = await runToEnd()
     expect(origin).toMatchObject({ status: 'completed', step: STEPS })
     const requests = server.requests.map(({ body }) => body)
-    const before = await daemon.readHistory(origin.uuid)
+    const historyBefore = await daemon.readHistory(origin.uuid)
     for (let step = 0; step < STEPS; step += 1) {
       const count = server.requests.length
-      const made = await fork(origin.uuid, { fromStep: step })
-      expect(made).toMatchObject({ originUuid: origin.uuid, originStep: step, usage: { steps: 0, costUsd: 0 }, name: null })
-      expect(await daemon.waitForEnd(made.uuid)).toMatchObject({
+      const forkView = await fork(origin.uuid, { fromStep: step })
+      expect(forkView).toMatchObject({ originUuid: origin.uuid, originStep: step, usage: { steps: 0, costUsd: 0 }, name: null })
+      expect(await daemon.waitForEnd(forkView.uuid)).toMatchObject({
         status: 'completed',
         step: STEPS,
         lastText: 'the end',
@@ -64,7 +64,7 @@ describe('at any step', () => {
       })
       expect(requestAfter(count)).toEqual(requests[step])
     }
-    expect(await daemon.readHistory(origin.uuid)).toEqual(before)
+    expect(await daemon.readHistory(origin.uuid)).toEqual(historyBefore)
     expect(await daemon.view(origin.uuid)).toEqual(origin)
   })
 
@@ -77,26 +77,26 @@ describe('at any step', () => {
       usage: { steps: 0 },
     })
     expect(server.requests).toHaveLength(count)
-    const ended = await daemon.waitForEnd((await fork(origin.uuid, { message: 'and now?' })).uuid)
-    expect(ended).toMatchObject({ status: 'completed', lastText: 'and on', usage: { steps: 1 } })
+    const endedFork = await daemon.waitForEnd((await fork(origin.uuid, { message: 'and now?' })).uuid)
+    expect(endedFork).toMatchObject({ status: 'completed', lastText: 'and on', usage: { steps: 1 } })
     expect(messagesOf(requestAfter(count) ?? {}).at(-1)).toMatchObject({ role: 'user', content: 'and now?' })
   })
 
   test('a message is read before the next model call, after the results that were there', async () => {
     const origin = await runToEnd()
     const count = server.requests.length
-    const made = await fork(origin.uuid, { fromStep: 3, message: 'another way' })
-    await daemon.waitForEnd(made.uuid)
-    const [last, before] = messagesOf(requestAfter(count) ?? {}).toReversed()
-    expect(last).toMatchObject({ role: 'user', content: 'another way' })
-    expect(before).toMatchObject({ role: 'tool', tool_call_id: 'call-3' })
+    const forkView = await fork(origin.uuid, { fromStep: 3, message: 'another way' })
+    await daemon.waitForEnd(forkView.uuid)
+    const [lastMessage, messageBefore] = messagesOf(requestAfter(count) ?? {}).toReversed()
+    expect(lastMessage).toMatchObject({ role: 'user', content: 'another way' })
+    expect(messageBefore).toMatchObject({ role: 'tool', tool_call_id: 'call-3' })
   })
 
   test('a fork may have its own name, model, directory and limits', async () => {
     const origin = await runToEnd()
-    const made = await fork(origin.uuid, { fromStep: 2, name: 'other', model: 'served/n', cwd: daemon.home, limits: { maxSteps: 3 } })
-    expect(made).toMatchObject({ name: 'other', model: 'served/n', cwd: daemon.home, limits: { maxSteps: 3 } })
-    expect(await daemon.waitForEnd(made.uuid)).toMatchObject({
+    const forkView = await fork(origin.uuid, { fromStep: 2, name: 'other', model: 'served/n', cwd: daemon.home, limits: { maxSteps: 3 } })
+    expect(forkView).toMatchObject({ name: 'other', model: 'served/n', cwd: daemon.home, limits: { maxSteps: 3 } })
+    expect(await daemon.waitForEnd(forkView.uuid)).toMatchObject({
       status: 'failed',
       exit: { reason: 'max steps exceeded' },
       step: 5,
@@ -150,8 +150,8 @@ test('a running origin is not touched: the fork begins where its last complete s
   answers[3] = { ...answerWithCall(4), hangAfterBytes: 1, restAfter: gate.promise }
   const origin = await daemon.spawn({ model: 'served/m', intent: 'ten steps' })
   await server.waitForRequests(4)
-  const made = await daemon.resume(origin.uuid, { fork: true })
-  expect(made).toMatchObject({
+  const forkView = await daemon.resume(origin.uuid, { fork: true })
+  expect(forkView).toMatchObject({
     process: { originStep: 3 },
     note: `step 4 of PID ${origin.pid} is unfinished, so the fork does not contain it`,
   })
@@ -159,7 +159,7 @@ test('a running origin is not touched: the fork begins where its last complete s
   expect(server.requests[4]?.body).toEqual(server.requests[3]?.body)
   gate.resolve()
   expect(await daemon.waitForEnd(origin.uuid)).toMatchObject({ status: 'completed', step: STEPS, usage: { steps: STEPS } })
-  expect(await daemon.waitForEnd(made.process.uuid)).toMatchObject({ status: 'completed', step: STEPS, usage: { steps: STEPS - 3 } })
+  expect(await daemon.waitForEnd(forkView.process.uuid)).toMatchObject({ status: 'completed', step: STEPS, usage: { steps: STEPS - 3 } })
 })
 
 test('a suspended process reads the message of its resume in the open turn', async () => {
@@ -230,9 +230,9 @@ test('a process continues from its checkpoint and the later facts', async () => 
 
 test('the files of a fork are its own', async () => {
   const origin = await runToEnd()
-  const made = await daemon.waitForEnd((await fork(origin.uuid, { fromStep: 9 })).uuid)
-  const facts = (await daemon.readHistory(made.uuid)).map((event) => event['fact'])
+  const forkView = await daemon.waitForEnd((await fork(origin.uuid, { fromStep: 9 })).uuid)
+  const facts = (await daemon.readHistory(forkView.uuid)).map((event) => event['fact'])
   expect(facts[0]).toBe('process.forked')
   expect(facts).not.toContain('process.spawned')
-  expect(made.cwd).toBe(origin.cwd)
+  expect(forkView.cwd).toBe(origin.cwd)
 })

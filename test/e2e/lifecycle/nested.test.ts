@@ -22,23 +22,25 @@ const env = (): Record<string, string> => testEnv(home.path)
 
 /** Lets an agent run these commands with its `bash`, one after the other; returns each exit code and stderr. */
 async function tryCommands(commands: readonly string[], body: Partial<SpawnBody>): Promise<string[]> {
-  const out = join(home.work, 'said')
-  const script = commands.map((command, at) => `${reeve} ${command} > "${out}-${at}" 2>&1; echo "exit $?" >> "${out}-${at}"`).join('\n')
+  const outputFile = join(home.work, 'said')
+  const script = commands
+    .map((command, index) => `${reeve} ${command} > "${outputFile}-${index}" 2>&1; echo "exit $?" >> "${outputFile}-${index}"`)
+    .join('\n')
   const model = home.writeScript([{ tools: [{ name: 'bash', input: { command: script } }] }, { text: 'done' }])
   const { uuid } = await home.spawn({ model, env: env(), ...body })
   expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
-  return commands.map((_, at) => readFileSync(`${out}-${at}`, 'utf8'))
+  return commands.map((_, index) => readFileSync(`${outputFile}-${index}`, 'utf8'))
 }
 
 describe('a nested run', () => {
   test('is a child: a kill of the subtree reaches it, and it has no more than its parent', async () => {
     const argv = ['sh', '-c', `${reeve} run -d --name inner -- sleep 1000 && exec sleep 1000`]
-    const outer = await home.spawn({ argv, env: env(), deny: ['signal'] })
-    const inner = await home.waitForView(outer.uuid, ({ children }) => children.length === 1).then(() => home.view('inner'))
-    expect(inner).toMatchObject({ ppid: outer.pid, parentUuid: outer.uuid, capabilities: { signals: 'none' } })
-    await home.waitForView(inner.uuid, ({ status }) => status === 'working')
-    await home.signal(outer.uuid, { signal: 'SIGTERM', subtree: true })
-    expect([await home.waitForEnd(outer.uuid), await home.waitForEnd(inner.uuid)]).toEqual([
+    const outerProcess = await home.spawn({ argv, env: env(), deny: ['signal'] })
+    const innerProcess = await home.waitForView(outerProcess.uuid, ({ children }) => children.length === 1).then(() => home.view('inner'))
+    expect(innerProcess).toMatchObject({ ppid: outerProcess.pid, parentUuid: outerProcess.uuid, capabilities: { signals: 'none' } })
+    await home.waitForView(innerProcess.uuid, ({ status }) => status === 'working')
+    await home.signal(outerProcess.uuid, { signal: 'SIGTERM', subtree: true })
+    expect([await home.waitForEnd(outerProcess.uuid), await home.waitForEnd(innerProcess.uuid)]).toEqual([
       expect.objectContaining({ status: 'stopped' }),
       expect.objectContaining({ status: 'stopped' }),
     ])
@@ -52,14 +54,14 @@ describe('a nested run', () => {
       `agents:\n  a: { command: [sleep, "1000"] }\nsupervisors:\n  s: { children: [{ id: a, command: [sleep, "1000"] }] }\ncrews:\n  c: { worktrees: false, reviews: false, workers: 1, model: "${model}", tasks: [{ id: t, text: do it }] }\n`,
     )
     const argv = ['sh', '-c', `${reeve} crew up c -d && ${reeve} compose up -d && ${reeve} run -d --supervisor s; exec sleep 1000`]
-    const outer = await home.spawn({ argv, env: env(), cwd: dir })
-    const { children } = await home.waitForView(outer.uuid, (view) => view.children.length === 3)
-    const inner = await Promise.all(children.map((uuid) => home.view(uuid)))
-    expect(inner.map(({ driver, parentUuid }) => [driver, parentUuid]).toSorted()).toEqual(
-      ['compose', 'crew', 'supervisor'].map((driver) => [driver, outer.uuid]),
+    const outerProcess = await home.spawn({ argv, env: env(), cwd: dir })
+    const { children } = await home.waitForView(outerProcess.uuid, (view) => view.children.length === 3)
+    const innerProcesses = await Promise.all(children.map((uuid) => home.view(uuid)))
+    expect(innerProcesses.map(({ driver, parentUuid }) => [driver, parentUuid]).toSorted()).toEqual(
+      ['compose', 'crew', 'supervisor'].map((driver) => [driver, outerProcess.uuid]),
     )
-    await home.signal(outer.uuid, { signal: 'SIGKILL', subtree: true })
-    for (const { uuid } of [outer, ...inner]) expect((await home.waitForEnd(uuid)).state).toBe('dead')
+    await home.signal(outerProcess.uuid, { signal: 'SIGKILL', subtree: true })
+    for (const { uuid } of [outerProcess, ...innerProcesses]) expect((await home.waitForEnd(uuid)).state).toBe('dead')
   })
 
   test('stays below the caller, whatever parent it names', async () => {
@@ -85,8 +87,8 @@ describe('command line requests of a limited process', () => {
     expect(await home.view('other')).toMatchObject({ uuid: other.uuid, status: 'working', holds: [], limits: {}, pinned: false })
   })
 
-  const bare = (): string => `env -i "HOME=${home.path}" "REEVE_HOME=${home.path}" PATH=/usr/bin:/bin`
-  const LIES = [
+  const bareEnv = (): string => `env -i "HOME=${home.path}" "REEVE_HOME=${home.path}" PATH=/usr/bin:/bin`
+  const FORBIDDEN_REQUESTS = [
     'kill other',
     'rm --force other',
     'run -d -- sleep 1000',
@@ -99,26 +101,32 @@ describe('command line requests of a limited process', () => {
     '%s: a program that has emptied its environment and tries to restore the socket is refused, too',
     async (containment) => {
       const probe = (await home.client.get<{ checks: { name: string; ok: boolean }[] }>('/v1/doctor')).checks
-      const works = (name: string): boolean => probe.some((check) => check.name === name && check.ok)
-      if (!works(`containment ${containment}`) || !works('network off')) return
+      const isWorking = (name: string): boolean => probe.some((check) => check.name === name && check.ok)
+      if (!isWorking(`containment ${containment}`) || !isWorking('network off')) return
       const socket = home.paths.socket
-      const out = join(home.work, `lies-${containment}`)
+      const outputFile = join(home.work, `lies-${containment}`)
       // Root may unmount the cover of the socket; an ordinary user may not, nor in his own namespaces.
       const back =
         process.geteuid?.() === 0 ? 'true' : `umount "${socket}"; unshare -Urm umount "${socket}"; ls "${join(home.path, 'doors')}"`
       const script = [
         `(${back}) 2> /dev/null`,
-        ...LIES.map((lie, at) => `${bare()} ${reeve} ${lie} > "${out}-${at}" 2>&1; echo "exit $?" >> "${out}-${at}"`),
+        ...FORBIDDEN_REQUESTS.map(
+          (request, index) =>
+            `${bareEnv()} ${reeve} ${request} > "${outputFile}-${index}" 2>&1; echo "exit $?" >> "${outputFile}-${index}"`,
+        ),
       ].join('\n')
       const model = home.writeScript([{ tools: [{ name: 'bash', input: { command: script } }] }, { text: 'done' }])
-      const before = (await home.listProcesses()).length
+      const countBefore = (await home.listProcesses()).length
       const { uuid } = await home.spawn({ model, env: env(), containment, deny: ['signal', 'spawn', 'network'] })
       expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'completed', containment })
-      const outputs = LIES.map((_, at) => readFileSync(`${out}-${at}`, 'utf8'))
+      const outputs = FORBIDDEN_REQUESTS.map((_, index) => readFileSync(`${outputFile}-${index}`, 'utf8'))
       for (const [at, text] of outputs.entries())
-        expect([LIES[at], text]).toEqual([LIES[at], expect.stringMatching(/is limited|may not|PID 0[^]*exit 1(25)?\n$/)])
+        expect([FORBIDDEN_REQUESTS[at], text]).toEqual([
+          FORBIDDEN_REQUESTS[at],
+          expect.stringMatching(/is limited|may not|PID 0[^]*exit 1(25)?\n$/),
+        ])
       expect(await home.view('other')).toMatchObject({ uuid: other.uuid, status: 'working', limits: {} })
-      expect((await home.listProcesses()).length).toBe(before + 1)
+      expect((await home.listProcesses()).length).toBe(countBefore + 1)
     },
   )
 

@@ -34,14 +34,14 @@ afterEach(async () => {
 
 const call = (name: string, input: object): object => ({ text: '', tools: [{ name, input }] })
 /** Reads inside, reads and writes outside, and runs a program. */
-const TRIES = [
+const ATTEMPTS = [
   call('read', { path: 'src/in.txt' }),
   call('read', { path: 'src/up/top.txt' }),
   call('write', { path: 'top.txt', content: 'mine' }),
   call('bash', { command: 'cat top.txt' }),
   { text: 'done' },
 ]
-const HELD = { allow: ['read:src', 'write:src'] }
+const ALLOWED_SRC = { allow: ['read:src', 'write:src'] }
 
 async function refusals(ref: string): Promise<unknown[]> {
   return (await daemon.readHistory(ref))
@@ -53,13 +53,13 @@ const finishedCalls = (events: readonly EventView[]): unknown[] =>
   events.filter((event) => event['fact'] === 'tool.finished').map(({ name, outcome }) => `${String(name)} ${String(outcome)}`)
 
 async function tryTools(body: Partial<SpawnBody>): Promise<ProcessView> {
-  const { uuid } = await daemon.spawnScripted(TRIES, body)
+  const { uuid } = await daemon.spawnScripted(ATTEMPTS, body)
   return daemon.waitForEnd(uuid)
 }
 
 describe('an agent with allowed folders', () => {
   test('reads and writes there and nowhere else; a refusal is an event, a line of the log and a tool result', async () => {
-    const view = await tryTools(HELD)
+    const view = await tryTools(ALLOWED_SRC)
     expect(finishedCalls(await daemon.readHistory(view.uuid))).toEqual(['read ok', 'read denied', 'write denied', 'bash denied'])
     expect(await refusals(view.uuid)).toEqual([
       ['paths', 'read'],
@@ -138,16 +138,16 @@ describe('an agent with allowed folders', () => {
 
 describe('denied stays denied', () => {
   test('at a resume, in a fork, and after an export and an import', async () => {
-    const held = (await tryTools(HELD)).capabilities
-    const items = [...TRIES, ...TRIES, ...TRIES]
-    const { uuid } = await daemon.spawnScripted(items, HELD)
+    const capabilities = (await tryTools(ALLOWED_SRC)).capabilities
+    const items = [...ATTEMPTS, ...ATTEMPTS, ...ATTEMPTS]
+    const { uuid } = await daemon.spawnScripted(items, ALLOWED_SRC)
     await daemon.waitForEnd(uuid)
     await daemon.resume(uuid, { message: 'again' })
-    expect((await daemon.waitForEnd(uuid)).capabilities).toEqual(held)
+    expect((await daemon.waitForEnd(uuid)).capabilities).toEqual(capabilities)
     const {
       process: { uuid: fork },
     } = await daemon.resume(uuid, { fork: true, message: 'other' })
-    expect((await daemon.waitForEnd(fork)).capabilities).toEqual(held)
+    expect((await daemon.waitForEnd(fork)).capabilities).toEqual(capabilities)
     expect(await refusals(fork)).toHaveLength(3)
     await daemon.client.post(`/v1/processes/${uuid}/export`, { dir: join(work, 'out') })
     await using other = await LocalDaemon.start()
@@ -155,12 +155,12 @@ describe('denied stays denied', () => {
       processes: [back],
     } = await other.client.post<ImportedView>('/v1/import', { dir: join(work, 'out') })
     await other.resume(back?.uuid ?? '', { message: 'there' })
-    expect((await other.waitForEnd(back?.uuid ?? '')).capabilities).toEqual(held)
+    expect((await other.waitForEnd(back?.uuid ?? '')).capabilities).toEqual(capabilities)
     expect(other.errors).toEqual([])
   })
 
   test('but the user may give it more at a resume', async () => {
-    const { uuid } = await tryTools(HELD)
+    const { uuid } = await tryTools(ALLOWED_SRC)
     await daemon.resume(uuid, { message: 'try again', allow: ['write:top.txt', 'network'], deny: ['grep'] })
     const { capabilities } = await daemon.waitForEnd(uuid)
     expect(capabilities.paths).toEqual({
@@ -176,7 +176,7 @@ describe('denied stays denied', () => {
     ['an unknown value', { network: 'OFF' }],
     ['a limit of another version', { cameras: 'off' }],
   ])('an import with %s in its spec is refused', async (_, capabilities) => {
-    const { uuid } = await tryTools(HELD)
+    const { uuid } = await tryTools(ALLOWED_SRC)
     const dir = join(work, 'out')
     await daemon.client.post(`/v1/processes/${uuid}/export`, { dir })
     const file = join(dir, 'steps', uuid, 'events.jsonl')
@@ -193,9 +193,9 @@ describe('denied stays denied', () => {
 
 describe('a child', () => {
   test("has its parent's permissions, and learns what it was not given", async () => {
-    const parent = await daemon.spawnScripted([{ text: 'x' }], { ...HELD, interactive: true })
+    const parent = await daemon.spawnScripted([{ text: 'x' }], { ...ALLOWED_SRC, interactive: true })
     await daemon.waitUntilReady(parent.uuid)
-    const { uuid } = await daemon.spawnScripted(TRIES, { parent: parent.uuid, allow: ['read', 'write', 'bash', 'write:.'] })
+    const { uuid } = await daemon.spawnScripted(ATTEMPTS, { parent: parent.uuid, allow: ['read', 'write', 'bash', 'write:.'] })
     const child = await daemon.waitForEnd(uuid)
     expect(finishedCalls(await daemon.readHistory(uuid))).toEqual(['read ok', 'read denied', 'write denied', 'bash denied'])
     expect(child.capabilities.paths).toEqual(parent.capabilities.paths)
@@ -227,11 +227,11 @@ describe('without a network', () => {
   ]
 
   test("a command and an agent's shell reach no server, and other processes do", async () => {
-    const on = await daemon.waitForEnd((await daemon.spawn({ argv: connect() })).uuid)
-    expect(await daemon.readOutput(on.uuid)).toBe('hello\n')
-    const off = await daemon.waitForEnd((await daemon.spawn({ argv: connect(), deny: ['network'] })).uuid)
-    expect(await daemon.readOutput(off.uuid)).toMatch(/^E(NETUNREACH|ADDRNOTAVAIL)\n$/)
-    expect(off.capabilities.network).toBe('off')
+    const withNetwork = await daemon.waitForEnd((await daemon.spawn({ argv: connect() })).uuid)
+    expect(await daemon.readOutput(withNetwork.uuid)).toBe('hello\n')
+    const withoutNetwork = await daemon.waitForEnd((await daemon.spawn({ argv: connect(), deny: ['network'] })).uuid)
+    expect(await daemon.readOutput(withoutNetwork.uuid)).toMatch(/^E(NETUNREACH|ADDRNOTAVAIL)\n$/)
+    expect(withoutNetwork.capabilities.network).toBe('off')
     const quoted = connect()
       .map((word) => `'${word.replaceAll("'", "'\\''")}'`)
       .join(' ')
@@ -252,7 +252,7 @@ test.each([
   [{ deny: ['write:/etc'] }, '`write:/etc` cannot be denied alone'],
   [{ allow: ['read:'] }, '`read:` names nothing'],
   [{ allow: ['raed'] }, 'there is no tool `raed`; did you mean `read`?'],
-])('%j is refused with a message', async (words, message) => {
-  const { status, body } = await daemon.postRaw('/v1/processes', { intent: 'x', model: 'script:x.yaml', cwd: work, ...words })
+])('%j is refused with a message', async (args, message) => {
+  const { status, body } = await daemon.post('/v1/processes', { intent: 'x', model: 'script:x.yaml', cwd: work, ...args })
   expect([status, body.error?.message]).toEqual([400, expect.stringContaining(message)])
 })

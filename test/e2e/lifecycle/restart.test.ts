@@ -71,23 +71,23 @@ test('a process paused by the user stays paused, with a new PID, and keeps that 
   await daemon.waitUntilReady(uuid)
   await daemon.pause(uuid)
   await daemon.send(uuid, 'waiting for you')
-  const before = await daemon.view(uuid)
+  const viewBefore = await daemon.view(uuid)
   await daemon.restart()
-  const back = await daemon.view(uuid)
-  expect(back).toMatchObject({
+  const viewAfter = await daemon.view(uuid)
+  expect(viewAfter).toMatchObject({
     status: 'suspended',
     holds: [{ reason: 'user', by: 'user' }],
     queueCount: 1,
-    elapsedMs: before.elapsedMs,
-    pausedAt: before.pausedAt,
+    elapsedMs: viewBefore.elapsedMs,
+    pausedAt: viewBefore.pausedAt,
   })
-  expect(back.pid).toBeGreaterThan(pid)
+  expect(viewAfter.pid).toBeGreaterThan(pid)
   await daemon.restart()
-  const again = await daemon.view(uuid)
-  expect(again.pid).toBeGreaterThan(back.pid)
+  const secondView = await daemon.view(uuid)
+  expect(secondView.pid).toBeGreaterThan(viewAfter.pid)
   await daemon.resume(uuid)
   expect(await daemon.waitForView(uuid, (view) => view.turn === 1 && view.status === 'ready')).toMatchObject({
-    pid: again.pid,
+    pid: secondView.pid,
     lastText: 'heard',
   })
 })
@@ -105,15 +105,15 @@ test('a suspended process can be killed after a restart, before it runs again', 
 })
 
 test('killed and completed processes stay dead, and PIDs are never reused', async () => {
-  const killed = await daemon.spawnShell('sleep 600')
-  await daemon.signal(killed.uuid, 'SIGKILL')
-  await daemon.waitForEnd(killed.uuid)
-  const done = await daemon.spawnScripted([{ text: 'done' }])
-  await daemon.waitForEnd(done.uuid)
-  const before = [await daemon.view(killed.uuid), await daemon.view(done.uuid)]
+  const killedProcess = await daemon.spawnShell('sleep 600')
+  await daemon.signal(killedProcess.uuid, 'SIGKILL')
+  await daemon.waitForEnd(killedProcess.uuid)
+  const completedProcess = await daemon.spawnScripted([{ text: 'done' }])
+  await daemon.waitForEnd(completedProcess.uuid)
+  const viewsBefore = [await daemon.view(killedProcess.uuid), await daemon.view(completedProcess.uuid)]
   await daemon.restart()
-  expect([await daemon.view(killed.uuid), await daemon.view(done.uuid)]).toEqual(before)
-  expect((await daemon.spawnShell('true')).pid).toBeGreaterThan(done.pid)
+  expect([await daemon.view(killedProcess.uuid), await daemon.view(completedProcess.uuid)]).toEqual(viewsBefore)
+  expect((await daemon.spawnShell('true')).pid).toBeGreaterThan(completedProcess.pid)
 })
 
 test('a command is interrupted by the shutdown, leaves no program, and can be run again', async () => {
@@ -182,25 +182,25 @@ test('a stopping daemon answers questions, and starts nothing', async () => {
 test('a wait and a stream of events end with the daemon, and the stream continues with the next one', async () => {
   const { uuid } = await daemon.spawnScripted([], { interactive: true })
   await daemon.waitUntilReady(uuid)
-  const waits = daemon.client.get(`/v1/processes/${uuid}/wait`, { for: 'exited', timeoutMs: 20_000 }).then(
+  const pendingWait = daemon.client.get(`/v1/processes/${uuid}/wait`, { for: 'exited', timeoutMs: 20_000 }).then(
     () => 'answered',
     (error: { code: string }) => error.code,
   )
-  const seen: EventView[] = []
+  const events: EventView[] = []
   const follow = (async () => {
     for await (const event of daemon.client.events(`/v1/processes/${uuid}/events`, {
       query: { after: 0, follow: true },
       isLast: isFact('process.reaped'),
     }))
-      seen.push(event)
+      events.push(event)
   })()
-  await waitUntil(() => seen.length >= 3, 'the stream is on')
+  await waitUntil(() => events.length >= 3, 'the stream is on')
   await daemon.restart()
-  expect(await waits).toBe('UNAVAILABLE')
+  expect(await pendingWait).toBe('UNAVAILABLE')
   await daemon.waitUntilReady(uuid)
   await daemon.signal(uuid, 'SIGKILL')
   await follow
-  expect(seen.map((event) => event.seq)).toEqual((await daemon.readHistory(uuid)).map((event) => event.seq))
+  expect(events.map((event) => event.seq)).toEqual((await daemon.readHistory(uuid)).map((event) => event.seq))
 })
 
 test('a stop by the API answers first; nothing of the daemon is left except its store', async () => {

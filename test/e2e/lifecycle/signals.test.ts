@@ -24,7 +24,7 @@ async function startProgram(command: string): Promise<string> {
 }
 
 const WAITS = 'echo up; exec sleep 600'
-const DEAF = "trap '' TERM INT; echo up; while :; do sleep 1; done"
+const DEAF_SCRIPT = "trap '' TERM INT; echo up; while :; do sleep 1; done"
 
 describe('masks and handlers', () => {
   test("by the library: the user's signal is masked, and arrives with the unblock", async () => {
@@ -53,17 +53,17 @@ describe('masks and handlers', () => {
 
   test('impossible ones are an error, and change nothing', async () => {
     const uuid = await startProgram(WAITS)
-    const asked = (body: object): Promise<unknown> =>
-      daemon.postRaw(`/v1/processes/${uuid}/signals`, body).then(({ status, body: { error } }) => [status, error?.code])
-    expect(await asked({ handlers: { SIGINT: 'ignore' }, block: ['SIGKILL'] })).toEqual([400, 'INVALID'])
-    expect(await asked({ handlers: { SIGKILL: 'ignore' } })).toEqual([400, 'INVALID'])
-    expect(await asked({ handlers: { SIGTERM: 'message' } })).toEqual([400, 'INVALID'])
-    expect(await asked({ block: [6] })).toEqual([400, 'INVALID'])
-    expect(await asked({ block: ['HUP'] })).toEqual([400, 'INVALID'])
+    const tryHandler = (body: object): Promise<unknown> =>
+      daemon.post(`/v1/processes/${uuid}/signals`, body).then(({ status, body: { error } }) => [status, error?.code])
+    expect(await tryHandler({ handlers: { SIGINT: 'ignore' }, block: ['SIGKILL'] })).toEqual([400, 'INVALID'])
+    expect(await tryHandler({ handlers: { SIGKILL: 'ignore' } })).toEqual([400, 'INVALID'])
+    expect(await tryHandler({ handlers: { SIGTERM: 'message' } })).toEqual([400, 'INVALID'])
+    expect(await tryHandler({ block: [6] })).toEqual([400, 'INVALID'])
+    expect(await tryHandler({ block: ['HUP'] })).toEqual([400, 'INVALID'])
     expect((await daemon.view(uuid)).signals).toEqual({ mask: [], pending: [], handlers: {}, recent: [] })
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
-    expect(await asked({ block: [1] })).toEqual([404, 'NOT_FOUND'])
+    expect(await tryHandler({ block: [1] })).toEqual([404, 'NOT_FOUND'])
   })
 
   test('by the command line: it shows them, and changes them', async () => {
@@ -134,7 +134,7 @@ describe('the sender', () => {
         body: JSON.stringify(body),
       })
     }
-    expect((await daemon.view(uuid)).signals.recent.map((sent) => [sent.signal, sent.by, sent.via, sent.root])).toEqual([
+    expect((await daemon.view(uuid)).signals.recent.map((signal) => [signal.signal, signal.by, signal.via, signal.root])).toEqual([
       ['SIGRESUME', 'user', via, uuid],
       ['SIGPAUSE', 'user', via, null],
     ])
@@ -146,7 +146,7 @@ describe('a forced end', () => {
     ['SIGTERM', 143],
     ['SIGINT', 130],
   ] as const)('%s: the first cause stays, and the events, the exit and inspect show that SIGKILL followed', async (signal, code) => {
-    const uuid = await startProgram(DEAF)
+    const uuid = await startProgram(DEAF_SCRIPT)
     await daemon.signal(uuid, signal, { graceMs: 50 })
     const {
       exit,
@@ -163,11 +163,11 @@ describe('a forced end', () => {
   })
 
   test('an end in time, and an immediate kill, have no escalation', async () => {
-    const calm = await startProgram(WAITS)
-    await daemon.signal(calm, 'SIGTERM', { graceMs: 600_000 })
-    const killed = await startProgram(DEAF)
-    await daemon.signal(killed, 'SIGKILL')
-    for (const uuid of [calm, killed]) {
+    const obedientProcess = await startProgram(WAITS)
+    await daemon.signal(obedientProcess, 'SIGTERM', { graceMs: 600_000 })
+    const killedProcess = await startProgram(DEAF_SCRIPT)
+    await daemon.signal(killedProcess, 'SIGKILL')
+    for (const uuid of [obedientProcess, killedProcess]) {
       expect((await daemon.waitForEnd(uuid)).signals.recent).toMatchObject([{ escalatedMs: null }])
       expect(await daemon.readFactTypes(uuid)).not.toContain('signal.escalated')
     }
@@ -185,19 +185,20 @@ describe('a forced end', () => {
 describe('a subtree', () => {
   test('is reached as a whole, while children are born; each journal has the end and its origin', async () => {
     const root = await startProgram(WAITS)
-    const below = async (parent: string): Promise<string> => (await daemon.spawnShell(WAITS, { env: testEnv(daemon.work), parent })).uuid
-    const first = await below(root)
-    const ended = (await daemon.spawnShell('true', { env: testEnv(daemon.work), parent: root })).uuid
-    await daemon.waitForEnd(ended)
+    const spawnBelow = async (parent: string): Promise<string> =>
+      (await daemon.spawnShell(WAITS, { env: testEnv(daemon.work), parent })).uuid
+    const first = await spawnBelow(root)
+    const endedUuid = (await daemon.spawnShell('true', { env: testEnv(daemon.work), parent: root })).uuid
+    await daemon.waitForEnd(endedUuid)
     // Some of these spawns come before the signal; the others are refused.
     const births = (parents: readonly string[]): Promise<string | Error>[] =>
-      parents.map((parent) => below(parent).catch((error: unknown) => error as Error))
-    const early = births([first, root, first, root, first, root])
+      parents.map((parent) => spawnBelow(parent).catch((error: unknown) => error as Error))
+    const earlyBirths = births([first, root, first, root, first, root])
     const signalled = connect({ home: daemon.home, start: false, client: 'test' }).signalTree(root, 'SIGTERM')
-    const late = births([root, first, root, first])
-    const born = (await Promise.all([...early, ...late])).filter((one) => typeof one === 'string')
-    expect((await signalled).affected).toBe(2 + born.length)
-    for (const uuid of [root, first, ...born]) {
+    const lateBirths = births([root, first, root, first])
+    const bornUuids = (await Promise.all([...earlyBirths, ...lateBirths])).filter((one) => typeof one === 'string')
+    expect((await signalled).affected).toBe(2 + bornUuids.length)
+    for (const uuid of [root, first, ...bornUuids]) {
       const {
         status,
         signals: {
@@ -206,7 +207,7 @@ describe('a subtree', () => {
       } = await daemon.waitForEnd(uuid)
       expect([status, sent?.root, sent?.via]).toEqual(['stopped', root, `test pid=${process.pid}`])
     }
-    expect((await daemon.view(ended)).signals.recent).toEqual([])
+    expect((await daemon.view(endedUuid)).signals.recent).toEqual([])
   })
 
   test('a kill of a subtree reports the number of processes that it reached', async () => {

@@ -28,10 +28,10 @@ test('elapsed time and time limits stand still for native agents and commands, a
   await daemon.pause(root.uuid, { subtree: true })
   const elapsed = async (): Promise<number[]> =>
     Promise.all([root, child, command].map(async ({ uuid }) => (await daemon.view(uuid)).elapsedMs))
-  const before = await elapsed()
-  for (const ms of before) expect(ms).toBe(60_000)
+  const elapsedBefore = await elapsed()
+  for (const ms of elapsedBefore) expect(ms).toBe(60_000)
   clock.wind(3 * LIMIT_MS)
-  expect(await elapsed()).toEqual(before)
+  expect(await elapsed()).toEqual(elapsedBefore)
   await daemon.resume(root.uuid, { subtree: true })
   clock.wind(20_000)
   expect(await elapsed()).toEqual([80_000, 80_000, 80_000])

@@ -26,8 +26,14 @@ const spawnWaiting = async (name: string, parent?: string): Promise<string> => {
 /** root → (a → (b, c), d) */
 async function spawnFamily(): Promise<void> {
   const root = await spawnWaiting('root')
-  const a = await spawnWaiting('a', root)
-  uuids = { root, a, b: await spawnWaiting('b', a), c: await spawnWaiting('c', a), d: await spawnWaiting('d', root) }
+  const firstProcess = await spawnWaiting('a', root)
+  uuids = {
+    root,
+    a: firstProcess,
+    b: await spawnWaiting('b', firstProcess),
+    c: await spawnWaiting('c', firstProcess),
+    d: await spawnWaiting('d', root),
+  }
   for (const uuid of Object.values(uuids)) await daemon.waitUntilReady(uuid)
 }
 
@@ -44,8 +50,8 @@ async function holdsByName(): Promise<Record<string, string>> {
   return Object.fromEntries(shown) as Record<string, string>
 }
 
-const readFacts = async (uuid: string, ...which: string[]): Promise<EventView[]> =>
-  (await daemon.readHistory(uuid)).filter(({ fact }) => which.includes(String(fact)))
+const readFacts = async (uuid: string, ...types: string[]): Promise<EventView[]> =>
+  (await daemon.readHistory(uuid)).filter(({ fact }) => types.includes(String(fact)))
 
 describe('pauses that overlap', () => {
   const PAUSED = {
@@ -72,11 +78,11 @@ describe('pauses that overlap', () => {
     ['b', {}, { c: PAUSED.c, d: PAUSED.d }, 3],
     ['b', { only: true }, { root: PAUSED.root, a: PAUSED.a, c: PAUSED.c, d: PAUSED.d }, 1],
     ['d', {}, { a: PAUSED.a, b: PAUSED.b, c: PAUSED.c }, 2],
-  ])('a resume of %s with %j leaves other holds in place', async (who, body, left, affected) => {
-    expect(await daemon.resume(who, body)).toMatchObject({ affected })
-    expect(await holdsByName()).toEqual(left)
+  ])('a resume of %s with %j leaves other holds in place', async (sender, body, remainingHolds, affected) => {
+    expect(await daemon.resume(sender, body)).toMatchObject({ affected })
+    expect(await holdsByName()).toEqual(remainingHolds)
     await daemon.restart()
-    expect(await holdsByName()).toEqual(left)
+    expect(await holdsByName()).toEqual(remainingHolds)
   })
 
   test('two by the same sender are one, and one resume ends both', async () => {
@@ -108,29 +114,29 @@ describe('children born during a pause', () => {
   test('start held at every depth, and run nothing; so does a fork of one of them', async () => {
     await spawnFamily()
     await daemon.pause('root', { subtree: true })
-    const late = await spawnWaiting('late', 'b')
-    const command = await daemon.spawnShell('echo never before', { name: 'command', parent: late })
+    const lateProcess = await spawnWaiting('late', 'b')
+    const command = await daemon.spawnShell('echo never before', { name: 'command', parent: lateProcess })
     expect(await holdsByName()).toMatchObject({ late: 'subtree root', command: 'subtree root' })
     expect(await daemon.readOutput(command.uuid)).toBe('')
     await daemon.resume('root', { subtree: true })
     expect(await daemon.waitForEnd(command.uuid)).toMatchObject({ status: 'completed' })
-    await daemon.waitUntilReady(late)
+    await daemon.waitUntilReady(lateProcess)
   })
 
   test('at its very moment are paused or begin held; none escapes', async () => {
     await spawnFamily()
     const births = (): Promise<ProcessView>[] =>
       ['root', 'a', 'b', 'root', 'c', 'd'].map((parent) => daemon.spawnShell('sleep 600', { parent }))
-    const early = births()
-    const paused = daemon.pause('root', { subtree: true })
-    const born = (await Promise.all([...early, ...births()])).map(({ uuid }) => uuid)
-    const { affected } = await paused
+    const earlyBirths = births()
+    const pauseDone = daemon.pause('root', { subtree: true })
+    const bornUuids = (await Promise.all([...earlyBirths, ...births()])).map(({ uuid }) => uuid)
+    const { affected } = await pauseDone
     expect(affected).toBeGreaterThanOrEqual(5)
-    for (const uuid of born)
+    for (const uuid of bornUuids)
       expect((await daemon.waitForStatus(uuid, 'suspended')).holds).toMatchObject([{ reason: 'subtree', root: uuids['root'] }])
-    expect((await daemon.resume('root', { subtree: true })).affected).toBe(5 + born.length)
-    expect((await daemon.signal('root', 'SIGKILL', { subtree: true })).affected).toBe(5 + born.length)
-    for (const uuid of born) expect((await daemon.waitForEnd(uuid)).status).toBe('stopped')
+    expect((await daemon.resume('root', { subtree: true })).affected).toBe(5 + bornUuids.length)
+    expect((await daemon.signal('root', 'SIGKILL', { subtree: true })).affected).toBe(5 + bornUuids.length)
+    for (const uuid of bornUuids) expect((await daemon.waitForEnd(uuid)).status).toBe('stopped')
   })
 })
 
@@ -175,14 +181,14 @@ describe('the family', () => {
       parent: root,
     })
     await daemon.waitForStatus(child.uuid, 'working')
-    const ended = startCli(daemon.home, ['wait', 'child'])
+    const waitForEndCli = startCli(daemon.home, ['wait', 'child'])
     expect(await runCli(daemon.home, ['pause', 'root', '--subtree'])).toMatchObject({ code: 0 })
     expect(await runCli(daemon.home, ['wait', '--for', 'suspended', 'child'])).toMatchObject({ code: 0 })
     expect(await runCli(daemon.home, ['wait', '--timeout', '1ms', 'child'])).toMatchObject({ code: 124 })
     await runCli(daemon.home, ['resume', '--subtree', 'root'])
     await runCli(daemon.work, ['version'])
     await daemon.spawnScripted([{ tools: [{ name: 'bash', input: { command: 'touch go' } }] }])
-    expect(await ended.result).toMatchObject({ code: 7 })
+    expect(await waitForEndCli.result).toMatchObject({ code: 7 })
   })
 })
 

@@ -25,14 +25,14 @@ afterEach(async () => {
 
 const NATIVE = deep(25, 90)
 const EXTERNAL = deep(3, 5)
-const ALL = NATIVE + 2 * EXTERNAL
+const ALL_COUNT = NATIVE + 2 * EXTERNAL
 
 /** Native and external agents: a hundred in the large size, all with work in flight. */
-async function growTree(native = NATIVE, others = EXTERNAL): Promise<void> {
+async function growTree(native = NATIVE, external = EXTERNAL): Promise<void> {
   // External agents have no children: they end while the rest of the tree is paused.
   await tree.grow('native', native)
-  await tree.grow('acp', others)
-  await tree.grow('command', others)
+  await tree.grow('acp', external)
+  await tree.grow('command', external)
   await tree.waitForFacts(tree.membersOf('acp', 'command'), 'process.working')
   for (const member of tree.membersOf('native', 'command'))
     await waitUntil(() => tree.countNotes('begun', member) === 1, `${member.name} is at the gate`)
@@ -59,10 +59,10 @@ const statuses = (views: ReadonlyMap<string, ProcessView>): Record<string, numbe
   return counts
 }
 
-describe(`a tree of ${ALL}`, () => {
+describe(`a tree of ${ALL_COUNT}`, () => {
   test('paused softly, drained, restarted and resumed: each continues where it was, and repeats nothing', async () => {
     await growTree()
-    expect((await daemon.pause(tree.root, { subtree: true })).affected).toBe(ALL)
+    expect((await daemon.pause(tree.root, { subtree: true })).affected).toBe(ALL_COUNT)
     // Commands are frozen; the work in flight of the others may end, and nothing new begins. A process without further work ends.
     await tree.waitForFacts(tree.membersOf('command'), 'process.frozen')
     await tree.openGate()
@@ -70,36 +70,43 @@ describe(`a tree of ${ALL}`, () => {
     await tree.waitForFacts(tree.membersOf('native'), 'process.drained', 'process.frozen')
     for (const member of tree.membersOf('native'))
       expect([tree.countNotes('passed', member), tree.countNotes('late', member)]).toEqual([1, 0])
-    const before = await tree.views()
-    expect(statuses(before)).toEqual({ suspended: ALL - EXTERNAL, completed: EXTERNAL })
-    const highest = Math.max(...[...before.values()].map(({ pid }) => pid))
+    const viewsBefore = await tree.views()
+    expect(statuses(viewsBefore)).toEqual({ suspended: ALL_COUNT - EXTERNAL, completed: EXTERNAL })
+    const highestPid = Math.max(...[...viewsBefore.values()].map(({ pid }) => pid))
     await daemon.restart()
-    const after = await tree.views()
-    expect(statuses(after)).toEqual({ suspended: NATIVE, completed: EXTERNAL, interrupted: EXTERNAL })
+    const viewsAfter = await tree.views()
+    expect(statuses(viewsAfter)).toEqual({ suspended: NATIVE, completed: EXTERNAL, interrupted: EXTERNAL })
     for (const { uuid, kind } of tree.members) {
-      const [old, now] = [before.get(uuid), after.get(uuid)]
-      if (kind === 'command') expect(now).toMatchObject({ exit: { code: 1, reason: 'interrupted' } })
-      else if (kind === 'acp') expect([now?.status, now?.pid, now?.exit]).toEqual([old?.status, old?.pid, old?.exit])
-      else expect([now?.elapsedMs, now?.step, now?.holds, (now?.pid ?? 0) > highest]).toEqual([old?.elapsedMs, old?.step, old?.holds, true])
+      const [viewBefore, viewAfter] = [viewsBefore.get(uuid), viewsAfter.get(uuid)]
+      if (kind === 'command') expect(viewAfter).toMatchObject({ exit: { code: 1, reason: 'interrupted' } })
+      else if (kind === 'acp')
+        expect([viewAfter?.status, viewAfter?.pid, viewAfter?.exit]).toEqual([viewBefore?.status, viewBefore?.pid, viewBefore?.exit])
+      else
+        expect([viewAfter?.elapsedMs, viewAfter?.step, viewAfter?.holds, (viewAfter?.pid ?? 0) > highestPid]).toEqual([
+          viewBefore?.elapsedMs,
+          viewBefore?.step,
+          viewBefore?.holds,
+          true,
+        ])
     }
     expect((await daemon.resume(tree.root, { subtree: true })).affected).toBe(NATIVE)
     for (const { uuid } of tree.membersOf('command')) await daemon.resume(uuid, { rerun: true })
     await allEnd()
     for (const member of tree.membersOf('native'))
       expect([tree.countNotes('passed', member), tree.countNotes('late', member)]).toEqual([1, 1])
-    expect((await tree.views()).size).toBe(ALL)
+    expect((await tree.views()).size).toBe(ALL_COUNT)
   }, 400_000)
 
   test('paused at once is frozen with all work in flight, and continues as if nothing had happened', async () => {
     await growTree()
-    expect((await daemon.pause(tree.root, { subtree: true, now: true })).affected).toBe(ALL)
+    expect((await daemon.pause(tree.root, { subtree: true, now: true })).affected).toBe(ALL_COUNT)
     await tree.waitForFacts(tree.members, 'process.frozen')
-    const outside = await tree.spawn('command', 'outside', {})
+    const outsideProcess = await tree.spawn('command', 'outside', {})
     await tree.openGate()
-    await daemon.waitForEnd(outside.uuid)
+    await daemon.waitForEnd(outsideProcess.uuid)
     for (const member of tree.membersOf('native', 'command')) expect(tree.countNotes('passed', member)).toBe(0)
-    expect(statuses(await tree.views())).toEqual({ suspended: ALL, completed: 1 })
-    expect((await daemon.resume(tree.root, { subtree: true })).affected).toBe(ALL)
+    expect(statuses(await tree.views())).toEqual({ suspended: ALL_COUNT, completed: 1 })
+    expect((await daemon.resume(tree.root, { subtree: true })).affected).toBe(ALL_COUNT)
     await allEnd()
     for (const member of tree.membersOf('native'))
       expect([tree.countNotes('begun', member), tree.countNotes('passed', member), tree.countNotes('late', member)]).toEqual([1, 1, 1])

@@ -70,25 +70,25 @@ test("concurrent children stay within their parent's budget, through kill -9, re
 
   // Calls whose end is never seen.
   hangs = true
-  const begun = server.requests.length
-  await server.waitForRequests(begun + 2)
+  const requestsBefore = server.requests.length
+  await server.waitForRequests(requestsBefore + 2)
   await home.kill()
   hangs = false
   await home.start()
-  const cut = await Promise.all(children.map(({ uuid }) => home.view(uuid)))
-  expect(cut.filter(({ usage }) => usage.estimated).length).toBeGreaterThan(0)
-  const before = tokensOf((await home.view(parent.uuid)).subtreeUsage)
-  expect(before).toBe(cut.reduce((sum, { usage }) => sum + tokensOf(usage), 0))
-  expect(before).toBeLessThanOrEqual(BUDGET)
+  const interruptedViews = await Promise.all(children.map(({ uuid }) => home.view(uuid)))
+  expect(interruptedViews.filter(({ usage }) => usage.estimated).length).toBeGreaterThan(0)
+  const tokensBefore = tokensOf((await home.view(parent.uuid)).subtreeUsage)
+  expect(tokensBefore).toBe(interruptedViews.reduce((sum, { usage }) => sum + tokensOf(usage), 0))
+  expect(tokensBefore).toBeLessThanOrEqual(BUDGET)
 
   await home.resume(parent.uuid, { env })
-  for (const { uuid } of cut.filter(({ state }) => state === 'dead')) await home.resume(uuid, { env })
+  for (const { uuid } of interruptedViews.filter(({ state }) => state === 'dead')) await home.resume(uuid, { env })
   const allHeld = async (): Promise<ProcessView[]> => Promise.all(children.map(({ uuid }) => home.waitForView(uuid, isHeld)))
   await allHeld()
-  const spent = (await home.waitForView(parent.uuid, isHeld)).subtreeUsage
-  expect(tokensOf(spent)).toBeLessThanOrEqual(BUDGET)
-  expect(tokensOf(spent)).toBeGreaterThan(BUDGET - 20_000)
-  expect(spent).toMatchObject({ openCalls: 0, reservedTokens: 0, estimated: true })
+  const spentUsage = (await home.waitForView(parent.uuid, isHeld)).subtreeUsage
+  expect(tokensOf(spentUsage)).toBeLessThanOrEqual(BUDGET)
+  expect(tokensOf(spentUsage)).toBeGreaterThan(BUDGET - 20_000)
+  expect(spentUsage).toMatchObject({ openCalls: 0, reservedTokens: 0, estimated: true })
   // The last answers had smaller limits than the first ones.
   const rooms = server.requests.map(({ body }) => Number(body['max_tokens']))
   expect(Math.max(...rooms)).toBe(16_384)
@@ -100,10 +100,10 @@ test("concurrent children stay within their parent's budget, through kill -9, re
   expect(isHeld(raised)).toBe(false)
   await server.waitForRequests(calls + 2)
   await allHeld()
-  const after = await home.waitForView(parent.uuid, isHeld)
-  expect(tokensOf(after.subtreeUsage)).toBeLessThanOrEqual(BUDGET + 30_000)
-  expect(after.limitUse).toEqual([
-    { limit: 'budgetTokens', used: tokensOf(after.subtreeUsage), of: BUDGET + 30_000, action: 'suspend', scope: null },
+  const viewAfter = await home.waitForView(parent.uuid, isHeld)
+  expect(tokensOf(viewAfter.subtreeUsage)).toBeLessThanOrEqual(BUDGET + 30_000)
+  expect(viewAfter.limitUse).toEqual([
+    { limit: 'budgetTokens', used: tokensOf(viewAfter.subtreeUsage), of: BUDGET + 30_000, action: 'suspend', scope: null },
   ])
   expect((await home.view(children[0]?.uuid ?? '')).limitUse).toMatchObject([{ limit: 'budgetTokens', scope: parent.uuid }])
   expect((await home.stop()).code).toBe(0)

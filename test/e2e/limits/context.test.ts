@@ -49,11 +49,11 @@ function stepOf(request: ServedRequest): number {
   )
 }
 
-function answerTo(request: ServedRequest, last: number): ServedAnswer {
+function answerTo(request: ServedRequest, lastStep: number): ServedAnswer {
   const usage = { input: Math.ceil(JSON.stringify(request.body).length / 4), output: 20 }
   const step = stepOf(request)
   if (isSummary(request)) return { text: `In short, up to step ${step - 1}.`, usage }
-  if (step > last) return { text: 'done', usage }
+  if (step > lastStep) return { text: 'done', usage }
   const call =
     step % EFFECT_STEPS === 0
       ? { name: 'bash', input: { command: `echo ${step} >> effects; cat big.txt` } }
@@ -67,7 +67,8 @@ async function configFor(answers: (request: ServedRequest) => ServedAnswer): Pro
 }
 
 const readEffects = (work: string): string[] => readFileSync(join(work, 'effects'), 'utf8').trim().split('\n')
-const upTo = (last: number): string[] => Array.from({ length: last / EFFECT_STEPS }, (_, index) => String((index + 1) * EFFECT_STEPS))
+const upTo = (lastStep: number): string[] =>
+  Array.from({ length: lastStep / EFFECT_STEPS }, (_, index) => String((index + 1) * EFFECT_STEPS))
 
 async function factsOf(dir: string, uuid: string): Promise<readonly StoredFact[]> {
   await using store = await openSqliteStore({ dir })
@@ -114,9 +115,11 @@ async function contextsAt(facts: readonly StoredFact[], each: (contexts: readonl
     if (body.type === 'model.started' || body.type === 'compaction.started') {
       const history = (after: number, limit: number): Promise<readonly StoredFact[]> =>
         Promise.resolve(facts.slice(after, Math.min(after + limit, index)))
-      const read = await Promise.all([null, process?.context?.ranges ?? null, checkpoint].map((ranges) => loadContext(history, ranges)))
+      const contextViews = await Promise.all(
+        [null, process?.context?.ranges ?? null, checkpoint].map((ranges) => loadContext(history, ranges)),
+      )
       each(
-        read.map(({ context }) => context),
+        contextViews.map(({ context }) => context),
         facts[index] as StoredFact,
       )
     }
@@ -125,57 +128,68 @@ async function contextsAt(facts: readonly StoredFact[], each: (contexts: readonl
   }
 }
 
-const LONG = deep(120, 400)
+const STEP_COUNT = deep(120, 400)
 
-test(`${LONG} steps with compactions: the request of each step is the one that any resume would send`, { timeout: 240_000 }, async () => {
-  const LAST = LONG
-  const daemon = open.use(await LocalDaemon.start({ config: await configFor((request) => answerTo(request, LAST)) }))
-  writeFileSync(join(daemon.work, 'big.txt'), 'x'.repeat(BYTES))
-  const { uuid } = await daemon.spawn(BODY)
-  expect(await waitForEnd(daemon, uuid)).toMatchObject({
-    status: 'completed',
-    lastText: 'done',
-    step: LAST + 1,
-    usage: { toolCalls: LAST, contextWindow: WINDOW },
-  })
-  expect(readEffects(daemon.work)).toEqual(upTo(LAST))
-  await daemon.stop()
-  expect(daemon.errors).toEqual([])
+test(
+  `${STEP_COUNT} steps with compactions: the request of each step is the one that any resume would send`,
+  { timeout: 240_000 },
+  async () => {
+    const LAST_STEP = STEP_COUNT
+    const daemon = open.use(await LocalDaemon.start({ config: await configFor((request) => answerTo(request, LAST_STEP)) }))
+    writeFileSync(join(daemon.work, 'big.txt'), 'x'.repeat(BYTES))
+    const { uuid } = await daemon.spawn(BODY)
+    expect(await waitForEnd(daemon, uuid)).toMatchObject({
+      status: 'completed',
+      lastText: 'done',
+      step: LAST_STEP + 1,
+      usage: { toolCalls: LAST_STEP, contextWindow: WINDOW },
+    })
+    expect(readEffects(daemon.work)).toEqual(upTo(LAST_STEP))
+    await daemon.stop()
+    expect(daemon.errors).toEqual([])
 
-  const facts = await factsOf(daemon.paths.state, uuid)
-  expect(facts.filter(({ body }) => body.type === 'context.compacted').length).toBeGreaterThanOrEqual(3)
-  expect(facts.filter(({ body }) => body.type === 'model.failed' || body.type === 'compaction.failed')).toEqual([])
-  const requests = [...server.requests]
-  await contextsAt(facts, (contexts, { body }) => {
-    const request = requests.shift()
-    if (request === undefined) throw new Error(`nothing was asked for ${body.type}`)
-    expect(isSummary(request)).toBe(body.type === 'compaction.started')
-    const asked = messagesOf(request)
-      .filter(({ role }) => role !== 'system')
-      .slice(0, isSummary(request) ? -1 : undefined)
-    for (const { messages } of contexts) expect(toChat(messages)).toEqual(asked)
-    const [whole, ...parts] = contexts
-    for (const part of parts)
-      expect([part.messages, part.step, part.bytes, part.ranges]).toEqual([whole?.messages, whole?.step, whole?.bytes, whole?.ranges])
-  })
-  expect(requests).toEqual([])
-})
+    const facts = await factsOf(daemon.paths.state, uuid)
+    expect(facts.filter(({ body }) => body.type === 'context.compacted').length).toBeGreaterThanOrEqual(3)
+    expect(facts.filter(({ body }) => body.type === 'model.failed' || body.type === 'compaction.failed')).toEqual([])
+    const requests = [...server.requests]
+    await contextsAt(facts, (contexts, { body }) => {
+      const request = requests.shift()
+      if (request === undefined) throw new Error(`nothing was asked for ${body.type}`)
+      expect(isSummary(request)).toBe(body.type === 'compaction.started')
+      const sentMessages = messagesOf(request)
+        .filter(({ role }) => role !== 'system')
+        .slice(0, isSummary(request) ? -1 : undefined)
+      for (const { messages } of contexts) expect(toChat(messages)).toEqual(sentMessages)
+      const [wholeContext, ...parts] = contexts
+      for (const part of parts)
+        expect([part.messages, part.step, part.bytes, part.ranges]).toEqual([
+          wholeContext?.messages,
+          wholeContext?.step,
+          wholeContext?.bytes,
+          wholeContext?.ranges,
+        ])
+    })
+    expect(requests).toEqual([])
+  },
+)
 
 test('after a kill -9 in a step or in a summary, the next request equals the interrupted one', { timeout: 240_000 }, async () => {
-  const LAST = 100
-  const hung = new Map<string, ServedRequest>()
+  const contextParts = 100
+  const hangingRequests = new Map<string, ServedRequest>()
   const repeated: [ServedRequest, ServedRequest][] = []
   /** Steps whose first request hangs; the first two summaries hang as well. */
-  const cut = new Set([1, 60, 99])
+  const cutSteps = new Set([1, 60, 99])
   const config = await configFor((request) => {
     const name = `${isSummary(request) ? 'summary' : 'step'} ${stepOf(request)}`
-    const first = hung.get(name)
+    const first = hangingRequests.get(name)
     if (first !== undefined) repeated.push([first, request])
-    else if (isSummary(request) ? [...hung.keys()].filter((key) => key.startsWith('summary')).length < 2 : cut.has(stepOf(request))) {
-      hung.set(name, request)
+    else if (
+      isSummary(request) ? [...hangingRequests.keys()].filter((key) => key.startsWith('summary')).length < 2 : cutSteps.has(stepOf(request))
+    ) {
+      hangingRequests.set(name, request)
       return { hangAfterBytes: 0 }
     }
-    return answerTo(request, LAST)
+    return answerTo(request, contextParts)
   })
   const home = open.use(await DaemonHome.create())
   mkdirSync(home.path, { mode: 0o700 })
@@ -183,16 +197,21 @@ test('after a kill -9 in a step or in a summary, the next request equals the int
   writeFileSync(join(home.work, 'big.txt'), 'x'.repeat(BYTES))
   await home.start()
   const { uuid } = await home.spawn(BODY)
-  for (let kills = 1; kills <= cut.size + 2; kills += 1) {
-    await expect.poll(() => hung.size, { timeout: 100_000, interval: 50, message: `call ${kills} hangs` }).toBe(kills)
+  for (let kills = 1; kills <= cutSteps.size + 2; kills += 1) {
+    await expect.poll(() => hangingRequests.size, { timeout: 100_000, interval: 50, message: `call ${kills} hangs` }).toBe(kills)
     await home.kill()
     await home.start()
     await home.resume(uuid)
   }
-  expect(await waitForEnd(home, uuid)).toMatchObject({ status: 'completed', lastText: 'done', step: LAST + 1, usage: { toolCalls: LAST } })
-  expect(repeated).toHaveLength(cut.size + 2)
+  expect(await waitForEnd(home, uuid)).toMatchObject({
+    status: 'completed',
+    lastText: 'done',
+    step: contextParts + 1,
+    usage: { toolCalls: contextParts },
+  })
+  expect(repeated).toHaveLength(cutSteps.size + 2)
   for (const [before, after] of repeated) expect(after.body).toEqual(before.body)
-  expect(readEffects(home.work)).toEqual(upTo(LAST))
+  expect(readEffects(home.work)).toEqual(upTo(contextParts))
   expect((await home.stop()).code).toBe(0)
   const facts = await factsOf(home.paths.state, uuid)
   expect(facts.filter(({ body }) => body.type === 'context.compacted').length).toBeGreaterThanOrEqual(2)
@@ -204,11 +223,14 @@ describe('for the user', () => {
 
   async function script(changes: object = {}, window = 3_000): Promise<string> {
     // Equal calls again and again would be a loop.
-    const look = (limit: number): object => ({ tools: [{ name: 'read', input: { path: 'big.txt', limit } }], ...changes })
+    const readFile = (limit: number): object => ({ tools: [{ name: 'read', input: { path: 'big.txt', limit } }], ...changes })
     const file = join(daemon.work, 'long.yaml')
     writeFileSync(
       file,
-      JSON.stringify({ context_window: window, steps: [...Array.from({ length: 12 }, (_, index) => look(index + 1)), { text: 'done' }] }),
+      JSON.stringify({
+        context_window: window,
+        steps: [...Array.from({ length: 12 }, (_, index) => readFile(index + 1)), { text: 'done' }],
+      }),
     )
     return `script:${file}`
   }
@@ -221,10 +243,10 @@ describe('for the user', () => {
   test('a process that cannot be compacted is suspended, also after a restart; a resume tries again and continues', async () => {
     await start()
     const { uuid } = await daemon.spawn({ model: await script({ summary_error: { message: 'bad key', status: 401 } }) })
-    const held = await daemon.waitForStatus(uuid, 'suspended')
-    expect(held).toMatchObject({ holds: [{ reason: 'context-full', by: 'system' }], note: expect.stringContaining('context is full') })
+    const heldView = await daemon.waitForStatus(uuid, 'suspended')
+    expect(heldView).toMatchObject({ holds: [{ reason: 'context-full', by: 'system' }], note: expect.stringContaining('context is full') })
     await daemon.resume(uuid)
-    await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.held' && event.seq > Number(held.pid))
+    await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.held' && event.seq > Number(heldView.pid))
     await daemon.waitForStatus(uuid, 'suspended')
     expect((await daemon.readFactTypes(uuid)).filter((fact) => fact === 'compaction.failed')).toHaveLength(2)
     await daemon.restart()
@@ -254,15 +276,15 @@ describe('for the user', () => {
   test('the use of the window is exact, and 80 % of it gives a warning', async () => {
     await start()
     const file = join(daemon.work, 'warned.yaml')
-    const look = { tools: [{ name: 'ls', input: {} }] }
+    const listCall = { tools: [{ name: 'ls', input: {} }] }
     writeFileSync(
       file,
       JSON.stringify({
         context_window: 100_000,
         steps: [
-          { ...look, usage: { input: 60_000, output: 5 } },
-          { ...look, usage: { input: 81_200, output: 4 } },
-          { ...look, usage: { input: 82_000, output: 4 } },
+          { ...listCall, usage: { input: 60_000, output: 5 } },
+          { ...listCall, usage: { input: 81_200, output: 4 } },
+          { ...listCall, usage: { input: 82_000, output: 4 } },
           { text: 'done', usage: { input: 50_000, output: 7 } },
         ],
       }),

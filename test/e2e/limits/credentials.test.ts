@@ -39,7 +39,7 @@ const isFact =
   (fact: string) =>
   (event: EventView): boolean =>
     event['fact'] === fact
-const env = (more: Readonly<Record<string, string>> = {}): Record<string, string> => testEnv(daemon.work, more)
+const env = (extraEnv: Readonly<Record<string, string>> = {}): Record<string, string> => testEnv(daemon.work, extraEnv)
 
 /** Every file below the home that has the text. The daemon may remove files meanwhile: then all are read again. */
 async function filesWith(text: string): Promise<string[]> {
@@ -47,8 +47,8 @@ async function filesWith(text: string): Promise<string[]> {
     try {
       const entries = await readdir(daemon.home, { recursive: true, withFileTypes: true })
       const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
-      const found = await Promise.all(files.map(async (file) => ((await readFile(file)).includes(text) ? [file] : [])))
-      return found.flat()
+      const matches = await Promise.all(files.map(async (file) => ((await readFile(file)).includes(text) ? [file] : [])))
+      return matches.flat()
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     }
@@ -111,7 +111,7 @@ describe('a value that looks secret', () => {
 
   test('of a refused spawn is forgotten and named nowhere', async () => {
     const { uuid } = await daemon.spawnShell('sleep 600', { name: 'taken' })
-    const error = await daemon.spawnShell('true', { name: 'taken', env: env({ API_KEY: secret }) }).catch((caught: Error) => caught)
+    const error = await daemon.spawnShell('true', { name: 'taken', env: env({ API_KEY: secret }) }).catch((reason: Error) => reason)
     expect(error).toMatchObject({ code: 'CONFLICT' })
     expect(JSON.stringify(error)).not.toContain(secret)
     await daemon.signal('taken', 'SIGKILL')
@@ -121,8 +121,8 @@ describe('a value that looks secret', () => {
 })
 
 describe('the key of a model', () => {
-  const run = (more: Parameters<LocalDaemon['spawn']>[0] = {}): ReturnType<LocalDaemon['spawn']> =>
-    daemon.spawn({ model: 'served/small', ...more })
+  const run = (body: Parameters<LocalDaemon['spawn']>[0] = {}): ReturnType<LocalDaemon['spawn']> =>
+    daemon.spawn({ model: 'served/small', ...body })
 
   test('from the client is sent to the provider, not to the tools, and written nowhere', async () => {
     const { uuid } = await run({ env: env({ SERVED_API_KEY: secret, OTHER_TOKEN: `${secret}-other` }) })
@@ -190,8 +190,8 @@ describe('the key of a model', () => {
     const { uuid } = await run({ interactive: true, intent: 'go', env: env({ SERVED_API_KEY: secret }) })
     await daemon.waitForView(uuid, (view) => view.turn === 1 && view.status === 'ready')
     await daemon.restart()
-    const held = await daemon.waitForStatus(uuid, 'suspended')
-    expect(held).toMatchObject({ holds: [{ reason: 'credentials', by: 'system' }] })
+    const heldView = await daemon.waitForStatus(uuid, 'suspended')
+    expect(heldView).toMatchObject({ holds: [{ reason: 'credentials', by: 'system' }] })
     await daemon.waitForView(uuid, (view) => view.note?.includes('credentials') ?? false)
     expect(await daemon.resume(uuid)).toMatchObject({
       affected: 0,

@@ -45,8 +45,8 @@ afterEach(() => open.disposeAsync())
 /** Disables the default providers that would be requested on this machine. */
 const defaults = (): string =>
   ['ollama', 'lmstudio', 'vllm'].map((name) => `  - { name: ${name}, kind: openai-compatible, baseURL: "${closed}/v1" }\n`).join('')
-const provider = (name: string, kind: string, more = ''): string =>
-  `  - { name: ${name}, kind: ${kind}, baseURL: "${server.url}/${name}/v1"${more} }\n`
+const provider = (name: string, kind: string, settings = ''): string =>
+  `  - { name: ${name}, kind: ${kind}, baseURL: "${server.url}/${name}/v1"${settings} }\n`
 
 describe('through a daemon', () => {
   let daemon: LocalDaemon
@@ -69,7 +69,7 @@ describe('through a daemon', () => {
   })
 
   test("a key from the environment, in the provider's header", async () => {
-    const found = await check(
+    const checks = await check(
       provider('anthropic', 'anthropic', ', apiKeyEnv: ONE_API_KEY') +
         provider('responses', 'openai', ', apiKeyEnv: ONE_API_KEY') +
         provider('google', 'google', ', apiKeyEnv: ONE_API_KEY') +
@@ -77,7 +77,7 @@ describe('through a daemon', () => {
       { ONE_API_KEY: secret },
     )
     const key = { name: 'ONE_API_KEY', from: 'environment' }
-    expect(found.get('anthropic')).toEqual({
+    expect(checks.get('anthropic')).toEqual({
       name: 'anthropic',
       kind: 'anthropic',
       baseURL: `${server.url}/anthropic/v1`,
@@ -86,13 +86,13 @@ describe('through a daemon', () => {
       detail: '3 models',
       models: 3,
     })
-    expect(found.get('responses')).toMatchObject({ key, ok: true, detail: '1 model', models: 1 })
-    expect(found.get('google')).toMatchObject({ key, ok: true, detail: '2 models', models: 2 })
-    expect(found.get('chat')).toMatchObject({ key: null, ok: true, models: 0 })
-    const sent = new Map(
+    expect(checks.get('responses')).toMatchObject({ key, ok: true, detail: '1 model', models: 1 })
+    expect(checks.get('google')).toMatchObject({ key, ok: true, detail: '2 models', models: 2 })
+    expect(checks.get('chat')).toMatchObject({ key: null, ok: true, models: 0 })
+    const sentRequests = new Map(
       server.requests.map(({ path, headers }) => [path, [headers['x-api-key'], headers['x-goog-api-key'], headers.authorization]]),
     )
-    expect(sent).toEqual(
+    expect(sentRequests).toEqual(
       new Map([
         ['/anthropic/v1/models?limit=1000', [secret, undefined, undefined]],
         ['/responses/v1/models', [undefined, undefined, `Bearer ${secret}`]],
@@ -126,11 +126,11 @@ describe('through a daemon', () => {
   })
 
   test('a local server that is down is no problem; one with a key is; an address from the environment is used', async () => {
-    const found = await check(
+    const checks = await check(
       `  - { name: remote, kind: openai, baseURL: "${closed}/v1", apiKeyEnv: ONE_API_KEY }\n  - { name: secretive, kind: openai, baseURL: "http://me:${secret}@127.0.0.1:1/v1" }\n`,
       { ONE_API_KEY: secret, ANTHROPIC_API_KEY: secret, ANTHROPIC_BASE_URL: `${server.url}/moved` },
     )
-    expect(found.get('ollama')).toEqual({
+    expect(checks.get('ollama')).toEqual({
       name: 'ollama',
       kind: 'openai-compatible',
       baseURL: `${closed}/v1`,
@@ -140,10 +140,10 @@ describe('through a daemon', () => {
       models: null,
       optional: true,
     })
-    expect(found.get('remote')).toMatchObject({ ok: false, detail: `nothing listens at ${closed}/v1` })
-    expect(found.get('remote')).not.toHaveProperty('optional')
-    expect(found.get('anthropic')).toMatchObject({ baseURL: `${server.url}/moved`, ok: true, models: 4 })
-    expect(found.get('secretive')).toMatchObject({
+    expect(checks.get('remote')).toMatchObject({ ok: false, detail: `nothing listens at ${closed}/v1` })
+    expect(checks.get('remote')).not.toHaveProperty('optional')
+    expect(checks.get('anthropic')).toMatchObject({ baseURL: `${server.url}/moved`, ok: true, models: 4 })
+    expect(checks.get('secretive')).toMatchObject({
       baseURL: 'http://127.0.0.1:1/v1',
       ok: false,
       detail: 'the base URL contains a user name or a password, which a request cannot have: remove it',
@@ -152,9 +152,9 @@ describe('through a daemon', () => {
 
   test('a doctor without --models makes no request', async () => {
     await check(provider('chat', 'openai-compatible'))
-    const before = server.requests.length
+    const requestsBefore = server.requests.length
     await daemon.client.get('/v1/doctor')
-    expect(server.requests.length).toBe(before)
+    expect(server.requests.length).toBe(requestsBefore)
   })
 })
 

@@ -71,13 +71,13 @@ describe('in a daemon', () => {
   })
 
   test('a budget counts the usage of both models', async () => {
-    const begun: ServedAnswer = {
+    const calledAnswer: ServedAnswer = {
       text: 'begun',
       isMidStream: true,
       usage: { input: 2_500, output: 5 },
       error: { type: 'invalid_request_error', message: 'no more' },
     }
-    const answers = [begun, { tools: [{ name: 'ls', input: {} }], usage: { input: 2_500, output: 10 } }, { text: 'too dear' }]
+    const answers = [calledAnswer, { tools: [{ name: 'ls', input: {} }], usage: { input: 2_500, output: 10 } }, { text: 'too dear' }]
     const { uuid } = await run(answers, { FIRST_KEY: 'key-one', SECOND_KEY: 'key-two' }, { limits: { budgetTokens: 6_000 } })
     const view = await daemon.waitForStatus(uuid, 'suspended')
     expect(view).toMatchObject({ holds: [{ reason: 'budget' }], step: 1, usage: { inputTokens: 5_000, estimated: true } })

@@ -81,8 +81,8 @@ describe('an agent at the gateway', () => {
       headers['x-api-key'] === SECRET ? { status, error: { type: 'authentication_error', message: 'no such account' } } : ANSWER,
     )
     const { uuid } = await start('model claude-sonnet-4-5\nerror')
-    const held = await daemon.waitForStatus(uuid, 'suspended')
-    expect(held).toMatchObject({
+    const heldView = await daemon.waitForStatus(uuid, 'suspended')
+    expect(heldView).toMatchObject({
       turn: 1,
       holds: [{ reason: 'credentials', by: 'system' }],
       note: expect.stringMatching(/ANTHROPIC_API_KEY.* was refused: /),
@@ -134,11 +134,11 @@ describe('an agent at the gateway', () => {
   test('with a used-up budget is held before the call, and continues with more', async () => {
     await open([{ ...ANSWER, usage: { input: 5_000, output: 900 } }, ANSWER])
     const { uuid } = await start('model one\nmodel two', { limits: { budgetTokens: 6_000 } })
-    const held = await daemon.waitForView(
+    const heldView = await daemon.waitForView(
       uuid,
       ({ status, holds }) => status === 'suspended' && holds.some(({ reason }) => reason === 'budget'),
     )
-    expect([server.requests.length, held.usage.inputTokens + held.usage.outputTokens]).toEqual([1, 5_900])
+    expect([server.requests.length, heldView.usage.inputTokens + heldView.usage.outputTokens]).toEqual([1, 5_900])
     await daemon.resume(uuid, { limits: { budgetTokens: 60_000 } })
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', usage: { inputTokens: 5_100 } })
     // An answer is limited to the rest of the first budget: the first call asked for 4,000 of 6,000 and got them.
@@ -222,32 +222,32 @@ describe('the use of the gateway', () => {
 
 test('a child of an agent at the gateway has its own token, with its parent\u2019s key, which no program sees', async () => {
   await open([ANSWER, ANSWER, ANSWER])
-  const [ends, goesOn] = [join(daemon.work, 'parent-ends'), join(daemon.work, 'child-goes-on')]
-  const parent = await start(`env ANTHROPIC_API_KEY\nenv ANTHROPIC_BASE_URL\nwait ${ends}`)
-  const noted = (name: string, count: number): Promise<string> =>
+  const [parentEndFile, goesOn] = [join(daemon.work, 'parent-ends'), join(daemon.work, 'child-goes-on')]
+  const parent = await start(`env ANTHROPIC_API_KEY\nenv ANTHROPIC_BASE_URL\nwait ${parentEndFile}`)
+  const readNoted = (name: string, count: number): Promise<string> =>
     waitUntil(() => {
-      const found = existsSync(log) ? [...readFileSync(log, 'utf8').matchAll(new RegExp(`^${name}=(.*);$`, 'gm'))] : []
-      return found[count - 1]?.[1] ?? null
+      const matches = existsSync(log) ? [...readFileSync(log, 'utf8').matchAll(new RegExp(`^${name}=(.*);$`, 'gm'))] : []
+      return matches[count - 1]?.[1] ?? null
     }, `${name} is noted`)
-  const [token, base] = [await noted('ANTHROPIC_API_KEY', 1), await noted('ANTHROPIC_BASE_URL', 1)]
+  const [token, base] = [await readNoted('ANTHROPIC_API_KEY', 1), await readNoted('ANTHROPIC_BASE_URL', 1)]
   // The environment that the agent's shell would give to `reeve run`.
   const env = testEnv(daemon.work, { ANTHROPIC_API_KEY: token, ANTHROPIC_BASE_URL: base })
   const child = await start(`model one\nenv ANTHROPIC_API_KEY\nwait ${goesOn}\nmodel two`, { env })
-  const own = await noted('ANTHROPIC_API_KEY', 2)
-  expect([own.startsWith('reeve-'), own === token]).toEqual([true, false])
+  const parentKey = await readNoted('ANTHROPIC_API_KEY', 2)
+  expect([parentKey.startsWith('reeve-'), parentKey === token]).toEqual([true, false])
   const { uuid: plain } = await daemon.spawn({ argv: ['sh', '-c', 'echo "$ANTHROPIC_API_KEY $ANTHROPIC_BASE_URL"'], env })
   await daemon.waitForEnd(plain)
   expect(await daemon.readOutput(plain)).toBe(`${token} ${base}\n`)
   // A process that it resumes has its own token, too.
-  const old = await start('say hello')
-  await daemon.waitForEnd(old.uuid)
-  await daemon.resume(old.uuid, { message: 'model one\nenv ANTHROPIC_API_KEY', env: { ...env, DEEPSEEK_API_KEY: 'sk-other' } })
-  expect(await daemon.waitForEnd(old.uuid)).toMatchObject({
+  const oldProcess = await start('say hello')
+  await daemon.waitForEnd(oldProcess.uuid)
+  await daemon.resume(oldProcess.uuid, { message: 'model one\nenv ANTHROPIC_API_KEY', env: { ...env, DEEPSEEK_API_KEY: 'sk-other' } })
+  expect(await daemon.waitForEnd(oldProcess.uuid)).toMatchObject({
     status: 'completed',
     usage: { inputTokens: 100 },
     lastText: expect.not.stringContaining(token),
   })
-  await writeFile(ends, '')
+  await writeFile(parentEndFile, '')
   expect(await daemon.waitForEnd(parent.uuid)).toMatchObject({ usage: { inputTokens: 0 } })
   await writeFile(goesOn, '')
   expect(await daemon.waitForEnd(child.uuid)).toMatchObject({ status: 'completed', usage: { inputTokens: 200 } })

@@ -48,12 +48,12 @@ test.each<[string, Partial<SpawnBody>, string[], number]>([
 
 test('kill --subtree waits for all processes that it reached', async () => {
   const root = await daemon.spawn({ ...plain, env: testEnv(daemon.work) })
-  const slow = await daemon.spawn({
+  const slowProcess = await daemon.spawn({
     argv: ['sh', '-c', 'trap "sleep 1; exit 0" TERM; echo up; while :; do sleep 0.05; done'],
     parent: root.uuid,
     env: testEnv(daemon.work),
   })
-  for (const { uuid } of [root, slow]) await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.output')
+  for (const { uuid } of [root, slowProcess]) await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.output')
   expect(await runCli(daemon.home, ['kill', '--subtree', '--grace', '30s', root.uuid], { cwd: daemon.work })).toMatchObject({ code: 0 })
-  expect((await daemon.view(slow.uuid)).exit).not.toBeNull()
+  expect((await daemon.view(slowProcess.uuid)).exit).not.toBeNull()
 })

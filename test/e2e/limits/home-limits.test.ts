@@ -12,7 +12,7 @@ test('apply to an agent, a command, a supervisor, a crew and a run, but not to a
   await using daemon = await LocalDaemon.start({ config: CONFIG })
   const { post } = { post: <T>(path: string, body: object): Promise<T> => daemon.client.post<T>(path, body) }
   const agent = await daemon.spawnScripted([{ text: 'done' }])
-  const own = await daemon.spawnScripted([{ text: 'done' }], { limits: { maxSteps: 3 } })
+  const limitedProcess = await daemon.spawnScripted([{ text: 'done' }], { limits: { maxSteps: 3 } })
   const command = await daemon.spawn({ argv: ['sleep', '1000'] })
   const child = await daemon.spawn({ argv: ['true'], parent: command.uuid })
   const family = await post<SpawnedView>('/v1/processes', {
@@ -20,7 +20,7 @@ test('apply to an agent, a command, a supervisor, a crew and a run, but not to a
     cwd: daemon.work,
     name: 'family',
   })
-  expect([agent, own, command, child, family.process].map(({ limits }) => limits)).toEqual([
+  expect([agent, limitedProcess, command, child, family.process].map(({ limits }) => limits)).toEqual([
     HOME,
     { ...HOME, maxSteps: 3 },
     { timeoutMs: 3_600_000 },
@@ -41,8 +41,8 @@ test('apply to an agent, a command, a supervisor, a crew and a run, but not to a
 
 test('hold a process like its own limits; a changed file applies to the next process', async () => {
   await using daemon = await LocalDaemon.start({ config: CONFIG })
-  const dear = { text: 'x', tools: [{ name: 'ls', input: {} }], usage: { input: 200, output: 60 } }
-  const { uuid } = await daemon.spawnScripted([dear, dear])
+  const costlyStep = { text: 'x', tools: [{ name: 'ls', input: {} }], usage: { input: 200, output: 60 } }
+  const { uuid } = await daemon.spawnScripted([costlyStep, costlyStep])
   await daemon.waitForStatus(uuid, 'suspended')
   expect((await daemon.view(uuid)).holds).toMatchObject([{ reason: 'budget' }])
   await writeFile(daemon.paths.configFile, '')

@@ -56,8 +56,8 @@ test('the model gets the image, also after a restart of the daemon', async () =>
   await daemon.resume(uuid, { env })
   await daemon.send(uuid, 'again')
   await daemon.waitForView(uuid, (view) => view.turn === 2 && view.status === 'ready')
-  const shown = server.requests.map(({ body }) => JSON.stringify(body).includes(DATA))
-  expect(shown).toEqual([false, true, true])
+  const hasImage = server.requests.map(({ body }) => JSON.stringify(body).includes(DATA))
+  expect(hasImage).toEqual([false, true, true])
   expect(server.requests[1]?.body['messages']).toMatchObject([
     { role: 'user' },
     { role: 'assistant' },

@@ -44,13 +44,15 @@ beforeEach(async () => {
 afterEach(() => open.disposeAsync())
 
 /** A daemon with these providers alone: all built-in ones are elsewhere, or have no key. */
-async function daemonWith(providers: readonly string[], more = ''): Promise<LocalDaemon> {
-  const local = ['ollama', 'lmstudio', 'vllm'].map((name) => `  - { name: ${name}, kind: openai-compatible, baseURL: "${closed}/v1" }`)
-  return open.use(await LocalDaemon.start({ config: `${more}providers:\n${[...providers, ...local].join('\n')}\n` }))
+async function daemonWith(providers: readonly string[], config = ''): Promise<LocalDaemon> {
+  const localServers = ['ollama', 'lmstudio', 'vllm'].map(
+    (name) => `  - { name: ${name}, kind: openai-compatible, baseURL: "${closed}/v1" }`,
+  )
+  return open.use(await LocalDaemon.start({ config: `${config}providers:\n${[...providers, ...localServers].join('\n')}\n` }))
 }
 
-const provider = (name: string, kind: string, more = ''): string =>
-  `  - { name: ${name}, kind: ${kind}, baseURL: "${server.url}/${name}/v1"${more} }`
+const provider = (name: string, kind: string, settings = ''): string =>
+  `  - { name: ${name}, kind: ${kind}, baseURL: "${server.url}/${name}/v1"${settings} }`
 
 describe('the models of a provider', () => {
   let secret: string
@@ -58,17 +60,17 @@ describe('the models of a provider', () => {
     secret = `value-${randomBytes(12).toString('hex')}`
   })
 
-  async function modelsOf(name: string, kind: string, more = ''): Promise<ProviderModelsView> {
-    const daemon = await daemonWith([provider(name, kind, ', apiKeyEnv: ONE_API_KEY')], more)
+  async function modelsOf(name: string, kind: string, settings = ''): Promise<ProviderModelsView> {
+    const daemon = await daemonWith([provider(name, kind, ', apiKeyEnv: ONE_API_KEY')], settings)
     const answer = await daemon.client.post<{ providers: ProviderModelsView[] }>('/v1/models', {
       env: { ONE_API_KEY: secret },
       provider: name,
     })
     expect(JSON.stringify(answer)).not.toContain(secret)
-    const [only, ...others] = answer.providers
+    const [firstProvider, ...others] = answer.providers
     expect(others).toEqual([])
-    if (!only) throw new Error('no provider came')
-    return only
+    if (!firstProvider) throw new Error('no provider came')
+    return firstProvider
   }
 
   test('have the prices and windows of the table', async () => {
@@ -138,12 +140,12 @@ test('a provider that refuses the key, or is not there, ends the verb with 1; on
     provider('refused', 'openai-compatible', ', apiKeyEnv: ONE_API_KEY'),
     provider('unlisted', 'openai-compatible'),
   ])
-  const all = await runCli(daemon.home, ['models'], { env: { ONE_API_KEY: 'k' } })
-  expect(all).toMatchObject({ code: 1, stdout: '' })
-  expect(all.stderr).toContain('refused: the key is refused (401)\nunlisted: answers, but has no list of models (404)\n')
+  const allModels = await runCli(daemon.home, ['models'], { env: { ONE_API_KEY: 'k' } })
+  expect(allModels).toMatchObject({ code: 1, stdout: '' })
+  expect(allModels.stderr).toContain('refused: the key is refused (401)\nunlisted: answers, but has no list of models (404)\n')
   expect(await runCli(daemon.home, ['models', 'unlisted'])).toMatchObject({ code: 0 })
-  const absent = await runCli(daemon.home, ['models', 'ollama'])
-  expect(absent).toMatchObject({ code: 1, stderr: `ollama: nothing listens at ${closed}/v1\n` })
+  const missingServer = await runCli(daemon.home, ['models', 'ollama'])
+  expect(missingServer).toMatchObject({ code: 1, stderr: `ollama: nothing listens at ${closed}/v1\n` })
   const unknown = await runCli(daemon.home, ['models', 'nobody'])
   expect(unknown.code).not.toBe(0)
   expect(unknown.stderr).toContain('there is no provider nobody; there are refused, unlisted, ollama')

@@ -58,11 +58,11 @@ describe('Claude Code as a command, which exits at its limit', () => {
   test('is suspended in its session, also after a restart of the daemon, and continues when the user resumes it', async () => {
     const resetsAt = inTwoHours()
     const { uuid, pid } = await runClaude(limitAt(resetsAt))
-    const held = await daemon.waitForStatus(uuid, 'suspended')
-    expect(held).toMatchObject({ holds: [{ reason: 'rate-limit', by: 'system' }], sessionId: session.line.session_id, exit: null })
-    expect(held.pid).toBeGreaterThan(pid)
-    expect(Date.parse(held.resumeAt ?? '')).toBe(resetsAt * 1_000)
-    expect(held.note).toMatch(/^paused: rate limit until (\d{4}-\d\d-\d\d )?\d\d:\d\d$/)
+    const heldView = await daemon.waitForStatus(uuid, 'suspended')
+    expect(heldView).toMatchObject({ holds: [{ reason: 'rate-limit', by: 'system' }], sessionId: session.line.session_id, exit: null })
+    expect(heldView.pid).toBeGreaterThan(pid)
+    expect(Date.parse(heldView.resumeAt ?? '')).toBe(resetsAt * 1_000)
+    expect(heldView.note).toMatch(/^paused: rate limit until (\d{4}-\d\d-\d\d )?\d\d:\d\d$/)
     expect((await daemon.readHistory(uuid)).find(({ fact }) => fact === 'process.exited')).toMatchObject({
       exit: { code: 1, cause: 'limit', reason: "You've hit your limit" },
     })
@@ -87,12 +87,12 @@ describe('Claude Code as a command, which exits at its limit', () => {
 
   test('stays followed by `reeve run`, as it has not ended', async () => {
     const program = await writePlayingProgram(daemon.work, 'claude', limitAt(inTwoHours()))
-    const running = startCli(daemon.home, ['run', '--name', 'limited', '--', program, ...CLAUDE], { cwd: daemon.work })
-    await running.waitForText('spawned')
+    const followedRun = startCli(daemon.home, ['run', '--name', 'limited', '--', program, ...CLAUDE], { cwd: daemon.work })
+    await followedRun.waitForText('spawned')
     await daemon.waitForStatus('limited', 'suspended')
     await writePlayingProgram(daemon.work, 'claude', success)
     await daemon.resume('limited')
-    expect((await running.result).code).toBe(0)
+    expect((await followedRun.result).code).toBe(0)
   })
 })
 
@@ -106,9 +106,9 @@ test('an ACP agent keeps its turn, and continues it', async () => {
     agent: 'fake',
     intent: "say a\nerror You've hit your usage limit. Try again in 2 hours 5 minutes.",
   })
-  const held = await daemon.waitForStatus(uuid, 'suspended')
-  expect(held).toMatchObject({ turn: 1, holds: [{ reason: 'rate-limit', wake: true }] })
-  const inMs = Date.parse(held.resumeAt ?? '') - Date.now()
+  const heldView = await daemon.waitForStatus(uuid, 'suspended')
+  expect(heldView).toMatchObject({ turn: 1, holds: [{ reason: 'rate-limit', wake: true }] })
+  const inMs = Date.parse(heldView.resumeAt ?? '') - Date.now()
   expect(inMs).toBeGreaterThan(2 * HOUR)
   expect(inMs).toBeLessThanOrEqual(2 * HOUR + 5 * 60_000)
   await advanceClock(3 * HOUR)

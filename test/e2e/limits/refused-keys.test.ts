@@ -25,10 +25,10 @@ test.each([401, 402, 403])('a process with an answer %d is held, names the key, 
   await using daemon = await LocalDaemon.start({ config: config(server.url) })
   const env = (key: string): Record<string, string> => testEnv(daemon.work, { MODEL_API_KEY: key })
   const { uuid } = await daemon.spawn({ model: MODEL, intent: 'work', env: env('wrong-key') })
-  const held = await daemon.waitForStatus(uuid, 'suspended')
-  expect(held).toMatchObject({ holds: [{ reason: 'credentials', by: 'system' }] })
-  expect(held.note).toMatch(new RegExp(`^paused: credentials \\(MODEL_API_KEY was refused: .*${status} no such account`))
-  expect(held.note).not.toContain('wrong-key')
+  const heldView = await daemon.waitForStatus(uuid, 'suspended')
+  expect(heldView).toMatchObject({ holds: [{ reason: 'credentials', by: 'system' }] })
+  expect(heldView.note).toMatch(new RegExp(`^paused: credentials \\(MODEL_API_KEY was refused: .*${status} no such account`))
+  expect(heldView.note).not.toContain('wrong-key')
   await daemon.resume(uuid, { env: env('wrong-key') })
   await daemon.waitForView(uuid, () => server.requests.length === 2)
   expect(await daemon.waitForStatus(uuid, 'suspended')).toMatchObject({ status: 'suspended' })
@@ -40,12 +40,12 @@ test('run and logs report a refused key once, with the command that continues', 
   await using server = await startModelServer(answerByKey(401))
   await using daemon = await LocalDaemon.start({ config: config(server.url) })
   const env = { MODEL_API_KEY: 'wrong-key' }
-  const seen = startCli(daemon.home, ['run', '--name', 'refused', '--model', MODEL, 'work'], { env })
-  await seen.waitForText('spawned')
+  const follower = startCli(daemon.home, ['run', '--name', 'refused', '--model', MODEL, 'work'], { env })
+  await follower.waitForText('spawned')
   const { pid, note } = await daemon.waitForStatus('refused', 'suspended')
   const why = String(note).slice('paused: '.length)
   const notice = `⏸ PID ${pid} (refused) is suspended: ${why}\n  \`reeve resume ${pid}\` in a shell with the key continues it\n`
-  await seen.waitForText(notice)
+  await follower.waitForText(notice)
   const text = 'MODEL_API_KEY was refused: anthropic: 401 no such account'
   expect(why).toBe(`credentials (${text})`)
   expect((await runCli(daemon.home, ['logs', 'refused'])).stdout).toBe(`> work\n${text}\n`)
@@ -55,7 +55,7 @@ test('run and logs report a refused key once, with the command that continues', 
   await daemon.waitForView('refused', () => server.requests.length === 2)
   await daemon.waitForStatus('refused', 'suspended')
   await runCli(daemon.home, ['kill', 'refused'])
-  for (const { stdout, stderr } of [await seen.result, await logs.result]) {
+  for (const { stdout, stderr } of [await follower.result, await logs.result]) {
     expect((stdout + stderr).split('no such account')).toHaveLength((stdout + stderr).split('⏸').length)
     expect(stdout + stderr).not.toContain('model call failed')
   }
@@ -67,10 +67,10 @@ test('a crew with a bad key is held, none of its tasks has failed, and crew resu
   const env = (key: string): Record<string, string> => testEnv(daemon.work, { MODEL_API_KEY: key })
   const crew = await LocalCrew.up(daemon, { env: env('wrong-key'), model: MODEL, workers: 2, reviews: false, stay: true })
   for (const id of ['one', 'two', 'three']) await crew.steer({ type: 'add_task', id, text: `Do ${id}.` })
-  const held = await daemon.waitForStatus(crew.uuid, 'suspended')
-  expect(held.note).toMatch(/^paused: credentials \(worker-\d: MODEL_API_KEY was refused: .*401/)
-  const before = await crew.view()
-  expect(before.tasks.map(({ attempts, state }) => [attempts, state === 'failed'])).toEqual([
+  const heldView = await daemon.waitForStatus(crew.uuid, 'suspended')
+  expect(heldView.note).toMatch(/^paused: credentials \(worker-\d: MODEL_API_KEY was refused: .*401/)
+  const crewBefore = await crew.view()
+  expect(crewBefore.tasks.map(({ attempts, state }) => [attempts, state === 'failed'])).toEqual([
     [0, false],
     [0, false],
     [0, false],
@@ -81,42 +81,42 @@ test('a crew with a bad key is held, none of its tasks has failed, and crew resu
 })
 
 test('a worker whose old key is refused after crew resume asks again with the new key, and holds no other', async () => {
-  const [bothAsked, resumed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  let refused = 0
+  const [bothAsked, resumedGate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let refusedCount = 0
   const refuse = answerByKey(401)
   await using server = await startModelServer((request) => {
     const answer = refuse(request)
     if (answer.status === undefined) return answer
-    refused += 1
-    if (refused === 2) bothAsked.resolve()
-    return { ...answer, answerAfter: refused === 1 ? bothAsked.promise : resumed.promise }
+    refusedCount += 1
+    if (refusedCount === 2) bothAsked.resolve()
+    return { ...answer, answerAfter: refusedCount === 1 ? bothAsked.promise : resumedGate.promise }
   })
   await using daemon = await LocalDaemon.start({ config: config(server.url) })
   const env = (key: string): Record<string, string> => testEnv(daemon.work, { MODEL_API_KEY: key })
   const crew = await LocalCrew.up(daemon, { env: env('wrong-key'), model: MODEL, workers: 2, reviews: false, stay: true })
   for (const id of ['one', 'two']) await crew.steer({ type: 'add_task', id, text: `Do ${id}.` })
   await daemon.waitForStatus(crew.uuid, 'suspended')
-  const late = (await crew.view()).members.find(({ id, status }) => id.startsWith('worker-') && status !== 'suspended')?.uuid ?? ''
+  const workingUuid = (await crew.view()).members.find(({ id, status }) => id.startsWith('worker-') && status !== 'suspended')?.uuid ?? ''
   await daemon.resume(crew.uuid, { subtree: true, env: env(RIGHT) })
-  resumed.resolve()
-  await daemon.waitForEvent(late, ({ fact }) => fact === 'model.failed')
-  expect([(await daemon.view(late)).status, (await daemon.view(crew.uuid)).status]).not.toContain('suspended')
-  await crew.waitUntil(({ tasks }) => tasks.every(({ state }) => state !== 'queued' && state !== 'implementing'))
+  resumedGate.resolve()
+  await daemon.waitForEvent(workingUuid, ({ fact }) => fact === 'model.failed')
+  expect([(await daemon.view(workingUuid)).status, (await daemon.view(crew.uuid)).status]).not.toContain('suspended')
+  await crew.until(({ tasks }) => tasks.every(({ state }) => state !== 'queued' && state !== 'implementing'))
   expect(server.requests.filter(({ headers }) => headers['x-api-key'] !== RIGHT)).toHaveLength(2)
 })
 
 test('a refused compaction holds for the key, not as a full context', async () => {
   await using daemon = await LocalDaemon.start()
   const file = join(daemon.work, 'full.json')
-  const looks = Array.from({ length: 12 }, () => ({
+  const listCalls = Array.from({ length: 12 }, () => ({
     text: 'x'.repeat(4_000),
     tools: [{ name: 'ls', input: {} }],
     summary_error: { message: 'bad key', status: 401, kind: 'auth' },
   }))
-  writeFileSync(file, JSON.stringify({ context_window: 8_000, steps: [...looks, { text: 'done' }] }))
+  writeFileSync(file, JSON.stringify({ context_window: 8_000, steps: [...listCalls, { text: 'done' }] }))
   const { uuid } = await daemon.spawn({ model: `script:${file}`, intent: 'work' })
-  const held = await daemon.waitForStatus(uuid, 'suspended')
-  expect(held).toMatchObject({ holds: [{ reason: 'credentials' }], note: expect.stringMatching(/the account was refused: bad key/) })
+  const heldView = await daemon.waitForStatus(uuid, 'suspended')
+  expect(heldView).toMatchObject({ holds: [{ reason: 'credentials' }], note: expect.stringMatching(/the account was refused: bad key/) })
   await daemon.resume(uuid)
   await daemon.waitForEvent(uuid, ({ fact, attempt, seq }) => fact === 'compaction.started' && attempt === 1 && seq > 0)
   expect((await daemon.waitForStatus(uuid, 'suspended')).holds).toMatchObject([{ reason: 'credentials' }])

@@ -72,14 +72,14 @@ describe('a replay', () => {
       usage: { inputTokens: 0, outputTokens: 0, costUsd: 0, unpriced: false, toolCalls: 3 },
     })
     expect(view.note).toBe(notes[0])
-    const before = await daemon.readHistory(first.uuid)
+    const historyBefore = await daemon.readHistory(first.uuid)
     for (const fact of ['model.finished', 'tool.finished']) {
       // Reading tools run side by side, and end in any order.
-      const shown = (list: readonly EventView[]): unknown[] =>
+      const stepsOf = (list: readonly EventView[]): unknown[] =>
         ofFact(list, fact)
           .map(({ message, finish, callId, content, outcome }) => ({ message, finish, callId: String(callId), content, outcome }))
           .toSorted((a, b) => (a.callId < b.callId ? -1 : a.callId > b.callId ? 1 : 0))
-      expect(shown(events)).toEqual(shown(before))
+      expect(stepsOf(events)).toEqual(stepsOf(historyBefore))
     }
   })
 
@@ -107,8 +107,8 @@ describe('a replay', () => {
   })
 
   test('reports a limited number of differences, and counts the rest', async () => {
-    const many = Array.from({ length: 60 }, (_, index) => ({ name: 'bash', input: { command: `echo ${index}; cat in.txt` } }))
-    const first = await record([{ tools: many }, { text: 'done' }])
+    const manyCalls = Array.from({ length: 60 }, (_, index) => ({ name: 'bash', input: { command: `echo ${index}; cat in.txt` } }))
+    const first = await record([{ tools: manyCalls }, { text: 'done' }])
     await writeFile(join(daemon.work, 'in.txt'), 'other\n')
     const { notes } = await replay(first)
     expect(notes).toHaveLength(52)
@@ -146,10 +146,10 @@ describe('a replay', () => {
   })
 
   test('of an interrupted run completes when the recording is used up; that of a failed run fails likewise', async () => {
-    const cut = await daemon.spawnScripted([bash('echo hi'), { text: 'never', delay_ms: 600_000 }])
-    await daemon.waitForEvent(cut.uuid, (event) => event['fact'] === 'model.started' && event['step'] === 2)
-    await daemon.signal(cut.uuid, 'SIGKILL')
-    expect(await replay(await daemon.waitForEnd(cut.uuid))).toMatchObject({
+    const runningProcess = await daemon.spawnScripted([bash('echo hi'), { text: 'never', delay_ms: 600_000 }])
+    await daemon.waitForEvent(runningProcess.uuid, (event) => event['fact'] === 'model.started' && event['step'] === 2)
+    await daemon.signal(runningProcess.uuid, 'SIGKILL')
+    expect(await replay(await daemon.waitForEnd(runningProcess.uuid))).toMatchObject({
       view: { status: 'completed', step: 2, exit: { code: 0 } },
       notes: ['replay: replayed 1 of 1 step, 0 differences'],
     })
@@ -188,11 +188,11 @@ describe('the recording', () => {
     expect(await replay(failed, { fallback: [fallback] })).toMatchObject({
       view: { status: 'completed', lastText: 'from the script', fallback: [fallback] },
     })
-    const kept = await daemon.spawn({ agent: 'own' })
-    expect(kept.fallback).toEqual(['ollama/own'])
-    await daemon.waitForEnd(kept.uuid)
-    await daemon.resume(kept.uuid, { model: `replay:${failed.uuid}` })
-    expect(await daemon.waitForEnd(kept.uuid)).toMatchObject({ model: `replay:${failed.uuid}`, fallback: [] })
+    const replayProcess = await daemon.spawn({ agent: 'own' })
+    expect(replayProcess.fallback).toEqual(['ollama/own'])
+    await daemon.waitForEnd(replayProcess.uuid)
+    await daemon.resume(replayProcess.uuid, { model: `replay:${failed.uuid}` })
+    expect(await daemon.waitForEnd(replayProcess.uuid)).toMatchObject({ model: `replay:${failed.uuid}`, fallback: [] })
   })
 
   test('must exist, must have steps, and cannot be the process itself', async () => {
@@ -226,27 +226,27 @@ describe('the recording', () => {
   })
 
   test('may be of a running process: the present steps are replayed', async () => {
-    const live = await daemon.spawnScripted([{ text: 'one' }, { text: 'two' }], { interactive: true, intent: 'a' })
-    await daemon.waitForView(live.uuid, (view) => view.turn === 1 && view.status === 'ready')
-    expect(await replay(live, { intent: 'a' })).toMatchObject({
+    const runningProcess = await daemon.spawnScripted([{ text: 'one' }, { text: 'two' }], { interactive: true, intent: 'a' })
+    await daemon.waitForView(runningProcess.uuid, (view) => view.turn === 1 && view.status === 'ready')
+    expect(await replay(runningProcess, { intent: 'a' })).toMatchObject({
       view: { lastText: 'one' },
       notes: ['replay: replayed 1 of 1 step, 0 differences'],
     })
-    await daemon.signal(live.uuid, 'SIGKILL')
-    await daemon.waitForEnd(live.uuid)
+    await daemon.signal(runningProcess.uuid, 'SIGKILL')
+    await daemon.waitForEnd(runningProcess.uuid)
   })
 })
 
 test('a replay killed with its daemon continues where it was, and repeats no note', { timeout: 120_000 }, async () => {
   await using home = await DaemonHome.create()
   await home.start()
-  const gate = join(home.work, 'gate')
-  const wait = `cat in.txt; while [ -e ${gate} ]; do sleep 0.02; done; echo once >> effects`
+  const gateFile = join(home.work, 'gate')
+  const wait = `cat in.txt; while [ -e ${gateFile} ]; do sleep 0.02; done; echo once >> effects`
   await writeFile(join(home.work, 'in.txt'), 'one\n')
   const model = home.writeScript([bash('cat in.txt'), bash(wait), { text: 'done' }])
   const first = await home.waitForEnd((await home.spawn({ model })).uuid)
   await writeFile(join(home.work, 'in.txt'), 'other\n')
-  await writeFile(gate, '')
+  await writeFile(gateFile, '')
   const { uuid } = await home.spawn({ model: `replay:${first.uuid}` })
   await home.waitForView(uuid, (view) => view.step === 2)
   await waitUntil(() => home.findLeftovers().length > 0, 'the second tool runs')

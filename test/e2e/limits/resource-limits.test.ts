@@ -25,22 +25,24 @@ const node = (script: string, body: Partial<SpawnBody> = {}): Promise<ProcessVie
 const WAIT = 'setInterval(() => {}, 1e6)'
 /** Allocates 100 MB a second, without end, in a grandchild. */
 const ALLOCATE = 'const held = []; setInterval(() => held.push(Buffer.alloc(5e6, 1)), 50)'
-const BELOW = `require('node:child_process').spawnSync(process.execPath, ['-e', ${JSON.stringify(ALLOCATE)}])`
+const ALLOCATE_IN_CHILD = `require('node:child_process').spawnSync(process.execPath, ['-e', ${JSON.stringify(ALLOCATE)}])`
 
 describe.each(kinds)('%s', (containment) => {
   test('a process that allocates without end is stopped at its limit, and the others live', async () => {
     const other = await node(WAIT, { containment })
-    const { uuid } = await node(BELOW, { containment, limits: { memoryBytes: 150 * MB } })
-    const held = (await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.started'))['containment'] as { holdsMemory?: true }
-    const ended = await daemon.waitForEnd(uuid)
-    expect(ended.memoryLimit).toBe(held.holdsMemory ? 'held' : 'measured')
-    expect(ended).toMatchObject({
+    const { uuid } = await node(ALLOCATE_IN_CHILD, { containment, limits: { memoryBytes: 150 * MB } })
+    const startedContainment = (await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.started'))['containment'] as {
+      holdsMemory?: true
+    }
+    const endedView = await daemon.waitForEnd(uuid)
+    expect(endedView.memoryLimit).toBe(startedContainment.holdsMemory ? 'held' : 'measured')
+    expect(endedView).toMatchObject({
       status: 'failed',
       exit: { code: 2, reason: 'budget_exceeded', error: expect.stringMatching(/of memory/) },
       containment,
     })
-    expect(ended.usage.peakRssBytes).toBeGreaterThanOrEqual(150 * MB)
-    expect(ended.usage.rssBytes).toBeNull()
+    expect(endedView.usage.peakRssBytes).toBeGreaterThanOrEqual(150 * MB)
+    expect(endedView.usage.rssBytes).toBeNull()
     expect(await daemon.view(other.uuid)).toMatchObject({ state: 'running' })
     await daemon.signal(other.uuid, 'SIGKILL')
   })
@@ -48,9 +50,9 @@ describe.each(kinds)('%s', (containment) => {
 
 test('a process that calculates without end is stopped at its limit', async () => {
   const { uuid } = await node('for (;;);', { limits: { cpuTimeMs: 1_500 } })
-  const ended = await daemon.waitForEnd(uuid)
-  expect(ended).toMatchObject({ exit: { code: 2, reason: 'budget_exceeded', error: expect.stringMatching(/of CPU time/) } })
-  expect(ended.usage.cpuTimeMs).toBeGreaterThanOrEqual(1_500)
+  const endedView = await daemon.waitForEnd(uuid)
+  expect(endedView).toMatchObject({ exit: { code: 2, reason: 'budget_exceeded', error: expect.stringMatching(/of CPU time/) } })
+  expect(endedView.usage.cpuTimeMs).toBeGreaterThanOrEqual(1_500)
 })
 
 test('a process that writes too much is stopped at its limit', async () => {

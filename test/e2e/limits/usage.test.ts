@@ -19,7 +19,8 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-const report = (by: UsageBy = 'agent', since?: string): Promise<UsageReportView> => daemon.client.get('/v1/usage', { by, since })
+const report = (groupBy: UsageBy = 'agent', since?: string): Promise<UsageReportView> =>
+  daemon.client.get('/v1/usage', { by: groupBy, since })
 const lines = async (...args: string[]): Promise<string[]> =>
   (await runCli(daemon.home, ['usage', ...args])).stdout
     .trimEnd()
@@ -51,7 +52,7 @@ test('by agent, model, day and tree, with a total', async () => {
   })
   await daemon.waitUntilReady(root.uuid)
   await runWithUsage(100, { parent: root.uuid, name: 'child' })
-  const alone = await runWithUsage(3000)
+  const lastProcess = await runWithUsage(3000)
   expect(await report()).toMatchObject({
     by: 'agent',
     since: null,
@@ -60,7 +61,7 @@ test('by agent, model, day and tree, with a total', async () => {
     total: { processes: 3, steps: 5 },
   })
   expect((await report('tree')).rows).toMatchObject([
-    { key: alone.uuid, processes: 1, steps: 2, inputTokens: 3001 },
+    { key: lastProcess.uuid, processes: 1, steps: 2, inputTokens: 3001 },
     {
       key: root.uuid,
       processes: 2,
@@ -75,7 +76,7 @@ test('by agent, model, day and tree, with a total', async () => {
   expect((await report('agent', new Date(today.getTime() + 7_200_000).toISOString())).rows).toEqual([])
   expect(await lines('--by', 'tree')).toEqual([
     'TREE | PROCESSES | STEPS | INPUT | OUTPUT | CACHE READ | CACHE WRITE | COST',
-    `default ${alone.uuid.slice(-8)} | 1 | 2 | 3.0k | 11 | 0 | 0 | $0.00`,
+    `default ${lastProcess.uuid.slice(-8)} | 1 | 2 | 3.0k | 11 | 0 | 0 | $0.00`,
     `root ${root.uuid.slice(-8)} | 2 | 3 | 106 | 16 | 0 | 0 | $0.00`,
     'TOTAL | 3 | 5 | 3.1k | 27 | 0 | 0 | $0.00',
   ])
@@ -88,7 +89,7 @@ test('the sums are those of the processes, and the library returns them', async 
   await using reeve = connect({ home: daemon.home, start: false })
   const { processes } = await daemon.client.get<{ processes: ProcessView[] }>('/v1/processes', { all: true })
   const sum = (name: 'steps' | 'inputTokens' | 'outputTokens' | 'costUsd'): number =>
-    processes.reduce((all, { usage }) => all + (usage[name] ?? NaN), 0)
+    processes.reduce((total, { usage }) => total + (usage[name] ?? NaN), 0)
   const expected = {
     processes: 2,
     steps: sum('steps'),
@@ -102,15 +103,15 @@ test('the sums are those of the processes, and the library returns them', async 
 })
 
 test('removed, collected and restored processes are counted once', async () => {
-  const [kept, removed] = [await runWithUsage(100), await runWithUsage(200, { name: 'gone' })]
+  const [keptProcess, removedProcess] = [await runWithUsage(100), await runWithUsage(200, { name: 'gone' })]
   const dir = join(daemon.work, 'backup')
-  await daemon.client.post(`/v1/processes/${removed.uuid}/export`, { dir })
-  await daemon.client.delete(`/v1/processes/${removed.uuid}`)
+  await daemon.client.post(`/v1/processes/${removedProcess.uuid}/export`, { dir })
+  await daemon.client.delete(`/v1/processes/${removedProcess.uuid}`)
   const { total } = await report()
   expect(total).toMatchObject({ processes: 2, steps: 4, inputTokens: 302 })
   expect((await report('tree')).rows).toMatchObject([
-    { key: removed.uuid, root: { pid: removed.pid, name: 'gone', removed: true } },
-    { key: kept.uuid },
+    { key: removedProcess.uuid, root: { pid: removedProcess.pid, name: 'gone', removed: true } },
+    { key: keptProcess.uuid },
   ])
   expect((await lines('--by', 'tree'))[1]).toMatch(/^gone \w{8} \(removed\) \|/)
   await daemon.client.post('/v1/import', { dir })

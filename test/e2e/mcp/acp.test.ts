@@ -23,8 +23,8 @@ afterEach(async () => {
 })
 
 /** Writes an agent file; `words` are the program's options. */
-async function agentFile(...words: string[]): Promise<void> {
-  const command = [process.execPath, PROGRAM, `sessions=${daemon.work}`, `log=${log}`, ...words]
+async function agentFile(...options: string[]): Promise<void> {
+  const command = [process.execPath, PROGRAM, `sessions=${daemon.work}`, `log=${log}`, ...options]
   await writeFile(join(daemon.work, '.reeve/agents/coder.md'), `---\ndriver: acp\nreeve: true\ncommand: ${JSON.stringify(command)}\n---\n`)
 }
 

@@ -29,8 +29,8 @@ afterEach(async () => {
 
 async function connectBridge(env: Record<string, string> = {}, mode: 'auto' | 'legacy' = 'auto'): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
-  const whole = { ...testEnv(daemon.work), REEVE_HOME: daemon.home, ...env }
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [CLI, 'mcp'], env: whole, cwd: daemon.work }))
+  const wholeEnv = { ...testEnv(daemon.work), REEVE_HOME: daemon.home, ...env }
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [CLI, 'mcp'], env: wholeEnv, cwd: daemon.work }))
   clients.push(client)
   return client
 }
@@ -124,7 +124,7 @@ describe('an agent', () => {
 })
 
 describe('I2: the outbox', () => {
-  const record = (over: Partial<OutboxRecord>): OutboxRecord => ({
+  const record = (changes: Partial<OutboxRecord>): OutboxRecord => ({
     version: 1,
     id: 'report-0001',
     uuid: 'u',
@@ -132,7 +132,7 @@ describe('I2: the outbox', () => {
     name: 'signal_ready',
     input: {},
     at: Date.now(),
-    ...over,
+    ...changes,
   })
 
   test('keeps a report without an answer, and the agent can end its turn', async () => {
@@ -150,8 +150,8 @@ describe('I2: the outbox', () => {
     // The bridge answers first, and then removes the record.
     await expect.poll(() => readdir(outbox)).toEqual([])
     await daemon.stop()
-    const kept = await client.callTool({ name: 'report_implementation_complete', arguments: { summary: 'all of it' } })
-    expect(kept.content).toMatchObject([{ text: expect.stringContaining('The report is kept') }])
+    const stored = await client.callTool({ name: 'report_implementation_complete', arguments: { summary: 'all of it' } })
+    expect(stored.content).toMatchObject([{ text: expect.stringContaining('The report is kept') }])
     const [name = ''] = await readdir(outbox)
     expect(JSON.parse(await readFile(join(outbox, name), 'utf8'))).toMatchObject({
       uuid: view.uuid,

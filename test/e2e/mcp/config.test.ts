@@ -21,15 +21,15 @@ const server = (mode = 'usual', log = ''): { command: string; args: string[] } =
 })
 
 afterEach(() => {
-  const left = findProcessesWith(token)
+  const remaining = findProcessesWith(token)
   killRemaining(token)
-  expect(left).toEqual([])
+  expect(remaining).toEqual([])
 })
 
 const isServers = (event: EventView): boolean => event['fact'] === 'mcp.servers'
 
-async function serverStates(local: LocalDaemon, ref: string): Promise<string[]> {
-  const events = (await local.readHistory(ref)).filter(isServers)
+async function serverStates(daemon: LocalDaemon, ref: string): Promise<string[]> {
+  const events = (await daemon.readHistory(ref)).filter(isServers)
   return ((events.at(-1)?.['servers'] as readonly McpState[] | undefined) ?? []).map(({ name, state }) => `${name}:${state}`)
 }
 
@@ -44,14 +44,14 @@ test.each([
   [{ allow: ['read:.'] }, [], []],
   [{ allow: ['read:.'], mcp: ['user'] }, ['user:up'], ['paths: not enforced for the MCP server user']],
   [{ allow: ['read', 'mcp__user', 'read:.'] }, ['user:up'], ['paths: not enforced for the MCP server user']],
-])('where folders are limited, a server program starts only when it is named (%j)', async (body, up, notes) => {
+])('where folders are limited, a server program starts only when it is named (%j)', async (body, startsServer, notes) => {
   await using local = await LocalDaemon.start({ config: JSON.stringify({ mcp: { user: server() } }) })
   const { uuid } = await local.spawnScripted([ECHO, { text: 'done' }], { env: testEnv(local.home), ...body })
   const { capabilities } = await local.waitForEnd(uuid)
-  expect(await serverStates(local, uuid)).toEqual(up)
-  expect(capabilities).toMatchObject({ mcp: up.length === 0 ? [] : ['user'], notes })
-  const found = (await local.readHistory(uuid)).filter((event) => event['fact'] === 'process.note').map((event) => event['text'])
-  expect(found).toEqual(up.length === 0 ? ['the MCP server user: not permitted to it'] : [])
+  expect(await serverStates(local, uuid)).toEqual(startsServer)
+  expect(capabilities).toMatchObject({ mcp: startsServer.length === 0 ? [] : ['user'], notes })
+  const noteTexts = (await local.readHistory(uuid)).filter((event) => event['fact'] === 'process.note').map((event) => event['text'])
+  expect(noteTexts).toEqual(startsServer.length === 0 ? ['the MCP server user: not permitted to it'] : [])
 })
 
 test("the user's servers start; a project's are reported and not started until the project is trusted", async () => {
@@ -65,9 +65,9 @@ test("the user's servers start; a project's are reported and not started until t
   expect(note['text']).toBe(
     `MCP server project is not used: ${local.work}/.mcp.json is not trusted to start programs: reeve config trust ${local.work}`,
   )
-  const named = await local.spawnScripted([{ text: 'done' }], { mcp: ['project'] })
-  await local.waitForEnd(named.uuid)
-  expect(await serverStates(local, named.uuid)).toEqual(['project:up'])
+  const namedServer = await local.spawnScripted([{ text: 'done' }], { mcp: ['project'] })
+  await local.waitForEnd(namedServer.uuid)
+  expect(await serverStates(local, namedServer.uuid)).toEqual(['project:up'])
   await trustDirectory(local.paths, await realpath(local.work))
   const trusted = await local.spawnScripted([{ text: 'done' }])
   await local.waitForEnd(trusted.uuid)
@@ -108,7 +108,7 @@ function readAllFiles(dir: string): string {
 }
 
 test('secrets reach the server and are never stored; without its secret the server does not start, but the process does', async () => {
-  const [sent, literal] = ['ghp_sent_0123456789abcdef', 'hunter2-literal-password']
+  const [sentSecret, literal] = ['ghp_sent_0123456789abcdef', 'hunter2-literal-password']
   const config = {
     mcp: {
       user: { ...server(), env: { GH_TOKEN: '${GH_TOKEN}', DB_PASSWORD: literal } },
@@ -118,10 +118,10 @@ test('secrets reach the server and are never stored; without its secret the serv
   }
   await using local = await LocalDaemon.start({ config: JSON.stringify(config) })
   const process = await local.spawnScripted([{ tools: [{ name: 'mcp__user__env', input: {} }] }, { text: 'done' }], {
-    env: testEnv(local.work, { GH_TOKEN: sent }),
+    env: testEnv(local.work, { GH_TOKEN: sentSecret }),
   })
-  const ended = await local.waitForEnd(process.uuid)
-  expect(ended).toMatchObject({ status: 'completed' })
+  const endedView = await local.waitForEnd(process.uuid)
+  expect(endedView).toMatchObject({ status: 'completed' })
   const result = await local.waitForEvent(process.uuid, (event) => event['fact'] === 'tool.finished')
   expect(result['content']).toMatch(/"DB_PASSWORD":"\[secret\]".*|"GH_TOKEN":"\[secret\]"/)
   const servers = (await local.readHistory(process.uuid)).findLast(isServers)?.['servers'] as readonly McpState[]
@@ -136,7 +136,7 @@ test('secrets reach the server and are never stored; without its secret the serv
   ])
   await local.stop()
   expect(readAllFiles(local.home)).toContain('NOT_THERE') // the search really reads the records
-  expect(readAllFiles(local.home)).not.toContain(sent)
+  expect(readAllFiles(local.home)).not.toContain(sentSecret)
   expect(readAllFiles(local.home)).not.toContain(literal)
   expect(JSON.stringify([local.logMessages, local.errors])).not.toMatch(/ghp_sent|hunter2/)
   await local.start()
@@ -168,8 +168,8 @@ test('a call is cancelled by SIGINT, and the process goes on', async () => {
   await local.waitUntilReady(process.uuid)
   expect(await local.waitForEvent(process.uuid, (event) => event['fact'] === 'tool.finished')).toMatchObject({ outcome: 'interrupted' })
   await local.send(process.uuid, 'go on')
-  const ready = await local.waitForView(process.uuid, (view: ProcessView) => view.turn === 2 && view.status === 'ready')
-  expect(ready.turn).toBe(2)
+  const readyView = await local.waitForView(process.uuid, (view: ProcessView) => view.turn === 2 && view.status === 'ready')
+  expect(readyView.turn).toBe(2)
 })
 
 test('a call under which the daemon was killed twice is not made a third time, even if it may be repeated', async () => {

@@ -185,8 +185,8 @@ describe('a coordinator', () => {
   test('gives a command twice with one id, and it is done once', async () => {
     const add = (): ReturnType<Client['callTool']> =>
       client.callTool({ name: 'add_task', arguments: { title: 'Twice', text: 'x' }, _meta: { 'reeve/callId': 'one-name' } })
-    const [one, two] = [await add(), await add()]
-    expect(two.content).toEqual(one.content)
+    const [one, secondTask] = [await add(), await add()]
+    expect(secondTask.content).toEqual(one.content)
     expect((await crew.view()).tasks.filter(({ title }) => title === 'Twice')).toHaveLength(1)
   })
 })

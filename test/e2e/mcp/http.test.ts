@@ -32,9 +32,9 @@ afterEach(async () => {
 
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
-  const gone = once(child, 'exit')
+  const exited = once(child, 'exit')
   child.kill('SIGKILL')
-  await gone
+  await exited
 }
 
 interface Started {
@@ -44,7 +44,7 @@ interface Started {
 }
 
 /** Starts a server as a user would, and waits until it prints that it listens. */
-async function start(argv: readonly string[], env: Readonly<Record<string, string>>, word: string): Promise<Started> {
+async function start(argv: readonly string[], env: Readonly<Record<string, string>>, marker: string): Promise<Started> {
   const [program = '', ...args] = argv
   const child = spawn(program, [...args, bench.token], { env: testEnv(bench.dir, env), stdio: ['ignore', 'pipe', 'pipe'] })
   children.push(child)
@@ -53,7 +53,7 @@ async function start(argv: readonly string[], env: Readonly<Record<string, strin
     stream.on('data', (chunk: Buffer) => {
       text += chunk.toString()
     })
-  await waitUntil(() => text.includes(word), word)
+  await waitUntil(() => text.includes(marker), marker)
   return { child, output: () => text }
 }
 
@@ -98,9 +98,9 @@ test('a real server of the 2025-11-25 revision; its session is closed at the end
 
 test('a session that a server has forgotten is restarted by the next call', async () => {
   const port = await freePort()
-  const begin = (): Promise<Started> =>
+  const startServer = (): Promise<Started> =>
     start([process.execPath, EVERYTHING_SERVER, 'streamableHttp'], { PORT: String(port) }, 'listening on port')
-  const first = await begin()
+  const first = await startServer()
   const echo = (message: string): readonly [string, object] => ['mcp__every__echo', { message }]
   const { kernel, runTurn: turn } = await runWithServers(bench, {
     servers: { every: http(`http://127.0.0.1:${port}/mcp`) },
@@ -109,18 +109,18 @@ test('a session that a server has forgotten is restarted by the next call', asyn
   kernel.onFact = (body) => {
     if (body.type === 'tool.finished' && body.content === 'Echo: one') kernel.hold()
   }
-  const over = turn('go')
+  const turnEnded = turn('go')
   await kernel.waitFor(() => kernel.drainCount > 0, 'it waits after the first call')
   await end(first.child)
-  await begin()
+  await startServer()
   kernel.onFact = () => undefined
   kernel.release()
-  await over
+  await turnEnded
   expect(kernel.factsOf('tool.finished').map(({ content }) => content)).toEqual(['Echo: one', 'Echo: two', 'Echo: three'])
 })
 
 test('a call that a server accepted and then refused is not repeated', async () => {
-  let made = 0
+  let requestCount = 0
   const reach = await serveWith(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
@@ -134,20 +134,20 @@ test('a call that a server accepted and then refused is not repeated', async () 
       reply({ protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'strict', version: '1' } })
     else if (method === 'tools/list') reply({ tools: [{ name: 'pay', inputSchema: { type: 'object' } }] })
     else if (method === 'tools/call') {
-      made += 1
+      requestCount += 1
       response.writeHead(400, { 'content-type': 'text/plain' }).end('the amount is too large')
     } else response.writeHead(id === undefined ? 202 : 400).end()
   })
   const { kernel, runTurn: turn } = await runWithServers(bench, { servers: { strict: reach }, script: scriptOfCalls(['mcp__strict__pay']) })
   await turn('go')
   expect(kernel.factsOf('tool.finished')).toMatchObject([{ outcome: 'error' }])
-  expect(made).toBe(1)
+  expect(requestCount).toBe(1)
 })
 
 test('a server of the 2026-07-28 revision, with headers, a growing list, and a cancelled call', async () => {
   const log = `${bench.dir}/new.log`
-  const started = await start(modernServerArgv('http', log), {}, 'at http')
-  const url = /at (\S+)/.exec(started.output())?.[1] ?? ''
+  const runningServer = await start(modernServerArgv('http', log), {}, 'at http')
+  const url = /at (\S+)/.exec(runningServer.output())?.[1] ?? ''
   const {
     kernel,
     send,
@@ -174,15 +174,15 @@ test('a server of the 2026-07-28 revision, with headers, a growing list, and a c
 })
 
 test('a server that dies during a call ends the call, not the agent', async () => {
-  const started = await start(modernServerArgv('http', `${bench.dir}/new.log`), {}, 'at http')
-  const url = /at (\S+)/.exec(started.output())?.[1] ?? ''
+  const runningServer = await start(modernServerArgv('http', `${bench.dir}/new.log`), {}, 'at http')
+  const url = /at (\S+)/.exec(runningServer.output())?.[1] ?? ''
   const { kernel, send } = await runWithServers(bench, {
     servers: { new: http(url) },
     script: scriptOfCalls(['mcp__new__slow'], ['mcp__new__echo', { message: 'x' }]),
   })
   await send('go')
   await kernel.waitFor(() => kernel.liveOutputs.some((live) => live.type === 'tool-output'), 'the call has begun')
-  await end(started.child)
+  await end(runningServer.child)
   await kernel.waitForTurnEnd()
   // A system that is ending the server may still accept the next connection, and then reset it.
   expect(kernel.factsOf('tool.finished')).toMatchObject([
@@ -223,10 +223,10 @@ test.each<[string, (request: IncomingMessage, response: ServerResponse) => void,
     'one that never comes to an end',
     (_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
-      const more = (): void => {
-        if (!response.destroyed) response.write(`"${'x'.repeat(1024 * 1024)}`, more)
+      const addTool = (): void => {
+        if (!response.destroyed) response.write(`"${'x'.repeat(1024 * 1024)}`, addTool)
       }
-      more()
+      addTool()
     },
     /longer than|aborted|terminated/,
   ],

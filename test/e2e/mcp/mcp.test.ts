@@ -39,11 +39,11 @@ test('a real server of the 2025-11-25 revision: its tools are offered and called
     description: 'Echoes back the input string',
     schema: { type: 'object', properties: { message: {} } },
   })
-  const [echo, image, structured, wrong] = kernel.factsOf('tool.finished')
+  const [echo, image, structured, invalidResult] = kernel.factsOf('tool.finished')
   expect(echo).toMatchObject({ outcome: 'ok', content: 'Echo: hello' })
   expect(image).toMatchObject({ outcome: 'ok', images: [{ mediaType: 'image/png' }] })
   expect(structured).toMatchObject({ outcome: 'ok', content: expect.stringContaining('temperature') })
-  expect(wrong).toMatchObject({ outcome: 'error', content: expect.stringMatching(/invalid/i) })
+  expect(invalidResult).toMatchObject({ outcome: 'error', content: expect.stringMatching(/invalid/i) })
   expect(kernel.factsOf('tool.started').map(({ effect }) => effect)).toEqual(['once', 'once', 'once', 'once'])
 })
 
@@ -143,9 +143,9 @@ test.each([
       script: scriptOfCalls([tool]),
     })
     await send('go')
-    const shown = (): string => kernel.liveOutputs.map((live) => (live.type === 'tool-output' ? live.text : '')).join('')
+    const readToolOutput = (): string => kernel.liveOutputs.map((live) => (live.type === 'tool-output' ? live.text : '')).join('')
     // More steps than fit into the time limit of one silence.
-    await kernel.waitFor(() => shown().includes('step 120 ') || kernel.factsOf('tool.finished').length > 0, 'progress is shown')
+    await kernel.waitFor(() => readToolOutput().includes('step 120 ') || kernel.factsOf('tool.finished').length > 0, 'progress is shown')
     expect(kernel.factsOf('tool.finished')).toEqual([])
     await agent.interrupt()
     await kernel.waitForTurnEnd()
@@ -205,13 +205,13 @@ test('a freezing pause stops the server and the clock of its call', async () => 
   kernel.hold()
   await agent.pause(true)
   await waitUntil(() => findProcessesWith(bench.token).every(({ state }) => 'TS'.includes(state)), 'it stands still')
-  const seen = kernel.liveOutputs.length
+  const outputCount = kernel.liveOutputs.length
   await new Promise((resolve) => setTimeout(resolve, 2_500)) // a running timer would have ended the call by then
-  expect(kernel.liveOutputs.length - seen).toBeLessThan(10)
+  expect(kernel.liveOutputs.length - outputCount).toBeLessThan(10)
   expect(kernel.factsOf('tool.finished')).toEqual([])
   kernel.release()
   await agent.unpause()
-  await kernel.waitFor(() => kernel.liveOutputs.length > seen + 10, 'it goes on')
+  await kernel.waitFor(() => kernel.liveOutputs.length > outputCount + 10, 'it goes on')
   await agent.interrupt()
   await kernel.waitForTurnEnd()
 })
@@ -236,14 +236,17 @@ test('a server that dies during a call is started again at the next one, three t
     ),
   })
   await turn('go')
-  const died = { outcome: 'error', content: 'the MCP server "s" ended during this call (exit code 3): it may or may not have happened' }
+  const diedResult = {
+    outcome: 'error',
+    content: 'the MCP server "s" ended during this call (exit code 3): it may or may not have happened',
+  }
   expect(kernel.factsOf('tool.finished')).toMatchObject([
-    died,
+    diedResult,
     { outcome: 'ok', content: 'echo {"n":1}' },
-    died,
-    died,
-    died,
-    died,
+    diedResult,
+    diedResult,
+    diedResult,
+    diedResult,
     {
       outcome: 'error',
       content: 'not done: the MCP server "s" has ended after 3 restarts, and is not started again; it has ended: exit code 3',
@@ -296,11 +299,11 @@ test('forbidden tools are not offered, and their servers are not started', async
 
 test("secrets in a server's output are not stored", async () => {
   const secret = 'sk-very-secret-0123456789'
-  const env = (more: object): McpTransport => ({
+  const env = (extraEnv: object): McpTransport => ({
     kind: 'stdio',
     argv: [process.execPath, MCP_PROGRAM, 'usual', '', bench.token],
     cwd: bench.dir,
-    env: { ...testEnv(bench.dir), TOKEN: secret, ...more },
+    env: { ...testEnv(bench.dir), TOKEN: secret, ...extraEnv },
   })
   const {
     kernel,

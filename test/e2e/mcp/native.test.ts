@@ -38,8 +38,10 @@ describe('a native agent', () => {
     const child = (await daemon.view('thinker')).parentUuid
     expect(child).toBe(uuid)
     // Reading has no effect, a start has one: both are recorded, and decide about a crash.
-    const started = (await daemon.readHistory(uuid)).filter(({ fact }) => fact === 'tool.started').map(({ name, effect }) => [name, effect])
-    expect(started).toEqual([
+    const startedTools = (await daemon.readHistory(uuid))
+      .filter(({ fact }) => fact === 'tool.started')
+      .map(({ name, effect }) => [name, effect])
+    expect(startedTools).toEqual([
       ['mcp__reeve__spawn', 'once'],
       ['mcp__reeve__wait', 'read'],
     ])
@@ -47,7 +49,7 @@ describe('a native agent', () => {
 
   test('resumes a completed process with only a message', async () => {
     const model = await daemon.writeScript([{ text: 'one' }, { text: 'two' }])
-    const resume = (more: object = {}): object => call('resume', { process: 'thinker', ...more })
+    const resume = (options: object = {}): object => call('resume', { process: 'thinker', ...options })
     const { uuid } = await daemon.spawnScripted(
       [
         call('spawn', { intent: 'think', model, name: 'thinker' }),
@@ -60,12 +62,12 @@ describe('a native agent', () => {
       { reeve: true },
     )
     await daemon.waitForEnd(uuid)
-    const [, , refused, resumed, waited] = await results(uuid)
-    expect([refused?.['outcome'], refused?.['content']]).toEqual([
+    const [, , refusal, resumeResult, waited] = await results(uuid)
+    expect([refusal?.['outcome'], refusal?.['content']]).toEqual([
       'error',
       expect.stringMatching(/has completed[^]*Give the next task[^]*`message`/),
     ])
-    expect([resumed?.['outcome'], waited?.['content']]).toEqual(['ok', expect.stringContaining('two')])
+    expect([resumeResult?.['outcome'], waited?.['content']]).toEqual(['ok', expect.stringContaining('two')])
   })
 
   test('reads its waiting messages in its turn', async () => {
@@ -85,9 +87,9 @@ describe('a native agent', () => {
     await daemon.send(uuid, 'and this')
     await writeFile(join(daemon.work, 'go'), '')
     await daemon.waitForEvent(uuid, ({ fact, content }) => fact === 'tool.finished' && String(content).includes('and this'))
-    const [empty, , shown] = await results(uuid)
-    expect(JSON.parse(String(empty?.['content']))).toEqual({ messages: [] })
-    expect(JSON.parse(String(shown?.['content']))).toMatchObject({ messages: [{ from: 'user', text: 'and this' }] })
+    const [emptyInbox, , shownInbox] = await results(uuid)
+    expect(JSON.parse(String(emptyInbox?.['content']))).toEqual({ messages: [] })
+    expect(JSON.parse(String(shownInbox?.['content']))).toMatchObject({ messages: [{ from: 'user', text: 'and this' }] })
   })
 
   test('has no such tools without a request, and a call gets an error', async () => {

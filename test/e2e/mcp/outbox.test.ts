@@ -58,7 +58,7 @@ test('a stored report is delivered once, and one of another incarnation never', 
   await daemon.stopped
   const outbox = join(daemon.home, 'outbox')
   await mkdir(outbox, { mode: 0o700 })
-  const left: OutboxRecord = {
+  const storedRecord: OutboxRecord = {
     version: 1,
     id: 'left-over-1',
     uuid: worker.uuid,
@@ -67,7 +67,7 @@ test('a stored report is delivered once, and one of another incarnation never', 
     input: { summary: 'reported before the end' },
     at: Date.now(),
   }
-  for (const record of [left, { ...left, id: 'left-over-2', pid: worker.pid + 1_000, input: { summary: 'of nobody' } }])
+  for (const record of [storedRecord, { ...storedRecord, id: 'left-over-2', pid: worker.pid + 1_000, input: { summary: 'of nobody' } }])
     await writeFile(join(outbox, `${record.id}.json`), JSON.stringify(record))
   await daemon.start()
   await expect.poll(() => readdir(outbox), { timeout: 60_000 }).toEqual([])

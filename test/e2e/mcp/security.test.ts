@@ -51,11 +51,11 @@ async function send({
       ...(headers as Record<string, string>),
     },
   })
-  const answered = once(request, 'response')
+  const responded = once(request, 'response')
   // The server may answer and close before it has read the whole request.
   request.on('error', () => undefined)
   request.end(options.method === 'GET' ? '' : body)
-  const [response] = (await answered) as [IncomingMessage]
+  const [response] = (await responded) as [IncomingMessage]
   return { status: response.statusCode ?? 0, text: (await response.toArray().catch(() => [])).join('') }
 }
 
@@ -79,30 +79,30 @@ describe('a token', () => {
   })
 
   test('almost right is wrong', async () => {
-    const last = session.token.at(-1) === 'A' ? 'B' : 'A'
-    expect((await send({ token: session.token.slice(0, -1) + last })).status).toBe(401)
+    const otherLastCharacter = session.token.at(-1) === 'A' ? 'B' : 'A'
+    expect((await send({ token: session.token.slice(0, -1) + otherLastCharacter })).status).toBe(401)
   })
 
   test('of an ended incarnation is invalid, and the next incarnation has another', async () => {
     await daemon.signal(session.view.uuid, 'SIGKILL')
     await daemon.waitForEnd(session.view.uuid)
     expect(await send({})).toMatchObject({ status: 401, text: expect.stringContaining('ended with its process') })
-    const old = session.token
+    const oldToken = session.token
     session = await spawnWithTools(daemon)
-    expect(session.token).not.toBe(old)
-    expect([(await send({ token: old })).status, (await send({})).status]).toEqual([401, 200])
+    expect(session.token).not.toBe(oldToken)
+    expect([(await send({ token: oldToken })).status, (await send({})).status]).toEqual([401, 200])
   })
 
   test('identifies its process, whatever a call claims', async () => {
     const other = await spawnWithTools(daemon, { name: 'other' })
     const client = await connectClient(other)
     expect((await callTool(client, 'inspect', { process: 'self' })).value).toMatchObject({ name: 'other' })
-    const tried = await client.callTool({
+    const forgedCall = await client.callTool({
       name: 'sigmask',
       arguments: { block: ['SIGINT'] },
       _meta: { uuid: session.view.uuid, 'reeve/callId': 'x' },
     })
-    expect(tried.isError ?? false).toBe(false)
+    expect(forgedCall.isError ?? false).toBe(false)
     expect((await daemon.client.get<{ mask: string[] }>(`/v1/processes/${session.view.uuid}/signals`)).mask).toEqual([])
     await client.close()
   })
@@ -165,8 +165,8 @@ describe('a request', () => {
   })
 
   test('deeper than the stack is an error', async () => {
-    const deep = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ps","arguments":${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}}}`
-    const { status, text } = await send({ body: deep })
+    const deepBody = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ps","arguments":${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}}}`
+    const { status, text } = await send({ body: deepBody })
     expect(status >= 400 || text.includes('"isError":true') || text.includes('"error"')).toBe(true)
     expect((await send({})).status).toBe(200)
   })
@@ -174,21 +174,21 @@ describe('a request', () => {
 
 test('waiting calls are limited, and those of other processes continue', async () => {
   await daemon.spawnShell('sleep 600', { name: 'sleeper' })
-  const [busy, other] = [await connectClient(session), await connectClient(await spawnWithTools(daemon, { name: 'idle' }))]
-  const gone = new AbortController()
-  const waits = Array.from({ length: 64 }, () =>
-    busy.callTool(
+  const [busyClient, other] = [await connectClient(session), await connectClient(await spawnWithTools(daemon, { name: 'idle' }))]
+  const disconnect = new AbortController()
+  const waitingCalls = Array.from({ length: 64 }, () =>
+    busyClient.callTool(
       { name: 'wait', arguments: { processes: ['sleeper'], timeout_s: 240 } },
-      { signal: gone.signal, onprogress: () => undefined },
+      { signal: disconnect.signal, onprogress: () => undefined },
     ),
   )
-  const refused = async (): Promise<boolean> => (await callTool(busy, 'ps')).text.startsWith('RESOURCE_EXHAUSTED: 64 of your calls')
-  await expect.poll(refused, { timeout: 60_000 }).toBe(true)
+  const isRefused = async (): Promise<boolean> => (await callTool(busyClient, 'ps')).text.startsWith('RESOURCE_EXHAUSTED: 64 of your calls')
+  await expect.poll(isRefused, { timeout: 60_000 }).toBe(true)
   expect((await callTool(other, 'ps')).isError).toBe(false)
-  gone.abort()
-  await Promise.allSettled(waits)
-  await expect.poll(refused, { timeout: 60_000 }).toBe(false)
-  await Promise.all([busy.close(), other.close()])
+  disconnect.abort()
+  await Promise.allSettled(waitingCalls)
+  await expect.poll(isRefused, { timeout: 60_000 }).toBe(false)
+  await Promise.all([busyClient.close(), other.close()])
   await daemon.signal('sleeper', 'SIGKILL')
 })
 
@@ -202,8 +202,8 @@ test('the server listens only on the loopback', async () => {
     await expect(once(socket, 'connect')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
     socket.destroy()
   }
-  const here = connectSocket({ host: '127.0.0.1', port: Number(port) })
-  await once(here, 'connect')
-  expect((here.address() as AddressInfo).address).toBe('127.0.0.1')
-  here.destroy()
+  const loopbackSocket = connectSocket({ host: '127.0.0.1', port: Number(port) })
+  await once(loopbackSocket, 'connect')
+  expect((loopbackSocket.address() as AddressInfo).address).toBe('127.0.0.1')
+  loopbackSocket.destroy()
 })

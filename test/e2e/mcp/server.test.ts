@@ -39,15 +39,15 @@ describe('a connected agent', () => {
   })
 
   test('may be a client from before the protocol changed', async () => {
-    const older = new OlderClient({ name: 'older', version: '1' })
-    await older.connect(
+    const olderClient = new OlderClient({ name: 'older', version: '1' })
+    await olderClient.connect(
       new OlderTransport(new URL(session.url), { requestInit: { headers: { Authorization: `Bearer ${session.token}` } } }),
     )
-    expect((await older.listTools()).tools.map(({ name }) => name).toSorted()).toEqual(PROCESS_TOOLS)
-    expect((await older.callTool({ name: 'ps', arguments: {} })).content).toMatchObject([
+    expect((await olderClient.listTools()).tools.map(({ name }) => name).toSorted()).toEqual(PROCESS_TOOLS)
+    expect((await olderClient.callTool({ name: 'ps', arguments: {} })).content).toMatchObject([
       { type: 'text', text: expect.stringContaining('"lead"') },
     ])
-    await older.close()
+    await olderClient.close()
   })
 
   test('has a token that is neither in its arguments nor in the journal', async () => {

@@ -54,17 +54,17 @@ test('a worker asks, reports, judges and reports that it is ready; a repeated re
     expect.arrayContaining(['post_message', 'report_implementation_complete', 'report_review_verdict', 'signal_ready']),
   )
   expect(tools.map(({ name }) => name)).not.toContain('assign_task')
-  const { members } = await crew.waitUntil(({ tasks }) => tasks[0]?.state === 'implementing')
-  const [hand, eye] = ['implementer', 'reviewer'].map((role) => members.find((one) => one.role === role)?.uuid ?? '')
-  await hasTurn(hand ?? '')
+  const { members } = await crew.until(({ tasks }) => tasks[0]?.state === 'implementing')
+  const [implementerUuid, reviewerUuid] = ['implementer', 'reviewer'].map((role) => members.find((one) => one.role === role)?.uuid ?? '')
+  await hasTurn(implementerUuid ?? '')
   expect((await callTool(implementer, 'post_message', { to: 'one', text: 'it is simple' })).value).toMatchObject({ ok: true })
   expect((await callTool(implementer, 'report_review_verdict', { verdict: 'APPROVED', comments: 'mine' })).isError).toBe(true)
   const report = (): ReturnType<Client['callTool']> =>
     implementer.callTool({ name: 'report_implementation_complete', arguments: { summary: 'done' }, _meta: { 'reeve/callId': 'my-report' } })
   expect((await report()).content).toEqual((await report()).content)
   await endTurn('hand', 1)
-  await crew.waitUntil(({ tasks }) => tasks[0]?.state === 'in_review')
-  await hasTurn(eye ?? '')
+  await crew.until(({ tasks }) => tasks[0]?.state === 'in_review')
+  await hasTurn(reviewerUuid ?? '')
   expect((await callTool(reviewer, 'report_review_verdict', { verdict: 'MAYBE', comments: 'x' })).text).toMatch(
     /^INVALID: the input of report_review_verdict is not valid/,
   )

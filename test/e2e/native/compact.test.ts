@@ -13,7 +13,7 @@ import type { NativeBench, Run } from '../../support/models/native-bench.ts'
 const BYTES = 800
 /** The tools alone take more than a quarter of the window. */
 const WINDOW = 3_000
-const LOOK = { tools: [{ name: 'read', input: { path: 'big.txt' } }] }
+const READ_BIG_FILE = { tools: [{ name: 'read', input: { path: 'big.txt' } }] }
 
 let bench: NativeBench
 let server: ModelServer | null = null
@@ -29,7 +29,7 @@ afterEach(async () => {
 })
 
 function lookSteps(count: number): object[] {
-  return Array.from({ length: count }, () => LOOK)
+  return Array.from({ length: count }, () => READ_BIG_FILE)
 }
 
 function startPlayed(window: number | undefined, steps: readonly object[]): Promise<Run> {
@@ -83,16 +83,16 @@ describe('by our own count', () => {
 
   test('a process that continues after it, with its whole history, has the same context', async () => {
     const steps = [...lookSteps(12), { text: 'one' }, { text: 'two' }]
-    const whole = await startPlayed(WINDOW, steps)
-    await whole.runTurn('first')
-    await whole.runTurn('second')
-    const cut = whole.kernel.facts.findIndex(({ body }) => body.type === 'model.finished' && body.step === 12)
-    expect(whole.kernel.facts.slice(0, cut).some(({ body }) => body.type === 'context.compacted')).toBe(true)
-    const resumed = await bench.run({ spec: { model: 'script:1.yaml' }, earlierFacts: whole.kernel.facts.slice(0, cut) })
-    await resumed.agent.proceed(resumed.kernel.turn)
-    await resumed.kernel.waitForTurnEnd()
-    await resumed.runTurn('second')
-    expect(await texts(resumed)).toEqual(await texts(whole))
+    const wholeRun = await startPlayed(WINDOW, steps)
+    await wholeRun.runTurn('first')
+    await wholeRun.runTurn('second')
+    const factCount = wholeRun.kernel.facts.findIndex(({ body }) => body.type === 'model.finished' && body.step === 12)
+    expect(wholeRun.kernel.facts.slice(0, factCount).some(({ body }) => body.type === 'context.compacted')).toBe(true)
+    const resumedRun = await bench.run({ spec: { model: 'script:1.yaml' }, earlierFacts: wholeRun.kernel.facts.slice(0, factCount) })
+    await resumedRun.agent.proceed(resumedRun.kernel.turn)
+    await resumedRun.kernel.waitForTurnEnd()
+    await resumedRun.runTurn('second')
+    expect(await texts(resumedRun)).toEqual(await texts(wholeRun))
   })
 })
 
@@ -175,14 +175,14 @@ describe.each(WORDINGS)('after %s has refused the request as too long', (_, mode
     expect(kernel.factsOf('context.compacted')).toMatchObject([
       { step: 3, summary: 'IN SHORT', usage: { inputTokens: 70, outputTokens: 7 } },
     ])
-    const [, , , , summing, after] = bodies()
+    const [, , , , summing, requestAfter] = bodies()
     expect(summing).toContain('Write a summary')
     expect(summing).toContain('t1')
-    expect(after).toContain('IN SHORT')
-    expect(after).toContain('the task')
-    expect(after).not.toContain('t1')
-    expect(after).toContain('t2')
-    expect(after).not.toContain('Write a summary')
+    expect(requestAfter).toContain('IN SHORT')
+    expect(requestAfter).toContain('the task')
+    expect(requestAfter).not.toContain('t1')
+    expect(requestAfter).toContain('t2')
+    expect(requestAfter).not.toContain('Write a summary')
   })
 
   test('results are cut in the summary request where that is too long as well', async () => {
@@ -299,15 +299,15 @@ describe('an impossible summary', () => {
     await untilHeld(run)
     // The script fails only its first attempt, and each attempt of the user is a first one: now the file has another answer.
     await writeFile(join(bench.dir, '1.yaml'), JSON.stringify({ context_window: WINDOW, steps: [...lookSteps(12), { text: 'done' }] }))
-    const again = await bench.run({
+    const secondRun = await bench.run({
       spec: { model: 'script:1.yaml' },
       earlierFacts: run.kernel.facts.filter(({ body }) => body.type !== 'process.held'),
     })
-    await again.agent.proceed(again.kernel.turn)
-    await again.kernel.waitForTurnEnd()
-    expect(again.kernel.factsOf('context.compacted').length).toBeGreaterThan(0)
-    expect(again.kernel.factsOf('process.ready')).toMatchObject([{ result: 'done' }])
-    expect(again.kernel.factsOf('tool.finished')).toHaveLength(12)
+    await secondRun.agent.proceed(secondRun.kernel.turn)
+    await secondRun.kernel.waitForTurnEnd()
+    expect(secondRun.kernel.factsOf('context.compacted').length).toBeGreaterThan(0)
+    expect(secondRun.kernel.factsOf('process.ready')).toMatchObject([{ result: 'done' }])
+    expect(secondRun.kernel.factsOf('tool.finished')).toHaveLength(12)
   })
 
   test('a summary that is shorter, but still leaves no room', async () => {
@@ -337,10 +337,10 @@ describe('an impossible summary', () => {
 })
 
 describe('while a summary is made', () => {
-  const slow = { summary_delay_ms: 60_000 }
+  const slowSummary = { summary_delay_ms: 60_000 }
   const TIMEOUT_MS = (): object => ({
     context_window: WINDOW,
-    steps: [...lookSteps(12).map((look) => ({ ...look, ...slow })), { text: 'done', ...slow }],
+    steps: [...lookSteps(12).map((look) => ({ ...look, ...slowSummary })), { text: 'done', ...slowSummary }],
   })
 
   test('an interruption ends the turn, holds nothing, and the next turn compacts', async () => {
@@ -373,15 +373,15 @@ describe('while a summary is made', () => {
 })
 
 test('a pause lets the summary finish, and holds before the next call', async () => {
-  let asked: () => void = () => undefined
+  let summaryAsked: () => void = () => undefined
   const isAsked = new Promise<void>((resolve) => {
-    asked = resolve
+    summaryAsked = resolve
   })
   const run = await startPlayed(WINDOW, [...lookSteps(12).map((look) => ({ ...look, summary_delay_ms: 50 })), { text: 'done' }])
   run.kernel.onFact = (body) => {
     if (body.type !== 'compaction.started') return
     run.kernel.hold()
-    asked()
+    summaryAsked()
   }
   await run.send('go')
   await isAsked

@@ -185,8 +185,11 @@ describe('an incarnation after a crash', () => {
   })
 
   test('begins with the first model again when all had failed, and in a new turn', async () => {
-    const after = await factsAtCrash(({ kernel }) => kernel.factsOf('model.failed').at(-1)?.retryInMs === null, [REFUSED_KEY, REFUSED_KEY])
-    const { kernel, agent } = await startServed([{ text: 'well again' }], { earlierFacts: after })
+    const factsAfterFailure = await factsAtCrash(
+      ({ kernel }) => kernel.factsOf('model.failed').at(-1)?.retryInMs === null,
+      [REFUSED_KEY, REFUSED_KEY],
+    )
+    const { kernel, agent } = await startServed([{ text: 'well again' }], { earlierFacts: factsAfterFailure })
     await agent.proceed(kernel.turn)
     await kernel.waitForTurnEnd()
     expect(askedModels()).toEqual(['big'])

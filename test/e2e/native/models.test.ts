@@ -80,8 +80,8 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
     ).toBe('I lookIt is short.')
     expect(JSON.stringify(messagesOf(1))).toContain('the content')
     expect(server.requests[0]?.body['tools']).toHaveLength(7)
-    const sent = server.requests[0]?.headers
-    expect(sent?.['x-api-key'] ?? sent?.authorization).toMatch(/^(Bearer )?key-1$/)
+    const headers = server.requests[0]?.headers
+    expect(headers?.['x-api-key'] ?? headers?.authorization).toMatch(/^(Bearer )?key-1$/)
   })
 
   test('an event without end is cut before it fills the memory, and is not requested again', async () => {
@@ -125,9 +125,9 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
       ['x', 'ok'],
       ['y', 'ok'],
     ])
-    const sent = JSON.stringify(messagesOf(1))
-    expect(sent.indexOf('"x"')).toBeLessThan(sent.lastIndexOf('"y"'))
-    expect(sent.match(/no files match/g)).toHaveLength(1)
+    const sentText = JSON.stringify(messagesOf(1))
+    expect(sentText.indexOf('"x"')).toBeLessThan(sentText.lastIndexOf('"y"'))
+    expect(sentText.match(/no files match/g)).toHaveLength(1)
   })
 
   test('an input that is not JSON, and a repeated id, are answered with errors; the next request is well formed', async () => {
@@ -180,13 +180,13 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
   })
 
   test('a stream without the end of the answer counts as cut, also after a whole tool call', async () => {
-    const whole = format === ANTHROPIC ? 'event: message_delta' : '"finish_reason":"tool_calls"'
+    const endMarker = format === ANTHROPIC ? 'event: message_delta' : '"finish_reason":"tool_calls"'
     const answer: ServedAnswer = { tools: [{ name: 'bash', input: { command: 'touch never' } }] }
     const { anthropicEvents } = await import('../../support/models/model-server-anthropic.ts')
     const { openaiEvents } = await import('../../support/models/model-server-openai.ts')
     const body = (format === ANTHROPIC ? anthropicEvents : openaiEvents)(answer)
-    const before = body.lastIndexOf('\n\n', body.indexOf(whole)) + 2
-    const { kernel, runTurn: turn } = await startServed(format, [{ ...answer, cutAfterBytes: before }, { text: 'done' }])
+    const cutAt = body.lastIndexOf('\n\n', body.indexOf(endMarker)) + 2
+    const { kernel, runTurn: turn } = await startServed(format, [{ ...answer, cutAfterBytes: cutAt }, { text: 'done' }])
     await turn('go')
     expect(kernel.factsOf('tool.started')).toEqual([])
     expect(kernel.factsOf('model.started').map(({ attempt }) => attempt)).toEqual([1, 2])
@@ -273,9 +273,11 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
     await kernel.waitForTurnEnd()
     await server.requests[0]?.closed
     expect(performance.now() - since).toBeLessThan(20_000)
-    const partial = kernel.liveOutputs.map((live) => live.text).join('')
-    expect(partial).not.toBe('')
-    expect(kernel.factsOf('model.failed')).toMatchObject([{ partial, retryInMs: null, error: 'interrupted', usage: { estimated: true } }])
+    const partialText = kernel.liveOutputs.map((live) => live.text).join('')
+    expect(partialText).not.toBe('')
+    expect(kernel.factsOf('model.failed')).toMatchObject([
+      { partial: partialText, retryInMs: null, error: 'interrupted', usage: { estimated: true } },
+    ])
     expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
   })
 
@@ -304,8 +306,8 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
     await first.runTurn('two')
     const expected = messagesOf(2)
     await server[Symbol.asyncDispose]()
-    const before = first.kernel.facts.slice(0, first.kernel.facts.findIndex(({ body }) => body.type === 'process.ready') + 1)
-    const second = await startServed(format, answers.slice(2), { earlierFacts: before })
+    const factsBefore = first.kernel.facts.slice(0, first.kernel.facts.findIndex(({ body }) => body.type === 'process.ready') + 1)
+    const second = await startServed(format, answers.slice(2), { earlierFacts: factsBefore })
     await second.runTurn('two')
     expect(messagesOf(0)).toEqual(expected)
   })

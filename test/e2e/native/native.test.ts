@@ -129,11 +129,11 @@ test('paused in a turn, it records the call in flight, begins nothing, and conti
 test('a model request that is answered "held" is repeated after the hold', async () => {
   const { kernel, runTurn: turn } = await bench.run({ script: '- text: done' })
   kernel.hold()
-  const ended = turn('go')
+  const turnEnded = turn('go')
   await kernel.waitFor(() => kernel.drainCount > 0, 'it waits at the gate')
   expect(kernel.factsOf('model.started')).toEqual([])
   kernel.release()
-  await ended
+  await turnEnded
   expect(kernel.factsOf('model.started')).toHaveLength(1)
 })
 
@@ -145,11 +145,11 @@ test('a hold that comes with the last tool result stops the next model request',
 `,
   })
   holdAt(kernel, 'tool.finished')
-  const ended = turn('go')
+  const turnEnded = turn('go')
   await kernel.waitFor(() => kernel.drainCount > 0, 'it waits at the gate')
   expect(kernel.reportsOf('model.started').map(({ ack }) => ack)).toEqual(['go', 'held'])
   kernel.release()
-  await ended
+  await turnEnded
   expect(kernel.factsOf('tool.finished')).toHaveLength(1)
   expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
 })

@@ -48,9 +48,9 @@ test.each(resets)('is suspended until the limit is over (%s), and continues wher
   const { kernel, agent } = await startLimited([{ status: 429, headers: headers(), error: LIMIT }, { text: 'done' }])
   await kernel.waitFor(() => kernel.drainCount === 1, 'it waits at the gate')
   const [failed] = kernel.reportsOf('model.failed')
-  const until = failed?.report.type === 'model.failed' ? (failed.report.resumeAt ?? 0) - Date.now() : 0
-  expect(until).toBeGreaterThan(1.9 * HOUR)
-  expect(until).toBeLessThanOrEqual(2 * HOUR)
+  const untilResumeMs = failed?.report.type === 'model.failed' ? (failed.report.resumeAt ?? 0) - Date.now() : 0
+  expect(untilResumeMs).toBeGreaterThan(1.9 * HOUR)
+  expect(untilResumeMs).toBeLessThanOrEqual(2 * HOUR)
   expect(server.requests).toHaveLength(1)
   kernel.release()
   await agent.unpause()

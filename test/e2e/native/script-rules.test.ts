@@ -89,7 +89,7 @@ rules:
 })
 
 test('a summary keeps the rule that is being answered, and its position', async () => {
-  const big = 'x'.repeat(6_000)
+  const largeFile = 'x'.repeat(6_000)
   const steps = [1, 2, 3, 4, 5].map((n) => `{ text: 'part ${n} of {{ 1 }}', tools: [{ name: read, input: { path: big.txt } }] }`)
   const script = `
 context_window: 5000
@@ -97,7 +97,7 @@ rules:
   - when: '/^read (\\w+)/'
     steps: [${steps.join(', ')}, { text: 'read {{ 1 }}' }]
 `
-  await writeFile(join(bench.dir, 'big.txt'), big)
+  await writeFile(join(bench.dir, 'big.txt'), largeFile)
   const first = await bench.run({ script })
   await first.runTurn('read alpha')
   const second = await bench.run({ script, earlierFacts: first.kernel.facts })
@@ -123,8 +123,8 @@ const MISTAKES: readonly (readonly [what: string, script: string, line: number])
 ]
 
 test.each(MISTAKES)('%s is refused with the file and the line', async (_, script, line) => {
-  const refused = await bench.run({ script }).catch((error: unknown) => error)
-  expect(refused).toMatchObject({
+  const refusal = await bench.run({ script }).catch((error: unknown) => error)
+  expect(refusal).toMatchObject({
     code: 'AGENT_INVALID',
     message: expect.stringContaining(join(bench.dir, `1.yaml:${line}:`)),
     details: { line },

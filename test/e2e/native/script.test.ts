@@ -78,8 +78,8 @@ const MISTAKES: readonly (readonly [what: string, script: string, line: number])
 ]
 
 test.each(MISTAKES)('%s is refused with the file and the line', async (_, script, line) => {
-  const refused = await bench.run({ script }).catch((error: unknown) => error)
-  expect(refused).toMatchObject({
+  const refusal = await bench.run({ script }).catch((error: unknown) => error)
+  expect(refusal).toMatchObject({
     code: 'AGENT_INVALID',
     message: expect.stringContaining(join(bench.dir, `1.yaml:${line}:`)),
     details: { line },
@@ -87,16 +87,16 @@ test.each(MISTAKES)('%s is refused with the file and the line', async (_, script
 })
 
 test('a file that is no script is reported plainly', async () => {
-  const refused = await bench.run({ script: 'a text' }).catch((error: unknown) => error)
-  expect(refused).toMatchObject({
+  const refusal = await bench.run({ script: 'a text' }).catch((error: unknown) => error)
+  expect(refusal).toMatchObject({
     code: 'AGENT_INVALID',
     message: `${join(bench.dir, '1.yaml')}:1: a script must be a list, or have a list as \`steps\` or \`rules\``,
   })
 })
 
 test('a mistake in its YAML, and a binary file, are reported in one line', async () => {
-  const refused = await bench.run({ script: 'steps: [\n  {text: a' }).catch((error: unknown) => error)
-  expect(refused).toMatchObject({
+  const refusal = await bench.run({ script: 'steps: [\n  {text: a' }).catch((error: unknown) => error)
+  expect(refusal).toMatchObject({
     message: expect.stringMatching(
       /1\.yaml:2: not valid YAML: Flow map in block collection must be sufficiently indented and end with a }$/,
     ),
@@ -108,25 +108,25 @@ test('a mistake in its YAML, and a binary file, are reported in one line', async
 
 test('a directory, or a device without an end, is refused and never read', async () => {
   for (const file of [bench.dir, '/dev/zero']) {
-    const refused = await bench.run({ spec: { model: `script:${file}` } }).catch((error: unknown) => error)
-    expect(refused).toMatchObject({ code: 'AGENT_INVALID', message: `script ${file} is not a regular file` })
+    const refusal = await bench.run({ spec: { model: `script:${file}` } }).catch((error: unknown) => error)
+    expect(refusal).toMatchObject({ code: 'AGENT_INVALID', message: `script ${file} is not a regular file` })
   }
 })
 
 test('a missing or too large file is refused with its name', async () => {
   const missing = await bench.run({ spec: { model: 'script:none.yaml' } }).catch((error: unknown) => error)
   expect(missing).toMatchObject({ code: 'AGENT_INVALID', message: expect.stringContaining('none.yaml cannot be read: ENOENT') })
-  const large = await bench.run({ script: `- text: ${'x'.repeat(5 * 1024 * 1024)}` }).catch((error: unknown) => error)
-  expect(large).toMatchObject({ code: 'AGENT_INVALID', message: expect.stringContaining('more than 1048576') })
+  const refusal = await bench.run({ script: `- text: ${'x'.repeat(5 * 1024 * 1024)}` }).catch((error: unknown) => error)
+  expect(refusal).toMatchObject({ code: 'AGENT_INVALID', message: expect.stringContaining('more than 1048576') })
 })
 
 test('processes that start later read a changed file again', async () => {
   const file = join(bench.dir, 'same.yaml')
   await writeFile(file, '- text: old')
-  const old = await bench.run({ spec: { model: 'script:same.yaml' } })
+  const firstRun = await bench.run({ spec: { model: 'script:same.yaml' } })
   await rm(file)
   await writeFile(file, '- text: newer')
   const changed = await bench.run({ spec: { model: `script:${file}` } })
-  await Promise.all([old.runTurn('go'), changed.runTurn('go')])
-  expect([old, changed].map(({ kernel }) => kernel.factsOf('process.ready')[0]?.result)).toEqual(['old', 'newer'])
+  await Promise.all([firstRun.runTurn('go'), changed.runTurn('go')])
+  expect([firstRun, changed].map(({ kernel }) => kernel.factsOf('process.ready')[0]?.result)).toEqual(['old', 'newer'])
 })

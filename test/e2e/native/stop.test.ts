@@ -24,13 +24,13 @@ afterEach(() => bench[Symbol.asyncDispose]())
 async function busyDisk(dir: string): Promise<Disposable> {
   const fifos = Array.from({ length: Number(process.env['UV_THREADPOOL_SIZE'] ?? 4) }, (_, index) => join(dir, `fifo-${index}`))
   await execFile('mkfifo', fifos)
-  const opened = fifos.map((fifo) => open(fifo, 'r'))
+  const openedFifos = fifos.map((fifo) => open(fifo, 'r'))
   const writers: number[] = []
   return {
     [Symbol.dispose]: () => {
       if (writers.length > 0) return
       for (const fifo of fifos) writers.push(openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK))
-      Promise.all(opened)
+      Promise.all(openedFifos)
         .then((handles) => handles.map((handle) => handle.close()))
         .catch(() => undefined)
         .finally(() => writers.forEach((fd) => closeSync(fd)))
@@ -99,20 +99,20 @@ test('the program gets the grace of a stop', async () => {
 
 test('a stop does not wait for the acknowledgement of the start', async () => {
   const { agent } = await bench.run({ script: '- tools: [{ name: bash, input: { command: touch never } }]', acknowledgesNothing: true })
-  const over = agent.stop({ signal: 'SIGTERM', graceMs: 0 })
+  const stopDone = agent.stop({ signal: 'SIGTERM', graceMs: 0 })
   await agent.deliver({ id: 'late', from: 'user', text: 'go', turn: 1 })
   await agent[Symbol.asyncDispose]()
   await expect(readFile(join(bench.dir, 'never'))).rejects.toThrow('ENOENT')
-  expect(await Promise.race([over.then(() => 'said'), nextTurn('unheard')])).toBe('unheard')
+  expect(await Promise.race([stopDone.then(() => 'said'), nextTurn('unheard')])).toBe('unheard')
 })
 
 test('disposing ends everything without a report', async () => {
   const { kernel, agent } = await runSleepingAgent()
-  const before = kernel.records.length
+  const countBefore = kernel.records.length
   kernel.cancel()
   await agent[Symbol.asyncDispose]()
   expect(findSleepersWith(bench.token)).toEqual([])
-  expect(kernel.records).toHaveLength(before)
+  expect(kernel.records).toHaveLength(countBefore)
 })
 
 test('a started write is over when its agent has been disposed of', async () => {
@@ -122,10 +122,10 @@ test('a started write is over when its agent has been disposed of', async () => 
   await kernel.waitFor(() => kernel.factsOf('tool.started').length > 0, 'it begins')
   await nextTurn()
   kernel.cancel()
-  const disposed = agent[Symbol.asyncDispose]()
-  expect(await Promise.race([disposed, nextTurn('it writes')])).toBe('it writes')
+  const disposal = agent[Symbol.asyncDispose]()
+  expect(await Promise.race([disposal, nextTurn('it writes')])).toBe('it writes')
   disk[Symbol.dispose]()
-  await disposed
+  await disposal
   expect(await readFile(join(bench.dir, 'a.txt'), 'utf8')).toBe('whole')
 })
 

@@ -11,9 +11,9 @@ import type { WireFormat } from '../../support/models/wire.ts'
 type Kind = WireFormat['kind']
 
 function formatOf(kind: Kind): WireFormat {
-  const found = WIRE_FORMATS.find((each) => each.kind === kind)
-  if (found === undefined) throw new Error(kind)
-  return found
+  const format = WIRE_FORMATS.find((each) => each.kind === kind)
+  if (format === undefined) throw new Error(kind)
+  return format
 }
 
 async function callThatSucceeds(kind: Kind, answer: ServedAnswer, name?: string): Promise<ModelAnswer> {
@@ -67,11 +67,11 @@ const STOPS: readonly (readonly [kind: Kind, answer: ServedAnswer, finish: Finis
 ]
 
 test.each(STOPS)('%s: %j ends as %s', async (kind, answer, finish) => {
-  const got = await callThatSucceeds(kind, { text: 'some text', usage: USAGE, ...answer })
-  expect(got.finish).toBe(finish)
-  expect(got.message[0]).toMatchObject({ type: 'text', text: 'some text' })
-  expect(got.message.filter((part) => part.type === 'tool-call')).toHaveLength(answer.tools?.length ?? 0)
-  expect(got.usage).toMatchObject({ inputTokens: 11, outputTokens: 5 })
+  const result = await callThatSucceeds(kind, { text: 'some text', usage: USAGE, ...answer })
+  expect(result.finish).toBe(finish)
+  expect(result.message[0]).toMatchObject({ type: 'text', text: 'some text' })
+  expect(result.message.filter((part) => part.type === 'tool-call')).toHaveLength(answer.tools?.length ?? 0)
+  expect(result.usage).toMatchObject({ inputTokens: 11, outputTokens: 5 })
 })
 
 /** Stop reasons without a text: the request is repeated, or fails. */
@@ -152,7 +152,7 @@ describe.each(WIRE_FORMATS)('$kind', ({ kind }) => {
   })
 
   test('a provider that gives the same id to all its calls, or none', async () => {
-    const same = await callThatSucceeds(kind, {
+    const sameIds = await callThatSucceeds(kind, {
       tools: [
         { id: 'x', name: 'ls', input: {} },
         { id: 'x', name: 'ls', input: {} },
@@ -164,7 +164,7 @@ describe.each(WIRE_FORMATS)('$kind', ({ kind }) => {
         { name: 'read', input: { path: 'a' } },
       ],
     })
-    for (const { message } of [same, none]) {
+    for (const { message } of [sameIds, none]) {
       const ids = message.map((part) => (part.type === 'tool-call' ? part.callId : ''))
       expect(new Set(ids).size).toBe(2)
       expect(ids).not.toContain('')

@@ -43,18 +43,20 @@ interface Cut {
 /** One call for each length, all to one server. */
 async function cutEverywhere(format: WireFormat, key: 'cutAfterBytes' | 'endAfterBytes'): Promise<readonly Cut[]> {
   const length = bodyOf(SAMPLE, format.path).length
-  const lengths = Array.from({ length: length + 1 }, (_, at) => at).filter((at) => at % EVERY === FIRST || at > length - END_BYTES)
+  const lengths = Array.from({ length: length + 1 }, (_, byteCount) => byteCount).filter(
+    (byteCount) => byteCount % EVERY === FIRST || byteCount > length - END_BYTES,
+  )
   await using server = await startModelServer(({ body }) => ({ ...SAMPLE, [key]: Number(/cut-(\d+)/.exec(JSON.stringify(body))?.[1]) }))
   const model = await createWireModel(format, server.url)
   const cuts: Cut[] = []
-  const left = [...lengths]
+  const remainingLengths = [...lengths]
   const caller = async (): Promise<void> => {
-    for (let at = left.shift(); at !== undefined; at = left.shift()) {
-      const outcome = await callModel(model, { text: `cut-${at}` }).catch((error: unknown) => {
+    for (let byteCount = remainingLengths.shift(); byteCount !== undefined; byteCount = remainingLengths.shift()) {
+      const outcome = await callModel(model, { text: `cut-${byteCount}` }).catch((error: unknown) => {
         if (error instanceof CallFailed) return error
         throw error
       })
-      cuts.push({ at, outcome })
+      cuts.push({ at: byteCount, outcome })
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, caller))

@@ -256,10 +256,10 @@ describe.each(WIRE_FORMATS)('$kind', (format) => {
   })
 
   test('a date instead of a delay', async () => {
-    const at = new Date(Date.now() + 3_600_000).toUTCString()
+    const retryDate = new Date(Date.now() + 3_600_000).toUTCString()
     const { retryAfterMs } = await callThatFails(format, {
       status: 503,
-      headers: { 'retry-after': at },
+      headers: { 'retry-after': retryDate },
       error: { type: 'x', message: 'x' },
     })
     expect(retryAfterMs).toBeGreaterThan(1_800_000)
@@ -331,11 +331,11 @@ describe.each(WIRE_FORMATS)('$kind', (format) => {
         message: `${format.provider}: no data for 100 ms`,
       })
     }
-    const abort = new AbortController()
-    const before = server.requests.length
-    const call = failureOf(callModel(await createWireModel(format, server.url), { signal: abort.signal }))
-    await server.waitForRequests(before + 1)
-    abort.abort()
+    const abortController = new AbortController()
+    const requestsBefore = server.requests.length
+    const call = failureOf(callModel(await createWireModel(format, server.url), { signal: abortController.signal }))
+    await server.waitForRequests(requestsBefore + 1)
+    abortController.abort()
     expect(await call).toMatchObject({ kind: 'cut', retryable: false, message: 'interrupted', usage: { estimated: true } })
     await Promise.all(server.requests.map(({ closed }) => closed))
   })

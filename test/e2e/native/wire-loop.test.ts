@@ -46,8 +46,8 @@ const THIRD: ServedAnswer = { text: 'done', usage: { input: 100, output: 10, cac
 
 test.each(WIRE_FORMATS)('$kind', async (format) => {
   await writeFile(join(bench.dir, 'a.txt'), 'the content')
-  const half = Math.floor(bodyOf(SECOND, format.path).length / 2)
-  server = await startModelServer([FIRST, { ...SECOND, cutAfterBytes: half }, SECOND, THIRD])
+  const halfLength = Math.floor(bodyOf(SECOND, format.path).length / 2)
+  server = await startModelServer([FIRST, { ...SECOND, cutAfterBytes: halfLength }, SECOND, THIRD])
   const providers = [{ name: format.provider, kind: format.kind, baseURL: `${server.url}${format.basePath}`, apiKeyEnv: null }]
   const native = { providers, retry: { attempts: 3, baseMs: 1, capMs: 2 } }
   const { kernel, runTurn } = await bench.run({ spec: { model: `${format.provider}/${format.name}`, system: 'be brief' }, native })
@@ -64,13 +64,13 @@ test.each(WIRE_FORMATS)('$kind', async (format) => {
   expect(kernel.factsOf('model.failed')).toMatchObject([{ step: 2, attempt: 1, status: null, usage: { estimated: true } }])
   expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
 
-  const asked = server.requests.map(({ body }) => JSON.stringify(body))
-  expect(asked[2]).toBe(asked[1]) // the same request, to the byte: the provider's cache needs that
-  expect(asked[1]?.indexOf('"c1"')).toBeLessThan(asked[1]?.indexOf('"c2"') ?? 0)
-  expect(asked[3]).toContain('the content')
+  const requestTexts = server.requests.map(({ body }) => JSON.stringify(body))
+  expect(requestTexts[2]).toBe(requestTexts[1]) // the same request, to the byte: the provider's cache needs that
+  expect(requestTexts[1]?.indexOf('"c1"')).toBeLessThan(requestTexts[1]?.indexOf('"c2"') ?? 0)
+  expect(requestTexts[3]).toContain('the content')
 
-  const [input, output, read] = PRICES[format.kind]
-  const counted = [
+  const [input, output, cacheRead] = PRICES[format.kind]
+  const countedTokens = [
     [1_000, 100, 0],
     [200, 60, 1_000],
     [100, 10, 1_200],
@@ -79,10 +79,10 @@ test.each(WIRE_FORMATS)('$kind', async (format) => {
     kernel
       .factsOf('model.finished')
       .map(({ usage }) => [usage.inputTokens, usage.outputTokens, usage.cacheReadTokens, usage.cacheWriteTokens]),
-  ).toEqual(counted.map((row) => [...row, 0]))
+  ).toEqual(countedTokens.map((row) => [...row, 0]))
   kernel.factsOf('model.finished').forEach(({ usage }, index) => {
-    const [tokensIn = 0, tokensOut = 0, tokensRead = 0] = counted[index] ?? []
-    expect(usage.costUsd).toBeCloseTo((tokensIn * input + tokensOut * output + tokensRead * read) / 1e6, 9)
+    const [tokensIn = 0, tokensOut = 0, tokensRead = 0] = countedTokens[index] ?? []
+    expect(usage.costUsd).toBeCloseTo((tokensIn * input + tokensOut * output + tokensRead * cacheRead) / 1e6, 9)
     expect(usage.estimated).toBeUndefined()
   })
 })

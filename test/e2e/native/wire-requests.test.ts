@@ -31,8 +31,8 @@ async function requestFor(
   answer: ServedAnswer = { text: 'ok' },
 ): Promise<{ readonly body: Body; readonly answer: ModelAnswer }> {
   await using server = await startModelServer([answer])
-  const got = await callModel(await createWireModel(format, server.url, options), question)
-  return { body: server.requests[0]?.body ?? {}, answer: got }
+  const modelAnswer = await callModel(await createWireModel(format, server.url, options), question)
+  return { body: server.requests[0]?.body ?? {}, answer: modelAnswer }
 }
 
 function resultsOf(parts: readonly AssistantPart[]): ContextMessage {
@@ -60,41 +60,41 @@ async function contextOf(format: WireFormat, options: Options = {}): Promise<rea
 /** Checks what a provider would refuse: a repeated or invalid id; a result without its call. */
 function checkIds(body: Body, kind: WireFormat['kind']): void {
   const text = JSON.stringify(body)
-  const of = (pattern: RegExp): string[] => [...text.matchAll(pattern)].map((found) => found[1] ?? '')
+  const matchesOf = (pattern: RegExp): string[] => [...text.matchAll(pattern)].map((match) => match[1] ?? '')
   const ids: Readonly<Record<WireFormat['kind'], readonly [calls: RegExp, results: RegExp]>> = {
     anthropic: [/"type":"tool_use","id":"([^"]*)"/g, /"tool_use_id":"([^"]*)"/g],
     openai: [/"type":"function_call","call_id":"([^"]*)"/g, /"type":"function_call_output","call_id":"([^"]*)"/g],
     'openai-compatible': [/"id":"([^"]*)","type":"function"/g, /"tool_call_id":"([^"]*)"/g],
     google: [/"functionCall":\{"id":"([^"]*)"/g, /"functionResponse":\{"id":"([^"]*)"/g],
   }
-  const calls = of(ids[kind][0])
+  const calls = matchesOf(ids[kind][0])
   expect(calls).toHaveLength(4)
   expect(new Set(calls).size).toBe(4)
-  expect(of(ids[kind][1])).toEqual(calls)
+  expect(matchesOf(ids[kind][1])).toEqual(calls)
   if (kind !== 'openai-compatible') for (const id of calls) expect(id).toMatch(/^[\w-]{1,64}$/)
 }
 
 test.each(WIRE_FORMATS)(
   '$kind: half a character at the end of a cut text is not sent: a provider would refuse each later call',
   async (format) => {
-    const half = 'cut here \ud83d'
+    const brokenText = 'cut here \ud83d'
     const messages: readonly ContextMessage[] = [
-      { role: 'user', text: half },
+      { role: 'user', text: brokenText },
       {
         role: 'assistant',
         parts: [
-          { type: 'text', text: half },
-          { type: 'tool-call', callId: 'c1', name: 'read', input: { path: half, list: [{ [half]: half }] } },
+          { type: 'text', text: brokenText },
+          { type: 'tool-call', callId: 'c1', name: 'read', input: { path: brokenText, list: [{ [brokenText]: brokenText }] } },
         ],
       },
-      { role: 'tool', results: [{ callId: 'c1', name: 'read', outcome: 'error', content: half }] },
+      { role: 'tool', results: [{ callId: 'c1', name: 'read', outcome: 'error', content: brokenText }] },
       { role: 'user', text: 'whole \u{1f600}, and a text that looks so: \\ud83d' },
     ]
     const { body } = await requestFor(format, {
       messages,
-      system: half,
-      question: half,
-      tools: [{ name: 'read', description: half, schema: { type: 'object', properties: { [half]: { type: 'string' } } } }],
+      system: brokenText,
+      question: brokenText,
+      tools: [{ name: 'read', description: brokenText, schema: { type: 'object', properties: { [brokenText]: { type: 'string' } } } }],
     })
     const text = JSON.stringify(body)
     // Whole characters are written unchanged, halves only as escapes.
@@ -105,26 +105,27 @@ test.each(WIRE_FORMATS)(
   },
 )
 
-describe.each(WIRE_FORMATS)('from $kind', (from) => {
-  test.each(WIRE_FORMATS)('to $kind: the context is well formed', async (to) => {
-    const messages = await contextOf(from)
-    const { body } = await requestFor(to, { messages })
-    checkIds(body, to.kind)
+describe.each(WIRE_FORMATS)('from $kind', (origin) => {
+  test.each(WIRE_FORMATS)('to $kind: the context is well formed', async (target) => {
+    const messages = await contextOf(origin)
+    const { body } = await requestFor(target, { messages })
+    checkIds(body, target.kind)
     const text = JSON.stringify(body)
     expect(text).toContain('result of read')
     expect(text).not.toContain('reeve')
-    if (from.kind === to.kind) {
+    if (origin.kind === target.kind) {
       for (const thought of ['what I think', 'more thoughts']) expect(text).toContain(thought)
-      if (from.kind !== 'openai-compatible')
+      if (origin.kind !== 'openai-compatible')
         for (const signature of ['sig-of-the-first', 'sig-of-the-second']) expect(text).toContain(signature)
     } else {
-      for (const own of ['what I think', 'more thoughts', 'sig-of', 'rs_1', 'fc_0', 'msg_1', 'itemId']) expect(text).not.toContain(own)
+      for (const originData of ['what I think', 'more thoughts', 'sig-of', 'rs_1', 'fc_0', 'msg_1', 'itemId'])
+        expect(text).not.toContain(originData)
     }
   })
 
   test('to another model of the same provider: its thoughts are left out', async () => {
-    const { body } = await requestFor(from, { messages: await contextOf(from) }, { name: 'another-model' })
-    checkIds(body, from.kind)
+    const { body } = await requestFor(origin, { messages: await contextOf(origin) }, { name: 'another-model' })
+    checkIds(body, origin.kind)
     expect(JSON.stringify(body)).not.toMatch(/what I think|sig-of/)
   })
 })
@@ -161,7 +162,7 @@ describe('thinking that is bound to the messages before it', () => {
 })
 
 const IMAGE = { mediaType: 'image/png', data: 'iVBORw0KGgo=' }
-const SEEN: readonly ContextMessage[] = [
+const IMAGE_CONTEXT: readonly ContextMessage[] = [
   USER,
   {
     role: 'assistant',
@@ -258,7 +259,7 @@ const IMAGES: Readonly<Record<WireFormat['kind'], readonly [name: string, expect
 describe.each(WIRE_FORMATS)('$kind', (format) => {
   test('an image from a tool', async () => {
     const [name, expected] = IMAGES[format.kind]
-    expect((await requestFor(format, { messages: SEEN }, { name })).body).toMatchObject(expected)
+    expect((await requestFor(format, { messages: IMAGE_CONTEXT }, { name })).body).toMatchObject(expected)
   })
 
   test('a model that rejects images is asked again without them, and so from then on', async () => {
@@ -268,14 +269,14 @@ describe.each(WIRE_FORMATS)('$kind', (format) => {
       { text: 'ok' },
     ])
     const model = await createWireModel(format, server.url, { name: 'blind' })
-    expect(await failureOf(callModel(model, { messages: SEEN }))).toMatchObject({
+    expect(await failureOf(callModel(model, { messages: IMAGE_CONTEXT }))).toMatchObject({
       retryable: true,
       retryAfterMs: 0,
       usage: undefined,
       message: expect.stringContaining('retrying without images'),
     })
-    await callModel(model, { messages: SEEN })
-    await callModel(model, { messages: SEEN })
+    await callModel(model, { messages: IMAGE_CONTEXT })
+    await callModel(model, { messages: IMAGE_CONTEXT })
     const [first, second, third] = server.requests.map(({ body }) => JSON.stringify(body))
     expect(first).toContain(IMAGE.data)
     expect(second).not.toContain(IMAGE.data)
@@ -304,8 +305,12 @@ describe.each(WIRE_FORMATS)('$kind', (format) => {
   ])('status %i, %s', async (status, message) => {
     await using server = await startModelServer(() => ({ status, error: { type: 'x', message } }))
     const model = await createWireModel(format, server.url)
-    expect(await failureOf(callModel(model, { messages: SEEN }))).toMatchObject({ retryable: true, retryAfterMs: 0, kind: 'other' })
-    expect((await failureOf(callModel(model, { messages: SEEN }))).message).not.toContain('asked again')
+    expect(await failureOf(callModel(model, { messages: IMAGE_CONTEXT }))).toMatchObject({
+      retryable: true,
+      retryAfterMs: 0,
+      kind: 'other',
+    })
+    expect((await failureOf(callModel(model, { messages: IMAGE_CONTEXT }))).message).not.toContain('asked again')
   })
 
   test('only sent parts are left out: otherwise the refusal stands', async () => {
@@ -332,7 +337,7 @@ describe.each(WIRE_FORMATS)('$kind', (format) => {
   })
 
   test('an additional question follows the context; tools stay declared, and none may be called', async () => {
-    const { body } = await requestFor(format, { messages: SEEN, question: 'sum it up' })
+    const { body } = await requestFor(format, { messages: IMAGE_CONTEXT, question: 'sum it up' })
     const text = JSON.stringify(body)
     expect(text).toContain('"lists a folder"')
     expect(text).toMatch(/"tool_choice":(\{"type":"none"\}|"none")|"mode":"NONE"/)
@@ -357,7 +362,7 @@ describe.each(WIRE_FORMATS)('$kind', (format) => {
   test('the configured output limit is sent, or a lower one for a small window', async () => {
     const limits = /"(max_tokens|max_output_tokens|maxOutputTokens)":(\d+)/
     const provider = { name: format.provider, kind: format.kind, apiKeyEnv: null }
-    const sent = async (models: NonNullable<ModelOptions['providers'][number]['models']>): Promise<string | undefined> => {
+    const sentLimit = async (models: NonNullable<ModelOptions['providers'][number]['models']>): Promise<string | undefined> => {
       await using server = await startModelServer([{ text: 'ok' }])
       const model = await createWireModel(format, server.url, {
         providers: [{ ...provider, baseURL: `${server.url}${format.basePath}`, models }],
@@ -366,10 +371,10 @@ describe.each(WIRE_FORMATS)('$kind', (format) => {
       expect(model.window).toBe(models[format.name]?.contextWindow ?? model.window)
       return limits.exec(JSON.stringify(server.requests[0]?.body))?.[2]
     }
-    expect(await sent({})).toBe('16384')
-    expect(await sent({ [format.name]: { maxOutputTokens: 20_000 } })).toBe('20000')
-    expect(await sent({ [format.name]: { contextWindow: 8_192 } })).toBe('4096')
-    expect(await sent({ [format.name]: { contextWindow: 8_192, maxOutputTokens: 7_000 } })).toBe('7000')
+    expect(await sentLimit({})).toBe('16384')
+    expect(await sentLimit({ [format.name]: { maxOutputTokens: 20_000 } })).toBe('20000')
+    expect(await sentLimit({ [format.name]: { contextWindow: 8_192 } })).toBe('4096')
+    expect(await sentLimit({ [format.name]: { contextWindow: 8_192, maxOutputTokens: 7_000 } })).toBe('7000')
   })
 
   test('an answer is limited to the grant, including the thinking', async () => {
@@ -379,13 +384,13 @@ describe.each(WIRE_FORMATS)('$kind', (format) => {
         { maxOutputTokens: 3_000 },
         { ...(effort ? { effort } : {}), maxOutputTokens: 8_000, name: format.kind === 'anthropic' ? 'claude-sonnet-4-5' : format.name },
       )
-      const most = [
+      const limitCases = [
         body['max_tokens'],
         body['max_completion_tokens'],
         body['max_output_tokens'],
         (body['generationConfig'] as Body | undefined)?.['maxOutputTokens'],
       ].filter((value) => value !== undefined)
-      expect(most).toEqual([3_000])
+      expect(limitCases).toEqual([3_000])
       expect((body['thinking'] as Body | undefined)?.['budget_tokens'] ?? 0).toBeLessThan(3_000)
     }
   })

@@ -35,18 +35,18 @@ const namesAt = (uuid: string, commit: unknown): string =>
   )
 
 test('a step with calls is recorded when the next one begins, and the last one before the turn ends', async () => {
-  const go = join(daemon.work, 'go')
+  const goFile = join(daemon.work, 'go')
   const [init, ...rest] = lines.CLAUDE_TOOLS
-  const program = await writePlayingProgram(daemon.work, 'claude', [{ line: init }, { until: go }, ...rest.map((line) => ({ line }))])
+  const program = await writePlayingProgram(daemon.work, 'claude', [{ line: init }, { until: goFile }, ...rest.map((line) => ({ line }))])
   const { uuid } = await daemon.spawn({
     argv: [program, '-p', 'x', '--output-format', 'stream-json', '--verbose'],
     cwd: repository.dir,
     worktree: true,
   })
-  const made = await daemon.waitForEvent(uuid, ({ fact }) => fact === 'files.recorded')
-  expect([made['step'], namesAt(uuid, made['commit'])]).toEqual([0, 'a.txt'])
+  const recordEvent = await daemon.waitForEvent(uuid, ({ fact }) => fact === 'files.recorded')
+  expect([recordEvent['step'], namesAt(uuid, recordEvent['commit'])]).toEqual([0, 'a.txt'])
   writeFileSync(join((await daemon.view(uuid)).worktree?.dir ?? '', 'by-agent.txt'), 'x')
-  writeFileSync(go, '')
+  writeFileSync(goFile, '')
   expect((await daemon.waitForEnd(uuid)).status).toBe('completed')
   const records = await recordsOf(uuid)
   expect(records.map((event) => event['step'])).toEqual([0, 1])
@@ -59,13 +59,13 @@ test('a step with calls is recorded when the next one begins, and the last one b
 /** A `git` that announces its call for `verb`, and then waits until `go` exists. */
 function slowGit(dir: string, verb: string): { path: string; called: string; go: string } {
   mkdirSync(dir)
-  const [called, go] = [join(dir, 'called'), join(dir, 'go')]
+  const [called, goFile] = [join(dir, 'called'), join(dir, 'go')]
   writeFileSync(
     join(dir, 'git'),
-    `#!/bin/sh\ncase " $* " in *" ${verb} "*) : > '${called}'; while [ ! -e '${go}' ]; do sleep 0.02; done;; esac\nexec /usr/bin/env PATH=/usr/local/bin:/usr/bin:/bin git "$@"\n`,
+    `#!/bin/sh\ncase " $* " in *" ${verb} "*) : > '${called}'; while [ ! -e '${goFile}' ]; do sleep 0.02; done;; esac\nexec /usr/bin/env PATH=/usr/local/bin:/usr/bin:/bin git "$@"\n`,
     { mode: 0o755 },
   )
-  return { path: `${dir}:${repository.env['PATH']}`, called, go }
+  return { path: `${dir}:${repository.env['PATH']}`, called, go: goFile }
 }
 
 async function isThere(path: string): Promise<void> {
@@ -79,20 +79,20 @@ async function isThere(path: string): Promise<void> {
 }
 
 test('a slow record delays no stop', async () => {
-  const slow = slowGit(join(daemon.work, 'bin'), 'write-tree')
+  const slowGitDir = slowGit(join(daemon.work, 'bin'), 'write-tree')
   const { uuid } = await daemon.spawnScripted(
     [{ text: '', tools: [{ name: 'write', input: { path: 'b.txt', content: 'b' } }] }, { text: 'done' }],
     {
       cwd: repository.dir,
       worktree: true,
-      env: { ...repository.env, PATH: slow.path },
+      env: { ...repository.env, PATH: slowGitDir.path },
     },
   )
-  await isThere(slow.called)
+  await isThere(slowGitDir.called)
   await daemon.signal(uuid, 'SIGKILL')
   const { status } = await daemon.waitForEnd(uuid)
   expect([status, await recordsOf(uuid), (await daemon.readFactTypes(uuid)).includes('files.failed')]).toEqual(['stopped', [], false])
-  writeFileSync(slow.go, '')
+  writeFileSync(slowGitDir.go, '')
   await daemon.resume(uuid, { message: 'on' })
   expect((await daemon.waitForEnd(uuid)).status).toBe('completed')
   expect((await recordsOf(uuid))[0], 'the next incarnation begins with it').toMatchObject({ step: 0 })

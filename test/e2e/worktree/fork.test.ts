@@ -14,7 +14,7 @@ let repository: Repository
 /** A process that tests fork without changing it. */
 let six: ProcessView
 
-async function begin(): Promise<void> {
+async function startOrigin(): Promise<void> {
   daemon = await LocalDaemon.start()
   repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
   repository.commit({ 'a.txt': 'a\n', 'gone-at-4.txt': 'x\n', 'sub/s.txt': 's\n' })
@@ -62,12 +62,12 @@ const refusalOf = async (ref: string, body: ResumeBody): Promise<string> => {
 }
 
 describe('a fork', () => {
-  beforeAll(begin)
+  beforeAll(startOrigin)
   afterAll(end)
 
   test('the worktree of a fork at step 3 of 6 has the files of step 3', async () => {
     const origin = six
-    const before = filesIn(origin)
+    const filesBefore = filesIn(origin)
     const { view, note } = await fork(origin, { fromStep: 3, name: 'three' })
     expect([view.originUuid, view.originStep, view.worktree?.branch, note]).toEqual([
       origin.uuid,
@@ -78,22 +78,22 @@ describe('a fork', () => {
     // The fork then repeats the origin's steps from the fourth on: only its first record has the initial files.
     const [first] = (await daemon.readHistory(view.uuid)).filter((event) => event['fact'] === 'files.recorded')
     expect(first).toMatchObject({ step: 3, left: [] })
-    const out = join(daemon.work, 'out')
+    const outputDir = join(daemon.work, 'out')
     repository.git(
       `--git-dir=${join(daemon.paths.state, 'files', `${view.uuid}.git`)}`,
       'worktree',
       'add',
       '-q',
-      out,
+      outputDir,
       String(first?.['commit']),
     )
-    expect(Object.keys(filesOf(out)).toSorted()).toEqual(['a.txt', 'b.txt', 'gone-at-4.txt', 'link', 'sub/renamed.txt'])
-    expect([readFileSync(join(out, 'a.txt'), 'utf8'), filesOf(out)['b.txt']?.slice(0, 4), filesOf(out)['link']]).toEqual([
+    expect(Object.keys(filesOf(outputDir)).toSorted()).toEqual(['a.txt', 'b.txt', 'gone-at-4.txt', 'link', 'sub/renamed.txt'])
+    expect([readFileSync(join(outputDir, 'a.txt'), 'utf8'), filesOf(outputDir)['b.txt']?.slice(0, 4), filesOf(outputDir)['link']]).toEqual([
       '1\n3\n',
       'run ',
       '-> a.txt',
     ])
-    expect(filesIn(origin), 'the origin is as it was').toEqual(before)
+    expect(filesIn(origin), 'the origin is as it was').toEqual(filesBefore)
   })
 
   test('the command line names the step whose files a fork begins with', async () => {
@@ -110,14 +110,14 @@ describe('a fork', () => {
     const origin = six
     const work = repository.gitIn(origin.worktree?.dir ?? '', 'rev-parse', 'HEAD')
     const base = repository.git('rev-parse', 'HEAD')
-    const begun: unknown[] = []
+    const startedRequests: unknown[] = []
     for (const fromStep of [0, 1, 2, 3, 4, 5, 6]) {
       // The fork's first record is made before a tool of its own can write.
       const { process } = await daemon.resume(origin.uuid, { fork: true, withFiles: true, fromStep })
       const event = await daemon.waitForEvent(process.uuid, ({ fact }) => fact === 'files.recorded')
       const git = `--git-dir=${join(daemon.paths.state, 'files', `${process.uuid}.git`)}`
       const names = repository.gitIn(daemon.work, git, 'ls-tree', '-r', '--name-only', String(event['commit'])).split('\n').length
-      begun.push([
+      startedRequests.push([
         fromStep,
         event['head'] === work ? 'work' : event['head'] === base ? 'base' : event['head'],
         names,
@@ -125,7 +125,7 @@ describe('a fork', () => {
       ])
       await daemon.waitForEnd(process.uuid)
     }
-    expect(begun).toEqual([
+    expect(startedRequests).toEqual([
       [0, 'base', 3, 'a'],
       [1, 'base', 3, '1'],
       [2, 'base', 4, '1'],
@@ -185,7 +185,7 @@ describe('a fork', () => {
 })
 
 describe('a refusal leaves the records unchanged', () => {
-  beforeAll(begin)
+  beforeAll(startOrigin)
   afterAll(end)
 
   test('for a shared worktree, and for missing records', async () => {

@@ -21,14 +21,14 @@ let daemon: LocalDaemon
 let repository: Repository
 let marker: string
 /** a program as a shell line: reports its run, and passes its input on */
-let evil: string
+let hostileRepository: string
 
 beforeEach(async () => {
   daemon = await LocalDaemon.start()
   repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
   repository.commit({ 'a.txt': 'a\n' })
   marker = join(daemon.work, 'ran')
-  evil = `sh -c 'echo ran >> ${marker}; cat'`
+  hostileRepository = `sh -c 'echo ran >> ${marker}; cat'`
 })
 
 afterEach(async () => {
@@ -40,7 +40,10 @@ const writeStep = (path: string, content: string): object => ({ text: '', tools:
 /** A repository in the worktree, named by its `.git`, with a filter that is a program. */
 const attackSteps = (): object[] => [
   writeStep('evil/HEAD', 'ref: refs/heads/x\n'),
-  writeStep('evil/config', `[core]\n\trepositoryformatversion = 0\n[filter "x"]\n\tclean = ${evil}\n\tsmudge = ${evil}\n`),
+  writeStep(
+    'evil/config',
+    `[core]\n\trepositoryformatversion = 0\n[filter "x"]\n\tclean = ${hostileRepository}\n\tsmudge = ${hostileRepository}\n`,
+  ),
   writeStep('evil/objects/x', 'x'),
   writeStep('evil/refs/heads/x.lock', 'x'),
   writeStep('.gitattributes', '* filter=x\n'),
@@ -127,7 +130,7 @@ test(
       '---\ntools: [read, write, edit]\npaths: { write: [.] }\n---\nYou write.\n',
     )
     repository.commit({})
-    repository.git('config', 'filter.x.clean', evil)
+    repository.git('config', 'filter.x.clean', hostileRepository)
     repository.write({ '.git/info/attributes': '* filter=x\n' })
     writeFileSync(join(repository.dir, '.git/hooks/pre-commit'), `#!/bin/sh\necho hook >> ${marker}\n`, { mode: 0o755 })
     const model = writeModelScript(
@@ -165,7 +168,7 @@ test('an agent with the repository as its folder configures no filter for its ch
   repository.commit({ '.gitattributes': '* filter=x\n' })
   const child = await daemon.writeScript([{ text: 'I am a child' }])
   const steps = [
-    writeStep('.git/config', `[filter "x"]\n\tsmudge = ${evil}\n`),
+    writeStep('.git/config', `[filter "x"]\n\tsmudge = ${hostileRepository}\n`),
     call('spawn', { intent: 'x', model: child, worktree: true, name: 'child' }),
     { text: 'done' },
   ]
@@ -176,18 +179,18 @@ test('an agent with the repository as its folder configures no filter for its ch
     deny: ['network'],
   })
   await daemon.waitForEnd(uuid)
-  const found = await daemon.waitForEnd('child')
-  expect([outcomes(await daemon.readHistory(uuid))[0], found.status, existsSync(marker)]).toEqual(['denied', 'completed', false])
+  const childView = await daemon.waitForEnd('child')
+  expect([outcomes(await daemon.readHistory(uuid))[0], childView.status, existsSync(marker)]).toEqual(['denied', 'completed', false])
   // Filters of the user do not run either for a child that may run no programs.
-  repository.git('config', 'filter.x.smudge', evil)
-  const again = await daemon.spawnScripted(
+  repository.git('config', 'filter.x.smudge', hostileRepository)
+  const secondAttempt = await daemon.spawnScripted(
     [call('spawn', { intent: 'x', model: child, worktree: true, name: 'again' }), { text: 'done' }],
     {
       cwd: repository.dir,
       allow: [...FILES, 'mcp__reeve__*', 'read:.', 'write:.'],
     },
   )
-  await daemon.waitForEnd(again.uuid)
+  await daemon.waitForEnd(secondAttempt.uuid)
   const { status, worktree } = await daemon.waitForEnd('again')
   expect([status, readFileSync(join(worktree?.dir ?? '', 'a.txt'), 'utf8'), existsSync(marker)]).toEqual(['completed', 'a\n', false])
   await daemon.waitForEnd((await daemon.spawnShell('cat a.txt', { cwd: repository.dir, worktree: true })).uuid)
@@ -195,8 +198,8 @@ test('an agent with the repository as its folder configures no filter for its ch
 })
 
 test('a fork with files, and a resumed import, run nothing for an agent that may run nothing', async () => {
-  repository.git('config', 'filter.x.clean', evil)
-  repository.git('config', 'filter.x.smudge', evil)
+  repository.git('config', 'filter.x.clean', hostileRepository)
+  repository.git('config', 'filter.x.smudge', hostileRepository)
   repository.write({ '.git/info/attributes': '* filter=x\n' })
   const { uuid } = await daemon.spawnScripted([writeStep('a.txt', 'changed\n'), { text: 'done' }, { text: 'forked' }], {
     cwd: repository.dir,

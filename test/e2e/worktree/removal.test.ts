@@ -37,9 +37,9 @@ const leftovers = (): string[] => ['worktrees', 'files'].flatMap((dir) => readdi
 
 test('rm removes it with its records, and reports what still exists', async () => {
   const one = await runWithWorktree('one', 'one')
-  const two = await runWithWorktree('two', 'two')
-  repository.gitIn(two.worktree?.dir ?? '', 'add', '-A')
-  repository.gitIn(two.worktree?.dir ?? '', 'commit', '-q', '-m', 'work')
+  const second = await runWithWorktree('two', 'two')
+  repository.gitIn(second.worktree?.dir ?? '', 'add', '-A')
+  repository.gitIn(second.worktree?.dir ?? '', 'commit', '-q', '-m', 'work')
   const { code, stderr } = await runCli(daemon.home, ['rm', 'one', 'two'])
   expect([code, stderr]).toEqual([
     0,
@@ -59,11 +59,11 @@ test('rm removes it with its records, and reports what still exists', async () =
 test.each([
   ['by git', (dir: string) => void repository.git('worktree', 'remove', '--force', dir)],
   ['by hand', (dir: string) => rmSync(dir, { recursive: true })],
-])('rm removes the branch of a worktree that is gone already, removed %s', async (_, gone) => {
+])('rm removes the branch of a worktree that is gone already, removed %s', async (_, isRemoved) => {
   const one = await runWithWorktree('one', 'one')
-  const two = await runWithWorktree('two', 'two')
-  repository.gitIn(two.worktree?.dir ?? '', 'commit', '-q', '--allow-empty', '-m', 'work')
-  for (const { worktree } of [one, two]) gone(worktree?.dir ?? '')
+  const second = await runWithWorktree('two', 'two')
+  repository.gitIn(second.worktree?.dir ?? '', 'commit', '-q', '--allow-empty', '-m', 'work')
+  for (const { worktree } of [one, second]) isRemoved(worktree?.dir ?? '')
   const { code, stderr } = await runCli(daemon.home, ['rm', 'one', 'two'])
   expect([code, stderr]).toEqual([
     0,
@@ -88,13 +88,13 @@ test('a collection removes it as rm does, and leaves a worktree with a running p
   writeFileSync(daemon.paths.configFile, 'gc: { retention_days: 0, max_entries: 1 }\n')
   await daemon.start()
   const one = await runWithWorktree('one', 'one')
-  const two = await runWithWorktree('two', 'two')
-  const three = await runWithWorktree('three', 'three')
-  const other = await daemon.spawnShell('sleep 600', { cwd: two.worktree?.dir ?? '' })
+  const second = await runWithWorktree('two', 'two')
+  const third = await runWithWorktree('three', 'three')
+  const other = await daemon.spawnShell('sleep 600', { cwd: second.worktree?.dir ?? '' })
   expect((await runCli(daemon.home, ['gc', '--force'])).code).toBe(0)
   expect([repository.git('show', `refs/reeve/salvage/${one.uuid}:b.txt`), readdirSync(join(daemon.paths.state, 'worktrees'))]).toEqual([
     'one',
-    [two.uuid, three.uuid],
+    [second.uuid, third.uuid],
   ])
   expect(daemon.logMessages).toContain(
     `the worktree ${one.worktree?.dir} was removed; its uncommitted files are in refs/reeve/salvage/${one.uuid}`,
@@ -102,7 +102,7 @@ test('a collection removes it as rm does, and leaves a worktree with a running p
   await daemon.signal(other.uuid, 'SIGKILL')
   await daemon.waitForEnd(other.uuid)
   expect((await runCli(daemon.home, ['gc', '--force'])).code).toBe(0)
-  expect(repository.git('show', `refs/reeve/salvage/${two.uuid}:b.txt`)).toBe('two')
+  expect(repository.git('show', `refs/reeve/salvage/${second.uuid}:b.txt`)).toBe('two')
 })
 
 test('an unknown state stays, and the process is removed', async () => {
@@ -125,7 +125,7 @@ test('it stays while another process works in it', async () => {
 
 test('after a kill of the daemon in between, the next start leaves nothing', async () => {
   const one = await runWithWorktree('one', 'one')
-  const two = await runWithWorktree('two', 'two')
+  const second = await runWithWorktree('two', 'two')
   await daemon.stop()
   // The first half of a removal, and the remains of an unfinished fork.
   const { openSqliteStore } = await import('../../../src/store/sqlite.ts')
@@ -134,10 +134,10 @@ test('after a kill of the daemon in between, the next start leaves nothing', asy
   await store[Symbol.asyncDispose]()
   mkdirSync(join(daemon.paths.state, 'files', '01900000-0000-7000-8000-000000000000.git.new'))
   // A living process may be making these files.
-  mkdirSync(join(daemon.paths.state, 'files', `${two.uuid}.git.new`))
+  mkdirSync(join(daemon.paths.state, 'files', `${second.uuid}.git.new`))
   await daemon.start()
   await daemon.stop() // the stop waits until all is salvaged
   expect(repository.git('show', `refs/reeve/salvage/${one.uuid}:b.txt`)).toBe('one')
-  expect(leftovers()).toEqual([two.uuid, `${two.uuid}.git`, `${two.uuid}.git.new`])
+  expect(leftovers()).toEqual([second.uuid, `${second.uuid}.git`, `${second.uuid}.git.new`])
   expect(repository.git('worktree', 'list').split('\n')).toHaveLength(2)
 })

@@ -104,16 +104,16 @@ describe("a daemon that is killed after the worktree's removal and before the br
   test('the next one does the same for a removed process; a branch with commits of its own stays', { timeout: TIMEOUT_MS }, async () => {
     crew.repository.commit({ 'a.txt': 'a' })
     await crew.home.start()
-    const made = await Promise.all(
+    const processes = await Promise.all(
       ['one', 'two'].map((name) => crew.home.spawn({ cwd: crew.repository.dir, worktree: true, name, argv: ['true'] })),
     )
-    for (const { uuid } of made) await crew.home.waitForEnd(uuid)
-    const [one = '', two = ''] = made.map(({ worktree }) => worktree?.dir ?? '')
+    for (const { uuid } of processes) await crew.home.waitForEnd(uuid)
+    const [one = '', two = ''] = processes.map(({ worktree }) => worktree?.dir ?? '')
     crew.repository.gitIn(two, 'commit', '-q', '--allow-empty', '-m', 'own')
-    await killBetweenRemovals('reeve/one', one, () => crew.home.client.delete(`/v1/processes/${made[0]?.uuid}`))
+    await killBetweenRemovals('reeve/one', one, () => crew.home.client.delete(`/v1/processes/${processes[0]?.uuid}`))
     await crew.home.start()
-    await crew.home.client.delete(`/v1/processes/${made[1]?.uuid}`)
-    await crew.waitUntil(() => branches() === 'main\nreeve/two', 'the branch of the first is gone')
+    await crew.home.client.delete(`/v1/processes/${processes[1]?.uuid}`)
+    await crew.wait(() => branches() === 'main\nreeve/two', 'the branch of the first is gone')
     await crew.home.stop()
     expect([crew.leftIn('branches'), crew.leftIn('worktrees')]).toEqual([[], []])
   })

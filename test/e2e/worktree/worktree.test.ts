@@ -180,11 +180,11 @@ test('names of branches are unique', async () => {
 })
 
 test('it begins at the checkout, also without a branch, and in a worktree of another process', async () => {
-  const old = repository.git('rev-parse', 'HEAD')
+  const oldHead = repository.git('rev-parse', 'HEAD')
   repository.commit({ 'a.txt': 'newer' })
-  repository.git('checkout', '-q', '--detach', old)
+  repository.git('checkout', '-q', '--detach', oldHead)
   const first = await daemon.spawnScripted([writeStep('in.txt', '1'), { text: 'x' }], { cwd: repository.dir, worktree: true })
-  expect((await daemon.waitForEnd(first.uuid)).worktree?.base).toBe(old)
+  expect((await daemon.waitForEnd(first.uuid)).worktree?.base).toBe(oldHead)
   const dir = first.worktree?.dir ?? ''
   repository.gitIn(dir, 'add', '-A')
   repository.gitIn(dir, 'commit', '-q', '-m', 'in the worktree')

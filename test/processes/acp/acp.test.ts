@@ -71,11 +71,11 @@ describe('a turn', () => {
 
   test('shows the output of a running call, each piece once', async () => {
     const run = await bench.start()
-    const go = join(bench.dir, 'go')
+    const goFile = join(bench.dir, 'go')
     await run.waitUntilUp()
-    await run.send(`open long\nwait ${go}\ntool execute ls`)
+    await run.send(`open long\nwait ${goFile}\ntool execute ls`)
     await run.kernel.waitFor(() => run.kernel.factsOf('tool.started').length === 1, 'the call has begun while it runs')
-    writeFileSync(go, '')
+    writeFileSync(goFile, '')
     await run.kernel.waitForTurnEnd()
     // The agent never reported the end of the first call: it is closed with the turn, and the next call is a separate step.
     expect(stepsOf(run)).toEqual([
@@ -145,9 +145,9 @@ describe('a turn', () => {
     ['stop max_turn_requests', { outcome: 'error', error: 'the agent reached its own limit of model calls in a turn' }],
     ['stop cancelled', { outcome: 'interrupted' }],
     ['error', { outcome: 'error', error: 'Internal error: the provider is down' }],
-  ])('ends by `%s`', async (how, expected) => {
+  ])('ends by `%s`', async (act, expected) => {
     const run = await bench.start()
-    expect(await run.runTurn(`say so\n${how}`)).toMatchObject(expected)
+    expect(await run.runTurn(`say so\n${act}`)).toMatchObject(expected)
     expect(stepsOf(run)).toEqual(['step 1', 'text so'])
     expect(await run.runTurn('say again')).toMatchObject({ outcome: 'ok', result: 'again' })
   })
@@ -205,8 +205,8 @@ describe('usage', () => {
   test.each([
     ['tokens', 100],
     ['quota', 7],
-  ])('without reported costs has an unknown price (%s)', async (as, inputTokens) => {
-    const run = await bench.start({ agentOptions: [as] })
+  ])('without reported costs has an unknown price (%s)', async (agentOptions, inputTokens) => {
+    const run = await bench.start({ agentOptions: [agentOptions] })
     await run.runTurn('say x')
     expect(run.kernel.reportsOf('usage').map(({ report }) => report.usage)).toMatchObject([{ costUsd: null, inputTokens }])
   })
@@ -287,15 +287,15 @@ describe('an end', () => {
     ['crash 3', 'the agent ended in its turn: exit code 3: it broke: no more ink', 3],
     ['crash 0', 'the agent ended in its turn: exit code 0: it broke: no more ink', 0],
     ['close-output', 'the agent ended in its turn: it has closed its output', null],
-  ])('in its turn by `%s` is reported, with its last output', async (how, error, code) => {
+  ])('in its turn by `%s` is reported, with its last output', async (act, error, code) => {
     // A program in a namespace has a proxy outside that holds the output too, so its closing is not seen there.
-    const run = await bench.start(how === 'close-output' ? { kind: 'group' } : {})
+    const run = await bench.start(act === 'close-output' ? { kind: 'group' } : {})
     await run.waitUntilUp()
-    await run.send(`start-child ${bench.token}\nsay half\n${how}`)
+    await run.send(`start-child ${bench.token}\nsay half\n${act}`)
     expect(await run.waitForExit()).toMatchObject({ error, code })
     expect(stepsOf(run)).toEqual(['step 1', 'text half'])
     expect(run.kernel.reportsOf('output').map(({ report }) => report.text)).toEqual(
-      how.startsWith('crash') ? ['it broke: no more ink\n'] : [],
+      act.startsWith('crash') ? ['it broke: no more ink\n'] : [],
     )
     await run.agent[Symbol.asyncDispose]()
     expect(findProcessesWith(bench.token)).toEqual([])
@@ -306,7 +306,7 @@ describe('an end', () => {
     await run.waitUntilUp()
     await run.send('ask execute rm x')
     await run.nextAsk()
-    for (const living of findProcessesWith(bench.token)) if (living.argv[0] === process.execPath) signalFound(living, 'SIGKILL')
+    for (const program of findProcessesWith(bench.token)) if (program.argv[0] === process.execPath) signalFound(program, 'SIGKILL')
     expect(await run.waitForExit()).toMatchObject({ osSignal: 'SIGKILL', error: 'the agent ended in its turn: ended by SIGKILL' })
     await waitUntil(() => run.kernel.reportsOf('unasked').length === 1, 'nobody is asked any more')
   })

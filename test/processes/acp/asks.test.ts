@@ -38,13 +38,13 @@ describe('a rule', () => {
 })
 
 describe('the mode in which it asks', () => {
-  const held: SpecChanges = { permissions: { default: 'ask' }, mode: 'default' }
+  const askingSpec: SpecChanges = { permissions: { default: 'ask' }, mode: 'default' }
 
   test.each([
     ['by a mode', 'modes=auto', 'mode default'],
     ['by an option', 'mode-option', 'mode default'],
-  ])('is set before its first turn, and again when the agent leaves it (%s)', async (_, way, set) => {
-    const run = await bench.start({ agentOptions: [way, ...(way === 'mode-option' ? ['modes=auto'] : [])], spec: held })
+  ])('is set before its first turn, and again when the agent leaves it (%s)', async (_, modeOption, set) => {
+    const run = await bench.start({ agentOptions: [modeOption, ...(modeOption === 'mode-option' ? ['modes=auto'] : [])], spec: askingSpec })
     await run.waitUntilUp()
     expect(run.readLogLines()).toContain(set)
     await run.runTurn('mode auto\nsay on')
@@ -59,12 +59,12 @@ describe('the mode in which it asks', () => {
   })
 
   test('is checked: a mode that the agent does not accept is an error', async () => {
-    const run = await bench.start({ agentOptions: ['mode-option', 'modes=auto', 'stubborn'], spec: held })
+    const run = await bench.start({ agentOptions: ['mode-option', 'modes=auto', 'stubborn'], spec: askingSpec })
     expect(await run.waitForExit()).toMatchObject({ error: expect.stringContaining('it was asked to use the mode default, but uses auto') })
   })
 
   test('that cannot be set again ends the agent', async () => {
-    const run = await bench.start({ agentOptions: ['modes', 'stubborn'], spec: held })
+    const run = await bench.start({ agentOptions: ['modes', 'stubborn'], spec: askingSpec })
     await run.waitUntilUp()
     await run.send('mode auto\nslow')
     expect(await run.waitForExit()).toMatchObject({
@@ -105,9 +105,9 @@ describe('a forbidden action', () => {
       'other /usr/lib/x',
       '/usr/lib/x may not be written: only what is below /tmp/x',
     ],
-  ])('%s is refused in spite of rules that allow it', async (_, spec, asked, detail) => {
+  ])('%s is refused in spite of rules that allow it', async (_, spec, question, detail) => {
     const run = await bench.start({ spec: { permissions: { default: 'allow' }, ...spec } })
-    await run.runTurn(`ask ${asked}`)
+    await run.runTurn(`ask ${question}`)
     expect(run.readLogLines()).toContain('answer: no')
     expect(run.kernel.factsOf('capability.refused')).toMatchObject([{ detail }])
     expect(run.kernel.factsOf('capability.refused')[0]?.callId).toBe(run.kernel.factsOf('tool.started')[0]?.callId)
@@ -118,8 +118,8 @@ describe('a forbidden action', () => {
     await run.runTurn('ask edit /tmp/x/y\nask read /usr/lib/x')
     expect(run.readLogLines().filter((line) => line.startsWith('answer'))).toEqual(['answer: yes', 'answer: yes'])
     await run.send('ask edit something')
-    const ask = await run.nextAsk()
-    await run.agent.answer?.({ id: ask.id, option: 'no', text: null })
+    const question = await run.nextAsk()
+    await run.agent.answer?.({ id: question.id, option: 'no', text: null })
     await run.kernel.waitForTurnEnd()
     expect(run.kernel.factsOf('capability.refused')).toEqual([])
   })
@@ -134,8 +134,8 @@ describe('the user', () => {
     const run = await bench.start()
     await run.waitUntilUp()
     await run.send('say may I\nask execute rm x\nsay thanks')
-    const ask = await run.nextAsk()
-    expect(ask).toMatchObject({
+    const question = await run.nextAsk()
+    expect(question).toMatchObject({
       id: '1-1',
       kind: 'permission',
       text: 'rm x (execute)\n{"command":"rm x"}',
@@ -146,8 +146,8 @@ describe('the user', () => {
       ],
     })
     // The call is recorded before the user is asked.
-    expect(run.kernel.factsOf('tool.started')).toMatchObject([{ callId: ask.callId }])
-    await run.agent.answer?.({ id: ask.id, option, text: null })
+    expect(run.kernel.factsOf('tool.started')).toMatchObject([{ callId: question.callId }])
+    await run.agent.answer?.({ id: question.id, option, text: null })
     await run.kernel.waitForTurnEnd()
     expect(run.kernel.factsOf('tool.finished')).toMatchObject([{ outcome, content: `answer: ${option}` }])
     expect(run.kernel.reportsOf('unasked')).toEqual([])
@@ -158,8 +158,8 @@ describe('the user', () => {
     await run.waitUntilUp()
     await run.send('ask-twice execute rm')
     await run.nextAsk(2)
-    const [one, two] = run.kernel.reportsOf('waiting').map(({ report }) => report.ask.id)
-    await run.agent.answer?.({ id: two ?? '', option: 'no', text: null })
+    const [one, secondId] = run.kernel.reportsOf('waiting').map(({ report }) => report.ask.id)
+    await run.agent.answer?.({ id: secondId ?? '', option: 'no', text: null })
     await run.agent.answer?.({ id: 'nothing', option: 'no', text: null })
     await run.agent.answer?.({ id: one ?? '', option: 'yes', text: null })
     await run.kernel.waitForTurnEnd()
@@ -170,11 +170,11 @@ describe('the user', () => {
     const run = await bench.start()
     await run.waitUntilUp()
     await run.send('ask execute rm x')
-    const ask = await run.nextAsk()
+    const question = await run.nextAsk()
     await run.agent.interrupt()
     await run.kernel.waitForTurnEnd()
     expect(run.readLogLines()).toContain('answer: cancelled')
-    expect(run.kernel.reportsOf('unasked').map(({ report }) => report.id)).toEqual([ask.id])
+    expect(run.kernel.reportsOf('unasked').map(({ report }) => report.id)).toEqual([question.id])
     expect(run.kernel.reportsOf('turn.ended').at(-1)?.report.outcome).toBe('interrupted')
     await run.send('ask execute rm y')
     const next = await run.nextAsk(2)
@@ -185,8 +185,8 @@ describe('the user', () => {
   test('is not asked any more after the agent withdraws its question', async () => {
     const run = await bench.start()
     await run.runTurn('ask-and-go rm x')
-    const [asked] = run.kernel.reportsOf('waiting')
-    expect(run.kernel.reportsOf('unasked').map(({ report }) => report.id)).toEqual([asked?.report.ask.id])
+    const [questionReport] = run.kernel.reportsOf('waiting')
+    expect(run.kernel.reportsOf('unasked').map(({ report }) => report.id)).toEqual([questionReport?.report.ask.id])
   })
 })
 
@@ -218,10 +218,10 @@ describe('a form', () => {
     const run = await bench.start()
     await run.waitUntilUp()
     await run.send(`elicit ${form}`)
-    const ask = await run.nextAsk()
-    expect(ask).toMatchObject({ kind: 'question', callId: null })
-    expect(ask.options.map(({ id }) => id)).toEqual(options)
-    await run.agent.answer?.({ id: ask.id, ...answer })
+    const question = await run.nextAsk()
+    expect(question).toMatchObject({ kind: 'question', callId: null })
+    expect(question.options.map(({ id }) => id)).toEqual(options)
+    await run.agent.answer?.({ id: question.id, ...answer })
     await run.kernel.waitForTurnEnd()
     expect(JSON.parse(String(run.kernel.factsOf('process.ready').at(-1)?.result))).toEqual(expected)
   })
@@ -230,11 +230,11 @@ describe('a form', () => {
     const run = await bench.start()
     await run.waitUntilUp()
     await run.send('elicit {"n":{"type":"integer"}}')
-    const ask = await run.nextAsk()
-    await run.agent.answer?.({ id: ask.id, option: null, text: 'many' })
-    const again = await run.nextAsk(2)
-    expect(again.text).toBe('Which?\n(the last answer did not fit)')
-    await run.agent.answer?.({ id: again.id, option: null, text: '3' })
+    const question = await run.nextAsk()
+    await run.agent.answer?.({ id: question.id, option: null, text: 'many' })
+    const secondQuestion = await run.nextAsk(2)
+    expect(secondQuestion.text).toBe('Which?\n(the last answer did not fit)')
+    await run.agent.answer?.({ id: secondQuestion.id, option: null, text: '3' })
     await run.kernel.waitForTurnEnd()
     expect(JSON.parse(String(run.kernel.factsOf('process.ready').at(-1)?.result))).toEqual({ action: 'accept', content: { n: 3 } })
   })

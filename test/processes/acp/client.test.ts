@@ -102,9 +102,9 @@ describe('commands', () => {
   })
 
   test('are refused if they are denied or do not exist', async () => {
-    const denied = await bench.start({ spec: { cwd: work, deny: ['bash'] } })
-    expect((await denied.runTurn('run ls')).result).toMatch(/^error: .*Method not found/)
-    expect(denied.kernel.factsOf('capability.refused')).toMatchObject([{ what: 'tools', detail: 'a terminal' }])
+    const deniedRun = await bench.start({ spec: { cwd: work, deny: ['bash'] } })
+    expect((await deniedRun.runTurn('run ls')).result).toMatch(/^error: .*Method not found/)
+    expect(deniedRun.kernel.factsOf('capability.refused')).toMatchObject([{ what: 'tools', detail: 'a terminal' }])
     const other = await bench.start({ spec: { cwd: work } })
     expect((await other.runTurn('run no-such-command')).result).toMatch(/^error: .*no-such-command/)
   })

@@ -18,7 +18,7 @@ describe.each(kinds)('%s', (containment) => {
     await using _ = { [Symbol.asyncDispose]: async () => killRemaining(token) }
     await home.start()
     const log = join(home.work, 'agent.log')
-    const noted = (): readonly string[] => readFileSync(log, 'utf8').split('\n').filter(Boolean)
+    const readLogLines = (): readonly string[] => readFileSync(log, 'utf8').split('\n').filter(Boolean)
     mkdirSync(home.paths.agentsDir, { recursive: true })
     const command = JSON.stringify([process.execPath, PROGRAM, token, `log=${log}`, `sessions=${home.work}`, 'resume', 'no-eof'])
     writeFileSync(
@@ -26,17 +26,17 @@ describe.each(kinds)('%s', (containment) => {
       `---\nname: fake\ndescription: A scripted agent.\ndriver: acp\ncommand: ${command}\n---\n`,
     )
     const { uuid } = await home.spawn({ agent: 'fake', intent: `start-child ${token}\nopen long\nhang`, containment })
-    const before = await home.waitForView(uuid, ({ usage }) => usage.toolCalls === 1)
+    const viewBefore = await home.waitForView(uuid, ({ usage }) => usage.toolCalls === 1)
     await home.kill()
     await waitUntil(() => findProcessesWith(token).length === 0, 'no process is left')
     await home.waitUntilNothingIsLeft()
 
     await home.start()
-    expect(await home.view(uuid)).toMatchObject({ status: 'interrupted', sessionId: before.sessionId })
+    expect(await home.view(uuid)).toMatchObject({ status: 'interrupted', sessionId: viewBefore.sessionId })
     await home.resume(uuid)
-    expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'completed', turn: 1, sessionId: before.sessionId })
-    expect(noted().filter((line) => line.startsWith('resume '))).toHaveLength(1)
-    expect(noted().at(-2)).toMatch(/^prompt "Your last turn was cut off\./)
+    expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'completed', turn: 1, sessionId: viewBefore.sessionId })
+    expect(readLogLines().filter((line) => line.startsWith('resume '))).toHaveLength(1)
+    expect(readLogLines().at(-2)).toMatch(/^prompt "Your last turn was cut off\./)
     const results = (await home.readEvents()).filter((event) => event['fact'] === 'tool.finished')
     expect(results).toMatchObject([{ outcome: 'interrupted' }])
     await waitUntil(() => findProcessesWith(token).length === 0, 'no process is left')

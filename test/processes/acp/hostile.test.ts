@@ -23,10 +23,10 @@ describe('is ended with the reason', () => {
   test.each([
     ['long-line', 'the agent ended in its turn: it wrote a line of more than 16 MiB'],
     ['noise', 'the agent ended in its turn: it wrote more than 8 MiB that is no message of the protocol'],
-  ])('%s', async (how, error) => {
+  ])('%s', async (act, error) => {
     const run = await bench.start({ agentOptions: ['no-eof', 'deaf'] })
     await run.waitUntilUp()
-    await run.send(`start-child ${bench.token}\n${how}`)
+    await run.send(`start-child ${bench.token}\n${act}`)
     expect(await run.waitForExit()).toMatchObject({ error })
     await run.agent[Symbol.asyncDispose]()
     expect(findProcessesWith(bench.token)).toEqual([])

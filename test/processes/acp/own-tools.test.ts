@@ -9,7 +9,7 @@ import { waitUntil } from '../../support/agents/living.ts'
 import type { MemberSpec } from '../../../src/kernel/model/process-spec.ts'
 
 const ONCE_MORE = "it did not ask for reeve's own tools (MCP): opening a second session"
-const NEVER = "it did not ask for reeve's own tools (MCP) in two sessions"
+const NEVER_LISTED = "it did not ask for reeve's own tools (MCP) in two sessions"
 const MEMBER: MemberSpec = { crew: 'crew', id: 'worker-1', role: 'generic' }
 
 let bench: AcpBench
@@ -46,35 +46,36 @@ beforeEach(async () => {
 })
 afterEach(() => stack.disposeAsync())
 
-const opened = (run: AcpRun): readonly string[] => run.readLogLines().flatMap((line) => /^(new|load|resume|close)\b/.exec(line)?.[1] ?? [])
+const sessionOpenings = (run: AcpRun): readonly string[] =>
+  run.readLogLines().flatMap((line) => /^(new|load|resume|close)\b/.exec(line)?.[1] ?? [])
 const notes = (run: AcpRun): readonly string[] => run.kernel.factsOf('process.note').map(({ text }) => text)
 
 test('an agent that lists them gets no second session', async () => {
   const run = await bench.start({ agentOptions: ['http', 'close'], ownTools })
   expect(await run.runTurn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
-  expect([opened(run), notes(run)]).toEqual([['new'], []])
+  expect([sessionOpenings(run), notes(run)]).toEqual([['new'], []])
 })
 
 test('an agent that does not list them gets a second session, and works there', async () => {
   const run = await bench.start({ agentOptions: ['http', 'close', 'toolless=1'], ownTools, toolsMs: 200, spec: { member: MEMBER } })
   expect(await run.runTurn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
-  expect([opened(run), notes(run)]).toEqual([['new', 'close', 'new'], [ONCE_MORE]])
+  expect([sessionOpenings(run), notes(run)]).toEqual([['new', 'close', 'new'], [ONCE_MORE]])
   expect(run.readSessionId()).toMatch(/2$/)
 })
 
-test.each(['resume', 'load'])('a resumed session is also opened a second time, by session/%s', async (how) => {
-  const first = await bench.start({ agentOptions: [how] })
+test.each(['resume', 'load'])('a resumed session is also opened a second time, by session/%s', async (method) => {
+  const first = await bench.start({ agentOptions: [method] })
   await first.runTurn('say one')
   await first.agent[Symbol.asyncDispose]()
   const run = await bench.start({
-    agentOptions: [how, 'http', 'close', 'toolless=1'],
+    agentOptions: [method, 'http', 'close', 'toolless=1'],
     ownTools,
     toolsMs: 200,
     sessionId: first.readSessionId(),
     earlierFacts: first.kernel.facts,
   })
   expect(await run.runTurn('say two')).toMatchObject({ outcome: 'ok', result: 'two' })
-  expect([opened(run), run.readSessionId()]).toEqual([[how, 'close', how], first.readSessionId()])
+  expect([sessionOpenings(run), run.readSessionId()]).toEqual([[method, 'close', method], first.readSessionId()])
   expect(run.kernel.reportsOf('output')).toEqual([])
 })
 
@@ -82,23 +83,23 @@ test('the turn of a crew member that never lists them fails with the reason', as
   const run = await bench.start({ agentOptions: ['http', 'toolless=9'], ownTools, toolsMs: 200, spec: { member: MEMBER } })
   expect(await run.runTurn('say one')).toMatchObject({
     outcome: 'error',
-    error: `${NEVER}: a member of a crew can report nothing without them`,
+    error: `${NEVER_LISTED}: a member of a crew can report nothing without them`,
   })
-  expect([opened(run), notes(run)]).toEqual([
+  expect([sessionOpenings(run), notes(run)]).toEqual([
     ['new', 'new'],
-    [ONCE_MORE, NEVER],
+    [ONCE_MORE, NEVER_LISTED],
   ])
 })
 
 test('any other agent continues without them', async () => {
   const run = await bench.start({ agentOptions: ['http', 'toolless=9'], ownTools, toolsMs: 200 })
   expect(await run.runTurn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
-  expect(notes(run)).toEqual([ONCE_MORE, NEVER])
+  expect(notes(run)).toEqual([ONCE_MORE, NEVER_LISTED])
 })
 
 test('the agent can be stopped during the wait', async () => {
   const run = await bench.start({ agentOptions: ['http', 'toolless=9'], ownTools })
-  await waitUntil(() => opened(run).length === 1, 'its session is open')
+  await waitUntil(() => sessionOpenings(run).length === 1, 'its session is open')
   await run.agent.stop({ signal: 'SIGTERM', graceMs: 300 })
   expect(await run.waitForExit()).not.toHaveProperty('error')
 })

@@ -58,8 +58,8 @@ test('the time limit for the end of a turn stands still during a freeze', async 
   await run.kernel.waitFor(() => run.kernel.liveOutputs.length > 0, 'it works')
   await run.agent.pause(true)
   await run.agent.interrupt()
-  const overdue = performance.now() + 6_000
-  await waitUntil(() => performance.now() > overdue, 'its time would be over')
+  const deadlineMs = performance.now() + 6_000
+  await waitUntil(() => performance.now() > deadlineMs, 'its time would be over')
   expect(run.kernel.reportsOf('turn.ended')).toEqual([])
   await run.agent.unpause()
   await run.kernel.waitForTurnEnd()

@@ -57,8 +57,8 @@ describe('the handshake', () => {
       "it is not logged in: Authentication required; it can be by: Log in (run fake login). Log in with the agent's own command line, or set its key in the environment",
     ],
     ['speaks another version', ['old'], undefined, 'the agent cannot be used: it speaks version 0 of the protocol, and reeve version 1'],
-  ])('with an agent that %s ends with the reason', async (_, as, handshakeMs, error) => {
-    const run = await bench.start({ agentOptions: [...as, 'no-eof'], ...(handshakeMs === undefined ? {} : { handshakeMs }) })
+  ])('with an agent that %s ends with the reason', async (_, agentOptions, handshakeMs, error) => {
+    const run = await bench.start({ agentOptions: [...agentOptions, 'no-eof'], ...(handshakeMs === undefined ? {} : { handshakeMs }) })
     expect(await run.waitForExit()).toMatchObject({ error })
     await run.agent[Symbol.asyncDispose]()
     expect(findProcessesWith(bench.token)).toEqual([])
@@ -67,15 +67,15 @@ describe('the handshake', () => {
   test.each([
     ['at its handshake', ['auth']],
     ['at its first prompt', []],
-  ])('with a known agent that is not logged in names the command and the key: %s', async (_, as) => {
+  ])('with a known agent that is not logged in names the command and the key: %s', async (_, agentOptions) => {
     const program = join(bench.dir, 'claude-agent-acp')
     writeFileSync(
       program,
       `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' '${bench.token}' 'log=${bench.dir}/log' 'sessions=${bench.dir}' "$@"\n`,
       { mode: 0o755 },
     )
-    const run = await bench.start({ argv: [program, ...as], spec: { permissions: { default: 'allow' } } })
-    const error = as.length > 0 ? (await run.waitForExit()).error : (await run.runTurn('need-login')).error
+    const run = await bench.start({ argv: [program, ...agentOptions], spec: { permissions: { default: 'allow' } } })
+    const error = agentOptions.length > 0 ? (await run.waitForExit()).error : (await run.runTurn('need-login')).error
     expect(error).toMatch(
       /it is not logged in: Authentication required\. Log in with `claude \/login`, or set ANTHROPIC_API_KEY in the environment$/,
     )
@@ -153,8 +153,8 @@ describe('a session', () => {
     expect(run.kernel.factsOf('process.note').map(({ text }) => text)).toEqual(notes)
   })
 
-  test.each(['models', 'old-models'])('gets its mode and its model (%s)', async (as) => {
-    const run = await bench.start({ agentOptions: ['modes', as], spec: { mode: 'plan', model: 'any/two' } })
+  test.each(['models', 'old-models'])('gets its mode and its model (%s)', async (agentOption) => {
+    const run = await bench.start({ agentOptions: ['modes', agentOption], spec: { mode: 'plan', model: 'any/two' } })
     await run.runTurn('say x')
     expect(run.readLogLines()).toEqual(expect.arrayContaining(['mode plan', 'model two']))
     expect(run.kernel.factsOf('model.started').map(({ model }) => model)).toEqual(['two'])
@@ -168,8 +168,8 @@ describe('a session', () => {
   test.each([
     [['systemPrompt'], 'say x', { mode: 'append', content: [{ type: 'text', text: 'You are R.' }] }],
     [[], 'You are R.\n\nsay x', undefined],
-  ])('gets the role prompt (%j)', async (as, prompt, systemPrompt) => {
-    const run = await bench.start({ agentOptions: as, spec: { system: 'You are R.' } })
+  ])('gets the role prompt (%j)', async (agentOptions, prompt, systemPrompt) => {
+    const run = await bench.start({ agentOptions: agentOptions, spec: { system: 'You are R.' } })
     await run.runTurn('say x')
     expect(run.readLogLines()).toContain(`prompt ${JSON.stringify(prompt)}`)
     const received = JSON.parse(
@@ -185,22 +185,22 @@ describe('a session', () => {
 describe('continuing', () => {
   test.each([['resume'], ['load'], ['load', 'late']])(
     'by session/%s (%s): with its session; nothing is recorded or charged again',
-    async (how, ...more) => {
-      const first = await bench.start({ agentOptions: [how] })
+    async (method, ...agentOptions) => {
+      const first = await bench.start({ agentOptions: [method] })
       await first.runTurn('usage 10 100 0.5\nsay one\ntool execute ls')
       await first.agent[Symbol.asyncDispose]()
       const second = await bench.start({
-        agentOptions: [how, ...more],
+        agentOptions: [method, ...agentOptions],
         sessionId: first.readSessionId(),
         earlierFacts: first.kernel.facts,
         spec: { system: 'You are R.' },
       })
       await second.waitUntilUp()
-      if (how === 'load') await waitUntil(() => second.readLogLines().includes('replayed'), 'all was replayed')
+      if (method === 'load') await waitUntil(() => second.readLogLines().includes('replayed'), 'all was replayed')
       // The agent's output has been read.
       await setImmediate()
       expect(await second.runTurn('usage 20 100 0.25\nsay two')).toMatchObject({ result: 'two' })
-      expect(second.readLogLines().some((line) => line.startsWith(`${how} `))).toBe(true)
+      expect(second.readLogLines().some((line) => line.startsWith(`${method} `))).toBe(true)
       expect(second.kernel.reportsOf('output')).toEqual([])
       expect(second.readSessionId()).toBe(first.readSessionId())
       expect(second.readLogLines()).toContain(`prompt ${JSON.stringify('usage 20 100 0.25\nsay two')}`)
@@ -255,9 +255,9 @@ describe('continuing', () => {
     const first = await bench.start({ argv: [gemini] })
     await first.runTurn('say one')
     await first.agent[Symbol.asyncDispose]()
-    for (const words of ['two', 'three', 'four']) {
+    for (const text of ['two', 'three', 'four']) {
       const next = await bench.start({ argv: [gemini], sessionId: first.readSessionId() })
-      expect(await next.runTurn(`say ${words}`)).toMatchObject({ result: words })
+      expect(await next.runTurn(`say ${text}`)).toMatchObject({ result: text })
       await next.agent[Symbol.asyncDispose]()
     }
     const chats = readdirSync(join(bench.dir, '.gemini/tmp/project/chats'))
@@ -283,15 +283,15 @@ describe('continuing', () => {
   test.each([
     ['that had not begun gets its message again', '', 'say hello'],
     ['that had begun gets a notice that it was cut off', 'say begun\n', expect.stringMatching(/^Your last turn was cut off\./) as string],
-  ])('with a turn %s', async (_, before, prompt) => {
+  ])('with a turn %s', async (_, pastActs, prompt) => {
     const first = await bench.start({ agentOptions: ['resume'] })
     await first.waitUntilUp()
-    await first.send(before === '' ? 'say hello' : `${before}hang`)
-    if (before !== '') await first.kernel.waitFor(() => first.kernel.factsOf('model.started').length === 1, 'it has begun')
+    await first.send(pastActs === '' ? 'say hello' : `${pastActs}hang`)
+    if (pastActs !== '') await first.kernel.waitFor(() => first.kernel.factsOf('model.started').length === 1, 'it has begun')
     else await first.kernel.waitForTurnEnd()
     await first.agent.stop({ signal: 'SIGKILL', graceMs: 0 })
     const facts =
-      before === ''
+      pastActs === ''
         ? first.kernel.facts.filter(({ body }) => ['process.queue', 'process.incoming', 'process.working'].includes(body.type))
         : first.kernel.facts
     const second = await bench.start({ agentOptions: ['resume'], sessionId: first.readSessionId(), earlierFacts: facts })

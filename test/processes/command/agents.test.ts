@@ -18,7 +18,7 @@ import type { SpecChanges } from '../../support/spec-changes.ts'
 import type { CommandSpec } from '../../../src/kernel/model/process-spec.ts'
 
 const kinds = await findWorkingKinds()
-const playLines = (all: readonly object[]): ScriptedAct[] => all.map((line) => ({ line }))
+const playLines = (items: readonly object[]): ScriptedAct[] => items.map((line) => ({ line }))
 
 async function play(
   contained: ContainmentBench,
@@ -30,9 +30,9 @@ async function play(
   return startCommand(contained, await writePlayArgv(contained.dir, items), { format, ...changes }, more)
 }
 
-async function ended(running: RunningCommand): Promise<Report[]> {
-  await waitUntil(() => running.kernel.firstReport('exited'))
-  return running.kernel.reports
+async function waitForReports(command: RunningCommand): Promise<Report[]> {
+  await waitUntil(() => command.kernel.firstReport('exited'))
+  return command.kernel.reports
 }
 
 const argsOf = async (contained: ContainmentBench): Promise<unknown> =>
@@ -44,10 +44,10 @@ describe.each(kinds)('%s', (containment) => {
     ['codex', lines.CODEX_TOOLS, 1],
     ['gemini', lines.GEMINI_TOOLS, 1],
     ['opencode', lines.OPENCODE_TOOLS, 1],
-  ] as const)('%s: session, steps, calls, usage, result, exit; no line is output too', async (format, all, calls) => {
+  ] as const)('%s: session, steps, calls, usage, result, exit; no line is output too', async (format, agentLines, calls) => {
     await using contained = await openContainmentBench()
-    await using running = await play(contained, format, playLines(all), { containment }, { step: 3, turn: 2 })
-    const reports = await ended(running)
+    await using running = await play(contained, format, playLines(agentLines), { containment }, { step: 3, turn: 2 })
+    const reports = await waitForReports(running)
     const { kernel } = running
     expect(kernel.reportsOf('session').length).toBe(1)
     expect(kernel.reportsOf('model.started').map(({ step }) => step)).toEqual([4, 5])
@@ -64,7 +64,7 @@ describe.each(kinds)('%s', (containment) => {
   test('a program that hangs after its result is ended and counts as completed', async () => {
     await using contained = await openContainmentBench()
     await using running = await play(contained, 'claude', [...playLines(lines.CLAUDE_TOOLS), { hang: true }], { containment })
-    const reports = await ended(running)
+    const reports = await waitForReports(running)
     expect(reports.slice(-2)).toEqual([
       { type: 'turn.ended', turn: 1, outcome: 'ok', result: 'It is done.' },
       { type: 'exited', code: 0, osSignal: null },
@@ -76,36 +76,36 @@ describe.each(kinds)('%s', (containment) => {
 
   test('a paused program is not ended meanwhile', async () => {
     await using contained = await openContainmentBench()
-    const go = join(contained.dir, 'go')
-    await using running = await play(contained, 'claude', [...playLines(lines.CLAUDE_TOOLS), { until: go }, { hang: true }], {
+    const goFile = join(contained.dir, 'go')
+    await using running = await play(contained, 'claude', [...playLines(lines.CLAUDE_TOOLS), { until: goFile }, { hang: true }], {
       containment,
     })
     await waitUntil(() => running.kernel.reportsOf('model.finished').length === 2)
     await running.agent.pause(true)
-    writeFileSync(go, '')
+    writeFileSync(goFile, '')
     // The other program is not paused.
     await using other = await openContainmentBench()
     await using twin = await play(other, 'claude', [...playLines(lines.CLAUDE_TOOLS), { hang: true }], { containment })
-    await ended(twin)
+    await waitForReports(twin)
     expect(running.kernel.firstReport('exited')).toBeNull()
     await running.agent.unpause()
-    await ended(running)
+    await waitForReports(running)
   })
 
   test('a call is reported while it runs', async () => {
     await using contained = await openContainmentBench()
-    const go = join(contained.dir, 'go')
+    const goFile = join(contained.dir, 'go')
     await using running = await play(
       contained,
       'claude',
-      [...playLines(lines.CLAUDE_TOOLS.slice(0, 4)), { until: go }, ...playLines(lines.CLAUDE_TOOLS.slice(4))],
+      [...playLines(lines.CLAUDE_TOOLS.slice(0, 4)), { until: goFile }, ...playLines(lines.CLAUDE_TOOLS.slice(4))],
       { containment },
     )
     await waitUntil(() => running.kernel.firstReport('model.finished'))
     expect(running.kernel.firstReport('model.finished')?.calls.map(({ callId }) => callId)).toEqual(['toolu_0', 'toolu_1'])
     expect(running.kernel.firstReport('tool.finished')).toBeNull()
-    writeFileSync(go, '')
-    await ended(running)
+    writeFileSync(goFile, '')
+    await waitForReports(running)
     expect(running.kernel.reportsOf('tool.finished').length).toBe(2)
     expect(running.kernel.reportsOf('model.finished').length).toBe(2)
   })
@@ -115,19 +115,19 @@ describe.each(kinds)('%s', (containment) => {
     await using running = await play(contained, 'codex', [...playLines(lines.CODEX_TOOLS.slice(0, 4)), { hang: true }], { containment })
     await waitUntil(() => running.kernel.firstReport('model.finished'))
     await running.agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })
-    const reports = await ended(running)
+    const reports = await waitForReports(running)
     expect(reports.at(-1)).toEqual({ type: 'exited', code: null, osSignal: 'SIGTERM' })
     expect(running.kernel.firstReport('turn.ended')).toBeNull()
   })
 
   test('a child that keeps its output open does not delay its end, and is ended with it', async () => {
     await using contained = await openContainmentBench()
-    const running = await play(contained, 'gemini', [{ leave: `3600.${contained.token}` }, ...playLines(lines.GEMINI_TOOLS)], {
+    const command = await play(contained, 'gemini', [{ leave: `3600.${contained.token}` }, ...playLines(lines.GEMINI_TOOLS)], {
       containment,
     })
-    const reports = await ended(running)
+    const reports = await waitForReports(command)
     expect(reports.at(-2)).toMatchObject({ type: 'turn.ended', outcome: 'ok' })
-    await running[Symbol.asyncDispose]()
+    await command[Symbol.asyncDispose]()
     expect(findProcessesWith(contained.token)).toEqual([])
   })
 })
@@ -154,17 +154,17 @@ describe('the end', () => {
     ['gemini', [], 53, 53, 'its turn limit is reached'],
     ['opencode', lines.OPENCODE_REFUSED, 0, 0, 'bad thing'],
     ['opencode', lines.OPENCODE_TOOLS.slice(0, 4), 0, 0, 'OpenCode ended without a result'],
-  ] as const)('of %s %#: follows its events, not its exit code', async (format, all, exit, code, error) => {
+  ] as const)('of %s %#: follows its events, not its exit code', async (format, agentLines, exit, code, error) => {
     await using contained = await openContainmentBench()
-    await using running = await play(contained, format, [...playLines(all), { exit }])
-    expect((await ended(running)).at(-1)).toEqual({ type: 'exited', code, osSignal: null, error })
+    await using running = await play(contained, format, [...playLines(agentLines), { exit }])
+    expect((await waitForReports(running)).at(-1)).toEqual({ type: 'exited', code, osSignal: null, error })
     expect(running.kernel.firstReport('turn.ended')).toBeNull()
   })
 
   test('remains a success after a later failure of its program', async () => {
     await using contained = await openContainmentBench()
     await using running = await play(contained, 'claude', [...playLines(lines.CLAUDE_TOOLS), { signal: 'SIGKILL' }])
-    expect((await ended(running)).slice(-3)).toEqual([
+    expect((await waitForReports(running)).slice(-3)).toEqual([
       { type: 'note', text: 'after its result it ended by SIGKILL' },
       { type: 'turn.ended', turn: 1, outcome: 'ok', result: 'It is done.' },
       { type: 'exited', code: 0, osSignal: null },
@@ -174,7 +174,7 @@ describe('the end', () => {
   test('without any event follows its last line', async () => {
     await using contained = await openContainmentBench()
     await using running = await play(contained, 'claude', [{ raw: 'warming up\nerror: unknown option\n', to: 'stderr' }, { exit: 1 }])
-    expect((await ended(running)).at(-1)).toEqual({ type: 'exited', code: 1, osSignal: null, error: 'error: unknown option' })
+    expect((await waitForReports(running)).at(-1)).toEqual({ type: 'exited', code: 1, osSignal: null, error: 'error: unknown option' })
     expect(running.kernel.outputText('stderr')).toBe('warming up\nerror: unknown option\n')
   })
 })
@@ -186,7 +186,7 @@ describe('its command line', () => {
     await using contained = await openContainmentBench()
     const argv = [...(await writePlayArgv(contained.dir, [])), '--verbose', AGENT.intent]
     await using running = await startCommand(contained, argv, { format: 'claude', ...AGENT })
-    await ended(running)
+    await waitForReports(running)
     expect(await argsOf(contained)).toEqual(['--verbose', '--', AGENT.intent])
   })
 
@@ -201,21 +201,21 @@ describe('its command line', () => {
       { type: 'process.handle', handle: null, sessionId },
       { type: 'usage.reported', usage },
     )
-    const resumed: Partial<Launch<CommandSpec>> = {
+    const resumedLaunch: Partial<Launch<CommandSpec>> = {
       sessionId,
       resumed: true,
       step: 2,
       turn: 1,
-      history: async (after) => facts.filter(({ seq }) => seq > after),
+      history: async (afterSeq) => facts.filter(({ seq }) => seq > afterSeq),
     }
     const argv = [await writePlayingProgram(contained.dir, 'codex', playLines(lines.CODEX_RESUMED)), 'exec', '--json', 'write the tests']
     await using continued = await startCommand(
       contained,
       argv,
       { format: 'codex' },
-      { ...resumed, resumeMessage: async () => 'and now the docs' },
+      { ...resumedLaunch, resumeMessage: async () => 'and now the docs' },
     )
-    await ended(continued)
+    await waitForReports(continued)
     expect(await argsOf(contained)).toEqual(['exec', '--json', 'resume', sessionId, '--', 'and now the docs'])
     expect(continued.kernel.reportsOf('session')).toEqual([])
     expect(continued.kernel.firstReport('usage')?.usage).toEqual({
@@ -226,20 +226,20 @@ describe('its command line', () => {
       costUsd: null,
     })
     expect(continued.kernel.firstReport('turn.ended')).toMatchObject({ turn: 2 })
-    await using silent = await startCommand(contained, argv, { format: 'codex' }, resumed)
-    await ended(silent)
+    await using silent = await startCommand(contained, argv, { format: 'codex' }, resumedLaunch)
+    await waitForReports(silent)
     expect(await argsOf(contained)).toEqual(['exec', '--json', 'resume', sessionId, '--', 'Continue where you were interrupted.'])
   })
 })
 
 describe('hostile lines', () => {
-  const NASTY = '\0\x1b[31mé\u2028x\u2029\x85\r'
+  const HOSTILE_TEXT = '\0\x1b[31mé\u2028x\u2029\x85\r'
 
   test('unknown lines are output, in their order', async () => {
     await using contained = await openContainmentBench()
     const [first, ...rest] = playLines(lines.CLAUDE_TOOLS)
     await using running = await play(contained, 'claude', [
-      { raw: `${NASTY}\n` },
+      { raw: `${HOSTILE_TEXT}\n` },
       first ?? { hang: true },
       { raw: '{"type":"what.is.new"}\n{"cut": \n[1]\n' },
       ...rest.slice(0, -1),
@@ -247,31 +247,31 @@ describe('hostile lines', () => {
       ...rest.slice(-1),
       { raw: '{"type":"resu' },
     ])
-    await ended(running)
-    expect(running.kernel.outputText('stdout')).toBe(`${NASTY}\n{"type":"what.is.new"}\n{"cut": \n[1]\n{\ufffd}\n{"type":"resu`)
+    await waitForReports(running)
+    expect(running.kernel.outputText('stdout')).toBe(`${HOSTILE_TEXT}\n{"type":"what.is.new"}\n{"cut": \n[1]\n{\ufffd}\n{"type":"resu`)
     expect(running.kernel.firstReport('turn.ended')?.result).toBe('It is done.')
   })
 
   test('separators other than LF stay inside a line; a last line needs no LF', async () => {
     await using contained = await openContainmentBench()
-    const line = { type: 'item.completed', item: { id: 'i', type: 'agent_message', text: NASTY } }
+    const line = { type: 'item.completed', item: { id: 'i', type: 'agent_message', text: HOSTILE_TEXT } }
     await using running = await play(contained, 'codex', [{ raw: JSON.stringify(line) }])
-    await ended(running)
-    expect(running.kernel.firstReport('model.finished')?.message).toEqual([{ type: 'text', text: NASTY }])
+    await waitForReports(running)
+    expect(running.kernel.firstReport('model.finished')?.message).toEqual([{ type: 'text', text: HOSTILE_TEXT }])
     expect(running.kernel.outputText('stdout')).toBe('')
   })
 
   test('an overlong line of JSON is output in pieces, and the next line is read', async () => {
     await using contained = await openContainmentBench()
-    const long = `{"type":"text","part":{"text":"${'x'.repeat(1024 * 1024)}`
+    const overlongLine = `{"type":"text","part":{"text":"${'x'.repeat(1024 * 1024)}`
     await using running = await play(contained, 'opencode', [
-      { raw: long },
+      { raw: overlongLine },
       { repeat: 'y'.repeat(1024 * 1024), count: 8 },
       { raw: '"}}\n' },
       ...playLines(lines.OPENCODE_TOOLS),
     ])
-    await ended(running)
-    expect(running.kernel.outputText('stdout').length).toBe(long.length + MAX_JSON_LINE_BYTES + 4)
+    await waitForReports(running)
+    expect(running.kernel.outputText('stdout').length).toBe(overlongLine.length + MAX_JSON_LINE_BYTES + 4)
     for (const { text } of running.kernel.reportsOf('output'))
       expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_JSON_LINE_BYTES + 2 * MAX_LINE_BYTES)
     expect(running.kernel.firstReport('turn.ended')?.result).toBe('It is done.')
@@ -279,11 +279,11 @@ describe('hostile lines', () => {
 
   test('a refused report is noted, and later reports are sent', async () => {
     await using contained = await openContainmentBench()
-    const go = join(contained.dir, 'go')
-    await using running = await play(contained, 'codex', [{ until: go }, ...playLines(lines.CODEX_TOOLS)])
+    const goFile = join(contained.dir, 'go')
+    await using running = await play(contained, 'codex', [{ until: goFile }, ...playLines(lines.CODEX_TOOLS)])
     running.kernel.refusedReport = 'tool.finished'
-    writeFileSync(go, '')
-    await ended(running)
+    writeFileSync(goFile, '')
+    await waitForReports(running)
     expect(running.kernel.reportsOf('note').map(({ text }) => text)).toContain('not recorded: the store is damaged')
     expect(running.kernel.firstReport('turn.ended')?.outcome).toBe('ok')
   })
@@ -296,13 +296,13 @@ describe('lines of JSON', () => {
   }
 
   test('stay whole at any cut of the chunks; other output is cut as usual', () => {
-    const long = `{"a":"${'é'.repeat(MAX_LINE_BYTES)}"}\n`
-    const bytes = Buffer.from(`one\n${long}${'b'.repeat(MAX_LINE_BYTES + 1)}\n{"c":1}`)
+    const overlongLine = `{"a":"${'é'.repeat(MAX_LINE_BYTES)}"}\n`
+    const bytes = Buffer.from(`one\n${overlongLine}${'b'.repeat(MAX_LINE_BYTES + 1)}\n{"c":1}`)
     for (const size of [1, 7, 4096, bytes.length]) {
-      const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => bytes.subarray(at * size, (at + 1) * size))
+      const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) => bytes.subarray(index * size, (index + 1) * size))
       const pieces = cutAll(chunks)
       expect(pieces.join('')).toBe(bytes.toString())
-      expect(pieces).toContain(long)
+      expect(pieces).toContain(overlongLine)
       expect(pieces.at(-1)).toBe('{"c":1}')
     }
   })

@@ -34,8 +34,8 @@ describe.each(kinds)('%s', (containment) => {
     await waitUntil(() => kernel.firstReport('exited'))
     expect(kernel.reports.at(-1)?.type).toBe('exited')
     expect(kernel.outputText('stdout').length).toBe(10 * KIB * KIB)
-    const longest = Math.max(...kernel.reports.map((report) => (report.type === 'output' ? report.text.length : 0)))
-    expect(longest).toBeLessThanOrEqual(2 * MAX_LINE_BYTES)
+    const longestText = Math.max(...kernel.reports.map((report) => (report.type === 'output' ? report.text.length : 0)))
+    expect(longestText).toBeLessThanOrEqual(2 * MAX_LINE_BYTES)
     expect(kernel.reports.length).toBeLessThan((10 * KIB) / 16)
   })
 
@@ -45,9 +45,9 @@ describe.each(kinds)('%s', (containment) => {
     const launch = await makeLaunch(contained, ['sh', '-c', 'yes 0123456789 | head -c 3000000; echo oops >&2; exit 3'], { containment })
     await using _agent = await commandDriver({ keptBytes: KIB * KIB }).start(launch, kernel)
     await waitUntil(() => kernel.firstReport('exited'))
-    const kept = kernel.outputText('stdout').length + kernel.outputText('stderr').length
-    expect(kept).toBeGreaterThanOrEqual(KIB * KIB)
-    expect(kept).toBeLessThan(2 * KIB * KIB)
+    const keptLength = kernel.outputText('stdout').length + kernel.outputText('stderr').length
+    expect(keptLength).toBeGreaterThanOrEqual(KIB * KIB)
+    expect(keptLength).toBeLessThan(2 * KIB * KIB)
     expect(kernel.reports.filter(({ type }) => type === 'note')).toEqual([
       { type: 'note', text: 'its output is more than 1 MiB: no more of it is kept' },
     ])
@@ -57,11 +57,11 @@ describe.each(kinds)('%s', (containment) => {
   test('before a report is acknowledged nothing more is read, and the program waits', async () => {
     await using contained = await openContainmentBench()
     const kernel = new ReportRecorder()
-    const gate = Promise.withResolvers<void>()
+    const acknowledgement = Promise.withResolvers<void>()
     await using agent = await commandDriver({}).start(await makeLaunch(contained, ['yes'], { containment }), kernel)
     // Always opened, because otherwise the agent could not be disposed of.
-    using _opened = { [Symbol.dispose]: () => gate.resolve() }
-    kernel.acknowledged = gate.promise
+    using _opened = { [Symbol.dispose]: () => acknowledgement.resolve() }
+    kernel.acknowledged = acknowledgement.promise
     const pid = kernel.firstReport('up')?.handle?.pid ?? 0
     const reports = () => kernel.reports.length
     await waitUntil(() => reports() === 2 && readProcess(pid)?.state === 'S')
@@ -71,25 +71,25 @@ describe.each(kinds)('%s', (containment) => {
     expect(writtenBy(pid)).toBeLessThan(2 * KIB * KIB)
     await agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })
     expect(reports()).toBe(2)
-    gate.resolve()
+    acknowledgement.resolve()
     await waitUntil(() => kernel.firstReport('exited'))
   })
 
   test('is stopped even before its start is acknowledged', async () => {
     await using contained = await openContainmentBench()
     const kernel = new ReportRecorder()
-    const gate = Promise.withResolvers<void>()
-    kernel.acknowledged = gate.promise
+    const acknowledgement = Promise.withResolvers<void>()
+    kernel.acknowledged = acknowledgement.promise
     await using agent = await commandDriver({}).start(
       await makeLaunch(contained, ['sleep', `3600.${contained.token}`], { containment }),
       kernel,
     )
-    using _opened = { [Symbol.dispose]: () => gate.resolve() }
+    using _opened = { [Symbol.dispose]: () => acknowledgement.resolve() }
     await agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })
     // A program that is about to enter its namespace finds it gone, and exits.
     await waitUntil(() => findProcessesWith(contained.token).length === 0)
     expect(kernel.reports.map(({ type }) => type)).toEqual(['up'])
-    gate.resolve()
+    acknowledgement.resolve()
     await waitUntil(() => kernel.firstReport('exited'))
   })
 
@@ -160,11 +160,11 @@ describe.each(kinds)('%s', (containment) => {
 
   test('the exit is reported while a grandchild holds the pipes; disposal ends the grandchild', async () => {
     await using contained = await openContainmentBench()
-    const running = await startCommand(contained, ['sh', '-c', `setsid sleep 3600.${contained.token} & echo done`], { containment })
-    await waitUntil(() => running.kernel.firstReport('exited'))
-    expect(running.kernel.outputText('stdout')).toBe('done\n')
+    const command = await startCommand(contained, ['sh', '-c', `setsid sleep 3600.${contained.token} & echo done`], { containment })
+    await waitUntil(() => command.kernel.firstReport('exited'))
+    expect(command.kernel.outputText('stdout')).toBe('done\n')
     expect(findProcessesWith(contained.token).length).toBe(1)
-    await running[Symbol.asyncDispose]()
+    await command[Symbol.asyncDispose]()
     expect(findProcessesWith(contained.token)).toEqual([])
   })
 
@@ -256,7 +256,8 @@ describe('lines', () => {
   test('keep characters whole at any cut of the chunks', () => {
     const text = 'é€😀\n日本\n'
     const bytes = Buffer.from(text)
-    for (let at = 0; at <= bytes.length; at++) expect(cutAll([bytes.subarray(0, at), bytes.subarray(at)]).join('')).toBe(text)
+    for (let cutAt = 0; cutAt <= bytes.length; cutAt++)
+      expect(cutAll([bytes.subarray(0, cutAt), bytes.subarray(cutAt)]).join('')).toBe(text)
   })
 
   test('of invalid UTF-8 get replacement characters', () => {

@@ -21,7 +21,7 @@ const CODEX = ['exec', '--json']
 const SESSION = '6528ff20-b72b-4b73-ac46-b42cd138b7d7'
 const THREAD = '01a1f964-3c13-7d42-a935-af7e68a221bf'
 const CUT_OFF = /^Your last turn was cut off\./
-const playLines = (all: readonly object[]): ScriptedAct[] => all.map((line) => ({ line }))
+const playLines = (items: readonly object[]): ScriptedAct[] => items.map((line) => ({ line }))
 
 interface Talk extends RunningCommand {
   /** the command lines of its programs */
@@ -40,31 +40,31 @@ async function talk(
   more: Partial<Launch<CommandSpec>> = {},
 ): Promise<Talk> {
   const { program, readCalls } = await writeProgramOfTurns(contained.dir, format, turns)
-  const running = await startCommand(
+  const command = await startCommand(
     contained,
     [program, ...(format === 'codex' ? CODEX : CLAUDE)],
     { agent: 'mine', intent: 'begin', interactive: true, system: null, format, ...changes },
     more,
   )
-  const ended: Talk['ended'] = async (turn) => {
-    const of = (): Extract<Report, { type: 'turn.ended' }> | undefined =>
-      running.kernel.reportsOf('turn.ended').find((report) => report.turn === turn)
-    await waitUntil(() => of() !== undefined, `the end of turn ${turn}`)
-    const report = of()
+  const waitForTurn: Talk['ended'] = async (turn) => {
+    const findTurnEnd = (): Extract<Report, { type: 'turn.ended' }> | undefined =>
+      command.kernel.reportsOf('turn.ended').find((report) => report.turn === turn)
+    await waitUntil(() => findTurnEnd() !== undefined, `the end of turn ${turn}`)
+    const report = findTurnEnd()
     if (!report) throw new Error('it was there')
     return report
   }
-  const say: Talk['say'] = (turn, text) => running.agent.deliver({ id: `m${turn}`, from: 'user', text, turn })
+  const say: Talk['say'] = (turn, text) => command.agent.deliver({ id: `m${turn}`, from: 'user', text, turn })
   return {
-    ...running,
+    ...command,
     calls: readCalls,
     say,
-    ended,
+    ended: waitForTurn,
     turn: async (turn, text) => {
       await say(turn, text)
-      return ended(turn)
+      return waitForTurn(turn)
     },
-    [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => command[Symbol.asyncDispose](),
   }
 }
 
@@ -118,10 +118,10 @@ describe('three turns', () => {
     ])
     const { kernel } = it
     expect(kernel.reportsOf('model.started').map(({ step }) => step)).toEqual([1, 2, 3, 4])
-    const used = [...kernel.reportsOf('model.finished'), ...kernel.reportsOf('usage')].map(({ usage }) => usage)
-    expect(used.reduce((sum, usage) => sum + usage.inputTokens, 0)).toBe(4_000)
-    expect(used.reduce((sum, usage) => sum + usage.outputTokens, 0)).toBe(200)
-    expect(used.reduce((sum, usage) => sum + (usage.costUsd ?? 0), 0)).toBeCloseTo(4 * 0.00516, 10)
+    const usages = [...kernel.reportsOf('model.finished'), ...kernel.reportsOf('usage')].map(({ usage }) => usage)
+    expect(usages.reduce((sum, usage) => sum + usage.inputTokens, 0)).toBe(4_000)
+    expect(usages.reduce((sum, usage) => sum + usage.outputTokens, 0)).toBe(200)
+    expect(usages.reduce((sum, usage) => sum + (usage.costUsd ?? 0), 0)).toBeCloseTo(4 * 0.00516, 10)
   })
 })
 
@@ -210,7 +210,7 @@ describe('a failed turn', () => {
 })
 
 describe('a turn that was cut off', () => {
-  async function resumed(contained: ContainmentBench, began: boolean): Promise<Talk> {
+  async function startResumed(contained: ContainmentBench, hasBegun: boolean): Promise<Talk> {
     const usage = { inputTokens: 1000, outputTokens: 50, cacheReadTokens: 300, cacheWriteTokens: 20, costUsd: null }
     const { facts } = new Scribe().spawn(
       uuidOf(1),
@@ -218,23 +218,31 @@ describe('a turn that was cut off', () => {
       { type: 'process.handle', handle: null, sessionId: THREAD },
       { type: 'process.queue', id: 'm', from: 'user', text: 'write the tests' },
       { type: 'process.incoming', id: 'm', from: 'user', turn: 1, queuedAt: 3 },
-      ...(began ? [{ type: 'model.started', step: 1, attempt: 1, model: 'm' } as const, { type: 'usage.reported', usage } as const] : []),
+      ...(hasBegun
+        ? [{ type: 'model.started', step: 1, attempt: 1, model: 'm' } as const, { type: 'usage.reported', usage } as const]
+        : []),
     )
     return talk(
       contained,
       'codex',
       [codexTurn(3)],
       { system: 'You are a worker.' },
-      { sessionId: THREAD, resumed: true, turn: 1, step: began ? 1 : 0, history: async (after) => facts.filter(({ seq }) => seq > after) },
+      {
+        sessionId: THREAD,
+        resumed: true,
+        turn: 1,
+        step: hasBegun ? 1 : 0,
+        history: async (afterSeq) => facts.filter(({ seq }) => seq > afterSeq),
+      },
     )
   }
 
   test.each([
     [true, CUT_OFF, 2_000],
     [false, /^Your last turn was cut off\. You may have begun .*\n\nwrite the tests$/, 3_000],
-  ])('continues its session; begun %s', async (began, prompt, charged) => {
+  ])('continues its session; begun %s', async (hasBegun, prompt, charged) => {
     await using contained = await openContainmentBench()
-    await using it = await resumed(contained, began)
+    await using it = await startResumed(contained, hasBegun)
     await it.agent.proceed(1)
     await it.ended(1)
     const [args = []] = await it.calls()
@@ -245,7 +253,7 @@ describe('a turn that was cut off', () => {
 
   test('gets that notice first, and then the later messages', async () => {
     await using contained = await openContainmentBench()
-    await using it = await resumed(contained, true)
+    await using it = await startResumed(contained, true)
     await it.turn(1, 'and the docs')
     const [args = []] = await it.calls()
     expect(args.at(-1)).toMatch(new RegExp(`${CUT_OFF.source}[^]*\n\nand the docs$`))
@@ -281,18 +289,18 @@ describe.each(kinds)('in %s', (containment) => {
 
   test('a pause in a turn freezes it, and it continues later', async () => {
     await using contained = await openContainmentBench()
-    const go = join(contained.dir, 'go')
+    const goFile = join(contained.dir, 'go')
     await using it = await talk(
       contained,
       'claude',
-      [[...playLines(lines.CLAUDE_TOOLS.slice(0, 4)), { until: go }, ...playLines(lines.CLAUDE_TOOLS.slice(4))]],
+      [[...playLines(lines.CLAUDE_TOOLS.slice(0, 4)), { until: goFile }, ...playLines(lines.CLAUDE_TOOLS.slice(4))]],
       { containment },
     )
     await it.say(1, 'one')
     await waitUntil(() => it.kernel.firstReport('model.finished'))
     await it.agent.pause(true)
     expect(it.kernel.firstReport('frozen')).toEqual({ type: 'frozen', inFlight: 'a turn of the agent' })
-    writeFileSync(go, '')
+    writeFileSync(goFile, '')
     await it.agent.unpause()
     expect(await it.ended(1)).toMatchObject({ outcome: 'ok' })
   })

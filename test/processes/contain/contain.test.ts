@@ -17,10 +17,10 @@ const kinds = await findWorkingKinds()
 
 async function plant(contained: ContainmentBench, kind: ContainmentKind, mode: 'stay' | 'end'): Promise<Containment> {
   const containment = await contained.open(kind)
-  const which = kind === 'group' ? 'held' : 'all'
-  const program = await containment.spawn(contained.request(['sh', TORTURE, contained.token, mode, which]))
+  const members = kind === 'group' ? 'held' : 'all'
+  const program = await containment.spawn(contained.request(['sh', TORTURE, contained.token, mode, members]))
   await waitForOutput(program, 'planted')
-  const count = TORTURE_SLEEPERS + (which === 'all' ? 1 : 0)
+  const count = TORTURE_SLEEPERS + (members === 'all' ? 1 : 0)
   await waitUntil(() => findSleepersWith(contained.token).length === count, `${count} sleepers`)
   if (mode === 'end') expect(await program.exited).toEqual({ code: 0, signal: null })
   return containment
@@ -102,9 +102,9 @@ describe.each(kinds)('%s: the stop ladder', (kind) => {
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', 'trap "" TERM; echo up; while :; do sleep 0.05; done']))
     await waitForOutput(program, 'up')
-    const begun = performance.now()
+    const beganMs = performance.now()
     expect((await containment.stop({ signal: 'SIGTERM', graceMs: 300 })).outcome).toBe('killed')
-    expect(performance.now() - begun).toBeGreaterThanOrEqual(300)
+    expect(performance.now() - beganMs).toBeGreaterThanOrEqual(300)
     expect(await program.exited).toEqual({ code: null, signal: 'SIGKILL' })
   })
 
@@ -124,9 +124,9 @@ describe.each(kinds)('%s: the stop ladder', (kind) => {
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', 'trap "" TERM; echo up; while :; do sleep 0.05; done']))
     await waitForOutput(program, 'up')
-    const patient = containment.stop({ signal: 'SIGTERM', graceMs: 60_000 })
+    const patientStop = containment.stop({ signal: 'SIGTERM', graceMs: 60_000 })
     expect((await containment.stop({ signal: 'SIGKILL', graceMs: 0 })).outcome).toBe('killed')
-    expect((await patient).survivors).toEqual([])
+    expect((await patientStop).survivors).toEqual([])
   })
 })
 
@@ -137,11 +137,11 @@ describe.each(kinds)('%s: starting', (kind) => {
     const program = await containment.spawn(
       contained.request(['sh', '-c', 'echo $REEVE_UUID $REEVE_PID $REEVE_PROC $TMPDIR; ps -o sid= -p $$; echo $$; cat']),
     )
-    const words = (await readText(program.stdout)).split(/\s+/)
-    expect(words.slice(0, 4)).toEqual([UUID, '1', containment.intent.marker, contained.dir])
-    expect(words[4]).toBe(words[5])
+    const sessionIds = (await readText(program.stdout)).split(/\s+/)
+    expect(sessionIds.slice(0, 4)).toEqual([UUID, '1', containment.intent.marker, contained.dir])
+    expect(sessionIds[4]).toBe(sessionIds[5])
     // In a namespace it has another PID.
-    if (kind !== 'pidns') expect(words[4]).toBe(String(program.handle.pid))
+    if (kind !== 'pidns') expect(sessionIds[4]).toBe(String(program.handle.pid))
     expect(program.handle.pgid).toBe(program.handle.pid)
   })
 
@@ -200,13 +200,13 @@ describe.each(kinds)('%s: starting', (kind) => {
   test('after the disposal nothing starts, and a second disposal changes nothing', async () => {
     await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
-    const late = containment.spawn(contained.request(['sleep', `3600.${contained.token}`]))
-    const started = late.then(
+    const lateSpawn = containment.spawn(contained.request(['sleep', `3600.${contained.token}`]))
+    const spawnOutcome = lateSpawn.then(
       () => true,
       (error: { code: string }) => error.code,
     )
     await containment.dispose()
-    expect([true, 'NOT_FOUND']).toContain(await started)
+    expect([true, 'NOT_FOUND']).toContain(await spawnOutcome)
     await expect(containment.spawn(contained.request(['true']))).rejects.toMatchObject({ code: 'NOT_FOUND' })
     expect((await containment.dispose()).outcome).toBe('gone')
     expect(findProcessesWith(contained.token)).toEqual([])
@@ -214,7 +214,7 @@ describe.each(kinds)('%s: starting', (kind) => {
 })
 
 describe.each(kinds)('%s: many at once', (kind) => {
-  const MANY = 12
+  const PROGRAM_COUNT = 12
 
   /** The most clock reads in one turn of the event loop. Each read advances the clock by 6 ms, so a slice has two. */
   async function inTurns(work: (contained: ContainmentBench, begun: () => void) => Promise<unknown>): Promise<number> {
@@ -231,17 +231,17 @@ describe.each(kinds)('%s: many at once', (kind) => {
       turns[turns.length - 1] = (turns.at(-1) ?? 0) + 1
     })
     isOver = true
-    expect(turns.reduce((sum, one) => sum + one)).toBe(MANY)
+    expect(turns.reduce((sum, one) => sum + one)).toBe(PROGRAM_COUNT)
     return Math.max(...turns)
   }
 
   test('start in slices, between which other work runs', async () => {
     expect(
-      await inTurns(async (contained, begun) => {
-        const containments = await Promise.all(Array.from({ length: MANY }, () => contained.open(kind)))
+      await inTurns(async (contained, startedTurns) => {
+        const containments = await Promise.all(Array.from({ length: PROGRAM_COUNT }, () => contained.open(kind)))
         await Promise.all(
           containments.map((containment) => {
-            containment.firstStart.then(begun, () => {})
+            containment.firstStart.then(startedTurns, () => {})
             return containment.spawn(contained.request(['sleep', '1000']))
           }),
         )
@@ -263,8 +263,8 @@ test.runIf(kinds.includes('cgroup'))(
   async () => {
     await using contained = await openContainmentBench()
     const containment = await contained.open('cgroup')
-    const nested = `mkdir "${containment.intent.path}/inner" && echo $$ > "${containment.intent.path}/inner/cgroup.procs" && echo up && exec sleep 3600.${contained.token}`
-    await waitForOutput(await containment.spawn(contained.request(['sh', '-c', nested])), 'up')
+    const nestedScript = `mkdir "${containment.intent.path}/inner" && echo $$ > "${containment.intent.path}/inner/cgroup.procs" && echo up && exec sleep 3600.${contained.token}`
+    await waitForOutput(await containment.spawn(contained.request(['sh', '-c', nestedScript])), 'up')
     const home = dirname(dirname(containment.intent.path ?? ''))
     expect((await readdir(dirname(containment.intent.path ?? ''))).some((name) => name.startsWith(UUID))).toBe(true)
     expect((await containment.members()).length).toBe(1)

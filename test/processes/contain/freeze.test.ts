@@ -43,11 +43,11 @@ describe.each(kinds)('%s', (kind) => {
     await containment.freeze()
     // Output that was in progress at the freeze has arrived by then.
     await aWhile(contained)
-    const before = ticks()
+    const ticksBefore = ticks()
     await aWhile(contained)
-    expect(ticks()).toBe(before)
+    expect(ticks()).toBe(ticksBefore)
     await containment.thaw()
-    await waitUntil(() => ticks() > before + 100)
+    await waitUntil(() => ticks() > ticksBefore + 100)
   })
 
   test('freezing twice, thawing twice and thawing without a freeze are allowed', async () => {
@@ -57,8 +57,8 @@ describe.each(kinds)('%s', (kind) => {
     await Promise.all([containment.freeze(), containment.freeze()])
     await containment.thaw()
     await containment.thaw()
-    const before = ticks()
-    await waitUntil(() => ticks() > before)
+    const ticksBefore = ticks()
+    await waitUntil(() => ticks() > ticksBefore)
   })
 
   test('a thaw before the end of the freeze wins', async () => {
@@ -67,8 +67,8 @@ describe.each(kinds)('%s', (kind) => {
     const freezing = containment.freeze()
     await containment.thaw()
     await freezing
-    const before = ticks()
-    await waitUntil(() => ticks() > before)
+    const ticksBefore = ticks()
+    await waitUntil(() => ticks() > ticksBefore)
   })
 
   test('a frozen tree can be killed', async () => {
@@ -118,14 +118,14 @@ describe.each(kinds)('%s', (kind) => {
     await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const file = join(contained.dir, 'began')
-    const begin = () => containment.spawn(contained.request(['touch', file]))
-    const early = begin()
+    const startTouch = () => containment.spawn(contained.request(['touch', file]))
+    const earlySpawn = startTouch()
     await containment.freeze()
-    const late = begin()
+    const lateSpawn = startTouch()
     await aWhile(contained)
     expect(existsSync(file)).toBe(false)
     await containment.thaw()
-    await Promise.all([(await early).exited, (await late).exited])
+    await Promise.all([(await earlySpawn).exited, (await lateSpawn).exited])
     expect(existsSync(file)).toBe(true)
   })
 
@@ -133,8 +133,8 @@ describe.each(kinds)('%s', (kind) => {
     await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     await containment.freeze()
-    const asked = containment.spawn(contained.request(['sleep', `3600.${contained.token}`]))
-    await Promise.all([expect(asked).rejects.toMatchObject({ code: 'NOT_FOUND' }), containment.dispose()])
+    const spawnPromise = containment.spawn(contained.request(['sleep', `3600.${contained.token}`]))
+    await Promise.all([expect(spawnPromise).rejects.toMatchObject({ code: 'NOT_FOUND' }), containment.dispose()])
     expect(findProcessesWith(contained.token)).toEqual([])
   })
 
@@ -144,8 +144,8 @@ describe.each(kinds)('%s', (kind) => {
       await using contained = await openContainmentBench()
       const containment = await contained.open(kind)
       await containment.freeze()
-      const asked = containment.spawn(contained.request(['sleep', `3600.${contained.token}`]))
-      await Promise.all([expect(asked).rejects.toMatchObject({ code: 'NOT_FOUND' }), containment.stop({ signal, graceMs: 0 })])
+      const spawnPromise = containment.spawn(contained.request(['sleep', `3600.${contained.token}`]))
+      await Promise.all([expect(spawnPromise).rejects.toMatchObject({ code: 'NOT_FOUND' }), containment.stop({ signal, graceMs: 0 })])
       expect(findProcessesWith(contained.token)).toEqual([])
       await containment.thaw()
       expect(await (await containment.spawn(contained.request(['true']))).exited).toEqual({ code: 0, signal: null })
@@ -169,9 +169,9 @@ describe.each(kinds)('%s', (kind) => {
     })
     await containment.freeze()
     expect(members.length).toBeGreaterThan(0)
-    const before = existsSync(file) ? readFileSync(file, 'latin1').length : 0
+    const lengthBefore = existsSync(file) ? readFileSync(file, 'latin1').length : 0
     await aWhile(contained)
-    expect(existsSync(file) ? readFileSync(file, 'latin1').length : 0).toBe(before)
+    expect(existsSync(file) ? readFileSync(file, 'latin1').length : 0).toBe(lengthBefore)
   })
 
   test('a program that was stopped before the freeze is still stopped after the thaw', async () => {
@@ -179,12 +179,12 @@ describe.each(kinds)('%s', (kind) => {
     const containment = await contained.open(kind)
     const script = `sh -c 'kill -STOP $$' sh ${contained.token} & sleep 3600.${contained.token}`
     await containment.spawn(contained.request(['sh', '-c', script]))
-    const stopped = () =>
+    const isStopped = () =>
       findProcessesWith(contained.token).filter(({ state, argv }) => state === 'T' && argv[1] === '-c' && argv[2] === 'kill -STOP $$')
-    await waitUntil(() => stopped().length === 1)
+    await waitUntil(() => isStopped().length === 1)
     await containment.freeze()
     await containment.thaw()
     await waitUntil(() => findProcessesWith(contained.token).some(({ argv, state }) => argv[0] === 'sleep' && state === 'S'))
-    expect(stopped().length).toBe(1)
+    expect(isStopped().length).toBe(1)
   })
 })

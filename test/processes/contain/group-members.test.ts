@@ -12,7 +12,7 @@ afterEach(() => killRemaining(token))
 
 test('members are registered before their leader is unregistered', async () => {
   const calls: string[] = []
-  const cage = new GroupBackend('no-such-marker', {
+  const backend = new GroupBackend('no-such-marker', {
     register: ({ pid }) => calls.push(`+ ${pid}`),
     unregister: ({ pid }) => calls.push(`- ${pid}`),
   })
@@ -20,9 +20,9 @@ test('members are registered before their leader is unregistered', async () => {
   await waitUntil(() => findSleepersWith(token).length === 1, 'the member sleeps')
   const handle = handleOf(leader.pid ?? 0)
   if (!handle) throw new Error('the leader has no handle')
-  cage.admit(handle)
+  backend.admit(handle)
   leader.stdin.end('\n')
   await once(leader, 'exit')
-  cage.programEnded(handle)
+  backend.programEnded(handle)
   expect(calls).toEqual([`+ ${handle.pid}`, `+ ${findSleepersWith(token)[0]?.pid}`, `- ${handle.pid}`])
 })

@@ -42,13 +42,13 @@ interface Fixture extends AsyncDisposable {
 async function startDaemon(kind: ContainmentKind): Promise<Fixture> {
   const dir = await tempDir()
   const token = newToken()
-  const which = kind === 'group' ? 'held' : 'all'
-  const child = spawn(process.execPath, [DAEMON, dir.path, kind, token, which], {
+  const members = kind === 'group' ? 'held' : 'all'
+  const child = spawn(process.execPath, [DAEMON, dir.path, kind, token, members], {
     env: testEnv(dir.path),
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
-  await waitUntil(() => findSleepersWith(token).length === TORTURE_SLEEPERS + (which === 'all' ? 1 : 0))
+  await waitUntil(() => findSleepersWith(token).length === TORTURE_SLEEPERS + (members === 'all' ? 1 : 0))
   return {
     ...(JSON.parse(line) as { intent: ContainmentIntent; handle: OsHandle }),
     process: child as Fixture['process'],
@@ -75,8 +75,8 @@ function guardianOf(pid: number): LivingProcess | null {
 
 /** The readers of the lifelines of the namespaces that the daemon's program is in; none for the other kinds. */
 function readersOf({ handle }: Fixture): LivingProcess[] {
-  const inside = namespaceOf(handle.pid, 'pid_for_children')
-  const inits = findProcessesWith('reeve-init').filter(({ pid }) => namespaceOf(pid, 'pid') === inside)
+  const childNamespace = namespaceOf(handle.pid, 'pid_for_children')
+  const inits = findProcessesWith('reeve-init').filter(({ pid }) => namespaceOf(pid, 'pid') === childNamespace)
   return inits.filter(({ ppid }) => inits.some(({ pid }) => pid === ppid))
 }
 
@@ -117,7 +117,7 @@ describe.each(kinds)('%s', (kind) => {
     await using daemon = await startDaemon(kind)
     const guardian = await waitUntil(() => guardianOf(daemon.process.pid))
     // The daemon is dead before it notices the exit, and no handle identifies the group when the guardian checks.
-    for (const living of [guardian, readProcess(daemon.process.pid)]) signalFound(living, 'SIGSTOP')
+    for (const program of [guardian, readProcess(daemon.process.pid)]) signalFound(program, 'SIGSTOP')
     signalFound(findOwnProcess(daemon.handle.pid, daemon.stateDir), 'SIGKILL')
     await kill9(daemon.process)
     await waitUntil(() => !existsSync(`/proc/${daemon.handle.pid}`), 'the program is reaped')
@@ -161,8 +161,8 @@ test('a daemon that is killed while it starts leaves neither a process nor a dir
   const guardian = await waitUntil(() => guardianOf(child.pid ?? 0))
   await kill9(child)
   await waitUntil(() => !findProcessesWith('reeve-guardian').some(({ pid }) => pid === guardian.pid), 'the end of the guardian')
-  const own = findOwnCgroup()
-  expect(own !== null && existsSync(join(own, `reeve-${homeTag(dir.path)}`))).toBe(false)
+  const ownCgroup = findOwnCgroup()
+  expect(ownCgroup !== null && existsSync(join(ownCgroup, `reeve-${homeTag(dir.path)}`))).toBe(false)
 })
 
 test.skipIf(!kinds.includes('cgroup'))(
@@ -176,13 +176,13 @@ test.skipIf(!kinds.includes('cgroup'))(
     const guardian = await waitUntil(() => guardianOf(process.pid))
     signalFound(guardian, 'SIGSTOP')
     let isOver = false
-    const disposed = contained.manager[Symbol.asyncDispose]().then(() => {
+    const disposal = contained.manager[Symbol.asyncDispose]().then(() => {
       isOver = true
     })
     await waitUntil(() => !existsSync(dirname(dirname(path))), 'the directories are gone')
     expect(isOver).toBe(false)
     signalFound(guardian, 'SIGCONT')
-    await disposed
+    await disposal
   },
 )
 

@@ -34,9 +34,9 @@ test('a valid handle signals the group and the process', async () => {
   expect(handleState(one.handle)).toBe('alive')
   expect(signalGroup(one.handle, 'SIGTERM')).toBe('sent')
   expect(await once(one.child, 'exit')).toEqual([null, 'SIGTERM'])
-  const two = sleeper()
-  expect(signalOne(two.handle, 'SIGINT')).toBe('sent')
-  expect(await once(two.child, 'exit')).toEqual([null, 'SIGINT'])
+  const secondProgram = sleeper()
+  expect(signalOne(secondProgram.handle, 'SIGINT')).toBe('sent')
+  expect(await once(secondProgram.child, 'exit')).toEqual([null, 'SIGINT'])
 })
 
 test.each([
@@ -70,11 +70,11 @@ test.each([1, 0, -1, Number.NaN])('group %d is refused', (pgid) => {
 })
 
 test('PID 1, PID 0, this process and its group are refused', () => {
-  const own = handleOf(process.pid)
+  const ownHandle = handleOf(process.pid)
   const init = handleOf(1)
-  if (own === null || init === null) throw new Error('no handle')
-  expect(signalOne(own, 'SIGCONT')).toBe('refused')
-  expect(signalGroup(own, 'SIGCONT')).toBe('refused')
+  if (ownHandle === null || init === null) throw new Error('no handle')
+  expect(signalOne(ownHandle, 'SIGCONT')).toBe('refused')
+  expect(signalGroup(ownHandle, 'SIGCONT')).toBe('refused')
   expect(signalOne(init, 'SIGCONT')).toBe('refused')
   expect(signalGroup({ ...init, pgid: 2 }, 'SIGCONT')).toBe('refused')
   expect(signalOne({ ...init, pid: 0 }, 'SIGCONT')).toBe('refused')
@@ -91,8 +91,8 @@ test('a zombie is gone, but still identifies its group', async () => {
   await waitUntil(() => readProcess(parent.pid ?? 0)?.argv[0] === 'sleep' && readRow(pid)?.pgid === pid)
   ;(parent.stdio[3] as Socket).end()
   const row = await waitUntil(() => {
-    const seen = readRow(pid)
-    return seen?.state === 'Z' && seen.pgid === pid && seen
+    const currentRow = readRow(pid)
+    return currentRow?.state === 'Z' && currentRow.pgid === pid && currentRow
   })
   const handle = { pid, startTime: row.startTime, pgid: pid }
   expect(handleState(handle)).toBe('gone')
@@ -100,11 +100,11 @@ test('a zombie is gone, but still identifies its group', async () => {
 })
 
 test('the marker is read from the environment, by its whole name', async () => {
-  const marked = sleeper({ REEVE_PROC: 'a.1.b.c' })
+  const markedProgram = sleeper({ REEVE_PROC: 'a.1.b.c' })
   const other = sleeper({ NOT_REEVE_PROC: 'a.1.b.c' })
-  await waitUntil(() => [marked, other].every(({ handle }) => readProcess(handle.pid)?.state === 'S'), 'both sleep')
+  await waitUntil(() => [markedProgram, other].every(({ handle }) => readProcess(handle.pid)?.state === 'S'), 'both sleep')
   const markerOf = (pid: number) => readProcessTable('younger').get(pid)?.marker
-  expect([markerOf(marked.handle.pid), markerOf(other.handle.pid)]).toEqual(['a.1.b.c', null])
+  expect([markerOf(markedProgram.handle.pid), markerOf(other.handle.pid)]).toEqual(['a.1.b.c', null])
 })
 
 test('`ps` gives the same rows as /proc', async () => {

@@ -23,9 +23,9 @@ const MOMENTS = [0, 3, 30, 300, 3_000, 30_000]
 const kinds = await findWorkingKinds()
 
 /** In the small size half of the moments apply to the first program of a kind, and the others to a later one. */
-function momentsOf(when: string): readonly number[] {
-  if (when === 'frozen') return [300] // nothing begins during a freeze, so all moments are alike
-  return MOMENTS.filter((_, at) => at % deep(2, 1) === (when === 'later' ? deep(1, 0) : 0))
+function momentsOf(mode: string): readonly number[] {
+  if (mode === 'frozen') return [300] // nothing begins during a freeze, so all moments are alike
+  return MOMENTS.filter((_, at) => at % deep(2, 1) === (mode === 'later' ? deep(1, 0) : 0))
 }
 
 interface Recorded {
@@ -73,12 +73,12 @@ describe.each(
         [kind, 'frozen'],
       ] as const,
   ),
-)('%s, %s', (kind, when) => {
-  test.each(momentsOf(when))('kill -9 after %i turns leaves nothing', async (turns) => {
+)('%s, %s', (kind, mode) => {
+  test.each(momentsOf(mode))('kill -9 after %i turns leaves nothing', async (turns) => {
     await using dir = await tempDir()
     const token = newToken()
     await using _ = { [Symbol.asyncDispose]: () => Promise.resolve(killRemaining(token)) }
-    const { intent, handle } = await killedAfter(turns, [dir.path, kind, token, when])
+    const { intent, handle } = await killedAfter(turns, [dir.path, kind, token, mode])
     await using next = await openContainmentManager({ stateDir: dir.path, daemonId: 'next', log: () => {} })
     const { survivors } = await next.recover(intent, handle)
     expect(survivors).toEqual([])

@@ -18,16 +18,16 @@ describe.each(kinds)('%s', (kind) => {
     const containment = await contained.open(kind)
     expect(containment.measure()).toBeNull()
     const program = await containment.spawn(contained.request([process.execPath, '-e', BURN_TWICE]))
-    const [out, words] = await Promise.all([readText(program.stdout), readText(program.stderr), program.exited])
-    expect([out.length, words.length]).toEqual([5_000, 7])
-    const used = containment.measure()
-    expect(used?.cpuTimeMs).toBeGreaterThan(600 - TICKS_MS)
-    expect(used).toMatchObject({ outputBytes: 5_007, rssBytes: 0, outOfMemory: false })
+    const [stdout, stderr] = await Promise.all([readText(program.stdout), readText(program.stderr), program.exited])
+    expect([stdout.length, stderr.length]).toEqual([5_000, 7])
+    const usage = containment.measure()
+    expect(usage?.cpuTimeMs).toBeGreaterThan(600 - TICKS_MS)
+    expect(usage).toMatchObject({ outputBytes: 5_007, rssBytes: 0, outOfMemory: false })
     await containment.dispose()
-    const last = containment.measure()
-    expect(last).toMatchObject({ outputBytes: 5_007, rssBytes: 0, outOfMemory: false })
+    const lastUsage = containment.measure()
+    expect(lastUsage).toMatchObject({ outputBytes: 5_007, rssBytes: 0, outOfMemory: false })
     // Its last thread may still be charged for its exit.
-    expect((last?.cpuTimeMs ?? 0) - (used?.cpuTimeMs ?? 0)).toBeLessThan(TICKS_MS)
+    expect((lastUsage?.cpuTimeMs ?? 0) - (usage?.cpuTimeMs ?? 0)).toBeLessThan(TICKS_MS)
   })
 
   test('the memory of a running program, and the CPU time of a killed one', async () => {
@@ -35,11 +35,11 @@ describe.each(kinds)('%s', (kind) => {
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request([process.execPath, '-e', `${BURN}; ${HOLD}`], { stdin: 'pipe' }))
     await waitForOutput(program, 'held')
-    const used = containment.measure()
-    expect(used?.rssBytes).toBeGreaterThan(150 * MB)
-    expect(used?.cpuTimeMs).toBeGreaterThan(300 - TICKS_MS)
+    const usage = containment.measure()
+    expect(usage?.rssBytes).toBeGreaterThan(150 * MB)
+    expect(usage?.cpuTimeMs).toBeGreaterThan(300 - TICKS_MS)
     await containment.dispose()
-    expect(containment.measure()?.cpuTimeMs).toBeGreaterThanOrEqual(used?.cpuTimeMs ?? Infinity)
+    expect(containment.measure()?.cpuTimeMs).toBeGreaterThanOrEqual(usage?.cpuTimeMs ?? Infinity)
     expect(containment.measure()?.rssBytes).toBe(0)
   })
 
@@ -51,11 +51,11 @@ describe.each(kinds)('%s', (kind) => {
     const script = `exec 3<&0; x=$(head -c ${40 * MB} /dev/zero | tr '\\0' x); (echo copied; read -r line <&3; :) & wait`
     const program = await containment.spawn(contained.request(['sh', '-c', script], { stdin: 'pipe' }))
     await waitForOutput(program, 'copied')
-    const exact = containment.measure()?.rssBytes ?? 0
+    const exactBytes = containment.measure()?.rssBytes ?? 0
     containment.limitMemory(null)
     const summed = containment.measure()?.rssBytes ?? 0
-    expect(exact).toBeGreaterThan(40 * MB)
-    expect(exact).toBeLessThan(0.75 * summed)
+    expect(exactBytes).toBeGreaterThan(40 * MB)
+    expect(exactBytes).toBeLessThan(0.75 * summed)
     await containment.dispose()
   })
 })

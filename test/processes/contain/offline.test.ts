@@ -13,7 +13,7 @@ import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 
 const kinds = await findWorkingKinds()
 const trial = await openContainmentBench()
-const works = await trial.manager.checkOffline().then(
+const canGoOffline = await trial.manager.checkOffline().then(
   () => true,
   () => false,
 )
@@ -36,10 +36,10 @@ beforeEach(async () => {
   server.listen(0, '0.0.0.0')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const own = Object.values(networkInterfaces())
+  const ownAddresses = Object.values(networkInterfaces())
     .flat()
     .flatMap((one) => (one && one.family === 'IPv4' ? [one.address] : []))
-  places = [...new Set(['127.0.0.1', ...own])].map((address) => `${address}:${port}`)
+  places = [...new Set(['127.0.0.1', ...ownAddresses])].map((address) => `${address}:${port}`)
 })
 afterEach(async () => {
   server.close()
@@ -57,7 +57,7 @@ async function reached(containment: Containment): Promise<string[]> {
   return (await readText(program.stdout)).trim().split('\n')
 }
 
-describe.runIf(works).each(kinds)('in %s', (kind) => {
+describe.runIf(canGoOffline).each(kinds)('in %s', (kind) => {
   test('no address is reachable, not even one of the same machine', async () => {
     expect(await reached(await open(kind))).toEqual(places.map(() => 'reached'))
     expect(await reached(await open(kind, 'off'))).toEqual(places.map(() => expect.stringMatching(/^E(NETUNREACH|ADDRNOTAVAIL)/)))
@@ -88,24 +88,24 @@ describe.runIf(works).each(kinds)('in %s', (kind) => {
     await waitUntil(() => findSleepersWith(contained.token).length === 1, 'it sleeps')
     await containment.freeze()
     await containment.thaw()
-    const told = waitForOutput(program, 'told')
+    const toldLine = waitForOutput(program, 'told')
     expect(program.signal('SIGTERM')).toBe(true)
-    await told
+    await toldLine
     expect((await containment.stop({ signal: 'SIGKILL', graceMs: 0 })).outcome).toBe('killed')
     expect(findSleepersWith(contained.token)).toEqual([])
   })
 })
 
 test('a failed start is reported as usual', async () => {
-  if (!works) return
+  if (!canGoOffline) return
   const containment = await open(contained.manager.kind, 'off')
   await expect(containment.spawn(contained.request(['no-such-program']))).rejects.toMatchObject({ code: 'COMMAND_NOT_FOUND' })
 })
 
 describe('a socket that cannot be hidden', () => {
-  const nowhere = { socket: '/nowhere/own', over: '/nowhere/daemon', dir: '/nowhere/doors' }
+  const missingPaths = { socket: '/nowhere/own', over: '/nowhere/daemon', dir: '/nowhere/doors' }
   const openWith = (isNeeded: boolean): Promise<Containment> =>
-    contained.manager.open(contained.manager.plan(UUID, 1, 'group'), contained.dir, undefined, { ...nowhere, isNeeded })
+    contained.manager.open(contained.manager.plan(UUID, 1, 'group'), contained.dir, undefined, { ...missingPaths, isNeeded })
 
   test('prevents the start of an agent that runs programs, which could exceed its limits', async () => {
     await expect(openWith(true)).rejects.toMatchObject({

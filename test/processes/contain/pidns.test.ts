@@ -19,9 +19,9 @@ function inits(): number[] {
     .flatMap(childrenOf)
 }
 
-async function output(contained: ContainmentBench, script: string, more: readonly string[] = []): Promise<string> {
+async function output(contained: ContainmentBench, script: string, args: readonly string[] = []): Promise<string> {
   const containment = await contained.open('pidns')
-  const program = await containment.spawn(contained.request(['sh', '-c', script, 'sh', ...more]))
+  const program = await containment.spawn(contained.request(['sh', '-c', script, 'sh', ...args]))
   return await readText(program.stdout)
 }
 
@@ -52,9 +52,9 @@ describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
 
   test('programs of one incarnation share a namespace, those of two do not', async () => {
     await using contained = await openContainmentBench()
-    const [one, two] = [await contained.open('pidns'), await contained.open('pidns')]
+    const [one, secondContainment] = [await contained.open('pidns'), await contained.open('pidns')]
     const programs = await Promise.all(
-      [one, one, two].map((each) => each.spawn(contained.request(['sh', '-c', `exec sleep 3600.${contained.token}`]))),
+      [one, one, secondContainment].map((each) => each.spawn(contained.request(['sh', '-c', `exec sleep 3600.${contained.token}`]))),
     )
     await waitUntil(() => findSleepersWith(contained.token).length === 3)
     const [first, second, third] = programs.map(({ handle }) => pidNamespaceOf(handle.pid, 'children'))
@@ -82,14 +82,14 @@ describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
       contained.request(['sh', '-c', '(sleep 0.01 &) ; (setsid sleep 0.01 &) ; (true &) ; echo up; cat'], { stdin: 'pipe' }),
     )
     await waitForOutput(program, 'up')
-    const [mine] = inits().filter((pid) => pidNamespaceOf(pid, 'own') === pidNamespaceOf(program.handle.pid, 'children'))
-    await waitUntil(() => childrenOf(mine ?? 0).length === 1, 'only the reader is left')
+    const [ownInit] = inits().filter((pid) => pidNamespaceOf(pid, 'own') === pidNamespaceOf(program.handle.pid, 'children'))
+    await waitUntil(() => childrenOf(ownInit ?? 0).length === 1, 'only the reader is left')
   })
 
   test('its programs can kill only each other: a kill of all visible processes ends their own namespace', async () => {
     await using contained = await openContainmentBench()
-    const [one, two] = [await contained.open('pidns'), await contained.open('pidns')]
-    const other = await two.spawn(contained.request(['sh', '-c', `echo up; exec sleep 3600.${contained.token}`]))
+    const [one, secondContainment] = [await contained.open('pidns'), await contained.open('pidns')]
+    const other = await secondContainment.spawn(contained.request(['sh', '-c', `echo up; exec sleep 3600.${contained.token}`]))
     await waitForOutput(other, 'up')
     // Outside of a namespace it would kill all processes of this user.
     const guard = `[ "$(readlink /proc/$$/ns/pid)" != '${readlinkSync('/proc/self/ns/pid')}' ] || exit 9`
@@ -109,8 +109,8 @@ describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
       contained.request(['sh', '-c', `setsid sleep 3600.${contained.token} & echo up; exec sleep 3600.${contained.token}`]),
     )
     await waitForOutput(program, 'up')
-    const [mine] = inits().filter((pid) => pidNamespaceOf(pid, 'own') === pidNamespaceOf(program.handle.pid, 'children'))
-    signalFound(readProcess(mine ?? 0), 'SIGKILL')
+    const [ownInit] = inits().filter((pid) => pidNamespaceOf(pid, 'own') === pidNamespaceOf(program.handle.pid, 'children'))
+    signalFound(readProcess(ownInit ?? 0), 'SIGKILL')
     expect(await program.exited).toEqual({ code: null, signal: 'SIGKILL' })
     expect((await containment.stop(KILL)).survivors).toEqual([])
     expect(findProcessesWith(contained.token)).toEqual([])
@@ -141,14 +141,14 @@ describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
   })
 
   test('an unused namespace is removed with the manager', async () => {
-    const before = inits()
+    const initsBefore = inits()
     await using contained = await openContainmentBench()
     const containment = await contained.open('pidns')
     await (
       await containment.spawn(contained.request(['true']))
     ).exited
-    await waitUntil(() => inits().length >= before.length + 2, 'one in store')
+    await waitUntil(() => inits().length >= initsBefore.length + 2, 'one in store')
     await contained.manager[Symbol.asyncDispose]()
-    expect(inits()).toEqual(before)
+    expect(inits()).toEqual(initsBefore)
   })
 })

@@ -109,13 +109,13 @@ describe.each(kinds)('%s', (kind) => {
     await using contained = await openContainmentBench()
     execFileSync('mkfifo', ['go'], { cwd: contained.dir })
     const containment = await contained.open(kind)
-    const silent = (inner: string): Promise<Program> =>
-      containment.spawn(contained.request(['sh', '-c', `${inner} exec >&- 2>&-; exec sleep 3600.${contained.token}`]))
-    const late = readText((await silent('(read -r line < go; echo late) &')).stdout)
+    const spawnSilent = (command: string): Promise<Program> =>
+      containment.spawn(contained.request(['sh', '-c', `${command} exec >&- 2>&-; exec sleep 3600.${contained.token}`]))
+    const lateOutput = readText((await spawnSilent('(read -r line < go; echo late) &')).stdout)
     // When the closed output of the later program has been noticed, the first one has been checked as well.
-    await readText((await silent('')).stdout)
+    await readText((await spawnSilent('')).stdout)
     writeFileSync(join(contained.dir, 'go'), 'now\n')
-    expect(await late).toBe('late\n')
+    expect(await lateOutput).toBe('late\n')
   })
 
   test('a grandchild that writes for ever does not block the end either', async () => {
@@ -146,7 +146,7 @@ describe.each(kinds)('%s', (kind) => {
     await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const one = async (i: number) => readText((await containment.spawn(contained.request(['echo', String(i)]))).stdout)
-    const all = Array.from({ length: 100 }, (_, i) => i)
-    expect(await Promise.all(all.map(one))).toEqual(all.map((i) => `${i}\n`))
+    const indexes = Array.from({ length: 100 }, (_, i) => i)
+    expect(await Promise.all(indexes.map(one))).toEqual(indexes.map((i) => `${i}\n`))
   })
 })

@@ -40,10 +40,10 @@ test('a recorded program is killed, and so are unrecorded processes with the mar
   await leave(contained, intent.marker)
   expect(await contained.manager.recover(intent, handle)).toEqual({ outcome: 'killed', survivors: [] })
   expect(alive(contained)).toBe(0)
-  const late = await leave(contained, intent.marker)
+  const laterPid = await leave(contained, intent.marker)
   expect((await contained.manager.recover(intent, null)).outcome).toBe('killed')
   expect(alive(contained)).toBe(0)
-  expect((await contained.manager.recover(intent, late.handle)).outcome).toBe('gone')
+  expect((await contained.manager.recover(intent, laterPid.handle)).outcome).toBe('gone')
 })
 
 test('a stale handle signals nothing', async () => {
@@ -74,9 +74,9 @@ test("a process with another incarnation's marker is not touched", async () => {
 test.each(kinds)('%s: a record from before a reboot is gone, even if another process has its PID and its start time now', async (kind) => {
   await using contained = await openContainmentBench()
   const intent = contained.manager.plan(UUID, 7, kind)
-  const earlier: ContainmentIntent = { ...intent, marker: intent.marker.replace(/[^.]+$/, 'ffffffff') }
-  const { handle } = await leave(contained, earlier.marker)
-  expect((await contained.manager.recover(earlier, handle)).outcome).toBe('gone')
+  const earlierIntent: ContainmentIntent = { ...intent, marker: intent.marker.replace(/[^.]+$/, 'ffffffff') }
+  const { handle } = await leave(contained, earlierIntent.marker)
+  expect((await contained.manager.recover(earlierIntent, handle)).outcome).toBe('gone')
   expect(alive(contained)).toBe(1)
 })
 
@@ -84,7 +84,7 @@ test.runIf(kinds.includes('cgroup'))('a record that names a cgroup which is not 
   await using contained = await openContainmentBench()
   const containment = await contained.open('cgroup')
   await waitForOutput(await containment.spawn(contained.request(['sh', '-c', `echo up; exec sleep 3600.${contained.token}`])), 'up')
-  const damaged = { ...contained.manager.plan(UUID, 7, 'cgroup'), path: containment.intent.path }
-  expect((await contained.manager.recover(damaged, null)).outcome).toBe('gone')
+  const damagedIntent = { ...contained.manager.plan(UUID, 7, 'cgroup'), path: containment.intent.path }
+  expect((await contained.manager.recover(damagedIntent, null)).outcome).toBe('gone')
   expect(alive(contained)).toBe(1)
 })

@@ -50,8 +50,8 @@ async function run(systemdRun: string | null): Promise<Seen> {
 
 describe.runIf(LINUX)('the scope', () => {
   test('after a trial the program continues in the scope, with its PID and its arguments', async () => {
-    const { started, printed, stderr, calls } = await run(EXECS)
-    expect(printed).toEqual({ pid: started, args: ['a b', '--foreground'], via: 'scope' })
+    const { started: isStarted, printed, stderr, calls } = await run(EXECS)
+    expect(printed).toEqual({ pid: isStarted, args: ['a b', '--foreground'], via: 'scope' })
     expect(stderr).toBe('')
     expect(calls).toHaveLength(2)
     for (const call of calls) expect(call).toMatch(/^--user --scope --quiet --collect -p Delegate=yes -- /)
@@ -70,7 +70,7 @@ describe.runIf(LINUX)('the scope', () => {
 })
 
 const BUS = { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/run/user/1000/bus' }
-const FIT: ScopeDeps = { env: BUS, isRoot: false, hasWritableCgroup: false, isLingering: true }
+const FITTING_SYSTEM: ScopeDeps = { env: BUS, isRoot: false, hasWritableCgroup: false, isLingering: true }
 
 test.each<[string, Partial<ScopeDeps>, boolean]>([
   ['a bus, linger and no cgroup', {}, LINUX],
@@ -81,5 +81,5 @@ test.each<[string, Partial<ScopeDeps>, boolean]>([
   ['no bus', { env: {} }, false],
   ['no bus where it would be', { env: { XDG_RUNTIME_DIR: '/nowhere' } }, false],
 ])('%s', (_, parts, wanted) => {
-  expect(wantsScope({ ...FIT, ...parts })).toBe(wanted)
+  expect(wantsScope({ ...FITTING_SYSTEM, ...parts })).toBe(wanted)
 })

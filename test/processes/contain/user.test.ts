@@ -37,14 +37,14 @@ interface Fixture extends AsyncDisposable {
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<string>
 }
 
-async function startAs(asked: Asked): Promise<Fixture> {
+async function startAs(requestedKind: Asked): Promise<Fixture> {
   const dir = await tempDir()
-  const kind = asked === 'group' ? 'group' : 'auto'
-  const delegated = asked === 'delegated' ? createDelegatedCgroup(NOBODY) : null
+  const kind = requestedKind === 'group' ? 'group' : 'auto'
+  const delegated = requestedKind === 'delegated' ? createDelegatedCgroup(NOBODY) : null
   await chown(dir.path, NOBODY, NOBODY)
   const token = newToken()
-  const which = kind === 'group' ? 'held' : 'all'
-  const [program = '', ...words] = [...(delegated?.commandPrefix ?? []), 'setpriv', ...BECOME, DAEMON, dir.path, kind, token, which]
+  const members = kind === 'group' ? 'held' : 'all'
+  const [program = '', ...words] = [...(delegated?.commandPrefix ?? []), 'setpriv', ...BECOME, DAEMON, dir.path, kind, token, members]
   const child = spawn(program, words, { env: testEnv(dir.path), stdio: ['ignore', 'pipe', 'inherit'] })
   // At its end all output has been read.
   const exited = once(child, 'close')
@@ -54,7 +54,7 @@ async function startAs(asked: Asked): Promise<Fixture> {
   })
   await Promise.race([once(lines, 'line'), exited])
   const { intent } = JSON.parse(lastLine) as { intent: ContainmentIntent }
-  await waitUntil(() => findSleepersWith(token).length === TORTURE_SLEEPERS + (which === 'all' ? 1 : 0), 'the tree is planted')
+  await waitUntil(() => findSleepersWith(token).length === TORTURE_SLEEPERS + (members === 'all' ? 1 : 0), 'the tree is planted')
   return {
     kind: intent.kind,
     cgroup: delegated?.dir ?? null,
@@ -82,20 +82,20 @@ function livingIn(cgroup: string): string {
 
 const WORKS: Readonly<Record<Asked, boolean>> = { delegated: canBecome && canDelegate(), auto: canNamespace, group: canBecome }
 // Without namespaces the strongest kind is `group`, which cannot hold all of this tree.
-const KIND: Readonly<Record<Asked, string>> = { delegated: 'cgroup', auto: 'pidns', group: 'group' }
+const ACTUAL_KINDS: Readonly<Record<Asked, string>> = { delegated: 'cgroup', auto: 'pidns', group: 'group' }
 
-describe.each(['delegated', 'auto', 'group'] as const)('an ordinary user, %s', (asked) => {
-  const works = WORKS[asked]
+describe.each(['delegated', 'auto', 'group'] as const)('an ordinary user, %s', (requestedKind) => {
+  const isPossible = WORKS[requestedKind]
 
-  test.runIf(works)('a stop leaves nothing', async () => {
-    await using daemon = await startAs(asked)
-    expect(daemon.kind).toBe(KIND[asked])
+  test.runIf(isPossible)('a stop leaves nothing', async () => {
+    await using daemon = await startAs(requestedKind)
+    expect(daemon.kind).toBe(ACTUAL_KINDS[requestedKind])
     expect(await daemon.end('SIGTERM')).toBe('killed')
     expect(findProcessesWith(daemon.token)).toEqual([])
   })
 
-  test.runIf(works)('kill -9 of the daemon leaves nothing', async () => {
-    await using daemon = await startAs(asked)
+  test.runIf(isPossible)('kill -9 of the daemon leaves nothing', async () => {
+    await using daemon = await startAs(requestedKind)
     await daemon.end('SIGKILL')
     await waitUntil(() => findProcessesWith(daemon.token).length === 0, 'the end of the tree')
   })

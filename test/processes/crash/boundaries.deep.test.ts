@@ -32,15 +32,15 @@ interface Write {
 async function runUndisturbed(): Promise<Write[]> {
   await using dir = await tempDir()
   mkdirSync(join(dir.path, 'archive'))
-  const writes: Write[] = []
-  let before = ''
+  const recordedWrites: Write[] = []
+  let digestBefore = ''
   await using core = await openCounted(join(dir.path, 'state'), async (_, moment, what, store) => {
     const now = await snapshot(store)
-    if (moment === 'before') before = now
-    else writes.push({ what, before, after: now })
+    if (moment === 'before') digestBefore = now
+    else recordedWrites.push({ what, before: digestBefore, after: now })
   })
   await new Life(core, join(dir.path, 'archive')).live()
-  return writes
+  return recordedWrites
 }
 
 /** Runs until the program kills itself at a write. */
@@ -82,16 +82,16 @@ async function checkNextDaemon(dir: string): Promise<void> {
 
 async function checkKillAt(number: number, moment: Moment, { what, before, after }: Write): Promise<void> {
   await using dir = await tempDir()
-  const place = `killed ${moment} write ${number}: ${what}`
+  const description = `killed ${moment} write ${number}: ${what}`
   try {
     await runUntilKill(dir.path, number, moment)
     const store = await openSqliteStore({ dir: join(dir.path, 'state') })
-    const found = await snapshot(store)
+    const foundState = await snapshot(store)
     await store[Symbol.asyncDispose]()
-    expect(found).toBe(moment === 'before' ? before : after)
-    await checkNextDaemon(dir.path)
+    expect(foundState).toBe(moment === 'before' ? before : after)
+    await goesOn(dir.path)
   } catch (error) {
-    throw new Error(place, { cause: error })
+    throw new Error(description, { cause: error })
   }
 }
 
@@ -114,13 +114,13 @@ test('after a kill before or after any write, the store has exactly the writes u
       kind,
     ).not.toEqual([])
   }
-  const kills = writes.flatMap((write, index) => (['before', 'after'] as const).map((moment) => ({ number: index + 1, moment, write })))
-  const expectedCount = kills.length
-  let doneCount = 0
-  const workers = Array.from({ length: PARALLEL_PROGRAMS }, async () => {
-    for (let kill = kills.shift(); kill; kill = kills.shift()) {
-      await checkKillAt(kill.number, kill.moment, kill.write)
-      doneCount += 1
+  const visits = writes.map((write, index) => ({ number: index + 1, write }))
+  const places = visits.flatMap((one) => (['before', 'after'] as const).map((moment) => ({ ...one, moment })))
+  let visited = 0
+  const workers = Array.from({ length: AT_ONCE }, async () => {
+    for (let killPoint = places.shift(); killPoint; killPoint = places.shift()) {
+      await killAtBoundary(killPoint.number, killPoint.moment, killPoint.write)
+      visited += 1
     }
   })
   await Promise.all(workers)

@@ -14,17 +14,17 @@ const LIMIT_MS = 600_000
 test(`${KILLS} kills at random moments break no promise`, { timeout: LIMIT_MS }, async () => {
   const random = seeded(SEED)
   const tallies: Tally[] = []
-  let left = KILLS
-  while (left > 0) {
+  let killsLeft = KILLS
+  while (killsLeft > 0) {
     const tally = await killRepeatedly({
       lines: LINES,
-      kills: Math.min(left, KILLS_PER_HOME),
+      kills: Math.min(killsLeft, KILLS_PER_HOME),
       random,
       onKill: () => {
-        left -= 1
+        killsLeft -= 1
       },
     }).catch((error: unknown) => {
-      throw new Error(`seed ${SEED}, ${KILLS - left} kills: ${(error as Error).message}`, { cause: error })
+      throw new Error(`seed ${SEED}, ${KILLS - killsLeft} kills: ${(error as Error).message}`, { cause: error })
     })
     tallies.push(tally)
   }

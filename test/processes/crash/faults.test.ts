@@ -19,9 +19,9 @@ const REFUSAL_MS = 15_000
 async function refusedStart(home: DaemonHome): Promise<DaemonExit & { readonly stderr: string }> {
   const child = home.launch()
   const tooLate = setTimeout(() => signalFound(readProcess(child.pid), 'SIGKILL'), REFUSAL_MS)
-  const ended = await child.ended
+  const exit = await child.ended
   clearTimeout(tooLate)
-  return { ...ended, stderr: child.stderr() }
+  return { ...exit, stderr: child.stderr() }
 }
 
 const upper = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
@@ -29,7 +29,7 @@ const upper = (text: string): string => text.charAt(0).toUpperCase() + text.slic
 /** Changes a letter at each occurrence of the text in the file. */
 function damageFile(file: string, text: string): void {
   const bytes = readFileSync(file)
-  for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) bytes.write(upper(text), at)
+  for (let index = bytes.indexOf(text); index >= 0; index = bytes.indexOf(text, index + 1)) bytes.write(upper(text), index)
   writeFileSync(file, bytes)
 }
 
@@ -50,12 +50,12 @@ describe('a daemon that must not start', () => {
     const first = await home.start()
     const { uuid } = await home.spawn({ model: home.writeScript([{ delay_ms: 60_000, text: 'done' }]) })
     await home.waitForView(uuid, ({ status }) => status === 'working')
-    const known = readFileSync(home.paths.daemonJson, 'utf8')
+    const daemonJson = readFileSync(home.paths.daemonJson, 'utf8')
     const { code, stderr } = await refusedStart(home)
     expect(code).toBe(4)
     expect(stderr).toContain(`Another daemon owns ${home.path}. (STORE_LOCKED)`)
     expect(stderr).toContain('reeve daemon status')
-    expect(readFileSync(home.paths.daemonJson, 'utf8')).toBe(known)
+    expect(readFileSync(home.paths.daemonJson, 'utf8')).toBe(daemonJson)
     expect((await home.client.get<DaemonView>('/v1/daemon')).pid).toBe(first.pid)
     expect(await home.view(uuid)).toMatchObject({ status: 'working' })
     // The lock still holds: the refused daemon has not released it by closing its file.
@@ -92,12 +92,12 @@ describe('a daemon that must not start', () => {
 
   test('the store of a newer version is refused, and stays unchanged', async () => {
     await using home = await stoppedHome()
-    const known = setSchema(home, 9_999)
+    const setStore = setSchema(home, 9_999)
     const { code, stderr } = await refusedStart(home)
     expect(code).toBe(125)
     expect(stderr).toContain('(STORE_NEWER)')
     expect(stderr).toContain('Install the newer version')
-    setSchema(home, known)
+    setSchema(home, setStore)
     await home.start()
     expect(await home.listProcesses()).toHaveLength(1)
   })
@@ -107,9 +107,9 @@ describe('a daemon that must not start', () => {
 function setSchema(home: DaemonHome, version: number): number {
   const db = new DatabaseSync(join(home.path, 'store.db'))
   try {
-    const found = db.prepare("SELECT value FROM meta WHERE name = 'schema'").get()
+    const schemaRow = db.prepare("SELECT value FROM meta WHERE name = 'schema'").get()
     db.prepare("UPDATE meta SET value = ?, copy = ? WHERE name = 'schema'").run(version, -version)
-    return Number(found?.['value'])
+    return Number(schemaRow?.['value'])
   } finally {
     db.close()
   }
@@ -122,8 +122,8 @@ const PAGE_BYTES = 4_096
 async function smallHome(): Promise<({ readonly home: DaemonHome } & AsyncDisposable) | null> {
   const home = await DaemonHome.create()
   mkdirSync(home.path, { mode: 0o700 })
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${SMALL_MIB}m,mode=0700`, 'reeve-test', home.path])
-  if (mounted.status !== 0) {
+  const mountResult = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${SMALL_MIB}m,mode=0700`, 'reeve-test', home.path])
+  if (mountResult.status !== 0) {
     await home[Symbol.asyncDispose]()
     return null
   }
@@ -147,9 +147,9 @@ function freeBytes(dir: string): number {
 function fillDisk(dir: string): void {
   const log = join(dir, 'daemon.log')
   appendFileSync(log, '\n'.repeat(PAGE_BYTES - (statSync(log).size % PAGE_BYTES)))
-  for (let piece = 0; freeBytes(dir) > 0; piece++) {
+  for (let fileNumber = 0; freeBytes(dir) > 0; fileNumber++) {
     try {
-      writeFileSync(join(dir, `filler-${piece}`), Buffer.alloc(Math.min(freeBytes(dir), 1_048_576)))
+      writeFileSync(join(dir, `filler-${fileNumber}`), Buffer.alloc(Math.min(freeBytes(dir), 1_048_576)))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
     }
@@ -193,7 +193,7 @@ function linesOf(home: DaemonHome, agent: number): number[] {
     .map(Number)
 }
 
-const ALL = Array.from({ length: STEPS }, (_, index) => index + 1)
+const ALL_STEPS = Array.from({ length: STEPS }, (_, index) => index + 1)
 const mounts = await smallHome()
 await mounts?.[Symbol.asyncDispose]()
 
@@ -213,13 +213,13 @@ describe.skipIf(mounts === null)('a disk that is full', () => {
       for (const uuid of uuids)
         await home.waitForView(uuid, ({ status, holds }) => status === 'suspended' && holds.some(({ reason }) => reason === 'disk-full'))
       await expect(home.spawn({ model: home.writeScript([{ text: 'no' }]) })).rejects.toMatchObject({ code: 'DISK_FULL' })
-      const seen = await home.readEvents()
+      const events = await home.readEvents()
       freeDisk(home.path)
       for (const uuid of uuids) {
         expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'completed', step: STEPS + 1 })
       }
-      for (let agent = 0; agent < AGENTS; agent++) expect(linesOf(home, agent)).toEqual(ALL)
-      expect((await home.readEvents()).slice(0, seen.length)).toEqual(seen)
+      for (let agent = 0; agent < AGENTS; agent++) expect(linesOf(home, agent)).toEqual(ALL_STEPS)
+      expect((await home.readEvents()).slice(0, events.length)).toEqual(events)
       expect(await home.stop()).toEqual({ code: 0, signal: null })
       expect((await checkStore(home.path, join(home.work, 'copy'))).violations).toEqual([])
     },
@@ -237,21 +237,21 @@ describe.skipIf(mounts === null)('a disk that is full', () => {
       for (const uuid of uuids) await home.waitForView(uuid, ({ step }) => step >= 3)
       fillDisk(home.path)
       for (const uuid of uuids) await home.waitForView(uuid, ({ holds }) => holds.some(({ reason }) => reason === 'disk-full'))
-      const seen = await home.readEvents()
+      const events = await home.readEvents()
       await home.kill()
       await home.waitUntilNothingIsLeft()
-      const checked = await checkStore(home.path, join(home.work, 'copy'))
-      expect(checked.violations).toEqual([])
-      expect(checked.facts.slice(0, seen.length).map(({ cursor, uuid, body }) => [cursor, uuid, body.type])).toEqual(
-        seen.map(({ seq, uuid, fact }) => [seq, uuid, fact]),
+      const storeCheck = await checkStore(home.path, join(home.work, 'copy'))
+      expect(storeCheck.violations).toEqual([])
+      expect(storeCheck.facts.slice(0, events.length).map(({ cursor, uuid, body }) => [cursor, uuid, body.type])).toEqual(
+        events.map(({ seq, uuid, fact }) => [seq, uuid, fact]),
       )
       freeDisk(home.path)
       foldLog(home.path)
       fillDisk(home.path)
-      const refused = await refusedStart(home)
-      expect(refused.code).toBe(125)
-      expect(refused.stderr).toContain('(DISK_FULL)')
-      expect(refused.stderr).toContain('Free some space')
+      const refusal = await refusedStart(home)
+      expect(refusal.code).toBe(125)
+      expect(refusal.stderr).toContain('(DISK_FULL)')
+      expect(refusal.stderr).toContain('Free some space')
       freeDisk(home.path)
       await home.start()
       for (const uuid of uuids) {

@@ -21,7 +21,7 @@ function linesOf(home: DaemonHome, file: string): number[] {
   return readFileSync(join(home.work, file), 'utf8').trim().split('\n').map(Number)
 }
 
-const ALL = Array.from({ length: LINES }, (_, index) => index + 1)
+const ALL_LINES = Array.from({ length: LINES }, (_, index) => index + 1)
 
 const reasons = (view: ProcessView): string[] => view.holds.map(({ reason }) => reason)
 
@@ -44,7 +44,7 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
   const token = newToken()
   /** the rows at the end of the daemon */
   let paused: ProcessView, parent: ProcessView, child: ProcessView, messaged: ProcessView, command: ProcessView
-  let killed: readonly ProcessView[]
+  let killedProcesses: readonly ProcessView[]
 
   beforeAll(async () => {
     home = await DaemonHome.create()
@@ -77,11 +77,11 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
   }
 
   async function setUpKilled(): Promise<void> {
-    killed = [await home.spawn(writer(home, 'killed')), await home.spawn(writer(home, 'killed-paused'))]
-    const [working, suspended] = killed.map(({ uuid }) => uuid)
+    killedProcesses = [await home.spawn(writer(home, 'killed')), await home.spawn(writer(home, 'killed-paused'))]
+    const [working, suspended] = killedProcesses.map(({ uuid }) => uuid)
     await pauseAtWork(home, suspended ?? '')
     await home.waitForView(working ?? '', ({ step }) => step >= 2)
-    for (const { uuid } of killed) {
+    for (const { uuid } of killedProcesses) {
       await home.signal(uuid, { signal: 'SIGTERM' })
       await home.waitForEnd(uuid)
     }
@@ -104,7 +104,7 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
     await home.resume('parent', { subtree: true })
     for (const { uuid, name } of [parent, child]) {
       expect((await home.waitForEnd(uuid)).status).toBe('completed')
-      expect(linesOf(home, name ?? '')).toEqual(ALL)
+      expect(linesOf(home, name ?? '')).toEqual(ALL_LINES)
     }
   })
 
@@ -119,35 +119,35 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
   })
 
   test('a killed process stays dead', async () => {
-    const [one, two] = await Promise.all(killed.map(({ uuid }) => home.view(uuid)))
-    expect(one).toMatchObject({ status: 'stopped', pid: killed[0]?.pid, exit: { code: 143, signal: 'SIGTERM' } })
-    expect(two).toMatchObject({
+    const [one, second] = await Promise.all(killedProcesses.map(({ uuid }) => home.view(uuid)))
+    expect(one).toMatchObject({ status: 'stopped', pid: killedProcesses[0]?.pid, exit: { code: 143, signal: 'SIGTERM' } })
+    expect(second).toMatchObject({
       status: 'stopped',
-      pid: killed[1]?.pid,
+      pid: killedProcesses[1]?.pid,
       exit: { code: 1, reason: 'context cancelled while paused', signal: 'SIGTERM' },
     })
   })
 
   test('a suspended process comes back suspended with a new PID, and keeps that PID at the resume', async () => {
     const { uuid, pid, step, elapsedMs } = paused
-    const back = await home.view(uuid)
-    expect({ status: back.status, holds: reasons(back), step: back.step, elapsedMs: back.elapsedMs }).toEqual({
+    const viewAfter = await home.view(uuid)
+    expect({ status: viewAfter.status, holds: reasons(viewAfter), step: viewAfter.step, elapsedMs: viewAfter.elapsedMs }).toEqual({
       status: 'suspended',
       holds: ['user'],
       step,
       elapsedMs,
     })
-    expect(back.pid).toBeGreaterThan(pid)
+    expect(viewAfter.pid).toBeGreaterThan(pid)
     // The second time the process is only a row, and comes back all the same.
     await end(home)
     await home.start()
-    const again = await home.view(uuid)
-    expect({ status: again.status, holds: reasons(again) }).toEqual({ status: 'suspended', holds: ['user'] })
-    expect(again.pid).toBeGreaterThan(back.pid)
-    expect((await home.resume(uuid)).pid).toBe(again.pid)
-    const ended = await home.waitForEnd(uuid)
-    expect({ status: ended.status, pid: ended.pid }).toEqual({ status: 'completed', pid: again.pid })
-    expect(linesOf(home, 'lines')).toEqual(ALL)
+    const resumedView = await home.view(uuid)
+    expect({ status: resumedView.status, holds: reasons(resumedView) }).toEqual({ status: 'suspended', holds: ['user'] })
+    expect(resumedView.pid).toBeGreaterThan(viewAfter.pid)
+    expect((await home.resume(uuid)).pid).toBe(resumedView.pid)
+    const endedView = await home.waitForEnd(uuid)
+    expect({ status: endedView.status, pid: endedView.pid }).toEqual({ status: 'completed', pid: resumedView.pid })
+    expect(linesOf(home, 'lines')).toEqual(ALL_LINES)
   })
 
   test('a paused command is interrupted, with a note that it can only be run again', async () => {
@@ -161,22 +161,22 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
 })
 
 describe('SIGKILL of the daemon', () => {
-  const deaf = (file: string, token: string): string => `trap "" TERM; touch ${file}; while :; do sleep 0.1; done; : 1000.${token}`
+  const deafScript = (file: string, token: string): string => `trap "" TERM; touch ${file}; while :; do sleep 0.1; done; : 1000.${token}`
   const KILLED = [
     {
       what: 'a command',
       token: newToken(),
-      body: (_: DaemonHome, token: string) => ({ argv: ['sh', '-c', deaf('deaf-command', token)] }),
+      body: (_: DaemonHome, token: string) => ({ argv: ['sh', '-c', deafScript('deaf-command', token)] }),
       file: 'deaf-command',
     },
     {
       what: 'an agent',
       token: newToken(),
-      body: (home: DaemonHome, token: string) => ({ model: home.writeScript([bash(deaf('deaf-agent', token)), { text: 'done' }]) }),
+      body: (home: DaemonHome, token: string) => ({ model: home.writeScript([bash(deafScript('deaf-agent', token)), { text: 'done' }]) }),
       file: 'deaf-agent',
     },
   ]
-  const PAUSED = [
+  const PAUSED_CASES = [
     { what: 'a pause that had not drained', token: newToken(), now: false, file: 'paused' },
     { what: 'a freeze in the middle of a call', token: newToken(), now: true, file: 'frozen' },
   ]
@@ -193,7 +193,7 @@ describe('SIGKILL of the daemon', () => {
     beforeAll(async () => {
       home = await DaemonHome.create()
       await home.start()
-      await Promise.all([...KILLED.map(setUpKilled), ...PAUSED.map(setUpPaused)])
+      await Promise.all([...KILLED.map(setUpKilled), ...PAUSED_CASES.map(setUpPaused)])
       await home.kill()
       await home.waitUntilNothingIsLeft()
       await home.start()
@@ -210,7 +210,7 @@ describe('SIGKILL of the daemon', () => {
       views.set(token, view)
     }
 
-    async function setUpPaused({ token, now, file }: (typeof PAUSED)[number]): Promise<void> {
+    async function setUpPaused({ token, now, file }: (typeof PAUSED_CASES)[number]): Promise<void> {
       const { uuid } = await home.spawn({
         model: home.writeScript([bash(`echo 1 >> ${file}; sleep 1000.${token}`), bash(`echo 2 >> ${file}`), { text: 'done' }]),
       })
@@ -228,7 +228,7 @@ describe('SIGKILL of the daemon', () => {
       })
     })
 
-    test.each(PAUSED)('$what is a pause; the call in flight is not repeated', async ({ token, file }) => {
+    test.each(PAUSED_CASES)('$what is a pause; the call in flight is not repeated', async ({ token, file }) => {
       const { uuid } = viewOf(token)
       expect(await home.view(uuid)).toMatchObject({ status: 'suspended', step: 1 })
       await home.resume(uuid)
@@ -246,17 +246,17 @@ describe('SIGKILL of the daemon', () => {
     await using home = await DaemonHome.create()
     await home.start()
     const working = await home.spawn(writer(home, 'working'))
-    const ready = await home.spawn({ model: home.writeScript([{ text: 'hello' }]), interactive: true })
-    await home.waitForView(ready.uuid, ({ status }) => status === 'ready')
+    const readyProcess = await home.spawn({ model: home.writeScript([{ text: 'hello' }]), interactive: true })
+    await home.waitForView(readyProcess.uuid, ({ status }) => status === 'ready')
     await home.waitForView(working.uuid, ({ step }) => step >= 2)
     await home.kill()
     const { cursor } = await home.start()
     expect((await home.listProcesses()).map(({ uuid, pid, status }) => ({ uuid, pid, status }))).toEqual(
-      [working, ready].map(({ uuid, pid }) => ({ uuid, pid, status: 'interrupted' })),
+      [working, readyProcess].map(({ uuid, pid }) => ({ uuid, pid, status: 'interrupted' })),
     )
     expect((await home.client.get<{ cursor: number }>('/v1/daemon')).cursor).toBe(cursor)
-    const resumed = await home.resume(working.uuid)
-    expect(resumed.pid).toBeGreaterThan(ready.pid)
+    const resumedView = await home.resume(working.uuid)
+    expect(resumedView.pid).toBeGreaterThan(readyProcess.pid)
     expect((await home.waitForEnd(working.uuid)).status).toBe('completed')
   })
 })
@@ -265,41 +265,41 @@ describe('an orderly stop of the daemon', () => {
   test('holds running processes with `daemon-shutdown`; the next start releases only that hold', async () => {
     await using home = await DaemonHome.create()
     await home.start()
-    const running = await home.spawn({ name: 'running', ...writer(home, 'running') })
-    const paused = await home.spawn({ name: 'paused', ...writer(home, 'paused') })
-    const ready = await home.spawn({ name: 'ready', model: home.writeScript([{ text: 'hello' }]), interactive: true })
-    await pauseAtWork(home, paused.uuid)
-    const { step } = await home.waitForView(running.uuid, (view) => view.step >= 3)
-    await home.waitForView(ready.uuid, ({ status }) => status === 'ready')
+    const runningProcess = await home.spawn({ name: 'running', ...writer(home, 'running') })
+    const pausedProcess = await home.spawn({ name: 'paused', ...writer(home, 'paused') })
+    const readyProcess = await home.spawn({ name: 'ready', model: home.writeScript([{ text: 'hello' }]), interactive: true })
+    await pauseAtWork(home, pausedProcess.uuid)
+    const { step } = await home.waitForView(runningProcess.uuid, (view) => view.step >= 3)
+    await home.waitForView(readyProcess.uuid, ({ status }) => status === 'ready')
     expect(await home.stop()).toEqual({ code: 0, signal: null })
     await home.waitUntilNothingIsLeft()
     await home.start()
 
     expect(await home.view('paused')).toMatchObject({ status: 'suspended', holds: [{ reason: 'user' }] })
-    const went = await home.view('running')
-    expect(went.pid).toBeGreaterThan(running.pid)
-    const ended = await home.waitForEnd('running')
-    expect(ended).toMatchObject({ status: 'completed', pid: went.pid })
-    expect(linesOf(home, 'running')).toEqual(ALL)
+    const runningView = await home.view('running')
+    expect(runningView.pid).toBeGreaterThan(runningProcess.pid)
+    const endedView = await home.waitForEnd('running')
+    expect(endedView).toMatchObject({ status: 'completed', pid: runningView.pid })
+    expect(linesOf(home, 'running')).toEqual(ALL_LINES)
     expect(await home.waitForView('ready', ({ status }) => status === 'ready')).toMatchObject({ step: 1, lastText: 'hello' })
 
-    const facts = (await home.readEvents()).filter((event) => event.uuid === running.uuid)
-    const place = (fact: string, about: string): number =>
-      facts.findIndex((event) => event['fact'] === fact && JSON.stringify(event).includes(about))
+    const facts = (await home.readEvents()).filter((event) => event.uuid === runningProcess.uuid)
+    const positionOf = (fact: string, process: string): number =>
+      facts.findIndex((event) => event['fact'] === fact && JSON.stringify(event).includes(process))
     const order = [
-      place('process.held', 'daemon-shutdown'),
-      place('process.drained', ''),
-      place('process.rehydrated', ''),
-      place('process.released', 'daemon-shutdown'),
-      place('process.attached', ''),
+      positionOf('process.held', 'daemon-shutdown'),
+      positionOf('process.drained', ''),
+      positionOf('process.rehydrated', ''),
+      positionOf('process.released', 'daemon-shutdown'),
+      positionOf('process.attached', ''),
     ]
-    expect(order.every((at) => at > 0)).toBe(true)
+    expect(order.every((position) => position > 0)).toBe(true)
     expect(order).toEqual(order.toSorted((a, b) => a - b))
     expect(facts.filter(({ fact, outcome }) => fact === 'tool.finished' && outcome !== 'ok')).toEqual([])
     expect(facts.filter(({ fact }) => fact === 'model.started').length).toBeGreaterThan(step)
 
     await home.resume('paused')
     expect((await home.waitForEnd('paused')).status).toBe('completed')
-    expect(linesOf(home, 'paused')).toEqual(ALL)
+    expect(linesOf(home, 'paused')).toEqual(ALL_LINES)
   })
 })

@@ -32,34 +32,34 @@ const bash = (command: string) => ({ tools: [{ name: 'bash', input: { command } 
 
 /** `all` adds the tree that only a cgroup holds: it leaves its session and drops its environment. */
 const trees = (kind: ContainmentKind): readonly Tree[] => {
-  const which = kind === 'group' ? 'held' : 'all'
-  const sleepers = TORTURE_SLEEPERS + (which === 'all' ? 1 : 0)
+  const members = kind === 'group' ? 'held' : 'all'
+  const sleepers = TORTURE_SLEEPERS + (members === 'all' ? 1 : 0)
   return [
     {
       what: 'a command with a runaway child',
       sleepers: 2,
       body: (_, token) => ({ argv: ['sh', '-c', `setsid sleep 1000.${token} & sleep 1000.${token}`] }),
     },
-    { what: 'a command and its torture tree', sleepers, body: (_, token) => ({ argv: ['sh', TORTURE, token, 'stay', which] }) },
+    { what: 'a command and its torture tree', sleepers, body: (_, token) => ({ argv: ['sh', TORTURE, token, 'stay', members] }) },
     {
       what: 'background children of a bash tool',
       sleepers,
       body: (home, token) => ({
-        model: home.writeScript([bash(`sh ${TORTURE} ${token} end ${which}`), { delay_ms: 60_000, text: 'done' }]),
+        model: home.writeScript([bash(`sh ${TORTURE} ${token} end ${members}`), { delay_ms: 60_000, text: 'done' }]),
       }),
     },
     {
       what: 'a bash tool that is still running',
       sleepers,
-      body: (home, token) => ({ model: home.writeScript([bash(`sh ${TORTURE} ${token} stay ${which}`)]) }),
+      body: (home, token) => ({ model: home.writeScript([bash(`sh ${TORTURE} ${token} stay ${members}`)]) }),
     },
   ]
 }
 
 /** In the small size each tree runs with one kind, and each kind has at least one tree. */
-function shareOf(all: readonly Tree[], kind: ContainmentKind): readonly Tree[] {
+function shareOf(kindTrees: readonly Tree[], kind: ContainmentKind): readonly Tree[] {
   const share = deep(kinds.length, 1)
-  return all.filter((_, at) => (at + kinds.indexOf(kind)) % share === 0)
+  return kindTrees.filter((_, index) => (index + kinds.indexOf(kind)) % share === 0)
 }
 
 /** Runs a tree until all its processes sleep. */
@@ -105,7 +105,10 @@ describe.each(kinds)('%s', (kind) => {
     await using command = await plantTree(home, tree, kind)
     await using native = await plantTree(
       home,
-      { ...tree, body: (at, token) => ({ model: at.writeScript([bash(`setsid sleep 1000.${token} & sleep 1000.${token}`)]) }) },
+      {
+        ...tree,
+        body: (daemonHome, token) => ({ model: daemonHome.writeScript([bash(`setsid sleep 1000.${token} & sleep 1000.${token}`)]) }),
+      },
       kind,
     )
     const guardians = home.findGuardians()

@@ -48,9 +48,9 @@ async function allIsWell(): Promise<void> {
   const report = JSON.parse(await crew.cli('crew', 'report', 'team', '--json')) as CrewReportView
   expect(await home.stop()).toMatchObject({ code: 0 })
   await home.waitUntilNothingIsLeft()
-  const { crew: own, members, wrong } = await crew.journals()
-  expect([...wrong, ...violationsOfCrew(own, members, true)]).toEqual([])
-  const facts = crewFacts(own.facts)
+  const { crew: crewJournal, members, violations } = await crew.journals()
+  expect([...violations, ...violationsOfCrew(crewJournal, members, true)]).toEqual([])
+  const facts = crewFacts(crewJournal.facts)
   expect(
     ofType(facts, 'task.committed')
       .map(({ task }) => task)
@@ -114,9 +114,9 @@ function isRight(report: CrewReportView, facts: ReturnType<typeof crewFacts>): v
       return [id, 'done', implementerOf(facts, id), false, commit]
     }),
   )
-  const [, two, three] = report.tasks
-  expect(two?.verdicts.map(({ verdict }) => verdict)).toEqual(['DENIED', 'APPROVED'])
-  expect(three?.tries.map(({ outcome, reason }) => [outcome, reason])).toEqual([
+  const [, second, third] = report.tasks
+  expect(second?.verdicts.map(({ verdict }) => verdict)).toEqual(['DENIED', 'APPROVED'])
+  expect(third?.tries.map(({ outcome, reason }) => [outcome, reason])).toEqual([
     ['requeued', expect.stringContaining('SIGKILL from user')],
     ['done', null],
   ])

@@ -21,11 +21,11 @@ afterEach(async () => {
   await contained[Symbol.asyncDispose]()
 })
 
-const place = () => ({ repository: join(repository.dir, '.git'), env: repository.env })
-const diff = (from: string, to: string, maxLines = 1_000): Promise<Diff> => diffOf(git, place(), { from, to, maxLines })
+const gitPlace = () => ({ repository: join(repository.dir, '.git'), env: repository.env })
+const diff = (from: string, to: string, maxLines = 1_000): Promise<Diff> => diffOf(git, gitPlace(), { from, to, maxLines })
 
 test('each kind of change, with its size and exact names', async () => {
-  const from = repository.commit({
+  const base = repository.commit({
     'a.txt': 'one\ntwo\n',
     'old name.txt': 'a\nb\nc\nd\n',
     'gone.txt': 'x\n',
@@ -35,8 +35,8 @@ test('each kind of change, with its size and exact names', async () => {
   renameSync(join(repository.dir, 'old name.txt'), join(repository.dir, 'new\tname.txt'))
   rmSync(join(repository.dir, 'gone.txt'))
   chmodSync(join(repository.dir, 'run.sh'), 0o755)
-  const to = repository.commit({ 'a.txt': 'one\nthree\n', 'süd.txt': 'neu\n', 'picture.bin': Buffer.from([0, 1, 3]) })
-  const { files, text, left } = await diff(from, to)
+  const head = repository.commit({ 'a.txt': 'one\nthree\n', 'süd.txt': 'neu\n', 'picture.bin': Buffer.from([0, 1, 3]) })
+  const { files, text, left } = await diff(base, head)
   expect(files.toSorted((a, b) => (a.path < b.path ? -1 : 1))).toEqual([
     { path: 'a.txt', from: null, change: 'changed', insertions: 1, deletions: 1 },
     { path: 'gone.txt', from: null, change: 'deleted', insertions: 0, deletions: 1 },
@@ -49,13 +49,13 @@ test('each kind of change, with its size and exact names', async () => {
   expect(text).toContain('--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n')
   expect(text).toContain('Binary files a/picture.bin and b/picture.bin differ')
   expect(text).toContain('old mode 100644\nnew mode 100755')
-  expect((await diff(from, from)).files).toEqual([])
-  expect(await diff(from, to, 0)).toMatchObject({ files, text: '' })
+  expect((await diff(base, base)).files).toEqual([])
+  expect(await diff(base, head, 0)).toMatchObject({ files, text: '' })
 })
 
 test('no program of the repository runs, and no attribute hides a change', async () => {
   const mark = join(contained.dir, 'ran')
-  const from = repository.commit({ 'a.txt': 'one\n' })
+  const base = repository.commit({ 'a.txt': 'one\n' })
   writeFileSync(join(contained.dir, 'evil.sh'), `#!/bin/sh\ntouch ${mark}\ncat "$1"\n`, { mode: 0o755 })
   for (const [name, value] of [
     ['diff.external', 'evil.sh'],
@@ -68,33 +68,33 @@ test('no program of the repository runs, and no attribute hides a change', async
   ] as const) {
     repository.git('config', name, value === 'evil.sh' ? join(contained.dir, value) : value)
   }
-  const to = repository.commit({ 'a.txt': 'two\n', '.gitattributes': '*.txt -diff diff=evil\n' })
+  const head = repository.commit({ 'a.txt': 'two\n', '.gitattributes': '*.txt -diff diff=evil\n' })
   writeFileSync(join(repository.dir, '.gitattributes'), '*.txt -diff\n')
   rmSync(mark, { force: true })
-  const before = gitBytes(repository)
-  const { text } = await diff(from, to)
+  const gitBytesBefore = gitBytes(repository)
+  const { text } = await diff(base, head)
   expect(text).toContain('--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n')
   expect(existsSync(mark)).toBe(false)
-  expect(gitBytes(repository)).toEqual(before)
+  expect(gitBytes(repository)).toEqual(gitBytesBefore)
 })
 
 test('a large one is cut at a line, and names the incomplete files', async () => {
-  const from = repository.commit({ 'z.txt': '' })
+  const base = repository.commit({ 'z.txt': '' })
   const lines = (count: number): string => Array.from({ length: count }, (_, n) => `line ${n}\n`).join('')
-  const to = repository.commit({ 'a.txt': lines(5), 'b.txt': lines(500), 'c.txt': lines(5) })
-  const some = await diff(from, to, 40)
-  expect(some.files.map(({ path, insertions }) => [path, insertions])).toEqual([
+  const head = repository.commit({ 'a.txt': lines(5), 'b.txt': lines(500), 'c.txt': lines(5) })
+  const cutDiff = await diff(base, head, 40)
+  expect(cutDiff.files.map(({ path, insertions }) => [path, insertions])).toEqual([
     ['a.txt', 5],
     ['b.txt', 500],
     ['c.txt', 5],
   ])
-  expect(some.left).toEqual(['b.txt', 'c.txt'])
-  expect(some.text).toContain('+++ b/a.txt\n')
-  expect(some.text).not.toContain('b.txt')
-  const one = await diff(from, repository.git('rev-parse', 'HEAD'), 8)
+  expect(cutDiff.left).toEqual(['b.txt', 'c.txt'])
+  expect(cutDiff.text).toContain('+++ b/a.txt\n')
+  expect(cutDiff.text).not.toContain('b.txt')
+  const one = await diff(base, repository.git('rev-parse', 'HEAD'), 8)
   expect(one.text.split('\n').length).toBe(9)
   expect(one.left).toEqual(['a.txt', 'b.txt', 'c.txt'])
-  expect((await diff(from, to)).left).toEqual([])
+  expect((await diff(base, head)).left).toEqual([])
 })
 
 test('files beyond the limit of output of git are left, and the files before them are shown', async () => {
@@ -112,9 +112,9 @@ test('files beyond the limit of output of git are left, and the files before the
 
 test('a file of a commit, by its exact name', async () => {
   const commit = repository.commit({ 'src/x.ts': 'one\ntwo\n', '*.ts': 'star\n' })
-  const at = (path: string, maxBytes = 100): Promise<Buffer | null> => fileAt(git, place(), { commit, path, maxBytes })
-  expect((await at('src/x.ts'))?.toString()).toBe('one\ntwo\n')
-  expect((await at('*.ts'))?.toString()).toBe('star\n')
-  for (const path of ['src', 'src/', 'x.ts', '../src/x.ts', './src/x.ts', '']) expect(await at(path), path).toBeNull()
-  await expect(at('src/x.ts', 3)).rejects.toThrow('src/x.ts has 8 bytes')
+  const readFileAt = (path: string, maxBytes = 100): Promise<Buffer | null> => fileAt(git, gitPlace(), { commit, path, maxBytes })
+  expect((await readFileAt('src/x.ts'))?.toString()).toBe('one\ntwo\n')
+  expect((await readFileAt('*.ts'))?.toString()).toBe('star\n')
+  for (const path of ['src', 'src/', 'x.ts', '../src/x.ts', './src/x.ts', '']) expect(await readFileAt(path), path).toBeNull()
+  await expect(readFileAt('src/x.ts', 3)).rejects.toThrow('src/x.ts has 8 bytes')
 })

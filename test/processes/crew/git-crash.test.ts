@@ -108,34 +108,38 @@ async function throughKills<T>(job: (git: Git) => Promise<T>): Promise<{ readonl
 }
 
 test('a worktree is prepared, and its files are salvaged completely', async () => {
-  const one = await add(1)
-  const own = work(one, { 'c.txt': 'a lost try\n' })
-  repository.write({ 'a.txt': 'staged\n', 'x.o': 'ignored' }, one.dir)
-  repository.gitIn(one.dir, 'add', 'a.txt')
-  repository.write({ 'a.txt': 'changed\n', 'n/n.txt': 'new' }, one.dir)
-  rmSync(join(one.dir, 'b.txt'))
-  const { value, calls } = await throughKills((git) => resetTo(git, one, base, salvage))
+  const tree = await add(1)
+  const lostCommit = work(tree, { 'c.txt': 'a lost try\n' })
+  repository.write({ 'a.txt': 'staged\n', 'x.o': 'ignored' }, tree.dir)
+  repository.gitIn(tree.dir, 'add', 'a.txt')
+  repository.write({ 'a.txt': 'changed\n', 'n/n.txt': 'new' }, tree.dir)
+  rmSync(join(tree.dir, 'b.txt'))
+  const { value, calls } = await throughKills((git) => resetTo(git, tree, base, salvage))
   expect(calls).toBeGreaterThan(10)
   const ref = refs('refs/reeve')[0] ?? ''
   // A later attempt may have found the job done.
   expect([null, ref]).toContain(value)
   expect(['a.txt', 'n/n.txt', 'c.txt'].map((name) => repository.git('show', `${ref}:${name}`))).toEqual(['changed', 'new', 'a lost try'])
-  expect([repository.git('ls-tree', ref, 'b.txt'), repository.git('show', `${ref}^2:a.txt`), rev(`${ref}^1`)]).toEqual(['', 'staged', own])
-  expect([rev(one.branch), repository.gitIn(one.dir, 'status', '--porcelain', '--ignored')]).toEqual([base, '!! x.o'])
+  expect([repository.git('ls-tree', ref, 'b.txt'), repository.git('show', `${ref}^2:a.txt`), rev(`${ref}^1`)]).toEqual([
+    '',
+    'staged',
+    lostCommit,
+  ])
+  expect([rev(tree.branch), repository.gitIn(tree.dir, 'status', '--porcelain', '--ignored')]).toEqual([base, '!! x.o'])
 })
 
 test('the files are committed once', async () => {
-  const one = await add(1)
-  repository.write({ 'a.txt': 'changed\n', 'n.txt': 'new', 'x.o': 'ignored' }, one.dir)
+  const tree = await add(1)
+  repository.write({ 'a.txt': 'changed\n', 'n.txt': 'new', 'x.o': 'ignored' }, tree.dir)
   const { value, calls } = await throughKills((git) =>
-    commitTask(git, one, { base, crew: CREW, message: 'Do it\n\nReeve-Task: task-1\n', mayCommit: true }),
+    commitTask(git, tree, { base, crew: CREW, message: 'Do it\n\nReeve-Task: task-1\n', mayCommit: true }),
   )
   expect(calls).toBeGreaterThan(5)
-  expect(value).toMatchObject({ type: 'committed', commit: rev(one.branch), commits: 1 })
+  expect(value).toMatchObject({ type: 'committed', commit: rev(tree.branch), commits: 1 })
   expect([
-    rev(`${one.branch}^`),
-    repository.git('show', `${one.branch}:n.txt`),
-    repository.gitIn(one.dir, 'status', '--porcelain'),
+    rev(`${tree.branch}^`),
+    repository.git('show', `${tree.branch}:n.txt`),
+    repository.gitIn(tree.dir, 'status', '--porcelain'),
   ]).toEqual([base, 'new', ''])
 })
 
@@ -155,13 +159,13 @@ test.each<[string, (tree: MemberTree) => void, boolean]>([
     false,
   ],
 ])('the approved files are committed once, where %s', async (_, spoil, own) => {
-  const one = await add(1)
-  repository.write({ 'a.txt': 'changed\n', 'n.txt': 'new' }, one.dir)
-  const { value: reviewed } = await throughKills((git) => commitForReview(git, one, 'refs/reeve/review/fix/task-1'))
-  spoil(one)
-  const left = `${CREW}.task-1`
+  const tree = await add(1)
+  repository.write({ 'a.txt': 'changed\n', 'n.txt': 'new' }, tree.dir)
+  const { value: reviewed } = await throughKills((git) => commitForReview(git, tree, 'refs/reeve/review/fix/task-1'))
+  spoil(tree)
+  const leftBranch = `${CREW}.task-1`
   const { value, calls } = await throughKills(async (git) => {
-    const end = await commitReviewed(git, one, crew(), {
+    const end = await commitReviewed(git, tree, crew(), {
       base,
       crew: CREW,
       message: 'Do it\n',
@@ -171,25 +175,25 @@ test.each<[string, (tree: MemberTree) => void, boolean]>([
       willMerge: true,
       reviewed: { commit: reviewed, ref: 'refs/reeve/approved/fix/task-1' },
     })
-    if (end.type === 'committed') await keepOnBranch(git, crew(), { commit: end.commit, unmergedBranch: left })
+    if (end.type === 'committed') await keepOnBranch(git, crew(), { commit: end.commit, unmergedBranch: leftBranch })
     return end
   })
   expect(calls).toBeGreaterThan(10)
   if (value.type !== 'committed') throw new Error(value.type)
-  expect([rev(left), rev(`${left}^{tree}`), refs(`refs/heads/${CREW}.task*`)]).toEqual([
+  expect([rev(leftBranch), rev(`${leftBranch}^{tree}`), refs(`refs/heads/${CREW}.task*`)]).toEqual([
     value.commit,
     rev(`${reviewed}^{tree}`),
-    [`refs/heads/${left}`],
+    [`refs/heads/${leftBranch}`],
   ])
 })
 
 test('a difference from the approved files is named, and kept for the review', async () => {
-  const one = await add(1)
-  repository.write({ 'a.txt': 'changed\n' }, one.dir)
-  const { value: reviewed } = await throughKills((git) => commitForReview(git, one, 'refs/reeve/review/fix/task-1'))
-  const commit = work(one, { 'a.txt': 'something else\n' })
+  const tree = await add(1)
+  repository.write({ 'a.txt': 'changed\n' }, tree.dir)
+  const { value: reviewed } = await throughKills((git) => commitForReview(git, tree, 'refs/reeve/review/fix/task-1'))
+  const commit = work(tree, { 'a.txt': 'something else\n' })
   const { value } = await throughKills((git) =>
-    commitReviewed(git, one, crew(), {
+    commitReviewed(git, tree, crew(), {
       base,
       crew: CREW,
       message: 'Do it\n',
@@ -204,8 +208,8 @@ test('a difference from the approved files is named, and kept for the review', a
 })
 
 test('a task is merged once', async () => {
-  const [one, two] = [await add(1), await add(2)]
-  const [first, second] = [work(one, { 'a.txt': 'one\n' }), work(two, { 'b.txt': 'two\n' })]
+  const [firstTree, secondTree] = [await add(1), await add(2)]
+  const [first, second] = [work(firstTree, { 'a.txt': 'one\n' }), work(secondTree, { 'b.txt': 'two\n' })]
   const { calls } = await throughKills(async (git) => {
     for (const [commit, task] of [
       [first, 'task-1'],
@@ -227,39 +231,41 @@ test('a task is merged once', async () => {
 })
 
 test('a conflict leaves one branch', async () => {
-  const [one, two] = [await add(1), await add(2)]
-  repository.git('update-ref', `refs/heads/${CREW}`, work(one, { 'a.txt': 'one\n' }))
-  const commit = work(two, { 'a.txt': 'two\n' })
+  const [firstTree, secondTree] = [await add(1), await add(2)]
+  repository.git('update-ref', `refs/heads/${CREW}`, work(firstTree, { 'a.txt': 'one\n' }))
+  const commit = work(secondTree, { 'a.txt': 'two\n' })
   const { value } = await throughKills((git) => mergeInto(git, crew(), { commit, message: 'm\n', unmergedBranch: `${CREW}.task-2` }))
   expect(value).toEqual({ type: 'conflict', files: ['a.txt'], more: 0, branch: `${CREW}.task-2` })
   expect([refs(`refs/heads/${CREW}.task*`), rev(`${CREW}.task-2`)]).toEqual([[`refs/heads/${CREW}.task-2`], commit])
 })
 
 test('a successor gets the whole state of the old one', async () => {
-  const [one, two] = [await add(1), await add(2)]
-  const head = work(one, { 'c.txt': 'committed\n' })
-  repository.write({ 'a.txt': 'staged\n' }, one.dir)
-  repository.gitIn(one.dir, 'add', 'a.txt')
-  repository.write({ 'a.txt': 'changed\n', 'n/n.txt': 'new' }, one.dir)
-  rmSync(join(one.dir, 'b.txt'))
-  const before = [filesOf(one.dir), repository.gitIn(one.dir, 'status', '--porcelain')]
-  const { value, calls } = await throughKills((git) => handOver(git, { from: one, to: two, ref: `refs/reeve/handover/${UUID}`, salvage }))
+  const [firstTree, secondTree] = [await add(1), await add(2)]
+  const head = work(firstTree, { 'c.txt': 'committed\n' })
+  repository.write({ 'a.txt': 'staged\n' }, firstTree.dir)
+  repository.gitIn(firstTree.dir, 'add', 'a.txt')
+  repository.write({ 'a.txt': 'changed\n', 'n/n.txt': 'new' }, firstTree.dir)
+  rmSync(join(firstTree.dir, 'b.txt'))
+  const stateBefore = [filesOf(firstTree.dir), repository.gitIn(firstTree.dir, 'status', '--porcelain')]
+  const { value, calls } = await throughKills((git) =>
+    handOver(git, { from: firstTree, to: secondTree, ref: `refs/reeve/handover/${UUID}`, salvage }),
+  )
   expect(calls).toBeGreaterThan(10)
   expect(value.head).toBe(head)
-  expect([filesOf(two.dir), repository.gitIn(two.dir, 'status', '--porcelain')]).toEqual(before)
-  expect([filesOf(one.dir), rev(two.branch)]).toEqual([before[0], head])
+  expect([filesOf(secondTree.dir), repository.gitIn(secondTree.dir, 'status', '--porcelain')]).toEqual(stateBefore)
+  expect([filesOf(firstTree.dir), rev(secondTree.branch)]).toEqual([stateBefore[0], head])
 })
 
 test('the files of a retired member are kept, and not salvaged again when its worktree is removed', async () => {
-  const one = await add(1)
-  repository.write({ 'a.txt': 'changed\n' }, one.dir)
-  const kept = await throughKills((git) => salvageFiles(git, one, salvage))
-  expect([kept.value, refs('refs/reeve')]).toEqual([`${NAME}-1`, [`${NAME}-1`]])
-  expect(existsSync(join(one.dir, 'a.txt'))).toBe(true)
+  const tree = await add(1)
+  repository.write({ 'a.txt': 'changed\n' }, tree.dir)
+  const salvageRef = await throughKills((git) => salvageFiles(git, tree, salvage))
+  expect([salvageRef.value, refs('refs/reeve')]).toEqual([`${NAME}-1`, [`${NAME}-1`]])
+  expect(existsSync(join(tree.dir, 'a.txt'))).toBe(true)
   await throughKills((git) =>
-    removeWorktree(git, { dir: one.dir, uuid: UUID, branch: one.branch, repository: crew().repository, env: one.env }),
+    removeWorktree(git, { dir: tree.dir, uuid: UUID, branch: tree.branch, repository: crew().repository, env: tree.env }),
   )
-  expect([existsSync(one.dir), repository.git('show', `${NAME}-1:a.txt`), refs('refs/reeve'), refs('refs/heads')]).toEqual([
+  expect([existsSync(tree.dir), repository.git('show', `${NAME}-1:a.txt`), refs('refs/reeve'), refs('refs/heads')]).toEqual([
     false,
     'changed',
     [`${NAME}-1`],
@@ -268,9 +274,9 @@ test('the files of a retired member are kept, and not salvaged again when its wo
 })
 
 test("locks that a killed git left on reeve's refs stop no job", async () => {
-  const [one, two] = [await add(1), await add(2)]
+  const [firstTree, secondTree] = [await add(1), await add(2)]
   await using git = new Git(() => contained.open('group'))
-  repository.write({ 'a.txt': 'changed\n' }, one.dir)
+  repository.write({ 'a.txt': 'changed\n' }, firstTree.dir)
   lockAll(
     'refs/reeve/salvage/fix/worker-1-1',
     'refs/reeve/review/fix/task-1',
@@ -279,20 +285,20 @@ test("locks that a killed git left on reeve's refs stop no job", async () => {
     `refs/heads/${CREW}.task-1`,
     `refs/heads/${CREW}.worker-3`,
   )
-  await commitForReview(git, one, 'refs/reeve/review/fix/task-1')
-  expect(await salvageFiles(git, one, salvage)).toBe(`${NAME}-1`)
-  await handOver(git, { from: one, to: two, ref: `refs/reeve/handover/${UUID}`, salvage })
-  const end = await commitTask(git, one, { base, crew: CREW, message: 'Do it\n', mayCommit: true })
+  await commitForReview(git, firstTree, 'refs/reeve/review/fix/task-1')
+  expect(await salvageFiles(git, firstTree, salvage)).toBe(`${NAME}-1`)
+  await handOver(git, { from: firstTree, to: secondTree, ref: `refs/reeve/handover/${UUID}`, salvage })
+  const end = await commitTask(git, firstTree, { base, crew: CREW, message: 'Do it\n', mayCommit: true })
   if (end.type !== 'committed') throw new Error(end.type)
   expect(await keepOnBranch(git, crew(), { commit: end.commit, unmergedBranch: `${CREW}.task-1` })).toBe(`${CREW}.task-1`)
   expect(await mergeInto(git, crew(), { commit: end.commit, message: 'm\n', unmergedBranch: `${CREW}.task-1` })).toMatchObject({
     type: 'merged',
   })
   expect([rev(CREW), refs(`refs/heads/${CREW}.task-1`)]).toEqual([end.commit, []])
-  const three = await add(3)
-  lockAll(`refs/heads/${three.branch}`)
-  expect(await removeWorktree(git, { dir: three.dir, uuid: UUID, branch: three.branch, env: three.env, lockMs: 100 })).toEqual({
-    dir: three.dir,
+  const thirdTree = await add(3)
+  lockAll(`refs/heads/${thirdTree.branch}`)
+  expect(await removeWorktree(git, { dir: thirdTree.dir, uuid: UUID, branch: thirdTree.branch, env: thirdTree.env, lockMs: 100 })).toEqual({
+    dir: thirdTree.dir,
   })
-  expect(refs(`refs/heads/${three.branch}`)).toEqual([])
+  expect(refs(`refs/heads/${thirdTree.branch}`)).toEqual([])
 })

@@ -54,8 +54,8 @@ const salvage = { name: NAME, message: 'left by task-1' }
 const prepare = (tree: MemberTree, at = rev(CREW)): Promise<string | null> => resetTo(git, tree, at, salvage)
 const commit = (tree: MemberTree, changes: { base?: string; mayCommit?: boolean; message?: string } = {}): Promise<CommitEnd> =>
   commitTask(git, tree, { base, crew: CREW, message: 'Do it\n\nReeve-Task: task-1\n', mayCommit: true, ...changes })
-const merge = (what: string, left = `${CREW}.task-1`): ReturnType<typeof mergeInto> =>
-  mergeInto(git, crew(), { commit: what, message: 'Merge task-1\n', unmergedBranch: left })
+const merge = (commitId: string, leftBranch = `${CREW}.task-1`): ReturnType<typeof mergeInto> =>
+  mergeInto(git, crew(), { commit: commitId, message: 'Merge task-1\n', unmergedBranch: leftBranch })
 const work = (tree: MemberTree, files: Record<string, string>): string => {
   repository.write(files, tree.dir)
   repository.gitIn(tree.dir, 'add', '-A')
@@ -72,40 +72,40 @@ const show = (name: string): string => repository.git('show', name)
 
 describe('prepare', () => {
   test('a worktree comes to the head of the crew, clean, on its own branch', async () => {
-    const [one, two] = [await add(1), await add(2)]
-    const done = await merge(work(one, { 'a.txt': 'by one\n' }))
-    expect(done).toEqual({ type: 'merged', commit: rev(one.branch) })
-    expect(await prepare(two)).toBe(null)
-    expect([repository.gitIn(two.dir, 'symbolic-ref', '--short', 'HEAD'), rev(two.branch), status(two), refs('refs/reeve')]).toEqual([
-      two.branch,
-      rev(CREW),
-      '',
-      [],
-    ])
+    const [firstTree, secondTree] = [await add(1), await add(2)]
+    const firstMerge = await merge(work(firstTree, { 'a.txt': 'by one\n' }))
+    expect(firstMerge).toEqual({ type: 'merged', commit: rev(firstTree.branch) })
+    expect(await prepare(secondTree)).toBe(null)
+    expect([
+      repository.gitIn(secondTree.dir, 'symbolic-ref', '--short', 'HEAD'),
+      rev(secondTree.branch),
+      status(secondTree),
+      refs('refs/reeve'),
+    ]).toEqual([secondTree.branch, rev(CREW), '', []])
   })
 
   test('a change of the same size, in the second of the last index update, is salvaged', async () => {
-    const one = await add(1)
+    const tree = await add(1)
     // Git compares only the time and size of a file, and reads files that are as new as its index.
     repository.git('config', 'core.trustctime', 'false')
-    repository.write({ 'a.txt': '1\n' }, one.dir)
-    utimesSync(join(one.dir, 'a.txt'), SECOND, SECOND)
-    work(one, {})
-    repository.write({ 'a.txt': '2\n' }, one.dir)
-    utimesSync(join(one.dir, 'a.txt'), SECOND, SECOND)
-    utimesSync(join(repository.gitIn(one.dir, 'rev-parse', '--path-format=absolute', '--git-dir'), 'index'), SECOND, SECOND)
-    expect(repository.gitIn(one.dir, '--no-optional-locks', 'status', '--porcelain')).toBe(' M a.txt')
-    const ref = await prepare(one)
+    repository.write({ 'a.txt': '1\n' }, tree.dir)
+    utimesSync(join(tree.dir, 'a.txt'), SECOND, SECOND)
+    work(tree, {})
+    repository.write({ 'a.txt': '2\n' }, tree.dir)
+    utimesSync(join(tree.dir, 'a.txt'), SECOND, SECOND)
+    utimesSync(join(repository.gitIn(tree.dir, 'rev-parse', '--path-format=absolute', '--git-dir'), 'index'), SECOND, SECOND)
+    expect(repository.gitIn(tree.dir, '--no-optional-locks', 'status', '--porcelain')).toBe(' M a.txt')
+    const ref = await prepare(tree)
     expect(show(`${ref}:a.txt`)).toBe('2')
   })
 
   test('the files of a lost attempt are salvaged to a reported ref: changed, deleted, staged, untracked; ignored ones stay', async () => {
-    const one = await add(1)
-    repository.write({ 'a.txt': 'half\n', 'new/c.txt': 'c', 'x.o': 'built' }, one.dir)
-    rmSync(join(one.dir, 'b.txt'))
-    repository.gitIn(one.dir, 'add', 'a.txt')
-    repository.write({ 'a.txt': 'half, and more\n' }, one.dir)
-    const ref = await prepare(one)
+    const tree = await add(1)
+    repository.write({ 'a.txt': 'half\n', 'new/c.txt': 'c', 'x.o': 'built' }, tree.dir)
+    rmSync(join(tree.dir, 'b.txt'))
+    repository.gitIn(tree.dir, 'add', 'a.txt')
+    repository.write({ 'a.txt': 'half, and more\n' }, tree.dir)
+    const ref = await prepare(tree)
     expect(ref).toBe(`${NAME}-1`)
     expect([
       show(`${ref}:a.txt`),
@@ -114,31 +114,31 @@ describe('prepare', () => {
       repository.git('ls-tree', '--name-only', `${ref}`),
     ]).toEqual(['half, and more', 'half', 'c', '.gitignore\na.txt\nnew'])
     expect(repository.git('log', '-1', '--format=%s', `${ref}`)).toBe('left by task-1')
-    expect(status(one)).toBe('!! x.o')
-    repository.write({ 'a.txt': 'again\n' }, one.dir)
-    expect(await prepare(one)).toBe(`${NAME}-2`)
+    expect(status(tree)).toBe('!! x.o')
+    repository.write({ 'a.txt': 'again\n' }, tree.dir)
+    expect(await prepare(tree)).toBe(`${NAME}-2`)
     expect(show(`${ref}:a.txt`), 'the first one stays').toBe('half, and more')
   })
 
   test('commits without another ref are salvaged before the branch moves, even if it is not checked out', async () => {
-    const one = await add(1)
-    const own = work(one, { 'a.txt': 'lost try\n' })
-    expect(await prepare(one)).toBe(`${NAME}-1`)
-    expect([rev(`${NAME}-1`), rev(one.branch)]).toEqual([own, base])
-    const second = work(one, { 'a.txt': 'second\n' })
-    repository.gitIn(one.dir, 'checkout', '-q', '--detach', base)
-    const third = work(one, { 'b.txt': 'on no branch\n' })
-    repository.write({ 'c.txt': 'and a file' }, one.dir)
-    await prepare(one)
+    const tree = await add(1)
+    const lostCommit = work(tree, { 'a.txt': 'lost try\n' })
+    expect(await prepare(tree)).toBe(`${NAME}-1`)
+    expect([rev(`${NAME}-1`), rev(tree.branch)]).toEqual([lostCommit, base])
+    const second = work(tree, { 'a.txt': 'second\n' })
+    repository.gitIn(tree.dir, 'checkout', '-q', '--detach', base)
+    const third = work(tree, { 'b.txt': 'on no branch\n' })
+    repository.write({ 'c.txt': 'and a file' }, tree.dir)
+    await prepare(tree)
     expect([rev(`${NAME}-2^`), rev(`${NAME}-3`)]).toEqual([third, second])
   })
 
   test('commits on other branches are not salvaged', async () => {
-    const one = await add(1)
-    work(one, { 'a.txt': 'a person took it\n' })
-    repository.git('branch', 'mine', one.branch)
-    expect(await prepare(one)).toBe(null)
-    expect(rev(one.branch)).toBe(base)
+    const tree = await add(1)
+    work(tree, { 'a.txt': 'a person took it\n' })
+    repository.git('branch', 'mine', tree.branch)
+    expect(await prepare(tree)).toBe(null)
+    expect(rev(tree.branch)).toBe(base)
   })
 
   test.each<[string, (dir: string) => void]>([
@@ -166,59 +166,59 @@ describe('prepare', () => {
         expect(() => repository.gitIn(dir, 'cherry-pick', 'HEAD..other')).toThrow('cherry-pick')
       },
     ],
-  ])('an unfinished operation, %s, is salvaged with both sides and abandoned', async (_, begin) => {
-    const one = await add(1)
-    repository.gitIn(one.dir, 'checkout', '-q', '-b', 'other')
-    work(one, { 'a.txt': 'theirs\n' })
-    work(one, { 'd.txt': 'theirs, too\n' })
-    repository.gitIn(one.dir, 'checkout', '-q', one.branch)
-    work(one, { 'c.txt': 'before\n' })
-    const ours = work(one, { 'a.txt': 'ours\n' })
-    begin(one.dir)
-    expect(await commit(one)).toMatchObject({ type: 'refused' })
-    const ref = await prepare(one)
+  ])('an unfinished operation, %s, is salvaged with both sides and abandoned', async (_, startOperation) => {
+    const tree = await add(1)
+    repository.gitIn(tree.dir, 'checkout', '-q', '-b', 'other')
+    work(tree, { 'a.txt': 'theirs\n' })
+    work(tree, { 'd.txt': 'theirs, too\n' })
+    repository.gitIn(tree.dir, 'checkout', '-q', tree.branch)
+    work(tree, { 'c.txt': 'before\n' })
+    const ourCommit = work(tree, { 'a.txt': 'ours\n' })
+    startOperation(tree.dir)
+    expect(await commit(tree)).toMatchObject({ type: 'refused' })
+    const ref = await prepare(tree)
     expect(show(`${ref}:a.txt`)).toMatch(/<<<<<<<[^]*=======[^]*>>>>>>>/)
-    expect(repository.git('for-each-ref', '--contains', ours, '--format=%(refname)', 'refs/reeve')).not.toBe('')
-    expect([status(one), rev(one.branch), repository.gitIn(one.dir, 'symbolic-ref', '--short', 'HEAD')]).toEqual(['', base, one.branch])
-    expect(repository.gitIn(one.dir, 'status')).not.toMatch(/rebas|merg|cherry/i)
+    expect(repository.git('for-each-ref', '--contains', ourCommit, '--format=%(refname)', 'refs/reeve')).not.toBe('')
+    expect([status(tree), rev(tree.branch), repository.gitIn(tree.dir, 'symbolic-ref', '--short', 'HEAD')]).toEqual(['', base, tree.branch])
+    expect(repository.gitIn(tree.dir, 'status')).not.toMatch(/rebas|merg|cherry/i)
   })
 
   test('files that only the old rules ignored are salvaged, too', async () => {
-    const one = await add(1)
-    repository.write({ '.gitignore': '*.o\nout/\n', 'out/data': 'dear' }, one.dir)
-    await prepare(one)
-    const all = refs('refs/reeve')
+    const tree = await add(1)
+    repository.write({ '.gitignore': '*.o\nout/\n', 'out/data': 'dear' }, tree.dir)
+    await prepare(tree)
+    const reeveRefs = refs('refs/reeve')
       .map((ref) => repository.git('ls-tree', '-r', '--name-only', ref))
       .join('\n')
-    expect(all).toContain('out/data')
-    expect(status(one)).toBe('')
+    expect(reeveRefs).toContain('out/data')
+    expect(status(tree)).toBe('')
   })
 
   test('another repository in it stays unchanged', async () => {
-    const one = await add(1)
-    Repository.make(join(one.dir, 'inner'), contained.dir).commit({ 'i.txt': 'i' })
-    Repository.make(join(one.dir, 'empty'), contained.dir)
-    repository.write({ 'a.txt': 'work\n' }, one.dir)
-    const inner = filesOf(join(one.dir, 'inner'), () => false)
-    expect(await prepare(one)).toBe(`${NAME}-1`)
-    expect(filesOf(join(one.dir, 'inner'), () => false)).toEqual(inner)
-    repository.write({ 'a.txt': 'work\n' }, one.dir)
-    expect(await commit(one)).toMatchObject({
+    const tree = await add(1)
+    Repository.make(join(tree.dir, 'inner'), contained.dir).commit({ 'i.txt': 'i' })
+    Repository.make(join(tree.dir, 'empty'), contained.dir)
+    repository.write({ 'a.txt': 'work\n' }, tree.dir)
+    const innerFiles = filesOf(join(tree.dir, 'inner'), () => false)
+    expect(await prepare(tree)).toBe(`${NAME}-1`)
+    expect(filesOf(join(tree.dir, 'inner'), () => false)).toEqual(innerFiles)
+    repository.write({ 'a.txt': 'work\n' }, tree.dir)
+    expect(await commit(tree)).toMatchObject({
       type: 'committed',
       notes: ['empty/ is another repository and was not committed', 'inner/ is another repository and was not committed'],
     })
-    expect(repository.git('ls-tree', '--name-only', one.branch)).toBe('.gitignore\na.txt\nb.txt')
+    expect(repository.git('ls-tree', '--name-only', tree.branch)).toBe('.gitignore\na.txt\nb.txt')
   })
 
   test('a lock that a killed git left is removed after a wait', async () => {
-    const one = await add(1)
-    const gitDir = repository.gitIn(one.dir, 'rev-parse', '--absolute-git-dir')
+    const tree = await add(1)
+    const gitDir = repository.gitIn(tree.dir, 'rev-parse', '--absolute-git-dir')
     for (const name of ['index.lock', 'HEAD.lock']) writeFileSync(join(gitDir, name), '')
     mkdirSync(join(repository.dir, '.git/refs/heads/reeve'), { recursive: true })
-    writeFileSync(join(repository.dir, '.git/refs/heads', `${one.branch}.lock`), '')
-    repository.write({ 'a.txt': 'half\n' }, one.dir)
-    expect(await prepare(one)).toBe(`${NAME}-1`)
-    expect(status(one)).toBe('')
+    writeFileSync(join(repository.dir, '.git/refs/heads', `${tree.branch}.lock`), '')
+    repository.write({ 'a.txt': 'half\n' }, tree.dir)
+    expect(await prepare(tree)).toBe(`${NAME}-1`)
+    expect(status(tree)).toBe('')
   })
 
   test.each<[string, (tree: MemberTree) => void, RegExp]>([
@@ -232,19 +232,19 @@ describe('prepare', () => {
       /the repository .* is gone/,
     ],
   ])('%s is reported, and nothing is created', async (_, change, message) => {
-    const one = await add(1)
-    change(one)
-    await expect(resetTo(git, one, base, salvage)).rejects.toThrow(message)
+    const tree = await add(1)
+    change(tree)
+    await expect(resetTo(git, tree, base, salvage)).rejects.toThrow(message)
   })
 
   test("a member's branch that the user has checked out elsewhere is not moved", async () => {
-    const one = await add(1)
-    repository.gitIn(one.dir, 'checkout', '-q', '--detach')
-    repository.git('checkout', '-q', one.branch)
-    const theirs = repository.commit({ 'a.txt': 'by a person\n' })
-    work(one, { 'a.txt': 'x\n' })
-    await expect(prepare(one)).rejects.toThrow(`${one.branch} is checked out in ${repository.dir}: check out another branch there`)
-    expect([repository.git('status', '--porcelain'), rev(one.branch), refs('refs/reeve')]).toEqual(['', theirs, []])
+    const tree = await add(1)
+    repository.gitIn(tree.dir, 'checkout', '-q', '--detach')
+    repository.git('checkout', '-q', tree.branch)
+    const userCommit = repository.commit({ 'a.txt': 'by a person\n' })
+    work(tree, { 'a.txt': 'x\n' })
+    await expect(prepare(tree)).rejects.toThrow(`${tree.branch} is checked out in ${repository.dir}: check out another branch there`)
+    expect([repository.git('status', '--porcelain'), rev(tree.branch), refs('refs/reeve')]).toEqual(['', userCommit, []])
   })
 
   test('a submodule that is checked out follows the commit, so that later commits do not revert it', async () => {
@@ -253,115 +253,115 @@ describe('prepare', () => {
     repository.git('-c', 'protocol.file.allow=always', 'submodule', '-q', 'add', other.dir, 'sub')
     base = repository.commit({})
     repository.git('update-ref', `refs/heads/${CREW}`, base)
-    const one = await add(1)
-    expect(await prepare(one), 'where it is not').toBe(null)
-    repository.gitIn(one.dir, '-c', 'protocol.file.allow=always', 'submodule', '-q', 'update', '--init')
+    const tree = await add(1)
+    expect(await prepare(tree), 'where it is not').toBe(null)
+    repository.gitIn(tree.dir, '-c', 'protocol.file.allow=always', 'submodule', '-q', 'update', '--init')
     const first = other.git('rev-parse', 'HEAD')
     const second = other.commit({ 'o.txt': '2' })
-    repository.gitIn(join(one.dir, 'sub'), '-c', 'protocol.file.allow=always', 'fetch', '-q')
-    repository.gitIn(join(one.dir, 'sub'), 'checkout', '-q', second)
-    expect(await commit(one, { base })).toMatchObject({ type: 'committed' })
-    expect(repository.git('rev-parse', `${one.branch}:sub`)).toBe(second)
-    await prepare(one, base)
-    expect([repository.gitIn(join(one.dir, 'sub'), 'rev-parse', 'HEAD'), status(one)]).toEqual([first, ''])
+    repository.gitIn(join(tree.dir, 'sub'), '-c', 'protocol.file.allow=always', 'fetch', '-q')
+    repository.gitIn(join(tree.dir, 'sub'), 'checkout', '-q', second)
+    expect(await commit(tree, { base })).toMatchObject({ type: 'committed' })
+    expect(repository.git('rev-parse', `${tree.branch}:sub`)).toBe(second)
+    await prepare(tree, base)
+    expect([repository.gitIn(join(tree.dir, 'sub'), 'rev-parse', 'HEAD'), status(tree)]).toEqual([first, ''])
   })
 
   test('in a sparse checkout', async () => {
     base = repository.commit({ 'in/a': 'a', 'out/b': 'b' })
     repository.git('update-ref', `refs/heads/${CREW}`, base)
-    const one = await add(1)
-    repository.gitIn(one.dir, 'sparse-checkout', 'set', 'in')
-    repository.write({ 'in/a': 'changed', 'out/new': 'n' }, one.dir)
-    expect(await prepare(one)).toBe(`${NAME}-1`)
+    const tree = await add(1)
+    repository.gitIn(tree.dir, 'sparse-checkout', 'set', 'in')
+    repository.write({ 'in/a': 'changed', 'out/new': 'n' }, tree.dir)
+    expect(await prepare(tree)).toBe(`${NAME}-1`)
     expect([show(`${NAME}-1:in/a`), show(`${NAME}-1:out/new`), show(`${NAME}-1:out/b`)]).toEqual(['changed', 'n', 'b'])
-    repository.write({ 'in/a': 'changed', 'out/new': 'n' }, one.dir)
-    const end = await commit(one)
+    repository.write({ 'in/a': 'changed', 'out/new': 'n' }, tree.dir)
+    const end = await commit(tree)
     expect(end.type).toBe('committed')
-    expect(repository.git('diff', '--name-status', base, one.branch)).toBe('M\tin/a\nA\tout/new')
+    expect(repository.git('diff', '--name-status', base, tree.branch)).toBe('M\tin/a\nA\tout/new')
   })
 })
 
 describe('commit', () => {
   test('HEAD is compared with the base of the task, not with the checkout', async () => {
-    const one = await add(1)
-    const head = work(one, { 'a.txt': 'done\n' })
-    expect(await commit(one, { mayCommit: false })).toEqual({ type: 'committed', commit: head, commits: 1, left: 0, files: [], notes: [] })
-    work(one, { 'b.txt': 'more\n' })
-    repository.write({ 'c.txt': 'untracked' }, one.dir)
-    expect(await commit(one)).toEqual({
+    const tree = await add(1)
+    const head = work(tree, { 'a.txt': 'done\n' })
+    expect(await commit(tree, { mayCommit: false })).toEqual({ type: 'committed', commit: head, commits: 1, left: 0, files: [], notes: [] })
+    work(tree, { 'b.txt': 'more\n' })
+    repository.write({ 'c.txt': 'untracked' }, tree.dir)
+    expect(await commit(tree)).toEqual({
       type: 'committed',
-      commit: rev(one.branch),
+      commit: rev(tree.branch),
       commits: 2,
       left: 1,
       files: ['c.txt'],
       notes: ['its worker did not commit 1 changed file'],
     })
     await merge(head)
-    expect(await commit(one, { mayCommit: false }), 'also when a part of it is merged').toMatchObject({ type: 'committed', commits: 2 })
+    expect(await commit(tree, { mayCommit: false }), 'also when a part of it is merged').toMatchObject({ type: 'committed', commits: 2 })
   })
 
   test('no change is reported as nothing; uncommitted files are named', async () => {
-    const one = await add(1)
-    repository.write({ 'x.o': 'ignored' }, one.dir)
-    expect([await commit(one, { mayCommit: false }), await commit(one)]).toEqual([{ type: 'nothing' }, { type: 'nothing' }])
-    repository.write({ 'a.txt': 'changed\n', 'new.txt': 'n' }, one.dir)
-    expect(await commit(one, { mayCommit: false })).toEqual({ type: 'uncommitted', files: ['a.txt', 'new.txt'], more: 0 })
-    repository.gitIn(one.dir, 'stash', '-q', '-u')
-    repository.gitIn(one.dir, 'reset', '-q', '--hard', base)
-    expect(await commit(one)).toEqual({ type: 'nothing' })
+    const tree = await add(1)
+    repository.write({ 'x.o': 'ignored' }, tree.dir)
+    expect([await commit(tree, { mayCommit: false }), await commit(tree)]).toEqual([{ type: 'nothing' }, { type: 'nothing' }])
+    repository.write({ 'a.txt': 'changed\n', 'new.txt': 'n' }, tree.dir)
+    expect(await commit(tree, { mayCommit: false })).toEqual({ type: 'uncommitted', files: ['a.txt', 'new.txt'], more: 0 })
+    repository.gitIn(tree.dir, 'stash', '-q', '-u')
+    repository.gitIn(tree.dir, 'reset', '-q', '--hard', base)
+    expect(await commit(tree)).toEqual({ type: 'nothing' })
   })
 
   test('reeve commits all files, also untracked ones, as the user that git knows', async () => {
-    const one = await add(1)
-    repository.write({ 'a.txt': 'changed\n', 'new/n.txt': 'n', 'x.o': 'ignored' }, one.dir)
-    rmSync(join(one.dir, 'b.txt'))
-    const end = await commit(one, {
+    const tree = await add(1)
+    repository.write({ 'a.txt': 'changed\n', 'new/n.txt': 'n', 'x.o': 'ignored' }, tree.dir)
+    rmSync(join(tree.dir, 'b.txt'))
+    const end = await commit(tree, {
       message: 'Fix it\n\n# not a comment\n\nReeve-Task: task-1\nReeve-Worker: worker-1\nReeve-Reviewer: worker-2\n',
     })
-    expect(end).toEqual({ type: 'committed', commit: rev(one.branch), commits: 1, left: 0, files: [], notes: [] })
-    expect(repository.git('diff', '--name-status', base, one.branch)).toBe('M\ta.txt\nD\tb.txt\nA\tnew/n.txt')
-    expect(repository.git('log', '-1', '--format=%an <%ae>|%cn|%s|%(trailers:key=Reeve-Reviewer,valueonly)', one.branch)).toBe(
+    expect(end).toEqual({ type: 'committed', commit: rev(tree.branch), commits: 1, left: 0, files: [], notes: [] })
+    expect(repository.git('diff', '--name-status', base, tree.branch)).toBe('M\ta.txt\nD\tb.txt\nA\tnew/n.txt')
+    expect(repository.git('log', '-1', '--format=%an <%ae>|%cn|%s|%(trailers:key=Reeve-Reviewer,valueonly)', tree.branch)).toBe(
       'T <t@example.org>|T|Fix it|worker-2',
     )
-    expect(await commit(one), 'once more').toEqual(end)
+    expect(await commit(tree), 'once more').toEqual(end)
   })
 
   test('without a name in git the author is reeve, with a note', async () => {
     const env = Object.fromEntries(Object.entries(repository.env).filter(([name]) => !name.startsWith('GIT_')))
-    const one = { ...(await add(1)), env }
-    repository.write({ 'a.txt': 'changed\n' }, one.dir)
-    expect(await commit(one)).toMatchObject({
+    const tree = { ...(await add(1)), env }
+    repository.write({ 'a.txt': 'changed\n' }, tree.dir)
+    expect(await commit(tree)).toMatchObject({
       type: 'committed',
       notes: ['git has no user.name and user.email here, so the author is reeve'],
     })
-    expect(repository.git('log', '-1', '--format=%an <%ae>', one.branch)).toBe('reeve <reeve@localhost>')
+    expect(repository.git('log', '-1', '--format=%an <%ae>', tree.branch)).toBe('reeve <reeve@localhost>')
     repository.git('config', 'user.name', 'Known')
     repository.git('config', 'user.email', 'k@example.org')
-    repository.write({ 'a.txt': 'changed again\n' }, one.dir)
-    expect(await commit(one, { base: rev(one.branch) })).toMatchObject({ notes: [] })
-    expect(repository.git('log', '-1', '--format=%an', one.branch)).toBe('Known')
+    repository.write({ 'a.txt': 'changed again\n' }, tree.dir)
+    expect(await commit(tree, { base: rev(tree.branch) })).toMatchObject({ notes: [] })
+    expect(repository.git('log', '-1', '--format=%an', tree.branch)).toBe('Known')
   })
 
   test('hooks run as for the user; the output of a failing one is the answer', async () => {
-    const one = await add(1)
+    const tree = await add(1)
     const hook = join(repository.dir, '.git/hooks/pre-commit')
     writeFileSync(
       hook,
       '#!/bin/sh\necho "checked in $(basename "$(pwd)")"\n! grep -q bad a.txt || { echo "a.txt is bad" >&2; exit 1; }\n',
       { mode: 0o755 },
     )
-    repository.write({ 'a.txt': 'bad\n', 'n.txt': 'n' }, one.dir)
-    expect(await commit(one)).toEqual({ type: 'refused', output: 'checked in 1\na.txt is bad' })
-    expect([rev(one.branch), existsSync(join(one.dir, 'n.txt'))]).toEqual([base, true])
-    repository.write({ 'a.txt': 'good\n' }, one.dir)
-    expect(await commit(one)).toMatchObject({ type: 'committed', commits: 1 })
+    repository.write({ 'a.txt': 'bad\n', 'n.txt': 'n' }, tree.dir)
+    expect(await commit(tree)).toEqual({ type: 'refused', output: 'checked in 1\na.txt is bad' })
+    expect([rev(tree.branch), existsSync(join(tree.dir, 'n.txt'))]).toEqual([base, true])
+    repository.write({ 'a.txt': 'good\n' }, tree.dir)
+    expect(await commit(tree)).toMatchObject({ type: 'committed', commits: 1 })
   })
 
   test('commits on no branch, or on one that the agent made, count', async () => {
-    const one = await add(1)
-    repository.gitIn(one.dir, 'checkout', '-q', '--detach')
-    const head = work(one, { 'a.txt': 'detached\n' })
-    expect(await commit(one)).toMatchObject({ commit: head })
+    const tree = await add(1)
+    repository.gitIn(tree.dir, 'checkout', '-q', '--detach')
+    const head = work(tree, { 'a.txt': 'detached\n' })
+    expect(await commit(tree)).toMatchObject({ commit: head })
     expect(await merge(head)).toMatchObject({ type: 'merged', commit: head })
   })
 
@@ -369,11 +369,11 @@ describe('commit', () => {
     const first = repository.git('rev-parse', 'HEAD')
     base = repository.commit({ 'c.txt': 'c' })
     repository.git('update-ref', `refs/heads/${CREW}`, base)
-    const one = await add(1)
-    repository.gitIn(one.dir, 'reset', '-q', '--hard', first)
-    expect(await commit(one)).toEqual({ type: 'nothing' })
-    const head = work(one, { 'a.txt': 'from an older one\n' })
-    expect(await commit(one)).toMatchObject({ type: 'committed', commit: head, commits: 1 })
+    const tree = await add(1)
+    repository.gitIn(tree.dir, 'reset', '-q', '--hard', first)
+    expect(await commit(tree)).toEqual({ type: 'nothing' })
+    const head = work(tree, { 'a.txt': 'from an older one\n' })
+    expect(await commit(tree)).toMatchObject({ type: 'committed', commit: head, commits: 1 })
   })
 })
 
@@ -384,8 +384,8 @@ describe('merge', () => {
   })
 
   test('fast-forward if possible, otherwise a merge; a repeated call gives the same', async () => {
-    const [one, two] = [await add(1), await add(2)]
-    const [first, second] = [work(one, { 'a.txt': 'one\n' }), work(two, { 'b.txt': 'two\n' })]
+    const [firstTree, secondTree] = [await add(1), await add(2)]
+    const [first, second] = [work(firstTree, { 'a.txt': 'one\n' }), work(secondTree, { 'b.txt': 'two\n' })]
     expect(await merge(first)).toEqual({ type: 'merged', commit: first })
     const merged = await merge(second)
     expect(merged).toEqual({ type: 'merged', commit: rev(CREW) })
@@ -403,26 +403,26 @@ describe('merge', () => {
   })
 
   test('a candidate is on no branch; it lands only on the known head, and counts as merged only on the branch', async () => {
-    const [one, two] = [await add(1), await add(2)]
-    const [first, second] = [work(one, { 'a.txt': 'one\n' }), work(two, { 'b.txt': 'two\n' })]
+    const [firstTree, secondTree] = [await add(1), await add(2)]
+    const [first, second] = [work(firstTree, { 'a.txt': 'one\n' }), work(secondTree, { 'b.txt': 'two\n' })]
     await merge(first)
     const request = { commit: second, message: 'Merge task-2\n', unmergedBranch: `${CREW}.task-2`, ref: 'refs/reeve/merge/fix/task-2' }
-    const made = await makeCandidate(git, crew(), request)
-    if (made.type !== 'candidate') throw new Error(made.type)
-    expect([rev(CREW), made.head, rev(`${made.commit}^1`), rev(`${made.commit}^2`), rev(request.ref)]).toEqual([
+    const candidate = await makeCandidate(git, crew(), request)
+    if (candidate.type !== 'candidate') throw new Error(candidate.type)
+    expect([rev(CREW), candidate.head, rev(`${candidate.commit}^1`), rev(`${candidate.commit}^2`), rev(request.ref)]).toEqual([
       first,
       first,
       first,
       second,
-      made.commit,
+      candidate.commit,
     ])
-    const moved = repository.git('commit-tree', `${CREW}^{tree}`, '-p', CREW, '-m', 'by a person')
-    repository.git('update-ref', '-m', 'commit: by a person', `refs/heads/${CREW}`, moved)
-    const land = () => landCandidate(git, crew(), { ...request, candidate: made.commit, head: made.head })
-    expect([await land(), rev(CREW)]).toEqual([{ type: 'moved', by: 'T (commit: by a person)' }, moved])
-    repository.git('update-ref', `refs/heads/${CREW}`, made.head)
-    const landed = { type: 'merged', commit: made.commit }
-    expect([await land(), await land(), rev(CREW), refs('refs/reeve')]).toEqual([landed, landed, made.commit, []])
+    const movedHead = repository.git('commit-tree', `${CREW}^{tree}`, '-p', CREW, '-m', 'by a person')
+    repository.git('update-ref', '-m', 'commit: by a person', `refs/heads/${CREW}`, movedHead)
+    const land = () => landCandidate(git, crew(), { ...request, candidate: candidate.commit, head: candidate.head })
+    expect([await land(), rev(CREW)]).toEqual([{ type: 'moved', by: 'T (commit: by a person)' }, movedHead])
+    repository.git('update-ref', `refs/heads/${CREW}`, candidate.head)
+    const mergedResult = { type: 'merged', commit: candidate.commit }
+    expect([await land(), await land(), rev(CREW), refs('refs/reeve')]).toEqual([mergedResult, mergedResult, candidate.commit, []])
     repository.git('update-ref', `refs/heads/${CREW}`, first)
     expect(await landCandidate(git, crew(), { ...request, candidate: first, head: first }), 'a candidate without the commit').toMatchObject(
       { type: 'moved' },
@@ -430,42 +430,42 @@ describe('merge', () => {
   })
 
   test('a conflict names the files and keeps a branch; after its resolution the commit counts as merged, and the branch is deleted', async () => {
-    const [one, two] = [await add(1), await add(2)]
-    await merge(work(one, { 'a.txt': 'one\n' }))
-    const second = work(two, { 'a.txt': 'two\n', 'b.txt': 'two\n' })
+    const [firstTree, secondTree] = [await add(1), await add(2)]
+    await merge(work(firstTree, { 'a.txt': 'one\n' }))
+    const second = work(secondTree, { 'a.txt': 'two\n', 'b.txt': 'two\n' })
     const conflict = { type: 'conflict', files: ['a.txt'], more: 0, branch: `${CREW}.task-1` }
     expect([await merge(second), await merge(second)]).toEqual([conflict, conflict])
     expect(rev(`${CREW}.task-1`)).toBe(second)
-    const at = rev(CREW)
-    await prepare(one, at)
-    expect(() => repository.gitIn(one.dir, 'merge', `${CREW}.task-1`)).toThrow('merge')
-    repository.write({ 'a.txt': 'both\n' }, one.dir)
-    repository.gitIn(one.dir, 'commit', '-q', '-a', '-m', 'resolved')
-    const resolved = await commit(one, { base: at })
+    const headBefore = rev(CREW)
+    await prepare(firstTree, headBefore)
+    expect(() => repository.gitIn(firstTree.dir, 'merge', `${CREW}.task-1`)).toThrow('merge')
+    repository.write({ 'a.txt': 'both\n' }, firstTree.dir)
+    repository.gitIn(firstTree.dir, 'commit', '-q', '-a', '-m', 'resolved')
+    const resolved = await commit(firstTree, { base: headBefore })
     expect(resolved).toMatchObject({ type: 'committed', commits: 2 })
-    await merge(rev(one.branch), `${CREW}.conflict`)
+    await merge(rev(firstTree.branch), `${CREW}.conflict`)
     expect(await merge(second)).toEqual({ type: 'merged', commit: rev(CREW) })
     expect(refs(`refs/heads/${CREW}.task-1`)).toEqual([])
   })
 
   test("nothing of the user's is touched: checkout, index, branch, configuration; also during the user's work", async () => {
-    const [one, two] = [await add(1), await add(2)]
+    const [firstTree, secondTree] = [await add(1), await add(2)]
     repository.write({ 'a.txt': 'staged by a person\n' })
     repository.git('add', 'a.txt')
     repository.write({ 'a.txt': 'and changed\n', 'notes.txt': 'untracked' })
     writeFileSync(join(repository.dir, '.git/index.lock'), '')
-    const before = [
+    const stateBefore = [
       filesOf(repository.dir),
       gitBytes(repository)['index'],
       gitBytes(repository)['config'],
       gitBytes(repository)['HEAD'],
       rev('main'),
     ]
-    await merge(work(one, { 'a.txt': 'one\n' }))
-    await prepare(two)
-    repository.write({ 'b.txt': 'two\n' }, two.dir)
-    await commit(two, { base: rev(CREW) })
-    await merge(rev(two.branch))
+    await merge(work(firstTree, { 'a.txt': 'one\n' }))
+    await prepare(secondTree)
+    repository.write({ 'b.txt': 'two\n' }, secondTree.dir)
+    await commit(secondTree, { base: rev(CREW) })
+    await merge(rev(secondTree.branch))
     expect(show(`${CREW}:b.txt`)).toBe('two')
     expect([
       filesOf(repository.dir),
@@ -473,12 +473,12 @@ describe('merge', () => {
       gitBytes(repository)['config'],
       gitBytes(repository)['HEAD'],
       rev('main'),
-    ]).toEqual(before)
+    ]).toEqual(stateBefore)
   })
 
   test("a crew's branch that the user has checked out does not move, and is merged into later", async () => {
-    const one = await add(1)
-    const head = work(one, { 'a.txt': 'one\n' })
+    const tree = await add(1)
+    const head = work(tree, { 'a.txt': 'one\n' })
     repository.git('checkout', '-q', CREW)
     expect(await merge(head)).toEqual({
       type: 'occupied',
@@ -490,10 +490,10 @@ describe('merge', () => {
   })
 
   test('histories without a common base are not merged, and an existing branch is not overwritten', async () => {
-    const one = await add(1)
+    const tree = await add(1)
     repository.git('branch', `${CREW}.task-1`, base)
-    repository.gitIn(one.dir, 'checkout', '-q', '--orphan', 'new')
-    const head = work(one, { 'z.txt': 'z' })
+    repository.gitIn(tree.dir, 'checkout', '-q', '--orphan', 'new')
+    const head = work(tree, { 'z.txt': 'z' })
     expect(await merge(head)).toEqual({ type: 'left', branch: `${CREW}.task-1-2`, reason: 'refusing to merge unrelated histories' })
     expect([rev(`${CREW}.task-1`), rev(`${CREW}.task-1-2`)]).toEqual([base, head])
   })
@@ -501,19 +501,19 @@ describe('merge', () => {
   test('attributes of the worktree apply', async () => {
     base = repository.commit({ '.gitattributes': 'log.txt merge=union\n', 'log.txt': '' })
     repository.git('update-ref', `refs/heads/${CREW}`, base)
-    const [one, two] = [await add(1), await add(2)]
-    await merge(work(one, { 'log.txt': 'one\n' }))
+    const [firstTree, secondTree] = [await add(1), await add(2)]
+    await merge(work(firstTree, { 'log.txt': 'one\n' }))
     const end = await mergeInto(
       git,
-      { ...crew(), dir: two.dir },
-      { commit: work(two, { 'log.txt': 'two\n' }), message: 'm', unmergedBranch: 'reeve/x' },
+      { ...crew(), dir: secondTree.dir },
+      { commit: work(secondTree, { 'log.txt': 'two\n' }), message: 'm', unmergedBranch: 'reeve/x' },
     )
     expect([end.type, show(`${CREW}:log.txt`)]).toEqual(['merged', 'one\ntwo'])
   })
 
   test('the lock of a killed git is removed after a wait', async () => {
-    const one = await add(1)
-    const head = work(one, { 'a.txt': 'one\n' })
+    const tree = await add(1)
+    const head = work(tree, { 'a.txt': 'one\n' })
     const lock = join(repository.dir, '.git/refs/heads', `${CREW}.lock`)
     writeFileSync(lock, '')
     utimesSync(lock, 1, 1)
@@ -532,9 +532,10 @@ describe('merge', () => {
 
   test('the commits that a task depends on are merged without a branch', async () => {
     const heads = [work(await add(1), { 'a.txt': 'one\n' }), work(await add(2), { 'b.txt': 'two\n' })]
-    const both = await joinCommits(git, crew(), base, { commits: [...heads, base], ref: 'refs/reeve/base/x' })
-    expect(both).toEqual({ commit: expect.stringMatching(/^[0-9a-f]{40}$/) })
-    if ('commit' in both) expect([show(`${both.commit}:a.txt`), show(`${both.commit}:b.txt`), rev(CREW)]).toEqual(['one', 'two', base])
+    const joined = await joinCommits(git, crew(), base, { commits: [...heads, base], ref: 'refs/reeve/base/x' })
+    expect(joined).toEqual({ commit: expect.stringMatching(/^[0-9a-f]{40}$/) })
+    if ('commit' in joined)
+      expect([show(`${joined.commit}:a.txt`), show(`${joined.commit}:b.txt`), rev(CREW)]).toEqual(['one', 'two', base])
     expect(
       await joinCommits(git, crew(), base, { commits: [...heads, work(await add(3), { 'a.txt': 'three\n' })], ref: 'refs/reeve/base/y' }),
     ).toEqual({ problem: 'the tasks that it depends on conflict in a.txt' })
@@ -542,22 +543,22 @@ describe('merge', () => {
 })
 
 test('a full disk stops each job before any change; later it succeeds', async () => {
-  const [one, two] = [await add(1), await add(2)]
+  const [firstTree, secondTree] = [await add(1), await add(2)]
   const bin = join(contained.dir, 'bin')
   mkdirSync(bin)
   // Writes of git fail as on a full disk.
   writeFileSync(join(bin, 'git'), `#!/bin/sh\nulimit -f 0\nexec env PATH='${repository.env['PATH']}' git "$@"\n`, { mode: 0o755 })
   const env = { ...repository.env, PATH: `${bin}:${repository.env['PATH']}` }
-  repository.write({ 'a.txt': 'half\n', 'new.txt': 'n' }, one.dir)
+  repository.write({ 'a.txt': 'half\n', 'new.txt': 'n' }, firstTree.dir)
   await merge(work(await add(3), { 'c.txt': 'other\n' }))
-  const head = work(two, { 'b.txt': 'two\n' })
-  const before = [filesOf(one.dir), repository.git('for-each-ref'), status(one)]
-  await expect(resetTo(git, { ...one, env }, rev(CREW), salvage)).rejects.toThrow(Error)
-  await expect(commit({ ...one, env })).rejects.toThrow(Error)
+  const head = work(secondTree, { 'b.txt': 'two\n' })
+  const stateBefore = [filesOf(firstTree.dir), repository.git('for-each-ref'), status(firstTree)]
+  await expect(resetTo(git, { ...firstTree, env }, rev(CREW), salvage)).rejects.toThrow(Error)
+  await expect(commit({ ...firstTree, env })).rejects.toThrow(Error)
   await expect(mergeInto(git, crew(env), { commit: head, message: 'm\n', unmergedBranch: `${CREW}.task-1` })).rejects.toThrow(Error)
-  expect([filesOf(one.dir), repository.git('for-each-ref'), status(one)]).toEqual(before)
+  expect([filesOf(firstTree.dir), repository.git('for-each-ref'), status(firstTree)]).toEqual(stateBefore)
   expect(await merge(head)).toMatchObject({ type: 'merged' })
-  expect(await prepare(one)).toBe(`${NAME}-1`)
+  expect(await prepare(firstTree)).toBe(`${NAME}-1`)
   expect(show(`${NAME}-1:new.txt`)).toBe('n')
 })
 
@@ -565,36 +566,39 @@ describe('a successor', () => {
   const REF = `refs/reeve/handover/${UUID}`
 
   test('gets the commits, and the staged, changed, deleted and new files; the old worktree is removed without a salvage', async () => {
-    const [one, two] = [await add(1), await add(2)]
-    const head = work(one, { 'c.txt': 'committed\n' })
-    repository.write({ 'a.txt': 'staged\n', 'x.o': 'ignored' }, one.dir)
-    repository.gitIn(one.dir, 'add', 'a.txt')
-    repository.write({ 'a.txt': 'changed\n', 'new/n.txt': 'n' }, one.dir)
-    rmSync(join(one.dir, 'b.txt'))
+    const [firstTree, secondTree] = [await add(1), await add(2)]
+    const head = work(firstTree, { 'c.txt': 'committed\n' })
+    repository.write({ 'a.txt': 'staged\n', 'x.o': 'ignored' }, firstTree.dir)
+    repository.gitIn(firstTree.dir, 'add', 'a.txt')
+    repository.write({ 'a.txt': 'changed\n', 'new/n.txt': 'n' }, firstTree.dir)
+    rmSync(join(firstTree.dir, 'b.txt'))
     const [files, was] = [
-      filesOf(one.dir, (path) => path === '.git' || path === 'x.o'),
-      repository.gitIn(one.dir, 'status', '--porcelain', '-uall'),
+      filesOf(firstTree.dir, (path) => path === '.git' || path === 'x.o'),
+      repository.gitIn(firstTree.dir, 'status', '--porcelain', '-uall'),
     ]
-    const over = (): Promise<{ head: string; salvaged: string | null }> => handOver(git, { from: one, to: two, ref: REF, salvage })
-    expect(await over()).toEqual({ head, salvaged: null })
+    const handOverFiles = (): Promise<{ head: string; salvaged: string | null }> =>
+      handOver(git, { from: firstTree, to: secondTree, ref: REF, salvage })
+    expect(await handOverFiles()).toEqual({ head, salvaged: null })
     expect([
-      filesOf(two.dir),
-      repository.gitIn(two.dir, 'status', '--porcelain', '-uall'),
-      rev(two.branch),
-      repository.gitIn(two.dir, 'show', ':a.txt'),
+      filesOf(secondTree.dir),
+      repository.gitIn(secondTree.dir, 'status', '--porcelain', '-uall'),
+      rev(secondTree.branch),
+      repository.gitIn(secondTree.dir, 'show', ':a.txt'),
     ]).toEqual([files, was, head, 'staged'])
-    expect(await removeWorktree(git, { dir: one.dir, uuid: UUID, branch: one.branch, env: one.env })).toEqual({ dir: one.dir })
-    expect(await over(), 'again, also when the old one is gone').toMatchObject({ head })
-    expect([filesOf(two.dir), repository.gitIn(two.dir, 'status', '--porcelain', '-uall')]).toEqual([files, was])
+    expect(await removeWorktree(git, { dir: firstTree.dir, uuid: UUID, branch: firstTree.branch, env: firstTree.env })).toEqual({
+      dir: firstTree.dir,
+    })
+    expect(await handOverFiles(), 'again, also when the old one is gone').toMatchObject({ head })
+    expect([filesOf(secondTree.dir), repository.gitIn(secondTree.dir, 'status', '--porcelain', '-uall')]).toEqual([files, was])
   })
 
   test('later changes of the old one are salvaged', async () => {
-    const [one, two] = [await add(1), await add(2)]
-    repository.write({ 'a.txt': 'changed\n' }, one.dir)
-    await handOver(git, { from: one, to: two, ref: REF, salvage })
-    repository.write({ 'a.txt': 'changed again\n' }, one.dir)
-    expect(await removeWorktree(git, { dir: one.dir, uuid: UUID, branch: one.branch, env: one.env })).toEqual({
-      dir: one.dir,
+    const [firstTree, secondTree] = [await add(1), await add(2)]
+    repository.write({ 'a.txt': 'changed\n' }, firstTree.dir)
+    await handOver(git, { from: firstTree, to: secondTree, ref: REF, salvage })
+    repository.write({ 'a.txt': 'changed again\n' }, firstTree.dir)
+    expect(await removeWorktree(git, { dir: firstTree.dir, uuid: UUID, branch: firstTree.branch, env: firstTree.env })).toEqual({
+      dir: firstTree.dir,
       salvaged: `refs/reeve/salvage/${UUID}`,
     })
   })

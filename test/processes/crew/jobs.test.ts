@@ -40,7 +40,7 @@ let repository: Repository
 let base: string
 let git: CrewGit
 let merge: Merge
-let opened = 0
+let openCount = 0
 /** the current row of the crew */
 let tasks: Task[]
 
@@ -51,7 +51,7 @@ beforeEach(async () => {
   git = new CrewGit({
     containments: contained.manager,
     tmpDir: contained.dir,
-    newUuid: () => uuidOf(1_000 + (opened += 1)),
+    newUuid: () => uuidOf(1_000 + (openCount += 1)),
     queue: new KeyedQueue(),
     worktrees: join(contained.dir, 'w'),
   })
@@ -107,9 +107,9 @@ function task(id: string, changes: Partial<Task> = {}): void {
 }
 
 async function worker(n: number): Promise<Process & { readonly dir: string }> {
-  const place = await git.planMemberBranch(crew(), `worker-${n}`)
-  if (!place) throw new Error('it has a repository')
-  const worktree = { repository: join(repository.dir, '.git'), dir: join(contained.dir, 'w', String(n)), ...place }
+  const plan = await git.planMemberBranch(crew(), `worker-${n}`)
+  if (!plan) throw new Error('it has a repository')
+  const worktree = { repository: join(repository.dir, '.git'), dir: join(contained.dir, 'w', String(n)), ...plan }
   await using own = new Git(() => contained.open('group'))
   await addWorktree(own, { ...worktree, env: repository.env })
   return {
@@ -123,14 +123,14 @@ async function worker(n: number): Promise<Process & { readonly dir: string }> {
 /** Takes a task from the queue to done, as its worker does. */
 async function through(member: Process & { readonly dir: string }, id: string, needs: readonly string[] = []): Promise<void> {
   task(id, { needs })
-  const { base: at, salvaged } = await git.prepare({ crew: crew(), member, task: id })
+  const { base: taskBase, salvaged } = await git.prepare({ crew: crew(), member, task: id })
   expect(salvaged).toBe(null)
-  task(id, { base: at })
+  task(id, { base: taskBase })
   writeFileSync(join(member.dir, `${id}.txt`), `${id}\n`)
   appendFileSync(join(member.dir, 'log.txt'), `${id}\n`)
   const view = await git.brief({ crew: crew(), member, task: id })
   expect(repository.git('show', `${view.head}:${id}.txt`)).toBe(id)
-  const end = await git.commit({ crew: crew(), member, task: id }, { base: at, force: true })
+  const end = await git.commit({ crew: crew(), member, task: id }, { base: taskBase, force: true })
   if (end.type !== 'committed') throw new Error(`${id}: ${end.type}`)
   task(id, { commit: end.commit })
   if (merge === 'leave') return
@@ -139,9 +139,9 @@ async function through(member: Process & { readonly dir: string }, id: string, n
 
 /** Several tasks land at the same time here; in a crew only one does. */
 async function land(member: Process, id: string, commit: string): Promise<void> {
-  const made = await git.merge({ crew: crew(), member, task: id }, commit)
-  if (made.type !== 'candidate') throw new Error(`${id}: ${JSON.stringify(made)}`)
-  const merged = await git.land({ crew: crew(), member, task: id }, { commit, candidate: made.commit, head: made.head })
+  const mergeAnswer = await git.merge({ crew: crew(), member, task: id }, commit)
+  if (mergeAnswer.type !== 'candidate') throw new Error(`${id}: ${JSON.stringify(mergeAnswer)}`)
+  const merged = await git.land({ crew: crew(), member, task: id }, { commit, candidate: mergeAnswer.commit, head: mergeAnswer.head })
   if (merged.type === 'moved') return land(member, id, commit)
   if (merged.type !== 'merged') throw new Error(`${id}: ${JSON.stringify(merged)}`)
   task(id, { merged: merged.commit })
@@ -154,11 +154,11 @@ const refs = (...patterns: string[]): string[] =>
     .filter((one) => one !== '')
 
 test('four workers and the user at the same time', { timeout: 120_000 }, async () => {
-  let over = false
-  const person = async (): Promise<number> => {
+  let isOver = false
+  const workAsUser = async (): Promise<number> => {
     const run = (...args: string[]) => promisify(execFile)('git', args, { cwd: repository.dir, env: repository.env })
     let commits = 0
-    while ((!over && commits < MOST_COMMITS) || commits === 0) {
+    while ((!isOver && commits < MOST_COMMITS) || commits === 0) {
       commits += 1
       writeFileSync(join(repository.dir, 'main.txt'), `${commits}\n`)
       await run('commit', '-q', '-a', '-m', `by a person ${commits}`)
@@ -174,9 +174,9 @@ test('four workers and the user at the same time', { timeout: 120_000 }, async (
       for (const round of ROUNDS) await through(member, `${round}${index + 1}`)
     }),
   ).finally(() => {
-    over = true
+    isOver = true
   })
-  const [commits] = await Promise.all([person(), work])
+  const [commits] = await Promise.all([workAsUser(), work])
   const ids = ROUNDS.flatMap((round) => [1, 2, 3, 4].map((n) => `${round}${n}`))
   expect(repository.git('show', `${CREW}:log.txt`).split('\n').toSorted()).toEqual(ids)
   for (const id of ids) expect(repository.git('show', `${CREW}:${id}.txt`)).toBe(id)
@@ -198,47 +198,49 @@ test('four workers and the user at the same time', { timeout: 120_000 }, async (
 })
 
 test("a crew's branch that is deleted during a merge is created again at the last merge, at each step", async () => {
-  const [one, two] = [await worker(1), await worker(2)]
+  const [firstWorker, secondWorker] = [await worker(1), await worker(2)]
   task('b')
-  const { base: at } = await git.prepare({ crew: crew(), member: two, task: 'b' })
-  task('b', { base: at })
-  await through(one, 'a')
+  const { base: taskBase } = await git.prepare({ crew: crew(), member: secondWorker, task: 'b' })
+  task('b', { base: taskBase })
+  await through(firstWorker, 'a')
   const { merged } = tasks.find(({ id }) => id === 'a') ?? {}
   const forget = (): string => repository.git('update-ref', '-d', `refs/heads/${CREW}`)
-  const on = { crew: crew(), member: two, task: 'b' }
+  const jobTarget = { crew: crew(), member: secondWorker, task: 'b' }
   const head = (): string => repository.git('rev-parse', CREW)
-  writeFileSync(join(two.dir, 'b.txt'), 'b\n')
+  writeFileSync(join(secondWorker.dir, 'b.txt'), 'b\n')
   forget()
-  const end = await git.commit({ ...on, crew: crew() }, { base: at, force: true })
+  const end = await git.commit({ ...jobTarget, crew: crew() }, { base: taskBase, force: true })
   if (end.type !== 'committed') throw new Error(end.type)
   expect(head()).toBe(merged)
   forget()
-  const made = await git.merge({ ...on, crew: crew() }, end.commit)
-  if (made.type !== 'candidate') throw new Error(made.type)
-  expect([head(), made.head]).toEqual([merged, merged])
+  const mergeAnswer = await git.merge({ ...jobTarget, crew: crew() }, end.commit)
+  if (mergeAnswer.type !== 'candidate') throw new Error(mergeAnswer.type)
+  expect([head(), mergeAnswer.head]).toEqual([merged, merged])
   forget()
-  expect(await git.land({ ...on, crew: crew() }, { commit: end.commit, candidate: made.commit, head: made.head })).toEqual({
+  expect(
+    await git.land({ ...jobTarget, crew: crew() }, { commit: end.commit, candidate: mergeAnswer.commit, head: mergeAnswer.head }),
+  ).toEqual({
     type: 'moved',
   })
 })
 
 test("a worker that left its worktree's branch before its task is checked even if the crew's branch is gone", async () => {
-  const one = await worker(1)
+  const member = await worker(1)
   task('a')
-  await through(one, 'a')
+  await through(member, 'a')
   task('b')
-  const { base: at } = await git.prepare({ crew: crew(), member: one, task: 'b' })
-  repository.gitIn(one.dir, 'checkout', '-q', '--detach', base)
+  const { base: taskBase } = await git.prepare({ crew: crew(), member, task: 'b' })
+  repository.gitIn(member.dir, 'checkout', '-q', '--detach', base)
   repository.git('update-ref', '-d', `refs/heads/${CREW}`)
-  expect(await git.commit({ crew: crew(), member: one, task: 'b' }, { base: at, force: false })).toEqual({ type: 'nothing' })
+  expect(await git.commit({ crew: crew(), member, task: 'b' }, { base: taskBase, force: false })).toEqual({ type: 'nothing' })
 })
 
 test('with `leave` each task keeps a branch, from which dependent tasks continue', async () => {
   merge = 'leave'
-  const [one, two] = [await worker(1), await worker(2)]
-  await through(one, 'lexer')
-  await through(two, 'docs')
-  await through(one, 'parser', ['lexer', 'docs'])
+  const [firstWorker, secondWorker] = [await worker(1), await worker(2)]
+  await through(firstWorker, 'lexer')
+  await through(secondWorker, 'docs')
+  await through(firstWorker, 'parser', ['lexer', 'docs'])
   expect(refs('refs/heads')).toEqual([
     'main',
     CREW,
@@ -249,198 +251,212 @@ test('with `leave` each task keeps a branch, from which dependent tasks continue
   )
   expect([repository.git('rev-parse', CREW), refs('refs/reeve/salvage')]).toEqual([base, []])
   task('empty', { needs: ['parser', 'docs'] })
-  await git.prepare({ crew: crew(), member: two, task: 'empty' })
+  await git.prepare({ crew: crew(), member: secondWorker, task: 'empty' })
   task('other', { needs: ['lexer', 'docs'] })
-  await git.prepare({ crew: crew(), member: two, task: 'other' })
-  expect(await git.reset({ crew: crew(), member: two, task: 'other' }), 'a beginning is no work').toBe(null)
-  const left = await git.findLeftovers(crew())
-  expect(left).toMatchObject({ head: base, commits: 0, taken: true, salvaged: [] })
-  expect(left?.unmerged.map(({ name, commits }) => `${name} ${commits}`).toSorted()).toEqual(
-    ['docs 1', 'lexer 1', 'parser 4', 'worker-1 4'].map((words) => `${CREW}.${words}`),
+  await git.prepare({ crew: crew(), member: secondWorker, task: 'other' })
+  expect(await git.reset({ crew: crew(), member: secondWorker, task: 'other' }), 'a beginning is no work').toBe(null)
+  const leftovers = await git.findLeftovers(crew())
+  expect(leftovers).toMatchObject({ head: base, commits: 0, taken: true, salvaged: [] })
+  expect(leftovers?.unmerged.map(({ name, commits }) => `${name} ${commits}`).toSorted()).toEqual(
+    ['docs 1', 'lexer 1', 'parser 4', 'worker-1 4'].map((entry) => `${CREW}.${entry}`),
   )
 })
 
 test('a successor continues with the files, from the base of its task', async () => {
-  const [one, two] = [await worker(1), await worker(2)]
-  await through(one, 'first')
+  const [firstWorker, secondWorker] = [await worker(1), await worker(2)]
+  await through(firstWorker, 'first')
   task('second')
-  const { base: at } = await git.prepare({ crew: crew(), member: one, task: 'second' })
-  task('second', { base: at })
-  writeFileSync(join(one.dir, 'half.txt'), 'half\n')
-  await through(two, 'other')
-  expect(await git.prepare({ crew: crew(), member: two, task: 'second' }, { from: one })).toEqual({ base: at, salvaged: null })
-  expect(readFileSync(join(two.dir, 'half.txt'), 'utf8')).toBe('half\n')
-  expect(await git.commit({ crew: crew(), member: two, task: 'second' }, { base: at, force: true })).toMatchObject({
+  const { base: taskBase } = await git.prepare({ crew: crew(), member: firstWorker, task: 'second' })
+  task('second', { base: taskBase })
+  writeFileSync(join(firstWorker.dir, 'half.txt'), 'half\n')
+  await through(secondWorker, 'other')
+  expect(await git.prepare({ crew: crew(), member: secondWorker, task: 'second' }, { from: firstWorker })).toEqual({
+    base: taskBase,
+    salvaged: null,
+  })
+  expect(readFileSync(join(secondWorker.dir, 'half.txt'), 'utf8')).toBe('half\n')
+  expect(await git.commit({ crew: crew(), member: secondWorker, task: 'second' }, { base: taskBase, force: true })).toMatchObject({
     type: 'committed',
     commits: 1,
   })
-  expect(repository.git('diff', '--name-only', `${at}`, `${CREW}.second`)).toBe('half.txt')
+  expect(repository.git('diff', '--name-only', `${taskBase}`, `${CREW}.second`)).toBe('half.txt')
   task('second', { implementers: ['worker-1', 'worker-2'] })
   task('third', { implementers: ['worker-1', 'worker-2'] })
-  expect(await git.prepare({ crew: crew(), member: two, task: 'third' }, { from: one }), 'a later task has nothing of it').toEqual({
+  expect(
+    await git.prepare({ crew: crew(), member: secondWorker, task: 'third' }, { from: firstWorker }),
+    'a later task has nothing of it',
+  ).toEqual({
     base: repository.git('rev-parse', CREW),
     salvaged: null,
   })
-  expect(existsSync(join(two.dir, 'half.txt'))).toBe(false)
+  expect(existsSync(join(secondWorker.dir, 'half.txt'))).toBe(false)
 })
 
 test('the reported files of a lost worker are given to another, if a ref has them; a successor without files begins again', async () => {
-  const [one, two] = [await worker(1), await worker(2)]
+  const [firstWorker, secondWorker] = [await worker(1), await worker(2)]
   task('first')
-  const { base: at } = await git.prepare({ crew: crew(), member: one, task: 'first' })
-  task('first', { base: at })
-  writeFileSync(join(one.dir, 'new.txt'), 'new\n')
-  rmSync(join(one.dir, '.git'))
-  await expect(git.brief({ crew: crew(), member: one, task: 'first' })).rejects.toThrow(TreeError)
-  const salvaged = await git.salvage({ crew: crew(), member: one, task: 'first' })
+  const { base: taskBase } = await git.prepare({ crew: crew(), member: firstWorker, task: 'first' })
+  task('first', { base: taskBase })
+  writeFileSync(join(firstWorker.dir, 'new.txt'), 'new\n')
+  rmSync(join(firstWorker.dir, '.git'))
+  await expect(git.brief({ crew: crew(), member: firstWorker, task: 'first' })).rejects.toThrow(TreeError)
+  const salvaged = await git.salvage({ crew: crew(), member: firstWorker, task: 'first' })
   task('first', { salvaged, base: null })
-  await through(two, 'other')
-  expect(await git.prepare({ crew: crew(), member: two, task: 'first' }, { keeps: 'salvage' })).toEqual({
-    base: at,
+  await through(secondWorker, 'other')
+  expect(await git.prepare({ crew: crew(), member: secondWorker, task: 'first' }, { keeps: 'salvage' })).toEqual({
+    base: taskBase,
     kept: salvaged,
     salvaged: null,
   })
-  expect(repository.git('-C', two.dir, 'status', '--porcelain')).toBe('?? new.txt')
-  await git.brief({ crew: crew(), member: two, task: 'first' })
-  rmSync(two.dir, { recursive: true })
-  const three = await worker(3)
-  expect(await git.salvage({ crew: crew(), member: two, task: 'first' })).toBeNull()
-  expect(await git.prepare({ crew: crew(), member: three, task: 'first' }, { keeps: 'review' })).toMatchObject({
-    base: at,
+  expect(repository.git('-C', secondWorker.dir, 'status', '--porcelain')).toBe('?? new.txt')
+  await git.brief({ crew: crew(), member: secondWorker, task: 'first' })
+  rmSync(secondWorker.dir, { recursive: true })
+  const thirdWorker = await worker(3)
+  expect(await git.salvage({ crew: crew(), member: secondWorker, task: 'first' })).toBeNull()
+  expect(await git.prepare({ crew: crew(), member: thirdWorker, task: 'first' }, { keeps: 'review' })).toMatchObject({
+    base: taskBase,
     kept: 'refs/reeve/review/fix/first',
   })
-  expect(readFileSync(join(three.dir, 'new.txt'), 'utf8')).toBe('new\n')
+  expect(readFileSync(join(thirdWorker.dir, 'new.txt'), 'utf8')).toBe('new\n')
   task('first', { implementers: ['worker-2', 'worker-4'] })
-  const four = await worker(4)
-  expect(await git.prepare({ crew: crew(), member: four, task: 'first' }, { from: two })).toMatchObject({
-    without: `the worktree ${two.dir} is gone`,
+  const fourthWorker = await worker(4)
+  expect(await git.prepare({ crew: crew(), member: fourthWorker, task: 'first' }, { from: secondWorker })).toMatchObject({
+    without: `the worktree ${secondWorker.dir} is gone`,
   })
 })
 
 test('files that wait for the user stay on the review ref during another task of the worker, and return for the commit', async () => {
-  const one = await worker(1)
+  const member = await worker(1)
   task('first')
-  const { base: at } = await git.prepare({ crew: crew(), member: one, task: 'first' })
-  task('first', { base: at })
-  writeFileSync(join(one.dir, 'new.txt'), 'new\n')
-  await git.park({ crew: crew(), member: one, task: 'first' })
+  const { base: taskBase } = await git.prepare({ crew: crew(), member, task: 'first' })
+  task('first', { base: taskBase })
+  writeFileSync(join(member.dir, 'new.txt'), 'new\n')
+  await git.park({ crew: crew(), member, task: 'first' })
   task('first', { parked: true })
-  await through(one, 'other')
-  expect(existsSync(join(one.dir, 'new.txt'))).toBe(false)
+  await through(member, 'other')
+  expect(existsSync(join(member.dir, 'new.txt'))).toBe(false)
   expect(repository.git('for-each-ref', 'refs/reeve/salvage'), 'the review ref has it').toBe('')
-  const { head } = await git.brief({ crew: crew(), member: one, task: 'first' })
+  const { head } = await git.brief({ crew: crew(), member, task: 'first' })
   expect(repository.git('show', `${head}:new.txt`)).toBe('new')
   task('first', { parked: false })
-  expect(await git.prepare({ crew: crew(), member: one, task: 'first' }, { keeps: 'review' })).toMatchObject({ base: at, salvaged: null })
-  expect(readFileSync(join(one.dir, 'new.txt'), 'utf8')).toBe('new\n')
-  expect(await git.commit({ crew: crew(), member: one, task: 'first' }, { base: at, force: true })).toMatchObject({
+  expect(await git.prepare({ crew: crew(), member, task: 'first' }, { keeps: 'review' })).toMatchObject({ base: taskBase, salvaged: null })
+  expect(readFileSync(join(member.dir, 'new.txt'), 'utf8')).toBe('new\n')
+  expect(await git.commit({ crew: crew(), member, task: 'first' }, { base: taskBase, force: true })).toMatchObject({
     type: 'committed',
     commits: 1,
   })
-  expect(repository.git('diff', '--name-only', `${at}`, `${CREW}.first`)).toBe('new.txt')
+  expect(repository.git('diff', '--name-only', `${taskBase}`, `${CREW}.first`)).toBe('new.txt')
 })
 
 test('commits before a retry do not count for it, and are not lost', async () => {
-  const one = await worker(1)
+  const member = await worker(1)
   task('t')
-  const { base: at } = await git.prepare({ crew: crew(), member: one, task: 't' })
-  writeFileSync(join(one.dir, 'new.txt'), 'n\n')
-  repository.gitIn(one.dir, 'add', '-A')
-  repository.gitIn(one.dir, 'commit', '-q', '-m', 'a try that failed')
-  const again = await git.prepare({ crew: crew(), member: one, task: 't' })
-  expect(again).toEqual({ base: at, salvaged: 'refs/reeve/salvage/fix/worker-1-1' })
-  expect(await git.commit({ crew: crew(), member: one, task: 't' }, { base: at, force: true })).toEqual({ type: 'nothing' })
+  const { base: taskBase } = await git.prepare({ crew: crew(), member, task: 't' })
+  writeFileSync(join(member.dir, 'new.txt'), 'n\n')
+  repository.gitIn(member.dir, 'add', '-A')
+  repository.gitIn(member.dir, 'commit', '-q', '-m', 'a try that failed')
+  const secondPreparation = await git.prepare({ crew: crew(), member, task: 't' })
+  expect(secondPreparation).toEqual({ base: taskBase, salvaged: 'refs/reeve/salvage/fix/worker-1-1' })
+  expect(await git.commit({ crew: crew(), member, task: 't' }, { base: taskBase, force: true })).toEqual({ type: 'nothing' })
   expect(repository.git('show', 'refs/reeve/salvage/fix/worker-1-1:new.txt')).toBe('n')
 })
 
 test('a cancel keeps all files on a ref and resets the worktree; a retired worker keeps its files', async () => {
-  const one = await worker(1)
+  const member = await worker(1)
   task('t')
-  await git.prepare({ crew: crew(), member: one, task: 't' })
-  writeFileSync(join(one.dir, 'new.txt'), 'n\n')
-  expect(await git.salvage({ crew: crew(), member: one, task: 't' })).toBe('refs/reeve/salvage/fix/worker-1-1')
-  expect(existsSync(join(one.dir, 'new.txt'))).toBe(true)
-  expect(await git.reset({ crew: crew(), member: one, task: 't' }), 'the same').toBe('refs/reeve/salvage/fix/worker-1-1')
-  expect([existsSync(join(one.dir, 'new.txt')), await git.reset({ crew: crew(), member: one, task: 't' })]).toEqual([false, null])
+  await git.prepare({ crew: crew(), member, task: 't' })
+  writeFileSync(join(member.dir, 'new.txt'), 'n\n')
+  expect(await git.salvage({ crew: crew(), member, task: 't' })).toBe('refs/reeve/salvage/fix/worker-1-1')
+  expect(existsSync(join(member.dir, 'new.txt'))).toBe(true)
+  expect(await git.reset({ crew: crew(), member, task: 't' }), 'the same').toBe('refs/reeve/salvage/fix/worker-1-1')
+  expect([existsSync(join(member.dir, 'new.txt')), await git.reset({ crew: crew(), member, task: 't' })]).toEqual([false, null])
   expect((await git.findLeftovers(crew()))?.salvaged).toMatchObject([
     { ref: 'refs/reeve/salvage/fix/worker-1-1', subject: 'reeve: what worker-1 left of t' },
   ])
 })
 
 test('the directory of a process stays while its files change, even if no commit has it', async () => {
-  const [one, two] = [await worker(1), await worker(2)]
-  const cwd = join(one.dir, 'new', 'place')
-  const member = { ...one, spec: { ...one.spec, cwd } }
+  const [firstWorker, secondWorker] = [await worker(1), await worker(2)]
+  const cwd = join(firstWorker.dir, 'new', 'place')
+  const member = { ...firstWorker, spec: { ...firstWorker.spec, cwd } }
   mkdirSync(cwd, { recursive: true })
   const { ino } = statSync(cwd)
   await through(member, 'first')
-  await through(two, 'second')
+  await through(secondWorker, 'second')
   task('third')
   writeFileSync(join(cwd, 'new.txt'), 'n\n')
-  writeFileSync(join(one.dir, 'other.txt'), 'o\n')
+  writeFileSync(join(firstWorker.dir, 'other.txt'), 'o\n')
   await git.prepare({ crew: crew(), member, task: 'third' })
-  expect([statSync(cwd).ino, readdirSync(cwd), existsSync(join(one.dir, 'other.txt')), existsSync(join(one.dir, 'second.txt'))]).toEqual([
-    ino,
-    [],
-    false,
-    true,
-  ])
+  expect([
+    statSync(cwd).ino,
+    readdirSync(cwd),
+    existsSync(join(firstWorker.dir, 'other.txt')),
+    existsSync(join(firstWorker.dir, 'second.txt')),
+  ]).toEqual([ino, [], false, true])
   writeFileSync(join(cwd, 'new.txt'), 'n\n')
-  repository.gitIn(one.dir, 'add', '-A')
-  repository.gitIn(one.dir, 'commit', '-q', '-m', 'it is in a commit that goes')
+  repository.gitIn(firstWorker.dir, 'add', '-A')
+  repository.gitIn(firstWorker.dir, 'commit', '-q', '-m', 'it is in a commit that goes')
   await git.reset({ crew: crew(), member, task: 'third' })
   expect([statSync(cwd).ino, readdirSync(cwd)]).toEqual([ino, []])
-  rmSync(join(one.dir, 'new'), { recursive: true })
+  rmSync(join(firstWorker.dir, 'new'), { recursive: true })
   await git.prepare({ crew: crew(), member, task: 'third' })
   expect(readdirSync(cwd), 'it was removed').toEqual([])
 })
 
 test('git does not run from a directory that is a link or another repository', async () => {
-  const one = await worker(1)
-  const outside = Repository.make(join(contained.dir, 'outside'), contained.dir)
-  outside.commit({ 'a.txt': 'a\n' })
-  writeFileSync(join(outside.dir, 'mine.txt'), 'm\n')
+  const member = await worker(1)
+  const outsideRepository = Repository.make(join(contained.dir, 'outside'), contained.dir)
+  outsideRepository.commit({ 'a.txt': 'a\n' })
+  writeFileSync(join(outsideRepository.dir, 'mine.txt'), 'm\n')
   task('t')
-  symlinkSync(outside.dir, join(one.dir, 'link'))
-  repository.gitIn(one.dir, 'add', '-A')
-  repository.gitIn(one.dir, 'commit', '-q', '-m', 'a link')
+  symlinkSync(outsideRepository.dir, join(member.dir, 'link'))
+  repository.gitIn(member.dir, 'add', '-A')
+  repository.gitIn(member.dir, 'commit', '-q', '-m', 'a link')
   repository.git('branch', '-f', CREW, 'reeve/fix.worker-1')
-  await git.prepare({ crew: crew(), member: { ...one, spec: { ...one.spec, cwd: join(one.dir, 'link') } }, task: 't' })
-  expect([outside.git('status', '--porcelain'), repository.gitIn(one.dir, 'log', '-1', '--format=%s')]).toEqual(['?? mine.txt', 'a link'])
+  await git.prepare({ crew: crew(), member: { ...member, spec: { ...member.spec, cwd: join(member.dir, 'link') } }, task: 't' })
+  expect([outsideRepository.git('status', '--porcelain'), repository.gitIn(member.dir, 'log', '-1', '--format=%s')]).toEqual([
+    '?? mine.txt',
+    'a link',
+  ])
 })
 
 test('the review ref is deleted with the commit, even if there was nothing to commit', async () => {
-  const one = await worker(1)
+  const member = await worker(1)
   task('t')
-  const { base: at } = await git.prepare({ crew: crew(), member: one, task: 't' })
-  await git.brief({ crew: crew(), member: one, task: 't' })
+  const { base: taskBase } = await git.prepare({ crew: crew(), member, task: 't' })
+  await git.brief({ crew: crew(), member, task: 't' })
   expect(refs('refs/reeve')).toEqual(['reeve/review/fix/t'])
-  expect(await git.commit({ crew: crew(), member: one, task: 't' }, { base: at, force: false })).toEqual({ type: 'nothing' })
+  expect(await git.commit({ crew: crew(), member, task: 't' }, { base: taskBase, force: false })).toEqual({ type: 'nothing' })
   expect(refs('refs/reeve')).toEqual([])
 })
 
 test('a deleted branch is created again at the last merge; a crew without a repository has no jobs', async () => {
-  const [one, two] = [await worker(1), await worker(2)]
-  await through(one, 'first')
+  const [firstWorker, secondWorker] = [await worker(1), await worker(2)]
+  await through(firstWorker, 'first')
   repository.git('branch', '-q', '-D', CREW)
-  await through(two, 'second')
+  await through(secondWorker, 'second')
   expect(repository.git('show', `${CREW}:log.txt`)).toBe('first\nsecond')
   const none = { ...crew(), spec: kernelSpec({ driver: 'crew' }) } as Process
   expect([
     await git.planMemberBranch(none, 'worker-1'),
-    await git.prepare({ crew: none, member: one, task: 'first' }),
+    await git.prepare({ crew: none, member: firstWorker, task: 'first' }),
     await git.findLeftovers(none),
-    await git.commit({ crew: none, member: one, task: 'first' }, { base: null, force: true }),
+    await git.commit({ crew: none, member: firstWorker, task: 'first' }, { base: null, force: true }),
   ]).toEqual([null, { base: null, salvaged: null }, null, { type: 'nothing' }])
 })
 
 test('a repository that was moved away is reported by each job', async () => {
-  const one = await worker(1)
+  const member = await worker(1)
   task('t', { commit: base })
   mkdirSync(join(contained.dir, 'elsewhere'))
   renameSync(repository.dir, join(contained.dir, 'elsewhere', 'repo'))
-  const on = { crew: crew(), member: one, task: 't' }
-  for (const job of [() => git.prepare(on), () => git.merge(on, base), () => git.reset(on), () => git.findLeftovers(crew())]) {
+  const jobTarget = { crew: crew(), member, task: 't' }
+  for (const job of [
+    () => git.prepare(jobTarget),
+    () => git.merge(jobTarget, base),
+    () => git.reset(jobTarget),
+    () => git.findLeftovers(crew()),
+  ]) {
     await expect(job()).rejects.toThrow(`the repository ${repository.dir}/.git is gone: if it was moved, move it back`)
   }
 })

@@ -20,7 +20,7 @@ let contained: ContainmentBench
 let git: Git
 let repository: Repository
 let base: string
-let one: MemberTree
+let authorTree: MemberTree
 
 beforeEach(async () => {
   contained = await openContainmentBench()
@@ -28,8 +28,14 @@ beforeEach(async () => {
   repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
   base = repository.commit({ 'index.txt': 'all\n', 'other.txt': 'o\n' })
   await crewHead(git, crew(), base)
-  one = { repository: crew().repository, dir: join(contained.dir, 'w'), branch: `${CREW}.worker-1`, env: repository.env, programs: true }
-  await addWorktree(git, { ...one, base })
+  authorTree = {
+    repository: crew().repository,
+    dir: join(contained.dir, 'w'),
+    branch: `${CREW}.worker-1`,
+    env: repository.env,
+    programs: true,
+  }
+  await addWorktree(git, { ...authorTree, base })
 })
 
 afterEach(async () => {
@@ -38,21 +44,21 @@ afterEach(async () => {
 })
 
 const crew = () => ({ repository: join(repository.dir, '.git'), branch: CREW, env: repository.env, programs: true })
-const inTree = (...args: string[]): string => repository.gitIn(one.dir, ...args)
+const inTree = (...args: string[]): string => repository.gitIn(authorTree.dir, ...args)
 const rev = (name: string): string => repository.git('rev-parse', name)
 const commitAll = (message = 'a: done'): string => {
   inTree('add', '-A')
   inTree('commit', '-q', '-m', message)
   return inTree('rev-parse', 'HEAD')
 }
-const write = (files: Record<string, string>): void => repository.write(files, one.dir)
+const write = (files: Record<string, string>): void => repository.write(files, authorTree.dir)
 /** The change of the task, reviewed and approved: two files, one of them new. */
 const review = async (files: Record<string, string> = { 'index.txt': 'all\na\n', 'a.txt': 'a\n' }): Promise<string> => {
   write(files)
-  return commitForReview(git, one, VIEW)
+  return commitForReview(git, authorTree, VIEW)
 }
 const land = (reviewed: string | null, changes: Partial<Parameters<typeof commitReviewed>[3]> = {}): Promise<LandingEnd> =>
-  commitReviewed(git, one, crew(), {
+  commitReviewed(git, authorTree, crew(), {
     base,
     crew: CREW,
     message: 'a: it\n',
@@ -64,14 +70,14 @@ const land = (reviewed: string | null, changes: Partial<Parameters<typeof commit
     ...changes,
   })
 /** The change of another task, which has landed. */
-const landed = (files: Record<string, string>): string => {
-  const at = join(contained.dir, 'theirs')
-  repository.git('worktree', 'add', '-q', '-f', '--detach', at, CREW)
-  repository.write(files, at)
-  repository.gitIn(at, 'add', '-A')
-  repository.gitIn(at, 'commit', '-q', '-m', 'theirs')
-  repository.git('update-ref', `refs/heads/${CREW}`, repository.gitIn(at, 'rev-parse', 'HEAD'))
-  repository.git('worktree', 'remove', '-f', at)
+const commitOnCrewBranch = (files: Record<string, string>): string => {
+  const clone = join(contained.dir, 'theirs')
+  repository.git('worktree', 'add', '-q', '-f', '--detach', clone, CREW)
+  repository.write(files, clone)
+  repository.gitIn(clone, 'add', '-A')
+  repository.gitIn(clone, 'commit', '-q', '-m', 'theirs')
+  repository.git('update-ref', `refs/heads/${CREW}`, repository.gitIn(clone, 'rev-parse', 'HEAD'))
+  repository.git('worktree', 'remove', '-f', clone)
   return rev(CREW)
 }
 
@@ -96,11 +102,11 @@ describe('the author commits', () => {
 
   test.each(['commits nothing itself', 'may run no programs'])(
     'nothing, with a branch of the user checked out: reeve commits, and that branch stays (it %s)',
-    async (what) => {
+    async (description) => {
       repository.git('branch', '-q', 'wip')
       inTree('checkout', '-q', 'wip')
       write({ 'a.txt': 'a\n' })
-      const worker = { ...one, programs: what === 'commits nothing itself' }
+      const worker = { ...authorTree, programs: description === 'commits nothing itself' }
       const end = await commitReviewed(git, worker, crew(), {
         base,
         crew: CREW,
@@ -140,17 +146,17 @@ describe('the author commits', () => {
   test('half of it: the author is asked once for the rest; then reeve commits the approved rest', async () => {
     const reviewed = await review()
     inTree('commit', '-q', '-a', '-m', 'a: half')
-    const half = inTree('rev-parse', 'HEAD')
+    const halfCommit = inTree('rev-parse', 'HEAD')
     expect(await land(reviewed)).toMatchObject({ type: 'uncommitted', files: ['a.txt'] })
     const end = await land(reviewed, { mayCommit: true })
     if (end.type !== 'committed') throw new Error(end.type)
-    expect([rev(`${end.commit}^`), rev(`${end.commit}^{tree}`)]).toEqual([half, rev(`${reviewed}^{tree}`)])
+    expect([rev(`${end.commit}^`), rev(`${end.commit}^{tree}`)]).toEqual([halfCommit, rev(`${reviewed}^{tree}`)])
   })
 
   test('something else: the files are named, and the approved tree is kept for comparison', async () => {
     const reviewed = await review()
     write({ 'a.txt': 'steal()\n' })
-    rmSync(join(one.dir, 'other.txt'))
+    rmSync(join(authorTree.dir, 'other.txt'))
     const commit = commitAll()
     const end = await land(reviewed)
     expect(end).toMatchObject({ type: 'differs', commit, files: ['a.txt', 'other.txt'], more: 0 })
@@ -184,9 +190,9 @@ describe('the author commits', () => {
         inTree('reset', '-q', '--hard', base)
       },
     ],
-  ])('nothing, as it was %s: reeve commits the approved files, each time the same commit', async (_, lose) => {
+  ])('nothing, as it was %s: reeve commits the approved files, each time the same commit', async (_, loseCommit) => {
     const reviewed = await review()
-    lose()
+    loseCommit()
     const end = await land(reviewed)
     if (end.type !== 'committed') throw new Error(end.type)
     expect([rev(`${end.commit}^`), rev(`${end.commit}^{tree}`), repository.git('log', '-1', '--format=%s|%an', end.commit)]).toEqual([
@@ -199,14 +205,14 @@ describe('the author commits', () => {
 
   test('nothing more than the reviewed commit: reeve uses that commit', async () => {
     write({ 'a.txt': 'a\n' })
-    const early = commitAll('a: early')
-    expect(await commitForReview(git, one, VIEW)).toBe(early)
+    const earlyCommit = commitAll('a: early')
+    expect(await commitForReview(git, authorTree, VIEW)).toBe(earlyCommit)
     inTree('reset', '-q', '--hard', base)
-    expect(await land(early)).toMatchObject({ type: 'committed', commit: early })
+    expect(await land(earlyCommit)).toMatchObject({ type: 'committed', commit: earlyCommit })
   })
 
   test('nothing, and nothing was changed: the result is `nothing`', async () => {
-    expect(await land(await commitForReview(git, one, VIEW))).toEqual({ type: 'nothing' })
+    expect(await land(await commitForReview(git, authorTree, VIEW))).toEqual({ type: 'nothing' })
   })
 
   test("another task's branch: it is compared like any other", async () => {
@@ -229,7 +235,7 @@ describe('the author commits', () => {
 describe("the crew's branch has moved", () => {
   test('without a conflict: the commit lands unchanged, even if its author merged the branch', async () => {
     const reviewed = await review()
-    landed({ 'new.txt': 'n\n' })
+    commitOnCrewBranch({ 'new.txt': 'n\n' })
     const commit = commitAll()
     expect(await land(reviewed)).toMatchObject({ type: 'committed', commit })
     inTree('merge', '-q', CREW)
@@ -238,7 +244,7 @@ describe("the crew's branch has moved", () => {
 
   test('and its author merges it, but drops the changes of other tasks: the result is reviewed', async () => {
     const reviewed = await review()
-    landed({ 'theirs.txt': 't\n', 'index.txt': 'all\ntheirs\n' })
+    commitOnCrewBranch({ 'theirs.txt': 't\n', 'index.txt': 'all\ntheirs\n' })
     commitAll()
     inTree('merge', '-q', '-s', 'ours', '--no-edit', CREW)
     expect(await land(reviewed)).toMatchObject({ type: 'differs', files: expect.arrayContaining(['theirs.txt']) })
@@ -246,7 +252,7 @@ describe("the crew's branch has moved", () => {
 
   test('with a conflict: the author resolves it before the merge, and the resolution is reviewed', async () => {
     const reviewed = await review()
-    const first = landed({ 'index.txt': 'all\nb\n' })
+    const first = commitOnCrewBranch({ 'index.txt': 'all\nb\n' })
     expect(await findConflict(git, crew(), reviewed, base)).toEqual({ files: ['index.txt'], more: 0 })
     expect(
       await findTasksThatTouched(
@@ -260,8 +266,8 @@ describe("the crew's branch has moved", () => {
       ),
     ).toEqual(['b'])
     expect(await findTasksThatTouched(git, crew(), [{ task: 'b', merged: first }], { since: reviewed, files: ['other.txt'] })).toEqual([])
-    const own = commitAll()
-    expect(await land(reviewed)).toMatchObject({ type: 'conflict', commit: own, files: ['index.txt'] })
+    const authorCommit = commitAll()
+    expect(await land(reviewed)).toMatchObject({ type: 'conflict', commit: authorCommit, files: ['index.txt'] })
     expect(await land(reviewed, { willMerge: false }), 'on its own branch it has no conflict').toMatchObject({ type: 'committed' })
     expect(() => inTree('merge', '-q', CREW)).toThrow('merge')
     expect(await land(reviewed)).toMatchObject({
@@ -281,7 +287,7 @@ describe("the crew's branch has moved", () => {
     expect(end).toMatchObject({ type: 'differs', commit: resolved, files: ['index.txt'] })
     if (end.type === 'differs') expect(repository.git('diff', end.from, resolved)).toContain('-<<<<<<<')
     expect(await land(resolved)).toMatchObject({ type: 'committed', commit: resolved })
-    landed({ 'index.txt': 'all\nz\n' })
+    commitOnCrewBranch({ 'index.txt': 'all\nz\n' })
     expect(await land(resolved), 'a person moved it meanwhile').toMatchObject({ type: 'conflict', commit: resolved })
   })
 
@@ -302,7 +308,7 @@ describe('the task that resolves a conflict', () => {
   const conflicting = (): string => {
     write({ 'index.txt': 'all\na\n' })
     const commit = commitAll()
-    base = landed({ 'index.txt': 'all\nb\n' })
+    base = commitOnCrewBranch({ 'index.txt': 'all\nb\n' })
     inTree('reset', '-q', '--hard', base)
     return commit
   }
@@ -314,7 +320,7 @@ describe('the task that resolves a conflict', () => {
       output: expect.stringContaining(`\`git merge ${commit}\``) as string,
     })
     write({ 'RESOLVED.txt': 'so\n' })
-    const reviewed = await commitForReview(git, one, VIEW)
+    const reviewed = await commitForReview(git, authorTree, VIEW)
     expect(await land(reviewed, { mustContain: commit, mayCommit: true })).toMatchObject({ type: 'refused' })
     expect(await land(reviewed, { mustContain: commit })).toMatchObject({ type: 'refused' })
   })
@@ -324,7 +330,7 @@ describe('the task that resolves a conflict', () => {
     expect(() => inTree('merge', '-q', commit)).toThrow('merge')
     write({ 'index.txt': 'all\na\nb\n' })
     inTree('add', '-A')
-    const reviewed = await commitForReview(git, one, VIEW)
+    const reviewed = await commitForReview(git, authorTree, VIEW)
     inTree('merge', '--abort')
     const end = await land(reviewed, { mustContain: commit })
     if (end.type !== 'committed') throw new Error(JSON.stringify(end))

@@ -31,7 +31,7 @@ const [RED, DENIED] = ['format', 'scope']
 const valueOf = (id: string): string => `${id}(${(NEEDS[id] ?? []).map(valueOf).join(' ')})`
 
 /** Shell functions for a worker: the code, its test, its line in the index; conflicts are resolved by keeping both lines. */
-const HANDS = `
+const WORKER_SCRIPT = `
 line() { echo "export { $1 } from './$1.mjs'"; }
 code() {
   echo "// What $1 is."
@@ -60,14 +60,14 @@ review() {
 `
 
 function modelIn(crew: CrewHome): string {
-  const hands = join(crew.home.work, 'hands.sh')
+  const workerScript = join(crew.home.work, 'hands.sh')
   const model = join(crew.home.work, 'model.yaml')
-  const bash = (call: string): string => `      - tools: [{ name: bash, input: { command: '. ${hands}; ${call}' } }]\n`
+  const bash = (call: string): string => `      - tools: [{ name: bash, input: { command: '. ${workerScript}; ${call}' } }]\n`
   const says = (tool: string, input: string): string =>
     `      - tools: [{ name: mcp__reeve__${tool}, input: { ${input} } }]\n      - text: reported\n`
-  const rule = (when: string, ...steps: readonly string[]): string => `  - when: '${when}'\n    steps:\n${steps.join('')}`
-  const reported = says('report_implementation_complete', 'summary: "{{ id }} is there, with its test"')
-  writeFileSync(hands, HANDS)
+  const rule = (pattern: string, ...steps: readonly string[]): string => `  - when: '${pattern}'\n    steps:\n${steps.join('')}`
+  const reportStep = says('report_implementation_complete', 'summary: "{{ id }} is there, with its test"')
+  writeFileSync(workerScript, WORKER_SCRIPT)
   for (const id of IDS) {
     writeFileSync(join(crew.marks, `needs-${id}`), (NEEDS[id] ?? []).join(' '))
     writeFileSync(join(crew.marks, `value-${id}`), valueOf(id))
@@ -76,10 +76,10 @@ function modelIn(crew: CrewHome): string {
     model,
     [
       'rules:\n',
-      rule('/^Task (?<id>[\\w-]+) [^]*conflicts with [^]*`git merge (?<branch>[^`]+)`/', bash('resolve {{ id }} {{ branch }}'), reported),
-      rule('/^Task (?<id>[\\w-]+) /', bash('impl {{ id }}'), reported),
-      rule('/^(?<id>[\\w-]+) [^]* failed verify/', bash('repair {{ id }}'), reported),
-      rule('/ sent (?<id>[\\w-]+) [^]*back:/', bash('repair {{ id }}'), reported),
+      rule('/^Task (?<id>[\\w-]+) [^]*conflicts with [^]*`git merge (?<branch>[^`]+)`/', bash('resolve {{ id }} {{ branch }}'), reportStep),
+      rule('/^Task (?<id>[\\w-]+) /', bash('impl {{ id }}'), reportStep),
+      rule('/^(?<id>[\\w-]+) [^]* failed verify/', bash('repair {{ id }}'), reportStep),
+      rule('/ sent (?<id>[\\w-]+) [^]*back:/', bash('repair {{ id }}'), reportStep),
       rule(
         '/^Review (?<id>[\\w-]+)[^]*?\\.\\.(?<head>[0-9a-f]{40})/',
         bash('review {{ id }} {{ head }}'),
@@ -103,14 +103,14 @@ function checkout({ repository }: CrewHome): object {
     .git('for-each-ref', '--format=%(refname) %(objectname)')
     .split('\n')
     .filter((ref) => !/^refs\/(heads\/)?reeve\//.test(ref))
-  const own = ['HEAD', 'index', 'config'].map((name) =>
+  const gitState = ['HEAD', 'index', 'config'].map((name) =>
     createHash('sha1')
       .update(readFileSync(join(repository.dir, '.git', name)))
       .digest('hex'),
   )
   return {
     refs,
-    own,
+    own: gitState,
     files: filesOf(repository.dir),
     status: repository.git('status', '--porcelain'),
     stash: repository.git('stash', 'list'),
@@ -125,32 +125,32 @@ async function isBuilt(): Promise<void> {
   // The user works there too, on the file that all tasks change.
   crew.repository.write({ 'src/index.mjs': '// All parts, as the user sees them.\n', 'staged.txt': 's', 'untracked.txt': 'u' })
   crew.repository.git('add', 'staged.txt')
-  const before = checkout(crew)
+  const checkoutBefore = checkout(crew)
   expect(await crew.home.waitForEnd(crew.uuid, 6)).toMatchObject({ status: 'completed', exit: { code: 0 } })
-  expect(checkout(crew)).toEqual(before)
-  const { tasks: all } = JSON.parse(await crew.cli('crew', 'report', 'team', '--json')) as CrewReportView
-  expect(all.map(({ id, state, merged, attempts }) => [id, state, merged !== null, attempts])).toEqual(
+  expect(checkout(crew)).toEqual(checkoutBefore)
+  const { tasks: reportedTasks } = JSON.parse(await crew.cli('crew', 'report', 'team', '--json')) as CrewReportView
+  expect(reportedTasks.map(({ id, state, merged, attempts }) => [id, state, merged !== null, attempts])).toEqual(
     IDS.map((id) => [id, 'done', true, id === RED || id === DENIED ? 1 : 0]),
   )
-  expect(all.flatMap(({ id, verdicts }) => (verdicts.some(({ verdict }) => verdict === 'DENIED') ? [id] : []))).toEqual([DENIED])
+  expect(reportedTasks.flatMap(({ id, verdicts }) => (verdicts.some(({ verdict }) => verdict === 'DENIED') ? [id] : []))).toEqual([DENIED])
   await isOnTheBranch(crew)
   expect(await crew.home.stop()).toMatchObject({ code: 0 })
   await crew.home.waitUntilNothingIsLeft()
   expect([crew.leftIn('worktrees'), crew.leftIn('branches'), crew.leftIn('commands')]).toEqual([[], [], []])
   expect(crew.repository.git('branch', '--format=%(refname:short)').split('\n').toSorted()).toEqual(['main', 'reeve/team'])
-  const { crew: own, members, wrong } = await crew.journals()
-  expect([...wrong, ...violationsOfCrew(own, members, true)]).toEqual([])
+  const { crew: crewJournal, members, violations } = await crew.journals()
+  expect([...violations, ...violationsOfCrew(crewJournal, members, true)]).toEqual([])
 }
 
 async function isOnTheBranch({ repository, home }: CrewHome): Promise<void> {
   const commits = repository.git('log', '--no-merges', '--format=%s', 'main..reeve/team').split('\n')
   expect(commits.toSorted()).toEqual(IDS.map((id) => `${id}: write it`).toSorted())
-  const fresh = join(home.work, 'fresh')
-  repository.git('clone', '-q', '--branch', 'reeve/team', repository.dir, fresh)
-  expect(readFileSync(join(fresh, 'src/index.mjs'), 'utf8').trim().split('\n').toSorted()).toEqual(
+  const freshDir = join(home.work, 'fresh')
+  repository.git('clone', '-q', '--branch', 'reeve/team', repository.dir, freshDir)
+  expect(readFileSync(join(freshDir, 'src/index.mjs'), 'utf8').trim().split('\n').toSorted()).toEqual(
     ['// All parts.', ...IDS.map((id) => `export { ${id} } from './${id}.mjs'`)].toSorted(),
   )
-  expect(execFileSync('node', ['--test'], { cwd: fresh, env: repository.env, encoding: 'utf8' })).toMatch(/\bpass 8\n/)
+  expect(execFileSync('node', ['--test'], { cwd: freshDir, env: repository.env, encoding: 'utf8' })).toMatch(/\bpass 8\n/)
 }
 
 test.each(Array.from({ length: RUNS }, (_, run) => run + 1))(

@@ -40,7 +40,7 @@ describe('copied files', () => {
   })
   afterEach(() => contained[Symbol.asyncDispose]())
 
-  async function bring(...patterns: string[]): Promise<CopyResult> {
+  async function copyToWorktree(...patterns: string[]): Promise<CopyResult> {
     await using git = new Git(() => contained.open('group'))
     return await copyFiles(
       git,
@@ -52,7 +52,10 @@ describe('copied files', () => {
 
   test('by patterns and .worktreeinclude; files that git does not ignore are skipped', async () => {
     repository.write({ '.worktreeinclude': '# mine\n*.local\n' })
-    expect(await bring('.env', 'seen.txt', 'src/a.txt', '!src/.env')).toEqual({ copied: 2, skipped: ['seen.txt: git does not ignore it'] })
+    expect(await copyToWorktree('.env', 'seen.txt', 'src/a.txt', '!src/.env')).toEqual({
+      copied: 2,
+      skipped: ['seen.txt: git does not ignore it'],
+    })
     expect([
       readFileSync(join(dir, '.env'), 'utf8'),
       readFileSync(join(dir, 'deep/er/x.local'), 'utf8'),
@@ -60,7 +63,7 @@ describe('copied files', () => {
       existsSync(join(dir, 'seen.txt')),
     ]).toEqual(['KEY=1\n', 'x\n', false, false])
     expect([status(), readFileSync(join(dir, 'src/a.txt'), 'utf8')]).toEqual(['', 'a\n'])
-    expect(await bring('.env')).toMatchObject({ skipped: [] })
+    expect(await copyToWorktree('.env')).toMatchObject({ skipped: [] })
   })
 
   test('no link leads outside, on either side', async () => {
@@ -72,7 +75,7 @@ describe('copied files', () => {
     symlinkSync('../../outside', join(repository.dir, 'links/dir'))
     repository.write({ 'out/x.local': 'x\n' })
     symlinkSync(join(contained.dir, 'outside'), join(dir, 'out'))
-    const { copied, skipped } = await bring('links/*', 'out/x.local')
+    const { copied, skipped } = await copyToWorktree('links/*', 'out/x.local')
     expect([copied, skipped.toSorted()]).toEqual([
       1,
       [
@@ -87,9 +90,9 @@ describe('copied files', () => {
 
   test('too many or too large files are an error', async () => {
     repository.write(Object.fromEntries(Array.from({ length: 1_001 }, (_, index) => [`many/${index}.local`, ''])))
-    await expect(bring('*.local')).rejects.toThrow('match 1002 files; at most 1000 are copied')
+    await expect(copyToWorktree('*.local')).rejects.toThrow('match 1002 files; at most 1000 are copied')
     writeFileSync(join(repository.dir, 'large.local'), Buffer.alloc(101 * 1024 * 1024))
-    await expect(bring('large.local')).rejects.toThrow('match more than 100 MiB')
+    await expect(copyToWorktree('large.local')).rejects.toThrow('match more than 100 MiB')
   })
 })
 

@@ -70,10 +70,10 @@ async function breakEachOther(next: () => number): Promise<void> {
     ],
   })
   for (let kills = 0; kills < 2; kills += 1) {
-    const last = (await lifeOf(crew)).facts + next() * LIFE_FACTS
-    await crew.waitUntil(async () => {
+    const lastFactCount = (await lifeOf(crew)).facts + next() * LIFE_FACTS
+    await crew.wait(async () => {
       const { facts, isOver } = await lifeOf(crew)
-      return facts >= last || isOver
+      return facts >= lastFactCount || isOver
     }, 'enough facts have happened')
     await crew.restartDaemon()
   }
@@ -86,9 +86,9 @@ async function breakEachOther(next: () => number): Promise<void> {
   expect(await crew.home.stop()).toMatchObject({ code: 0 })
   await crew.home.waitUntilNothingIsLeft()
   expect([crew.leftIn('worktrees'), crew.leftIn('commands')]).toEqual([[], []])
-  const { crew: own, members, wrong } = await crew.journals()
-  expect([...wrong, ...violationsOfCrew(own, members, true)]).toEqual([])
-  const red = ofType(crewFacts(own.facts), 'task.verify').filter(({ stage, ok }) => stage === 'merge' && !ok)
+  const { crew: crewJournal, members, violations } = await crew.journals()
+  expect([...violations, ...violationsOfCrew(crewJournal, members, true)]).toEqual([])
+  const red = ofType(crewFacts(crewJournal.facts), 'task.verify').filter(({ stage, ok }) => stage === 'merge' && !ok)
   expect(red.map(({ ran }) => ran.output)).toEqual(['not ok: old is not defined'])
   isNeverBroken(crew)
 }

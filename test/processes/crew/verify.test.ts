@@ -27,7 +27,7 @@ const TO = { branch: BRANCH, ref: 'refs/reeve/review/fix/one' }
 describe('its limits', () => {
   let contained: ContainmentBench
   let commands: CrewCommandRunner
-  let made = 0
+  let directoryCount = 0
   const state = (): string => join(contained.dir, 'state-of-commands')
   beforeEach(async () => {
     contained = await openContainmentBench()
@@ -35,7 +35,7 @@ describe('its limits', () => {
       containments: contained.manager,
       state: state(),
       tmpDir: contained.dir,
-      newUuid: () => uuidOf(5_000 + (made += 1)),
+      newUuid: () => uuidOf(5_000 + (directoryCount += 1)),
       clock: systemClock,
       log: (message) => {
         throw new Error(message)
@@ -89,10 +89,10 @@ describe('its limits', () => {
   })
 
   test('an abort returns its reason, and nothing is left', async () => {
-    const abort = new AbortController()
-    const ran = run('echo $$ > began; sleep 600', 60_000, abort.signal)
+    const abortController = new AbortController()
+    const ran = run('echo $$ > began; sleep 600', 60_000, abortController.signal)
     await expect.poll(() => existsSync(join(contained.dir, 'began'))).toBe(true)
-    abort.abort(new Error('no caller waits for it'))
+    abortController.abort(new Error('no caller waits for it'))
     await expect(ran).rejects.toThrow('no caller waits for it')
   })
 
@@ -135,7 +135,7 @@ describe('the files that it runs in', () => {
   afterEach(() => contained[Symbol.asyncDispose]())
 
   const worktree = (...args: string[]): string => repository.gitIn(tree.dir, ...args)
-  const sh = (command: string): void => {
+  const runShell = (command: string): void => {
     execFileSync('sh', ['-ec', command], { cwd: tree.dir, env: repository.env, stdio: 'ignore' })
   }
 
@@ -165,13 +165,13 @@ describe('the files that it runs in', () => {
   ])('are restored after %s', async (_, command, changed) => {
     await using git = new Git(() => contained.open('group'))
     const [status, head] = [worktree('status', '--porcelain', '-uall'), worktree('rev-parse', 'HEAD')]
-    const before = await snapshotTree(git, await openMember(git, tree), TO)
-    sh(command)
-    expect((await restoreSnapshot(git, await openTree(git, tree), before)).toSorted()).toEqual([...changed].toSorted())
+    const treeBefore = await snapshotTree(git, await openMember(git, tree), TO)
+    runShell(command)
+    expect((await restoreSnapshot(git, await openTree(git, tree), treeBefore)).toSorted()).toEqual([...changed].toSorted())
     expect(worktree('status', '--porcelain', '-uall')).toBe(status)
     expect([worktree('rev-parse', 'HEAD'), worktree('symbolic-ref', '--short', 'HEAD')]).toEqual([head, BRANCH])
-    expect((await snapshotTree(git, await openMember(git, tree), TO)).tree).toBe(before.tree)
-    expect(repository.git('rev-parse', 'refs/reeve/review/fix/one^{tree}')).toBe(before.tree)
+    expect((await snapshotTree(git, await openMember(git, tree), TO)).tree).toBe(treeBefore.tree)
+    expect(repository.git('rev-parse', 'refs/reeve/review/fix/one^{tree}')).toBe(treeBefore.tree)
     expect(readFileSync('/etc/passwd', 'utf8')).not.toBe('')
   })
 
@@ -196,13 +196,13 @@ describe('the files that it runs in', () => {
     await using git = new Git(() => contained.open('group'))
     worktree('add', '-A')
     worktree('-c', 'user.name=x', '-c', 'user.email=x@y', 'commit', '-q', '-m', 'work that only this branch has')
-    const own = worktree('rev-parse', 'HEAD')
+    const headBefore = worktree('rev-parse', 'HEAD')
     worktree(...checkout)
     const head = worktree('rev-parse', 'HEAD')
-    const before = await snapshotTree(git, await openMember(git, tree), TO)
-    sh(command)
-    await restoreSnapshot(git, await openTree(git, tree), before)
-    expect([worktree('rev-parse', 'HEAD'), repository.git('rev-parse', BRANCH)]).toEqual([head, own])
+    const treeBefore = await snapshotTree(git, await openMember(git, tree), TO)
+    runShell(command)
+    await restoreSnapshot(git, await openTree(git, tree), treeBefore)
+    expect([worktree('rev-parse', 'HEAD'), repository.git('rev-parse', BRANCH)]).toEqual([head, headBefore])
     expect(worktree('rev-parse', '--symbolic-full-name', 'HEAD')).toBe(branch ?? 'HEAD')
     expect(worktree('status', '--porcelain')).toBe('')
   })
@@ -241,9 +241,9 @@ describe('a crew', () => {
     expect(await crew.cli('crew', 'show', 'team', 'two')).toContain('all is well')
     expect(await crew.home.stop()).toMatchObject({ code: 0 })
     await crew.home.waitUntilNothingIsLeft()
-    const { crew: own, members, wrong } = await crew.journals()
-    expect([...wrong, ...violationsOfCrew(own, members, true)]).toEqual([])
-    const facts = crewFacts(own.facts)
+    const { crew: crewJournal, members, violations } = await crew.journals()
+    expect([...violations, ...violationsOfCrew(crewJournal, members, true)]).toEqual([])
+    const facts = crewFacts(crewJournal.facts)
     expect(
       ofType(facts, 'task.verify')
         .filter(({ task, stage }) => task === 'two' && stage === 'review')

@@ -15,7 +15,7 @@ import { waitUntil } from '../../support/agents/living.ts'
 import { writeEndedProcesses } from '../../support/daemon/ended-processes.ts'
 import { Scribe, endOf, modelFinished, specOf, toolFinished, uuidOf } from '../../support/store/facts.ts'
 
-const LARGE = uuidOf(7_777)
+const LARGE_UUID = uuidOf(7_777)
 const STEPS = 250
 const ROUNDS = deep(2, 4)
 const LIMIT_MS = 40_000
@@ -34,13 +34,19 @@ async function writeLarge(state: string, steps: number): Promise<number> {
   await using store = await openSqliteStore({ dir: state })
   const { counters } = await store.load()
   const scribe = new Scribe({ ...counters })
-  await store.commit(scribe.spawn(LARGE, specOf({ name: 'large', cwd: '/' }), { type: 'model.started', step: 1, attempt: 1, model: 'a/b' }))
+  await store.commit(
+    scribe.spawn(LARGE_UUID, specOf({ name: 'large', cwd: '/' }), { type: 'model.started', step: 1, attempt: 1, model: 'a/b' }),
+  )
   for (let step = 1; step <= steps; step++)
     await store.commit(
-      scribe.write(LARGE, ...modelFinished(step, `${step} `.repeat(2_000)), ...toolFinished(step, `${LARGE} ${step} `.repeat(150))),
+      scribe.write(
+        LARGE_UUID,
+        ...modelFinished(step, `${step} `.repeat(2_000)),
+        ...toolFinished(step, `${LARGE_UUID} ${step} `.repeat(150)),
+      ),
     )
-  await store.commit(scribe.write(LARGE, ...endOf()))
-  return scribe.get(LARGE).seq
+  await store.commit(scribe.write(LARGE_UUID, ...endOf()))
+  return scribe.get(LARGE_UUID).seq
 }
 
 /** The end of the written processes, long ago. */
@@ -56,13 +62,13 @@ async function untilSo(look: () => Promise<boolean>, words: string): Promise<voi
 
 /** Sends a request, and kills the daemon after `ms`; resolves when it is gone. True if it had answered. */
 async function killedAfter(home: DaemonHome, collect: () => Promise<unknown>, ms: number): Promise<boolean> {
-  const answered = collect().then(
+  const collection = collect().then(
     () => true,
     () => false,
   )
   await sleep(ms)
   await home.kill()
-  return answered
+  return collection
 }
 
 describe('a daemon that is killed', () => {
@@ -77,16 +83,16 @@ describe('a daemon that is killed', () => {
     for (let round = 0; round < ROUNDS; round++) {
       await killedAfter(home, collect, 2 + round * 8)
       await home.start()
-      const left = (await home.listProcesses()).map(({ uuid }) => uuid)
+      const remainingUuids = (await home.listProcesses()).map(({ uuid }) => uuid)
       // The oldest are gone, and none between the remaining ones.
-      const old = uuids.filter((uuid) => left.includes(uuid))
-      expect(old).toEqual(uuids.slice(uuids.length - old.length))
-      for (const uuid of [old[0], old.at(-1)])
+      const oldUuids = uuids.filter((uuid) => remainingUuids.includes(uuid))
+      expect(oldUuids).toEqual(uuids.slice(uuids.length - oldUuids.length))
+      for (const uuid of [oldUuids[0], oldUuids.at(-1)])
         expect((await home.client.get<{ lines: object[] }>(`/v1/processes/${uuid}/logs`)).lines.length).toBeGreaterThan(0)
     }
-    const done = await collect()
+    const collected = await collect()
     expect((await home.listProcesses()).length).toBe(20)
-    expect(done.store.freeBytes).toBeLessThan(done.store.bytes)
+    expect(collected.store.freeBytes).toBeLessThan(collected.store.bytes)
     await checkStore(home)
     expect((await home.stop()).code).toBe(0)
   }, 240_000)
@@ -99,31 +105,31 @@ describe('a daemon that is killed', () => {
     const facts = await writeLarge(home.paths.state, STEPS)
     const steps = join(home.work, 'out', 'steps')
     const collect = (): Promise<ExportedView> =>
-      home.client.post(`/v1/processes/${LARGE}/export`, { dir: join(home.work, 'out') }, { extraMs: 60_000 })
-    let cut = 0
-    for (let round = 0; round < ROUNDS * 3 && cut < ROUNDS; round++) {
-      rmSync(join(steps, LARGE), { recursive: true, force: true })
+      home.client.post(`/v1/processes/${LARGE_UUID}/export`, { dir: join(home.work, 'out') }, { extraMs: 60_000 })
+    let cutCount = 0
+    for (let round = 0; round < ROUNDS * 3 && cutCount < ROUNDS; round++) {
+      rmSync(join(steps, LARGE_UUID), { recursive: true, force: true })
       await home.start()
       // The export has begun: from here on the moment is random.
-      const asked = collect().then(
+      const collection = collect().then(
         () => true,
         () => false,
       )
-      await waitUntil(() => existsSync(join(steps, `.${LARGE}.tmp`)) || existsSync(join(steps, LARGE)), 'it has begun')
+      await waitUntil(() => existsSync(join(steps, `.${LARGE_UUID}.tmp`)) || existsSync(join(steps, LARGE_UUID)), 'it has begun')
       await sleep((round % ROUNDS) * 4)
       await home.kill()
-      const there = existsSync(join(steps, LARGE))
-      if (!there) cut += 1
-      expect((await asked) && !there).toBe(false)
-      expect(readdirSync(steps).filter((name) => name !== `.${LARGE}.tmp`)).toEqual(there ? [LARGE] : [])
+      const isExported = existsSync(join(steps, LARGE_UUID))
+      if (!isExported) cutCount += 1
+      expect((await collection) && !isExported).toBe(false)
+      expect(readdirSync(steps).filter((name) => name !== `.${LARGE_UUID}.tmp`)).toEqual(isExported ? [LARGE_UUID] : [])
     }
-    expect(cut).toBeGreaterThan(0)
+    expect(cutCount).toBeGreaterThan(0)
     await home.start()
-    if (!existsSync(join(steps, LARGE))) await collect()
-    expect(readdirSync(steps)).toEqual([LARGE])
-    expect(readdirSync(join(steps, LARGE))).toContain('proc-info.json')
+    if (!existsSync(join(steps, LARGE_UUID))) await collect()
+    expect(readdirSync(steps)).toEqual([LARGE_UUID])
+    expect(readdirSync(join(steps, LARGE_UUID))).toContain('proc-info.json')
     // The archive is whole: its import succeeds.
-    await home.client.delete(`/v1/processes/${LARGE}`)
+    await home.client.delete(`/v1/processes/${LARGE_UUID}`)
     expect(
       (await home.client.post<ImportedView>('/v1/import', { dir: join(home.work, 'out') }, { extraMs: 60_000 })).processes,
     ).toMatchObject([{ facts, warnings: [] }])
@@ -137,37 +143,37 @@ describe('a daemon that is killed', () => {
     await keepAll(home)
     const facts = await writeLarge(home.paths.state, STEPS)
     await home.start()
-    const out = join(home.work, 'out')
-    await home.client.post(`/v1/processes/${LARGE}/export`, { dir: out }, { extraMs: 60_000 })
-    await home.client.delete(`/v1/processes/${LARGE}`)
+    const exportDir = join(home.work, 'out')
+    await home.client.post(`/v1/processes/${LARGE_UUID}/export`, { dir: exportDir }, { extraMs: 60_000 })
+    await home.client.delete(`/v1/processes/${LARGE_UUID}`)
     const cursorOf = async (): Promise<number> => (await home.client.get<DaemonView>('/v1/daemon')).cursor
-    const importArchive = (): Promise<ImportedView> => home.client.post('/v1/import', { dir: out }, { extraMs: 60_000 })
-    let cut = 0
-    for (let round = 0; round < ROUNDS * 3 && cut < ROUNDS; round++) {
-      const before = await cursorOf()
-      const asked = importArchive().then(
+    const importArchive = (): Promise<ImportedView> => home.client.post('/v1/import', { dir: exportDir }, { extraMs: 60_000 })
+    let cutCount = 0
+    for (let round = 0; round < ROUNDS * 3 && cutCount < ROUNDS; round++) {
+      const cursorBefore = await cursorOf()
+      const importRequest = importArchive().then(
         () => true,
         () => false,
       )
       // The import has begun, and half of it is in the store.
-      await untilSo(async () => (await cursorOf()) > before + 64 * (1 + (round % 7)), 'it has begun')
+      await untilSo(async () => (await cursorOf()) > cursorBefore + 64 * (1 + (round % 7)), 'it has begun')
       await home.kill()
-      const answered = await asked
+      const importOutcome = await importRequest
       await home.start()
-      const view = await home.view(LARGE).catch((error: { code: string }) => error.code)
+      const view = await home.view(LARGE_UUID).catch((error: { code: string }) => error.code)
       if (typeof view === 'string') {
-        cut += 1
-        expect([view, answered]).toEqual(['COLLECTED', false])
+        cutCount += 1
+        expect([view, importOutcome]).toEqual(['COLLECTED', false])
         expect((await home.listProcesses()).map(({ uuid }: ProcessView) => uuid)).toEqual([])
       } else {
-        expect((await home.readEvents()).filter(({ uuid }) => uuid === LARGE)).toHaveLength(facts)
-        await home.client.delete(`/v1/processes/${LARGE}`)
+        expect((await home.readEvents()).filter(({ uuid }) => uuid === LARGE_UUID)).toHaveLength(facts)
+        await home.client.delete(`/v1/processes/${LARGE_UUID}`)
       }
       await untilSo(async () => (await home.client.get<GcView>('/v1/gc')).store.bytes < 500_000, 'the room is given back')
       await checkStore(home)
     }
-    expect(cut).toBeGreaterThan(0)
-    expect((await importArchive()).processes).toMatchObject([{ uuid: LARGE, facts, warnings: [] }])
+    expect(cutCount).toBeGreaterThan(0)
+    expect((await importArchive()).processes).toMatchObject([{ uuid: LARGE_UUID, facts, warnings: [] }])
     expect((await home.view('large')).step).toBe(STEPS + 1)
     await checkStore(home)
     expect((await home.stop()).code).toBe(0)

@@ -44,12 +44,13 @@ test('killed in the middle of each part: every node completes once, and results 
   await runs.waitForRun(uuid, ({ nodes }) => nodes[1]?.process?.step === 2 && nodes[2]?.process?.status === 'working')
   const think = await runs.processOf(uuid, 'think')
   // An attempt counts here after it has recorded itself.
-  const tried = (times: number): Promise<unknown> => waitUntil(() => readLines(home, 'tries').length === times, `${times} tries have begun`)
-  await tried(1)
+  const waitForTries = (times: number): Promise<unknown> =>
+    waitUntil(() => readLines(home, 'tries').length === times, `${times} tries have begun`)
+  await waitForTries(1)
   await restartAfterKill(home)
   createFile(home, 'go')
   await runs.waitForRun(uuid, (view) => stateList(view) === 'early completed, think completed, again running, late waiting')
-  await tried(2)
+  await waitForTries(2)
   await restartAfterKill(home)
   createFile(home, 'go2')
   const end = await runs.waitForEnd(uuid)
@@ -67,9 +68,9 @@ test('killed repeatedly right after its start: the run completes, and no node st
   const names = ['a', 'b', 'c', 'd']
   const { uuid } = await runs.start(
     Object.fromEntries(
-      names.map((name, at) => [
+      names.map((name, index) => [
         name,
-        shellNode(`echo ${name} >> log`, { retries: 50, ...(at === 0 ? {} : { depends_on: [names[at - 1]] }) }),
+        shellNode(`echo ${name} >> log`, { retries: 50, ...(index === 0 ? {} : { depends_on: [names[index - 1]] }) }),
       ]),
     ),
   )

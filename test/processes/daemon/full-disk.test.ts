@@ -21,9 +21,9 @@ test('kill, kill -s 9 and daemon stop end all processes, and the next start find
     fileURLToPath(new URL('../../support/daemon/full-disk.ts', import.meta.url)),
   )
   const child = spawn(command, args, { env: { ...process.env, TMPDIR: mount, REEVE_TEST_ROOM: mount }, stdio: ['ignore', 'pipe', 'pipe'] })
-  const [out, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  const [stdout, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   expect(errors).toBe('')
-  expect(JSON.parse(out)).toEqual({
+  expect(JSON.parse(stdout)).toEqual({
     ended: ['stopped', 'stopped'],
     held: ['disk-full'],
     stopsAtOnce: true,
@@ -45,6 +45,6 @@ test('reeve names the full disk when git reports no reason for a failed worktree
     mount,
   )
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
-  const [out, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  expect([errors, out]).toEqual(['', expect.stringMatching(/^Error: .* \(No space left on device\)$/)])
+  const [stdout, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  expect([errors, stdout]).toEqual(['', expect.stringMatching(/^Error: .* \(No space left on device\)$/)])
 })

@@ -76,7 +76,7 @@ describe('stopped from outside', () => {
   test('a tool of a native agent', async () => {
     const { uuid } = await daemon.spawnScripted([call('bash', { command: `sleep ${token}` }), { text: 'done' }])
     await waitUntil(() => findProcessesWith(token).some(isSleep), 'it runs')
-    for (const living of findProcessesWith(token)) signalFound(living, 'SIGSTOP')
+    for (const program of findProcessesWith(token)) signalFound(program, 'SIGSTOP')
     await waitForLiveness(uuid, 'stopped')
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
@@ -110,10 +110,10 @@ describe('an external agent', () => {
       { uuid, word: 'stalled', status: 'working', thresholds: { silentMs: 4_000, stalledMs: 6_000, waitingMs: 600_000, policy: 'warn' } },
     ])
     expect(processes[0]?.quietMs).toBeGreaterThanOrEqual(6_000)
-    const shown = await runCli(daemon.home, ['heartbeat', 'status'])
-    expect(shown).toMatchObject({ code: 0, stderr: '' })
-    expect(shown.stdout).toMatch(/PID.*LIVENESS.*QUIET/)
-    expect(shown.stdout).toMatch(/working +stalled/)
+    const heartbeat = await runCli(daemon.home, ['heartbeat', 'status'])
+    expect(heartbeat).toMatchObject({ code: 0, stderr: '' })
+    expect(heartbeat.stdout).toMatch(/PID.*LIVENESS.*QUIET/)
+    expect(heartbeat.stdout).toMatch(/working +stalled/)
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
     expect((await livenessFacts(uuid)).slice(-2)).toEqual(['silent', 'stalled'])
@@ -173,9 +173,9 @@ describe('native agents', () => {
   test("an agent in a loop is warned, and then suspended with the evidence; the user's resume starts a new count", async () => {
     const items = [...Array.from({ length: 15 }, () => call('ls', {})), { text: 'done' }]
     const { uuid } = await daemon.spawnScripted(items)
-    const held = await daemon.waitForStatus(uuid, 'suspended')
-    expect(held).toMatchObject({ step: 13, holds: [{ reason: 'loop', by: 'system' }] })
-    expect(held.note).toMatch(/^paused: loop \(repeated 12 times with the same results: ls \{\}\)/)
+    const heldView = await daemon.waitForStatus(uuid, 'suspended')
+    expect(heldView).toMatchObject({ step: 13, holds: [{ reason: 'loop', by: 'system' }] })
+    expect(heldView.note).toMatch(/^paused: loop \(repeated 12 times with the same results: ls \{\}\)/)
     const history = await daemon.readHistory(uuid)
     const evidence = history.filter(({ fact }) => fact === 'liveness.looping')
     expect(evidence).toMatchObject([{ times: 5, told: 12, calls: [{ name: 'ls', input: '{}' }] }, { times: 12 }])
@@ -200,9 +200,9 @@ describe('native agents', () => {
       { text: 'done' },
     ]
     const { uuid } = await daemon.spawnScripted(items)
-    const held = await daemon.waitForStatus(uuid, 'suspended')
-    expect(held).toMatchObject({ step: 17, holds: [{ reason: 'breaker' }] })
-    expect(held.note).toMatch(/8 of the last 8 tool calls failed: read 4, edit 4/)
+    const heldView = await daemon.waitForStatus(uuid, 'suspended')
+    expect(heldView).toMatchObject({ step: 17, holds: [{ reason: 'breaker' }] })
+    expect(heldView.note).toMatch(/8 of the last 8 tool calls failed: read 4, edit 4/)
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
   })
@@ -210,29 +210,29 @@ describe('native agents', () => {
   test('repeated reads of changing data, and disabled thresholds, have no effect', async () => {
     const items = [...Array.from({ length: 7 }, () => call('bash', { command: 'date +%s%N' })), { text: 'done' }]
     expect(await daemon.waitForEnd((await daemon.spawnScripted(items)).uuid)).toMatchObject({ status: 'completed', step: 8 })
-    const same = [...Array.from({ length: 7 }, () => call('ls', {})), { text: 'done' }]
+    const repeatedCalls = [...Array.from({ length: 7 }, () => call('ls', {})), { text: 'done' }]
     const free = agentFile('free', 'driver: native', '{ loop: off, errors: off }')
-    expect(await daemon.waitForEnd((await daemon.spawnScripted(same, { agent: free })).uuid)).toMatchObject({
+    expect(await daemon.waitForEnd((await daemon.spawnScripted(repeatedCalls, { agent: free })).uuid)).toMatchObject({
       status: 'completed',
       step: 8,
     })
   })
 
   test('a long tool with output gets no state, one without is silent', async () => {
-    const honest = agentFile('honest', 'driver: native', '{ silent: 3s, stalled: 3s }')
+    const healthyAgent = agentFile('honest', 'driver: native', '{ silent: 3s, stalled: 3s }')
     const { uuid } = await daemon.spawnScripted(
       [call('bash', { command: 'for i in $(seq 40); do echo $i; sleep 0.1; done' }), { text: 'done' }],
       {
-        agent: honest,
+        agent: healthyAgent,
       },
     )
-    const quiet = await daemon.spawnScripted([call('bash', { command: `sleep ${token}` }), { text: 'done' }], {
+    const quietProcess = await daemon.spawnScripted([call('bash', { command: `sleep ${token}` }), { text: 'done' }], {
       agent: agentFile('quiet', 'driver: native', '{ silent: 2s }'),
     })
-    expect((await waitForLiveness(quiet.uuid, 'silent')).liveness?.evidence).toBe('in bash of step 1')
+    expect((await waitForLiveness(quietProcess.uuid, 'silent')).liveness?.evidence).toBe('in bash of step 1')
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
     expect(await livenessFacts(uuid)).toEqual([])
-    await daemon.signal(quiet.uuid, 'SIGKILL')
-    await daemon.waitForEnd(quiet.uuid)
+    await daemon.signal(quietProcess.uuid, 'SIGKILL')
+    await daemon.waitForEnd(quietProcess.uuid)
   })
 })

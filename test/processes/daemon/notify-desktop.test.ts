@@ -13,7 +13,7 @@ import { Player } from '../../support/kernel/transcript.ts'
 import type { FactBody, StoredFact } from '../../../src/kernel/model/facts.ts'
 import type { Process } from '../../../src/kernel/model/process.ts'
 
-const BEFORE = { ...process.env }
+const ENV_BEFORE = { ...process.env }
 let contained: ContainmentBench
 
 beforeEach(async () => {
@@ -23,8 +23,8 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   for (const name of ['PATH', 'DBUS_SESSION_BUS_ADDRESS']) {
-    if (BEFORE[name] === undefined) delete process.env[name]
-    else process.env[name] = BEFORE[name]
+    if (ENV_BEFORE[name] === undefined) delete process.env[name]
+    else process.env[name] = ENV_BEFORE[name]
   }
   await contained[Symbol.asyncDispose]()
 })
@@ -46,7 +46,7 @@ function desktop(code: number): {
   player.play('.live a named=docs')
   const row = player.world.row('a') as Process
   let process_: Process = row
-  const logged: string[] = []
+  const logLines: string[] = []
   const notifier = new Notifier({
     clock: new ManualClock(),
     cursor: 0,
@@ -61,7 +61,7 @@ function desktop(code: number): {
     readConfig: () => Promise.resolve({ desktop: true }),
     lookUpSecret: () => Promise.resolve(undefined),
     runProgram: (argv) => runProgram({ containments: contained.manager, cwd: contained.dir, tmpDir: contained.dir }, argv),
-    log: (message) => void logged.push(message),
+    log: (message) => void logLines.push(message),
   })
   notifier.start()
   const notify = (body: FactBody, elapsedMs = 0): void => {
@@ -71,7 +71,7 @@ function desktop(code: number): {
   }
   return {
     notifier,
-    logged,
+    logged: logLines,
     notify,
     calls: () =>
       readFileSync(log, 'utf8')
@@ -107,16 +107,16 @@ test('does not report processes that ended at once, unless they failed', async (
   notify(exited(1), 9_000)
   await waitUntil(() => calls().length === 1, 'it was called')
   await notifier.stop()
-  expect(calls().map((words) => words.at(-1))).toEqual(['docs (PID 1) has failed: it broke'])
+  expect(calls().map((args) => args.at(-1))).toEqual(['docs (PID 1) has failed: it broke'])
 })
 
 test('a failed notice is reported by doctor, and once in the log', async () => {
-  const { notifier, logged, notify, calls } = desktop(1)
+  const { notifier, logged: logLines, notify, calls } = desktop(1)
   notify(exited(1))
   notify({ type: 'process.waiting', question: 'go?' })
   await waitUntil(() => calls().length === 2, 'it was called')
   await notifier.stop()
-  expect(logged).toEqual([
+  expect(logLines).toEqual([
     'desktop: a notice cannot be sent: the program ended with exit code 1',
     'desktop: a notice is lost (the program ended with exit code 1), 1 so far',
   ])

@@ -27,16 +27,18 @@ test.each(readdirSync(HOMES).filter((name) => name.endsWith('.home')))('the home
   expect(checks.find((check) => check.name === 'store')?.detail).toBe('every page, fact and blob is sound')
 
   // The folder and the script of that time do not exist here.
-  const here = { cwd: home.work, model: home.writeScript([{ text: 'here again' }]) }
-  for (const old of ['cut', 'done']) {
-    const { pid } = await home.view(old)
-    await home.resume(old, { ...here, message: 'go on' })
-    expect(await home.view(String(pid))).toMatchObject({ name: old })
-    expect(await home.waitForView(old, ({ step, status }) => step === 5 && (status === 'ready' || status === 'completed'))).toMatchObject({
-      name: old,
+  const processOptions = { cwd: home.work, model: home.writeScript([{ text: 'here again' }]) }
+  for (const processName of ['cut', 'done']) {
+    const { pid } = await home.view(processName)
+    await home.resume(processName, { ...processOptions, message: 'go on' })
+    expect(await home.view(String(pid))).toMatchObject({ name: processName })
+    expect(
+      await home.waitForView(processName, ({ step, status }) => step === 5 && (status === 'ready' || status === 'completed')),
+    ).toMatchObject({
+      name: processName,
     })
   }
-  const fork = await home.resume('forked', { ...here, fork: true, fromStep: 1 })
+  const fork = await home.resume('forked', { ...processOptions, fork: true, fromStep: 1 })
   expect(await home.waitForEnd(fork.uuid)).toMatchObject({ status: 'completed', originStep: 1 })
   expect(Math.max(...(await home.listProcesses()).map(({ pid }) => pid))).toBe(fork.pid)
 })

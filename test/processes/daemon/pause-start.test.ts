@@ -19,9 +19,9 @@ import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 const kinds = await findWorkingKinds()
 
 /** The points at which the pause can come: before each part exists, or after it exists and before it is known. */
-const BEFORE = ['files', 'containment', 'gateway', 'spawn'] as const
+const POINTS_BEFORE_SPAWN = ['files', 'containment', 'gateway', 'spawn'] as const
 const AFTER = ['spawned', 'handle', 'running'] as const
-const POINTS = [...BEFORE, ...AFTER]
+const POINTS = [...POINTS_BEFORE_SPAWN, ...AFTER]
 type Point = (typeof POINTS)[number]
 /** This program speaks no protocol, so it sends no reports. */
 const OF_ACP = POINTS.filter((point) => point !== 'handle')
@@ -138,7 +138,7 @@ class Beginning {
       tmpDir: real.tmpDir,
       firstStart: real.firstStart,
       members: () => real.members(),
-      measure: (how) => real.measure(how),
+      measure: (options) => real.measure(options),
       limitMemory: (bytes) => real.limitMemory(bytes),
       freeze: () => real.freeze(),
       thaw: () => real.thaw(),
@@ -171,8 +171,8 @@ async function aWhile(contained: ContainmentBench): Promise<void> {
 }
 
 function goesOn(beginning: Beginning): Promise<unknown> {
-  const before = beginning.ticks
-  return waitUntil(() => beginning.ticks > before + 3)
+  const ticksBefore = beginning.ticks
+  return waitUntil(() => beginning.ticks > ticksBefore + 3)
 }
 
 function each<T>(all: readonly Beginning[], what: (one: Beginning) => T | Promise<T>): Promise<T[]> {
@@ -184,75 +184,79 @@ describe.each(kinds)('%s', (kind) => {
     '%s: a process that is paused before its program starts reports it, and starts at the resume',
     async (driver) => {
       await using contained = await openContainmentBench()
-      const all = await Promise.all(BEFORE.map((point) => Beginning.at(point, contained, kind, driver)))
-      await each(all, (one) => {
+      const beginnings = await Promise.all(POINTS_BEFORE_SPAWN.map((point) => Beginning.at(point, contained, kind, driver)))
+      await each(beginnings, (one) => {
         one.pause()
         one.goOn()
       })
-      await waitUntil(() => all.every((one) => one.has('frozen')))
+      await waitUntil(() => beginnings.every((one) => one.has('frozen')))
       await aWhile(contained)
-      expect(await each(all, (one) => [one.ticks, findProcessesWith(one.token), one.has('up')])).toEqual(all.map(() => [0, [], false]))
-      await each(all, (one) => one.resume())
-      await each(all, goesOn)
-      await each(all, (one) => one.end())
+      expect(await each(beginnings, (one) => [one.ticks, findProcessesWith(one.token), one.has('up')])).toEqual(
+        beginnings.map(() => [0, [], false]),
+      )
+      await each(beginnings, (one) => one.resume())
+      await each(beginnings, goesOn)
+      await each(beginnings, (one) => one.end())
     },
   )
 
   test('a process that is paused during the start of its program stands still, and continues', async () => {
     await using contained = await openContainmentBench()
-    const all = await Promise.all(AFTER.map((point) => Beginning.at(point, contained, kind)))
-    await each(all, (one) => one.pause())
-    await waitUntil(() => all.every((one) => one.has('frozen')))
-    expect(await each(all, (one) => one.standsStill())).toEqual(all.map(() => true))
-    const before = await each(all, (one) => one.ticks)
-    await each(all, (one) => one.goOn())
+    const beginnings = await Promise.all(AFTER.map((point) => Beginning.at(point, contained, kind)))
+    await each(beginnings, (one) => one.pause())
+    await waitUntil(() => beginnings.every((one) => one.has('frozen')))
+    expect(await each(beginnings, (one) => one.standsStill())).toEqual(beginnings.map(() => true))
+    const ticksBefore = await each(beginnings, (one) => one.ticks)
+    await each(beginnings, (one) => one.goOn())
     await aWhile(contained)
-    expect(await each(all, (one) => one.standsStill())).toEqual(all.map(() => true))
-    expect(await each(all, (one) => one.ticks)).toEqual(before)
-    await each(all, (one) => one.resume())
-    await each(all, goesOn)
-    await each(all, (one) => one.end())
+    expect(await each(beginnings, (one) => one.standsStill())).toEqual(beginnings.map(() => true))
+    expect(await each(beginnings, (one) => one.ticks)).toEqual(ticksBefore)
+    await each(beginnings, (one) => one.resume())
+    await each(beginnings, goesOn)
+    await each(beginnings, (one) => one.end())
   })
 
   test('a resume during the freeze leaves nothing frozen; the last request wins', async () => {
     await using contained = await openContainmentBench()
-    const all = await Promise.all(POINTS.map((point) => Beginning.at(point, contained, kind)))
-    await each(all, (one) => {
+    const beginnings = await Promise.all(POINTS.map((point) => Beginning.at(point, contained, kind)))
+    await each(beginnings, (one) => {
       one.pause()
       one.resume()
       one.goOn()
     })
-    await each(all, goesOn)
-    const others = await Promise.all(OF_ACP.map((point) => Beginning.at(point, contained, kind, 'acp')))
-    await each([...all, ...others], (one) => {
+    await each(beginnings, goesOn)
+    const acpBeginnings = await Promise.all(OF_ACP.map((point) => Beginning.at(point, contained, kind, 'acp')))
+    await each([...beginnings, ...acpBeginnings], (one) => {
       one.pause()
       one.resume()
       one.pause()
       one.goOn()
     })
-    await waitUntil(() => [...all, ...others].every((one) => one.has('frozen')))
+    await waitUntil(() => [...beginnings, ...acpBeginnings].every((one) => one.has('frozen')))
     await aWhile(contained)
-    expect(await each([...all, ...others], (one) => one.standsStill())).toEqual([...all, ...others].map(() => true))
-    await each([...all, ...others], (one) => one.end())
+    expect(await each([...beginnings, ...acpBeginnings], (one) => one.standsStill())).toEqual(
+      [...beginnings, ...acpBeginnings].map(() => true),
+    )
+    await each([...beginnings, ...acpBeginnings], (one) => one.end())
   })
 
   test('a kill during the start leaves nothing, paused or not', async () => {
     await using contained = await openContainmentBench()
-    const paused = await Promise.all(POINTS.map((point) => Beginning.at(point, contained, kind)))
-    await each(paused, (one) => one.pause())
-    const running = await Promise.all(OF_ACP.map((point) => Beginning.at(point, contained, kind, 'acp')))
-    await each([...paused, ...running], (one) => one.end())
+    const pausedBeginnings = await Promise.all(POINTS.map((point) => Beginning.at(point, contained, kind)))
+    await each(pausedBeginnings, (one) => one.pause())
+    const runningBeginnings = await Promise.all(OF_ACP.map((point) => Beginning.at(point, contained, kind, 'acp')))
+    await each([...pausedBeginnings, ...runningBeginnings], (one) => one.end())
   })
 
   test('the end of the incarnation does not wait for starts that wait for the thaw', async () => {
     await using contained = await openContainmentBench()
-    const all = await Promise.all(POINTS.map((point) => Beginning.at(point, contained, kind)))
-    await each(all, (one) => {
+    const beginnings = await Promise.all(POINTS.map((point) => Beginning.at(point, contained, kind)))
+    await each(beginnings, (one) => {
       one.pause()
       one.incarnation.cancel()
       one.goOn()
     })
-    expect(await each(all, (one) => one.incarnation.release())).toEqual(all.map(() => []))
-    expect(await each(all, (one) => findProcessesWith(one.token))).toEqual(all.map(() => []))
+    expect(await each(beginnings, (one) => one.incarnation.release())).toEqual(beginnings.map(() => []))
+    expect(await each(beginnings, (one) => findProcessesWith(one.token))).toEqual(beginnings.map(() => []))
   })
 })

@@ -30,13 +30,13 @@ function start(name: string, ...args: string[]): ChildProcess {
 /** Runs a writer and kills it after `acks` printed numbers; returns the last printed number. */
 async function writeAndKill(dir: string, acks: number): Promise<number> {
   const child = start('writer', dir)
-  const ended = once(child, 'close')
+  const closed = once(child, 'close')
   let printed = ''
   child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
     printed += chunk
     if (printed.split('\n').length > acks) child.kill('SIGKILL')
   })
-  const [, signal] = (await ended) as [number | null, string | null]
+  const [, signal] = (await closed) as [number | null, string | null]
   expect(signal).toBe('SIGKILL')
   return Number(printed.split('\n').at(-2))
 }
@@ -63,14 +63,14 @@ test(`after ${KILLS} kills at random moments every acknowledged commit is there,
   let facts: StoredFact[] = []
   for (let round = 0; round < KILLS; round++) {
     const acks = 1 + Math.floor(Math.random() * 40)
-    const last = await writeAndKill(folder.path, acks)
+    const lastCommit = await writeAndKill(folder.path, acks)
     await using store = await openSqliteStore({ dir: folder.path })
     facts = await allFacts(store)
     expect(facts.length % 3, `round ${round}, killed after ${acks}`).toBe(0)
     const numbers = numbersOf(facts.slice(3))
-    expect(numbers.at(-1), `round ${round}, killed after ${acks}`).toBeGreaterThanOrEqual(last)
-    const folded = facts.reduce<Process | undefined>((process, fact) => fold(process, fact), undefined)
-    expect(await store.load()).toStrictEqual({ counters: { pid: 1, cursor: facts.length }, processes: [folded] })
+    expect(numbers.at(-1), `round ${round}, killed after ${acks}`).toBeGreaterThanOrEqual(lastCommit)
+    const foldedRow = facts.reduce<Process | undefined>((process, fact) => fold(process, fact), undefined)
+    expect(await store.load()).toStrictEqual({ counters: { pid: 1, cursor: facts.length }, processes: [foldedRow] })
   }
   expect(facts.length).toBeGreaterThan(3 * KILLS)
   await using store = await openSqliteStore({ dir: folder.path })
@@ -81,10 +81,10 @@ describe('between processes', () => {
   test.each([
     ['the lock', 'lock', acquireLock],
     ['the store', 'store', (dir: string) => openSqliteStore({ dir })],
-  ] as const)('%s is one, and comes back when its holder is killed', async (_, what, take) => {
+  ] as const)('%s is one, and comes back when its holder is killed', async (_, lock, take) => {
     await using folder = await tempDir()
-    const holder = start('holder', what, folder.path)
-    const ended = once(holder, 'close')
+    const holder = start('holder', lock, folder.path)
+    const closed = once(holder, 'close')
     try {
       await once(holder.stdout ?? holder, 'data')
       await expect(take(folder.path)).rejects.toMatchObject({ code: 'STORE_LOCKED' })
@@ -92,7 +92,7 @@ describe('between processes', () => {
       await expect(take(folder.path)).rejects.toMatchObject({ code: 'STORE_LOCKED' })
     } finally {
       holder.kill('SIGKILL')
-      await ended
+      await closed
     }
     await using _taken = await take(folder.path)
   })
@@ -105,9 +105,9 @@ test('a full disk refuses one whole commit and keeps the others; the reserve per
   if (!canMount(mount)) return context.skip('no file system can be mounted here, not even in a user namespace')
   const [command, args] = onSmallDisk(mount, 9, process.execPath, program('disk'), mount)
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
-  const [out, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  const [stdout, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   expect(errors).toBe('')
-  expect(JSON.parse(out)).toEqual({
+  expect(JSON.parse(stdout)).toEqual({
     code: 'DISK_FULL',
     lost: 0,
     again: 'DISK_FULL',
@@ -128,6 +128,6 @@ test('a full disk refuses one whole commit and keeps the others; the reserve per
 test(`writes that fail at random bytes lose nothing and damage nothing, with the seed ${SEED}`, { timeout: 300_000 }, async () => {
   await using folder = await tempDir()
   const child = start('failing', folder.path, String(deep(8, 80)), String(SEED))
-  const [out] = await Promise.all([text(child.stdout ?? process.stdin), once(child, 'close')])
-  expect(JSON.parse(out)).toEqual({ codes: ['DISK_FULL', 'ok'], lost: 0, damage: [] })
+  const [stdout] = await Promise.all([text(child.stdout ?? process.stdin), once(child, 'close')])
+  expect(JSON.parse(stdout)).toEqual({ codes: ['DISK_FULL', 'ok'], lost: 0, damage: [] })
 })

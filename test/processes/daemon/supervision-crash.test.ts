@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { DaemonHome } from '../../support/daemon/daemon.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 
-const LONG = { initialMs: 600_000, maxMs: 600_000, factor: 1 }
+const LONG_BACKOFF = { initialMs: 600_000, maxMs: 600_000, factor: 1 }
 
 function sleeper(home: DaemonHome, file: string): string[] {
   return ['sh', '-c', `echo $$ >> ${join(home.work, file)}; exec sleep 600`]
@@ -39,21 +39,21 @@ function child({ supervisor }: ProcessView, id: string): NonNullable<ProcessView
 test('B1: a policy restores its processes; processes that the user killed or paused stay so', async () => {
   await using home = await DaemonHome.create()
   await home.start()
-  const kept = await home.spawn({ name: 'kept', argv: sleeper(home, 'kept'), restart: 'on-failure' })
+  const keptProcess = await home.spawn({ name: 'kept', argv: sleeper(home, 'kept'), restart: 'on-failure' })
   const plain = await home.spawn({ name: 'plain', argv: sleeper(home, 'plain') })
-  const killed = await home.spawn({ name: 'killed', argv: sleeper(home, 'killed'), restart: 'always' })
-  const paused = await home.spawn({ name: 'paused', argv: sleeper(home, 'paused'), restart: 'always' })
+  const killedProcess = await home.spawn({ name: 'killed', argv: sleeper(home, 'killed'), restart: 'always' })
+  const pausedProcess = await home.spawn({ name: 'paused', argv: sleeper(home, 'paused'), restart: 'always' })
   for (const file of ['kept', 'plain', 'killed', 'paused']) await waitForStarts(home, file, 1)
-  await home.signal(killed.uuid, { signal: 'SIGKILL' })
-  await home.waitForEnd(killed.uuid)
-  await home.pause(paused.uuid)
+  await home.signal(killedProcess.uuid, { signal: 'SIGKILL' })
+  await home.waitForEnd(killedProcess.uuid)
+  await home.pause(pausedProcess.uuid)
   await restartAfterKill(home)
   await waitForStarts(home, 'kept', 2)
   expect(await home.view(plain.uuid)).toMatchObject({ status: 'interrupted' })
-  expect(await home.view(killed.uuid)).toMatchObject({ status: 'stopped' })
-  expect(await home.view(paused.uuid)).toMatchObject({ status: 'suspended', holds: [{ reason: 'user', by: 'user' }] })
-  expect((await home.view(kept.uuid)).pid).toBeGreaterThan(kept.pid)
-  await home.resume(paused.uuid)
+  expect(await home.view(killedProcess.uuid)).toMatchObject({ status: 'stopped' })
+  expect(await home.view(pausedProcess.uuid)).toMatchObject({ status: 'suspended', holds: [{ reason: 'user', by: 'user' }] })
+  expect((await home.view(keptProcess.uuid)).pid).toBeGreaterThan(keptProcess.pid)
+  await home.resume(pausedProcess.uuid)
   await waitForStarts(home, 'paused', 2)
   expect([countStarts(home, 'plain'), countStarts(home, 'killed')]).toEqual([1, 1])
 })
@@ -87,15 +87,15 @@ test('a supervisor comes back after a kill and after an orderly stop, and finds 
 test('a waiting restart keeps waiting, after a kill and after an orderly stop', async () => {
   await using home = await DaemonHome.create()
   await home.start()
-  const { uuid } = await home.spawn({ argv: ['sh', '-c', 'exit 3'], restart: { type: 'always', backoff: LONG } })
-  const waits = await home.waitForView(uuid, ({ pendingRestart }) => pendingRestart !== null)
+  const { uuid } = await home.spawn({ argv: ['sh', '-c', 'exit 3'], restart: { type: 'always', backoff: LONG_BACKOFF } })
+  const waitingView = await home.waitForView(uuid, ({ pendingRestart }) => pendingRestart !== null)
   await restartAfterKill(home)
-  const later = await home.view(uuid)
-  expect(later).toMatchObject({ status: 'pending', pid: waits.pid, pendingRestart: { attempt: 1, cause: 'exit code 3' } })
-  expect(Math.abs(Date.parse(later.pendingRestart?.at ?? '') - Date.parse(waits.pendingRestart?.at ?? ''))).toBeLessThan(60_000)
+  const laterView = await home.view(uuid)
+  expect(laterView).toMatchObject({ status: 'pending', pid: waitingView.pid, pendingRestart: { attempt: 1, cause: 'exit code 3' } })
+  expect(Math.abs(Date.parse(laterView.pendingRestart?.at ?? '') - Date.parse(waitingView.pendingRestart?.at ?? ''))).toBeLessThan(60_000)
   await home.stop()
   await home.start()
-  expect(await home.view(uuid)).toMatchObject({ status: 'pending', pid: waits.pid })
+  expect(await home.view(uuid)).toMatchObject({ status: 'pending', pid: waitingView.pid })
 })
 
 test('a daemon that was killed three times holds the processes that it would restore, and the user releases them', async () => {

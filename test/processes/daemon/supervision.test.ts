@@ -11,7 +11,7 @@ import type { ProcessView, SupervisedView } from '../../../src/api/views/process
 
 /** So short that tests need not wait for it; tests of the wait itself use a longer one. */
 const SHORT = { initialMs: 1, maxMs: 5, factor: 1 }
-const LONG = { initialMs: 600_000, maxMs: 600_000, factor: 1 }
+const LONG_BACKOFF = { initialMs: 600_000, maxMs: 600_000, factor: 1 }
 const DAY = 86_400_000
 
 let home: DaemonHome
@@ -22,8 +22,8 @@ beforeAll(async () => {
 afterAll(() => home[Symbol.asyncDispose]())
 
 /** A program that writes a line at each of its starts, then does `then`. */
-function noting(file: string, then: string): string[] {
-  return ['sh', '-c', `echo $$ >> ${join(home.work, file)}; ${then}`]
+function recordStarts(file: string, command: string): string[] {
+  return ['sh', '-c', `echo $$ >> ${join(home.work, file)}; ${command}`]
 }
 
 function countStarts(file: string): number {
@@ -50,21 +50,21 @@ async function pollUntil(description: string, isMet: () => Promise<boolean>): Pr
 describe('a restart policy', () => {
   test('a crash loop is given up after exactly the allowed incarnations', async () => {
     const { uuid } = await home.spawn({
-      argv: noting('loop', 'exit 3'),
+      argv: recordStarts('loop', 'exit 3'),
       restart: { type: 'on-failure', maxRestarts: 4, windowMs: DAY, backoff: SHORT },
     })
-    const ended = await home.waitForEnd(uuid)
-    expect(ended).toMatchObject({ status: 'failed', exit: { code: 3 }, note: 'exit code 3; not restarted any more, after 4 times' })
+    const endedView = await home.waitForEnd(uuid)
+    expect(endedView).toMatchObject({ status: 'failed', exit: { code: 3 }, note: 'exit code 3; not restarted any more, after 4 times' })
     expect(countStarts('loop')).toBe(5)
     const pids = (await readFacts(uuid)).filter(({ fact }) => fact === 'process.started').map(({ pid }) => pid)
     expect(new Set(pids).size).toBe(5)
   })
 
   test('B2: a completed process does not restart, unless its policy is `always`', async () => {
-    const done = await home.spawn({ argv: noting('done', 'exit 0'), restart: 'on-failure' })
-    expect(await home.waitForEnd(done.uuid)).toMatchObject({ status: 'completed' })
+    const completedProcess = await home.spawn({ argv: recordStarts('done', 'exit 0'), restart: 'on-failure' })
+    expect(await home.waitForEnd(completedProcess.uuid)).toMatchObject({ status: 'completed' })
     const always = await home.spawn({
-      argv: noting('always', 'exit 0'),
+      argv: recordStarts('always', 'exit 0'),
       restart: { type: 'always', maxRestarts: 2, windowMs: DAY, backoff: SHORT },
     })
     await home.waitForEnd(always.uuid)
@@ -72,7 +72,7 @@ describe('a restart policy', () => {
   })
 
   test('a stop overtakes a waiting restart', async () => {
-    const { uuid } = await home.spawn({ argv: noting('waits', 'exit 3'), restart: { type: 'always', backoff: LONG } })
+    const { uuid } = await home.spawn({ argv: recordStarts('waits', 'exit 3'), restart: { type: 'always', backoff: LONG_BACKOFF } })
     const waiting = await home.waitForView(uuid, ({ status, pendingRestart }) => status === 'pending' && pendingRestart !== null)
     expect(waiting.note).toMatch(/^restart 1 at \d\d:\d\d:\d\d: exit code 3$/)
     expect(waiting.pendingRestart).toMatchObject({ attempt: 1, cause: 'exit code 3' })
@@ -83,18 +83,21 @@ describe('a restart policy', () => {
 
   test('C1: the kill of a program from outside is shown at once, and the process restarts', async () => {
     const token = newToken()
-    const { uuid } = await home.spawn({ argv: noting('outside', `exec sleep ${token}`), restart: { type: 'on-failure', backoff: LONG } })
+    const { uuid } = await home.spawn({
+      argv: recordStarts('outside', `exec sleep ${token}`),
+      restart: { type: 'on-failure', backoff: LONG_BACKOFF },
+    })
     await pollUntil('it runs', async () => countStarts('outside') === 1 && (await home.view(uuid)).status === 'working')
     signalFound(await waitUntil(() => findProcessesWith(token).find(({ argv }) => argv[0] === 'sleep') ?? null, 'it sleeps'), 'SIGKILL')
-    const seen = await home.waitForView(uuid, ({ status }) => status !== 'working' && status !== 'zombie')
-    expect(seen).toMatchObject({ status: 'pending', pendingRestart: { attempt: 1, cause: 'ended by SIGKILL' } })
+    const endedView = await home.waitForView(uuid, ({ status }) => status !== 'working' && status !== 'zombie')
+    expect(endedView).toMatchObject({ status: 'pending', pendingRestart: { attempt: 1, cause: 'ended by SIGKILL' } })
     await home.signal(uuid, { signal: 'SIGKILL' })
   })
 
   test('a resume does not wait for the backoff', async () => {
     const { uuid } = await home.spawn({
-      argv: noting('hurried', 'test $(wc -l < hurried) -gt 1 && exec sleep 600; exit 3'),
-      restart: { type: 'always', backoff: LONG },
+      argv: recordStarts('hurried', 'test $(wc -l < hurried) -gt 1 && exec sleep 600; exit 3'),
+      restart: { type: 'always', backoff: LONG_BACKOFF },
     })
     await home.waitForView(uuid, ({ pendingRestart }) => pendingRestart !== null)
     await home.resume(uuid)
@@ -106,9 +109,9 @@ describe('a restart policy', () => {
   test('an agent with the same failure three times in a row is held with the cause; a resume tries again', async () => {
     const model = home.writeScript([{ error: 'the disk of the provider is on fire' }])
     const { uuid } = await home.spawn({ model, restart: { type: 'always', backoff: SHORT } })
-    const held = await home.waitForView(uuid, ({ status }) => status === 'suspended')
-    expect(held.holds).toMatchObject([{ reason: 'supervisor', by: 'system' }])
-    expect(held.note).toContain('3 times in a row')
+    const heldView = await home.waitForView(uuid, ({ status }) => status === 'suspended')
+    expect(heldView.holds).toMatchObject([{ reason: 'supervisor', by: 'system' }])
+    expect(heldView.note).toContain('3 times in a row')
     const failures = async (): Promise<number> => (await readFacts(uuid)).filter(({ fact }) => fact === 'process.exited').length
     expect(await failures()).toBe(3)
     await home.resume(uuid)
@@ -117,9 +120,9 @@ describe('a restart policy', () => {
   })
 
   test('an end by a limit is held, and not restarted', async () => {
-    const { uuid } = await home.spawn({ argv: noting('limited', 'exec sleep 600'), limits: { timeoutMs: 50 }, restart: 'always' })
-    const held = await home.waitForView(uuid, ({ status }) => status === 'suspended')
-    expect(held).toMatchObject({ note: 'paused: supervisor (timed out)', holds: [{ reason: 'supervisor' }] })
+    const { uuid } = await home.spawn({ argv: recordStarts('limited', 'exec sleep 600'), limits: { timeoutMs: 50 }, restart: 'always' })
+    const heldView = await home.waitForView(uuid, ({ status }) => status === 'suspended')
+    expect(heldView).toMatchObject({ note: 'paused: supervisor (timed out)', holds: [{ reason: 'supervisor' }] })
     expect((await readFacts(uuid)).filter(({ fact, attached }) => fact === 'process.started' && attached === true)).toHaveLength(1)
     await home.signal(uuid, { signal: 'SIGKILL' })
   })
@@ -138,39 +141,39 @@ describe('a supervisor', () => {
       backoff: SHORT,
       children: [
         { childId: 'first', argv: ['sleep', '600'], restart: 'always' },
-        { childId: 'bad', argv: noting('bad', 'exit 7'), restart: 'always' },
+        { childId: 'bad', argv: recordStarts('bad', 'exit 7'), restart: 'always' },
         { childId: 'last', argv: ['sleep', '600'], restart: 'always' },
       ],
     })
-    const ended = await home.waitForEnd(uuid)
-    expect(ended).toMatchObject({
+    const endedView = await home.waitForEnd(uuid)
+    expect(endedView).toMatchObject({
       status: 'failed',
       exit: { code: 1, reason: expect.stringMatching(/^child bad ended 4 times within/) as string },
     })
     expect(countStarts('bad')).toBe(4)
-    const children = ended.supervisor?.children ?? []
+    const children = endedView.supervisor?.children ?? []
     expect(children.map(({ status }) => status)).toEqual([null, null, null])
-    const ends = (await home.readEvents())
+    const endedChildren = (await home.readEvents())
       .filter(({ fact, uuid: of }) => fact === 'process.exited' && children.some((child) => child.uuid === of))
       .map(({ uuid: of }) => children.find((child) => child.uuid === of)?.id)
-    expect(ends).toEqual(['bad', 'bad', 'bad', 'bad', 'last', 'first'])
+    expect(endedChildren).toEqual(['bad', 'bad', 'bad', 'bad', 'last', 'first'])
   })
 
   test('a child that the user killed stays dead, also after a stop and resume of the supervisor', async () => {
     const { uuid } = await family('team', {
       backoff: SHORT,
       children: [
-        { childId: 'a', argv: noting('a', 'exec sleep 600'), restart: 'always' },
-        { childId: 'b', argv: noting('b', 'exec sleep 600'), restart: 'always' },
+        { childId: 'a', argv: recordStarts('a', 'exec sleep 600'), restart: 'always' },
+        { childId: 'b', argv: recordStarts('b', 'exec sleep 600'), restart: 'always' },
       ],
     })
     await pollUntil(
       'both run',
       async () => countStarts('a') === 1 && countStarts('b') === 1 && (await childrenOf(uuid)).every(({ status }) => status === 'working'),
     )
-    const [a] = await childrenOf(uuid)
-    await home.signal(a?.uuid ?? '', { signal: 'SIGKILL' })
-    await home.waitForEnd(a?.uuid ?? '')
+    const [firstChild] = await childrenOf(uuid)
+    await home.signal(firstChild?.uuid ?? '', { signal: 'SIGKILL' })
+    await home.waitForEnd(firstChild?.uuid ?? '')
     await home.signal(uuid, { signal: 'SIGTERM', graceMs: 10_000 })
     expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'stopped' })
     await home.resume(uuid)
@@ -190,8 +193,12 @@ describe('a supervisor', () => {
       strategy: 'one_for_all',
       backoff: SHORT,
       children: [
-        { childId: 'x', argv: noting('x', 'exec sleep 600'), restart: 'always' },
-        { childId: 'y', argv: noting('y', `while ! test -e ${flag}; do sleep 0.02; done; rm ${flag}; exit 1`), restart: 'on-failure' },
+        { childId: 'x', argv: recordStarts('x', 'exec sleep 600'), restart: 'always' },
+        {
+          childId: 'y',
+          argv: recordStarts('y', `while ! test -e ${flag}; do sleep 0.02; done; rm ${flag}; exit 1`),
+          restart: 'on-failure',
+        },
       ],
     })
     await pollUntil(

@@ -28,8 +28,8 @@ test(`${AGENTS} agents live at once and complete, in less than ${MAX_RSS_MIB} Mi
   mkdirSync(home.path, { recursive: true, mode: 0o700 })
   writeFileSync(home.paths.configFile, 'gc: { max_entries: 0 }\n')
   const { pid } = await home.start()
-  const look = { tools: [{ name: 'ls', input: {} }] }
-  const model = home.writeScript([look, look, { ...look, delay_ms: LONG_MS }, look, { text: 'done' }])
+  const listCall = { tools: [{ name: 'ls', input: {} }] }
+  const model = home.writeScript([listCall, listCall, { ...listCall, delay_ms: LONG_MS }, listCall, { text: 'done' }])
   const uuids: string[] = []
   for (let first = 0; first < AGENTS; first += AT_ONCE) {
     const spawned = await Promise.all(Array.from({ length: AT_ONCE }, () => home.spawn({ model })))

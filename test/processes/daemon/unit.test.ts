@@ -108,8 +108,8 @@ describe.runIf(canBecome)('with a user manager', () => {
     const written = readFileSync(file, 'utf8')
     writeFileSync(file, written.replace('RestartSec=1', 'RestartSec=2'))
     for (const verb of ['install', 'uninstall']) {
-      const refused = reeve('daemon', verb)
-      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('was changed by hand')])
+      const refusal = reeve('daemon', verb)
+      expect([refusal.code, refusal.stderr]).toEqual([1, expect.stringContaining('was changed by hand')])
     }
     expect(readFileSync(file, 'utf8')).toContain('RestartSec=2')
     writeFileSync(file, written)
@@ -126,10 +126,10 @@ describe.runIf(canBecome)('with a user manager', () => {
     expect(reeve('inspect', uuid, '--json').stdout).toContain('"status": "interrupted"')
 
     // The watchdog ends a daemon whose event loop stands still, and another starts.
-    const hung = mainPid()
+    const hungPid = mainPid()
     expect(manager.run(['systemctl', '--user', 'show', '-p', 'WatchdogUSec', '--value', 'reeve.service']).stdout.trim()).toBe('2s')
-    signalFound(findOwnProcess(hung, dir.path), 'SIGSTOP')
-    await waitUntil(() => mainPid() !== hung && reeve('daemon', 'status').code === 0, 'the watchdog has ended it')
+    signalFound(findOwnProcess(hungPid, dir.path), 'SIGSTOP')
+    await waitUntil(() => mainPid() !== hungPid && reeve('daemon', 'status').code === 0, 'the watchdog has ended it')
     rmSync(dropIn, { recursive: true })
     manager.run(['systemctl', '--user', 'daemon-reload'])
 
@@ -151,20 +151,20 @@ describe.runIf(canBecome)('with a user manager', () => {
 
   test('a running daemon is stopped first, and a unit that cannot be enabled is removed', { timeout: 120_000 }, ({ skip }) => {
     if (manager === null) return skip()
-    const outside = JSON.parse(reeve('daemon', 'start', '--json').stdout) as Status
+    const outsideStatus = JSON.parse(reeve('daemon', 'start', '--json').stdout) as Status
     expect(mainPid()).toBe(0)
     expect(reeve('daemon', 'install').stderr).toContain('a daemon already runs outside of the unit')
-    expect(status().pid).toBe(outside.pid)
+    expect(status().pid).toBe(outsideStatus.pid)
     expect(reeve('daemon', 'install', '--now').code).toBe(0)
-    expect(status().pid).not.toBe(outside.pid)
+    expect(status().pid).not.toBe(outsideStatus.pid)
     expect(status().pid).toBe(mainPid())
     expect(reeve('daemon', 'uninstall', '--now').code).toBe(0)
 
     // A file in place of the link makes `enable` fail.
     const wants = join(dir.path, '.config/systemd/user/default.target.wants')
     mkdirSync(join(wants, 'reeve.service'), { recursive: true })
-    const refused = reeve('daemon', 'install')
-    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('systemctl --user enable reeve.service failed')])
+    const refusal = reeve('daemon', 'install')
+    expect([refusal.code, refusal.stderr]).toEqual([1, expect.stringContaining('systemctl --user enable reeve.service failed')])
     expect(existsSync(join(dir.path, UNIT))).toBe(false)
   })
 })

@@ -79,7 +79,7 @@ test('links, modes, deletions, renames and untracked files come back unchanged',
   })
   const records = await openRecords()
   const first = await records.record(0)
-  const before = filesOf(work)
+  const filesBefore = filesOf(work)
   unlinkSync(join(work, 'gone.txt'))
   renameSync(join(work, 'old'), join(work, 'new'))
   chmodSync(join(work, 'tool.sh'), 0o755)
@@ -90,10 +90,10 @@ test('links, modes, deletions, renames and untracked files come back unchanged',
   unlinkSync(join(work, 'file'))
   repository.write({ 'file/below.txt': 'a directory now', 'deep/er/new.txt': 'n', ' leading and trailing ': 's', 'line\nbreak': 'l' }, work)
   const second = await records.record(1)
-  const after = filesOf(work)
+  const filesAfter = filesOf(work)
   expect([first.omitted, second.omitted, first.head]).toEqual([[], [], repository.git('rev-parse', 'HEAD')])
-  expect(filesOf((await forked(second.commit, 'b')).dir)).toEqual(after)
-  expect(filesOf((await forked(first.commit, 'c')).dir)).toEqual(before)
+  expect(filesOf((await forked(second.commit, 'b')).dir)).toEqual(filesAfter)
+  expect(filesOf((await forked(first.commit, 'c')).dir)).toEqual(filesBefore)
   expect((await records.record(2)).commit, 'what has not changed is the same record').toBe(second.commit)
 })
 
@@ -129,8 +129,8 @@ test('large files, ignored files and other repositories are omitted and named', 
   )
   Repository.make(join(work, 'vendor/inner'), contained.dir).commit({ 'i.txt': 'i' })
   Repository.make(join(work, 'empty'), contained.dir)
-  const { commit, omitted: left } = await records.record(1)
-  expect(left.toSorted((a, b) => (a.path < b.path ? -1 : 1))).toEqual([
+  const { commit, omitted: omittedFiles } = await records.record(1)
+  expect(omittedFiles.toSorted((a, b) => (a.path < b.path ? -1 : 1))).toEqual([
     { path: 'a.log', why: 'ignored' },
     { path: 'build/', why: 'ignored' },
     { path: 'empty/', why: 'repository' },
@@ -149,12 +149,12 @@ test('a file that grows too large leaves the records, and returns when it shrink
   const records = await openRecords()
   await records.record(0)
   writeFileSync(join(work, 'a.bin'), Buffer.alloc(11 * MEGABYTE))
-  const large = await records.record(1)
-  expect(large.omitted).toEqual([{ path: 'a.bin', why: 'large' }])
-  expect(filesOf((await forked(large.commit, 'c')).dir)).toEqual({})
+  const largeRecord = await records.record(1)
+  expect(largeRecord.omitted).toEqual([{ path: 'a.bin', why: 'large' }])
+  expect(filesOf((await forked(largeRecord.commit, 'c')).dir)).toEqual({})
   writeFileSync(join(work, 'a.bin'), 'small again')
-  const { commit, omitted: left } = await records.record(2)
-  expect(left).toEqual([])
+  const { commit, omitted: omittedFiles } = await records.record(2)
+  expect(omittedFiles).toEqual([])
   expect(readFileSync(join((await forked(commit)).dir, 'a.bin'), 'utf8')).toBe('small again')
 })
 
@@ -173,9 +173,9 @@ test.skipIf(process.getuid?.() === 0)('what cannot be read is left out', async (
   chmodSync(join(work, 'a.txt'), 0)
   writeFileSync(join(work, 'a.txt.more'), 'm')
   chmodSync(join(work, 'dir'), 0)
-  const { commit, omitted: left } = await records.record(1)
+  const { commit, omitted: omittedFiles } = await records.record(1)
   chmodSync(join(work, 'dir'), 0o755)
-  expect(left).toEqual(['a.txt', 'dir/b.txt', 'dir/c.txt'].map((path) => ({ path, why: 'unreadable' })))
+  expect(omittedFiles).toEqual(['a.txt', 'dir/b.txt', 'dir/c.txt'].map((path) => ({ path, why: 'unreadable' })))
   expect(Object.keys(filesOf((await forked(commit)).dir)).toSorted()).toEqual(['a.txt.more', 'new.txt'])
 })
 
@@ -188,8 +188,8 @@ test('a submodule is omitted, and its empty directory comes back', async () => {
   const records = await openRecords()
   expect((await records.record(0)).omitted, 'nothing is checked out there').toEqual([])
   repository.gitIn(work, '-c', 'protocol.file.allow=always', 'submodule', '-q', 'update', '--init')
-  const { commit, omitted: left } = await records.record(1)
-  expect(left).toEqual([{ path: 'sub/', why: 'repository' }])
+  const { commit, omitted: omittedFiles } = await records.record(1)
+  expect(omittedFiles).toEqual([{ path: 'sub/', why: 'repository' }])
   const { dir } = await forked(commit)
   expect(Object.keys(filesOf(dir)).toSorted()).toEqual(['.gitmodules', 'a.txt'])
   expect(existsSync(join(dir, 'sub'))).toBe(true)
@@ -202,8 +202,8 @@ test('names that are not text, and all kinds of line ends, come back byte for by
     'plain.txt': 'a\nb\n',
   })
   const records = await openRecords()
-  const odd = Buffer.concat([Buffer.from(`${work}/`), Buffer.from([0x62, 0xff, 0xfe, 0x61])])
-  writeFileSync(odd, 'odd')
+  const oddName = Buffer.concat([Buffer.from(`${work}/`), Buffer.from([0x62, 0xff, 0xfe, 0x61])])
+  writeFileSync(oddName, 'odd')
   repository.write(
     { 'a.crlf': 'a\nb\r\n', 'b.lf': 'a\r\nb\n', 'c.txt': 'a\r\nb\n\r', 'd.id': '$Id$\n$Id: x$\n', 'e.u16': 'no sixteen bits' },
     work,
@@ -285,9 +285,9 @@ test('the next writer continues with the index of the last one, in any state', a
   writeFileSync(join(dir, `index-${writer}.lock`), 'a writer was killed here')
   const second = await Records.open(git, placeOf('a', work))
   repository.write({ 'b.txt': 'b' }, work)
-  const later = await second.record(1)
-  expect(later.commit).not.toBe(commit)
-  expect(Object.keys(filesOf((await forked(later.commit)).dir))).toEqual(['a.txt', 'b.txt'])
+  const laterRecord = await second.record(1)
+  expect(laterRecord.commit).not.toBe(commit)
+  expect(Object.keys(filesOf((await forked(laterRecord.commit)).dir))).toEqual(['a.txt', 'b.txt'])
   expect(existsSync(join(dir, `index-${writer - 3}`))).toBe(false)
 })
 
@@ -296,21 +296,21 @@ test('a copied record is independent of its origin', async () => {
   const records = await openRecords()
   repository.write({ 'b.txt': 'only in the records' }, work)
   const { commit } = await records.record(0)
-  const { dir, records: own } = await forked(commit)
+  const { dir, records: forkRecords } = await forked(commit)
   rmSync(join(contained.dir, 'a.git'), { recursive: true })
-  expect((await own.record(1)).omitted).toEqual([])
+  expect((await forkRecords.record(1)).omitted).toEqual([])
   expect(readFileSync(join(dir, 'b.txt'), 'utf8')).toBe('only in the records')
   await expect(copyRecord(git, join(contained.dir, 'a.git'), placeOf('c', work), commit)).rejects.toThrow('damaged or gone')
 })
 
 test('a git that never finishes is ended with its children, and the error names it', async () => {
-  const slow = git.run(['-c', `alias.slow=!sleep 60 # ${contained.token}`, 'slow'], {
+  const slowRun = git.run(['-c', `alias.slow=!sleep 60 # ${contained.token}`, 'slow'], {
     cwd: repository.dir,
     env: repository.env,
     at: null,
     limitMs: 500,
   })
-  await expect(slow).rejects.toThrow(new GitTimeout('git slow took more than 0.5 s'))
+  await expect(slowRun).rejects.toThrow(new GitTimeout('git slow took more than 0.5 s'))
   await waitUntil(() => findProcessesWith(contained.token).length === 0, 'nothing of it is left')
   await expect(git.line(['rev-parse', 'nothing'], { cwd: repository.dir, env: repository.env, at: null })).rejects.toThrow(
     "ambiguous argument 'nothing'",

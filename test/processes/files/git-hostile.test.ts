@@ -73,20 +73,20 @@ const config = (...settings: readonly (readonly [string, string])[]): void => {
 const attributes = (text: string): void => appendFileSync(join(gitDir(), 'info', 'attributes'), text)
 
 /** The work of an agent in a worktree: changed, new and deleted files. */
-function work(dir: string, what: string): void {
+function work(dir: string, content: string): void {
   if (!existsSync(dir)) return
-  repository.write({ 'a.txt': `${what}\n`, 'log.txt': `one\n${what}\n`, [`${what}.txt`]: what }, dir)
+  repository.write({ 'a.txt': `${content}\n`, 'log.txt': `one\n${content}\n`, [`${content}.txt`]: content }, dir)
 }
 
 /** Runs all git operations of reeve in turn, and returns the refusals by operation. */
 async function useAllOperations(programs: boolean, attack: () => void): Promise<Record<string, string>> {
-  const refused: Record<string, string> = {}
+  const refusalByJob: Record<string, string> = {}
   const step = async (name: string, run: () => Promise<unknown>): Promise<void> => {
     await run().catch((error: Error) => {
-      refused[name] = error.message
+      refusalByJob[name] = error.message
     })
   }
-  const [one, two, three] = [member(1, programs), member(2, programs), member(3, programs)]
+  const [one, second, third] = [member(1, programs), member(2, programs), member(3, programs)]
   const crew = { ...rights(programs), branch: CREW, dir: one.dir }
   await add(1, programs)
   await add(2, programs)
@@ -101,15 +101,15 @@ async function useAllOperations(programs: boolean, attack: () => void): Promise<
   })
   await step('view', () => commitForReview(git, one, 'refs/reeve/review/fix/one'))
   await step('commit', () => commitTask(git, one, { base, crew: CREW, message: 'first\n', mayCommit: true }))
-  work(two.dir, 'second')
-  await step('commit of another', () => commitTask(git, two, { base, crew: CREW, message: 'second\n', mayCommit: true }))
-  const commits = [one, two].map(({ branch }) => repository.git('rev-parse', `refs/heads/${branch}`))
+  work(second.dir, 'second')
+  await step('commit of another', () => commitTask(git, second, { base, crew: CREW, message: 'second\n', mayCommit: true }))
+  const commits = [one, second].map(({ branch }) => repository.git('rev-parse', `refs/heads/${branch}`))
   for (const commit of commits)
     await step('merge', () => mergeInto(git, crew, { commit, message: 'Merge\n', unmergedBranch: `${CREW}.left` }))
   await step('together', () => joinCommits(git, crew, base, { commits, ref: 'refs/reeve/base/x' }))
   work(one.dir, 'third')
   await step('keep', () => salvageFiles(git, one, SALVAGE))
-  await step('hand over', () => handOver(git, { from: one, to: three, ref: 'refs/reeve/handover/x', salvage: SALVAGE }))
+  await step('hand over', () => handOver(git, { from: one, to: third, ref: 'refs/reeve/handover/x', salvage: SALVAGE }))
   work(one.dir, 'fourth')
   await step('bring', () => resetTo(git, one, base, SALVAGE))
   await step('head', () => crewHead(git, crew, base))
@@ -120,11 +120,11 @@ async function useAllOperations(programs: boolean, attack: () => void): Promise<
       temporaryRefs: { refs: ['refs/reeve/review/fix/'], until: Infinity },
     }),
   )
-  for (const tree of [one, two, three]) {
+  for (const tree of [one, second, third]) {
     work(tree.dir, 'last')
     await step('remove', () => removeWorktree(git, { ...tree, uuid: UUID }))
   }
-  return refused
+  return refusalByJob
 }
 
 /** Settings that each name a program. */
@@ -151,7 +151,7 @@ const SETTINGS = (name: string): readonly (readonly [string, string])[] => [
   ['pager.branch', name],
   ...['status', 'add', 'read-tree', 'rev-parse', 'update-ref', 'commit', 'worktree'].map((verb) => [`alias.${verb}`, `!${name}`] as const),
 ]
-const included = (): void => {
+const includeConfig = (): void => {
   writeFileSync(
     join(contained.dir, 'more'),
     `[filter "more"]\n\tclean = ${program('included')}\n[core]\n\tfsmonitor = ${program('fsmonitor')}\n`,
@@ -183,7 +183,7 @@ const PREPARED: readonly { readonly name: string; readonly attack: () => void; r
     name: 'filters',
     run: ['clean', 'included', 'long', 'own', 'smudge', 'user'],
     attack: () => {
-      included()
+      includeConfig()
       ofUser()
       config(
         ['filter.x.clean', program('clean')],
@@ -248,17 +248,17 @@ test('a missing object is not fetched from a remote', { timeout: TIMEOUT_MS }, a
 })
 
 test('git does not run in a submodule that an agent has made up', { timeout: TIMEOUT_MS }, async () => {
-  const inner = Repository.make(join(contained.dir, 'inner'), contained.dir)
-  const commit = inner.commit({ 'i.txt': 'i\n' })
+  const innerRepository = Repository.make(join(contained.dir, 'inner'), contained.dir)
+  const commit = innerRepository.commit({ 'i.txt': 'i\n' })
   repository.git('update-index', '--add', '--cacheinfo', `160000,${commit},sub`)
   repository.git('commit', '-q', '-m', 'a submodule')
   base = repository.git('rev-parse', 'HEAD')
-  inner.git('config', 'filter.x.clean', program('clean'))
-  inner.git('config', 'core.fsmonitor', program('fsmonitor'))
-  writeFileSync(join(inner.dir, '.git', 'info', 'attributes'), '* filter=x\n')
+  innerRepository.git('config', 'filter.x.clean', program('clean'))
+  innerRepository.git('config', 'core.fsmonitor', program('fsmonitor'))
+  writeFileSync(join(innerRepository.dir, '.git', 'info', 'attributes'), '* filter=x\n')
   await useAllOperations(false, () => {
     for (const n of [1, 2]) {
-      cpSync(inner.dir, join(member(n, false).dir, 'sub'), { recursive: true })
+      cpSync(innerRepository.dir, join(member(n, false).dir, 'sub'), { recursive: true })
       repository.write({ 'sub/i.txt': 'changed\n' }, member(n, false).dir)
     }
   })
@@ -267,7 +267,7 @@ test('git does not run in a submodule that an agent has made up', { timeout: TIM
 
 describe('a .git that git did not write', () => {
   let victim: Repository
-  let before: unknown
+  let stateBefore: unknown
   const state = (): unknown => [
     gitBytes(victim),
     filesOf(victim.dir),
@@ -275,12 +275,12 @@ describe('a .git that git did not write', () => {
     victim.git('worktree', 'list', '--porcelain'),
   ]
   const dir = (): string => member(1, false).dir
-  const evil = (at: string): void => {
-    const made = Repository.make(at, contained.dir)
-    made.commit({ 'e.txt': 'e' })
-    made.git('config', 'filter.x.clean', program('clean'))
-    made.git('config', 'filter.x.smudge', program('smudge'))
-    writeFileSync(join(at, '.git', 'info', 'attributes'), '* filter=x\n')
+  const makeHostileGit = (hostileDir: string): void => {
+    const attackerRepository = Repository.make(hostileDir, contained.dir)
+    attackerRepository.commit({ 'e.txt': 'e' })
+    attackerRepository.git('config', 'filter.x.clean', program('clean'))
+    attackerRepository.git('config', 'filter.x.smudge', program('smudge'))
+    writeFileSync(join(hostileDir, '.git', 'info', 'attributes'), '* filter=x\n')
   }
 
   beforeEach(() => {
@@ -288,7 +288,7 @@ describe('a .git that git did not write', () => {
     victim.commit({ 'precious.txt': 'precious\n' })
     victim.git('worktree', 'add', '-q', '-b', 'other', join(contained.dir, 'elsewhere'))
     victim.write({ 'mine.txt': 'not committed', 'precious.txt': 'changed' })
-    before = state()
+    stateBefore = state()
   })
 
   const REPLACED: readonly [string, () => void][] = [
@@ -296,7 +296,7 @@ describe('a .git that git did not write', () => {
     [
       'names a directory in the worktree',
       () => {
-        evil(join(dir(), 'in'))
+        makeHostileGit(join(dir(), 'in'))
         renameSync(join(dir(), 'in', '.git'), join(dir(), 'evil'))
         writeFileSync(join(dir(), '.git'), 'gitdir: evil\n')
       },
@@ -305,13 +305,13 @@ describe('a .git that git did not write', () => {
       'is a repository of its own',
       () => {
         rmSync(join(dir(), '.git'))
-        evil(dir())
+        makeHostileGit(dir())
       },
     ],
     [
       'is a link to a repository',
       () => {
-        evil(join(contained.dir, 'e'))
+        makeHostileGit(join(contained.dir, 'e'))
         rmSync(join(dir(), '.git'))
         symlinkSync(join(contained.dir, 'e', '.git'), join(dir(), '.git'))
       },
@@ -342,7 +342,7 @@ describe('a .git that git did not write', () => {
     attack()
     const files = filesOf(dir(), () => false)
     const one = member(1, true)
-    const words = /(is not the file that git wrote there|has no \.git any more), so its files stay where they are: /
+    const message = /(is not the file that git wrote there|has no \.git any more), so its files stay where they are: /
     const jobs = [
       () => commitForReview(git, one, 'refs/reeve/review/fix/one'),
       () => commitTask(git, one, { base, crew: CREW, message: 'first\n', mayCommit: true }),
@@ -351,12 +351,12 @@ describe('a .git that git did not write', () => {
       () => resetTo(git, one, base, SALVAGE),
       () => removeWorktree(git, { ...one, uuid: UUID }),
     ]
-    for (const job of jobs) await expect(job()).rejects.toThrow(words)
+    for (const job of jobs) await expect(job()).rejects.toThrow(message)
     await expect(
       removeWorktree(git, { dir: dir(), uuid: UUID, branch: null, env: repository.env }),
       'of an unknown process',
     ).rejects.toThrow(/not a worktree|not the file that git wrote/)
-    expect([programsThatRan(), filesOf(dir(), () => false), state()]).toEqual([[], files, before])
+    expect([programsThatRan(), filesOf(dir(), () => false), state()]).toEqual([[], files, stateBefore])
   })
 
   test('the repository and the work tree are those of the process, in spite of git configuration', { timeout: TIMEOUT_MS }, async () => {
@@ -365,17 +365,17 @@ describe('a .git that git did not write', () => {
       writeFileSync(join(gitDir(), 'worktrees', '1', 'config.worktree'), `[core]\n\tworktree = ${victim.dir}\n`)
       writeFileSync(join(gitDir(), 'worktrees', '1', 'commondir'), `${join(victim.dir, '.git')}\n`)
     })
-    expect([programsThatRan(), state()]).toEqual([[], before])
+    expect([programsThatRan(), state()]).toEqual([[], stateBefore])
     expect(repository.git('for-each-ref', 'refs/reeve/salvage')).not.toBe('')
   })
 
   test('a search for a repository ignores files that look like a bare one', async () => {
-    const at = join(repository.dir, 'src')
-    evil(join(contained.dir, 'e'))
+    const sourceDir = join(repository.dir, 'src')
+    makeHostileGit(join(contained.dir, 'e'))
     for (const name of readdirSync(join(contained.dir, 'e', '.git')))
-      cpSync(join(contained.dir, 'e', '.git', name), join(at, name), { recursive: true })
-    appendFileSync(join(at, 'config'), `[core]\n\tbare = false\n\tworktree = ${at}\n`)
-    await expect(findRepository(git, at, repository.env)).rejects.toThrow(/bareRepository/)
+      cpSync(join(contained.dir, 'e', '.git', name), join(sourceDir, name), { recursive: true })
+    appendFileSync(join(sourceDir, 'config'), `[core]\n\tbare = false\n\tworktree = ${sourceDir}\n`)
+    await expect(findRepository(git, sourceDir, repository.env)).rejects.toThrow(/bareRepository/)
     expect(programsThatRan()).toEqual([])
   })
 })

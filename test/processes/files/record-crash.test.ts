@@ -25,20 +25,20 @@ afterEach(() => home[Symbol.asyncDispose]())
 function slowGit(words: string, nth: number): { path: string; called: string; go: string } {
   const dir = join(home.work, 'bin')
   mkdirSync(dir)
-  const [called, go, count] = [join(dir, 'called'), join(dir, 'go'), join(dir, 'count')]
+  const [called, goFile, count] = [join(dir, 'called'), join(dir, 'go'), join(dir, 'count')]
   writeFileSync(
     join(dir, 'git'),
     [
       '#!/bin/sh',
       `case " $* " in *" ${words} "*) echo x >> '${count}'`,
-      `[ $(wc -l < '${count}') -lt ${nth} ] || [ -e '${go}' ] || { : > '${called}'; exec sh -c 'while :; do sleep 0.05; done' ${token}; };;`,
+      `[ $(wc -l < '${count}') -lt ${nth} ] || [ -e '${goFile}' ] || { : > '${called}'; exec sh -c 'while :; do sleep 0.05; done' ${token}; };;`,
       'esac',
       'exec /usr/bin/env PATH=/usr/local/bin:/usr/bin:/bin git "$@"',
       '',
     ].join('\n'),
     { mode: 0o755 },
   )
-  return { path: `${dir}:${repository.env['PATH']}`, called, go }
+  return { path: `${dir}:${repository.env['PATH']}`, called, go: goFile }
 }
 
 async function isThere(path: string): Promise<void> {
@@ -52,10 +52,10 @@ async function isThere(path: string): Promise<void> {
 }
 
 async function records(uuid: string): Promise<EventView[]> {
-  const found: EventView[] = []
+  const recordEvents: EventView[] = []
   for await (const event of home.client.events(`/v1/processes/${uuid}/events`, { query: { after: 0 } }))
-    if (event['fact'] === 'files.recorded') found.push(event)
-  return found
+    if (event['fact'] === 'files.recorded') recordEvents.push(event)
+  return recordEvents
 }
 
 const waitForEnd = (uuid: string): Promise<unknown> =>
@@ -69,52 +69,52 @@ test.each([
   ['before the record has a name', 'update-ref'],
 ])(
   'killed %s',
-  async (_, words) => {
+  async (_, pattern) => {
     await home.start()
-    const slow = slowGit(words, 3)
+    const slowGitDir = slowGit(pattern, 3)
     const model = home.writeScript([write('one'), write('two'), write('three'), { text: 'done' }, { text: 'done' }])
-    const { uuid } = await home.spawn({ cwd: repository.dir, worktree: true, model, env: { ...repository.env, PATH: slow.path } })
-    await isThere(slow.called)
+    const { uuid } = await home.spawn({ cwd: repository.dir, worktree: true, model, env: { ...repository.env, PATH: slowGitDir.path } })
+    await isThere(slowGitDir.called)
     await waitUntil(() => findProcessesWith(token).length > 0, 'it is there')
     await home.kill()
     await waitUntil(() => findProcessesWith(token).length === 0, 'git of the killed daemon goes, too')
-    writeFileSync(slow.go, '')
+    writeFileSync(slowGitDir.go, '')
     await home.start()
-    const before = await records(uuid)
-    expect(before.map((event) => event['step'])).toEqual([0, 1])
+    const recordsBefore = await records(uuid)
+    expect(recordsBefore.map((event) => event['step'])).toEqual([0, 1])
     await resume(uuid, { message: 'go on' })
     await waitForEnd(uuid)
     const view = await home.view(uuid)
     expect(view.status).toBe('completed')
-    const all = await records(uuid)
-    expect(all.slice(0, 2)).toEqual(before)
-    const last = all.at(-1)
-    expect(last?.['step']).toBe(view.worktree?.recordedStep)
+    const allRecords = await records(uuid)
+    expect(allRecords.slice(0, 2)).toEqual(recordsBefore)
+    const lastRecord = allRecords.at(-1)
+    expect(lastRecord?.['step']).toBe(view.worktree?.recordedStep)
     // The last record matches the files, and the earlier ones are whole.
     const git = `--git-dir=${join(home.paths.state, 'files', `${uuid}.git`)}`
-    expect(repository.gitIn(home.work, git, 'ls-tree', '-r', '--name-only', String(last?.['commit'])).split('\n')).toEqual(
+    expect(repository.gitIn(home.work, git, 'ls-tree', '-r', '--name-only', String(lastRecord?.['commit'])).split('\n')).toEqual(
       Object.keys(filesOf(view.worktree?.dir ?? '')).toSorted(),
     )
-    for (const event of all) expect(repository.gitIn(home.work, git, 'fsck', '--no-dangling', String(event['commit']))).toBe('')
+    for (const event of allRecords) expect(repository.gitIn(home.work, git, 'fsck', '--no-dangling', String(event['commit']))).toBe('')
   },
   90_000,
 )
 
 test('killed during the creation of the worktree', async () => {
   await home.start()
-  const slow = slowGit('worktree add', 1)
+  const slowGitDir = slowGit('worktree add', 1)
   const { uuid } = await home.spawn({
     cwd: repository.dir,
     worktree: true,
     name: 'docs',
     model: home.writeScript([write('one'), { text: 'done' }, { text: 'done' }]),
-    env: { ...repository.env, PATH: slow.path },
+    env: { ...repository.env, PATH: slowGitDir.path },
   })
-  await isThere(slow.called)
+  await isThere(slowGitDir.called)
   await waitUntil(() => findProcessesWith(token).length > 0, 'it is there')
   await home.kill()
   await waitUntil(() => findProcessesWith(token).length === 0, 'git of the killed daemon goes, too')
-  writeFileSync(slow.go, '')
+  writeFileSync(slowGitDir.go, '')
   // The possible progress of a real one: a branch, a registration, some of the files.
   await home.start()
   const dir = (await home.view(uuid)).worktree?.dir ?? ''

@@ -36,9 +36,9 @@ const remove = (branch: string | null = 'reeve/one') =>
 const branches = (): string => repository.git('for-each-ref', '--format=%(refname:short)', 'refs/heads')
 /** The files of a salvaged commit, in a separate work tree. */
 const salvaged = (): Record<string, string> => {
-  const out = join(contained.dir, 'out')
-  repository.git('worktree', 'add', '-q', '--detach', out, REF)
-  return filesOf(out)
+  const exportDir = join(contained.dir, 'out')
+  repository.git('worktree', 'add', '-q', '--detach', exportDir, REF)
+  return filesOf(exportDir)
 }
 
 test('an unused worktree is removed without a trace', async () => {
@@ -247,9 +247,9 @@ describe.each([
     [
       'a submodule',
       () => {
-        const above = Repository.make(join(contained.dir, 'above'), contained.dir)
-        above.git('-c', 'protocol.file.allow=always', 'submodule', '-q', 'add', repository.dir, 'sub')
-        return join(above.dir, 'sub')
+        const outerRepository = Repository.make(join(contained.dir, 'above'), contained.dir)
+        outerRepository.git('-c', 'protocol.file.allow=always', 'submodule', '-q', 'add', repository.dir, 'sub')
+        return join(outerRepository.dir, 'sub')
       },
     ],
     [
@@ -260,20 +260,20 @@ describe.each([
         return repository.dir
       },
     ],
-  ])('%s can have worktrees created and removed', async (what, make) => {
-    const where = make()
+  ])('%s can have worktrees created and removed', async (place, makeRepository) => {
+    const otherRepository = makeRepository()
     const user = { env: repository.env, programs }
-    const common = what === 'a bare clone' ? where : (await findRepository(git, where, repository.env)).dir
-    const at = join(contained.dir, 'w', 'two')
-    await addWorktree(git, { ...user, repository: common, dir: at, branch: 'reeve/two', base })
+    const common = place === 'a bare clone' ? otherRepository : (await findRepository(git, otherRepository, repository.env)).dir
+    const worktreeDir = join(contained.dir, 'w', 'two')
+    await addWorktree(git, { ...user, repository: common, dir: worktreeDir, branch: 'reeve/two', base })
     expect([
-      Object.keys(filesOf(at)).toSorted(),
-      repository.gitIn(at, 'status', '--porcelain'),
-      repository.gitIn(at, 'branch', '--show-current'),
+      Object.keys(filesOf(worktreeDir)).toSorted(),
+      repository.gitIn(worktreeDir, 'status', '--porcelain'),
+      repository.gitIn(worktreeDir, 'branch', '--show-current'),
     ]).toEqual([['.gitignore', 'a.txt'], '', 'reeve/two'])
-    repository.write({ 'a.txt': 'changed\n', 'new/b.txt': 'b' }, at)
-    expect(await removeWorktree(git, { ...user, repository: common, dir: at, uuid: UUID, branch: 'reeve/two' })).toEqual({
-      dir: at,
+    repository.write({ 'a.txt': 'changed\n', 'new/b.txt': 'b' }, worktreeDir)
+    expect(await removeWorktree(git, { ...user, repository: common, dir: worktreeDir, uuid: UUID, branch: 'reeve/two' })).toEqual({
+      dir: worktreeDir,
       salvaged: REF,
     })
     expect([

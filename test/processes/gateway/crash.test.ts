@@ -27,15 +27,15 @@ test('an open call is charged once across kills and resumes', async () => {
   // The gateway ended with its daemon, and so did the connection to the provider.
   await server.requests[1]?.closed
   await home.start()
-  const after = await home.view(uuid)
-  expect(after).toMatchObject({ status: 'interrupted', gateway: { on: true }, usage: { outputTokens: 20, estimated: true } })
-  expect(after.usage.inputTokens).toBeGreaterThan(100)
+  const viewAfter = await home.view(uuid)
+  expect(viewAfter).toMatchObject({ status: 'interrupted', gateway: { on: true }, usage: { outputTokens: 20, estimated: true } })
+  expect(viewAfter.usage.inputTokens).toBeGreaterThan(100)
   await home.kill()
   await home.start()
   await home.resume(uuid, { message: 'model three', env })
   expect(await home.waitForEnd(uuid)).toMatchObject({
     status: 'completed',
-    usage: { inputTokens: after.usage.inputTokens + 100, outputTokens: 40, estimated: true },
+    usage: { inputTokens: viewAfter.usage.inputTokens + 100, outputTokens: 40, estimated: true },
   })
   await home.stop()
   await home.waitUntilNothingIsLeft()

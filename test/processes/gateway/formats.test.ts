@@ -6,7 +6,7 @@ import { FORMATS, parseUsage, type FormatName } from '../../../src/drivers/gatew
 import { createMeter } from '../../../src/drivers/gateway/usage-meter.ts'
 import { GatewayBench, KEY, sendRequest } from '../../support/agents/gateway.ts'
 
-interface Way {
+interface FormatCase {
   readonly format: FormatName
   readonly provider: 'anthropic' | 'openai' | 'chat' | 'google'
   readonly path: string
@@ -20,7 +20,7 @@ interface Way {
   readonly whole: object
 }
 
-const WAYS: readonly Way[] = [
+const FORMAT_CASES: readonly FormatCase[] = [
   {
     format: 'anthropic',
     provider: 'anthropic',
@@ -71,7 +71,7 @@ const ANSWER: ServedAnswer = {
 const COST = 100 * 0.001 + 20 * 0.01
 
 async function through(
-  way: Way,
+  way: FormatCase,
   answers: Parameters<typeof startModelServer>[0],
   work: (
     bench: GatewayBench,
@@ -92,18 +92,22 @@ async function through(
   )
 }
 
-describe.each(WAYS)('$format', (way) => {
+describe.each(FORMAT_CASES)('$format', (formatCase) => {
   test('a stream arrives unchanged, and is counted', () =>
-    through(way, [ANSWER], async (bench, send, server) => {
-      const got = await send()
-      expect([got.status, got.isCut, got.headers['content-type']]).toEqual([200, false, 'text/event-stream'])
-      expect(got.body).toEqual(bodyOf(ANSWER, way.there))
+    through(formatCase, [ANSWER], async (bench, send, server) => {
+      const response = await send()
+      expect([response.status, response.isCut, response.headers['content-type']]).toEqual([200, false, 'text/event-stream'])
+      expect(response.body).toEqual(bodyOf(ANSWER, formatCase.there))
       expect(bench.callRequests).toMatchObject([
         {
           type: 'call.started',
           model: 'm-1',
-          provider: way.provider,
-          ask: { inputTokens: Math.ceil(way.body.length / 4), maxOutputTokens: 1_000, usd: { perInputToken: 0.002, perOutputToken: 0.01 } },
+          provider: formatCase.provider,
+          ask: {
+            inputTokens: Math.ceil(formatCase.body.length / 4),
+            maxOutputTokens: 1_000,
+            usd: { perInputToken: 0.002, perOutputToken: 0.01 },
+          },
         },
       ])
       await bench.waitForCalls(1)
@@ -116,18 +120,18 @@ describe.each(WAYS)('$format', (way) => {
         },
       ])
       const [request] = server.requests
-      expect([request?.path, request?.headers[way.sentKey[0]], JSON.stringify(request?.headers).includes(bench.access.token)]).toEqual([
-        way.there,
-        way.sentKey[1],
-        false,
-      ])
-      expect(JSON.stringify(request?.body)).toBe(way.body)
+      expect([
+        request?.path,
+        request?.headers[formatCase.sentKey[0]],
+        JSON.stringify(request?.headers).includes(bench.access.token),
+      ]).toEqual([formatCase.there, formatCase.sentKey[1], false])
+      expect(JSON.stringify(request?.body)).toBe(formatCase.body)
     }))
 
   test('a whole answer arrives unchanged, and is counted', () =>
-    through(way, [{ status: 200, body: JSON.stringify(way.whole, null, 2) }], async (bench, send) => {
-      const got = await send()
-      expect([got.status, got.body.toString()]).toEqual([200, JSON.stringify(way.whole, null, 2)])
+    through(formatCase, [{ status: 200, body: JSON.stringify(formatCase.whole, null, 2) }], async (bench, send) => {
+      const response = await send()
+      expect([response.status, response.body.toString()]).toEqual([200, JSON.stringify(formatCase.whole, null, 2)])
       await bench.waitForCalls(1)
       expect(bench.finishedCalls).toMatchObject([
         { status: 200, usage: { inputTokens: 100, outputTokens: 20, cacheReadTokens: 30, cacheWriteTokens: 0, costUsd: COST } },
@@ -136,30 +140,30 @@ describe.each(WAYS)('$format', (way) => {
 
   test('an error arrives unchanged, and costs nothing', () =>
     through(
-      way,
+      formatCase,
       [{ status: 429, headers: { 'retry-after': '0', 'x-request-id': 'r-1' }, error: { type: 'rate_limit_error', message: 'slower' } }],
       async (bench, send) => {
-        const got = await send()
-        expect([got.status, got.headers['x-request-id'], got.body.toString().includes('slower')]).toEqual([429, 'r-1', true])
+        const response = await send()
+        expect([response.status, response.headers['x-request-id'], response.body.toString().includes('slower')]).toEqual([429, 'r-1', true])
         await bench.waitForCalls(1)
         expect(bench.finishedCalls).toMatchObject([{ status: 429, usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 } }])
       },
     ))
 
   test('the client of a cut answer gets the received part, and the kernel its usage', async () => {
-    const whole = bodyOf(ANSWER, way.there)
+    const wholeBody = bodyOf(ANSWER, formatCase.there)
     let end = 0
     await through(
-      way,
+      formatCase,
       () => ({ ...ANSWER, cutAfterBytes: end }),
       async (bench, send) => {
         // Each byte of the end, which has the usage; the meter's own tests cover all bytes.
-        for (end = 1; end < whole.length; end += end > whole.length - 100 ? 1 : 11) {
-          const got = await send()
-          expect([end, got.isCut, got.body.equals(whole.subarray(0, end))]).toEqual([end, true, true])
+        for (end = 1; end < wholeBody.length; end += end > wholeBody.length - 100 ? 1 : 11) {
+          const response = await send()
+          expect([end, response.isCut, response.body.equals(wholeBody.subarray(0, end))]).toEqual([end, true, true])
           await bench.waitForCalls(1)
           const [finished] = bench.reports.splice(0) as unknown as typeof bench.finishedCalls
-          expect([end, finished?.usage]).toEqual([end, usageAt(way, whole.subarray(0, end))])
+          expect([end, finished?.usage]).toEqual([end, usageAt(formatCase, wholeBody.subarray(0, end))])
           expect(finished?.error).toBeDefined()
         }
       },
@@ -167,20 +171,25 @@ describe.each(WAYS)('$format', (way) => {
   }, 120_000)
 
   test('an answer without usage is charged by an estimate', () =>
-    through(way, [{ ...ANSWER, body: 'data: {"text":"four and four and four"}\n\n' }], async (bench, send) => {
+    through(formatCase, [{ ...ANSWER, body: 'data: {"text":"four and four and four"}\n\n' }], async (bench, send) => {
       await send()
       await bench.waitForCalls(1)
-      expect(bench.finishedCalls).toMatchObject([{ usage: { inputTokens: Math.ceil(way.body.length / 4), estimated: true } }])
+      expect(bench.finishedCalls).toMatchObject([{ usage: { inputTokens: Math.ceil(formatCase.body.length / 4), estimated: true } }])
     }))
 })
 
 /** Expected usage by the meter, whose own tests compare it with a full parser. */
-function usageAt(way: Way, bytes: Buffer): unknown {
-  const meter = createMeter(way.format, true)
+function usageAt(formatCase: FormatCase, bytes: Buffer): unknown {
+  const meter = createMeter(formatCase.format, true)
   meter.write(bytes)
-  const { usage, isFinal, outputTokens: seen } = meter.readUsage(false)
-  const known = usage && parseUsage(FORMATS[way.format], usage)?.tokens
-  const tokens = known ?? { inputTokens: Math.ceil(way.body.length / 4), outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
-  const outputTokens = isFinal ? tokens.outputTokens : Math.max(tokens.outputTokens, seen)
+  const { usage, isFinal, outputTokens: seenTokens } = meter.readUsage(false)
+  const knownTokens = usage && parseUsage(FORMATS[formatCase.format], usage)?.tokens
+  const tokens = knownTokens ?? {
+    inputTokens: Math.ceil(formatCase.body.length / 4),
+    outputTokens: 0,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+  }
+  const outputTokens = isFinal ? tokens.outputTokens : Math.max(tokens.outputTokens, seenTokens)
   return { ...tokens, outputTokens, costUsd: tokens.inputTokens * 0.001 + outputTokens * 0.01, ...(isFinal ? {} : { estimated: true }) }
 }

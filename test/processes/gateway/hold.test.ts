@@ -69,11 +69,11 @@ describe('a held process', () => {
     await using raw = provider.raw
     await using bench = await GatewayBench.open({ urls: { anthropic: raw.url } })
     bench.hold()
-    const asked = send(bench)
+    const pendingCall = send(bench)
     await bench.waitFor(() => bench.reports.length > 0)
     expect([bench.reports, provider.bodies]).toEqual([[{ type: 'drained' }], []])
     bench.release()
-    expect((await asked).body.equals(EVENTS)).toBe(true)
+    expect((await pendingCall).body.equals(EVENTS)).toBe(true)
     expect(bench.callRequests).toHaveLength(2)
   })
 
@@ -100,12 +100,12 @@ describe('a held process', () => {
   test('gets a retry answer after 240 s, before its client would drop the connection', async () => {
     await using bench = await GatewayBench.open({ urls: { anthropic: 'http://127.0.0.1:1' } })
     bench.hold()
-    const asked = send(bench)
+    const pendingCall = send(bench)
     await bench.waitFor(() => bench.reports.length > 0)
     bench.clock.wind(239_999)
     bench.clock.wind(1)
-    const got = await asked
-    expect([got.status, got.headers['retry-after'], JSON.parse(got.body.toString())]).toEqual([
+    const gatewayResponse = await pendingCall
+    expect([gatewayResponse.status, gatewayResponse.headers['retry-after'], JSON.parse(gatewayResponse.body.toString())]).toEqual([
       429,
       '1',
       { type: 'error', error: { type: 'rate_limit_error', message: 'reeve holds process 7: paused by a test' } },
@@ -117,11 +117,11 @@ describe('a held process', () => {
   test('stops waiting when its client goes', async () => {
     await using bench = await GatewayBench.open({ urls: { anthropic: 'http://127.0.0.1:1' } })
     bench.hold()
-    const gone = new AbortController()
-    const asked = send(bench, { signal: gone.signal })
+    const abortController = new AbortController()
+    const pendingCall = send(bench, { signal: abortController.signal })
     await bench.waitFor(() => bench.reports.length > 0)
-    gone.abort()
-    await expect(asked).rejects.toThrow('aborted')
+    abortController.abort()
+    await expect(pendingCall).rejects.toThrow('aborted')
     await waitUntil(() => bench.clock.timers === 0, 'its request is waited for no more')
     bench.release()
     await send(bench)
@@ -132,10 +132,10 @@ describe('a held process', () => {
   test('loses the connection when it ends', async () => {
     await using bench = await GatewayBench.open({ urls: { anthropic: 'http://127.0.0.1:1' } })
     bench.hold()
-    const asked = send(bench)
+    const pendingCall = send(bench)
     await bench.waitFor(() => bench.reports.length > 0)
     bench.abortController.abort()
-    await expect(asked).rejects.toThrow('socket hang up')
+    await expect(pendingCall).rejects.toThrow('socket hang up')
   })
 })
 
@@ -159,8 +159,8 @@ describe('a budget', () => {
       urls: { anthropic: 'http://127.0.0.1:1' },
       decide: () => ({ ack: 'stop', reason: 'budget of 5 USD: 4.99 used' }),
     })
-    const got = await send(bench)
-    expect([got.status, got.headers['retry-after'], JSON.parse(got.body.toString())]).toEqual([
+    const gatewayResponse = await send(bench)
+    expect([gatewayResponse.status, gatewayResponse.headers['retry-after'], JSON.parse(gatewayResponse.body.toString())]).toEqual([
       400,
       undefined,
       { type: 'error', error: { type: 'invalid_request_error', message: 'reeve ends process 7: budget of 5 USD: 4.99 used' } },
@@ -206,21 +206,21 @@ describe('a rate limit', () => {
     await using bench = await GatewayBench.open({ urls: { anthropic: raw.url }, rateLimits: { anthropic: { concurrent: 1 } } })
     const other = await bench.addIncarnation(8)
     const body = (name: string): string => `{"model":"${name}"}`
-    const all = [send(bench, { body: body('a1') })]
+    const calls = [send(bench, { body: body('a1') })]
     await provider.received(1)
     for (const name of ['a2', 'a3', 'a4']) {
-      all.push(send(bench, { body: body(name) }))
+      calls.push(send(bench, { body: body(name) }))
       await bench.waitFor(() => true)
     }
     // The calls are in the queue when a later request has been answered.
     await sendRequest(`${bench.access.url('anthropic')}/v1/embeddings`, { headers: { 'x-api-key': bench.access.token } })
-    all.push(send(bench, { access: other, body: body('b1') }))
+    calls.push(send(bench, { access: other, body: body('b1') }))
     await sendRequest(`${other.url('anthropic')}/v1/embeddings`, { headers: { 'x-api-key': other.token } })
     for (let count = 1; count <= 5; count++) {
       await provider.received(count)
       provider.answerOne()
     }
-    await Promise.all(all)
+    await Promise.all(calls)
     const order = bench.callRequests.map(({ model }) => model)
     expect(order).toHaveLength(5)
     expect(order.indexOf('b1')).toBeLessThanOrEqual(2)
@@ -238,7 +238,7 @@ describe('a rate limit', () => {
     const first = await send(bench)
     expect([first.status, first.headers['retry-after'], first.body.toString()]).toEqual([429, '20', '{"type":"error"}'])
     isLimited = false
-    const [waits, alsoWaits] = [send(bench), send(bench, { access: other })]
+    const [firstCall, alsoWaits] = [send(bench), send(bench, { access: other })]
     await sendRequest(`${other.url('anthropic')}/v1/embeddings`, { headers: { 'x-api-key': other.token } })
     expect(bench.callRequests).toHaveLength(1)
     bench.clock.wind(20_000)
@@ -246,7 +246,7 @@ describe('a rate limit', () => {
     expect(bench.reports.filter(({ type }) => type === 'note')).toEqual(
       Array.from({ length: 2 }, () => ({ type: 'note', text: 'waits for its turn at anthropic: the rate limit is reached' })),
     )
-    expect([(await waits).status, (await alsoWaits).status]).toEqual([200, 200])
+    expect([(await firstCall).status, (await alsoWaits).status]).toEqual([200, 200])
   })
 
   test('that lasts longer than clients wait is answered at once', async () => {
@@ -256,9 +256,9 @@ describe('a rate limit', () => {
     })
     await using bench = await GatewayBench.open({ urls: { anthropic: raw.url } })
     await send(bench)
-    const got = await send(bench)
-    expect([got.status, got.headers['retry-after'], bench.callRequests.length]).toEqual([429, '600', 1])
-    expect(got.body.toString()).toContain('its rate limit is reached')
+    const gatewayResponse = await send(bench)
+    expect([gatewayResponse.status, gatewayResponse.headers['retry-after'], bench.callRequests.length]).toEqual([429, '600', 1])
+    expect(gatewayResponse.body.toString()).toContain('its rate limit is reached')
   })
 
   test('lets a call wait that must not begin then: the call gives its turn back', async () => {
@@ -266,12 +266,12 @@ describe('a rate limit', () => {
     await using raw = provider.raw
     await using bench = await GatewayBench.open({ urls: { anthropic: raw.url }, rateLimits: { anthropic: { concurrent: 1 } } })
     bench.hold()
-    const asked = send(bench)
+    const pendingCall = send(bench)
     await bench.waitFor(() => bench.reports.length > 0)
     const other = await bench.addIncarnation(8)
     bench.isHeld = false
     expect((await send(bench, { access: other })).status).toBe(200)
     bench.release()
-    expect((await asked).status).toBe(200)
+    expect((await pendingCall).status).toBe(200)
   })
 })

@@ -20,7 +20,7 @@ describe('bytes', () => {
     const body = randomBytes(100_000)
     await using provider = await startRawProvider((request, response) => {
       readBody(request).then(
-        (got) => {
+        (receivedHeaders) => {
           response.sendDate = false
           response.writeHead(418, 'I am one', [
             'X-Two',
@@ -30,19 +30,19 @@ describe('bytes', () => {
             'Content-Type',
             'application/octet-stream',
             'Content-Length',
-            String(got.length),
+            String(receivedHeaders.length),
             'Date',
             'some day',
           ])
-          response.end(got)
+          response.end(receivedHeaders)
         },
         () => response.destroy(),
       )
     })
     await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
-    const got = await sendRequest(bench.url('anthropic', '/v1/messages?beta=true'), { headers: auth(bench), body })
-    expect(got.status).toBe(418)
-    expect(got.rawHeaders.slice(0, 10)).toEqual([
+    const gatewayResponse = await sendRequest(bench.url('anthropic', '/v1/messages?beta=true'), { headers: auth(bench), body })
+    expect(gatewayResponse.status).toBe(418)
+    expect(gatewayResponse.rawHeaders.slice(0, 10)).toEqual([
       'X-Two',
       'a',
       'X-Two',
@@ -54,13 +54,13 @@ describe('bytes', () => {
       'Date',
       'some day',
     ])
-    expect(got.body.equals(body)).toBe(true)
+    expect(gatewayResponse.body.equals(body)).toBe(true)
   })
 
   test('a request that costs nothing is passed on without a report to the kernel', async () => {
-    const seen: string[] = []
+    const seenPaths: string[] = []
     await using provider = await startRawProvider((request, response) => {
-      seen.push(`${request.method} ${request.url} ${request.headers['x-api-key']}`)
+      seenPaths.push(`${request.method} ${request.url} ${request.headers['x-api-key']}`)
       request.resume()
       response.end('{"data":[]}')
     })
@@ -70,14 +70,17 @@ describe('bytes', () => {
     )
     expect((await sendRequest(bench.url('anthropic', '/v1/messages/count_tokens'), { headers: auth(bench), body: BODY })).status).toBe(200)
     expect((await sendRequest(bench.url('anthropic', ''), { method: 'HEAD', headers: auth(bench) })).status).toBe(200)
-    expect(seen).toEqual([`GET /v1/models?limit=3 ${KEY}`, `POST /v1/messages/count_tokens ${KEY}`, `HEAD / ${KEY}`])
+    expect(seenPaths).toEqual([`GET /v1/models?limit=3 ${KEY}`, `POST /v1/messages/count_tokens ${KEY}`, `HEAD / ${KEY}`])
     expect([bench.callRequests, bench.reports]).toEqual([[], []])
   })
 
   test('a request of unknown cost is refused', async () => {
     await using bench = await GatewayBench.open({ urls: { openai: 'http://127.0.0.1:1' } })
-    const got = await sendRequest(bench.url('openai', '/embeddings'), { headers: auth(bench), body: '{}' })
-    expect([got.status, got.body.toString()]).toEqual([404, expect.stringContaining('POST /v1/embeddings is not passed on')])
+    const gatewayResponse = await sendRequest(bench.url('openai', '/embeddings'), { headers: auth(bench), body: '{}' })
+    expect([gatewayResponse.status, gatewayResponse.body.toString()]).toEqual([
+      404,
+      expect.stringContaining('POST /v1/embeddings is not passed on'),
+    ])
   })
 
   test.each([
@@ -86,48 +89,55 @@ describe('bytes', () => {
     ['br', brotliCompressSync],
     ['zstd', zstdCompressSync],
   ] as const)('an answer compressed with %s stays compressed, and is counted', async (name, pack) => {
-    const packed = pack(EVENTS)
+    const compressedBody = pack(EVENTS)
     await using provider = await startRawProvider((request, response) => {
       request.resume()
       response.writeHead(200, { ...STREAM, 'content-encoding': name, 'x-asked': request.headers['accept-encoding'] ?? '' })
-      response.write(packed.subarray(0, 20))
-      setImmediate(() => response.end(packed.subarray(20)))
+      response.write(compressedBody.subarray(0, 20))
+      setImmediate(() => response.end(compressedBody.subarray(20)))
     })
     await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
-    const got = await sendRequest(bench.url('anthropic', '/v1/messages'), {
+    const gatewayResponse = await sendRequest(bench.url('anthropic', '/v1/messages'), {
       headers: { ...auth(bench), 'accept-encoding': 'gzip, br' },
       body: BODY,
     })
-    expect([got.body.equals(packed), got.headers['x-asked'], got.headers['content-encoding']]).toEqual([true, 'gzip, br', name])
+    expect([
+      gatewayResponse.body.equals(compressedBody),
+      gatewayResponse.headers['x-asked'],
+      gatewayResponse.headers['content-encoding'],
+    ]).toEqual([true, 'gzip, br', name])
     await bench.waitForCalls(1)
     expect(bench.finishedCalls).toMatchObject([{ usage: { inputTokens: 100, outputTokens: 20 } }])
   })
 
   test('a compressed request is passed on unchanged, and is read all the same', async () => {
-    const packed = zstdCompressSync(Buffer.from('{"model":"packed","max_tokens":5000}'))
-    const got: Buffer[] = []
+    const compressedBody = zstdCompressSync(Buffer.from('{"model":"packed","max_tokens":5000}'))
+    const receivedBodies: Buffer[] = []
     await using provider = await startRawProvider((request, response) => {
       readBody(request).then(
         (body) => {
-          got.push(body)
+          receivedBodies.push(body)
           response.writeHead(200, STREAM).end(EVENTS)
         },
         () => response.destroy(),
       )
     })
-    let most = 5_000
-    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url }, decide: () => ({ ack: 'go', maxOutputTokens: most }) })
+    let highestMb = 5_000
+    await using bench = await GatewayBench.open({
+      urls: { anthropic: provider.url },
+      decide: () => ({ ack: 'go', maxOutputTokens: highestMb }),
+    })
     const send = (): ReturnType<typeof sendRequest> =>
-      sendRequest(bench.url('anthropic', '/v1/messages'), { headers: { ...auth(bench), 'content-encoding': 'zstd' }, body: packed })
+      sendRequest(bench.url('anthropic', '/v1/messages'), { headers: { ...auth(bench), 'content-encoding': 'zstd' }, body: compressedBody })
     await send()
-    most = 2_000
+    highestMb = 2_000
     await send()
     expect(bench.callRequests.map(({ model, ask: { maxOutputTokens } }) => [model, maxOutputTokens])).toEqual([
       ['packed', 5_000],
       ['packed', 5_000],
     ])
-    expect(got[0]?.equals(packed)).toBe(true)
-    expect(got[1]?.toString()).toBe('{"model":"packed","max_tokens":2000}')
+    expect(receivedBodies[0]?.equals(compressedBody)).toBe(true)
+    expect(receivedBodies[1]?.toString()).toBe('{"model":"packed","max_tokens":2000}')
   })
 
   test('a request of 20 MB is passed on, a larger one than the limit is refused', async () => {
@@ -142,51 +152,55 @@ describe('bytes', () => {
       )
     })
     await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
-    const large = Buffer.concat([Buffer.from('{"model":"m","x":"'), Buffer.alloc(20 * MIB, 'a'), Buffer.from('","max_tokens":77}')])
-    expect((await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: large })).status).toBe(200)
-    expect([bytes, bench.callRequests[0]?.ask.maxOutputTokens]).toEqual([large.length, 77])
-    const refused = await sendRequest(bench.url('anthropic', '/v1/messages'), {
+    const largeBody = Buffer.concat([Buffer.from('{"model":"m","x":"'), Buffer.alloc(20 * MIB, 'a'), Buffer.from('","max_tokens":77}')])
+    expect((await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: largeBody })).status).toBe(200)
+    expect([bytes, bench.callRequests[0]?.ask.maxOutputTokens]).toEqual([largeBody.length, 77])
+    const refusal = await sendRequest(bench.url('anthropic', '/v1/messages'), {
       headers: { ...auth(bench), 'content-length': String(65 * MIB) },
     }).catch((error: unknown) => error)
-    expect(refused).toMatchObject({ status: 413 })
+    expect(refusal).toMatchObject({ status: 413 })
   })
 })
 
 describe('ends', () => {
   test('the request of a client that goes is cancelled, and its received answer is charged', async () => {
-    const aborted = Promise.withResolvers<void>()
+    const providerAborted = Promise.withResolvers<void>()
     await using provider = await startRawProvider((request, response) => {
       request.resume()
-      response.once('close', () => aborted.resolve())
+      response.once('close', () => providerAborted.resolve())
       response.writeHead(200, STREAM).write(EVENTS.subarray(0, EVENTS.length - 200))
     })
     await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
-    const gone = new AbortController()
-    const asked = sendRequest(bench.url('anthropic', '/v1/messages'), {
+    const abortController = new AbortController()
+    const pendingCall = sendRequest(bench.url('anthropic', '/v1/messages'), {
       headers: auth(bench),
       body: BODY,
-      signal: gone.signal,
-      onResponse: (answer) => answer.once('data', () => gone.abort()),
+      signal: abortController.signal,
+      onResponse: (answer) => answer.once('data', () => abortController.abort()),
     })
-    await expect(asked).rejects.toThrow('aborted')
-    await aborted.promise
+    await expect(pendingCall).rejects.toThrow('aborted')
+    await providerAborted.promise
     await bench.waitForCalls(1)
     expect(bench.finishedCalls).toMatchObject([{ status: 200, usage: { inputTokens: 100, estimated: true } }])
   })
 
   test('a client that goes before an answer is charged for its request', async () => {
-    const [arrived, aborted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const [arrived, providerAborted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     await using provider = await startRawProvider((request, response) => {
-      response.once('close', () => aborted.resolve())
+      response.once('close', () => providerAborted.resolve())
       request.resume().once('end', () => arrived.resolve())
     })
     await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
-    const gone = new AbortController()
-    const asked = sendRequest(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: BODY, signal: gone.signal })
+    const abortController = new AbortController()
+    const pendingCall = sendRequest(bench.url('anthropic', '/v1/messages'), {
+      headers: auth(bench),
+      body: BODY,
+      signal: abortController.signal,
+    })
     await arrived.promise
-    gone.abort()
-    await expect(asked).rejects.toThrow('aborted')
-    await aborted.promise
+    abortController.abort()
+    await expect(pendingCall).rejects.toThrow('aborted')
+    await providerAborted.promise
     await bench.waitForCalls(1)
     expect(bench.finishedCalls).toMatchObject([
       {
@@ -205,8 +219,8 @@ describe('ends', () => {
       response.writeHead(200, { ...STREAM, ...headers }).write(EVENTS, () => response.socket?.destroy())
     })
     await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
-    const got = await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: BODY })
-    expect([got.isCut, got.body.equals(EVENTS)]).toEqual([true, true])
+    const gatewayResponse = await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: BODY })
+    expect([gatewayResponse.isCut, gatewayResponse.body.equals(EVENTS)]).toEqual([true, true])
     await bench.waitForCalls(1)
     // The usage had arrived before the cut.
     expect(bench.finishedCalls).toMatchObject([{ error: expect.any(String), usage: { inputTokens: 100, outputTokens: 20 } }])
@@ -218,8 +232,8 @@ describe('ends', () => {
     const { url } = provider
     await provider[Symbol.asyncDispose]()
     await using bench = await GatewayBench.open({ urls: { anthropic: url } })
-    const got = await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: BODY })
-    expect([got.status, JSON.parse(got.body.toString())]).toEqual([
+    const gatewayResponse = await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: BODY })
+    expect([gatewayResponse.status, JSON.parse(gatewayResponse.body.toString())]).toEqual([
       502,
       { type: 'error', error: { type: 'api_error', message: 'anthropic cannot be reached: ECONNREFUSED' } },
     ])
@@ -228,20 +242,20 @@ describe('ends', () => {
   })
 
   test('the open requests of an incarnation end with it', async () => {
-    const aborted = Promise.withResolvers<void>()
+    const providerAborted = Promise.withResolvers<void>()
     await using provider = await startRawProvider((request, response) => {
       request.resume()
-      response.once('close', () => aborted.resolve())
+      response.once('close', () => providerAborted.resolve())
       response.writeHead(200, STREAM).write(EVENTS.subarray(0, 100))
     })
     await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
-    const got = await sendRequest(bench.url('anthropic', '/v1/messages'), {
+    const gatewayResponse = await sendRequest(bench.url('anthropic', '/v1/messages'), {
       headers: auth(bench),
       body: BODY,
       onResponse: (answer) => answer.once('data', () => bench.access.close()),
     })
-    expect(got.isCut).toBe(true)
-    await aborted.promise
+    expect(gatewayResponse.isCut).toBe(true)
+    await providerAborted.promise
   })
 })
 
@@ -279,14 +293,14 @@ describe('connections', () => {
 
   test('a slow client delays the provider, and memory stays bounded', async () => {
     const piece = Buffer.alloc(MIB, 'x')
-    let sent = 0
+    let sentBytes = 0
     const blocked = Promise.withResolvers<void>()
     await using provider = await startRawProvider((request, response) => {
       request.resume()
       response.writeHead(200, STREAM)
       const write = (): void => {
-        while (sent < 200 && !response.destroyed) {
-          sent += 1
+        while (sentBytes < 200 && !response.destroyed) {
+          sentBytes += 1
           if (!response.write(piece)) {
             blocked.resolve()
             return void response.once('drain', write)
@@ -297,26 +311,26 @@ describe('connections', () => {
       write()
     })
     await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
-    let paused = 0
-    const got = await sendRequest(bench.url('anthropic', '/v1/messages'), {
+    let pauseCount = 0
+    const gatewayResponse = await sendRequest(bench.url('anthropic', '/v1/messages'), {
       headers: auth(bench),
       body: BODY,
       onResponse: (answer) => {
         answer.pause()
         // No progress for this number of turns of the loop means back-pressure.
-        let [last, still] = [-1, 0]
-        const look = (): void => {
-          still = sent === last ? still + 1 : 0
-          last = sent
-          if (still < 200) return void setTimeout(look, 1)
-          paused = sent
+        let [lastSent, unchangedChecks] = [-1, 0]
+        const checkProgress = (): void => {
+          unchangedChecks = sentBytes === lastSent ? unchangedChecks + 1 : 0
+          lastSent = sentBytes
+          if (unchangedChecks < 200) return void setTimeout(checkProgress, 1)
+          pauseCount = sentBytes
           answer.resume()
         }
-        blocked.promise.then(look, () => undefined)
+        blocked.promise.then(checkProgress, () => undefined)
       },
     })
-    expect(paused).toBeLessThan(100)
-    expect(got.body.length).toBe(200 * MIB)
+    expect(pauseCount).toBeLessThan(100)
+    expect(gatewayResponse.body.length).toBe(200 * MIB)
   })
 
   test('a thousand calls at once each get their own answer', async () => {

@@ -22,46 +22,46 @@ test('a call becomes two files, which only their owner can read', async () => {
     request.resume()
     response.writeHead(200, { 'content-type': 'text/event-stream' }).end(EVENTS)
   })
-  const place = join(dir.path, 'calls')
-  const recorder = new CallRecorder(place, () => undefined)
+  const recordDir = join(dir.path, 'calls')
+  const recorder = new CallRecorder(recordDir, () => undefined)
   await using bench = await GatewayBench.open({ urls: { anthropic: provider.url }, recorder })
   await sendRequest(bench.url('anthropic', '/v1/messages?beta=true'), { headers: { 'x-api-key': bench.access.token }, body: BODY })
   await waitUntil(
-    () => readdirSync(place).includes('7-1.answer') && readFileSync(join(place, '7-1.answer')).length === EVENTS.length,
+    () => readdirSync(recordDir).includes('7-1.answer') && readFileSync(join(recordDir, '7-1.answer')).length === EVENTS.length,
     'the answer is recorded',
   )
-  expect(readdirSync(place).toSorted()).toEqual(['7-1.answer', '7-1.request'])
-  const [line = '', body] = readFileSync(join(place, '7-1.request'), 'utf8').split('\n')
+  expect(readdirSync(recordDir).toSorted()).toEqual(['7-1.answer', '7-1.request'])
+  const [line = '', body] = readFileSync(join(recordDir, '7-1.request'), 'utf8').split('\n')
   expect([JSON.parse(line), body]).toEqual([
     { method: 'POST', path: '/v1/messages?beta=true', provider: 'anthropic', at: bench.clock.now().wall },
     BODY,
   ])
-  expect(readFileSync(join(place, '7-1.answer')).equals(EVENTS)).toBe(true)
-  expect([statSync(place).mode & 0o777, ...readdirSync(place).map((name) => statSync(join(place, name)).mode & 0o777)]).toEqual([
-    0o700, 0o600, 0o600,
-  ])
-  for (const name of readdirSync(place)) {
-    const text = readFileSync(join(place, name), 'utf8')
+  expect(readFileSync(join(recordDir, '7-1.answer')).equals(EVENTS)).toBe(true)
+  expect([statSync(recordDir).mode & 0o777, ...readdirSync(recordDir).map((name) => statSync(join(recordDir, name)).mode & 0o777)]).toEqual(
+    [0o700, 0o600, 0o600],
+  )
+  for (const name of readdirSync(recordDir)) {
+    const text = readFileSync(join(recordDir, name), 'utf8')
     expect([text.includes(KEY), text.includes(bench.access.token)]).toEqual([false, false])
   }
 })
 
 test('recording stops at its limit, with earlier files counted, and the call continues', async () => {
-  const logged: string[] = []
-  const large = Buffer.alloc(130 * 1024 * 1024)
+  const logLines: string[] = []
+  const largeBody = Buffer.alloc(130 * 1024 * 1024)
   const line = { method: 'POST', path: '/', provider: 'p', at: 0 }
-  const first = new CallRecorder(dir.path, (message) => logged.push(message))
-  expect(await first.begin('1', line, large)).not.toBeNull()
-  const second = new CallRecorder(dir.path, (message) => logged.push(message))
-  expect(await second.begin('2', line, large)).toBeNull()
-  expect(await second.begin('3', line, large)).toBeNull()
-  expect(logged).toEqual([`${dir.path} has 256 MiB of recorded calls: no more are recorded`])
+  const first = new CallRecorder(dir.path, (message) => logLines.push(message))
+  expect(await first.begin('1', line, largeBody)).not.toBeNull()
+  const second = new CallRecorder(dir.path, (message) => logLines.push(message))
+  expect(await second.begin('2', line, largeBody)).toBeNull()
+  expect(await second.begin('3', line, largeBody)).toBeNull()
+  expect(logLines).toEqual([`${dir.path} has 256 MiB of recorded calls: no more are recorded`])
 })
 
 test('a directory that cannot be written delays no call', async () => {
-  const logged: string[] = []
+  const logLines: string[] = []
   writeFileSync(join(dir.path, 'file'), '')
-  const recorder = new CallRecorder(join(dir.path, 'file', 'calls'), (message) => logged.push(message))
+  const recorder = new CallRecorder(join(dir.path, 'file', 'calls'), (message) => logLines.push(message))
   await using provider = await startRawProvider((request, response) => {
     request.resume()
     response.writeHead(200, { 'content-type': 'text/event-stream' }).end(EVENTS)
@@ -70,5 +70,5 @@ test('a directory that cannot be written delays no call', async () => {
   expect(
     (await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: { 'x-api-key': bench.access.token }, body: BODY })).status,
   ).toBe(200)
-  expect(logged).toHaveLength(1)
+  expect(logLines).toHaveLength(1)
 })

@@ -23,12 +23,12 @@ test.each<[string, (token: string) => Record<string, string>, string]>([
   ['the query', () => ({}), '?key='],
   ['one of two', (token) => ({ authorization: 'Bearer other', 'x-api-key': token }), ''],
 ])('a token in %s is accepted, and the provider sees only its key', (_, headers, query) =>
-  withRequestHeaders(async (bench, got) => {
+  withRequestHeaders(async (bench, receivedHeaders) => {
     const { token } = bench.access
     const url = bench.url('google', `/v1beta/models/m:countTokens${query === '' ? '' : query + token}`)
     expect((await sendRequest(url, { headers: headers(token), body: '{}' })).status).toBe(200)
-    expect(got()).toMatchObject({ 'x-goog-api-key': KEY, url: '/v1beta/models/m:countTokens' })
-    expect(JSON.stringify(got())).not.toContain(token)
+    expect(receivedHeaders()).toMatchObject({ 'x-goog-api-key': KEY, url: '/v1beta/models/m:countTokens' })
+    expect(JSON.stringify(receivedHeaders())).not.toContain(token)
   }),
 )
 
@@ -38,7 +38,7 @@ describe('refused', () => {
     ['google', '/v1beta/models/m:generateContent', '{"error":{"code":401,"message":'],
     ['openai', '/responses', '{"error":{"message":'],
   ])('in the format of %s', (provider, path, shape) =>
-    withRequestHeaders(async (bench, got) => {
+    withRequestHeaders(async (bench, receivedHeaders) => {
       for (const headers of [
         {},
         { 'x-api-key': 'reeve-no' },
@@ -49,7 +49,7 @@ describe('refused', () => {
         const answer = await sendRequest(bench.url(provider, path), { headers, body: BODY })
         expect([answer.status, answer.body.toString().startsWith(shape)]).toEqual([401, true])
       }
-      expect([got(), bench.callRequests]).toEqual([{}, []])
+      expect([receivedHeaders(), bench.callRequests]).toEqual([{}, []])
     }),
   )
 
@@ -65,7 +65,7 @@ describe('refused', () => {
     }))
 
   test('a host name that is not the gateway\u2019s own', () =>
-    withRequestHeaders(async (bench, got) => {
+    withRequestHeaders(async (bench, receivedHeaders) => {
       for (const host of ['evil.example', 'evil.example:80', '127.0.0.1', '127.0.0.1:1']) {
         expect(
           (await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: { 'x-api-key': bench.access.token, host }, body: BODY }))
@@ -81,7 +81,7 @@ describe('refused', () => {
           })
         ).status,
       ).toBe(200)
-      expect(got()).toMatchObject({ 'x-api-key': KEY })
+      expect(receivedHeaders()).toMatchObject({ 'x-api-key': KEY })
     }))
 
   test('a provider that the process must not call, and a path to another one', () =>

@@ -40,7 +40,7 @@ describe('a call of', () => {
   })
   afterAll(() => contained[Symbol.asyncDispose]())
 
-  const long = 'x'.repeat(5_000)
+  const longName = 'x'.repeat(5_000)
   const stars = `${'*a'.repeat(40)}b`
 
   const calls: readonly (readonly [name: string, input: unknown, outcome: 'ok' | 'error', words: string])[] = [
@@ -62,14 +62,14 @@ describe('a call of', () => {
     ['grep', { pattern: 'a', path: 'zero' }, 'ok', 'no lines match'],
     ['grep', { pattern: 'a', path: 'self' }, 'error', 'ELOOP'],
     ['ls', { path: 'self' }, 'error', 'ELOOP'],
-    ['ls', { path: long }, 'error', 'ENAMETOOLONG'],
+    ['ls', { path: longName }, 'error', 'ENAMETOOLONG'],
     ['read', { path: 'fifo' }, 'error', 'not a regular file'],
     ['read', { path: 'zero' }, 'error', 'not a regular file'],
     ['read', { path: 'line' }, 'ok', 'truncated within line 1'],
     ['read', { path: 'line', offset: 9_007_199_254_740_991 }, 'error', 'ends at line 1'],
     ['read', { path: 'a\0b' }, 'error', 'null bytes'],
     ['edit', { path: 'fifo', old_text: 'a', new_text: 'b' }, 'error', 'not a regular file'],
-    ['edit', { path: 'line', old_text: 'a', new_text: long.repeat(40), replace_all: true }, 'error', ''],
+    ['edit', { path: 'line', old_text: 'a', new_text: longName.repeat(40), replace_all: true }, 'error', ''],
     ['write', { path: 'fifo', content: 'x' }, 'error', 'not a regular file'],
     ['write', { path: 'zero', content: 'x' }, 'error', 'not a regular file'],
     ['write', { path: 'self', content: 'x' }, 'error', ''],
@@ -79,9 +79,9 @@ describe('a call of', () => {
       (name) => [name, {}, 'error', 'there is no tool'] as const,
     ),
   ]
-  const shown = calls.map(([name, input, outcome, words]) => [name, truncate(JSON.stringify(input), 80), outcome, words, input] as const)
+  const cases = calls.map(([name, input, outcome, words]) => [name, truncate(JSON.stringify(input), 80), outcome, words, input] as const)
 
-  test.each(shown)('%s %s gets an answer: %s %s', async (name, _, outcome, words, input) => {
+  test.each(cases)('%s %s gets an answer: %s %s', async (name, _, outcome, expectedText, input) => {
     const call: ToolCall = { type: 'tool-call', callId: 'c', name, input }
     const containment = await contained.open(contained.manager.kind)
     const { signal } = new AbortController()
@@ -95,7 +95,7 @@ describe('a call of', () => {
       endSignal: signal,
       output: () => undefined,
     })
-    expect({ ...end, content: end.content.slice(0, 40_000) }).toMatchObject({ outcome, content: expect.stringContaining(words) })
+    expect({ ...end, content: end.content.slice(0, 40_000) }).toMatchObject({ outcome, content: expect.stringContaining(expectedText) })
     expect(Buffer.byteLength(end.content)).toBeLessThan(40_000)
   })
 })
@@ -115,43 +115,43 @@ describe('a thread', () => {
     readonly controller: AbortController
   }
 
-  const newAgent = (): Agent => ({ timers: new FreezableTimers(), controller: new AbortController() })
-  const at = ({ timers, controller }: Agent) => ({ cwd: dir.path, timers, signal: controller.signal })
+  const newAgent = (): Agent => ({ freezer: new Freezer(), controller: new AbortController() })
+  const callContext = ({ freezer, controller }: Agent) => ({ cwd: dir.path, freezer, signal: controller.signal })
   const search = (workers: FileWorkers, agent: Agent, pattern = EVIL) =>
-    workers.run({ name: 'grep', effect: 'read', input: { pattern, path: 'evil', ignore_case: false } }, at(agent))
-  const read = (workers: FileWorkers, agent: Agent) =>
-    workers.run({ name: 'read', effect: 'read', input: { path: 'plain', offset: 1 } }, at(agent))
+    workers.run({ name: 'grep', effect: 'read', input: { pattern, path: 'evil', ignore_case: false } }, callContext(agent))
+  const startRead = (workers: FileWorkers, agent: Agent) =>
+    workers.run({ name: 'read', effect: 'read', input: { path: 'plain', offset: 1 } }, callContext(agent))
 
   test('starts at the first use, and ends when no call is left', async () => {
     const workers = new FileWorkers({ idleMs: 1 })
     expect(workers.size).toBe(0)
-    expect(await read(workers, newAgent())).toBe('plain line')
+    expect(await startRead(workers, newAgent())).toBe('plain line')
     await waitUntil(() => workers.size === 0, 'no thread is left')
-    expect(await read(workers, newAgent())).toBe('plain line')
+    expect(await startRead(workers, newAgent())).toBe('plain line')
   })
 
   test('is ended by a call that takes too long, and the next call gets a new one', async () => {
     const workers = new FileWorkers({ callMs: 1, workers: 1 })
     await expect(search(workers, newAgent())).rejects.toThrow('it took longer than 0.001 s and was ended')
-    const patient = new FileWorkers({ workers: 1 })
+    const patientWorkers = new FileWorkers({ workers: 1 })
     const agent = newAgent()
-    const call = search(patient, agent)
+    const call = search(patientWorkers, agent)
     agent.controller.abort(new Error('stop'))
     await expect(call).rejects.toThrow('stop')
-    expect(await read(patient, newAgent())).toBe('plain line')
-    expect(patient.size).toBe(1)
+    expect(await startRead(patientWorkers, newAgent())).toBe('plain line')
+    expect(patientWorkers.size).toBe(1)
   })
 
   test('that is busy for one agent leaves threads for the others, in any order of requests', async () => {
     const workers = new FileWorkers({ workers: 2, perAgent: 1 })
-    const [bad, good] = [newAgent(), newAgent()]
-    const over: string[] = []
-    const evil = [1, 2, 3].map(() => search(workers, bad).catch((error: Error) => over.push(error.message)))
-    await read(workers, good).then(() => over.push('read'))
-    expect(over).toEqual(['read'])
-    bad.controller.abort(new Error('stop'))
-    await Promise.all(evil)
-    expect(over).toEqual(['read', 'stop', 'stop', 'stop'])
+    const [busyAgent, otherAgent] = [newAgent(), newAgent()]
+    const endMessages: string[] = []
+    const searches = [1, 2, 3].map(() => search(workers, busyAgent).catch((error: Error) => endMessages.push(error.message)))
+    await startRead(workers, otherAgent).then(() => endMessages.push('read'))
+    expect(endMessages).toEqual(['read'])
+    busyAgent.controller.abort(new Error('stop'))
+    await Promise.all(searches)
+    expect(endMessages).toEqual(['read', 'stop', 'stop', 'stop'])
   })
 
   test('of a frozen agent uses no processor: a read begins again after the thaw', async () => {
@@ -160,37 +160,37 @@ describe('a thread', () => {
     const call = search(workers, agent, 'a+b$')
     agent.timers.setFrozen(true)
     expect(workers.size).toBe(0)
-    expect(await read(workers, newAgent())).toBe('plain line')
-    agent.timers.setFrozen(false)
+    expect(await startRead(workers, newAgent())).toBe('plain line')
+    agent.freezer.setFrozen(false)
     expect(await call).toBe(`evil:1: ${EVIL_LINE}`)
   })
 
   test('is not ended while it writes', async () => {
     const workers = new FileWorkers({ workers: 1 })
     const agent = newAgent()
-    const call = workers.run({ name: 'write', effect: 'idempotent', input: { path: 'new', content: 'whole' } }, at(agent))
-    agent.timers.setFrozen(true)
+    const call = workers.run({ name: 'write', effect: 'idempotent', input: { path: 'new', content: 'whole' } }, callContext(agent))
+    agent.freezer.setFrozen(true)
     agent.controller.abort(new Error('stop'))
     expect(await call).toBe('wrote 5 bytes to new')
     expect(await readFile(join(dir.path, 'new'), 'utf8')).toBe('whole')
-    await expect(workers.run({ name: 'write', effect: 'idempotent', input: { path: 'late', content: '' } }, at(agent))).rejects.toThrow(
-      'stop',
-    )
+    await expect(
+      workers.run({ name: 'write', effect: 'idempotent', input: { path: 'late', content: '' } }, callContext(agent)),
+    ).rejects.toThrow('stop')
   })
 
   test('leaves no file open, even after many ends', async () => {
     const workers = new FileWorkers({ idleMs: 1 })
     const open = (): number => readdirSync('/proc/self/fd').length
-    await read(workers, newAgent())
+    await startRead(workers, newAgent())
     await waitUntil(() => workers.size === 0, 'no thread is left')
-    const before = open()
+    const openBefore = open()
     for (let times = 0; times < 20; times += 1) {
       const agent = newAgent()
       const calls = [search(workers, agent), search(workers, agent)].map((call) => call.catch(() => undefined))
       agent.controller.abort()
       await Promise.all(calls)
     }
-    await waitUntil(() => open() <= before, 'all is closed')
+    await waitUntil(() => open() <= openBefore, 'all is closed')
   })
 })
 
@@ -198,17 +198,17 @@ test('the API and other agents continue while a pattern backtracks, and the proc
   await using home = await DaemonHome.create()
   await home.start()
   await writeFile(join(home.work, 'evil'), EVIL_LINE)
-  const evil = Array.from({ length: 2 }, () => ({ name: 'grep', input: { pattern: EVIL } }))
+  const hostileCalls = Array.from({ length: 2 }, () => ({ name: 'grep', input: { pattern: EVIL } }))
   const spawn = async (items: readonly ScriptAnswer[]): Promise<string> =>
     (await home.spawn({ intent: 'go', model: home.writeScript(items) })).uuid
-  const bad = await spawn(Array.from({ length: 3 }, () => ({ tools: evil })))
-  await home.waitForView(bad, ({ activity }) => activity === 'working')
+  const busyProcess = await spawn(Array.from({ length: 3 }, () => ({ tools: hostileCalls })))
+  await home.waitForView(busyProcess, ({ activity }) => activity === 'working')
   const other = await spawn([1, 2, 3, 4].map((limit) => ({ tools: [{ name: 'read', input: { path: 'evil', limit } }] })))
   // The other agent completed all its work during the searches.
   expect(await home.waitForEnd(other)).toMatchObject({ exit: { code: 0 }, usage: { toolCalls: 4 } })
-  expect(await home.view(bad)).toMatchObject({ state: 'running' })
-  await home.signal(bad, { signal: 'SIGKILL' })
-  expect(await home.waitForEnd(bad)).toMatchObject({ exit: { code: 137 } })
+  expect(await home.view(busyProcess)).toMatchObject({ state: 'running' })
+  await home.signal(busyProcess, { signal: 'SIGKILL' })
+  expect(await home.waitForEnd(busyProcess)).toMatchObject({ exit: { code: 137 } })
   await home.stop()
   await home.waitUntilNothingIsLeft()
 })

@@ -24,9 +24,9 @@ describe('at the start', () => {
     ['writes other output before its answer', 'noisy', 25_000, { state: 'up', detail: 'fake 1 (2025-11-25)' }],
     ['ends at the question of the newer revision', 'ends-at-probe', 25_000, { state: 'up', detail: 'fake 1 (2025-11-25)' }],
     ['does not answer it', 'silent-probe', 8_000, { state: 'up', detail: 'fake 1 (2025-11-25)' }],
-  ])('a server that %s delays no other', async (_, how, startMs, expected) => {
+  ])('a server that %s delays no other', async (_, mode, startMs, expected) => {
     const { kernel, runTurn, serverState } = await runWithServers(bench, {
-      servers: { bad: how },
+      servers: { bad: mode },
       settings: { startMs },
       script: '- text: done',
     })
@@ -58,16 +58,16 @@ describe('at the start', () => {
 })
 
 describe('in a call', () => {
-  const ended = (how: string): object => ({
+  const endedState = (description: string): object => ({
     outcome: 'error',
-    content: `the MCP server "s" ended during this call (${how}): it may or may not have happened`,
+    content: `the MCP server "s" ended during this call (${description}): it may or may not have happened`,
   })
 
   test.each([
-    ['long-line', ended('it wrote a line of more than 16 MiB')],
-    ['flood', ended('it wrote more than 64 MiB without answering a request')],
-    ['answers', ended('it wrote more than 64 MiB without answering a request')],
-    ['die', ended('exit code 3')],
+    ['long-line', endedState('it wrote a line of more than 16 MiB')],
+    ['flood', endedState('it wrote more than 64 MiB without answering a request')],
+    ['answers', endedState('it wrote more than 64 MiB without answering a request')],
+    ['die', endedState('exit code 3')],
     ['huge-json', { outcome: 'ok', content: expect.stringMatching(/^y+\n\[… \d+ bytes omitted …\]\ny+$/) }],
     ['shout', { outcome: 'ok', content: 'shouted' }],
   ])('%s', async (tool, expected) => {

@@ -131,11 +131,11 @@ export class CrewHome implements AsyncDisposable {
   }
 
   /** Reads the journals of the crew and of all its present and former members. No daemon may run. */
-  async journals(): Promise<{ readonly crew: Journal; readonly members: readonly Journal[]; readonly wrong: readonly string[] }> {
+  async journals(): Promise<{ readonly crew: Journal; readonly members: readonly Journal[]; readonly violations: readonly string[] }> {
     const { journals, violations } = await checkStore(this.home.path, join(this.home.work, `store-${Date.now()}`))
     const crew = journals.get(this.uuid)
     if (!crew) throw new Error('the crew is not in the store')
-    return { crew, members: [...journals.values()].filter(({ process }) => process.spec.member?.crew === this.uuid), wrong: violations }
+    return { crew, members: [...journals.values()].filter(({ process }) => process.spec.member?.crew === this.uuid), violations }
   }
 
   /** The names in a folder of the daemon; empty when the folder does not exist. */

@@ -101,7 +101,7 @@ async function performAttack(crew: CrewHome, attack: Attack, random: () => numbe
 /** Checks the store, and that no program remains, after the end of a daemon. */
 async function checkStore(crew: CrewHome, isOver: boolean): Promise<Awaited<ReturnType<CrewHome['journals']>>> {
   const journals = await crew.journals()
-  const wrong = [...journals.wrong, ...violationsOfCrew(journals.crew, journals.members, isOver)]
+  const wrong = [...journals.violations, ...violationsOfCrew(journals.crew, journals.members, isOver)]
   if (wrong.length > 0) throw new Error(wrong.join('\n'))
   return journals
 }
