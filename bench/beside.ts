@@ -47,7 +47,7 @@ async function byClients(count: number, each: (index: number) => Promise<unknown
   await Promise.all(Array.from({ length: CLIENTS }, work))
 }
 
-async function ended(client: Client, isOver: (processes: readonly ProcessView[]) => boolean): Promise<void> {
+async function waitForProcesses(client: Client, isOver: (processes: readonly ProcessView[]) => boolean): Promise<void> {
   while (
     !isOver((await client.get<{ processes: ProcessView[] }>('/v1/processes', { fields: 'driver,status' }, { extraMs: 120_000 })).processes)
   )
@@ -59,12 +59,15 @@ const isCommand = ({ driver }: ProcessView): boolean => driver === 'command'
 const LOADS: Readonly<Record<string, Load>> = {
   spawns: async (client) => {
     await byClients(SPAWNS, () => post(client, { argv: ['/bin/true'] }))
-    await ended(client, (processes) => !processes.some(isCommand))
+    await waitForProcesses(client, (processes) => !processes.some(isCommand))
   },
   sleepers: async (client, dir) => {
     const { process: parent } = await post(client, { intent: 'wait', model: `script:${join(dir, 'wait.yaml')}` })
     await byClients(SLEEPERS, () => post(client, { argv: ['/bin/sleep', '3600'], parent: parent.uuid }))
-    await ended(client, (processes) => processes.filter((each) => isCommand(each) && each.status === 'working').length === SLEEPERS)
+    await waitForProcesses(
+      client,
+      (processes) => processes.filter((each) => isCommand(each) && each.status === 'working').length === SLEEPERS,
+    )
     writeFileSync(join(dir, 'parent'), parent.uuid)
   },
   kill: async (client, dir) => {
@@ -73,7 +76,7 @@ const LOADS: Readonly<Record<string, Load>> = {
       { signal: 'SIGKILL', subtree: true },
       { extraMs: 120_000 },
     )
-    await ended(client, (processes) => !processes.some(isCommand))
+    await waitForProcesses(client, (processes) => !processes.some(isCommand))
   },
 }
 
@@ -105,30 +108,30 @@ async function stepTimes({ client }: Running, uuid: string): Promise<number[]> {
 async function measureDuring(daemon: Running, dir: string, work: () => Promise<unknown>): Promise<Measured> {
   const uuid = await startAgent(daemon, dir)
   const answers: number[] = []
-  const from = Date.now()
+  const beganAt = Date.now()
   let isOver = false
   const asks = async (): Promise<void> => {
     while (!isOver) {
-      const [since, theirs, ours] = [performance.now(), waitedMs(daemon.pid), waitedMs(process.pid)]
+      const [since, daemonWaitedMs, ownWaitedMs] = [performance.now(), waitedMs(daemon.pid), waitedMs(process.pid)]
       await daemon.client.get(`/v1/processes/${uuid}`, {}, { extraMs: 60_000 })
-      answers.push(performance.now() - since - Math.max(waitedMs(daemon.pid) - theirs, waitedMs(process.pid) - ours))
+      answers.push(performance.now() - since - Math.max(waitedMs(daemon.pid) - daemonWaitedMs, waitedMs(process.pid) - ownWaitedMs))
       await delay(ASK_EVERY_MS)
     }
   }
-  const looks: { readonly at: number; readonly waited: number }[] = []
-  const looking = setInterval(() => looks.push({ at: Date.now(), waited: waitedMs(daemon.pid) }), LOOK_EVERY_MS)
+  const checks: { readonly at: number; readonly waited: number }[] = []
+  const looking = setInterval(() => checks.push({ at: Date.now(), waited: waitedMs(daemon.pid) }), LOOK_EVERY_MS)
   const asking = asks()
   await work()
-  const to = Date.now()
+  const endedAt = Date.now()
   isOver = true
   await asking
   await delay(1_000)
   clearInterval(looking)
-  const waitedAt = (at: number): number => looks.findLast((look) => look.at <= at)?.waited ?? looks[0]?.waited ?? 0
-  const times = (await stepTimes(daemon, uuid)).filter((at) => at >= from - 100 && at <= to + 1_000)
+  const waitedAt = (at: number): number => checks.findLast((check) => check.at <= at)?.waited ?? checks[0]?.waited ?? 0
+  const times = (await stepTimes(daemon, uuid)).filter((at) => at >= beganAt - 100 && at <= endedAt + 1_000)
   await daemon.client.post(`/v1/processes/${uuid}/signal`, { signal: 'SIGKILL' })
-  const held = (since: number, at: number): number => Math.max(0, at - since - (waitedAt(at) - waitedAt(since)))
-  return { tookMs: to - from, answers, gaps: times.slice(1).map((at, index) => held(times[index] ?? at, at)) }
+  const delayMs = (since: number, at: number): number => Math.max(0, at - since - (waitedAt(at) - waitedAt(since)))
+  return { tookMs: endedAt - beganAt, answers, gaps: times.slice(1).map((at, index) => delayMs(times[index] ?? at, at)) }
 }
 
 /** Runs the load in a separate process, so that it does not slow down the measurement. */
@@ -141,12 +144,12 @@ async function runElsewhere(load: string, daemon: Running, dir: string): Promise
   if (code !== 0) throw new Error(`the load ${load} ended with ${code}`)
 }
 
-function rowsOf(what: string, { tookMs, answers, gaps }: Measured): Row[] {
+function rowsOf(name: string, { tookMs, answers, gaps }: Measured): Row[] {
   const row = (whose: string, values: readonly number[]): Row => {
     const worst = percentile(values, 1)
     const [p50, p99] = [percentile(values, 0.5), percentile(values, 0.99)].map((value) => value.toFixed(0))
     return {
-      what: `${what}: ${whose}`,
+      what: `${name}: ${whose}`,
       floor: `${BAR_MS} ms`,
       ours: `p50 ${p50}, p99 ${p99}, worst ${worst.toFixed(0)} ms of ${values.length} in ${(tookMs / 1_000).toFixed(1)} s`,
       ratio: worst / BAR_MS,
@@ -161,13 +164,13 @@ async function measure(dir: string): Promise<void> {
   writeFileSync(join(dir, 'wait.yaml'), '- { delay_ms: 3600000, text: never }\n')
   const rows: Row[] = []
   await using daemon = await startDaemon(join(dir, 'home'), process.argv.slice(2))
-  const under = async (what: string, work: () => Promise<unknown>): Promise<void> => {
+  const measureWork = async (what: string, work: () => Promise<unknown>): Promise<void> => {
     rows.push(...rowsOf(what, await measureDuring(daemon, dir, work)))
   }
-  await under('nothing else', () => delay(QUIET_MS))
-  await under(`${SPAWNS} spawns by ${CLIENTS} clients`, () => runElsewhere('spawns', daemon, dir))
-  await under(`${SLEEPERS} sleepers start`, () => runElsewhere('sleepers', daemon, dir))
-  await under(`${SLEEPERS} sleepers are killed at once`, () => runElsewhere('kill', daemon, dir))
+  await measureWork('nothing else', () => delay(QUIET_MS))
+  await measureWork(`${SPAWNS} spawns by ${CLIENTS} clients`, () => runElsewhere('spawns', daemon, dir))
+  await measureWork(`${SLEEPERS} sleepers start`, () => runElsewhere('sleepers', daemon, dir))
+  await measureWork(`${SLEEPERS} sleepers are killed at once`, () => runElsewhere('kill', daemon, dir))
   printTable('what others feel', rows)
 }
 

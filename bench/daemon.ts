@@ -17,7 +17,7 @@ export interface Running extends AsyncDisposable {
 export async function startDaemon(home: string, flags: readonly string[] = []): Promise<Running> {
   const env = { ...process.env, REEVE_HOME: home }
   const child = spawn(process.execPath, [...flags, join(ROOT, 'dist/daemon.js')], { env, stdio: 'ignore' })
-  const ended = new Promise<void>((done) => child.once('exit', () => done()))
+  const exited = new Promise<void>((done) => child.once('exit', () => done()))
   const socket = join(home, 'reeve.sock')
   while (!existsSync(join(home, 'daemon.json'))) await delay(10)
   return {
@@ -26,7 +26,7 @@ export async function startDaemon(home: string, flags: readonly string[] = []): 
     env,
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM')
-      await ended
+      await exited
     },
   }
 }

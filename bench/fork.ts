@@ -1,6 +1,6 @@
-// Measures a fork at step 10, 1,000 and 10,000 of a process of 10,000 steps, against one durable row of plain `node:sqlite`. First
-// only the store's commit, then the whole operation (finding the end of the step, kernel, pipeline, store).
-// Then the disk space of a fork, and reading through a lineage of 100 forks. Run: `npm run bench fork`.
+// Measures a fork at step 10, 1,000 and 10,000 of a process of 10,000 steps, against one durable row of plain `node:sqlite`. The
+// values are the store's commit, the whole operation (finding the end of the step, kernel, pipeline, store), the disk space of a
+// fork, and a read through a lineage of 100 forks. Run: `npm run bench fork`.
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { systemClock } from '../src/daemon/loop/clock.ts'
@@ -34,7 +34,7 @@ function stepFacts(step: number): FactBody[] {
 }
 
 /** A process with the given number of steps. */
-async function live(store: Store, scribe: Scribe, uuid: string, steps: number): Promise<void> {
+async function storeSteps(store: Store, scribe: Scribe, uuid: string, steps: number): Promise<void> {
   await store.commit(scribe.spawn(uuid))
   for (let step = 1; step <= steps; step += 100) {
     await store.commit(
@@ -58,7 +58,7 @@ async function storeRound(): Promise<Samples[]> {
     using floor = openFloor(dir, TEXT)
     await using store = await openSqliteStore({ dir: join(dir, 'home') })
     const scribe = new Scribe()
-    await live(store, scribe, A, STEPS)
+    await storeSteps(store, scribe, A, STEPS)
     const samples: Samples[] = []
     for (const seq of await endsOf(store)) {
       samples.push(
@@ -83,7 +83,7 @@ async function daemonRound(): Promise<Samples[]> {
     using floor = openFloor(dir, TEXT)
     await using store = await openSqliteStore({ dir: join(dir, 'home') })
     const scribe = new Scribe()
-    await live(store, scribe, A, STEPS)
+    await storeSteps(store, scribe, A, STEPS)
     const pipeline: Pipeline = new Pipeline({
       table: new Table(10_000),
       store,
@@ -105,8 +105,8 @@ async function daemonRound(): Promise<Samples[]> {
           async (uuid: string) => {
             const origin = await store.process(A)
             if (origin === undefined) throw new Error('there is no origin')
-            const at = await findForkPoint(store, origin, { fromStep })
-            await pipeline.request({ type: 'fork', by: 'user', uuid, origin, at, spec: null, message: null })
+            const forkPoint = await findForkPoint(store, origin, { fromStep })
+            await pipeline.request({ type: 'fork', by: 'user', uuid, origin, at: forkPoint, spec: null, message: null })
           },
           (number) => uuidOf(1_000 * (index + 1) + number),
         ),
@@ -118,15 +118,15 @@ async function daemonRound(): Promise<Samples[]> {
 
 const ms = (value: number): string => `${value.toFixed(3)} ms`
 
-function compare(what: string, rounds: readonly Samples[][]): Row[] {
+function compare(name: string, rounds: readonly Samples[][]): Row[] {
   const p50 = (index: number, side: keyof Samples): number => median(rounds.map((round) => median(round[index]?.[side] ?? [])))
   const rows = AT.map((step, index): Row => {
     const [floor, ours] = [p50(index, 'floor'), p50(index, 'ours')]
-    return { what: `${what} at step ${step}`, floor: ms(floor), ours: ms(ours), ratio: ours / floor, bar: '<= 3', ok: ours / floor <= 3 }
+    return { what: `${name} at step ${step}`, floor: ms(floor), ours: ms(ours), ratio: ours / floor, bar: '<= 3', ok: ours / floor <= 3 }
   })
   const [first, last] = [p50(0, 'ours') / p50(0, 'floor'), p50(AT.length - 1, 'ours') / p50(AT.length - 1, 'floor')]
   const flat = last / first
-  return [...rows, { what: `${what}: the last against the first`, floor: '', ours: '', ratio: flat, bar: '<= 1.25', ok: flat <= 1.25 }]
+  return [...rows, { what: `${name}: the last against the first`, floor: '', ours: '', ratio: flat, bar: '<= 1.25', ok: flat <= 1.25 }]
 }
 
 async function inTurns(round: () => Promise<Samples[]>): Promise<Samples[][]> {
@@ -156,12 +156,12 @@ async function benchRoom(): Promise<Row[]> {
   return inFolder(async (dir) => {
     const scribe = new Scribe()
     await using first = await openSqliteStore({ dir })
-    await live(first, scribe, A, STEPS)
-    const ends = await endsOf(first)
+    await storeSteps(first, scribe, A, STEPS)
+    const endsOfFirst = await endsOf(first)
     const rows: Row[] = []
-    for (const [index, seq] of ends.entries()) {
-      const before = await closed(dir, async () => {})
-      const after = await closed(dir, async (store) => {
+    for (const [index, seq] of endsOfFirst.entries()) {
+      const bytesBefore = await closed(dir, async () => {})
+      const bytesAfter = await closed(dir, async (store) => {
         for (let fork = 0; fork < 1_000; fork++) {
           scribe.pid += 1
           await store.commit(
@@ -172,7 +172,7 @@ async function benchRoom(): Promise<Row[]> {
           )
         }
       })
-      const [count, bytes] = [(after.rows - before.rows) / 1_000, (after.bytes - before.bytes) / 1_000]
+      const [count, bytes] = [(bytesAfter.rows - bytesBefore.rows) / 1_000, (bytesAfter.bytes - bytesBefore.bytes) / 1_000]
       rows.push({
         what: `rows of a fork at step ${AT[index]}`,
         floor: '1',
@@ -205,18 +205,18 @@ async function benchRoom(): Promise<Row[]> {
 
 /** Reads a journal in pages and returns the number of its facts. */
 async function readAll(store: Store, uuid: string): Promise<number> {
-  for (let after = 0; ;) {
-    const page = await store.facts(uuid, after, 500)
-    after += page.length
-    if (page.length < 500) return after
+  for (let afterSeq = 0; ;) {
+    const page = await store.facts(uuid, afterSeq, 500)
+    afterSeq += page.length
+    if (page.length < 500) return afterSeq
   }
 }
 
 /** CPU time in ms. The data is in memory, so wall time would mostly measure other programs of the machine. */
 async function cpuOf(work: () => Promise<unknown>): Promise<number> {
-  const before = process.cpuUsage()
+  const cpuBefore = process.cpuUsage()
   await work()
-  const { user, system } = process.cpuUsage(before)
+  const { user, system } = process.cpuUsage(cpuBefore)
   return (user + system) / 1_000
 }
 
@@ -225,8 +225,8 @@ async function benchLine(): Promise<Row> {
   return inFolder(async (dir) => {
     await using store = await openSqliteStore({ dir })
     const scribe = new Scribe()
-    await live(store, scribe, A, LINE_STEPS)
-    await live(store, scribe, uuidOf(2), LINE_STEPS / LINE)
+    await storeSteps(store, scribe, A, LINE_STEPS)
+    await storeSteps(store, scribe, uuidOf(2), LINE_STEPS / LINE)
     for (let fork = 1; fork < LINE; fork++) {
       const [origin, first] = [uuidOf(fork + 1), (fork * LINE_STEPS) / LINE + 1]
       await store.commit(

@@ -65,10 +65,10 @@ async function runProvider(): Promise<void> {
 }
 
 function stream(response: ServerResponse, count: number): void {
-  let left = count
+  let leftCount = count
   const write = (): void => {
-    while (left > 0 && !response.destroyed) {
-      left -= 1
+    while (leftCount > 0 && !response.destroyed) {
+      leftCount -= 1
       if (!response.write(EVENT)) return void response.once('drain', write)
     }
     response.end(END)
@@ -81,7 +81,7 @@ function runClient(): void {
   process.on('message', (request: ClientRequest) => {
     const samples: Sample[] = []
     const work = async (): Promise<void> => {
-      while (samples.length < request.calls) samples.push(await once(request, agent))
+      while (samples.length < request.calls) samples.push(await sendOnce(request, agent))
     }
     Promise.all(Array.from({ length: request.atOnce }, work)).then(
       () => process.send?.({ samples }),
@@ -92,7 +92,7 @@ function runClient(): void {
   })
 }
 
-function once({ url, token }: ClientRequest, agent: Agent): Promise<Sample> {
+function sendOnce({ url, token }: ClientRequest, agent: Agent): Promise<Sample> {
   return new Promise((resolve, reject) => {
     const since = performance.now()
     const options: RequestOptions = {
@@ -119,11 +119,14 @@ async function bareProxy(target: string): Promise<{ readonly url: string; readon
   const { hostname, port } = new URL(target)
   const server = createServer((request, response) => {
     const { host: _, ...headers } = request.headers
-    const up = httpRequest({ hostname, port, path: request.url, method: request.method, headers, agent }, (answer: IncomingMessage) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers)
-      answer.pipe(response)
-    })
-    request.pipe(up)
+    const upstream = httpRequest(
+      { hostname, port, path: request.url, method: request.method, headers, agent },
+      (answer: IncomingMessage) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers)
+        answer.pipe(response)
+      },
+    )
+    request.pipe(upstream)
   })
   return { url: `http://127.0.0.1:${await listen(server)}`, server }
 }
@@ -137,7 +140,7 @@ async function bench(): Promise<void> {
   const client = fork(import.meta.filename, ['client'])
   const { port } = await message<{ port: number }>(provider)
   const target = `http://127.0.0.1:${port}`
-  const bare = await bareProxy(target)
+  const baselineUrl = await bareProxy(target)
   const gateway = new Gateway({
     clock: systemClock,
     prices: { rates: ratesFor, cost: costUsd },
@@ -158,46 +161,46 @@ async function bench(): Promise<void> {
       signal: new AbortController().signal,
     },
   })
-  const urls = { bare: `${bare.url}/v1/messages`, ours: `${access.url('anthropic')}/v1/messages` }
-  const ask = async (
+  const urls = { bare: `${baselineUrl.url}/v1/messages`, ours: `${access.url('anthropic')}/v1/messages` }
+  const measure = async (
     proxy: keyof typeof urls,
     mb: number,
     calls: number,
     atOnce: number,
   ): Promise<{ readonly samples: readonly Sample[]; readonly cpuMs: number }> => {
-    const before = process.cpuUsage()
+    const cpuBefore = process.cpuUsage()
     client.send({ url: `${urls[proxy]}${mb > 0 ? `?mb=${mb}` : ''}`, token: access.token, calls, atOnce } satisfies ClientRequest)
     const { samples } = await message<{ samples: readonly Sample[] }>(client)
-    const { user, system } = process.cpuUsage(before)
+    const { user, system } = process.cpuUsage(cpuBefore)
     return { samples, cpuMs: (user + system) / 1_000 }
   }
   const rounds: Record<string, Record<'bare' | 'ours', number>[]> = { first: [], end: [], parallel: [], cpuCall: [], cpuMb: [] }
-  for (const proxy of ['bare', 'ours'] as const) await ask(proxy, 1, 50, 1)
+  for (const proxy of ['bare', 'ours'] as const) await measure(proxy, 1, 50, 1)
   for (let round = 0; round < ROUNDS; round++) {
     const order = round % 2 === 0 ? (['bare', 'ours'] as const) : (['ours', 'bare'] as const)
     const values = Object.fromEntries(Object.keys(rounds).map((name) => [name, { bare: 0, ours: 0 }]))
     for (const proxy of order) {
-      const small = await ask(proxy, 0, CALLS, 1)
-      const many = await ask(proxy, 0, CALLS, 20)
-      const large = await ask(proxy, STREAM_MB, 1, 1)
+      const smallSample = await measure(proxy, 0, CALLS, 1)
+      const concurrentSample = await measure(proxy, 0, CALLS, 20)
+      const largeSample = await measure(proxy, STREAM_MB, 1, 1)
       const set = (name: string, value: number): void => {
         ;(values[name] ?? { bare: 0, ours: 0 })[proxy] = value
       }
-      set('first', median(small.samples.map(({ firstMs }) => firstMs)))
-      set('end', median(small.samples.map(({ endMs }) => endMs)))
-      set('parallel', median(many.samples.map(({ endMs }) => endMs)))
-      set('cpuCall', small.cpuMs / CALLS)
-      set('cpuMb', large.cpuMs / STREAM_MB)
+      set('first', median(smallSample.samples.map(({ firstMs }) => firstMs)))
+      set('end', median(smallSample.samples.map(({ endMs }) => endMs)))
+      set('parallel', median(concurrentSample.samples.map(({ endMs }) => endMs)))
+      set('cpuCall', smallSample.cpuMs / CALLS)
+      set('cpuMb', largeSample.cpuMs / STREAM_MB)
     }
     for (const [name, value] of Object.entries(values)) rounds[name]?.push(value)
   }
   const row = (what: string, name: string, bar: number): Row => {
-    const of = (proxy: 'bare' | 'ours'): number => median((rounds[name] ?? []).map((one) => one[proxy]))
-    const ratio = of('ours') / of('bare')
+    const medianOf = (proxy: 'bare' | 'ours'): number => median((rounds[name] ?? []).map((one) => one[proxy]))
+    const ratio = medianOf('ours') / medianOf('bare')
     return {
       what,
-      floor: `${of('bare').toFixed(2)} ms`,
-      ours: `${of('ours').toFixed(2)} ms`,
+      floor: `${medianOf('bare').toFixed(2)} ms`,
+      ours: `${medianOf('ours').toFixed(2)} ms`,
       ratio,
       bar: `≤ ${bar}`,
       ok: ratio <= bar,
@@ -212,8 +215,8 @@ async function bench(): Promise<void> {
   ])
   provider.kill()
   client.kill()
-  bare.server.close()
-  bare.server.closeAllConnections()
+  baselineUrl.server.close()
+  baselineUrl.server.closeAllConnections()
   await gateway.close()
   process.exit(0)
 }

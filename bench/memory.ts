@@ -40,11 +40,11 @@ async function childKb(home: string): Promise<number> {
   const body = { argv: ['sleep', '1000'], cwd: home, env: { PATH: '/usr/bin:/bin' } }
   await daemon.client.post('/v1/processes', body)
   await delay(STARTED_MS)
-  const before = statusKb(daemon.pid, 'VmRSS')
+  const rssBefore = statusKb(daemon.pid, 'VmRSS')
   for (let done = 0; done < CHILDREN; done += 10)
     await Promise.all(Array.from({ length: 10 }, () => daemon.client.post('/v1/processes', body)))
   await delay(CALM_MS)
-  return (statusKb(daemon.pid, 'VmRSS') - before) / CHILDREN
+  return (statusKb(daemon.pid, 'VmRSS') - rssBefore) / CHILDREN
 }
 
 let spawned = 0
@@ -69,8 +69,8 @@ async function leaveSuspended(home: string, dir: string, count: number): Promise
     const { processes } = await daemon.client.get<{ processes: { uuid: string; status: string }[] }>('/v1/processes', {
       fields: 'uuid,status',
     })
-    const running = processes.filter(({ status }) => status !== 'suspended')
-    await Promise.all(running.map(({ uuid }) => daemon.client.post(`/v1/processes/${uuid}/pause`, {})))
+    const runningProcesses = processes.filter(({ status }) => status !== 'suspended')
+    await Promise.all(runningProcesses.map(({ uuid }) => daemon.client.post(`/v1/processes/${uuid}/pause`, {})))
   }
   process.kill(daemon.pid, 'SIGKILL')
   // The next daemon is running once this exists again.
@@ -87,10 +87,10 @@ async function residentKb(home: string): Promise<number> {
 
 /** The daemon's heap after a full collection, in KB. */
 function liveKb(home: string): number {
-  const look = `gc(); console.log(process.memoryUsage().heapUsed); process.kill(process.pid, 'SIGTERM')`
+  const memoryScript = `gc(); console.log(process.memoryUsage().heapUsed); process.kill(process.pid, 'SIGTERM')`
   const code = `import(${JSON.stringify(DAEMON)}); const wait = setInterval(() => {
     if (!fs.existsSync(${JSON.stringify(join(home, 'daemon.json'))})) return
-    clearInterval(wait); setTimeout(() => { ${look} }, ${STARTED_MS}) }, 50)`
+    clearInterval(wait); setTimeout(() => { ${memoryScript} }, ${STARTED_MS}) }, 50)`
   const output = execFileSync(process.execPath, ['--expose-gc', '-e', code], {
     env: { ...process.env, REEVE_HOME: home },
     encoding: 'utf8',
@@ -101,18 +101,18 @@ function liveKb(home: string): number {
 const mb = (kb: number): string => `${(kb / 1_024).toFixed(1)} MB`
 
 await inFolder(async (dir) => {
-  const bare = await bareNodeKb()
+  const bareKb = await bareNodeKb()
   const idle = await idleKb(join(dir, 'idle'))
   const child = await childKb(join(dir, 'children'))
   const homes = { few: join(dir, 'few'), many: join(dir, 'many'), twice: join(dir, 'twice') }
   await leaveSuspended(homes.few, dir, 10)
   await leaveSuspended(homes.many, dir, SUSPENDED + 10)
   await leaveSuspended(homes.twice, dir, 2 * SUSPENDED + 10)
-  const [few, many, twice] = [await residentKb(homes.few), await residentKb(homes.many), await residentKb(homes.twice)]
-  const live = (liveKb(homes.many) - liveKb(homes.few)) / SUSPENDED
-  const [resident, more] = [(many - few) / SUSPENDED, (twice - many) / SUSPENDED]
+  const [fewKb, manyKb, twiceKb] = [await residentKb(homes.few), await residentKb(homes.many), await residentKb(homes.twice)]
+  const liveKbEach = (liveKb(homes.many) - liveKb(homes.few)) / SUSPENDED
+  const [resident, extraKb] = [(manyKb - fewKb) / SUSPENDED, (twiceKb - manyKb) / SUSPENDED]
   printTable('memory of the daemon', [
-    { what: 'idle, against bare Node', floor: mb(bare), ours: mb(idle), ratio: idle / bare, bar: '<= 2.0', ok: idle / bare <= 2 },
+    { what: 'idle, against bare Node', floor: mb(bareKb), ours: mb(idle), ratio: idle / bareKb, bar: '<= 2.0', ok: idle / bareKb <= 2 },
     {
       what: `per owned child, of ${CHILDREN}`,
       floor: '100 KB',
@@ -124,10 +124,10 @@ await inFolder(async (dir) => {
     {
       what: `per suspended process, of ${SUSPENDED}: live heap`,
       floor: '2.0 KB',
-      ours: `${live.toFixed(2)} KB`,
-      ratio: live / 2,
+      ours: `${liveKbEach.toFixed(2)} KB`,
+      ratio: liveKbEach / 2,
       bar: '<= 1',
-      ok: live <= 2,
+      ok: liveKbEach <= 2,
     },
     {
       what: 'the same, resident',
@@ -140,10 +140,10 @@ await inFolder(async (dir) => {
     {
       what: `the same, of ${SUSPENDED} more`,
       floor: '2.0 KB',
-      ours: `${more.toFixed(2)} KB`,
-      ratio: more / 2,
+      ours: `${extraKb.toFixed(2)} KB`,
+      ratio: extraKb / 2,
       bar: '<= 1',
-      ok: more <= 2,
+      ok: extraKb <= 2,
     },
   ])
 })

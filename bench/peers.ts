@@ -17,7 +17,12 @@ import type { Postgres } from './peers/postgres.ts'
 
 const NAMES = ['reeve', 'LangGraph', 'LangGraph, deltas', 'DBOS'] as const
 type Name = (typeof NAMES)[number]
-const HOW: Readonly<Record<Name, Peer>> = { reeve: reeve, LangGraph: langgraph(false), 'LangGraph, deltas': langgraph(true), DBOS: dbos }
+const PEER_OF: Readonly<Record<Name, Peer>> = {
+  reeve: reeve,
+  LangGraph: langgraph(false),
+  'LangGraph, deltas': langgraph(true),
+  DBOS: dbos,
+}
 
 const AGENTS = 50
 const AGENT_STEPS = 10
@@ -26,7 +31,7 @@ const SESSION: Session = { turns: 200, stepsPerTurn: 3, messageBytes: 512 }
 /** Steps of LangGraph with whole checkpoints: 1,000 steps of 4 KiB would take 4 GB and minutes. */
 const WHOLE_STEPS = 200
 
-interface Bench {
+interface PeersBench {
   readonly dir: string
   readonly names: readonly Name[]
   readonly rounds: number
@@ -38,7 +43,7 @@ const none = (): Found => new Map()
 
 let places = 0
 
-function placeOf({ dir, postgres }: Bench): Place {
+function placeOf({ dir, postgres }: PeersBench): Place {
   const name = `p${++places}`
   mkdirSync(join(dir, name))
   return { dir: join(dir, name), url: postgres?.url(name) ?? '' }
@@ -47,7 +52,7 @@ function placeOf({ dir, postgres }: Bench): Place {
 const run = (name: Name, place: Place, work: Work): number[] => inProcess(import.meta.filename, name, place, work)
 
 /** The bytes on disk, once every process has closed the database. */
-async function bytesOf({ postgres }: Bench, name: Name, { dir }: Place): Promise<number> {
+async function bytesOf({ postgres }: PeersBench, name: Name, { dir }: Place): Promise<number> {
   if (name === 'DBOS') return (await postgres?.bytes(dir.split('/').at(-1) ?? '')) ?? Number.NaN
   return readdirSync(dir, { withFileTypes: true })
     .filter((file) => file.isFile() && file.name.includes('.db') && !file.name.startsWith('lock'))
@@ -58,7 +63,7 @@ const stepsOf = (name: Name, steps: number): number => (name === 'LangGraph' ? M
 const less = (steps: number): string => (steps > WHOLE_STEPS ? ` (LangGraph: ${WHOLE_STEPS})` : '')
 
 /** Runs each in turn, starting with another one in each round. */
-async function inTurns(bench: Bench, rounds: number, work: (name: Name) => Promise<void>): Promise<void> {
+async function inTurns(bench: PeersBench, rounds: number, work: (name: Name) => Promise<void>): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     for (const index of bench.names.keys()) await work(bench.names[(index + round) % bench.names.length] ?? 'reeve')
   }
@@ -86,10 +91,10 @@ class Rows {
   ): void {
     const values = this.#names.map((name) => median(found.get(name) ?? []))
     const [ours = Number.NaN] = values
-    const known = values.filter(
+    const knownNames = values.filter(
       (value, index) => index > 0 && !Number.isNaN(value) && stepsOf(this.#names[index] ?? 'reeve', steps) === steps,
     )
-    const ratio = ours / (bar?.better === 'more' ? Math.max(...known) : Math.min(...known))
+    const ratio = ours / (bar?.better === 'more' ? Math.max(...knownNames) : Math.min(...knownNames))
     const isOk = bar !== undefined && (bar.better === 'less' ? ratio <= bar.of : ratio >= bar.of)
     const wanted = bar === undefined ? '' : `${bar.better === 'less' ? '<=' : '>='} ${bar.of}`
     this.#rows.push([
@@ -119,20 +124,20 @@ const ms = (value: number): string => (value < 100 ? `${value.toFixed(2)} ms` : 
 const times = (value: number): string => value.toFixed(2)
 const perSecond = (value: number): string => `${value.toFixed(0)}/s`
 const kib = (value: number): string => `${(value / 1_024).toFixed(1)} KiB`
-const put = (found: Found, name: Name, value: number): void => {
-  found.set(name, [...(found.get(name) ?? []), value])
+const put = (result: Found, name: Name, value: number): void => {
+  result.set(name, [...(result.get(name) ?? []), value])
 }
 
-async function benchSteps(bench: Bench, rows: Rows, steps: number): Promise<void> {
+async function benchSteps(bench: PeersBench, rows: Rows, steps: number): Promise<void> {
   const [p50, flat, worst, bytes] = [none(), none(), none(), none()]
   const tail = Math.max(1, Math.min(100, Math.floor(steps / 10)))
   await inTurns(bench, bench.rounds, async (name) => {
     const place = placeOf(bench)
-    const took = run(name, place, { verb: 'live', steps: stepsOf(name, steps) })
-    put(p50, name, median(took))
-    put(flat, name, median(took.slice(-tail)) / median(took.slice(tail, 2 * tail)))
-    put(worst, name, Math.max(...took.slice(-tail)))
-    put(bytes, name, (await bytesOf(bench, name, place)) / (took.length * 2 * 2_048))
+    const stepTimes = run(name, place, { verb: 'live', steps: stepsOf(name, steps) })
+    put(p50, name, median(stepTimes))
+    put(flat, name, median(stepTimes.slice(-tail)) / median(stepTimes.slice(tail, 2 * tail)))
+    put(worst, name, Math.max(...stepTimes.slice(-tail)))
+    put(bytes, name, (await bytesOf(bench, name, place)) / (stepTimes.length * 2 * 2_048))
     rmSync(place.dir, { recursive: true })
   })
   rows.add(`durable step, p50 of ${steps}${less(steps)}`, p50, ms, { bar: { better: 'less', of: 0.4 }, steps })
@@ -141,25 +146,25 @@ async function benchSteps(bench: Bench, rows: Rows, steps: number): Promise<void
   rows.add('bytes on disk / bytes of messages', bytes, times, { steps })
 }
 
-async function benchCrowd(bench: Bench, rows: Rows): Promise<void> {
-  const found = none()
+async function benchCrowd(bench: PeersBench, rows: Rows): Promise<void> {
+  const result = none()
   await inTurns(bench, bench.rounds, async (name) => {
     const place = placeOf(bench)
     const [took = Number.NaN] = run(name, place, { verb: 'crowd', agents: AGENTS, steps: AGENT_STEPS })
-    put(found, name, (AGENTS * AGENT_STEPS * 1_000) / took)
+    put(result, name, (AGENTS * AGENT_STEPS * 1_000) / took)
     rmSync(place.dir, { recursive: true })
   })
-  rows.add(`${AGENTS} agents at once, ${AGENT_STEPS} steps each`, found, perSecond, { bar: { better: 'more', of: 4 } })
+  rows.add(`${AGENTS} agents at once, ${AGENT_STEPS} steps each`, result, perSecond, { bar: { better: 'more', of: 4 } })
 }
 
 /** Runs one agent, then resumes and forks it in turns. */
-async function benchPast(bench: Bench, rows: Rows, steps: number): Promise<void> {
+async function benchPast(bench: PeersBench, rows: Rows, steps: number): Promise<void> {
   const [flat, resume, fork, room] = [none(), none(), none(), none()]
   const lives = new Map<Name, Place>()
   for (const name of bench.names) {
     const place = placeOf(bench)
-    const took = run(name, place, { verb: 'live', steps: stepsOf(name, steps) })
-    if (stepsOf(name, steps) > 1_100) put(flat, name, median(took.slice(-100)) / median(took.slice(1_000, 1_100)))
+    const stepTimes = run(name, place, { verb: 'live', steps: stepsOf(name, steps) })
+    if (stepsOf(name, steps) > 1_100) put(flat, name, median(stepTimes.slice(-100)) / median(stepTimes.slice(1_000, 1_100)))
     lives.set(name, place)
   }
   const placed = (name: Name): Place => lives.get(name) ?? placeOf(bench)
@@ -167,9 +172,9 @@ async function benchPast(bench: Bench, rows: Rows, steps: number): Promise<void>
     put(resume, name, run(name, placed(name), { verb: 'resume', steps: stepsOf(name, steps) })[0] ?? Number.NaN),
   )
   await inTurns(bench, bench.rounds, async (name) => {
-    const before = await bytesOf(bench, name, placed(name))
+    const bytesBefore = await bytesOf(bench, name, placed(name))
     for (const took of run(name, placed(name), { verb: 'fork', steps: stepsOf(name, steps), forks: FORKS })) put(fork, name, took)
-    put(room, name, ((await bytesOf(bench, name, placed(name))) - before) / FORKS)
+    put(room, name, ((await bytesOf(bench, name, placed(name))) - bytesBefore) / FORKS)
   })
   if (steps > 1_100) rows.add(`last 100 of ${steps} against steps 1,000-1,100, one life`, flat, times, { steps })
   rows.add(`resume of ${steps} steps${less(steps)}, context ready`, resume, ms, { bar: { better: 'less', of: 0.25 }, steps })
@@ -178,16 +183,16 @@ async function benchPast(bench: Bench, rows: Rows, steps: number): Promise<void>
   for (const { dir } of lives.values()) rmSync(dir, { recursive: true })
 }
 
-async function benchSession(bench: Bench, rows: Rows, session: Session): Promise<void> {
-  const found = none()
+async function benchSession(bench: PeersBench, rows: Rows, session: Session): Promise<void> {
+  const result = none()
   const bytes = session.turns * (2 + 2 * session.stepsPerTurn) * session.messageBytes
   await inTurns(bench, 1, async (name) => {
     const place = placeOf(bench)
     run(name, place, { verb: 'session', session })
-    put(found, name, (await bytesOf(bench, name, place)) / bytes)
+    put(result, name, (await bytesOf(bench, name, place)) / bytes)
     rmSync(place.dir, { recursive: true })
   })
-  rows.add(`session of ${session.turns} turns, ${(bytes / 1e6).toFixed(1)} MB: bytes on disk / of messages`, found, times)
+  rows.add(`session of ${session.turns} turns, ${(bytes / 1e6).toFixed(1)} MB: bytes on disk / of messages`, result, times)
 }
 
 async function main(): Promise<void> {
@@ -199,7 +204,7 @@ async function main(): Promise<void> {
       only: { type: 'string' },
     },
   })
-  const [steps, past, rounds] = [Number(values.steps), Number(values.past), Number(values.rounds)]
+  const [steps, pastTurns, rounds] = [Number(values.steps), Number(values.past), Number(values.rounds)]
   const parts = values.only?.split(',') ?? ['steps', 'crowd', 'past', 'session']
   await inFolder(async (dir) => {
     await using postgres = await startPostgres(dir)
@@ -209,14 +214,14 @@ async function main(): Promise<void> {
         `not installed, so left out: ${NAMES.filter((name) => !names.includes(name)).join('; ')} (node scripts/peers.ts --postgres)`,
       )
     if (names.length === 1) return
-    const bench: Bench = { dir, names, rounds, postgres }
+    const bench: PeersBench = { dir, names, rounds, postgres }
     const rows = new Rows(names)
     console.log(
       `reeve and its peers, median of ${rounds} rounds; LangGraph ${PEERS.langgraph.version}, DBOS ${PEERS.dbos.version} on PostgreSQL ${postgres?.version ?? '-'}, Node ${process.version}`,
     )
     if (parts.includes('steps')) await benchSteps(bench, rows, steps)
     if (parts.includes('crowd')) await benchCrowd(bench, rows)
-    if (parts.includes('past')) await benchPast(bench, rows, past)
+    if (parts.includes('past')) await benchPast(bench, rows, pastTurns)
     if (parts.includes('session')) await benchSession(bench, rows, steps < 1_000 ? { ...SESSION, turns: Math.ceil(steps / 5) } : SESSION)
     rows.print()
   })
@@ -224,8 +229,8 @@ async function main(): Promise<void> {
 
 const [verb, name, place, work] = process.argv.slice(2)
 if (verb === 'do') {
-  const found = await perform(HOW[name as Name], JSON.parse(place ?? '') as Place, JSON.parse(work ?? '') as Work)
-  console.log(JSON.stringify(found))
+  const result = await perform(PEER_OF[name as Name], JSON.parse(place ?? '') as Place, JSON.parse(work ?? '') as Work)
+  console.log(JSON.stringify(result))
   // The agents of DBOS are still in the middle of their work.
   process.exit(0)
 } else await main()

@@ -1,5 +1,5 @@
-// pm2 as a peer in the benchmark of containment, if `node scripts/peers.ts` has installed it, with its own manager and folder.
-// The measurements look at running programs, never at pm2's own messages.
+// Runs pm2 in the benchmark of containment, with its own manager and folder, if `node scripts/peers.ts` has installed it. The
+// measurements observe the running programs and not pm2's messages.
 import { execFileSync } from 'node:child_process'
 import { closeSync, constants, openSync, readFileSync } from 'node:fs'
 import { Socket } from 'node:net'

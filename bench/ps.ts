@@ -1,4 +1,4 @@
-// `reeve ps` with 100 rows, the whole command from exec to exit, next to `node -e 0` in turns.
+// Measures `reeve ps` with 100 rows from exec to exit, in turns with `node -e 0`.
 // Run: `npm run bench ps` (it needs the build).
 import { spawnSync } from 'node:child_process'
 import { join, resolve } from 'node:path'

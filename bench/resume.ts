@@ -30,12 +30,12 @@ async function write(dir: string): Promise<void> {
   const insert = floor.prepare('INSERT INTO messages (body) VALUES (?)')
   const scribe = new Scribe()
   await store.commit(scribe.spawn(uuidOf(1)))
-  for (let from = 1; from <= STEPS; from += BATCH) {
+  for (let firstSeq = 1; firstSeq <= STEPS; firstSeq += BATCH) {
     const texts = Array.from({ length: BATCH }, () => [text(), text()] as const)
     const facts = texts.flatMap(([answer, result], index): FactBody[] => [
-      { type: 'model.started', step: from + index, attempt: 1, model: 'bench' },
-      ...modelFinished(from + index, answer),
-      ...toolFinished(from + index, result).slice(0, 1),
+      { type: 'model.started', step: firstSeq + index, attempt: 1, model: 'bench' },
+      ...modelFinished(firstSeq + index, answer),
+      ...toolFinished(firstSeq + index, result).slice(0, 1),
     ])
     await store.commit(scribe.write(uuidOf(1), ...facts))
     floor.exec('BEGIN')
@@ -50,11 +50,11 @@ async function write(dir: string): Promise<void> {
 }
 
 /** The work of the new process, which prints its times. */
-async function read(what: string, dir: string): Promise<void> {
+async function readHistory(variant: string, dir: string): Promise<void> {
   const since = performance.now()
-  const kept = what === 'ours' ? await readOurs(dir) : readFloor(dir)
+  const loaded = variant === 'ours' ? await readOurs(dir) : readFloor(dir)
   const ms = performance.now() - since
-  console.log(JSON.stringify({ ms, peakMb: process.resourceUsage().maxRSS / 1024, messages: kept.length } satisfies Measured))
+  console.log(JSON.stringify({ ms, peakMb: process.resourceUsage().maxRSS / 1024, messages: loaded.length } satisfies Measured))
 }
 
 async function readOurs(dir: string): Promise<readonly unknown[]> {
@@ -71,34 +71,34 @@ function readFloor(dir: string): readonly unknown[] {
   return messages
 }
 
-function measure(what: string, dir: string): Measured {
-  const { stdout, stderr, status } = spawnSync(process.execPath, [import.meta.filename, what, dir], { encoding: 'utf8' })
+function measure(variant: string, dir: string): Measured {
+  const { stdout, stderr, status } = spawnSync(process.execPath, [import.meta.filename, variant, dir], { encoding: 'utf8' })
   if (status !== 0) throw new Error(stderr)
-  const measured = JSON.parse(stdout) as Measured
-  if (measured.messages !== 2 * STEPS) throw new Error(`${what} read ${measured.messages} messages`)
-  return measured
+  const measuredResult = JSON.parse(stdout) as Measured
+  if (measuredResult.messages !== 2 * STEPS) throw new Error(`${variant} read ${measuredResult.messages} messages`)
+  return measuredResult
 }
 
 async function compare(dir: string): Promise<void> {
   await write(dir)
   const floor: Measured[] = []
-  const ours: Measured[] = []
+  const reeveResults: Measured[] = []
   for (let round = 0; round < 2 * ROUNDS; round += 1) {
     const turns = [
       [floor, 'floor'],
-      [ours, 'ours'],
+      [reeveResults, 'ours'],
     ] as const
     for (const [list, what] of round % 2 === 0 ? turns : turns.toReversed()) list.push(measure(what, dir))
   }
   const row = (what: string, of: (one: Measured) => number, unit: string, bar: number): Row => {
-    const [theirs, mine] = [median(floor.map(of)), median(ours.map(of))]
+    const [floorMedian, reeveMedian] = [median(floor.map(of)), median(reeveResults.map(of))]
     return {
       what,
-      floor: `${theirs.toFixed(0)} ${unit}`,
-      ours: `${mine.toFixed(0)} ${unit}`,
-      ratio: mine / theirs,
+      floor: `${floorMedian.toFixed(0)} ${unit}`,
+      ours: `${reeveMedian.toFixed(0)} ${unit}`,
+      ratio: reeveMedian / floorMedian,
       bar: `<= ${bar}`,
-      ok: mine / theirs <= bar,
+      ok: reeveMedian / floorMedian <= bar,
     }
   }
   const rows = [
@@ -109,6 +109,6 @@ async function compare(dir: string): Promise<void> {
   if (!rows.every(({ ok }) => ok)) process.exitCode = 1
 }
 
-const [what, dir] = process.argv.slice(2)
-if (what !== undefined && dir !== undefined) await read(what, dir)
+const [variant, dir] = process.argv.slice(2)
+if (variant !== undefined && dir !== undefined) await readHistory(variant, dir)
 else await inFolder(compare)

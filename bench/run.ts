@@ -5,22 +5,22 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 const NOT_BENCHES = new Set(['run', 'support', 'daemon', 'pm2'])
-const all = readdirSync(import.meta.dirname)
+const benchFiles = readdirSync(import.meta.dirname)
   .filter((file) => file.endsWith('.ts'))
   .map((file) => file.replace(/\.ts$/, ''))
   .filter((name) => !NOT_BENCHES.has(name))
   .sort()
 const wanted = process.argv.slice(2)
-const unknown = wanted.filter((name) => !all.includes(name))
+const unknown = wanted.filter((name) => !benchFiles.includes(name))
 if (unknown.length > 0) {
-  console.error(`bench: there is no ${unknown.join(', ')}; there are ${all.join(', ')}`)
+  console.error(`bench: there is no ${unknown.join(', ')}; there are ${benchFiles.join(', ')}`)
   process.exit(64)
 }
 
 // An additional certificate bundle would add to each measured start of Node.
 const { NODE_EXTRA_CA_CERTS: _, ...env } = process.env
 let failures = 0
-for (const name of wanted.length > 0 ? wanted : all) {
+for (const name of wanted.length > 0 ? wanted : benchFiles) {
   const { status } = spawnSync(process.execPath, [join(import.meta.dirname, `${name}.ts`)], { stdio: 'inherit', env })
   if (status !== 0) failures += 1
 }

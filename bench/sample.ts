@@ -15,18 +15,18 @@ const UUID = '01920000-0000-7000-8000-000000000000'
 const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin' }
 const SCRIPT = 'sleep 3600 & echo up; wait'
 
-async function lookAtAll(all: readonly Containment[]): Promise<number> {
-  const begun = process.cpuUsage()
-  for (const each of all) each.measure()
-  const { user, system } = process.cpuUsage(begun)
+async function lookAtAll(containments: readonly Containment[]): Promise<number> {
+  const cpuBefore = process.cpuUsage()
+  for (const each of containments) each.measure()
+  const { user, system } = process.cpuUsage(cpuBefore)
   // A read of the whole process table is shared within one turn, not between turns.
   await setImmediate()
   return (user + system) / 1_000
 }
 
-async function costOf(all: readonly Containment[]): Promise<number> {
+async function costOf(containments: readonly Containment[]): Promise<number> {
   const rounds: number[] = []
-  for (let round = 0; round < ROUNDS; round++) rounds.push(await lookAtAll(all))
+  for (let round = 0; round < ROUNDS; round++) rounds.push(await lookAtAll(containments))
   return median(rounds)
 }
 
@@ -35,7 +35,7 @@ await inFolder(async (dir) => {
   console.log(`CPU time of one look at ${AGENTS} agents, ms (and of a core, one look every ${SAMPLE_MS / 1_000} s)`)
   let pid = 0
   for (const kind of container.probes.filter(({ ok }) => ok).map((probe): ContainmentKind => probe.kind)) {
-    const all = await Promise.all(
+    const containments = await Promise.all(
       Array.from({ length: AGENTS }, async () => {
         const containment = await container.open(container.plan(UUID, ++pid, kind), dir)
         const program = await containment.spawn({ argv: ['/bin/sh', '-c', SCRIPT], cwd: dir, env, stdin: 'null' })
@@ -43,12 +43,12 @@ await inFolder(async (dir) => {
         return containment
       }),
     )
-    const plain = await costOf(all)
-    for (const each of all) each.limitMemory(1)
-    const exact = await costOf(all)
+    const plain = await costOf(containments)
+    for (const each of containments) each.limitMemory(1)
+    const exactMs = await costOf(containments)
     console.log(
-      `${kind.padEnd(8)} ${plain.toFixed(2)} (${((100 * plain) / SAMPLE_MS).toFixed(3)} %)   all of them near a memory limit: ${exact.toFixed(2)}`,
+      `${kind.padEnd(8)} ${plain.toFixed(2)} (${((100 * plain) / SAMPLE_MS).toFixed(3)} %)   all of them near a memory limit: ${exactMs.toFixed(2)}`,
     )
-    await Promise.all(all.map((each) => each.dispose()))
+    await Promise.all(containments.map((each) => each.dispose()))
   }
 })

@@ -20,7 +20,7 @@ import type { ContainmentKind } from '../src/kernel/model/words.ts'
 const ROUNDS = Number(process.argv[2] ?? 200)
 const WARM_UP_ROUNDS = 10
 /** Number of programs at once, and number of rounds. */
-const MANY = 100
+const BATCH_SIZE = 100
 const MANY_ROUNDS = 5
 const ROW = 10
 /** Time for killed processes to disappear, and for memory to settle. */
@@ -111,7 +111,7 @@ async function oneRound({ start }: Contender, times: Times | null): Promise<void
 
 async function manyRound({ start, killAll }: Contender, times: Times): Promise<void> {
   const running: Running[] = []
-  for (let n = 0; n < MANY; n++) {
+  for (let n = 0; n < BATCH_SIZE; n++) {
     const ms = await timed(async () => {
       running.push(await start(ARGV))
     })
@@ -137,13 +137,13 @@ async function survivors({ start }: Contender): Promise<number> {
   const token = newToken()
   try {
     // A first word of its own: the tree's goes to /dev/stdout, which cannot be opened where stdout is a socket.
-    const running = await start(['/bin/sh', '-c', 'echo up; exec sh "$@"', 'sh', TORTURE, token, 'stay', 'all'])
+    const tree = await start(['/bin/sh', '-c', 'echo up; exec sh "$@"', 'sh', TORTURE, token, 'stay', 'all'])
     await waitUntil(() => findSleepersWith(token).length === TORTURE_SLEEPERS + 1, 'the tree stands')
-    await running.kill()
+    await tree.kill()
     await delay(SETTLE_MS)
-    const left = findSleepersWith(token).length
-    await running.release()
-    return left
+    const leftCount = findSleepersWith(token).length
+    await tree.release()
+    return leftCount
   } finally {
     if (findProcessesWith(token).length > 0) killRemaining(token)
   }
@@ -187,27 +187,28 @@ function print(
 async function ownResidentKb(home: string): Promise<readonly [number, number]> {
   await using daemon = await startDaemon(home)
   await delay(SETTLE_MS)
-  const idle = statusKb(daemon.pid, 'VmRSS')
+  const idleRssKb = statusKb(daemon.pid, 'VmRSS')
   const body = { argv: [...ARGV], cwd: home, env }
-  for (let done = 0; done < MANY; done += 10) await Promise.all(Array.from({ length: 10 }, () => daemon.client.post('/v1/processes', body)))
+  for (let done = 0; done < BATCH_SIZE; done += 10)
+    await Promise.all(Array.from({ length: 10 }, () => daemon.client.post('/v1/processes', body)))
   await delay(SETTLE_MS)
-  return [idle, statusKb(daemon.pid, 'VmRSS')]
+  return [idleRssKb, statusKb(daemon.pid, 'VmRSS')]
 }
 
 async function pm2ResidentKb(pm2: Pm2): Promise<readonly [number, number]> {
   await delay(SETTLE_MS)
-  const idle = pm2.residentKb()
-  for (let n = 0; n < MANY; n++) await pm2.start(ARGV)
+  const idleRssKb = pm2.residentKb()
+  for (let n = 0; n < BATCH_SIZE; n++) await pm2.start(ARGV)
   await delay(SETTLE_MS)
-  const full = pm2.residentKb()
+  const loadedRssKb = pm2.residentKb()
   await pm2.remove('all')
-  return [idle, full]
+  return [idleRssKb, loadedRssKb]
 }
 
 const mb = ([idle, full]: readonly [number, number]): object => ({
   'no child': `${(idle / 1024).toFixed(1)} MB`,
-  [`${MANY} children`]: `${(full / 1024).toFixed(1)} MB`,
-  'for each': `${((full - idle) / MANY).toFixed(0)} KB`,
+  [`${BATCH_SIZE} children`]: `${(full / 1024).toFixed(1)} MB`,
+  'for each': `${((full - idle) / BATCH_SIZE).toFixed(0)} KB`,
 })
 
 async function main(dir: string): Promise<void> {
@@ -223,11 +224,11 @@ async function main(dir: string): Promise<void> {
   print('from the spawn until it runs, one alone', times, ({ alone }) => alone, SPAWN_BARS, PM2_BARS.spawn)
   print('the same, right after another of its kind', times, ({ inRow }) => inRow, SPAWN_BARS, PM2_BARS.spawn)
   print('from the kill until no process is left', times, ({ killed }) => killed, {}, null)
-  print(`stop ${MANY} at once, until all are gone`, times, ({ many }) => many, STOP_BARS, PM2_BARS.stop)
+  print(`stop ${BATCH_SIZE} at once, until all are gone`, times, ({ many }) => many, STOP_BARS, PM2_BARS.stop)
   console.log('\nof the torture tree, who lives on after its end')
-  const left: [string, string][] = []
-  for (const [name, contender] of contenders) left.push([name, `${await survivors(contender)} of ${TORTURE_SLEEPERS + 1}`])
-  console.table(Object.fromEntries(left))
+  const leftCounts: [string, string][] = []
+  for (const [name, contender] of contenders) leftCounts.push([name, `${await survivors(contender)} of ${TORTURE_SLEEPERS + 1}`])
+  console.table(Object.fromEntries(leftCounts))
   console.log('\nresident memory of the manager')
   console.table({ reeve: mb(await ownResidentKb(join(dir, 'home'))), ...memory })
 }

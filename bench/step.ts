@@ -36,7 +36,7 @@ const SPEC: ProcessSpec = {
   limits: {},
 }
 
-interface Bench extends AsyncDisposable {
+interface StepBench extends AsyncDisposable {
   begin(uuid: string): Promise<Agent>
 }
 
@@ -51,7 +51,7 @@ interface StepReports {
   readonly next: Report
 }
 
-async function openBench(dir: string): Promise<Bench> {
+async function openBench(dir: string): Promise<StepBench> {
   const store = await openSqliteStore({ dir })
   const table = new Table(10_000)
   const pipeline: Pipeline = new Pipeline({
@@ -67,12 +67,12 @@ async function openBench(dir: string): Promise<Bench> {
     log: (message, error) => console.error(message, error),
   })
   return {
-    begin: (uuid) => begin(pipeline, table, uuid),
+    begin: (uuid) => startAgent(pipeline, table, uuid),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   }
 }
 
-async function begin(pipeline: Pipeline, table: Table, uuid: string): Promise<Agent> {
+async function startAgent(pipeline: Pipeline, table: Table, uuid: string): Promise<Agent> {
   await pipeline.request({ type: 'spawn', by: 'user', uuid, spec: SPEC, parent: null })
   const pid = table.get(uuid)?.pid ?? 0
   const report = (body: Report): Promise<unknown> => pipeline.request({ type: 'report', uuid, pid, report: body })

@@ -194,12 +194,12 @@ async function benchStart(): Promise<void> {
           mb: number
         },
     )
-    const took = median(runs.map((run) => run.ms))
+    const medianMs = median(runs.map((run) => run.ms))
     const mb = median(runs.map((run) => run.mb))
     printTable(
       `start with ${DEAD} dead processes, ${(size / 1e9).toFixed(2)} GB, filled in ${seconds.toFixed(0)} s, ${runs[0]?.live} live`,
       [
-        { what: 'open and load', floor: '500 ms', ours: ms(took), ratio: took / 500, bar: '<= 1', ok: took <= 500 },
+        { what: 'open and load', floor: '500 ms', ours: ms(medianMs), ratio: medianMs / 500, bar: '<= 1', ok: medianMs <= 500 },
         { what: 'memory', floor: '150 MB', ours: `${mb.toFixed(0)} MB`, ratio: mb / 150, bar: '<= 1', ok: mb <= 150 },
       ],
     )

@@ -1,5 +1,5 @@
-// Measures the pause of a tree of 100 working agents, gracefully and with `now`. Values: which calls still start, when each agent is drained
-// and when all are frozen. The times are the wall times of the journal. Then a daemon with 10,000 suspended processes: its
+// Measures the soft and the immediate pause of a tree of 100 working agents: which calls still start, when each agent is drained, and
+// when all are frozen. The times are the wall times of the journal. Also measures a daemon with 10,000 suspended processes: its
 // start, its memory, and `reeve ps` of all of them. Run: `npm run bench tree` (it needs the build).
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -51,9 +51,9 @@ function beganAt({ fact, at, durationMs }: EventView): number | null {
   return fact === 'tool.finished' ? Date.parse(at) - Number(durationMs) : null
 }
 
-async function eventsAfter({ client }: Running, after: number): Promise<EventView[]> {
+async function eventsAfter({ client }: Running, afterSeq: number): Promise<EventView[]> {
   const events: EventView[] = []
-  for await (const event of client.events('/v1/events', { query: { after } })) events.push(event)
+  for await (const event of client.events('/v1/events', { query: { after: afterSeq } })) events.push(event)
   return events
 }
 
@@ -68,28 +68,33 @@ interface Paused {
 }
 
 async function pauseTree(daemon: Running, root: string, now: boolean): Promise<Paused> {
-  const before = (await eventsAfter(daemon, 0)).at(-1)?.seq ?? 0
+  const cursorBefore = (await eventsAfter(daemon, 0)).at(-1)?.seq ?? 0
   const askedAt = Date.now()
   await daemon.client.post(`/v1/processes/${root}/pause`, { subtree: true, now })
   const answeredMs = Date.now() - askedAt
   for (;;) {
-    const events = await eventsAfter(daemon, before)
-    const still = events.filter(({ fact }) => fact === (now ? 'process.frozen' : 'process.drained'))
-    if (still.length < TREE) {
+    const events = await eventsAfter(daemon, cursorBefore)
+    const stopped = events.filter(({ fact }) => fact === (now ? 'process.frozen' : 'process.drained'))
+    if (stopped.length < TREE) {
       await delay(50)
       continue
     }
-    const at = (event: EventView): number => Date.parse(event.at)
-    const drains = still.map(
+    const timeOf = (event: EventView): number => Date.parse(event.at)
+    const drains = stopped.map(
       (event) =>
-        at(event) -
+        timeOf(event) -
         Math.max(
           askedAt,
-          ...events.filter(({ uuid, fact, seq }) => uuid === event.uuid && seq < event.seq && ENDS.has(String(fact))).map(at),
+          ...events.filter(({ uuid, fact, seq }) => uuid === event.uuid && seq < event.seq && ENDS.has(String(fact))).map(timeOf),
         ),
     )
-    const begun = events.map((event) => beganAt(event) ?? askedAt).map((begin) => begin - askedAt)
-    return { answeredMs, lastBeginMs: Math.max(0, ...begun), drainMs: Math.max(...drains), allMs: Math.max(...still.map(at)) - askedAt }
+    const beginTimes = events.map((event) => beganAt(event) ?? askedAt).map((begin) => begin - askedAt)
+    return {
+      answeredMs,
+      lastBeginMs: Math.max(0, ...beginTimes),
+      drainMs: Math.max(...drains),
+      allMs: Math.max(...stopped.map(timeOf)) - askedAt,
+    }
   }
 }
 

@@ -24,16 +24,16 @@ await inFolder(async (dir) => {
     )
   }
   const batchTimes: number[] = []
-  for (let more = true; more;)
+  for (let hasMore = true; hasMore;)
     batchTimes.push(
       await timed(async () => {
-        more = await store.updateUsageLedger()
+        hasMore = await store.updateUsageLedger()
       }),
     )
-  const all = batchTimes.reduce((sum, each) => sum + each, 0)
+  const totalMs = batchTimes.reduce((sum, each) => sum + each, 0)
   const megabytes = (await store.size()).bytes / 1e6
   console.log(
-    `a journal of ${Math.round(megabytes)} MB is counted in ${(all / 1_000).toFixed(1)} s, ${(all / megabytes).toFixed(0)} s per GB`,
+    `a journal of ${Math.round(megabytes)} MB is counted in ${(totalMs / 1_000).toFixed(1)} s, ${(totalMs / megabytes).toFixed(0)} s per GB`,
   )
   console.log(
     `${batchTimes.length} batches: ${percentile(batchTimes, 0.5).toFixed(0)} ms each (p50), ${Math.max(...batchTimes).toFixed(0)} ms at most`,

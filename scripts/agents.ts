@@ -37,19 +37,19 @@ export function agentsFolder(): string {
 export function installed(name: AgentName, folder = agentsFolder()): string | null {
   const agent = AGENTS[name]
   const modules = join(folder, name, 'node_modules')
-  const about = join(modules, agent.package, 'package.json')
+  const packageFile = join(modules, agent.package, 'package.json')
   const program = join(modules, '.bin', agent.bin)
-  if (!existsSync(about) || !existsSync(program) || !existsSync(join(folder, name, 'complete'))) return null
-  return (JSON.parse(readFileSync(about, 'utf8')) as { version: string }).version === agent.version ? program : null
+  if (!existsSync(packageFile) || !existsSync(program) || !existsSync(join(folder, name, 'complete'))) return null
+  return (JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string }).version === agent.version ? program : null
 }
 
 /** The version that was the newest at its installation, with its program. Null if none is installed, or it is the pinned version. */
 export function newest(name: AgentName, folder = agentsFolder()): { readonly version: string; readonly program: string } | null {
-  const own = join(folder, `${name}${NEWEST}`)
-  const program = join(own, 'node_modules', '.bin', AGENTS[name].bin)
-  const about = join(own, 'node_modules', AGENTS[name].package, 'package.json')
-  if (!existsSync(about) || !existsSync(program) || !existsSync(join(own, 'complete'))) return null
-  const { version } = JSON.parse(readFileSync(about, 'utf8')) as { version: string }
+  const newestFolder = join(folder, `${name}${NEWEST}`)
+  const program = join(newestFolder, 'node_modules', '.bin', AGENTS[name].bin)
+  const packageFile = join(newestFolder, 'node_modules', AGENTS[name].package, 'package.json')
+  if (!existsSync(packageFile) || !existsSync(program) || !existsSync(join(newestFolder, 'complete'))) return null
+  const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string }
   return version === AGENTS[name].version ? null : { version, program }
 }
 
@@ -61,16 +61,16 @@ function publishedVersion(name: AgentName): string | null {
 
 function installNewest(name: AgentName, folder: string): void {
   const version = publishedVersion(name)
-  const { package: what, version: pinned } = AGENTS[name]
-  if (version === null) return console.log(`agents: the registry does not name the newest ${what}: it is not run`)
-  if (version === pinned) {
+  const { package: packageName, version: pinnedVersion } = AGENTS[name]
+  if (version === null) return console.log(`agents: the registry does not name the newest ${packageName}: it is not run`)
+  if (version === pinnedVersion) {
     rmSync(join(folder, `${name}${NEWEST}`), { recursive: true, force: true })
-    return console.log(`agents: ${what}@${version} is the newest`)
+    return console.log(`agents: ${packageName}@${version} is the newest`)
   }
-  if (newest(name, folder)?.version === version) return console.log(`agents: ${what}@${version}, the newest, is already installed`)
+  if (newest(name, folder)?.version === version) return console.log(`agents: ${packageName}@${version}, the newest, is already installed`)
   // A version that cannot be installed today is no failure of the tests.
-  if (!installInto(join(folder, `${name}${NEWEST}`), { package: what, version }, true))
-    console.log(`agents: ${what}@${version}, the newest, is not run`)
+  if (!installInto(join(folder, `${name}${NEWEST}`), { package: packageName, version }, true))
+    console.log(`agents: ${packageName}@${version}, the newest, is not run`)
 }
 
 export interface Package {
@@ -83,17 +83,17 @@ export interface Package {
 /** Installs an exact version into its own folder. The folder is renamed into place when complete: another run may install it meanwhile. */
 export function installInto(own: string, what: Package, runsScripts: boolean): boolean {
   mkdirSync(dirname(own), { recursive: true })
-  const fresh = mkdtempSync(`${own}.new-`)
+  const temporaryFolder = mkdtempSync(`${own}.new-`)
   try {
-    if (!installPackage(fresh, what, runsScripts)) return false
+    if (!installPackage(temporaryFolder, what, runsScripts)) return false
     rmSync(own, { recursive: true, force: true })
-    renameSync(fresh, own)
+    renameSync(temporaryFolder, own)
     return true
   } catch (error) {
     if (existsSync(join(own, 'complete'))) return true
     throw error
   } finally {
-    rmSync(fresh, { recursive: true, force: true })
+    rmSync(temporaryFolder, { recursive: true, force: true })
   }
 }
 
@@ -112,11 +112,11 @@ function installPackage(own: string, { package: name, version, beside }: Package
     ...(beside ? ['--legacy-peer-deps'] : []),
     ...parts,
   ]
-  const began = performance.now()
+  const beganMs = performance.now()
   // npm's compile cache would stay in the folder for temporary files.
   const env = { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' }
   const { status, error } = spawnSync('npm', args, { cwd: own, env, stdio: ['ignore', 'ignore', 'inherit'], timeout: INSTALL_MS })
-  const seconds = ((performance.now() - began) / 1000).toFixed(1)
+  const seconds = ((performance.now() - beganMs) / 1000).toFixed(1)
   if (status !== 0) {
     console.error(
       `${name}@${version} could not be installed (${error?.message ?? `npm ended with ${status}`}): it needs an npm registry that has it`,

@@ -48,15 +48,15 @@ const NONE: Point = [-1, -1]
 type Table = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 function arrowsOf(table: Table, { words }: Diagram, isShown: (event: string, from: string) => boolean): Arrow[] {
-  const found = new Map<string, Set<string>>()
+  const arrowsByEnds = new Map<string, Set<string>>()
   for (const [from, row] of Object.entries(table)) {
     for (const [event, to] of Object.entries(row)) {
       if (to === 'illegal' || to === from || !isShown(event, from)) continue
       const key = `${from}>${to}`
-      found.set(key, (found.get(key) ?? new Set()).add(words[`${from} ${event}`] ?? words[event] ?? WORDS[event] ?? event))
+      arrowsByEnds.set(key, (arrowsByEnds.get(key) ?? new Set()).add(words[`${from} ${event}`] ?? words[event] ?? WORDS[event] ?? event))
     }
   }
-  return [...found].map(([key, labels]) => {
+  return [...arrowsByEnds].map(([key, labels]) => {
     const [from = '', to = ''] = key.split('>')
     return { from, to, label: [...labels].join(' or ') }
   })
@@ -209,12 +209,12 @@ function drawDiagram({ title, note, top, boxes, bends, labels }: Diagram, arrows
       text,
     ] as const
   })
-  const ends = new Set(['done', 'failed', 'cancelled', 'idle'])
+  const finalStates = new Set(['done', 'failed', 'cancelled', 'idle'])
   return [
     `<text x="14" y="${top}" font-size="16" font-weight="bold">${title}</text><text x="112" y="${top}" font-size="11" fill="#57606a">${wrapNote(note)}</text>`,
     ...lines.map(([path]) => path),
     ...lines.flatMap(([, text]) => (text === '' ? [] : text)),
-    ...Object.entries(boxes).map(([name, at]) => box(name, at, ends.has(name))),
+    ...Object.entries(boxes).map(([name, at]) => box(name, at, finalStates.has(name))),
   ].join('\n')
 }
 

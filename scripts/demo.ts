@@ -1,5 +1,5 @@
-// The demo: reeve's main job from end to end, offline and without a key, with an explanation of each part.
-// Everything happens in a scratch folder, by the same commands that a user types. It ends non-zero if a promise is broken.
+// Demonstrates reeve's main features from end to end, offline and without a key, and explains each part. The demo runs the commands of
+// a user in a temporary folder. It exits with 1 if a result is wrong.
 // Run it with `npm run demo`.
 import { spawnSync } from 'node:child_process'
 import { closeSync, cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -44,9 +44,9 @@ function reeve(args: readonly string[], options: { readonly show?: boolean; read
   const { show = true, code = 0, cwd = REPO } = options
   if (show) process.stdout.write(`\n  $ reeve ${args.map((arg) => (/[\s&]/.test(arg) ? `'${arg}'` : arg)).join(' ')}\n`)
   const file = join(SCRATCH, 'output.txt')
-  const both = openSync(file, 'w')
-  const run = spawnSync(process.execPath, [CLI, ...args], { cwd, env: ENV, stdio: ['ignore', both, both], timeout: LIMIT_MS })
-  closeSync(both)
+  const outputFile = openSync(file, 'w')
+  const run = spawnSync(process.execPath, [CLI, ...args], { cwd, env: ENV, stdio: ['ignore', outputFile, outputFile], timeout: LIMIT_MS })
+  closeSync(outputFile)
   const output = readFileSync(file, 'utf8')
   if (show) process.stdout.write(indent(output))
   if (run.status !== code) throw new Broken(`reeve ${args[0]} ended with ${run.status}: ${output}`)
@@ -83,7 +83,7 @@ function inspect(name: string): Row {
   return JSON.parse(reeve(['inspect', '--json', name], { show: false })) as Row
 }
 
-async function until(isSo: () => boolean, what: string): Promise<void> {
+async function waitUntil(isSo: () => boolean, what: string): Promise<void> {
   const deadline = performance.now() + LIMIT_MS
   while (!isSo()) {
     if (performance.now() > deadline) throw new Broken(`it took too long until ${what}`)
@@ -95,7 +95,7 @@ async function killDaemon(): Promise<void> {
   const { pid } = JSON.parse(reeve(['daemon', 'status', '--json'], { show: false })) as { pid: number }
   process.stdout.write(`\n  $ kill -9 ${pid}\n`)
   process.kill(pid, 'SIGKILL')
-  await until(() => !existsSync(`/proc/${pid}`) || isZombie(pid), 'the daemon was dead')
+  await waitUntil(() => !existsSync(`/proc/${pid}`) || isZombie(pid), 'the daemon was dead')
 }
 
 function isZombie(pid: number): boolean {
@@ -207,17 +207,17 @@ async function pauseAndResume(): Promise<void> {
     { text: 'done' },
   ])
   reeve(['run', '-d', '--name', 'helper', '--parent', 'writer', '--model', child, 'Help the writer'])
-  await until(() => lineNumbers().length >= 3, 'three lines were written')
+  await waitUntil(() => lineNumbers().length >= 3, 'three lines were written')
   reeve(['pause', '--subtree', 'writer'])
   reeve(['wait', '--for', 'suspended', 'writer'], { show: false })
-  await until(() => !isDraining('writer'), 'the call in flight had ended')
+  await waitUntil(() => !isDraining('writer'), 'the call in flight had ended')
   reeve(['ps', '--tree'])
-  const before = { lines: lineNumbers().length, elapsed: inspect('writer').elapsedMs }
+  const stateBefore = { lines: lineNumbers().length, elapsed: inspect('writer').elapsedMs }
   await delay(700)
-  check(lineNumbers().length === before.lines, 'no line is written during the pause')
-  check(inspect('writer').elapsedMs === before.elapsed, 'its clock stands still during the pause')
+  check(lineNumbers().length === stateBefore.lines, 'no line is written during the pause')
+  check(inspect('writer').elapsedMs === stateBefore.elapsed, 'its clock stands still during the pause')
   reeve(['resume', '--subtree', 'writer'])
-  await until(() => lineNumbers().length > before.lines, 'it wrote again')
+  await waitUntil(() => lineNumbers().length > stateBefore.lines, 'it wrote again')
   check(true, 'it continues where it was')
 }
 
@@ -229,20 +229,20 @@ async function crashAndResume(): Promise<void> {
   print(
     '3. kill -9 ends the daemon in the middle of the work. The next command starts it again. Nothing is lost, and nothing is done twice.',
   )
-  await until(() => lineNumbers().length >= 10, 'ten lines were written')
-  const before = inspect('writer')
+  await waitUntil(() => lineNumbers().length >= 10, 'ten lines were written')
+  const viewBefore = inspect('writer')
   await killDaemon()
   reeve(['ps', '-a'])
-  const after = inspect('writer')
-  check(after.status === 'interrupted', 'the table shows the truth: the writer is interrupted')
-  check(after.step >= before.step, `no step is lost: it was at step ${before.step}, and ${after.step} is on disk`)
+  const viewAfter = inspect('writer')
+  check(viewAfter.status === 'interrupted', 'the table shows the truth: the writer is interrupted')
+  check(viewAfter.step >= viewBefore.step, `no step is lost: it was at step ${viewBefore.step}, and ${viewAfter.step} is on disk`)
   reeve(['resume', 'writer'])
   const code = spawnSync(process.execPath, [CLI, 'wait', 'writer'], { cwd: REPO, env: ENV, encoding: 'utf8', timeout: LIMIT_MS }).status
   check(code === 0, 'the writer has completed')
-  const resumed = inspect('writer')
+  const resumedView = inspect('writer')
   check(
-    resumed.uuid === before.uuid && resumed.pid > before.pid,
-    `it is the same process (…${resumed.uuid.slice(-8)}) with a new PID (${before.pid} → ${resumed.pid})`,
+    resumedView.uuid === viewBefore.uuid && resumedView.pid > viewBefore.pid,
+    `it is the same process (…${resumedView.uuid.slice(-8)}) with a new PID (${viewBefore.pid} → ${resumedView.pid})`,
   )
   const lines = lineNumbers()
   check(new Set(lines).size === lines.length, `${lines.length} lines are in the file, and none was written twice`)
@@ -252,10 +252,10 @@ async function crashAndResume(): Promise<void> {
 async function nothingLeft(): Promise<void> {
   print('4. A command starts children that leave its session. kill -9 ends the daemon again, and the children are gone.')
   reeve(['run', '-d', '--name', 'runaway', '--', 'sh', '-c', 'setsid sleep 1000 & sleep 1000'])
-  await until(() => leftovers().length >= 3, 'the command and its children ran')
+  await waitUntil(() => leftovers().length >= 3, 'the command and its children ran')
   process.stdout.write(`    ${leftovers().length} programs run: PIDs ${leftovers().join(', ')}\n`)
   await killDaemon()
-  await until(() => leftovers().length === 0, 'all of them were gone')
+  await waitUntil(() => leftovers().length === 0, 'all of them were gone')
   check(leftovers().length === 0, '0 left')
   reeve(['ps', '-a'])
 }
@@ -293,7 +293,7 @@ async function crew(): Promise<void> {
   ENV['REEVE_HOME'] = join(SCRATCH, 'crew-home')
   makeCrewRepository()
   reeve(['crew', 'up', '-d', 'shop'], { cwd: CREW_REPO })
-  await until(() => crewTasks().some(({ denials }) => denials > 0), 'a review had denied a task')
+  await waitUntil(() => crewTasks().some(({ denials }) => denials > 0), 'a review had denied a task')
   reeve(['crew', 'ps', 'shop'])
   await killDaemon()
   reeve(['crew', 'tasks', 'shop'])
@@ -325,18 +325,18 @@ async function crew(): Promise<void> {
   const commits = gitIn(CREW_REPO, 'log', '--no-merges', '--format=%h %s', 'main..reeve/shop').trim().split('\n')
   check(commits.length === tasks.length, 'each task is committed once')
   // Worktrees go one after the other, after their workers: reeve checks each of them first.
-  await until(() => gitIn(CREW_REPO, 'worktree', 'list').trim().split('\n').length === 1, 'no worktree is left')
+  await waitUntil(() => gitIn(CREW_REPO, 'worktree', 'list').trim().split('\n').length === 1, 'no worktree is left')
   check(gitIn(CREW_REPO, 'status', '--porcelain') === '', 'the work tree is untouched, and no worktree is left')
   gitIn(CREW_REPO, 'merge', '-q', 'reeve/shop')
-  const paid = spawnSync(process.execPath, ['-p', "require('./receipt.js').receipt(200, 10, 0.2)"], {
+  const receipt = spawnSync(process.execPath, ['-p', "require('./receipt.js').receipt(200, 10, 0.2)"], {
     cwd: CREW_REPO,
     encoding: 'utf8',
   }).stdout.trim()
-  check(paid === 'to pay: 216.00', `the merged code works: ${paid}`)
+  check(receipt === 'to pay: 216.00', `the merged code works: ${receipt}`)
 }
 
 async function main(): Promise<void> {
-  const began = performance.now()
+  const beganMs = performance.now()
   process.stdout.write(`reeve's main job, offline, in ${SCRATCH}\n`)
   try {
     makeRepository()
@@ -346,7 +346,7 @@ async function main(): Promise<void> {
     await nothingLeft()
     await crew()
     reeve(['daemon', 'stop'])
-    print(`All promises were kept, in ${((performance.now() - began) / 1000).toFixed(0)} s.`)
+    print(`All promises were kept, in ${((performance.now() - beganMs) / 1000).toFixed(0)} s.`)
   } catch (error) {
     process.exitCode = 1
     process.stderr.write(`\nThe demo failed: ${error instanceof Broken ? error.message : String((error as Error).stack)}\n`)

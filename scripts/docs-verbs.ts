@@ -15,8 +15,8 @@ export function pageName(name: string): string {
 }
 
 export function verbPage(name: string, verb: Verb): string {
-  const own = Object.fromEntries(flagRows({ ...COMMON, ...verb.flags }))
-  const flags = Object.entries(own).map(([flag, help]) => `| \`${flag.replaceAll('|', '\\|')}\` | ${help} |`)
+  const verbFlags = Object.fromEntries(flagRows({ ...COMMON, ...verb.flags }))
+  const flags = Object.entries(verbFlags).map(([flag, help]) => `| \`${flag.replaceAll('|', '\\|')}\` | ${help} |`)
   const examples = verb.examples.map(([command, what]) => `${command}    # ${what}`)
   return `# reeve ${name}
 

@@ -44,10 +44,10 @@ function toolSection({ name, description, example, schema }: OwnToolDefinition):
     readonly required?: readonly string[]
   }
   const rows = Object.entries(properties).map(([key, property]) => {
-    const words = [property.description, property.default === undefined ? undefined : `default: \`${JSON.stringify(property.default)}\``]
+    const parts = [property.description, property.default === undefined ? undefined : `default: \`${JSON.stringify(property.default)}\``]
       .filter(Boolean)
       .join('; ')
-    return `| \`${key}\`${required.includes(key) ? '' : ' (optional)'} | ${kindOf(property)} | ${words} |`
+    return `| \`${key}\`${required.includes(key) ? '' : ' (optional)'} | ${kindOf(property)} | ${parts} |`
   })
   const table = rows.length === 0 ? [] : ['', '| input | kind | |', '| --- | --- | --- |', ...rows]
   return [`### ${name}`, '', description, ...table, '', '```json', JSON.stringify(example), '```'].join('\n')

@@ -1,4 +1,4 @@
-// Prints the structure of the sources in figures: `node scripts/house.ts`. docs/contributing/architecture.md has its table.
+// Prints figures about the structure of the sources: `node scripts/house.ts`. docs/contributing/architecture.md has the table.
 import { dirname } from 'node:path'
 import { functions, importCycles, sources, typesDeclaredTwice, upwardInKernel } from '../test/support/source.ts'
 

@@ -37,8 +37,8 @@ function ownFolder(name: PeerName, folder: string): string {
 
 /** The folder that this version's modules are resolved from, or null if it is not installed. */
 export function installedPeer(name: PeerName, folder = peersFolder()): string | null {
-  const own = ownFolder(name, folder)
-  return existsSync(join(own, 'complete')) ? own : null
+  const peerFolder = ownFolder(name, folder)
+  return existsSync(join(peerFolder, 'complete')) ? peerFolder : null
 }
 
 /** The folder with `initdb` and `postgres` (Debian keeps one per version), or null. */

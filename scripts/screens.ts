@@ -90,13 +90,13 @@ const SCREENS: readonly Screen[] = [
   },
 ]
 
-function sh(command: string, args: readonly string[]): string {
+function runCommand(command: string, args: readonly string[]): string {
   const run = spawnSync(command, args, { encoding: 'utf8', cwd: SHOP })
   if (run.status !== 0) throw new Error(`${command} ${args.join(' ')}: ${run.stderr || run.error?.message}`)
   return run.stdout
 }
 
-const tmux = (...args: string[]): string => sh('tmux', ['-S', SOCKET, '-f', '/dev/null', ...args])
+const tmux = (...args: string[]): string => runCommand('tmux', ['-S', SOCKET, '-f', '/dev/null', ...args])
 
 async function photograph({ name, columns, rows, typed, env = {} }: Screen): Promise<void> {
   const vars = {

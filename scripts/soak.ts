@@ -1,8 +1,8 @@
-// The soak: `npm run soak [-- --kills N --trees N --rounds N --minutes M --seed S]`. It has three parts:
+// The long stress test: `npm run soak [-- --kills N --trees N --rounds N --minutes M --seed S]`. It has three parts:
 // - Agents work while the daemon is killed with SIGKILL at random moments, 1,000 times or as often as the time allows.
 // - 1,000 torture trees run in each kind of containment, as root and as an ordinary user.
 // - Rounds of all kinds of work run at once.
-// The soak prints a line per life and tables at the end. At the first broken promise it ends non-zero, with the seed. It repeats
+// It prints a line for each home and tables at the end. At the first broken guarantee it exits with 1 and prints the seed. It repeats
 // test/processes/crash/crash.test.ts (on the bundle that users run) and torture.test.ts many times.
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
@@ -66,14 +66,14 @@ async function torturePart({ kind, user }: Pick<TortureOptions, 'kind' | 'user'>
   if (!canRunTortureTrees({ kind, user }))
     return print(`${`torture trees in ${kind} as ${user}`.padEnd(48)}${'not possible here'.padStart(10)}`)
   let worstMs = 0
-  let done = 0
-  for (let round = 0; done < wanted; round++) {
-    const [trees, ending] = [Math.min(TREES_AT_ONCE, wanted - done), ENDINGS[round % ENDINGS.length] ?? 'kill']
+  let doneTrees = 0
+  for (let round = 0; doneTrees < wanted; round++) {
+    const [trees, ending] = [Math.min(TREES_AT_ONCE, wanted - doneTrees), ENDINGS[round % ENDINGS.length] ?? 'kill']
     worstMs = Math.max(worstMs, await endTortureTrees({ kind, user, ending, trees }))
-    done += trees
+    doneTrees += trees
   }
   print(
-    `${`torture trees in ${kind} as ${user}`.padEnd(48)}${done.toLocaleString('en').padStart(10)}   none left, ${TREES_AT_ONCE} at once gone after ${worstMs.toFixed(0)} ms at the most`,
+    `${`torture trees in ${kind} as ${user}`.padEnd(48)}${doneTrees.toLocaleString('en').padStart(10)}   none left, ${TREES_AT_ONCE} at once gone after ${worstMs.toFixed(0)} ms at the most`,
   )
 }
 
@@ -95,22 +95,22 @@ async function mixedPart(rounds: number): Promise<void> {
 
 async function main(): Promise<void> {
   const [kills, minutes, random] = [Number(values.kills), Number(values.minutes), seeded(Number(values.seed))]
-  const began = performance.now()
+  const beganMs = performance.now()
   const tallies: Tally[] = []
   print(`seed ${values.seed}: ${kills} kills, at most ${minutes} min`)
   try {
-    while (sum(tallies, killsOf) < kills && performance.now() - began < minutes * 60_000) {
-      const left = kills - sum(tallies, killsOf)
-      tallies.push(await killRepeatedly({ form: 'bundle', lines: LINES, kills: Math.min(left, KILLS_PER_HOME), random }))
+    while (sum(tallies, killsOf) < kills && performance.now() - beganMs < minutes * 60_000) {
+      const killsLeft = kills - sum(tallies, killsOf)
+      tallies.push(await killRepeatedly({ form: 'bundle', lines: LINES, kills: Math.min(killsLeft, KILLS_PER_HOME), random }))
       print(
-        `${sum(tallies, killsOf)} kills, ${sum(tallies, (tally) => tally.lines)} lines, ${((performance.now() - began) / 1_000).toFixed(0)} s`,
+        `${sum(tallies, killsOf)} kills, ${sum(tallies, (tally) => tally.lines)} lines, ${((performance.now() - beganMs) / 1_000).toFixed(0)} s`,
       )
     }
-    if (kills > 0) close(tallies, 0, began)
+    if (kills > 0) close(tallies, 0, beganMs)
     await tortureAll(Number(values.trees))
     await mixedPart(Number(values.rounds))
   } catch (error) {
-    if (kills > 0) close(tallies, 1, began)
+    if (kills > 0) close(tallies, 1, beganMs)
     print(`\nbroken: ${(error as Error).message}`)
     process.exitCode = 1
   }

@@ -66,10 +66,10 @@ function parseArguments(): {
 const { only, isLong, isPinned, rest } = parseArguments()
 const kinds = installAgents(only?.split(',') ?? Object.keys(AGENTS))
 run([process.execPath, 'scripts/build.mjs'])
-const alone = withoutNetwork()
+const withoutNetworkArgv = withoutNetwork()
 console.log(
-  alone.length > 0
-    ? `test:agents: with a loopback alone (${alone.slice(0, alone.indexOf('sh')).join(' ')})`
+  withoutNetworkArgv.length > 0
+    ? `test:agents: with a loopback alone (${withoutNetworkArgv.slice(0, withoutNetworkArgv.indexOf('sh')).join(' ')})`
     : 'test:agents: no network namespace here: with the network of this machine',
 )
 const vitest = [
@@ -83,7 +83,7 @@ const vitest = [
   '--root',
   ROOT,
 ]
-run([...alone, ...vitest, ...rest], {
+run([...withoutNetworkArgv, ...vitest, ...rest], {
   REEVE_KINDS: kinds.join(','),
   ...(isLong ? { REEVE_LONG: '1' } : {}),
   ...(isPinned ? {} : { REEVE_NEWEST: '1' }),

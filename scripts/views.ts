@@ -183,8 +183,8 @@ class Printer {
 
   /** A name if the schema has one, else its structure. */
   #type(schema: z.ZodType, indent: string): string {
-    const named = namedOf(schema)
-    return named ? this.#import(named.name, named.from) : this.#structure(schema, indent)
+    const typeName = namedOf(schema)
+    return typeName ? this.#import(typeName.name, typeName.from) : this.#structure(schema, indent)
   }
 
   #import(name: string, from: string): string {
@@ -207,7 +207,7 @@ class Printer {
     throw new Error(`no type is printed for a schema of the kind ${schema.type}`)
   }
 
-  /** The type of a word list; also of a longer list, most of which it is. */
+  /** Returns the type that fits the words: the name of a list, and the words that the list lacks. */
   #words(options: readonly string[]): string {
     const [name, list] =
       Object.entries(LISTS)
@@ -224,18 +224,18 @@ class Printer {
   }
 
   #object(schema: z.ZodObject, indent: string): string {
-    const deeper = `${indent}  `
+    const innerIndent = `${indent}  `
     const fields = Object.entries(schema.shape as Record<string, z.ZodType>).map(([key, field]) => {
       const isOptional = field instanceof z.ZodExactOptional
-      const type = this.#type(isOptional ? inner(field) : field, deeper)
-      return { comment: doc(commentOf(field), deeper), field: `${key}${isOptional ? '?' : ''}: ${type}` }
+      const type = this.#type(isOptional ? inner(field) : field, innerIndent)
+      return { comment: doc(commentOf(field), innerIndent), field: `${key}${isOptional ? '?' : ''}: ${type}` }
     })
     const isOpen = schema.def.catchall instanceof z.ZodUnknown
     if (isOpen) fields.push({ comment: '', field: '[field: string]: unknown' })
     const line = `{ ${fields.map(({ field }) => field).join('; ')} }`
     if (indent !== '' && fields.every(({ comment, field }) => comment === '' && !field.includes('\n')) && line.length < WIDTH / 2)
       return line
-    return `{\n${fields.map(({ comment, field }) => `${comment}${deeper}${field}\n`).join('')}${indent}}`
+    return `{\n${fields.map(({ comment, field }) => `${comment}${innerIndent}${field}\n`).join('')}${indent}}`
   }
 }
 
@@ -277,8 +277,10 @@ function doc(text: string | undefined, indent: string): string {
 
 function wrap(text: string, width: number): string[] {
   return text.split(' ').reduce<string[]>((lines, word) => {
-    const last = lines.at(-1)
-    return last === undefined || last.length + word.length >= width ? [...lines, word] : [...lines.slice(0, -1), `${last} ${word}`]
+    const lastLine = lines.at(-1)
+    return lastLine === undefined || lastLine.length + word.length >= width
+      ? [...lines, word]
+      : [...lines.slice(0, -1), `${lastLine} ${word}`]
   }, [])
 }
 

@@ -36,9 +36,9 @@ interface Library {
   readonly DBOSClient: { create(options: object): Promise<Client> | Client }
 }
 
-const QUIET = { debug: nothing, info: nothing, warn: nothing, error: console.error }
+const QUIET = { debug: ignore, info: ignore, warn: ignore, error: console.error }
 
-function nothing(): void {}
+function ignore(): void {}
 
 function library(): Library {
   const folder = installedPeer('dbos')
@@ -60,7 +60,7 @@ async function step(dbos: Dbos, bytes?: number): Promise<readonly unknown[]> {
   return [answer, result]
 }
 
-const never = new Promise<never>(nothing)
+const neverSettles = new Promise<never>(ignore)
 
 interface AgentTimes {
   readonly times: number[]
@@ -80,7 +80,7 @@ function agentOf(dbos: Dbos, onAgent: (agent: AgentTimes) => void): (steps: numb
         )
       }
       onAgent(agent)
-      await never
+      await neverSettles
     },
     { name: 'agent' },
   )
@@ -91,14 +91,14 @@ async function run(place: Place, agents: number, steps: number): Promise<{ first
   const lib = library()
   configure(lib, place)
   const onAgent: AgentTimes[] = []
-  const all = Promise.withResolvers<void>()
+  const allEnded = Promise.withResolvers<void>()
   const agent = agentOf(lib.DBOS, (one) => {
-    if (onAgent.push(one) === agents) all.resolve()
+    if (onAgent.push(one) === agents) allEnded.resolve()
   })
   await lib.DBOS.launch()
   const allMs = await timed(async () => {
     await Promise.all(Array.from({ length: agents }, (_, index) => lib.DBOS.startWorkflow(agent, { workflowID: `w${index + 1}` })(steps)))
-    await all.promise
+    await allEnded.promise
   })
   return { first: onAgent[0]?.times ?? [], allMs }
 }
@@ -110,10 +110,10 @@ export const dbos: Peer = {
     const lib = library()
     return timed(async () => {
       configure(lib, place)
-      const ready = Promise.withResolvers<AgentTimes>()
-      agentOf(lib.DBOS, ready.resolve)
+      const firstStep = Promise.withResolvers<AgentTimes>()
+      agentOf(lib.DBOS, firstStep.resolve)
       await lib.DBOS.launch()
-      const { messages } = await ready.promise
+      const { messages } = await firstStep.promise
       if (messages.length !== 2 * steps) throw new Error(`DBOS read ${messages.length} messages`)
     })
   },

@@ -120,13 +120,13 @@ function open({ dir }: Place, isDelta: boolean): Opened {
   }
 }
 
-const of = (thread: number): Config => ({ configurable: { thread_id: `t${thread}` }, recursionLimit: 1_000_000, durability: 'sync' })
+const configOf = (thread: number): Config => ({ configurable: { thread_id: `t${thread}` }, recursionLimit: 1_000_000, durability: 'sync' })
 
 /** Runs one thread for a number of steps; the model's next answer ends it, and is not counted. */
-async function run(opened: Opened, thread: number, steps: number): Promise<number[]> {
+async function run(connection: Opened, thread: number, steps: number): Promise<number[]> {
   const starts: number[] = []
-  const graph = opened.graph(() => (starts.push(performance.now()) > steps ? 'end' : 'on'))
-  await graph.invoke({ messages: [new opened.lib.HumanMessage({ content: 'go' })] }, of(thread))
+  const graph = connection.graph(() => (starts.push(performance.now()) > steps ? 'end' : 'on'))
+  await graph.invoke({ messages: [new connection.lib.HumanMessage({ content: 'go' })] }, configOf(thread))
   return starts.slice(1).map((at, index) => at - (starts[index] ?? 0))
 }
 
@@ -144,17 +144,17 @@ export function langgraph(isDelta: boolean): Peer {
       library()
       return timed(async () => {
         using opened = open(place, isDelta)
-        const { values } = await opened.graph(() => 'end').getState(of(1))
+        const { values } = await opened.graph(() => 'end').getState(configOf(1))
         if (values.messages.length < 2 * steps) throw new Error(`LangGraph read ${values.messages.length} messages`)
       })
     },
     async fork(place, steps, forks) {
       using opened = open(place, isDelta)
       const graph = opened.graph(() => 'end')
-      const at = await checkpointAt(opened, place, Math.floor(steps / 2))
+      const middleConfig = await checkpointAt(opened, place, Math.floor(steps / 2))
       const times: number[] = []
       for (let fork = 0; fork < forks; fork++) {
-        times.push(await timed(() => graph.updateState(at, { messages: [new opened.lib.HumanMessage({ content: 'go on' })] })))
+        times.push(await timed(() => graph.updateState(middleConfig, { messages: [new opened.lib.HumanMessage({ content: 'go on' })] })))
       }
       return times
     },
@@ -163,21 +163,21 @@ export function langgraph(isDelta: boolean): Peer {
       for (let turn = 0; turn < turns; turn++) {
         let step = 0
         const graph = opened.graph(() => (step++ < stepsPerTurn ? 'on' : 'end'), messageBytes)
-        await graph.invoke({ messages: [new opened.lib.HumanMessage({ content: text(messageBytes) })] }, of(1))
+        await graph.invoke({ messages: [new opened.lib.HumanMessage({ content: text(messageBytes) })] }, configOf(1))
       }
     },
   }
 }
 
 /** The checkpoint after a step, read from the file, as LangGraph's history would read every whole state. The search is not measured. */
-async function checkpointAt(opened: Opened, { dir }: Place, step: number): Promise<Config> {
+async function checkpointAt(connection: Opened, { dir }: Place, step: number): Promise<Config> {
   using db = new DatabaseSync(join(dir, 'langgraph.db'), { readOnly: true })
   // The first checkpoint belongs to the input, the second to the start; then each step has two.
   const row = db
     .prepare("SELECT checkpoint_id FROM checkpoints WHERE thread_id = 't1' ORDER BY checkpoint_id LIMIT 1 OFFSET ?")
     .get(1 + 2 * step)
   const config = { configurable: { thread_id: 't1', checkpoint_ns: '', checkpoint_id: String(row?.['checkpoint_id']) } }
-  const { values } = await opened.graph(() => 'end').getState(config)
+  const { values } = await connection.graph(() => 'end').getState(config)
   if (values.messages.length !== 1 + 2 * step) throw new Error(`the checkpoint has ${values.messages.length} messages`)
   return config
 }

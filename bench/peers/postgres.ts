@@ -47,9 +47,9 @@ export async function startPostgres(dir: string): Promise<Postgres | null> {
     ...options,
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  await ready(server.stderr)
+  await waitUntilReady(server.stderr)
   const url = (database: string): string => `postgresql://postgres:bench@127.0.0.1:${port}/${database}`
-  const ask = async (database: string, sql: string): Promise<unknown> => {
+  const runQuery = async (database: string, sql: string): Promise<unknown> => {
     const client = new New({ connectionString: url(database) })
     await client.connect()
     try {
@@ -59,11 +59,11 @@ export async function startPostgres(dir: string): Promise<Postgres | null> {
     }
   }
   return {
-    version: String(await ask('postgres', 'SHOW server_version')).split(' ')[0] ?? '',
+    version: String(await runQuery('postgres', 'SHOW server_version')).split(' ')[0] ?? '',
     url,
     bytes: async (database) =>
       Number(
-        await ask(
+        await runQuery(
           database,
           "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'dbos' AND c.relkind = 'r'",
         ),
@@ -78,8 +78,8 @@ export async function startPostgres(dir: string): Promise<Postgres | null> {
 /** The user that runs the server under root; null: the current user. */
 function otherUser(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null
-  const of = (flag: string): number => Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout)
-  return { uid: of('-u'), gid: of('-g') }
+  const idOf = (flag: string): number => Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout)
+  return { uid: idOf('-u'), gid: idOf('-g') }
 }
 
 async function freePort(): Promise<number> {
@@ -92,7 +92,7 @@ async function freePort(): Promise<number> {
 }
 
 /** Waits for the server's ready message, and keeps reading, so that its pipe never fills. */
-function ready(stderr: NodeJS.ReadableStream): Promise<void> {
+function waitUntilReady(stderr: NodeJS.ReadableStream): Promise<void> {
   return new Promise((resolve, reject) => {
     let output = ''
     stderr.on('data', (chunk: Buffer) => {

@@ -40,7 +40,7 @@ async function open({ dir }: Place): Promise<Kernel> {
   return { store, pipeline, table, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() }
 }
 
-async function begin({ pipeline, table }: Kernel, uuid: string): Promise<Reporter> {
+async function startAgent({ pipeline, table }: Kernel, uuid: string): Promise<Reporter> {
   await pipeline.request({ type: 'spawn', by: 'user', uuid, spec: specOf({ interactive: true, limits: {} }), parent: null })
   const pid = table.get(uuid)?.pid ?? 0
   const report = (body: Report): Promise<unknown> => pipeline.request({ type: 'report', uuid, pid, report: body })
@@ -105,17 +105,17 @@ const A = uuidOf(1)
 export const reeve: Peer = {
   async live(place, steps) {
     await using kernel = await open(place)
-    const agent = await begin(kernel, A)
+    const agent = await startAgent(kernel, A)
     const times: number[] = []
     for (let step = 0; step < steps; step++) times.push(await timed(() => agent.step()))
     return times
   },
   async crowd(place, agents, steps) {
     await using kernel = await open(place)
-    const all = await Promise.all(Array.from({ length: agents }, (_, index) => begin(kernel, uuidOf(index + 1))))
+    const reporters = await Promise.all(Array.from({ length: agents }, (_, index) => startAgent(kernel, uuidOf(index + 1))))
     return await timed(() =>
       Promise.all(
-        all.map(async (agent) => {
+        reporters.map(async (agent) => {
           for (let step = 0; step < steps; step++) await agent.step()
         }),
       ),
@@ -137,13 +137,13 @@ export const reeve: Peer = {
         await timed(async () => {
           const origin = await kernel.store.process(A)
           if (origin === undefined) throw new Error('there is no origin')
-          const at = await findForkPoint(kernel.store, origin, { fromStep: Math.floor(steps / 2) })
+          const forkPoint = await findForkPoint(kernel.store, origin, { fromStep: Math.floor(steps / 2) })
           await kernel.pipeline.request({
             type: 'fork',
             by: 'user',
             uuid: uuidOf(1_000 + kernel.table.lastPid),
             origin,
-            at,
+            at: forkPoint,
             spec: null,
             message: null,
           })
@@ -154,7 +154,7 @@ export const reeve: Peer = {
   },
   async session(place, { turns, stepsPerTurn, messageBytes }) {
     await using kernel = await open(place)
-    const agent = await begin(kernel, A)
+    const agent = await startAgent(kernel, A)
     for (let turn = 1; turn <= turns; turn++) {
       for (let step = 0; step < stepsPerTurn; step++) await agent.step(messageBytes)
       await agent.answer(messageBytes)

@@ -1,4 +1,4 @@
-// `reeve attach` and `run --interactive`: users who watch a process and write to it, on a real terminal and without one.
+// `reeve attach` and `reeve run --interactive`: the user watches a process and sends messages to it, with and without a terminal.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawn } from 'node:child_process'
@@ -118,7 +118,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     await run('kill', 'typed')
   })
 
-  test('output leaves a half-typed line alone', async () => {
+  test('output does not change a half-typed line', async () => {
     await startReadyAgent('garble')
     const terminal = openTerminal('attach', 'garble')
     await terminal.waitForText('● ready')
@@ -185,7 +185,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     )
   })
 
-  test('a signal leaves the process running and gives the terminal back', async () => {
+  test('a signal ends attach, restores the terminal, and does not end the process', async () => {
     await startReadyAgent('signal')
     const terminal = openTerminal('attach', 'signal')
     await terminal.waitForText('● ready')
@@ -196,7 +196,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
 })
 
 describe('without a terminal', () => {
-  /** Runs `reeve attach ARGS` with this stdin; after the cue it runs an action, then stdin ends. */
+  /** Runs `reeve attach ARGS` with this stdin. When the output contains the cue, `then` is called; its default ends stdin. */
   function piped(
     args: readonly string[],
     stdin: string,
@@ -226,7 +226,7 @@ describe('without a terminal', () => {
     await run('kill', 'lines')
   })
 
-  test('--json prints the events from then on', async () => {
+  test('--json prints the events from the attach on', async () => {
     await startReadyAgent('json', '- text: one\n- text: two\n')
     const { code, stdout } = await piped(['--json', 'json'], 'hello\n', 'process.ready')
     const facts = stdout
@@ -237,13 +237,13 @@ describe('without a terminal', () => {
     await run('kill', 'json')
   })
 
-  test("the end of the process ends attach, with the process's code", async () => {
+  test("attach ends with the process, and returns the process's exit code", async () => {
     await run('run', '-d', '--name', 'watched', '--', 'sh', '-c', 'while [ ! -e watched-go ]; do echo tick; sleep 0.05; done; exit 5')
     const { code, stderr } = await piped(['watched'], '', 'tick', () => createFile('watched-go'))
     expect([code, stderr]).toEqual([5, ''])
   })
 
-  test('without input it detaches at once', async () => {
+  test('attach without input detaches at once', async () => {
     await run('run', '-d', '--name', 'silent', '--', 'sleep', '1000')
     expect((await startCli(dir.path, ['attach', 'silent']).result).code).toBe(0)
     await run('kill', 'silent')

@@ -1,5 +1,5 @@
-// The package's bin finds a new enough Node: under old Nodes, without any Node, through links, without a build.
-// An old Node is simulated: the present Node reports version 12. All files that it runs are the real ones.
+// `bin/reeve` finds a Node that is new enough: with an old Node, without any Node, through links, and without a build. The tests
+// simulate an old Node: the present Node reports version 12. All other files are the real ones.
 import { spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -15,13 +15,13 @@ const version = (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as
 
 interface FakeInstall extends AsyncDisposable {
   readonly path: string
-  /** runs a program here; with `old`, each Node that is started by name reports version 12 */
+  /** runs a program in this folder; with the environment of `old()`, each Node reports version 12 */
   run(file: string, args: string[], more?: Record<string, string>): SpawnSyncReturns<string>
   old(): Record<string, string>
   put(name: string, text: string, mode?: number): string
 }
 
-/** A copy of the bin and its script, without a build and without a bundled Node. */
+/** Copies bin/reeve and need-node.cjs into a temporary folder, without a build and without a bundled Node. */
 async function makePlace(): Promise<FakeInstall> {
   const dir = await tempDir()
   const put = (name: string, text: string, mode = 0o644): string => {
@@ -51,7 +51,7 @@ async function makePlace(): Promise<FakeInstall> {
   }
 }
 
-/** Installs a bundled Node that knows that it is new. */
+/** Installs a bundled Node that reports its real version. */
 function bundle(install: FakeInstall): void {
   install.put('node_modules/node/bin/node', `#!/bin/sh\nBUNDLED=1 exec ${process.execPath} "$@"\n`, 0o755)
 }
@@ -66,8 +66,8 @@ describe('bin/reeve', () => {
   test.each([
     ['through a link', (install: FakeInstall) => [join(install.path, 'link')]],
     ['through a link to a link, relative, from elsewhere', (install: FakeInstall) => [join(install.path, 'deep/er/link')]],
-    ['named to sh', (install: FakeInstall) => ['sh', join(install.path, 'bin/reeve')]],
-    ['named to node', (install: FakeInstall) => ['node', join(install.path, 'bin/reeve')]],
+    ['as an argument of sh', (install: FakeInstall) => ['sh', join(install.path, 'bin/reeve')]],
+    ['as an argument of node', (install: FakeInstall) => ['node', join(install.path, 'bin/reeve')]],
     ['by a relative path', () => ['bin/reeve']],
   ])('%s', async (_, command) => {
     await using here = await makePlace()
@@ -78,7 +78,7 @@ describe('bin/reeve', () => {
     expect(here.run(file, [...args, 'ps'])).toMatchObject({ stdout: `main ${process.version} ps\n`, stderr: '', status: 7 })
   })
 
-  test('a checkout starts its own Node at once, and never the one in PATH', async () => {
+  test('a checkout starts its bundled Node and ignores the Node in PATH', async () => {
     await using here = await makePlace()
     bundle(here)
     const wrongNode = here.put('path/node', '#!/bin/sh\necho the wrong node >&2\nexit 1\n', 0o755)
@@ -100,7 +100,7 @@ describe('bin/reeve', () => {
     })
   })
 
-  test('an old Node without a bundled one prints in one line where to get a new one', async () => {
+  test('an old Node without a bundled Node prints one line that names the source of a new one', async () => {
     await using here = await makePlace()
     expect(here.run(join(here.path, 'bin/reeve'), ['ps'], here.old())).toMatchObject({
       stdout: '',
@@ -123,7 +123,7 @@ describe('bin/reeve', () => {
     const cache = (id: string): string => `${id}-${process.version}-${process.arch}`
     const [one, secondId] = ['0123456789abcdef', 'fedcba9876543210'] as const
 
-    test('is stored by the first command, used by all, and belongs to one content', async () => {
+    test('is stored by the first command, is used by all later ones, and is stored again for another build', async () => {
       await using here = await makePlace()
       putBuild(here, one, source('first'))
       for (const verb of ['run', 'run', 'version']) {
@@ -135,7 +135,7 @@ describe('bin/reeve', () => {
       expect(storedFiles(here).toSorted()).toEqual([one, secondId].map(cache))
     })
 
-    test('is separate for ps', async () => {
+    test('is stored separately for ps', async () => {
       await using here = await makePlace()
       putBuild(here, one, source('whole'))
       putBuild(here, secondId, source('own'), 'ps')
@@ -143,7 +143,7 @@ describe('bin/reeve', () => {
       expect(storedFiles(here)).toEqual([cache(secondId)])
     })
 
-    test('is stored for both files when ps loads the main file, which happens once', async () => {
+    test('is stored for both files when ps loads the main file', async () => {
       await using here = await makePlace()
       putBuild(here, one, source('whole'))
       putBuild(here, secondId, "require('./main.cjs')\nrequire('./main.cjs')", 'ps')
@@ -178,7 +178,7 @@ describe('bin/reeve', () => {
     })
   })
 
-  test('a system without any Node', async () => {
+  test('a system without any Node prints what is needed and exits with 127', async () => {
     await using here = await makePlace()
     mkdirSync(join(here.path, 'empty'))
     expect(here.run('/bin/sh', [join(here.path, 'bin/reeve')], { PATH: join(here.path, 'empty') })).toMatchObject({
@@ -188,7 +188,7 @@ describe('bin/reeve', () => {
     })
   })
 
-  test('a checkout without a build', async () => {
+  test('a checkout without a build prints the command that builds it', async () => {
     await using here = await makePlace()
     rmSync(join(here.path, 'dist'), { recursive: true })
     const { stdout, stderr, status } = here.run(join(here.path, 'bin/reeve'), ['ps'])
@@ -199,7 +199,7 @@ describe('bin/reeve', () => {
     })
   })
 
-  test('any Node can parse these files: nothing newer than ES5', () => {
+  test('any Node can parse bin/reeve and need-node.cjs, which use only ES5', () => {
     for (const path of ['scripts/need-node.cjs', 'bin/reeve']) {
       expect(
         blank(read(path).raw, ['comment', 'string', 'regex']).match(/=>|`|\b(const|let|class|async|await|of)\b|\.\.\.|\?\.|\?\?/g),
@@ -211,7 +211,7 @@ describe('bin/reeve', () => {
 describe('need-node', () => {
   const needNode = ['scripts/need-node.cjs']
 
-  test('runs a script in the same process: TypeScript, arguments, top-level await, exit code', async () => {
+  test('runs a TypeScript script in the same process, with its arguments, top-level await and exit code', async () => {
     await using here = await makePlace()
     here.put(
       'it.ts',
@@ -292,7 +292,7 @@ describe('the build', () => {
     expect(readdirSync(dir.path), 'no daemon was started for that').toEqual(['.cache'])
   })
 
-  test('files beside the build are found without a warning, also by what an earlier command left', async () => {
+  test('bin/reeve finds the files beside the build without a warning, also with compiled code of an earlier command', async () => {
     await using dir = await tempDir()
     const run = (...args: string[]): SpawnSyncReturns<string> =>
       spawnSync(join(root, 'bin/reeve'), args, { encoding: 'utf8', env: testEnv(dir.path) })

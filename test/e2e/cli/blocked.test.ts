@@ -1,5 +1,5 @@
-// Verbs that wait or follow report at once what blocks a process and the command that helps, and again after a change.
-// The tests use one real daemon. The models are played from files, and children use the budget of their parent.
+// Verbs that wait for a process or follow it report what suspends it, and the command that continues it. The report comes at once,
+// and again after a change. The tests use one real daemon, and scripts play the models.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -56,7 +56,7 @@ test.each([
   expect(stderr.split(holdNote(name, pid))).toHaveLength(3)
 })
 
-test('run without a terminal reports how to raise its budget; so do wait, resume and send', async () => {
+test('run without a terminal, wait, resume and send report the command that raises the budget', async () => {
   const model = script(
     'spend',
     '- text: one\n  usage: { input: 90, output: 20 }\n  tools: [{ name: ls, input: { path: . } }]\n- text: two\n',
@@ -82,7 +82,7 @@ test('run without a terminal reports how to raise its budget; so do wait, resume
   expect((await follower.result).code).toBe(0)
 })
 
-test('a detach from a suspended process does not claim that it keeps running', async () => {
+test('a detach from a suspended process does not report that the process keeps running', async () => {
   const pid = await spawnPaused('left')
   const follower = startCli(dir.path, ['attach', 'left'])
   expect((await follower.result).stderr).toContain(

@@ -1,5 +1,5 @@
-// Completion in the real shells: bash always, zsh and fish where they are installed. A daemon runs a paused process and keeps an
-// ended one. Without a daemon, completion starts nothing and prints nothing.
+// Completion in real shells: always bash, and zsh and fish where they are installed. The daemon has a paused process and an ended
+// one. Without a daemon, completion starts nothing and prints nothing.
 import { execFile, spawn, spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -51,7 +51,7 @@ function asBash(line: string): string[] {
   return line.split(' ').flatMap((word) => (word === '' ? [''] : word.split(/([=:]+)/).filter((part) => part !== '')))
 }
 
-/** The completions that bash offers for this line. */
+/** Returns the completions that bash offers for this line. */
 async function bash(line: string): Promise<string[]> {
   const words = asBash(line)
   const quoted = words.map((word) => `'${word}'`).join(' ')
@@ -82,7 +82,7 @@ describe('bash', () => {
     expect(await bash(line)).toEqual(offered)
   })
 
-  test('after -- a command is completed', async () => {
+  test('bash completes a command after --', async () => {
     expect(await bash('reeve run -- ree')).toEqual(['reeve'])
     expect(await bash('reeve run -- ls pla')).toEqual(['plays'])
   })

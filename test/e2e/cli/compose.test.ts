@@ -48,7 +48,7 @@ test('an agent file that replaces a built-in agent is reported once', async () =
   expect((await reeve('compose', 'up', '-d', '--json')).stderr).toContain('using .reeve/agents/default.md')
 })
 
-test('up -d, ps, resume and down', async () => {
+test('up -d starts a run, ps lists it, resume continues a node, and down stops the run', async () => {
   runs.write({
     a: shellNode(`test -e fixed && echo "$1"`),
     b: shellNode(waitForFileCommand('go')),
@@ -119,7 +119,7 @@ test('an error in the file is reported with its line before anything starts; --d
   expect((await reeve('ps', '-aq')).stdout).toBe('')
 })
 
-test('a signal stops the followed run, and a follower may outlive its daemon', async () => {
+test('a signal stops the followed run, and a follower continues after a restart of the daemon', async () => {
   runs.write({ slow: shellNode('sleep 600') })
   const followed = startCli(daemon.home, ['compose', 'up'], { cwd: daemon.work })
   await followed.waitForText('slow  running')

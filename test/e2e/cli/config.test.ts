@@ -1,4 +1,4 @@
-// `reeve config` on the command line: the configuration in force, and changes of the user's file. No daemon starts for it.
+// `reeve config` shows the effective configuration and changes the user's file. It starts no daemon.
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { userInfo } from 'node:os'
@@ -24,7 +24,7 @@ test('path prints the paths of the files', async () => {
 })
 
 describe('show', () => {
-  test('prints the configuration in force, with its sources', async () => {
+  test('prints the effective configuration with its sources', async () => {
     writeFileSync(file(), 'defaultModel: anthropic/some\neffort: low\n')
     const { stdout } = await runCli(dir.path, ['config', 'show'], { env: { REEVE_EFFORT: 'max' } })
     expect(stdout).toMatch(new RegExp(`^defaultModel: anthropic/some +# ${file()}$`, 'm'))

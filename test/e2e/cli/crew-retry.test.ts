@@ -1,5 +1,5 @@
-// A crew that continues: a failed task is edited and retried with its dependents, tasks are reordered, and a done task is
-// reopened. Real daemon, real repository, members played from a file.
+// `reeve crew edit`, `retry`, `priority` and `reopen`: a failed task is edited and retried with its dependents, tasks are reordered, and
+// a done task is reopened. The daemon and the repository are real; a script plays the members.
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'

@@ -38,11 +38,11 @@ describe('the daemon', () => {
     expect((await run('daemon', 'start')).stdout).toContain(`PID ${pid} `)
     const log = readFileSync(join(dir.path, 'daemon.log'), 'utf8')
     expect(log.match(/"reeve [\d.]+ at /g)).toHaveLength(1)
-    // The losers of the race have ended: none can take over when the winner is stopped.
+    // All other started daemons have ended: none can take over when the running daemon is stopped.
     expect(readdirSync('/proc').filter((name) => /^\d+$/.test(name) && isDaemonOf(dir.path, name))).toEqual([`${pid}`])
   })
 
-  test('is that of a relative REEVE_HOME, for the command line, for the library, and for programs elsewhere', async () => {
+  test('uses a relative REEVE_HOME as an absolute path for the command line, the library and its programs', async () => {
     const env = { REEVE_HOME: basename(dir.path) }
     const ran = await runCli(dir.path, ['run', '--cwd', '/', '--', 'sh', '-c', 'echo "$REEVE_HOME"'], { env, cwd: dirname(dir.path) })
     expect(ran).toMatchObject({ code: 0, stdout: `${dir.path}\n` })
@@ -84,7 +84,7 @@ describe('the daemon', () => {
     )
   })
 
-  test('a process without a program is neither counted as agent nor as command: it continues by itself', async () => {
+  test('stop counts a process without a program neither as agent nor as command, because it continues by itself', async () => {
     writeFileSync(join(dir.path, 'reeve.yaml'), 'supervisors: { team: { children: [{ id: a, command: [sleep, "600"] }] } }\n')
     expect(await runCli(dir.path, ['run', '-d', '--supervisor', 'team'], { cwd: dir.path })).toMatchObject({ code: 0 })
     expect((await run('daemon', 'stop')).stderr).toBe(

@@ -1,4 +1,4 @@
-// An intent that is too long for a command line: from stdin or from a file. Real command line, real daemon.
+// An intent that is too long for a command line comes from stdin or from a file. The command line and the daemon are real.
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

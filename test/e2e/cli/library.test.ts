@@ -1,5 +1,5 @@
-// The library as its users have it: packed, unpacked beside a program, checked by its types, and run. The examples and every
-// snippet of docs/library.md are such programs.
+// The published library: it is packed, installed beside a program, checked with its types, and run. The programs are the examples and
+// every snippet of docs/library.md.
 import { execFile, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// `reeve run` on a real terminal: the rows at the bottom while it runs, and none where they would disturb.
+// `reeve run` on a real terminal shows rows with the activity below the output. Other outputs get no such rows.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -32,7 +32,7 @@ function openTerminal(args: readonly string[], options: TerminalOptions = {}): T
   return terminal
 }
 
-/** Runs an agent whose tool prints lines until NAME-go exists, so that a late look sees them, too. */
+/** Runs an agent whose tool prints lines until the file NAME-go exists, so that a late check sees them, too. */
 function waiting(name: string, flags: readonly string[] = [], options: TerminalOptions = {}): Terminal {
   const command = `while [ ! -e ${name}-go ]; do printf 'one\\ntwo \\033[31mred\\n'; sleep 0.05; done`
   const file = join(dir.path, `${name}.yaml`)

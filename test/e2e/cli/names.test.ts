@@ -77,7 +77,7 @@ test('a retired PID names its process, and the answer has the current PID', asyn
   expect((await run('rm', String(pid), String(pid))).stderr).toMatch(new RegExp(`^${note}[^]*PID ${currentPid}`))
 })
 
-test('the next step that a crew of a second start prints works', async () => {
+test('the command that a crew prints after its second start works', async () => {
   await run('crew', 'up', 'words')
   const { stderr } = await run('crew', 'up', 'words')
   expect(stderr).toContain('`reeve crew report words`')

@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 afterAll(() => daemon[Symbol.asyncDispose]())
 
-/** The first message from this index on that came in another millisecond than its predecessor. */
+/** Returns the first message after this index whose time differs from that of its predecessor. */
 function firstAfter(messageNumber: number): number {
   const index = sentEvents.findIndex((event, index) => index > messageNumber && event.at !== sentEvents[index - 1]?.at)
   if (index < 0) throw new Error('all messages came at once')
@@ -60,7 +60,7 @@ describe.each([0, 400, 700, 900])('since a message after the %dth', (messageNumb
   })
 })
 
-test('since the future there are none', async () => {
+test('a time in the future selects no events', async () => {
   const since = Date.now() + 1_000_000
   expect(await daemon.client.get(`/v1/processes/${uuid}/logs`, { since })).toMatchObject({ lines: [] })
   for await (const event of daemon.client.events('/v1/events', { query: { since } })) throw new Error(`there was ${event.type}`)

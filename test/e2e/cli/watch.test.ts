@@ -27,7 +27,7 @@ function openWatch(options: TerminalOptions = {}, ...flags: string[]): Terminal 
 }
 
 describe.runIf(HAS_TERMINAL)('on a terminal', () => {
-  test('it shows starts and ends on its own screen, and restores the terminal', async () => {
+  test('the table shows starts and ends on its own screen, and the terminal is restored', async () => {
     const terminal = openWatch()
     await terminal.waitForText(/^0 processes \| q ends\nPID +ID/)
     expect([terminal.screen.modes.has('1049'), terminal.screen.modes.has('25')]).toEqual([true, false])
@@ -42,7 +42,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     expect([terminal.screen.modes.has('1049'), terminal.screen.modes.has('25')]).toEqual([false, true])
   })
 
-  test('it fits, and counts the missing rows', async () => {
+  test('the table fits the terminal, and counts the omitted rows', async () => {
     for (const name of ['w1', 'w2', 'w3', 'w4']) await sleeper(name)
     const terminal = openWatch({ columns: 40, rows: 4 })
     await terminal.waitForText(/^4 processes \| 4 working \| q ends\nPID .*\n.* w1 .*\n\+3 more$/)
@@ -52,7 +52,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     await run('kill', 'w1', 'w2', 'w3', 'w4')
   })
 
-  test('with -a it keeps the newest ended processes', async () => {
+  test('with -a the table keeps the newest ended processes', async () => {
     await run('run', '-q', '--name', 'old', '--', 'true')
     await sleeper('new')
     const terminal = openWatch({ rows: 4 }, '-a')

@@ -20,7 +20,7 @@ const LEAD_SCRIPT = [
   { steps: [{ text: 'I wait for the report.' }] },
 ]
 
-/** The message to the coordinator with this part, as soon as it arrives. */
+/** Waits for the message to the coordinator that contains this text. */
 async function messageWith(crew: LocalCrew, part: string): Promise<string> {
   await crew.waitForMember('coordinator', ({ state }) => state === 'on')
   const uuid = await crew.uuidOf('coordinator')
@@ -54,7 +54,7 @@ test('a worker that calls signal_ready in the middle of a task is reminded, then
   ])
 })
 
-/** More rounds than the loop limit allows. */
+/** More repetitions than the loop limit allows. */
 const CIRCLES = {
   when: '/^Task a|with the same results/',
   steps: [...Array.from({ length: 14 }, () => bash('echo the same')), { text: 'enough' }],
@@ -81,7 +81,7 @@ test('a worker in a loop is warned, then paused; the coordinator gets the reason
   expect(await messageWith(crew, 'No task makes progress')).toContain('and is paused (loop)')
 })
 
-test('under the engine, its task goes to another worker as a failed attempt', async () => {
+test('under the engine, the task of a worker in a loop goes to another worker as a failed attempt', async () => {
   const rules = [
     { when: 'earlier attempt failed', steps: [call('report_implementation_complete', { summary: 'done' }), { text: '.' }] },
     CIRCLES,
@@ -104,7 +104,7 @@ test('under the engine, its task goes to another worker as a failed attempt', as
   ])
 })
 
-test('a task that a coordinator marks as done is reported as such, with its reason', async () => {
+test('the report names each task that the coordinator marked as done, with its reason', async () => {
   const steps = [
     call('mark_task_done', { task: 'a', reason: 'nobody needs it' }),
     call('complete_crew', { summary: 'all done', outcome: 'completed' }),

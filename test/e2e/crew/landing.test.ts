@@ -1,5 +1,5 @@
-// Landed changes, with a real daemon and a real repository. Covers concurrent changes of one file, and workers that commit something
-// else than the approved change. The models are scripted.
+// Merges into the crew's branch, with a real daemon, a real repository and scripted models. Covers concurrent changes of one file, and
+// workers that commit something else than the approved change.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 afterEach(() => crew[Symbol.asyncDispose]())
 
-/** A worker that runs these shell functions for a task, a review and a commit; each gets the id of the task. */
+/** Returns a worker script that runs these shell functions for a task, a review and a commit; each gets the task's id. */
 function workerScript(functions: string): string {
   const writerScript = join(crew.home.work, 'do.sh')
   writeFileSync(writerScript, functions)
@@ -45,7 +45,7 @@ const report = (): Promise<CrewReportView> => crew.home.client.get<CrewReportVie
 const refs = (): string => crew.repository.git('for-each-ref', '--format=%(refname:short)', 'refs/heads', 'refs/reeve')
 
 test(
-  'tasks that all add a line to one file land with the default limits, the author of a change resolves its conflict',
+  'tasks that all add a line to one file are merged, and the author of a change resolves its conflict',
   { timeout: TIMEOUT_MS },
   async () => {
     const model = workerScript(`
@@ -69,7 +69,7 @@ commit() { git add -A; git commit -qm "$1: done"; git merge-base --is-ancestor r
 )
 
 test(
-  'every landed change was reviewed in that form, also after a partial, empty or different commit',
+  'every merged change was reviewed in the same form, also after a partial, empty or different commit',
   { timeout: TIMEOUT_MS },
   async () => {
     const model = workerScript(`

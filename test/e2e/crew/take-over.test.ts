@@ -1,5 +1,5 @@
-// Continuing an ended crew: `crew up` with the same tasks takes over done tasks with a note and does the rest; a dry run
-// shows the plan. Real daemon, real repository, members played from a file.
+// `crew up` with the tasks of an ended crew takes over the done tasks with a note, and does the others. A dry run shows the plan. The
+// daemon and the repository are real; a script plays the members.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -52,7 +52,7 @@ const startCrew = (...flags: string[]): Promise<CliResult> =>
     WORKER,
     ...flags,
   )
-/** The user's branch, and the crew's. */
+/** Returns the commits of the user's branch and of the crew's branch. */
 const branches = (): string => repository.git('for-each-ref', 'refs/heads/main', 'refs/heads/reeve/fix')
 const readPlan = async (...flags: string[]): Promise<CrewPlanView> =>
   JSON.parse((await startCrew('--dry-run', '--json', ...flags)).stdout) as CrewPlanView

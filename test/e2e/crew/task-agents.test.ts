@@ -73,7 +73,7 @@ async function waitForDone(count: number): Promise<CrewView> {
   throw new Error('the crew has ended')
 }
 
-/** Agent and model of the worker that did a task. */
+/** Returns the agent and the model of the worker that did a task. */
 async function workerOf({ tasks, members }: CrewView, id: string): Promise<string> {
   const uuid = members.find((one) => one.id === tasks.find((task) => task.id === id)?.implementer)?.uuid
   const {

@@ -1,4 +1,4 @@
-// Leftovers in git of a crew that was stopped midway: its report and its removal name each ref with uncommitted files.
+// Uncommitted files of a crew that was stopped in the middle of a task: its report and its removal name each ref that has them.
 // Real daemon, real repository, members played from a file.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -30,7 +30,7 @@ afterEach(async () => {
 const runInRepository = (...args: string[]): Promise<CliResult> =>
   runCli(daemon.home, args, { cwd: repository.dir, env: { HOME: daemon.work } })
 
-test('reported files that waited for an approval are named while no branch has them', { timeout: TIMEOUT_MS }, async () => {
+test('files that wait for an approval are named until a branch has them', { timeout: TIMEOUT_MS }, async () => {
   expect(
     await runInRepository(
       'crew',
@@ -65,18 +65,18 @@ test('reported files that waited for an approval are named while no branch has t
   expect(repository.git('show', `${ref}:a.txt`)).toBe('tokens.')
 })
 
-/** The worker of a task makes two files, and commits one of them; `more` adds commands in its worktree. */
-const halfScript = (extraRules: string): string => `rules:
+/** Returns a script: the worker makes two files and commits one of them. `extraCommand` runs before the commit. */
+const halfScript = (extraCommand: string): string => `rules:
   - when: '/^Task a /'
     steps: [{ tools: [{ name: bash, input: { command: 'echo one > one.txt; echo two > two.txt' } }] }, { tools: [{ name: mcp__reeve__report_implementation_complete, input: { summary: did it } }] }, { text: . }]
   - when: '/^Review a/'
     steps: [{ tools: [{ name: mcp__reeve__report_review_verdict, input: { verdict: APPROVED, comments: ok } }] }, { text: . }]
   - when: '/^a [^]*(approved: commit it|not committed yet)/'
-    steps: [{ tools: [{ name: bash, input: { command: '${extraRules} git add one.txt; git commit -qm half' } }] }, { tools: [{ name: mcp__reeve__signal_ready }] }, { text: . }]
+    steps: [{ tools: [{ name: bash, input: { command: '${extraCommand} git add one.txt; git commit -qm half' } }] }, { tools: [{ name: mcp__reeve__signal_ready }] }, { text: . }]
 steps: [{ tools: [{ name: mcp__reeve__signal_ready }] }, { text: . }]
 `
 
-test('files that a worker left out of its commit are named until they land', { timeout: TIMEOUT_MS }, async () => {
+test('files that a worker did not commit are named until they are merged', { timeout: TIMEOUT_MS }, async () => {
   for (const [name, more] of [
     ['landed', ''],
     ['lost', 'echo x > scratch.txt;'],

@@ -45,7 +45,7 @@ const writeAgentFile = (name: string, front: string, body = ''): void => {
   writeFileSync(join(repository.dir, `.reeve/agents/${name}.md`), `---\n${front}\n---\n${body}`)
 }
 
-/** The recorded prompt of a member, and its tools. */
+/** Returns the recorded prompt of a member, and its tools. */
 async function recordOf(name: string): Promise<{ system: string; tools: string[]; denied: string[] }> {
   const { uuid } = await daemon.view(name)
   const dir = join(daemon.work, `out-${name}`)

@@ -1,4 +1,4 @@
-// The API's edge: the answers of each route, and its refusals with their codes. One daemon, its real socket, real requests.
+// The answers of each API route, and its refusals with their error codes, through the real socket of one daemon.
 // api-life.test.ts tests running processes.
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ afterAll(async () => {
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-/** The error of a promise that must fail. */
+/** Returns the error of a promise that must fail. */
 async function errorOf(promise: Promise<unknown>): Promise<ApiError> {
   const error: unknown = await promise.then(
     (value) => new Error(`it did not fail: ${JSON.stringify(value)}`),
@@ -71,7 +71,7 @@ describe('the form of a request', () => {
     expect((await daemon.client.get<{ processes: object[] }>(spawn, { all: true })).processes).toHaveLength(countBefore)
   })
 
-  test('a POST without a body and a type is refused too, so that a bare link stops nothing', async () => {
+  test('a POST without a body and a content type is refused, so that a web page cannot stop the daemon', async () => {
     expect(await daemon.sendRaw({ method: 'POST', path: '/v1/daemon/stop' })).toMatchObject({
       status: 403,
       body: { error: { code: 'FORBIDDEN' } },

@@ -39,7 +39,7 @@ afterAll(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-/** The paths of all values in a value: `[['message', 0, 'text'], …]`. */
+/** Returns the paths of all values within a value: `[['message', 0, 'text'], …]`. */
 function placesOf(value: unknown, parentPath: readonly string[] = []): string[][] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, inner]) => [[...parentPath, key], ...placesOf(inner, [...parentPath, key])])
@@ -94,7 +94,7 @@ const changes = (): fc.Arbitrary<Change> =>
     return fc.record({ line: fc.constant(line), place: fc.constantFrom(...places), value: hostile })
   })
 
-/** An export with that change, or null when no such line can be written. */
+/** Writes an export with this change and returns its folder; null if the line cannot be changed. */
 function changedExport({ line, place: fieldPath, value }: Change): string | null {
   const dir = join(daemon.work, `copy-${(copies += 1)}`, uuid)
   const fact = structuredClone(factOf(Buffer.from(lines[line] ?? ''))) as Fact

@@ -40,7 +40,7 @@ async function errorOf(promise: Promise<unknown>): Promise<ApiError> {
   throw error
 }
 
-/** Two steps with a tool in the first one, and an end. */
+/** Runs a process of two steps, the first with a tool, to its end. */
 async function runWorker(daemon: LocalDaemon | undefined, name: string): Promise<ProcessView> {
   const { uuid } = await requireDaemon(daemon).spawnScripted(
     [{ text: 'I look first.', tools: [{ name: 'bash', input: { command: 'echo from the tool' } }] }, { text: 'It is done.' }],
@@ -61,7 +61,7 @@ const linesOf = (text = ''): Record<string, unknown>[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 
-/** The files without the parts that name the home. */
+/** Returns the files without the parts that name the home. */
 function withoutHomeNames(files: Record<string, string>): Record<string, string> {
   const { host: _, ...process } = (JSON.parse(files['proc-info.json'] ?? '{}') as { process: { host: string } }).process
   return { ...files, 'proc-info.json': JSON.stringify({ ...(JSON.parse(files['proc-info.json'] ?? '{}') as object), process }) }
@@ -148,7 +148,7 @@ describe('an export', () => {
     expect((await errorOf(exportProcess(home, uuid, 'relative'))).code).toBe('INVALID')
   })
 
-  test('and another one to the same place: one is whole, and the other is refused', async () => {
+  test('is whole, and a concurrent export to the same folder is refused', async () => {
     const { uuid } = await runWorker(home, 'docs')
     const dir = join(requireDaemon(home).work, 'out')
     const exportResults = await Promise.allSettled([exportProcess(home, uuid, dir), exportProcess(home, uuid, dir)])

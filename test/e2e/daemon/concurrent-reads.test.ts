@@ -15,7 +15,7 @@ const SCRIPT = Array.from({ length: STEPS }, (_, step) => ({
   tools: [{ name: 'glob', input: { pattern: `${step}*` } }],
 }))
 
-test(`verify, export and usage beside agents at work, removals and collections, ${ROUNDS} rounds`, { timeout: 600_000 }, async () => {
+test(`verify, export and usage are right during ${ROUNDS} rounds of agents, removals and collections`, { timeout: 600_000 }, async () => {
   await using daemon = await LocalDaemon.start({ config: 'gc: { retention_days: 0, max_entries: 6 }\n' })
   const model = await daemon.writeScript([...SCRIPT, { text: 'done' }])
   let isOver = false

@@ -1,10 +1,10 @@
-// A damaged fact in the middle of a history: a reader of the events is told where the damage is, like every other reader.
+// A damaged fact in the middle of a history: `reeve events` names the place of the damage, as every other reader does.
 import { expect, test } from 'vitest'
 import { runCli } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { changeFile } from '../../support/store/open.ts'
 
-test('`reeve events` prints the events before it, and names the place', async () => {
+test('`reeve events` prints the events before the damaged fact, and names its place', async () => {
   await using daemon = await LocalDaemon.start()
   const items = Array.from({ length: 200 }, (_, step) => ({ tools: [{ name: 'glob', input: { pattern: `${step}*` } }] }))
   const { uuid } = await daemon.waitForEnd((await daemon.spawnScripted([...items, { text: 'done' }])).uuid)

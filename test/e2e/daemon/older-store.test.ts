@@ -6,7 +6,7 @@ import { runCli } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { Repository } from '../../support/crew/repository.ts'
 
-test('it is refused with the next step; accepted, worktrees and records are moved aside, and PIDs continue', async () => {
+test('a missing or older store is refused with the next step; when the user accepts it, worktrees are moved aside and PIDs continue', async () => {
   await using daemon = await LocalDaemon.start()
   const { state } = daemon.paths
   const store = join(state, 'store.db')

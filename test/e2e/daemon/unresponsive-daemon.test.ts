@@ -1,5 +1,5 @@
-// A daemon that lives without answering: every verb reports it within seconds, with the command that helps, and that command ends it.
-// The tests stop it by a signal, as a debugger or a shell's job control does. A program cannot distinguish that from a blocked loop.
+// A daemon that runs but does not answer. Every verb reports it within seconds, and names the command that ends it. The tests stop
+// the daemon with SIGSTOP; for a client this equals a blocked event loop.
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -85,7 +85,7 @@ describe.runIf(FORM === 'bundle')('a daemon whose files were removed', () => {
 })
 
 describe.runIf(FORM === 'bundle')('a daemon of another build', () => {
-  test('answers as before; each command reports it once, with the command that helps', async () => {
+  test('answers as before; each command reports the different build once, with the command that helps', async () => {
     renameBuild('feedfeedfeedfeed')
     startCopy()
     const line = 'the daemon runs another build than this command, as after an upgrade: `reeve daemon restart`\n'

@@ -27,7 +27,7 @@ afterEach(async () => {
   }
 })
 
-/** Starts the scripted agent by an agent file of the user. `as` are its options. */
+/** Starts the scripted agent by an agent file of the user. `options` are its arguments. */
 async function run(
   intent: string,
   { as = [], more = [], ...body }: Partial<SpawnBody> & { as?: readonly string[]; more?: readonly string[] } = {},

@@ -26,7 +26,7 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-/** Writes an agent file; `words` are the program's options. */
+/** Writes an agent file; `options` are the arguments of its program. */
 async function agentFile(name: string, ...options: string[]): Promise<void> {
   const command = [process.execPath, PROGRAM, `sessions=${daemon.work}`, `log=${log}`, ...options]
   await writeFile(

@@ -1,4 +1,5 @@
-// The kinds of containment for a user of the daemon: chosen, shown, refused with the reason, explained by doctor.
+// The kinds of containment, as the user sees them: a process requests a kind, its view names it, an unusable kind is refused with the
+// reason, and doctor explains all kinds.
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
@@ -51,7 +52,7 @@ describe.each(kinds)('%s', (kind) => {
   )
 })
 
-test('doctor has a row for each kind, the strongest first, and reports the one in use', async () => {
+test('doctor has a row for each kind, the strongest first, and names the kind in use', async () => {
   await using daemon = await LocalDaemon.start()
   const checks = await checksOf(daemon)
   expect(checks.map(({ name }) => name)).toEqual(['containment cgroup', 'containment pidns', 'containment group', 'containment in use'])

@@ -23,7 +23,7 @@ const spawnWaiting = async (name: string, parent?: string): Promise<string> => {
   return uuid
 }
 
-/** root → (a → (b, c), d) */
+/** Starts the tree root → (a → (b, c), d). */
 async function spawnFamily(): Promise<void> {
   const root = await spawnWaiting('root')
   const firstProcess = await spawnWaiting('a', root)
@@ -37,7 +37,7 @@ async function spawnFamily(): Promise<void> {
   for (const uuid of Object.values(uuids)) await daemon.waitUntilReady(uuid)
 }
 
-/** The holds of each held process. */
+/** Returns the holds of each held process. */
 async function holdsByName(): Promise<Record<string, string>> {
   const { processes } = await daemon.client.get<{ processes: ProcessView[] }>('/v1/processes', { all: true })
   const names = new Map(processes.map(({ uuid, name }) => [uuid, name]))
@@ -85,7 +85,7 @@ describe('pauses that overlap', () => {
     expect(await holdsByName()).toEqual(remainingHolds)
   })
 
-  test('two by the same sender are one, and one resume ends both', async () => {
+  test('by the same sender count as one pause, and one resume ends it', async () => {
     await daemon.pause('b')
     await daemon.pause('root', { subtree: true })
     expect(await holdsByName()).toEqual(PAUSED)
@@ -94,7 +94,7 @@ describe('pauses that overlap', () => {
     expect(await daemon.resume('b')).toMatchObject({ affected: 0, note: 'it was not suspended' })
   })
 
-  test('a kill of one of the processes works at once, and wakes no other', async () => {
+  test('do not delay a kill of one process, and the kill wakes no other process', async () => {
     await daemon.signal('a', 'SIGTERM')
     expect(await daemon.waitForEnd(uuids['a'] ?? '')).toMatchObject({
       status: 'stopped',
@@ -123,7 +123,7 @@ describe('children born during a pause', () => {
     await daemon.waitUntilReady(lateProcess)
   })
 
-  test('at its very moment are paused or begin held; none escapes', async () => {
+  test('at the moment of the pause are paused or start held', async () => {
     await spawnFamily()
     const births = (): Promise<ProcessView>[] =>
       ['root', 'a', 'b', 'root', 'c', 'd'].map((parent) => daemon.spawnShell('sleep 600', { parent }))

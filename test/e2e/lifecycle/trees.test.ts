@@ -60,7 +60,7 @@ const statuses = (views: ReadonlyMap<string, ProcessView>): Record<string, numbe
 }
 
 describe(`a tree of ${ALL_COUNT}`, () => {
-  test('paused softly, drained, restarted and resumed: each continues where it was, and repeats nothing', async () => {
+  test('is paused softly, drained, restarted and resumed: each process continues where it was, and repeats nothing', async () => {
     await growTree()
     expect((await daemon.pause(tree.root, { subtree: true })).affected).toBe(ALL_COUNT)
     // Commands are frozen; the work in flight of the others may end, and nothing new begins. A process without further work ends.
@@ -97,7 +97,7 @@ describe(`a tree of ${ALL_COUNT}`, () => {
     expect((await tree.views()).size).toBe(ALL_COUNT)
   }, 400_000)
 
-  test('paused at once is frozen with all work in flight, and continues as if nothing had happened', async () => {
+  test('is frozen with all work in flight by an immediate pause, and continues without a repetition', async () => {
     await growTree()
     expect((await daemon.pause(tree.root, { subtree: true, now: true })).affected).toBe(ALL_COUNT)
     await tree.waitForFacts(tree.members, 'process.frozen')

@@ -14,7 +14,7 @@ beforeEach(() => {
 })
 afterEach(() => open.disposeAsync())
 
-test('a native agent, before and after the file was changed', async () => {
+test('a native agent is charged at the prices that the file had at its start', async () => {
   const answer = { text: 'done', usage: { input: 1_000, output: 500 } }
   const { url } = open.use(await startModelServer([answer, answer]))
   const config = (prices: string): string => `providers:\n  - { name: work, kind: openai-compatible, baseURL: "${url}/v1" }\n${prices}`
@@ -30,7 +30,7 @@ test('a native agent, before and after the file was changed', async () => {
   expect(stderr).toContain('the price of some calls is unknown')
 })
 
-test('an external agent that reports only tokens', async () => {
+test('an external agent that reports only tokens is charged at the prices of the file', async () => {
   const daemon = open.use(await LocalDaemon.start({ config: 'prices: { "openai/*": { input: 1000, output: 2000, cacheRead: 500 } }\n' }))
   const lines = [
     { type: 'thread.started', thread_id: 't1' },

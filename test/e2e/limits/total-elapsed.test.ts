@@ -17,7 +17,7 @@ afterEach(async () => {
 const HOUR_MS = 3_600_000
 const WORKER = `script:${join(ROOT, 'test/support/crew-scripts/worker.yaml')}`
 
-/** Works for an hour, is stopped and resumed, and works for another hour. */
+/** Lets a process work for an hour, stops and resumes it, and lets it work for another hour. */
 async function workTwice(uuid: string, clock: ManualClock, isUp: () => Promise<unknown>): Promise<void> {
   await isUp()
   clock.wind(HOUR_MS)
@@ -36,7 +36,7 @@ async function kill(uuid: string): Promise<void> {
 
 const hours = (ms = 0): number => Math.floor(ms / HOUR_MS)
 
-test('a crew and its members', async () => {
+test('a crew and its members count the time of all incarnations', async () => {
   const clock = new ManualClock()
   daemon = await LocalDaemon.start({ clock })
   const tasks = [{ id: 'which', title: 'Which?', text: 'Which?', kind: 'human' as const }]
@@ -51,7 +51,7 @@ test('a crew and its members', async () => {
   expect([crew, crew.members[0]].map((one) => hours(one?.elapsedMs))).toEqual([2, 2])
 })
 
-test('a run and its nodes', async () => {
+test('a run and its nodes count the time of all incarnations', async () => {
   const clock = new ManualClock()
   daemon = await LocalDaemon.start({ clock })
   const runs = new ComposeRuns(daemon)

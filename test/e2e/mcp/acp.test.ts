@@ -22,7 +22,7 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-/** Writes an agent file; `words` are the program's options. */
+/** Writes an agent file; `options` are the arguments of its program. */
 async function agentFile(...options: string[]): Promise<void> {
   const command = [process.execPath, PROGRAM, `sessions=${daemon.work}`, `log=${log}`, ...options]
   await writeFile(join(daemon.work, '.reeve/agents/coder.md'), `---\ndriver: acp\nreeve: true\ncommand: ${JSON.stringify(command)}\n---\n`)
@@ -38,7 +38,7 @@ interface Handed {
   readonly env: readonly { readonly name: string; readonly value: string }[]
 }
 
-/** The servers that the agent was given with its session. */
+/** Returns the MCP servers that the agent got with its session. */
 async function readServers(): Promise<Handed> {
   const line = (await readFile(log, 'utf8')).split('\n').findLast((one) => one.includes('"mcpServers"')) ?? ''
   const [server] = (JSON.parse(line.slice(line.indexOf('{'))) as { readonly mcpServers: readonly Handed[] }).mcpServers

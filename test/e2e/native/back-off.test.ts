@@ -45,7 +45,7 @@ test('an agent that waits an hour is drained at once, and makes no request', asy
   expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
 })
 
-test('the rest of the wait follows the pause', async () => {
+test('the rest of the delay passes after the pause', async () => {
   const { agent, kernel } = await agentThatWaits(2_000)
   const failedAt = kernel.reportsOf('model.failed')[0]?.atMs ?? 0
   kernel.hold()

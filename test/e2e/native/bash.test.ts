@@ -40,7 +40,7 @@ test('output of both streams is returned with the exit code, and shown while it 
   ).toContain('out\n')
 })
 
-test('no output, and an end by a signal', async () => {
+test('a call without output, and one that a signal ends, are reported', async () => {
   expect((await bash({ command: 'true' })).end).toMatchObject({ exitCode: 0, content: '[exit code 0]' })
   expect((await bash({ command: 'kill -9 $$' })).end).toMatchObject({ exitCode: 137, content: '[ended by SIGKILL]' })
 })

@@ -1,5 +1,5 @@
-// Containment with real programs: nothing is left behind after any behaviour and any end of a process tree, in each kind that
-// works here. The limits of `group` are fixed here too, so that they are known exactly.
+// Containment of real programs, in each kind that works on this machine: no process of a tree is left, whatever the programs do and
+// however the tree ends. The tests also state what the kind `group` cannot hold.
 import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,5 +1,5 @@
-// The leader of a process group has exited, and the other members still run. The guardian must know the group at every moment, because
-// the daemon may be killed at each moment: the members are registered before the leader is unregistered.
+// A process group whose leader has exited while other members still run. The daemon may be killed at any moment, so the guardian must
+// always know the group: the members are registered before the leader is unregistered.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterEach, expect, test } from 'vitest'

@@ -1,6 +1,5 @@
-// A daemon that is killed between any two steps of a spawn leaves nothing running. The next daemon recovers by the records of the
-// first, and finds no program, neither its own nor a foreign one. The moments are turns of the event loop: the
-// pipes, the namespace, the fork and the handle each take some. Tests each kind with its
+// A daemon that is killed at any moment of a spawn leaves no program running. The next daemon recovers from the records of the first,
+// and finds no program. The moment is a number of turns of the event loop after the start of the spawn. Each kind is tested with its
 // first program, a later one, and one that waits for the end of a freeze.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

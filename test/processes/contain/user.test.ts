@@ -1,6 +1,6 @@
-// The torture tree of an ordinary user, in each kind: a delegated cgroup, the strongest kind without one, and the weakest. A stop leaves
-// nothing, and neither does kill -9 of the daemon. As root these tests become that user; for an ordinary user the other files of this
-// folder test the same.
+// The torture tree under a daemon of an ordinary user: in a delegated cgroup, in the strongest kind without one, and in `group`. A stop
+// and kill -9 of the daemon leave no process. Only root can run these tests, and becomes that user; for an ordinary user the other
+// files of this folder test the same.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'

@@ -95,7 +95,7 @@ async function checkKillAt(number: number, moment: Moment, { what, before, after
   }
 }
 
-test('after a kill before or after any write, the store has exactly the writes up to there, and the next daemon completes all work', async () => {
+test('after a kill at each boundary the store has exactly the earlier writes, and the next daemon completes all work', async () => {
   const writes = await runUndisturbed()
   for (const kind of [
     'process.held',

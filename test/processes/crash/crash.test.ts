@@ -11,7 +11,7 @@ const KILLS_PER_HOME = 13
 const LINES = 60
 const LIMIT_MS = 600_000
 
-test(`${KILLS} kills at random moments break no promise`, { timeout: LIMIT_MS }, async () => {
+test(`${KILLS} kills at random moments break no guarantee`, { timeout: LIMIT_MS }, async () => {
   const random = seeded(SEED)
   const tallies: Tally[] = []
   let killsLeft = KILLS

@@ -1,4 +1,4 @@
-// Following a crew while its daemon is killed: the crew comes back by itself, and its follower sees it to its end.
+// `reeve crew follow` while the daemon is killed: the crew continues after the restart, and the follower reads its events to the end.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runCli, startCli } from '../../support/daemon/cli.ts'
 import { CrewHome, taskOf } from '../../support/crew/home.ts'
@@ -11,21 +11,25 @@ beforeEach(async () => {
 })
 afterEach(() => crew[Symbol.asyncDispose]())
 
-test('a follower outlives the daemon, and a reader from the beginning reads to the end', { timeout: TIMEOUT_MS }, async () => {
-  crew.hold('task', 'one')
-  crew.hold('review', 'one')
-  await crew.up({ workers: { generic: { count: 2, model: CrewHome.model('worker') } }, tasks: [taskOf('one')] })
-  const following = startCli(crew.home.path, ['crew', 'follow', '-a', 'team'])
-  await crew.held('task', 'one')
-  await crew.again()
-  await crew.held('review', 'one')
-  await crew.again()
-  expect(await crew.ended()).toMatchObject({ status: 'completed' })
-  for (const { code, stdout, stderr } of [await following.result, await runCli(crew.home.path, ['crew', 'follow', '-a', 'team'])]) {
-    expect({ code, stderr }).toEqual({
-      code: 0,
-      stderr: expect.stringMatching(/one +added by user\n[^]* one +done\n[^]*team \(PID \d+\) completed \| 1\/1 task done/),
-    })
-    expect(stdout).toMatch(/^one +done /m)
-  }
-})
+test(
+  'a follower continues after a kill of the daemon, and a second follower reads all events from the beginning',
+  { timeout: TIMEOUT_MS },
+  async () => {
+    crew.hold('task', 'one')
+    crew.hold('review', 'one')
+    await crew.up({ workers: { generic: { count: 2, model: CrewHome.model('worker') } }, tasks: [taskOf('one')] })
+    const following = startCli(crew.home.path, ['crew', 'follow', '-a', 'team'])
+    await crew.held('task', 'one')
+    await crew.again()
+    await crew.held('review', 'one')
+    await crew.again()
+    expect(await crew.ended()).toMatchObject({ status: 'completed' })
+    for (const { code, stdout, stderr } of [await following.result, await runCli(crew.home.path, ['crew', 'follow', '-a', 'team'])]) {
+      expect({ code, stderr }).toEqual({
+        code: 0,
+        stderr: expect.stringMatching(/one +added by user\n[^]* one +done\n[^]*team \(PID \d+\) completed \| 1\/1 task done/),
+      })
+      expect(stdout).toMatch(/^one +done /m)
+    }
+  },
+)

@@ -1,4 +1,4 @@
-// A daemon on a disk that is really full: the user's kills take effect, and the daemon stops.
+// A daemon whose disk is really full: kills by the user take effect, and the daemon can be stopped.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'

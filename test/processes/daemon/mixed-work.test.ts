@@ -5,7 +5,7 @@ import { workMixed } from '../../support/daemon/mixed-work.ts'
 
 const ROUNDS = deep(1, 40)
 
-test(`${ROUNDS} rounds of mixed work leave nothing`, { timeout: 600_000 }, async () => {
+test(`${ROUNDS} rounds of mixed work leave no program, descriptor, thread or memory`, { timeout: 600_000 }, async () => {
   const tally = await workMixed(ROUNDS)
   expect(tally).toMatchObject({ rounds: ROUNDS, crews: ROUNDS + 2 })
 })

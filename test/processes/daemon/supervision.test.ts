@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => home[Symbol.asyncDispose]())
 
-/** A program that writes a line at each of its starts, then does `then`. */
+/** Returns a program that writes a line at each start, and then runs `command`. */
 function recordStarts(file: string, command: string): string[] {
   return ['sh', '-c', `echo $$ >> ${join(home.work, file)}; ${command}`]
 }

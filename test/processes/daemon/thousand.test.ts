@@ -22,7 +22,7 @@ function peakMiB(pid: number): number {
   return Number(kib) / 1024
 }
 
-test(`${AGENTS} agents live at once and complete, in less than ${MAX_RSS_MIB} MiB`, { timeout: LIMIT_MS }, async () => {
+test(`${AGENTS} concurrent agents complete in less than ${MAX_RSS_MIB} MiB`, { timeout: LIMIT_MS }, async () => {
   await using home = await DaemonHome.create('bundle')
   // By default only 500 ended processes are kept, checked once a minute.
   mkdirSync(home.path, { recursive: true, mode: 0o700 })

@@ -82,7 +82,7 @@ const mainPid = (): number => Number(manager?.run(['systemctl', '--user', 'show'
 const cgroupOf = (pid: number): string => /^0::(.*)$/m.exec(readFileSync(`/proc/${pid}/cgroup`, 'latin1'))?.[1] ?? ''
 
 describe.runIf(canBecome)('with a user manager', () => {
-  test('one life of a unit', { timeout: 120_000 }, async ({ skip }) => {
+  test('a unit is installed, restarted, killed and removed', { timeout: 120_000 }, async ({ skip }) => {
     if (manager === null) return skip()
     const file = join(dir.path, UNIT)
 

@@ -21,7 +21,7 @@ beforeEach(async () => {
 
 afterEach(() => home[Symbol.asyncDispose]())
 
-/** A `git` that stops at `words`, from the `nth` time on, until the file `go` exists. It has the token in its command line. */
+/** Writes a `git` that waits until the file `go` exists: at each call with `pattern` from the `nth` one on. */
 function slowGit(words: string, nth: number): { path: string; called: string; go: string } {
   const dir = join(home.work, 'bin')
   mkdirSync(dir)
