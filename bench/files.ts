@@ -39,7 +39,7 @@ await inFolder(async (dir) => {
     for (let index = 0; index < count; index++) writeFileSync(join(worktree, pathOf(index * 31 + step)), `step ${step}\n`)
     return step
   }
-  const row = async (makeRow: string, count: number): Promise<Row> => {
+  const row = async (description: string, count: number): Promise<Row> => {
     const { floor, ours } = await interleave(
       TURNS,
       status,
@@ -48,7 +48,7 @@ await inFolder(async (dir) => {
     )
     const ratio = median(ours) / median(floor)
     return {
-      what: makeRow,
+      what: description,
       floor: `${median(floor).toFixed(1)} ms`,
       ours: `${median(ours).toFixed(1)} ms`,
       ratio,

@@ -241,7 +241,7 @@ function turnOf(body: Json): Turn {
     const text = JSON.stringify(item)
     const results =
       text.match(/"type":"(tool_result|function_call_output|custom_tool_call_output)"|"role":"tool"|"functionResponse":/g)?.length ?? 0
-    const task = item['role'] === 'user' ? lastTask(text) : null
+    const task = item['role'] === 'user' ? findLastTask(text) : null
     turn =
       task === null || results > 0
         ? { ...turn, resultCount: turn.resultCount + results }
@@ -250,7 +250,7 @@ function turnOf(body: Json): Turn {
   return turn
 }
 
-function lastTask(text: string): Task | null {
+function findLastTask(text: string): Task | null {
   const found = text.match(/REEVE-[A-Z]+|turn was cut off/g)?.at(-1)
   return (Object.keys(TASKS) as Task[]).find((one) => TASKS[one] === found) ?? null
 }

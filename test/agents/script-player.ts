@@ -53,10 +53,10 @@ function conversationOf(body: Json): ContextMessage[] {
 
 function messagesOf(item: Json): ContextMessage[] {
   if (Array.isArray(item['parts'])) return partsOf(item['role'], item['parts'] as readonly Json[])
-  if (item['role'] === 'tool') return [result(textOf(item['content']))]
+  if (item['role'] === 'tool') return [resultMessage(textOf(item['content']))]
   const type = String(item['type'] ?? 'message')
   if (type.endsWith('_call')) return [{ role: 'assistant', parts: [callOf(item)] }]
-  if (type.endsWith('_output')) return [result(textOf(item['output']))]
+  if (type.endsWith('_output')) return [resultMessage(textOf(item['output']))]
   if (type !== 'message') return []
   const blocks = (Array.isArray(item['content']) ? item['content'] : [{ type: 'text', text: item['content'] }]) as readonly Json[]
   const texts = blocks.flatMap((block) => (String(block['type']).endsWith('text') ? [String(block['text'] ?? '')] : []))
@@ -72,7 +72,7 @@ function messagesOf(item: Json): ContextMessage[] {
       },
     ]
   const results = blocks.filter((block) => block['type'] === 'tool_result')
-  const given = results.length > 0 ? [result(textOf(results.at(-1)?.['content']))] : []
+  const given = results.length > 0 ? [resultMessage(textOf(results.at(-1)?.['content']))] : []
   // The next prompt may follow the last result in one message.
   return item['role'] === 'user' ? [...given, ...texts.map((text): ContextMessage => ({ role: 'user', text }))] : []
 }
@@ -92,7 +92,7 @@ function partsOf(role: unknown, parts: readonly Json[]): ContextMessage[] {
     ]
   const response = parts.findLast((part) => part['functionResponse'] !== undefined)?.['functionResponse'] as Json | undefined
   return [
-    ...(response === undefined ? [] : [result(outputOf(response['response']))]),
+    ...(response === undefined ? [] : [resultMessage(outputOf(response['response']))]),
     ...texts.map((text): ContextMessage => ({ role: 'user', text })),
   ]
 }
@@ -107,7 +107,7 @@ function callOf(item: Json): AssistantPart {
   return { type: 'tool-call', callId: String(item['call_id'] ?? item['id'] ?? ''), name: String(item['name'] ?? ''), input: {} }
 }
 
-function result(content: string): ContextMessage {
+function resultMessage(content: string): ContextMessage {
   return { role: 'tool', results: [{ callId: '', name: '', outcome: 'ok', content }] }
 }
 

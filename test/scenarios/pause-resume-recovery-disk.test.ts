@@ -17,8 +17,8 @@ import { writeEndedProcesses } from '../support/daemon/ended-processes.ts'
 import { changeFile } from '../support/store/open.ts'
 import { HAS_TERMINAL, Terminal } from '../support/daemon/terminal.ts'
 
-const bash = (command: string): object => ({ tools: [{ name: 'bash', input: { command } }] })
-const SIX = [bash('echo 1'), bash('echo 2'), bash('echo 3'), bash('echo 4'), bash('echo 5'), { text: 'six' }]
+const bashCall = (command: string): object => ({ tools: [{ name: 'bash', input: { command } }] })
+const SIX = [bashCall('echo 1'), bashCall('echo 2'), bashCall('echo 3'), bashCall('echo 4'), bashCall('echo 5'), { text: 'six' }]
 const DAY_MS = 86_400_000
 
 describe('checkpoint system', () => {
@@ -62,9 +62,9 @@ describe('the directory of a process', () => {
   let daemon: LocalDaemon
   let origin: ProcessView
   let dir: string
-  const text = (name: string): string => readFileSync(join(dir, name), 'utf8')
+  const readText = (name: string): string => readFileSync(join(dir, name), 'utf8')
   const lines = (name: string): Record<string, unknown>[] =>
-    text(name)
+    readText(name)
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, unknown>)
@@ -107,19 +107,19 @@ describe('the directory of a process', () => {
   })
 
   test('ctx-profile.json: the heat map of the context', () => {
-    const profile = JSON.parse(text('ctx-profile.json')) as { steps: { step: number }[]; estimated: Record<string, number> }
+    const profile = JSON.parse(readText('ctx-profile.json')) as { steps: { step: number }[]; estimated: Record<string, number> }
     expect(profile.steps.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6])
     expect(profile.estimated).toMatchObject({ user: expect.any(Number) as number, result: expect.any(Number) as number })
   })
 
   test('process-meta.json: system prompt and tool definitions', () => {
-    const meta = JSON.parse(text('process-meta.json')) as { system: string; tools: { name: string; schema: object }[] }
+    const meta = JSON.parse(readText('process-meta.json')) as { system: string; tools: { name: string; schema: object }[] }
     expect(typeof meta.system).toBe('string')
     expect(meta.tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['read', 'write', 'bash']))
   })
 
   test('proc-info.json: the metadata of the process', () => {
-    expect(JSON.parse(text('proc-info.json'))).toMatchObject({
+    expect(JSON.parse(readText('proc-info.json'))).toMatchObject({
       uuid: origin.uuid,
       pid: origin.pid,
       dead_at: expect.any(String) as string,
@@ -128,7 +128,7 @@ describe('the directory of a process', () => {
   })
 
   test('departure: checkpoint.json has the full context, tool state and progress; in the store it names journal ranges, at most 4 KiB', async () => {
-    const checkpoint = JSON.parse(text('checkpoint.json')) as { step: number; ranges: unknown; messages: { role: string }[] }
+    const checkpoint = JSON.parse(readText('checkpoint.json')) as { step: number; ranges: unknown; messages: { role: string }[] }
     expect(checkpoint).toMatchObject({ step: 5, ranges: [[1, expect.any(Number) as number]], turn: 1, openCalls: [] })
     expect(checkpoint.messages.map(({ role }) => role)).toEqual(
       ['user', ...Array.from({ length: 5 }, () => ['assistant', 'tool']).flat()].slice(0, checkpoint.messages.length),
@@ -148,7 +148,7 @@ describe('daemon restart persistence', () => {
     await daemon[Symbol.asyncDispose]()
     expect(daemon.errors).toEqual([])
   })
-  const ps = async (): Promise<string[][]> => {
+  const runPs = async (): Promise<string[][]> => {
     const { stdout } = await runCli(daemon.home, ['ps'], { env: { REEVE_ASCII: '1' } })
     const [head, ...rows] = stdout
       .trimEnd()
@@ -157,14 +157,14 @@ describe('daemon restart persistence', () => {
     const cellOf = (row: string[], title: string): string => row[head?.indexOf(title) ?? -1] ?? ''
     return rows.map((row) => [cellOf(row, 'PID'), cellOf(row, 'NAME'), cellOf(row, 'STATUS')])
   }
-  const chat = async (name: string): Promise<string> => {
+  const startChat = async (name: string): Promise<string> => {
     const { uuid } = await daemon.spawnScripted([{ text: 'heard' }], { interactive: true, name })
     await daemon.waitUntilReady(uuid)
     return uuid
   }
 
   test('on shutdown suspended processes are on the disk, on startup they are suspended again', async () => {
-    const uuid = await chat('coder')
+    const uuid = await startChat('coder')
     await daemon.pause(uuid)
     const viewBefore = await daemon.view(uuid)
     await daemon.restart()
@@ -184,7 +184,7 @@ describe('daemon restart persistence', () => {
   })
 
   test('placeholder: it holds the state until it is resumed, and the resume inherits its PID', async () => {
-    const uuid = await chat('coder')
+    const uuid = await startChat('coder')
     await daemon.pause(uuid)
     await daemon.send(uuid, 'waiting')
     await daemon.restart()
@@ -198,15 +198,15 @@ describe('daemon restart persistence', () => {
   })
 
   test('departure: $ reeve ps after a restart lists the suspended coder under a new PID, and the orchestrator as well', async () => {
-    await chat('orchestrator')
-    await daemon.pause(await chat('coder'))
-    expect(await ps()).toEqual([
+    await startChat('orchestrator')
+    await daemon.pause(await startChat('coder'))
+    expect(await runPs()).toEqual([
       ['1', 'orchestrator', 'ready'],
       ['2', 'coder', '[P] suspended'],
     ])
     await daemon.restart()
     await daemon.waitUntilReady('orchestrator')
-    const listAfter = await ps()
+    const listAfter = await runPs()
     expect(listAfter.map(([pid, ...rest]) => [Number(pid) > 2, ...rest]).toSorted()).toEqual([
       [true, 'coder', '[P] suspended'],
       [true, 'orchestrator', 'ready'],
@@ -232,7 +232,7 @@ describe('garbage collection', () => {
     await daemon.start()
     return uuids
   }
-  const names = async (): Promise<(string | null)[]> =>
+  const readNames = async (): Promise<(string | null)[]> =>
     (await daemon.client.get<{ processes: ProcessView[] }>('/v1/processes', { all: true })).processes.map(({ name }) => name)
   const rules = async (): Promise<string[]> =>
     (JSON.parse((await reeve('gc', '--dry-run', '--json')).stdout) as GcView).entries.map(({ name, rule }) => `${name} ${rule}`)
@@ -260,7 +260,7 @@ describe('garbage collection', () => {
     await writeEnded(2)
     clock.wind(CHECK_MS)
     await waitUntil(() => daemon.logMessages.some((line) => line.startsWith('collected 1 ended process')), 'it collected')
-    expect(await names()).toEqual(['old-2'])
+    expect(await readNames()).toEqual(['old-2'])
     expect((await reeve('config', 'show', 'gc')).stdout).toContain('interval_seconds: 60')
     const refusal = await reeve('config', 'set', 'gc.interval_seconds', '59')
     expect([refusal.code, refusal.stderr]).toEqual([64, expect.stringContaining('60') as string])
@@ -282,7 +282,7 @@ describe('garbage collection', () => {
     await writeEnded(2)
     clock.jump(1000 * DAY_MS)
     expect(await reeve('gc')).toEqual({ code: 0, stdout: '', stderr: 'nothing is collected: all rules are 0 (`reeve config show gc`)\n' })
-    expect(await names()).toEqual(['old-1', 'old-2'])
+    expect(await readNames()).toEqual(['old-1', 'old-2'])
   })
 
   test('running and suspended processes are permanently exempt', async () => {
@@ -292,7 +292,7 @@ describe('garbage collection', () => {
     await daemon.pause('suspended')
     clock.jump(1000 * DAY_MS)
     expect(await rules()).toEqual([])
-    expect((await names()).toSorted()).toEqual(['running', 'suspended'])
+    expect((await readNames()).toSorted()).toEqual(['running', 'suspended'])
   })
 
   test('a row that cannot be read, or has no exit time, is skipped with a warning', async () => {
@@ -327,7 +327,7 @@ describe('garbage collection', () => {
         code: 0,
         stdout: expect.stringMatching(/^ID +NAME +AGENT +ENDED +SIZE +RULE\n.*old-1 .*\n.*old-2 .*\n$/) as string,
       })
-      expect(await names()).toHaveLength(3)
+      expect(await readNames()).toHaveLength(3)
     })
 
     test('reeve gc --dry-run --json: preview candidates (JSON, script-friendly)', async () => {
@@ -339,14 +339,14 @@ describe('garbage collection', () => {
         count: 2,
         entries: [{ name: 'old-1' }, { name: 'old-2' }],
       })
-      expect(await names()).toHaveLength(3)
+      expect(await readNames()).toHaveLength(3)
     })
 
     test('reeve gc: execute cleanup', async () => {
       await restartWithConfig('gc: { retention_days: 0, max_entries: 1 }\n')
       await writeEnded(3)
       expect(await reeve('gc')).toMatchObject({ code: 0, stderr: expect.stringMatching(/^2 ended processes were collected; /) as string })
-      expect(await names()).toEqual(['old-3'])
+      expect(await readNames()).toEqual(['old-3'])
     })
 
     test.runIf(HAS_TERMINAL)('reeve gc: more than 100 entries prompt [y/N]; reeve gc --force skips the confirmation', async () => {
@@ -356,16 +356,16 @@ describe('garbage collection', () => {
       await terminal.waitForText('[y/N]')
       terminal.type('\n')
       expect(await terminal.exitCode).toBe(1)
-      expect(await names()).toHaveLength(102)
+      expect(await readNames()).toHaveLength(102)
       expect((await reeve('gc', '--force')).code).toBe(0)
-      expect(await names()).toEqual(['old-102'])
+      expect(await readNames()).toEqual(['old-102'])
     })
 
     test('reeve gc --json: JSON output (implies --force)', async () => {
       await restartWithConfig('gc: { retention_days: 0, max_entries: 1 }\n')
       await writeEnded(102)
       expect(JSON.parse((await reeve('gc', '--json')).stdout)).toMatchObject({ version: 1, dryRun: false, count: 101 })
-      expect(await names()).toEqual(['old-102'])
+      expect(await readNames()).toEqual(['old-102'])
     })
   })
 })

@@ -46,7 +46,7 @@ afterAll(async () => {
 })
 
 const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args)
-const id = (uuid: string): string => uuid.slice(-8)
+const lastDigits = (uuid: string): string => uuid.slice(-8)
 const STEPS = 7
 
 /** Runs seven steps of a served model, the last one with the final text. */
@@ -54,7 +54,7 @@ async function runToEnd(): Promise<ProcessView> {
   return daemon.waitForEnd((await daemon.spawn({ model: 'served/m', intent: 'seven steps', limits: { maxSteps: 20 } })).uuid)
 }
 
-const history = async ({ uuid }: { uuid: string }): Promise<EventView[]> => daemon.readHistory(uuid)
+const readEvents = async ({ uuid }: { uuid: string }): Promise<EventView[]> => daemon.readHistory(uuid)
 
 describe('resume modes', () => {
   test('continue, `reeve resume <uuid>`: the UUID is preserved', async () => {
@@ -63,7 +63,7 @@ describe('resume modes', () => {
     const view = await daemon.waitForEnd(uuid)
     expect(view.pid).toBeGreaterThan(pid)
     expect(code).toBe(0)
-    expect(stderr.split('\n').at(-2)).toBe(`PID ${view.pid} spawned (served/m) | resumed from ${id(uuid)}`)
+    expect(stderr.split('\n').at(-2)).toBe(`PID ${view.pid} spawned (served/m) | resumed from ${lastDigits(uuid)}`)
     expect(view).toMatchObject({ uuid, originUuid: null, turn: 2, lastText: `after ${STEPS} steps` })
     expect(commandLines.at(-1)?.at(-1)).toBe('user: and now?')
   })
@@ -105,7 +105,9 @@ describe('resume modes', () => {
     const { code, stderr } = await reeve('compose', 'resume', 'dag', '--node', 'seven')
     expect([code, stderr]).toEqual([
       0,
-      expect.stringMatching(new RegExp(`^node seven of run dag: PID \\d+ spawned \\(served/m\\) \\| resumed from ${id(node)}$`, 'm')),
+      expect.stringMatching(
+        new RegExp(`^node seven of run dag: PID \\d+ spawned \\(served/m\\) \\| resumed from ${lastDigits(node)}$`, 'm'),
+      ),
     ])
     const end = await runs.waitForEnd(uuid)
     expect(stateList(end)).toBe('seven completed, after completed')
@@ -128,10 +130,10 @@ describe('continue mode', () => {
       await using home = await DaemonHome.create()
       await home.start()
       const file = join(home.work, 'effects')
-      const bash = (command: string): ScriptAnswer => ({ tools: [{ name: 'bash', input: { command } }] })
-      const steps = Array.from({ length: 11 }, (_, index) => bash(`echo ${index + 1} >> ${file}`))
+      const bashCall = (command: string): ScriptAnswer => ({ tools: [{ name: 'bash', input: { command } }] })
+      const steps = Array.from({ length: 11 }, (_, index) => bashCall(`echo ${index + 1} >> ${file}`))
       const twelfth = join(home.work, 'twelfth')
-      const model = home.writeScript([...steps, bash(`touch ${twelfth}; sleep 600`), { text: 'I read: {{ lastResult }}' }])
+      const model = home.writeScript([...steps, bashCall(`touch ${twelfth}; sleep 600`), { text: 'I read: {{ lastResult }}' }])
       const { uuid, pid } = await home.spawn({ model, limits: { maxSteps: 20 } })
       await waitUntil(() => existsSync(twelfth), 'step 12 is at work')
       await home.kill()
@@ -143,7 +145,7 @@ describe('continue mode', () => {
       const viewAfter = await home.waitForEnd(uuid)
       expect([code, stderr]).toEqual([
         0,
-        `resuming ${id(uuid)} from checkpoint (step 10/20)...\nPID ${viewAfter.pid} spawned (${model}) | resumed from ${id(uuid)}\n`,
+        `resuming ${lastDigits(uuid)} from checkpoint (step 10/20)...\nPID ${viewAfter.pid} spawned (${model}) | resumed from ${lastDigits(uuid)}\n`,
       ])
       expect(viewAfter.pid).toBeGreaterThan(pid)
       // The facts after the checkpoint count as well: steps 11 and 12 are not requested again, and no tool runs twice.
@@ -183,13 +185,13 @@ describe('continue mode', () => {
 describe('fork mode', () => {
   test('the original process data is never mutated', async () => {
     const origin = await runToEnd()
-    const historyBefore = await history(origin)
+    const historyBefore = await readEvents(origin)
     for (const flags of [['--from-step', '0'], ['--from-step', '4'], [], ['--from-checkpoint'], ['--message', 'more']]) {
       const { code, stdout } = await reeve('resume', '--fork', ...flags, origin.uuid)
       expect([flags, code]).toEqual([flags, 0])
       await daemon.waitForEnd(stdout.trim())
     }
-    expect(await history(origin)).toEqual(historyBefore)
+    expect(await readEvents(origin)).toEqual(historyBefore)
     expect(await daemon.view(origin.uuid)).toEqual(origin)
   })
 
@@ -198,7 +200,7 @@ describe('fork mode', () => {
     const { stdout, stderr } = await reeve('resume', '--fork', origin.uuid)
     const { pid } = await daemon.view(stdout.trim())
     expect(stderr).toBe(
-      `forking from ${id(origin.uuid)} after step ${STEPS} -> new UUID ${id(stdout.trim())}\nPID ${pid} spawned (served/m) | forked from ${id(origin.uuid)}\n`,
+      `forking from ${lastDigits(origin.uuid)} after step ${STEPS} -> new UUID ${lastDigits(stdout.trim())}\nPID ${pid} spawned (served/m) | forked from ${lastDigits(origin.uuid)}\n`,
     )
   })
 
@@ -206,12 +208,12 @@ describe('fork mode', () => {
     const origin = await runToEnd()
     const { uuid } = (await daemon.resume(origin.uuid, { fork: true })).process
     await daemon.waitForEnd(uuid)
-    const rows = (await reeve('ps', '-a')).stdout.split('\n').filter((line) => line.includes(id(uuid)))
-    expect(rows).toEqual([expect.stringContaining(`(forked from ${id(origin.uuid)})`)])
+    const rows = (await reeve('ps', '-a')).stdout.split('\n').filter((line) => line.includes(lastDigits(uuid)))
+    expect(rows).toEqual([expect.stringContaining(`(forked from ${lastDigits(origin.uuid)})`)])
     const lineage = (await reeve('lineage', uuid)).stdout
       .split('\n')
-      .find((line) => line.includes(id(uuid)) && !line.includes(` ${origin.pid} `))
-    expect(lineage).toContain(`(forked from ${id(origin.uuid)} after step ${STEPS})`)
+      .find((line) => line.includes(lastDigits(uuid)) && !line.includes(` ${origin.pid} `))
+    expect(lineage).toContain(`(forked from ${lastDigits(origin.uuid)} after step ${STEPS})`)
   })
 })
 
@@ -220,7 +222,7 @@ describe('truncated fork', () => {
     const origin = await runToEnd()
     const { stdout } = await reeve('resume', '--fork', '--from-step', '5', origin.uuid)
     const fork = await daemon.waitForEnd(stdout.trim())
-    const forkSteps = (await history(fork)).filter((event) => event['fact'] === 'model.started').map((event) => event['step'])
+    const forkSteps = (await readEvents(fork)).filter((event) => event['fact'] === 'model.started').map((event) => event['step'])
     expect(forkSteps).toEqual([6, 7])
     // The request equals the origin's at that step, word for word.
     expect(commandLines[STEPS]).toEqual(commandLines[5])

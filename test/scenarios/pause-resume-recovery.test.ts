@@ -26,9 +26,9 @@ const isFact =
   (fact: string) =>
   (event: EventView): boolean =>
     event['fact'] === fact
-const bash = (command: string): object => ({ tools: [{ name: 'bash', input: { command } }] })
+const bashCall = (command: string): object => ({ tools: [{ name: 'bash', input: { command } }] })
 const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args, { env: { LANG: 'C.UTF-8' } })
-const id = (uuid: string): string => uuid.slice(-8)
+const lastDigits = (uuid: string): string => uuid.slice(-8)
 const factsOf = (events: readonly EventView[], fact: string): EventView[] => events.filter(isFact(fact))
 
 /** A player after this script. */
@@ -39,7 +39,7 @@ function playScript(script: string): Player {
 }
 
 /** A process that waits for messages, and answers each. */
-async function chat(name: string, parent?: ProcessView): Promise<ProcessView> {
+async function startChat(name: string, parent?: ProcessView): Promise<ProcessView> {
   const { uuid } = await daemon.spawnScripted([{ text: 'one' }, { text: 'two' }, { text: 'three' }], {
     interactive: true,
     name,
@@ -51,16 +51,16 @@ async function chat(name: string, parent?: ProcessView): Promise<ProcessView> {
 /** An orchestrator with a coder, a reviewer and a researcher, the last one paused: the tree of the reference. */
 async function startFamily(prefix: string): Promise<{ all: ProcessView[]; names: string[]; statuses: () => Promise<Status[]> }> {
   const names = ['orchestrator', 'coder', 'reviewer', 'researcher'].map((name) => `${prefix}-${name}`)
-  const root = await chat(names[0] ?? '')
+  const root = await startChat(names[0] ?? '')
   const uuids = [root]
-  for (const name of names.slice(1)) uuids.push(await chat(name, root))
+  for (const name of names.slice(1)) uuids.push(await startChat(name, root))
   await daemon.pause(names[3] ?? '')
   return { all: uuids, names, statuses: async () => Promise.all(uuids.map(async ({ uuid }) => (await daemon.view(uuid)).status)) }
 }
 
 describe('the document', () => {
   test('processes can be suspended mid-execution, persisted across daemon restarts, and resumed from disk, dead ones too', async () => {
-    const { uuid } = await daemon.spawnScripted([{ ...bash('echo one'), delay_ms: 2_000 }, { text: 'done' }, { text: 'more' }])
+    const { uuid } = await daemon.spawnScripted([{ ...bashCall('echo one'), delay_ms: 2_000 }, { text: 'done' }, { text: 'more' }])
     await daemon.waitForEvent(uuid, isFact('model.started'))
     await daemon.pause(uuid)
     await daemon.waitForEvent(uuid, isFact('process.drained'))
@@ -75,7 +75,7 @@ describe('the document', () => {
 
 describe('design philosophy', () => {
   test('dead is a frozen state: the data of a process stays on disk until garbage collection cleans it up', async () => {
-    const { uuid } = await daemon.spawnScripted([bash('echo kept'), { text: 'done' }], { name: 'frozen' })
+    const { uuid } = await daemon.spawnScripted([bashCall('echo kept'), { text: 'done' }], { name: 'frozen' })
     await daemon.waitForEnd(uuid)
     await daemon.restart()
     expect((await reeve('steps', 'frozen')).stdout).toContain('echo kept')
@@ -84,7 +84,7 @@ describe('design philosophy', () => {
   })
 
   test('any dead, zombie or suspended process can be revived by `reeve resume`', async () => {
-    const { uuid } = await chat('revived')
+    const { uuid } = await startChat('revived')
     await daemon.pause(uuid)
     expect(await reeve('resume', 'revived')).toMatchObject({ code: 0, stderr: expect.stringContaining('(revived) ready') as string })
     // At its end a process is a zombie, which is reaped first.
@@ -93,7 +93,7 @@ describe('design philosophy', () => {
       await daemon.waitForView(uuid, isSo)
       expect(await reeve('resume', 'revived')).toMatchObject({
         code: 0,
-        stderr: expect.stringContaining(`| resumed from ${id(uuid)}`) as string,
+        stderr: expect.stringContaining(`| resumed from ${lastDigits(uuid)}`) as string,
       })
       await daemon.waitUntilReady(uuid)
     }
@@ -150,9 +150,9 @@ describe('process states', () => {
   })
 
   test('running: the reasoning loop is active, live in the table; a resume has nothing to do', async () => {
-    const { uuid, pid } = await chat('runs')
+    const { uuid, pid } = await startChat('runs')
     expect(await reeve('resume', 'runs')).toEqual({ code: 0, stdout: '', stderr: `PID ${pid} (runs) ready; it was not suspended\n` })
-    expect((await reeve('ps')).stdout).toContain(id(uuid))
+    expect((await reeve('ps')).stdout).toContain(lastDigits(uuid))
     await daemon.signal(uuid, 'SIGKILL')
   })
 
@@ -173,7 +173,7 @@ describe('process states', () => {
   })
 
   test('departure: suspended, zombie and dead stand in one store; `reeve export` writes steps/<uuid>/', async () => {
-    const { uuid } = await chat('written')
+    const { uuid } = await startChat('written')
     await daemon.pause(uuid)
     const { code, stdout } = await reeve('export', 'written', daemon.work)
     expect([code, stdout]).toEqual([0, `${daemon.work}/steps/${uuid}\n`])
@@ -183,31 +183,31 @@ describe('process states', () => {
 
 describe('SIGPAUSE and SIGRESUME', () => {
   test('reeve pause <pid>: a single process', async () => {
-    const root = await chat('lone')
-    const child = await chat('lone-child', root)
+    const root = await startChat('lone')
+    const child = await startChat('lone-child', root)
     const { code, stderr } = await reeve('pause', String(root.pid))
     expect([code, stderr]).toEqual([0, `PID ${root.pid} (lone) ⏸ suspended\n`])
     expect([(await daemon.view(root.uuid)).status, (await daemon.view(child.uuid)).status]).toEqual(['suspended', 'ready'])
   })
 
   test('reeve pause --subtree <pid>: process and all descendants', async () => {
-    const root = await chat('top')
-    const child = await chat('middle', root)
-    const grandchild = await chat('bottom', child)
+    const root = await startChat('top')
+    const child = await startChat('middle', root)
+    const grandchild = await startChat('bottom', child)
     const { code, stderr } = await reeve('pause', '--subtree', String(root.pid))
     expect([code, stderr]).toEqual([0, `PID ${root.pid} (top) ⏸ suspended; 3 processes in all\n`])
     for (const { uuid } of [root, child, grandchild]) expect((await daemon.view(uuid)).status).toBe('suspended')
   })
 
   test('reeve resume <uuid>: from persisted state', async () => {
-    const { uuid, pid } = await chat('persisted')
+    const { uuid, pid } = await startChat('persisted')
     await daemon.pause(uuid)
     const { code, stderr } = await reeve('resume', uuid)
     expect([code, stderr]).toEqual([0, `PID ${pid} (persisted) ready\n`])
   })
 
   test('when paused, the loop blocks at the next I/O boundary: the process remains running, and is paused', async () => {
-    const { uuid } = await daemon.spawnScripted([{ ...bash('echo never'), delay_ms: 2_000 }, { text: 'done' }])
+    const { uuid } = await daemon.spawnScripted([{ ...bashCall('echo never'), delay_ms: 2_000 }, { text: 'done' }])
     await daemon.waitForEvent(uuid, isFact('model.started'))
     await daemon.pause(uuid)
     await daemon.waitForEvent(uuid, isFact('process.drained'))
@@ -220,7 +220,7 @@ describe('SIGPAUSE and SIGRESUME', () => {
   })
 
   test('the elapsed time counter freezes', async () => {
-    const { uuid } = await chat('clock')
+    const { uuid } = await startChat('clock')
     await daemon.pause(uuid)
     const { elapsedMs } = await daemon.view(uuid)
     await daemon.restart()
@@ -286,7 +286,7 @@ describe('subtree operations', () => {
 })
 
 describe('IPC commands', () => {
-  const help = async (verb: string): Promise<string> => (await reeve('help', verb)).stdout
+  const readHelp = async (verb: string): Promise<string> => (await reeve('help', verb)).stdout
 
   test.each([
     ['reeve pause <pid>', 'pause', /^reeve pause .*P\.\.\.$/m],
@@ -298,7 +298,7 @@ describe('IPC commands', () => {
     ['reeve list-resumable', 'list-resumable', /list the processes that can be resumed/],
     ['reeve gc', 'gc', /collect ended processes/],
   ])('%s', async (_, verb, line) => {
-    expect((await help(verb)).replace(/^ +(?=reeve)/gm, '')).toMatch(line)
+    expect((await readHelp(verb)).replace(/^ +(?=reeve)/gm, '')).toMatch(line)
   })
 
   test('SIGPAUSE freezes a program as a whole, and nothing is left behind when it is killed', async () => {

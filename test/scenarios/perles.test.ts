@@ -205,7 +205,7 @@ describe('programs and streams', () => {
   })
 
   /** A turn of Claude Code in its own output format, after the given output. */
-  const claude = async (daemon: LocalDaemon, firstActs: readonly ScriptedAct[]): Promise<string> => {
+  const runClaude = async (daemon: LocalDaemon, firstActs: readonly ScriptedAct[]): Promise<string> => {
     const program = await writePlayingProgram(await mkdtemp(join(daemon.work, 'claude-')), 'claude', [
       ...firstActs,
       ...lines.CLAUDE_TOOLS.map((line) => ({ line })),
@@ -215,13 +215,13 @@ describe('programs and streams', () => {
 
   test('perles 10: a line without an end does not block a turn', async () => {
     const daemon = await start()
-    const uuid = await claude(daemon, [{ raw: 'x'.repeat(4 * MAX_LINE_BYTES) }, { raw: '\n' }])
+    const uuid = await runClaude(daemon, [{ raw: 'x'.repeat(4 * MAX_LINE_BYTES) }, { raw: '\n' }])
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'It is done.' })
   })
 
   test('perles 10: the result and its cost are never lost, though the program exits at once', TIMEOUT_MS, async () => {
     const daemon = await start()
-    const uuids = await Promise.all(Array.from({ length: 20 }, () => claude(daemon, [])))
+    const uuids = await Promise.all(Array.from({ length: 20 }, () => runClaude(daemon, [])))
     const views = await Promise.all(uuids.map((uuid) => daemon.waitForEnd(uuid)))
     expect(views.map(({ status, usage, lastText }) => [status, usage.costUsd?.toFixed(5), lastText])).toEqual(
       uuids.map(() => ['completed', '0.01032', 'It is done.']),
@@ -230,7 +230,7 @@ describe('programs and streams', () => {
 
   test('perles 16: tokens of a message in several blocks, of the cache, and costs count once', async () => {
     const daemon = await start()
-    const { usage } = await daemon.waitForEnd(await claude(daemon, []))
+    const { usage } = await daemon.waitForEnd(await runClaude(daemon, []))
     // The last line has the right totals: 2,000 in, 600 and 40 of the cache, 100 out, for two messages in four blocks.
     expect(usage).toMatchObject({ inputTokens: 2_000, cacheReadTokens: 600, cacheWriteTokens: 40, outputTokens: 100, steps: 2 })
     expect(usage.costUsd).toBeCloseTo(0.01032, 8)

@@ -34,7 +34,7 @@ function openTerminal(...args: string[]): Terminal {
 }
 
 /** Writes a model's script; its tool command `wait FILE` waits for a file. */
-function script(name: string, yaml: string): string {
+function writeScript(name: string, yaml: string): string {
   const file = join(dir.path, `${name}.yaml`)
   writeFileSync(file, yaml)
   return `script:${file}`
@@ -54,13 +54,13 @@ const CHAT = `
 
 /** Starts an interactive agent and waits until it is ready; its first answer was "Hello." */
 async function startReadyAgent(name: string, yaml = CHAT): Promise<void> {
-  await run('run', '-d', '--interactive', '--name', name, '--model', script(name, yaml.replaceAll('chat-go', `${name}-go`)), 'begin')
+  await run('run', '-d', '--interactive', '--name', name, '--model', writeScript(name, yaml.replaceAll('chat-go', `${name}-go`)), 'begin')
   await reeve.wait(name, { for: 'ready' })
 }
 
 describe.runIf(HAS_TERMINAL)('on a terminal', () => {
   test('the user talks to a process, detaches, returns and stops it', async () => {
-    const model = script('talk', CHAT.replaceAll('chat-go', 'talk-go'))
+    const model = writeScript('talk', CHAT.replaceAll('chat-go', 'talk-go'))
     const first = openTerminal('run', '--interactive', '--name', 'talk', '--model', model, 'begin')
     await first.waitForText(/Hello\.\n● ready .*\n>$/)
     expect(first.text).not.toContain('> begin')
@@ -197,7 +197,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
 
 describe('without a terminal', () => {
   /** Runs `reeve attach ARGS` with this stdin. When the output contains the cue, `then` is called; its default ends stdin. */
-  function piped(
+  function runPiped(
     args: readonly string[],
     stdin: string,
     cue: string,
@@ -218,7 +218,7 @@ describe('without a terminal', () => {
   test('lines of stdin are messages, the output is on stdout, and the end of stdin detaches', async () => {
     await startReadyAgent('lines')
     createFile('lines-go')
-    const { code, stdout, stderr } = await piped(['lines'], 'one\n\ntwo\n', 'Read.')
+    const { code, stdout, stderr } = await runPiped(['lines'], 'one\n\ntwo\n', 'Read.')
     expect([code, stdout]).toEqual([0, 'I work.\nWorked.\nRead.\n'])
     expect(stderr).toMatch(/^> one\n[^]*> two\n[^]*detached: PID \d+ \(lines\) goes on/)
     expect(stderr).not.toContain('\x1b')
@@ -228,7 +228,7 @@ describe('without a terminal', () => {
 
   test('--json prints the events from the attach on', async () => {
     await startReadyAgent('json', '- text: one\n- text: two\n')
-    const { code, stdout } = await piped(['--json', 'json'], 'hello\n', 'process.ready')
+    const { code, stdout } = await runPiped(['--json', 'json'], 'hello\n', 'process.ready')
     const facts = stdout
       .trim()
       .split('\n')
@@ -239,7 +239,7 @@ describe('without a terminal', () => {
 
   test("attach ends with the process, and returns the process's exit code", async () => {
     await run('run', '-d', '--name', 'watched', '--', 'sh', '-c', 'while [ ! -e watched-go ]; do echo tick; sleep 0.05; done; exit 5')
-    const { code, stderr } = await piped(['watched'], '', 'tick', () => createFile('watched-go'))
+    const { code, stderr } = await runPiped(['watched'], '', 'tick', () => createFile('watched-go'))
     expect([code, stderr]).toEqual([5, ''])
   })
 

@@ -21,7 +21,7 @@ afterAll(async () => {
 
 const run = (...args: string[]): Promise<CliResult> => runCli(dir.path, args)
 
-function script(name: string, yaml: string): string {
+function writeScript(name: string, yaml: string): string {
   const file = join(dir.path, `${name}.yaml`)
   writeFileSync(file, yaml)
   return `script:${file}`
@@ -57,7 +57,7 @@ test.each([
 })
 
 test('run without a terminal, wait, resume and send report the command that raises the budget', async () => {
-  const model = script(
+  const model = writeScript(
     'spend',
     '- text: one\n  usage: { input: 90, output: 20 }\n  tools: [{ name: ls, input: { path: . } }]\n- text: two\n',
   )
@@ -104,7 +104,7 @@ test('compose up names the suspended node and the command that helps', async () 
 })
 
 test('a crew with a used-up budget reports the command that helps, and continues with more', async () => {
-  const model = script(
+  const model = writeScript(
     'member',
     'steps:\n  - { text: first, usage: { input: 90, output: 20 }, tools: [{ name: ls, input: { path: . } }] }\n  - { text: second, tools: [{ name: mcp__reeve__report_implementation_complete, input: { summary: done } }] }\n  - text: .\n',
   )

@@ -28,7 +28,7 @@ async function reeve(routes: FakeRoutes, ...args: string[]) {
   return { ...result, requests: daemon.requests }
 }
 
-const steerAnswer = (process: ProcessView, changes: Partial<SteerView> = {}): FakeAnswer => ({
+const steerAnswerFor = (process: ProcessView, changes: Partial<SteerView> = {}): FakeAnswer => ({
   json: { version: 1, affected: 1, process, ...changes },
 })
 const waitAnswer = (process: ProcessView, timedOut = false): FakeAnswer => ({ json: { version: 1, process, timedOut } })
@@ -230,7 +230,7 @@ describe('errors of the daemon', () => {
 
 describe('kill and stop', () => {
   const routes = (endedProcess: ProcessView, changes: Partial<SteerView> = {}): FakeRoutes => ({
-    'POST /v1/processes/5/signal': () => steerAnswer(processView({ status: 'stopping' }), changes),
+    'POST /v1/processes/5/signal': () => steerAnswerFor(processView({ status: 'stopping' }), changes),
     [`GET /v1/processes/${uuid}/wait`]: () => waitAnswer(endedProcess, endedProcess.state === 'running'),
   })
   const stoppedProcess = endedView(143, { status: 'stopped', exit: { code: 143, reason: 'SIGTERM from user', signal: 'SIGTERM' } })
@@ -278,7 +278,7 @@ describe('pause, resume and send', () => {
   test('pause reports the new state', async () => {
     const pausedProcess = processView({ status: 'suspended' })
     const result = await reeve(
-      { 'POST /v1/processes/5/pause': () => steerAnswer(pausedProcess, { affected: 3, note: 'draining' }) },
+      { 'POST /v1/processes/5/pause': () => steerAnswerFor(pausedProcess, { affected: 3, note: 'draining' }) },
       'pause',
       '--subtree',
       '--now',
@@ -291,7 +291,7 @@ describe('pause, resume and send', () => {
   test('resume of an ended process prints the new PID and its origin', async () => {
     const routes: FakeRoutes = {
       'GET /v1/processes/docs': () => showAnswer(endedView(1)),
-      [`POST /v1/processes/${uuid}/resume`]: () => steerAnswer(processView({ pid: 9 })),
+      [`POST /v1/processes/${uuid}/resume`]: () => steerAnswerFor(processView({ pid: 9 })),
     }
     const result = await reeve(routes, 'resume', '--message', 'go on', '--model', 'a/b', 'docs')
     expect([result.code, result.stdout, result.stderr]).toEqual([0, '', 'PID 9 spawned (anthropic/claude) | resumed from deadbeef\n'])
@@ -309,7 +309,7 @@ describe('pause, resume and send', () => {
     const routes: FakeRoutes = {
       'GET /v1/processes/docs': () => showAnswer(endedView(1)),
       [`POST /v1/processes/${uuid}/resume`]: () =>
-        steerAnswer(processView({ pid: 9, status: 'working' }), { affected: 0, note: 'it was not suspended' }),
+        steerAnswerFor(processView({ pid: 9, status: 'working' }), { affected: 0, note: 'it was not suspended' }),
     }
     const result = await reeve(routes, 'resume', 'docs')
     expect([result.code, result.stderr]).toEqual([0, 'PID 9 (docs) working; it was not suspended\n'])
@@ -318,7 +318,7 @@ describe('pause, resume and send', () => {
   test('resume takes larger limits, and sends only the given ones', async () => {
     const routes: FakeRoutes = {
       'GET /v1/processes/docs': () => showAnswer(endedView(1)),
-      [`POST /v1/processes/${uuid}/resume`]: () => steerAnswer(processView()),
+      [`POST /v1/processes/${uuid}/resume`]: () => steerAnswerFor(processView()),
     }
     const sentLimits = async (...args: string[]) => (await reeve(routes, 'resume', ...args, 'docs')).requests[1]?.body['limits']
     expect(await sentLimits('--budget-usd', '5', '--budget-tokens', '9000', '--max-steps', '40', '--timeout', '1h')).toEqual({
@@ -345,7 +345,7 @@ describe('pause, resume and send', () => {
     })
     const routes: FakeRoutes = {
       'GET /v1/processes/5': () => showAnswer(heldProcess),
-      [`POST /v1/processes/${uuid}/resume`]: () => steerAnswer(heldProcess, { note: 'still suspended: budget' }),
+      [`POST /v1/processes/${uuid}/resume`]: () => steerAnswerFor(heldProcess, { note: 'still suspended: budget' }),
     }
     expect((await reeve(routes, 'resume', '5')).stderr).toBe(`PID 5 (docs) suspended; still suspended: budget\n${hint}\n`)
   })
@@ -353,7 +353,7 @@ describe('pause, resume and send', () => {
   test('resume of a suspended process reports that it continues', async () => {
     const routes: FakeRoutes = {
       'GET /v1/processes/5': () => showAnswer(processView({ status: 'suspended' })),
-      [`POST /v1/processes/${uuid}/resume`]: () => steerAnswer(processView()),
+      [`POST /v1/processes/${uuid}/resume`]: () => steerAnswerFor(processView()),
     }
     expect((await reeve(routes, 'resume', '5')).stderr).toBe('PID 5 (docs) working\n')
   })
@@ -373,7 +373,7 @@ describe('pause, resume and send', () => {
 })
 
 describe('wait', () => {
-  const routes = (...views: [string, ProcessView, boolean?][]): FakeRoutes =>
+  const routesFor = (...views: [string, ProcessView, boolean?][]): FakeRoutes =>
     Object.fromEntries(
       views.flatMap(([ref, view, timedOut]) => [
         [`GET /v1/processes/${ref}`, () => showAnswer({ ...view, uuid: `uuid-of-${ref}` })],
@@ -382,12 +382,12 @@ describe('wait', () => {
     )
 
   test('returns the code of the process', async () => {
-    const result = await reeve(routes(['5', endedView(7)]), 'wait', '5')
+    const result = await reeve(routesFor(['5', endedView(7)]), 'wait', '5')
     expect([result.code, result.stdout]).toEqual([7, 'PID 5 (docs) failed: it broke (exit 7)\n'])
   })
 
   test('of several processes returns the first code that is not 0', async () => {
-    expect((await reeve(routes(['5', endedView(0)], ['6', endedView(3)], ['7', endedView(4)]), 'wait', '5', '6', '7')).code).toBe(3)
+    expect((await reeve(routesFor(['5', endedView(0)], ['6', endedView(3)], ['7', endedView(4)]), 'wait', '5', '6', '7')).code).toBe(3)
   })
 
   test('outlasts a restart of the daemon and a new PID', async () => {
@@ -405,28 +405,28 @@ describe('wait', () => {
   })
 
   test('exits 124 after the timeout', async () => {
-    const result = await reeve(routes(['5', processView(), true]), 'wait', '--timeout', '1ms', '5')
+    const result = await reeve(routesFor(['5', processView(), true]), 'wait', '--timeout', '1ms', '5')
     expect([result.code, result.stdout]).toEqual([124, 'PID 5 (docs) working: timed out waiting for exited\n'])
   })
 
   test('--for exited distinguishes its result from other waits by the exit code', async () => {
-    const heldResult = await reeve(routes(['5', processView({ status: 'suspended' })]), 'wait', '--for', 'exited,suspended,waiting', '5')
+    const heldResult = await reeve(routesFor(['5', processView({ status: 'suspended' })]), 'wait', '--for', 'exited,suspended,waiting', '5')
     expect([
       heldResult.code,
       heldResult.stdout,
       heldResult.requests.find(({ route }) => route.endsWith('/wait'))?.query.get('for'),
     ]).toEqual([123, 'PID 5 (docs) suspended\n', 'exited,suspended,waiting'])
-    expect((await reeve(routes(['5', endedView(7)]), 'wait', '--for', 'exited,suspended', '5')).code).toBe(7)
+    expect((await reeve(routesFor(['5', endedView(7)]), 'wait', '--for', 'exited,suspended', '5')).code).toBe(7)
   })
 
   test('--for ready exits 0 when the process is ready, 125 when it ended before', async () => {
-    const readyResult = await reeve(routes(['5', processView({ status: 'ready' })]), 'wait', '--for', 'ready', '5')
+    const readyResult = await reeve(routesFor(['5', processView({ status: 'ready' })]), 'wait', '--for', 'ready', '5')
     expect([readyResult.code, readyResult.requests.find(({ route }) => route.endsWith('/wait'))?.query.get('for')]).toEqual([0, 'ready'])
-    expect((await reeve(routes(['5', endedView(0)]), 'wait', '--for', 'ready', '5')).code).toBe(125)
+    expect((await reeve(routesFor(['5', endedView(0)]), 'wait', '--for', 'ready', '5')).code).toBe(125)
   })
 
   test('exits 125 for an unknown process', async () => {
-    expect((await reeve(routes(['5', endedView(0)]), 'wait', '5', '6')).code).toBe(125)
+    expect((await reeve(routesFor(['5', endedView(0)]), 'wait', '5', '6')).code).toBe(125)
   })
 })
 
@@ -446,13 +446,13 @@ describe('reading verbs', () => {
   })
 
   test('logs -f continues after the printed part, until the end', async () => {
-    const output = (seq: number, text: string) => factEvent(seq, { type: 'process.output', stream: 'stdout', text })
+    const outputEvent = (seq: number, text: string) => factEvent(seq, { type: 'process.output', stream: 'stdout', text })
     const routes: FakeRoutes = {
       'GET /v1/processes/5': () => showAnswer(processView()),
       [`GET /v1/processes/${uuid}`]: () => showAnswer(processView()),
       [`GET /v1/processes/${uuid}/logs`]: () => ({ json: { version: 1, lines: [{ at: '', stream: 'stdout', text: 'past' }], cursor: 4 } }),
       [`GET /v1/processes/${uuid}/events`]: () => ({
-        events: [output(5, 'new\nlines\n'), factEvent(6, { type: 'process.exited', exit: { code: 0, reason: 'completed' } })],
+        events: [outputEvent(5, 'new\nlines\n'), factEvent(6, { type: 'process.exited', exit: { code: 0, reason: 'completed' } })],
         then: 'open',
       }),
     }
@@ -613,7 +613,7 @@ describe('reading verbs', () => {
   })
 
   test('doctor --models shows each provider, and reports no problem for an optional one', async () => {
-    const provider = (name: string, fields: object): object => ({
+    const providerReport = (name: string, fields: object): object => ({
       name,
       kind: 'openai',
       baseURL: 'http://x/v1',
@@ -624,9 +624,9 @@ describe('reading verbs', () => {
       ...fields,
     })
     const providers = [
-      provider('first', {}),
-      provider('second', { ok: false, optional: true, key: { name: 'B_KEY', from: 'missing' }, detail: 'B_KEY is not set' }),
-      provider('local', { key: null }),
+      providerReport('first', {}),
+      providerReport('second', { ok: false, optional: true, key: { name: 'B_KEY', from: 'missing' }, detail: 'B_KEY is not set' }),
+      providerReport('local', { key: null }),
     ]
     const routes = {
       'GET /v1/doctor': (): FakeAnswer => ({ json: { version: 1, checks: [] } }),
@@ -644,7 +644,7 @@ describe('reading verbs', () => {
         '',
       ],
     ])
-    providers.push(provider('third', { ok: false, detail: 'the key is refused (401)' }))
+    providers.push(providerReport('third', { ok: false, detail: 'the key is refused (401)' }))
     const result = await reeve(routes, 'doctor', '--models', '--json')
     expect(result.code).toBe(1)
     expect(JSON.parse(result.stdout)).toMatchObject({
@@ -684,7 +684,7 @@ describe('reading verbs', () => {
 
 describe('run in the foreground', () => {
   const spawned = { 'POST /v1/processes': (): FakeAnswer => ({ status: 201, json: { version: 1, process: processView() } }) }
-  const exited = (code: number) => factEvent(8, { type: 'process.exited', exit: { code, reason: 'x' } })
+  const exitedEvent = (code: number) => factEvent(8, { type: 'process.exited', exit: { code, reason: 'x' } })
 
   test('sends all options, and the directory', async () => {
     const { requests } = await reeve(
@@ -741,7 +741,7 @@ describe('run in the foreground', () => {
       [`GET /v1/processes/${uuid}/events`]: () => ({
         events: [
           factEvent(3, { type: 'model.finished', step: 1, message: [{ type: 'text', text: 'done' }] }),
-          exited(9),
+          exitedEvent(9),
           factEvent(9, { type: 'process.reaped' }),
         ],
         then: 'end',
@@ -754,13 +754,14 @@ describe('run in the foreground', () => {
   })
 
   test('continues after a broken connection, without repeating output', async () => {
-    const output = (seq: number, text: string) => factEvent(seq, { type: 'model.finished', step: seq, message: [{ type: 'text', text }] })
+    const textEvent = (seq: number, text: string) =>
+      factEvent(seq, { type: 'model.finished', step: seq, message: [{ type: 'text', text }] })
     const routes: FakeRoutes = {
       ...spawned,
       [`GET /v1/processes/${uuid}/events`]: ({ query }) =>
         query.get('after') === '0'
-          ? { events: [output(1, 'one')], then: 'break' }
-          : { events: [output(2, 'two'), exited(0), factEvent(9, { type: 'process.reaped' })], then: 'end' },
+          ? { events: [textEvent(1, 'one')], then: 'break' }
+          : { events: [textEvent(2, 'two'), exitedEvent(0), factEvent(9, { type: 'process.reaped' })], then: 'end' },
       [`GET /v1/processes/${uuid}`]: () => showAnswer(endedView(0)),
     }
     const result = await reeve(routes, 'run', '-q', 'x')
@@ -775,14 +776,14 @@ describe('run in the foreground', () => {
       [`GET /v1/processes/${uuid}/events`]: ({ query }) => ({
         events:
           query.get('after') === '1'
-            ? [exited(143), factEvent(9, { type: 'process.reaped' })]
+            ? [exitedEvent(143), factEvent(9, { type: 'process.reaped' })]
             : [factEvent(1, { type: 'process.note', text: 'begun' })],
         then: 'open',
       }),
       [`POST /v1/processes/${uuid}/signal`]: ({ body }) => {
         signals.push(body)
         if (signals.length === 2) killReceived.resolve()
-        return steerAnswer(processView({ status: 'stopping' }))
+        return steerAnswerFor(processView({ status: 'stopping' }))
       },
       [`GET /v1/processes/${uuid}`]: () => showAnswer(endedView(143)),
     })

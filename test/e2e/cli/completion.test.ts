@@ -52,7 +52,7 @@ function asBash(line: string): string[] {
 }
 
 /** Returns the completions that bash offers for this line. */
-async function bash(line: string): Promise<string[]> {
+async function completeInBash(line: string): Promise<string[]> {
   const words = asBash(line)
   const quoted = words.map((word) => `'${word}'`).join(' ')
   const script = `source <(reeve completion bash); COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; _reeve reeve; printf '%s\\n' "\${COMPREPLY[@]}"`
@@ -79,12 +79,12 @@ describe('bash', () => {
     ['reeve run -- command -', []],
     ['reeve nosuch ', []],
   ])('%s', async (line, offered) => {
-    expect(await bash(line)).toEqual(offered)
+    expect(await completeInBash(line)).toEqual(offered)
   })
 
   test('bash completes a command after --', async () => {
-    expect(await bash('reeve run -- ree')).toEqual(['reeve'])
-    expect(await bash('reeve run -- ls pla')).toEqual(['plays'])
+    expect(await completeInBash('reeve run -- ree')).toEqual(['reeve'])
+    expect(await completeInBash('reeve run -- ls pla')).toEqual(['plays'])
   })
 
   test('bash-completion itself completes the command after --', async () => {
@@ -119,7 +119,7 @@ const SHOW_MS = 25_000
 
 describe.runIf(isThere('zsh') && HAS_TERMINAL)('zsh', () => {
   /** Types into a zsh on a terminal until all texts were seen in order. Ctrl+L makes it print the whole line. */
-  async function zsh(steps: readonly (readonly [keys: string, seen: string])[]): Promise<void> {
+  async function completeInZsh(steps: readonly (readonly [keys: string, seen: string])[]): Promise<void> {
     const child = spawn('script', ['-qfec', 'stty rows 24 cols 100; exec zsh -f -i', '/dev/null'], {
       cwd: daemon.work,
       env: { ...env, TERM: 'xterm' },
@@ -141,10 +141,10 @@ describe.runIf(isThere('zsh') && HAS_TERMINAL)('zsh', () => {
           resolve()
         }
         checks.push(check)
-        const failed = (reason: string) => (): void =>
+        const rejectWith = (reason: string) => (): void =>
           reject(new Error(`zsh ${reason} ${JSON.stringify(text)}: ${JSON.stringify(written)}`))
-        child.on('close', failed('ended without'))
-        setTimeout(failed('never showed'), SHOW_MS).unref()
+        child.on('close', rejectWith('ended without'))
+        setTimeout(rejectWith('never showed'), SHOW_MS).unref()
         check()
       })
     const closed = new Promise((resolve) => child.on('close', resolve))
@@ -167,7 +167,7 @@ describe.runIf(isThere('zsh') && HAS_TERMINAL)('zsh', () => {
   ] as const
 
   test('completes a verb, a name, a value and a path on the line', async () => {
-    await zsh([
+    await completeInZsh([
       LOAD,
       ['reeve conf\tpath\n', `socket          ${join(daemon.home, 'reeve.sock')}`],
       ['reeve kill d\t\x0c', 'reeve kill docs'],
@@ -178,7 +178,7 @@ describe.runIf(isThere('zsh') && HAS_TERMINAL)('zsh', () => {
   })
 
   test('lists several matches with their descriptions', async () => {
-    await zsh([LOAD, ['reeve st\t\t', 'Stop processes gracefully']])
+    await completeInZsh([LOAD, ['reeve st\t\t', 'Stop processes gracefully']])
   })
 })
 

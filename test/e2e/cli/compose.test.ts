@@ -75,14 +75,14 @@ test('up -d starts a run, ps lists it, resume continues a node, and down stops t
     code: 3,
     stderr: expect.stringContaining('run nightly has no node "z"; it has a, b, c') as string,
   })
-  const completed = async (...line: string[]): Promise<string[]> =>
+  const completeLine = async (...line: string[]): Promise<string[]> =>
     (await reeve('completion', '--', ...line)).stdout
       .trim()
       .split('\n')
       .map((row) => row.split('\t')[0] ?? '')
-  expect(await completed('compose', 'down', '')).toEqual(['nightly'])
-  expect(await completed('compose', 'resume', '--node', '')).toEqual(['a', 'b', 'c'])
-  expect(await completed('compose', 'up', 'a', '')).toEqual(['a', 'b', 'c'])
+  expect(await completeLine('compose', 'down', '')).toEqual(['nightly'])
+  expect(await completeLine('compose', 'resume', '--node', '')).toEqual(['a', 'b', 'c'])
+  expect(await completeLine('compose', 'up', 'a', '')).toEqual(['a', 'b', 'c'])
   createFile('fixed')
   const resumeResult = await reeve('compose', 'resume', '--node', 'a')
   expect(resumeResult).toMatchObject({ code: 0, stdout: '' })

@@ -22,7 +22,7 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-function project(tasks: string): void {
+function writeProject(tasks: string): void {
   repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
   repository.git('config', 'user.name', 'T')
   repository.git('config', 'user.email', 't@example.org')
@@ -37,21 +37,21 @@ const startCrew = (...flags: string[]): Promise<CliResult> =>
 /** Waits until the states of all tasks match. Checks them at each event of the crew. */
 async function waitForStates(matchesStates: (states: string) => boolean): Promise<void> {
   const cursorBefore = await daemon.readCursor()
-  const matches = async (): Promise<boolean> =>
+  const isMatch = async (): Promise<boolean> =>
     matchesStates(
       (await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew.tasks.map(({ id, state }) => `${id} ${state}`).join(', '),
     )
-  if (await matches()) return
+  if (await isMatch()) return
   for await (const _ of daemon.client.events('/v1/processes/fix/events', {
     query: { after: cursorBefore, follow: true },
     signal: AbortSignal.timeout(TIMEOUT_MS),
   })) {
-    if (await matches()) return
+    if (await isMatch()) return
   }
 }
 
 test('a failed task is edited and retried; a done one is reopened', { timeout: TIMEOUT_MS }, async () => {
-  project(
+  writeProject(
     '## LIN-1: The lexer\nWrite lexer.txt with tokens, carelessly.\n\n## parser: The parser\nneeds: LIN-1\nWrite parser.txt with trees.\n',
   )
   expect(await startCrew('-d', '--stay', '--max-attempts', '1')).toMatchObject({ code: 0 })

@@ -81,7 +81,7 @@ Write parser.txt with trees.
 `
 
 let repository: Repository
-function project(tasks = TASKS): void {
+function writeProject(tasks = TASKS): void {
   repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
   repository.git('config', 'user.name', 'T')
   repository.git('config', 'user.email', 't@example.org')
@@ -96,18 +96,18 @@ const crewOf = async (): Promise<CrewView> =>
 /** Checks the crew at each of its events. */
 async function waitForCrew(isSo: (crew: CrewView) => boolean): Promise<void> {
   const cursorBefore = await daemon.readCursor()
-  const matches = async (): Promise<boolean> => isSo((await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew)
-  if (await matches()) return
+  const isMatch = async (): Promise<boolean> => isSo((await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew)
+  if (await isMatch()) return
   for await (const _ of daemon.client.events('/v1/processes/fix/events', {
     query: { after: cursorBefore, follow: true },
     signal: AbortSignal.timeout(TIMEOUT_MS),
   })) {
-    if (await matches()) return
+    if (await isMatch()) return
   }
 }
 
 test('a crew is followed to its end: events on stderr, the tasks on stdout', { timeout: TIMEOUT_MS }, async () => {
-  project()
+  writeProject()
   const { code, stdout, stderr } = await startCrew()
   expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' })
   expect(stderr).toMatch(/^crew fix \(PID \d+\) \| 2 tasks \| branch reeve\/fix from [0-9a-f]{10}$/m)
@@ -139,7 +139,7 @@ test('a crew is followed to its end: events on stderr, the tasks on stdout', { t
 })
 
 test('the user leads: answers, adds, writes, denies, approves, pauses and stops', { timeout: TIMEOUT_MS }, async () => {
-  project('## which: Which word?\nkind: human\nOne word.\n\n## lexer: The lexer\nneeds: which\nWrite lexer.txt with tokens.\n')
+  writeProject('## which: Which word?\nkind: human\nOne word.\n\n## lexer: The lexer\nneeds: which\nWrite lexer.txt with tokens.\n')
   expect(await startCrew('-d', '--gate', 'human')).toMatchObject({ code: 0 })
   await waitForCrew(({ asks, members }) => asks.length > 0 && members.every(({ state }) => state === 'on'))
   expect((await runInRepository('answer', 'fix')).stdout).toContain('  | One word.')
@@ -216,7 +216,7 @@ test('the user leads: answers, adds, writes, denies, approves, pauses and stops'
 })
 
 test('several questions are named by their tasks, and each printed command works', { timeout: TIMEOUT_MS }, async () => {
-  project(
+  writeProject(
     '## which: Which word?\nkind: human\nOne word.\n\n## where: Where?\nkind: human\nA place.\n\n## lexer: The lexer\nWrite lexer.txt with tokens.\n',
   )
   expect(await startCrew('-d', '--gate', 'human')).toMatchObject({ code: 0 })
@@ -251,7 +251,7 @@ test.runIf(HAS_TERMINAL)(
   'on a terminal the last rows show what each worker does; Ctrl+C asks, and detaches',
   { timeout: TIMEOUT_MS },
   async () => {
-    project('## which: Which word?\nkind: human\nOne word.\n')
+    writeProject('## which: Which word?\nkind: human\nOne word.\n')
     using terminal = new Terminal(
       daemon.home,
       [

@@ -16,7 +16,7 @@ afterEach(async () => {
 })
 
 const run = (...args: string[]): Promise<CliResult> => runCli(dir.path, args)
-const daemon = (): Promise<DaemonView> => connect({ home: dir.path, start: false }).daemon()
+const readDaemon = (): Promise<DaemonView> => connect({ home: dir.path, start: false }).daemon()
 
 /** Whether the process is a daemon that was started for this home, also before it has the lock. */
 function isDaemonOf(home: string, pid: string): boolean {
@@ -34,7 +34,7 @@ describe('the daemon', () => {
   test('starts at first use, and only once, however many commands start at the same time', async () => {
     const results = await Promise.all(Array.from({ length: 4 }, () => run('ps')))
     expect(results.map(({ code, stderr }) => [code, stderr])).toEqual(Array(4).fill([0, '']))
-    const { pid } = await daemon()
+    const { pid } = await readDaemon()
     expect((await run('daemon', 'start')).stdout).toContain(`PID ${pid} `)
     const log = readFileSync(join(dir.path, 'daemon.log'), 'utf8')
     expect(log.match(/"reeve [\d.]+ at /g)).toHaveLength(1)
@@ -46,7 +46,7 @@ describe('the daemon', () => {
     const env = { REEVE_HOME: basename(dir.path) }
     const ran = await runCli(dir.path, ['run', '--cwd', '/', '--', 'sh', '-c', 'echo "$REEVE_HOME"'], { env, cwd: dirname(dir.path) })
     expect(ran).toMatchObject({ code: 0, stdout: `${dir.path}\n` })
-    expect((await daemon()).home).toBe(dir.path)
+    expect((await readDaemon()).home).toBe(dir.path)
     expect((await connect({ home: relative(process.cwd(), dir.path) }).daemon()).home).toBe(dir.path)
   })
 
@@ -65,7 +65,7 @@ describe('the daemon', () => {
 
   test('stop returns when the daemon is gone, and succeeds without one', async () => {
     await run('daemon', 'start')
-    const { pid } = await daemon()
+    const { pid } = await readDaemon()
     expect(await run('daemon', 'stop')).toEqual({ code: 0, stdout: '', stderr: 'the daemon has ended\n' })
     expect(existsSync(join(dir.path, 'reeve.sock'))).toBe(false)
     expect(existsSync(`/proc/${pid}/exe`)).toBe(false)
@@ -99,10 +99,10 @@ describe('the daemon', () => {
     )
     await run('run', '-d', '--model', `script:${join(dir.path, 'tool.yaml')}`, 'work')
     await expect.poll(() => existsSync(join(dir.path, 'begun')), { timeout: 60_000 }).toBe(true)
-    const { pid } = await daemon()
+    const { pid } = await readDaemon()
     const stopping = startCli(dir.path, ['daemon', 'stop', '--drain', '1h'])
     await stopping.waitForText('1 agent will be suspended')
-    await expect.poll(async () => (await daemon()).stopping?.waitsFor, { timeout: 60_000 }).toEqual([1])
+    await expect.poll(async () => (await readDaemon()).stopping?.waitsFor, { timeout: 60_000 }).toEqual([1])
     expect((await run('daemon', 'stop', '--now')).stderr).toContain('the daemon has ended\n')
     expect((await stopping.result).code).toBe(0)
     expect(existsSync(`/proc/${pid}/exe`)).toBe(false)
@@ -119,17 +119,17 @@ describe('the daemon', () => {
 
   test('restart keeps the old daemon when the new one cannot start', async () => {
     await run('daemon', 'start')
-    const viewBefore = await daemon()
+    const viewBefore = await readDaemon()
     writeFileSync(join(dir.path, 'config.yaml'), 'maxProcesses: many\n')
     expect(await run('daemon', 'restart')).toMatchObject({ code: 64, stderr: expect.stringContaining('config.yaml:1') as string })
-    expect((await daemon()).pid).toBe(viewBefore.pid)
+    expect((await readDaemon()).pid).toBe(viewBefore.pid)
   })
 
   test('restart replaces the daemon', async () => {
     await run('daemon', 'start')
-    const viewBefore = await daemon()
+    const viewBefore = await readDaemon()
     expect((await run('daemon', 'restart')).code).toBe(0)
-    expect((await daemon()).pid).not.toBe(viewBefore.pid)
+    expect((await readDaemon()).pid).not.toBe(viewBefore.pid)
   })
 
   test('with --json each action prints one object', async () => {
@@ -152,7 +152,7 @@ describe('the daemon', () => {
   test('run keeps it in the foreground until a signal', async () => {
     const runningDaemon = startCli(dir.path, ['daemon', 'run'])
     await expect.poll(async () => (await run('daemon', 'status')).code, { timeout: 60_000 }).toBe(0)
-    expect((await daemon()).pid).toBe(runningDaemon.child.pid)
+    expect((await readDaemon()).pid).toBe(runningDaemon.child.pid)
     runningDaemon.child.kill('SIGTERM')
     expect((await runningDaemon.result).code).toBe(0)
   })

@@ -21,7 +21,7 @@ afterEach(async () => {
 })
 
 const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args, { env: { COLUMNS: '100' } })
-const remainingNames = async (): Promise<(string | null)[]> =>
+const readRemainingNames = async (): Promise<(string | null)[]> =>
   (await daemon.client.get<{ processes: { name: string | null }[] }>('/v1/processes', { all: true })).processes.map(({ name }) => name)
 
 /** Fills a daemon with this number of ended processes. */
@@ -54,14 +54,14 @@ test(
       stdout: expect.stringMatching(/^ID +NAME +AGENT +ENDED +SIZE +RULE\n(.* max_entries\n){2}$/),
       stderr: expect.stringMatching(/^2 ended processes would go, about [\d.]+ KiB\n$/),
     })
-    expect(await remainingNames()).toHaveLength(4)
+    expect(await readRemainingNames()).toHaveLength(4)
     const gcResult = await reeve('gc')
     expect(gcResult).toMatchObject({
       code: 0,
       stdout: preview.stdout,
       stderr: expect.stringMatching(/^2 ended processes were collected; [\d.]+ (B|KiB) are free again\n$/),
     })
-    expect(await remainingNames()).toEqual(['old-3', 'old-4'])
+    expect(await readRemainingNames()).toEqual(['old-3', 'old-4'])
     expect(await reeve('gc')).toEqual({ code: 0, stdout: '', stderr: 'nothing to collect\n' })
     expect(await reeve('inspect', 'old-1')).toMatchObject({
       code: 3,
@@ -84,7 +84,7 @@ test(
       count: 3,
       rules: { retentionDays: 30, maxEntries: 0, maxBytes: 0 },
     })
-    expect(await remainingNames()).toEqual([])
+    expect(await readRemainingNames()).toEqual([])
     writeFileSync(daemon.paths.configFile, 'gc: { max_entries: many }\n')
     expect(await reeve('gc')).toMatchObject({
       code: 64,
@@ -102,11 +102,11 @@ test(
       code: 64,
       stderr: expect.stringContaining('102 processes would be collected, and there is no terminal to ask on'),
     })
-    expect(await remainingNames()).toHaveLength(104)
+    expect(await readRemainingNames()).toHaveLength(104)
     const preview = JSON.parse((await reeve('gc', '--dry-run', '--json')).stdout) as GcView
     expect([preview.dryRun, preview.count, preview.entries.length, preview.freedBytes]).toEqual([true, 102, 102, null])
     expect(await reeve('gc', '--force')).toMatchObject({ code: 0, stderr: expect.stringContaining('102 ended processes were collected') })
-    expect(await remainingNames()).toEqual(['old-103', 'old-104'])
+    expect(await readRemainingNames()).toEqual(['old-103', 'old-104'])
   },
   SLOW_MS,
 )
@@ -116,7 +116,7 @@ test(
   async () => {
     await startWithEnded(104)
     expect(JSON.parse((await reeve('gc', '--json')).stdout)).toMatchObject({ dryRun: false, count: 102, skipped: [] })
-    expect(await remainingNames()).toHaveLength(2)
+    expect(await readRemainingNames()).toHaveLength(2)
   },
   SLOW_MS,
 )
@@ -129,12 +129,12 @@ test.runIf(HAS_TERMINAL)(
       code: 1,
       text: expect.stringMatching(/Collect 102 ended processes with their history\? \[y\/N\] n\s+nothing was collected/) as string,
     })
-    expect(await remainingNames()).toHaveLength(104)
+    expect(await readRemainingNames()).toHaveLength(104)
     expect(await typeOnTerminal('y\n', ['gc'])).toMatchObject({
       code: 0,
       text: expect.stringContaining('102 ended processes were collected') as string,
     })
-    expect(await remainingNames()).toHaveLength(2)
+    expect(await readRemainingNames()).toHaveLength(2)
   },
   SLOW_MS,
 )

@@ -237,11 +237,11 @@ describe('a client', () => {
     }
     const [rootUsage, childUsage, one] = await Promise.all([root, child, grandchild].map(({ uuid }) => reeve.usage(uuid)))
     expect([rootUsage?.processes, childUsage?.processes, one?.processes]).toEqual([3, 2, 1])
-    const steps = async (uuid: string): Promise<number> => (await reeve.get(uuid)).usage.steps
+    const countSteps = async (uuid: string): Promise<number> => (await reeve.get(uuid)).usage.steps
     expect([one?.steps, (childUsage?.steps ?? 0) - (one?.steps ?? 0), (rootUsage?.steps ?? 0) - (childUsage?.steps ?? 0)]).toEqual([
-      await steps(grandchild.uuid),
-      await steps(child.uuid),
-      await steps(root.uuid),
+      await countSteps(grandchild.uuid),
+      await countSteps(child.uuid),
+      await countSteps(root.uuid),
     ])
     expect((await reeve.usage()).processes).toBe((await reeve.list({ all: true })).length)
   })

@@ -24,7 +24,7 @@ afterAll(async () => {
 })
 
 const run = (...args: string[]): Promise<CliResult> => runCli(dir.path, args)
-const letContinue = (name: string): void => writeFileSync(join(dir.path, `${name}-go`), '')
+const createGoFile = (name: string): void => writeFileSync(join(dir.path, `${name}-go`), '')
 
 function openTerminal(args: readonly string[], options: TerminalOptions = {}): Terminal {
   const terminal = new Terminal(dir.path, args, options)
@@ -33,7 +33,7 @@ function openTerminal(args: readonly string[], options: TerminalOptions = {}): T
 }
 
 /** Runs an agent whose tool prints lines until the file NAME-go exists, so that a late check sees them, too. */
-function waiting(name: string, flags: readonly string[] = [], options: TerminalOptions = {}): Terminal {
+function openWaitingRun(name: string, flags: readonly string[] = [], options: TerminalOptions = {}): Terminal {
   const command = `while [ ! -e ${name}-go ]; do printf 'one\\ntwo \\033[31mred\\n'; sleep 0.05; done`
   const file = join(dir.path, `${name}.yaml`)
   writeFileSync(
@@ -45,9 +45,9 @@ function waiting(name: string, flags: readonly string[] = [], options: TerminalO
 
 describe.runIf(HAS_TERMINAL)('the rows of a run', () => {
   test('show the activity below the output, and disappear at the end', async () => {
-    const terminal = waiting('rows')
+    const terminal = openWaitingRun('rows')
     await terminal.waitForText(/I look\.\n● working {2}\d+s {2}step 1 {2}12\.0k in {2}300 out .*bash while.* \d+s.*: two red$/)
-    letContinue('rows')
+    createGoFile('rows')
     expect(await terminal.exitCode).toBe(0)
     expect(terminal.text).toMatch(
       /I look\.\n {2}bash while.* {2}ok \d.*\n {2}step 2\nDone\.\nPID \d+ \(rows\) completed \| 2 steps \| tokens 12\.0k in, 300 out \|[^]*$/,
@@ -65,7 +65,7 @@ describe.runIf(HAS_TERMINAL)('the rows of a run', () => {
     const terminal = openTerminal(['run', '--name', 'wide', '--model', `script:${file}`, 'look'], { columns: 38 })
     await terminal.waitForText(/\nThe quick brown fox jumps over the\nlazy dog, and then it goes home to\nsleep\.\n● working/)
     terminal.resize(60)
-    letContinue('wide')
+    createGoFile('wide')
     expect(await terminal.exitCode).toBe(0)
     expect(terminal.raw).toContain('The quick brown fox jumps over the lazy dog, and then it\r\ngoes home')
     const runAndRead = async (...args: string[]): Promise<string> => {
@@ -97,7 +97,7 @@ describe.runIf(HAS_TERMINAL)('the rows of a run', () => {
     await terminal.waitForText(/Let me see what is here, and then decide\.[^]*●/)
     const lateTerminal = openTerminal(['attach', (await reeve.list()).find(({ agent }) => agent === 'fake')?.uuid ?? ''])
     await lateTerminal.waitForText(/Let me see what is here, and then decide\.[^]*●/)
-    letContinue('acp')
+    createGoFile('acp')
     expect([await terminal.exitCode, await lateTerminal.exitCode]).toEqual([0, 0])
     expect(terminal.text.match(/decide\./g)).toEqual(['decide.'])
     // The intent, which `attach` shows, has the word too.
@@ -105,18 +105,18 @@ describe.runIf(HAS_TERMINAL)('the rows of a run', () => {
   })
 
   test('show each living child', async () => {
-    const terminal = waiting('family')
+    const terminal = openWaitingRun('family')
     await terminal.waitForText('● working')
     await run('run', '-d', '--name', 'kid', '--parent', 'family', '--', 'sleep', '1000')
     await terminal.waitForText(/● working.*\n {2}PID \d+ kid {2}working {2}\d+s$/)
     await run('kill', 'kid')
     await terminal.waitForText(/child PID \d+ ended[^]*● working[^\n]*$/)
-    letContinue('family')
+    createGoFile('family')
     expect(await terminal.exitCode).toBe(0)
   })
 
   test('disappear for the question of Ctrl+C, and return', async () => {
-    const terminal = waiting('asked')
+    const terminal = openWaitingRun('asked')
     await terminal.waitForText(': two red')
     terminal.type('\x03')
     await terminal.waitForText(/● working.*\n\(d\)etach, \(i\)nterrupt the turn, \(s\)top\? Any other key continues\.$/)
@@ -127,15 +127,15 @@ describe.runIf(HAS_TERMINAL)('the rows of a run', () => {
     terminal.type('d')
     expect([await terminal.exitCode, terminal.isRestored]).toEqual([0, true])
     expect(terminal.text).toMatch(/detached: PID \d+ \(asked\) goes on; `reeve attach \d+` comes back\n*$/)
-    letContinue('asked')
+    createGoFile('asked')
     await reeve.wait('asked')
   })
 
   test('are cut on a narrow terminal, and are ASCII where it has nothing else', async () => {
-    const terminal = waiting('narrow', [], { columns: 30, env: { REEVE_ASCII: '1' } })
+    const terminal = openWaitingRun('narrow', [], { columns: 30, env: { REEVE_ASCII: '1' } })
     await terminal.waitForText(/\n\* working {2}\d+s {2}.*$/)
     expect(terminal.screen.lines.every((line) => line.length <= 30)).toBe(true)
-    letContinue('narrow')
+    createGoFile('narrow')
     expect([await terminal.exitCode, terminal.raw]).toEqual([0, expect.not.stringMatching(/[^\x00-\x7f]/)])
   })
 
@@ -146,9 +146,9 @@ describe.runIf(HAS_TERMINAL)('the rows of a run', () => {
     ['when stderr is not a terminal', [], { redirection: '2>/dev/null' }],
   ])('are missing %s', async (description, flags, options) => {
     const name = `no${description.replace(/\W/g, '')}`
-    const terminal = waiting(name, flags, options)
+    const terminal = openWaitingRun(name, flags, options)
     await terminal.waitForText('I look.')
-    letContinue(name)
+    createGoFile(name)
     expect([await terminal.exitCode, terminal.raw]).toEqual([0, expect.not.stringMatching(/●|\x1b\[\d*[A-Z]/)])
   })
 })
@@ -158,10 +158,10 @@ describe.runIf(HAS_TERMINAL)('a command that needs a terminal', () => {
     const terminal = openTerminal(['run', '--', 'sh'])
     expect(await terminal.exitCode).toBe(0)
     // The terminal wraps the line where its row is full.
-    const unspaced = (text: string): string => text.replaceAll(/\s+/g, '')
-    expect(unspaced(terminal.text)).toContain(
-      unspaced(
-        "completed | 0s it wrote nothing: a command of reeve has no terminal, and its stdin was empty. Pass its work as arguments, as in `reeve run -- sh -c 'make test'`, or pipe it in",
+    const removeSpaces = (text: string): string => text.replaceAll(/\s+/g, '')
+    expect(removeSpaces(terminal.text)).toContain(
+      removeSpaces(
+        "completed | 0s it wrote nothing: a command of reeve has an empty stdin and no terminal. Pass its work as arguments, as in `reeve run -- sh -c 'make test'`",
       ),
     )
   })
@@ -187,7 +187,7 @@ describe.runIf(HAS_TERMINAL)('a command that needs a terminal', () => {
       "printf '\\033[?1049h\\033[H'; while [ ! -e screen-go ]; do sleep 0.05; done; printf '\\033[?1049h'",
     ])
     await terminal.waitForText('it needs a terminal, and commands of reeve have none')
-    letContinue('screen')
+    createGoFile('screen')
     expect(await terminal.exitCode).toBe(0)
     expect(terminal.text.split('it needs a terminal')).toHaveLength(2)
   })

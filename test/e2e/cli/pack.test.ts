@@ -10,7 +10,7 @@ import { tempDir } from '../../support/tmp.ts'
 
 const canPack = FORM === 'bundle' && existsSync(join(ROOT, '.git')) && spawnSync('npm', ['--version'], { env: testEnv('/') }).status === 0
 
-function inDir(cwd: string, env: Record<string, string>, command: string, ...args: string[]): string {
+function runIn(cwd: string, env: Record<string, string>, command: string, ...args: string[]): string {
   const { status, stdout, stderr } = spawnSync(command, args, { cwd, env, encoding: 'utf8' })
   expect([command, args[0], status, status === 0 ? '' : stderr]).toEqual([command, args[0], 0, ''])
   return stdout
@@ -23,14 +23,14 @@ test.runIf(canPack)(
     const [clone, home] = [join(dir.path, 'clone'), join(dir.path, 'home')]
     mkdirSync(home, { mode: 0o700 })
     const env = testEnv(home, { npm_config_cache: join(dir.path, 'cache'), npm_config_update_notifier: 'false' })
-    const files = inDir(ROOT, env, 'git', '-c', 'safe.directory=*', 'ls-files', '-z', '--cached', '--others', '--exclude-standard')
+    const files = runIn(ROOT, env, 'git', '-c', 'safe.directory=*', 'ls-files', '-z', '--cached', '--others', '--exclude-standard')
       .split('\0')
       .filter((file) => file !== '' && existsSync(join(ROOT, file)))
     for (const file of files) cpSync(join(ROOT, file), join(clone, file))
     symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'))
 
     const packedFile = JSON.parse(
-      /\[\n.*/s.exec(inDir(clone, env, 'npm', 'pack', '--json', '--pack-destination', dir.path))?.[0] ?? '[]',
+      /\[\n.*/s.exec(runIn(clone, env, 'npm', 'pack', '--json', '--pack-destination', dir.path))?.[0] ?? '[]',
     ) as {
       filename: string
       files: { path: string }[]
@@ -52,7 +52,7 @@ test.runIf(canPack)(
     )
 
     const prefix = join(dir.path, 'global')
-    inDir(home, env, 'npm', 'install', '--global', '--offline', '--prefix', prefix, join(dir.path, packedFile[0]?.filename ?? ''))
+    runIn(home, env, 'npm', 'install', '--global', '--offline', '--prefix', prefix, join(dir.path, packedFile[0]?.filename ?? ''))
     const installed = join(prefix, 'lib/node_modules/reeve')
     expect(existsSync(join(installed, 'node_modules')), 'another package').toBe(false)
     const notices = readFileSync(join(installed, 'dist/THIRD_PARTY_NOTICES'), 'utf8')
@@ -60,10 +60,10 @@ test.runIf(canPack)(
       expect(notices).toMatch(new RegExp(`^${name} [\\d.]+ \\([\\w.-]+\\)$`, 'm'))
     const bin = join(prefix, 'bin/reeve')
     try {
-      expect(inDir(home, env, bin, 'run', '-q', '--', 'echo', 'hello')).toBe('hello\n')
+      expect(runIn(home, env, bin, 'run', '-q', '--', 'echo', 'hello')).toBe('hello\n')
       expect(await runCli(home, ['ps'])).toMatchObject({ code: 0, stderr: '' })
     } finally {
-      inDir(home, env, bin, 'daemon', 'stop', '--now', '-q')
+      runIn(home, env, bin, 'daemon', 'stop', '--now', '-q')
     }
   },
   300_000,

@@ -11,9 +11,9 @@ import { testEnv } from '../../support/env.ts'
 import { tempDir, type TempDir } from '../../support/tmp.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
-const file = (name: string): string => join(root, 'dist/cli', name)
+const bundleFile = (name: string): string => join(root, 'dist/cli', name)
 const OWN = join(root, 'bin/reeve')
-const WHOLE = [process.execPath, file('main.cjs')] as const
+const WHOLE = [process.execPath, bundleFile('main.cjs')] as const
 
 interface Output {
   readonly stdout: string
@@ -25,7 +25,7 @@ type Env = Readonly<Record<string, string>>
 let dir: TempDir
 let reeve: Reeve
 beforeAll(async () => {
-  for (const name of ['main.cjs', 'ps.cjs']) if (!existsSync(file(name))) throw new Error('these tests need a build: npm run build')
+  for (const name of ['main.cjs', 'ps.cjs']) if (!existsSync(bundleFile(name))) throw new Error('these tests need a build: npm run build')
   dir = await tempDir()
   reeve = connect({ home: dir.path, start: false })
   run(dir.path, [OWN], ['daemon', 'start'])
@@ -98,7 +98,7 @@ describe('both files print the same', () => {
   })
 
   test('with --watch', async () => {
-    const firstText = async ([command = '', ...first]: readonly string[]): Promise<string> => {
+    const readFirstText = async ([command = '', ...first]: readonly string[]): Promise<string> => {
       const child = spawn(command, [...first, 'ps', '--watch'], {
         cwd: dir.path,
         env: testEnv(dir.path),
@@ -110,26 +110,26 @@ describe('both files print the same', () => {
       await closed
       return text
     }
-    const firstPsText = await firstText([OWN])
+    const firstPsText = await readFirstText([OWN])
     expect(firstPsText).toContain('⏸ suspended')
-    expect(firstPsText).toBe(await firstText(WHOLE))
+    expect(firstPsText).toBe(await readFirstText(WHOLE))
   })
 })
 
 test('the file of ps stays small: an additional verb would be read at each start', () => {
-  expect(readFileSync(file('ps.cjs')).length).toBeLessThan(48 * 1024)
+  expect(readFileSync(bundleFile('ps.cjs')).length).toBeLessThan(48 * 1024)
 })
 
 test('ps begins with its own file, and loads the main file only for what it cannot do', async () => {
   await using home = await tempDir()
   mkdirSync(join(home.path, '.cache'))
-  const id = (name: string): string => readFileSync(file(name), 'latin1').slice(3, 19)
-  const storedFiles = (): string[] =>
+  const readBuildId = (name: string): string => readFileSync(bundleFile(name), 'latin1').slice(3, 19)
+  const listStoredFiles = (): string[] =>
     readdirSync(join(home.path, '.cache/reeve'), { withFileTypes: true })
       .filter((one) => one.isFile())
       .map(({ name }) => name.slice(0, 16))
   run(home.path, [OWN], ['ps', '-a'], { REEVE_HOME: dir.path })
-  expect(storedFiles()).toEqual([id('ps.cjs')])
+  expect(listStoredFiles()).toEqual([readBuildId('ps.cjs')])
   run(home.path, [OWN], ['ps', '--help'])
-  expect(storedFiles().toSorted()).toEqual([id('main.cjs'), id('ps.cjs')].toSorted())
+  expect(listStoredFiles().toSorted()).toEqual([readBuildId('main.cjs'), readBuildId('ps.cjs')].toSorted())
 })

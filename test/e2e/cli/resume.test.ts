@@ -7,8 +7,8 @@ import { DaemonHome } from '../../support/daemon/daemon.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { HAS_TERMINAL, Terminal } from '../../support/daemon/terminal.ts'
 
-const bash = (command: string): object => ({ tools: [{ name: 'bash', input: { command } }] })
-const SIX = [bash('echo 1'), bash('echo 2'), bash('echo 3'), bash('echo 4'), bash('echo 5'), { text: 'six' }]
+const bashCall = (command: string): object => ({ tools: [{ name: 'bash', input: { command } }] })
+const SIX = [bashCall('echo 1'), bashCall('echo 2'), bashCall('echo 3'), bashCall('echo 4'), bashCall('echo 5'), { text: 'six' }]
 
 async function startLocal(): Promise<{ daemon: LocalDaemon; reeve: (...args: string[]) => Promise<CliResult> }> {
   const daemon = await LocalDaemon.start()
@@ -63,7 +63,7 @@ test('a resume of a completed process needs a message, and reports that', async 
 test.skipIf(!HAS_TERMINAL)('on a terminal a resume follows the process from there on, unless -d is given', async () => {
   const { daemon } = await startLocal()
   const { uuid } = await daemon.spawnScripted(
-    [{ text: 'the first' }, bash('echo again'), { text: 'the second' }, { text: 'the third' }, { text: 'the fourth' }],
+    [{ text: 'the first' }, bashCall('echo again'), { text: 'the second' }, { text: 'the third' }, { text: 'the fourth' }],
     { name: 'docs' },
   )
   await daemon.waitForEnd(uuid)
@@ -93,7 +93,7 @@ test('a resume reports its checkpoint', async () => {
 
 test('list-resumable shows how each process can be resumed, or why not; in pages', async () => {
   const { daemon, reeve } = await startLocal()
-  const { uuid } = await daemon.spawnScripted([bash('echo 1'), { text: 'done' }], { name: 'docs' })
+  const { uuid } = await daemon.spawnScripted([bashCall('echo 1'), { text: 'done' }], { name: 'docs' })
   await daemon.waitForEnd(uuid)
   await daemon.waitForEnd((await daemon.spawnShell('exit 0', { name: 'build' })).uuid)
   const heldProcess = await daemon.spawnScripted([{ text: 'x' }], { interactive: true, name: 'held' })
@@ -131,7 +131,7 @@ test('lineage draws the family, with removed processes', async () => {
   const second = await forkOf(root, 5)
   const grandchild = await forkOf(first, 4)
   expect((await reeve('rm', root)).code).toBe(0)
-  const id = (uuid: string): string => uuid.slice(-8)
+  const lastDigits = (uuid: string): string => uuid.slice(-8)
   const { stdout } = await runCli(daemon.home, ['lineage', grandchild], { env: { REEVE_ASCII: '1' } })
   const rows = stdout
     .trimEnd()
@@ -139,10 +139,10 @@ test('lineage draws the family, with removed processes', async () => {
     .slice(1)
     .map((line) => line.replace(/^(\W*)(\w+) +/, '$1$2 ').replace(/ {2,}/g, ' '))
   expect(rows).toEqual([
-    `${id(root)} 1 docs collected -`,
-    `|- ${id(first)} 2 - completed 6 (forked from ${id(root)} after step 3)`,
-    `| \`- ${id(grandchild)} 4 - completed 6 (forked from ${id(first)} after step 4) <`,
-    `\`- ${id(second)} 3 - completed 6 (forked from ${id(root)} after step 5)`,
+    `${lastDigits(root)} 1 docs collected -`,
+    `|- ${lastDigits(first)} 2 - completed 6 (forked from ${lastDigits(root)} after step 3)`,
+    `| \`- ${lastDigits(grandchild)} 4 - completed 6 (forked from ${lastDigits(first)} after step 4) <`,
+    `\`- ${lastDigits(second)} 3 - completed 6 (forked from ${lastDigits(root)} after step 5)`,
   ])
   expect((await reeve('lineage', 'nobody')).code).toBe(3)
 })

@@ -26,7 +26,7 @@ const run = (...args: string[]): Promise<CliResult> => runCli(dir.path, args)
 const viewOf = async (name: string): Promise<ProcessView> => reeve.get(name)
 
 /** Writes the script of a model. */
-function script(name: string, yaml: string): string {
+function writeScript(name: string, yaml: string): string {
   const file = join(dir.path, `${name}.yaml`)
   writeFileSync(file, yaml)
   return `script:${file}`
@@ -38,7 +38,7 @@ test('an agent file that replaces a built-in or user agent is reported, only on 
     mkdirSync(folder, { recursive: true })
     writeFileSync(join(folder, `${name}.md`), `---\nmodel: ${model}\n---\nBe kind.\n`)
   }
-  const model = script('kind', '- text: Hello.\n')
+  const model = writeScript('kind', '- text: Hello.\n')
   put(join(place.path, '.reeve/agents'), 'default')
   put(join(place.path, '.claude/agents'), 'mine')
   put(join(place.path, '.reeve/agents'), 'only')
@@ -156,7 +156,7 @@ describe('a command', () => {
 
   test('killed together with another one returns without waiting for the other', async () => {
     await using place = await tempDir()
-    const trapped = (name: string, line: string): Promise<CliResult> =>
+    const runTrapped = (name: string, line: string): Promise<CliResult> =>
       runCli(dir.path, [
         'run',
         '-d',
@@ -170,8 +170,8 @@ describe('a command', () => {
         `trap '${line}' TERM; touch ${name}; while :; do sleep 0.05; done`,
       ])
     // The first command can end in time only after the signal of the second.
-    await trapped('first', 'until [ -e second-ended ]; do sleep 0.05; done; touch first-ended; exit')
-    await trapped('second', 'touch second-ended; exit')
+    await runTrapped('first', 'until [ -e second-ended ]; do sleep 0.05; done; touch first-ended; exit')
+    await runTrapped('second', 'touch second-ended; exit')
     await expect
       .poll(() => ['first', 'second'].map((name) => existsSync(join(place.path, name))), { timeout: 60_000 })
       .toEqual([true, true])
@@ -220,14 +220,14 @@ describe('a command', () => {
 
 describe('an agent', () => {
   test('writes its text to stdout, and its activity to stderr', async () => {
-    const model = script('talk', '- text: I look.\n  tools: [{ name: ls, input: { path: . } }]\n- text: "Done \\e[2Jnow."\n')
+    const model = writeScript('talk', '- text: I look.\n  tools: [{ name: ls, input: { path: . } }]\n- text: "Done \\e[2Jnow."\n')
     const result = await run('run', '--model', model, 'look')
     expect([result.code, result.stdout]).toEqual([0, 'I look.\nDone now.\n'])
     expect(result.stderr).toMatch(/^PID \d+ spawned \(script:.*\)\n {2}ls \.  ok \d+ms\nPID \d+ completed \| 2 steps \| /)
   })
 
   test('resumed with a message after its end is the same process with a new PID', async () => {
-    const model = script('again', '- text: one\n- text: two\n')
+    const model = writeScript('again', '- text: one\n- text: two\n')
     await run('run', '--name', 'again', '--model', model, 'begin')
     const viewBefore = await viewOf('again')
     const result = await run('resume', '--message', 'more', 'again')

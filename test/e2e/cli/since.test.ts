@@ -30,19 +30,19 @@ beforeAll(async () => {
 afterAll(() => daemon[Symbol.asyncDispose]())
 
 /** Returns the first message after this index whose time differs from that of its predecessor. */
-function firstAfter(messageNumber: number): number {
+function findFirstAfter(messageNumber: number): number {
   const index = sentEvents.findIndex((event, index) => index > messageNumber && event.at !== sentEvents[index - 1]?.at)
   if (index < 0) throw new Error('all messages came at once')
   return index
 }
 
-const texts = (events: readonly EventView[]): unknown[] => events.map((event) => event['text'])
+const textsOf = (events: readonly EventView[]): unknown[] => events.map((event) => event['text'])
 
 describe.each([0, 400, 700, 900])('since a message after the %dth', (messageNumber) => {
   test('logs', async () => {
-    const messageIndex = firstAfter(messageNumber)
+    const messageIndex = findFirstAfter(messageNumber)
     const since = Date.parse(sentEvents[messageIndex]!.at)
-    const expected = texts(sentEvents.slice(messageIndex))
+    const expected = textsOf(sentEvents.slice(messageIndex))
     const readEventsSince = async (query: Readonly<Record<string, string | number>>) =>
       (await daemon.client.get<{ lines: LogLine[] }>(`/v1/processes/${uuid}/logs`, query)).lines.map(({ text }) => text)
     expect(await readEventsSince({ tail: 10_000, since })).toEqual(expected)
@@ -51,11 +51,11 @@ describe.each([0, 400, 700, 900])('since a message after the %dth', (messageNumb
   })
 
   test('events, of one process and of all', async () => {
-    const messageIndex = firstAfter(messageNumber)
+    const messageIndex = findFirstAfter(messageNumber)
     for (const path of [`/v1/processes/${uuid}/events`, '/v1/events']) {
       const receivedEvents: EventView[] = []
       for await (const event of daemon.client.events(path, { query: { since: sentEvents[messageIndex]!.at } })) receivedEvents.push(event)
-      expect(texts(receivedEvents.filter((event) => event['fact'] === 'process.queue'))).toEqual(texts(sentEvents.slice(messageIndex)))
+      expect(textsOf(receivedEvents.filter((event) => event['fact'] === 'process.queue'))).toEqual(textsOf(sentEvents.slice(messageIndex)))
     }
   })
 })
@@ -90,7 +90,7 @@ test.each([
 })
 
 test('the command line shows the messages with their times', async () => {
-  const messageIndex = firstAfter(900)
+  const messageIndex = findFirstAfter(900)
   const { code, stdout } = await runCli(daemon.home, ['logs', '-t', '--since', sentEvents[messageIndex]!.at.replace('+00:00', 'Z'), 'long'])
   expect([code, stdout.trimEnd().split('\n')]).toEqual([
     0,

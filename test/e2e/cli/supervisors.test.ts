@@ -17,13 +17,13 @@ afterEach(async () => {
 
 const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args, { cwd: daemon.work })
 
-function project(yaml: string): void {
+function writeProject(yaml: string): void {
   mkdirSync(daemon.work, { recursive: true })
   writeFileSync(join(daemon.work, 'reeve.yaml'), yaml)
 }
 
 test('a family of reeve.yaml starts as a whole, inspect lists it, a child joins it, and a stop ends it in reverse order', async () => {
-  project(`supervisors:
+  writeProject(`supervisors:
   team:
     strategy: rest_for_one
     maxRestarts: 3
@@ -58,7 +58,7 @@ test('a family of reeve.yaml starts as a whole, inspect lists it, a child joins 
 })
 
 test('an impossible definition is refused with its reason, and nothing starts', async () => {
-  project('supervisors: { team: { children: [{ id: a, supervisor: team }] } }')
+  writeProject('supervisors: { team: { children: [{ id: a, supervisor: team }] } }')
   expect(await reeve('run', '-d', '--supervisor', 'team')).toMatchObject({
     code: 125,
     stderr: expect.stringContaining('supervisors contain each other in a circle, or are nested too deeply: team > team') as string,

@@ -18,7 +18,7 @@ afterAll(async () => {
 })
 
 const run = (...args: string[]): Promise<CliResult> => runCli(dir.path, args)
-const sleeper = (name: string): Promise<CliResult> => run('run', '-d', '--name', name, '--', 'sleep', '1000')
+const startSleeper = (name: string): Promise<CliResult> => run('run', '-d', '--name', name, '--', 'sleep', '1000')
 
 function openWatch(options: TerminalOptions = {}, ...flags: string[]): Terminal {
   const terminal = new Terminal(dir.path, ['ps', '--watch', ...flags], options)
@@ -31,7 +31,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     const terminal = openWatch()
     await terminal.waitForText(/^0 processes \| q ends\nPID +ID/)
     expect([terminal.screen.modes.has('1049'), terminal.screen.modes.has('25')]).toEqual([true, false])
-    await sleeper('comes')
+    await startSleeper('comes')
     await terminal.waitForText(/^1 process \| 1 working \| q ends\nPID .*\n +\d+ .* comes +command +working/)
     await run('pause', 'comes')
     await terminal.waitForText(/⏸ suspended .*paused: by user/)
@@ -43,7 +43,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
   })
 
   test('the table fits the terminal, and counts the omitted rows', async () => {
-    for (const name of ['w1', 'w2', 'w3', 'w4']) await sleeper(name)
+    for (const name of ['w1', 'w2', 'w3', 'w4']) await startSleeper(name)
     const terminal = openWatch({ columns: 40, rows: 4 })
     await terminal.waitForText(/^4 processes \| 4 working \| q ends\nPID .*\n.* w1 .*\n\+3 more$/)
     expect(terminal.screen.lines.every((line) => line.length <= 40)).toBe(true)
@@ -54,7 +54,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
 
   test('with -a the table keeps the newest ended processes', async () => {
     await run('run', '-q', '--name', 'old', '--', 'true')
-    await sleeper('new')
+    await startSleeper('new')
     const terminal = openWatch({ rows: 4 }, '-a')
     await terminal.waitForText(/\+\d+ more\n.* new +command +working/)
     signalFound(terminal.process, 'SIGTERM')
@@ -67,7 +67,7 @@ describe('without a terminal', () => {
   test('the table is printed after each change', async () => {
     const watching = startCli(dir.path, ['ps', '-w'])
     await watching.waitForText('PID')
-    await sleeper('plain')
+    await startSleeper('plain')
     await watching.waitForText('plain')
     await run('kill', 'plain')
     await watching.waitForText(`\n\nPID  ID  NAME  AGENT  STATUS  STEP  ELAPSED  COST  NOTE\n`)
@@ -81,7 +81,7 @@ describe('without a terminal', () => {
   test('with --json each change is one line', async () => {
     const watching = startCli(dir.path, ['ps', '-w', '--json'])
     await watching.waitForText('"processes":[]')
-    await sleeper('json')
+    await startSleeper('json')
     await watching.waitForText('"status":"working"')
     watching.child.kill('SIGINT')
     const { code, stdout } = await watching.result

@@ -13,7 +13,7 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-const gc = (): Promise<GcView> => daemon.client.post('/v1/gc', {})
+const collect = (): Promise<GcView> => daemon.client.post('/v1/gc', {})
 
 test('an ended node stays as long as its run lasts, and does not count towards the limit of the collector', async () => {
   daemon = await LocalDaemon.start({ config: 'gc: { retention_days: 0, max_entries: 1 }\n' })
@@ -36,7 +36,7 @@ test('an ended node stays as long as its run lasts, and does not count towards t
   await runs.waitForRun(uuid, ({ nodes }) => nodes[2]?.state === 'running')
   const other = await daemon.waitForEnd((await daemon.spawnShell('true')).uuid)
   const younger = await daemon.waitForEnd((await daemon.spawnShell('true')).uuid)
-  expect((await gc()).entries.map((entry) => entry.uuid)).toEqual([other.uuid])
+  expect((await collect()).entries.map((entry) => entry.uuid)).toEqual([other.uuid])
   const { stdout } = await runCli(daemon.home, ['inspect', uuid], { cwd: daemon.work })
   expect(stdout).toMatch(/^file +\/.*reeve\.yaml$/m)
   expect(stdout).toMatch(/^nodes +first {3}completed .*\n +second {2}completed .*\n +last {4}running {2}PID \d+ \(command\)$/m)
@@ -44,7 +44,7 @@ test('an ended node stays as long as its run lasts, and does not count towards t
   const end = await runs.waitForEnd(uuid)
   expect(stateList(end)).toBe('first completed, second completed, last completed')
   // The run has ended: now its nodes count like any other process.
-  expect((await gc()).entries.map((entry) => entry.uuid).toSorted()).toEqual(
+  expect((await collect()).entries.map((entry) => entry.uuid).toSorted()).toEqual(
     [...end.nodes.map(({ process }) => process?.uuid), younger.uuid].toSorted(),
   )
 })

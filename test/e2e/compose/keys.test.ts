@@ -32,7 +32,7 @@ const NODES = { early: shellNode(waitForFileCommand('go')), late: { model: 'serv
 const envWithKey = (): Record<string, string> => testEnv(daemon.work, { SERVED_API_KEY: secret })
 const createFile = (file: string): void => writeFileSync(join(daemon.work, file), '')
 
-function filesWith(text: string): string[] {
+function findFilesWith(text: string): string[] {
   return readdirSync(daemon.home, { recursive: true, encoding: 'utf8' })
     .map((name) => join(daemon.home, name))
     .filter((file) => statSync(file, { throwIfNoEntry: false })?.isFile() && readFileSync(file, 'latin1').includes(text))
@@ -43,7 +43,7 @@ test('a later node has the key, and no file does', async () => {
   createFile('go')
   expect(stateList(await runs.waitForEnd(uuid))).toBe('early completed, late completed')
   expect(server.requests[0]?.headers['authorization']).toBe(`Bearer ${secret}`)
-  expect(filesWith(secret)).toEqual([])
+  expect(findFilesWith(secret)).toEqual([])
 })
 
 test('after a restart of the daemon the node waits for its key; a resume of the node with the key continues the run', async () => {

@@ -21,7 +21,7 @@ const readWorkFile = (file: string): string => readFileSync(join(daemon.work, fi
 const resumeError = async (ref: string, body: object): Promise<unknown> => (await daemon.post(`/v1/compose/${ref}/resume`, body)).body.error
 
 /** `think` answers with its last message; `print` appends the answer to a file. */
-async function thinkAndPrint(more: object = {}): Promise<{ think: object; print: object }> {
+async function makeThinkAndPrint(more: object = {}): Promise<{ think: object; print: object }> {
   return {
     think: { model: await daemon.writeScript([{ text: 'first' }, { text: 'second' }, { text: 'third' }]), intent: 'think', ...more },
     print: { command: ['sh', '-c', 'echo "$1" >> printed', 'sh', '{{ nodes.think.result }}'], depends_on: ['think'] },
@@ -49,7 +49,7 @@ test('a failed node continues in its process, and its dependents run: an ended r
 })
 
 test('a completed node gets another message: its dependents run again with the new result, as new processes', async () => {
-  const { uuid } = await runs.start(await thinkAndPrint())
+  const { uuid } = await runs.start(await makeThinkAndPrint())
   const runBefore = await runs.waitForEnd(uuid)
   expect(readWorkFile('printed')).toBe('first\n')
   await runs.resume(uuid, { node: 'think', message: 'and now?' })
@@ -62,7 +62,7 @@ test('a completed node gets another message: its dependents run again with the n
 })
 
 test('a fork replaces its origin in the run, and the origin stays untouched', async () => {
-  const { uuid } = await runs.start(await thinkAndPrint())
+  const { uuid } = await runs.start(await makeThinkAndPrint())
   const runBefore = await runs.waitForEnd(uuid)
   await runs.resume(uuid, { node: 'think', message: 'once more' })
   await runs.waitForEnd(uuid)
@@ -128,7 +128,7 @@ test('an impossible resume is refused with its reason, and changes nothing', asy
     b: shellNode('true', { depends_on: ['a'] }),
     c: shellNode('true'),
     d: shellNode(waitForFileCommand('go'), { depends_on: ['c'] }),
-    e: { ...(await thinkAndPrint()).think },
+    e: { ...(await makeThinkAndPrint()).think },
   })
   await runs.waitForRun(uuid, (view) => stateList(view) === 'a failed, b blocked, c completed, d running, e completed')
   expect(await resumeError('nobody', { node: 'a' })).toMatchObject({ code: 'NOT_FOUND', message: 'no process "nobody"' })
@@ -185,7 +185,7 @@ test('an impossible resume is refused with its reason, and changes nothing', asy
 })
 
 test('a removed result fails the node that needs it, with the reason', async () => {
-  const { think, print } = await thinkAndPrint()
+  const { think, print } = await makeThinkAndPrint()
   const { uuid } = await runs.start({
     think,
     hold: shellNode(waitForFileCommand('go'), { depends_on: ['think'] }),

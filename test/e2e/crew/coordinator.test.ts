@@ -21,8 +21,8 @@ const LEAD_SCRIPT = [
 ]
 
 /** Waits for the message to the coordinator that contains this text. */
-async function messageWith(crew: LocalCrew, part: string): Promise<string> {
-  await crew.waitForMember('coordinator', ({ state }) => state === 'on')
+async function waitForMessage(crew: LocalCrew, part: string): Promise<string> {
+  await crew.member('coordinator', ({ state }) => state === 'on')
   const uuid = await crew.uuidOf('coordinator')
   return String(
     (await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.queue' && String(event['text']).includes(part)))['text'],
@@ -37,10 +37,10 @@ test('a worker that calls signal_ready in the middle of a task is reminded, then
     workers: 1,
     tasks: [{ id: 'a', text: 'Do it.' }],
   })
-  expect(await messageWith(crew, 'called signal_ready, but still holds')).toBe(
+  expect(await waitForMessage(crew, 'called signal_ready, but still holds')).toBe(
     'worker-1 called signal_ready, but still holds a "Do it." (implementing). It was reminded 2 times. Send it instructions with send_message, or take the task back with cancel_task and requeue.',
   )
-  expect(await messageWith(crew, 'No task makes progress')).toContain(
+  expect(await waitForMessage(crew, 'No task makes progress')).toContain(
     'worker-1 holds a "Do it." (implementing), and ended its turn without a report. send_message',
   )
   expect(
@@ -67,7 +67,7 @@ test('a worker in a loop is warned, then paused; the coordinator gets the reason
     workers: 1,
     tasks: [{ id: 'a', text: 'Do it.' }],
   })
-  expect(await messageWith(crew, 'worker-1 is paused')).toMatch(
+  expect(await waitForMessage(crew, 'worker-1 is paused')).toMatch(
     /^worker-1 is paused \(loop\): repeated 12 times with the same results: bash .*\. It holds a "Do it\." \(implementing\)\. It does not resume by itself\. replace_worker gives its task to a successor\. stop_worker/,
   )
   const loopEvents = (await daemon.readHistory(await crew.uuidOf('worker-1'))).filter((event) => event['fact'] === 'liveness.looping')
@@ -78,7 +78,7 @@ test('a worker in a loop is warned, then paused; the coordinator gets the reason
     [5, 12],
     [12, undefined],
   ])
-  expect(await messageWith(crew, 'No task makes progress')).toContain('and is paused (loop)')
+  expect(await waitForMessage(crew, 'No task makes progress')).toContain('and is paused (loop)')
 })
 
 test('under the engine, the task of a worker in a loop goes to another worker as a failed attempt', async () => {

@@ -65,7 +65,7 @@ async function waitForCrew(ref: string, isMatch: (crew: CrewView) => boolean): P
   return view
 }
 
-const member = (crew: CrewView, id: string): CrewMemberView | undefined => crew.members.find((one) => one.id === id)
+const findMember = (crew: CrewView, id: string): CrewMemberView | undefined => crew.members.find((one) => one.id === id)
 const isReady = (crew: CrewView): boolean => crew.members.length > 0 && crew.members.every(({ status }) => status === 'ready')
 const stateOf = (crew: CrewView, id: string): string | undefined => crew.tasks.find((one) => one.id === id)?.state
 
@@ -76,14 +76,14 @@ test('the user leads a crew: assigns tasks, sends messages, stops, resumes and r
   expect(added).toMatchObject({ note: 'added one', crew: { uuid: ref } })
   await waitForCrew(ref, (crew) => stateOf(crew, 'one') === 'done')
   await crews.command(ref, { type: 'stop_worker', member: 'worker-1', reason: 'later' })
-  const stoppedCrew = await waitForCrew(ref, (crew) => member(crew, 'worker-1')?.state === 'gone')
-  expect(member(stoppedCrew, 'worker-1')).toMatchObject({ status: 'stopped', leave: { how: 'stopped', reason: 'later' } })
-  await daemon.client.post(`/v1/processes/${member(stoppedCrew, 'worker-1')?.uuid}/resume`, {})
-  await waitForCrew(ref, (crew) => member(crew, 'worker-1')?.state === 'on' && isReady(crew))
+  const stoppedCrew = await waitForCrew(ref, (crew) => findMember(crew, 'worker-1')?.state === 'gone')
+  expect(findMember(stoppedCrew, 'worker-1')).toMatchObject({ status: 'stopped', leave: { how: 'stopped', reason: 'later' } })
+  await daemon.client.post(`/v1/processes/${findMember(stoppedCrew, 'worker-1')?.uuid}/resume`, {})
+  await waitForCrew(ref, (crew) => findMember(crew, 'worker-1')?.state === 'on' && isReady(crew))
   await crews.command(ref, { type: 'retire_worker', member: 'worker-2', reason: 'enough' })
-  const retired = await waitForCrew(ref, (crew) => member(crew, 'worker-2')?.state === 'gone')
-  expect(member(retired, 'worker-2')).toMatchObject({ status: 'retired', leave: { how: 'retired', reason: 'enough' } })
-  expect(await daemon.view(member(retired, 'worker-2')?.uuid ?? '')).toMatchObject({
+  const retired = await waitForCrew(ref, (crew) => findMember(crew, 'worker-2')?.state === 'gone')
+  expect(findMember(retired, 'worker-2')).toMatchObject({ status: 'retired', leave: { how: 'retired', reason: 'enough' } })
+  expect(await daemon.view(findMember(retired, 'worker-2')?.uuid ?? '')).toMatchObject({
     exit: { code: 0, reason: 'retired' },
     role: 'generic',
   })
@@ -133,7 +133,7 @@ test('workers that cannot start are lost; after some of them the crew fails with
   await waitForCrew(ref, isReady)
   rmSync(script)
   await crews.command(ref, { type: 'retire_worker', member: 'worker-1', reason: 'x' })
-  await waitForCrew(ref, (crew) => member(crew, 'worker-1')?.state === 'gone')
+  await waitForCrew(ref, (crew) => findMember(crew, 'worker-1')?.state === 'gone')
   await daemon.client.post(`/v1/processes/${ref}/answer`, { text: 'this' })
   const view = await daemon.waitForEnd(ref)
   expect(view).toMatchObject({ status: 'failed', exit: { code: 1 } })
@@ -153,12 +153,12 @@ test('a member whose files cannot be created is lost with the reason, and the cr
   await waitForCrew(ref, isReady)
   renameSync(join(repository.dir, '.git'), join(daemon.work, 'away'))
   await crews.command(ref, { type: 'spawn_worker', role: 'generic' })
-  const crewWithoutWorker = await waitForCrew(ref, (crew) => member(crew, 'worker-2')?.state === 'gone')
-  expect(member(crewWithoutWorker, 'worker-2')).toMatchObject({ uuid: null, leave: { how: 'lost' } })
-  expect(member(crewWithoutWorker, 'worker-1')).toMatchObject({ state: 'on', status: 'ready' })
+  const crewWithoutWorker = await waitForCrew(ref, (crew) => findMember(crew, 'worker-2')?.state === 'gone')
+  expect(findMember(crewWithoutWorker, 'worker-2')).toMatchObject({ uuid: null, leave: { how: 'lost' } })
+  expect(findMember(crewWithoutWorker, 'worker-1')).toMatchObject({ state: 'on', status: 'ready' })
   renameSync(join(daemon.work, 'away'), join(repository.dir, '.git'))
   await crews.command(ref, { type: 'spawn_worker', role: 'generic' })
-  expect(member(await waitForCrew(ref, (crew) => member(crew, 'worker-3')?.status === 'ready'), 'worker-3')).toMatchObject({
+  expect(findMember(await waitForCrew(ref, (crew) => findMember(crew, 'worker-3')?.status === 'ready'), 'worker-3')).toMatchObject({
     worktree: { branch: 'reeve/team.worker-3' },
   })
 })

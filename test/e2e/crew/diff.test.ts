@@ -31,20 +31,21 @@ const diffOf = async (task: string, ...flags: string[]): Promise<CrewDiffView> =
 const commentsOf = async (task: string): Promise<string | null> =>
   (await daemon.client.get<{ task: TaskDetailView }>('/v1/crews/fix/task', { id: task })).task.comments
 /** The messages to a member: the log marks each line of them. */
-const messagesTo = async (member = ''): Promise<string> => (await runInRepository('logs', `fix.${member}`)).stdout.replaceAll(/^> ?/gm, '')
+const readMessagesTo = async (member = ''): Promise<string> =>
+  (await runInRepository('logs', `fix.${member}`)).stdout.replaceAll(/^> ?/gm, '')
 async function waitForCrew(isSo: (crew: CrewView) => boolean): Promise<void> {
   const cursorBefore = await daemon.readCursor()
-  const matches = async (): Promise<boolean> => isSo((await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew)
-  if (await matches()) return
+  const isMatch = async (): Promise<boolean> => isSo((await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew)
+  if (await isMatch()) return
   for await (const _ of daemon.client.events('/v1/processes/fix/events', {
     query: { after: cursorBefore, follow: true },
     signal: AbortSignal.timeout(TIMEOUT_MS),
   })) {
-    if (await matches()) return
+    if (await isMatch()) return
   }
 }
 /** Waits until the gate of a task asks the user, and the turn in which its author reported has ended. */
-async function untilAsked(id: string, asks = 1): Promise<void> {
+async function waitUntilAsked(id: string, asks = 1): Promise<void> {
   let author = ''
   await waitForCrew(({ tasks }) => {
     const task = tasks.find((each) => each.id === id && each.asks === 'gate' && each.denials === asks - 1)
@@ -77,7 +78,7 @@ test('the change under review is shown, and later the landed one', { timeout: TI
       WORKER,
     ),
   ).toMatchObject({ code: 0 })
-  await untilAsked('lexer')
+  await waitUntilAsked('lexer')
 
   const diffResult = await runInRepository('crew', 'diff', 'fix', 'lexer')
   expect(diffResult).toMatchObject({
@@ -131,7 +132,7 @@ test('the change under review is shown, and later the landed one', { timeout: TI
 
   await runInRepository('crew', 'approve', 'fix', 'lexer')
   // This change has no review, so that its diff is not yet recorded.
-  await untilAsked('docs')
+  await waitUntilAsked('docs')
   expect(repository.git('for-each-ref', 'refs/reeve/review/')).toBe('')
   expect(await diffOf('docs')).toMatchObject({
     of: 'review',
@@ -182,10 +183,10 @@ test('comments of a reviewer and the user on lines reach the author with the lin
       `script:${join(daemon.work, 'worker.yaml')}`,
     ),
   ).toMatchObject({ code: 0 })
-  await untilAsked('lexer', 2)
+  await waitUntilAsked('lexer', 2)
   expect(await commentsOf('lexer')).toBe('lexer.txt is right')
   const author = (await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew.tasks[0]?.implementer ?? ''
-  expect(await messagesTo(author)).toContain(
+  expect(await readMessagesTo(author)).toContain(
     'back:\n\nNearly.\n\nlexer.txt:1: it must be tokens with a full stop\n> tokens\n\nAddress each comment in the code',
   )
 
@@ -220,8 +221,8 @@ test('comments of a reviewer and the user on lines reach the author with the lin
     'README.md:1=and why not here, too?',
   )
   expect(crew).toMatchObject({ code: 0, stderr: `lexer went back to ${author}\n` })
-  await untilAsked('lexer', 3)
-  expect(await messagesTo(author)).toContain(
+  await waitUntilAsked('lexer', 3)
+  expect(await readMessagesTo(author)).toContain(
     'The user sent lexer "The lexer" back:\n\nNearly.\n\nlexer.txt:1: it must be tokens with a full stop\n> tokens.\n\nREADME.md:1: and why not here, too?\n> hello\n',
   )
   expect((await diffOf('lexer')).diff).toContain('+tokens.\n')
@@ -231,7 +232,7 @@ test('comments of a reviewer and the user on lines reach the author with the lin
   })
 
   await runInRepository('crew', 'approve', 'fix', 'lexer')
-  await untilAsked('docs')
+  await waitUntilAsked('docs')
   expect(
     await runInRepository(
       'crew',

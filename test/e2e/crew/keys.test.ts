@@ -31,21 +31,21 @@ test('after a daemon restart, members have the keys of its shell, or name the mi
   const crew = await LocalCrew.up(daemon, { env, model: 'anthropic/claude-sonnet-4-5', workers: 1, stay: true })
   await crew.waitForMember('worker-1', ({ state }) => state === 'on')
   const worker = await crew.uuidOf('worker-1')
-  const answers = async (turn: number): Promise<void> => {
+  const answerTurn = async (turn: number): Promise<void> => {
     await crew.steer({ type: 'send_message', to: 'worker-1', text: 'hello' })
     await daemon.waitForView(worker, (view) => view.turn >= turn && view.status === 'ready')
   }
-  await answers(1)
+  await answerTurn(1)
   await daemon.restart()
   await daemon.waitForView(worker, ({ note }) => note === 'paused: credentials (needs MODEL_API_KEY)')
   await daemon.resume(crew.uuid, { env })
   await daemon.waitForView(worker, ({ status }) => status === 'ready')
-  await answers(2)
+  await answerTurn(2)
   process.env['MODEL_API_KEY'] = 'key-for-tests'
   try {
     await daemon.restart()
     await daemon.waitForView(worker, ({ status }) => status === 'ready')
-    await answers(3)
+    await answerTurn(3)
   } finally {
     delete process.env['MODEL_API_KEY']
   }

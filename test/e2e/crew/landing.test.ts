@@ -40,9 +40,9 @@ steps: [{ tools: [{ name: mcp__reeve__signal_ready }] }, { text: . }]
   return `script:${file}`
 }
 
-const tasks = (...ids: string[]) => ids.map((id) => ({ id, title: id, text: 'x' }))
-const report = (): Promise<CrewReportView> => crew.home.client.get<CrewReportView>('/v1/crews/team/report')
-const refs = (): string => crew.repository.git('for-each-ref', '--format=%(refname:short)', 'refs/heads', 'refs/reeve')
+const makeTasks = (...ids: string[]) => ids.map((id) => ({ id, title: id, text: 'x' }))
+const readReport = (): Promise<CrewReportView> => crew.home.client.get<CrewReportView>('/v1/crews/team/report')
+const readRefs = (): string => crew.repository.git('for-each-ref', '--format=%(refname:short)', 'refs/heads', 'refs/reeve')
 
 test(
   'tasks that all add a line to one file are merged, and the author of a change resolves its conflict',
@@ -53,9 +53,9 @@ impl() { echo "$1" > $1.txt; echo "use $1" >> index.txt; }
 again() { :; }
 commit() { git add -A; git commit -qm "$1: done"; git merge-base --is-ancestor reeve/team HEAD || git merge -q reeve/team > /dev/null || { sed -i '/^[<=>]\\{7\\}/d' index.txt; git add -A; git commit -qm "$1: merged"; }; }
 `)
-    await crew.up({ coordinator: 'engine', workers: 3, model, tasks: tasks('a', 'b', 'c') })
+    await crew.up({ coordinator: 'engine', workers: 3, model, tasks: makeTasks('a', 'b', 'c') })
     await crew.ended()
-    const { tasks: reportedTasks, open } = await report()
+    const { tasks: reportedTasks, open } = await readReport()
     expect(reportedTasks.map(({ id, state, attempts }) => [id, state, attempts])).toEqual([
       ['a', 'done', 0],
       ['b', 'done', 0],
@@ -63,7 +63,7 @@ commit() { git add -A; git commit -qm "$1: done"; git merge-base --is-ancestor r
     ])
     expect(crew.repository.git('show', 'reeve/team:index.txt').split('\n').toSorted()).toEqual(['use a', 'use b', 'use c'])
     for (const { commit } of reportedTasks) expect(crew.repository.git('merge-base', '--is-ancestor', `${commit}`, 'reeve/team')).toBe('')
-    await crew.wait(() => refs() === 'main\nreeve/team', 'nothing is left beside the branch')
+    await crew.wait(() => readRefs() === 'main\nreeve/team', 'nothing is left beside the branch')
     expect(open.map(({ how }) => how)).toEqual(['git merge reeve/team'])
   },
 )
@@ -81,9 +81,9 @@ commit() { case $1 in
   other) echo 'steal' > $1.txt; git add -A; git commit -qm "$1: done" ;;
   esac; }
 `)
-    await crew.up({ coordinator: 'engine', workers: 2, model, max_attempts: 1, tasks: tasks('dropped', 'half', 'other') })
+    await crew.up({ coordinator: 'engine', workers: 2, model, max_attempts: 1, tasks: makeTasks('dropped', 'half', 'other') })
     await crew.ended()
-    const { tasks: reportedTasks } = await report()
+    const { tasks: reportedTasks } = await readReport()
     expect(reportedTasks.map(({ id, state }) => [id, state])).toEqual([
       ['dropped', 'done'],
       ['half', 'done'],
@@ -105,8 +105,8 @@ impl() { until [ -e ${goFile} ]; do sleep 0.02; done; echo "$1" > $1.txt; }
 again() { :; }
 commit() { git add -A; git commit -qm "$1: done"; }
 `)
-    await crew.up({ coordinator: 'engine', workers: 2, model, tasks: tasks('a', 'b') })
-    await crew.waitForFact('task.prepared')
+    await crew.up({ coordinator: 'engine', workers: 2, model, tasks: makeTasks('a', 'b') })
+    await crew.fact('task.prepared')
     crew.repository.git('checkout', '-q', 'reeve/team')
     const head = crew.repository.git('rev-parse', 'HEAD')
     writeFileSync(goFile, '')
@@ -116,25 +116,25 @@ commit() { git add -A; git commit -qm "$1: done"; }
       `reeve/team is checked out in ${crew.repository.dir}, and reeve does not move a branch that is checked out: check out another branch there`,
     )
     const notice = `"${task as string}" is committed and waits to be merged: ${reason}`
-    const messages = async (): Promise<string> =>
+    const readMessages = async (): Promise<string> =>
       (await runCli(crew.home.path, ['crew', 'ps', 'team'], { cwd: crew.repository.dir, env: { HOME: crew.marks } })).stderr
-    expect(await messages()).toContain(notice)
+    expect(await readMessages()).toContain(notice)
     await crew.fact('task.approved', (fact) => fact['task'] === other)
-    expect(await messages()).toContain(`"${other}" is approved, and waits until another task has landed`)
+    expect(await readMessages()).toContain(`"${other}" is approved, and waits until another task has landed`)
     // A daemon that is killed or stopped meanwhile keeps waiting, and repeats no notice.
     await crew.restartDaemon()
     expect(await crew.home.stop()).toMatchObject({ code: 0 })
     await crew.home.start()
-    await crew.wait(async () => (await messages()).includes(notice), 'it waits on')
+    await crew.wait(async () => (await readMessages()).includes(notice), 'it waits on')
     expect([crew.repository.git('rev-parse', 'reeve/team'), crew.repository.git('status', '--porcelain')]).toEqual([head, ''])
     crew.repository.git('checkout', '-q', 'main')
     expect(await crew.ended()).toMatchObject({ status: 'completed', exit: { code: 0 } })
-    const { tasks: reportedTasks } = await report()
+    const { tasks: reportedTasks } = await readReport()
     expect(reportedTasks.map(({ id, state, merged, attempts }) => [id, state, merged !== null, attempts])).toEqual([
       ['a', 'done', true, 0],
       ['b', 'done', true, 0],
     ])
     expect((await crew.home.readEvents()).filter((event) => event['fact'] === 'task.blocked')).toHaveLength(1)
-    await crew.wait(() => refs() === 'main\nreeve/team', 'nothing is left beside the branch')
+    await crew.wait(() => readRefs() === 'main\nreeve/team', 'nothing is left beside the branch')
   },
 )

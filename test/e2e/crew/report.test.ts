@@ -16,10 +16,10 @@ beforeEach(async () => {
 })
 afterEach(() => crew[Symbol.asyncDispose]())
 
-const report = (): Promise<CrewReportView> => crew.home.client.get<CrewReportView>('/v1/crews/team/report')
+const readReport = (): Promise<CrewReportView> => crew.home.client.get<CrewReportView>('/v1/crews/team/report')
 const sum = (usages: readonly ReportUsageView[]) => TOKENS.map((name) => usages.reduce((total, usage) => total + usage[name], 0))
 /** The worker's script with tokens at each step. */
-function scriptWithTokens(): string {
+function makeScriptWithTokens(): string {
   const file = join(crew.home.work, 'counted.yaml')
   writeFileSync(
     file,
@@ -35,12 +35,12 @@ const figures = (usage: ReportUsageView | UsageReportView['rows'][number] | unde
 test('the figures add up, and the commits are those of git', { timeout: TIMEOUT_MS }, async () => {
   await crew.up({
     coordinator: 'engine',
-    workers: { generic: { count: 2, model: scriptWithTokens() } },
+    workers: { generic: { count: 2, model: makeScriptWithTokens() } },
     tasks: [taskOf('one', [], true), taskOf('two', ['one'])],
   })
   await crew.waitForEnd()
   const { repository, home } = crew
-  const account = await report()
+  const account = await readReport()
   const { tasks, members, totals, git, open } = account
   expect(tasks.map(({ id, state, denials, verdicts }) => [id, state, denials, verdicts.map(({ verdict }) => verdict)])).toEqual([
     ['one', 'done', 1, ['DENIED', 'APPROVED']],
@@ -80,10 +80,10 @@ test('the figures add up, and the commits are those of git', { timeout: TIMEOUT_
   expect(JSON.parse(await crew.cli('crew', 'report', 'team', '--json'))).toEqual(JSON.parse(JSON.stringify(account)))
 
   repository.git('merge', '-q', 'reeve/team')
-  await crew.restartDaemon()
-  expect(await report()).toEqual({ ...account, open: [], git: git && { ...git, branch: { ...git.branch, taken: true } } })
+  await crew.again()
+  expect(await readReport()).toEqual({ ...account, open: [], git: git && { ...git, branch: { ...git.branch, taken: true } } })
   renameSync(repository.dir, join(home.work, 'elsewhere'))
-  expect(await report()).toEqual({
+  expect(await readReport()).toEqual({
     ...account,
     open: [],
     git: null,
@@ -112,9 +112,9 @@ test('the report names what is left for the user: a killed worker, its files, an
   await crew.cli('kill', '-s', 'KILL', worker.uuid)
   await crew.waitForHold('task', 'one')
   await crew.cli('crew', 'cancel', 'team', 'one', 'nobody finishes it')
-  await crew.waitForEnd()
-  await crew.waitUntil(() => crew.leftIn('worktrees').length === 0, 'its worktree goes with the crew')
-  const { tasks, git, open } = await report()
+  await crew.ended()
+  await crew.wait(() => crew.leftIn('worktrees').length === 0, 'its worktree goes with the crew')
+  const { tasks, git, open } = await readReport()
   expect(tasks).toMatchObject([
     { id: 'one', state: 'cancelled', attempts: 0, tries: [{ outcome: 'requeued' }, { outcome: 'cancelled' }] },
     { id: 'two', state: 'failed', reason: expect.stringContaining('needs one') },
@@ -124,7 +124,7 @@ test('the report names what is left for the user: a killed worker, its files, an
   expect(git).toMatchObject({ worktrees: [], unmerged: [] })
   expect(open.map(({ how }) => how)).toEqual([null, `reeve crew up --cwd ${crew.repository.dir} team`, `git show ${ref}`])
   await crew.cli('rm', worker.uuid)
-  expect((await report()).members).toMatchObject([
+  expect((await readReport()).members).toMatchObject([
     { id: 'worker-1', agent: null, usage: { steps: expect.any(Number) as number } },
     { id: 'worker-2' },
   ])

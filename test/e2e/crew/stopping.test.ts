@@ -41,7 +41,7 @@ const readMembers = async (): Promise<readonly ProcessView[]> =>
 const pathOf = (name: string): string => join(daemon.work, name)
 
 /** A git that waits while a file exists. */
-function slowGit(): string {
+function writeSlowGit(): string {
   writeFileSync(
     pathOf('git'),
     `#!/bin/sh\nif [ -e ${pathOf('hold')} ]; then touch ${pathOf('held')}; while [ -e ${pathOf('hold')} ]; do sleep 0.05; done; fi\nPATH=$(echo "$PATH" | cut -d: -f2-) exec git "$@"\n`,
@@ -58,7 +58,7 @@ test('a spawn refused during the stop of the crew is requested again', async () 
     process: { uuid: ref },
   } = await crews.up({
     cwd: repository.dir,
-    env: { ...testEnv(daemon.work), PATH: slowGit() },
+    env: { ...testEnv(daemon.work), PATH: writeSlowGit() },
     name: 'team',
     model: `script:${pathOf('worker.yaml')}`,
     workers: 1,
@@ -122,10 +122,10 @@ test('a crew that reached its time limit shows that, closes its questions, and c
   const repository = Repository.make(pathOf('repo'), daemon.work)
   repository.commit({ 'README.md': 'hello\n' })
   writeFileSync(pathOf('worker.yaml'), HELD_SCRIPT)
-  const crewCli = (...args: string[]): ReturnType<typeof runCli> =>
+  const runCrewCli = (...args: string[]): ReturnType<typeof runCli> =>
     runCli(daemon.home, ['crew', ...args], { cwd: repository.dir, env: { HOME: daemon.work } })
   writeFileSync(pathOf('tasks.yaml'), '- { id: one, text: Do it. }\n- { id: which, text: Which one?, kind: human }\n')
-  const upResult = await crewCli(
+  const upResult = await runCrewCli(
     'up',
     '--name',
     'team',
@@ -146,7 +146,7 @@ test('a crew that reached its time limit shows that, closes its questions, and c
     ),
   })
   for (const verb of ['ps', 'tasks', 'show']) {
-    const { stdout, stderr } = await crewCli(verb, 'team')
+    const { stdout, stderr } = await runCrewCli(verb, 'team')
     expect(`${stdout}${stderr}`).toContain(
       'its time limit ended it; not finished: one (implementing), which (waiting)\n`reeve crew resume team`',
     )
@@ -165,17 +165,17 @@ test('a crew that reached its time limit shows that, closes its questions, and c
     ['team.worker-1', []],
     ['team', []],
   ])
-  expect((await crewCli('show', 'team')).stdout).not.toMatch(/waits for you|reeve answer/)
+  expect((await runCrewCli('show', 'team')).stdout).not.toMatch(/waits for you|reeve answer/)
   const expectedError = 'PID 1 (team) has ended, and has no questions; `reeve crew resume team` continues it, and it asks again about which'
   expect(await runCli(daemon.home, ['answer', 'team'])).toMatchObject({ code: 0, stderr: `${expectedError}\n` })
   expect(await runCli(daemon.home, ['answer', 'team', 'the second'])).toMatchObject({ code: 1, stderr: `reeve: ${expectedError}\n` })
-  expect(await crewCli('resume', 'team')).toMatchObject({
+  expect(await runCrewCli('resume', 'team')).toMatchObject({
     code: 0,
     stderr: expect.stringMatching(/\nasks: which "Which one\?" .*; `reeve answer team TEXT` answers\n$/),
   })
   expect(await runCli(daemon.home, ['answer', 'team', 'the second'])).toMatchObject({ code: 0 })
-  expect(await crewCli('stop', '--now', 'team')).toMatchObject({ code: 0 })
-  expect((await crewCli('ps', 'team')).stderr).toContain(
+  expect(await runCrewCli('stop', '--now', 'team')).toMatchObject({ code: 0 })
+  expect((await runCrewCli('ps', 'team')).stderr).toContain(
     'it was stopped (SIGKILL from user); not finished: one (implementing)\n`reeve crew resume team` continues it\n',
   )
 }, 60_000)

@@ -53,14 +53,14 @@ const startCrew = (...flags: string[]): Promise<CliResult> =>
     ...flags,
   )
 /** Returns the commits of the user's branch and of the crew's branch. */
-const branches = (): string => repository.git('for-each-ref', 'refs/heads/main', 'refs/heads/reeve/fix')
+const readBranches = (): string => repository.git('for-each-ref', 'refs/heads/main', 'refs/heads/reeve/fix')
 const readPlan = async (...flags: string[]): Promise<CrewPlanView> =>
   JSON.parse((await startCrew('--dry-run', '--json', ...flags)).stdout) as CrewPlanView
-const doneTasks = ({ tasks: all }: CrewPlanView): string =>
+const doneTasksOf = ({ tasks: all }: CrewPlanView): string =>
   all.map(({ id, takenOver, again }) => `${id} ${takenOver ? 'taken' : (again ?? '-')}`).join(', ')
 
 test('done tasks are taken over, and failed ones are done', { timeout: TIMEOUT_MS }, async () => {
-  expect(doneTasks(await readPlan())).toBe('a -, b -, c -')
+  expect(doneTasksOf(await readPlan())).toBe('a -, b -, c -')
   expect((await runInRepository('crew', 'ps', '-aq')).stdout).toBe('')
   expect(await startCrew()).toMatchObject({ code: 1 })
   const retryResult = await runInRepository('crew', 'retry', 'fix', 'b')
@@ -69,7 +69,7 @@ test('done tasks are taken over, and failed ones are done', { timeout: TIMEOUT_M
   expect(command).toContain(`--tasks ${join(daemon.work, 'tasks.md')}`)
 
   writeTasks(CAREFUL_TASKS)
-  const refs = branches()
+  const refs = readBranches()
   const plan = await startCrew('--dry-run')
   expect(plan).toMatchObject({
     code: 0,
@@ -79,8 +79,8 @@ test('done tasks are taken over, and failed ones are done', { timeout: TIMEOUT_M
   })
   expect(plan.stdout).toMatch(/^a +The first +- +work +0 +- +- +taken over, [0-9a-f]{10}$/m)
   expect(plan.stderr).toContain('nothing was started')
-  expect([branches(), (await runInRepository('crew', 'ps', '-aq')).stdout.trim().split('\n').length]).toEqual([refs, 1])
-  expect(doneTasks(await readPlan('--anew'))).toBe('a -, b -, c -')
+  expect([readBranches(), (await runInRepository('crew', 'ps', '-aq')).stdout.trim().split('\n').length]).toEqual([refs, 1])
+  expect(doneTasksOf(await readPlan('--anew'))).toBe('a -, b -, c -')
 
   const takeOverResult = await runInRepository(...command.split(' ').slice(1))
   expect(takeOverResult).toMatchObject({ code: 0, stderr: expect.stringContaining('1 of 3 tasks is done already') })
@@ -114,16 +114,16 @@ test('done tasks are taken over, and failed ones are done', { timeout: TIMEOUT_M
   expect((await runInRepository('crew', 'ps', '-aq')).stdout).toBe(crewIds)
 
   writeTasks(CAREFUL_TASKS.replace('with trees.', 'with bushes.'))
-  expect(doneTasks(await readPlan())).toBe('a taken, b its text changed, c it needs b, which is not done')
+  expect(doneTasksOf(await readPlan())).toBe('a taken, b its text changed, c it needs b, which is not done')
   expect((await readPlan()).notes[1]).toMatch(/^b was done in crew fix \(PID \d+, ended .* ago\), and is done again: its text changed$/)
   writeTasks(CAREFUL_TASKS.replace('needs: b', 'needs: a'))
-  expect(doneTasks(await readPlan())).toBe('a taken, b taken, c its needs changed')
+  expect(doneTasksOf(await readPlan())).toBe('a taken, b taken, c its needs changed')
   writeTasks(CAREFUL_TASKS)
   repository.git('merge', '-q', 'reeve/fix')
   repository.git('branch', '-D', 'reeve/fix')
-  expect(doneTasks(await readPlan('--stay'))).toBe('a taken, b taken, c taken')
+  expect(doneTasksOf(await readPlan('--stay'))).toBe('a taken, b taken, c taken')
   repository.git('reset', '-q', '--hard', 'HEAD~1')
-  expect(doneTasks(await readPlan())).toContain('is neither on reeve/fix nor in your checkout')
+  expect(doneTasksOf(await readPlan())).toContain('is neither on reeve/fix nor in your checkout')
   expect(await startCrew('--dry-run', '--workers', 'reviewer=1')).toMatchObject({
     stdout: '',
     stderr: expect.stringContaining('no worker of the crew could do a'),

@@ -57,17 +57,17 @@ const startCrew = (...flags: string[]): Promise<CliResult> =>
 
 async function waitForDone(count: number): Promise<CrewView> {
   const cursorBefore = await daemon.readCursor()
-  const viewWhenDone = async (): Promise<CrewView | null> => {
+  const readViewWhenDone = async (): Promise<CrewView | null> => {
     const { crew } = await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')
     return crew.tasks.filter(({ state }) => state === 'done').length === count ? crew : null
   }
-  const crewView = await viewWhenDone()
+  const crewView = await readViewWhenDone()
   if (crewView) return crewView
   for await (const _ of daemon.client.events('/v1/processes/fix/events', {
     query: { after: cursorBefore, follow: true },
     signal: AbortSignal.timeout(TIMEOUT_MS),
   })) {
-    const laterCrewView = await viewWhenDone()
+    const laterCrewView = await readViewWhenDone()
     if (laterCrewView) return laterCrewView
   }
   throw new Error('the crew has ended')

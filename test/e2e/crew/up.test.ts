@@ -140,7 +140,7 @@ describe('members', () => {
         () => 'it began',
         ({ code, message }: { code: string; message: string }) => [code, message],
       )
-    const byFile = (role: object): Promise<unknown> => {
+    const writeRole = (role: object): Promise<unknown> => {
       writeFileSync(
         join(repository.dir, 'reeve.yaml'),
         JSON.stringify({ crews: { fix: { workers: { implementer: { count: 1, ...role } }, tasks: TASKS } } }),
@@ -149,13 +149,8 @@ describe('members', () => {
         crews.up({ cwd: repository.dir, env: testEnv(daemon.work), crew: 'fix', model: `script:${join(daemon.work, 'idle.yaml')}` }),
       )
     }
-    writeAgentFile('installed', `description: x\ndriver: command\nformat: claude\ncommand: [${JSON.stringify(process.execPath)}]`)
-    const commandsOnly = { cwd: repository.dir, env: testEnv(daemon.work), name: 'fix', agent: 'installed', tasks: TASKS }
-    expect(await refused(crews.up({ ...commandsOnly, permissions: 'deny' }))).toEqual([
-      'INVALID',
-      'each worker of this crew is a command, for which `permissions` would have no effect',
-    ])
-    expect(await byFile({ permissions: 'deny', agent: 'program' })).toEqual([
+    expect(await writeRole({ permissions: 'deny' })).toEqual(['INVALID', 'agent "default" has no permissions: reeve cannot enforce that'])
+    expect(await writeRole({ permissions: 'deny', agent: 'program' })).toEqual([
       'INVALID',
       'agent "program" has no permissions: reeve cannot enforce that',
     ])
@@ -257,12 +252,12 @@ describe('the branch', () => {
 
   // Root may write whatever the modes are.
   test.skipIf(process.getuid?.() === 0)('is refused before the start in a repository that cannot be written', async () => {
-    const mode = (change: string): unknown => execFileSync('chmod', ['-R', change, join(repository.dir, '.git')])
-    mode('a-w')
+    const changeMode = (change: string): unknown => execFileSync('chmod', ['-R', change, join(repository.dir, '.git')])
+    changeMode('a-w')
     try {
       await isRefused(/^no worktree of .*\/repo\/\.git can be created: .*\/repo\/\.git\/objects cannot be written \(EACCES\)$/)
     } finally {
-      mode('u+w')
+      changeMode('u+w')
     }
   })
 

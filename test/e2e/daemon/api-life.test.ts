@@ -22,7 +22,7 @@ const isFact =
   (fact: string) =>
   (event: EventView): boolean =>
     event['fact'] === fact
-const bash = (command: string): object => ({ tools: [{ name: 'bash', input: { command } }] })
+const bashCall = (command: string): object => ({ tools: [{ name: 'bash', input: { command } }] })
 const AT_ONCE = { timeout: 15_000 }
 
 describe('a native process', () => {
@@ -88,12 +88,12 @@ describe('a native process', () => {
   })
 
   test('has a step limit, which stops it', async () => {
-    const { uuid } = await daemon.spawnScripted([bash('true'), bash('true'), bash('true')], { limits: { maxSteps: 2 } })
+    const { uuid } = await daemon.spawnScripted([bashCall('true'), bashCall('true'), bashCall('true')], { limits: { maxSteps: 2 } })
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'failed', step: 2, exit: { code: 1, reason: 'max steps exceeded' } })
   })
 
   test('over its token budget is suspended before the next call, and a resume by the user does not lift that', async () => {
-    const { uuid } = await daemon.spawnScripted([{ ...bash('true'), usage: { input: 90, output: 10 } }, { text: 'too much' }], {
+    const { uuid } = await daemon.spawnScripted([{ ...bashCall('true'), usage: { input: 90, output: 10 } }, { text: 'too much' }], {
       limits: { budgetTokens: 100 },
     })
     const drainingView = await daemon.waitForView(uuid, (view) => view.status === 'suspended' && view.note?.includes('draining') === false)
@@ -149,7 +149,7 @@ describe('an interactive process', () => {
 
   test('reads an urgent message before its next model call, with all earlier messages; the turn stays', async () => {
     const { uuid } = await daemon.spawnScripted(
-      [bash(`until test -e ${daemon.work}/read-now; do sleep 0.02; done`), { text: 'steered' }, { text: 'next' }],
+      [bashCall(`until test -e ${daemon.work}/read-now; do sleep 0.02; done`), { text: 'steered' }, { text: 'next' }],
       { interactive: true, intent: 'begin' },
     )
     await daemon.waitForEvent(uuid, ({ fact }) => fact === 'tool.started')
@@ -317,7 +317,7 @@ test('a checkpoint is written every five steps', async () => {
 
 describe('pause and resume', () => {
   test('a soft pause finishes and records the work in flight, then the process is drained; its clock stops', async () => {
-    const { uuid } = await daemon.spawnScripted([{ ...bash('true'), delay_ms: 2_000 }, { text: 'end' }])
+    const { uuid } = await daemon.spawnScripted([{ ...bashCall('true'), delay_ms: 2_000 }, { text: 'end' }])
     await daemon.waitForEvent(uuid, isFact('model.started'))
     const { process } = await daemon.pause(uuid)
     expect(process).toMatchObject({ status: 'suspended', holds: [{ reason: 'user', by: 'user' }], note: 'paused: by user (draining)' })
@@ -335,7 +335,10 @@ describe('pause and resume', () => {
 
   test('`--now` freezes a native process with its running tool, and names the tool; after the resume the process continues', async () => {
     const marks = join(daemon.work, 'marks')
-    const { uuid } = await daemon.spawnScripted([bash(`for i in $(seq 1 40); do echo $i >> ${marks}; sleep 0.1; done`), { text: 'end' }])
+    const { uuid } = await daemon.spawnScripted([
+      bashCall(`for i in $(seq 1 40); do echo $i >> ${marks}; sleep 0.1; done`),
+      { text: 'end' },
+    ])
     await waitUntil(() => existsSync(marks), 'the tool has begun')
     await daemon.pause(uuid, { now: true })
     const frozenEvent = await daemon.waitForEvent(uuid, isFact('process.frozen'))
@@ -436,7 +439,11 @@ describe('pause and resume', () => {
 
 describe('resume of an ended native process', () => {
   test('continues with its context under the same UUID and a new PID, with a message', async () => {
-    const first = await daemon.spawnScripted([bash('echo kept'), { text: 'slow', delay_ms: 600_000 }, { text: 'after {{ lastResult }}' }])
+    const first = await daemon.spawnScripted([
+      bashCall('echo kept'),
+      { text: 'slow', delay_ms: 600_000 },
+      { text: 'after {{ lastResult }}' },
+    ])
     await daemon.waitForEvent(first.uuid, (event) => event['fact'] === 'model.started' && event['step'] === 2)
     await daemon.signal(first.uuid, 'SIGKILL')
     await daemon.waitForEnd(first.uuid)
@@ -460,9 +467,9 @@ describe('resume of an ended native process', () => {
   })
 })
 
-describe('a resume with a higher limit', () => {
-  test('continues a process with a used budget at once, and loses no work', async () => {
-    const spend = { ...bash('echo spent >> spent'), usage: { input: 90, output: 10 } }
+describe('resume with more', () => {
+  test('of a used budget: a suspended process continues at once, and no work is lost', async () => {
+    const spend = { ...bashCall('echo spent >> spent'), usage: { input: 90, output: 10 } }
     const { uuid } = await daemon.spawnScripted([spend, { text: 'went on', usage: { input: 1, output: 1 } }], {
       limits: { budgetTokens: 100, maxSteps: 50 },
     })
@@ -483,7 +490,7 @@ describe('a resume with a higher limit', () => {
   })
 
   test('of steps: a process that had too few continues from where it was', async () => {
-    const { uuid } = await daemon.spawnScripted([bash('true'), bash('true'), { text: 'the third' }], { limits: { maxSteps: 2 } })
+    const { uuid } = await daemon.spawnScripted([bashCall('true'), bashCall('true'), { text: 'the third' }], { limits: { maxSteps: 2 } })
     expect((await daemon.waitForEnd(uuid)).exit?.reason).toBe('max steps exceeded')
     await daemon.resume(uuid, { limits: { maxSteps: 3 } })
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'the third', step: 3 })

@@ -48,7 +48,7 @@ const joinLines = (lines: readonly string[]): string => lines.map((line) => `${l
 const offsetOf = (number: number): number =>
   Buffer.byteLength(joinLines(linesIn(readFileSync(join(intactDir, 'events.jsonl'), 'utf8')).slice(0, number - 1)))
 
-async function refusedImport(dir: string): Promise<ApiError> {
+async function importError(dir: string): Promise<ApiError> {
   const error: unknown = await importArchive(dir).then(
     (value) => new Error(`it did not fail: ${JSON.stringify(value)}`),
     (reason: unknown) => reason,
@@ -219,7 +219,7 @@ describe('is refused, with the place', () => {
   ])('%s', async (_what, file, harm, line, message) => {
     const dir = copy()
     harm(dir)
-    const error = await refusedImport(dir)
+    const error = await importError(dir)
     expect([error.code, error.message]).toEqual(['INVALID', expect.stringMatching(message)])
     const expectedLine = line === null ? null : line < 0 ? facts + line : line
     if (expectedLine !== null && message.source.includes('JSON'))
@@ -331,7 +331,7 @@ describe('is refused, with the place', () => {
       change(fact, body)
       if (body['type'] === 'process.reaped') for (const key of Object.keys(body)) if (key !== 'type') delete body[key]
     })(dir)
-    const error = await refusedImport(dir)
+    const error = await importError(dir)
     expect([error.code, error.message]).toEqual(['INVALID', expect.stringMatching(message)])
     await isGone()
   })

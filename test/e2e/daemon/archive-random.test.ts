@@ -87,7 +87,7 @@ interface Change {
   readonly value: unknown
 }
 
-const changes = (): fc.Arbitrary<Change> =>
+const arbitraryChange = (): fc.Arbitrary<Change> =>
   fc.nat(lines.length - 1).chain((line) => {
     const fact = factOf(Buffer.from(lines[line] ?? '')) as Fact
     const places = placesOf(fact).filter(([first]) => first === 'body' || first === 'pid' || first === 'at')
@@ -95,7 +95,7 @@ const changes = (): fc.Arbitrary<Change> =>
   })
 
 /** Writes an export with this change and returns its folder; null if the line cannot be changed. */
-function changedExport({ line, place: fieldPath, value }: Change): string | null {
+function writeChangedExport({ line, place: fieldPath, value }: Change): string | null {
   const dir = join(daemon.work, `copy-${(copies += 1)}`, uuid)
   const fact = structuredClone(factOf(Buffer.from(lines[line] ?? ''))) as Fact
   replaceAt(fact, fieldPath, value)
@@ -135,8 +135,8 @@ async function isTaken(attempt: Promise<unknown>): Promise<boolean> {
 
 test('an import with one changed value is refused, or all verbs have an answer for it', async () => {
   await fc.assert(
-    fc.asyncProperty(changes(), async (change) => {
-      const dir = changedExport(change)
+    fc.asyncProperty(arbitraryChange(), async (change) => {
+      const dir = writeChangedExport(change)
       if (dir === null || !(await isTaken(daemon.client.post('/v1/import', { dir })))) return
       takenCount += 1
       for (const verb of VERBS)

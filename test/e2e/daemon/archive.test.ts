@@ -262,13 +262,13 @@ describe('an exported process', () => {
 })
 
 describe('a fork', () => {
-  const forked = async (ref: string, fromStep: number): Promise<ProcessView> =>
+  const forkAt = async (ref: string, fromStep: number): Promise<ProcessView> =>
     (await requireDaemon(home).resume(ref, { fork: true, fromStep })).process
 
   test('is imported with the history that it needs, at any depth, and continues without its origin', async () => {
     const origin = await runWorker(home, 'origin')
-    const child = await requireDaemon(home).waitForEnd((await forked(origin.uuid, 1)).uuid)
-    const { uuid } = await requireDaemon(home).waitForEnd((await forked(child.uuid, 1)).uuid)
+    const child = await requireDaemon(home).waitForEnd((await forkAt(origin.uuid, 1)).uuid)
+    const { uuid } = await requireDaemon(home).waitForEnd((await forkAt(child.uuid, 1)).uuid)
     const exportDir = join(requireDaemon(home).work, 'out')
     const { dir, facts } = await exportProcess(home, uuid, exportDir)
     const events = linesOf(filesOf(dir)['events.jsonl'])

@@ -63,7 +63,7 @@ async function readAll(path: string, headers?: Readonly<Record<string, string>>)
   return await stream.rest()
 }
 
-const seqs = (events: readonly EventView[]): number[] => events.map((event) => event.seq)
+const seqsOf = (events: readonly EventView[]): number[] => events.map((event) => event.seq)
 const readCursor = async (): Promise<number> => (await daemon.client.get<{ cursor: number }>('/v1/daemon')).cursor
 
 describe('order', () => {
@@ -75,7 +75,7 @@ describe('order', () => {
     ]))
       await daemon.waitForEnd(uuid)
     const events = await readAll('/v1/events?after=0')
-    expect(seqs(events)).toEqual(Array.from({ length: events.length }, (_, index) => index + 1))
+    expect(seqsOf(events)).toEqual(Array.from({ length: events.length }, (_, index) => index + 1))
     expect(events.length).toBe(await readCursor())
   })
 
@@ -92,7 +92,7 @@ describe('order', () => {
       }
     }
     const journal = await daemon.readHistory(uuid)
-    expect(seqs(events)).toEqual(seqs(journal))
+    expect(seqsOf(events)).toEqual(seqsOf(journal))
     expect(journal.length).toBeGreaterThan(STEPS * 4)
   })
 
@@ -106,17 +106,17 @@ describe('order', () => {
         for (;;) {
           const event = await open.next()
           if (event?.uuid === uuid) processEvents.push(event)
-          if (event === null || (event.uuid === uuid && event['fact'] === 'process.reaped')) return seqs(processEvents)
+          if (event === null || (event.uuid === uuid && event['fact'] === 'process.reaped')) return seqsOf(processEvents)
         }
       }),
     )
-    const storedSeqs = seqs(await daemon.readHistory(uuid))
+    const storedSeqs = seqsOf(await daemon.readHistory(uuid))
     for (const view of views) expect(view).toEqual(storedSeqs)
   })
 })
 
 describe('a slow reader', () => {
-  const settled = (): number => {
+  const measureMemory = (): number => {
     setFlagsFromString('--expose-gc')
     runInNewContext('gc')()
     const { heapUsed, external } = process.memoryUsage()
@@ -125,12 +125,12 @@ describe('a slow reader', () => {
 
   test('costs a bounded part of the memory, and gets every fact when it reads again', TIMEOUT_MS, async () => {
     const slowStreams = await Promise.all(Array.from({ length: 10 }, () => Stream.open('/v1/events?follow=1')))
-    const settledBefore = settled()
+    const settledBefore = measureMemory()
     // About 60 MB of facts: ten readers that buffered them would hold ten times that.
     const { uuid } = await daemon.spawnShell(`yes ${'x'.repeat(100)} | head -c 60000000`)
     await daemon.waitForEnd(uuid)
-    expect((settled() - settledBefore) / 1_000_000).toBeLessThan(100)
-    const storedSeqs = seqs(await daemon.readHistory(uuid))
+    expect((measureMemory() - settledBefore) / 1_000_000).toBeLessThan(100)
+    const storedSeqs = seqsOf(await daemon.readHistory(uuid))
     expect(storedSeqs.length).toBeGreaterThan(500)
     for (const stream of slowStreams.slice(0, 2)) {
       await using open = stream
@@ -161,7 +161,7 @@ describe('a slow reader', () => {
     expect(Number(gap?.['lost'])).toBeGreaterThan(0)
     expect(events.filter((event) => event.type === 'live.tool-output').length).toBeGreaterThan(0)
     expect(events.findIndex((event) => event.type === 'live.gap')).toBeLessThan(events.findIndex((event) => event.type === 'tool.finished'))
-    expect(seqs(events.filter((event) => event.seq > 0))).toEqual(seqs(await daemon.readHistory(uuid)))
+    expect(seqsOf(events.filter((event) => event.seq > 0))).toEqual(seqsOf(await daemon.readHistory(uuid)))
   })
 
   test('that disconnects while it waits is forgotten', async () => {
@@ -181,7 +181,7 @@ describe('the start of a stream', () => {
     expect(first).toMatchObject({ seq: cursor + 1, uuid, type: 'process.spawned' })
     await daemon.waitForEnd(uuid)
     const lastCursor = await readCursor()
-    expect(seqs(await readAll('/v1/events?tail=3'))).toEqual([lastCursor - 2, lastCursor - 1, lastCursor])
+    expect(seqsOf(await readAll('/v1/events?tail=3'))).toEqual([lastCursor - 2, lastCursor - 1, lastCursor])
   })
 
   test('of one process: at its beginning, with tail at its last event, with after behind that cursor', async () => {
@@ -195,10 +195,10 @@ describe('the start of a stream', () => {
       fact: 'process.spawned',
       at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*[+-]\d\d:\d\d$/),
     })
-    expect(seqs(await readAll(`/v1/processes/${uuid}/events?tail=2`))).toEqual(seqs(events).slice(-2))
-    expect(seqs(await readAll(`/v1/processes/${uuid}/events?after=${events[2]?.seq}`))).toEqual(seqs(events).slice(3))
-    expect(seqs(await readAll(`/v1/processes/${uuid}/events?after=0`, { 'last-event-id': String(events[2]?.seq) }))).toEqual(
-      seqs(events).slice(3),
+    expect(seqsOf(await readAll(`/v1/processes/${uuid}/events?tail=2`))).toEqual(seqsOf(events).slice(-2))
+    expect(seqsOf(await readAll(`/v1/processes/${uuid}/events?after=${events[2]?.seq}`))).toEqual(seqsOf(events).slice(3))
+    expect(seqsOf(await readAll(`/v1/processes/${uuid}/events?after=0`, { 'last-event-id': String(events[2]?.seq) }))).toEqual(
+      seqsOf(events).slice(3),
     )
   })
 
@@ -255,7 +255,7 @@ describe('the content of an event', () => {
     await daemon.signal(uuid, 'SIGKILL')
     const [liveEvents, storedEvents] = await Promise.all([live.rest(), plain.rest()])
     expect(liveEvents.filter((event) => event.seq === 0)).toMatchObject([{ type: 'live.text', uuid, text: 'spoken', step: 1 }])
-    expect(seqs(liveEvents.filter((event) => event.seq > 0))).toEqual(seqs(storedEvents))
+    expect(seqsOf(liveEvents.filter((event) => event.seq > 0))).toEqual(seqsOf(storedEvents))
   })
 
   test('a spec without its environment and role prompt; states as coarse types with their fact', async () => {

@@ -17,7 +17,7 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-const gc = (): Promise<GcView> => daemon.client.post('/v1/gc', {})
+const collect = (): Promise<GcView> => daemon.client.post('/v1/gc', {})
 const pin = (ref: string, isPinned: boolean): Promise<SteerView> => daemon.client.post(`/v1/processes/${ref}/pin`, { pinned: isPinned })
 
 async function startWithEnded(count: number): Promise<string[]> {
@@ -52,7 +52,7 @@ test('a living, waiting or suspended process is never collected, however old', a
   await daemon.waitUntilReady(suspendedUuid)
   await daemon.pause(suspendedUuid)
   const endedProcess = await daemon.waitForEnd((await daemon.spawnShell('true')).uuid)
-  expect((await gc()).entries.map(({ uuid, rule }) => [uuid, rule])).toEqual([[endedProcess.uuid, 'max_bytes']])
+  expect((await collect()).entries.map(({ uuid, rule }) => [uuid, rule])).toEqual([[endedProcess.uuid, 'max_bytes']])
   expect([(await daemon.view(readyUuid)).status, (await daemon.view(suspendedUuid)).status]).toEqual(['ready', 'suspended'])
 })
 
@@ -64,7 +64,7 @@ test('a fork continues after the collection of its origin, and can itself be for
   )
   await daemon.waitForEnd(uuid)
   const fork = await daemon.waitForEnd((await daemon.resume(uuid, { fork: true, fromStep: 1 })).process.uuid)
-  expect((await gc()).entries.map((one) => one.uuid)).toEqual([uuid])
+  expect((await collect()).entries.map((one) => one.uuid)).toEqual([uuid])
   await expect(daemon.view(uuid)).rejects.toMatchObject({ code: 'COLLECTED' })
   await daemon.resume(fork.uuid, { message: 'on' })
   expect((await daemon.waitForEnd(fork.uuid)).turn).toBe(2)
@@ -95,7 +95,7 @@ describe('a collection and', () => {
           () => 'ok',
           (error: ApiError) => error.code,
         )
-      const requests = round % 2 === 0 ? [gc(), answer()] : [answer(), gc()]
+      const requests = round % 2 === 0 ? [collect(), answer()] : [answer(), collect()]
       const [first, second] = await Promise.all(requests)
       const state = await daemon.view(uuid).then(
         () => 'there' as const,

@@ -80,7 +80,7 @@ function writeConfig(port: number, extraConfig = ''): void {
   chmodSync(credentialsFile, 0o600)
 }
 
-async function doctorChecks(): Promise<readonly CheckView[]> {
+async function readDoctorChecks(): Promise<readonly CheckView[]> {
   return (await home.client.get<{ checks: CheckView[] }>('/v1/doctor')).checks.filter(({ name }) => name.startsWith('notifications'))
 }
 
@@ -95,7 +95,7 @@ describe('a webhook', () => {
     const [first] = hook.got
     expect(first?.headers).toMatchObject({ authorization: 'Bearer secret-token', 'content-type': 'application/json' })
     expect(first?.body).toMatchObject({ version: 1, process: { agent: 'command' } })
-    expect(JSON.stringify(await doctorChecks())).not.toContain('secret')
+    expect(JSON.stringify(await readDoctorChecks())).not.toContain('secret')
     expect(home.readLog()).not.toContain('secret')
   })
 
@@ -183,11 +183,11 @@ describe('a webhook', () => {
     await home.start()
     for (const name of ['one', 'two', 'three']) await home.waitForEnd((await home.spawn({ argv: ['false'], name })).uuid)
     await waitUntil(() => home.readLog().includes('it cannot be reached (ECONNREFUSED)'), 'it was tried')
-    expect(await doctorChecks()).toMatchObject([{ name: 'notifications webhook', ok: false }])
+    expect(await readDoctorChecks()).toMatchObject([{ name: 'notifications webhook', ok: false }])
     await hook.listen(port)
     await waitUntil(() => hook.got.length === 3, 'all were sent')
     expect(hook.notified).toEqual(['failed one', 'failed two', 'failed three'])
-    expect(await doctorChecks()).toMatchObject([{ name: 'notifications webhook', ok: true }])
+    expect(await readDoctorChecks()).toMatchObject([{ name: 'notifications webhook', ok: true }])
   })
 
   test('that redirects or refuses is neither followed nor tried again', async () => {
@@ -203,7 +203,7 @@ describe('a webhook', () => {
 
 describe('notices that the last daemon did not send', () => {
   /** Returns a port on which nothing listens yet. */
-  async function freePort(): Promise<number> {
+  async function findFreePort(): Promise<number> {
     const port = await hook.listen()
     writeConfig(port)
     await hook[Symbol.asyncDispose]()
@@ -212,7 +212,7 @@ describe('notices that the last daemon did not send', () => {
   }
 
   test('are sent after the next start, whether the daemon was killed or stopped; once', async () => {
-    const port = await freePort()
+    const port = await findFreePort()
     await home.start()
     await home.waitForEnd((await home.spawn({ argv: ['false'], name: 'one' })).uuid)
     await waitUntil(() => home.readLog().includes('it cannot be reached (ECONNREFUSED)'), 'it was tried')
@@ -291,11 +291,11 @@ describe('notices that the last daemon did not send', () => {
 
 test('doctor reports the configuration and whether it works', async () => {
   await home.start()
-  expect(await doctorChecks()).toEqual([{ name: 'notifications', ok: true, detail: 'none are configured' }])
+  expect(await readDoctorChecks()).toEqual([{ name: 'notifications', ok: true, detail: 'none are configured' }])
   writeConfig(await hook.listen())
-  expect(await doctorChecks()).toMatchObject([
+  expect(await readDoctorChecks()).toMatchObject([
     { name: 'notifications webhook', ok: true, detail: expect.stringContaining('the server answers') as string },
   ])
   writeFileSync(home.paths.credentialsFile, 'OTHER: x\n')
-  expect(await doctorChecks()).toMatchObject([{ ok: false, detail: expect.stringContaining('HOOK_PATH') as string }])
+  expect(await readDoctorChecks()).toMatchObject([{ ok: false, detail: expect.stringContaining('HOOK_PATH') as string }])
 })

@@ -13,7 +13,7 @@ test('a missing or older store is refused with the next step; when the user acce
   const reeve = (...args: string[]): ReturnType<typeof runCli> => runCli(daemon.home, args)
   const repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
   repository.commit({ 'a.txt': 'a' })
-  const work = async (name: string): Promise<string> => {
+  const workIn = async (name: string): Promise<string> => {
     const { uuid } = await daemon.spawnScripted(
       [{ text: '', tools: [{ name: 'write', input: { path: 'b.txt', content: name } }] }, { text: 'done' }],
       { cwd: repository.dir, worktree: true, name },
@@ -21,11 +21,11 @@ test('a missing or older store is refused with the next step; when the user acce
     await daemon.waitForEnd(uuid)
     return uuid
   }
-  const earlyProcess = await work('early')
+  const earlyProcess = await workIn('early')
   await daemon.stop()
   cpSync(store, join(daemon.work, 'backup.db'))
   await daemon.start()
-  const lateProcess = await work('late')
+  const lateProcess = await workIn('late')
   const { pid } = await daemon.view(lateProcess)
   await daemon.stop()
 

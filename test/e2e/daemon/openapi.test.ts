@@ -52,7 +52,7 @@ const operations = (): { path: string; method: string; operation: Operation }[] 
   Object.entries(document.paths).flatMap(([path, item]) => Object.entries(item).map(([method, operation]) => ({ path, method, operation })))
 
 /** A validator for a part of the document, as its readers would make it. */
-function checker(schema: object): (value: unknown) => string | null {
+function makeChecker(schema: object): (value: unknown) => string | null {
   const validate = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"document#/components/')) as object)
   return (value) => (validate(value) ? null : ajv.errorsText(validate.errors))
 }
@@ -107,7 +107,7 @@ describe('the document', () => {
       for (const media of [operation.requestBody, ...Object.values(operation.responses)].flatMap((one) =>
         Object.values(one?.content ?? {}),
       )) {
-        const check = checker(media.schema ?? {})
+        const check = makeChecker(media.schema ?? {})
         if (media.example === undefined || typeof media.example === 'string') continue
         expect(check(media.example), operation.operationId).toBeNull()
         examples += 1
@@ -128,7 +128,7 @@ describe("the daemon's answers", () => {
     const { operation } = operations().find((one) => one.operation.operationId === id) ?? {}
     const success = Object.entries(operation?.responses ?? {}).find(([status]) => status.startsWith('2'))?.[1]
     const [media] = Object.values(success?.content ?? {})
-    expect(checker(media?.schema ?? { not: {} })(answer), id).toBeNull()
+    expect(makeChecker(media?.schema ?? { not: {} })(answer), id).toBeNull()
   }
 
   const walked = new Set<string>()

@@ -39,7 +39,7 @@ function nameOf(events: readonly EventView[], uuid: string): unknown {
   return (events.find((event) => event.uuid === uuid && event.type === 'process.spawned')?.['spec'] as { name?: unknown } | undefined)?.name
 }
 
-async function cursors(): Promise<number[]> {
+async function readCursors(): Promise<number[]> {
   const seqs: number[] = []
   for await (const { seq } of daemon.client.events('/v1/events', { query: { after: 0 } })) seqs.push(seq)
   return seqs
@@ -107,7 +107,7 @@ describe('streams', () => {
     const first = await runToEnd('first')
     await runToEnd('second')
     const third = await runToEnd('third')
-    const cursorsBefore = await cursors()
+    const cursorsBefore = await readCursors()
     const following = new AbortController()
     const receivedEvents: EventView[] = []
     const follow = (async () => {
@@ -123,7 +123,7 @@ describe('streams', () => {
     following.abort()
     const order = receivedEvents.map(({ seq }) => seq)
     expect(order).toEqual([...new Set(order)].toSorted((a, b) => a - b))
-    const cursorsAfter = await cursors()
+    const cursorsAfter = await readCursors()
     // The remaining past, and all new facts; some may have come after the last one that was followed.
     expect(order.filter((seq) => cursorsAfter.includes(seq))).toEqual(cursorsAfter.filter((seq) => seq <= (order.at(-1) ?? 0)))
     expect(cursorsAfter.length).toBeLessThan(cursorsBefore.length + receivedEvents.length)

@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => dir[Symbol.asyncDispose]())
 
 const log = (): void => undefined
-const mode = async (file: string): Promise<string> => ((await stat(file)).mode & 0o777).toString(8)
+const readMode = async (file: string): Promise<string> => ((await stat(file)).mode & 0o777).toString(8)
 const isRoot = process.getuid?.() === 0
 /** any user except the one who runs the tests */
 const STRANGER = 65_533
@@ -36,13 +36,13 @@ describe('modes', () => {
     const maskBefore = process.umask(mask)
     try {
       await using daemon = await LocalDaemon.start()
-      expect(await mode(daemon.home)).toBe('700')
-      expect(await mode(daemon.paths.socket)).toBe('600')
-      expect(await mode(daemon.paths.daemonJson)).toBe('600')
+      expect(await readMode(daemon.home)).toBe('700')
+      expect(await readMode(daemon.paths.socket)).toBe('600')
+      expect(await readMode(daemon.paths.daemonJson)).toBe('600')
       const { uuid } = await daemon.spawnShell('umask; touch made')
       await daemon.waitForEnd(uuid)
       expect(Number.parseInt(await daemon.readOutput(uuid), 8)).toBe(mask)
-      expect(await mode(join(daemon.work, 'made'))).toBe((0o666 & ~mask).toString(8))
+      expect(await readMode(join(daemon.work, 'made'))).toBe((0o666 & ~mask).toString(8))
       const open = await Promise.all(
         (await readdir(daemon.home)).map(async (name) => ({ name, bits: (await stat(join(daemon.home, name))).mode & 0o077 })),
       )
@@ -58,7 +58,7 @@ describe('modes', () => {
     await mkdir(paths.home, { mode: 0o755 })
     await chmod(paths.home, 0o755)
     const daemon = await startDaemon({ paths, log })
-    expect(await mode(paths.home)).toBe('700')
+    expect(await readMode(paths.home)).toBe('700')
     await daemon.stop()
     const other = pathsFrom({ REEVE_HOME: join(dir.path, 'project') })
     await mkdir(other.home)
@@ -66,7 +66,7 @@ describe('modes', () => {
     await chmod(other.home, 0o755)
     await expect(startDaemon({ paths: other, log })).rejects.toThrow(/open to others.*chmod 700/)
     expect(await readdir(other.home)).toEqual(['README'])
-    expect(await mode(other.home)).toBe('755')
+    expect(await readMode(other.home)).toBe('755')
   })
 })
 
@@ -125,8 +125,8 @@ describe('a home whose path is too long for a socket', () => {
   test('has its socket in a short directory of mode 0700, which daemon.json names', async () => {
     const daemon = await startDaemon({ paths: paths, log })
     expect(paths.socket.startsWith(join(runtime, 'reeve'))).toBe(true)
-    expect(await mode(join(runtime, 'reeve'))).toBe('700')
-    expect(await mode(paths.socket)).toBe('600')
+    expect(await readMode(join(runtime, 'reeve'))).toBe('700')
+    expect(await readMode(paths.socket)).toBe('600')
     const elsewhere = pathsFrom({ REEVE_HOME: paths.home, XDG_RUNTIME_DIR: '/nowhere' })
     expect(clientSocket(elsewhere)).toBe(paths.socket)
     await daemon.stop()

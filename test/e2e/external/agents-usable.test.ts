@@ -17,7 +17,7 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-const agent = (name: string, front: string): Promise<void> =>
+const writeAgent = (name: string, front: string): Promise<void> =>
   writeFile(join(daemon.work, '.reeve/agents', `${name}.md`), `---\ndescription: ${name} does things\n${front}\n---\nDo.\n`)
 const listAgents = (query: Readonly<Record<string, string>> = {}): Promise<AgentsView> =>
   daemon.client.get('/v1/agents', { cwd: daemon.work, ...query })
@@ -30,12 +30,12 @@ const summaryOf = ({ agents }: AgentsView): Record<string, unknown> =>
   )
 
 test("each agent shows its model, the model's needs, and what is missing", async () => {
-  await agent('keyed', 'model: anthropic/claude-x')
-  await agent('local', 'model: ollama/small')
-  await agent('played', 'model: "script:x.yaml"')
-  await agent('lost', 'model: nobody/x')
-  await agent('other', 'driver: acp\ncommand: [no-such-agent, --acp]')
-  await agent('there', 'driver: acp\ncommand: [/bin/sh]')
+  await writeAgent('keyed', 'model: anthropic/claude-x')
+  await writeAgent('local', 'model: ollama/small')
+  await writeAgent('played', 'model: "script:x.yaml"')
+  await writeAgent('lost', 'model: nobody/x')
+  await writeAgent('other', 'driver: acp\ncommand: [no-such-agent, --acp]')
+  await writeAgent('there', 'driver: acp\ncommand: [/bin/sh]')
   expect(summaryOf(await listAgents())).toEqual({
     default: [false, null, [], 'no model is configured'],
     keyed: [false, 'anthropic/claude-x', ['ANTHROPIC_API_KEY'], 'ANTHROPIC_API_KEY is not set'],
@@ -48,7 +48,7 @@ test("each agent shows its model, the model's needs, and what is missing", async
 })
 
 test("keys are looked for in the user's file, and a configured command counts without being run", async () => {
-  await agent('keyed', 'model: anthropic/claude-x')
+  await writeAgent('keyed', 'model: anthropic/claude-x')
   await writeFile(daemon.paths.credentialsFile, 'ANTHROPIC_API_KEY: sk-of-a-test\n', { mode: 0o600 })
   const agentsBefore = await listAgents()
   expect(agentsBefore.keys).toEqual({ ANTHROPIC_API_KEY: 'credentials.yaml' })
@@ -63,7 +63,7 @@ test("keys are looked for in the user's file, and a configured command counts wi
 })
 
 test('a program of the repository does not replace the default agent, unless it is trusted', async () => {
-  await agent('default', 'driver: command\ncommand: [sh, -c, "touch ran"]')
+  await writeAgent('default', 'driver: command\ncommand: [sh, -c, "touch ran"]')
   const trustNotice = `${join(daemon.work, '.reeve/agents/default.md')} is not trusted to start a program (sh -c touch ran) in place of the built-in agent \`default\``
   for (const selection of [{}, { agent: 'default' }]) {
     await expect(daemon.spawn({ ...selection, intent: 'go' })).rejects.toMatchObject({
@@ -82,7 +82,7 @@ test('a program of the repository does not replace the default agent, unless it 
 })
 
 test('a model for agents that name none, and a configuration that cannot be read', async () => {
-  await agent('keyed', 'model: anthropic/claude-x')
+  await writeAgent('keyed', 'model: anthropic/claude-x')
   expect(summaryOf(await listAgents({ model: 'ollama/small' }))).toMatchObject({
     default: [true, 'ollama/small', [], null],
     keyed: [false, 'anthropic/claude-x', ['ANTHROPIC_API_KEY'], 'ANTHROPIC_API_KEY is not set'],
@@ -100,7 +100,7 @@ test('programs are looked for in the PATH of the command line, and an unknown lo
   const bin = join(daemon.work, 'bin')
   await mkdir(bin)
   await writeFile(join(bin, 'claude-agent-acp'), '#!/bin/sh\n', { mode: 0o755 })
-  const rows = async (env: Readonly<Record<string, string>>): Promise<string[]> => {
+  const readRows = async (env: Readonly<Record<string, string>>): Promise<string[]> => {
     const { stdout, stderr } = await runCli(daemon.home, ['agents'], { cwd: daemon.work, env: { PATH: bin, ...env } })
     const [row = ''] = stdout.split('\n').filter((line) => line.startsWith('claude '))
     return [
@@ -108,14 +108,17 @@ test('programs are looked for in the PATH of the command line, and an unknown lo
       ...stderr.split('\n').filter((line) => line.includes('logged in') || line.startsWith('not installed: claude')),
     ]
   }
-  expect(await rows({})).toEqual(['not checked', 'whether it is logged in is not checked: claude (`claude /login` or ANTHROPIC_API_KEY)'])
-  expect(await rows({ ANTHROPIC_API_KEY: 'of this shell' })).toEqual(['yes'])
-  expect(await rows({ PATH: daemon.work })).toEqual(['no', expect.stringContaining('not installed: claude, ')])
+  expect(await readRows({})).toEqual([
+    'not checked',
+    'whether it is logged in is not checked: claude (`claude /login` or ANTHROPIC_API_KEY)',
+  ])
+  expect(await readRows({ ANTHROPIC_API_KEY: 'of this shell' })).toEqual(['yes'])
+  expect(await readRows({ PATH: daemon.work })).toEqual(['no', expect.stringContaining('not installed: claude, ')])
 })
 
 test('the command line counts its own keys, and fits into 80 columns', async () => {
-  await agent('reviewer-of-many-things', 'model: anthropic/claude-sonnet-5')
-  await agent('second', 'model: anthropic/claude-sonnet-5')
+  await writeAgent('reviewer-of-many-things', 'model: anthropic/claude-sonnet-5')
+  await writeAgent('second', 'model: anthropic/claude-sonnet-5')
   const run = (env: Readonly<Record<string, string>>, ...args: string[]): ReturnType<typeof runCli> =>
     runCli(daemon.home, ['agents', ...args], { cwd: daemon.work, env: { COLUMNS: '80', ...env } })
   const without = await run({})
@@ -149,9 +152,9 @@ test('the command line counts its own keys, and fits into 80 columns', async () 
 })
 
 test('agents that take no messages while they run are known, and named', async () => {
-  await agent('plain', 'driver: command\ncommand: ["true"]')
-  await agent('talks', 'driver: command\ncommand: [claude, -p, --output-format, stream-json, --verbose]')
-  await agent('forgets', 'driver: command\ncommand: [claude, -p, --output-format, stream-json, --verbose, --no-session-persistence]')
+  await writeAgent('plain', 'driver: command\ncommand: ["true"]')
+  await writeAgent('talks', 'driver: command\ncommand: [claude, -p, --output-format, stream-json, --verbose]')
+  await writeAgent('forgets', 'driver: command\ncommand: [claude, -p, --output-format, stream-json, --verbose, --no-session-persistence]')
   const { agents } = await listAgents()
   expect(Object.fromEntries(withoutInstalled(agents).map(({ name, converses }) => [name, converses]))).toEqual({
     default: true,

@@ -43,7 +43,7 @@ async function agentOf(
   return { agent: basename(dir), calls: readCalls }
 }
 
-async function talk(
+async function startTalk(
   turns: readonly (readonly ScriptedAct[])[],
   body: Partial<SpawnBody> = {},
 ): Promise<{ readonly view: ProcessView; readonly uuid: string; calls(): Promise<string[][]> }> {
@@ -58,7 +58,7 @@ const turnsOf = (uuid: string, count: number): Promise<ProcessView> =>
 
 describe('a conversation', () => {
   test('is ready for a message, and after each one; a signal ends it', async () => {
-    const { uuid, calls } = await talk([asLines(lines.CLAUDE_TOOLS), RESUMED_LINES], { intent: 'begin' })
+    const { uuid, calls } = await startTalk([asLines(lines.CLAUDE_TOOLS), RESUMED_LINES], { intent: 'begin' })
     expect(await turnsOf(uuid, 1)).toMatchObject({ step: 2, sessionId: '6528ff20-b72b-4b73-ac46-b42cd138b7d7', activity: 'ready' })
     await daemon.send(uuid, 'go on')
     const view = await turnsOf(uuid, 2)
@@ -92,7 +92,7 @@ describe('a conversation', () => {
   })
 
   test('queues messages during a turn, and SIGINT ends the turn', async () => {
-    const { uuid, calls } = await talk([HANGING, RESUMED_LINES])
+    const { uuid, calls } = await startTalk([HANGING, RESUMED_LINES])
     await daemon.waitUntilReady(uuid)
     await daemon.send(uuid, 'one')
     await waitForModelAnswer(uuid)
@@ -113,7 +113,7 @@ describe('a conversation', () => {
   })
 
   test('reports a failed turn, and continues', async () => {
-    const { uuid } = await talk([[...asLines(lines.CLAUDE_REFUSED), { exit: 1 }], RESUMED_LINES], { intent: 'begin' })
+    const { uuid } = await startTalk([[...asLines(lines.CLAUDE_REFUSED), { exit: 1 }], RESUMED_LINES], { intent: 'begin' })
     await daemon.waitForEvent(
       uuid,
       ({ fact, turn, outcome, error }) =>
@@ -129,7 +129,7 @@ describe('a conversation', () => {
 describe('a pause', () => {
   test('in a turn freezes the turn; between turns nothing begins until the resume', async () => {
     const goFile = join(daemon.work, 'go-on')
-    const { uuid, calls } = await talk(
+    const { uuid, calls } = await startTalk(
       [[...asLines(lines.CLAUDE_TOOLS.slice(0, 4)), { until: goFile }, ...asLines(lines.CLAUDE_TOOLS.slice(4))], RESUMED_LINES],
       { intent: 'begin' },
     )
@@ -152,7 +152,10 @@ describe('a pause', () => {
   })
 
   test('by a budget holds the process between turns, until it has more', async () => {
-    const { uuid, calls } = await talk([asLines(lines.CLAUDE_TOOLS), RESUMED_LINES], { intent: 'begin', limits: { budgetTokens: 1_000 } })
+    const { uuid, calls } = await startTalk([asLines(lines.CLAUDE_TOOLS), RESUMED_LINES], {
+      intent: 'begin',
+      limits: { budgetTokens: 1_000 },
+    })
     await daemon.waitForView(uuid, ({ holds }) => holds.some(({ reason }) => reason === 'budget'))
     await daemon.send(uuid, 'more')
     await daemon.resume(uuid, { raise: { budgetTokens: 10_000 } })
@@ -168,7 +171,7 @@ test('a rate limit holds the process in its turn, which continues after a resume
   const limitedLines = lines.CLAUDE_TOOLS.map((line) =>
     'subtype' in line && line.subtype === 'success' ? { ...line, is_error: true, result: error } : line,
   )
-  const { uuid, calls } = await talk([asLines(limitedLines), RESUMED_LINES], { intent: 'begin' })
+  const { uuid, calls } = await startTalk([asLines(limitedLines), RESUMED_LINES], { intent: 'begin' })
   expect(await daemon.waitForView(uuid, ({ status }) => status === 'suspended')).toMatchObject({
     turn: 1,
     holds: [{ reason: 'rate-limit' }],
@@ -183,7 +186,7 @@ test('a rate limit holds the process in its turn, which continues after a resume
 
 describe('its session', () => {
   test('continues after its end, with a message', async () => {
-    const { uuid, calls } = await talk([asLines(lines.CLAUDE_TOOLS), RESUMED_LINES], { intent: 'begin' })
+    const { uuid, calls } = await startTalk([asLines(lines.CLAUDE_TOOLS), RESUMED_LINES], { intent: 'begin' })
     await turnsOf(uuid, 1)
     await daemon.signal(uuid, 'SIGTERM')
     await daemon.waitForEnd(uuid)
@@ -195,7 +198,7 @@ describe('its session', () => {
   })
 
   test('is copied for a fork, which gets its own; the origin continues', async () => {
-    const { uuid, calls } = await talk([asLines(lines.CLAUDE_TOOLS), asLines(lines.CLAUDE_FORKED), RESUMED_LINES], { intent: 'begin' })
+    const { uuid, calls } = await startTalk([asLines(lines.CLAUDE_TOOLS), asLines(lines.CLAUDE_FORKED), RESUMED_LINES], { intent: 'begin' })
     await turnsOf(uuid, 1)
     const { process } = await daemon.resume(uuid, { fork: true, message: 'another way' })
     expect(await turnsOf(process.uuid, 2)).toMatchObject({ step: 3, originStep: 2, sessionId: '926592e8-edd5-429a-af35-2cdc32fc6989' })
@@ -212,7 +215,7 @@ describe('its session', () => {
   })
 
   test('without an id cannot continue: a new one begins', async () => {
-    const { uuid, calls } = await talk([[{ raw: 'it has begun\n' }, { hang: true }], asLines(lines.CLAUDE_TOOLS)], { intent: 'begin' })
+    const { uuid, calls } = await startTalk([[{ raw: 'it has begun\n' }, { hang: true }], asLines(lines.CLAUDE_TOOLS)], { intent: 'begin' })
     await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.output')
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)

@@ -19,7 +19,7 @@ beforeEach(async () => {
   daemon = await LocalDaemon.start()
   log = join(daemon.work, 'agent.log')
   await mkdir(join(daemon.work, '.reeve/agents'), { recursive: true })
-  await agentFile('coder', 'resume', 'close')
+  await writeAgentFile('coder', 'resume', 'close')
 })
 afterEach(async () => {
   await daemon[Symbol.asyncDispose]()
@@ -27,7 +27,7 @@ afterEach(async () => {
 })
 
 /** Writes an agent file; `options` are the arguments of its program. */
-async function agentFile(name: string, ...options: string[]): Promise<void> {
+async function writeAgentFile(name: string, ...options: string[]): Promise<void> {
   const command = [process.execPath, PROGRAM, `sessions=${daemon.work}`, `log=${log}`, ...options]
   await writeFile(
     join(daemon.work, '.reeve/agents', `${name}.md`),
@@ -39,7 +39,7 @@ const start = (intent: string, body: Partial<SpawnBody> = {}): Promise<ProcessVi
 const answer = (ref: string, body: object): Promise<SteerView> => daemon.client.post(`/v1/processes/${ref}/answer`, body)
 const waitForQuestion = async (ref: string): Promise<ProcessView> =>
   (await daemon.client.get<{ process: ProcessView }>(`/v1/processes/${ref}/wait`, { for: 'waiting' })).process
-const logLines = async (): Promise<string[]> => (await readFile(log, 'utf8').catch(() => '')).split('\n')
+const readLogLines = async (): Promise<string[]> => (await readFile(log, 'utf8').catch(() => '')).split('\n')
 
 describe('an agent that asks', () => {
   test('waits, is shown with its question, and continues after the answer', async () => {
@@ -55,7 +55,7 @@ describe('an agent that asks', () => {
     await expect(answer(uuid, {})).rejects.toMatchObject({ code: 'INVALID' })
     expectSteerResponse(await answer(uuid, { option: 'yes' }))
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', asks: [], step: 1 })
-    expect(await logLines()).toContain('answer: yes')
+    expect(await readLogLines()).toContain('answer: yes')
     await expect(answer(uuid, { option: 'yes' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 
@@ -66,10 +66,10 @@ describe('an agent that asks', () => {
     await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.frozen')
     expect((await answer(uuid, { option: 'no' })).note).toContain('the process is suspended')
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', asks: [] })
-    expect(await logLines()).not.toContain('answer: no')
+    expect(await readLogLines()).not.toContain('answer: no')
     await daemon.resume(uuid)
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
-    expect(await logLines()).toContain('answer: no')
+    expect(await readLogLines()).toContain('answer: no')
   })
 
   test('on the command line: the process, its question, and the answer by its number', async () => {
@@ -90,7 +90,7 @@ describe('an agent that asks', () => {
     expect(await cli('answer', String(pid), '--ask', '2', '--no')).toMatchObject({ code: 0 })
     expect(await cli('answer', String(pid), '1')).toMatchObject({ code: 0, stderr: `answered: PID ${pid} goes on\n` })
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
-    expect((await logLines()).filter((line) => line.startsWith('answer:')).toSorted()).toEqual(['answer: no', 'answer: yes'])
+    expect((await readLogLines()).filter((line) => line.startsWith('answer:')).toSorted()).toEqual(['answer: no', 'answer: yes'])
     expect((await cli('logs', String(pid))).stdout).toContain('answered: no (by user)')
   })
 
@@ -99,7 +99,7 @@ describe('an agent that asks', () => {
     expect(await daemon.waitForEnd(allowed.uuid)).toMatchObject({ status: 'completed' })
     const deniedView = await start('ask execute npm test', { permissions: 'deny' })
     await daemon.waitForEnd(deniedView.uuid)
-    expect((await logLines()).filter((line) => line.startsWith('answer:'))).toEqual(['answer: yes', 'answer: no'])
+    expect((await readLogLines()).filter((line) => line.startsWith('answer:'))).toEqual(['answer: yes', 'answer: no'])
   })
 })
 
@@ -138,7 +138,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     terminal.type('1\r')
     await terminal.waitForText(/answered: yes \(by user\)/)
     await terminal.waitForText(/completed/)
-    expect((await logLines()).filter((line) => line.startsWith('answer:'))).toEqual(['answer: yes'])
+    expect((await readLogLines()).filter((line) => line.startsWith('answer:'))).toEqual(['answer: yes'])
   })
 })
 
@@ -183,7 +183,7 @@ describe('its session', () => {
     await daemon.waitForEnd(uuid)
     await daemon.resume(uuid, { message: 'say three' })
     await daemon.waitForEvent(uuid, ({ fact, turn }) => fact === 'process.ready' && turn === 3)
-    expect((await logLines()).filter((line) => line.startsWith('resume '))).toHaveLength(2)
+    expect((await readLogLines()).filter((line) => line.startsWith('resume '))).toHaveLength(2)
     expect(await daemon.view(uuid)).toMatchObject({ sessionId: viewBefore.sessionId, lastText: 'three' })
   })
 
@@ -199,7 +199,7 @@ describe('its session', () => {
   })
 
   test('is not needed before its first message', async () => {
-    await agentFile('coder', 'dies')
+    await writeAgentFile('coder', 'dies')
     const { uuid } = await start('say one')
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'failed', sessionId: null })
     // There was no message yet, so there is nothing to lose: the agent begins.

@@ -20,7 +20,7 @@ const FLOOD_MIB = deep(20, 100)
 const FLOOD_LINES = deep(20_000, 200_000)
 
 /** The peak memory of a program, in MiB. */
-function peakMib(pid: number): number {
+function readPeakMib(pid: number): number {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]) / 1024
 }
 
@@ -35,7 +35,7 @@ function eventsOf(home: DaemonHome, uuid: string): AsyncIterable<EventView> {
 }
 
 /** Passes on all output of a process to one stream, piece by piece. */
-async function eachOutput(home: DaemonHome, uuid: string, take: (text: string) => void, stream = 'stdout'): Promise<void> {
+async function readEachOutput(home: DaemonHome, uuid: string, take: (text: string) => void, stream = 'stdout'): Promise<void> {
   for await (const event of eventsOf(home, uuid)) {
     if (event['fact'] === 'process.output' && event['stream'] === stream) take(String(event['text']))
   }
@@ -43,11 +43,11 @@ async function eachOutput(home: DaemonHome, uuid: string, take: (text: string) =
 
 async function outputOf(home: DaemonHome, uuid: string, stream = 'stdout'): Promise<string> {
   let text = ''
-  await eachOutput(home, uuid, (chunk) => (text += chunk), stream)
+  await readEachOutput(home, uuid, (chunk) => (text += chunk), stream)
   return text
 }
 
-async function facts(home: DaemonHome, uuid: string): Promise<EventView[]> {
+async function readFacts(home: DaemonHome, uuid: string): Promise<EventView[]> {
   const events: EventView[] = []
   for await (const event of eventsOf(home, uuid)) events.push(event)
   return events
@@ -67,10 +67,10 @@ describe('a line without an end', () => {
     () =>
       withDaemon(async (home) => {
         const uuid = await runToEnd(home, ['sh', '-c', `yes 0123456789abcde | tr -d '\\n' | head -c ${FLOOD_MIB * MIB}`])
-        expect(peakMib(home.pid)).toBeLessThan(MAX_RSS_MIB)
+        expect(readPeakMib(home.pid)).toBeLessThan(MAX_RSS_MIB)
         const [receivedHash, wanted] = [createHash('sha256'), createHash('sha256')]
         let chars = 0
-        await eachOutput(home, uuid, (text) => {
+        await readEachOutput(home, uuid, (text) => {
           chars += text.length
           receivedHash.update(text)
         })
@@ -79,7 +79,7 @@ describe('a line without an end', () => {
           wanted.update(block.subarray(0, Math.min(leftBytes, block.length)))
         expect(chars).toBe(FLOOD_MIB * MIB)
         expect(receivedHash.digest('hex')).toBe(wanted.digest('hex'))
-        expect(peakMib(home.pid)).toBeLessThan(MAX_RSS_MIB)
+        expect(readPeakMib(home.pid)).toBeLessThan(MAX_RSS_MIB)
       }),
     300_000,
   )
@@ -96,9 +96,9 @@ describe('a line without an end', () => {
         ]
         const program = await writePlayingProgram(home.work, 'claude', items)
         const uuid = await runToEnd(home, [program, '-p', 'x', '--output-format', 'stream-json'])
-        expect(peakMib(home.pid)).toBeLessThan(MAX_RSS_MIB)
+        expect(readPeakMib(home.pid)).toBeLessThan(MAX_RSS_MIB)
         let chars = 0
-        await eachOutput(home, uuid, (text) => (chars += text.length))
+        await readEachOutput(home, uuid, (text) => (chars += text.length))
         expect(chars).toBe('{"type":"assistant","message":"'.length + FLOOD_MIB * MIB + 2)
         expect(await home.view(uuid)).toMatchObject({ status: 'completed', step: 2 })
       }),
@@ -118,13 +118,13 @@ describe('a flood of lines', () => {
         let text = ''
         let next = 1
         let wrongLine: string | null = null
-        await eachOutput(home, view.uuid, (chunk) => {
+        await readEachOutput(home, view.uuid, (chunk) => {
           const outputLines = (text + chunk).split('\n')
           text = outputLines.pop() ?? ''
           for (const line of outputLines) if (line !== `${next++} the quick brown fox jumps over the lazy dog`) wrongLine ??= line
         })
         expect([next - 1, text, wrongLine]).toEqual([FLOOD_LINES, '', null])
-        expect(peakMib(home.pid)).toBeLessThan(MAX_RSS_MIB)
+        expect(readPeakMib(home.pid)).toBeLessThan(MAX_RSS_MIB)
       }),
     300_000,
   )
@@ -150,11 +150,11 @@ describe('a flood of lines', () => {
         ]
         const program = await writePlayingProgram(home.work, 'claude', items)
         const uuid = await runToEnd(home, [program, '-p', 'x', '--output-format', 'stream-json'])
-        const finished = (await facts(home, uuid)).filter((event) => event['fact'] === 'model.finished')
+        const finished = (await readFacts(home, uuid)).filter((event) => event['fact'] === 'model.finished')
         expect(finished.map((event) => event['step'])).toEqual(Array.from({ length: 500 }, (_, index) => index + 1))
         expect(finished.every((event) => JSON.stringify(event['message']).includes(`"${event['step']} xxx`))).toBe(true)
         expect(await home.view(uuid)).toMatchObject({ status: 'completed', step: 500, usage: { inputTokens: 500 } })
-        expect(peakMib(home.pid)).toBeLessThan(MAX_RSS_MIB)
+        expect(readPeakMib(home.pid)).toBeLessThan(MAX_RSS_MIB)
       }),
     300_000,
   )
@@ -197,7 +197,7 @@ describe('with one daemon', () => {
         { line: { type: 'turn.completed', usage: {} } },
       ])
       const uuid = await runToEnd(home, [program, 'exec', '--json', 'x'])
-      const finished = (await facts(home, uuid)).find((event) => event['fact'] === 'model.finished')
+      const finished = (await readFacts(home, uuid)).find((event) => event['fact'] === 'model.finished')
       expect(finished?.['message']).toEqual([{ type: 'text', text: text.toWellFormed() }])
       for (const verb of ['logs', 'steps', 'inspect']) {
         const { stdout } = await runCli(home.path, [verb, uuid])
@@ -213,7 +213,7 @@ describe('with one daemon', () => {
       const text = await outputOf(home, uuid)
       expect([text.length, text.slice(-5), await outputOf(home, uuid, 'stderr')]).toEqual([8 * MIB + 4, 'xlast', 'oops'])
       expect(await home.view(uuid)).toMatchObject({ exit: { code: 3 } })
-      const order = (await facts(home, uuid)).map((event) => event['fact'])
+      const order = (await readFacts(home, uuid)).map((event) => event['fact'])
       expect(order.lastIndexOf('process.output')).toBeLessThan(order.indexOf('process.exited'))
     }, 120_000)
 

@@ -26,7 +26,7 @@ const promptCount = (): number =>
     .filter((line) => line.startsWith('prompt ')).length
 
 /** Claude Code's adapter, which demands a login at its session (`auth`) or at a prompt. */
-function claude(option: 'auth' | 'auth-prompt'): Pick<SpawnBody, 'agent' | 'env' | 'permissions' | 'gateway'> {
+function claudeBody(option: 'auth' | 'auth-prompt'): Pick<SpawnBody, 'agent' | 'env' | 'permissions' | 'gateway'> {
   writeFileSync(
     join(daemon.work, 'claude-agent-acp'),
     `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' 'log=${daemon.work}/log' 'sessions=${daemon.work}' '${option}=${daemon.work}/login' modes\n`,
@@ -37,7 +37,7 @@ function claude(option: 'auth' | 'auth-prompt'): Pick<SpawnBody, 'agent' | 'env'
 }
 
 test('at a prompt: the process is held; resumed after the login, it does its work', async () => {
-  const { uuid } = await daemon.spawn({ ...claude('auth-prompt'), intent: 'say done' })
+  const { uuid } = await daemon.spawn({ ...claudeBody('auth-prompt'), intent: 'say done' })
   const heldView = await daemon.waitForStatus(uuid, 'suspended')
   expect(heldView).toMatchObject({ holds: [{ reason: 'credentials', by: 'system' }], note: expect.stringMatching(ADVICE) })
   await daemon.resume(uuid)
@@ -54,7 +54,7 @@ test.each<[string, Partial<SpawnBody>]>([
   ['a process that ends', {}],
   ['one that comes back by itself', { restart: 'on-failure' }],
 ])('before its session, %s: the process is held; resumed after the login, it does its work', async (_, options) => {
-  const { uuid } = await daemon.spawn({ ...claude('auth'), intent: 'say done', ...options })
+  const { uuid } = await daemon.spawn({ ...claudeBody('auth'), intent: 'say done', ...options })
   const heldView = await daemon.waitForStatus(uuid, 'suspended')
   expect(heldView).toMatchObject({ holds: [{ reason: 'credentials', by: 'system' }], note: expect.stringMatching(ADVICE) })
   await daemon.resume(uuid)
@@ -68,7 +68,7 @@ test.each<[string, Partial<SpawnBody>]>([
 })
 
 test('before its session: a process that the user stops meanwhile stays stopped', async () => {
-  const { uuid } = await daemon.spawn({ ...claude('auth'), intent: 'say done' })
+  const { uuid } = await daemon.spawn({ ...claudeBody('auth'), intent: 'say done' })
   await daemon.waitForStatus(uuid, 'suspended')
   await daemon.client.post(`/v1/processes/${uuid}/signal`, { signal: 'SIGTERM' })
   expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped' })

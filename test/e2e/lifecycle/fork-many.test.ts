@@ -10,9 +10,9 @@ import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 const FORK_COUNT = deep(50, 1_000)
 const CHAIN = deep(40, 100)
 
-const echo = (word: string): object => ({ tools: [{ name: 'bash', input: { command: `echo ${word}` } }] })
+const echoStep = (word: string): object => ({ tools: [{ name: 'bash', input: { command: `echo ${word}` } }] })
 /** The last tool result in the answer shows which history a process has. */
-const RUN = [echo('one'), echo('two'), echo('three'), { text: 'the end' }, { text: 'on: {{ lastResult }}' }]
+const RUN = [echoStep('one'), echoStep('two'), echoStep('three'), { text: 'the end' }, { text: 'on: {{ lastResult }}' }]
 
 let daemon: LocalDaemon
 
@@ -72,7 +72,7 @@ test('after a kill -9 of the daemon in the middle of a step, a fork begins at th
   await home.start()
   const { uuid } = await home.spawn({
     model: home.writeScript([
-      echo('one'),
+      echoStep('one'),
       { tools: [{ name: 'bash', input: { command: 'echo begun; sleep 600' } }] },
       { text: 'I read: {{ lastResult }}' },
     ]),

@@ -43,7 +43,7 @@ const ATTEMPTS = [
 ]
 const ALLOWED_SRC = { allow: ['read:src', 'write:src'] }
 
-async function refusals(ref: string): Promise<unknown[]> {
+async function readRefusals(ref: string): Promise<unknown[]> {
   return (await daemon.readHistory(ref))
     .filter((event) => event['fact'] === 'capability.refused')
     .map(({ what, detail }) => [what, String(detail).split(':')[0]])
@@ -61,7 +61,7 @@ describe('an agent with allowed folders', () => {
   test('reads and writes there and nowhere else; a refusal is an event, a line of the log and a tool result', async () => {
     const view = await tryTools(ALLOWED_SRC)
     expect(finishedCalls(await daemon.readHistory(view.uuid))).toEqual(['read ok', 'read denied', 'write denied', 'bash denied'])
-    expect(await refusals(view.uuid)).toEqual([
+    expect(await readRefusals(view.uuid)).toEqual([
       ['paths', 'read'],
       ['paths', 'write'],
       ['tools', 'bash'],
@@ -148,7 +148,7 @@ describe('denied stays denied', () => {
       process: { uuid: fork },
     } = await daemon.resume(uuid, { fork: true, message: 'other' })
     expect((await daemon.waitForEnd(fork)).capabilities).toEqual(capabilities)
-    expect(await refusals(fork)).toHaveLength(3)
+    expect(await readRefusals(fork)).toHaveLength(3)
     await daemon.client.post(`/v1/processes/${uuid}/export`, { dir: join(work, 'out') })
     await using other = await LocalDaemon.start()
     const {

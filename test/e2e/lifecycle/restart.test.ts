@@ -24,14 +24,14 @@ const isFact =
   (fact: string) =>
   (event: EventView): boolean =>
     event['fact'] === fact
-const bash = (command: string): object => ({ tools: [{ name: 'bash', input: { command } }] })
+const bashCall = (command: string): object => ({ tools: [{ name: 'bash', input: { command } }] })
 const count = (facts: readonly string[], fact: string): number => facts.filter((one) => one === fact).length
 
 test('a native process continues at its step, without repeating a tool', async () => {
   const file = join(daemon.work, 'effects')
   const { uuid, pid } = await daemon.spawnScripted([
-    bash(`echo one >> ${file}`),
-    { ...bash(`echo two >> ${file}`), delay_ms: 300 },
+    bashCall(`echo one >> ${file}`),
+    { ...bashCall(`echo two >> ${file}`), delay_ms: 300 },
     { text: 'after {{ lastResult }}' },
   ])
   await daemon.waitForEvent(uuid, (event) => event['fact'] === 'model.started' && event['step'] === 2)
@@ -47,7 +47,7 @@ test('a native process continues at its step, without repeating a tool', async (
 
 test('a tool that outlasts the drain is interrupted, and its outcome is unknown', async () => {
   const file = join(daemon.work, 'cut')
-  const { uuid } = await daemon.spawnScripted([bash(`echo begun >> ${file}; sleep 600`), { text: 'I read: {{ lastResult }}' }])
+  const { uuid } = await daemon.spawnScripted([bashCall(`echo begun >> ${file}; sleep 600`), { text: 'I read: {{ lastResult }}' }])
   await waitUntil(() => existsSync(file), 'the tool has begun')
   await daemon.restart()
   const view = await daemon.waitForEnd(uuid)
@@ -166,7 +166,10 @@ test('a process spawned during the stop exists afterwards', async () => {
 
 test('a stopping daemon answers questions, and starts nothing', async () => {
   const file = join(daemon.work, 'slow')
-  const { uuid } = await daemon.spawnScripted([bash(`echo begun > ${file}; until [ -e ${file}.go ]; do sleep 0.05; done`), { text: 'end' }])
+  const { uuid } = await daemon.spawnScripted([
+    bashCall(`echo begun > ${file}; until [ -e ${file}.go ]; do sleep 0.05; done`),
+    { text: 'end' },
+  ])
   await waitUntil(() => existsSync(file), 'the tool has begun')
   const stopping = daemon.stop()
   expect(await daemon.waitForStatus(uuid, 'suspended')).toMatchObject({ holds: [{ reason: 'daemon-shutdown', by: 'system' }] })
@@ -219,7 +222,7 @@ test('a stop by the API answers first; nothing of the daemon is left except its 
 
 test('a drain lasts as long as requested, names the processes that it waits for, and a second stop ends it', async () => {
   const file = join(daemon.work, 'begun')
-  const { uuid, pid } = await daemon.spawnScripted([bash(`echo begun >> ${file}; sleep 600`), { text: 'I read: {{ lastResult }}' }])
+  const { uuid, pid } = await daemon.spawnScripted([bashCall(`echo begun >> ${file}; sleep 600`), { text: 'I read: {{ lastResult }}' }])
   await waitUntil(() => existsSync(file), 'the tool has begun')
   await daemon.client.post('/v1/daemon/stop', { drainMs: 3_600_000 })
   await daemon.waitForStatus(uuid, 'suspended')

@@ -68,9 +68,9 @@ describe('masks and handlers', () => {
 
   test('by the command line: it shows them, and changes them', async () => {
     const uuid = await startProgram(WAITS)
-    const signals = (...flags: string[]): ReturnType<typeof runCli> => runCli(daemon.home, ['signals', uuid, ...flags])
-    expect(await signals()).toMatchObject({ code: 0, stdout: 'blocked   none\nhandlers  none\npending   none\n' })
-    expect(await signals('--block', 'TERM,pause', '--handle', 'INT=ignore')).toMatchObject({
+    const runSignals = (...flags: string[]): ReturnType<typeof runCli> => runCli(daemon.home, ['signals', uuid, ...flags])
+    expect(await runSignals()).toMatchObject({ code: 0, stdout: 'blocked   none\nhandlers  none\npending   none\n' })
+    expect(await runSignals('--block', 'TERM,pause', '--handle', 'INT=ignore')).toMatchObject({
       code: 0,
       stdout: 'blocked   SIGTERM, SIGPAUSE\nhandlers  SIGINT=ignore\npending   none\n',
     })
@@ -80,16 +80,16 @@ describe('masks and handlers', () => {
         /^PID (\d+) got SIGPAUSE \(working\); SIGPAUSE is delayed for at most 10 s, as the process requested \(`reeve signals \1`\)\n$/,
       ) as string,
     })
-    const { stdout } = await signals('--unblock', '15')
+    const { stdout } = await runSignals('--unblock', '15')
     expect(stdout).toMatch(
       /^blocked {3}SIGPAUSE\nhandlers {2}SIGINT=ignore\npending {3}SIGPAUSE by user \(cli pid=\d+\), for at most \S+\nsent {6}SIGPAUSE by user \(cli pid=\d+\), .*: pending\n$/,
     )
-    expect(await signals('--handle', 'TERM=message')).toMatchObject({
+    expect(await runSignals('--handle', 'TERM=message')).toMatchObject({
       code: 64,
       stderr: expect.stringContaining('takes no messages') as string,
     })
-    expect(await signals('--handle', 'TERM=louder')).toMatchObject({ code: 64 })
-    expect(JSON.parse((await signals('--json')).stdout)).toMatchObject({
+    expect(await runSignals('--handle', 'TERM=louder')).toMatchObject({ code: 64 })
+    expect(JSON.parse((await runSignals('--json')).stdout)).toMatchObject({
       version: 1,
       uuid,
       mask: ['SIGPAUSE'],
@@ -191,11 +191,11 @@ describe('a subtree', () => {
     const endedUuid = (await daemon.spawnShell('true', { env: testEnv(daemon.work), parent: root })).uuid
     await daemon.waitForEnd(endedUuid)
     // Some of these spawns come before the signal; the others are refused.
-    const births = (parents: readonly string[]): Promise<string | Error>[] =>
+    const startBirths = (parents: readonly string[]): Promise<string | Error>[] =>
       parents.map((parent) => spawnBelow(parent).catch((error: unknown) => error as Error))
-    const earlyBirths = births([first, root, first, root, first, root])
+    const earlyBirths = startBirths([first, root, first, root, first, root])
     const signalled = connect({ home: daemon.home, start: false, client: 'test' }).signalTree(root, 'SIGTERM')
-    const lateBirths = births([root, first, root, first])
+    const lateBirths = startBirths([root, first, root, first])
     const bornUuids = (await Promise.all([...earlyBirths, ...lateBirths])).filter((one) => typeof one === 'string')
     expect((await signalled).affected).toBe(2 + bornUuids.length)
     for (const uuid of [root, first, ...bornUuids]) {

@@ -38,7 +38,7 @@ async function spawnFamily(): Promise<void> {
 }
 
 /** Returns the holds of each held process. */
-async function holdsByName(): Promise<Record<string, string>> {
+async function readHoldsByName(): Promise<Record<string, string>> {
   const { processes } = await daemon.client.get<{ processes: ProcessView[] }>('/v1/processes', { all: true })
   const names = new Map(processes.map(({ uuid, name }) => [uuid, name]))
   const shown = processes
@@ -67,7 +67,7 @@ describe('pauses that overlap', () => {
     await daemon.pause('b')
     await daemon.pause('a', { subtree: true })
     await daemon.pause('root', { subtree: true })
-    expect(await holdsByName()).toEqual(PAUSED)
+    expect(await readHoldsByName()).toEqual(PAUSED)
   })
 
   test.each<[string, ResumeBody, Record<string, string>, number]>([
@@ -80,15 +80,15 @@ describe('pauses that overlap', () => {
     ['d', {}, { a: PAUSED.a, b: PAUSED.b, c: PAUSED.c }, 2],
   ])('a resume of %s with %j leaves other holds in place', async (sender, body, remainingHolds, affected) => {
     expect(await daemon.resume(sender, body)).toMatchObject({ affected })
-    expect(await holdsByName()).toEqual(remainingHolds)
+    expect(await readHoldsByName()).toEqual(remainingHolds)
     await daemon.restart()
-    expect(await holdsByName()).toEqual(remainingHolds)
+    expect(await readHoldsByName()).toEqual(remainingHolds)
   })
 
   test('by the same sender count as one pause, and one resume ends it', async () => {
     await daemon.pause('b')
     await daemon.pause('root', { subtree: true })
-    expect(await holdsByName()).toEqual(PAUSED)
+    expect(await readHoldsByName()).toEqual(PAUSED)
     expect(await readFacts(uuids['b'] ?? '', 'process.held')).toHaveLength(3)
     await daemon.resume('b')
     expect(await daemon.resume('b')).toMatchObject({ affected: 0, note: 'it was not suspended' })
@@ -100,13 +100,13 @@ describe('pauses that overlap', () => {
       status: 'stopped',
       exit: { code: 1, reason: 'context cancelled while paused' },
     })
-    expect(await holdsByName()).toEqual({ root: PAUSED.root, b: PAUSED.b, c: PAUSED.c, d: PAUSED.d })
+    expect(await readHoldsByName()).toEqual({ root: PAUSED.root, b: PAUSED.b, c: PAUSED.c, d: PAUSED.d })
     // A process that was paused with its removed parent is resumed by its own name.
     expect(await daemon.resume('c')).toMatchObject({ affected: 1 })
-    expect(await holdsByName()).toEqual({ root: PAUSED.root, b: PAUSED.b, d: PAUSED.d })
+    expect(await readHoldsByName()).toEqual({ root: PAUSED.root, b: PAUSED.b, d: PAUSED.d })
     // A process that was paused with the root is resumed with it, also when PID 0 is its parent now.
     expect(await daemon.resume('root', { subtree: true })).toMatchObject({ affected: 3 })
-    expect(await holdsByName()).toEqual({ b: 'user, subtree a' })
+    expect(await readHoldsByName()).toEqual({ b: 'user, subtree a' })
   })
 })
 
@@ -116,7 +116,7 @@ describe('children born during a pause', () => {
     await daemon.pause('root', { subtree: true })
     const lateProcess = await spawnWaiting('late', 'b')
     const command = await daemon.spawnShell('echo never before', { name: 'command', parent: lateProcess })
-    expect(await holdsByName()).toMatchObject({ late: 'subtree root', command: 'subtree root' })
+    expect(await readHoldsByName()).toMatchObject({ late: 'subtree root', command: 'subtree root' })
     expect(await daemon.readOutput(command.uuid)).toBe('')
     await daemon.resume('root', { subtree: true })
     expect(await daemon.waitForEnd(command.uuid)).toMatchObject({ status: 'completed' })
@@ -125,11 +125,11 @@ describe('children born during a pause', () => {
 
   test('at the moment of the pause are paused or start held', async () => {
     await spawnFamily()
-    const births = (): Promise<ProcessView>[] =>
+    const startBirths = (): Promise<ProcessView>[] =>
       ['root', 'a', 'b', 'root', 'c', 'd'].map((parent) => daemon.spawnShell('sleep 600', { parent }))
-    const earlyBirths = births()
+    const earlyBirths = startBirths()
     const pauseDone = daemon.pause('root', { subtree: true })
-    const bornUuids = (await Promise.all([...earlyBirths, ...births()])).map(({ uuid }) => uuid)
+    const bornUuids = (await Promise.all([...earlyBirths, ...startBirths()])).map(({ uuid }) => uuid)
     const { affected } = await pauseDone
     expect(affected).toBeGreaterThanOrEqual(5)
     for (const uuid of bornUuids)

@@ -39,7 +39,7 @@ async function growTree(native = NATIVE, external = EXTERNAL): Promise<void> {
 }
 
 /** The last output and the number of steps of each, as without a pause. */
-async function allEnd(): Promise<void> {
+async function expectAllCompleted(): Promise<void> {
   for (const member of tree.members) {
     const { status, exit, lastText, usage } = await daemon.waitForEnd(member.uuid)
     const done = {
@@ -53,7 +53,7 @@ async function allEnd(): Promise<void> {
   }
 }
 
-const statuses = (views: ReadonlyMap<string, ProcessView>): Record<string, number> => {
+const statusCounts = (views: ReadonlyMap<string, ProcessView>): Record<string, number> => {
   const counts: Record<string, number> = {}
   for (const { status } of views.values()) counts[status] = (counts[status] ?? 0) + 1
   return counts
@@ -71,11 +71,11 @@ describe(`a tree of ${ALL_COUNT}`, () => {
     for (const member of tree.membersOf('native'))
       expect([tree.countNotes('passed', member), tree.countNotes('late', member)]).toEqual([1, 0])
     const viewsBefore = await tree.views()
-    expect(statuses(viewsBefore)).toEqual({ suspended: ALL_COUNT - EXTERNAL, completed: EXTERNAL })
+    expect(statusCounts(viewsBefore)).toEqual({ suspended: ALL_COUNT - EXTERNAL, completed: EXTERNAL })
     const highestPid = Math.max(...[...viewsBefore.values()].map(({ pid }) => pid))
     await daemon.restart()
     const viewsAfter = await tree.views()
-    expect(statuses(viewsAfter)).toEqual({ suspended: NATIVE, completed: EXTERNAL, interrupted: EXTERNAL })
+    expect(statusCounts(viewsAfter)).toEqual({ suspended: NATIVE, completed: EXTERNAL, interrupted: EXTERNAL })
     for (const { uuid, kind } of tree.members) {
       const [viewBefore, viewAfter] = [viewsBefore.get(uuid), viewsAfter.get(uuid)]
       if (kind === 'command') expect(viewAfter).toMatchObject({ exit: { code: 1, reason: 'interrupted' } })
@@ -91,7 +91,7 @@ describe(`a tree of ${ALL_COUNT}`, () => {
     }
     expect((await daemon.resume(tree.root, { subtree: true })).affected).toBe(NATIVE)
     for (const { uuid } of tree.membersOf('command')) await daemon.resume(uuid, { rerun: true })
-    await allEnd()
+    await expectAllCompleted()
     for (const member of tree.membersOf('native'))
       expect([tree.countNotes('passed', member), tree.countNotes('late', member)]).toEqual([1, 1])
     expect((await tree.views()).size).toBe(ALL_COUNT)
@@ -105,9 +105,9 @@ describe(`a tree of ${ALL_COUNT}`, () => {
     await tree.openGate()
     await daemon.waitForEnd(outsideProcess.uuid)
     for (const member of tree.membersOf('native', 'command')) expect(tree.countNotes('passed', member)).toBe(0)
-    expect(statuses(await tree.views())).toEqual({ suspended: ALL_COUNT, completed: 1 })
+    expect(statusCounts(await tree.views())).toEqual({ suspended: ALL_COUNT, completed: 1 })
     expect((await daemon.resume(tree.root, { subtree: true })).affected).toBe(ALL_COUNT)
-    await allEnd()
+    await expectAllCompleted()
     for (const member of tree.membersOf('native'))
       expect([tree.countNotes('begun', member), tree.countNotes('passed', member), tree.countNotes('late', member)]).toEqual([1, 1, 1])
   }, 400_000)

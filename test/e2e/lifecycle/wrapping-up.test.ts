@@ -53,22 +53,22 @@ function handle(uuid: string, handlers: object): Promise<unknown> {
 const MESSAGE = /You received SIGTERM from user: you will be stopped in 3599\.7 s\./
 
 /** A call of `bash` that waits for a file. */
-const waitsFor = (file: string): ServedAnswer => ({
+const waitForFileCall = (file: string): ServedAnswer => ({
   tools: [{ name: 'bash', input: { command: `echo began; while [ ! -e ${file} ]; do sleep 0.05; done` } }],
 })
 
-async function inTool(uuid: string): Promise<void> {
+async function waitUntilInTool(uuid: string): Promise<void> {
   await daemon.waitForEvent(uuid, ({ fact }) => fact === 'tool.started')
 }
 
 test('a native agent reads the notice within its turn before the next model call, continues, and ends with its turn', async () => {
   const { server, uuid } = await startServed([
-    waitsFor('go'),
+    waitForFileCall('go'),
     { tools: [{ name: 'bash', input: { command: 'echo saved > saved' } }] },
     { text: 'All is saved.' },
     { text: 'never asked' },
   ])
-  await inTool(uuid)
+  await waitUntilInTool(uuid)
   await handle(uuid, { SIGTERM: 'message' })
   const { process } = await daemon.signal(uuid, 'SIGTERM', { graceMs: LONG_MS })
   expect(process).toMatchObject({ status: 'stopping', stopping: { signal: 'SIGTERM', by: 'user', graceMs: LONG_MS, wrapsUp: true } })
@@ -95,7 +95,7 @@ test('an agent between turns begins a turn for the notice', async () => {
 
 test('after the grace the agent is ended, with its programs', async () => {
   const { server, uuid } = await startServed([{ tools: [{ name: 'bash', input: { command: `exec sleep 600 ${token}` } }] }])
-  await inTool(uuid)
+  await waitUntilInTool(uuid)
   await handle(uuid, { SIGTERM: 'message' })
   await daemon.signal(uuid, 'SIGTERM', { graceMs: 200 })
   expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
@@ -104,8 +104,8 @@ test('after the grace the agent is ended, with its programs', async () => {
 })
 
 test('a stopped agent is resumed without a notice of its signals', async () => {
-  const { server, uuid } = await startServed([waitsFor('never'), { text: 'I went on.' }])
-  await inTool(uuid)
+  const { server, uuid } = await startServed([waitForFileCall('never'), { text: 'I went on.' }])
+  await waitUntilInTool(uuid)
   await handle(uuid, { SIGTERM: 'message', SIGINT: 'message' })
   await daemon.signal(uuid, 'SIGINT')
   await daemon.signal(uuid, 'SIGTERM', { graceMs: LONG_MS })
@@ -150,8 +150,8 @@ test('an ACP agent is asked to end its turn, and reads the notice in the next on
 })
 
 test('a daemon that stops meanwhile ends the agent; the user counts as the cause', async () => {
-  const { uuid } = await startServed([waitsFor('never')])
-  await inTool(uuid)
+  const { uuid } = await startServed([waitForFileCall('never')])
+  await waitUntilInTool(uuid)
   await handle(uuid, { SIGTERM: 'message' })
   await daemon.signal(uuid, 'SIGTERM', { graceMs: LONG_MS })
   await daemon.client.post('/v1/daemon/stop', { drainMs: 0 })

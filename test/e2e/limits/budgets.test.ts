@@ -46,7 +46,7 @@ function answerWithLook(hang: () => boolean): (request: unknown) => ServedAnswer
   }
 }
 
-async function homeWith(server: ModelServer): Promise<DaemonHome> {
+async function startHomeWith(server: ModelServer): Promise<DaemonHome> {
   const home = open.use(await DaemonHome.create())
   mkdirSync(home.path, { mode: 0o700 })
   writeFileSync(
@@ -60,7 +60,7 @@ async function homeWith(server: ModelServer): Promise<DaemonHome> {
 test("concurrent children stay within their parent's budget, through kill -9, resumes and a raise", { timeout: 180_000 }, async () => {
   let hangs = false
   const server = open.use(await startModelServer(answerWithLook(() => hangs)))
-  const home = await homeWith(server)
+  const home = await startHomeWith(server)
   const env = testEnv(home.work, { MODEL_API_KEY: 'key-for-tests' })
   const model = 'anthropic/claude-sonnet-4-5'
   const parent = await home.spawn({ model, env, intent: '', interactive: true, limits: { budgetTokens: BUDGET } })
@@ -83,8 +83,8 @@ test("concurrent children stay within their parent's budget, through kill -9, re
 
   await home.resume(parent.uuid, { env })
   for (const { uuid } of interruptedViews.filter(({ state }) => state === 'dead')) await home.resume(uuid, { env })
-  const allHeld = async (): Promise<ProcessView[]> => Promise.all(children.map(({ uuid }) => home.waitForView(uuid, isHeld)))
-  await allHeld()
+  const waitUntilAllHeld = async (): Promise<ProcessView[]> => Promise.all(children.map(({ uuid }) => home.waitForView(uuid, isHeld)))
+  await waitUntilAllHeld()
   const spentUsage = (await home.waitForView(parent.uuid, isHeld)).subtreeUsage
   expect(tokensOf(spentUsage)).toBeLessThanOrEqual(BUDGET)
   expect(tokensOf(spentUsage)).toBeGreaterThan(BUDGET - 20_000)
@@ -99,7 +99,7 @@ test("concurrent children stay within their parent's budget, through kill -9, re
   const raised = await home.resume(parent.uuid, { raise: { budgetTokens: 30_000 } })
   expect(isHeld(raised)).toBe(false)
   await server.waitForRequests(calls + 2)
-  await allHeld()
+  await waitUntilAllHeld()
   const viewAfter = await home.waitForView(parent.uuid, isHeld)
   expect(tokensOf(viewAfter.subtreeUsage)).toBeLessThanOrEqual(BUDGET + 30_000)
   expect(viewAfter.limitUse).toEqual([

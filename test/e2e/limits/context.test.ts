@@ -61,7 +61,7 @@ function answerTo(request: ServedRequest, lastStep: number): ServedAnswer {
   return { text: step % 3 === 0 ? `step ${step}` : '', tools: [{ id: `t${step}`, ...call }], usage }
 }
 
-async function configFor(answers: (request: ServedRequest) => ServedAnswer): Promise<string> {
+async function writeConfigFor(answers: (request: ServedRequest) => ServedAnswer): Promise<string> {
   server = open.use(await startModelServer(answers))
   return `providers:\n  - { name: local, kind: openai-compatible, baseURL: "${server.url}/v1", models: { m: { contextWindow: ${WINDOW} } } }\n`
 }
@@ -135,7 +135,7 @@ test(
   { timeout: 240_000 },
   async () => {
     const LAST_STEP = STEP_COUNT
-    const daemon = open.use(await LocalDaemon.start({ config: await configFor((request) => answerTo(request, LAST_STEP)) }))
+    const daemon = open.use(await LocalDaemon.start({ config: await writeConfigFor((request) => answerTo(request, LAST_STEP)) }))
     writeFileSync(join(daemon.work, 'big.txt'), 'x'.repeat(BYTES))
     const { uuid } = await daemon.spawn(BODY)
     expect(await waitForEnd(daemon, uuid)).toMatchObject({
@@ -179,7 +179,7 @@ test('after a kill -9 in a step or in a summary, the next request equals the int
   const repeated: [ServedRequest, ServedRequest][] = []
   /** Steps whose first request hangs; the first two summaries hang as well. */
   const cutSteps = new Set([1, 60, 99])
-  const config = await configFor((request) => {
+  const config = await writeConfigFor((request) => {
     const name = `${isSummary(request) ? 'summary' : 'step'} ${stepOf(request)}`
     const first = hangingRequests.get(name)
     if (first !== undefined) repeated.push([first, request])
@@ -300,7 +300,10 @@ describe('for the user', () => {
   })
 
   test('the warning comes before the compaction, whatever the room for an answer', async () => {
-    const config = (await configFor((request) => answerTo(request, 100))).replace(`${WINDOW} }`, `${WINDOW}, maxOutputTokens: ${WINDOW} }`)
+    const config = (await writeConfigFor((request) => answerTo(request, 100))).replace(
+      `${WINDOW} }`,
+      `${WINDOW}, maxOutputTokens: ${WINDOW} }`,
+    )
     daemon = open.use(await LocalDaemon.start({ config }))
     writeFileSync(join(daemon.work, 'big.txt'), 'x'.repeat(BYTES))
     const { uuid } = await daemon.spawn(BODY)

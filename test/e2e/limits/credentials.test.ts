@@ -42,7 +42,7 @@ const isFact =
 const env = (extraEnv: Readonly<Record<string, string>> = {}): Record<string, string> => testEnv(daemon.work, extraEnv)
 
 /** Every file below the home that has the text. The daemon may remove files meanwhile: then all are read again. */
-async function filesWith(text: string): Promise<string[]> {
+async function findFilesWith(text: string): Promise<string[]> {
   for (;;) {
     try {
       const entries = await readdir(daemon.home, { recursive: true, withFileTypes: true })
@@ -55,7 +55,7 @@ async function filesWith(text: string): Promise<string[]> {
   }
 }
 
-function commandLinesWith(text: string): string[] {
+function findCommandLinesWith(text: string): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => {
@@ -69,8 +69,8 @@ function commandLinesWith(text: string): string[] {
 
 /** Checks that nothing stored or shown has the value. */
 async function expectUnseen(uuid: string): Promise<void> {
-  expect(await filesWith(secret)).toEqual([])
-  expect(commandLinesWith(secret)).toEqual([])
+  expect(await findFilesWith(secret)).toEqual([])
+  expect(findCommandLinesWith(secret)).toEqual([])
   expect(JSON.stringify(await daemon.readHistory(uuid))).not.toContain(secret)
   expect(JSON.stringify(await daemon.view(uuid))).not.toContain(secret)
   expect(daemon.logMessages.join('\n') + daemon.errors.join('\n')).not.toContain(secret)
@@ -89,10 +89,10 @@ describe('a value that looks secret', () => {
     await expectUnseen(uuid)
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
-    expect(await filesWith('recorded')).not.toEqual([])
+    expect(await findFilesWith('recorded')).not.toEqual([])
     await expectUnseen(uuid)
     await daemon.stop()
-    expect(await filesWith(secret)).toEqual([])
+    expect(await findFilesWith(secret)).toEqual([])
     const db = new DatabaseSync(join(daemon.home, 'store.db'), { readOnly: true })
     expect(JSON.stringify(db.prepare('SELECT * FROM journal').all())).toContain('GITHUB_TOKEN')
     db.close()
@@ -116,7 +116,7 @@ describe('a value that looks secret', () => {
     expect(JSON.stringify(error)).not.toContain(secret)
     await daemon.signal('taken', 'SIGKILL')
     await daemon.waitForEnd(uuid)
-    expect(await filesWith(secret)).toEqual([])
+    expect(await findFilesWith(secret)).toEqual([])
   })
 })
 
@@ -148,7 +148,7 @@ describe('the key of a model', () => {
     expect(
       (await daemon.waitForEnd((await daemon.spawnShell('test "$SERVED_ACCOUNT"', { env: env({ SERVED_ACCOUNT: plain }) })).uuid)).status,
     ).toBe('completed')
-    expect(await filesWith(plain)).toEqual([])
+    expect(await findFilesWith(plain)).toEqual([])
   })
 
   test('that is missing everywhere is CREDENTIALS_MISSING, with its name', async () => {
@@ -168,7 +168,7 @@ describe('the key of a model', () => {
     const { uuid } = await run()
     expect((await daemon.waitForEnd(uuid)).status).toBe('completed')
     expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${secret}`)
-    expect(await filesWith(secret)).toEqual([daemon.paths.credentialsFile])
+    expect(await findFilesWith(secret)).toEqual([daemon.paths.credentialsFile])
   })
 
   test("from the user's command, which gets the key's name", async () => {

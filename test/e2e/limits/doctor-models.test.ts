@@ -43,9 +43,9 @@ beforeEach(async () => {
 afterEach(() => open.disposeAsync())
 
 /** Disables the default providers that would be requested on this machine. */
-const defaults = (): string =>
+const disabledDefaults = (): string =>
   ['ollama', 'lmstudio', 'vllm'].map((name) => `  - { name: ${name}, kind: openai-compatible, baseURL: "${closed}/v1" }\n`).join('')
-const provider = (name: string, kind: string, settings = ''): string =>
+const providerConfig = (name: string, kind: string, settings = ''): string =>
   `  - { name: ${name}, kind: ${kind}, baseURL: "${server.url}/${name}/v1"${settings} }\n`
 
 describe('through a daemon', () => {
@@ -57,7 +57,7 @@ describe('through a daemon', () => {
     env: Readonly<Record<string, string>> = {},
     more = '',
   ): Promise<ReadonlyMap<string, ProviderCheckView>> {
-    daemon = open.use(await LocalDaemon.start({ config: `${more}providers:\n${providers}${defaults()}` }))
+    daemon = open.use(await LocalDaemon.start({ config: `${more}providers:\n${providers}${disabledDefaults()}` }))
     const answer = await daemon.client.post<{ providers: ProviderCheckView[] }>('/v1/doctor/models', { env: testEnv(daemon.work, env) })
     expect(JSON.stringify(answer)).not.toContain(secret)
     expect(daemon.errors).toEqual([])
@@ -70,10 +70,10 @@ describe('through a daemon', () => {
 
   test("a key from the environment, in the provider's header", async () => {
     const checks = await check(
-      provider('anthropic', 'anthropic', ', apiKeyEnv: ONE_API_KEY') +
-        provider('responses', 'openai', ', apiKeyEnv: ONE_API_KEY') +
-        provider('google', 'google', ', apiKeyEnv: ONE_API_KEY') +
-        provider('chat', 'openai-compatible'),
+      providerConfig('anthropic', 'anthropic', ', apiKeyEnv: ONE_API_KEY') +
+        providerConfig('responses', 'openai', ', apiKeyEnv: ONE_API_KEY') +
+        providerConfig('google', 'google', ', apiKeyEnv: ONE_API_KEY') +
+        providerConfig('chat', 'openai-compatible'),
       { ONE_API_KEY: secret },
     )
     const key = { name: 'ONE_API_KEY', from: 'environment' }
@@ -104,13 +104,13 @@ describe('through a daemon', () => {
 
   test("a key from the user's file, one from the user's command, and a missing one, for which no request is made", async () => {
     const providers =
-      provider('anthropic', 'anthropic', ', apiKeyEnv: KEPT_KEY') +
-      provider('responses', 'openai', ', apiKeyEnv: TOLD_KEY') +
-      provider('chat', 'openai-compatible', ', apiKeyEnv: NO_KEY')
+      providerConfig('anthropic', 'anthropic', ', apiKeyEnv: KEPT_KEY') +
+      providerConfig('responses', 'openai', ', apiKeyEnv: TOLD_KEY') +
+      providerConfig('chat', 'openai-compatible', ', apiKeyEnv: NO_KEY')
     daemon = open.use(await LocalDaemon.start())
     await writeFile(
       daemon.paths.configFile,
-      `keyCommand: [sh, -c, 'test "$0" = TOLD_KEY && echo ${secret}', '{name}']\nproviders:\n${providers}${defaults()}`,
+      `keyCommand: [sh, -c, 'test "$0" = TOLD_KEY && echo ${secret}', '{name}']\nproviders:\n${providers}${disabledDefaults()}`,
     )
     await writeFile(daemon.paths.credentialsFile, `KEPT_KEY: ${secret}\n`, { mode: 0o600 })
     await daemon.restart()
@@ -151,7 +151,7 @@ describe('through a daemon', () => {
   })
 
   test('a doctor without --models makes no request', async () => {
-    await check(provider('chat', 'openai-compatible'))
+    await check(providerConfig('chat', 'openai-compatible'))
     const requestsBefore = server.requests.length
     await daemon.client.get('/v1/doctor')
     expect(server.requests.length).toBe(requestsBefore)

@@ -20,14 +20,14 @@ beforeEach(() => {
 })
 afterEach(() => open.disposeAsync())
 
-async function configFor(answers: readonly ServedAnswer[]): Promise<string> {
+async function writeConfigFor(answers: readonly ServedAnswer[]): Promise<string> {
   server = open.use(await startModelServer(answers))
   return `providers:
   - { name: first, kind: anthropic, baseURL: "${server.url}/v1", apiKeyEnv: FIRST_KEY }
   - { name: second, kind: openai-compatible, baseURL: "${server.url}/v1", apiKeyEnv: SECOND_KEY }\n`
 }
 
-const askedModels = (): readonly unknown[] => server.requests.map(({ body }) => body['model'])
+const readAskedModels = (): readonly unknown[] => server.requests.map(({ body }) => body['model'])
 
 describe('in a daemon', () => {
   let daemon: LocalDaemon
@@ -37,7 +37,7 @@ describe('in a daemon', () => {
     keys: Readonly<Record<string, string>>,
     body: Partial<SpawnBody> = {},
   ): Promise<ProcessView> {
-    daemon = open.use(await LocalDaemon.start({ config: await configFor(answers) }))
+    daemon = open.use(await LocalDaemon.start({ config: await writeConfigFor(answers) }))
     return daemon.spawn({ ...BODY, env: testEnv(daemon.work, keys), ...body })
   }
 
@@ -81,7 +81,7 @@ describe('in a daemon', () => {
     const { uuid } = await run(answers, { FIRST_KEY: 'key-one', SECOND_KEY: 'key-two' }, { limits: { budgetTokens: 6_000 } })
     const view = await daemon.waitForStatus(uuid, 'suspended')
     expect(view).toMatchObject({ holds: [{ reason: 'budget' }], step: 1, usage: { inputTokens: 5_000, estimated: true } })
-    expect(askedModels()).toEqual(['big', 'small'])
+    expect(readAskedModels()).toEqual(['big', 'small'])
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
   })
@@ -96,7 +96,7 @@ test('after a kill -9 the turn continues with the fallback, and no tool is run t
   ]
   const home = open.use(await DaemonHome.create())
   mkdirSync(home.path, { mode: 0o700 })
-  writeFileSync(home.paths.configFile, await configFor(answers))
+  writeFileSync(home.paths.configFile, await writeConfigFor(answers))
   await home.start()
   const env = testEnv(home.work, { FIRST_KEY: 'key-one', SECOND_KEY: 'key-two' })
   const { uuid } = await home.spawn({ ...BODY, env })
@@ -106,7 +106,7 @@ test('after a kill -9 the turn continues with the fallback, and no tool is run t
   expect((await home.view(uuid)).status).toBe('interrupted')
   await home.resume(uuid, { env })
   expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'whole', step: 2, usage: { toolCalls: 1 } })
-  expect(askedModels()).toEqual(['big', 'small', 'small', 'small'])
+  expect(readAskedModels()).toEqual(['big', 'small', 'small', 'small'])
   expect(JSON.stringify(server.requests[3]?.body)).toContain('once\\n[exit code 0]')
   expect((await home.stop()).code).toBe(0)
   await home.waitUntilNothingIsLeft()

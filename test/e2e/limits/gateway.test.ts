@@ -45,7 +45,7 @@ function start(intent: string, body: Partial<SpawnBody> = {}): Promise<ProcessVi
   return daemon.spawn({ agent: 'coder', intent, env: ownEnv(), ...body })
 }
 
-const logText = async (): Promise<string> => readFile(log, 'utf8').catch(() => '')
+const readLog = async (): Promise<string> => readFile(log, 'utf8').catch(() => '')
 
 describe('an agent at the gateway', () => {
   test("calls its model with a token, is counted by the provider's usage, and sees no key", async () => {
@@ -108,7 +108,7 @@ describe('an agent at the gateway', () => {
     // The paid call ends regularly.
     first.resolve()
     await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.frozen')
-    expect(await logText()).toContain(`model 200 ${LENGTH}`)
+    expect(await readLog()).toContain(`model 200 ${LENGTH}`)
     expect(server.requests).toHaveLength(1)
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', usage: { inputTokens: 100 } })
     await daemon.resume(uuid)
@@ -127,7 +127,7 @@ describe('an agent at the gateway', () => {
     clock.wind(240_000)
     await daemon.resume(uuid)
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', usage: { inputTokens: 200 } })
-    expect(await logText()).toMatch(/429 .*rate_limit_error.*reeve holds process \d+: /)
+    expect(await readLog()).toMatch(/429 .*rate_limit_error.*reeve holds process \d+: /)
     expect(server.requests).toHaveLength(2)
   })
 

@@ -7,25 +7,25 @@ import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { startModelServer, type ModelServer, type ServedAnswer, type ServedRequest } from '../../support/models/model-server.ts'
 import type { ProviderModelsView } from '../../../src/api/views/daemon.ts'
 
-const json = (body: object): ServedAnswer => ({ headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+const jsonAnswer = (body: object): ServedAnswer => ({ headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
 
 /** Lists by the first part of the path. */
 const LISTS: Readonly<Record<string, ServedAnswer>> = {
-  anthropic: json({
+  anthropic: jsonAnswer({
     data: [
       { type: 'model', id: 'claude-sonnet-5', display_name: 'Claude Sonnet 5', created_at: '2026-01-01T00:00:00Z' },
       { type: 'model', id: 'claude-haiku-4-5', display_name: 'Claude Haiku 4.5', created_at: '2025-10-01T00:00:00Z' },
     ],
     has_more: false,
   }),
-  google: json({
+  google: jsonAnswer({
     models: [
       { name: 'models/gemini-2.5-pro', inputTokenLimit: 1_048_576, supportedGenerationMethods: ['generateContent', 'countTokens'] },
       { name: 'models/gemini-embedding-001', inputTokenLimit: 2_048, supportedGenerationMethods: ['embedContent'] },
     ],
   }),
-  router: json({ data: [{ id: 'z-ai/glm', context_length: 200_000 }, { id: 7 }, 'text', { object: 'model' }] }),
-  own: json({ object: 'list', data: [{ id: 'qwen3', object: 'model', max_model_len: 32_768 }, { id: 'gpt-oss' }] }),
+  router: jsonAnswer({ data: [{ id: 'z-ai/glm', context_length: 200_000 }, { id: 7 }, 'text', { object: 'model' }] }),
+  own: jsonAnswer({ object: 'list', data: [{ id: 'qwen3', object: 'model', max_model_len: 32_768 }, { id: 'gpt-oss' }] }),
   refused: { status: 401 },
   unlisted: { status: 404 },
 }
@@ -44,14 +44,14 @@ beforeEach(async () => {
 afterEach(() => open.disposeAsync())
 
 /** A daemon with these providers alone: all built-in ones are elsewhere, or have no key. */
-async function daemonWith(providers: readonly string[], config = ''): Promise<LocalDaemon> {
+async function startDaemonWith(providers: readonly string[], config = ''): Promise<LocalDaemon> {
   const localServers = ['ollama', 'lmstudio', 'vllm'].map(
     (name) => `  - { name: ${name}, kind: openai-compatible, baseURL: "${closed}/v1" }`,
   )
   return open.use(await LocalDaemon.start({ config: `${config}providers:\n${[...providers, ...localServers].join('\n')}\n` }))
 }
 
-const provider = (name: string, kind: string, settings = ''): string =>
+const providerConfig = (name: string, kind: string, settings = ''): string =>
   `  - { name: ${name}, kind: ${kind}, baseURL: "${server.url}/${name}/v1"${settings} }`
 
 describe('the models of a provider', () => {
@@ -61,7 +61,7 @@ describe('the models of a provider', () => {
   })
 
   async function modelsOf(name: string, kind: string, settings = ''): Promise<ProviderModelsView> {
-    const daemon = await daemonWith([provider(name, kind, ', apiKeyEnv: ONE_API_KEY')], settings)
+    const daemon = await startDaemonWith([providerConfig(name, kind, ', apiKeyEnv: ONE_API_KEY')], settings)
     const answer = await daemon.client.post<{ providers: ProviderModelsView[] }>('/v1/models', {
       env: { ONE_API_KEY: secret },
       provider: name,
@@ -114,8 +114,8 @@ describe('the models of a provider', () => {
 })
 
 test('the verb prints a table, and names the providers that were not asked', async () => {
-  const daemon = await daemonWith(
-    [provider('own', 'openai-compatible'), provider('router', 'openai-compatible', ', apiKeyEnv: NO_KEY')],
+  const daemon = await startDaemonWith(
+    [providerConfig('own', 'openai-compatible'), providerConfig('router', 'openai-compatible', ', apiKeyEnv: NO_KEY')],
     'prices: { "own/gpt-oss": { input: 2, output: 0.05 }, "own/qwen3": { input: 0, output: 0 } }\n',
   )
   const { code, stdout, stderr } = await runCli(daemon.home, ['models'])
@@ -136,9 +136,9 @@ test('the verb prints a table, and names the providers that were not asked', asy
 })
 
 test('a provider that refuses the key, or is not there, ends the verb with 1; one without a list does not', async () => {
-  const daemon = await daemonWith([
-    provider('refused', 'openai-compatible', ', apiKeyEnv: ONE_API_KEY'),
-    provider('unlisted', 'openai-compatible'),
+  const daemon = await startDaemonWith([
+    providerConfig('refused', 'openai-compatible', ', apiKeyEnv: ONE_API_KEY'),
+    providerConfig('unlisted', 'openai-compatible'),
   ])
   const allModels = await runCli(daemon.home, ['models'], { env: { ONE_API_KEY: 'k' } })
   expect(allModels).toMatchObject({ code: 1, stdout: '' })
@@ -152,7 +152,7 @@ test('a provider that refuses the key, or is not there, ends the verb with 1; on
 })
 
 test('without any usable provider the verb says how to set a key', async () => {
-  const daemon = await daemonWith([])
+  const daemon = await startDaemonWith([])
   const { code, stdout, stderr } = await runCli(daemon.home, ['models'])
   expect([code, stdout]).toEqual([0, ''])
   expect(stderr).toMatch(/^not asked, [^\n]+\nno provider can be used; `reeve help keys` explains how to set a key\n$/)

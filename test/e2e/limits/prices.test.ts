@@ -17,11 +17,14 @@ afterEach(() => open.disposeAsync())
 test('a native agent is charged at the prices that the file had at its start', async () => {
   const answer = { text: 'done', usage: { input: 1_000, output: 500 } }
   const { url } = open.use(await startModelServer([answer, answer]))
-  const config = (prices: string): string => `providers:\n  - { name: work, kind: openai-compatible, baseURL: "${url}/v1" }\n${prices}`
-  const daemon = open.use(await LocalDaemon.start({ config: config('prices: { "work/*": { input: 2, output: 4, window: 9000 } }\n') }))
+  const pricesConfig = (prices: string): string =>
+    `providers:\n  - { name: work, kind: openai-compatible, baseURL: "${url}/v1" }\n${prices}`
+  const daemon = open.use(
+    await LocalDaemon.start({ config: pricesConfig('prices: { "work/*": { input: 2, output: 4, window: 9000 } }\n') }),
+  )
   const run = async () => daemon.waitForEnd((await daemon.spawn({ model: 'work/own-1', intent: 'work' })).uuid)
   expect((await run()).usage).toMatchObject({ costUsd: 0.004, unpriced: false, contextWindow: 9_000 })
-  await writeFile(daemon.paths.configFile, config(''))
+  await writeFile(daemon.paths.configFile, pricesConfig(''))
   expect((await run()).usage).toMatchObject({ costUsd: null, unpriced: true })
   const { rows } = await daemon.client.get<UsageReportView>('/v1/usage', { by: 'model' })
   expect(rows).toMatchObject([{ key: 'work/own-1', processes: 2, costUsd: 0.004, unpriced: true }])

@@ -24,14 +24,14 @@ interface Step {
   readonly tools: readonly { readonly name: string; readonly input: object }[]
 }
 
-const bash = (command: string): Step => ({ text: `I run ${command}`, tools: [{ name: 'bash', input: { command } }] })
-const ofFact = (events: readonly EventView[], fact: string): readonly EventView[] => events.filter((event) => event['fact'] === fact)
+const bashStep = (command: string): Step => ({ text: `I run ${command}`, tools: [{ name: 'bash', input: { command } }] })
+const eventsOfFact = (events: readonly EventView[], fact: string): readonly EventView[] => events.filter((event) => event['fact'] === fact)
 const notesOf = (events: readonly EventView[]): readonly string[] =>
-  ofFact(events, 'process.note')
+  eventsOfFact(events, 'process.note')
     .map((event) => String(event['text']))
     .filter((text) => text.startsWith('replay:'))
 
-async function replay(
+async function startReplay(
   record: ProcessView,
   body: Partial<SpawnBody> = {},
 ): Promise<{ view: ProcessView; notes: readonly string[]; events: readonly EventView[] }> {
@@ -51,7 +51,7 @@ describe('a replay', () => {
   test('of the same work has the same messages, costs nothing and has a mark', async () => {
     const first = await record(
       [
-        { ...bash('cat in.txt'), usage: { input: 500, output: 20 } },
+        { ...bashStep('cat in.txt'), usage: { input: 500, output: 20 } },
         {
           tools: [
             { name: 'read', input: { path: 'in.txt' } },
@@ -62,7 +62,7 @@ describe('a replay', () => {
       ],
       { name: 'first' },
     )
-    const { view, notes, events } = await replay(first)
+    const { view, notes, events } = await startReplay(first)
     expect(notes).toEqual(['replay: replayed 3 of 3 steps, 0 differences'])
     expect(view).toMatchObject({
       status: 'completed',
@@ -76,7 +76,7 @@ describe('a replay', () => {
     for (const fact of ['model.finished', 'tool.finished']) {
       // Reading tools run side by side, and end in any order.
       const stepsOf = (list: readonly EventView[]): unknown[] =>
-        ofFact(list, fact)
+        eventsOfFact(list, fact)
           .map(({ message, finish, callId, content, outcome }) => ({ message, finish, callId: String(callId), content, outcome }))
           .toSorted((a, b) => (a.callId < b.callId ? -1 : a.callId > b.callId ? 1 : 0))
       expect(stepsOf(events)).toEqual(stepsOf(historyBefore))
@@ -84,17 +84,17 @@ describe('a replay', () => {
   })
 
   test('names the differences: a result, the prompt, the tools, the message', async () => {
-    const agent = (name: string, prompt: string): Promise<void> =>
+    const writeAgent = (name: string, prompt: string): Promise<void> =>
       writeFile(join(daemon.work, '.reeve/agents', `${name}.md`), `---\nname: ${name}\n---\n${prompt}\n`)
     await mkdir(join(daemon.work, '.reeve/agents'), { recursive: true })
-    await agent('old', 'You help.\nBe brief.')
-    await agent('new', 'You help.\nBe thorough.')
+    await writeAgent('old', 'You help.\nBe brief.')
+    await writeAgent('new', 'You help.\nBe thorough.')
     const first = await record(
-      [bash('cat in.txt'), { tools: [{ name: 'write', input: { path: 'out.txt', content: 'x' } }] }, { text: 'done' }],
+      [bashStep('cat in.txt'), { tools: [{ name: 'write', input: { path: 'out.txt', content: 'x' } }] }, { text: 'done' }],
       { agent: 'old', intent: 'look' },
     )
     await writeFile(join(daemon.work, 'in.txt'), 'one\n2\nthree\n')
-    const { view, notes } = await replay(first, { agent: 'new', intent: 'look well', deny: ['write'] })
+    const { view, notes } = await startReplay(first, { agent: 'new', intent: 'look well', deny: ['write'] })
     expect(view).toMatchObject({ status: 'completed', lastText: 'done' })
     expect(notes).toEqual([
       "replay: the system prompt differs: line 2: 'Be thorough.' instead of 'Be brief.'",
@@ -110,13 +110,16 @@ describe('a replay', () => {
     const manyCalls = Array.from({ length: 60 }, (_, index) => ({ name: 'bash', input: { command: `echo ${index}; cat in.txt` } }))
     const first = await record([{ tools: manyCalls }, { text: 'done' }])
     await writeFile(join(daemon.work, 'in.txt'), 'other\n')
-    const { notes } = await replay(first)
+    const { notes } = await startReplay(first)
     expect(notes).toHaveLength(52)
     expect(notes.slice(-2)).toEqual(['replay: more differences', 'replay: replayed 2 of 2 steps, 60 differences'])
   })
 
   test('of several turns answers each message with the steps of its turn', async () => {
-    const chat = await daemon.spawnScripted([{ text: 'first' }, bash('echo hi'), { text: 'second' }], { interactive: true, intent: 'a' })
+    const chat = await daemon.spawnScripted([{ text: 'first' }, bashStep('echo hi'), { text: 'second' }], {
+      interactive: true,
+      intent: 'a',
+    })
     await daemon.waitForView(chat.uuid, (view) => view.turn === 1 && view.status === 'ready')
     await daemon.send(chat.uuid, 'b')
     await daemon.waitForView(chat.uuid, (view) => view.turn === 2 && view.status === 'ready')
@@ -139,23 +142,23 @@ describe('a replay', () => {
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
     // A process that is not interactive ends with the first turn.
-    expect(await replay(first, { intent: 'a' })).toMatchObject({
+    expect(await startReplay(first, { intent: 'a' })).toMatchObject({
       view: { status: 'completed', lastText: 'first' },
       notes: ['replay: replayed 1 of 3 steps, 0 differences'],
     })
   })
 
   test('of an interrupted run completes when the recording is used up; that of a failed run fails likewise', async () => {
-    const runningProcess = await daemon.spawnScripted([bash('echo hi'), { text: 'never', delay_ms: 600_000 }])
+    const runningProcess = await daemon.spawnScripted([bashStep('echo hi'), { text: 'never', delay_ms: 600_000 }])
     await daemon.waitForEvent(runningProcess.uuid, (event) => event['fact'] === 'model.started' && event['step'] === 2)
     await daemon.signal(runningProcess.uuid, 'SIGKILL')
-    expect(await replay(await daemon.waitForEnd(runningProcess.uuid))).toMatchObject({
+    expect(await startReplay(await daemon.waitForEnd(runningProcess.uuid))).toMatchObject({
       view: { status: 'completed', step: 2, exit: { code: 0 } },
       notes: ['replay: replayed 1 of 1 step, 0 differences'],
     })
-    const failed = await record([bash('echo hi'), { error: 'the model fell over' }])
+    const failed = await record([bashStep('echo hi'), { error: 'the model fell over' }])
     expect(failed).toMatchObject({ status: 'failed', exit: { reason: 'the model fell over' } })
-    expect(await replay(failed)).toMatchObject({
+    expect(await startReplay(failed)).toMatchObject({
       view: { status: 'failed', exit: { reason: 'the model fell over' } },
       notes: ['replay: replayed 1 of 1 step, 0 differences'],
     })
@@ -181,11 +184,11 @@ describe('the recording', () => {
     await writeFile(join(daemon.work, '.reeve/agents/own.md'), '---\nfallback: [ollama/own]\nmodel: "script:none.yaml"\n---\n')
     const failed = await record([{ error: 'the model fell over' }])
     expect(failed.fallback).toEqual([])
-    expect(await replay(failed, { agent: 'own' })).toMatchObject({
+    expect(await startReplay(failed, { agent: 'own' })).toMatchObject({
       view: { status: 'failed', fallback: [], exit: { reason: 'the model fell over' } },
     })
     const fallback = await daemon.writeScript([{ text: 'from the script' }])
-    expect(await replay(failed, { fallback: [fallback] })).toMatchObject({
+    expect(await startReplay(failed, { fallback: [fallback] })).toMatchObject({
       view: { status: 'completed', lastText: 'from the script', fallback: [fallback] },
     })
     const replayProcess = await daemon.spawn({ agent: 'own' })
@@ -228,7 +231,7 @@ describe('the recording', () => {
   test('may be of a running process: the present steps are replayed', async () => {
     const runningProcess = await daemon.spawnScripted([{ text: 'one' }, { text: 'two' }], { interactive: true, intent: 'a' })
     await daemon.waitForView(runningProcess.uuid, (view) => view.turn === 1 && view.status === 'ready')
-    expect(await replay(runningProcess, { intent: 'a' })).toMatchObject({
+    expect(await startReplay(runningProcess, { intent: 'a' })).toMatchObject({
       view: { lastText: 'one' },
       notes: ['replay: replayed 1 of 1 step, 0 differences'],
     })
@@ -243,7 +246,7 @@ test('a replay killed with its daemon continues where it was, and repeats no not
   const gateFile = join(home.work, 'gate')
   const wait = `cat in.txt; while [ -e ${gateFile} ]; do sleep 0.02; done; echo once >> effects`
   await writeFile(join(home.work, 'in.txt'), 'one\n')
-  const model = home.writeScript([bash('cat in.txt'), bash(wait), { text: 'done' }])
+  const model = home.writeScript([bashStep('cat in.txt'), bashStep(wait), { text: 'done' }])
   const first = await home.waitForEnd((await home.spawn({ model })).uuid)
   await writeFile(join(home.work, 'in.txt'), 'other\n')
   await writeFile(gateFile, '')

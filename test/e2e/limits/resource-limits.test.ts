@@ -19,7 +19,7 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-const node = (script: string, body: Partial<SpawnBody> = {}): Promise<ProcessView> =>
+const spawnNode = (script: string, body: Partial<SpawnBody> = {}): Promise<ProcessView> =>
   daemon.spawn({ argv: [process.execPath, '-e', script], ...body })
 
 const WAIT = 'setInterval(() => {}, 1e6)'
@@ -29,8 +29,8 @@ const ALLOCATE_IN_CHILD = `require('node:child_process').spawnSync(process.execP
 
 describe.each(kinds)('%s', (containment) => {
   test('a process that allocates without end is stopped at its limit, and the others live', async () => {
-    const other = await node(WAIT, { containment })
-    const { uuid } = await node(ALLOCATE_IN_CHILD, { containment, limits: { memoryBytes: 150 * MB } })
+    const other = await spawnNode(WAIT, { containment })
+    const { uuid } = await spawnNode(ALLOCATE_IN_CHILD, { containment, limits: { memoryBytes: 150 * MB } })
     const startedContainment = (await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.started'))['containment'] as {
       holdsMemory?: true
     }
@@ -49,14 +49,14 @@ describe.each(kinds)('%s', (containment) => {
 })
 
 test('a process that calculates without end is stopped at its limit', async () => {
-  const { uuid } = await node('for (;;);', { limits: { cpuTimeMs: 1_500 } })
+  const { uuid } = await spawnNode('for (;;);', { limits: { cpuTimeMs: 1_500 } })
   const endedView = await daemon.waitForEnd(uuid)
   expect(endedView).toMatchObject({ exit: { code: 2, reason: 'budget_exceeded', error: expect.stringMatching(/of CPU time/) } })
   expect(endedView.usage.cpuTimeMs).toBeGreaterThanOrEqual(1_500)
 })
 
 test('a process that writes too much is stopped at its limit', async () => {
-  const { uuid } = await node(`process.stdout.write('a line of words\\n'.repeat(1e5)); ${WAIT}`, { limits: { outputBytes: MB } })
+  const { uuid } = await spawnNode(`process.stdout.write('a line of words\\n'.repeat(1e5)); ${WAIT}`, { limits: { outputBytes: MB } })
   const { exit, usage } = await daemon.waitForEnd(uuid)
   expect(exit).toMatchObject({ code: 2, reason: 'budget_exceeded', error: expect.stringMatching(/of output/) })
   expect(usage.outputBytes).toBeGreaterThanOrEqual(MB)
@@ -73,7 +73,7 @@ test('the programs of a native agent count as its own', async () => {
 })
 
 test('usage before a stop of the daemon is not lost', async () => {
-  const { uuid } = await node(
+  const { uuid } = await spawnNode(
     `const begun = process.cpuUsage(); while (process.cpuUsage(begun).user < 200e3); console.log('used'); ${WAIT}`,
   )
   await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.output')
@@ -82,7 +82,7 @@ test('usage before a stop of the daemon is not lost', async () => {
 })
 
 test('a limit with the action suspend holds the process', async () => {
-  const { uuid } = await node(`process.stdout.write('x\\n'.repeat(1e4)); ${WAIT}`, {
+  const { uuid } = await spawnNode(`process.stdout.write('x\\n'.repeat(1e4)); ${WAIT}`, {
     limits: { outputBytes: 15_000, actions: { outputBytes: 'suspend' } },
   })
   expect((await daemon.waitForStatus(uuid, 'suspended')).holds).toMatchObject([{ reason: 'budget' }])
@@ -91,7 +91,7 @@ test('a limit with the action suspend holds the process', async () => {
 })
 
 test('the usage is reported at the end', async () => {
-  const { uuid, pid } = await node(
+  const { uuid, pid } = await spawnNode(
     `const begun = process.cpuUsage(); while (process.cpuUsage(begun).user < 200e3); process.stdout.write('four'); process.stderr.write('five!')`,
     { limits: { memoryBytes: 2000 * MB } },
   )

@@ -34,7 +34,7 @@ async function kill(uuid: string): Promise<void> {
   await daemon.waitForEnd(uuid)
 }
 
-const hours = (ms = 0): number => Math.floor(ms / HOUR_MS)
+const toHours = (ms = 0): number => Math.floor(ms / HOUR_MS)
 
 test('a crew and its members count the time of all incarnations', async () => {
   const clock = new ManualClock()
@@ -48,7 +48,7 @@ test('a crew and its members count the time of all incarnations', async () => {
   await workTwice(uuid, clock, () => daemon.waitForView('fix.worker-1', ({ status }) => status === 'ready'))
   const { crew } = await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')
   await kill(uuid)
-  expect([crew, crew.members[0]].map((one) => hours(one?.elapsedMs))).toEqual([2, 2])
+  expect([crew, crew.members[0]].map((one) => toHours(one?.elapsedMs))).toEqual([2, 2])
 })
 
 test('a run and its nodes count the time of all incarnations', async () => {
@@ -61,5 +61,5 @@ test('a run and its nodes count the time of all incarnations', async () => {
   await workTwice(uuid, clock, () => runs.waitForRun(uuid, ({ nodes }) => nodes[0]?.process?.status === 'working'))
   const run = await runs.read(uuid)
   await kill(uuid)
-  expect([run, run.nodes[0]?.process].map((one) => hours(one?.elapsedMs))).toEqual([2, 2])
+  expect([run, run.nodes[0]?.process].map((one) => toHours(one?.elapsedMs))).toEqual([2, 2])
 })

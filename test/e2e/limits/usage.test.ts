@@ -19,9 +19,9 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-const report = (groupBy: UsageBy = 'agent', since?: string): Promise<UsageReportView> =>
+const readReport = (groupBy: UsageBy = 'agent', since?: string): Promise<UsageReportView> =>
   daemon.client.get('/v1/usage', { by: groupBy, since })
-const lines = async (...args: string[]): Promise<string[]> =>
+const readUsageLines = async (...args: string[]): Promise<string[]> =>
   (await runCli(daemon.home, ['usage', ...args])).stdout
     .trimEnd()
     .split('\n')
@@ -38,7 +38,7 @@ async function runWithUsage(input: number, body: Partial<SpawnBody> = {}): Promi
 }
 
 test('there is no usage yet', async () => {
-  expect(await lines()).toEqual([
+  expect(await readUsageLines()).toEqual([
     'AGENT | PROCESSES | STEPS | INPUT | OUTPUT | CACHE READ | CACHE WRITE | COST',
     'TOTAL | 0 | 0 | 0 | 0 | 0 | 0 | $0.00',
   ])
@@ -53,14 +53,14 @@ test('by agent, model, day and tree, with a total', async () => {
   await daemon.waitUntilReady(root.uuid)
   await runWithUsage(100, { parent: root.uuid, name: 'child' })
   const lastProcess = await runWithUsage(3000)
-  expect(await report()).toMatchObject({
+  expect(await readReport()).toMatchObject({
     by: 'agent',
     since: null,
     more: 0,
     rows: [{ key: 'default', root: null, processes: 3, steps: 5, inputTokens: 3107, outputTokens: 27 }],
     total: { processes: 3, steps: 5 },
   })
-  expect((await report('tree')).rows).toMatchObject([
+  expect((await readReport('tree')).rows).toMatchObject([
     { key: lastProcess.uuid, processes: 1, steps: 2, inputTokens: 3001 },
     {
       key: root.uuid,
@@ -70,11 +70,11 @@ test('by agent, model, day and tree, with a total', async () => {
       root: { uuid: root.uuid, pid: root.pid, name: 'root', agent: 'default', removed: false },
     },
   ])
-  expect((await report('model')).rows.map(({ key }) => key)).toHaveLength(3)
+  expect((await readReport('model')).rows.map(({ key }) => key)).toHaveLength(3)
   const today = new Date()
-  expect((await report('day')).rows).toMatchObject([{ key: expect.stringMatching(/^\d{4}-\d\d-\d\d$/), steps: 5 }])
-  expect((await report('agent', new Date(today.getTime() + 7_200_000).toISOString())).rows).toEqual([])
-  expect(await lines('--by', 'tree')).toEqual([
+  expect((await readReport('day')).rows).toMatchObject([{ key: expect.stringMatching(/^\d{4}-\d\d-\d\d$/), steps: 5 }])
+  expect((await readReport('agent', new Date(today.getTime() + 7_200_000).toISOString())).rows).toEqual([])
+  expect(await readUsageLines('--by', 'tree')).toEqual([
     'TREE | PROCESSES | STEPS | INPUT | OUTPUT | CACHE READ | CACHE WRITE | COST',
     `default ${lastProcess.uuid.slice(-8)} | 1 | 2 | 3.0k | 11 | 0 | 0 | $0.00`,
     `root ${root.uuid.slice(-8)} | 2 | 3 | 106 | 16 | 0 | 0 | $0.00`,
@@ -107,17 +107,17 @@ test('removed, collected and restored processes are counted once', async () => {
   const dir = join(daemon.work, 'backup')
   await daemon.client.post(`/v1/processes/${removedProcess.uuid}/export`, { dir })
   await daemon.client.delete(`/v1/processes/${removedProcess.uuid}`)
-  const { total } = await report()
+  const { total } = await readReport()
   expect(total).toMatchObject({ processes: 2, steps: 4, inputTokens: 302 })
-  expect((await report('tree')).rows).toMatchObject([
+  expect((await readReport('tree')).rows).toMatchObject([
     { key: removedProcess.uuid, root: { pid: removedProcess.pid, name: 'gone', removed: true } },
     { key: keptProcess.uuid },
   ])
-  expect((await lines('--by', 'tree'))[1]).toMatch(/^gone \w{8} \(removed\) \|/)
+  expect((await readUsageLines('--by', 'tree'))[1]).toMatch(/^gone \w{8} \(removed\) \|/)
   await daemon.client.post('/v1/import', { dir })
-  expect((await report()).total).toEqual(total)
+  expect((await readReport()).total).toEqual(total)
   await daemon.restart()
-  expect((await report()).total).toEqual(total)
+  expect((await readReport()).total).toEqual(total)
 })
 
 test('usage without a known model is in no sum, and is reported', async () => {

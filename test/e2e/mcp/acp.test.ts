@@ -23,7 +23,7 @@ afterEach(async () => {
 })
 
 /** Writes an agent file; `options` are the arguments of its program. */
-async function agentFile(...options: string[]): Promise<void> {
+async function writeAgentFile(...options: string[]): Promise<void> {
   const command = [process.execPath, PROGRAM, `sessions=${daemon.work}`, `log=${log}`, ...options]
   await writeFile(join(daemon.work, '.reeve/agents/coder.md'), `---\ndriver: acp\nreeve: true\ncommand: ${JSON.stringify(command)}\n---\n`)
 }
@@ -46,22 +46,22 @@ async function readServers(): Promise<Handed> {
   return server
 }
 
-/** Waits until the first session has listed its tools. */
-async function asksOnce(): Promise<void> {
+/** Checks that the first session listed its tools before its prompt. */
+async function expectAskedOnce(): Promise<void> {
   const lines = (await readFile(log, 'utf8')).split('\n').flatMap((line) => /^(new|tools \d+|prompt)/.exec(line)?.[0] ?? [])
   expect(lines).toEqual(['new', 'tools 200', 'prompt'])
 }
 
-const values = (pairs: Handed['env']): Record<string, string> => Object.fromEntries(pairs.map(({ name, value }) => [name, value]))
+const valuesByName = (pairs: Handed['env']): Record<string, string> => Object.fromEntries(pairs.map(({ name, value }) => [name, value]))
 
 describe('an agent that takes servers over HTTP', () => {
   test('gets the address and its token, and reads its waiting messages in its turn', async () => {
-    await agentFile('http')
+    await writeAgentFile('http')
     const { uuid } = await daemon.spawn({ agent: 'coder', intent: 'hang', interactive: true })
     await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.working')
     await expect.poll(readServers, { timeout: 60_000 }).toMatchObject({ type: 'http', name: 'reeve' })
     const { url, headers } = await readServers()
-    const client = await connectClient({ url, token: (values(headers)['Authorization'] ?? '').replace('Bearer ', '') })
+    const client = await connectClient({ url, token: (valuesByName(headers)['Authorization'] ?? '').replace('Bearer ', '') })
     expect((await callTool(client, 'inspect', { process: 'self' })).value).toMatchObject({ id: uuid })
     const { id } = await daemon.send(uuid, 'also this')
     await daemon.send(uuid, 'and that')
@@ -72,38 +72,38 @@ describe('an agent that takes servers over HTTP', () => {
     expect((await callTool(client, 'inbox', { ack: [id] })).value).toMatchObject({ acknowledged: 0 })
     expect((await daemon.view(uuid)).queueCount).toBe(1)
     await client.close()
-    await asksOnce()
+    await expectAskedOnce()
     await daemon.signal(uuid, 'SIGKILL')
     const journal = JSON.stringify(await daemon.readHistory(uuid))
-    expect(values(headers)['Authorization'] && journal.includes(values(headers)['Authorization'] ?? '')).toBe(false)
+    expect(valuesByName(headers)['Authorization'] && journal.includes(valuesByName(headers)['Authorization'] ?? '')).toBe(false)
   })
 })
 
 describe('an agent that takes only programs', () => {
   test('gets reeve itself as a program, with the token in its environment', async () => {
-    await agentFile()
+    await writeAgentFile()
     const { uuid } = await daemon.spawn({ agent: 'coder', intent: 'hang', interactive: true })
     await expect.poll(readServers, { timeout: 60_000 }).toMatchObject({ name: 'reeve', command: process.execPath })
     const { command, args, env } = await readServers()
     expect(args.at(-1)).toBe('mcp')
     const client = new Client({ name: 'test', version: '1' })
-    await client.connect(new StdioClientTransport({ command, args, env: values(env), cwd: daemon.work }))
+    await client.connect(new StdioClientTransport({ command, args, env: valuesByName(env), cwd: daemon.work }))
     expect((await callTool(client, 'inspect', { process: 'self' })).value).toMatchObject({ id: uuid })
     await client.close()
-    await asksOnce()
+    await expectAskedOnce()
     await daemon.signal(uuid, 'SIGKILL')
   })
 })
 
 test('an agent without a network gets a program, also where it takes servers over HTTP, and reaches the tools by it', async () => {
-  await agentFile('http')
+  await writeAgentFile('http')
   const { uuid } = await daemon.spawn({ agent: 'coder', intent: 'hang', interactive: true, deny: ['network'] })
   await expect.poll(readServers, { timeout: 60_000 }).toMatchObject({ name: 'reeve', command: process.execPath })
   await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.working')
   await expect
     .poll(
       () =>
-        asksOnce().then(
+        expectAskedOnce().then(
           () => true,
           () => false,
         ),
@@ -114,7 +114,7 @@ test('an agent without a network gets a program, also where it takes servers ove
 })
 
 test('the user is not asked about these tools, but about all others', async () => {
-  await agentFile('http')
+  await writeAgentFile('http')
   const one = await daemon.spawn({ agent: 'coder', intent: 'ask other mcp__reeve__ps' })
   expect(await daemon.waitForEnd(one.uuid)).toMatchObject({ status: 'completed' })
   expect((await daemon.readFactTypes(one.uuid)).includes('process.waiting')).toBe(false)

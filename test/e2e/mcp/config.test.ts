@@ -28,7 +28,7 @@ afterEach(() => {
 
 const isServers = (event: EventView): boolean => event['fact'] === 'mcp.servers'
 
-async function serverStates(daemon: LocalDaemon, ref: string): Promise<string[]> {
+async function readServerStates(daemon: LocalDaemon, ref: string): Promise<string[]> {
   const events = (await daemon.readHistory(ref)).filter(isServers)
   return ((events.at(-1)?.['servers'] as readonly McpState[] | undefined) ?? []).map(({ name, state }) => `${name}:${state}`)
 }
@@ -48,7 +48,7 @@ test.each([
   await using local = await LocalDaemon.start({ config: JSON.stringify({ mcp: { user: server() } }) })
   const { uuid } = await local.spawnScripted([ECHO, { text: 'done' }], { env: testEnv(local.home), ...body })
   const { capabilities } = await local.waitForEnd(uuid)
-  expect(await serverStates(local, uuid)).toEqual(startsServer)
+  expect(await readServerStates(local, uuid)).toEqual(startsServer)
   expect(capabilities).toMatchObject({ mcp: startsServer.length === 0 ? [] : ['user'], notes })
   const noteTexts = (await local.readHistory(uuid)).filter((event) => event['fact'] === 'process.note').map((event) => event['text'])
   expect(noteTexts).toEqual(startsServer.length === 0 ? ['the MCP server user: not permitted to it'] : [])
@@ -59,7 +59,7 @@ test("the user's servers start; a project's are reported and not started until t
   await writeTo(join(local.work, '.mcp.json'), { mcpServers: { project: server() } })
   const process = await local.spawnScripted([ECHO, { text: 'done' }], { env: testEnv(local.home) })
   await local.waitForEnd(process.uuid)
-  expect(await serverStates(local, process.uuid)).toEqual(['user:up', 'project:untrusted'])
+  expect(await readServerStates(local, process.uuid)).toEqual(['user:up', 'project:untrusted'])
   expect((await local.view(process.uuid)).capabilities.mcp).toEqual(['project', 'user'])
   const note = await local.waitForEvent(process.uuid, (event) => event['fact'] === 'process.note')
   expect(note['text']).toBe(
@@ -67,11 +67,11 @@ test("the user's servers start; a project's are reported and not started until t
   )
   const namedServer = await local.spawnScripted([{ text: 'done' }], { mcp: ['project'] })
   await local.waitForEnd(namedServer.uuid)
-  expect(await serverStates(local, namedServer.uuid)).toEqual(['project:up'])
+  expect(await readServerStates(local, namedServer.uuid)).toEqual(['project:up'])
   await trustDirectory(local.paths, await realpath(local.work))
   const trusted = await local.spawnScripted([{ text: 'done' }])
   await local.waitForEnd(trusted.uuid)
-  expect((await serverStates(local, trusted.uuid)).toSorted()).toEqual(['project:up', 'user:up'])
+  expect((await readServerStates(local, trusted.uuid)).toSorted()).toEqual(['project:up', 'user:up'])
   expect(local.errors).toEqual([])
 })
 
@@ -91,7 +91,7 @@ test('an agent file names its servers; none and unknown ones work as documented'
     agent: 'one',
   })
   await local.waitForEnd(one.uuid)
-  expect(await serverStates(local, one.uuid)).toEqual(['user:up'])
+  expect(await readServerStates(local, one.uuid)).toEqual(['user:up'])
   const none = await local.spawnScripted([{ text: 'done' }], { mcp: ['none'] })
   await local.waitForEnd(none.uuid)
   expect(await local.readFactTypes(none.uuid)).not.toContain('mcp.servers')
@@ -177,7 +177,7 @@ test('a call under which the daemon was killed twice is not made a third time, e
   await home.start()
   const log = join(home.work, 'calls')
   await writeTo(home.paths.configFile, JSON.stringify({ mcp: { user: { ...server('usual', log), effects: { hang: 'idempotent' } } } }))
-  const calls = (): number =>
+  const countCalls = (): number =>
     existsSync(log)
       ? readFileSync(log, 'utf8')
           .split('\n')
@@ -187,13 +187,13 @@ test('a call under which the daemon was killed twice is not made a third time, e
     model: home.writeScript([{ tools: [{ name: 'mcp__user__hang', input: {} }] }, { text: '{{ lastResult }}' }]),
   })
   for (const times of [1, 2]) {
-    await waitUntil(() => calls() === times, `call ${times} is made`)
+    await waitUntil(() => countCalls() === times, `call ${times} is made`)
     await home.kill()
     await home.start()
     await home.resume(uuid)
   }
   expect(await home.waitForEnd(uuid)).toMatchObject({ exit: { code: 0 }, lastText: 'interrupted; it may or may not have happened' })
-  expect(calls()).toBe(2)
+  expect(countCalls()).toBe(2)
   await home.stop()
   await home.waitUntilNothingIsLeft()
 })

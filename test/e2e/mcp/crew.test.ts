@@ -60,9 +60,10 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-const taskIs = (id: string, state: string): Promise<unknown> =>
-  crew.waitUntil(({ tasks }) => tasks.find((one) => one.id === id)?.state === state)
-const readyIs = (id: string): Promise<unknown> => crew.waitUntil(({ members }) => members.find((one) => one.id === id)?.status === 'ready')
+const waitForTaskState = (id: string, state: string): Promise<unknown> =>
+  crew.until(({ tasks }) => tasks.find((one) => one.id === id)?.state === state)
+const waitUntilReady = (id: string): Promise<unknown> =>
+  crew.until(({ members }) => members.find((one) => one.id === id)?.status === 'ready')
 /** Calls a tool of the coordinator; returns the answer. */
 async function callDone(name: string, input: object = {}): Promise<string> {
   const { isError, text, value } = await callTool(client, name, input)
@@ -85,12 +86,12 @@ describe('a coordinator', () => {
       ],
     })
     await callDone('assign_task', { task: 'first', member: 'worker-1' })
-    await taskIs('first', 'awaiting_review')
+    await waitForTaskState('first', 'awaiting_review')
     expect((await callTool(client, 'assign_review', { task: 'first', member: 'worker-1' })).text).toMatch(
       /^(CONFLICT|INVALID|PERMISSION): /,
     )
     await callDone('assign_review', { task: 'first', member: 'worker-2' })
-    await taskIs('first', 'done')
+    await waitForTaskState('first', 'done')
     const { value } = await callTool(client, 'get_task', { task: 'first' })
     expect(value).toMatchObject({
       id: 'first',
@@ -120,7 +121,7 @@ describe('a coordinator', () => {
     expect((await callTool(client, 'spawn_worker', { role: 'generic' })).text).toMatch(
       /^RESOURCE_EXHAUSTED: the crew has 3 workers.*retire_worker/,
     )
-    await readyIs('worker-3')
+    await waitUntilReady('worker-3')
     await callDone('send_message', { to: 'all', text: 'Look at the readme.' })
     await callDone('stop_worker', { member: 'worker-3', reason: 'not needed' })
     await callDone('retire_worker', { member: 'worker-2', reason: 'nor this one' })
@@ -130,12 +131,12 @@ describe('a coordinator', () => {
       ['worker-3', 'stopped'],
     ])
     expect(await callDone('replace_worker', { member: 'worker-1', summary: 'Nothing was begun.' })).toContain('worker-4')
-    await readyIs('worker-4')
+    await waitUntilReady('worker-4')
     await callDone('cancel_task', { task: 'first', reason: 'not now' })
-    await taskIs('first', 'cancelled')
+    await waitForTaskState('first', 'cancelled')
     await callDone('add_task', { id: 'other', title: 'Other', text: 'x' })
     await callDone('mark_task_failed', { task: 'other', reason: 'it cannot be done' })
-    await taskIs('other', 'failed')
+    await waitForTaskState('other', 'failed')
     expect((await callTool(client, 'approve_commit', { task: 'other' })).text).toMatch(/^(CONFLICT|INVALID): /)
     expect((await callTool(client, 'post_message', { to: 'coordinator', text: 'x' })).text).toMatch(
       /^PERMISSION: the tool "post_message" is for workers of a crew/,

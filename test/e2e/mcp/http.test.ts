@@ -57,7 +57,7 @@ async function start(argv: readonly string[], env: Readonly<Record<string, strin
   return { child, output: () => text }
 }
 
-async function freePort(): Promise<number> {
+async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -71,18 +71,18 @@ async function serveWith(answer: (request: IncomingMessage, response: ServerResp
   const server = createServer(answer).listen(0, '127.0.0.1')
   servers.push(server)
   await once(server, 'listening')
-  return http(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`)
+  return httpTransport(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`)
 }
 
-function http(url: string, headers: Readonly<Record<string, string>> = {}): McpTransport {
+function httpTransport(url: string, headers: Readonly<Record<string, string>> = {}): McpTransport {
   return { kind: 'http', url, headers }
 }
 
 test('a real server of the 2025-11-25 revision; its session is closed at the end', async () => {
-  const port = await freePort()
+  const port = await findFreePort()
   const every = await start([process.execPath, EVERYTHING_SERVER, 'streamableHttp'], { PORT: String(port) }, 'listening on port')
   const { kernel, runTurn, serverState, agent } = await runWithServers(bench, {
-    servers: { every: http(`http://127.0.0.1:${port}/mcp`) },
+    servers: { every: httpTransport(`http://127.0.0.1:${port}/mcp`) },
     script: scriptOfCalls(['mcp__every__echo', { message: 'hello' }], ['mcp__every__get-tiny-image']),
   })
   await runTurn('go')
@@ -97,14 +97,14 @@ test('a real server of the 2025-11-25 revision; its session is closed at the end
 })
 
 test('a session that a server has forgotten is restarted by the next call', async () => {
-  const port = await freePort()
+  const port = await findFreePort()
   const startServer = (): Promise<Started> =>
     start([process.execPath, EVERYTHING_SERVER, 'streamableHttp'], { PORT: String(port) }, 'listening on port')
   const first = await startServer()
-  const echo = (message: string): readonly [string, object] => ['mcp__every__echo', { message }]
+  const echoCall = (message: string): readonly [string, object] => ['mcp__every__echo', { message }]
   const { kernel, runTurn: turn } = await runWithServers(bench, {
-    servers: { every: http(`http://127.0.0.1:${port}/mcp`) },
-    script: scriptOfCalls(echo('one'), echo('two'), echo('three')),
+    servers: { every: httpTransport(`http://127.0.0.1:${port}/mcp`) },
+    script: scriptOfCalls(echoCall('one'), echoCall('two'), echoCall('three')),
   })
   kernel.onFact = (body) => {
     if (body.type === 'tool.finished' && body.content === 'Echo: one') kernel.hold()
@@ -155,7 +155,7 @@ test('a server of the 2026-07-28 revision, with headers, a growing list, and a c
     readLogLines,
     serverState: server,
   } = await runWithServers(bench, {
-    servers: { new: http(url, { 'X-Key': 'opensesame' }) },
+    servers: { new: httpTransport(url, { 'X-Key': 'opensesame' }) },
     script: scriptOfCalls(['mcp__new__more'], ['mcp__new__extra-1'], ['mcp__new__slow']),
   })
   holdUntilListed(kernel, 'mcp__new__extra-1')
@@ -177,7 +177,7 @@ test('a server that dies during a call ends the call, not the agent', async () =
   const runningServer = await start(modernServerArgv('http', `${bench.dir}/new.log`), {}, 'at http')
   const url = /at (\S+)/.exec(runningServer.output())?.[1] ?? ''
   const { kernel, send } = await runWithServers(bench, {
-    servers: { new: http(url) },
+    servers: { new: httpTransport(url) },
     script: scriptOfCalls(['mcp__new__slow'], ['mcp__new__echo', { message: 'x' }]),
   })
   await send('go')
@@ -192,7 +192,7 @@ test('a server that dies during a call ends the call, not the agent', async () =
   expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok' }])
 })
 
-const json = (response: ServerResponse, value: object): void => {
+const sendJson = (response: ServerResponse, value: object): void => {
   response.writeHead(200, { 'content-type': 'application/json' })
   response.end(JSON.stringify(value))
 }
@@ -242,12 +242,12 @@ test.each<[string, (request: IncomingMessage, response: ServerResponse) => void,
             readonly method?: string
           }
           if (method === 'initialize')
-            json(response, {
+            sendJson(response, {
               jsonrpc: '2.0',
               id,
               result: { protocolVersion: '2025-06-18', capabilities: {}, serverInfo: { name: 'bare', version: '0' } },
             })
-          else if (method === 'server/discover') json(response, { jsonrpc: '2.0', id, error: { code: -32_601, message: 'no' } })
+          else if (method === 'server/discover') sendJson(response, { jsonrpc: '2.0', id, error: { code: -32_601, message: 'no' } })
           else response.writeHead(id === undefined && method !== undefined ? 202 : 405).end()
         })
     },
@@ -270,7 +270,7 @@ test.each<[string, (request: IncomingMessage, response: ServerResponse) => void,
 
 test('no server at the address', async () => {
   const { runTurn: turn, serverState: server } = await runWithServers(bench, {
-    servers: { bad: http(`http://127.0.0.1:${await freePort()}/`) },
+    servers: { bad: httpTransport(`http://127.0.0.1:${await findFreePort()}/`) },
     script: '- text: done',
   })
   await turn('go')

@@ -18,7 +18,7 @@ afterEach(async () => {
 const call = (name: string, input: object = {}): object => ({ text: '', tools: [{ name: `mcp__reeve__${name}`, input }] })
 const DONE = { text: 'done' }
 
-async function results(ref: string): Promise<EventView[]> {
+async function readResults(ref: string): Promise<EventView[]> {
   return (await daemon.readHistory(ref)).filter(({ fact }) => fact === 'tool.finished')
 }
 
@@ -30,7 +30,7 @@ describe('a native agent', () => {
       { reeve: true },
     )
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
-    const [spawned, waited] = await results(uuid)
+    const [spawned, waited] = await readResults(uuid)
     expect([spawned?.['outcome'], JSON.parse(String(waited?.['content']))]).toMatchObject([
       'ok',
       { done: true, processes: [{ name: 'thinker', result: 'the answer is 42' }] },
@@ -62,7 +62,7 @@ describe('a native agent', () => {
       { reeve: true },
     )
     await daemon.waitForEnd(uuid)
-    const [, , refusal, resumeResult, waited] = await results(uuid)
+    const [, , refusal, resumeResult, waited] = await readResults(uuid)
     expect([refusal?.['outcome'], refusal?.['content']]).toEqual([
       'error',
       expect.stringMatching(/has completed[^]*Give the next task[^]*`message`/),
@@ -87,7 +87,7 @@ describe('a native agent', () => {
     await daemon.send(uuid, 'and this')
     await writeFile(join(daemon.work, 'go'), '')
     await daemon.waitForEvent(uuid, ({ fact, content }) => fact === 'tool.finished' && String(content).includes('and this'))
-    const [emptyInbox, , shownInbox] = await results(uuid)
+    const [emptyInbox, , shownInbox] = await readResults(uuid)
     expect(JSON.parse(String(emptyInbox?.['content']))).toEqual({ messages: [] })
     expect(JSON.parse(String(shownInbox?.['content']))).toMatchObject({ messages: [{ from: 'user', text: 'and this' }] })
   })
@@ -95,7 +95,7 @@ describe('a native agent', () => {
   test('has no such tools without a request, and a call gets an error', async () => {
     const { uuid } = await daemon.spawnScripted([call('ps'), DONE])
     await daemon.waitForEnd(uuid)
-    expect((await results(uuid))[0]).toMatchObject({
+    expect((await readResults(uuid))[0]).toMatchObject({
       outcome: 'error',
       content: expect.stringContaining('there is no tool "mcp__reeve__ps"; the available tools are: read,'),
     })
@@ -106,7 +106,7 @@ describe('a native agent', () => {
     await writeFile(join(daemon.work, '.reeve/agents/lead.md'), '---\ntools: [read, mcp__reeve__ps]\n---\n')
     const { uuid } = await daemon.spawnScripted([call('ps'), call('spawn', { intent: 'x' }), DONE], { agent: 'lead' })
     await daemon.waitForEnd(uuid)
-    expect((await results(uuid)).map(({ name, outcome }) => [name, outcome])).toEqual([
+    expect((await readResults(uuid)).map(({ name, outcome }) => [name, outcome])).toEqual([
       ['mcp__reeve__ps', 'ok'],
       ['mcp__reeve__spawn', 'error'],
     ])
@@ -117,7 +117,7 @@ describe('a native agent', () => {
     await writeFile(join(daemon.work, '.reeve/agents/lead.md'), '---\ntools: [read]\nreeve: true\n---\n')
     const { uuid } = await daemon.spawnScripted([call('inspect', { process: 'self' }), DONE], { agent: 'lead' })
     await daemon.waitForEnd(uuid)
-    expect((await results(uuid)).map(({ outcome }) => outcome)).toEqual(['ok'])
+    expect((await readResults(uuid)).map(({ outcome }) => outcome)).toEqual(['ok'])
   })
 
   test('has them after a resume that allows one', async () => {
@@ -125,7 +125,7 @@ describe('a native agent', () => {
     await daemon.waitForEnd(uuid)
     await daemon.resume(uuid, { allow: ['mcp__reeve__ps'], message: 'again' })
     await daemon.waitForEnd(uuid)
-    expect((await results(uuid)).map(({ outcome }) => outcome)).toEqual(['error', 'ok'])
+    expect((await readResults(uuid)).map(({ outcome }) => outcome)).toEqual(['error', 'ok'])
   })
 
   test('gives its children no more than it has', async () => {
@@ -140,12 +140,12 @@ describe('a native agent', () => {
       { reeve: true, deny: ['bash'] },
     )
     await daemon.waitForEnd(uuid)
-    const [, command] = await results(uuid)
+    const [, command] = await readResults(uuid)
     expect(command).toMatchObject({
       outcome: 'error',
       content: expect.stringMatching(/^PERMISSION: a command cannot be limited to the permissions of its parent/),
     })
-    expect((await results('child'))[0]).toMatchObject({ name: 'bash', outcome: 'denied' })
+    expect((await readResults('child'))[0]).toMatchObject({ name: 'bash', outcome: 'denied' })
     expect((await daemon.view('child')).capabilities.deny).toContain('bash')
   })
 })

@@ -32,7 +32,7 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-const reports = async (crew: string): Promise<unknown[]> =>
+const readReports = async (crew: string): Promise<unknown[]> =>
   (await daemon.readHistory(crew)).filter(({ fact }) => fact === 'task.reported').map(({ summary }) => summary)
 
 test('a stored report is delivered once, and one of another incarnation never', async () => {
@@ -71,8 +71,8 @@ test('a stored report is delivered once, and one of another incarnation never', 
     await writeFile(join(outbox, `${record.id}.json`), JSON.stringify(record))
   await daemon.start()
   await expect.poll(() => readdir(outbox), { timeout: 60_000 }).toEqual([])
-  expect(await reports(crew)).toEqual(['reported before the end'])
+  expect(await readReports(crew)).toEqual(['reported before the end'])
   await writeFile(join(daemon.work, 'go'), '')
   expect((await daemon.waitForEnd(crew)).exit).toMatchObject({ code: 0 })
-  expect(await reports(crew)).toEqual(['reported before the end'])
+  expect(await readReports(crew)).toEqual(['reported before the end'])
 })

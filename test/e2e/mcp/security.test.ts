@@ -109,14 +109,14 @@ describe('a token', () => {
 })
 
 describe('a web page', () => {
-  const port = (): string => new URL(session.url).port
+  const readPort = (): string => new URL(session.url).port
 
   test.each([
     ['of another site', () => ({ origin: 'https://example.com' })],
-    ['of this machine', () => ({ origin: `http://127.0.0.1:${port()}` })],
+    ['of this machine', () => ({ origin: `http://127.0.0.1:${readPort()}` })],
     ['of a file', () => ({ origin: 'null' })],
-    ['by a name that leads here', () => ({ host: `rebound.example:${port()}` })],
-    ['by an address that means all', () => ({ host: `0.0.0.0:${port()}` })],
+    ['by a name that leads here', () => ({ host: `rebound.example:${readPort()}` })],
+    ['by an address that means all', () => ({ host: `0.0.0.0:${readPort()}` })],
   ])('%s is refused before the token is looked at', async (_, headers) => {
     expect((await send({ headers: headers() })).status).toBe(403)
     expect((await send({ headers: headers(), token: null })).status).toBe(403)

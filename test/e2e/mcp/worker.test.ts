@@ -15,31 +15,31 @@ let crew: LocalCrew
 let implementer: Client
 let reviewer: Client
 
-const home = (name: string): string => join(daemon.work, name)
+const workFile = (name: string): string => join(daemon.work, name)
 
 /** Each turn of this agent ends when the test decides. */
-async function agentFile(name: string): Promise<void> {
-  await mkdir(home(name))
-  const command = [process.execPath, PROGRAM, `sessions=${home(name)}`, `log=${home(name)}/log`, 'http', 'always=turn']
+async function writeAgentFile(name: string): Promise<void> {
+  await mkdir(workFile(name))
+  const command = [process.execPath, PROGRAM, `sessions=${workFile(name)}`, `log=${workFile(name)}/log`, 'http', 'always=turn']
   await writeFile(join(daemon.work, '.reeve/agents', `${name}.md`), `---\ndriver: acp\ncommand: ${JSON.stringify(command)}\n---\n`)
 }
 
-const endTurn = (name: string, turn: number): Promise<void> => writeFile(join(home(name), `turn-${turn}`), '')
+const endTurn = (name: string, turn: number): Promise<void> => writeFile(join(workFile(name), `turn-${turn}`), '')
 const hasTurn = (uuid: string): Promise<unknown> => daemon.waitForView(uuid, ({ activity }) => activity === 'working')
 
 beforeEach(async () => {
   daemon = await LocalDaemon.start()
   await mkdir(join(daemon.work, '.reeve/agents'), { recursive: true })
-  await agentFile('hand')
-  await agentFile('eye')
+  await writeAgentFile('hand')
+  await writeAgentFile('eye')
   const definition = {
     workers: { implementer: { count: 1, agent: 'hand' }, reviewer: { count: 1, agent: 'eye' } },
     tasks: [{ id: 'one', text: 'Do it.' }],
   }
   await writeFile(join(daemon.work, 'reeve.yaml'), JSON.stringify({ crews: { team: definition } }))
   crew = await LocalCrew.up(daemon, { crew: 'team' })
-  implementer = await connectClient(await readServerFromLog(join(home('hand'), 'log')))
-  reviewer = await connectClient(await readServerFromLog(join(home('eye'), 'log')))
+  implementer = await connectClient(await readServerFromLog(join(workFile('hand'), 'log')))
+  reviewer = await connectClient(await readServerFromLog(join(workFile('eye'), 'log')))
 })
 afterEach(async () => {
   await Promise.all([implementer.close(), reviewer.close()])
@@ -59,9 +59,9 @@ test('a worker asks, reports, judges and reports that it is ready; a repeated re
   await hasTurn(implementerUuid ?? '')
   expect((await callTool(implementer, 'post_message', { to: 'one', text: 'it is simple' })).value).toMatchObject({ ok: true })
   expect((await callTool(implementer, 'report_review_verdict', { verdict: 'APPROVED', comments: 'mine' })).isError).toBe(true)
-  const report = (): ReturnType<Client['callTool']> =>
+  const sendReport = (): ReturnType<Client['callTool']> =>
     implementer.callTool({ name: 'report_implementation_complete', arguments: { summary: 'done' }, _meta: { 'reeve/callId': 'my-report' } })
-  expect((await report()).content).toEqual((await report()).content)
+  expect((await sendReport()).content).toEqual((await sendReport()).content)
   await endTurn('hand', 1)
   await crew.until(({ tasks }) => tasks[0]?.state === 'in_review')
   await hasTurn(reviewerUuid ?? '')

@@ -18,7 +18,7 @@ afterEach(async () => {
 })
 
 /** An agent whose provider demands a delay of this many ms. */
-async function agentThatWaits(ms: number): Promise<Run> {
+async function runWaitingAgent(ms: number): Promise<Run> {
   server = await startModelServer([
     { status: 429, headers: { 'retry-after-ms': String(ms) }, error: { type: 'rate_limit_error', message: 'slow down' } },
     { text: 'done' },
@@ -33,7 +33,7 @@ async function agentThatWaits(ms: number): Promise<Run> {
 }
 
 test('an agent that waits an hour is drained at once, and makes no request', async () => {
-  const { agent, kernel } = await agentThatWaits(3_600_000)
+  const { agent, kernel } = await runWaitingAgent(3_600_000)
   kernel.hold()
   await agent.pause(false)
   await kernel.waitFor(() => kernel.drainCount === 1, 'it is at the gate')
@@ -46,7 +46,7 @@ test('an agent that waits an hour is drained at once, and makes no request', asy
 })
 
 test('the rest of the delay passes after the pause', async () => {
-  const { agent, kernel } = await agentThatWaits(2_000)
+  const { agent, kernel } = await runWaitingAgent(2_000)
   const failedAt = kernel.reportsOf('model.failed')[0]?.atMs ?? 0
   kernel.hold()
   await agent.pause(false)

@@ -19,7 +19,7 @@ interface Ran {
   readonly end: FactOf<'tool.finished'>
 }
 
-async function bash(input: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string>> = {}): Promise<Ran> {
+async function runBash(input: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string>> = {}): Promise<Ran> {
   const spec = Object.keys(env).length === 0 ? {} : { env }
   const { kernel, runTurn } = await bench.run({ script: JSON.stringify([{ tools: [{ name: 'bash', input }] }]), spec })
   await runTurn('go')
@@ -29,7 +29,7 @@ async function bash(input: Readonly<Record<string, unknown>>, env: Readonly<Reco
 }
 
 test('output of both streams is returned with the exit code, and shown while it comes', async () => {
-  const { kernel, end } = await bash({ command: 'echo out; echo err >&2; printf half; exit 3' })
+  const { kernel, end } = await runBash({ command: 'echo out; echo err >&2; printf half; exit 3' })
   expect(end).toMatchObject({ outcome: 'ok', exitCode: 3, content: expect.stringMatching(/\[exit code 3\]$/) })
   for (const word of ['out\n', 'err\n', 'half']) expect(end.content).toContain(word)
   expect(
@@ -41,34 +41,34 @@ test('output of both streams is returned with the exit code, and shown while it 
 })
 
 test('a call without output, and one that a signal ends, are reported', async () => {
-  expect((await bash({ command: 'true' })).end).toMatchObject({ exitCode: 0, content: '[exit code 0]' })
-  expect((await bash({ command: 'kill -9 $$' })).end).toMatchObject({ exitCode: 137, content: '[ended by SIGKILL]' })
+  expect((await runBash({ command: 'true' })).end).toMatchObject({ exitCode: 0, content: '[exit code 0]' })
+  expect((await runBash({ command: 'kill -9 $$' })).end).toMatchObject({ exitCode: 137, content: '[ended by SIGKILL]' })
 })
 
 test("stdin is empty, and the directory is the agent's", async () => {
-  const { end } = await bash({ command: 'cat; pwd' })
+  const { end } = await runBash({ command: 'cat; pwd' })
   expect(end.content).toBe(`${bench.dir}\n[exit code 0]`)
 })
 
 test('the environment is the recorded one, without keys', async () => {
-  const { end } = await bash({ command: 'echo "$FOO-$ANTHROPIC_API_KEY"' }, { FOO: 'foo' })
+  const { end } = await runBash({ command: 'echo "$FOO-$ANTHROPIC_API_KEY"' }, { FOO: 'foo' })
   expect(end.content).toBe('foo-\n[exit code 0]')
 })
 
 test('a time limit ends the program and reports that, with the output', async () => {
-  const { end } = await bash({ command: `echo before; sleep ${bench.token}`, timeout_ms: 3_000 })
+  const { end } = await runBash({ command: `echo before; sleep ${bench.token}`, timeout_ms: 3_000 })
   expect(end).toMatchObject({ outcome: 'error', content: 'timed out after 3000 ms and was ended\nbefore\n' })
   await waitUntil(() => findSleepersWith(bench.token).length === 0, 'the group is gone')
 })
 
 test('a time limit kills a program that ignores SIGTERM', async () => {
-  const { end } = await bash({ command: `trap "" TERM; sleep ${bench.token}; sleep ${bench.token}`, timeout_ms: 200 })
+  const { end } = await runBash({ command: `trap "" TERM; sleep ${bench.token}; sleep ${bench.token}`, timeout_ms: 200 })
   expect(end.outcome).toBe('error')
   await waitUntil(() => findSleepersWith(bench.token).length === 0, 'the group is gone')
 })
 
 test('a background program that keeps the pipe does not delay the call, and ends with the agent', async () => {
-  const { end } = await bash({ command: `sleep ${bench.token} & echo started` })
+  const { end } = await runBash({ command: `sleep ${bench.token} & echo started` })
   expect(end.content).toBe('started\n[exit code 0]')
   expect(findSleepersWith(bench.token)).toHaveLength(1)
   const { token } = bench
@@ -78,7 +78,7 @@ test('a background program that keeps the pipe does not delay the call, and ends
 })
 
 test('endless output is cut in the middle; the beginning and the end are kept', async () => {
-  const { end } = await bash({ command: 'echo first; head -c 3000000 /dev/zero | tr "\\0" "é"; echo; echo last' })
+  const { end } = await runBash({ command: 'echo first; head -c 3000000 /dev/zero | tr "\\0" "é"; echo; echo last' })
   expect(end.content).toMatch(/^first\n/)
   expect(end.content).toMatch(/last\n\[exit code 0\]$/)
   expect(end.content).toMatch(/\[… \d+ bytes omitted …\]/)
@@ -96,11 +96,11 @@ test('without a recorded PATH, programs are still found', async () => {
 
 test('without bash the shell is sh', async () => {
   await symlink('/bin/sh', join(bench.dir, 'sh'))
-  const { end } = await bash({ command: 'echo "$0"' }, { PATH: bench.dir })
+  const { end } = await runBash({ command: 'echo "$0"' }, { PATH: bench.dir })
   expect(end.content).toBe(`${join(bench.dir, 'sh')}\n[exit code 0]`)
 })
 
 test('without any shell, the model gets the reason', async () => {
-  const { end } = await bash({ command: 'true' }, { PATH: '/nowhere' })
+  const { end } = await runBash({ command: 'true' }, { PATH: '/nowhere' })
   expect(end).toMatchObject({ outcome: 'error', content: expect.stringContaining('sh') })
 })

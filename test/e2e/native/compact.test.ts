@@ -38,11 +38,11 @@ function startPlayed(window: number | undefined, steps: readonly object[]): Prom
 
 const factTypes = (run: Run, wanted: readonly FactType[]): string[] =>
   run.kernel.facts.flatMap(({ body }) => (wanted.includes(body.type) ? [body.type] : []))
-const texts = (run: Run): Promise<string[]> =>
+const readTexts = (run: Run): Promise<string[]> =>
   loadContext(run.kernel.history, null).then(({ context }) =>
     context.messages.map((message) => (message.role === 'user' ? message.text : message.role)),
   )
-const untilHeld = (run: Run, times = 1): Promise<void> =>
+const waitUntilHeld = (run: Run, times = 1): Promise<void> =>
   run.kernel.waitFor(() => run.kernel.factsOf('process.held').length >= times, 'it is held')
 const fact = <T extends FactType>(run: Run, type: T): Promise<void> => run.kernel.waitFor(() => run.kernel.factsOf(type).length > 0, type)
 
@@ -63,7 +63,7 @@ describe('by our own count', () => {
     expect(kernel.factsOf('model.finished').map(({ step }) => step)).toEqual(Array.from({ length: 31 }, (_, index) => index + 1))
     expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
     expect(kernel.reportsOf('up')[0]?.report.window).toBe(WINDOW)
-    const [first, second, ...rest] = await texts(run)
+    const [first, second, ...rest] = await readTexts(run)
     expect([first, second?.split('\n')[0]]).toEqual(['the task', SUMMARY_HEADING])
     expect(rest.slice(0, 2)).toEqual(['assistant', 'tool'])
   })
@@ -92,7 +92,7 @@ describe('by our own count', () => {
     await resumedRun.agent.proceed(resumedRun.kernel.turn)
     await resumedRun.kernel.waitForTurnEnd()
     await resumedRun.runTurn('second')
-    expect(await texts(resumedRun)).toEqual(await texts(wholeRun))
+    expect(await readTexts(resumedRun)).toEqual(await readTexts(wholeRun))
   })
 })
 
@@ -118,7 +118,7 @@ describe.each(WORDINGS)('after %s has refused the request as too long', (_, mode
     return bench.run({ credentials, spec: { model, system: 'be brief' } })
   }
 
-  const bodies = (): string[] => server?.requests.map(({ body }) => JSON.stringify(body)) ?? []
+  const requestBodies = (): string[] => server?.requests.map(({ body }) => JSON.stringify(body)) ?? []
 
   test('the same step continues with the summary, and no tool runs twice', async () => {
     const run = await startServed([
@@ -175,7 +175,7 @@ describe.each(WORDINGS)('after %s has refused the request as too long', (_, mode
     expect(kernel.factsOf('context.compacted')).toMatchObject([
       { step: 3, summary: 'IN SHORT', usage: { inputTokens: 70, outputTokens: 7 } },
     ])
-    const [, , , , summing, requestAfter] = bodies()
+    const [, , , , summing, requestAfter] = requestBodies()
     expect(summing).toContain('Write a summary')
     expect(summing).toContain('t1')
     expect(requestAfter).toContain('IN SHORT')
@@ -188,7 +188,7 @@ describe.each(WORDINGS)('after %s has refused the request as too long', (_, mode
   test('results are cut in the summary request where that is too long as well', async () => {
     const run = await startServed([...['t0', 't1', 't2'].map(tool), tooLong, tooLong, tooLong, { text: 'IN SHORT' }, { text: 'done' }])
     await run.runTurn('the task')
-    const [, , , , first, second, third] = bodies()
+    const [, , , , first, second, third] = requestBodies()
     expect(run.kernel.factsOf('compaction.failed').map(({ status, retryInMs, attempt }) => [status, retryInMs, attempt])).toEqual([
       [400, 0, 1],
       [400, 0, 2],
@@ -217,10 +217,10 @@ describe.each(WORDINGS)('after %s has refused the request as too long', (_, mode
   test("a second refusal in a row: the process is held, and the model is asked once more after the user's resume", async () => {
     const run = await startServed([...['t0', 't1', 't2'].map(tool), tooLong, { text: 'IN SHORT' }, tooLong, tooLong, { text: 'done' }])
     await run.send('go')
-    await untilHeld(run)
+    await waitUntilHeld(run)
     expect(factTypes(run, ['compaction.started', 'context.compacted'])).toEqual(['compaction.started', 'context.compacted'])
     run.kernel.release()
-    await untilHeld(run, 2)
+    await waitUntilHeld(run, 2)
     run.kernel.release()
     await run.kernel.waitForTurnEnd()
     expect(factTypes(run, ['compaction.started', 'context.compacted'])).toEqual(['compaction.started', 'context.compacted'])
@@ -231,10 +231,10 @@ describe.each(WORDINGS)('after %s has refused the request as too long', (_, mode
   test("nothing can be left out: the process is held, and the model is asked unchanged after the user's resume", async () => {
     const run = await startServed([tooLong, tooLong, { text: 'done' }])
     await run.send('go')
-    await untilHeld(run)
+    await waitUntilHeld(run)
     expect(run.kernel.factsOf('compaction.failed')).toMatchObject([{ error: 'there is nothing in the context to summarize' }])
     run.kernel.release()
-    await untilHeld(run, 2)
+    await waitUntilHeld(run, 2)
     run.kernel.release()
     await run.kernel.waitForTurnEnd()
     expect(run.kernel.factsOf('process.ready')).toMatchObject([{ result: 'done' }])
@@ -280,12 +280,12 @@ describe('an impossible summary', () => {
   test.each(GIVEN_UP)('%s: the process is held, and a resume tries it again', async (_, item, error) => {
     const run = await startPlayed(WINDOW, [...lookSteps(12).map((look) => ({ ...look, ...item })), { text: 'done', ...item }])
     await run.send('go')
-    await untilHeld(run)
+    await waitUntilHeld(run)
     expect(run.kernel.factsOf('compaction.failed')).toMatchObject([{ error: expect.stringContaining(error), retryInMs: null }])
     expect(run.kernel.factsOf('context.compacted')).toEqual([])
     await run.kernel.waitFor(() => run.kernel.drainCount > 0, 'it waits at the gate')
     run.kernel.release()
-    await untilHeld(run, 2)
+    await waitUntilHeld(run, 2)
     expect(run.kernel.factsOf('compaction.started').map(({ attempt }) => attempt)).toEqual([1, 1])
   })
 
@@ -296,7 +296,7 @@ describe('an impossible summary', () => {
       native: { retry: { attempts: 1, baseMs: 1, capMs: 1 } },
     })
     await run.send('go')
-    await untilHeld(run)
+    await waitUntilHeld(run)
     // The script fails only its first attempt, and each attempt of the user is a first one: now the file has another answer.
     await writeFile(join(bench.dir, '1.yaml'), JSON.stringify({ context_window: WINDOW, steps: [...lookSteps(12), { text: 'done' }] }))
     const secondRun = await bench.run({
@@ -318,7 +318,7 @@ describe('an impossible summary', () => {
       { summary: 'y'.repeat(9 * BYTES), text: 'done' },
     ])
     await run.send('go')
-    await untilHeld(run)
+    await waitUntilHeld(run)
     expect(run.kernel.factsOf('compaction.failed')).toMatchObject([
       { step: 6, error: expect.stringMatching(/^with the summary the context would still take \d+ tokens/), retryInMs: null },
     ])
@@ -328,7 +328,7 @@ describe('an impossible summary', () => {
   test('a single message that is too long cannot be summed up', async () => {
     const run = await startPlayed(100, [{ text: 'never' }])
     await run.send('x'.repeat(1_000))
-    await untilHeld(run)
+    await waitUntilHeld(run)
     expect(run.kernel.factsOf('compaction.failed')).toMatchObject([
       { error: 'there is nothing in the context to summarize', retryInMs: null },
     ])

@@ -41,11 +41,11 @@ async function startServed(answers: readonly ServedAnswer[], options: RunOptions
   })
 }
 
-function askedModels(): readonly unknown[] {
+function readAskedModels(): readonly unknown[] {
   return server.requests.map(({ body }) => body['model'])
 }
 
-const notes = ({ kernel }: Run): readonly string[] => kernel.factsOf('process.note').map(({ text }) => text)
+const notesOf = ({ kernel }: Run): readonly string[] => kernel.factsOf('process.note').map(({ text }) => text)
 
 test('after the last attempt the next model continues; the attempts are counted on, and a note reports it', async () => {
   const run = await startServed([OVERLOADED, OVERLOADED, { text: 'from the second' }])
@@ -59,7 +59,7 @@ test('after the last attempt the next model continues; the attempts are counted 
     [1, 529, expect.any(Number)],
     [2, 529, 0],
   ])
-  expect(notes(run)).toEqual([`${FIRST} failed (first: 529 Overloaded): ${SECOND} takes over`])
+  expect(notesOf(run)).toEqual([`${FIRST} failed (first: 529 Overloaded): ${SECOND} takes over`])
   expect(run.kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'from the second' }])
   // The final failure and its note are durable together or not at all.
   const [failure, note] = [run.kernel.reportsOf('model.failed').at(-1), run.kernel.reportsOf('note')[0]]
@@ -78,7 +78,7 @@ const AT_ONCE: readonly (readonly [words: string, answer: ServedAnswer])[] = [
 test.each(AT_ONCE)('after %s', async (_, answer) => {
   const run = await startServed([answer, { text: 'from the second' }])
   await run.runTurn('go')
-  expect(askedModels()[0]).toBe('big')
+  expect(readAskedModels()[0]).toBe('big')
   expect(
     run.kernel
       .factsOf('model.started')
@@ -94,14 +94,14 @@ test('a context that is too long is not sent to another model', async () => {
   await run.send('go')
   await run.kernel.waitFor(() => run.kernel.factsOf('process.held').length > 0, 'it is held')
   expect(run.kernel.factsOf('process.held')).toMatchObject([{ hold: { reason: 'context-full' } }])
-  expect(askedModels()).toEqual(['big'])
+  expect(readAskedModels()).toEqual(['big'])
 })
 
 test('the fallback stays for the rest of the turn, and the next turn begins with the first model', async () => {
   const run = await startServed([REFUSED_KEY, { tools: [{ name: 'ls', input: {} }] }, { text: 'one' }, { text: 'two' }])
   await run.runTurn('go')
   await run.runTurn('again')
-  expect(askedModels()).toEqual(['big', 'small', 'small', 'big'])
+  expect(readAskedModels()).toEqual(['big', 'small', 'small', 'big'])
   expect(run.kernel.factsOf('process.ready').map(({ result }) => result)).toEqual(['one', 'two'])
   expect(run.kernel.factsOf('tool.finished')).toHaveLength(1)
 })
@@ -112,7 +112,7 @@ test('when all have failed, the error names each of them', async () => {
   const error = `no model could answer: ${FIRST} (first: 401 bad key); ${SECOND} (second: 529 Overloaded)`
   expect(run.kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'error', error }])
   expect(run.kernel.factsOf('model.failed').map(({ retryInMs }) => retryInMs === null)).toEqual([false, false, true])
-  expect(askedModels()).toEqual(['big', 'small', 'small'])
+  expect(readAskedModels()).toEqual(['big', 'small', 'small'])
 })
 
 describe('a fallback that cannot be used is skipped', () => {
@@ -121,19 +121,19 @@ describe('a fallback that cannot be used is skipped', () => {
       credentials: { FIRST_KEY: 'key-1' },
       spec: { fallback: [SECOND, THIRD] },
     })
-    await run.kernel.waitFor(() => notes(run).length === 1, 'the missing key is reported')
-    expect(notes(run)).toEqual([`fallback ${SECOND} cannot be used: SECOND_KEY is not set`])
+    await run.kernel.waitFor(() => notesOf(run).length === 1, 'the missing key is reported')
+    expect(notesOf(run)).toEqual([`fallback ${SECOND} cannot be used: SECOND_KEY is not set`])
     await run.runTurn('go')
-    expect(notes(run)[1]).toMatch(new RegExp(`^${FIRST} failed .*; ${THIRD} takes over$`))
-    expect(notes(run)[1]).toContain(`${SECOND} is skipped: `)
-    expect(askedModels()).toEqual(['big', 'tiny'])
+    expect(notesOf(run)[1]).toMatch(new RegExp(`^${FIRST} failed .*; ${THIRD} takes over$`))
+    expect(notesOf(run)[1]).toContain(`${SECOND} is skipped: `)
+    expect(readAskedModels()).toEqual(['big', 'tiny'])
   })
 
   test('of a provider that is no longer configured', async () => {
     const run = await startServed([REFUSED_KEY], { spec: { fallback: ['gone/x'] } })
     await run.runTurn('go')
     expect(run.kernel.factsOf('process.ready')[0]?.error).toMatch(/gone\/x is skipped: .*"gone"/)
-    expect(askedModels()).toEqual(['big'])
+    expect(readAskedModels()).toEqual(['big'])
   })
 })
 
@@ -144,7 +144,7 @@ test('a fallback whose context is too small for what there is already is skipped
   expect(run.kernel.factsOf('process.ready').at(-1)?.error).toMatch(
     /third\/tiny is skipped: its context window has 200 tokens, and the context about \d+$/,
   )
-  expect(askedModels()).toEqual(['big', 'big'])
+  expect(readAskedModels()).toEqual(['big', 'big'])
 })
 
 test('an interruption does not change the model', async () => {
@@ -154,11 +154,11 @@ test('an interruption does not change the model', async () => {
   await run.agent.interrupt()
   await run.kernel.waitForTurnEnd()
   expect(run.kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
-  expect(askedModels()).toEqual(['big'])
+  expect(readAskedModels()).toEqual(['big'])
 })
 
 describe('an incarnation after a crash', () => {
-  const factsAtCrash = async (isAt: (run: Run) => boolean, answers: readonly ServedAnswer[]): Promise<Run['kernel']['facts']> => {
+  const readFactsAtCrash = async (isAt: (run: Run) => boolean, answers: readonly ServedAnswer[]): Promise<Run['kernel']['facts']> => {
     const run = await startServed(answers)
     const facts = new Promise<Run['kernel']['facts']>((resolve) => {
       run.kernel.onFact = () => {
@@ -172,7 +172,7 @@ describe('an incarnation after a crash', () => {
 
   test('continues with the model of its turn', async () => {
     const tool = { tools: [{ id: 'id_1', name: 'ls', input: {} }] }
-    const earlierFacts = await factsAtCrash(
+    const earlierFacts = await readFactsAtCrash(
       ({ kernel }) => kernel.factsOf('tool.finished').length === 1,
       [REFUSED_KEY, tool, { text: 'lost' }],
     )
@@ -181,17 +181,17 @@ describe('an incarnation after a crash', () => {
     await kernel.waitForTurnEnd()
     await agent.deliver({ id: 'm2', from: 'user', text: 'more', turn: kernel.beginTurn('m2', 'more') })
     await kernel.waitForTurnEnd()
-    expect(askedModels()).toEqual(['small', 'big'])
+    expect(readAskedModels()).toEqual(['small', 'big'])
   })
 
   test('begins with the first model again when all had failed, and in a new turn', async () => {
-    const factsAfterFailure = await factsAtCrash(
+    const factsAfterFailure = await readFactsAtCrash(
       ({ kernel }) => kernel.factsOf('model.failed').at(-1)?.retryInMs === null,
       [REFUSED_KEY, REFUSED_KEY],
     )
     const { kernel, agent } = await startServed([{ text: 'well again' }], { earlierFacts: factsAfterFailure })
     await agent.proceed(kernel.turn)
     await kernel.waitForTurnEnd()
-    expect(askedModels()).toEqual(['big'])
+    expect(readAskedModels()).toEqual(['big'])
   })
 })

@@ -17,7 +17,7 @@ function holdAt(kernel: TestKernel, type: FactType): void {
   }
 }
 
-async function wake(kernel: TestKernel, agent: Agent): Promise<void> {
+async function wakeAgent(kernel: TestKernel, agent: Agent): Promise<void> {
   kernel.onFact = () => undefined
   kernel.release()
   await agent.unpause()
@@ -94,7 +94,7 @@ test('reading calls run side by side; a call with an effect waits for those befo
   await kernel.waitFor(() => kernel.drainCount === 2, 'both reads are at the gate')
   await agent.pause(false)
   expect(kernel.factsOf('tool.finished')).toEqual([])
-  await wake(kernel, agent)
+  await wakeAgent(kernel, agent)
   await kernel.waitForTurnEnd()
   expect(kernel.factsOf('tool.finished').map(({ outcome, content }) => [outcome, content])).toEqual([
     ['ok', '1'],
@@ -120,7 +120,7 @@ test('paused in a turn, it records the call in flight, begins nothing, and conti
   await kernel.waitFor(() => kernel.drainCount > 0, 'it waits at the gate')
   expect(kernel.factsOf('tool.finished')).toMatchObject([{ callId: 'call_1_0', outcome: 'ok' }])
   expect(await readFile(join(bench.dir, 'log'), 'utf8')).toBe('a\n')
-  await wake(kernel, agent)
+  await wakeAgent(kernel, agent)
   await kernel.waitForTurnEnd()
   expect(await readFile(join(bench.dir, 'log'), 'utf8')).toBe('a\nb\n')
   expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])

@@ -13,7 +13,7 @@ beforeEach(async () => {
 })
 afterEach(() => bench[Symbol.asyncDispose]())
 
-const results = ({ kernel }: Run): (string | null | undefined)[] => kernel.factsOf('process.ready').map(({ result }) => result)
+const resultsOf = ({ kernel }: Run): (string | null | undefined)[] => kernel.factsOf('process.ready').map(({ result }) => result)
 
 const RULES = `
 rules:
@@ -38,7 +38,7 @@ steps:
 test('the first rule that matches a message answers it; groups, by number and by name, are inserted into texts and inputs', async () => {
   const run = await bench.run({ script: RULES })
   for (const words of ['please do (this)', 'write one to a.txt', 'write two to b.txt', 'hello']) await run.runTurn(words)
-  expect(results(run)).toEqual(['literally: please do (this), do (this), {{ 1 }}', 'it was one', 'it was two', 'what is "hello"?'])
+  expect(resultsOf(run)).toEqual(['literally: please do (this), do (this), {{ 1 }}', 'it was one', 'it was two', 'what is "hello"?'])
 })
 
 test('`nth` counts the messages with the same groups, despite others in between, also after a resume', async () => {
@@ -46,7 +46,7 @@ test('`nth` counts the messages with the same groups, despite others in between,
   for (const words of ['Review t1', 'review t2', 'hello', 'review t1']) await first.runTurn(words)
   const second = await bench.run({ script: RULES, earlierFacts: first.kernel.facts })
   for (const words of ['review t2', 'review t3']) await second.runTurn(words)
-  expect(results(second)).toEqual(['DENIED t1', 'DENIED t2', 'what is "hello"?', 'APPROVED t1', 'APPROVED t2', 'DENIED t3'])
+  expect(resultsOf(second)).toEqual(['DENIED t1', 'DENIED t2', 'what is "hello"?', 'APPROVED t1', 'APPROVED t2', 'DENIED t3'])
 })
 
 test('a choice takes the first item whose `if` is in the last result; without a match the turn ends', async () => {
@@ -66,7 +66,7 @@ rules:
   await run.runTurn('look')
   await writeFile(join(bench.dir, 'state'), 'neither')
   await run.runTurn('look')
-  expect(results(run)).toEqual(['baad\n[exit code 0]', 'fine', ''])
+  expect(resultsOf(run)).toEqual(['baad\n[exit code 0]', 'fine', ''])
 })
 
 test('the groups of a choice are known in the rest of the turn, and not in the next one', async () => {
@@ -85,7 +85,7 @@ rules:
   await writeFile(join(bench.dir, 'state'), 'nobody')
   const second = await bench.run({ script, earlierFacts: first.kernel.facts })
   await second.runTurn('go')
-  expect(results(second)).toEqual(['3 does 7', '{{ who }} does {{ what }}'])
+  expect(resultsOf(second)).toEqual(['3 does 7', '{{ who }} does {{ what }}'])
 })
 
 test('a summary keeps the rule that is being answered, and its position', async () => {

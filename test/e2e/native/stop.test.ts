@@ -21,7 +21,7 @@ beforeEach(async () => {
 afterEach(() => bench[Symbol.asyncDispose]())
 
 /** Occupies all of Node's threads for files until its disposal: each waits for the writer of a FIFO. */
-async function busyDisk(dir: string): Promise<Disposable> {
+async function occupyFileThreads(dir: string): Promise<Disposable> {
   const fifos = Array.from({ length: Number(process.env['UV_THREADPOOL_SIZE'] ?? 4) }, (_, index) => join(dir, `fifo-${index}`))
   await execFile('mkfifo', fifos)
   const openedFifos = fifos.map((fifo) => open(fifo, 'r'))
@@ -117,7 +117,7 @@ test('disposing ends everything without a report', async () => {
 
 test('a started write is over when its agent has been disposed of', async () => {
   const { kernel, agent, send } = await bench.run({ script: '- tools: [{ name: write, input: { path: a.txt, content: whole } }]' })
-  using disk = await busyDisk(bench.dir)
+  using disk = await occupyFileThreads(bench.dir)
   await send('go')
   await kernel.waitFor(() => kernel.factsOf('tool.started').length > 0, 'it begins')
   await nextTurn()

@@ -41,7 +41,7 @@ interface Cut {
 }
 
 /** One call for each length, all to one server. */
-async function cutEverywhere(format: WireFormat, key: 'cutAfterBytes' | 'endAfterBytes'): Promise<readonly Cut[]> {
+async function cutAtEveryByte(format: WireFormat, key: 'cutAfterBytes' | 'endAfterBytes'): Promise<readonly Cut[]> {
   const length = bodyOf(SAMPLE, format.path).length
   const lengths = Array.from({ length: length + 1 }, (_, byteCount) => byteCount).filter(
     (byteCount) => byteCount % EVERY === FIRST || byteCount > length - END_BYTES,
@@ -50,7 +50,7 @@ async function cutEverywhere(format: WireFormat, key: 'cutAfterBytes' | 'endAfte
   const model = await createWireModel(format, server.url)
   const cuts: Cut[] = []
   const remainingLengths = [...lengths]
-  const caller = async (): Promise<void> => {
+  const runCaller = async (): Promise<void> => {
     for (let byteCount = remainingLengths.shift(); byteCount !== undefined; byteCount = remainingLengths.shift()) {
       const outcome = await callModel(model, { text: `cut-${byteCount}` }).catch((error: unknown) => {
         if (error instanceof CallFailed) return error
@@ -59,7 +59,7 @@ async function cutEverywhere(format: WireFormat, key: 'cutAfterBytes' | 'endAfte
       cuts.push({ at: byteCount, outcome })
     }
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, caller))
+  await Promise.all(Array.from({ length: AT_ONCE }, runCaller))
   expect(server.requests).toHaveLength(lengths.length)
   return cuts.toSorted((one, other) => one.at - other.at)
 }
@@ -80,7 +80,7 @@ function checkWhole({ message, finish, usage }: ModelAnswer): void {
 
 describe.each(WIRE_FORMATS)(`$kind, from ${FIRST} in steps of ${EVERY}`, (format) => {
   test('a connection that breaks at any byte', async () => {
-    const outcomes = (await cutEverywhere(format, 'cutAfterBytes')).map(({ outcome }) => outcome)
+    const outcomes = (await cutAtEveryByte(format, 'cutAfterBytes')).map(({ outcome }) => outcome)
     for (const outcome of outcomes) {
       if (outcome instanceof CallFailed) checkCut(outcome)
       else checkWhole(outcome)
@@ -94,7 +94,7 @@ describe.each(WIRE_FORMATS)(`$kind, from ${FIRST} in steps of ${EVERY}`, (format
   }, 300_000)
 
   test('a stream that ends regularly at any byte', async () => {
-    const cuts = await cutEverywhere(format, 'endAfterBytes')
+    const cuts = await cutAtEveryByte(format, 'endAfterBytes')
     const firstWhole = cuts.find(({ outcome }) => !(outcome instanceof CallFailed))?.at ?? Number.NaN
     expect(firstWhole).toBeGreaterThan(bodyOf(SAMPLE, format.path).length / 2)
     cuts.forEach(({ at, outcome }) => {

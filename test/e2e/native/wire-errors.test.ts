@@ -381,7 +381,7 @@ describe.each(WIRE_FORMATS)('$kind', (format) => {
 
 type StreamRow = readonly [kind: WireFormat['kind'], answer: ServedAnswer, expected: Partial<CallFailed>]
 
-const failed = (type: string, message: string, stopReason?: string): ServedAnswer => ({
+const failedAnswer = (type: string, message: string, stopReason?: string): ServedAnswer => ({
   text: 'half of',
   isMidStream: true,
   error: { type, message },
@@ -389,38 +389,38 @@ const failed = (type: string, message: string, stopReason?: string): ServedAnswe
 })
 
 const IN_STREAM: readonly StreamRow[] = [
-  ['anthropic', failed('overloaded_error', 'Overloaded'), { kind: 'overloaded', retryable: true, status: 529 }],
-  ['anthropic', failed('api_error', 'Internal server error'), { kind: 'overloaded', retryable: true, status: 500 }],
-  ['anthropic', failed('rate_limit_error', 'slow down'), { kind: 'rate-limit', retryable: true, status: 429 }],
-  ['anthropic', failed('invalid_request_error', 'prompt is too long: 3 tokens > 2 maximum'), { kind: 'too-long', retryable: false }],
-  ['anthropic', failed('authentication_error', 'expired'), { kind: 'auth', retryable: false }],
-  ['anthropic', failed('some_new_error', 'what'), { kind: 'cut', retryable: true }],
-  ['openai', failed('server_error', 'The server had an error'), { kind: 'overloaded', retryable: true }],
-  ['openai', failed('server_error', 'The server had an error', 'error'), { kind: 'overloaded', retryable: true }],
+  ['anthropic', failedAnswer('overloaded_error', 'Overloaded'), { kind: 'overloaded', retryable: true, status: 529 }],
+  ['anthropic', failedAnswer('api_error', 'Internal server error'), { kind: 'overloaded', retryable: true, status: 500 }],
+  ['anthropic', failedAnswer('rate_limit_error', 'slow down'), { kind: 'rate-limit', retryable: true, status: 429 }],
+  ['anthropic', failedAnswer('invalid_request_error', 'prompt is too long: 3 tokens > 2 maximum'), { kind: 'too-long', retryable: false }],
+  ['anthropic', failedAnswer('authentication_error', 'expired'), { kind: 'auth', retryable: false }],
+  ['anthropic', failedAnswer('some_new_error', 'what'), { kind: 'cut', retryable: true }],
+  ['openai', failedAnswer('server_error', 'The server had an error'), { kind: 'overloaded', retryable: true }],
+  ['openai', failedAnswer('server_error', 'The server had an error', 'error'), { kind: 'overloaded', retryable: true }],
   [
     'openai',
-    failed('rate_limit_exceeded', 'Rate limit reached. Please try again in 1.5s.'),
+    failedAnswer('rate_limit_exceeded', 'Rate limit reached. Please try again in 1.5s.'),
     { kind: 'rate-limit', retryable: true, retryAfterMs: 1_500 },
   ],
   [
     'openai',
-    failed('rate_limit_exceeded', 'Rate limit reached. Please try again in 250ms.', 'error'),
+    failedAnswer('rate_limit_exceeded', 'Rate limit reached. Please try again in 250ms.', 'error'),
     { kind: 'rate-limit', retryable: true, retryAfterMs: 250 },
   ],
   [
     'openai',
-    failed('context_length_exceeded', 'Your input exceeds the context window of this model.'),
+    failedAnswer('context_length_exceeded', 'Your input exceeds the context window of this model.'),
     { kind: 'too-long', retryable: false },
   ],
-  ['openai', failed('insufficient_quota', 'You exceeded your current quota'), { kind: 'auth', retryable: false }],
-  ['openai', failed('invalid_prompt', 'Invalid prompt'), { kind: 'refused', retryable: false }],
-  ['openai-compatible', failed('server_error', 'Provider disconnected'), { kind: 'overloaded', retryable: true }],
-  ['openai-compatible', failed('502', 'Upstream error'), { kind: 'overloaded', retryable: true, status: 502 }],
-  ['openai-compatible', failed('429', 'slow down'), { kind: 'rate-limit', retryable: true, status: 429 }],
-  ['openai-compatible', failed('context_length_exceeded', 'too much'), { kind: 'too-long', retryable: false }],
-  ['google', failed('UNAVAILABLE', 'The model is overloaded.', '503'), { kind: 'overloaded', retryable: true, status: 503 }],
-  ['google', failed('RESOURCE_EXHAUSTED', 'quota', '429'), { kind: 'rate-limit', retryable: true, status: 429 }],
-  ['google', failed('INVALID_ARGUMENT', 'bad', '400'), { kind: 'other', retryable: false, status: 400 }],
+  ['openai', failedAnswer('insufficient_quota', 'You exceeded your current quota'), { kind: 'auth', retryable: false }],
+  ['openai', failedAnswer('invalid_prompt', 'Invalid prompt'), { kind: 'refused', retryable: false }],
+  ['openai-compatible', failedAnswer('server_error', 'Provider disconnected'), { kind: 'overloaded', retryable: true }],
+  ['openai-compatible', failedAnswer('502', 'Upstream error'), { kind: 'overloaded', retryable: true, status: 502 }],
+  ['openai-compatible', failedAnswer('429', 'slow down'), { kind: 'rate-limit', retryable: true, status: 429 }],
+  ['openai-compatible', failedAnswer('context_length_exceeded', 'too much'), { kind: 'too-long', retryable: false }],
+  ['google', failedAnswer('UNAVAILABLE', 'The model is overloaded.', '503'), { kind: 'overloaded', retryable: true, status: 503 }],
+  ['google', failedAnswer('RESOURCE_EXHAUSTED', 'quota', '429'), { kind: 'rate-limit', retryable: true, status: 429 }],
+  ['google', failedAnswer('INVALID_ARGUMENT', 'bad', '400'), { kind: 'other', retryable: false, status: 400 }],
 ]
 
 test.each(IN_STREAM)('%s: inside the stream %j', async (kind, answer, expected) => {

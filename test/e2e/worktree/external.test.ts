@@ -57,7 +57,7 @@ test('a step with calls is recorded when the next one begins, and the last one b
 })
 
 /** A `git` that announces its call for `verb`, and then waits until `go` exists. */
-function slowGit(dir: string, verb: string): { path: string; called: string; go: string } {
+function writeSlowGit(dir: string, verb: string): { path: string; called: string; go: string } {
   mkdirSync(dir)
   const [called, goFile] = [join(dir, 'called'), join(dir, 'go')]
   writeFileSync(
@@ -79,7 +79,7 @@ async function isThere(path: string): Promise<void> {
 }
 
 test('a slow record delays no stop', async () => {
-  const slowGitDir = slowGit(join(daemon.work, 'bin'), 'write-tree')
+  const slowGitDir = writeSlowGit(join(daemon.work, 'bin'), 'write-tree')
   const { uuid } = await daemon.spawnScripted(
     [{ text: '', tools: [{ name: 'write', input: { path: 'b.txt', content: 'b' } }] }, { text: 'done' }],
     {

@@ -18,7 +18,7 @@ async function startOrigin(): Promise<void> {
   daemon = await LocalDaemon.start()
   repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
   repository.commit({ 'a.txt': 'a\n', 'gone-at-4.txt': 'x\n', 'sub/s.txt': 's\n' })
-  six = await sixSteps()
+  six = await runSixSteps()
 }
 
 async function end(): Promise<void> {
@@ -31,7 +31,7 @@ const filesIn = (view: ProcessView): Record<string, string> => filesOf(view.work
 const readFileOf = (view: ProcessView, path: string): string => readFileSync(join(view.worktree?.dir ?? '', path), 'utf8')
 
 /** Six steps; each changes a file in its own way. */
-async function sixSteps(): Promise<ProcessView> {
+async function runSixSteps(): Promise<ProcessView> {
   const { uuid } = await daemon.spawnScripted(
     [
       bashStep('echo 1 > a.txt'),

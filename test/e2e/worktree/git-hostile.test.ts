@@ -51,12 +51,12 @@ const attackSteps = (): object[] => [
   writeStep('.git', 'gitdir: evil\n'),
 ]
 const FILES = ['read', 'write', 'edit']
-const outcomes = (events: readonly EventView[]): string[] =>
+const outcomesOf = (events: readonly EventView[]): string[] =>
   events.filter((event) => event['fact'] === 'tool.finished').map(({ outcome }) => String(outcome))
 const removeProcess = (ref: string): ReturnType<typeof runCli> => runCli(daemon.home, ['rm', ref])
 
 describe('an agent that may only write files, and redirects its worktree to its own repository', () => {
-  const hostile = async (allow: readonly string[]): Promise<ProcessView> => {
+  const runHostileAgent = async (allow: readonly string[]): Promise<ProcessView> => {
     const { uuid } = await daemon.spawnScripted([...attackSteps(), { text: 'done' }], {
       cwd: repository.dir,
       worktree: true,
@@ -68,8 +68,8 @@ describe('an agent that may only write files, and redirects its worktree to its 
   }
 
   test('is refused that within its folders: `rm` salvages its files', async () => {
-    const { uuid } = await hostile([...FILES, 'read:.', 'write:.'])
-    expect(outcomes(await daemon.readHistory(uuid))).toEqual(['ok', 'ok', 'ok', 'ok', 'ok', 'ok', 'denied'])
+    const { uuid } = await runHostileAgent([...FILES, 'read:.', 'write:.'])
+    expect(outcomesOf(await daemon.readHistory(uuid))).toEqual(['ok', 'ok', 'ok', 'ok', 'ok', 'ok', 'denied'])
     const { code, stderr } = await removeProcess('evil')
     expect(existsSync(marker)).toBe(false)
     expect([code, stderr]).toEqual([
@@ -80,8 +80,8 @@ describe('an agent that may only write files, and redirects its worktree to its 
   })
 
   test('without limited folders: its files stay where they are, and `rm` reports that', async () => {
-    const { uuid, worktree } = await hostile(FILES)
-    expect(outcomes(await daemon.readHistory(uuid))).toEqual(Array(7).fill('ok'))
+    const { uuid, worktree } = await runHostileAgent(FILES)
+    expect(outcomesOf(await daemon.readHistory(uuid))).toEqual(Array(7).fill('ok'))
     const { stderr } = await removeProcess('evil')
     expect(existsSync(marker)).toBe(false)
     expect(stderr).toContain('.git is not the file that git wrote there, so its files stay where they are')
@@ -180,7 +180,7 @@ test('an agent with the repository as its folder configures no filter for its ch
   })
   await daemon.waitForEnd(uuid)
   const childView = await daemon.waitForEnd('child')
-  expect([outcomes(await daemon.readHistory(uuid))[0], childView.status, existsSync(marker)]).toEqual(['denied', 'completed', false])
+  expect([outcomesOf(await daemon.readHistory(uuid))[0], childView.status, existsSync(marker)]).toEqual(['denied', 'completed', false])
   // Filters of the user do not run either for a child that may run no programs.
   repository.git('config', 'filter.x.smudge', hostileRepository)
   const secondAttempt = await daemon.spawnScripted(

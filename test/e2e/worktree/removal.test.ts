@@ -33,7 +33,7 @@ async function runWithWorktree(content: string, name: string): Promise<ProcessVi
   return daemon.waitForEnd(uuid)
 }
 
-const leftovers = (): string[] => ['worktrees', 'files'].flatMap((dir) => readdirSync(join(daemon.paths.state, dir)))
+const listLeftovers = (): string[] => ['worktrees', 'files'].flatMap((dir) => readdirSync(join(daemon.paths.state, dir)))
 
 test('rm removes it with its records, and reports what still exists', async () => {
   const one = await runWithWorktree('one', 'one')
@@ -49,11 +49,11 @@ test('rm removes it with its records, and reports what still exists', async () =
       '',
     ].join('\n'),
   ])
-  expect([repository.git('show', `refs/reeve/salvage/${one.uuid}:b.txt`), repository.git('show', 'reeve/two:b.txt'), leftovers()]).toEqual([
-    'one',
-    'two',
-    [],
-  ])
+  expect([
+    repository.git('show', `refs/reeve/salvage/${one.uuid}:b.txt`),
+    repository.git('show', 'reeve/two:b.txt'),
+    listLeftovers(),
+  ]).toEqual(['one', 'two', []])
 })
 
 test.each([
@@ -80,7 +80,7 @@ test('rm also removes unfinished records', async () => {
   )
   mkdirSync(join(daemon.paths.state, 'files', `${uuid}.git.new`), { recursive: true })
   await runCli(daemon.home, ['rm', uuid])
-  expect(leftovers()).toEqual([])
+  expect(listLeftovers()).toEqual([])
 })
 
 test('a collection removes it as rm does, and leaves a worktree with a running program to the next round', async () => {
@@ -138,6 +138,6 @@ test('after a kill of the daemon in between, the next start leaves nothing', asy
   await daemon.start()
   await daemon.stop() // the stop waits until all is salvaged
   expect(repository.git('show', `refs/reeve/salvage/${one.uuid}:b.txt`)).toBe('one')
-  expect(leftovers()).toEqual([second.uuid, `${second.uuid}.git`, `${second.uuid}.git.new`])
+  expect(listLeftovers()).toEqual([second.uuid, `${second.uuid}.git`, `${second.uuid}.git.new`])
   expect(repository.git('worktree', 'list').split('\n')).toHaveLength(2)
 })

@@ -32,22 +32,22 @@ async function startIdleWorker(): Promise<{ readonly worker: ProcessView; readon
   return { worker, dir }
 }
 
-const retire = (): Promise<unknown> =>
+const retireWorker = (): Promise<unknown> =>
   crew.home.client.post('/v1/crews/team/commands', { type: 'retire_worker', member: 'worker-1', reason: 'enough' })
-const branches = (): string => crew.repository.git('for-each-ref', '--format=%(refname:short)', 'refs/heads')
+const readBranches = (): string => crew.repository.git('for-each-ref', '--format=%(refname:short)', 'refs/heads')
 const waitUntilRemoved = (dir: string): Promise<void> =>
-  crew.waitUntil(() => !existsSync(dir) && branches() === 'main\nreeve/team', `${dir} and its branch are gone`)
+  crew.wait(() => !existsSync(dir) && readBranches() === 'main\nreeve/team', `${dir} and its branch are gone`)
 
-const salvagedNotes = ({ uuid }: ProcessView): string => crew.repository.git('show', `refs/reeve/salvage/${uuid}:notes.txt`)
+const readSalvagedNotes = ({ uuid }: ProcessView): string => crew.repository.git('show', `refs/reeve/salvage/${uuid}:notes.txt`)
 
 test(
   'uncommitted files are on a ref before the worktree is removed; its branch is merged, and removed too',
   { timeout: TIMEOUT_MS },
   async () => {
     const { worker, dir } = await startIdleWorker()
-    await retire()
+    await retireWorker()
     await waitUntilRemoved(dir)
-    expect(salvagedNotes(worker)).toBe('dear')
+    expect(readSalvagedNotes(worker)).toBe('dear')
     expect(await crew.home.view(worker.uuid)).toMatchObject({ status: 'retired' })
     expect(crew.repository.git('worktree', 'list').split('\n').length).toBe(1)
     const { of, files } = await crew.home.client.get<ProcessDiffView>(`/v1/processes/${worker.uuid}/diff`)
@@ -66,14 +66,14 @@ test(
   async () => {
     const { worker, dir } = await startIdleWorker()
     const { uuid } = await crew.home.spawn({ cwd: dir, argv: ['sleep', '600'], name: 'looks' })
-    await retire()
-    await crew.waitUntil(async () => (await crew.home.view(worker.uuid)).status === 'retired', 'it has retired')
+    await retireWorker()
+    await crew.wait(async () => (await crew.home.view(worker.uuid)).status === 'retired', 'it has retired')
     await crew.home.kill()
     expect(existsSync(dir), 'a process works in it').toBe(true)
     await crew.home.start()
     await waitUntilRemoved(dir)
     expect((await crew.home.view(uuid)).status).toBe('interrupted')
-    expect(salvagedNotes(worker)).toBe('dear')
+    expect(readSalvagedNotes(worker)).toBe('dear')
     await crew.home.client.post('/v1/crews/team/commands', { type: 'add_task', id: 'two', text: 'Write two.txt with two.' })
     await crew.waitForFact('task.done', ({ task }) => task === 'two')
     expect(crew.repository.git('show', 'reeve/team:two.txt')).toBe('two.')
@@ -89,13 +89,13 @@ describe("a daemon that is killed after the worktree's removal and before the br
     await crew.waitUntil(() => !existsSync(dir), `${dir} is gone`)
     await crew.home.kill()
     await removal
-    expect(branches()).toContain(branch)
+    expect(readBranches()).toContain(branch)
     rmSync(lockOf(branch))
   }
 
   test('the next one removes the branch of a retired worker', { timeout: TIMEOUT_MS }, async () => {
     const { dir } = await startIdleWorker()
-    await killBetweenRemovals('reeve/team.worker-1', dir, retire)
+    await killBetweenRemovals('reeve/team.worker-1', dir, retireWorker)
     await crew.home.start()
     await waitUntilRemoved(dir)
     expect(crew.leftIn('branches')).toEqual([])
@@ -113,7 +113,7 @@ describe("a daemon that is killed after the worktree's removal and before the br
     await killBetweenRemovals('reeve/one', one, () => crew.home.client.delete(`/v1/processes/${processes[0]?.uuid}`))
     await crew.home.start()
     await crew.home.client.delete(`/v1/processes/${processes[1]?.uuid}`)
-    await crew.wait(() => branches() === 'main\nreeve/two', 'the branch of the first is gone')
+    await crew.wait(() => readBranches() === 'main\nreeve/two', 'the branch of the first is gone')
     await crew.home.stop()
     expect([crew.leftIn('branches'), crew.leftIn('worktrees')]).toEqual([[], []])
   })

@@ -48,18 +48,18 @@ afterEach(() => stack.disposeAsync())
 
 const sessionOpenings = (run: AcpRun): readonly string[] =>
   run.readLogLines().flatMap((line) => /^(new|load|resume|close)\b/.exec(line)?.[1] ?? [])
-const notes = (run: AcpRun): readonly string[] => run.kernel.factsOf('process.note').map(({ text }) => text)
+const notesOf = (run: AcpRun): readonly string[] => run.kernel.factsOf('process.note').map(({ text }) => text)
 
 test('an agent that lists them gets no second session', async () => {
   const run = await bench.start({ agentOptions: ['http', 'close'], ownTools })
   expect(await run.runTurn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
-  expect([sessionOpenings(run), notes(run)]).toEqual([['new'], []])
+  expect([sessionOpenings(run), notesOf(run)]).toEqual([['new'], []])
 })
 
 test('an agent that does not list them gets a second session, and works there', async () => {
   const run = await bench.start({ agentOptions: ['http', 'close', 'toolless=1'], ownTools, toolsMs: 200, spec: { member: MEMBER } })
   expect(await run.runTurn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
-  expect([sessionOpenings(run), notes(run)]).toEqual([['new', 'close', 'new'], [ONCE_MORE]])
+  expect([sessionOpenings(run), notesOf(run)]).toEqual([['new', 'close', 'new'], [ONCE_MORE]])
   expect(run.readSessionId()).toMatch(/2$/)
 })
 
@@ -85,7 +85,7 @@ test('the turn of a crew member that never lists them fails with the reason', as
     outcome: 'error',
     error: `${NEVER_LISTED}: a member of a crew can report nothing without them`,
   })
-  expect([sessionOpenings(run), notes(run)]).toEqual([
+  expect([sessionOpenings(run), notesOf(run)]).toEqual([
     ['new', 'new'],
     [ONCE_MORE, NEVER_LISTED],
   ])
@@ -94,7 +94,7 @@ test('the turn of a crew member that never lists them fails with the reason', as
 test('any other agent continues without them', async () => {
   const run = await bench.start({ agentOptions: ['http', 'toolless=9'], ownTools, toolsMs: 200 })
   expect(await run.runTurn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
-  expect(notes(run)).toEqual([ONCE_MORE, NEVER_LISTED])
+  expect(notesOf(run)).toEqual([ONCE_MORE, NEVER_LISTED])
 })
 
 test('the agent can be stopped during the wait', async () => {

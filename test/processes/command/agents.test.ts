@@ -290,7 +290,7 @@ describe('hostile lines', () => {
 })
 
 describe('lines of JSON', () => {
-  const cutAll = (chunks: readonly Buffer[]): string[] => {
+  const cutIntoLines = (chunks: readonly Buffer[]): string[] => {
     const cutter = new JsonLineSplitter()
     return [...chunks.flatMap((chunk) => cutter.feed(chunk)), cutter.end()].filter((piece) => piece !== '')
   }
@@ -300,7 +300,7 @@ describe('lines of JSON', () => {
     const bytes = Buffer.from(`one\n${overlongLine}${'b'.repeat(MAX_LINE_BYTES + 1)}\n{"c":1}`)
     for (const size of [1, 7, 4096, bytes.length]) {
       const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) => bytes.subarray(index * size, (index + 1) * size))
-      const pieces = cutAll(chunks)
+      const pieces = cutIntoLines(chunks)
       expect(pieces.join('')).toBe(bytes.toString())
       expect(pieces).toContain(overlongLine)
       expect(pieces.at(-1)).toBe('{"c":1}')

@@ -12,7 +12,7 @@ const kinds = await findWorkingKinds()
 const KIB = 1024
 
 /** bytes that a process has written in its life */
-function writtenBy(pid: number): number {
+function readWrittenBytes(pid: number): number {
   return Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'latin1'))?.[1])
 }
 
@@ -63,14 +63,14 @@ describe.each(kinds)('%s', (containment) => {
     using _opened = { [Symbol.dispose]: () => acknowledgement.resolve() }
     kernel.acknowledged = acknowledgement.promise
     const pid = kernel.firstReport('up')?.handle?.pid ?? 0
-    const reports = () => kernel.reports.length
-    await waitUntil(() => reports() === 2 && readProcess(pid)?.state === 'S')
+    const countReports = () => kernel.reports.length
+    await waitUntil(() => countReports() === 2 && readProcess(pid)?.state === 'S')
     // During the whole run of another program it could write far more.
     await using other = await startCommand(contained, ['sleep', '0.2'], { containment })
     await waitUntil(() => other.kernel.firstReport('exited'))
-    expect(writtenBy(pid)).toBeLessThan(2 * KIB * KIB)
+    expect(readWrittenBytes(pid)).toBeLessThan(2 * KIB * KIB)
     await agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })
-    expect(reports()).toBe(2)
+    expect(countReports()).toBe(2)
     acknowledgement.resolve()
     await waitUntil(() => kernel.firstReport('exited'))
   })
@@ -244,36 +244,36 @@ test('the beginning of a line is shown before its end', async () => {
 })
 
 describe('lines', () => {
-  const cutAll = (chunks: readonly Buffer[]) => {
+  const cutIntoLines = (chunks: readonly Buffer[]) => {
     const cutter = new OutputLineSplitter()
     return [...chunks.flatMap((chunk) => cutter.feed(chunk)), cutter.end()]
   }
 
   test('are split on LF only', () => {
-    expect(cutAll([Buffer.from('a\r\nb\rc\u2028d\u0085e\n\nf')])).toEqual(['a\r\n', 'b\rc\u2028d\u0085e\n', '\n', 'f'])
+    expect(cutIntoLines([Buffer.from('a\r\nb\rc\u2028d\u0085e\n\nf')])).toEqual(['a\r\n', 'b\rc\u2028d\u0085e\n', '\n', 'f'])
   })
 
   test('keep characters whole at any cut of the chunks', () => {
     const text = 'é€😀\n日本\n'
     const bytes = Buffer.from(text)
     for (let cutAt = 0; cutAt <= bytes.length; cutAt++)
-      expect(cutAll([bytes.subarray(0, cutAt), bytes.subarray(cutAt)]).join('')).toBe(text)
+      expect(cutIntoLines([bytes.subarray(0, cutAt), bytes.subarray(cutAt)]).join('')).toBe(text)
   })
 
   test('of invalid UTF-8 get replacement characters', () => {
-    expect(cutAll([Buffer.from([0x61, 0xff, 0x62, 0x0a, 0xc3])])).toEqual(['a\ufffdb\n', '\ufffd'])
+    expect(cutIntoLines([Buffer.from([0x61, 0xff, 0x62, 0x0a, 0xc3])])).toEqual(['a\ufffdb\n', '\ufffd'])
   })
 
   test('above the limit come in pieces, cut between characters', () => {
     const text = `x${'€'.repeat(MAX_LINE_BYTES)}\n`
-    const pieces = cutAll([Buffer.from(text)])
+    const pieces = cutIntoLines([Buffer.from(text)])
     expect(pieces.join('')).toBe(text)
     expect(pieces.length).toBe(5)
     for (const piece of pieces) expect(Buffer.byteLength(piece)).toBeLessThanOrEqual(MAX_LINE_BYTES)
   })
 
   test('of continuation bytes alone are cut too', () => {
-    const pieces = cutAll([Buffer.alloc(2 * MAX_LINE_BYTES + 1, 0x80)])
+    const pieces = cutIntoLines([Buffer.alloc(2 * MAX_LINE_BYTES + 1, 0x80)])
     expect(pieces.length).toBe(3)
   })
 

@@ -32,7 +32,7 @@ interface Talk extends RunningCommand {
   ended(turn: number): Promise<Extract<Report, { type: 'turn.ended' }>>
 }
 
-async function talk(
+async function startTalk(
   contained: ContainmentBench,
   format: OutputFormat,
   turns: readonly (readonly ScriptedAct[])[],
@@ -54,14 +54,14 @@ async function talk(
     if (!report) throw new Error('it was there')
     return report
   }
-  const say: Talk['say'] = (turn, text) => command.agent.deliver({ id: `m${turn}`, from: 'user', text, turn })
+  const sendMessage: Talk['say'] = (turn, text) => command.agent.deliver({ id: `m${turn}`, from: 'user', text, turn })
   return {
     ...command,
     calls: readCalls,
-    say,
+    say: sendMessage,
     ended: waitForTurn,
     turn: async (turn, text) => {
-      await say(turn, text)
+      await sendMessage(turn, text)
       return waitForTurn(turn)
     },
     [Symbol.asyncDispose]: () => command[Symbol.asyncDispose](),
@@ -87,7 +87,7 @@ const ONE_CALL = { inputTokens: 1000, outputTokens: 50, cacheReadTokens: 300, ca
 describe('three turns', () => {
   test.each(kinds)('of Codex in %s share a session, continue the step numbers, and charge totals once', async (containment) => {
     await using contained = await openContainmentBench()
-    await using it = await talk(contained, 'codex', [playLines(lines.CODEX_TOOLS), codexTurn(3), codexTurn(4)], { containment })
+    await using it = await startTalk(contained, 'codex', [playLines(lines.CODEX_TOOLS), codexTurn(3), codexTurn(4)], { containment })
     expect(await it.turn(1, 'one')).toMatchObject({ outcome: 'ok', result: 'It is done.' })
     expect(await it.turn(2, '-two')).toMatchObject({ outcome: 'ok' })
     expect(await it.turn(3, 'three')).toMatchObject({ outcome: 'ok' })
@@ -110,7 +110,7 @@ describe('three turns', () => {
 
   test('of Claude Code charge the usage of each turn once', async () => {
     await using contained = await openContainmentBench()
-    await using it = await talk(contained, 'claude', [playLines(lines.CLAUDE_TOOLS), playLines(lines.CLAUDE_RESUMED)])
+    await using it = await startTalk(contained, 'claude', [playLines(lines.CLAUDE_TOOLS), playLines(lines.CLAUDE_RESUMED)])
     for (const turn of [1, 2, 3]) await it.turn(turn, `turn ${turn}`)
     expect(await it.calls()).toEqual([
       [...CLAUDE, '--', 'turn 1'],
@@ -128,7 +128,7 @@ describe('three turns', () => {
 describe('the first prompt', () => {
   test('has the role, once per session', async () => {
     await using contained = await openContainmentBench()
-    await using it = await talk(contained, 'codex', [playLines(lines.CODEX_TOOLS), codexTurn(3)], { system: 'You are a worker.' })
+    await using it = await startTalk(contained, 'codex', [playLines(lines.CODEX_TOOLS), codexTurn(3)], { system: 'You are a worker.' })
     await it.turn(1, 'one')
     await it.turn(2, 'two')
     expect((await it.calls()).map((args) => args.at(-1))).toEqual(['You are a worker.\n\none', 'two'])
@@ -137,7 +137,7 @@ describe('the first prompt', () => {
   test('of a fork goes to a copy of the session, later prompts to the copy itself', async () => {
     await using contained = await openContainmentBench()
     const copy = '926592e8-edd5-429a-af35-2cdc32fc6989'
-    await using it = await talk(contained, 'claude', [playLines(lines.CLAUDE_FORKED)], {}, { forkOf: SESSION, turn: 1, step: 2 })
+    await using it = await startTalk(contained, 'claude', [playLines(lines.CLAUDE_FORKED)], {}, { forkOf: SESSION, turn: 1, step: 2 })
     await it.turn(2, 'one')
     await it.turn(3, 'two')
     expect(await it.calls()).toEqual([
@@ -150,7 +150,7 @@ describe('the first prompt', () => {
 
   test('fails the turn if it is too long for a command line', async () => {
     await using contained = await openContainmentBench()
-    await using it = await talk(contained, 'codex', [playLines(lines.CODEX_TOOLS)])
+    await using it = await startTalk(contained, 'codex', [playLines(lines.CODEX_TOOLS)])
     expect(await it.turn(1, 'é'.repeat(66_000))).toEqual({
       type: 'turn.ended',
       turn: 1,
@@ -164,7 +164,7 @@ describe('the first prompt', () => {
 describe('a failed turn', () => {
   test('is an error by its own report, and the next turn works', async () => {
     await using contained = await openContainmentBench()
-    await using it = await talk(contained, 'claude', [
+    await using it = await startTalk(contained, 'claude', [
       playLines(lines.CLAUDE_TOOLS),
       [...playLines(lines.CLAUDE_REFUSED.slice(1)), { exit: 1 }],
       playLines(lines.CLAUDE_RESUMED),
@@ -176,7 +176,7 @@ describe('a failed turn', () => {
 
   test('reports the exit of its program if nothing else is known', async () => {
     await using contained = await openContainmentBench()
-    await using it = await talk(contained, 'codex', [
+    await using it = await startTalk(contained, 'codex', [
       [{ signal: 'SIGKILL' }],
       [{ exit: 3 }],
       [{ raw: 'no such option\n', to: 'stderr' }, { exit: 2 }],
@@ -194,7 +194,7 @@ describe('a failed turn', () => {
   test('at a rate limit reports the reset time; the next one gets the same prompt', async () => {
     await using contained = await openContainmentBench()
     const limit = { type: 'turn.failed', error: { message: 'usage limit reached: try again in 2 hours' } }
-    await using it = await talk(contained, 'codex', [playLines([...lines.CODEX_RESUMED.slice(0, 2), limit]), codexTurn(3)])
+    await using it = await startTalk(contained, 'codex', [playLines([...lines.CODEX_RESUMED.slice(0, 2), limit]), codexTurn(3)])
     expect(await it.turn(1, 'one')).toMatchObject({ outcome: 'error', resumeAt: expect.any(Number) as number })
     await it.agent.proceed(1)
     await waitUntil(() => it.kernel.reportsOf('turn.ended').length === 2)
@@ -203,7 +203,7 @@ describe('a failed turn', () => {
 
   test('without a program reports that, and the process continues', async () => {
     await using contained = await openContainmentBench()
-    await using it = await talk(contained, 'codex', [codexTurn(1)], { argv: [join(contained.dir, 'nosuch'), ...CODEX] })
+    await using it = await startTalk(contained, 'codex', [codexTurn(1)], { argv: [join(contained.dir, 'nosuch'), ...CODEX] })
     expect(await it.turn(1, 'one')).toMatchObject({ outcome: 'error', error: expect.stringContaining('nosuch') as string })
     expect(it.kernel.firstReport('exited')).toBeNull()
   })
@@ -222,7 +222,7 @@ describe('a turn that was cut off', () => {
         ? [{ type: 'model.started', step: 1, attempt: 1, model: 'm' } as const, { type: 'usage.reported', usage } as const]
         : []),
     )
-    return talk(
+    return startTalk(
       contained,
       'codex',
       [codexTurn(3)],
@@ -265,7 +265,7 @@ const hanging: ScriptedAct[] = [...playLines(lines.CLAUDE_TOOLS.slice(0, 4)), { 
 describe.each(kinds)('in %s', (containment) => {
   test('an interrupted turn ends, and the next one continues the session', async () => {
     await using contained = await openContainmentBench()
-    await using it = await talk(contained, 'claude', [hanging, playLines(lines.CLAUDE_RESUMED)], { containment })
+    await using it = await startTalk(contained, 'claude', [hanging, playLines(lines.CLAUDE_RESUMED)], { containment })
     await it.say(1, 'one')
     await waitUntil(() => it.kernel.firstReport('model.finished'))
     await it.agent.interrupt()
@@ -276,7 +276,9 @@ describe.each(kinds)('in %s', (containment) => {
 
   test('a program that ignores the interruption is killed, and its background programs are ended at the end', async () => {
     await using contained = await openContainmentBench()
-    await using it = await talk(contained, 'claude', [[{ leave: `3600.${contained.token}` }, { deaf: true }, ...hanging]], { containment })
+    await using it = await startTalk(contained, 'claude', [[{ leave: `3600.${contained.token}` }, { deaf: true }, ...hanging]], {
+      containment,
+    })
     await it.say(1, 'one')
     await waitUntil(() => it.kernel.firstReport('model.finished'))
     await it.agent.interrupt()
@@ -290,7 +292,7 @@ describe.each(kinds)('in %s', (containment) => {
   test('a pause in a turn freezes it, and it continues later', async () => {
     await using contained = await openContainmentBench()
     const goFile = join(contained.dir, 'go')
-    await using it = await talk(
+    await using it = await startTalk(
       contained,
       'claude',
       [[...playLines(lines.CLAUDE_TOOLS.slice(0, 4)), { until: goFile }, ...playLines(lines.CLAUDE_TOOLS.slice(4))]],
@@ -309,7 +311,7 @@ describe.each(kinds)('in %s', (containment) => {
 describe('in order', () => {
   test('no turn begins during a pause, and a waiting turn can be interrupted', async () => {
     await using contained = await openContainmentBench()
-    await using it = await talk(contained, 'codex', [codexTurn(1)])
+    await using it = await startTalk(contained, 'codex', [codexTurn(1)])
     await it.agent.pause(true)
     expect(it.kernel.firstReport('frozen')).toEqual({ type: 'frozen', inFlight: null })
     await it.say(1, 'one')
@@ -323,7 +325,7 @@ describe('in order', () => {
 
   test('a stop in a turn reports the received output, and the end', async () => {
     await using contained = await openContainmentBench()
-    await using it = await talk(contained, 'claude', [hanging])
+    await using it = await startTalk(contained, 'claude', [hanging])
     await it.say(1, 'one')
     await waitUntil(() => it.kernel.firstReport('model.finished'))
     await it.agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })
@@ -333,7 +335,7 @@ describe('in order', () => {
 
   test('a stop between turns ends it, and nothing begins any more', async () => {
     await using contained = await openContainmentBench()
-    await using it = await talk(contained, 'codex', [codexTurn(1)])
+    await using it = await startTalk(contained, 'codex', [codexTurn(1)])
     await it.turn(1, 'one')
     await it.agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })
     await it.say(2, 'two')

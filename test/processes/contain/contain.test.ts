@@ -15,7 +15,7 @@ import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 const TORTURE = fileURLToPath(new URL('../../support/programs/torture.sh', import.meta.url))
 const kinds = await findWorkingKinds()
 
-async function plant(contained: ContainmentBench, kind: ContainmentKind, mode: 'stay' | 'end'): Promise<Containment> {
+async function startTortureTree(contained: ContainmentBench, kind: ContainmentKind, mode: 'stay' | 'end'): Promise<Containment> {
   const containment = await contained.open(kind)
   const members = kind === 'group' ? 'held' : 'all'
   const program = await containment.spawn(contained.request(['sh', TORTURE, contained.token, mode, members]))
@@ -29,21 +29,21 @@ async function plant(contained: ContainmentBench, kind: ContainmentKind, mode: '
 describe.each(kinds)('%s: the torture tree', (kind) => {
   test('is gone after a stop', async () => {
     await using contained = await openContainmentBench()
-    const containment = await plant(contained, kind, 'stay')
+    const containment = await startTortureTree(contained, kind, 'stay')
     expect(await containment.stop({ signal: 'SIGTERM', graceMs: 300 })).toEqual({ outcome: 'killed', survivors: [] })
     expect(findProcessesWith(contained.token)).toEqual([])
   })
 
   test('is gone after a kill', async () => {
     await using contained = await openContainmentBench()
-    const containment = await plant(contained, kind, 'stay')
+    const containment = await startTortureTree(contained, kind, 'stay')
     expect(await containment.stop({ signal: 'SIGKILL', graceMs: 0 })).toEqual({ outcome: 'killed', survivors: [] })
     expect(findProcessesWith(contained.token)).toEqual([])
   })
 
   test('is gone when the program has exited and the containment is disposed of', async () => {
     await using contained = await openContainmentBench()
-    const containment = await plant(contained, kind, 'end')
+    const containment = await startTortureTree(contained, kind, 'end')
     expect((await containment.members()).length).toBeGreaterThanOrEqual(TORTURE_SLEEPERS)
     expect((await containment.dispose()).outcome).toBe('killed')
     expect(findProcessesWith(contained.token)).toEqual([])
@@ -51,7 +51,7 @@ describe.each(kinds)('%s: the torture tree', (kind) => {
 
   test('is gone when the containment manager is disposed of', async () => {
     await using contained = await openContainmentBench()
-    await plant(contained, kind, 'stay')
+    await startTortureTree(contained, kind, 'stay')
     await contained.manager[Symbol.asyncDispose]()
     expect(findProcessesWith(contained.token)).toEqual([])
   })
@@ -217,7 +217,7 @@ describe.each(kinds)('%s: many at once', (kind) => {
   const PROGRAM_COUNT = 12
 
   /** The most clock reads in one turn of the event loop. Each read advances the clock by 6 ms, so a slice has two. */
-  async function inTurns(work: (contained: ContainmentBench, begun: () => void) => Promise<unknown>): Promise<number> {
+  async function runInTurns(work: (contained: ContainmentBench, begun: () => void) => Promise<unknown>): Promise<number> {
     let ms = 0
     await using contained = await openContainmentBench(new EventLoopTurns(() => (ms += 6)))
     const turns: number[] = [0]
@@ -237,7 +237,7 @@ describe.each(kinds)('%s: many at once', (kind) => {
 
   test('start in slices, between which other work runs', async () => {
     expect(
-      await inTurns(async (contained, startedTurns) => {
+      await runInTurns(async (contained, startedTurns) => {
         const containments = await Promise.all(Array.from({ length: PROGRAM_COUNT }, () => contained.open(kind)))
         await Promise.all(
           containments.map((containment) => {

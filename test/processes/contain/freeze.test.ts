@@ -17,19 +17,19 @@ interface Ticking {
 }
 
 // Two sessions that each write a tick for ever.
-async function tick(contained: ContainmentBench, kind: ContainmentKind): Promise<Ticking> {
+async function startTicking(contained: ContainmentBench, kind: ContainmentKind): Promise<Ticking> {
   const containment = await contained.open(kind)
   const file = join(contained.dir, 'ticks')
   const loop = `while :; do echo ${contained.token} >> "${file}"; sleep 0.01; done`
   const program = await containment.spawn(contained.request(['sh', '-c', `setsid sh -c '${loop}' & echo up; ${loop}`]))
   await waitForOutput(program, 'up')
-  const ticks = () => (existsSync(file) ? readFileSync(file, 'latin1').length : 0)
-  await waitUntil(() => ticks() > 100)
-  return { containment, program, ticks }
+  const countTicks = () => (existsSync(file) ? readFileSync(file, 'latin1').length : 0)
+  await waitUntil(() => countTicks() > 100)
+  return { containment, program, ticks: countTicks }
 }
 
 // 30 further processes have run and exited by then: enough time for any process that was not frozen to tick again.
-async function aWhile(contained: ContainmentBench): Promise<void> {
+async function waitAWhile(contained: ContainmentBench): Promise<void> {
   const other = await contained.open('group')
   await (
     await other.spawn(contained.request(['sh', '-c', 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 0.01; done']))
@@ -39,12 +39,12 @@ async function aWhile(contained: ContainmentBench): Promise<void> {
 describe.each(kinds)('%s', (kind) => {
   test('a frozen tree stands still and continues after the thaw', async () => {
     await using contained = await openContainmentBench()
-    const { containment, ticks } = await tick(contained, kind)
+    const { containment, ticks } = await startTicking(contained, kind)
     await containment.freeze()
     // Output that was in progress at the freeze has arrived by then.
-    await aWhile(contained)
+    await waitAWhile(contained)
     const ticksBefore = ticks()
-    await aWhile(contained)
+    await waitAWhile(contained)
     expect(ticks()).toBe(ticksBefore)
     await containment.thaw()
     await waitUntil(() => ticks() > ticksBefore + 100)
@@ -52,7 +52,7 @@ describe.each(kinds)('%s', (kind) => {
 
   test('freezing twice, thawing twice and thawing without a freeze are allowed', async () => {
     await using contained = await openContainmentBench()
-    const { containment, ticks } = await tick(contained, kind)
+    const { containment, ticks } = await startTicking(contained, kind)
     await containment.thaw()
     await Promise.all([containment.freeze(), containment.freeze()])
     await containment.thaw()
@@ -63,7 +63,7 @@ describe.each(kinds)('%s', (kind) => {
 
   test('a thaw before the end of the freeze wins', async () => {
     await using contained = await openContainmentBench()
-    const { containment, ticks } = await tick(contained, kind)
+    const { containment, ticks } = await startTicking(contained, kind)
     const freezing = containment.freeze()
     await containment.thaw()
     await freezing
@@ -73,7 +73,7 @@ describe.each(kinds)('%s', (kind) => {
 
   test('a frozen tree can be killed', async () => {
     await using contained = await openContainmentBench()
-    const { containment, program } = await tick(contained, kind)
+    const { containment, program } = await startTicking(contained, kind)
     await containment.freeze()
     expect((await containment.stop({ signal: 'SIGKILL', graceMs: 0 })).outcome).toBe('killed')
     expect(await program.exited).toEqual({ code: null, signal: 'SIGKILL' })
@@ -122,7 +122,7 @@ describe.each(kinds)('%s', (kind) => {
     const earlySpawn = startTouch()
     await containment.freeze()
     const lateSpawn = startTouch()
-    await aWhile(contained)
+    await waitAWhile(contained)
     expect(existsSync(file)).toBe(false)
     await containment.thaw()
     await Promise.all([(await earlySpawn).exited, (await lateSpawn).exited])
@@ -170,7 +170,7 @@ describe.each(kinds)('%s', (kind) => {
     await containment.freeze()
     expect(members.length).toBeGreaterThan(0)
     const lengthBefore = existsSync(file) ? readFileSync(file, 'latin1').length : 0
-    await aWhile(contained)
+    await waitAWhile(contained)
     expect(existsSync(file) ? readFileSync(file, 'latin1').length : 0).toBe(lengthBefore)
   })
 

@@ -21,7 +21,7 @@ afterEach(async () => {
   }
 })
 
-function sleeper(env: Record<string, string> = {}): { child: ChildProcess; handle: OsHandle } {
+function startSleeper(env: Record<string, string> = {}): { child: ChildProcess; handle: OsHandle } {
   const child = spawn('sleep', [`3600.${newToken()}`], { detached: true, stdio: 'ignore', env: { PATH: '/usr/bin:/bin', ...env } })
   children.push(child)
   const handle = handleOf(child.pid ?? 0)
@@ -30,11 +30,11 @@ function sleeper(env: Record<string, string> = {}): { child: ChildProcess; handl
 }
 
 test('a valid handle signals the group and the process', async () => {
-  const one = sleeper()
+  const one = startSleeper()
   expect(handleState(one.handle)).toBe('alive')
   expect(signalGroup(one.handle, 'SIGTERM')).toBe('sent')
   expect(await once(one.child, 'exit')).toEqual([null, 'SIGTERM'])
-  const secondProgram = sleeper()
+  const secondProgram = startSleeper()
   expect(signalOne(secondProgram.handle, 'SIGINT')).toBe('sent')
   expect(await once(secondProgram.child, 'exit')).toEqual([null, 'SIGINT'])
 })
@@ -43,13 +43,13 @@ test.each([
   ['another start time', (handle: OsHandle) => ({ ...handle, startTime: String(Number(handle.startTime) - 1) })],
   ['a group it is not in', (handle: OsHandle) => ({ ...handle, pgid: handle.pgid + 1 })],
 ])('a stale handle signals nothing: %s', (_, change) => {
-  const { handle } = sleeper()
+  const { handle } = startSleeper()
   expect(signalGroup(change(handle), 'SIGKILL')).toBe('stale')
   expect(readProcess(handle.pid)).not.toBe(null)
 })
 
 test('a single process with another start time is stale', () => {
-  const { handle } = sleeper()
+  const { handle } = startSleeper()
   const stale = { ...handle, startTime: '1' }
   expect(handleState(stale)).toBe('stale')
   expect(signalOne(stale, 'SIGKILL')).toBe('stale')
@@ -57,14 +57,14 @@ test('a single process with another start time is stale', () => {
 })
 
 test('an ended process is gone', async () => {
-  const { child, handle } = sleeper()
+  const { child, handle } = startSleeper()
   child.kill('SIGKILL')
   await once(child, 'exit')
   expect([handleState(handle), signalGroup(handle, 'SIGTERM'), signalOne(handle, 'SIGTERM')]).toEqual(['gone', 'gone', 'gone'])
 })
 
 test.each([1, 0, -1, Number.NaN])('group %d is refused', (pgid) => {
-  const { handle } = sleeper()
+  const { handle } = startSleeper()
   expect(signalGroup({ ...handle, pgid }, 'SIGKILL')).toBe('refused')
   expect(readProcess(handle.pid)).not.toBe(null)
 })
@@ -100,15 +100,15 @@ test('a zombie is gone, but still identifies its group', async () => {
 })
 
 test('the marker is read from the environment, by its whole name', async () => {
-  const markedProgram = sleeper({ REEVE_PROC: 'a.1.b.c' })
-  const other = sleeper({ NOT_REEVE_PROC: 'a.1.b.c' })
+  const markedProgram = startSleeper({ REEVE_PROC: 'a.1.b.c' })
+  const other = startSleeper({ NOT_REEVE_PROC: 'a.1.b.c' })
   await waitUntil(() => [markedProgram, other].every(({ handle }) => readProcess(handle.pid)?.state === 'S'), 'both sleep')
   const markerOf = (pid: number) => readProcessTable('younger').get(pid)?.marker
   expect([markerOf(markedProgram.handle.pid), markerOf(other.handle.pid)]).toEqual(['a.1.b.c', null])
 })
 
 test('`ps` gives the same rows as /proc', async () => {
-  const { handle } = sleeper({ REEVE_PROC: 'x.2.y.z' })
+  const { handle } = startSleeper({ REEVE_PROC: 'x.2.y.z' })
   await waitUntil(() => readProcess(handle.pid)?.state === 'S')
   const row = readRow(handle.pid)
   expect(psRow(handle.pid)).toMatchObject({ pid: handle.pid, ppid: row?.ppid, pgid: row?.pgid, state: 'S' })

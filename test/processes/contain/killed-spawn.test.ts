@@ -32,7 +32,7 @@ interface Recorded {
   readonly handle: OsHandle | null
 }
 
-async function killedAfter(turns: number, args: readonly string[]): Promise<Recorded> {
+async function killSpawnAfter(turns: number, args: readonly string[]): Promise<Recorded> {
   const [stateDir = '', kind = '', token = '', when = ''] = args
   const child = spawn(process.execPath, [SPAWNER, stateDir, kind, token, String(turns), when], {
     env: testEnv(stateDir),
@@ -51,7 +51,7 @@ async function killedAfter(turns: number, args: readonly string[]): Promise<Reco
 }
 
 /** Processes with the marker, also those without it in their arguments, such as a proxy. */
-function environsWith(marker: string): string[] {
+function findEnvironsWith(marker: string): string[] {
   return readdirSync('/proc').filter((name) => /^\d+$/.test(name) && environOf(name).includes(marker))
 }
 
@@ -77,12 +77,12 @@ describe.each(
     await using dir = await tempDir()
     const token = newToken()
     await using _ = { [Symbol.asyncDispose]: () => Promise.resolve(killRemaining(token)) }
-    const { intent, handle } = await killedAfter(turns, [dir.path, kind, token, mode])
+    const { intent, handle } = await killSpawnAfter(turns, [dir.path, kind, token, mode])
     await using next = await openContainmentManager({ stateDir: dir.path, daemonId: 'next', log: () => {} })
     const { survivors } = await next.recover(intent, handle)
     expect(survivors).toEqual([])
     await waitUntil(() => findProcessesWith(token).length === 0, 'no process is left')
-    expect(environsWith(intent.marker)).toEqual([])
+    expect(findEnvironsWith(intent.marker)).toEqual([])
     await waitUntil(() => intent.path === null || !existsSync(dirname(intent.path)), 'no cgroup is left')
     expect((await readdir(dir.path)).filter((name) => name.startsWith('pipes')).length).toBeLessThanOrEqual(1)
     expect(['gone', 'unowned']).toContain((await next.recover(intent, handle)).outcome)

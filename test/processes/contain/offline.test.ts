@@ -52,15 +52,15 @@ function open(kind: ContainmentKind, network?: 'off'): Promise<Containment> {
   return manager.open(manager.plan(UUID, network ? 1 : 2, kind), dir, network)
 }
 
-async function reached(containment: Containment): Promise<string[]> {
+async function probeAddresses(containment: Containment): Promise<string[]> {
   const program = await containment.spawn(contained.request([process.execPath, '-e', REACH, '--', ...places]))
   return (await readText(program.stdout)).trim().split('\n')
 }
 
 describe.runIf(canGoOffline).each(kinds)('in %s', (kind) => {
   test('no address is reachable, not even one of the same machine', async () => {
-    expect(await reached(await open(kind))).toEqual(places.map(() => 'reached'))
-    expect(await reached(await open(kind, 'off'))).toEqual(places.map(() => expect.stringMatching(/^E(NETUNREACH|ADDRNOTAVAIL)/)))
+    expect(await probeAddresses(await open(kind))).toEqual(places.map(() => 'reached'))
+    expect(await probeAddresses(await open(kind, 'off'))).toEqual(places.map(() => expect.stringMatching(/^E(NETUNREACH|ADDRNOTAVAIL)/)))
   })
 
   test('children and programs in other sessions have no network either', async () => {

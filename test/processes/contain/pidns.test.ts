@@ -13,13 +13,13 @@ const kinds = await findWorkingKinds()
 const KILL = { signal: 'SIGKILL', graceMs: 0 } as const
 
 /** The inits of the namespaces that this process has created. */
-function inits(): number[] {
+function findInits(): number[] {
   return childrenOf(process.pid)
     .filter((pid) => readProcess(pid)?.argv.includes('reeve-init'))
     .flatMap(childrenOf)
 }
 
-async function output(contained: ContainmentBench, script: string, args: readonly string[] = []): Promise<string> {
+async function readOutput(contained: ContainmentBench, script: string, args: readonly string[] = []): Promise<string> {
   const containment = await contained.open('pidns')
   const program = await containment.spawn(contained.request(['sh', '-c', script, 'sh', ...args]))
   return await readText(program.stdout)
@@ -47,7 +47,7 @@ describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
 
   test('it sees only the init, its reader and itself', async () => {
     await using contained = await openContainmentBench()
-    expect((await output(contained, 'cd /proc; echo [0-9]*')).trim()).toBe('1 2 3')
+    expect((await readOutput(contained, 'cd /proc; echo [0-9]*')).trim()).toBe('1 2 3')
   })
 
   test('programs of one incarnation share a namespace, those of two do not', async () => {
@@ -82,7 +82,7 @@ describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
       contained.request(['sh', '-c', '(sleep 0.01 &) ; (setsid sleep 0.01 &) ; (true &) ; echo up; cat'], { stdin: 'pipe' }),
     )
     await waitForOutput(program, 'up')
-    const [ownInit] = inits().filter((pid) => pidNamespaceOf(pid, 'own') === pidNamespaceOf(program.handle.pid, 'children'))
+    const [ownInit] = findInits().filter((pid) => pidNamespaceOf(pid, 'own') === pidNamespaceOf(program.handle.pid, 'children'))
     await waitUntil(() => childrenOf(ownInit ?? 0).length === 1, 'only the reader is left')
   })
 
@@ -109,7 +109,7 @@ describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
       contained.request(['sh', '-c', `setsid sleep 3600.${contained.token} & echo up; exec sleep 3600.${contained.token}`]),
     )
     await waitForOutput(program, 'up')
-    const [ownInit] = inits().filter((pid) => pidNamespaceOf(pid, 'own') === pidNamespaceOf(program.handle.pid, 'children'))
+    const [ownInit] = findInits().filter((pid) => pidNamespaceOf(pid, 'own') === pidNamespaceOf(program.handle.pid, 'children'))
     signalFound(readProcess(ownInit ?? 0), 'SIGKILL')
     expect(await program.exited).toEqual({ code: null, signal: 'SIGKILL' })
     expect((await containment.stop(KILL)).survivors).toEqual([])
@@ -141,14 +141,14 @@ describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
   })
 
   test('an unused namespace is removed with the manager', async () => {
-    const initsBefore = inits()
+    const initsBefore = findInits()
     await using contained = await openContainmentBench()
     const containment = await contained.open('pidns')
     await (
       await containment.spawn(contained.request(['true']))
     ).exited
-    await waitUntil(() => inits().length >= initsBefore.length + 2, 'one in store')
+    await waitUntil(() => findInits().length >= initsBefore.length + 2, 'one in store')
     await contained.manager[Symbol.asyncDispose]()
-    expect(inits()).toEqual(initsBefore)
+    expect(findInits()).toEqual(initsBefore)
   })
 })

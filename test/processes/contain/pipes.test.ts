@@ -129,8 +129,8 @@ describe.each(kinds)('%s', (kind) => {
     await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', `sleep 3600.${contained.token} & head -c ${MIB} /dev/zero`]))
-    const slowly = () => new Promise((resolve) => setTimeout(resolve, 50))
-    expect(await lengthOf(program.stdout, slowly)).toBe(MIB)
+    const waitShortly = () => new Promise((resolve) => setTimeout(resolve, 50))
+    expect(await lengthOf(program.stdout, waitShortly)).toBe(MIB)
   })
 
   test('unread output blocks the writer, and does not fill memory', async () => {

@@ -18,7 +18,7 @@ interface Left {
   readonly handle: OsHandle
 }
 
-async function leave(contained: ContainmentBench, marker: string | null): Promise<Left> {
+async function leaveProgram(contained: ContainmentBench, marker: string | null): Promise<Left> {
   const env = { PATH: '/usr/bin:/bin', ...(marker === null ? {} : { REEVE_PROC: marker }) }
   const child = spawn('sleep', [`3600.${contained.token}`], { detached: true, stdio: 'ignore', env })
   await once(child, 'spawn')
@@ -31,53 +31,53 @@ async function leave(contained: ContainmentBench, marker: string | null): Promis
   return { child, handle }
 }
 
-const alive = (contained: ContainmentBench) => findProcessesWith(contained.token).length
+const countAlive = (contained: ContainmentBench) => findProcessesWith(contained.token).length
 
 test('a recorded program is killed, and so are unrecorded processes with the marker', async () => {
   await using contained = await openContainmentBench()
   const intent = contained.manager.plan(UUID, 7, 'group')
-  const { handle } = await leave(contained, intent.marker)
-  await leave(contained, intent.marker)
+  const { handle } = await leaveProgram(contained, intent.marker)
+  await leaveProgram(contained, intent.marker)
   expect(await contained.manager.recover(intent, handle)).toEqual({ outcome: 'killed', survivors: [] })
-  expect(alive(contained)).toBe(0)
-  const laterPid = await leave(contained, intent.marker)
+  expect(countAlive(contained)).toBe(0)
+  const laterPid = await leaveProgram(contained, intent.marker)
   expect((await contained.manager.recover(intent, null)).outcome).toBe('killed')
-  expect(alive(contained)).toBe(0)
+  expect(countAlive(contained)).toBe(0)
   expect((await contained.manager.recover(intent, laterPid.handle)).outcome).toBe('gone')
 })
 
 test('a stale handle signals nothing', async () => {
   await using contained = await openContainmentBench()
-  const { handle } = await leave(contained, null)
+  const { handle } = await leaveProgram(contained, null)
   const stale = { ...handle, startTime: `${handle.startTime}0` }
   expect(await contained.manager.recover(contained.manager.plan(UUID, 7, 'group'), stale)).toEqual({
     outcome: 'stale',
     survivors: [],
   })
-  expect(alive(contained)).toBe(1)
+  expect(countAlive(contained)).toBe(1)
 })
 
 test('without a handle, no process without the marker is signalled: the outcome is `unowned`', async () => {
   await using contained = await openContainmentBench()
-  await leave(contained, null)
+  await leaveProgram(contained, null)
   expect((await contained.manager.recover(contained.manager.plan(UUID, 7, 'group'), null)).outcome).toBe('unowned')
-  expect(alive(contained)).toBe(1)
+  expect(countAlive(contained)).toBe(1)
 })
 
 test("a process with another incarnation's marker is not touched", async () => {
   await using contained = await openContainmentBench()
-  await leave(contained, contained.manager.plan(UUID, 8, 'group').marker)
+  await leaveProgram(contained, contained.manager.plan(UUID, 8, 'group').marker)
   await contained.manager.recover(contained.manager.plan(UUID, 7, 'group'), null)
-  expect(alive(contained)).toBe(1)
+  expect(countAlive(contained)).toBe(1)
 })
 
 test.each(kinds)('%s: a record from before a reboot is gone, even if another process has its PID and its start time now', async (kind) => {
   await using contained = await openContainmentBench()
   const intent = contained.manager.plan(UUID, 7, kind)
   const earlierIntent: ContainmentIntent = { ...intent, marker: intent.marker.replace(/[^.]+$/, 'ffffffff') }
-  const { handle } = await leave(contained, earlierIntent.marker)
+  const { handle } = await leaveProgram(contained, earlierIntent.marker)
   expect((await contained.manager.recover(earlierIntent, handle)).outcome).toBe('gone')
-  expect(alive(contained)).toBe(1)
+  expect(countAlive(contained)).toBe(1)
 })
 
 test.runIf(kinds.includes('cgroup'))('a record that names a cgroup which is not its own is not followed', async () => {
@@ -86,5 +86,5 @@ test.runIf(kinds.includes('cgroup'))('a record that names a cgroup which is not 
   await waitForOutput(await containment.spawn(contained.request(['sh', '-c', `echo up; exec sleep 3600.${contained.token}`])), 'up')
   const damagedIntent = { ...contained.manager.plan(UUID, 7, 'cgroup'), path: containment.intent.path }
   expect((await contained.manager.recover(damagedIntent, null)).outcome).toBe('gone')
-  expect(alive(contained)).toBe(1)
+  expect(countAlive(contained)).toBe(1)
 })

@@ -53,8 +53,8 @@ async function runUntilKill(dir: string, number: number, moment: Moment): Promis
   expect([code, signal]).toEqual([null, 'SIGKILL'])
 }
 
-/** Starts the next daemon's loop on the store; checks what it finds, and that it completes all work. */
-async function checkNextDaemon(dir: string): Promise<void> {
+/** The next daemon: all that it must find, and the completion of all work. */
+async function continueAfterKill(dir: string): Promise<void> {
   const broken: string[] = []
   const rules = new Rules((rule, words) => broken.push(`${RULES[rule]}: ${words}`))
   await using core = await openCounted(join(dir, 'state'), async () => {})
@@ -89,7 +89,7 @@ async function checkKillAt(number: number, moment: Moment, { what, before, after
     const foundState = await snapshot(store)
     await store[Symbol.asyncDispose]()
     expect(foundState).toBe(moment === 'before' ? before : after)
-    await goesOn(dir.path)
+    await continueAfterKill(dir.path)
   } catch (error) {
     throw new Error(description, { cause: error })
   }

@@ -16,7 +16,7 @@ const MARK = 'a word that is found in the file'
 /** A daemon that is not refused within this time is killed; its exit code is then null. */
 const REFUSAL_MS = 15_000
 
-async function refusedStart(home: DaemonHome): Promise<DaemonExit & { readonly stderr: string }> {
+async function startRefused(home: DaemonHome): Promise<DaemonExit & { readonly stderr: string }> {
   const child = home.launch()
   const tooLate = setTimeout(() => signalFound(readProcess(child.pid), 'SIGKILL'), REFUSAL_MS)
   const exit = await child.ended
@@ -24,17 +24,17 @@ async function refusedStart(home: DaemonHome): Promise<DaemonExit & { readonly s
   return { ...exit, stderr: child.stderr() }
 }
 
-const upper = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 /** Changes a letter at each occurrence of the text in the file. */
 function damageFile(file: string, text: string): void {
   const bytes = readFileSync(file)
-  for (let index = bytes.indexOf(text); index >= 0; index = bytes.indexOf(text, index + 1)) bytes.write(upper(text), index)
+  for (let index = bytes.indexOf(text); index >= 0; index = bytes.indexOf(text, index + 1)) bytes.write(capitalize(text), index)
   writeFileSync(file, bytes)
 }
 
 /** A home with a suspended process, whose daemon has stopped. */
-async function stoppedHome(): Promise<DaemonHome> {
+async function makeStoppedHome(): Promise<DaemonHome> {
   const home = await DaemonHome.create()
   await home.start()
   const { uuid } = await home.spawn({ env: { MARK }, model: home.writeScript([{ delay_ms: 60_000, text: 'done' }]) })
@@ -51,7 +51,7 @@ describe('a daemon that must not start', () => {
     const { uuid } = await home.spawn({ model: home.writeScript([{ delay_ms: 60_000, text: 'done' }]) })
     await home.waitForView(uuid, ({ status }) => status === 'working')
     const daemonJson = readFileSync(home.paths.daemonJson, 'utf8')
-    const { code, stderr } = await refusedStart(home)
+    const { code, stderr } = await startRefused(home)
     expect(code).toBe(4)
     expect(stderr).toContain(`Another daemon owns ${home.path}. (STORE_LOCKED)`)
     expect(stderr).toContain('reeve daemon status')
@@ -59,20 +59,20 @@ describe('a daemon that must not start', () => {
     expect((await home.client.get<DaemonView>('/v1/daemon')).pid).toBe(first.pid)
     expect(await home.view(uuid)).toMatchObject({ status: 'working' })
     // The lock still holds: the refused daemon has not released it by closing its file.
-    expect((await refusedStart(home)).code).toBe(4)
+    expect((await startRefused(home)).code).toBe(4)
     await home.kill()
     await home.start()
   })
 
   test('a store with a damaged row is refused with its location, and stays unchanged', async () => {
-    await using home = await stoppedHome()
+    await using home = await makeStoppedHome()
     const file = join(home.path, 'store.db')
     copyFileSync(file, join(home.work, 'sound.db'))
     damageFile(file, MARK)
-    const { code, stderr } = await refusedStart(home)
+    const { code, stderr } = await startRefused(home)
     expect(code).toBe(125)
     expect(stderr).toMatch(/journal process [0-9a-f-]{36} seq 1 cursor 1: .*\(STORE_DAMAGED\)/)
-    expect(readFileSync(file).includes(upper(MARK))).toBe(true)
+    expect(readFileSync(file).includes(capitalize(MARK))).toBe(true)
     // With the sound file the daemon starts, and has all processes.
     copyFileSync(join(home.work, 'sound.db'), file)
     await home.start()
@@ -80,20 +80,20 @@ describe('a daemon that must not start', () => {
   })
 
   test('a file that is no store is refused, and stays unchanged', async () => {
-    await using home = await stoppedHome()
+    await using home = await makeStoppedHome()
     const file = join(home.path, 'store.db')
     const rubbish = Buffer.alloc(65_536, 'no database ')
     writeFileSync(file, rubbish)
-    const { code, stderr } = await refusedStart(home)
+    const { code, stderr } = await startRefused(home)
     expect(code).toBe(125)
     expect(stderr).toContain('(STORE_DAMAGED)')
     expect(readFileSync(file).equals(rubbish)).toBe(true)
   })
 
   test('the store of a newer version is refused, and stays unchanged', async () => {
-    await using home = await stoppedHome()
+    await using home = await makeStoppedHome()
     const setStore = setSchema(home, 9_999)
-    const { code, stderr } = await refusedStart(home)
+    const { code, stderr } = await startRefused(home)
     expect(code).toBe(125)
     expect(stderr).toContain('(STORE_NEWER)')
     expect(stderr).toContain('Install the newer version')
@@ -119,7 +119,7 @@ const SMALL_MIB = 24
 const PAGE_BYTES = 4_096
 
 /** A home on a separate file system that can really be full; null if it cannot be mounted. */
-async function smallHome(): Promise<({ readonly home: DaemonHome } & AsyncDisposable) | null> {
+async function makeSmallHome(): Promise<({ readonly home: DaemonHome } & AsyncDisposable) | null> {
   const home = await DaemonHome.create()
   mkdirSync(home.path, { mode: 0o700 })
   const mountResult = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${SMALL_MIB}m,mode=0700`, 'reeve-test', home.path])
@@ -138,7 +138,7 @@ async function smallHome(): Promise<({ readonly home: DaemonHome } & AsyncDispos
   }
 }
 
-function freeBytes(dir: string): number {
+function readFreeBytes(dir: string): number {
   const { bavail, bsize } = statfsSync(dir)
   return bavail * bsize
 }
@@ -147,9 +147,9 @@ function freeBytes(dir: string): number {
 function fillDisk(dir: string): void {
   const log = join(dir, 'daemon.log')
   appendFileSync(log, '\n'.repeat(PAGE_BYTES - (statSync(log).size % PAGE_BYTES)))
-  for (let fileNumber = 0; freeBytes(dir) > 0; fileNumber++) {
+  for (let fileNumber = 0; readFreeBytes(dir) > 0; fileNumber++) {
     try {
-      writeFileSync(join(dir, `filler-${fileNumber}`), Buffer.alloc(Math.min(freeBytes(dir), 1_048_576)))
+      writeFileSync(join(dir, `filler-${fileNumber}`), Buffer.alloc(Math.min(readFreeBytes(dir), 1_048_576)))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
     }
@@ -194,7 +194,7 @@ function linesOf(home: DaemonHome, agent: number): number[] {
 }
 
 const ALL_STEPS = Array.from({ length: STEPS }, (_, index) => index + 1)
-const mounts = await smallHome()
+const mounts = await makeSmallHome()
 await mounts?.[Symbol.asyncDispose]()
 
 // Only root may mount a small disk; other users skip these tests.
@@ -203,7 +203,7 @@ describe.skipIf(mounts === null)('a disk that is full', () => {
     'agents are held with `disk-full`, nothing new starts, and they continue by themselves when there is space',
     { timeout: 120_000 },
     async () => {
-      await using small = await smallHome()
+      await using small = await makeSmallHome()
       const home = small?.home
       if (!home) throw new Error('it could be mounted before')
       await home.start()
@@ -229,7 +229,7 @@ describe.skipIf(mounts === null)('a disk that is full', () => {
     'a daemon that is killed on a full disk has lost nothing, and its agents continue when there is space',
     { timeout: 120_000 },
     async () => {
-      await using small = await smallHome()
+      await using small = await makeSmallHome()
       const home = small?.home
       if (!home) throw new Error('it could be mounted before')
       await home.start()
@@ -248,7 +248,7 @@ describe.skipIf(mounts === null)('a disk that is full', () => {
       freeDisk(home.path)
       foldLog(home.path)
       fillDisk(home.path)
-      const refusal = await refusedStart(home)
+      const refusal = await startRefused(home)
       expect(refusal.code).toBe(125)
       expect(refusal.stderr).toContain('(DISK_FULL)')
       expect(refusal.stderr).toContain('Free some space')

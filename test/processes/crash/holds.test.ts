@@ -9,11 +9,11 @@ import { waitUntil, findProcessesWith, newToken } from '../../support/agents/liv
 
 const LINES = 12
 
-const bash = (command: string, delay_ms = 0): ScriptAnswer => ({ delay_ms, tools: [{ name: 'bash', input: { command } }] })
+const bashStep = (command: string, delay_ms = 0): ScriptAnswer => ({ delay_ms, tools: [{ name: 'bash', input: { command } }] })
 
 /** Writes the lines 1 to 12 into its own file, one per step. */
-function writer(home: DaemonHome, file: string, delayMs = 200): { model: string } {
-  const steps = Array.from({ length: LINES }, (_, index) => bash(`echo ${index + 1} >> ${file}`, delayMs))
+function writerModel(home: DaemonHome, file: string, delayMs = 200): { model: string } {
+  const steps = Array.from({ length: LINES }, (_, index) => bashStep(`echo ${index + 1} >> ${file}`, delayMs))
   return { model: home.writeScript([...steps, { text: 'done' }]) }
 }
 
@@ -23,7 +23,7 @@ function linesOf(home: DaemonHome, file: string): number[] {
 
 const ALL_LINES = Array.from({ length: LINES }, (_, index) => index + 1)
 
-const reasons = (view: ProcessView): string[] => view.holds.map(({ reason }) => reason)
+const holdReasons = (view: ProcessView): string[] => view.holds.map(({ reason }) => reason)
 
 const isDrained = ({ note }: ProcessView): boolean => note?.includes('draining') !== true
 
@@ -58,12 +58,12 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
   afterAll(() => home[Symbol.asyncDispose]())
 
   async function setUpPaused(): Promise<void> {
-    paused = await pauseAtWork(home, (await home.spawn(writer(home, 'lines'))).uuid)
+    paused = await pauseAtWork(home, (await home.spawn(writerModel(home, 'lines'))).uuid)
   }
 
   async function setUpSubtree(): Promise<void> {
-    parent = await home.spawn({ name: 'parent', ...writer(home, 'parent') })
-    child = await home.spawn({ name: 'child', parent: 'parent', ...writer(home, 'child') })
+    parent = await home.spawn({ name: 'parent', ...writerModel(home, 'parent') })
+    child = await home.spawn({ name: 'child', parent: 'parent', ...writerModel(home, 'child') })
     await home.waitForView(child.uuid, ({ step }) => step >= 2)
     await home.pause('parent', { subtree: true })
     for (const { uuid } of [parent, child]) await home.waitForView(uuid, isDrained)
@@ -77,7 +77,7 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
   }
 
   async function setUpKilled(): Promise<void> {
-    killedProcesses = [await home.spawn(writer(home, 'killed')), await home.spawn(writer(home, 'killed-paused'))]
+    killedProcesses = [await home.spawn(writerModel(home, 'killed')), await home.spawn(writerModel(home, 'killed-paused'))]
     const [working, suspended] = killedProcesses.map(({ uuid }) => uuid)
     await pauseAtWork(home, suspended ?? '')
     await home.waitForView(working ?? '', ({ step }) => step >= 2)
@@ -96,7 +96,7 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
 
   test('a paused subtree stays paused, and is resumed as one', async () => {
     const views = (await home.listProcesses()).filter(({ name }) => name === 'parent' || name === 'child')
-    expect(views.map((view) => [view.name, view.status, ...reasons(view)])).toEqual([
+    expect(views.map((view) => [view.name, view.status, ...holdReasons(view)])).toEqual([
       ['parent', 'suspended', 'subtree'],
       ['child', 'suspended', 'subtree'],
     ])
@@ -131,7 +131,7 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
   test('a suspended process comes back suspended with a new PID, and keeps that PID at the resume', async () => {
     const { uuid, pid, step, elapsedMs } = paused
     const viewAfter = await home.view(uuid)
-    expect({ status: viewAfter.status, holds: reasons(viewAfter), step: viewAfter.step, elapsedMs: viewAfter.elapsedMs }).toEqual({
+    expect({ status: viewAfter.status, holds: holdReasons(viewAfter), step: viewAfter.step, elapsedMs: viewAfter.elapsedMs }).toEqual({
       status: 'suspended',
       holds: ['user'],
       step,
@@ -142,7 +142,7 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
     await end(home)
     await home.start()
     const resumedView = await home.view(uuid)
-    expect({ status: resumedView.status, holds: reasons(resumedView) }).toEqual({ status: 'suspended', holds: ['user'] })
+    expect({ status: resumedView.status, holds: holdReasons(resumedView) }).toEqual({ status: 'suspended', holds: ['user'] })
     expect(resumedView.pid).toBeGreaterThan(viewAfter.pid)
     expect((await home.resume(uuid)).pid).toBe(resumedView.pid)
     const endedView = await home.waitForEnd(uuid)
@@ -172,7 +172,9 @@ describe('SIGKILL of the daemon', () => {
     {
       what: 'an agent',
       token: newToken(),
-      body: (home: DaemonHome, token: string) => ({ model: home.writeScript([bash(deafScript('deaf-agent', token)), { text: 'done' }]) }),
+      body: (home: DaemonHome, token: string) => ({
+        model: home.writeScript([bashStep(deafScript('deaf-agent', token)), { text: 'done' }]),
+      }),
       file: 'deaf-agent',
     },
   ]
@@ -212,7 +214,7 @@ describe('SIGKILL of the daemon', () => {
 
     async function setUpPaused({ token, now, file }: (typeof PAUSED_CASES)[number]): Promise<void> {
       const { uuid } = await home.spawn({
-        model: home.writeScript([bash(`echo 1 >> ${file}; sleep 1000.${token}`), bash(`echo 2 >> ${file}`), { text: 'done' }]),
+        model: home.writeScript([bashStep(`echo 1 >> ${file}; sleep 1000.${token}`), bashStep(`echo 2 >> ${file}`), { text: 'done' }]),
       })
       await waitUntil(() => findProcessesWith(token).some(({ argv }) => argv[0] === 'sleep'), 'the call is in flight')
       expect((await home.pause(uuid, { now })).status).toBe('suspended')
@@ -245,7 +247,7 @@ describe('SIGKILL of the daemon', () => {
   test('running and ready processes are interrupted, and none continues by itself', async () => {
     await using home = await DaemonHome.create()
     await home.start()
-    const working = await home.spawn(writer(home, 'working'))
+    const working = await home.spawn(writerModel(home, 'working'))
     const readyProcess = await home.spawn({ model: home.writeScript([{ text: 'hello' }]), interactive: true })
     await home.waitForView(readyProcess.uuid, ({ status }) => status === 'ready')
     await home.waitForView(working.uuid, ({ step }) => step >= 2)
@@ -265,8 +267,8 @@ describe('an orderly stop of the daemon', () => {
   test('holds running processes with `daemon-shutdown`; the next start releases only that hold', async () => {
     await using home = await DaemonHome.create()
     await home.start()
-    const runningProcess = await home.spawn({ name: 'running', ...writer(home, 'running') })
-    const pausedProcess = await home.spawn({ name: 'paused', ...writer(home, 'paused') })
+    const runningProcess = await home.spawn({ name: 'running', ...writerModel(home, 'running') })
+    const pausedProcess = await home.spawn({ name: 'paused', ...writerModel(home, 'paused') })
     const readyProcess = await home.spawn({ name: 'ready', model: home.writeScript([{ text: 'hello' }]), interactive: true })
     await pauseAtWork(home, pausedProcess.uuid)
     const { step } = await home.waitForView(runningProcess.uuid, (view) => view.step >= 3)

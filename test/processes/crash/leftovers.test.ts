@@ -28,10 +28,10 @@ interface Tree {
   readonly sleepers: number
 }
 
-const bash = (command: string) => ({ tools: [{ name: 'bash', input: { command } }] })
+const bashStep = (command: string) => ({ tools: [{ name: 'bash', input: { command } }] })
 
 /** `all` adds the tree that only a cgroup holds: it leaves its session and drops its environment. */
-const trees = (kind: ContainmentKind): readonly Tree[] => {
+const treesOf = (kind: ContainmentKind): readonly Tree[] => {
   const members = kind === 'group' ? 'held' : 'all'
   const sleepers = TORTURE_SLEEPERS + (members === 'all' ? 1 : 0)
   return [
@@ -45,13 +45,13 @@ const trees = (kind: ContainmentKind): readonly Tree[] => {
       what: 'background children of a bash tool',
       sleepers,
       body: (home, token) => ({
-        model: home.writeScript([bash(`sh ${TORTURE} ${token} end ${members}`), { delay_ms: 60_000, text: 'done' }]),
+        model: home.writeScript([bashStep(`sh ${TORTURE} ${token} end ${members}`), { delay_ms: 60_000, text: 'done' }]),
       }),
     },
     {
       what: 'a bash tool that is still running',
       sleepers,
-      body: (home, token) => ({ model: home.writeScript([bash(`sh ${TORTURE} ${token} stay ${members}`)]) }),
+      body: (home, token) => ({ model: home.writeScript([bashStep(`sh ${TORTURE} ${token} stay ${members}`)]) }),
     },
   ]
 }
@@ -63,7 +63,7 @@ function shareOf(kindTrees: readonly Tree[], kind: ContainmentKind): readonly Tr
 }
 
 /** Runs a tree until all its processes sleep. */
-async function plantTree(home: DaemonHome, tree: Tree, kind: ContainmentKind): Promise<{ token: string; uuid: string } & AsyncDisposable> {
+async function startTree(home: DaemonHome, tree: Tree, kind: ContainmentKind): Promise<{ token: string; uuid: string } & AsyncDisposable> {
   const token = newToken()
   const { uuid } = await home.spawn({ ...tree.body(home, token), containment: kind })
   await waitUntil(() => findSleepersWith(token).length === tree.sleepers, `${tree.sleepers} sleepers`)
@@ -71,10 +71,10 @@ async function plantTree(home: DaemonHome, tree: Tree, kind: ContainmentKind): P
 }
 
 describe.each(kinds)('%s', (kind) => {
-  test.each(shareOf(trees(kind), kind))('$what: 0 are left after SIGKILL of the daemon', async (tree) => {
+  test.each(shareOf(treesOf(kind), kind))('$what: 0 are left after SIGKILL of the daemon', async (tree) => {
     await using home = await DaemonHome.create()
     await home.start()
-    await using planted = await plantTree(home, tree, kind)
+    await using planted = await startTree(home, tree, kind)
     await home.kill()
     await waitUntil(() => findProcessesWith(planted.token).length === 0, 'no process is left')
     await home.waitUntilNothingIsLeft()
@@ -85,10 +85,10 @@ describe.each(kinds)('%s', (kind) => {
     await waitUntil(() => !existsSync(join(home.path, 'trash')), 'its temporary files are gone')
   })
 
-  test.each(shareOf(trees(kind).slice(0, 3), kind))('$what: 0 are left after a stop of the daemon', async (tree) => {
+  test.each(shareOf(treesOf(kind).slice(0, 3), kind))('$what: 0 are left after a stop of the daemon', async (tree) => {
     await using home = await DaemonHome.create()
     await home.start()
-    await using planted = await plantTree(home, tree, kind)
+    await using planted = await startTree(home, tree, kind)
     // A model call in flight is awaited for 10 s. Here the call is a delay, so it is cancelled earlier.
     await home.pause(planted.uuid, { now: true })
     await home.waitForView(planted.uuid, (view) => view.note?.includes('draining') !== true)
@@ -100,14 +100,14 @@ describe.each(kinds)('%s', (kind) => {
   test('programs that the guardian could not end are ended by the next daemon before it answers', async () => {
     await using home = await DaemonHome.create()
     await home.start()
-    const tree = trees(kind)[0]
+    const tree = treesOf(kind)[0]
     if (tree === undefined) throw new Error('there is no tree')
-    await using command = await plantTree(home, tree, kind)
-    await using native = await plantTree(
+    await using command = await startTree(home, tree, kind)
+    await using native = await startTree(
       home,
       {
         ...tree,
-        body: (daemonHome, token) => ({ model: daemonHome.writeScript([bash(`setsid sleep 1000.${token} & sleep 1000.${token}`)]) }),
+        body: (daemonHome, token) => ({ model: daemonHome.writeScript([bashStep(`setsid sleep 1000.${token} & sleep 1000.${token}`)]) }),
       },
       kind,
     )

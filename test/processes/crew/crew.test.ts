@@ -26,7 +26,7 @@ beforeEach(async () => {
 afterEach(() => crew[Symbol.asyncDispose]())
 
 /** The test for both kinds of coordinator. */
-async function workUnderFire(definition: object): Promise<void> {
+async function workThroughKills(definition: object): Promise<void> {
   crew.hold('task', 'three')
   crew.hold('feedback', 'two')
   crew.hold('commit', 'four')
@@ -43,7 +43,7 @@ async function workUnderFire(definition: object): Promise<void> {
   expect(view).toMatchObject({ status: 'completed', exit: { code: 0 } })
 }
 
-async function allIsWell(): Promise<void> {
+async function expectCompleted(): Promise<void> {
   const { repository, home } = crew
   const report = JSON.parse(await crew.cli('crew', 'report', 'team', '--json')) as CrewReportView
   expect(await home.stop()).toMatchObject({ code: 0 })
@@ -132,11 +132,11 @@ const reviewersOf = (facts: ReturnType<typeof crewFacts>, id: string): unknown[]
     .map(({ member }) => member)
 
 test('with the engine as coordinator', { timeout: TIMEOUT_MS }, async () => {
-  await workUnderFire({ coordinator: 'engine' })
-  await allIsWell()
+  await workThroughKills({ coordinator: 'engine' })
+  await expectCompleted()
 })
 
 test('with an agent as coordinator', { timeout: TIMEOUT_MS }, async () => {
-  await workUnderFire({ coordinator: { model: CrewHome.model('coordinator') } })
-  await allIsWell()
+  await workThroughKills({ coordinator: { model: CrewHome.model('coordinator') } })
+  await expectCompleted()
 })

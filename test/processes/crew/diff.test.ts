@@ -22,7 +22,7 @@ afterEach(async () => {
 })
 
 const gitPlace = () => ({ repository: join(repository.dir, '.git'), env: repository.env })
-const diff = (from: string, to: string, maxLines = 1_000): Promise<Diff> => diffOf(git, gitPlace(), { from, to, maxLines })
+const readDiff = (from: string, to: string, maxLines = 1_000): Promise<Diff> => diffOf(git, gitPlace(), { from, to, maxLines })
 
 test('each kind of change, with its size and exact names', async () => {
   const base = repository.commit({
@@ -36,7 +36,7 @@ test('each kind of change, with its size and exact names', async () => {
   rmSync(join(repository.dir, 'gone.txt'))
   chmodSync(join(repository.dir, 'run.sh'), 0o755)
   const head = repository.commit({ 'a.txt': 'one\nthree\n', 'süd.txt': 'neu\n', 'picture.bin': Buffer.from([0, 1, 3]) })
-  const { files, text, left } = await diff(base, head)
+  const { files, text, left } = await readDiff(base, head)
   expect(files.toSorted((a, b) => (a.path < b.path ? -1 : 1))).toEqual([
     { path: 'a.txt', from: null, change: 'changed', insertions: 1, deletions: 1 },
     { path: 'gone.txt', from: null, change: 'deleted', insertions: 0, deletions: 1 },
@@ -49,8 +49,8 @@ test('each kind of change, with its size and exact names', async () => {
   expect(text).toContain('--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n')
   expect(text).toContain('Binary files a/picture.bin and b/picture.bin differ')
   expect(text).toContain('old mode 100644\nnew mode 100755')
-  expect((await diff(base, base)).files).toEqual([])
-  expect(await diff(base, head, 0)).toMatchObject({ files, text: '' })
+  expect((await readDiff(base, base)).files).toEqual([])
+  expect(await readDiff(base, head, 0)).toMatchObject({ files, text: '' })
 })
 
 test('no program of the repository runs, and no attribute hides a change', async () => {
@@ -72,7 +72,7 @@ test('no program of the repository runs, and no attribute hides a change', async
   writeFileSync(join(repository.dir, '.gitattributes'), '*.txt -diff\n')
   rmSync(mark, { force: true })
   const gitBytesBefore = gitBytes(repository)
-  const { text } = await diff(base, head)
+  const { text } = await readDiff(base, head)
   expect(text).toContain('--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n')
   expect(existsSync(mark)).toBe(false)
   expect(gitBytes(repository)).toEqual(gitBytesBefore)
@@ -80,9 +80,9 @@ test('no program of the repository runs, and no attribute hides a change', async
 
 test('a large one is cut at a line, and names the incomplete files', async () => {
   const base = repository.commit({ 'z.txt': '' })
-  const lines = (count: number): string => Array.from({ length: count }, (_, n) => `line ${n}\n`).join('')
-  const head = repository.commit({ 'a.txt': lines(5), 'b.txt': lines(500), 'c.txt': lines(5) })
-  const cutDiff = await diff(base, head, 40)
+  const numberedLines = (count: number): string => Array.from({ length: count }, (_, n) => `line ${n}\n`).join('')
+  const head = repository.commit({ 'a.txt': numberedLines(5), 'b.txt': numberedLines(500), 'c.txt': numberedLines(5) })
+  const cutDiff = await readDiff(base, head, 40)
   expect(cutDiff.files.map(({ path, insertions }) => [path, insertions])).toEqual([
     ['a.txt', 5],
     ['b.txt', 500],
@@ -91,10 +91,10 @@ test('a large one is cut at a line, and names the incomplete files', async () =>
   expect(cutDiff.left).toEqual(['b.txt', 'c.txt'])
   expect(cutDiff.text).toContain('+++ b/a.txt\n')
   expect(cutDiff.text).not.toContain('b.txt')
-  const one = await diff(base, repository.git('rev-parse', 'HEAD'), 8)
+  const one = await readDiff(base, repository.git('rev-parse', 'HEAD'), 8)
   expect(one.text.split('\n').length).toBe(9)
   expect(one.left).toEqual(['a.txt', 'b.txt', 'c.txt'])
-  expect((await diff(base, head)).left).toEqual([])
+  expect((await readDiff(base, head)).left).toEqual([])
 })
 
 test('files beyond the limit of output of git are left, and the files before them are shown', async () => {

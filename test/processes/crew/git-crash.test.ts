@@ -55,7 +55,7 @@ beforeEach(async () => {
   repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
   base = repository.commit({ 'a.txt': 'a\n', 'b.txt': 'b\n', '.gitignore': '*.o\n' })
   await using git = new Git(() => contained.open('group'))
-  await crewHead(git, crew(), base)
+  await crewHead(git, crewTarget(), base)
 })
 
 afterEach(() => contained[Symbol.asyncDispose]())
@@ -69,34 +69,34 @@ function lockAll(...names: readonly string[]): void {
   }
 }
 
-const crew = () => ({ repository: join(repository.dir, '.git'), branch: CREW, env: repository.env, lockMs: 100 })
-const rev = (name: string): string => repository.git('rev-parse', name)
+const crewTarget = () => ({ repository: join(repository.dir, '.git'), branch: CREW, env: repository.env, lockMs: 100 })
+const readCommit = (name: string): string => repository.git('rev-parse', name)
 const add = async (n: number): Promise<MemberTree> => {
   const tree = {
-    repository: crew().repository,
+    repository: crewTarget().repository,
     dir: join(contained.dir, 'w', String(n)),
     branch: `${CREW}.worker-${n}`,
     env: repository.env,
     lockMs: 100,
   }
   await using git = new Git(() => contained.open('group'))
-  await addWorktree(git, { base: rev(CREW), ...tree })
+  await addWorktree(git, { base: readCommit(CREW), ...tree })
   return tree
 }
-const work = (tree: MemberTree, files: Record<string, string>): string => {
+const commitWork = (tree: MemberTree, files: Record<string, string>): string => {
   repository.write(files, tree.dir)
   repository.gitIn(tree.dir, 'add', '-A')
   repository.gitIn(tree.dir, 'commit', '-q', '-m', 'work')
   return repository.gitIn(tree.dir, 'rev-parse', 'HEAD')
 }
-const refs = (...patterns: string[]): string[] =>
+const readRefs = (...patterns: string[]): string[] =>
   repository
     .git('for-each-ref', '--format=%(refname)', ...patterns)
     .split('\n')
     .filter((one) => one !== '')
 
 /** The final result of the job, and the number of calls after which the last attempt would have been killed. */
-async function throughKills<T>(job: (git: Git) => Promise<T>): Promise<{ readonly value: T; readonly calls: number }> {
+async function runThroughKills<T>(job: (git: Git) => Promise<T>): Promise<{ readonly value: T; readonly calls: number }> {
   for (let calls = 1; ; calls += MORE_CALLS) {
     await using git = new ShortLived(() => contained.open('group'), calls)
     try {
@@ -109,35 +109,35 @@ async function throughKills<T>(job: (git: Git) => Promise<T>): Promise<{ readonl
 
 test('a worktree is prepared, and its files are salvaged completely', async () => {
   const tree = await add(1)
-  const lostCommit = work(tree, { 'c.txt': 'a lost try\n' })
+  const lostCommit = commitWork(tree, { 'c.txt': 'a lost try\n' })
   repository.write({ 'a.txt': 'staged\n', 'x.o': 'ignored' }, tree.dir)
   repository.gitIn(tree.dir, 'add', 'a.txt')
   repository.write({ 'a.txt': 'changed\n', 'n/n.txt': 'new' }, tree.dir)
   rmSync(join(tree.dir, 'b.txt'))
-  const { value, calls } = await throughKills((git) => resetTo(git, tree, base, salvage))
+  const { value, calls } = await runThroughKills((git) => resetTo(git, tree, base, salvage))
   expect(calls).toBeGreaterThan(10)
-  const ref = refs('refs/reeve')[0] ?? ''
+  const ref = readRefs('refs/reeve')[0] ?? ''
   // A later attempt may have found the job done.
   expect([null, ref]).toContain(value)
   expect(['a.txt', 'n/n.txt', 'c.txt'].map((name) => repository.git('show', `${ref}:${name}`))).toEqual(['changed', 'new', 'a lost try'])
-  expect([repository.git('ls-tree', ref, 'b.txt'), repository.git('show', `${ref}^2:a.txt`), rev(`${ref}^1`)]).toEqual([
+  expect([repository.git('ls-tree', ref, 'b.txt'), repository.git('show', `${ref}^2:a.txt`), readCommit(`${ref}^1`)]).toEqual([
     '',
     'staged',
     lostCommit,
   ])
-  expect([rev(tree.branch), repository.gitIn(tree.dir, 'status', '--porcelain', '--ignored')]).toEqual([base, '!! x.o'])
+  expect([readCommit(tree.branch), repository.gitIn(tree.dir, 'status', '--porcelain', '--ignored')]).toEqual([base, '!! x.o'])
 })
 
 test('the files are committed once', async () => {
   const tree = await add(1)
   repository.write({ 'a.txt': 'changed\n', 'n.txt': 'new', 'x.o': 'ignored' }, tree.dir)
-  const { value, calls } = await throughKills((git) =>
+  const { value, calls } = await runThroughKills((git) =>
     commitTask(git, tree, { base, crew: CREW, message: 'Do it\n\nReeve-Task: task-1\n', mayCommit: true }),
   )
   expect(calls).toBeGreaterThan(5)
-  expect(value).toMatchObject({ type: 'committed', commit: rev(tree.branch), commits: 1 })
+  expect(value).toMatchObject({ type: 'committed', commit: readCommit(tree.branch), commits: 1 })
   expect([
-    rev(`${tree.branch}^`),
+    readCommit(`${tree.branch}^`),
     repository.git('show', `${tree.branch}:n.txt`),
     repository.gitIn(tree.dir, 'status', '--porcelain'),
   ]).toEqual([base, 'new', ''])
@@ -161,11 +161,11 @@ test.each<[string, (tree: MemberTree) => void, boolean]>([
 ])('the approved files are committed once, where %s', async (_, spoil, own) => {
   const tree = await add(1)
   repository.write({ 'a.txt': 'changed\n', 'n.txt': 'new' }, tree.dir)
-  const { value: reviewed } = await throughKills((git) => commitForReview(git, tree, 'refs/reeve/review/fix/task-1'))
+  const { value: reviewed } = await runThroughKills((git) => commitForReview(git, tree, 'refs/reeve/review/fix/task-1'))
   spoil(tree)
   const leftBranch = `${CREW}.task-1`
-  const { value, calls } = await throughKills(async (git) => {
-    const end = await commitReviewed(git, tree, crew(), {
+  const { value, calls } = await runThroughKills(async (git) => {
+    const end = await commitReviewed(git, tree, crewTarget(), {
       base,
       crew: CREW,
       message: 'Do it\n',
@@ -175,14 +175,14 @@ test.each<[string, (tree: MemberTree) => void, boolean]>([
       willMerge: true,
       reviewed: { commit: reviewed, ref: 'refs/reeve/approved/fix/task-1' },
     })
-    if (end.type === 'committed') await keepOnBranch(git, crew(), { commit: end.commit, unmergedBranch: leftBranch })
+    if (end.type === 'committed') await keepOnBranch(git, crewTarget(), { commit: end.commit, unmergedBranch: leftBranch })
     return end
   })
   expect(calls).toBeGreaterThan(10)
   if (value.type !== 'committed') throw new Error(value.type)
-  expect([rev(leftBranch), rev(`${leftBranch}^{tree}`), refs(`refs/heads/${CREW}.task*`)]).toEqual([
+  expect([readCommit(leftBranch), readCommit(`${leftBranch}^{tree}`), readRefs(`refs/heads/${CREW}.task*`)]).toEqual([
     value.commit,
-    rev(`${reviewed}^{tree}`),
+    readCommit(`${reviewed}^{tree}`),
     [`refs/heads/${leftBranch}`],
   ])
 })
@@ -190,10 +190,10 @@ test.each<[string, (tree: MemberTree) => void, boolean]>([
 test('a difference from the approved files is named, and kept for the review', async () => {
   const tree = await add(1)
   repository.write({ 'a.txt': 'changed\n' }, tree.dir)
-  const { value: reviewed } = await throughKills((git) => commitForReview(git, tree, 'refs/reeve/review/fix/task-1'))
-  const commit = work(tree, { 'a.txt': 'something else\n' })
-  const { value } = await throughKills((git) =>
-    commitReviewed(git, tree, crew(), {
+  const { value: reviewed } = await runThroughKills((git) => commitForReview(git, tree, 'refs/reeve/review/fix/task-1'))
+  const commit = commitWork(tree, { 'a.txt': 'something else\n' })
+  const { value } = await runThroughKills((git) =>
+    commitReviewed(git, tree, crewTarget(), {
       base,
       crew: CREW,
       message: 'Do it\n',
@@ -204,19 +204,19 @@ test('a difference from the approved files is named, and kept for the review', a
       reviewed: { commit: reviewed, ref: 'refs/reeve/approved/fix/task-1' },
     }),
   )
-  expect(value).toMatchObject({ type: 'differs', commit, files: ['a.txt'], from: rev('refs/reeve/approved/fix/task-1') })
+  expect(value).toMatchObject({ type: 'differs', commit, files: ['a.txt'], from: readCommit('refs/reeve/approved/fix/task-1') })
 })
 
 test('a task is merged once', async () => {
   const [firstTree, secondTree] = [await add(1), await add(2)]
-  const [first, second] = [work(firstTree, { 'a.txt': 'one\n' }), work(secondTree, { 'b.txt': 'two\n' })]
-  const { calls } = await throughKills(async (git) => {
+  const [first, second] = [commitWork(firstTree, { 'a.txt': 'one\n' }), commitWork(secondTree, { 'b.txt': 'two\n' })]
+  const { calls } = await runThroughKills(async (git) => {
     for (const [commit, task] of [
       [first, 'task-1'],
       [second, 'task-2'],
     ] as const) {
-      await keepOnBranch(git, crew(), { commit, unmergedBranch: `${CREW}.${task}` })
-      expect(await mergeInto(git, crew(), { commit, message: `Merge ${task}\n`, unmergedBranch: `${CREW}.${task}` })).toMatchObject({
+      await keepOnBranch(git, crewTarget(), { commit, unmergedBranch: `${CREW}.${task}` })
+      expect(await mergeInto(git, crewTarget(), { commit, message: `Merge ${task}\n`, unmergedBranch: `${CREW}.${task}` })).toMatchObject({
         type: 'merged',
       })
     }
@@ -226,46 +226,48 @@ test('a task is merged once', async () => {
   expect([
     repository.git('show', `${CREW}:a.txt`),
     repository.git('show', `${CREW}:b.txt`),
-    refs(`refs/heads/${CREW}.task-*`, 'refs/reeve'),
+    readRefs(`refs/heads/${CREW}.task-*`, 'refs/reeve'),
   ]).toEqual(['one', 'two', []])
 })
 
 test('a conflict leaves one branch', async () => {
   const [firstTree, secondTree] = [await add(1), await add(2)]
-  repository.git('update-ref', `refs/heads/${CREW}`, work(firstTree, { 'a.txt': 'one\n' }))
-  const commit = work(secondTree, { 'a.txt': 'two\n' })
-  const { value } = await throughKills((git) => mergeInto(git, crew(), { commit, message: 'm\n', unmergedBranch: `${CREW}.task-2` }))
+  repository.git('update-ref', `refs/heads/${CREW}`, commitWork(firstTree, { 'a.txt': 'one\n' }))
+  const commit = commitWork(secondTree, { 'a.txt': 'two\n' })
+  const { value } = await runThroughKills((git) =>
+    mergeInto(git, crewTarget(), { commit, message: 'm\n', unmergedBranch: `${CREW}.task-2` }),
+  )
   expect(value).toEqual({ type: 'conflict', files: ['a.txt'], more: 0, branch: `${CREW}.task-2` })
-  expect([refs(`refs/heads/${CREW}.task*`), rev(`${CREW}.task-2`)]).toEqual([[`refs/heads/${CREW}.task-2`], commit])
+  expect([readRefs(`refs/heads/${CREW}.task*`), readCommit(`${CREW}.task-2`)]).toEqual([[`refs/heads/${CREW}.task-2`], commit])
 })
 
 test('a successor gets the whole state of the old one', async () => {
   const [firstTree, secondTree] = [await add(1), await add(2)]
-  const head = work(firstTree, { 'c.txt': 'committed\n' })
+  const head = commitWork(firstTree, { 'c.txt': 'committed\n' })
   repository.write({ 'a.txt': 'staged\n' }, firstTree.dir)
   repository.gitIn(firstTree.dir, 'add', 'a.txt')
   repository.write({ 'a.txt': 'changed\n', 'n/n.txt': 'new' }, firstTree.dir)
   rmSync(join(firstTree.dir, 'b.txt'))
   const stateBefore = [filesOf(firstTree.dir), repository.gitIn(firstTree.dir, 'status', '--porcelain')]
-  const { value, calls } = await throughKills((git) =>
+  const { value, calls } = await runThroughKills((git) =>
     handOver(git, { from: firstTree, to: secondTree, ref: `refs/reeve/handover/${UUID}`, salvage }),
   )
   expect(calls).toBeGreaterThan(10)
   expect(value.head).toBe(head)
   expect([filesOf(secondTree.dir), repository.gitIn(secondTree.dir, 'status', '--porcelain')]).toEqual(stateBefore)
-  expect([filesOf(firstTree.dir), rev(secondTree.branch)]).toEqual([stateBefore[0], head])
+  expect([filesOf(firstTree.dir), readCommit(secondTree.branch)]).toEqual([stateBefore[0], head])
 })
 
 test('the files of a retired member are kept, and not salvaged again when its worktree is removed', async () => {
   const tree = await add(1)
   repository.write({ 'a.txt': 'changed\n' }, tree.dir)
-  const salvageRef = await throughKills((git) => salvageFiles(git, tree, salvage))
-  expect([salvageRef.value, refs('refs/reeve')]).toEqual([`${NAME}-1`, [`${NAME}-1`]])
+  const salvageRef = await runThroughKills((git) => salvageFiles(git, tree, salvage))
+  expect([salvageRef.value, readRefs('refs/reeve')]).toEqual([`${NAME}-1`, [`${NAME}-1`]])
   expect(existsSync(join(tree.dir, 'a.txt'))).toBe(true)
-  await throughKills((git) =>
-    removeWorktree(git, { dir: tree.dir, uuid: UUID, branch: tree.branch, repository: crew().repository, env: tree.env }),
+  await runThroughKills((git) =>
+    removeWorktree(git, { dir: tree.dir, uuid: UUID, branch: tree.branch, repository: crewTarget().repository, env: tree.env }),
   )
-  expect([existsSync(tree.dir), repository.git('show', `${NAME}-1:a.txt`), refs('refs/reeve'), refs('refs/heads')]).toEqual([
+  expect([existsSync(tree.dir), repository.git('show', `${NAME}-1:a.txt`), readRefs('refs/reeve'), readRefs('refs/heads')]).toEqual([
     false,
     'changed',
     [`${NAME}-1`],
@@ -290,15 +292,15 @@ test("locks that a killed git left on reeve's refs stop no job", async () => {
   await handOver(git, { from: firstTree, to: secondTree, ref: `refs/reeve/handover/${UUID}`, salvage })
   const end = await commitTask(git, firstTree, { base, crew: CREW, message: 'Do it\n', mayCommit: true })
   if (end.type !== 'committed') throw new Error(end.type)
-  expect(await keepOnBranch(git, crew(), { commit: end.commit, unmergedBranch: `${CREW}.task-1` })).toBe(`${CREW}.task-1`)
-  expect(await mergeInto(git, crew(), { commit: end.commit, message: 'm\n', unmergedBranch: `${CREW}.task-1` })).toMatchObject({
+  expect(await keepOnBranch(git, crewTarget(), { commit: end.commit, unmergedBranch: `${CREW}.task-1` })).toBe(`${CREW}.task-1`)
+  expect(await mergeInto(git, crewTarget(), { commit: end.commit, message: 'm\n', unmergedBranch: `${CREW}.task-1` })).toMatchObject({
     type: 'merged',
   })
-  expect([rev(CREW), refs(`refs/heads/${CREW}.task-1`)]).toEqual([end.commit, []])
+  expect([readCommit(CREW), readRefs(`refs/heads/${CREW}.task-1`)]).toEqual([end.commit, []])
   const thirdTree = await add(3)
   lockAll(`refs/heads/${thirdTree.branch}`)
   expect(await removeWorktree(git, { dir: thirdTree.dir, uuid: UUID, branch: thirdTree.branch, env: thirdTree.env, lockMs: 100 })).toEqual({
     dir: thirdTree.dir,
   })
-  expect(refs(`refs/heads/${thirdTree.branch}`)).toEqual([])
+  expect(readRefs(`refs/heads/${thirdTree.branch}`)).toEqual([])
 })

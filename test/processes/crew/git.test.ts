@@ -26,7 +26,7 @@ beforeEach(async () => {
   git = new Git(() => contained.open('group'))
   repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
   base = repository.commit({ 'a.txt': 'a\n', 'b.txt': 'b\n', '.gitignore': '*.o\n' })
-  await crewHead(git, crew(), base)
+  await crewHead(git, crewTarget(), base)
 })
 
 afterEach(async () => {
@@ -34,9 +34,15 @@ afterEach(async () => {
   await contained[Symbol.asyncDispose]()
 })
 
-const crew = (env = repository.env) => ({ repository: join(repository.dir, '.git'), branch: CREW, env, programs: true, lockMs: LOCK_MS })
-const rev = (name: string): string => repository.git('rev-parse', name)
-const worker = (n: number, env = repository.env): MemberTree => ({
+const crewTarget = (env = repository.env) => ({
+  repository: join(repository.dir, '.git'),
+  branch: CREW,
+  env,
+  programs: true,
+  lockMs: LOCK_MS,
+})
+const readCommit = (name: string): string => repository.git('rev-parse', name)
+const makeTree = (n: number, env = repository.env): MemberTree => ({
   repository: join(repository.dir, '.git'),
   dir: join(contained.dir, 'w', String(n)),
   branch: `${CREW}.worker-${n}`,
@@ -45,25 +51,25 @@ const worker = (n: number, env = repository.env): MemberTree => ({
   lockMs: LOCK_MS,
 })
 const add = async (n: number): Promise<MemberTree> => {
-  const { dir, branch, env } = worker(n)
-  await addWorktree(git, { repository: crew().repository, dir, branch, base: rev(CREW), env, programs: true })
-  return worker(n)
+  const { dir, branch, env } = makeTree(n)
+  await addWorktree(git, { repository: crewTarget().repository, dir, branch, base: readCommit(CREW), env, programs: true })
+  return makeTree(n)
 }
 const NAME = 'refs/reeve/salvage/fix/worker'
 const salvage = { name: NAME, message: 'left by task-1' }
-const prepare = (tree: MemberTree, at = rev(CREW)): Promise<string | null> => resetTo(git, tree, at, salvage)
+const prepare = (tree: MemberTree, at = readCommit(CREW)): Promise<string | null> => resetTo(git, tree, at, salvage)
 const commit = (tree: MemberTree, changes: { base?: string; mayCommit?: boolean; message?: string } = {}): Promise<CommitEnd> =>
   commitTask(git, tree, { base, crew: CREW, message: 'Do it\n\nReeve-Task: task-1\n', mayCommit: true, ...changes })
 const merge = (commitId: string, leftBranch = `${CREW}.task-1`): ReturnType<typeof mergeInto> =>
-  mergeInto(git, crew(), { commit: commitId, message: 'Merge task-1\n', unmergedBranch: leftBranch })
-const work = (tree: MemberTree, files: Record<string, string>): string => {
+  mergeInto(git, crewTarget(), { commit: commitId, message: 'Merge task-1\n', unmergedBranch: leftBranch })
+const commitWork = (tree: MemberTree, files: Record<string, string>): string => {
   repository.write(files, tree.dir)
   repository.gitIn(tree.dir, 'add', '-A')
   repository.gitIn(tree.dir, 'commit', '-q', '-m', `work on ${Object.keys(files).join(' ')}`)
   return repository.gitIn(tree.dir, 'rev-parse', 'HEAD')
 }
-const status = (tree: MemberTree): string => repository.gitIn(tree.dir, 'status', '--porcelain', '--ignored', '-uall')
-const refs = (pattern: string): string[] =>
+const readStatus = (tree: MemberTree): string => repository.gitIn(tree.dir, 'status', '--porcelain', '--ignored', '-uall')
+const readRefs = (pattern: string): string[] =>
   repository
     .git('for-each-ref', '--format=%(refname)', pattern)
     .split('\n')
@@ -73,15 +79,15 @@ const show = (name: string): string => repository.git('show', name)
 describe('prepare', () => {
   test('a worktree comes to the head of the crew, clean, on its own branch', async () => {
     const [firstTree, secondTree] = [await add(1), await add(2)]
-    const firstMerge = await merge(work(firstTree, { 'a.txt': 'by one\n' }))
-    expect(firstMerge).toEqual({ type: 'merged', commit: rev(firstTree.branch) })
+    const firstMerge = await merge(commitWork(firstTree, { 'a.txt': 'by one\n' }))
+    expect(firstMerge).toEqual({ type: 'merged', commit: readCommit(firstTree.branch) })
     expect(await prepare(secondTree)).toBe(null)
     expect([
       repository.gitIn(secondTree.dir, 'symbolic-ref', '--short', 'HEAD'),
-      rev(secondTree.branch),
-      status(secondTree),
-      refs('refs/reeve'),
-    ]).toEqual([secondTree.branch, rev(CREW), '', []])
+      readCommit(secondTree.branch),
+      readStatus(secondTree),
+      readRefs('refs/reeve'),
+    ]).toEqual([secondTree.branch, readCommit(CREW), '', []])
   })
 
   test('a change of the same size, in the second of the last index update, is salvaged', async () => {
@@ -90,7 +96,7 @@ describe('prepare', () => {
     repository.git('config', 'core.trustctime', 'false')
     repository.write({ 'a.txt': '1\n' }, tree.dir)
     utimesSync(join(tree.dir, 'a.txt'), SECOND, SECOND)
-    work(tree, {})
+    commitWork(tree, {})
     repository.write({ 'a.txt': '2\n' }, tree.dir)
     utimesSync(join(tree.dir, 'a.txt'), SECOND, SECOND)
     utimesSync(join(repository.gitIn(tree.dir, 'rev-parse', '--path-format=absolute', '--git-dir'), 'index'), SECOND, SECOND)
@@ -114,7 +120,7 @@ describe('prepare', () => {
       repository.git('ls-tree', '--name-only', `${ref}`),
     ]).toEqual(['half, and more', 'half', 'c', '.gitignore\na.txt\nnew'])
     expect(repository.git('log', '-1', '--format=%s', `${ref}`)).toBe('left by task-1')
-    expect(status(tree)).toBe('!! x.o')
+    expect(readStatus(tree)).toBe('!! x.o')
     repository.write({ 'a.txt': 'again\n' }, tree.dir)
     expect(await prepare(tree)).toBe(`${NAME}-2`)
     expect(show(`${ref}:a.txt`), 'the first one stays').toBe('half, and more')
@@ -122,23 +128,23 @@ describe('prepare', () => {
 
   test('commits without another ref are salvaged before the branch moves, even if it is not checked out', async () => {
     const tree = await add(1)
-    const lostCommit = work(tree, { 'a.txt': 'lost try\n' })
+    const lostCommit = commitWork(tree, { 'a.txt': 'lost try\n' })
     expect(await prepare(tree)).toBe(`${NAME}-1`)
-    expect([rev(`${NAME}-1`), rev(tree.branch)]).toEqual([lostCommit, base])
-    const second = work(tree, { 'a.txt': 'second\n' })
+    expect([readCommit(`${NAME}-1`), readCommit(tree.branch)]).toEqual([lostCommit, base])
+    const second = commitWork(tree, { 'a.txt': 'second\n' })
     repository.gitIn(tree.dir, 'checkout', '-q', '--detach', base)
-    const third = work(tree, { 'b.txt': 'on no branch\n' })
+    const third = commitWork(tree, { 'b.txt': 'on no branch\n' })
     repository.write({ 'c.txt': 'and a file' }, tree.dir)
     await prepare(tree)
-    expect([rev(`${NAME}-2^`), rev(`${NAME}-3`)]).toEqual([third, second])
+    expect([readCommit(`${NAME}-2^`), readCommit(`${NAME}-3`)]).toEqual([third, second])
   })
 
   test('commits on other branches are not salvaged', async () => {
     const tree = await add(1)
-    work(tree, { 'a.txt': 'a person took it\n' })
+    commitWork(tree, { 'a.txt': 'a person took it\n' })
     repository.git('branch', 'mine', tree.branch)
     expect(await prepare(tree)).toBe(null)
-    expect(rev(tree.branch)).toBe(base)
+    expect(readCommit(tree.branch)).toBe(base)
   })
 
   test.each<[string, (dir: string) => void]>([
@@ -169,17 +175,21 @@ describe('prepare', () => {
   ])('an unfinished operation, %s, is salvaged with both sides and abandoned', async (_, startOperation) => {
     const tree = await add(1)
     repository.gitIn(tree.dir, 'checkout', '-q', '-b', 'other')
-    work(tree, { 'a.txt': 'theirs\n' })
-    work(tree, { 'd.txt': 'theirs, too\n' })
+    commitWork(tree, { 'a.txt': 'theirs\n' })
+    commitWork(tree, { 'd.txt': 'theirs, too\n' })
     repository.gitIn(tree.dir, 'checkout', '-q', tree.branch)
-    work(tree, { 'c.txt': 'before\n' })
-    const ourCommit = work(tree, { 'a.txt': 'ours\n' })
+    commitWork(tree, { 'c.txt': 'before\n' })
+    const ourCommit = commitWork(tree, { 'a.txt': 'ours\n' })
     startOperation(tree.dir)
     expect(await commit(tree)).toMatchObject({ type: 'refused' })
     const ref = await prepare(tree)
     expect(show(`${ref}:a.txt`)).toMatch(/<<<<<<<[^]*=======[^]*>>>>>>>/)
     expect(repository.git('for-each-ref', '--contains', ourCommit, '--format=%(refname)', 'refs/reeve')).not.toBe('')
-    expect([status(tree), rev(tree.branch), repository.gitIn(tree.dir, 'symbolic-ref', '--short', 'HEAD')]).toEqual(['', base, tree.branch])
+    expect([readStatus(tree), readCommit(tree.branch), repository.gitIn(tree.dir, 'symbolic-ref', '--short', 'HEAD')]).toEqual([
+      '',
+      base,
+      tree.branch,
+    ])
     expect(repository.gitIn(tree.dir, 'status')).not.toMatch(/rebas|merg|cherry/i)
   })
 
@@ -187,11 +197,11 @@ describe('prepare', () => {
     const tree = await add(1)
     repository.write({ '.gitignore': '*.o\nout/\n', 'out/data': 'dear' }, tree.dir)
     await prepare(tree)
-    const reeveRefs = refs('refs/reeve')
+    const reeveRefs = readRefs('refs/reeve')
       .map((ref) => repository.git('ls-tree', '-r', '--name-only', ref))
       .join('\n')
     expect(reeveRefs).toContain('out/data')
-    expect(status(tree)).toBe('')
+    expect(readStatus(tree)).toBe('')
   })
 
   test('another repository in it stays unchanged', async () => {
@@ -218,7 +228,7 @@ describe('prepare', () => {
     writeFileSync(join(repository.dir, '.git/refs/heads', `${tree.branch}.lock`), '')
     repository.write({ 'a.txt': 'half\n' }, tree.dir)
     expect(await prepare(tree)).toBe(`${NAME}-1`)
-    expect(status(tree)).toBe('')
+    expect(readStatus(tree)).toBe('')
   })
 
   test.each<[string, (tree: MemberTree) => void, RegExp]>([
@@ -242,9 +252,9 @@ describe('prepare', () => {
     repository.gitIn(tree.dir, 'checkout', '-q', '--detach')
     repository.git('checkout', '-q', tree.branch)
     const userCommit = repository.commit({ 'a.txt': 'by a person\n' })
-    work(tree, { 'a.txt': 'x\n' })
+    commitWork(tree, { 'a.txt': 'x\n' })
     await expect(prepare(tree)).rejects.toThrow(`${tree.branch} is checked out in ${repository.dir}: check out another branch there`)
-    expect([repository.git('status', '--porcelain'), rev(tree.branch), refs('refs/reeve')]).toEqual(['', userCommit, []])
+    expect([repository.git('status', '--porcelain'), readCommit(tree.branch), readRefs('refs/reeve')]).toEqual(['', userCommit, []])
   })
 
   test('a submodule that is checked out follows the commit, so that later commits do not revert it', async () => {
@@ -263,7 +273,7 @@ describe('prepare', () => {
     expect(await commit(tree, { base })).toMatchObject({ type: 'committed' })
     expect(repository.git('rev-parse', `${tree.branch}:sub`)).toBe(second)
     await prepare(tree, base)
-    expect([repository.gitIn(join(tree.dir, 'sub'), 'rev-parse', 'HEAD'), status(tree)]).toEqual([first, ''])
+    expect([repository.gitIn(join(tree.dir, 'sub'), 'rev-parse', 'HEAD'), readStatus(tree)]).toEqual([first, ''])
   })
 
   test('in a sparse checkout', async () => {
@@ -284,13 +294,13 @@ describe('prepare', () => {
 describe('commit', () => {
   test('HEAD is compared with the base of the task, not with the checkout', async () => {
     const tree = await add(1)
-    const head = work(tree, { 'a.txt': 'done\n' })
+    const head = commitWork(tree, { 'a.txt': 'done\n' })
     expect(await commit(tree, { mayCommit: false })).toEqual({ type: 'committed', commit: head, commits: 1, left: 0, files: [], notes: [] })
-    work(tree, { 'b.txt': 'more\n' })
+    commitWork(tree, { 'b.txt': 'more\n' })
     repository.write({ 'c.txt': 'untracked' }, tree.dir)
     expect(await commit(tree)).toEqual({
       type: 'committed',
-      commit: rev(tree.branch),
+      commit: readCommit(tree.branch),
       commits: 2,
       left: 1,
       files: ['c.txt'],
@@ -318,7 +328,7 @@ describe('commit', () => {
     const end = await commit(tree, {
       message: 'Fix it\n\n# not a comment\n\nReeve-Task: task-1\nReeve-Worker: worker-1\nReeve-Reviewer: worker-2\n',
     })
-    expect(end).toEqual({ type: 'committed', commit: rev(tree.branch), commits: 1, left: 0, files: [], notes: [] })
+    expect(end).toEqual({ type: 'committed', commit: readCommit(tree.branch), commits: 1, left: 0, files: [], notes: [] })
     expect(repository.git('diff', '--name-status', base, tree.branch)).toBe('M\ta.txt\nD\tb.txt\nA\tnew/n.txt')
     expect(repository.git('log', '-1', '--format=%an <%ae>|%cn|%s|%(trailers:key=Reeve-Reviewer,valueonly)', tree.branch)).toBe(
       'T <t@example.org>|T|Fix it|worker-2',
@@ -338,7 +348,7 @@ describe('commit', () => {
     repository.git('config', 'user.name', 'Known')
     repository.git('config', 'user.email', 'k@example.org')
     repository.write({ 'a.txt': 'changed again\n' }, tree.dir)
-    expect(await commit(tree, { base: rev(tree.branch) })).toMatchObject({ notes: [] })
+    expect(await commit(tree, { base: readCommit(tree.branch) })).toMatchObject({ notes: [] })
     expect(repository.git('log', '-1', '--format=%an', tree.branch)).toBe('Known')
   })
 
@@ -352,7 +362,7 @@ describe('commit', () => {
     )
     repository.write({ 'a.txt': 'bad\n', 'n.txt': 'n' }, tree.dir)
     expect(await commit(tree)).toEqual({ type: 'refused', output: 'checked in 1\na.txt is bad' })
-    expect([rev(tree.branch), existsSync(join(tree.dir, 'n.txt'))]).toEqual([base, true])
+    expect([readCommit(tree.branch), existsSync(join(tree.dir, 'n.txt'))]).toEqual([base, true])
     repository.write({ 'a.txt': 'good\n' }, tree.dir)
     expect(await commit(tree)).toMatchObject({ type: 'committed', commits: 1 })
   })
@@ -360,7 +370,7 @@ describe('commit', () => {
   test('commits on no branch, or on one that the agent made, count', async () => {
     const tree = await add(1)
     repository.gitIn(tree.dir, 'checkout', '-q', '--detach')
-    const head = work(tree, { 'a.txt': 'detached\n' })
+    const head = commitWork(tree, { 'a.txt': 'detached\n' })
     expect(await commit(tree)).toMatchObject({ commit: head })
     expect(await merge(head)).toMatchObject({ type: 'merged', commit: head })
   })
@@ -372,29 +382,29 @@ describe('commit', () => {
     const tree = await add(1)
     repository.gitIn(tree.dir, 'reset', '-q', '--hard', first)
     expect(await commit(tree)).toEqual({ type: 'nothing' })
-    const head = work(tree, { 'a.txt': 'from an older one\n' })
+    const head = commitWork(tree, { 'a.txt': 'from an older one\n' })
     expect(await commit(tree)).toMatchObject({ type: 'committed', commit: head, commits: 1 })
   })
 })
 
 describe('merge', () => {
   test('the branch of a crew is created once, by its first job', async () => {
-    repository.git('branch', '-D', crew().branch)
-    await expect(Promise.all([1, 2, 3, 4].map(() => crewHead(git, crew(), base)))).resolves.toEqual([base, base, base, base])
+    repository.git('branch', '-D', crewTarget().branch)
+    await expect(Promise.all([1, 2, 3, 4].map(() => crewHead(git, crewTarget(), base)))).resolves.toEqual([base, base, base, base])
   })
 
   test('fast-forward if possible, otherwise a merge; a repeated call gives the same', async () => {
     const [firstTree, secondTree] = [await add(1), await add(2)]
-    const [first, second] = [work(firstTree, { 'a.txt': 'one\n' }), work(secondTree, { 'b.txt': 'two\n' })]
+    const [first, second] = [commitWork(firstTree, { 'a.txt': 'one\n' }), commitWork(secondTree, { 'b.txt': 'two\n' })]
     expect(await merge(first)).toEqual({ type: 'merged', commit: first })
     const merged = await merge(second)
-    expect(merged).toEqual({ type: 'merged', commit: rev(CREW) })
+    expect(merged).toEqual({ type: 'merged', commit: readCommit(CREW) })
     expect([repository.git('log', '-1', '--format=%P|%an|%s', CREW), show(`${CREW}:a.txt`), show(`${CREW}:b.txt`)]).toEqual([
       `${first} ${second}|T|Merge task-1`,
       'one',
       'two',
     ])
-    const third = work(await add(3), { 'c.txt': 'three\n' })
+    const third = commitWork(await add(3), { 'c.txt': 'three\n' })
     await merge(third)
     expect([await merge(second), await merge(first), await merge(third), await merge(base)]).toEqual([
       merged,
@@ -404,48 +414,54 @@ describe('merge', () => {
 
   test('a candidate is on no branch; it lands only on the known head, and counts as merged only on the branch', async () => {
     const [firstTree, secondTree] = [await add(1), await add(2)]
-    const [first, second] = [work(firstTree, { 'a.txt': 'one\n' }), work(secondTree, { 'b.txt': 'two\n' })]
+    const [first, second] = [commitWork(firstTree, { 'a.txt': 'one\n' }), commitWork(secondTree, { 'b.txt': 'two\n' })]
     await merge(first)
     const request = { commit: second, message: 'Merge task-2\n', unmergedBranch: `${CREW}.task-2`, ref: 'refs/reeve/merge/fix/task-2' }
-    const candidate = await makeCandidate(git, crew(), request)
+    const candidate = await makeCandidate(git, crewTarget(), request)
     if (candidate.type !== 'candidate') throw new Error(candidate.type)
-    expect([rev(CREW), candidate.head, rev(`${candidate.commit}^1`), rev(`${candidate.commit}^2`), rev(request.ref)]).toEqual([
-      first,
-      first,
-      first,
-      second,
-      candidate.commit,
-    ])
+    expect([
+      readCommit(CREW),
+      candidate.head,
+      readCommit(`${candidate.commit}^1`),
+      readCommit(`${candidate.commit}^2`),
+      readCommit(request.ref),
+    ]).toEqual([first, first, first, second, candidate.commit])
     const movedHead = repository.git('commit-tree', `${CREW}^{tree}`, '-p', CREW, '-m', 'by a person')
     repository.git('update-ref', '-m', 'commit: by a person', `refs/heads/${CREW}`, movedHead)
-    const land = () => landCandidate(git, crew(), { ...request, candidate: candidate.commit, head: candidate.head })
-    expect([await land(), rev(CREW)]).toEqual([{ type: 'moved', by: 'T (commit: by a person)' }, movedHead])
+    const landAgain = () => landCandidate(git, crewTarget(), { ...request, candidate: candidate.commit, head: candidate.head })
+    expect([await landAgain(), readCommit(CREW)]).toEqual([{ type: 'moved', by: 'T (commit: by a person)' }, movedHead])
     repository.git('update-ref', `refs/heads/${CREW}`, candidate.head)
     const mergedResult = { type: 'merged', commit: candidate.commit }
-    expect([await land(), await land(), rev(CREW), refs('refs/reeve')]).toEqual([mergedResult, mergedResult, candidate.commit, []])
+    expect([await landAgain(), await landAgain(), readCommit(CREW), readRefs('refs/reeve')]).toEqual([
+      mergedResult,
+      mergedResult,
+      candidate.commit,
+      [],
+    ])
     repository.git('update-ref', `refs/heads/${CREW}`, first)
-    expect(await landCandidate(git, crew(), { ...request, candidate: first, head: first }), 'a candidate without the commit').toMatchObject(
-      { type: 'moved' },
-    )
+    expect(
+      await landCandidate(git, crewTarget(), { ...request, candidate: first, head: first }),
+      'a candidate without the commit',
+    ).toMatchObject({ type: 'moved' })
   })
 
   test('a conflict names the files and keeps a branch; after its resolution the commit counts as merged, and the branch is deleted', async () => {
     const [firstTree, secondTree] = [await add(1), await add(2)]
-    await merge(work(firstTree, { 'a.txt': 'one\n' }))
-    const second = work(secondTree, { 'a.txt': 'two\n', 'b.txt': 'two\n' })
+    await merge(commitWork(firstTree, { 'a.txt': 'one\n' }))
+    const second = commitWork(secondTree, { 'a.txt': 'two\n', 'b.txt': 'two\n' })
     const conflict = { type: 'conflict', files: ['a.txt'], more: 0, branch: `${CREW}.task-1` }
     expect([await merge(second), await merge(second)]).toEqual([conflict, conflict])
-    expect(rev(`${CREW}.task-1`)).toBe(second)
-    const headBefore = rev(CREW)
+    expect(readCommit(`${CREW}.task-1`)).toBe(second)
+    const headBefore = readCommit(CREW)
     await prepare(firstTree, headBefore)
     expect(() => repository.gitIn(firstTree.dir, 'merge', `${CREW}.task-1`)).toThrow('merge')
     repository.write({ 'a.txt': 'both\n' }, firstTree.dir)
     repository.gitIn(firstTree.dir, 'commit', '-q', '-a', '-m', 'resolved')
     const resolved = await commit(firstTree, { base: headBefore })
     expect(resolved).toMatchObject({ type: 'committed', commits: 2 })
-    await merge(rev(firstTree.branch), `${CREW}.conflict`)
-    expect(await merge(second)).toEqual({ type: 'merged', commit: rev(CREW) })
-    expect(refs(`refs/heads/${CREW}.task-1`)).toEqual([])
+    await merge(readCommit(firstTree.branch), `${CREW}.conflict`)
+    expect(await merge(second)).toEqual({ type: 'merged', commit: readCommit(CREW) })
+    expect(readRefs(`refs/heads/${CREW}.task-1`)).toEqual([])
   })
 
   test("nothing of the user's is touched: checkout, index, branch, configuration; also during the user's work", async () => {
@@ -459,32 +475,32 @@ describe('merge', () => {
       gitBytes(repository)['index'],
       gitBytes(repository)['config'],
       gitBytes(repository)['HEAD'],
-      rev('main'),
+      readCommit('main'),
     ]
-    await merge(work(firstTree, { 'a.txt': 'one\n' }))
+    await merge(commitWork(firstTree, { 'a.txt': 'one\n' }))
     await prepare(secondTree)
     repository.write({ 'b.txt': 'two\n' }, secondTree.dir)
-    await commit(secondTree, { base: rev(CREW) })
-    await merge(rev(secondTree.branch))
+    await commit(secondTree, { base: readCommit(CREW) })
+    await merge(readCommit(secondTree.branch))
     expect(show(`${CREW}:b.txt`)).toBe('two')
     expect([
       filesOf(repository.dir),
       gitBytes(repository)['index'],
       gitBytes(repository)['config'],
       gitBytes(repository)['HEAD'],
-      rev('main'),
+      readCommit('main'),
     ]).toEqual(stateBefore)
   })
 
   test("a crew's branch that the user has checked out does not move, and is merged into later", async () => {
     const tree = await add(1)
-    const head = work(tree, { 'a.txt': 'one\n' })
+    const head = commitWork(tree, { 'a.txt': 'one\n' })
     repository.git('checkout', '-q', CREW)
     expect(await merge(head)).toEqual({
       type: 'occupied',
       reason: `${CREW} is checked out in ${repository.dir}, and reeve does not move a branch that is checked out: check out another branch there`,
     })
-    expect([rev(CREW), repository.git('status', '--porcelain')]).toEqual([base, ''])
+    expect([readCommit(CREW), repository.git('status', '--porcelain')]).toEqual([base, ''])
     repository.git('checkout', '-q', 'main')
     expect(await merge(head)).toMatchObject({ type: 'merged', commit: head })
   })
@@ -493,27 +509,27 @@ describe('merge', () => {
     const tree = await add(1)
     repository.git('branch', `${CREW}.task-1`, base)
     repository.gitIn(tree.dir, 'checkout', '-q', '--orphan', 'new')
-    const head = work(tree, { 'z.txt': 'z' })
+    const head = commitWork(tree, { 'z.txt': 'z' })
     expect(await merge(head)).toEqual({ type: 'left', branch: `${CREW}.task-1-2`, reason: 'refusing to merge unrelated histories' })
-    expect([rev(`${CREW}.task-1`), rev(`${CREW}.task-1-2`)]).toEqual([base, head])
+    expect([readCommit(`${CREW}.task-1`), readCommit(`${CREW}.task-1-2`)]).toEqual([base, head])
   })
 
   test('attributes of the worktree apply', async () => {
     base = repository.commit({ '.gitattributes': 'log.txt merge=union\n', 'log.txt': '' })
     repository.git('update-ref', `refs/heads/${CREW}`, base)
     const [firstTree, secondTree] = [await add(1), await add(2)]
-    await merge(work(firstTree, { 'log.txt': 'one\n' }))
+    await merge(commitWork(firstTree, { 'log.txt': 'one\n' }))
     const end = await mergeInto(
       git,
-      { ...crew(), dir: secondTree.dir },
-      { commit: work(secondTree, { 'log.txt': 'two\n' }), message: 'm', unmergedBranch: 'reeve/x' },
+      { ...crewTarget(), dir: secondTree.dir },
+      { commit: commitWork(secondTree, { 'log.txt': 'two\n' }), message: 'm', unmergedBranch: 'reeve/x' },
     )
     expect([end.type, show(`${CREW}:log.txt`)]).toEqual(['merged', 'one\ntwo'])
   })
 
   test('the lock of a killed git is removed after a wait', async () => {
     const tree = await add(1)
-    const head = work(tree, { 'a.txt': 'one\n' })
+    const head = commitWork(tree, { 'a.txt': 'one\n' })
     const lock = join(repository.dir, '.git/refs/heads', `${CREW}.lock`)
     writeFileSync(lock, '')
     utimesSync(lock, 1, 1)
@@ -524,20 +540,23 @@ describe('merge', () => {
   test('a deleted branch is created again at the given commit; a missing repository is reported', async () => {
     repository.git('branch', '-q', '-D', CREW)
     await expect(merge(base)).rejects.toThrow(`the branch ${CREW} does not exist any more`)
-    expect([await crewHead(git, crew(), base), rev(CREW)]).toEqual([base, base])
+    expect([await crewHead(git, crewTarget(), base), readCommit(CREW)]).toEqual([base, base])
     await expect(
-      mergeInto(git, { ...crew(), repository: '/nowhere/.git' }, { commit: base, message: 'm', unmergedBranch: 'x' }),
+      mergeInto(git, { ...crewTarget(), repository: '/nowhere/.git' }, { commit: base, message: 'm', unmergedBranch: 'x' }),
     ).rejects.toThrow('the repository /nowhere/.git is gone')
   })
 
   test('the commits that a task depends on are merged without a branch', async () => {
-    const heads = [work(await add(1), { 'a.txt': 'one\n' }), work(await add(2), { 'b.txt': 'two\n' })]
-    const joined = await joinCommits(git, crew(), base, { commits: [...heads, base], ref: 'refs/reeve/base/x' })
+    const heads = [commitWork(await add(1), { 'a.txt': 'one\n' }), commitWork(await add(2), { 'b.txt': 'two\n' })]
+    const joined = await joinCommits(git, crewTarget(), base, { commits: [...heads, base], ref: 'refs/reeve/base/x' })
     expect(joined).toEqual({ commit: expect.stringMatching(/^[0-9a-f]{40}$/) })
     if ('commit' in joined)
-      expect([show(`${joined.commit}:a.txt`), show(`${joined.commit}:b.txt`), rev(CREW)]).toEqual(['one', 'two', base])
+      expect([show(`${joined.commit}:a.txt`), show(`${joined.commit}:b.txt`), readCommit(CREW)]).toEqual(['one', 'two', base])
     expect(
-      await joinCommits(git, crew(), base, { commits: [...heads, work(await add(3), { 'a.txt': 'three\n' })], ref: 'refs/reeve/base/y' }),
+      await joinCommits(git, crewTarget(), base, {
+        commits: [...heads, commitWork(await add(3), { 'a.txt': 'three\n' })],
+        ref: 'refs/reeve/base/y',
+      }),
     ).toEqual({ problem: 'the tasks that it depends on conflict in a.txt' })
   })
 })
@@ -550,13 +569,13 @@ test('a full disk stops each job before any change; later it succeeds', async ()
   writeFileSync(join(bin, 'git'), `#!/bin/sh\nulimit -f 0\nexec env PATH='${repository.env['PATH']}' git "$@"\n`, { mode: 0o755 })
   const env = { ...repository.env, PATH: `${bin}:${repository.env['PATH']}` }
   repository.write({ 'a.txt': 'half\n', 'new.txt': 'n' }, firstTree.dir)
-  await merge(work(await add(3), { 'c.txt': 'other\n' }))
-  const head = work(secondTree, { 'b.txt': 'two\n' })
-  const stateBefore = [filesOf(firstTree.dir), repository.git('for-each-ref'), status(firstTree)]
-  await expect(resetTo(git, { ...firstTree, env }, rev(CREW), salvage)).rejects.toThrow(Error)
+  await merge(commitWork(await add(3), { 'c.txt': 'other\n' }))
+  const head = commitWork(secondTree, { 'b.txt': 'two\n' })
+  const stateBefore = [filesOf(firstTree.dir), repository.git('for-each-ref'), readStatus(firstTree)]
+  await expect(resetTo(git, { ...firstTree, env }, readCommit(CREW), salvage)).rejects.toThrow(Error)
   await expect(commit({ ...firstTree, env })).rejects.toThrow(Error)
-  await expect(mergeInto(git, crew(env), { commit: head, message: 'm\n', unmergedBranch: `${CREW}.task-1` })).rejects.toThrow(Error)
-  expect([filesOf(firstTree.dir), repository.git('for-each-ref'), status(firstTree)]).toEqual(stateBefore)
+  await expect(mergeInto(git, crewTarget(env), { commit: head, message: 'm\n', unmergedBranch: `${CREW}.task-1` })).rejects.toThrow(Error)
+  expect([filesOf(firstTree.dir), repository.git('for-each-ref'), readStatus(firstTree)]).toEqual(stateBefore)
   expect(await merge(head)).toMatchObject({ type: 'merged' })
   expect(await prepare(firstTree)).toBe(`${NAME}-1`)
   expect(show(`${NAME}-1:new.txt`)).toBe('n')
@@ -567,7 +586,7 @@ describe('a successor', () => {
 
   test('gets the commits, and the staged, changed, deleted and new files; the old worktree is removed without a salvage', async () => {
     const [firstTree, secondTree] = [await add(1), await add(2)]
-    const head = work(firstTree, { 'c.txt': 'committed\n' })
+    const head = commitWork(firstTree, { 'c.txt': 'committed\n' })
     repository.write({ 'a.txt': 'staged\n', 'x.o': 'ignored' }, firstTree.dir)
     repository.gitIn(firstTree.dir, 'add', 'a.txt')
     repository.write({ 'a.txt': 'changed\n', 'new/n.txt': 'n' }, firstTree.dir)
@@ -582,7 +601,7 @@ describe('a successor', () => {
     expect([
       filesOf(secondTree.dir),
       repository.gitIn(secondTree.dir, 'status', '--porcelain', '-uall'),
-      rev(secondTree.branch),
+      readCommit(secondTree.branch),
       repository.gitIn(secondTree.dir, 'show', ':a.txt'),
     ]).toEqual([files, was, head, 'staged'])
     expect(await removeWorktree(git, { dir: firstTree.dir, uuid: UUID, branch: firstTree.branch, env: firstTree.env })).toEqual({

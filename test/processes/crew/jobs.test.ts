@@ -62,7 +62,7 @@ beforeEach(async () => {
 afterEach(() => contained[Symbol.asyncDispose]())
 
 /** The rows that jobs read, as the kernel makes them. */
-function crew(): Process {
+function readCrewRow(): Process {
   const spec = {
     coordinator: 'engine',
     gate: 'auto',
@@ -86,7 +86,7 @@ function crew(): Process {
   } as unknown as Process
 }
 
-function task(id: string, changes: Partial<Task> = {}): void {
+function addTask(id: string, changes: Partial<Task> = {}): void {
   tasks = [
     ...tasks.filter((one) => one.id !== id),
     {
@@ -106,8 +106,8 @@ function task(id: string, changes: Partial<Task> = {}): void {
   ]
 }
 
-async function worker(n: number): Promise<Process & { readonly dir: string }> {
-  const plan = await git.planMemberBranch(crew(), `worker-${n}`)
+async function addWorker(n: number): Promise<Process & { readonly dir: string }> {
+  const plan = await git.planMemberBranch(readCrewRow(), `worker-${n}`)
   if (!plan) throw new Error('it has a repository')
   const worktree = { repository: join(repository.dir, '.git'), dir: join(contained.dir, 'w', String(n)), ...plan }
   await using own = new Git(() => contained.open('group'))
@@ -121,33 +121,36 @@ async function worker(n: number): Promise<Process & { readonly dir: string }> {
 }
 
 /** Takes a task from the queue to done, as its worker does. */
-async function through(member: Process & { readonly dir: string }, id: string, needs: readonly string[] = []): Promise<void> {
-  task(id, { needs })
-  const { base: taskBase, salvaged } = await git.prepare({ crew: crew(), member, task: id })
+async function workOnTask(member: Process & { readonly dir: string }, id: string, needs: readonly string[] = []): Promise<void> {
+  addTask(id, { needs })
+  const { base: taskBase, salvaged } = await git.prepare({ crew: readCrewRow(), member, task: id })
   expect(salvaged).toBe(null)
-  task(id, { base: taskBase })
+  addTask(id, { base: taskBase })
   writeFileSync(join(member.dir, `${id}.txt`), `${id}\n`)
   appendFileSync(join(member.dir, 'log.txt'), `${id}\n`)
-  const view = await git.brief({ crew: crew(), member, task: id })
+  const view = await git.brief({ crew: readCrewRow(), member, task: id })
   expect(repository.git('show', `${view.head}:${id}.txt`)).toBe(id)
-  const end = await git.commit({ crew: crew(), member, task: id }, { base: taskBase, force: true })
+  const end = await git.commit({ crew: readCrewRow(), member, task: id }, { base: taskBase, force: true })
   if (end.type !== 'committed') throw new Error(`${id}: ${end.type}`)
-  task(id, { commit: end.commit })
+  addTask(id, { commit: end.commit })
   if (merge === 'leave') return
-  await land(member, id, end.commit)
+  await landTask(member, id, end.commit)
 }
 
 /** Several tasks land at the same time here; in a crew only one does. */
-async function land(member: Process, id: string, commit: string): Promise<void> {
-  const mergeAnswer = await git.merge({ crew: crew(), member, task: id }, commit)
+async function landTask(member: Process, id: string, commit: string): Promise<void> {
+  const mergeAnswer = await git.merge({ crew: readCrewRow(), member, task: id }, commit)
   if (mergeAnswer.type !== 'candidate') throw new Error(`${id}: ${JSON.stringify(mergeAnswer)}`)
-  const merged = await git.land({ crew: crew(), member, task: id }, { commit, candidate: mergeAnswer.commit, head: mergeAnswer.head })
-  if (merged.type === 'moved') return land(member, id, commit)
+  const merged = await git.land(
+    { crew: readCrewRow(), member, task: id },
+    { commit, candidate: mergeAnswer.commit, head: mergeAnswer.head },
+  )
+  if (merged.type === 'moved') return landTask(member, id, commit)
   if (merged.type !== 'merged') throw new Error(`${id}: ${JSON.stringify(merged)}`)
-  task(id, { merged: merged.commit })
+  addTask(id, { merged: merged.commit })
 }
 
-const refs = (...patterns: string[]): string[] =>
+const readRefs = (...patterns: string[]): string[] =>
   repository
     .git('for-each-ref', '--format=%(refname:short)', ...patterns)
     .split('\n')
@@ -168,10 +171,10 @@ test('four workers and the user at the same time', { timeout: 120_000 }, async (
     }
     return commits
   }
-  const members = await Promise.all([1, 2, 3, 4].map(worker))
+  const members = await Promise.all([1, 2, 3, 4].map(addWorker))
   const work = Promise.all(
     members.map(async (member, index) => {
-      for (const round of ROUNDS) await through(member, `${round}${index + 1}`)
+      for (const round of ROUNDS) await workOnTask(member, `${round}${index + 1}`)
     }),
   ).finally(() => {
     isOver = true
@@ -191,57 +194,57 @@ test('four workers and the user at the same time', { timeout: 120_000 }, async (
     repository.git('status', '--porcelain'),
     repository.git('symbolic-ref', '--short', 'HEAD'),
   ]).toEqual([String(commits), '', 'main'])
-  expect([refs('refs/reeve'), refs('refs/heads')]).toEqual([
+  expect([readRefs('refs/reeve'), readRefs('refs/heads')]).toEqual([
     [],
     ['main', CREW, ...members.map((_, index) => `${CREW}.worker-${index + 1}`)],
   ])
 })
 
 test("a crew's branch that is deleted during a merge is created again at the last merge, at each step", async () => {
-  const [firstWorker, secondWorker] = [await worker(1), await worker(2)]
-  task('b')
-  const { base: taskBase } = await git.prepare({ crew: crew(), member: secondWorker, task: 'b' })
-  task('b', { base: taskBase })
-  await through(firstWorker, 'a')
+  const [firstWorker, secondWorker] = [await addWorker(1), await addWorker(2)]
+  addTask('b')
+  const { base: taskBase } = await git.prepare({ crew: readCrewRow(), member: secondWorker, task: 'b' })
+  addTask('b', { base: taskBase })
+  await workOnTask(firstWorker, 'a')
   const { merged } = tasks.find(({ id }) => id === 'a') ?? {}
-  const forget = (): string => repository.git('update-ref', '-d', `refs/heads/${CREW}`)
-  const jobTarget = { crew: crew(), member: secondWorker, task: 'b' }
-  const head = (): string => repository.git('rev-parse', CREW)
+  const deleteBranch = (): string => repository.git('update-ref', '-d', `refs/heads/${CREW}`)
+  const jobTarget = { crew: readCrewRow(), member: secondWorker, task: 'b' }
+  const readHead = (): string => repository.git('rev-parse', CREW)
   writeFileSync(join(secondWorker.dir, 'b.txt'), 'b\n')
-  forget()
-  const end = await git.commit({ ...jobTarget, crew: crew() }, { base: taskBase, force: true })
+  deleteBranch()
+  const end = await git.commit({ ...jobTarget, crew: readCrewRow() }, { base: taskBase, force: true })
   if (end.type !== 'committed') throw new Error(end.type)
-  expect(head()).toBe(merged)
-  forget()
-  const mergeAnswer = await git.merge({ ...jobTarget, crew: crew() }, end.commit)
+  expect(readHead()).toBe(merged)
+  deleteBranch()
+  const mergeAnswer = await git.merge({ ...jobTarget, crew: readCrewRow() }, end.commit)
   if (mergeAnswer.type !== 'candidate') throw new Error(mergeAnswer.type)
-  expect([head(), mergeAnswer.head]).toEqual([merged, merged])
-  forget()
+  expect([readHead(), mergeAnswer.head]).toEqual([merged, merged])
+  deleteBranch()
   expect(
-    await git.land({ ...jobTarget, crew: crew() }, { commit: end.commit, candidate: mergeAnswer.commit, head: mergeAnswer.head }),
+    await git.land({ ...jobTarget, crew: readCrewRow() }, { commit: end.commit, candidate: mergeAnswer.commit, head: mergeAnswer.head }),
   ).toEqual({
     type: 'moved',
   })
 })
 
 test("a worker that left its worktree's branch before its task is checked even if the crew's branch is gone", async () => {
-  const member = await worker(1)
-  task('a')
-  await through(member, 'a')
-  task('b')
-  const { base: taskBase } = await git.prepare({ crew: crew(), member, task: 'b' })
+  const member = await addWorker(1)
+  addTask('a')
+  await workOnTask(member, 'a')
+  addTask('b')
+  const { base: taskBase } = await git.prepare({ crew: readCrewRow(), member, task: 'b' })
   repository.gitIn(member.dir, 'checkout', '-q', '--detach', base)
   repository.git('update-ref', '-d', `refs/heads/${CREW}`)
-  expect(await git.commit({ crew: crew(), member, task: 'b' }, { base: taskBase, force: false })).toEqual({ type: 'nothing' })
+  expect(await git.commit({ crew: readCrewRow(), member, task: 'b' }, { base: taskBase, force: false })).toEqual({ type: 'nothing' })
 })
 
 test('with `leave` each task keeps a branch, from which dependent tasks continue', async () => {
   merge = 'leave'
-  const [firstWorker, secondWorker] = [await worker(1), await worker(2)]
-  await through(firstWorker, 'lexer')
-  await through(secondWorker, 'docs')
-  await through(firstWorker, 'parser', ['lexer', 'docs'])
-  expect(refs('refs/heads')).toEqual([
+  const [firstWorker, secondWorker] = [await addWorker(1), await addWorker(2)]
+  await workOnTask(firstWorker, 'lexer')
+  await workOnTask(secondWorker, 'docs')
+  await workOnTask(firstWorker, 'parser', ['lexer', 'docs'])
+  expect(readRefs('refs/heads')).toEqual([
     'main',
     CREW,
     ...['docs', 'lexer', 'parser', 'worker-1', 'worker-2'].map((name) => `${CREW}.${name}`),
@@ -249,13 +252,13 @@ test('with `leave` each task keeps a branch, from which dependent tasks continue
   expect(repository.git('ls-tree', '--name-only', `${CREW}.parser`)).toBe(
     '.gitattributes\ndocs.txt\nlexer.txt\nlog.txt\nmain.txt\nparser.txt',
   )
-  expect([repository.git('rev-parse', CREW), refs('refs/reeve/salvage')]).toEqual([base, []])
-  task('empty', { needs: ['parser', 'docs'] })
-  await git.prepare({ crew: crew(), member: secondWorker, task: 'empty' })
-  task('other', { needs: ['lexer', 'docs'] })
-  await git.prepare({ crew: crew(), member: secondWorker, task: 'other' })
-  expect(await git.reset({ crew: crew(), member: secondWorker, task: 'other' }), 'a beginning is no work').toBe(null)
-  const leftovers = await git.findLeftovers(crew())
+  expect([repository.git('rev-parse', CREW), readRefs('refs/reeve/salvage')]).toEqual([base, []])
+  addTask('empty', { needs: ['parser', 'docs'] })
+  await git.prepare({ crew: readCrewRow(), member: secondWorker, task: 'empty' })
+  addTask('other', { needs: ['lexer', 'docs'] })
+  await git.prepare({ crew: readCrewRow(), member: secondWorker, task: 'other' })
+  expect(await git.reset({ crew: readCrewRow(), member: secondWorker, task: 'other' }), 'a beginning is no work').toBe(null)
+  const leftovers = await git.findLeftovers(readCrewRow())
   expect(leftovers).toMatchObject({ head: base, commits: 0, taken: true, salvaged: [] })
   expect(leftovers?.unmerged.map(({ name, commits }) => `${name} ${commits}`).toSorted()).toEqual(
     ['docs 1', 'lexer 1', 'parser 4', 'worker-1 4'].map((entry) => `${CREW}.${entry}`),
@@ -263,27 +266,27 @@ test('with `leave` each task keeps a branch, from which dependent tasks continue
 })
 
 test('a successor continues with the files, from the base of its task', async () => {
-  const [firstWorker, secondWorker] = [await worker(1), await worker(2)]
-  await through(firstWorker, 'first')
-  task('second')
-  const { base: taskBase } = await git.prepare({ crew: crew(), member: firstWorker, task: 'second' })
-  task('second', { base: taskBase })
+  const [firstWorker, secondWorker] = [await addWorker(1), await addWorker(2)]
+  await workOnTask(firstWorker, 'first')
+  addTask('second')
+  const { base: taskBase } = await git.prepare({ crew: readCrewRow(), member: firstWorker, task: 'second' })
+  addTask('second', { base: taskBase })
   writeFileSync(join(firstWorker.dir, 'half.txt'), 'half\n')
-  await through(secondWorker, 'other')
-  expect(await git.prepare({ crew: crew(), member: secondWorker, task: 'second' }, { from: firstWorker })).toEqual({
+  await workOnTask(secondWorker, 'other')
+  expect(await git.prepare({ crew: readCrewRow(), member: secondWorker, task: 'second' }, { from: firstWorker })).toEqual({
     base: taskBase,
     salvaged: null,
   })
   expect(readFileSync(join(secondWorker.dir, 'half.txt'), 'utf8')).toBe('half\n')
-  expect(await git.commit({ crew: crew(), member: secondWorker, task: 'second' }, { base: taskBase, force: true })).toMatchObject({
+  expect(await git.commit({ crew: readCrewRow(), member: secondWorker, task: 'second' }, { base: taskBase, force: true })).toMatchObject({
     type: 'committed',
     commits: 1,
   })
   expect(repository.git('diff', '--name-only', `${taskBase}`, `${CREW}.second`)).toBe('half.txt')
-  task('second', { implementers: ['worker-1', 'worker-2'] })
-  task('third', { implementers: ['worker-1', 'worker-2'] })
+  addTask('second', { implementers: ['worker-1', 'worker-2'] })
+  addTask('third', { implementers: ['worker-1', 'worker-2'] })
   expect(
-    await git.prepare({ crew: crew(), member: secondWorker, task: 'third' }, { from: firstWorker }),
+    await git.prepare({ crew: readCrewRow(), member: secondWorker, task: 'third' }, { from: firstWorker }),
     'a later task has nothing of it',
   ).toEqual({
     base: repository.git('rev-parse', CREW),
@@ -293,55 +296,58 @@ test('a successor continues with the files, from the base of its task', async ()
 })
 
 test('the reported files of a lost worker are given to another, if a ref has them; a successor without files begins again', async () => {
-  const [firstWorker, secondWorker] = [await worker(1), await worker(2)]
-  task('first')
-  const { base: taskBase } = await git.prepare({ crew: crew(), member: firstWorker, task: 'first' })
-  task('first', { base: taskBase })
+  const [firstWorker, secondWorker] = [await addWorker(1), await addWorker(2)]
+  addTask('first')
+  const { base: taskBase } = await git.prepare({ crew: readCrewRow(), member: firstWorker, task: 'first' })
+  addTask('first', { base: taskBase })
   writeFileSync(join(firstWorker.dir, 'new.txt'), 'new\n')
   rmSync(join(firstWorker.dir, '.git'))
-  await expect(git.brief({ crew: crew(), member: firstWorker, task: 'first' })).rejects.toThrow(TreeError)
-  const salvaged = await git.salvage({ crew: crew(), member: firstWorker, task: 'first' })
-  task('first', { salvaged, base: null })
-  await through(secondWorker, 'other')
-  expect(await git.prepare({ crew: crew(), member: secondWorker, task: 'first' }, { keeps: 'salvage' })).toEqual({
+  await expect(git.brief({ crew: readCrewRow(), member: firstWorker, task: 'first' })).rejects.toThrow(TreeError)
+  const salvaged = await git.salvage({ crew: readCrewRow(), member: firstWorker, task: 'first' })
+  addTask('first', { salvaged, base: null })
+  await workOnTask(secondWorker, 'other')
+  expect(await git.prepare({ crew: readCrewRow(), member: secondWorker, task: 'first' }, { keeps: 'salvage' })).toEqual({
     base: taskBase,
     kept: salvaged,
     salvaged: null,
   })
   expect(repository.git('-C', secondWorker.dir, 'status', '--porcelain')).toBe('?? new.txt')
-  await git.brief({ crew: crew(), member: secondWorker, task: 'first' })
+  await git.brief({ crew: readCrewRow(), member: secondWorker, task: 'first' })
   rmSync(secondWorker.dir, { recursive: true })
-  const thirdWorker = await worker(3)
-  expect(await git.salvage({ crew: crew(), member: secondWorker, task: 'first' })).toBeNull()
-  expect(await git.prepare({ crew: crew(), member: thirdWorker, task: 'first' }, { keeps: 'review' })).toMatchObject({
+  const thirdWorker = await addWorker(3)
+  expect(await git.salvage({ crew: readCrewRow(), member: secondWorker, task: 'first' })).toBeNull()
+  expect(await git.prepare({ crew: readCrewRow(), member: thirdWorker, task: 'first' }, { keeps: 'review' })).toMatchObject({
     base: taskBase,
     kept: 'refs/reeve/review/fix/first',
   })
   expect(readFileSync(join(thirdWorker.dir, 'new.txt'), 'utf8')).toBe('new\n')
-  task('first', { implementers: ['worker-2', 'worker-4'] })
-  const fourthWorker = await worker(4)
-  expect(await git.prepare({ crew: crew(), member: fourthWorker, task: 'first' }, { from: secondWorker })).toMatchObject({
+  addTask('first', { implementers: ['worker-2', 'worker-4'] })
+  const fourthWorker = await addWorker(4)
+  expect(await git.prepare({ crew: readCrewRow(), member: fourthWorker, task: 'first' }, { from: secondWorker })).toMatchObject({
     without: `the worktree ${secondWorker.dir} is gone`,
   })
 })
 
 test('files that wait for the user stay on the review ref during another task of the worker, and return for the commit', async () => {
-  const member = await worker(1)
-  task('first')
-  const { base: taskBase } = await git.prepare({ crew: crew(), member, task: 'first' })
-  task('first', { base: taskBase })
+  const member = await addWorker(1)
+  addTask('first')
+  const { base: taskBase } = await git.prepare({ crew: readCrewRow(), member, task: 'first' })
+  addTask('first', { base: taskBase })
   writeFileSync(join(member.dir, 'new.txt'), 'new\n')
-  await git.park({ crew: crew(), member, task: 'first' })
-  task('first', { parked: true })
-  await through(member, 'other')
+  await git.park({ crew: readCrewRow(), member, task: 'first' })
+  addTask('first', { parked: true })
+  await workOnTask(member, 'other')
   expect(existsSync(join(member.dir, 'new.txt'))).toBe(false)
   expect(repository.git('for-each-ref', 'refs/reeve/salvage'), 'the review ref has it').toBe('')
-  const { head } = await git.brief({ crew: crew(), member, task: 'first' })
+  const { head } = await git.brief({ crew: readCrewRow(), member, task: 'first' })
   expect(repository.git('show', `${head}:new.txt`)).toBe('new')
-  task('first', { parked: false })
-  expect(await git.prepare({ crew: crew(), member, task: 'first' }, { keeps: 'review' })).toMatchObject({ base: taskBase, salvaged: null })
+  addTask('first', { parked: false })
+  expect(await git.prepare({ crew: readCrewRow(), member, task: 'first' }, { keeps: 'review' })).toMatchObject({
+    base: taskBase,
+    salvaged: null,
+  })
   expect(readFileSync(join(member.dir, 'new.txt'), 'utf8')).toBe('new\n')
-  expect(await git.commit({ crew: crew(), member, task: 'first' }, { base: taskBase, force: true })).toMatchObject({
+  expect(await git.commit({ crew: readCrewRow(), member, task: 'first' }, { base: taskBase, force: true })).toMatchObject({
     type: 'committed',
     commits: 1,
   })
@@ -349,44 +355,44 @@ test('files that wait for the user stay on the review ref during another task of
 })
 
 test('commits before a retry do not count for it, and are not lost', async () => {
-  const member = await worker(1)
-  task('t')
-  const { base: taskBase } = await git.prepare({ crew: crew(), member, task: 't' })
+  const member = await addWorker(1)
+  addTask('t')
+  const { base: taskBase } = await git.prepare({ crew: readCrewRow(), member, task: 't' })
   writeFileSync(join(member.dir, 'new.txt'), 'n\n')
   repository.gitIn(member.dir, 'add', '-A')
   repository.gitIn(member.dir, 'commit', '-q', '-m', 'a try that failed')
-  const secondPreparation = await git.prepare({ crew: crew(), member, task: 't' })
+  const secondPreparation = await git.prepare({ crew: readCrewRow(), member, task: 't' })
   expect(secondPreparation).toEqual({ base: taskBase, salvaged: 'refs/reeve/salvage/fix/worker-1-1' })
-  expect(await git.commit({ crew: crew(), member, task: 't' }, { base: taskBase, force: true })).toEqual({ type: 'nothing' })
+  expect(await git.commit({ crew: readCrewRow(), member, task: 't' }, { base: taskBase, force: true })).toEqual({ type: 'nothing' })
   expect(repository.git('show', 'refs/reeve/salvage/fix/worker-1-1:new.txt')).toBe('n')
 })
 
 test('a cancel keeps all files on a ref and resets the worktree; a retired worker keeps its files', async () => {
-  const member = await worker(1)
-  task('t')
-  await git.prepare({ crew: crew(), member, task: 't' })
+  const member = await addWorker(1)
+  addTask('t')
+  await git.prepare({ crew: readCrewRow(), member, task: 't' })
   writeFileSync(join(member.dir, 'new.txt'), 'n\n')
-  expect(await git.salvage({ crew: crew(), member, task: 't' })).toBe('refs/reeve/salvage/fix/worker-1-1')
+  expect(await git.salvage({ crew: readCrewRow(), member, task: 't' })).toBe('refs/reeve/salvage/fix/worker-1-1')
   expect(existsSync(join(member.dir, 'new.txt'))).toBe(true)
-  expect(await git.reset({ crew: crew(), member, task: 't' }), 'the same').toBe('refs/reeve/salvage/fix/worker-1-1')
-  expect([existsSync(join(member.dir, 'new.txt')), await git.reset({ crew: crew(), member, task: 't' })]).toEqual([false, null])
-  expect((await git.findLeftovers(crew()))?.salvaged).toMatchObject([
+  expect(await git.reset({ crew: readCrewRow(), member, task: 't' }), 'the same').toBe('refs/reeve/salvage/fix/worker-1-1')
+  expect([existsSync(join(member.dir, 'new.txt')), await git.reset({ crew: readCrewRow(), member, task: 't' })]).toEqual([false, null])
+  expect((await git.findLeftovers(readCrewRow()))?.salvaged).toMatchObject([
     { ref: 'refs/reeve/salvage/fix/worker-1-1', subject: 'reeve: what worker-1 left of t' },
   ])
 })
 
 test('the directory of a process stays while its files change, even if no commit has it', async () => {
-  const [firstWorker, secondWorker] = [await worker(1), await worker(2)]
+  const [firstWorker, secondWorker] = [await addWorker(1), await addWorker(2)]
   const cwd = join(firstWorker.dir, 'new', 'place')
   const member = { ...firstWorker, spec: { ...firstWorker.spec, cwd } }
   mkdirSync(cwd, { recursive: true })
   const { ino } = statSync(cwd)
-  await through(member, 'first')
-  await through(secondWorker, 'second')
-  task('third')
+  await workOnTask(member, 'first')
+  await workOnTask(secondWorker, 'second')
+  addTask('third')
   writeFileSync(join(cwd, 'new.txt'), 'n\n')
   writeFileSync(join(firstWorker.dir, 'other.txt'), 'o\n')
-  await git.prepare({ crew: crew(), member, task: 'third' })
+  await git.prepare({ crew: readCrewRow(), member, task: 'third' })
   expect([
     statSync(cwd).ino,
     readdirSync(cwd),
@@ -396,24 +402,24 @@ test('the directory of a process stays while its files change, even if no commit
   writeFileSync(join(cwd, 'new.txt'), 'n\n')
   repository.gitIn(firstWorker.dir, 'add', '-A')
   repository.gitIn(firstWorker.dir, 'commit', '-q', '-m', 'it is in a commit that goes')
-  await git.reset({ crew: crew(), member, task: 'third' })
+  await git.reset({ crew: readCrewRow(), member, task: 'third' })
   expect([statSync(cwd).ino, readdirSync(cwd)]).toEqual([ino, []])
   rmSync(join(firstWorker.dir, 'new'), { recursive: true })
-  await git.prepare({ crew: crew(), member, task: 'third' })
+  await git.prepare({ crew: readCrewRow(), member, task: 'third' })
   expect(readdirSync(cwd), 'it was removed').toEqual([])
 })
 
 test('git does not run from a directory that is a link or another repository', async () => {
-  const member = await worker(1)
+  const member = await addWorker(1)
   const outsideRepository = Repository.make(join(contained.dir, 'outside'), contained.dir)
   outsideRepository.commit({ 'a.txt': 'a\n' })
   writeFileSync(join(outsideRepository.dir, 'mine.txt'), 'm\n')
-  task('t')
+  addTask('t')
   symlinkSync(outsideRepository.dir, join(member.dir, 'link'))
   repository.gitIn(member.dir, 'add', '-A')
   repository.gitIn(member.dir, 'commit', '-q', '-m', 'a link')
   repository.git('branch', '-f', CREW, 'reeve/fix.worker-1')
-  await git.prepare({ crew: crew(), member: { ...member, spec: { ...member.spec, cwd: join(member.dir, 'link') } }, task: 't' })
+  await git.prepare({ crew: readCrewRow(), member: { ...member, spec: { ...member.spec, cwd: join(member.dir, 'link') } }, task: 't' })
   expect([outsideRepository.git('status', '--porcelain'), repository.gitIn(member.dir, 'log', '-1', '--format=%s')]).toEqual([
     '?? mine.txt',
     'a link',
@@ -421,22 +427,22 @@ test('git does not run from a directory that is a link or another repository', a
 })
 
 test('the review ref is deleted with the commit, even if there was nothing to commit', async () => {
-  const member = await worker(1)
-  task('t')
-  const { base: taskBase } = await git.prepare({ crew: crew(), member, task: 't' })
-  await git.brief({ crew: crew(), member, task: 't' })
-  expect(refs('refs/reeve')).toEqual(['reeve/review/fix/t'])
-  expect(await git.commit({ crew: crew(), member, task: 't' }, { base: taskBase, force: false })).toEqual({ type: 'nothing' })
-  expect(refs('refs/reeve')).toEqual([])
+  const member = await addWorker(1)
+  addTask('t')
+  const { base: taskBase } = await git.prepare({ crew: readCrewRow(), member, task: 't' })
+  await git.brief({ crew: readCrewRow(), member, task: 't' })
+  expect(readRefs('refs/reeve')).toEqual(['reeve/review/fix/t'])
+  expect(await git.commit({ crew: readCrewRow(), member, task: 't' }, { base: taskBase, force: false })).toEqual({ type: 'nothing' })
+  expect(readRefs('refs/reeve')).toEqual([])
 })
 
 test('a deleted branch is created again at the last merge; a crew without a repository has no jobs', async () => {
-  const [firstWorker, secondWorker] = [await worker(1), await worker(2)]
-  await through(firstWorker, 'first')
+  const [firstWorker, secondWorker] = [await addWorker(1), await addWorker(2)]
+  await workOnTask(firstWorker, 'first')
   repository.git('branch', '-q', '-D', CREW)
-  await through(secondWorker, 'second')
+  await workOnTask(secondWorker, 'second')
   expect(repository.git('show', `${CREW}:log.txt`)).toBe('first\nsecond')
-  const none = { ...crew(), spec: kernelSpec({ driver: 'crew' }) } as Process
+  const none = { ...readCrewRow(), spec: kernelSpec({ driver: 'crew' }) } as Process
   expect([
     await git.planMemberBranch(none, 'worker-1'),
     await git.prepare({ crew: none, member: firstWorker, task: 'first' }),
@@ -446,16 +452,16 @@ test('a deleted branch is created again at the last merge; a crew without a repo
 })
 
 test('a repository that was moved away is reported by each job', async () => {
-  const member = await worker(1)
-  task('t', { commit: base })
+  const member = await addWorker(1)
+  addTask('t', { commit: base })
   mkdirSync(join(contained.dir, 'elsewhere'))
   renameSync(repository.dir, join(contained.dir, 'elsewhere', 'repo'))
-  const jobTarget = { crew: crew(), member, task: 't' }
+  const jobTarget = { crew: readCrewRow(), member, task: 't' }
   for (const job of [
     () => git.prepare(jobTarget),
     () => git.merge(jobTarget, base),
     () => git.reset(jobTarget),
-    () => git.findLeftovers(crew()),
+    () => git.findLeftovers(readCrewRow()),
   ]) {
     await expect(job()).rejects.toThrow(`the repository ${repository.dir}/.git is gone: if it was moved, move it back`)
   }

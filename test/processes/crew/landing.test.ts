@@ -44,20 +44,20 @@ afterEach(async () => {
 })
 
 const crew = () => ({ repository: join(repository.dir, '.git'), branch: CREW, env: repository.env, programs: true })
-const inTree = (...args: string[]): string => repository.gitIn(authorTree.dir, ...args)
-const rev = (name: string): string => repository.git('rev-parse', name)
+const gitInTree = (...args: string[]): string => repository.gitIn(authorTree.dir, ...args)
+const readCommit = (name: string): string => repository.git('rev-parse', name)
 const commitAll = (message = 'a: done'): string => {
-  inTree('add', '-A')
-  inTree('commit', '-q', '-m', message)
-  return inTree('rev-parse', 'HEAD')
+  gitInTree('add', '-A')
+  gitInTree('commit', '-q', '-m', message)
+  return gitInTree('rev-parse', 'HEAD')
 }
 const write = (files: Record<string, string>): void => repository.write(files, authorTree.dir)
 /** The change of the task, reviewed and approved: two files, one of them new. */
-const review = async (files: Record<string, string> = { 'index.txt': 'all\na\n', 'a.txt': 'a\n' }): Promise<string> => {
+const reviewFiles = async (files: Record<string, string> = { 'index.txt': 'all\na\n', 'a.txt': 'a\n' }): Promise<string> => {
   write(files)
   return commitForReview(git, authorTree, VIEW)
 }
-const land = (reviewed: string | null, changes: Partial<Parameters<typeof commitReviewed>[3]> = {}): Promise<LandingEnd> =>
+const commitReview = (reviewed: string | null, changes: Partial<Parameters<typeof commitReviewed>[3]> = {}): Promise<LandingEnd> =>
   commitReviewed(git, authorTree, crew(), {
     base,
     crew: CREW,
@@ -78,7 +78,7 @@ const commitOnCrewBranch = (files: Record<string, string>): string => {
   repository.gitIn(clone, 'commit', '-q', '-m', 'theirs')
   repository.git('update-ref', `refs/heads/${CREW}`, repository.gitIn(clone, 'rev-parse', 'HEAD'))
   repository.git('worktree', 'remove', '-f', clone)
-  return rev(CREW)
+  return readCommit(CREW)
 }
 
 describe('the author commits', () => {
@@ -86,12 +86,12 @@ describe('the author commits', () => {
     repository.git('checkout', '-q', '-b', 'wip')
     const wip = repository.commit({ 'wip.txt': 'unfinished\n' })
     repository.git('checkout', '-q', 'main')
-    const reviewed = await review()
+    const reviewed = await reviewFiles()
     commitAll()
-    inTree('merge', '-q', '-s', 'ours', '--no-edit', 'wip')
-    const end = await land(reviewed)
+    gitInTree('merge', '-q', '-s', 'ours', '--no-edit', 'wip')
+    const end = await commitReview(reviewed)
     if (end.type !== 'committed') throw new Error(end.type)
-    expect(await land(reviewed)).toEqual(end)
+    expect(await commitReview(reviewed)).toEqual(end)
     expect([
       repository.git('diff', '--stat', reviewed, end.commit),
       repository.git('rev-list', '--parents', '-n', '1', end.commit),
@@ -104,7 +104,7 @@ describe('the author commits', () => {
     'nothing, with a branch of the user checked out: reeve commits, and that branch stays (it %s)',
     async (description) => {
       repository.git('branch', '-q', 'wip')
-      inTree('checkout', '-q', 'wip')
+      gitInTree('checkout', '-q', 'wip')
       write({ 'a.txt': 'a\n' })
       const worker = { ...authorTree, programs: description === 'commits nothing itself' }
       const end = await commitReviewed(git, worker, crew(), {
@@ -118,12 +118,9 @@ describe('the author commits', () => {
         reviewed: null,
       })
       if (end.type !== 'committed') throw new Error(end.type)
-      expect([rev('wip'), rev(`${end.commit}^`), inTree('rev-parse', 'HEAD'), inTree('status', '--porcelain')]).toEqual([
-        base,
-        base,
-        end.commit,
-        '',
-      ])
+      expect([readCommit('wip'), readCommit(`${end.commit}^`), gitInTree('rev-parse', 'HEAD'), gitInTree('status', '--porcelain')]).toEqual(
+        [base, base, end.commit, ''],
+      )
     },
   )
 
@@ -131,39 +128,39 @@ describe('the author commits', () => {
     repository.git('checkout', '-q', '-b', 'wip')
     repository.commit({ 'wip.txt': 'unfinished\n' })
     repository.git('checkout', '-q', 'main')
-    inTree('merge', '-q', '-s', 'ours', '--no-ff', '--no-edit', 'wip')
-    expect(await land(base)).toEqual({ type: 'nothing' })
+    gitInTree('merge', '-q', '-s', 'ours', '--no-ff', '--no-edit', 'wip')
+    expect(await commitReview(base)).toEqual({ type: 'nothing' })
   })
 
   test('all of it: the commit lands, and later files are reported', async () => {
-    const reviewed = await review()
+    const reviewed = await reviewFiles()
     const commit = commitAll()
-    expect(await land(reviewed)).toMatchObject({ type: 'committed', commit, notes: [] })
+    expect(await commitReview(reviewed)).toMatchObject({ type: 'committed', commit, notes: [] })
     write({ 'scratch.txt': 's' })
-    expect(await land(reviewed)).toMatchObject({ type: 'committed', commit, notes: ['its worker did not commit 1 changed file'] })
+    expect(await commitReview(reviewed)).toMatchObject({ type: 'committed', commit, notes: ['its worker did not commit 1 changed file'] })
   })
 
   test('half of it: the author is asked once for the rest; then reeve commits the approved rest', async () => {
-    const reviewed = await review()
-    inTree('commit', '-q', '-a', '-m', 'a: half')
-    const halfCommit = inTree('rev-parse', 'HEAD')
-    expect(await land(reviewed)).toMatchObject({ type: 'uncommitted', files: ['a.txt'] })
-    const end = await land(reviewed, { mayCommit: true })
+    const reviewed = await reviewFiles()
+    gitInTree('commit', '-q', '-a', '-m', 'a: half')
+    const halfCommit = gitInTree('rev-parse', 'HEAD')
+    expect(await commitReview(reviewed)).toMatchObject({ type: 'uncommitted', files: ['a.txt'] })
+    const end = await commitReview(reviewed, { mayCommit: true })
     if (end.type !== 'committed') throw new Error(end.type)
-    expect([rev(`${end.commit}^`), rev(`${end.commit}^{tree}`)]).toEqual([halfCommit, rev(`${reviewed}^{tree}`)])
+    expect([readCommit(`${end.commit}^`), readCommit(`${end.commit}^{tree}`)]).toEqual([halfCommit, readCommit(`${reviewed}^{tree}`)])
   })
 
   test('something else: the files are named, and the approved tree is kept for comparison', async () => {
-    const reviewed = await review()
+    const reviewed = await reviewFiles()
     write({ 'a.txt': 'steal()\n' })
     rmSync(join(authorTree.dir, 'other.txt'))
     const commit = commitAll()
-    const end = await land(reviewed)
+    const end = await commitReview(reviewed)
     expect(end).toMatchObject({ type: 'differs', commit, files: ['a.txt', 'other.txt'], more: 0 })
     if (end.type !== 'differs') return
-    expect([rev(APPROVED), repository.git('show', `${end.from}:a.txt`)]).toEqual([end.from, 'a'])
-    expect(await land(commit), 'and once that is approved').toMatchObject({ type: 'committed', commit })
-    expect(await land(reviewed, { mayCommit: true, hasNoAuthor: true }), 'the author cannot be asked').toMatchObject({
+    expect([readCommit(APPROVED), repository.git('show', `${end.from}:a.txt`)]).toEqual([end.from, 'a'])
+    expect(await commitReview(commit), 'and once that is approved').toMatchObject({ type: 'committed', commit })
+    expect(await commitReview(reviewed, { mayCommit: true, hasNoAuthor: true }), 'the author cannot be asked').toMatchObject({
       type: 'committed',
       notes: ['its worker did not commit the approved files: reeve did'],
     })
@@ -173,85 +170,85 @@ describe('the author commits', () => {
     [
       'reset',
       () => {
-        inTree('reset', '-q', '--hard')
-        inTree('clean', '-fdq')
+        gitInTree('reset', '-q', '--hard')
+        gitInTree('clean', '-fdq')
       },
     ],
     [
       'stashed',
       () => {
-        inTree('stash', '-q', '-u')
+        gitInTree('stash', '-q', '-u')
       },
     ],
     [
       'committed and reset',
       () => {
         commitAll()
-        inTree('reset', '-q', '--hard', base)
+        gitInTree('reset', '-q', '--hard', base)
       },
     ],
   ])('nothing, as it was %s: reeve commits the approved files, each time the same commit', async (_, loseCommit) => {
-    const reviewed = await review()
+    const reviewed = await reviewFiles()
     loseCommit()
-    const end = await land(reviewed)
+    const end = await commitReview(reviewed)
     if (end.type !== 'committed') throw new Error(end.type)
-    expect([rev(`${end.commit}^`), rev(`${end.commit}^{tree}`), repository.git('log', '-1', '--format=%s|%an', end.commit)]).toEqual([
-      base,
-      rev(`${reviewed}^{tree}`),
-      'a: it|T',
-    ])
-    expect(await land(reviewed)).toMatchObject({ type: 'committed', commit: end.commit })
+    expect([
+      readCommit(`${end.commit}^`),
+      readCommit(`${end.commit}^{tree}`),
+      repository.git('log', '-1', '--format=%s|%an', end.commit),
+    ]).toEqual([base, readCommit(`${reviewed}^{tree}`), 'a: it|T'])
+    expect(await commitReview(reviewed)).toMatchObject({ type: 'committed', commit: end.commit })
   })
 
   test('nothing more than the reviewed commit: reeve uses that commit', async () => {
     write({ 'a.txt': 'a\n' })
     const earlyCommit = commitAll('a: early')
     expect(await commitForReview(git, authorTree, VIEW)).toBe(earlyCommit)
-    inTree('reset', '-q', '--hard', base)
-    expect(await land(earlyCommit)).toMatchObject({ type: 'committed', commit: earlyCommit })
+    gitInTree('reset', '-q', '--hard', base)
+    expect(await commitReview(earlyCommit)).toMatchObject({ type: 'committed', commit: earlyCommit })
   })
 
   test('nothing, and nothing was changed: the result is `nothing`', async () => {
-    expect(await land(await commitForReview(git, authorTree, VIEW))).toEqual({ type: 'nothing' })
+    expect(await commitReview(await commitForReview(git, authorTree, VIEW))).toEqual({ type: 'nothing' })
   })
 
   test("another task's branch: it is compared like any other", async () => {
     repository.git('checkout', '-q', '-b', 'wip')
     repository.commit({ 'wip.txt': 'secret\n' })
-    const reviewed = await review()
-    inTree('stash', '-q', '-u')
-    inTree('checkout', '-q', '--detach', 'wip')
-    expect(await land(reviewed)).toMatchObject({ type: 'differs', files: ['a.txt', 'index.txt', 'wip.txt'] })
+    const reviewed = await reviewFiles()
+    gitInTree('stash', '-q', '-u')
+    gitInTree('checkout', '-q', '--detach', 'wip')
+    expect(await commitReview(reviewed)).toMatchObject({ type: 'differs', files: ['a.txt', 'index.txt', 'wip.txt'] })
   })
 
   test('with a hook that changes files: the result is reviewed again', async () => {
-    const reviewed = await review()
+    const reviewed = await reviewFiles()
     writeFileSync(join(repository.dir, '.git/hooks/pre-commit'), '#!/bin/sh\necho formatted >> a.txt\ngit add a.txt\n', { mode: 0o755 })
     commitAll()
-    expect(await land(reviewed)).toMatchObject({ type: 'differs', files: ['a.txt'] })
+    expect(await commitReview(reviewed)).toMatchObject({ type: 'differs', files: ['a.txt'] })
   })
 })
 
 describe("the crew's branch has moved", () => {
   test('without a conflict: the commit lands unchanged, even if its author merged the branch', async () => {
-    const reviewed = await review()
+    const reviewed = await reviewFiles()
     commitOnCrewBranch({ 'new.txt': 'n\n' })
     const commit = commitAll()
-    expect(await land(reviewed)).toMatchObject({ type: 'committed', commit })
-    inTree('merge', '-q', CREW)
-    expect(await land(reviewed)).toMatchObject({ type: 'committed', commit: inTree('rev-parse', 'HEAD') })
+    expect(await commitReview(reviewed)).toMatchObject({ type: 'committed', commit })
+    gitInTree('merge', '-q', CREW)
+    expect(await commitReview(reviewed)).toMatchObject({ type: 'committed', commit: gitInTree('rev-parse', 'HEAD') })
   })
 
   test('and its author merges it, but drops the changes of other tasks: the result is reviewed', async () => {
-    const reviewed = await review()
+    const reviewed = await reviewFiles()
     commitOnCrewBranch({ 'theirs.txt': 't\n', 'index.txt': 'all\ntheirs\n' })
     commitAll()
-    inTree('merge', '-q', '-s', 'ours', '--no-edit', CREW)
-    expect(await land(reviewed)).toMatchObject({ type: 'differs', files: expect.arrayContaining(['theirs.txt']) })
+    gitInTree('merge', '-q', '-s', 'ours', '--no-edit', CREW)
+    expect(await commitReview(reviewed)).toMatchObject({ type: 'differs', files: expect.arrayContaining(['theirs.txt']) })
   })
 
   test('with a conflict: the author resolves it before the merge, and the resolution is reviewed', async () => {
-    const reviewed = await review()
+    const reviewed = await reviewFiles()
     const first = commitOnCrewBranch({ 'index.txt': 'all\nb\n' })
     expect(await findConflict(git, crew(), reviewed, base)).toEqual({ files: ['index.txt'], more: 0 })
     expect(
@@ -267,72 +264,72 @@ describe("the crew's branch has moved", () => {
     ).toEqual(['b'])
     expect(await findTasksThatTouched(git, crew(), [{ task: 'b', merged: first }], { since: reviewed, files: ['other.txt'] })).toEqual([])
     const authorCommit = commitAll()
-    expect(await land(reviewed)).toMatchObject({ type: 'conflict', commit: authorCommit, files: ['index.txt'] })
-    expect(await land(reviewed, { willMerge: false }), 'on its own branch it has no conflict').toMatchObject({ type: 'committed' })
-    expect(() => inTree('merge', '-q', CREW)).toThrow('merge')
-    expect(await land(reviewed)).toMatchObject({
+    expect(await commitReview(reviewed)).toMatchObject({ type: 'conflict', commit: authorCommit, files: ['index.txt'] })
+    expect(await commitReview(reviewed, { willMerge: false }), 'on its own branch it has no conflict').toMatchObject({ type: 'committed' })
+    expect(() => gitInTree('merge', '-q', CREW)).toThrow('merge')
+    expect(await commitReview(reviewed)).toMatchObject({
       type: 'refused',
       output: expect.stringContaining('conflicts are not resolved in index.txt') as string,
     })
     const markers = commitAll()
-    expect(await land(reviewed)).toEqual({ type: 'refused', output: 'conflict markers are left in index.txt' })
-    expect(await land(reviewed, { mayCommit: true }), 'after its reminders another member reviews it').toMatchObject({
+    expect(await commitReview(reviewed)).toEqual({ type: 'refused', output: 'conflict markers are left in index.txt' })
+    expect(await commitReview(reviewed, { mayCommit: true }), 'after its reminders another member reviews it').toMatchObject({
       type: 'differs',
       commit: markers,
       files: ['index.txt'],
     })
     write({ 'index.txt': 'all\na\nb\n' })
     const resolved = commitAll('resolved')
-    const end = await land(reviewed)
+    const end = await commitReview(reviewed)
     expect(end).toMatchObject({ type: 'differs', commit: resolved, files: ['index.txt'] })
     if (end.type === 'differs') expect(repository.git('diff', end.from, resolved)).toContain('-<<<<<<<')
-    expect(await land(resolved)).toMatchObject({ type: 'committed', commit: resolved })
+    expect(await commitReview(resolved)).toMatchObject({ type: 'committed', commit: resolved })
     commitOnCrewBranch({ 'index.txt': 'all\nz\n' })
-    expect(await land(resolved), 'a person moved it meanwhile').toMatchObject({ type: 'conflict', commit: resolved })
+    expect(await commitReview(resolved), 'a person moved it meanwhile').toMatchObject({ type: 'conflict', commit: resolved })
   })
 
   test('files may have conflict markers on purpose, if they had them before or are approved with them', async () => {
-    const reviewed = await review({ 'guide.txt': '<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n' })
+    const reviewed = await reviewFiles({ 'guide.txt': '<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n' })
     const commit = commitAll()
-    expect(await land(reviewed)).toMatchObject({ type: 'refused' })
-    expect(await land(reviewed, { mayCommit: true })).toMatchObject({ type: 'differs', files: ['guide.txt'] })
-    expect(await land(commit)).toMatchObject({ type: 'committed', commit })
+    expect(await commitReview(reviewed)).toMatchObject({ type: 'refused' })
+    expect(await commitReview(reviewed, { mayCommit: true })).toMatchObject({ type: 'differs', files: ['guide.txt'] })
+    expect(await commitReview(commit)).toMatchObject({ type: 'committed', commit })
     write({ 'guide.txt': '<<<<<<< ours\nx\n=======\nb\n>>>>>>> theirs\n' })
     const second = commitAll()
-    expect(await land(null, { base: commit })).toMatchObject({ type: 'committed', commit: second })
+    expect(await commitReview(null, { base: commit })).toMatchObject({ type: 'committed', commit: second })
   })
 })
 
 describe('the task that resolves a conflict', () => {
   /** A commit that conflicts with the crew's branch. */
-  const conflicting = (): string => {
+  const makeConflict = (): string => {
     write({ 'index.txt': 'all\na\n' })
     const commit = commitAll()
     base = commitOnCrewBranch({ 'index.txt': 'all\nb\n' })
-    inTree('reset', '-q', '--hard', base)
+    gitInTree('reset', '-q', '--hard', base)
     return commit
   }
 
   test('has not resolved it without that commit', async () => {
-    const commit = conflicting()
-    expect(await land(null, { mustContain: commit })).toMatchObject({
+    const commit = makeConflict()
+    expect(await commitReview(null, { mustContain: commit })).toMatchObject({
       type: 'refused',
       output: expect.stringContaining(`\`git merge ${commit}\``) as string,
     })
     write({ 'RESOLVED.txt': 'so\n' })
     const reviewed = await commitForReview(git, authorTree, VIEW)
-    expect(await land(reviewed, { mustContain: commit, mayCommit: true })).toMatchObject({ type: 'refused' })
-    expect(await land(reviewed, { mustContain: commit })).toMatchObject({ type: 'refused' })
+    expect(await commitReview(reviewed, { mustContain: commit, mayCommit: true })).toMatchObject({ type: 'refused' })
+    expect(await commitReview(reviewed, { mustContain: commit })).toMatchObject({ type: 'refused' })
   })
 
   test('has resolved it with a merge that was unfinished at the review, even if its worker drops it', async () => {
-    const commit = conflicting()
-    expect(() => inTree('merge', '-q', commit)).toThrow('merge')
+    const commit = makeConflict()
+    expect(() => gitInTree('merge', '-q', commit)).toThrow('merge')
     write({ 'index.txt': 'all\na\nb\n' })
-    inTree('add', '-A')
+    gitInTree('add', '-A')
     const reviewed = await commitForReview(git, authorTree, VIEW)
-    inTree('merge', '--abort')
-    const end = await land(reviewed, { mustContain: commit })
+    gitInTree('merge', '--abort')
+    const end = await commitReview(reviewed, { mustContain: commit })
     if (end.type !== 'committed') throw new Error(JSON.stringify(end))
     expect([repository.git('log', '-1', '--format=%P', end.commit), repository.git('show', `${end.commit}:index.txt`)]).toEqual([
       `${base} ${commit}`,

@@ -62,11 +62,11 @@ review() {
 function modelIn(crew: CrewHome): string {
   const workerScript = join(crew.home.work, 'hands.sh')
   const model = join(crew.home.work, 'model.yaml')
-  const bash = (call: string): string => `      - tools: [{ name: bash, input: { command: '. ${workerScript}; ${call}' } }]\n`
-  const says = (tool: string, input: string): string =>
+  const bashStep = (call: string): string => `      - tools: [{ name: bash, input: { command: '. ${workerScript}; ${call}' } }]\n`
+  const toolStep = (tool: string, input: string): string =>
     `      - tools: [{ name: mcp__reeve__${tool}, input: { ${input} } }]\n      - text: reported\n`
-  const rule = (pattern: string, ...steps: readonly string[]): string => `  - when: '${pattern}'\n    steps:\n${steps.join('')}`
-  const reportStep = says('report_implementation_complete', 'summary: "{{ id }} is there, with its test"')
+  const scriptRule = (pattern: string, ...steps: readonly string[]): string => `  - when: '${pattern}'\n    steps:\n${steps.join('')}`
+  const reportStep = toolStep('report_implementation_complete', 'summary: "{{ id }} is there, with its test"')
   writeFileSync(workerScript, WORKER_SCRIPT)
   for (const id of IDS) {
     writeFileSync(join(crew.marks, `needs-${id}`), (NEEDS[id] ?? []).join(' '))
@@ -76,29 +76,37 @@ function modelIn(crew: CrewHome): string {
     model,
     [
       'rules:\n',
-      rule('/^Task (?<id>[\\w-]+) [^]*conflicts with [^]*`git merge (?<branch>[^`]+)`/', bash('resolve {{ id }} {{ branch }}'), reportStep),
-      rule('/^Task (?<id>[\\w-]+) /', bash('impl {{ id }}'), reportStep),
-      rule('/^(?<id>[\\w-]+) [^]* failed verify/', bash('repair {{ id }}'), reportStep),
-      rule('/ sent (?<id>[\\w-]+) [^]*back:/', bash('repair {{ id }}'), reportStep),
-      rule(
+      scriptRule(
+        '/^Task (?<id>[\\w-]+) [^]*conflicts with [^]*`git merge (?<branch>[^`]+)`/',
+        bashStep('resolve {{ id }} {{ branch }}'),
+        reportStep,
+      ),
+      scriptRule('/^Task (?<id>[\\w-]+) /', bashStep('impl {{ id }}'), reportStep),
+      scriptRule('/^(?<id>[\\w-]+) [^]* failed verify/', bashStep('repair {{ id }}'), reportStep),
+      scriptRule('/ sent (?<id>[\\w-]+) [^]*back:/', bashStep('repair {{ id }}'), reportStep),
+      scriptRule(
         '/^Review (?<id>[\\w-]+)[^]*?\\.\\.(?<head>[0-9a-f]{40})/',
-        bash('review {{ id }} {{ head }}'),
+        bashStep('review {{ id }} {{ head }}'),
         '      - choose:\n          - { if: it is good, tools: [{ name: mcp__reeve__report_review_verdict, input: { verdict: APPROVED, comments: right } }] }\n          - { tools: [{ name: mcp__reeve__report_review_verdict, input: { verdict: DENIED, comments: "src/{{ id }}.mjs:1: {{ lastResult }}" } }] }\n      - text: reviewed\n',
       ),
-      rule(
+      scriptRule(
         '/^(?<id>[\\w-]+) [^]*(approved: commit it|not committed yet)[^]*`git merge (?<branch>[^`]+)`/',
-        bash('commitAndMerge {{ id }} {{ branch }}'),
-        says('signal_ready', ''),
+        bashStep('commitAndMerge {{ id }} {{ branch }}'),
+        toolStep('signal_ready', ''),
       ),
-      rule('/^(?<id>[\\w-]+) [^]*(approved: commit it|not committed yet)/', bash('commit {{ id }}'), says('signal_ready', '')),
-      `steps:\n${says('signal_ready', '')}`,
+      scriptRule(
+        '/^(?<id>[\\w-]+) [^]*(approved: commit it|not committed yet)/',
+        bashStep('commit {{ id }}'),
+        toolStep('signal_ready', ''),
+      ),
+      `steps:\n${toolStep('signal_ready', '')}`,
     ].join(''),
   )
   return `script:${model}`
 }
 
 /** Everything of the user's: the checkout with uncommitted files, and in git everything except objects and the crew's own refs. */
-function checkout({ repository }: CrewHome): object {
+function readCheckout({ repository }: CrewHome): object {
   const refs = repository
     .git('for-each-ref', '--format=%(refname) %(objectname)')
     .split('\n')
@@ -125,9 +133,9 @@ async function isBuilt(): Promise<void> {
   // The user works there too, on the file that all tasks change.
   crew.repository.write({ 'src/index.mjs': '// All parts, as the user sees them.\n', 'staged.txt': 's', 'untracked.txt': 'u' })
   crew.repository.git('add', 'staged.txt')
-  const checkoutBefore = checkout(crew)
+  const checkoutBefore = readCheckout(crew)
   expect(await crew.home.waitForEnd(crew.uuid, 6)).toMatchObject({ status: 'completed', exit: { code: 0 } })
-  expect(checkout(crew)).toEqual(checkoutBefore)
+  expect(readCheckout(crew)).toEqual(checkoutBefore)
   const { tasks: reportedTasks } = JSON.parse(await crew.cli('crew', 'report', 'team', '--json')) as CrewReportView
   expect(reportedTasks.map(({ id, state, merged, attempts }) => [id, state, merged !== null, attempts])).toEqual(
     IDS.map((id) => [id, 'done', true, id === RED || id === DENIED ? 1 : 0]),

@@ -48,7 +48,7 @@ describe('copied files', () => {
       { from: join(repository.dir, 'src'), patterns },
     )
   }
-  const status = (): string => repository.gitIn(dir, 'status', '--porcelain', '-uall')
+  const readStatus = (): string => repository.gitIn(dir, 'status', '--porcelain', '-uall')
 
   test('by patterns and .worktreeinclude; files that git does not ignore are skipped', async () => {
     repository.write({ '.worktreeinclude': '# mine\n*.local\n' })
@@ -62,7 +62,7 @@ describe('copied files', () => {
       existsSync(join(dir, 'src/.env')),
       existsSync(join(dir, 'seen.txt')),
     ]).toEqual(['KEY=1\n', 'x\n', false, false])
-    expect([status(), readFileSync(join(dir, 'src/a.txt'), 'utf8')]).toEqual(['', 'a\n'])
+    expect([readStatus(), readFileSync(join(dir, 'src/a.txt'), 'utf8')]).toEqual(['', 'a\n'])
     expect(await copyToWorktree('.env')).toMatchObject({ skipped: [] })
   })
 

@@ -12,7 +12,7 @@ beforeEach(async () => {
 })
 afterEach(() => crew[Symbol.asyncDispose]())
 
-const textsRead = (facts: readonly StoredFact[]): string[] => {
+const readTextsOf = (facts: readonly StoredFact[]): string[] => {
   const texts = new Map(facts.flatMap(({ body }) => (body.type === 'process.queue' ? [[body.id, body.text] as const] : [])))
   return facts.flatMap(({ body }) =>
     body.type === 'process.incoming'
@@ -45,7 +45,7 @@ test('a report during a vacancy is read by the next coordinator', { timeout: TIM
   const { crew: crewJournal, members, violations } = await crew.journals()
   expect([...violations, ...violationsOfCrew(crewJournal, members, true)]).toEqual([])
   expect(ofType(crewFacts(crewJournal.facts), 'task.committed').map(({ task }) => task)).toEqual(['one', 'two'])
-  const readTexts = textsRead(members.find(({ process }) => process.spec.member?.id === 'coordinator-2')?.facts ?? [])
+  const readTexts = readTextsOf(members.find(({ process }) => process.spec.member?.id === 'coordinator-2')?.facts ?? [])
   expect(readTexts[0]).toMatch(/^You take over from coordinator, which was stopped: .*The user wrote: go on with it/)
   expect(readTexts.filter((text) => text.startsWith(`${String(member)} reports one "the file one" complete`))).toHaveLength(1)
 })

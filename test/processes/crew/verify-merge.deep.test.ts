@@ -22,26 +22,26 @@ const CHECK =
 const TOGETHER = 'touch ~/at-{{ id }}; until [ -e ~/at-rename ] && [ -e ~/at-caller ]; do sleep 0.02; done'
 const report = (summary: string): string =>
   `      - tools: [{ name: mcp__reeve__report_implementation_complete, input: { summary: ${summary} } }]\n      - text: reported\n`
-const bash = (command: string): string => `      - tools: [{ name: bash, input: { command: '${command}' } }]\n`
+const bashStep = (command: string): string => `      - tools: [{ name: bash, input: { command: '${command}' } }]\n`
 /** Calls twice: a call that a kill cut off may not have happened, and is not repeated. */
-const change = (command: string): string => bash(command) + bash(command)
+const repeatedBashStep = (command: string): string => bashStep(command) + bashStep(command)
 const WORKER = `rules:
   - when: '/^Task (?<id>\\w+)[^]*Merged with the changes that landed since/'
     steps:
-${change('sed -i s/old/fresh/ lib *.use')}${report('both use the new name')}
+${repeatedBashStep('sed -i s/old/fresh/ lib *.use')}${report('both use the new name')}
   - when: '/^Task (?<id>rename)/'
     steps:
-${bash(TOGETHER)}${change('sed -i s/old/fresh/ lib a.use')}${report('renamed')}
+${bashStep(TOGETHER)}${repeatedBashStep('sed -i s/old/fresh/ lib a.use')}${report('renamed')}
   - when: '/^Task (?<id>caller)/'
     steps:
-${bash(TOGETHER)}${change('echo use old > b.use')}${report('it calls')}
+${bashStep(TOGETHER)}${repeatedBashStep('echo use old > b.use')}${report('it calls')}
   - when: '/^Review (?<id>\\w+)/'
     steps:
       - tools: [{ name: mcp__reeve__report_review_verdict, input: { verdict: APPROVED, comments: right } }]
       - text: reviewed
   - when: '/^(?<id>\\w+)[^]*? is (approved: commit it|not committed yet)/'
     steps:
-${bash('git add -A; git diff --cached --quiet || git commit -q -m "{{ id }}: done"')}      - tools: [{ name: mcp__reeve__signal_ready }]
+${bashStep('git add -A; git diff --cached --quiet || git commit -q -m "{{ id }}: done"')}      - tools: [{ name: mcp__reeve__signal_ready }]
       - text: committed
 steps:
   - tools: [{ name: mcp__reeve__signal_ready }]
@@ -54,7 +54,7 @@ async function lifeOf({ home }: CrewHome): Promise<{ readonly facts: number; rea
   return { facts: cursor, isOver: processes.live === 0 }
 }
 
-async function breakEachOther(next: () => number): Promise<void> {
+async function runBreakingTasks(next: () => number): Promise<void> {
   await using crew = await CrewHome.make()
   const model = `script:${join(crew.home.work, 'worker.yaml')}`
   writeFileSync(join(crew.home.work, 'worker.yaml'), WORKER)
@@ -109,5 +109,5 @@ function isNeverBroken({ repository, home }: CrewHome): void {
 test.each(SEEDS)(
   'two tasks that break each other are caught before the branch moves, with kills of the daemon (seed %i)',
   { timeout: 400_000 },
-  (seed) => breakEachOther(seeded(seed)),
+  (seed) => runBreakingTasks(seeded(seed)),
 )

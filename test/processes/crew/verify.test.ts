@@ -130,11 +130,11 @@ describe('the files that it runs in', () => {
     writeFileSync(join(tree.dir, 'a.txt'), 'changed by the worker\n')
     writeFileSync(join(tree.dir, 'new.txt'), 'new\n')
     writeFileSync(join(tree.dir, 'staged.txt'), 'staged\n')
-    worktree('add', 'staged.txt')
+    gitInTree('add', 'staged.txt')
   })
   afterEach(() => contained[Symbol.asyncDispose]())
 
-  const worktree = (...args: string[]): string => repository.gitIn(tree.dir, ...args)
+  const gitInTree = (...args: string[]): string => repository.gitIn(tree.dir, ...args)
   const runShell = (command: string): void => {
     execFileSync('sh', ['-ec', command], { cwd: tree.dir, env: repository.env, stdio: 'ignore' })
   }
@@ -164,12 +164,12 @@ describe('the files that it runs in', () => {
     ['no branch', 'git checkout -q --detach', []],
   ])('are restored after %s', async (_, command, changed) => {
     await using git = new Git(() => contained.open('group'))
-    const [status, head] = [worktree('status', '--porcelain', '-uall'), worktree('rev-parse', 'HEAD')]
+    const [status, head] = [gitInTree('status', '--porcelain', '-uall'), gitInTree('rev-parse', 'HEAD')]
     const treeBefore = await snapshotTree(git, await openMember(git, tree), TO)
     runShell(command)
     expect((await restoreSnapshot(git, await openTree(git, tree), treeBefore)).toSorted()).toEqual([...changed].toSorted())
-    expect(worktree('status', '--porcelain', '-uall')).toBe(status)
-    expect([worktree('rev-parse', 'HEAD'), worktree('symbolic-ref', '--short', 'HEAD')]).toEqual([head, BRANCH])
+    expect(gitInTree('status', '--porcelain', '-uall')).toBe(status)
+    expect([gitInTree('rev-parse', 'HEAD'), gitInTree('symbolic-ref', '--short', 'HEAD')]).toEqual([head, BRANCH])
     expect((await snapshotTree(git, await openMember(git, tree), TO)).tree).toBe(treeBefore.tree)
     expect(repository.git('rev-parse', 'refs/reeve/review/fix/one^{tree}')).toBe(treeBefore.tree)
     expect(readFileSync('/etc/passwd', 'utf8')).not.toBe('')
@@ -194,17 +194,17 @@ describe('the files that it runs in', () => {
     ],
   ])('stay unchanged, like the branch of the worker, with this checked out: %s', async (_, checkout, command, branch) => {
     await using git = new Git(() => contained.open('group'))
-    worktree('add', '-A')
-    worktree('-c', 'user.name=x', '-c', 'user.email=x@y', 'commit', '-q', '-m', 'work that only this branch has')
-    const headBefore = worktree('rev-parse', 'HEAD')
-    worktree(...checkout)
-    const head = worktree('rev-parse', 'HEAD')
+    gitInTree('add', '-A')
+    gitInTree('-c', 'user.name=x', '-c', 'user.email=x@y', 'commit', '-q', '-m', 'work that only this branch has')
+    const headBefore = gitInTree('rev-parse', 'HEAD')
+    gitInTree(...checkout)
+    const head = gitInTree('rev-parse', 'HEAD')
     const treeBefore = await snapshotTree(git, await openMember(git, tree), TO)
     runShell(command)
     await restoreSnapshot(git, await openTree(git, tree), treeBefore)
-    expect([worktree('rev-parse', 'HEAD'), repository.git('rev-parse', BRANCH)]).toEqual([head, headBefore])
-    expect(worktree('rev-parse', '--symbolic-full-name', 'HEAD')).toBe(branch ?? 'HEAD')
-    expect(worktree('status', '--porcelain')).toBe('')
+    expect([gitInTree('rev-parse', 'HEAD'), repository.git('rev-parse', BRANCH)]).toEqual([head, headBefore])
+    expect(gitInTree('rev-parse', '--symbolic-full-name', 'HEAD')).toBe(branch ?? 'HEAD')
+    expect(gitInTree('status', '--porcelain')).toBe('')
   })
 })
 

@@ -52,7 +52,7 @@ async function writeLarge(state: string, steps: number): Promise<number> {
 /** The end of the written processes, long ago. */
 const keepAll = (home: DaemonHome): Promise<void> => writeFile(home.paths.configFile, 'gc: { retention_days: 0, max_entries: 0 }\n')
 
-async function untilSo(look: () => Promise<boolean>, words: string): Promise<void> {
+async function waitUntilMet(look: () => Promise<boolean>, words: string): Promise<void> {
   const deadline = performance.now() + LIMIT_MS
   while (!(await look())) {
     if (performance.now() > deadline) throw new Error(`${words} did not come true within ${LIMIT_MS} ms`)
@@ -61,7 +61,7 @@ async function untilSo(look: () => Promise<boolean>, words: string): Promise<voi
 }
 
 /** Sends a request, and kills the daemon after `ms`; resolves when it is gone. True if it had answered. */
-async function killedAfter(home: DaemonHome, collect: () => Promise<unknown>, ms: number): Promise<boolean> {
+async function killDuring(home: DaemonHome, collect: () => Promise<unknown>, ms: number): Promise<boolean> {
   const collection = collect().then(
     () => true,
     () => false,
@@ -81,7 +81,7 @@ describe('a daemon that is killed', () => {
     await home.start()
     const collect = (): Promise<GcView> => home.client.post('/v1/gc', {}, { extraMs: 60_000 })
     for (let round = 0; round < ROUNDS; round++) {
-      await killedAfter(home, collect, 2 + round * 8)
+      await killDuring(home, collect, 2 + round * 8)
       await home.start()
       const remainingUuids = (await home.listProcesses()).map(({ uuid }) => uuid)
       // The oldest are gone, and none between the remaining ones.
@@ -156,7 +156,7 @@ describe('a daemon that is killed', () => {
         () => false,
       )
       // The import has begun, and half of it is in the store.
-      await untilSo(async () => (await cursorOf()) > cursorBefore + 64 * (1 + (round % 7)), 'it has begun')
+      await waitUntilMet(async () => (await cursorOf()) > cursorBefore + 64 * (1 + (round % 7)), 'it has begun')
       await home.kill()
       const importOutcome = await importRequest
       await home.start()
@@ -169,7 +169,7 @@ describe('a daemon that is killed', () => {
         expect((await home.readEvents()).filter(({ uuid }) => uuid === LARGE_UUID)).toHaveLength(facts)
         await home.client.delete(`/v1/processes/${LARGE_UUID}`)
       }
-      await untilSo(async () => (await home.client.get<GcView>('/v1/gc')).store.bytes < 500_000, 'the room is given back')
+      await waitUntilMet(async () => (await home.client.get<GcView>('/v1/gc')).store.bytes < 500_000, 'the room is given back')
       await checkStore(home)
     }
     expect(cutCount).toBeGreaterThan(0)

@@ -16,7 +16,7 @@ const readLines = (home: DaemonHome, file: string): string[] =>
 const createFile = (home: DaemonHome, file: string): void => writeFileSync(join(home.work, file), '')
 
 /** Writes a model script and returns its name. */
-function script(home: DaemonHome, items: readonly object[]): string {
+function writeScript(home: DaemonHome, items: readonly object[]): string {
   const file = join(home.work, 'script.yaml')
   writeFileSync(file, JSON.stringify(items))
   return `script:${file}`
@@ -34,7 +34,7 @@ test('killed in the middle of each part: every node completes once, and results 
   const { uuid } = await runs.start({
     early: shellNode('echo early >> early'),
     think: {
-      model: script(home, [bashCall('echo asked >> asked'), bashCall(waitForFileCommand('go')), { text: 'thought' }]),
+      model: writeScript(home, [bashCall('echo asked >> asked'), bashCall(waitForFileCommand('go')), { text: 'thought' }]),
       intent: 'Think of {{ nodes.early.uuid }}',
       depends_on: ['early'],
     },
@@ -88,7 +88,7 @@ test('paused nodes stay paused, and stopped nodes stay stopped, until the user r
   const runs = new ComposeRuns(home, PATIENCE_MS)
   await home.start()
   const first = await runs.start({
-    one: { model: script(home, [bashCall(waitForFileCommand('go')), { text: 'so' }]), intent: 'x' },
+    one: { model: writeScript(home, [bashCall(waitForFileCommand('go')), { text: 'so' }]), intent: 'x' },
     two: shellNode('true', { depends_on: ['one'] }),
   })
   await runs.waitForRun(first.uuid, ({ nodes }) => nodes[0]?.process?.step === 1)

@@ -31,10 +31,10 @@ afterEach(async () => {
 /** An external agent with its own thresholds. */
 async function spawnAgent(intent: string, liveness: string, body: Partial<SpawnBody> = {}): Promise<ProcessView> {
   const argv = [process.execPath, PROGRAM, token, `sessions=${daemon.work}`]
-  return daemon.spawn({ agent: agentFile('fake', `driver: acp\ncommand: ${JSON.stringify(argv)}`, liveness), intent, ...body })
+  return daemon.spawn({ agent: writeAgentFile('fake', `driver: acp\ncommand: ${JSON.stringify(argv)}`, liveness), intent, ...body })
 }
 
-function agentFile(name: string, front: string, liveness: string): string {
+function writeAgentFile(name: string, front: string, liveness: string): string {
   mkdirSync(daemon.paths.agentsDir, { recursive: true })
   writeFileSync(join(daemon.paths.agentsDir, `${name}.md`), `---\n${front}\nliveness: ${liveness}\n---\n`)
   return name
@@ -42,7 +42,7 @@ function agentFile(name: string, front: string, liveness: string): string {
 
 const waitForLiveness = (uuid: string, state: string | null): Promise<ProcessView> =>
   daemon.waitForView(uuid, ({ liveness }) => (liveness?.word ?? null) === state)
-const livenessFacts = async (uuid: string): Promise<unknown[]> =>
+const readLivenessFacts = async (uuid: string): Promise<unknown[]> =>
   (await daemon.readHistory(uuid)).filter(({ fact }) => fact === 'liveness.changed').map((event) => event['word'])
 const isSleep = ({ argv }: { readonly argv: readonly string[] }): boolean => argv[0]?.endsWith('sleep') === true
 const call = (name: string, input: object): object => ({ tools: [{ name, input }] })
@@ -61,7 +61,7 @@ describe('stopped from outside', () => {
     await waitForLiveness(uuid, null)
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
-    expect(await livenessFacts(uuid)).toEqual(['stopped', 'alive'])
+    expect(await readLivenessFacts(uuid)).toEqual(['stopped', 'alive'])
   })
 
   test('a program that a shell only waits for', async () => {
@@ -94,7 +94,7 @@ describe('stopped from outside', () => {
     }
     signalFound(findOwnProcess(handle.pid, daemon.home), 'SIGSTOP')
     await waitForLiveness(other.uuid, 'stopped')
-    expect(await livenessFacts(uuid)).toEqual([])
+    expect(await readLivenessFacts(uuid)).toEqual([])
     for (const each of [uuid, other.uuid]) await daemon.signal(each, 'SIGKILL')
     for (const each of [uuid, other.uuid]) await daemon.waitForEnd(each)
   })
@@ -116,7 +116,7 @@ describe('an external agent', () => {
     expect(heartbeat.stdout).toMatch(/working +stalled/)
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
-    expect((await livenessFacts(uuid)).slice(-2)).toEqual(['silent', 'stalled'])
+    expect((await readLivenessFacts(uuid)).slice(-2)).toEqual(['silent', 'stalled'])
   })
 
   test('that waits for the user shows it after its own threshold, and is neither silent nor stalled', async () => {
@@ -127,7 +127,7 @@ describe('an external agent', () => {
     expect((await waitForLiveness(uuid, 'waiting')).note).toMatch(/^asks: rm x/)
     await daemon.client.post(`/v1/processes/${uuid}/answer`, { option: 'yes' })
     await daemon.waitUntilReady(uuid)
-    expect((await livenessFacts(uuid)).filter((state) => state === 'waiting')).toHaveLength(1)
+    expect((await readLivenessFacts(uuid)).filter((state) => state === 'waiting')).toHaveLength(1)
     await waitForLiveness(uuid, null)
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
@@ -151,7 +151,7 @@ describe('an external agent', () => {
       status: 'failed',
       exit: { code: 1, reason: expect.stringMatching(/^stalled/) as string },
     })
-    expect((await livenessFacts(uuid)).at(-1)).toBe('stalled')
+    expect((await readLivenessFacts(uuid)).at(-1)).toBe('stalled')
   })
 
   test('with that policy and a restart policy is restarted', async () => {
@@ -211,7 +211,7 @@ describe('native agents', () => {
     const items = [...Array.from({ length: 7 }, () => call('bash', { command: 'date +%s%N' })), { text: 'done' }]
     expect(await daemon.waitForEnd((await daemon.spawnScripted(items)).uuid)).toMatchObject({ status: 'completed', step: 8 })
     const repeatedCalls = [...Array.from({ length: 7 }, () => call('ls', {})), { text: 'done' }]
-    const free = agentFile('free', 'driver: native', '{ loop: off, errors: off }')
+    const free = writeAgentFile('free', 'driver: native', '{ loop: off, errors: off }')
     expect(await daemon.waitForEnd((await daemon.spawnScripted(repeatedCalls, { agent: free })).uuid)).toMatchObject({
       status: 'completed',
       step: 8,
@@ -219,7 +219,7 @@ describe('native agents', () => {
   })
 
   test('a long tool with output gets no state, one without is silent', async () => {
-    const healthyAgent = agentFile('honest', 'driver: native', '{ silent: 3s, stalled: 3s }')
+    const healthyAgent = writeAgentFile('honest', 'driver: native', '{ silent: 3s, stalled: 3s }')
     const { uuid } = await daemon.spawnScripted(
       [call('bash', { command: 'for i in $(seq 40); do echo $i; sleep 0.1; done' }), { text: 'done' }],
       {
@@ -227,11 +227,11 @@ describe('native agents', () => {
       },
     )
     const quietProcess = await daemon.spawnScripted([call('bash', { command: `sleep ${token}` }), { text: 'done' }], {
-      agent: agentFile('quiet', 'driver: native', '{ silent: 2s }'),
+      agent: writeAgentFile('quiet', 'driver: native', '{ silent: 2s }'),
     })
     expect((await waitForLiveness(quietProcess.uuid, 'silent')).liveness?.evidence).toBe('in bash of step 1')
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
-    expect(await livenessFacts(uuid)).toEqual([])
+    expect(await readLivenessFacts(uuid)).toEqual([])
     await daemon.signal(quietProcess.uuid, 'SIGKILL')
     await daemon.waitForEnd(quietProcess.uuid)
   })

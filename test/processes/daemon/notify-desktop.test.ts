@@ -30,7 +30,7 @@ afterEach(async () => {
 })
 
 /** A desktop whose program records its arguments, and exits with this code. */
-function desktop(code: number): {
+function makeDesktop(code: number): {
   readonly notifier: Notifier
   readonly logged: string[]
   notify(body: FactBody, elapsedMs?: number): void
@@ -81,14 +81,14 @@ function desktop(code: number): {
   }
 }
 
-const exited = (code: number): FactBody => ({
+const exitedFact = (code: number): FactBody => ({
   type: 'process.exited',
   mono: 1,
   exit: { code, reason: code === 0 ? 'completed' : 'it broke', cause: 'agent' },
 })
 
 test('has the title and the text as arguments, with escaped markup', async () => {
-  const { notifier, notify, calls } = desktop(0)
+  const { notifier, notify, calls } = makeDesktop(0)
   notify({ type: 'process.waiting', question: '<b>rm -rf $HOME</b> & go?; $(touch x)' })
   await waitUntil(() => calls().length === 1, 'it was called')
   const [words = []] = calls()
@@ -102,17 +102,17 @@ test('has the title and the text as arguments, with escaped markup', async () =>
 })
 
 test('does not report processes that ended at once, unless they failed', async () => {
-  const { notifier, notify, calls } = desktop(0)
-  notify(exited(0), 9_000)
-  notify(exited(1), 9_000)
+  const { notifier, notify, calls } = makeDesktop(0)
+  notify(exitedFact(0), 9_000)
+  notify(exitedFact(1), 9_000)
   await waitUntil(() => calls().length === 1, 'it was called')
   await notifier.stop()
   expect(calls().map((args) => args.at(-1))).toEqual(['docs (PID 1) has failed: it broke'])
 })
 
 test('a failed notice is reported by doctor, and once in the log', async () => {
-  const { notifier, logged: logLines, notify, calls } = desktop(1)
-  notify(exited(1))
+  const { notifier, logged: logLines, notify, calls } = makeDesktop(1)
+  notify(exitedFact(1))
   notify({ type: 'process.waiting', question: 'go?' })
   await waitUntil(() => calls().length === 2, 'it was called')
   await notifier.stop()
@@ -126,7 +126,7 @@ test('a failed notice is reported by doctor, and once in the log', async () => {
 })
 
 test.skipIf(process.platform === 'darwin')('a daemon without a session bus reports that', async () => {
-  const { notifier } = desktop(0)
+  const { notifier } = makeDesktop(0)
   delete process.env['DBUS_SESSION_BUS_ADDRESS']
   process.env['XDG_RUNTIME_DIR'] = contained.dir
   expect(await notifier.doctorChecks()).toMatchObject([{ ok: false, detail: expect.stringContaining('no session bus') as string }])

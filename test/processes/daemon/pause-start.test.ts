@@ -163,19 +163,19 @@ function tokenOf({ token }: ContainmentBench, point: Point, driver: DriverName):
 }
 
 // 15 further programs have run and exited by then: enough time for any program that does not wait.
-async function aWhile(contained: ContainmentBench): Promise<void> {
+async function waitAWhile(contained: ContainmentBench): Promise<void> {
   const other = await contained.open('group')
   await (
     await other.spawn(contained.request(['sh', '-c', 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 0.01; done']))
   ).exited
 }
 
-function goesOn(beginning: Beginning): Promise<unknown> {
+function waitForTicks(beginning: Beginning): Promise<unknown> {
   const ticksBefore = beginning.ticks
   return waitUntil(() => beginning.ticks > ticksBefore + 3)
 }
 
-function each<T>(all: readonly Beginning[], what: (one: Beginning) => T | Promise<T>): Promise<T[]> {
+function forEachBeginning<T>(all: readonly Beginning[], what: (one: Beginning) => T | Promise<T>): Promise<T[]> {
   return Promise.all(all.map(what))
 }
 
@@ -185,78 +185,78 @@ describe.each(kinds)('%s', (kind) => {
     async (driver) => {
       await using contained = await openContainmentBench()
       const beginnings = await Promise.all(POINTS_BEFORE_SPAWN.map((point) => Beginning.at(point, contained, kind, driver)))
-      await each(beginnings, (one) => {
+      await forEachBeginning(beginnings, (one) => {
         one.pause()
         one.goOn()
       })
       await waitUntil(() => beginnings.every((one) => one.has('frozen')))
-      await aWhile(contained)
-      expect(await each(beginnings, (one) => [one.ticks, findProcessesWith(one.token), one.has('up')])).toEqual(
+      await waitAWhile(contained)
+      expect(await forEachBeginning(beginnings, (one) => [one.ticks, findProcessesWith(one.token), one.has('up')])).toEqual(
         beginnings.map(() => [0, [], false]),
       )
-      await each(beginnings, (one) => one.resume())
-      await each(beginnings, goesOn)
-      await each(beginnings, (one) => one.end())
+      await forEachBeginning(beginnings, (one) => one.resume())
+      await forEachBeginning(beginnings, waitForTicks)
+      await forEachBeginning(beginnings, (one) => one.end())
     },
   )
 
   test('a process that is paused during the start of its program stands still, and continues', async () => {
     await using contained = await openContainmentBench()
     const beginnings = await Promise.all(AFTER.map((point) => Beginning.at(point, contained, kind)))
-    await each(beginnings, (one) => one.pause())
+    await forEachBeginning(beginnings, (one) => one.pause())
     await waitUntil(() => beginnings.every((one) => one.has('frozen')))
-    expect(await each(beginnings, (one) => one.standsStill())).toEqual(beginnings.map(() => true))
-    const ticksBefore = await each(beginnings, (one) => one.ticks)
-    await each(beginnings, (one) => one.goOn())
-    await aWhile(contained)
-    expect(await each(beginnings, (one) => one.standsStill())).toEqual(beginnings.map(() => true))
-    expect(await each(beginnings, (one) => one.ticks)).toEqual(ticksBefore)
-    await each(beginnings, (one) => one.resume())
-    await each(beginnings, goesOn)
-    await each(beginnings, (one) => one.end())
+    expect(await forEachBeginning(beginnings, (one) => one.standsStill())).toEqual(beginnings.map(() => true))
+    const ticksBefore = await forEachBeginning(beginnings, (one) => one.ticks)
+    await forEachBeginning(beginnings, (one) => one.goOn())
+    await waitAWhile(contained)
+    expect(await forEachBeginning(beginnings, (one) => one.standsStill())).toEqual(beginnings.map(() => true))
+    expect(await forEachBeginning(beginnings, (one) => one.ticks)).toEqual(ticksBefore)
+    await forEachBeginning(beginnings, (one) => one.resume())
+    await forEachBeginning(beginnings, waitForTicks)
+    await forEachBeginning(beginnings, (one) => one.end())
   })
 
   test('a resume during the freeze leaves nothing frozen; the last request wins', async () => {
     await using contained = await openContainmentBench()
     const beginnings = await Promise.all(POINTS.map((point) => Beginning.at(point, contained, kind)))
-    await each(beginnings, (one) => {
+    await forEachBeginning(beginnings, (one) => {
       one.pause()
       one.resume()
       one.goOn()
     })
-    await each(beginnings, goesOn)
+    await forEachBeginning(beginnings, waitForTicks)
     const acpBeginnings = await Promise.all(OF_ACP.map((point) => Beginning.at(point, contained, kind, 'acp')))
-    await each([...beginnings, ...acpBeginnings], (one) => {
+    await forEachBeginning([...beginnings, ...acpBeginnings], (one) => {
       one.pause()
       one.resume()
       one.pause()
       one.goOn()
     })
     await waitUntil(() => [...beginnings, ...acpBeginnings].every((one) => one.has('frozen')))
-    await aWhile(contained)
-    expect(await each([...beginnings, ...acpBeginnings], (one) => one.standsStill())).toEqual(
+    await waitAWhile(contained)
+    expect(await forEachBeginning([...beginnings, ...acpBeginnings], (one) => one.standsStill())).toEqual(
       [...beginnings, ...acpBeginnings].map(() => true),
     )
-    await each([...beginnings, ...acpBeginnings], (one) => one.end())
+    await forEachBeginning([...beginnings, ...acpBeginnings], (one) => one.end())
   })
 
   test('a kill during the start leaves nothing, paused or not', async () => {
     await using contained = await openContainmentBench()
     const pausedBeginnings = await Promise.all(POINTS.map((point) => Beginning.at(point, contained, kind)))
-    await each(pausedBeginnings, (one) => one.pause())
+    await forEachBeginning(pausedBeginnings, (one) => one.pause())
     const runningBeginnings = await Promise.all(OF_ACP.map((point) => Beginning.at(point, contained, kind, 'acp')))
-    await each([...pausedBeginnings, ...runningBeginnings], (one) => one.end())
+    await forEachBeginning([...pausedBeginnings, ...runningBeginnings], (one) => one.end())
   })
 
   test('the end of the incarnation does not wait for starts that wait for the thaw', async () => {
     await using contained = await openContainmentBench()
     const beginnings = await Promise.all(POINTS.map((point) => Beginning.at(point, contained, kind)))
-    await each(beginnings, (one) => {
+    await forEachBeginning(beginnings, (one) => {
       one.pause()
       one.incarnation.cancel()
       one.goOn()
     })
-    expect(await each(beginnings, (one) => one.incarnation.release())).toEqual(beginnings.map(() => []))
-    expect(await each(beginnings, (one) => findProcessesWith(one.token))).toEqual(beginnings.map(() => []))
+    expect(await forEachBeginning(beginnings, (one) => one.incarnation.release())).toEqual(beginnings.map(() => []))
+    expect(await forEachBeginning(beginnings, (one) => findProcessesWith(one.token))).toEqual(beginnings.map(() => []))
   })
 })

@@ -21,10 +21,10 @@ import { SEED } from '../../support/seed.ts'
 
 const KILLS = deep(12, 50)
 const AGENT = uuidOf(1)
-const program = (name: string): string => fileURLToPath(new URL(`../../support/store/${name}.ts`, import.meta.url))
+const programPath = (name: string): string => fileURLToPath(new URL(`../../support/store/${name}.ts`, import.meta.url))
 
 function start(name: string, ...args: string[]): ChildProcess {
-  return spawn(process.execPath, [program(name), ...args], { stdio: ['pipe', 'pipe', 'inherit'] })
+  return spawn(process.execPath, [programPath(name), ...args], { stdio: ['pipe', 'pipe', 'inherit'] })
 }
 
 /** Runs a writer and kills it after `acks` printed numbers; returns the last printed number. */
@@ -41,7 +41,7 @@ async function writeAndKill(dir: string, acks: number): Promise<number> {
   return Number(printed.split('\n').at(-2))
 }
 
-async function allFacts(store: Store): Promise<StoredFact[]> {
+async function readAllFacts(store: Store): Promise<StoredFact[]> {
   const facts: StoredFact[] = []
   for (let page = await store.facts(AGENT, 0, 1_000); page.length > 0; page = await store.facts(AGENT, facts.length, 1_000))
     facts.push(...page)
@@ -65,7 +65,7 @@ test(`after ${KILLS} kills at random moments every acknowledged commit is there,
     const acks = 1 + Math.floor(Math.random() * 40)
     const lastCommit = await writeAndKill(folder.path, acks)
     await using store = await openSqliteStore({ dir: folder.path })
-    facts = await allFacts(store)
+    facts = await readAllFacts(store)
     expect(facts.length % 3, `round ${round}, killed after ${acks}`).toBe(0)
     const numbers = numbersOf(facts.slice(3))
     expect(numbers.at(-1), `round ${round}, killed after ${acks}`).toBeGreaterThanOrEqual(lastCommit)
@@ -103,7 +103,7 @@ test('a full disk refuses one whole commit and keeps the others; the reserve per
   const mount = join(folder.path, 'small')
   mkdirSync(mount)
   if (!canMount(mount)) return context.skip('no file system can be mounted here, not even in a user namespace')
-  const [command, args] = onSmallDisk(mount, 9, process.execPath, program('disk'), mount)
+  const [command, args] = onSmallDisk(mount, 9, process.execPath, programPath('disk'), mount)
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   const [stdout, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   expect(errors).toBe('')

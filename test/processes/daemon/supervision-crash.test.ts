@@ -8,7 +8,7 @@ import type { ProcessView } from '../../../src/api/views/process.ts'
 
 const LONG_BACKOFF = { initialMs: 600_000, maxMs: 600_000, factor: 1 }
 
-function sleeper(home: DaemonHome, file: string): string[] {
+function sleeperArgv(home: DaemonHome, file: string): string[] {
   return ['sh', '-c', `echo $$ >> ${join(home.work, file)}; exec sleep 600`]
 }
 
@@ -32,17 +32,17 @@ async function restartAfterKill(home: DaemonHome): Promise<void> {
   await home.start()
 }
 
-function child({ supervisor }: ProcessView, id: string): NonNullable<ProcessView['supervisor']>['children'][number] | undefined {
+function findChild({ supervisor }: ProcessView, id: string): NonNullable<ProcessView['supervisor']>['children'][number] | undefined {
   return supervisor?.children.find((one) => one.id === id)
 }
 
 test('B1: a policy restores its processes; processes that the user killed or paused stay so', async () => {
   await using home = await DaemonHome.create()
   await home.start()
-  const keptProcess = await home.spawn({ name: 'kept', argv: sleeper(home, 'kept'), restart: 'on-failure' })
-  const plain = await home.spawn({ name: 'plain', argv: sleeper(home, 'plain') })
-  const killedProcess = await home.spawn({ name: 'killed', argv: sleeper(home, 'killed'), restart: 'always' })
-  const pausedProcess = await home.spawn({ name: 'paused', argv: sleeper(home, 'paused'), restart: 'always' })
+  const keptProcess = await home.spawn({ name: 'kept', argv: sleeperArgv(home, 'kept'), restart: 'on-failure' })
+  const plain = await home.spawn({ name: 'plain', argv: sleeperArgv(home, 'plain') })
+  const killedProcess = await home.spawn({ name: 'killed', argv: sleeperArgv(home, 'killed'), restart: 'always' })
+  const pausedProcess = await home.spawn({ name: 'paused', argv: sleeperArgv(home, 'paused'), restart: 'always' })
   for (const file of ['kept', 'plain', 'killed', 'paused']) await waitForStarts(home, file, 1)
   await home.signal(killedProcess.uuid, { signal: 'SIGKILL' })
   await home.waitForEnd(killedProcess.uuid)
@@ -61,11 +61,11 @@ test('B1: a policy restores its processes; processes that the user killed or pau
 test('a supervisor comes back after a kill and after an orderly stop, and finds its children by their ids; it leaves those that the user killed', async () => {
   await using home = await DaemonHome.create()
   await home.start()
-  const children = ['a', 'b', 'c'].map((id) => ({ childId: id, argv: sleeper(home, id), restart: 'always' as const }))
+  const children = ['a', 'b', 'c'].map((id) => ({ childId: id, argv: sleeperArgv(home, id), restart: 'always' as const }))
   const { uuid } = await home.spawn({ name: 'team', supervisor: { strategy: 'rest_for_one', children } })
   for (const id of ['a', 'b', 'c']) await waitForStarts(home, id, 1)
-  await home.signal(child(await home.view(uuid), 'b')?.uuid ?? '', { signal: 'SIGKILL' })
-  await home.waitForView(uuid, (view) => child(view, 'b')?.status === null)
+  await home.signal(findChild(await home.view(uuid), 'b')?.uuid ?? '', { signal: 'SIGKILL' })
+  await home.waitForView(uuid, (view) => findChild(view, 'b')?.status === null)
   await restartAfterKill(home)
   for (const id of ['a', 'c']) await waitForStarts(home, id, 2)
   const view = await home.waitForView(
@@ -101,8 +101,8 @@ test('a waiting restart keeps waiting, after a kill and after an orderly stop', 
 test('a daemon that was killed three times holds the processes that it would restore, and the user releases them', async () => {
   await using home = await DaemonHome.create()
   await home.start()
-  const { uuid } = await home.spawn({ argv: sleeper(home, 'loop'), restart: 'always' })
-  const team = await home.spawn({ name: 'team', supervisor: { children: [{ childId: 'x', argv: sleeper(home, 'x') }] } })
+  const { uuid } = await home.spawn({ argv: sleeperArgv(home, 'loop'), restart: 'always' })
+  const team = await home.spawn({ name: 'team', supervisor: { children: [{ childId: 'x', argv: sleeperArgv(home, 'x') }] } })
   for (const times of [1, 2]) {
     await waitForStarts(home, 'loop', times)
     await waitForStarts(home, 'x', times)
@@ -113,7 +113,7 @@ test('a daemon that was killed three times holds the processes that it would res
   await restartAfterKill(home)
   for (const ref of [uuid, team.uuid])
     expect(await home.view(ref)).toMatchObject({ status: 'suspended', holds: [{ reason: 'daemon-crash', by: 'system' }] })
-  expect(child(await home.view(team.uuid), 'x')).toMatchObject({ status: 'pending' })
+  expect(findChild(await home.view(team.uuid), 'x')).toMatchObject({ status: 'pending' })
   expect([countStarts(home, 'loop'), countStarts(home, 'x')]).toEqual([3, 3])
   expect(home.readLog()).toContain('3 daemons died within 10 minutes')
   await home.resume(uuid)

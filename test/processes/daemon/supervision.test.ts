@@ -112,10 +112,10 @@ describe('a restart policy', () => {
     const heldView = await home.waitForView(uuid, ({ status }) => status === 'suspended')
     expect(heldView.holds).toMatchObject([{ reason: 'supervisor', by: 'system' }])
     expect(heldView.note).toContain('3 times in a row')
-    const failures = async (): Promise<number> => (await readFacts(uuid)).filter(({ fact }) => fact === 'process.exited').length
-    expect(await failures()).toBe(3)
+    const countFailures = async (): Promise<number> => (await readFacts(uuid)).filter(({ fact }) => fact === 'process.exited').length
+    expect(await countFailures()).toBe(3)
     await home.resume(uuid)
-    await pollUntil('it is held again', async () => (await failures()) > 3 && (await home.view(uuid)).status === 'suspended')
+    await pollUntil('it is held again', async () => (await countFailures()) > 3 && (await home.view(uuid)).status === 'suspended')
     await home.signal(uuid, { signal: 'SIGKILL' })
   })
 
@@ -129,13 +129,13 @@ describe('a restart policy', () => {
 })
 
 describe('a supervisor', () => {
-  async function family(name: string, supervisor: object): Promise<ProcessView> {
+  async function spawnFamily(name: string, supervisor: object): Promise<ProcessView> {
     const { uuid } = await home.spawn({ name, supervisor })
     return home.waitForView(uuid, ({ status }) => status === 'ready')
   }
 
   test('escalates at exactly the right incarnation: it stops its children in reverse order, then fails itself', async () => {
-    const { uuid } = await family('tree', {
+    const { uuid } = await spawnFamily('tree', {
       maxRestarts: 3,
       windowMs: DAY,
       backoff: SHORT,
@@ -160,7 +160,7 @@ describe('a supervisor', () => {
   })
 
   test('a child that the user killed stays dead, also after a stop and resume of the supervisor', async () => {
-    const { uuid } = await family('team', {
+    const { uuid } = await spawnFamily('team', {
       backoff: SHORT,
       children: [
         { childId: 'a', argv: recordStarts('a', 'exec sleep 600'), restart: 'always' },
@@ -189,7 +189,7 @@ describe('a supervisor', () => {
 
   test('one for all: the others are stopped and all restart; children can be added and removed meanwhile', async () => {
     const flag = join(home.work, 'fail-once')
-    const { uuid } = await family('all', {
+    const { uuid } = await spawnFamily('all', {
       strategy: 'one_for_all',
       backoff: SHORT,
       children: [

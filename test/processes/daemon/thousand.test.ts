@@ -17,7 +17,7 @@ const MAX_RSS_MIB = 300
 const LIMIT_MS = 300_000
 
 /** The peak memory of the daemon in MiB, as the system reports it. */
-function peakMiB(pid: number): number {
+function readPeakMib(pid: number): number {
   const kib = /^VmHWM:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
   return Number(kib) / 1024
 }
@@ -43,7 +43,7 @@ test(`${AGENTS} concurrent agents complete in less than ${MAX_RSS_MIB} MiB`, { t
   expect(views).toHaveLength(AGENTS)
   expect(views.filter(({ status, step, exit }) => status !== 'completed' || step !== 5 || exit?.code !== 0)).toEqual([])
   expect(new Set(views.map((view) => view.pid)).size).toBe(AGENTS)
-  const peak = peakMiB(pid)
+  const peak = readPeakMib(pid)
   expect(peak).toBeLessThan(MAX_RSS_MIB)
   expect(peak).toBeGreaterThan(0)
   expect(await home.stop()).toEqual({ code: 0, signal: null })

@@ -69,7 +69,7 @@ function reeve(...args: string[]): RunResult {
   return manager?.run([process.execPath, CLI, ...args]) ?? { code: null, stdout: '', stderr: 'no manager' }
 }
 
-function unitIs(): string {
+function readUnitState(): string {
   return manager?.run(['systemctl', '--user', 'is-active', 'reeve.service']).stdout.trim() ?? ''
 }
 
@@ -77,8 +77,8 @@ interface Status {
   readonly pid: number
   readonly containment: string
 }
-const status = (): Status => JSON.parse(reeve('daemon', 'status', '--json').stdout) as Status
-const mainPid = (): number => Number(manager?.run(['systemctl', '--user', 'show', '-p', 'MainPID', '--value', 'reeve.service']).stdout)
+const readStatus = (): Status => JSON.parse(reeve('daemon', 'status', '--json').stdout) as Status
+const readMainPid = (): number => Number(manager?.run(['systemctl', '--user', 'show', '-p', 'MainPID', '--value', 'reeve.service']).stdout)
 const cgroupOf = (pid: number): string => /^0::(.*)$/m.exec(readFileSync(`/proc/${pid}/cgroup`, 'latin1'))?.[1] ?? ''
 
 describe.runIf(canBecome)('with a user manager', () => {
@@ -92,8 +92,8 @@ describe.runIf(canBecome)('with a user manager', () => {
       0,
       expect.stringMatching(/^wrote .*\nthe daemon runs as PID \d+ of reeve\.service\n/),
     ])
-    const first = status()
-    expect(first.pid).toBe(mainPid())
+    const first = readStatus()
+    expect(first.pid).toBe(readMainPid())
     expect(first.containment).toBe('cgroup')
     expect(cgroupOf(first.pid)).toMatch(/\/reeve\.service\/reeve-daemon$/)
 
@@ -104,7 +104,7 @@ describe.runIf(canBecome)('with a user manager', () => {
 
     // A second install changes nothing. Both commands keep the user's changes.
     expect(reeve('daemon', 'install', '--now').stderr).toMatch(/^unchanged: /)
-    expect(status().pid).toBe(first.pid)
+    expect(readStatus().pid).toBe(first.pid)
     const written = readFileSync(file, 'utf8')
     writeFileSync(file, written.replace('RestartSec=1', 'RestartSec=2'))
     for (const verb of ['install', 'uninstall']) {
@@ -122,26 +122,29 @@ describe.runIf(canBecome)('with a user manager', () => {
 
     // After kill -9 the daemon is back, and its programs are gone.
     signalFound(findOwnProcess(first.pid, dir.path), 'SIGKILL')
-    await waitUntil(() => unitIs() === 'active' && mainPid() !== first.pid && reeve('daemon', 'status').code === 0, 'the next daemon')
+    await waitUntil(
+      () => readUnitState() === 'active' && readMainPid() !== first.pid && reeve('daemon', 'status').code === 0,
+      'the next daemon',
+    )
     expect(reeve('inspect', uuid, '--json').stdout).toContain('"status": "interrupted"')
 
     // The watchdog ends a daemon whose event loop stands still, and another starts.
-    const hungPid = mainPid()
+    const hungPid = readMainPid()
     expect(manager.run(['systemctl', '--user', 'show', '-p', 'WatchdogUSec', '--value', 'reeve.service']).stdout.trim()).toBe('2s')
     signalFound(findOwnProcess(hungPid, dir.path), 'SIGSTOP')
-    await waitUntil(() => mainPid() !== hungPid && reeve('daemon', 'status').code === 0, 'the watchdog has ended it')
+    await waitUntil(() => readMainPid() !== hungPid && reeve('daemon', 'status').code === 0, 'the watchdog has ended it')
     rmSync(dropIn, { recursive: true })
     manager.run(['systemctl', '--user', 'daemon-reload'])
 
     // A restart stays in the unit, and a stop is final.
     expect(reeve('daemon', 'restart').code).toBe(0)
-    expect(status().pid).toBe(mainPid())
+    expect(readStatus().pid).toBe(readMainPid())
     expect(reeve('daemon', 'stop').code).toBe(0)
-    await waitUntil(() => unitIs() === 'inactive', 'the unit has ended')
+    await waitUntil(() => readUnitState() === 'inactive', 'the unit has ended')
 
     // The first use starts the daemon in the unit, and nowhere else.
     expect(reeve('ps').code).toBe(0)
-    expect(status().pid).toBe(mainPid())
+    expect(readStatus().pid).toBe(readMainPid())
 
     expect(reeve('daemon', 'uninstall', '--now').stderr).toContain(`removed ${file}`)
     expect(existsSync(file)).toBe(false)
@@ -152,12 +155,12 @@ describe.runIf(canBecome)('with a user manager', () => {
   test('a running daemon is stopped first, and a unit that cannot be enabled is removed', { timeout: 120_000 }, ({ skip }) => {
     if (manager === null) return skip()
     const outsideStatus = JSON.parse(reeve('daemon', 'start', '--json').stdout) as Status
-    expect(mainPid()).toBe(0)
+    expect(readMainPid()).toBe(0)
     expect(reeve('daemon', 'install').stderr).toContain('a daemon already runs outside of the unit')
-    expect(status().pid).toBe(outsideStatus.pid)
+    expect(readStatus().pid).toBe(outsideStatus.pid)
     expect(reeve('daemon', 'install', '--now').code).toBe(0)
-    expect(status().pid).not.toBe(outsideStatus.pid)
-    expect(status().pid).toBe(mainPid())
+    expect(readStatus().pid).not.toBe(outsideStatus.pid)
+    expect(readStatus().pid).toBe(readMainPid())
     expect(reeve('daemon', 'uninstall', '--now').code).toBe(0)
 
     // A file in place of the link makes `enable` fail.

@@ -52,7 +52,7 @@ async function openRecords(): Promise<Records> {
 }
 
 /** The files of a record, in the worktree of a fork, which has them only from the record. */
-async function forked(commit: string, name = 'b'): Promise<{ dir: string; records: Records }> {
+async function makeFork(commit: string, name = 'b'): Promise<{ dir: string; records: Records }> {
   const dir = join(contained.dir, 'w', name)
   await copyRecord(git, join(contained.dir, 'a.git'), placeOf(name, dir), commit)
   await addWorktree(git, {
@@ -92,8 +92,8 @@ test('links, modes, deletions, renames and untracked files come back unchanged',
   const second = await records.record(1)
   const filesAfter = filesOf(work)
   expect([first.omitted, second.omitted, first.head]).toEqual([[], [], repository.git('rev-parse', 'HEAD')])
-  expect(filesOf((await forked(second.commit, 'b')).dir)).toEqual(filesAfter)
-  expect(filesOf((await forked(first.commit, 'c')).dir)).toEqual(filesBefore)
+  expect(filesOf((await makeFork(second.commit, 'b')).dir)).toEqual(filesAfter)
+  expect(filesOf((await makeFork(first.commit, 'c')).dir)).toEqual(filesBefore)
   expect((await records.record(2)).commit, 'what has not changed is the same record').toBe(second.commit)
 })
 
@@ -104,7 +104,7 @@ test('a directory that becomes a link records no files behind it', async () => {
   rmSync(join(work, 'dir'), { recursive: true })
   symlinkSync('else', join(work, 'dir'))
   const { commit } = await records.record(1)
-  expect(filesOf((await forked(commit)).dir)).toEqual({ dir: '-> else', 'else/same.txt': expect.any(String) as string })
+  expect(filesOf((await makeFork(commit)).dir)).toEqual({ dir: '-> else', 'else/same.txt': expect.any(String) as string })
 })
 
 test('large files, ignored files and other repositories are omitted and named', async () => {
@@ -139,7 +139,7 @@ test('large files, ignored files and other repositories are omitted and named', 
     { path: 'vendor/inner/', why: 'repository' },
     { path: 'x.swp', why: 'ignored' },
   ])
-  const { dir } = await forked(commit)
+  const { dir } = await makeFork(commit)
   expect(Object.keys(filesOf(dir)).toSorted()).toEqual(['.gitignore', 'kept.log', 'small.bin'])
   expect(readFileSync(join(dir, 'kept.log'), 'utf8')).toBe('changed')
 })
@@ -151,11 +151,11 @@ test('a file that grows too large leaves the records, and returns when it shrink
   writeFileSync(join(work, 'a.bin'), Buffer.alloc(11 * MEGABYTE))
   const largeRecord = await records.record(1)
   expect(largeRecord.omitted).toEqual([{ path: 'a.bin', why: 'large' }])
-  expect(filesOf((await forked(largeRecord.commit, 'c')).dir)).toEqual({})
+  expect(filesOf((await makeFork(largeRecord.commit, 'c')).dir)).toEqual({})
   writeFileSync(join(work, 'a.bin'), 'small again')
   const { commit, omitted: omittedFiles } = await records.record(2)
   expect(omittedFiles).toEqual([])
-  expect(readFileSync(join((await forked(commit)).dir, 'a.bin'), 'utf8')).toBe('small again')
+  expect(readFileSync(join((await makeFork(commit)).dir, 'a.bin'), 'utf8')).toBe('small again')
 })
 
 test('up to a hundred omitted files are named, all are counted', async () => {
@@ -176,7 +176,7 @@ test.skipIf(process.getuid?.() === 0)('what cannot be read is left out', async (
   const { commit, omitted: omittedFiles } = await records.record(1)
   chmodSync(join(work, 'dir'), 0o755)
   expect(omittedFiles).toEqual(['a.txt', 'dir/b.txt', 'dir/c.txt'].map((path) => ({ path, why: 'unreadable' })))
-  expect(Object.keys(filesOf((await forked(commit)).dir)).toSorted()).toEqual(['a.txt.more', 'new.txt'])
+  expect(Object.keys(filesOf((await makeFork(commit)).dir)).toSorted()).toEqual(['a.txt.more', 'new.txt'])
 })
 
 test('a submodule is omitted, and its empty directory comes back', async () => {
@@ -190,7 +190,7 @@ test('a submodule is omitted, and its empty directory comes back', async () => {
   repository.gitIn(work, '-c', 'protocol.file.allow=always', 'submodule', '-q', 'update', '--init')
   const { commit, omitted: omittedFiles } = await records.record(1)
   expect(omittedFiles).toEqual([{ path: 'sub/', why: 'repository' }])
-  const { dir } = await forked(commit)
+  const { dir } = await makeFork(commit)
   expect(Object.keys(filesOf(dir)).toSorted()).toEqual(['.gitmodules', 'a.txt'])
   expect(existsSync(join(dir, 'sub'))).toBe(true)
 })
@@ -209,7 +209,7 @@ test('names that are not text, and all kinds of line ends, come back byte for by
     work,
   )
   const { commit } = await records.record(0)
-  expect(filesOf((await forked(commit)).dir)).toEqual(filesOf(work))
+  expect(filesOf((await makeFork(commit)).dir)).toEqual(filesOf(work))
 })
 
 test('a sparse worktree stays sparse', async () => {
@@ -219,7 +219,7 @@ test('a sparse worktree stays sparse', async () => {
   repository.write({ 'in/new.txt': 'n' }, work)
   expect(existsSync(join(work, 'out'))).toBe(false)
   const { commit } = await records.record(0)
-  const { dir } = await forked(commit)
+  const { dir } = await makeFork(commit)
   expect(filesOf(dir)).toEqual(filesOf(work))
   expect(repository.gitIn(dir, 'status', '--porcelain')).toBe('?? in/new.txt')
 })
@@ -252,7 +252,7 @@ test('hooks, filters and signatures of the user never run for a record, and noth
   const records = await openRecords()
   repository.write({ 'b.f': 'filtered?', 'a.txt': 'changed' }, work)
   const { commit } = await records.record(0)
-  const { dir } = await forked(commit)
+  const { dir } = await makeFork(commit)
   expect([existsSync(marker) ? readFileSync(marker, 'utf8') : '', readFileSync(join(dir, 'b.f'), 'utf8')]).toEqual(['', 'filtered?'])
   expect(gitBytes(repository)).toEqual(bytes)
 })
@@ -287,7 +287,7 @@ test('the next writer continues with the index of the last one, in any state', a
   repository.write({ 'b.txt': 'b' }, work)
   const laterRecord = await second.record(1)
   expect(laterRecord.commit).not.toBe(commit)
-  expect(Object.keys(filesOf((await forked(laterRecord.commit)).dir))).toEqual(['a.txt', 'b.txt'])
+  expect(Object.keys(filesOf((await makeFork(laterRecord.commit)).dir))).toEqual(['a.txt', 'b.txt'])
   expect(existsSync(join(dir, `index-${writer - 3}`))).toBe(false)
 })
 
@@ -296,7 +296,7 @@ test('a copied record is independent of its origin', async () => {
   const records = await openRecords()
   repository.write({ 'b.txt': 'only in the records' }, work)
   const { commit } = await records.record(0)
-  const { dir, records: forkRecords } = await forked(commit)
+  const { dir, records: forkRecords } = await makeFork(commit)
   rmSync(join(contained.dir, 'a.git'), { recursive: true })
   expect((await forkRecords.record(1)).omitted).toEqual([])
   expect(readFileSync(join(dir, 'b.txt'), 'utf8')).toBe('only in the records')

@@ -59,21 +59,22 @@ const member = (n: number, programs: boolean) => ({
 })
 const add = (n: number, programs: boolean): Promise<void> => addWorktree(git, { ...member(n, programs), base })
 /** A program that records its run, and copies its input to its output. */
-function program(name: string): string {
+function writeProgram(name: string): string {
   const file = join(contained.dir, 'programs', name)
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, `#!/bin/sh\necho ${name} >> ${marker}\ncat\n`, { mode: 0o755 })
   return file
 }
 /** The programs that ran. */
-const programsThatRan = (): string[] => (existsSync(marker) ? [...new Set(readFileSync(marker, 'utf8').trim().split('\n'))].toSorted() : [])
+const listProgramsThatRan = (): string[] =>
+  existsSync(marker) ? [...new Set(readFileSync(marker, 'utf8').trim().split('\n'))].toSorted() : []
 const config = (...settings: readonly (readonly [string, string])[]): void => {
   for (const [key, value] of settings) repository.git('config', '--add', key, value)
 }
-const attributes = (text: string): void => appendFileSync(join(gitDir(), 'info', 'attributes'), text)
+const appendAttributes = (text: string): void => appendFileSync(join(gitDir(), 'info', 'attributes'), text)
 
 /** The work of an agent in a worktree: changed, new and deleted files. */
-function work(dir: string, content: string): void {
+function changeFiles(dir: string, content: string): void {
   if (!existsSync(dir)) return
   repository.write({ 'a.txt': `${content}\n`, 'log.txt': `one\n${content}\n`, [`${content}.txt`]: content }, dir)
 }
@@ -90,7 +91,7 @@ async function useAllOperations(programs: boolean, attack: () => void): Promise<
   const crew = { ...rights(programs), branch: CREW, dir: one.dir }
   await add(1, programs)
   await add(2, programs)
-  work(one.dir, 'first')
+  changeFiles(one.dir, 'first')
   attack()
   await step('find', () => findRepository(git, repository.dir, repository.env))
   await step('add', () => add(3, programs))
@@ -101,16 +102,16 @@ async function useAllOperations(programs: boolean, attack: () => void): Promise<
   })
   await step('view', () => commitForReview(git, one, 'refs/reeve/review/fix/one'))
   await step('commit', () => commitTask(git, one, { base, crew: CREW, message: 'first\n', mayCommit: true }))
-  work(second.dir, 'second')
+  changeFiles(second.dir, 'second')
   await step('commit of another', () => commitTask(git, second, { base, crew: CREW, message: 'second\n', mayCommit: true }))
   const commits = [one, second].map(({ branch }) => repository.git('rev-parse', `refs/heads/${branch}`))
   for (const commit of commits)
     await step('merge', () => mergeInto(git, crew, { commit, message: 'Merge\n', unmergedBranch: `${CREW}.left` }))
   await step('together', () => joinCommits(git, crew, base, { commits, ref: 'refs/reeve/base/x' }))
-  work(one.dir, 'third')
+  changeFiles(one.dir, 'third')
   await step('keep', () => salvageFiles(git, one, SALVAGE))
   await step('hand over', () => handOver(git, { from: one, to: third, ref: 'refs/reeve/handover/x', salvage: SALVAGE }))
-  work(one.dir, 'fourth')
+  changeFiles(one.dir, 'fourth')
   await step('bring', () => resetTo(git, one, base, SALVAGE))
   await step('head', () => crewHead(git, crew, base))
   await step('left', () =>
@@ -121,14 +122,14 @@ async function useAllOperations(programs: boolean, attack: () => void): Promise<
     }),
   )
   for (const tree of [one, second, third]) {
-    work(tree.dir, 'last')
+    changeFiles(tree.dir, 'last')
     await step('remove', () => removeWorktree(git, { ...tree, uuid: UUID }))
   }
   return refusalByJob
 }
 
 /** Settings that each name a program. */
-const SETTINGS = (name: string): readonly (readonly [string, string])[] => [
+const settingsThatName = (name: string): readonly (readonly [string, string])[] => [
   ['core.fsmonitor', name],
   ['core.hooksPath', dirname(name)],
   ['core.pager', name],
@@ -154,14 +155,14 @@ const SETTINGS = (name: string): readonly (readonly [string, string])[] => [
 const includeConfig = (): void => {
   writeFileSync(
     join(contained.dir, 'more'),
-    `[filter "more"]\n\tclean = ${program('included')}\n[core]\n\tfsmonitor = ${program('fsmonitor')}\n`,
+    `[filter "more"]\n\tclean = ${writeProgram('included')}\n[core]\n\tfsmonitor = ${writeProgram('fsmonitor')}\n`,
   )
   config(['include.path', join(contained.dir, 'more')], ['includeIf.gitdir:/.path', join(contained.dir, 'more')])
 }
 const ofUser = (): void =>
   writeFileSync(
     join(contained.dir, '.gitconfig'),
-    `[filter "user"]\n\tclean = ${program('user')}\n[core]\n\tfsmonitor = ${program('fsmonitor')}\n`,
+    `[filter "user"]\n\tclean = ${writeProgram('user')}\n[core]\n\tfsmonitor = ${writeProgram('fsmonitor')}\n`,
   )
 const HOOKS = [
   'post-checkout',
@@ -173,8 +174,8 @@ const HOOKS = [
   'post-merge',
   'post-rewrite',
 ]
-const hooks = (): void => {
-  for (const hook of HOOKS) cpSync(program('hook'), join(gitDir(), 'hooks', hook))
+const writeHooks = (): void => {
+  for (const hook of HOOKS) cpSync(writeProgram('hook'), join(gitDir(), 'hooks', hook))
 }
 
 /** The preparations of a process before reeve's git runs, and the programs that run if the process may run programs. */
@@ -186,13 +187,13 @@ const PREPARED: readonly { readonly name: string; readonly attack: () => void; r
       includeConfig()
       ofUser()
       config(
-        ['filter.x.clean', program('clean')],
-        ['filter.x.smudge', program('smudge')],
+        ['filter.x.clean', writeProgram('clean')],
+        ['filter.x.smudge', writeProgram('smudge')],
         ['filter.x.required', 'true'],
-        ['filter.long.process', program('long')],
-        ['filter.own.clean', program('own')],
+        ['filter.long.process', writeProgram('long')],
+        ['filter.own.clean', writeProgram('own')],
       )
-      attributes('a.txt filter=x\nlog.txt filter=long\nfirst.txt filter=more\nsecond.txt filter=user\n')
+      appendAttributes('a.txt filter=x\nlog.txt filter=long\nfirst.txt filter=more\nsecond.txt filter=user\n')
       repository.write({ '.gitattributes': '*.mine filter=own\n', 'an.mine': 'x' }, member(1, false).dir)
     },
   },
@@ -200,26 +201,34 @@ const PREPARED: readonly { readonly name: string; readonly attack: () => void; r
     name: 'drivers that merge, with renormalizing',
     run: ['driver', 'renormalize'],
     attack: () => {
-      config(['merge.renormalize', 'true'], ['filter.x.clean', program('renormalize')], ['merge.x.driver', `${program('driver')} %A`])
-      attributes('* filter=x merge=x\n')
+      config(
+        ['merge.renormalize', 'true'],
+        ['filter.x.clean', writeProgram('renormalize')],
+        ['merge.x.driver', `${writeProgram('driver')} %A`],
+      )
+      appendAttributes('* filter=x merge=x\n')
     },
   },
   {
     name: 'drivers that compare, and settings that name programs',
     run: [],
     attack: () => {
-      config(['diff.x.textconv', program('textconv')], ['diff.x.command', program('command')], ...SETTINGS(program('setting')))
-      attributes('* diff=x\n')
+      config(
+        ['diff.x.textconv', writeProgram('textconv')],
+        ['diff.x.command', writeProgram('command')],
+        ...settingsThatName(writeProgram('setting')),
+      )
+      appendAttributes('* diff=x\n')
     },
   },
-  { name: 'hooks', run: ['hook'], attack: hooks },
+  { name: 'hooks', run: ['hook'], attack: writeHooks },
 ]
 
 test('no prepared program runs for a process that may run no programs', { timeout: TIMEOUT_MS }, async () => {
   await useAllOperations(false, () => {
     for (const { attack } of PREPARED.toReversed()) attack()
   })
-  expect(programsThatRan()).toEqual([])
+  expect(listProgramsThatRan()).toEqual([])
 })
 
 test.each(PREPARED.filter(({ run }) => run.length >= deep(1, 0)))(
@@ -227,7 +236,7 @@ test.each(PREPARED.filter(({ run }) => run.length >= deep(1, 0)))(
   { timeout: TIMEOUT_MS },
   async ({ attack, run }) => {
     await useAllOperations(true, attack)
-    expect(programsThatRan()).toEqual(run)
+    expect(listProgramsThatRan()).toEqual(run)
   },
 )
 
@@ -237,14 +246,14 @@ test('a missing object is not fetched from a remote', { timeout: TIMEOUT_MS }, a
       ['core.repositoryFormatVersion', '1'],
       ['extensions.partialClone', 'evil'],
       ['remote.evil.promisor', 'true'],
-      ['remote.evil.url', `ext::${program('remote')}`],
+      ['remote.evil.url', `ext::${writeProgram('remote')}`],
       ['protocol.ext.allow', 'always'],
-      ['core.sshCommand', program('ssh')],
+      ['core.sshCommand', writeProgram('ssh')],
     )
     const object = repository.git('rev-parse', `${base}:a.txt`)
     rmSync(join(gitDir(), 'objects', object.slice(0, 2), object.slice(2)), { force: true })
   })
-  expect(programsThatRan()).toEqual([])
+  expect(listProgramsThatRan()).toEqual([])
 })
 
 test('git does not run in a submodule that an agent has made up', { timeout: TIMEOUT_MS }, async () => {
@@ -253,8 +262,8 @@ test('git does not run in a submodule that an agent has made up', { timeout: TIM
   repository.git('update-index', '--add', '--cacheinfo', `160000,${commit},sub`)
   repository.git('commit', '-q', '-m', 'a submodule')
   base = repository.git('rev-parse', 'HEAD')
-  innerRepository.git('config', 'filter.x.clean', program('clean'))
-  innerRepository.git('config', 'core.fsmonitor', program('fsmonitor'))
+  innerRepository.git('config', 'filter.x.clean', writeProgram('clean'))
+  innerRepository.git('config', 'core.fsmonitor', writeProgram('fsmonitor'))
   writeFileSync(join(innerRepository.dir, '.git', 'info', 'attributes'), '* filter=x\n')
   await useAllOperations(false, () => {
     for (const n of [1, 2]) {
@@ -262,24 +271,24 @@ test('git does not run in a submodule that an agent has made up', { timeout: TIM
       repository.write({ 'sub/i.txt': 'changed\n' }, member(n, false).dir)
     }
   })
-  expect(programsThatRan()).toEqual([])
+  expect(listProgramsThatRan()).toEqual([])
 })
 
 describe('a .git that git did not write', () => {
   let victim: Repository
   let stateBefore: unknown
-  const state = (): unknown => [
+  const readState = (): unknown => [
     gitBytes(victim),
     filesOf(victim.dir),
     victim.git('for-each-ref'),
     victim.git('worktree', 'list', '--porcelain'),
   ]
-  const dir = (): string => member(1, false).dir
+  const memberDir = (): string => member(1, false).dir
   const makeHostileGit = (hostileDir: string): void => {
     const attackerRepository = Repository.make(hostileDir, contained.dir)
     attackerRepository.commit({ 'e.txt': 'e' })
-    attackerRepository.git('config', 'filter.x.clean', program('clean'))
-    attackerRepository.git('config', 'filter.x.smudge', program('smudge'))
+    attackerRepository.git('config', 'filter.x.clean', writeProgram('clean'))
+    attackerRepository.git('config', 'filter.x.smudge', writeProgram('smudge'))
     writeFileSync(join(hostileDir, '.git', 'info', 'attributes'), '* filter=x\n')
   }
 
@@ -288,59 +297,59 @@ describe('a .git that git did not write', () => {
     victim.commit({ 'precious.txt': 'precious\n' })
     victim.git('worktree', 'add', '-q', '-b', 'other', join(contained.dir, 'elsewhere'))
     victim.write({ 'mine.txt': 'not committed', 'precious.txt': 'changed' })
-    stateBefore = state()
+    stateBefore = readState()
   })
 
   const REPLACED: readonly [string, () => void][] = [
-    ['is gone', () => rmSync(join(dir(), '.git'))],
+    ['is gone', () => rmSync(join(memberDir(), '.git'))],
     [
       'names a directory in the worktree',
       () => {
-        makeHostileGit(join(dir(), 'in'))
-        renameSync(join(dir(), 'in', '.git'), join(dir(), 'evil'))
-        writeFileSync(join(dir(), '.git'), 'gitdir: evil\n')
+        makeHostileGit(join(memberDir(), 'in'))
+        renameSync(join(memberDir(), 'in', '.git'), join(memberDir(), 'evil'))
+        writeFileSync(join(memberDir(), '.git'), 'gitdir: evil\n')
       },
     ],
     [
       'is a repository of its own',
       () => {
-        rmSync(join(dir(), '.git'))
-        makeHostileGit(dir())
+        rmSync(join(memberDir(), '.git'))
+        makeHostileGit(memberDir())
       },
     ],
     [
       'is a link to a repository',
       () => {
         makeHostileGit(join(contained.dir, 'e'))
-        rmSync(join(dir(), '.git'))
-        symlinkSync(join(contained.dir, 'e', '.git'), join(dir(), '.git'))
+        rmSync(join(memberDir(), '.git'))
+        symlinkSync(join(contained.dir, 'e', '.git'), join(memberDir(), '.git'))
       },
     ],
     [
       'is a link to the file that git wrote',
       () => {
-        cpSync(join(dir(), '.git'), join(contained.dir, 'moved'))
-        rmSync(join(dir(), '.git'))
-        symlinkSync(join(contained.dir, 'moved'), join(dir(), '.git'))
+        cpSync(join(memberDir(), '.git'), join(contained.dir, 'moved'))
+        rmSync(join(memberDir(), '.git'))
+        symlinkSync(join(contained.dir, 'moved'), join(memberDir(), '.git'))
       },
     ],
-    ['names a repository of the user', () => writeFileSync(join(dir(), '.git'), `gitdir: ${join(victim.dir, '.git')}\n`)],
+    ['names a repository of the user', () => writeFileSync(join(memberDir(), '.git'), `gitdir: ${join(victim.dir, '.git')}\n`)],
     [
       'names a worktree of another repository',
-      () => writeFileSync(join(dir(), '.git'), `gitdir: ${join(victim.dir, '.git', 'worktrees', 'elsewhere')}\n`),
+      () => writeFileSync(join(memberDir(), '.git'), `gitdir: ${join(victim.dir, '.git', 'worktrees', 'elsewhere')}\n`),
     ],
     [
       'names another worktree of the same repository',
-      () => writeFileSync(join(dir(), '.git'), `gitdir: ${join(gitDir(), 'worktrees', '2')}\n`),
+      () => writeFileSync(join(memberDir(), '.git'), `gitdir: ${join(gitDir(), 'worktrees', '2')}\n`),
     ],
   ]
 
   test.each(REPLACED)('%s: the files stay unchanged, with a report', { timeout: TIMEOUT_MS }, async (_, attack) => {
     await add(1, true)
     await add(2, true)
-    work(dir(), 'first')
+    changeFiles(memberDir(), 'first')
     attack()
-    const files = filesOf(dir(), () => false)
+    const files = filesOf(memberDir(), () => false)
     const one = member(1, true)
     const message = /(is not the file that git wrote there|has no \.git any more), so its files stay where they are: /
     const jobs = [
@@ -353,10 +362,10 @@ describe('a .git that git did not write', () => {
     ]
     for (const job of jobs) await expect(job()).rejects.toThrow(message)
     await expect(
-      removeWorktree(git, { dir: dir(), uuid: UUID, branch: null, env: repository.env }),
+      removeWorktree(git, { dir: memberDir(), uuid: UUID, branch: null, env: repository.env }),
       'of an unknown process',
     ).rejects.toThrow(/not a worktree|not the file that git wrote/)
-    expect([programsThatRan(), filesOf(dir(), () => false), state()]).toEqual([[], files, stateBefore])
+    expect([listProgramsThatRan(), filesOf(memberDir(), () => false), readState()]).toEqual([[], files, stateBefore])
   })
 
   test('the repository and the work tree are those of the process, in spite of git configuration', { timeout: TIMEOUT_MS }, async () => {
@@ -365,7 +374,7 @@ describe('a .git that git did not write', () => {
       writeFileSync(join(gitDir(), 'worktrees', '1', 'config.worktree'), `[core]\n\tworktree = ${victim.dir}\n`)
       writeFileSync(join(gitDir(), 'worktrees', '1', 'commondir'), `${join(victim.dir, '.git')}\n`)
     })
-    expect([programsThatRan(), state()]).toEqual([[], stateBefore])
+    expect([listProgramsThatRan(), readState()]).toEqual([[], stateBefore])
     expect(repository.git('for-each-ref', 'refs/reeve/salvage')).not.toBe('')
   })
 
@@ -376,7 +385,7 @@ describe('a .git that git did not write', () => {
       cpSync(join(contained.dir, 'e', '.git', name), join(sourceDir, name), { recursive: true })
     appendFileSync(join(sourceDir, 'config'), `[core]\n\tbare = false\n\tworktree = ${sourceDir}\n`)
     await expect(findRepository(git, sourceDir, repository.env)).rejects.toThrow(/bareRepository/)
-    expect(programsThatRan()).toEqual([])
+    expect(listProgramsThatRan()).toEqual([])
   })
 })
 
@@ -384,7 +393,7 @@ test('a commit without programs equals that of git: line ends, modes, merges; a 
   config(['core.autocrlf', 'input'])
   await add(1, false)
   const one = member(1, false)
-  cpSync(program('hook'), join(gitDir(), 'hooks', 'pre-commit'))
+  cpSync(writeProgram('hook'), join(gitDir(), 'hooks', 'pre-commit'))
   repository.write({ 'crlf.txt': 'x\r\n' }, one.dir)
   writeFileSync(join(one.dir, 'run.sh'), '#!/bin/sh\n', { mode: 0o755 })
   const end = await commitTask(git, one, { base, crew: CREW, message: 'first\n', mayCommit: true })
@@ -394,7 +403,7 @@ test('a commit without programs equals that of git: line ends, modes, merges; a 
     repository.git('ls-tree', one.branch, 'run.sh').slice(0, 6),
     repository.git('log', '-1', '--format=%an', one.branch),
     repository.gitIn(one.dir, 'status', '--porcelain'),
-    programsThatRan(),
+    listProgramsThatRan(),
   ]).toEqual(['x', '100755', 'T', '', []])
 })
 
@@ -402,7 +411,7 @@ test("the user's identity comes from the configuration that the environment name
   const env = Object.fromEntries(Object.entries(repository.env).filter(([name]) => !name.startsWith('GIT_')))
   writeFileSync(join(contained.dir, 'mine'), '[user]\n\tname = Own\n\temail = own@example.org\n')
   await add(1, false)
-  work(member(1, false).dir, 'first')
+  changeFiles(member(1, false).dir, 'first')
   const end = await commitTask(
     git,
     { ...member(1, false), env: { ...env, GIT_CONFIG_GLOBAL: join(contained.dir, 'mine') } },

@@ -22,7 +22,7 @@ beforeEach(async () => {
 afterEach(() => home[Symbol.asyncDispose]())
 
 /** Writes a `git` that waits until the file `go` exists: at each call with `pattern` from the `nth` one on. */
-function slowGit(words: string, nth: number): { path: string; called: string; go: string } {
+function writeSlowGit(words: string, nth: number): { path: string; called: string; go: string } {
   const dir = join(home.work, 'bin')
   mkdirSync(dir)
   const [called, goFile, count] = [join(dir, 'called'), join(dir, 'go'), join(dir, 'count')]
@@ -51,7 +51,7 @@ async function isThere(path: string): Promise<void> {
   watcher.close()
 }
 
-async function records(uuid: string): Promise<EventView[]> {
+async function readRecords(uuid: string): Promise<EventView[]> {
   const recordEvents: EventView[] = []
   for await (const event of home.client.events(`/v1/processes/${uuid}/events`, { query: { after: 0 } }))
     if (event['fact'] === 'files.recorded') recordEvents.push(event)
@@ -71,7 +71,7 @@ test.each([
   'killed %s',
   async (_, pattern) => {
     await home.start()
-    const slowGitDir = slowGit(pattern, 3)
+    const slowGitDir = writeSlowGit(pattern, 3)
     const model = home.writeScript([write('one'), write('two'), write('three'), { text: 'done' }, { text: 'done' }])
     const { uuid } = await home.spawn({ cwd: repository.dir, worktree: true, model, env: { ...repository.env, PATH: slowGitDir.path } })
     await isThere(slowGitDir.called)
@@ -80,13 +80,13 @@ test.each([
     await waitUntil(() => findProcessesWith(token).length === 0, 'git of the killed daemon goes, too')
     writeFileSync(slowGitDir.go, '')
     await home.start()
-    const recordsBefore = await records(uuid)
+    const recordsBefore = await readRecords(uuid)
     expect(recordsBefore.map((event) => event['step'])).toEqual([0, 1])
     await resume(uuid, { message: 'go on' })
     await waitForEnd(uuid)
     const view = await home.view(uuid)
     expect(view.status).toBe('completed')
-    const allRecords = await records(uuid)
+    const allRecords = await readRecords(uuid)
     expect(allRecords.slice(0, 2)).toEqual(recordsBefore)
     const lastRecord = allRecords.at(-1)
     expect(lastRecord?.['step']).toBe(view.worktree?.recordedStep)
@@ -102,7 +102,7 @@ test.each([
 
 test('killed during the creation of the worktree', async () => {
   await home.start()
-  const slowGitDir = slowGit('worktree add', 1)
+  const slowGitDir = writeSlowGit('worktree add', 1)
   const { uuid } = await home.spawn({
     cwd: repository.dir,
     worktree: true,

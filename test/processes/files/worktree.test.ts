@@ -33,9 +33,9 @@ const add = (): Promise<void> =>
   addWorktree(git, { repository: join(repository.dir, '.git'), dir, branch: 'reeve/one', base, env: repository.env, programs: true })
 const remove = (branch: string | null = 'reeve/one') =>
   removeWorktree(git, { dir, uuid: UUID, branch, env: repository.env, programs: true })
-const branches = (): string => repository.git('for-each-ref', '--format=%(refname:short)', 'refs/heads')
+const readBranches = (): string => repository.git('for-each-ref', '--format=%(refname:short)', 'refs/heads')
 /** The files of a salvaged commit, in a separate work tree. */
-const salvaged = (): Record<string, string> => {
+const readSalvaged = (): Record<string, string> => {
   const exportDir = join(contained.dir, 'out')
   repository.git('worktree', 'add', '-q', '--detach', exportDir, REF)
   return filesOf(exportDir)
@@ -47,7 +47,7 @@ test('an unused worktree is removed without a trace', async () => {
   expect(await remove()).toEqual({ dir })
   expect([
     existsSync(dir),
-    branches(),
+    readBranches(),
     repository.git('worktree', 'list', '--porcelain').includes(dir),
     repository.git('for-each-ref', 'refs/reeve'),
   ]).toEqual([false, 'main', false, ''])
@@ -64,8 +64,8 @@ test('changed, deleted, new and binary files are salvaged, on top of the commit'
   writeFileSync(Buffer.concat([Buffer.from(`${dir}/`), Buffer.from([0x78, 0xff])]), 'odd')
   const files = filesOf(dir)
   expect(await remove()).toEqual({ dir, salvaged: REF })
-  expect([existsSync(dir), branches(), repository.git('rev-parse', `${REF}^`)]).toEqual([false, 'main', base])
-  expect(salvaged()).toEqual(files)
+  expect([existsSync(dir), readBranches(), repository.git('rev-parse', `${REF}^`)]).toEqual([false, 'main', base])
+  expect(readSalvaged()).toEqual(files)
 })
 
 test('staged files that were changed again are salvaged in both versions', async () => {
@@ -103,7 +103,7 @@ test('a branch with its own commits stays; a branch without any is deleted', asy
   base = work
   await add()
   expect(await remove()).toEqual({ dir })
-  expect(branches()).toBe('main')
+  expect(readBranches()).toBe('main')
 })
 
 test('commits without a branch are salvaged', async () => {
@@ -112,13 +112,13 @@ test('commits without a branch are salvaged', async () => {
   repository.gitIn(dir, 'commit', '-q', '-am', 'on no branch')
   const work = repository.gitIn(dir, 'rev-parse', 'HEAD')
   expect(await remove()).toEqual({ dir, salvaged: REF })
-  expect([repository.git('rev-parse', REF), branches()]).toEqual([work, 'main'])
+  expect([repository.git('rev-parse', REF), readBranches()]).toEqual([work, 'main'])
 })
 
 test("a branch other than the worktree's own stays unchanged", async () => {
   repository.gitIn(dir, 'checkout', '-q', '-b', 'feature')
   expect(await remove()).toEqual({ dir })
-  expect(branches()).toBe('feature\nmain')
+  expect(readBranches()).toBe('feature\nmain')
 })
 
 test('an unfinished merge is salvaged with both sides', async () => {
@@ -161,7 +161,7 @@ test.each<[string, () => void, string]>([
   const files = filesOf(dir, () => false)
   expect(await remove()).toEqual({ dir, kept })
   expect(filesOf(dir, () => false)).toEqual(files)
-  expect(branches()).toContain('reeve/one')
+  expect(readBranches()).toContain('reeve/one')
 })
 
 test('a directory that is not a worktree any more is not touched', async () => {

@@ -70,7 +70,7 @@ const ANSWER: ServedAnswer = {
 }
 const COST = 100 * 0.001 + 20 * 0.01
 
-async function through(
+async function sendThrough(
   way: FormatCase,
   answers: Parameters<typeof startModelServer>[0],
   work: (
@@ -94,7 +94,7 @@ async function through(
 
 describe.each(FORMAT_CASES)('$format', (formatCase) => {
   test('a stream arrives unchanged, and is counted', () =>
-    through(formatCase, [ANSWER], async (bench, send, server) => {
+    sendThrough(formatCase, [ANSWER], async (bench, send, server) => {
       const response = await send()
       expect([response.status, response.isCut, response.headers['content-type']]).toEqual([200, false, 'text/event-stream'])
       expect(response.body).toEqual(bodyOf(ANSWER, formatCase.there))
@@ -129,7 +129,7 @@ describe.each(FORMAT_CASES)('$format', (formatCase) => {
     }))
 
   test('a whole answer arrives unchanged, and is counted', () =>
-    through(formatCase, [{ status: 200, body: JSON.stringify(formatCase.whole, null, 2) }], async (bench, send) => {
+    sendThrough(formatCase, [{ status: 200, body: JSON.stringify(formatCase.whole, null, 2) }], async (bench, send) => {
       const response = await send()
       expect([response.status, response.body.toString()]).toEqual([200, JSON.stringify(formatCase.whole, null, 2)])
       await bench.waitForCalls(1)
@@ -139,7 +139,7 @@ describe.each(FORMAT_CASES)('$format', (formatCase) => {
     }))
 
   test('an error arrives unchanged, and costs nothing', () =>
-    through(
+    sendThrough(
       formatCase,
       [{ status: 429, headers: { 'retry-after': '0', 'x-request-id': 'r-1' }, error: { type: 'rate_limit_error', message: 'slower' } }],
       async (bench, send) => {
@@ -153,7 +153,7 @@ describe.each(FORMAT_CASES)('$format', (formatCase) => {
   test('the client of a cut answer gets the received part, and the kernel its usage', async () => {
     const wholeBody = bodyOf(ANSWER, formatCase.there)
     let end = 0
-    await through(
+    await sendThrough(
       formatCase,
       () => ({ ...ANSWER, cutAfterBytes: end }),
       async (bench, send) => {
@@ -171,7 +171,7 @@ describe.each(FORMAT_CASES)('$format', (formatCase) => {
   }, 120_000)
 
   test('an answer without usage is charged by an estimate', () =>
-    through(formatCase, [{ ...ANSWER, body: 'data: {"text":"four and four and four"}\n\n' }], async (bench, send) => {
+    sendThrough(formatCase, [{ ...ANSWER, body: 'data: {"text":"four and four and four"}\n\n' }], async (bench, send) => {
       await send()
       await bench.waitForCalls(1)
       expect(bench.finishedCalls).toMatchObject([{ usage: { inputTokens: Math.ceil(formatCase.body.length / 4), estimated: true } }])

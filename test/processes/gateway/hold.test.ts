@@ -205,16 +205,16 @@ describe('a rate limit', () => {
     await using raw = provider.raw
     await using bench = await GatewayBench.open({ urls: { anthropic: raw.url }, rateLimits: { anthropic: { concurrent: 1 } } })
     const other = await bench.addIncarnation(8)
-    const body = (name: string): string => `{"model":"${name}"}`
-    const calls = [send(bench, { body: body('a1') })]
+    const requestBody = (name: string): string => `{"model":"${name}"}`
+    const calls = [send(bench, { body: requestBody('a1') })]
     await provider.received(1)
     for (const name of ['a2', 'a3', 'a4']) {
-      calls.push(send(bench, { body: body(name) }))
+      calls.push(send(bench, { body: requestBody(name) }))
       await bench.waitFor(() => true)
     }
     // The calls are in the queue when a later request has been answered.
     await sendRequest(`${bench.access.url('anthropic')}/v1/embeddings`, { headers: { 'x-api-key': bench.access.token } })
-    calls.push(send(bench, { access: other, body: body('b1') }))
+    calls.push(send(bench, { access: other, body: requestBody('b1') }))
     await sendRequest(`${other.url('anthropic')}/v1/embeddings`, { headers: { 'x-api-key': other.token } })
     for (let count = 1; count <= 5; count++) {
       await provider.received(count)

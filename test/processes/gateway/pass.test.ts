@@ -13,7 +13,7 @@ const STREAM = { 'content-type': 'text/event-stream' }
 const USED = { input: 100, output: 20 }
 const EVENTS = bodyOf({ text: 'hello', usage: USED }, '/v1/messages')
 
-const auth = (bench: GatewayBench): Record<string, string> => ({ 'x-api-key': bench.access.token })
+const authHeaders = (bench: GatewayBench): Record<string, string> => ({ 'x-api-key': bench.access.token })
 
 describe('bytes', () => {
   test('status, reason phrase, headers and bodies stay unchanged', async () => {
@@ -40,7 +40,7 @@ describe('bytes', () => {
       )
     })
     await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
-    const gatewayResponse = await sendRequest(bench.url('anthropic', '/v1/messages?beta=true'), { headers: auth(bench), body })
+    const gatewayResponse = await sendRequest(bench.url('anthropic', '/v1/messages?beta=true'), { headers: authHeaders(bench), body })
     expect(gatewayResponse.status).toBe(418)
     expect(gatewayResponse.rawHeaders.slice(0, 10)).toEqual([
       'X-Two',
@@ -65,18 +65,20 @@ describe('bytes', () => {
       response.end('{"data":[]}')
     })
     await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
-    expect((await sendRequest(bench.url('anthropic', '/v1/models?limit=3'), { method: 'GET', headers: auth(bench) })).body.toString()).toBe(
-      '{"data":[]}',
-    )
-    expect((await sendRequest(bench.url('anthropic', '/v1/messages/count_tokens'), { headers: auth(bench), body: BODY })).status).toBe(200)
-    expect((await sendRequest(bench.url('anthropic', ''), { method: 'HEAD', headers: auth(bench) })).status).toBe(200)
+    expect(
+      (await sendRequest(bench.url('anthropic', '/v1/models?limit=3'), { method: 'GET', headers: authHeaders(bench) })).body.toString(),
+    ).toBe('{"data":[]}')
+    expect(
+      (await sendRequest(bench.url('anthropic', '/v1/messages/count_tokens'), { headers: authHeaders(bench), body: BODY })).status,
+    ).toBe(200)
+    expect((await sendRequest(bench.url('anthropic', ''), { method: 'HEAD', headers: authHeaders(bench) })).status).toBe(200)
     expect(seenPaths).toEqual([`GET /v1/models?limit=3 ${KEY}`, `POST /v1/messages/count_tokens ${KEY}`, `HEAD / ${KEY}`])
     expect([bench.callRequests, bench.reports]).toEqual([[], []])
   })
 
   test('a request of unknown cost is refused', async () => {
     await using bench = await GatewayBench.open({ urls: { openai: 'http://127.0.0.1:1' } })
-    const gatewayResponse = await sendRequest(bench.url('openai', '/embeddings'), { headers: auth(bench), body: '{}' })
+    const gatewayResponse = await sendRequest(bench.url('openai', '/embeddings'), { headers: authHeaders(bench), body: '{}' })
     expect([gatewayResponse.status, gatewayResponse.body.toString()]).toEqual([
       404,
       expect.stringContaining('POST /v1/embeddings is not passed on'),
@@ -98,7 +100,7 @@ describe('bytes', () => {
     })
     await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
     const gatewayResponse = await sendRequest(bench.url('anthropic', '/v1/messages'), {
-      headers: { ...auth(bench), 'accept-encoding': 'gzip, br' },
+      headers: { ...authHeaders(bench), 'accept-encoding': 'gzip, br' },
       body: BODY,
     })
     expect([
@@ -128,7 +130,10 @@ describe('bytes', () => {
       decide: () => ({ ack: 'go', maxOutputTokens: highestMb }),
     })
     const send = (): ReturnType<typeof sendRequest> =>
-      sendRequest(bench.url('anthropic', '/v1/messages'), { headers: { ...auth(bench), 'content-encoding': 'zstd' }, body: compressedBody })
+      sendRequest(bench.url('anthropic', '/v1/messages'), {
+        headers: { ...authHeaders(bench), 'content-encoding': 'zstd' },
+        body: compressedBody,
+      })
     await send()
     highestMb = 2_000
     await send()
@@ -153,10 +158,10 @@ describe('bytes', () => {
     })
     await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
     const largeBody = Buffer.concat([Buffer.from('{"model":"m","x":"'), Buffer.alloc(20 * MIB, 'a'), Buffer.from('","max_tokens":77}')])
-    expect((await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: largeBody })).status).toBe(200)
+    expect((await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: authHeaders(bench), body: largeBody })).status).toBe(200)
     expect([bytes, bench.callRequests[0]?.ask.maxOutputTokens]).toEqual([largeBody.length, 77])
     const refusal = await sendRequest(bench.url('anthropic', '/v1/messages'), {
-      headers: { ...auth(bench), 'content-length': String(65 * MIB) },
+      headers: { ...authHeaders(bench), 'content-length': String(65 * MIB) },
     }).catch((error: unknown) => error)
     expect(refusal).toMatchObject({ status: 413 })
   })
@@ -173,7 +178,7 @@ describe('ends', () => {
     await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
     const abortController = new AbortController()
     const pendingCall = sendRequest(bench.url('anthropic', '/v1/messages'), {
-      headers: auth(bench),
+      headers: authHeaders(bench),
       body: BODY,
       signal: abortController.signal,
       onResponse: (answer) => answer.once('data', () => abortController.abort()),
@@ -193,7 +198,7 @@ describe('ends', () => {
     await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
     const abortController = new AbortController()
     const pendingCall = sendRequest(bench.url('anthropic', '/v1/messages'), {
-      headers: auth(bench),
+      headers: authHeaders(bench),
       body: BODY,
       signal: abortController.signal,
     })
@@ -219,7 +224,7 @@ describe('ends', () => {
       response.writeHead(200, { ...STREAM, ...headers }).write(EVENTS, () => response.socket?.destroy())
     })
     await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
-    const gatewayResponse = await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: BODY })
+    const gatewayResponse = await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: authHeaders(bench), body: BODY })
     expect([gatewayResponse.isCut, gatewayResponse.body.equals(EVENTS)]).toEqual([true, true])
     await bench.waitForCalls(1)
     // The usage had arrived before the cut.
@@ -232,7 +237,7 @@ describe('ends', () => {
     const { url } = provider
     await provider[Symbol.asyncDispose]()
     await using bench = await GatewayBench.open({ urls: { anthropic: url } })
-    const gatewayResponse = await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: BODY })
+    const gatewayResponse = await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: authHeaders(bench), body: BODY })
     expect([gatewayResponse.status, JSON.parse(gatewayResponse.body.toString())]).toEqual([
       502,
       { type: 'error', error: { type: 'api_error', message: 'anthropic cannot be reached: ECONNREFUSED' } },
@@ -250,7 +255,7 @@ describe('ends', () => {
     })
     await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
     const gatewayResponse = await sendRequest(bench.url('anthropic', '/v1/messages'), {
-      headers: auth(bench),
+      headers: authHeaders(bench),
       body: BODY,
       onResponse: (answer) => answer.once('data', () => bench.access.close()),
     })
@@ -269,7 +274,7 @@ describe('connections', () => {
     const ports = new Set<number | undefined>()
     for (let count = 0; count < 5; count++)
       await sendRequest(bench.url('anthropic', '/v1/messages'), {
-        headers: auth(bench),
+        headers: authHeaders(bench),
         body: BODY,
         agent,
         onResponse: (answer) => ports.add(answer.socket.localPort),
@@ -288,7 +293,7 @@ describe('connections', () => {
     })
     await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
     for (let count = 0; count < 20; count++)
-      expect((await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: BODY })).status).toBe(200)
+      expect((await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: authHeaders(bench), body: BODY })).status).toBe(200)
   })
 
   test('a slow client delays the provider, and memory stays bounded', async () => {
@@ -313,7 +318,7 @@ describe('connections', () => {
     await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
     let pauseCount = 0
     const gatewayResponse = await sendRequest(bench.url('anthropic', '/v1/messages'), {
-      headers: auth(bench),
+      headers: authHeaders(bench),
       body: BODY,
       onResponse: (answer) => {
         answer.pause()
@@ -347,7 +352,7 @@ describe('connections', () => {
     await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
     const bodies = Array.from({ length: 1_000 }, (_, index) => `{"model":"m-${index}","max_tokens":10}`)
     const answers = await Promise.all(
-      bodies.map((body) => sendRequest(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body })),
+      bodies.map((body) => sendRequest(bench.url('anthropic', '/v1/messages'), { headers: authHeaders(bench), body })),
     )
     expect(answers.every(({ status, body }, index) => status === 200 && body.toString().endsWith(`: ${bodies[index]}\n\n`))).toBe(true)
     await bench.waitForCalls(1_000)

@@ -49,8 +49,8 @@ export class RunWorld {
     this.#nodes = nodes
     this.#parallel = parallel
     this.#world.table = new Table(1_000)
-    const template = (driver: 'native' | 'command') => kernelSpec({ driver, argv: driver === 'command' ? ['x'] : null })
-    const specs: NodeSpec[] = nodes.map(({ name, needs, retries, driver }) => ({ name, needs, retries, template: template(driver) }))
+    const makeTemplate = (driver: 'native' | 'command') => kernelSpec({ driver, argv: driver === 'command' ? ['x'] : null })
+    const specs: NodeSpec[] = nodes.map(({ name, needs, retries, driver }) => ({ name, needs, retries, template: makeTemplate(driver) }))
     const compose = { file: '/reeve.yaml', nodes: specs, ...(parallel === undefined ? {} : { parallel }) }
     this.#put({
       type: 'spawn',
@@ -290,7 +290,7 @@ export class RunWorld {
   // ——— invariants
 
   #check(before: Process | undefined, facts: readonly Fact[]): void {
-    const fail = (message: string): never => {
+    const throwViolation = (message: string): never => {
       throw new Error(`${message}\n${this.log}`)
     }
     const stateOf = new Map((before ? composeRunOf(before).nodes : this.nodes).map((node) => [node.name, node.state]))
@@ -298,23 +298,23 @@ export class RunWorld {
       if (uuid !== RUN || !body.type.startsWith('compose.') || !('node' in body)) continue
       const { needs = [] } = this.#nodes.find(({ name }) => name === body.node) ?? {}
       if (body.type === 'compose.starting' && !needs.every((need) => stateOf.get(need) === 'completed'))
-        fail(`${body.node} starts, and not all that it needs has completed`)
+        throwViolation(`${body.node} starts, and not all that it needs has completed`)
       // A process that the user resumes cannot wait for its turn, and a repeated request starts no other process.
       const busyCount = [...stateOf.values()].filter((state) => state === 'starting' || state === 'running').length
       if (body.type === 'compose.starting' && stateOf.get(body.node) === 'waiting' && busyCount >= (this.#parallel ?? Infinity))
-        fail(`${body.node} starts, and ${busyCount} nodes are at work`)
+        throwViolation(`${body.node} starts, and ${busyCount} nodes are at work`)
       if (body.type === 'compose.started') {
         const rows = [...this.#world.table.rows()].filter(({ spec, uuid: child }) => spec.childId === body.node && child !== body.child)
         if (rows.length > 0 && this.nodes.some(({ uuid: own }) => rows.some((row) => row.uuid === own)))
-          fail(`${body.node} has two processes`)
+          throwViolation(`${body.node} has two processes`)
       }
       stateOf.set(body.node, stateAfter(stateOf.get(body.node) ?? 'waiting', body.type))
     }
     const folded = this.#world.history(RUN).reduce<Process | undefined>((row, fact) => fold(row, fact), undefined)
-    if (JSON.stringify(folded?.compose) !== JSON.stringify(this.run.compose)) fail('the row is not the fold of its facts')
+    if (JSON.stringify(folded?.compose) !== JSON.stringify(this.run.compose)) throwViolation('the row is not the fold of its facts')
     for (const { name, state, uuid } of this.nodes) {
       const row = uuid ? this.#world.row(uuid) : undefined
-      if (state === 'running' && !row) fail(`${name} runs without a process`)
+      if (state === 'running' && !row) throwViolation(`${name} runs without a process`)
       if (
         state !== 'running' &&
         row &&
@@ -324,7 +324,7 @@ export class RunWorld {
         this.run.life.state === 'running' &&
         !this.run.life.stopping
       )
-        fail(`${name} is ${state}, and its process lives`)
+        throwViolation(`${name} is ${state}, and its process lives`)
     }
   }
 

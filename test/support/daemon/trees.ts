@@ -68,9 +68,9 @@ export class Tree {
       return this.#daemon.spawn({ agent: 'fake', intent: `say before\nwait ${this.#gate}.open\nsay after ${name}`, ...request })
     return this.#daemon.spawnScripted(
       [
-        bash(`echo early ${name}`),
-        bash(`${this.#passing(name)}; echo ${name}`),
-        bash(`echo late ${name} >> ${this.#notes('late', name)}`),
+        bashCall(`echo early ${name}`),
+        bashCall(`${this.#passing(name)}; echo ${name}`),
+        bashCall(`echo late ${name} >> ${this.#notes('late', name)}`),
         { text: `after ${name}` },
       ],
       request,
@@ -128,6 +128,6 @@ export class Tree {
   }
 }
 
-function bash(command: string): object {
+function bashCall(command: string): object {
   return { tools: [{ name: 'bash', input: { command } }] }
 }
