@@ -222,7 +222,7 @@ describe('the use of the gateway', () => {
 
 test('a child of an agent at the gateway has its own token, with its parent\u2019s key, which no program sees', async () => {
   await open([ANSWER, ANSWER, ANSWER])
-  const [parentEndFile, goesOn] = [join(daemon.work, 'parent-ends'), join(daemon.work, 'child-goes-on')]
+  const [parentEndFile, childGoFile] = [join(daemon.work, 'parent-ends'), join(daemon.work, 'child-goes-on')]
   const parent = await start(`env ANTHROPIC_API_KEY\nenv ANTHROPIC_BASE_URL\nwait ${parentEndFile}`)
   const readNoted = (name: string, count: number): Promise<string> =>
     waitUntil(() => {
@@ -232,7 +232,7 @@ test('a child of an agent at the gateway has its own token, with its parent\u201
   const [token, base] = [await readNoted('ANTHROPIC_API_KEY', 1), await readNoted('ANTHROPIC_BASE_URL', 1)]
   // The environment that the agent's shell would give to `reeve run`.
   const env = testEnv(daemon.work, { ANTHROPIC_API_KEY: token, ANTHROPIC_BASE_URL: base })
-  const child = await start(`model one\nenv ANTHROPIC_API_KEY\nwait ${goesOn}\nmodel two`, { env })
+  const child = await start(`model one\nenv ANTHROPIC_API_KEY\nwait ${childGoFile}\nmodel two`, { env })
   const parentKey = await readNoted('ANTHROPIC_API_KEY', 2)
   expect([parentKey.startsWith('reeve-'), parentKey === token]).toEqual([true, false])
   const { uuid: plain } = await daemon.spawn({ argv: ['sh', '-c', 'echo "$ANTHROPIC_API_KEY $ANTHROPIC_BASE_URL"'], env })
@@ -249,7 +249,7 @@ test('a child of an agent at the gateway has its own token, with its parent\u201
   })
   await writeFile(parentEndFile, '')
   expect(await daemon.waitForEnd(parent.uuid)).toMatchObject({ usage: { inputTokens: 0 } })
-  await writeFile(goesOn, '')
+  await writeFile(childGoFile, '')
   expect(await daemon.waitForEnd(child.uuid)).toMatchObject({ status: 'completed', usage: { inputTokens: 200 } })
   expect(server.requests.map(({ headers }) => headers['x-api-key'])).toEqual([SECRET, SECRET, SECRET])
 })

@@ -55,10 +55,10 @@ test('the rest of the delay passes after the pause', async () => {
   // The provider's delay passes without a request.
   await waitUntil(() => performance.now() - drainedAt > 2_000, 'it is time')
   expect(server.requests).toHaveLength(1)
-  const goesOnAt = performance.now()
+  const resumedAtMs = performance.now()
   kernel.release()
   await agent.unpause()
   await kernel.waitForTurnEnd()
   expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
-  expect((kernel.reportsOf('model.started')[1]?.atMs ?? 0) - goesOnAt).toBeGreaterThanOrEqual(2_000 - (drainedAt - failedAt) - 50)
+  expect((kernel.reportsOf('model.started')[1]?.atMs ?? 0) - resumedAtMs).toBeGreaterThanOrEqual(2_000 - (drainedAt - failedAt) - 50)
 })

@@ -20,7 +20,7 @@ describe('bytes', () => {
     const body = randomBytes(100_000)
     await using provider = await startRawProvider((request, response) => {
       readBody(request).then(
-        (receivedHeaders) => {
+        (receivedBody) => {
           response.sendDate = false
           response.writeHead(418, 'I am one', [
             'X-Two',
@@ -30,11 +30,11 @@ describe('bytes', () => {
             'Content-Type',
             'application/octet-stream',
             'Content-Length',
-            String(receivedHeaders.length),
+            String(receivedBody.length),
             'Date',
             'some day',
           ])
-          response.end(receivedHeaders)
+          response.end(receivedBody)
         },
         () => response.destroy(),
       )
@@ -124,10 +124,10 @@ describe('bytes', () => {
         () => response.destroy(),
       )
     })
-    let highestMb = 5_000
+    let maxOutputTokens = 5_000
     await using bench = await GatewayBench.open({
       urls: { anthropic: provider.url },
-      decide: () => ({ ack: 'go', maxOutputTokens: highestMb }),
+      decide: () => ({ ack: 'go', maxOutputTokens }),
     })
     const send = (): ReturnType<typeof sendRequest> =>
       sendRequest(bench.url('anthropic', '/v1/messages'), {
@@ -135,7 +135,7 @@ describe('bytes', () => {
         body: compressedBody,
       })
     await send()
-    highestMb = 2_000
+    maxOutputTokens = 2_000
     await send()
     expect(bench.callRequests.map(({ model, ask: { maxOutputTokens } }) => [model, maxOutputTokens])).toEqual([
       ['packed', 5_000],
