@@ -132,8 +132,8 @@ test('I3: a report made while the daemon died reaches the coordinator after its 
   await crew.restartDaemon()
   expect((await crew.waitForEnd()).status).toBe('completed')
   await crew.home.stop()
-  const { crew: crewJournal, members, violations: wrong } = await crew.journals()
-  expect([...wrong, ...violationsOfCrew(crewJournal, members, true)]).toEqual([])
+  const { crew: crewJournal, members, violations } = await crew.journals()
+  expect([...violations, ...violationsOfCrew(crewJournal, members, true)]).toEqual([])
   const leader = members.find(({ process }) => process.spec.member?.id === 'coordinator')
   const messages = (leader?.facts ?? []).flatMap(({ body }) =>
     body.type === 'process.queue' && body.text.includes('wrote one.txt') ? [body.id] : [],

@@ -102,14 +102,14 @@ test('a session that a server has forgotten is restarted by the next call', asyn
     start([process.execPath, EVERYTHING_SERVER, 'streamableHttp'], { PORT: String(port) }, 'listening on port')
   const first = await startServer()
   const echoCall = (message: string): readonly [string, object] => ['mcp__every__echo', { message }]
-  const { kernel, runTurn: turn } = await runWithServers(bench, {
+  const { kernel, runTurn } = await runWithServers(bench, {
     servers: { every: httpTransport(`http://127.0.0.1:${port}/mcp`) },
     script: scriptOfCalls(echoCall('one'), echoCall('two'), echoCall('three')),
   })
   kernel.onFact = (body) => {
     if (body.type === 'tool.finished' && body.content === 'Echo: one') kernel.hold()
   }
-  const turnEnded = turn('go')
+  const turnEnded = runTurn('go')
   await kernel.waitFor(() => kernel.drainCount > 0, 'it waits after the first call')
   await end(first.child)
   await startServer()
@@ -138,8 +138,8 @@ test('a call that a server accepted and then refused is not repeated', async () 
       response.writeHead(400, { 'content-type': 'text/plain' }).end('the amount is too large')
     } else response.writeHead(id === undefined ? 202 : 400).end()
   })
-  const { kernel, runTurn: turn } = await runWithServers(bench, { servers: { strict: reach }, script: scriptOfCalls(['mcp__strict__pay']) })
-  await turn('go')
+  const { kernel, runTurn } = await runWithServers(bench, { servers: { strict: reach }, script: scriptOfCalls(['mcp__strict__pay']) })
+  await runTurn('go')
   expect(kernel.factsOf('tool.finished')).toMatchObject([{ outcome: 'error' }])
   expect(requestCount).toBe(1)
 })
@@ -268,11 +268,11 @@ test.each<[string, (request: IncomingMessage, response: ServerResponse) => void,
   expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
 })
 
-test('no server at the address', async () => {
-  const { runTurn: turn, serverState: server } = await runWithServers(bench, {
+test('a server without a listener at its address is reported as failed', async () => {
+  const { runTurn, serverState } = await runWithServers(bench, {
     servers: { bad: httpTransport(`http://127.0.0.1:${await findFreePort()}/`) },
     script: '- text: done',
   })
-  await turn('go')
-  expect(server('bad')).toMatchObject({ state: 'failed', detail: expect.stringMatching(/ECONNREFUSED/) })
+  await runTurn('go')
+  expect(serverState('bad')).toMatchObject({ state: 'failed', detail: expect.stringMatching(/ECONNREFUSED/) })
 })

@@ -182,12 +182,12 @@ test('an interruption does not wait for starting servers; the next turn waits fo
 })
 
 test('a silent call has a limit, is cancelled, and the server is used again', async () => {
-  const { kernel, runTurn: turn } = await runWithServers(bench, {
+  const { kernel, runTurn } = await runWithServers(bench, {
     servers: { s: 'usual' },
     settings: { callMs: 3_000 },
     script: scriptOfCalls(['mcp__s__hang'], ['mcp__s__echo']),
   })
-  await turn('go')
+  await runTurn('go')
   expect(kernel.factsOf('tool.finished')).toMatchObject([
     { outcome: 'error', content: 'the server sent nothing for 3000 ms, so the call was cancelled: it may or may not have happened' },
     { outcome: 'ok', content: 'echo {}' },
@@ -260,7 +260,7 @@ test('a server that dies during a call is started again at the next one, three t
 })
 
 test('effects are configured: reading calls run side by side, all others are made once', async () => {
-  const { kernel, runTurn: turn } = await runWithServers(bench, {
+  const { kernel, runTurn } = await runWithServers(bench, {
     servers: { s: 'usual' },
     settings: { effects: { echo: 'read', env: 'idempotent' } },
     script: JSON.stringify([
@@ -268,7 +268,7 @@ test('effects are configured: reading calls run side by side, all others are mad
       { text: 'done' },
     ]),
   })
-  await turn('go')
+  await runTurn('go')
   expect(kernel.factsOf('tool.started').map(({ effect }) => effect)).toEqual(['read', 'read', 'idempotent', 'once', 'once'])
   expect(kernel.factsOf('tool.finished').at(-1)).toMatchObject({
     outcome: 'error',
@@ -326,17 +326,17 @@ test("secrets in a server's output are not stored", async () => {
 })
 
 test("a server's request to the user is declined", async () => {
-  const { kernel, runTurn: turn } = await runWithServers(bench, { servers: { s: 'usual' }, script: scriptOfCalls(['mcp__s__ask']) })
-  await turn('go')
+  const { kernel, runTurn } = await runWithServers(bench, { servers: { s: 'usual' }, script: scriptOfCalls(['mcp__s__ask']) })
+  await runTurn('go')
   expect(kernel.factsOf('tool.finished')).toMatchObject([
     { outcome: 'ok', content: expect.stringContaining('elicitation/create is declined: there is no user to answer it') },
   ])
 })
 
 test('at the end a server gets the end of its input first, and time to exit by itself', async () => {
-  const { runTurn: turn, agent, readLogLines: logLines } = await runWithServers(bench, { servers: { s: 'usual' }, script: '- text: done' })
-  await turn('go')
+  const { runTurn, agent, readLogLines } = await runWithServers(bench, { servers: { s: 'usual' }, script: '- text: done' })
+  await runTurn('go')
   await agent[Symbol.asyncDispose]()
-  expect(logLines('s').at(-1)).toBe('end of input')
+  expect(readLogLines('s').at(-1)).toBe('end of input')
   expect(findProcessesWith(bench.token)).toEqual([])
 })

@@ -38,7 +38,7 @@ describe('a connected agent', () => {
     await other.close()
   })
 
-  test('may be a client from before the protocol changed', async () => {
+  test('may use the older revision of the protocol', async () => {
     const olderClient = new OlderClient({ name: 'older', version: '1' })
     await olderClient.connect(
       new OlderTransport(new URL(session.url), { requestInit: { headers: { Authorization: `Bearer ${session.token}` } } }),

@@ -86,11 +86,11 @@ test('endless output is cut in the middle; the beginning and the end are kept', 
 })
 
 test('without a recorded PATH, programs are still found', async () => {
-  const { kernel, runTurn: turn } = await bench.run({
+  const { kernel, runTurn } = await bench.run({
     script: '- tools: [{ name: bash, input: { command: ls } }]',
     spec: { cwd: bench.dir, env: {} },
   })
-  await turn('go')
+  await runTurn('go')
   expect(kernel.factsOf('tool.finished')[0]).toMatchObject({ outcome: 'ok', content: expect.stringContaining('1.yaml') })
 })
 

@@ -85,28 +85,28 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
   })
 
   test('an event without end is cut before it fills the memory, and is not requested again', async () => {
-    const { kernel, runTurn: turn } = await startServed(format, [{ floodBytes: 200 * MIB }])
-    await turn('go')
+    const { kernel, runTurn } = await startServed(format, [{ floodBytes: 200 * MIB }])
+    await runTurn('go')
     expect(kernel.factsOf('model.failed')).toMatchObject([{ error: expect.stringContaining('larger than'), retryInMs: null }])
     expect(server.sentBytes).toBeLessThan(100 * MIB)
   })
 
   test('an error without end is read only at its beginning', async () => {
-    const { kernel, runTurn: turn } = await startServed(format, [{ status: 400, floodBytes: 200 * MIB }])
-    await turn('go')
+    const { kernel, runTurn } = await startServed(format, [{ status: 400, floodBytes: 200 * MIB }])
+    await runTurn('go')
     expect(kernel.factsOf('model.failed')).toMatchObject([{ status: 400, retryInMs: null }])
     expect(server.sentBytes).toBeLessThan(100 * MIB)
   })
 
   test('an answer with too many tool calls fails', async () => {
     const tools = Array.from({ length: 1_001 }, (_, index) => ({ id: `id_${index}`, name: 'ls', input: {} }))
-    const { kernel, runTurn: turn } = await startServed(format, [{ tools }])
-    await turn('go')
+    const { kernel, runTurn } = await startServed(format, [{ tools }])
+    await runTurn('go')
     expect(kernel.factsOf('model.failed')).toMatchObject([{ error: expect.stringContaining('1000 tools'), retryInMs: null }])
   })
 
   test('two calls in one answer get two results, in their order', async () => {
-    const { kernel, runTurn: turn } = await startServed(format, [
+    const { kernel, runTurn } = await startServed(format, [
       {
         tools: [
           { id: 'x', name: 'ls', input: {} },
@@ -115,7 +115,7 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
       },
       { text: 'ok' },
     ])
-    await turn('go')
+    await runTurn('go')
     expect(
       kernel
         .factsOf('tool.finished')
@@ -131,7 +131,7 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
   })
 
   test('an input that is not JSON, and a repeated id, are answered with errors; the next request is well formed', async () => {
-    const { kernel, runTurn: turn } = await startServed(format, [
+    const { kernel, runTurn } = await startServed(format, [
       {
         tools: [
           { id: 'same', name: 'read', input: '{"path": "a' },
@@ -140,7 +140,7 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
       },
       { text: 'ok' },
     ])
-    await turn('go')
+    await runTurn('go')
     expect(new Set(kernel.factsOf('tool.started').map(({ callId }) => callId)).size).toBe(2)
     expect(kernel.factsOf('tool.finished').find(({ callId }) => callId === 'same')).toMatchObject({
       outcome: 'error',
@@ -150,8 +150,8 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
   })
 
   test('F5, F6: each token is counted once, cached ones too, and the cost follows', async () => {
-    const { kernel, runTurn: turn } = await startServed(format, [{ text: 'hi', usage: { input: 1_000, output: 100, cacheRead: 20_000 } }])
-    await turn('go')
+    const { kernel, runTurn } = await startServed(format, [{ text: 'hi', usage: { input: 1_000, output: 100, cacheRead: 20_000 } }])
+    await runTurn('go')
     const usage = kernel.factsOf('model.finished')[0]?.usage
     expect(usage).toMatchObject({ inputTokens: 1_000, outputTokens: 100, cacheReadTokens: 20_000, cacheWriteTokens: 0 })
     // USD per million: claude-sonnet-4-5 3 in, 15 out, 0.30 cached; gpt-4o 2.50 in, 10 out, 1.25 cached
@@ -160,12 +160,12 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
   })
 
   test('a cut stream is requested again, and no tool is repeated', async () => {
-    const { kernel, runTurn: turn } = await startServed(format, [
+    const { kernel, runTurn } = await startServed(format, [
       { tools: [{ name: 'bash', input: { command: 'echo once >> log; cat log' } }] },
       { text: 'half of it', tools: [{ name: 'bash', input: { command: 'echo twice >> log' } }], cutAfterBytes: 700 },
       { text: 'done' },
     ])
-    await turn('go')
+    await runTurn('go')
     expect(kernel.factsOf('model.started').map(({ step, attempt }) => [step, attempt])).toEqual([
       [1, 1],
       [2, 1],
@@ -186,18 +186,18 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
     const { openaiEvents } = await import('../../support/models/model-server-openai.ts')
     const body = (format === ANTHROPIC ? anthropicEvents : openaiEvents)(answer)
     const cutAt = body.lastIndexOf('\n\n', body.indexOf(endMarker)) + 2
-    const { kernel, runTurn: turn } = await startServed(format, [{ ...answer, cutAfterBytes: cutAt }, { text: 'done' }])
-    await turn('go')
+    const { kernel, runTurn } = await startServed(format, [{ ...answer, cutAfterBytes: cutAt }, { text: 'done' }])
+    await runTurn('go')
     expect(kernel.factsOf('tool.started')).toEqual([])
     expect(kernel.factsOf('model.started').map(({ attempt }) => attempt)).toEqual([1, 2])
     expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
   })
 
   test("a refused request ends the turn with the provider's message", async () => {
-    const { kernel, runTurn: turn } = await startServed(format, [
+    const { kernel, runTurn } = await startServed(format, [
       { status: 401, error: { type: 'authentication_error', message: 'invalid x-api-key' } },
     ])
-    await turn('go')
+    await runTurn('go')
     expect(kernel.factsOf('model.failed')).toMatchObject([{ status: 401, retryInMs: null, error: `${format.name}: 401 invalid x-api-key` }])
     expect(kernel.factsOf('model.failed')[0]?.usage).toBeUndefined()
     expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'error', error: `${format.name}: 401 invalid x-api-key` }])
@@ -206,11 +206,11 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
 
   test('gives up after the last attempt', async () => {
     const overloaded: ServedAnswer = { status: 529, error: { type: 'overloaded_error', message: 'Overloaded' } }
-    const { kernel, runTurn: turn } = await startServed(
+    const { kernel, runTurn } = await startServed(
       format,
       Array.from({ length: 9 }, () => overloaded),
     )
-    await turn('go')
+    await runTurn('go')
     expect(kernel.factsOf('model.failed').map(({ status, retryInMs }) => [status, retryInMs === null])).toEqual([
       [529, false],
       [529, false],
@@ -221,11 +221,11 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
   })
 
   test('429 waits as long as the provider demands', async () => {
-    const { kernel, runTurn: turn } = await startServed(format, [
+    const { kernel, runTurn } = await startServed(format, [
       { status: 429, headers: { 'retry-after-ms': '150' }, error: { type: 'rate_limit_error', message: 'slow down' } },
       { text: 'done' },
     ])
-    await turn('go')
+    await runTurn('go')
     expect(kernel.factsOf('model.failed')).toMatchObject([{ status: 429, retryInMs: 150 }])
     const [first, second] = server.requests
     expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(145)
@@ -233,30 +233,30 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
   })
 
   test('a temporary error inside the stream is retried', async () => {
-    const { kernel, runTurn: turn } = await startServed(format, [
+    const { kernel, runTurn } = await startServed(format, [
       { text: 'beginning', isMidStream: true, error: { type: 'overloaded_error', message: 'Overloaded' } },
       { text: 'done' },
     ])
-    await turn('go')
+    await runTurn('go')
     expect(kernel.factsOf('model.failed')).toMatchObject([{ attempt: 1, error: expect.stringContaining('Overloaded') }])
     expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
   })
 
   test('a permanent error inside the stream ends the turn', async () => {
-    const { kernel, runTurn: turn } = await startServed(format, [
+    const { kernel, runTurn } = await startServed(format, [
       { text: 'b', isMidStream: true, error: { type: 'invalid_request_error', message: 'too long' } },
     ])
-    await turn('go')
+    await runTurn('go')
     expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'error', error: expect.stringContaining('too long') }])
     expect(server.requests).toHaveLength(1)
   })
 
   test('C5: a hanging stream is cut after the idle time and requested again', async () => {
     const native = { idleMs: 100, retry: { attempts: 2, baseMs: 1, capMs: 1 } }
-    const { kernel, runTurn: turn } = await startServed(format, [{ text: 'never all of it', hangAfterBytes: 300 }, { hangAfterBytes: 0 }], {
+    const { kernel, runTurn } = await startServed(format, [{ text: 'never all of it', hangAfterBytes: 300 }, { hangAfterBytes: 0 }], {
       native,
     })
-    await turn('go')
+    await runTurn('go')
     expect(kernel.factsOf('model.failed').map(({ error, retryInMs }) => [error, retryInMs === null])).toEqual([
       [`${format.name}: no data for 100 ms`, false],
       [`${format.name}: no data for 100 ms`, true],
@@ -282,12 +282,12 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
   })
 
   test('an answer that is cut by its length ends the turn with a note; a withheld one is an error', async () => {
-    const { kernel, runTurn: turn } = await startServed(format, [
+    const { kernel, runTurn } = await startServed(format, [
       { text: 'long', finish: 'length' },
       { text: 'no', finish: 'refused' },
     ])
-    await turn('go')
-    await turn('again')
+    await runTurn('go')
+    await runTurn('again')
     expect(kernel.factsOf('process.note')).toMatchObject([{ text: expect.stringContaining('limit of output tokens') }])
     expect(kernel.factsOf('process.ready')).toMatchObject([
       { outcome: 'ok', result: 'long' },
@@ -314,11 +314,11 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
 })
 
 test('anthropic: cache breakpoints, the output limit, and signed thinking are sent', async () => {
-  const { runTurn: turn } = await startServed(ANTHROPIC, [
+  const { runTurn } = await startServed(ANTHROPIC, [
     { thinking: { text: 'let me see', signature: 'sig-1' }, text: 'a', tools: [{ id: 'id_1', name: 'ls', input: {} }] },
     { text: 'b', usage: { input: 5, output: 5, cacheRead: 0, cacheWrite: 300 } },
   ])
-  await turn('go')
+  await runTurn('go')
   const body = server.requests[1]?.body
   expect(server.requests[1]?.path).toBe('/v1/messages')
   expect(body).toMatchObject({ max_tokens: 16_384, system: [{ text: 'be brief', cache_control: { type: 'ephemeral' } }] })
@@ -349,11 +349,11 @@ test('anthropic: cache breakpoints, the output limit, and signed thinking are se
 
 test('anthropic: tokens written to the cache are counted separately; an interrupted call keeps the exact input', async () => {
   const usage = { input: 50, output: 10, cacheRead: 1_000, cacheWrite: 300 }
-  const { kernel, runTurn: turn } = await startServed(ANTHROPIC, [
+  const { kernel, runTurn } = await startServed(ANTHROPIC, [
     { text: 'half', usage, cutAfterBytes: 600 },
     { text: 'whole', usage },
   ])
-  await turn('go')
+  await runTurn('go')
   expect(kernel.factsOf('model.failed')[0]?.usage).toMatchObject({
     inputTokens: 50,
     cacheReadTokens: 1_000,
@@ -371,8 +371,8 @@ test('anthropic: tokens written to the cache are counted separately; an interrup
 test('a configured provider needs no key, and an unknown price is null; no usage is estimated', async () => {
   server = await startModelServer([{ text: 'a local answer', usage: null }])
   const providers = [{ name: 'local', kind: 'openai-compatible' as const, baseURL: `${server.url}/v1`, apiKeyEnv: null }]
-  const { kernel, runTurn: turn } = await bench.run({ spec: { model: 'local/some/model' }, native: { providers, maxOutputTokens: 77 } })
-  await turn('go')
+  const { kernel, runTurn } = await bench.run({ spec: { model: 'local/some/model' }, native: { providers, maxOutputTokens: 77 } })
+  await runTurn('go')
   expect(server.requests[0]?.body).toMatchObject({ model: 'some/model', max_tokens: 77 })
   expect(server.requests[0]?.headers.authorization).toBeUndefined()
   expect(kernel.factsOf('model.finished')[0]?.usage).toMatchObject({ costUsd: null, estimated: true })
@@ -383,11 +383,11 @@ test('an unreachable provider is tried again, then named', async () => {
   server = await startModelServer([])
   const { url } = server
   await server[Symbol.asyncDispose]()
-  const { kernel, runTurn: turn } = await bench.run({
+  const { kernel, runTurn } = await bench.run({
     spec: { model: 'openai-chat/gpt-4o' },
     credentials: { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: url },
   })
-  await turn('go')
+  await runTurn('go')
   expect(kernel.factsOf('model.failed')).toHaveLength(4)
   expect(kernel.factsOf('model.failed')[0]?.usage).toBeUndefined()
   expect(kernel.factsOf('process.ready')).toMatchObject([

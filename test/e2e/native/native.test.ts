@@ -64,13 +64,13 @@ test('a turn asks, runs the tools, asks again and ends with the last text', asyn
 })
 
 test('the last tool result and the next question share a commit, and so do the answer and the end of the turn', async () => {
-  const { kernel, runTurn: turn } = await bench.run({
+  const { kernel, runTurn } = await bench.run({
     script: `
 - tools: [{ name: ls, input: {} }, { name: ls, input: {} }]
 - text: done
 `,
   })
-  await turn('go')
+  await runTurn('go')
   const commits = kernel.records.map(({ report, commit }) => ({ type: report.type, commit }))
   const [, second] = commits.filter(({ type }) => type === 'tool.finished')
   expect(second?.commit).toBe(commits.findLast(({ type }) => type === 'model.started')?.commit)
@@ -127,9 +127,9 @@ test('paused in a turn, it records the call in flight, begins nothing, and conti
 })
 
 test('a model request that is answered "held" is repeated after the hold', async () => {
-  const { kernel, runTurn: turn } = await bench.run({ script: '- text: done' })
+  const { kernel, runTurn } = await bench.run({ script: '- text: done' })
   kernel.hold()
-  const turnEnded = turn('go')
+  const turnEnded = runTurn('go')
   await kernel.waitFor(() => kernel.drainCount > 0, 'it waits at the gate')
   expect(kernel.factsOf('model.started')).toEqual([])
   kernel.release()
@@ -138,14 +138,14 @@ test('a model request that is answered "held" is repeated after the hold', async
 })
 
 test('a hold that comes with the last tool result stops the next model request', async () => {
-  const { kernel, runTurn: turn } = await bench.run({
+  const { kernel, runTurn } = await bench.run({
     script: `
 - tools: [{ name: ls, input: {} }]
 - text: done
 `,
   })
   holdAt(kernel, 'tool.finished')
-  const turnEnded = turn('go')
+  const turnEnded = runTurn('go')
   await kernel.waitFor(() => kernel.drainCount > 0, 'it waits at the gate')
   expect(kernel.reportsOf('model.started').map(({ ack }) => ack)).toEqual(['go', 'held'])
   kernel.release()
@@ -237,12 +237,12 @@ test('turns run one after another, and a message for the open turn is answered i
 })
 
 test('denied and unknown tools are answered, not run', async () => {
-  const { kernel, runTurn: turn } = await bench.run({
+  const { kernel, runTurn } = await bench.run({
     script:
       '- tools: [{ name: bash, input: { command: touch x } }, { name: fly, input: {} }, { name: ls, input: { path: 3 } }]\n- text: ok',
     spec: { tools: ['Bash', 'LS'], deny: ['bash'] },
   })
-  await turn('go')
+  await runTurn('go')
   expect(kernel.factsOf('tool.finished').map(({ name, outcome, content }) => [name, outcome, content.split('\n')[0]])).toEqual([
     ['bash', 'denied', 'the tool "bash" is denied to this agent'],
     ['fly', 'error', 'there is no tool "fly"; the available tools are: ls'],

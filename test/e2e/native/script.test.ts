@@ -26,7 +26,7 @@ test('a used-up list ends the turn with the last text, at no cost', async () => 
 })
 
 test('the last result is inserted into texts and inputs at any depth, literally', async () => {
-  const { kernel, runTurn: turn } = await bench.run({
+  const { kernel, runTurn } = await bench.run({
     script: `
 - tools: [{ name: bash, input: { command: 'printf "%s" "\\$& {{lastResult}}"' } }]
 - tools: [{ name: write, input: { path: out.txt, content: '<{{ lastResult }}>' } }]
@@ -34,14 +34,14 @@ test('the last result is inserted into texts and inputs at any depth, literally'
 - text: '{{lastResult}} twice {{lastResult}}'
 `,
   })
-  await turn('go')
+  await runTurn('go')
   expect(kernel.factsOf('process.ready')[0]?.result).toBe('<$& \n[exit code 0]> twice <$& \n[exit code 0]>')
 })
 
 test('an error fails the first attempt of its step; with an answer the next one succeeds', async () => {
-  const { kernel, runTurn: turn } = await bench.run({ script: '- { text: fine, error: busy }\n- { error: { message: no, status: 400 } }' })
-  await turn('go')
-  await turn('again')
+  const { kernel, runTurn } = await bench.run({ script: '- { text: fine, error: busy }\n- { error: { message: no, status: 400 } }' })
+  await runTurn('go')
+  await runTurn('again')
   expect(kernel.factsOf('model.failed').map(({ step, error, status, retryInMs }) => [step, error, status, retryInMs === null])).toEqual([
     [1, 'busy', null, false],
     [2, 'no', 400, true],
@@ -53,8 +53,8 @@ test('an error fails the first attempt of its step; with an answer the next one 
 })
 
 test('an error without an answer fails every attempt', async () => {
-  const { kernel, runTurn: turn } = await bench.run({ script: '- { error: { message: overloaded, status: 529 } }' })
-  await turn('go')
+  const { kernel, runTurn } = await bench.run({ script: '- { error: { message: overloaded, status: 529 } }' })
+  await runTurn('go')
   expect(kernel.factsOf('model.failed')).toHaveLength(4)
   expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'error', error: 'overloaded' }])
 })

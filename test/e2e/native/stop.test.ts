@@ -171,10 +171,10 @@ test('an interruption during the wait for a retry ends the turn', async () => {
 })
 
 test('an interruption when nothing runs changes nothing', async () => {
-  const { kernel, agent, runTurn: turn } = await bench.run({ script: '- text: one\n- text: two' })
-  await turn('go')
+  const { kernel, agent, runTurn } = await bench.run({ script: '- text: one\n- text: two' })
+  await runTurn('go')
   await agent.interrupt()
-  await turn('again')
+  await runTurn('again')
   expect(kernel.factsOf('process.ready').map(({ outcome }) => outcome)).toEqual(['ok', 'ok'])
 })
 

@@ -62,7 +62,7 @@ const STOPS: readonly (readonly [kind: Kind, answer: ServedAnswer, finish: Finis
   ['google', { stopReason: 'MAX_TOKENS' }, 'length'],
   ['google', { stopReason: 'OTHER' }, 'other'],
   ...['SAFETY', 'RECITATION', 'LANGUAGE', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII', 'IMAGE_SAFETY'].map(
-    (stop) => ['google', { stopReason: stop }, 'content-filter'] as const,
+    (stopReason) => ['google', { stopReason }, 'content-filter'] as const,
   ),
 ]
 
@@ -92,7 +92,7 @@ const FAILED_STOPS: readonly (readonly [kind: Kind, answer: ServedAnswer, expect
     'MALFORMED_RESPONSE',
     'OTHER',
     'FINISH_REASON_UNSPECIFIED',
-  ].map((stop) => ['google', { stopReason: stop }, { kind: 'other', retryable: true }] as const),
+  ].map((stopReason) => ['google', { stopReason }, { kind: 'other', retryable: true }] as const),
 ]
 
 test.each(FAILED_STOPS)('%s: %j fails, and its cost is charged', async (kind, answer, expected) => {

@@ -153,7 +153,7 @@ describe('thinking that is bound to the messages before it', () => {
     })
   })
 
-  test('a compacted context', async () => {
+  test('thinking of a compacted context is left out', async () => {
     const [, ...kept] = await contextOf(format)
     const { body } = await requestFor(format, { messages: [{ role: 'user', text: 'what was before' }, ...kept] })
     checkIds(body, 'anthropic')

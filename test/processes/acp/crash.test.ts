@@ -12,7 +12,7 @@ const PROGRAM = fileURLToPath(new URL('../../support/programs/acp-agent.ts', imp
 const kinds = await findWorkingKinds()
 
 describe.each(kinds)('%s', (containment) => {
-  test('a turn that the end of its daemon cut off', async () => {
+  test('a turn that a kill of the daemon interrupted continues in the session of the agent', async () => {
     await using home = await DaemonHome.create()
     const token = newToken()
     await using _ = { [Symbol.asyncDispose]: async () => killRemaining(token) }

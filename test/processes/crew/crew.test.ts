@@ -85,7 +85,7 @@ async function expectCompleted(): Promise<void> {
   isRight(report, facts)
 }
 
-/** The user's checkout is unchanged, and only the crew's branch is left of the members. */
+/** Checks that the user's checkout is unchanged, and that only the crew's branch is left. */
 function isClean(): void {
   const { repository } = crew
   expect(repository.git('status', '--porcelain')).toBe('')
@@ -98,7 +98,7 @@ function isClean(): void {
   expect(readFileSync(join(repository.dir, 'README.md'), 'utf8')).toBe('# a project\n')
 }
 
-/** The crew's report matches the journal and the branch. */
+/** Checks that the crew's report matches the journal and the branch. */
 function isRight(report: CrewReportView, facts: ReturnType<typeof crewFacts>): void {
   expect(
     report.tasks.map(({ id, state, implementer, reviewers, commit }) => [
@@ -131,12 +131,12 @@ const reviewersOf = (facts: ReturnType<typeof crewFacts>, id: string): unknown[]
     .filter(({ task }) => task === id)
     .map(({ member }) => member)
 
-test('with the engine as coordinator', { timeout: TIMEOUT_MS }, async () => {
+test('a crew with the engine as coordinator completes its tasks through the kills', { timeout: TIMEOUT_MS }, async () => {
   await workThroughKills({ coordinator: 'engine' })
   await expectCompleted()
 })
 
-test('with an agent as coordinator', { timeout: TIMEOUT_MS }, async () => {
+test('a crew with an agent as coordinator completes its tasks through the kills', { timeout: TIMEOUT_MS }, async () => {
   await workThroughKills({ coordinator: { model: CrewHome.model('coordinator') } })
   await expectCompleted()
 })

@@ -276,7 +276,7 @@ describe('prepare', () => {
     expect([repository.gitIn(join(tree.dir, 'sub'), 'rev-parse', 'HEAD'), readStatus(tree)]).toEqual([first, ''])
   })
 
-  test('in a sparse checkout', async () => {
+  test('a worktree with a sparse checkout is salvaged and committed', async () => {
     base = repository.commit({ 'in/a': 'a', 'out/b': 'b' })
     repository.git('update-ref', `refs/heads/${CREW}`, base)
     const tree = await add(1)

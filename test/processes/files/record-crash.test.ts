@@ -68,7 +68,7 @@ test.each([
   ['while the tree is written', 'write-tree'],
   ['before the record has a name', 'update-ref'],
 ])(
-  'killed %s',
+  'a kill of the daemon %s keeps the earlier records',
   async (_, pattern) => {
     await home.start()
     const slowGitDir = writeSlowGit(pattern, 3)
@@ -100,7 +100,7 @@ test.each([
   90_000,
 )
 
-test('killed during the creation of the worktree', async () => {
+test('a kill of the daemon during the creation of the worktree is repaired at the resume', async () => {
   await home.start()
   const slowGitDir = writeSlowGit('worktree add', 1)
   const { uuid } = await home.spawn({

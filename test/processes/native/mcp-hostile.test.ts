@@ -71,11 +71,11 @@ describe('in a call', () => {
     ['huge-json', { outcome: 'ok', content: expect.stringMatching(/^y+\n\[… \d+ bytes omitted …\]\ny+$/) }],
     ['shout', { outcome: 'ok', content: 'shouted' }],
   ])('%s', async (tool, expected) => {
-    const { kernel, runTurn: turn } = await runWithServers(bench, {
+    const { kernel, runTurn } = await runWithServers(bench, {
       servers: { s: 'usual', other: 'usual' },
       script: scriptOfCalls([`mcp__s__${tool}`], ['mcp__other__echo'], ['mcp__s__echo']),
     })
-    await turn('go')
+    await runTurn('go')
     expect(kernel.factsOf('tool.finished')).toMatchObject([expected, { outcome: 'ok' }, { outcome: 'ok', content: 'echo {}' }])
     expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok' }])
     // Its stderr is shown up to a limit, and not kept.
@@ -85,10 +85,10 @@ describe('in a call', () => {
 
 test('a server that does not read its requests is ended before they fill memory', async () => {
   const script = `- &call { tools: [{ name: mcp__s__echo, input: { text: ${'x'.repeat(1_000_000)} } }] }\n${'- *call\n'.repeat(20)}- text: done\n${'- tools: [{ name: mcp__s__echo }]\n- text: done\n'.repeat(200)}`
-  const { kernel, runTurn: turn, readLogLines } = await runWithServers(bench, { servers: { s: 'blind' }, settings: { callMs: 20 }, script })
-  await turn('go')
+  const { kernel, runTurn, readLogLines } = await runWithServers(bench, { servers: { s: 'blind' }, settings: { callMs: 20 }, script })
+  await runTurn('go')
   // The next call after its known end starts it again.
-  while (readLogLines('s').filter((line) => line.startsWith('started')).length < 2) await turn('once more')
+  while (readLogLines('s').filter((line) => line.startsWith('started')).length < 2) await runTurn('once more')
   expect(kernel.factsOf('process.ready').filter(({ outcome }) => outcome !== 'ok')).toEqual([])
 })
 
@@ -111,10 +111,10 @@ describe('at the end', () => {
   })
 
   test('ends with its agent', async () => {
-    const { agent, runTurn: turn, readLogLines: logLines } = await runWithServers(bench, { servers: { s: 'deaf' }, script: '- text: done' })
-    await turn('go')
+    const { agent, runTurn, readLogLines } = await runWithServers(bench, { servers: { s: 'deaf' }, script: '- text: done' })
+    await runTurn('go')
     await agent[Symbol.asyncDispose]()
-    expect(logLines('s')).toContain('end of input')
+    expect(readLogLines('s')).toContain('end of input')
     expect(findProcessesWith(bench.token)).toEqual([])
   })
 
@@ -133,11 +133,11 @@ describe('at the end', () => {
 })
 
 test('of a flood of progress messages only the newest of each interval is passed on', async () => {
-  const { kernel, runTurn: turn } = await runWithServers(bench, {
+  const { kernel, runTurn } = await runWithServers(bench, {
     servers: { s: 'usual' },
     script: scriptOfCalls(['mcp__s__progress-flood']),
   })
-  await turn('go')
+  await runTurn('go')
   expect(kernel.factsOf('tool.finished')).toMatchObject([{ outcome: 'ok', content: 'told' }])
   const words = kernel.liveOutputs.flatMap((live) => (live.type === 'tool-output' ? [live.text] : []))
   expect(words.length).toBeGreaterThan(0)
