@@ -65,7 +65,7 @@ test('I3: a report wakes the coordinator at once, and once', async () => {
   await crew.steer({ type: 'assign_task', task: 'one', member: 'worker-1' })
   await daemon.waitForStatus(await crew.uuidOf('coordinator'), 'ready')
   await daemon.spawnShell(`touch ${goFile}`)
-  const view = await crew.ended()
+  const view = await crew.waitForEnd()
   expect(view).toMatchObject({ status: 'completed', ending: { summary: 'all is done' } })
   expect((await crew.messagesTo('coordinator')).filter((text) => text.includes('it is done')).length).toBe(1)
 })
@@ -81,7 +81,7 @@ test('I5: a dying member returns its task, and another member does it', async ()
     reviews: false,
     tasks: [{ id: 'one', text: 'Do one.' }],
   })
-  await crew.member('worker-1', ({ phase, status }) => phase === 'implementing' && status === 'working')
+  await crew.waitForMember('worker-1', ({ phase, status }) => phase === 'implementing' && status === 'working')
   await waitUntil(() => existsSync(goFile), 'it is in the middle of it')
   await daemon.signal(await crew.uuidOf('worker-1'), 'SIGKILL')
   const view = await crew.waitForEnd()

@@ -90,7 +90,7 @@ describe('design philosophy', () => {
     // At its end a process is a zombie, which is reaped first.
     for (const isMatch of [({ state }: ProcessView) => state !== 'running', ({ state }: ProcessView) => state === 'dead']) {
       await daemon.signal(uuid, 'SIGKILL')
-      await daemon.waitForView(uuid, isSo)
+      await daemon.waitForView(uuid, isMatch)
       expect(await reeve('resume', 'revived')).toMatchObject({
         code: 0,
         stderr: expect.stringContaining(`| resumed from ${lastDigits(uuid)}`) as string,

@@ -92,14 +92,14 @@ test('perles 11: no departed, replaced or free member has a task, and nothing st
     { id: 'one', text: 'Do one.' },
     { id: 'two', text: 'Do two.' },
   ])
-  await crew.until(({ members }) => members.filter(({ state }) => state === 'on').length === 3)
+  await crew.waitUntil(({ members }) => members.filter(({ state }) => state === 'on').length === 3)
   const assignTask = async (task: string, member: string): Promise<void> => {
     await crew.steer({ type: 'assign_task', task, member })
     await crew.waitForFact('crew.turn.begun', (event) => event['member'] === member)
   }
   await assignTask('one', 'worker-1')
   await crew.steer({ type: 'stop_worker', member: 'worker-1', reason: 'in circles' })
-  const goneWorker = await crew.member('worker-1', ({ state }) => state === 'gone')
+  const goneWorker = await crew.waitForMember('worker-1', ({ state }) => state === 'gone')
   expect([taskOf(goneWorker, 'one'), memberOf(goneWorker, 'worker-1')]).toMatchObject([
     { state: 'queued', implementer: null, attempts: 0 },
     { phase: 'idle', task: null, leave: { how: 'stopped' } },
@@ -116,7 +116,7 @@ test('perles 11: no departed, replaced or free member has a task, and nothing st
     { phase: 'implementing', task: 'two', state: 'on' },
   ])
   writeFileSync(goFile(), '')
-  const doneTask = await crew.task('two', ({ state }) => state === 'done')
+  const doneTask = await crew.waitForTask('two', ({ state }) => state === 'done')
   expect([taskOf(doneTask, 'two'), memberOf(doneTask, 'worker-3')]).toMatchObject([
     { implementer: 'worker-3', implementers: ['worker-2', 'worker-3'] },
     { phase: 'idle', task: null },
@@ -193,7 +193,7 @@ test('perles 14: a member reports only what its role may, and no other process r
   const crew = await startLed(model, [{ id: 'one', text: 'Do one.' }], 1)
   await crew.waitForMember('worker-1', ({ state }) => state === 'on')
   await crew.steer({ type: 'assign_task', task: 'one', member: 'worker-1' })
-  await crew.task('one', ({ state }) => state === 'done')
+  await crew.waitForTask('one', ({ state }) => state === 'done')
   const calls = (await daemon.readHistory(await crew.uuidOf('worker-1')))
     .filter((event) => event['fact'] === 'tool.finished')
     .map(({ outcome }) => outcome)
@@ -299,7 +299,7 @@ test('perles 12: tasks, phases and queues outlive a kill of the daemon, and cont
     ...stateBefore,
     members: stateBefore.members.map(({ id, phase, task }) => ({ id, phase, task })),
   })
-  expect((await crew.ended()).status).toBe('completed')
+  expect((await crew.waitForEnd()).status).toBe('completed')
   const deliveries = (await crew.home.readEvents()).filter(
     (event) => event['fact'] === 'process.queue' && (event['text'] === 'first' || event['text'] === 'second'),
   )

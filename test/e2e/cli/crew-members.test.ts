@@ -29,9 +29,9 @@ const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, arg
 const crewOf = async (): Promise<CrewView> => (await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew
 
 /** Checks the crew at each of its events. */
-async function waitForCrew(isSo: (crew: CrewView) => boolean): Promise<void> {
+async function waitForCrew(isMatch: (crew: CrewView) => boolean): Promise<void> {
   const cursorBefore = await daemon.readCursor()
-  if (isSo(await crewOf())) return
+  if (isMatch(await crewOf())) return
   for await (const _ of daemon.client.events('/v1/processes/fix/events', {
     query: { after: cursorBefore, follow: true },
     signal: AbortSignal.timeout(TIMEOUT_MS),

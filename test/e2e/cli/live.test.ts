@@ -161,7 +161,7 @@ describe.runIf(HAS_TERMINAL)('a command that needs a terminal', () => {
     const removeSpaces = (text: string): string => text.replaceAll(/\s+/g, '')
     expect(removeSpaces(terminal.text)).toContain(
       removeSpaces(
-        "completed | 0s it wrote nothing: a command of reeve has an empty stdin and no terminal. Pass its work as arguments, as in `reeve run -- sh -c 'make test'`",
+        "completed | 0s it wrote nothing: a command of reeve has no terminal, and its stdin was empty. Pass its work as arguments, as in `reeve run -- sh -c 'make test'`, or pipe it in",
       ),
     )
   })

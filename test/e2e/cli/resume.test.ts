@@ -195,7 +195,7 @@ describe('--all-interrupted', () => {
   test('skips a command, which could only run again, or not even that without its input', async () => {
     const { home, reeve } = await startCrashed()
     for (const name of ['a', 'b', 'c']) {
-      const { uuid } = await home.spawn({ argv: ['sh', '-c', 'exec sleep 600'], name })
+      const { uuid } = await home.spawn({ argv: ['sh', '-c', 'exec sleep 600'], name, ...(name === 'c' ? { input: 'x' } : {}) })
       await home.waitForView(uuid, ({ status }) => status === 'working')
     }
     const { uuid } = await home.spawn({ model: home.writeScript([{ text: 'ready' }]), interactive: true, name: 'agent' })
@@ -204,7 +204,7 @@ describe('--all-interrupted', () => {
     await home.start()
     const { code, stdout, stderr } = await reeve('resume', '--all-interrupted', '--yes')
     expect([code, stderr.split('\n').at(-2)]).toEqual([0, '1 resumed'])
-    expect(stdout).toMatch(/agent .* resume .*\n.*a .* --rerun .*\n.*b .* --rerun .*\n.*c .* --rerun /)
+    expect(stdout).toMatch(/agent .* resume .*\n.*a .* --rerun .*\n.*b .* --rerun .*\n.*c .* no /)
     const secondRun = await reeve('resume', '--all-interrupted', '--yes')
     expect([secondRun.code, secondRun.stderr]).toEqual([
       0,

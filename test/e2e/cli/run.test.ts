@@ -94,31 +94,6 @@ describe('a command', () => {
     expect(result.stdout).toBe('/\ngreen\n')
   })
 
-  test.each([
-    ['a pipe', 'echo hello | "$@"', true],
-    ['a file', '"$@" < full', true],
-    ['a file that was read to its end', '{ cat > seen; "$@"; } < full', false],
-    ['an empty file', '"$@" < empty', false],
-    ['nothing', '"$@" < /dev/null', false],
-  ])('warns that its stdin is empty if ours is %s: %s', async (_, line, isWarned) => {
-    await using place = await tempDir()
-    writeFileSync(join(place.path, 'full'), 'hello\n')
-    writeFileSync(join(place.path, 'empty'), '')
-    const child = spawn('sh', ['-c', line, 'sh', process.execPath, CLI, 'run', '--', 'wc', '-c'], {
-      cwd: place.path,
-      env: testEnv(dir.path),
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    let [output, activity] = ['', '']
-    child.stdout.on('data', (data: Buffer) => (output += data.toString()))
-    child.stderr.on('data', (data: Buffer) => (activity += data.toString()))
-    await new Promise((resolve) => child.on('close', resolve))
-    expect([output.trim(), activity]).toEqual([
-      '0',
-      expect.stringMatching(isWarned ? /^PID \d+ spawned \(command\)\nits stdin is empty: [^\n]+\n$/ : /^PID \d+ spawned \(command\)\n$/),
-    ])
-  })
-
   test('prints at its end where the files of its worktree are', async () => {
     const repository = Repository.make(join(dir.path, 'repository'), dir.path)
     repository.commit({ 'a.txt': 'a' })
@@ -133,9 +108,14 @@ describe('a command', () => {
       'touch',
       'made',
     ])
-    const { worktree } = await viewOf('treed')
-    expect([code, stderr.split('\n').at(-2)]).toEqual([0, `1 file changed, not committed, on reeve/treed in ${worktree?.dir}`])
-    const killResult = await runCli(dir.path, [
+    const { pid, worktree } = await viewOf('treed')
+    expect([code, ...stderr.split('\n').slice(-3)]).toEqual([
+      0,
+      `1 file changed, not committed, on reeve/treed in ${worktree?.dir}`,
+      `\`reeve diff ${pid}\` shows the changes, \`reeve merge ${pid}\` takes them into your branch`,
+      '',
+    ])
+    const committed = await runCli(dir.path, [
       'run',
       '--name',
       'committed',
@@ -147,7 +127,7 @@ describe('a command', () => {
       '-c',
       'touch made more; git add made; git -c user.name=a -c user.email=a@b commit -qm made; touch last',
     ])
-    expect(killResult.stderr).toMatch(/\n1 commit and 2 files changed, not committed, on reeve\/committed in /)
+    expect(committed.stderr).toMatch(/\n1 commit and 2 files changed, not committed, on reeve\/committed in /)
     expect((await runCli(dir.path, ['run', '--worktree', '--cwd', repository.dir, '--', 'true'])).stderr).toMatch(
       /\nnothing is changed on reeve\/[^\n]*\n$/,
     )

@@ -219,7 +219,7 @@ describe('an impossible run is refused, and nothing starts', () => {
     ],
   ])('%s', async (_, nodes, code, message) => {
     runs.write(nodes)
-    const { body } = await daemon.postRaw('/v1/compose', { cwd: daemon.work, env: testEnv(daemon.work) })
+    const { body } = await daemon.post('/v1/compose', { cwd: daemon.work, env: testEnv(daemon.work) })
     expect(body.error).toMatchObject({ code, message: typeof message === 'string' ? message : (expect.stringMatching(message) as string) })
     expect((await daemon.client.get<{ processes: object[] }>('/v1/processes', { all: true })).processes).toEqual([])
   })

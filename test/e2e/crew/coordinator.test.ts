@@ -22,7 +22,7 @@ const LEAD_SCRIPT = [
 
 /** Waits for the message to the coordinator that contains this text. */
 async function waitForMessage(crew: LocalCrew, part: string): Promise<string> {
-  await crew.member('coordinator', ({ state }) => state === 'on')
+  await crew.waitForMember('coordinator', ({ state }) => state === 'on')
   const uuid = await crew.uuidOf('coordinator')
   return String(
     (await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.queue' && String(event['text']).includes(part)))['text'],

@@ -54,7 +54,7 @@ again() { :; }
 commit() { git add -A; git commit -qm "$1: done"; git merge-base --is-ancestor reeve/team HEAD || git merge -q reeve/team > /dev/null || { sed -i '/^[<=>]\\{7\\}/d' index.txt; git add -A; git commit -qm "$1: merged"; }; }
 `)
     await crew.up({ coordinator: 'engine', workers: 3, model, tasks: makeTasks('a', 'b', 'c') })
-    await crew.ended()
+    await crew.waitForEnd()
     const { tasks: reportedTasks, open } = await readReport()
     expect(reportedTasks.map(({ id, state, attempts }) => [id, state, attempts])).toEqual([
       ['a', 'done', 0],
@@ -63,7 +63,7 @@ commit() { git add -A; git commit -qm "$1: done"; git merge-base --is-ancestor r
     ])
     expect(crew.repository.git('show', 'reeve/team:index.txt').split('\n').toSorted()).toEqual(['use a', 'use b', 'use c'])
     for (const { commit } of reportedTasks) expect(crew.repository.git('merge-base', '--is-ancestor', `${commit}`, 'reeve/team')).toBe('')
-    await crew.wait(() => readRefs() === 'main\nreeve/team', 'nothing is left beside the branch')
+    await crew.waitUntil(() => readRefs() === 'main\nreeve/team', 'nothing is left beside the branch')
     expect(open.map(({ how }) => how)).toEqual(['git merge reeve/team'])
   },
 )
@@ -82,7 +82,7 @@ commit() { case $1 in
   esac; }
 `)
     await crew.up({ coordinator: 'engine', workers: 2, model, max_attempts: 1, tasks: makeTasks('dropped', 'half', 'other') })
-    await crew.ended()
+    await crew.waitForEnd()
     const { tasks: reportedTasks } = await readReport()
     expect(reportedTasks.map(({ id, state }) => [id, state])).toEqual([
       ['dropped', 'done'],
@@ -106,11 +106,11 @@ again() { :; }
 commit() { git add -A; git commit -qm "$1: done"; }
 `)
     await crew.up({ coordinator: 'engine', workers: 2, model, tasks: makeTasks('a', 'b') })
-    await crew.fact('task.prepared')
+    await crew.waitForFact('task.prepared')
     crew.repository.git('checkout', '-q', 'reeve/team')
     const head = crew.repository.git('rev-parse', 'HEAD')
     writeFileSync(goFile, '')
-    const { task, reason } = await crew.fact('task.blocked')
+    const { task, reason } = await crew.waitForFact('task.blocked')
     const other = task === 'a' ? 'b' : 'a'
     expect(reason).toBe(
       `reeve/team is checked out in ${crew.repository.dir}, and reeve does not move a branch that is checked out: check out another branch there`,
@@ -119,22 +119,22 @@ commit() { git add -A; git commit -qm "$1: done"; }
     const readMessages = async (): Promise<string> =>
       (await runCli(crew.home.path, ['crew', 'ps', 'team'], { cwd: crew.repository.dir, env: { HOME: crew.marks } })).stderr
     expect(await readMessages()).toContain(notice)
-    await crew.fact('task.approved', (fact) => fact['task'] === other)
+    await crew.waitForFact('task.approved', (fact) => fact['task'] === other)
     expect(await readMessages()).toContain(`"${other}" is approved, and waits until another task has landed`)
     // A daemon that is killed or stopped meanwhile keeps waiting, and repeats no notice.
     await crew.restartDaemon()
     expect(await crew.home.stop()).toMatchObject({ code: 0 })
     await crew.home.start()
-    await crew.wait(async () => (await readMessages()).includes(notice), 'it waits on')
+    await crew.waitUntil(async () => (await readMessages()).includes(notice), 'it waits on')
     expect([crew.repository.git('rev-parse', 'reeve/team'), crew.repository.git('status', '--porcelain')]).toEqual([head, ''])
     crew.repository.git('checkout', '-q', 'main')
-    expect(await crew.ended()).toMatchObject({ status: 'completed', exit: { code: 0 } })
+    expect(await crew.waitForEnd()).toMatchObject({ status: 'completed', exit: { code: 0 } })
     const { tasks: reportedTasks } = await readReport()
     expect(reportedTasks.map(({ id, state, merged, attempts }) => [id, state, merged !== null, attempts])).toEqual([
       ['a', 'done', true, 0],
       ['b', 'done', true, 0],
     ])
     expect((await crew.home.readEvents()).filter((event) => event['fact'] === 'task.blocked')).toHaveLength(1)
-    await crew.wait(() => readRefs() === 'main\nreeve/team', 'nothing is left beside the branch')
+    await crew.waitUntil(() => readRefs() === 'main\nreeve/team', 'nothing is left beside the branch')
   },
 )

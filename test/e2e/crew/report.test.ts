@@ -80,7 +80,7 @@ test('the figures add up, and the commits are those of git', { timeout: TIMEOUT_
   expect(JSON.parse(await crew.cli('crew', 'report', 'team', '--json'))).toEqual(JSON.parse(JSON.stringify(account)))
 
   repository.git('merge', '-q', 'reeve/team')
-  await crew.again()
+  await crew.restartDaemon()
   expect(await readReport()).toEqual({ ...account, open: [], git: git && { ...git, branch: { ...git.branch, taken: true } } })
   renameSync(repository.dir, join(home.work, 'elsewhere'))
   expect(await readReport()).toEqual({
@@ -112,8 +112,8 @@ test('the report names what is left for the user: a killed worker, its files, an
   await crew.cli('kill', '-s', 'KILL', worker.uuid)
   await crew.waitForHold('task', 'one')
   await crew.cli('crew', 'cancel', 'team', 'one', 'nobody finishes it')
-  await crew.ended()
-  await crew.wait(() => crew.leftIn('worktrees').length === 0, 'its worktree goes with the crew')
+  await crew.waitForEnd()
+  await crew.waitUntil(() => crew.leftIn('worktrees').length === 0, 'its worktree goes with the crew')
   const { tasks, git, open } = await readReport()
   expect(tasks).toMatchObject([
     { id: 'one', state: 'cancelled', attempts: 0, tries: [{ outcome: 'requeued' }, { outcome: 'cancelled' }] },

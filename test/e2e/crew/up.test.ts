@@ -140,7 +140,7 @@ describe('members', () => {
         () => 'it began',
         ({ code, message }: { code: string; message: string }) => [code, message],
       )
-    const writeRole = (role: object): Promise<unknown> => {
+    const startWithRole = (role: object): Promise<unknown> => {
       writeFileSync(
         join(repository.dir, 'reeve.yaml'),
         JSON.stringify({ crews: { fix: { workers: { implementer: { count: 1, ...role } }, tasks: TASKS } } }),
@@ -149,14 +149,15 @@ describe('members', () => {
         crews.up({ cwd: repository.dir, env: testEnv(daemon.work), crew: 'fix', model: `script:${join(daemon.work, 'idle.yaml')}` }),
       )
     }
-    expect(await writeRole({ permissions: 'deny' })).toEqual(['INVALID', 'agent "default" has no permissions: reeve cannot enforce that'])
-    expect(await writeRole({ permissions: 'deny', agent: 'program' })).toEqual([
+    writeAgentFile('installed', `description: x\ndriver: command\nformat: claude\ncommand: [${JSON.stringify(process.execPath)}]`)
+    const commandsOnly = { cwd: repository.dir, env: testEnv(daemon.work), name: 'fix', agent: 'installed', tasks: TASKS }
+    expect(await errorOf(crews.up({ ...commandsOnly, permissions: 'deny' }))).toEqual([
+      'INVALID',
+      'each worker of this crew is a command, for which `permissions` would have no effect',
+    ])
+    expect(await startWithRole({ permissions: 'deny', agent: 'program' })).toEqual([
       'INVALID',
       'agent "program" has no permissions: reeve cannot enforce that',
-    ])
-    expect(await errorOf(startCrew({ permissions: 'deny' }))).toEqual([
-      'INVALID',
-      'no worker of this crew asks before it acts, so `permissions` would have no effect',
     ])
     expect(await crews.list()).toEqual([])
   })

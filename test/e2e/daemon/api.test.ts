@@ -102,7 +102,7 @@ describe('the form of a request', () => {
 
 describe('spawn', () => {
   test('answers 201 with the whole view', async () => {
-    const answer = await daemon.postRaw('/v1/processes', spawnBody({ argv: ['true'], name: 'first.one_2-3' }))
+    const answer = await daemon.post('/v1/processes', spawnBody({ argv: ['true'], name: 'first.one_2-3' }))
     expect(answer.status).toBe(201)
     const { process } = answer.body as unknown as { process: Record<string, unknown> }
     expect(process).toMatchObject({
@@ -219,7 +219,7 @@ describe('references', () => {
     }
     const bodies = { signal: { signal: 'SIGTERM' }, pause: {}, resume: {}, send: { text: 'x' } }
     for (const [verb, body] of Object.entries(bodies))
-      expect(await daemon.postRaw(`/v1/processes/nobody/${verb}`, body)).toMatchObject({
+      expect(await daemon.post(`/v1/processes/nobody/${verb}`, body)).toMatchObject({
         status: 404,
         body: { error: { code: 'NOT_FOUND' } },
       })

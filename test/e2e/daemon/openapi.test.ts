@@ -210,6 +210,13 @@ describe("the daemon's answers", () => {
     await walk('removeChild', 'family', { query: { id: 'a' } })
     await walk('signalProcess', 'family', { body: { signal: 'SIGKILL' } })
     const idleModel = await daemon.writeScript([{ text: 'I wait.' }])
+    const repository = Repository.make(join(daemon.work, 'repository'), daemon.work)
+    repository.commit({ 'a.txt': 'a' })
+    await daemon.waitForEnd((await daemon.spawnShell('echo b > b.txt', { cwd: repository.dir, worktree: true, name: 'treed' })).uuid)
+    await walk('getDiff', 'treed')
+    const onto = { onto: repository.git('rev-parse', 'HEAD'), repository: join(repository.dir, '.git'), top: repository.dir }
+    await walk('planMerge', 'treed', { query: onto })
+    await walk('commitWork', 'treed', { body: { author: { name: 'Ann', email: 'ann@example.org' } } })
     await walk('openMcpSeat', '', { body: { cwd: daemon.work } })
     await walk('planCrew', '', {
       body: {

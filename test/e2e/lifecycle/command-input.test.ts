@@ -13,12 +13,12 @@ const MAX_BYTES = 1_000_000
 
 let home: DaemonHome
 beforeAll(async () => {
-  home = await DaemonHome.make()
+  home = await DaemonHome.create()
   await home.start()
 })
 afterAll(async () => {
   await home.stop()
-  await home.nothingLeft()
+  await home.waitUntilNothingIsLeft()
   await home[Symbol.asyncDispose]()
 })
 
@@ -104,11 +104,11 @@ describe('a command reads what stdin of `run` has', () => {
 
 describe('refused, with a hint, and nothing is started', () => {
   async function expectRefusal(line: string, args: readonly string[], words: RegExp, where = home): Promise<void> {
-    const before = (await where.list()).length
+    const before = (await where.listProcesses()).length
     const { code, stdout, stderr } = await runInShell(line, args, where)
     expect({ code, stdout, stderr }).toEqual({ code: 125, stdout: '', stderr: expect.stringMatching(words) })
     expect(stderr).toContain('< ')
-    expect(await where.list()).toHaveLength(before)
+    expect(await where.listProcesses()).toHaveLength(before)
   }
 
   test('more than the limit, even from a pipe that never ends', async () => {
@@ -160,7 +160,7 @@ test('stdin that stays open and empty is not waited for: a line says so, and the
 })
 
 test('an agent does not get the stdin of `run`', async () => {
-  const { code, stdout, stderr } = await runInShell('echo input | "$@"', ['-q', '--model', home.script([{ text: 'done' }]), 'work'])
+  const { code, stdout, stderr } = await runInShell('echo input | "$@"', ['-q', '--model', home.writeScript([{ text: 'done' }]), 'work'])
   expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'done\n', stderr: '' })
 })
 
@@ -188,7 +188,7 @@ test('the text is recorded nowhere, and a later incarnation is refused', async (
   const cli = async (...args: string[]): Promise<string> => JSON.stringify(await runCli(home.path, args))
   await cli('export', uuid, join(home.path, 'exported'))
   const shown = await Promise.all([cli('logs', uuid), cli('events', uuid), cli('inspect', uuid, '--json'), cli('daemon', 'logs')])
-  for (const text of [...shown, home.log(), JSON.stringify(await home.events())]) expect(text).not.toContain(secret)
+  for (const text of [...shown, home.readLog(), JSON.stringify(await home.readEvents())]) expect(text).not.toContain(secret)
   const files = readdirSync(home.path, { recursive: true, encoding: 'utf8' }).map((name) => join(home.path, name))
   const regular = files.filter((file) => statSync(file, { throwIfNoEntry: false })?.isFile())
   expect(regular.length).toBeGreaterThan(2)
@@ -202,16 +202,16 @@ test('the text is recorded nowhere, and a later incarnation is refused', async (
 describe('a daemon that ends before the command has started', () => {
   /** Starts a command with input below a suspended parent, so that it waits for its start. */
   async function spawnHeld(where: DaemonHome): Promise<ProcessView> {
-    const parent = await where.spawn({ model: where.script([{ text: 'hi' }]), interactive: true, name: 'parent' })
-    await where.waitUntil(parent.uuid, ({ status }) => status === 'ready')
+    const parent = await where.spawn({ model: where.writeScript([{ text: 'hi' }]), interactive: true, name: 'parent' })
+    await where.waitForView(parent.uuid, ({ status }) => status === 'ready')
     await where.pause(parent.uuid, { subtree: true })
     const args = ['-d', '--parent', 'parent', '--', 'sh', '-c', 'cat > got']
     const { stdout } = await runInShell('echo x | "$@"', args, where)
-    return where.waitUntil(stdout.trim(), ({ status }) => status === 'suspended')
+    return where.waitForView(stdout.trim(), ({ status }) => status === 'suspended')
   }
 
   test('and one that lives: the command waits with its input', async () => {
-    await using own = await DaemonHome.make()
+    await using own = await DaemonHome.create()
     await own.start()
     const { uuid } = await spawnHeld(own)
     await own.resume('parent', { subtree: true })
@@ -221,7 +221,7 @@ describe('a daemon that ends before the command has started', () => {
   })
 
   test.each(['kill', 'stop'] as const)('%s: it ends as interrupted, and never runs without its input', async (how) => {
-    await using own = await DaemonHome.make()
+    await using own = await DaemonHome.create()
     await own.start()
     const { uuid } = await spawnHeld(own)
     await own[how]()

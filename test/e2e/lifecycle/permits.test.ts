@@ -186,7 +186,7 @@ describe('denied stays denied', () => {
     const spec = { ...fact.body.spec, capabilities: capabilities as ProcessSpec['capabilities'] } as ProcessSpec
     writeFileSync(file, [lineOf({ ...fact, body: { ...fact.body, spec } }), ...lines].join('\n'))
     await using other = await LocalDaemon.start()
-    const { status, body } = await other.postRaw('/v1/import', { dir })
+    const { status, body } = await other.post('/v1/import', { dir })
     expect([status, body.error?.message]).toEqual([400, expect.stringContaining('its spec cannot be used: capabilities')])
   })
 })
@@ -202,7 +202,7 @@ describe('a child', () => {
     expect((await daemon.readHistory(uuid)).map(({ text }) => text)).toContainEqual(
       expect.stringMatching(/^write:.*: not permitted to its parent$/),
     )
-    const { status, body } = await daemon.postRaw('/v1/processes', { argv: ['cat', 'top.txt'], cwd: work, parent: parent.uuid })
+    const { status, body } = await daemon.post('/v1/processes', { argv: ['cat', 'top.txt'], cwd: work, parent: parent.uuid })
     expect([status, body.error?.code]).toEqual([403, 'PERMISSION'])
   })
 })
@@ -242,7 +242,7 @@ describe('without a network', () => {
   })
 
   test('a command accepts no permission that cannot be enforced', async () => {
-    const { body } = await daemon.postRaw('/v1/processes', { argv: ['true'], cwd: work, allow: ['read:src'], deny: ['bash'] })
+    const { body } = await daemon.post('/v1/processes', { argv: ['true'], cwd: work, allow: ['read:src'], deny: ['bash'] })
     expect(body.error).toMatchObject({ code: 'INVALID', message: 'a plain command has no allow, deny: reeve cannot enforce that' })
     expect(existsSync(join(work, 'src'))).toBe(true)
   })

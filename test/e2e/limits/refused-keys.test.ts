@@ -101,7 +101,7 @@ test('a worker whose old key is refused after crew resume asks again with the ne
   resumedGate.resolve()
   await daemon.waitForEvent(workingUuid, ({ fact }) => fact === 'model.failed')
   expect([(await daemon.view(workingUuid)).status, (await daemon.view(crew.uuid)).status]).not.toContain('suspended')
-  await crew.until(({ tasks }) => tasks.every(({ state }) => state !== 'queued' && state !== 'implementing'))
+  await crew.waitUntil(({ tasks }) => tasks.every(({ state }) => state !== 'queued' && state !== 'implementing'))
   expect(server.requests.filter(({ headers }) => headers['x-api-key'] !== RIGHT)).toHaveLength(2)
 })
 

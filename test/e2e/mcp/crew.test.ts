@@ -48,7 +48,7 @@ beforeEach(async () => {
     tasks: [{ id: 'first', title: 'The first', text: 'Do it.', acceptance: 'It is done.' }],
   })
   client = await connectClient(await readServerFromLog(log))
-  await crew.until(
+  await crew.waitUntil(
     ({ members }) =>
       members.filter(({ id, state, status }) => id.startsWith('worker') && state === 'on' && status === 'ready').length === 2,
   )
@@ -61,9 +61,9 @@ afterEach(async () => {
 })
 
 const waitForTaskState = (id: string, state: string): Promise<unknown> =>
-  crew.until(({ tasks }) => tasks.find((one) => one.id === id)?.state === state)
+  crew.waitUntil(({ tasks }) => tasks.find((one) => one.id === id)?.state === state)
 const waitUntilReady = (id: string): Promise<unknown> =>
-  crew.until(({ members }) => members.find((one) => one.id === id)?.status === 'ready')
+  crew.waitUntil(({ members }) => members.find((one) => one.id === id)?.status === 'ready')
 /** Calls a tool of the coordinator; returns the answer. */
 async function callDone(name: string, input: object = {}): Promise<string> {
   const { isError, text, value } = await callTool(client, name, input)

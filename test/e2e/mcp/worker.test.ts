@@ -54,7 +54,7 @@ test('a worker asks, reports, judges and reports that it is ready; a repeated re
     expect.arrayContaining(['post_message', 'report_implementation_complete', 'report_review_verdict', 'signal_ready']),
   )
   expect(tools.map(({ name }) => name)).not.toContain('assign_task')
-  const { members } = await crew.until(({ tasks }) => tasks[0]?.state === 'implementing')
+  const { members } = await crew.waitUntil(({ tasks }) => tasks[0]?.state === 'implementing')
   const [implementerUuid, reviewerUuid] = ['implementer', 'reviewer'].map((role) => members.find((one) => one.role === role)?.uuid ?? '')
   await hasTurn(implementerUuid ?? '')
   expect((await callTool(implementer, 'post_message', { to: 'one', text: 'it is simple' })).value).toMatchObject({ ok: true })
@@ -63,7 +63,7 @@ test('a worker asks, reports, judges and reports that it is ready; a repeated re
     implementer.callTool({ name: 'report_implementation_complete', arguments: { summary: 'done' }, _meta: { 'reeve/callId': 'my-report' } })
   expect((await sendReport()).content).toEqual((await sendReport()).content)
   await endTurn('hand', 1)
-  await crew.until(({ tasks }) => tasks[0]?.state === 'in_review')
+  await crew.waitUntil(({ tasks }) => tasks[0]?.state === 'in_review')
   await hasTurn(reviewerUuid ?? '')
   expect((await callTool(reviewer, 'report_review_verdict', { verdict: 'MAYBE', comments: 'x' })).text).toMatch(
     /^INVALID: the input of report_review_verdict is not valid/,
@@ -71,7 +71,7 @@ test('a worker asks, reports, judges and reports that it is ready; a repeated re
   expect((await callTool(reviewer, 'report_review_verdict', { verdict: 'APPROVED', comments: 'right' })).value).toMatchObject({ ok: true })
   expect((await callTool(reviewer, 'signal_ready')).value).toMatchObject({ ok: true, note: expect.any(String) })
   await endTurn('eye', 1)
-  await crew.until(({ tasks }) => tasks[0]?.state === 'done')
+  await crew.waitUntil(({ tasks }) => tasks[0]?.state === 'done')
   const facts = await daemon.readFactTypes(crew.uuid)
   for (const fact of ['task.message', 'task.reported', 'task.verdict'])
     expect([fact, facts.filter((one) => one === fact).length]).toEqual([fact, 1])

@@ -20,7 +20,7 @@ afterEach(async () => {
 
 /** Starts an agent that makes these calls, one after another, and then ends. */
 function startCalls(calls: readonly (readonly [name: string, input: object])[], body: Partial<SpawnBody> = {}): Promise<ProcessView> {
-  return daemon.spawnWithAnswers([...calls.map(([name, input]) => ({ tools: [{ name, input }] })), { text: 'done' }], body)
+  return daemon.spawnScripted([...calls.map(([name, input]) => ({ tools: [{ name, input }] })), { text: 'done' }], body)
 }
 
 const answer = (ref: string, body: object): Promise<unknown> => daemon.client.post(`/v1/processes/${ref}/answer`, body)
@@ -156,7 +156,10 @@ describe('rules', () => {
       { permissions: 'ask', allow: ['write', 'bash(touch one)'] },
     )
     const { capabilities } = await daemon.waitForEnd(uuid)
-    expect(capabilities).toMatchObject({ tools: ['write', 'bash'], calls: { default: 'ask', allow: ['bash(touch one)', 'write'], deny: [] } })
+    expect(capabilities).toMatchObject({
+      tools: ['write', 'bash'],
+      calls: { default: 'ask', allow: ['bash(touch one)', 'write'], deny: [] },
+    })
     expect([hasFile('made'), hasFile('one')]).toEqual([true, true])
     expect((await resultsOf(uuid))[2]).toMatchObject({ outcome: 'denied', result: 'the tool "edit" is denied to this agent' })
   })
@@ -198,7 +201,7 @@ describe('rules', () => {
   })
 
   test('hold for a child, which cannot have a looser policy', async () => {
-    const parent = await daemon.spawnWithAnswers([{ text: 'ready' }], { interactive: true, permissions: 'ask', deny: ['bash(rm:*)'] })
+    const parent = await daemon.spawnScripted([{ text: 'ready' }], { interactive: true, permissions: 'ask', deny: ['bash(rm:*)'] })
     const child = await startCalls(
       [
         ['bash', { command: 'rm x' }],

@@ -64,7 +64,7 @@ test('of a running, a paused and an ended process: commits, uncommitted and new 
 })
 
 test('of a step: the files of the newest record at or before it', async () => {
-  const { uuid, pid } = await daemon.spawnWithAnswers(
+  const { uuid, pid } = await daemon.spawnScripted(
     [
       bashStep('echo 1 > one'),
       { text: '', tools: [{ name: 'read', input: { path: 'one' } }] },
@@ -92,7 +92,7 @@ test('of a step: the files of the newest record at or before it', async () => {
 })
 
 test('a tracked file that became too large to record does not count as deleted', async () => {
-  const { uuid } = await daemon.spawnWithAnswers([bashStep('head -c 11000000 /dev/zero > a.txt'), { text: 'end' }], {
+  const { uuid } = await daemon.spawnScripted([bashStep('head -c 11000000 /dev/zero > a.txt'), { text: 'end' }], {
     ...inTree,
     cwd: repository.dir,
   })
@@ -108,7 +108,7 @@ describe('after the worktree was removed by hand', () => {
   }
 
   test('the newest record has the files, also uncommitted ones', async () => {
-    const { uuid } = await daemon.spawnWithAnswers([bashStep('echo 1 > one'), { text: 'end' }], { ...inTree, cwd: repository.dir })
+    const { uuid } = await daemon.spawnScripted([bashStep('echo 1 > one'), { text: 'end' }], { ...inTree, cwd: repository.dir })
     await daemon.waitForEnd(uuid)
     await removeByHand(uuid)
     const view = await diffOf(uuid)
@@ -135,7 +135,7 @@ test('no program of the repository runs, and nothing hides a change', async () =
   const evil = join(daemon.work, 'evil.sh')
   writeFileSync(evil, `#!/bin/sh\ntouch ${mark}\ncat\n`)
   chmodSync(evil, 0o755)
-  const { uuid } = await daemon.spawnWithAnswers(
+  const { uuid } = await daemon.spawnScripted(
     [
       { text: '', tools: [{ name: 'write', input: { path: 'a.txt', content: 'three\n' } }] },
       { text: '', tools: [{ name: 'write', input: { path: '.gitattributes', content: '* -diff diff=evil filter=evil\n' } }] },
@@ -193,6 +193,6 @@ test.runIf(HAS_TERMINAL)('on a terminal lines have colours, and control characte
   const { uuid } = await daemon.spawnShell("printf 'red \\033[31m\\n' > new.txt", { ...inTree, cwd: repository.dir })
   await daemon.waitForEnd(uuid)
   using terminal = new Terminal(daemon.home, ['diff', 'docs'], { env: { NO_COLOR: '' } })
-  expect(await terminal.done).toBe(0)
+  expect(await terminal.exitCode).toBe(0)
   expect(terminal.raw).toContain('\u001b[32m+red ^[[31m\u001b[0m')
 })

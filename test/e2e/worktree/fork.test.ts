@@ -57,7 +57,7 @@ async function fork(origin: ProcessView, body: ResumeBody = {}): Promise<{ view:
 }
 
 const refusalOf = async (ref: string, body: ResumeBody): Promise<string> => {
-  const { status, body: answer } = await daemon.postRaw(`/v1/processes/${ref}/resume`, { fork: true, ...body })
+  const { status, body: answer } = await daemon.post(`/v1/processes/${ref}/resume`, { fork: true, ...body })
   return `${status} ${answer.error?.code} ${answer.error?.message}`
 }
 

@@ -213,7 +213,7 @@ test('a fork with files, and a resumed import, run nothing for an agent that may
   await daemon.client.post(`/v1/processes/${uuid}/export`, { dir: join(daemon.work, 'out') })
   await using other = await LocalDaemon.start()
   await other.client.post('/v1/import', { dir: join(daemon.work, 'out') })
-  expect((await other.postRaw(`/v1/processes/${uuid}/resume`, { fork: true, withFiles: true })).body.error?.message).toContain(
+  expect((await other.post(`/v1/processes/${uuid}/resume`, { fork: true, withFiles: true })).body.error?.message).toContain(
     'exports do not contain them',
   )
   await other.resume(uuid, { message: 'on' })

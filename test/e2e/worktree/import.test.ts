@@ -21,7 +21,7 @@ test('a worktree of another home is not created, and nothing is deleted for it',
   mkdirSync(cwd, { recursive: true })
   writeFileSync(join(cwd, 'precious.txt'), 'work')
   await two.client.post<ImportedView>('/v1/import', { dir: join(one.work, 'out') })
-  const { status, body } = await two.postRaw(`/v1/processes/${uuid}/resume`, {})
+  const { status, body } = await two.post(`/v1/processes/${uuid}/resume`, {})
   expect([status, body.error?.code, body.error?.message]).toEqual([
     409,
     'NOT_RESUMABLE',

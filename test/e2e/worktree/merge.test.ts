@@ -182,7 +182,7 @@ describe('nothing changes', () => {
     await expectRefusal(await daemon.view(uuid), ['docs'], 1, 'has not ended, and may still change its files\n')
     await daemon.pause(uuid)
     await expectRefusal(await daemon.view(uuid), ['docs'], 1, 'has not ended')
-    expect((await daemon.postRaw(`/v1/processes/${uuid}/commit`, { author: { name: 'A', email: 'a@b' } })).body.error).toMatchObject({
+    expect((await daemon.post(`/v1/processes/${uuid}/commit`, { author: { name: 'A', email: 'a@b' } })).body.error).toMatchObject({
       code: 'CONFLICT',
     })
     expect((await merge('--unfinished', 'docs')).code).toBe(0)
@@ -256,7 +256,7 @@ test('the commit runs no program for a process that may run none', async () => {
   const mark = join(daemon.work, 'ran')
   const evil = join(daemon.work, 'evil.sh')
   writeFileSync(evil, `#!/bin/sh\ntouch ${mark}\ncat\n`, { mode: 0o755 })
-  const { uuid } = await daemon.spawnWithAnswers(
+  const { uuid } = await daemon.spawnScripted(
     [
       { text: '', tools: [{ name: 'write', input: { path: 'a.txt', content: 'three\n' } }] },
       { text: '', tools: [{ name: 'write', input: { path: '.gitattributes', content: '* filter=evil merge=evil\n' } }] },
@@ -289,7 +289,7 @@ describe('after the worktree was removed by hand', () => {
   })
 
   test('uncommitted files that only a record has are not merged, and the hint takes them over', async () => {
-    const { uuid } = await daemon.spawnWithAnswers(
+    const { uuid } = await daemon.spawnScripted(
       [{ text: '', tools: [{ name: 'write', input: { path: 'one', content: '1\n' } }] }, { text: 'end' }],
       {
         cwd: repository.dir,

@@ -36,7 +36,7 @@ const retireWorker = (): Promise<unknown> =>
   crew.home.client.post('/v1/crews/team/commands', { type: 'retire_worker', member: 'worker-1', reason: 'enough' })
 const readBranches = (): string => crew.repository.git('for-each-ref', '--format=%(refname:short)', 'refs/heads')
 const waitUntilRemoved = (dir: string): Promise<void> =>
-  crew.wait(() => !existsSync(dir) && readBranches() === 'main\nreeve/team', `${dir} and its branch are gone`)
+  crew.waitUntil(() => !existsSync(dir) && readBranches() === 'main\nreeve/team', `${dir} and its branch are gone`)
 
 const readSalvagedNotes = ({ uuid }: ProcessView): string => crew.repository.git('show', `refs/reeve/salvage/${uuid}:notes.txt`)
 
@@ -67,7 +67,7 @@ test(
     const { worker, dir } = await startIdleWorker()
     const { uuid } = await crew.home.spawn({ cwd: dir, argv: ['sleep', '600'], name: 'looks' })
     await retireWorker()
-    await crew.wait(async () => (await crew.home.view(worker.uuid)).status === 'retired', 'it has retired')
+    await crew.waitUntil(async () => (await crew.home.view(worker.uuid)).status === 'retired', 'it has retired')
     await crew.home.kill()
     expect(existsSync(dir), 'a process works in it').toBe(true)
     await crew.home.start()
@@ -113,7 +113,7 @@ describe("a daemon that is killed after the worktree's removal and before the br
     await killBetweenRemovals('reeve/one', one, () => crew.home.client.delete(`/v1/processes/${processes[0]?.uuid}`))
     await crew.home.start()
     await crew.home.client.delete(`/v1/processes/${processes[1]?.uuid}`)
-    await crew.wait(() => readBranches() === 'main\nreeve/two', 'the branch of the first is gone')
+    await crew.waitUntil(() => readBranches() === 'main\nreeve/two', 'the branch of the first is gone')
     await crew.home.stop()
     expect([crew.leftIn('branches'), crew.leftIn('worktrees')]).toEqual([[], []])
   })

@@ -100,7 +100,7 @@ test('a resume continues in it; without its worktree it is refused with the next
   repository.gitIn(dir, 'add', '-A')
   repository.gitIn(dir, 'commit', '-q', '-m', 'by hand')
   rmSync(dir, { recursive: true })
-  const { status, body } = await daemon.postRaw(`/v1/processes/${uuid}/resume`, { message: 'again' })
+  const { status, body } = await daemon.post(`/v1/processes/${uuid}/resume`, { message: 'again' })
   expect([status, body.error?.code, body.error?.message]).toEqual([409, 'NOT_RESUMABLE', `its worktree is gone: ${dir} does not exist`])
   const [, command = ''] = /`git (.*?)`/.exec(body.error?.hint ?? '') ?? []
   repository.git(...command.split(' '))
@@ -133,7 +133,7 @@ test('a failed record is reported, and the process continues', async () => {
 
 describe('a worktree is refused for', () => {
   const refusalIn = async (cwd: string): Promise<string> => {
-    const { status, body } = await daemon.postRaw('/v1/processes', {
+    const { status, body } = await daemon.post('/v1/processes', {
       intent: 'x',
       model: await daemon.writeScript([{ text: 'x' }]),
       cwd,

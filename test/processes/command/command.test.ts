@@ -206,9 +206,9 @@ test.each([
 })
 
 test('a command whose input is lost does not run without it', async () => {
-  await using contained = await newContained()
-  const kernel = new Recorder()
-  const launch = await launchOf(contained, ['cat'], { input: true })
+  await using contained = await openContainmentBench()
+  const kernel = new ReportRecorder()
+  const launch = await makeLaunch(contained, ['cat'], { input: true })
   await expect(commandDriver({}).start(launch, kernel)).rejects.toMatchObject({ code: 'NOT_RESUMABLE' })
   expect(kernel.reports).toEqual([])
 })

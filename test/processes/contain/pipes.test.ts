@@ -5,6 +5,8 @@ import { once } from 'node:events'
 import { closeSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { openText } from '../../../src/drivers/contain/proc/open-text.ts'
+import { tempDir } from '../../support/tmp.ts'
 import type { Program } from '../../../src/drivers/contain/types.ts'
 import { openContainmentBench, readText, findWorkingKinds } from '../../support/agents/contained.ts'
 import { waitUntil, findProcessesWith, readProcess, findSleepersWith } from '../../support/agents/living.ts'
@@ -69,12 +71,12 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('stdin with a text has all of it, also for a program that opens it again, and no pipe to write', async () => {
-    await using contained = await newContained()
+    await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const text = 'line\n'.repeat(MIB / 5)
     const program = await containment.spawn(contained.request(['sh', '-c', 'wc -c; wc -c < /dev/stdin'], { stdin: { text } }))
     expect(program.stdin).toBeNull()
-    expect((await textOf(program.stdout)).split('\n').map(Number)).toEqual([text.length, text.length, 0])
+    expect((await readText(program.stdout)).split('\n').map(Number)).toEqual([text.length, text.length, 0])
   })
 
   test('a write to a program that does not read fails for the writer alone', async () => {

@@ -114,13 +114,13 @@ test('after a kill at each boundary the store has exactly the earlier writes, an
       kind,
     ).not.toEqual([])
   }
-  const visits = writes.map((write, index) => ({ number: index + 1, write }))
-  const places = visits.flatMap((one) => (['before', 'after'] as const).map((moment) => ({ ...one, moment })))
-  let visited = 0
-  const workers = Array.from({ length: AT_ONCE }, async () => {
-    for (let killPoint = places.shift(); killPoint; killPoint = places.shift()) {
-      await killAtBoundary(killPoint.number, killPoint.moment, killPoint.write)
-      visited += 1
+  const kills = writes.flatMap((write, index) => (['before', 'after'] as const).map((moment) => ({ number: index + 1, moment, write })))
+  const expectedCount = kills.length
+  let doneCount = 0
+  const workers = Array.from({ length: PARALLEL_PROGRAMS }, async () => {
+    for (let kill = kills.shift(); kill; kill = kills.shift()) {
+      await checkKillAt(kill.number, kill.moment, kill.write)
+      doneCount += 1
     }
   })
   await Promise.all(workers)

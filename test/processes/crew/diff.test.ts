@@ -97,6 +97,19 @@ test('a large difference is cut at a line, and names the incomplete files', asyn
   expect((await readDiff(base, head)).left).toEqual([])
 })
 
+test('files beyond the limit of output of git are left, and the files before them are shown', async () => {
+  const from = repository.commit({ 'z.txt': '' })
+  const large = Buffer.alloc(40_000_000, `${'x'.repeat(99)}\n`)
+  const to = repository.commit({ 'a.txt': 'a\n', 'b.txt': large, 'c.txt': large, 'd.txt': large })
+  const { files, left, text } = await readDiff(from, to, Infinity)
+  expect([files.length, left, text.length > 8_000_000, text.startsWith('diff --git a/a.txt')]).toEqual([
+    4,
+    ['b.txt', 'c.txt', 'd.txt'],
+    true,
+    true,
+  ])
+})
+
 test('a file of a commit is read by its exact name', async () => {
   const commit = repository.commit({ 'src/x.ts': 'one\ntwo\n', '*.ts': 'star\n' })
   const readFileAt = (path: string, maxBytes = 100): Promise<Buffer | null> => fileAt(git, gitPlace(), { commit, path, maxBytes })

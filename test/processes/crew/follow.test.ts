@@ -19,11 +19,11 @@ test(
     crew.hold('review', 'one')
     await crew.up({ workers: { generic: { count: 2, model: CrewHome.model('worker') } }, tasks: [taskOf('one')] })
     const following = startCli(crew.home.path, ['crew', 'follow', '-a', 'team'])
-    await crew.held('task', 'one')
-    await crew.again()
-    await crew.held('review', 'one')
-    await crew.again()
-    expect(await crew.ended()).toMatchObject({ status: 'completed' })
+    await crew.waitForHold('task', 'one')
+    await crew.restartDaemon()
+    await crew.waitForHold('review', 'one')
+    await crew.restartDaemon()
+    expect(await crew.waitForEnd()).toMatchObject({ status: 'completed' })
     for (const { code, stdout, stderr } of [await following.result, await runCli(crew.home.path, ['crew', 'follow', '-a', 'team'])]) {
       expect({ code, stderr }).toEqual({
         code: 0,

@@ -141,8 +141,8 @@ test(
       setup: 'test -e ~/network || { echo no network; exit 3; }',
       tasks: [taskOf('one')],
     })
-    await crew.wait(async () => (await crew.home.view(crew.uuid)).status === 'suspended', 'it is held')
-    await crew.wait(
+    await crew.waitUntil(async () => (await crew.home.view(crew.uuid)).status === 'suspended', 'it is held')
+    await crew.waitUntil(
       async () => (await crew.home.listProcesses()).every(({ state, uuid }) => state === 'dead' || uuid === crew.uuid),
       'its workers are gone',
     )

@@ -71,7 +71,7 @@ async function runBreakingTasks(next: () => number): Promise<void> {
   })
   for (let kills = 0; kills < 2; kills += 1) {
     const lastFactCount = (await lifeOf(crew)).facts + next() * LIFE_FACTS
-    await crew.wait(async () => {
+    await crew.waitUntil(async () => {
       const { facts, isOver } = await lifeOf(crew)
       return facts >= lastFactCount || isOver
     }, 'enough facts have happened')

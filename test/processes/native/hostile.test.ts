@@ -115,8 +115,8 @@ describe('a thread', () => {
     readonly controller: AbortController
   }
 
-  const newAgent = (): Agent => ({ freezer: new Freezer(), controller: new AbortController() })
-  const callContext = ({ freezer, controller }: Agent) => ({ cwd: dir.path, freezer, signal: controller.signal })
+  const newAgent = (): Agent => ({ timers: new FreezableTimers(), controller: new AbortController() })
+  const callContext = ({ timers, controller }: Agent) => ({ cwd: dir.path, timers, signal: controller.signal })
   const search = (workers: FileWorkers, agent: Agent, pattern = EVIL) =>
     workers.run({ name: 'grep', effect: 'read', input: { pattern, path: 'evil', ignore_case: false } }, callContext(agent))
   const startRead = (workers: FileWorkers, agent: Agent) =>
@@ -161,7 +161,7 @@ describe('a thread', () => {
     agent.timers.setFrozen(true)
     expect(workers.size).toBe(0)
     expect(await startRead(workers, newAgent())).toBe('plain line')
-    agent.freezer.setFrozen(false)
+    agent.timers.setFrozen(false)
     expect(await call).toBe(`evil:1: ${EVIL_LINE}`)
   })
 
@@ -169,7 +169,7 @@ describe('a thread', () => {
     const workers = new FileWorkers({ workers: 1 })
     const agent = newAgent()
     const call = workers.run({ name: 'write', effect: 'idempotent', input: { path: 'new', content: 'whole' } }, callContext(agent))
-    agent.freezer.setFrozen(true)
+    agent.timers.setFrozen(true)
     agent.controller.abort(new Error('stop'))
     expect(await call).toBe('wrote 5 bytes to new')
     expect(await readFile(join(dir.path, 'new'), 'utf8')).toBe('whole')

@@ -91,7 +91,7 @@ export class CrewHome implements AsyncDisposable {
   async waitForFact(type: string, isMatch: (event: EventView) => boolean = () => true): Promise<EventView> {
     let found: EventView | undefined
     let seen = 0
-    await this.wait(async () => {
+    await this.waitUntil(async () => {
       const events = await this.home.readEvents(seen)
       seen = events.at(-1)?.seq ?? seen
       found = events.find((event) => event.uuid === this.uuid && event['fact'] === type && isMatch(event))
@@ -103,7 +103,7 @@ export class CrewHome implements AsyncDisposable {
 
   /** The member that has a task now, from the crew's facts. */
   async memberOf(task: string): Promise<ProcessView> {
-    const { member } = await this.fact('task.assigned', (event) => event['task'] === task)
+    const { member } = await this.waitForFact('task.assigned', (event) => event['task'] === task)
     const views = await this.home.listProcesses()
     const found = views.find((view) => view.parentUuid === this.uuid && view.name?.endsWith(String(member)))
     if (!found) throw new Error(`${String(member)} is none of ${views.map(({ name }) => name).join(', ')}`)

@@ -55,7 +55,7 @@ export class LocalCrew {
   }
 
   /** Resolves with the crew's view when the condition holds. Checks it at each event of the crew and at each new state of a member. */
-  async until(isSo: (view: CrewView) => boolean): Promise<CrewView> {
+  async waitUntil(isMatch: (view: CrewView) => boolean): Promise<CrewView> {
     const after = await this.daemon.readCursor()
     let view = await this.view()
     if (isMatch(view)) return view
@@ -93,8 +93,8 @@ export class LocalCrew {
   }
 
   /** Waits for a fact of the crew. */
-  fact(type: string, isSo: (event: EventView) => boolean = () => true): Promise<EventView> {
-    return this.daemon.waitForEvent(this.uuid, (event) => event['fact'] === type && isSo(event))
+  waitForFact(type: string, isMatch: (event: EventView) => boolean = () => true): Promise<EventView> {
+    return this.daemon.waitForEvent(this.uuid, (event) => event['fact'] === type && isMatch(event))
   }
 
   /** The crew's facts of these types. */
