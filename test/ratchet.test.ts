@@ -85,7 +85,9 @@ describe('purity', () => {
   test('pure folders import nothing but each other', () => {
     expect(
       pure.flatMap((file) =>
-        file.imports.filter((one) => !one.local || !PURE.includes(part(one.from))).map((one) => `${file.path} → ${one.from}`),
+        file.imports
+          .filter((imported) => !imported.local || !PURE.includes(part(imported.from)))
+          .map((imported) => `${file.path} → ${imported.from}`),
       ),
     ).toEqual([])
   })
@@ -146,11 +148,12 @@ describe('arrows point down', () => {
     const wrong = src.flatMap((file) => {
       const own = part(file.path)
       const arrows = [own, ...(ARROWS[own] ?? []), ...(file.path === CONFIG_VERB ? ['config'] : [])]
-      const allowed = (one: Import): boolean =>
-        (one.typeOnly && part(one.from) === 'kernel') || arrows.some((to) => one.from === `src/${to}` || one.from.startsWith(`src/${to}/`))
+      const allowed = (imported: Import): boolean =>
+        (imported.typeOnly && part(imported.from) === 'kernel') ||
+        arrows.some((to) => imported.from === `src/${to}` || imported.from.startsWith(`src/${to}/`))
       return file.imports
-        .filter((one) => one.local && one.from.startsWith('src/') && !allowed(one))
-        .map((one) => `${file.path} → ${one.from}`)
+        .filter((imported) => imported.local && imported.from.startsWith('src/') && !allowed(imported))
+        .map((imported) => `${file.path} → ${imported.from}`)
     })
     expect(wrong).toEqual([])
   })
@@ -169,12 +172,14 @@ describe('arrows point down', () => {
 
   test('code that runs at each key press loads no package', () => {
     const light = src.filter((file) => WITHOUT_PACKAGES.includes(part(file.path)) && file.path !== CONFIG_VERB)
-    expect(src.flatMap((file) => file.imports.filter((one) => one.from === CONFIG_VERB && !one.lazy).map(() => file.path))).toEqual([])
+    expect(
+      src.flatMap((file) => file.imports.filter((imported) => imported.from === CONFIG_VERB && !imported.lazy).map(() => file.path)),
+    ).toEqual([])
     expect(
       light.flatMap((file) =>
         file.imports
-          .filter((one) => !one.local && !one.typeOnly && !one.from.startsWith('node:'))
-          .map((one) => `${file.path} → ${one.from}`),
+          .filter((imported) => !imported.local && !imported.typeOnly && !imported.from.startsWith('node:'))
+          .map((imported) => `${file.path} → ${imported.from}`),
       ),
     ).toEqual([])
   })
@@ -182,7 +187,7 @@ describe('arrows point down', () => {
   test('config/paths.ts loads only node:fs, node:os and node:path', () => {
     expect(
       read('src/config/paths.ts')
-        .imports.map((one) => one.from)
+        .imports.map((imported) => imported.from)
         .toSorted(),
     ).toEqual(['node:fs', 'node:os', 'node:path'])
   })
@@ -203,8 +208,8 @@ describe('programs and promises', () => {
   test('only drivers/contain starts and signals programs (and start-daemon.ts and kill-daemon.ts the daemon, user-manager.ts systemctl, checkout.ts git)', () => {
     const starting = elsewhere.flatMap((file) =>
       file.imports
-        .filter((one) => /^(node:)?(child_process|cluster)$/.test(one.from) && !one.typeOnly)
-        .map((one) => `${file.path} → ${one.from}`),
+        .filter((imported) => /^(node:)?(child_process|cluster)$/.test(imported.from) && !imported.typeOnly)
+        .map((imported) => `${file.path} → ${imported.from}`),
     )
     expect([...starting, ...hits(elsewhere, /\bprocess\.(kill|execve|abort)\b/)]).toEqual([])
   })
@@ -276,8 +281,8 @@ describe('sizes', () => {
     expect(measured.flatMap(functions).length, 'the measure finds functions').toBeGreaterThan(100)
     const long = measured.flatMap((file) =>
       functions(file)
-        .filter((one) => one.lines > MAX_FUNCTION_LINES)
-        .map((one) => [`${file.path}: ${one.head}`, one.lines] as const),
+        .filter((block) => block.lines > MAX_FUNCTION_LINES)
+        .map((block) => [`${file.path}: ${block.head}`, block.lines] as const),
     )
     expect(ratchet(Object.fromEntries(long), LONG_FUNCTIONS)).toEqual([])
   })
@@ -292,7 +297,7 @@ describe('nothing is dead', () => {
     for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
       if (reached.has(path)) continue
       reached.add(path)
-      queue.push(...(byPath.get(path)?.imports ?? []).filter((one) => one.local).map((one) => one.from))
+      queue.push(...(byPath.get(path)?.imports ?? []).filter((imported) => imported.local).map((imported) => imported.from))
     }
     expect(ENTRIES.filter((path) => !byPath.has(path))).toEqual([])
     expect(src.filter((file) => !reached.has(file.path)).map((file) => file.path)).toEqual([])
@@ -301,7 +306,8 @@ describe('nothing is dead', () => {
   const users = (path: string, name: string, among: readonly Source[]): Source[] => {
     return among.filter(
       (file) =>
-        file.path !== path && file.imports.some((one) => one.from === path && (one.names.includes(name) || one.names.includes('*'))),
+        file.path !== path &&
+        file.imports.some((imported) => imported.from === path && (imported.names.includes(name) || imported.names.includes('*'))),
     )
   }
 
@@ -411,7 +417,7 @@ describe('the text', () => {
       word('@ts-', 'expect-error'),
       word('eslint-', 'disable'),
     ]
-    expect(hits(all, new RegExp(marks.map((one) => (/^\w+$/.test(one) ? `\\b${one}\\b` : one)).join('|')), 'raw')).toEqual([])
+    expect(hits(all, new RegExp(marks.map((mark) => (/^\w+$/.test(mark) ? `\\b${mark}\\b` : mark)).join('|')), 'raw')).toEqual([])
     expect(hits(all, /(:|\bas|<|,)\s*any\b(?!\s*[:(])|\bany\[\]/)).toEqual([])
   })
 

@@ -145,7 +145,7 @@ function act(client: Client, uuid: string, what: string): Promise<SteerView | ob
 
 /** Compares a journal with the answers and with the view; returns the process's PIDs. */
 async function checkJournal(daemon: LocalDaemon, uuid: string, answers: readonly ClientAnswer[]): Promise<number[]> {
-  const own = answers.filter((one) => one.uuid === uuid)
+  const own = answers.filter((answer) => answer.uuid === uuid)
   const view = await daemon.view(uuid).catch((error: unknown) => {
     if (error instanceof ApiError && error.code === 'COLLECTED') return null
     throw error

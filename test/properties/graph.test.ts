@@ -34,7 +34,7 @@ test('a cycle is reported where there is one, and the report is a cycle', () => 
       expect(cycle !== null).toBe(graph.some(({ id }) => hasPath(graph, id, id)))
       if (!cycle) return
       expect(cycle.at(-1)).toBe(cycle[0])
-      for (const [at, id] of cycle.slice(0, -1).entries()) expect(graph.find((one) => one.id === id)?.needs).toContain(cycle[at + 1])
+      for (const [at, id] of cycle.slice(0, -1).entries()) expect(graph.find((node) => node.id === id)?.needs).toContain(cycle[at + 1])
       expect(new Set(cycle).size).toBe(cycle.length - 1)
     }),
   )
@@ -44,9 +44,9 @@ test('the nodes above and below are those that a path leads to', () => {
   fc.assert(
     fc.property(anyGraph, (graph) => {
       for (const { id } of graph) {
-        const names = graph.map((one) => one.id)
-        expect([...dependenciesOf(graph, [id])].sort()).toEqual(names.filter((other) => hasPath(graph, id, other)).sort())
-        expect([...dependentsOf(graph, [id])].sort()).toEqual(names.filter((other) => hasPath(graph, other, id)).sort())
+        const names = graph.map((node) => node.id)
+        expect([...dependenciesOf(graph, [id])].sort()).toEqual(names.filter((name) => hasPath(graph, id, name)).sort())
+        expect([...dependentsOf(graph, [id])].sort()).toEqual(names.filter((name) => hasPath(graph, name, id)).sort())
       }
     }),
   )

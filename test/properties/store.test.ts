@@ -235,7 +235,7 @@ const look = fc.tuple(fc.nat(PROCESSES - 1), fc.nat(400), fc.nat(200)).map(([num
       expect(await store.since({ afterCursor: after, limit, uuid })).toStrictEqual(
         own.filter(({ cursor }) => cursor > after).slice(0, limit),
       )
-      expect((await store.forks(uuid)).map((one) => one.uuid)).toEqual(forksOf(model, uuid))
+      expect((await store.forks(uuid)).map((row) => row.uuid)).toEqual(forksOf(model, uuid))
       for (const step of [
         after,
         ...startsOf(whole)
@@ -253,7 +253,7 @@ function forksOf({ processes }: Readonly<Model>, uuid: Uuid): Uuid[] {
   return [...processes.values()]
     .filter(({ originUuid }) => originUuid === uuid)
     .toSorted((a, b) => b.pid - a.pid)
-    .map((one) => one.uuid)
+    .map((row) => row.uuid)
 }
 
 function startsOf(facts: readonly StoredFact[]): { seq: number; step: number }[] {
@@ -300,10 +300,10 @@ async function compare(model: Model, store: Store): Promise<void> {
 async function compareJournals(model: Model, store: Store): Promise<void> {
   for (const uuid of model.journals.keys()) {
     expect(await store.facts(uuid, 0, 10_000)).toStrictEqual(model.of(uuid))
-    expect((await store.forks(uuid)).map((one) => one.uuid)).toEqual(forksOf(model, uuid))
+    expect((await store.forks(uuid)).map((row) => row.uuid)).toEqual(forksOf(model, uuid))
   }
   for (const [uuid, { originUuid }] of model.removed) {
-    if (originUuid !== null) expect((await store.removedForks(originUuid)).map((one) => one.uuid)).toContain(uuid)
+    if (originUuid !== null) expect((await store.removedForks(originUuid)).map((tombstone) => tombstone.uuid)).toContain(uuid)
   }
   expect(await store.verify()).toEqual([])
 }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { decideCrew } from '../../src/kernel/crew/decide/decide.ts'
 import { Dice } from '../support/crew-world/chaos.ts'
 import { BrokenLaw, type Law } from '../support/model-git/laws.ts'
-import { lifeOf, live } from '../support/model-git/life.ts'
+import { lifeOf, playLife } from '../support/model-git/life.ts'
 import { seeded } from '../support/random.ts'
 import type { Act } from '../../src/kernel/model/crew/commands.ts'
 import type { Defects } from '../support/model-git/simulated-repository.ts'
@@ -135,7 +135,7 @@ const BREAKS: readonly (readonly [string, Law, Break])[] = [
       defects: {
         job: (job, repository) => {
           const { git, jobs, base, laws } = repository
-          if (job.type !== 'prepare' || laws.landings === 0) return job
+          if (job.type !== 'prepare' || laws.landingCount === 0) return job
           repository.changeAsUser('delete')
           git.refs.set(jobs.branch, base)
           return job
@@ -162,7 +162,7 @@ const BREAKS: readonly (readonly [string, Law, Break])[] = [
       defects: {
         job: (job, { jobs, git, base }) => {
           const tree = jobs.worktrees.get(job.member)
-          if (tree?.state === 'there' && (job.type === 'prepare' || job.type === 'reset')) tree.take(git.files(base))
+          if (tree?.state === 'there' && (job.type === 'prepare' || job.type === 'reset')) tree.replaceFiles(git.files(base))
           return job
         },
       },
@@ -175,7 +175,7 @@ function firstBrokenLaw(seed: number, more: Break): Law | null {
   const random = seeded(seed)
   const spec: Partial<CrewSpec> = { staff: [{ role: 'generic', count: 3 }], maxAttempts: 8, verify: CHECK }
   try {
-    live(lifeOf(spec, more), new Dice(Array.from({ length: 240 }, () => Math.floor(random() * 10_000))))
+    playLife(lifeOf(spec, more), new Dice(Array.from({ length: 240 }, () => Math.floor(random() * 10_000))))
     return null
   } catch (error) {
     if (error instanceof BrokenLaw) return error.law

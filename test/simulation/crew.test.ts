@@ -8,7 +8,7 @@ import { Dice } from '../support/crew-world/chaos.ts'
 import { requireLaw } from '../support/crew-world/laws.ts'
 import { specOf, type World } from '../support/crew-world/world.ts'
 import { deep } from '../support/deep.ts'
-import { lifeOf, live, type Life } from '../support/model-git/life.ts'
+import { lifeOf, playLife, type Life } from '../support/model-git/life.ts'
 import { SEED } from '../support/seed.ts'
 import { lastSuccessorOf } from '../../src/kernel/crew/state/queries.ts'
 import { USER_CHANGES } from '../support/model-git/simulated-repository.ts'
@@ -45,17 +45,17 @@ const spec = fc.record(
 
 /** Every message was read once or is still queued; only messages that the world removed are missing. */
 function checkMessages(world: World): void {
-  const waiting = [...world.procs.values()].flatMap(({ queue }) => queue.map(({ id }) => id)).concat(world.kept.map(({ id }) => id))
+  const waiting = [...world.procs.values()].flatMap(({ queue }) => queue.map(({ id }) => id)).concat(world.keptMessages.map(({ id }) => id))
   const read = [...world.procs.values()].flatMap((proc) => proc.read)
   const sent = world.journal.flatMap((fact) => (fact.type === 'crew.sent' ? [`${fact.message}`] : []))
-  expect([...waiting, ...read, ...world.lost].toSorted(byNumber)).toEqual(sent)
+  expect([...waiting, ...read, ...world.lostMessages].toSorted(byNumber)).toEqual(sent)
 }
 
 /** No message of a departed member waits for a running one. */
 function checkHeirs({ crew, procs }: World): void {
-  for (const { id, alive, queue } of procs.values()) {
+  for (const { id, isAlive, queue } of procs.values()) {
     const heir = lastSuccessorOf(crew, id)
-    if (!alive && heir?.state === 'on' && heir.id !== id)
+    if (!isAlive && heir?.state === 'on' && heir.id !== id)
       requireLaw(queue.length === 0, `${id} left ${queue.length} messages, and ${heir.id} came after it`)
   }
 }
@@ -65,7 +65,7 @@ function playWhole(life: Life, dice: Dice): void {
   const isRefolded = (): void => {
     expect(world.foldJournal()).toEqual(world.crew)
   }
-  live(life, dice, isRefolded)
+  playLife(life, dice, isRefolded)
   isRefolded()
   checkMessages(world)
   checkHeirs(world)
@@ -103,9 +103,9 @@ function play(seed: number, lives: number): Tally {
       const life = lifeOf(more)
       const { world, repository } = life
       withLog(world, () => playWhole(life, new Dice(numbers)))
-      tally.commands += world.commands
-      tally.refused += world.refused
-      tally.landings += repository?.laws.landings ?? 0
+      tally.commands += world.commandCount
+      tally.refused += world.refusalCount
+      tally.landings += repository?.laws.landingCount ?? 0
       for (const [what, times] of repository?.tally ?? []) count(tally.strokes, what, times)
       for (const { type } of world.journal) count(tally.facts, type)
       for (const { state } of world.crew.tasks) count(tally.outcomes, state)

@@ -11,7 +11,7 @@ export async function probeOnce(parts: ProbeDeps): Promise<ProbeResults> {
   found.set(path, probed)
   const { probes, tools } = await probed
   return {
-    probes: probes.map((one) => (one.kind === 'cgroup' && one.ok ? { ...one, detail: dirname(parts.cgroupDir ?? '') } : one)),
+    probes: probes.map((probe) => (probe.kind === 'cgroup' && probe.ok ? { ...probe, detail: dirname(parts.cgroupDir ?? '') } : probe)),
     tools,
   }
 }

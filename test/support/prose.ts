@@ -111,8 +111,8 @@ export function wordCount(text: string): number {
 function below(folder: string): string[] {
   const all = readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
   return all
-    .filter((each) => each.isFile() && each.name.endsWith('.md'))
-    .map((each) => relative(ROOT, join(each.parentPath, each.name)))
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.md'))
+    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
     .toSorted()
 }
 

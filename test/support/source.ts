@@ -35,8 +35,8 @@ export interface Source {
 /** All files below `dir` with one of the endings. */
 export function sources(dir: string, ...endings: string[]): Source[] {
   const all = readdirSync(join(ROOT, dir), { recursive: true, withFileTypes: true })
-  const files = all.filter((one) => one.isFile() && endings.some((ending) => one.name.endsWith(ending)))
-  return files.map((one) => read(relative(ROOT, join(one.parentPath, one.name)))).toSorted((a, b) => (a.path < b.path ? -1 : 1))
+  const files = all.filter((entry) => entry.isFile() && endings.some((ending) => entry.name.endsWith(ending)))
+  return files.map((file) => read(relative(ROOT, join(file.parentPath, file.name)))).toSorted((a, b) => (a.path < b.path ? -1 : 1))
 }
 
 export function read(path: string): Source {
@@ -165,7 +165,7 @@ function namesIn(clause: string | undefined): string[] {
         .replace(/^type\s+/, '')
         .split(/\s+as\s+/)[0] ?? '',
   )
-  return [...names.filter((one) => one !== ''), ...(clause.includes('*') ? ['*'] : [])]
+  return [...names.filter((name) => name !== ''), ...(clause.includes('*') ? ['*'] : [])]
 }
 
 function exportsOf(text: string): Export[] {

@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest'
 import { Dice } from '../../support/crew-world/chaos.ts'
 import { deep } from '../../support/deep.ts'
-import { lifeOf, live } from '../../support/model-git/life.ts'
+import { lifeOf, playLife } from '../../support/model-git/life.ts'
 import { seeded } from '../../support/random.ts'
 import { SEED } from '../../support/seed.ts'
 import { RealGit } from '../../support/crew/real-git.ts'
@@ -29,10 +29,10 @@ function specBy(random: () => number): Partial<CrewSpec> {
 
 /** A run on the model, whose laws hold. */
 function playOnModel(random: () => number): SimulatedRepository {
-  const simulatedRun = lifeOf(specBy(random), { trace: true })
-  live(simulatedRun, new Dice(Array.from({ length: 60 + Math.floor(random() * 300) }, () => Math.floor(random() * 10_000))))
-  if (!simulatedRun.repository) throw new Error('it has a repository')
-  return simulatedRun.repository
+  const life = lifeOf(specBy(random), { trace: true })
+  playLife(life, new Dice(Array.from({ length: 60 + Math.floor(random() * 300) }, () => Math.floor(random() * 10_000))))
+  if (!life.repository) throw new Error('it has a repository')
+  return life.repository
 }
 
 function describeStep({ operation }: Step): string {
@@ -59,7 +59,7 @@ test(
         tally.jobs += step.operation.type === 'job' ? 1 : 0
       }
       tally.steps += repository.steps.length
-      tally.landings += repository.laws.landings
+      tally.landings += repository.laws.landingCount
     }
     console.info(`${LIVES} lives: ${tally.steps} steps, ${tally.jobs} of them jobs, ${tally.landings} landings`)
     expect(tally.jobs).toBeGreaterThan(LIVES * 3)

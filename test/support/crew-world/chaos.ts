@@ -35,19 +35,19 @@ export class Dice {
     return this.#at < this.#numbers.length
   }
 
-  next(): number {
+  nextNumber(): number {
     const number = this.#numbers[this.#at] ?? 0
     this.#at += 1
     return number
   }
 
   pick<T>(list: readonly T[]): T | undefined {
-    return list.length === 0 ? undefined : list[this.next() % list.length]
+    return list.length === 0 ? undefined : list[this.nextNumber() % list.length]
   }
 
   /** Returns true once in `of` calls on average. */
-  once(of: number): boolean {
-    return this.next() % of === 1
+  happensOnceIn(calls: number): boolean {
+    return this.nextNumber() % calls === 1
   }
 }
 
@@ -61,59 +61,63 @@ const WORKER_COMMANDS: readonly WorkerCommand[] = [
 ]
 
 /** Performs one event: mostly a regular one, sometimes a fault. `performGitOperation` performs a hostile operation. */
-export function playRandomEvent(world: World, dice: Dice, performGitOperation?: (choose: number) => void): void {
-  const what = dice.next() % 100
-  if (performGitOperation && dice.once(6)) return performGitOperation(dice.next())
-  if (what < 30) return playRandomTurn(world, dice)
-  if (what < 55) return playRandomJob(world, dice)
-  if (what < 70) return callRandomTool(world, dice)
-  if (what < 80) return sendRandomUserCommand(world, dice)
-  if (what < 86) return endOrResumeRandomMember(world, dice)
-  if (what < 90) return pauseRandomMember(world, dice)
-  if (what < 93) return answerRandomQuestion(world, dice)
-  if (what < 95) return fillRandomContext(world, dice)
-  if (what < 97) return repeatRandomAnswer(world, dice)
+export function playRandomEvent(world: World, dice: Dice, performGitOperation?: (chosenNumber: number) => void): void {
+  const percent = dice.nextNumber() % 100
+  if (performGitOperation && dice.happensOnceIn(6)) return performGitOperation(dice.nextNumber())
+  if (percent < 30) return playRandomTurn(world, dice)
+  if (percent < 55) return playRandomJob(world, dice)
+  if (percent < 70) return callRandomTool(world, dice)
+  if (percent < 80) return sendRandomUserCommand(world, dice)
+  if (percent < 86) return endOrResumeRandomMember(world, dice)
+  if (percent < 90) return pauseRandomMember(world, dice)
+  if (percent < 93) return answerRandomQuestion(world, dice)
+  if (percent < 95) return fillRandomContext(world, dice)
+  if (percent < 97) return repeatRandomAnswer(world, dice)
   return crashDaemon(world, dice)
 }
 
 function livingProcesses(world: World): MemberProcess[] {
-  return [...world.procs.values()].filter(({ alive }) => alive)
+  return [...world.procs.values()].filter(({ isAlive }) => isAlive)
 }
 
 function playRandomTurn(world: World, dice: Dice): void {
-  const proc = dice.pick(livingProcesses(world).filter((one) => !one.going && !one.held && (one.reading !== null || canBegin(world, one))))
+  const proc = dice.pick(
+    livingProcesses(world).filter(
+      (candidate) => !candidate.isLeaving && !candidate.isHeld && (candidate.reading !== null || canBegin(world, candidate)),
+    ),
+  )
   if (!proc) return playRandomJob(world, dice)
   if (!proc.reading) return beginTurn(world, proc)
-  if (proc.queue.length > 0 && dice.once(25)) return beginTurn(world, proc)
-  if (dice.once(12)) return endTurn(world, proc, dice.once(2) ? 'error' : 'interrupted')
-  if (dice.once(10)) return endTurn(world, proc, 'ok')
+  if (proc.queue.length > 0 && dice.happensOnceIn(25)) return beginTurn(world, proc)
+  if (dice.happensOnceIn(12)) return endTurn(world, proc, dice.happensOnceIn(2) ? 'error' : 'interrupted')
+  if (dice.happensOnceIn(10)) return endTurn(world, proc, 'ok')
   continueTurn(world, proc)
 }
 
 function playRandomJob(world: World, dice: Dice): void {
   const job = dice.pick(nextJobs(world))
   if (!job) return
-  if (job.type === 'spawn' && !world.procs.has(job.member) && dice.once(3)) {
+  if (job.type === 'spawn' && !world.procs.has(job.member) && dice.happensOnceIn(3)) {
     // The process already runs, but the daemon has not yet answered the spawn job.
     world.submit({ type: 'member_running', member: job.member, uuid: world.spawn(job.member), turn: null })
     return
   }
-  if (world.repository && dice.once(40)) {
+  if (world.repository && dice.happensOnceIn(40)) {
     doJobUnanswered(world, job)
     return crashDaemon(world, dice)
   }
-  const wrong = dice.once(world.repository ? 25 : 8) ? randomFailure(world, job, dice) : null
-  if (!wrong) return doJob(world, job)
-  world.jobs = world.jobs.filter((one) => one.job !== job.job)
-  world.answeredJobs.push({ job: job.job, result: wrong })
-  world.submit({ type: 'job_done', job: job.job, result: wrong })
+  const failure = dice.happensOnceIn(world.repository ? 25 : 8) ? randomFailure(world, job, dice) : null
+  if (!failure) return doJob(world, job)
+  world.jobs = world.jobs.filter((openJob) => openJob.job !== job.job)
+  world.answeredJobs.push({ job: job.job, result: failure })
+  world.submit({ type: 'job_done', job: job.job, result: failure })
 }
 
 /** Sometimes a member's files are lost, or the task cannot be prepared in any worktree. */
 function randomLoss(job: Job, dice: Dice): { lost?: MemberId; of?: 'task' } {
   const id = job.type === 'brief' ? job.implementer : job.member
-  if (job.type === 'prepare' && dice.once(4)) return { of: 'task' }
-  return job.type !== 'spawn' && id !== null && dice.once(2) ? { lost: id } : {}
+  if (job.type === 'prepare' && dice.happensOnceIn(4)) return { of: 'task' }
+  return job.type !== 'spawn' && id !== null && dice.happensOnceIn(2) ? { lost: id } : {}
 }
 
 function randomFailure(world: World, job: Job, dice: Dice): JobResult {
@@ -123,28 +127,32 @@ function randomFailure(world: World, job: Job, dice: Dice): JobResult {
 /** A random git result for worlds without the model of git. */
 function randomGitFailure(world: World, job: Job): JobResult | null {
   if (job.type === 'merge')
-    return world.merges.has(job.task)
+    return world.mergeCounts.has(job.task)
       ? { type: 'merged', merged: `m-${job.commit}` }
       : world.nextNumber() % 3 === 0
         ? { type: 'occupied', reason: 'the user looks at it' }
         : { type: 'conflict', files: ['a.ts'] }
-  if (job.type === 'land') return world.merges.has(job.task) ? { type: 'merged', merged: job.candidate } : { type: 'moved' }
+  if (job.type === 'land') return world.mergeCounts.has(job.task) ? { type: 'merged', merged: job.candidate } : { type: 'moved' }
   if (job.type === 'check') return { type: 'checked', files: ['a.ts'], tasks: [] }
-  const done = job.type === 'commit' ? commitResult(world, world.requireProcess(job.member), job) : null
-  return done?.type === 'committed' && done.commit !== null ? { type: 'conflict', commit: done.commit, files: ['a.ts'] } : null
+  const commit = job.type === 'commit' ? commitResult(world, world.requireProcess(job.member), job) : null
+  return commit?.type === 'committed' && commit.commit !== null ? { type: 'conflict', commit: commit.commit, files: ['a.ts'] } : null
 }
 
 function randomError(world: World, job: Job, dice: Dice): JobResult {
   // A member with a process was spawned, so a failed spawn is impossible.
-  const known = job.type === 'spawn' ? world.procs.get(job.member) : undefined
-  if (known) return { type: 'spawned', uuid: known.uuid }
-  return { type: 'error', error: dice.once(3) ? 'write: No space left on device' : 'it could not be done', ...randomLoss(job, dice) }
+  const proc = job.type === 'spawn' ? world.procs.get(job.member) : undefined
+  if (proc) return { type: 'spawned', uuid: proc.uuid }
+  return {
+    type: 'error',
+    error: dice.happensOnceIn(3) ? 'write: No space left on device' : 'it could not be done',
+    ...randomLoss(job, dice),
+  }
 }
 
 /** Repeats a job's answer, as a daemon does if it crashed before the answer was acknowledged. */
 function repeatRandomAnswer(world: World, dice: Dice): void {
-  const given = dice.pick(world.answeredJobs)
-  if (given) world.submit({ type: 'job_done', ...given })
+  const answer = dice.pick(world.answeredJobs)
+  if (answer) world.submit({ type: 'job_done', ...answer })
 }
 
 /** A worker calls any tool: in its current turn, in an old turn, twice, or as a coordinator. */
@@ -152,17 +160,17 @@ function callRandomTool(world: World, dice: Dice): void {
   const proc = dice.pick(livingProcesses(world))
   const command = dice.pick(WORKER_COMMANDS)
   if (!proc || !command) return
-  if (dice.once(6)) editFiles(world, proc)
-  if (dice.once(10)) commitFiles(world, proc)
-  const turn = dice.once(5) ? proc.turn - 1 : proc.turn
-  const call = dice.once(3) ? 'the same' : `x${world.nextNumber()}`
-  const given: Command = dice.once(12) ? randomLeadCommand(world, dice) : command
-  world.submit(given, byMember({ id: proc.id, turn }, call))
-  if (dice.once(4)) world.submit(given, byMember({ id: proc.id, turn }, call))
+  if (dice.happensOnceIn(6)) editFiles(world, proc)
+  if (dice.happensOnceIn(10)) commitFiles(world, proc)
+  const turn = dice.happensOnceIn(5) ? proc.turn - 1 : proc.turn
+  const call = dice.happensOnceIn(3) ? 'the same' : `x${world.nextNumber()}`
+  const leadCommand: Command = dice.happensOnceIn(12) ? randomLeadCommand(world, dice) : command
+  world.submit(leadCommand, byMember({ id: proc.id, turn }, call))
+  if (dice.happensOnceIn(4)) world.submit(leadCommand, byMember({ id: proc.id, turn }, call))
 }
 
 function sendRandomUserCommand(world: World, dice: Dice): void {
-  world.submit((dice.once(3) ? reopenOrRetryCommand(world, dice) : null) ?? randomLeadCommand(world, dice), { type: 'user' })
+  world.submit((dice.happensOnceIn(3) ? reopenOrRetryCommand(world, dice) : null) ?? randomLeadCommand(world, dice), { type: 'user' })
 }
 
 /** Returns a command that opens a closed task again; null if no task is closed. */
@@ -180,15 +188,15 @@ function randomLeadCommand(world: World, dice: Dice): LeadCommand {
   const member: MemberId = dice.pick(crew.members)?.id ?? 'worker-9'
   const role = dice.pick(ROLES) ?? 'generic'
   const reason = 'the user wants it so'
-  const needs = dice.once(3) && crew.tasks.length > 0 ? [task] : []
+  const neededTasks = dice.happensOnceIn(3) && crew.tasks.length > 0 ? [task] : []
   const commands: readonly LeadCommand[] = [
     {
       type: 'add_task',
       title: 'one more',
       text: 'do it',
-      needs,
-      ...(dice.once(4) ? { kind: 'human' } : {}),
-      ...(dice.once(5) ? { role: 'researcher' } : {}),
+      needs: neededTasks,
+      ...(dice.happensOnceIn(4) ? { kind: 'human' } : {}),
+      ...(dice.happensOnceIn(5) ? { role: 'researcher' } : {}),
     },
     { type: 'spawn_worker', role },
     { type: 'assign_task', task, member },
@@ -196,59 +204,64 @@ function randomLeadCommand(world: World, dice: Dice): LeadCommand {
     { type: 'assign_review', task, member },
     { type: 'assign_review', task, member },
     { type: 'approve_commit', task },
-    { type: 'send_message', to: dice.once(4) ? 'all' : member, text: 'how far are you?' },
+    { type: 'send_message', to: dice.happensOnceIn(4) ? 'all' : member, text: 'how far are you?' },
     { type: 'replace_worker', member, summary: 'half of it is done' },
     { type: 'retire_worker', member, reason },
     { type: 'stop_worker', member, reason },
-    { type: 'cancel_task', task, reason, requeue: dice.once(2) },
+    { type: 'cancel_task', task, reason, requeue: dice.happensOnceIn(2) },
     { type: 'retry_task', task },
     { type: 'reopen_task', task, comments: 'a test is missing' },
     {
       type: 'edit_task',
       task,
       text: 'do it well',
-      ...(dice.once(3) ? { acceptance: 'it is good', reviews: dice.once(2) } : {}),
-      ...(dice.once(3) ? { needs } : {}),
+      ...(dice.happensOnceIn(3) ? { acceptance: 'it is good', reviews: dice.happensOnceIn(2) } : {}),
+      ...(dice.happensOnceIn(3) ? { needs: neededTasks } : {}),
     },
-    { type: 'set_priority', task, priority: (dice.next() % 5) - 2 },
+    { type: 'set_priority', task, priority: (dice.nextNumber() % 5) - 2 },
     { type: 'set_priority', task, before: dice.pick(crew.tasks)?.id ?? 'task-9' },
     { type: 'mark_task_done', task, reason },
     { type: 'mark_task_failed', task, reason },
     { type: 'notify_user', text: 'look' },
   ]
-  if (dice.once(60))
+  if (dice.happensOnceIn(60))
     return { type: 'complete_crew', summary: 'enough', outcome: dice.pick(['completed', 'failed', 'cancelled'] as const) ?? 'failed' }
   return dice.pick(commands) ?? { type: 'notify_user', text: 'look' }
 }
 
 /** A dismissed member leaves, a member dies, or a dead member is resumed. */
 function endOrResumeRandomMember(world: World, dice: Dice): void {
-  const going = dice.pick(livingProcesses(world).filter((proc) => proc.going))
-  if (going) return endProcess(world, going, 'parent')
+  const leavingProcess = dice.pick(livingProcesses(world).filter((proc) => proc.isLeaving))
+  if (leavingProcess) return endProcess(world, leavingProcess, 'parent')
   const proc = dice.pick([...world.procs.values()])
   if (!proc) return
-  if (!proc.alive) {
+  if (!proc.isAlive) {
     resumeDead(world, proc)
     return
   }
-  if (dice.once(2)) return endProcess(world, proc, dice.pick(['person', 'agent', 'limit', 'daemon'] as const) ?? 'agent')
+  if (dice.happensOnceIn(2)) return endProcess(world, proc, dice.pick(['person', 'agent', 'limit', 'daemon'] as const) ?? 'agent')
 }
 
 function pauseRandomMember(world: World, dice: Dice): void {
-  if (dice.once(4)) return setCrewPaused(world, !world.paused)
+  if (dice.happensOnceIn(4)) return setCrewPaused(world, !world.isPaused)
   const proc = dice.pick(livingProcesses(world))
-  if (proc) setHeld(world, proc, !proc.held, dice.pick(['user', 'user', 'context-full', 'loop', 'breaker', 'rate-limit', 'budget']))
+  if (proc) setHeld(world, proc, !proc.isHeld, dice.pick(['user', 'user', 'context-full', 'loop', 'breaker', 'rate-limit', 'budget']))
 }
 
 function answerRandomQuestion(world: World, dice: Dice): void {
-  const id = dice.pick([...world.asks.keys()])
+  const id = dice.pick([...world.openQuestions.keys()])
   if (id !== undefined)
-    answerQuestion(world, id, dice.pick(['approve', 'deny', 'cancel', 'done', 'failed']) ?? 'done', dice.once(2) ? 'so it is' : null)
+    answerQuestion(
+      world,
+      id,
+      dice.pick(['approve', 'deny', 'cancel', 'done', 'failed']) ?? 'done',
+      dice.happensOnceIn(2) ? 'so it is' : null,
+    )
 }
 
 function fillRandomContext(world: World, dice: Dice): void {
   const proc = dice.pick(livingProcesses(world))
-  if (proc && dice.once(2)) return void world.submit({ type: 'member_usage', member: proc.id, spent: { costUsd: 0.05, steps: 2 } })
+  if (proc && dice.happensOnceIn(2)) return void world.submit({ type: 'member_usage', member: proc.id, spent: { costUsd: 0.05, steps: 2 } })
   if (proc) world.submit({ type: 'member_context_full', member: proc.id, share: 0.91 })
 }
 
@@ -256,14 +269,14 @@ function fillRandomContext(world: World, dice: Dice): void {
 function crashDaemon(world: World, dice: Dice): void {
   world.crash()
   for (const proc of livingProcesses(world)) {
-    if (proc.going) continue
-    const cut = proc.reading !== null && dice.once(3)
-    if (cut) {
+    if (proc.isLeaving) continue
+    const isCutOff = proc.reading !== null && dice.happensOnceIn(3)
+    if (isCutOff) {
       proc.reading = null
       proc.plan = []
     }
     // Messages on their way to an ended member are lost.
-    if (proc.reading === null && dice.once(4)) world.lost.push(...proc.queue.splice(0).map(({ id }) => id))
+    if (proc.reading === null && dice.happensOnceIn(4)) world.lostMessages.push(...proc.queue.splice(0).map(({ id }) => id))
     world.submit({
       type: 'member_running',
       member: proc.id,
@@ -277,20 +290,20 @@ function crashDaemon(world: World, dice: Dice): void {
 /** A started crew with some tasks. */
 export function startCrew(world: World, dice: Dice): void {
   world.submit({ type: 'begin' })
-  const count = 1 + (dice.next() % 7)
+  const count = 1 + (dice.nextNumber() % 7)
   addTasks(
     world,
     Array.from({ length: count }, (_, index) => ({
       id: `t${index}`,
       title: `number ${index}`,
       text: 'write it',
-      needs: index > 0 && dice.once(3) ? [`t${index - 1}`] : [],
-      ...(dice.once(7) ? { kind: 'human' as const } : {}),
-      ...(dice.once(7) ? { role: 'researcher' as const } : {}),
-      ...(dice.once(6) ? { reviews: false } : {}),
-      ...(dice.once(5) ? { limits: { budgetUsd: 0.06, maxSteps: 4 } } : {}),
-      ...(dice.once(5) ? { model: dice.once(2) ? 'acme/big' : 'acme/small' } : {}),
-      ...(dice.once(9) ? { agent: 'other' } : {}),
+      needs: index > 0 && dice.happensOnceIn(3) ? [`t${index - 1}`] : [],
+      ...(dice.happensOnceIn(7) ? { kind: 'human' as const } : {}),
+      ...(dice.happensOnceIn(7) ? { role: 'researcher' as const } : {}),
+      ...(dice.happensOnceIn(6) ? { reviews: false } : {}),
+      ...(dice.happensOnceIn(5) ? { limits: { budgetUsd: 0.06, maxSteps: 4 } } : {}),
+      ...(dice.happensOnceIn(5) ? { model: dice.happensOnceIn(2) ? 'acme/big' : 'acme/small' } : {}),
+      ...(dice.happensOnceIn(9) ? { agent: 'other' } : {}),
     })),
   )
 }

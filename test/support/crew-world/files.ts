@@ -8,35 +8,35 @@ type JobOf<T extends Job['type']> = Extract<Job, { type: T }>
 /** Changes a member's files. */
 export function editFiles(world: World, proc: MemberProcess): void {
   if (world.repository) return world.repository.edit(proc)
-  proc.dirty = true
-  world.edits += 1
-  proc.files = `files-${world.edits}`
+  proc.isDirty = true
+  world.editCount += 1
+  proc.files = `files-${world.editCount}`
 }
 
 export function commitFiles(world: World, proc: MemberProcess): void {
   if (world.repository) return world.repository.commit(proc)
   proc.commit = addCommit(world, proc, proc.files)
-  proc.dirty = false
+  proc.isDirty = false
 }
 
 /** Resets a member's files to the base. */
 export function resetFiles(proc: MemberProcess): void {
-  Object.assign(proc, { files: 'base', dirty: false, commit: null })
+  Object.assign(proc, { files: 'base', isDirty: false, commit: null })
 }
 
 function addCommit(world: World, { id }: MemberProcess, files: string): string {
   const name = `${id}-${world.nextNumber()}`
-  world.trees.set(name, files)
+  world.filesByCommit.set(name, files)
   return name
 }
 
 /** Saves files on the task's ref, for its next implementer. */
 export function keepFiles(world: World, task: string, files: string): void {
-  world.trees.set(`ref of ${task}`, files)
+  world.filesByCommit.set(`ref of ${task}`, files)
 }
 
 export function keptFiles(world: World, { keeps, task }: JobOf<'prepare'>): string {
-  return (keeps && world.trees.get(`ref of ${task}`)) ?? 'base'
+  return (keeps && world.filesByCommit.get(`ref of ${task}`)) ?? 'base'
 }
 
 /** The commit for a reviewer: a commit under a new review, the verified files, or the current ones. */
@@ -44,19 +44,20 @@ export function reviewCommitOf(world: World, proc: MemberProcess | undefined, jo
   if (job.commit !== undefined) return job.commit
   const { check } = world.crew.tasks.find(({ id }) => id === job.task) ?? {}
   const files = (check?.ok ? check.tree : null) ?? proc?.files ?? 'base'
-  world.trees.set(`view-${files}`, files)
+  world.filesByCommit.set(`view-${files}`, files)
   keepFiles(world, job.task, files)
   return `view-${files}`
 }
 
 export function commitResult(world: World, proc: MemberProcess, { reviewed, force, instead }: JobOf<'commit'>): JobResult {
   if (reviewed === undefined) {
-    if (proc.commit === null && force && proc.dirty) commitFiles(world, proc)
-    return { type: 'committed', commit: proc.commit, dirty: proc.dirty }
+    if (proc.commit === null && force && proc.isDirty) commitFiles(world, proc)
+    return { type: 'committed', commit: proc.commit, dirty: proc.isDirty }
   }
-  const files = world.trees.get(reviewed) ?? 'base'
-  if (proc.commit !== null && world.trees.get(proc.commit) === files) return { type: 'committed', commit: proc.commit, dirty: false }
+  const files = world.filesByCommit.get(reviewed) ?? 'base'
+  if (proc.commit !== null && world.filesByCommit.get(proc.commit) === files)
+    return { type: 'committed', commit: proc.commit, dirty: false }
   if (proc.commit !== null && !instead) return { type: 'differs', commit: proc.commit, from: reviewed, files: ['a.ts'] }
-  if (proc.commit === null && proc.dirty && !force) return { type: 'committed', commit: null, dirty: true }
+  if (proc.commit === null && proc.isDirty && !force) return { type: 'committed', commit: null, dirty: true }
   return { type: 'committed', commit: files === 'base' && proc.commit === null ? null : addCommit(world, proc, files), dirty: false }
 }

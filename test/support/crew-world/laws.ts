@@ -28,8 +28,8 @@ const PHASE_TRANSITIONS: Readonly<Record<Phase, readonly Phase[]>> = {
 }
 const CLOSED: readonly TaskState[] = ['done', 'failed', 'cancelled']
 
-export function requireLaw(law: boolean, words: string): void {
-  if (!law) throw new Error(`broken: ${words}`)
+export function requireLaw(law: boolean, message: string): void {
+  if (!law) throw new Error(`broken: ${message}`)
 }
 
 export function checkLaws(world: World, before: Crew, facts: readonly CrewFact[]): void {
@@ -40,25 +40,28 @@ export function checkLaws(world: World, before: Crew, facts: readonly CrewFact[]
   checkQueue(crew)
   requireLaw(new Set(crew.members.map(({ id }) => id)).size === crew.members.length, 'no member has the name of another')
   requireLaw(new Set(crew.tasks.map(({ id }) => id)).size === crew.tasks.length, 'no task has the name of another')
-  for (const was of before.tasks) checkTaskTransition(crew, was, facts)
-  for (const was of before.members) checkPhaseTransition(crew, was, facts)
+  for (const previous of before.tasks) checkTaskTransition(crew, previous, facts)
+  for (const previous of before.members) checkPhaseTransition(crew, previous, facts)
   for (const fact of facts) checkFact(world, fact)
   checkEngine(world)
 }
 
 /** With the engine as coordinator, no eligible reviewer is idle while a task waits for its review. */
-function checkEngine({ crew, spec, paused }: World): void {
-  if (spec.coordinator !== 'engine' || paused || crew.ending || !crew.begun) return
-  for (const task of crew.tasks.filter((one) => needsReview(one) && !awaitsVerify(crew, spec, one))) {
-    const able = crew.members.filter(
-      (one) =>
-        canRoleReview(one.role) &&
-        one.id !== task.implementer &&
-        !task.implementers.includes(one.id) &&
-        !task.silent?.members.includes(one.id) &&
-        isFree(crew, one),
+function checkEngine({ crew, spec, isPaused }: World): void {
+  if (spec.coordinator !== 'engine' || isPaused || crew.ending || !crew.begun) return
+  for (const task of crew.tasks.filter((candidate) => needsReview(candidate) && !awaitsVerify(crew, spec, candidate))) {
+    const idleReviewers = crew.members.filter(
+      (member) =>
+        canRoleReview(member.role) &&
+        member.id !== task.implementer &&
+        !task.implementers.includes(member.id) &&
+        !task.silent?.members.includes(member.id) &&
+        isFree(crew, member),
     )
-    requireLaw(task.unreviewed >= 10 || able.length === 0, `${task.id} waits for a review, and ${able.map(({ id }) => id).join()} is idle`)
+    requireLaw(
+      task.unreviewed >= 10 || idleReviewers.length === 0,
+      `${task.id} waits for a review, and ${idleReviewers.map(({ id }) => id).join()} is idle`,
+    )
   }
 }
 
@@ -74,7 +77,7 @@ function checkMember({ crew, procs }: World, member: Member): void {
   if (state === 'gone') requireLaw(phase === 'idle' && member.turn.open === null, `${id} is gone, and ${phase}`)
   if (member.heir !== null) requireLaw(phase === 'idle', `${id} has an heir, and is ${phase}`)
   if (state === 'on' || state === 'leaving') requireLaw(uuid !== null && procs.has(id), `${id} is there, and has no process`)
-  const task = crew.tasks.find((one) => one.id === taskId)
+  const task = crew.tasks.find((candidate) => candidate.id === taskId)
   if (taskId !== null)
     requireLaw(
       task !== undefined && TASK_STATES_BY_PHASE[phase].includes(task.state),
@@ -82,46 +85,46 @@ function checkMember({ crew, procs }: World, member: Member): void {
     )
   if (task && phase === 'reviewing') requireLaw(task.reviewer === id, `${id} reviews ${taskId}, which ${task.reviewer} reviews`)
   else if (task) requireLaw(task.implementer === id, `${id} is ${phase} with ${taskId}, which is ${task.implementer}'s`)
-  const own = crew.tasks.find((one) => one.id === member.own)
+  const ownTask = crew.tasks.find((candidate) => candidate.id === member.own)
   requireLaw(
     !member.own ||
       (phase === 'reviewing' &&
-        own?.implementer === id &&
-        ['addressing_feedback', ...TASK_STATES_BY_PHASE.awaiting_review].includes(own.state)),
-    `${id} is ${phase}, and its own ${member.own} is ${own?.state}`,
+        ownTask?.implementer === id &&
+        ['addressing_feedback', ...TASK_STATES_BY_PHASE.awaiting_review].includes(ownTask.state)),
+    `${id} is ${phase}, and its own ${member.own} is ${ownTask?.state}`,
   )
   const proc = procs.get(id)
-  if (proc?.alive && state === 'on') {
-    requireLaw(proc.masked === (phase === 'committing'), `${id} is ${phase}, and its signals are ${proc.masked ? '' : 'not '}blocked`)
+  if (proc?.isAlive && state === 'on') {
+    requireLaw(proc.isMasked === (phase === 'committing'), `${id} is ${phase}, and its signals are ${proc.isMasked ? '' : 'not '}blocked`)
     requireLaw(member.turn.open === null || member.turn.open === proc.turn, `${id} is in turn ${proc.turn}, not ${member.turn.open}`)
   }
 }
 
 function checkTask(crew: Crew, task: Task): void {
   const { id, state, implementer, reviewer } = task
-  const holders = crew.members.filter((one) => one.task === id || one.own === id)
+  const holders = crew.members.filter((member) => member.task === id || member.own === id)
   requireLaw(holders.filter(({ phase, own }) => phase !== 'reviewing' || own === id).length <= 1, `${id} has one implementer`)
-  requireLaw(holders.filter(({ phase, task: its }) => phase === 'reviewing' && its === id).length <= 1, `${id} has one reviewer`)
+  requireLaw(holders.filter(({ phase, task: heldTask }) => phase === 'reviewing' && heldTask === id).length <= 1, `${id} has one reviewer`)
   if (CLOSED.includes(state) || state === 'queued' || state === 'merging')
-    requireLaw(holders.length === 0, `${id} is ${state}, and ${holders.map((one) => one.id).join()} has it`)
+    requireLaw(holders.length === 0, `${id} is ${state}, and ${holders.map((holder) => holder.id).join()} has it`)
   if (state === 'implementing' || state === 'addressing_feedback')
     requireLaw(
-      holders.some((one) => one.id === implementer),
+      holders.some((holder) => holder.id === implementer),
       `${id} is ${state}, and no member has it`,
     )
   // The user is asked for the review, and the worker has left meanwhile; the files for the review still exist.
-  const hasGone = crew.members.some((one) => one.id === implementer && one.task !== id && one.own !== id)
+  const hasLeft = crew.members.some((member) => member.id === implementer && member.task !== id && member.own !== id)
   if (state === 'awaiting_review')
-    requireLaw(hasGone || holders.some((one) => one.id === implementer), `${id} is ${state}, and no member has it`)
+    requireLaw(hasLeft || holders.some((holder) => holder.id === implementer), `${id} is ${state}, and no member has it`)
   if (state === 'in_review')
     requireLaw(
-      holders.some((one) => one.id === reviewer) && (hasGone || holders.length === 2),
+      holders.some((holder) => holder.id === reviewer) && (hasLeft || holders.length === 2),
       `${id} is in review, and ${holders.length} have it`,
     )
-  const doer = holders.find((one) => one.id === implementer)
-  if (doer && task.kind !== 'conflict')
+  const holder = holders.find((holder) => holder.id === implementer)
+  if (holder && task.kind !== 'conflict')
     requireLaw(
-      doer.who?.agent === task.who?.agent && doer.who?.model === task.who?.model,
+      holder.who?.agent === task.who?.agent && holder.who?.model === task.who?.model,
       `${id} is done by ${implementer}, which is another`,
     )
   if (reviewer !== null) requireLaw(reviewer !== implementer, `${implementer} reviews its own ${id}`)
@@ -131,40 +134,43 @@ function checkTask(crew: Crew, task: Task): void {
 }
 
 /** A closed task opens again only by an explicit retry or reopen command. */
-function checkTaskTransition(crew: Crew, was: Task, facts: readonly CrewFact[]): void {
-  const now = crew.tasks.find(({ id }) => id === was.id)
-  requireLaw(now !== undefined, `${was.id} is lost`)
-  const opens = facts.filter((fact) => (fact.type === 'task.retried' || fact.type === 'task.reopened') && fact.task === was.id)
-  for (const fact of opens)
-    requireLaw(fact.type === (was.state === 'done' ? 'task.reopened' : 'task.retried'), `${was.id} was ${was.state}: ${fact.type}`)
-  requireLaw(opens.length <= 1, `${was.id} is opened again twice at once`)
-  if (CLOSED.includes(was.state) && opens.length === 0)
-    requireLaw(now?.state === was.state, `${was.id} was ${was.state}, and is ${now?.state}`)
+function checkTaskTransition(crew: Crew, previous: Task, facts: readonly CrewFact[]): void {
+  const current = crew.tasks.find(({ id }) => id === previous.id)
+  requireLaw(current !== undefined, `${previous.id} is lost`)
+  const openings = facts.filter((fact) => (fact.type === 'task.retried' || fact.type === 'task.reopened') && fact.task === previous.id)
+  for (const fact of openings)
+    requireLaw(
+      fact.type === (previous.state === 'done' ? 'task.reopened' : 'task.retried'),
+      `${previous.id} was ${previous.state}: ${fact.type}`,
+    )
+  requireLaw(openings.length <= 1, `${previous.id} is opened again twice at once`)
+  if (CLOSED.includes(previous.state) && openings.length === 0)
+    requireLaw(current?.state === previous.state, `${previous.id} was ${previous.state}, and is ${current?.state}`)
 }
 
 /** Phases follow the transitions; one command may take several, and a successor may start in any phase. */
-function checkPhaseTransition(crew: Crew, was: Member, facts: readonly CrewFact[]): void {
-  const now = crew.members.find(({ id }) => id === was.id)
-  requireLaw(now !== undefined, `${was.id} is lost`)
+function checkPhaseTransition(crew: Crew, previous: Member, facts: readonly CrewFact[]): void {
+  const current = crew.members.find(({ id }) => id === previous.id)
+  requireLaw(current !== undefined, `${previous.id} is lost`)
   if (
-    !now ||
-    now.phase === was.phase ||
-    facts.some((fact) => fact.type === 'crew.replaced' && (fact.heir === was.id || fact.member === was.id))
+    !current ||
+    current.phase === previous.phase ||
+    facts.some((fact) => fact.type === 'crew.replaced' && (fact.heir === previous.id || fact.member === previous.id))
   )
     return
-  const reached = (from: Phase, depth: number): boolean =>
-    PHASE_TRANSITIONS[from].some((to) => to === now.phase || (depth > 0 && reached(to, depth - 1)))
-  requireLaw(reached(was.phase, 3), `${was.id} went from ${was.phase} to ${now.phase}`)
+  const canReach = (from: Phase, depth: number): boolean =>
+    PHASE_TRANSITIONS[from].some((to) => to === current.phase || (depth > 0 && canReach(to, depth - 1)))
+  requireLaw(canReach(previous.phase, 3), `${previous.id} went from ${previous.phase} to ${current.phase}`)
 }
 
 /** The task's facts since it was added or opened again. */
 function factsSinceOpening(journal: readonly CrewFact[], task: string): readonly CrewFact[] {
-  const own = journal.filter((fact) => 'task' in fact && fact.task === task)
-  return own.slice(own.findLastIndex(({ type }) => type === 'task.retried' || type === 'task.reopened') + 1)
+  const taskFacts = journal.filter((fact) => 'task' in fact && fact.task === task)
+  return taskFacts.slice(taskFacts.findLastIndex(({ type }) => type === 'task.retried' || type === 'task.reopened') + 1)
 }
 
-function checkFact({ crew, spec, merges, journal, trees }: World, fact: CrewFact): void {
-  const files = fact.type === 'task.merged' ? trees.get(fact.merged) : undefined
+function checkFact({ crew, spec, mergeCounts, journal, filesByCommit }: World, fact: CrewFact): void {
+  const files = fact.type === 'task.merged' ? filesByCommit.get(fact.merged) : undefined
   if (
     spec.verify &&
     fact.type === 'task.merged' &&
@@ -172,53 +178,63 @@ function checkFact({ crew, spec, merges, journal, trees }: World, fact: CrewFact
     crew.tasks.find(({ id }) => id === fact.task)?.role !== 'researcher'
   ) {
     requireLaw(
-      journal.some((one) => one.type === 'task.verify' && one.ok && one.tree === files),
+      journal.some((earlier) => earlier.type === 'task.verify' && earlier.ok && earlier.tree === files),
       `${fact.task} is on the branch with ${files}, which was never green`,
     )
   }
   if (spec.verify && fact.type === 'task.review') {
-    const last = journal.findLast((one) => (one.type === 'task.verify' || one.type === 'task.reported') && one.task === fact.task)
+    const lastVerify = journal.findLast(
+      (earlier) => (earlier.type === 'task.verify' || earlier.type === 'task.reported') && earlier.task === fact.task,
+    )
     requireLaw(
-      (last?.type === 'task.verify' && last.ok) || crew.tasks.find(({ id }) => id === fact.task)?.role === 'researcher',
+      (lastVerify?.type === 'task.verify' && lastVerify.ok) || crew.tasks.find(({ id }) => id === fact.task)?.role === 'researcher',
       `${fact.task} is reviewed, and was not verified`,
     )
   }
   if (fact.type === 'task.review') {
-    const others = journal.filter((one) => one.type === 'task.assigned' && one.task === fact.task && one.member === fact.member)
-    requireLaw(others.length === 0 || fact.earlier === true, `${fact.member} had ${fact.task} earlier, and reviews it unsaid`)
+    const assignments = journal.filter(
+      (earlier) => earlier.type === 'task.assigned' && earlier.task === fact.task && earlier.member === fact.member,
+    )
+    requireLaw(assignments.length === 0 || fact.earlier === true, `${fact.member} had ${fact.task} earlier, and reviews it unsaid`)
   }
   if (fact.type === 'task.requeued' && fact.counts) {
     const before = journal.slice(0, journal.indexOf(fact))
-    const since = before.slice(before.findLastIndex((one) => one.type === 'task.assigned' && one.task === fact.task))
-    const holders = since.flatMap((one) =>
-      one.type === 'task.assigned' && one.task === fact.task ? [one.member] : one.type === 'crew.replaced' ? [one.heir] : [],
+    const sinceAssignment = before.slice(before.findLastIndex((earlier) => earlier.type === 'task.assigned' && earlier.task === fact.task))
+    const holders = sinceAssignment.flatMap((earlier) =>
+      earlier.type === 'task.assigned' && earlier.task === fact.task
+        ? [earlier.member]
+        : earlier.type === 'crew.replaced'
+          ? [earlier.heir]
+          : [],
     )
     requireLaw(
-      since.some((one) => one.type === 'crew.turn.begun' && holders.includes(one.member)),
+      sinceAssignment.some((earlier) => earlier.type === 'crew.turn.begun' && holders.includes(earlier.member)),
       `${fact.task} was tried, and no member had a turn`,
     )
   }
   if (fact.type === 'task.done' || fact.type === 'task.failed' || fact.type === 'task.cancelled') {
-    const ends = factsSinceOpening(journal, fact.task).filter(
+    const endings = factsSinceOpening(journal, fact.task).filter(
       ({ type }) => type === 'task.done' || type === 'task.failed' || type === 'task.cancelled',
     )
-    requireLaw(ends.length === 1, `${fact.task} ends ${ends.length} times in one opening`)
+    requireLaw(endings.length === 1, `${fact.task} ends ${endings.length} times in one opening`)
   }
   if (fact.type === 'crew.turn.begun') {
     const turns = journal.filter(
-      (one) => (one.type === 'crew.turn.begun' || one.type === 'crew.turn' || one.type === 'crew.left') && one.member === fact.member,
+      (earlier) =>
+        (earlier.type === 'crew.turn.begun' || earlier.type === 'crew.turn' || earlier.type === 'crew.left') &&
+        earlier.member === fact.member,
     )
     requireLaw(turns[turns.indexOf(fact) - 1]?.type !== 'crew.turn.begun', `${fact.member} is in two turns at once`)
   }
   if (fact.type === 'task.merged' && crew.tasks.find(({ id }) => id === fact.task)?.kind !== 'conflict') {
     requireLaw(
-      factsSinceOpening(journal, fact.task).filter((one) => one.type === 'task.merged').length === 1,
+      factsSinceOpening(journal, fact.task).filter((mergeFact) => mergeFact.type === 'task.merged').length === 1,
       `${fact.task} is merged twice`,
     )
   }
   if (fact.type === 'task.verdict' && fact.member !== null && fact.verdict === 'APPROVED' && spec.git) {
     requireLaw(
-      journal.some((one) => one.type === 'task.briefed' && one.task === fact.task && one.head !== undefined),
+      journal.some((earlier) => earlier.type === 'task.briefed' && earlier.task === fact.task && earlier.head !== undefined),
       `${fact.task} is approved, and the approved form is unknown`,
     )
   }
@@ -226,14 +242,16 @@ function checkFact({ crew, spec, merges, journal, trees }: World, fact: CrewFact
     const { verdict, viewed } = crew.tasks.find(({ id }) => id === fact.task) ?? {}
     const isReviewed = verdict === 'APPROVED' && typeof viewed === 'string'
     requireLaw(
-      !isReviewed || trees.get(fact.commit) === trees.get(viewed),
+      !isReviewed || filesByCommit.get(fact.commit) === filesByCommit.get(viewed),
       `${fact.task} is committed as ${fact.commit}, and was approved as ${viewed}`,
     )
     // If the merged files fail verify, the worker continues with the change.
-    const own = factsSinceOpening(journal, fact.task)
-    const back = own.findLastIndex((one) => one.type === 'task.verify' && one.stage === 'merge' && !one.ok)
-    const times = own.slice(back + 1).filter((one) => one.type === 'task.committed').length
-    requireLaw(times === 1 || crew.tasks.find(({ id }) => id === fact.task)?.kind === 'conflict', `${fact.task} is committed twice`)
-    requireLaw((merges.get(fact.task) ?? 0) === 0, `${fact.task} is committed after its merge`)
+    const taskFacts = factsSinceOpening(journal, fact.task)
+    const lastFailedVerify = taskFacts.findLastIndex(
+      (earlier) => earlier.type === 'task.verify' && earlier.stage === 'merge' && !earlier.ok,
+    )
+    const commitCount = taskFacts.slice(lastFailedVerify + 1).filter((laterFact) => laterFact.type === 'task.committed').length
+    requireLaw(commitCount === 1 || crew.tasks.find(({ id }) => id === fact.task)?.kind === 'conflict', `${fact.task} is committed twice`)
+    requireLaw((mergeCounts.get(fact.task) ?? 0) === 0, `${fact.task} is committed after its merge`)
   }
 }

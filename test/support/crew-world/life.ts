@@ -21,13 +21,13 @@ export function canBegin({ crew }: World, { id, queue }: MemberProcess): boolean
 
 /** Starts a turn with the next message. */
 export function beginTurn(world: World, proc: MemberProcess): void {
-  const letter = proc.queue.shift()
-  if (!letter) return
+  const message = proc.queue.shift()
+  if (!message) return
   proc.turn += 1
-  proc.reading = letter
-  proc.read.push(letter.id)
-  proc.plan = planFor(proc.id, letter.text)
-  world.submit({ type: 'turn_begun', member: proc.id, turn: proc.turn, from: [letter.from] })
+  proc.reading = message
+  proc.read.push(message.id)
+  proc.plan = planFor(proc.id, message.text)
+  world.submit({ type: 'turn_begun', member: proc.id, turn: proc.turn, from: [message.from] })
 }
 
 /** Returns the tool calls with which a correct member follows a text. */
@@ -67,25 +67,25 @@ export function continueTurn(world: World, proc: MemberProcess): void {
 
 /** Plays a coordinator's turn: issues the commands that the engine would issue, and wakes idle members. */
 export function runCoordinatorTurn(world: World, proc: MemberProcess): void {
-  const by = byMember(proc)
+  const issuer = byMember(proc)
   for (let count = 0; count < 50; count += 1) {
     const command = nextEngineCommand(world.crew, { ...world.spec, coordinator: 'engine' })
-    if (!command || world.submit(command, by) === null) break
+    if (!command || world.submit(command, issuer) === null) break
   }
   for (const task of world.crew.tasks) {
     const reviewed = task.state === 'approved' || (task.state === 'awaiting_review' && !task.reviews)
-    if (reviewed && !task.cleared && world.spec.gate === 'coordinator') world.submit({ type: 'approve_commit', task: task.id }, by)
+    if (reviewed && !task.cleared && world.spec.gate === 'coordinator') world.submit({ type: 'approve_commit', task: task.id }, issuer)
   }
   for (const member of world.crew.members) {
-    const idle =
+    const isIdle =
       member.state === 'on' &&
       member.role !== 'coordinator' &&
       member.turn.open === null &&
       !member.told &&
       !world.crew.jobs.some((job) => job.member === member.id)
     const duty = member.phase === 'reviewing' ? 'call report_review_verdict.' : 'go on, and call report_implementation_complete'
-    if (idle && (member.phase === 'implementing' || member.phase === 'addressing_feedback' || member.phase === 'reviewing'))
-      world.submit({ type: 'send_message', to: member.id, text: duty }, by)
+    if (isIdle && (member.phase === 'implementing' || member.phase === 'addressing_feedback' || member.phase === 'reviewing'))
+      world.submit({ type: 'send_message', to: member.id, text: duty }, issuer)
   }
 }
 
@@ -105,10 +105,10 @@ export function endTurn(world: World, proc: MemberProcess, outcome: 'ok' | 'erro
 
 /** Lets a dismissed member leave. */
 export function endProcess(world: World, proc: MemberProcess, cause: 'parent' | 'person' | 'agent' | 'limit' | 'daemon'): void {
-  proc.alive = false
-  proc.going = false
-  proc.held = false
-  proc.masked = false
+  proc.isAlive = false
+  proc.isLeaving = false
+  proc.isHeld = false
+  proc.isMasked = false
   proc.reading = null
   proc.plan = []
   world.submit({ type: 'member_gone', member: proc.id, cause, reason: `ended by ${cause}` })
@@ -118,7 +118,7 @@ export function endProcess(world: World, proc: MemberProcess, cause: 'parent' | 
 export function doJob(world: World, job: Job): void {
   const result = resultOf(world, job)
   if (!result) return
-  world.jobs = world.jobs.filter((one) => one.job !== job.job)
+  world.jobs = world.jobs.filter((openJob) => openJob.job !== job.job)
   world.answeredJobs.push({ job: job.job, result })
   world.submit({ type: 'job_done', job: job.job, result })
 }
@@ -131,7 +131,9 @@ export function doJobUnanswered(world: World, job: Job): void {
 /** Returns the first open job of each member: jobs of one member run in order. */
 export function nextJobs(world: World): Job[] {
   return world.jobs.filter(
-    (job) => isIndependentJob(job) || !world.jobs.some((one) => one.member === job.member && !isIndependentJob(one) && one.job < job.job),
+    (job) =>
+      isIndependentJob(job) ||
+      !world.jobs.some((openJob) => openJob.member === job.member && !isIndependentJob(openJob) && openJob.job < job.job),
   )
 }
 
@@ -149,20 +151,20 @@ function readFacts(world: World, seqs: readonly number[]): CrewFact[] {
 
 /** Fails when a member is in a turn while a job uses its files. */
 function checkFilesUnused(world: World, job: Exclude<Job, { type: 'spawn' }>): void {
-  const { id, turn, reading, alive } = world.requireProcess(job.member)
-  const isOpen = reading !== null && alive && (job.type !== 'setup' || turn > 0)
+  const { id, turn, reading, isAlive } = world.requireProcess(job.member)
+  const isOpen = reading !== null && isAlive && (job.type !== 'setup' || turn > 0)
   if (isOpen && needsUnusedFiles(job)) throw new Error(`the files of ${id} are needed for ${job.type}, and are under its hands`)
-  if (job.type === 'prepare' && job.from !== null && world.requireProcess(job.from).alive)
+  if (job.type === 'prepare' && job.from !== null && world.requireProcess(job.from).isAlive)
     throw new Error(`${job.from} lives, and its files are taken away`)
 }
 
 function simulateResult(world: World, job: Job): JobResult {
   if (job.type === 'spawn') {
-    const known = world.procs.get(job.member)
-    return { type: 'spawned', uuid: known ? known.uuid : world.spawn(job.member) }
+    const proc = world.procs.get(job.member)
+    return { type: 'spawned', uuid: proc ? proc.uuid : world.spawn(job.member) }
   }
   const proc = world.requireProcess(job.member)
-  const read = (seqs: readonly number[]): CrewFact[] => readFacts(world, seqs)
+  const readFactsBySeq = (seqs: readonly number[]): CrewFact[] => readFacts(world, seqs)
   checkFilesUnused(world, job)
   switch (job.type) {
     case 'setup': {
@@ -175,11 +177,12 @@ function simulateResult(world: World, job: Job): JobResult {
       }
     }
     case 'prepare': {
-      const { dirty, files } =
-        job.from === null ? { dirty: job.keeps !== undefined, files: keptFiles(world, job) } : world.requireProcess(job.from)
-      Object.assign(proc, { dirty, files, commit: null })
-      const kept = job.keeps && job.from === null && world.trees.has(`ref of ${job.task}`) ? { kept: `refs/${job.keeps}/${job.task}` } : {}
-      return { type: 'prepared', base: world.spec.git ? 'base' : null, read: read(job.read), ...kept }
+      const { isDirty, files } =
+        job.from === null ? { isDirty: job.keeps !== undefined, files: keptFiles(world, job) } : world.requireProcess(job.from)
+      Object.assign(proc, { isDirty, files, commit: null })
+      const keptFields =
+        job.keeps && job.from === null && world.filesByCommit.has(`ref of ${job.task}`) ? { kept: `refs/${job.keeps}/${job.task}` } : {}
+      return { type: 'prepared', base: world.spec.git ? 'base' : null, read: readFactsBySeq(job.read), ...keptFields }
     }
     case 'park': {
       keepFiles(world, job.task, proc.files)
@@ -191,14 +194,14 @@ function simulateResult(world: World, job: Job): JobResult {
         dir: '/files',
         branch: 'b',
         head: reviewCommitOf(world, world.procs.get(job.implementer ?? job.member), job),
-        read: read(job.read),
+        read: readFactsBySeq(job.read),
       }
     case 'check':
       return { type: 'checked', files: [], tasks: [] }
     case 'commit':
       return commitResult(world, proc, job)
     case 'verify': {
-      const files = job.merge ? (world.trees.get(job.merge.candidate) ?? 'unknown') : proc.files
+      const files = job.merge ? (world.filesByCommit.get(job.merge.candidate) ?? 'unknown') : proc.files
       // One version of the files in five fails verify, and some fail only when they are merged.
       const isRed = Number(/\d+/.exec(files)?.[0] ?? 1) % 5 === 0 || (job.merge !== undefined && files.length % 4 === 0)
       return {
@@ -211,18 +214,18 @@ function simulateResult(world: World, job: Job): JobResult {
       }
     }
     case 'merge': {
-      const files = world.trees.get(job.commit) ?? 'unknown'
-      const tree = world.merges.size === 0 ? files : `${files} and ${[...world.merges.keys()].join()}`
-      world.trees.set(`m-${job.commit}`, tree)
+      const files = world.filesByCommit.get(job.commit) ?? 'unknown'
+      const tree = world.mergeCounts.size === 0 ? files : `${files} and ${[...world.mergeCounts.keys()].join()}`
+      world.filesByCommit.set(`m-${job.commit}`, tree)
       return { type: 'candidate', candidate: `m-${job.commit}`, head: 'head', tree }
     }
     case 'land': {
-      world.merges.set(job.task, 1)
+      world.mergeCounts.set(job.task, 1)
       return { type: 'merged', merged: job.candidate }
     }
     case 'reset':
     case 'salvage': {
-      const ref = proc.dirty ? `refs/salvage/${proc.id}` : null
+      const ref = proc.isDirty ? `refs/salvage/${proc.id}` : null
       if (job.type === 'reset') resetFiles(proc)
       return { type: 'salvaged', ref }
     }
@@ -231,46 +234,46 @@ function simulateResult(world: World, job: Job): JobResult {
 
 /** Answers a question as the user. */
 export function answerQuestion(world: World, id: string, option: string, text: string | null): void {
-  const task = world.asks.get(id)
+  const task = world.openQuestions.get(id)
   if (task === undefined) return
-  world.asks.delete(id)
+  world.openQuestions.delete(id)
   world.submit({ type: 'answered', task, id, option, text })
 }
 
 /** Runs the world to its end without pauses and crashes; members follow their texts. Returns the number of commands. */
 export function runWithoutFaults(world: World, bound: number): number {
-  const from = world.commands
-  for (const proc of world.procs.values()) if (proc.held) setHeld(world, proc, false)
-  if (world.paused) setCrewPaused(world, false)
+  const commandsBefore = world.commandCount
+  for (const proc of world.procs.values()) if (proc.isHeld) setHeld(world, proc, false)
+  if (world.isPaused) setCrewPaused(world, false)
   let woken = 0
   while (!isOver(world)) {
-    if (world.commands - from > bound) throw new Error(`the crew does not come to its end within ${bound} commands`)
+    if (world.commandCount - commandsBefore > bound) throw new Error(`the crew does not come to its end within ${bound} commands`)
     if (!playEvent(world)) {
       woken += 1
       if (woken > 20 || !promptCoordinator(world))
         throw new Error(`nothing goes on: ${[...world.crew.tasks, ...world.crew.members].map((one) => JSON.stringify(one)).join('\n')}`)
     }
   }
-  return world.commands - from
+  return world.commandCount - commandsBefore
 }
 
-function isOver({ crew, spec, ended }: World): boolean {
+function isOver({ crew, spec, hasEnded }: World): boolean {
   return (
-    ended !== null ||
+    hasEnded !== null ||
     (spec.stay &&
       crew.tasks.every(({ state }) => state === 'done' || state === 'failed' || state === 'cancelled') &&
       crew.jobs.length === 0)
   )
 }
 
-export function setHeld(world: World, proc: MemberProcess, held: boolean, reason = 'user'): void {
-  proc.held = held
-  world.submit({ type: 'member_held', member: proc.id, held, ...(held ? { reason } : {}) })
+export function setHeld(world: World, proc: MemberProcess, isHeld: boolean, reason = 'user'): void {
+  proc.isHeld = isHeld
+  world.submit({ type: 'member_held', member: proc.id, held: isHeld, ...(isHeld ? { reason } : {}) })
 }
 
 /** Pauses or resumes the crew's own process. */
 export function setCrewPaused(world: World, paused: boolean): void {
-  world.paused = paused
+  world.isPaused = paused
   if (!paused) world.submit({ type: 'unpaused' })
 }
 
@@ -282,16 +285,21 @@ export function playEvent(world: World): boolean {
     return true
   }
   for (const proc of world.procs.values()) {
-    if (!proc.alive) continue
-    if (proc.going) endProcess(world, proc, 'parent')
+    if (!proc.isAlive) continue
+    if (proc.isLeaving) endProcess(world, proc, 'parent')
     else if (proc.reading) continueTurn(world, proc)
     else if (canBegin(world, proc)) beginTurn(world, proc)
     else continue
     return true
   }
-  const [ask] = world.asks.keys()
+  const [ask] = world.openQuestions.keys()
   if (ask !== undefined)
-    answerQuestion(world, ask, world.crew.tasks.find(({ id }) => id === world.asks.get(ask))?.kind === 'human' ? 'done' : 'approve', null)
+    answerQuestion(
+      world,
+      ask,
+      world.crew.tasks.find(({ id }) => id === world.openQuestions.get(ask))?.kind === 'human' ? 'done' : 'approve',
+      null,
+    )
   return ask !== undefined
 }
 
@@ -299,22 +307,22 @@ export function playEvent(world: World): boolean {
 function promptCoordinator(world: World): boolean {
   const { crew, spec } = world
   if (spec.coordinator === 'engine') return false
-  const last = [...world.procs.values()].findLast(
-    ({ id }) => id.startsWith('coordinator') && crew.members.find((one) => one.id === id)?.heir === null,
+  const coordinator = [...world.procs.values()].findLast(
+    ({ id }) => id.startsWith('coordinator') && crew.members.find((member) => member.id === id)?.heir === null,
   )
-  if (!last?.alive)
+  if (!coordinator?.isAlive)
     return (
-      (last !== undefined && resumeDead(world, last)) ||
+      (coordinator !== undefined && resumeDead(world, coordinator)) ||
       world.submit({ type: 'replace_worker', member: 'coordinator', summary: 'begin anew' }, USER) !== null
     )
-  return world.submit({ type: 'send_message', to: last.id, text: 'go on' }, USER) !== null
+  return world.submit({ type: 'send_message', to: coordinator.id, text: 'go on' }, USER) !== null
 }
 
 /** The user resumes a dead member. */
 export function resumeDead(world: World, proc: MemberProcess): boolean {
   const member = world.crew.members.find(({ id }) => id === proc.id)
-  if (proc.alive || member?.leave?.how === 'retired' || member?.leave?.how === 'replaced' || member?.heir !== null) return false
-  proc.alive = true
+  if (proc.isAlive || member?.leave?.how === 'retired' || member?.leave?.how === 'replaced' || member?.heir !== null) return false
+  proc.isAlive = true
   world.submit({ type: 'member_running', member: proc.id, uuid: proc.uuid, turn: null, queued: proc.queue.length })
   return true
 }

@@ -12,10 +12,10 @@ export const USER: By = { type: 'user' }
 
 /** A started crew with its initial members and these tasks. */
 export function startedWorld(
-  more: Partial<CrewSpec> = {},
+  overrides: Partial<CrewSpec> = {},
   tasks: readonly NewTask[] = [{ id: 'one', title: 'the first', text: 'Do it.' }],
 ): World {
-  const world = new World(specOf(more))
+  const world = new World(specOf(overrides))
   world.submit({ type: 'begin' })
   while (world.jobs.some(({ type }) => type === 'spawn')) playEvent(world)
   if (tasks.length > 0) addTasks(world, tasks)
@@ -52,18 +52,18 @@ export function memberOf({ crew }: World, id: MemberId): Member {
 
 /** Returns the events of a step, as short lines. */
 export function transcriptOf(world: World, act: () => unknown): string {
-  const from = world.journal.length
-  const acts = world.acts.length
+  const factCount = world.journal.length
+  const actCount = world.acts.length
   act()
   const facts = world.journal
-    .slice(from)
+    .slice(factCount)
     .filter(({ type }) => type !== 'crew.heard' && type !== 'crew.sent')
     .map(factLine)
-  const done = world.acts
-    .slice(acts)
+  const actLines = world.acts
+    .slice(actCount)
     .filter(({ type }) => type !== 'job' && type !== 'warn')
     .map(actLine)
-  return `\n${[...facts, ...done].join('\n')}\n`
+  return `\n${[...facts, ...actLines].join('\n')}\n`
 }
 
 function factLine({ type, ...rest }: CrewFact): string {
@@ -117,5 +117,5 @@ function actLine(act: Act): string {
 
 /** The error code of a refusal; null when the command was accepted. */
 export function refusalCode(world: World, command: Command, by: By = USER): string | null {
-  return world.submit(command, by) === null ? (world.refusal?.code ?? null) : null
+  return world.submit(command, by) === null ? (world.lastRefusal?.code ?? null) : null
 }

@@ -23,19 +23,19 @@ export interface WorldMessage {
 export interface MemberProcess {
   readonly id: MemberId
   readonly uuid: string
-  alive: boolean
+  isAlive: boolean
   /** the crew has asked the process to leave */
-  going: boolean
-  held: boolean
+  isLeaving: boolean
+  isHeld: boolean
   queue: WorldMessage[]
   turn: number
   /** the message of the current turn */
   reading: WorldMessage | null
   /** the planned calls of this turn */
   plan: string[]
-  masked: boolean
+  isMasked: boolean
   /** whether there are uncommitted changes */
-  dirty: boolean
+  isDirty: boolean
   commit: string | null
   /** the version of its files; each change gives a new name */
   files: string
@@ -45,7 +45,7 @@ export interface MemberProcess {
 
 const NATIVE = { driver: 'native' } as unknown as NativeSpec
 
-export function specOf(more: Partial<CrewSpec> = {}): CrewSpec {
+export function specOf(overrides: Partial<CrewSpec> = {}): CrewSpec {
   return {
     coordinator: 'engine',
     gate: 'auto',
@@ -58,7 +58,7 @@ export function specOf(more: Partial<CrewSpec> = {}): CrewSpec {
     handOver: 0.9,
     stay: false,
     roles: { coordinator: NATIVE, generic: NATIVE, implementer: NATIVE, reviewer: NATIVE, researcher: NATIVE },
-    ...more,
+    ...overrides,
   }
 }
 
@@ -70,7 +70,7 @@ export interface RepositoryModel {
   /** performs a job; null if it is not done yet */
   perform: (job: Exclude<Job, { type: 'spawn' }>) => JobResult | null
   /** called after each command */
-  checkAfterCommand: (before: Crew, facts: readonly CrewFact[], command: Command, by: By) => void
+  recordCommand: (before: Crew, facts: readonly CrewFact[], command: Command, by: By) => void
 }
 
 export interface WorldOptions {
@@ -93,35 +93,35 @@ export class World {
   /** the results of earlier jobs, which may be repeated */
   readonly answeredJobs: { readonly job: number; readonly result: JobResult }[] = []
   /** messages to a coordinator that was not running */
-  readonly kept: (WorldMessage & { readonly to: MemberId })[] = []
+  readonly keptMessages: (WorldMessage & { readonly to: MemberId })[] = []
   /** ids of undelivered messages */
-  readonly lost: string[] = []
-  asks = new Map<string, string>()
+  readonly lostMessages: string[] = []
+  openQuestions = new Map<string, string>()
   /** the merge of each task into the crew's branch */
-  readonly merges = new Map<string, number>()
+  readonly mergeCounts = new Map<string, number>()
   /** the files of each commit and candidate */
-  readonly trees = new Map<string, string>()
+  readonly filesByCommit = new Map<string, string>()
   readonly notices: string[] = []
   /** all acts, in order */
   readonly acts: Act[] = []
-  ended: string | null = null
+  hasEnded: string | null = null
   /** the crew's own process is suspended */
-  paused = false
-  commands = 0
+  isPaused = false
+  commandCount = 0
   /** number of file changes */
-  edits = 0
-  refused = 0
+  editCount = 0
+  refusalCount = 0
   /** the text of the last refusal */
-  refusal: KernelError | null = null
+  lastRefusal: KernelError | null = null
   #counter = 0
   #message = 0
   /** commands with their results, for failure messages */
   readonly log: string[] = []
 
-  constructor(spec: CrewSpec = specOf(), around: WorldOptions = {}) {
+  constructor(spec: CrewSpec = specOf(), options: WorldOptions = {}) {
     this.spec = spec
-    this.repository = around.repository ?? null
-    this.#decide = around.decide ?? decideCrew
+    this.repository = options.repository ?? null
+    this.#decide = options.decide ?? decideCrew
   }
 
   nextNumber(): number {
@@ -132,28 +132,28 @@ export class World {
   /** Applies a command and performs its acts. Returns null if the command was refused. */
   submit(command: Command, by: By = { type: 'system' }): string | null {
     const before = this.crew
-    this.commands += 1
+    this.commandCount += 1
     this.log.push(`${by.type === 'member' ? by.id : by.type}: ${JSON.stringify(command).slice(0, 200)}`)
     try {
       const { facts, acts, note } = this.#decide(before, this.spec, command, {
         by,
-        at: 1_000 + this.commands,
+        at: 1_000 + this.commandCount,
         seq: this.journal.length,
-        paused: this.paused,
+        paused: this.isPaused,
       })
-      this.refusal = null
+      this.lastRefusal = null
       for (const fact of facts) this.#record(fact)
       for (const act of acts) this.#perform(act)
       this.#deliverKeptMessages()
-      this.repository?.checkAfterCommand(before, facts, command, by)
+      this.repository?.recordCommand(before, facts, command, by)
       checkLaws(this, before, facts)
       return note
     } catch (error) {
       if (!(error instanceof KernelError) || error.code === 'INTERNAL') throw error
       if (by.type === 'system') throw new Error(`the kernel cannot be refused: ${error.message}`, { cause: error })
       if (error.hint === '') throw new Error('a refusal without a hint', { cause: error })
-      this.refused += 1
-      this.refusal = error
+      this.refusalCount += 1
+      this.lastRefusal = error
       this.log.push(`  refused: ${error.code} ${error.message}`)
       checkLaws(this, before, [])
       return null
@@ -163,9 +163,9 @@ export class World {
   #record(fact: CrewFact): void {
     this.journal.push(fact)
     // The earlier merge stays on the branch; a reopened task may be merged once more.
-    if (fact.type === 'task.retried' || fact.type === 'task.reopened') this.merges.delete(fact.task)
-    this.#times.push(1_000 + this.commands)
-    this.crew = deepFreeze(foldCrew(this.crew, { seq: this.journal.length, at: 1_000 + this.commands, body: fact }))
+    if (fact.type === 'task.retried' || fact.type === 'task.reopened') this.mergeCounts.delete(fact.task)
+    this.#times.push(1_000 + this.commandCount)
+    this.crew = deepFreeze(foldCrew(this.crew, { seq: this.journal.length, at: 1_000 + this.commandCount, body: fact }))
     this.log.push(`    ${JSON.stringify(fact).slice(0, 160)}`)
   }
 
@@ -188,13 +188,13 @@ export class World {
       }
       case 'stop': {
         const proc = this.requireProcess(act.member)
-        if (!proc.alive || proc.going) throw new Error(`${act.member} is stopped twice, or is dead`)
-        if (proc.masked) throw new Error(`${act.member} is stopped while it commits`)
-        proc.going = true
+        if (!proc.isAlive || proc.isLeaving) throw new Error(`${act.member} is stopped twice, or is dead`)
+        if (proc.isMasked) throw new Error(`${act.member} is stopped while it commits`)
+        proc.isLeaving = true
         return
       }
       case 'retire': {
-        if (this.requireProcess(act.member).alive) throw new Error(`${act.member} is retired as if it had ended`)
+        if (this.requireProcess(act.member).isAlive) throw new Error(`${act.member} is retired as if it had ended`)
         return
       }
       case 'interrupt': {
@@ -203,25 +203,25 @@ export class World {
         return
       }
       case 'mask': {
-        this.requireProcess(act.member).masked = act.on
+        this.requireProcess(act.member).isMasked = act.on
         return
       }
       case 'ask': {
-        this.asks.set(act.id, act.task)
+        this.openQuestions.set(act.id, act.task)
         return
       }
       case 'unask': {
-        if (!this.asks.delete(act.id)) throw new Error(`${act.id} was not asked`)
+        if (!this.openQuestions.delete(act.id)) throw new Error(`${act.id} was not asked`)
         return
       }
       case 'hold': {
-        if (this.paused) throw new Error('the crew is held twice')
-        this.paused = true
+        if (this.isPaused) throw new Error('the crew is held twice')
+        this.isPaused = true
         return
       }
       case 'end': {
-        if (this.ended !== null) throw new Error('the crew ends twice')
-        this.ended = act.outcome
+        if (this.hasEnded !== null) throw new Error('the crew ends twice')
+        this.hasEnded = act.outcome
         return
       }
       case 'notify':
@@ -233,29 +233,29 @@ export class World {
 
   #queueMessage({ to, id, from, text }: Extract<Act, { type: 'message' }>): void {
     const proc = this.procs.get(to)
-    if (!proc?.alive && !to.startsWith('coordinator')) throw new Error(`a message to ${to}, which is dead, would be lost`)
+    if (!proc?.isAlive && !to.startsWith('coordinator')) throw new Error(`a message to ${to}, which is dead, would be lost`)
     if (Number(id) !== this.#message + 1) throw new Error(`message ${id} follows ${this.#message}`)
     this.#message = Number(id)
-    if (proc?.alive) proc.queue.push({ id, from, text })
-    else this.kept.push({ to, id, from, text })
+    if (proc?.isAlive) proc.queue.push({ id, from, text })
+    else this.keptMessages.push({ to, id, from, text })
   }
 
   /** Removes messages that go back to their senders. */
   #move({ from, to }: Extract<Act, { type: 'move' }>): void {
     for (const id of from) {
-      const waiting = this.requireProcess(id).queue.splice(0)
-      if (to === null) this.lost.push(...waiting.map((letter) => letter.id))
-      else this.requireProcess(to).queue.push(...waiting)
+      const waitingMessages = this.requireProcess(id).queue.splice(0)
+      if (to === null) this.lostMessages.push(...waitingMessages.map((letter) => letter.id))
+      else this.requireProcess(to).queue.push(...waitingMessages)
     }
   }
 
   /** Delivers messages that were kept for a running member or its predecessors. */
   #deliverKeptMessages(): void {
-    for (const letter of this.kept.splice(0)) {
+    for (const letter of this.keptMessages.splice(0)) {
       const reader = lastSuccessorOf(this.crew, letter.to)
       const proc = reader?.state === 'on' ? this.procs.get(reader.id) : undefined
-      if (proc?.alive) proc.queue.push(letter)
-      else this.kept.push(letter)
+      if (proc?.isAlive) proc.queue.push(letter)
+      else this.keptMessages.push(letter)
     }
   }
 
@@ -271,15 +271,15 @@ export class World {
     this.procs.set(id, {
       id,
       uuid,
-      alive: true,
-      going: false,
-      held: false,
+      isAlive: true,
+      isLeaving: false,
+      isHeld: false,
       queue: [],
       turn: 0,
       reading: null,
       plan: [],
-      masked: false,
-      dirty: false,
+      isMasked: false,
+      isDirty: false,
       commit: null,
       files: 'base',
       read: [],

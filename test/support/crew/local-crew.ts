@@ -80,12 +80,12 @@ export class LocalCrew {
     )
   }
 
-  waitForTask(id: string, isMatch: (task: CrewTaskView) => boolean): Promise<CrewView> {
-    return this.waitUntil(({ tasks }) => tasks.some((one) => one.id === id && isMatch(one)))
+  task(id: string, isSo: (task: CrewTaskView) => boolean): Promise<CrewView> {
+    return this.until(({ tasks }) => tasks.some((task) => task.id === id && isSo(task)))
   }
 
-  waitForMember(id: string, isMatch: (member: CrewMemberView) => boolean): Promise<CrewView> {
-    return this.waitUntil(({ members }) => members.some((one) => one.id === id && isMatch(one)))
+  member(id: string, isSo: (member: CrewMemberView) => boolean): Promise<CrewView> {
+    return this.until(({ members }) => members.some((member) => member.id === id && isSo(member)))
   }
 
   waitForEnd(): Promise<CrewView> {
@@ -103,7 +103,7 @@ export class LocalCrew {
   }
 
   async uuidOf(id: string): Promise<string> {
-    const uuid = (await this.view()).members.find((one) => one.id === id)?.uuid
+    const uuid = (await this.view()).members.find((member) => member.id === id)?.uuid
     if (!uuid) throw new Error(`${id} has no process`)
     return uuid
   }
@@ -117,13 +117,13 @@ export class LocalCrew {
 }
 
 export function memberOf({ members }: CrewView, id: string): CrewMemberView {
-  const found = members.find((one) => one.id === id)
+  const found = members.find((member) => member.id === id)
   if (!found) throw new Error(`there is no ${id}`)
   return found
 }
 
 export function taskOf({ tasks }: CrewView, id: string): CrewTaskView {
-  const found = tasks.find((one) => one.id === id)
+  const found = tasks.find((task) => task.id === id)
   if (!found) throw new Error(`there is no ${id}`)
   return found
 }

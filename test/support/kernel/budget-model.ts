@@ -104,8 +104,8 @@ export class BudgetModel {
     return [
       p,
       ...this.#inTable()
-        .filter((one) => one !== p && one.payer === p.uuid)
-        .flatMap((one) => this.paid(one)),
+        .filter((spender) => spender !== p && spender.payer === p.uuid)
+        .flatMap((spender) => this.paid(spender)),
     ]
   }
 
@@ -121,7 +121,7 @@ export class BudgetModel {
 
   reserved(p: Spender): Sum & { output: number } {
     const sum = { tokens: 0, nano: 0, output: 0 }
-    for (const { input, grant, inNano, outNano } of this.paid(p).flatMap((one) => one.open)) {
+    for (const { input, grant, inNano, outNano } of this.paid(p).flatMap((spender) => spender.open)) {
       sum.tokens += input + grant
       sum.output += grant
       sum.nano += input * inNano + grant * outNano
@@ -188,7 +188,7 @@ export class BudgetModel {
 
   /** Starts a new incarnation. Its spawner pays for it, or its last payer. It pays again for its children; their usage meanwhile is added. */
   resume(p: Spender): void {
-    const before = new Map(this.living().map((one) => [one.uuid, this.#usageWithReservations(one)]))
+    const before = new Map(this.living().map((spender) => [spender.uuid, this.#usageWithReservations(spender)]))
     Object.assign(p, { state: 'up', attached: true })
     this.#table.add(p)
     const payer = [p.spawner, p.payer].find((uuid) => uuid !== null && this.all.get(uuid)?.state === 'up')

@@ -112,7 +112,7 @@ export function compareIndexes(view: LiveTable): string | null {
       return `the name of ${row.uuid} leads to ${view.findByName(row.spec.name)}`
   }
   const roots = [...view.children(null)]
-  return roots.length === rows.filter((one) => one?.parent === null).length ? null : `the children of PID 0 are ${roots.join()}`
+  return roots.length === rows.filter((row) => row?.parent === null).length ? null : `the children of PID 0 are ${roots.join()}`
 }
 
 /** Compares a process with the fold of its whole journal. */

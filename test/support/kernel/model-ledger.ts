@@ -36,7 +36,7 @@ export abstract class ModelLedger {
   /** Returns the processes that it pays for, directly or indirectly, each after its own payer. */
   paid(p: Proc): Proc[] {
     const found = [p]
-    for (const one of found) found.push(...[...this.all.values()].filter((other) => other.state !== 'dead' && other.payer === one.uuid))
+    for (const one of found) found.push(...[...this.all.values()].filter((proc) => proc.state !== 'dead' && proc.payer === one.uuid))
     return found
   }
 
@@ -87,8 +87,8 @@ export abstract class ModelLedger {
   /** Applies the outcome of a used-up limit of steps or tokens. Returns the acknowledgement. Null if no limit is used up. */
   applyUsedUpLimit(p: Proc, isStep: boolean): string | null {
     const over = this.accounts(p)
-    const stepOwner = isStep ? over.find((one) => this.used(one).steps >= one.maxSteps) : undefined
-    const tokenOwner = over.find((one) => this.used(one).tokens >= one.budgetTokens)
+    const stepOwner = isStep ? over.find((proc) => this.used(proc).steps >= proc.maxSteps) : undefined
+    const tokenOwner = over.find((proc) => this.used(proc).tokens >= proc.budgetTokens)
     if (!stepOwner && !tokenOwner) return null
     if (p.stopping) this.finish(p, p.stopping)
     else if (stepOwner) for (const one of this.paid(stepOwner).reverse()) if (this.lives(one)) this.finish(one, MAX_STEPS)
@@ -120,7 +120,7 @@ export abstract class ModelLedger {
   #hasRoom(p: Proc): boolean {
     if (p.state !== 'running' || p.stopping) return false
     return (
-      this.accounts(p).every((one) => this.used(one).tokens < one.budgetTokens && this.used(one).steps < one.maxSteps) &&
+      this.accounts(p).every((proc) => this.used(proc).tokens < proc.budgetTokens && this.used(proc).steps < proc.maxSteps) &&
       this.elapsedOf(p) < p.timeoutMs
     )
   }
@@ -129,7 +129,7 @@ export abstract class ModelLedger {
   holdIfOverBudget(p: Proc): void {
     const tokens =
       p.external && p.state === 'running' && !p.stopping
-        ? this.accounts(p).find((one) => this.used(one).tokens >= one.budgetTokens)
+        ? this.accounts(p).find((proc) => this.used(proc).tokens >= proc.budgetTokens)
         : undefined
     if (tokens) for (const one of new Set([tokens, p])) this.#holdForBudget(one)
   }

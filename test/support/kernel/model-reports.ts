@@ -48,7 +48,9 @@ export abstract class ModelReports extends ModelLedger {
   drop(p: Proc, which: (hold: HoldOf) => boolean): void {
     if (!this.lives(p)) return
     p.pending = p.pending.filter(
-      (one) => one.signal !== 'SIGPAUSE' || !which({ reason: one.root === null ? 'user' : 'subtree', root: one.root, by: one.by }),
+      (pendingSignal) =>
+        pendingSignal.signal !== 'SIGPAUSE' ||
+        !which({ reason: pendingSignal.root === null ? 'user' : 'subtree', root: pendingSignal.root, by: pendingSignal.by }),
     )
     if (p.state !== 'running' || p.holds.length === 0) return
     p.holds = p.holds.filter((hold) => !which(hold))
@@ -270,7 +272,8 @@ export abstract class ModelReports extends ModelLedger {
     if (step !== (whole === p.step ? p.step + 1 : p.step)) return 'INVALID'
     p.modelOpen = false
     this.closeCalls(p, () => true)
-    if (step > p.step && this.accounts(p).some((one) => this.used(one).steps >= one.maxSteps)) return this.applyUsedUpLimit(p, true) ?? 'ok'
+    if (step > p.step && this.accounts(p).some((proc) => this.used(proc).steps >= proc.maxSteps))
+      return this.applyUsedUpLimit(p, true) ?? 'ok'
     Object.assign(p, { step, steps: p.steps + (step > p.step ? 1 : 0), modelOpen: true })
     this.holdIfOverBudget(p)
     return 'ok'

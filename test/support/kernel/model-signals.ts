@@ -50,7 +50,7 @@ export class ModelSignals extends ModelReports {
 
   /** Whether the sender may signal the process: an agent may signal itself and its descendants. */
   reaches(by: string, p: Proc): boolean {
-    return !by.startsWith('agent:') || by === `agent:${p.uuid}` || this.ancestors(p).some((one) => by === `agent:${one.uuid}`)
+    return !by.startsWith('agent:') || by === `agent:${p.uuid}` || this.ancestors(p).some((proc) => by === `agent:${proc.uuid}`)
   }
 
   begin(p: Proc): void {
@@ -82,11 +82,11 @@ export class ModelSignals extends ModelReports {
 
   /** Returns the subtree holds of the ancestors, including those that wait because of a mask. */
   above(p: Proc): Proc['holds'] {
-    return this.ancestors(p).flatMap((one) => {
-      const waits = one.pending
+    return this.ancestors(p).flatMap((proc) => {
+      const waits = proc.pending
         .filter(({ signal, root }) => signal === 'SIGPAUSE' && root !== null)
         .map(({ root, by }) => ({ reason: 'subtree', root, by }))
-      return [...(one.state === 'running' ? one.holds.filter((h) => h.reason === 'subtree') : []), ...waits]
+      return [...(proc.state === 'running' ? proc.holds.filter((h) => h.reason === 'subtree') : []), ...waits]
     })
   }
 
@@ -105,9 +105,14 @@ export class ModelSignals extends ModelReports {
   #takeBack(p: Proc, { signal, by, root }: Pick<Waiting, 'signal' | 'by' | 'root'>): void {
     if (by !== 'user' && signal !== 'SIGKILL' && !p.mask.includes(signal) && p.handlers.get(signal) === 'ignore') return
     const ends = signal === 'SIGTERM' || signal === 'SIGKILL' || (signal === 'SIGINT' && !p.interactive)
-    p.pending = p.pending.filter((one) => {
-      if (signal !== 'SIGRESUME') return one.signal !== 'SIGRESUME' || !(signal === 'SIGPAUSE' || ends) || (by !== 'user' && by !== one.by)
-      return one.signal !== 'SIGPAUSE' || !(by === 'user' || by === one.by) || (root !== null && root !== p.uuid && one.root !== root)
+    p.pending = p.pending.filter((pendingSignal) => {
+      if (signal !== 'SIGRESUME')
+        return pendingSignal.signal !== 'SIGRESUME' || !(signal === 'SIGPAUSE' || ends) || (by !== 'user' && by !== pendingSignal.by)
+      return (
+        pendingSignal.signal !== 'SIGPAUSE' ||
+        !(by === 'user' || by === pendingSignal.by) ||
+        (root !== null && root !== p.uuid && pendingSignal.root !== root)
+      )
     })
   }
 
@@ -134,11 +139,11 @@ export class ModelSignals extends ModelReports {
   }
 
   #pend(p: Proc, { signal, by, root, grace }: Waiting): void {
-    const known = p.pending.find((one) => one.signal === signal)
+    const known = p.pending.find((pendingSignal) => pendingSignal.signal === signal)
     const alone = by === 'user' && known?.by === 'user' && known.root !== null && root === null
     if (known && !alone && (known.due !== null || by !== 'user')) return
     p.pending = [
-      ...p.pending.filter((one) => one !== known),
+      ...p.pending.filter((pendingSignal) => pendingSignal !== known),
       { signal, by, root, grace, due: by === 'user' ? (known?.due ?? this.now + 10_000) : null },
     ]
   }
@@ -204,11 +209,11 @@ export class ModelSignals extends ModelReports {
   }
 
   arrive(p: Proc): void {
-    const ready = p.pending.filter((one) => {
-      if (one.due !== null && one.due <= this.now) return true
-      return !p.mask.includes(one.signal) && !(p.handlers.get(one.signal) === 'ignore' && one.by === 'user')
+    const ready = p.pending.filter((pendingSignal) => {
+      if (pendingSignal.due !== null && pendingSignal.due <= this.now) return true
+      return !p.mask.includes(pendingSignal.signal) && !(p.handlers.get(pendingSignal.signal) === 'ignore' && pendingSignal.by === 'user')
     })
-    p.pending = p.pending.filter((one) => !ready.includes(one))
+    p.pending = p.pending.filter((pendingSignal) => !ready.includes(pendingSignal))
     for (const one of ready) this.#deliver(p, one, { freeze: false, force: one.due !== null && one.due <= this.now })
   }
 

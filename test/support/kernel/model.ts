@@ -212,7 +212,7 @@ export class Model extends ModelSignals {
     // A subtree that is being stopped takes no new process.
     if (
       above &&
-      [above, ...this.ancestors(above)].some((one) => one.pending.some(({ signal, root: tree }) => signal === 'SIGTERM' && tree !== null))
+      [above, ...this.ancestors(above)].some((proc) => proc.pending.some(({ signal, root: tree }) => signal === 'SIGTERM' && tree !== null))
     )
       refuse('INVALID')
     if (by.startsWith('agent:') && !(above && this.reaches(by, above))) refuse('PERMISSION')
@@ -503,7 +503,7 @@ export class Model extends ModelSignals {
         pausedAt: null,
         asks: [],
       })
-      p.pending = p.pending.map((one) => ({ ...one, due: one.due === null ? null : 0 }))
+      p.pending = p.pending.map((pendingSignal) => ({ ...pendingSignal, due: pendingSignal.due === null ? null : 0 }))
       if (survivors.length === 0) this.arrive(p)
       return
     }

@@ -65,7 +65,7 @@ export const CREW_READERS: Readonly<Record<string, Read>> = {
   member: (line, world, reply) => {
     const crew = line.options.get('of') ?? ''
     const id = line.options.get('id') as MemberId
-    const role = world.row(crew)?.crew?.members.find((one) => one.id === id)?.role ?? 'generic'
+    const role = world.row(crew)?.crew?.members.find((member) => member.id === id)?.role ?? 'generic'
     return {
       type: 'spawn',
       reply,

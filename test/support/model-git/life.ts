@@ -34,26 +34,26 @@ export function lifeOf(
 }
 
 /** Performs a hostile git operation: one in four as the user, the others in the worktrees of members. */
-function performGitOperation(repository: SimulatedRepository, choose: number): void {
-  const what = USER_CHANGES[Math.floor(choose / 4) % USER_CHANGES.length] ?? 'commit'
-  if (choose % 4 === 0) repository.changeAsUser(what)
-  else repository.misuse(Math.floor(choose / 4))
+function performGitOperation(repository: SimulatedRepository, chosenNumber: number): void {
+  const operation = MEDDLING[Math.floor(chosenNumber / 4) % MEDDLING.length] ?? 'commit'
+  if (chosenNumber % 4 === 0) repository.changeAsUser(operation)
+  else repository.misuse(Math.floor(chosenNumber / 4))
 }
 
 /** Plays the random events, and then a world without faults until the crew has ended. Calls `onFaultsEnded` in between. */
-export function live({ world, repository }: Life, dice: Dice, onFaultsEnded: () => void = () => undefined): void {
+export function playLife({ world, repository }: Life, dice: Dice, onFaultsEnded: () => void = () => undefined): void {
   startCrew(world, dice)
-  while (dice.left && world.ended === null)
+  while (dice.left && world.hasEnded === null)
     playRandomEvent(
       world,
       dice,
       repository
-        ? (choose) => {
-            performGitOperation(repository, choose)
+        ? (chosenNumber) => {
+            performGitOperation(repository, chosenNumber)
           }
         : undefined,
     )
   onFaultsEnded()
-  if (repository?.isCrewBranchCheckedOut) repository.changeAsUser('switch')
+  if (repository?.isCrewBranchCheckedOut) repository.changeAsUser('look')
   runWithoutFaults(world, MAX_COMMANDS)
 }

@@ -12,7 +12,7 @@ export interface Commit {
   /** the time of creation: of two commits the newer one is listed first */
   readonly at: number
   /** the commit and all its ancestors */
-  readonly all: ReadonlySet<string>
+  readonly ancestors: ReadonlySet<string>
 }
 
 export interface Merged {
@@ -29,18 +29,18 @@ function sha(type: 'blob' | 'tree' | 'commit', content: Buffer): Buffer {
 }
 
 function blobOf(text: string): Buffer {
-  const known = BLOBS.get(text)
-  if (known) return known
-  const made = sha('blob', Buffer.from(text))
+  const cached = BLOBS.get(text)
+  if (cached) return cached
+  const hash = sha('blob', Buffer.from(text))
   if (BLOBS.size > 20_000) BLOBS.clear()
-  BLOBS.set(text, made)
-  return made
+  BLOBS.set(text, hash)
+  return hash
 }
 
 /** The tree's name in git. */
 export function treeId(files: Files): string {
-  const known = TREES.get(files)
-  if (known !== undefined) return known
+  const cached = TREES.get(files)
+  if (cached !== undefined) return cached
   const entries = Object.entries(files)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .flatMap(([name, text]) => [Buffer.from(`100644 ${name}\0`), blobOf(text)])
@@ -54,7 +54,7 @@ export function isSame(one: Files, other: Files): boolean {
 }
 
 /** Names with different content, sorted. */
-export function changed(one: Files, other: Files): string[] {
+export function changedFiles(one: Files, other: Files): string[] {
   if (one === other) return []
   return [...new Set([...Object.keys(one), ...Object.keys(other)])].filter((name) => one[name] !== other[name]).toSorted()
 }
@@ -68,25 +68,29 @@ export function withFile(files: Files, name: string, text: string | null): Files
 /** The conflict that git writes for two texts that share only their first and last lines. */
 function conflictText(ours: string, theirs: string, [own, other]: readonly [string, string]): string {
   const [a, b] = [ours.split(/(?<=\n)/), theirs.split(/(?<=\n)/)]
-  let first = 0
-  while (first < Math.min(a.length, b.length) && a[first] === b[first]) first += 1
-  let last = 0
-  while (last < Math.min(a.length, b.length) - first && a.at(-1 - last) === b.at(-1 - last)) last += 1
-  const middle = (lines: readonly string[]): string => lines.slice(first, lines.length - last).join('')
-  return `${a.slice(0, first).join('')}<<<<<<< ${own}\n${middle(a)}=======\n${middle(b)}>>>>>>> ${other}\n${a.slice(a.length - last).join('')}`
+  let sharedAtStart = 0
+  while (sharedAtStart < Math.min(a.length, b.length) && a[sharedAtStart] === b[sharedAtStart]) sharedAtStart += 1
+  let sharedAtEnd = 0
+  while (sharedAtEnd < Math.min(a.length, b.length) - sharedAtStart && a.at(-1 - sharedAtEnd) === b.at(-1 - sharedAtEnd)) sharedAtEnd += 1
+  const differentLines = (lines: readonly string[]): string => lines.slice(sharedAtStart, lines.length - sharedAtEnd).join('')
+  return `${a.slice(0, sharedAtStart).join('')}<<<<<<< ${own}\n${differentLines(a)}=======\n${differentLines(b)}>>>>>>> ${other}\n${a.slice(a.length - sharedAtEnd).join('')}`
 }
 
 /** Two changes of one file merge only when they are the same. */
 export function mergeFiles(base: Files, ours: Files, theirs: Files, labels: readonly [string, string]): Merged {
   let files: Files = ours
   const conflicts: string[] = []
-  for (const name of changed(base, theirs)) {
-    const [was, own, other] = [base[name], ours[name], theirs[name]]
-    if (own === other) continue
-    if (own === was) files = withFile(files, name, other ?? null)
+  for (const name of changedFiles(base, theirs)) {
+    const [baseText, ourText, theirText] = [base[name], ours[name], theirs[name]]
+    if (ourText === theirText) continue
+    if (ourText === baseText) files = withFile(files, name, theirText ?? null)
     else {
       conflicts.push(name)
-      files = withFile(files, name, own === undefined || other === undefined ? (own ?? other ?? null) : conflictText(own, other, labels))
+      files = withFile(
+        files,
+        name,
+        ourText === undefined || theirText === undefined ? (ourText ?? theirText ?? null) : conflictText(ourText, theirText, labels),
+      )
     }
   }
   return { files, conflicts }
@@ -107,9 +111,9 @@ export class Objects {
   commit(files: Files, parents: readonly string[], subject: string, at = this.#now): string {
     const id = sha('commit', Buffer.from(`${treeId(files)} ${parents.join(' ')} ${at} ${subject}`)).toString('hex')
     if (this.commits.has(id)) return id
-    const all = new Set([id])
-    for (const parent of parents) for (const one of this.get(parent).all) all.add(one)
-    this.commits.set(id, { files: Object.freeze(files), parents, subject, at, all })
+    const ancestors = new Set([id])
+    for (const parent of parents) for (const one of this.get(parent).ancestors) ancestors.add(one)
+    this.commits.set(id, { files: Object.freeze(files), parents, subject, at, ancestors })
     return id
   }
 
@@ -123,14 +127,14 @@ export class Objects {
     return this.get(id).files
   }
 
-  isIn(commit: string, head: string): boolean {
-    return this.get(head).all.has(commit)
+  isAncestor(commit: string, head: string): boolean {
+    return this.get(head).ancestors.has(commit)
   }
 
   #bases(one: string, other: string): string[] {
-    const common = [...this.get(one).all].filter((id) => this.isIn(id, other))
+    const common = [...this.get(one).ancestors].filter((id) => this.isAncestor(id, other))
     return common
-      .filter((id) => !common.some((later) => later !== id && this.isIn(id, later)))
+      .filter((id) => !common.some((descendant) => descendant !== id && this.isAncestor(id, descendant)))
       .toSorted((a, b) => this.get(b).at - this.get(a).at)
   }
 
@@ -140,31 +144,31 @@ export class Objects {
 
   /** Returns null when the two have no common history. */
   merge(one: string, other: string, labels: readonly [string, string] = [one, other]): Merged | null {
-    const [first, ...more] = this.#bases(one, other).toReversed()
-    if (first === undefined) return null
-    let base = first
-    for (const next of more) {
-      const merged = this.merge(base, next, ['Temporary merge branch 1', 'Temporary merge branch 2'])
-      base = this.commit(merged?.files ?? {}, [base, next], 'merged merge bases')
+    const [firstBase, ...otherBases] = this.#bases(one, other).toReversed()
+    if (firstBase === undefined) return null
+    let base = firstBase
+    for (const nextBase of otherBases) {
+      const merged = this.merge(base, nextBase, ['Temporary merge branch 1', 'Temporary merge branch 2'])
+      base = this.commit(merged?.files ?? {}, [base, nextBase], 'merged merge bases')
     }
     return mergeFiles(this.files(base), this.files(one), this.files(other), labels)
   }
 
-  /** The commits of `heads` that are not in `others`, the newest first. */
-  without(heads: readonly string[], others: readonly string[]): string[] {
-    const known = new Set(others.flatMap((id) => [...this.get(id).all]))
-    const own = new Set(heads.flatMap((id) => [...this.get(id).all]).filter((id) => !known.has(id)))
+  /** The ancestors of `heads` that are no ancestors of `excluded`, newest first. */
+  commitsWithout(heads: readonly string[], excluded: readonly string[]): string[] {
+    const excludedCommits = new Set(excluded.flatMap((id) => [...this.get(id).ancestors]))
+    const included = new Set(heads.flatMap((id) => [...this.get(id).ancestors]).filter((id) => !excludedCommits.has(id)))
     // A later commit of a history is newer, whatever its time.
-    return [...own].toSorted((a, b) => this.get(b).at - this.get(a).at || this.get(b).all.size - this.get(a).all.size)
+    return [...included].toSorted((a, b) => this.get(b).at - this.get(a).at || this.get(b).ancestors.size - this.get(a).ancestors.size)
   }
 
-  /** The refs with this prefix. */
-  below(prefix: string): [string, string][] {
+  /** The refs whose names begin with the prefix. */
+  refsBelow(prefix: string): [string, string][] {
     return [...this.refs].filter(([name]) => name.startsWith(prefix)).toSorted(([a], [b]) => (a < b ? -1 : 1))
   }
 }
 
 /** The first free number. */
-export function freeName(name: string, taken: readonly string[]): string {
-  for (let number = 1; ; number += 1) if (!taken.includes(`${name}-${number}`)) return `${name}-${number}`
+export function freeName(name: string, takenNames: readonly string[]): string {
+  for (let number = 1; ; number += 1) if (!takenNames.includes(`${name}-${number}`)) return `${name}-${number}`
 }

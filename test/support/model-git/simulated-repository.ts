@@ -64,12 +64,12 @@ function initialRepository(): { readonly git: Objects; readonly base: string } {
 
 /** Whether the verify command fails on these files. Some changes fail alone, others only together with a second change. */
 export function failsVerify(files: Files): boolean {
-  const numbers = Object.entries(files)
+  const editNumbers = Object.entries(files)
     .filter(([name]) => /^t(ask-)?\d+\.txt$/.test(name))
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([, text]) => Number(/(\d+)\n$/.exec(text)?.[1] ?? 1))
-  const [first, second] = numbers
-  return numbers.some((one) => one % 11 === 0) || (first !== undefined && second !== undefined && (first + second) % 9 === 0)
+  const [first, second] = editNumbers
+  return editNumbers.some((number) => number % 11 === 0) || (first !== undefined && second !== undefined && (first + second) % 9 === 0)
 }
 
 export class SimulatedRepository {
@@ -135,7 +135,7 @@ export class SimulatedRepository {
   edit({ id }: MemberProcess): void {
     const tree = this.#openWorktree(id)
     if (!tree) return
-    const task = this.world.crew.members.find((one) => one.id === id)?.task ?? 'none'
+    const task = this.world.crew.members.find((member) => member.id === id)?.task ?? 'none'
     const number = this.#nextNumber('edit')
     const files = { [`${task}.txt`]: `${task} ${number}\n`, ...(number % 5 < 3 ? { 'index.txt': `${task} ${number}\n` } : {}) }
     for (const [name, text] of Object.entries(files)) tree.write(name, text)
@@ -151,35 +151,35 @@ export class SimulatedRepository {
     const merge = reading?.text.includes('git merge') ? (/git merge ([^`\s]+)/.exec(reading.text)?.[1] ?? null) : null
     tree.add()
     tree.commit('what was asked for')
-    const other =
+    const mergedCommit =
       merge === null ? undefined : (this.git.refs.get(`refs/heads/${merge}`) ?? (this.git.commits.has(merge) ? merge : undefined))
-    if (merge !== null && other !== undefined) {
-      tree.merge(other, merge)
+    if (merge !== null && mergedCommit !== undefined) {
+      tree.merge(mergedCommit, merge)
       for (const name of tree.unmerged) if (tree.files[name] !== undefined) tree.write(name, `resolved ${number}\n`)
       tree.add()
       tree.commit('resolved')
     }
-    this.laws.recordWorkerChange()
+    this.laws.acceptWorkerCheckout()
     this.#record({ type: 'commit', member: id, merge, number })
   }
 
-  /** Misuses git in a worktree, even outside a turn, because a worker may leave a program running. */
-  misuse(choose: number): void {
+  /** Misuses git in a worktree, also outside a turn: a program that the worker left running can do that, too. */
+  misuse(chosenNumber: number): void {
     const members = [...this.jobs.worktrees]
-      .filter(([id, { state }]) => state === 'there' && this.world.procs.get(id)?.alive)
+      .filter(([id, { state }]) => state === 'there' && this.world.procs.get(id)?.isAlive)
       .map(([id]) => id)
-    const member = members[choose % Math.max(1, members.length)]
+    const member = members[chosenNumber % Math.max(1, members.length)]
     const tree = member === undefined ? null : this.#openWorktree(member)
-    const what = MISUSES[Math.floor(choose / 7) % MISUSES.length]
-    if (member === undefined || !tree || what === undefined) return
+    const misuse = MISUSES[Math.floor(chosenNumber / 7) % MISUSES.length]
+    if (member === undefined || !tree || misuse === undefined) return
     // Misuses that end a worktree are rare: otherwise no crew would finish.
-    if ((what === 'gone' || what === 'broken' || what === 'removed') && choose % 3 > 0) return
-    const all = [...this.jobs.worktrees.keys()]
-    const neighbour = memberBranch({ ...this.#spec }, all[Math.floor(choose / 3) % all.length] ?? member)
-    const number = this.#nextNumber(what)
-    this.#applyMisuse(what, { tree, member, number, neighbour })
-    this.laws.recordWorkerChange()
-    this.#record({ type: 'misuse', member, what, number, neighbour })
+    if ((misuse === 'gone' || misuse === 'broken' || misuse === 'removed') && chosenNumber % 3 > 0) return
+    const allMembers = [...this.jobs.worktrees.keys()]
+    const neighbour = memberBranch({ ...this.#spec }, allMembers[Math.floor(chosenNumber / 3) % allMembers.length] ?? member)
+    const number = this.#nextNumber(misuse)
+    this.#applyMisuse(misuse, { tree, member, number, neighbour })
+    this.laws.acceptWorkerCheckout()
+    this.#record({ type: 'misuse', member, what: misuse, number, neighbour })
   }
 
   get #spec(): NonNullable<CrewSpec['git']> {
@@ -199,14 +199,14 @@ export class SimulatedRepository {
     }: { readonly tree: Worktree; readonly member: MemberId; readonly number: number; readonly neighbour: string },
   ): void {
     const { git } = this
-    const at = (ref: string): string => git.refs.get(`refs/heads/${ref}`) ?? ''
+    const commitOf = (ref: string): string => git.refs.get(`refs/heads/${ref}`) ?? ''
     const write = (name: string, text: string): void => {
       tree.write(name, text)
       this.laws.recordAuthor(member, [text])
     }
     switch (what) {
       case 'reset':
-        return tree.reset(at('main'))
+        return tree.reset(commitOf('main'))
       case 'stash':
         return void tree.stash()
       case 'half':
@@ -222,23 +222,23 @@ export class SimulatedRepository {
       case 'deleted':
         return void (tree.files = Object.fromEntries(Object.entries(tree.files).filter(([name]) => name !== 'main.txt')))
       case 'foreign':
-        return tree.detach(at('wip'))
+        return tree.detach(commitOf('wip'))
       case 'theirs': {
-        const isTaken = [...this.jobs.worktrees.values()].some((one) => one !== tree && one.branch === 'refs/heads/wip')
-        if (!isTaken) tree.checkOutForced('refs/heads/wip')
+        const isCheckedOut = [...this.jobs.worktrees.values()].some((worktree) => worktree !== tree && worktree.branch === 'refs/heads/wip')
+        if (!isCheckedOut) tree.checkOutForced('refs/heads/wip')
         return
       }
       case 'neighbour':
-        return void (at(neighbour) !== '' && tree.merge(at(neighbour), neighbour))
+        return void (commitOf(neighbour) !== '' && tree.merge(commitOf(neighbour), neighbour))
       case 'branch':
-        return void tree.branchOff(`refs/heads/private-${number}`)
+        return void tree.createBranch(`refs/heads/private-${number}`)
       case 'moved':
-        return void git.refs.set(`refs/heads/${memberBranch(this.#spec, member)}`, at('main'))
+        return void git.refs.set(`refs/heads/${memberBranch(this.#spec, member)}`, commitOf('main'))
       case 'markers':
         return void [write('index.txt', `<<<<<<< ours\na\n=======\nb ${number}\n>>>>>>> theirs\n`), tree.add(), tree.commit('resolved')]
       case 'ours': {
-        const other = number % 2 === 0 ? 'wip' : this.#spec.branch
-        return void (at(other) !== '' && tree.merge(at(other), other, { ours: true }))
+        const ref = number % 2 === 0 ? 'wip' : this.#spec.branch
+        return void (commitOf(ref) !== '' && tree.merge(commitOf(ref), ref, { ours: true }))
       }
       case 'amend':
         return void tree.amend('amended')
@@ -251,7 +251,7 @@ export class SimulatedRepository {
   }
 
   /** The user changes the crew's branch, the base, or the checkout of the main worktree. */
-  changeAsUser(what: UserChange): void {
+  changeAsUser(what: Meddling): void {
     const { git } = this
     const { branch } = this.jobs
     const head = git.refs.get(branch)
@@ -262,14 +262,14 @@ export class SimulatedRepository {
       this.user.write('main.txt', `by the user ${number}\n`)
       this.user.add()
       this.user.commit('by the user')
-    } else if (what === 'switch') {
-      const next = this.isCrewBranchCheckedOut ? 'refs/heads/main' : branch
-      this.user.checkOut(next, git.refs.get(next) ?? '')
+    } else if (what === 'look') {
+      const nextBranch = this.isCrewBranchCheckedOut ? 'refs/heads/main' : branch
+      this.user.checkOut(nextBranch, git.refs.get(nextBranch) ?? '')
     } else if (what === 'delete') git.refs.delete(branch)
     else if (what === 'back') git.refs.set(branch, git.get(head ?? '').parents[0] ?? head ?? '')
     else git.refs.set(branch, git.commit(git.files(head ?? ''), [head ?? ''], 'by the user, on the branch of the crew'))
-    this.laws.recordUserChange()
-    this.#record({ type: 'user-change', what, number })
+    this.laws.acceptUserChange()
+    this.#record({ type: 'meddle', what, number })
   }
 
   /** Performs a job. Returns null while the job waits for the user to check out another branch. */
@@ -278,16 +278,16 @@ export class SimulatedRepository {
     this.git.tick()
     this.laws.recordBeforeJob(requested)
     const job = this.#defects.job?.(requested, this) ?? requested
-    const done = this.jobs.perform(job)
-    this.laws.checkAfterJob(job, done)
-    const result = this.#defects.result?.(job, done, this) ?? done
+    const answer = this.jobs.perform(job)
+    this.laws.checkAfterJob(job, answer)
+    const result = this.#defects.result?.(job, answer, this) ?? answer
     this.#record({ type: 'job', job, facts: this.#trace ? [...this.world.journal] : [], result })
     return result
   }
 
   /** Checks the laws after each command. */
-  checkAfterCommand(before: Crew, facts: readonly CrewFact[], command: Command, by: By): void {
-    if (this.world.spec.git) this.laws.checkAfterCommand({ before, facts, command, by })
+  recordCommand(before: Crew, facts: readonly CrewFact[], command: Command, by: By): void {
+    if (this.world.spec.git) this.laws.recordCommand({ before, facts, command, by })
   }
 
   #record(operation: Operation): void {

@@ -1,6 +1,6 @@
 // A checkout of the model: the branch or commit, the index, the files, and a merge in progress. Does what git does there;
 // false: git refuses. Used by jobs.ts and simulated-repository.ts.
-import { changed, isSame, withFile } from './objects.ts'
+import { changedFiles, isSame, withFile } from './objects.ts'
 import type { Files, Objects } from './objects.ts'
 
 export class Worktree {
@@ -18,11 +18,11 @@ export class Worktree {
   /** what is being merged */
   merging: string | null = null
 
-  constructor(git: Objects, branch: string, at: string) {
+  constructor(git: Objects, branch: string, commit: string) {
     this.#git = git
     this.branch = branch
-    this.#detached = at
-    this.index = git.files(at)
+    this.#detached = commit
+    this.index = git.files(commit)
     this.files = this.index
   }
 
@@ -43,7 +43,7 @@ export class Worktree {
   /** The names of changed, staged or new files. */
   get dirty(): readonly string[] {
     return [
-      ...new Set([...this.unmerged, ...changed(this.files, this.index), ...changed(this.index, this.#git.files(this.head))]),
+      ...new Set([...this.unmerged, ...changedFiles(this.files, this.index), ...changedFiles(this.index, this.#git.files(this.head))]),
     ].toSorted()
   }
 
@@ -80,31 +80,31 @@ export class Worktree {
   merge(other: string, label: string, { ours = false } = {}): boolean {
     if (this.merging !== null || this.unmerged.length > 0) return false
     const { head } = this
-    if (this.#git.isIn(other, head)) return true
+    if (this.#git.isAncestor(other, head)) return true
     const merged = this.#git.merge(head, other, ['HEAD', label])
     if (!merged) return false
-    const own = this.#git.files(head)
-    const isForward = !ours && this.#git.isIn(head, other)
-    if (!isForward && !isSame(this.index, own)) return false
-    if (ours) return this.#concluded(other, own)
-    const next = isForward ? this.#git.files(other) : merged.files
-    const touched = new Set([...changed(own, next), ...(isForward ? [] : merged.conflicts)])
-    if ([...touched].some((name) => this.files[name] !== own[name] || this.index[name] !== own[name])) return false
-    for (const name of touched) {
-      this.files = withFile(this.files, name, next[name] ?? null)
-      this.index = withFile(this.index, name, next[name] ?? null)
+    const ownFiles = this.#git.files(head)
+    const isForward = !ours && this.#git.isAncestor(head, other)
+    if (!isForward && !isSame(this.index, ownFiles)) return false
+    if (ours) return this.#commitMerge(other, ownFiles)
+    const mergedFiles = isForward ? this.#git.files(other) : merged.files
+    const changedNames = new Set([...changedFiles(ownFiles, mergedFiles), ...(isForward ? [] : merged.conflicts)])
+    if ([...changedNames].some((name) => this.files[name] !== ownFiles[name] || this.index[name] !== ownFiles[name])) return false
+    for (const name of changedNames) {
+      this.files = withFile(this.files, name, mergedFiles[name] ?? null)
+      this.index = withFile(this.index, name, mergedFiles[name] ?? null)
     }
     if (isForward) {
       this.moveTo(other)
       return true
     }
-    if (merged.conflicts.length === 0) return this.#concluded(other, next)
+    if (merged.conflicts.length === 0) return this.#commitMerge(other, mergedFiles)
     this.merging = other
     this.unmerged = merged.conflicts
     return false
   }
 
-  #concluded(other: string, files: Files): true {
+  #commitMerge(other: string, files: Files): true {
     this.moveTo(this.#git.commit(files, [this.head, other], 'merge'))
     return true
   }
@@ -112,11 +112,11 @@ export class Worktree {
   /** `git reset --hard` and `git clean`. */
   reset(commit: string): void {
     this.moveTo(commit)
-    this.take(this.#git.files(commit))
+    this.replaceFiles(this.#git.files(commit))
   }
 
   /** Replaces the content with these files. */
-  take(files: Files): void {
+  replaceFiles(files: Files): void {
     Object.assign(this, { index: files, files, unmerged: [], merging: null })
   }
 
@@ -131,17 +131,17 @@ export class Worktree {
   }
 
   /** Detaches the checkout from its branch. */
-  letGo(): void {
+  detachFromBranch(): void {
     this.#detached = this.head
     this.branch = null
   }
 
   #leaveFor(branch: string | null, commit: string): void {
-    const known = new Set([...Object.keys(this.index), ...this.unmerged])
-    const untracked = Object.fromEntries(Object.entries(this.files).filter(([name]) => !known.has(name)))
+    const trackedNames = new Set([...Object.keys(this.index), ...this.unmerged])
+    const untracked = Object.fromEntries(Object.entries(this.files).filter(([name]) => !trackedNames.has(name)))
     this.branch = branch
     this.#detached = commit
-    this.take(this.#git.files(commit))
+    this.replaceFiles(this.#git.files(commit))
     this.files = { ...untracked, ...this.files }
   }
 
@@ -152,7 +152,7 @@ export class Worktree {
   }
 
   /** `git checkout -b`. */
-  branchOff(branch: string): boolean {
+  createBranch(branch: string): boolean {
     if (this.unmerged.length > 0 || this.#git.refs.has(branch)) return false
     this.#git.refs.set(branch, this.head)
     this.branch = branch

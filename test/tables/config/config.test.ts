@@ -92,7 +92,7 @@ describe('values', () => {
       providers: [
         { name: 'local', kind: 'openai-compatible', baseURL: 'http://127.0.0.1:8080/v1', apiKeyEnv: null },
         { name: 'anthropic', kind: 'anthropic', baseURL: 'https://proxy.example/v1', apiKeyEnv: 'PROXY_KEY' },
-        ...DEFAULTS.providers.filter((one) => one.name !== 'anthropic'),
+        ...DEFAULTS.providers.filter((provider) => provider.name !== 'anthropic'),
       ],
     })
   })

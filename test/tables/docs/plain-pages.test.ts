@@ -66,7 +66,7 @@ function usesOf(word: string, all: readonly Block[]): string[] {
   const pattern = new RegExp(`\\b${word}(?:s|es)?\\b`, 'i')
   const found = all
     .filter(({ place }) => !place.startsWith(GLOSSARY))
-    .flatMap((each) => sentencesOf(each.text).map((text) => ({ ...each, text })))
+    .flatMap((block) => sentencesOf(block.text).map((text) => ({ ...block, text })))
   return found.filter(({ text }) => pattern.test(text)).map(({ place, text }) => `${place}: ${text}`)
 }
 

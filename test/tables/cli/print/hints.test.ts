@@ -170,8 +170,8 @@ test('the hint for a missing model names the provider whose key is set', () => {
     'GEMINI_API_KEY is set: `--model google/NAME` uses it, and `reeve config set defaultModel google/NAME` makes it the default; see `reeve help keys`.',
   )
   expect(hint({ GEMINI_API_KEY: '' })).toMatch(/^`reeve config set defaultModel PROVIDER/)
-  for (const apiKeyEnv of new Set(DEFAULTS.providers.flatMap((one) => one.apiKeyEnv ?? []))) {
-    const first = DEFAULTS.providers.find((one) => one.apiKeyEnv === apiKeyEnv)
+  for (const apiKeyEnv of new Set(DEFAULTS.providers.flatMap((provider) => provider.apiKeyEnv ?? []))) {
+    const first = DEFAULTS.providers.find((provider) => provider.apiKeyEnv === apiKeyEnv)
     expect(hint({ [apiKeyEnv]: 'x' })).toContain(`\`--model ${first?.name}/NAME\``)
   }
 })

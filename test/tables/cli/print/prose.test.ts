@@ -181,7 +181,7 @@ describe('any text', () => {
     fc.assert(
       fc.property(pieces, columns, (parts, wide) => {
         const view = new Prose()
-        const shown = parts.map((each) => view.push(each, wide)).join('') + view.end()
+        const shown = parts.map((part) => view.push(part, wide)).join('') + view.end()
         expect(shown).toBe(wrapText(parts.join(''), wide))
       }),
     )

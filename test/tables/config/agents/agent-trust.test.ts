@@ -27,7 +27,7 @@ async function asked(
   if (own !== undefined) write(join(where.agentsDir, `${name}.md`), own)
   const wrong = await findDistrust(await findAgent(name, repo, where), named, {
     paths: where,
-    trusted: trusts.map((each) => join(dir.path, each)),
+    trusted: trusts.map((trust) => join(dir.path, trust)),
   })
   return wrong === null ? null : `${wrong.why} | ${wrong.hint}`.replaceAll(dir.path, 'DIR')
 }

@@ -371,7 +371,7 @@ describe('finding', () => {
     const dir = join(here.cwd, '.reeve/agents')
     agent(join(dir, 'long.md'), 'x'.repeat(MAX_FILE_BYTES))
     writeFileSync(join(dir, 'binary.md'), Buffer.from([0x2d, 0xff, 0xfe]))
-    expect((await here.find()).errors.map((one) => one.message)).toEqual(['it is not UTF-8 text', 'it is longer than 256 KiB'])
+    expect((await here.find()).errors.map((error) => error.message)).toEqual(['it is not UTF-8 text', 'it is longer than 256 KiB'])
   })
 
   test('a directory is read up to its limit, with a message', async () => {

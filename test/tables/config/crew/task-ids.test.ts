@@ -68,7 +68,7 @@ test('two ids that differ only in case cannot be in one crew', () => {
   const world = startedWorld({}, [{ id: 'LIN-1', title: 't', text: 'x' }])
   for (const id of ['LIN-1', 'lin-1']) {
     world.submit({ type: 'add_task', id, title: 't', text: 'x' }, { type: 'user' })
-    expect(world.refusal).toMatchObject({ code: 'CONFLICT', message: 'the crew already has a task "LIN-1"' })
+    expect(world.lastRefusal).toMatchObject({ code: 'CONFLICT', message: 'the crew already has a task "LIN-1"' })
   }
   world.submit(
     {
@@ -86,7 +86,7 @@ test('two ids that differ only in case cannot be in one crew', () => {
 test('the error for an invalid id describes valid ids', () => {
   const world = startedWorld({}, [])
   world.submit({ type: 'add_task', id: 'x.lock', title: 't', text: 'x' }, { type: 'user' })
-  expect(world.refusal).toMatchObject({
+  expect(world.lastRefusal).toMatchObject({
     code: 'INVALID',
     message: '"x.lock" is not a valid task id',
     hint: expect.stringContaining('a branch name') as string,

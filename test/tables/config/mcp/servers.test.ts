@@ -145,7 +145,7 @@ describe('the servers of a process', () => {
   }
 
   const commands = (servers: readonly McpServer[]): string[] =>
-    servers.map((one) => `${one.name}:${one.kind === 'stdio' ? one.argv[0] : one.url}`)
+    servers.map((server) => `${server.name}:${server.kind === 'stdio' ? server.argv[0] : server.url}`)
 
   test.each([
     ['default', undefined, ['both:of-project', 'project:p', 'user:u']],
@@ -243,7 +243,7 @@ describe('at the start', () => {
     here.write('home/config.yaml', 'mcp: { user: { command: u } }\n')
     here.write('repo/.mcp.json', { mcpServers: { project: { command: 'p' } } })
     const states = async (servers: readonly McpServer[]): Promise<string[]> =>
-      (await here.starts(servers)).map((one) => `${one.name}:${one.state}`)
+      (await here.starts(servers)).map((mcpStart) => `${mcpStart.name}:${mcpStart.state}`)
     const servers = await here.servers()
     expect(await states(servers)).toEqual(['project:untrusted', 'user:ready'])
     expect(await here.starts(servers)).toMatchObject([
@@ -260,7 +260,9 @@ describe('at the start', () => {
     here.write('home/config.yaml', 'mcp: { mine: { command: u }, user: { command: u } }\n')
     here.write('repo/.mcp.json', { mcpServers: { mine: { command: 'evil' }, project: { command: 'p' } } })
     const states = async (): Promise<string[]> =>
-      (await here.starts(await here.servers({ chosen: ['mine', 'user', 'project'] }))).map((one) => `${one.name}:${one.state}`)
+      (await here.starts(await here.servers({ chosen: ['mine', 'user', 'project'] }))).map(
+        (mcpStart) => `${mcpStart.name}:${mcpStart.state}`,
+      )
     expect(await states()).toEqual(['mine:untrusted', 'user:ready', 'project:ready'])
     await trustDirectory(here.where, here.repo)
     expect(await states()).toEqual(['mine:ready', 'user:ready', 'project:ready'])
@@ -270,7 +272,7 @@ describe('at the start', () => {
     await using here = await place()
     here.write('repo/.mcp.json', { mcpServers: { project: { command: 'p' } } })
     const told = async (home: string): Promise<unknown> =>
-      (await here.starts(await here.servers(), {}, { HOME: home })).map((one) => 'why' in one && one.why.split(': ')[1])
+      (await here.starts(await here.servers(), {}, { HOME: home })).map((mcpStart) => 'why' in mcpStart && mcpStart.why.split(': ')[1])
     expect(await told(join(here.root, 'elsewhere'))).toEqual([`reeve config trust ${here.repo}`])
     const tooMuch = `add the server to config.yaml, or name it with --mcp (do not trust all of ${here.repo})`
     expect([await told(here.repo), await told(join(here.repo, 'me'))]).toEqual([[tooMuch], [tooMuch]])

@@ -107,7 +107,7 @@ describe('a loop', () => {
       const [asked, ...ended] = factsOf(index + 1, calls)
       return [asked as FactBody, ...(index % 2 === 0 ? ended : ended.toReversed())].map((body) => watch.observe(body, index)).at(-1)
     })
-    expect(rounds.map((one) => one !== null)).toEqual(times(12, (index) => index === 4 || index === 11))
+    expect(rounds.map((round) => round !== null)).toEqual(times(12, (index) => index === 4 || index === 11))
   })
 
   test.each<readonly [string, readonly (readonly Call[])[]]>([
@@ -156,7 +156,7 @@ describe('a loop', () => {
     const watch = new LoopDetector(DEFAULT_THRESHOLDS)
     const told: FactBody = { type: 'process.incoming', id: 'notice-7', from: 'system', turn: 1, queuedAt: 9 }
     const seen = times(12, (index) =>
-      [...(index === 5 ? [told] : []), ...factsOf(index + 1, [{}])].map((each) => watch.observe(each, index)).at(-1),
+      [...(index === 5 ? [told] : []), ...factsOf(index + 1, [{}])].map((body) => watch.observe(body, index)).at(-1),
     )
     expect(seen.at(-1)).toMatchObject({ times: 12 })
   })

@@ -23,7 +23,7 @@ function rows(script: string): Process[] {
 }
 
 function permutations<T>(list: readonly T[]): T[][] {
-  return list.length === 0 ? [[]] : list.flatMap((one, index) => permutations(list.toSpliced(index, 1)).map((rest) => [one, ...rest]))
+  return list.length === 0 ? [[]] : list.flatMap((item, index) => permutations(list.toSpliced(index, 1)).map((rest) => [item, ...rest]))
 }
 
 test('the sums are the same for any order of rows', () => {

@@ -40,7 +40,7 @@ describe('assignments', () => {
       { reviewer: null, commit: null },
       { reviewer: 'worker-1', commit: expect.any(String) },
     ])
-    expect([world.submit({ type: 'approve_commit', task: 'one' }, USER), world.refusal?.message]).toEqual([
+    expect([world.submit({ type: 'approve_commit', task: 'one' }, USER), world.lastRefusal?.message]).toEqual([
       null,
       expect.stringContaining('is done'),
     ])
@@ -49,8 +49,8 @@ describe('assignments', () => {
   test.each([2, 3])('all workers implement, and a worker whose task waits reviews another (max workers: %s)', (maxWorkers) => {
     const world = startedWorld({ maxWorkers }, tasks('one', 'two'))
     expect(tasksOfMembers(world)).toEqual(['worker-1 implementing one', 'worker-2 implementing two'])
-    runUntil(world, () => world.ended !== null)
-    expect(world.ended).toBe('completed')
+    runUntil(world, () => world.hasEnded !== null)
+    expect(world.hasEnded).toBe('completed')
     expect(world.crew.members).toHaveLength(2)
     for (const { implementer, reviewer, attempts } of world.crew.tasks)
       expect([attempts, ...[implementer, reviewer].toSorted()]).toEqual([0, 'worker-1', 'worker-2'])
@@ -81,13 +81,13 @@ describe('assignments', () => {
       state: 'failed',
       reason: 'no worker can do it, and none can be started: 5 workers in a row were lost; the last reason: ended by agent',
     })
-    expect(world.ended).toBe('failed')
+    expect(world.hasEnded).toBe('failed')
   })
 
   test('workers cannot be started', () => {
     const world = startedWorld({ staff: [] }, [])
     addTasks(world, tasks('one'))
-    while (world.ended === null) {
+    while (world.hasEnded === null) {
       const [job] = world.jobs
       world.jobs = []
       world.submit({ type: 'job_done', job: job?.job ?? 0, result: { type: 'error', error: 'there is no key' } })
@@ -98,7 +98,7 @@ describe('assignments', () => {
   test('a paused crew starts nothing, and catches up when it is resumed', () => {
     const world = startedWorld({ stay: true }, [])
     const submitPaused = (paused: boolean, command: Parameters<World['submit']>[0]): void => {
-      world.paused = paused
+      world.isPaused = paused
       world.submit(command, command.type === 'add_tasks' ? USER : { type: 'system' })
     }
     submitPaused(true, { type: 'add_tasks', tasks: tasks('one') })
@@ -125,7 +125,7 @@ describe('what the crew waits for', () => {
     setHeld(world, world.requireProcess('worker-2'), false)
     expect(memberOf(world, 'worker-2').task).toBe('two')
     setHeld(world, world.requireProcess('worker-1'), false)
-    runUntil(world, () => world.ended !== null)
+    runUntil(world, () => world.hasEnded !== null)
   })
 
   test('the user, the coordinator, a start, a review, a conflict and the merge queue', () => {
@@ -254,7 +254,7 @@ describe('refusals, with hints', () => {
     const before = world.crew
     expect(refusalCode(world, command), JSON.stringify(command).slice(0, 80)).toBe(code)
     expect(world.crew).toBe(before)
-    expect(world.refusal?.hint.length ?? 0).toBeGreaterThan(5)
+    expect(world.lastRefusal?.hint.length ?? 0).toBeGreaterThan(5)
   })
 
   test('a review is never assigned to the implementer or to a researcher', () => {
@@ -267,7 +267,7 @@ describe('refusals, with hints', () => {
     }
     const commands = (['worker-1', 'worker-2'] as const).map((member) => refusalCode(world, { type: 'assign_review', task: 'one', member }))
     expect(commands).toEqual(['INVALID', 'INVALID'])
-    expect(world.refusal?.hint).toBe('Choose one of worker-3.')
+    expect(world.lastRefusal?.hint).toBe('Choose one of worker-3.')
     expect(world.submit({ type: 'assign_review', task: 'one', member: 'worker-3' }, USER)).toBe('worker-3 reviews one "the first"')
   })
 })

@@ -8,7 +8,7 @@ import type { MemberId } from '../../../../../src/kernel/model/crew/words.ts'
 const FULL = 'context-full'
 
 function pauseMember(world: World, member: MemberId, reason = FULL): void {
-  world.requireProcess(member).held = true
+  world.requireProcess(member).isHeld = true
   world.submit({ type: 'member_held', member, held: true, reason })
 }
 
@@ -36,7 +36,7 @@ test('a task that exceeds every context fails its attempt after a few handovers,
     runUntil(world, () => memberOf(world, holder()).turn.open !== null)
     pauseMember(world, holder())
   }
-  runUntil(world, () => world.ended !== null)
+  runUntil(world, () => world.hasEnded !== null)
   expect(taskOf(world)).toMatchObject({
     state: 'failed',
     reason: 'its only attempt failed; the last reason: the contexts of 5 workers in a row were too small for it',

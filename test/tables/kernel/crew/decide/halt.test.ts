@@ -29,7 +29,7 @@ test.each<[Job['type'], JobResult | undefined]>([
 ])('a %s that fails because the disk is full is done when the crew resumes', (type, result) => {
   const world = startedWorld()
   const job = failJob(world, type, result)
-  expect([world.paused, world.crew.halted]).toEqual([true, `the disk is full: ${FULL}`])
+  expect([world.isPaused, world.crew.halted]).toEqual([true, `the disk is full: ${FULL}`])
   expect(world.crew.jobs).toContainEqual(job)
   // Further failures for the same cause add no facts.
   const facts = world.journal.length
@@ -46,7 +46,7 @@ test('a worker whose start failed because the disk is full is started when the c
   const world = new World(specOf())
   world.submit({ type: 'begin' })
   const job = failJob(world, 'spawn')
-  expect([world.paused, world.crew.halted]).toEqual([true, `the disk is full: ${FULL}`])
+  expect([world.isPaused, world.crew.halted]).toEqual([true, `the disk is full: ${FULL}`])
   setCrewPaused(world, false)
   runUntil(world, () => memberOf(world, job.member).state === 'on')
 })
@@ -58,7 +58,7 @@ test('a member that ended because the disk is full is lost once, and its job is 
   expect(memberOf(world, job.member).state).toBe('gone')
   setCrewPaused(world, false)
   failJob(world, 'prepare', { type: 'error', error: `worker-1 ended before it had its files: ${FULL}` })
-  expect(world.paused).toBe(false)
+  expect(world.isPaused).toBe(false)
   runUntilTask(world, 'done')
   expect(taskOf(world).attempts).toBe(0)
 })

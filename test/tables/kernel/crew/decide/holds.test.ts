@@ -49,7 +49,7 @@ function turnEnds(world: World, id: MemberId): string[] {
 }
 
 function pauseMember(world: World, id: MemberId, reason: string, more: object = {}): string[] {
-  world.requireProcess(id).held = true
+  world.requireProcess(id).isHeld = true
   world.submit({ type: 'member_held', member: id, held: true, reason, ...more })
   return (world.procs.get('coordinator')?.queue ?? []).map(({ text }) => text)
 }
@@ -158,9 +158,9 @@ describe('a paused member', () => {
 
   test('a pause of the whole crew is not reported per member', () => {
     const world = worldAtWork()
-    world.paused = true
+    world.isPaused = true
     expect(pauseMember(world, 'worker-1', 'subtree')).toEqual([])
-    world.paused = false
+    world.isPaused = false
     world.submit({ type: 'unpaused' })
     setHeld(world, world.requireProcess('worker-1'), false)
     expect(world.requireProcess('coordinator').queue).toEqual([])

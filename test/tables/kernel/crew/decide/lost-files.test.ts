@@ -29,8 +29,8 @@ test('files that cannot be prepared are no failed attempt: the worker leaves, an
     leave: { how: 'lost', reason: `the files of worker-1 cannot be used: ${GONE}` },
   })
   expect(taskOf(world)).toMatchObject({ state: 'implementing', implementer: 'worker-2', attempts: 0 })
-  runUntil(world, () => world.ended !== null)
-  expect(world.ended).toBe('completed')
+  runUntil(world, () => world.hasEnded !== null)
+  expect(world.hasEnded).toBe('completed')
   expect(memberOf(world, 'worker-1')).toMatchObject({ state: 'gone', leave: { how: 'lost', reason: expect.stringContaining(GONE) } })
 })
 
@@ -70,14 +70,14 @@ test('a reviewer finds no files: the implementer leaves, and another worker take
   expect(memberOf(world, 'worker-2')).toMatchObject({ state: 'on' })
   expect(taskOf(world)).toMatchObject({ state: 'implementing', implementer: 'worker-2', attempts: 0, unreviewed: 0, keeps: 'salvage' })
   expect(untilJob(world, 'prepare')).toMatchObject({ member: 'worker-2', keeps: 'salvage' })
-  runUntil(world, () => world.ended !== null)
+  runUntil(world, () => world.hasEnded !== null)
   expect(taskOf(world)).toMatchObject({ state: 'done', attempts: 0 })
 })
 
 test('without salvaged files, the task starts from scratch', () => {
   const world = startedWorld({ maxWorkers: 3 })
   const job = untilJob(world, 'brief')
-  world.requireProcess('worker-1').dirty = false
+  world.requireProcess('worker-1').isDirty = false
   failJob(world, job, { lost: 'worker-1' })
   const next = untilJob(world, 'prepare')
   expect([next, taskOf(world).keeps]).toEqual([expect.not.objectContaining({ keeps: expect.anything() as unknown }), null])
@@ -87,9 +87,9 @@ test('files that are gone before the commit: another worker continues with the r
   const world = startedWorld({ maxWorkers: 3 })
   failJob(world, untilJob(world, 'commit'), { lost: 'worker-1' })
   expect(memberOf(world, 'worker-1')).toMatchObject({ state: 'leaving', leave: { how: 'lost' } })
-  expect(world.requireProcess('worker-1').masked).toBe(false)
+  expect(world.requireProcess('worker-1').isMasked).toBe(false)
   expect(untilJob(world, 'prepare')).toMatchObject({ member: 'worker-2', keeps: 'review' })
-  runUntil(world, () => world.ended !== null)
+  runUntil(world, () => world.hasEnded !== null)
   expect(taskOf(world)).toMatchObject({ state: 'done', attempts: 0 })
 })
 

@@ -23,7 +23,7 @@ test('a coordinator agent is refused, and the user may start another worker', ()
     loseAllWorkers(world)
   }
   expect(world.submit(spawn, byCoordinator('again'))).toBeNull()
-  expect(world.refusal).toMatchObject({
+  expect(world.lastRefusal).toMatchObject({
     code: 'RESOURCE_EXHAUSTED',
     message: expect.stringContaining('5 workers in a row were lost') as string,
     hint: expect.stringContaining('notify_user') as string,

@@ -13,11 +13,11 @@ function playWithoutUser(more: Partial<CrewSpec> = {}): World {
   const world = startedWorld({ gate: 'human', maxWorkers: 2, ...more }, FIVE)
   const asks = new Map<string, string>()
   for (;;) {
-    for (const [id, task] of world.asks) asks.set(id, task)
-    world.asks.clear()
+    for (const [id, task] of world.openQuestions) asks.set(id, task)
+    world.openQuestions.clear()
     if (!playEvent(world)) break
   }
-  world.asks = asks
+  world.openQuestions = asks
   return world
 }
 
@@ -34,7 +34,7 @@ test('an approval returns the files to the author, which commits', () => {
   const world = playWithoutUser()
   const { implementer } = taskOf(world, 'a')
   expect(taskOf(world, 'a')).toMatchObject({ parked: true, prepared: false })
-  runUntil(world, () => world.ended !== null)
+  runUntil(world, () => world.hasEnded !== null)
   expect(world.crew.tasks.map(({ state, attempts }) => [state, attempts])).toEqual(FIVE.map(() => ['done', 0]))
   expect(taskOf(world, 'a').implementer).toBe(implementer)
   expect(world.journal.filter(({ type }) => type === 'task.resumed').length).toBeGreaterThan(0)
@@ -42,10 +42,10 @@ test('an approval returns the files to the author, which commits', () => {
 
 test('a denial requeues the task, and the next worker continues with its files', () => {
   const world = playWithoutUser()
-  const [id] = [...world.asks].find(([, task]) => task === 'a') ?? []
+  const [id] = [...world.openQuestions].find(([, task]) => task === 'a') ?? []
   answerQuestion(world, id ?? '', 'deny', 'a test is missing')
   expect(taskOf(world, 'a')).toMatchObject({ attempts: 1, denials: 1, keeps: 'review' })
-  runUntil(world, () => world.ended !== null)
+  runUntil(world, () => world.hasEnded !== null)
   expect(
     world.journal.some(
       (fact) => fact.type === 'crew.job' && fact.job.type === 'prepare' && fact.job.task === 'a' && fact.job.keeps === 'review',
@@ -77,7 +77,7 @@ function messageAboutA(world: World, from: MemberId | null): string {
 
 test("the author gets the user's denial once, with the comments", () => {
   const world = playWithoutUser({ maxWorkers: 1, reviews: false, staff: [{ role: 'generic', count: 1 }] })
-  answerQuestion(world, [...world.asks].find(([, task]) => task === 'a')?.[0] ?? '', 'deny', COMMENTS)
+  answerQuestion(world, [...world.openQuestions].find(([, task]) => task === 'a')?.[0] ?? '', 'deny', COMMENTS)
   expect(messageAboutA(world, null)).toBe(`Task ${DENIED.replace('FROM', 'you')}`)
 })
 
@@ -85,7 +85,7 @@ test('another worker learns whose files it continues with', () => {
   const world = playWithoutUser()
   const { implementer } = taskOf(world, 'a')
   endProcess(world, world.requireProcess(implementer ?? 'worker-9'), 'person')
-  answerQuestion(world, [...world.asks].find(([, task]) => task === 'a')?.[0] ?? '', 'deny', COMMENTS)
+  answerQuestion(world, [...world.openQuestions].find(([, task]) => task === 'a')?.[0] ?? '', 'deny', COMMENTS)
   expect(messageAboutA(world, implementer)).toBe(`Task ${DENIED.replace('FROM', implementer ?? '')}`)
 })
 
@@ -93,7 +93,7 @@ test('after the author has left, another worker continues with its files', () =>
   const world = playWithoutUser({ maxWorkers: 3 })
   const { implementer } = taskOf(world, 'a')
   endProcess(world, world.requireProcess(implementer ?? 'worker-9'), 'person')
-  runUntil(world, () => world.ended !== null)
+  runUntil(world, () => world.hasEnded !== null)
   expect(taskOf(world, 'a')).toMatchObject({ state: 'done', attempts: 0 })
   expect(memberOf(world, taskOf(world, 'a').implementer ?? 'worker-9').state).not.toBe('stopped')
 })
@@ -115,8 +115,8 @@ test('a task that blocks the merge queue keeps its worker', () => {
   runUntil(world, () => conflict()?.state === 'waiting')
   while (world.jobs.length > 0) playEvent(world)
   expect(conflict()).toMatchObject({ parked: false, prepared: true })
-  runUntil(world, () => world.ended !== null)
-  expect(world.ended).toBe('completed')
+  runUntil(world, () => world.hasEnded !== null)
+  expect(world.hasEnded).toBe('completed')
 })
 
 test('members that share a directory are free at once', () => {

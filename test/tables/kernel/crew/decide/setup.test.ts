@@ -82,14 +82,14 @@ test('after one successful setup, later failures do not halt the crew', () => {
   answerSetup(world, {})
   answerSetup(world, { code: 1, output: 'no network' })
   answerSetup(world, { code: 1, output: 'no network' })
-  expect(world.paused).toBe(false)
+  expect(world.isPaused).toBe(false)
   runUntilTask(world, 'done')
 })
 
 test('a full disk halts the crew at once', () => {
   const world = startedWorld({ setup: SETUP, staff: [{ role: 'generic', count: 1 }], maxWorkers: 1, reviews: false })
   answerSetup(world, { code: 1, output: 'npm error\nnpm error ENOSPC: no space left on device, write\nnpm error' })
-  expect([world.paused, world.crew.halted, memberOf(world, 'worker-1').leave]).toEqual([
+  expect([world.isPaused, world.crew.halted, memberOf(world, 'worker-1').leave]).toEqual([
     true,
     'the disk is full: npm error ENOSPC: no space left on device, write',
     null,

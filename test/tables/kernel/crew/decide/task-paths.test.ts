@@ -16,7 +16,7 @@ function killMember(world: World, id: MemberId): void {
 
 test('a task is implemented, reviewed, committed and merged', () => {
   const world = startedWorld()
-  expect(transcriptOf(world, () => runUntil(world, () => world.ended !== null))).toMatchInlineSnapshot(`
+  expect(transcriptOf(world, () => runUntil(world, () => world.hasEnded !== null))).toMatchInlineSnapshot(`
     "
     crew.job.done 3 prepared
     task.prepared one base
@@ -150,7 +150,7 @@ test('denied, fixed and approved', () => {
 describe('a worker is lost', () => {
   test('while it implements: the task is requeued with the reason, its files are kept, and another worker starts', () => {
     const world = runUntilTask(startedWorld(), 'implementing')
-    runUntil(world, () => world.requireProcess('worker-1').dirty)
+    runUntil(world, () => world.requireProcess('worker-1').isDirty)
     expect(
       transcriptOf(world, () => {
         killMember(world, 'worker-1')
@@ -215,7 +215,7 @@ describe('a worker is lost', () => {
         -> end completed: 1 of 1 tasks are done
       "
     `)
-    expect(world.merges.get('one')).toBe(1)
+    expect(world.mergeCounts.get('one')).toBe(1)
   })
 
   test('after its commit: nothing is committed twice', () => {
@@ -270,14 +270,14 @@ describe('a worker is lost', () => {
       ['one', 'failed', expect.stringMatching(/^all 2 attempts failed; the last reason: worker-\d was lost/)],
       ['two', 'failed', 'needs one, which failed'],
     ])
-    expect(world.ended).toBe('failed')
+    expect(world.hasEnded).toBe('failed')
   })
 })
 
 describe('commands about a task in progress', () => {
   test('cancel with requeue: the worker is interrupted, and its files are reset after its turn', () => {
     const world = runUntilTask(startedWorld(), 'implementing')
-    runUntil(world, () => world.requireProcess('worker-1').dirty)
+    runUntil(world, () => world.requireProcess('worker-1').isDirty)
     expect(
       transcriptOf(world, () => {
         world.submit({ type: 'cancel_task', task: 'one', reason: 'another idea', requeue: true }, USER)
@@ -299,12 +299,12 @@ describe('commands about a task in progress', () => {
         -> coordinator to worker-2: Task one "the first"
       "
     `)
-    expect(world.requireProcess('worker-1').dirty).toBe(false)
+    expect(world.requireProcess('worker-1').isDirty).toBe(false)
   })
 
   test('replace: the successor starts first and gets the task, queue, files and summary', () => {
     const world = runUntilTask(startedWorld(), 'implementing')
-    runUntil(world, () => world.requireProcess('worker-1').dirty)
+    runUntil(world, () => world.requireProcess('worker-1').isDirty)
     world.submit({ type: 'send_message', to: 'worker-1', text: 'mind the tests' }, USER)
     expect(
       transcriptOf(world, () => {
@@ -335,7 +335,7 @@ describe('commands about a task in progress', () => {
       "
     `)
     expect(taskOf(world)).toMatchObject({ implementer: 'worker-3', implementers: ['worker-1', 'worker-3'], attempts: 0 })
-    expect(world.requireProcess('worker-3').dirty, 'its files went over').toBe(true)
+    expect(world.requireProcess('worker-3').isDirty, 'its files went over').toBe(true)
   })
 
   test('retire and stop: the task is requeued without a failed attempt', () => {
@@ -353,7 +353,7 @@ describe('commands about a task in progress', () => {
     endProcess(world, world.requireProcess('worker-1'), 'person')
     expect(memberOf(world, 'worker-1')).toMatchObject({ state: 'gone', leave: { how: 'stopped' } })
     expect(taskOf(world)).toMatchObject({ attempts: 0, implementer: 'worker-2' })
-    world.requireProcess('worker-1').alive = true
+    world.requireProcess('worker-1').isAlive = true
     world.submit({ type: 'member_running', member: 'worker-1', uuid: 'u-worker-1', turn: null })
     expect(memberOf(world, 'worker-1'), 'the user brings it back').toMatchObject({ state: 'on', phase: 'idle' })
   })
@@ -373,7 +373,7 @@ describe('the user', () => {
     const world = runUntilTask(startedWorld({ gate: 'human' }), 'waiting')
     expect(
       transcriptOf(world, () => {
-        world.asks.delete('one.1')
+        world.openQuestions.delete('one.1')
         world.submit({ type: 'answered', task: 'one', id: 'one.1', option: 'deny', text: 'say why in the comment' })
         runUntilTask(world, 'waiting')
         playEvent(world)
@@ -414,10 +414,10 @@ describe('the user', () => {
       { id: 'ask', title: 'which licence?', text: 'MIT or Apache?', kind: 'human' },
       { id: 'one', title: 'the licence', text: 'Write LICENSE.', needs: ['ask'] },
     ])
-    expect(world.asks.get('ask.1')).toBe('ask')
+    expect(world.openQuestions.get('ask.1')).toBe('ask')
     expect(
       transcriptOf(world, () => {
-        world.asks.delete('ask.1')
+        world.openQuestions.delete('ask.1')
         world.submit({ type: 'answered', task: 'ask', id: 'ask.1', option: null, text: 'Apache' })
         runUntil(world, () => world.requireProcess('worker-1').reading !== null)
       }),
@@ -451,7 +451,7 @@ describe('the user', () => {
     world.submit({ type: 'answered', task: 'two', option: 'approve', text: null })
     expect(world.crew).toBe(before)
     world.submit({ type: 'cancel_task', task: 'one', reason: 'no', requeue: false }, USER)
-    expect(world.asks.size, 'it is asked no more').toBe(0)
+    expect(world.openQuestions.size, 'it is asked no more').toBe(0)
   })
 })
 
@@ -535,7 +535,7 @@ describe('the commit', () => {
     world.jobs = world.jobs.filter((job) => job !== merge)
     world.submit({ type: 'job_done', job: merge?.job ?? 0, result: { type: 'conflict', files: ['a.ts'] } })
     expect(world.submit({ type: 'cancel_task', task: 'one', reason: 'r', requeue: false }, USER)).toBeNull()
-    expect(world.refusal?.hint).toBe('Cancel task-2 instead: then this task fails.')
+    expect(world.lastRefusal?.hint).toBe('Cancel task-2 instead: then this task fails.')
     world.submit({ type: 'cancel_task', task: 'task-2', reason: 'not now', requeue: false }, USER)
     expect(taskOf(world)).toMatchObject({
       state: 'failed',
@@ -573,7 +573,7 @@ describe('the commit', () => {
       'one "the first" is not committed yet: the hook says no. Commit it on your branch, then end your turn.',
     ])
     expect(world.crew.jobs).toMatchObject([{ type: 'commit', force: true }])
-    world.requireProcess('worker-1').dirty = true
+    world.requireProcess('worker-1').isDirty = true
     runUntil(world, areAllClosed(world))
     expect(taskOf(world)).toMatchObject({ state: 'done', merged: expect.any(String) })
   })
@@ -585,7 +585,7 @@ describe('the commit', () => {
     )
     runUntil(world, () => world.crew.tasks.every(({ state }) => state === 'waiting'))
     for (const task of ['one', 'two']) world.submit({ type: 'answered', task, option: 'approve', text: null })
-    world.asks.clear()
+    world.openQuestions.clear()
     expect(world.crew.tasks.map(({ state }) => state)).toEqual(['committing', 'approved'])
     runUntil(world, areAllClosed(world))
     expect(
@@ -604,7 +604,7 @@ describe('the commit', () => {
 
   test('no changed task is done without a commit', () => {
     const world = startedWorld()
-    runUntil(world, () => world.procs.get('worker-1')?.dirty === true)
+    runUntil(world, () => world.procs.get('worker-1')?.isDirty === true)
     resetFiles(world.requireProcess('worker-1'))
     runUntilTask(world, 'committing')
     runUntil(world, () => world.requireProcess('worker-1').reading !== null)
@@ -639,7 +639,7 @@ describe('the complete messages', () => {
       { type: 'report_review_verdict', verdict: 'DENIED', comments: 'a test is missing' },
       byMember(world.requireProcess('worker-2')),
     )
-    runUntil(world, () => world.requireProcess('worker-1').dirty && world.requireProcess('worker-1').reading !== null)
+    runUntil(world, () => world.requireProcess('worker-1').isDirty && world.requireProcess('worker-1').reading !== null)
     killMember(world, 'worker-1')
     expect(`\n${messageTo(world, 'worker-2', 'Task')}\n`).toMatchInlineSnapshot(`
       "
@@ -708,13 +708,13 @@ describe('the end', () => {
     )
     runUntilTask(world, 'committing')
     expect(world.submit({ type: 'complete_crew', summary: 's', outcome: 'completed' }, USER)).toBeNull()
-    expect(world.refusal?.message).toBe('2 tasks are open: one, two')
+    expect(world.lastRefusal?.message).toBe('2 tasks are open: one, two')
     expect(
       transcriptOf(world, () => {
         world.submit({ type: 'complete_crew', summary: 'enough', outcome: 'cancelled' }, USER)
-        expect(world.ended).toBeNull()
+        expect(world.hasEnded).toBeNull()
         expect(world.submit({ type: 'add_task', title: 't', text: 't' }, USER), 'nothing is added any more').toBeNull()
-        runUntil(world, () => world.ended !== null)
+        runUntil(world, () => world.hasEnded !== null)
       }),
     ).toMatchInlineSnapshot(`
       "
@@ -745,14 +745,14 @@ describe('the end', () => {
     const job = world.jobs.find(({ type }) => type === 'commit')
     world.submit({ type: 'job_done', job: job?.job ?? 0, result: { type: 'error', error: 'the disk is full' } })
     expect(taskOf(world)).toMatchObject({ state: 'cancelled', reason: 'the crew ended; it could not be committed: the disk is full' })
-    expect(world.ended).toBe('cancelled')
+    expect(world.hasEnded).toBe('cancelled')
   })
 
   test('a crew with `stay` waits for more tasks', () => {
     const world = startedWorld({ stay: true })
     runUntil(world, areAllClosed(world))
     while (playEvent(world));
-    expect(world.ended).toBeNull()
+    expect(world.hasEnded).toBeNull()
     world.submit({ type: 'add_task', id: 'more', title: 'more', text: 'Do it.' }, USER)
     runUntil(world, areAllClosed(world))
     expect(taskOf(world, 'more').state).toBe('done')

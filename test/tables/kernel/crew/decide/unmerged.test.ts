@@ -36,7 +36,7 @@ test('a commit that git cannot merge stays on a branch of its own, and dependent
     type: 'notify',
     text: 'one "the first" is not merged: this git cannot merge; it is on branch reeve/crew.one',
   })
-  runUntil(world, () => world.ended !== null)
+  runUntil(world, () => world.hasEnded !== null)
   expect(taskOf(world, 'two').state).toBe('done')
 })
 
@@ -57,16 +57,16 @@ test("a task waits while the crew's branch is checked out; it is reported once a
   ])
   answerJob(world, 'land', LOOKS)
   expect([taskOf(world).state, notices()], 'again, between the candidate and its landing').toEqual(['merging', 1])
-  runUntil(world, () => world.ended !== null)
+  runUntil(world, () => world.hasEnded !== null)
   expect([taskOf(world).merged, taskOf(world, 'two').state]).toEqual([`m-${taskOf(world).commit}`, 'done'])
 })
 
 test('an ending crew does not wait for a checked-out branch', () => {
   const world = answerMerge(LOOKS)
   world.submit({ type: 'complete_crew', outcome: 'cancelled', summary: 'enough' }, USER)
-  expect(world.ended).toBe(null)
+  expect(world.hasEnded).toBe(null)
   answerMerge(LOOKS, world)
-  expect([taskOf(world).state, taskOf(world).reason, world.ended]).toEqual([
+  expect([taskOf(world).state, taskOf(world).reason, world.hasEnded]).toEqual([
     'failed',
     `${taskOf(world).commit} is not merged: reeve/crew is checked out in /src; it is on branch reeve/crew.one`,
     'cancelled',
@@ -77,7 +77,7 @@ test('a branch that was moved meanwhile gets a new candidate', () => {
   const world = answerMerge({ type: 'candidate', candidate: 'c', head: 'h' })
   answerJob(world, 'land', { type: 'moved' })
   expect(world.jobs.map(({ type }) => type)).toEqual(['merge'])
-  runUntil(world, () => world.ended !== null)
+  runUntil(world, () => world.hasEnded !== null)
   expect(taskOf(world).state).toBe('done')
 })
 
@@ -99,7 +99,7 @@ test('a branch that is moved repeatedly is reported once, and the merge waits', 
   answerJob(world, 'land', { type: 'moved', by: 'T (commit: wip)' })
   expect([openMerges(), told().length], 'and once more').toEqual([[['merge', true]], 1])
   expect(world.foldJournal()).toEqual(world.crew)
-  runUntil(world, () => world.ended !== null)
+  runUntil(world, () => world.hasEnded !== null)
   expect([taskOf(world).state, taskOf(world, 'two').state]).toEqual(['done', 'done'])
 })
 

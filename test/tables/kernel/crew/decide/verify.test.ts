@@ -27,8 +27,8 @@ function verifyJob(world: World): Job {
 
 function answerVerify(world: World, ran: Partial<CommandRun>, more: Partial<CheckResult> = {}): void {
   const { job: number, member, ...one } = verifyJob(world)
-  const files = 'merge' in one && one.merge ? (world.trees.get(one.merge.candidate) ?? '') : world.requireProcess(member).files
-  world.jobs = world.jobs.filter((other) => other.job !== number)
+  const files = 'merge' in one && one.merge ? (world.filesByCommit.get(one.merge.candidate) ?? '') : world.requireProcess(member).files
+  world.jobs = world.jobs.filter((job) => job.job !== number)
   world.submit({
     type: 'job_done',
     job: number,
@@ -138,7 +138,7 @@ test('no review or approval is possible before verify has passed', () => {
   expect(refusalCode(world, { type: 'assign_review', task: 'one', member: 'worker-2' })).toBe('CONFLICT')
   expect(refusalCode(world, { type: 'ask_review', task: 'one' })).toBe('CONFLICT')
   expect(refusalCode(world, { type: 'approve_commit', task: 'one' }, USER)).toBe('CONFLICT')
-  expect(world.refusal?.message).toBe('one "the first" is being verified')
+  expect(world.lastRefusal?.message).toBe('one "the first" is being verified')
 })
 
 test('without reviews, verify decides alone before the commit', () => {
@@ -156,7 +156,7 @@ test('a result for a reassigned task is ignored, and a new attempt is verified a
   doJob(world, first)
   expect(taskOf(world).check ?? null).toBeNull()
   expect(before.attempts).toBe(0)
-  runUntil(world, () => world.jobs.some((other) => other.type === 'verify' && other.job !== first.job))
+  runUntil(world, () => world.jobs.some((job) => job.type === 'verify' && job.job !== first.job))
 })
 
 test('a denied task is verified again when it is reported again', () => {
@@ -265,7 +265,7 @@ describe('the merged files', () => {
 
       When the task is done, call report_implementation_complete with a summary. Do not commit yet: after the approval, a message asks you to commit."
     `)
-    runUntil(world, () => world.ended !== null)
+    runUntil(world, () => world.hasEnded !== null)
   })
 
   test('fail the task after the last attempt, and the commit is kept', () => {
@@ -284,10 +284,10 @@ describe('the merged files', () => {
     const world = worldInMerge()
     const { id } = landingTask(world)
     world.submit({ type: 'complete_crew', outcome: 'cancelled', summary: 'enough' }, USER)
-    expect(world.ended).toBeNull()
+    expect(world.hasEnded).toBeNull()
     answerVerify(world, { code: 1 })
     expect(taskOf(world, id)).toMatchObject({ state: 'failed', reason: expect.stringContaining('and the crew ends') as string })
-    expect(world.ended).toBe('cancelled')
+    expect(world.hasEnded).toBe('cancelled')
   })
 
   test('do not need the worker during the verify', () => {

@@ -310,10 +310,10 @@ describe('a member that lost its messages gets them again', () => {
   test('an implementer, whose files stay as they are', () => {
     const world = runUntilTask(startedWorld(), 'implementing')
     runUntil(world, () => world.requireProcess('worker-1').queue.length > 0)
-    world.requireProcess('worker-1').dirty = true
+    world.requireProcess('worker-1').isDirty = true
     loseMessages(world, 'worker-1')
     runUntil(world, () => world.requireProcess('worker-1').reading?.text.startsWith('Task one') === true)
-    expect(world.requireProcess('worker-1').dirty).toBe(true)
+    expect(world.requireProcess('worker-1').isDirty).toBe(true)
     expect(world.journal.filter((fact) => fact.type === 'crew.job' && fact.job.type === 'prepare')).toHaveLength(1)
     runUntilTask(world, 'done')
   })
@@ -460,7 +460,7 @@ describe('a coordinator', () => {
   test('that is lost repeatedly gets no more successors, and the user is notified', () => {
     const world = startedWorld({ coordinator: 'agent' })
     for (const id of ['coordinator', 'coordinator-2', 'coordinator-3', 'coordinator-4', 'coordinator-5'] as const) {
-      world.requireProcess(id).alive = false
+      world.requireProcess(id).isAlive = false
       world.submit({ type: 'member_gone', member: id, cause: 'agent', reason: 'it crashed' })
       for (const job of world.jobs.filter(({ type }) => type === 'spawn')) doJob(world, job)
     }
@@ -471,11 +471,11 @@ describe('a coordinator', () => {
 
   test('that is lost gets a successor with a briefing; one that the user killed gets none', () => {
     const world = runUntilTask(startedWorld({ coordinator: 'agent' }), 'implementing')
-    world.requireProcess('coordinator').alive = false
+    world.requireProcess('coordinator').isAlive = false
     world.submit({ type: 'member_gone', member: 'coordinator', cause: 'agent', reason: 'it crashed' })
     for (const job of world.jobs.filter(({ type }) => type === 'spawn')) doJob(world, job)
     expect(world.requireProcess('coordinator-2').queue[0]?.text).toContain('- one "the first": implementing, worker-1')
-    world.requireProcess('coordinator-2').alive = false
+    world.requireProcess('coordinator-2').isAlive = false
     world.submit({ type: 'member_gone', member: 'coordinator-2', cause: 'person', reason: 'killed' })
     expect(world.jobs.filter(({ type }) => type === 'spawn')).toEqual([])
     expect(world.notices.at(-1)).toBe('coordinator-2 is gone, and the crew has no coordinator: resume it, replace it, or stop the crew.')

@@ -105,7 +105,7 @@ describe('permitted issuers', () => {
         if (by.type === 'system') expect(() => one.submit({ type } as Command, by), type).toThrow('cannot be refused')
         else expect(refusalCode(one, { type } as Command, by), type).toBe('PERMISSION')
         expect(one.crew).toBe(before)
-        if (by.type !== 'system') expect(one.refusal?.hint, 'it says what to do').not.toBe('')
+        if (by.type !== 'system') expect(one.lastRefusal?.hint, 'it says what to do').not.toBe('')
       }
     })
   }
@@ -157,7 +157,7 @@ describe("the effects of releasing a worker's task", () => {
     const gate = state === 'approved' ? 'coordinator' : state === 'waiting' ? 'human' : 'auto'
     const world = startedWorld({ coordinator: 'agent', gate, staff: [{ role: 'generic', count: 3 }] })
     const submit = (command: Command, who: 'worker-1' | 'worker-2' | null = null): void => {
-      expect(world.submit(command, who ? byMember(world.requireProcess(who)) : USER), world.refusal?.message).not.toBeNull()
+      expect(world.submit(command, who ? byMember(world.requireProcess(who)) : USER), world.lastRefusal?.message).not.toBeNull()
     }
     const beginTurn = (who: MemberId): void => {
       while (world.jobs.length > 0) playEvent(world)
@@ -199,7 +199,7 @@ describe("the effects of releasing a worker's task", () => {
         return expect(world.crew).toBe(before)
       }
       // A lost member has no process any more.
-      if (action === 'lose') world.requireProcess('worker-1').alive = false
+      if (action === 'lose') world.requireProcess('worker-1').isAlive = false
       expect(world.submit(command, by)).not.toBeNull()
       const outlives = action === 'lose' && ['approved', 'waiting', 'committing'].includes(state)
       // A denial counts as a failed attempt, too.
@@ -221,7 +221,7 @@ describe("the effects of releasing a worker's task", () => {
   test.each([['retire_worker'], ['stop_worker'], ['lost']] as const)('%s, of a reviewer: another can review', (what) => {
     const world = worldInState('in_review')
     if (what === 'lost') {
-      world.requireProcess('worker-2').alive = false
+      world.requireProcess('worker-2').isAlive = false
       world.submit({ type: 'member_gone', member: 'worker-2', cause: 'agent', reason: 'r' })
     } else {
       world.submit({ type: what, member: 'worker-2', reason: 'r' }, USER)

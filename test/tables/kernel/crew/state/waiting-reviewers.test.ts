@@ -22,7 +22,7 @@ const tasks = (...ids: readonly string[]) => ids.map((id) => ({ id, title: id, t
 function playWithoutVerdict(world: World): boolean {
   const [job] = nextJobs(world)
   const proc = [...world.procs.values()].find(
-    (member) => member.alive && !member.going && member.plan[0] !== 'verdict' && (member.reading !== null || canBegin(world, member)),
+    (member) => member.isAlive && !member.isLeaving && member.plan[0] !== 'verdict' && (member.reading !== null || canBegin(world, member)),
   )
   if (job) doJob(world, job)
   else if (proc?.reading) continueTurn(world, proc)
@@ -57,8 +57,8 @@ describe('a worker that reviews while its own task waits', () => {
     expect(memberOf(world, 'worker-2')).toMatchObject({ phase: 'awaiting_review', task: 'two', own: null })
     giveVerdict(world, 'worker-1', 'APPROVED')
     expect(taskOf(world).state).toBe('committing')
-    runUntil(world, () => world.ended !== null)
-    expect(world.ended).toBe('completed')
+    runUntil(world, () => world.hasEnded !== null)
+    expect(world.hasEnded).toBe('completed')
   })
 
   test('gets the denial of its own task after its review', () => {
@@ -71,7 +71,7 @@ describe('a worker that reviews while its own task waits', () => {
     runUntil(world, () => world.requireProcess('worker-1').queue.length > 0)
     expect(world.requireProcess('worker-1').queue.map(({ text }) => text)).toEqual([expect.stringContaining('sent one "one" back:')])
     expect(memberOf(world, 'worker-1').unheard).toBeUndefined()
-    runUntil(world, () => world.ended !== null)
+    runUntil(world, () => world.hasEnded !== null)
     expect(taskOf(world)).toMatchObject({ state: 'done', attempts: 1 })
   })
 
@@ -80,15 +80,15 @@ describe('a worker that reviews while its own task waits', () => {
     endProcess(world, world.requireProcess('worker-1'), 'agent')
     expect(taskOf(world, 'two').reviewer).not.toBe('worker-1')
     expect(taskOf(world, 'one')).toMatchObject({ attempts: 1 })
-    runUntil(world, () => world.ended !== null)
-    expect(world.ended).toBe('completed')
+    runUntil(world, () => world.hasEnded !== null)
+    expect(world.hasEnded).toBe('completed')
   })
 
   test('is replaced: its successor gets both tasks', () => {
     const world = worldWithCrossReviews({ maxWorkers: 3 })
     world.submit({ type: 'replace_worker', member: 'worker-1', summary: 'half of it' }, USER)
     expect(memberOf(world, 'worker-3')).toMatchObject({ phase: 'reviewing', task: 'two', own: 'one' })
-    runUntil(world, () => world.ended !== null)
+    runUntil(world, () => world.hasEnded !== null)
     expect(world.crew.tasks.map(({ state }) => state)).toEqual(['done', 'done'])
   })
 
@@ -122,7 +122,7 @@ describe('a question that becomes obsolete', () => {
       }),
     ).toContain('-> unask one.1')
     expect(taskOf(world)).toMatchObject({ state: 'in_review', reviewer: 'worker-2', ask: null })
-    expect([...world.asks.keys()]).toEqual([])
+    expect([...world.openQuestions.keys()]).toEqual([])
     runUntilTask(world, 'done')
   })
 
@@ -145,7 +145,7 @@ describe('a question that becomes obsolete', () => {
     })
     expect(world.submit({ type: 'assign_review', task: 'one', member: 'worker-2' }, USER)).not.toBeNull()
     expect(taskOf(world)).toMatchObject({ state: 'in_review', ask: null })
-    expect([...world.asks.keys()]).toEqual([])
+    expect([...world.openQuestions.keys()]).toEqual([])
   })
 
   test('another task is reviewed while it waits', () => {

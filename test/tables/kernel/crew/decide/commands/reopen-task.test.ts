@@ -13,7 +13,7 @@ function states({ crew }: World): string {
 }
 
 function submit(world: World, command: Command): World {
-  expect(world.submit(command, USER), world.refusal?.message).not.toBeNull()
+  expect(world.submit(command, USER), world.lastRefusal?.message).not.toBeNull()
   return world
 }
 
@@ -56,7 +56,7 @@ describe('a retried task', () => {
     const world = runUntilTask(startedWorld({ stay: true, maxAttempts: 1 }), 'implementing')
     runUntil(world, () => taskOf(world).prepared)
     const holder = world.requireProcess(taskOf(world).implementer ?? 'worker-1')
-    holder.dirty = true
+    holder.isDirty = true
     runUntil(
       world,
       () =>
@@ -91,7 +91,7 @@ describe('a retried task', () => {
   test('gives another chance to a crew that lost all its workers', () => {
     const world = startedWorld({ stay: true, reviews: false, maxAttempts: 9, staff: [{ role: 'generic', count: 1 }] })
     while (taskOf(world).state !== 'failed') {
-      const proc = [...world.procs.values()].find(({ alive }) => alive)
+      const proc = [...world.procs.values()].find(({ isAlive }) => isAlive)
       if (proc) endProcess(world, proc, 'agent')
       else expect(playEvent(world)).toBe(true)
     }
@@ -175,7 +175,7 @@ describe('refusals', () => {
     const current = before(world())
     const { crew } = current
     expect(refusalCode(current, command)).toBe(code)
-    expect(current.refusal?.hint).toMatch(hint)
+    expect(current.lastRefusal?.hint).toMatch(hint)
     expect(current.crew).toBe(crew)
   })
 
@@ -195,6 +195,6 @@ describe('refusals', () => {
     submit(current, { type: 'add_task', id: 'two', title: 'two', text: 'x' })
     submit(current, { type: 'complete_crew', summary: 'enough', outcome: 'cancelled' })
     expect(refusalCode(current, retry('two'))).toBe('CONFLICT')
-    expect(current.refusal?.hint).toContain('`reeve crew up` takes over the done tasks')
+    expect(current.lastRefusal?.hint).toContain('`reeve crew up` takes over the done tasks')
   })
 })

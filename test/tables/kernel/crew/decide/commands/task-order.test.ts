@@ -20,7 +20,7 @@ function assignmentOrder({ journal }: World): string {
 }
 
 function playToEnd(world: World): World {
-  return runUntil(world, () => world.ended !== null)
+  return runUntil(world, () => world.hasEnded !== null)
 }
 
 describe('tasks are assigned', () => {
