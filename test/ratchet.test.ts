@@ -20,8 +20,10 @@ import {
 } from './support/source.ts'
 
 const src = sources('src', '.ts')
-const others = ['test', 'scripts', 'bench', 'examples'].flatMap((dir) => (existsSync(join(ROOT, dir)) ? sources(dir, '.ts', '.mjs') : []))
-const all = [...src, ...others]
+const otherSources = ['test', 'scripts', 'bench', 'examples'].flatMap((dir) =>
+  existsSync(join(ROOT, dir)) ? sources(dir, '.ts', '.mjs') : [],
+)
+const allSources = [...src, ...otherSources]
 const ENTRIES = ['src/cli/main.ts', 'src/cli/ps-main.ts', 'src/daemon/main.ts', 'src/index.ts', 'src/drivers/native/tools/file-worker.ts']
 const PURE = ['kernel']
 
@@ -34,7 +36,7 @@ const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
   'bench/gateway.ts: async function bench(): Promise<void> {': 85,
 }
 /** The remaining cycles of imports; the list may only shrink. */
-const CIRCLES: readonly (readonly string[])[] = []
+const IMPORT_CYCLES: readonly (readonly string[])[] = []
 const MAX_FILE_LINES = 400
 const LIMIT_FILE_LINES = 1_000
 const MAX_FOLDER_FILES = 25
@@ -52,18 +54,13 @@ const TEST_CONFIGURATION = [
 ]
 
 /** The part that a file belongs to: its folder under src, or its own name. */
-function part(path: string): string {
+function partOf(path: string): string {
   return path.split('/')[1] ?? ''
 }
 
-/** Whether a path or a pattern of paths, from the root of the project, leads to a file or folder. */
-function hasMatch(pattern: string): boolean {
-  return globSync(pattern, { cwd: ROOT }).length > 0
-}
-
-function hits(files: readonly Source[], pattern: RegExp, where: 'raw' | 'text' | 'code' = 'code'): string[] {
+function matchesOf(files: readonly Source[], pattern: RegExp, kindOfText: 'raw' | 'text' | 'code' = 'code'): string[] {
   return files.flatMap((file) =>
-    file[where].split('\n').flatMap((line, index) => (pattern.test(line) ? [`${file.path}:${index + 1}: ${line.trim()}`] : [])),
+    file[kindOfText].split('\n').flatMap((line, index) => (pattern.test(line) ? [`${file.path}:${index + 1}: ${line.trim()}`] : [])),
   )
 }
 
@@ -80,13 +77,13 @@ describe('the scanner', () => {
 })
 
 describe('purity', () => {
-  const pure = src.filter((file) => PURE.includes(part(file.path)))
+  const pure = src.filter((file) => PURE.includes(partOf(file.path)))
 
   test('pure folders import nothing but each other', () => {
     expect(
       pure.flatMap((file) =>
         file.imports
-          .filter((imported) => !imported.local || !PURE.includes(part(imported.from)))
+          .filter((imported) => !imported.local || !PURE.includes(partOf(imported.from)))
           .map((imported) => `${file.path} → ${imported.from}`),
       ),
     ).toEqual([])
@@ -95,7 +92,7 @@ describe('purity', () => {
   test('pure folders know no time, chance or I/O', () => {
     const impure =
       /\b(Date|performance|crypto|setTimeout|setInterval|setImmediate|queueMicrotask|fetch|console|globalThis|Buffer|require|async|await|Promise)\b|\bMath\.random\b|\bprocess\.(env|argv|hrtime|nextTick|exit|on|once|kill|cwd|stdout|stderr|platform|uptime)\b|\bimport\(/
-    expect(hits(pure, impure)).toEqual([])
+    expect(matchesOf(pure, impure)).toEqual([])
   })
 
   test('each pure folder has a tsconfig without types', () => {
@@ -141,21 +138,21 @@ describe('arrows point down', () => {
   const WITHOUT_PACKAGES = ['kernel', 'api', 'cli', 'index.ts']
 
   test('every part is in the table', () => {
-    expect([...new Set(src.map((file) => part(file.path)))].filter((one) => !(one in ARROWS))).toEqual([])
+    expect([...new Set(src.map((file) => partOf(file.path)))].filter((one) => !(one in ARROWS))).toEqual([])
   })
 
   test('and imports only allowed parts', () => {
-    const wrong = src.flatMap((file) => {
-      const own = part(file.path)
-      const arrows = [own, ...(ARROWS[own] ?? []), ...(file.path === CONFIG_VERB ? ['config'] : [])]
-      const allowed = (imported: Import): boolean =>
-        (imported.typeOnly && part(imported.from) === 'kernel') ||
+    const forbiddenImports = src.flatMap((file) => {
+      const ownPart = partOf(file.path)
+      const arrows = [ownPart, ...(ARROWS[ownPart] ?? []), ...(file.path === CONFIG_VERB ? ['config'] : [])]
+      const isAllowed = (imported: Import): boolean =>
+        (imported.typeOnly && partOf(imported.from) === 'kernel') ||
         arrows.some((to) => imported.from === `src/${to}` || imported.from.startsWith(`src/${to}/`))
       return file.imports
-        .filter((imported) => imported.local && imported.from.startsWith('src/') && !allowed(imported))
+        .filter((imported) => imported.local && imported.from.startsWith('src/') && !isAllowed(imported))
         .map((imported) => `${file.path} → ${imported.from}`)
     })
-    expect(wrong).toEqual([])
+    expect(forbiddenImports).toEqual([])
   })
 
   test('inside the kernel: model ← state ← decide', () => {
@@ -163,7 +160,7 @@ describe('arrows point down', () => {
   })
 
   test('no cycle of imports, types and lazy imports included', () => {
-    expect(importCycles(src)).toEqual(CIRCLES)
+    expect(importCycles(src)).toEqual(IMPORT_CYCLES)
   })
 
   test('an exported type has a name of its own', () => {
@@ -171,12 +168,12 @@ describe('arrows point down', () => {
   })
 
   test('code that runs at each key press loads no package', () => {
-    const light = src.filter((file) => WITHOUT_PACKAGES.includes(part(file.path)) && file.path !== CONFIG_VERB)
+    const lightFiles = src.filter((file) => WITHOUT_PACKAGES.includes(partOf(file.path)) && file.path !== CONFIG_VERB)
     expect(
       src.flatMap((file) => file.imports.filter((imported) => imported.from === CONFIG_VERB && !imported.lazy).map(() => file.path)),
     ).toEqual([])
     expect(
-      light.flatMap((file) =>
+      lightFiles.flatMap((file) =>
         file.imports
           .filter((imported) => !imported.local && !imported.typeOnly && !imported.from.startsWith('node:'))
           .map((imported) => `${file.path} → ${imported.from}`),
@@ -205,25 +202,25 @@ describe('programs and promises', () => {
       ].includes(file.path),
   )
 
-  test('only drivers/contain starts and signals programs (and start-daemon.ts and kill-daemon.ts the daemon, user-manager.ts systemctl, checkout.ts git)', () => {
-    const starting = elsewhere.flatMap((file) =>
+  test('only drivers/contain starts and signals programs (and start-daemon.ts and kill-daemon.ts the daemon, user-manager.ts systemctl)', () => {
+    const starters = elsewhere.flatMap((file) =>
       file.imports
         .filter((imported) => /^(node:)?(child_process|cluster)$/.test(imported.from) && !imported.typeOnly)
         .map((imported) => `${file.path} → ${imported.from}`),
     )
-    expect([...starting, ...hits(elsewhere, /\bprocess\.(kill|execve|abort)\b/)]).toEqual([])
+    expect([...starters, ...matchesOf(elsewhere, /\bprocess\.(kill|execve|abort)\b/)]).toEqual([])
   })
 
   test('tests signal only their own processes: a child of their own, or through support/living.ts', () => {
-    const wild = hits(
-      others.filter(({ path }) => path.startsWith('test/') && path !== 'test/support/agents/living.ts'),
+    const directSignals = matchesOf(
+      otherSources.filter(({ path }) => path.startsWith('test/') && path !== 'test/support/agents/living.ts'),
       /\bprocess\.kill\((?!process\.pid,)/,
     )
-    expect(wild).toEqual([])
+    expect(directSignals).toEqual([])
   })
 
   test('no promise is discarded with `void`', () => {
-    expect(hits(src, /(^|[;{}]|=>|&&|\|\||\?)\s*void\s+(\(|(await|new|import)\b|[\w$.#?!]+\()/)).toEqual([])
+    expect(matchesOf(src, /(^|[;{}]|=>|&&|\|\||\?)\s*void\s+(\(|(await|new|import)\b|[\w$.#?!]+\()/)).toEqual([])
   })
 })
 
@@ -233,14 +230,14 @@ test('a `catch` that drops its error gives the reason in a comment', () => {
     new RegExp(String.raw`\.catch\(\(\)(?:: [\w\[\]]+)? => ${constant},?\s*\)`, 'g'),
     new RegExp(String.raw`\bcatch(?: \(\w+\))? \{\s*(?:return(?: ${constant})?\s*|continue\s*|)\}`, 'g'),
   ]
-  const found = [...src, ...others.filter(({ path }) => path.startsWith('scripts/'))].flatMap(({ path, raw, text }) => {
+  const found = [...src, ...otherSources.filter(({ path }) => path.startsWith('scripts/'))].flatMap(({ path, raw, text }) => {
     const [lines, withoutComments] = [raw.split('\n'), text.split('\n')]
     const isCommented = (line: number): boolean => lines[line]?.trimEnd() !== withoutComments[line]?.trimEnd()
     return drops.flatMap((drop) =>
       [...text.matchAll(drop)].map((match) => {
-        const first = text.slice(0, match.index).split('\n').length - 1
-        const own = match[0].split('\n').map((_, index) => first + index)
-        return { at: `${path}:${first + 1}`, hasReason: [first - 1, ...own].some(isCommented) }
+        const firstLine = text.slice(0, match.index).split('\n').length - 1
+        const matchedLines = match[0].split('\n').map((_, index) => firstLine + index)
+        return { at: `${path}:${firstLine + 1}`, hasReason: [firstLine - 1, ...matchedLines].some(isCommented) }
       }),
     )
   })
@@ -250,41 +247,43 @@ test('a `catch` that drops its error gives the reason in a comment', () => {
 
 describe('sizes', () => {
   /** Compares the measured excess with its list; reports new entries, grown ones, and unnecessary ones. */
-  function ratchet(long: Readonly<Record<string, number>>, listed: Readonly<Record<string, number>>): string[] {
-    const grown = Object.entries(long)
+  function exceptionErrors(measured: Readonly<Record<string, number>>, listed: Readonly<Record<string, number>>): string[] {
+    const grown = Object.entries(measured)
       .filter(([name, lines]) => lines > (listed[name] ?? 0))
       .map(([name, lines]) => `${name} has ${lines} lines`)
-    const done = Object.entries(listed)
-      .filter(([name, lines]) => (long[name] ?? 0) < lines)
+    const unneeded = Object.entries(listed)
+      .filter(([name, lines]) => (measured[name] ?? 0) < lines)
       .map(([name]) => `${name} got shorter: lower or remove its entry`)
-    return [...grown, ...done]
+    return [...grown, ...unneeded]
   }
 
   // A file may be long for a good reason: the reader of the output judges that.
   test('long files are named', () => {
-    const cap = (path: string): number => (path.endsWith('.test.ts') ? MAX_TEST_LINES : MAX_FILE_LINES)
-    const long = all.map((file) => [file.path, file.raw.split('\n').length - 1] as const).filter(([path, lines]) => lines > cap(path))
-    if (long.length > 0)
-      console.info(`longer than ${MAX_FILE_LINES} lines: ${long.map(([path, lines]) => `${path} (${lines})`).join(', ')}`)
-    expect(long.filter(([, lines]) => lines > LIMIT_FILE_LINES)).toEqual([])
+    const maxLines = (path: string): number => (path.endsWith('.test.ts') ? MAX_TEST_LINES : MAX_FILE_LINES)
+    const longFiles = allSources
+      .map((file) => [file.path, file.raw.split('\n').length - 1] as const)
+      .filter(([path, lines]) => lines > maxLines(path))
+    if (longFiles.length > 0)
+      console.info(`longer than ${MAX_FILE_LINES} lines: ${longFiles.map(([path, lines]) => `${path} (${lines})`).join(', ')}`)
+    expect(longFiles.filter(([, lines]) => lines > LIMIT_FILE_LINES)).toEqual([])
   })
 
   test(`no folder has more than ${MAX_FOLDER_FILES} files`, () => {
-    const folders = Map.groupBy(all, ({ path }) => dirname(path))
+    const folders = Map.groupBy(allSources, ({ path }) => dirname(path))
     expect(
       [...folders].filter(([, files]) => files.length > MAX_FOLDER_FILES).map(([folder, files]) => `${folder} has ${files.length}`),
     ).toEqual([])
   })
 
   test(`functions have at most ${MAX_FUNCTION_LINES} lines`, () => {
-    const measured = [...src, ...others.filter((file) => !file.path.startsWith('test/'))]
+    const measured = [...src, ...otherSources.filter((file) => !file.path.startsWith('test/'))]
     expect(measured.flatMap(functions).length, 'the measure finds functions').toBeGreaterThan(100)
-    const long = measured.flatMap((file) =>
+    const longFunctions = measured.flatMap((file) =>
       functions(file)
         .filter((block) => block.lines > MAX_FUNCTION_LINES)
         .map((block) => [`${file.path}: ${block.head}`, block.lines] as const),
     )
-    expect(ratchet(Object.fromEntries(long), LONG_FUNCTIONS)).toEqual([])
+    expect(exceptionErrors(Object.fromEntries(longFunctions), LONG_FUNCTIONS)).toEqual([])
   })
 })
 
@@ -292,19 +291,19 @@ describe('nothing is dead', () => {
   const byPath = new Map(src.map((file) => [file.path, file]))
 
   test('every file is reached from an entry', () => {
-    const reached = new Set<string>()
+    const reachedFiles = new Set<string>()
     const queue = [...ENTRIES]
     for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
-      if (reached.has(path)) continue
-      reached.add(path)
+      if (reachedFiles.has(path)) continue
+      reachedFiles.add(path)
       queue.push(...(byPath.get(path)?.imports ?? []).filter((imported) => imported.local).map((imported) => imported.from))
     }
     expect(ENTRIES.filter((path) => !byPath.has(path))).toEqual([])
-    expect(src.filter((file) => !reached.has(file.path)).map((file) => file.path)).toEqual([])
+    expect(src.filter((file) => !reachedFiles.has(file.path)).map((file) => file.path)).toEqual([])
   })
 
-  const users = (path: string, name: string, among: readonly Source[]): Source[] => {
-    return among.filter(
+  const usersOf = (path: string, name: string, candidates: readonly Source[]): Source[] => {
+    return candidates.filter(
       (file) =>
         file.path !== path &&
         file.imports.some((imported) => imported.from === path && (imported.names.includes(name) || imported.names.includes('*'))),
@@ -313,7 +312,7 @@ describe('nothing is dead', () => {
 
   const exported = src.filter((file) => !ENTRIES.includes(file.path)).flatMap((file) => file.exports.map((one) => ({ ...one, file })))
   /** The number of uses in its own file besides the declaration. */
-  const own = (file: Source, name: string): number =>
+  const ownUseCount = (file: Source, name: string): number =>
     file.code.split(new RegExp(`(?<![\\w$.])${name.replaceAll('$', '\\$')}(?![\\w$])`)).length - 2
 
   test('a file names existing tests', () => {
@@ -332,15 +331,17 @@ describe('nothing is dead', () => {
   test('every exported function and class is used by another file', () => {
     // A type describes a parameter, and a constant names a limit: both may be used only in their own file.
     const unused = exported.filter(
-      (one) => !one.typeOnly && !/^[A-Z][A-Z\d_]+$/.test(one.name) && users(one.file.path, one.name, all).length === 0,
+      (one) => !one.typeOnly && !/^[A-Z][A-Z\d_]+$/.test(one.name) && usersOf(one.file.path, one.name, allSources).length === 0,
     )
     expect(unused.map((one) => `${one.file.path}: ${one.name}`)).toEqual([])
   })
 
   test('no exported value or type is used only by tests', () => {
-    const making = others.filter(({ path }) => path.startsWith('scripts/'))
-    const idle = exported.filter((one) => users(one.file.path, one.name, [...src, ...making]).length === 0 && own(one.file, one.name) === 0)
-    expect(idle.map((one) => `${one.file.path}: ${one.name}`)).toEqual([])
+    const productSources = otherSources.filter(({ path }) => path.startsWith('scripts/'))
+    const testOnly = exported.filter(
+      (one) => usersOf(one.file.path, one.name, [...src, ...productSources]).length === 0 && ownUseCount(one.file, one.name) === 0,
+    )
+    expect(testOnly.map((one) => `${one.file.path}: ${one.name}`)).toEqual([])
   })
 })
 
@@ -356,12 +357,12 @@ test('each path and pattern of the test configuration matches a file', () => {
 })
 
 test('only test files choose a size, as `npm run test:deep` runs those that do', () => {
-  const choosing = all.filter((file) => file.imports.some(({ from }) => from === 'test/support/deep.ts')).map((file) => file.path)
+  const choosing = allSources.filter((file) => file.imports.some(({ from }) => from === 'test/support/deep.ts')).map((file) => file.path)
   expect(choosing.length).toBeGreaterThan(0)
   expect(choosing.filter((path) => !path.endsWith('.test.ts'))).toEqual([])
   expect(
-    hits(
-      others.filter(({ path }) => path.startsWith('test/') && path !== 'test/support/deep.ts'),
+    matchesOf(
+      otherSources.filter(({ path }) => path.startsWith('test/') && path !== 'test/support/deep.ts'),
       /REEVE_TEST_[D]EEP/,
       'text',
     ),
@@ -370,18 +371,18 @@ test('only test files choose a size, as `npm run test:deep` runs those that do',
 
 describe('a word list is written once', () => {
   /** What repeats an exported constant. src/api/views is made from the constants, for readers without them. */
-  function repeated(files: readonly Pick<Source, 'path' | 'text'>[]): string[] {
+  function repeatedLists(files: readonly Pick<Source, 'path' | 'text'>[]): string[] {
     const found = files.flatMap(({ path, text }) => wordLists(text).map((list) => ({ ...list, place: `${path}:${list.line}` })))
     const constants = new Map(found.flatMap((list) => (list.constant === null ? [] : [[list.words, list] as const])))
     return found.flatMap((list) => {
-      const first = constants.get(list.words)
-      return first && first.place !== list.place ? [`${list.place} is ${first.constant} of ${first.place}`] : []
+      const firstList = constants.get(list.words)
+      return firstList && firstList.place !== list.place ? [`${list.place} is ${firstList.constant} of ${firstList.place}`] : []
     })
   }
 
   test('nothing repeats the words of an exported constant', () => {
     expect(src.flatMap(({ text }) => wordLists(text)).filter(({ constant }) => constant !== null).length).toBeGreaterThan(40)
-    expect(repeated(src.filter(({ path }) => !path.startsWith('src/api/views/')))).toEqual([])
+    expect(repeatedLists(src.filter(({ path }) => !path.startsWith('src/api/views/')))).toEqual([])
   })
 
   test.each([
@@ -395,48 +396,50 @@ describe('a word list is written once', () => {
     ["run('a', 'b', 'c')", false],
   ])('%j', (text, isFound) => {
     const list = { path: 'src/list.ts', text: "export const LIST = ['a', 'b', 'c'] as const\n" }
-    expect(repeated([list, { path: 'src/other.ts', text }])).toHaveLength(isFound ? 1 : 0)
+    expect(repeatedLists([list, { path: 'src/other.ts', text }])).toHaveLength(isFound ? 1 : 0)
   })
 })
 
 describe('the text', () => {
   // Joined from halves, so that this file does not find itself.
-  const word = (...halves: string[]): string => halves.join('')
+  const joinWord = (...halves: string[]): string => halves.join('')
 
   test('every source begins with a comment about its content', () => {
-    expect([...src, ...others].filter((file) => !/^(#!.*\n)?(\/\/ |\/\*\*)\S*/.test(file.raw)).map((file) => file.path)).toEqual([])
+    expect([...src, ...otherSources].filter((file) => !/^(#!.*\n)?(\/\/ |\/\*\*)\S*/.test(file.raw)).map((file) => file.path)).toEqual([])
   })
 
   test('no to-do marks, and no check is disabled', () => {
     const marks = [
-      word('TO', 'DO'),
-      word('FIX', 'ME'),
-      word('X', 'XX'),
-      word('@ts-', 'ignore'),
-      word('@ts-', 'nocheck'),
-      word('@ts-', 'expect-error'),
-      word('eslint-', 'disable'),
+      joinWord('TO', 'DO'),
+      joinWord('FIX', 'ME'),
+      joinWord('X', 'XX'),
+      joinWord('@ts-', 'ignore'),
+      joinWord('@ts-', 'nocheck'),
+      joinWord('@ts-', 'expect-error'),
+      joinWord('eslint-', 'disable'),
     ]
-    expect(hits(all, new RegExp(marks.map((mark) => (/^\w+$/.test(mark) ? `\\b${mark}\\b` : mark)).join('|')), 'raw')).toEqual([])
-    expect(hits(all, /(:|\bas|<|,)\s*any\b(?!\s*[:(])|\bany\[\]/)).toEqual([])
+    expect(matchesOf(allSources, new RegExp(marks.map((mark) => (/^\w+$/.test(mark) ? `\\b${mark}\\b` : mark)).join('|')), 'raw')).toEqual(
+      [],
+    )
+    expect(matchesOf(allSources, /(:|\bas|<|,)\s*any\b(?!\s*[:(])|\bany\[\]/)).toEqual([])
   })
 
   test('no tracked file mentions the machine where it was written', () => {
     const listed = spawnSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' })
     expect(listed.status, listed.stderr).toBe(0)
     const files = listed.stdout.split('\0').filter((path) => path !== '' && path !== 'LICENSE' && existsSync(join(ROOT, path)))
-    const places = [
-      word('/wo', 'rk/'),
-      word('\\bsha', 'red/'),
-      word('registry', '\\.npm'),
-      word('npm', 'mirror'),
-      word('arti', 'factory'),
-      word('verd', 'accio'),
-      word('\\bDES', 'IGN\\b'),
+    const machineNames = [
+      joinWord('/wo', 'rk/'),
+      joinWord('\\bsha', 'red/'),
+      joinWord('registry', '\\.npm'),
+      joinWord('npm', 'mirror'),
+      joinWord('arti', 'factory'),
+      joinWord('verd', 'accio'),
+      joinWord('\\bDES', 'IGN\\b'),
       '§\\s?\\d',
-      word('"reso', 'lved":'),
+      joinWord('"reso', 'lved":'),
     ]
-    const pattern = new RegExp(places.join('|'))
+    const pattern = new RegExp(machineNames.join('|'))
     const found = files.flatMap((path) =>
       readFileSync(join(ROOT, path), 'utf8')
         .split('\n')

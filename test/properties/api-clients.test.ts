@@ -10,10 +10,10 @@ import { LocalDaemon } from '../support/daemon/local-daemon.ts'
 import { SEED } from '../support/seed.ts'
 
 const CLIENTS = 8
-const STROKES = deep(30, 300)
+const REQUESTS_PER_CLIENT = deep(30, 300)
 const MAX_PROCESSES = 24
 /** More pauses than ends, so that processes remain in every state. */
-const STROKE_KINDS = [
+const REQUEST_KINDS = [
   ...Array<string>(8).fill('pause'),
   ...Array<string>(8).fill('resume'),
   'send',
@@ -28,13 +28,13 @@ const STROKE_KINDS = [
   'rm',
   'rm',
 ]
-/** Valid refusals, as another client was faster. */
-const FAIR = new Set(['NOT_FOUND', 'COLLECTED', 'CONFLICT', 'INVALID', 'NOT_RESUMABLE'])
+/** The refusals that occur when another client was faster. */
+const POSSIBLE_REFUSALS = new Set(['NOT_FOUND', 'COLLECTED', 'CONFLICT', 'INVALID', 'NOT_RESUMABLE'])
 
 interface ClientAnswer {
   readonly via: string
   readonly uuid: string
-  readonly what: string
+  readonly request: string
   readonly answer: SteerView | null
 }
 
@@ -46,7 +46,7 @@ class Life {
   state = 'none'
   cause = ''
 
-  see(event: EventView): void {
+  apply(event: EventView): void {
     const fact = String(event['fact'])
     if (event.pid !== this.pids.at(-1)) this.pids.push(event.pid)
     switch (fact) {
@@ -89,7 +89,7 @@ interface Hold {
 }
 const holdText = ({ reason, by, root }: Hold): string => `${reason} ${by} ${root ?? ''}`
 
-test(`eight clients at the same processes leave a possible result of sequential requests (seed ${SEED})`, async () => {
+test(`simultaneous requests of eight clients have a result that sequential requests could have (seed ${SEED})`, async () => {
   await using daemon = await LocalDaemon.start()
   const model = await daemon.writeScript(Array.from({ length: 40 }, () => ({ text: 'yes' })))
   const uuids = await Promise.all(
@@ -100,7 +100,7 @@ test(`eight clients at the same processes leave a possible result of sequential 
   const pids: number[] = []
   for (const uuid of uuids) pids.push(...(await checkJournal(daemon, uuid, answers)))
   expect(new Set(pids).size).toBe(pids.length)
-  expect(answers.map(({ what }) => what)).toEqual(expect.arrayContaining(['pause', 'resume', 'send', 'fork']))
+  expect(answers.map(({ request }) => request)).toEqual(expect.arrayContaining(['pause', 'resume', 'send', 'fork']))
   expect(daemon.errors).toEqual([])
 }, 300_000)
 
@@ -112,22 +112,22 @@ async function sendRequests(
   const pick = seeded(SEED + number)
   const via = `client-${number}`
   const client = new Client({ socketPath: () => daemon.paths.socket, name: via })
-  for (let stroke = 0; stroke < STROKES; stroke += 1) {
+  for (let count = 0; count < REQUESTS_PER_CLIENT; count += 1) {
     const uuid = uuids[pick(uuids.length)] ?? ''
-    const what = STROKE_KINDS[pick(STROKE_KINDS.length)] ?? 'pause'
+    const request = REQUEST_KINDS[pick(REQUEST_KINDS.length)] ?? 'pause'
     try {
-      const answer = await act(client, uuid, what)
-      answers.push({ via, uuid, what, answer: 'affected' in answer ? answer : null })
-      if (what === 'fork' && uuids.length < MAX_PROCESSES && 'affected' in answer) uuids.push(answer.process.uuid)
+      const answer = await performRequest(client, uuid, request)
+      answers.push({ via, uuid, request, answer: 'affected' in answer ? answer : null })
+      if (request === 'fork' && uuids.length < MAX_PROCESSES && 'affected' in answer) uuids.push(answer.process.uuid)
     } catch (error) {
-      if (!(error instanceof ApiError) || !FAIR.has(error.code)) throw error
+      if (!(error instanceof ApiError) || !POSSIBLE_REFUSALS.has(error.code)) throw error
     }
   }
 }
 
-function act(client: Client, uuid: string, what: string): Promise<SteerView | object> {
+function performRequest(client: Client, uuid: string, request: string): Promise<SteerView | object> {
   const path = `/v1/processes/${uuid}`
-  switch (what) {
+  switch (request) {
     case 'pause':
       return client.post(`${path}/pause`, {})
     case 'resume':
@@ -139,22 +139,22 @@ function act(client: Client, uuid: string, what: string): Promise<SteerView | ob
     case 'rm':
       return client.delete(path)
     default:
-      return client.post(`${path}/signal`, { signal: what, graceMs: 50 })
+      return client.post(`${path}/signal`, { signal: request, graceMs: 50 })
   }
 }
 
 /** Compares a journal with the answers and with the view; returns the process's PIDs. */
 async function checkJournal(daemon: LocalDaemon, uuid: string, answers: readonly ClientAnswer[]): Promise<number[]> {
-  const own = answers.filter((answer) => answer.uuid === uuid)
+  const clientAnswers = answers.filter((answer) => answer.uuid === uuid)
   const view = await daemon.view(uuid).catch((error: unknown) => {
     if (error instanceof ApiError && error.code === 'COLLECTED') return null
     throw error
   })
-  expect(own.some(({ what }) => what === 'rm')).toBe(view === null)
+  expect(clientAnswers.some(({ request }) => request === 'rm')).toBe(view === null)
   if (view === null) return []
   const settled: ProcessView = view.status === 'stopping' || view.status === 'zombie' ? await daemon.waitForEnd(uuid) : view
   const life = new Life()
-  for (const event of await daemon.readHistory(uuid)) life.see(event)
+  for (const event of await daemon.history(uuid)) life.apply(event)
   expect([settled.status === 'suspended', settled.exit === null]).toEqual([
     life.state === 'lives' && life.holds.size > 0,
     life.state === 'lives',
@@ -162,7 +162,7 @@ async function checkJournal(daemon: LocalDaemon, uuid: string, answers: readonly
   if (life.state === 'ended') expect([life.cause, settled.status]).toEqual(['person', 'stopped'])
   // Each acknowledged signal is one fact.
   const names: Readonly<Record<string, string>> = { pause: 'SIGPAUSE', SIGTERM: 'SIGTERM', SIGKILL: 'SIGKILL' }
-  const acknowledged = own.flatMap(({ via, what }) => (names[what] === undefined ? [] : [`${via} ${names[what]}`]))
+  const acknowledged = clientAnswers.flatMap(({ via, request }) => (names[request] === undefined ? [] : [`${via} ${names[request]}`]))
   expect(life.sent.toSorted()).toEqual(acknowledged.toSorted())
   return life.pids
 }

@@ -7,7 +7,7 @@ import { Episode } from '../support/kernel/episode.ts'
 import { seeded } from '../support/kernel/random.ts'
 import { FACT_TYPES, bodyOf } from '../support/store/arbitraries.ts'
 
-test.each(FACT_TYPES)('any %s', (type) => {
+test.each(FACT_TYPES)('an import accepts any %s', (type) => {
   fc.assert(
     fc.property(bodyOf(type), (body) => {
       expect(bodyProblem(body)).toBeNull()
@@ -16,7 +16,7 @@ test.each(FACT_TYPES)('any %s', (type) => {
   )
 })
 
-test('all facts of a kernel in a random life, read back from JSON', () => {
+test('an import accepts all facts of a random life of the kernel, read back from JSON', () => {
   fc.assert(
     fc.property(fc.nat(1_000_000), (seed) => {
       const pick = seeded(seed)

@@ -43,13 +43,13 @@ class Life {
     const { pick } = this
     const living = this.model.living()
     const p = living[pick(Math.max(1, living.length))]
-    const what = pick(100)
-    if (!p || (what < 4 && living.length < MAX_LIVING)) this.#spawn(pick(4) === 0 ? null : (p ?? null))
-    else if (what < 92) this.#callOrEnd(p)
-    else if (what < 94) this.#kill(p)
-    else if (what < 96) this.#resume()
-    else if (what < 98) this.#raise(p)
-    else if (what < 99 && this.pick(3) === 0 && living.length < MAX_LIVING) this.#fork(p)
+    const percent = pick(100)
+    if (!p || (percent < 4 && living.length < MAX_LIVING)) this.#spawn(pick(4) === 0 ? null : (p ?? null))
+    else if (percent < 92) this.#callOrEnd(p)
+    else if (percent < 94) this.#kill(p)
+    else if (percent < 96) this.#resume()
+    else if (percent < 98) this.#raise(p)
+    else if (percent < 99 && this.pick(3) === 0 && living.length < MAX_LIVING) this.#fork(p)
     else if (pick(3) > 0) this.world.commit()
     else if (pick(8) === 0) this.#crash()
     this.#check()
@@ -108,7 +108,7 @@ class Life {
     const { limits, known } = this.#limits()
     const spec = kernelSpec({ driver: metered ? 'acp' : 'native', interactive: true, intent: '', limits })
     this.#input({ type: 'spawn', reply: 1, by: 'user', uuid, spec, parent: parent?.uuid ?? null })
-    this.#start(this.model.born(uuid, parent?.uuid ?? null, parent?.uuid ?? null, { limits: known, metered }))
+    this.#start(this.model.spawn(uuid, parent?.uuid ?? null, parent?.uuid ?? null, { limits: known, metered }))
   }
 
   #start(p: Spender): void {
@@ -174,12 +174,12 @@ class Life {
     expect(Math.abs(granted - (expected ?? -9))).toBeLessThanOrEqual(1)
     this.calls += 1
     p.open.push({ id, step, ...request, grant: granted })
-    for (const account of this.model.accounts(p)) this.#checkGrant(account, request)
+    for (const account of this.model.accountsOf(p)) this.#checkGrant(account, request)
   }
 
   /** Checks that no account is over a budget when a call begins, with its reservations included. */
   #checkGrant(account: Spender, { priced }: CallRequest): void {
-    const [used, reserved] = [this.model.used(account), this.model.reserved(account)]
+    const [used, reserved] = [this.model.usageOf(account), this.model.reservedFor(account)]
     const { budgetTokens, nano, maxOutputTokens } = account.limits
     if (budgetTokens !== undefined) expect(used.tokens + reserved.tokens).toBeLessThanOrEqual(budgetTokens)
     if (nano !== undefined && priced) expect(used.nano + reserved.nano).toBeLessThanOrEqual(nano)
@@ -214,10 +214,10 @@ class Life {
     for (const p of this.model
       .living()
       .filter(hasEnded)
-      .toSorted((a, b) => this.model.accounts(b).length - this.model.accounts(a).length))
+      .toSorted((a, b) => this.model.accountsOf(b).length - this.model.accountsOf(a).length))
       this.model.end(p)
     for (const uuid of [...this.world.overlay.all()]) this.#release(uuid)
-    this.model.bury()
+    this.model.reap()
   }
 
   #release(uuid: string): void {
@@ -235,8 +235,8 @@ class Life {
   }
 
   #resume(): void {
-    const dead = [...this.model.all.values()].filter(({ state }) => state === 'dead')
-    const p = dead[this.pick(Math.max(1, dead.length))]
+    const deadProcesses = [...this.model.all.values()].filter(({ state }) => state === 'dead')
+    const p = deadProcesses[this.pick(Math.max(1, deadProcesses.length))]
     if (!p || this.model.living().length >= MAX_LIVING) return
     this.#input({
       type: 'resume',
@@ -286,13 +286,13 @@ class Life {
 
   #fork(origin: Spender): void {
     const row = this.#row(origin)
-    const at = forkPointNow(row)
-    if (at === null || (origin.metered && row.sessionId === null)) return
+    const point = forkPointNow(row)
+    if (point === null || (origin.metered && row.sessionId === null)) return
     this.#count += 1
     const uuid = `p${this.#count}`
-    this.#input({ type: 'fork', reply: 1, by: 'user', uuid, origin: row, at, message: null, spec: null })
-    const payer = [origin.spawner, origin.payer].find((each) => each !== null && this.model.all.get(each)?.state === 'up') ?? origin.spawner
-    this.#start(this.model.born(uuid, origin.spawner, payer, { limits: { ...origin.limits }, metered: origin.metered }))
+    this.#input({ type: 'fork', reply: 1, by: 'user', uuid, origin: row, at: point, message: null, spec: null })
+    const payer = [origin.spawner, origin.payer].find((uuid) => uuid !== null && this.model.all.get(uuid)?.state === 'up') ?? origin.spawner
+    this.#start(this.model.spawn(uuid, origin.spawner, payer, { limits: { ...origin.limits }, metered: origin.metered }))
   }
 
   /** Starts a new daemon, which reads all rows again. Held processes come back, running ones have ended. */
@@ -308,9 +308,9 @@ class Life {
         this.model.cutOff(p)
         p.attached = false
       } else {
-        for (const one of this.model.paid(p)) this.model.cutOff(one)
+        for (const one of this.model.paidBy(p)) this.model.cutOff(one)
         this.model.end(p)
-        this.model.bury()
+        this.model.reap()
       }
     }
   }
@@ -321,8 +321,8 @@ class Life {
     for (const p of checked) {
       const row = p.state === 'up' ? this.#row(p) : this.world.dead.get(p.uuid)
       if (!row) throw new Error(`${p.uuid} is gone`)
-      const own = tallyOf({ ...row, below: {}, settled: {} })
-      if (own.inputTokens + own.outputTokens !== p.used.tokens || own.nanoUsd !== p.used.nano) this.#fail(p, 'its own', own)
+      const tally = tallyOf({ ...row, below: {}, settled: {} })
+      if (tally.inputTokens + tally.outputTokens !== p.used.tokens || tally.nanoUsd !== p.used.nano) this.#fail(p, 'its own', tally)
       if (row.usage.estimated !== p.estimated || row.usage.unpriced !== p.unpriced) this.#fail(p, 'its marks', row.usage)
       if ((row.payer ?? row.parentUuid) !== p.payer) this.#fail(p, 'its payer', row)
       if (p.state === 'up') this.#checkSubtree(p, row)
@@ -330,27 +330,28 @@ class Life {
   }
 
   #checkSubtree(p: Spender, row: Process): void {
-    const all = tallyWithBelow(this.world.overlay, row)
-    const [used, reserved] = [this.model.used(p), this.model.reserved(p)]
-    if (all.inputTokens + all.outputTokens !== used.tokens || all.outputTokens !== used.output || all.nanoUsd !== used.nano)
-      this.#fail(p, 'the sum', all)
-    if (all.reservedTokens !== reserved.tokens || Math.abs(all.reservedNanoUsd - reserved.nano) > 10) this.#fail(p, 'the reserve', all)
+    const tally = tallyWithBelow(this.world.overlay, row)
+    const [used, reserved] = [this.model.usageOf(p), this.model.reservedFor(p)]
+    if (tally.inputTokens + tally.outputTokens !== used.tokens || tally.outputTokens !== used.output || tally.nanoUsd !== used.nano)
+      this.#fail(p, 'the sum', tally)
+    if (tally.reservedTokens !== reserved.tokens || Math.abs(tally.reservedNanoUsd - reserved.nano) > 10)
+      this.#fail(p, 'the reserve', tally)
     const { budgetTokens, nano } = p.limits
     const slack = this.hasExactEstimates ? { tokens: 0, nano: 0 } : (this.#reservedAtGrant.get(p.uuid) ?? { tokens: 0, nano: 0 })
-    const over = this.hasExactEstimates ? 0 : 2
-    if (budgetTokens !== undefined && used.tokens > budgetTokens + over * slack.tokens + p.joined.tokens)
-      this.#fail(p, 'the budget of tokens', all)
-    if (nano !== undefined && used.nano > nano + over * slack.nano + p.joined.nano) this.#fail(p, 'the budget of money', all)
+    const excess = this.hasExactEstimates ? 0 : 2
+    if (budgetTokens !== undefined && used.tokens > budgetTokens + excess * slack.tokens + p.joined.tokens)
+      this.#fail(p, 'the budget of tokens', tally)
+    if (nano !== undefined && used.nano > nano + excess * slack.nano + p.joined.nano) this.#fail(p, 'the budget of money', tally)
   }
 
-  #fail(p: Spender, what: string, found: object): never {
+  #fail(p: Spender, description: string, found: object): never {
     throw new Error(
-      `${what} of ${p.uuid}: ${JSON.stringify(found)}, should be ${JSON.stringify({ ...p, sum: this.model.used(p), reserved: this.model.reserved(p) })}`,
+      `${description} of ${p.uuid}: ${JSON.stringify(found)}, should be ${JSON.stringify({ ...p, sum: this.model.usageOf(p), reserved: this.model.reservedFor(p) })}`,
     )
   }
 }
 
-test(`${LIVES} lives of random trees, and no sum differs from the model`, () => {
+test(`in ${LIVES} lives of random trees, every sum equals that of the model`, () => {
   let [calls, refused, estimated] = [0, 0, 0]
   for (let seed = 1; seed <= LIVES; seed += 1) {
     const life = new Life(seed)

@@ -6,36 +6,38 @@ import { GcSelector, type CollectionCandidate, type GcRules } from '../../src/ke
 
 const NOW = 10_000
 const rules: fc.Arbitrary<GcRules> = fc.record({ retentionMs: fc.nat(12_000), maxEntries: fc.nat(12), maxBytes: fc.nat(1_000) })
-const rows = fc.array(fc.record({ exitedAt: fc.nat(NOW), bytes: fc.nat(100), isDamaged: fc.boolean() }), { maxLength: 20 }).map((all) =>
-  all
-    .toSorted((a, b) => a.exitedAt - b.exitedAt)
-    .map(({ isDamaged, ...one }, index): CollectionCandidate & { bytes: number; exitedAt: number } => ({
-      uuid: String(index),
-      warning: isDamaged ? 'damaged' : null,
-      ...one,
-    })),
-)
+const rows = fc
+  .array(fc.record({ exitedAt: fc.nat(NOW), bytes: fc.nat(100), isDamaged: fc.boolean() }), { maxLength: 20 })
+  .map((drawnRows) =>
+    drawnRows
+      .toSorted((a, b) => a.exitedAt - b.exitedAt)
+      .map(({ isDamaged, ...one }, index): CollectionCandidate & { bytes: number; exitedAt: number } => ({
+        uuid: String(index),
+        warning: isDamaged ? 'damaged' : null,
+        ...one,
+      })),
+  )
 
 test('the remaining rows satisfy the rules, and no row was removed without need', () => {
   fc.assert(
-    fc.property(rules, rows, fc.nat(200), (given, all, others) => {
-      const sound = all.filter(({ warning }) => warning === null)
-      const total = others + all.reduce((sum, { bytes }) => sum + bytes, 0)
-      const collecting = new GcSelector(given, { entries: sound.length, bytes: total }, NOW)
-      const judged = all.map((one) => ({ one, verdict: collecting.judge(one) }))
-      const gone = judged.filter(({ verdict }) => verdict.verdict === 'collect').map(({ one }) => one)
-      const kept = sound.filter((one) => !gone.includes(one))
+    fc.property(rules, rows, fc.nat(200), (rules, candidates, otherBytes) => {
+      const sound = candidates.filter(({ warning }) => warning === null)
+      const total = otherBytes + candidates.reduce((sum, { bytes }) => sum + bytes, 0)
+      const collecting = new GcSelector(rules, { entries: sound.length, bytes: total }, NOW)
+      const judged = candidates.map((candidate) => ({ one: candidate, verdict: collecting.judge(candidate) }))
+      const removedRows = judged.filter(({ verdict }) => verdict.verdict === 'collect').map(({ one }) => one)
+      const keptRows = sound.filter((row) => !removedRows.includes(row))
       for (const { one, verdict } of judged) expect(verdict.verdict === 'skip').toBe(one.warning !== null)
       // The oldest rows are removed first: the removed ones are the beginning of the sound ones.
-      expect(gone).toEqual(sound.slice(0, gone.length))
-      const bytes = total - gone.reduce((sum, one) => sum + one.bytes, 0)
-      const broken = (left: typeof kept, size: number): boolean =>
-        (given.retentionMs > 0 && left.some(({ exitedAt }) => NOW - exitedAt > given.retentionMs)) ||
-        (given.maxEntries > 0 && left.length > given.maxEntries) ||
-        (given.maxBytes > 0 && size > given.maxBytes)
-      expect(kept.length > 0 && broken(kept, bytes)).toBe(false)
-      const last = gone.at(-1)
-      if (last) expect(broken([last, ...kept], bytes + last.bytes)).toBe(true)
+      expect(removedRows).toEqual(sound.slice(0, removedRows.length))
+      const bytes = total - removedRows.reduce((sum, row) => sum + row.bytes, 0)
+      const breaksRule = (remainingRows: typeof keptRows, size: number): boolean =>
+        (rules.retentionMs > 0 && remainingRows.some(({ exitedAt }) => NOW - exitedAt > rules.retentionMs)) ||
+        (rules.maxEntries > 0 && remainingRows.length > rules.maxEntries) ||
+        (rules.maxBytes > 0 && size > rules.maxBytes)
+      expect(keptRows.length > 0 && breaksRule(keptRows, bytes)).toBe(false)
+      const lastRemoved = removedRows.at(-1)
+      if (lastRemoved) expect(breaksRule([lastRemoved, ...keptRows], bytes + lastRemoved.bytes)).toBe(true)
     }),
     { numRuns: 2_000 },
   )

@@ -53,16 +53,16 @@ class Life {
   constructor() {
     this.#emit({ type: 'process.spawned', pid: 1, spec: kernelSpec(), parentUuid: null, depth: 1, by: 'user' })
     this.#emit({ type: 'process.started', mono: 0, attached: true, containment: null })
-    this.#say()
+    this.#addMessage()
   }
 
   pager =
-    (most: number) =>
+    (pageSize: number) =>
     (after: number, limit: number): Promise<readonly StoredFact[]> =>
-      Promise.resolve(this.facts.slice(after, after + Math.min(limit, most)))
+      Promise.resolve(this.facts.slice(after, after + Math.min(limit, pageSize)))
 
   /** Makes a step's model request, with its answer and results. */
-  take(number: number, planned: PlannedStep): void {
+  playStep(number: number, planned: PlannedStep): void {
     for (let attempt = 1; attempt <= planned.failures + 1; attempt += 1) {
       this.#emit({ type: 'model.started', step: number, attempt, model: 'm' })
       this.live.beginCall()
@@ -70,13 +70,13 @@ class Life {
       this.#emit({ type: 'model.failed', step: number, attempt, error: 'x', status: null, retryInMs: 1 })
       this.live.failCall()
     }
-    if (planned.message === 0) this.#say()
+    if (planned.message === 0) this.#addMessage()
     const calls = planned.results.map((_, call): AssistantPart => ({ type: 'tool-call', callId: `c${call}`, name: 'ls', input: {} }))
     const message = [{ type: 'text' as const, text: planned.text }, ...calls]
     this.#emit({ type: 'model.finished', step: number, message, usage, finish: 'stop', durationMs: 1 })
     this.live.finishCall(number, message, usage)
     for (const [call, bytes] of planned.results.entries()) {
-      if (planned.message === call + 1) this.#say()
+      if (planned.message === call + 1) this.#addMessage()
       const ended = {
         callId: `c${call}`,
         name: 'ls',
@@ -94,10 +94,10 @@ class Life {
   /** Compacts as the loop does: the stored context must be the live one. */
   async compact(number: number, [keepBytes, maxStepBytes]: readonly [number, number]): Promise<void> {
     const loaded = await loadContext(this.pager(500), this.live.ranges)
-    expect(shape(loaded.context)).toEqual(shape(this.live))
-    const kept = chooseKeptPart(loaded.context, { keepBytes, maxStepBytes, seq: loaded.seq })
-    if (kept === null) return
-    expect(areValidRanges(kept.ranges, loaded.seq)).toBe(true)
+    expect(visibleState(loaded.context)).toEqual(visibleState(this.live))
+    const keptPart = chooseKeptPart(loaded.context, { keepBytes, maxStepBytes, seq: loaded.seq })
+    if (keptPart === null) return
+    expect(areValidRanges(keptPart.ranges, loaded.seq)).toBe(true)
     this.#emit({ type: 'compaction.started', step: number, attempt: 1, model: 'm' })
     if (this.compactions % 2 === 0) this.#queue()
     const before = this.live.messages
@@ -105,7 +105,7 @@ class Life {
       type: 'context.compacted',
       step: number,
       summary: `summary ${number}`,
-      ranges: kept.ranges,
+      ranges: keptPart.ranges,
       before: 100,
       after: 40,
       usage,
@@ -114,14 +114,14 @@ class Life {
     await readNewFacts(loaded, this.pager(3))
     this.live.adopt(loaded.context)
     this.compactions += 1
-    const sent = this.live.messages.filter((_, index) => this.live.origins[index]?.facts.length !== 0)
-    expect(sent.reduce((sum, message) => sum + messageBytes(message), 0)).toBe(kept.bytes)
+    const sentMessages = this.live.messages.filter((_, index) => this.live.origins[index]?.facts.length !== 0)
+    expect(sentMessages.reduce((sum, message) => sum + messageBytes(message), 0)).toBe(keptPart.bytes)
     checkKept(before, this.live)
   }
 
-  #say(): void {
+  #addMessage(): void {
     const id = this.#waiting.shift() ?? this.#queue()
-    this.#waiting = this.#waiting.filter((other) => other !== id)
+    this.#waiting = this.#waiting.filter((otherId) => otherId !== id)
     this.#turn += 1
     this.#emit({ type: 'process.incoming', id, from: 'user', turn: this.#turn, queuedAt: 1 })
     this.#emit({ type: 'process.working', turn: this.#turn, message: id })
@@ -130,7 +130,7 @@ class Life {
 
   #nextTurn(): void {
     this.#emit({ type: 'process.ready', turn: this.#turn, outcome: 'ok' })
-    this.#say()
+    this.#addMessage()
   }
 
   #queue(): string {
@@ -149,7 +149,7 @@ class Life {
 }
 
 /** The part of a context that a loop can see. */
-function shape(context: Context): object {
+function visibleState(context: Context): object {
   const { messages, step, bytes, isAnswered: answered, openCalls, compactedStep, lastResult } = context
   return {
     messages,
@@ -168,35 +168,35 @@ function shape(context: Context): object {
 function checkKept(before: readonly ContextMessage[], { messages }: Context): void {
   expect(messages[0]).toEqual(before[0])
   expect(messages[1]).toMatchObject({ role: 'user', text: expect.stringContaining(SUMMARY_HEADING) })
-  const rest = messages.slice(2)
-  expect(rest).toEqual(before.slice(before.length - rest.length))
-  expect(rest[0]?.role).not.toBe('tool')
-  expect(rest.length).toBeGreaterThanOrEqual(before.length - 1 - before.findLastIndex(({ role }) => role !== 'user'))
+  const keptMessages = messages.slice(2)
+  expect(keptMessages).toEqual(before.slice(before.length - keptMessages.length))
+  expect(keptMessages[0]?.role).not.toBe('tool')
+  expect(keptMessages.length).toBeGreaterThanOrEqual(before.length - 1 - before.findLastIndex(({ role }) => role !== 'user'))
   expect(messages.filter((message) => message.role === 'user' && message.text.startsWith(SUMMARY_HEADING))).toHaveLength(1)
 }
 
-async function playLife(planned: readonly PlannedStep[], each: (life: Life) => Promise<void>): Promise<Life> {
+async function playLife(planned: readonly PlannedStep[], checkStep: (life: Life) => Promise<void>): Promise<Life> {
   const life = new Life()
   for (const [index, one] of planned.entries()) {
-    life.take(index + 1, one)
-    await each(life)
+    life.playStep(index + 1, one)
+    await checkStep(life)
     if (one.compact === null || life.compactions === 4) continue
     await life.compact(index + 1, one.compact)
-    await each(life)
+    await checkStep(life)
   }
   return life
 }
 
-describe('with none to four compactions', () => {
+describe('with any number of compactions', () => {
   test('the whole journal, its parts and the live context are the same at every step', async () => {
     let compactions = 0
     await fc.assert(
-      fc.asyncProperty(steps, fc.integer({ min: 1, max: 7 }), async (planned, most) => {
+      fc.asyncProperty(steps, fc.integer({ min: 1, max: 7 }), async (planned, pageSize) => {
         const life = await playLife(planned, async ({ process, pager, live: context }) => {
           const ranges = process?.context?.ranges ?? null
-          const [whole, parts] = await Promise.all([loadContext(pager(most), null), loadContext(pager(most), ranges)])
-          expect(shape(whole.context)).toEqual(shape(context))
-          expect(shape(parts.context)).toEqual(shape(context))
+          const [whole, parts] = await Promise.all([loadContext(pager(pageSize), null), loadContext(pager(pageSize), ranges)])
+          expect(visibleState(whole.context)).toEqual(visibleState(context))
+          expect(visibleState(parts.context)).toEqual(visibleState(context))
           expect(whole.context.ranges).toEqual(ranges)
           expect(parts.context.ranges).toEqual(ranges)
           expect(parts.seq).toBe(whole.seq)
@@ -212,11 +212,13 @@ describe('with none to four compactions', () => {
     await fc.assert(
       fc.asyncProperty(steps, async (planned) => {
         const { facts, live: context, process } = await playLife(planned, () => Promise.resolve())
-        const at = facts.findLastIndex(({ body }) => body.type === 'context.compacted')
-        const since = facts.slice(at + 1).flatMap(({ body }) => (body.type === 'process.incoming' ? [`text ${body.id}`] : []))
+        const lastCompaction = facts.findLastIndex(({ body }) => body.type === 'context.compacted')
+        const laterMessages = facts
+          .slice(lastCompaction + 1)
+          .flatMap(({ body }) => (body.type === 'process.incoming' ? [`text ${body.id}`] : []))
         context.beginCall()
-        const sent = context.messages.flatMap((message) => (message.role === 'user' ? [message.text] : []))
-        expect(sent.slice(sent.length - since.length)).toEqual(since)
+        const contextTexts = context.messages.flatMap((message) => (message.role === 'user' ? [message.text] : []))
+        expect(contextTexts.slice(contextTexts.length - laterMessages.length)).toEqual(laterMessages)
         expect(process?.queue.length).toBe(
           facts.filter(({ body }) => body.type === 'process.queue').length -
             facts.filter(({ body }) => body.type === 'process.incoming').length,
@@ -227,7 +229,7 @@ describe('with none to four compactions', () => {
 })
 
 describe('the kept part is', () => {
-  const planned = (changes: Partial<PlannedStep>): PlannedStep => ({
+  const plannedStep = (changes: Partial<PlannedStep>): PlannedStep => ({
     text: 'said',
     results: [20],
     image: false,
@@ -237,37 +239,39 @@ describe('the kept part is', () => {
     compact: null,
     ...changes,
   })
-  const roles = ({ messages }: Context): string => messages.map(({ role }) => role[0]).join('')
+  const roleLetters = ({ messages }: Context): string => messages.map(({ role }) => role[0]).join('')
 
   test('the last step, whatever its size up to the limit', async () => {
-    const life = await playLife([planned({}), planned({}), planned({ results: [500], compact: [40, 1_000] })], () => Promise.resolve())
-    expect(roles(life.live)).toBe('uuat')
+    const life = await playLife([plannedStep({}), plannedStep({}), plannedStep({ results: [500], compact: [40, 1_000] })], () =>
+      Promise.resolve(),
+    )
+    expect(roleLetters(life.live)).toBe('uuat')
   })
 
   test('nothing of a larger last step', async () => {
-    const life = await playLife([planned({}), planned({ results: [500], compact: [40, 100] })], () => Promise.resolve())
-    expect(roles(life.live)).toBe('uu')
+    const life = await playLife([plannedStep({}), plannedStep({ results: [500], compact: [40, 100] })], () => Promise.resolve())
+    expect(roleLetters(life.live)).toBe('uu')
     expect(life.live.lastResult).toBe('')
   })
 
   test('as many of the newest steps as fit', async () => {
-    const life = await playLife([...Array.from({ length: 9 }, () => planned({})), planned({ compact: [100, 100] })], () =>
+    const life = await playLife([...Array.from({ length: 9 }, () => plannedStep({})), plannedStep({ compact: [100, 100] })], () =>
       Promise.resolve(),
     )
-    expect(roles(life.live)).toBe('uuatatat')
+    expect(roleLetters(life.live)).toBe('uuatatat')
   })
 
   test('an unanswered message, though nothing of the step before it', async () => {
     const life = await playLife(
-      [planned({}), planned({ results: [400] }), planned({ results: [], text: 'x'.repeat(300), compact: [10, 50] })],
+      [plannedStep({}), plannedStep({ results: [400] }), plannedStep({ results: [], text: 'x'.repeat(300), compact: [10, 50] })],
       () => Promise.resolve(),
     )
-    expect(roles(life.live)).toBe('uuu')
+    expect(roleLetters(life.live)).toBe('uuu')
     expect(life.live.messages[2]).toEqual({ role: 'user', text: 'text m2' })
   })
 
   test('the whole of a context that cannot be shortened', async () => {
-    const life = await playLife([planned({ compact: [10_000, 10_000] })], () => Promise.resolve())
+    const life = await playLife([plannedStep({ compact: [10_000, 10_000] })], () => Promise.resolve())
     expect(life.compactions).toBe(0)
   })
 })

@@ -33,14 +33,14 @@ const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteT
 function toFacts(steps: readonly PlannedStep[]): readonly StoredFact[] {
   const bodies: FactBody[] = []
   let messages = 0
-  const say = (): void => {
+  const addMessage = (): void => {
     const id = `m${(messages += 1)}`
     bodies.push(
       { type: 'process.queue', id, from: 'user', text: `text ${id}` },
       { type: 'process.incoming', id, from: 'user', turn: messages, queuedAt: 1 },
     )
   }
-  say()
+  addMessage()
   for (const [index, planned] of steps.entries()) {
     const number = index + 1
     for (let attempt = 1; attempt <= planned.failures; attempt += 1) {
@@ -50,7 +50,7 @@ function toFacts(steps: readonly PlannedStep[]): readonly StoredFact[] {
       )
     }
     bodies.push({ type: 'model.started', step: number, attempt: planned.failures + 1, model: 'm' })
-    if (planned.message === 0) say()
+    if (planned.message === 0) addMessage()
     const calls = planned.outcomes.map((_, call): AssistantPart => ({ type: 'tool-call', callId: `c${call}`, name: 'ls', input: {} }))
     bodies.push({
       type: 'model.finished',
@@ -61,7 +61,7 @@ function toFacts(steps: readonly PlannedStep[]): readonly StoredFact[] {
       durationMs: 1,
     })
     for (const [call, ended] of planned.outcomes.entries()) {
-      if (planned.message === call + 1) say()
+      if (planned.message === call + 1) addMessage()
       if (ended !== 'lost')
         bodies.push({
           type: 'tool.finished',
@@ -73,35 +73,35 @@ function toFacts(steps: readonly PlannedStep[]): readonly StoredFact[] {
           durationMs: 1,
         })
     }
-    if (calls.length === 0) say()
+    if (calls.length === 0) addMessage()
   }
   return bodies.map((body, index) => ({ uuid: 'u', seq: index + 1, pid: 1, at: 0, cursor: index + 1, body }))
 }
 
-function fold(facts: readonly StoredFact[]): Context {
+function foldContext(facts: readonly StoredFact[]): Context {
   const context = new Context()
   for (const fact of facts) foldFact(context, fact)
   return context
 }
 
-const pager =
-  (facts: readonly StoredFact[], most: number) =>
+const readPages =
+  (facts: readonly StoredFact[], pageSize: number) =>
   (after: number, limit: number): Promise<readonly StoredFact[]> =>
-    Promise.resolve(facts.filter(({ seq }) => seq > after).slice(0, Math.min(limit, most)))
+    Promise.resolve(facts.filter(({ seq }) => seq > after).slice(0, Math.min(limit, pageSize)))
 
 /** The same pages as the store gives them without bodies. */
-const skimmer =
-  (facts: readonly StoredFact[], most: number): ReadPage =>
+const readPagesWithoutBodies =
+  (facts: readonly StoredFact[], pageSize: number): ReadPage =>
   async (after, limit, skim) =>
-    skimPage(await pager(facts, most)(after, limit), skim)
+    skimPage(await readPages(facts, pageSize)(after, limit), skim)
 
 /** The providers' rules: each answer with calls is followed by exactly their results, and no result stands elsewhere. */
 function isWellFormed(messages: readonly ContextMessage[]): boolean {
   return messages.every((message, index) => {
     const calls = message.role === 'assistant' ? message.parts.filter((part) => part.type === 'tool-call').map((part) => part.callId) : []
-    const next = messages[index + 1]
+    const nextMessage = messages[index + 1]
     if (calls.length > 0)
-      return next?.role === 'tool' && JSON.stringify(next.results.map((result) => result.callId)) === JSON.stringify(calls)
+      return nextMessage?.role === 'tool' && JSON.stringify(nextMessage.results.map((result) => result.callId)) === JSON.stringify(calls)
     const before = messages[index - 1]
     if (message.role === 'tool') return before?.role === 'assistant' && before.parts.some((part) => part.type === 'tool-call')
     return message.role === 'user' || message.parts.length > 0
@@ -111,8 +111,8 @@ function isWellFormed(messages: readonly ContextMessage[]): boolean {
 describe('the fold', () => {
   test('any prefix of any history gives a well-formed context, now and at the next model request', () => {
     fc.assert(
-      fc.property(history, fc.nat(), (facts, cut) => {
-        const context = fold(facts.slice(0, cut % (facts.length + 1)))
+      fc.property(history, fc.nat(), (facts, length) => {
+        const context = foldContext(facts.slice(0, length % (facts.length + 1)))
         const before = isWellFormed(context.messages)
         context.beginCall()
         return before && isWellFormed(context.messages) && context.openCalls.length === 0 && !context.hasUnreadMessages
@@ -123,7 +123,7 @@ describe('the fold', () => {
   test('no message is lost or doubled, and all are in order', () => {
     fc.assert(
       fc.property(history, (facts) => {
-        const context = fold(facts)
+        const context = foldContext(facts)
         context.beginCall()
         const texts = context.messages.filter((message) => message.role === 'user').map((message) => message.text)
         expect(texts).toEqual(facts.flatMap(({ body }) => (body.type === 'process.incoming' ? [`text ${body.id}`] : [])))
@@ -131,30 +131,30 @@ describe('the fold', () => {
     )
   })
 
-  test('every result is with its call; a missing one is reported as unknown', () => {
+  test('every result follows its call, and a missing result is reported as unknown', () => {
     fc.assert(
       fc.property(history, (facts) => {
-        const context = fold(facts)
+        const context = foldContext(facts)
         context.beginCall()
         const finished = facts.flatMap(({ body }) => (body.type === 'tool.finished' ? [body] : []))
         const results = context.messages.flatMap((message) => (message.role === 'tool' ? message.results : []))
         for (const result of results.filter(({ outcome: ended }) => ended === 'interrupted'))
           expect(result.content).toMatch(/^interrupted; it may or may not have happened/)
-        const known = results.filter(({ content }) => content !== 'interrupted; it may or may not have happened')
-        expect(known.map(({ content }) => content.split('\n').at(-1))).toEqual(finished.map(({ content }) => content))
+        const knownResults = results.filter(({ content }) => content !== 'interrupted; it may or may not have happened')
+        expect(knownResults.map(({ content }) => content.split('\n').at(-1))).toEqual(finished.map(({ content }) => content))
       }),
     )
   })
 
-  test('pages make no difference', async () => {
+  test('the page size makes no difference', async () => {
     await fc.assert(
-      fc.asyncProperty(history, fc.integer({ min: 1, max: 7 }), async (facts, most) => {
-        const { context: whole } = await loadContext(pager(facts, Number.MAX_SAFE_INTEGER), null)
-        for (const pages of [pager(facts, most), skimmer(facts, most)]) {
+      fc.asyncProperty(history, fc.integer({ min: 1, max: 7 }), async (facts, pageSize) => {
+        const { context: wholeContext } = await loadContext(readPages(facts, Number.MAX_SAFE_INTEGER), null)
+        for (const pages of [readPages(facts, pageSize), readPagesWithoutBodies(facts, pageSize)]) {
           const { context: paged } = await loadContext(pages, null)
-          expect(paged.messages).toEqual(whole.messages)
-          expect(paged.origins).toEqual(whole.origins)
-          expect([paged.bytes, paged.step, paged.openCalls]).toEqual([whole.bytes, whole.step, whole.openCalls])
+          expect(paged.messages).toEqual(wholeContext.messages)
+          expect(paged.origins).toEqual(wholeContext.origins)
+          expect([paged.bytes, paged.step, paged.openCalls]).toEqual([wholeContext.bytes, wholeContext.step, wholeContext.openCalls])
         }
       }),
     )
@@ -163,7 +163,7 @@ describe('the fold', () => {
   test('the number of bytes is that of the messages', () => {
     fc.assert(
       fc.property(history, (facts) => {
-        const context = fold(facts)
+        const context = foldContext(facts)
         context.beginCall()
         const sizes = context.messages.flatMap((message) => {
           if (message.role === 'user') return [message.text]
@@ -185,19 +185,19 @@ describe('the loop', () => {
 - text: done
 `
 
-  test('interrupted after any commit and resumed, it comes to the same end', async () => {
-    await using bench = await openNativeBench()
-    const whole = await bench.run({ script })
-    await whole.runTurn('go')
-    const { facts } = whole.kernel
-    const end = (of: readonly StoredFact[]): readonly ContextMessage[] => fold(of).messages
-    const first = facts.findIndex(({ body }) => body.type === 'process.working') + 1
-    for (let cut = first; cut < facts.length; cut += 1) {
+  test('reaches the same end if it is interrupted after any commit and resumed', async () => {
+    await using bench = await nativeBench()
+    const uninterrupted = await bench.run({ script })
+    await uninterrupted.turn('go')
+    const { facts } = uninterrupted.kernel
+    const messagesOf = (journal: readonly StoredFact[]): readonly ContextMessage[] => foldContext(journal).messages
+    const firstCut = facts.findIndex(({ body }) => body.type === 'process.working') + 1
+    for (let cut = firstCut; cut < facts.length; cut += 1) {
       if (facts[cut]?.body.type === 'tool.started') continue // in the same commit as the answer before it
       const resumed = await bench.run({ spec: { model: 'script:1.yaml' }, earlierFacts: facts.slice(0, cut) })
       await resumed.agent.proceed(resumed.kernel.turn)
-      await resumed.kernel.waitForTurnEnd()
-      const [expected, got] = [end(facts), end(resumed.kernel.facts)]
+      await resumed.kernel.ended()
+      const [expected, got] = [messagesOf(facts), messagesOf(resumed.kernel.facts)]
       expect(isWellFormed(got)).toBe(true)
       expect(withoutUnknown(got), `cut after ${cut}`).toEqual(withoutUnknown(expected))
       expect(resumed.kernel.factsOf('process.ready').at(-1)).toMatchObject({ outcome: 'ok', result: 'done' })

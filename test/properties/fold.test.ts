@@ -17,8 +17,8 @@ function randomJournals(seed: number, inputs = 150): { readonly facts: readonly 
   return [...episode.world.journal].map(([uuid, facts]) => ({ facts, row: episode.world.row(uuid) }))
 }
 
-const foldAll = (facts: readonly Fact[], from?: Process): Process | undefined =>
-  facts.reduce<Process | undefined>((process, fact) => fold(process, fact), from)
+const foldAll = (facts: readonly Fact[], start?: Process): Process | undefined =>
+  facts.reduce<Process | undefined>((process, fact) => fold(process, fact), start)
 const codeOf = (act: () => unknown): string => {
   try {
     act()
@@ -30,13 +30,13 @@ const codeOf = (act: () => unknown): string => {
 
 test('the row is the fold of its journal, read back from JSON, and from any position in it', () => {
   fc.assert(
-    fc.property(fc.nat(1_000_000), fc.nat(), (seed, place) => {
+    fc.property(fc.nat(1_000_000), fc.nat(), (seed, position) => {
       for (const { facts, row } of randomJournals(seed)) {
-        const read = JSON.parse(JSON.stringify(facts)) as Fact[]
-        expect(foldAll(read)).toEqual(row)
-        const cut = place % facts.length
-        const halfway = foldAll(read.slice(0, cut))
-        expect(foldAll(read.slice(cut), halfway && (JSON.parse(JSON.stringify(halfway)) as Process))).toEqual(row)
+        const readFacts = JSON.parse(JSON.stringify(facts)) as Fact[]
+        expect(foldAll(readFacts)).toEqual(row)
+        const cut = position % facts.length
+        const halfway = foldAll(readFacts.slice(0, cut))
+        expect(foldAll(readFacts.slice(cut), halfway && (JSON.parse(JSON.stringify(halfway)) as Process))).toEqual(row)
       }
     }),
     { numRuns: 25 },
@@ -45,29 +45,29 @@ test('the row is the fold of its journal, read back from JSON, and from any posi
 
 test("a journal with a gap, a repetition or another process's fact at its start is refused", () => {
   fc.assert(
-    fc.property(fc.nat(1_000_000), fc.nat(), (seed, place) => {
+    fc.property(fc.nat(1_000_000), fc.nat(), (seed, position) => {
       const facts =
         randomJournals(seed)
           .map((one) => one.facts)
           .toSorted((a, b) => b.length - a.length)[0] ?? []
       fc.pre(facts.length > 2)
-      const at = 1 + (place % (facts.length - 2))
-      expect(codeOf(() => foldAll(facts.toSpliced(at, 1)))).toBe('INTERNAL')
-      expect(codeOf(() => foldAll(facts.toSpliced(at, 0, facts[at] as Fact)))).toBe('INTERNAL')
+      const index = 1 + (position % (facts.length - 2))
+      expect(codeOf(() => foldAll(facts.toSpliced(index, 1)))).toBe('INTERNAL')
+      expect(codeOf(() => foldAll(facts.toSpliced(index, 0, facts[index] as Fact)))).toBe('INTERNAL')
       expect(codeOf(() => foldAll(facts.slice(1)))).toBe('INTERNAL')
     }),
     { numRuns: 25 },
   )
 })
 
-describe('facts that cannot follow', () => {
+describe('the fold refuses', () => {
   const pick = seeded(1)
-  const fact = (seq: number, body: FactBody): Fact => ({ uuid: 'p1', seq, pid: 1, at: 1, body })
+  const makeFact = (seq: number, body: FactBody): Fact => ({ uuid: 'p1', seq, pid: 1, at: 1, body })
   const episode = new Episode()
   while (!episode.world.journal.has('p1')) episode.play(pick)
   const created = fold(undefined, episode.world.journal.get('p1')?.[0] as Fact)
   const HOLD = { reason: 'user', by: 'user', at: 1 } as const
-  const WRONG: readonly FactBody[] = [
+  const INVALID_BODIES: readonly FactBody[] = [
     { type: 'process.attached', containment: null },
     { type: 'process.ready', turn: 1 },
     { type: 'process.working', turn: 1, message: null },
@@ -78,20 +78,20 @@ describe('facts that cannot follow', () => {
     { type: 'process.reaped' },
     { type: 'process.rehydrated', pid: 2 },
   ]
-  test.each(WRONG)('$type after the spawn', (body) => {
-    expect(codeOf(() => fold(created, fact(2, body)))).toBe('INTERNAL')
+  test.each(INVALID_BODIES)('a fact of type $type directly after the spawn', (body) => {
+    expect(codeOf(() => fold(created, makeFact(2, body)))).toBe('INTERNAL')
   })
   test('a second spawn', () => {
-    const first = episode.world.journal.get('p1')?.[0] as Fact
-    expect(codeOf(() => fold(created, fact(2, first.body)))).toBe('INTERNAL')
+    const firstFact = episode.world.journal.get('p1')?.[0] as Fact
+    expect(codeOf(() => fold(created, makeFact(2, firstFact.body)))).toBe('INTERNAL')
   })
 })
 
-test('a text in the table is cut to 500 characters, whatever its length in the journal', () => {
+test('the row has at most 500 characters of a text, whatever its length in the journal', () => {
   const episode = new Episode()
   const pick = seeded(1)
   while (!episode.world.journal.has('p1')) episode.play(pick)
   const created = fold(undefined, episode.world.journal.get('p1')?.[0] as Fact)
-  const long = fold(created, { uuid: 'p1', seq: 2, pid: 1, at: 1, body: { type: 'process.note', text: 'x'.repeat(10_000) } })
-  expect(long.note).toHaveLength(500)
+  const longNoteRow = fold(created, { uuid: 'p1', seq: 2, pid: 1, at: 1, body: { type: 'process.note', text: 'x'.repeat(10_000) } })
+  expect(longNoteRow.note).toHaveLength(500)
 })

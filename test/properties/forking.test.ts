@@ -23,22 +23,26 @@ function randomJournals(seed: number, inputs = 250): { readonly row: Process; re
 
 const isCheckpoint = (fact: Fact): fact is CheckpointFact => fact.body.type === 'checkpoint.written'
 /** The last text is for users, and a checkpoint does not have it. A process with a session can be forked only as it is now. */
-const essence = ({ lastText: _, sessionId: __, ...state }: ForkState): object => state
+const comparableState = ({ lastText: _, sessionId: __, ...state }: ForkState): object => state
 
-let compared = 0
+let comparisonCount = 0
 
-function compare(row: Process, facts: readonly Fact[], start: number): void {
-  const from = facts[start] as Fact
-  const checkpoint = isCheckpoint(from) ? from : null
-  let at: Process | undefined
+function compareStates(row: Process, facts: readonly Fact[], start: number): void {
+  const startFact = facts[start] as Fact
+  const checkpoint = isCheckpoint(startFact) ? startFact : null
+  let expected: Process | undefined
   for (const [index, fact] of facts.entries()) {
-    at = fold(at, fact)
+    expected = fold(expected, fact)
     if (index < start) continue
-    const read = processAt(row, checkpoint, facts.slice(checkpoint ? start + 1 : start, index + 1))
-    if (read === null) return expect(checkpoint?.body.state).toBeUndefined()
-    expect(essence(forkState(read))).toEqual(essence(forkState(at)))
-    expect([read.seq, read.progress.wholeStep, read.progress.openCalls]).toEqual([at.seq, at.progress.wholeStep, at.progress.openCalls])
-    compared += 1
+    const stateRead = processAt(row, checkpoint, facts.slice(checkpoint ? start + 1 : start, index + 1))
+    if (stateRead === null) return expect(checkpoint?.body.state).toBeUndefined()
+    expect(comparableState(forkState(stateRead))).toEqual(comparableState(forkState(expected)))
+    expect([stateRead.seq, stateRead.progress.wholeStep, stateRead.progress.openCalls]).toEqual([
+      expected.seq,
+      expected.progress.wholeStep,
+      expected.progress.openCalls,
+    ])
+    comparisonCount += 1
   }
 }
 
@@ -49,12 +53,12 @@ test('the state at any fact, from any earlier checkpoint or start of a fork, is 
         const starts = facts.flatMap(({ body: { type } }, index) =>
           type === 'checkpoint.written' || type === 'process.forked' ? [index] : [],
         )
-        for (const start of starts) compare(row, facts, start)
+        for (const start of starts) compareStates(row, facts, start)
       }
     }),
     { numRuns: 60 },
   )
-  expect(compared).toBeGreaterThan(0)
+  expect(comparisonCount).toBeGreaterThan(0)
 }, 120_000)
 
 test('a checkpoint without a state is refused', () => {

@@ -1,4 +1,4 @@
-// Random dependency graphs against slow and simple definitions of a cycle, an order and the closures.
+// Compares the functions for dependency graphs with slow, simple definitions of a cycle, an order and the closures.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { dependenciesOf, dependentsOf, findCycle, layersOf, type GraphNode } from '../../src/kernel/util/graph.ts'
@@ -12,17 +12,17 @@ const anyGraph = fc.integer({ min: 0, max: NAMES.length }).chain((count) => {
 const acyclic = fc.integer({ min: 0, max: NAMES.length }).chain((count) => {
   const names = NAMES.slice(0, count)
   return fc
-    .tuple(...names.map((id, at) => fc.subarray(names.slice(0, at)).map((needs): GraphNode => ({ id, needs }))))
+    .tuple(...names.map((id, index) => fc.subarray(names.slice(0, index)).map((needs): GraphNode => ({ id, needs }))))
     .chain((graph) => fc.shuffledSubarray(graph, { minLength: count }))
 })
 
 /** Whether a path of at least one need leads from one node to another. */
 function hasPath(graph: readonly GraphNode[], from: string, to: string): boolean {
   const isNeed = (a: string, b: string): boolean => graph.some(({ id, needs }) => id === a && needs.includes(b))
-  let ends = [from]
+  let reachedNodes = [from]
   for (let steps = 0; steps < graph.length; steps += 1) {
-    ends = graph.map(({ id }) => id).filter((id) => ends.some((end) => isNeed(end, id)))
-    if (ends.includes(to)) return true
+    reachedNodes = graph.map(({ id }) => id).filter((id) => reachedNodes.some((node) => isNeed(node, id)))
+    if (reachedNodes.includes(to)) return true
   }
   return false
 }
@@ -40,7 +40,7 @@ test('a cycle is reported where there is one, and the report is a cycle', () => 
   )
 })
 
-test('the nodes above and below are those that a path leads to', () => {
+test('the dependencies and dependents of a node are the ends of all its paths', () => {
   fc.assert(
     fc.property(anyGraph, (graph) => {
       for (const { id } of graph) {
@@ -52,18 +52,18 @@ test('the nodes above and below are those that a path leads to', () => {
   )
 })
 
-test('the rows have all nodes, each as early as possible', () => {
+test('the layers have all nodes, each in the earliest possible layer', () => {
   fc.assert(
     fc.property(acyclic, (graph) => {
-      const rows = layersOf(graph)
-      expect(rows.flat().sort()).toEqual(graph.map(({ id }) => id).sort())
-      const rowOf = (id: string): number => rows.findIndex((row) => row.includes(id))
+      const layers = layersOf(graph)
+      expect(layers.flat().sort()).toEqual(graph.map(({ id }) => id).sort())
+      const rowOf = (id: string): number => layers.findIndex((row) => row.includes(id))
       for (const { id, needs } of graph) expect(rowOf(id)).toBe(Math.max(-1, ...needs.map(rowOf)) + 1)
     }),
   )
 })
 
-test('a node that needs itself through others is in no row, and neither are its dependents', () => {
+test('a node that needs itself through other nodes is in no layer, and neither are its dependents', () => {
   expect(
     layersOf([
       { id: 'a', needs: ['b'] },
@@ -74,8 +74,8 @@ test('a node that needs itself through others is in no row, and neither are its 
   ).toEqual([['d']])
 })
 
-test('a long chain is walked, and an unknown name is skipped', () => {
-  const chain = Array.from({ length: 20_000 }, (_, at): GraphNode => ({ id: `${at}`, needs: [`${at + 1}`] }))
+test('a chain of 20,000 nodes is followed to its end, and an unknown name is skipped', () => {
+  const chain = Array.from({ length: 20_000 }, (_, index): GraphNode => ({ id: `${index}`, needs: [`${index + 1}`] }))
   expect(findCycle(chain)).toBe(null)
   expect(findCycle([...chain.slice(0, -1), { id: '19999', needs: ['0'] }])).toHaveLength(20_001)
   expect([...dependenciesOf([{ id: 'a', needs: ['nobody'] }], ['a'])]).toEqual([])

@@ -9,12 +9,12 @@ import { memoryDir } from '../support/tmp.ts'
 
 /** The drawn values come first, then random ones from a seed, so that everything comes to its end. */
 function pickFrom(values: readonly number[]): Pick {
-  const rest = seeded(1)
+  const randomPick = seeded(1)
   let index = 0
-  return (below) => {
+  return (bound) => {
     const value = values[index]
     index += 1
-    return value === undefined ? rest(below) : value % below
+    return value === undefined ? randomPick(bound) : value % bound
   }
 }
 

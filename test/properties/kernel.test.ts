@@ -10,10 +10,10 @@ import type { Pick } from '../support/kernel/random.ts'
 const event = fc.array(fc.nat(9_999), { minLength: 1, maxLength: 16 })
 
 function pickFrom(numbers: readonly number[]): Pick {
-  let next = 0
+  let nextIndex = 0
   return (n) => {
-    const number = numbers[next] ?? 0
-    next += 1
+    const number = numbers[nextIndex] ?? 0
+    nextIndex += 1
     return number % n
   }
 }
@@ -38,10 +38,10 @@ test('a decision depends only on the view and the input, and changes neither', (
       world.commit()
       const before = JSON.stringify([...world.table.rows()])
       const input = { type: 'hold', uuid: null, reason: 'daemon-shutdown', now: { wall: world.wall, mono: world.mono } } as const
-      const first = step(world.table, input)
-      const second = step(world.table, input)
-      expect(second.changes.facts).toEqual(first.changes.facts)
-      expect(second.effects).toEqual(first.effects)
+      const firstDecision = step(world.table, input)
+      const secondDecision = step(world.table, input)
+      expect(secondDecision.changes.facts).toEqual(firstDecision.changes.facts)
+      expect(secondDecision.effects).toEqual(firstDecision.effects)
       expect(JSON.stringify([...world.table.rows()])).toBe(before)
     }),
     { numRuns: 60 },
@@ -56,14 +56,14 @@ test('a decision does not copy the table: a signal is as fast among 5,000 proces
       if (i % 100 === 0) world.commit()
     }
     world.commit()
-    const times: number[] = []
+    const durations: number[] = []
     for (let round = 0; round < 15; round += 1) {
-      const since = performance.now()
+      const startMs = performance.now()
       for (let i = 0; i < 200; i += 1) world.step({ type: 'send', reply: i, by: 'user', uuid: `p${i % 50}`, id: 'm', text: 'hello' })
-      times.push(performance.now() - since)
+      durations.push(performance.now() - startMs)
       world.commit()
     }
-    return times.toSorted((a, b) => a - b)[2] ?? 0
+    return durations.toSorted((a, b) => a - b)[2] ?? 0
   }
   // 100 times as many rows; linear work would be about 100 times slower
   expect(perStep(5_000)).toBeLessThan(perStep(50) * 10 + 1)

@@ -1,4 +1,4 @@
-// The user's last command against everything that could undo it: masks, handlers, pending signals, agents with signals, ends,
+// The user's last command decides over everything that could undo it: masks, handlers, pending signals, agents with signals, ends,
 // restart policies, new daemons and time. The model is one line: paused, not paused or ended, as the user's last command states.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -20,38 +20,38 @@ const KINDS = [
 ]
 
 /** The user's last command for `a`, alone and with its parent's subtree. */
-interface Word {
+interface UserState {
   own: boolean
   family: boolean
   ended: boolean
 }
 
-const USER: Readonly<Record<string, (word: Word) => void>> = {
-  'signal SIGPAUSE a': (word) => {
-    word.own = true
+const USER_COMMANDS: Readonly<Record<string, (userState: UserState) => void>> = {
+  'signal SIGPAUSE a': (userState) => {
+    userState.own = true
   },
-  'signal SIGPAUSE a freeze': (word) => {
-    word.own = true
+  'signal SIGPAUSE a freeze': (userState) => {
+    userState.own = true
   },
-  'signal SIGRESUME a': (word) => Object.assign(word, { own: false, family: false }),
-  'resume a only': (word) => Object.assign(word, { own: false, family: false }),
-  'signal SIGPAUSE p subtree': (word) => {
-    word.family = true
+  'signal SIGRESUME a': (userState) => Object.assign(userState, { own: false, family: false }),
+  'resume a only': (userState) => Object.assign(userState, { own: false, family: false }),
+  'signal SIGPAUSE p subtree': (userState) => {
+    userState.family = true
   },
-  'signal SIGRESUME p subtree': (word) => {
-    word.family = false
+  'signal SIGRESUME p subtree': (userState) => {
+    userState.family = false
   },
-  'signal SIGTERM a': (word) => {
-    word.ended = true
+  'signal SIGTERM a': (userState) => {
+    userState.ended = true
   },
-  'signal SIGKILL a': (word) => {
-    word.ended = true
+  'signal SIGKILL a': (userState) => {
+    userState.ended = true
   },
 }
-const user = fc.constantFrom(
-  ...Object.keys(USER).flatMap((line) => (line.includes('SIGTERM') || line.includes('SIGKILL') ? [line] : [line, line, line])),
+const userCommand = fc.constantFrom(
+  ...Object.keys(USER_COMMANDS).flatMap((line) => (line.includes('SIGTERM') || line.includes('SIGKILL') ? [line] : [line, line, line])),
 )
-const other = fc.oneof(
+const otherEvent = fc.oneof(
   fc.constantFrom(...subsets).map((mask) => `mask a ${mask}`),
   fc
     .tuple(fc.constantFrom(...BLOCKABLE), fc.constantFrom('default', 'ignore', 'message'))
@@ -69,13 +69,13 @@ const other = fc.oneof(
 )
 
 class Story {
-  readonly word: Word = { own: false, family: false, ended: false }
+  readonly userState: UserState = { own: false, family: false, ended: false }
   readonly #player = new Player()
   readonly #comesBack: boolean
 
-  constructor(kind: string) {
-    this.#player.play(kind)
-    this.#comesBack = kind.includes('restart')
+  constructor(policy: string) {
+    this.#player.play(policy)
+    this.#comesBack = policy.includes('restart')
   }
 
   get row(): Process | undefined {
@@ -101,13 +101,13 @@ class Story {
     if (isOfParent && !this.#player.world.overlay.get('p')) return
     // An ended process needs a resume of its own, and one without a policy has ended for good.
     if (!this.lives || (line.startsWith('report') && !this.#comesBack)) return
-    if (line === 'restart' || line === 'crash') this.#newDaemon(line)
+    if (line === 'restart' || line === 'crash') this.#startNewDaemon(line)
     else {
       // A pause of all cancels a waiting resume of `a`: then `a` stays paused by the command before that.
       const isTakenBack = line === 'signal SIGPAUSE p subtree' && this.#resumeWaits
       const refused = this.#player.play(line).includes('refused')
-      if (!refused) USER[line]?.(this.word)
-      if (!refused && isTakenBack) this.word.own = true
+      if (!refused) USER_COMMANDS[line]?.(this.userState)
+      if (!refused && isTakenBack) this.userState.own = true
     }
     this.drive()
   }
@@ -116,22 +116,22 @@ class Story {
   drive(): void {
     for (const uuid of ['p', 'a']) {
       for (let i = 0; i < 8; i += 1) {
-        const next = nextOf(this.#player.world.overlay.get(uuid))
-        if (next === null) break
-        this.#player.play(next)
+        const nextReport = nextReportOf(this.#player.world.overlay.get(uuid))
+        if (nextReport === null) break
+        this.#player.play(nextReport)
       }
     }
   }
 
-  #newDaemon(how: string): void {
-    if (how === 'restart') this.#player.play('hold all daemon-shutdown')
+  #startNewDaemon(kindOfEnd: string): void {
+    if (kindOfEnd === 'restart') this.#player.play('hold all daemon-shutdown')
     this.#player.world.restart(1)
     for (const uuid of ['p', 'a']) if (this.#player.world.overlay.get(uuid)) this.#player.play(`boot ${uuid}`)
     this.#player.play('release all daemon-shutdown')
   }
 }
 
-function nextOf(row: Process | undefined): string | null {
+function nextReportOf(row: Process | undefined): string | null {
   if (!row) return null
   const { life, uuid, restart } = row
   if (life.state === 'zombie') return `released ${uuid}`
@@ -143,23 +143,27 @@ function nextOf(row: Process | undefined): string | null {
 }
 
 /** The state of `a`, and the state that the user's last command demands. */
-function outcome({ row, word, lives }: Story): readonly [found: string, wanted: string] {
+function statesOf({ row, userState, lives }: Story): readonly [found: string, wanted: string] {
   if (!row) return ['no row', 'a row']
-  if (word.ended) return [lives ? 'lives' : statusOf(row), 'stopped']
+  if (userState.ended) return [lives ? 'lives' : statusOf(row), 'stopped']
   // Without a session or a hold nothing can be restored: the daemon's end interrupts such a process.
   if (row.life.state !== 'running') return [statusOf(row), 'interrupted']
-  const held = row.life.holds.some(({ by, reason }) => by === 'user' && (reason === 'user' || reason === 'subtree'))
-  return [held ? 'paused' : 'not paused', word.own || word.family ? 'paused' : 'not paused']
+  const isHeld = row.life.holds.some(({ by, reason }) => by === 'user' && (reason === 'user' || reason === 'subtree'))
+  return [isHeld ? 'paused' : 'not paused', userState.own || userState.family ? 'paused' : 'not paused']
 }
 
 test("the user's last pause, resume or stop decides", () => {
   fc.assert(
-    fc.property(fc.constantFrom(...KINDS), fc.array(fc.oneof(user, other, other), { maxLength: 14, size: 'max' }), (kind, lines) => {
-      const story = new Story(kind)
-      for (const line of [...lines, ...Array<string>(4).fill('wind 10000')]) story.play(line)
-      const [found, wanted] = outcome(story)
-      expect(found).toBe(wanted)
-    }),
+    fc.property(
+      fc.constantFrom(...KINDS),
+      fc.array(fc.oneof(userCommand, otherEvent, otherEvent), { maxLength: 14, size: 'max' }),
+      (policy, lines) => {
+        const story = new Story(policy)
+        for (const line of [...lines, ...Array<string>(4).fill('wind 10000')]) story.play(line)
+        const [found, wanted] = statesOf(story)
+        expect(found).toBe(wanted)
+      },
+    ),
     { numRuns: deep(3_000, 50_000) },
   )
 }, 300_000)

@@ -17,7 +17,7 @@ function rowsOfLife(seed: number): Process[] {
   return [...episode.world.table.rows()]
 }
 
-const word = fc.oneof(
+const text = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.constantFrom('running', '0', '"', '\\', '\\"', '":', '"x":1', '\u0000', '[1,2]', 'a\u0000b'),
 )
@@ -28,19 +28,25 @@ const number = fc.oneof(
 
 test('an unpacked row equals the original', () => {
   fc.assert(
-    fc.property(fc.nat(1_000_000), word, word, number, (seed, one, other, some) => {
+    fc.property(fc.nat(1_000_000), text, text, number, (seed, firstText, secondText, amount) => {
       const packer = new RowPacker()
       for (const row of rowsOfLife(seed)) {
         const spec = changedSpec(row.spec, {
-          name: one,
-          intent: other,
-          cwd: other,
-          system: one,
-          env: { [one]: other },
-          limits: { budgetUsd: some },
+          name: firstText,
+          intent: secondText,
+          cwd: secondText,
+          system: firstText,
+          env: { [firstText]: secondText },
+          limits: { budgetUsd: amount },
         })
-        const odd = { ...row, spec, note: one, progress: { ...row.progress, lastText: other }, usage: { ...row.usage, costUsd: some } }
-        for (const process of [row, odd]) expect(packer.pack(process).unpack()).toEqual(process)
+        const changedRow = {
+          ...row,
+          spec,
+          note: firstText,
+          progress: { ...row.progress, lastText: secondText },
+          usage: { ...row.usage, costUsd: amount },
+        }
+        for (const process of [row, changedRow]) expect(packer.pack(process).unpack()).toEqual(process)
       }
     }),
     { numRuns: 60 },
@@ -62,7 +68,7 @@ test('processes of one agent share one shape, which is freed with the last of th
   )
   expect(packer.size).toBe(1)
   expect(packed.map((one) => one.unpack().spec.limits === packed[0]?.shape.spec.limits)).not.toContain(false)
-  for (const one of packed.slice(1)) packer.release(one)
+  for (const unpacked of packed.slice(1)) packer.release(unpacked)
   expect(packer.size).toBe(1)
   for (const one of packed.slice(0, 1)) packer.release(one)
   expect(packer.size).toBe(0)

@@ -62,12 +62,12 @@ const piece = fc.oneof(
 )
 
 /** A valid text with some parts replaced. */
-function damaged(...texts: readonly string[]): fc.Arbitrary<string> {
+function damagedText(...texts: readonly string[]): fc.Arbitrary<string> {
   const change = fc.tuple(fc.nat(1_000_000), fc.nat(12), piece)
   return fc.tuple(fc.constantFrom(...texts), fc.array(change, { maxLength: 4 })).map(([text, changes]) =>
-    changes.reduce((now, [at, length, put]) => {
-      const from = at % (now.length + 1)
-      return now.slice(0, from) + put + now.slice(from + length)
+    changes.reduce((changed, [at, length, put]) => {
+      const from = at % (changed.length + 1)
+      return changed.slice(0, from) + put + changed.slice(from + length)
     }, text),
   )
 }
@@ -94,11 +94,11 @@ const SSE =
   'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":3,"output_tokens":1}}}\n\ndata: {"type":"message_delta","usage":{"output_tokens":9}}\n\ndata: [DONE]\n\n'
 
 /** Runs a parser over many texts; it may throw only errors of the table. */
-async function withstands(text: fc.Arbitrary<string>, parse: (text: string) => unknown): Promise<void> {
+async function expectHarmless(text: fc.Arbitrary<string>, parse: (text: string) => unknown): Promise<void> {
   await fc.assert(
-    fc.asyncProperty(text, async (one) => {
+    fc.asyncProperty(text, async (hostileText) => {
       try {
-        await parse(one)
+        await parse(hostileText)
       } catch (error) {
         if (!(error instanceof KernelError) || error.code === 'INTERNAL') throw error
       }
@@ -108,7 +108,7 @@ async function withstands(text: fc.Arbitrary<string>, parse: (text: string) => u
   )
 }
 
-const place = { file: '/repo/.mcp.json', dir: '/repo', home: '/repo' }
+const MCP_LOCATION = { file: '/repo/.mcp.json', dir: '/repo', home: '/repo' }
 
 test('the original texts are valid', async () => {
   expect([
@@ -117,19 +117,19 @@ test('the original texts are valid', async () => {
     parseYaml(CONFIG, USER_FORMAT, 'config.yaml'),
   ]).toMatchObject([{ ok: true }, { ok: true }, { ok: true }])
   expect(await parseScript(SCRIPT, 's.yaml')).toMatchObject({ rules: [{}], steps: [{}, {}] })
-  expect(parseMcpJson(MCP, place).map(({ problem }) => problem)).toEqual([undefined, undefined])
+  expect(parseMcpJson(MCP, MCP_LOCATION).map(({ problem }) => problem)).toEqual([undefined, undefined])
 })
 
 describe('hostile texts do no harm to', () => {
   test.each(['project', 'user', 'claude'] as const)('an agent file (%s)', (source) =>
-    withstands(damaged(AGENT, CLAUDE), (text) => {
+    expectHarmless(damagedText(AGENT, CLAUDE), (text) => {
       const parsed = parseAgent(text, '/a.md', source)
       if (!parsed.ok) expect(parsed.problem).toMatchObject({ line: expect.any(Number), message: expect.stringMatching(/./) })
     }),
   )
 
   test('config.yaml', () =>
-    withstands(damaged(CONFIG), (text) => {
+    expectHarmless(damagedText(CONFIG), (text) => {
       const parsed = parseYaml(text, USER_FORMAT, 'config.yaml')
       if (!parsed.ok) expect(parsed.problem).toMatchObject({ line: expect.any(Number), message: expect.stringMatching(/./) })
     }))
@@ -137,26 +137,26 @@ describe('hostile texts do no harm to', () => {
   test('reeve.yaml', async () => {
     await using dir = await tempDir()
     const file = join(dir.path, 'reeve.yaml')
-    const read = async (text: string): Promise<unknown> => {
+    const parseText = async (text: string): Promise<unknown> => {
       await writeFile(file, text)
       return findCompose(dir.path, file).catch((error: unknown) => error)
     }
-    expect(await read(PROJECT)).toMatchObject({ nodes: [{ name: 'a' }, { name: 'b' }] })
+    expect(await parseText(PROJECT)).toMatchObject({ nodes: [{ name: 'a' }, { name: 'b' }] })
     await fc.assert(
-      fc.asyncProperty(damaged(PROJECT), async (text) => {
-        const found = await read(text)
-        if (found instanceof Error) expect(found).toMatchObject({ code: expect.stringMatching(/^(AGENT_INVALID|INVALID|NOT_FOUND)$/) })
+      fc.asyncProperty(damagedText(PROJECT), async (text) => {
+        const parsed = await parseText(text)
+        if (parsed instanceof Error) expect(parsed).toMatchObject({ code: expect.stringMatching(/^(AGENT_INVALID|INVALID|NOT_FOUND)$/) })
       }),
       { numRuns: RUNS },
     )
   })
 
-  test('a script', () => withstands(damaged(SCRIPT), (text) => parseScript(text, 's.yaml')))
+  test('a script', () => expectHarmless(damagedText(SCRIPT), (text) => parseScript(text, 's.yaml')))
 
-  test('.mcp.json', () => withstands(damaged(MCP), (text) => expect(parseMcpJson(text, place).length).toBeLessThan(100)))
+  test('.mcp.json', () => expectHarmless(damagedText(MCP), (text) => expect(parseMcpJson(text, MCP_LOCATION).length).toBeLessThan(100)))
 
   test.each(['claude', 'codex', 'gemini', 'opencode'] as const)('JSON lines of %s', (name) =>
-    withstands(damaged(...LINES), (text) => {
+    expectHarmless(damagedText(...LINES), (text) => {
       const { format, command } = parseKnownCommand([name], name)
       const [value] = [text].flatMap((line) => {
         try {
@@ -165,13 +165,13 @@ describe('hostile texts do no harm to', () => {
           return []
         }
       })
-      const seen = format.read(fieldsOf(value), command)
-      expect(seen === null || Array.isArray(seen)).toBe(true)
+      const observations = format.read(fieldsOf(value), command)
+      expect(observations === null || Array.isArray(observations)).toBe(true)
     }),
   )
 
   test.each(['anthropic', 'responses', 'chat', 'gemini'] as const)('a stream of %s behind the gateway', (format) =>
-    withstands(damaged(SSE), (text) => {
+    expectHarmless(damagedText(SSE), (text) => {
       const meter = createMeter(format, true)
       for (const chunk of [text.slice(0, 20), text.slice(20)]) meter.write(Buffer.from(chunk))
       expect(meter.readUsage(true).outputTokens).toBeGreaterThanOrEqual(0)
@@ -180,7 +180,7 @@ describe('hostile texts do no harm to', () => {
 
   test('events of the API', async () => {
     await fc.assert(
-      fc.asyncProperty(damaged(SSE), async (text) => {
+      fc.asyncProperty(damagedText(SSE), async (text) => {
         const data: string[] = []
         for await (const one of eventData(Readable.from([Buffer.from(text)]))) data.push(one)
         expect(data.length).toBeLessThanOrEqual(text.split('\n').length)
@@ -193,7 +193,7 @@ describe('hostile texts do no harm to', () => {
     const message =
       '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}}}}\n'
     await fc.assert(
-      fc.asyncProperty(damaged(message), async (text) => {
+      fc.asyncProperty(damagedText(message), async (text) => {
         const [stdout, stderr] = [new PassThrough(), new PassThrough()]
         const link = new JsonRpcLink({
           program: {
@@ -209,10 +209,10 @@ describe('hostile texts do no harm to', () => {
         })
         stdout.end(`${text}\n${message}`)
         stderr.end()
-        const seen: unknown[] = []
-        for await (const one of link.stream.readable) seen.push(one)
+        const receivedMessages: unknown[] = []
+        for await (const one of link.stream.readable) receivedMessages.push(one)
         // Earlier garbage does not hide a whole line that follows.
-        expect(seen.at(-1)).toMatchObject({ method: 'session/update' })
+        expect(receivedMessages.at(-1)).toMatchObject({ method: 'session/update' })
         await link.exited
       }),
       { numRuns: RUNS },
@@ -236,7 +236,7 @@ describe('names of prototype properties', () => {
   })
 })
 
-describe('a too deep nesting', () => {
+describe('a text with too many levels', () => {
   const levels = 200_000
 
   test.each<readonly [string, string, number | null]>([
@@ -251,7 +251,7 @@ describe('a too deep nesting', () => {
 
   test('is reported with its line, at little cost', async () => {
     const before = process.memoryUsage().rss
-    expect(parseMcpJson(`\n${'['.repeat(levels)}`, place)).toMatchObject([{ problem: 'it is not valid JSON (line 2)' }])
+    expect(parseMcpJson(`\n${'['.repeat(levels)}`, MCP_LOCATION)).toMatchObject([{ problem: 'it is not valid JSON (line 2)' }])
     expect(parseYaml('['.repeat(levels), USER_FORMAT, 'reeve.yaml')).toMatchObject({
       ok: false,
       problem: { line: 1, message: 'nested more than 500 levels deep' },

@@ -29,13 +29,13 @@ const entry = fc.constantFrom(
 )
 const entries = fc.array(entry, { maxLength: 4 })
 const roots = fc.array(fc.constantFrom(...PATHS), { maxLength: 3 })
-const sometimes = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(value, { nil: undefined })
+const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(value, { nil: undefined })
 const capabilities: fc.Arbitrary<Capabilities> = fc
   .record({
-    paths: sometimes(fc.record({ read: sometimes(roots), write: sometimes(roots) })),
-    network: sometimes(fc.constant('off' as const)),
-    signals: sometimes(fc.constantFrom('none' as const, 'children' as const)),
-    spawns: sometimes(fc.uniqueArray(fc.constantFrom(...AGENTS))),
+    paths: optional(fc.record({ read: optional(roots), write: optional(roots) })),
+    network: optional(fc.constant('off' as const)),
+    signals: optional(fc.constantFrom('none' as const, 'children' as const)),
+    spawns: optional(fc.uniqueArray(fc.constantFrom(...AGENTS))),
   })
   .map((loose) => JSON.parse(JSON.stringify(loose)) as Capabilities)
 const server: fc.Arbitrary<McpServer> = fc
@@ -51,7 +51,7 @@ const spec: fc.Arbitrary<ProcessSpec> = fc
     driver: fc.constantFrom('native' as const, 'acp' as const, 'command' as const),
     tools: fc.option(entries),
     deny: entries,
-    capabilities: sometimes(capabilities),
+    capabilities: optional(capabilities),
     mcp: fc.uniqueArray(server, { selector: ({ name }) => name, maxLength: 3 }),
   })
   .map(({ capabilities: limited, mcp, driver, ...rest }) =>
@@ -89,32 +89,32 @@ function permissionsOf({
   ])
 }
 
-const fitAlone = (one: ProcessSpec): ProcessSpec => fitToParent(one, null).spec
+const fitAlone = (unfitted: ProcessSpec): ProcessSpec => fitToParent(unfitted, null).spec
 
 test('a child has no permission that its parent lacks, and none that it did not request', () => {
   fc.assert(
-    fc.property(spec, spec, (asked, above) => {
-      const parent = fitAlone(above)
-      const [child, wanted] = [permissionsOf(fitToParent(asked, parent).spec), permissionsOf(fitAlone(asked))]
-      const most = permissionsOf(parent)
+    fc.property(spec, spec, (requested, parentSpec) => {
+      const parent = fitAlone(parentSpec)
+      const [child, wanted] = [permissionsOf(fitToParent(requested, parent).spec), permissionsOf(fitAlone(requested))]
+      const parentPowers = permissionsOf(parent)
       const isProgram = (power: string): boolean => power.startsWith('program')
       // Under a parent without folder limits, a program of the child can do no more than one of the parent.
       const isFree = !parent.capabilities?.paths
-      expect([...child].filter((power) => !most.has(power) && !(isFree && isProgram(power)))).toEqual([])
+      expect([...child].filter((power) => !parentPowers.has(power) && !(isFree && isProgram(power)))).toEqual([])
       expect([...child].filter((power) => !wanted.has(power) && !isProgram(power))).toEqual([])
       // Apart from shells and servers, the child has all that both have.
-      const lost = [...wanted].filter((power) => most.has(power) && !child.has(power))
-      expect(lost.filter((power) => power !== 'tool bash' && !isProgram(power))).toEqual([])
+      const lostPowers = [...wanted].filter((power) => parentPowers.has(power) && !child.has(power))
+      expect(lostPowers.filter((power) => power !== 'tool bash' && !isProgram(power))).toEqual([])
     }),
     { numRuns: 2_000 },
   )
 })
 
-test('a second limitation changes nothing, not even the object', () => {
+test('a second fitting to the same parent returns the same object', () => {
   fc.assert(
-    fc.property(spec, spec, (asked, above) => {
-      const parent = fitAlone(above)
-      const child = fitToParent(asked, parent).spec
+    fc.property(spec, spec, (requested, parentSpec) => {
+      const parent = fitAlone(parentSpec)
+      const child = fitToParent(requested, parent).spec
       expect(fitToParent(child, parent)).toEqual({ spec: child, removed: [] })
       expect(fitToParent(child, parent).spec).toBe(child)
       expect(fitAlone(child)).toBe(child)
@@ -123,14 +123,14 @@ test('a second limitation changes nothing, not even the object', () => {
   )
 })
 
-test('along a chain no process has more than any above it, in any order of limitation', () => {
+test('along a chain of parents, no process has more permissions than its ancestors, in any order of fitting', () => {
   fc.assert(
     fc.property(spec, spec, spec, (a, b, c) => {
       const [top, middle] = [fitAlone(a), fitToParent(b, fitAlone(a)).spec]
       const bottom = permissionsOf(fitToParent(c, middle).spec)
-      for (const above of [top, middle]) {
-        const most = permissionsOf(above)
-        expect([...bottom].filter((power) => !most.has(power) && !power.startsWith('program'))).toEqual([])
+      for (const parentSpec of [top, middle]) {
+        const parentPowers = permissionsOf(parentSpec)
+        expect([...bottom].filter((power) => !parentPowers.has(power) && !power.startsWith('program'))).toEqual([])
       }
     }),
     { numRuns: 1_000 },
@@ -138,26 +138,26 @@ test('along a chain no process has more than any above it, in any order of limit
 })
 
 test('a spec without limits under a parent without limits stays the same object', () => {
-  const plain = kernelSpec()
-  expect(fitToParent(plain, kernelSpec()).spec).toBe(plain)
+  const unlimited = kernelSpec()
+  expect(fitToParent(unlimited, kernelSpec()).spec).toBe(unlimited)
 })
 
-test('two lists of tools share the names that both allow', () => {
+test('the common tools of two lists are those that both lists allow', () => {
   fc.assert(
-    fc.property(entries, entries, (some, others) => {
-      const both = commonTools(some, others)
-      const allowed = (tools: readonly string[] | null): string[] => NAMES.filter((name) => isAllowed(name, { tools, deny: [] }))
-      expect(allowed(both)).toEqual(allowed(some).filter((name) => allowed(others).includes(name)))
+    fc.property(entries, entries, (firstList, secondList) => {
+      const common = commonTools(firstList, secondList)
+      const allowedNames = (tools: readonly string[] | null): string[] => NAMES.filter((name) => isAllowed(name, { tools, deny: [] }))
+      expect(allowedNames(common)).toEqual(allowedNames(firstList).filter((name) => allowedNames(secondList).includes(name)))
     }),
     { numRuns: 2_000 },
   )
 })
 
-test('a process that is accepted under a limited parent is a native agent, or no freer than its parent', () => {
+test('a child that a limited parent accepts is a native agent, or has no more rights than its parent', () => {
   fc.assert(
-    fc.property(spec, spec, (asked, above) => {
-      const parent = fitAlone(above)
-      const child = fitToParent(asked, parent).spec
+    fc.property(spec, spec, (requested, parentSpec) => {
+      const parent = fitAlone(parentSpec)
+      const child = fitToParent(requested, parent).spec
       if (child.driver === 'native') expect(confinementObstacle(child, parent)).toBeNull()
       else if (parent.driver === 'native' && (parent.deny.includes('bash') || parent.tools?.length === 0)) {
         const limited = enforcementOf(parent).paths === 'yes' || parent.capabilities?.paths === undefined

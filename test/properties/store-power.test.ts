@@ -1,5 +1,5 @@
 // Loss of power. A store under load is copied after each commit. The test builds the disks that a power cut in the next commit could
-// leave. In these, each unsynced sector of 512 bytes is there or not. All of them must have every acknowledged commit.
+// leave. In these, each unsynced sector of 512 bytes is present or absent. All of them must have every acknowledged commit.
 // The model takes the order of SQLite's syncs from its documentation (log, then database; the header of a new log first). Directory
 // entries are not modelled. docs/guarantees.md lists its limits.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -24,8 +24,8 @@ interface Random {
 }
 
 function randomOf(seed: number): Random {
-  const next = seeded(seed)
-  return { below: (count) => Math.floor(next() * count) }
+  const nextRandom = seeded(seed)
+  return { below: (count) => Math.floor(nextRandom() * count) }
 }
 
 interface Disk {
@@ -39,85 +39,87 @@ interface Moment extends Disk {
   readonly facts: ReadonlyMap<string, number>
 }
 
-function snapshot(at: TestStore): Disk {
-  const identity = readIdentity(at.dir)
+function snapshotDisk(fixture: TestStore): Disk {
+  const identity = readIdentity(fixture.dir)
   return {
-    db: readFileSync(join(at.dir, 'store.db')),
-    log: readFileSync(join(at.dir, 'store.db-wal')),
+    db: readFileSync(join(fixture.dir, 'store.db')),
+    log: readFileSync(join(fixture.dir, 'store.db-wal')),
     identity: identity === null ? '' : identityText({ ...identity, boot: 'before the power went' }),
   }
 }
 
 /** Steps, long texts, spawns and ends; the log is folded into the database every few commits. */
-async function record(random: Random, commits: number): Promise<Moment[]> {
-  await using at = await testStore()
+async function recordMoments(random: Random, commits: number): Promise<Moment[]> {
+  await using fixture = await testStore()
   const scribe = new Scribe()
   const moments: Moment[] = []
-  const living: number[] = []
-  const born: number[] = []
+  const livingNumbers: number[] = []
+  const bornNumbers: number[] = []
   for (let number = 1; number <= commits; number++) {
-    const kind = random.below(10)
-    const one = living[random.below(Math.max(1, living.length))]
-    if (one === undefined || kind === 0) {
-      living.push(number)
-      born.push(number)
-      await at.store.commit(scribe.spawn(uuidOf(number)))
-    } else if (kind === 1 && living.length > 1) {
-      living.splice(living.indexOf(one), 1)
-      await at.store.commit(scribe.write(uuidOf(one), ...endOf()))
+    const percent = random.below(10)
+    const livingNumber = livingNumbers[random.below(Math.max(1, livingNumbers.length))]
+    if (livingNumber === undefined || percent === 0) {
+      livingNumbers.push(number)
+      bornNumbers.push(number)
+      await fixture.store.commit(scribe.spawn(uuidOf(number)))
+    } else if (percent === 1 && livingNumbers.length > 1) {
+      livingNumbers.splice(livingNumbers.indexOf(livingNumber), 1)
+      await fixture.store.commit(scribe.write(uuidOf(livingNumber), ...endOf()))
     } else {
-      await at.store.commit(scribe.write(uuidOf(one), ...stepOf(number, `${number} `.repeat(random.below(kind === 2 ? 20_000 : 900)))))
+      await fixture.store.commit(
+        scribe.write(uuidOf(livingNumber), ...stepOf(number, `${number} `.repeat(random.below(percent === 2 ? 20_000 : 900)))),
+      )
     }
-    const facts = new Map(born.map((one) => [uuidOf(one), scribe.get(uuidOf(one)).seq]))
-    moments.push({ ...snapshot(at), facts })
+    const facts = new Map(bornNumbers.map((bornNumber) => [uuidOf(bornNumber), scribe.get(uuidOf(bornNumber)).seq]))
+    moments.push({ ...snapshotDisk(fixture), facts })
   }
   return moments
 }
 
 /** Sectors of both at random; the length is one of them, or between. */
-function mix(random: Random, before: Buffer, after: Buffer): Buffer {
+function mixSectors(random: Random, before: Buffer, after: Buffer): Buffer {
   const longest = Math.max(before.length, after.length)
   const sectors = Math.ceil(longest / SECTOR)
   const share = random.below(101)
-  const made = Buffer.alloc(longest)
+  const mixed = Buffer.alloc(longest)
   for (let sector = 0; sector < sectors; sector++) {
     const [from, to] = [sector * SECTOR, (sector + 1) * SECTOR]
-    ;(random.below(100) < share ? after : before).subarray(from, to).copy(made, from)
+    ;(random.below(100) < share ? after : before).subarray(from, to).copy(mixed, from)
   }
-  const ends = [before.length, after.length, SECTOR * random.below(sectors + 1)]
-  return made.subarray(0, Math.max(Math.min(before.length, after.length), ends[random.below(3)] ?? 0))
+  const lengths = [before.length, after.length, SECTOR * random.below(sectors + 1)]
+  return mixed.subarray(0, Math.max(Math.min(before.length, after.length), lengths[random.below(3)] ?? 0))
 }
 
 /** A disk that a power cut between two commits could leave. */
-function cut(random: Random, before: Disk, after: Disk): Disk {
+function cutPower(random: Random, before: Disk, after: Disk): Disk {
   const { identity } = before
   const isFolded = !before.db.equals(after.db)
-  if (isFolded && random.below(2) === 0) return { db: mix(random, before.db, after.db), log: after.log, identity }
+  if (isFolded && random.below(2) === 0) return { db: mixSectors(random, before.db, after.db), log: after.log, identity }
   const header = before.log.length > 0 && !before.log.subarray(0, 32).equals(after.log.subarray(0, 32))
-  if (!header) return { db: before.db, log: mix(random, before.log, after.log), identity }
+  if (!header) return { db: before.db, log: mixSectors(random, before.log, after.log), identity }
   // The log begins again: its header is on the disk before anything else of it is written.
-  const begun = Buffer.concat([after.log.subarray(0, SECTOR), before.log.subarray(SECTOR)])
-  return { db: before.db, log: random.below(3) === 0 ? begun : mix(random, begun, after.log), identity }
+  const newLog = Buffer.concat([after.log.subarray(0, SECTOR), before.log.subarray(SECTOR)])
+  return { db: before.db, log: random.below(3) === 0 ? newLog : mixSectors(random, newLog, after.log), identity }
 }
 
-async function boot(dir: string, disk: Disk, facts: ReadonlyMap<string, number>): Promise<string[]> {
+async function bootAndCompare(dir: string, disk: Disk, facts: ReadonlyMap<string, number>): Promise<string[]> {
   mkdirSync(dir)
   writeFileSync(join(dir, 'store.db'), disk.db)
   writeFileSync(join(dir, 'store.db-wal'), disk.log)
   if (disk.identity !== '') writeFileSync(join(dir, IDENTITY_FILE), disk.identity)
   await using store = await openSqliteStore({ dir })
-  const lost: string[] = []
+  const losses: string[] = []
   for (const [uuid, count] of facts) {
     const found = (await store.facts(uuid, 0, 10_000)).length
-    if (found < count) lost.push(`${uuid}: ${found} of ${count} facts`)
+    if (found < count) losses.push(`${uuid}: ${found} of ${count} facts`)
   }
-  return [...lost, ...(await store.verify())]
+  return [...losses, ...(await store.verify())]
 }
 
 describe(`with the seed ${SEED}`, () => {
   test(`${CUTS} cuts lose nothing that was acknowledged, and none counts as damage`, { timeout: 900_000 }, async () => {
     const random = randomOf(SEED)
-    const moments = await record(random, COMMITS)
+    const moments = await recordMoments(random, COMMITS)
     await using folder = await testStore()
     let folds = 0
     for (let round = 0; round < CUTS; round++) {
@@ -126,7 +128,7 @@ describe(`with the seed ${SEED}`, () => {
       if (!before || !after) throw new Error('no such moment')
       if (!before.db.equals(after.db)) folds += 1
       expect(
-        await boot(join(folder.dir, `cut-${round}`), cut(random, before, after), before.facts),
+        await bootAndCompare(join(folder.dir, `cut-${round}`), cutPower(random, before, after), before.facts),
         `round ${round}, commit ${number + 2}`,
       ).toEqual([])
     }
@@ -135,21 +137,21 @@ describe(`with the seed ${SEED}`, () => {
     expect(folds).toBeGreaterThanOrEqual(0)
   })
 
-  test('a disk that ignores syncs loses data: the model detects that', { timeout: 300_000 }, async () => {
+  test('the model detects the data loss of a disk that ignores syncs', { timeout: 300_000 }, async () => {
     const random = randomOf(SEED + 1)
-    const moments = await record(random, 30)
+    const moments = await recordMoments(random, 30)
     await using folder = await testStore()
-    let bad = 0
+    let failedBoots = 0
     for (let round = 0; round < 12; round++) {
       const number = 8 + random.below(20)
       const [before, after] = [moments[number - 8], moments[number]]
       if (!before || !after) throw new Error('no such moment')
-      const disk = { ...after, log: mix(random, before.log, after.log), db: before.db, identity: '' }
-      const seen = await boot(join(folder.dir, `cut-${round}`), disk, after.facts).catch((error: unknown) => [
+      const disk = { ...after, log: mixSectors(random, before.log, after.log), db: before.db, identity: '' }
+      const bootLosses = await bootAndCompare(join(folder.dir, `cut-${round}`), disk, after.facts).catch((error: unknown) => [
         error instanceof KernelError ? error.code : String(error),
       ])
-      if (seen.length > 0) bad += 1
+      if (bootLosses.length > 0) failedBoots += 1
     }
-    expect(bad).toBeGreaterThan(0)
+    expect(failedBoots).toBeGreaterThan(0)
   })
 })

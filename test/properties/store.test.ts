@@ -40,7 +40,7 @@ class Model {
     for (const process of processes) this.processes.set(process.uuid, process)
   }
 
-  remove(process: Process): void {
+  removeCommand(process: Process): void {
     this.facts = this.facts.filter(({ uuid }) => uuid !== process.uuid)
     this.processes.delete(process.uuid)
     this.removed.set(process.uuid, process)
@@ -51,12 +51,12 @@ class Model {
     return this.journals.get(uuid) ?? this.journals.set(uuid, begun).get(uuid) ?? []
   }
 
-  own(uuid: Uuid): StoredFact[] {
+  ownFacts(uuid: Uuid): StoredFact[] {
     return this.facts.filter((fact) => fact.uuid === uuid)
   }
 
   /** The whole journal of an existing process. */
-  of(uuid: Uuid): StoredFact[] {
+  journalOf(uuid: Uuid): StoredFact[] {
     return this.processes.has(uuid) ? (this.journals.get(uuid) ?? []) : []
   }
 
@@ -82,54 +82,61 @@ class Real {
 
 type Step = AsyncCommand<Model, Real>
 
-async function commit(model: Model, real: Real, next: Commit): Promise<void> {
-  await real.store.commit(next)
-  model.apply(next)
+async function commitToBoth(model: Model, real: Real, nextCommit: Commit): Promise<void> {
+  await real.store.commit(nextCommit)
+  model.apply(nextCommit)
 }
 
-const alive = (model: Readonly<Model>, uuid: Uuid): boolean => (model.processes.get(uuid)?.life.state ?? 'dead') === 'running'
+const isRunning = (model: Readonly<Model>, uuid: Uuid): boolean => (model.processes.get(uuid)?.life.state ?? 'dead') === 'running'
 
 const command = (name: string, check: Step['check'], run: Step['run']): Step => ({ check, run, toString: () => name })
 
-const spawn = fc.tuple(fc.nat(PROCESSES - 1), fc.option(fc.constantFrom('ann', 'bob')), fc.boolean()).map(([number, name, long]) =>
-  command(
-    `spawn ${number} ${name}`,
-    (model) => model.isFree(uuidOf(number)),
-    async (model, real) =>
-      commit(model, real, model.scribe.spawn(uuidOf(number), specOf({ name, system: long ? 'system '.repeat(2_000) : null }))),
-  ),
-)
+const spawnCommand = fc
+  .tuple(fc.nat(PROCESSES - 1), fc.option(fc.constantFrom('ann', 'bob')), fc.boolean())
+  .map(([number, name, longTexts]) =>
+    command(
+      `spawn ${number} ${name}`,
+      (model) => model.isFree(uuidOf(number)),
+      async (model, real) =>
+        commitToBoth(model, real, model.scribe.spawn(uuidOf(number), specOf({ name, system: longTexts ? 'system '.repeat(2_000) : null }))),
+    ),
+  )
 
 /** Forks at any fact of any process, also in the middle of a step: the store must accept that. */
-const fork = fc
+const forkCommand = fc
   .tuple(fc.nat(PROCESSES - 1), fc.nat(PROCESSES - 1), fc.double({ min: 0, max: 1, noNaN: true }), fc.boolean())
-  .map(([number, from, part, dead]) =>
+  .map(([number, from, part, deadProcesses]) =>
     command(
-      `fork ${from} at ${part} as ${number}${dead ? ', which ends' : ''}`,
+      `fork ${from} at ${part} as ${number}${deadProcesses ? ', which ends' : ''}`,
       (model) => model.isFree(uuidOf(number)) && !model.isFree(uuidOf(from)),
       async (model, real) => {
         const origin = uuidOf(from)
-        const last = model.journals.get(origin)?.length ?? 0
-        const next = model.scribe.fork(uuidOf(number), origin, 1 + Math.floor(part * (last - 1)), ...(dead ? endOf() : []))
-        if (model.processes.has(origin)) return commit(model, real, next)
-        await expect(real.store.commit(next)).rejects.toMatchObject({ code: 'COLLECTED' })
+        const factCount = model.journals.get(origin)?.length ?? 0
+        const forkCommit = model.scribe.fork(
+          uuidOf(number),
+          origin,
+          1 + Math.floor(part * (factCount - 1)),
+          ...(deadProcesses ? endOf() : []),
+        )
+        if (model.processes.has(origin)) return commitToBoth(model, real, forkCommit)
+        await expect(real.store.commit(forkCommit)).rejects.toMatchObject({ code: 'COLLECTED' })
         model.restart()
       },
     ),
   )
 
-const steps = fc
+const stepsCommand = fc
   .tuple(fc.array(fc.nat(PROCESSES - 1), { minLength: 1 }), fc.integer({ min: 1, max: 70 }), fc.constantFrom('text', 'long '.repeat(2_000)))
-  .map(([numbers, count, text]) =>
+  .map(([numbers, countRows, text]) =>
     command(
-      `steps ${numbers.join()} ×${count}`,
-      (model) => numbers.some((number) => alive(model, uuidOf(number))),
+      `steps ${numbers.join()} ×${countRows}`,
+      (model) => numbers.some((number) => isRunning(model, uuidOf(number))),
       async (model, real) => {
-        const uuids = [...new Set(numbers.map(uuidOf))].filter((uuid) => alive(model, uuid))
-        for (let index = 0; index < count; index++) {
+        const uuids = [...new Set(numbers.map(uuidOf))].filter((uuid) => isRunning(model, uuid))
+        for (let index = 0; index < countRows; index++) {
           const step = model.cursor
           const bodies = index % 2 === 0 ? modelFinished(step, text) : toolFinished(step, text)
-          await commit(model, real, model.scribe.group(uuids.flatMap((uuid) => bodies.map((body): [Uuid, FactBody] => [uuid, body]))))
+          await commitToBoth(model, real, model.scribe.group(uuids.flatMap((uuid) => bodies.map((body): [Uuid, FactBody] => [uuid, body]))))
         }
       },
     ),
@@ -147,20 +154,20 @@ const writeFacts = fc
   .map(([number, bodies]) =>
     command(
       `say ${number} ${bodies.map(({ type }) => type).join()}`,
-      (model) => alive(model, uuidOf(number)),
-      async (model, real) => commit(model, real, model.scribe.write(uuidOf(number), ...bodies)),
+      (model) => isRunning(model, uuidOf(number)),
+      async (model, real) => commitToBoth(model, real, model.scribe.write(uuidOf(number), ...bodies)),
     ),
   )
 
-const end = fc.nat(PROCESSES - 1).map((number) =>
+const endProcess = fc.nat(PROCESSES - 1).map((number) =>
   command(
     `end ${number}`,
-    (model) => alive(model, uuidOf(number)),
-    async (model, real) => commit(model, real, model.scribe.write(uuidOf(number), ...endOf())),
+    (model) => isRunning(model, uuidOf(number)),
+    async (model, real) => commitToBoth(model, real, model.scribe.write(uuidOf(number), ...endOf())),
   ),
 )
 
-const remove = fc.tuple(fc.nat(PROCESSES - 1), fc.nat(3)).map(([number, pieces]) =>
+const removeCommand = fc.tuple(fc.nat(PROCESSES - 1), fc.nat(3)).map(([number, pieces]) =>
   command(
     `remove ${number} and sweep ${pieces} pieces`,
     () => true,
@@ -169,25 +176,25 @@ const remove = fc.tuple(fc.nat(PROCESSES - 1), fc.nat(3)).map(([number, pieces])
       const process = model.processes.get(uuid)
       if (process && process.life.state !== 'dead') await expect(store.remove(uuid, 1)).rejects.toMatchObject({ code: 'CONFLICT' })
       else expect(await store.remove(uuid, REMOVED_AT)).toBe(process !== undefined)
-      if (process?.life.state === 'dead') model.remove(process)
+      if (process?.life.state === 'dead') model.removeCommand(process)
       for (let piece = 0; piece < pieces; piece++) await store.sweep()
     },
   ),
 )
 
-const refused = fc.nat(PROCESSES - 1).map((number) =>
+const refusedCommand = fc.nat(PROCESSES - 1).map((number) =>
   command(
     `refused ${number}`,
-    (model) => alive(model, uuidOf(number)),
+    (model) => isRunning(model, uuidOf(number)),
     async (model, real) => {
-      const next = model.scribe.write(uuidOf(number), ...modelFinished(1, 'never '.repeat(2_000)), ...endOf())
-      await expect(real.store.commit({ ...next, processes: [] })).rejects.toMatchObject({ code: 'INTERNAL' })
+      const refusedCommit = model.scribe.write(uuidOf(number), ...modelFinished(1, 'never '.repeat(2_000)), ...endOf())
+      await expect(real.store.commit({ ...refusedCommit, processes: [] })).rejects.toMatchObject({ code: 'INTERNAL' })
       model.restart()
     },
   ),
 )
 
-const close = fc.constant(
+const closeCommand = fc.constant(
   command(
     'close',
     () => true,
@@ -198,27 +205,27 @@ const close = fc.constant(
   ),
 )
 
-const crash = fc.constant(
+const crashCommand = fc.constant(
   command(
     'crash',
     () => true,
     async (_, real) => {
-      const next = `${real.dir}-${++real.crashes}`
-      cpSync(real.dir, next, { recursive: true })
+      const crashDir = `${real.dir}-${++real.crashes}`
+      cpSync(real.dir, crashDir, { recursive: true })
       await real.store[Symbol.asyncDispose]()
-      real.dir = next
-      real.store = await openSqliteStore({ dir: next })
+      real.dir = crashDir
+      real.store = await openSqliteStore({ dir: crashDir })
     },
   ),
 )
 
-const look = fc.tuple(fc.nat(PROCESSES - 1), fc.nat(400), fc.nat(200)).map(([number, after, limit]) =>
+const readPages = fc.tuple(fc.nat(PROCESSES - 1), fc.nat(400), fc.nat(200)).map(([number, after, limit]) =>
   command(
     `look ${number} after ${after} limit ${limit}`,
     () => true,
     async (model, { store }) => {
       const uuid = uuidOf(number)
-      const [whole, own] = [model.of(uuid), model.own(uuid)]
+      const [whole, ownFacts] = [model.journalOf(uuid), model.ownFacts(uuid)]
       const types = ['process.note', 'tool.started']
       expect(await store.process(uuid)).toStrictEqual(model.processes.get(uuid))
       expect(await store.facts(uuid, after, limit)).toStrictEqual(whole.slice(after, after + limit))
@@ -233,14 +240,14 @@ const look = fc.tuple(fc.nat(PROCESSES - 1), fc.nat(400), fc.nat(200)).map(([num
         model.facts.filter(({ cursor }) => cursor > after).slice(0, limit),
       )
       expect(await store.since({ afterCursor: after, limit, uuid })).toStrictEqual(
-        own.filter(({ cursor }) => cursor > after).slice(0, limit),
+        ownFacts.filter(({ cursor }) => cursor > after).slice(0, limit),
       )
       expect((await store.forks(uuid)).map((row) => row.uuid)).toEqual(forksOf(model, uuid))
       for (const step of [
         after,
         ...startsOf(whole)
           .slice(after % 7, (after % 7) + 2)
-          .map((one) => one.step),
+          .map((start) => start.step),
       ]) {
         expect(await store.stepBounds(uuid, step), `step ${step}`).toEqual(boundsOf(startsOf(whole), step))
       }
@@ -261,17 +268,17 @@ function startsOf(facts: readonly StoredFact[]): { seq: number; step: number }[]
 }
 
 function boundsOf(starts: readonly { seq: number; step: number }[], step: number): object | null {
-  const first = starts.find((one) => one.step === step)
-  return first ? { first: first.seq, next: starts.find((one) => one.step > step)?.seq ?? null } : null
+  const firstStart = starts.find((start) => start.step === step)
+  return firstStart ? { first: firstStart.seq, next: starts.find((start) => start.step > step)?.seq ?? null } : null
 }
 
 /** Compares everything, at the end of each run. */
-async function compare(model: Model, store: Store): Promise<void> {
-  const all = [...model.processes.values()]
+async function compareStores(model: Model, store: Store): Promise<void> {
+  const allProcesses = [...model.processes.values()]
   const { counters, processes } = await store.load()
-  const live = all.filter(({ life }) => life.state !== 'dead')
+  const liveProcesses = allProcesses.filter(({ life }) => life.state !== 'dead')
   const byUuid = (a: Process, b: Process): number => (a.uuid < b.uuid ? -1 : 1)
-  expect(processes.toSorted(byUuid)).toStrictEqual(live.toSorted(byUuid))
+  expect(processes.toSorted(byUuid)).toStrictEqual(liveProcesses.toSorted(byUuid))
   expect(counters).toEqual({ pid: model.processes.size + model.removed.size, cursor: model.cursor })
   for (const [
     uuid,
@@ -285,21 +292,23 @@ async function compare(model: Model, store: Store): Promise<void> {
     for (const ref of [uuid, String(pid)])
       expect(await store.tombstone(ref)).toEqual({ uuid, pid, name, removedAt: REMOVED_AT, originUuid })
   }
-  const dead = all.filter(({ life }) => life.state === 'dead').toSorted((a, b) => (b.clock.exitedAt ?? 0) - (a.clock.exitedAt ?? 0))
-  expect(await store.dead({ limit: 100 })).toStrictEqual(dead)
+  const deadProcesses = allProcesses
+    .filter(({ life }) => life.state === 'dead')
+    .toSorted((a, b) => (b.clock.exitedAt ?? 0) - (a.clock.exitedAt ?? 0))
+  expect(await store.dead({ limit: 100 })).toStrictEqual(deadProcesses)
   for (const name of ['ann', 'bob']) {
-    const named = all.filter(({ spec }) => spec.name === name).toSorted((a, b) => b.pid - a.pid)
+    const named = allProcesses.filter(({ spec }) => spec.name === name).toSorted((a, b) => b.pid - a.pid)
     expect(await store.find(name)).toEqual(named.map(({ uuid }) => uuid))
   }
-  expect((await store.collectable({ limit: 100 })).map(({ uuid }) => uuid)).toEqual(dead.toReversed().map(({ uuid }) => uuid))
-  expect((await store.size()).dead).toBe(dead.length)
+  expect((await store.collectable({ limit: 100 })).map(({ uuid }) => uuid)).toEqual(deadProcesses.toReversed().map(({ uuid }) => uuid))
+  expect((await store.size()).dead).toBe(deadProcesses.length)
   expect(await store.since({ afterCursor: 0, limit: 10_000 })).toStrictEqual(model.facts)
   await compareJournals(model, store)
 }
 
 async function compareJournals(model: Model, store: Store): Promise<void> {
   for (const uuid of model.journals.keys()) {
-    expect(await store.facts(uuid, 0, 10_000)).toStrictEqual(model.of(uuid))
+    expect(await store.facts(uuid, 0, 10_000)).toStrictEqual(model.journalOf(uuid))
     expect((await store.forks(uuid)).map((row) => row.uuid)).toEqual(forksOf(model, uuid))
   }
   for (const [uuid, { originUuid }] of model.removed) {
@@ -313,12 +322,14 @@ async function compareRest(model: Model, { store, dir }: Real): Promise<void> {
   while (await store.sweep());
   await compareJournals(model, store)
   await store[Symbol.asyncDispose]()
-  const facts = [...new Map([...model.processes.keys()].flatMap((uuid) => model.of(uuid)).map((fact) => [fact.cursor, fact])).values()]
-  const long = new Set(facts.flatMap(({ body }) => textsOf(body)).filter((text) => Buffer.byteLength(text) > MAX_INLINE_BYTES))
-  const count = (table: string): unknown => changeFile(dir, (db) => db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'])
-  expect({ facts: count('journal'), texts: count('blobs'), doomed: count('doomed') }).toEqual({
+  const facts = [
+    ...new Map([...model.processes.keys()].flatMap((uuid) => model.journalOf(uuid)).map((fact) => [fact.cursor, fact])).values(),
+  ]
+  const longTexts = new Set(facts.flatMap(({ body }) => textsOf(body)).filter((text) => Buffer.byteLength(text) > MAX_INLINE_BYTES))
+  const countRows = (table: string): unknown => changeFile(dir, (db) => db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'])
+  expect({ facts: countRows('journal'), texts: countRows('blobs'), doomed: countRows('doomed') }).toEqual({
     facts: facts.length,
-    texts: long.size,
+    texts: longTexts.size,
     doomed: 0,
   })
   expect(changeFile(dir, (db) => db.prepare('PRAGMA freelist_count').get()?.['freelist_count'])).toBe(0)
@@ -331,7 +342,24 @@ function textsOf(value: unknown): string[] {
 
 test('the store has the acknowledged content, after any commands', async () => {
   const commands = fc.commands(
-    [spawn, steps, spawn, steps, fork, fork, fork, writeFacts, end, end, remove, remove, refused, close, crash, look],
+    [
+      spawnCommand,
+      stepsCommand,
+      spawnCommand,
+      stepsCommand,
+      forkCommand,
+      forkCommand,
+      forkCommand,
+      writeFacts,
+      endProcess,
+      endProcess,
+      removeCommand,
+      removeCommand,
+      refusedCommand,
+      closeCommand,
+      crashCommand,
+      readPages,
+    ],
     {
       maxCommands: 50,
       size: 'max',
@@ -345,7 +373,7 @@ test('the store has the acknowledged content, after any commands', async () => {
       const model = new Model()
       try {
         await fc.asyncModelRun(() => ({ model, real }), list)
-        await compare(model, real.store)
+        await compareStores(model, real.store)
         await compareRest(model, real)
       } finally {
         await real.store[Symbol.asyncDispose]()
@@ -367,10 +395,10 @@ function rowAfter(before: Process, facts: readonly StoredFact[]): Process {
 }
 
 test('any fact of any type is read back unchanged', async () => {
-  await using at = await testStore()
+  await using fixture = await testStore()
   const scribe = new Scribe()
   const A = uuidOf(1)
-  await at.store.commit(scribe.spawn(A))
+  await fixture.store.commit(scribe.spawn(A))
   let { cursor } = scribe
   let process = scribe.get(A)
   const bodies = fc.array(fc.constantFrom(...FACT_TYPES.filter((type) => type !== 'process.forked')).chain(bodyOf), {
@@ -387,17 +415,17 @@ test('any fact of any type is read back unchanged', async () => {
         at: cursor,
         body,
       }))
-      const next = rowAfter(process, facts)
-      await at.store.commit({ facts, processes: [next], counters: { pid: 1, cursor: cursor + facts.length } })
-      const from = process.seq
-      process = next
+      const rowWithFacts = rowAfter(process, facts)
+      await fixture.store.commit({ facts, processes: [rowWithFacts], counters: { pid: 1, cursor: cursor + facts.length } })
+      const previousSeq = process.seq
+      process = rowWithFacts
       cursor += facts.length
-      expect(await at.store.facts(A, from, facts.length)).toStrictEqual(facts)
-      expect(await at.store.since({ afterCursor: cursor - facts.length, limit: 100 })).toStrictEqual(facts)
-      expect(await at.store.process(A)).toStrictEqual(process)
+      expect(await fixture.store.facts(A, previousSeq, facts.length)).toStrictEqual(facts)
+      expect(await fixture.store.since({ afterCursor: cursor - facts.length, limit: 100 })).toStrictEqual(facts)
+      expect(await fixture.store.process(A)).toStrictEqual(process)
     }),
     { numRuns: 60 },
   )
-  expect(await (await at.reopen()).process(A)).toStrictEqual(process)
-  expect(await at.store.verify()).toEqual([])
+  expect(await (await fixture.reopen()).process(A)).toStrictEqual(process)
+  expect(await fixture.store.verify()).toEqual([])
 })

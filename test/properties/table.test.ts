@@ -15,24 +15,24 @@ const isCounted = ({ life }: Process): boolean => life.state === 'created' || (l
 function valuesOfLife(seed: number): Process[] {
   const episode = new Episode()
   const pick = seeded(seed)
-  const found: Process[] = []
+  const values: Process[] = []
   const step = episode.world.step.bind(episode.world)
   episode.world.step = (body) => {
     const decision = step(body)
-    found.push(...decision.changes.processes.values())
+    values.push(...decision.changes.processes.values())
     return decision
   }
   while (episode.inputs < 120) episode.play(pick)
-  return found
+  return values
 }
 
-const byUuid = (rows: Iterable<Process>): Process[] => [...rows].toSorted((a, b) => (a.uuid < b.uuid ? -1 : 1))
+const sortByUuid = (rows: Iterable<Process>): Process[] => [...rows].toSorted((a, b) => (a.uuid < b.uuid ? -1 : 1))
 
 function expectSame(view: LiveTable, rows: ReadonlyMap<string, Process>): void {
-  const living = [...rows.values()].filter(({ life }) => life.state !== 'dead')
-  expect([...view.all()].toSorted()).toEqual(living.map(({ uuid }) => uuid).toSorted())
+  const livingRows = [...rows.values()].filter(({ life }) => life.state !== 'dead')
+  expect([...view.all()].toSorted()).toEqual(livingRows.map(({ uuid }) => uuid).toSorted())
   for (const row of rows.values()) expect(view.get(row.uuid)).toEqual(row.life.state === 'dead' ? undefined : row)
-  expect(view.activeCount).toBe(living.filter(isCounted).length)
+  expect(view.activeCount).toBe(livingRows.filter(isCounted).length)
   expect(compareIndexes(view)).toBeNull()
 }
 
@@ -42,33 +42,33 @@ test('table and overlays show the same as a list of rows', () => {
       fc.nat(1_000_000),
       fc.array(fc.tuple(fc.integer({ min: 1, max: 9 }), fc.boolean(), fc.boolean()), { minLength: 1 }),
       (seed, batches) => {
-        const all = valuesOfLife(seed)
+        const remainingValues = valuesOfLife(seed)
         const table = new Table(100)
         const rows = new Map<string, Process>()
-        for (let batch = 0; all.length > 0; batch += 1) {
+        for (let batch = 0; remainingValues.length > 0; batch += 1) {
           const [size, nested, packs] = batches[batch % batches.length] ?? [1, false, false]
           const overlay = new Overlay(table)
           const inner = nested ? new Overlay(overlay) : overlay
-          const taken = all.splice(0, size)
-          for (const process of taken) {
+          const batchValues = remainingValues.splice(0, size)
+          for (const process of batchValues) {
             inner.put(process)
             rows.set(process.uuid, process)
           }
           expectSame(inner, rows)
           for (const process of inner.processes.values()) overlay.put(process)
-          table.apply(overlay.processes.values(), Math.max(table.lastPid, ...taken.map(({ pid }) => pid)))
+          table.apply(overlay.processes.values(), Math.max(table.lastPid, ...batchValues.map(({ pid }) => pid)))
           if (packs) table.pack()
           expectSame(table, rows)
-          const living = [...rows.values()].filter(({ life }) => life.state !== 'dead')
-          for (const row of living) {
+          const livingRows = [...rows.values()].filter(({ life }) => life.state !== 'dead')
+          for (const row of livingRows) {
             expect(table.byPid(row.pid)).toEqual(row)
             expect(table.lastSeq(row.uuid)).toBe(row.seq)
           }
-          expect(byUuid(table.rows())).toEqual(byUuid(living))
-          expect(table.size).toBe(living.length)
-          expect(table.suspended).toBe(living.filter(({ life }) => life.state === 'running' && life.holds.length > 0).length)
+          expect(sortByUuid(table.rows())).toEqual(sortByUuid(livingRows))
+          expect(table.size).toBe(livingRows.length)
+          expect(table.suspended).toBe(livingRows.filter(({ life }) => life.state === 'running' && life.holds.length > 0).length)
           expect(table.runningUuids().toSorted()).toEqual(
-            living
+            livingRows
               .filter(isCounted)
               .map(({ uuid }) => uuid)
               .toSorted(),

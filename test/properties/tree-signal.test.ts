@@ -39,7 +39,7 @@ class Tree {
     switch (what) {
       case 'spawn':
         if (this.#born < MAX_PROCESSES)
-          this.ask({
+          this.request({
             type: 'spawn',
             by: 'user',
             uuid: `p${this.#born}`,
@@ -52,57 +52,57 @@ class Tree {
         this.world.step({ type: 'start', uuid, pid, missingKeys: [], containment: { kind: 'group', path: null, marker: uuid } })
         return
       case 'up':
-        this.ask({ type: 'report', uuid, pid, report: { type: 'up' } })
+        this.request({ type: 'report', uuid, pid, report: { type: 'up' } })
         return
       case 'end':
-        if (uuid !== ROOT) this.ask({ type: 'report', uuid, pid, report: { type: 'exited', code: 0, osSignal: null } })
+        if (uuid !== ROOT) this.request({ type: 'report', uuid, pid, report: { type: 'exited', code: 0, osSignal: null } })
         return
       case 'commit':
         this.world.commit()
     }
   }
 
-  ask(body: RequestBody): Decision {
+  request(body: RequestBody): Decision {
     this.#replies += 1
     return this.world.step({ ...body, reply: this.#replies })
   }
 
   signal(signal: Signal): Decision {
-    return this.ask({ type: 'signal', by: 'user', uuid: ROOT, signal, subtree: true, graceMs: null, freeze: false })
+    return this.request({ type: 'signal', by: 'user', uuid: ROOT, signal, subtree: true, graceMs: null, freeze: false })
   }
 
   /** The living ones among the root and its present descendants. */
   living(): Process[] {
-    const under = (uuid: Uuid): Process[] => {
+    const subtreeOf = (uuid: Uuid): Process[] => {
       const row = this.world.row(uuid)
-      return row ? [...(isLiving(row) ? [row] : []), ...[...this.world.overlay.children(uuid)].flatMap(under)] : []
+      return row ? [...(isLiving(row) ? [row] : []), ...[...this.world.overlay.children(uuid)].flatMap(subtreeOf)] : []
     }
-    return under(ROOT)
+    return subtreeOf(ROOT)
   }
 }
 
-function atEveryPosition(events: readonly Event[], signal: Signal, masked: boolean, check: (tree: Tree) => void): void {
-  for (let place = 0; place <= events.length; place += 1) {
+function repeatAtEveryPosition(events: readonly Event[], signal: Signal, masked: boolean, check: (tree: Tree) => void): void {
+  for (let position = 0; position <= events.length; position += 1) {
     const tree = new Tree()
-    if (masked) tree.ask({ type: 'mask', by: 'user', uuid: ROOT, mask: [signal] })
-    for (const one of events.slice(0, place)) tree.play(one)
+    if (masked) tree.request({ type: 'mask', by: 'user', uuid: ROOT, mask: [signal] })
+    for (const one of events.slice(0, position)) tree.play(one)
     const before = tree.living().length
     const { effects, changes } = tree.signal(signal)
     const [answer] = effects.filter((effect) => effect.type === 'reply')
     expect(answer).toMatchObject({ value: { affected: before } })
     expect(changes.facts.filter(({ body }) => body.type === 'signal.sent')).toHaveLength(before)
-    for (const one of events.slice(place)) tree.play(one)
+    for (const one of events.slice(position)) tree.play(one)
     check(tree)
   }
 }
 
 describe.each([false, true])('the root has blocked the signal: %s', (masked) => {
-  test('a stop reaches the root, with all processes that are being born', () => {
+  test('a stop reaches the root, and all processes that are being spawned', () => {
     fc.assert(
       fc.property(life, (events) => {
-        atEveryPosition(events, 'SIGTERM', masked, (tree) => {
-          const going = tree.living().filter((row) => !(row.life.state === 'running' && row.life.stopping))
-          expect(going.map(({ uuid }) => uuid)).toEqual(masked ? [ROOT] : [])
+        repeatAtEveryPosition(events, 'SIGTERM', masked, (tree) => {
+          const escaped = tree.living().filter((row) => !(row.life.state === 'running' && row.life.stopping))
+          expect(escaped.map(({ uuid }) => uuid)).toEqual(masked ? [ROOT] : [])
         })
       }),
       { numRuns: 150 },
@@ -112,13 +112,13 @@ describe.each([false, true])('the root has blocked the signal: %s', (masked) => 
   test('a pause reaches the root, and later children start held', () => {
     fc.assert(
       fc.property(life, (events) => {
-        atEveryPosition(events, 'SIGPAUSE', masked, (tree) => {
-          const going = tree
+        repeatAtEveryPosition(events, 'SIGPAUSE', masked, (tree) => {
+          const escaped = tree
             .living()
             .filter(
               ({ life: row }) => row.state === 'running' && !row.holds.some(({ reason, root }) => reason === 'subtree' && root === ROOT),
             )
-          expect(going.map(({ uuid }) => uuid)).toEqual(masked ? [ROOT] : [])
+          expect(escaped.map(({ uuid }) => uuid)).toEqual(masked ? [ROOT] : [])
         })
       }),
       { numRuns: 150 },

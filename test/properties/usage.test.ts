@@ -17,7 +17,7 @@ import type { CallUsage, Usage } from '../../src/kernel/model/usage.ts'
 
 const PROCESSES = 4
 /** More facts than one batch of an update has. */
-const JUMP = 700
+const FACTS_PER_JUMP = 700
 
 const usage: fc.Arbitrary<CallUsage> = fc.record(
   {
@@ -35,24 +35,24 @@ const model = fc.constantFrom('a/one', 'b/two', 'c/three')
 const call = fc.constantFrom('x', 'y')
 const failure = { attempt: fc.constant(1), error: fc.constant('it broke'), status: fc.constant(null), retryInMs: fc.constant(0) }
 const reserve = fc.constant({ inputTokens: 1, maxOutputTokens: null, usd: null })
-const of = <T extends FactBody['type']>(type: T, fields: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<FactBody> =>
+const factOf = <T extends FactBody['type']>(type: T, fields: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<FactBody> =>
   fc.record({ type: fc.constant(type), ...fields }) as unknown as fc.Arbitrary<FactBody>
 
-const body: fc.Arbitrary<FactBody> = fc.oneof(
-  of('model.started', { step, attempt: fc.constant(1), model }),
-  of('model.finished', {
+const stepFact: fc.Arbitrary<FactBody> = fc.oneof(
+  factOf('model.started', { step, attempt: fc.constant(1), model }),
+  factOf('model.finished', {
     step,
     message: fc.constant([{ type: 'text', text: 'long '.repeat(2_000) }]),
     usage,
     finish: fc.constant('stop'),
     durationMs: fc.constant(1),
   }),
-  of('model.failed', { step, ...failure, usage }),
-  of('model.failed', { step, ...failure }),
-  of('usage.reported', { usage }),
-  of('compaction.started', { step, attempt: fc.constant(1), model }),
-  of('compaction.failed', { step, ...failure, usage }),
-  of('context.compacted', {
+  factOf('model.failed', { step, ...failure, usage }),
+  factOf('model.failed', { step, ...failure }),
+  factOf('usage.reported', { usage }),
+  factOf('compaction.started', { step, attempt: fc.constant(1), model }),
+  factOf('compaction.failed', { step, ...failure, usage }),
+  factOf('context.compacted', {
     step,
     summary: fc.constant('short'),
     ranges: fc.constant([]),
@@ -61,27 +61,33 @@ const body: fc.Arbitrary<FactBody> = fc.oneof(
     usage,
     durationMs: fc.constant(1),
   }),
-  of('call.started', { call, model, provider: fc.constant('p'), reserve }),
-  of('call.finished', { call, usage, status: fc.constant(200) }),
+  factOf('call.started', { call, model, provider: fc.constant('p'), reserve }),
+  factOf('call.finished', { call, usage, status: fc.constant(200) }),
 )
 
-type Doing =
-  | { readonly do: 'spawn'; readonly who: number; readonly parent: number; readonly agent: string }
-  | { readonly do: 'fork'; readonly who: number; readonly from: number }
-  | { readonly do: 'say'; readonly who: number; readonly bodies: readonly FactBody[] }
-  | { readonly do: 'end' | 'remove' | 'comeBack'; readonly who: number }
+type Operation =
+  | { readonly do: 'spawn'; readonly processNumber: number; readonly parent: number; readonly agent: string }
+  | { readonly do: 'fork'; readonly processNumber: number; readonly from: number }
+  | { readonly do: 'say'; readonly processNumber: number; readonly bodies: readonly FactBody[] }
+  | { readonly do: 'end' | 'remove' | 'importRemoved'; readonly processNumber: number }
   | { readonly do: 'jump' | 'account' | 'crash' }
 
-const who = fc.nat(PROCESSES - 1)
-const doing: fc.Arbitrary<Doing> = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('spawn' as const), who, parent: who, agent: fc.constantFrom('ann', 'bob') }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('fork' as const), who, from: who }) },
-  { weight: 8, arbitrary: fc.record({ do: fc.constant('say' as const), who, bodies: fc.array(body, { minLength: 1, maxLength: 8 }) }) },
-  { weight: 6, arbitrary: fc.record({ do: fc.constantFrom('end', 'remove', 'comeBack'), who }) },
+const processNumber = fc.nat(PROCESSES - 1)
+const operation: fc.Arbitrary<Operation> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('spawn' as const), processNumber, parent: processNumber, agent: fc.constantFrom('ann', 'bob') }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('fork' as const), processNumber, from: processNumber }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({ do: fc.constant('say' as const), processNumber, bodies: fc.array(stepFact, { minLength: 1, maxLength: 8 }) }),
+  },
+  { weight: 6, arbitrary: fc.record({ do: fc.constantFrom('end', 'remove', 'importRemoved'), processNumber }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('jump', 'account', 'crash') }) },
 )
 
-interface Gone {
+interface RemovedProcess {
   readonly process: Process
   readonly facts: readonly StoredFact[]
 }
@@ -92,7 +98,7 @@ class Lives {
   dir: string
   scribe = new Scribe()
   readonly living = new Map<Uuid, Process>()
-  readonly gone = new Map<Uuid, Gone>()
+  readonly removed = new Map<Uuid, RemovedProcess>()
   readonly roots = new Map<Uuid, Uuid>()
   #crashes = 0
 
@@ -101,25 +107,27 @@ class Lives {
     this.dir = dir
   }
 
-  async act(each: Doing): Promise<void> {
-    const uuid = 'who' in each ? uuidOf(each.who + 1) : ''
+  async perform(operation: Operation): Promise<void> {
+    const uuid = 'processNumber' in operation ? uuidOf(operation.processNumber + 1) : ''
     const process = this.living.get(uuid)
     const isOver = process?.life.state === 'dead'
-    switch (each.do) {
+    switch (operation.do) {
       case 'spawn':
-        return this.roots.has(uuid) ? undefined : this.#spawn(uuid, uuidOf(each.parent + 1), each.agent)
+        return this.roots.has(uuid) ? undefined : this.#spawn(uuid, uuidOf(operation.parent + 1), operation.agent)
       case 'fork':
-        return this.roots.has(uuid) || !this.living.has(uuidOf(each.from + 1)) ? undefined : this.#fork(uuid, uuidOf(each.from + 1))
+        return this.roots.has(uuid) || !this.living.has(uuidOf(operation.from + 1))
+          ? undefined
+          : this.#fork(uuid, uuidOf(operation.from + 1))
       case 'say':
-        return process && !isOver ? this.#commit(this.scribe.write(uuid, ...each.bodies)) : undefined
+        return process && !isOver ? this.#commit(this.scribe.write(uuid, ...operation.bodies)) : undefined
       case 'end':
         return process && !isOver ? this.#commit(this.scribe.write(uuid, ...endOf())) : undefined
       case 'remove':
         return process && isOver ? this.#remove(process) : undefined
-      case 'comeBack':
-        return this.#comeBack(uuid)
+      case 'importRemoved':
+        return this.#importRemoved(uuid)
       case 'jump':
-        this.scribe.cursor += JUMP
+        this.scribe.cursor += FACTS_PER_JUMP
         return
       case 'account':
         await this.store.updateUsageLedger()
@@ -129,9 +137,9 @@ class Lives {
     }
   }
 
-  async #commit(next: ReturnType<Scribe['write']>): Promise<void> {
-    await this.store.commit(next)
-    for (const process of next.processes) this.living.set(process.uuid, process)
+  async #commit(commit: ReturnType<Scribe['write']>): Promise<void> {
+    await this.store.commit(commit)
+    for (const process of commit.processes) this.living.set(process.uuid, process)
   }
 
   async #spawn(uuid: Uuid, parent: Uuid, agent: string): Promise<void> {
@@ -156,27 +164,27 @@ class Lives {
     const facts = await this.store.facts(process.uuid, 0, 10_000)
     expect(await this.store.remove(process.uuid, 1)).toBe(true)
     this.living.delete(process.uuid)
-    this.gone.set(process.uuid, { process, facts })
+    this.removed.set(process.uuid, { process, facts })
   }
 
   /** Imports a process from a backup: its usage is not counted twice, and later usage is added. */
-  async #comeBack(uuid: Uuid): Promise<void> {
-    const gone = this.gone.get(uuid)
-    if (!gone || gone.process.originUuid !== null) return
+  async #importRemoved(uuid: Uuid): Promise<void> {
+    const removed = this.removed.get(uuid)
+    if (!removed || removed.process.originUuid !== null) return
     await using staging = this.store.stage()
-    await staging.add(gone.facts.map((fact) => ({ ...fact, cursor: ++this.scribe.cursor })))
+    await staging.add(removed.facts.map((fact) => ({ ...fact, cursor: ++this.scribe.cursor })))
     await this.store.updateUsageLedger()
-    await staging.publish(gone.process, { pid: this.scribe.pid, cursor: this.scribe.cursor })
-    this.gone.delete(uuid)
-    this.living.set(uuid, gone.process)
+    await staging.publish(removed.process, { pid: this.scribe.pid, cursor: this.scribe.cursor })
+    this.removed.delete(uuid)
+    this.living.set(uuid, removed.process)
   }
 
   async #crash(): Promise<void> {
-    const next = `${this.dir}-${++this.#crashes}`
-    cpSync(this.dir, next, { recursive: true })
+    const crashDir = `${this.dir}-${++this.#crashes}`
+    cpSync(this.dir, crashDir, { recursive: true })
     await this.store[Symbol.asyncDispose]()
-    this.dir = next
-    this.store = await openSqliteStore({ dir: next })
+    this.dir = crashDir
+    this.store = await openSqliteStore({ dir: crashDir })
   }
 }
 
@@ -207,41 +215,41 @@ const ZERO: Sum = {
   estimated: false,
 }
 
-function sumOf(all: readonly Sum[]): Sum {
-  return all.reduce<Sum>(
-    (sum, each) => ({
-      steps: sum.steps + each.steps,
-      inputTokens: sum.inputTokens + each.inputTokens,
-      outputTokens: sum.outputTokens + each.outputTokens,
-      cacheReadTokens: sum.cacheReadTokens + each.cacheReadTokens,
-      cacheWriteTokens: sum.cacheWriteTokens + each.cacheWriteTokens,
-      costUsd: sum.costUsd + each.costUsd,
-      unpriced: sum.unpriced || each.unpriced,
-      estimated: sum.estimated || each.estimated,
+function sumOf(sums: readonly Sum[]): Sum {
+  return sums.reduce<Sum>(
+    (sum, addend) => ({
+      steps: sum.steps + addend.steps,
+      inputTokens: sum.inputTokens + addend.inputTokens,
+      outputTokens: sum.outputTokens + addend.outputTokens,
+      cacheReadTokens: sum.cacheReadTokens + addend.cacheReadTokens,
+      cacheWriteTokens: sum.cacheWriteTokens + addend.cacheWriteTokens,
+      costUsd: sum.costUsd + addend.costUsd,
+      unpriced: sum.unpriced || addend.unpriced,
+      estimated: sum.estimated || addend.estimated,
     }),
     ZERO,
   )
 }
 
-test('the sums are those of the processes, to the last token and cent', async () => {
+test("the ledger's sums equal those of the processes exactly", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(doing, { minLength: 20, maxLength: 120, size: 'max' }), async (list) => {
+    fc.asyncProperty(fc.array(operation, { minLength: 20, maxLength: 120, size: 'max' }), async (list) => {
       await using folder = await tempDir()
       const dir = join(folder.path, 'state')
       const lives = new Lives(await openSqliteStore({ dir }), dir)
       try {
-        for (const each of list) await lives.act(each)
+        for (const operation of list) await lives.perform(operation)
         const rows = await rowsOf(lives.store)
-        const all = [...lives.living.values(), ...[...lives.gone.values()].map(({ process }) => process)]
-        for (const { uuid, usage: used, spec } of all) {
-          const own = rows.filter((row) => row.uuid === uuid)
-          expect(sumOf(own), uuid).toEqual(sumOf([used]))
+        const allProcesses = [...lives.living.values(), ...[...lives.removed.values()].map(({ process }) => process)]
+        for (const { uuid, usage: used, spec } of allProcesses) {
+          const ownRows = rows.filter((row) => row.uuid === uuid)
+          expect(sumOf(ownRows), uuid).toEqual(sumOf([used]))
           expect(
-            own.every((row) => row.agent === spec.agent && row.root === lives.roots.get(uuid)),
+            ownRows.every((row) => row.agent === spec.agent && row.root === lives.roots.get(uuid)),
             uuid,
           ).toBe(true)
         }
-        expect(sumOf(rows)).toEqual(sumOf(all.map(({ usage: used }) => used)))
+        expect(sumOf(rows)).toEqual(sumOf(allProcesses.map(({ usage: used }) => used)))
         expect(await lives.store.verify()).toEqual([])
       } finally {
         await lives.store[Symbol.asyncDispose]()

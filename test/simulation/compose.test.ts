@@ -14,19 +14,19 @@ const EVENTS_PER_RUN = 40
 const MAX_ROUNDS = 200
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f']
 
-type Pick = (below: number) => number
+type Pick = (bound: number) => number
 
-function graph(pick: Pick): NodePlan[] {
+function randomGraph(pick: Pick): NodePlan[] {
   const names = NAMES.slice(0, 1 + pick(NAMES.length))
-  return names.map((name, at) => ({
+  return names.map((name, index) => ({
     name,
-    needs: names.slice(0, at).filter(() => pick(3) === 0),
+    needs: names.slice(0, index).filter(() => pick(3) === 0),
     retries: pick(3),
     driver: pick(2) === 0 ? 'native' : 'command',
   }))
 }
 
-function interfere(world: RunWorld, pick: Pick): void {
+function interfereOnce(world: RunWorld, pick: Pick): void {
   const node = world.nodes[pick(world.nodes.length)]?.name ?? ''
   const outcomes: readonly Outcome[] = ['success', 'success', 'success', 'failure', 'refused']
   const target = pick(3) === 0 ? RUN : node
@@ -60,7 +60,7 @@ function interfere(world: RunWorld, pick: Pick): void {
 }
 
 /** Ends all interference: paused processes resume, requests are answered, running processes end with success. */
-function settle(world: RunWorld): void {
+function endInterference(world: RunWorld): void {
   for (let round = 0; round < MAX_ROUNDS && !world.isOver; round += 1) {
     world.advanceClock()
     if (world.run.life.state === 'running' && world.run.life.holds.length > 0) world.resume(RUN)
@@ -75,20 +75,20 @@ function settle(world: RunWorld): void {
 
 function playRun(seed: number): RunWorld {
   const pick = seeded(seed)
-  const world = new RunWorld(graph(pick), pick(3) === 0 ? 1 + pick(3) : undefined)
-  for (let event = 0; event < EVENTS_PER_RUN; event += 1) interfere(world, pick)
-  settle(world)
+  const world = new RunWorld(randomGraph(pick), pick(3) === 0 ? 1 + pick(3) : undefined)
+  for (let event = 0; event < EVENTS_PER_RUN; event += 1) interfereOnce(world, pick)
+  endInterference(world)
   return world
 }
 
-test(`${RUNS} random runs, seed ${SEED}`, () => {
+test(`${RUNS} random runs keep the invariants, and end as their processes do (seed ${SEED})`, () => {
   const seenStates = new Set<string>()
   for (let run = 0; run < RUNS; run += 1) {
     try {
       const world = playRun(SEED + run)
       expect(world.isOver, `the run is not over\n${world.log}`).toBe(true)
-      const { life: end } = world.run
-      const stopped = end.state === 'dead' && end.exit.cause !== 'agent'
+      const { life: life } = world.run
+      const stopped = life.state === 'dead' && life.exit.cause !== 'agent'
       for (const node of world.nodes) {
         seenStates.add(node.state)
         // A node that was stopped with its run, or had not begun, continues with it.
@@ -96,8 +96,8 @@ test(`${RUNS} random runs, seed ${SEED}`, () => {
         const expected = world.expectedState(node)
         if (expected !== null) expect(node.state, `node ${node.name}\n${world.log}`).toBe(expected)
       }
-      if (end.state === 'dead' && end.exit.cause === 'agent')
-        expect(end.exit.code).toBe(world.nodes.every(({ state }) => state === 'completed') ? 0 : 1)
+      if (life.state === 'dead' && life.exit.cause === 'agent')
+        expect(life.exit.code).toBe(world.nodes.every(({ state }) => state === 'completed') ? 0 : 1)
     } catch (error) {
       throw new Error(`REEVE_SEED=${SEED + run} REEVE_LIVES=1 fails`, { cause: error })
     }

@@ -16,7 +16,7 @@ type Decide = typeof decideCrew
 /** the number of lives in which a defect must break its law */
 const LIVES = 60
 
-interface Break {
+interface Defect {
   readonly decide?: Decide
   readonly defects?: Defects
 }
@@ -31,24 +31,24 @@ function changingJobs(change: (job: Job) => Job): Decide {
 
 const CHECK = { command: 'make check', timeoutMs: 1_000 }
 
-const BREAKS: readonly (readonly [string, Law, Break])[] = [
+const DEFECTS: readonly (readonly [string, Law, Defect])[] = [
   [
     'the implementer of a task approves it, as if it were the reviewer',
     'reviewed by another member',
     {
       decide: (crew, spec, command, ctx) => {
         const { by } = ctx
-        const own =
+        const reviewedTask =
           by.type === 'member' && command.type === 'report_review_verdict'
             ? crew.tasks.find(({ state, implementer, briefed }) => state === 'in_review' && briefed && implementer === by.id)
             : undefined
-        const reviewer = crew.members.find(({ id }) => id === own?.reviewer)
-        const isAble = reviewer && reviewer.turn.open !== null && reviewer.turn.phase === 'reviewing'
+        const reviewer = crew.members.find(({ id }) => id === reviewedTask?.reviewer)
+        const canReview = reviewer && reviewer.turn.open !== null && reviewer.turn.phase === 'reviewing'
         return decideCrew(
           crew,
           spec,
           command,
-          isAble ? { ...ctx, by: { type: 'member', id: reviewer.id, turn: reviewer.turn.open, call: null } } : ctx,
+          canReview ? { ...ctx, by: { type: 'member', id: reviewer.id, turn: reviewer.turn.open, call: null } } : ctx,
         )
       },
     },
@@ -94,11 +94,13 @@ const BREAKS: readonly (readonly [string, Law, Break])[] = [
     {
       decide: (crew, spec, command, ctx) => {
         const decided = decideCrew(crew, spec, command, ctx)
-        const over =
+        const doneTask =
           command.type === 'job_done' && !crew.jobs.some(({ job }) => job === command.job)
             ? crew.tasks.find(({ state }) => state === 'done')
             : undefined
-        return over ? { ...decided, facts: [{ type: 'task.reopened', task: over.id, comments: 'once more', by: 'system' }] } : decided
+        return doneTask
+          ? { ...decided, facts: [{ type: 'task.reopened', task: doneTask.id, comments: 'once more', by: 'system' }] }
+          : decided
       },
     },
   ],
@@ -171,11 +173,11 @@ const BREAKS: readonly (readonly [string, Law, Break])[] = [
 ]
 
 /** The first law that a life breaks; null when it breaks none. */
-function firstBrokenLaw(seed: number, more: Break): Law | null {
+function firstBrokenLaw(seed: number, brokenParts: Defect): Law | null {
   const random = seeded(seed)
   const spec: Partial<CrewSpec> = { staff: [{ role: 'generic', count: 3 }], maxAttempts: 8, verify: CHECK }
   try {
-    playLife(lifeOf(spec, more), new Dice(Array.from({ length: 240 }, () => Math.floor(random() * 10_000))))
+    playLife(lifeOf(spec, brokenParts), new Dice(Array.from({ length: 240 }, () => Math.floor(random() * 10_000))))
     return null
   } catch (error) {
     if (error instanceof BrokenLaw) return error.law
@@ -183,10 +185,10 @@ function firstBrokenLaw(seed: number, more: Break): Law | null {
   }
 }
 
-test.each(BREAKS)('%s: that breaks the law "%s"', (_, law, more) => {
+test.each(DEFECTS)('if %s, a life breaks the law "%s"', (_, law, brokenParts) => {
   const found = new Set<Law>()
   for (let seed = 1; seed <= LIVES && !found.has(law); seed += 1) {
-    const broken = firstBrokenLaw(seed, more)
+    const broken = firstBrokenLaw(seed, brokenParts)
     if (broken !== null) found.add(broken)
   }
   expect([...found]).toContain(law)

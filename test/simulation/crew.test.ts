@@ -45,10 +45,12 @@ const spec = fc.record(
 
 /** Every message was read once or is still queued; only messages that the world removed are missing. */
 function checkMessages(world: World): void {
-  const waiting = [...world.procs.values()].flatMap(({ queue }) => queue.map(({ id }) => id)).concat(world.keptMessages.map(({ id }) => id))
-  const read = [...world.procs.values()].flatMap((proc) => proc.read)
-  const sent = world.journal.flatMap((fact) => (fact.type === 'crew.sent' ? [`${fact.message}`] : []))
-  expect([...waiting, ...read, ...world.lostMessages].toSorted(byNumber)).toEqual(sent)
+  const waitingIds = [...world.procs.values()]
+    .flatMap(({ queue }) => queue.map(({ id }) => id))
+    .concat(world.keptMessages.map(({ id }) => id))
+  const readIds = [...world.procs.values()].flatMap((proc) => proc.read)
+  const sentIds = world.journal.flatMap((fact) => (fact.type === 'crew.sent' ? [`${fact.message}`] : []))
+  expect([...waitingIds, ...readIds, ...world.lostMessages].toSorted(byNumber)).toEqual(sentIds)
 }
 
 /** No message of a departed member waits for a running one. */
@@ -60,7 +62,7 @@ function checkHeirs({ crew, procs }: World): void {
   }
 }
 
-function playWhole(life: Life, dice: Dice): void {
+function playToEnd(life: Life, dice: Dice): void {
   const { world } = life
   const isRefolded = (): void => {
     expect(world.foldJournal()).toEqual(world.crew)
@@ -90,40 +92,40 @@ interface Tally {
   commands: number
   refused: number
   landings: number
-  strokes: Map<string, number>
+  gitOperations: Map<string, number>
   outcomes: Map<string, number>
   facts: Map<string, number>
 }
 
 /** Throws at the first life that breaks a law. */
-function play(seed: number, lives: number): Tally {
-  const tally: Tally = { commands: 0, refused: 0, landings: 0, strokes: new Map(), outcomes: new Map(), facts: new Map() }
+function playLives(seed: number, lifeCount: number): Tally {
+  const tally: Tally = { commands: 0, refused: 0, landings: 0, gitOperations: new Map(), outcomes: new Map(), facts: new Map() }
   fc.assert(
-    fc.property(spec, fc.array(fc.nat(9_999), { minLength: 60, maxLength: 420, size: 'max' }), (more, numbers) => {
-      const life = lifeOf(more)
+    fc.property(spec, fc.array(fc.nat(9_999), { minLength: 60, maxLength: 420, size: 'max' }), (crewSpec, numbers) => {
+      const life = lifeOf(crewSpec)
       const { world, repository } = life
-      withLog(world, () => playWhole(life, new Dice(numbers)))
+      withLog(world, () => playToEnd(life, new Dice(numbers)))
       tally.commands += world.commandCount
       tally.refused += world.refusalCount
       tally.landings += repository?.laws.landingCount ?? 0
-      for (const [what, times] of repository?.tally ?? []) count(tally.strokes, what, times)
-      for (const { type } of world.journal) count(tally.facts, type)
-      for (const { state } of world.crew.tasks) count(tally.outcomes, state)
+      for (const [what, amount] of repository?.tally ?? []) addTo(tally.gitOperations, what, amount)
+      for (const { type } of world.journal) addTo(tally.facts, type)
+      for (const { state } of world.crew.tasks) addTo(tally.outcomes, state)
     }),
-    { numRuns: lives, seed, interruptAfterTimeLimit: LIMIT_MS, markInterruptAsFailure: true },
+    { numRuns: lifeCount, seed, interruptAfterTimeLimit: LIMIT_MS, markInterruptAsFailure: true },
   )
   return tally
 }
 
-function count(counts: Map<string, number>, what: string, times = 1): void {
-  counts.set(what, (counts.get(what) ?? 0) + times)
+function addTo(counts: Map<string, number>, key: string, amount = 1): void {
+  counts.set(key, (counts.get(key) ?? 0) + amount)
 }
 
 describe('a crew under any faults', () => {
   test(
-    `keeps its laws, and comes to its end (${LIVES} lives, seed ${SEED})`,
+    `keeps its laws, and ends (${LIVES} lives, seed ${SEED})`,
     () => {
-      const { commands, refused, landings } = play(SEED, LIVES)
+      const { commands, refused, landings } = playLives(SEED, LIVES)
       console.info(`${commands} commands (${refused} refused), ${landings} landings`)
       expect(commands).toBeGreaterThan(STEPS)
     },
@@ -132,11 +134,12 @@ describe('a crew under any faults', () => {
 
   // The lives are fixed, because a rare event that a random seed misses is no defect of the crew.
   test(
-    'meets enough that is refused, done and failed, and each stroke on git',
+    'meets refusals, done and failed tasks, and every kind of git operation',
     () => {
-      const { commands, refused, landings, strokes, outcomes, facts } = play(1, 150)
+      const { commands, refused, landings, gitOperations, outcomes, facts } = playLives(1, 150)
       expect(landings).toBeGreaterThan(75)
-      for (const what of [...MISUSES, ...USER_CHANGES.map((one) => `user: ${one}`)]) expect(strokes.get(what) ?? 0, what).toBeGreaterThan(0)
+      for (const stroke of [...MISUSES, ...MEDDLING.map((operation) => `user: ${operation}`)])
+        expect(gitOperations.get(stroke) ?? 0, stroke).toBeGreaterThan(0)
       expect(refused / commands).toBeGreaterThan(0.01)
       for (const outcome of ['done', 'failed', 'cancelled']) expect(outcomes.get(outcome) ?? 0, outcome).toBeGreaterThan(10)
       for (const type of ['task.retried', 'task.reopened', 'task.edited', 'task.ordered'])

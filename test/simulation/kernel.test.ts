@@ -7,16 +7,16 @@ import { seeded } from '../support/kernel/random.ts'
 import { SEED } from '../support/seed.ts'
 
 const INPUTS = Number(process.env['REEVE_INPUTS'] ?? deep(12_500, 1_000_000))
-/** the number of inputs of one episode: enough for many processes, and few enough for a reader of a failure */
-const INPUTS_PER_EPISODE = 300
+/** enough for several processes, few enough for a readable failure */
+const INPUTS_PER_LIFE = 300
 
-test(`the kernel agrees with the simple model and the rules after each of ${INPUTS} random inputs (seed ${SEED})`, () => {
+test(`${INPUTS} random inputs keep the rules and agree with the model (seed ${SEED})`, () => {
   let inputs = 0
   for (let seed = SEED; inputs < INPUTS; seed += 1) {
     const pick = seeded(seed)
     const episode = new Episode()
     try {
-      while (episode.inputs < INPUTS_PER_EPISODE) episode.play(pick)
+      while (episode.inputs < INPUTS_PER_LIFE) episode.play(pick)
       episode.end()
     } catch (error) {
       throw new Error(`REEVE_SEED=${seed} fails after ${episode.inputs} inputs`, { cause: error })

@@ -8,19 +8,19 @@ import { memoryDir } from '../support/tmp.ts'
 import { SEED } from '../support/seed.ts'
 
 const STEPS = Number(process.env['REEVE_STEPS'] ?? deep(2_500, 72_000))
-/** steps in one home: long enough for many restarts */
-const LIFE = 2_500
+/** steps in one home: enough for many restarts */
+const STEPS_PER_LIFE = 2_500
 
-test(`${STEPS} steps, seed ${SEED}`, async () => {
+test(`${STEPS} random steps keep the guarantees (seed ${SEED})`, async () => {
   let restarts = 0
   let commands = 0
   const counts: Record<string, number> = {}
-  for (let steps = 0, life = 0; steps < STEPS; steps += LIFE, life += 1) {
+  for (let steps = 0, life = 0; steps < STEPS; steps += STEPS_PER_LIFE, life += 1) {
     await using dir = await memoryDir()
     const simulation = new Simulation(dir.path, seeded(SEED + life))
     let step = 0
     try {
-      for (; step < LIFE; step += 1) await simulation.step()
+      for (; step < STEPS_PER_LIFE; step += 1) await simulation.step()
       await simulation.end()
     } catch (error) {
       throw new Error(`REEVE_SEED=${SEED + life} fails at step ${step}`, { cause: error })
@@ -30,8 +30,9 @@ test(`${STEPS} steps, seed ${SEED}`, async () => {
     for (const [what, count] of Object.entries(simulation.histories.counts)) counts[what] = (counts[what] ?? 0) + count
   }
   expect(commands).toBeGreaterThan(STEPS / 2)
-  for (const what of ['forks', 'removed', 'pieces', 'resumed', 'refused']) expect(counts[what], what).toBeGreaterThan(STEPS / LIFE)
-  expect(restarts).toBeGreaterThan(STEPS / LIFE)
+  for (const what of ['forks', 'removed', 'pieces', 'resumed', 'refused'])
+    expect(counts[what], what).toBeGreaterThan(STEPS / STEPS_PER_LIFE)
+  expect(restarts).toBeGreaterThan(STEPS / STEPS_PER_LIFE)
 }, 400_000)
 
 const SHORT_STEPS = 90
@@ -40,7 +41,7 @@ const MAX_COMMITS = 30
 const SHORT_LIVES = [1, 2, 3].slice(0, deep(1, 3))
 
 test.each(['DISK_FULL', 'READ_ONLY', 'UNAVAILABLE'] as const)(
-  'each commit fails once: %s',
+  'a life keeps the guarantees when one of its commits fails with %s, for each commit',
   async (code) => {
     let failed = 0
     for (const seed of SHORT_LIVES) {

@@ -1,4 +1,4 @@
-// Supervision against a simple model of its rules. Tests play every pair of events for three children under each strategy and choice of
+// Compares supervision with a simple model of its rules. Tests play every pair of events for three children under each strategy and choice of
 // restart types, and long random lives. After each event both agree on every child, on the counts and on the supervisor.
 // REEVE_SEED repeats a run, REEVE_LIVES sets the number of random lives.
 import { expect, test } from 'vitest'
@@ -20,28 +20,31 @@ type Supervisor = Pick<
   'end' | 'finish' | 'kill' | 'pause' | 'resume' | 'stop' | 'pauseAll' | 'resumeAll' | 'advanceClock'
 >
 interface Event {
-  readonly words: string
-  readonly act: (on: Supervisor) => void
+  readonly description: string
+  readonly act: (supervisor: Supervisor) => void
 }
 
 const EVENTS: readonly Event[] = [
   ...[0, 1, 2].flatMap((child): Event[] => [
-    { words: `crash ${child}`, act: (on) => on.end(child, 'crash') },
-    { words: `complete ${child}`, act: (on) => on.end(child, 'complete') },
-    { words: `final ${child}`, act: (on) => on.end(child, 'final') },
-    { words: `finish ${child}`, act: (on) => on.finish(child) },
-    { words: `kill ${child}`, act: (on) => on.kill(child) },
-    { words: `pause ${child}`, act: (on) => on.pause(child) },
-    { words: `resume ${child}`, act: (on) => on.resume(child) },
+    { description: `crash ${child}`, act: (supervisor) => supervisor.end(child, 'crash') },
+    { description: `complete ${child}`, act: (supervisor) => supervisor.end(child, 'complete') },
+    { description: `final ${child}`, act: (supervisor) => supervisor.end(child, 'final') },
+    { description: `finish ${child}`, act: (supervisor) => supervisor.finish(child) },
+    { description: `kill ${child}`, act: (supervisor) => supervisor.kill(child) },
+    { description: `pause ${child}`, act: (supervisor) => supervisor.pause(child) },
+    { description: `resume ${child}`, act: (supervisor) => supervisor.resume(child) },
   ]),
-  { words: 'advanceClock', act: (on) => on.advanceClock() },
-  { words: 'stop the supervisor', act: (on) => on.stop() },
-  { words: 'pause the supervisor', act: (on) => on.pauseAll() },
-  { words: 'resume the supervisor', act: (on) => on.resumeAll() },
+  { description: 'advanceClock', act: (supervisor) => supervisor.advanceClock() },
+  { description: 'stop the supervisor', act: (supervisor) => supervisor.stop() },
+  { description: 'pause the supervisor', act: (supervisor) => supervisor.pauseAll() },
+  { description: 'resume the supervisor', act: (supervisor) => supervisor.resumeAll() },
 ]
 
 /** All requested ends happen, and every wait is over: nothing may be left unfinished. */
-const QUIET: readonly Event[] = [0, 1, 2, 0, 1, 2].map((child) => ({ words: `finish ${child}`, act: (on: Supervisor) => on.finish(child) }))
+const FINAL_EVENTS: readonly Event[] = [0, 1, 2, 0, 1, 2].map((child) => ({
+  description: `finish ${child}`,
+  act: (supervisor: Supervisor) => supervisor.finish(child),
+}))
 
 class Life {
   readonly #model: SupervisionModel
@@ -55,33 +58,33 @@ class Life {
     this.#real = new RealSupervisor(strategy, types, max)
   }
 
-  play({ words, act }: Event): void {
-    this.#events.push(words)
+  play({ description, act }: Event): void {
+    this.#events.push(description)
     act(this.#model)
     act(this.#real)
-    const expected = JSON.stringify([this.#model.state, ...this.#model.children.map(({ state, restartCount }) => [state, restartCount])])
-    const times = this.#real.restartCounts()
-    const actual = JSON.stringify([this.#real.supervisor(), ...this.#real.states().map((state, index) => [state, times[index]])])
+    const expected = JSON.stringify([this.#model.state, ...this.#model.children.map(({ state, times }) => [state, times])])
+    const restartCounts = this.#real.restartCounts()
+    const actual = JSON.stringify([this.#real.supervisor(), ...this.#real.states().map((state, index) => [state, restartCounts[index]])])
     if (expected !== actual)
       throw new Error(`${this.#title}: ${this.#events.join(', ')}: is ${actual}, should be ${expected}\n${this.#real.log}`)
   }
 }
 
 /** All 27 choices, or the nine in which each two children have each pair of types. */
-function choices(): RestartType[][] {
-  const all = TYPES.flatMap((a, i) => TYPES.flatMap((b, j) => TYPES.map((c, k) => ({ types: [a, b, c], sum: i + j + k }))))
-  return all.filter(({ sum }) => sum % TYPES.length < deep(1, TYPES.length)).map(({ types }) => types)
+function restartTypeChoices(): RestartType[][] {
+  const allChoices = TYPES.flatMap((a, i) => TYPES.flatMap((b, j) => TYPES.map((c, k) => ({ types: [a, b, c], sum: i + j + k }))))
+  return allChoices.filter(({ sum }) => sum % TYPES.length < deep(1, TYPES.length)).map(({ types }) => types)
 }
 
 test.each(STRATEGIES)(
-  '%s: every pair of events, for the choices of restart types',
+  '%s: after every pair of events, the supervisor equals its model',
   (strategy) => {
     let lives = 0
-    for (const types of choices()) {
-      for (const first of EVENTS) {
-        for (const second of EVENTS) {
+    for (const types of restartTypeChoices()) {
+      for (const firstEvent of EVENTS) {
+        for (const secondEvent of EVENTS) {
           const life = new Life(strategy, types, 1)
-          for (const event of [first, second, ...QUIET]) life.play(event)
+          for (const event of [firstEvent, secondEvent, ...FINAL_EVENTS]) life.play(event)
           lives += 1
         }
       }
@@ -91,14 +94,14 @@ test.each(STRATEGIES)(
   600_000,
 )
 
-test(`${LIVES} random lives, seed ${SEED}`, () => {
+test(`in ${LIVES} random lives, the supervisor equals its model (seed ${SEED})`, () => {
   for (let life = 0; life < LIVES; life += 1) {
     const pick = seeded(SEED + life)
-    const one = <T>(from: readonly T[]): T => from[pick(from.length)] as T
-    const played = new Life(one(STRATEGIES), [one(TYPES), one(TYPES), one(TYPES)], pick(4))
+    const pickOne = <T>(choicesToPick: readonly T[]): T => choicesToPick[pick(choicesToPick.length)] as T
+    const played = new Life(pickOne(STRATEGIES), [pickOne(TYPES), pickOne(TYPES), pickOne(TYPES)], pick(4))
     try {
       // Usually events of children: a stopped supervisor has little more to show.
-      for (let i = 0; i < EVENTS_PER_LIFE; i += 1) played.play(pick(12) > 0 ? one(EVENTS.slice(0, -4)) : one(EVENTS))
+      for (let i = 0; i < EVENTS_PER_LIFE; i += 1) played.play(pick(12) > 0 ? pickOne(EVENTS.slice(0, -4)) : pickOne(EVENTS))
     } catch (error) {
       throw new Error(`REEVE_SEED=${SEED + life} fails`, { cause: error })
     }

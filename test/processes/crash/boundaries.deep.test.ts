@@ -10,7 +10,7 @@ import { expect, test } from 'vitest'
 import { bootAll } from '../../../src/daemon/loop/boot.ts'
 import type { ContainmentManager } from '../../../src/drivers/contain/types.ts'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
-import { ALL, Life, operationsOf, openCounted, snapshot } from '../../support/kernel/boundaries.ts'
+import { ALL_UUIDS, DaemonLife, operationsOf, openCounted, snapshotStore } from '../../support/kernel/boundaries.ts'
 import type { Moment } from '../../support/kernel/boundaries.ts'
 import { testEnv } from '../../support/env.ts'
 import { journalOf } from '../../support/kernel/daemon-core.ts'
@@ -35,12 +35,12 @@ async function runUndisturbed(): Promise<Write[]> {
   const recordedWrites: Write[] = []
   let digestBefore = ''
   await using core = await openCounted(join(dir.path, 'state'), async (_, moment, what, store) => {
-    const now = await snapshot(store)
-    if (moment === 'before') digestBefore = now
-    else recordedWrites.push({ what, before: digestBefore, after: now })
+    const now = await snapshotStore(store)
+    if (moment === 'before') before = now
+    else writes.push({ what, before, after: now })
   })
-  await new Life(core, join(dir.path, 'archive')).live()
-  return recordedWrites
+  await new DaemonLife(core, join(dir.path, 'archive')).play()
+  return writes
 }
 
 /** Runs until the program kills itself at a write. */
@@ -70,7 +70,7 @@ async function continueAfterKill(dir: string): Promise<void> {
     await core.pipeline.request({ type: 'signal', by: 'user', uuid, signal: 'SIGKILL', subtree: false, graceMs: null, freeze: false })
   await core.pipeline.waitUntilIdle()
   expect(core.table.size).toBe(0)
-  for (const uuid of ALL) {
+  for (const uuid of ALL_UUIDS) {
     const facts = await journalOf(core, uuid)
     expect(facts.map(({ seq }) => seq)).toEqual(facts.map((_, index) => index + 1))
     expect((await core.store.process(uuid))?.seq ?? 0).toBe(facts.length)
@@ -86,7 +86,7 @@ async function checkKillAt(number: number, moment: Moment, { what, before, after
   try {
     await runUntilKill(dir.path, number, moment)
     const store = await openSqliteStore({ dir: join(dir.path, 'state') })
-    const foundState = await snapshot(store)
+    const found = await snapshotStore(store)
     await store[Symbol.asyncDispose]()
     expect(foundState).toBe(moment === 'before' ? before : after)
     await continueAfterKill(dir.path)

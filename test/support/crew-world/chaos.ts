@@ -45,7 +45,7 @@ export class Dice {
     return list.length === 0 ? undefined : list[this.nextNumber() % list.length]
   }
 
-  /** Returns true once in `of` calls on average. */
+  /** Returns true once in `calls` calls on average. */
   happensOnceIn(calls: number): boolean {
     return this.nextNumber() % calls === 1
   }

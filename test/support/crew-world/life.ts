@@ -1,5 +1,5 @@
-// Regular events in the simulated world of a crew: turns begin, continue and end, jobs are done, the user answers. These functions
-// make no faults; chaos.ts does. A worker decides only from the texts that it reads. Used by chaos.ts and tests.
+// Regular events in the simulated world of a crew: turns begin, continue and end, jobs are done, the user answers. chaos.ts adds
+// the faults. A worker decides only from the texts that it reads. Used by chaos.ts and tests.
 import { nextEngineCommand } from '../../../src/kernel/crew/decide/engine.ts'
 import { isIndependentJob, needsUnusedFiles } from '../../../src/kernel/crew/state/queries.ts'
 import { resetFiles, commitFiles, commitResult, editFiles, keepFiles, keptFiles, reviewCommitOf } from './files.ts'

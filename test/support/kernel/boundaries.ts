@@ -19,35 +19,35 @@ import type { SpecChanges } from '../spec-changes.ts'
 
 export type Moment = 'before' | 'after'
 /** Called before and after each write, with the write's number from 1 and a description. */
-export type AtBoundary = (number: number, moment: Moment, what: string, store: Store) => Promise<void>
+export type AtBoundary = (number: number, moment: Moment, description: string, store: Store) => Promise<void>
 
 export const [ROOT, CHILD, FORK, FORK_OF_FORK] = [uuidOf(1), uuidOf(2), uuidOf(3), uuidOf(4)] as const
-export const ALL: readonly Uuid[] = [ROOT, CHILD, FORK, FORK_OF_FORK]
+export const ALL_UUIDS: readonly Uuid[] = [ROOT, CHILD, FORK, FORK_OF_FORK]
 
 /** A store that calls `at` before and after each write. */
-function counted(store: Store, at: AtBoundary): Store {
+function countWrites(store: Store, onBoundary: AtBoundary): Store {
   let writes = 0
-  const around = async <T>(what: string, write: () => Promise<T>): Promise<T> => {
+  const performWrite = async <T>(description: string, write: () => Promise<T>): Promise<T> => {
     const number = (writes += 1)
-    await at(number, 'before', what, store)
-    const done = await write()
-    await at(number, 'after', what, store)
-    return done
+    await onBoundary(number, 'before', description, store)
+    const writeResult = await write()
+    await onBoundary(number, 'after', description, store)
+    return writeResult
   }
   const staging = (inner: Staging): Staging => ({
-    add: (facts) => around('import: facts', () => inner.add(facts)),
-    publish: (process, counters) => around('import: publish', () => inner.publish(process, counters)),
+    add: (facts) => performWrite('import: facts', () => inner.add(facts)),
+    publish: (process, counters) => performWrite('import: publish', () => inner.publish(process, counters)),
     [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
   })
-  const own: Partial<Store> = {
-    commit: (commit) => around(commitText(commit), () => store.commit(commit)),
-    remove: (uuid, time) => around('remove', () => store.remove(uuid, time)),
-    sweep: () => around('sweep', () => store.sweep()),
+  const overrides: Partial<Store> = {
+    commit: (commit) => performWrite(commitText(commit), () => store.commit(commit)),
+    remove: (uuid, time) => performWrite('remove', () => store.remove(uuid, time)),
+    sweep: () => performWrite('sweep', () => store.sweep()),
     stage: () => staging(store.stage()),
   }
   return new Proxy(store, {
     get: (target, key) => {
-      const value: unknown = own[key as keyof Store] ?? Reflect.get(target, key)
+      const value: unknown = overrides[key as keyof Store] ?? Reflect.get(target, key)
       return typeof value === 'function' ? (value as (...args: unknown[]) => unknown).bind(target) : value
     },
   })
@@ -58,17 +58,17 @@ function commitText({ facts }: Commit): string {
 }
 
 /** Returns the whole content of the store as text. */
-export async function snapshot(store: Store): Promise<string> {
+export async function snapshotStore(store: Store): Promise<string> {
   const { counters, processes } = await store.load()
-  const each = await Promise.all(
-    ALL.map(async (uuid) => [
+  const journals = await Promise.all(
+    ALL_UUIDS.map(async (uuid) => [
       (await store.process(uuid)) ?? null,
       (await store.tombstone(uuid)) ?? null,
       await store.facts(uuid, 0, 1_000),
     ]),
   )
   return JSON.stringify(
-    [counters, processes.map(({ uuid }) => uuid).toSorted(), each, await store.since({ afterCursor: 0, limit: 5_000 })],
+    [counters, processes.map(({ uuid }) => uuid).toSorted(), journals, await store.since({ afterCursor: 0, limit: 5_000 })],
     inOrder,
   )
 }
@@ -81,35 +81,35 @@ function inOrder(_: string, value: unknown): unknown {
 
 /** Makes the operations of a daemon around a core. */
 export function operationsOf(core: Core) {
-  const get = async (uuid: Uuid): Promise<Process> => {
+  const getProcess = async (uuid: Uuid): Promise<Process> => {
     const process = core.table.get(uuid) ?? (await core.store.process(uuid))
     if (!process) throw new Error(`no process ${uuid}`)
     return process
   }
-  const log = (words: string, error: unknown): void => {
-    throw new Error(words, { cause: error })
+  const log = (message: string, error: unknown): void => {
+    throw new Error(message, { cause: error })
   }
   const sweeper = new Sweeper(core.store, log)
   const removals = new Removals({
-    reads: { get, resolve: get },
+    reads: { get: getProcess, resolve: getProcess },
     store: core.store,
     clock: core.clock,
     sweeper,
     worktrees: { checkIdle: () => {}, remove: async () => null },
   })
-  const find = (uuid: Uuid): Promise<Process | undefined> => core.store.process(uuid)
-  const gc = async () => ({ retention_days: 0, max_entries: 1, max_bytes: 0, interval_seconds: 60 })
+  const findProcess = (uuid: Uuid): Promise<Process | undefined> => core.store.process(uuid)
+  const gcRules = async () => ({ retention_days: 0, max_entries: 1, max_bytes: 0, interval_seconds: 60 })
   return {
-    get,
+    get: getProcess,
     sweeper,
     removals,
     collector: new GarbageCollector({
       store: core.store,
-      reads: { find },
+      reads: { find: findProcess },
       removals,
       sweeper,
       clock: core.clock,
-      readConfig: gc,
+      readConfig: gcRules,
       log: () => {},
     }),
     archive: new Archive({
@@ -117,18 +117,18 @@ export function operationsOf(core: Core) {
       pipeline: core.pipeline,
       clock: core.clock,
       sweeper,
-      get,
-      find,
-      readRetentionRules: gc,
-      protectFromRemoval: (ref, work) => removals.readWithoutRemoval(ref, work),
+      get: getProcess,
+      find: findProcess,
+      readRetentionRules: gcRules,
+      protectFromRemoval: (ref, readWork) => removals.readWithoutRemoval(ref, readWork),
     }),
   }
 }
 
-export async function openCounted(dir: string, at: AtBoundary): Promise<Core> {
+export async function openCounted(dir: string, onBoundary: AtBoundary): Promise<Core> {
   return openCore({
     dir,
-    wrap: (store) => counted(store, at),
+    wrap: (store) => countWrites(store, onBoundary),
     perform: (effect, core) => {
       if (effect.type === 'start')
         core.pipeline.submit({
@@ -146,70 +146,70 @@ export async function openCounted(dir: string, at: AtBoundary): Promise<Core> {
 }
 
 /** A fixed sequence of acts of users and agents. */
-export class Life {
+export class DaemonLife {
   readonly #core: Core
-  readonly #doors: ReturnType<typeof operationsOf>
+  readonly #operations: ReturnType<typeof operationsOf>
   readonly #dir: string
 
   constructor(core: Core, dir: string) {
     this.#core = core
-    this.#doors = operationsOf(core)
+    this.#operations = operationsOf(core)
     this.#dir = dir
   }
 
   /** Pause, resume, forks, checkpoints, ends; then removal, export and import. */
-  async live(): Promise<void> {
-    await this.#work()
-    await this.#pauses()
-    await this.#forks()
-    await this.#ends()
-    await this.#histories()
+  async play(): Promise<void> {
+    await this.#workProcesses()
+    await this.#pauseProcesses()
+    await this.#forkProcesses()
+    await this.#endProcesses()
+    await this.#removeAndImport()
   }
 
-  async #work(): Promise<void> {
-    await this.#spawn(ROOT, null, { interactive: true })
-    await this.#spawn(CHILD, ROOT, {})
+  async #workProcesses(): Promise<void> {
+    await this.#spawnProcess(ROOT, null, { interactive: true })
+    await this.#spawnProcess(CHILD, ROOT, {})
     this.#core.clock.wind(31_000)
-    await this.#step(ROOT, 1)
-    await this.#step(CHILD, 1)
+    await this.#reportStep(ROOT, 1)
+    await this.#reportStep(CHILD, 1)
   }
 
-  async #pauses(): Promise<void> {
-    await this.#signal(ROOT, 'SIGPAUSE', { subtree: true })
-    await this.#report(ROOT, { type: 'drained' })
-    await this.#report(CHILD, { type: 'drained' })
-    await this.#resume(CHILD)
-    await this.#signal(CHILD, 'SIGPAUSE', { freeze: true })
-    await this.#report(CHILD, { type: 'frozen', inFlight: 'a call' })
-    await this.#signal(ROOT, 'SIGPAUSE', { subtree: true })
-    await this.#resume(ROOT, { subtree: true })
-    await this.#resume(CHILD)
+  async #pauseProcesses(): Promise<void> {
+    await this.#sendSignal(ROOT, 'SIGPAUSE', { subtree: true })
+    await this.#submitReport(ROOT, { type: 'drained' })
+    await this.#submitReport(CHILD, { type: 'drained' })
+    await this.#resumeProcess(CHILD)
+    await this.#sendSignal(CHILD, 'SIGPAUSE', { freeze: true })
+    await this.#submitReport(CHILD, { type: 'frozen', inFlight: 'a call' })
+    await this.#sendSignal(ROOT, 'SIGPAUSE', { subtree: true })
+    await this.#resumeProcess(ROOT, { subtree: true })
+    await this.#resumeProcess(CHILD)
   }
 
-  async #forks(): Promise<void> {
-    await this.#step(ROOT, 2)
-    await this.#fork(FORK, ROOT, 1)
-    await this.#report(FORK, { type: 'up' })
-    await this.#step(FORK, 2)
-    await this.#fork(FORK_OF_FORK, FORK, 2)
-    await this.#report(FORK_OF_FORK, { type: 'up' })
-    await this.#request({ type: 'pin', by: 'user', uuid: FORK, endedRow: null, pinned: true })
+  async #forkProcesses(): Promise<void> {
+    await this.#reportStep(ROOT, 2)
+    await this.#forkProcess(FORK, ROOT, 1)
+    await this.#submitReport(FORK, { type: 'up' })
+    await this.#reportStep(FORK, 2)
+    await this.#forkProcess(FORK_OF_FORK, FORK, 2)
+    await this.#submitReport(FORK_OF_FORK, { type: 'up' })
+    await this.#sendRequest({ type: 'pin', by: 'user', uuid: FORK, endedRow: null, pinned: true })
   }
 
-  async #ends(): Promise<void> {
-    await this.#report(CHILD, { type: 'turn.ended', turn: 1, outcome: 'ok' })
+  async #endProcesses(): Promise<void> {
+    await this.#submitReport(CHILD, { type: 'turn.ended', turn: 1, outcome: 'ok' })
     for (const uuid of [ROOT, FORK, FORK_OF_FORK]) {
-      await this.#signal(uuid, 'SIGTERM', {})
-      await this.#report(uuid, { type: 'exited', code: null, osSignal: 'SIGTERM' })
+      await this.#sendSignal(uuid, 'SIGTERM', {})
+      await this.#submitReport(uuid, { type: 'exited', code: null, osSignal: 'SIGTERM' })
     }
-    await this.#resume(ROOT, { message: { id: 'again', text: 'once more' } })
-    await this.#report(ROOT, { type: 'up' })
-    await this.#signal(ROOT, 'SIGKILL', {})
-    await this.#report(ROOT, { type: 'exited', code: null, osSignal: 'SIGKILL' })
+    await this.#resumeProcess(ROOT, { message: { id: 'again', text: 'once more' } })
+    await this.#submitReport(ROOT, { type: 'up' })
+    await this.#sendSignal(ROOT, 'SIGKILL', {})
+    await this.#submitReport(ROOT, { type: 'exited', code: null, osSignal: 'SIGKILL' })
   }
 
-  async #histories(): Promise<void> {
-    const { removals, sweeper, archive, collector } = this.#doors
+  async #removeAndImport(): Promise<void> {
+    const { removals, sweeper, archive, collector } = this.#operations
     await removals.remove(ROOT)
     await sweeper.waitUntilIdle()
     await archive.export(FORK_OF_FORK, this.#dir, new AbortController().signal)
@@ -219,22 +219,22 @@ export class Life {
     await sweeper.waitUntilIdle()
     await collector.run()
     await sweeper.waitUntilIdle()
-    await this.#resume(FORK, { message: { id: 'on', text: 'go on' } })
-    await this.#signal(FORK, 'SIGPAUSE', {})
+    await this.#resumeProcess(FORK, { message: { id: 'on', text: 'go on' } })
+    await this.#sendSignal(FORK, 'SIGPAUSE', {})
     this.#core.pipeline.submit({ type: 'hold', uuid: null, reason: 'daemon-shutdown' })
     await this.#core.pipeline.waitUntilIdle()
   }
 
-  async #spawn(uuid: Uuid, parent: Uuid | null, changes: SpecChanges): Promise<void> {
-    await this.#request({ type: 'spawn', by: 'user', uuid, parent, spec: kernelSpec(changes) })
-    await this.#report(uuid, { type: 'up' })
+  async #spawnProcess(uuid: Uuid, parent: Uuid | null, changes: SpecChanges): Promise<void> {
+    await this.#sendRequest({ type: 'spawn', by: 'user', uuid, parent, spec: kernelSpec(changes) })
+    await this.#submitReport(uuid, { type: 'up' })
   }
 
   /** Reports a step with one tool call, as a native agent does. */
-  async #step(uuid: Uuid, step: number): Promise<void> {
+  async #reportStep(uuid: Uuid, step: number): Promise<void> {
     const callId = `${uuid}.${step}`
-    await this.#report(uuid, { type: 'model.started', step, attempt: 1, model: 'm' })
-    await this.#report(uuid, {
+    await this.#submitReport(uuid, { type: 'model.started', step, attempt: 1, model: 'm' })
+    await this.#submitReport(uuid, {
       type: 'model.finished',
       step,
       finish: 'tool-calls',
@@ -243,12 +243,12 @@ export class Life {
       message: [{ type: 'tool-call', callId, name: 'bash', input: {} }],
       usage: { inputTokens: 5, outputTokens: 5, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0.01 },
     })
-    await this.#report(uuid, { type: 'tool.finished', callId, outcome: 'ok', content: `done ${step} `.repeat(2_000), durationMs: 1 })
+    await this.#submitReport(uuid, { type: 'tool.finished', callId, outcome: 'ok', content: `done ${step} `.repeat(2_000), durationMs: 1 })
   }
 
-  async #fork(uuid: Uuid, from: Uuid, fromStep: number): Promise<void> {
-    const origin = await this.#doors.get(from)
-    await this.#request({
+  async #forkProcess(uuid: Uuid, originUuid: Uuid, fromStep: number): Promise<void> {
+    const origin = await this.#operations.get(originUuid)
+    await this.#sendRequest({
       type: 'fork',
       by: 'user',
       uuid,
@@ -259,13 +259,13 @@ export class Life {
     })
   }
 
-  async #resume(
+  async #resumeProcess(
     uuid: Uuid,
-    how: { readonly subtree?: boolean; readonly message?: { readonly id: string; readonly text: string } } = {},
+    options: { readonly subtree?: boolean; readonly message?: { readonly id: string; readonly text: string } } = {},
   ): Promise<void> {
-    const process = await this.#doors.get(uuid)
-    const { subtree = false, message = null } = how
-    await this.#request({
+    const process = await this.#operations.get(uuid)
+    const { subtree = false, message = null } = options
+    await this.#sendRequest({
       type: 'resume',
       by: 'user',
       uuid,
@@ -278,21 +278,21 @@ export class Life {
     })
   }
 
-  #signal(
+  #sendSignal(
     uuid: Uuid,
     signal: 'SIGPAUSE' | 'SIGTERM' | 'SIGKILL',
     { subtree = false, freeze = false }: { readonly subtree?: boolean; readonly freeze?: boolean },
   ): Promise<void> {
-    return this.#request({ type: 'signal', by: 'user', uuid, signal, subtree, graceMs: null, freeze })
+    return this.#sendRequest({ type: 'signal', by: 'user', uuid, signal, subtree, graceMs: null, freeze })
   }
 
-  async #report(uuid: Uuid, report: Report): Promise<void> {
-    const { pid } = await this.#doors.get(uuid)
-    await this.#request({ type: 'report', uuid, pid, report })
+  async #submitReport(uuid: Uuid, report: Report): Promise<void> {
+    const { pid } = await this.#operations.get(uuid)
+    await this.#sendRequest({ type: 'report', uuid, pid, report })
   }
 
   /** Sends a request, and waits for its consequences. */
-  async #request(body: RequestBody): Promise<void> {
+  async #sendRequest(body: RequestBody): Promise<void> {
     await this.#core.pipeline.request(body)
     await this.#core.pipeline.waitUntilIdle()
   }

@@ -44,14 +44,14 @@ export interface CallRequest {
   priced: boolean
 }
 
-const LEAST = 1_000
+const MIN_GRANT = 1_000
 
 export class BudgetModel {
   readonly all = new Map<string, Spender>()
   /** the processes that are not dead, for speed */
   readonly #table = new Set<Spender>()
 
-  born(uuid: string, spawner: string | null, payer: string | null, more: Pick<Spender, 'limits' | 'metered'>): Spender {
+  spawn(uuid: string, spawner: string | null, payer: string | null, fields: Pick<Spender, 'limits' | 'metered'>): Spender {
     const zero = { tokens: 0, nano: 0, output: 0 }
     const p: Spender = {
       uuid,
@@ -59,7 +59,7 @@ export class BudgetModel {
       payer,
       state: 'up',
       attached: true,
-      ...more,
+      ...fields,
       used: { tokens: 0, nano: 0 },
       output: 0,
       estimated: false,
@@ -82,7 +82,7 @@ export class BudgetModel {
     return [...this.#table]
   }
 
-  bury(): void {
+  reap(): void {
     for (const p of this.#table) {
       if (p.state === 'zombie') p.state = 'dead'
       if (p.state === 'dead') this.#table.delete(p)
@@ -94,24 +94,24 @@ export class BudgetModel {
     return payer?.state === 'dead' ? undefined : payer
   }
 
-  accounts(p: Spender): Spender[] {
+  accountsOf(p: Spender): Spender[] {
     const payer = this.payerOf(p)
-    return payer ? [p, ...this.accounts(payer)] : [p]
+    return payer ? [p, ...this.accountsOf(payer)] : [p]
   }
 
   /** Returns the process and all processes that it pays for, each after its own payer. */
-  paid(p: Spender): Spender[] {
+  paidBy(p: Spender): Spender[] {
     return [
       p,
       ...this.#inTable()
         .filter((spender) => spender !== p && spender.payer === p.uuid)
-        .flatMap((spender) => this.paid(spender)),
+        .flatMap((spender) => this.paidBy(spender)),
     ]
   }
 
-  used(p: Spender): Sum & { output: number } {
+  usageOf(p: Spender): Sum & { output: number } {
     const sum = { tokens: p.used.tokens + p.below.tokens, nano: p.used.nano + p.below.nano, output: p.output + p.below.output }
-    for (const one of this.paid(p).slice(1)) {
+    for (const one of this.paidBy(p).slice(1)) {
       sum.tokens += one.used.tokens + one.below.tokens - one.settled.tokens
       sum.nano += one.used.nano + one.below.nano - one.settled.nano
       sum.output += one.output + one.below.output - one.settled.output
@@ -119,9 +119,9 @@ export class BudgetModel {
     return sum
   }
 
-  reserved(p: Spender): Sum & { output: number } {
+  reservedFor(p: Spender): Sum & { output: number } {
     const sum = { tokens: 0, nano: 0, output: 0 }
-    for (const { input, grant, inNano, outNano } of this.paid(p).flatMap((spender) => spender.open)) {
+    for (const { input, grant, inNano, outNano } of this.paidBy(p).flatMap((spender) => spender.open)) {
       sum.tokens += input + grant
       sum.output += grant
       sum.nano += input * inNano + grant * outNano
@@ -130,22 +130,22 @@ export class BudgetModel {
   }
 
   /** Returns the largest number of tokens that the call may request as answer; null: the call is refused. */
-  grant(p: Spender, ask: CallRequest): number | null {
-    const rooms = this.accounts(p).flatMap((account) => this.#rooms(account, ask))
-    const grant = Math.min(ask.answer, ...rooms)
-    return rooms.some((room) => room <= -1) || grant < Math.min(LEAST, ask.answer) ? null : grant
+  grant(p: Spender, request: CallRequest): number | null {
+    const amounts = this.accountsOf(p).flatMap((account) => this.#availableAmounts(account, request))
+    const grant = Math.min(request.answer, ...amounts)
+    return amounts.some((amount) => amount <= -1) || grant < Math.min(MIN_GRANT, request.answer) ? null : grant
   }
 
-  #rooms(account: Spender, { input, inNano, outNano, priced }: CallRequest): number[] {
+  #availableAmounts(account: Spender, { input, inNano, outNano, priced }: CallRequest): number[] {
     const { budgetTokens, nano, maxOutputTokens, refuse } = account.limits
-    const used = this.used(account)
-    const reserved = this.reserved(account)
-    const rooms: number[] = []
-    if (budgetTokens !== undefined) rooms.push(used.tokens >= budgetTokens ? -1 : budgetTokens - used.tokens - reserved.tokens - input)
-    if (maxOutputTokens !== undefined) rooms.push(used.output >= maxOutputTokens ? -1 : maxOutputTokens - used.output - reserved.output)
-    if (nano === undefined) return rooms
-    if (used.nano >= nano || (!priced && refuse)) return [...rooms, -1]
-    return priced ? [...rooms, Math.floor((nano - used.nano - reserved.nano - input * inNano) / outNano)] : rooms
+    const used = this.usageOf(account)
+    const reserved = this.reservedFor(account)
+    const amounts: number[] = []
+    if (budgetTokens !== undefined) amounts.push(used.tokens >= budgetTokens ? -1 : budgetTokens - used.tokens - reserved.tokens - input)
+    if (maxOutputTokens !== undefined) amounts.push(used.output >= maxOutputTokens ? -1 : maxOutputTokens - used.output - reserved.output)
+    if (nano === undefined) return amounts
+    if (used.nano >= nano || (!priced && refuse)) return [...amounts, -1]
+    return priced ? [...amounts, Math.floor((nano - used.nano - reserved.nano - input * inNano) / outNano)] : amounts
   }
 
   charge(p: Spender, call: Call, used: { input: number; output: number; estimated: boolean }): void {
@@ -166,7 +166,7 @@ export class BudgetModel {
   end(p: Spender): void {
     this.cutOff(p)
     const payer = this.payerOf(p)
-    for (const one of this.paid(p).toReversed()) this.#settle(one)
+    for (const one of this.paidBy(p).toReversed()) this.#settle(one)
     if (payer) for (const one of this.#inTable()) if (one.payer === p.uuid) one.payer = payer.uuid
     p.state = p.attached ? 'zombie' : 'dead'
     if (!p.attached) this.#table.delete(p)
@@ -175,14 +175,14 @@ export class BudgetModel {
   #settle(p: Spender): void {
     const payer = this.payerOf(p)
     if (!payer) return
-    const whole = { tokens: p.used.tokens + p.below.tokens, nano: p.used.nano + p.below.nano, output: p.output + p.below.output }
-    for (const key of ['tokens', 'nano', 'output'] as const) payer.below[key] += whole[key] - p.settled[key]
-    p.settled = whole
+    const total = { tokens: p.used.tokens + p.below.tokens, nano: p.used.nano + p.below.nano, output: p.output + p.below.output }
+    for (const key of ['tokens', 'nano', 'output'] as const) payer.below[key] += total[key] - p.settled[key]
+    p.settled = total
   }
 
   /** Returns the usage plus the reservations of open calls. */
   #usageWithReservations(p: Spender): Sum {
-    const [used, reserved] = [this.used(p), this.reserved(p)]
+    const [used, reserved] = [this.usageOf(p), this.reservedFor(p)]
     return { tokens: used.tokens + reserved.tokens, nano: used.nano + reserved.nano }
   }
 
@@ -195,11 +195,11 @@ export class BudgetModel {
     if (payer) p.payer = payer
     for (const one of this.living()) if (one.spawner === p.uuid) one.payer = p.uuid
     for (const one of this.living()) {
-      const now = this.#usageWithReservations(one)
-      const was = before.get(one.uuid) ?? { tokens: 0, nano: 0 }
+      const current = this.#usageWithReservations(one)
+      const previous = before.get(one.uuid) ?? { tokens: 0, nano: 0 }
       // A process that now pays for fewer processes may have budget left again.
-      one.joined.tokens += Math.max(0, now.tokens - was.tokens)
-      one.joined.nano += Math.max(0, now.nano - was.nano)
+      one.joined.tokens += Math.max(0, current.tokens - previous.tokens)
+      one.joined.nano += Math.max(0, current.nano - previous.nano)
     }
   }
 }

@@ -8,62 +8,62 @@ import type { World } from './world.ts'
 import type { Uuid } from '../../../src/kernel/model/ids.ts'
 
 /** Returns the first difference between a row and the model's process, as text; null if they agree. */
-export function difference(row: Process | undefined, p: Proc): string | null {
+export function differenceFrom(row: Process | undefined, p: Proc): string | null {
   if (!row) return p.state === 'dead' ? null : `${p.uuid} is missing`
   const { life, progress } = row
-  let wrong: string | null = null
-  const is = (what: string, found: unknown, expected: unknown): void => {
-    if (found !== expected) wrong ??= `${p.uuid}: ${what} is ${String(found)}, should be ${String(expected)}`
+  let difference: string | null = null
+  const expectEqual = (name: string, found: unknown, expected: unknown): void => {
+    if (found !== expected) difference ??= `${p.uuid}: ${name} is ${String(found)}, should be ${String(expected)}`
   }
-  is('pid', row.pid, p.pid)
-  is('state', life.state, p.state)
-  is('name', row.spec.name, p.name)
-  is('parent', p.state === 'dead' ? null : row.parent, p.state === 'dead' ? null : p.parent)
-  is('step', progress.step, p.step)
-  is('whole step', progress.wholeStep, p.whole)
-  is('model call', progress.modelOpen, p.modelOpen)
-  is('turn', progress.turn, p.turn)
-  is('open turn', progress.turnOpen, p.turnOpen)
-  is(
+  expectEqual('pid', row.pid, p.pid)
+  expectEqual('state', life.state, p.state)
+  expectEqual('name', row.spec.name, p.name)
+  expectEqual('parent', p.state === 'dead' ? null : row.parent, p.state === 'dead' ? null : p.parent)
+  expectEqual('step', progress.step, p.step)
+  expectEqual('whole step', progress.wholeStep, p.whole)
+  expectEqual('model call', progress.modelOpen, p.modelOpen)
+  expectEqual('turn', progress.turn, p.turn)
+  expectEqual('open turn', progress.turnOpen, p.turnOpen)
+  expectEqual(
     'queue',
     row.queue.map(({ id, urgent }) => `${id === 'intent'}${urgent === true}`).join(),
-    p.queue.map(({ what, urgent }) => `${what === 'intent'}${urgent}`).join(),
+    p.queue.map(({ what: name, urgent }) => `${name === 'intent'}${urgent}`).join(),
   )
-  is('calls', progress.openCalls.length, p.calls.length)
-  is('pending', row.signals.pending.length, p.pending.length)
-  is('tokens', row.usage.inputTokens + row.usage.outputTokens, p.tokens)
-  is('context', row.usage.contextTokens, p.context)
-  is('session', row.sessionId !== null, p.session)
-  is('session to fork', row.forkOf !== undefined, p.forkOf)
-  is('origin', row.originUuid, p.origin)
-  is('pinned', row.pinned, p.pinned)
-  is('steps taken', row.usage.steps, p.steps)
-  is('asks', asksOf(row), p.asks.map(({ id, answered }) => `${id}${answered ? '!' : ''}`).join())
-  is('window', row.context?.window ?? null, p.window)
-  is('compacting', row.context?.compacting ?? false, p.compacting)
-  is('compacted step', row.context?.compactedStep ?? null, p.compactedStep)
+  expectEqual('calls', progress.openCalls.length, p.calls.length)
+  expectEqual('pending', row.signals.pending.length, p.pending.length)
+  expectEqual('tokens', row.usage.inputTokens + row.usage.outputTokens, p.tokens)
+  expectEqual('context', row.usage.contextTokens, p.context)
+  expectEqual('session', row.sessionId !== null, p.session)
+  expectEqual('session to fork', row.forkOf !== undefined, p.forkOf)
+  expectEqual('origin', row.originUuid, p.origin)
+  expectEqual('pinned', row.pinned, p.pinned)
+  expectEqual('steps taken', row.usage.steps, p.steps)
+  expectEqual('asks', asksOf(row), p.asks.map(({ id, answered }) => `${id}${answered ? '!' : ''}`).join())
+  expectEqual('window', row.context?.window ?? null, p.window)
+  expectEqual('compacting', row.context?.compacting ?? false, p.compacting)
+  expectEqual('compacted step', row.context?.compactedStep ?? null, p.compactedStep)
   if (life.state === 'running') {
-    is('activity', life.activity, p.activity)
-    is('attached', life.attached, p.attached)
-    is('drained', life.drained, p.drained)
-    is('midway', life.midway, p.midway)
-    is('holds', life.holds.length, p.holds.length)
-    is('stopping', life.stopping?.exit.reason, p.stopping?.reason)
-    is('wraps up until', life.stopping?.wrapUp?.dueMono ?? null, p.wrap)
-    is('since', row.clock.since, p.since)
-    for (const [index, hold] of p.holds.entries()) is('hold', holdOf(life.holds[index]), `${hold.reason} ${hold.root} ${hold.by}`)
+    expectEqual('activity', life.activity, p.activity)
+    expectEqual('attached', life.attached, p.attached)
+    expectEqual('drained', life.drained, p.drained)
+    expectEqual('midway', life.midway, p.midway)
+    expectEqual('holds', life.holds.length, p.holds.length)
+    expectEqual('stopping', life.stopping?.exit.reason, p.stopping?.reason)
+    expectEqual('wraps up until', life.stopping?.wrapUp?.dueMono ?? null, p.wrap)
+    expectEqual('since', row.clock.since, p.since)
+    for (const [index, hold] of p.holds.entries()) expectEqual('hold', holdOf(life.holds[index]), `${hold.reason} ${hold.root} ${hold.by}`)
   }
   if (life.state === 'zombie' || life.state === 'dead') {
-    is('code', life.exit.code, p.exit?.code)
-    is('reason', life.exit.reason, p.exit?.reason)
-    is('cause', life.exit.cause, p.exit?.cause)
+    expectEqual('code', life.exit.code, p.exit?.code)
+    expectEqual('reason', life.exit.reason, p.exit?.reason)
+    expectEqual('cause', life.exit.cause, p.exit?.cause)
   }
-  if (p.elapsed !== null && life.state !== 'created') is('elapsed', row.clock.elapsedMs, p.elapsed)
+  if (p.elapsed !== null && life.state !== 'created') expectEqual('elapsed', row.clock.elapsedMs, p.elapsed)
   for (const [index, pending] of p.pending.entries()) {
-    is('pending', row.signals.pending[index]?.signal, pending.signal)
-    is('due', row.signals.pending[index]?.dueMono, pending.due)
+    expectEqual('pending', row.signals.pending[index]?.signal, pending.signal)
+    expectEqual('due', row.signals.pending[index]?.dueMono, pending.due)
   }
-  return wrong
+  return difference
 }
 
 function asksOf({ asks = [] }: Process): string {
@@ -77,8 +77,8 @@ function holdOf(hold: { readonly reason: string; readonly root?: string; readonl
 /** Compares all rows with the model, and the counts and indexes of a view with its rows. */
 export function compareAll(world: World, model: Model): string | null {
   for (const p of model.all.values()) {
-    const wrong = difference(world.row(p.uuid), p)
-    if (wrong) return wrong
+    const difference = differenceFrom(world.row(p.uuid), p)
+    if (difference) return difference
   }
   if (world.overlay.activeCount !== model.active()) return `${world.overlay.activeCount} are active, should be ${model.active()}`
   if (world.overlay.lastPid !== model.lastPid) return `the last PID is ${world.overlay.lastPid}, should be ${model.lastPid}`
@@ -91,7 +91,7 @@ function compareSums({ overlay }: World, model: Model): string | null {
     const row = p.state === 'dead' ? undefined : overlay.get(p.uuid)
     if (!row) continue
     const { inputTokens, outputTokens, steps } = tallyWithBelow(overlay, row)
-    const used = model.used(p)
+    const used = model.usageOf(p)
     if (inputTokens + outputTokens !== used.tokens || steps !== used.steps)
       return `below ${p.uuid}: ${inputTokens + outputTokens} tokens and ${steps} steps, should be ${used.tokens} and ${used.steps}`
   }

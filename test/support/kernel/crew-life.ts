@@ -43,7 +43,7 @@ export class CrewLife {
 
   constructor(pick: Pick, spec: Partial<CrewSpec>) {
     this.#pick = pick
-    this.#input({
+    this.#submit({
       type: 'spawn',
       reply: 0,
       by: 'user',
@@ -67,10 +67,10 @@ export class CrewLife {
     return this.world.row(CREW_UUID)?.crew?.tasks ?? []
   }
 
-  /** Performs one random event that is possible now. With `kind`, nobody interferes and all members do their work. */
-  play(kind: boolean): void {
+  /** Performs one random event that is possible now. With `isFaultless`, all members do their work, and the user does not interfere. */
+  play(isFaultless: boolean): void {
     try {
-      this.#play(kind)
+      this.#playEvent(isFaultless)
     } catch (error) {
       throw new Error(`${error instanceof Error ? error.message : String(error)}\nafter:\n${this.#recentInputs.slice(-25).join('\n')}`, {
         cause: error,
@@ -78,81 +78,81 @@ export class CrewLife {
     }
   }
 
-  /** Performs kind events until none is left; returns the number of rounds, at most `most`. */
-  quiet(most: number): number {
-    for (let round = 0; round < most; round += 1) {
+  /** Performs events without faults until none is left; returns the number of rounds, at most `maxRounds`. */
+  playWithoutFaults(maxRounds: number): number {
+    for (let round = 0; round < maxRounds; round += 1) {
       if (!this.#isHeld && this.tasks.every(({ state }) => state === 'done' || state === 'failed' || state === 'cancelled')) return round
       this.play(true)
     }
-    return most
+    return maxRounds
   }
 
   end(): void {
-    for (let move = this.#moves.shift(); move; move = this.#moves.shift()) this.#move(move)
+    for (let move = this.#moves.shift(); move; move = this.#moves.shift()) this.#performMove(move)
     this.world.commit()
     const { crew } = this.world.row(CREW_UUID) ?? {}
     for (const { id, uuid, state } of crew?.members ?? []) {
       if (uuid === null) continue
       this.#checkMessageOrder(id, uuid)
       const successor = crew ? lastSuccessorOf(crew, id) : undefined
-      const left = this.world.row(uuid)?.queue.length ?? 0
+      const unreadCount = this.world.row(uuid)?.queue.length ?? 0
       if (state === 'gone' && successor?.state === 'on' && successor.id !== id && this.world.overlay.get(CREW_UUID))
-        must(left === 0, `${id} left ${left} messages, and ${successor.id} came after it`)
+        requireRule(unreadCount === 0, `${id} left ${unreadCount} messages, and ${successor.id} came after it`)
     }
-    for (const uuid of this.world.journal.keys()) fail(compareFold(this.world, uuid))
+    for (const uuid of this.world.journal.keys()) failIfWrong(compareFold(this.world, uuid))
   }
 
   /** Checks that the queue has the crew's messages in order, with the introduction first and those of a predecessor included. */
   #checkMessageOrder(id: MemberId, uuid: Uuid): void {
-    const own = (this.world.journal.get(uuid) ?? []).flatMap(({ body }) =>
+    const messageNumbers = (this.world.journal.get(uuid) ?? []).flatMap(({ body }) =>
       body.type === 'process.queue' && /^\d+$/.test(body.id) && !/^You (take over|coordinate)/.test(body.text) ? [Number(body.id)] : [],
     )
-    must(
-      own.every((number, index) => index === 0 || number > (own[index - 1] ?? 0)),
-      `${id} got its messages in order, each once: ${own.join()}`,
+    requireRule(
+      messageNumbers.every((number, index) => index === 0 || number > (messageNumbers[index - 1] ?? 0)),
+      `${id} got its messages in order, each once: ${messageNumbers.join()}`,
     )
   }
 
-  #play(kind: boolean): void {
+  #playEvent(isFaultless: boolean): void {
     const dice = this.#pick(100)
-    if (!kind && dice < 3) return this.#restart()
-    if (!kind && dice < 18) return this.#interfere()
-    if (dice < 24) return this.#wind()
+    if (!isFaultless && dice < 3) return this.#restartDaemon()
+    if (!isFaultless && dice < 18) return this.#interfereAsUser()
+    if (dice < 24) return this.#advanceClock()
     if (dice < 28) return this.world.commit()
-    if (dice < 45) return this.#daemon(kind)
-    if (this.world.dead.get(CREW_UUID) && (kind || this.#pick(4) === 0)) return this.#resume(CREW_UUID)
-    if (kind && this.#pick(20) === 0) this.#resumeCoordinator()
+    if (dice < 45) return this.#performDaemonAct(isFaultless)
+    if (this.world.dead.get(CREW_UUID) && (isFaultless || this.#pick(4) === 0)) return this.#resumeProcess(CREW_UUID)
+    if (isFaultless && this.#pick(20) === 0) this.#resumeCoordinator()
     const rows = [...this.world.overlay.all()].flatMap((uuid) => this.world.overlay.get(uuid) ?? [])
     const row = rows[this.#pick(Math.max(1, rows.length))]
-    if (row) this.#act(row, kind)
+    if (row) this.#playProcess(row, isFaultless)
   }
 
   /** The user resumes a coordinator that the user has ended, or replaces one that never began. */
   #resumeCoordinator(): void {
     const coordinators = (this.crew?.crew?.members ?? []).filter(({ role }) => role === 'coordinator')
-    const last = coordinators.findLast(({ leave, heir }) => heir === null && (leave?.how === 'lost' || leave?.how === 'stopped'))
-    if (!last || coordinators.some(({ state }) => state !== 'gone')) return
-    if (last.uuid === null) this.#userCommand({ type: 'replace_worker', member: 'coordinator', summary: 'from the tasks' })
-    else if (this.world.dead.get(last.uuid)) this.#resume(last.uuid)
+    const lastCoordinator = coordinators.findLast(({ leave, heir }) => heir === null && (leave?.how === 'lost' || leave?.how === 'stopped'))
+    if (!lastCoordinator || coordinators.some(({ state }) => state !== 'gone')) return
+    if (lastCoordinator.uuid === null) this.#submitUserCommand({ type: 'replace_worker', member: 'coordinator', summary: 'from the tasks' })
+    else if (this.world.dead.get(lastCoordinator.uuid)) this.#resumeProcess(lastCoordinator.uuid)
   }
 
   /** Performs one act of the daemon: a start, a job or a move, in any order. */
-  #daemon(kind: boolean): void {
+  #performDaemonAct(isFaultless: boolean): void {
     const start = this.#starts.shift()
-    if (start) return this.#start(start)
+    if (start) return this.#startProcess(start)
     const move = this.#moves.shift()
-    if (move) return this.#move(move)
+    if (move) return this.#performMove(move)
     const job = this.#jobs[this.#pick(Math.max(1, this.#jobs.length))]
     if (!job) return
     // A job's answer may come twice.
-    if (kind || this.#pick(6) > 0) this.#jobs = this.#jobs.filter((one) => one !== job)
-    this.#answer(job, kind)
+    if (isFaultless || this.#pick(6) > 0) this.#jobs = this.#jobs.filter((otherJob) => otherJob !== job)
+    this.#answerJob(job, isFaultless)
   }
 
-  #start({ uuid, pid }: Start): void {
+  #startProcess({ uuid, pid }: Start): void {
     const children = this.world.row(uuid)?.supervision?.children ?? []
     const endedChildren = children.flatMap((child) => (this.world.overlay.get(child.uuid) ? [] : (this.world.dead.get(child.uuid) ?? [])))
-    this.#input({
+    this.#submit({
       type: 'start',
       uuid,
       pid,
@@ -162,29 +162,29 @@ export class CrewLife {
     })
   }
 
-  #move(effect: Move): void {
+  #performMove(effect: Move): void {
     if (effect.type === 'crew.retire') {
       for (const uuid of effect.members) {
         const endedRow = this.world.row(uuid)
-        if (endedRow) this.#input({ type: 'retire', uuid, endedRow, by: 'system', reason: 'the crew is done' })
+        if (endedRow) this.#submit({ type: 'retire', uuid, endedRow, by: 'system', reason: 'the crew is done' })
       }
       return
     }
-    const from = effect.from
+    const senders = effect.from
       .flatMap((uuid) => this.world.row(uuid) ?? [])
       .map((process) => {
         const texts = (this.world.journal.get(process.uuid) ?? []).flatMap(({ body }) => (body.type === 'process.queue' ? [body] : []))
         return { process, messages: process.queue.flatMap(({ id }) => texts.filter((one) => one.id === id).slice(-1)) }
       })
-    this.#input({ type: 'crewMoved', uuid: CREW_UUID, from, to: effect.to, all: effect.all })
+    this.#submit({ type: 'crewMoved', uuid: CREW_UUID, from: senders, to: effect.to, all: effect.all })
   }
 
-  #answer(job: Job, kind: boolean): void {
-    if (job.type === 'spawn' && (kind || this.#pick(8) > 0)) {
+  #answerJob(job: Job, isFaultless: boolean): void {
+    if (job.type === 'spawn' && (isFaultless || this.#pick(8) > 0)) {
       const member = this.crew?.crew?.members.find(({ id }) => id === job.member)
-      if (!this.crew || member?.uuid) return this.#done(job, { type: 'error', error: 'too late' })
+      if (!this.crew || member?.uuid) return this.#submitResult(job, { type: 'error', error: 'too late' })
       this.#processCount += 1
-      return this.#input({
+      return this.#submit({
         type: 'spawn',
         reply: 0,
         by: 'system',
@@ -198,14 +198,14 @@ export class CrewLife {
         },
       })
     }
-    this.#done(job, kind || this.#pick(5) > 0 ? this.#result(job) : { type: 'error', error: 'it broke' })
+    this.#submitResult(job, isFaultless || this.#pick(5) > 0 ? this.#resultOf(job) : { type: 'error', error: 'it broke' })
   }
 
-  #done({ job }: Job, result: JobResult): void {
-    this.#input({ type: 'crew', reply: 0, by: 'system', uuid: CREW_UUID, command: { type: 'job_done', job, result } })
+  #submitResult({ job }: Job, result: JobResult): void {
+    this.#submit({ type: 'crew', reply: 0, by: 'system', uuid: CREW_UUID, command: { type: 'job_done', job, result } })
   }
 
-  #result(job: Job): JobResult {
+  #resultOf(job: Job): JobResult {
     const facts = this.world.journal.get(CREW_UUID) ?? []
     const read =
       'read' in job ? job.read.flatMap((seq) => facts.filter((fact) => fact.seq === seq).map(({ body }) => body as CrewFact)) : []
@@ -223,7 +223,7 @@ export class CrewLife {
       case 'check':
         return { type: 'checked', files: this.#pick(4) === 0 ? ['a.ts'] : [], tasks: [] }
       case 'commit':
-        return this.#commit(job)
+        return this.#commitResult(job)
       case 'merge':
         return { type: 'candidate', candidate: `g${job.job}`, head: 'h', tree: this.#pick(2) === 0 ? 't' : 'u' }
       case 'land':
@@ -244,7 +244,7 @@ export class CrewLife {
   }
 
   /** Usually commits the approved form. Sometimes the form needs another review, or there is a conflict. */
-  #commit({ job, reviewed, instead }: Extract<Job, { type: 'commit' }>): JobResult {
+  #commitResult({ job, reviewed, instead }: Extract<Job, { type: 'commit' }>): JobResult {
     const commit = `c${job}`
     if (this.#pick(6) === 0) return { type: 'conflict', commit, files: ['a.ts'] }
     if (reviewed?.startsWith('c')) return { type: 'committed', commit: reviewed, dirty: false }
@@ -253,7 +253,7 @@ export class CrewLife {
       : { type: 'committed', commit, dirty: false }
   }
 
-  #interfere(): void {
+  #interfereAsUser(): void {
     const { members = [] } = this.world.row(CREW_UUID)?.crew ?? {}
     const member = members[this.#pick(Math.max(1, members.length))]
     const { tasks } = this
@@ -261,29 +261,29 @@ export class CrewLife {
     const id = member?.id ?? 'worker-1'
     const isLead = member?.role === 'coordinator'
     const uuid = member?.uuid ?? CREW_UUID
-    const whom = this.#pick(4) === 0 ? CREW_UUID : uuid
+    const target = this.#pick(4) === 0 ? CREW_UUID : uuid
     switch (this.#pick(11)) {
       case 0:
       case 1:
         return this.#addTask()
       case 2:
-        return this.#userCommand({ type: 'send_message', to: id, text: `hello ${this.inputs}` })
+        return this.#submitUserCommand({ type: 'send_message', to: id, text: `hello ${this.inputs}` })
       case 3:
-        return this.#userCommand({ type: 'retire_worker', member: id, reason: 'enough' })
+        return this.#submitUserCommand({ type: 'retire_worker', member: id, reason: 'enough' })
       case 4:
-        return this.#userCommand({ type: 'stop_worker', member: id, reason: 'later' })
+        return this.#submitUserCommand({ type: 'stop_worker', member: id, reason: 'later' })
       case 5:
-        return isLead && this.#pick(3) > 0 ? undefined : this.#userCommand({ type: 'replace_worker', member: id, summary: 'halfway' })
+        return isLead && this.#pick(3) > 0 ? undefined : this.#submitUserCommand({ type: 'replace_worker', member: id, summary: 'halfway' })
       case 6:
-        return this.#userCommand({ type: 'cancel_task', task, reason: 'wrong', requeue: this.#pick(2) === 0 })
+        return this.#submitUserCommand({ type: 'cancel_task', task, reason: 'wrong', requeue: this.#pick(2) === 0 })
       case 7:
-        return this.#userCommand({ type: 'assign_task', task, member: id })
+        return this.#submitUserCommand({ type: 'assign_task', task, member: id })
       case 8:
-        return this.#signal(whom, this.#pick(2) === 0 ? 'SIGTERM' : 'SIGKILL')
+        return this.#sendSignal(target, this.#pick(2) === 0 ? 'SIGTERM' : 'SIGKILL')
       case 9:
-        return this.#signal(whom, 'SIGPAUSE')
+        return this.#sendSignal(target, 'SIGPAUSE')
       default:
-        return this.#resume(whom)
+        return this.#resumeProcess(target)
     }
   }
 
@@ -291,7 +291,7 @@ export class CrewLife {
     if (this.#tasks >= MAX_TASKS) return
     this.#tasks += 1
     const needs = this.#tasks > 1 && this.#pick(3) === 0 ? [`t${this.#tasks - 1}`] : []
-    this.#userCommand({
+    this.#submitUserCommand({
       type: 'add_task',
       id: `t${this.#tasks}`,
       title: 'a task',
@@ -301,17 +301,17 @@ export class CrewLife {
     })
   }
 
-  #userCommand(command: Command): void {
-    this.#input({ type: 'crew', reply: 0, by: 'user', uuid: CREW_UUID, command })
+  #submitUserCommand(command: Command): void {
+    this.#submit({ type: 'crew', reply: 0, by: 'user', uuid: CREW_UUID, command })
   }
 
-  #signal(uuid: Uuid, signal: 'SIGTERM' | 'SIGKILL' | 'SIGPAUSE'): void {
+  #sendSignal(uuid: Uuid, signal: 'SIGTERM' | 'SIGKILL' | 'SIGPAUSE'): void {
     if (this.world.overlay.get(uuid))
-      this.#input({ type: 'signal', reply: 0, by: 'user', uuid, signal, subtree: this.#pick(2) === 0, graceMs: null, freeze: false })
+      this.#submit({ type: 'signal', reply: 0, by: 'user', uuid, signal, subtree: this.#pick(2) === 0, graceMs: null, freeze: false })
   }
 
-  #resume(uuid: Uuid): void {
-    this.#input({
+  #resumeProcess(uuid: Uuid): void {
+    this.#submit({
       type: 'resume',
       reply: 0,
       by: 'user',
@@ -326,71 +326,74 @@ export class CrewLife {
   }
 
   /** Performs the next act of a process. */
-  #act(row: Process, kind: boolean): void {
+  #playProcess(row: Process, isFaultless: boolean): void {
     const { uuid, pid, life } = row
-    if (life.state === 'zombie') return this.#input({ type: 'released', uuid, pid, survivors: [] })
+    if (life.state === 'zombie') return this.#submit({ type: 'released', uuid, pid, survivors: [] })
     if (life.state !== 'running') return
-    if (life.holds.length > 0 && !life.stopping) return kind ? this.#resume(uuid) : undefined
+    if (life.holds.length > 0 && !life.stopping) return isFaultless ? this.#resumeProcess(uuid) : undefined
     if (!life.attached) return
-    if (life.stopping) return this.#report(row, { type: 'exited', code: 0, osSignal: null })
-    if (life.activity === 'starting') return this.#report(row, { type: 'up' })
+    if (life.stopping) return this.#submitReport(row, { type: 'exited', code: 0, osSignal: null })
+    if (life.activity === 'starting') return this.#submitReport(row, { type: 'up' })
     if (uuid === CREW_UUID) return this.#answerAsk(row)
-    if (life.activity === 'working') this.#turn(row, kind)
+    if (life.activity === 'working') this.#playTurn(row, isFaultless)
     // The user asks an idle coordinator a question.
-    else if (kind && row.spec.member?.role === 'coordinator')
-      this.#input({ type: 'send', reply: 0, by: 'user', uuid, id: `p${this.inputs}`, text: 'how does it go?' })
-    else if (!kind && this.#pick(30) === 0) this.#report(row, { type: 'exited', code: 1, osSignal: null, error: `boom ${this.#pick(3)}` })
+    else if (isFaultless && row.spec.member?.role === 'coordinator')
+      this.#submit({ type: 'send', reply: 0, by: 'user', uuid, id: `p${this.inputs}`, text: 'how does it go?' })
+    else if (!isFaultless && this.#pick(30) === 0)
+      this.#submitReport(row, { type: 'exited', code: 1, osSignal: null, error: `boom ${this.#pick(3)}` })
   }
 
   #answerAsk({ asks = [] }: Process): void {
-    const [open] = asks
-    if (open)
-      this.#input({
+    const [ask] = asks
+    if (ask)
+      this.#submit({
         type: 'answer',
         reply: 0,
         by: 'user',
         uuid: CREW_UUID,
-        id: open.id,
-        option: open.options[0]?.id ?? null,
-        text: open.options.length > 0 ? null : 'blue',
+        id: ask.id,
+        option: ask.options[0]?.id ?? null,
+        text: ask.options.length > 0 ? null : 'blue',
       })
   }
 
   /** A working member may call a tool, and ends its turn. */
-  #turn(row: Process, kind: boolean): void {
+  #playTurn(row: Process, isFaultless: boolean): void {
     const dice = this.#pick(10)
-    if (!kind && dice === 0) return this.#report(row, { type: 'exited', code: 1, osSignal: null, error: `boom ${this.#pick(3)}` })
-    if (dice < 5 || (kind && !this.#memberOf(row)?.turn.answered)) this.#call(row, kind)
-    if (dice >= 4) this.#report(row, { type: 'turn.ended', turn: row.progress.turn, outcome: !kind && dice === 9 ? 'error' : 'ok' })
+    if (!isFaultless && dice === 0)
+      return this.#submitReport(row, { type: 'exited', code: 1, osSignal: null, error: `boom ${this.#pick(3)}` })
+    if (dice < 5 || (isFaultless && !this.#memberOf(row)?.turn.answered)) this.#callTool(row, isFaultless)
+    if (dice >= 4)
+      this.#submitReport(row, { type: 'turn.ended', turn: row.progress.turn, outcome: !isFaultless && dice === 9 ? 'error' : 'ok' })
   }
 
   #memberOf({ spec }: Process): Member | undefined {
     return this.crew?.crew?.members.find(({ id }) => id === spec.member?.id)
   }
 
-  #call(row: Process, kind: boolean): void {
+  #callTool(row: Process, isFaultless: boolean): void {
     const member = this.#memberOf(row)
-    const late = !kind && this.#pick(10) === 0
-    const by: Sender = `agent:${row.uuid}`
-    this.#input({
+    const isLate = !isFaultless && this.#pick(10) === 0
+    const issuer: Sender = `agent:${row.uuid}`
+    this.#submit({
       type: 'crew',
       reply: 0,
-      by,
+      by: issuer,
       uuid: CREW_UUID,
-      command: this.#toolOf(member, kind),
-      call: { pid: late ? row.pid - 1 : row.pid, turn: row.progress.turn, id: this.#pick(2) === 0 ? null : `k${this.#pick(5)}` },
+      command: this.#toolOf(member, isFaultless),
+      call: { pid: isLate ? row.pid - 1 : row.pid, turn: row.progress.turn, id: this.#pick(2) === 0 ? null : `k${this.#pick(5)}` },
     })
   }
 
-  #toolOf(member: Member | undefined, kind: boolean): Command {
+  #toolOf(member: Member | undefined, isFaultless: boolean): Command {
     if (member?.role === 'coordinator') return this.#coordinatorCommand()
-    if (!kind && this.#pick(4) === 0) return { type: 'post_message', to: 'coordinator', text: 'hm' }
+    if (!isFaultless && this.#pick(4) === 0) return { type: 'post_message', to: 'coordinator', text: 'hm' }
     switch (member?.phase) {
       case 'implementing':
       case 'addressing_feedback':
         return { type: 'report_implementation_complete', summary: 'did it' }
       case 'reviewing':
-        return { type: 'report_review_verdict', verdict: kind || this.#pick(3) > 0 ? 'APPROVED' : 'DENIED', comments: 'so' }
+        return { type: 'report_review_verdict', verdict: isFaultless || this.#pick(3) > 0 ? 'APPROVED' : 'DENIED', comments: 'so' }
       default:
         return { type: 'signal_ready' }
     }
@@ -410,8 +413,8 @@ export class CrewLife {
     )
     if (silent) return { type: 'send_message', to: silent.id, text: 'go on' }
     const workers = members.filter(({ role, state, phase }) => role !== 'coordinator' && state === 'on' && phase === 'idle')
-    const open = this.tasks.filter(({ state }) => state === 'awaiting_review' || state === 'queued')
-    const [worker, task] = [workers[this.#pick(Math.max(1, workers.length))], open[this.#pick(Math.max(1, open.length))]]
+    const openTasks = this.tasks.filter(({ state }) => state === 'awaiting_review' || state === 'queued')
+    const [worker, task] = [workers[this.#pick(Math.max(1, workers.length))], openTasks[this.#pick(Math.max(1, openTasks.length))]]
     // Another worker has refused the task.
     if (!worker && task && (this.crew?.crew?.fruitless ?? 0) >= MAX_LOSSES_IN_ROW)
       return { type: 'mark_task_failed', task: task.id, reason: 'no member can do it' }
@@ -423,28 +426,28 @@ export class CrewLife {
       : { type: 'assign_review', task: task.id, member: worker.id }
   }
 
-  #report({ uuid, pid }: Process, report: Extract<InputBody, { type: 'report' }>['report']): void {
-    this.#input({ type: 'report', reply: 0, uuid, pid, report })
+  #submitReport({ uuid, pid }: Process, report: Extract<InputBody, { type: 'report' }>['report']): void {
+    this.#submit({ type: 'report', reply: 0, uuid, pid, report })
   }
 
-  #wind(): void {
+  #advanceClock(): void {
     this.world.wind(20_000)
     for (const uuid of [...this.world.overlay.all()]) {
       const row = this.world.overlay.get(uuid)
-      if (row && (deadlineOf(row) ?? Infinity) <= this.world.mono) this.#input({ type: 'tick', uuid })
+      if (row && (deadlineOf(row) ?? Infinity) <= this.world.mono) this.#submit({ type: 'tick', uuid })
     }
   }
 
   /** Forgets the daemon's pending acts, and boots the rows in the order of the table. */
-  #restart(): void {
+  #restartDaemon(): void {
     this.world.restart(1 + this.#pick(500))
     this.#jobs = []
     this.#starts = []
     this.#moves = []
-    for (const uuid of [...this.world.overlay.all()]) this.#input({ type: 'boot', uuid, survivors: [] })
+    for (const uuid of [...this.world.overlay.all()]) this.#submit({ type: 'boot', uuid, survivors: [] })
   }
 
-  #input(body: InputBody): void {
+  #submit(body: InputBody): void {
     this.#reply += 1
     const input = 'reply' in body ? { ...body, reply: this.#reply } : body
     this.#recentInputs.push(
@@ -471,37 +474,38 @@ export class CrewLife {
       if (fact.type === 'process.error' && INPUT_ERROR.test(fact.message))
         throw new Error(`the crew did not take an input: ${fact.message}`)
     }
-    this.#rules()
+    this.#checkRules()
   }
 
   /** The invariants after every input. */
-  #rules(): void {
-    must(this.#sent.size === 0, `message ${[...this.#sent.keys()].join()} is in a queue with the commit that reports it`)
+  #checkRules(): void {
+    requireRule(this.#sent.size === 0, `message ${[...this.#sent.keys()].join()} is in a queue with the commit that reports it`)
     const crew = this.crew
     if (!crew?.crew || crew.life.state !== 'running' || !crew.life.attached || crew.life.stopping) return
-    must(crew.crew.members.filter(({ phase }) => phase === 'committing').length <= 1, 'one commits at a time')
-    for (const member of crew.crew.members) this.#memberRules(crew, member)
+    requireRule(crew.crew.members.filter(({ phase }) => phase === 'committing').length <= 1, 'one commits at a time')
+    for (const member of crew.crew.members) this.#checkMember(crew, member)
   }
 
-  #memberRules(crew: Process, { id, uuid, state, turn, held, phase }: Member): void {
+  #checkMember(crew: Process, { id, uuid, state, turn, held, phase }: Member): void {
     if (uuid === null || state === 'gone' || state === 'starting') return
     const row = this.world.overlay.get(uuid)
-    must(row !== undefined, `${id} is ${state}, and has a process`)
+    requireRule(row !== undefined, `${id} is ${state}, and has a process`)
     if (row.life.state !== 'running') return
-    must(crew.supervision?.children.some((child) => child.uuid === uuid) === true, `${id} is kept by its crew`)
-    must(row.life.stopping !== null || held === row.life.holds.length > 0, `${id} is held (${held}) as its process is`)
+    requireRule(crew.supervision?.children.some((child) => child.uuid === uuid) === true, `${id} is kept by its crew`)
+    requireRule(row.life.stopping !== null || held === row.life.holds.length > 0, `${id} is held (${held}) as its process is`)
     if (row.life.attached && row.life.activity === 'working' && row.life.stopping === null)
-      must(turn.open === row.progress.turn, `the open turn of ${id} is ${row.progress.turn}, and its crew knows ${turn.open}`)
+      requireRule(turn.open === row.progress.turn, `the open turn of ${id} is ${row.progress.turn}, and its crew knows ${turn.open}`)
     if (row.life.activity === 'ready')
-      must(turn.open === null || row.progress.turnOpen || row.life.stopping !== null, `${id} is in no turn`)
+      requireRule(turn.open === null || row.progress.turnOpen || row.life.stopping !== null, `${id} is in no turn`)
     if (row.life.activity === 'ready' && row.life.attached && row.life.holds.length === 0 && row.life.stopping === null)
-      must(row.queue.length === 0 || areFilesChanging(this.world.overlay, row), `${id} reads what waits`)
-    if (phase === 'committing' && state === 'on') must(row.signals.mask.includes('SIGTERM'), `${id} cannot be ended while it commits`)
-    must(row.parent === CREW_UUID || row.spec.member?.role !== 'coordinator', `${id} stands below its crew`)
+      requireRule(row.queue.length === 0 || areFilesChanging(this.world.overlay, row), `${id} reads what waits`)
+    if (phase === 'committing' && state === 'on')
+      requireRule(row.signals.mask.includes('SIGTERM'), `${id} cannot be ended while it commits`)
+    requireRule(row.parent === CREW_UUID || row.spec.member?.role !== 'coordinator', `${id} stands below its crew`)
     if (row.life.activity === 'working')
-      must(
+      requireRule(
         !areFilesChanging(this.world.overlay, row) ||
-          !this.#jobs.some((job) => job.member === id && crew.crew?.jobs.some((open) => open.job === job.job)) ||
+          !this.#jobs.some((job) => job.member === id && crew.crew?.jobs.some((openJob) => openJob.job === job.job)) ||
           !row.progress.turnOpen,
         `the files of ${id} stay as they are in a turn`,
       )
@@ -511,10 +515,10 @@ export class CrewLife {
 /** Matches errors about inputs that the kernel could not apply to a crew. */
 const INPUT_ERROR = /^(begin|woken|member_\w+|turn_\w+|answered): /
 
-function must(holds: boolean, rule: string): asserts holds {
-  if (!holds) throw new Error(`broken: ${rule}`)
+function requireRule(isKept: boolean, rule: string): asserts isKept {
+  if (!isKept) throw new Error(`broken: ${rule}`)
 }
 
-function fail(wrong: string | null): void {
-  if (wrong !== null) throw new Error(wrong)
+function failIfWrong(violation: string | null): void {
+  if (violation !== null) throw new Error(violation)
 }

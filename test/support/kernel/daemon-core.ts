@@ -101,7 +101,7 @@ export async function openCore({
     published,
     [Symbol.asyncDispose]: async () => {
       deadlines.stop()
-      store.letGo()
+      store.releaseCommits()
       await pipeline.close()
       await store[Symbol.asyncDispose]()
     },

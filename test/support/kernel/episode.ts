@@ -17,7 +17,7 @@ export class Episode {
   readonly #model = new Model(MAX_PROCESSES)
   readonly #watch = new Watch()
   readonly #chance = new Chance(this.world)
-  readonly #last: InputBody[] = []
+  readonly #recentInputs: InputBody[] = []
   inputs = 0
 
   constructor() {
@@ -28,10 +28,10 @@ export class Episode {
   play(pick: Pick): void {
     const event = this.#chance.next(pick)
     try {
-      this.#play(event, pick)
+      this.#playEvent(event, pick)
     } catch (error) {
       throw new Error(
-        `${error instanceof Error ? error.message : String(error)}\nafter:\n${this.#last.slice(-12).map(describe).join('\n')}`,
+        `${error instanceof Error ? error.message : String(error)}\nafter:\n${this.#recentInputs.slice(-12).map(describeInput).join('\n')}`,
         {
           cause: error,
         },
@@ -42,42 +42,42 @@ export class Episode {
   /** Checks the indexes, counts and all journals at the end. */
   end(): void {
     this.world.commit()
-    fail(compareAll(this.world, this.#model))
-    for (const uuid of this.world.journal.keys()) fail(compareFold(this.world, uuid))
+    failIfWrong(compareAll(this.world, this.#model))
+    for (const uuid of this.world.journal.keys()) failIfWrong(compareFold(this.world, uuid))
   }
 
-  #play(event: Event, pick: Pick): void {
+  #playEvent(event: Event, pick: Pick): void {
     switch (event.type) {
       case 'wind':
-        return this.#wind(event.ms)
+        return this.#advanceClock(event.ms)
       case 'commit':
         return this.world.commit()
       case 'restart':
-        return this.#restart(pick)
+        return this.#restartDaemon(pick)
       default:
-        return this.#input(event)
+        return this.#submit(event)
     }
   }
 
-  #input(body: InputBody): void {
-    this.#last.push(body)
-    if (this.#last.length > 40) this.#last.splice(0, 20)
+  #submit(body: InputBody): void {
+    this.#recentInputs.push(body)
+    if (this.#recentInputs.length > 40) this.#recentInputs.splice(0, 20)
     this.inputs += 1
     const decision = this.world.step(body)
     const expected = this.#model.apply(body)
-    const answered = answerOf(decision)
-    if (answered !== expected) throw new Error(`answered ${answered}, should be ${expected}`)
+    const actual = answerOf(decision)
+    if (actual !== expected) throw new Error(`answered ${actual}, should be ${expected}`)
     this.#watch.check(body, decision)
-    fail(compareAll(this.world, this.#model))
-    if (this.inputs % 64 === 0) fail(compareFold(this.world, [...this.world.journal.keys()].at(-1) ?? ''))
+    failIfWrong(compareAll(this.world, this.#model))
+    if (this.inputs % 64 === 0) failIfWrong(compareFold(this.world, [...this.world.journal.keys()].at(-1) ?? ''))
   }
 
-  #wind(ms: number): void {
+  #advanceClock(ms: number): void {
     this.world.wind(ms)
     this.#model.now = this.world.mono
     for (const uuid of [...this.world.overlay.all()]) {
       const row = this.world.overlay.get(uuid)
-      if (row && (deadlineOf(row) ?? Infinity) <= this.world.mono) this.#input({ type: 'tick', uuid })
+      if (row && (deadlineOf(row) ?? Infinity) <= this.world.mono) this.#submit({ type: 'tick', uuid })
     }
     for (const uuid of this.world.overlay.all()) {
       const row = this.world.overlay.get(uuid)
@@ -86,20 +86,20 @@ export class Episode {
   }
 
   /** Starts a new daemon: restarts the monotonic clock, boots each row, and releases the holds of a graceful stop. */
-  #restart(pick: Pick): void {
+  #restartDaemon(pick: Pick): void {
     this.world.restart(1 + pick(500))
     this.#model.now = this.world.mono
-    for (const uuid of [...this.world.overlay.all()]) this.#input({ type: 'boot', uuid, survivors: pick(10) === 0 ? [4711] : [] })
-    this.#input({ type: 'release', uuid: null, reason: 'daemon-shutdown' })
+    for (const uuid of [...this.world.overlay.all()]) this.#submit({ type: 'boot', uuid, survivors: pick(10) === 0 ? [4711] : [] })
+    this.#submit({ type: 'release', uuid: null, reason: 'daemon-shutdown' })
   }
 }
 
-function describe(body: InputBody): string {
+function describeInput(body: InputBody): string {
   return JSON.stringify(body, (key, value: unknown) => (key === 'spec' || key === 'endedRow' || key === 'origin' ? undefined : value))
 }
 
-function fail(wrong: string | null): void {
-  if (wrong !== null) throw new Error(wrong)
+function failIfWrong(violation: string | null): void {
+  if (violation !== null) throw new Error(violation)
 }
 
 /** Returns the kernel's answer in the form of the model's. */

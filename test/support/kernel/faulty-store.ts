@@ -6,16 +6,16 @@ import type { CollectableQuery, Commit, DeadQuery, FactQuery, Staging, Store } f
 export class FaultyStore implements Store {
   readonly #inner: Store
   /** the number of attempted commits, including failed ones */
-  tried = 0
+  attempts = 0
   readonly commits: Commit[] = []
   /** decides the error of a commit; null lets it succeed */
   fault: (commit: Commit, number: number) => KernelError | null = () => null
   isFull = false
   hasReserve = true
   /** the number of parts in which the reserve is released */
-  parts = 1
+  reserveParts = 1
   /** the number of further commits that fit on the full disk */
-  spare = 0
+  remainingCommits = 0
   #heldCommits: PromiseWithResolvers<void> | null = null
 
   constructor(inner: Store) {
@@ -23,11 +23,11 @@ export class FaultyStore implements Store {
   }
 
   /** Makes commits wait until `letGo` is called. */
-  hold(): void {
+  holdCommits(): void {
     this.#heldCommits ??= Promise.withResolvers()
   }
 
-  letGo(): void {
+  releaseCommits(): void {
     this.#heldCommits?.resolve()
     this.#heldCommits = null
   }
@@ -37,8 +37,8 @@ export class FaultyStore implements Store {
   }
 
   async commit(commit: Commit): Promise<void> {
-    this.tried += 1
-    const number = this.tried
+    this.attempts += 1
+    const number = this.attempts
     await this.#heldCommits?.promise
     const fault = this.#fullDiskError() ?? this.fault(commit, number)
     if (fault) throw fault
@@ -48,15 +48,15 @@ export class FaultyStore implements Store {
 
   #fullDiskError(): KernelError | null {
     if (!this.isFull) return null
-    this.spare -= 1
-    return this.spare >= 0 ? null : new KernelError('DISK_FULL', 'no space left on device')
+    this.remainingCommits -= 1
+    return this.remainingCommits >= 0 ? null : new KernelError('DISK_FULL', 'no space left on device')
   }
 
   async releaseReserve(): Promise<boolean> {
     if (!this.hasReserve) return false
-    this.parts -= 1
-    this.hasReserve = this.parts > 0
-    this.spare = 1
+    this.reserveParts -= 1
+    this.hasReserve = this.reserveParts > 0
+    this.remainingCommits = 1
     return true
   }
 

@@ -16,7 +16,7 @@ import type { Uuid } from '../../../src/kernel/model/ids.ts'
 import { changedSpec } from '../spec-changes.ts'
 
 /** the number of ended processes that a collection keeps */
-const KEPT = 4
+const MAX_KEPT = 4
 
 interface DaemonOperations {
   readonly core: Core
@@ -35,18 +35,18 @@ export interface HistoriesParts {
   readonly pick: Pick
   readonly newUuid: () => Uuid
   readonly acknowledged: Set<string>
-  readonly broken: (rule: Rule | 'defect', words: string) => void
+  readonly reportViolation: (rule: Rule | 'defect', description: string) => void
 }
 
 export class Histories {
   /** removed processes, including those whose removal got no answer */
-  readonly gone = new Set<Uuid>()
+  readonly removed = new Set<Uuid>()
   readonly counts = { forks: 0, removed: 0, refused: 0, pieces: 0, resumed: 0 }
   readonly #parts: HistoriesParts
   /** the number of forced removals in progress */
-  readonly #forced = new Map<Uuid, number>()
+  readonly #forcedRemovals = new Map<Uuid, number>()
   readonly #forks = new Map<Uuid, ForkRecord>()
-  #doors: DaemonOperations | null = null
+  #operations: DaemonOperations | null = null
 
   constructor(parts: HistoriesParts) {
     this.#parts = parts
@@ -56,10 +56,10 @@ export class Histories {
   open(core: Core): void {
     const store = {
       remove: async (uuid: Uuid, at: number) => {
-        if ((await core.store.process(uuid))?.pinned && this.#forcing(uuid) === 0) this.#parts.broken('pinStays', uuid)
+        if ((await core.store.process(uuid))?.pinned && this.#forcing(uuid) === 0) this.#parts.reportViolation('pinStays', uuid)
         const isRemoved = await core.store.remove(uuid, at)
         if (isRemoved) {
-          this.gone.add(uuid)
+          this.removed.add(uuid)
           this.counts.removed += 1
         }
         return isRemoved
@@ -71,10 +71,10 @@ export class Histories {
       updateUsageLedger: () => core.store.updateUsageLedger(),
     }
     const get = (uuid: Uuid): Promise<Process> => this.#get(core, uuid)
-    const sweeper = new Sweeper(store, (words, error) => this.#parts.broken('defect', `${words}: ${String(error)}`))
+    const sweeper = new Sweeper(store, (message, error) => this.#parts.reportViolation('defect', `${message}: ${String(error)}`))
     const worktrees = { checkIdle: () => {}, remove: async () => null }
     const removals = new Removals({ reads: { get, resolve: get }, store, clock: core.clock, sweeper, worktrees })
-    const config = async () => ({ retention_days: 0, max_entries: KEPT, max_bytes: 0, interval_seconds: 60 })
+    const config = async () => ({ retention_days: 0, max_entries: MAX_KEPT, max_bytes: 0, interval_seconds: 60 })
     const collector = new GarbageCollector({
       store: core.store,
       reads: { find: (uuid) => core.store.process(uuid) },
@@ -84,72 +84,72 @@ export class Histories {
       readConfig: config,
       log: () => {},
     })
-    this.#doors = { core, removals, sweeper, collector }
+    this.#operations = { core, removals, sweeper, collector }
     sweeper.sweep()
   }
 
   /** Lets the current piece of work end, and starts no other. */
   async close(): Promise<void> {
-    const doors = this.#doors
-    this.#doors = null
-    await doors?.collector.stop()
-    await doors?.sweeper.stop()
+    const operations = this.#operations
+    this.#operations = null
+    await operations?.collector.stop()
+    await operations?.sweeper.stop()
   }
 
   /** Waits until all processes have ended, and removes them one by one. */
   async clear(uuids: readonly Uuid[]): Promise<void> {
-    const doors = this.#doors
-    if (!doors) return
-    for (const uuid of uuids) if (await doors.core.store.process(uuid)) await this.#remove(doors, uuid, true)
-    await doors.sweeper.waitUntilIdle()
+    const operations = this.#operations
+    if (!operations) return
+    for (const uuid of uuids) if (await operations.core.store.process(uuid)) await this.#remove(operations, uuid, true)
+    await operations.sweeper.waitUntilIdle()
   }
 
   /** Resumes through the API's operation, which refuses a row that another request has changed meanwhile. */
   resume(uuid: Uuid, overridden = false): void {
-    const doors = this.#doors
-    if (doors)
-      this.#try(
-        doors,
-        doors.removals.runExclusively(uuid, () => this.#resume(doors, uuid, overridden)),
+    const operations = this.#operations
+    if (operations)
+      this.#ignoreRefusal(
+        operations,
+        operations.removals.runExclusively(uuid, () => this.#resume(operations, uuid, overridden)),
       )
   }
 
   /** Performs one random operation. */
-  act(uuid: Uuid): void {
-    const doors = this.#doors
-    if (!doors) return
+  performRandom(uuid: Uuid): void {
+    const operations = this.#operations
+    if (!operations) return
     const { pick } = this.#parts
-    const kind = pick(10)
-    if (kind < 5) return this.#try(doors, this.#fork(doors, uuid))
-    if (kind === 5) return this.#try(doors, this.#pin(doors, uuid))
-    if (kind === 6) return this.#try(doors, this.#remove(doors, uuid, pick(4) === 0))
-    if (kind === 7) return this.#try(doors, doors.collector.run())
+    const operation = pick(10)
+    if (operation < 5) return this.#ignoreRefusal(operations, this.#fork(operations, uuid))
+    if (operation === 5) return this.#ignoreRefusal(operations, this.#pin(operations, uuid))
+    if (operation === 6) return this.#ignoreRefusal(operations, this.#remove(operations, uuid, pick(4) === 0))
+    if (operation === 7) return this.#ignoreRefusal(operations, operations.collector.run())
     this.resume(uuid, pick(2) === 0)
   }
 
   async #remove({ removals }: DaemonOperations, uuid: Uuid, isForced: boolean): Promise<void> {
-    const more = isForced ? 1 : 0
-    this.#forced.set(uuid, this.#forcing(uuid) + more)
+    const forcedCount = isForced ? 1 : 0
+    this.#forcedRemovals.set(uuid, this.#forcing(uuid) + forcedCount)
     try {
       await removals.remove(uuid, isForced)
     } finally {
-      this.#forced.set(uuid, this.#forcing(uuid) - more)
+      this.#forcedRemovals.set(uuid, this.#forcing(uuid) - forcedCount)
     }
   }
 
   #forcing(uuid: Uuid): number {
-    return this.#forced.get(uuid) ?? 0
+    return this.#forcedRemovals.get(uuid) ?? 0
   }
 
   /** Pins a process; sometimes a removal follows at once. */
-  async #pin(doors: DaemonOperations, uuid: Uuid): Promise<void> {
-    const { core, removals } = doors
+  async #pin(operations: DaemonOperations, uuid: Uuid): Promise<void> {
+    const { core, removals } = operations
     const [pinned, removes, isForced] = [this.#parts.pick(3) > 0, this.#parts.pick(2) === 0, this.#parts.pick(4) === 0]
     await removals.runExclusively(uuid, async () => {
       const process = await this.#get(core, uuid)
       await core.pipeline.request({ type: 'pin', by: 'user', uuid, endedRow: process.life.state === 'dead' ? process : null, pinned })
     })
-    if (removes) await this.#remove(doors, uuid, isForced)
+    if (removes) await this.#remove(operations, uuid, isForced)
   }
 
   /** Resumes an ended process, sometimes with another model. */
@@ -172,44 +172,44 @@ export class Histories {
   }
 
   /** Forks a process. Some forks bypass the daemon's operation: the store itself must refuse those of removed processes. */
-  async #fork(doors: DaemonOperations, origin: Uuid): Promise<void> {
-    if (this.#parts.pick(2) === 0) return this.#forkNow(doors, origin)
-    return doors.removals.runExclusively(origin, () => this.#forkNow(doors, origin))
+  async #fork(operations: DaemonOperations, origin: Uuid): Promise<void> {
+    if (this.#parts.pick(2) === 0) return this.#forkNow(operations, origin)
+    return operations.removals.runExclusively(origin, () => this.#forkNow(operations, origin))
   }
 
-  async #forkNow({ core }: DaemonOperations, from: Uuid): Promise<void> {
-    const origin = await this.#get(core, from)
+  async #forkNow({ core }: DaemonOperations, originUuid: Uuid): Promise<void> {
+    const origin = await this.#get(core, originUuid)
     checkForkable(origin)
-    const whole = origin.progress.wholeStep
-    const wanted = isExternal(origin.spec) || this.#parts.pick(3) === 0 ? {} : { fromStep: this.#parts.pick(whole + 1) }
-    const at = await findForkPoint(core.store, origin, wanted)
+    const wholeStep = origin.progress.wholeStep
+    const requestedPoint = isExternal(origin.spec) || this.#parts.pick(3) === 0 ? {} : { fromStep: this.#parts.pick(wholeStep + 1) }
+    const point = await findForkPoint(core.store, origin, requestedPoint)
     const uuid = this.#parts.newUuid()
-    const before = (await journalOf(core, from)).filter(({ seq }) => seq <= at.seq).map(essence)
+    const before = (await journalOf(core, originUuid)).filter(({ seq }) => seq <= point.seq).map(comparableFact)
     const message = this.#parts.pick(2) === 0 ? { id: `to-${uuid}`, text: 'another way' } : null
-    if (before.length === at.seq) this.#forks.set(uuid, { origin: from, before })
-    await core.pipeline.request({ type: 'fork', by: 'user', uuid, origin, at, spec: null, message })
+    if (before.length === point.seq) this.#forks.set(uuid, { origin: originUuid, before })
+    await core.pipeline.request({ type: 'fork', by: 'user', uuid, origin, at: point, spec: null, message })
     this.counts.forks += 1
     this.#parts.acknowledged.add(`spawn ${uuid}`)
-    const after = await core.store.process(from)
-    const isAsItWas =
+    const after = await core.store.process(originUuid)
+    const isOriginUnchanged =
       after === undefined ||
       after.life.state !== 'dead' ||
       after.pid !== origin.pid ||
       origin.life.state !== 'dead' ||
       after.pinned !== origin.pinned ||
       JSON.stringify(after) === JSON.stringify(origin)
-    if (!isAsItWas) this.#parts.broken('originStays', from)
+    if (!isOriginUnchanged) this.#parts.reportViolation('originStays', originUuid)
   }
 
   /** Compares the store with the records: all existing forks, and all removed processes. */
   async verify(core: Core): Promise<void> {
-    for (const uuid of this.gone) {
-      if ((await core.store.process(uuid)) || core.table.get(uuid)) this.#parts.broken('collectedStays', `${uuid} is there`)
-      if ((await core.store.tombstone(uuid))?.uuid !== uuid) this.#parts.broken('collectedStays', `${uuid} is forgotten`)
+    for (const uuid of this.removed) {
+      if ((await core.store.process(uuid)) || core.table.get(uuid)) this.#parts.reportViolation('collectedStays', `${uuid} is there`)
+      if ((await core.store.tombstone(uuid))?.uuid !== uuid) this.#parts.reportViolation('collectedStays', `${uuid} is forgotten`)
     }
     for (const [uuid, forked] of this.#forks) {
       const process = await core.store.process(uuid)
-      if (!process || this.gone.has(uuid)) this.#forks.delete(uuid)
+      if (!process || this.removed.has(uuid)) this.#forks.delete(uuid)
       else await this.#verifyFork(core, process, forked)
     }
   }
@@ -221,12 +221,13 @@ export class Histories {
     } = process
     const facts = await journalOf(core, uuid)
     const isWhole = facts.every(({ seq }, index) => seq === index + 1) && facts.length === process.seq
-    const isTheSame = before.every((one, index) => one === essence(facts[index])) && facts[before.length]?.body.type === 'process.forked'
-    if (!isWhole || !isTheSame) this.#parts.broken('forkHistory', uuid)
+    const isTheSame =
+      before.every((text, index) => text === comparableFact(facts[index])) && facts[before.length]?.body.type === 'process.forked'
+    if (!isWhole || !isTheSame) this.#parts.reportViolation('forkHistory', uuid)
     if (isExternal(process.spec)) return
     const fromStep = this.#parts.pick(wholeStep + 1)
     await findForkPoint(core.store, process, { fromStep }).catch((error: unknown) =>
-      this.#parts.broken('forkReadable', `${uuid} from step ${fromStep}: ${String(error)}`),
+      this.#parts.reportViolation('forkReadable', `${uuid} from step ${fromStep}: ${String(error)}`),
     )
   }
 
@@ -238,18 +239,18 @@ export class Histories {
   }
 
   /** Ignores refusals; any other error is a defect. */
-  #try(doors: DaemonOperations, work: Promise<unknown>): void {
-    work.catch((error: unknown) => {
+  #ignoreRefusal(operations: DaemonOperations, operation: Promise<unknown>): void {
+    operation.catch((error: unknown) => {
       // The daemon of this operation is gone, and its store is closed.
-      if (this.#doors !== doors) return
+      if (this.#operations !== operations) return
       this.counts.refused += 1
       if (!(error instanceof KernelError) || error.code === 'INTERNAL' || error.code === 'STORE_DAMAGED')
-        this.#parts.broken('defect', String(error))
+        this.#parts.reportViolation('defect', String(error))
     })
   }
 }
 
 /** Returns a fact as text, without its position in the store. */
-function essence(fact: StoredFact | undefined): string {
+function comparableFact(fact: StoredFact | undefined): string {
   return fact === undefined ? '' : JSON.stringify([fact.seq, fact.pid, fact.at, fact.body])
 }

@@ -12,13 +12,13 @@ export abstract class ModelLedger {
   /** all processes, dead ones included */
   readonly all = new Map<string, Proc>()
 
-  abstract finish(p: Proc, exit: Ending): void
-  abstract drop(p: Proc, which: (hold: Proc['holds'][number]) => boolean): void
+  abstract exit(p: Proc, exit: Ending): void
+  abstract release(p: Proc, matches: (hold: Proc['holds'][number]) => boolean): void
   abstract elapsedOf(p: Proc): number
   abstract invalid(): never
   abstract addHold(p: Proc, hold: Proc['holds'][number], freeze: boolean): void
 
-  lives(p: Proc): boolean {
+  isLiving(p: Proc): boolean {
     return p.state === 'created' || p.state === 'running'
   }
 
@@ -34,16 +34,16 @@ export abstract class ModelLedger {
   }
 
   /** Returns the processes that it pays for, directly or indirectly, each after its own payer. */
-  paid(p: Proc): Proc[] {
+  paidBy(p: Proc): Proc[] {
     const found = [p]
-    for (const one of found) found.push(...[...this.all.values()].filter((proc) => proc.state !== 'dead' && proc.payer === one.uuid))
+    for (const payer of found) found.push(...[...this.all.values()].filter((proc) => proc.state !== 'dead' && proc.payer === payer.uuid))
     return found
   }
 
   /** Returns the usage of the process and of all processes that it pays for. */
-  used(p: Proc): UsageCounters {
+  usageOf(p: Proc): UsageCounters {
     const sum = { tokens: p.tokens + p.below.tokens, steps: p.steps + p.below.steps }
-    for (const one of this.paid(p).slice(1)) {
+    for (const one of this.paidBy(p).slice(1)) {
       sum.tokens += one.tokens + one.below.tokens - one.settled.tokens
       sum.steps += one.steps + one.below.steps - one.settled.steps
     }
@@ -53,7 +53,7 @@ export abstract class ModelLedger {
   /** Settles a process that exits: adds the usage of its subtree to its payer's, and makes that payer pay for its children. */
   settleAtExit(p: Proc): void {
     const payer = this.payerOf(p)
-    for (const one of this.paid(p).reverse()) this.#settle(one)
+    for (const one of this.paidBy(p).reverse()) this.#settle(one)
     if (payer) for (const one of this.all.values()) if (one.payer === p.uuid && one.state !== 'dead') one.payer = payer.uuid
   }
 
@@ -66,32 +66,32 @@ export abstract class ModelLedger {
   #settle(p: Proc): void {
     const payer = this.payerOf(p)
     if (!payer) return
-    const whole = { tokens: p.tokens + p.below.tokens, steps: p.steps + p.below.steps }
-    payer.below.tokens += whole.tokens - p.settled.tokens
-    payer.below.steps += whole.steps - p.settled.steps
-    p.settled = whole
+    const total = { tokens: p.tokens + p.below.tokens, steps: p.steps + p.below.steps }
+    payer.below.tokens += total.tokens - p.settled.tokens
+    payer.below.steps += total.steps - p.settled.steps
+    p.settled = total
   }
 
   /** Starts a new incarnation: its spawner pays for it, or its last payer. It pays again for the processes that it has spawned. */
   payAgain(p: Proc): void {
     for (const uuid of [p.lineage, p.payer]) {
       const payer = uuid === null ? undefined : this.all.get(uuid)
-      if (!payer || !this.lives(payer)) continue
+      if (!payer || !this.isLiving(payer)) continue
       p.payer = payer.uuid
       break
     }
     for (const one of this.all.values()) if (one.lineage === p.uuid && one.state !== 'dead') one.payer = p.uuid
-    for (const one of this.all.values()) if (one.lineage === p.uuid && this.lives(one)) one.parent = p.uuid
+    for (const one of this.all.values()) if (one.lineage === p.uuid && this.isLiving(one)) one.parent = p.uuid
   }
 
   /** Applies the outcome of a used-up limit of steps or tokens. Returns the acknowledgement. Null if no limit is used up. */
   applyUsedUpLimit(p: Proc, isStep: boolean): string | null {
-    const over = this.accounts(p)
-    const stepOwner = isStep ? over.find((proc) => this.used(proc).steps >= proc.maxSteps) : undefined
-    const tokenOwner = over.find((proc) => this.used(proc).tokens >= proc.budgetTokens)
+    const accounts = this.accounts(p)
+    const stepOwner = isStep ? accounts.find((proc) => this.usageOf(proc).steps >= proc.maxSteps) : undefined
+    const tokenOwner = accounts.find((proc) => this.usageOf(proc).tokens >= proc.budgetTokens)
     if (!stepOwner && !tokenOwner) return null
-    if (p.stopping) this.finish(p, p.stopping)
-    else if (stepOwner) for (const one of this.paid(stepOwner).reverse()) if (this.lives(one)) this.finish(one, MAX_STEPS)
+    if (p.stopping) this.exit(p, p.stopping)
+    else if (stepOwner) for (const one of this.paidBy(stepOwner).reverse()) if (this.isLiving(one)) this.exit(one, MAX_STEPS)
     if (p.stopping || stepOwner || !tokenOwner) return 'stop'
     for (const one of new Set([tokenOwner, p])) this.#holdForBudget(one)
     return 'held'
@@ -113,14 +113,14 @@ export abstract class ModelLedger {
 
   /** Releases processes that wait for budget and now have room, after a change of limits or on the user's request. */
   releaseBudgetHolds(p: Proc, { limits, by }: { readonly limits?: object; readonly by: string }): void {
-    for (const one of limits ? this.paid(p) : by === 'user' ? [p] : [])
-      if (this.#hasRoom(one)) this.drop(one, ({ reason }) => reason === 'budget')
+    for (const one of limits ? this.paidBy(p) : by === 'user' ? [p] : [])
+      if (this.#hasRoom(one)) this.release(one, ({ reason }) => reason === 'budget')
   }
 
   #hasRoom(p: Proc): boolean {
     if (p.state !== 'running' || p.stopping) return false
     return (
-      this.accounts(p).every((proc) => this.used(proc).tokens < proc.budgetTokens && this.used(proc).steps < proc.maxSteps) &&
+      this.accounts(p).every((proc) => this.usageOf(proc).tokens < proc.budgetTokens && this.usageOf(proc).steps < proc.maxSteps) &&
       this.elapsedOf(p) < p.timeoutMs
     )
   }
@@ -129,7 +129,7 @@ export abstract class ModelLedger {
   holdIfOverBudget(p: Proc): void {
     const tokens =
       p.external && p.state === 'running' && !p.stopping
-        ? this.accounts(p).find((proc) => this.used(proc).tokens >= proc.budgetTokens)
+        ? this.accounts(p).find((proc) => this.usageOf(proc).tokens >= proc.budgetTokens)
         : undefined
     if (tokens) for (const one of new Set([tokens, p])) this.#holdForBudget(one)
   }

@@ -19,7 +19,7 @@ export abstract class ModelReports extends ModelLedger {
     const found: Proc[] = []
     for (let uuid = p.parent; uuid !== null;) {
       const one = this.all.get(uuid)
-      if (!one || !this.lives(one)) break
+      if (!one || !this.isLiving(one)) break
       found.push(one)
       uuid = one.parent
     }
@@ -27,16 +27,16 @@ export abstract class ModelReports extends ModelLedger {
   }
 
   addHold(p: Proc, hold: HoldOf, freeze: boolean): void {
-    const first = p.holds.length === 0
-    const known = p.holds.some((h) => h.reason === hold.reason && h.root === hold.root && h.by === hold.by)
-    if (known && !freeze) return
-    if (first) {
+    const isFirst = p.holds.length === 0
+    const isKnown = p.holds.some((h) => h.reason === hold.reason && h.root === hold.root && h.by === hold.by)
+    if (isKnown && !freeze) return
+    if (isFirst) {
       this.stopClock(p)
       p.pausedAt = this.now
       p.drained = !p.attached
     }
-    if (!known) p.holds.push(hold)
-    if (p.attached && (first || freeze) && p.activity === 'ready') this.drain(p)
+    if (!isKnown) p.holds.push(hold)
+    if (p.attached && (isFirst || freeze) && p.activity === 'ready') this.drain(p)
   }
 
   /** Marks the process as drained: nothing of it is in flight. */
@@ -45,15 +45,15 @@ export abstract class ModelReports extends ModelLedger {
   }
 
   /** Removes holds and pending pauses. If no hold is left, the process goes on. */
-  drop(p: Proc, which: (hold: HoldOf) => boolean): void {
-    if (!this.lives(p)) return
+  release(p: Proc, matches: (hold: HoldOf) => boolean): void {
+    if (!this.isLiving(p)) return
     p.pending = p.pending.filter(
       (pendingSignal) =>
         pendingSignal.signal !== 'SIGPAUSE' ||
-        !which({ reason: pendingSignal.root === null ? 'user' : 'subtree', root: pendingSignal.root, by: pendingSignal.by }),
+        !matches({ reason: pendingSignal.root === null ? 'user' : 'subtree', root: pendingSignal.root, by: pendingSignal.by }),
     )
     if (p.state !== 'running' || p.holds.length === 0) return
-    p.holds = p.holds.filter((hold) => !which(hold))
+    p.holds = p.holds.filter((hold) => !matches(hold))
     if (p.holds.length > 0) return
     p.asks = p.asks.filter((ask) => !ask.answered)
     Object.assign(p, { drained: false, midway: false, since: this.now, pausedAt: null })
@@ -72,7 +72,7 @@ export abstract class ModelReports extends ModelLedger {
   /** A ready agent continues, begins the turn of the next message, or completes. */
   settle(p: Proc): void {
     if (p.state !== 'running' || !p.attached || p.holds.length > 0 || p.activity !== 'ready' || !p.talks) return
-    if (p.stopping) return this.#settleLast(p)
+    if (p.stopping) return this.#queueWrapUp(p)
     if (p.turnOpen) {
       if (p.external && p.queue.some(({ urgent }) => urgent)) p.queue.shift()
       p.activity = 'working'
@@ -80,42 +80,42 @@ export abstract class ModelReports extends ModelLedger {
       p.queue.shift()
       p.turn += 1
       Object.assign(p, { turnOpen: true, activity: 'working' })
-    } else if (!p.interactive) this.finish(p, COMPLETED)
+    } else if (!p.interactive) this.exit(p, COMPLETED)
   }
 
   /** Queues an urgent message. The process reads it, with all earlier ones, before its next model call. */
-  tell(p: Proc, id: string, from: string): void {
-    p.queue.push({ what: 'other', urgent: true, id, from })
+  queueUrgent(p: Proc, id: string, from: string): void {
+    p.queue.push({ what: 'other', urgent: true, id, originProc: from })
   }
 
   /** Cancels the wrap-up, and drops unread messages about it. */
-  cutShort(p: Proc): void {
+  cancelWrapUp(p: Proc): void {
     if (p.wrap !== null) p.queue = p.queue.filter(({ what }) => what !== 'wrap')
     p.wrap = null
   }
 
   /** Drops the unread notices about signals. */
-  forget(p: Proc): void {
+  dropSignalNotices(p: Proc): void {
     p.queue = p.queue.filter(({ what }) => what !== 'wrap' && what !== 'signal' && what !== 'notice')
     p.wrap = null
   }
 
   /** Queues the request to wrap up. The process reads it in a turn of its own, and ends with that turn. */
-  #settleLast(p: Proc): void {
+  #queueWrapUp(p: Proc): void {
     if (p.wrap === null) return
     const at = p.queue.findIndex(({ what }) => what === 'wrap')
-    if (at < 0) return this.finish(p, COMPLETED)
+    if (at < 0) return this.exit(p, COMPLETED)
     p.queue.splice(at, 1)
     p.turn += 1
     Object.assign(p, { turnOpen: true, activity: 'working' })
   }
 
-  finish(p: Proc, exit: Ending): void {
+  exit(p: Proc, exit: Ending): void {
     if (p.state === 'created') Object.assign(p, { elapsed: 0, attached: false, stopping: null, compacting: false })
     this.stopClock(p)
     this.orphan(p)
     this.settleAtExit(p)
-    this.forget(p)
+    this.dropSignalNotices(p)
     Object.assign(p, { exit: p.stopping ?? exit, stopping: null, asks: [], state: p.attached ? 'zombie' : 'dead' })
   }
 
@@ -123,9 +123,9 @@ export abstract class ModelReports extends ModelLedger {
     for (const one of this.all.values()) if (one.parent === p.uuid && one.state !== 'dead') one.parent = null
   }
 
-  closeCalls(p: Proc, which: (call: Proc['calls'][number]) => boolean): void {
+  closeCalls(p: Proc, matches: (call: Proc['calls'][number]) => boolean): void {
     const before = p.calls.length
-    p.calls = p.calls.filter((call) => !which(call))
+    p.calls = p.calls.filter((call) => !matches(call))
     if (before > 0 && before !== p.calls.length && p.calls.length === 0 && !p.modelOpen) p.whole = p.step
   }
 
@@ -137,11 +137,11 @@ export abstract class ModelReports extends ModelLedger {
     if (!p || p.state !== 'running' || p.pid !== pid || !p.attached) return 'late'
     switch (body.type) {
       case 'up':
-        return this.#up(p, body)
+        return this.#reportUp(p, body)
       case 'model.started':
-        return this.#ask(p, body.step)
+        return this.#requestStep(p, body.step)
       case 'model.finished':
-        return this.#answered(p, body)
+        return this.#reportAnswer(p, body)
       case 'model.failed':
         if (!p.modelOpen || p.step !== body.step) return 'late'
         p.modelOpen = false
@@ -152,7 +152,7 @@ export abstract class ModelReports extends ModelLedger {
         this.closeCalls(p, (call) => call.id === body.callId)
         return 'ok'
       case 'turn.ended':
-        return this.#turnEnded(p, body)
+        return this.#reportTurnEnded(p, body)
       case 'drained':
         if (p.holds.length > 0) this.drain(p)
         return 'ok'
@@ -160,14 +160,14 @@ export abstract class ModelReports extends ModelLedger {
         if (p.holds.length > 0) Object.assign(p, { drained: true, midway: body.inFlight !== null })
         return 'ok'
       case 'exited':
-        this.finish(p, exitOf(body.code))
+        this.exit(p, exitOf(body.code))
         return 'ok'
       case 'waiting':
-        return this.#waits(p, body.ask)
+        return this.#reportWaiting(p, body.ask)
       case 'unasked':
         if (!p.asks.some((ask) => ask.id === body.id)) return 'late'
         p.asks = p.asks.filter((ask) => ask.id !== body.id)
-        this.worksAgain(p)
+        this.continueIfAnswered(p)
         return 'ok'
       case 'session':
         Object.assign(p, { session: true, forkOf: false })
@@ -186,13 +186,13 @@ export abstract class ModelReports extends ModelLedger {
         this.holdIfOverBudget(p)
         return 'ok'
       case 'escalated':
-        return this.#escalated(p, body)
+        return this.#reportEscalated(p, body)
       case 'compaction.started':
-        return this.#compact(p, body.step)
+        return this.#startCompaction(p, body.step)
       case 'compaction.failed':
-        return this.#uncompacted(p, body)
+        return this.#reportFailedCompaction(p, body)
       case 'context.compacted':
-        return this.#compacted(p, body)
+        return this.#reportCompaction(p, body)
       case 'mcp.servers':
       case 'worktree.made':
       case 'files.recorded':
@@ -207,7 +207,7 @@ export abstract class ModelReports extends ModelLedger {
   }
 
   /** Records an end once. If a signal is the cause, the record names it. */
-  #escalated(p: Proc, { afterMs }: Extract<Report, { type: 'escalated' }>): string {
+  #reportEscalated(p: Proc, { afterMs }: Extract<Report, { type: 'escalated' }>): string {
     if (!p.stopping || p.stopping.escalated) return 'late'
     p.stopping = {
       ...p.stopping,
@@ -217,21 +217,21 @@ export abstract class ModelReports extends ModelLedger {
     return 'ok'
   }
 
-  #waits(p: Proc, { id, options }: Extract<Report, { type: 'waiting' }>['ask']): string {
+  #reportWaiting(p: Proc, { id, options }: Extract<Report, { type: 'waiting' }>['ask']): string {
     if ((p.activity !== 'working' && p.activity !== 'waiting') || p.asks.some((ask) => ask.id === id)) return 'late'
     p.asks.push({ id, options: options.map((option) => option.id), answered: false })
     p.activity = 'waiting'
     return 'ok'
   }
 
-  worksAgain(p: Proc): void {
+  continueIfAnswered(p: Proc): void {
     if (p.activity === 'waiting' && p.asks.every((ask) => ask.answered)) p.activity = 'working'
   }
 
-  #up(p: Proc, { window, sessionId }: Extract<Report, { type: 'up' }>): string {
+  #reportUp(p: Proc, { window, sessionId }: Extract<Report, { type: 'up' }>): string {
     if (p.activity !== 'starting') return 'late'
-    const began = p.session
-    const canFork = p.forkOf
+    const hadSession = p.session
+    const mustFork = p.forkOf
     if (sessionId !== undefined) Object.assign(p, { session: true, forkOf: false })
     if (window !== undefined && p.talks) p.window = window
     if (!p.talks) {
@@ -240,19 +240,19 @@ export abstract class ModelReports extends ModelLedger {
       Object.assign(p, { turnOpen: true, activity: 'working' })
       return 'ok'
     }
-    if (p.external && !began && !canFork) p.turnOpen = false
-    this.#ready(p)
+    if (p.external && !hadSession && !mustFork) p.turnOpen = false
+    this.#reportReady(p)
     return 'ok'
   }
 
-  #ready(p: Proc): void {
+  #reportReady(p: Proc): void {
     Object.assign(p, { activity: 'ready', compacting: false, asks: [] })
     if (p.holds.length > 0) this.drain(p)
     this.settle(p)
   }
 
-  #ask(p: Proc, step: number): string {
-    if (p.external) return this.#seen(p, step)
+  #requestStep(p: Proc, step: number): string {
+    if (p.external) return this.#reportSeenStep(p, step)
     if (p.stopping && p.wrap === null) return 'stop'
     if (p.holds.length > 0) return 'held'
     if (p.modelOpen || p.calls.length > 0 || p.compacting || step !== (p.whole === p.step ? p.step + 1 : p.step)) return 'INVALID'
@@ -267,12 +267,12 @@ export abstract class ModelReports extends ModelLedger {
   }
 
   /** Returns the acknowledgement of a step that is reported after it has happened. */
-  #seen(p: Proc, step: number): string {
+  #reportSeenStep(p: Proc, step: number): string {
     const whole = p.calls.length > 0 && !p.modelOpen ? p.step : p.whole
     if (step !== (whole === p.step ? p.step + 1 : p.step)) return 'INVALID'
     p.modelOpen = false
     this.closeCalls(p, () => true)
-    if (step > p.step && this.accounts(p).some((proc) => this.used(proc).steps >= proc.maxSteps))
+    if (step > p.step && this.accounts(p).some((proc) => this.usageOf(proc).steps >= proc.maxSteps))
       return this.applyUsedUpLimit(p, true) ?? 'ok'
     Object.assign(p, { step, steps: p.steps + (step > p.step ? 1 : 0), modelOpen: true })
     this.holdIfOverBudget(p)
@@ -280,9 +280,9 @@ export abstract class ModelReports extends ModelLedger {
   }
 
   /** A process that wraps up completes instead of being held. */
-  #hold(p: Proc, reason: string): string {
+  #reportHold(p: Proc, reason: string): string {
     if (p.stopping) {
-      this.finish(p, p.stopping)
+      this.exit(p, p.stopping)
       return 'stop'
     }
     this.addHold(p, { reason, root: null, by: 'system' }, false)
@@ -290,31 +290,31 @@ export abstract class ModelReports extends ModelLedger {
   }
 
   /** Compacts between two steps, at most once after each. */
-  #compact(p: Proc, step: number): string {
+  #startCompaction(p: Proc, step: number): string {
     if (p.driver !== 'native') return 'INVALID'
     if (p.stopping && p.wrap === null) return 'stop'
     if (p.holds.length > 0) return 'held'
     if (p.modelOpen || p.calls.length > 0 || p.compacting || step !== p.whole) return 'INVALID'
-    if (p.compactedStep === step) return this.#hold(p, 'context-full')
+    if (p.compactedStep === step) return this.#reportHold(p, 'context-full')
     const refused = this.applyUsedUpLimit(p, true)
     if (refused !== null) return refused
     p.compacting = true
     return 'go'
   }
 
-  #uncompacted(p: Proc, body: Extract<Report, { type: 'compaction.failed' }>): string {
+  #reportFailedCompaction(p: Proc, body: Extract<Report, { type: 'compaction.failed' }>): string {
     if (!p.compacting || body.step !== p.whole) return 'late'
     p.compacting = false
     p.tokens += (body.usage?.inputTokens ?? 0) + (body.usage?.outputTokens ?? 0)
     if (body.retryInMs !== null) return 'ok'
-    return p.stopping && p.wrap === null ? 'stop' : this.#hold(p, 'context-full')
+    return p.stopping && p.wrap === null ? 'stop' : this.#reportHold(p, 'context-full')
   }
 
-  #compacted(p: Proc, body: Extract<Report, { type: 'context.compacted' }>): string {
+  #reportCompaction(p: Proc, body: Extract<Report, { type: 'context.compacted' }>): string {
     if (!p.compacting || body.step !== p.whole) return 'late'
     if (
       body.ranges.some(
-        ([first, last], i) => first < 1 || last < first || first <= (body.ranges[i - 1]?.[1] ?? 0) || last >= BEYOND_ALL_FACTS,
+        ([isFirst, last], i) => isFirst < 1 || last < isFirst || isFirst <= (body.ranges[i - 1]?.[1] ?? 0) || last >= BEYOND_ALL_FACTS,
       )
     )
       return 'INVALID'
@@ -323,7 +323,7 @@ export abstract class ModelReports extends ModelLedger {
     return 'ok'
   }
 
-  #answered(p: Proc, body: Extract<Report, { type: 'model.finished' }>): string {
+  #reportAnswer(p: Proc, body: Extract<Report, { type: 'model.finished' }>): string {
     if (!p.modelOpen || p.step !== body.step) return 'INVALID'
     p.modelOpen = false
     const tokens = body.usage.inputTokens + body.usage.outputTokens
@@ -340,13 +340,13 @@ export abstract class ModelReports extends ModelLedger {
     if ((p.modelOpen || p.compacting) && p.driver === 'native' && p.tokens > 0) p.tokens += p.context
   }
 
-  #turnEnded(p: Proc, body: Extract<Report, { type: 'turn.ended' }>): string {
+  #reportTurnEnded(p: Proc, body: Extract<Report, { type: 'turn.ended' }>): string {
     if (!p.turnOpen || p.turn !== body.turn) return 'late'
     if (p.modelOpen) this.charge(p)
     p.modelOpen = false
     this.closeCalls(p, () => true)
     if (body.outcome === 'error' && !p.interactive && p.talks) {
-      this.finish(p, { code: 1, reason: 'the turn failed', cause: 'agent' })
+      this.exit(p, { code: 1, reason: 'the turn failed', cause: 'agent' })
       return 'ok'
     }
     p.turnOpen = false
@@ -354,10 +354,10 @@ export abstract class ModelReports extends ModelLedger {
     // Holds do not matter: the turn is complete.
     if (body.outcome === 'ok' && p.holds.length > 0 && p.talks && !p.interactive && p.queue.length === 0) {
       Object.assign(p, { compacting: false, asks: [] })
-      this.finish(p, COMPLETED)
+      this.exit(p, COMPLETED)
       return 'ok'
     }
-    this.#ready(p)
+    this.#reportReady(p)
     return 'ok'
   }
 }

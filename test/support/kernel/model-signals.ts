@@ -15,14 +15,14 @@ export interface Waiting {
 
 type Input<T extends InputBody['type']> = Extract<InputBody, { type: T }>
 
-const NEEDS_CAUSE_GONE = ['budget', 'disk-full', 'credentials']
+const UNTIL_CAUSE_ENDS = ['budget', 'disk-full', 'credentials']
 const POSIX: Record<string, number> = { SIGTERM: 15, SIGKILL: 9, SIGINT: 2 }
 
 /** The refusal of a request, with its error code. */
 export class Refused extends Error {}
 
 export function mayRelease(by: string, hold: { reason: string; by: string }): boolean {
-  return by === 'user' ? !NEEDS_CAUSE_GONE.includes(hold.reason) : hold.by === by
+  return by === 'user' ? !UNTIL_CAUSE_ENDS.includes(hold.reason) : hold.by === by
 }
 
 /** Whether a running process takes messages: agents do, and interactive commands with a known line format. */
@@ -45,15 +45,15 @@ export class ModelSignals extends ModelReports {
 
   living(uuid: string): Proc {
     const p = this.all.get(uuid)
-    return p && this.lives(p) ? p : refuse('NOT_FOUND')
+    return p && this.isLiving(p) ? p : refuse('NOT_FOUND')
   }
 
   /** Whether the sender may signal the process: an agent may signal itself and its descendants. */
-  reaches(by: string, p: Proc): boolean {
+  maySignal(by: string, p: Proc): boolean {
     return !by.startsWith('agent:') || by === `agent:${p.uuid}` || this.ancestors(p).some((proc) => by === `agent:${proc.uuid}`)
   }
 
-  begin(p: Proc): void {
+  beginIncarnation(p: Proc): void {
     this.charge(p)
     Object.assign(p, {
       state: 'running',
@@ -74,35 +74,35 @@ export class ModelSignals extends ModelReports {
     this.closeCalls(p, (call) => p.external || call.effect === 'once' || call.cuts > 1)
   }
 
-  beginHeld(p: Proc, own: Proc['holds']): void {
-    const holds = [...this.above(p), ...own]
-    this.begin(p)
+  beginHeld(p: Proc, ownHolds: Proc['holds']): void {
+    const holds = [...this.subtreeHoldsAbove(p), ...ownHolds]
+    this.beginIncarnation(p)
     for (const hold of holds) this.addHold(p, hold, false)
   }
 
   /** Returns the subtree holds of the ancestors, including those that wait because of a mask. */
-  above(p: Proc): Proc['holds'] {
+  subtreeHoldsAbove(p: Proc): Proc['holds'] {
     return this.ancestors(p).flatMap((proc) => {
-      const waits = proc.pending
+      const pendingPauses = proc.pending
         .filter(({ signal, root }) => signal === 'SIGPAUSE' && root !== null)
         .map(({ root, by }) => ({ reason: 'subtree', root, by }))
-      return [...(proc.state === 'running' ? proc.holds.filter((h) => h.reason === 'subtree') : []), ...waits]
+      return [...(proc.state === 'running' ? proc.holds.filter((h) => h.reason === 'subtree') : []), ...pendingPauses]
     })
   }
 
   signal({ uuid, signal, by, subtree, freeze, graceMs }: Input<'signal'>): void {
     const p = this.living(uuid)
-    if (!this.reaches(by, p)) refuse('PERMISSION')
+    if (!this.maySignal(by, p)) refuse('PERMISSION')
     if (signal === 'SIGPAUSE' && p.stopping) refuse('INVALID')
     const root = subtree ? uuid : null
     for (const one of subtree ? this.tree(p) : [p]) {
-      this.#takeBack(one, { signal, by, root })
-      this.#deliver(one, { signal, by, root, due: null, grace: graceMs ?? 300 }, { freeze, force: false })
+      this.#revokePending(one, { signal, by, root })
+      this.#deliverSignal(one, { signal, by, root, due: null, grace: graceMs ?? 300 }, { freeze, force: false })
     }
   }
 
   /** Drops pending signals that the new signal revokes: of a pause and a resume, the last counts. */
-  #takeBack(p: Proc, { signal, by, root }: Pick<Waiting, 'signal' | 'by' | 'root'>): void {
+  #revokePending(p: Proc, { signal, by, root }: Pick<Waiting, 'signal' | 'by' | 'root'>): void {
     if (by !== 'user' && signal !== 'SIGKILL' && !p.mask.includes(signal) && p.handlers.get(signal) === 'ignore') return
     const ends = signal === 'SIGTERM' || signal === 'SIGKILL' || (signal === 'SIGINT' && !p.interactive)
     p.pending = p.pending.filter((pendingSignal) => {
@@ -119,37 +119,37 @@ export class ModelSignals extends ModelReports {
   tree(root: Proc): Proc[] {
     const found = [root]
     for (const p of found) for (const one of this.all.values()) if (one.parent === p.uuid && one.state !== 'dead') found.push(one)
-    return found.filter((p) => this.lives(p))
+    return found.filter((p) => this.isLiving(p))
   }
 
-  #deliver(p: Proc, sent: Waiting, how: { freeze: boolean; force: boolean }): void {
-    if (!this.lives(p)) return
+  #deliverSignal(p: Proc, sent: Waiting, deliveryOptions: { freeze: boolean; force: boolean }): void {
+    if (!this.isLiving(p)) return
     const { signal, by } = sent
-    const isMessage = how.force && signal === 'SIGTERM' && p.handlers.get(signal) === 'message'
+    const isMessage = deliveryOptions.force && signal === 'SIGTERM' && p.handlers.get(signal) === 'message'
     const handler = isMessage
       ? 'message'
-      : signal === 'SIGKILL' || how.force
+      : signal === 'SIGKILL' || deliveryOptions.force
         ? 'default'
         : p.mask.includes(signal)
           ? 'blocked'
           : (p.handlers.get(signal) ?? 'default')
-    if (handler === 'blocked' || (handler === 'ignore' && by === 'user')) this.#pend(p, sent)
-    if (handler === 'message') this.#message(p, sent, how.freeze)
-    if (handler === 'default') this.#act(p, sent, how.freeze)
+    if (handler === 'blocked' || (handler === 'ignore' && by === 'user')) this.#addPending(p, sent)
+    if (handler === 'message') this.#queueMessage(p, sent, deliveryOptions.freeze)
+    if (handler === 'default') this.#performDefaultAction(p, sent, deliveryOptions.freeze)
   }
 
-  #pend(p: Proc, { signal, by, root, grace }: Waiting): void {
-    const known = p.pending.find((pendingSignal) => pendingSignal.signal === signal)
-    const alone = by === 'user' && known?.by === 'user' && known.root !== null && root === null
-    if (known && !alone && (known.due !== null || by !== 'user')) return
+  #addPending(p: Proc, { signal, by, root, grace }: Waiting): void {
+    const duplicate = p.pending.find((pendingSignal) => pendingSignal.signal === signal)
+    const isNarrower = by === 'user' && duplicate?.by === 'user' && duplicate.root !== null && root === null
+    if (duplicate && !isNarrower && (duplicate.due !== null || by !== 'user')) return
     p.pending = [
-      ...p.pending.filter((pendingSignal) => pendingSignal !== known),
-      { signal, by, root, grace, due: by === 'user' ? (known?.due ?? this.now + 10_000) : null },
+      ...p.pending.filter((pendingSignal) => pendingSignal !== duplicate),
+      { signal, by, root, grace, due: by === 'user' ? (duplicate?.due ?? this.now + 10_000) : null },
     ]
   }
 
-  /** Delivers a signal. SIGTERM ends the process within its grace, of which the programs keep a part. SIGRESUME releases it. */
-  #message(p: Proc, sent: Waiting, freeze: boolean): void {
+  /** Queues the message about a signal. SIGTERM ends the process within its grace, of which the programs keep a part. SIGRESUME releases it. */
+  #queueMessage(p: Proc, sent: Waiting, freeze: boolean): void {
     const { signal, by, grace } = sent
     if (signal === 'SIGTERM') {
       const canRead =
@@ -159,7 +159,7 @@ export class ModelSignals extends ModelReports {
         p.activity !== 'starting' &&
         grace > 0 &&
         (!p.stopping || p.wrap !== null)
-      if (!canRead || (!p.stopping && p.queue.length >= 1_000)) return this.#act(p, sent, freeze)
+      if (!canRead || (!p.stopping && p.queue.length >= 1_000)) return this.#performDefaultAction(p, sent, freeze)
       const due = this.now + grace - Math.min(300, grace / 2)
       if (p.wrap !== null) p.wrap = Math.min(p.wrap, due)
       else {
@@ -171,29 +171,29 @@ export class ModelSignals extends ModelReports {
     }
     if (p.queue.length < 1_000 && !p.stopping) p.queue.push({ what: 'signal', urgent: true })
     this.settle(p)
-    if (signal === 'SIGRESUME') this.#act(p, sent, freeze)
-    if (signal === 'SIGPAUSE' && by === 'user') this.#pend(p, sent)
+    if (signal === 'SIGRESUME') this.#performDefaultAction(p, sent, freeze)
+    if (signal === 'SIGPAUSE' && by === 'user') this.#addPending(p, sent)
   }
 
-  #act(p: Proc, { signal, by, root }: Waiting, freeze: boolean): void {
+  #performDefaultAction(p: Proc, { signal, by, root }: Waiting, freeze: boolean): void {
     if (signal === 'SIGRESUME') {
-      this.drop(p, (h) => mayRelease(by, h) && (root === null || root === p.uuid || (h.reason === 'subtree' && h.root === root)))
+      this.release(p, (h) => mayRelease(by, h) && (root === null || root === p.uuid || (h.reason === 'subtree' && h.root === root)))
     } else if (signal === 'SIGPAUSE') {
       const hold = { reason: root === null ? 'user' : 'subtree', root, by }
       if (p.state === 'created') this.beginHeld(p, [hold])
       else if (!p.stopping) this.addHold(p, hold, freeze)
-    } else if (signal !== 'SIGINT' || p.state !== 'running' || !p.interactive) this.#stop(p, signal, by)
+    } else if (signal !== 'SIGINT' || p.state !== 'running' || !p.interactive) this.#stopProcess(p, signal, by)
   }
 
   /** Returns the user's signal to end the process, which the process had masked when the daemon ended. */
-  wished(p: Proc): Ending | undefined {
+  deferredStop(p: Proc): Ending | undefined {
     const sent = p.pending.find(
       ({ signal, due }) => due !== null && (signal === 'SIGTERM' || (signal === 'SIGINT' && (p.state !== 'running' || !p.interactive))),
     )
-    return sent && this.#ending(p, sent.signal, sent.by)
+    return sent && this.#endingOf(p, sent.signal, sent.by)
   }
 
-  #ending(p: Proc, signal: Signal, by: string): Ending {
+  #endingOf(p: Proc, signal: Signal, by: string): Ending {
     const cause = causeOf(by)
     const paused = p.state === 'running' && p.holds.length > 0
     return paused
@@ -201,34 +201,38 @@ export class ModelSignals extends ModelReports {
       : { code: 128 + (POSIX[signal] ?? 0), reason: `${signal} from ${by}`, signal, cause }
   }
 
-  #stop(p: Proc, signal: Signal, by: string): void {
-    const exit = this.#ending(p, signal, by)
-    if (p.state === 'created' || !p.attached) this.finish(p, exit)
-    else if (p.stopping) this.cutShort(p)
+  #stopProcess(p: Proc, signal: Signal, by: string): void {
+    const exit = this.#endingOf(p, signal, by)
+    if (p.state === 'created' || !p.attached) this.exit(p, exit)
+    else if (p.stopping) this.cancelWrapUp(p)
     else p.stopping = exit
   }
 
-  arrive(p: Proc): void {
-    const ready = p.pending.filter((pendingSignal) => {
+  deliverReady(p: Proc): void {
+    const readySignals = p.pending.filter((pendingSignal) => {
       if (pendingSignal.due !== null && pendingSignal.due <= this.now) return true
       return !p.mask.includes(pendingSignal.signal) && !(p.handlers.get(pendingSignal.signal) === 'ignore' && pendingSignal.by === 'user')
     })
-    p.pending = p.pending.filter((pendingSignal) => !ready.includes(pendingSignal))
-    for (const one of ready) this.#deliver(p, one, { freeze: false, force: one.due !== null && one.due <= this.now })
+    p.pending = p.pending.filter((pendingSignal) => !readySignals.includes(pendingSignal))
+    for (const one of readySignals) this.#deliverSignal(p, one, { freeze: false, force: one.due !== null && one.due <= this.now })
   }
 
-  mask({ uuid, mask, how }: Input<'mask'>): void {
+  mask({ uuid, mask, how: deliveryOptions }: Input<'mask'>): void {
     const p = this.living(uuid)
     if (mask.includes('SIGKILL')) refuse('INVALID')
     p.mask =
-      how === 'block' ? [...p.mask, ...mask] : how === 'unblock' ? p.mask.filter((one) => !mask.some((other) => other === one)) : [...mask]
-    this.arrive(p)
+      deliveryOptions === 'block'
+        ? [...p.mask, ...mask]
+        : deliveryOptions === 'unblock'
+          ? p.mask.filter((one) => !mask.some((blocked) => blocked === one))
+          : [...mask]
+    this.deliverReady(p)
   }
 
   handle({ uuid, signal, handler }: Input<'handle'>): void {
     const p = this.living(uuid)
     if (signal === 'SIGKILL' || (handler === 'message' && !p.talks)) refuse('INVALID')
     p.handlers.set(signal, handler)
-    this.arrive(p)
+    this.deliverReady(p)
   }
 }

@@ -9,7 +9,7 @@ interface Queued {
   what: 'intent' | 'wrap' | 'signal' | 'notice' | 'other'
   urgent: boolean
   id?: string
-  from?: string
+  originProc?: string
 }
 
 /** Returns the kind of a message that a fork takes over from its origin. */
@@ -130,7 +130,7 @@ export class Model extends ModelSignals {
   }
 
   active(): number {
-    return [...this.all.values()].filter((p) => this.lives(p) && !(p.state === 'running' && p.holds.length > 0)).length
+    return [...this.all.values()].filter((p) => this.isLiving(p) && !(p.state === 'running' && p.holds.length > 0)).length
   }
 
   #decide(input: InputBody): string | null {
@@ -163,10 +163,10 @@ export class Model extends ModelSignals {
         this.handle(input)
         return null
       case 'hold':
-        this.#each(input.uuid, (p) => this.#systemHold(p, input.reason))
+        this.#forEach(input.uuid, (p) => this.#systemHold(p, input.reason))
         return null
       case 'release':
-        this.#each(input.uuid, (p) => this.drop(p, (h) => h.reason === input.reason && h.by === 'system'))
+        this.#forEach(input.uuid, (p) => this.release(p, (h) => h.reason === input.reason && h.by === 'system'))
         return null
       case 'report': {
         const answer = this.report(input.uuid, input.pid, input.report)
@@ -202,59 +202,61 @@ export class Model extends ModelSignals {
     }
   }
 
-  #each(uuid: string | null, act: (p: Proc) => void): void {
+  #forEach(uuid: string | null, act: (p: Proc) => void): void {
     for (const p of [...this.all.values()]) if (uuid === null || p.uuid === uuid) act(p)
   }
 
   #spawn({ uuid, by, parent, spec }: Input<'spawn'>): void {
-    const above = parent === null ? null : this.living(parent)
-    if (above?.stopping) refuse('INVALID')
+    const parentProc = parent === null ? null : this.living(parent)
+    if (parentProc?.stopping) refuse('INVALID')
     // A subtree that is being stopped takes no new process.
     if (
-      above &&
-      [above, ...this.ancestors(above)].some((proc) => proc.pending.some(({ signal, root: tree }) => signal === 'SIGTERM' && tree !== null))
+      parentProc &&
+      [parentProc, ...this.ancestors(parentProc)].some((proc) =>
+        proc.pending.some(({ signal, root: tree }) => signal === 'SIGTERM' && tree !== null),
+      )
     )
       refuse('INVALID')
-    if (by.startsWith('agent:') && !(above && this.reaches(by, above))) refuse('PERMISSION')
-    this.#room()
-    this.#free(spec.name)
-    const there = this.all.get(uuid)
-    if (there && there.state !== 'dead') refuse('CONFLICT')
-    this.#born(uuid, spec, parent)
+    if (by.startsWith('agent:') && !(parentProc && this.maySignal(by, parentProc))) refuse('PERMISSION')
+    this.#requireRoom()
+    this.#requireFreeName(spec.name)
+    const existing = this.all.get(uuid)
+    if (existing && existing.state !== 'dead') refuse('CONFLICT')
+    this.#createProcess(uuid, spec, parent)
   }
 
   /** Returns the origin's state at the step, with no usage. */
-  #fork({ uuid, by, origin, at, spec: given, message }: Input<'fork'>): void {
-    const from = this.all.get(origin.uuid) ?? refuse('NOT_FOUND')
-    const spec = given ?? { ...origin.spec, name: null }
-    if (from.driver === 'command' && !from.external) refuse('NOT_RESUMABLE')
-    if (from.external && !from.session && !from.forkOf) refuse('NOT_RESUMABLE')
-    this.#room()
-    this.#free(spec.name)
-    const there = this.all.get(uuid)
-    if (there && there.state !== 'dead') refuse('CONFLICT')
+  #fork({ uuid, by, origin, at, spec: givenSpec, message }: Input<'fork'>): void {
+    const originProc = this.all.get(origin.uuid) ?? refuse('NOT_FOUND')
+    const spec = givenSpec ?? { ...origin.spec, name: null }
+    if (originProc.driver === 'command' && !originProc.external) refuse('NOT_RESUMABLE')
+    if (originProc.external && !originProc.session && !originProc.forkOf) refuse('NOT_RESUMABLE')
+    this.#requireRoom()
+    this.#requireFreeName(spec.name)
+    const existing = this.all.get(uuid)
+    if (existing && existing.state !== 'dead') refuse('CONFLICT')
     const { state, step } = at
-    const lineage = from.lineage === null ? undefined : this.all.get(from.lineage)
-    const heir = from.payer === null ? undefined : this.all.get(from.payer)
-    const p = this.#born(uuid, spec, from.lineage)
+    const lineage = originProc.lineage === null ? undefined : this.all.get(originProc.lineage)
+    const payer = originProc.payer === null ? undefined : this.all.get(originProc.payer)
+    const p = this.#createProcess(uuid, spec, originProc.lineage)
     Object.assign(p, {
-      payer: (lineage && this.lives(lineage)) || !heir || !this.lives(heir) ? from.lineage : heir.uuid,
-      parent: lineage && this.lives(lineage) ? lineage.uuid : null,
-      origin: from.uuid,
-      forkOf: from.external,
+      payer: (lineage && this.isLiving(lineage)) || !payer || !this.isLiving(payer) ? originProc.lineage : payer.uuid,
+      parent: lineage && this.isLiving(lineage) ? lineage.uuid : null,
+      origin: originProc.uuid,
+      forkOf: originProc.external,
       turn: state.turn,
       turnOpen: state.turnOpen,
-      queue: state.queue.map(({ id, from, urgent }) => ({ what: kindOf(id), urgent: urgent === true, id, from })),
+      queue: state.queue.map(({ id, from: originProc, urgent }) => ({ what: kindOf(id), urgent: urgent === true, id, from: originProc })),
       step,
       whole: step,
       context: state.contextTokens,
       window: state.context?.window ?? null,
       compactedStep: state.context?.compactedStep ?? null,
     })
-    if (message) this.tell(p, message.id, by)
+    if (message) this.queueUrgent(p, message.id, by)
   }
 
-  #born(uuid: string, spec: Input<'spawn'>['spec'], parent: string | null): Proc {
+  #createProcess(uuid: string, spec: Input<'spawn'>['spec'], parent: string | null): Proc {
     this.lastPid += 1
     const p: Proc = {
       uuid,
@@ -312,11 +314,11 @@ export class Model extends ModelSignals {
     return p
   }
 
-  #room(): void {
+  #requireRoom(): void {
     if (this.active() >= this.max) refuse('RESOURCE_EXHAUSTED')
   }
 
-  #free(name: string | null): void {
+  #requireFreeName(name: string | null): void {
     if (name !== null && [...this.all.values()].some((p) => p.state !== 'dead' && p.name === name)) refuse('CONFLICT')
   }
 
@@ -324,16 +326,16 @@ export class Model extends ModelSignals {
     const p = this.all.get(uuid)
     if (!p || p.pid !== pid) return
     if (p.state !== 'created' && (p.state !== 'running' || p.attached || p.stopping || p.holds.length > 0)) return
-    const keys = { reason: 'credentials', root: null, by: 'system' }
+    const keysHold = { reason: 'credentials', root: null, by: 'system' }
     if (missingKeys.length > 0) {
-      if (p.state === 'created') this.beginHeld(p, [keys])
-      else this.addHold(p, keys, false)
-    } else if (p.state === 'created' && this.above(p).length > 0) this.beginHeld(p, [])
+      if (p.state === 'created') this.beginHeld(p, [keysHold])
+      else this.addHold(p, keysHold, false)
+    } else if (p.state === 'created' && this.subtreeHoldsAbove(p).length > 0) this.beginHeld(p, [])
     else this.#attach(p)
   }
 
   #attach(p: Proc): void {
-    if (p.state === 'created') this.begin(p)
+    if (p.state === 'created') this.beginIncarnation(p)
     this.charge(p)
     Object.assign(p, { attached: true, began: true, drained: false, midway: false, modelOpen: false, compacting: false })
   }
@@ -356,41 +358,43 @@ export class Model extends ModelSignals {
 
   #resume(input: Input<'resume'>): void {
     const p = this.all.get(input.uuid) ?? refuse('NOT_FOUND')
-    if (!(this.lives(p) ? this.reaches(input.by, p) : this.#isAncestor(input.by, p))) refuse('PERMISSION')
+    if (!(this.isLiving(p) ? this.maySignal(input.by, p) : this.#isAncestor(input.by, p))) refuse('PERMISSION')
     if (p.stopping && p.state === 'running') refuse('INVALID')
     if (input.message && !p.talks) this.#requireDeliverable(p, input.rerun)
-    if (!this.lives(p)) return this.#again(p, input)
+    if (!this.isLiving(p)) return this.#resumeDead(p, input)
     const suspended = p.state === 'running' && p.holds.length > 0
     if (input.spec || ((input.message || input.limits) && !suspended)) refuse('INVALID')
     if (input.rerun && suspended) refuse('NOT_RESUMABLE')
     if (input.limits) this.changeLimits(p, input.limits)
-    if (input.message) this.tell(p, input.message.id, input.by)
-    const above = this.ancestors(p)
+    if (input.message) this.queueUrgent(p, input.message.id, input.by)
+    const ancestors = this.ancestors(p)
     if (suspended) this.releaseBudgetHolds(p, input)
-    this.drop(p, (h) => mayRelease(input.by, h))
+    this.release(p, (h) => mayRelease(input.by, h))
     if (suspended && input.by === 'user' && !input.only)
-      for (const one of above) this.drop(one, (h) => h.reason === 'user' || h.reason === 'subtree')
+      for (const one of ancestors) this.release(one, (h) => h.reason === 'user' || h.reason === 'subtree')
     if (input.subtree)
       for (const one of this.all.values())
-        if (one !== p && this.lives(one)) this.drop(one, (h) => h.reason === 'subtree' && h.root === p.uuid && mayRelease(input.by, h))
+        if (one !== p && this.isLiving(one))
+          this.release(one, (h) => h.reason === 'subtree' && h.root === p.uuid && mayRelease(input.by, h))
   }
 
   /** Whether one process is an ancestor of another, as far as the table shows. */
   #isAncestor(by: string, p: Proc): boolean {
     if (!by.startsWith('agent:') || by === `agent:${p.uuid}`) return true
-    const above = p.lineage === null ? undefined : this.all.get(p.lineage)
+    const ancestor = p.lineage === null ? undefined : this.all.get(p.lineage)
     return (
-      p.lineage !== null && (by === `agent:${p.lineage}` || (above !== undefined && above.state !== 'dead' && this.#isAncestor(by, above)))
+      p.lineage !== null &&
+      (by === `agent:${p.lineage}` || (ancestor !== undefined && ancestor.state !== 'dead' && this.#isAncestor(by, ancestor)))
     )
   }
 
-  #again(p: Proc, input: Input<'resume'>): void {
+  #resumeDead(p: Proc, input: Input<'resume'>): void {
     if (p.exit?.cause === 'person' && input.by !== 'user') refuse('PERMISSION')
     if (input.rerun ? p.driver === 'native' : this.#mustStartAgain(p)) refuse('NOT_RESUMABLE')
     if (p.state === 'zombie') refuse('CONFLICT')
-    this.#room()
+    this.#requireRoom()
     const name = input.spec ? input.spec.name : p.name
-    this.#free(name)
+    this.#requireFreeName(name)
     if (input.limits) this.changeLimits(p, input.limits)
     this.lastPid += 1
     const lineage = p.lineage === null ? undefined : this.all.get(p.lineage)
@@ -398,7 +402,7 @@ export class Model extends ModelSignals {
       pid: this.lastPid,
       state: 'created',
       name,
-      parent: lineage && this.lives(lineage) ? lineage.uuid : null,
+      parent: lineage && this.isLiving(lineage) ? lineage.uuid : null,
       exit: null,
       stopping: null,
       wrap: null,
@@ -417,7 +421,7 @@ export class Model extends ModelSignals {
     // The intent is queued again if it does not wait already.
     if (input.rerun && p.talks && p.hasIntent && !p.queue.some(({ what }) => what === 'intent'))
       p.queue.push({ what: 'intent', urgent: false })
-    if (input.message) this.tell(p, input.message.id, input.by)
+    if (input.message) this.queueUrgent(p, input.message.id, input.by)
   }
 
   /** Whether there is nothing to continue from. */
@@ -436,19 +440,23 @@ export class Model extends ModelSignals {
     const p = this.living(uuid)
     if (by.startsWith('agent:')) refuse('PERMISSION')
     if (p.stopping && p.wrap === null) refuse('INVALID')
-    const open = p.asks.filter((ask) => !ask.answered)
-    const ask = (id === null ? open.length === 1 && open[0] : open.find((one) => one.id === id)) || refuse('INVALID')
+    const openAsks = p.asks.filter((ask) => !ask.answered)
+    const ask = (id === null ? openAsks.length === 1 && openAsks[0] : openAsks.find((one) => one.id === id)) || refuse('INVALID')
     if (ask.options.length === 0 ? option !== null || text === null : option === null || !ask.options.includes(option)) refuse('INVALID')
     if (p.holds.length > 0) ask.answered = true
     else p.asks = p.asks.filter((one) => one !== ask)
-    this.worksAgain(p)
+    this.continueIfAnswered(p)
   }
 
   /** Takes messages from the queue; those of a coordinator or of the system may not be taken. */
   #take({ uuid, by, ids }: Input<'take'>): void {
     const p = this.living(uuid)
     if (by.startsWith('agent:') && by !== `agent:${uuid}`) refuse('PERMISSION')
-    if (p.queue.some(({ id, from }) => id !== undefined && ids.includes(id) && (from === 'coordinator' || from === 'system')))
+    if (
+      p.queue.some(
+        ({ id, originProc }) => id !== undefined && ids.includes(id) && (originProc === 'coordinator' || originProc === 'system'),
+      )
+    )
       refuse('INVALID')
     p.queue = p.queue.filter(({ id }) => id === undefined || !ids.includes(id))
   }
@@ -458,8 +466,8 @@ export class Model extends ModelSignals {
     if (!p.talks) refuse('INVALID')
     const sender = by.startsWith('agent:') ? this.all.get(by.slice('agent:'.length)) : undefined
     const isParent = sender !== undefined && sender.state !== 'dead' && sender.parent === uuid
-    if (!isParent && !this.reaches(by, p)) refuse('PERMISSION')
-    p.queue.push({ what: 'other', urgent: false, id, from: by })
+    if (!isParent && !this.maySignal(by, p)) refuse('PERMISSION')
+    p.queue.push({ what: 'other', urgent: false, id, originProc: by })
     this.settle(p)
   }
 
@@ -471,14 +479,14 @@ export class Model extends ModelSignals {
   #tick(uuid: string): void {
     const p = this.all.get(uuid)
     if (p?.state !== 'running') return
-    if (p.stopping) return p.wrap !== null && this.now >= p.wrap ? this.cutShort(p) : undefined
+    if (p.stopping) return p.wrap !== null && this.now >= p.wrap ? this.cancelWrapUp(p) : undefined
     if (p.since !== null && this.now - p.since + (p.elapsed ?? 0) >= p.timeoutMs) {
       const exit = { code: 1, reason: 'timed out', cause: 'limit' }
       if (p.attached) p.stopping = exit
-      else this.finish(p, exit)
+      else this.exit(p, exit)
       return
     }
-    this.arrive(p)
+    this.deliverReady(p)
     if (p.state !== 'running' || p.stopping) return
     if (p.holds.some((h) => h.reason !== 'daemon-shutdown') && !p.drained && p.pausedAt !== null && this.now >= p.pausedAt + 120_000)
       Object.assign(p, { drained: true, midway: true })
@@ -504,20 +512,20 @@ export class Model extends ModelSignals {
         asks: [],
       })
       p.pending = p.pending.map((pendingSignal) => ({ ...pendingSignal, due: pendingSignal.due === null ? null : 0 }))
-      if (survivors.length === 0) this.arrive(p)
+      if (survivors.length === 0) this.deliverReady(p)
       return
     }
-    if (this.lives(p)) {
+    if (this.isLiving(p)) {
       p.asks = []
       if (p.state === 'created') p.compacting = false
       if (p.since !== null) p.elapsed = null
       p.since = null
       this.orphan(p)
       this.settleAtExit(p)
-      this.forget(p)
-      const wished = p.stopping ?? this.wished(p)
-      if (!wished) for (const call of p.calls) call.cuts += 1
-      Object.assign(p, { exit: wished ?? INTERRUPTED, stopping: null, state: 'zombie' })
+      this.dropSignalNotices(p)
+      const stopping = p.stopping ?? this.deferredStop(p)
+      if (!stopping) for (const call of p.calls) call.cuts += 1
+      Object.assign(p, { exit: stopping ?? INTERRUPTED, stopping: null, state: 'zombie' })
     }
     if (survivors.length === 0) this.settleAtReap(p)
   }

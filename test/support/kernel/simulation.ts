@@ -46,7 +46,7 @@ export interface Fault {
 export class Simulation implements Outside {
   readonly pick: Pick
   readonly schedule: Schedule
-  readonly acted = new Map<string, { effect: string; times: number }>()
+  readonly toolEffects = new Map<string, { effect: string; times: number }>()
   readonly acknowledged = new Set<string>()
   /** processes whose output was cut short, according to the store */
   readonly #cutOutputs = new Set<string>()
@@ -59,7 +59,7 @@ export class Simulation implements Outside {
   /** the last line number of each output */
   readonly #lastLines = new Map<string, number>()
   #lastReadCursor = 0
-  readonly #rules = new Rules((rule, words) => this.broken(`${RULES[rule]}: ${words}`))
+  readonly #rules = new Rules((rule, words) => this.reportViolation(`${RULES[rule]}: ${words}`))
   readonly histories: Histories
   readonly #viewers: Viewers
   #core: Core | null = null
@@ -83,12 +83,12 @@ export class Simulation implements Outside {
       pick,
       acknowledged: this.acknowledged,
       newUuid: () => this.#newUuid(),
-      broken: (rule, words) => this.broken(rule === 'defect' ? words : `${RULES[rule]}: ${words}`),
+      reportViolation: (rule, words) => this.reportViolation(rule === 'defect' ? words : `${RULES[rule]}: ${words}`),
     })
-    this.#viewers = new Viewers(this.histories.gone, (words) => this.broken(`${RULES.cursors}: ${words}`))
+    this.#viewers = new Viewers(this.histories.removed, (words) => this.reportViolation(`${RULES.cursors}: ${words}`))
   }
 
-  broken(rule: string): void {
+  reportViolation(rule: string): void {
     this.#firstViolation ??= rule
   }
 
@@ -100,7 +100,7 @@ export class Simulation implements Outside {
     else if (kind < 780) this.#giveCommands(core)
     else if (kind < 880) this.#clock.wind([1, 100, 1_000, 12_000, 130_000][this.pick(5)] ?? 1)
     else if (kind < 930) this.#disturbStore(core)
-    else if (kind < 985) core.store.letGo()
+    else if (kind < 985) core.store.releaseCommits()
     else if (kind < 992) this.#viewers.add(core, this.pick(core.pipeline.cursor + 1))
     else if (kind < 998) await this.#crash(core)
     else await this.#stop(core)
@@ -114,7 +114,7 @@ export class Simulation implements Outside {
       this.commands += 1
       const uuid = this.#pickRecent(NEWEST_COUNT)
       if (uuid === undefined || this.pick(4) > 0) this.#request(core)
-      else this.histories.act(this.pick(2) === 0 ? uuid : (this.#pickRecent(ENDED_COUNT) ?? uuid))
+      else this.histories.performRandom(this.pick(2) === 0 ? uuid : (this.#pickRecent(ENDED_COUNT) ?? uuid))
     }
   }
 
@@ -133,7 +133,7 @@ export class Simulation implements Outside {
       throw new Error(`not all have ended: ${JSON.stringify([...core.table.rows()].map(({ uuid, life }) => [uuid, life]))}`)
     await this.histories.clear(this.#uuids)
     await this.#stop(core)
-    for (const table of nonEmptyTables(this.#dir)) this.broken(`${RULES.nothingLeft}: ${table}`)
+    for (const table of nonEmptyTables(this.#dir)) this.reportViolation(`${RULES.nothingLeft}: ${table}`)
     if (this.#firstViolation !== null) throw new Error(this.#firstViolation)
   }
 
@@ -162,16 +162,16 @@ export class Simulation implements Outside {
       return this.#open()
     }
     const remaining = userHolds(core.table.rows())
-    for (const [uuid, holds] of paused) if ((remaining.get(uuid) ?? 0) < holds) this.broken(`${RULES.holdStays}: ${uuid}`) // A masked signal may be due by now.
+    for (const [uuid, holds] of paused) if ((remaining.get(uuid) ?? 0) < holds) this.reportViolation(`${RULES.holdStays}: ${uuid}`) // A masked signal may be due by now.
     for (const { life, uuid } of core.table.rows())
       if (life.state === 'running' && life.attached && !this.#drivers.has(uuid))
-        this.broken(`${uuid} runs after a restart, without a driver`)
+        this.reportViolation(`${uuid} runs after a restart, without a driver`)
     return core
   }
 
   /** Classifies a failed start: only a write that failed is allowed. Then the next daemon tries again. */
   #onFailedStart = (error: unknown): boolean => {
-    if (!(error instanceof KernelError)) this.broken(`the start failed: ${String(error)}`)
+    if (!(error instanceof KernelError)) this.reportViolation(`the start failed: ${String(error)}`)
     return false
   }
 
@@ -194,18 +194,18 @@ export class Simulation implements Outside {
         if (effect.action === 'await') this.#runLater(() => this.#release(core, effect))
         return
       default:
-        if (driver?.pid === pid) driver.ask(effect)
-        else this.broken(`${effect.type} for PID ${pid}, which has no driver`)
+        if (driver?.pid === pid) driver.performEffect(effect)
+        else this.reportViolation(`${effect.type} for PID ${pid}, which has no driver`)
     }
   }
 
   #start(core: Core, effect: Extract<Effect, { type: 'driver.start' }>): void {
     const row = core.table.get(effect.uuid)
     if (!row || row.pid !== effect.pid) return
-    if (this.#drivers.has(row.uuid)) this.broken(`two drivers for ${row.uuid}`)
+    if (this.#drivers.has(row.uuid)) this.reportViolation(`two drivers for ${row.uuid}`)
     const driver = new FakeDriver(core, this, row)
     this.#drivers.set(row.uuid, driver)
-    driver.ask(effect)
+    driver.performEffect(effect)
   }
 
   #release(core: Core, { uuid, pid }: { readonly uuid: Uuid; readonly pid: number }): void {
@@ -228,7 +228,7 @@ export class Simulation implements Outside {
         if (body.type === 'send') this.acknowledged.add(`message ${body.uuid} ${body.id}`)
       },
       (error: unknown) => {
-        if (error instanceof KernelError && error.code === 'INTERNAL') this.broken(`${body.type} was refused: ${error.message}`)
+        if (error instanceof KernelError && error.code === 'INTERNAL') this.reportViolation(`${body.type} was refused: ${error.message}`)
       },
     )
   }
@@ -322,9 +322,9 @@ export class Simulation implements Outside {
   /** Makes commits wait or fail, or the disk full for a while. */
   #disturbStore(core: Core): void {
     const { store } = core
-    if (this.#fault) return store.letGo()
+    if (this.#fault) return store.releaseCommits()
     const failOneCommit = (code: ErrorCode): void => {
-      const at = store.tried + 1 + this.pick(2)
+      const at = store.attempts + 1 + this.pick(2)
       store.fault = (_, number) => (number === at ? new KernelError(code, 'by chance') : null)
     }
     switch (this.pick(6)) {
@@ -339,7 +339,7 @@ export class Simulation implements Outside {
         store.isFull = false
         return
       default:
-        return store.hold()
+        return store.holdCommits()
     }
   }
 
@@ -352,7 +352,7 @@ export class Simulation implements Outside {
   /** Stops the daemon on request: holds all processes, which may still reach a boundary. */
   async #stop(core: Core): Promise<void> {
     core.store.isFull = false
-    core.store.letGo()
+    core.store.releaseCommits()
     core.store.fault = () => null
     // If the commit in flight fails, it is repeated a second later.
     await settle()
@@ -364,10 +364,10 @@ export class Simulation implements Outside {
       if (i % 8 === 0) await settle()
     }
     await core.pipeline.waitUntilIdle()
-    if (core.writeFailures.currentError) this.broken('the disk has room, and the daemon does not see it')
+    if (core.writeFailures.currentError) this.reportViolation('the disk has room, and the daemon does not see it')
     for (const { life, uuid } of core.table.rows()) {
       if (life.state === 'running' && life.holds.some(({ reason }) => reason === 'disk-full'))
-        this.broken(`${uuid} is held for want of room, and there is room`)
+        this.reportViolation(`${uuid} is held for want of room, and there is room`)
     }
     await settle()
     this.#viewers.check(core)
@@ -383,7 +383,7 @@ export class Simulation implements Outside {
   #checkDeadlines(core: Core): void {
     for (const row of core.table.rows())
       if ((deadlineOf(row) ?? Infinity) < this.#clock.now().mono - 1_000)
-        this.broken(`the deadline of ${row.uuid} is over, and nothing has happened`)
+        this.reportViolation(`the deadline of ${row.uuid} is over, and nothing has happened`)
   }
 
   async #close(core: Core): Promise<void> {
@@ -393,7 +393,7 @@ export class Simulation implements Outside {
     this.#drivers.clear()
     this.schedule.dropAll()
     // Pending work may wait for a delayed commit.
-    core.store.letGo()
+    core.store.releaseCommits()
     await this.histories.close()
     await core[Symbol.asyncDispose]()
     this.schedule.dropAll()
@@ -423,9 +423,9 @@ export class Simulation implements Outside {
       if (
         !this.#stored.has(what) &&
         !this.#cutOutputs.has(what.slice(0, what.lastIndexOf(' '))) &&
-        !this.histories.gone.has(what.split(/[ .]/)[1] ?? '')
+        !this.histories.removed.has(what.split(/[ .]/)[1] ?? '')
       )
-        this.broken(`acknowledged and lost: ${what}`)
+        this.reportViolation(`acknowledged and lost: ${what}`)
     await this.histories.verify(core)
     for (const row of core.table.rows()) await this.#verifyRow(core, row.uuid)
     for (let i = 0; i < 3; i += 1) await this.#verifyRow(core, this.#uuids[this.pick(Math.max(1, this.#uuids.length))] ?? '')
@@ -435,12 +435,12 @@ export class Simulation implements Outside {
     const row = core.table.get(uuid) ?? (await core.store.process(uuid))
     const refolded = await foldedProcess(core, uuid)
     if (sorted(row) !== sorted(refolded))
-      this.broken(`the row of ${uuid} is not the fold of its journal: ${sorted(row)} and ${sorted(refolded)}`)
+      this.reportViolation(`the row of ${uuid} is not the fold of its journal: ${sorted(row)} and ${sorted(refolded)}`)
   }
 
   #checkLine(of: string, line: number): void {
     const last = this.#lastLines.get(of) ?? 0
-    if (line <= last) this.broken(`${of} ${line} follows ${last}`)
+    if (line <= last) this.reportViolation(`${of} ${line} follows ${last}`)
     this.#lastLines.set(of, line)
     this.#stored.add(`${of} ${line}`)
   }

@@ -2,7 +2,7 @@
 // after one of the writes: `node boundary.ts DIR NUMBER before|after`.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { Life, openCounted } from '../kernel/boundaries.ts'
+import { DaemonLife, openCounted } from '../kernel/boundaries.ts'
 
 const [dir = '', wantedNumber = '', wantedMoment = ''] = process.argv.slice(2)
 mkdirSync(join(dir, 'archive'), { recursive: true })
@@ -11,4 +11,4 @@ await using core = await openCounted(join(dir, 'state'), async (number, moment) 
   process.kill(process.pid, 'SIGKILL')
   await new Promise(() => undefined)
 })
-await new Life(core, join(dir, 'archive')).live()
+await new DaemonLife(core, join(dir, 'archive')).play()

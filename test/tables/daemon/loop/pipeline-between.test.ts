@@ -31,9 +31,9 @@ async function place() {
 test('work between commits waits for the commit in flight, and the next commit waits for the work', async () => {
   await using here = await place()
   const order: string[] = []
-  here.store.hold()
+  here.store.holdCommits()
   const first = here.spawn(1).then(() => order.push('first'))
-  while (here.store.tried === 0) await new Promise(setImmediate)
+  while (here.store.attempts === 0) await new Promise(setImmediate)
   const piece = here.pipeline
     .runBetweenCommits(async ({ cursor, pid }) => {
       order.push(`piece at ${cursor}, PID ${pid}`)
@@ -41,7 +41,7 @@ test('work between commits waits for the commit in flight, and the next commit w
     })
     .then(() => order.push('piece is over'))
   const second = here.spawn(2).then(() => order.push('second'))
-  here.store.letGo()
+  here.store.releaseCommits()
   await Promise.all([first, piece, second])
   const cursor = here.store.commits[0]?.facts.length ?? 0
   expect(order.slice(1)).toEqual([`piece at ${cursor}, PID 1`, 'piece is over', 'second'])

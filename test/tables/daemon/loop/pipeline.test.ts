@@ -51,7 +51,7 @@ describe('a batch', () => {
         pipeline.request(send(C, 'm')),
       ]
       expect(await Promise.all(answers.map(codeOf))).toEqual(['answered', 'CONFLICT', 'answered', 'NOT_FOUND'])
-      expect(store.tried).toBe(1)
+      expect(store.attempts).toBe(1)
       expect(store.commits[0]?.facts.map((fact) => [fact.cursor, fact.uuid, fact.seq, fact.body.type])).toEqual([
         [1, A, 1, 'process.spawned'],
         [2, A, 2, 'process.queue'],
@@ -62,13 +62,13 @@ describe('a batch', () => {
 
   test('inputs during a commit form the next batch, and are not visible before they are durable', () =>
     withCore(async ({ pipeline, store, table, effects, published }) => {
-      store.hold()
+      store.holdCommits()
       const first = pipeline.request(spawn(A))
       await settle()
       const second = [pipeline.request(spawn(B)), pipeline.request(send(A, 'm'))]
       await settle()
-      expect([store.tried, table.size, effects.length, published.length, pipeline.cursor]).toEqual([1, 0, 0, 0, 0])
-      store.letGo()
+      expect([store.attempts, table.size, effects.length, published.length, pipeline.cursor]).toEqual([1, 0, 0, 0, 0])
+      store.releaseCommits()
       expect(await codeOf(first)).toBe('answered')
       expect(await Promise.all(second.map(codeOf))).toEqual(['answered', 'answered'])
       expect(store.commits.map((commit) => commit.facts.map((fact) => fact.uuid))).toEqual([
@@ -113,7 +113,7 @@ describe('a batch', () => {
     withCore(async ({ pipeline, store }) => {
       pipeline.submit({ type: 'tick', uuid: A })
       expect(await codeOf(pipeline.request(send(A, 'm')))).toBe('NOT_FOUND')
-      expect(store.tried).toBe(0)
+      expect(store.attempts).toBe(0)
     }))
 })
 
@@ -248,7 +248,7 @@ test('the report of an ended incarnation is answered, and writes nothing', () =>
   withCore(async (core) => {
     await core.pipeline.request(spawn(A))
     expect(await core.pipeline.request(report(core, A, { type: 'drained' }))).toEqual({ type: 'ack', ack: 'late' })
-    expect(core.store.tried).toBe(1)
+    expect(core.store.attempts).toBe(1)
   }))
 
 test('`close` finishes the waiting inputs, and accepts no more', () =>
@@ -258,7 +258,7 @@ test('`close` finishes the waiting inputs, and accepts no more', () =>
     expect(await waits).toBe('answered')
     pipeline.submit({ type: 'hold', uuid: A, reason: 'loop' })
     expect(await codeOf(pipeline.request(spawn(B)))).toBe('UNAVAILABLE')
-    expect([store.tried, table.size]).toEqual([1, 1])
+    expect([store.attempts, table.size]).toEqual([1, 1])
   }))
 
 describe('a start that cannot record the new state of a row', () => {

@@ -169,7 +169,7 @@ describe('while the disk is full', () => {
       const first = watch(core.pipeline.request(note(core, A, '1')))
       await settle()
       expect(statusIn(core, A)).toBe('working')
-      core.store.spare = 1
+      core.store.remainingCommits = 1
       const second = watch(core.pipeline.request(note(core, A, '2')))
       await settle()
       expect([first.state, second.state, statusIn(core, A)]).toEqual(['waits', 'waits', 'suspended'])
@@ -195,7 +195,7 @@ describe('an end fits on a full disk', () => {
     watch(core.pipeline.request({ type: 'signal', by: 'user', uuid: A, signal, subtree: false, graceMs: 300, freeze: false }))
   const full = async (core: Core, parts: number) => {
     core.store.isFull = true
-    core.store.parts = parts
+    core.store.reserveParts = parts
     const kept = watch(core.pipeline.request(note(core, A, 'one')))
     await settle()
     expect([kept.state, statusIn(core, A), statusIn(core, B)]).toEqual(['waits', 'suspended', 'suspended'])
