@@ -1,11 +1,11 @@
 // Plain English in comments, in texts of the code, and in the documentation. RULES lists the words that readers stumble over,
-// each with its replacement. The remaining ones are counted by room: a count may only fall.
+// each with its replacement. The remaining ones are counted by folder: a count may only fall.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ROOT } from './support/env.ts'
-import { pages, proseOf, type Prose } from './support/prose.ts'
-import { sources } from './support/source.ts'
+import { pageSentences, proseOf, type Prose } from './support/prose.ts'
+import { readSources } from './support/source.ts'
 
 interface Rule {
   readonly words: RegExp
@@ -24,17 +24,17 @@ const RULES: readonly Rule[] = [
 /** The largest number of words that a reader holds at once. */
 const MOST_WORDS = 24
 
-/** The remaining findings, by room. */
+/** The remaining findings, by folder. */
 const ALLOWED_FINDINGS: Readonly<Record<string, number>> = {
   'src/drivers': 1,
 }
 
 const remainingFindings = new Map<string, string[]>()
-for (const { room, place, text } of [...sources('src', '.ts').flatMap(proseOf), ...pages('docs', 'README.md', 'AGENTS.md')]) {
+for (const { folder, place, text } of [...readSources('src', '.ts').flatMap(proseOf), ...pageSentences('docs', 'README.md', 'AGENTS.md')]) {
   const problems = RULES.filter(({ words }) => words.test(text)).map(({ instead }) => `write: ${instead}`)
   if (isLong(text)) problems.push(`more than ${MOST_WORDS} words`)
   if (problems.length > 0)
-    remainingFindings.set(room, [...(remainingFindings.get(room) ?? []), `${place}: ${problems.join('; ')}: ${text}`])
+    remainingFindings.set(folder, [...(remainingFindings.get(folder) ?? []), `${place}: ${problems.join('; ')}: ${text}`])
 }
 
 function isLong(text: string): boolean {
@@ -43,9 +43,9 @@ function isLong(text: string): boolean {
 
 test.each([...new Set([...remainingFindings.keys(), ...Object.keys(ALLOWED_FINDINGS)])].toSorted())(
   '%s has no more words to be mended than it had',
-  (room) => {
-    const found = remainingFindings.get(room) ?? []
-    const allowed = ALLOWED_FINDINGS[room] ?? 0
+  (folder) => {
+    const found = remainingFindings.get(folder) ?? []
+    const allowed = ALLOWED_FINDINGS[folder] ?? 0
     expect(found.length, `${found.slice(0, 20).join('\n')}\n${allowed > found.length ? 'fewer now: lower its number' : ''}`).toBe(allowed)
   },
 )

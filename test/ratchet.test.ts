@@ -7,21 +7,21 @@ import { describe, expect, test } from 'vitest'
 import { errorsPage } from '../scripts/docs.ts'
 import { ROOT } from './support/env.ts'
 import {
-  blank,
-  functions,
+  blankOut,
+  functionsOf,
   type Import,
   importCycles,
-  read,
+  readSource,
   type Source,
-  sources,
-  typesDeclaredTwice,
-  upwardInKernel,
-  wordLists,
+  readSources,
+  duplicateTypeNames,
+  upwardKernelImports,
+  wordListsOf,
 } from './support/source.ts'
 
-const src = sources('src', '.ts')
+const src = readSources('src', '.ts')
 const otherSources = ['test', 'scripts', 'bench', 'examples'].flatMap((dir) =>
-  existsSync(join(ROOT, dir)) ? sources(dir, '.ts', '.mjs') : [],
+  existsSync(join(ROOT, dir)) ? readSources(dir, '.ts', '.mjs') : [],
 )
 const allSources = [...src, ...otherSources]
 const ENTRIES = ['src/cli/main.ts', 'src/cli/ps-main.ts', 'src/daemon/main.ts', 'src/index.ts', 'src/drivers/native/tools/file-worker.ts']
@@ -72,7 +72,7 @@ describe('the scanner', () => {
     ['return /a\\/[/"]b/.test(c) / 2', 'return           .test(c) / 2'],
     ["it('isn\\'t') /* 'x\n' */ y", 'it(        )      \n     y'],
   ])('%j', (raw, code) => {
-    expect(blank(raw, ['comment', 'string', 'regex'])).toBe(code)
+    expect(blankOut(raw, ['comment', 'string', 'regex'])).toBe(code)
   })
 })
 
@@ -138,7 +138,7 @@ describe('arrows point down', () => {
   const WITHOUT_PACKAGES = ['kernel', 'api', 'cli', 'index.ts']
 
   test('every part is in the table', () => {
-    expect([...new Set(src.map((file) => partOf(file.path)))].filter((one) => !(one in ARROWS))).toEqual([])
+    expect([...new Set(src.map((file) => partOf(file.path)))].filter((name) => !(name in ARROWS))).toEqual([])
   })
 
   test('and imports only allowed parts', () => {
@@ -156,7 +156,7 @@ describe('arrows point down', () => {
   })
 
   test('inside the kernel: model ← state ← decide', () => {
-    expect(upwardInKernel(src)).toEqual([])
+    expect(upwardKernelImports(src)).toEqual([])
   })
 
   test('no cycle of imports, types and lazy imports included', () => {
@@ -164,7 +164,7 @@ describe('arrows point down', () => {
   })
 
   test('an exported type has a name of its own', () => {
-    expect(typesDeclaredTwice(src)).toEqual([])
+    expect(duplicateTypeNames(src)).toEqual([])
   })
 
   test('code that runs at each key press loads no package', () => {
@@ -183,7 +183,7 @@ describe('arrows point down', () => {
 
   test('config/paths.ts loads only node:fs, node:os and node:path', () => {
     expect(
-      read('src/config/paths.ts')
+      readSource('src/config/paths.ts')
         .imports.map((imported) => imported.from)
         .toSorted(),
     ).toEqual(['node:fs', 'node:os', 'node:path'])
@@ -277,9 +277,9 @@ describe('sizes', () => {
 
   test(`functions have at most ${MAX_FUNCTION_LINES} lines`, () => {
     const measured = [...src, ...otherSources.filter((file) => !file.path.startsWith('test/'))]
-    expect(measured.flatMap(functions).length, 'the measure finds functions').toBeGreaterThan(100)
+    expect(measured.flatMap(functionsOf).length, 'the measure finds functions').toBeGreaterThan(100)
     const longFunctions = measured.flatMap((file) =>
-      functions(file)
+      functionsOf(file)
         .filter((block) => block.lines > MAX_FUNCTION_LINES)
         .map((block) => [`${file.path}: ${block.head}`, block.lines] as const),
     )
@@ -331,7 +331,7 @@ describe('nothing is dead', () => {
   test('every exported function and class is used by another file', () => {
     // A type describes a parameter, and a constant names a limit: both may be used only in their own file.
     const unused = exported.filter(
-      (one) => !one.typeOnly && !/^[A-Z][A-Z\d_]+$/.test(one.name) && usersOf(one.file.path, one.name, allSources).length === 0,
+      (entry) => !entry.typeOnly && !/^[A-Z][A-Z\d_]+$/.test(entry.name) && usersOf(entry.file.path, entry.name, allSources).length === 0,
     )
     expect(unused.map((one) => `${one.file.path}: ${one.name}`)).toEqual([])
   })
@@ -372,7 +372,7 @@ test('only test files choose a size, as `npm run test:deep` runs those that do',
 describe('a word list is written once', () => {
   /** What repeats an exported constant. src/api/views is made from the constants, for readers without them. */
   function repeatedLists(files: readonly Pick<Source, 'path' | 'text'>[]): string[] {
-    const found = files.flatMap(({ path, text }) => wordLists(text).map((list) => ({ ...list, place: `${path}:${list.line}` })))
+    const found = files.flatMap(({ path, text }) => wordListsOf(text).map((list) => ({ ...list, place: `${path}:${list.line}` })))
     const constants = new Map(found.flatMap((list) => (list.constant === null ? [] : [[list.words, list] as const])))
     return found.flatMap((list) => {
       const firstList = constants.get(list.words)
@@ -381,7 +381,7 @@ describe('a word list is written once', () => {
   }
 
   test('nothing repeats the words of an exported constant', () => {
-    expect(src.flatMap(({ text }) => wordLists(text)).filter(({ constant }) => constant !== null).length).toBeGreaterThan(40)
+    expect(src.flatMap(({ text }) => wordListsOf(text)).filter(({ constant }) => constant !== null).length).toBeGreaterThan(40)
     expect(repeatedLists(src.filter(({ path }) => !path.startsWith('src/api/views/')))).toEqual([])
   })
 

@@ -76,11 +76,11 @@ class Life {
   }
 
   #limits(): { limits: Limits; known: Spender['limits'] } {
-    const one = <T>(values: readonly T[]): T => values[this.pick(values.length)] as T
-    const budgetTokens = one([undefined, undefined, 6_000, 200_000, 4_000_000])
+    const pickOne = <T>(values: readonly T[]): T => values[this.pick(values.length)] as T
+    const budgetTokens = pickOne([undefined, undefined, 6_000, 200_000, 4_000_000])
     // Each call has one, so that it is reserved: calls without a limit are charged otherwise (cut-off.test.ts).
-    const maxOutputTokens = one([1e9, 1e9, 1e9, 400_000])
-    const usd = one([undefined, undefined, 0.02, 2, 20])
+    const maxOutputTokens = pickOne([1e9, 1e9, 1e9, 400_000])
+    const usd = pickOne([undefined, undefined, 0.02, 2, 20])
     const refuse = this.pick(3) === 0
     const terminate = this.pick(4) === 0
     const limits: Limits = {
@@ -276,7 +276,7 @@ class Life {
     })
     if (budgetTokens !== undefined) p.limits.budgetTokens = budgetTokens + tokens
     if (nano !== undefined) p.limits.nano = nano + Math.round(usd * 1e9)
-    for (const one of this.model.living()) if (this.#isIdle(one)) this.#start(one)
+    for (const spender of this.model.living()) if (this.#isIdle(spender)) this.#start(spender)
   }
 
   #isIdle(p: Spender): boolean {
@@ -308,7 +308,7 @@ class Life {
         this.model.cutOff(p)
         p.attached = false
       } else {
-        for (const one of this.model.paidBy(p)) this.model.cutOff(one)
+        for (const spender of this.model.paidBy(p)) this.model.cutOff(spender)
         this.model.end(p)
         this.model.reap()
       }

@@ -11,10 +11,10 @@ const rows = fc
   .map((drawnRows) =>
     drawnRows
       .toSorted((a, b) => a.exitedAt - b.exitedAt)
-      .map(({ isDamaged, ...one }, index): CollectionCandidate & { bytes: number; exitedAt: number } => ({
+      .map(({ isDamaged, ...row }, index): CollectionCandidate & { bytes: number; exitedAt: number } => ({
         uuid: String(index),
         warning: isDamaged ? 'damaged' : null,
-        ...one,
+        ...row,
       })),
   )
 
@@ -25,9 +25,9 @@ test('the remaining rows satisfy the rules, and no row was removed without need'
       const total = otherBytes + candidates.reduce((sum, { bytes }) => sum + bytes, 0)
       const collecting = new GcSelector(rules, { entries: sound.length, bytes: total }, NOW)
       const judged = candidates.map((candidate) => ({ one: candidate, verdict: collecting.judge(candidate) }))
-      const removedRows = judged.filter(({ verdict }) => verdict.verdict === 'collect').map(({ one }) => one)
+      const removedRows = judged.filter(({ verdict }) => verdict.verdict === 'collect').map(({ one: row }) => row)
       const keptRows = sound.filter((row) => !removedRows.includes(row))
-      for (const { one, verdict } of judged) expect(verdict.verdict === 'skip').toBe(one.warning !== null)
+      for (const { one: row, verdict } of judged) expect(verdict.verdict === 'skip').toBe(row.warning !== null)
       // The oldest rows are removed first: the removed ones are the beginning of the sound ones.
       expect(removedRows).toEqual(sound.slice(0, removedRows.length))
       const bytes = total - removedRows.reduce((sum, row) => sum + row.bytes, 0)

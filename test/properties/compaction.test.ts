@@ -177,11 +177,11 @@ function checkKept(before: readonly ContextMessage[], { messages }: Context): vo
 
 async function playLife(planned: readonly PlannedStep[], checkStep: (life: Life) => Promise<void>): Promise<Life> {
   const life = new Life()
-  for (const [index, one] of planned.entries()) {
-    life.playStep(index + 1, one)
+  for (const [index, plannedStep] of planned.entries()) {
+    life.playStep(index + 1, plannedStep)
     await checkStep(life)
-    if (one.compact === null || life.compactions === 4) continue
-    await life.compact(index + 1, one.compact)
+    if (plannedStep.compact === null || life.compactions === 4) continue
+    await life.compact(index + 1, plannedStep.compact)
     await checkStep(life)
   }
   return life

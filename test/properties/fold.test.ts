@@ -48,7 +48,7 @@ test("a journal with a gap, a repetition or another process's fact at its start 
     fc.property(fc.nat(1_000_000), fc.nat(), (seed, position) => {
       const facts =
         randomJournals(seed)
-          .map((one) => one.facts)
+          .map((journal) => journal.facts)
           .toSorted((a, b) => b.length - a.length)[0] ?? []
       fc.pre(facts.length > 2)
       const index = 1 + (position % (facts.length - 2))

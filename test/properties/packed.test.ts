@@ -67,9 +67,9 @@ test('processes of one agent share one shape, which is freed with the last of th
     }),
   )
   expect(packer.size).toBe(1)
-  expect(packed.map((one) => one.unpack().spec.limits === packed[0]?.shape.spec.limits)).not.toContain(false)
+  expect(packed.map((packedRow) => packedRow.unpack().spec.limits === packed[0]?.shape.spec.limits)).not.toContain(false)
   for (const unpacked of packed.slice(1)) packer.release(unpacked)
   expect(packer.size).toBe(1)
-  for (const one of packed.slice(0, 1)) packer.release(one)
+  for (const packedRow of packed.slice(0, 1)) packer.release(packedRow)
   expect(packer.size).toBe(0)
 })

@@ -182,7 +182,7 @@ describe('hostile texts do no harm to', () => {
     await fc.assert(
       fc.asyncProperty(damagedText(SSE), async (text) => {
         const data: string[] = []
-        for await (const one of eventData(Readable.from([Buffer.from(text)]))) data.push(one)
+        for await (const event of eventData(Readable.from([Buffer.from(text)]))) data.push(event)
         expect(data.length).toBeLessThanOrEqual(text.split('\n').length)
       }),
       { numRuns: RUNS },
@@ -210,7 +210,7 @@ describe('hostile texts do no harm to', () => {
         stdout.end(`${text}\n${message}`)
         stderr.end()
         const receivedMessages: unknown[] = []
-        for await (const one of link.stream.readable) receivedMessages.push(one)
+        for await (const received of link.stream.readable) receivedMessages.push(received)
         // Earlier garbage does not hide a whole line that follows.
         expect(receivedMessages.at(-1)).toMatchObject({ method: 'session/update' })
         await link.exited

@@ -85,13 +85,13 @@ function repeatAtEveryPosition(events: readonly Event[], signal: Signal, masked:
   for (let position = 0; position <= events.length; position += 1) {
     const tree = new Tree()
     if (masked) tree.request({ type: 'mask', by: 'user', uuid: ROOT, mask: [signal] })
-    for (const one of events.slice(0, position)) tree.play(one)
+    for (const event of events.slice(0, position)) tree.play(event)
     const before = tree.living().length
     const { effects, changes } = tree.signal(signal)
     const [answer] = effects.filter((effect) => effect.type === 'reply')
     expect(answer).toMatchObject({ value: { affected: before } })
     expect(changes.facts.filter(({ body }) => body.type === 'signal.sent')).toHaveLength(before)
-    for (const one of events.slice(position)) tree.play(one)
+    for (const event of events.slice(position)) tree.play(event)
     check(tree)
   }
 }

@@ -30,12 +30,12 @@ export class ManualClock implements Clock {
   /** Advances the clock; each timer fires at its own time. */
   wind(ms: number): void {
     const end = this.#mono + ms
-    for (let next = this.#next(end); next; next = this.#next(end)) {
-      this.#timers.delete(next)
-      this.#set(Math.max(this.#mono, next.at))
-      next.fn()
+    for (let timer = this.#nextTimer(end); timer; timer = this.#nextTimer(end)) {
+      this.#timers.delete(timer)
+      this.#setMono(Math.max(this.#mono, timer.at))
+      timer.fn()
     }
-    this.#set(end)
+    this.#setMono(end)
   }
 
   /** Makes the wall clock jump, as when a user sets it; the monotonic clock does not change. */
@@ -43,13 +43,13 @@ export class ManualClock implements Clock {
     this.#wall += ms
   }
 
-  #next(end: number): Timer | undefined {
+  #nextTimer(end: number): Timer | undefined {
     let nearest: Timer | undefined
     for (const timer of this.#timers) if (timer.at <= end && (!nearest || timer.at < nearest.at)) nearest = timer
     return nearest
   }
 
-  #set(mono: number): void {
+  #setMono(mono: number): void {
     this.#wall += mono - this.#mono
     this.#mono = mono
   }

@@ -2,20 +2,22 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /** Counts the turns of the event loop until `work` is done; `turn` returns the number so far. */
-export async function turnsDuring<T>(work: (turn: () => number) => Promise<T>): Promise<{ readonly result: T; readonly turns: number }> {
+export async function turnsDuring<T>(
+  task: (turnCount: () => number) => Promise<T>,
+): Promise<{ readonly result: T; readonly turns: number }> {
   let isOver = false
   let turns = 0
-  const counting = (async (): Promise<void> => {
+  const counter = (async (): Promise<void> => {
     while (!isOver) {
       await nextTurn()
       turns += 1
     }
   })()
-  const result = await work(() => turns).finally(() => {
+  const result = await task(() => turns).finally(() => {
     isOver = true
   })
   const counted = turns
-  await counting
+  await counter
   return { result, turns: counted }
 }
 

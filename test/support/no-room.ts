@@ -10,7 +10,7 @@ await using contained = await openContainmentBench()
 const repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
 const base = repository.commit({ 'big.bin': randomBytes(2_097_152).toString('hex') })
 await using git = new Git(() => contained.open('group'))
-const made = addWorktree(git, {
+const worktree = addWorktree(git, {
   repository: join(repository.dir, '.git'),
   dir: join(process.argv[2] ?? '', 'w'),
   branch: 'reeve/fix.worker-1',
@@ -19,7 +19,7 @@ const made = addWorktree(git, {
   programs: true,
 })
 process.stdout.write(
-  await made.then(
+  await worktree.then(
     () => 'it was made',
     (error: unknown) => String(error),
   ),

@@ -3,15 +3,15 @@
 import { dirname } from 'node:path'
 import { probeAll, type ProbeResults, type ProbeDeps } from '../../src/drivers/contain/probe.ts'
 
-const found = new Map<string | undefined, Promise<ProbeResults>>()
+const probesByPath = new Map<string | undefined, Promise<ProbeResults>>()
 
-export async function probeOnce(parts: ProbeDeps): Promise<ProbeResults> {
+export async function probeOnce(deps: ProbeDeps): Promise<ProbeResults> {
   const path = process.env['PATH']
-  const probed = found.get(path) ?? probeAll(parts)
-  found.set(path, probed)
+  const probed = probesByPath.get(path) ?? probeAll(deps)
+  probesByPath.set(path, probed)
   const { probes, tools } = await probed
   return {
-    probes: probes.map((probe) => (probe.kind === 'cgroup' && probe.ok ? { ...probe, detail: dirname(parts.cgroupDir ?? '') } : probe)),
+    probes: probes.map((probe) => (probe.kind === 'cgroup' && probe.ok ? { ...probe, detail: dirname(deps.cgroupDir ?? '') } : probe)),
     tools,
   }
 }

@@ -6,7 +6,7 @@ import { ROOT } from './env.ts'
 
 export interface Prose {
   /** `src/kernel`, or `docs` */
-  readonly room: string
+  readonly folder: string
   /** `FILE:LINE` */
   readonly place: string
   /** one sentence of a comment or page, or one text of the code */
@@ -19,28 +19,29 @@ const EXPRESSION = /\$\{[^{}]*\}/g
 
 /** Comments and texts of the code by sentence; a text has a space in it. */
 export function proseOf({ path, raw }: { readonly path: string; readonly raw: string }): Prose[] {
-  const room = path.split('/').slice(0, 2).join('/')
-  const found: Prose[] = []
+  const folder = path.split('/').slice(0, 2).join('/')
+  const findings: Prose[] = []
   let block: { readonly line: number; text: string } | null = null
-  const close = (): void => {
-    if (block) found.push(...sentencesOf(block.text).map((text) => ({ room, place: `${path}:${block?.line}`, text })))
+  const endBlock = (): void => {
+    if (block) findings.push(...sentencesOf(block.text).map((text) => ({ folder, place: `${path}:${block?.line}`, text })))
     block = null
   }
   for (const [index, line] of raw.split('\n').entries()) {
     const place = `${path}:${index + 1}`
     if (/^\s*(\/\/|\/\*|\*)/.test(line)) {
-      if (/^\s*\/\*/.test(line)) close()
+      if (/^\s*\/\*/.test(line)) endBlock()
       block ??= { line: index + 1, text: '' }
       block.text += ` ${COMMENT.exec(line)?.[1] ?? ''}`
-      if (line.trimEnd().endsWith('*/')) close()
+      if (line.trimEnd().endsWith('*/')) endBlock()
       continue
     }
-    close()
-    const behind = /\s\/\/ (.*)$/.exec(line)?.[1]
-    for (const text of [...(behind === undefined ? [] : [behind]), ...textsOf(line)]) found.push({ room, place, text })
+    endBlock()
+    const trailingComment = /\s\/\/ (.*)$/.exec(line)?.[1]
+    for (const text of [...(trailingComment === undefined ? [] : [trailingComment]), ...textsOf(line)])
+      findings.push({ folder: folder, place, text })
   }
-  close()
-  return found
+  endBlock()
+  return findings
 }
 
 /** The sentences of the strings of a line. An expression in a template counts as one word, and its own strings count apart. SQL is no prose. */
@@ -61,40 +62,40 @@ export interface Block {
 }
 
 /** The sentences of Markdown files, below these folders or at these paths. */
-export function pages(...paths: string[]): Prose[] {
-  return blocks(...paths).flatMap(({ place, text }) => {
-    const room = place.includes('/') ? 'docs' : place.replace(/:\d+$/, '')
-    return sentencesOf(text).map((each) => ({ room, place, text: each }))
+export function pageSentences(...paths: string[]): Prose[] {
+  return pageBlocks(...paths).flatMap(({ place, text }) => {
+    const folder = place.includes('/') ? 'docs' : place.replace(/:\d+$/, '')
+    return sentencesOf(text).map((sentence) => ({ folder, place, text: sentence }))
   })
 }
 
 /** The blocks of Markdown files, without code blocks. The lines of a paragraph are joined. */
-export function blocks(...paths: string[]): Block[] {
-  const files = paths.flatMap((path) => (statSync(join(ROOT, path)).isDirectory() ? below(path) : [path]))
+export function pageBlocks(...paths: string[]): Block[] {
+  const files = paths.flatMap((path) => (statSync(join(ROOT, path)).isDirectory() ? markdownFilesBelow(path) : [path]))
   return files.flatMap((path) => blocksOf(path, readFileSync(join(ROOT, path), 'utf8')))
 }
 
 export function blocksOf(path: string, page: string): Block[] {
-  const found: Block[] = []
-  let open: { readonly line: number; text: string } | null = null
-  const close = (): void => {
-    if (open) found.push({ kind: 'paragraph', place: `${path}:${open.line}`, text: open.text })
-    open = null
+  const findings: Block[] = []
+  let openParagraph: { readonly line: number; text: string } | null = null
+  const endBlock = (): void => {
+    if (openParagraph) findings.push({ kind: 'paragraph', place: `${path}:${openParagraph.line}`, text: openParagraph.text })
+    openParagraph = null
   }
   const text = page.replaceAll(/^```[\s\S]*?^```/gm, (code) => code.replaceAll(/[^\n]/g, ' '))
   for (const [index, line] of text.split('\n').entries()) {
     const place = `${path}:${index + 1}`
-    const isOwn = /^\s*$|^[|#]/.test(line)
-    if (isOwn || /^\s*(?:[-*]|\d+\.) /.test(line)) close()
-    if (line.startsWith('#')) found.push({ kind: 'heading', place, text: line })
-    else if (line.startsWith('|')) found.push(...cellsOf(line).map((cell) => ({ kind: 'cell' as const, place, text: cell })))
-    else if (!isOwn) {
-      open ??= { line: index + 1, text: '' }
-      open.text = `${open.text} ${line.trim()}`.trim()
+    const isSeparateLine = /^\s*$|^[|#]/.test(line)
+    if (isSeparateLine || /^\s*(?:[-*]|\d+\.) /.test(line)) endBlock()
+    if (line.startsWith('#')) findings.push({ kind: 'heading', place, text: line })
+    else if (line.startsWith('|')) findings.push(...cellsOf(line).map((cell) => ({ kind: 'cell' as const, place, text: cell })))
+    else if (!isSeparateLine) {
+      openParagraph ??= { line: index + 1, text: '' }
+      openParagraph.text = `${openParagraph.text} ${line.trim()}`.trim()
     }
   }
-  close()
-  return found
+  endBlock()
+  return findings
 }
 
 function cellsOf(row: string): string[] {
@@ -103,14 +104,14 @@ function cellsOf(row: string): string[] {
 }
 
 export function wordCount(text: string): number {
-  return plain(text)
+  return plainText(text)
     .split(' ')
     .filter((word) => word !== '').length
 }
 
-function below(folder: string): string[] {
-  const all = readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-  return all
+function markdownFilesBelow(folder: string): string[] {
+  const entries = readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+  return entries
     .filter((entry) => entry.isFile() && entry.name.endsWith('.md'))
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
     .toSorted()
@@ -118,12 +119,12 @@ function below(folder: string): string[] {
 
 /** Splits a text into sentences. Quoted code counts as one word. An entry of a list between ` · ` is a sentence of its own. */
 export function sentencesOf(text: string): string[] {
-  return plain(text)
+  return plainText(text)
     .split(/(?<=[.!?:;][)*]*)\s+(?=[A-Z`([*\d]|reeve )|\s·\s/)
-    .filter((each) => each !== '')
+    .filter((sentence) => sentence !== '')
 }
 
-function plain(text: string): string {
+function plainText(text: string): string {
   return text
     .replaceAll(/`[^`]*`/g, '`x`')
     .replaceAll(/\s+/g, ' ')

@@ -33,16 +33,16 @@ export interface Source {
 }
 
 /** All files below `dir` with one of the endings. */
-export function sources(dir: string, ...endings: string[]): Source[] {
-  const all = readdirSync(join(ROOT, dir), { recursive: true, withFileTypes: true })
-  const files = all.filter((entry) => entry.isFile() && endings.some((ending) => entry.name.endsWith(ending)))
-  return files.map((file) => read(relative(ROOT, join(file.parentPath, file.name)))).toSorted((a, b) => (a.path < b.path ? -1 : 1))
+export function readSources(dir: string, ...endings: string[]): Source[] {
+  const entries = readdirSync(join(ROOT, dir), { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile() && endings.some((ending) => entry.name.endsWith(ending)))
+  return files.map((file) => readSource(relative(ROOT, join(file.parentPath, file.name)))).toSorted((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-export function read(path: string): Source {
+export function readSource(path: string): Source {
   const raw = readFileSync(join(ROOT, path), 'utf8')
-  const text = blank(raw, ['comment'])
-  return { path, raw, text, code: blank(raw, ['comment', 'string', 'regex']), imports: importsOf(path, text), exports: exportsOf(text) }
+  const text = blankOut(raw, ['comment'])
+  return { path, raw, text, code: blankOut(raw, ['comment', 'string', 'regex']), imports: importsOf(path, text), exports: exportsOf(text) }
 }
 
 export interface WordList {
@@ -60,7 +60,7 @@ const LISTS = new RegExp(
 )
 
 /** The arrays and the unions of three or more words, and of nothing else. */
-export function wordLists(text: string): WordList[] {
+export function wordListsOf(text: string): WordList[] {
   return [...text.matchAll(LISTS)].map(({ index, 1: constant, 2: array, 3: union }) => {
     const words = [...(array ?? union ?? '').matchAll(/'([^'\n]*)'/g)].map(([, word]) => word)
     return { line: text.slice(0, index).split('\n').length, words: [...new Set(words)].toSorted().join(' '), constant: constant ?? null }
@@ -70,39 +70,39 @@ export function wordLists(text: string): WordList[] {
 type Kind = 'comment' | 'string' | 'regex'
 
 /** The text with blanks in place of these kinds; lines keep their numbers. `${…}` in templates is code. */
-export function blank(raw: string, kinds: readonly Kind[]): string {
-  let out = ''
-  let at = 0
+export function blankOut(raw: string, kinds: readonly Kind[]): string {
+  let output = ''
+  let position = 0
   const braces: number[] = []
-  const take = (kind: Kind, end: number): void => {
-    const piece = raw.slice(at, end)
-    out += kinds.includes(kind) ? piece.replaceAll(/[^\n]/g, ' ') : piece
-    at = end
+  const copyUntil = (kind: Kind, end: number): void => {
+    const piece = raw.slice(position, end)
+    output += kinds.includes(kind) ? piece.replaceAll(/[^\n]/g, ' ') : piece
+    position = end
   }
-  while (at < raw.length) {
-    const char = raw[at] ?? ''
+  while (position < raw.length) {
+    const char = raw[position] ?? ''
     const depth = braces.at(-1)
-    if (raw.startsWith('//', at)) take('comment', indexOr(raw, '\n', at))
-    else if (raw.startsWith('/*', at)) take('comment', indexOr(raw, '*/', at + 2) + 2)
-    else if (char === "'" || char === '"') take('string', stringEnd(raw, at + 1, char))
+    if (raw.startsWith('//', position)) copyUntil('comment', indexOr(raw, '\n', position))
+    else if (raw.startsWith('/*', position)) copyUntil('comment', indexOr(raw, '*/', position + 2) + 2)
+    else if (char === "'" || char === '"') copyUntil('string', stringEnd(raw, position + 1, char))
     else if (char === '`' || (char === '}' && depth === 0)) {
       if (char === '}') braces.pop()
-      const end = templateEnd(raw, at + 1)
-      take('string', end)
-      if (raw[end - 1] === '{') braces.push(0)
-    } else if (char === '/' && /(^|[(,=:[!&|?{};+>]|\b(return|case|typeof|in|of))\s*$/.test(out.slice(-40)))
-      take('regex', regexEnd(raw, at + 1))
+      const templateEndIndex = templateEnd(raw, position + 1)
+      copyUntil('string', templateEndIndex)
+      if (raw[templateEndIndex - 1] === '{') braces.push(0)
+    } else if (char === '/' && /(^|[(,=:[!&|?{};+>]|\b(return|case|typeof|in|of))\s*$/.test(output.slice(-40)))
+      copyUntil('regex', regexEnd(raw, position + 1))
     else {
       if (depth !== undefined && (char === '{' || char === '}')) braces[braces.length - 1] = depth + (char === '{' ? 1 : -1)
-      out += char
-      at++
+      output += char
+      position++
     }
   }
-  return out
+  return output
 }
 
-function indexOr(raw: string, what: string, from: number): number {
-  const found = raw.indexOf(what, from)
+function indexOr(raw: string, text: string, from: number): number {
+  const found = raw.indexOf(text, from)
   return found < 0 ? raw.length : found
 }
 
@@ -136,31 +136,33 @@ function regexEnd(raw: string, from: number): number {
 }
 
 function importsOf(path: string, text: string): Import[] {
-  const make = (specifier: string, clause: string | undefined, how: { typeOnly?: boolean; lazy?: boolean } = {}): Import => {
+  const makeImport = (specifier: string, clause: string | undefined, options: { typeOnly?: boolean; lazy?: boolean } = {}): Import => {
     const local = specifier.startsWith('.')
     return {
       from: local ? posix.join(posix.dirname(path), specifier) : specifier,
       local,
-      typeOnly: how.typeOnly ?? false,
-      lazy: how.lazy ?? false,
+      typeOnly: options.typeOnly ?? false,
+      lazy: options.lazy ?? false,
       names: namesIn(clause),
     }
   }
   const statics = [...text.matchAll(/^(?:import|export)\s+(type\s+)?([^'"`;=(]*?)\s*from\s*['"]([^'"]+)['"]/gm)].map((match) =>
-    make(match[3] ?? '', match[2], { typeOnly: match[1] !== undefined }),
+    makeImport(match[3] ?? '', match[2], { typeOnly: match[1] !== undefined }),
   )
-  const bare = [...text.matchAll(/^import\s*['"]([^'"]+)['"]/gm)].map((match) => make(match[1] ?? '', ''))
-  const dynamic = [...text.matchAll(/\bimport\(\s*['"]([^'"]+)['"]\s*\)/g)].map((match) => make(match[1] ?? '', '*', { lazy: true }))
-  const urls = [...text.matchAll(/new URL\(\s*['"](\.[^'"]+)['"]\s*,\s*import\.meta\.url\s*\)/g)].map((match) => make(match[1] ?? '', ''))
-  return [...statics, ...bare, ...dynamic, ...urls]
+  const withoutClause = [...text.matchAll(/^import\s*['"]([^'"]+)['"]/gm)].map((match) => makeImport(match[1] ?? '', ''))
+  const dynamic = [...text.matchAll(/\bimport\(\s*['"]([^'"]+)['"]\s*\)/g)].map((match) => makeImport(match[1] ?? '', '*', { lazy: true }))
+  const urls = [...text.matchAll(/new URL\(\s*['"](\.[^'"]+)['"]\s*,\s*import\.meta\.url\s*\)/g)].map((match) =>
+    makeImport(match[1] ?? '', ''),
+  )
+  return [...statics, ...withoutClause, ...dynamic, ...urls]
 }
 
 function namesIn(clause: string | undefined): string[] {
   if (clause === undefined) return []
   const braces = /\{([^}]*)\}/.exec(clause)?.[1] ?? ''
   const names = braces.split(',').map(
-    (one) =>
-      one
+    (entry) =>
+      entry
         .trim()
         .replace(/^type\s+/, '')
         .split(/\s+as\s+/)[0] ?? '',
@@ -175,19 +177,19 @@ function exportsOf(text: string): Export[] {
     ),
   ]
   const listed = [...text.matchAll(/^export\s+(type\s+)?\{([^}]*)\}/gm)].flatMap((match) =>
-    (match[2] ?? '').split(',').map((one) => ({ one: one.trim(), typeOnly: match[1] !== undefined })),
+    (match[2] ?? '').split(',').map((entry) => ({ one: entry.trim(), typeOnly: match[1] !== undefined })),
   )
   return [
     ...declared.map((match) => ({ name: match[2] ?? '', typeOnly: match[1] === 'interface' || match[1] === 'type' })),
     ...listed
-      .filter(({ one }) => one !== '')
-      .map(({ one, typeOnly }) => ({
+      .filter(({ one: entry }) => entry !== '')
+      .map(({ one: entry, typeOnly }) => ({
         name:
-          one
+          entry
             .replace(/^type\s+/, '')
             .split(/\s+as\s+/)
             .at(-1) ?? '',
-        typeOnly: typeOnly || one.startsWith('type '),
+        typeOnly: typeOnly || entry.startsWith('type '),
       })),
   ]
 }
@@ -199,12 +201,12 @@ export interface Block {
 }
 
 /** Functions, methods and arrow functions with a body on its own lines: from the opening line to the closing one. */
-export function functions(source: Source): Block[] {
+export function functionsOf(source: Source): Block[] {
   const lines = source.code.split('\n')
   return lines.flatMap((line, index) => {
     if (!/(\)|\)\s*:[^=]+|=>)\s*\{\s*$/.test(line) || /^\s*(\}\s*)?(if|for|while|switch|else|catch|do|try|with)\b/.test(line)) return []
     const indent = /^\s*/.exec(line)?.[0] ?? ''
-    const end = lines.findIndex((other, at) => at > index && other.startsWith(`${indent}}`))
+    const end = lines.findIndex((otherLine, at) => at > index && otherLine.startsWith(`${indent}}`))
     return end < 0 ? [] : [{ line: index + 1, lines: end - index + 1, head: line.trim() }]
   })
 }
@@ -216,20 +218,20 @@ export function importCycles(files: readonly Source[]): string[][] {
   const lowest = new Map<string, number>()
   const stack: string[] = []
   const found: string[][] = []
-  const visit = (path: string): void => {
+  const visitFile = (path: string): void => {
     numbers.set(path, numbers.size)
     lowest.set(path, numbers.get(path) ?? 0)
     stack.push(path)
     for (const { from, local } of byPath.get(path)?.imports ?? []) {
       if (!local || !byPath.has(from)) continue
-      if (!numbers.has(from)) visit(from)
+      if (!numbers.has(from)) visitFile(from)
       if (stack.includes(from)) lowest.set(path, Math.min(lowest.get(path) ?? 0, lowest.get(from) ?? 0))
     }
     if (lowest.get(path) !== numbers.get(path)) return
-    const circle = stack.splice(stack.indexOf(path))
-    if (circle.length > 1) found.push(circle.toSorted())
+    const cycle = stack.splice(stack.indexOf(path))
+    if (cycle.length > 1) found.push(cycle.toSorted())
   }
-  for (const { path } of files) if (!numbers.has(path)) visit(path)
+  for (const { path } of files) if (!numbers.has(path)) visitFile(path)
   return found
 }
 
@@ -242,7 +244,7 @@ function kernelLayer(path: string): number {
 }
 
 /** Imports inside the kernel that lead to a higher layer, as `FILE → FILE`. */
-export function upwardInKernel(files: readonly Source[]): string[] {
+export function upwardKernelImports(files: readonly Source[]): string[] {
   return files
     .filter(({ path }) => path.startsWith('src/kernel/'))
     .flatMap(({ path, imports }) =>
@@ -251,7 +253,7 @@ export function upwardInKernel(files: readonly Source[]): string[] {
 }
 
 /** Type names that several files declare and export, as `NAME: FILE, FILE`. */
-export function typesDeclaredTwice(files: readonly Source[]): string[] {
+export function duplicateTypeNames(files: readonly Source[]): string[] {
   const declared = files.flatMap(({ path, text }) =>
     [...text.matchAll(/^export (?:abstract )?(?:interface|type|class) ([A-Z][a-z]\w*)/gm)].map(([, name = '']) => ({ name, path })),
   )

@@ -251,7 +251,7 @@ export function runWithoutFaults(world: World, bound: number): number {
     if (!playEvent(world)) {
       woken += 1
       if (woken > 20 || !promptCoordinator(world))
-        throw new Error(`nothing goes on: ${[...world.crew.tasks, ...world.crew.members].map((one) => JSON.stringify(one)).join('\n')}`)
+        throw new Error(`nothing goes on: ${[...world.crew.tasks, ...world.crew.members].map((item) => JSON.stringify(item)).join('\n')}`)
     }
   }
   return world.commandCount - commandsBefore

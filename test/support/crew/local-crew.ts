@@ -65,7 +65,7 @@ export class LocalCrew {
       for await (const event of this.daemon.client.events('/v1/events', {
         query: { after, follow: true },
         signal: late,
-        isLast: (one) => one.uuid === this.uuid && one['fact'] === 'process.reaped',
+        isLast: (lastEvent) => lastEvent.uuid === this.uuid && lastEvent['fact'] === 'process.reaped',
       })) {
         if (event.uuid !== this.uuid && !/^process\.(?!output)/.test(String(event['fact']))) continue
         if (/^(crew|task)\./.test(event.type)) received.push(JSON.stringify(event).slice(0, 300))

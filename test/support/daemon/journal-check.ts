@@ -8,7 +8,7 @@ import type { StoredFact } from '../../../src/kernel/model/facts.ts'
 import type { Process } from '../../../src/kernel/model/process.ts'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { same } from '../same.ts'
+import { isSameJson } from '../same.ts'
 import type { Uuid } from '../../../src/kernel/model/ids.ts'
 
 const PAGE_SIZE = 1_000
@@ -57,17 +57,17 @@ async function checkOpenStore(store: Store): Promise<StoreCheck> {
 }
 
 /** Checks that a journal counts from 1 without gaps, and that reading it alone and reading the whole store give the same facts. */
-function compareJournal(uuid: Uuid, journalFacts: readonly StoredFact[], factsInStoreOrder: readonly StoredFact[]): string[] {
-  const gapIndex = journalFacts.findIndex(({ seq }, index) => seq !== index + 1)
-  const wrong = gapIndex >= 0 ? [`the journal of ${uuid} has fact ${journalFacts[gapIndex]?.seq} in place ${gapIndex + 1}`] : []
-  return same(journalFacts, factsInStoreOrder) ? wrong : [...wrong, `the journal of ${uuid} reads differently in the order of the store`]
+function compare(uuid: Uuid, own: readonly StoredFact[], inOrder: readonly StoredFact[]): string[] {
+  const gap = own.findIndex(({ seq }, index) => seq !== index + 1)
+  const wrong = gap >= 0 ? [`the journal of ${uuid} has fact ${own[gap]?.seq} in place ${gap + 1}`] : []
+  return isSameJson(own, inOrder) ? wrong : [...wrong, `the journal of ${uuid} reads differently in the order of the store`]
 }
 
 function compareRow(uuid: Uuid, facts: readonly StoredFact[], process: Process | undefined): string[] {
   let folded: Process | undefined
   for (const fact of facts) folded = fold(folded, fact)
   if (process === undefined) return [`${uuid} has facts and no row`]
-  return same(process, folded)
+  return isSameJson(process, folded)
     ? []
     : [`the row of ${uuid} is not the fold of its journal:\n${JSON.stringify(process)}\n${JSON.stringify(folded)}`]
 }

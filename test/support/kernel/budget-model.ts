@@ -111,10 +111,10 @@ export class BudgetModel {
 
   usageOf(p: Spender): Sum & { output: number } {
     const sum = { tokens: p.used.tokens + p.below.tokens, nano: p.used.nano + p.below.nano, output: p.output + p.below.output }
-    for (const one of this.paidBy(p).slice(1)) {
-      sum.tokens += one.used.tokens + one.below.tokens - one.settled.tokens
-      sum.nano += one.used.nano + one.below.nano - one.settled.nano
-      sum.output += one.output + one.below.output - one.settled.output
+    for (const descendant of this.paidBy(p).slice(1)) {
+      sum.tokens += descendant.used.tokens + descendant.below.tokens - descendant.settled.tokens
+      sum.nano += descendant.used.nano + descendant.below.nano - descendant.settled.nano
+      sum.output += descendant.output + descendant.below.output - descendant.settled.output
     }
     return sum
   }
@@ -149,7 +149,7 @@ export class BudgetModel {
   }
 
   charge(p: Spender, call: Call, used: { input: number; output: number; estimated: boolean }): void {
-    p.open = p.open.filter((one) => one !== call)
+    p.open = p.open.filter((openCall) => openCall !== call)
     p.used.tokens += used.input + used.output
     p.output += used.output
     p.estimated ||= used.estimated
@@ -166,8 +166,8 @@ export class BudgetModel {
   end(p: Spender): void {
     this.cutOff(p)
     const payer = this.payerOf(p)
-    for (const one of this.paidBy(p).toReversed()) this.#settle(one)
-    if (payer) for (const one of this.#inTable()) if (one.payer === p.uuid) one.payer = payer.uuid
+    for (const descendant of this.paidBy(p).toReversed()) this.#settle(descendant)
+    if (payer) for (const child of this.#inTable()) if (child.payer === p.uuid) child.payer = payer.uuid
     p.state = p.attached ? 'zombie' : 'dead'
     if (!p.attached) this.#table.delete(p)
   }
@@ -193,13 +193,13 @@ export class BudgetModel {
     this.#table.add(p)
     const payer = [p.spawner, p.payer].find((uuid) => uuid !== null && this.all.get(uuid)?.state === 'up')
     if (payer) p.payer = payer
-    for (const one of this.living()) if (one.spawner === p.uuid) one.payer = p.uuid
-    for (const one of this.living()) {
-      const current = this.#usageWithReservations(one)
-      const previous = before.get(one.uuid) ?? { tokens: 0, nano: 0 }
+    for (const child of this.living()) if (child.spawner === p.uuid) child.payer = p.uuid
+    for (const spender of this.living()) {
+      const current = this.#usageWithReservations(spender)
+      const previous = before.get(spender.uuid) ?? { tokens: 0, nano: 0 }
       // A process that now pays for fewer processes may have budget left again.
-      one.joined.tokens += Math.max(0, current.tokens - previous.tokens)
-      one.joined.nano += Math.max(0, current.nano - previous.nano)
+      spender.joined.tokens += Math.max(0, current.tokens - previous.tokens)
+      spender.joined.nano += Math.max(0, current.nano - previous.nano)
     }
   }
 }

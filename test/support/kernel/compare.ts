@@ -105,7 +105,7 @@ export function compareIndexes(view: LiveTable): string | null {
   for (const row of rows) {
     if (!row) return 'a row is listed and not there'
     const children = [...view.children(row.uuid)]
-    const expected = rows.filter((one) => one?.parent === row.uuid).map((one) => one?.uuid)
+    const expected = rows.filter((child) => child?.parent === row.uuid).map((child) => child?.uuid)
     if (children.length !== expected.length || !children.every((uuid) => expected.includes(uuid)))
       return `the children of ${row.uuid} are ${children.join()}, should be ${expected.join()}`
     if (row.spec.name !== null && view.findByName(row.spec.name) !== row.uuid)

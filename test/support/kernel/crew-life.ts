@@ -174,7 +174,7 @@ export class CrewLife {
       .flatMap((uuid) => this.world.row(uuid) ?? [])
       .map((process) => {
         const texts = (this.world.journal.get(process.uuid) ?? []).flatMap(({ body }) => (body.type === 'process.queue' ? [body] : []))
-        return { process, messages: process.queue.flatMap(({ id }) => texts.filter((one) => one.id === id).slice(-1)) }
+        return { process, messages: process.queue.flatMap(({ id }) => texts.filter((message) => message.id === id).slice(-1)) }
       })
     this.#submit({ type: 'crewMoved', uuid: CREW_UUID, from: senders, to: effect.to, all: effect.all })
   }

@@ -43,9 +43,9 @@ export abstract class ModelLedger {
   /** Returns the usage of the process and of all processes that it pays for. */
   usageOf(p: Proc): UsageCounters {
     const sum = { tokens: p.tokens + p.below.tokens, steps: p.steps + p.below.steps }
-    for (const one of this.paidBy(p).slice(1)) {
-      sum.tokens += one.tokens + one.below.tokens - one.settled.tokens
-      sum.steps += one.steps + one.below.steps - one.settled.steps
+    for (const proc of this.paidBy(p).slice(1)) {
+      sum.tokens += proc.tokens + proc.below.tokens - proc.settled.tokens
+      sum.steps += proc.steps + proc.below.steps - proc.settled.steps
     }
     return sum
   }
@@ -53,8 +53,8 @@ export abstract class ModelLedger {
   /** Settles a process that exits: adds the usage of its subtree to its payer's, and makes that payer pay for its children. */
   settleAtExit(p: Proc): void {
     const payer = this.payerOf(p)
-    for (const one of this.paidBy(p).reverse()) this.#settle(one)
-    if (payer) for (const one of this.all.values()) if (one.payer === p.uuid && one.state !== 'dead') one.payer = payer.uuid
+    for (const proc of this.paidBy(p).reverse()) this.#settle(proc)
+    if (payer) for (const proc of this.all.values()) if (proc.payer === p.uuid && proc.state !== 'dead') proc.payer = payer.uuid
   }
 
   /** Settles a process that is reaped: adds its usage since its end to its payer's. */
@@ -80,8 +80,8 @@ export abstract class ModelLedger {
       p.payer = payer.uuid
       break
     }
-    for (const one of this.all.values()) if (one.lineage === p.uuid && one.state !== 'dead') one.payer = p.uuid
-    for (const one of this.all.values()) if (one.lineage === p.uuid && this.isLiving(one)) one.parent = p.uuid
+    for (const proc of this.all.values()) if (proc.lineage === p.uuid && proc.state !== 'dead') proc.payer = p.uuid
+    for (const proc of this.all.values()) if (proc.lineage === p.uuid && this.isLiving(proc)) proc.parent = p.uuid
   }
 
   /** Applies the outcome of a used-up limit of steps or tokens. Returns the acknowledgement. Null if no limit is used up. */
@@ -91,9 +91,9 @@ export abstract class ModelLedger {
     const tokenOwner = accounts.find((proc) => this.usageOf(proc).tokens >= proc.budgetTokens)
     if (!stepOwner && !tokenOwner) return null
     if (p.stopping) this.exit(p, p.stopping)
-    else if (stepOwner) for (const one of this.paidBy(stepOwner).reverse()) if (this.isLiving(one)) this.exit(one, MAX_STEPS)
+    else if (stepOwner) for (const proc of this.paidBy(stepOwner).reverse()) if (this.isLiving(proc)) this.exit(proc, MAX_STEPS)
     if (p.stopping || stepOwner || !tokenOwner) return 'stop'
-    for (const one of new Set([tokenOwner, p])) this.#holdForBudget(one)
+    for (const proc of new Set([tokenOwner, p])) this.#holdForBudget(proc)
     return 'held'
   }
 
@@ -113,8 +113,8 @@ export abstract class ModelLedger {
 
   /** Releases processes that wait for budget and now have room, after a change of limits or on the user's request. */
   releaseBudgetHolds(p: Proc, { limits, by }: { readonly limits?: object; readonly by: string }): void {
-    for (const one of limits ? this.paidBy(p) : by === 'user' ? [p] : [])
-      if (this.#hasRoom(one)) this.release(one, ({ reason }) => reason === 'budget')
+    for (const proc of limits ? this.paidBy(p) : by === 'user' ? [p] : [])
+      if (this.#hasRoom(proc)) this.release(proc, ({ reason }) => reason === 'budget')
   }
 
   #hasRoom(p: Proc): boolean {
@@ -131,6 +131,6 @@ export abstract class ModelLedger {
       p.external && p.state === 'running' && !p.stopping
         ? this.accounts(p).find((proc) => this.usageOf(proc).tokens >= proc.budgetTokens)
         : undefined
-    if (tokens) for (const one of new Set([tokens, p])) this.#holdForBudget(one)
+    if (tokens) for (const proc of new Set([tokens, p])) this.#holdForBudget(proc)
   }
 }

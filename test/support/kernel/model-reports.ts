@@ -18,10 +18,10 @@ export abstract class ModelReports extends ModelLedger {
   ancestors(p: Proc): Proc[] {
     const found: Proc[] = []
     for (let uuid = p.parent; uuid !== null;) {
-      const one = this.all.get(uuid)
-      if (!one || !this.isLiving(one)) break
-      found.push(one)
-      uuid = one.parent
+      const proc = this.all.get(uuid)
+      if (!proc || !this.isLiving(proc)) break
+      found.push(proc)
+      uuid = proc.parent
     }
     return found
   }
@@ -120,7 +120,7 @@ export abstract class ModelReports extends ModelLedger {
   }
 
   orphan(p: Proc): void {
-    for (const one of this.all.values()) if (one.parent === p.uuid && one.state !== 'dead') one.parent = null
+    for (const proc of this.all.values()) if (proc.parent === p.uuid && proc.state !== 'dead') proc.parent = null
   }
 
   closeCalls(p: Proc, matches: (call: Proc['calls'][number]) => boolean): void {

@@ -95,9 +95,9 @@ export class ModelSignals extends ModelReports {
     if (!this.maySignal(by, p)) refuse('PERMISSION')
     if (signal === 'SIGPAUSE' && p.stopping) refuse('INVALID')
     const root = subtree ? uuid : null
-    for (const one of subtree ? this.tree(p) : [p]) {
-      this.#revokePending(one, { signal, by, root })
-      this.#deliverSignal(one, { signal, by, root, due: null, grace: graceMs ?? 300 }, { freeze, force: false })
+    for (const target of subtree ? this.tree(p) : [p]) {
+      this.#revokePending(target, { signal, by, root })
+      this.#deliverSignal(target, { signal, by, root, due: null, grace: graceMs ?? 300 }, { freeze, force: false })
     }
   }
 
@@ -118,7 +118,7 @@ export class ModelSignals extends ModelReports {
 
   tree(root: Proc): Proc[] {
     const found = [root]
-    for (const p of found) for (const one of this.all.values()) if (one.parent === p.uuid && one.state !== 'dead') found.push(one)
+    for (const p of found) for (const child of this.all.values()) if (child.parent === p.uuid && child.state !== 'dead') found.push(child)
     return found.filter((p) => this.isLiving(p))
   }
 
@@ -214,16 +214,17 @@ export class ModelSignals extends ModelReports {
       return !p.mask.includes(pendingSignal.signal) && !(p.handlers.get(pendingSignal.signal) === 'ignore' && pendingSignal.by === 'user')
     })
     p.pending = p.pending.filter((pendingSignal) => !readySignals.includes(pendingSignal))
-    for (const one of readySignals) this.#deliverSignal(p, one, { freeze: false, force: one.due !== null && one.due <= this.now })
+    for (const pendingSignal of readySignals)
+      this.#deliverSignal(p, pendingSignal, { freeze: false, force: pendingSignal.due !== null && pendingSignal.due <= this.now })
   }
 
-  mask({ uuid, mask, how: deliveryOptions }: Input<'mask'>): void {
+  mask({ uuid, mask, how: maskChange }: Input<'mask'>): void {
     const p = this.living(uuid)
     if (mask.includes('SIGKILL')) refuse('INVALID')
     p.mask =
-      deliveryOptions === 'block'
+      maskChange === 'block'
         ? [...p.mask, ...mask]
-        : deliveryOptions === 'unblock'
+        : maskChange === 'unblock'
           ? p.mask.filter((one) => !mask.some((blocked) => blocked === one))
           : [...mask]
     this.deliverReady(p)

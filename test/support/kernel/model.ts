@@ -371,7 +371,7 @@ export class Model extends ModelSignals {
     if (suspended) this.releaseBudgetHolds(p, input)
     this.release(p, (h) => mayRelease(input.by, h))
     if (suspended && input.by === 'user' && !input.only)
-      for (const one of ancestors) this.release(one, (h) => h.reason === 'user' || h.reason === 'subtree')
+      for (const proc of ancestors) this.release(proc, (h) => h.reason === 'user' || h.reason === 'subtree')
     if (input.subtree)
       for (const one of this.all.values())
         if (one !== p && this.isLiving(one))

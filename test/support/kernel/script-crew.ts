@@ -35,8 +35,8 @@ function crewSpecOf({ options, words }: Line): CrewSpec {
   const staff = options
     .get('staff')
     ?.split(',')
-    .filter((one) => one !== '')
-    .map((one) => ({ role: one.split(':')[0] as WorkerRole, count: Number(one.split(':')[1]) }))
+    .filter((entry) => entry !== '')
+    .map((entry) => ({ role: entry.split(':')[0] as WorkerRole, count: Number(entry.split(':')[1]) }))
   return {
     ...CREW,
     ...chosen,
@@ -85,7 +85,7 @@ export const CREW_READERS: Readonly<Record<string, Read>> = {
   }),
   done: (line, world, reply) => {
     const crew = world.row(at(line, 1))?.crew
-    const job = crew?.jobs.find((one) => String(one.job) === at(line, 2)) ?? crew?.jobs.find(({ type }) => type === at(line, 2))
+    const job = crew?.jobs.find((job) => String(job.job) === at(line, 2)) ?? crew?.jobs.find(({ type }) => type === at(line, 2))
     return {
       type: 'crew',
       reply,
@@ -105,7 +105,7 @@ export const CREW_READERS: Readonly<Record<string, Read>> = {
         return {
           process,
           messages: process.queue.flatMap(({ id }) =>
-            texts.filter((one) => one.id === id).map(({ from: by, text }) => ({ id, from: by, text })),
+            texts.filter((message) => message.id === id).map(({ from: by, text }) => ({ id, from: by, text })),
           ),
         }
       })

@@ -353,7 +353,8 @@ function restartsOf(line: Line, driver: DriverName): SpecChanges {
 
 function specOf(line: Line): ReturnType<typeof kernelSpec> {
   const driver =
-    line.words.find((one): one is DriverName => one === 'native' || one === 'acp' || one === 'command' || one === 'supervisor') ?? 'native'
+    line.words.find((flag): flag is DriverName => flag === 'native' || flag === 'acp' || flag === 'command' || flag === 'supervisor') ??
+    'native'
   const limits: Limits = {
     ...limitsOf(line, LIMIT_NAMES),
     ...limit(line, 'warnAt'),
@@ -380,7 +381,7 @@ function specOf(line: Line): ReturnType<typeof kernelSpec> {
 /** `tools=read,ls deny=bash agent=coder reads=/a writes=/a/b network=off signals=none spawns=coder` */
 function permitsOf(line: Line): SpecChanges {
   const given = (key: string): readonly string[] | undefined =>
-    line.options.has(key) ? list(line, key).filter((one) => one !== '') : undefined
+    line.options.has(key) ? list(line, key).filter((entry) => entry !== '') : undefined
   const [tools, deny, agent, read, write, spawns] = [
     given('tools'),
     given('deny'),

@@ -460,10 +460,10 @@ function nonEmptyTables(dir: string): string[] {
 /** JSON with sorted keys. */
 function sorted(value: unknown): string {
   return (
-    JSON.stringify(value, (_, one: unknown) =>
-      one !== null && typeof one === 'object' && !Array.isArray(one)
-        ? Object.fromEntries(Object.entries(one).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-        : one,
+    JSON.stringify(value, (_, field: unknown) =>
+      field !== null && typeof field === 'object' && !Array.isArray(field)
+        ? Object.fromEntries(Object.entries(field).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+        : field,
     ) ?? 'none'
   )
 }

@@ -42,7 +42,7 @@ export class Player {
   #live(what: string, who: string): string[] {
     const isCrew = who === 'crew' || who === 'member'
     const name = isCrew ? (what.split(/\s+/)[1] ?? '') : who
-    return [isCrew ? what : `spawn ${what}`, `start ${name}`, `report ${name} up`].flatMap((one) => this.#input(one))
+    return [isCrew ? what : `spawn ${what}`, `start ${name}`, `report ${name} up`].flatMap((input) => this.#input(input))
   }
 
   /** Advances the clock and ticks every process whose deadline has come, as the daemon does. */

@@ -173,7 +173,7 @@ export class ModelJobs {
     const existingRefs = [...git.refsBelow(`${name}-`), ...otherRefs]
     const commit = tree.isDirty ? this.#commitAll(tree, 'reeve: what was left') : (unreachable ?? '')
     const equalRef = existingRefs.find(
-      ([, one]) => one === commit || (tree.isDirty && isSame(git.files(one), git.files(commit)) && git.get(one).parents[0] === tree.head),
+      ([, id]) => id === commit || (tree.isDirty && isSame(git.files(id), git.files(commit)) && git.get(id).parents[0] === tree.head),
     )
     const takenNames = existingRefs.map(([ref]) => ref)
     const ref = equalRef?.[0] ?? freeName(name, takenNames)
@@ -437,7 +437,7 @@ export class ModelJobs {
         ...git.refsBelow('refs/heads/'),
         ...git.refsBelow('refs/reeve/handover/'),
         ...git.refsBelow('refs/reeve/base/'),
-      ].flatMap(([one, its]) => (one === ref ? [] : [its]))
+      ].flatMap(([otherRef, otherCommit]) => (otherRef === ref ? [] : [otherCommit]))
       if (
         (ref === branch || ref.startsWith(`${branch}-`)) &&
         commitOnBranch === commit &&

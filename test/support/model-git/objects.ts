@@ -49,14 +49,14 @@ export function treeId(files: Files): string {
   return id
 }
 
-export function isSame(one: Files, other: Files): boolean {
-  return one === other || treeId(one) === treeId(other)
+export function isSame(first: Files, second: Files): boolean {
+  return first === second || treeId(first) === treeId(second)
 }
 
 /** Names with different content, sorted. */
-export function changedFiles(one: Files, other: Files): string[] {
-  if (one === other) return []
-  return [...new Set([...Object.keys(one), ...Object.keys(other)])].filter((name) => one[name] !== other[name]).toSorted()
+export function changedFiles(first: Files, second: Files): string[] {
+  if (first === second) return []
+  return [...new Set([...Object.keys(first), ...Object.keys(second)])].filter((name) => first[name] !== second[name]).toSorted()
 }
 
 /** The files with one change; null removes the file. */
@@ -112,7 +112,7 @@ export class Objects {
     const id = sha('commit', Buffer.from(`${treeId(files)} ${parents.join(' ')} ${at} ${subject}`)).toString('hex')
     if (this.commits.has(id)) return id
     const ancestors = new Set([id])
-    for (const parent of parents) for (const one of this.get(parent).ancestors) ancestors.add(one)
+    for (const parent of parents) for (const ancestor of this.get(parent).ancestors) ancestors.add(ancestor)
     this.commits.set(id, { files: Object.freeze(files), parents, subject, at, ancestors })
     return id
   }
@@ -131,27 +131,27 @@ export class Objects {
     return this.get(head).ancestors.has(commit)
   }
 
-  #bases(one: string, other: string): string[] {
-    const common = [...this.get(one).ancestors].filter((id) => this.isAncestor(id, other))
+  #bases(commit: string, otherCommit: string): string[] {
+    const common = [...this.get(commit).ancestors].filter((id) => this.isAncestor(id, otherCommit))
     return common
       .filter((id) => !common.some((descendant) => descendant !== id && this.isAncestor(id, descendant)))
       .toSorted((a, b) => this.get(b).at - this.get(a).at)
   }
 
-  mergeBase(one: string, other: string): string | null {
-    return this.#bases(one, other)[0] ?? null
+  mergeBase(commit: string, otherCommit: string): string | null {
+    return this.#bases(commit, otherCommit)[0] ?? null
   }
 
   /** Returns null when the two have no common history. */
-  merge(one: string, other: string, labels: readonly [string, string] = [one, other]): Merged | null {
-    const [firstBase, ...otherBases] = this.#bases(one, other).toReversed()
+  merge(commit: string, otherCommit: string, labels: readonly [string, string] = [commit, otherCommit]): Merged | null {
+    const [firstBase, ...otherBases] = this.#bases(commit, otherCommit).toReversed()
     if (firstBase === undefined) return null
     let base = firstBase
     for (const nextBase of otherBases) {
       const merged = this.merge(base, nextBase, ['Temporary merge branch 1', 'Temporary merge branch 2'])
       base = this.commit(merged?.files ?? {}, [base, nextBase], 'merged merge bases')
     }
-    return mergeFiles(this.files(base), this.files(one), this.files(other), labels)
+    return mergeFiles(this.files(base), this.files(commit), this.files(otherCommit), labels)
   }
 
   /** The ancestors of `heads` that are no ancestors of `excluded`, newest first. */

@@ -7,8 +7,8 @@ test.each([
   [0, true, null],
   [2, true, 2],
   [2, false, 2],
-])('$%d, with an unknown price: %s', (costUsd, unpriced, shown) => {
-  expect(knownCost({ costUsd, unpriced })).toBe(shown)
+])('$%d, with an unknown price: %s', (costUsd, unpriced, expected) => {
+  expect(knownCost({ costUsd, unpriced })).toBe(expected)
 })
 
 test.each([
@@ -27,6 +27,6 @@ test.each([
     ],
     { costUsd: 2, unpriced: true },
   ],
-])('a sum of %j', (parts, sum) => {
-  expect(knownCostSum(parts)).toEqual(sum)
+])('a sum of %j', (usages, sum) => {
+  expect(knownCostSum(usages)).toEqual(sum)
 })

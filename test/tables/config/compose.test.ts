@@ -9,7 +9,7 @@ import { pathsFrom } from '../../../src/config/paths.ts'
 import { ROOT, testEnv } from '../../support/env.ts'
 import { tempDir } from '../../support/tmp.ts'
 
-async function found(yaml: string, chosen: readonly string[] = [], file?: string): Promise<unknown> {
+async function readPlan(yaml: string, chosen: readonly string[] = [], file?: string): Promise<unknown> {
   await using dir = await tempDir()
   writeFileSync(join(dir.path, 'reeve.yaml'), yaml)
   try {
@@ -24,11 +24,11 @@ async function found(yaml: string, chosen: readonly string[] = [], file?: string
   }
 }
 
-const names = (plan: unknown): string[] => (plan as { nodes: { name: string }[] }).nodes.map(({ name }) => name)
+const namesIn = (plan: unknown): string[] => (plan as { nodes: { name: string }[] }).nodes.map(({ name }) => name)
 
 test('every key of a node', async () => {
   expect(
-    await found(`
+    await readPlan(`
 agents:
   plan:
     agent: architect
@@ -80,10 +80,10 @@ agents:
 
 test('chosen nodes come with their dependencies, in the order of the file', async () => {
   const yaml = 'agents: { d: { intent: d, depends_on: [c] }, a: { intent: a }, b: { intent: b }, c: { intent: c, depends_on: [a] } }'
-  expect(names(await found(yaml, ['c']))).toEqual(['a', 'c'])
-  expect(names(await found(yaml, ['d', 'b']))).toEqual(['d', 'a', 'b', 'c'])
-  expect(names(await found(yaml))).toEqual(['d', 'a', 'b', 'c'])
-  expect(await found(yaml, ['cc'])).toBe('there is no node `cc`; did you mean `c`?')
+  expect(namesIn(await readPlan(yaml, ['c']))).toEqual(['a', 'c'])
+  expect(namesIn(await readPlan(yaml, ['d', 'b']))).toEqual(['d', 'a', 'b', 'c'])
+  expect(namesIn(await readPlan(yaml))).toEqual(['d', 'a', 'b', 'c'])
+  expect(await readPlan(yaml, ['cc'])).toBe('there is no node `cc`; did you mean `c`?')
 })
 
 test.each([
@@ -160,25 +160,25 @@ test.each([
   ['none at all', 'agents: {}', 'DIR/reeve.yaml:1: agents: expected 1 to 200 agents'],
   ['a list', 'agents: [a]', 'DIR/reeve.yaml:1: agents: must be an object with keys and values'],
 ])('%s', async (_, yaml, message) => {
-  const said = await found(yaml)
-  if (typeof message === 'string') expect(said).toBe(message)
-  else expect(said).toMatch(message)
+  const result = await readPlan(yaml)
+  if (typeof message === 'string') expect(result).toBe(message)
+  else expect(result).toMatch(message)
 })
 
 test('a result may come from an indirect dependency, and may be an argument; other braces stay', async () => {
-  const plan = await found(
+  const plan = await readPlan(
     'agents: { a: { intent: "{{ user.name }}" }, b: { intent: x, depends_on: [a] }, c: { command: [echo, "{{ nodes.a.result }}"], depends_on: [b] } }',
   )
-  expect(names(plan)).toEqual(['a', 'b', 'c'])
+  expect(namesIn(plan)).toEqual(['a', 'b', 'c'])
 })
 
 test('the example of the documentation is valid', async () => {
-  const [, first = ''] = /```yaml\n(# reeve.yaml\n[\s\S]*?)```/.exec(readFileSync(join(ROOT, 'docs/compose.md'), 'utf8')) ?? []
-  expect(names(await found(first))).toEqual(['plan', 'build', 'docs', 'test'])
+  const [, firstParse = ''] = /```yaml\n(# reeve.yaml\n[\s\S]*?)```/.exec(readFileSync(join(ROOT, 'docs/compose.md'), 'utf8')) ?? []
+  expect(namesIn(await readPlan(firstParse))).toEqual(['plan', 'build', 'docs', 'test'])
 })
 
 test('a missing file, and a directory without one', async () => {
-  expect(await found('agents: { a: { intent: x } }', [], 'other.yaml')).toBe('DIR/other.yaml: it is not there')
+  expect(await readPlan('agents: { a: { intent: x } }', [], 'other.yaml')).toBe('DIR/other.yaml: it is not there')
   await using dir = await tempDir()
   await expect(findCompose(dir.path, undefined)).rejects.toThrow(/there is no reeve.yaml in/)
 })
@@ -195,16 +195,16 @@ test('the agents are not part of the configuration in force', async () => {
 })
 
 test('a file is parsed once until it changes, and each reader gets a copy', () => {
-  let parsed = 0
-  const format = { schema: z.object({ a: z.array(z.number()) }).transform((value) => ((parsed += 1), value)), knownKeys: () => ['a'] }
-  const read = (text: string, file = '/f'): unknown => parseOnce(text, format, file)
-  const first = read('a: [1]') as { value: { a: number[] } }
-  first.value.a.push(2)
-  expect(read('a: [1]')).toEqual({ ok: true, value: { a: [1] } })
-  expect(parsed).toBe(1)
-  expect(read('a: [3]')).toEqual({ ok: true, value: { a: [3] } })
-  expect(read('a: [3]', '/g')).toEqual({ ok: true, value: { a: [3] } })
-  expect(parsed).toBe(3)
-  expect(read('a: x', '/g')).toEqual(read('a: x', '/g'))
-  expect(read('a: x', '/g')).toMatchObject({ ok: false, problem: { file: '/g', line: 1 } })
+  let parseCount = 0
+  const format = { schema: z.object({ a: z.array(z.number()) }).transform((value) => ((parseCount += 1), value)), knownKeys: () => ['a'] }
+  const parseFile = (text: string, file = '/f'): unknown => parseOnce(text, format, file)
+  const firstParse = parseFile('a: [1]') as { value: { a: number[] } }
+  firstParse.value.a.push(2)
+  expect(parseFile('a: [1]')).toEqual({ ok: true, value: { a: [1] } })
+  expect(parseCount).toBe(1)
+  expect(parseFile('a: [3]')).toEqual({ ok: true, value: { a: [3] } })
+  expect(parseFile('a: [3]', '/g')).toEqual({ ok: true, value: { a: [3] } })
+  expect(parseCount).toBe(3)
+  expect(parseFile('a: x', '/g')).toEqual(parseFile('a: x', '/g'))
+  expect(parseFile('a: x', '/g')).toMatchObject({ ok: false, problem: { file: '/g', line: 1 } })
 })

@@ -8,32 +8,32 @@ import { DEFAULTS, loadConfig, type Config, type ConfigSources } from '../../../
 import { pathsFrom } from '../../../src/config/paths.ts'
 import { tempDir } from '../../support/tmp.ts'
 
-interface Place extends AsyncDisposable {
+interface Workspace extends AsyncDisposable {
   readonly root: string
   readonly cwd: string
   readonly userFile: string
   user(...lines: string[]): void
   project(...lines: string[]): void
-  load(more?: Partial<ConfigSources>): Promise<Config>
+  load(changes?: Partial<ConfigSources>): Promise<Config>
   reason(): Promise<string>
 }
 
-async function place(): Promise<Place> {
+async function newWorkspace(): Promise<Workspace> {
   const dir = await tempDir()
   const cwd = join(dir.path, 'repo', 'pkg')
   mkdirSync(cwd, { recursive: true })
-  const where = pathsFrom({ REEVE_HOME: join(dir.path, 'home') })
-  const put = (file: string, lines: string[]): void => {
+  const paths = pathsFrom({ REEVE_HOME: join(dir.path, 'home') })
+  const writeLines = (file: string, lines: string[]): void => {
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, lines.join('\n'))
   }
-  const load: Place['load'] = (more = {}) => loadConfig({ paths: where, cwd, ...more })
+  const load: Workspace['load'] = (changes = {}) => loadConfig({ paths: paths, cwd, ...changes })
   return {
     root: dir.path,
     cwd,
-    userFile: where.configFile,
-    user: (...lines) => put(where.configFile, lines),
-    project: (...lines) => put(join(dir.path, 'repo', 'reeve.yaml'), lines),
+    userFile: paths.configFile,
+    user: (...lines) => writeLines(paths.configFile, lines),
+    project: (...lines) => writeLines(join(dir.path, 'repo', 'reeve.yaml'), lines),
     load,
     reason: () =>
       load().then(
@@ -46,16 +46,16 @@ async function place(): Promise<Place> {
 
 describe('values', () => {
   test('without files there are the defaults; empty files change nothing', async () => {
-    await using here = await place()
-    expect(await here.load()).toEqual(DEFAULTS)
-    here.user('# nothing', '')
-    here.project('')
-    expect(await here.load()).toEqual(DEFAULTS)
+    await using workspace = await newWorkspace()
+    expect(await workspace.load()).toEqual(DEFAULTS)
+    workspace.user('# nothing', '')
+    workspace.project('')
+    expect(await workspace.load()).toEqual(DEFAULTS)
   })
 
   test('every key that the user can set', async () => {
-    await using here = await place()
-    here.user(
+    await using workspace = await newWorkspace()
+    workspace.user(
       'maxProcesses: 64',
       'defaultAgent: mine',
       'defaultModel: local/qwen',
@@ -73,7 +73,7 @@ describe('values', () => {
       '  - { name: local, kind: openai-compatible, baseURL: "http://127.0.0.1:8080/v1" }',
       '  - { name: anthropic, kind: anthropic, baseURL: "https://proxy.example/v1", apiKeyEnv: PROXY_KEY }',
     )
-    expect(await here.load()).toEqual({
+    expect(await workspace.load()).toEqual({
       maxProcesses: 64,
       defaultAgent: 'mine',
       defaultModel: 'local/qwen',
@@ -98,29 +98,34 @@ describe('values', () => {
   })
 
   test('flags > environment > project > user > defaults', async () => {
-    await using here = await place()
+    await using workspace = await newWorkspace()
     const flags = { model: 'x/flag', agent: 'flag', containment: 'pidns' } as const
     const env = { REEVE_MODEL: 'x/env', REEVE_AGENT: 'env', REEVE_CONTAINMENT: 'cgroup', REEVE_MAX_PROCESSES: '7' }
-    here.user('defaultModel: x/user', 'defaultAgent: user', 'containment: group', 'maxProcesses: 5')
-    expect(await here.load()).toMatchObject({ defaultModel: 'x/user', defaultAgent: 'user', containment: 'group', maxProcesses: 5 })
-    here.project('defaultModel: x/project')
-    expect(await here.load()).toMatchObject({ defaultModel: 'x/project', defaultAgent: 'user' })
-    expect(await here.load({ cwd: null })).toMatchObject({ defaultModel: 'x/user' })
-    expect(await here.load({ env })).toMatchObject({ defaultModel: 'x/env', defaultAgent: 'env', containment: 'cgroup', maxProcesses: 7 })
-    expect(await here.load({ env, flags })).toMatchObject({
+    workspace.user('defaultModel: x/user', 'defaultAgent: user', 'containment: group', 'maxProcesses: 5')
+    expect(await workspace.load()).toMatchObject({ defaultModel: 'x/user', defaultAgent: 'user', containment: 'group', maxProcesses: 5 })
+    workspace.project('defaultModel: x/project')
+    expect(await workspace.load()).toMatchObject({ defaultModel: 'x/project', defaultAgent: 'user' })
+    expect(await workspace.load({ cwd: null })).toMatchObject({ defaultModel: 'x/user' })
+    expect(await workspace.load({ env })).toMatchObject({
+      defaultModel: 'x/env',
+      defaultAgent: 'env',
+      containment: 'cgroup',
+      maxProcesses: 7,
+    })
+    expect(await workspace.load({ env, flags })).toMatchObject({
       defaultModel: 'x/flag',
       defaultAgent: 'flag',
       containment: 'pidns',
       maxProcesses: 7,
     })
-    expect(await here.load({ env: { REEVE_MODEL: '' }, flags: {} })).toMatchObject({ defaultModel: 'x/project' })
+    expect(await workspace.load({ env: { REEVE_MODEL: '' }, flags: {} })).toMatchObject({ defaultModel: 'x/project' })
   })
 
   test('the nearest reeve.yaml wins', async () => {
-    await using here = await place()
-    here.project('defaultModel: x/outer')
-    writeFileSync(join(here.cwd, 'reeve.yaml'), 'defaultModel: x/inner')
-    expect(await here.load()).toMatchObject({ defaultModel: 'x/inner' })
+    await using workspace = await newWorkspace()
+    workspace.project('defaultModel: x/outer')
+    writeFileSync(join(workspace.cwd, 'reeve.yaml'), 'defaultModel: x/inner')
+    expect(await workspace.load()).toMatchObject({ defaultModel: 'x/inner' })
   })
 })
 
@@ -164,10 +169,10 @@ describe('an invalid file is refused with its line', () => {
       '1: not valid YAML: an alias is unknown, or there are too many',
     ],
   ])('%s', async (_, lines, message) => {
-    await using here = await place()
-    here.user(...lines)
-    expect(await here.reason()).toBe(`home/config.yaml:${message}`)
-    await expect(here.load()).rejects.toMatchObject({ code: 'AGENT_INVALID', details: { file: here.userFile } })
+    await using workspace = await newWorkspace()
+    workspace.user(...lines)
+    expect(await workspace.reason()).toBe(`home/config.yaml:${message}`)
+    await expect(workspace.load()).rejects.toMatchObject({ code: 'AGENT_INVALID', details: { file: workspace.userFile } })
   })
 
   test.each([
@@ -189,22 +194,22 @@ describe('an invalid file is refused with its line', () => {
     ],
     ['defaultAgnet: x', 'unknown key `defaultAgnet`; did you mean `defaultAgent`?'],
   ])('a project may not set %j', async (line, message) => {
-    await using here = await place()
-    here.project('', line)
-    expect(await here.reason()).toBe(`repo/reeve.yaml:2: ${message}`)
+    await using workspace = await newWorkspace()
+    workspace.project('', line)
+    expect(await workspace.reason()).toBe(`repo/reeve.yaml:2: ${message}`)
   })
 
   test('a FIFO does not block', async () => {
-    await using here = await place()
-    expect(spawnSync('mkfifo', [join(here.root, 'repo', 'reeve.yaml')]).status).toBe(0)
-    expect(await here.reason()).toBe('repo/reeve.yaml: it is not a regular file')
+    await using workspace = await newWorkspace()
+    expect(spawnSync('mkfifo', [join(workspace.root, 'repo', 'reeve.yaml')]).status).toBe(0)
+    expect(await workspace.reason()).toBe('repo/reeve.yaml: it is not a regular file')
   })
 
   test.runIf(userInfo().uid === 0)('a file of another user is refused (needs root to change the owner)', async () => {
-    await using here = await place()
-    here.project('defaultModel: x/evil')
-    chownSync(join(here.root, 'repo', 'reeve.yaml'), 12_345, 12_345)
-    expect(await here.reason()).toBe('repo/reeve.yaml: it belongs to another user, so it is not used')
+    await using workspace = await newWorkspace()
+    workspace.project('defaultModel: x/evil')
+    chownSync(join(workspace.root, 'repo', 'reeve.yaml'), 12_345, 12_345)
+    expect(await workspace.reason()).toBe('repo/reeve.yaml: it belongs to another user, so it is not used')
   })
 })
 
@@ -214,6 +219,6 @@ test.each([
   [{ REEVE_MAX_PROCESSES: 'x' }, 'REEVE_MAX_PROCESSES: must be a number'],
   [{ REEVE_AGENT: '/x' }, 'REEVE_AGENT: expected a name of letters, digits, dots, dashes and underscores'],
 ])('an invalid variable is named: %j', async (env, message) => {
-  await using here = await place()
-  await expect(here.load({ env })).rejects.toMatchObject({ code: 'INVALID', message })
+  await using workspace = await newWorkspace()
+  await expect(workspace.load({ env })).rejects.toMatchObject({ code: 'INVALID', message })
 })

@@ -111,31 +111,33 @@ describe('the split of an environment', () => {
   })
 })
 
-async function home(): Promise<AsyncDisposable & { where: ReturnType<typeof pathsFrom>; put: (text: string, mode?: number) => void }> {
+async function newHome(): Promise<
+  AsyncDisposable & { paths: ReturnType<typeof pathsFrom>; writeCredentials: (text: string, mode?: number) => void }
+> {
   const dir = await tempDir()
-  const where = pathsFrom({ REEVE_HOME: dir.path })
-  mkdirSync(where.config, { recursive: true })
-  const put = (text: string, mode = 0o600): void => {
-    writeFileSync(where.credentialsFile, text)
-    chmodSync(where.credentialsFile, mode)
+  const paths = pathsFrom({ REEVE_HOME: dir.path })
+  mkdirSync(paths.config, { recursive: true })
+  const writeCredentials = (text: string, mode = 0o600): void => {
+    writeFileSync(paths.credentialsFile, text)
+    chmodSync(paths.credentialsFile, mode)
   }
-  return { where, put, [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose]() }
+  return { paths, writeCredentials, [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose]() }
 }
 
 describe('credentials.yaml', () => {
   test('has names and values; without the file there are none', async () => {
-    await using here = await home()
-    expect(await readCredentials(here.where)).toEqual({})
-    here.put('A_KEY: one\nB_KEY: "2"\n')
-    expect(await readCredentials(here.where)).toEqual({ A_KEY: 'one', B_KEY: '2' })
+    await using home = await newHome()
+    expect(await readCredentials(home.paths)).toEqual({})
+    home.writeCredentials('A_KEY: one\nB_KEY: "2"\n')
+    expect(await readCredentials(home.paths)).toEqual({ A_KEY: 'one', B_KEY: '2' })
   })
 
   test.each([0o640, 0o604, 0o644, 0o660])('mode %o is refused', async (mode) => {
-    await using here = await home()
-    here.put('A: b', mode)
-    await expect(readCredentials(here.where)).rejects.toMatchObject({
+    await using home = await newHome()
+    home.writeCredentials('A: b', mode)
+    await expect(readCredentials(home.paths)).rejects.toMatchObject({
       code: 'AGENT_INVALID',
-      message: `${here.where.credentialsFile}: other users can read it (mode 0${mode.toString(8)}); run: chmod 600 ${here.where.credentialsFile}`,
+      message: `${home.paths.credentialsFile}: other users can read it (mode 0${mode.toString(8)}); run: chmod 600 ${home.paths.credentialsFile}`,
     })
   })
 
@@ -146,13 +148,13 @@ describe('credentials.yaml', () => {
     ['a number', 'X: y\nA_KEY: 123', '2: A_KEY: must be a text'],
     ['a name that is none', 'a-b: hunter2', '1: a-b: is not a valid name: expected the name of a variable'],
   ])('%s is refused without its text', async (_, text, message) => {
-    await using here = await home()
-    here.put(text)
-    const error: Error = await readCredentials(here.where).then(
+    await using home = await newHome()
+    home.writeCredentials(text)
+    const error: Error = await readCredentials(home.paths).then(
       () => new Error('it was accepted'),
       (reason: Error) => reason,
     )
-    expect(error.message).toBe(`${here.where.credentialsFile}:${message}`)
+    expect(error.message).toBe(`${home.paths.credentialsFile}:${message}`)
     expect(JSON.stringify(error)).not.toContain('hunter2')
   })
 })
@@ -170,10 +172,10 @@ describe('the search for keys', () => {
   }
 
   test('environment, then file, then command; a failing or empty command finds nothing', async () => {
-    await using here = await home()
-    here.put('A: from file\nB: from file')
+    await using home = await newHome()
+    home.writeCredentials('A: from file\nB: from file')
     calls.length = 0
-    const found = await findKeys(['A', 'B', 'C', 'D', 'E'], { secrets: { A: 'from env' }, paths: here.where, ...command })
+    const found = await findKeys(['A', 'B', 'C', 'D', 'E'], { secrets: { A: 'from env' }, paths: home.paths, ...command })
     expect(found).toEqual({ values: { A: 'from env', B: 'from file', C: 'from command' }, missing: ['D', 'E'] })
     expect(calls).toEqual([
       ['vault', 'get', 'keys/C'],
@@ -183,14 +185,14 @@ describe('the search for keys', () => {
   })
 
   test('without a command, a key in no source is missing', async () => {
-    await using here = await home()
-    expect(await findKeys(['A'], { secrets: {}, paths: here.where, ...command, keyCommand: null })).toEqual({ values: {}, missing: ['A'] })
+    await using home = await newHome()
+    expect(await findKeys(['A'], { secrets: {}, paths: home.paths, ...command, keyCommand: null })).toEqual({ values: {}, missing: ['A'] })
   })
 
   test('an invalid file has no effect if it is not read', async () => {
-    await using here = await home()
-    here.put('A: b', 0o644)
-    expect(await findKeys(['K'], { secrets: { K: 'v' }, paths: here.where, ...command, keyCommand: null })).toEqual({
+    await using home = await newHome()
+    home.writeCredentials('A: b', 0o644)
+    expect(await findKeys(['K'], { secrets: { K: 'v' }, paths: home.paths, ...command, keyCommand: null })).toEqual({
       values: { K: 'v' },
       missing: [],
     })

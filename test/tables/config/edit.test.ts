@@ -6,30 +6,30 @@ import { explainConfig, formatEntry, setKey, trustDirectory, unsetKey, untrustDi
 import { pathsFrom, type Paths } from '../../../src/config/paths.ts'
 import { tempDir } from '../../support/tmp.ts'
 
-interface Place extends AsyncDisposable {
+interface Workspace extends AsyncDisposable {
   readonly dir: string
-  readonly where: Paths
+  readonly paths: Paths
   /** the file's text; null if there is none */
   text(): string | null
 }
 
-async function place(text?: string): Promise<Place> {
+async function newWorkspace(text?: string): Promise<Workspace> {
   const tmp = await tempDir()
-  const where = pathsFrom({ REEVE_HOME: join(tmp.path, 'home') })
+  const paths = pathsFrom({ REEVE_HOME: join(tmp.path, 'home') })
   if (text !== undefined) {
-    mkdirSync(where.config, { mode: 0o700 })
-    writeFileSync(where.configFile, text, { mode: 0o640 })
-    chmodSync(where.configFile, 0o640)
+    mkdirSync(paths.config, { mode: 0o700 })
+    writeFileSync(paths.configFile, text, { mode: 0o640 })
+    chmodSync(paths.configFile, 0o640)
   }
   return {
     dir: tmp.path,
-    where,
-    text: () => (existsSync(where.configFile) ? readFileSync(where.configFile, 'utf8') : null),
+    paths,
+    text: () => (existsSync(paths.configFile) ? readFileSync(paths.configFile, 'utf8') : null),
     [Symbol.asyncDispose]: () => tmp[Symbol.asyncDispose](),
   }
 }
 
-const OWN = `# mine
+const USER_FILE = `# mine
 
 defaultModel: "a/b" # the model
 # more
@@ -40,60 +40,60 @@ effort: low
 
 describe('setting a key', () => {
   test.each<[string, string, string, string]>([
-    ['a text, with its quotes and its comment', 'defaultModel', 'c/d', OWN.replace('a/b', 'c/d')],
-    ['a list, with commas', 'fallback', 'e/f, g/h', OWN.replace('fallback: [x/y] # in order\n', 'fallback:\n  - e/f\n  - g/h\n')],
-    ['a list, as YAML', 'fallback', '[e/f]', OWN.replace('fallback: [x/y] # in order\n', 'fallback:\n  - e/f\n')],
-    ['a number that was not there', 'maxProcesses', '20', `${OWN}maxProcesses: 20\n`],
+    ['a text, with its quotes and its comment', 'defaultModel', 'c/d', USER_FILE.replace('a/b', 'c/d')],
+    ['a list, with commas', 'fallback', 'e/f, g/h', USER_FILE.replace('fallback: [x/y] # in order\n', 'fallback:\n  - e/f\n  - g/h\n')],
+    ['a list, as YAML', 'fallback', '[e/f]', USER_FILE.replace('fallback: [x/y] # in order\n', 'fallback:\n  - e/f\n')],
+    ['a number that was not there', 'maxProcesses', '20', `${USER_FILE}maxProcesses: 20\n`],
     [
       'a part of mcp',
       'mcp.git.hub',
       '{ command: npx, args: [-y, x] }',
-      `${OWN}mcp:\n  git.hub:\n    command: npx\n    args:\n      - -y\n      - x\n`,
+      `${USER_FILE}mcp:\n  git.hub:\n    command: npx\n    args:\n      - -y\n      - x\n`,
     ],
   ])('%s', async (_what, key, value, after) => {
-    await using here = await place(OWN)
-    await setKey(here.where, key, value)
-    expect(here.text()).toBe(after)
-    expect(statSync(here.where.configFile).mode & 0o777).toBe(0o640)
-    expect(readdirSync(here.where.config)).toEqual(['config.yaml'])
+    await using workspace = await newWorkspace(USER_FILE)
+    await setKey(workspace.paths, key, value)
+    expect(workspace.text()).toBe(after)
+    expect(statSync(workspace.paths.configFile).mode & 0o777).toBe(0o640)
+    expect(readdirSync(workspace.paths.config)).toEqual(['config.yaml'])
   })
 
   test('creates a file that only the user can read', async () => {
-    await using here = await place()
-    expect(await setKey(here.where, 'effort', 'high')).toEqual({
-      file: here.where.configFile,
+    await using workspace = await newWorkspace()
+    expect(await setKey(workspace.paths, 'effort', 'high')).toEqual({
+      file: workspace.paths.configFile,
       key: 'effort',
       before: undefined,
       after: 'high',
     })
-    expect(here.text()).toBe('effort: high\n')
-    expect([statSync(here.where.configFile).mode & 0o777, statSync(here.where.config).mode & 0o777]).toEqual([0o600, 0o700])
+    expect(workspace.text()).toBe('effort: high\n')
+    expect([statSync(workspace.paths.configFile).mode & 0o777, statSync(workspace.paths.config).mode & 0o777]).toEqual([0o600, 0o700])
   })
 
   test('changes the target of a link', async () => {
-    await using here = await place()
-    const real = join(here.dir, 'dotfiles.yaml')
+    await using workspace = await newWorkspace()
+    const real = join(workspace.dir, 'dotfiles.yaml')
     writeFileSync(real, 'effort: low\n')
-    mkdirSync(here.where.config)
-    symlinkSync(real, here.where.configFile)
-    await setKey(here.where, 'effort', 'high')
+    mkdirSync(workspace.paths.config)
+    symlinkSync(real, workspace.paths.configFile)
+    await setKey(workspace.paths, 'effort', 'high')
     expect(readFileSync(real, 'utf8')).toBe('effort: high\n')
-    expect(lstatSync(here.where.configFile).isSymbolicLink()).toBe(true)
+    expect(lstatSync(workspace.paths.configFile).isSymbolicLink()).toBe(true)
   })
 
   test('reports the old and the new value without secrets', async () => {
-    await using here = await place(OWN)
-    expect(await setKey(here.where, 'defaultModel', 'c/d')).toMatchObject({ before: 'a/b', after: 'c/d' })
-    expect(await setKey(here.where, 'mcp.a', '{ url: "https://u:secret@h.com/x?k=secret" }')).toMatchObject({
+    await using workspace = await newWorkspace(USER_FILE)
+    expect(await setKey(workspace.paths, 'defaultModel', 'c/d')).toMatchObject({ before: 'a/b', after: 'c/d' })
+    expect(await setKey(workspace.paths, 'mcp.a', '{ url: "https://u:secret@h.com/x?k=secret" }')).toMatchObject({
       before: undefined,
       after: 'https://h.com',
     })
-    expect(await setKey(here.where, 'mcp.b', '{ command: c, args: [secret], env: { K: secret } }')).toMatchObject({ after: 'c' })
+    expect(await setKey(workspace.paths, 'mcp.b', '{ command: c, args: [secret], env: { K: secret } }')).toMatchObject({ after: 'c' })
     expect(
       JSON.stringify([
-        await unsetKey(here.where, 'mcp.b'),
-        await unsetKey(here.where, 'mcp'),
-        await explainConfig({ paths: here.where, cwd: null }),
+        await unsetKey(workspace.paths, 'mcp.b'),
+        await unsetKey(workspace.paths, 'mcp'),
+        await explainConfig({ paths: workspace.paths, cwd: null }),
       ]),
     ).not.toContain('secret')
   })
@@ -114,45 +114,45 @@ describe('nothing is written', () => {
     ['mcp.', '{}', /is a part of `mcp`/],
     ['__proto__', 'x', /^there is no key/],
   ])('for %s = %j', async (key, value, message) => {
-    await using here = await place(OWN)
-    await expect(setKey(here.where, key, value)).rejects.toMatchObject({
+    await using workspace = await newWorkspace(USER_FILE)
+    await expect(setKey(workspace.paths, key, value)).rejects.toMatchObject({
       code: 'INVALID',
       message: expect.stringMatching(message) as string,
     })
-    expect(here.text()).toBe(OWN)
+    expect(workspace.text()).toBe(USER_FILE)
   })
 
   test.each<[string, string]>([
     ['effort: [\n', 'not valid YAML'],
     ['colour: red\n', 'config.yaml:1: unknown key `colour`'],
   ])('into an invalid file: %j', async (text, message) => {
-    await using here = await place(text)
-    await expect(setKey(here.where, 'defaultAgent', 'x')).rejects.toMatchObject({
+    await using workspace = await newWorkspace(text)
+    await expect(setKey(workspace.paths, 'defaultAgent', 'x')).rejects.toMatchObject({
       code: 'AGENT_INVALID',
       message: expect.stringContaining(message) as string,
     })
-    expect(here.text()).toBe(text)
+    expect(workspace.text()).toBe(text)
   })
 })
 
 describe('removing a key', () => {
   test.each<[string, string, string]>([
-    [OWN, 'effort', OWN.replace('\neffort: low\n', '')],
-    [OWN, 'maxProcesses', OWN],
+    [USER_FILE, 'effort', USER_FILE.replace('\neffort: low\n', '')],
+    [USER_FILE, 'maxProcesses', USER_FILE],
     ['effort: low\n', 'effort', ''],
     ['# only\n\neffort: low\n', 'effort', '# only\n'],
     ['colour: red\neffort: low\n', 'colour', 'effort: low\n'],
     ['mcp: { a: { command: x } }\neffort: low\n', 'mcp.a', 'effort: low\n'],
     ['mcp: { a: { command: x }, b: { command: y } }\n', 'mcp.a', 'mcp: { b: { command: y } }\n'],
   ])('%j without %s', async (text, key, after) => {
-    await using here = await place(text)
-    await unsetKey(here.where, key)
-    expect(here.text()).toBe(after)
+    await using workspace = await newWorkspace(text)
+    await unsetKey(workspace.paths, key)
+    expect(workspace.text()).toBe(after)
   })
 
   test('refuses an unknown key', async () => {
-    await using here = await place(OWN)
-    await expect(unsetKey(here.where, 'colour')).rejects.toMatchObject({
+    await using workspace = await newWorkspace(USER_FILE)
+    await expect(unsetKey(workspace.paths, 'colour')).rejects.toMatchObject({
       code: 'INVALID',
       message: expect.stringContaining('there is no key `colour`') as string,
     })
@@ -161,26 +161,26 @@ describe('removing a key', () => {
 
 describe('trust', () => {
   test('is given to a directory with all below it, once, and removed', async () => {
-    await using here = await place(OWN)
-    const [a, b] = [join(here.dir, 'a'), join(here.dir, 'a', 'b')]
+    await using workspace = await newWorkspace(USER_FILE)
+    const [a, b] = [join(workspace.dir, 'a'), join(workspace.dir, 'a', 'b')]
     mkdirSync(b, { recursive: true })
-    symlinkSync(b, join(here.dir, 'link'))
-    expect(await trustDirectory(here.where, join(here.dir, 'link'))).toMatchObject({ before: undefined, after: [b] })
-    expect(await trustDirectory(here.where, b)).toEqual({ already: b })
-    expect(await trustDirectory(here.where, a), 'what is below needs no line of its own').toMatchObject({ after: [a] })
-    expect(await trustDirectory(here.where, b)).toEqual({ already: a })
-    await expect(untrustDirectory(here.where, b)).rejects.toMatchObject({
+    symlinkSync(b, join(workspace.dir, 'link'))
+    expect(await trustDirectory(workspace.paths, join(workspace.dir, 'link'))).toMatchObject({ before: undefined, after: [b] })
+    expect(await trustDirectory(workspace.paths, b)).toEqual({ already: b })
+    expect(await trustDirectory(workspace.paths, a), 'what is below needs no line of its own').toMatchObject({ after: [a] })
+    expect(await trustDirectory(workspace.paths, b)).toEqual({ already: a })
+    await expect(untrustDirectory(workspace.paths, b)).rejects.toMatchObject({
       message: `${b} is trusted as a part of ${a}: untrust that directory`,
     })
-    expect(await untrustDirectory(here.where, a)).toMatchObject({ before: [a], after: undefined })
-    await expect(untrustDirectory(here.where, a)).rejects.toMatchObject({ message: `${a} is not trusted` })
-    expect(here.text()).toBe(OWN)
+    expect(await untrustDirectory(workspace.paths, a)).toMatchObject({ before: [a], after: undefined })
+    await expect(untrustDirectory(workspace.paths, a)).rejects.toMatchObject({ message: `${a} is not trusted` })
+    expect(workspace.text()).toBe(USER_FILE)
   })
 
   test('is not given to a file', async () => {
-    await using here = await place(OWN)
-    await expect(trustDirectory(here.where, here.where.configFile)).rejects.toMatchObject({ code: 'INVALID' })
-    await expect(trustDirectory(here.where, join(here.dir, 'none'))).rejects.toMatchObject({
+    await using workspace = await newWorkspace(USER_FILE)
+    await expect(trustDirectory(workspace.paths, workspace.paths.configFile)).rejects.toMatchObject({ code: 'INVALID' })
+    await expect(trustDirectory(workspace.paths, join(workspace.dir, 'none'))).rejects.toMatchObject({
       code: 'INVALID',
       message: expect.stringMatching(/^there is no directory \//) as string,
     })
@@ -188,21 +188,21 @@ describe('trust', () => {
 })
 
 test('the values in force are shown with their sources', async () => {
-  await using here = await place(`${OWN}providers: [{ name: mine, kind: openai, baseURL: "http://h/" }]\n`)
-  const project = join(here.dir, 'project')
+  await using workspace = await newWorkspace(`${USER_FILE}providers: [{ name: mine, kind: openai, baseURL: "http://h/" }]\n`)
+  const project = join(workspace.dir, 'project')
   mkdirSync(project)
   writeFileSync(join(project, 'reeve.yaml'), 'effort: high\ndefaultAgent: other\n')
-  const entries = await explainConfig({ paths: here.where, cwd: project, env: { REEVE_AGENT: 'third' } })
-  const said = Object.fromEntries(entries.map(({ key, value, where }) => [key, [value, where]]))
-  expect(said).toMatchObject({
-    defaultModel: ['a/b', here.where.configFile],
+  const entries = await explainConfig({ paths: workspace.paths, cwd: project, env: { REEVE_AGENT: 'third' } })
+  const valuesInForce = Object.fromEntries(entries.map(({ key, value, where }) => [key, [value, where]]))
+  expect(valuesInForce).toMatchObject({
+    defaultModel: ['a/b', workspace.paths.configFile],
     effort: ['high', join(project, 'reeve.yaml')],
     defaultAgent: ['third', 'REEVE_AGENT'],
     maxProcesses: [10_000, 'default'],
     mcp: [{}, 'default'],
     trusted: [[], 'default'],
   })
-  expect(said['providers']?.[1]).toBe(`${here.where.configFile}: the first 1; the others are built in`)
+  expect(valuesInForce['providers']?.[1]).toBe(`${workspace.paths.configFile}: the first 1; the others are built in`)
   expect(formatEntry('fallback', ['a/b', 'c/d'])).toBe('fallback:\n  - a/b\n  - c/d')
   expect(formatEntry('fallback', [])).toBe('fallback: []')
 })

@@ -7,7 +7,7 @@ import { checkSocketDir, clientSocket, withAbsoluteHome, MAX_SOCKET_BYTES, paths
 import { tempDir } from '../../support/tmp.ts'
 
 const uid = userInfo().uid
-const long = `/srv/${'x'.repeat(120)}`
+const LONG_PATH = `/srv/${'x'.repeat(120)}`
 
 describe('paths', () => {
   test.each([
@@ -47,19 +47,19 @@ test('a relative REEVE_HOME becomes absolute for programs in other directories',
 
 describe('the socket', () => {
   test('is in the state directory if its path has at most 100 bytes', () => {
-    const fitting = `/${'x'.repeat(MAX_SOCKET_BYTES - '//reeve.sock'.length)}`
-    expect(pathsFrom({ REEVE_HOME: fitting }).socket).toBe(`${fitting}/reeve.sock`)
-    expect(dirname(pathsFrom({ REEVE_HOME: `${fitting}x` }).socket)).not.toBe(`${fitting}x`)
-    expect(dirname(pathsFrom({ REEVE_HOME: `${fitting.slice(0, -1)}é` }).socket), 'bytes count, not characters').toBe(
+    const longestHome = `/${'x'.repeat(MAX_SOCKET_BYTES - '//reeve.sock'.length)}`
+    expect(pathsFrom({ REEVE_HOME: longestHome }).socket).toBe(`${longestHome}/reeve.sock`)
+    expect(dirname(pathsFrom({ REEVE_HOME: `${longestHome}x` }).socket)).not.toBe(`${longestHome}x`)
+    expect(dirname(pathsFrom({ REEVE_HOME: `${longestHome.slice(0, -1)}é` }).socket), 'bytes count, not characters').toBe(
       join(tmpdir(), `reeve-${uid}`),
     )
   })
 
   test.each([
-    ['XDG_RUNTIME_DIR', { REEVE_HOME: long, XDG_RUNTIME_DIR: '/run/user/7' }, '/run/user/7/reeve'],
-    ['a runtime directory that is too long', { REEVE_HOME: long, XDG_RUNTIME_DIR: long }, join(tmpdir(), `reeve-${uid}`)],
-    ['a relative runtime directory', { REEVE_HOME: long, XDG_RUNTIME_DIR: 'run' }, join(tmpdir(), `reeve-${uid}`)],
-    ['no runtime directory', { REEVE_HOME: long }, join(tmpdir(), `reeve-${uid}`)],
+    ['XDG_RUNTIME_DIR', { REEVE_HOME: LONG_PATH, XDG_RUNTIME_DIR: '/run/user/7' }, '/run/user/7/reeve'],
+    ['a runtime directory that is too long', { REEVE_HOME: LONG_PATH, XDG_RUNTIME_DIR: LONG_PATH }, join(tmpdir(), `reeve-${uid}`)],
+    ['a relative runtime directory', { REEVE_HOME: LONG_PATH, XDG_RUNTIME_DIR: 'run' }, join(tmpdir(), `reeve-${uid}`)],
+    ['no runtime directory', { REEVE_HOME: LONG_PATH }, join(tmpdir(), `reeve-${uid}`)],
   ])('is in another directory: %s', (_, env, dir) => {
     const { socket } = pathsFrom(env)
     expect(dirname(socket)).toBe(dir)
@@ -67,43 +67,43 @@ describe('the socket', () => {
   })
 
   test('differs between two homes and is stable for one', () => {
-    expect(pathsFrom({ REEVE_HOME: long }).socket).toBe(pathsFrom({ REEVE_HOME: long }).socket)
-    expect(pathsFrom({ REEVE_HOME: long }).socket).not.toBe(pathsFrom({ REEVE_HOME: `${long}/2` }).socket)
+    expect(pathsFrom({ REEVE_HOME: LONG_PATH }).socket).toBe(pathsFrom({ REEVE_HOME: LONG_PATH }).socket)
+    expect(pathsFrom({ REEVE_HOME: LONG_PATH }).socket).not.toBe(pathsFrom({ REEVE_HOME: `${LONG_PATH}/2` }).socket)
   })
 
   test('a state directory that others can access is closed if it is empty or belongs to reeve, else refused', async () => {
     await using dir = await tempDir()
-    const where = pathsFrom({ REEVE_HOME: join(dir.path, 'home') })
-    mkdirSync(where.state, { mode: 0o755 })
-    writeFileSync(join(where.state, 'letter.txt'), '')
-    expect(() => prepareState(where)).toThrow(/open to others; if only reeve uses it, run: chmod 700/)
-    expect(statSync(where.state).mode & 0o777).toBe(0o755)
-    writeFileSync(join(where.state, 'lock.db'), '')
-    prepareState(where)
-    expect(statSync(where.state).mode & 0o777).toBe(0o700)
+    const paths = pathsFrom({ REEVE_HOME: join(dir.path, 'home') })
+    mkdirSync(paths.state, { mode: 0o755 })
+    writeFileSync(join(paths.state, 'letter.txt'), '')
+    expect(() => prepareState(paths)).toThrow(/open to others; if only reeve uses it, run: chmod 700/)
+    expect(statSync(paths.state).mode & 0o777).toBe(0o755)
+    writeFileSync(join(paths.state, 'lock.db'), '')
+    prepareState(paths)
+    expect(statSync(paths.state).mode & 0o777).toBe(0o700)
   })
 
   test('the daemon creates both directories closed, and closes open ones', async () => {
     await using dir = await tempDir()
-    const where = pathsFrom({ REEVE_HOME: join(dir.path, 'x'.repeat(110)), XDG_RUNTIME_DIR: dir.path })
-    mkdirSync(where.state, { mode: 0o755 })
-    prepareState(where)
-    expect(statSync(where.state).mode & 0o777).toBe(0o700)
-    expect(statSync(dirname(where.socket)).mode & 0o777).toBe(0o700)
+    const paths = pathsFrom({ REEVE_HOME: join(dir.path, 'x'.repeat(110)), XDG_RUNTIME_DIR: dir.path })
+    mkdirSync(paths.state, { mode: 0o755 })
+    prepareState(paths)
+    expect(statSync(paths.state).mode & 0o777).toBe(0o700)
+    expect(statSync(dirname(paths.socket)).mode & 0o777).toBe(0o700)
   })
 
   test('a client uses the socket that daemon.json names, if the path was shortened', async () => {
     await using dir = await tempDir()
-    const where = pathsFrom({ REEVE_HOME: join(dir.path, 'x'.repeat(110)), XDG_RUNTIME_DIR: dir.path })
-    prepareState(where)
-    expect(clientSocket(where)).toBe(where.socket)
-    writeFileSync(where.daemonJson, '{"socket": "/run/elsewhere/s"}')
-    expect(clientSocket(where)).toBe('/run/elsewhere/s')
-    writeFileSync(where.daemonJson, '{"socket": "rela')
-    expect(clientSocket(where)).toBe(where.socket)
-    const near = pathsFrom({ REEVE_HOME: dir.path })
-    writeFileSync(near.daemonJson, '{"socket": "/run/elsewhere/s"}')
-    expect(clientSocket(near)).toBe(near.socket)
+    const paths = pathsFrom({ REEVE_HOME: join(dir.path, 'x'.repeat(110)), XDG_RUNTIME_DIR: dir.path })
+    prepareState(paths)
+    expect(clientSocket(paths)).toBe(paths.socket)
+    writeFileSync(paths.daemonJson, '{"socket": "/run/elsewhere/s"}')
+    expect(clientSocket(paths)).toBe('/run/elsewhere/s')
+    writeFileSync(paths.daemonJson, '{"socket": "rela')
+    expect(clientSocket(paths)).toBe(paths.socket)
+    const shortPaths = pathsFrom({ REEVE_HOME: dir.path })
+    writeFileSync(shortPaths.daemonJson, '{"socket": "/run/elsewhere/s"}')
+    expect(clientSocket(shortPaths)).toBe(shortPaths.socket)
   })
 })
 

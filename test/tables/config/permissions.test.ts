@@ -4,7 +4,7 @@ import { parseAgent } from '../../../src/config/agents/agent-file.ts'
 import { applyResumeRules, applySpawnRules, driverDependentRules, invalidRuleMessage } from '../../../src/config/permissions.ts'
 
 describe('an agent file', () => {
-  const read = (front: string): unknown => {
+  const parseFrontMatter = (front: string): unknown => {
     const parsed = parseAgent(`---\n${front}\n---\n`, '/a/x.md', 'project')
     return parsed.ok ? (parsed.value.capabilities ?? {}) : `${parsed.problem.line}: ${parsed.problem.message}`
   }
@@ -26,7 +26,7 @@ describe('an agent file', () => {
     ['signals: all', expect.stringMatching(/^2: signals/)],
     ['spawns: 3', '2: spawns: expected a list of names of agents, or none'],
   ])('%j', (front, expected) => {
-    expect(read(front)).toEqual(expected)
+    expect(parseFrontMatter(front)).toEqual(expected)
   })
 })
 
@@ -92,8 +92,8 @@ test.each<[{ allow?: string[]; deny?: string[] }, unknown]>([
   [{ allow: ['read:'] }, '`read:` names nothing'],
   [{ deny: ['write:/etc'] }, '`write:/etc` cannot be denied alone: allow the paths that it may write'],
   [{ deny: ['spawn:coder'] }, expect.stringContaining('deny `spawn`, or allow the agents')],
-])('the words %j are checked', (words, wrong) => {
-  expect(invalidRuleMessage(words)).toEqual(wrong)
+])('the words %j are checked', (request, message) => {
+  expect(invalidRuleMessage(request)).toEqual(message)
 })
 
 test('a command accepts only driver-independent words', () => {

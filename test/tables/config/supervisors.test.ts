@@ -9,7 +9,7 @@ import { restartPolicyFrom, supervisorSpecFrom } from '../../../src/kernel/super
 import { testEnv } from '../../support/env.ts'
 import { tempDir } from '../../support/tmp.ts'
 
-async function found(name: string, yaml: string): Promise<unknown> {
+async function readSupervisor(name: string, yaml: string): Promise<unknown> {
   await using dir = await tempDir()
   writeFileSync(join(dir.path, 'reeve.yaml'), yaml)
   try {
@@ -23,7 +23,7 @@ async function found(name: string, yaml: string): Promise<unknown> {
 
 test('every key of a supervisor', async () => {
   expect(
-    await found(
+    await readSupervisor(
       'team',
       `
 supervisors:
@@ -73,9 +73,9 @@ test.each([
   ['an id twice', 'supervisors: { team: { children: [{ id: a }, { id: a }] } }', /the id a occurs twice/],
   ['a window without a unit', 'supervisors: { team: { window: 5 } }', /^DIR\/reeve.yaml:1: supervisors.team.window: /],
 ])('%s', async (_, yaml, message) => {
-  const said = await found('team', yaml)
-  if (typeof message === 'string') expect(String(said).endsWith(message), String(said)).toBe(true)
-  else expect(said).toMatch(message)
+  const result = await readSupervisor('team', yaml)
+  if (typeof message === 'string') expect(String(result).endsWith(message), String(result)).toBe(true)
+  else expect(result).toMatch(message)
 })
 
 test('an agent file may have a complete policy', () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { TOPICS } from '../../../src/cli/table/topics.ts'
 import { ROOT } from '../../support/env.ts'
-import { blocks, blocksOf, sentencesOf, wordCount, type Block } from '../../support/prose.ts'
+import { pageBlocks, blocksOf, sentencesOf, wordCount, type Block } from '../../support/prose.ts'
 
 const MAX_CELL_CHARACTERS = 200
 const MAX_PARAGRAPH_WORDS = 90
@@ -21,7 +21,7 @@ const ELSEWHERE: ReadonlySet<string> = new Set([
 ])
 
 const PAGES = [
-  ...blocks('docs', 'README.md', 'AGENTS.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'),
+  ...pageBlocks('docs', 'README.md', 'AGENTS.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'),
   ...Object.entries(TOPICS).flatMap(([name, topic]) => topicBlocks(name, topic.text)),
 ]
 

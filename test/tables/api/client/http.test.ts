@@ -18,7 +18,7 @@ beforeEach(async () => {
 afterEach(async () => dir[Symbol.asyncDispose]())
 
 /** A server that answers every request with these bytes, and then ends or breaks the connection. */
-async function rawServer(pieces: readonly string[], end: 'end' | 'hold' | 'break' = 'end'): Promise<AsyncDisposable> {
+async function startRawServer(pieces: readonly string[], end: 'end' | 'hold' | 'break' = 'end'): Promise<AsyncDisposable> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket)
@@ -39,15 +39,15 @@ async function rawServer(pieces: readonly string[], end: 'end' | 'hold' | 'break
   }
 }
 
-const client = (): Client => new Client({ socketPath: () => join(dir.path, 'reeve.sock') })
+const newClient = (): Client => new Client({ socketPath: () => join(dir.path, 'reeve.sock') })
 
-async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   const found: T[] = []
   for await (const item of items) found.push(item)
   return found
 }
 
-async function rejection(promise: Promise<unknown>): Promise<ApiError> {
+async function rejectionOf(promise: Promise<unknown>): Promise<ApiError> {
   const error: unknown = await promise.then(
     () => undefined,
     (thrown: unknown) => thrown,
@@ -67,13 +67,13 @@ describe('an answer', () => {
       ['HTTP/1.1 2', '00 OK\r', '\nTransfer-Encoding: chunked\r\n\r\n', '3', '\r\n{"', 'a\r', '\n7\r\n":"é"}\r\n', '0\r\n\r\n'],
     ],
   ])('%s is read', async (_, pieces) => {
-    await using _server = await rawServer(pieces)
-    expect(await client().get('/')).toEqual({ a: 'é' })
+    await using _server = await startRawServer(pieces)
+    expect(await newClient().get('/')).toEqual({ a: 'é' })
   })
 
   test('with a known length is complete before the connection ends', async () => {
-    await using _server = await rawServer(['HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'], 'hold')
-    expect(await client().get('/')).toEqual({})
+    await using _server = await startRawServer(['HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'], 'hold')
+    expect(await newClient().get('/')).toEqual({})
   })
 
   test.each([
@@ -86,26 +86,26 @@ describe('an answer', () => {
     ['a head without end', [`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(200)}`]],
     ['a line without end', [`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(100_000)}`]],
   ])('that is %s is UNAVAILABLE', async (_, pieces) => {
-    await using _server = await rawServer(pieces)
-    expect((await rejection(client().get('/'))).code).toBe('UNAVAILABLE')
+    await using _server = await startRawServer(pieces)
+    expect((await rejectionOf(newClient().get('/'))).code).toBe('UNAVAILABLE')
   })
 })
 
 describe('errors', () => {
   test('have the code, message, hint and exit code that the daemon gives', async () => {
-    await using _daemon = await startFakeDaemon(dir.path, { 'GET /v1/processes/5': () => refusal('AMBIGUOUS', '"5" may be any of two') })
-    const error = await rejection(reeve.get('5'))
+    await using _daemon = await fakeDaemon(dir.path, { 'GET /v1/processes/5': () => refusal('AMBIGUOUS', '"5" may be any of two') })
+    const error = await rejectionOf(reeve.get('5'))
     expect([error.code, error.message, error.exit]).toEqual(['AMBIGUOUS', '"5" may be any of two', 3])
     expect(error.hint).not.toBe('')
   })
 
   test('whose body is not from the daemon are INTERNAL', async () => {
-    await using _server = await rawServer(['HTTP/1.1 502 Bad Gateway\r\n\r\noops'])
-    expect(await rejection(client().get('/'))).toMatchObject({ code: 'INTERNAL', message: 'the daemon answered 502: oops' })
+    await using _server = await startRawServer(['HTTP/1.1 502 Bad Gateway\r\n\r\noops'])
+    expect(await rejectionOf(newClient().get('/'))).toMatchObject({ code: 'INTERNAL', message: 'the daemon answered 502: oops' })
   })
 
   test('fail if no daemon listens', async () => {
-    expect(await rejection(reeve.list())).toMatchObject({ code: 'UNAVAILABLE', exit: 4 })
+    expect(await rejectionOf(reeve.list())).toMatchObject({ code: 'UNAVAILABLE', exit: 4 })
   })
 })
 
@@ -120,112 +120,115 @@ describe('starting the daemon', () => {
   })
 
   test('does not happen for a broken wait: another daemon may answer it', async () => {
-    let asked = 0
-    await using _daemon = await startFakeDaemon(dir.path, {
-      'GET /x': () => (++asked < 3 ? { events: [], then: 'break' } : { json: { ok: true } }),
+    let requestCount = 0
+    await using _daemon = await fakeDaemon(dir.path, {
+      'GET /x': () => (++requestCount < 3 ? { events: [], then: 'break' } : { json: { ok: true } }),
     })
     const start = async (): Promise<void> => {
       throw new Error('started')
     }
-    const both = new Client({ socketPath: () => join(dir.path, 'reeve.sock'), start })
-    expect((await rejection(both.get('/x'))).code).toBe('UNAVAILABLE')
-    expect([await both.get('/x', {}, { isRepeatable: true }), asked]).toEqual([{ ok: true }, 3])
+    const client = new Client({ socketPath: () => join(dir.path, 'reeve.sock'), start })
+    expect((await rejectionOf(client.get('/x'))).code).toBe('UNAVAILABLE')
+    expect([await client.get('/x', {}, { isRepeatable: true }), requestCount]).toEqual([{ ok: true }, 3])
   })
 
   test('does not happen after a request that may have been received', async () => {
-    await using _server = await rawServer([], 'break')
-    let starts = 0
+    await using _server = await startRawServer([], 'break')
+    let startCount = 0
     const start = async (): Promise<void> => {
-      starts += 1
+      startCount += 1
     }
-    const error = await rejection(new Client({ socketPath: () => join(dir.path, 'reeve.sock'), start }).post('/x', {}))
-    expect([error.code, starts]).toEqual(['UNAVAILABLE', 0])
+    const error = await rejectionOf(new Client({ socketPath: () => join(dir.path, 'reeve.sock'), start }).post('/x', {}))
+    expect([error.code, startCount]).toEqual(['UNAVAILABLE', 0])
   })
 })
 
 describe('events', () => {
-  const first = factEvent(1, { type: 'process.note', text: 'é' })
-  const second = factEvent(2, { type: 'process.note', text: 'b\nc' })
-  const last = factEvent(3, { type: 'process.reaped' })
+  const firstEvent = factEvent(1, { type: 'process.note', text: 'é' })
+  const secondEvent = factEvent(2, { type: 'process.note', text: 'b\nc' })
+  const lastEvent = factEvent(3, { type: 'process.reaped' })
   const route = 'GET /v1/processes/5/events'
 
   test('end after the last recorded event', async () => {
-    await using daemon = await startFakeDaemon(dir.path, { [route]: () => ({ events: [first, second], then: 'end' }) })
-    expect(await all(reeve.events({ process: '5', after: 0 }))).toEqual([first, second])
+    await using daemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [firstEvent, secondEvent], then: 'end' }) })
+    expect(await collect(reeve.events({ process: '5', after: 0 }))).toEqual([firstEvent, secondEvent])
     expect(daemon.requests[0]?.headers.accept).toBe('text/event-stream')
   })
 
   test('continue after a broken connection, with each event once', async () => {
-    const parts: Record<string, readonly EventView[]> = { 0: [first], 1: [second], 2: [last] }
-    await using daemon = await startFakeDaemon(dir.path, {
-      [route]: ({ query }) => ({ events: parts[query.get('after') ?? ''] ?? [], then: query.get('after') === '2' ? 'end' : 'break' }),
+    const eventsByCursor: Record<string, readonly EventView[]> = { 0: [firstEvent], 1: [secondEvent], 2: [lastEvent] }
+    await using daemon = await fakeDaemon(dir.path, {
+      [route]: ({ query }) => ({
+        events: eventsByCursor[query.get('after') ?? ''] ?? [],
+        then: query.get('after') === '2' ? 'end' : 'break',
+      }),
     })
-    expect(await all(reeve.events({ process: '5', after: 0, follow: true }))).toEqual([first, second, last])
+    expect(await collect(reeve.events({ process: '5', after: 0, follow: true }))).toEqual([firstEvent, secondEvent, lastEvent])
     expect(daemon.requests.map(({ headers }) => headers['last-event-id'])).toEqual(['0', '1', '2'])
   })
 
   test('report when no daemon answers, and when one answers again', async () => {
-    const before = await startFakeDaemon(dir.path, { [route]: () => ({ events: [first], then: 'open' }) })
-    const told: boolean[] = []
-    const seen: EventView[] = []
-    let after: Promise<AsyncDisposable> | undefined
+    const firstDaemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [firstEvent], then: 'open' }) })
+    const linkChanges: boolean[] = []
+    const receivedEvents: EventView[] = []
+    let secondDaemon: Promise<AsyncDisposable> | undefined
     const onLink = (isUp: boolean): void => {
-      told.push(isUp)
-      if (!isUp) after = startFakeDaemon(dir.path, { [route]: () => ({ events: [last], then: 'end' }) })
+      linkChanges.push(isUp)
+      if (!isUp) secondDaemon = fakeDaemon(dir.path, { [route]: () => ({ events: [lastEvent], then: 'end' }) })
     }
     for await (const event of reeve.events({ process: '5', after: 0, follow: true, onLink })) {
-      seen.push(event)
-      if (event === seen[0]) await before[Symbol.asyncDispose]()
+      receivedEvents.push(event)
+      if (event === receivedEvents[0]) await firstDaemon[Symbol.asyncDispose]()
     }
-    await using _after = await after
-    expect([seen, told]).toEqual([
-      [first, last],
+    await using _after = await secondDaemon
+    expect([receivedEvents, linkChanges]).toEqual([
+      [firstEvent, lastEvent],
       [false, true],
     ])
   })
 
   test('that break without follow are an error', async () => {
-    await using _daemon = await startFakeDaemon(dir.path, { [route]: () => ({ events: [first], then: 'break' }) })
-    expect((await rejection(all(reeve.events({ process: '5' })))).code).toBe('UNAVAILABLE')
+    await using _daemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [firstEvent], then: 'break' }) })
+    expect((await rejectionOf(collect(reeve.events({ process: '5' })))).code).toBe('UNAVAILABLE')
   })
 
   test('of an ended process end with the stream', async () => {
-    await using daemon = await startFakeDaemon(dir.path, { [route]: () => ({ events: [last], then: 'end' }) })
-    expect(await all(reeve.events({ process: '5', follow: true }))).toEqual([last])
+    await using daemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [lastEvent], then: 'end' }) })
+    expect(await collect(reeve.events({ process: '5', follow: true }))).toEqual([lastEvent])
     expect(daemon.requests).toHaveLength(1)
   })
 
   test('end when the daemon ends the stream; only a broken connection is opened again', async () => {
-    await using daemon = await startFakeDaemon(dir.path, { [route]: () => ({ events: [first], then: 'end' }) })
-    expect(await all(reeve.events({ process: '5', follow: true }))).toEqual([first])
+    await using daemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [firstEvent], then: 'end' }) })
+    expect(await collect(reeve.events({ process: '5', follow: true }))).toEqual([firstEvent])
     expect(daemon.requests).toHaveLength(1)
   })
 
   test('end when the signal aborts, and close the connection', async () => {
-    await using _daemon = await startFakeDaemon(dir.path, { [route]: () => ({ events: [first], then: 'open' }) })
-    const leave = new AbortController()
-    const seen: EventView[] = []
-    for await (const event of reeve.events({ process: '5', follow: true, signal: leave.signal })) {
-      seen.push(event)
-      leave.abort()
+    await using _daemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [firstEvent], then: 'open' }) })
+    const abort = new AbortController()
+    const receivedEvents: EventView[] = []
+    for await (const event of reeve.events({ process: '5', follow: true, signal: abort.signal })) {
+      receivedEvents.push(event)
+      abort.abort()
     }
-    expect(seen).toEqual([first])
+    expect(receivedEvents).toEqual([firstEvent])
   })
 
   test('that the daemon refuses are an error at once', async () => {
-    await using daemon = await startFakeDaemon(dir.path, { [route]: () => refusal('COLLECTED', 'it was removed') })
-    expect((await rejection(all(reeve.events({ process: '5', after: 1, follow: true })))).code).toBe('COLLECTED')
+    await using daemon = await fakeDaemon(dir.path, { [route]: () => refusal('COLLECTED', 'it was removed') })
+    expect((await rejectionOf(collect(reeve.events({ process: '5', after: 1, follow: true })))).code).toBe('COLLECTED')
     expect(daemon.requests).toHaveLength(1)
   })
 
   test('are split only at newlines, for any division into chunks', async () => {
     const bytes = Buffer.from('id: 1\nevent: x\ndata: "é\\u2028\u2028"\n\n: comment\n\ndata: a\r\ndata:b\r\n\r\n')
-    for (let cut = 0; cut <= bytes.length; cut++) {
+    for (let splitAt = 0; splitAt <= bytes.length; splitAt++) {
       const pieces = (async function* () {
-        yield bytes.subarray(0, cut)
-        yield bytes.subarray(cut)
+        yield bytes.subarray(0, splitAt)
+        yield bytes.subarray(splitAt)
       })()
-      expect(await all(eventData(pieces))).toEqual(['"é\\u2028\u2028"', 'a\nb'])
+      expect(await collect(eventData(pieces))).toEqual(['"é\\u2028\u2028"', 'a\nb'])
     }
   })
 
@@ -233,7 +236,7 @@ describe('events', () => {
     const endless = (async function* () {
       for (;;) yield Buffer.alloc(1000, 'x')
     })()
-    await expect(all(eventData(endless, 10_000))).rejects.toThrow('longer than 10000 bytes')
+    await expect(collect(eventData(endless, 10_000))).rejects.toThrow('longer than 10000 bytes')
   })
 })
 
@@ -252,15 +255,15 @@ describe('the library', () => {
   })
 
   test('sends further requests until the time limit of a wait', async () => {
-    let polls = 0
-    await using daemon = await startFakeDaemon(dir.path, {
+    let pollCount = 0
+    await using daemon = await fakeDaemon(dir.path, {
       'GET /v1/processes/5/wait': () => ({
-        json: ++polls < 3 ? { process: processView(), timedOut: true } : { process: endedView(0), timedOut: false },
+        json: ++pollCount < 3 ? { process: processView(), timedOut: true } : { process: endedView(0), timedOut: false },
       }),
     })
     expect(await reeve.wait('5', { timeoutMs: 200_000 })).toMatchObject({ timedOut: false, process: { state: 'dead' } })
     expect(daemon.requests.map(({ query }) => query.get('for'))).toEqual(['exited', 'exited', 'exited'])
-    polls = 0
+    pollCount = 0
     expect(await reeve.wait('5', { timeoutMs: 0 })).toMatchObject({ timedOut: true })
   })
 
@@ -273,34 +276,34 @@ describe('the library', () => {
 
 describe('a server that accepts connections and does not answer', () => {
   test('counts as hanging, if it does not answer the second request either', async () => {
-    await using _ = await rawServer([], 'hold')
-    const begun = performance.now()
-    const error = await rejection(reeve.list())
+    await using _ = await startRawServer([], 'hold')
+    const startMs = performance.now()
+    const error = await rejectionOf(reeve.list())
     expect([error.code, error.exit, error.message]).toEqual([
       'HANGS',
       4,
       'the daemon hangs for more than 5 s: it accepts connections but does not answer',
     ])
-    expect(performance.now() - begun).toBeLessThan(15_000)
+    expect(performance.now() - startMs).toBeLessThan(15_000)
   })
 
   test('counts as slow, if it answers the second request', async () => {
-    const asked: string[] = []
+    const paths: string[] = []
     const server = createServer((socket) => {
       socket.once('data', (data) => {
         const path = String(data).split(' ')[1] ?? ''
-        asked.push(path)
+        paths.push(path)
         if (path === '/v1/daemon') {
           socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')
           // The first was examined, so the other one has waited for long enough.
-          waiting?.end('HTTP/1.1 200 OK\r\ncontent-length: 16\r\n\r\n{"processes":[]}')
-        } else waiting = socket
+          openSocket?.end('HTTP/1.1 200 OK\r\ncontent-length: 16\r\n\r\n{"processes":[]}')
+        } else openSocket = socket
       })
     })
-    let waiting: Socket | undefined
+    let openSocket: Socket | undefined
     await new Promise<void>((resolve) => server.listen(join(dir.path, 'reeve.sock'), resolve))
     expect(await reeve.list()).toEqual([])
-    expect(asked).toEqual([expect.stringContaining('/v1/processes'), '/v1/daemon'])
+    expect(paths).toEqual([expect.stringContaining('/v1/processes'), '/v1/daemon'])
     await new Promise((resolve) => server.close(resolve))
   })
 })

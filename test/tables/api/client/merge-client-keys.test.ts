@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { markClientKeys } from '../../../../src/api/client/merge-client-keys.ts'
 import type { AgentsView, AgentView, KeyState } from '../../../../src/api/views/agents.ts'
 
-const agent = (name: string, needs: string[], reason: string | null): AgentView => ({
+const makeAgent = (name: string, needs: string[], reason: string | null): AgentView => ({
   name,
   description: '',
   driver: 'native',
@@ -30,17 +30,17 @@ const agent = (name: string, needs: string[], reason: string | null): AgentView 
   login: null,
 })
 
-const answer = (agents: AgentView[], keys: Record<string, KeyState>): AgentsView => ({ version: 1, agents, errors: [], keys })
+const agentsAnswer = (agents: AgentView[], keys: Record<string, KeyState>): AgentsView => ({ version: 1, agents, errors: [], keys })
 
 test.each([
-  ['its key is in the environment', agent('a', ['K'], 'K is not set'), { K: 'v' }, true],
-  ['its key is empty there', agent('a', ['K'], 'K is not set'), { K: '' }, false],
-  ['its key is nowhere', agent('a', ['K'], 'K is not set'), { OTHER: 'v' }, false],
-  ['something else is in its way', agent('a', [], 'no model is configured'), { K: 'v' }, false],
-  ['nothing was in its way', agent('a', ['FILE'], null), {}, true],
-])('%s', (_, one, env, usable) => {
-  const found = markClientKeys(answer([one], { K: 'missing', FILE: 'credentials.yaml' }), env)
-  expect(found.agents[0]).toMatchObject({ usable, reason: usable ? null : one.reason })
+  ['its key is in the environment', makeAgent('a', ['K'], 'K is not set'), { K: 'v' }, true],
+  ['its key is empty there', makeAgent('a', ['K'], 'K is not set'), { K: '' }, false],
+  ['its key is nowhere', makeAgent('a', ['K'], 'K is not set'), { OTHER: 'v' }, false],
+  ['something else is in its way', makeAgent('a', [], 'no model is configured'), { K: 'v' }, false],
+  ['nothing was in its way', makeAgent('a', ['FILE'], null), {}, true],
+])('%s', (_, agent, env, usable) => {
+  const merged = markClientKeys(agentsAnswer([agent], { K: 'missing', FILE: 'credentials.yaml' }), env)
+  expect(merged.agents[0]).toMatchObject({ usable, reason: usable ? null : agent.reason })
 })
 
 test.each([
@@ -48,12 +48,12 @@ test.each([
   ['K', { K: '' }, 'not checked'],
   [null, { K: 'v' }, 'not checked'],
 ] as const)('an external agent that takes the key %s, with %j, has the login: %s', (key, env, state) => {
-  const one: AgentView = { ...agent('a', [], null), login: { state: 'not checked', command: 'a login', key } }
-  expect(markClientKeys(answer([one], {}), env).agents[0]).toEqual({ ...one, login: { ...one.login, state } })
+  const agent: AgentView = { ...makeAgent('a', [], null), login: { state: 'not checked', command: 'a login', key } }
+  expect(markClientKeys(agentsAnswer([agent], {}), env).agents[0]).toEqual({ ...agent, login: { ...agent.login, state } })
 })
 
 test('a key in the environment has precedence, as in a run', () => {
-  expect(markClientKeys(answer([], { A: 'missing', B: 'keyCommand', C: 'missing' }), { A: 'v', B: 'v' }).keys).toEqual({
+  expect(markClientKeys(agentsAnswer([], { A: 'missing', B: 'keyCommand', C: 'missing' }), { A: 'v', B: 'v' }).keys).toEqual({
     A: 'environment',
     B: 'environment',
     C: 'missing',

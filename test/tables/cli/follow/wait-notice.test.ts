@@ -13,7 +13,7 @@ afterEach(() => {
   process.env['TERM'] = term ?? 'dumb'
 })
 
-function terminal(isTTY: boolean): { streams: Streams; written: () => string } {
+function makeTerminal(isTTY: boolean): { streams: Streams; written: () => string } {
   const stderr = Object.assign(new PassThrough(), { isTTY }) as unknown as NodeJS.WriteStream
   let written = ''
   stderr.on('data', (chunk: Buffer) => (written += chunk.toString()))
@@ -23,25 +23,25 @@ function terminal(isTTY: boolean): { streams: Streams; written: () => string } {
 const OPTIONS = { json: false, quiet: false, color: false }
 
 test('a wait is shown repeatedly, and the line disappears at its end', async () => {
-  const { streams, written } = terminal(true)
+  const { streams, written } = makeTerminal(true)
   const work = Promise.withResolvers<string>()
-  let asked = 0
-  const say = (): string => {
-    if (asked === 2) work.resolve('done')
-    return `for the ${++asked}th time`
+  let textCount = 0
+  const waitText = (): string => {
+    if (textCount === 2) work.resolve('done')
+    return `for the ${++textCount}th time`
   }
-  expect(await withWaitNotice(new Output(OPTIONS, {}, streams), say, work.promise, 1)).toBe('done')
+  expect(await withWaitNotice(new Output(OPTIONS, {}, streams), waitText, work.promise, 1)).toBe('done')
   expect(written()).toMatch(/^\r\x1b\[Kfor the 1th time\r\x1b\[Kfor the 2th time\r\x1b\[Kfor the 3th time.*\r\x1b\[K$/s)
 })
 
 test('an error is passed on, and the line is removed', async () => {
-  const { streams, written } = terminal(true)
+  const { streams, written } = makeTerminal(true)
   const work = Promise.withResolvers<string>()
-  const say = (): string => {
+  const waitText = (): string => {
     work.reject(new Error('broken'))
     return 'waiting'
   }
-  await expect(withWaitNotice(new Output(OPTIONS, {}, streams), say, work.promise, 1)).rejects.toThrow('broken')
+  await expect(withWaitNotice(new Output(OPTIONS, {}, streams), waitText, work.promise, 1)).rejects.toThrow('broken')
   expect(written()).toMatch(/waiting\r\x1b\[K$/)
 })
 
@@ -52,7 +52,7 @@ test.each([
   ['a terminal that cannot erase', true, OPTIONS, 'dumb'],
 ] as const)('nothing is written with %s', async (_what, isTTY, options, name) => {
   process.env['TERM'] = name
-  const { streams, written } = terminal(isTTY)
+  const { streams, written } = makeTerminal(isTTY)
   const work = Promise.withResolvers<void>()
   // Longer than several updates.
   let turns = 0

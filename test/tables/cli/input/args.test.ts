@@ -151,8 +151,8 @@ describe('exit codes', () => {
   test.each(Object.keys(ERRORS) as ErrorCode[])('%s has the code of the table', (code) => {
     for (const error of [new ApiError(code, ''), new KernelError(code, '')]) {
       expect(exitCode(error, false)).toBe(ERRORS[code].exit)
-      const own = ERRORS[code].exit
-      expect(exitCode(error, true)).toBe(own >= 124 && own <= 127 ? own : 125)
+      const errorExit = ERRORS[code].exit
+      expect(exitCode(error, true)).toBe(errorExit >= 124 && errorExit <= 127 ? errorExit : 125)
     }
   })
 

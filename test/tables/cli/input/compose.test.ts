@@ -4,9 +4,9 @@ import { pickLivingRun, pickRun } from '../../../../src/cli/input/which-run.ts'
 import { nodeLine, nodeTable, runSummary, runTable, type TableStyle } from '../../../../src/cli/print/compose-table.ts'
 import type { NodeProcessView, NodeView, RunView } from '../../../../src/api/views/compose.ts'
 
-const LOOK: TableStyle = { columns: 100, ellipsis: '…', paint: (colour, text) => (colour === 'red' ? `!${text.trimEnd()}!` : text) }
+const STYLE: TableStyle = { columns: 100, ellipsis: '…', paint: (colour, text) => (colour === 'red' ? `!${text.trimEnd()}!` : text) }
 
-const process = (more: Partial<NodeProcessView> = {}): NodeProcessView => ({
+const makeProcess = (changes: Partial<NodeProcessView> = {}): NodeProcessView => ({
   uuid: '0198c1a2-7b54-7cc3-9d4e-5f60718293a4',
   pid: 5,
   status: 'working',
@@ -19,9 +19,9 @@ const process = (more: Partial<NodeProcessView> = {}): NodeProcessView => ({
   note: null,
   holds: [],
   asks: [],
-  ...more,
+  ...changes,
 })
-const node = (name: string, state: NodeView['state'], more: Partial<NodeView> = {}): NodeView => ({
+const makeNode = (name: string, state: NodeView['state'], changes: Partial<NodeView> = {}): NodeView => ({
   name,
   state,
   reason: null,
@@ -29,9 +29,9 @@ const node = (name: string, state: NodeView['state'], more: Partial<NodeView> = 
   attempts: 0,
   retries: 0,
   process: null,
-  ...more,
+  ...changes,
 })
-const run = (more: Partial<RunView> = {}): RunView => ({
+const makeRun = (changes: Partial<RunView> = {}): RunView => ({
   uuid: '0198c1a2-7b54-7cc3-9d4e-5f60718293a4',
   pid: 1,
   name: 'app',
@@ -47,25 +47,25 @@ const run = (more: Partial<RunView> = {}): RunView => ({
   holds: [],
   asks: [],
   nodes: [],
-  ...more,
+  ...changes,
 })
 
 const NODES = [
-  node('plan', 'completed', { process: process({ status: 'completed' }) }),
-  node('build', 'running', {
-    process: process({ pid: 7, note: 'context: 80 % are used' }),
+  makeNode('plan', 'completed', { process: makeProcess({ status: 'completed' }) }),
+  makeNode('build', 'running', {
+    process: makeProcess({ pid: 7, note: 'context: 80 % are used' }),
     retries: 2,
     attempts: 1,
     reason: 'exit code 3',
   }),
-  node('ask', 'running', { process: process({ status: 'waiting', note: 'asks: run make?' }) }),
-  node('test', 'failed', { reason: 'exit code 3', process: process({ status: 'failed', costUsd: 0 }) }),
-  node('ship', 'blocked', { reason: 'needs test', needs: ['test'] }),
-  node('late', 'waiting', { needs: ['build', 'ask'] }),
+  makeNode('ask', 'running', { process: makeProcess({ status: 'waiting', note: 'asks: run make?' }) }),
+  makeNode('test', 'failed', { reason: 'exit code 3', process: makeProcess({ status: 'failed', costUsd: 0 }) }),
+  makeNode('ship', 'blocked', { reason: 'needs test', needs: ['test'] }),
+  makeNode('late', 'waiting', { needs: ['build', 'ask'] }),
 ]
 
 test('the table of nodes', () => {
-  expect(`\n${nodeTable({ nodes: NODES }, LOOK).join('\n')}`).toBe(`
+  expect(`\n${nodeTable({ nodes: NODES }, STYLE).join('\n')}`).toBe(`
 NODE   STATE      PID  ATTEMPTS  ELAPSED   COST  NOTE
 plan   completed    5         -   1m 01s  $0.25
 build  running      7       1/2   1m 01s  $0.25  again after: exit code 3
@@ -76,13 +76,13 @@ late   waiting      -         -        -      -  needs build, ask`)
 })
 
 test('the clocks of running nodes continue', () => {
-  const shown = nodeTable({ nodes: NODES }, LOOK, 9_000)
-  expect(shown[1]).toContain('1m 01s')
-  expect(shown[2]).toContain('1m 10s')
+  const lines = nodeTable({ nodes: NODES }, STYLE, 9_000)
+  expect(lines[1]).toContain('1m 01s')
+  expect(lines[2]).toContain('1m 10s')
 })
 
 test('the line of a node', () => {
-  expect(NODES.map((one) => nodeLine(one, 5))).toEqual([
+  expect(NODES.map((node) => nodeLine(node, 5))).toEqual([
     'plan   completed  1m 01s  $0.25',
     'build  running again after: exit code 3  PID 7 (script:a.yaml)',
     'ask    waiting',
@@ -93,13 +93,13 @@ test('the line of a node', () => {
 })
 
 test('control characters in the name of an agent do not reach the terminal', () => {
-  expect(nodeLine(node('a', 'failed', { reason: 'no\x1b[2J\nmore' }), 1)).not.toContain('\x1b')
-  expect(nodeTable({ nodes: [node('a', 'failed', { reason: 'no\x1b[2J\nmore' })] }, LOOK).join('')).not.toContain('\x1b')
+  expect(nodeLine(makeNode('a', 'failed', { reason: 'no\x1b[2J\nmore' }), 1)).not.toContain('\x1b')
+  expect(nodeTable({ nodes: [makeNode('a', 'failed', { reason: 'no\x1b[2J\nmore' })] }, STYLE).join('')).not.toContain('\x1b')
 })
 
 test('the list of runs, and the last line of a run', () => {
-  const runs = [run({ nodes: NODES }), run({ pid: 9, name: null, status: 'failed', exit: { code: 1, reason: 'test failed' } })]
-  expect(`\n${runTable(runs, { ...LOOK, columns: 120 }).join('\n')}`).toBe(`
+  const runs = [makeRun({ nodes: NODES }), makeRun({ pid: 9, name: null, status: 'failed', exit: { code: 1, reason: 'test failed' } })]
+  expect(`\n${runTable(runs, { ...STYLE, columns: 120 }).join('\n')}`).toBe(`
 RUN  PID  ID        STATUS  NODES          ELAPSED    COST  FILE
 app    1  718293a4  ready   1 of 6, 2 not   1m 30s  $0.25+  /src/app/reeve.yaml
 -      9  718293a4  !failed!  0 of 0          1m 30s  $0.25+  /src/app/reeve.yaml`)
@@ -110,12 +110,13 @@ app    1  718293a4  ready   1 of 6, 2 not   1m 30s  $0.25+  /src/app/reeve.yaml
 })
 
 describe('the run of a verb that names none', () => {
-  const of = (pid: number, file: string, status: RunView['status'] = 'ready'): RunView => run({ pid, name: `r${pid}`, file, status })
+  const runWith = (pid: number, file: string, status: RunView['status'] = 'ready'): RunView =>
+    makeRun({ pid, name: `r${pid}`, file, status })
   const runs = [
-    of(4, '/other/reeve.yaml'),
-    of(3, '/src/app/reeve.yaml', 'completed'),
-    of(2, '/src/app/reeve.yaml'),
-    of(1, '/src/application/reeve.yaml'),
+    runWith(4, '/other/reeve.yaml'),
+    runWith(3, '/src/app/reeve.yaml', 'completed'),
+    runWith(2, '/src/app/reeve.yaml'),
+    runWith(1, '/src/application/reeve.yaml'),
   ]
 
   test('is the newest run of this directory or one above it, else the newest of all', () => {
@@ -123,14 +124,14 @@ describe('the run of a verb that names none', () => {
     expect(pickRun(runs, '/src/app/deep/er').pid).toBe(3)
     expect(pickRun(runs, '/src/application').pid).toBe(1)
     expect(pickRun(runs, '/elsewhere').pid).toBe(4)
-    expect(pickRun([of(7, '/reeve.yaml')], '/any').pid).toBe(7)
+    expect(pickRun([runWith(7, '/reeve.yaml')], '/any').pid).toBe(7)
     expect(() => pickRun([], '/src')).toThrow('there is no run')
   })
 
   test('to stop is a living run: that of this directory, or the only one', () => {
     expect(pickLivingRun(runs, '/src/app').pid).toBe(2)
-    expect(pickLivingRun([of(1, '/other/reeve.yaml')], '/src/app').pid).toBe(1)
+    expect(pickLivingRun([runWith(1, '/other/reeve.yaml')], '/src/app').pid).toBe(1)
     expect(() => pickLivingRun(runs, '/elsewhere')).toThrow('no run of this directory is alive; others: r4, r2, r1')
-    expect(() => pickLivingRun([of(1, '/src/app/reeve.yaml', 'stopped')], '/src/app')).toThrow('no run is alive')
+    expect(() => pickLivingRun([runWith(1, '/src/app/reeve.yaml', 'stopped')], '/src/app')).toThrow('no run is alive')
   })
 })

@@ -6,8 +6,8 @@ import { LIMIT_FLAGS, RAISE_FLAGS } from '../../../../src/cli/table/limits.ts'
 import { limitRows, limitText } from '../../../../src/cli/print/limits.ts'
 import type { LimitUseView, ProcessView } from '../../../../src/api/views/process.ts'
 
-const run = (line: string): unknown => parseNewLimits(parseCommandLine(line.split(' '), LIMIT_FLAGS, false))
-const resume = (line: string): unknown => parseLimitChanges(parseCommandLine(line.split(' '), RAISE_FLAGS, false))
+const parseRunLimits = (line: string): unknown => parseNewLimits(parseCommandLine(line.split(' '), LIMIT_FLAGS, false))
+const parseResumeLimits = (line: string): unknown => parseLimitChanges(parseCommandLine(line.split(' '), RAISE_FLAGS, false))
 
 test.each<[string, object]>([
   ['--max-steps 5', { maxSteps: 5 }],
@@ -23,7 +23,7 @@ test.each<[string, object]>([
     { budgetUsd: 1, actions: expect.objectContaining({ budgetUsd: 'terminate', maxSteps: 'terminate' }) },
   ],
 ])('run %s', (line, limits) => {
-  expect(run(line)).toEqual(limits)
+  expect(parseRunLimits(line)).toEqual(limits)
 })
 
 test.each<[string, object]>([
@@ -31,7 +31,7 @@ test.each<[string, object]>([
   ['--budget-usd 20 --max-steps +10', { limits: { budgetUsd: 20 }, raise: { maxSteps: 10 } }],
   ['--timeout +10m --memory 1GiB', { limits: { memoryBytes: 2 ** 30 }, raise: { timeoutMs: 600_000 } }],
 ])('resume %s', (line, changes) => {
-  expect(resume(line)).toEqual(changes)
+  expect(parseResumeLimits(line)).toEqual(changes)
 })
 
 describe('invalid values', () => {
@@ -44,38 +44,41 @@ describe('invalid values', () => {
     '--on-limit stop',
     '--unknown-price free',
   ])('%s', (line) => {
-    expect(() => run(line)).toThrow(/is not|choose from/)
+    expect(() => parseRunLimits(line)).toThrow(/is not|choose from/)
   })
 
   test('a new limit cannot be raised', () => {
-    expect(() => run('--budget-usd +5')).toThrow('cannot be raised')
+    expect(() => parseRunLimits('--budget-usd +5')).toThrow('cannot be raised')
   })
 })
 
 describe('as text', () => {
-  const use = (more: Partial<LimitUseView>): LimitUseView => ({
+  const makeLimitUse = (changes: Partial<LimitUseView>): LimitUseView => ({
     limit: 'budgetUsd',
     used: 0.95,
     of: 1,
     action: 'suspend',
     scope: null,
-    ...more,
+    ...changes,
   })
 
   test.each<[LimitUseView, string]>([
-    [use({}), '$0.95 of $1, then suspend'],
+    [makeLimitUse({}), '$0.95 of $1, then suspend'],
     [
-      use({ limit: 'maxSteps', used: 3, of: 60, action: 'terminate', scope: '0198c1a2-7b54-7cc3-9d4e-5f60718293a4' }),
+      makeLimitUse({ limit: 'maxSteps', used: 3, of: 60, action: 'terminate', scope: '0198c1a2-7b54-7cc3-9d4e-5f60718293a4' }),
       '3 of 60 steps (of 718293a4), then terminate',
     ],
-    [use({ limit: 'memoryBytes', used: 2 ** 20, of: 2 ** 31, action: 'terminate' }), '1.0 MiB of 2.0 GiB of memory, then terminate'],
-    [use({ limit: 'maxDepth', used: 0, of: 2, action: 'refuse' }), '2 levels below it, then refuse'],
-  ])('%j', (said, words) => {
-    expect(limitText(said)).toBe(words)
+    [
+      makeLimitUse({ limit: 'memoryBytes', used: 2 ** 20, of: 2 ** 31, action: 'terminate' }),
+      '1.0 MiB of 2.0 GiB of memory, then terminate',
+    ],
+    [makeLimitUse({ limit: 'maxDepth', used: 0, of: 2, action: 'refuse' }), '2 levels below it, then refuse'],
+  ])('%j', (view, text) => {
+    expect(limitText(view)).toBe(text)
   })
 
   test('a budget without a check before each call is marked', () => {
-    const view = { limits: { budgetUsd: 1 }, limitUse: [use({})], metering: 'report', memoryLimit: null } as unknown as ProcessView
+    const view = { limits: { budgetUsd: 1 }, limitUse: [makeLimitUse({})], metering: 'report', memoryLimit: null } as unknown as ProcessView
     expect(limitRows(view)).toEqual([
       ['limits', '$0.95 of $1, then suspend'],
       ['checked', 'after each report of the agent; it may exceed the limit'],

@@ -3,24 +3,24 @@ import { expect, test } from 'vitest'
 import { parseLineComment } from '../../../../src/cli/input/line-comments.ts'
 import { appendLineComments, type QuotedComment } from '../../../../src/kernel/crew/text/line-comments.ts'
 
-const on = (more: Partial<QuotedComment> = {}): QuotedComment => ({
+const makeComment = (changes: Partial<QuotedComment> = {}): QuotedComment => ({
   file: 'src/x.ts',
   line: 12,
   text: 'use a map',
   quote: '  const x = 1  ',
-  ...more,
+  ...changes,
 })
 
 test.each([
   ['The tests are missing.', [], 'The tests are missing.'],
-  ['', [on()], 'src/x.ts:12: use a map\n>   const x = 1'],
+  ['', [makeComment()], 'src/x.ts:12: use a map\n>   const x = 1'],
   [
     'Nearly.\n',
-    [on(), on({ line: 13, quote: null, text: ' why?\n' })],
+    [makeComment(), makeComment({ line: 13, quote: null, text: ' why?\n' })],
     'Nearly.\n\nsrc/x.ts:12: use a map\n>   const x = 1\n\nsrc/x.ts:13: why?',
   ],
-  ['', [on({ quote: '' })], 'src/x.ts:12: use a map\n> '],
-  ['', [on({ quote: 'y'.repeat(300) })], `src/x.ts:12: use a map\n> ${'y'.repeat(199)}…`],
+  ['', [makeComment({ quote: '' })], 'src/x.ts:12: use a map\n> '],
+  ['', [makeComment({ quote: 'y'.repeat(300) })], `src/x.ts:12: use a map\n> ${'y'.repeat(199)}…`],
 ])('%j with %j', (comments, lines, text) => {
   expect(appendLineComments(comments, lines)).toBe(text)
 })

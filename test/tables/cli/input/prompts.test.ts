@@ -8,7 +8,7 @@ const OPTIONS: AskView['options'] = [
   { id: 'once', name: 'Allow once', kind: 'allow_once' },
   { id: '7', name: 'Reject', kind: 'reject_once' },
 ]
-const ask = (options: AskView['options']): AskView => ({
+const makeAsk = (options: AskView['options']): AskView => ({
   id: 'q1',
   kind: 'permission',
   text: 'run make?\n  make all',
@@ -17,7 +17,7 @@ const ask = (options: AskView['options']): AskView => ({
 })
 
 test('a question is shown with its lines and numbered options, and without control characters', () => {
-  expect(questionLines(ask(OPTIONS))).toEqual(['run make?', '  make all', '  1 Always allow', '  2 Allow once', '  3 Reject'])
+  expect(questionLines(makeAsk(OPTIONS))).toEqual(['run make?', '  make all', '  1 Always allow', '  2 Allow once', '  3 Reject'])
   expect(questionLines({ text: 'a\x1b[2Jb', options: [{ id: 'x', name: 'c\x1b[0m\nd', kind: 'choice' }] })).toEqual(['ab', '  1 c d'])
 })
 
@@ -37,20 +37,20 @@ describe('an answer to options', () => {
     ['-1', null],
     ['yes', null],
     ['', null],
-  ])('%j is %j', (words, option) => {
-    expect(parseAnswer(ask(OPTIONS), words)).toEqual(option === null ? null : { id: 'q1', option })
+  ])('%j is %j', (typed, option) => {
+    expect(parseAnswer(makeAsk(OPTIONS), typed)).toEqual(option === null ? null : { id: 'q1', option })
   })
 
   test('yes and no apply once, if that is offered', () => {
-    expect(yesOrNoAnswer(ask(OPTIONS), true)).toEqual({ id: 'q1', option: 'once' })
-    expect(yesOrNoAnswer(ask(OPTIONS.slice(0, 1)), true)).toEqual({ id: 'q1', option: 'always' })
-    expect(yesOrNoAnswer(ask(OPTIONS), false)).toEqual({ id: 'q1', option: '7' })
-    expect(yesOrNoAnswer(ask(OPTIONS.slice(0, 1)), false)).toBeNull()
+    expect(yesOrNoAnswer(makeAsk(OPTIONS), true)).toEqual({ id: 'q1', option: 'once' })
+    expect(yesOrNoAnswer(makeAsk(OPTIONS.slice(0, 1)), true)).toEqual({ id: 'q1', option: 'always' })
+    expect(yesOrNoAnswer(makeAsk(OPTIONS), false)).toEqual({ id: 'q1', option: '7' })
+    expect(yesOrNoAnswer(makeAsk(OPTIONS.slice(0, 1)), false)).toBeNull()
   })
 })
 
 test('without options the typed text is the answer, unchanged', () => {
-  expect(parseAnswer(ask([]), ' use pnpm ')).toEqual({ id: 'q1', text: ' use pnpm ' })
-  expect(parseAnswer(ask([]), '  ')).toBeNull()
-  expect(yesOrNoAnswer(ask([]), true)).toBeNull()
+  expect(parseAnswer(makeAsk([]), ' use pnpm ')).toEqual({ id: 'q1', text: ' use pnpm ' })
+  expect(parseAnswer(makeAsk([]), '  ')).toBeNull()
+  expect(yesOrNoAnswer(makeAsk([]), true)).toBeNull()
 })

@@ -12,19 +12,19 @@ import { factEvent, processView } from '../../../support/daemon/fake-daemon.ts'
 import { Vt } from '../../../support/daemon/vt.ts'
 
 describe('the lines at the bottom', () => {
-  const make = (columns = 20, height = 24): { vt: Vt; bottom: StickyFooter; out: (text: string) => void } => {
+  const newScreen = (columns = 20, height = 24): { vt: Vt; bottom: StickyFooter; output: (text: string) => void } => {
     const vt = new Vt(columns, height)
     const bottom = new StickyFooter({ columns, write: (text) => vt.write(text) })
-    return { vt, bottom, out: (text) => vt.write(bottom.renderAbove(text)) }
+    return { vt, bottom, output: (text) => vt.write(bottom.renderAbove(text)) }
   }
 
   test('stay below all output', () => {
-    const { vt, bottom, out } = make()
+    const { vt, bottom, output } = newScreen()
     bottom.show({ lines: ['one', 'two'] })
-    out('hello\n')
-    out('wor')
+    output('hello\n')
+    output('wor')
     expect(vt.lines).toEqual(['hello', 'wor', 'one', 'two'])
-    out('ld\nnext\n')
+    output('ld\nnext\n')
     bottom.show({ lines: ['three'] })
     expect(vt.lines).toEqual(['hello', 'world', 'next', 'three'])
     bottom[Symbol.dispose]()
@@ -38,18 +38,18 @@ describe('the lines at the bottom', () => {
       ['\n\nx', ['0123456789', '', 'x', 'b']],
       ['\x1b[0m\nx', ['0123456789', 'x', 'b']],
     ] as const) {
-      const { vt, bottom, out } = make(10)
+      const { vt, bottom, output } = newScreen(10)
       bottom.show({ lines: ['b'] })
-      out('0123456789')
-      out(rest)
+      output('0123456789')
+      output(rest)
       expect(vt.lines, rest).toEqual(lines)
     }
   })
 
   test('allow a line that filled its row to end after a chunk with only colours', () => {
-    const { vt, bottom, out } = make(10)
+    const { vt, bottom, output } = newScreen(10)
     bottom.show({ lines: ['b'] })
-    for (const text of ['0123456789', '\x1b[31m', '\nx']) out(text)
+    for (const text of ['0123456789', '\x1b[31m', '\nx']) output(text)
     expect(vt.lines).toEqual(['0123456789', 'x', 'b'])
   })
 
@@ -59,17 +59,17 @@ describe('the lines at the bottom', () => {
     ['an accent of its own', ['ae', '\u0301x'], ['ae\u0301x', 'b']],
     ['several rows', ['abcdefgh', 'ij', 'k'], ['abcde', 'fghij', 'k', 'b']],
   ])('allow to continue a line after %s', (_, texts, lines) => {
-    const { vt, bottom, out } = make(5)
+    const { vt, bottom, output } = newScreen(5)
     bottom.show({ lines: ['b'] })
-    for (const each of texts) out(each)
+    for (const text of texts) output(text)
     expect(vt.lines).toEqual(lines)
   })
 
   test('have the cursor in the input line', () => {
-    const { vt, bottom, out } = make()
+    const { vt, bottom, output } = newScreen()
     bottom.show({ lines: ['row', '> ab', '  cd'], cursor: { line: 1, column: 3 } })
     expect([vt.row, vt.column]).toEqual([1, 3])
-    out('text\n')
+    output('text\n')
     expect([vt.lines, vt.row, vt.column]).toEqual([['text', 'row', '> ab', '  cd'], 2, 3])
   })
 
@@ -92,52 +92,52 @@ describe('the lines at the bottom', () => {
     .array(
       fc.oneof(
         fc.constantFrom('\n', '漢', '漢字漢字漢', '🙂', 'e\u0301', ' ', '\x1b[31m', '\x1b[0m'),
-        fc.string({ maxLength: 12 }).map((each) => stripControls(each).replaceAll('\t', ' ')),
+        fc.string({ maxLength: 12 }).map((text) => stripControls(text).replaceAll('\t', ' ')),
       ),
       { maxLength: 5 },
     )
     .map((parts) => parts.join(''))
   const line = fc.stringMatching(/^[a-z ]{0,8}$/)
   const step = fc.oneof(
-    text.map((out) => ({ out })),
+    text.map((output) => ({ out: output })),
     fc.tuple(fc.array(line, { maxLength: 3 }), fc.nat({ max: 2 })).map(([lines, at]) => ({ lines, at })),
   )
 
   test('never change the output above them', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), fc.integer({ min: 9, max: 16 }), (steps, columns) => {
-        const { vt, bottom, out } = make(columns, 12)
-        const alone = new Vt(columns, 12)
-        for (const each of steps) {
-          if ('out' in each) {
-            out(each.out)
-            alone.write(each.out)
-          } else bottom.show({ lines: each.lines, ...(each.at < each.lines.length ? { cursor: { line: each.at, column: 1 } } : {}) })
+        const { vt, bottom, output } = newScreen(columns, 12)
+        const expectedScreen = new Vt(columns, 12)
+        for (const step of steps) {
+          if ('out' in step) {
+            output(step.out)
+            expectedScreen.write(step.out)
+          } else bottom.show({ lines: step.lines, ...(step.at < step.lines.length ? { cursor: { line: step.at, column: 1 } } : {}) })
         }
         bottom[Symbol.dispose]()
-        expect(trimmed(vt.lines)).toEqual(trimmed(alone.lines))
+        expect(withoutEmptyEnd(vt.lines)).toEqual(withoutEmptyEnd(expectedScreen.lines))
       }),
     )
   })
 
   /** Empty rows at the end are ignored: a full row may have been wrapped already. */
-  function trimmed(lines: readonly string[]): string[] {
-    return lines.slice(0, lines.findLastIndex((each) => each !== '') + 1)
+  function withoutEmptyEnd(lines: readonly string[]): string[] {
+    return lines.slice(0, lines.findLastIndex((line) => line !== '') + 1)
   }
 })
 
-const look: RowStyle = { columns: 80, ascii: false, ellipsis: '…', pauseMark: '⏸', paintMessage: (_, text) => text }
-const nothing = (): string => ''
-const usage = (over: object) => ({ ...processView().usage, ...over })
+const STYLE: RowStyle = { columns: 80, ascii: false, ellipsis: '…', pauseMark: '⏸', paintMessage: (_, text) => text }
+const noActivity = (): string => ''
+const usageWith = (changes: object) => ({ ...processView().usage, ...changes })
 
 describe('the row of a process', () => {
-  const row = (over: object, doing: (columns: number) => string = nothing, columns = 80): string =>
-    stateRow({ view: processView(over), receivedAt: 0 }, doing, 0, { ...look, columns })
-  const all = {
+  const rowText = (changes: object, activity: (columns: number) => string = noActivity, columns = 80): string =>
+    stateRow({ view: processView(changes), receivedAt: 0 }, activity, 0, { ...STYLE, columns })
+  const longFields = {
     step: 3,
     elapsedMs: 250_000,
     queueCount: 1,
-    usage: usage({
+    usage: usageWith({
       inputTokens: 4000,
       cacheReadTokens: 6000,
       outputTokens: 1234,
@@ -146,17 +146,22 @@ describe('the row of a process', () => {
       costUsd: 0.04,
     }),
   }
-  const npm = (columns: number): string => 'bash npm test 12s'.slice(0, columns)
+  const npmActivity = (columns: number): string => 'bash npm test 12s'.slice(0, columns)
 
   test.each([
-    [{}, nothing, 80, '● working  4s  step 2  2.0k in (40% cached)  300 out  $0.0123'],
-    [all, npm, 120, '● working  4m 10s  step 3  10.0k in (60% cached)  1.2k out  context 34%  $0.0400  1 queued  bash npm test 12s'],
-    [all, npm, 80, '● working  4m 10s  step 3  context 34%  $0.0400  1 queued  bash npm test 12s'],
-    [all, npm, 40, '● working  4m 10s  bash npm test 12s'],
-    [all, npm, 20, '● working  bash npm'],
+    [{}, noActivity, 80, '● working  4s  step 2  2.0k in (40% cached)  300 out  $0.0123'],
     [
-      { status: 'suspended', step: 0, usage: usage({ inputTokens: 0, cacheReadTokens: 0, outputTokens: 0, costUsd: 0 }) },
-      nothing,
+      longFields,
+      npmActivity,
+      120,
+      '● working  4m 10s  step 3  10.0k in (60% cached)  1.2k out  context 34%  $0.0400  1 queued  bash npm test 12s',
+    ],
+    [longFields, npmActivity, 80, '● working  4m 10s  step 3  context 34%  $0.0400  1 queued  bash npm test 12s'],
+    [longFields, npmActivity, 40, '● working  4m 10s  bash npm test 12s'],
+    [longFields, npmActivity, 20, '● working  bash npm'],
+    [
+      { status: 'suspended', step: 0, usage: usageWith({ inputTokens: 0, cacheReadTokens: 0, outputTokens: 0, costUsd: 0 }) },
+      noActivity,
       80,
       '⏸ suspended  4s',
     ],
@@ -166,28 +171,29 @@ describe('the row of a process', () => {
         queueCount: 1,
         step: 0,
         elapsedMs: 0,
-        usage: usage({ inputTokens: 0, cacheReadTokens: 0, outputTokens: 0, costUsd: 0 }),
+        usage: usageWith({ inputTokens: 0, cacheReadTokens: 0, outputTokens: 0, costUsd: 0 }),
       },
-      nothing,
+      noActivity,
       80,
       '● pending  0s',
     ],
     [
-      { limits: { budgetUsd: 2 }, step: 0, usage: usage({ inputTokens: 0, cacheReadTokens: 0, outputTokens: 0, costUsd: 0 }) },
-      nothing,
+      { limits: { budgetUsd: 2 }, step: 0, usage: usageWith({ inputTokens: 0, cacheReadTokens: 0, outputTokens: 0, costUsd: 0 }) },
+      noActivity,
       80,
       '● working  4s  $0.00 of $2',
     ],
-  ])('%# shows the most important parts in its columns', (over, doing, columns, text) => {
-    expect(row(over, doing, columns)).toBe(text)
+  ])('%# shows the most important parts in its columns', (changes, activity, columns, text) => {
+    expect(rowText(changes, activity, columns)).toBe(text)
   })
 
   test('leaves the last column free, because the terminal would wrap it', () => {
-    for (let columns = 1; columns < 130; columns++) expect(displayWidth(row(all, npm, columns))).toBeLessThan(Math.max(2, columns))
+    for (let columns = 1; columns < 130; columns++)
+      expect(displayWidth(rowText(longFields, npmActivity, columns))).toBeLessThan(Math.max(2, columns))
   })
 
   test('has an ASCII mark on an ASCII terminal', () => {
-    expect(stateRow({ view: processView(), receivedAt: 0 }, nothing, 0, { ...look, ascii: true })).toMatch(/^\* working/)
+    expect(stateRow({ view: processView(), receivedAt: 0 }, noActivity, 0, { ...STYLE, ascii: true })).toMatch(/^\* working/)
   })
 
   test('has an elapsed time that stands still while the process is suspended', () => {
@@ -198,34 +204,37 @@ describe('the row of a process', () => {
 })
 
 describe('the rows of children', () => {
-  const child = (pid: number, over: object = {}) => ({ view: processView({ pid, name: `c${pid}`, ...over }), receivedAt: 0 })
+  const makeChild = (pid: number, changes: object = {}) => ({ view: processView({ pid, name: `c${pid}`, ...changes }), receivedAt: 0 })
 
   test('are aligned, and contain no control characters', () => {
     const rows = childRows(
-      [child(6, { name: '漢字', note: 'a\x1b[2J\nb' }), child(12, { status: 'suspended', step: 0, usage: usage({ costUsd: 0 }) })],
+      [
+        makeChild(6, { name: '漢字', note: 'a\x1b[2J\nb' }),
+        makeChild(12, { status: 'suspended', step: 0, usage: usageWith({ costUsd: 0 }) }),
+      ],
       2,
       0,
-      look,
+      STYLE,
     )
     expect(rows).toEqual(['  PID 6 漢字  working      4s  step 2  $0.0123  a b', '  PID 12 c12  ⏸ suspended  4s'])
   })
 
   test('are at most eight, and the last row counts the rest', () => {
     const rows = childRows(
-      Array.from({ length: 8 }, (_, i) => child(i + 1)),
+      Array.from({ length: 8 }, (_, i) => makeChild(i + 1)),
       10,
       0,
-      look,
+      STYLE,
     )
     expect([rows.length, rows.at(-1)]).toEqual([9, '  +2 more'])
   })
 })
 
 describe('the activity of a process', () => {
-  const live = (type: string, fields: object): EventView => ({ version: 1, seq: 0, uuid: '', pid: 5, at: '', type, ...fields })
-  const asked = factEvent(1, { type: 'model.started', step: 1, attempt: 1, model: 'm' })
-  const call = (callId: string): EventView => factEvent(3, { type: 'tool.started', step: 1, callId, name: 'bash', effect: 'once' })
-  const answered = factEvent(2, {
+  const liveEvent = (type: string, fields: object): EventView => ({ version: 1, seq: 0, uuid: '', pid: 5, at: '', type, ...fields })
+  const modelStarted = factEvent(1, { type: 'model.started', step: 1, attempt: 1, model: 'm' })
+  const callStarted = (callId: string): EventView => factEvent(3, { type: 'tool.started', step: 1, callId, name: 'bash', effect: 'once' })
+  const modelFinished = factEvent(2, {
     type: 'model.finished',
     step: 1,
     message: ['a', 'b'].map((callId) => ({
@@ -235,9 +244,17 @@ describe('the activity of a process', () => {
       input: { command: `make\x1b[2J ${callId} and all that goes with it` },
     })),
   })
-  const done = factEvent(4, { type: 'tool.finished', step: 1, callId: 'a', name: 'bash', outcome: 'ok', content: '', durationMs: 1 })
+  const toolFinished = factEvent(4, {
+    type: 'tool.finished',
+    step: 1,
+    callId: 'a',
+    name: 'bash',
+    outcome: 'ok',
+    content: '',
+    durationMs: 1,
+  })
 
-  const after = (columns: number, ...events: EventView[]): string => {
+  const activityAfter = (columns: number, ...events: EventView[]): string => {
     const tracker = new ActivityTracker()
     for (const event of events) tracker.onEvent(event, toFact(event), 0)
     return tracker.activityText(12_000, columns, '…')
@@ -245,44 +262,44 @@ describe('the activity of a process', () => {
 
   test.each([
     [80, [], ''],
-    [80, [asked], 'calls the model 12s'],
-    [80, [asked, live('live.reasoning', { step: 1, text: 'x' })], 'thinks 12s'],
-    [80, [asked, live('live.text', { step: 1, text: 'x' })], 'writes 12s'],
+    [80, [modelStarted], 'calls the model 12s'],
+    [80, [modelStarted, liveEvent('live.reasoning', { step: 1, text: 'x' })], 'thinks 12s'],
+    [80, [modelStarted, liveEvent('live.text', { step: 1, text: 'x' })], 'writes 12s'],
     [
       80,
-      [asked, factEvent(2, { type: 'model.failed', step: 1, attempt: 1, error: 'x', status: 529, retryInMs: 5000 })],
+      [modelStarted, factEvent(2, { type: 'model.failed', step: 1, attempt: 1, error: 'x', status: 529, retryInMs: 5000 })],
       'waits 5s to retry 12s',
     ],
-    [80, [asked, answered], ''],
-    [80, [asked, answered, call('a')], 'bash make a and all that goes with it 12s'],
-    [24, [asked, answered, call('a')], 'bash make a and all… 12s'],
-    [80, [asked, answered, call('a'), call('b')], 'bash make a and all that goes with it 12s (+1)'],
-    [80, [asked, answered, call('a'), call('b'), done], 'bash make b and all that goes with it 12s'],
+    [80, [modelStarted, modelFinished], ''],
+    [80, [modelStarted, modelFinished, callStarted('a')], 'bash make a and all that goes with it 12s'],
+    [24, [modelStarted, modelFinished, callStarted('a')], 'bash make a and all… 12s'],
+    [80, [modelStarted, modelFinished, callStarted('a'), callStarted('b')], 'bash make a and all that goes with it 12s (+1)'],
+    [80, [modelStarted, modelFinished, callStarted('a'), callStarted('b'), toolFinished], 'bash make b and all that goes with it 12s'],
     [
       80,
       [
-        asked,
-        answered,
-        call('a'),
-        live('live.tool-output', { callId: 'a', text: 'one\n\x1b[31mtw' }),
-        live('live.tool-output', { callId: 'a', text: 'o\n' }),
+        modelStarted,
+        modelFinished,
+        callStarted('a'),
+        liveEvent('live.tool-output', { callId: 'a', text: 'one\n\x1b[31mtw' }),
+        liveEvent('live.tool-output', { callId: 'a', text: 'o\n' }),
       ],
       'bash make a and all that goes with it 12s: two',
     ],
     [
       80,
-      [live('live.tool-output', { callId: 'a', text: 'early' }), asked, answered, call('a')],
+      [liveEvent('live.tool-output', { callId: 'a', text: 'early' }), modelStarted, modelFinished, callStarted('a')],
       'bash make a and all that goes with it 12s: early',
     ],
     [
       30,
-      [asked, answered, call('a'), live('live.tool-output', { callId: 'a', text: 'a long line of output' })],
+      [modelStarted, modelFinished, callStarted('a'), liveEvent('live.tool-output', { callId: 'a', text: 'a long line of output' })],
       'bash make a … 12s: a long lin…',
     ],
     [80, [factEvent(1, { type: 'compaction.started', step: 1, attempt: 1, model: 'm' })], 'compacts the context 12s'],
-    [80, [asked, factEvent(2, { type: 'process.ready', turn: 1 })], ''],
+    [80, [modelStarted, factEvent(2, { type: 'process.ready', turn: 1 })], ''],
   ])('in %d columns %# is shown', (columns, events, text) => {
-    expect(after(columns, ...events)).toBe(text)
+    expect(activityAfter(columns, ...events)).toBe(text)
   })
 })
 
@@ -293,7 +310,7 @@ describe('a table that does not fit', () => {
     [3, 'first', ['T', 'a', 'b', '+2 more']],
     [3, 'last', ['T', '+2 more', 'c', 'd']],
     [1, 'first', ['T', '+4 more']],
-  ] as const)('in %d rows keeps the %s', (room, keep, shown) => {
-    expect(fitRows(lines, room, keep)).toEqual(shown)
+  ] as const)('in %d rows keeps the %s', (maxRows, keptEnd, expected) => {
+    expect(fitRows(lines, maxRows, keptEnd)).toEqual(expected)
   })
 })

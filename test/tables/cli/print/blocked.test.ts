@@ -7,10 +7,17 @@ import { Output } from '../../../../src/cli/print/output.ts'
 
 const AT = '2026-07-01T12:00:00.000Z'
 const UUID = '0198c1a2-7b54-7cc3-9d4e-5f60718293a4'
-const ABOVE = '0198c1a2-7b54-7cc3-9d4e-00000000beef'
-const hold = (reason: HoldView['reason'], more: Partial<HoldView> = {}): HoldView => ({ reason, by: 'system', at: AT, ...more })
-const ask = (more: Partial<AskView> = {}): AskView => ({ id: 'a', kind: 'question', text: 'run\nmake?', at: AT, options: [], ...more })
-const standing = (more: Partial<ProcessStanding> = {}): ProcessStanding => ({
+const ANCESTOR = '0198c1a2-7b54-7cc3-9d4e-00000000beef'
+const makeHold = (reason: HoldView['reason'], changes: Partial<HoldView> = {}): HoldView => ({ reason, by: 'system', at: AT, ...changes })
+const makeAsk = (changes: Partial<AskView> = {}): AskView => ({
+  id: 'a',
+  kind: 'question',
+  text: 'run\nmake?',
+  at: AT,
+  options: [],
+  ...changes,
+})
+const makeStanding = (changes: Partial<ProcessStanding> = {}): ProcessStanding => ({
   uuid: UUID,
   pid: 5,
   name: 'docs',
@@ -19,198 +26,204 @@ const standing = (more: Partial<ProcessStanding> = {}): ProcessStanding => ({
   asks: [],
   note: null,
   driver: 'native',
-  ...more,
+  ...changes,
 })
-const suspended = (note: string | null, ...holds: HoldView[]): ProcessStanding => standing({ status: 'suspended', note, holds })
+const suspendedBy = (note: string | null, ...holds: HoldView[]): ProcessStanding => makeStanding({ status: 'suspended', note, holds })
 const YES = { id: 'y', name: 'Yes', kind: 'allow_once' as const }
 const NO = { id: 'n', name: 'No', kind: 'reject_once' as const }
 
-const crewAsks = (...ids: string[]): ProcessStanding =>
-  standing({ driver: 'crew', status: 'waiting', asks: ids.map((id) => ask({ id, options: [YES, NO] })) })
+const crewWithAsks = (...ids: string[]): ProcessStanding =>
+  makeStanding({ driver: 'crew', status: 'waiting', asks: ids.map((id) => makeAsk({ id, options: [YES, NO] })) })
 
 describe('the text', () => {
   test.each<[string, ProcessStanding, string | null]>([
-    ['works', standing({ note: 'context: 80 % are used' }), null],
+    ['works', makeStanding({ note: 'context: 80 % are used' }), null],
     [
       'paused by the user',
-      suspended('paused: by user (draining)', hold('user', { by: 'user' })),
+      suspendedBy('paused: by user (draining)', makeHold('user', { by: 'user' })),
       'PID 5 (docs) is suspended by user; `reeve resume 5` continues it',
     ],
     [
       'its own subtree',
-      suspended('paused: subtree', hold('subtree', { root: UUID })),
+      suspendedBy('paused: subtree', makeHold('subtree', { root: UUID })),
       'PID 5 (docs) is suspended: subtree; `reeve resume --subtree 5` continues it',
     ],
     [
       'with its parent',
-      suspended('paused: subtree', hold('subtree', { root: ABOVE })),
+      suspendedBy('paused: subtree', makeHold('subtree', { root: ANCESTOR })),
       'PID 5 (docs) is suspended: subtree; `reeve resume 5` continues it',
     ],
     [
       'loop',
-      suspended('paused: loop (12 times the same: bash)', hold('loop')),
+      suspendedBy('paused: loop (12 times the same: bash)', makeHold('loop')),
       'PID 5 (docs) is suspended: loop (12 times the same: bash); `reeve resume 5` continues it, with a new count; `reeve steps 5` shows what it did',
     ],
     [
       'failing tools',
-      suspended('paused: failing tools (8 of 10)', hold('breaker')),
+      suspendedBy('paused: failing tools (8 of 10)', makeHold('breaker')),
       'PID 5 (docs) is suspended: failing tools (8 of 10); `reeve resume 5` continues it, with a new count; `reeve logs --tail 40 5` shows what failed',
     ],
     [
       'its own budget',
-      suspended('paused: budget (budget: $1 of $1 are spent)', hold('budget', { limit: 'budgetUsd', scope: UUID })),
+      suspendedBy('paused: budget (budget: $1 of $1 are spent)', makeHold('budget', { limit: 'budgetUsd', scope: UUID })),
       'PID 5 (docs) is suspended: budget (budget: $1 of $1 are spent); `reeve resume --budget-usd +X 5` continues it',
     ],
     [
       'the budget of its parent',
-      suspended('paused: budget', hold('budget', { limit: 'budgetTokens', scope: ABOVE })),
+      suspendedBy('paused: budget', makeHold('budget', { limit: 'budgetTokens', scope: ANCESTOR })),
       'PID 5 (docs) is suspended: budget; `reeve resume --budget-tokens +N 0000beef` continues it',
     ],
     [
       'its steps',
-      suspended('paused: budget', hold('budget', { limit: 'maxSteps', scope: UUID })),
+      suspendedBy('paused: budget', makeHold('budget', { limit: 'maxSteps', scope: UUID })),
       'PID 5 (docs) is suspended: budget; `reeve resume --max-steps +N 5` continues it',
     ],
     [
       'a limit without a flag',
-      suspended('paused: budget', hold('budget', { limit: 'maxInputTokens', scope: UUID })),
+      suspendedBy('paused: budget', makeHold('budget', { limit: 'maxInputTokens', scope: UUID })),
       'PID 5 (docs) is suspended: budget; more of `maxInputTokens` (docs/limits.md) continues it',
     ],
     [
       'open calls of other processes',
-      suspended('paused: budget', hold('budget')),
+      suspendedBy('paused: budget', makeHold('budget')),
       'PID 5 (docs) is suspended: budget; it continues when there is room again; `reeve inspect 5` shows its limits',
     ],
     [
       'the budget, which a resume alone does not end, comes first',
-      suspended('paused: by user, budget', hold('user', { by: 'user' }), hold('budget', { limit: 'budgetUsd', scope: UUID })),
+      suspendedBy('paused: by user, budget', makeHold('user', { by: 'user' }), makeHold('budget', { limit: 'budgetUsd', scope: UUID })),
       'PID 5 (docs) is suspended by user, budget; `reeve resume --budget-usd +X 5` continues it',
     ],
     [
       'a key',
-      suspended('paused: credentials', hold('credentials')),
+      suspendedBy('paused: credentials', makeHold('credentials')),
       'PID 5 (docs) is suspended: credentials; `reeve resume 5` in a shell with the key continues it',
     ],
     [
       'a full context',
-      suspended('paused: full context', hold('context-full')),
+      suspendedBy('paused: full context', makeHold('context-full')),
       'PID 5 (docs) is suspended: full context; `reeve resume 5` tries again; after `reeve stop 5` it can resume with a larger --model',
     ],
     [
       'a rate limit',
-      suspended('paused: rate limit until 14:00', hold('rate-limit', { until: AT })),
+      suspendedBy('paused: rate limit until 14:00', makeHold('rate-limit', { until: AT })),
       'PID 5 (docs) is suspended: rate limit until 14:00; `reeve resume 5` continues it then, or tries now; `run --wake` does so automatically',
     ],
     [
       'a rate limit that ends by itself',
-      suspended('paused: rate limit until 14:00', hold('rate-limit', { until: AT, wake: true })),
+      suspendedBy('paused: rate limit until 14:00', makeHold('rate-limit', { until: AT, wake: true })),
       'PID 5 (docs) is suspended: rate limit until 14:00; it continues by itself then; `reeve resume 5` tries now',
     ],
     [
       'a crew',
-      { ...suspended('paused: by user', hold('user', { by: 'user' })), driver: 'crew' },
+      { ...suspendedBy('paused: by user', makeHold('user', { by: 'user' })), driver: 'crew' },
       'PID 5 (docs) is suspended by user; `reeve crew resume docs` continues it',
     ],
     [
       'the budget of a crew',
-      { ...suspended('paused: budget', hold('budget', { limit: 'budgetTokens', scope: UUID })), driver: 'crew' },
+      { ...suspendedBy('paused: budget', makeHold('budget', { limit: 'budgetTokens', scope: UUID })), driver: 'crew' },
       'PID 5 (docs) is suspended: budget; `reeve resume --budget-tokens +N 5` continues it',
     ],
-    ['asks for a text', standing({ status: 'waiting', asks: [ask()] }), 'PID 5 (docs) asks: run make?; `reeve answer 5 TEXT` answers'],
+    [
+      'asks for a text',
+      makeStanding({ status: 'waiting', asks: [makeAsk()] }),
+      'PID 5 (docs) asks: run make?; `reeve answer 5 TEXT` answers',
+    ],
     [
       'a crew asks about a change',
-      crewAsks('lexer.1'),
+      crewWithAsks('lexer.1'),
       'PID 5 (docs) asks: run make? 1 Yes 2 No; `reeve crew approve docs lexer` or `reeve crew deny docs lexer TEXT` answers, `reeve crew diff docs lexer` shows the change',
     ],
     [
       'a crew asks about two',
-      crewAsks('v1.2.1', 'b.4'),
+      crewWithAsks('v1.2.1', 'b.4'),
       'PID 5 (docs) asks: run make? 1 Yes 2 No (and 1 more: `reeve answer 5` lists them); `reeve crew approve docs v1.2` or `reeve crew deny docs v1.2 TEXT` answers, `reeve crew diff docs v1.2` shows the change',
     ],
     [
       'a crew whose name is no word of a shell',
-      { ...crewAsks('lexer.1'), name: 'a b; rm' },
+      { ...crewWithAsks('lexer.1'), name: 'a b; rm' },
       'PID 5 (a b; rm) asks: run make? 1 Yes 2 No; `reeve crew approve 5 lexer` or `reeve crew deny 5 lexer TEXT` answers, `reeve crew diff 5 lexer` shows the change',
     ],
     [
       'a crew has a task for the user',
-      standing({ driver: 'crew', status: 'waiting', asks: [ask({ id: 'which.1' })] }),
+      makeStanding({ driver: 'crew', status: 'waiting', asks: [makeAsk({ id: 'which.1' })] }),
       'PID 5 (docs) asks: run make?; `reeve answer docs TEXT` answers',
     ],
     [
       'a crew has one, and asks about a change',
-      standing({ driver: 'crew', status: 'waiting', asks: [ask({ id: 'which.1' }), ask({ id: 'b.1', options: [YES, NO] })] }),
+      makeStanding({ driver: 'crew', status: 'waiting', asks: [makeAsk({ id: 'which.1' }), makeAsk({ id: 'b.1', options: [YES, NO] })] }),
       'PID 5 (docs) asks: run make? (and 1 more: `reeve answer 5` lists them); `reeve answer --ask which docs TEXT` answers',
     ],
     [
       'asks with options',
-      standing({ status: 'waiting', asks: [ask({ options: [YES, NO] })] }),
+      makeStanding({ status: 'waiting', asks: [makeAsk({ options: [YES, NO] })] }),
       'PID 5 (docs) asks: run make? 1 Yes 2 No; `reeve answer 5 NUMBER` answers',
     ],
     [
       'asks with options, twice',
-      standing({ status: 'waiting', asks: [ask({ options: [YES, NO] }), ask()] }),
+      makeStanding({ status: 'waiting', asks: [makeAsk({ options: [YES, NO] }), makeAsk()] }),
       'PID 5 (docs) asks: run make? 1 Yes 2 No (and 1 more: `reeve answer 5` lists them); `reeve answer --ask 1 5 NUMBER` answers',
     ],
     [
       'suspended before it is asked',
-      { ...suspended('paused: by user', hold('user', { by: 'user' })), asks: [ask()] },
+      { ...suspendedBy('paused: by user', makeHold('user', { by: 'user' })), asks: [makeAsk()] },
       'PID 5 (docs) is suspended by user; `reeve resume 5` continues it',
     ],
-    ['ends', standing({ status: 'stopping', asks: [ask()] }), null],
+    ['ends', makeStanding({ status: 'stopping', asks: [makeAsk()] }), null],
   ])('about a blocked process: %s', (_, process, expected) => {
     expect(blockText(process)?.replaceAll(/\s+/g, ' ') ?? null).toBe(expected)
   })
 
   test('a process that only a suspended ancestor blocks has no text of its own', () => {
-    const crew = { ...suspended('paused: budget', hold('budget', { limit: 'budgetUsd', scope: ABOVE })), uuid: ABOVE }
-    const member = suspended('paused: budget', hold('budget', { limit: 'budgetUsd', scope: ABOVE }))
+    const crew = { ...suspendedBy('paused: budget', makeHold('budget', { limit: 'budgetUsd', scope: ANCESTOR })), uuid: ANCESTOR }
+    const member = suspendedBy('paused: budget', makeHold('budget', { limit: 'budgetUsd', scope: ANCESTOR }))
     expect([
       isSuspendedByAncestor(member, [crew, member]),
       isSuspendedByAncestor(crew, [crew, member]),
       isSuspendedByAncestor(member, [{ ...crew, status: 'working' }, member]),
     ]).toEqual([true, false, false])
-    expect(isSuspendedByAncestor(suspended(null, hold('user'), hold('subtree', { root: ABOVE })), [crew])).toBe(false)
+    expect(isSuspendedByAncestor(suspendedBy(null, makeHold('user'), makeHold('subtree', { root: ANCESTOR })), [crew])).toBe(false)
   })
 })
 
 describe('notices', () => {
-  function written(quiet = false): { notices: BlockNotices; lines: () => string[] } {
+  function collectNotices(isQuiet = false): { notices: BlockNotices; lines: () => string[] } {
     const lines: string[] = []
     const stream = { isTTY: false, write: (text: string) => lines.push(text) > 0, listenerCount: () => 1 } as unknown as NodeJS.WriteStream
     return {
-      notices: new BlockNotices(new Output({ json: false, quiet, color: false }, { LANG: 'C.UTF-8' }, { stdout: stream, stderr: stream })),
+      notices: new BlockNotices(
+        new Output({ json: false, quiet: isQuiet, color: false }, { LANG: 'C.UTF-8' }, { stdout: stream, stderr: stream }),
+      ),
       lines: () => lines.splice(0),
     }
   }
-  const held = suspended('paused: by user', hold('user', { by: 'user' }))
+  const suspendedProcess = suspendedBy('paused: by user', makeHold('user', { by: 'user' }))
 
   test('are printed once, again after a change, and when the block has ended', async () => {
-    const { notices, lines } = written()
-    await notices.report([standing()])
+    const { notices, lines } = collectNotices()
+    await notices.report([makeStanding()])
     expect(lines()).toEqual([])
-    await notices.report([held])
-    await notices.report([held])
+    await notices.report([suspendedProcess])
+    await notices.report([suspendedProcess])
     expect(lines()).toEqual(['  ⏸ PID 5 (docs) is suspended by user\n  `reeve resume 5` continues it\n'])
-    await notices.report([suspended('paused: loop (x)', hold('loop'))])
+    await notices.report([suspendedBy('paused: loop (x)', makeHold('loop'))])
     expect(lines()).toHaveLength(1)
-    await notices.report([standing()])
-    await notices.report([standing()])
+    await notices.report([makeStanding()])
+    await notices.report([makeStanding()])
     expect(lines()).toEqual(['  PID 5 (docs) goes on\n'])
-    await notices.report([held])
-    await notices.report([standing({ status: 'stopped' })])
+    await notices.report([suspendedProcess])
+    await notices.report([makeStanding({ status: 'stopped' })])
     expect(lines()).toHaveLength(1)
   })
 
   test('show a question with its options on separate lines, and make hostile text safe', async () => {
-    const { notices, lines } = written()
-    await notices.report([standing({ status: 'waiting', asks: [ask({ text: 'clear \x1b[2J?', options: [YES, NO] })] })])
+    const { notices, lines } = collectNotices()
+    await notices.report([makeStanding({ status: 'waiting', asks: [makeAsk({ text: 'clear \x1b[2J?', options: [YES, NO] })] })])
     expect(lines()).toEqual(['  PID 5 (docs) asks: clear ?\n    1 Yes\n    2 No\n  `reeve answer 5 NUMBER` answers\n'])
   })
 
   test('are not printed with -q', async () => {
-    const { notices, lines } = written(true)
-    await notices.report([held])
+    const { notices, lines } = collectNotices(true)
+    await notices.report([suspendedProcess])
     expect(lines()).toEqual([])
   })
 })

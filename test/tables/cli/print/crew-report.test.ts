@@ -6,10 +6,10 @@ import { unattributedUsage, toUsageView } from '../../../../src/daemon/crew/repo
 import type { CrewReportView, ReportGitView, ReportTaskView } from '../../../../src/api/views/crew-report.ts'
 import type { CrewTaskView, CrewView } from '../../../../src/api/views/crew.ts'
 
-const at = (seconds: number): string => new Date(1_700_000_000_000 + seconds * 1_000).toISOString()
+const timeAfter = (seconds: number): string => new Date(1_700_000_000_000 + seconds * 1_000).toISOString()
 const [A, B, C] = ['a', 'b', 'c'].map((letter) => letter.repeat(40)) as [string, string, string]
 
-const task = (changes: Partial<ReportTaskView>): ReportTaskView => ({
+const makeTask = (changes: Partial<ReportTaskView>): ReportTaskView => ({
   id: 'task-1',
   kind: 'work',
   title: 'A lexer',
@@ -26,12 +26,12 @@ const task = (changes: Partial<ReportTaskView>): ReportTaskView => ({
   conflict: null,
   reason: null,
   byWord: null,
-  addedAt: at(0),
-  startedAt: at(1),
-  endedAt: at(90),
+  addedAt: timeAfter(0),
+  startedAt: timeAfter(1),
+  endedAt: timeAfter(90),
   reviewers: ['worker-2'],
-  tries: [{ member: 'worker-1', startedAt: at(1), endedAt: at(90), outcome: 'done', reason: null }],
-  verdicts: [{ by: 'worker-2', at: at(60), verdict: 'APPROVED', comments: '' }],
+  tries: [{ member: 'worker-1', startedAt: timeAfter(1), endedAt: timeAfter(90), outcome: 'done', reason: null }],
+  verdicts: [{ by: 'worker-2', at: timeAfter(60), verdict: 'APPROVED', comments: '' }],
   checks: [],
   note: null,
   usage: toUsageView({ inputTokens: 1_200, outputTokens: 300, costUsd: 0.2 }),
@@ -48,8 +48,8 @@ const git: ReportGitView = {
   worktrees: [],
 }
 
-const report = (changes: Partial<CrewReportView>): CrewReportView => {
-  const { tasks = [task({})] } = changes
+const makeReport = (changes: Partial<CrewReportView>): CrewReportView => {
+  const { tasks = [makeTask({})] } = changes
   const usage = toUsageView({ inputTokens: 1_500, outputTokens: 300, costUsd: 0.25 })
   return {
     version: 1,
@@ -60,8 +60,8 @@ const report = (changes: Partial<CrewReportView>): CrewReportView => {
     gate: 'auto',
     merge: 'auto',
     reviews: true,
-    createdAt: at(0),
-    exitedAt: at(100),
+    createdAt: timeAfter(0),
+    exitedAt: timeAfter(100),
     elapsedMs: 100_000,
     ending: { outcome: 'completed', summary: 'all tasks are done' },
     tasks,
@@ -89,7 +89,7 @@ const report = (changes: Partial<CrewReportView>): CrewReportView => {
       usage,
       apart: unattributedUsage(
         usage,
-        tasks.map((one) => one.usage),
+        tasks.map((task) => task.usage),
       ),
     },
     ...changes,
@@ -97,7 +97,7 @@ const report = (changes: Partial<CrewReportView>): CrewReportView => {
 }
 
 test('one task', () => {
-  expect(crewReportText(report({})).join('\n')).toMatchInlineSnapshot(`
+  expect(crewReportText(makeReport({})).join('\n')).toMatchInlineSnapshot(`
     "# Crew fix: completed
 
     1 of 1 task done, 1 commit, 1m 40s, $0.25.
@@ -135,7 +135,7 @@ test('one task', () => {
 })
 
 test('a denial, a lost attempt, a conflict, the user, and inexact figures', () => {
-  const odd = task({
+  const troubledTask = makeTask({
     id: 'parser',
     title: 'Parse | `it`\n# now',
     state: 'waiting',
@@ -151,14 +151,14 @@ test('a denial, a lost attempt, a conflict, the user, and inexact figures', () =
     note: 'the author is reeve',
     usage: toUsageView({ costUsd: 0.01, unpriced: true, estimated: true }),
     tries: [
-      { member: 'worker-1', startedAt: at(0), endedAt: at(5), outcome: 'requeued', reason: 'it was lost' },
-      { member: 'worker-3', startedAt: at(6), endedAt: null, outcome: null, reason: null },
+      { member: 'worker-1', startedAt: timeAfter(0), endedAt: timeAfter(5), outcome: 'requeued', reason: 'it was lost' },
+      { member: 'worker-3', startedAt: timeAfter(6), endedAt: null, outcome: null, reason: null },
     ],
-    verdicts: [{ by: null, at: at(3), verdict: 'DENIED', comments: 'two things:\n# tests\n\u001b[31mred' }],
+    verdicts: [{ by: null, at: timeAfter(3), verdict: 'DENIED', comments: 'two things:\n# tests\n\u001b[31mred' }],
   })
   const text = crewReportText(
-    report({
-      tasks: [odd],
+    makeReport({
+      tasks: [troubledTask],
       ending: null,
       status: 'waiting',
       git: null,
@@ -220,18 +220,18 @@ test('a denial, a lost attempt, a conflict, the user, and inexact figures', () =
 })
 
 test('a finished task without a change is marked, if the repository shows that', () => {
-  const rows = (changes: Partial<ReportTaskView>, more: Partial<CrewReportView> = {}): string | undefined =>
-    crewReportText(report({ tasks: [task({ commit: null, merged: null, ...changes })], ...more })).find((line) =>
+  const taskRows = (changes: Partial<ReportTaskView>, reportChanges: Partial<CrewReportView> = {}): string | undefined =>
+    crewReportText(makeReport({ tasks: [makeTask({ commit: null, merged: null, ...changes })], ...reportChanges })).find((line) =>
       line.startsWith('| task-1'),
     )
-  expect(rows({})).toContain('| worker-2 | changed nothing |')
-  for (const other of [{ state: 'failed' }, { kind: 'human' }, { byWord: 'coordinator' }] as const)
-    expect(rows(other)).toContain('| worker-2 | - |')
-  expect(rows({}, { git: null })).toContain('| worker-2 | - |')
+  expect(taskRows({})).toContain('| worker-2 | changed nothing |')
+  for (const otherChanges of [{ state: 'failed' }, { kind: 'human' }, { byWord: 'coordinator' }] as const)
+    expect(taskRows(otherChanges)).toContain('| worker-2 | - |')
+  expect(taskRows({}, { git: null })).toContain('| worker-2 | - |')
 })
 
 test('tasks done by word alone are counted separately', () => {
-  const said = task({
+  const taskByWord = makeTask({
     id: 'b',
     implementer: null,
     implementers: [],
@@ -244,8 +244,8 @@ test('tasks done by word alone are counted separately', () => {
     byWord: 'coordinator',
   })
   const text = crewReportText(
-    report({
-      tasks: [task({}), said],
+    makeReport({
+      tasks: [makeTask({}), taskByWord],
       totals: { tasks: { done: 2 }, commits: 1, attempts: 0, denials: 0, usage: toUsageView({}), apart: toUsageView({}) },
     }),
   )
@@ -253,18 +253,20 @@ test('tasks done by word alone are counted separately', () => {
 })
 
 test('the output of a setup command, after success and failure', () => {
-  const [member] = report({}).members
+  const [member] = makeReport({}).members
   if (!member) throw new Error('it has one')
-  const setup = { at: at(1), ok: true, command: 'npm ci', code: 0, ms: 3_000, output: 'added 7 packages\n', copied: 0, skipped: [] }
-  const of = (changes: Partial<typeof setup>): string =>
-    crewReportText(report({ members: [{ ...member, setup: { ...setup, ...changes } }] }))
+  const setup = { at: timeAfter(1), ok: true, command: 'npm ci', code: 0, ms: 3_000, output: 'added 7 packages\n', copied: 0, skipped: [] }
+  const setupText = (changes: Partial<typeof setup>): string =>
+    crewReportText(makeReport({ members: [{ ...member, setup: { ...setup, ...changes } }] }))
       .slice(-4)
       .join('\n')
-  expect(of({})).toBe('\nSetup of worker-1: npm ci took 3s\n\n> added 7 packages')
-  expect(of({ ok: false, code: 1, output: 'no network' })).toBe('\nSetup of worker-1: npm ci failed (1) after 3s\n\n> no network')
+  expect(setupText({})).toBe('\nSetup of worker-1: npm ci took 3s\n\n> added 7 packages')
+  expect(setupText({ ok: false, code: 1, output: 'no network' })).toBe('\nSetup of worker-1: npm ci failed (1) after 3s\n\n> no network')
   expect(
     crewReportText(
-      report({ members: [{ ...member, setup: { ...setup, output: Array.from({ length: 50 }, (_, line) => `line ${line}`).join('\n') } }] }),
+      makeReport({
+        members: [{ ...member, setup: { ...setup, output: Array.from({ length: 50 }, (_, line) => `line ${line}`).join('\n') } }],
+      }),
     )
       .slice(-21)
       .join('\n'),
@@ -274,7 +276,7 @@ test('the output of a setup command, after success and failure', () => {
 test('a crew without tasks', () => {
   expect(
     crewReportText(
-      report({
+      makeReport({
         tasks: [],
         members: [],
         git: null,
@@ -295,7 +297,7 @@ test('a crew without tasks', () => {
 })
 
 type OpenTask = Pick<CrewTaskView, 'id' | 'title' | 'state' | 'reason'> & Partial<Pick<CrewTaskView, 'byWord' | 'merged'>>
-const crew = (tasks: readonly OpenTask[], changes: Partial<CrewView> = {}): CrewView =>
+const makeCrew = (tasks: readonly OpenTask[], changes: Partial<CrewView> = {}): CrewView =>
   ({
     uuid: 'x',
     name: 'fix',
@@ -303,7 +305,7 @@ const crew = (tasks: readonly OpenTask[], changes: Partial<CrewView> = {}): Crew
     asks: [],
     waitsFor: [],
     note: null,
-    exitedAt: at(9),
+    exitedAt: timeAfter(9),
     resumable: false,
     exit: { code: 0, reason: 'completed' },
     tasks,
@@ -311,17 +313,17 @@ const crew = (tasks: readonly OpenTask[], changes: Partial<CrewView> = {}): Crew
   }) as unknown as CrewView
 
 test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
-  ['nothing', crew([{ id: 'a', title: 'A', state: 'done', reason: null }]), { ...git, branch: { ...git.branch, taken: true } }, []],
+  ['nothing', makeCrew([{ id: 'a', title: 'A', state: 'done', reason: null }]), { ...git, branch: { ...git.branch, taken: true } }, []],
   [
     'a branch to take, when the crew has ended',
-    crew([]),
+    makeCrew([]),
     git,
     ['reeve/fix has 2 commits that are not in your checkout: git merge reeve/fix'],
   ],
-  ['none to take while it works', crew([], { exitedAt: null }), git, []],
+  ['none to take while it works', makeCrew([], { exitedAt: null }), git, []],
   [
     'failed and unfinished tasks',
-    crew([
+    makeCrew([
       { id: 'a', title: 'A', state: 'failed', reason: 'needs b, which failed' },
       { id: 'b', title: 'B', state: 'in_review', reason: null },
     ]),
@@ -334,7 +336,7 @@ test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
   ],
   [
     'of a crew whose time was over',
-    crew(
+    makeCrew(
       [
         { id: 'a', title: 'A', state: 'failed', reason: 'denied 3 times' },
         { id: 'b', title: 'B', state: 'in_review', reason: null },
@@ -354,32 +356,35 @@ test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
   ],
   [
     'of a crew that stayed and was stopped',
-    crew([{ id: 'a', title: 'A', state: 'done', reason: null }], { resumable: true, exit: { code: 143, reason: 'SIGTERM from user' } }),
+    makeCrew([{ id: 'a', title: 'A', state: 'done', reason: null }], { resumable: true, exit: { code: 143, reason: 'SIGTERM from user' } }),
     null,
     ['it was stopped (SIGTERM from user). Continue it: reeve crew resume fix'],
   ],
   [
     'a task that was marked as done, with its reason',
-    crew([{ id: 'a', title: 'A', state: 'done', reason: 'answered in the thread', byWord: 'coordinator' }]),
+    makeCrew([{ id: 'a', title: 'A', state: 'done', reason: 'answered in the thread', byWord: 'coordinator' }]),
     null,
     ['a (A) was marked as done by the coordinator, without a review or commit: answered in the thread: reeve crew show fix a'],
   ],
   [
     'a question',
-    crew([], { exitedAt: null, asks: [{ id: '1', kind: 'question', text: 'May task-1 be committed?', options: [], at: at(1) }] }),
+    makeCrew([], {
+      exitedAt: null,
+      asks: [{ id: '1', kind: 'question', text: 'May task-1 be committed?', options: [], at: timeAfter(1) }],
+    }),
     null,
     ['May task-1 be committed?: reeve answer fix'],
   ],
-  ['what it waits for', crew([], { exitedAt: null, waitsFor: ['a "A" waits for b'] }), null, ['a "A" waits for b: -']],
+  ['what it waits for', makeCrew([], { exitedAt: null, waitsFor: ['a "A" waits for b'] }), null, ['a "A" waits for b: -']],
   [
     'a crew that is held',
-    crew([], { exitedAt: null, status: 'suspended', note: 'paused: daemon-crash', waitsFor: ['a "A" waits for b'] }),
+    makeCrew([], { exitedAt: null, status: 'suspended', note: 'paused: daemon-crash', waitsFor: ['a "A" waits for b'] }),
     null,
     ['paused: daemon-crash: reeve crew resume fix'],
   ],
   [
     "the same commit on a task's branch and on a member's is one",
-    crew([]),
+    makeCrew([]),
     {
       ...git,
       branch: { ...git.branch, commits: 0 },
@@ -392,7 +397,7 @@ test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
   ],
   [
     'an earlier try of a task that has landed is not to be merged',
-    crew([
+    makeCrew([
       { id: 'a', title: 'A', state: 'done', reason: null, merged: C },
       { id: 'a-b', title: 'B', state: 'done', reason: null, merged: null },
     ]),
@@ -411,32 +416,36 @@ test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
   ],
   [
     'work that only a worker has comes first, because it is not approved',
-    crew([]),
+    makeCrew([]),
     { ...git, branch: { ...git.branch, commits: 0 }, unmerged: [{ name: 'reeve/fix.worker-1', commit: B, commits: 1 }] },
     ['reeve/fix.worker-1 has 1 commit that is not in reeve/fix: git log -p reeve/fix..reeve/fix.worker-1'],
   ],
   [
     'what was under review when the crew ended',
-    crew([]),
-    { ...git, branch: { ...git.branch, commits: 0 }, salvaged: [{ ref: 'refs/reeve/review/fix/a', commit: B, at: at(1), subject: 'x' }] },
+    makeCrew([]),
+    {
+      ...git,
+      branch: { ...git.branch, commits: 0 },
+      salvaged: [{ ref: 'refs/reeve/review/fix/a', commit: B, at: timeAfter(1), subject: 'x' }],
+    },
     ['refs/reeve/review/fix/a has files that were reported but not committed: git show refs/reeve/review/fix/a'],
   ],
   [
     'unnamed files were saved to a ref',
-    crew([]),
+    makeCrew([]),
     {
       ...git,
       branch: { ...git.branch, commits: 0 },
-      salvaged: [{ ref: 'refs/reeve/salvage/1', commit: B, at: at(1), subject: 'reeve: what was not committed' }],
+      salvaged: [{ ref: 'refs/reeve/salvage/1', commit: B, at: timeAfter(1), subject: 'reeve: what was not committed' }],
     },
     ['refs/reeve/salvage/1 has files that were not committed: git show refs/reeve/salvage/1'],
   ],
   [
     'what was salvaged, and a worktree that stays',
-    crew([], { exitedAt: null }),
+    makeCrew([], { exitedAt: null }),
     {
       ...git,
-      salvaged: [{ ref: 'refs/reeve/salvage/fix/worker-1-1', commit: B, at: at(1), subject: 'reeve: what worker-1 left of a' }],
+      salvaged: [{ ref: 'refs/reeve/salvage/fix/worker-1-1', commit: B, at: timeAfter(1), subject: 'reeve: what worker-1 left of a' }],
       worktrees: [{ member: 'worker-2', uuid: '01920000-0000-7000-8000-0000000000ab', dir: '/w', branch: 'b' }],
     },
     [
@@ -444,6 +453,6 @@ test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
       'worker-2 still has its worktree /w: reeve rm 000000ab',
     ],
   ],
-])('open points: %s', (_, view, of, expected) => {
-  expect(openItems(view, of, 'reeve crew up fix').map(({ what, how }) => `${what}: ${how ?? '-'}`)).toEqual(expected)
+])('open points: %s', (_, view, gitView, expected) => {
+  expect(openItems(view, gitView, 'reeve crew up fix').map(({ what, how }) => `${what}: ${how ?? '-'}`)).toEqual(expected)
 })

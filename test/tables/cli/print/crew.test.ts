@@ -20,12 +20,12 @@ import { crewRows } from '../../../../src/cli/live/crew-footer.ts'
 import type { Reeve } from '../../../../src/index.ts'
 import { factEvent } from '../../../support/daemon/fake-daemon.ts'
 
-const LOOK = { paint: (_: string, text: string): string => text, ellipsis: '…', ascii: false, pauseMark: '⏸' }
-const ROWS = { columns: 90, ascii: false, ellipsis: '…', pauseMark: '⏸', paintMessage: (_: string, text: string): string => text }
+const STYLE = { paint: (_: string, text: string): string => text, ellipsis: '…', ascii: false, pauseMark: '⏸' }
+const ROW_STYLE = { columns: 90, ascii: false, ellipsis: '…', pauseMark: '⏸', paintMessage: (_: string, text: string): string => text }
 const SPENT = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0, unpriced: false }
 const AT = '2026-11-20T12:00:00.000Z'
 
-const task = (id: string, more: Partial<CrewTaskView> = {}): CrewTaskView => ({
+const makeTask = (id: string, changes: Partial<CrewTaskView> = {}): CrewTaskView => ({
   id,
   kind: 'work',
   title: `The ${id}`,
@@ -57,9 +57,9 @@ const task = (id: string, more: Partial<CrewTaskView> = {}): CrewTaskView => ({
   addedAt: AT,
   startedAt: null,
   endedAt: null,
-  ...more,
+  ...changes,
 })
-const member = (id: string, more: Partial<CrewMemberView> = {}): CrewMemberView => ({
+const makeMember = (id: string, changes: Partial<CrewMemberView> = {}): CrewMemberView => ({
   id,
   role: 'generic',
   state: 'on',
@@ -80,9 +80,9 @@ const member = (id: string, more: Partial<CrewMemberView> = {}): CrewMemberView 
   note: null,
   holds: [],
   asks: [],
-  ...more,
+  ...changes,
 })
-const crew = (more: Partial<CrewView> = {}): CrewView => ({
+const makeCrew = (changes: Partial<CrewView> = {}): CrewView => ({
   uuid: '01920000-0000-7000-8000-0000000000ab',
   pid: 5,
   name: 'fix',
@@ -108,12 +108,12 @@ const crew = (more: Partial<CrewView> = {}): CrewView => ({
   resumable: false,
   tasks: [],
   members: [],
-  ...more,
+  ...changes,
 })
 const ASK = { id: 'a.1', kind: 'question' as const, text: 'May it be\ncommitted?', options: [], at: AT }
 
 const TASKS = [
-  task('lexer', {
+  makeTask('lexer', {
     state: 'done',
     implementer: 'worker-1',
     implementers: ['worker-1'],
@@ -124,25 +124,25 @@ const TASKS = [
     merged: 'd'.repeat(40),
     spent: { ...SPENT, costUsd: 0.25, unpriced: true },
   }),
-  task('parser', { state: 'in_review', implementer: 'worker-2', reviewer: 'worker-1', needs: ['lexer'] }),
-  task('docs', { state: 'failed', attempts: 3, reason: 'denied 3 times' }),
-  task('ship', { state: 'waiting', asks: 'gate' }),
+  makeTask('parser', { state: 'in_review', implementer: 'worker-2', reviewer: 'worker-1', needs: ['lexer'] }),
+  makeTask('docs', { state: 'failed', attempts: 3, reason: 'denied 3 times' }),
+  makeTask('ship', { state: 'waiting', asks: 'gate' }),
 ]
 
 test('crews: the progress of each, and what it waits for', () => {
   expect(
     crewLines(
       [
-        crew({
+        makeCrew({
           tasks: TASKS,
-          members: [member('worker-1'), member('worker-2', { state: 'gone' }), member('coordinator', { role: 'coordinator' })],
+          members: [makeMember('worker-1'), makeMember('worker-2', { state: 'gone' }), makeMember('coordinator', { role: 'coordinator' })],
           costUsd: 1.5,
           waitsFor: ['parser waits'],
         }),
-        crew({ pid: 6, name: null, status: 'waiting', asks: [ASK] }),
-        crew({ pid: 7, status: 'suspended', note: 'paused: by user', waitsFor: ['x'] }),
-        crew({ pid: 8, status: 'failed', exit: { code: 1, reason: 'a task has failed' } }),
-        crew({
+        makeCrew({ pid: 6, name: null, status: 'waiting', asks: [ASK] }),
+        makeCrew({ pid: 7, status: 'suspended', note: 'paused: by user', waitsFor: ['x'] }),
+        makeCrew({ pid: 8, status: 'failed', exit: { code: 1, reason: 'a task has failed' } }),
+        makeCrew({
           pid: 9,
           status: 'completed',
           ending: { outcome: 'completed', summary: 'all is done' },
@@ -150,7 +150,7 @@ test('crews: the progress of each, and what it waits for', () => {
           asks: [ASK],
         }),
       ],
-      LOOK,
+      STYLE,
       Infinity,
     ),
   ).toEqual([
@@ -164,9 +164,9 @@ test('crews: the progress of each, and what it waits for', () => {
 })
 
 test('members: the present ones, or all', () => {
-  const one = crew({
+  const crewView = makeCrew({
     members: [
-      member('worker-1', {
+      makeMember('worker-1', {
         phase: 'addressing_feedback',
         task: 'lexer',
         status: 'working',
@@ -175,25 +175,25 @@ test('members: the present ones, or all', () => {
         costUsd: 0.4,
         queueCount: 2,
       }),
-      member('worker-2', { state: 'starting', uuid: null, pid: null, status: null, elapsedMs: 0 }),
-      member('worker-3', { state: 'gone', status: 'failed', leave: { how: 'lost', reason: 'exit code 1' }, note: 'exit code 1' }),
+      makeMember('worker-2', { state: 'starting', uuid: null, pid: null, status: null, elapsedMs: 0 }),
+      makeMember('worker-3', { state: 'gone', status: 'failed', leave: { how: 'lost', reason: 'exit code 1' }, note: 'exit code 1' }),
     ],
   })
-  const all = [
+  const allLines = [
     'MEMBER    ROLE     PHASE                TASK   STATUS    PID  CONTEXT  ELAPSED   COST  NOTE',
     'worker-1  generic  addressing feedback  lexer  working     7     41 %   1m 01s  $0.40  2 queued',
     'worker-2  generic  idle                 -      starting    -        -       0s      -',
     'worker-3  generic  idle                 -      lost        7        -   1m 01s  $0.00  exit code 1',
   ]
-  expect(memberLines(one, LOOK, Infinity, true)).toEqual(all)
-  expect(memberLines(one, LOOK, Infinity).length).toBe(3)
+  expect(memberLines(crewView, STYLE, Infinity, true)).toEqual(allLines)
+  expect(memberLines(crewView, STYLE, Infinity).length).toBe(3)
 })
 
 test('members on 80 columns: activity and cost are complete; other columns shrink', () => {
-  const one = crew({
+  const crewView = makeCrew({
     members: [
-      member('coordinator', { role: 'coordinator', status: 'waiting', pid: 12_345, costUsd: 1.25 }),
-      member('worker-1', {
+      makeMember('coordinator', { role: 'coordinator', status: 'waiting', pid: 12_345, costUsd: 1.25 }),
+      makeMember('worker-1', {
         role: 'implementer',
         phase: 'addressing_feedback',
         task: 'parser',
@@ -206,17 +206,17 @@ test('members on 80 columns: activity and cost are complete; other columns shrin
       }),
     ],
   })
-  expect(memberLines(one, LOOK, 80)).toEqual([
+  expect(memberLines(crewView, STYLE, 80)).toEqual([
     'MEMBER       ROLE         PHASE                TASK    STATUS         PID   COST',
     'coordinator  coordinator  idle                 -       waiting      12345  $1.25',
     'worker-1     implementer  addressing feedback  parser  ⏸ suspended      7  $0.40',
   ])
-  expect(memberLines(one, LOOK, 101)[2]).toBe(
+  expect(memberLines(crewView, STYLE, 101)[2]).toBe(
     'worker-1     implementer  addressing feedback  parser  ⏸ suspended      7     41 %  $0.40  2 queued;…',
   )
-  const long = crew({
+  const longCrew = makeCrew({
     members: [
-      member('worker-1', {
+      makeMember('worker-1', {
         role: 'reviewer',
         phase: 'reviewing',
         task: 'a-task-with-a-name-as-long-as-a-sentence',
@@ -225,20 +225,20 @@ test('members on 80 columns: activity and cost are complete; other columns shrin
       }),
     ],
   })
-  expect(memberLines(long, LOOK, 80)[1]).toBe('worker-1  reviewer  reviewing  a-task-with-a-name-as…  working    7  $0.40')
+  expect(memberLines(longCrew, STYLE, 80)[1]).toBe('worker-1  reviewer  reviewing  a-task-with-a-name-as…  working    7  $0.40')
 })
 
 test('crews and tasks on 80 columns: what a crew waits for is readable', () => {
   expect(
     crewLines(
-      [crew({ name: 'refactor-the-parser', status: 'suspended', note: 'a budget is used up', tasks: TASKS, costUsd: 1.5 })],
-      LOOK,
+      [makeCrew({ name: 'refactor-the-parser', status: 'suspended', note: 'a budget is used up', tasks: TASKS, costUsd: 1.5 })],
+      STYLE,
       80,
     )[1],
   ).toBe('  5  000000ab  refactor-the-parser  ⏸ suspended  1/4 done  $1.50  a budget is u…')
-  expect(taskLines(TASKS, LOOK, 80)[3]).toBe('docs    failed     -            -              -  -      The docs (denied 3 tim…')
+  expect(taskLines(TASKS, STYLE, 80)[3]).toBe('docs    failed     -            -              -  -      The docs (denied 3 tim…')
   for (const width of [20, 40, 79])
-    for (const line of [...crewLines([crew()], LOOK, width), ...taskLines(TASKS, LOOK, width)])
+    for (const line of [...crewLines([makeCrew()], STYLE, width), ...taskLines(TASKS, STYLE, width)])
       expect(line.length).toBeLessThanOrEqual(width)
 })
 
@@ -251,19 +251,19 @@ test.each([
 })
 
 test('tasks: assignee, attempts and problem of each', () => {
-  expect(taskLines(TASKS, LOOK, Infinity)).toEqual([
+  expect(taskLines(TASKS, STYLE, Infinity)).toEqual([
     'TASK    STATE      IMPLEMENTER  REVIEWER  ATTEMPTS  COMMIT        COST  NEEDS  TITLE',
     'lexer   done       worker-1     worker-2         2  cccccccccc  $0.25+  -      The lexer',
     'parser  in review  worker-2     worker-1         1  -                -  lexer  The parser',
     'docs    failed     -            -                3  -                -  -      The docs (denied 3 times)',
     'ship    waiting    -            -                0  -                -  -      The ship (waits for you: the commit)',
   ])
-  for (const line of taskLines(TASKS, LOOK, 60)) expect(line.length).toBeLessThanOrEqual(60)
+  for (const line of taskLines(TASKS, STYLE, 60)) expect(line.length).toBeLessThanOrEqual(60)
 })
 
 test('one task with its history: untrusted text is indented and made safe', () => {
-  const whole: TaskDetailView = {
-    ...task('lexer', {
+  const taskDetail: TaskDetailView = {
+    ...makeTask('lexer', {
       state: 'failed',
       implementer: 'worker-2',
       implementers: ['worker-1', 'worker-2'],
@@ -281,7 +281,7 @@ test('one task with its history: untrusted text is indented and made safe', () =
       { seq: 2, at: AT, type: 'task.verdict', what: 'DENIED by worker-3', text: 'one\ntwo' },
     ],
   }
-  const page = taskPage(whole, LOOK, Date.parse(AT))
+  const page = taskPage(taskDetail, STYLE, Date.parse(AT))
   expect(page.map((line) => line.replace(/\d\d:00:00/, 'TIME'))).toEqual([
     'task         lexer  failed',
     'title        The lexer',
@@ -307,10 +307,10 @@ test('one task with its history: untrusted text is indented and made safe', () =
 
 describe('a crew in a line', () => {
   test('its results and its cost', () => {
-    expect(crewSummary(crew({ tasks: [...TASKS, task('x', { state: 'cancelled' })], members: [member('worker-1')], costUsd: 0.5 }))).toBe(
-      'fix (PID 5) ready | 1/5 tasks done, 1 failed, 1 cancelled | 1 worker | $0.50 | 2m 05s',
-    )
-    expect(crewSummary(crew({ name: null, status: 'completed', exit: { code: 0, reason: 'completed' } }))).toBe(
+    expect(
+      crewSummary(makeCrew({ tasks: [...TASKS, makeTask('x', { state: 'cancelled' })], members: [makeMember('worker-1')], costUsd: 0.5 })),
+    ).toBe('fix (PID 5) ready | 1/5 tasks done, 1 failed, 1 cancelled | 1 worker | $0.50 | 2m 05s')
+    expect(crewSummary(makeCrew({ name: null, status: 'completed', exit: { code: 0, reason: 'completed' } }))).toBe(
       'crew (PID 5) completed | 0/0 tasks done | 2m 05s',
     )
   })
@@ -329,7 +329,7 @@ describe('a crew in a line', () => {
     ['nothing', {}, []],
     [
       'a member asks',
-      { members: [member('worker-1', { status: 'waiting', asks: [{ ...ASK, text: 'npm test?' }] }), member('worker-2')] },
+      { members: [makeMember('worker-1', { status: 'waiting', asks: [{ ...ASK, text: 'npm test?' }] }), makeMember('worker-2')] },
       ['PID 7 (worker-1) asks: npm test?; `reeve answer 7 TEXT` answers'],
     ],
     ['it has ended', { asks: [ASK], waitsFor: ['x'], exit: { code: 0, reason: 'completed' } }, []],
@@ -350,7 +350,7 @@ describe('a crew in a line', () => {
       'it broke off',
       {
         resumable: true,
-        tasks: [task('a'), task('b'), ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((n) => task(`t${n}`))],
+        tasks: [makeTask('a'), makeTask('b'), ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((n) => makeTask(`t${n}`))],
         exit: { code: 1, reason: 'interrupted' },
       },
       [
@@ -358,39 +358,39 @@ describe('a crew in a line', () => {
         '`reeve crew resume fix` continues it',
       ],
     ],
-  ])('what it waits for: %s', (_, more, lines) => {
-    expect(crewWaitLines(crew(more))).toEqual(lines)
+  ])('what it waits for: %s', (_, changes, lines) => {
+    expect(crewWaitLines(makeCrew(changes))).toEqual(lines)
   })
 
   test.each<[string, Partial<CrewView>, string[]]>([
-    ['nothing is merged yet', { tasks: [task('a')] }, []],
+    ['nothing is merged yet', { tasks: [makeTask('a')] }, []],
     ['something is', { tasks: TASKS }, ['the work is on the branch reeve/fix: `git merge reeve/fix`']],
     [
       'the merge was left to the user',
-      { tasks: [task('a', { state: 'done', commit: 'c'.repeat(40) })], exit: { code: 0, reason: 'completed' } },
+      { tasks: [makeTask('a', { state: 'done', commit: 'c'.repeat(40) })], exit: { code: 0, reason: 'completed' } },
       ['not merged: a (cccccccccc)', '`reeve crew report fix` shows who did what, and the cost'],
     ],
-  ])('the next commands: %s', (_, more, lines) => {
-    expect(crewResultLines(crew(more))).toEqual(lines)
+  ])('the next commands: %s', (_, changes, lines) => {
+    expect(crewResultLines(makeCrew(changes))).toEqual(lines)
   })
 })
 
 describe('the rows below', () => {
   test('show the activity and waits of each member; no line is wider than the terminal', () => {
-    const one = crew({
+    const crewView = makeCrew({
       tasks: TASKS,
       waitsFor: ['docs "The docs" waits for a worker'],
       members: [
-        member('worker-1', { phase: 'reviewing', task: 'parser', status: 'working' }),
-        member('worker-2', {
+        makeMember('worker-1', { phase: 'reviewing', task: 'parser', status: 'working' }),
+        makeMember('worker-2', {
           phase: 'awaiting_review',
           task: 'parser',
           status: 'suspended',
           note: 'paused: by user',
           holds: [{ reason: 'user', by: 'user', at: AT }],
         }),
-        member('worker-3', { state: 'starting', status: null }),
-        member('worker-4', {
+        makeMember('worker-3', { state: 'starting', status: null }),
+        makeMember('worker-4', {
           phase: 'implementing',
           task: 'docs',
           status: 'waiting',
@@ -399,10 +399,10 @@ describe('the rows below', () => {
           contextWindow: 10,
           costUsd: 0.2,
         }),
-        member('worker-5', { state: 'gone' }),
+        makeMember('worker-5', { state: 'gone' }),
       ],
     })
-    expect(crewRows(one, ROWS)).toEqual([
+    expect(crewRows(crewView, ROW_STYLE)).toEqual([
       '● fix (PID 5) ready | 1/4 tasks done, 1 failed | 4 workers | 2m 05s',
       '  PID 7 (worker-2) is suspended by user; `reeve resume 7` continues it',
       '  PID 7 (worker-4) asks: Go?; `reeve answer 7 TEXT` answers',
@@ -413,12 +413,12 @@ describe('the rows below', () => {
       '  worker-4  implementing, asks  docs The docs      1m 01s  50 %  $0.20',
     ])
     for (const columns of [30, 40, 60])
-      for (const line of crewRows(one, { ...ROWS, columns })) expect(line.length, line).toBeLessThanOrEqual(columns)
+      for (const line of crewRows(crewView, { ...ROW_STYLE, columns })) expect(line.length, line).toBeLessThanOrEqual(columns)
   })
 
   test('many members are counted', () => {
-    const rows = crewRows(crew({ members: Array.from({ length: 14 }, (_, index) => member(`worker-${index + 1}`)) }), {
-      ...ROWS,
+    const rows = crewRows(makeCrew({ members: Array.from({ length: 14 }, (_, index) => makeMember(`worker-${index + 1}`)) }), {
+      ...ROW_STYLE,
       ascii: true,
     })
     expect(rows.length).toBe(12)
@@ -428,19 +428,19 @@ describe('the rows below', () => {
 })
 
 test('a task that was marked as done: no attempt, its reason, and a separate count', () => {
-  const said = task('look', { state: 'done', reason: 'answered in the thread', byWord: 'coordinator' })
-  const whole = crew({ tasks: [said, task('lexer', { state: 'done', implementer: 'worker-1', startedAt: AT })] })
+  const taskByWord = makeTask('look', { state: 'done', reason: 'answered in the thread', byWord: 'coordinator' })
+  const crewView = makeCrew({ tasks: [taskByWord, makeTask('lexer', { state: 'done', implementer: 'worker-1', startedAt: AT })] })
   expect(
-    taskLines(whole.tasks, LOOK, Infinity)
+    taskLines(crewView.tasks, STYLE, Infinity)
       .slice(1)
       .map((line) => line.split(/\s{2,}/)),
   ).toEqual([
     ['look', 'done', '-', '-', '0', '-', '-', '-', 'The look (by word alone: answered in the thread)'],
     ['lexer', 'done', 'worker-1', '-', '1', '-', '$0.00', '-', 'The lexer'],
   ])
-  expect(crewSummary(whole)).toContain('2/2 tasks done (1 by word alone)')
-  expect(crewLines([whole], LOOK, Infinity)[1]).toContain('2/2 done (1 by word alone)')
-  expect(crewResultLines(whole)).toContain('done by word alone, with nothing reviewed or committed: look (answered in the thread)')
+  expect(crewSummary(crewView)).toContain('2/2 tasks done (1 by word alone)')
+  expect(crewLines([crewView], STYLE, Infinity)[1]).toContain('2/2 done (1 by word alone)')
+  expect(crewResultLines(crewView)).toContain('done by word alone, with nothing reviewed or committed: look (answered in the thread)')
 })
 
 test('a failure of a crew is printed once, with its time, in the line of its task or its own line', async () => {

@@ -79,13 +79,13 @@ describe('other formats', () => {
   })
 
   test('a local time', () => {
-    const at = new Date(2026, 0, 2, 3, 4, 5)
-    expect(formatMoment(at.toISOString(), at.getTime() + 3 * MIN)).toBe('2026-01-02 03:04:05, 3 min ago')
+    const time = new Date(2026, 0, 2, 3, 4, 5)
+    expect(formatMoment(time.toISOString(), time.getTime() + 3 * MIN)).toBe('2026-01-02 03:04:05, 3 min ago')
   })
 
   test('a time of today and of another day', () => {
-    const at = new Date(2026, 0, 2, 3, 4, 5)
-    expect([formatClock(at.toISOString(), at.getTime() + 3 * H), formatClock(at.toISOString(), at.getTime() + DAY)]).toEqual([
+    const time = new Date(2026, 0, 2, 3, 4, 5)
+    expect([formatClock(time.toISOString(), time.getTime() + 3 * H), formatClock(time.toISOString(), time.getTime() + DAY)]).toEqual([
       '03:04:05',
       '2026-01-02 03:04:05',
     ])

@@ -9,7 +9,7 @@ import { ERRORS, KernelError, type ErrorCode } from '../../../../src/kernel/mode
 const UUID = '01960000-0000-7000-8000-0000deadbeef'
 
 /** An error of the system. */
-function system(code: string, syscall: string): Error {
+function systemError(code: string, syscall: string): Error {
   return Object.assign(new Error(`${code}: it was refused, ${syscall}`), { code, syscall })
 }
 
@@ -112,34 +112,34 @@ test.each<[string, Error, string | undefined, string]>([
   ],
   [
     'a home that is a file',
-    new ApiError('UNAVAILABLE', 'cannot be reached', { cause: system('ENOTDIR', 'connect') }),
+    new ApiError('UNAVAILABLE', 'cannot be reached', { cause: systemError('ENOTDIR', 'connect') }),
     'ps',
     'Its state directory must be yours: `reeve config path` names it, and REEVE_HOME selects another one.',
   ],
   [
     'a daemon that does not answer',
-    new ApiError('UNAVAILABLE', 'cannot be reached', { cause: system('ECONNREFUSED', 'connect') }),
+    new ApiError('UNAVAILABLE', 'cannot be reached', { cause: systemError('ECONNREFUSED', 'connect') }),
     'ps',
     ERRORS.UNAVAILABLE.hint,
   ],
-  ['a working directory that is gone', system('ENOENT', 'uv_cwd'), 'ps', 'Change to another directory.'],
+  ['a working directory that is gone', systemError('ENOENT', 'uv_cwd'), 'ps', 'Change to another directory.'],
   [
     'what the system refuses',
-    system('EACCES', 'open'),
+    systemError('EACCES', 'open'),
     'config',
     '`reeve doctor` checks the system, `reeve config path` names the files of reeve.',
   ],
   ['a defect', new TypeError('x is undefined'), 'ps', 'This is a defect of reeve: please report it with your command.'],
-])('%s', (_what, error, verb, hint) => {
-  expect(toReportedError(error, verb).hint).toBe(hint)
+])('%s', (_what, error, verb, hintWith) => {
+  expect(toReportedError(error, verb).hint).toBe(hintWith)
 })
 
 describe('each code of the table', () => {
   test.each(Object.keys(ERRORS) as ErrorCode[])('%s', (code) => {
     for (const error of [new ApiError(code, 'what'), new KernelError(code, 'what')]) {
-      const said = toReportedError(error, 'run')
-      expect(said).toMatchObject({ code, message: 'what' })
-      expect(said.hint).toMatch(/^.{10,}\.$/)
+      const reported = toReportedError(error, 'run')
+      expect(reported).toMatchObject({ code, message: 'what' })
+      expect(reported.hint).toMatch(/^.{10,}\.$/)
     }
   })
 })
@@ -150,8 +150,8 @@ test.each([
   ['INVALID', 'limits.budgetUsd: must be more than 0', '--budget-usd: must be more than 0'],
   ['AGENT_INVALID', 'limits.maxSteps: must be at least 1', 'limits.maxSteps: must be at least 1'],
   ['NOT_FOUND', `process ${UUID} has ended`, 'process deadbeef has ended'],
-] as const)('%s: messages name limits by their flags, and processes by their short ids: %s', (code, message, words) => {
-  expect(toReportedError(new ApiError(code, message), 'run').message).toBe(words)
+] as const)('%s: messages name limits by their flags, and processes by their short ids: %s', (code, message, expected) => {
+  expect(toReportedError(new ApiError(code, message), 'run').message).toBe(expected)
 })
 
 test('the code and the details are kept for programs', () => {
@@ -164,14 +164,14 @@ test('the code and the details are kept for programs', () => {
 })
 
 test('the hint for a missing model names the provider whose key is set', () => {
-  const hint = (env: Record<string, string>): string =>
+  const hintWith = (env: Record<string, string>): string =>
     toReportedError(new ApiError('INVALID', 'no model: give --model provider/name'), 'run', env).hint
-  expect(hint({ GEMINI_API_KEY: 'x' })).toBe(
+  expect(hintWith({ GEMINI_API_KEY: 'x' })).toBe(
     'GEMINI_API_KEY is set: `--model google/NAME` uses it, and `reeve config set defaultModel google/NAME` makes it the default; see `reeve help keys`.',
   )
-  expect(hint({ GEMINI_API_KEY: '' })).toMatch(/^`reeve config set defaultModel PROVIDER/)
+  expect(hintWith({ GEMINI_API_KEY: '' })).toMatch(/^`reeve config set defaultModel PROVIDER/)
   for (const apiKeyEnv of new Set(DEFAULTS.providers.flatMap((provider) => provider.apiKeyEnv ?? []))) {
-    const first = DEFAULTS.providers.find((provider) => provider.apiKeyEnv === apiKeyEnv)
-    expect(hint({ [apiKeyEnv]: 'x' })).toContain(`\`--model ${first?.name}/NAME\``)
+    const firstProvider = DEFAULTS.providers.find((provider) => provider.apiKeyEnv === apiKeyEnv)
+    expect(hintWith({ [apiKeyEnv]: 'x' })).toContain(`\`--model ${firstProvider?.name}/NAME\``)
   }
 })

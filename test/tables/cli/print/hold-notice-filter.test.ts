@@ -5,7 +5,7 @@ import { HoldNoticeFilter } from '../../../../src/cli/print/hold-notice-filter.t
 import type { FactBody } from '../../../../src/kernel/model/facts.ts'
 import type { HoldReason } from '../../../../src/kernel/model/words.ts'
 
-const failed = (error: string, retryInMs: number | null = null): FactBody => ({
+const modelFailed = (error: string, retryInMs: number | null = null): FactBody => ({
   type: 'model.failed',
   step: 1,
   attempt: 1,
@@ -13,38 +13,42 @@ const failed = (error: string, retryInMs: number | null = null): FactBody => ({
   status: 401,
   retryInMs,
 })
-const held = (reason: HoldReason): FactBody => ({ type: 'process.held', hold: { reason, by: 'system', at: 0 }, mono: 0 })
-const note = (text: string): FactBody => ({ type: 'process.note', text })
-const loop: FactBody = { type: 'liveness.looping', times: 12, calls: [] }
-const exited: FactBody = { type: 'process.exited', exit: { code: 1, reason: 'failed', cause: 'agent' } as never, mono: 0 }
+const heldFor = (reason: HoldReason): FactBody => ({ type: 'process.held', hold: { reason, by: 'system', at: 0 }, mono: 0 })
+const makeNote = (text: string): FactBody => ({ type: 'process.note', text })
+const loopFound: FactBody = { type: 'liveness.looping', times: 12, calls: [] }
+const processExited: FactBody = { type: 'process.exited', exit: { code: 1, reason: 'failed', cause: 'agent' } as never, mono: 0 }
 
 test.each<[string, readonly FactBody[], readonly string[]]>([
-  ['a refused key', [failed('bad key'), held('credentials'), note('KEY was refused: bad key')], ['process.held']],
-  ['a missing key', [held('credentials'), note('needs KEY')], ['process.held']],
-  ['a loop', [loop, note('12 times the same'), held('loop')], ['liveness.looping', 'process.held']],
-  ['a loop that is reported to the agent', [{ ...loop, told: 7 }, note('a note')], ['liveness.looping', 'process.note']],
+  ['a refused key', [modelFailed('bad key'), heldFor('credentials'), makeNote('KEY was refused: bad key')], ['process.held']],
+  ['a missing key', [heldFor('credentials'), makeNote('needs KEY')], ['process.held']],
+  ['a loop', [loopFound, makeNote('12 times the same'), heldFor('loop')], ['liveness.looping', 'process.held']],
+  ['a loop that is reported to the agent', [{ ...loopFound, told: 7 }, makeNote('a note')], ['liveness.looping', 'process.note']],
   [
     'a full context, whose notice has no reason',
-    [held('context-full'), note('the context is full: too long')],
+    [heldFor('context-full'), makeNote('the context is full: too long')],
     ['process.held', 'process.note'],
   ],
-  ['a pause by the user', [held('user'), note('a note')], ['process.held', 'process.note']],
-  ['a failure that ends it', [failed('not found'), exited], ['model.failed', 'process.exited']],
-  ['a failure that nothing follows', [failed('not found')], ['model.failed']],
-  ['a failure that is tried again', [failed('busy', 100)], ['model.failed']],
-  ['two failures', [failed('one'), failed('two'), exited], ['model.failed', 'model.failed', 'process.exited']],
+  ['a pause by the user', [heldFor('user'), makeNote('a note')], ['process.held', 'process.note']],
+  ['a failure that ends it', [modelFailed('not found'), processExited], ['model.failed', 'process.exited']],
+  ['a failure that nothing follows', [modelFailed('not found')], ['model.failed']],
+  ['a failure that is tried again', [modelFailed('busy', 100)], ['model.failed']],
+  ['two failures', [modelFailed('one'), modelFailed('two'), processExited], ['model.failed', 'model.failed', 'process.exited']],
   [
     'a failure, and a hold for another reason',
-    [failed('cut off'), held('credentials'), note('needs KEY')],
+    [modelFailed('cut off'), heldFor('credentials'), makeNote('needs KEY')],
     ['process.held', 'model.failed'],
   ],
-  ['a note of something else', [note('one'), note('two')], ['process.note', 'process.note']],
-])('%s', (_, facts, shown) => {
-  const echoes = new HoldNoticeFilter()
-  expect([...facts.flatMap((fact) => echoes.visibleFacts(fact)), ...echoes.flush()].map(({ type }) => type)).toEqual(shown)
+  ['a note of something else', [makeNote('one'), makeNote('two')], ['process.note', 'process.note']],
+])('%s', (_, facts, expected) => {
+  const filter = new HoldNoticeFilter()
+  expect([...facts.flatMap((fact) => filter.visibleFacts(fact)), ...filter.flush()].map(({ type }) => type)).toEqual(expected)
 })
 
 test('the log describes the end of a suspended process in plain text', () => {
-  const ended: FactBody = { type: 'process.exited', exit: { code: 1, reason: 'context cancelled while paused', cause: 'person' }, mono: 0 }
-  expect(logLines('', ended).map(({ text }) => text)).toEqual(['ended: ended while it was suspended (1)'])
+  const exitFact: FactBody = {
+    type: 'process.exited',
+    exit: { code: 1, reason: 'context cancelled while paused', cause: 'person' },
+    mono: 0,
+  }
+  expect(logLines('', exitFact).map(({ text }) => text)).toEqual(['ended: ended while it was suspended (1)'])
 })

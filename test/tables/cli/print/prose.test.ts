@@ -107,21 +107,21 @@ describe('text that arrives in pieces', () => {
 
   test('is wrapped at the current width of the terminal', () => {
     const view = new Prose()
-    let seen = view.push('the quick brown fox jumps over ', 20)
-    seen += view.push('the lazy dog and ', 10)
-    seen += view.push('goes on to the end of it', 40)
-    expect((seen + view.end()).split('\n')).toEqual(['the quick brown fox', 'jumps over', 'the lazy', 'dog and goes on to the end of it'])
+    let output = view.push('the quick brown fox jumps over ', 20)
+    output += view.push('the lazy dog and ', 10)
+    output += view.push('goes on to the end of it', 40)
+    expect((output + view.end()).split('\n')).toEqual(['the quick brown fox', 'jumps over', 'the lazy', 'dog and goes on to the end of it'])
   })
 
   test('continues a word of which a part was shown', () => {
     const view = new Prose()
-    const seen =
+    const output =
       view.push('the quick brown fo', 20) +
       view.flush() +
       view.push('x jumps 漢字', 20) +
       view.flush() +
       view.push('漢字漢字漢字漢字 it', 20)
-    expect(seen + view.end()).toBe('the quick brown fox\njumps 漢字漢字漢字漢\n字漢字 it')
+    expect(output + view.end()).toBe('the quick brown fox\njumps 漢字漢字漢字漢\n字漢字 it')
   })
 
   test('continues at the beginning of a line after other text', () => {
@@ -179,18 +179,18 @@ describe('any text', () => {
 
   test('is broken at the same places for any division into pieces', () => {
     fc.assert(
-      fc.property(pieces, columns, (parts, wide) => {
+      fc.property(pieces, columns, (pieces, columns) => {
         const view = new Prose()
-        const shown = parts.map((part) => view.push(part, wide)).join('') + view.end()
-        expect(shown).toBe(wrapText(parts.join(''), wide))
+        const printed = pieces.map((part) => view.push(part, columns)).join('') + view.end()
+        expect(printed).toBe(wrapText(pieces.join(''), columns))
       }),
     )
   })
 
   test('loses nothing but spaces at which a line is broken', () => {
     fc.assert(
-      fc.property(pieces, columns, (parts, wide) => {
-        expect(wrapText(parts.join(''), wide).replace(/\s+/g, '')).toBe(parts.join('').replace(/\s+/g, ''))
+      fc.property(pieces, columns, (pieces, columns) => {
+        expect(wrapText(pieces.join(''), columns).replace(/\s+/g, '')).toBe(pieces.join('').replace(/\s+/g, ''))
       }),
     )
   })
@@ -200,12 +200,12 @@ describe('any text', () => {
       fc.property(
         fc.array(fc.stringMatching(/^[a-z]{1,9}$/), { minLength: 1, maxLength: 30 }),
         fc.integer({ min: 9, max: 30 }),
-        (words, wide) => {
-          const lines = wrapText(words.join(' '), wide).split('\n')
+        (words, columns) => {
+          const lines = wrapText(words.join(' '), columns).split('\n')
           for (const [index, line] of lines.entries()) {
-            expect(displayWidth(line)).toBeLessThanOrEqual(wide)
-            const next = lines[index + 1]?.split(' ')[0]
-            if (next !== undefined) expect(displayWidth(`${line} ${next}`)).toBeGreaterThan(wide)
+            expect(displayWidth(line)).toBeLessThanOrEqual(columns)
+            const nextWord = lines[index + 1]?.split(' ')[0]
+            if (nextWord !== undefined) expect(displayWidth(`${line} ${nextWord}`)).toBeGreaterThan(columns)
           }
           expect(lines.join(' ')).toBe(words.join(' '))
         },

@@ -55,8 +55,8 @@ describe('safe text', () => {
     ['abc\u202edef', 'abcdef'],
     ['tab\tand\nline', 'tab\tand\nline'],
     ['漢字🙂', '漢字🙂'],
-  ])('%j is shown as %j', (text, shown) => {
-    expect(stripControls(text)).toBe(shown)
+  ])('%j is shown as %j', (text, expected) => {
+    expect(stripControls(text)).toBe(expected)
   })
 
   test('lets no control character through', () => {
@@ -70,7 +70,7 @@ describe('safe text', () => {
 })
 
 describe('a program on a terminal', () => {
-  const shown = (...pieces: string[]): string => {
+  const printedOf = (...pieces: string[]): string => {
     const output = new TerminalOutput()
     return pieces.map((piece) => output.push(piece)).join('') + output.end()
   }
@@ -88,15 +88,15 @@ describe('a program on a terminal', () => {
     [['\x9b31m'], '\\x9b31m'],
     [['\u202e'], '\\u202e'],
   ])('%j is shown as %j', (pieces, text) => {
-    expect(shown(...pieces)).toBe(text)
+    expect(printedOf(...pieces)).toBe(text)
   })
 
   test('has the same safe result for any division into chunks', () => {
     fc.assert(
-      fc.property(hostile, fc.nat(), (text, at) => {
-        const cut = at % (text.length + 1)
-        expect(shown(text.slice(0, cut), text.slice(cut))).toBe(shown(text))
-        expect(shown(text).replaceAll(/\x1b\[[0-9;:]*m/g, '')).not.toMatch(FORBIDDEN)
+      fc.property(hostile, fc.nat(), (text, position) => {
+        const splitAt = position % (text.length + 1)
+        expect(printedOf(text.slice(0, splitAt), text.slice(splitAt))).toBe(printedOf(text))
+        expect(printedOf(text).replaceAll(/\x1b\[[0-9;:]*m/g, '')).not.toMatch(FORBIDDEN)
       }),
     )
   })
@@ -214,13 +214,13 @@ test('every character that is wide by the Unicode tables of Node takes two colum
   }
   // Node counts a musical symbol as its parts, and half of a flag as a whole one.
   const isException = (character: string): boolean => [...character.normalize()].length > 1 || /[\u{1f1e6}-\u{1f1ff}]/u.test(character)
-  const wrong: string[] = []
+  const wrongCharacters: string[] = []
   for (let code = 0xa0; code <= 0x10ffff; code += 1) {
     const character = String.fromCodePoint(code)
     if (/\p{Cn}|\p{Cs}/u.test(character) || displayWidth(character) === 0 || isException(character)) continue
-    if (displayWidth(character) !== columnsOf(character)) wrong.push(code.toString(16))
+    if (displayWidth(character) !== columnsOf(character)) wrongCharacters.push(code.toString(16))
   }
   terminal.close()
   expect([columnsOf('漢'), columnsOf('a')]).toEqual([2, 1])
-  expect(wrong).toEqual([])
+  expect(wrongCharacters).toEqual([])
 })

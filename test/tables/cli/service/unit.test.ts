@@ -75,8 +75,8 @@ test.each<[string, (text: string) => string, boolean]>([
   ['without its first line', (text) => text.replace(/^.*\n/, ''), false],
   ['of another program', () => '[Service]\nExecStart=/bin/true\n', false],
   ['empty', () => '', false],
-])('changed by hand: %s', (_, change, same) => {
-  expect(isUnmodifiedUnit(change(TEXT))).toBe(same)
+])('changed by hand: %s', (_, change, isUnchanged) => {
+  expect(isUnmodifiedUnit(change(TEXT))).toBe(isUnchanged)
 })
 
 test('the home of the unit', () => {

@@ -9,7 +9,7 @@ import { testEnv } from '../../../support/env.ts'
 import { tempDir, type TempDir } from '../../../support/tmp.ts'
 
 let dir: TempDir
-const before = { env: { ...process.env }, cwd: process.cwd() }
+const originalProcess = { env: { ...process.env }, cwd: process.cwd() }
 beforeAll(async () => {
   dir = await tempDir()
   Object.assign(process.env, testEnv(dir.path))
@@ -24,12 +24,12 @@ beforeAll(async () => {
   for (const file of ['plays/one.yaml', 'plays/notes.txt', 'top.yaml', '.hidden.yaml']) writeFileSync(file, '')
 })
 afterAll(async () => {
-  process.chdir(before.cwd)
-  process.env = before.env
+  process.chdir(originalProcess.cwd)
+  process.env = originalProcess.env
   await dir[Symbol.asyncDispose]()
 })
 
-const words = async (...line: string[]): Promise<string[]> => (await completeLine(VERBS, line)).words.map(([word]) => word)
+const completions = async (...line: string[]): Promise<string[]> => (await completeLine(VERBS, line)).words.map(([word]) => word)
 
 test.each<[string, string, string[]]>([
   ['reeve ps [-a] [--tree]', '', []],
@@ -49,39 +49,39 @@ test.each<[string, string, string[]]>([
   ['reeve config set KEY VALUE', 'set effort', ['VALUE']],
   ['reeve config set KEY VALUE', 'show', []],
   ['reeve help [VERB | TOPIC]', '', ['VERB', 'TOPIC']],
-])('%s: after %j the next words are %j', (usage, typed, next) => {
+])('%s: after %j the next words are %j', (usage, typed, expected) => {
   expect(
     nextWords(
       [usage],
       typed.split(' ').filter((word) => word !== ''),
     ),
-  ).toEqual(next)
+  ).toEqual(expected)
 })
 
 describe('verbs and flags', () => {
   test('all verbs, the matching ones, and none after an unknown verb', async () => {
-    expect(await words('')).toEqual(Object.keys(VERBS))
-    expect(await words('re')).toEqual(['resume'])
-    expect(await words('--json', 'ki')).toEqual(['kill'])
-    expect(await words('nosuch', '')).toEqual([])
-    expect(await words()).toEqual(Object.keys(VERBS))
+    expect(await completions('')).toEqual(Object.keys(VERBS))
+    expect(await completions('re')).toEqual(['resume'])
+    expect(await completions('--json', 'ki')).toEqual(['kill'])
+    expect(await completions('nosuch', '')).toEqual([])
+    expect(await completions()).toEqual(Object.keys(VERBS))
   })
 
   test('the verbs of a family, and the flags of one of them', async () => {
-    expect(await words('crew', '')).toEqual(Object.keys(VERBS['crew']?.parts ?? {}))
-    expect(await words('crew', 'ro')).toEqual(['roles'])
-    expect(await words('crew', 'roles', '--js')).toEqual(['--json'])
-    expect(await words('crew', 'nosuch', '')).toEqual([])
+    expect(await completions('crew', '')).toEqual(Object.keys(VERBS['crew']?.parts ?? {}))
+    expect(await completions('crew', 'ro')).toEqual(['roles'])
+    expect(await completions('crew', 'roles', '--js')).toEqual(['--json'])
+    expect(await completions('crew', 'nosuch', '')).toEqual([])
   })
 
   test.each(listVerbs(VERBS).map(([name, verb]) => [name.split(' '), verb] as const))('each flag of %j, once', async (name, verb) => {
     for (const [flag, { kind, short }] of Object.entries(verb.flags)) {
-      expect(await words(...name, `--${flag}`)).toContain(`--${flag}`)
+      expect(await completions(...name, `--${flag}`)).toContain(`--${flag}`)
       const value = kind === 'on' ? [] : ['1']
-      expect((await words(...name, `--${flag}`, ...value, '--')).includes(`--${flag}`)).toBe(kind === 'list')
-      if (short && kind !== 'on') expect(await words(...name, `-${short}`, '--')).toEqual([])
+      expect((await completions(...name, `--${flag}`, ...value, '--')).includes(`--${flag}`)).toBe(kind === 'list')
+      if (short && kind !== 'on') expect(await completions(...name, `-${short}`, '--')).toEqual([])
     }
-    for (const flag of ['--json', '--help', '--no-color']) expect(await words(...name, flag.slice(0, 5))).toContain(flag)
+    for (const flag of ['--json', '--help', '--no-color']) expect(await completions(...name, flag.slice(0, 5))).toContain(flag)
   })
 
   test('every candidate has its description', async () => {
@@ -173,18 +173,18 @@ describe('values', () => {
     [['help', 'ru'], ['run']],
     [['inspect', ''], []],
   ])('%j', async (line, found) => {
-    expect(await words(...line)).toEqual(found)
+    expect(await completions(...line)).toEqual(found)
   })
 
   test('nothing in a missing directory', async () => {
-    await expect(words('run', '--model', 'script:none/')).rejects.toMatchObject({ code: 'ENOENT' })
+    await expect(completions('run', '--model', 'script:none/')).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
   test('the shell completes directories and commands', async () => {
     expect(await completeLine(VERBS, ['run', '--cwd', 'x'])).toEqual({ words: [], shell: 'dirs' })
     expect(await completeLine(VERBS, ['config', 'trust', ''])).toEqual({ words: [], shell: 'dirs' })
     expect(await completeLine(VERBS, ['run', '--name', 'x', '--', 'ls', ''])).toEqual({ words: [], shell: 4 })
-    expect(await words('run', '--')).toContain('--detach')
+    expect(await completions('run', '--')).toContain('--detach')
     expect((await completeLine(VERBS, ['kill', '--', ''])).shell, 'only after a verb that takes a command').toBe(undefined)
   })
 })

@@ -7,45 +7,45 @@ import { listVerbs } from '../../../../src/cli/table/verb-names.ts'
 import { VERBS } from '../../../../src/cli/table/verbs.ts'
 import { GROUPS, overviewPage, seeAlso } from '../../../../src/cli/verbs/system/help.ts'
 
-const plain = (text: string): string => text
-const layout = (columns: number) => ({ columns, heading: plain })
-const squeezed = (text: string): string => text.replaceAll(/\s+/g, ' ')
-const lines = (text: string): string[] => text.split('\n')
+const unstyled = (text: string): string => text
+const layoutOf = (columns: number) => ({ columns, heading: unstyled })
+const withSingleSpaces = (text: string): string => text.replaceAll(/\s+/g, ' ')
+const linesOf = (text: string): string[] => text.split('\n')
 
 describe.each(listVerbs(VERBS))('%s', (name, verb) => {
-  const see = seeAlso(VERBS, name, TOPICS)
+  const references = seeAlso(VERBS, name, TOPICS)
 
   test('has a page with all texts of its row', () => {
-    const page = verbPage(name, verb, see, layout(80))
-    expect(lines(page).filter((line) => /^[A-Z]/.test(line))).toEqual([
+    const page = verbPage(name, verb, references, layoutOf(80))
+    expect(linesOf(page).filter((line) => /^[A-Z]/.test(line))).toEqual([
       'NAME',
       'SYNOPSIS',
       'DESCRIPTION',
       'FLAGS',
       'EXAMPLES',
       'EXIT STATUS',
-      ...(see.length > 0 ? ['SEE ALSO'] : []),
+      ...(references.length > 0 ? ['SEE ALSO'] : []),
     ])
-    const words = squeezed(page)
+    const pageText = withSingleSpaces(page)
     for (const text of [
       ...verb.usage,
       ...verb.about,
       ...verb.examples.flat(),
       ...Object.values({ ...COMMON, ...verb.flags }).map(({ help }) => help),
     ])
-      expect(words).toContain(squeezed(text))
-    for (const flag of Object.keys(verb.flags)) expect(words).toContain(`--${flag}`)
+      expect(pageText).toContain(withSingleSpaces(text))
+    for (const flag of Object.keys(verb.flags)) expect(pageText).toContain(`--${flag}`)
   })
 
   test.each([40, 80, 100])('fits %d columns, except for longer words', (columns) => {
-    for (const line of lines(verbPage(name, verb, see, layout(columns))))
+    for (const line of linesOf(verbPage(name, verb, references, layoutOf(columns))))
       if (line.trim().includes(' ')) expect(line.length, line).toBeLessThanOrEqual(columns)
   })
 })
 
 describe.each(Object.entries(TOPICS))('%s', (name, topic) => {
   test('fits a screen of 80 columns and 40 rows', () => {
-    const page = lines(topicPage(name, topic, layout(80)))
+    const page = linesOf(topicPage(name, topic, layoutOf(80)))
     for (const line of page) expect(line.length, line).toBeLessThanOrEqual(80)
     expect(page.length).toBeLessThanOrEqual(40)
   })
@@ -64,14 +64,14 @@ describe.each(Object.entries(TOPICS))('%s', (name, topic) => {
 })
 
 test('the overview is one screen of 24 rows and 80 columns, the prompt included', () => {
-  const page = lines(overviewPage(Object.keys(TOPICS), plain))
+  const page = linesOf(overviewPage(Object.keys(TOPICS), unstyled))
   expect(page.length).toBeLessThan(24)
   for (const line of page) expect(line.length, line).toBeLessThanOrEqual(80)
 })
 
 test('the overview lists each verb and each topic once', () => {
   expect(GROUPS.flatMap(([, verbs]) => Object.keys(verbs)).toSorted()).toEqual(Object.keys(VERBS).toSorted())
-  const page = overviewPage(Object.keys(TOPICS), plain)
+  const page = overviewPage(Object.keys(TOPICS), unstyled)
   for (const name of [...Object.keys(VERBS), ...Object.keys(TOPICS)]) expect(page).toMatch(new RegExp(`(^|\\s)${name}([\\s,]|$)`, 'm'))
 })
 

@@ -8,18 +8,18 @@ import { COMMON, parseCommandLine } from '../../../../src/cli/input/args.ts'
 import { findVerb, findVerbName, listVerbs, unknownVerb } from '../../../../src/cli/table/verb-names.ts'
 import { VERBS } from '../../../../src/cli/table/verbs.ts'
 
-const at = (path: string): string => fileURLToPath(new URL(`../../../../${path}`, import.meta.url))
-const rows = listVerbs(VERBS)
+const pathOf = (path: string): string => fileURLToPath(new URL(`../../../../${path}`, import.meta.url))
+const verbRows = listVerbs(VERBS)
 /** A family and its verbs have a folder. Verbs about reeve itself, not about processes, are in `system`. */
-const FILES = readdirSync(at('src/cli/verbs'), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+const FILES = readdirSync(pathOf('src/cli/verbs'), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
 const fileOf = (name: string): string => {
-  const places = [`${name.replace(' ', '/')}.ts`, `${name}/${name}.ts`, `system/${name}.ts`]
-  return places.find((place) => FILES.includes(place)) ?? `${name}: no file`
+  const candidates = [`${name.replace(' ', '/')}.ts`, `${name}/${name}.ts`, `system/${name}.ts`]
+  return candidates.find((candidate) => FILES.includes(candidate)) ?? `${name}: no file`
 }
-const LIMIT_SOURCE = readFileSync(at('src/cli/input/limit-flags.ts'), 'utf8')
+const LIMIT_SOURCE = readFileSync(pathOf('src/cli/input/limit-flags.ts'), 'utf8')
 
-describe.each(rows)('%s', (name, verb) => {
-  const source = readFileSync(at(`src/cli/verbs/${fileOf(name)}`), 'utf8')
+describe.each(verbRows)('%s', (name, verb) => {
+  const source = readFileSync(pathOf(`src/cli/verbs/${fileOf(name)}`), 'utf8')
 
   test('has a file that runs it', async () => {
     expect(typeof (await verb.load()).run).toBe('function')
@@ -30,13 +30,13 @@ describe.each(rows)('%s', (name, verb) => {
     const limits = /(?:parseNewLimits|parseLimitChanges)\(args\)/.test(source) ? Object.keys(LIMIT_FLAGS) : []
     for (const flag of limits)
       expect(LIMIT_SOURCE, flag).toMatch(new RegExp(`'?${flag}'?: (?:whole|time|bytes|\\{)|parseChoice.*'${flag}'`))
-    for (const flag of Object.keys(verb.flags).filter((each) => !limits.includes(each)))
+    for (const flag of Object.keys(verb.flags).filter((flag) => !limits.includes(flag)))
       expect(source, flag).toMatch(new RegExp(`args\\.(on|texts?|list|number|duration)\\('${flag}'\\)`))
   })
 
   test('reads no flag that its row does not have', () => {
-    const read = [...source.matchAll(/args\.(?:on|text|list|number|duration)\('([\w-]+)'\)/g)].map(([, flag]) => flag ?? '')
-    for (const flag of read) expect(Object.hasOwn({ ...COMMON, ...verb.flags }, flag), flag).toBe(true)
+    const readFlags = [...source.matchAll(/args\.(?:on|text|list|number|duration)\('([\w-]+)'\)/g)].map(([, flag]) => flag ?? '')
+    for (const flag of readFlags) expect(Object.hasOwn({ ...COMMON, ...verb.flags }, flag), flag).toBe(true)
   })
 
   test('has examples that its row can parse', () => {
@@ -56,16 +56,16 @@ describe.each(rows)('%s', (name, verb) => {
   })
 
   test('has a page that matches the table', () => {
-    expect(readFileSync(at(`docs/verbs/${pageName(name)}`), 'utf8')).toBe(verbPage(name, verb))
+    expect(readFileSync(pathOf(`docs/verbs/${pageName(name)}`), 'utf8')).toBe(verbPage(name, verb))
   })
 })
 
 test('no page belongs to a removed verb', () => {
-  expect(readdirSync(at('docs/verbs')).sort()).toEqual(rows.map(([name]) => pageName(name)).sort())
+  expect(readdirSync(pathOf('docs/verbs')).sort()).toEqual(verbRows.map(([name]) => pageName(name)).sort())
 })
 
 test('no file belongs to a removed verb', () => {
-  expect(FILES.toSorted()).toEqual(rows.map(([name]) => fileOf(name)).sort())
+  expect(FILES.toSorted()).toEqual(verbRows.map(([name]) => fileOf(name)).sort())
 })
 
 test.each<[string[], string | null, number[]]>([

@@ -12,27 +12,27 @@ const PROGRAM = '---\ndriver: command\ncommand: [sh, -c, "echo mine"]\n---\n'
 const NATIVE = '---\n---\nBe kind.\n'
 
 /** An agent of a repository; `own` is the user's agent of that name, `trusts` the trusted directories. */
-async function asked(
+async function questionAbout(
   name: string,
   text: string,
   { named = false, own, trusts = [] }: { named?: boolean; own?: string; trusts?: string[] } = {},
 ): Promise<string | null> {
   await using dir = await tempDir()
   const [repo, where] = [join(dir.path, 'repo'), pathsFrom({ REEVE_HOME: join(dir.path, 'home') })]
-  const write = (file: string, what: string): void => {
+  const write = (file: string, text: string): void => {
     mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(file, what)
+    writeFileSync(file, text)
   }
   write(join(repo, '.reeve', 'agents', `${name}.md`), text)
   if (own !== undefined) write(join(where.agentsDir, `${name}.md`), own)
-  const wrong = await findDistrust(await findAgent(name, repo, where), named, {
+  const distrust = await findDistrust(await findAgent(name, repo, where), named, {
     paths: where,
     trusted: trusts.map((trust) => join(dir.path, trust)),
   })
-  return wrong === null ? null : `${wrong.why} | ${wrong.hint}`.replaceAll(dir.path, 'DIR')
+  return distrust === null ? null : `${distrust.why} | ${distrust.hint}`.replaceAll(dir.path, 'DIR')
 }
 
-test.each<[string, Parameters<typeof asked>, string | null]>([
+test.each<[string, Parameters<typeof questionAbout>, string | null]>([
   [
     'one that the user did not name',
     ['default-of-the-project', PROGRAM],
@@ -74,5 +74,5 @@ test.each<[string, Parameters<typeof asked>, string | null]>([
   ],
   ['one without a program', ['default', NATIVE], null],
 ])('%s', async (_what, question, expected) => {
-  expect(await asked(...question)).toBe(expected)
+  expect(await questionAbout(...question)).toBe(expected)
 })

@@ -13,22 +13,22 @@ import { askingModeFor } from '../../../../src/drivers/acp/asking-mode.ts'
 import { loginOf } from '../../../../src/drivers/gateway/logins.ts'
 import { tempDir } from '../../../support/tmp.ts'
 
-function good(text: string, source: AgentSource = 'project', file = '/p/file.md'): AgentDefinition {
+function parseValid(text: string, source: AgentSource = 'project', file = '/p/file.md'): AgentDefinition {
   const parsed = parseAgent(text, file, source)
   if (!parsed.ok) throw new Error(`${parsed.problem.line}: ${parsed.problem.message}`)
   return parsed.value
 }
 
-function bad(text: string, source: AgentSource = 'project', file = '/p/file.md'): string {
+function errorOf(text: string, source: AgentSource = 'project', file = '/p/file.md'): string {
   const parsed = parseAgent(text, file, source)
   return parsed.ok ? 'it was accepted' : `${parsed.problem.line}: ${parsed.problem.message}`
 }
 
-const front = (...lines: string[]): string => ['---', ...lines, '---', 'Be kind.'].join('\n')
+const frontMatter = (...lines: string[]): string => ['---', ...lines, '---', 'Be kind.'].join('\n')
 
 describe("reeve's format", () => {
   test('every key of an agent file', () => {
-    const text = front(
+    const text = frontMatter(
       'name: tester',
       'description: Writes tests',
       'driver: native',
@@ -39,7 +39,7 @@ describe("reeve's format", () => {
       'mcp: [github, { local: { command: ./server } }]',
       'restart: permanent',
     )
-    expect(good(text)).toEqual({
+    expect(parseValid(text)).toEqual({
       name: 'tester',
       description: 'Writes tests',
       driver: 'native',
@@ -65,7 +65,7 @@ describe("reeve's format", () => {
   })
 
   test('an empty front matter: the name is the file’s, everything else the default', () => {
-    expect(good('---\n---\n')).toEqual({
+    expect(parseValid('---\n---\n')).toEqual({
       name: 'file',
       description: '',
       driver: 'native',
@@ -90,99 +90,83 @@ describe("reeve's format", () => {
   })
 
   test('lines may end in CRLF, and the text may start with a byte order mark and contain lines of dashes', () => {
-    expect(good('\uFEFF---\r\nname: x\r\n---\r\nfirst\r\n---\r\nlast\r\n')).toMatchObject({ name: 'x', system: 'first\n---\nlast' })
+    expect(parseValid('\uFEFF---\r\nname: x\r\n---\r\nfirst\r\n---\r\nlast\r\n')).toMatchObject({ name: 'x', system: 'first\n---\nlast' })
   })
 
   test.each([
     ['no front matter', 'Be kind.', '1: the front matter is missing: the first line must be `---`, and another `---` must end it'],
     ['no end of it', '---\nname: x\n', '1: the front matter is missing: the first line must be `---`, and another `---` must end it'],
-    ['an unknown key', front('name: x', 'modle: a/b'), '3: unknown key `modle`; did you mean `model`?'],
+    ['an unknown key', frontMatter('name: x', 'modle: a/b'), '3: unknown key `modle`; did you mean `model`?'],
     [
       'an unknown limit',
-      front('limits:', '  maxSteps: 1', '  budgetUSD: 1'),
+      frontMatter('limits:', '  maxSteps: 1', '  budgetUSD: 1'),
       '4: unknown key `limits.budgetUSD`; did you mean `budgetUsd`?',
     ],
-    ['an unknown tool', front('tools: [read, Bash]'), '2: tools: there is no tool `Bash`; did you mean `bash`?'],
+    ['an unknown tool', frontMatter('tools: [read, Bash]'), '2: tools: there is no tool `Bash`; did you mean `bash`?'],
     [
       'a tool that is like no other',
-      front('tools: fetch_the_web'),
+      frontMatter('tools: fetch_the_web'),
       '2: tools: there is no tool `fetch_the_web`; there are read, write, edit, ls, glob, grep, bash and mcp__SERVER__TOOL',
     ],
     [
       'permissions that would hold nothing',
-      front('driver: command', 'command: [claude, -p]', 'permissions: deny'),
+      frontMatter('driver: command', 'command: [claude, -p]', 'permissions: deny'),
       '4: permissions: the driver command does not support it: set the flags of the program in `command`',
     ],
     [
       "a server with the name of reeve's own",
-      front('mcp: { reeve: { command: x } }'),
+      frontMatter('mcp: { reeve: { command: x } }'),
       "2: mcp: reeve: is not a valid name: the name is reserved for reeve's own server (`reeve: true` gives it to an agent); choose another name",
     ],
-    ['a server without a command', front('mcp: { gh: { args: [x] } }'), '2: mcp: gh: it has neither a command nor a url'],
-    ['no model', front('model: gpt-5'), '2: model: expected provider/name, script:FILE or replay:UUID'],
-    ['a duration without a unit', front('limits: { timeout: "90" }'), '2: limits.timeout: expected a duration such as 90s, 10m or 1h30m'],
+    ['a server without a command', frontMatter('mcp: { gh: { args: [x] } }'), '2: mcp: gh: it has neither a command nor a url'],
+    ['no model', frontMatter('model: gpt-5'), '2: model: expected provider/name, script:FILE or replay:UUID'],
+    [
+      'a duration without a unit',
+      frontMatter('limits: { timeout: "90" }'),
+      '2: limits.timeout: expected a duration such as 90s, 10m or 1h30m',
+    ],
     [
       'an action where there is none',
-      front('limits: { maxMessages: 5, actions: { maxSteps: suspend, maxMessages: suspend, maxDepth: terminate } }'),
+      frontMatter('limits: { maxMessages: 5, actions: { maxSteps: suspend, maxMessages: suspend, maxDepth: terminate } }'),
       '2: limits.actions: maxMessages, maxDepth: this limit always refuses, its action cannot be chosen',
     ],
-    ['no steps', front('name: x', 'limits: { maxSteps: 0 }'), '3: limits.maxSteps: must be at least 1'],
-    ['a name with a slash', front('name: a/b'), '2: name: expected a name of up to 64 letters, digits, dots, dashes and underscores'],
-    ['the name of commands', front('name: command'), '1: the name `command` is reserved for `reeve run -- CMD`'],
+    ['no steps', frontMatter('name: x', 'limits: { maxSteps: 0 }'), '3: limits.maxSteps: must be at least 1'],
+    ['a name with a slash', frontMatter('name: a/b'), '2: name: expected a name of up to 64 letters, digits, dots, dashes and underscores'],
+    ['the name of commands', frontMatter('name: command'), '1: the name `command` is reserved for `reeve run -- CMD`'],
     [
       'an external agent without its program',
-      front('name: x', 'driver: acp'),
+      frontMatter('name: x', 'driver: acp'),
       '3: driver: acp needs a `command`: the list of its program and arguments',
     ],
-    ['what its driver has not', front('driver: acp', 'command: [x]', 'effort: high'), '4: effort: the driver acp does not support it'],
     [
-      'a permission for a command',
-      front('driver: command', 'command: [x]', 'permissions: allow'),
-      '4: permissions: the driver command does not support it: set the flags of the program in `command`',
+      'what its driver has not',
+      frontMatter('driver: acp', 'command: [x]', 'effort: high'),
+      '4: effort: the driver acp does not support it',
     ],
-    [
-      'a table of tools for a native agent',
-      front('permissions: { tools: { bash: ask } }'),
-      '2: permissions: a native agent has no `tools` here: write the names as `allow`, `ask` or `deny`',
-    ],
-    [
-      'rules for an external agent',
-      front('driver: acp', 'command: [x]', 'permissions: { allow: ["bash(npm test)"] }'),
-      '4: permissions: an external agent has no rules for calls: give its tools a policy with `tools`',
-    ],
-    [
-      'a rule for a tool that does not exist',
-      front('permissions: { deny: [bahs] }'),
-      '2: permissions: there is no tool `bahs`; did you mean `bash`?',
-    ],
-    [
-      'a rule that cannot be enforced',
-      front('permissions: { deny: ["read(.env)"] }'),
-      '2: permissions: `read(.env)` cannot be enforced by a pattern: limit the directories that it may read with `read:PATH`',
-    ],
-    ['a grace for what ends at once', front('grace: 3s'), '2: grace: the driver native does not support it'],
-    ['a grace without a unit', front('driver: acp', 'command: [x]', 'grace: 3'), '4: grace: must be a text'],
+    ['a permission that no agent asks for', frontMatter('permissions: allow'), '2: permissions: the driver native does not support it'],
+    ['a grace for what ends at once', frontMatter('grace: 3s'), '2: grace: the driver native does not support it'],
+    ['a grace without a unit', frontMatter('driver: acp', 'command: [x]', 'grace: 3'), '4: grace: must be a text'],
     [
       'a model for a command line',
-      front('driver: command', 'command: [x]', 'model: a/b'),
+      frontMatter('driver: command', 'command: [x]', 'model: a/b'),
       '4: model: the driver command does not support it',
     ],
     [
       'no permission',
-      front('driver: acp', 'command: [x]', 'permissions: maybe'),
-      '4: permissions: expected ask, allow, deny, { default: …, allow: […], ask: […], deny: […] }, or { default: …, tools: { NAME: … } }',
+      frontMatter('driver: acp', 'command: [x]', 'permissions: maybe'),
+      '4: permissions: expected ask, allow, deny, or { default: …, tools: { NAME: … } }',
     ],
     [
       'broken YAML',
-      front('name: x', 'tools: [read'),
+      frontMatter('name: x', 'tools: [read'),
       '3: not valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]',
     ],
   ])('is refused: %s', (_, text, message) => {
-    expect(bad(text)).toBe(message)
+    expect(errorOf(text)).toBe(message)
   })
 
   test('an agent that speaks ACP', () => {
-    const text = front(
+    const text = frontMatter(
       'driver: acp',
       'command: [my-agent, --acp]',
       'model: opus',
@@ -191,7 +175,7 @@ describe("reeve's format", () => {
       'deny: [bash]',
       'permissions: { default: allow, tools: { execute: ask } }',
     )
-    expect(good(text)).toMatchObject({
+    expect(parseValid(text)).toMatchObject({
       driver: 'acp',
       command: ['my-agent', '--acp'],
       format: null,
@@ -202,15 +186,15 @@ describe("reeve's format", () => {
       permissions: { default: 'allow', tools: { execute: 'ask' } },
       unsupported: [],
     })
-    expect(good(front('driver: acp', 'command: [x]', 'permissions: deny')).permissions).toEqual({ default: 'deny' })
-    expect(good(front('driver: acp', 'command: [x]', 'permissions: { tools: { read: allow } }')).permissions).toEqual({
+    expect(parseValid(frontMatter('driver: acp', 'command: [x]', 'permissions: deny')).permissions).toEqual({ default: 'deny' })
+    expect(parseValid(frontMatter('driver: acp', 'command: [x]', 'permissions: { tools: { read: allow } }')).permissions).toEqual({
       default: 'ask',
       tools: { read: 'allow' },
     })
   })
 
   test('an agent that is configured by its command line', () => {
-    expect(good(front('driver: command', 'command: [my-claude, -p]', 'format: claude'))).toMatchObject({
+    expect(parseValid(frontMatter('driver: command', 'command: [my-claude, -p]', 'format: claude'))).toMatchObject({
       driver: 'command',
       command: ['my-claude', '-p'],
       format: 'claude',
@@ -244,17 +228,17 @@ describe("Claude Code's format", () => {
     ['turns', 'maxTurns: 7', { limits: { maxSteps: 7 }, unsupported: [] }],
     ['what else there is', 'permissionMode: plan', { unsupported: ['permissionMode is not supported'] }],
   ])('%s', (_, line, expected) => {
-    expect(good(front('name: x', line), 'claude')).toMatchObject(expected)
+    expect(parseValid(frontMatter('name: x', line), 'claude')).toMatchObject(expected)
   })
 
   test('front matter that is not YAML is read line by line', () => {
-    const text = front(
+    const text = frontMatter(
       'name: reviewer',
       'description: Use it when: code was written. Examples: <example>user: "hi"</example>',
       'tools: Read',
       'model: opus',
     )
-    expect(good(text, 'claude')).toMatchObject({
+    expect(parseValid(text, 'claude')).toMatchObject({
       name: 'reviewer',
       description: 'Use it when: code was written. Examples: <example>user: "hi"</example>',
       tools: ['read'],
@@ -264,35 +248,35 @@ describe("Claude Code's format", () => {
 })
 
 describe('finding', () => {
-  const agent = (file: string, description: string, ...more: string[]): void => {
+  const writeAgent = (file: string, description: string, ...lines: string[]): void => {
     mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(file, front(`description: ${description}`, ...more))
+    writeFileSync(file, frontMatter(`description: ${description}`, ...lines))
   }
 
   /** Without the built-in external agents, which every result contains. */
-  const ofFiles = ({ agents, errors }: Awaited<ReturnType<typeof findAgents>>): Awaited<ReturnType<typeof findAgents>> => {
+  const agentsOfFiles = ({ agents, errors }: Awaited<ReturnType<typeof findAgents>>): Awaited<ReturnType<typeof findAgents>> => {
     return { errors, agents: agents.filter(({ source, driver }) => source !== 'built-in' || driver === 'native') }
   }
 
-  async function place(): Promise<
-    AsyncDisposable & { root: string; cwd: string; find: () => ReturnType<typeof findAgents>; where: ReturnType<typeof pathsFrom> }
+  async function newWorkspace(): Promise<
+    AsyncDisposable & { root: string; cwd: string; find: () => ReturnType<typeof findAgents>; paths: ReturnType<typeof pathsFrom> }
   > {
     const dir = await tempDir()
     const cwd = join(dir.path, 'repo', 'pkg')
     mkdirSync(cwd, { recursive: true })
-    const where = pathsFrom({ REEVE_HOME: join(dir.path, 'home') })
+    const paths = pathsFrom({ REEVE_HOME: join(dir.path, 'home') })
     return {
       root: dir.path,
       cwd,
-      where,
-      find: async () => ofFiles(await findAgents(cwd, where)),
+      paths,
+      find: async () => agentsOfFiles(await findAgents(cwd, paths)),
       [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose](),
     }
   }
 
   test('without any file there is the built-in agent', async () => {
-    await using here = await place()
-    const { agents, errors } = await findAgents(here.cwd, here.where)
+    await using workspace = await newWorkspace()
+    const { agents, errors } = await findAgents(workspace.cwd, workspace.paths)
     expect(errors).toEqual([])
     expect(agents.map((one) => [one.name, one.source, one.file])).toEqual(
       ['claude', 'codex', 'default', 'gemini', 'opencode'].map((name) => [name, 'built-in', null]),
@@ -307,78 +291,78 @@ describe('finding', () => {
   })
 
   test('precedence, with one folder removed after the other', async () => {
-    await using here = await place()
-    const repo = join(here.root, 'repo')
+    await using workspace = await newWorkspace()
+    const repo = join(workspace.root, 'repo')
     const order = [
-      [join(here.cwd, '.reeve/agents/default.md'), 'project'],
+      [join(workspace.cwd, '.reeve/agents/default.md'), 'project'],
       [join(repo, '.reeve/agents/default.md'), 'project'],
-      [join(here.cwd, '.claude/agents/default.md'), 'claude'],
+      [join(workspace.cwd, '.claude/agents/default.md'), 'claude'],
       [join(repo, '.claude/agents/default.md'), 'claude'],
-      [join(here.where.agentsDir, 'default.md'), 'user'],
+      [join(workspace.paths.agentsDir, 'default.md'), 'user'],
     ] as const
-    for (const [file] of order) agent(file, 'one')
+    for (const [file] of order) writeAgent(file, 'one')
     for (const [file, source] of order) {
-      expect((await here.find()).agents).toEqual([expect.objectContaining({ name: 'default', file, source })])
+      expect((await workspace.find()).agents).toEqual([expect.objectContaining({ name: 'default', file, source })])
       rmSync(file)
     }
-    expect((await here.find()).agents).toEqual([expect.objectContaining({ name: 'default', source: 'built-in' })])
+    expect((await workspace.find()).agents).toEqual([expect.objectContaining({ name: 'default', source: 'built-in' })])
   })
 
   test('an invalid file is reported and hides no other; no agent of lower precedence gets its name', async () => {
-    await using here = await place()
-    agent(join(here.cwd, '.reeve/agents/good.md'), 'good')
-    agent(join(here.cwd, '.reeve/agents/review.md'), 'bad', 'tools: [sudo]')
-    agent(join(here.where.agentsDir, 'review.md'), 'all tools')
-    const { agents, errors } = await here.find()
+    await using workspace = await newWorkspace()
+    writeAgent(join(workspace.cwd, '.reeve/agents/good.md'), 'good')
+    writeAgent(join(workspace.cwd, '.reeve/agents/review.md'), 'bad', 'tools: [sudo]')
+    writeAgent(join(workspace.paths.agentsDir, 'review.md'), 'all tools')
+    const { agents, errors } = await workspace.find()
     expect(agents.map((one) => one.name)).toEqual(['default', 'good'])
     expect(errors).toEqual([
-      { file: join(here.cwd, '.reeve/agents/review.md'), line: 3, message: expect.stringContaining('there is no tool `sudo`') },
+      { file: join(workspace.cwd, '.reeve/agents/review.md'), line: 3, message: expect.stringContaining('there is no tool `sudo`') },
     ])
-    await expect(findAgent('review', here.cwd, here.where)).rejects.toMatchObject({
+    await expect(findAgent('review', workspace.cwd, workspace.paths)).rejects.toMatchObject({
       code: 'AGENT_INVALID',
       message: expect.stringMatching(/review\.md:3: tools: there is no tool/),
     })
-    await expect(findAgent('nobody', here.cwd, here.where)).rejects.toMatchObject({
+    await expect(findAgent('nobody', workspace.cwd, workspace.paths)).rejects.toMatchObject({
       code: 'AGENT_INVALID',
       message: 'there is no agent `nobody`; there are claude, codex, default, gemini, good, opencode',
     })
-    expect(await findAgent('good', here.cwd, here.where)).toMatchObject({ description: 'good' })
+    expect(await findAgent('good', workspace.cwd, workspace.paths)).toMatchObject({ description: 'good' })
   })
 
   test('two agents of one name in one directory: the first is used, the second reported', async () => {
-    await using here = await place()
-    agent(join(here.cwd, '.reeve/agents/a.md'), 'first', 'name: same')
-    agent(join(here.cwd, '.reeve/agents/b.md'), 'second', 'name: same')
-    const { agents, errors } = await here.find()
+    await using workspace = await newWorkspace()
+    writeAgent(join(workspace.cwd, '.reeve/agents/a.md'), 'first', 'name: same')
+    writeAgent(join(workspace.cwd, '.reeve/agents/b.md'), 'second', 'name: same')
+    const { agents, errors } = await workspace.find()
     expect(agents.find((one) => one.name === 'same')?.description).toBe('first')
     expect(errors).toEqual([
-      { file: join(here.cwd, '.reeve/agents/b.md'), line: 1, message: 'the name `same` is already used by a.md in this folder' },
+      { file: join(workspace.cwd, '.reeve/agents/b.md'), line: 1, message: 'the name `same` is already used by a.md in this folder' },
     ])
   })
 
   test('other files are not read: other endings, hidden files; directories are reported', async () => {
-    await using here = await place()
-    agent(join(here.cwd, '.reeve/agents/notes.txt'), 'x')
-    agent(join(here.cwd, '.reeve/agents/.swap.md'), 'x')
-    mkdirSync(join(here.cwd, '.reeve/agents/dir.md'))
-    const { agents, errors } = await here.find()
+    await using workspace = await newWorkspace()
+    writeAgent(join(workspace.cwd, '.reeve/agents/notes.txt'), 'x')
+    writeAgent(join(workspace.cwd, '.reeve/agents/.swap.md'), 'x')
+    mkdirSync(join(workspace.cwd, '.reeve/agents/dir.md'))
+    const { agents, errors } = await workspace.find()
     expect(agents).toHaveLength(1)
-    expect(errors).toEqual([{ file: join(here.cwd, '.reeve/agents/dir.md'), line: 0, message: 'it is not a regular file' }])
+    expect(errors).toEqual([{ file: join(workspace.cwd, '.reeve/agents/dir.md'), line: 0, message: 'it is not a regular file' }])
   })
 
   test('files are bounded, and must be text', async () => {
-    await using here = await place()
-    const dir = join(here.cwd, '.reeve/agents')
-    agent(join(dir, 'long.md'), 'x'.repeat(MAX_FILE_BYTES))
+    await using workspace = await newWorkspace()
+    const dir = join(workspace.cwd, '.reeve/agents')
+    writeAgent(join(dir, 'long.md'), 'x'.repeat(MAX_FILE_BYTES))
     writeFileSync(join(dir, 'binary.md'), Buffer.from([0x2d, 0xff, 0xfe]))
-    expect((await here.find()).errors.map((error) => error.message)).toEqual(['it is not UTF-8 text', 'it is longer than 256 KiB'])
+    expect((await workspace.find()).errors.map((error) => error.message)).toEqual(['it is not UTF-8 text', 'it is longer than 256 KiB'])
   })
 
   test('a directory is read up to its limit, with a message', async () => {
-    await using here = await place()
-    const dir = join(here.cwd, '.reeve/agents')
-    for (let i = 0; i <= MAX_AGENT_FILES; i++) agent(join(dir, `a${String(i).padStart(4, '0')}.md`), 'x')
-    const { agents, errors } = await here.find()
+    await using workspace = await newWorkspace()
+    const dir = join(workspace.cwd, '.reeve/agents')
+    for (let i = 0; i <= MAX_AGENT_FILES; i++) writeAgent(join(dir, `a${String(i).padStart(4, '0')}.md`), 'x')
+    const { agents, errors } = await workspace.find()
     expect(agents).toHaveLength(MAX_AGENT_FILES + 1)
     expect(errors).toEqual([
       { file: dir, line: 0, message: `there are ${MAX_AGENT_FILES + 1} agent files; only the first ${MAX_AGENT_FILES} are read` },
@@ -388,26 +372,26 @@ describe('finding', () => {
   test.runIf(userInfo().uid === 0)(
     'a file of another user is not used and cannot block a name (needs root to change the owner)',
     async () => {
-      await using here = await place()
-      const file = join(here.root, '.reeve/agents/default.md')
-      agent(file, 'evil')
+      await using workspace = await newWorkspace()
+      const file = join(workspace.root, '.reeve/agents/default.md')
+      writeAgent(file, 'evil')
       chownSync(file, 12_345, 12_345)
-      const { agents, errors } = await here.find()
+      const { agents, errors } = await workspace.find()
       expect(agents).toEqual([expect.objectContaining({ name: 'default', source: 'built-in' })])
       expect(errors).toEqual([{ file, line: 0, message: 'it belongs to another user, so it is not used' }])
-      chownSync(here.cwd, 12_345, 12_345)
-      expect((await here.find()).agents, 'the owner of the working directory is no stranger there').toEqual([
+      chownSync(workspace.cwd, 12_345, 12_345)
+      expect((await workspace.find()).agents, 'the owner of the working directory is no stranger there').toEqual([
         expect.objectContaining({ description: 'evil' }),
       ])
     },
   )
 
   test.runIf(userInfo().uid !== 0)('a file that cannot be read is reported (root can read all)', async () => {
-    await using here = await place()
-    const file = join(here.cwd, '.reeve/agents/closed.md')
-    agent(file, 'x')
+    await using workspace = await newWorkspace()
+    const file = join(workspace.cwd, '.reeve/agents/closed.md')
+    writeAgent(file, 'x')
     chmodSync(file, 0)
-    expect((await here.find()).errors).toEqual([{ file, line: 0, message: 'it cannot be read (EACCES)' }])
+    expect((await workspace.find()).errors).toEqual([{ file, line: 0, message: 'it cannot be read (EACCES)' }])
   })
 })
 

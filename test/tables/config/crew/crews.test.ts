@@ -7,16 +7,16 @@ import { pathsFrom } from '../../../../src/config/paths.ts'
 import { testEnv } from '../../../support/env.ts'
 import { tempDir } from '../../../support/tmp.ts'
 
-async function found(name: string | undefined, yaml: string, file?: string): Promise<unknown> {
+async function readCrew(name: string | undefined, yaml: string, file?: string): Promise<unknown> {
   await using dir = await tempDir()
   writeFileSync(join(dir.path, file ?? 'reeve.yaml'), yaml)
   try {
-    const at = {
+    const options = {
       cwd: dir.path,
       paths: pathsFrom(testEnv(join(dir.path, 'home'))),
       ...(file === undefined ? {} : { file: join(dir.path, file) }),
     }
-    return JSON.parse(JSON.stringify(await findCrew(name, at)).replaceAll(dir.path, 'DIR'))
+    return JSON.parse(JSON.stringify(await findCrew(name, options)).replaceAll(dir.path, 'DIR'))
   } catch (error) {
     return (error as Error).message.replaceAll(dir.path, 'DIR')
   }
@@ -24,7 +24,7 @@ async function found(name: string | undefined, yaml: string, file?: string): Pro
 
 test('every key of a crew', async () => {
   expect(
-    await found(
+    await readCrew(
       'fix',
       `
 crews:
@@ -113,12 +113,12 @@ describe('short forms', () => {
     ['hand_over: "off"', { handOver: null }],
     ['', {}],
   ])('%s', async (line, crew) => {
-    expect(await found(undefined, `crews: { x: { ${line} } }`)).toEqual({ name: 'x', file: 'DIR/reeve.yaml', crew })
+    expect(await readCrew(undefined, `crews: { x: { ${line} } }`)).toEqual({ name: 'x', file: 'DIR/reeve.yaml', crew })
   })
 })
 
 test('a crew of a named file', async () => {
-  expect(await found(undefined, 'crews: { only: { workers: 1 } }', 'my-crew.yaml')).toMatchObject({
+  expect(await readCrew(undefined, 'crews: { only: { workers: 1 } }', 'my-crew.yaml')).toMatchObject({
     name: 'only',
     file: 'DIR/my-crew.yaml',
   })
@@ -192,7 +192,7 @@ test.each([
   ],
   ['too many workers', 'a', 'crews:\n  a:\n    workers: 51', /DIR\/reeve.yaml:3: crews.a.workers: /],
 ])('%s is refused with file and line', async (_, name, yaml, message) => {
-  const said = await found(name, yaml)
-  if (typeof message === 'string') expect(said).toBe(message)
-  else expect(said).toMatch(message)
+  const result = await readCrew(name, yaml)
+  if (typeof message === 'string') expect(result).toBe(message)
+  else expect(result).toMatch(message)
 })

@@ -11,13 +11,13 @@ beforeEach(async () => {
 })
 afterEach(() => dir[Symbol.asyncDispose]())
 
-const put = (path: string, text: string): string => {
+const writeRole = (path: string, text: string): string => {
   const file = join(dir.path, path)
   mkdirSync(join(file, '..'), { recursive: true })
   writeFileSync(file, text)
   return file
 }
-const asked = (role: 'reviewer' | 'generic' = 'reviewer') =>
+const findPrompt = (role: 'reviewer' | 'generic' = 'reviewer') =>
   readRolePrompt(role, join(dir.path, 'project/deep'), { agentsDir: join(dir.path, 'home/agents') })
 
 describe('the source of a prompt', () => {
@@ -26,7 +26,7 @@ describe('the source of a prompt', () => {
   })
 
   test('without a file: the built-in prompt', async () => {
-    expect(await asked()).toMatchObject({
+    expect(await findPrompt()).toMatchObject({
       role: 'reviewer',
       source: 'built-in',
       file: null,
@@ -35,23 +35,23 @@ describe('the source of a prompt', () => {
   })
 
   test("the user's file, then the project's, the nearest first; other roles are unaffected", async () => {
-    const user = put('home/roles/reviewer.md', '\uFEFFby the user\n')
-    expect(await asked()).toEqual({ role: 'reviewer', source: 'user', file: user, prompt: 'by the user' })
-    const project = put('project/.reeve/roles/reviewer.md', '---\nno: front matter\n---\n')
-    expect(await asked()).toEqual({ role: 'reviewer', source: 'project', file: project, prompt: '---\nno: front matter\n---' })
-    const near = put('project/deep/.reeve/roles/reviewer.md', 'near')
-    expect(await asked()).toMatchObject({ file: near, prompt: 'near' })
-    expect(await asked('generic')).toMatchObject({ source: 'built-in' })
+    const user = writeRole('home/roles/reviewer.md', '\uFEFFby the user\n')
+    expect(await findPrompt()).toEqual({ role: 'reviewer', source: 'user', file: user, prompt: 'by the user' })
+    const project = writeRole('project/.reeve/roles/reviewer.md', '---\nno: front matter\n---\n')
+    expect(await findPrompt()).toEqual({ role: 'reviewer', source: 'project', file: project, prompt: '---\nno: front matter\n---' })
+    const nearest = writeRole('project/deep/.reeve/roles/reviewer.md', 'near')
+    expect(await findPrompt()).toMatchObject({ file: nearest, prompt: 'near' })
+    expect(await findPrompt('generic')).toMatchObject({ source: 'built-in' })
   })
 
   test('a file of 0 bytes counts as absent, because the shell creates it before the prompt is printed', async () => {
-    put('project/.reeve/roles/reviewer.md', '')
-    expect(await asked()).toMatchObject({ source: 'built-in' })
+    writeRole('project/.reeve/roles/reviewer.md', '')
+    expect(await findPrompt()).toMatchObject({ source: 'built-in' })
   })
 
   test('a blank file is an error, not an empty prompt', async () => {
-    const file = put('project/.reeve/roles/reviewer.md', ' \n\n')
-    await expect(asked()).rejects.toMatchObject({
+    const file = writeRole('project/.reeve/roles/reviewer.md', ' \n\n')
+    await expect(findPrompt()).rejects.toMatchObject({
       code: 'AGENT_INVALID',
       message: `${file}:1: the file is empty: write the prompt of the role, or remove the file`,
     })
@@ -60,7 +60,7 @@ describe('the source of a prompt', () => {
 
 describe('the built-in prompts', () => {
   const CLOSING = ['post_message', 'report_implementation_complete', 'report_review_verdict', 'signal_ready']
-  const OF: Readonly<Record<string, readonly string[]>> = {
+  const TOOLS_BY_ROLE: Readonly<Record<string, readonly string[]>> = {
     implementer: ['post_message', 'report_implementation_complete', 'signal_ready'],
     researcher: ['post_message', 'report_implementation_complete', 'signal_ready'],
     reviewer: ['post_message', 'report_review_verdict', 'signal_ready'],
@@ -71,7 +71,7 @@ describe('the built-in prompts', () => {
   test.each(ROLES)('the prompt of a %s names each tool that can end its turn, and no other', async (role) => {
     const { prompt } = await readRolePrompt(role, dir.path, { agentsDir: join(dir.path, 'agents') })
     const ending = prompt.split('## How to end a turn')[1] ?? ''
-    expect(CLOSING.filter((tool) => ending.includes(`\`${tool}\``))).toEqual(OF[role])
+    expect(CLOSING.filter((tool) => ending.includes(`\`${tool}\``))).toEqual(TOOLS_BY_ROLE[role])
     expect(prompt).toContain('the MCP server `reeve`')
   })
 })

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { readTasks } from '../../../../src/config/crew/tasks.ts'
 import { tempDir } from '../../../support/tmp.ts'
 
-async function read(name: string, text: string): Promise<unknown> {
+async function readTasksOf(name: string, text: string): Promise<unknown> {
   await using dir = await tempDir()
   const file = join(dir.path, name)
   writeFileSync(file, text)
@@ -77,12 +77,12 @@ test.each([
   ['Markdown', 'tasks.md', MARKDOWN],
   ['Markdown with CRLF', 'tasks.md', MARKDOWN.replaceAll('\n', '\r\n')],
 ])('%s', async (_, name, text) => {
-  expect(await read(name, text)).toEqual(TASKS)
+  expect(await readTasksOf(name, text)).toEqual(TASKS)
 })
 
 test('a long first line is truncated to a title', async () => {
-  expect(await read('t.yaml', `- ${'x'.repeat(150)}`)).toMatch(/t.yaml:1: /)
-  expect(await read('t.yaml', `- text: ${'x'.repeat(150)}`)).toMatchObject([{ title: `${'x'.repeat(99)}…` }])
+  expect(await readTasksOf('t.yaml', `- ${'x'.repeat(150)}`)).toMatch(/t.yaml:1: /)
+  expect(await readTasksOf('t.yaml', `- text: ${'x'.repeat(150)}`)).toMatchObject([{ title: `${'x'.repeat(99)}…` }])
 })
 
 describe('a list in brackets', () => {
@@ -90,7 +90,7 @@ describe('a list in brackets', () => {
     { id: 'LIN-123', text: 'x', priority: 3 },
     { id: 'b', text: 'y', needs: ['LIN-123'] },
   ]
-  const said = [
+  const expected = [
     { id: 'LIN-123', title: 'x', text: 'x', priority: 3 },
     { id: 'b', title: 'y', text: 'y', needs: ['LIN-123'] },
   ]
@@ -101,26 +101,26 @@ describe('a list in brackets', () => {
     ['JSON with its key', JSON.stringify({ tasks: list })],
     ['YAML', '---\n# the tasks\n[{ id: LIN-123, text: x, priority: 3 },\n{ id: b, text: y, needs: LIN-123 }] # that is all\n'],
   ])('%s', async (_, text) => {
-    expect(await read('t.json', text)).toEqual(said)
+    expect(await readTasksOf('t.json', text)).toEqual(expected)
   })
 
   test('an error in a list has its line', async () => {
-    expect(await read('t.json', '[\n  { "text": "x" },\n  { "txet": "y" }\n]')).toMatch(
+    expect(await readTasksOf('t.json', '[\n  { "text": "x" },\n  { "txet": "y" }\n]')).toMatch(
       /^DIR\/t.json:3: unknown key `tasks.1.txet`; did you mean `text`\?$/,
     )
-    expect(await read('t.json', '[\n  { "text": "x" }\n')).toMatch(/^DIR\/t.json:\d: not valid YAML/)
+    expect(await readTasksOf('t.json', '[\n  { "text": "x" }\n')).toMatch(/^DIR\/t.json:\d: not valid YAML/)
   })
 })
 
 describe('agent, model and limits in Markdown', () => {
   test('equal those in YAML', async () => {
-    const [written] = (await read(
+    const [written] = (await readTasksOf(
       't.yaml',
       '- { id: a, title: A, text: x, agent: careful, model: anthropic/claude-opus-4, limits: { budgetUsd: 2.5, budgetTokens: 500000, maxSteps: 80, timeout: 30m } }',
     )) as readonly unknown[]
     expect(written).toMatchObject({ limits: { budgetUsd: 2.5, budgetTokens: 500_000, maxSteps: 80, timeoutMs: 1_800_000 } })
     expect(
-      await read(
+      await readTasksOf(
         't.md',
         '## a: A\nagent: careful\nmodel: anthropic/claude-opus-4\nlimits: budgetUsd=2.5, budgetTokens=500000 maxSteps=80, timeout=30m\nx\n',
       ),
@@ -135,19 +135,19 @@ describe('agent, model and limits in Markdown', () => {
     ['limits: budgett_usd=1', 'DIR/t.md:3: unknown key `limits.budgett_usd`; did you mean `budgetUsd`?'],
     ['limits: memory=1GiB', 'DIR/t.md:3: limits: a task has budgetUsd, budgetTokens, maxSteps and timeout, and no other limits'],
     ['limits: steps=3', 'DIR/t.md:3: unknown key `limits.steps`; known keys are budgetUsd, budgetTokens, maxSteps, timeout'],
-  ])('%s is refused with its line', async (line, told) => {
-    const found = await read('t.md', `# Tasks\n## a: A\n${line}\nx\n`)
-    if (typeof told === 'string') expect(found).toBe(told)
-    else expect(found).toMatch(told)
+  ])('%s is refused with its line', async (line, message) => {
+    const found = await readTasksOf('t.md', `# Tasks\n## a: A\n${line}\nx\n`)
+    if (typeof message === 'string') expect(found).toBe(message)
+    else expect(found).toMatch(message)
   })
 })
 
 describe('ids of issue trackers', () => {
   test('are valid, and a number may have a `#`', async () => {
     expect(
-      await read('t.yaml', '- { id: GH42, text: x }\n- { id: "#12", text: y, needs: [GH42] }\n- { id: 13, text: z, needs: "#12" }'),
+      await readTasksOf('t.yaml', '- { id: GH42, text: x }\n- { id: "#12", text: y, needs: [GH42] }\n- { id: 13, text: z, needs: "#12" }'),
     ).toMatchObject([{ id: 'GH42' }, { id: '12', needs: ['GH42'] }, { id: '13', needs: ['12'] }])
-    expect(await read('t.md', '## LIN-1: One\n\n## #12: Two\nneeds: LIN-1, #11\npriority: -2\n\n## #11: Three\n')).toMatchObject([
+    expect(await readTasksOf('t.md', '## LIN-1: One\n\n## #12: Two\nneeds: LIN-1, #11\npriority: -2\n\n## #11: Three\n')).toMatchObject([
       { id: 'LIN-1' },
       { id: '12', needs: ['LIN-1', '11'], priority: -2 },
       { id: '11' },
@@ -155,7 +155,7 @@ describe('ids of issue trackers', () => {
   })
 
   test('are refused if two differ only in case', async () => {
-    expect(await read('t.yaml', '- { id: GH42, text: x }\n- { id: gh42, text: y }')).toBe(
+    expect(await readTasksOf('t.yaml', '- { id: GH42, text: x }\n- { id: gh42, text: y }')).toBe(
       'DIR/t.yaml:2: tasks.1.id: the id gh42 is used twice, apart from its case',
     )
   })
@@ -208,9 +208,9 @@ describe('errors with file and line', () => {
     ['a kind that is none', 't.md', '## a: One\nneeds: a\nkind: robot\n', /^DIR\/t.md:3: kind: must be one of work, human$/],
     ['a need that is none in Markdown', 't.md', '## a: One\n\ntext\n\n## Two\nneeds: b\n', 'DIR/t.md:5: there is no task `b`; there are a'],
   ])('%s', async (_, name, text, message) => {
-    const said = await read(name, text)
-    if (typeof message === 'string') expect(said).toBe(message)
-    else expect(said).toMatch(message)
+    const expected = await readTasksOf(name, text)
+    if (typeof message === 'string') expect(expected).toBe(message)
+    else expect(expected).toMatch(message)
   })
 
   test('a missing file', async () => {

@@ -9,17 +9,17 @@ import { testEnv } from '../../../support/env.ts'
 import { tempDir, type TempDir } from '../../../support/tmp.ts'
 
 let dir: TempDir
-let where: Paths
+let paths: Paths
 beforeEach(async () => {
   dir = await tempDir()
-  where = pathsFrom(testEnv(join(dir.path, 'home')))
-  await mkdir(where.config, { recursive: true })
+  paths = pathsFrom(testEnv(join(dir.path, 'home')))
+  await mkdir(paths.config, { recursive: true })
 })
 afterEach(() => dir[Symbol.asyncDispose]())
 
 async function gatewayOf(text: string | null): Promise<unknown> {
-  if (text !== null) await writeFile(where.configFile, text)
-  return (await loadConfig({ paths: where, cwd: null })).gateway
+  if (text !== null) await writeFile(paths.configFile, text)
+  return (await loadConfig({ paths: paths, cwd: null })).gateway
 }
 
 describe('config.yaml', () => {
@@ -58,16 +58,16 @@ describe('config.yaml', () => {
 
   test('a project may not set the key, because the user pays for the calls', async () => {
     await writeFile(join(dir.path, 'reeve.yaml'), 'gateway: { mode: off }\n')
-    await expect(loadConfig({ paths: where, cwd: dir.path })).rejects.toThrow(/`gateway` can be set only in the user's config.yaml/)
+    await expect(loadConfig({ paths: paths, cwd: dir.path })).rejects.toThrow(/`gateway` can be set only in the user's config.yaml/)
   })
 })
 
 test('the parts of the key can be set one by one', async () => {
-  await setKey(where, 'gateway.mode', 'off')
-  await setKey(where, 'gateway.record', 'true')
+  await setKey(paths, 'gateway.mode', 'off')
+  await setKey(paths, 'gateway.record', 'true')
   expect(await gatewayOf(null)).toEqual({ mode: 'off', record: true, rateLimits: {} })
-  await unsetKey(where, 'gateway.mode')
+  await unsetKey(paths, 'gateway.mode')
   expect(await gatewayOf(null)).toMatchObject({ mode: 'auto', record: true })
-  await expect(setKey(where, 'gateway.mode', 'maybe')).rejects.toThrow(/mode/)
-  await expect(setKey(where, 'gateway.modus', 'off')).rejects.toThrow(/did you mean `gateway\.mode`/)
+  await expect(setKey(paths, 'gateway.mode', 'maybe')).rejects.toThrow(/mode/)
+  await expect(setKey(paths, 'gateway.modus', 'off')).rejects.toThrow(/did you mean `gateway\.mode`/)
 })

@@ -7,18 +7,23 @@ import { explainConfig, setKey, unsetKey } from '../../../../src/config/edit.ts'
 import { pathsFrom } from '../../../../src/config/paths.ts'
 import { tempDir } from '../../../support/tmp.ts'
 
-async function place() {
+async function newWorkspace() {
   const tmp = await tempDir()
-  const where = pathsFrom({ REEVE_HOME: tmp.path })
-  mkdirSync(where.config, { recursive: true })
-  const load = async (...lines: string[]): Promise<Config['gc'] | string> => {
-    writeFileSync(where.configFile, lines.join('\n'))
-    return loadConfig({ paths: where, cwd: null }).then(
+  const paths = pathsFrom({ REEVE_HOME: tmp.path })
+  mkdirSync(paths.config, { recursive: true })
+  const loadGc = async (...lines: string[]): Promise<Config['gc'] | string> => {
+    writeFileSync(paths.configFile, lines.join('\n'))
+    return loadConfig({ paths: paths, cwd: null }).then(
       ({ gc }) => gc,
-      (error: Error) => error.message.replaceAll(`${where.config}/`, ''),
+      (error: Error) => error.message.replaceAll(`${paths.config}/`, ''),
     )
   }
-  return { where, load, text: () => readFileSync(where.configFile, 'utf8'), [Symbol.asyncDispose]: () => tmp[Symbol.asyncDispose]() }
+  return {
+    paths,
+    load: loadGc,
+    text: () => readFileSync(paths.configFile, 'utf8'),
+    [Symbol.asyncDispose]: () => tmp[Symbol.asyncDispose](),
+  }
 }
 
 const DEFAULT = { retention_days: 30, max_entries: 500, max_bytes: 0, interval_seconds: 3600 }
@@ -54,8 +59,8 @@ describe('the values in the file', () => {
     ['gc: { max_bytes: 5GiB, interval_seconds: 60 }', { max_bytes: 5 * 2 ** 30, interval_seconds: 60 }],
     ['gc: { max_bytes: 1048576 }', { max_bytes: 1_048_576 }],
   ])('%j', async (line, changes) => {
-    await using here = await place()
-    expect(await here.load(line)).toEqual({ ...DEFAULT, ...changes })
+    await using workspace = await newWorkspace()
+    expect(await workspace.load(line)).toEqual({ ...DEFAULT, ...changes })
   })
 
   test.each<[string[], string]>([
@@ -67,30 +72,30 @@ describe('the values in the file', () => {
     [['gc:', '  retention_day: 3'], 'config.yaml:2: unknown key `gc.retention_day`; did you mean `retention_days`?'],
     [['gc: 30'], 'config.yaml:1: gc: must be an object with keys and values'],
   ])('is refused: %j', async (lines, message) => {
-    await using here = await place()
-    expect(await here.load(...lines)).toBe(message)
+    await using workspace = await newWorkspace()
+    expect(await workspace.load(...lines)).toBe(message)
   })
 })
 
 describe('a part of the key', () => {
   test('is set, is shown with the defaults of the others, and is removed', async () => {
-    await using here = await place()
-    await here.load('# mine', 'effort: low', '')
-    expect(await setKey(here.where, 'gc.max_bytes', '5GiB')).toMatchObject({ key: 'gc.max_bytes', before: undefined, after: '5GiB' })
-    expect(here.text()).toBe('# mine\neffort: low\ngc:\n  max_bytes: 5GiB\n')
-    const shown = (await explainConfig({ paths: here.where, cwd: null })).find(({ key }) => key === 'gc')
-    expect(shown).toEqual({ key: 'gc', source: 'user', where: here.where.configFile, value: { ...DEFAULT, max_bytes: 5 * 2 ** 30 } })
-    await unsetKey(here.where, 'gc.max_bytes')
-    expect(here.text()).toBe('# mine\neffort: low\n')
+    await using workspace = await newWorkspace()
+    await workspace.load('# mine', 'effort: low', '')
+    expect(await setKey(workspace.paths, 'gc.max_bytes', '5GiB')).toMatchObject({ key: 'gc.max_bytes', before: undefined, after: '5GiB' })
+    expect(workspace.text()).toBe('# mine\neffort: low\ngc:\n  max_bytes: 5GiB\n')
+    const gcEntry = (await explainConfig({ paths: workspace.paths, cwd: null })).find(({ key }) => key === 'gc')
+    expect(gcEntry).toEqual({ key: 'gc', source: 'user', where: workspace.paths.configFile, value: { ...DEFAULT, max_bytes: 5 * 2 ** 30 } })
+    await unsetKey(workspace.paths, 'gc.max_bytes')
+    expect(workspace.text()).toBe('# mine\neffort: low\n')
   })
 
   test.each<[string, string, string]>([
     ['gc.max_byte', '1', 'there is no key `gc.max_byte`; did you mean `gc.max_bytes`?'],
     ['gc.interval_seconds', '5', 'gc.interval_seconds: must be at least 60'],
   ])('%s is refused', async (key, value, message) => {
-    await using here = await place()
-    await here.load('effort: low', '')
-    await expect(setKey(here.where, key, value)).rejects.toMatchObject({ code: 'INVALID', message })
-    expect(here.text()).toBe('effort: low\n')
+    await using workspace = await newWorkspace()
+    await workspace.load('effort: low', '')
+    await expect(setKey(workspace.paths, key, value)).rejects.toMatchObject({ code: 'INVALID', message })
+    expect(workspace.text()).toBe('effort: low\n')
   })
 })

@@ -4,7 +4,7 @@ import { parseAgent } from '../../../../src/config/agents/agent-file.ts'
 import { LIVENESS_DEFAULTS, LIVENESS_KEYS, livenessFileRule, toLivenessSpec, livenessRule } from '../../../../src/config/keys/liveness.ts'
 import { DEFAULT_THRESHOLDS } from '../../../../src/kernel/decide/liveness.ts'
 
-function agent(...lines: readonly string[]): ReturnType<typeof parseAgent> {
+function parseAgentWith(...lines: readonly string[]): ReturnType<typeof parseAgent> {
   return parseAgent(['---', 'description: d', ...lines, '---', 'You are.'].join('\n'), '/a/x.md', 'project')
 }
 
@@ -15,12 +15,12 @@ test('the defaults match those of the kernel', () => {
 })
 
 test('only the values of the agent file are recorded', () => {
-  expect(agent('liveness: { silent: 90s, stalled: off, policy: interrupt, loop: 3, errors: off }', 'wake: true')).toMatchObject({
+  expect(parseAgentWith('liveness: { silent: 90s, stalled: off, policy: interrupt, loop: 3, errors: off }', 'wake: true')).toMatchObject({
     ok: true,
     value: { liveness: { silentMs: 90_000, stalledMs: null, policy: 'interrupt', loop: 3, errors: null }, wake: true, unsupported: [] },
   })
-  const plain = agent()
-  expect(plain.ok && ('liveness' in plain.value || 'wake' in plain.value)).toBe(false)
+  const agent = parseAgentWith()
+  expect(agent.ok && ('liveness' in agent.value || 'wake' in agent.value)).toBe(false)
 })
 
 describe('refused with its line', () => {
@@ -32,14 +32,14 @@ describe('refused with its line', () => {
     ['liveness: { quiet: 1m }', /quiet/],
     ['liveness: { errors: 12 }', /errors.*cannot be more than/],
     ['wake: maybe', /wake/],
-  ])('%s', (line, words) => {
-    const parsed = agent(line)
+  ])('%s', (line, message) => {
+    const parsed = parseAgentWith(line)
     expect(parsed).toMatchObject({ ok: false, problem: { line: 3 } })
-    expect(parsed.ok ? '' : parsed.problem.message).toMatch(words)
+    expect(parsed.ok ? '' : parsed.problem.message).toMatch(message)
   })
 })
 
 test('both readings of a bare `off` in YAML are accepted', () => {
-  for (const off of ['off', false])
-    expect(toLivenessSpec(livenessFileRule.parse({ waiting: off, loop: off }))).toEqual({ waitingMs: null, loop: null })
+  for (const value of ['off', false])
+    expect(toLivenessSpec(livenessFileRule.parse({ waiting: value, loop: value }))).toEqual({ waitingMs: null, loop: null })
 })

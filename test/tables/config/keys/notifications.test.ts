@@ -15,8 +15,8 @@ test('the path of the URL and the values of headers are not shown', () => {
 
 test.each([{}, { desktop: true }, { webhook: HOOK, events: ['waiting', 'budget'] }, { webhook: { url: '${HOOK_URL}', events: [] } }])(
   'taken: %j',
-  (said) => {
-    expect(notificationsRule.safeParse(said).success).toBe(true)
+  (value) => {
+    expect(notificationsRule.safeParse(value).success).toBe(true)
   },
 )
 
@@ -30,7 +30,7 @@ describe('refused', () => {
     { webhook: { url: 'https://a', headers: { 'A B': 'x' } } },
     { webhook: { url: 'https://a', headers: { A: 'x\r\nB: y' } } },
     { email: true },
-  ])('%j', (said) => {
-    expect(notificationsRule.safeParse(said).success).toBe(false)
+  ])('%j', (value) => {
+    expect(notificationsRule.safeParse(value).success).toBe(false)
   })
 })

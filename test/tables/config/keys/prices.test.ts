@@ -6,14 +6,14 @@ import { loadConfig, type Config } from '../../../../src/config/config.ts'
 import { pathsFrom } from '../../../../src/config/paths.ts'
 import { tempDir } from '../../../support/tmp.ts'
 
-async function load(...lines: string[]): Promise<Config['prices'] | string> {
+async function loadPrices(...lines: string[]): Promise<Config['prices'] | string> {
   await using tmp = await tempDir()
-  const where = pathsFrom({ REEVE_HOME: tmp.path })
-  mkdirSync(where.config, { recursive: true })
-  writeFileSync(where.configFile, lines.join('\n'))
-  return await loadConfig({ paths: where, cwd: null }).then(
+  const paths = pathsFrom({ REEVE_HOME: tmp.path })
+  mkdirSync(paths.config, { recursive: true })
+  writeFileSync(paths.configFile, lines.join('\n'))
+  return await loadConfig({ paths: paths, cwd: null }).then(
     ({ prices }) => prices,
-    (error: Error) => error.message.replaceAll(`${where.config}/`, ''),
+    (error: Error) => error.message.replaceAll(`${paths.config}/`, ''),
   )
 }
 
@@ -29,7 +29,7 @@ test.each<[string[], Config['prices']]>([
     { 'work/*': { input: 0, output: 0, cacheRead: 0.1, cacheWrite: 2, window: 8192 }, 'openrouter/a/b:c': { input: 1, output: 2 } },
   ],
 ])('%j', async (lines, prices) => {
-  expect(await load(...lines)).toEqual(prices)
+  expect(await loadPrices(...lines)).toEqual(prices)
 })
 
 test.each<[string[], string]>([
@@ -41,11 +41,11 @@ test.each<[string[], string]>([
   ],
   [['prices:', '  openai/gpt-5: { input: 1, output: cheap }'], 'config.yaml:2: prices.openai/gpt-5.output: must be a number'],
 ])('is refused: %j', async (lines, message) => {
-  expect(await load(...lines)).toBe(message)
+  expect(await loadPrices(...lines)).toBe(message)
 })
 
 test.each(['gpt-5', 'openai/', '*', 'op*/gpt-5', 'openai/gpt 5'])('%j names no model', async (name) => {
-  expect(await load('prices:', `  "${name}": { input: 1, output: 1 }`)).toMatch(/^config\.yaml:2: prices/)
+  expect(await loadPrices('prices:', `  "${name}": { input: 1, output: 1 }`)).toMatch(/^config\.yaml:2: prices/)
 })
 
 test('a project may not set prices', async () => {

@@ -18,13 +18,13 @@ import { tempDir } from '../../../support/tmp.ts'
 
 const FILE = '/repo/.mcp.json'
 const RESERVED = "the name is reserved for reeve's own server (`reeve: true` gives it to an agent); choose another name"
-const PLACE = { file: FILE, dir: '/repo', home: '/repo' }
+const LOCATION = { file: FILE, dir: '/repo', home: '/repo' }
 const KEY = 'sk-0123456789abcdef'
 
-interface Place extends AsyncDisposable {
+interface Workspace extends AsyncDisposable {
   readonly root: string
   readonly repo: string
-  readonly where: Paths
+  readonly paths: Paths
   write(file: string, text: string | object): void
   /** as at a spawn */
   servers(options?: { chosen?: readonly string[]; agent?: string }): Promise<readonly McpServer[]>
@@ -36,40 +36,55 @@ interface Place extends AsyncDisposable {
   ): Promise<readonly McpStart[]>
 }
 
-async function place(): Promise<Place> {
+async function newWorkspace(): Promise<Workspace> {
   const dir = await tempDir()
   const root = realpathSync(dir.path)
   const repo = join(root, 'repo')
   mkdirSync(repo)
-  const where = pathsFrom({ REEVE_HOME: join(root, 'home') })
+  const paths = pathsFrom({ REEVE_HOME: join(root, 'home') })
   return {
     root,
     repo,
-    where,
+    paths,
     write(file, text) {
       mkdirSync(dirname(join(root, file)), { recursive: true })
       writeFileSync(join(root, file), typeof text === 'string' ? text : JSON.stringify(text))
     },
     servers: async ({ chosen, agent = 'default' } = {}) =>
-      mcpServers({ cwd: repo, paths: where, agent: await findAgent(agent, repo, where), chosen }),
-    starts: (mcp, credentials = {}, env = {}) => resolveMcpServers({ mcp, env, cwd: repo }, credentials, where),
+      mcpServers({ cwd: repo, paths: paths, agent: await findAgent(agent, repo, paths), chosen }),
+    starts: (mcp, credentials = {}, env = {}) => resolveMcpServers({ mcp, env, cwd: repo }, credentials, paths),
     [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose](),
   }
 }
 
-const stdio = (more: object = {}): object => ({ name: 's', source: FILE, kind: 'stdio', argv: ['run'], env: {}, cwd: '/repo', ...more })
-const problem = (name: string, words: string): object => ({ name, source: FILE, kind: 'stdio', argv: [], env: {}, problem: words })
+const stdioServer = (fields: object = {}): object => ({
+  name: 's',
+  source: FILE,
+  kind: 'stdio',
+  argv: ['run'],
+  env: {},
+  cwd: '/repo',
+  ...fields,
+})
+const serverWithProblem = (name: string, message: string): object => ({
+  name,
+  source: FILE,
+  kind: 'stdio',
+  argv: [],
+  env: {},
+  problem: message,
+})
 
 describe('.mcp.json', () => {
   test.each<[string, object, object[]]>([
     ['nothing', {}, []],
-    ['a command', { s: { command: 'run' } }, [stdio()]],
+    ['a command', { s: { command: 'run' } }, [stdioServer()]],
     [
       'arguments and variables, as Claude Code writes them',
       { s: { type: 'stdio', command: 'npx', args: ['-y', 'pkg'], env: { A: '${B:-c}', PORT: 3000 } } },
-      [stdio({ argv: ['npx', '-y', 'pkg'], env: { A: '${B:-c}', PORT: '3000' } })],
+      [stdioServer({ argv: ['npx', '-y', 'pkg'], env: { A: '${B:-c}', PORT: '3000' } })],
     ],
-    ['a folder of its own', { s: { command: 'run', cwd: 'sub' } }, [stdio({ cwd: '/repo/sub' })]],
+    ['a folder of its own', { s: { command: 'run', cwd: 'sub' } }, [stdioServer({ cwd: '/repo/sub' })]],
     [
       'an address',
       { s: { type: 'http', url: 'https://x.example/mcp', headers: { A: 'b' } } },
@@ -87,31 +102,39 @@ describe('.mcp.json', () => {
     [
       'keys of other programs are named',
       { s: { command: 'run', alwaysAllow: [], timeout: 3 } },
-      [stdio({ notes: ['alwaysAllow is not supported', 'timeout is not supported'] })],
+      [stdioServer({ notes: ['alwaysAllow is not supported', 'timeout is not supported'] })],
     ],
     ['what is switched off is not there', { s: { command: 'run', disabled: true } }, []],
-    ['one without anything', { s: {}, t: { command: 'run' } }, [problem('s', 'it has neither a command nor a url'), stdio({ name: 't' })]],
-    ['one with both', { s: { command: 'a', url: 'b' } }, [problem('s', 'it has a command and a url: it can be only one of them')]],
-    ['a type that does not fit', { s: { type: 'http', command: 'a' } }, [problem('s', 'its type is http, and it has a command')]],
-    ['a wrong value is named by its place', { s: { command: ['a'] } }, [problem('s', 'command: must be a text')]],
+    [
+      'one without anything',
+      { s: {}, t: { command: 'run' } },
+      [serverWithProblem('s', 'it has neither a command nor a url'), stdioServer({ name: 't' })],
+    ],
+    [
+      'one with both',
+      { s: { command: 'a', url: 'b' } },
+      [serverWithProblem('s', 'it has a command and a url: it can be only one of them')],
+    ],
+    ['a type that does not fit', { s: { type: 'http', command: 'a' } }, [serverWithProblem('s', 'its type is http, and it has a command')]],
+    ['a wrong value is named by its place', { s: { command: ['a'] } }, [serverWithProblem('s', 'command: must be a text')]],
     [
       "the name of reeve's own",
       { reeve: { command: 'c' }, b: { command: 'c' } },
-      [problem('reeve', RESERVED), { name: 'b', source: FILE, kind: 'stdio', argv: ['c'], cwd: '/repo', env: {} }],
+      [serverWithProblem('reeve', RESERVED), { name: 'b', source: FILE, kind: 'stdio', argv: ['c'], cwd: '/repo', env: {} }],
     ],
-    ['a list', [], [problem('.mcp.json', '`mcpServers` is not a map of servers')]],
+    ['a list', [], [serverWithProblem('.mcp.json', '`mcpServers` is not a map of servers')]],
   ])('%s', (_, mcpServers, expected) => {
-    expect(parseMcpJson(JSON.stringify({ mcpServers }), PLACE)).toEqual(expected)
+    expect(parseMcpJson(JSON.stringify({ mcpServers }), LOCATION)).toEqual(expected)
   })
 
   test('a file that is not JSON gives one unusable server, and its text is not quoted', () => {
-    expect(parseMcpJson(`{\n  "a": "${KEY}" "b"\n}`, PLACE)).toEqual([problem('.mcp.json', 'it is not valid JSON (line 2)')])
-    expect(parseMcpJson('null', PLACE)).toEqual([])
+    expect(parseMcpJson(`{\n  "a": "${KEY}" "b"\n}`, LOCATION)).toEqual([serverWithProblem('.mcp.json', 'it is not valid JSON (line 2)')])
+    expect(parseMcpJson('null', LOCATION)).toEqual([])
   })
 })
 
 describe('variables', () => {
-  const lookup = (name: string): string | undefined => ({ A: 'one', EMPTY: '' })[name]
+  const lookUp = (name: string): string | undefined => ({ A: 'one', EMPTY: '' })[name]
 
   test.each([
     ['plain', 'plain', [], 'plain'],
@@ -120,31 +143,31 @@ describe('variables', () => {
     ['${EMPTY:-two}|${EMPTY}', 'two|', ['EMPTY'], 'two|'],
     ['$A ${1} ${a b}', '$A ${1} ${a b}', [], '$A ${1} ${a b}'],
   ])('%s', (text, expanded, names, literal) => {
-    expect([expandTemplate(text, lookup), variablesIn(text), literalOf(text)]).toEqual([expanded, names, literal])
+    expect([expandTemplate(text, lookUp), variablesIn(text), literalOf(text)]).toEqual([expanded, names, literal])
   })
 
   test('a missing variable is named', () => {
-    expect(() => expandTemplate('${A}${GONE}', lookup)).toThrow('it needs the variable GONE, which is not set')
+    expect(() => expandTemplate('${A}${GONE}', lookUp)).toThrow('it needs the variable GONE, which is not set')
   })
 })
 
 describe('the servers of a process', () => {
-  async function three(): Promise<Place> {
-    const here = await place()
-    here.write('home/config.yaml', 'mcp:\n  user: { command: u }\n  both: { command: of-user }\n')
-    here.write('repo/.mcp.json', { mcpServers: { both: { command: 'of-project' }, project: { command: 'p' } } })
-    here.write('repo/.reeve/agents/own.md', '---\nmcp: { own: { command: o }, both: { command: of-agent } }\n---\n')
-    here.write('repo/.reeve/agents/names.md', '---\nmcp: [user, { own: { command: o } }]\n---\n')
-    here.write('repo/.reeve/agents/none.md', '---\nmcp: []\n---\n')
-    here.write('repo/.reeve/agents/wrong.md', '---\nmcp: [gone]\n---\n')
-    here.write(
+  async function workspaceOfThree(): Promise<Workspace> {
+    const workspace = await newWorkspace()
+    workspace.write('home/config.yaml', 'mcp:\n  user: { command: u }\n  both: { command: of-user }\n')
+    workspace.write('repo/.mcp.json', { mcpServers: { both: { command: 'of-project' }, project: { command: 'p' } } })
+    workspace.write('repo/.reeve/agents/own.md', '---\nmcp: { own: { command: o }, both: { command: of-agent } }\n---\n')
+    workspace.write('repo/.reeve/agents/names.md', '---\nmcp: [user, { own: { command: o } }]\n---\n')
+    workspace.write('repo/.reeve/agents/none.md', '---\nmcp: []\n---\n')
+    workspace.write('repo/.reeve/agents/wrong.md', '---\nmcp: [gone]\n---\n')
+    workspace.write(
       'repo/.claude/agents/claude.md',
       '---\nname: claude\nmcpServers:\n  - user\n  - inline:\n      type: stdio\n      command: c\n---\n',
     )
-    return here
+    return workspace
   }
 
-  const commands = (servers: readonly McpServer[]): string[] =>
+  const commandsOf = (servers: readonly McpServer[]): string[] =>
     servers.map((server) => `${server.name}:${server.kind === 'stdio' ? server.argv[0] : server.url}`)
 
   test.each([
@@ -157,26 +180,26 @@ describe('the servers of a process', () => {
     ['default', ['user', 'both'], ['user:u', 'both:of-project']],
     ['own', ['both'], ['both:of-agent']],
   ])('agent %s, chosen %j', async (agent, chosen, expected) => {
-    await using here = await three()
-    expect(commands(await here.servers({ agent, ...(chosen ? { chosen } : {}) }))).toEqual(expected)
+    await using workspace = await workspaceOfThree()
+    expect(commandsOf(await workspace.servers({ agent, ...(chosen ? { chosen } : {}) }))).toEqual(expected)
   })
 
   test('an unknown name is an error that lists the known ones', async () => {
-    await using here = await three()
-    await expect(here.servers({ agent: 'wrong' })).rejects.toThrow(
+    await using workspace = await workspaceOfThree()
+    await expect(workspace.servers({ agent: 'wrong' })).rejects.toThrow(
       'agent "wrong": there is no MCP server "gone"; there are both, project, user',
     )
-    await expect(here.servers({ chosen: ['x'] })).rejects.toThrow('there is no MCP server "x"; there are both, project, user')
+    await expect(workspace.servers({ chosen: ['x'] })).rejects.toThrow('there is no MCP server "x"; there are both, project, user')
   })
 
   test('an error in config.yaml is reported with its line; unknown keys are refused', async () => {
-    await using here = await place()
-    here.write('home/config.yaml', 'mcp:\n  gh:\n    comand: x\n')
-    await expect(here.servers()).rejects.toThrow('config.yaml:3: unknown key `mcp.gh.comand`; did you mean `command`?')
-    here.write('home/config.yaml', 'mcp:\n  gh: { command: x }\n  reeve:\n    command: x\n')
-    await expect(here.servers()).rejects.toThrow(`config.yaml:3: mcp.reeve: is not a valid name: ${RESERVED}`)
-    here.write('home/config.yaml', 'mcp:\n  gh: { url: https://x.example, effects: { read: often } }\n')
-    await expect(here.servers()).rejects.toThrow('config.yaml:2: mcp.gh.effects.read: ')
+    await using workspace = await newWorkspace()
+    workspace.write('home/config.yaml', 'mcp:\n  gh:\n    comand: x\n')
+    await expect(workspace.servers()).rejects.toThrow('config.yaml:3: unknown key `mcp.gh.comand`; did you mean `command`?')
+    workspace.write('home/config.yaml', 'mcp:\n  gh: { command: x }\n  reeve:\n    command: x\n')
+    await expect(workspace.servers()).rejects.toThrow(`config.yaml:3: mcp.reeve: is not a valid name: ${RESERVED}`)
+    workspace.write('home/config.yaml', 'mcp:\n  gh: { url: https://x.example, effects: { read: often } }\n')
+    await expect(workspace.servers()).rejects.toThrow('config.yaml:2: mcp.gh.effects.read: ')
   })
 })
 
@@ -199,9 +222,9 @@ describe('the recorded fields', () => {
     ],
     ['arguments that refer to one are resolved at the start', { args: ['--api-key=${X}'] }, { argv: ['run', '--api-key=${X}'] }],
   ])('%s', async (_, entry, expected) => {
-    await using here = await place()
-    here.write('repo/.mcp.json', { mcpServers: { s: { command: 'run', ...entry } } })
-    expect(await here.servers()).toMatchObject([expected])
+    await using workspace = await newWorkspace()
+    workspace.write('repo/.mcp.json', { mcpServers: { s: { command: 'run', ...entry } } })
+    expect(await workspace.servers()).toMatchObject([expected])
   })
 
   test.each([
@@ -220,105 +243,107 @@ describe('the recorded fields', () => {
     ],
     ['an address that refers to one', { url: 'https://x.example/mcp?api_key=${K}' }, { url: 'https://x.example/mcp?api_key=${K}' }],
   ])('%s', async (_, entry, expected) => {
-    await using here = await place()
-    here.write('repo/.mcp.json', { mcpServers: { s: { url: 'https://x.example', ...entry } } })
-    expect(await here.servers()).toMatchObject([expected])
+    await using workspace = await newWorkspace()
+    workspace.write('repo/.mcp.json', { mcpServers: { s: { url: 'https://x.example', ...entry } } })
+    expect(await workspace.servers()).toMatchObject([expected])
   })
 
   test('variables that may be keys are those of usable servers that the environment lacks', async () => {
-    await using here = await place()
-    here.write('repo/.mcp.json', {
+    await using workspace = await newWorkspace()
+    workspace.write('repo/.mcp.json', {
       mcpServers: { a: { command: '${A}', args: ['${B}'], env: { X: '${C}${A}' } }, b: { url: '${D}', headers: { H: '${E:-x}' } } },
     })
-    const mcp = await here.servers()
-    expect(await mcpVariableNames({ mcp, env: {} }, here.where)).toEqual([])
-    await trustDirectory(here.where, here.repo)
-    expect(await mcpVariableNames({ mcp, env: { B: 'known' } }, here.where)).toEqual(['A', 'C', 'D', 'E'])
+    const mcp = await workspace.servers()
+    expect(await mcpVariableNames({ mcp, env: {} }, workspace.paths)).toEqual([])
+    await trustDirectory(workspace.paths, workspace.repo)
+    expect(await mcpVariableNames({ mcp, env: { B: 'known' } }, workspace.paths)).toEqual(['A', 'C', 'D', 'E'])
   })
 })
 
 describe('at the start', () => {
   test("a project's servers need trust; servers of the user, and servers that the user names, do not", async () => {
-    await using here = await place()
-    here.write('home/config.yaml', 'mcp: { user: { command: u } }\n')
-    here.write('repo/.mcp.json', { mcpServers: { project: { command: 'p' } } })
-    const states = async (servers: readonly McpServer[]): Promise<string[]> =>
-      (await here.starts(servers)).map((mcpStart) => `${mcpStart.name}:${mcpStart.state}`)
-    const servers = await here.servers()
-    expect(await states(servers)).toEqual(['project:untrusted', 'user:ready'])
-    expect(await here.starts(servers)).toMatchObject([
-      { why: `${here.repo}/.mcp.json is not trusted to start programs: reeve config trust ${here.repo}` },
+    await using workspace = await newWorkspace()
+    workspace.write('home/config.yaml', 'mcp: { user: { command: u } }\n')
+    workspace.write('repo/.mcp.json', { mcpServers: { project: { command: 'p' } } })
+    const statesOf = async (servers: readonly McpServer[]): Promise<string[]> =>
+      (await workspace.starts(servers)).map((mcpStart) => `${mcpStart.name}:${mcpStart.state}`)
+    const servers = await workspace.servers()
+    expect(await statesOf(servers)).toEqual(['project:untrusted', 'user:ready'])
+    expect(await workspace.starts(servers)).toMatchObject([
+      { why: `${workspace.repo}/.mcp.json is not trusted to start programs: reeve config trust ${workspace.repo}` },
       {},
     ])
-    expect(await states(await here.servers({ chosen: ['project'] }))).toEqual(['project:ready'])
-    expect(await trustDirectory(here.where, here.repo)).toMatchObject({ after: [here.repo] })
-    expect(await states(servers)).toEqual(['project:ready', 'user:ready'])
+    expect(await statesOf(await workspace.servers({ chosen: ['project'] }))).toEqual(['project:ready'])
+    expect(await trustDirectory(workspace.paths, workspace.repo)).toMatchObject({ after: [workspace.repo] })
+    expect(await statesOf(servers)).toEqual(['project:ready', 'user:ready'])
   })
 
   test('naming one of the user’s own servers starts no other server of that name', async () => {
-    await using here = await place()
-    here.write('home/config.yaml', 'mcp: { mine: { command: u }, user: { command: u } }\n')
-    here.write('repo/.mcp.json', { mcpServers: { mine: { command: 'evil' }, project: { command: 'p' } } })
-    const states = async (): Promise<string[]> =>
-      (await here.starts(await here.servers({ chosen: ['mine', 'user', 'project'] }))).map(
+    await using workspace = await newWorkspace()
+    workspace.write('home/config.yaml', 'mcp: { mine: { command: u }, user: { command: u } }\n')
+    workspace.write('repo/.mcp.json', { mcpServers: { mine: { command: 'evil' }, project: { command: 'p' } } })
+    const statesOf = async (): Promise<string[]> =>
+      (await workspace.starts(await workspace.servers({ chosen: ['mine', 'user', 'project'] }))).map(
         (mcpStart) => `${mcpStart.name}:${mcpStart.state}`,
       )
-    expect(await states()).toEqual(['mine:untrusted', 'user:ready', 'project:ready'])
-    await trustDirectory(here.where, here.repo)
-    expect(await states()).toEqual(['mine:ready', 'user:ready', 'project:ready'])
+    expect(await statesOf()).toEqual(['mine:untrusted', 'user:ready', 'project:ready'])
+    await trustDirectory(workspace.paths, workspace.repo)
+    expect(await statesOf()).toEqual(['mine:ready', 'user:ready', 'project:ready'])
   })
 
   test('the advice is never to trust a home directory', async () => {
-    await using here = await place()
-    here.write('repo/.mcp.json', { mcpServers: { project: { command: 'p' } } })
-    const told = async (home: string): Promise<unknown> =>
-      (await here.starts(await here.servers(), {}, { HOME: home })).map((mcpStart) => 'why' in mcpStart && mcpStart.why.split(': ')[1])
-    expect(await told(join(here.root, 'elsewhere'))).toEqual([`reeve config trust ${here.repo}`])
-    const tooMuch = `add the server to config.yaml, or name it with --mcp (do not trust all of ${here.repo})`
-    expect([await told(here.repo), await told(join(here.repo, 'me'))]).toEqual([[tooMuch], [tooMuch]])
+    await using workspace = await newWorkspace()
+    workspace.write('repo/.mcp.json', { mcpServers: { project: { command: 'p' } } })
+    const adviceFor = async (home: string): Promise<unknown> =>
+      (await workspace.starts(await workspace.servers(), {}, { HOME: home })).map(
+        (mcpStart) => 'why' in mcpStart && mcpStart.why.split(': ')[1],
+      )
+    expect(await adviceFor(join(workspace.root, 'elsewhere'))).toEqual([`reeve config trust ${workspace.repo}`])
+    const tooMuch = `add the server to config.yaml, or name it with --mcp (do not trust all of ${workspace.repo})`
+    expect([await adviceFor(workspace.repo), await adviceFor(join(workspace.repo, 'me'))]).toEqual([[tooMuch], [tooMuch]])
   })
 
   test('an agent file of a project needs the same trust as its .mcp.json; a link into a trusted directory is not trusted', async () => {
-    await using here = await place()
-    here.write('repo/.reeve/agents/a.md', '---\nmcp: { own: { command: o } }\n---\n')
-    expect(await here.starts(await here.servers({ agent: 'a' }))).toMatchObject([
-      { state: 'untrusted', why: expect.stringContaining(`reeve config trust ${here.repo}`) },
+    await using workspace = await newWorkspace()
+    workspace.write('repo/.reeve/agents/a.md', '---\nmcp: { own: { command: o } }\n---\n')
+    expect(await workspace.starts(await workspace.servers({ agent: 'a' }))).toMatchObject([
+      { state: 'untrusted', why: expect.stringContaining(`reeve config trust ${workspace.repo}`) },
     ])
-    mkdirSync(join(here.root, 'trusted'))
-    symlinkSync(here.repo, join(here.root, 'trusted', 'link'))
-    await trustDirectory(here.where, join(here.root, 'trusted'))
-    const [server] = await here.servers({ agent: 'a' })
-    expect(await here.starts(server ? [{ ...server, source: join(here.root, 'trusted/link/.reeve/agents/a.md') }] : [])).toMatchObject([
-      { state: 'untrusted' },
-    ])
+    mkdirSync(join(workspace.root, 'trusted'))
+    symlinkSync(workspace.repo, join(workspace.root, 'trusted', 'link'))
+    await trustDirectory(workspace.paths, join(workspace.root, 'trusted'))
+    const [server] = await workspace.servers({ agent: 'a' })
+    expect(
+      await workspace.starts(server ? [{ ...server, source: join(workspace.root, 'trusted/link/.reeve/agents/a.md') }] : []),
+    ).toMatchObject([{ state: 'untrusted' }])
   })
 
   test('trust is added once, and the rest of the file stays', async () => {
-    await using here = await place()
-    here.write('home/config.yaml', '# mine\ndefaultAgent: x # why\n')
+    await using workspace = await newWorkspace()
+    workspace.write('home/config.yaml', '# mine\ndefaultAgent: x # why\n')
     expect([
-      await trustDirectory(here.where, here.repo),
-      await trustDirectory(here.where, here.repo),
-      await trustDirectory(here.where, here.root),
-    ]).toMatchObject([{ after: [here.repo] }, { already: here.repo }, { after: [here.root] }])
-    expect((await loadConfig({ paths: here.where, cwd: null })).trusted).toEqual([here.root])
-    expect(readFileSync(here.where.configFile, 'utf8')).toMatch(/^# mine\ndefaultAgent: x # why\ntrusted:\n/)
+      await trustDirectory(workspace.paths, workspace.repo),
+      await trustDirectory(workspace.paths, workspace.repo),
+      await trustDirectory(workspace.paths, workspace.root),
+    ]).toMatchObject([{ after: [workspace.repo] }, { already: workspace.repo }, { after: [workspace.root] }])
+    expect((await loadConfig({ paths: workspace.paths, cwd: null })).trusted).toEqual([workspace.root])
+    expect(readFileSync(workspace.paths.configFile, 'utf8')).toMatch(/^# mine\ndefaultAgent: x # why\ntrusted:\n/)
   })
 
   const SECRETS = { TOKEN: 'a-token-of-mine', SHORT: 'abc' }
 
   test('values are filled in, and secrets are listed', async () => {
-    await using here = await place()
-    here.write(
+    await using workspace = await newWorkspace()
+    workspace.write(
       'home/config.yaml',
       `mcp:
   s: { command: "\${BIN:-run}", args: ["\${HOME}"], env: { TOKEN: "\${TOKEN}", S: "\${SHORT}", API_KEY: "hunter22", MODE: fast }, effects: { look: read }, startTimeout: 3s, callTimeout: 1m }
   h: { url: "https://x.example/\${HOME}", headers: { Authorization: "Bearer \${TOKEN}", X-Other: literal-value } }
 `,
     )
-    const servers = await here.servers()
+    const servers = await workspace.servers()
     expect(JSON.stringify(servers)).not.toMatch(/hunter22|literal-value/)
-    expect(await here.starts(servers, SECRETS, { HOME: '/me', PATH: '/bin' })).toEqual([
+    expect(await workspace.starts(servers, SECRETS, { HOME: '/me', PATH: '/bin' })).toEqual([
       {
         state: 'ready',
         name: 's',
@@ -330,7 +355,7 @@ describe('at the start', () => {
         reach: {
           kind: 'stdio',
           argv: ['run', '/me'],
-          cwd: here.repo,
+          cwd: workspace.repo,
           env: { HOME: '/me', PATH: '/bin', TOKEN: SECRETS.TOKEN, S: 'abc', API_KEY: 'hunter22', MODE: 'fast' },
         },
       },
@@ -359,45 +384,47 @@ describe('at the start', () => {
       'its arguments contain the secret TOKEN, which other programs could read; put it into env',
     ],
     ['an address that is none', '{ url: "${HOME}" }', 'its url must start with http or https'],
-  ])('%s makes the server unusable', async (_, entry, why) => {
-    await using here = await place()
-    here.write('home/config.yaml', `mcp: { s: ${entry} }`)
-    expect(await here.starts(await here.servers(), SECRETS, { HOME: '/me' })).toEqual([{ state: 'failed', name: 's', why }])
+  ])('%s makes the server unusable', async (_, entry, reason) => {
+    await using workspace = await newWorkspace()
+    workspace.write('home/config.yaml', `mcp: { s: ${entry} }`)
+    expect(await workspace.starts(await workspace.servers(), SECRETS, { HOME: '/me' })).toEqual([
+      { state: 'failed', name: 's', why: reason },
+    ])
   })
 
   test('values that were not recorded are read again from their file, also from agent files; a missing one is reported', async () => {
-    await using here = await place()
+    await using workspace = await newWorkspace()
     const agent = (key: string): string => `---\nmcp: { s: { command: run, env: { ${key}: hunter22 } } }\n---\n`
-    here.write('home/agents/a.md', agent('API_KEY'))
-    here.write('repo/.mcp.json', { mcpServers: { p: { command: 'run', env: { API_KEY: 'hunter33' } } } })
-    await trustDirectory(here.where, here.repo)
-    const servers = [...(await here.servers({ agent: 'a' })), ...(await here.servers())]
+    workspace.write('home/agents/a.md', agent('API_KEY'))
+    workspace.write('repo/.mcp.json', { mcpServers: { p: { command: 'run', env: { API_KEY: 'hunter33' } } } })
+    await trustDirectory(workspace.paths, workspace.repo)
+    const servers = [...(await workspace.servers({ agent: 'a' })), ...(await workspace.servers())]
     expect(JSON.stringify(servers)).not.toContain('hunter')
-    expect(await here.starts(servers)).toMatchObject([
+    expect(await workspace.starts(servers)).toMatchObject([
       { reach: { env: { API_KEY: 'hunter22' } } },
       { reach: { env: { API_KEY: 'hunter33' } } },
     ])
-    here.write('home/agents/a.md', agent('OTHER'))
-    expect(await here.starts(servers.slice(0, 1))).toEqual([
-      { state: 'failed', name: 's', why: `its API_KEY is missing in ${join(here.where.agentsDir, 'a.md')}` },
+    workspace.write('home/agents/a.md', agent('OTHER'))
+    expect(await workspace.starts(servers.slice(0, 1))).toEqual([
+      { state: 'failed', name: 's', why: `its API_KEY is missing in ${join(workspace.paths.agentsDir, 'a.md')}` },
     ])
   })
 })
 
 test('the examples of docs/mcp.md work unchanged', async () => {
-  await using here = await place()
+  await using workspace = await newWorkspace()
   const page = readFileSync(join(ROOT, 'docs/mcp.md'), 'utf8')
   const blocks = [...page.matchAll(/```(json|yaml)\n(.*?)```/gs)].map(([, kind, text]) => ({ kind, text: text ?? '' }))
   expect(blocks.map(({ kind }) => kind)).toEqual(['json', 'yaml'])
-  here.write('repo/.mcp.json', blocks[0]?.text ?? '')
-  here.write('home/config.yaml', '')
-  expect(await here.servers()).toMatchObject([
+  workspace.write('repo/.mcp.json', blocks[0]?.text ?? '')
+  workspace.write('home/config.yaml', '')
+  expect(await workspace.servers()).toMatchObject([
     { name: 'files', kind: 'stdio' },
     { name: 'issues', kind: 'http' },
   ])
-  here.write('repo/.mcp.json', '{}')
-  here.write('home/config.yaml', blocks[1]?.text ?? '')
-  expect(await here.servers()).toMatchObject([
+  workspace.write('repo/.mcp.json', '{}')
+  workspace.write('home/config.yaml', blocks[1]?.text ?? '')
+  expect(await workspace.servers()).toMatchObject([
     { name: 'files', startMs: 10_000, callMs: 120_000, effects: { list_files: 'read' } },
     { name: 'issues' },
   ])
