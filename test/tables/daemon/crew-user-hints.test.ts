@@ -13,8 +13,8 @@ test.each([
   ],
   ['Choose one of worker-2, or start one with spawn_worker.', 'Choose one of worker-2, or start one with `reeve crew spawn`.'],
   ['Wait until that is done.', 'Wait until that is done.'],
-])('%s', (hint, told) => {
-  expect(rewriteHint(hint)).toBe(told)
+])('%s', (hint, expected) => {
+  expect(rewriteHint(hint)).toBe(expected)
 })
 
 test('code, message and details of the error stay the same', () => {
@@ -24,6 +24,6 @@ test('code, message and details of the error stay the same', () => {
     details: { a: 1 },
     hint: 'See `reeve crew add`.',
   })
-  const other = new Error('other')
-  expect(withUserHint(other)).toBe(other)
+  const otherError = new Error('other')
+  expect(withUserHint(otherError)).toBe(otherError)
 })

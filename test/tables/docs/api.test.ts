@@ -10,7 +10,7 @@ import { ROOT } from '../../support/env.ts'
 const page = readFileSync(join(ROOT, 'docs/api.md'), 'utf8')
 
 /** Rows of all tables of the page, by cell. */
-const rows = page
+const tableRows = page
   .split('\n')
   .filter((line) => line.startsWith('| '))
   .map((line) =>
@@ -19,11 +19,11 @@ const rows = page
       .split(/(?<!\\) \| /)
       .map((cell) => cell.trim()),
   )
-const words = (cell: string | undefined): string[] => [...(cell ?? '').matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? '')
+const codeWords = (cell: string | undefined): string[] => [...(cell ?? '').matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? '')
 
 test('every route, and none that is not there', () => {
   const routes = ROUTES.map(({ method, path }) => `${method} ${path}`)
-  const documented = rows.flatMap(([first]) => words(first)).filter((word) => /^(GET|POST|DELETE) \//.test(word))
+  const documented = tableRows.flatMap(([first]) => codeWords(first)).filter((word) => /^(GET|POST|DELETE) \//.test(word))
   expect(documented.toSorted()).toEqual(routes.toSorted())
 })
 
@@ -33,17 +33,17 @@ test('every fact with the type of its event', () => {
     .join('\n')
   const facts = [...union.matchAll(/^ {2}\| \{\s+readonly type: '([a-z.]+)'(.*?)\}$/gms)].filter(([, type]) => type?.includes('.'))
   const documented = new Map(
-    rows.filter((row) => row.length === 3 && words(row[1])[0]?.includes('.')).map((row) => [words(row[1])[0], row]),
+    tableRows.filter((row) => row.length === 3 && codeWords(row[1])[0]?.includes('.')).map((row) => [codeWords(row[1])[0], row]),
   )
   expect([...documented.keys()].toSorted()).toEqual(facts.map(([, type]) => type).toSorted())
   for (const [, type = '', fields = ''] of facts) {
     const [shown, , described] = documented.get(type) ?? []
     const event = eventOf({ uuid: 'u', seq: 1, pid: 1, at: 0, cursor: 1, body: { type } as FactBody })
-    expect(words(shown), type).toEqual([event.type])
+    expect(codeWords(shown), type).toEqual([event.type])
     const named = [...fields.matchAll(/readonly (\w+)\??:/g)]
       .map((match) => match[1])
       .filter((name) => name !== 'pid' && name !== 'elapsedMs')
-    for (const name of named) expect(words(described), `${type}: ${name}`).toContain(name === 'status' ? 'httpStatus' : name)
+    for (const name of named) expect(codeWords(described), `${type}: ${name}`).toContain(name === 'status' ? 'httpStatus' : name)
   }
 })
 

@@ -10,29 +10,31 @@ import { SIGNAL_TABLE } from '../../../src/kernel/model/signals.ts'
 import { LIMIT_NAMES, NATIVE_TOOLS, SIGNALS } from '../../../src/kernel/model/words.ts'
 import { ROOT } from '../../support/env.ts'
 
-const page = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+const readPage = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 /** The words in code marks in the first cells of all tables. */
 const firstCells = (path: string): string[] =>
-  [...page(path).matchAll(/^\| (`[^|]*) \|/gm)].flatMap(([, cell = '']) => [...cell.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word))
+  [...readPage(path).matchAll(/^\| (`[^|]*) \|/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word),
+  )
 
 test.each(SIGNALS)('%s is in the help and the pages, with its number', (name) => {
   const { number, posix, blockable } = SIGNAL_TABLE[name]
   for (const verb of ['kill', 'signals']) expect(VERBS[verb]?.about.join(' ')).toContain(`${name} (${posix}`)
   expect(OWN_TOOLS.find((tool) => tool.name === 'signal')?.description).toContain(name)
-  expect(page('docs/signals.md')).toContain(`| ${name} | ${number} | ${posix} | ${blockable ? 'yes' : 'no'} |`)
+  expect(readPage('docs/signals.md')).toContain(`| ${name} | ${number} | ${posix} | ${blockable ? 'yes' : 'no'} |`)
 })
 
 test.each(LIMIT_NAMES)('the limit %s is in docs/limits.md', (name) => {
-  expect(page('docs/limits.md')).toContain(`\`${name}\``)
+  expect(readPage('docs/limits.md')).toContain(`\`${name}\``)
 })
 
 test.each(NATIVE_TOOLS)('the tool %s is in the pages', (name) => {
   expect(firstCells('docs/tools.md')).toContain(name)
-  expect(page('docs/agents.md')).toMatch(new RegExp(`^\\| \`tools\` \\| of \`[\\w ]*\\b${name}\\b`, 'm'))
+  expect(readPage('docs/agents.md')).toMatch(new RegExp(`^\\| \`tools\` \\| of \`[\\w ]*\\b${name}\\b`, 'm'))
 })
 
 test.each(USER_FORMAT.knownKeys([]))('the setting %s is in the table of settings', (key) => {
-  const [, table = ''] = page('docs/agents.md').split('| key | default | who | environment |')
+  const [, table = ''] = readPage('docs/agents.md').split('| key | default | who | environment |')
   expect(table).toMatch(new RegExp(`^\\| [^|]*\`${key}\``, 'm'))
 })
 

@@ -11,8 +11,8 @@ const pages = ['README.md', 'AGENTS.md', 'CONTRIBUTING.md', 'SECURITY.md', ...gl
 
 function isThere(path: string): boolean {
   if (path.includes('NAME')) return true
-  const whole = /^(src|test|scripts|bench)\//.test(path) ? path : `test/${path}`
-  return path.includes('*') ? globSync(whole, { cwd: ROOT }).length > 0 : existsSync(join(ROOT, whole))
+  const fullPath = /^(src|test|scripts|bench)\//.test(path) ? path : `test/${path}`
+  return path.includes('*') ? globSync(fullPath, { cwd: ROOT }).length > 0 : existsSync(join(ROOT, fullPath))
 }
 
 test('each path of a source or test leads to a file', () => {

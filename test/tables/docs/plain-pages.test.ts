@@ -15,7 +15,7 @@ const MIN_SENTENCES = 5
 
 const GLOSSARY = 'docs/contributing/glossary.md'
 /** Words of the glossary's third column that pages need for another meaning: a session of an external agent, a row of a log. */
-const ELSEWHERE: ReadonlySet<string> = new Set([
+const OTHER_MEANINGS: ReadonlySet<string> = new Set([
   ...['job', 'session', 'life', 'restart', 'script', 'round', 'event', 'log', 'replay', 'command', 'message', 'action', 'words', 'lock'],
   ...['block', 'adapter', 'container', 'sandbox', 'proxy', 'snapshot', 'save', 'quota', 'manager', 'pipeline', 'model'],
 ])
@@ -34,8 +34,8 @@ function topicBlocks(name: string, text: (typeof TOPICS)[string]['text']): Block
   )
 }
 
-function overlong(all: readonly Block[]): string[] {
-  return all.flatMap(({ kind, place, text }) => {
+function overlongBlocks(blocks: readonly Block[]): string[] {
+  return blocks.flatMap(({ kind, place, text }) => {
     if (kind === 'cell' && text.length > MAX_CELL_CHARACTERS) return [`${place}: a cell of ${text.length} characters`]
     const words = wordCount(text)
     return kind === 'paragraph' && words > MAX_PARAGRAPH_WORDS ? [`${place}: a paragraph of ${words} words`] : []
@@ -43,9 +43,9 @@ function overlong(all: readonly Block[]): string[] {
 }
 
 /** Pages whose median sentence is too long. Cells and headings do not count: they are short in any case. */
-function heavyPages(all: readonly Block[]): string[] {
+function longWindedPages(blocks: readonly Block[]): string[] {
   const counts = new Map<string, number[]>()
-  for (const { kind, place, text } of all) {
+  for (const { kind, place, text } of blocks) {
     const page = place.replace(/:\d+$/, '')
     if (kind === 'paragraph') counts.set(page, [...(counts.get(page) ?? []), ...sentencesOf(text).map(wordCount)])
   }
@@ -59,23 +59,23 @@ function heavyPages(all: readonly Block[]): string[] {
 function replacedWords(): string[] {
   const rows = readFileSync(join(ROOT, GLOSSARY), 'utf8').split('\n')
   const cells = rows.filter((row) => row.startsWith('| ')).map((row) => row.split(' | ').at(-1) ?? '')
-  return cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word)).filter((word) => !ELSEWHERE.has(word))
+  return cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word)).filter((word) => !OTHER_MEANINGS.has(word))
 }
 
-function usesOf(word: string, all: readonly Block[]): string[] {
+function usesOf(word: string, blocks: readonly Block[]): string[] {
   const pattern = new RegExp(`\\b${word}(?:s|es)?\\b`, 'i')
-  const found = all
+  const found = blocks
     .filter(({ place }) => !place.startsWith(GLOSSARY))
     .flatMap((block) => sentencesOf(block.text).map((text) => ({ ...block, text })))
   return found.filter(({ text }) => pattern.test(text)).map(({ place, text }) => `${place}: ${text}`)
 }
 
 test('no cell has more than 200 characters, and no paragraph more than 90 words', () => {
-  expect(overlong(PAGES)).toEqual([])
+  expect(overlongBlocks(PAGES)).toEqual([])
 })
 
 test('the median sentence of each page has at most 16 words', () => {
-  expect(heavyPages(PAGES)).toEqual([])
+  expect(longWindedPages(PAGES)).toEqual([])
 })
 
 test.each(replacedWords())('no page or help text has "%s", which the glossary replaces', (word) => {
@@ -83,23 +83,25 @@ test.each(replacedWords())('no page or help text has "%s", which the glossary re
 })
 
 describe('the bar finds what it is for', () => {
-  const sentence = (words: number): string => `${Array.from({ length: words }, (_, at) => (at === 0 ? 'One' : 'word')).join(' ')}.`
+  const makeSentence = (wordTotal: number): string =>
+    `${Array.from({ length: wordTotal }, (_, index) => (index === 0 ? 'One' : 'word')).join(' ')}.`
 
   test.each([
     ['a long cell', `| ${'x'.repeat(201)} | y |\n`, 1],
     ['a cell at the bound', `| ${'x'.repeat(200)} | y |\n`, 0],
-    ['a long paragraph over two lines', `${sentence(46)}\n${sentence(45)}\n`, 1],
-    ['two paragraphs', `${sentence(46)}\n\n${sentence(45)}\n`, 0],
-    ['two items of a list', `- ${sentence(46)}\n- ${sentence(45)}\n`, 0],
+    ['a long paragraph over two lines', `${makeSentence(46)}\n${makeSentence(45)}\n`, 1],
+    ['two paragraphs', `${makeSentence(46)}\n\n${makeSentence(45)}\n`, 0],
+    ['two items of a list', `- ${makeSentence(46)}\n- ${makeSentence(45)}\n`, 0],
     ['code', `\`\`\`\n| ${'x'.repeat(201)} |\n\`\`\`\n`, 0],
   ])('%s', (_, page, count) => {
-    expect(overlong(blocksOf('docs/a.md', page))).toHaveLength(count)
+    expect(overlongBlocks(blocksOf('docs/a.md', page))).toHaveLength(count)
   })
 
   test('a page of long sentences', () => {
-    const pageOf = (words: number): Block[] => blocksOf('docs/a.md', `${Array.from({ length: 5 }, () => sentence(words)).join(' ')}\n`)
-    expect(heavyPages(pageOf(17))).toEqual(['docs/a.md: the median sentence has 17 words'])
-    expect(heavyPages(pageOf(16))).toEqual([])
+    const pageOf = (wordTotal: number): Block[] =>
+      blocksOf('docs/a.md', `${Array.from({ length: 5 }, () => makeSentence(wordTotal)).join(' ')}\n`)
+    expect(longWindedPages(pageOf(17))).toEqual(['docs/a.md: the median sentence has 17 words'])
+    expect(longWindedPages(pageOf(16))).toEqual([])
   })
 
   test('a word of the glossary, also as a plural', () => {

@@ -19,14 +19,14 @@ test('there are snippets', () => {
 
 test.each(snippets)('%s', async (_, yaml) => {
   await using home = await tempDir()
-  const where = pathsFrom({ REEVE_HOME: home.path, HOME: home.path })
-  await writeFile(where.configFile, yaml, { mode: 0o600 })
-  const config = await loadConfig({ paths: where, cwd: null })
-  const own = config.providers.flatMap(({ name, models = {} }) =>
+  const paths = pathsFrom({ REEVE_HOME: home.path, HOME: home.path })
+  await writeFile(paths.configFile, yaml, { mode: 0o600 })
+  const config = await loadConfig({ paths: paths, cwd: null })
+  const ownModels = config.providers.flatMap(({ name, models = {} }) =>
     Object.keys(models).map((model) => ({ ref: `${name}/${model}`, facts: models[model] })),
   )
   const options = { providers: config.providers, maxOutputTokens: 16_384, idleMs: 1, cwd: home.path, lookup: () => 'key' }
-  for (const { ref, facts } of own) expect((await resolveModel(ref, options)).window).toBe(facts?.contextWindow ?? null)
+  for (const { ref, facts } of ownModels) expect((await resolveModel(ref, options)).window).toBe(facts?.contextWindow ?? null)
   for (const ref of [config.defaultModel, ...config.fallback]) if (ref !== null) expect((await resolveModel(ref, options)).ref).toBe(ref)
 })
 

@@ -10,44 +10,53 @@ import { Scribe, endOf, specOf, uuidOf } from '../../support/store/facts.ts'
 import { changeFile, testStore } from '../../support/store/open.ts'
 
 const [A, B, C, D] = [uuidOf(1), uuidOf(2), uuidOf(3), uuidOf(4)]
-const output = (text: string): FactBody => ({ type: 'process.output', stream: 'stdout', text })
-const pin = (pinned: boolean): FactBody => ({ type: 'process.pinned', pinned, by: 'user' })
-const uuidsOf = (rows: readonly Collectable[]): string[] => rows.map(({ uuid }) => uuid)
+const makeOutput = (text: string): FactBody => ({ type: 'process.output', stream: 'stdout', text })
+const pinFact = (pinned: boolean): FactBody => ({ type: 'process.pinned', pinned, by: 'user' })
+const uuidsOf = (collectables: readonly Collectable[]): string[] => collectables.map(({ uuid }) => uuid)
 
 /** Ended processes, in the order of their numbers. */
-async function ended(store: Store, scribe: Scribe, count: number): Promise<void> {
+async function writeEnded(store: Store, scribe: Scribe, count: number): Promise<void> {
   for (let number = 1; number <= count; number++)
-    await store.commit(scribe.spawn(uuidOf(number), specOf({ name: `n${number}` }), output('x'.repeat(100)), ...endOf()))
+    await store.commit(scribe.spawn(uuidOf(number), specOf({ name: `n${number}` }), makeOutput('x'.repeat(100)), ...endOf()))
 }
 
 test('unpinned dead processes are collectable, oldest first, in pages', async () => {
-  await using at = await testStore()
+  await using fixture = await testStore()
   const scribe = new Scribe()
-  await ended(at.store, scribe, 7)
-  await at.store.commit(scribe.spawn(uuidOf(8)))
-  await at.store.commit(scribe.write(C, pin(true)))
-  const all = await at.store.collectable({ limit: 100 })
-  expect(uuidsOf(all)).toEqual([1, 2, 4, 5, 6, 7].map(uuidOf))
-  expect(all[0]).toEqual({ uuid: A, pid: 1, name: 'n1', exitedAt: scribe.get(A).clock.exitedAt, bytes: expect.any(Number), warning: null })
+  await writeEnded(fixture.store, scribe, 7)
+  await fixture.store.commit(scribe.spawn(uuidOf(8)))
+  await fixture.store.commit(scribe.write(C, pinFact(true)))
+  const collectable = await fixture.store.collectable({ limit: 100 })
+  expect(uuidsOf(collectable)).toEqual([1, 2, 4, 5, 6, 7].map(uuidOf))
+  expect(collectable[0]).toEqual({
+    uuid: A,
+    pid: 1,
+    name: 'n1',
+    exitedAt: scribe.get(A).clock.exitedAt,
+    bytes: expect.any(Number),
+    warning: null,
+  })
   const pages: Collectable[] = []
-  for (let after: Collectable | undefined, page = all; page.length > 0; after = page.at(-1)) {
-    page = [...(await at.store.collectable({ limit: 2, ...(after ? { after } : {}) }))]
+  for (let after: Collectable | undefined, page = collectable; page.length > 0; after = page.at(-1)) {
+    page = [...(await fixture.store.collectable({ limit: 2, ...(after ? { after } : {}) }))]
     pages.push(...page)
   }
-  expect(pages).toEqual(all)
-  expect(uuidsOf(await at.store.collectable({ limit: 100, before: all[2]?.exitedAt ?? 0 }))).toEqual([A, B])
-  expect(uuidsOf(await at.store.collectable({ limit: 100, before: all[3]?.exitedAt ?? 0, after: all[0] as Collectable }))).toEqual([B, D])
-  expect((await at.store.size()).dead).toBe(6)
-  await at.store.commit(scribe.write(C, pin(false)))
-  expect(uuidsOf(await (await at.reopen()).collectable({ limit: 3 }))).toEqual([A, B, C])
-  expect(await at.store.process(C)).toStrictEqual(scribe.get(C))
-  expect(await at.store.verify()).toEqual([])
+  expect(pages).toEqual(collectable)
+  expect(uuidsOf(await fixture.store.collectable({ limit: 100, before: collectable[2]?.exitedAt ?? 0 }))).toEqual([A, B])
+  expect(
+    uuidsOf(await fixture.store.collectable({ limit: 100, before: collectable[3]?.exitedAt ?? 0, after: collectable[0] as Collectable })),
+  ).toEqual([B, D])
+  expect((await fixture.store.size()).dead).toBe(6)
+  await fixture.store.commit(scribe.write(C, pinFact(false)))
+  expect(uuidsOf(await (await fixture.reopen()).collectable({ limit: 3 }))).toEqual([A, B, C])
+  expect(await fixture.store.process(C)).toStrictEqual(scribe.get(C))
+  expect(await fixture.store.verify()).toEqual([])
 })
 
 test('a row that cannot be read, or has no exit time, gets a warning', async () => {
-  await using at = await testStore()
-  await ended(at.store, new Scribe(), 70)
-  const store = await at.tamper("UPDATE processes SET body = replace(body, 'depth', 'width') WHERE key = 2")
+  await using fixture = await testStore()
+  await writeEnded(fixture.store, new Scribe(), 70)
+  const store = await fixture.tamper("UPDATE processes SET body = replace(body, 'depth', 'width') WHERE key = 2")
   const [first, second, third] = await store.collectable({ limit: 3 })
   expect(second).toMatchObject({
     uuid: B,
@@ -55,36 +64,36 @@ test('a row that cannot be read, or has no exit time, gets a warning', async () 
     warning: expect.stringMatching(/processes process .*: the row is damaged/),
   })
   expect([first?.warning, third?.warning]).toEqual([null, null])
-  const again = await at.tamper('DELETE FROM journal WHERE process = 3 AND seq = 1')
-  expect((await again.collectable({ limit: 3 }))[2]).toMatchObject({
+  const reopened = await fixture.tamper('DELETE FROM journal WHERE process = 3 AND seq = 1')
+  expect((await reopened.collectable({ limit: 3 }))[2]).toMatchObject({
     uuid: C,
     bytes: null,
     warning: expect.stringMatching(/the fact that holds the spec is missing/),
   })
-  await at.close()
-  changeFile(at.dir, (db) => {
+  await fixture.close()
+  changeFile(fixture.dir, (db) => {
     const row = db.prepare('SELECT * FROM processes WHERE key = 4').get() as unknown as ProcessRow
     db.prepare('UPDATE processes SET exited_at = NULL, sum = ? WHERE key = 4').run(processSum({ ...row, exited_at: null }))
   })
-  const last = await at.reopen()
-  const [timeless] = await last.collectable({ limit: 3, before: 1 })
+  const lastStore = await fixture.reopen()
+  const [timeless] = await lastStore.collectable({ limit: 3, before: 1 })
   // A row without a time comes before all rows with one, whatever time is requested.
   expect(timeless).toMatchObject({ uuid: D, exitedAt: null, warning: 'it has no exit time' })
-  expect(uuidsOf(await last.collectable({ limit: 1, after: timeless as Collectable }))).toEqual([A])
+  expect(uuidsOf(await lastStore.collectable({ limit: 1, after: timeless as Collectable }))).toEqual([A])
 })
 
 test('the estimated size is near the removed bytes, with long texts and without the facts of the origin', async () => {
-  await using at = await testStore()
+  await using fixture = await testStore()
   const scribe = new Scribe()
-  await at.store.commit(scribe.spawn(A))
-  for (let line = 0; line < 500; line++) await at.store.commit(scribe.write(A, output(`${line} `.repeat(500))))
-  await at.store.commit(scribe.write(A, ...endOf()))
-  await at.store.commit(
-    scribe.spawn(B, specOf(), ...Array.from({ length: 20 }, (_, line) => output(`${line} `.repeat(20_000))), ...endOf()),
+  await fixture.store.commit(scribe.spawn(A))
+  for (let line = 0; line < 500; line++) await fixture.store.commit(scribe.write(A, makeOutput(`${line} `.repeat(500))))
+  await fixture.store.commit(scribe.write(A, ...endOf()))
+  await fixture.store.commit(
+    scribe.spawn(B, specOf(), ...Array.from({ length: 20 }, (_, line) => makeOutput(`${line} `.repeat(20_000))), ...endOf()),
   )
-  await at.store.commit(scribe.fork(C, A, 400, output('z'.repeat(1_000)), ...endOf()))
-  const bytes = new Map((await at.store.collectable({ limit: 9 })).map((row) => [row.uuid, row.bytes ?? 0]))
-  const written = await sizes(at.store, at.dir, at.close)
+  await fixture.store.commit(scribe.fork(C, A, 400, makeOutput('z'.repeat(1_000)), ...endOf()))
+  const bytes = new Map((await fixture.store.collectable({ limit: 9 })).map((row) => [row.uuid, row.bytes ?? 0]))
+  const written = await storedSizes(fixture.store, fixture.dir, fixture.close)
   for (const [key, uuid] of [
     [1, A],
     [2, B],
@@ -93,11 +102,11 @@ test('the estimated size is near the removed bytes, with long texts and without 
     expect((bytes.get(uuid) ?? 0) / (written[key] ?? 0), uuid).toBeGreaterThan(0.8)
     expect((bytes.get(uuid) ?? 0) / (written[key] ?? 0), uuid).toBeLessThan(1.6)
   }
-  await at.reopen()
+  await fixture.reopen()
 })
 
 /** The stored bytes of each process, by its key. */
-async function sizes(store: Store, dir: string, close: () => Promise<void>): Promise<Record<number, number>> {
+async function storedSizes(store: Store, dir: string, close: () => Promise<void>): Promise<Record<number, number>> {
   expect(await store.verify()).toEqual([])
   await close()
   return changeFile(dir, (db) => {
@@ -111,23 +120,23 @@ async function sizes(store: Store, dir: string, close: () => Promise<void>): Pro
 }
 
 test('the size is that of the file, and its free part shrinks as the file shrinks', async () => {
-  await using at = await testStore()
+  await using fixture = await testStore()
   const scribe = new Scribe()
-  await at.store.commit(scribe.spawn(A))
-  for (let line = 0; line < 40; line++) await at.store.commit(scribe.write(A, output(`${line} ${'x'.repeat(100_000)}`)))
-  await at.store.commit(scribe.write(A, ...endOf()))
-  const before = await at.store.size()
+  await fixture.store.commit(scribe.spawn(A))
+  for (let line = 0; line < 40; line++) await fixture.store.commit(scribe.write(A, makeOutput(`${line} ${'x'.repeat(100_000)}`)))
+  await fixture.store.commit(scribe.write(A, ...endOf()))
+  const before = await fixture.store.size()
   expect(before).toMatchObject({ freeBytes: 0, dead: 1 })
-  await at.close()
-  expect(statSync(join(at.dir, 'store.db')).size).toBe(before.bytes)
-  const store = await at.reopen()
+  await fixture.close()
+  expect(statSync(join(fixture.dir, 'store.db')).size).toBe(before.bytes)
+  const store = await fixture.reopen()
   await store.remove(A, 1)
-  let most = 0
-  for (let more = true; more;) {
-    more = await store.sweep()
-    most = Math.max(most, (await store.size()).freeBytes)
+  let largest = 0
+  for (let hasMore = true; hasMore;) {
+    hasMore = await store.sweep()
+    largest = Math.max(largest, (await store.size()).freeBytes)
   }
-  expect(most).toBeGreaterThan(1_000_000)
+  expect(largest).toBeGreaterThan(1_000_000)
   const after = await store.size()
   expect(after).toMatchObject({ freeBytes: 0, dead: 0 })
   expect(after.bytes).toBeLessThan(before.bytes / 5)

@@ -43,7 +43,7 @@ describe('codes of the file system and of Node', () => {
 })
 
 describe('a failed write gets the error of a test write', () => {
-  const failed = (): KernelError =>
+  const failedWrite = (): KernelError =>
     storeError(Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode: 778 }), 'The commit')
   test.each([
     ['EIO', 'DISK_FAILED', /dmesg/],
@@ -52,10 +52,10 @@ describe('a failed write gets the error of a test write', () => {
     ['ENOSPC', 'DISK_FULL', /Free some space/],
     ['EROFS', 'READ_ONLY', /permissions/],
   ] as const)('%s is %s', (code, expected, hint) => {
-    const told = explainWrite(failed(), () => {
+    const explained = explainWrite(failedWrite(), () => {
       throw Object.assign(new Error(`${code}: words of the system`), { code })
     })
-    expect(told).toMatchObject({
+    expect(explained).toMatchObject({
       code: expected,
       hint: expect.stringMatching(hint),
       message: `The commit: disk I/O error: ${code}: words of the system`,
@@ -63,14 +63,14 @@ describe('a failed write gets the error of a test write', () => {
   })
 
   test('a test write that succeeds leaves the error unchanged', () => {
-    const error = failed()
+    const error = failedWrite()
     expect(explainWrite(error, () => {})).toBe(error)
-    const other = new KernelError('DISK_FULL', 'full')
+    const otherError = new KernelError('DISK_FULL', 'full')
     expect(
-      explainWrite(other, () => {
+      explainWrite(otherError, () => {
         throw new Error('never asked')
       }),
-    ).toBe(other)
+    ).toBe(otherError)
   })
 })
 

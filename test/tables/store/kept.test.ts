@@ -14,7 +14,7 @@ import type { TestStore } from '../../support/store/open.ts'
 const [A, B, C, D] = [uuidOf(1), uuidOf(2), uuidOf(3), uuidOf(4)]
 const AT = 1_700_000_000_500
 const LONG = 'a long result '.repeat(1_000)
-const output = (text: string): FactBody => ({ type: 'process.output', stream: 'stdout', text })
+const makeOutput = (text: string): FactBody => ({ type: 'process.output', stream: 'stdout', text })
 
 /** The expected journal of each process. */
 type Journals = Map<string, readonly StoredFact[]>
@@ -24,7 +24,7 @@ async function sweepAll(store: Store): Promise<void> {
 }
 
 /** An ended process with that number of steps. */
-async function ended(store: Store, scribe: Scribe, journals: Journals, steps: number): Promise<void> {
+async function writeEnded(store: Store, scribe: Scribe, journals: Journals, steps: number): Promise<void> {
   const commits = [scribe.spawn(A, specOf({ name: 'first' }))]
   for (let step = 1; step <= steps; step++) commits.push(scribe.write(A, ...stepOf(step)))
   commits.push(scribe.write(A, ...endOf()))
@@ -41,9 +41,9 @@ async function endedFork(
   scribe: Scribe,
   journals: Journals,
   [uuid, origin, seq]: readonly [string, string, number],
-  ...own: FactBody[]
+  ...ownFacts: FactBody[]
 ): Promise<void> {
-  const commit = scribe.fork(uuid, origin, seq, ...own, ...endOf())
+  const commit = scribe.fork(uuid, origin, seq, ...ownFacts, ...endOf())
   await store.commit(commit)
   journals.set(uuid, [...(journals.get(origin) ?? []).slice(0, seq), ...commit.facts])
 }
@@ -54,12 +54,12 @@ async function expectJournals(store: Store, journals: Journals, ...uuids: string
 }
 
 /** The contents of the file: the facts by the key of their process, and the rows of the other tables. */
-async function rest(
-  at: TestStore,
+async function contentsOf(
+  fixture: TestStore,
 ): Promise<{ facts: Record<string, number>; kept: unknown[]; doomed: number; blobs: number; places: number; free: number }> {
-  await at.close()
-  const found = changeFile(at.dir, (db) => {
-    const count = (table: string): number => Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'])
+  await fixture.close()
+  const contents = changeFile(fixture.dir, (db) => {
+    const countRows = (table: string): number => Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'])
     const facts = db.prepare('SELECT process, count(*) AS n FROM journal GROUP BY process').all()
     return {
       facts: Object.fromEntries(facts.map(({ process, n }) => [String(process), Number(n)])),
@@ -67,28 +67,28 @@ async function rest(
         .prepare('SELECT key, upto FROM kept ORDER BY key')
         .all()
         .map((row) => Object.values(row)),
-      doomed: count('doomed'),
-      blobs: count('blobs'),
-      places: count('places'),
+      doomed: countRows('doomed'),
+      blobs: countRows('blobs'),
+      places: countRows('places'),
       free: Number(db.prepare('PRAGMA freelist_count').get()?.['freelist_count']),
     }
   })
-  await at.reopen()
-  return found
+  await fixture.reopen()
+  return contents
 }
 
 const NOTHING = { facts: {}, kept: [], doomed: 0, blobs: 0, places: 0, free: 0 }
 
 describe('a removed origin', () => {
   test('is invisible except to its forks, and keeps the facts that they need', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
-    await ended(at.store, scribe, journals, 100)
-    await endedFork(at.store, scribe, journals, [B, A, 102], output('of B'))
-    await endedFork(at.store, scribe, journals, [C, A, 42])
-    await at.store.remove(A, AT)
-    for (const open of [async () => at.store, at.reopen]) {
-      const store = await open()
+    await writeEnded(fixture.store, scribe, journals, 100)
+    await endedFork(fixture.store, scribe, journals, [B, A, 102], makeOutput('of B'))
+    await endedFork(fixture.store, scribe, journals, [C, A, 42])
+    await fixture.store.remove(A, AT)
+    for (const openStore of [async () => fixture.store, fixture.reopen]) {
+      const store = await openStore()
       expect([await store.process(A), await store.facts(A, 0, 9), await store.tail(A, 9), await store.stepBounds(A, 1)]).toEqual([
         undefined,
         [],
@@ -101,94 +101,94 @@ describe('a removed origin', () => {
       expect(await store.stepBounds(B, 20)).toEqual({ first: 79, next: 83 })
       await expectJournals(store, journals, B, C)
     }
-    await expect(at.store.commit(scribe.fork(D, A, 3))).rejects.toMatchObject({ code: 'COLLECTED' })
-    await sweepAll(at.store)
-    await expectJournals(at.store, journals, B, C)
-    expect(await rest(at)).toMatchObject({ facts: { 1: 102, 2: 5, 3: 4 }, kept: [[1, 102]], doomed: 0 })
-    await expectJournals(at.store, journals, B, C)
+    await expect(fixture.store.commit(scribe.fork(D, A, 3))).rejects.toMatchObject({ code: 'COLLECTED' })
+    await sweepAll(fixture.store)
+    await expectJournals(fixture.store, journals, B, C)
+    expect(await contentsOf(fixture)).toMatchObject({ facts: { 1: 102, 2: 5, 3: 4 }, kept: [[1, 102]], doomed: 0 })
+    await expectJournals(fixture.store, journals, B, C)
   })
 
   test('loses the facts that no remaining fork needs', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
-    await ended(at.store, scribe, journals, 100)
-    await endedFork(at.store, scribe, journals, [B, A, 302])
-    await endedFork(at.store, scribe, journals, [C, A, 42])
-    await at.store.remove(A, AT)
-    await at.store.remove(B, AT)
-    await sweepAll(at.store)
-    expect(await rest(at)).toMatchObject({ facts: { 1: 42, 3: 4 }, kept: [[1, 42]], doomed: 0 })
-    await expectJournals(at.store, journals, C)
-    await at.store.remove(C, AT)
-    await sweepAll(at.store)
-    expect(await at.store.verify()).toEqual([])
-    expect(await rest(at)).toEqual(NOTHING)
+    await writeEnded(fixture.store, scribe, journals, 100)
+    await endedFork(fixture.store, scribe, journals, [B, A, 302])
+    await endedFork(fixture.store, scribe, journals, [C, A, 42])
+    await fixture.store.remove(A, AT)
+    await fixture.store.remove(B, AT)
+    await sweepAll(fixture.store)
+    expect(await contentsOf(fixture)).toMatchObject({ facts: { 1: 42, 3: 4 }, kept: [[1, 42]], doomed: 0 })
+    await expectJournals(fixture.store, journals, C)
+    await fixture.store.remove(C, AT)
+    await sweepAll(fixture.store)
+    expect(await fixture.store.verify()).toEqual([])
+    expect(await contentsOf(fixture)).toEqual(NOTHING)
     const [gone, before] = [
       { uuid: C, pid: 3, name: null, removedAt: AT, originUuid: A },
       { uuid: B, pid: 2, name: null, removedAt: AT, originUuid: A },
     ]
-    expect(await at.store.tombstone(C)).toEqual(gone)
-    expect(await at.store.removedForks(A)).toEqual([gone, before])
-    expect([await at.store.removedForks(B), await at.store.forks(A)]).toEqual([[], []])
+    expect(await fixture.store.tombstone(C)).toEqual(gone)
+    expect(await fixture.store.removedForks(A)).toEqual([gone, before])
+    expect([await fixture.store.removedForks(B), await fixture.store.forks(A)]).toEqual([[], []])
   })
 
   test('that ended where it was forked keeps all facts, and has nothing to sweep', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
-    await ended(at.store, scribe, journals, 10)
-    await endedFork(at.store, scribe, journals, [B, A, 44])
-    await at.store.remove(A, AT)
-    expect(await at.store.sweep()).toBe(false)
-    await expectJournals(at.store, journals, B)
+    await writeEnded(fixture.store, scribe, journals, 10)
+    await endedFork(fixture.store, scribe, journals, [B, A, 44])
+    await fixture.store.remove(A, AT)
+    expect(await fixture.store.sweep()).toBe(false)
+    await expectJournals(fixture.store, journals, B)
     // No other process gets its key.
-    await at.reopen()
-    await endedFork(at.store, scribe, journals, [C, B, 20])
-    await expectJournals(at.store, journals, B, C)
+    await fixture.reopen()
+    await endedFork(fixture.store, scribe, journals, [C, B, 20])
+    await expectJournals(fixture.store, journals, B, C)
   })
 
   test('cannot be forked any more, but its forks can', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
-    await ended(at.store, scribe, journals, 30)
-    await endedFork(at.store, scribe, journals, [B, A, 102])
-    await at.store.remove(A, AT)
-    await endedFork(at.store, scribe, journals, [C, B, 22])
-    await at.store.remove(B, AT)
-    await sweepAll(at.store)
-    await expectJournals(at.store, journals, C)
-    expect(await rest(at)).toMatchObject({ facts: { 1: 22, 3: 4 }, kept: [[1, 22]] })
+    await writeEnded(fixture.store, scribe, journals, 30)
+    await endedFork(fixture.store, scribe, journals, [B, A, 102])
+    await fixture.store.remove(A, AT)
+    await endedFork(fixture.store, scribe, journals, [C, B, 22])
+    await fixture.store.remove(B, AT)
+    await sweepAll(fixture.store)
+    await expectJournals(fixture.store, journals, C)
+    expect(await contentsOf(fixture)).toMatchObject({ facts: { 1: 22, 3: 4 }, kept: [[1, 22]] })
   })
 
   test('loses its long texts, except those that a fork refers to', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
-    const commit = scribe.spawn(A, specOf(), output(LONG), output(`${LONG}of A`), output(LONG), ...endOf())
-    await at.store.commit(commit)
+    const commit = scribe.spawn(A, specOf(), makeOutput(LONG), makeOutput(`${LONG}of A`), makeOutput(LONG), ...endOf())
+    await fixture.store.commit(commit)
     journals.set(A, commit.facts)
-    await endedFork(at.store, scribe, journals, [B, A, 3], output(`${LONG}of B`))
-    await at.store.remove(A, AT)
-    await sweepAll(at.store)
-    await expectJournals(at.store, journals, B)
-    expect(await rest(at)).toMatchObject({ blobs: 2 })
-    await at.store.remove(B, AT)
-    await sweepAll(at.store)
-    expect(await rest(at)).toEqual(NOTHING)
+    await endedFork(fixture.store, scribe, journals, [B, A, 3], makeOutput(`${LONG}of B`))
+    await fixture.store.remove(A, AT)
+    await sweepAll(fixture.store)
+    await expectJournals(fixture.store, journals, B)
+    expect(await contentsOf(fixture)).toMatchObject({ blobs: 2 })
+    await fixture.store.remove(B, AT)
+    await sweepAll(fixture.store)
+    expect(await contentsOf(fixture)).toEqual(NOTHING)
   })
 })
 
 /** A line of forks, each after the fact `base` of the one before, all ended. */
-async function line(store: Store, length: number): Promise<{ journals: Journals; scribe: Scribe }> {
+async function writeLine(store: Store, length: number): Promise<{ journals: Journals; scribe: Scribe }> {
   const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
-  await ended(store, scribe, journals, 20)
+  await writeEnded(store, scribe, journals, 20)
   for (let number = 2; number <= length; number++) {
-    const above = uuidOf(number - 1)
+    const origin = uuidOf(number - 1)
     await endedFork(
       store,
       scribe,
       journals,
-      [uuidOf(number), above, (journals.get(above)?.length ?? 0) - (number % 4)],
-      output(`${number}`),
-      output(LONG + number),
+      [uuidOf(number), origin, (journals.get(origin)?.length ?? 0) - (number % 4)],
+      makeOutput(`${number}`),
+      makeOutput(LONG + number),
     )
   }
   return { journals, scribe }
@@ -196,16 +196,16 @@ async function line(store: Store, length: number): Promise<{ journals: Journals;
 
 describe('a lineage of forks', () => {
   test('of a hundred is complete for its last fork when all others are removed, and is removed with it', async () => {
-    await using at = await testStore()
-    const { journals } = await line(at.store, 101)
-    const last = uuidOf(101)
-    for (let number = 1; number <= 100; number++) await at.store.remove(uuidOf(number), AT)
-    await sweepAll(at.store)
-    for (const open of [async () => at.store, at.reopen]) await expectJournals(await open(), journals, last)
-    await at.store.remove(last, AT)
-    await sweepAll(at.store)
-    expect(await at.store.verify()).toEqual([])
-    expect(await rest(at)).toEqual(NOTHING)
+    await using fixture = await testStore()
+    const { journals } = await writeLine(fixture.store, 101)
+    const lastFork = uuidOf(101)
+    for (let number = 1; number <= 100; number++) await fixture.store.remove(uuidOf(number), AT)
+    await sweepAll(fixture.store)
+    for (const openStore of [async () => fixture.store, fixture.reopen]) await expectJournals(await openStore(), journals, lastFork)
+    await fixture.store.remove(lastFork, AT)
+    await sweepAll(fixture.store)
+    expect(await fixture.store.verify()).toEqual([])
+    expect(await contentsOf(fixture)).toEqual(NOTHING)
   })
 
   test('can be removed from either end or the middle, and the remaining forks stay readable', async () => {
@@ -215,53 +215,55 @@ describe('a lineage of forks', () => {
       [3, 1, 5, 2, 4],
       [2, 4, 1, 3, 5],
     ]) {
-      await using at = await testStore()
-      const { journals } = await line(at.store, 5)
-      const left = new Set([1, 2, 3, 4, 5])
+      await using fixture = await testStore()
+      const { journals } = await writeLine(fixture.store, 5)
+      const remaining = new Set([1, 2, 3, 4, 5])
       for (const [index, number] of order.entries()) {
-        await at.store.remove(uuidOf(number), AT)
-        left.delete(number)
-        if (index % 2 === 0) await sweepAll(at.store)
-        await expectJournals(at.store, journals, ...[...left].map(uuidOf))
+        await fixture.store.remove(uuidOf(number), AT)
+        remaining.delete(number)
+        if (index % 2 === 0) await sweepAll(fixture.store)
+        await expectJournals(fixture.store, journals, ...[...remaining].map(uuidOf))
       }
-      await sweepAll(at.store)
-      expect(await rest(at), order.join()).toEqual(NOTHING)
+      await sweepAll(fixture.store)
+      expect(await contentsOf(fixture), order.join()).toEqual(NOTHING)
     }
   })
 
   test('stays readable after a crash between any two batches of a removal', async () => {
-    await using at = await testStore()
-    const { journals } = await line(at.store, 4)
-    const last = uuidOf(4)
+    await using fixture = await testStore()
+    const { journals } = await writeLine(fixture.store, 4)
+    const lastFork = uuidOf(4)
     let crashes = 0
-    const crash = async (...left: string[]): Promise<void> => {
-      const copy = join(at.dir, '..', `crash-${++crashes}`)
-      cpSync(at.dir, copy, { recursive: true })
+    const checkCrash = async (...remaining: string[]): Promise<void> => {
+      const copy = join(fixture.dir, '..', `crash-${++crashes}`)
+      cpSync(fixture.dir, copy, { recursive: true })
       await using store = await openSqliteStore({ dir: copy })
-      await expectJournals(store, journals, ...left)
+      await expectJournals(store, journals, ...remaining)
       await sweepAll(store)
-      await expectJournals(store, journals, ...left)
+      await expectJournals(store, journals, ...remaining)
     }
     for (const number of [2, 1, 3]) {
-      await at.store.remove(uuidOf(number), AT)
-      await crash(last)
-      while (await at.store.sweep()) await crash(last)
+      await fixture.store.remove(uuidOf(number), AT)
+      await checkCrash(lastFork)
+      while (await fixture.store.sweep()) await checkCrash(lastFork)
     }
-    await at.store.remove(last, AT)
-    while (await at.store.sweep()) await crash()
+    await fixture.store.remove(lastFork, AT)
+    while (await fixture.store.sweep()) await checkCrash()
     expect(crashes).toBeGreaterThan(8)
-    expect(await rest(at)).toEqual(NOTHING)
+    expect(await contentsOf(fixture)).toEqual(NOTHING)
   })
 })
 
 test('many forks of a removed process stay readable, and its facts go with the last of them', async () => {
-  await using at = await testStore()
+  await using fixture = await testStore()
   const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
-  await ended(at.store, scribe, journals, 50)
+  await writeEnded(fixture.store, scribe, journals, 50)
   const forks = Array.from({ length: deep(200, 1_000) }, (_, index) => uuidOf(10 + index))
-  for (let first = 0; first < forks.length; first += 100) {
-    const commits = forks.slice(first, first + 100).map((uuid, index) => scribe.fork(uuid, A, 2 + 4 * ((first + index) % 50), ...endOf()))
-    await at.store.commit({
+  for (let firstIndex = 0; firstIndex < forks.length; firstIndex += 100) {
+    const commits = forks
+      .slice(firstIndex, firstIndex + 100)
+      .map((uuid, index) => scribe.fork(uuid, A, 2 + 4 * ((firstIndex + index) % 50), ...endOf()))
+    await fixture.store.commit({
       facts: commits.flatMap(({ facts }) => facts),
       processes: commits.flatMap(({ processes }) => processes),
       counters: { pid: scribe.pid, cursor: scribe.cursor },
@@ -269,17 +271,17 @@ test('many forks of a removed process stay readable, and its facts go with the l
     for (const { facts } of commits)
       journals.set(facts[0]?.uuid ?? '', [...(journals.get(A) ?? []).slice(0, (facts[0]?.seq ?? 0) - 1), ...facts])
   }
-  await at.store.remove(A, AT)
-  await sweepAll(at.store)
-  await expectJournals(at.store, journals, ...forks)
-  for (const uuid of forks) await at.store.remove(uuid, AT)
-  await sweepAll(at.store)
-  expect(await rest(at)).toEqual(NOTHING)
+  await fixture.store.remove(A, AT)
+  await sweepAll(fixture.store)
+  await expectJournals(fixture.store, journals, ...forks)
+  for (const uuid of forks) await fixture.store.remove(uuid, AT)
+  await sweepAll(fixture.store)
+  expect(await contentsOf(fixture)).toEqual(NOTHING)
 }, 120_000)
 
 /** Enough facts of another process that the next start reads no earlier facts. */
-async function distance(store: Store, scribe: Scribe): Promise<void> {
-  await store.commit(scribe.spawn(D, specOf(), ...Array.from({ length: 2_500 }, () => output('more'))))
+async function writeDistance(store: Store, scribe: Scribe): Promise<void> {
+  await store.commit(scribe.spawn(D, specOf(), ...Array.from({ length: 2_500 }, () => makeOutput('more'))))
 }
 
 describe('damage', () => {
@@ -319,20 +321,20 @@ describe('damage', () => {
       { table: 'places', uuid: A, seq: 65 },
       /is damaged/,
     ],
-  ])('is reported with its location: %s', async (_, sql, place, message) => {
-    await using at = await testStore()
+  ])('is reported with its location: %s', async (_, sql, location, message) => {
+    await using fixture = await testStore()
     const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
-    await ended(at.store, scribe, journals, 30)
-    await endedFork(at.store, scribe, journals, [B, A, 102], output('of B'))
-    await endedFork(at.store, scribe, journals, [C, B, 104])
-    await at.store.remove(A, AT)
-    await sweepAll(at.store)
-    await distance(at.store, scribe)
-    const store = await at.tamper(sql)
+    await writeEnded(fixture.store, scribe, journals, 30)
+    await endedFork(fixture.store, scribe, journals, [B, A, 102], makeOutput('of B'))
+    await endedFork(fixture.store, scribe, journals, [C, B, 104])
+    await fixture.store.remove(A, AT)
+    await sweepAll(fixture.store)
+    await writeDistance(fixture.store, scribe)
+    const store = await fixture.tamper(sql)
     await expect(store.facts(B, 0, 1_000)).rejects.toMatchObject({
       code: 'STORE_DAMAGED',
       message: expect.stringMatching(message),
-      details: place,
+      details: location,
     })
     expect((await store.verify()).join('\n')).toMatch(message)
   })
@@ -345,23 +347,23 @@ describe('damage', () => {
       [9, keptSum({ key: 1, uuid: A, origin: null, base: 0, upto: 9 })],
       `processes process ${B}: its origin ends with fact 9, before fact 10`,
     ],
-  ])('is found: %s', async (_, sql, values, line) => {
-    await using at = await testStore()
+  ])('is found: %s', async (_, sql, values, writeLine) => {
+    await using fixture = await testStore()
     const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
-    await ended(at.store, scribe, journals, 5)
-    await endedFork(at.store, scribe, journals, [B, A, 10])
-    await at.store.remove(A, AT)
-    await sweepAll(at.store)
-    await distance(at.store, scribe)
-    expect(await at.store.verify()).toEqual([])
-    expect(await (await at.tamper(sql, ...values)).verify()).toContainEqual(line)
+    await writeEnded(fixture.store, scribe, journals, 5)
+    await endedFork(fixture.store, scribe, journals, [B, A, 10])
+    await fixture.store.remove(A, AT)
+    await sweepAll(fixture.store)
+    await writeDistance(fixture.store, scribe)
+    expect(await fixture.store.verify()).toEqual([])
+    expect(await (await fixture.tamper(sql, ...values)).verify()).toContainEqual(writeLine)
   })
 
   test('in the list of pending deletions cannot remove an existing process', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
-    await ended(at.store, scribe, journals, 5)
-    const store = await at.tamper('INSERT INTO doomed VALUES (1, NULL)')
+    await writeEnded(fixture.store, scribe, journals, 5)
+    const store = await fixture.tamper('INSERT INTO doomed VALUES (1, NULL)')
     await expect(store.sweep()).rejects.toMatchObject({ code: 'STORE_DAMAGED' })
     expect(await store.facts(A, 0, 100)).toStrictEqual(journals.get(A))
   })

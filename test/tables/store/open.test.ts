@@ -16,19 +16,19 @@ const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(
 
 describe('a new store', () => {
   test('is accessible only to its owner', async () => {
-    await using at = await testStore()
-    await using _lock = await acquireLock(at.dir)
-    await at.store.commit(new Scribe().spawn(uuidOf(1)))
-    expect(modeOf(at.dir)).toBe('700')
+    await using fixture = await testStore()
+    await using _lock = await acquireLock(fixture.dir)
+    await fixture.store.commit(new Scribe().spawn(uuidOf(1)))
+    expect(modeOf(fixture.dir)).toBe('700')
     for (const file of ['store.db', 'store.db-wal', 'lock.db', 'reserve.bin'])
-      expect([file, modeOf(join(at.dir, file))]).toEqual([file, '600'])
+      expect([file, modeOf(join(fixture.dir, file))]).toEqual([file, '600'])
   })
 
   test('has the measured settings of pages, log and vacuum', async () => {
-    await using at = await testStore()
-    await at.close()
-    const pragma = (name: string) => changeFile(at.dir, (db) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0])
-    expect({ page: pragma('page_size'), log: pragma('journal_mode'), vacuum: pragma('auto_vacuum') }).toEqual({
+    await using fixture = await testStore()
+    await fixture.close()
+    const readPragma = (name: string) => changeFile(fixture.dir, (db) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0])
+    expect({ page: readPragma('page_size'), log: readPragma('journal_mode'), vacuum: readPragma('auto_vacuum') }).toEqual({
       page: 16_384,
       log: 'wal',
       vacuum: 2,
@@ -36,79 +36,81 @@ describe('a new store', () => {
   })
 
   test('is not opened twice, and is free again when it is closed', async () => {
-    await using at = await testStore()
-    await expect(openSqliteStore({ dir: at.dir })).rejects.toMatchObject({ code: 'STORE_LOCKED' })
-    await at.close()
-    await using _again = await openSqliteStore({ dir: at.dir })
+    await using fixture = await testStore()
+    await expect(openSqliteStore({ dir: fixture.dir })).rejects.toMatchObject({ code: 'STORE_LOCKED' })
+    await fixture.close()
+    await using _reopened = await openSqliteStore({ dir: fixture.dir })
   })
 })
 
 describe('the schema', () => {
   test('is recorded in meta', async () => {
-    await using at = await testStore()
-    await at.close()
-    expect(changeFile(at.dir, (db) => db.prepare("SELECT value FROM meta WHERE name = 'schema'").get()?.['value'])).toBe(SCHEMA_VERSION)
+    await using fixture = await testStore()
+    await fixture.close()
+    expect(changeFile(fixture.dir, (db) => db.prepare("SELECT value FROM meta WHERE name = 'schema'").get()?.['value'])).toBe(
+      SCHEMA_VERSION,
+    )
   })
 
   test('of a newer version is refused and left unchanged', async () => {
-    await using at = await testStore()
-    await at.store.commit(new Scribe().spawn(uuidOf(1)))
-    await expect(at.tamper("UPDATE meta SET value = value + 1, copy = copy - 1 WHERE name = 'schema'")).rejects.toMatchObject({
+    await using fixture = await testStore()
+    await fixture.store.commit(new Scribe().spawn(uuidOf(1)))
+    await expect(fixture.tamper("UPDATE meta SET value = value + 1, copy = copy - 1 WHERE name = 'schema'")).rejects.toMatchObject({
       code: 'STORE_NEWER',
       details: { schema: SCHEMA_VERSION + 1, known: SCHEMA_VERSION },
     })
-    expect(changeFile(at.dir, (db) => db.prepare('SELECT count(*) AS n FROM journal').get()?.['n'])).toBe(2)
+    expect(changeFile(fixture.dir, (db) => db.prepare('SELECT count(*) AS n FROM journal').get()?.['n'])).toBe(2)
   })
 
   test('of an older version is migrated, and its rows stay unchanged', async () => {
-    await using at = await testStore(SCHEMA_2)
-    const [ended, live] = [await at.store.process(uuidOf(1)), await at.store.process(uuidOf(2))]
+    await using fixture = await testStore(SCHEMA_2)
+    const [ended, live] = [await fixture.store.process(uuidOf(1)), await fixture.store.process(uuidOf(2))]
     expect([ended, live]).toMatchObject([
       { pid: 1, seq: 5, spec: { name: 'old' }, life: { state: 'dead' } },
       { pid: 2, seq: 7, progress: { step: 2 }, life: { state: 'running' } },
     ])
-    expect(await at.store.dead({ limit: 9 })).toEqual([ended])
-    expect((await at.store.load()).processes).toEqual([live])
-    expect((await at.store.facts(uuidOf(1), 0, 9)).map(({ body }) => body.type)).toEqual([
+    expect(await fixture.store.dead({ limit: 9 })).toEqual([ended])
+    expect((await fixture.store.load()).processes).toEqual([live])
+    expect((await fixture.store.facts(uuidOf(1), 0, 9)).map(({ body }) => body.type)).toEqual([
       'process.spawned',
       'process.started',
       'process.output',
       'process.exited',
       'process.reaped',
     ])
-    expect(await at.store.tombstone('gone')).toEqual({
+    expect(await fixture.store.tombstone('gone')).toEqual({
       uuid: uuidOf(3),
       pid: 3,
       name: 'gone',
       removedAt: 1_700_000_000_500,
       originUuid: null,
     })
-    expect(await at.store.verify()).toEqual([])
-    const { counters, processes } = await at.store.load()
+    expect(await fixture.store.verify()).toEqual([])
+    const { counters, processes } = await fixture.store.load()
     const scribe = new Scribe(counters, processes)
-    await at.store.commit(scribe.write(uuidOf(2), ...modelFinished(2, 'more'), ...endOf()))
-    expect(await (await at.reopen()).process(uuidOf(2))).toStrictEqual(scribe.get(uuidOf(2)))
-    while (await at.store.sweep());
-    expect(await at.store.verify()).toEqual([])
-    expect(await at.store.facts(uuidOf(2), 0, 99)).toHaveLength(11)
+    await fixture.store.commit(scribe.write(uuidOf(2), ...modelFinished(2, 'more'), ...endOf()))
+    expect(await (await fixture.reopen()).process(uuidOf(2))).toStrictEqual(scribe.get(uuidOf(2)))
+    while (await fixture.store.sweep());
+    expect(await fixture.store.verify()).toEqual([])
+    expect(await fixture.store.facts(uuidOf(2), 0, 99)).toHaveLength(11)
   })
 
   test('of an older version gets the index of earlier PIDs', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    await at.store.commit(scribe.spawn(uuidOf(1)))
-    await at.store.commit(scribe.write(uuidOf(1), ...endOf()))
+    await fixture.store.commit(scribe.spawn(uuidOf(1)))
+    await fixture.store.commit(scribe.write(uuidOf(1), ...endOf()))
     const { facts, ...commit } = scribe.write(uuidOf(1), { type: 'process.resumed', pid: 7, by: 'user', fromStep: 0 })
-    await at.store.commit({ ...commit, facts: facts.map((fact) => ({ ...fact, pid: 7 })), counters: { ...commit.counters, pid: 7 } })
-    await at.close()
-    changeFile(at.dir, (db) => db.exec("DROP INDEX journal_reborn; UPDATE meta SET value = 5, copy = -5 WHERE name = 'schema'"))
-    const store = await at.reopen()
+    await fixture.store.commit({ ...commit, facts: facts.map((fact) => ({ ...fact, pid: 7 })), counters: { ...commit.counters, pid: 7 } })
+    await fixture.close()
+    changeFile(fixture.dir, (db) => db.exec("DROP INDEX journal_reborn; UPDATE meta SET value = 5, copy = -5 WHERE name = 'schema'"))
+    const store = await fixture.reopen()
     expect(await Promise.all(['1', '7', '2'].map((ref) => store.find(ref)))).toEqual([[uuidOf(1)], [uuidOf(1)], []])
     expect(await store.verify()).toEqual([])
-    await at.close()
+    await fixture.close()
     // Without its index the query would read the whole journal.
     expect(
-      changeFile(at.dir, (db) =>
+      changeFile(fixture.dir, (db) =>
         db
           .prepare(`EXPLAIN QUERY PLAN ${BY_RETIRED_PID}`)
           .all(1, 9)
@@ -141,19 +143,19 @@ describe('refused', () => {
   })
 
   test('a truncated database', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    for (let number = 1; number <= 30; number++) await at.store.commit(scribe.spawn(uuidOf(number)))
-    await at.close()
-    truncateSync(join(at.dir, 'store.db'), 40_000)
-    await expect(at.reopen().then((store) => store.load())).rejects.toMatchObject({ code: 'STORE_DAMAGED' })
+    for (let number = 1; number <= 30; number++) await fixture.store.commit(scribe.spawn(uuidOf(number)))
+    await fixture.close()
+    truncateSync(join(fixture.dir, 'store.db'), 40_000)
+    await expect(fixture.reopen().then((store) => store.load())).rejects.toMatchObject({ code: 'STORE_DAMAGED' })
   })
 
-  test.each(['store', 'lock'])('a file where the state directory should be: %s', async (what) => {
+  test.each(['store', 'lock'])('a file where the state directory should be: %s', async (kind) => {
     await using folder = await tempDir()
     const dir = join(folder.path, 'state')
     writeFileSync(dir, '')
-    await expect(what === 'lock' ? acquireLock(dir) : openSqliteStore({ dir })).rejects.toMatchObject({ code: 'READ_ONLY' })
+    await expect(kind === 'lock' ? acquireLock(dir) : openSqliteStore({ dir })).rejects.toMatchObject({ code: 'READ_ONLY' })
   })
 
   test('a directory where the database should be', async () => {
@@ -166,33 +168,33 @@ describe('refused', () => {
 describe('the lock', () => {
   test('is exclusive per directory, also within a process, and is released', async () => {
     await using folder = await tempDir()
-    await using other = await tempDir()
+    await using otherDir = await tempDir()
     {
-      await using _held = await acquireLock(folder.path)
+      await using _heldLock = await acquireLock(folder.path)
       await expect(acquireLock(folder.path)).rejects.toMatchObject({ code: 'STORE_LOCKED', details: { dir: folder.path } })
-      await using _other = await acquireLock(other.path)
+      await using _otherLock = await acquireLock(otherDir.path)
     }
-    await using _again = await acquireLock(folder.path)
+    await using _reopened = await acquireLock(folder.path)
   })
 })
 
 describe('the reserve', () => {
   test('occupies disk space, is released in parts, and is restored', async () => {
-    await using at = await testStore()
-    const file = join(at.dir, 'reserve.bin')
+    await using fixture = await testStore()
+    const file = join(fixture.dir, 'reserve.bin')
     expect(readFileSync(file).filter((byte) => byte === 0).length).toBeLessThan(RESERVE_BYTES / 100)
-    const left: number[] = []
-    while (await at.store.releaseReserve()) left.push(statSync(file, { throwIfNoEntry: false })?.size ?? 0)
-    expect(left).toEqual([2, 4, 8].map((part) => RESERVE_BYTES / part).concat(0))
-    expect(await at.store.releaseReserve()).toBe(false)
-    expect(await at.store.restoreReserve()).toBe(true)
+    const remainingBytes: number[] = []
+    while (await fixture.store.releaseReserve()) remainingBytes.push(statSync(file, { throwIfNoEntry: false })?.size ?? 0)
+    expect(remainingBytes).toEqual([2, 4, 8].map((divisor) => RESERVE_BYTES / divisor).concat(0))
+    expect(await fixture.store.releaseReserve()).toBe(false)
+    expect(await fixture.store.restoreReserve()).toBe(true)
     expect(statSync(file).size).toBe(RESERVE_BYTES)
   })
 
   test('that is too short is restored at the next start', async () => {
-    await using at = await testStore()
-    truncateSync(join(at.dir, 'reserve.bin'), 100)
-    await at.reopen()
-    expect(statSync(join(at.dir, 'reserve.bin')).size).toBe(RESERVE_BYTES)
+    await using fixture = await testStore()
+    truncateSync(join(fixture.dir, 'reserve.bin'), 100)
+    await fixture.reopen()
+    expect(statSync(join(fixture.dir, 'reserve.bin')).size).toBe(RESERVE_BYTES)
   })
 })

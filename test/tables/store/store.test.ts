@@ -11,17 +11,17 @@ import { changeFile, testStore } from '../../support/store/open.ts'
 
 const A = uuidOf(1)
 const B = uuidOf(2)
-const note = (text: string): FactBody => ({ type: 'process.note', text })
-const output = (text: string): FactBody => ({ type: 'process.output', stream: 'stdout', text })
+const makeNote = (text: string): FactBody => ({ type: 'process.note', text })
+const makeOutput = (text: string): FactBody => ({ type: 'process.output', stream: 'stdout', text })
 
 describe('a commit', () => {
   test('is durable when its promise resolves, and is read at the next start', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
     const commit = scribe.spawn(A)
-    await at.store.commit(commit)
-    for (const next of [async () => at.store, at.reopen]) {
-      const store = await next()
+    await fixture.store.commit(commit)
+    for (const openStore of [async () => fixture.store, fixture.reopen]) {
+      const store = await openStore()
       expect(await store.facts(A, 0, 10)).toStrictEqual(commit.facts)
       expect(await store.process(A)).toStrictEqual(scribe.get(A))
       expect(await store.load()).toStrictEqual({ counters: commit.counters, processes: [scribe.get(A)] })
@@ -29,210 +29,215 @@ describe('a commit', () => {
   })
 
   test('of 50 processes is one transaction', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    const all = Array.from({ length: 50 }, (_, index) => uuidOf(index + 1))
-    for (const uuid of all) await at.store.commit(scribe.spawn(uuid))
-    const group = scribe.group(all.flatMap((uuid) => modelFinished(1, 'text').map((body) => [uuid, body] as const)))
-    await at.store.commit(group)
-    expect(await at.store.since({ afterCursor: 100, limit: 200 })).toStrictEqual(group.facts)
-    expect((await at.store.load()).processes).toStrictEqual(all.map((uuid) => scribe.get(uuid)))
+    const uuids = Array.from({ length: 50 }, (_, index) => uuidOf(index + 1))
+    for (const uuid of uuids) await fixture.store.commit(scribe.spawn(uuid))
+    const group = scribe.group(uuids.flatMap((uuid) => modelFinished(1, 'text').map((body) => [uuid, body] as const)))
+    await fixture.store.commit(group)
+    expect(await fixture.store.since({ afterCursor: 100, limit: 200 })).toStrictEqual(group.facts)
+    expect((await fixture.store.load()).processes).toStrictEqual(uuids.map((uuid) => scribe.get(uuid)))
   })
 
   test('without facts changes a row, and an empty one writes nothing', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    await at.store.commit(scribe.spawn(A))
+    await fixture.store.commit(scribe.spawn(A))
     const pinned = { ...scribe.get(A), pinned: true }
-    await at.store.commit({ facts: [], processes: [pinned], counters: { pid: 1, cursor: 2 } })
-    expect(await (await at.reopen()).process(A)).toStrictEqual(pinned)
-    const before = statSync(join(at.dir, 'store.db-wal')).size
-    await at.store.commit({ facts: [], processes: [], counters: { pid: 1, cursor: 2 } })
-    expect(statSync(join(at.dir, 'store.db-wal')).size).toBe(before)
+    await fixture.store.commit({ facts: [], processes: [pinned], counters: { pid: 1, cursor: 2 } })
+    expect(await (await fixture.reopen()).process(A)).toStrictEqual(pinned)
+    const before = statSync(join(fixture.dir, 'store.db-wal')).size
+    await fixture.store.commit({ facts: [], processes: [], counters: { pid: 1, cursor: 2 } })
+    expect(statSync(join(fixture.dir, 'store.db-wal')).size).toBe(before)
   })
 
   test('never lowers a counter, and raises one that no fact raises', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    await at.store.commit({ ...scribe.spawn(A), counters: { pid: 7, cursor: 9 } })
-    await at.store.commit({ facts: [], processes: [], counters: { pid: 3, cursor: 4 } })
-    expect((await (await at.reopen()).load()).counters).toEqual({ pid: 7, cursor: 9 })
+    await fixture.store.commit({ ...scribe.spawn(A), counters: { pid: 7, cursor: 9 } })
+    await fixture.store.commit({ facts: [], processes: [], counters: { pid: 3, cursor: 4 } })
+    expect((await (await fixture.reopen()).load()).counters).toEqual({ pid: 7, cursor: 9 })
   })
 
   test('keeps the cursor above a journal whose end was removed', async () => {
-    await using at = await testStore()
-    await at.store.commit(new Scribe().spawn(A))
-    await at.tamper('DELETE FROM journal WHERE cursor > ?', 1)
-    expect((await at.store.load()).counters.cursor).toBe(2)
+    await using fixture = await testStore()
+    await fixture.store.commit(new Scribe().spawn(A))
+    await fixture.tamper('DELETE FROM journal WHERE cursor > ?', 1)
+    expect((await fixture.store.load()).counters.cursor).toBe(2)
   })
 })
 
 describe('rows', () => {
   test('of zombies are loaded, and of dead processes are not', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    await at.store.commit(scribe.spawn(A, specOf(), ...endOf()))
-    await at.store.commit(scribe.spawn(B, specOf(), ...endOf().slice(0, 1)))
-    expect((await at.store.load()).processes.map(({ uuid }) => uuid)).toEqual([B])
-    expect(await at.store.process(A)).toStrictEqual(scribe.get(A))
-    expect(await at.store.process(uuidOf(9))).toBeUndefined()
+    await fixture.store.commit(scribe.spawn(A, specOf(), ...endOf()))
+    await fixture.store.commit(scribe.spawn(B, specOf(), ...endOf().slice(0, 1)))
+    expect((await fixture.store.load()).processes.map(({ uuid }) => uuid)).toEqual([B])
+    expect(await fixture.store.process(A)).toStrictEqual(scribe.get(A))
+    expect(await fixture.store.process(uuidOf(9))).toBeUndefined()
   })
 
   test('that are out of date during steps are exact for every reader', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    await at.store.commit(scribe.spawn(A))
-    await at.store.commit(scribe.write(A, ...modelFinished(1, 'one')))
-    expect(await at.store.process(A)).toStrictEqual(scribe.get(A))
-    expect((await at.store.load()).processes).toStrictEqual([scribe.get(A)])
-    expect(await at.store.facts(A, 2, 10)).toHaveLength(2)
-    expect(await at.store.tail(A, 1)).toMatchObject([{ seq: 4 }])
-    expect(await at.store.since({ afterCursor: 2, limit: 10, uuid: A })).toHaveLength(2)
-    expect(await at.store.verify()).toEqual([])
-    expect((await (await at.reopen()).load()).processes).toStrictEqual([scribe.get(A)])
+    await fixture.store.commit(scribe.spawn(A))
+    await fixture.store.commit(scribe.write(A, ...modelFinished(1, 'one')))
+    expect(await fixture.store.process(A)).toStrictEqual(scribe.get(A))
+    expect((await fixture.store.load()).processes).toStrictEqual([scribe.get(A)])
+    expect(await fixture.store.facts(A, 2, 10)).toHaveLength(2)
+    expect(await fixture.store.tail(A, 1)).toMatchObject([{ seq: 4 }])
+    expect(await fixture.store.since({ afterCursor: 2, limit: 10, uuid: A })).toHaveLength(2)
+    expect(await fixture.store.verify()).toEqual([])
+    expect((await (await fixture.reopen()).load()).processes).toStrictEqual([scribe.get(A)])
   })
 
   test('take the spec from its fact, also from a later one', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    await at.store.commit(scribe.spawn(A, specOf({ intent: 'first' }), ...endOf()))
-    await at.store.commit(
+    await fixture.store.commit(scribe.spawn(A, specOf({ intent: 'first' }), ...endOf()))
+    await fixture.store.commit(
       scribe.write(A, { type: 'process.resumed', pid: 1, by: 'user', spec: specOf({ intent: 'second', name: 'again' }), fromStep: 0 }),
     )
-    expect((await (await at.reopen()).process(A))?.spec).toStrictEqual(specOf({ intent: 'second', name: 'again' }))
-    expect(await at.store.find('again')).toEqual([A])
-    await at.close()
-    expect(changeFile(at.dir, (db) => String(db.prepare('SELECT body FROM processes').get()?.['body']))).not.toContain('second')
+    expect((await (await fixture.reopen()).process(A))?.spec).toStrictEqual(specOf({ intent: 'second', name: 'again' }))
+    expect(await fixture.store.find('again')).toEqual([A])
+    await fixture.close()
+    expect(changeFile(fixture.dir, (db) => String(db.prepare('SELECT body FROM processes').get()?.['body']))).not.toContain('second')
   })
 
   test('are loaded in pages, each once and in order', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    const all = Array.from({ length: LOAD_ROWS + 1 }, (_, index) => uuidOf(index + 1))
-    scribe.pid = all.length
-    await at.store.commit(
+    const uuids = Array.from({ length: LOAD_ROWS + 1 }, (_, index) => uuidOf(index + 1))
+    scribe.pid = uuids.length
+    await fixture.store.commit(
       scribe.group(
-        all.map(
+        uuids.map(
           (uuid, index) =>
             [uuid, { type: 'process.spawned', pid: index + 1, spec: specOf(), parentUuid: null, depth: 0, by: 'user' }] as const,
         ),
       ),
     )
-    const first = await at.store.load()
-    const second = await at.store.load(first.next)
-    expect([first.processes.length, second.processes.length, second.next]).toEqual([LOAD_ROWS, 1, undefined])
-    expect([...first.processes, ...second.processes].map(({ uuid }) => uuid)).toEqual(all)
-    expect(second.counters).toEqual(first.counters)
+    const firstPage = await fixture.store.load()
+    const secondPage = await fixture.store.load(firstPage.next)
+    expect([firstPage.processes.length, secondPage.processes.length, secondPage.next]).toEqual([LOAD_ROWS, 1, undefined])
+    expect([...firstPage.processes, ...secondPage.processes].map(({ uuid }) => uuid)).toEqual(uuids)
+    expect(secondPage.counters).toEqual(firstPage.counters)
   })
 
   test('of one agent share equal values', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    for (const uuid of [A, B]) await at.store.commit(scribe.spawn(uuid, specOf({ env: { LANG: 'C' } })))
-    const [first, second] = (await at.store.load()).processes
-    expect(first?.spec.env).toBe(second?.spec.env)
+    for (const uuid of [A, B]) await fixture.store.commit(scribe.spawn(uuid, specOf({ env: { LANG: 'C' } })))
+    const [firstPage, secondPage] = (await fixture.store.load()).processes
+    expect(firstPage?.spec.env).toBe(secondPage?.spec.env)
   })
 })
 
 describe('facts in pages', () => {
   /** Two processes with alternating facts, over more than three blocks. */
-  async function history() {
-    const at = await testStore()
+  async function newHistory() {
+    const fixture = await testStore()
     const scribe = new Scribe()
-    for (const uuid of [A, B]) await at.store.commit(scribe.spawn(uuid))
+    for (const uuid of [A, B]) await fixture.store.commit(scribe.spawn(uuid))
     const count = BLOCK_FACTS * 3 + 10
     for (let number = 1; number <= count; number++) {
-      await at.store.commit(
+      await fixture.store.commit(
         scribe.group([
-          [A, output(`a${number}`)],
-          [B, number % 50 === 0 ? note(`b${number}`) : output(`b${number}`)],
+          [A, makeOutput(`a${number}`)],
+          [B, number % 50 === 0 ? makeNote(`b${number}`) : makeOutput(`b${number}`)],
         ]),
       )
     }
-    return { at, total: count + 2 }
+    return { at: fixture, total: count + 2 }
   }
 
   test('each way of reading returns each fact once and in order', async () => {
-    const { at, total } = await history()
-    await using _ = at
-    const seqs = async (limit: number) => {
+    const { at: fixture, total } = await newHistory()
+    await using _ = fixture
+    const readSeqs = async (limit: number) => {
       const found: number[] = []
-      for (let page = await at.store.facts(A, 0, limit); page.length > 0; page = await at.store.facts(A, found.at(-1) ?? 0, limit))
+      for (
+        let page = await fixture.store.facts(A, 0, limit);
+        page.length > 0;
+        page = await fixture.store.facts(A, found.at(-1) ?? 0, limit)
+      )
         found.push(...page.map(({ seq }) => seq))
       return found
     }
-    const all = Array.from({ length: total }, (_, index) => index + 1)
-    for (const limit of [1, BLOCK_FACTS - 1, BLOCK_FACTS, BLOCK_FACTS + 1, total, total + 1]) expect(await seqs(limit)).toEqual(all)
-    const stream = await at.store.since({ afterCursor: 0, limit: PAGE_FACTS })
+    const expectedSeqs = Array.from({ length: total }, (_, index) => index + 1)
+    for (const limit of [1, BLOCK_FACTS - 1, BLOCK_FACTS, BLOCK_FACTS + 1, total, total + 1])
+      expect(await readSeqs(limit)).toEqual(expectedSeqs)
+    const stream = await fixture.store.since({ afterCursor: 0, limit: PAGE_FACTS })
     expect(stream.map(({ cursor }) => cursor)).toEqual(Array.from({ length: 2 * total }, (_, index) => index + 1))
-    expect(stream.filter(({ uuid }) => uuid === A)).toStrictEqual(await at.store.facts(A, 0, total))
+    expect(stream.filter(({ uuid }) => uuid === A)).toStrictEqual(await fixture.store.facts(A, 0, total))
     for (const after of [0, 1, 2, 5, 130, 131, 2 * total - 1, 2 * total]) {
-      expect(await at.store.since({ afterCursor: after, limit: 7, uuid: B })).toStrictEqual(
+      expect(await fixture.store.since({ afterCursor: after, limit: 7, uuid: B })).toStrictEqual(
         stream.filter(({ uuid, cursor }) => uuid === B && cursor > after).slice(0, 7),
       )
     }
   })
 
   test('a tail is the last facts in order, of all types or of some', async () => {
-    const { at, total } = await history()
-    await using _ = at
-    const all = await at.store.facts(B, 0, total)
+    const { at: fixture, total } = await newHistory()
+    await using _ = fixture
+    const allFacts = await fixture.store.facts(B, 0, total)
     for (const limit of [0, 1, BLOCK_FACTS, total, total + 1])
-      expect(await at.store.tail(B, limit)).toStrictEqual(limit === 0 ? [] : all.slice(-limit))
-    const notes = all.filter(({ body }) => body.type === 'process.note')
+      expect(await fixture.store.tail(B, limit)).toStrictEqual(limit === 0 ? [] : allFacts.slice(-limit))
+    const notes = allFacts.filter(({ body }) => body.type === 'process.note')
     expect(notes).toHaveLength(4)
     for (const limit of [1, 3, 100])
-      expect(await at.store.tail(B, limit, ['process.note', 'no.such.type'])).toStrictEqual(notes.slice(-limit))
-    expect(await at.store.tail(B, 5, [])).toEqual([])
+      expect(await fixture.store.tail(B, limit, ['process.note', 'no.such.type'])).toStrictEqual(notes.slice(-limit))
+    expect(await fixture.store.tail(B, 5, [])).toEqual([])
     for (const before of [1, 2, BLOCK_FACTS, BLOCK_FACTS + 1, BLOCK_FACTS + 2, total, total + 1, total + 9]) {
-      expect(await at.store.tail(B, 5, undefined, before)).toStrictEqual(all.filter(({ seq }) => seq < before).slice(-5))
-      expect(await at.store.tail(B, 2, ['process.note'], before)).toStrictEqual(notes.filter(({ seq }) => seq < before).slice(-2))
+      expect(await fixture.store.tail(B, 5, undefined, before)).toStrictEqual(allFacts.filter(({ seq }) => seq < before).slice(-5))
+      expect(await fixture.store.tail(B, 2, ['process.note'], before)).toStrictEqual(notes.filter(({ seq }) => seq < before).slice(-2))
     }
   })
 
   test('of an unknown process are empty, and a page has a limit', async () => {
-    await using at = await testStore()
-    expect(await at.store.facts(A, 0, 10)).toEqual([])
-    expect(await at.store.tail(A, 10)).toEqual([])
-    expect(await at.store.since({ afterCursor: 0, limit: 10, uuid: A })).toEqual([])
-    expect(await at.store.since({ afterCursor: 0, limit: 10 })).toEqual([])
-    await at.store.commit(new Scribe().spawn(A))
-    await expect(at.store.facts(A, 0, PAGE_FACTS + 1)).rejects.toMatchObject({ code: 'INTERNAL' })
-    await expect(at.store.since({ afterCursor: 0, limit: -1 })).rejects.toMatchObject({ code: 'INTERNAL' })
+    await using fixture = await testStore()
+    expect(await fixture.store.facts(A, 0, 10)).toEqual([])
+    expect(await fixture.store.tail(A, 10)).toEqual([])
+    expect(await fixture.store.since({ afterCursor: 0, limit: 10, uuid: A })).toEqual([])
+    expect(await fixture.store.since({ afterCursor: 0, limit: 10 })).toEqual([])
+    await fixture.store.commit(new Scribe().spawn(A))
+    await expect(fixture.store.facts(A, 0, PAGE_FACTS + 1)).rejects.toMatchObject({ code: 'INTERNAL' })
+    await expect(fixture.store.since({ afterCursor: 0, limit: -1 })).rejects.toMatchObject({ code: 'INTERNAL' })
   })
 })
 
 describe('dead processes', () => {
   test('are listed in pages, newest first; processes that ended at the same time are sorted by their UUID', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    for (let number = 1; number <= 6; number++) await at.store.commit(scribe.spawn(uuidOf(number)))
-    const ends = [1, 2, 3, 4, 5].map((number) => scribe.write(uuidOf(number), ...endOf()))
-    const atOnce = ends.map((commit, index) => ({
+    for (let number = 1; number <= 6; number++) await fixture.store.commit(scribe.spawn(uuidOf(number)))
+    const endCommits = [1, 2, 3, 4, 5].map((number) => scribe.write(uuidOf(number), ...endOf()))
+    const simultaneousEnds = endCommits.map((commit, index) => ({
       ...commit,
       processes: commit.processes.map((process) => ({
         ...process,
         clock: { ...process.clock, exitedAt: [30, 10, 20, 20, 40][index] ?? 0 },
       })),
     }))
-    for (const commit of atOnce) await at.store.commit(commit)
-    const list = async (limit: number) => {
+    for (const commit of simultaneousEnds) await fixture.store.commit(commit)
+    const listUuids = async (limit: number) => {
       const found: string[] = []
-      let page = await at.store.dead({ limit })
+      let page = await fixture.store.dead({ limit })
       while (page.length > 0) {
         found.push(...page.map(({ uuid }) => uuid))
-        const last = page.at(-1)
-        page = await at.store.dead({ limit, before: { exitedAt: last?.clock.exitedAt ?? 0, uuid: last?.uuid ?? '' } })
+        const lastProcess = page.at(-1)
+        page = await fixture.store.dead({ limit, before: { exitedAt: lastProcess?.clock.exitedAt ?? 0, uuid: lastProcess?.uuid ?? '' } })
       }
       return found
     }
-    for (const limit of [1, 2, 5, 10]) expect(await list(limit)).toEqual([5, 1, 4, 3, 2].map(uuidOf))
+    for (const limit of [1, 2, 5, 10]) expect(await listUuids(limit)).toEqual([5, 1, 4, 3, 2].map(uuidOf))
   })
 })
 
 describe('a reference', () => {
-  async function named() {
-    const at = await testStore()
+  async function newNamed() {
+    const fixture = await testStore()
     const scribe = new Scribe()
     const uuids = [
       '0192f3a4-1111-7abc-8def-00000000aaaa',
@@ -241,10 +246,10 @@ describe('a reference', () => {
       '7777f3a4-3333-7abc-8def-000000000002',
     ]
     for (const [index, uuid] of uuids.entries())
-      await at.store.commit(
+      await fixture.store.commit(
         scribe.spawn(uuid, specOf({ name: index === 0 ? null : index < 3 ? 'twin' : 'bbbb' }), ...(index === 1 ? endOf() : [])),
       )
-    return { at, uuids }
+    return { at: fixture, uuids }
   }
 
   test.each<[string, string, number[]]>([
@@ -267,15 +272,15 @@ describe('a reference', () => {
     ['nothing', '', []],
     ['text that means something to SQL', "%' OR 1", []],
   ])('%s: %s', async (_, ref, found) => {
-    const { at, uuids } = await named()
-    await using _at = at
-    expect(await at.store.find(ref)).toEqual(found.map((index) => uuids[index]))
+    const { at: fixture, uuids } = await newNamed()
+    await using _at = fixture
+    expect(await fixture.store.find(ref)).toEqual(found.map((index) => uuids[index]))
   })
 
   test('resolves to at most 20 processes', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    for (let number = 1; number <= 25; number++) await at.store.commit(scribe.spawn(uuidOf(number)))
-    expect(await at.store.find('id:0192')).toHaveLength(20)
+    for (let number = 1; number <= 25; number++) await fixture.store.commit(scribe.spawn(uuidOf(number)))
+    expect(await fixture.store.find('id:0192')).toHaveLength(20)
   })
 })

@@ -12,16 +12,16 @@ const STEPS = 30
 const LONG = 'a long result '.repeat(1_000)
 
 /** Processes with more facts than a page, some of them ended, one forked from another. */
-async function history(): Promise<{ readonly at: TestStore; readonly scribe: Scribe }> {
-  const at = await testStore()
+async function newHistory(): Promise<{ readonly fixture: TestStore; readonly scribe: Scribe }> {
+  const fixture = await testStore()
   const scribe = new Scribe()
   for (let number = 1; number <= PROCESSES; number++) {
-    await at.store.commit(scribe.spawn(uuidOf(number), specOf({ name: `p${number}` })))
+    await fixture.store.commit(scribe.spawn(uuidOf(number), specOf({ name: `p${number}` })))
     for (let step = 1; step <= STEPS; step++)
-      await at.store.commit(scribe.write(uuidOf(number), ...stepOf(step, step % 10 === 0 ? `${LONG}${number} ${step}` : 'text')))
-    if (number % 2 === 0) await at.store.commit(scribe.write(uuidOf(number), ...endOf()))
+      await fixture.store.commit(scribe.write(uuidOf(number), ...stepOf(step, step % 10 === 0 ? `${LONG}${number} ${step}` : 'text')))
+    if (number % 2 === 0) await fixture.store.commit(scribe.write(uuidOf(number), ...endOf()))
   }
-  await at.store.commit(
+  await fixture.store.commit(
     scribe.write(uuidOf(99), forkedOf(++scribe.pid, { uuid: uuidOf(2), step: 9, seq: 30 }), {
       type: 'process.started',
       mono: 5,
@@ -29,78 +29,81 @@ async function history(): Promise<{ readonly at: TestStore; readonly scribe: Scr
       containment: null,
     }),
   )
-  return { at, scribe }
+  return { fixture, scribe }
 }
 
 /** Runs `work` after each turn in which `verify` yields, until it has ended. */
-async function beside(at: TestStore, work: (turn: number) => Promise<void>): Promise<readonly string[]> {
+async function verifyDuring(fixture: TestStore, task: (turnNumber: number) => Promise<void>): Promise<readonly string[]> {
   let isOver = false
-  const verified = at.store.verify().finally(() => {
+  const verified = fixture.store.verify().finally(() => {
     isOver = true
   })
-  for (let turn = 0; !isOver; turn++) {
-    await work(turn)
+  for (let turnNumber = 0; !isOver; turnNumber++) {
+    await task(turnNumber)
     await setImmediate()
   }
   return verified
 }
 
 test('steps, new processes and their ends are not reported as damage', async () => {
-  const { at, scribe } = await history()
-  await using _at = at
+  const { fixture, scribe } = await newHistory()
+  await using _at = fixture
   expect(
-    await beside(at, async (turn) => {
+    await verifyDuring(fixture, async (turnNumber) => {
       for (const number of [1, 3, 5])
-        await at.store.commit(scribe.write(uuidOf(number), ...stepOf(STEPS + turn, turn % 5 === 0 ? `${LONG}${turn}` : 'more')))
-      if (turn < 40) await at.store.commit(scribe.spawn(uuidOf(1_000 + turn)))
-      if (turn < 20) await at.store.commit(scribe.write(uuidOf(1_000 + turn), ...endOf()))
+        await fixture.store.commit(
+          scribe.write(uuidOf(number), ...stepOf(STEPS + turnNumber, turnNumber % 5 === 0 ? `${LONG}${turnNumber}` : 'more')),
+        )
+      if (turnNumber < 40) await fixture.store.commit(scribe.spawn(uuidOf(1_000 + turnNumber)))
+      if (turnNumber < 20) await fixture.store.commit(scribe.write(uuidOf(1_000 + turnNumber), ...endOf()))
     }),
   ).toEqual([])
 })
 
 test('there is no checkpoint while a thread reads the whole file, and there are the usual ones afterwards', async () => {
-  const { at, scribe } = await history()
-  await using _at = at
-  const look = () => ({
-    file: statSync(join(at.dir, 'store.db'), { bigint: true }).mtimeNs,
-    log: statSync(join(at.dir, 'store.db-wal')).size,
+  const { fixture, scribe } = await newHistory()
+  await using _at = fixture
+  const walState = () => ({
+    file: statSync(join(fixture.dir, 'store.db'), { bigint: true }).mtimeNs,
+    log: statSync(join(fixture.dir, 'store.db-wal')).size,
   })
-  const write = async (from: number) => {
-    for (let step = from; step < from + 40; step++)
-      await at.store.commit(scribe.write(uuidOf(1), ...stepOf(step, randomBytes(40_000).toString('hex'))))
+  const writeSteps = async (firstStep: number) => {
+    for (let step = firstStep; step < firstStep + 40; step++)
+      await fixture.store.commit(scribe.write(uuidOf(1), ...stepOf(step, randomBytes(40_000).toString('hex'))))
   }
-  const verified = at.store.verify()
+  const verified = fixture.store.verify()
   await Promise.resolve()
-  const before = look()
+  const before = walState()
   // No turn of the event loop has passed: the thread may have ended, but its message was not handled yet.
-  await write(STEPS + 1)
-  expect(look().file).toBe(before.file)
-  expect(look().log).toBeGreaterThan(3_000_000)
+  await writeSteps(STEPS + 1)
+  expect(walState().file).toBe(before.file)
+  expect(walState().log).toBeGreaterThan(3_000_000)
   expect(await verified).toEqual([])
-  await write(STEPS + 41)
-  expect(look().file).not.toBe(before.file)
-  expect(look().log).toBeLessThan(3_000_000)
-  expect(await Promise.all([at.store.verify(), at.store.verify()])).toEqual([[], []])
+  await writeSteps(STEPS + 41)
+  expect(walState().file).not.toBe(before.file)
+  expect(walState().log).toBeLessThan(3_000_000)
+  expect(await Promise.all([fixture.store.verify(), fixture.store.verify()])).toEqual([[], []])
 })
 
-test.each([0, 1, 2, 5])('removals, their sweeps and kept forks are not reported as damage, from turn %i on', async (first) => {
-  const { at, scribe } = await history()
-  await using _at = at
+test.each([0, 1, 2, 5])('removals, their sweeps and kept forks are not reported as damage, from turn %i on', async (firstTurn) => {
+  const { fixture, scribe } = await newHistory()
+  await using _at = fixture
   expect(
-    await beside(at, async (turn) => {
-      if (turn === first) for (let number = 2; number <= PROCESSES; number += 2) await at.store.remove(uuidOf(number), 1_700_000_000_000)
-      await at.store.sweep()
-      if (turn === first + 4) await at.store.commit(scribe.write(uuidOf(99), ...endOf()))
-      if (turn === first + 6) await at.store.remove(uuidOf(99), 1_700_000_000_000)
+    await verifyDuring(fixture, async (turnNumber) => {
+      if (turnNumber === firstTurn)
+        for (let number = 2; number <= PROCESSES; number += 2) await fixture.store.remove(uuidOf(number), 1_700_000_000_000)
+      await fixture.store.sweep()
+      if (turnNumber === firstTurn + 4) await fixture.store.commit(scribe.write(uuidOf(99), ...endOf()))
+      if (turnNumber === firstTurn + 6) await fixture.store.remove(uuidOf(99), 1_700_000_000_000)
     }),
   ).toEqual([])
 })
 
 test('damage is found while the store works', async () => {
-  const { at, scribe } = await history()
-  await using _at = at
-  await at.close()
-  changeFile(at.dir, (db) => {
+  const { fixture, scribe } = await newHistory()
+  await using _at = fixture
+  await fixture.close()
+  changeFile(fixture.dir, (db) => {
     db.exec('UPDATE journal SET at = at + 1 WHERE cursor = 7')
     db.exec(
       'INSERT INTO journal SELECT cursor + 100000, process, seq, pid, at, type, sum, body, refs, moment FROM journal WHERE cursor <= 3',
@@ -110,10 +113,10 @@ test('damage is found while the store works', async () => {
     // These facts end the range that the next start would fold.
     db.exec("UPDATE meta SET value = 200000, copy = -200000 WHERE name IN ('settled', 'cursor')")
   })
-  await at.reopen()
-  const calm = new Scribe({ pid: scribe.pid, cursor: 200_000 }, (await at.store.load()).processes)
-  const found = await beside(at, async (turn) => {
-    await at.store.commit(calm.write(uuidOf(3), ...stepOf(STEPS + turn, 'more')))
+  await fixture.reopen()
+  const otherScribe = new Scribe({ pid: scribe.pid, cursor: 200_000 }, (await fixture.store.load()).processes)
+  const found = await verifyDuring(fixture, async (turnNumber) => {
+    await fixture.store.commit(otherScribe.write(uuidOf(3), ...stepOf(STEPS + turnNumber, 'more')))
   })
   expect(found).toEqual(
     expect.arrayContaining([

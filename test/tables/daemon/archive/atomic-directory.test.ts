@@ -11,12 +11,12 @@ test.each(['real', 'link'])('a path that is being written is not written by anot
   mkdirSync(join(dir, 'real'))
   symlinkSync('real', join(dir, 'link'))
   const [begun, written] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const first = createDirectory(join(dir, 'real', 'one'), async (file) => {
-    const out = await file('a.txt')
+  const firstWrite = createDirectory(join(dir, 'real', 'one'), async (file) => {
+    const output = await file('a.txt')
     begun.resolve()
     await written.promise
-    await out.write('whole')
-    await out.close()
+    await output.write('whole')
+    await output.close()
   })
   await begun.promise
   await expect(createDirectory(join(dir, name, 'one'), async () => {})).rejects.toMatchObject({
@@ -24,6 +24,6 @@ test.each(['real', 'link'])('a path that is being written is not written by anot
     message: expect.stringContaining('is already being written') as string,
   })
   written.resolve()
-  expect(await first).toBe(5)
+  expect(await firstWrite).toBe(5)
   expect([readFileSync(join(dir, 'real', 'one', 'a.txt'), 'utf8'), existsSync(join(dir, 'real', '.one.tmp'))]).toEqual(['whole', false])
 })

@@ -26,11 +26,11 @@ const factArbitrary: fc.Arbitrary<Fact> = fc
 const NOTE: Fact = { uuid: uuidOf(1), seq: 3, pid: 5, at: 1_700_000_000_000, body: { type: 'process.note', text: 'é "x"' } }
 
 /** Returns a line with a changed text and the matching checksum. */
-function forged(change: (event: Record<string, unknown>) => void): Buffer {
+function forgedLine(change: (event: Record<string, unknown>) => void): Buffer {
   const { sum: _, ...event } = JSON.parse(lineOf(NOTE)) as Record<string, unknown>
   change(event)
-  const head = JSON.stringify(event).slice(0, -1)
-  return Buffer.from(`${head},"sum":"${crc32(head).toString(16).padStart(8, '0')}"}`)
+  const fields = JSON.stringify(event).slice(0, -1)
+  return Buffer.from(`${fields},"sum":"${crc32(fields).toString(16).padStart(8, '0')}"}`)
 }
 
 test('any fact is the same after its line was parsed, and so is its line', () => {
@@ -38,9 +38,9 @@ test('any fact is the same after its line was parsed, and so is its line', () =>
     fc.property(factArbitrary, (fact) => {
       const line = lineOf(fact)
       expect(line).not.toContain('\n')
-      const back = factOf(Buffer.from(line))
-      expect(back).toEqual(fact)
-      expect(lineOf(back as Fact)).toBe(line)
+      const parsed = factOf(Buffer.from(line))
+      expect(parsed).toEqual(fact)
+      expect(lineOf(parsed as Fact)).toBe(line)
     }),
     { numRuns: 2_000 },
   )
@@ -54,12 +54,13 @@ test('a line has the fields of an event', () => {
 
 test('a change of any bit of a line is detected', () => {
   const line = Buffer.from(lineOf(NOTE))
-  for (let at = 0; at < line.length * 8; at++) {
+  for (let bit = 0; bit < line.length * 8; bit++) {
     const damaged = Buffer.from(line)
-    damaged[at >> 3] = (damaged[at >> 3] ?? 0) ^ (1 << (at & 7))
-    expect(factOf(damaged), `bit ${at}`).toEqual(expect.any(String))
+    damaged[bit >> 3] = (damaged[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+    expect(factOf(damaged), `bit ${bit}`).toEqual(expect.any(String))
   }
-  for (let cut = 0; cut < line.length; cut++) expect(factOf(line.subarray(0, cut)), `cut at ${cut}`).toEqual(expect.any(String))
+  for (let length = 0; length < line.length; length++)
+    expect(factOf(line.subarray(0, length)), `cut at ${length}`).toEqual(expect.any(String))
 })
 
 describe('a handmade line', () => {
@@ -142,11 +143,11 @@ describe('a handmade line', () => {
       /knows no fact "constructor"/,
     ],
   ])('%s', (_what, change, reason) => {
-    expect(factOf(forged(change))).toMatch(reason)
+    expect(factOf(forgedLine(change))).toMatch(reason)
   })
 
   test('is accepted if it has no error', () => {
-    expect(factOf(forged(() => {}))).toEqual(NOTE)
+    expect(factOf(forgedLine(() => {}))).toEqual(NOTE)
   })
 })
 

@@ -5,36 +5,36 @@ import type { DiffSelection } from '../../../../src/kernel/model/crew/words.ts'
 import type { Task } from '../../../../src/kernel/model/crew/crew.ts'
 
 type Row = Pick<Task, 'state' | 'verdict' | 'briefed' | 'commit' | 'merged'>
-const row = (state: Task['state'], more: Partial<Row> = {}): Row => ({
+const makeRow = (state: Task['state'], changes: Partial<Row> = {}): Row => ({
   state,
   verdict: null,
   briefed: false,
   commit: null,
   merged: null,
-  ...more,
+  ...changes,
 })
 const APPROVED: Partial<Row> = { verdict: 'APPROVED', briefed: true }
 const DENIED: Partial<Row> = { verdict: 'DENIED', briefed: true }
 
 const CASES: readonly [Row, { readonly [W in DiffSelection]: DiffSource }][] = [
-  [row('queued'), { auto: 'reviewed', review: 'reviewed', commit: null }],
-  [row('implementing'), { auto: 'reviewed', review: 'reviewed', commit: null }],
-  [row('awaiting_review'), { auto: 'fresh', review: 'fresh', commit: null }],
-  [row('in_review'), { auto: 'fresh', review: 'fresh', commit: null }],
-  [row('in_review', { briefed: true }), { auto: 'reviewed', review: 'reviewed', commit: null }],
+  [makeRow('queued'), { auto: 'reviewed', review: 'reviewed', commit: null }],
+  [makeRow('implementing'), { auto: 'reviewed', review: 'reviewed', commit: null }],
+  [makeRow('awaiting_review'), { auto: 'fresh', review: 'fresh', commit: null }],
+  [makeRow('in_review'), { auto: 'fresh', review: 'fresh', commit: null }],
+  [makeRow('in_review', { briefed: true }), { auto: 'reviewed', review: 'reviewed', commit: null }],
   // The denied version stays on the ref until the next review begins.
-  [row('in_review', DENIED), { auto: 'reviewed', review: 'reviewed', commit: null }],
-  [row('addressing_feedback', DENIED), { auto: 'denied', review: 'denied', commit: null }],
-  [row('awaiting_review', DENIED), { auto: 'fresh', review: 'fresh', commit: null }],
-  [row('waiting', DENIED), { auto: 'fresh', review: 'fresh', commit: null }],
-  [row('waiting'), { auto: 'fresh', review: 'fresh', commit: null }],
-  [row('waiting', APPROVED), { auto: 'reviewed', review: 'reviewed', commit: null }],
-  [row('approved', APPROVED), { auto: 'reviewed', review: 'reviewed', commit: null }],
-  [row('committing', APPROVED), { auto: 'reviewed', review: 'reviewed', commit: null }],
-  [row('merging', { ...APPROVED, commit: 'c' }), { auto: 'commit', review: 'reviewed', commit: 'commit' }],
-  [row('done', { ...APPROVED, commit: 'c' }), { auto: 'commit', review: 'reviewed', commit: 'commit' }],
-  [row('done', { ...APPROVED, commit: 'c', merged: 'm' }), { auto: 'landed', review: 'reviewed', commit: 'commit' }],
-  [row('done'), { auto: 'reviewed', review: 'reviewed', commit: null }],
+  [makeRow('in_review', DENIED), { auto: 'reviewed', review: 'reviewed', commit: null }],
+  [makeRow('addressing_feedback', DENIED), { auto: 'denied', review: 'denied', commit: null }],
+  [makeRow('awaiting_review', DENIED), { auto: 'fresh', review: 'fresh', commit: null }],
+  [makeRow('waiting', DENIED), { auto: 'fresh', review: 'fresh', commit: null }],
+  [makeRow('waiting'), { auto: 'fresh', review: 'fresh', commit: null }],
+  [makeRow('waiting', APPROVED), { auto: 'reviewed', review: 'reviewed', commit: null }],
+  [makeRow('approved', APPROVED), { auto: 'reviewed', review: 'reviewed', commit: null }],
+  [makeRow('committing', APPROVED), { auto: 'reviewed', review: 'reviewed', commit: null }],
+  [makeRow('merging', { ...APPROVED, commit: 'c' }), { auto: 'commit', review: 'reviewed', commit: 'commit' }],
+  [makeRow('done', { ...APPROVED, commit: 'c' }), { auto: 'commit', review: 'reviewed', commit: 'commit' }],
+  [makeRow('done', { ...APPROVED, commit: 'c', merged: 'm' }), { auto: 'landed', review: 'reviewed', commit: 'commit' }],
+  [makeRow('done'), { auto: 'reviewed', review: 'reviewed', commit: null }],
 ]
 
 for (const [task, wanted] of CASES) {

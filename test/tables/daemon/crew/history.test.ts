@@ -59,8 +59,8 @@ test.each<[string, (readonly [number, number])[], number]>([
     9,
   ],
   ['a clock that went back', [[9, 5]], 0],
-])('time that is covered: %s', (_, spans, sum) => {
-  expect(coveredMs(spans)).toBe(sum)
+])('time that is covered: %s', (_, spans, expectedSum) => {
+  expect(coveredMs(spans)).toBe(expectedSum)
 })
 
 test('a task that is lost, denied, fixed and done', () => {
@@ -124,14 +124,14 @@ test('turns count for their task with their usage; other turns count for their m
 })
 
 test('the time of a question: until an answer, a verdict, an approval or the end', () => {
-  const ask = (task: string): CrewFact => ({ type: 'task.asked', task, id: '1', for: 'gate', question: 'yes?', options: [] })
+  const taskAsked = (task: string): CrewFact => ({ type: 'task.asked', task, id: '1', for: 'gate', question: 'yes?', options: [] })
   const history = historyOfFacts(
-    [0, ask('a')],
+    [0, taskAsked('a')],
     [3, { type: 'task.answered', task: 'a', option: 'yes', text: null }],
     [4, { type: 'task.approved', task: 'a', by: 'user' }],
-    [5, ask('b')],
+    [5, taskAsked('b')],
     [9, { type: 'task.cancelled', task: 'b', reason: 'no' }],
-    [10, ask('c')],
+    [10, taskAsked('c')],
   )
   expect([
     coveredMs(history.taskHistory('a').questionSpans),
@@ -141,29 +141,34 @@ test('the time of a question: until an answer, a verdict, an approval or the end
 })
 
 test('usage outside tasks is the remainder of the total, never negative', () => {
-  const whole = toUsageView({ turns: 5, inputTokens: 100, costUsd: 0.3, unpriced: true })
+  const total = toUsageView({ turns: 5, inputTokens: 100, costUsd: 0.3, unpriced: true })
   expect(
-    unattributedUsage(whole, [toUsageView({ turns: 2, inputTokens: 70, costUsd: 0.1 }), toUsageView({ inputTokens: 20, costUsd: 0.2 })]),
+    unattributedUsage(total, [toUsageView({ turns: 2, inputTokens: 70, costUsd: 0.1 }), toUsageView({ inputTokens: 20, costUsd: 0.2 })]),
   ).toEqual(toUsageView({ turns: 3, inputTokens: 10, unpriced: true }))
   expect(unattributedUsage(toUsageView({}), [toUsageView({ turns: 1 })])).toEqual(toUsageView({}))
 })
 
 test("git's note about a commit is kept with its task", () => {
-  const commit = (job: number, task: string): CrewFact => ({
+  const commitRequested = (job: number, task: string): CrewFact => ({
     type: 'crew.job',
     job: { job, type: 'commit', member: 'worker-1', task, base: null, force: true },
   })
-  const done = (job: number, output: string, of: string | null): CrewFact => ({
+  const commitDone = (job: number, output: string, taskId: string | null): CrewFact => ({
     type: 'crew.job.done',
     job,
-    result: { type: 'committed', commit: of, dirty: of === null, output },
+    result: { type: 'committed', commit: taskId, dirty: taskId === null, output },
   })
-  const history = historyOfFacts(commit(1, 'a'), commit(2, 'b'), done(1, 'a hook refuses', null), done(2, 'the author is reeve', 'abc'))
+  const history = historyOfFacts(
+    commitRequested(1, 'a'),
+    commitRequested(2, 'b'),
+    commitDone(1, 'a hook refuses', null),
+    commitDone(2, 'the author is reeve', 'abc'),
+  )
   expect([history.taskHistory('a').note, history.taskHistory('b').note]).toEqual([null, 'the author is reeve'])
 })
 
 test('only the last of very many attempts are kept', () => {
-  const many = Array.from(
+  const manyFacts = Array.from(
     { length: 150 },
     (_, index) =>
       [
@@ -171,6 +176,6 @@ test('only the last of very many attempts are kept', () => {
         [index * 2 + 1, { type: 'task.requeued', task: 'a', reason: String(index), counts: true }],
       ] as [number, CrewFact][],
   ).flat()
-  const { tries } = historyOfFacts(...many).taskHistory('a')
+  const { tries } = historyOfFacts(...manyFacts).taskHistory('a')
   expect([tries.length, tries[0]?.reason, tries.at(-1)?.reason]).toEqual([100, '50', '149'])
 })

@@ -7,15 +7,15 @@ import type { Process } from '../../../../src/kernel/model/process.ts'
 const worker = { id: 'worker-1', role: 'generic', phase: 'reviewing', task: 'a' } as unknown as Member
 const crew = { members: [worker], tasks: [{ state: 'done' }, { state: 'queued' }] } as unknown as Crew
 const row = { crew } as Process
-const member = (id: string, role = 'generic'): Process => ({ spec: { member: { crew: 'c', id, role } } }) as unknown as Process
+const memberProcess = (id: string, role = 'generic'): Process => ({ spec: { member: { crew: 'c', id, role } } }) as unknown as Process
 const lookup = { row: (uuid: string): Process | undefined => (uuid === 'c' ? row : undefined) }
 
 test('a member is found in the row of its living crew', () => {
-  expect(memberRow(member('worker-1'), lookup)).toBe(worker)
-  expect(phaseOf(member('worker-1'), lookup)).toBe('reviewing')
-  expect(memberRow(member('worker-2'), lookup)).toBeUndefined()
-  expect(phaseOf(member('worker-1'), { row: () => undefined })).toBeNull()
-  expect(phaseOf(member('coordinator', 'coordinator'), lookup)).toBeNull()
+  expect(memberRow(memberProcess('worker-1'), lookup)).toBe(worker)
+  expect(phaseOf(memberProcess('worker-1'), lookup)).toBe('reviewing')
+  expect(memberRow(memberProcess('worker-2'), lookup)).toBeUndefined()
+  expect(phaseOf(memberProcess('worker-1'), { row: () => undefined })).toBeNull()
+  expect(phaseOf(memberProcess('coordinator', 'coordinator'), lookup)).toBeNull()
   expect(memberRow({ spec: {} } as Process, lookup)).toBeUndefined()
 })
 

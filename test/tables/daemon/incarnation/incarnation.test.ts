@@ -24,12 +24,12 @@ afterEach(() => dir[Symbol.asyncDispose]())
 
 /** The calls in order, and the results that the test chooses. */
 class Stage {
-  readonly done: string[] = []
+  readonly calls: string[] = []
   readonly logged: string[] = []
   readonly starting = Promise.withResolvers<void>()
   /** a test may set this to delay the reports */
   reporting: Promise<void> = Promise.resolve()
-  held = false
+  isHeld = false
   results: StopResult[] = []
   port: KernelPort | null = null
   readonly incarnation: Incarnation
@@ -61,22 +61,22 @@ class Stage {
       report: (report) => this.#report(report),
       begin: () => Promise.resolve({ ack: 'late', reason: null }),
       worktree: null,
-      isHeld: () => this.held,
+      isHeld: () => this.isHeld,
       live: () => undefined,
       log: (message) => this.logged.push(message),
     })
   }
 
   containment(program?: Program): Containment {
-    const result = (): Promise<StopResult> => {
-      this.done.push('dispose')
+    const nextResult = (): Promise<StopResult> => {
+      this.calls.push('dispose')
       return Promise.resolve(this.results.shift() ?? { outcome: 'gone', survivors: [] })
     }
     return {
       intent: INTENT,
       tmpDir: '/tmp',
-      dispose: result,
-      stop: result,
+      dispose: nextResult,
+      stop: nextResult,
       members: () => Promise.resolve([]),
       freeze: () => Promise.resolve(),
       thaw: () => Promise.resolve(),
@@ -88,23 +88,23 @@ class Stage {
   }
 
   async #report(report: Report): Promise<Ack> {
-    this.done.push(`report ${report.type}${report.type === 'exited' ? ` ${report.code}` : ''}`)
+    this.calls.push(`report ${report.type}${report.type === 'exited' ? ` ${report.code}` : ''}`)
     await this.reporting
     return 'ok'
   }
 
   #driver(): Driver {
-    const note = (what: string) => async (): Promise<void> => {
-      this.done.push(what)
+    const recordCall = (name: string) => async (): Promise<void> => {
+      this.calls.push(name)
     }
     const agent: Agent = {
-      deliver: note('deliver'),
-      proceed: note('proceed'),
-      interrupt: note('interrupt'),
-      pause: note('pause'),
-      unpause: note('unpause'),
-      stop: note('stop'),
-      [Symbol.asyncDispose]: note('end'),
+      deliver: recordCall('deliver'),
+      proceed: recordCall('proceed'),
+      interrupt: recordCall('interrupt'),
+      pause: recordCall('pause'),
+      unpause: recordCall('unpause'),
+      stop: recordCall('stop'),
+      [Symbol.asyncDispose]: recordCall('end'),
     }
     return {
       start: async (_launch, port) => {
@@ -116,11 +116,11 @@ class Stage {
   }
 }
 
-async function started(): Promise<Stage> {
+async function startStage(): Promise<Stage> {
   const stage = new Stage()
   stage.starting.resolve()
   stage.incarnation.request('proceed', (agent) => agent.proceed(1))
-  while (!stage.done.includes('proceed')) await turn()
+  while (!stage.calls.includes('proceed')) await turn()
   return stage
 }
 
@@ -131,10 +131,10 @@ test('requests during the start wait for the agent, and are passed on in order',
   incarnation.pause(false)
   incarnation.stop({ signal: 'SIGTERM', graceMs: 1 })
   await turn()
-  expect(stage.done).toEqual([])
+  expect(stage.calls).toEqual([])
   stage.starting.resolve()
   expect(await incarnation.release()).toEqual([])
-  expect(stage.done).toEqual(['deliver', 'pause', 'stop', 'end', 'dispose'])
+  expect(stage.calls).toEqual(['deliver', 'pause', 'stop', 'end', 'dispose'])
 })
 
 test('a pause that ends before the agent has started does nothing', async () => {
@@ -144,12 +144,12 @@ test('a pause that ends before the agent has started does nothing', async () => 
   incarnation.unpause()
   incarnation.request('proceed', (agent) => agent.proceed(1))
   stage.starting.resolve()
-  while (!stage.done.includes('proceed')) await turn()
+  while (!stage.calls.includes('proceed')) await turn()
   incarnation.pause(false)
   incarnation.unpause()
   incarnation.pause(false)
   await incarnation.release()
-  expect(stage.done).toEqual(['proceed', 'unpause', 'pause', 'end', 'dispose'])
+  expect(stage.calls).toEqual(['proceed', 'unpause', 'pause', 'end', 'dispose'])
 })
 
 test.each<[string, Error, string, boolean]>([
@@ -159,11 +159,11 @@ test.each<[string, Error, string, boolean]>([
   ['a defect', new Error('x'), 'report exited 1', true],
 ])('%s is an exit, and the release leaves nothing', async (_name, error, report, isLogged) => {
   const driver: Driver = { start: () => Promise.reject(error) }
-  for (const make of [() => new Stage(driver), () => new Stage(undefined, error)]) {
-    const stage = make()
+  for (const newContainment of [() => new Stage(driver), () => new Stage(undefined, error)]) {
+    const stage = newContainment()
     stage.incarnation.stop({ signal: 'SIGKILL', graceMs: 0 })
     expect(await stage.incarnation.release()).toEqual([])
-    expect(stage.done.filter((one) => one.startsWith('report'))).toEqual([report])
+    expect(stage.calls.filter((call) => call.startsWith('report'))).toEqual([report])
     expect(stage.logged.length > 0).toBe(isLogged)
     expect(existsSync(stage.tmpDir)).toBe(false)
   }
@@ -180,7 +180,7 @@ test('an incarnation that is cancelled while a pause delays its start logs nothi
 })
 
 test('a release returns the survivors, keeps their files, and can be repeated', async () => {
-  const stage = await started()
+  const stage = await startStage()
   stage.results = [{ outcome: 'survived', survivors: [41, 42] }]
   expect(await stage.incarnation.release()).toEqual([41, 42])
   expect(existsSync(stage.tmpDir)).toBe(true)
@@ -190,55 +190,55 @@ test('a release returns the survivors, keeps their files, and can be repeated', 
 
 describe('the wait for the end of a hold', () => {
   test('ends at once without a hold, and reports nothing', async () => {
-    const stage = await started()
+    const stage = await startStage()
     await stage.port?.waitUntilUnpaused()
-    expect(stage.done).toEqual(['proceed'])
+    expect(stage.calls).toEqual(['proceed'])
   })
 
   test('reports `drained`, and ends with the last hold', async () => {
-    const stage = await started()
-    stage.held = true
-    let passed = false
-    const clear = stage.port?.waitUntilUnpaused().then(() => {
-      passed = true
+    const stage = await startStage()
+    stage.isHeld = true
+    let hasPassed = false
+    const waitIsOver = stage.port?.waitUntilUnpaused().then(() => {
+      hasPassed = true
     })
     await turn()
     stage.incarnation.unpause() // one of two holds: still held
     await turn()
-    expect(passed).toBe(false)
-    stage.held = false
+    expect(hasPassed).toBe(false)
+    stage.isHeld = false
     stage.incarnation.unpause()
-    await clear
-    expect(stage.done.filter((one) => one === 'report drained').length).toBeGreaterThan(0)
+    await waitIsOver
+    expect(stage.calls.filter((call) => call === 'report drained').length).toBeGreaterThan(0)
   })
 
   test('ends even if the hold ends while `drained` is being reported', async () => {
-    const stage = await started()
+    const stage = await startStage()
     const reporting = Promise.withResolvers<void>()
     stage.reporting = reporting.promise
-    stage.held = true
-    const clear = stage.port?.waitUntilUnpaused()
+    stage.isHeld = true
+    const waitIsOver = stage.port?.waitUntilUnpaused()
     await turn()
-    stage.held = false
+    stage.isHeld = false
     stage.incarnation.unpause()
     reporting.resolve()
-    await clear
+    await waitIsOver
   })
 
   test('rejects if the incarnation is cancelled, before or during the wait', async () => {
-    const stage = await started()
-    stage.held = true
-    const clear = stage.port?.waitUntilUnpaused()
+    const stage = await startStage()
+    stage.isHeld = true
+    const waitIsOver = stage.port?.waitUntilUnpaused()
     await turn()
     stage.incarnation.cancel()
-    await expect(clear).rejects.toThrow(/abort/i)
-    stage.held = false
+    await expect(waitIsOver).rejects.toThrow(/abort/i)
+    stage.isHeld = false
     await expect(stage.port?.waitUntilUnpaused()).rejects.toThrow(/abort/i)
   })
 })
 
 test('the command driver tries once to end survivors, and does not wait for them', async () => {
-  const stage = await started()
+  const stage = await startStage()
   const handle = { pid: 1, startTime: '1', pgid: 1 }
   const program: Program = {
     handle,
@@ -277,5 +277,5 @@ test('the command driver tries once to end survivors, and does not wait for them
   const agent = await commandDriver({}).start(launch, port)
   stage.results = [{ outcome: 'survived', survivors: [9] }]
   await agent[Symbol.asyncDispose]()
-  expect(stage.done.filter((one) => one === 'dispose')).toHaveLength(1)
+  expect(stage.calls.filter((call) => call === 'dispose')).toHaveLength(1)
 })

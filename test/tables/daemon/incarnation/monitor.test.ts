@@ -15,13 +15,13 @@ const MIN = 60_000
 class Watched {
   readonly clock = new ManualClock()
   readonly player = new Player()
-  readonly words: { readonly at: number; readonly word: string; readonly evidence: string }[] = []
+  readonly judgements: { readonly at: number; readonly word: string; readonly evidence: string }[] = []
   /** the stopped program that the operating system reports */
   stoppedPid: number | null = null
   /** the operating system cannot be asked */
   isUnreadable = false
   readonly logged: string[] = []
-  looks = 0
+  lookupCount = 0
   readonly #since: number
   readonly monitor = new Monitor({
     clock: this.clock,
@@ -29,7 +29,7 @@ class Watched {
     submit: (input) => this.#submit(input),
     log: (message) => this.logged.push(message),
     findStopped: () => {
-      this.looks += 1
+      this.lookupCount += 1
       return this.isUnreadable ? Promise.reject(new Error('EMFILE')) : Promise.resolve(this.stoppedPid)
     },
   })
@@ -53,44 +53,44 @@ class Watched {
         .filter((line) => line !== '.')
         .join('\n'),
     )
-    this.#tell()
+    this.#passFactsOn()
   }
 
   /** Advances the clock second by second, and waits for the lookups of each second. */
   async wind(ms: number): Promise<void> {
-    for (let left = ms; left > 0; left -= 1_000) {
-      this.clock.wind(Math.min(1_000, left))
+    for (let remainingMs = ms; remainingMs > 0; remainingMs -= 1_000) {
+      this.clock.wind(Math.min(1_000, remainingMs))
       await settle()
     }
   }
 
   get minutes(): readonly (readonly [number, string])[] {
-    return this.words.map(({ at, word }) => [Math.round(at / MIN), word] as const)
+    return this.judgements.map(({ at, word }) => [Math.round(at / MIN), word] as const)
   }
 
   #submit(input: InputBody): void {
     this.player.world.wall = this.clock.now().wall
     this.player.world.mono = this.clock.now().mono
     this.player.world.step(input)
-    this.#tell()
+    this.#passFactsOn()
   }
 
-  #tell(): void {
+  #passFactsOn(): void {
     const facts = (this.player.world.journal.get('a') ?? []).slice(this.#seen)
     this.#seen += facts.length
-    for (const { body } of facts) this.#note(body)
+    for (const { body } of facts) this.#record(body)
     this.monitor.onFacts(facts.map((fact) => ({ ...fact, cursor: fact.seq })))
   }
 
-  #note(body: FactBody): void {
+  #record(body: FactBody): void {
     if (body.type === 'liveness.changed')
-      this.words.push({ at: this.clock.now().mono - this.#since, word: body.word, evidence: body.evidence })
+      this.judgements.push({ at: this.clock.now().mono - this.#since, word: body.word, evidence: body.evidence })
     if (body.type === 'liveness.looping' || body.type === 'liveness.breaker')
-      this.words.push({ at: this.clock.now().mono - this.#since, word: body.type, evidence: '' })
+      this.judgements.push({ at: this.clock.now().mono - this.#since, word: body.type, evidence: '' })
   }
 }
 
-function live(options = ''): Watched {
+function watchProcess(options = ''): Watched {
   const watched = new Watched()
   watched.play(`live a ${options}`)
   return watched
@@ -98,14 +98,14 @@ function live(options = ''): Watched {
 
 describe('liveness is judged within its threshold for', () => {
   test('a silent process, and a stalled one without progress', async () => {
-    const watched = live()
+    const watched = watchProcess()
     watched.play('report a model 1')
     await watched.wind(20 * MIN)
     expect(watched.minutes).toEqual([
       [5, 'silent'],
       [15, 'stalled'],
     ])
-    expect(watched.words[0]?.evidence).toBe('in the model call of step 1')
+    expect(watched.judgements[0]?.evidence).toBe('in the model call of step 1')
     expect(watched.row.liveness).toMatchObject({ word: 'stalled' })
     watched.play('report a answer 1')
     expect(watched.minutes.at(-1)).toEqual([20, 'alive'])
@@ -113,7 +113,7 @@ describe('liveness is judged within its threshold for', () => {
   })
 
   test('a process that prints, but makes no progress', async () => {
-    const watched = live('acp')
+    const watched = watchProcess('acp')
     for (let minute = 0; minute < 20; minute += 1) {
       await watched.wind(MIN)
       watched.play('report a output')
@@ -122,7 +122,7 @@ describe('liveness is judged within its threshold for', () => {
   })
 
   test('a process that waits for the user, which has its own threshold', async () => {
-    const watched = live('acp')
+    const watched = watchProcess('acp')
     await watched.wind(4 * MIN)
     watched.play('report a asks q1 options=yes,no')
     await watched.wind(30 * MIN)
@@ -137,11 +137,11 @@ describe('liveness is judged within its threshold for', () => {
     watched.play('spawn a acp\nstart a\nreport a up handle session=s')
     watched.stoppedPid = 4711
     await watched.wind(30_000)
-    expect(watched.words).toMatchObject([{ word: 'stopped', evidence: 'PID 4711' }])
-    expect(watched.words[0]?.at).toBeLessThanOrEqual(20_000)
+    expect(watched.judgements).toMatchObject([{ word: 'stopped', evidence: 'PID 4711' }])
+    expect(watched.judgements[0]?.at).toBeLessThanOrEqual(20_000)
     watched.stoppedPid = null
     await watched.wind(30_000)
-    expect(watched.words.at(-1)?.word).toBe('alive')
+    expect(watched.judgements.at(-1)?.word).toBe('alive')
   })
 
   test('a silent process whose programs cannot be examined: the error is logged once', async () => {
@@ -151,14 +151,14 @@ describe('liveness is judged within its threshold for', () => {
     await watched.wind(6 * MIN)
     expect(watched.minutes).toEqual([[5, 'silent']])
     expect(watched.logged).toEqual([`the programs of process ${watched.row.pid} cannot be examined`])
-    expect(watched.looks).toBeGreaterThan(10)
+    expect(watched.lookupCount).toBeGreaterThan(10)
   })
 
   test('a process that repeats itself, which is warned first and held later', () => {
-    const watched = live()
+    const watched = watchProcess()
     for (let step = 1; step <= 12; step += 1)
       watched.play(`report a model ${step}\nreport a model ${step}\nreport a answer ${step} calls=c${step}\nreport a tool c${step}`)
-    expect(watched.words.map(({ word }) => word)).toEqual(['liveness.looping', 'liveness.looping'])
+    expect(watched.judgements.map(({ word }) => word)).toEqual(['liveness.looping', 'liveness.looping'])
     expect(watched.row.life).toMatchObject({ holds: [{ reason: 'loop' }] })
     watched.play('resume a')
     for (let step = 13; step <= 23; step += 1)
@@ -171,49 +171,49 @@ describe('liveness is judged within its threshold for', () => {
 
 describe('no liveness problem is reported for', () => {
   test('a slow model that streams, for hours', async () => {
-    const watched = live()
+    const watched = watchProcess()
     watched.play('report a model 1')
     for (let minute = 0; minute < 120; minute += 1) {
       await watched.wind(MIN)
       watched.monitor.recordOutput('a')
     }
-    expect(watched.words).toEqual([])
+    expect(watched.judgements).toEqual([])
   })
 
   test('a long tool that prints', async () => {
-    const watched = live()
+    const watched = watchProcess()
     watched.play('report a model 1\nreport a answer 1 calls=c1')
     for (let minute = 0; minute < 120; minute += 1) {
       await watched.wind(MIN)
       watched.monitor.recordOutput('a')
     }
-    expect(watched.words).toEqual([])
+    expect(watched.judgements).toEqual([])
   })
 
   test('a process that is paused for a night, and continues after that', async () => {
-    const watched = live()
+    const watched = watchProcess()
     watched.play('report a model 1')
     await watched.wind(4 * MIN)
     watched.play('signal SIGPAUSE a\nreport a answer 1\nreport a drained')
     await watched.wind(600 * MIN)
     watched.play('resume a\nreport a model 2')
     await watched.wind(4 * MIN)
-    expect(watched.words).toEqual([])
+    expect(watched.judgements).toEqual([])
   })
 
   test('a process that waits for its next message', async () => {
-    const watched = live('interactive')
+    const watched = watchProcess('interactive')
     watched.play('report a model 1\nreport a answer 1\nreport a ended 1')
     await watched.wind(600 * MIN)
-    expect(watched.words).toEqual([])
-    expect(watched.looks).toBe(0)
+    expect(watched.judgements).toEqual([])
+    expect(watched.lookupCount).toBe(0)
   })
 
   test('a plain command', async () => {
     const watched = new Watched()
     watched.play('spawn a command\nstart a\nreport a up handle')
     await watched.wind(60 * MIN)
-    expect(watched.words).toEqual([])
+    expect(watched.judgements).toEqual([])
   })
 
   test('a process that was stopped only for a moment, or writes in spite of it', async () => {
@@ -228,7 +228,7 @@ describe('no liveness problem is reported for', () => {
       await watched.wind(1_000)
       watched.play('report a output')
     }
-    expect(watched.words).toEqual([])
+    expect(watched.judgements).toEqual([])
   })
 })
 
@@ -250,6 +250,6 @@ describe('the monitor runs only while a process runs', () => {
     await watched.wind(20 * MIN)
     expect(watched.clock.timers).toBe(0)
     expect(watched.monitor.lastActivity('a')).toBeNull()
-    expect(watched.words).toEqual([])
+    expect(watched.judgements).toEqual([])
   })
 })

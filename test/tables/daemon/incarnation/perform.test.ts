@@ -13,10 +13,10 @@ const A = uuidOf(1)
 
 test('keys that are found after the end of their process are forgotten', async () => {
   await using dir = await tempDir()
-  const found = Promise.withResolvers<{ values: Record<string, string>; missing: string[] }>()
-  const kept = new Set<string>()
-  const of: Credentials['resolveAndKeep'] = async ({ uuid }) => found.promise.finally(() => kept.add(uuid))
-  const keys = { of, forget: (uuid: string) => void kept.delete(uuid) } as unknown as Credentials
+  const foundKeys = Promise.withResolvers<{ values: Record<string, string>; missing: string[] }>()
+  const keptKeys = new Set<string>()
+  const resolveKeys: Credentials['resolveAndKeep'] = async ({ uuid }) => foundKeys.promise.finally(() => keptKeys.add(uuid))
+  const credentials = { of: resolveKeys, forget: (uuid: string) => void keptKeys.delete(uuid) } as unknown as Credentials
   const containments = { plan: () => ({ kind: 'group', path: null, marker: 'm' }) } as unknown as ContainmentManager
   let incarnations: EffectPerformer | null = null
   await using core = await openCore({
@@ -33,7 +33,7 @@ test('keys that are found after the end of their process are forgotten', async (
     recordOutput: () => undefined,
     sampler: new Sampler({ ...core, get: () => undefined, report: () => undefined, log: () => undefined }),
     tmpDir: dir.path,
-    keys,
+    keys: credentials,
     gateways: { decide: () => null, open: () => Promise.reject(new Error('not requested here')) },
     worktrees: { openFor: () => null },
     composeNodes: { start: () => undefined },
@@ -45,7 +45,7 @@ test('keys that are found after the end of their process are forgotten', async (
   await core.pipeline.request({ type: 'spawn', by: 'user', uuid: A, parent: null, spec: kernelSpec({ credentials: ['KEY'] }) })
   await core.pipeline.request({ type: 'signal', by: 'user', uuid: A, signal: 'SIGKILL', subtree: false, graceMs: null, freeze: false })
   expect(core.table.get(A)).toBeUndefined()
-  found.resolve({ values: { KEY: 'secret' }, missing: [] })
+  foundKeys.resolve({ values: { KEY: 'secret' }, missing: [] })
   await settle()
-  expect([...kept]).toEqual([])
+  expect([...keptKeys]).toEqual([])
 })

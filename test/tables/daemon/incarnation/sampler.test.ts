@@ -10,21 +10,21 @@ import { specOf, uuidOf } from '../../../support/store/facts.ts'
 import type { Limits } from '../../../../src/kernel/model/words.ts'
 
 const MB = 1_000_000
-type Told = Extract<Report, { type: 'measured' }>
+type Measured = Extract<Report, { type: 'measured' }>
 
 let clock: ManualClock
-let told: Told[]
-let looks: number
-let now: ContainmentUsage
+let reports: Measured[]
+let measureCount: number
+let currentUsage: ContainmentUsage
 let rows: Map<string, Process>
 let sampler: Sampler
 let logged: string[]
 
 beforeEach(() => {
   clock = new ManualClock()
-  told = []
-  looks = 0
-  now = { cpuTimeMs: 0, rssBytes: 0, peakRssBytes: null, outputBytes: 0, outOfMemory: false }
+  reports = []
+  measureCount = 0
+  currentUsage = { cpuTimeMs: 0, rssBytes: 0, peakRssBytes: null, outputBytes: 0, outOfMemory: false }
   rows = new Map()
   logged = []
   sampler = new Sampler({
@@ -33,12 +33,12 @@ beforeEach(() => {
     get: (uuid) => rows.get(uuid),
     report: (uuid, pid, report) => {
       expect([uuid, pid]).toEqual([uuidOf(1), 1])
-      told.push(report)
+      reports.push(report)
     },
   })
 })
 
-function put(number: number, limits: Limits, parent: number | null = null): Process {
+function addProcess(number: number, limits: Limits, parent: number | null = null): Process {
   const uuid = uuidOf(number)
   const spec = { ...specOf({}), limits }
   const spawned = fold(undefined, {
@@ -59,43 +59,43 @@ function put(number: number, limits: Limits, parent: number | null = null): Proc
   return process
 }
 
-async function watch(process: Process, limited: (number | null)[] = []): Promise<void> {
+async function watchProcess(process: Process, limitedTo: (number | null)[] = []): Promise<void> {
   const measure = (): ContainmentUsage => {
-    looks += 1
-    return now
+    measureCount += 1
+    return currentUsage
   }
-  sampler.watch(process, { measure, firstStart: Promise.resolve(), limitMemory: (bytes) => limited.push(bytes) })
+  sampler.watch(process, { measure, firstStart: Promise.resolve(), limitMemory: (bytes) => limitedTo.push(bytes) })
   await Promise.resolve()
 }
 
 const measuredOf = (): (readonly number[])[] =>
-  told.map(({ measured: { cpuTimeMs, outputBytes, rssBytes, peakRssBytes } }) => [cpuTimeMs, outputBytes, rssBytes, peakRssBytes])
+  reports.map(({ measured: { cpuTimeMs, outputBytes, rssBytes, peakRssBytes } }) => [cpuTimeMs, outputBytes, rssBytes, peakRssBytes])
 
 describe('a process is measured', () => {
   test('every 5 s, without a report of small changes', async () => {
-    await watch(put(1, {}))
+    await watchProcess(addProcess(1, {}))
     for (let second = 0; second < 60; second++) {
-      now = { ...now, cpuTimeMs: now.cpuTimeMs + 1, outputBytes: now.outputBytes + 10 }
+      currentUsage = { ...currentUsage, cpuTimeMs: currentUsage.cpuTimeMs + 1, outputBytes: currentUsage.outputBytes + 10 }
       clock.wind(1_000)
     }
-    expect([looks, told]).toEqual([12, []])
+    expect([measureCount, reports]).toEqual([12, []])
   })
 
   test.each([{ cpuTimeMs: 10_000 }, { memoryBytes: 100 * MB }, { outputBytes: 1_000 }])('every second under %o', async (limits) => {
-    await watch(put(1, limits))
+    await watchProcess(addProcess(1, limits))
     for (let second = 0; second < 10; second++) clock.wind(1_000)
-    expect(looks).toBe(10)
+    expect(measureCount).toBe(10)
   })
 
   test('every second under a limit of its payer', async () => {
-    put(2, { cpuTimeMs: 10_000 })
-    await watch(put(1, {}, 2))
+    addProcess(2, { cpuTimeMs: 10_000 })
+    await watchProcess(addProcess(1, {}, 2))
     for (let second = 0; second < 10; second++) clock.wind(1_000)
-    expect(looks).toBe(10)
+    expect(measureCount).toBe(10)
   })
 
   test('neither before its first program starts nor after its release', async () => {
-    const process = put(1, {})
+    const process = addProcess(1, {})
     sampler.watch(process, {
       measure: () => {
         throw new Error('looked')
@@ -104,49 +104,52 @@ describe('a process is measured', () => {
       limitMemory: () => undefined,
     })
     clock.wind(60_000)
-    await watch(process)
+    await watchProcess(process)
     sampler.forget(process)
     clock.wind(60_000)
-    expect([looks, clock.timers]).toEqual([0, 0])
+    expect([measureCount, clock.timers]).toEqual([0, 0])
   })
 
   test('once while it is suspended, and again when it continues', async () => {
-    const process = put(1, {})
-    await watch(process)
+    const process = addProcess(1, {})
+    await watchProcess(process)
     const hold: Hold = { reason: 'user', by: 'user', at: 0 }
-    const held = fold(process, { uuid: process.uuid, seq: 3, pid: 1, at: 0, body: { type: 'process.held', hold, mono: 0 } })
-    rows.set(process.uuid, fold(held, { uuid: process.uuid, seq: 4, pid: 1, at: 0, body: { type: 'process.frozen', inFlight: null } }))
-    now = { ...now, cpuTimeMs: 7 }
+    const heldProcess = fold(process, { uuid: process.uuid, seq: 3, pid: 1, at: 0, body: { type: 'process.held', hold, mono: 0 } })
+    rows.set(
+      process.uuid,
+      fold(heldProcess, { uuid: process.uuid, seq: 4, pid: 1, at: 0, body: { type: 'process.frozen', inFlight: null } }),
+    )
+    currentUsage = { ...currentUsage, cpuTimeMs: 7 }
     for (let second = 0; second < 60; second++) clock.wind(1_000)
-    expect([looks, measuredOf(), clock.timers]).toEqual([1, [[7, 0, 0, 0]], 0])
+    expect([measureCount, measuredOf(), clock.timers]).toEqual([1, [[7, 0, 0, 0]], 0])
     rows.set(process.uuid, process)
     sampler.wake(process.uuid)
     for (let second = 0; second < 10; second++) clock.wind(1_000)
-    expect(looks).toBeGreaterThan(2)
+    expect(measureCount).toBeGreaterThan(2)
   })
 })
 
 describe('the sampler reports', () => {
   test('changes every 30 s, as the difference to the last report', async () => {
-    await watch(put(1, {}))
+    await watchProcess(addProcess(1, {}))
     for (let second = 0; second < 65; second++) {
-      now = { ...now, cpuTimeMs: now.cpuTimeMs + 10.3, rssBytes: second === 20 ? 90 * MB : 40 * MB }
+      currentUsage = { ...currentUsage, cpuTimeMs: currentUsage.cpuTimeMs + 10.3, rssBytes: second === 20 ? 90 * MB : 40 * MB }
       clock.wind(1_000)
     }
-    expect(told).toHaveLength(2)
-    expect(told.reduce((sum, { measured }) => sum + measured.cpuTimeMs, 0)).toBe(Math.round(61 * 10.3))
+    expect(reports).toHaveLength(2)
+    expect(reports.reduce((sum, { measured }) => sum + measured.cpuTimeMs, 0)).toBe(Math.round(61 * 10.3))
     expect(measuredOf().at(-1)?.slice(2)).toEqual([40 * MB, 90 * MB])
   })
 
   test('the use of a hundredth of a limit as soon as it is measured', async () => {
-    await watch(put(1, { cpuTimeMs: 10_000, outputBytes: 1_000 }))
+    await watchProcess(addProcess(1, { cpuTimeMs: 10_000, outputBytes: 1_000 }))
     clock.wind(1_000)
-    now = { ...now, cpuTimeMs: 99 }
+    currentUsage = { ...currentUsage, cpuTimeMs: 99 }
     clock.wind(1_000)
-    expect(told).toEqual([])
-    now = { ...now, cpuTimeMs: 100 }
+    expect(reports).toEqual([])
+    currentUsage = { ...currentUsage, cpuTimeMs: 100 }
     clock.wind(1_000)
-    now = { ...now, outputBytes: 10 }
+    currentUsage = { ...currentUsage, outputBytes: 10 }
     clock.wind(1_000)
     expect(measuredOf()).toEqual([
       [100, 0, 0, 0],
@@ -155,62 +158,62 @@ describe('the sampler reports', () => {
   })
 
   test('changes of memory near its limit', async () => {
-    await watch(put(1, { memoryBytes: 100 * MB }))
+    await watchProcess(addProcess(1, { memoryBytes: 100 * MB }))
     for (const rssBytes of [50, 79, 80, 80.5, 82]) {
-      now = { ...now, rssBytes: rssBytes * MB }
+      currentUsage = { ...currentUsage, rssBytes: rssBytes * MB }
       clock.wind(1_000)
     }
     expect(measuredOf().map(([, , rss]) => rss)).toEqual([80 * MB, 82 * MB])
   })
 
   test('once that the system has ended a program for its memory', async () => {
-    await watch(put(1, { memoryBytes: 100 * MB }))
-    now = { ...now, outOfMemory: true }
+    await watchProcess(addProcess(1, { memoryBytes: 100 * MB }))
+    currentUsage = { ...currentUsage, outOfMemory: true }
     clock.wind(1_000)
     clock.wind(1_000)
-    expect(told.map(({ outOfMemory }) => outOfMemory)).toEqual([true])
+    expect(reports.map(({ outOfMemory }) => outOfMemory)).toEqual([true])
   })
 
   test('the unreported usage at the end, and no usage twice', async () => {
-    const process = put(1, {})
-    await watch(process)
-    now = { ...now, cpuTimeMs: 3, outputBytes: 4, rssBytes: 5 }
+    const process = addProcess(1, {})
+    await watchProcess(process)
+    currentUsage = { ...currentUsage, cpuTimeMs: 3, outputBytes: 4, rssBytes: 5 }
     expect(sampler.takeUnreported(process)?.measured).toEqual({ cpuTimeMs: 3, outputBytes: 4, rssBytes: 5, peakRssBytes: 5 })
-    now = { ...now, cpuTimeMs: 4.4, rssBytes: 0 }
+    currentUsage = { ...currentUsage, cpuTimeMs: 4.4, rssBytes: 0 }
     expect(sampler.takeUnreported(process)?.measured).toEqual({ cpuTimeMs: 1, outputBytes: 0, rssBytes: 0, peakRssBytes: 5 })
     expect([sampler.takeUnreported(process), sampler.takeUnreported({ uuid: process.uuid, pid: 2 })]).toEqual([null, null])
   })
 
   test('the unreported usage of all processes when the daemon stops', async () => {
-    await watch(put(1, {}))
-    now = { ...now, cpuTimeMs: 3 }
+    await watchProcess(addProcess(1, {}))
+    currentUsage = { ...currentUsage, cpuTimeMs: 3 }
     sampler.flush()
     expect([measuredOf(), clock.timers]).toEqual([[[3, 0, 0, 0]], 0])
   })
 })
 
 test('a raised limit is applied', async () => {
-  const limited: (number | null)[] = []
-  await watch(put(1, { memoryBytes: 100 * MB }), limited)
-  put(1, { memoryBytes: 200 * MB })
+  const limitedTo: (number | null)[] = []
+  await watchProcess(addProcess(1, { memoryBytes: 100 * MB }), limitedTo)
+  addProcess(1, { memoryBytes: 200 * MB })
   clock.wind(1_000)
   clock.wind(1_000)
-  put(1, {})
+  addProcess(1, {})
   clock.wind(1_000)
-  expect(limited).toEqual([100 * MB, 200 * MB, null])
+  expect(limitedTo).toEqual([100 * MB, 200 * MB, null])
 })
 
 test('an error of measuring is logged once, and other processes are still measured', async () => {
-  const broken = {
+  const failingContainment = {
     measure: () => {
       throw new Error('EMFILE')
     },
     firstStart: Promise.resolve(),
     limitMemory: () => undefined,
   }
-  sampler.watch({ ...put(2, {}), pid: 2 }, broken)
-  await watch(put(1, {}))
-  now = { ...now, cpuTimeMs: 500 }
+  sampler.watch({ ...addProcess(2, {}), pid: 2 }, failingContainment)
+  await watchProcess(addProcess(1, {}))
+  currentUsage = { ...currentUsage, cpuTimeMs: 500 }
   for (let second = 0; second < 40; second++) clock.wind(1_000)
   expect([logged, measuredOf().length, sampler.takeUnreported({ uuid: uuidOf(2), pid: 2 })]).toEqual([
     ['the usage of process 2 cannot be measured, or limited'],

@@ -5,8 +5,8 @@ import { Alarm, WALL_CHECK_MS } from '../../../../src/daemon/loop/alarm.ts'
 import { ManualClock } from '../../../support/clock.ts'
 import { deep } from '../../../support/deep.ts'
 
-const WHICH = ['mono', 'wall'] as const
-type Which = (typeof WHICH)[number]
+const CLOCKS = ['mono', 'wall'] as const
+type ClockName = (typeof CLOCKS)[number]
 
 interface Rig {
   readonly clock: ManualClock
@@ -17,16 +17,16 @@ interface Rig {
   set(key: string, ms: number | null): void
 }
 
-function rig(which: Which, onRing: (key: string, rig: Rig) => void = () => undefined): Rig {
+function makeRig(clockName: ClockName, onRing: (key: string, makeRig: Rig) => void = () => undefined): Rig {
   const clock = new ManualClock()
-  const start = clock.now()[which]
+  const start = clock.now()[clockName]
   const rung: string[] = []
-  const alarm = new Alarm(clock, which, (key) => {
-    rung.push(`${key} ${clock.now()[which] - start}`)
-    onRing(key, made)
+  const alarm = new Alarm(clock, clockName, (key) => {
+    rung.push(`${key} ${clock.now()[clockName] - start}`)
+    onRing(key, newRig)
   })
-  const made: Rig = { clock, alarm, rung, set: (key, ms) => alarm.set(key, ms === null ? null : clock.now()[which] + ms) }
-  return made
+  const newRig: Rig = { clock, alarm, rung, set: (key, ms) => alarm.set(key, ms === null ? null : clock.now()[clockName] + ms) }
+  return newRig
 }
 
 type Step = readonly ['set', string, number | null] | readonly ['wind', number]
@@ -106,23 +106,23 @@ const CASES: readonly { readonly what: string; readonly steps: readonly Step[]; 
   },
 ]
 
-describe.each(WHICH)('on the %s clock', (which) => {
+describe.each(CLOCKS)('on the %s clock', (clockName) => {
   test.each(CASES)('$what', ({ steps, rung }) => {
-    const { clock, set, ...made } = rig(which)
+    const { clock, set, ...newRig } = makeRig(clockName)
     for (const step of steps) {
       if (step[0] === 'wind') clock.wind(step[1])
       else set(step[1], step[2])
       expect(clock.timers).toBeLessThanOrEqual(1)
     }
-    expect(made.rung).toEqual(rung)
+    expect(newRig.rung).toEqual(rung)
   })
 
   test('a ring may set its own key, clear another one, or stop the alarm', () => {
-    const { clock, set, rung } = rig(which, (key, made) => {
-      if (key === 'again') made.set('again', 10)
-      if (key === 'clears') made.set('cleared', null)
-      if (key === 'moves') made.set('moved', 5)
-      if (key === 'stops') made.alarm.stop()
+    const { clock, set, rung } = makeRig(clockName, (key, newRig) => {
+      if (key === 'again') newRig.set('again', 10)
+      if (key === 'clears') newRig.set('cleared', null)
+      if (key === 'moves') newRig.set('moved', 5)
+      if (key === 'stops') newRig.alarm.stop()
     })
     for (const key of ['again', 'clears', 'cleared', 'moves', 'moved']) set(key, 10)
     set('stops', 35)
@@ -132,7 +132,7 @@ describe.each(WHICH)('on the %s clock', (which) => {
   })
 
   test('a stopped alarm rings no key and keeps no timer', () => {
-    const { clock, alarm, set, rung } = rig(which)
+    const { clock, alarm, set, rung } = makeRig(clockName)
     set('a', 10)
     set('b', 20)
     alarm.stop()
@@ -143,7 +143,7 @@ describe.each(WHICH)('on the %s clock', (which) => {
 })
 
 test('a jump of the wall clock moves no monotonic deadline', () => {
-  const { clock, set, rung } = rig('mono')
+  const { clock, set, rung } = makeRig('mono')
   set('a', 10)
   clock.jump(3_600_000)
   clock.wind(9)
@@ -153,7 +153,7 @@ test('a jump of the wall clock moves no monotonic deadline', () => {
 })
 
 test('a wall clock that jumps past a deadline rings it within the check interval', () => {
-  const { clock, set, rung } = rig('wall')
+  const { clock, set, rung } = makeRig('wall')
   set('a', 3_600_000)
   clock.jump(7_200_000)
   clock.wind(WALL_CHECK_MS - 1)
@@ -163,7 +163,7 @@ test('a wall clock that jumps past a deadline rings it within the check interval
 })
 
 test('a wall clock that is set back delays a deadline', () => {
-  const { clock, set, rung } = rig('wall')
+  const { clock, set, rung } = makeRig('wall')
   set('a', 100)
   clock.jump(-3_600_000)
   clock.wind(3_600_000)
@@ -183,12 +183,12 @@ class Model {
   }
 
   /** Rings all that pass until `end`, each at its time. */
-  wind(from: number, end: number): void {
+  windStep(from: number, end: number): void {
     for (;;) {
-      const next = [...this.#deadlines].filter(([, at]) => at <= end).toSorted(([, a], [, b]) => a - b)[0]
-      if (!next) return
-      this.#deadlines.delete(next[0])
-      this.rung.push(`${next[0]} ${Math.max(from, next[1])}`)
+      const nextDeadline = [...this.#deadlines].filter(([, at]) => at <= end).toSorted(([, a], [, b]) => a - b)[0]
+      if (!nextDeadline) return
+      this.#deadlines.delete(nextDeadline[0])
+      this.rung.push(`${nextDeadline[0]} ${Math.max(from, nextDeadline[1])}`)
     }
   }
 
@@ -201,23 +201,23 @@ class Model {
 const KEYS = fc.constantFrom('a', 'b', 'c', 'd')
 const MS = fc.integer({ min: -20, max: 200 })
 const setOrClear = fc.tuple(fc.constant('set' as const), KEYS, fc.option(MS, { freq: 4 }))
-const wind = fc.tuple(fc.constant('wind' as const), fc.nat({ max: 150 }))
+const windStep = fc.tuple(fc.constant('wind' as const), fc.nat({ max: 150 }))
 
 describe('properties', () => {
-  test.each(WHICH)('on the %s clock, keys ring as in a model without timers', (which) => {
+  test.each(CLOCKS)('on the %s clock, keys ring as in a model without timers', (clockName) => {
     fc.assert(
-      fc.property(fc.array(fc.oneof(setOrClear, wind), { maxLength: 40 }), (steps) => {
-        const { clock, set, rung } = rig(which)
+      fc.property(fc.array(fc.oneof(setOrClear, windStep), { maxLength: 40 }), (steps) => {
+        const { clock, set, rung } = makeRig(clockName)
         const model = new Model()
         const start = clock.now().mono
         for (const step of steps) {
-          const now = clock.now().mono - start
+          const elapsedMs = clock.now().mono - start
           if (step[0] === 'set') {
             set(step[1], step[2])
-            model.set(step[1], step[2] === null ? null : now + step[2])
+            model.set(step[1], step[2] === null ? null : elapsedMs + step[2])
           } else {
             clock.wind(step[1])
-            model.wind(now, now + step[1])
+            model.windStep(elapsedMs, elapsedMs + step[1])
           }
           expect(clock.timers).toBeLessThanOrEqual(1)
           // Keys that ring in the same millisecond may come in any order.
@@ -235,7 +235,7 @@ describe('properties', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(longSet, longWind, jump), { maxLength: 40 }), (steps) => {
         const model = new Model()
-        const { clock, set } = rig('wall', (key, { clock }) => {
+        const { clock, set } = makeRig('wall', (key, { clock }) => {
           expect(model.passedBy(clock.now().wall)).toContain(key)
           model.set(key, null)
         })

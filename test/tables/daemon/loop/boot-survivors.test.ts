@@ -51,7 +51,7 @@ test('survivors are killed again until they have ended', async () => {
   })
   incarnations.connect(core.pipeline)
   await bootAll({ ...core, containments })
-  for (let tries = 0; tries < 2; tries += 1) {
+  for (let attemptCount = 0; attemptCount < 2; attemptCount += 1) {
     await settle()
     expect(core.table.get(A)?.life.state).toBe('zombie')
     core.clock.wind(RETRY_MS)
@@ -59,8 +59,8 @@ test('survivors are killed again until they have ended', async () => {
   await settle()
   await core.pipeline.waitUntilIdle()
   expect((await core.store.process(A))?.life.state).toBe('dead')
-  const said = (await journalOf(core, A)).flatMap(({ body }) => (body.type === 'process.error' ? [body.message] : []))
-  expect(said).toEqual(['still alive after the kill: PID 77'])
+  const errorMessages = (await journalOf(core, A)).flatMap(({ body }) => (body.type === 'process.error' ? [body.message] : []))
+  expect(errorMessages).toEqual(['still alive after the kill: PID 77'])
 })
 
 test.each(['STORE_DAMAGED', 'DISK_FAILED', 'READ_ONLY'] as const)(

@@ -9,13 +9,13 @@ import { ManualClock } from '../../../support/clock.ts'
 function setUp() {
   const clock = new ManualClock()
   const rows = new Map<string, Process>()
-  let looks = 0
-  const row = (uuid: string, drained: boolean): void => {
+  let readCount = 0
+  const setRow = (uuid: string, drained: boolean): void => {
     rows.set(uuid, { uuid, pid: 1, life: { state: 'running', stopping: null, attached: true, drained } } as unknown as Process)
   }
-  row('busy', false)
-  for (let n = 0; n < 500; n += 1) row(`idle-${n}`, true)
-  const stuck = new Set<string>()
+  setRow('busy', false)
+  for (let n = 0; n < 500; n += 1) setRow(`idle-${n}`, true)
+  const stuckProcesses = new Set<string>()
   const drain = new Drain(
     {
       clock,
@@ -23,71 +23,71 @@ function setUp() {
         get: (uuid) => rows.get(uuid),
         *rows() {
           for (const process of rows.values()) {
-            looks += 1
+            readCount += 1
             yield process
           }
         },
       },
       pipeline: { submit: () => undefined, waitUntilIdle: async () => undefined },
-      writeFailures: { drain: () => undefined, isStuck: (uuid) => stuck.has(uuid) },
+      writeFailures: { drain: () => undefined, isStuck: (uuid) => stuckProcesses.has(uuid) },
     },
     10_000,
   )
-  const commit = (uuid: string): void => drain.onFacts([{ uuid } as StoredFact])
-  return { clock, rows, row, stuck, drain, commit, looks: () => looks }
+  const commitFact = (uuid: string): void => drain.onFacts([{ uuid } as StoredFact])
+  return { clock, rows, row: setRow, stuck: stuckProcesses, drain, commit: commitFact, looks: () => readCount }
 }
 
 async function isOver(run: Promise<void>): Promise<boolean> {
-  const turn = new Promise<boolean>((resolve) => setImmediate(() => resolve(false)))
-  return Promise.race([run.then(() => true), turn])
+  const nextTurn = new Promise<boolean>((resolve) => setImmediate(() => resolve(false)))
+  return Promise.race([run.then(() => true), nextTurn])
 }
 
 describe('the drain', () => {
   test('ends as soon as the fact that it waits for is committed', async () => {
-    const { drain, row, commit } = setUp()
+    const { drain, row: setRow, commit: commitFact } = setUp()
     const run = drain.run()
     expect(await isOver(run)).toBe(false)
     expect(drain.waitsFor.map(({ uuid }) => uuid)).toEqual(['busy'])
-    commit('idle-1')
+    commitFact('idle-1')
     expect(await isOver(run)).toBe(false)
-    row('busy', true)
-    commit('busy')
+    setRow('busy', true)
+    commitFact('busy')
     expect(await isOver(run)).toBe(true)
   })
 
   test('ends when the process has left the table', async () => {
-    const { drain, rows, commit } = setUp()
+    const { drain, rows, commit: commitFact } = setUp()
     const run = drain.run()
     rows.delete('busy')
-    commit('busy')
+    commitFact('busy')
     expect(await isOver(run)).toBe(true)
   })
 
   test('waits for processes that attach meanwhile', async () => {
-    const { drain, row, commit } = setUp()
+    const { drain, row: setRow, commit: commitFact } = setUp()
     const run = drain.run()
-    row('late', false)
-    commit('late')
-    row('busy', true)
-    commit('busy')
+    setRow('late', false)
+    commitFact('late')
+    setRow('busy', true)
+    commitFact('busy')
     expect(await isOver(run)).toBe(false)
-    row('late', true)
-    commit('late')
+    setRow('late', true)
+    commitFact('late')
     expect(await isOver(run)).toBe(true)
   })
 
   test('reads the whole table only once', async () => {
-    const { drain, clock, looks, row, commit } = setUp()
+    const { drain, clock, looks: readCount, row: setRow, commit: commitFact } = setUp()
     const run = drain.run()
     for (let n = 0; n < 50; n += 1) {
       clock.wind(100)
-      commit(`idle-${n}`)
+      commitFact(`idle-${n}`)
       await isOver(run)
     }
-    row('busy', true)
-    commit('busy')
+    setRow('busy', true)
+    commitFact('busy')
     await run
-    expect(looks()).toBe(501)
+    expect(readCount()).toBe(501)
   })
 
   test('ends at its deadline, which can be shortened', async () => {
@@ -103,10 +103,10 @@ describe('the drain', () => {
   })
 
   test('does not wait for processes that cannot write because the disk is full', async () => {
-    const { drain, clock, stuck } = setUp()
+    const { drain, clock, stuck: stuckProcesses } = setUp()
     const run = drain.run()
     expect(await isOver(run)).toBe(false)
-    stuck.add('busy')
+    stuckProcesses.add('busy')
     clock.wind(500)
     expect(await isOver(run)).toBe(true)
   })

@@ -2,31 +2,31 @@
 import { expect, test } from 'vitest'
 import { EventLoopWatch } from '../../../../src/daemon/loop/event-loop-watch.ts'
 
-const LOOK_MS = 2_000
+const CHECK_INTERVAL_MS = 2_000
 
 /** Begins things at their times, in ms after the start, and lets the look come at `lookAt`. */
-function said(begun: readonly (readonly [at: number, what: string])[], lookAt: number): string[] {
+function messagesOf(startedWork: readonly (readonly [at: number, what: string])[], checkAt: number): string[] {
   let mono = 0
-  let look = (): void => {}
+  let checkNow = (): void => {}
   const logged: string[] = []
-  const clock = { now: () => ({ wall: mono, mono }), after: (_: number, fn: () => void) => ((look = fn), () => {}) }
+  const clock = { now: () => ({ wall: mono, mono }), after: (_: number, fn: () => void) => ((checkNow = fn), () => {}) }
   const watch = new EventLoopWatch(clock, (message) => logged.push(message))
   watch.start()
-  for (const [at, what] of begun) {
+  for (const [at, what] of startedWork) {
     mono = at
     watch.recordStart(what)
   }
-  mono = lookAt
-  look()
+  mono = checkAt
+  checkNow()
   return logged
 }
 
-const many = (count: number, from: number): (readonly [number, string])[] =>
-  Array.from({ length: count }, (_, index) => [from + index, `the input ${index}`] as const)
+const manyRequests = (count: number, firstMs: number): (readonly [number, string])[] =>
+  Array.from({ length: count }, (_, index) => [firstMs + index, `the input ${index}`] as const)
 
 test.each<[string, (readonly [number, string])[], number, string[]]>([
-  ['in time', [[100, 'GET /v1/a']], LOOK_MS, []],
-  ['late as on a busy machine', [[100, 'GET /v1/a']], LOOK_MS + 900, []],
+  ['in time', [[100, 'GET /v1/a']], CHECK_INTERVAL_MS, []],
+  ['late as on a busy machine', [[100, 'GET /v1/a']], CHECK_INTERVAL_MS + 900, []],
   [
     'late, and one thing took it all',
     [
@@ -45,7 +45,7 @@ test.each<[string, (readonly [number, string])[], number, string[]]>([
   ],
   [
     'late, after more things than are remembered',
-    [...many(200, 0), [500, 'GET /v1/slow'], ...many(20, 8_000)],
+    [...manyRequests(200, 0), [500, 'GET /v1/slow'], ...manyRequests(20, 8_000)],
     8_100,
     ['the event loop was blocked for 6.1 s; the last work that started before it: GET /v1/slow'],
   ],
@@ -57,6 +57,6 @@ test.each<[string, (readonly [number, string])[], number, string[]]>([
       "the event loop was blocked for 60.0 s; no known work had started: the program was stopped, the machine slept, or an agent's output was being processed",
     ],
   ],
-])('%s', (_, begun, lookAt, expected) => {
-  expect(said(begun, lookAt)).toEqual(expected)
+])('%s', (_, startedWork, checkAt, expected) => {
+  expect(messagesOf(startedWork, checkAt)).toEqual(expected)
 })

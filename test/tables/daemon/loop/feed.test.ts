@@ -12,21 +12,21 @@ function newFeed(): Feed {
   return new Feed({ since: () => Promise.resolve([]) } as Partial<Store> as Store, () => 0)
 }
 
-function write(feed: Feed, text: string, step = 1): void {
+function writeText(feed: Feed, text: string, step = 1): void {
   feed.publishLive(UUID, 5, { type: 'text', step, text })
 }
 
-function publish(feed: Feed, body: Partial<FactBody>): void {
+function publishFact(feed: Feed, body: Partial<FactBody>): void {
   feed.publish([{ uuid: UUID, pid: 5, seq: 1, cursor: 1, at: 0, body } as StoredFact])
 }
 
 /** What a viewer that begins now receives at once. */
 async function firstEvents(feed: Feed, change: Partial<Subscription> = {}): Promise<unknown[]> {
-  const enough = new AbortController()
+  const abort = new AbortController()
   const events: unknown[] = []
-  const subscription = { uuid: UUID, after: 0, live: true, follow: true, signal: enough.signal, ...change }
+  const subscription = { uuid: UUID, after: 0, live: true, follow: true, signal: abort.signal, ...change }
   // The history is read in one turn of the event loop.
-  setImmediate(() => setImmediate(() => enough.abort()))
+  setImmediate(() => setImmediate(() => abort.abort()))
   for await (const { type, uuid, ...rest } of feed.subscribe(subscription))
     events.push([type, uuid, rest['step'], rest['text'], rest['whole']])
   return events
@@ -34,38 +34,38 @@ async function firstEvents(feed: Feed, change: Partial<Subscription> = {}): Prom
 
 test('the text so far is the first event of a late viewer', async () => {
   const feed = newFeed()
-  write(feed, 'Let ')
-  write(feed, 'me see')
-  const open = [['live.text', UUID, 1, 'Let me see', true]]
-  expect(await firstEvents(feed)).toEqual(open)
-  expect(await firstEvents(feed, { uuid: null })).toEqual(open)
-  write(feed, 'Now', 2)
+  writeText(feed, 'Let ')
+  writeText(feed, 'me see')
+  const textSoFar = [['live.text', UUID, 1, 'Let me see', true]]
+  expect(await firstEvents(feed)).toEqual(textSoFar)
+  expect(await firstEvents(feed, { uuid: null })).toEqual(textSoFar)
+  writeText(feed, 'Now', 2)
   expect(await firstEvents(feed)).toEqual([['live.text', UUID, 2, 'Now', true]])
 })
 
 test.each([
-  ['another process', (feed: Feed) => write(feed, 'x'), { uuid: OTHER }],
-  ['no live events', (feed: Feed) => write(feed, 'x'), { live: false }],
+  ['another process', (feed: Feed) => writeText(feed, 'x'), { uuid: OTHER }],
+  ['no live events', (feed: Feed) => writeText(feed, 'x'), { live: false }],
   ['reasoning', (feed: Feed) => feed.publishLive(UUID, 5, { type: 'reasoning', step: 1, text: 'x' }), {}],
-  ['too long a text', (feed: Feed) => ['x'.repeat(65_536), 'x', 'x'].forEach((text) => write(feed, text)), {}],
-] as const)('%s: no text', async (_, act, change) => {
+  ['too long a text', (feed: Feed) => ['x'.repeat(65_536), 'x', 'x'].forEach((text) => writeText(feed, text)), {}],
+] as const)('%s: no text', async (_, prepare, change) => {
   const feed = newFeed()
-  act(feed)
+  prepare(feed)
   expect(await firstEvents(feed, change)).toEqual([])
 })
 
 test.each(['model.finished', 'model.failed', 'process.ready', 'process.exited'] as const)('%s ends the text', async (type) => {
   const feed = newFeed()
-  write(feed, 'x')
-  publish(feed, { type: 'model.started' })
+  writeText(feed, 'x')
+  publishFact(feed, { type: 'model.started' })
   expect(await firstEvents(feed)).toHaveLength(1)
-  publish(feed, { type })
+  publishFact(feed, { type })
   expect(await firstEvents(feed)).toEqual([])
 })
 
 test('the end of a process ends its text', async () => {
   const feed = newFeed()
-  write(feed, 'x')
+  writeText(feed, 'x')
   feed.endStreamsOf(UUID)
   expect(await firstEvents(feed)).toEqual([])
 })

@@ -8,9 +8,9 @@ import { FaultyStore } from '../../../support/kernel/faulty-store.ts'
 import { specOf, uuidOf } from '../../../support/store/facts.ts'
 import { testStore } from '../../../support/store/open.ts'
 
-async function place() {
-  const at = await testStore()
-  const store = new FaultyStore(at.store)
+async function newWorkspace() {
+  const fixture = await testStore()
+  const store = new FaultyStore(fixture.store)
   const table = new Table(100)
   const pipeline: Pipeline = new Pipeline({
     table,
@@ -24,44 +24,45 @@ async function place() {
       if (effect.type === 'reply' || effect.type === 'refuse') pipeline.answer(effect)
     },
   })
-  const spawn = (number: number) => pipeline.request({ type: 'spawn', by: 'user', uuid: uuidOf(number), spec: specOf(), parent: null })
-  return { at, store, table, pipeline, spawn, [Symbol.asyncDispose]: () => at[Symbol.asyncDispose]() }
+  const spawnProcess = (number: number) =>
+    pipeline.request({ type: 'spawn', by: 'user', uuid: uuidOf(number), spec: specOf(), parent: null })
+  return { at: fixture, store, table, pipeline, spawn: spawnProcess, [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose]() }
 }
 
 test('work between commits waits for the commit in flight, and the next commit waits for the work', async () => {
-  await using here = await place()
+  await using workspace = await newWorkspace()
   const order: string[] = []
-  here.store.holdCommits()
-  const first = here.spawn(1).then(() => order.push('first'))
-  while (here.store.attempts === 0) await new Promise(setImmediate)
-  const piece = here.pipeline
+  workspace.store.holdCommits()
+  const firstSpawn = workspace.spawn(1).then(() => order.push('first'))
+  while (workspace.store.attempts === 0) await new Promise(setImmediate)
+  const work = workspace.pipeline
     .runBetweenCommits(async ({ cursor, pid }) => {
       order.push(`piece at ${cursor}, PID ${pid}`)
       return { cursor: cursor + 10, pid: 41 }
     })
     .then(() => order.push('piece is over'))
-  const second = here.spawn(2).then(() => order.push('second'))
-  here.store.releaseCommits()
-  await Promise.all([first, piece, second])
-  const cursor = here.store.commits[0]?.facts.length ?? 0
+  const secondSpawn = workspace.spawn(2).then(() => order.push('second'))
+  workspace.store.releaseCommits()
+  await Promise.all([firstSpawn, work, secondSpawn])
+  const cursor = workspace.store.commits[0]?.facts.length ?? 0
   expect(order.slice(1)).toEqual([`piece at ${cursor}, PID 1`, 'piece is over', 'second'])
-  expect(here.store.commits[1]?.facts[0]?.cursor).toBe(cursor + 11)
+  expect(workspace.store.commits[1]?.facts[0]?.cursor).toBe(cursor + 11)
   // The next process does not get a PID of the imported one.
-  expect([here.table.get(uuidOf(2))?.pid, here.table.get(uuidOf(1))?.pid]).toEqual([42, 1])
+  expect([workspace.table.get(uuidOf(2))?.pid, workspace.table.get(uuidOf(1))?.pid]).toEqual([42, 1])
 })
 
 test('work that fails changes no counter, and stops neither commits nor other work', async () => {
-  await using here = await place()
-  await here.spawn(1)
-  const { cursor } = here.pipeline
+  await using workspace = await newWorkspace()
+  await workspace.spawn(1)
+  const { cursor } = workspace.pipeline
   await expect(
-    here.pipeline.runBetweenCommits(async () => {
+    workspace.pipeline.runBetweenCommits(async () => {
       throw new KernelError('DISK_FULL', 'no room')
     }),
   ).rejects.toMatchObject({ code: 'DISK_FULL' })
-  expect(here.pipeline.cursor).toBe(cursor)
-  await here.spawn(2)
-  expect(here.table.get(uuidOf(2))?.pid).toBe(2)
-  await here.pipeline.close()
-  await expect(here.pipeline.runBetweenCommits(async (counters) => counters)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  expect(workspace.pipeline.cursor).toBe(cursor)
+  await workspace.spawn(2)
+  expect(workspace.table.get(uuidOf(2))?.pid).toBe(2)
+  await workspace.pipeline.close()
+  await expect(workspace.pipeline.runBetweenCommits(async (counters) => counters)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
 })

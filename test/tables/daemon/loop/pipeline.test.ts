@@ -15,25 +15,25 @@ const A = uuidOf(1)
 const B = uuidOf(2)
 const C = uuidOf(3)
 
-async function withCore(use: (core: Core) => Promise<void>, options: Partial<CoreOptions> = {}): Promise<void> {
+async function withCore(useCore: (core: Core) => Promise<void>, options: Partial<CoreOptions> = {}): Promise<void> {
   await using dir = await tempDir()
   await using core = await openCore({ dir: dir.path, ...options })
-  await use(core)
+  await useCore(core)
 }
 
-const spawn = (uuid: string, name: string | null = null): RequestBody => ({
+const spawnRequest = (uuid: string, name: string | null = null): RequestBody => ({
   type: 'spawn',
   by: 'user',
   uuid,
   parent: null,
   spec: kernelSpec({ name, interactive: true }),
 })
-const send = (uuid: string, id: string): RequestBody => ({ type: 'send', by: 'user', uuid, id, text: id })
-const report = (core: Core, uuid: string, what: Report): RequestBody => ({
+const sendRequest = (uuid: string, id: string): RequestBody => ({ type: 'send', by: 'user', uuid, id, text: id })
+const reportRequest = (core: Core, uuid: string, body: Report): RequestBody => ({
   type: 'report',
   uuid,
   pid: core.table.get(uuid)?.pid ?? 0,
-  report: what,
+  report: body,
 })
 const codeOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
@@ -45,10 +45,10 @@ describe('a batch', () => {
   test('contains all inputs of one turn: one commit, decided in order on the changes so far', () =>
     withCore(async ({ pipeline, store, table }) => {
       const answers = [
-        pipeline.request(spawn(A, 'x')),
-        pipeline.request(spawn(B, 'x')),
-        pipeline.request(send(A, 'm')),
-        pipeline.request(send(C, 'm')),
+        pipeline.request(spawnRequest(A, 'x')),
+        pipeline.request(spawnRequest(B, 'x')),
+        pipeline.request(sendRequest(A, 'm')),
+        pipeline.request(sendRequest(C, 'm')),
       ]
       expect(await Promise.all(answers.map(codeOf))).toEqual(['answered', 'CONFLICT', 'answered', 'NOT_FOUND'])
       expect(store.attempts).toBe(1)
@@ -63,14 +63,14 @@ describe('a batch', () => {
   test('inputs during a commit form the next batch, and are not visible before they are durable', () =>
     withCore(async ({ pipeline, store, table, effects, published }) => {
       store.holdCommits()
-      const first = pipeline.request(spawn(A))
+      const firstRequest = pipeline.request(spawnRequest(A))
       await settle()
-      const second = [pipeline.request(spawn(B)), pipeline.request(send(A, 'm'))]
+      const secondRequest = [pipeline.request(spawnRequest(B)), pipeline.request(sendRequest(A, 'm'))]
       await settle()
       expect([store.attempts, table.size, effects.length, published.length, pipeline.cursor]).toEqual([1, 0, 0, 0, 0])
       store.releaseCommits()
-      expect(await codeOf(first)).toBe('answered')
-      expect(await Promise.all(second.map(codeOf))).toEqual(['answered', 'answered'])
+      expect(await codeOf(firstRequest)).toBe('answered')
+      expect(await Promise.all(secondRequest.map(codeOf))).toEqual(['answered', 'answered'])
       expect(store.commits.map((commit) => commit.facts.map((fact) => fact.uuid))).toEqual([
         [A, A],
         [B, B, A],
@@ -80,7 +80,7 @@ describe('a batch', () => {
 
   test('takes at most 250 inputs', () =>
     withCore(async ({ pipeline, store }) => {
-      await pipeline.request(spawn(A))
+      await pipeline.request(spawnRequest(A))
       for (let i = 0; i < 625; i += 1) pipeline.submit({ type: 'hold', uuid: A, reason: i % 2 === 0 ? 'loop' : 'breaker' })
       pipeline.submit({ type: 'release', uuid: A, reason: 'loop' })
       await pipeline.waitUntilIdle()
@@ -92,16 +92,18 @@ describe('a batch', () => {
     withCore(
       async (core) => {
         const { pipeline, store, table } = core
-        const ending = Array.from({ length: 130 }, (_, index) => uuidOf(100 + index))
-        await Promise.all([A, ...ending].map((uuid) => pipeline.request(spawn(uuid))))
-        for (const uuid of ending) {
+        const endingProcesses = Array.from({ length: 130 }, (_, index) => uuidOf(100 + index))
+        await Promise.all([A, ...endingProcesses].map((uuid) => pipeline.request(spawnRequest(uuid))))
+        for (const uuid of endingProcesses) {
           const containment = { kind: 'group', path: null, marker: 'm' } as const
           pipeline.submit({ type: 'start', uuid, pid: table.get(uuid)?.pid ?? 0, containment, missingKeys: [] })
         }
         await pipeline.waitUntilIdle()
         const before = store.commits.length
-        const ends = ending.map((uuid) => pipeline.request(report(core, uuid, { type: 'exited', code: 0, osSignal: null })))
-        await Promise.all([...ends, pipeline.request(send(A, 'm'))])
+        const exitReports = endingProcesses.map((uuid) =>
+          pipeline.request(reportRequest(core, uuid, { type: 'exited', code: 0, osSignal: null })),
+        )
+        await Promise.all([...exitReports, pipeline.request(sendRequest(A, 'm'))])
         const commits = store.commits.slice(before).map(({ facts }) => facts.map(({ body }) => body.type))
         expect(commits.map((types) => types.filter((type) => type === 'process.exited').length)).toEqual([60, 60, 10])
         expect(commits[0]?.[0]).toBe('process.queue')
@@ -112,70 +114,70 @@ describe('a batch', () => {
   test('whose inputs cause no fact is not committed', () =>
     withCore(async ({ pipeline, store }) => {
       pipeline.submit({ type: 'tick', uuid: A })
-      expect(await codeOf(pipeline.request(send(A, 'm')))).toBe('NOT_FOUND')
+      expect(await codeOf(pipeline.request(sendRequest(A, 'm')))).toBe('NOT_FOUND')
       expect(store.attempts).toBe(0)
     }))
 })
 
 describe('a flood', () => {
   /** Winds the clock by 5 ms at each such effect, and notes it, or `turn` for each turn of the event loop, until `isOver`. */
-  async function flooded(flood: (core: Core) => Promise<unknown>): Promise<string[]> {
+  async function turnsOfFlood(flood: (core: Core) => Promise<unknown>): Promise<string[]> {
     await using dir = await tempDir()
-    const seen: string[] = []
+    const events: string[] = []
     await using core = await openCore({
       dir: dir.path,
       maxProcesses: 1_000,
       perform: ({ type }, { clock }) => {
         if (type !== 'reply') return
         clock.wind(5)
-        seen.push(type)
+        events.push(type)
       },
     })
     let isOver = false
-    const count = (): void => {
-      seen.push('turn')
-      if (!isOver) setImmediate(count)
+    const recordTurn = (): void => {
+      events.push('turn')
+      if (!isOver) setImmediate(recordTurn)
     }
-    setImmediate(count)
+    setImmediate(recordTurn)
     await flood(core)
     isOver = true
-    return seen
+    return events
   }
   /** The number of effects performed in each turn. */
-  const perTurn = (seen: readonly string[]): number[] =>
-    seen
+  const effectsPerTurn = (events: readonly string[]): number[] =>
+    events
       .join(' ')
       .split('turn')
       .map((turn) => turn.trim().split(' ').filter(Boolean).length)
 
   test('of simultaneous inputs yields to the event loop', async () => {
-    const seen = await flooded(({ pipeline }) =>
-      Promise.all(Array.from({ length: 40 }, (_, index) => pipeline.request(spawn(uuidOf(index + 1))))),
+    const events = await turnsOfFlood(({ pipeline }) =>
+      Promise.all(Array.from({ length: 40 }, (_, index) => pipeline.request(spawnRequest(uuidOf(index + 1))))),
     )
-    expect(seen.filter((what) => what === 'reply')).toHaveLength(40)
-    expect(Math.max(...perTurn(seen))).toBeLessThanOrEqual(4)
+    expect(events.filter((event) => event === 'reply')).toHaveLength(40)
+    expect(Math.max(...effectsPerTurn(events))).toBeLessThanOrEqual(4)
   })
 
   test('of inputs that cause each other yields to the event loop', async () => {
-    const seen = await flooded(async ({ pipeline }) => {
-      for (let index = 0; index < 40; index += 1) await pipeline.request(spawn(uuidOf(index + 1)))
+    const events = await turnsOfFlood(async ({ pipeline }) => {
+      for (let index = 0; index < 40; index += 1) await pipeline.request(spawnRequest(uuidOf(index + 1)))
     })
-    expect(seen.filter((what) => what === 'reply')).toHaveLength(40)
-    expect(Math.max(...perTurn(seen))).toBeLessThanOrEqual(4)
+    expect(events.filter((event) => event === 'reply')).toHaveLength(40)
+    expect(Math.max(...effectsPerTurn(events))).toBeLessThanOrEqual(4)
   })
 
   test('stays in order, and later inputs follow it', () =>
     withCore(async ({ pipeline, clock, effects, table }) => {
       const order: string[] = []
-      const done = Array.from({ length: 20 }, (_, index) =>
-        pipeline.request(spawn(uuidOf(index + 1))).then(() => {
+      const answers = Array.from({ length: 20 }, (_, index) =>
+        pipeline.request(spawnRequest(uuidOf(index + 1))).then(() => {
           clock.wind(11)
           order.push(`${index}`)
-          if (index === 0) done.push(pipeline.request(send(uuidOf(20), 'm')).then(() => void order.push('sent')))
+          if (index === 0) answers.push(pipeline.request(sendRequest(uuidOf(20), 'm')).then(() => void order.push('sent')))
         }),
       )
-      await Promise.all(done)
-      await Promise.all(done)
+      await Promise.all(answers)
+      await Promise.all(answers)
       expect(order).toEqual([...Array.from({ length: 20 }, (_, index) => `${index}`), 'sent'])
       expect([table.size, effects.filter(({ type }) => type === 'reply').length]).toEqual([20, 21])
     }))
@@ -186,7 +188,9 @@ describe('a batch that fails', () => {
     withCore(async (core) => {
       const { pipeline, store, logged, table } = core
       store.fault = ({ facts }) => (facts.some((fact) => fact.uuid === B) ? new KernelError('INTERNAL', 'not this one') : null)
-      const answers = [spawn(A), spawn(B), spawn(C), send(A, 'm'), send(B, 'm')].map((body) => codeOf(pipeline.request(body)))
+      const answers = [spawnRequest(A), spawnRequest(B), spawnRequest(C), sendRequest(A, 'm'), sendRequest(B, 'm')].map((body) =>
+        codeOf(pipeline.request(body)),
+      )
       expect(await Promise.all(answers)).toEqual(['answered', 'INTERNAL', 'answered', 'answered', 'NOT_FOUND'])
       expect(table.get(B)).toBeUndefined()
       expect([table.get(A)?.pid, table.get(C)?.pid, table.lastPid]).toEqual([1, 2, 2])
@@ -201,10 +205,10 @@ describe('a batch that fails', () => {
   test('is neither applied nor performed nor published', () =>
     withCore(async ({ pipeline, store, table, effects, published }) => {
       store.fault = () => new KernelError('READ_ONLY', 'no')
-      expect(await codeOf(pipeline.request(spawn(A)))).toBe('READ_ONLY')
+      expect(await codeOf(pipeline.request(spawnRequest(A)))).toBe('READ_ONLY')
       expect([table.size, effects.length, published.length, pipeline.cursor, table.lastPid]).toEqual([0, 0, 0, 0, 0])
       store.fault = () => null
-      expect(await codeOf(pipeline.request(spawn(A)))).toBe('answered')
+      expect(await codeOf(pipeline.request(spawnRequest(A)))).toBe('answered')
       expect(table.get(A)?.pid).toBe(1)
     }))
 
@@ -213,7 +217,7 @@ describe('a batch that fails', () => {
       store.fault = () => {
         throw new RangeError('bad')
       }
-      expect(await codeOf(pipeline.request(spawn(A)))).toBe('INTERNAL')
+      expect(await codeOf(pipeline.request(spawnRequest(A)))).toBe('INTERNAL')
     }))
 })
 
@@ -221,9 +225,9 @@ describe('a broken invariant', () => {
   test('ends only the input that caused it', () =>
     withCore(async ({ pipeline, logged }) => {
       const answers = [
-        spawn(A),
+        spawnRequest(A),
         { type: 'signal', by: 'user', uuid: A, signal: 'SIGFOO', subtree: false, graceMs: null, freeze: false } as unknown as RequestBody,
-        send(A, 'm'),
+        sendRequest(A, 'm'),
       ]
       expect(await Promise.all(answers.map((body) => codeOf(pipeline.request(body))))).toEqual(['answered', 'INTERNAL', 'answered'])
       expect(logged.join()).toContain('input signal met a broken invariant')
@@ -232,8 +236,11 @@ describe('a broken invariant', () => {
   test('in an effect stops neither the other effects nor the pipeline', () =>
     withCore(
       async ({ pipeline, logged }) => {
-        expect(await Promise.all([spawn(A), spawn(B)].map((body) => codeOf(pipeline.request(body))))).toEqual(['answered', 'answered'])
-        expect(await codeOf(pipeline.request(send(A, 'm')))).toBe('answered')
+        expect(await Promise.all([spawnRequest(A), spawnRequest(B)].map((body) => codeOf(pipeline.request(body))))).toEqual([
+          'answered',
+          'answered',
+        ])
+        expect(await codeOf(pipeline.request(sendRequest(A, 'm')))).toBe('answered')
         expect(logged).toEqual(['performing start failed: cannot plan', 'performing start failed: cannot plan'])
       },
       {
@@ -246,18 +253,18 @@ describe('a broken invariant', () => {
 
 test('the report of an ended incarnation is answered, and writes nothing', () =>
   withCore(async (core) => {
-    await core.pipeline.request(spawn(A))
-    expect(await core.pipeline.request(report(core, A, { type: 'drained' }))).toEqual({ type: 'ack', ack: 'late' })
+    await core.pipeline.request(spawnRequest(A))
+    expect(await core.pipeline.request(reportRequest(core, A, { type: 'drained' }))).toEqual({ type: 'ack', ack: 'late' })
     expect(core.store.attempts).toBe(1)
   }))
 
 test('`close` finishes the waiting inputs, and accepts no more', () =>
   withCore(async ({ pipeline, store, table }) => {
-    const waits = codeOf(pipeline.request(spawn(A)))
+    const pendingRequest = codeOf(pipeline.request(spawnRequest(A)))
     await pipeline.close()
-    expect(await waits).toBe('answered')
+    expect(await pendingRequest).toBe('answered')
     pipeline.submit({ type: 'hold', uuid: A, reason: 'loop' })
-    expect(await codeOf(pipeline.request(spawn(B)))).toBe('UNAVAILABLE')
+    expect(await codeOf(pipeline.request(spawnRequest(B)))).toBe('UNAVAILABLE')
     expect([store.attempts, table.size]).toEqual([1, 1])
   }))
 
@@ -271,7 +278,7 @@ describe('a start that cannot record the new state of a row', () => {
     await using dir = await tempDir()
     {
       await using core = await openCore({ dir: dir.path })
-      await core.pipeline.request(spawn(A))
+      await core.pipeline.request(spawnRequest(A))
     }
     {
       await using core = await openCore({

@@ -13,34 +13,34 @@ const A = uuidOf(1)
 const B = uuidOf(2)
 
 /** A core in which the processes A and B work. */
-async function withWorking(use: (core: Core) => Promise<void>, timeoutMs = 60_000): Promise<void> {
+async function withWorking(useCore: (core: Core) => Promise<void>, timeoutMs = 60_000): Promise<void> {
   await using dir = await tempDir()
   await using core = await openCore({ dir: dir.path })
   for (const uuid of [A, B]) {
     await core.pipeline.request({ type: 'spawn', by: 'user', uuid, parent: null, spec: kernelSpec({ limits: { timeoutMs } }) })
     const pid = core.table.get(uuid)?.pid ?? 0
     core.pipeline.submit({ type: 'start', uuid, pid, containment: { kind: 'group', path: null, marker: uuid }, missingKeys: [] })
-    await core.pipeline.request(report(core, uuid, { type: 'up' }))
+    await core.pipeline.request(reportRequest(core, uuid, { type: 'up' }))
   }
-  await use(core)
+  await useCore(core)
 }
 
-const report = (core: Core, uuid: string, what: Report): RequestBody => ({
+const reportRequest = (core: Core, uuid: string, body: Report): RequestBody => ({
   type: 'report',
   uuid,
   pid: core.table.get(uuid)?.pid ?? 0,
-  report: what,
+  report: body,
 })
-const note = (core: Core, uuid: string, text: string): RequestBody => report(core, uuid, { type: 'note', text })
+const noteRequest = (core: Core, uuid: string, text: string): RequestBody => reportRequest(core, uuid, { type: 'note', text })
 const statusIn = (core: Core, uuid: string): string => {
   const process = core.table.get(uuid)
   return process ? statusOf(process) : 'gone'
 }
-const notes = async (core: Core, uuid: string): Promise<string[]> =>
+const notesIn = async (core: Core, uuid: string): Promise<string[]> =>
   (await journalOf(core, uuid)).flatMap(({ body }) => (body.type === 'process.note' ? [body.text] : []))
 
 /** The current state of a promise. */
-function watch(promise: Promise<unknown>): { state: string } {
+function watchPromise(promise: Promise<unknown>): { state: string } {
   const watched = { state: 'waits' }
   promise.then(
     () => {
@@ -64,60 +64,66 @@ describe('a report that cannot be written', () => {
   test('waits; running processes are held with the help of the reserve, and all continue when there is room', () =>
     withWorking(async (core) => {
       core.store.isFull = true
-      const kept = watch(core.pipeline.request(note(core, A, 'one')))
+      const keptNote = watchPromise(core.pipeline.request(noteRequest(core, A, 'one')))
       await settle()
-      expect([kept.state, core.writeFailures.currentError !== null, core.store.hasReserve, statusIn(core, A), statusIn(core, B)]).toEqual([
-        'waits',
-        true,
-        false,
-        'suspended',
-        'suspended',
-      ])
+      expect([
+        keptNote.state,
+        core.writeFailures.currentError !== null,
+        core.store.hasReserve,
+        statusIn(core, A),
+        statusIn(core, B),
+      ]).toEqual(['waits', true, false, 'suspended', 'suspended'])
       core.clock.wind(5_000)
       await settle()
-      expect([kept.state, statusIn(core, A)]).toEqual(['waits', 'suspended'])
+      expect([keptNote.state, statusIn(core, A)]).toEqual(['waits', 'suspended'])
       await makeRoom(core)
-      expect([kept.state, core.writeFailures.currentError !== null, core.store.hasReserve, statusIn(core, A), statusIn(core, B)]).toEqual([
-        'answered',
-        false,
-        true,
-        'working',
-        'working',
-      ])
-      expect(await notes(core, A)).toEqual(['one'])
+      expect([
+        keptNote.state,
+        core.writeFailures.currentError !== null,
+        core.store.hasReserve,
+        statusIn(core, A),
+        statusIn(core, B),
+      ]).toEqual(['answered', false, true, 'working', 'working'])
+      expect(await notesIn(core, A)).toEqual(['one'])
     }))
 
   test('is written before later reports of its process, even if there is room for those', () =>
     withWorking(async (core) => {
       core.store.fault = ({ facts }) =>
         facts.some(({ body }) => body.type === 'process.note' && body.text.startsWith('big')) ? new KernelError('DISK_FULL', 'full') : null
-      const all = ['big 1', '2', '3'].map((text) => watch(core.pipeline.request(note(core, A, text))))
+      const firstReports = ['big 1', '2', '3'].map((text) => watchPromise(core.pipeline.request(noteRequest(core, A, text))))
       await settle()
-      const more = watch(core.pipeline.request(note(core, A, '4')))
-      const other = watch(core.pipeline.request(note(core, B, 'of B')))
+      const laterReport = watchPromise(core.pipeline.request(noteRequest(core, A, '4')))
+      const otherReport = watchPromise(core.pipeline.request(noteRequest(core, B, 'of B')))
       await settle()
-      expect([...all, more, other].map(({ state }) => state)).toEqual(['waits', 'waits', 'waits', 'waits', 'answered'])
+      expect([...firstReports, laterReport, otherReport].map(({ state }) => state)).toEqual([
+        'waits',
+        'waits',
+        'waits',
+        'waits',
+        'answered',
+      ])
       expect(statusIn(core, A)).toBe('suspended')
       core.store.fault = () => null
       await makeRoom(core)
-      expect([...all, more].map(({ state }) => state)).toEqual(['answered', 'answered', 'answered', 'answered'])
-      expect(await notes(core, A)).toEqual(['big 1', '2', '3', '4'])
+      expect([...firstReports, laterReport].map(({ state }) => state)).toEqual(['answered', 'answered', 'answered', 'answered'])
+      expect(await notesIn(core, A)).toEqual(['big 1', '2', '3', '4'])
     }))
 
   test('keeps its place in the order if it finds no room again', () =>
     withWorking(async (core) => {
       core.store.isFull = true
-      const first = ['1', '2'].map((text) => watch(core.pipeline.request(note(core, A, text))))
+      const firstNote = ['1', '2'].map((text) => watchPromise(core.pipeline.request(noteRequest(core, A, text))))
       await settle()
       core.store.fault = () => new KernelError('DISK_FULL', 'full again')
       await makeRoom(core)
-      const second = watch(core.pipeline.request(note(core, A, '3')))
+      const secondNote = watchPromise(core.pipeline.request(noteRequest(core, A, '3')))
       await settle()
-      expect([...first, second].map(({ state }) => state)).toEqual(['waits', 'waits', 'waits'])
+      expect([...firstNote, secondNote].map(({ state }) => state)).toEqual(['waits', 'waits', 'waits'])
       core.store.fault = () => null
       await makeRoom(core)
-      expect([...first, second].map(({ state }) => state)).toEqual(['answered', 'answered', 'answered'])
-      expect(await notes(core, A)).toEqual(['1', '2', '3'])
+      expect([...firstNote, secondNote].map(({ state }) => state)).toEqual(['answered', 'answered', 'answered'])
+      expect(await notesIn(core, A)).toEqual(['1', '2', '3'])
       expect(statusIn(core, A)).toBe('working')
     }))
 
@@ -125,7 +131,7 @@ describe('a report that cannot be written', () => {
     withWorking(async (core) => {
       core.store.isFull = true
       const pid = core.table.get(A)?.pid ?? 0
-      const exited = watch(core.pipeline.request(report(core, A, { type: 'exited', code: 3, osSignal: null })))
+      const exited = watchPromise(core.pipeline.request(reportRequest(core, A, { type: 'exited', code: 3, osSignal: null })))
       core.pipeline.submit({ type: 'released', uuid: A, pid, survivors: [] })
       await settle()
       expect([exited.state, core.table.get(A)?.life.state]).toEqual(['waits', 'running'])
@@ -139,16 +145,16 @@ describe('while the disk is full', () => {
   test('requests of users are refused and change nothing', () =>
     withWorking(async (core) => {
       core.store.isFull = true
-      const kept = watch(core.pipeline.request(note(core, A, 'one')))
+      const keptNote = watchPromise(core.pipeline.request(noteRequest(core, A, 'one')))
       await settle()
       const refused = [
         core.pipeline.request({ type: 'send', by: 'user', uuid: B, id: 'm', text: 'hello' }),
         core.pipeline.request({ type: 'spawn', by: 'user', uuid: uuidOf(3), parent: null, spec: kernelSpec() }),
-      ].map(watch)
+      ].map(watchPromise)
       await settle()
       expect(refused.map(({ state }) => state)).toEqual(['DISK_FULL', 'DISK_FULL'])
       await makeRoom(core)
-      expect([kept.state, core.table.size, core.table.get(B)?.queue.length]).toEqual(['answered', 2, 0])
+      expect([keptNote.state, core.table.size, core.table.get(B)?.queue.length]).toEqual(['answered', 2, 0])
     }))
 
   test('a passed time limit is not forgotten', () =>
@@ -166,15 +172,15 @@ describe('while the disk is full', () => {
     withWorking(async (core) => {
       core.store.isFull = true
       core.store.hasReserve = false
-      const first = watch(core.pipeline.request(note(core, A, '1')))
+      const firstNote = watchPromise(core.pipeline.request(noteRequest(core, A, '1')))
       await settle()
       expect(statusIn(core, A)).toBe('working')
       core.store.remainingCommits = 1
-      const second = watch(core.pipeline.request(note(core, A, '2')))
+      const secondNote = watchPromise(core.pipeline.request(noteRequest(core, A, '2')))
       await settle()
-      expect([first.state, second.state, statusIn(core, A)]).toEqual(['waits', 'waits', 'suspended'])
+      expect([firstNote.state, secondNote.state, statusIn(core, A)]).toEqual(['waits', 'waits', 'suspended'])
       await makeRoom(core)
-      expect([first.state, second.state, statusIn(core, A)]).toEqual(['answered', 'answered', 'working'])
+      expect([firstNote.state, secondNote.state, statusIn(core, A)]).toEqual(['answered', 'answered', 'working'])
     }))
 
   test('a hold for another reason stays when there is room again', () =>
@@ -182,32 +188,32 @@ describe('while the disk is full', () => {
       core.pipeline.submit({ type: 'hold', uuid: A, reason: 'loop' })
       await settle()
       core.store.isFull = true
-      const kept = watch(core.pipeline.request(note(core, A, 'one')))
+      const keptNote = watchPromise(core.pipeline.request(noteRequest(core, A, 'one')))
       await settle()
       await makeRoom(core)
-      expect([kept.state, statusIn(core, A)]).toEqual(['answered', 'suspended'])
+      expect([keptNote.state, statusIn(core, A)]).toEqual(['answered', 'suspended'])
       expect(core.table.get(A)?.life).toMatchObject({ holds: [{ reason: 'loop' }] })
     }))
 })
 
 describe('an end fits on a full disk', () => {
-  const kill = (core: Core, signal: 'SIGTERM' | 'SIGKILL') =>
-    watch(core.pipeline.request({ type: 'signal', by: 'user', uuid: A, signal, subtree: false, graceMs: 300, freeze: false }))
-  const full = async (core: Core, parts: number) => {
+  const killRequest = (core: Core, signal: 'SIGTERM' | 'SIGKILL') =>
+    watchPromise(core.pipeline.request({ type: 'signal', by: 'user', uuid: A, signal, subtree: false, graceMs: 300, freeze: false }))
+  const fillDisk = async (core: Core, reserveParts: number) => {
     core.store.isFull = true
-    core.store.reserveParts = parts
-    const kept = watch(core.pipeline.request(note(core, A, 'one')))
+    core.store.reserveParts = reserveParts
+    const keptNote = watchPromise(core.pipeline.request(noteRequest(core, A, 'one')))
     await settle()
-    expect([kept.state, statusIn(core, A), statusIn(core, B)]).toEqual(['waits', 'suspended', 'suspended'])
-    return kept
+    expect([keptNote.state, statusIn(core, A), statusIn(core, B)]).toEqual(['waits', 'suspended', 'suspended'])
+    return keptNote
   }
-  const ends = (core: Core): void => {
+  const submitEnd = (core: Core): void => {
     const pid = core.table.get(A)?.pid ?? 0
-    core.pipeline.submit({ ...report(core, A, { type: 'exited', code: null, osSignal: 'SIGKILL' }), reply: 0 })
+    core.pipeline.submit({ ...reportRequest(core, A, { type: 'exited', code: null, osSignal: 'SIGKILL' }), reply: 0 })
     core.pipeline.submit({ type: 'released', uuid: A, pid, survivors: [] })
   }
-  const looks = async (core: Core, times: number): Promise<void> => {
-    for (let time = 0; time < times; time++) {
+  const waitForRetries = async (core: Core, count: number): Promise<void> => {
+    for (let time = 0; time < count; time++) {
       core.clock.wind(1_000)
       await settle()
       await settle()
@@ -218,21 +224,21 @@ describe('an end fits on a full disk', () => {
     '%s is accepted, and the reports of its process until its end are written in order',
     (signal) =>
       withWorking(async (core) => {
-        const kept = await full(core, 5)
-        const asked = kill(core, signal)
+        const keptNote = await fillDisk(core, 5)
+        const request = killRequest(core, signal)
         await settle()
         await settle()
-        expect(asked.state).toBe('answered')
-        ends(core)
-        await looks(core, 4)
-        expect([kept.state, core.table.get(A), statusIn(core, B), core.writeFailures.currentError?.code]).toEqual([
+        expect(request.state).toBe('answered')
+        submitEnd(core)
+        await waitForRetries(core, 4)
+        expect([keptNote.state, core.table.get(A), statusIn(core, B), core.writeFailures.currentError?.code]).toEqual([
           'answered',
           undefined,
           'suspended',
           'DISK_FULL',
         ])
         expect((await core.store.process(A))?.life).toMatchObject({ state: 'dead' })
-        expect(await notes(core, A)).toEqual(['one'])
+        expect(await notesIn(core, A)).toEqual(['one'])
         await makeRoom(core)
         expect(statusIn(core, B)).toBe('working')
       }),
@@ -240,15 +246,15 @@ describe('an end fits on a full disk', () => {
 
   test('output of an ending process uses none of the room for its end', () =>
     withWorking(async (core) => {
-      await full(core, 3)
-      kill(core, 'SIGTERM')
+      await fillDisk(core, 3)
+      killRequest(core, 'SIGTERM')
       await settle()
       await settle()
       const written = Array.from({ length: 50 }, () =>
-        watch(core.pipeline.request(report(core, A, { type: 'output', stream: 'stdout', text: 'x'.repeat(65_536) }))),
+        watchPromise(core.pipeline.request(reportRequest(core, A, { type: 'output', stream: 'stdout', text: 'x'.repeat(65_536) }))),
       )
-      ends(core)
-      await looks(core, 4)
+      submitEnd(core)
+      await waitForRetries(core, 4)
       expect(written.map(({ state }) => state)).toEqual(written.map(() => 'answered'))
       expect((await core.store.process(A))?.life).toMatchObject({ state: 'dead' })
       const outputs = (await journalOf(core, A)).flatMap(({ body }) => (body.type === 'process.output' ? [body.text] : []))
@@ -257,37 +263,37 @@ describe('an end fits on a full disk', () => {
 
   test('a process whose exit was written is also released', () =>
     withWorking(async (core) => {
-      await full(core, 6)
-      kill(core, 'SIGKILL')
-      await looks(core, 1)
+      await fillDisk(core, 6)
+      killRequest(core, 'SIGKILL')
+      await waitForRetries(core, 1)
       const pid = core.table.get(A)?.pid ?? 0
-      core.pipeline.submit({ ...report(core, A, { type: 'exited', code: null, osSignal: 'SIGKILL' }), reply: 0 })
-      await looks(core, 2)
+      core.pipeline.submit({ ...reportRequest(core, A, { type: 'exited', code: null, osSignal: 'SIGKILL' }), reply: 0 })
+      await waitForRetries(core, 2)
       expect(core.table.get(A)?.life.state).toBe('zombie')
       core.pipeline.submit({ type: 'released', uuid: A, pid, survivors: [] })
-      await looks(core, 2)
+      await waitForRetries(core, 2)
       expect(core.table.get(A)).toBeUndefined()
     }))
 
   test('a request to end a process is refused if the reserve is used up, and the process stays unchanged', () =>
     withWorking(async (core) => {
-      await full(core, 1)
-      const asked = kill(core, 'SIGKILL')
+      await fillDisk(core, 1)
+      const request = killRequest(core, 'SIGKILL')
       await settle()
       await settle()
-      expect([asked.state, statusIn(core, A)]).toEqual(['DISK_FULL', 'suspended'])
+      expect([request.state, statusIn(core, A)]).toEqual(['DISK_FULL', 'suspended'])
     }))
 
   test('a stop of the daemon writes the deferred inputs, and does not wait for those that cannot be written', () =>
     withWorking(async (core) => {
-      const kept = await full(core, 2)
+      const keptNote = await fillDisk(core, 2)
       core.writeFailures.drain()
       core.pipeline.submit({ type: 'hold', uuid: null, reason: 'daemon-shutdown' })
-      await looks(core, 3)
-      expect([kept.state, core.writeFailures.isStuck(A)]).toEqual(['answered', false])
-      const late = watch(core.pipeline.request(note(core, B, 'two')))
-      await looks(core, 3)
-      expect([late.state, core.writeFailures.isStuck(B)]).toEqual(['waits', true])
+      await waitForRetries(core, 3)
+      expect([keptNote.state, core.writeFailures.isStuck(A)]).toEqual(['answered', false])
+      const lateNote = watchPromise(core.pipeline.request(noteRequest(core, B, 'two')))
+      await waitForRetries(core, 3)
+      expect([lateNote.state, core.writeFailures.isStuck(B)]).toEqual(['waits', true])
     }))
 })
 
@@ -297,33 +303,33 @@ describe('another failure of the store', () => {
     (code) =>
       withWorking(async (core) => {
         core.store.fault = () => new KernelError(code, 'no')
-        const kept = ['one', 'two'].map((text) => watch(core.pipeline.request(note(core, A, text))))
-        const asked = watch(core.pipeline.request({ type: 'send', by: 'user', uuid: B, id: 'm', text: 'hello' }))
+        const keptNote = ['one', 'two'].map((text) => watchPromise(core.pipeline.request(noteRequest(core, A, text))))
+        const request = watchPromise(core.pipeline.request({ type: 'send', by: 'user', uuid: B, id: 'm', text: 'hello' }))
         await settle()
-        expect([kept.map(({ state }) => state), asked.state, core.writeFailures.currentError?.code]).toEqual([
+        expect([keptNote.map(({ state }) => state), request.state, core.writeFailures.currentError?.code]).toEqual([
           ['waits', 'waits'],
           code,
           code,
         ])
         core.clock.wind(1_000)
         await settle()
-        expect(kept.map(({ state }) => state)).toEqual(['waits', 'waits'])
+        expect(keptNote.map(({ state }) => state)).toEqual(['waits', 'waits'])
         core.store.fault = () => null
         core.clock.wind(1_000)
         await settle()
-        expect([kept.map(({ state }) => state), core.writeFailures.currentError, statusIn(core, A)]).toEqual([
+        expect([keptNote.map(({ state }) => state), core.writeFailures.currentError, statusIn(core, A)]).toEqual([
           ['answered', 'answered'],
           null,
           'working',
         ])
-        expect(await notes(core, A)).toEqual(['one', 'two'])
+        expect(await notesIn(core, A)).toEqual(['one', 'two'])
       }),
   )
 
   test('a broken invariant is reported at once', () =>
     withWorking(async (core) => {
       core.store.fault = () => new KernelError('INTERNAL', 'no')
-      const refused = watch(core.pipeline.request(note(core, A, 'one')))
+      const refused = watchPromise(core.pipeline.request(noteRequest(core, A, 'one')))
       await settle()
       expect([refused.state, core.writeFailures.currentError]).toEqual(['INTERNAL', null])
     }))
@@ -332,14 +338,14 @@ describe('another failure of the store', () => {
 describe('a checkpoint', () => {
   const factsOf = async (core: Core): Promise<string[]> =>
     (await journalOf(core, A)).map(({ body }) => body.type).filter((type) => type.startsWith('checkpoint') || type === 'process.note')
-  const checkpoint = (core: Core) => ({ type: 'checkpoint', uuid: A, pid: core.table.get(A)?.pid ?? 0, error: null }) as const
+  const checkpointInput = (core: Core) => ({ type: 'checkpoint', uuid: A, pid: core.table.get(A)?.pid ?? 0, error: null }) as const
 
   test('joins the next commit, and causes no commit of its own', () =>
     withWorking(async (core) => {
-      core.pipeline.joinNextBatch(checkpoint(core))
+      core.pipeline.joinNextBatch(checkpointInput(core))
       await settle()
       expect(await factsOf(core)).toEqual([])
-      await core.pipeline.request(note(core, A, 'one'))
+      await core.pipeline.request(noteRequest(core, A, 'one'))
       expect(await factsOf(core)).toEqual(['checkpoint.written', 'process.note'])
     }))
 
@@ -347,8 +353,8 @@ describe('a checkpoint', () => {
     withWorking(async (core) => {
       core.store.fault = ({ facts }) =>
         facts.some(({ body }) => body.type === 'checkpoint.written') ? new KernelError('DISK_FULL', 'no') : null
-      core.pipeline.joinNextBatch(checkpoint(core))
-      await core.pipeline.request(note(core, A, 'one'))
+      core.pipeline.joinNextBatch(checkpointInput(core))
+      await core.pipeline.request(noteRequest(core, A, 'one'))
       await settle()
       expect([await factsOf(core), core.writeFailures.currentError, statusIn(core, A)]).toEqual([
         ['process.note', 'checkpoint.failed'],

@@ -10,11 +10,11 @@ import type { ProcessSpec, MemberSpec } from '../../../../src/kernel/model/proce
 
 type Rights = Pick<ProcessSpec, 'tools' | 'deny' | 'reeve' | 'member'>
 const PLAIN: Rights = { tools: null, deny: [] }
-const as = (role: MemberSpec['role']): Rights => ({
+const rightsOf = (role: MemberSpec['role']): Rights => ({
   ...PLAIN,
   member: { crew: 'c', id: role === 'coordinator' ? 'coordinator' : 'worker-1', role },
 })
-const names = (rights: Rights | null): string[] => toolsFor(rights).map(({ name }) => name)
+const toolNames = (rights: Rights | null): string[] => toolsFor(rights).map(({ name }) => name)
 
 const WORKER = ['post_message', 'report_implementation_complete', 'report_review_verdict', 'signal_ready']
 const PROCESS = ['ps', 'inspect', 'spawn', 'wait', 'signal', 'pause', 'resume', 'send', 'inbox', 'sigmask', 'sighandle']
@@ -36,17 +36,17 @@ describe('the tools of each caller', () => {
     ['who asked', { ...PLAIN, reeve: true }, PROCESS],
     ['who named two', { tools: ['read', 'mcp__reeve__ps', 'mcp__reeve__wait'], deny: [], reeve: true }, ['ps', 'wait']],
     ['who may not start others', { ...PLAIN, reeve: true, deny: ['mcp__reeve__spawn'] }, PROCESS.filter((name) => name !== 'spawn')],
-    ['a worker', as('implementer'), [...WORKER, ...PROCESS]],
-    ['a worker with a list', { ...as('reviewer'), tools: ['read'] }, WORKER],
-    ['a worker that is denied all', { ...as('generic'), deny: ['mcp__*'] }, WORKER],
+    ['a worker', rightsOf('implementer'), [...WORKER, ...PROCESS]],
+    ['a worker with a list', { ...rightsOf('reviewer'), tools: ['read'] }, WORKER],
+    ['a worker that is denied all', { ...rightsOf('generic'), deny: ['mcp__*'] }, WORKER],
     ['a person', null, PROCESS.filter((name) => !['inbox', 'sigmask', 'sighandle'].includes(name))],
   ] as const)('%s', (_, rights, expected) => {
-    expect(names(rights)).toEqual(expected)
+    expect(toolNames(rights)).toEqual(expected)
   })
 
   test('a coordinator', () => {
-    const all = names(as('coordinator'))
-    expect(all).toEqual(
+    const coordinatorTools = toolNames(rightsOf('coordinator'))
+    expect(coordinatorTools).toEqual(
       expect.arrayContaining([
         'spawn_worker',
         'list_workers',
@@ -68,20 +68,20 @@ describe('the tools of each caller', () => {
         ...PROCESS,
       ]),
     )
-    expect(all.filter((name) => WORKER.includes(name))).toEqual([])
+    expect(coordinatorTools.filter((name) => WORKER.includes(name))).toEqual([])
   })
 })
 
 test('the descriptions for models stay short', () => {
-  const bytes = (rights: Rights): number =>
+  const bytesOf = (rights: Rights): number =>
     describeTools(toolsFor(rights)).reduce(
       (sum, { name, description, schema }) => sum + name.length + description.length + JSON.stringify(schema()).length,
       0,
     )
-  const any = bytes({ ...PLAIN, reeve: true })
-  expect(any).toBeLessThan(8_000)
-  expect(bytes(as('generic')) - any).toBeLessThan(2_000)
-  expect(bytes(as('coordinator')) - any).toBeLessThan(8_000)
+  const processBytes = bytesOf({ ...PLAIN, reeve: true })
+  expect(processBytes).toBeLessThan(8_000)
+  expect(bytesOf(rightsOf('generic')) - processBytes).toBeLessThan(2_000)
+  expect(bytesOf(rightsOf('coordinator')) - processBytes).toBeLessThan(8_000)
 })
 
 test('docs/mcp-tools.md matches the table', () => {

@@ -5,23 +5,23 @@ import { Player } from '../../../support/kernel/transcript.ts'
 import type { FactBody } from '../../../../src/kernel/model/facts.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
 
-function row(script = '.live a named=docs'): Process {
+function makeRow(script = '.live a named=docs'): Process {
   const player = new Player()
   player.play(script)
   return player.world.row('a') as Process
 }
 
-function told(body: FactBody, process: Process | undefined = row()): string | null {
+function noticeText(body: FactBody, process: Process | undefined = makeRow()): string | null {
   const notice = noticeOf({ uuid: 'a', seq: 9, cursor: 9, pid: 1, at: 5, body }, process)
   return notice === null ? null : `${notice.kind}: ${notice.text}`
 }
 
-const held = (reason: 'budget' | 'loop' | 'user' | 'rate-limit' | 'daemon-shutdown', more: object = {}): FactBody => ({
+const heldFor = (reason: 'budget' | 'loop' | 'user' | 'rate-limit' | 'daemon-shutdown', changes: object = {}): FactBody => ({
   type: 'process.held',
   mono: 1,
-  hold: { reason, by: reason === 'user' ? 'user' : 'system', at: 5, ...more },
+  hold: { reason, by: reason === 'user' ? 'user' : 'system', at: 5, ...changes },
 })
-const exited = (exit: { code: number; reason: string; cause: 'agent' | 'person' | 'parent' | 'limit' | 'daemon' }): FactBody => ({
+const processExited = (exit: { code: number; reason: string; cause: 'agent' | 'person' | 'parent' | 'limit' | 'daemon' }): FactBody => ({
   type: 'process.exited',
   mono: 1,
   exit,
@@ -42,9 +42,9 @@ describe('facts that cause a notice', () => {
     ],
     [{ type: 'liveness.changed', word: 'silent', since: 1, evidence: '' }, 'stalled: docs (PID 1) is silent'],
     [{ type: 'liveness.changed', word: 'stopped', since: 1, evidence: 'PID 77' }, 'stalled: docs (PID 1) was stopped by a signal (PID 77)'],
-    [exited({ code: 0, reason: 'completed', cause: 'agent' }), 'finished: docs (PID 1) has finished'],
-    [exited({ code: 3, reason: 'exit code 3', cause: 'agent' }), 'failed: docs (PID 1) has failed: exit code 3'],
-    [exited({ code: 1, reason: 'timed out', cause: 'limit' }), 'failed: docs (PID 1) has failed: timed out'],
+    [processExited({ code: 0, reason: 'completed', cause: 'agent' }), 'finished: docs (PID 1) has finished'],
+    [processExited({ code: 3, reason: 'exit code 3', cause: 'agent' }), 'failed: docs (PID 1) has failed: exit code 3'],
+    [processExited({ code: 1, reason: 'timed out', cause: 'limit' }), 'failed: docs (PID 1) has failed: timed out'],
     [
       { type: 'limit.reached', limit: 'budgetUsd', used: 2.001, of: 2, action: 'suspend', scope: 'a' },
       'budget: docs (PID 1) is suspended: $2.0010 of $2 are spent',
@@ -53,17 +53,17 @@ describe('facts that cause a notice', () => {
       { type: 'limit.reached', limit: 'maxToolCalls', used: 9, of: 9, action: 'terminate', scope: 'a' },
       'budget: docs (PID 1) has come to its limit: 9 of 9 tool calls are used',
     ],
-    [held('rate-limit', { until: 9 }), 'stalled: docs (PID 1) is suspended: rate limit'],
+    [heldFor('rate-limit', { until: 9 }), 'stalled: docs (PID 1) is suspended: rate limit'],
     [
       { type: 'limit.warned', limit: 'budgetUsd', used: 1.6, of: 2 },
       'budget: docs (PID 1) has used 80 % of a limit: $1.6000 of $2 are spent',
     ],
   ])('%j', (body, text) => {
-    expect(told(body)).toBe(text)
+    expect(noticeText(body)).toBe(text)
   })
 
   test('the notice of a hold has the reason, if the kernel knows it', () => {
-    expect(told(held('loop'), { ...row(), note: '5 times the same: bash' })).toBe(
+    expect(noticeText(heldFor('loop'), { ...makeRow(), note: '5 times the same: bash' })).toBe(
       'stalled: docs (PID 1) is suspended: loop (5 times the same: bash)',
     )
   })
@@ -71,76 +71,79 @@ describe('facts that cause a notice', () => {
 
 describe('facts that cause no notice', () => {
   test.each<readonly [string, FactBody]>([
-    ['a process that the user stopped', exited({ code: 143, reason: 'SIGTERM from user', cause: 'person' })],
-    ['what its parent stopped', exited({ code: 143, reason: 'SIGTERM from agent', cause: 'parent' })],
+    ['a process that the user stopped', processExited({ code: 143, reason: 'SIGTERM from user', cause: 'person' })],
+    ['what its parent stopped', processExited({ code: 143, reason: 'SIGTERM from agent', cause: 'parent' })],
     ['what waits for calls that are open', { type: 'limit.reached', limit: 'budgetUsd', used: 1, of: 2, action: 'wait', scope: 'a' }],
     [
       'that the budget of another one is gone',
       { type: 'limit.reached', limit: 'budgetUsd', used: 2, of: 2, action: 'suspend', scope: 'b' },
     ],
-    ['the hold of a budget, which has a fact of its own', held('budget')],
-    ['a process that the user paused', held('user')],
-    ['what the daemon holds to stop', held('daemon-shutdown')],
-    ['what wakes by itself', held('rate-limit', { until: 9, wake: true })],
+    ['the hold of a budget, which has a fact of its own', heldFor('budget')],
+    ['a process that the user paused', heldFor('user')],
+    ['what the daemon holds to stop', heldFor('daemon-shutdown')],
+    ['what wakes by itself', heldFor('rate-limit', { until: 9, wake: true })],
     ['that it is alive again', { type: 'liveness.changed', word: 'alive', since: 1, evidence: '' }],
     ['that its context fills', { type: 'limit.warned', limit: 'context', used: 8, of: 10 }],
     ['a step', { type: 'model.started', step: 1, attempt: 1, model: 'm' }],
   ])('%s', (_, body) => {
-    expect(told(body)).toBeNull()
+    expect(noticeText(body)).toBeNull()
   })
 
   test('the end of a child, which is reported to its parent', () => {
-    const child = { ...row(), parentUuid: 'b' }
-    expect(told(exited({ code: 0, reason: 'completed', cause: 'agent' }), child)).toBeNull()
-    expect(told({ type: 'process.waiting', question: 'go?' }, child)).not.toBeNull()
+    const child = { ...makeRow(), parentUuid: 'b' }
+    expect(noticeText(processExited({ code: 0, reason: 'completed', cause: 'agent' }), child)).toBeNull()
+    expect(noticeText({ type: 'process.waiting', question: 'go?' }, child)).not.toBeNull()
   })
 
   test('a process that has left the table', () => {
     expect(
-      noticeOf({ uuid: 'a', seq: 9, cursor: 9, pid: 1, at: 5, body: exited({ code: 0, reason: 'completed', cause: 'agent' }) }, undefined),
+      noticeOf(
+        { uuid: 'a', seq: 9, cursor: 9, pid: 1, at: 5, body: processExited({ code: 0, reason: 'completed', cause: 'agent' }) },
+        undefined,
+      ),
     ).toBeNull()
   })
 })
 
 test('text of agents becomes one short line without control characters', () => {
-  const text = told({ type: 'process.waiting', question: `a\u001b[31m red\n\u0007line \u202e ${'x'.repeat(1_000)}` }) ?? ''
+  const text = noticeText({ type: 'process.waiting', question: `a\u001b[31m red\n\u0007line \u202e ${'x'.repeat(1_000)}` }) ?? ''
   expect(text).toMatch(/^waiting: docs \(PID 1\) waits for an answer: a red line x+…$/)
   expect(text.length).toBeLessThan(420)
 })
 
 describe('questions of a crew', () => {
-  const human = { id: 'which', kind: 'human', ask: { id: 'which.1', for: 'human' }, seqs: { text: 3 } }
-  const gate = { id: 'lexer', kind: 'work', ask: { id: 'lexer.2', for: 'gate' }, seqs: { text: 4 } }
-  const crew = (name: string | null = 'fix'): Process =>
-    ({ ...row(), spec: { ...row().spec, name }, crew: { tasks: [human, gate] } }) as unknown as Process
-  const asks = (id: string, question: string): FactBody => ({
+  const humanTask = { id: 'which', kind: 'human', ask: { id: 'which.1', for: 'human' }, seqs: { text: 3 } }
+  const gatedTask = { id: 'lexer', kind: 'work', ask: { id: 'lexer.2', for: 'gate' }, seqs: { text: 4 } }
+  const crewProcess = (name: string | null = 'fix'): Process =>
+    ({ ...makeRow(), spec: { ...makeRow().spec, name }, crew: { tasks: [humanTask, gatedTask] } }) as unknown as Process
+  const taskAsked = (id: string, question: string): FactBody => ({
     type: 'process.waiting',
     question,
     ask: { id, kind: 'question', text: question, options: [], callId: null, at: 5 },
   })
-  const noticed = (id: string, process = crew(), question = 'May it be committed?') =>
-    noticeOf({ uuid: 'a', seq: 9, cursor: 9, pid: 1, at: 5, body: asks(id, question) }, process)
+  const noticeOfAsk = (id: string, process = crewProcess(), question = 'May it be committed?') =>
+    noticeOf({ uuid: 'a', seq: 9, cursor: 9, pid: 1, at: 5, body: taskAsked(id, question) }, process)
 
   test('each question is a notice of its own, with the commands that show and answer it', () => {
-    expect(noticed('lexer.2')).toMatchObject({
+    expect(noticeOfAsk('lexer.2')).toMatchObject({
       key: 'a waiting lexer.2',
       text: 'fix (PID 1) asks: May it be committed? (reeve crew diff fix lexer, reeve crew approve fix lexer, reeve crew deny fix lexer TEXT)',
       command: 'reeve crew diff fix lexer',
     })
-    expect(noticed('lexer.2')).not.toHaveProperty('questionSeq')
-    expect(noticed('which.1')).toMatchObject({ key: 'a waiting which.1', command: 'reeve answer --ask which fix', questionSeq: 3 })
-    expect(noticed('lexer.2', crew('a b; rm'))?.command).toBe('reeve crew diff 1 lexer')
-    expect(noticed('lexer.2', crew(null))?.command).toBe('reeve crew diff 1 lexer')
+    expect(noticeOfAsk('lexer.2')).not.toHaveProperty('questionSeq')
+    expect(noticeOfAsk('which.1')).toMatchObject({ key: 'a waiting which.1', command: 'reeve answer --ask which fix', questionSeq: 3 })
+    expect(noticeOfAsk('lexer.2', crewProcess('a b; rm'))?.command).toBe('reeve crew diff 1 lexer')
+    expect(noticeOfAsk('lexer.2', crewProcess(null))?.command).toBe('reeve crew diff 1 lexer')
   })
 
   test('the notice of a task for the user has the question; a long question never removes the command', () => {
-    const notice = noticed('which.1')
+    const notice = noticeOfAsk('which.1')
     if (!notice) throw new Error('no notice')
     expect(withQuestion(notice, 'which: The first\nor the \x1b[31msecond?').text).toBe(
       'fix (PID 1) asks: which: The first or the second? (reeve answer --ask which fix)',
     )
-    const long = withQuestion(notice, 'x'.repeat(1_000)).text
-    expect(long.length).toBe(400)
-    expect(long).toMatch(/x… \(reeve answer --ask which fix\)$/)
+    const longText = withQuestion(notice, 'x'.repeat(1_000)).text
+    expect(longText.length).toBe(400)
+    expect(longText).toMatch(/x… \(reeve answer --ask which fix\)$/)
   })
 })

@@ -9,11 +9,11 @@ import type { DeliveryResult } from '../../../../src/daemon/notify/outbox.ts'
 const OK: DeliveryResult = { ok: true }
 const DOWN: DeliveryResult = { ok: false, why: 'down', retry: true }
 
-function outbox(how: (text: string, tries: number) => DeliveryResult | Promise<DeliveryResult> = () => OK) {
+function newOutbox(deliver: (text: string, tryCount: number) => DeliveryResult | Promise<DeliveryResult> = () => OK) {
   const clock = new ManualClock()
-  const sent: string[] = []
+  const sentTexts: string[] = []
   const log: string[] = []
-  let tries = 0
+  let tryCount = 0
   let pushed = 0
   let current = true
   const box = new NotificationOutbox({
@@ -22,93 +22,112 @@ function outbox(how: (text: string, tries: number) => DeliveryResult | Promise<D
     log: (message) => void log.push(message),
     isCurrent: () => current,
     send: async ({ text }, repeated) => {
-      tries += 1
-      const result = await how(text, tries)
-      if (result.ok) sent.push(repeated > 0 ? `${text} (+${repeated})` : text)
+      tryCount += 1
+      const result = await deliver(text, tryCount)
+      if (result.ok) sentTexts.push(repeated > 0 ? `${text} (+${repeated})` : text)
       return result
     },
   })
-  const push = (text: string, uuid = text, kind: NoticeKind = 'stalled'): void =>
+  const pushNotice = (text: string, uuid = text, kind: NoticeKind = 'stalled'): void =>
     box.push({ kind, key: `${uuid} ${kind}`, uuid, pid: 1, name: null, agent: 'a', intent: '', at: 0, cursor: (pushed += 1), text })
-  const wind = async (ms: number): Promise<void> => {
-    for (let left = ms; left > 0; left -= 500) {
-      clock.wind(Math.min(500, left))
+  const advanceClock = async (ms: number): Promise<void> => {
+    for (let remainingMs = ms; remainingMs > 0; remainingMs -= 500) {
+      clock.wind(Math.min(500, remainingMs))
       await settle()
     }
   }
-  return { box, clock, sent, log, push, wind, tries: () => tries, stale: () => (current = false) }
+  return { box, clock, sent: sentTexts, log, push: pushNotice, wind: advanceClock, tries: () => tryCount, stale: () => (current = false) }
 }
 
 describe('sending', () => {
   test('runs in order, one at a time', async () => {
-    const { push, sent, wind } = outbox()
-    for (const text of ['a', 'b', 'c']) push(text)
-    await wind(500)
-    expect(sent).toEqual(['a', 'b', 'c'])
+    const { push: pushNotice, sent: sentTexts, wind: advanceClock } = newOutbox()
+    for (const text of ['a', 'b', 'c']) pushNotice(text)
+    await advanceClock(500)
+    expect(sentTexts).toEqual(['a', 'b', 'c'])
   })
 
   test('a failed notice is retried with growing delays, and no other overtakes it', async () => {
-    const { push, sent, log, wind, tries } = outbox((_, tried) => (tried <= 4 ? DOWN : OK))
-    push('a')
-    push('b')
+    const {
+      push: pushNotice,
+      sent: sentTexts,
+      log,
+      wind: advanceClock,
+      tries: tryCount,
+    } = newOutbox((_, tried) => (tried <= 4 ? DOWN : OK))
+    pushNotice('a')
+    pushNotice('b')
     await settle()
-    expect(tries()).toBe(1)
-    await wind(1_000)
-    expect(tries()).toBe(2)
-    await wind(1_500)
-    expect(tries()).toBe(2)
-    await wind(500)
-    expect(tries()).toBe(3)
-    await wind(12_000)
-    expect(sent).toEqual(['a', 'b'])
+    expect(tryCount()).toBe(1)
+    await advanceClock(1_000)
+    expect(tryCount()).toBe(2)
+    await advanceClock(1_500)
+    expect(tryCount()).toBe(2)
+    await advanceClock(500)
+    expect(tryCount()).toBe(3)
+    await advanceClock(12_000)
+    expect(sentTexts).toEqual(['a', 'b'])
     expect(log).toEqual(['webhook: a notice cannot be sent: down; it is tried again', 'webhook: notices are sent again'])
   })
 
   test('a refused notice is lost at once, and the next one follows', async () => {
-    const { box, push, sent, wind } = outbox((text) => (text === 'a' ? { ok: false, why: 'it answered 401', retry: false } : OK))
-    push('a')
-    push('b')
-    await wind(500)
-    expect(sent).toEqual(['b'])
+    const {
+      box,
+      push: pushNotice,
+      sent: sentTexts,
+      wind: advanceClock,
+    } = newOutbox((text) => (text === 'a' ? { ok: false, why: 'it answered 401', retry: false } : OK))
+    pushNotice('a')
+    pushNotice('b')
+    await advanceClock(500)
+    expect(sentTexts).toEqual(['b'])
     expect(box.lostCount).toBe(1)
   })
 
   test('the `retry-after` of a server sets the delay', async () => {
-    const { push, sent, wind } = outbox((_, tried) => (tried === 1 ? { ...DOWN, afterMs: 20_000 } : OK))
-    push('a')
-    await wind(19_500)
-    expect(sent).toEqual([])
-    await wind(1_000)
-    expect(sent).toEqual(['a'])
+    const {
+      push: pushNotice,
+      sent: sentTexts,
+      wind: advanceClock,
+    } = newOutbox((_, tried) => (tried === 1 ? { ...DOWN, afterMs: 20_000 } : OK))
+    pushNotice('a')
+    await advanceClock(19_500)
+    expect(sentTexts).toEqual([])
+    await advanceClock(1_000)
+    expect(sentTexts).toEqual(['a'])
   })
 
   test('an exception while sending is a failure that is retried', async () => {
-    const { push, sent, wind } = outbox((_, tried) => {
+    const {
+      push: pushNotice,
+      sent: sentTexts,
+      wind: advanceClock,
+    } = newOutbox((_, tried) => {
       if (tried === 1) throw new Error('broken')
       return OK
     })
-    push('a')
-    await wind(2_000)
-    expect(sent).toEqual(['a'])
+    pushNotice('a')
+    await advanceClock(2_000)
+    expect(sentTexts).toEqual(['a'])
   })
 })
 
 describe('bounds', () => {
   test('at most a hundred notices wait; the oldest are dropped first, and the loss is logged once', async () => {
-    const { box, push, log, wind } = outbox(() => DOWN)
-    for (let index = 0; index < 250; index += 1) push(`n${index}`)
+    const { box, push: pushNotice, log, wind: advanceClock } = newOutbox(() => DOWN)
+    for (let index = 0; index < 250; index += 1) pushNotice(`n${index}`)
     await settle()
     expect(box.waitingCount).toBe(100)
     expect(box.lostCount).toBe(150)
     expect(log.filter((line) => line.includes('is lost'))).toHaveLength(2)
-    await wind(1_000)
+    await advanceClock(1_000)
   })
 
   test('a notice is lost after the largest number of attempts', async () => {
-    const { box, push, tries, wind } = outbox(() => DOWN)
-    push('a')
-    await wind(1_000_000)
-    expect(tries()).toBe(12)
+    const { box, push: pushNotice, tries: tryCount, wind: advanceClock } = newOutbox(() => DOWN)
+    pushNotice('a')
+    await advanceClock(1_000_000)
+    expect(tryCount()).toBe(12)
     expect(box.waitingCount).toBe(0)
     expect(box.lostCount).toBe(1)
   })
@@ -116,43 +135,43 @@ describe('bounds', () => {
 
 describe('a repeated notice', () => {
   test('within half a minute is delayed; the last repetition is sent, with the number of repetitions', async () => {
-    const { push, sent, wind } = outbox()
-    for (const text of ['one', 'two', 'three']) push(text, 'a')
-    push('other kind', 'a', 'failed')
-    push('other process', 'b')
-    await wind(29_000)
-    expect(sent).toEqual(['one', 'other kind', 'other process'])
-    await wind(2_000)
-    expect(sent.at(-1)).toBe('three (+1)')
-    push('four', 'a')
-    await wind(1_000)
-    expect(sent.at(-1)).toBe('four')
+    const { push: pushNotice, sent: sentTexts, wind: advanceClock } = newOutbox()
+    for (const text of ['one', 'two', 'three']) pushNotice(text, 'a')
+    pushNotice('other kind', 'a', 'failed')
+    pushNotice('other process', 'b')
+    await advanceClock(29_000)
+    expect(sentTexts).toEqual(['one', 'other kind', 'other process'])
+    await advanceClock(2_000)
+    expect(sentTexts.at(-1)).toBe('three (+1)')
+    pushNotice('four', 'a')
+    await advanceClock(1_000)
+    expect(sentTexts.at(-1)).toBe('four')
   })
 
   test('is dropped if it no longer holds', async () => {
-    const { push, sent, wind, stale } = outbox()
-    push('one', 'a', 'waiting')
-    push('two', 'a', 'waiting')
+    const { push: pushNotice, sent: sentTexts, wind: advanceClock, stale } = newOutbox()
+    pushNotice('one', 'a', 'waiting')
+    pushNotice('two', 'a', 'waiting')
     stale()
-    await wind(60_000)
-    expect(sent).toEqual(['one'])
+    await advanceClock(60_000)
+    expect(sentTexts).toEqual(['one'])
   })
 })
 
 describe('the end', () => {
   test('waiting notices are sent once, without a retry, and the log has the number of the others', async () => {
-    const { box, push, sent, log } = outbox((text) => (text === 'b' ? DOWN : OK))
-    push('a', 'a')
-    push('a again', 'a')
+    const { box, push: pushNotice, sent: sentTexts, log } = newOutbox((text) => (text === 'b' ? DOWN : OK))
+    pushNotice('a', 'a')
+    pushNotice('a again', 'a')
     await box.stop()
-    expect(sent).toEqual(['a', 'a again'])
+    expect(sentTexts).toEqual(['a', 'a again'])
     expect(log).toEqual([])
-    const down = outbox(() => DOWN)
-    for (const text of ['x', 'y']) down.push(text)
+    const failingOutbox = newOutbox(() => DOWN)
+    for (const text of ['x', 'y']) failingOutbox.push(text)
     await settle()
-    await down.box.stop()
-    expect(down.log.at(-1)).toBe('webhook: 2 notices were not sent before the daemon ended; the next one sends them')
-    down.push('z')
-    expect(down.tries()).toBe(2)
+    await failingOutbox.box.stop()
+    expect(failingOutbox.log.at(-1)).toBe('webhook: 2 notices were not sent before the daemon ended; the next one sends them')
+    failingOutbox.push('z')
+    expect(failingOutbox.tries()).toBe(2)
   })
 })

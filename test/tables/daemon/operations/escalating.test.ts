@@ -81,44 +81,47 @@ describe('the kernel', () => {
 })
 
 describe('the ladder', () => {
-  function rungs(endsWith: 'SIGTERM' | 'kill'): { readonly did: string[]; readonly rungs: Parameters<typeof runStopLadder>[0] } {
-    const did: string[] = []
-    let living = true
+  function makeLadder(endsWith: 'SIGTERM' | 'kill'): {
+    readonly actions: string[]
+    readonly makeLadder: Parameters<typeof runStopLadder>[0]
+  } {
+    const actions: string[] = []
+    let isLiving = true
     return {
-      did,
-      rungs: {
-        isEmpty: () => !living,
-        programsEnded: () => !living,
+      actions,
+      makeLadder: {
+        isEmpty: () => !isLiving,
+        programsEnded: () => !isLiving,
         askPrograms: (signal) => {
-          did.push(signal)
-          if (endsWith === 'SIGTERM') living = false
+          actions.push(signal)
+          if (endsWith === 'SIGTERM') isLiving = false
         },
         askMembers: () => {},
         kill: () => {
-          did.push('kill')
-          living = false
+          actions.push('kill')
+          isLiving = false
         },
-        members: () => (living ? [4711] : []),
+        members: () => (isLiving ? [4711] : []),
         waiting: { watch: () => () => {}, pollMs: 1 },
       },
     }
   }
 
   test('reports the kill before it happens, once', async () => {
-    const { did, rungs: on } = rungs('kill')
-    expect(await runStopLadder(on, { signal: 'SIGTERM', graceMs: 0, onKill: () => did.push('said') })).toEqual({
+    const { actions, makeLadder: on } = makeLadder('kill')
+    expect(await runStopLadder(on, { signal: 'SIGTERM', graceMs: 0, onKill: () => actions.push('said') })).toEqual({
       outcome: 'killed',
       survivors: [],
     })
-    expect(did).toEqual(['SIGTERM', 'said', 'kill'])
+    expect(actions).toEqual(['SIGTERM', 'said', 'kill'])
   })
 
   test('reports neither an end in time nor a requested kill', async () => {
-    const calm = rungs('SIGTERM')
-    await runStopLadder(calm.rungs, { signal: 'SIGTERM', graceMs: 1_000, onKill: () => calm.did.push('said') })
-    expect(calm.did).toEqual(['SIGTERM'])
-    const killed = rungs('kill')
-    await runStopLadder(killed.rungs, { signal: 'SIGKILL', graceMs: 0, onKill: () => killed.did.push('said') })
-    expect(killed.did).toEqual(['kill'])
+    const calmLadder = makeLadder('SIGTERM')
+    await runStopLadder(calmLadder.makeLadder, { signal: 'SIGTERM', graceMs: 1_000, onKill: () => calmLadder.actions.push('said') })
+    expect(calmLadder.actions).toEqual(['SIGTERM'])
+    const killedLadder = makeLadder('kill')
+    await runStopLadder(killedLadder.makeLadder, { signal: 'SIGKILL', graceMs: 0, onKill: () => killedLadder.actions.push('said') })
+    expect(killedLadder.actions).toEqual(['kill'])
   })
 })

@@ -10,20 +10,20 @@ test.each([
   ['before its first turn', 0, 2],
   ['in its first turn', 1, 3],
   ['after its first step', 2, 3],
-])('step 0 of one that was read %s', async (_, when, seq) => {
-  await using opened = await testStore()
+])('step 0 of one that was read %s', async (_, index, seq) => {
+  await using fixture = await testStore()
   const scribe = new Scribe()
-  const read = []
+  const readRows = []
   for (const commit of [
     () => scribe.spawn(ONE),
     () => scribe.write(ONE, { type: 'process.working', turn: 1, message: null }),
     () => scribe.write(ONE, ...stepOf(1)),
     () => scribe.write(ONE, ...stepOf(2)),
   ]) {
-    await opened.store.commit(commit())
-    read.push(scribe.get(ONE))
+    await fixture.store.commit(commit())
+    readRows.push(scribe.get(ONE))
   }
-  const origin = read[when]
+  const origin = readRows[index]
   if (!origin) throw new Error('it was not read')
-  expect(await findForkPoint(opened.store, origin, { fromStep: 0 })).toMatchObject({ step: 0, seq })
+  expect(await findForkPoint(fixture.store, origin, { fromStep: 0 })).toMatchObject({ step: 0, seq })
 })

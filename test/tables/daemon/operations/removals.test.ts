@@ -12,7 +12,7 @@ import { ManualClock } from '../../../support/clock.ts'
 
 const worktrees = { checkIdle: () => {}, remove: async () => null }
 
-const dead = (uuid: string): Process => {
+const deadProcess = (uuid: string): Process => {
   const scribe = new Scribe()
   scribe.spawn(uuid, specOf(), ...endOf())
   return scribe.get(uuid)
@@ -20,7 +20,7 @@ const dead = (uuid: string): Process => {
 
 describe('exclusive operations', () => {
   const createRemovals = (): Removals => {
-    const reads = { resolve: async (ref: string) => dead(ref), get: async (uuid: string) => dead(uuid) }
+    const reads = { resolve: async (ref: string) => deadProcess(ref), get: async (uuid: string) => deadProcess(uuid) }
     return new Removals({
       reads,
       store: { updateUsageLedger: async () => false, remove: async () => true },
@@ -33,7 +33,7 @@ describe('exclusive operations', () => {
   test('run one at a time and in order, also after a failure', async () => {
     const removals = createRemovals()
     const order: string[] = []
-    const first = Promise.withResolvers<void>()
+    const firstVisit = Promise.withResolvers<void>()
     const runVisit = (name: string, wait: Promise<void>) =>
       removals.runExclusively('a', async () => {
         order.push(`${name} in`)
@@ -42,10 +42,10 @@ describe('exclusive operations', () => {
         if (name === 'one') throw new KernelError('CONFLICT', 'no')
         return name
       })
-    const runs = [runVisit('one', first.promise), runVisit('two', Promise.resolve()), removals.remove('a')]
-    const other = await removals.runExclusively('b', async () => 'free')
-    expect([other, order]).toEqual(['free', ['one in']])
-    first.resolve()
+    const runs = [runVisit('one', firstVisit.promise), runVisit('two', Promise.resolve()), removals.remove('a')]
+    const otherResult = await removals.runExclusively('b', async () => 'free')
+    expect([otherResult, order]).toEqual(['free', ['one in']])
+    firstVisit.resolve()
     expect((await Promise.allSettled(runs)).map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
     expect(order).toEqual(['one in', 'one out', 'two in', 'two out'])
   })
@@ -53,18 +53,20 @@ describe('exclusive operations', () => {
 
 describe('a reader', () => {
   test('gets an error instead of a partial result, if the process was removed', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
     const uuid = uuidOf(1)
-    await at.store.commit(scribe.spawn(uuid))
+    await fixture.store.commit(scribe.spawn(uuid))
     const STEPS = 300
     for (let step = 1; step <= STEPS; step++)
-      await at.store.commit(scribe.write(uuid, { type: 'model.started', step, attempt: 1, model: 'a/b' }, ...modelFinished(step, 'text')))
-    await at.store.commit(scribe.write(uuid, ...endOf()))
+      await fixture.store.commit(
+        scribe.write(uuid, { type: 'model.started', step, attempt: 1, model: 'a/b' }, ...modelFinished(step, 'text')),
+      )
+    await fixture.store.commit(scribe.write(uuid, ...endOf()))
     // A removal counts the usage first. That time would let the reader finish.
-    while (await at.store.updateUsageLedger());
-    const [reads, clock] = [new ProcessQueries(new Table(10), at.store, new ManualClock()), new ManualClock()]
-    const removals = new Removals({ reads, store: at.store, clock, sweeper: { sweep: () => {} }, worktrees })
+    while (await fixture.store.updateUsageLedger());
+    const [reads, clock] = [new ProcessQueries(new Table(10), fixture.store, new ManualClock()), new ManualClock()]
+    const removals = new Removals({ reads, store: fixture.store, clock, sweeper: { sweep: () => {} }, worktrees })
     expect(await reads.steps(await reads.get(uuid), 0, 1_000)).toHaveLength(STEPS)
     const process = await reads.get(uuid)
     const reading = reads.steps(process, 0, 1_000)
@@ -76,53 +78,53 @@ describe('a reader', () => {
 
 describe('the sweeper', () => {
   /** A store with `pieces` pieces of work; the first `fails` of them fail. */
-  function work(pieces: number, fails = 0) {
-    const asked = { left: pieces, fails, times: 0, idle: Promise.withResolvers<void>() }
-    const sweep = async (): Promise<boolean> => {
-      asked.times += 1
-      if (asked.fails-- > 0) {
-        asked.idle.resolve()
+  function makeWork(pieces: number, fails = 0) {
+    const workState = { left: pieces, fails, times: 0, idle: Promise.withResolvers<void>() }
+    const sweepPiece = async (): Promise<boolean> => {
+      workState.times += 1
+      if (workState.fails-- > 0) {
+        workState.idle.resolve()
         throw new KernelError('DISK_FULL', 'no room')
       }
-      asked.left -= 1
-      if (asked.left <= 0) asked.idle.resolve()
-      return asked.left > 0
+      workState.left -= 1
+      if (workState.left <= 0) workState.idle.resolve()
+      return workState.left > 0
     }
-    return { asked, store: { sweep } }
+    return { asked: workState, store: { sweep: sweepPiece } }
   }
 
   test('sweeps until no piece is left', async () => {
-    const { asked, store } = work(5)
+    const { asked: workState, store } = makeWork(5)
     const sweeper = new Sweeper(store, () => {})
     sweeper.sweep()
-    await asked.idle.promise
+    await workState.idle.promise
     await sweeper.stop()
-    expect(asked.times).toBe(5)
+    expect(workState.times).toBe(5)
   })
 
   test('stops after the current piece', async () => {
-    const { asked, store } = work(1_000)
+    const { asked: workState, store } = makeWork(1_000)
     const sweeper = new Sweeper(store, () => {})
     sweeper.sweep()
     await sweeper.stop()
-    expect(asked.times).toBe(1)
+    expect(workState.times).toBe(1)
     sweeper.sweep()
     await sweeper.stop()
-    expect(asked.times).toBe(1)
+    expect(workState.times).toBe(1)
   })
 
   test('logs a failure, and continues at the next request', async () => {
-    const { asked, store } = work(2, 1)
+    const { asked: workState, store } = makeWork(2, 1)
     const logged: unknown[] = []
     const sweeper = new Sweeper(store, (message, error) => logged.push([message, error]))
     sweeper.sweep()
-    await asked.idle.promise
+    await workState.idle.promise
     await new Promise(setImmediate)
     expect(logged).toMatchObject([[expect.any(String), { code: 'DISK_FULL' }]])
-    asked.idle = Promise.withResolvers()
+    workState.idle = Promise.withResolvers()
     sweeper.sweep()
-    await asked.idle.promise
+    await workState.idle.promise
     await sweeper.stop()
-    expect([asked.left, logged.length]).toEqual([0, 1])
+    expect([workState.left, logged.length]).toEqual([0, 1])
   })
 })

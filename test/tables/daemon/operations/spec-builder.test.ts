@@ -76,7 +76,7 @@ afterEach(() => dir[Symbol.asyncDispose]())
 
 const ENV = { PATH: '/usr/bin:/bin', HOME: '/nowhere', LANG: 'C' }
 
-async function built(body: Omit<SpawnBody, 'cwd'>): Promise<ProcessSpec> {
+async function buildSpec(body: Omit<SpawnBody, 'cwd'>): Promise<ProcessSpec> {
   const intent = body.agent === undefined ? {} : { intent: 'work' }
   return (await specs.build({ cwd: dir.path, env: ENV, ...intent, ...body } as SpawnBody)).spec
 }
@@ -96,9 +96,9 @@ const SPAWNS: readonly Omit<SpawnBody, 'cwd'>[] = [
 ]
 
 test('each driver writes its fields in the same order', async () => {
-  const made = []
-  for (const body of SPAWNS) made.push(textOf(await built(body)))
-  expect(made).toMatchInlineSnapshot(`
+  const lines = []
+  for (const body of SPAWNS) lines.push(textOf(await buildSpec(body)))
+  expect(lines).toMatchInlineSnapshot(`
     [
       "{"name":"one","cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"work","agent":"own","driver":"native","model":"anthropic/claude-sonnet-5","effort":"high","fallback":["openai/gpt-6"],"mcp":[{"name":"local","source":"/dir/agents/own.md","kind":"stdio","argv":["./server"],"env":{}}],"tools":["read","mcp__reeve"],"deny":["write"],"capabilities":{"paths":{"read":["/tmp"]}},"system":"You are own.","argv":null,"credentials":["ANTHROPIC_API_KEY"],"limits":{"maxSteps":9,"budgetUsd":1},"liveness":{"silentMs":300000},"wake":true,"restart":{"type":"transient"},"reeve":true,"childId":"a"}",
       "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"work","agent":"own","driver":"native","model":"script:a.yaml","effort":"high","mcp":[{"name":"local","source":"/dir/agents/own.md","kind":"stdio","argv":["./server"],"env":{}}],"tools":["read","bash"],"deny":["write"],"system":"You are own.","argv":null,"credentials":[],"limits":{"maxSteps":9},"liveness":{"silentMs":300000},"wake":true,"restart":{"type":"permanent"}}",
@@ -121,13 +121,13 @@ test('a resume keeps the order of the fields of a spec, and adds new fields at i
     [4, { gateway: 'auto', deny: ['signal'] }],
     [6, { name: 'three' }],
   ]
-  const made = []
+  const lines = []
   for (const [which, body] of changes) {
-    const spec = await built(SPAWNS[which] ?? {})
+    const spec = await buildSpec(SPAWNS[which] ?? {})
     const changed = await specs.applyOverrides({ uuid: uuidOf(1), spec }, body)
-    made.push(changed && textOf(changed))
+    lines.push(changed && textOf(changed))
   }
-  expect(made).toMatchInlineSnapshot(`
+  expect(lines).toMatchInlineSnapshot(`
     [
       "{"name":"two","cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"work","agent":"own","driver":"native","model":"openai/gpt-6","effort":"low","fallback":["openai/gpt-6"],"mcp":[{"name":"local","source":"/dir/agents/own.md","kind":"stdio","argv":["./server"],"env":{}}],"tools":["read","mcp__reeve"],"deny":["write"],"system":"You are own.","argv":null,"credentials":["OPENAI_API_KEY"],"limits":{"maxSteps":9,"budgetUsd":1},"liveness":{"silentMs":300000},"wake":true,"restart":{"type":"transient"},"reeve":true,"childId":"a","capabilities":{"paths":{"read":["/tmp"]}}}",
       "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"work","agent":"own","driver":"native","model":"script:a.yaml","effort":"high","mcp":[{"name":"local","source":"/dir/agents/own.md","kind":"stdio","argv":["./server"],"env":{}}],"tools":["read","bash"],"deny":["write"],"system":"You are own.","argv":null,"credentials":[],"limits":{"maxSteps":9},"liveness":{"silentMs":300000},"wake":true,"restart":{"type":"permanent"},"capabilities":{"network":"off"}}",
@@ -139,7 +139,7 @@ test('a resume keeps the order of the fields of a spec, and adds new fields at i
 })
 
 test('a resume of a supervisor, a crew or a compose run has no gateway', async () => {
-  const supervisor = await built(SPAWNS.at(-1) ?? {})
+  const supervisor = await buildSpec(SPAWNS.at(-1) ?? {})
   for (const driver of ['supervisor', 'crew', 'compose'] as const)
     await expect(
       specs.applyOverrides({ uuid: uuidOf(1), spec: { ...supervisor, driver } as ProcessSpec }, { gateway: 'on' }),
@@ -150,20 +150,28 @@ test('a resume of a supervisor, a crew or a compose run has no gateway', async (
 })
 
 test('a spec is read from the journal byte by byte as it was written, whatever fields it has', async () => {
-  await using at = await testStore()
+  await using fixture = await testStore()
   const scribe = new Scribe()
   const compose = { file: '/reeve.yaml', nodes: [{ name: 'one', needs: [], retries: 0, template: kernelSpec() }] }
-  const all: ProcessSpec[] = [
-    ...(await Promise.all(SPAWNS.map(built))),
+  const specsOfDrivers: ProcessSpec[] = [
+    ...(await Promise.all(SPAWNS.map(buildSpec))),
     kernelSpec({ driver: 'crew', model: null, crew: { ...CREW, roles: { generic: kernelSpec() } } }),
     kernelSpec({ driver: 'compose', model: null, compose }),
   ]
-  const foreign = all.map((spec) => ({ ...spec, effort: 'low', format: 'codex', mode: 'plan', gateway: 'on', graceMs: 1, wake: true }))
-  const written = [...all, ...foreign] as ProcessSpec[]
-  for (const [index, spec] of written.entries()) await at.store.commit(scribe.spawn(uuidOf(index + 1), spec))
-  await at.reopen()
-  for (const [index, spec] of written.entries()) {
-    const row = await at.store.process(uuidOf(index + 1))
+  const specsWithForeignFields = specsOfDrivers.map((spec) => ({
+    ...spec,
+    effort: 'low',
+    format: 'codex',
+    mode: 'plan',
+    gateway: 'on',
+    graceMs: 1,
+    wake: true,
+  }))
+  const writtenSpecs = [...specsOfDrivers, ...specsWithForeignFields] as ProcessSpec[]
+  for (const [index, spec] of writtenSpecs.entries()) await fixture.store.commit(scribe.spawn(uuidOf(index + 1), spec))
+  await fixture.reopen()
+  for (const [index, spec] of writtenSpecs.entries()) {
+    const row = await fixture.store.process(uuidOf(index + 1))
     expect(JSON.stringify(row?.spec)).toBe(JSON.stringify(spec))
     expect(specProblem(spec)).toBeNull()
   }

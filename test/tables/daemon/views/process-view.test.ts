@@ -17,7 +17,7 @@ const READY: FactBody = { type: 'process.ready', turn: 0 }
 const HELD: FactBody = { type: 'process.held', hold: HOLD, mono: 3_000 }
 const DRAINED: FactBody = { type: 'process.drained', inFlight: null }
 
-function exited(exit: Partial<ExitStatus> = {}): FactBody {
+function processExited(exit: Partial<ExitStatus> = {}): FactBody {
   return { type: 'process.exited', exit: { code: 0, reason: 'completed', cause: 'agent', ...exit }, mono: 4_000 }
 }
 
@@ -76,10 +76,10 @@ test.each<[string, readonly FactBody[], object]>([
     ],
     { status: 'stopping', stopping: { signal: 'SIGTERM', by: 'user', at: expect.any(String) } },
   ],
-  ['zombie', [...START, exited()], { state: 'zombie', status: 'zombie', exit: { code: 0, reason: 'completed' }, elapsedMs: 3_000 }],
+  ['zombie', [...START, processExited()], { state: 'zombie', status: 'zombie', exit: { code: 0, reason: 'completed' }, elapsedMs: 3_000 }],
   [
     'completed',
-    [...START, exited(), { type: 'process.reaped' }],
+    [...START, processExited(), { type: 'process.reaped' }],
     { state: 'dead', status: 'completed', exitedAt: expect.stringMatching(/^20/), activity: null, stopping: null, note: null },
   ],
   [
@@ -87,28 +87,28 @@ test.each<[string, readonly FactBody[], object]>([
     [
       ...START,
       HELD,
-      exited({ code: 1, reason: 'context cancelled while paused', signal: 'SIGTERM', cause: 'person' }),
+      processExited({ code: 1, reason: 'context cancelled while paused', signal: 'SIGTERM', cause: 'person' }),
       { type: 'process.reaped' },
     ],
     { status: 'stopped', pausedAt: null, holds: [], elapsedMs: 2_000, note: 'ended while it was suspended' },
   ],
   [
     'failed, with the word that explains it',
-    [...START, { type: 'process.note', text: 'first' }, exited({ code: 3, reason: 'exit code 3' }), { type: 'process.reaped' }],
+    [...START, { type: 'process.note', text: 'first' }, processExited({ code: 3, reason: 'exit code 3' }), { type: 'process.reaped' }],
     { status: 'failed', note: 'exit code 3' },
   ],
   [
     'completed, with its last note',
-    [...START, { type: 'process.note', text: 'all well' }, exited(), { type: 'process.reaped' }],
+    [...START, { type: 'process.note', text: 'all well' }, processExited(), { type: 'process.reaped' }],
     { status: 'completed', note: 'all well' },
   ],
   [
     'interrupted',
-    [...START, exited({ code: 1, reason: 'interrupted', cause: 'daemon' }), { type: 'process.reaped' }],
+    [...START, processExited({ code: 1, reason: 'interrupted', cause: 'daemon' }), { type: 'process.reaped' }],
     { status: 'interrupted' },
   ],
-])('%s', (_name, bodies, shown) => {
-  expect(viewOf(bodies)).toMatchObject(shown)
+])('%s', (_name, bodies, expected) => {
+  expect(viewOf(bodies)).toMatchObject(expected)
 })
 
 test('a budget shows its current usage, not its usage at the refusal of a call', () => {
@@ -121,11 +121,11 @@ test('a budget shows its current usage, not its usage at the refusal of a call',
     { type: 'process.held', hold: { reason: 'budget', by: 'system', at: 1 }, mono: 3_000 },
     DRAINED,
   ])
-  const used = (inputTokens: number): string | null =>
+  const noteAfterUsage = (inputTokens: number): string | null =>
     processView({ ...process, usage: { ...process.usage, inputTokens } }, NO_CONTEXT, 5_000).note
-  expect(used(110)).toBe('paused: budget (budget: 110 of 100 tokens are used)')
+  expect(noteAfterUsage(110)).toBe('paused: budget (budget: 110 of 100 tokens are used)')
   // No limit blocks any more, so only the recorded note is shown.
-  expect(used(0)).toBe('paused: budget (budget: 80 of 100 tokens are used)')
+  expect(noteAfterUsage(0)).toBe('paused: budget (budget: 80 of 100 tokens are used)')
 })
 
 test('only the requested fields are shown, also those of the usage', () => {
@@ -137,7 +137,7 @@ test('only the requested fields are shown, also those of the usage', () => {
 })
 
 test('the view has neither the cause of the end, nor the environment, nor the role prompt', () => {
-  const text = JSON.stringify(viewOf([...START, exited(), { type: 'process.reaped' }]))
+  const text = JSON.stringify(viewOf([...START, processExited(), { type: 'process.reaped' }]))
   for (const word of ['cause', 'C.UTF-8', 'You write tests.']) expect(text).not.toContain(word)
 })
 
@@ -146,7 +146,7 @@ test('no time is negative after the clock was set back', () => {
 })
 
 test('only the documented fields of an exit are shown', () => {
-  const { exit } = viewOf([...START, exited({ code: 1, reason: '401', error: '401', status: 401, resumeAt: 9 })])
+  const { exit } = viewOf([...START, processExited({ code: 1, reason: '401', error: '401', status: 401, resumeAt: 9 })])
   expect(exit).toEqual({ code: 1, reason: '401', error: '401' })
 })
 

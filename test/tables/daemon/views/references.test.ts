@@ -22,7 +22,7 @@ let store: Store
 let reads: ProcessQueries
 let scribe: Scribe
 
-async function commit(change: Commit, table: Table): Promise<void> {
+async function commitChange(change: Commit, table: Table): Promise<void> {
   await store.commit(change)
   table.apply(change.processes, change.counters.pid)
 }
@@ -34,12 +34,12 @@ beforeEach(async () => {
   const table = new Table(100)
   reads = new ProcessQueries(table, store, systemClock)
   for (const uuid of [DEAD, TWIN]) {
-    await commit(scribe.spawn(uuid, specOf({ name: uuid === DEAD ? 'build' : 'face5' })), table)
-    await commit(scribe.write(uuid, ...endOf()), table)
+    await commitChange(scribe.spawn(uuid, specOf({ name: uuid === DEAD ? 'build' : 'face5' })), table)
+    await commitChange(scribe.write(uuid, ...endOf()), table)
   }
-  await commit(scribe.spawn(LIVE), table)
-  await commit(scribe.spawn(NAMED, specOf({ name: 'build' })), table)
-  await commit(scribe.spawn(TRICKY, specOf({ name: LIVE })), table)
+  await commitChange(scribe.spawn(LIVE), table)
+  await commitChange(scribe.spawn(NAMED, specOf({ name: 'build' })), table)
+  await commitChange(scribe.spawn(TRICKY, specOf({ name: LIVE })), table)
 })
 afterEach(async () => {
   await store[Symbol.asyncDispose]()
@@ -84,9 +84,11 @@ test.each([
 })
 
 test('an earlier PID still refers to its process, and the current PID is reported', async () => {
-  const resumed = (pid: number): FactBody => ({ type: 'process.resumed', pid, by: 'user', fromStep: 0 })
+  const resumedFact = (pid: number): FactBody => ({ type: 'process.resumed', pid, by: 'user', fromStep: 0 })
   for (const pid of [6_000, 6_001])
-    await store.commit(again(DEAD, resumed(pid), { type: 'process.started', mono: 5, attached: true, containment: null }, ...endOf()))
+    await store.commit(
+      writeToDead(DEAD, resumedFact(pid), { type: 'process.started', mono: 5, attached: true, containment: null }, ...endOf()),
+    )
   for (const ref of ['5000', '6000', '6001']) expect(await reads.resolve(ref)).toMatchObject({ uuid: DEAD, pid: 6_001 })
   expect(await Promise.all(['5000', '6001', '5002', '4999', DEAD, 'build'].map((ref) => reads.currentPid(ref)))).toEqual([
     6_001,
@@ -99,11 +101,11 @@ test('an earlier PID still refers to its process, and the current PID is reporte
 })
 
 /** In the real journal the fact that assigns a PID already carries it. */
-function again(uuid: string, ...bodies: FactBody[]): Commit {
-  const { facts, ...commit } = scribe.write(uuid, ...bodies)
+function writeToDead(uuid: string, ...bodies: FactBody[]): Commit {
+  const { facts, ...commitChange } = scribe.write(uuid, ...bodies)
   return {
-    ...commit,
-    counters: { ...commit.counters, pid: Math.max(scribe.get(uuid).pid, 5_004) },
+    ...commitChange,
+    counters: { ...commitChange.counters, pid: Math.max(scribe.get(uuid).pid, 5_004) },
     facts: facts.map((fact) => ({ ...fact, pid: 'pid' in fact.body ? fact.body.pid : fact.pid })),
   }
 }

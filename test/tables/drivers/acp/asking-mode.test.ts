@@ -9,7 +9,7 @@ import { changedSpec, type SpecChanges } from '../../../support/spec-changes.ts'
 
 type SpecPart = SpecChanges
 
-const specOf = (argv: readonly string[], part: SpecPart = {}): AcpSpec => {
+const specOf = (argv: readonly string[], changes: SpecPart = {}): AcpSpec => {
   const spec: AcpSpec = {
     name: null,
     agent: 'coder',
@@ -27,11 +27,11 @@ const specOf = (argv: readonly string[], part: SpecPart = {}): AcpSpec => {
     containment: 'auto',
     limits: {},
   }
-  return changedSpec(spec, { ...part, driver: 'acp' })
+  return changedSpec(spec, { ...changes, driver: 'acp' })
 }
 const CLAUDE = ['claude-agent-acp']
-const ask: SpecPart = { permissions: { default: 'ask' } }
-const allow: SpecPart = { permissions: { default: 'allow' } }
+const ASK: SpecPart = { permissions: { default: 'ask' } }
+const ALLOW: SpecPart = { permissions: { default: 'allow' } }
 
 describe('the mode', () => {
   test.each<[string, readonly string[], SpecPart, string | null, readonly string[] | null]>([
@@ -39,14 +39,14 @@ describe('the mode', () => {
     [
       'of Claude Code started by its npm package',
       ['npx', '-y', '@agentclientprotocol/claude-agent-acp@latest'],
-      ask,
+      ASK,
       'default',
       ['default', 'plan', 'dontAsk'],
     ],
     ['of Codex', ['codex-acp'], { permissions: { default: 'deny' } }, 'read-only', ['read-only']],
     ['of Gemini CLI', ['gemini', '--acp'], { deny: ['bash'] }, 'default', ['default', 'plan']],
-    ['of OpenCode', ['opencode', 'acp'], { ...allow, capabilities: { paths: { write: ['/x'] } } }, 'build', ['build', 'plan']],
-    ['a denied tool beside allowed ones', CLAUDE, { ...allow, deny: ['bash'] }, 'default', ['default', 'plan', 'dontAsk']],
+    ['of OpenCode', ['opencode', 'acp'], { ...ALLOW, capabilities: { paths: { write: ['/x'] } } }, 'build', ['build', 'plan']],
+    ['a denied tool beside allowed ones', CLAUDE, { ...ALLOW, deny: ['bash'] }, 'default', ['default', 'plan', 'dontAsk']],
     [
       'one tool is asked about',
       CLAUDE,
@@ -57,26 +57,26 @@ describe('the mode', () => {
     [
       'everything allowed except the network',
       CLAUDE,
-      { ...allow, capabilities: { network: 'off' } },
+      { ...ALLOW, capabilities: { network: 'off' } },
       'default',
       ['default', 'plan', 'dontAsk'],
     ],
-    ['a stricter mode in the agent file', CLAUDE, { ...ask, mode: 'plan' }, 'plan', ['default', 'plan', 'dontAsk']],
-    ["everything allowed: the agent's default", CLAUDE, allow, null, null],
-    ['everything allowed: the configured mode', CLAUDE, { ...allow, mode: 'auto' }, 'auto', null],
+    ['a stricter mode in the agent file', CLAUDE, { ...ASK, mode: 'plan' }, 'plan', ['default', 'plan', 'dontAsk']],
+    ["everything allowed: the agent's default", CLAUDE, ALLOW, null, null],
+    ['everything allowed: the configured mode', CLAUDE, { ...ALLOW, mode: 'auto' }, 'auto', null],
     ['a looser mode in the agent file, without any limits', CLAUDE, { mode: 'auto' }, 'auto', null],
     ['of an unknown agent', ['other'], {}, null, null],
-    ['of an unknown agent whose file names its mode', ['other'], { ...ask, mode: 'careful' }, 'careful', ['careful']],
+    ['of an unknown agent whose file names its mode', ['other'], { ...ASK, mode: 'careful' }, 'careful', ['careful']],
     ['of an unknown agent whose file states that it asks', ['other'], { deny: ['bash'], asks: true }, null, null],
-  ])('%s', (_, argv, part, mode, enforcedModes) => {
-    expect(askingModeFor(specOf(argv, part))).toEqual({ mode, enforcedModes })
+  ])('%s', (_, argv, changes, mode, enforcedModes) => {
+    expect(askingModeFor(specOf(argv, changes))).toEqual({ mode, enforcedModes })
   })
 
   test.each<[string, readonly string[], SpecPart, string]>([
     [
       'a looser one',
       CLAUDE,
-      { ...ask, mode: 'auto' },
+      { ...ASK, mode: 'auto' },
       'agent "coder" cannot be held to its permissions in the mode auto: it does not ask there',
     ],
     [
@@ -91,28 +91,28 @@ describe('the mode', () => {
       { permissions: { default: 'deny' } },
       'agent "coder" cannot be held to its permissions: reeve does not know in which mode it asks',
     ],
-  ])('is refused: %s', (_, argv, part, message) => {
-    expect(() => askingModeFor(specOf(argv, part))).toThrowError(
+  ])('is refused: %s', (_, argv, changes, message) => {
+    expect(() => askingModeFor(specOf(argv, changes))).toThrowError(
       expect.objectContaining({ code: 'PERMISSION', message, hint: expect.stringContaining('--permissions allow') }),
     )
   })
 
   test.each<[SpecPart, string | null]>([
     [{}, 'it is held in the mode default, in which it asks'],
-    [allow, null],
+    [ALLOW, null],
     [{ mode: 'auto' }, 'it asks as it likes in the mode auto'],
-  ])('is described (%j)', (part, words) => {
-    expect(describeEnforcement(specOf(CLAUDE, part))).toBe(words)
+  ])('is described (%j)', (changes, description) => {
+    expect(describeEnforcement(specOf(CLAUDE, changes))).toBe(description)
   })
 })
 
 describe('the settings', () => {
-  const started = (dir: string, argv: readonly string[], part: SpecPart, env: Record<string, string> = {}) =>
-    withAskingSettings({ spec: specOf(argv, part), tmpDir: dir }, { argv, env })
+  const startAgent = (dir: string, argv: readonly string[], changes: SpecPart, env: Record<string, string> = {}) =>
+    withAskingSettings({ spec: specOf(argv, changes), tmpDir: dir }, { argv, env })
 
   test("of OpenCode ask or deny, and keep the user's own", async () => {
     await using dir = await tempDir()
-    const { env } = await started(
+    const { env } = await startAgent(
       dir.path,
       ['opencode', 'acp'],
       { deny: ['bash'] },
@@ -136,28 +136,28 @@ describe('the settings', () => {
 
   test('of Gemini CLI are a policy of its administrator', async () => {
     await using dir = await tempDir()
-    const { argv } = await started(dir.path, ['gemini', '--acp'], { deny: ['bash'] })
+    const { argv } = await startAgent(dir.path, ['gemini', '--acp'], { deny: ['bash'] })
     const file = join(dir.path, 'reeve-policy.toml')
     expect(argv).toEqual(['gemini', '--admin-policy', file, '--acp'])
     expect(readFileSync(file, 'utf8')).toContain('toolName = ["run_shell_command"]\ndecision = "deny"')
   })
 
   test('of Codex remove its shell if that is denied', async () => {
-    const { env } = await started('/nowhere', ['codex-acp'], { deny: ['bash'] }, { CODEX_CONFIG: '{"model":"m","features":{"x":true}}' })
+    const { env } = await startAgent('/nowhere', ['codex-acp'], { deny: ['bash'] }, { CODEX_CONFIG: '{"model":"m","features":{"x":true}}' })
     expect(JSON.parse(env['CODEX_CONFIG'] ?? '')).toEqual({ model: 'm', features: { x: true, shell_tool: false, unified_exec: false } })
-    expect((await started('/nowhere', ['codex-acp'], ask)).env).toEqual({})
+    expect((await startAgent('/nowhere', ['codex-acp'], ASK)).env).toEqual({})
   })
 
   test('of Claude Code are in the request for its session', () => {
-    const meta = (part: SpecPart): unknown => askingMeta(specOf(CLAUDE, part))
-    expect(meta({ deny: ['bash', 'read'] })).toMatchObject({ _meta: { claudeCode: { options: { disallowedTools: ['Bash', 'Read'] } } } })
-    expect(meta({ tools: ['read', 'edit'] })).toMatchObject({
+    const metaOf = (changes: SpecPart): unknown => askingMeta(specOf(CLAUDE, changes))
+    expect(metaOf({ deny: ['bash', 'read'] })).toMatchObject({ _meta: { claudeCode: { options: { disallowedTools: ['Bash', 'Read'] } } } })
+    expect(metaOf({ tools: ['read', 'edit'] })).toMatchObject({
       _meta: { claudeCode: { options: { disallowedTools: ['Bash', 'WebFetch', 'WebSearch', 'Grep', 'Glob'] } } },
     })
-    expect(meta(allow)).toEqual({})
+    expect(metaOf(ALLOW)).toEqual({})
   })
 
   test('stay unchanged if everything is allowed', async () => {
-    expect(await started('/nowhere', ['opencode', 'acp'], allow)).toEqual({ argv: ['opencode', 'acp'], env: {} })
+    expect(await startAgent('/nowhere', ['opencode', 'acp'], ALLOW)).toEqual({ argv: ['opencode', 'acp'], env: {} })
   })
 })

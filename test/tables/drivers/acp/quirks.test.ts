@@ -42,8 +42,8 @@ test('if only the last call of a turn is reported, its tokens times the number o
 })
 
 test("a session's falling cost means a new count, unless the gateway had counted it before", () => {
-  const own = new Costs(2)
-  expect([own.increaseTo(2.5), own.increaseTo(0.25), own.increaseTo(0.5)]).toEqual([0.5, 0.25, 0.25])
-  const metered = new Costs(2, true)
-  expect([metered.increaseTo(1.75), metered.increaseTo(2), metered.increaseTo(0.5)]).toEqual([0, 0.25, 0.5])
+  const ownCosts = new Costs(2)
+  expect([ownCosts.increaseTo(2.5), ownCosts.increaseTo(0.25), ownCosts.increaseTo(0.5)]).toEqual([0.5, 0.25, 0.25])
+  const meteredCosts = new Costs(2, true)
+  expect([meteredCosts.increaseTo(1.75), meteredCosts.increaseTo(2), meteredCosts.increaseTo(0.5)]).toEqual([0, 0.25, 0.5])
 })

@@ -32,6 +32,6 @@ test.each([
   ['set a key', 'no model: set a key'],
   [{ details: 'set a key' }, 'no model: set a key'],
   [{ code: 7 }, 'no model: {"code":7}'],
-])('an error with the data %j becomes its message, with the additional details', (data, words) => {
-  expect(describeAgentError(new RequestError(-32_603, 'no model', data))).toBe(words)
+])('an error with the data %j becomes its message, with the additional details', (data, message) => {
+  expect(describeAgentError(new RequestError(-32_603, 'no model', data))).toBe(message)
 })

@@ -7,20 +7,20 @@ import type { Report } from '../../../../src/kernel/model/reports.ts'
 type Line = `${string}:${string}` | 'begins' | 'is over'
 
 /** `m1:text` is a piece of message m1, `:text` of a message without an id; the tool call of the first step begins and ends. */
-function play(...lines: readonly Line[]): { steps: string[]; late: string; result: string } {
+function playUpdates(...lines: readonly Line[]): { steps: string[]; lateText: string; result: string } {
   const reports: Report[] = []
-  let late = ''
+  let lateText = ''
   const steps = new Steps({
     step: 0,
     model: () => 'm',
     report: (report) => reports.push(report),
     showLive: () => undefined,
     onLateText: (text) => {
-      late += text
+      lateText += text
     },
     terminalText: () => '',
   })
-  const call = (status: string): void => {
+  const updateCall = (status: string): void => {
     const received = readUpdate({ sessionId: 's', update: { sessionUpdate: 'tool_call', toolCallId: 'c', title: 'ls', status } })
     if (received?.update.sessionUpdate === 'tool_call') steps.handleCall(received.update)
     if (status === 'in_progress') steps.flush()
@@ -28,8 +28,8 @@ function play(...lines: readonly Line[]): { steps: string[]; late: string; resul
   steps.beginTurn()
   for (const line of lines) {
     const [messageId = '', text = ''] = line.split(/:(.*)/)
-    if (line === 'begins') call('in_progress')
-    else if (line === 'is over') call('completed')
+    if (line === 'begins') updateCall('in_progress')
+    else if (line === 'is over') updateCall('completed')
     else steps.addText({ type: 'text', text, messageId: messageId || null })
   }
   steps.endTurn('stop')
@@ -38,45 +38,53 @@ function play(...lines: readonly Line[]): { steps: string[]; late: string; resul
       ? [report.message.map((part) => (part.type === 'tool-call' ? '[call]' : part.type === 'text' ? part.text : '')).join('|')]
       : [],
   )
-  return { steps: texts, late, result: steps.lastText }
+  return { steps: texts, lateText, result: steps.lastText }
 }
 
-test.each<[string, readonly Line[], ReturnType<typeof play>]>([
-  ['in order', ['m1:Nex', 'm1:t.', 'begins', 'is over', 'm2:do', 'm2:ne'], { steps: ['Next.|[call]', 'done'], late: '', result: 'done' }],
+test.each<[string, readonly Line[], ReturnType<typeof playUpdates>]>([
+  [
+    'in order',
+    ['m1:Nex', 'm1:t.', 'begins', 'is over', 'm2:do', 'm2:ne'],
+    { steps: ['Next.|[call]', 'done'], lateText: '', result: 'done' },
+  ],
   [
     'in order, without message ids',
     [':Nex', ':t.', 'begins', 'is over', ':do', ':ne'],
-    { steps: ['Next.|[call]', 'done'], late: '', result: 'done' },
+    { steps: ['Next.|[call]', 'done'], lateText: '', result: 'done' },
   ],
   [
     'the rest of a message after its call has begun',
     ['m1:Nex', 'begins', 'm1:t.', 'is over', 'm2:done'],
-    { steps: ['Nex|[call]', 'done'], late: 't.', result: 'done' },
+    { steps: ['Nex|[call]', 'done'], lateText: 't.', result: 'done' },
   ],
   [
     'the rest of a message and the next message while the call runs',
     ['m1:Nex', 'begins', 'm1:t.', 'm2:do', 'is over', 'm2:ne'],
-    { steps: ['Nex|[call]', 'done'], late: 't.', result: 'done' },
+    { steps: ['Nex|[call]', 'done'], lateText: 't.', result: 'done' },
   ],
-  ['two messages without a call between them', ['m1:do', 'm1:ne', 'm2:again'], { steps: ['done', 'again'], late: '', result: 'again' }],
+  ['two messages without a call between them', ['m1:do', 'm1:ne', 'm2:again'], { steps: ['done', 'again'], lateText: '', result: 'again' }],
   [
     'two messages while a call runs',
     ['m1:Next.', 'begins', 'm2:done', 'm3:again', 'is over'],
-    { steps: ['Next.|[call]', 'done', 'again'], late: '', result: 'again' },
+    { steps: ['Next.|[call]', 'done', 'again'], lateText: '', result: 'again' },
   ],
   [
     'text without a message id belongs to the next message',
     [':warning: ', 'm1:done'],
-    { steps: ['warning: done'], late: '', result: 'warning: done' },
+    { steps: ['warning: done'], lateText: '', result: 'warning: done' },
   ],
-  ['all messages with one id', ['m1:Next.', 'begins', 'is over', 'm1:done'], { steps: ['Next.|[call]', 'done'], late: '', result: 'done' }],
+  [
+    'all messages with one id',
+    ['m1:Next.', 'begins', 'is over', 'm1:done'],
+    { steps: ['Next.|[call]', 'done'], lateText: '', result: 'done' },
+  ],
   [
     'without ids the texts cannot be separated',
     [':Nex', 'begins', ':t.', 'is over', ':done'],
-    { steps: ['Nex|[call]', 't.done'], late: '', result: 't.done' },
+    { steps: ['Nex|[call]', 't.done'], lateText: '', result: 't.done' },
   ],
 ])('%s', (_, lines, expected) => {
-  expect(play(...lines)).toEqual(expected)
+  expect(playUpdates(...lines)).toEqual(expected)
 })
 
 test('the rest of a message whose call is not recorded yet is appended to its beginning', () => {

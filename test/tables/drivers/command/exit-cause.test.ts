@@ -9,31 +9,31 @@ import type { ReportedEnd } from '../../../../src/drivers/command/observation-ma
 const OK: ReportedEnd = { error: null, result: 'done' }
 const BAD: ReportedEnd = { error: 'Not logged in', result: null }
 const LOGIN = 'Not logged in. Log in with `claude /login`, or set ANTHROPIC_API_KEY in the environment'
-const code = (code: number) => ({ code, signal: null })
+const exitWith = (exitWith: number) => ({ code: exitWith, signal: null })
 const KILLED = { code: null, signal: 'SIGKILL' }
 
 test.each([
-  [OK, code(0), '', 0, 'completed'],
-  [OK, code(1), '', 0, 'completed'],
+  [OK, exitWith(0), '', 0, 'completed'],
+  [OK, exitWith(1), '', 0, 'completed'],
   [OK, KILLED, '', 0, 'completed'],
-  [BAD, code(0), '', 1, LOGIN],
-  [BAD, code(7), 'noise', 7, LOGIN],
+  [BAD, exitWith(0), '', 1, LOGIN],
+  [BAD, exitWith(7), 'noise', 7, LOGIN],
   [BAD, KILLED, '', 1, LOGIN],
-  [null, code(0), '', 1, 'Claude Code ended without a result'],
-  [null, code(0), 'terminated', 1, 'terminated'],
-  [null, code(3), '', 3, 'exit code 3'],
-  [null, code(3), 'no such file', 3, 'no such file'],
+  [null, exitWith(0), '', 1, 'Claude Code ended without a result'],
+  [null, exitWith(0), 'terminated', 1, 'terminated'],
+  [null, exitWith(3), '', 3, 'exit code 3'],
+  [null, exitWith(3), 'no such file', 3, 'no such file'],
   [null, KILLED, 'noise', 137, 'ended by SIGKILL'],
 ])('%j, %j, %j is exit %i: %s', (ending, exit, errorLine, exitCode, reason) => {
   const reports = lastReports(claude, { exit, ending, errorLine, turn: 3, nowMs: 0 })
-  const last = reports.at(-1)
-  expect(last?.type === 'exited' && naturalExit(last)).toMatchObject({ code: exitCode, reason })
-  const turn = reports.filter(({ type }) => type === 'turn.ended')
-  expect(turn).toEqual(ending === OK ? [{ type: 'turn.ended', turn: 3, outcome: 'ok', result: 'done' }] : [])
+  const lastReport = reports.at(-1)
+  expect(lastReport?.type === 'exited' && naturalExit(lastReport)).toMatchObject({ code: exitCode, reason })
+  const turnEnds = reports.filter(({ type }) => type === 'turn.ended')
+  expect(turnEnds).toEqual(ending === OK ? [{ type: 'turn.ended', turn: 3, outcome: 'ok', result: 'done' }] : [])
 })
 
 test("the program's exit after a success is a note", () => {
-  expect(lastReports(claude, { exit: code(1), ending: OK, errorLine: '', turn: 1, nowMs: 0 })[0]).toEqual({
+  expect(lastReports(claude, { exit: exitWith(1), ending: OK, errorLine: '', turn: 1, nowMs: 0 })[0]).toEqual({
     type: 'note',
     text: 'after its result it ended with exit code 1',
   })
@@ -43,17 +43,17 @@ test.each([
   [42, 'it refused its input'],
   [53, 'its turn limit is reached'],
 ])('its own exit code, %i, is explained', (exitCode, error) => {
-  expect(lastReports(gemini, { exit: code(exitCode), ending: null, errorLine: '', turn: 1, nowMs: 0 })).toEqual([
+  expect(lastReports(gemini, { exit: exitWith(exitCode), ending: null, errorLine: '', turn: 1, nowMs: 0 })).toEqual([
     { type: 'exited', code: exitCode, osSignal: null, error },
   ])
-  expect(lastReports(gemini, { exit: code(exitCode), ending: null, errorLine: 'why', turn: 1, nowMs: 0 })).toMatchObject([
+  expect(lastReports(gemini, { exit: exitWith(exitCode), ending: null, errorLine: 'why', turn: 1, nowMs: 0 })).toMatchObject([
     { error: `${error}: why` },
   ])
 })
 
 describe('a rate limit', () => {
   const failed = { error: 'usage limit reached', result: null }
-  const base = { exit: code(1), ending: failed, errorLine: '', turn: 1, nowMs: 1_000 }
+  const base = { exit: exitWith(1), ending: failed, errorLine: '', turn: 1, nowMs: 1_000 }
 
   test('with a known end is the cause, until that time', () => {
     expect(lastReports(claude, { ...base, limitedUntil: 5_000 })).toEqual([
@@ -68,7 +68,7 @@ describe('a rate limit', () => {
   })
 
   test('that is over, has no known end, or was survived is not the cause', () => {
-    for (const one of [{ ...base, limitedUntil: 1_000 }, base, { ...base, limitedUntil: 5_000, exit: code(0), ending: OK }]) {
+    for (const one of [{ ...base, limitedUntil: 1_000 }, base, { ...base, limitedUntil: 5_000, exit: exitWith(0), ending: OK }]) {
       expect(lastReports(claude, one).some((report) => 'resumeAt' in report)).toBe(false)
     }
   })

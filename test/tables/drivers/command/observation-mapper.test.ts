@@ -11,13 +11,13 @@ import type { Report } from '../../../../src/kernel/model/reports.ts'
 import type { OutputFormat } from '../../../../src/kernel/model/words.ts'
 
 const PER_TOKEN = 0.001
-const price = async ({ model }: { readonly model: string }, tokens: Tokens): Promise<number | null> =>
+const priceOf = async ({ model }: { readonly model: string }, tokens: Tokens): Promise<number | null> =>
   model === 'priced' ? tokens.inputTokens * PER_TOKEN : null
 const meterWith = (options: Partial<ConstructorParameters<typeof UsageDeltas>[0]> = {}): UsageDeltas =>
-  new UsageDeltas({ charged: new Map(), mayBeOlder: false, price, ...options })
+  new UsageDeltas({ charged: new Map(), mayBeOlder: false, price: priceOf, ...options })
 
 function createMapper(options: Partial<ConstructorParameters<typeof ObservationMapper>[0]> = {}): ObservationMapper {
-  let now = 0
+  let nowMs = 0
   return new ObservationMapper({
     step: 0,
     sessionId: null,
@@ -25,25 +25,26 @@ function createMapper(options: Partial<ConstructorParameters<typeof ObservationM
     marksSteps: false,
     model: 'unnamed',
     keepsNoSession: false,
-    now: () => (now += 10),
+    now: () => (nowMs += 10),
     ...options,
   })
 }
 
 async function reportsOf(
   name: OutputFormat,
-  all: readonly object[],
+  observed: readonly object[],
   options: Partial<ConstructorParameters<typeof ObservationMapper>[0]> = {},
 ): Promise<Report[]> {
   const { format, command } = parseKnownCommand([name], name)
   const mapper = createMapper({ marksSteps: format.marksSteps, ...options })
   const reports: Report[] = []
-  for (const line of all) reports.push(...(await mapper.observe(format.read(line as Readonly<Record<string, unknown>>, command) ?? [])))
+  for (const line of observed)
+    reports.push(...(await mapper.observe(format.read(line as Readonly<Record<string, unknown>>, command) ?? [])))
   return [...reports, ...mapper.end()]
 }
 
 /** A transcript of reports: one line each. */
-function transcript(reports: readonly Report[]): string[] {
+function transcriptOf(reports: readonly Report[]): string[] {
   return reports.map((report) => {
     switch (report.type) {
       case 'model.started':
@@ -79,7 +80,7 @@ function usageWord({
 
 describe('a recorded turn', () => {
   test('of Claude Code: the result does not charge the usage of its steps again', async () => {
-    expect(transcript(await reportsOf('claude', lines.CLAUDE_TOOLS))).toEqual([
+    expect(transcriptOf(await reportsOf('claude', lines.CLAUDE_TOOLS))).toEqual([
       'session',
       'begin 1 served',
       'answer 1: I will run it. + Bash(toolu_0) + Bash(toolu_1); 1000/1/300/20 $0',
@@ -92,7 +93,7 @@ describe('a recorded turn', () => {
   })
 
   test('of Codex', async () => {
-    expect(transcript(await reportsOf('codex', lines.CODEX_TOOLS, { step: 4 }))).toEqual([
+    expect(transcriptOf(await reportsOf('codex', lines.CODEX_TOOLS, { step: 4 }))).toEqual([
       'session',
       'begin 5 unnamed',
       'answer 5: I will run it. + shell(item_1); 0/0/0/0 $0',
@@ -104,7 +105,7 @@ describe('a recorded turn', () => {
   })
 
   test('of Gemini CLI: pieces become one text', async () => {
-    expect(transcript(await reportsOf('gemini', lines.GEMINI_TOOLS))).toEqual([
+    expect(transcriptOf(await reportsOf('gemini', lines.GEMINI_TOOLS))).toEqual([
       'session',
       'begin 1 gemini-2.5-pro',
       expect.stringMatching(/^answer 1: I will run it\. \+ run_shell_command\(\S+\); 0\/0\/0\/0 \$0$/),
@@ -116,7 +117,7 @@ describe('a recorded turn', () => {
   })
 
   test('of OpenCode: results come after the answer with their calls', async () => {
-    expect(transcript(await reportsOf('opencode', lines.OPENCODE_TOOLS))).toEqual([
+    expect(transcriptOf(await reportsOf('opencode', lines.OPENCODE_TOOLS))).toEqual([
       'session',
       'begin 1 unnamed',
       'answer 1: I will run it. + bash(call_0); 1020/50/300/0 $0',
@@ -128,41 +129,45 @@ describe('a recorded turn', () => {
 
   test('of OpenCode: the usage of a subagent is not reported, so the usage is marked', async () => {
     const delegating = JSON.parse(JSON.stringify(lines.OPENCODE_TOOLS).replaceAll('"bash"', '"task"')) as readonly object[]
-    const marks = (all: readonly Report[]): unknown =>
-      all.flatMap((report) => (report.type === 'model.finished' ? [report.usage.estimated ?? false] : []))
-    expect(marks(await reportsOf('opencode', delegating))).toEqual([true, false])
-    expect(marks(await reportsOf('opencode', lines.OPENCODE_TOOLS))).toEqual([false, false])
+    const estimateMarks = (observed: readonly Report[]): unknown =>
+      observed.flatMap((report) => (report.type === 'model.finished' ? [report.usage.estimated ?? false] : []))
+    expect(estimateMarks(await reportsOf('opencode', delegating))).toEqual([true, false])
+    expect(estimateMarks(await reportsOf('opencode', lines.OPENCODE_TOOLS))).toEqual([false, false])
   })
 
   test('ends as the agent reports; without a reported result, the last text is the result', async () => {
-    const ends = async (name: OutputFormat, all: readonly object[]): Promise<unknown> => {
+    const turnEndOf = async (name: OutputFormat, observed: readonly object[]): Promise<unknown> => {
       const { format, command } = parseKnownCommand([name], name)
       const mapper = createMapper({ marksSteps: format.marksSteps })
-      for (const line of all) await mapper.observe(format.read(line as Readonly<Record<string, unknown>>, command) ?? [])
+      for (const line of observed) await mapper.observe(format.read(line as Readonly<Record<string, unknown>>, command) ?? [])
       mapper.end()
       return mapper.ending
     }
-    for (const [name, all] of [
+    for (const [name, observed] of [
       ['claude', lines.CLAUDE_TOOLS],
       ['codex', lines.CODEX_TOOLS],
       ['gemini', lines.GEMINI_TOOLS],
       ['opencode', lines.OPENCODE_TOOLS],
     ] as const) {
-      expect(await ends(name, all)).toMatchObject({ error: null, result: 'It is done.' })
-      expect(await ends(name, all.slice(0, 3))).toBeNull()
+      expect(await turnEndOf(name, observed)).toMatchObject({ error: null, result: 'It is done.' })
+      expect(await turnEndOf(name, observed.slice(0, 3))).toBeNull()
     }
-    expect(await ends('codex', lines.CODEX_REFUSED)).toMatchObject({ error: 'bad thing' })
+    expect(await turnEndOf('codex', lines.CODEX_REFUSED)).toMatchObject({ error: 'bad thing' })
   })
 })
 
-const text = (words: string, answer: string | null = null): Observation => ({ type: 'part', answer, part: { type: 'text', text: words } })
-const call = (callId: string, answer: string | null = null): Observation => ({
+const textPart = (content: string, answer: string | null = null): Observation => ({
+  type: 'part',
+  answer,
+  part: { type: 'text', text: content },
+})
+const callPart = (callId: string, answer: string | null = null): Observation => ({
   type: 'part',
   answer,
   part: { type: 'tool-call', callId, name: 'run', input: {} },
 })
-const result = (callId: string, content = 'x'): Observation => ({ type: 'tool', callId, outcome: 'ok', content })
-const used = (
+const toolResult = (callId: string, content = 'x'): Observation => ({ type: 'tool', callId, outcome: 'ok', content })
+const usageOf = (
   inputTokens: number,
   fields: Partial<Extract<Observation, { type: 'used' }>> = {},
 ): Extract<Observation, { type: 'used' }> => ({
@@ -176,25 +181,25 @@ const used = (
 describe('answers', () => {
   test('are reported before their result, and when nothing follows their calls', async () => {
     const mapper = createMapper()
-    expect(await mapper.observe([text('a', 'm'), call('c', 'm')])).toEqual([])
-    expect(transcript(mapper.onQuiet())).toEqual(['begin 1 unnamed', 'answer 1: a + run(c); 0/0/0/0 $0'])
+    expect(await mapper.observe([textPart('a', 'm'), callPart('c', 'm')])).toEqual([])
+    expect(transcriptOf(mapper.onQuiet())).toEqual(['begin 1 unnamed', 'answer 1: a + run(c); 0/0/0/0 $0'])
     expect(mapper.onQuiet()).toEqual([])
-    expect(transcript(await mapper.observe([result('c')]))).toEqual(['result c: ok "x"'])
+    expect(transcriptOf(await mapper.observe([toolResult('c')]))).toEqual(['result c: ok "x"'])
   })
 
   test('without a call wait for the next observation', async () => {
     const mapper = createMapper()
-    await mapper.observe([text('a', 'm')])
+    await mapper.observe([textPart('a', 'm')])
     expect(mapper.onQuiet()).toEqual([])
-    expect(transcript(await mapper.observe([text('b', 'n')]))).toEqual(['begin 1 unnamed', 'answer 1: a; 0/0/0/0 $0'])
+    expect(transcriptOf(await mapper.observe([textPart('b', 'n')]))).toEqual(['begin 1 unnamed', 'answer 1: a; 0/0/0/0 $0'])
   })
 
   test('that continue after they were reported do not close running calls, and are charged once', async () => {
     const mapper = createMapper()
-    await mapper.observe([call('c', 'm'), used(5)])
+    await mapper.observe([callPart('c', 'm'), usageOf(5)])
     mapper.onQuiet()
-    expect(await mapper.observe([call('d', 'm'), used(5)])).toEqual([])
-    expect(transcript(await mapper.observe([result('c'), result('d')]))).toEqual([
+    expect(await mapper.observe([callPart('d', 'm'), usageOf(5)])).toEqual([])
+    expect(transcriptOf(await mapper.observe([toolResult('c'), toolResult('d')]))).toEqual([
       'result c: ok "x"',
       'begin 2 unnamed',
       'answer 2: run(d); 0/0/0/0 $0',
@@ -204,10 +209,10 @@ describe('answers', () => {
 
   test('close a call that continues in the background', async () => {
     const mapper = createMapper()
-    await mapper.observe([call('c')])
+    await mapper.observe([callPart('c')])
     mapper.onQuiet()
-    await mapper.observe([text('meanwhile'), call('d')])
-    expect(transcript(await mapper.observe([result('d'), result('c')]))).toEqual([
+    await mapper.observe([textPart('meanwhile'), callPart('d')])
+    expect(transcriptOf(await mapper.observe([toolResult('d'), toolResult('c')]))).toEqual([
       'result c: ok "(it continues in the background)"',
       'begin 2 unnamed',
       'answer 2: meanwhile + run(d); 0/0/0/0 $0',
@@ -217,28 +222,28 @@ describe('answers', () => {
 
   test('have a length limit: the rest becomes another step', async () => {
     const mapper = createMapper()
-    const reports = await mapper.observe(Array.from({ length: 2_500 }, (_, at) => call(`c${at}`, 'm')))
+    const reports = await mapper.observe(Array.from({ length: 2_500 }, (_, index) => callPart(`c${index}`, 'm')))
     expect(reports.filter(({ type }) => type === 'model.finished').length).toBe(2)
     for (const report of reports) if (report.type === 'model.finished') expect(report.message.length).toBeLessThanOrEqual(1_000)
   })
 
   test('a result without a call, and a repeated result, are ignored', async () => {
     const mapper = createMapper()
-    expect(await mapper.observe([result('x')])).toEqual([])
-    await mapper.observe([call('c')])
-    await mapper.observe([result('c')])
-    expect(await mapper.observe([result('c')])).toEqual([])
+    expect(await mapper.observe([toolResult('x')])).toEqual([])
+    await mapper.observe([callPart('c')])
+    await mapper.observe([toolResult('c')])
+    expect(await mapper.observe([toolResult('c')])).toEqual([])
   })
 
   test('content and input are cut, and deeply nested input is not kept', async () => {
     const mapper = createMapper()
-    const deep: unknown = JSON.parse(`${'['.repeat(200_000)}${']'.repeat(200_000)}`)
-    const part = { type: 'tool-call', callId: 'c', name: 'n'.repeat(1_000), input: deep } as const
-    const big = { type: 'tool-call', callId: 'd', name: 'n', input: { text: 'x'.repeat(3_000_000) } } as const
+    const deepInput: unknown = JSON.parse(`${'['.repeat(200_000)}${']'.repeat(200_000)}`)
+    const part = { type: 'tool-call', callId: 'c', name: 'n'.repeat(1_000), input: deepInput } as const
+    const bigPart = { type: 'tool-call', callId: 'd', name: 'n', input: { text: 'x'.repeat(3_000_000) } } as const
     const reports = await mapper.observe([
       { type: 'part', answer: null, part },
-      { type: 'part', answer: null, part: big },
-      result('c', 'y'.repeat(3_000_000)),
+      { type: 'part', answer: null, part: bigPart },
+      toolResult('c', 'y'.repeat(3_000_000)),
     ])
     expect(reports.map(({ type }) => type)).toEqual(['model.started', 'model.finished', 'tool.finished'])
     expect(JSON.stringify(reports).length).toBeLessThan(2_200_000)
@@ -272,23 +277,23 @@ test('an agent without sessions reports none', async () => {
 
 test('the usage of a subagent is charged once, and the result is final', async () => {
   const mapper = createMapper()
-  const aside = used(7, { subagentAnswer: 'sub_1' })
-  expect(transcript(await mapper.observe([aside, aside, used(9, { span: 'since', costUsd: 0.5 })]))).toEqual([
+  const aside = usageOf(7, { subagentAnswer: 'sub_1' })
+  expect(transcriptOf(await mapper.observe([aside, aside, usageOf(9, { span: 'since', costUsd: 0.5 })]))).toEqual([
     'used 7/0/0/0 $0',
     'used 2/0/0/0 $0.5',
   ])
 })
 
 describe('the meter', () => {
-  const charge = async (meter: UsageDeltas, ...all: Extract<Observation, { type: 'used' }>[]): Promise<string[]> => {
+  const chargesOf = async (meter: UsageDeltas, ...observed: Extract<Observation, { type: 'used' }>[]): Promise<string[]> => {
     const usages: string[] = []
-    for (const one of all) usages.push(usageWord(await meter.charge(one)))
+    for (const one of observed) usages.push(usageWord(await meter.charge(one)))
     return usages
   }
   const priced = { priced: { provider: 'p', model: 'priced' } }
 
   test('a step costs the list price until the agent reports its cost', async () => {
-    expect(await charge(meterWith(), used(10, priced), used(10), used(30, { span: 'since', costUsd: 0.5 }))).toEqual([
+    expect(await chargesOf(meterWith(), usageOf(10, priced), usageOf(10), usageOf(30, { span: 'since', costUsd: 0.5 }))).toEqual([
       '10/0/0/0 $0.01',
       '10/0/0/0 $0',
       '10/0/0/0 $0.49',
@@ -296,20 +301,24 @@ describe('the meter', () => {
   })
 
   test('each `since` begins a new span', async () => {
-    expect(await charge(meterWith(), used(10, { span: 'since', costUsd: 1 }), used(10, { span: 'since', costUsd: 1 }))).toEqual([
+    expect(await chargesOf(meterWith(), usageOf(10, { span: 'since', costUsd: 1 }), usageOf(10, { span: 'since', costUsd: 1 }))).toEqual([
       '10/0/0/0 $1',
       '10/0/0/0 $1',
     ])
   })
 
   test('totals are never added, and never decrease', async () => {
-    const total = (tokens: number, costUsd: number) => used(tokens, { span: 'session', costUsd })
-    expect(await charge(meterWith(), total(10, 1), total(25, 1.5), total(20, 1.2))).toEqual(['10/0/0/0 $1', '15/0/0/0 $0.5', '0/0/0/0 $0'])
+    const totalUsage = (tokens: number, costUsd: number) => usageOf(tokens, { span: 'session', costUsd })
+    expect(await chargesOf(meterWith(), totalUsage(10, 1), totalUsage(25, 1.5), totalUsage(20, 1.2))).toEqual([
+      '10/0/0/0 $1',
+      '15/0/0/0 $0.5',
+      '0/0/0/0 $0',
+    ])
   })
 
   test('an unknown price stays unknown, and a listed price applies to the difference', async () => {
-    const total = (tokens: number) => used(tokens, { span: 'session', ...priced })
-    expect(await charge(meterWith(), total(10), total(30), used(40, { span: 'session' }))).toEqual([
+    const totalUsage = (tokens: number) => usageOf(tokens, { span: 'session', ...priced })
+    expect(await chargesOf(meterWith(), totalUsage(10), totalUsage(30), usageOf(40, { span: 'session' }))).toEqual([
       '10/0/0/0 $0.01',
       '20/0/0/0 $0.02',
       '10/0/0/0 $?',
@@ -320,9 +329,9 @@ describe('the meter', () => {
     const charged = new Map([['old', { inputTokens: 10, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 1 }]])
     const meter = meterWith({ charged, mayBeOlder: true })
     meter.begin('old')
-    expect(await charge(meter, used(25, { span: 'session', costUsd: 1.5 }))).toEqual(['15/0/0/0 $0.5'])
+    expect(await chargesOf(meter, usageOf(25, { span: 'session', costUsd: 1.5 }))).toEqual(['15/0/0/0 $0.5'])
     meter.begin('other')
-    expect(await charge(meter, used(25, { span: 'session', costUsd: 1.5 }), used(26, { span: 'session', costUsd: 1.5 }))).toEqual([
+    expect(await chargesOf(meter, usageOf(25, { span: 'session', costUsd: 1.5 }), usageOf(26, { span: 'session', costUsd: 1.5 }))).toEqual([
       '25/0/0/0 $1.5 estimated',
       '1/0/0/0 $0',
     ])
@@ -330,42 +339,47 @@ describe('the meter', () => {
 
   test('the charges are in the journal, session by session', async () => {
     const scribe = new Scribe()
-    const usage = (inputTokens: number) => ({ inputTokens, outputTokens: 1, cacheReadTokens: 2, cacheWriteTokens: 3, costUsd: 0.5 })
+    const makeUsage = (inputTokens: number) => ({ inputTokens, outputTokens: 1, cacheReadTokens: 2, cacheWriteTokens: 3, costUsd: 0.5 })
     const uuid = uuidOf(1)
     const { facts } = scribe.spawn(
       uuid,
       undefined,
       { type: 'process.handle', handle: null, sessionId: 'one' },
-      { type: 'usage.reported', usage: usage(10) },
+      { type: 'usage.reported', usage: makeUsage(10) },
       { type: 'process.handle', handle: null, sessionId: 'two' },
-      { type: 'usage.reported', usage: { ...usage(20), costUsd: null } },
-      { type: 'usage.reported', usage: usage(5) },
+      { type: 'usage.reported', usage: { ...makeUsage(20), costUsd: null } },
+      { type: 'usage.reported', usage: makeUsage(5) },
     )
     const charged = await chargedBefore({
       history: async (after, limit) => facts.filter(({ seq }) => seq > after).slice(0, Math.min(limit, 2)),
     })
     expect([...charged]).toEqual([
-      ['one', { ...usage(10) }],
-      ['two', { ...usage(25), outputTokens: 2, cacheReadTokens: 4, cacheWriteTokens: 6 }],
+      ['one', { ...makeUsage(10) }],
+      ['two', { ...makeUsage(25), outputTokens: 2, cacheReadTokens: 4, cacheWriteTokens: 6 }],
     ])
   })
 
   test('the total of an agent that calls its model directly again includes the usage counted by the gateway', async () => {
     const scribe = new Scribe()
-    const usage = (inputTokens: number) => ({ inputTokens, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0.5 })
-    const finished = (call: string, tokens: number) => ({ type: 'call.finished' as const, call, usage: usage(tokens), status: 200 })
+    const makeUsage = (inputTokens: number) => ({ inputTokens, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0.5 })
+    const callFinished = (callPart: string, tokens: number) => ({
+      type: 'call.finished' as const,
+      call: callPart,
+      usage: makeUsage(tokens),
+      status: 200,
+    })
     const { facts } = scribe.spawn(
       uuidOf(1),
       undefined,
-      finished('1-1', 10),
+      callFinished('1-1', 10),
       { type: 'process.handle', handle: null, sessionId: 'one' },
-      finished('1-2', 20),
+      callFinished('1-2', 20),
     )
     const charged = await chargedBefore({ history: async (after) => facts.filter(({ seq }) => seq > after) })
-    expect([...charged]).toEqual([['one', { ...usage(30), outputTokens: 2, costUsd: 1 }]])
+    expect([...charged]).toEqual([['one', { ...makeUsage(30), outputTokens: 2, costUsd: 1 }]])
     const meter = meterWith({ charged })
     meter.begin('one')
-    expect(await charge(meter, used(35, { span: 'session', costUsd: 1.5 }))).toEqual(['5/0/0/0 $0.5'])
+    expect(await chargesOf(meter, usageOf(35, { span: 'session', costUsd: 1.5 }))).toEqual(['5/0/0/0 $0.5'])
   })
 })
 

@@ -4,12 +4,12 @@ import { OutputQuota } from '../../../../src/drivers/command/output-quota.ts'
 import type { Report } from '../../../../src/kernel/model/reports.ts'
 
 const MIB = 1024 * 1024
-const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 1 }
-const output: Report = { type: 'output', stream: 'stdout', text: 'x'.repeat(MIB) }
-const answer: Report = {
+const USAGE = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 1 }
+const OUTPUT: Report = { type: 'output', stream: 'stdout', text: 'x'.repeat(MIB) }
+const ANSWER: Report = {
   type: 'model.finished',
   step: 1,
-  usage,
+  usage: USAGE,
   finish: 'tool-calls',
   durationMs: 1,
   calls: [{ callId: 'c', name: 'run', effect: 'once' }],
@@ -18,28 +18,28 @@ const answer: Report = {
     { type: 'tool-call', callId: 'c', name: 'run', input: { a: 1 } },
   ],
 }
-const result: Report = { type: 'tool.finished', callId: 'c', outcome: 'ok', content: 'x'.repeat(MIB), durationMs: 1 }
+const RESULT: Report = { type: 'tool.finished', callId: 'c', outcome: 'ok', content: 'x'.repeat(MIB), durationMs: 1 }
 const NOTE = { type: 'note', text: 'its output is more than 1 MiB: no more of it is kept' }
 
-test.each([[output], [answer], [result]])('%#: the report that passes the limit is kept, with a note', (report) => {
+test.each([[OUTPUT], [ANSWER], [RESULT]])('%#: the report that passes the limit is kept, with a note', (report) => {
   expect(new OutputQuota(MIB).allow(report)).toEqual([report, NOTE])
 })
 
 test('below the limit everything is kept', () => {
-  const kept = new OutputQuota(10 * MIB)
-  for (const report of [output, answer, result]) expect(kept.allow(report)).toEqual([report])
+  const quota = new OutputQuota(10 * MIB)
+  for (const report of [OUTPUT, ANSWER, RESULT]) expect(quota.allow(report)).toEqual([report])
 })
 
 test('above the limit texts are dropped, and events stay', () => {
-  const kept = new OutputQuota(MIB)
-  kept.allow(output)
-  expect(kept.allow(output)).toEqual([])
-  expect(kept.allow({ type: 'note', text: 'n' })).toEqual([])
-  expect(kept.allow(answer)).toEqual([{ ...answer, message: [{ type: 'tool-call', callId: 'c', name: 'run', input: null }] }])
-  expect(kept.allow(result)).toEqual([{ ...result, content: '(not kept)' }])
+  const quota = new OutputQuota(MIB)
+  quota.allow(OUTPUT)
+  expect(quota.allow(OUTPUT)).toEqual([])
+  expect(quota.allow({ type: 'note', text: 'n' })).toEqual([])
+  expect(quota.allow(ANSWER)).toEqual([{ ...ANSWER, message: [{ type: 'tool-call', callId: 'c', name: 'run', input: null }] }])
+  expect(quota.allow(RESULT)).toEqual([{ ...RESULT, content: '(not kept)' }])
   for (const report of [
-    { type: 'usage', usage },
+    { type: 'usage', usage: USAGE },
     { type: 'exited', code: 0, osSignal: null },
   ] as const)
-    expect(kept.allow(report)).toEqual([report])
+    expect(quota.allow(report)).toEqual([report])
 })

@@ -15,12 +15,12 @@ class WatchedLoop {
   #isOver = false
 
   constructor() {
-    const next = (): void => {
+    const beginTurn = (): void => {
       this.turnEvents.push([])
       this.onTurn()
-      if (!this.#isOver) setImmediate(next)
+      if (!this.#isOver) setImmediate(beginTurn)
     }
-    setImmediate(next)
+    setImmediate(beginTurn)
   }
 
   note(event: string, tookMs: number): void {
@@ -38,11 +38,11 @@ class WatchedLoop {
   }
 
   get mostPerTurn(): number {
-    return Math.max(...this.turnEvents.map((turn) => turn.length))
+    return Math.max(...this.turnEvents.map((events) => events.length))
   }
 }
 
-const pieces = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index))
+const makePieces = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index))
 
 describe('a queue of work', () => {
   test('runs simultaneous requests in slices of 10 ms, in order, with a turn of other work between two', async () => {
@@ -50,13 +50,13 @@ describe('a queue of work', () => {
     const queue = watched.turns.newQueue()
     await watched.runUntil(
       Promise.all(
-        pieces(PIECES).map(async (piece) => {
+        makePieces(PIECES).map(async (piece) => {
           await queue.next()
           watched.note(piece, 4)
         }),
       ),
     )
-    expect(watched.all).toEqual(pieces(PIECES))
+    expect(watched.all).toEqual(makePieces(PIECES))
     expect(watched.mostPerTurn).toBe(3)
   })
 
@@ -65,14 +65,14 @@ describe('a queue of work', () => {
     const queue = watched.turns.newQueue()
     await watched.runUntil(
       Promise.all(
-        pieces(PIECES).map(async (piece) => {
+        makePieces(PIECES).map(async (piece) => {
           await queue.next()
           for (let hop = 0; hop < 5; hop += 1) await Promise.resolve()
           watched.note(piece, 11)
         }),
       ),
     )
-    expect(watched.all).toEqual(pieces(PIECES))
+    expect(watched.all).toEqual(makePieces(PIECES))
     expect(watched.mostPerTurn).toBe(1)
   })
 
@@ -80,7 +80,7 @@ describe('a queue of work', () => {
     const watched = new WatchedLoop()
     const [starts, ends] = [watched.turns.newQueue(), watched.turns.newQueue()]
     const started = Promise.all(
-      pieces(PIECES).map(async (piece) => {
+      makePieces(PIECES).map(async (piece) => {
         await starts.next()
         watched.note(piece, 11)
       }),
@@ -105,7 +105,7 @@ describe('while connections arrive', () => {
     const queue = watched.turns.newQueue()
     await watched.runUntil(
       Promise.all(
-        pieces(2).map(async (piece) => {
+        makePieces(2).map(async (piece) => {
           await queue.next()
           watched.note(piece, 1)
         }),
@@ -126,7 +126,7 @@ describe('while connections arrive', () => {
     const queue = watched.turns.newQueue()
     await watched.runUntil(
       Promise.all(
-        pieces(3).map(async (piece) => {
+        makePieces(3).map(async (piece) => {
           await queue.next()
           watched.note(piece, 11)
           isOver = piece === '2'

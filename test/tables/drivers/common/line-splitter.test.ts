@@ -3,10 +3,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { LineSplitter } from '../../../../src/drivers/common/line-splitter.ts'
 
-function split(chunks: readonly Buffer[]): { readonly lines: string[]; readonly rest: number } {
+function splitLines(chunks: readonly Buffer[]): { readonly lines: string[]; readonly restBytes: number } {
   const splitter = new LineSplitter()
   const lines = chunks.flatMap((chunk) => [...splitter.push(chunk)].map((line) => line.toString('latin1')))
-  return { lines, rest: splitter.unfinishedBytes }
+  return { lines, restBytes: splitter.unfinishedBytes }
 }
 
 describe('the line splitter', () => {
@@ -18,8 +18,8 @@ describe('the line splitter', () => {
     ['a line in pieces', ['a', 'b', 'c\nd'], ['abc'], 1],
     ['a line that ends with its own chunk', ['ab', '\n'], ['ab'], 0],
     ['a CR, which stays', ['ab\r\n'], ['ab\r'], 0],
-  ] as const)('splits %s', (_, chunks, lines, rest) => {
-    expect(split(chunks.map((chunk) => Buffer.from(chunk)))).toEqual({ lines, rest })
+  ] as const)('splits %s', (_, chunks, lines, restBytes) => {
+    expect(splitLines(chunks.map((chunk) => Buffer.from(chunk)))).toEqual({ lines, restBytes })
   })
 
   test('drops an unfinished line', () => {
@@ -31,16 +31,16 @@ describe('the line splitter', () => {
 
   test('returns the same lines for any chunks', () => {
     fc.assert(
-      fc.property(fc.array(fc.constantFrom('a', 'é', '\n', '\n\n', 'bcd')), fc.array(fc.nat(4)), (parts, sizes) => {
-        const bytes = Buffer.from(parts.join(''))
+      fc.property(fc.array(fc.constantFrom('a', 'é', '\n', '\n\n', 'bcd')), fc.array(fc.nat(4)), (pieces, sizes) => {
+        const bytes = Buffer.from(pieces.join(''))
         const chunks: Buffer[] = []
-        for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
+        for (let position = 0, turn = 0; position < bytes.length; turn += 1) {
           const size = (sizes[turn % Math.max(1, sizes.length)] ?? 0) + 1
-          chunks.push(bytes.subarray(at, at + size))
-          at += size
+          chunks.push(bytes.subarray(position, position + size))
+          position += size
         }
-        const whole = bytes.toString('latin1').split('\n')
-        expect(split(chunks)).toEqual({ lines: whole.slice(0, -1), rest: whole.at(-1)?.length ?? 0 })
+        const expectedLines = bytes.toString('latin1').split('\n')
+        expect(splitLines(chunks)).toEqual({ lines: expectedLines.slice(0, -1), restBytes: expectedLines.at(-1)?.length ?? 0 })
       }),
     )
   })

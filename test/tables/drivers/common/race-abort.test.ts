@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
 import { raceAbort } from '../../../../src/drivers/common/race-abort.ts'
 
-const never = new Promise<never>(() => undefined)
+const neverSettled = new Promise<never>(() => undefined)
 
 test('settles like the promise, and leaves no listener behind', async () => {
   const { signal } = new AbortController()
@@ -14,15 +14,15 @@ test('settles like the promise, and leaves no listener behind', async () => {
 
 test('rejects with the reason once the signal aborts; a later outcome is ignored', async () => {
   const abort = new AbortController()
-  const later = Promise.withResolvers<string>()
-  const raced = raceAbort(later.promise, abort.signal)
+  const pending = Promise.withResolvers<string>()
+  const raced = raceAbort(pending.promise, abort.signal)
   abort.abort(new Error('aborted'))
   await expect(raced).rejects.toThrow('aborted')
-  later.reject(new Error('no caller waits for this'))
+  pending.reject(new Error('no caller waits for this'))
   await new Promise((resolve) => setImmediate(resolve))
   expect(getEventListeners(abort.signal, 'abort')).toEqual([])
 })
 
 test('rejects at once for a signal that has aborted', async () => {
-  await expect(raceAbort(never, AbortSignal.abort(new Error('before')))).rejects.toThrow('before')
+  await expect(raceAbort(neverSettled, AbortSignal.abort(new Error('before')))).rejects.toThrow('before')
 })

@@ -5,7 +5,7 @@ import { findResetDelayMs, findResetTimeMs } from '../../../../src/drivers/commo
 const NOW = new Date(2026, 6, 1, 12, 0, 0).getTime()
 const HOUR = 3_600_000
 const SECONDS = Math.floor(NOW / 1_000)
-const rfc = (ms: number): string => new Date(ms).toISOString()
+const isoTime = (ms: number): string => new Date(ms).toISOString()
 
 describe('in headers', () => {
   test.each<readonly [string, Record<string, string>, number | null]>([
@@ -13,9 +13,9 @@ describe('in headers', () => {
       'Anthropic: only the exhausted limit counts',
       {
         'anthropic-ratelimit-requests-remaining': '12',
-        'anthropic-ratelimit-requests-reset': rfc(NOW + 9 * HOUR),
+        'anthropic-ratelimit-requests-reset': isoTime(NOW + 9 * HOUR),
         'anthropic-ratelimit-tokens-remaining': '0',
-        'anthropic-ratelimit-tokens-reset': rfc(NOW + 2 * HOUR),
+        'anthropic-ratelimit-tokens-reset': isoTime(NOW + 2 * HOUR),
       },
       2 * HOUR,
     ],
@@ -81,8 +81,8 @@ describe('in messages', () => {
     ["You've hit your usage limit. Try again at Jul 5th, 2025 8:19 PM.", null],
     ['usage limit reached|' + String(SECONDS + 400 * 86_400), null],
     ["You've hit your limit · resets 25:00", null],
-  ])('%s', (text, at) => {
-    expect(findResetTimeMs(text, NOW)).toBe(at)
+  ])('%s', (text, expected) => {
+    expect(findResetTimeMs(text, NOW)).toBe(expected)
   })
 })
 
@@ -100,7 +100,7 @@ describe('in messages with a zone', () => {
     ['resets Oct 25 at 1am (Europe/Berlin)', AUTUMN, Date.UTC(2026, 9, 24, 23)],
     ['resets 3pm (Nowhere/City)', SUMMER, null],
     ['resets 3pm (Europe/Berlin', SUMMER, Date.UTC(2026, 6, 1, 13)],
-  ])('%s', (text, now, at) => {
-    expect(findResetTimeMs(`You've hit your limit · ${text}`, now)).toBe(at)
+  ])('%s', (text, nowMs, expected) => {
+    expect(findResetTimeMs(`You've hit your limit · ${text}`, nowMs)).toBe(expected)
   })
 })

@@ -31,6 +31,6 @@ test.each<[ContainmentKind, string, Record<string, string>, string]>([
   ['pidns', "nsenter: unrecognized option '--wdns=/'", {}, 'util-linux 2.38'],
   ['pidns', 'there are no PID namespaces on this system', {}, 'Linux alone'],
   ['group', 'its program could not be frozen', {}, 'report'],
-])('%s, %s, %o', (kind, detail, settings, named) => {
-  expect(containmentAdvice({ kind, ok: false, detail }, (name) => settings[name] ?? null)).toContain(named)
+])('%s, %s, %o', (kind, detail, settings, expectedPart) => {
+  expect(containmentAdvice({ kind, ok: false, detail }, (name) => settings[name] ?? null)).toContain(expectedPart)
 })

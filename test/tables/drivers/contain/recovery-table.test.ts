@@ -62,17 +62,17 @@ const KINDS: readonly RecoveryFindings['kind'][] = ['cgroup', 'pidns', 'group']
 const DIRS: readonly RecoveryFindings['dir'][] = ['there', 'absent']
 const HANDLES: readonly RecoveryFindings['handle'][] = ['alive', 'gone', 'stale', 'none']
 
-const ALL: readonly RecoveryFindings[] = KINDS.flatMap((kind) =>
+const ALL_FINDINGS: readonly RecoveryFindings[] = KINDS.flatMap((kind) =>
   DIRS.flatMap((dir) => HANDLES.flatMap((handle) => [true, false].map((marked) => ({ kind, dir, handle, marked })))),
 )
 
 test('the table has a row for each combination, and each decision matches its row', () => {
-  expect(ALL.map(rowOf)).toEqual(TABLE)
+  expect(ALL_FINDINGS.map(rowOf)).toEqual(TABLE)
 })
 
 test('the group of a stale, missing or unknown handle is never signalled', () => {
-  for (const found of ALL) if (found.handle !== 'alive') expect(decideRecovery(found).group).toBe(false)
-  for (const found of ALL)
+  for (const found of ALL_FINDINGS) if (found.handle !== 'alive') expect(decideRecovery(found).group).toBe(false)
+  for (const found of ALL_FINDINGS)
     if (found.handle !== 'alive' && !found.marked) expect(decideRecovery(found)).toMatchObject({ marked: false, namespace: false })
 })
 

@@ -10,16 +10,16 @@ type Read = Awaited<ReturnType<RequestBodies['read']>>
 type Send = (headers: Record<string, string>) => { readonly request: ClientRequest; readonly read: Promise<Read> }
 
 /** Limits: 100 bytes for each body, 150 for all. */
-async function withBodies(use: (send: Send, arrived: (bytes: number) => Promise<void>) => Promise<void>): Promise<void> {
+async function withBodies(useBodies: (sendRequest: Send, waitForBytes: (bytes: number) => Promise<void>) => Promise<void>): Promise<void> {
   const bodies = new RequestBodies({ maxBytes: 100, maxHeldBytes: 150 })
   const reads = new Map<string, PromiseWithResolvers<Read>>()
   let bytes = 0
-  let look = (): void => {}
+  let checkBytes = (): void => {}
   const server = createServer((request, response) => {
     request
       .on('data', (chunk: Buffer) => {
         bytes += chunk.length
-        look()
+        checkBytes()
       })
       .pause()
     bodies.read(request).then(
@@ -31,7 +31,7 @@ async function withBodies(use: (send: Send, arrived: (bytes: number) => Promise<
     )
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const send: Send = (headers) => {
+  const sendRequest: Send = (headers) => {
     const path = `/${reads.size}`
     const read = Promise.withResolvers<Read>()
     reads.set(path, read)
@@ -42,15 +42,15 @@ async function withBodies(use: (send: Send, arrived: (bytes: number) => Promise<
     request.flushHeaders()
     return { request, read: read.promise }
   }
-  const arrived = (count: number): Promise<void> =>
+  const waitForBytes = (count: number): Promise<void> =>
     new Promise((resolve) => {
-      look = () => {
+      checkBytes = () => {
         if (bytes >= count) resolve()
       }
-      look()
+      checkBytes()
     })
   try {
-    await use(send, arrived)
+    await useBodies(sendRequest, waitForBytes)
   } finally {
     server.closeAllConnections()
     server.close()
@@ -58,34 +58,34 @@ async function withBodies(use: (send: Send, arrived: (bytes: number) => Promise<
 }
 
 const textOf = (read: Read): string => (typeof read === 'string' ? read : read.bytes.toString())
-const sized = (bytes: number): Record<string, string> => ({ 'content-length': String(bytes) })
+const withLength = (bytes: number): Record<string, string> => ({ 'content-length': String(bytes) })
 
 describe('a body', () => {
   test.each([
-    ['with a length', sized(6)],
+    ['with a length', withLength(6)],
     ['in chunks', {}],
   ])('%s is read whole, in any number of pieces', (_, headers) =>
-    withBodies(async (send, arrived) => {
-      const { request, read } = send(headers)
+    withBodies(async (sendRequest, waitForBytes) => {
+      const { request, read } = sendRequest(headers)
       request.write('ab')
-      await arrived(2)
+      await waitForBytes(2)
       request.write('cd')
-      await arrived(4)
+      await waitForBytes(4)
       request.end('ef')
       expect(textOf(await read)).toBe('abcdef')
     }),
   )
 
   test.each([
-    ['by its length', sized(101)],
+    ['by its length', withLength(101)],
     ['by what comes', {}],
   ])('above the limit %s is refused, and takes no memory', (_, headers) =>
-    withBodies(async (send) => {
-      const large = send(headers)
-      large.request.write('x'.repeat(101))
-      expect(await large.read).toBe('large')
+    withBodies(async (sendRequest) => {
+      const largeBody = sendRequest(headers)
+      largeBody.request.write('x'.repeat(101))
+      expect(await largeBody.read).toBe('large')
       for (const body of ['a'.repeat(100), 'b'.repeat(50)]) {
-        const { request, read } = send({})
+        const { request, read } = sendRequest({})
         request.end(body)
         expect(textOf(await read)).toBe(body)
       }
@@ -95,33 +95,33 @@ describe('a body', () => {
 
 describe('all bodies', () => {
   test('have a common limit: a body that does not fit is refused at its end, until memory is freed', () =>
-    withBodies(async (send) => {
-      const read = (bytes: number): Promise<Read> => {
-        const sent = send(sized(bytes))
-        sent.request.end('x'.repeat(bytes))
-        return sent.read
+    withBodies(async (sendRequest) => {
+      const readBody = (bytes: number): Promise<Read> => {
+        const sentBody = sendRequest(withLength(bytes))
+        sentBody.request.end('x'.repeat(bytes))
+        return sentBody.read
       }
-      const first = await read(100)
-      expect([await read(51), textOf(await read(50))]).toEqual(['full', 'x'.repeat(50)])
-      if (typeof first === 'string') throw new Error(first)
-      first.release()
-      first.release()
-      expect([textOf(await read(100)), await read(1)]).toEqual(['x'.repeat(100), 'full'])
+      const firstBody = await readBody(100)
+      expect([await readBody(51), textOf(await readBody(50))]).toEqual(['full', 'x'.repeat(50)])
+      if (typeof firstBody === 'string') throw new Error(firstBody)
+      firstBody.release()
+      firstBody.release()
+      expect([textOf(await readBody(100)), await readBody(1)]).toEqual(['x'.repeat(100), 'full'])
     }))
 
   test('count as they arrive: an announced length reserves no memory, an unfinished body only its received bytes', () =>
-    withBodies(async (send, arrived) => {
-      send(sized(100))
-      const half = send(sized(100))
-      half.request.write('x'.repeat(60))
-      await arrived(60)
-      const other = send(sized(100))
-      other.request.end('y'.repeat(100))
-      expect(await other.read).toBe('full')
-      half.request.destroy()
-      expect(await half.read).toBe('gone')
-      const last = send(sized(100))
-      last.request.end('z'.repeat(100))
-      expect(textOf(await last.read)).toBe('z'.repeat(100))
+    withBodies(async (sendRequest, waitForBytes) => {
+      sendRequest(withLength(100))
+      const halfBody = sendRequest(withLength(100))
+      halfBody.request.write('x'.repeat(60))
+      await waitForBytes(60)
+      const otherBody = sendRequest(withLength(100))
+      otherBody.request.end('y'.repeat(100))
+      expect(await otherBody.read).toBe('full')
+      halfBody.request.destroy()
+      expect(await halfBody.read).toBe('gone')
+      const lastBody = sendRequest(withLength(100))
+      lastBody.request.end('z'.repeat(100))
+      expect(textOf(await lastBody.read)).toBe('z'.repeat(100))
     }))
 })

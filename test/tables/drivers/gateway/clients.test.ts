@@ -27,7 +27,7 @@ beforeEach(async () => {
   home = tmp.path
 })
 
-function put(path: string, content: unknown): void {
+function writeHomeFile(path: string, content: unknown): void {
   const file = join(home, path)
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
@@ -39,13 +39,13 @@ function specOf(argv: readonly string[], { env = {}, credentials = Object.keys(K
   return { argv, env: { HOME: home, ...env }, credentials, model, cwd: join(home, 'work') } as unknown as ProgramSpec
 }
 
-function started(argv: readonly string[], given: Given = {}): ReturnType<typeof prepareStart> {
-  const url = (provider: string): string => `http://gate/${provider}${provider === 'anthropic' || provider === 'google' ? '' : '/v1'}`
+function startOf(argv: readonly string[], spec: Given = {}): ReturnType<typeof prepareStart> {
+  const urlOf = (provider: string): string => `http://gate/${provider}${provider === 'anthropic' || provider === 'google' ? '' : '/v1'}`
   return prepareStart(
     {
-      spec: specOf(argv, given),
+      spec: specOf(argv, spec),
       credentials: { ...KEYS, GITHUB_TOKEN: 'gh' },
-      gateway: { url, token: TOKEN, hiddenVariables: ['CORP_KEY'] },
+      gateway: { url: urlOf, token: TOKEN, hiddenVariables: ['CORP_KEY'] },
       tmpDir: join(home, 'tmp'),
     },
     argv,
@@ -76,13 +76,13 @@ describe('the configuration', () => {
       },
     ],
   ])('%s', async (_, argv, env) => {
-    const { argv: same, env: told } = await started(argv)
-    expect(same).toEqual(argv)
-    expect(told).toEqual({ HOME: home, GITHUB_TOKEN: 'gh', ...env })
+    const { argv: sameArgv, env: toldEnv } = await startOf(argv)
+    expect(sameArgv).toEqual(argv)
+    expect(toldEnv).toEqual({ HOME: home, GITHUB_TOKEN: 'gh', ...env })
   })
 
   test('codex: its own provider, before the verb', async () => {
-    const { argv, env } = await started(['npx', 'codex', 'exec', '--json', 'go'])
+    const { argv, env } = await startOf(['npx', 'codex', 'exec', '--json', 'go'])
     expect(argv.slice(0, 2)).toEqual(['npx', 'codex'])
     expect(argv.slice(-3)).toEqual(['exec', '--json', 'go'])
     expect(argv.slice(2, -3)).toEqual([
@@ -101,7 +101,7 @@ describe('the configuration', () => {
   })
 
   test('codex by ACP: merged with its existing settings', async () => {
-    const { env } = await started(['codex-acp'], {
+    const { env } = await startOf(['codex-acp'], {
       env: { CODEX_CONFIG: '{"model":"m","model_providers":{"x":{"experimental_bearer_token":"k2"}}}' },
     })
     expect(JSON.parse(env['CODEX_CONFIG'] ?? '')).toEqual({
@@ -113,14 +113,14 @@ describe('the configuration', () => {
   })
 
   test('opencode: only the provider that it uses, in its existing settings', async () => {
-    const own = {
+    const ownSettings = {
       autoupdate: false,
       provider: {
         other: { options: { apiKey: 'k1' } },
         local: { npm: '@ai-sdk/openai-compatible', options: { baseURL: 'http://mine/v1', apiKey: 'k2', timeout: 5 }, models: { m: {} } },
       },
     }
-    const { env } = await started(['opencode', 'acp'], { env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(own) }, model: 'local/m' })
+    const { env } = await startOf(['opencode', 'acp'], { env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(ownSettings) }, model: 'local/m' })
     expect(JSON.parse(env['OPENCODE_CONFIG_CONTENT'] ?? '')).toEqual({
       autoupdate: false,
       enabled_providers: ['local'],
@@ -141,16 +141,16 @@ describe('the configuration', () => {
     ['google', 'http://gate/google/v1beta'],
     ['openai', 'http://gate/openai/v1'],
   ])('opencode: the base URL of %s has a version', async (name, baseURL) => {
-    const { env } = await started(['opencode', 'run', '-m', `${name}/m`, 'go'])
+    const { env } = await startOf(['opencode', 'run', '-m', `${name}/m`, 'go'])
     expect(JSON.parse(env['OPENCODE_CONFIG_CONTENT'] ?? '')).toMatchObject({ provider: { [name]: { options: { baseURL } } } })
   })
 
   test("pi: its own folder, with the user's sessions and settings", async () => {
-    put('.pi/agent/models.json', { providers: { ollama: { baseUrl: 'http://o', api: 'openai-completions' } } })
-    put('.pi/agent/auth.json', { anthropic: { type: 'api_key', key: 'k1' } })
-    put('.pi/agent/settings.json', {})
-    await started(['pi', '-p', '--provider', 'google', 'go'])
-    const { env } = await started(['pi', '-p', '--provider', 'google', 'go'])
+    writeHomeFile('.pi/agent/models.json', { providers: { ollama: { baseUrl: 'http://o', api: 'openai-completions' } } })
+    writeHomeFile('.pi/agent/auth.json', { anthropic: { type: 'api_key', key: 'k1' } })
+    writeHomeFile('.pi/agent/settings.json', {})
+    await startOf(['pi', '-p', '--provider', 'google', 'go'])
+    const { env } = await startOf(['pi', '-p', '--provider', 'google', 'go'])
     const dir = env['PI_CODING_AGENT_DIR'] ?? ''
     expect(jsonAt(join(dir, 'models.json'))).toEqual({
       providers: {
@@ -210,17 +210,17 @@ describe('the providers that an agent calls', () => {
   })
 
   test('bypass: settings of Claude Code that set its variables', () => {
-    put('work/.claude/settings.local.json', { env: { ANTHROPIC_BASE_URL: 'http://corp' } })
+    writeHomeFile('work/.claude/settings.local.json', { env: { ANTHROPIC_BASE_URL: 'http://corp' } })
     expect(clientOf(specOf(claude))?.bypass).toMatch(/settings\.local\.json sets ANTHROPIC_BASE_URL/)
   })
 
   test('bypass: a provider in a file of Codex', () => {
-    put('.codex/config.toml', 'model = "m"\nmodel_provider = "azure"\n')
+    writeHomeFile('.codex/config.toml', 'model = "m"\nmodel_provider = "azure"\n')
     expect(clientOf(specOf(exec))?.bypass).toMatch(/config\.toml names the provider azure/)
   })
 
   test('the address in a file of Codex is its base URL', () => {
-    put('codex/config.toml', 'openai_base_url = "http://corp/v1"\n')
+    writeHomeFile('codex/config.toml', 'openai_base_url = "http://corp/v1"\n')
     expect(clientOf(specOf(exec, { env: { CODEX_HOME: join(home, 'codex') } }))).toEqual({
       title: 'Codex',
       providers: ['openai'],
@@ -229,23 +229,23 @@ describe('the providers that an agent calls', () => {
   })
 
   test("settings of OpenCode apply in OpenCode's own order; no key is sent to an address in a project's settings", () => {
-    put('.config/opencode/opencode.json', { model: 'google/g', provider: { openai: { options: { baseURL: 'http://corp/v1' } } } })
+    writeHomeFile('.config/opencode/opencode.json', { model: 'google/g', provider: { openai: { options: { baseURL: 'http://corp/v1' } } } })
     expect(clientOf(specOf(['opencode', 'acp']))?.providers).toEqual(['google'])
-    put('work/opencode.json', { model: 'openai/m', provider: { openai: { options: { baseURL: 'http://thief/v1' } } } })
+    writeHomeFile('work/opencode.json', { model: 'openai/m', provider: { openai: { options: { baseURL: 'http://thief/v1' } } } })
     expect(clientOf(specOf(['opencode', 'acp']))).toMatchObject({ providers: ['openai'], bases: { openai: 'http://corp/v1' } })
     expect(clientOf(specOf(['opencode', 'acp'], { model: 'anthropic/m' }))?.providers).toEqual(['anthropic'])
   })
 
   test('an agent with its own login does not use the gateway, unless it prefers a key in its environment', () => {
-    put('.claude/.credentials.json', {})
-    put('.codex/auth.json', { tokens: { access_token: 'x' } })
-    put('.gemini/settings.json', { security: { auth: { selectedType: 'oauth-personal' } } })
-    put('work/.gemini/settings.json', {})
+    writeHomeFile('.claude/.credentials.json', {})
+    writeHomeFile('.codex/auth.json', { tokens: { access_token: 'x' } })
+    writeHomeFile('.gemini/settings.json', { security: { auth: { selectedType: 'oauth-personal' } } })
+    writeHomeFile('work/.gemini/settings.json', {})
     expect(clientOf(specOf(claude, { credentials: [] }))?.login).toContain('its own login')
     expect(clientOf(specOf(claude))?.login).toBeUndefined()
     expect(clientOf(specOf(exec))?.login).toBe('it uses its own login')
     expect(clientOf(specOf(['gemini', '--acp']))?.login).toBe('its settings select the login method oauth-personal')
-    put('.gemini/settings.json', { security: { auth: { selectedType: 'gemini-api-key' } } })
+    writeHomeFile('.gemini/settings.json', { security: { auth: { selectedType: 'gemini-api-key' } } })
     expect(clientOf(specOf(['gemini', '-p', 'go']))).toEqual({ title: 'Gemini CLI', providers: ['google'] })
   })
 })

@@ -15,7 +15,11 @@ const leaf = fc.oneof(
     '"',
     '\\"',
     'a"b\\',
-    ...[254, 255, 256, 257, 600].flatMap((count) => [`${'x'.repeat(count)}\\`, `${'y'.repeat(count)}"z`, `${'\\'.repeat(count)}"`]),
+    ...[254, 255, 256, 257, 600].flatMap((countTurn) => [
+      `${'x'.repeat(countTurn)}\\`,
+      `${'y'.repeat(countTurn)}"z`,
+      `${'\\'.repeat(countTurn)}"`,
+    ]),
   ),
   fc.double({ noNaN: true, noDefaultInfinity: true }),
   fc.boolean(),
@@ -26,7 +30,7 @@ const json = fc.letrec((tie) => ({
   object: fc.dictionary(key, tie('value'), { maxKeys: 6 }),
 }))
 
-function dumb(document: unknown, path: string): unknown {
+function valueByParser(document: unknown, path: string): unknown {
   return path
     .split('.')
     .reduce<unknown>(
@@ -46,7 +50,7 @@ describe('a JSON text', () => {
         const bytes = Buffer.from(text)
         const found = findValues(bytes, PATHS)
         if (!found) throw new Error('it is not taken for JSON')
-        for (const path of PATHS) expect(valueAt(bytes, found, path)).toEqual(dumb(JSON.parse(text), path))
+        for (const path of PATHS) expect(valueAt(bytes, found, path)).toEqual(valueByParser(JSON.parse(text), path))
       }),
       { numRuns: 2_000 },
     )
@@ -91,9 +95,9 @@ describe('a JSON text', () => {
   })
 
   test('that is cut anywhere is invalid, and does not throw', () => {
-    const whole = Buffer.from(JSON.stringify({ a: { b: { c: ['x"y\\', { d: 'é'.repeat(30) }] } }, max_tokens: 12, z: null }))
-    for (let end = 0; end < whole.length; end++) expect(findValues(whole.subarray(0, end), PATHS)).toBeNull()
-    expect(findValues(whole, PATHS)).not.toBeNull()
+    const bytes = Buffer.from(JSON.stringify({ a: { b: { c: ['x"y\\', { d: 'é'.repeat(30) }] } }, max_tokens: 12, z: null }))
+    for (let length = 0; length < bytes.length; length++) expect(findValues(bytes.subarray(0, length), PATHS)).toBeNull()
+    expect(findValues(bytes, PATHS)).not.toBeNull()
   })
 
   test('a long string without a space is data, any other is text', () => {
@@ -108,11 +112,11 @@ describe('a JSON text', () => {
 })
 
 const MIB = 1024 * 1024
-const filled = (bytes: number, open: string, piece: string, close: string): Buffer =>
+const fillBytes = (bytes: number, opening: string, piece: string, closing: string): Buffer =>
   Buffer.concat([
-    Buffer.from(`{"max_tokens":1,"z":${open}`),
+    Buffer.from(`{"max_tokens":1,"z":${opening}`),
     Buffer.alloc(bytes - (bytes % piece.length), piece),
-    Buffer.from(`${close},"a":2}`),
+    Buffer.from(`${closing},"a":2}`),
   ])
 
 describe('a long text', () => {
@@ -122,23 +126,23 @@ describe('a long text', () => {
     ['short strings', '["x"', ',"ab"', ']'],
     ['fields', '{"x":1', ',"max":1', '}'],
     ['fields at the top', '0', ',"max":1', ''],
-  ])('of %s is scanned in slices, one per turn of the event loop, and found whole', async (_, open, piece, close) => {
-    const bytes = filled(4 * MIB, open, piece, close)
+  ])('of %s is scanned in slices, one per turn of the event loop, and found whole', async (_, opening, piece, closing) => {
+    const bytes = fillBytes(4 * MIB, opening, piece, closing)
     let turns = 0
     let isOver = false
-    const count = (): void => {
+    const countTurn = (): void => {
       turns += 1
-      if (!isOver) setImmediate(count)
+      if (!isOver) setImmediate(countTurn)
     }
-    setImmediate(count)
-    const both = await Promise.all([findValuesInSlices(bytes, PATHS), findValuesInSlices(bytes, PATHS)])
+    setImmediate(countTurn)
+    const results = await Promise.all([findValuesInSlices(bytes, PATHS), findValuesInSlices(bytes, PATHS)])
     isOver = true
-    for (const found of both) expect(found && [valueAt(bytes, found, 'a'), valueAt(bytes, found, 'max_tokens')]).toEqual([2, 1])
+    for (const found of results) expect(found && [valueAt(bytes, found, 'a'), valueAt(bytes, found, 'max_tokens')]).toEqual([2, 1])
     expect(turns).toBeGreaterThanOrEqual(2 * 4)
   })
 
   test('that repeats one field many times takes time only in proportion to its bytes', async () => {
-    const bytes = filled(4 * MIB, '0', ',"max_tokens":12', '')
+    const bytes = fillBytes(4 * MIB, '0', ',"max_tokens":12', '')
     const found = await findValuesInSlices(bytes, PATHS)
     expect([found?.spans.get('max_tokens')?.length, found && valueAt(bytes, found, 'max_tokens')]).toEqual([
       1 + Math.floor((4 * MIB) / 16),
@@ -147,8 +151,9 @@ describe('a long text', () => {
   })
 
   test('that is cut within a slice is invalid', async () => {
-    const bytes = filled(2 * MIB, '"', String.raw`"`, '"')
-    for (const end of [MIB, MIB + 1, MIB + 20, bytes.length - 1]) expect(await findValuesInSlices(bytes.subarray(0, end), PATHS)).toBeNull()
+    const bytes = fillBytes(2 * MIB, '"', String.raw`"`, '"')
+    for (const length of [MIB, MIB + 1, MIB + 20, bytes.length - 1])
+      expect(await findValuesInSlices(bytes.subarray(0, length), PATHS)).toBeNull()
   })
 
   test('as the value of a wanted field is not parsed', async () => {

@@ -4,12 +4,12 @@ import { RateLimiter, waitMs } from '../../../../src/drivers/gateway/rate-limite
 import type { RateLimit, Ticket } from '../../../../src/drivers/gateway/rate-limiter.ts'
 import { ManualClock } from '../../../support/clock.ts'
 
-const never = new AbortController().signal
+const NEVER = new AbortController().signal
 
 /** Records the order in which a rate limiter admits calls. */
 class RecordedLimiter {
   readonly clock = new ManualClock()
-  readonly begun: string[] = []
+  readonly begunCalls: string[] = []
   readonly tickets = new Map<string, Ticket>()
   readonly limiter: RateLimiter
 
@@ -18,9 +18,9 @@ class RecordedLimiter {
   }
 
   /** Requests the turn of a call. `a1` is the first call of process `a`. */
-  async request(name: string, tokens = 0, signal = never): Promise<void> {
+  async request(name: string, tokens = 0, signal = NEVER): Promise<void> {
     const ticket = await this.limiter.waitForTurn(name[0] ?? '', tokens, signal)
-    this.begun.push(name)
+    this.begunCalls.push(name)
     this.tickets.set(name, ticket)
   }
 
@@ -48,15 +48,15 @@ const waitForEventLoop = (): Promise<void> =>
 test('without a limit all calls begin at once', async () => {
   const recorded = new RecordedLimiter({})
   await recorded.requestAll('a1', 'a2', 'b1')
-  expect(recorded.begun).toEqual(['a1', 'a2', 'b1'])
+  expect(recorded.begunCalls).toEqual(['a1', 'a2', 'b1'])
 })
 
 describe('calls at the same time', () => {
   test('processes take turns, and the calls of one keep their order', async () => {
     const recorded = new RecordedLimiter({ concurrent: 1 })
     await recorded.requestAll('a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1')
-    for (let ends = 0; ends < 7; ends++) await recorded.finish(recorded.begun.at(-1) ?? '')
-    expect(recorded.begun).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4'])
+    for (let endCount = 0; endCount < 7; endCount++) await recorded.finish(recorded.begunCalls.at(-1) ?? '')
+    expect(recorded.begunCalls).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4'])
   })
 
   test('a call that is cancelled or ends twice makes room for only one other call', async () => {
@@ -64,7 +64,7 @@ describe('calls at the same time', () => {
     await recorded.requestAll('a1', 'a2', 'b1', 'b2', 'c1')
     recorded.tickets.get('a1')?.cancel()
     await recorded.finish('a1')
-    expect(recorded.begun).toEqual(['a1', 'a2', 'b1'])
+    expect(recorded.begunCalls).toEqual(['a1', 'a2', 'b1'])
   })
 
   test('a client that has disconnected leaves the queue, and delays no other call', async () => {
@@ -76,7 +76,7 @@ describe('calls at the same time', () => {
     client.abort(new Error('disconnected'))
     await expect(refused).rejects.toThrow('disconnected')
     await recorded.finish('a1')
-    expect(recorded.begun).toEqual(['a1', 'c1'])
+    expect(recorded.begunCalls).toEqual(['a1', 'c1'])
     await expect(recorded.request('d1', 0, AbortSignal.abort(new Error('before')))).rejects.toThrow('before')
   })
 })
@@ -87,13 +87,13 @@ describe('each minute', () => {
     await recorded.requestAll('a1')
     await recorded.advance(30_000)
     await recorded.requestAll('a2', 'a3', 'b1')
-    expect(recorded.begun).toEqual(['a1', 'a2'])
+    expect(recorded.begunCalls).toEqual(['a1', 'a2'])
     await recorded.advance(30_000)
-    expect(recorded.begun).toEqual(['a1', 'a2', 'a3'])
+    expect(recorded.begunCalls).toEqual(['a1', 'a2', 'a3'])
     await recorded.advance(29_999)
-    expect(recorded.begun).toHaveLength(3)
+    expect(recorded.begunCalls).toHaveLength(3)
     await recorded.advance(1)
-    expect(recorded.begun).toEqual(['a1', 'a2', 'a3', 'b1'])
+    expect(recorded.begunCalls).toEqual(['a1', 'a2', 'a3', 'b1'])
   })
 
   test('has at most the allowed tokens: the estimate counts until the end, then the usage', async () => {
@@ -101,9 +101,9 @@ describe('each minute', () => {
     await recorded.request('a1', 90)
     recorded.request('a2', 50).catch(() => undefined)
     await waitForEventLoop()
-    expect(recorded.begun).toEqual(['a1'])
+    expect(recorded.begunCalls).toEqual(['a1'])
     await recorded.finish('a1', 40)
-    expect(recorded.begun).toEqual(['a1', 'a2'])
+    expect(recorded.begunCalls).toEqual(['a1', 'a2'])
   })
 
   test('a call larger than the limit begins when no other call counts', async () => {
@@ -111,9 +111,9 @@ describe('each minute', () => {
     await recorded.request('a1', 10)
     recorded.request('a2', 1_000).catch(() => undefined)
     await recorded.advance(59_999)
-    expect(recorded.begun).toEqual(['a1'])
+    expect(recorded.begunCalls).toEqual(['a1'])
     await recorded.advance(1)
-    expect(recorded.begun).toEqual(['a1', 'a2'])
+    expect(recorded.begunCalls).toEqual(['a1', 'a2'])
   })
 
   test('a cancelled call does not count', async () => {
@@ -122,7 +122,7 @@ describe('each minute', () => {
     await recorded.requestAll('a2')
     recorded.tickets.get('a1')?.cancel()
     await waitForEventLoop()
-    expect(recorded.begun).toEqual(['a1', 'a2'])
+    expect(recorded.begunCalls).toEqual(['a1', 'a2'])
   })
 })
 
@@ -132,9 +132,9 @@ describe('a provider that refuses', () => {
     await recorded.request('a1')
     recorded.limiter.learnFrom(429, { 'retry-after': '7' })
     await recorded.requestAll('a2', 'b1')
-    expect([recorded.begun, recorded.limiter.closedMs]).toEqual([['a1'], 7_000])
+    expect([recorded.begunCalls, recorded.limiter.closedMs]).toEqual([['a1'], 7_000])
     await recorded.advance(7_000)
-    expect([recorded.begun, recorded.limiter.closedMs]).toEqual([['a1', 'a2', 'b1'], 0])
+    expect([recorded.begunCalls, recorded.limiter.closedMs]).toEqual([['a1', 'a2', 'b1'], 0])
   })
 
   test('gets no call before the latest of several reset times', () => {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { lowerMaxTokens, readRequest, decodeBody } from '../../../../src/drivers/gateway/request-body.ts'
 import type { FormatName } from '../../../../src/drivers/gateway/formats.ts'
 
-const bytes = (text: string): Buffer => Buffer.from(text)
+const bytesOf = (text: string): Buffer => Buffer.from(text)
 
 describe('a request', () => {
   test.each<[FormatName, string, string | null, { model: string; maxOutputTokens: number | null }]>([
@@ -23,15 +23,15 @@ describe('a request', () => {
     ['anthropic', 'no json', null, { model: 'unknown', maxOutputTokens: null }],
     ['anthropic', '{"model":5,"max_tokens":"many"}', null, { model: 'unknown', maxOutputTokens: null }],
   ])('of %s: %s', async (format, body, model, expected) => {
-    expect(await readRequest(bytes(body), format, model)).toMatchObject(expected)
+    expect(await readRequest(bytesOf(body), format, model)).toMatchObject(expected)
   })
 
   test('counts a token for four bytes of text, and far fewer for an image', async () => {
     const text = 'four'.repeat(100)
-    expect((await readRequest(bytes(text), 'chat', null)).inputTokens).toBe(100)
+    expect((await readRequest(bytesOf(text), 'chat', null)).inputTokens).toBe(100)
     const image = JSON.stringify({ model: 'm', messages: [{ image: 'A'.repeat(1_000_000) }] })
-    expect((await readRequest(bytes(image), 'anthropic', null)).inputTokens).toBeLessThan(40_000)
-    expect((await readRequest(bytes(image), 'anthropic', null)).inputTokens).toBeGreaterThan(10_000)
+    expect((await readRequest(bytesOf(image), 'anthropic', null)).inputTokens).toBeLessThan(40_000)
+    expect((await readRequest(bytesOf(image), 'anthropic', null)).inputTokens).toBeGreaterThan(10_000)
   })
 
   test.each([
@@ -41,12 +41,12 @@ describe('a request', () => {
     ['zstd', zstdCompressSync],
     ['identity', (body: Buffer) => body],
   ] as const)('compressed with %s is read', async (name, pack) => {
-    expect(await decodeBody(pack(bytes('{"model":"m"}')), name, 1_000)).toEqual(bytes('{"model":"m"}'))
+    expect(await decodeBody(pack(bytesOf('{"model":"m"}')), name, 1_000)).toEqual(bytesOf('{"model":"m"}'))
   })
 
   test('that cannot be decoded, or is too large when decoded, is invalid', async () => {
-    expect(await decodeBody(bytes('x'), 'gzip', 1_000)).toBeNull()
-    expect(await decodeBody(bytes('x'), 'rot13', 1_000)).toBeNull()
+    expect(await decodeBody(bytesOf('x'), 'gzip', 1_000)).toBeNull()
+    expect(await decodeBody(bytesOf('x'), 'rot13', 1_000)).toBeNull()
     expect(await decodeBody(gzipSync(Buffer.alloc(10_000)), 'gzip', 1_000)).toBeNull()
   })
 })
@@ -75,7 +75,7 @@ describe('fewer output tokens', () => {
     ['gemini', '{"generation_config":{"max_output_tokens":65536}}', '{"generation_config":{"max_output_tokens":1500}}'],
     ['chat', 'no json', 'no json'],
   ])('%s: %s', async (format, before, after) => {
-    expect((await lowerMaxTokens(bytes(before), format, 1_500)).toString()).toBe(after)
+    expect((await lowerMaxTokens(bytesOf(before), format, 1_500)).toString()).toBe(after)
   })
 
   test.each([
@@ -86,10 +86,10 @@ describe('fewer output tokens', () => {
     ['gemini', '{"generationConfig":5}'],
     ['gemini', '{"generationConfig":[{}]}'],
   ] as const)('%s: %s stays unchanged, because the provider refuses it', async (format, body) => {
-    expect((await lowerMaxTokens(bytes(body), format, 1_500)).toString()).toBe(body)
+    expect((await lowerMaxTokens(bytesOf(body), format, 1_500)).toString()).toBe(body)
   })
 
   test("are set in the provider's own field if the request has no limit", async () => {
-    expect((await lowerMaxTokens(bytes('{"a":1}'), 'chat', 1_500, 'max_tokens')).toString()).toBe('{"max_tokens":1500,"a":1}')
+    expect((await lowerMaxTokens(bytesOf('{"a":1}'), 'chat', 1_500, 'max_tokens')).toString()).toBe('{"max_tokens":1500,"a":1}')
   })
 })

@@ -55,8 +55,8 @@ describe('a request', () => {
     ['POST', 'v1/models/gemini-x:streamGenerateContent', 'google', 'gemini', true, 'gemini-x'],
     ['POST', 'v1beta/models/gemini-x:countTokens', 'google', 'gemini', false, 'gemini-x'],
     ['GET', 'v1beta/models', 'google', 'gemini', false, null],
-  ])('%s %s of %s', (method, rest, kind, format, isCall, model) => {
-    expect(findRoute(method, rest, kind)).toEqual({ format, isCall, model })
+  ])('%s %s of %s', (method, path, kind, format, isCall, model) => {
+    expect(findRoute(method, path, kind)).toEqual({ format, isCall, model })
   })
 
   test.each<[string, string, Kind]>([
@@ -70,8 +70,8 @@ describe('a request', () => {
     ['POST', 'v1beta/cachedContents', 'google'],
     ['POST', 'constructor', 'openai'],
     ['POST', 'api/event_logging/batch', 'anthropic'],
-  ])('%s %s of %s is unknown', (method, rest, kind) => {
-    expect(findRoute(method, rest, kind)).toBeNull()
+  ])('%s %s of %s is unknown', (method, path, kind) => {
+    expect(findRoute(method, path, kind)).toBeNull()
   })
 })
 
@@ -89,9 +89,9 @@ describe('a URL', () => {
     ],
     ['google', 'https://generativelanguage.googleapis.com', 'v1alpha/models', 'https://generativelanguage.googleapis.com/v1alpha/models'],
     ['anthropic', 'https://api.anthropic.com/v1', '', 'https://api.anthropic.com/'],
-  ])('of %s at %s: %s', (kind, baseURL, rest, url) => {
-    expect(providerURL({ rest, query: '' }, { kind, baseURL }).href).toBe(url)
-    expect(providerURL({ rest, query: '?a=%20b' }, { kind, baseURL }).href).toBe(`${url}?a=%20b`)
+  ])('of %s at %s: %s', (kind, baseURL, path, url) => {
+    expect(providerURL({ rest: path, query: '' }, { kind, baseURL }).href).toBe(url)
+    expect(providerURL({ rest: path, query: '?a=%20b' }, { kind, baseURL }).href).toBe(`${url}?a=%20b`)
   })
 
   test('and the base URL of clients', () => {

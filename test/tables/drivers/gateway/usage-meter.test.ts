@@ -31,25 +31,30 @@ const ANSWER: ServedAnswer = {
 }
 
 /** The last object with usage in the whole lines; for Anthropic all of them merged. */
-function dumb(format: FormatName, text: string): Record<string, unknown> | null {
+function usageByParser(format: FormatName, text: string): Record<string, unknown> | null {
   const events = text
     .split('\n')
     .slice(0, -1)
     .flatMap((line) => (line.startsWith('data: {') ? [JSON.parse(line.slice(6)) as Record<string, Record<string, unknown>>] : []))
-  const all = events
-    .flatMap((event) => [event['usage'], event['message']?.['usage'], event['response']?.['usage'], event['usageMetadata']])
-    .filter((one) => typeof one === 'object' && one !== null) as Record<string, unknown>[]
-  if (all.length === 0) return null
-  return format === 'anthropic' ? (Object.assign({}, ...all) as Record<string, unknown>) : (all.at(-1) ?? null)
+  const usages = events
+    .flatMap((eventLine) => [
+      eventLine['usage'],
+      eventLine['message']?.['usage'],
+      eventLine['response']?.['usage'],
+      eventLine['usageMetadata'],
+    ])
+    .filter((usage) => typeof usage === 'object' && usage !== null) as Record<string, unknown>[]
+  if (usages.length === 0) return null
+  return format === 'anthropic' ? (Object.assign({}, ...usages) as Record<string, unknown>) : (usages.at(-1) ?? null)
 }
 
-function metered(format: FormatName, chunks: readonly Buffer[], isWhole: boolean, isStream = true): MeteredUsage {
+function meterChunks(format: FormatName, chunks: readonly Buffer[], isWhole: boolean, isStream = true): MeteredUsage {
   const meter = createMeter(format, isStream)
   for (const chunk of chunks) meter.write(chunk)
   return meter.readUsage(isWhole)
 }
 
-function pieces(bytes: Buffer, size: number): Buffer[] {
+function splitBytes(bytes: Buffer, size: number): Buffer[] {
   return Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) => bytes.subarray(index * size, (index + 1) * size))
 }
 
@@ -60,31 +65,31 @@ describe.each(NAMES)('a stream of %s', (name) => {
   const format = FORMATS[name]
 
   test.each([1, 2, 3, 7, 64, 1_000, 1e9])('is counted in pieces of %d bytes', (size) => {
-    const result = metered(name, pieces(bytes, size), true)
+    const result = meterChunks(name, splitBytes(bytes, size), true)
     expect(result.isFinal).toBe(true)
     expect(parseUsage(format, result.usage ?? {})?.tokens).toEqual(COUNTS)
   })
 
   test('cut at every byte has the usage up to the cut', () => {
-    for (let end = 0; end < bytes.length; end++) {
-      const expected = dumb(name, bytes.toString('latin1', 0, end))
-      const result = metered(name, pieces(bytes.subarray(0, end), 100), false)
-      expect([end, result.usage]).toEqual([end, expected])
+    for (let length = 0; length < bytes.length; length++) {
+      const expected = usageByParser(name, bytes.toString('latin1', 0, length))
+      const result = meterChunks(name, splitBytes(bytes.subarray(0, length), 100), false)
+      expect([length, result.usage]).toEqual([length, expected])
       // The usage may be final only if the whole answer arrived.
       if (result.isFinal) expect(parseUsage(format, result.usage ?? {})?.tokens).toEqual(COUNTS)
     }
-    expect(metered(name, [bytes.subarray(0, -1)], false).isFinal).toBe(true)
+    expect(meterChunks(name, [bytes.subarray(0, -1)], false).isFinal).toBe(true)
   })
 
   test('with CRLF has the same usage', () => {
     const crlf = Buffer.from(bytes.toString('latin1').replaceAll(/\r?\n/g, '\r\n'), 'latin1')
-    expect(parseUsage(format, metered(name, pieces(crlf, 33), true).usage ?? {})?.tokens).toEqual(COUNTS)
+    expect(parseUsage(format, meterChunks(name, splitBytes(crlf, 33), true).usage ?? {})?.tokens).toEqual(COUNTS)
   })
 
   test('cut before the end has an output estimate near its text', () => {
     const longText = 'some words of an answer that is long. '.repeat(200)
-    const long = bodyOf({ text: longText, usage: USED }, PATHS[name])
-    const { outputTokens } = metered(name, pieces(long.subarray(0, Math.floor(long.length * 0.9)), 500), false)
+    const longAnswer = bodyOf({ text: longText, usage: USED }, PATHS[name])
+    const { outputTokens } = meterChunks(name, splitBytes(longAnswer.subarray(0, Math.floor(longAnswer.length * 0.9)), 500), false)
     expect(outputTokens).toBeGreaterThan((longText.length * 0.9) / 4 / 2)
     expect(outputTokens).toBeLessThan(((longText.length * 0.9) / 4) * 2)
   })
@@ -101,13 +106,13 @@ describe.each(NAMES)('a stream of %s', (name) => {
     collectGarbage()
     expect(written.filter((piece) => piece.deref() !== undefined).length).toBeLessThan(40)
     meter.write(Buffer.from('\n'))
-    for (const chunk of pieces(bytes, 500)) meter.write(chunk)
+    for (const chunk of splitBytes(bytes, 500)) meter.write(chunk)
     expect(parseUsage(format, meter.readUsage(true).usage ?? {})?.tokens).toEqual(COUNTS)
   })
 })
 
 describe('a whole answer', () => {
-  const whole: Readonly<Record<FormatName, unknown>> = {
+  const WHOLE_ANSWERS: Readonly<Record<FormatName, unknown>> = {
     anthropic: {
       type: 'message',
       content: [{ type: 'tool_use', input: { usage: { input_tokens: 1 } } }],
@@ -140,42 +145,42 @@ describe('a whole answer', () => {
   }
 
   test.each(NAMES)('of %s is counted if complete, and estimated if cut', (name) => {
-    const bytes = Buffer.from(JSON.stringify(whole[name], null, 1))
-    const result = metered(name, pieces(bytes, 10), true, false)
+    const bytes = Buffer.from(JSON.stringify(WHOLE_ANSWERS[name], null, 1))
+    const result = meterChunks(name, splitBytes(bytes, 10), true, false)
     expect([result.isFinal, parseUsage(FORMATS[name], result.usage ?? {})?.tokens]).toEqual([true, COUNTS])
-    for (let end = 0; end < bytes.length; end++)
-      expect(metered(name, [bytes.subarray(0, end)], false, false)).toMatchObject({ usage: null, isFinal: false })
+    for (let length = 0; length < bytes.length; length++)
+      expect(meterChunks(name, [bytes.subarray(0, length)], false, false)).toMatchObject({ usage: null, isFinal: false })
   })
 
   test('of Gemini may be a list of answers: the last one counts', () => {
-    const bytes = Buffer.from(`[${JSON.stringify({ usageMetadata: { promptTokenCount: 5 } })},\n${JSON.stringify(whole.gemini)}]`)
-    expect(parseUsage(FORMATS.gemini, metered('gemini', [bytes], true, false).usage ?? {})?.tokens).toEqual(COUNTS)
+    const bytes = Buffer.from(`[${JSON.stringify({ usageMetadata: { promptTokenCount: 5 } })},\n${JSON.stringify(WHOLE_ANSWERS.gemini)}]`)
+    expect(parseUsage(FORMATS.gemini, meterChunks('gemini', [bytes], true, false).usage ?? {})?.tokens).toEqual(COUNTS)
   })
 })
 
 describe('peculiarities of providers', () => {
-  const event = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
-  const seenIn = (name: FormatName, text: string, isWhole = true): MeteredUsage => metered(name, [Buffer.from(text)], isWhole)
+  const eventLine = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
+  const usageIn = (name: FormatName, text: string, isWhole = true): MeteredUsage => meterChunks(name, [Buffer.from(text)], isWhole)
 
   test('the usage of a chat without counts is estimated', () => {
-    expect(metered('chat', [bodyOf({ text: 'a', usage: null }, PATHS.chat)], true)).toMatchObject({ usage: null, isFinal: false })
+    expect(meterChunks('chat', [bodyOf({ text: 'a', usage: null }, PATHS.chat)], true)).toMatchObject({ usage: null, isFinal: false })
   })
 
   test('in a chat with usage in every event the last one counts, and is final if the stream was complete', () => {
     const text = [1, 2, 3]
-      .map((count) => event({ choices: [{ delta: { content: 'x' } }], usage: { prompt_tokens: 5, completion_tokens: count } }))
+      .map((count) => eventLine({ choices: [{ delta: { content: 'x' } }], usage: { prompt_tokens: 5, completion_tokens: count } }))
       .join('')
-    expect(seenIn('chat', text)).toMatchObject({ usage: { completion_tokens: 3 }, isFinal: true })
-    expect(seenIn('chat', text, false)).toMatchObject({ usage: { completion_tokens: 3 }, isFinal: false })
+    expect(usageIn('chat', text)).toMatchObject({ usage: { completion_tokens: 3 }, isFinal: true })
+    expect(usageIn('chat', text, false)).toMatchObject({ usage: { completion_tokens: 3 }, isFinal: false })
   })
 
   test('a chat whose events have a null usage, except one, has the usage of that event', () => {
     const text = [
-      event({ choices: [{ delta: {} }], usage: null }),
-      event({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 3 } }),
-      event({ choices: [{ delta: {} }], usage: null }),
+      eventLine({ choices: [{ delta: {} }], usage: null }),
+      eventLine({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 3 } }),
+      eventLine({ choices: [{ delta: {} }], usage: null }),
     ].join('')
-    expect(seenIn('chat', text)).toMatchObject({ usage: { completion_tokens: 3 } })
+    expect(usageIn('chat', text)).toMatchObject({ usage: { completion_tokens: 3 } })
   })
 
   test('reasoning outside of the completion, cached tokens outside of the details, and a price of the host', () => {
@@ -196,13 +201,16 @@ describe('peculiarities of providers', () => {
   })
 
   test('an error in the middle of an Anthropic stream is not its end', () => {
-    const text = bodyOf({ text: 'a', usage: USED, isMidStream: true, error: { type: 'overloaded_error', message: 'x' } }, PATHS.anthropic)
-    expect(metered('anthropic', [text], true)).toMatchObject({ usage: { input_tokens: 100, cache_read_input_tokens: 30 }, isFinal: false })
+    const text = bodyOf({ text: 'a', usage: USED, midStream: true, error: { type: 'overloaded_error', message: 'x' } }, PATHS.anthropic)
+    expect(meterChunks('anthropic', [text], true)).toMatchObject({
+      usage: { input_tokens: 100, cache_read_input_tokens: 30 },
+      isFinal: false,
+    })
   })
 
   test('a blocked prompt of Gemini has only input tokens', () => {
-    const text = bodyOf({ blockReason: 'SAFETY', usage: USED }, PATHS.gemini)
-    const result = metered('gemini', [text], true)
+    const text = bodyOf({ blocked: 'SAFETY', usage: USED }, PATHS.gemini)
+    const result = meterChunks('gemini', [text], true)
     expect([result.isFinal, parseUsage(FORMATS.gemini, result.usage ?? {})?.tokens]).toEqual([
       true,
       { inputTokens: 100, outputTokens: 0, cacheReadTokens: 30, cacheWriteTokens: 0 },
@@ -210,8 +218,8 @@ describe('peculiarities of providers', () => {
   })
 
   test('a failed answer of Responses has no usage', () => {
-    const text = bodyOf({ text: 'a', isMidStream: true, error: { type: 'server_error', message: 'x' } }, PATHS.responses)
-    expect(metered('responses', [text], true)).toMatchObject({ usage: null })
+    const text = bodyOf({ text: 'a', midStream: true, error: { type: 'server_error', message: 'x' } }, PATHS.responses)
+    expect(meterChunks('responses', [text], true)).toMatchObject({ usage: null })
   })
 })
 

@@ -8,7 +8,7 @@ import type { OwnTools } from '../../../../src/drivers/port.ts'
 import type { OutputFormat } from '../../../../src/kernel/model/words.ts'
 
 const TOKEN = 'a-token-of-32-bytes'
-const own: OwnTools = {
+const OWN_TOOLS: OwnTools = {
   list: [],
   listed: Promise.resolve(),
   call: () => Promise.reject(new Error('must not be called')),
@@ -31,7 +31,7 @@ const startWithTools = (
   argv: readonly string[],
   env: Readonly<Record<string, string>> = {},
   tmpDir = join(dir.path, 'tmp'),
-): ReturnType<typeof withReeveServer> => withReeveServer({ ownTools: own, tmpDir }, format, 1, { argv, env })
+): ReturnType<typeof withReeveServer> => withReeveServer({ ownTools: OWN_TOOLS, tmpDir }, format, 1, { argv, env })
 
 describe('Claude Code', () => {
   test("gets its own file in addition to the user's servers, and the permission to use it", async () => {
@@ -96,19 +96,19 @@ describe('Codex with a command of that name in its settings', () => {
 
 describe('Gemini CLI', () => {
   test("gets settings in its own folder, with links to the user's other files", async () => {
-    const users = join(dir.path, '.gemini')
-    await mkdir(users)
-    await writeFile(join(users, 'settings.json'), JSON.stringify({ theme: 'dark', mcpServers: { mine: { command: 'x' } } }))
-    await writeFile(join(users, 'oauth_creds.json'), '{}')
+    const userFolder = join(dir.path, '.gemini')
+    await mkdir(userFolder)
+    await writeFile(join(userFolder, 'settings.json'), JSON.stringify({ theme: 'dark', mcpServers: { mine: { command: 'x' } } }))
+    await writeFile(join(userFolder, 'oauth_creds.json'), '{}')
     const { argv, env } = await startWithTools('gemini', ['gemini', '-p', 'work'], { HOME: dir.path })
     const home = env['GEMINI_CLI_HOME'] ?? ''
     const path = join(home, '.gemini/settings.json')
     expect([argv, home.startsWith(join(dir.path, 'tmp'))]).toEqual([['gemini', '-p', 'work'], true])
     await writeFile(join(home, '.gemini/tmp/session'), 'kept')
-    expect([await readFile(join(users, 'tmp/session'), 'utf8'), await readFile(join(home, '.gemini/oauth_creds.json'), 'utf8')]).toEqual([
-      'kept',
-      '{}',
-    ])
+    expect([
+      await readFile(join(userFolder, 'tmp/session'), 'utf8'),
+      await readFile(join(home, '.gemini/oauth_creds.json'), 'utf8'),
+    ]).toEqual(['kept', '{}'])
     expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({
       theme: 'dark',
       mcpServers: {
@@ -117,7 +117,7 @@ describe('Gemini CLI', () => {
       },
     })
     expect((await stat(path)).mode & 0o777).toBe(0o600)
-    expect(JSON.parse(await readFile(join(users, 'settings.json'), 'utf8'))).toEqual({
+    expect(JSON.parse(await readFile(join(userFolder, 'settings.json'), 'utf8'))).toEqual({
       theme: 'dark',
       mcpServers: { mine: { command: 'x' } },
     })

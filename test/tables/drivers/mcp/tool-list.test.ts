@@ -4,7 +4,7 @@ import type { CallToolResult, Tool } from '@modelcontextprotocol/client'
 import { nameTools, toToolOutput, toolPrefix } from '../../../../src/drivers/mcp/tool-list.ts'
 
 const ACCEPTED_NAME = /^[A-Za-z0-9_-]{1,64}$/
-const listed = (name: string, more: object = {}): Tool => ({ name, inputSchema: { type: 'object' }, ...more })
+const listedTool = (name: string, fields: object = {}): Tool => ({ name, inputSchema: { type: 'object' }, ...fields })
 
 describe('names', () => {
   test.each([
@@ -28,7 +28,7 @@ describe('names', () => {
   test('tools have unique names that every provider accepts', () => {
     const names = ['plain', 'with.dot', 'with dot', 'ü', 'x'.repeat(200), `${'x'.repeat(200)}y`, 'a__b']
     const { tools } = nameTools(
-      names.map((name) => listed(name)),
+      names.map((name) => listedTool(name)),
       'mcp__s',
     )
     expect(tools.map(({ listed: one }) => one.name)).toEqual(names.toSorted())
@@ -38,31 +38,31 @@ describe('names', () => {
   })
 
   test("do not depend on the order of a server's list", () => {
-    const named = (...names: readonly string[]): unknown =>
+    const namesOf = (...names: readonly string[]): unknown =>
       nameTools(
-        names.map((name) => listed(name)),
+        names.map((name) => listedTool(name)),
         'mcp__s',
       ).tools.map(({ name, listed: one }) => [name, one.name])
-    expect(named('b', 'with.dot', 'with dot', 'a')).toEqual(named('a', 'with dot', 'b', 'with.dot'))
+    expect(namesOf('b', 'with.dot', 'with dot', 'a')).toEqual(namesOf('a', 'with dot', 'b', 'with.dot'))
   })
 })
 
 test('descriptions and schemas have limits; a tool without an object schema is omitted', () => {
-  const huge = {
+  const hugeTool = {
     type: 'object',
     properties: Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`property_${index}`, { type: 'string' }])),
   }
   const { tools, omittedCount } = nameTools(
     [
-      listed('bare'),
-      listed('full', {
+      listedTool('bare'),
+      listedTool('full', {
         description: 'd'.repeat(10_000),
         inputSchema: { $schema: 'x', type: 'object', properties: { a: {} }, required: ['a'] },
       }),
-      listed('list', { inputSchema: [] }),
-      listed('text', { inputSchema: { type: 'string' } }),
-      listed('none', { inputSchema: null }),
-      listed('huge', { inputSchema: huge }),
+      listedTool('list', { inputSchema: [] }),
+      listedTool('text', { inputSchema: { type: 'string' } }),
+      listedTool('none', { inputSchema: null }),
+      listedTool('huge', { inputSchema: hugeTool }),
     ],
     'mcp__s',
   )
@@ -72,10 +72,10 @@ test('descriptions and schemas have limits; a tool without an object schema is o
   ])
   expect(tools[1]?.description.length).toBe(4_096)
   expect(omittedCount).toBe(4)
-  const big = { type: 'object', properties: { text: { const: 'x'.repeat(60_000) } } }
+  const bigSchema = { type: 'object', properties: { text: { const: 'x'.repeat(60_000) } } }
   expect(
     nameTools(
-      Array.from({ length: 20 }, (_, index) => listed(`t${index}`, { inputSchema: big })),
+      Array.from({ length: 20 }, (_, index) => listedTool(`t${index}`, { inputSchema: bigSchema })),
       'mcp__s',
     ),
   ).toMatchObject({ omittedCount: 3 })
@@ -84,7 +84,7 @@ test('descriptions and schemas have limits; a tool without an object schema is o
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 describe('results', () => {
-  const output = (result: object): unknown => toToolOutput(result as CallToolResult, (text) => text.replaceAll('hunter2', '[secret]'))
+  const outputOf = (result: object): unknown => toToolOutput(result as CallToolResult, (text) => text.replaceAll('hunter2', '[secret]'))
 
   test.each<[string, object, object]>([
     [
@@ -136,16 +136,16 @@ describe('results', () => {
     ],
     ['secrets are hidden', { content: [{ type: 'text', text: 'it is hunter2' }] }, { text: 'it is [secret]', images: [] }],
   ])('%s', (_, result, expected) => {
-    expect(output(result)).toEqual(expected)
+    expect(outputOf(result)).toEqual(expected)
   })
 
   test('an error, with a message or without', () => {
-    expect(() => output({ isError: true, content: [{ type: 'text', text: 'no such hunter2' }] })).toThrow('no such [secret]')
-    expect(() => output({ isError: true, content: [] })).toThrow('the tool failed without giving a reason')
+    expect(() => outputOf({ isError: true, content: [{ type: 'text', text: 'no such hunter2' }] })).toThrow('no such [secret]')
+    expect(() => outputOf({ isError: true, content: [] })).toThrow('the tool failed without giving a reason')
   })
 
   test('the number of images is limited', () => {
-    expect(output({ content: Array.from({ length: 12 }, () => ({ type: 'image', data: PNG, mimeType: 'image/png' })) })).toMatchObject({
+    expect(outputOf({ content: Array.from({ length: 12 }, () => ({ type: 'image', data: PNG, mimeType: 'image/png' })) })).toMatchObject({
       images: { length: 10 },
     })
   })

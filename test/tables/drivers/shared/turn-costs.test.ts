@@ -5,7 +5,7 @@ import { Player } from '../../../support/kernel/transcript.ts'
 
 test('the cost of this turn, and of all, also when it has ended and is resumed', () => {
   const player = new Player()
-  const usage = (): { turn: number | null; all: number | null } => {
+  const costsOf = (): { turn: number | null; all: number | null } => {
     const row = player.world.row('a')
     if (!row) throw new Error('it is there')
     const {
@@ -14,7 +14,7 @@ test('the cost of this turn, and of all, also when it has ended and is resumed',
     return { turn: turnCostUsd, all: costUsd }
   }
   player.play('spawn a interactive intent=')
-  expect(usage()).toEqual({ turn: null, all: 0 })
+  expect(costsOf()).toEqual({ turn: null, all: 0 })
   player.play(`
     start a
     report a up
@@ -22,12 +22,12 @@ test('the cost of this turn, and of all, also when it has ended and is resumed',
     report a model 1
     report a answer 1 cost=2
   `)
-  expect(usage()).toEqual({ turn: 2, all: 2 })
+  expect(costsOf()).toEqual({ turn: 2, all: 2 })
   player.play(`
     report a ended 1
     send a
   `)
-  expect(usage()).toEqual({ turn: 0, all: 2 })
+  expect(costsOf()).toEqual({ turn: 0, all: 2 })
   player.play(`
     report a model 2
     report a answer 2 cost=1
@@ -37,10 +37,10 @@ test('the cost of this turn, and of all, also when it has ended and is resumed',
     start a
     report a up
   `)
-  expect(usage()).toEqual({ turn: 1, all: 3 })
+  expect(costsOf()).toEqual({ turn: 1, all: 3 })
   player.play(`
     report a model 3
     report a answer 3 cost=4
   `)
-  expect(usage()).toEqual({ turn: 5, all: 7 })
+  expect(costsOf()).toEqual({ turn: 5, all: 7 })
 })

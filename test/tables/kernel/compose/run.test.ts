@@ -38,41 +38,44 @@ const ALLOWED_FACTS: Readonly<Record<NodeState, readonly string[]>> = {
   cancelled: ['again', 'resumed'],
 }
 
-function node(name: string, state: NodeState, more: Partial<ComposeNode> = {}): ComposeNode {
-  return { name, state, uuid: 'old', attempts: 1, ask: 3, reason: 'before', ...more }
+function makeNode(name: string, state: NodeState, changes: Partial<ComposeNode> = {}): ComposeNode {
+  return { name, state, uuid: 'old', attempts: 1, ask: 3, reason: 'before', ...changes }
 }
 
 describe('a node', () => {
-  test.each(STATES.flatMap((state) => FACTS.map((fact) => ({ state, fact }))))('$state: $fact.type', ({ state, fact }) => {
-    const run: ComposeRun = { nodes: [node('a', state), node('b', 'running')] }
+  test.each(STATES.flatMap((state) => FACTS.map((fact) => ({ state, fact }))))('in the state $state accepts or refuses $fact.type as the table states', ({ state, fact }) => {
+    const run: ComposeRun = { nodes: [makeNode('a', state), makeNode('b', 'running')] }
     if (!ALLOWED_FACTS[state].includes(fact.type.slice('compose.'.length))) {
       expect(() => foldCompose(run, fact)).toThrow(`${fact.type} of node "a", which is ${state}`)
       return
     }
-    const after = foldCompose(run, fact)
-    expect(after.nodes[1]).toBe(run.nodes[1])
-    expect(after.nodes[0]?.state).toBe(NODE_TRANSITIONS[state][fact.type])
+    const changedFields = foldCompose(run, fact)
+    expect(changedFields.nodes[1]).toBe(run.nodes[1])
+    expect(changedFields.nodes[0]?.state).toBe(NODE_TRANSITIONS[state][fact.type])
   })
 
-  test('the fields that each fact changes besides the state', () => {
-    const after = (state: NodeState, at: number): Partial<ComposeNode> | undefined => {
-      const fact = FACTS[at]
-      return fact && foldCompose({ nodes: [node('a', state)] }, fact).nodes[0]
+  test('each fact changes its fields besides the state', () => {
+    const changedFields = (state: NodeState, index: number): Partial<ComposeNode> | undefined => {
+      const fact = FACTS[index]
+      return fact && foldCompose({ nodes: [makeNode('a', state)] }, fact).nodes[0]
     }
-    expect(after('waiting', 0)).toEqual({ name: 'a', state: 'starting', uuid: 'old', attempts: 1, ask: 7, reason: null })
-    expect(after('starting', 1)).toMatchObject({ state: 'running', uuid: 'new', attempts: 1, reason: null })
-    expect(after('running', 2)).toMatchObject({ state: 'running', uuid: 'old', attempts: 2, reason: 'exit code 3' })
-    expect(after('running', 3)).toMatchObject({ state: 'completed', uuid: 'old', reason: null })
-    expect(after('starting', 4)).toMatchObject({ state: 'failed', reason: 'why' })
-    expect(after('waiting', 5)).toMatchObject({ state: 'blocked', reason: 'needs x' })
-    expect(after('running', 6)).toMatchObject({ state: 'cancelled', uuid: 'old', reason: 'who' })
-    expect(after('completed', 7)).toEqual({ name: 'a', state: 'waiting', uuid: null, attempts: 0, ask: 3, reason: null })
-    expect(after('failed', 8)).toMatchObject({ state: 'running', uuid: 'new', attempts: 0, reason: null })
+    expect(changedFields('waiting', 0)).toEqual({ name: 'a', state: 'starting', uuid: 'old', attempts: 1, ask: 7, reason: null })
+    expect(changedFields('starting', 1)).toMatchObject({ state: 'running', uuid: 'new', attempts: 1, reason: null })
+    expect(changedFields('running', 2)).toMatchObject({ state: 'running', uuid: 'old', attempts: 2, reason: 'exit code 3' })
+    expect(changedFields('running', 3)).toMatchObject({ state: 'completed', uuid: 'old', reason: null })
+    expect(changedFields('starting', 4)).toMatchObject({ state: 'failed', reason: 'why' })
+    expect(changedFields('waiting', 5)).toMatchObject({ state: 'blocked', reason: 'needs x' })
+    expect(changedFields('running', 6)).toMatchObject({ state: 'cancelled', uuid: 'old', reason: 'who' })
+    expect(changedFields('completed', 7)).toEqual({ name: 'a', state: 'waiting', uuid: null, attempts: 0, ask: 3, reason: null })
+    expect(changedFields('failed', 8)).toMatchObject({ state: 'running', uuid: 'new', attempts: 0, reason: null })
   })
 
-  test('the row has a shortened reason, and a fact of an unknown node is refused', () => {
-    const [after] = foldCompose({ nodes: [node('a', 'running')] }, { type: 'compose.failed', node: 'a', reason: 'x'.repeat(10_000) }).nodes
-    expect(after?.reason).toHaveLength(300)
+  test('has a shortened reason in the row, and a fact of an unknown node is refused', () => {
+    const [changedFields] = foldCompose(
+      { nodes: [makeNode('a', 'running')] },
+      { type: 'compose.failed', node: 'a', reason: 'x'.repeat(10_000) },
+    ).nodes
+    expect(changedFields?.reason).toHaveLength(300)
     expect(() => foldCompose({ nodes: [] }, { type: 'compose.again', node: 'a', by: 'user' })).toThrow(
       'compose.again of "a", which is no node',
     )
@@ -80,85 +83,95 @@ describe('a node', () => {
 })
 
 describe('the next fact of a run', () => {
-  const spec = (needs: Readonly<Record<string, readonly string[]>>, parallel?: number): ComposeSpec => ({
+  const makeSpec = (needs: Readonly<Record<string, readonly string[]>>, parallel?: number): ComposeSpec => ({
     file: '/f',
     ...(parallel === undefined ? {} : { parallel }),
     nodes: Object.entries(needs).map(([name, above]) => ({ name, needs: above, retries: 0, template: kernelSpec() })),
   })
-  const run = (...states: readonly NodeState[]): ComposeRun => ({
-    nodes: states.map((state, at) => node('abcdef'[at] ?? '', state, { ask: at })),
+  const makeRun = (...states: readonly NodeState[]): ComposeRun => ({
+    nodes: states.map((state, index) => makeNode('abcdef'[index] ?? '', state, { ask: index })),
   })
-  const V = { a: [], b: ['a'], c: ['a', 'b'] }
+  const V_SHAPE = { a: [], b: ['a'], c: ['a', 'b'] }
 
   test.each([
-    ['the first that can', spec(V), run('waiting', 'waiting', 'waiting'), { type: 'compose.starting', node: 'a', ask: 3 }],
-    ['nothing while it runs', spec(V), run('running', 'waiting', 'waiting'), null],
-    ['nothing while it starts', spec(V), run('starting', 'waiting', 'waiting'), null],
-    ['the second', spec(V), run('completed', 'waiting', 'waiting'), { type: 'compose.starting', node: 'b', ask: 3 }],
-    ['the third needs both', spec(V), run('completed', 'running', 'waiting'), null],
-    ['blocked by a failure', spec(V), run('failed', 'waiting', 'waiting'), { type: 'compose.blocked', node: 'b', by: 'a' }],
-    ['blocked by what is blocked', spec(V), run('failed', 'blocked', 'waiting'), { type: 'compose.blocked', node: 'c', by: 'a' }],
-    ['blocked by what was cancelled', spec(V), run('completed', 'cancelled', 'waiting'), { type: 'compose.blocked', node: 'c', by: 'b' }],
-    ['not twice', spec(V), run('completed', 'completed', 'starting'), null],
+    ['the first that can', makeSpec(V_SHAPE), makeRun('waiting', 'waiting', 'waiting'), { type: 'compose.starting', node: 'a', ask: 3 }],
+    ['nothing while it runs', makeSpec(V_SHAPE), makeRun('running', 'waiting', 'waiting'), null],
+    ['nothing while it starts', makeSpec(V_SHAPE), makeRun('starting', 'waiting', 'waiting'), null],
+    ['the second', makeSpec(V_SHAPE), makeRun('completed', 'waiting', 'waiting'), { type: 'compose.starting', node: 'b', ask: 3 }],
+    ['the third needs both', makeSpec(V_SHAPE), makeRun('completed', 'running', 'waiting'), null],
+    ['blocked by a failure', makeSpec(V_SHAPE), makeRun('failed', 'waiting', 'waiting'), { type: 'compose.blocked', node: 'b', by: 'a' }],
+    [
+      'blocked by what is blocked',
+      makeSpec(V_SHAPE),
+      makeRun('failed', 'blocked', 'waiting'),
+      { type: 'compose.blocked', node: 'c', by: 'a' },
+    ],
+    [
+      'blocked by what was cancelled',
+      makeSpec(V_SHAPE),
+      makeRun('completed', 'cancelled', 'waiting'),
+      { type: 'compose.blocked', node: 'c', by: 'b' },
+    ],
+    ['not twice', makeSpec(V_SHAPE), makeRun('completed', 'completed', 'starting'), null],
     [
       'the end',
-      spec(V),
-      run('completed', 'failed', 'blocked'),
+      makeSpec(V_SHAPE),
+      makeRun('completed', 'failed', 'blocked'),
       { type: 'compose.finished', outcome: { completed: ['a'], failed: ['b'], blocked: ['c'], cancelled: [] } },
     ],
-    ['no more than may', spec({ a: [], b: [], c: [] }, 2), run('running', 'starting', 'waiting'), null],
+    ['no more than may', makeSpec({ a: [], b: [], c: [] }, 2), makeRun('running', 'starting', 'waiting'), null],
     [
       'one that may',
-      spec({ a: [], b: [], c: [] }, 2),
-      run('running', 'completed', 'waiting'),
+      makeSpec({ a: [], b: [], c: [] }, 2),
+      makeRun('running', 'completed', 'waiting'),
       { type: 'compose.starting', node: 'c', ask: 3 },
     ],
     [
       'blocked is not busy',
-      spec({ a: [], b: ['c'], c: [] }, 1),
-      run('running', 'waiting', 'failed'),
+      makeSpec({ a: [], b: ['c'], c: [] }, 1),
+      makeRun('running', 'waiting', 'failed'),
       { type: 'compose.blocked', node: 'b', by: 'c' },
     ],
-  ] as const)('%s', (_, asked, state, fact) => {
-    expect(nextRunFact(asked, state)).toEqual(fact)
+  ] as const)('%s', (_, spec, state, fact) => {
+    expect(nextRunFact(spec, state)).toEqual(fact)
   })
 
   test('each request has its own number', () => {
     expect(nextRequestNumber({ nodes: [] })).toBe(1)
-    expect(nextRequestNumber(run('waiting', 'waiting', 'waiting'))).toBe(3)
+    expect(nextRequestNumber(makeRun('waiting', 'waiting', 'waiting'))).toBe(3)
   })
 
-  test('the outcome as text', () => {
-    const all = { completed: ['a'], failed: [], blocked: [], cancelled: [] }
-    expect(outcomeText(all)).toBe('completed')
-    expect(outcomeText({ ...all, failed: ['b', 'c'], cancelled: ['d'] })).toBe('b, c failed; d cancelled')
-    expect(outcomeText({ ...all, blocked: Array.from({ length: 12 }, (__, at) => `n${at}`) })).toBe(
+  test('the outcome is shown as text', () => {
+    const outcome = { completed: ['a'], failed: [], blocked: [], cancelled: [] }
+    expect(outcomeText(outcome)).toBe('completed')
+    expect(outcomeText({ ...outcome, failed: ['b', 'c'], cancelled: ['d'] })).toBe('b, c failed; d cancelled')
+    expect(outcomeText({ ...outcome, blocked: Array.from({ length: 12 }, (__, index) => `n${index}`) })).toBe(
       'n0, n1, n2, n3, n4, n5, n6, n7, n8, n9 and 2 more blocked',
     )
   })
 })
 
 describe('the decision after the end of a node', () => {
-  const agent = (code: number, error?: string): ExitStatus => ({
+  const agentExit = (code: number, error?: string): ExitStatus => ({
     code,
     reason: error ?? `exit code ${code}`,
     cause: 'agent',
     ...(error === undefined ? {} : { error }),
   })
   const interrupted: ExitStatus = { code: 1, reason: 'interrupted', cause: 'daemon' }
-  const ended = (exit: ExitStatus, { retries = 0, attempts = 0, canContinue = true } = {}): unknown =>
+  const decisionAfter = (exit: ExitStatus, { retries = 0, attempts = 0, canContinue = true } = {}): unknown =>
     decideAfterEnd({ retries }, { attempts }, { exit, canContinue, chance: 0 })
 
   test.each<[string, ExitStatus, object, unknown]>([
-    ['with success', agent(0), {}, { do: 'complete' }],
-    ['with a failure', agent(3), {}, { do: 'fail', reason: 'exit code 3' }],
-    ['with a failure that may be retried', agent(3), { retries: 2 }, { do: 'retry', attempt: 1, delayMs: 1_000 }],
-    ['with a second failure', agent(3), { retries: 2, attempts: 1 }, { do: 'retry', attempt: 2, delayMs: 2_000 }],
-    ['with a failure after all retries', agent(3), { retries: 2, attempts: 2 }, { do: 'fail', reason: 'exit code 3' }],
-    ['with a failure after many retries', agent(3), { retries: 100, attempts: 20 }, { do: 'retry', attempt: 21, delayMs: 60_000 }],
+    ['with success', agentExit(0), {}, { do: 'complete' }],
+    ['with a failure', agentExit(3), {}, { do: 'fail', reason: 'exit code 3' }],
+    ['with a failure that may be retried', agentExit(3), { retries: 2 }, { do: 'retry', attempt: 1, delayMs: 1_000 }],
+    ['with a second failure', agentExit(3), { retries: 2, attempts: 1 }, { do: 'retry', attempt: 2, delayMs: 2_000 }],
+    ['with a failure after all retries', agentExit(3), { retries: 2, attempts: 2 }, { do: 'fail', reason: 'exit code 3' }],
+    ['with a failure after many retries', agentExit(3), { retries: 100, attempts: 20 }, { do: 'retry', attempt: 21, delayMs: 60_000 }],
     [
       'with a refused key, which a retry would not change',
-      { ...agent(1, '401 no'), status: 401 },
+      { ...agentExit(1, '401 no'), status: 401 },
       { retries: 2 },
       { do: 'fail', reason: '401 no' },
     ],
@@ -201,12 +214,12 @@ describe('the decision after the end of a node', () => {
       { retries: 1 },
       { do: 'retry', attempt: 1, delayMs: 1_000 },
     ],
-  ])('%s', (_, exit, how, what) => {
-    expect(ended(exit, how)).toEqual(what)
+  ])('%s', (_, exit, settings, expected) => {
+    expect(decisionAfter(exit, settings)).toEqual(expected)
   })
 
   test('jitter shortens a backoff by up to half', () => {
-    expect(decideAfterEnd({ retries: 1 }, { attempts: 0 }, { exit: agent(1), canContinue: true, chance: 0.998 })).toMatchObject({
+    expect(decideAfterEnd({ retries: 1 }, { attempts: 0 }, { exit: agentExit(1), canContinue: true, chance: 0.998 })).toMatchObject({
       delayMs: 501,
     })
   })

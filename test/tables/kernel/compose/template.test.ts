@@ -1,4 +1,4 @@
-// References to results of nodes: their syntax, and that inserted text is never read as a reference.
+// References to results of nodes: their syntax. Inserted text is never read as a reference.
 import { expect, test } from 'vitest'
 import { fillReferences, hasMalformedReference, isReference, findReferences } from '../../../../src/kernel/compose/template.ts'
 
@@ -27,11 +27,11 @@ test.each([
   '{{ nodes.a.result | upper }}',
   '{{ nodes.a.result }} {{ nodes..x }}',
   '{{ nodes["a"].result }}',
-])('%j is meant as one and is none', (text) => {
+])('%j is an invalid reference', (text) => {
   expect(hasMalformedReference(text)).toBe(true)
 })
 
-test('a text that is exactly one reference', () => {
+test('a text that is exactly one reference is recognized', () => {
   expect(isReference('{{ nodes.a.result }}')).toBe(true)
   expect(isReference(' {{ nodes.a.result }}')).toBe(false)
   expect(isReference('{{ nodes.a.result }}{{ nodes.a.result }}')).toBe(false)
@@ -39,8 +39,8 @@ test('a text that is exactly one reference', () => {
 })
 
 test('references and replacement patterns in inserted results have no effect', () => {
-  const said: Readonly<Record<string, string>> = { a: '{{ nodes.b.result }}', b: '$& $1 $$ {{ nodes.a.result }}', c: '' }
-  expect(fillReferences('<{{ nodes.a.result }}|{{ nodes.b.result }}|{{ nodes.c.result }}>', ({ node }) => said[node] ?? '')).toBe(
+  const results: Readonly<Record<string, string>> = { a: '{{ nodes.b.result }}', b: '$& $1 $$ {{ nodes.a.result }}', c: '' }
+  expect(fillReferences('<{{ nodes.a.result }}|{{ nodes.b.result }}|{{ nodes.c.result }}>', ({ node }) => results[node] ?? '')).toBe(
     '<{{ nodes.b.result }}|$& $1 $$ {{ nodes.a.result }}|>',
   )
 })

@@ -184,7 +184,7 @@ test.each([
   expect(player.world.row('a')?.asks).toEqual([])
 })
 
-test('the number of asks, their texts and their options are limited', () => {
+test('the number of asks is limited, and so are their texts and options', () => {
   const player = new Player()
   player.play(ASKED)
   for (let index = 0; index < 32; index += 1) player.play(`.report a asks q${index}`)

@@ -17,8 +17,8 @@ const ONE_STEP = `
   .report a tool c1
 `
 
-describe('from the request to the new context', () => {
-  test('the checkpoint has the kept ranges, and the last range grows', () => {
+describe('a compaction', () => {
+  test('writes the kept ranges in a checkpoint, and the last range grows', () => {
     const player = new Player()
     expect(
       player.play(`
@@ -59,7 +59,7 @@ describe('from the request to the new context', () => {
     expect(player.world.row('a')?.usage.contextTokens).toBe(11)
   })
 
-  test('a compaction after the last allowed step ends the process instead', () => {
+  test('after the last allowed step ends the process instead', () => {
     expect(
       play(`
       ${ONE_STEP.replace('.live a', '.live a maxSteps=1')}
@@ -78,7 +78,7 @@ describe('from the request to the new context', () => {
     `)
   })
 
-  test('a failed attempt is repeated', () => {
+  test('is repeated after a failed attempt', () => {
     expect(
       play(`
       ${ONE_STEP}
@@ -106,7 +106,7 @@ describe('from the request to the new context', () => {
     `)
   })
 
-  test('a failed compaction suspends the process, and a resume repeats it', () => {
+  test('suspends the process if it fails, and a resume repeats it', () => {
     expect(
       play(`
       ${ONE_STEP}
@@ -156,7 +156,7 @@ describe('from the request to the new context', () => {
   })
 })
 
-describe('when no compaction may begin', () => {
+describe('no compaction begins', () => {
   test('during a call, after a wrong step, or during another compaction, which also blocks the next step', () => {
     expect(
       play(`
@@ -193,7 +193,7 @@ describe('when no compaction may begin', () => {
     `)
   })
 
-  test('twice without a step in between: each attempt suspends the process', () => {
+  test('twice without a step in between, and each attempt suspends the process', () => {
     expect(
       play(`
       ${ONE_STEP}
@@ -293,8 +293,8 @@ describe('when no compaction may begin', () => {
   })
 })
 
-describe('late and invalid reports', () => {
-  test('an end without a start, a second end, and ranges that the journal does not have', () => {
+describe('a report about a compaction', () => {
+  test('is refused as an end without a start, as a second end, and with ranges that the journal does not have', () => {
     expect(
       play(`
       ${ONE_STEP}
@@ -335,7 +335,7 @@ describe('late and invalid reports', () => {
     `)
   })
 
-  test('the end of the turn, the daemon or the incarnation ends an open compaction', () => {
+  test('is not awaited after the end of the turn, the daemon or the incarnation', () => {
     expect(
       play(`
       .live a interactive
@@ -379,7 +379,7 @@ describe('late and invalid reports', () => {
     `)
   })
 
-  test('during a pause a summary is accepted, and a failure adds its hold', () => {
+  test('is accepted during a pause, and a failure adds its hold', () => {
     expect(
       play(`
       ${ONE_STEP}

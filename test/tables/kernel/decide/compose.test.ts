@@ -19,7 +19,7 @@ function answerAll(world: RunWorld): RunWorld {
   return world
 }
 
-test('a chain: each node is requested when the one before has completed, and the run ends with the last', () => {
+test('each node of a chain is requested when the node before it has completed, and the run ends with the last', () => {
   const world = answerAll(new RunWorld([node('a'), node('b', ['a'])]))
   expect(states(world)).toBe('a running, b waiting')
   world.end('a', 'success')
@@ -152,7 +152,7 @@ test('the resume of a node also resumes its paused run', () => {
   expect(states(answerAll(world))).toBe('a completed, b running, other running')
 })
 
-test('an impossible request is refused, and changes nothing', () => {
+test('a request that the run cannot fulfil is refused, and changes nothing', () => {
   const world = answerAll(new RunWorld([node('a'), node('b', ['a']), node('c', ['b'])]))
   const told = world.received.length
   world.resumeNode('b')

@@ -214,8 +214,8 @@ describe('a fork', () => {
   })
 })
 
-describe('refused', () => {
-  test('a plain command, an agent without a session, a name and a UUID that are taken', () => {
+describe('a fork is refused', () => {
+  test('of a plain command, of an agent without a session, and with a name or a UUID that is taken', () => {
     expect(
       play(`
       .live a command

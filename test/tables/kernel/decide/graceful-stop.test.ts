@@ -16,7 +16,7 @@ const ACTIVITIES = {
   stopping: '.live a interactive\n.signal SIGTERM a grace=10000',
 } as const
 
-/** The facts and effects of a signal, without those that are the same in each cell. */
+/** The facts and effects of a signal that differ between cells. */
 function outcome(played: string): string {
   const lines = played
     .split('\n')
@@ -45,7 +45,7 @@ function cell(activity: keyof typeof ACTIVITIES, signal: string, disposition: st
   return outcome(player.play(`signal ${signal} a grace=1000`))
 }
 
-describe('every cell', () => {
+describe('every combination of signal, disposition and activity', () => {
   const activities = Object.keys(ACTIVITIES) as (keyof typeof ACTIVITIES)[]
 
   test.each(['blocked', 'ignore'])('%s: a signal of the user waits for at most 10 s; a stopping process is not paused', (disposition) => {
@@ -59,7 +59,7 @@ describe('every cell', () => {
     }
   })
 
-  test('default and message', () => {
+  test('has this outcome by default and with the handler message', () => {
     const rows = ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGPAUSE', 'SIGRESUME'].flatMap((signal) =>
       (signal === 'SIGKILL' ? ['default'] : ['default', 'message']).flatMap((disposition) => [
         '',
@@ -381,7 +381,7 @@ describe('wrapping up', () => {
     ['grace=10000', 10_000, 9_700],
     ['grace=0', 0, null],
     ['least=10000', 10_000, 9_700],
-  ])('of a grace %s of %i ms the agent has %s', (said, graceMs, wrapUpMs) => {
+  ])('with the option %j, a grace of %i ms leaves %s ms to the agent', (said, graceMs, wrapUpMs) => {
     const player = new Player()
     player.play(`.live a\n.handle a SIGTERM message\n.signal SIGTERM a ${said}`)
     const { life } = player.world.row('a') ?? {}

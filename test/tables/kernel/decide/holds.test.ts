@@ -227,7 +227,7 @@ describe('soft pause', () => {
   })
 
   test.each(['user', 'loop', 'breaker', 'budget', 'rate-limit', 'context-full', 'daemon-shutdown'] as const)(
-    'the hold %s keeps no finished turn open: a process that is here for no other completes',
+    'the hold %s keeps no finished turn open: a process that expects no message completes',
     (reason) => {
       for (const driver of ['native', 'acp']) {
         const held = `.live a ${driver}\n${reason === 'user' ? '.signal SIGPAUSE a' : `.hold a ${reason}`}`

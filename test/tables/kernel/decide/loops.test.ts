@@ -1,4 +1,4 @@
-// Loops and failing tools: what counts as a loop, what does not, and the action of the kernel.
+// Loops and failing tools: the calls that count as a loop or as failing, and the action of the kernel.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_THRESHOLDS } from '../../../../src/kernel/decide/liveness.ts'
@@ -75,7 +75,7 @@ function factsOf(step: number, calls: readonly Call[]): FactBody[] {
 const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index))
 
 describe('a loop', () => {
-  test('the same call with the same result: the model is warned after five in a row, and held after twelve', () => {
+  test('is the same call with the same result: the model is warned after five in a row, and held after twelve', () => {
     const calls = [{ name: 'bash', input: '{"command":"ls"}', result: 'done' }]
     expect(allFindings(times(13, () => [{ input: { command: 'ls' } }]))).toEqual([
       { at: 5, evidence: { type: 'liveness.looping', times: 5, calls, told: 12 } },
@@ -83,7 +83,7 @@ describe('a loop', () => {
     ])
   })
 
-  test('a model that did something else after its warning is warned again', () => {
+  test('begins a new count after another call, so the model is warned again', () => {
     const steps = times(13, (index) => [{ input: index === 6 ? 'other' : 'same' }])
     expect(allFindings(steps).map(({ at, evidence }) => [at, evidence.told])).toEqual([
       [5, 12],
@@ -91,13 +91,13 @@ describe('a loop', () => {
     ])
   })
 
-  test.each([2, 3, 4])('a cycle of %i, twelve times over', (period) => {
+  test.each([2, 3, 4])('is a cycle of %i calls that is repeated twelve times', (period) => {
     const steps = times(60, (index) => [{ input: index % period }])
     expect(firstHold(steps)).toMatchObject({ at: 12 * period, evidence: { times: 12 } })
     expect(firstHold(steps)?.evidence).toMatchObject({ calls: times(period, (index) => ({ input: `${index}` })) })
   })
 
-  test('several calls of one step are one round, whatever the order of their ends is', () => {
+  test('counts the calls of one step as one round, in whatever order they end', () => {
     const watch = new LoopDetector(DEFAULT_THRESHOLDS)
     const calls = [
       { input: 1, result: 'one' },
@@ -130,11 +130,11 @@ describe('a loop', () => {
         { input: 1 - (index % 2), result: `${index + 1}` },
       ]),
     ],
-  ])('none: %s', (_, steps) => {
+  ])('is not %s', (_, steps) => {
     expect(firstHold(steps)).toBeNull()
   })
 
-  test('a message, and a resume by the user, begin a new count', () => {
+  test('is counted anew after a message and after a resume by the user', () => {
     for (const body of [
       { type: 'process.incoming', id: 'm', from: 'user', turn: 2, queuedAt: 9 },
       { type: 'process.released', holds: [], by: 'user', mono: 1 },
@@ -152,7 +152,7 @@ describe('a loop', () => {
     }
   })
 
-  test('a warning does not begin a new count', () => {
+  test('is not counted anew after a warning', () => {
     const watch = new LoopDetector(DEFAULT_THRESHOLDS)
     const told: FactBody = { type: 'process.incoming', id: 'notice-7', from: 'system', turn: 1, queuedAt: 9 }
     const seen = times(12, (index) =>
@@ -161,7 +161,7 @@ describe('a loop', () => {
     expect(seen.at(-1)).toMatchObject({ times: 12 })
   })
 
-  test('a check can be disabled, and thresholds can be changed', () => {
+  test('has thresholds that can be changed, and its check can be disabled', () => {
     expect(
       firstHold(
         times(50, () => [{}]),
@@ -176,7 +176,7 @@ describe('a loop', () => {
     ).toBe(2)
   })
 
-  test('equals the result of a simple search in the whole history', () => {
+  test('is found exactly where a simple search in the whole history finds it', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(2), { maxLength: 60 }), fc.integer({ min: 2, max: 5 }), (signs, loop) => {
         const isLoop = (end: number, period: number): boolean =>

@@ -21,7 +21,7 @@ function steps(transcript: string): string[] {
 
 const FAMILY = '.live a\n.live b under=a\n.live c under=a\n.report c exited 0'
 
-describe('each step once', () => {
+describe('each step of the release order runs once after', () => {
   const ENDS: readonly (readonly [string, string])[] = [
     ['the agent exits', 'report a exited 0\nreport a exited 1\nreleased a\nreleased a'],
     ['the agent exits while it is killed', 'signal SIGTERM a\nreport a exited 0\nsignal SIGKILL a\nreleased a'],
@@ -44,12 +44,12 @@ describe('each step once', () => {
     expect(found.indexOf('reap')).toBeLessThan(found.indexOf('remove'))
   })
 
-  test('a time limit', () => {
+  test('a time limit that ends the process', () => {
     const found = steps(play('.live a timeoutMs=50\n.live b under=a\nwind 60\nwind 60\nreport a exited SIGTERM\nreleased a'))
     expect(found).toEqual(['orphans', 'cancel', 'await', 'reap', 'channel', 'context', 'remove'])
   })
 
-  test('a kill before the start has nothing to cancel', () => {
+  test('a kill before the start cancels no program', () => {
     expect(steps(play('.spawn a\nsignal SIGKILL a\nstart a'))).toEqual(['reap', 'channel', 'context', 'remove'])
   })
 })

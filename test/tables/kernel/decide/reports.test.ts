@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { Player, play } from '../../../support/kernel/transcript.ts'
 
 describe('a step', () => {
-  test('from the request of the model call to the last tool result', () => {
+  test('goes from the request of the model call to the last tool result', () => {
     expect(
       play(`
       .live a
@@ -55,7 +55,7 @@ describe('a step', () => {
     `)
   })
 
-  test('a failed attempt is repeated under the same number', () => {
+  test('keeps its number when a failed attempt is repeated', () => {
     expect(
       play(`
       .live a
@@ -82,7 +82,7 @@ describe('a step', () => {
     `)
   })
 
-  test('no step begins while one is open, none is skipped, and only an open one ends', () => {
+  test('begins only after the end of the step before it, and only an open step ends', () => {
     expect(
       play(`
       .live a
@@ -390,8 +390,8 @@ describe('a turn', () => {
   })
 })
 
-describe('too late', () => {
-  test('reports of an old turn, an old incarnation, a zombie and an unknown process change nothing', () => {
+describe('a late report', () => {
+  test('of an old turn, an old incarnation, a zombie or an unknown process changes nothing', () => {
     expect(
       play(`
       .live a interactive
@@ -425,7 +425,7 @@ describe('too late', () => {
     `)
   })
 
-  test('a drain after the end of the pause changes nothing', () => {
+  test('of a drain after the end of the pause changes nothing', () => {
     expect(
       play(`
       .live a

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { Player, play } from '../../../support/kernel/transcript.ts'
 
-describe('of an ended process', () => {
-  test('a completed native process has nothing to do without a message', () => {
+describe('the resume of an ended process', () => {
+  test('needs a message if the process is native and has completed', () => {
     expect(
       play(`
       .live a
@@ -35,7 +35,7 @@ describe('of an ended process', () => {
     `)
   })
 
-  test('a message begins its next turn', () => {
+  test('begins the next turn with its message', () => {
     expect(
       play(`
       .live a
@@ -68,7 +68,7 @@ describe('of an ended process', () => {
     `)
   })
 
-  test('a message is read before the next model call of the open turn, after earlier messages', () => {
+  test('delivers its message before the next model call of the open turn, after earlier messages', () => {
     expect(
       play(`
       .live a
@@ -114,7 +114,7 @@ describe('of an ended process', () => {
     `)
   })
 
-  test('a process that never had a turn reads the intent and the message in one turn', () => {
+  test('begins the first turn with the intent and the message', () => {
     expect(
       play(`
       .spawn a
@@ -151,7 +151,7 @@ describe('of an ended process', () => {
     `)
   })
 
-  test('an external agent continues its open turn with the message', () => {
+  test('lets an external agent continue its open turn with the message', () => {
     expect(
       play(`
       .spawn a acp
@@ -187,7 +187,7 @@ describe('of an ended process', () => {
     `)
   })
 
-  test('a failed process continues its open turn', () => {
+  test('lets a failed process continue its open turn', () => {
     expect(
       play(`
       .live a
@@ -224,7 +224,7 @@ describe('of an ended process', () => {
     `)
   })
 
-  test('a call of an interrupted process that may not run twice gets a result, a read-only one stays open', () => {
+  test('gives a result to an interrupted call that may not run twice, and keeps a read-only call open', () => {
     expect(
       play(`
       .live a
@@ -276,7 +276,7 @@ describe('of an ended process', () => {
     `)
   })
 
-  test('the spawner is the parent again if it lives, else PID 0', () => {
+  test('makes the spawner the parent again if it lives, else PID 0', () => {
     expect(
       play(`
       .live a
@@ -310,7 +310,7 @@ describe('of an ended process', () => {
     `)
   })
 
-  test('under a paused subtree it starts held', () => {
+  test('starts the process held under a paused subtree', () => {
     expect(
       play(`
       .live a
@@ -332,7 +332,7 @@ describe('of an ended process', () => {
     `)
   })
 
-  test('masks, handlers and pending signals are not restored', () => {
+  test('restores no masks, handlers or pending signals', () => {
     const player = new Player()
     player.play(`
       .live a
@@ -347,8 +347,8 @@ describe('of an ended process', () => {
   })
 })
 
-describe('of a suspended process', () => {
-  test('a placeholder keeps its PID at a resume', () => {
+describe('the resume of a suspended process', () => {
+  test('keeps the PID of a placeholder', () => {
     expect(
       play(`
       .live a
@@ -382,7 +382,7 @@ describe('of a suspended process', () => {
     `)
   })
 
-  test('a start after a new pause does nothing, and the next resume requests it again', () => {
+  test('requests the start again if a pause came before the start', () => {
     expect(
       play(`
       .spawn a
@@ -420,7 +420,7 @@ describe('of a suspended process', () => {
     `)
   })
 
-  test('a message is delivered into the open turn, before its next model call', () => {
+  test('delivers its message into the open turn, before its next model call', () => {
     expect(
       play(`
       .live a interactive
@@ -454,7 +454,7 @@ describe('of a suspended process', () => {
     `)
   })
 
-  test('if the open turn ends without a model call, the message begins the next turn', () => {
+  test('begins the next turn with its message if the open turn ends without a model call', () => {
     expect(
       play(`
       .live a interactive
@@ -481,8 +481,8 @@ describe('of a suspended process', () => {
   })
 })
 
-describe('refused', () => {
-  test('messages and overrides for a running process, overrides for a suspended one', () => {
+describe('a resume is refused', () => {
+  test('with a message or overrides for a running process, and with overrides for a suspended process', () => {
     expect(
       play(`
       .live a
@@ -503,7 +503,7 @@ describe('refused', () => {
     `)
   })
 
-  test('a process that is stopping, is still being released, or does not exist', () => {
+  test('for a process that is stopping, is still being released, or does not exist', () => {
     expect(
       play(`
       .live a
@@ -525,7 +525,7 @@ describe('refused', () => {
     `)
   })
 
-  test('a native agent continues, and is not run again', () => {
+  test('as a rerun of a native agent, which can continue', () => {
     expect(
       play(`
       .live a
@@ -542,7 +542,7 @@ describe('refused', () => {
     `)
   })
 
-  test('a suspended process continues, and is not run again', () => {
+  test('as a rerun of a suspended process, which can continue', () => {
     const made = new Player()
     made.play(['.live a', '.live b command', '.signal SIGPAUSE a', '.signal SIGPAUSE b'].join('\n'))
     expect(made.play('resume a rerun')).toContain('refused NOT_RESUMABLE: a native agent continues from its context')
@@ -550,7 +550,7 @@ describe('refused', () => {
     expect(made.play('resume b')).toContain('done, 1 affected')
   })
 
-  test('a command without --rerun, and a message for one', () => {
+  test('for a command without --rerun, and with a message for a command', () => {
     expect(
       play(`
       .live a command
@@ -591,7 +591,7 @@ describe('refused', () => {
     `)
   })
 
-  test('a name that another process has, also a new name', () => {
+  test('if another process has the name, also a new name', () => {
     expect(
       play(`
       .live a named=x
@@ -632,7 +632,7 @@ describe('refused', () => {
     `)
   })
 
-  test('an agent cannot resume a process that the user has stopped', () => {
+  test('for an agent, if the user has stopped the process', () => {
     expect(
       play(`
       .live a

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { Player, play } from '../../../support/kernel/transcript.ts'
 
-describe('ending', () => {
-  test('SIGTERM is first recorded, then carried out; it is the cause of the exit, even if the program exits with 0', () => {
+describe('the end by a signal', () => {
+  test('is recorded before it happens, and SIGTERM is the cause of the exit even if the program exits with 0', () => {
     expect(
       play(`
       .live a
@@ -45,7 +45,7 @@ describe('ending', () => {
     ['cleans=60000', 'least=10000', 60_000],
     ['cleans=6000', 'grace=5', 5],
     ['cleans=100', '', 300],
-  ])('the grace of one that %s: signal SIGTERM %s leaves it %i ms', (spec, said, ms) => {
+  ])('a process with `%s` has after `signal SIGTERM %s` a grace of %i ms', (spec, said, ms) => {
     for (const name of ['SIGTERM', 'SIGINT']) {
       expect(play(`.live a ${spec}\nsignal ${name} a ${said}`)).toContain(`-> driver.stop a#1 ${name} ${ms}\n`)
     }
@@ -391,7 +391,7 @@ describe('a subtree', () => {
     ],
     ['what runs', '', 'signal SIGRESUME b', '-> done, 1 affected\n'],
     ['what puts it off', 'signal SIGPAUSE b by=agent:a\n.mask b SIGRESUME', 'signal SIGRESUME b by=agent:a', '-> done, 1 affected\n'],
-  ])('SIGRESUME counts whom it resumes: from %s', (_, before, resume, answer) => {
+  ])('SIGRESUME counts the processes that it resumes: from %s', (_, before, resume, answer) => {
     expect(
       play(`
       .live a

@@ -232,7 +232,7 @@ describe('start', () => {
     `)
   })
 
-  test('a driver that cannot start ends the process through running to zombie', () => {
+  test('that fails in the driver ends the process through running to zombie', () => {
     expect(
       play(`
       .spawn a
@@ -258,7 +258,7 @@ describe('start', () => {
     `)
   })
 
-  test('an empty intent of an agent that is not interactive completes at once', () => {
+  test('with an empty intent completes at once, unless the agent is interactive', () => {
     expect(
       play(`
       .spawn a intent=
@@ -279,7 +279,7 @@ describe('start', () => {
   })
 })
 
-test('a command and an ended process take no messages', () => {
+test('makes no process take messages that is a command or has ended', () => {
   expect(
     play(`
     .live a command

@@ -96,8 +96,8 @@ test('live events have no position in the journal', () => {
   })
 })
 
-describe('a member of a crew', () => {
-  test('its events show its work at the time of the fact, and events about a task name the task', () => {
+describe('an event of a member of a crew', () => {
+  test('shows the work of the member at the time of the fact, and names the task that it is about', () => {
     const player = new Player()
     player.play(`
       live crew c staff=generic:1

@@ -42,7 +42,7 @@ const NATURAL: readonly { readonly report: Exited; readonly exit: ExitStatus; re
   { report: { code: null, osSignal: 'SIGPROF' }, exit: { code: 155, reason: 'ended by SIGPROF', cause: 'agent' }, status: 'failed' },
 ]
 
-test.each(NATURAL)('without a request: $report', ({ report, exit, status }) => {
+test.each(NATURAL)('the exit without a request, reported as $report, has its code, reason and cause', ({ report, exit, status }) => {
   const found = naturalExit({ type: 'exited', ...report })
   expect(found).toEqual(exit)
   expect(statusOf({ life: { state: 'dead', exit: found }, retiredAt: null })).toBe(status)
@@ -70,7 +70,7 @@ describe('an exit by a signal of the kernel', () => {
   )
 })
 
-test('exit statuses that the kernel sets', () => {
+test('the kernel sets these exit statuses itself', () => {
   expect(
     [COMPLETED_EXIT, INTERRUPTED_EXIT, MAX_STEPS_EXIT, TIMED_OUT_EXIT].map(({ code, reason, cause }) => [code, reason, cause]),
   ).toEqual([

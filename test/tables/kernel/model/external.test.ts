@@ -16,7 +16,7 @@ describe('processes that take messages while they run', () => {
     [{ driver: 'command', agent: 'mine', format: 'claude' }, false],
     [{ driver: 'command', agent: 'mine', format: 'claude', interactive: true }, true],
     [{ driver: 'command', agent: 'command', format: 'claude', interactive: true }, false],
-  ] as const)('%j: %s', (spec, does) => {
+  ] as const)('a process with %j takes messages while it runs: %s', (spec, does) => {
     expect(takesMessages(kernelSpec(spec))).toBe(does)
   })
 })

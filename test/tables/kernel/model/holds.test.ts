@@ -8,8 +8,8 @@ import type { HoldReason } from '../../../../src/kernel/model/words.ts'
 const REASONS = Object.keys(HOLDS) as HoldReason[]
 const SENDERS: readonly Sender[] = ['user', 'system', 'coordinator', 'agent:a', 'agent:b']
 
-describe('senders that may remove a hold', () => {
-  test.each(REASONS)('%s: the user, unless its cause must end first; any other sender only its own holds', (reason) => {
+describe('the removal of a hold', () => {
+  test.each(REASONS)('the hold %s is removed by the user, unless its cause must end first, and by another sender only if it is its own', (reason) => {
     for (const holder of SENDERS) {
       for (const sender of SENDERS) {
         const expected = sender === 'user' ? !['budget', 'disk-full', 'credentials'].includes(reason) : sender === holder
@@ -18,7 +18,7 @@ describe('senders that may remove a hold', () => {
     }
   })
 
-  test.each(REASONS)('%s: a resume wakes an ancestor only from pauses', (reason) => {
+  test.each(REASONS)('a resume removes the hold %s of an ancestor only if it is a pause', (reason) => {
     expect(isPauseHold({ reason, by: 'user', at: 1 })).toBe(reason === 'user' || reason === 'subtree')
   })
 })

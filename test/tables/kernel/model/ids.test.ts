@@ -8,6 +8,6 @@ test.each<[Sender, string | null]>([
   ['user', null],
   ['system', null],
   ['coordinator', null],
-])('%s', (by, uuid) => {
+])('the sender %s has the UUID %s', (by, uuid) => {
   expect(agentUuidIn(by)).toBe(uuid)
 })

@@ -7,7 +7,7 @@ const NAMES: readonly Signal[] = ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGPAUSE', 'S
 const HANDLERS: readonly (Handler | undefined)[] = [undefined, 'default', 'ignore', 'message']
 const BY_HANDLER = { default: 'default', ignore: 'ignored', message: 'message' } as const
 
-test('numbers, blockable signals and exit codes', () => {
+test('each signal has its number, exit code and rule about blocking', () => {
   expect(NAMES.map((name) => [name, SIGNAL_TABLE[name].number, SIGNAL_TABLE[name].blockable, 128 + SIGNAL_TABLE[name].posix])).toEqual([
     ['SIGTERM', 1, true, 143],
     ['SIGKILL', 2, false, 137],
@@ -17,7 +17,7 @@ test('numbers, blockable signals and exit codes', () => {
   ])
 })
 
-describe('disposition: blocked, then the handler, then the default', () => {
+describe('the disposition is blocked, else that of the handler, else the default', () => {
   const cells = NAMES.flatMap((signal) =>
     [false, true].flatMap((masked) => HANDLERS.flatMap((handler) => [false, true].map((force) => ({ signal, masked, handler, force })))),
   )

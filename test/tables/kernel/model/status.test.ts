@@ -54,7 +54,7 @@ describe('not running', () => {
     daemon: ['interrupted', 'interrupted'],
   }
 
-  test.each(CAUSES.flatMap((cause) => [0, 1, 2, 143].map((code) => ({ cause, code }))))('dead by $cause with $code', ({ cause, code }) => {
+  test.each(CAUSES.flatMap((cause) => [0, 1, 2, 143].map((code) => ({ cause, code }))))('a dead process has the status of the cause $cause and the code $code', ({ cause, code }) => {
     const life: Life = { state: 'dead', exit: { code, reason: 'any', cause } }
     expect(statusOf({ life, retiredAt: null })).toBe(ENDED[cause][code === 0 ? 0 : 1])
     expect(statusOf({ life, retiredAt: 5 })).toBe('retired')
@@ -63,7 +63,7 @@ describe('not running', () => {
     expect(isActive({ life: { ...life, state: 'zombie' } })).toBe(false)
   })
 
-  test('created is pending, lives and counts', () => {
+  test('a created process is pending, lives and counts', () => {
     const process = { life: { state: 'created' } as const, retiredAt: null }
     expect([statusOf(process), isLiving(process), isSuspended(process), isActive(process)]).toEqual(['pending', true, false, true])
   })

@@ -64,7 +64,7 @@ describe('rows that cannot be judged', () => {
     ])
   })
 
-  test('a row of unknown size is judged by the other rules, and its removal frees no counted bytes', () => {
+  test('of unknown size are judged by the other rules, and their removal frees no counted bytes', () => {
     const rows = [row(500, { bytes: null }), row(400), row(300)]
     expect(verdicts({ maxBytes: 95 }, rows)).toEqual(['max_bytes', 'max_bytes', 'keep'])
   })

@@ -37,7 +37,7 @@ const LEGAL: Readonly<Record<string, Life>> = {
   'zombie reap': { state: 'dead', exit: FIRST },
 }
 
-describe('transition', () => {
+describe('the transition from', () => {
   test.each(STATES.flatMap((state) => NAMES.map((event) => [state, event] as const)))('%s by %s', (state, event) => {
     const legal = LEGAL[`${state} ${event}`]
     if (legal) expect(transition(LIVES[state], EVENTS[event])).toEqual(legal)

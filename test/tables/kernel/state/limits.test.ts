@@ -70,8 +70,8 @@ describe('each limit', () => {
   })
 })
 
-describe('refused requests', () => {
-  test('a child, a level or a message above the limit', () => {
+describe('a request is refused', () => {
+  test('if it adds a child, a level or a message above the limit', () => {
     expect(
       play(`
       .live a maxChildren=1 maxDepth=2 maxMessages=1

@@ -47,7 +47,7 @@ function letterOf(decision: ReturnType<typeof decideRestart>): string {
 }
 
 describe.each(Object.entries(TABLE))('%s', (end, letters) => {
-  test(`is ${letters}`, () => {
+  test(`has the decisions ${letters}`, () => {
     expect(TYPES.map((type) => letterOf(decide(type, ENDS[end as keyof typeof ENDS]))).join('')).toBe(letters)
   })
 })
@@ -155,7 +155,7 @@ describe('backoff', () => {
   test('jitter shortens it by up to half', () => expect(delays(0.999_999)).toEqual([50, 150, 450, 500]))
 })
 
-test('strategies', () => {
+test('each strategy restarts its choice of siblings', () => {
   const ids = ['a', 'b', 'c', 'd']
   expect(siblingsToRestart('one_for_one', ids, 'b')).toEqual([])
   expect(siblingsToRestart('one_for_all', ids, 'b')).toEqual(['a', 'c', 'd'])

@@ -9,20 +9,20 @@ import { SCHEMA_2, changeFile, testStore, type TestStore } from '../../../suppor
 import { tempDir } from '../../../support/tmp.ts'
 
 /** A home after an orderly end, with a copy of its store from before the last processes. */
-async function home(): Promise<{ readonly at: TestStore; readonly older: string; readonly scribe: Scribe }> {
-  const at = await testStore()
+async function newHome(): Promise<{ readonly fixture: TestStore; readonly older: string; readonly scribe: Scribe }> {
+  const fixture = await testStore()
   const scribe = new Scribe()
-  const older = join(at.dir, '..', 'older')
-  for (let number = 1; number <= 3; number++) await at.store.commit(scribe.spawn(uuidOf(number)))
-  await at.close()
-  cpSync(at.dir, older, { recursive: true })
-  const store = await at.reopen()
-  for (let number = 4; number <= 6; number++) await store.commit(scribe.spawn(uuidOf(number)))
-  await at.close()
-  return { at, older, scribe }
+  const older = join(fixture.dir, '..', 'older')
+  for (let number = 1; number <= 3; number++) await fixture.store.commit(scribe.spawn(uuidOf(number)))
+  await fixture.close()
+  cpSync(fixture.dir, older, { recursive: true })
+  const storeFile = await fixture.reopen()
+  for (let number = 4; number <= 6; number++) await storeFile.commit(scribe.spawn(uuidOf(number)))
+  await fixture.close()
+  return { fixture, older, scribe }
 }
 
-const store = (dir: string): string => join(dir, 'store.db')
+const storeFile = (dir: string): string => join(dir, 'store.db')
 const filesOf = (dir: string): string[] =>
   readdirSync(dir)
     .toSorted()
@@ -33,21 +33,21 @@ describe('refused and left unchanged', () => {
     [
       'a store that is gone',
       (dir) => {
-        rmSync(store(dir))
+        rmSync(storeFile(dir))
       },
       /^store.db is empty or gone, but this home had reached fact 12 and PID 6 at 20/,
     ],
     [
       'a store of no bytes',
       (dir) => {
-        writeFileSync(store(dir), '')
+        writeFileSync(storeFile(dir), '')
       },
       /^store.db is empty or gone/,
     ],
     [
       'an older store',
       (dir, older) => {
-        cpSync(store(older), store(dir))
+        cpSync(storeFile(older), storeFile(dir))
       },
       /^store.db is older than it was: it ends with fact 6 and PID 3, but this home had reached fact 12 and PID 6/,
     ],
@@ -61,11 +61,11 @@ describe('refused and left unchanged', () => {
     [
       'another store',
       async (dir) => {
-        await using other = await testStore()
+        await using otherFixture = await testStore()
         const scribe = new Scribe()
-        for (let number = 1; number <= 20; number++) await other.store.commit(scribe.spawn(uuidOf(number)))
-        await other.close()
-        cpSync(store(other.dir), store(dir))
+        for (let number = 1; number <= 20; number++) await otherFixture.store.commit(scribe.spawn(uuidOf(number)))
+        await otherFixture.close()
+        cpSync(storeFile(otherFixture.dir), storeFile(dir))
       },
       /^store.db is not the store of this home/,
     ],
@@ -79,7 +79,7 @@ describe('refused and left unchanged', () => {
     [
       'a database without tables',
       (dir) => {
-        rmSync(store(dir))
+        rmSync(storeFile(dir))
         changeFile(dir, (db) => db.exec('CREATE TABLE x (y); DROP TABLE x'))
       },
       /^store.db is empty or gone/,
@@ -99,35 +99,35 @@ describe('refused and left unchanged', () => {
       /store-identity.json is damaged/,
     ],
   ])('%s', async (_, change, message) => {
-    const { at, older } = await home()
-    await using _at = at
-    await change(at.dir, older)
-    const before = filesOf(at.dir)
-    await expect(at.reopen()).rejects.toMatchObject({
+    const { fixture, older } = await newHome()
+    await using _at = fixture
+    await change(fixture.dir, older)
+    const before = filesOf(fixture.dir)
+    await expect(fixture.reopen()).rejects.toMatchObject({
       code: 'STORE_DAMAGED',
       message: expect.stringMatching(message),
       hint: expect.stringContaining('--accept-store'),
     })
-    expect(filesOf(at.dir)).toEqual(before)
+    expect(filesOf(fixture.dir)).toEqual(before)
   })
 })
 
 describe('accepted', () => {
   test('an empty store beside its log: a copy of the log is kept, and PIDs continue', async () => {
-    await using at = await testStore()
-    const killed = join(at.dir, '..', 'killed')
-    await at.store.commit(new Scribe().spawn(uuidOf(1)))
-    await at.wroteIdentity(2)
-    cpSync(at.dir, killed, { recursive: true })
-    writeFileSync(store(killed), '')
+    await using fixture = await testStore()
+    const killed = join(fixture.dir, '..', 'killed')
+    await fixture.store.commit(new Scribe().spawn(uuidOf(1)))
+    await fixture.wroteIdentity(2)
+    cpSync(fixture.dir, killed, { recursive: true })
+    writeFileSync(storeFile(killed), '')
     const log = readFileSync(join(killed, 'store.db-wal'))
     expect(log.length).toBeGreaterThan(0)
     await expect(openSqliteStore({ dir: killed })).rejects.toMatchObject({
       code: 'STORE_DAMAGED',
       message: 'store.db is empty or gone, but there is a log of it',
     })
-    await using taken = await openSqliteStore({ dir: killed, accept: true })
-    expect((await taken.load()).counters).toEqual({ pid: 20_001, cursor: 20_002 })
+    await using acceptedStore = await openSqliteStore({ dir: killed, accept: true })
+    expect((await acceptedStore.load()).counters).toEqual({ pid: 20_001, cursor: 20_002 })
     const [kept = ''] = readdirSync(join(killed, 'aside'))
     expect(readFileSync(join(killed, 'aside', kept)).equals(log)).toBe(true)
   })
@@ -135,43 +135,43 @@ describe('accepted', () => {
   test.each([
     ['empty', 0],
     ['older', 3],
-  ] as const)('a store that is %s goes on above all PIDs and cursors that were given out', async (what, live) => {
-    const { at, older } = await home()
-    await using _at = at
-    if (what === 'empty') writeFileSync(store(at.dir), '')
-    else cpSync(store(older), store(at.dir))
-    const words: string[] = []
+  ] as const)('a store that is %s goes on above all PIDs and cursors that were given out', async (state, liveNumber) => {
+    const { fixture, older } = await newHome()
+    await using _at = fixture
+    if (state === 'empty') writeFileSync(storeFile(fixture.dir), '')
+    else cpSync(storeFile(older), storeFile(fixture.dir))
+    const logged: string[] = []
     {
-      await using taken = await openSqliteStore({ dir: at.dir, accept: true, log: (message) => words.push(message) })
-      const { counters, processes } = await taken.load()
-      expect([counters, processes.length]).toEqual([{ pid: 6, cursor: 12 }, live])
+      await using acceptedStore = await openSqliteStore({ dir: fixture.dir, accept: true, log: (message) => logged.push(message) })
+      const { counters, processes } = await acceptedStore.load()
+      expect([counters, processes.length]).toEqual([{ pid: 6, cursor: 12 }, liveNumber])
       const scribe = new Scribe(counters, processes)
-      await taken.commit(scribe.spawn(uuidOf(7)))
+      await acceptedStore.commit(scribe.spawn(uuidOf(7)))
       expect(scribe.get(uuidOf(7)).pid).toBe(7)
-      expect(await taken.verify()).toEqual([])
+      expect(await acceptedStore.verify()).toEqual([])
     }
-    expect(words).toEqual([expect.stringMatching(/^accepted: store.db is /)])
+    expect(logged).toEqual([expect.stringMatching(/^accepted: store.db is /)])
     // From now on it is the store of this home.
-    await at.reopen()
+    await fixture.reopen()
   })
 
   test('after a killed daemon the PIDs start far above the recorded ones', async () => {
-    await using at = await testStore()
-    const killed = join(at.dir, '..', 'killed')
-    await at.store.commit(new Scribe().spawn(uuidOf(1)))
-    await at.wroteIdentity(2)
-    cpSync(at.dir, killed, { recursive: true })
+    await using fixture = await testStore()
+    const killed = join(fixture.dir, '..', 'killed')
+    await fixture.store.commit(new Scribe().spawn(uuidOf(1)))
+    await fixture.wroteIdentity(2)
+    cpSync(fixture.dir, killed, { recursive: true })
     for (const name of ['store.db', 'store.db-wal']) rmSync(join(killed, name))
-    await using taken = await openSqliteStore({ dir: killed, accept: true })
-    expect((await taken.load()).counters).toEqual({ pid: 20_001, cursor: 20_002 })
+    await using acceptedStore = await openSqliteStore({ dir: killed, accept: true })
+    expect((await acceptedStore.load()).counters).toEqual({ pid: 20_001, cursor: 20_002 })
   })
 
   test('logs nothing when everything matches', async () => {
-    const { at } = await home()
-    await using _at = at
-    const words: string[] = []
-    await using taken = await openSqliteStore({ dir: at.dir, accept: true, log: (message) => words.push(message) })
-    expect([words, (await taken.load()).counters]).toEqual([[], { pid: 6, cursor: 12 }])
+    const { fixture } = await newHome()
+    await using _at = fixture
+    const logged: string[] = []
+    await using acceptedStore = await openSqliteStore({ dir: fixture.dir, accept: true, log: (message) => logged.push(message) })
+    expect([logged, (await acceptedStore.load()).counters]).toEqual([[], { pid: 6, cursor: 12 }])
   })
 })
 
@@ -184,31 +184,31 @@ describe('opened without a mismatch', () => {
   })
 
   test('a store of an earlier version, which gets an identity', async () => {
-    await using at = await testStore(SCHEMA_2)
-    const { store: number } = readIdentity(at.dir) ?? {}
-    await at.reopen()
-    expect(readIdentity(at.dir)).toMatchObject({ store: number, pid: 3, orderly: false })
+    await using fixture = await testStore(SCHEMA_2)
+    const { store: number } = readIdentity(fixture.dir) ?? {}
+    await fixture.reopen()
+    expect(readIdentity(fixture.dir)).toMatchObject({ store: number, pid: 3, orderly: false })
   })
 
   test('a store that was moved here without its identity file', async () => {
-    const { at } = await home()
-    await using _at = at
-    rmSync(join(at.dir, IDENTITY_FILE))
-    await at.reopen()
-    expect(readIdentity(at.dir)).toMatchObject({ cursor: 12, pid: 6 })
+    const { fixture } = await newHome()
+    await using _at = fixture
+    rmSync(join(fixture.dir, IDENTITY_FILE))
+    await fixture.reopen()
+    expect(readIdentity(fixture.dir)).toMatchObject({ cursor: 12, pid: 6 })
   })
 })
 
 test('the identity file is written within a second, at once after many facts, and at the end', async () => {
-  await using at = await testStore()
+  await using fixture = await testStore()
   const scribe = new Scribe()
-  await at.store.commit(scribe.spawn(uuidOf(1)))
-  expect(readIdentity(at.dir)).toMatchObject({ cursor: 0 })
-  await at.wroteIdentity(2)
-  const { store: number } = readIdentity(at.dir) ?? {}
-  await at.store.commit(scribe.write(uuidOf(1), ...endOf()))
-  await at.close()
-  expect(readIdentity(at.dir)).toMatchObject({ store: number, cursor: 4, pid: 1, orderly: true })
-  await at.reopen()
-  expect(readIdentity(at.dir)).toMatchObject({ store: number, cursor: 4, pid: 1, orderly: false })
+  await fixture.store.commit(scribe.spawn(uuidOf(1)))
+  expect(readIdentity(fixture.dir)).toMatchObject({ cursor: 0 })
+  await fixture.wroteIdentity(2)
+  const { store: number } = readIdentity(fixture.dir) ?? {}
+  await fixture.store.commit(scribe.write(uuidOf(1), ...endOf()))
+  await fixture.close()
+  expect(readIdentity(fixture.dir)).toMatchObject({ store: number, cursor: 4, pid: 1, orderly: true })
+  await fixture.reopen()
+  expect(readIdentity(fixture.dir)).toMatchObject({ store: number, cursor: 4, pid: 1, orderly: false })
 })

@@ -24,24 +24,26 @@ const factCounts = new Map<number, number>()
 beforeAll(async () => {
   folder = await tempDir()
   killedHome = join(folder.path, 'killed')
-  await using at = await testStore()
-  const log = join(at.dir, 'store.db-wal')
+  await using fixture = await testStore()
+  const log = join(fixture.dir, 'store.db-wal')
   const scribe = new Scribe()
   // The tables are in the database file; everything later is in the log.
-  await at.reopen()
-  await at.store.commit(scribe.spawn(A))
+  await fixture.reopen()
+  await fixture.store.commit(scribe.spawn(A))
   for (let step = 1; step <= COMMITS; step++) {
-    await at.store.commit(scribe.write(A, ...modelFinished(step, `text ${step} `.repeat(2_500)), ...toolFinished(step, 'x'.repeat(20_000))))
+    await fixture.store.commit(
+      scribe.write(A, ...modelFinished(step, `text ${step} `.repeat(2_500)), ...toolFinished(step, 'x'.repeat(20_000))),
+    )
     factCounts.set((statSync(log).size - 32) / FRAME_BYTES, scribe.get(A).seq)
   }
-  cpSync(at.dir, killedHome, { recursive: true })
+  cpSync(fixture.dir, killedHome, { recursive: true })
   walBytes = readFileSync(join(killedHome, 'store.db-wal'))
 })
 afterAll(() => folder[Symbol.asyncDispose]())
 
-let copies = 0
-function copy(change: (log: Buffer) => Buffer | void, { sameBoot = true } = {}): string {
-  const dir = join(folder.path, `copy-${++copies}`)
+let copyCount = 0
+function copyHome(change: (log: Buffer) => Buffer | void, { sameBoot = true } = {}): string {
+  const dir = join(folder.path, `copy-${++copyCount}`)
   cpSync(killedHome, dir, { recursive: true })
   const log = Buffer.from(walBytes)
   writeFileSync(join(dir, 'store.db-wal'), change(log) ?? log)
@@ -71,19 +73,19 @@ const lastCommitBegin = (): number => commitEnds().at(-2) ?? 0
 test('a log without damage is read to its end', async () => {
   expect(checkWal(join(killedHome, 'store.db-wal'), { mayHaveGaps: false })).toEqual({ hasLeftoverWal: false })
   expect(frameCount() - lastCommitBegin()).toBeGreaterThan(2)
-  expect(await countFacts(copy(() => {}))).toBe(factCount())
+  expect(await countFacts(copyHome(() => {}))).toBe(factCount())
 })
 
 test('a missing log, an empty log and a header alone are accepted', () => {
-  const at = (bytes: Buffer): string => {
-    const file = join(folder.path, `log-${++copies}`)
+  const writeLog = (bytes: Buffer): string => {
+    const file = join(folder.path, `log-${++copyCount}`)
     writeFileSync(file, bytes)
     return file
   }
   expect(checkWal(join(folder.path, 'nowhere'), { mayHaveGaps: false })).toEqual({ hasLeftoverWal: false })
-  expect(checkWal(at(Buffer.alloc(0)), { mayHaveGaps: false })).toEqual({ hasLeftoverWal: false })
-  expect(checkWal(at(walBytes.subarray(0, 32)), { mayHaveGaps: false })).toEqual({ hasLeftoverWal: false })
-  expect(checkWal(at(walBytes.subarray(0, 20)), { mayHaveGaps: false })).toEqual({ hasLeftoverWal: true })
+  expect(checkWal(writeLog(Buffer.alloc(0)), { mayHaveGaps: false })).toEqual({ hasLeftoverWal: false })
+  expect(checkWal(writeLog(walBytes.subarray(0, 32)), { mayHaveGaps: false })).toEqual({ hasLeftoverWal: false })
+  expect(checkWal(writeLog(walBytes.subarray(0, 20)), { mayHaveGaps: false })).toEqual({ hasLeftoverWal: true })
 })
 
 describe('damage is refused with its position, and nothing is changed', () => {
@@ -96,9 +98,9 @@ describe('damage is refused with its position, and nothing is changed', () => {
     ['a bit in the commit before the last', () => 32 + FRAME_BYTES * ((commitEnds().at(-3) ?? 0) + 1) + 100, null],
     ['a bit in the first frame of the last commit', () => 32 + FRAME_BYTES * lastCommitBegin() + 100, null],
     ['a bit of the header', () => 17, 0],
-  ])('%s', async (_, place, frame) => {
-    const dir = copy((log) => {
-      log[place()] = (log[place()] ?? 0) ^ 4
+  ])('%s', async (_, position, frame) => {
+    const dir = copyHome((log) => {
+      log[position()] = (log[position()] ?? 0) ^ 4
     })
     const before = filesOf(dir)
     await expect(openSqliteStore({ dir })).rejects.toMatchObject({
@@ -114,7 +116,7 @@ describe('damage is refused with its position, and nothing is changed', () => {
     ['zeros over a sector', 512],
     ['zeros over three frames', 3 * FRAME_BYTES],
   ])('%s', async (_, bytes) => {
-    const dir = copy(
+    const dir = copyHome(
       (log) => {
         log.fill(0, 32 + FRAME_BYTES * 4, 32 + FRAME_BYTES * 4 + bytes)
       },
@@ -124,7 +126,7 @@ describe('damage is refused with its position, and nothing is changed', () => {
   })
 
   test('a log whose store is gone', async () => {
-    const dir = copy(() => {}, { sameBoot: false })
+    const dir = copyHome(() => {}, { sameBoot: false })
     rmSync(join(dir, 'store.db'))
     await expect(openSqliteStore({ dir })).rejects.toMatchObject({
       code: 'STORE_DAMAGED',
@@ -146,19 +148,19 @@ describe('leftovers of a crash are not damage', () => {
       begin + FRAME_BYTES + 30,
       walBytes.length - 1,
     ]) {
-      expect(await countFacts(copy((log) => log.subarray(0, bytes)))).toBe(factCounts.get(lastCommitBegin()))
+      expect(await countFacts(copyHome((log) => log.subarray(0, bytes)))).toBe(factCounts.get(lastCommitBegin()))
     }
   })
 
   test('a commit with any sectors missing, after the machine lost power', async () => {
-    const first = Math.floor((32 + FRAME_BYTES * lastCommitBegin()) / 512) + 1
-    const sectors = Math.floor(walBytes.length / 512) - first
+    const firstSector = Math.floor((32 + FRAME_BYTES * lastCommitBegin()) / 512) + 1
+    const sectors = Math.floor(walBytes.length / 512) - firstSector
     for (let round = 0; round < 12; round++) {
-      const dir = copy(
+      const dir = copyHome(
         (log) => {
           for (let sector = 0; sector < sectors; sector++) {
-            const at = (first + sector) * 512
-            if ((sector * 7 + round * 13) % 5 === 0) log.fill(0, at, at + 512)
+            const position = (firstSector + sector) * 512
+            if ((sector * 7 + round * 13) % 5 === 0) log.fill(0, position, position + 512)
           }
         },
         { sameBoot: false },
@@ -168,7 +170,7 @@ describe('leftovers of a crash are not damage', () => {
   })
 
   test('leftovers are removed at once by a checkpoint, so that they are not mistaken for damage later', async () => {
-    const dir = copy(
+    const dir = copyHome(
       (log) => {
         log.fill(0, 32 + FRAME_BYTES * lastCommitBegin(), 32 + FRAME_BYTES * lastCommitBegin() + 512)
       },
@@ -180,42 +182,42 @@ describe('leftovers of a crash are not damage', () => {
   })
 
   test('frames of an earlier round of the log lie behind the last commit', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    await at.store.commit(scribe.spawn(A))
-    for (let step = 1; step <= 60; step++) await at.store.commit(scribe.write(A, ...toolFinished(step, 'y'.repeat(7_000))))
-    const dir = join(folder.path, `copy-${++copies}`)
-    cpSync(at.dir, dir, { recursive: true })
+    await fixture.store.commit(scribe.spawn(A))
+    for (let step = 1; step <= 60; step++) await fixture.store.commit(scribe.write(A, ...toolFinished(step, 'y'.repeat(7_000))))
+    const dir = join(folder.path, `copy-${++copyCount}`)
+    cpSync(fixture.dir, dir, { recursive: true })
     expect(checkWal(join(dir, 'store.db-wal'), { mayHaveGaps: false })).toEqual({ hasLeftoverWal: true })
     expect(await countFacts(dir)).toBe(scribe.get(A).seq)
   })
 })
 
 test('accepted damage: the commits before it are there, and a copy of the log is kept', async () => {
-  const bad = commitEnds()[4] ?? 0
-  const dir = copy((log) => {
-    log.fill(0, 32 + FRAME_BYTES * bad, 32 + FRAME_BYTES * bad + 600)
+  const damagedFrame = commitEnds()[4] ?? 0
+  const dir = copyHome((log) => {
+    log.fill(0, 32 + FRAME_BYTES * damagedFrame, 32 + FRAME_BYTES * damagedFrame + 600)
   })
-  const words: string[] = []
+  const logged: string[] = []
   {
-    await using store = await openSqliteStore({ dir, accept: true, log: (message) => words.push(message) })
-    expect((await store.facts(A, 0, 1_000)).length).toBe(factCounts.get(bad))
+    await using store = await openSqliteStore({ dir, accept: true, log: (message) => logged.push(message) })
+    expect((await store.facts(A, 0, 1_000)).length).toBe(factCounts.get(damagedFrame))
     expect(await store.verify()).toEqual([])
   }
-  expect(words).toEqual([expect.stringMatching(/^accepted: log frame \d+/), expect.stringMatching(/^a copy of the log is kept as /)])
-  const kept = String(words[1]).split(' as ').at(-1) ?? ''
-  expect(readFileSync(kept).length).toBe(walBytes.length)
+  expect(logged).toEqual([expect.stringMatching(/^accepted: log frame \d+/), expect.stringMatching(/^a copy of the log is kept as /)])
+  const copiedLog = String(logged[1]).split(' as ').at(-1) ?? ''
+  expect(readFileSync(copiedLog).length).toBe(walBytes.length)
   await using _again = await openSqliteStore({ dir })
 })
 
 test('a log that was cut between two runs is detected by the recorded counters', async () => {
-  const dir = join(folder.path, `copy-${++copies}`)
+  const dir = join(folder.path, `copy-${++copyCount}`)
   {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    for (let number = 1; number <= 5; number++) await at.store.commit(scribe.spawn(uuidOf(number)))
-    await at.wroteIdentity(scribe.cursor)
-    cpSync(at.dir, dir, { recursive: true })
+    for (let number = 1; number <= 5; number++) await fixture.store.commit(scribe.spawn(uuidOf(number)))
+    await fixture.wroteIdentity(scribe.cursor)
+    cpSync(fixture.dir, dir, { recursive: true })
   }
   truncateSync(join(dir, 'store.db-wal'), statSync(join(dir, 'store.db-wal')).size - 1)
   await expect(openSqliteStore({ dir })).rejects.toMatchObject({

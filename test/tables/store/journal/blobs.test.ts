@@ -6,7 +6,7 @@ import { Scribe, specOf, uuidOf } from '../../../support/store/facts.ts'
 import { changeFile, testStore } from '../../../support/store/open.ts'
 
 const ID = uuidOf(1)
-const result = (content: string): FactBody => ({
+const toolResult = (content: string): FactBody => ({
   type: 'tool.finished',
   step: 1,
   callId: 'c',
@@ -25,39 +25,39 @@ describe('a text becomes a blob above 8 KiB of UTF-8', () => {
     ['a lone surrogate, which UTF-8 cannot hold', `${'a'.repeat(MAX_INLINE_BYTES)}\ud800`, 0],
     ['characters that JSON writes as six', '\u0001'.repeat(MAX_INLINE_BYTES), 0],
   ])('%s', async (_, content, blobs) => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    await at.store.commit(scribe.spawn(ID))
-    await at.store.commit(scribe.write(ID, result(content)))
-    expect((await at.store.tail(ID, 1))[0]?.body).toStrictEqual(result(content))
-    await at.close()
-    expect(changeFile(at.dir, (db) => db.prepare('SELECT count(*) AS n FROM blobs').get()?.['n'])).toBe(blobs)
+    await fixture.store.commit(scribe.spawn(ID))
+    await fixture.store.commit(scribe.write(ID, toolResult(content)))
+    expect((await fixture.store.tail(ID, 1))[0]?.body).toStrictEqual(toolResult(content))
+    await fixture.close()
+    expect(changeFile(fixture.dir, (db) => db.prepare('SELECT count(*) AS n FROM blobs').get()?.['n'])).toBe(blobs)
   })
 })
 
 test('the same text is stored once, across facts, processes and commits', async () => {
-  await using at = await testStore()
+  await using fixture = await testStore()
   const scribe = new Scribe()
   const text = 'same '.repeat(3_000)
-  for (const number of [1, 2]) await at.store.commit(scribe.spawn(uuidOf(number), specOf({ system: text, intent: text })))
-  await at.store.commit(
+  for (const number of [1, 2]) await fixture.store.commit(scribe.spawn(uuidOf(number), specOf({ system: text, intent: text })))
+  await fixture.store.commit(
     scribe.group([
-      [ID, result(text)],
-      [ID, result(text)],
-      [uuidOf(2), result(text)],
+      [ID, toolResult(text)],
+      [ID, toolResult(text)],
+      [uuidOf(2), toolResult(text)],
     ]),
   )
-  expect((await at.store.load()).processes.map(({ spec }) => spec.system === text && spec.intent === text)).toEqual([true, true])
-  await at.close()
-  expect(changeFile(at.dir, (db) => db.prepare('SELECT length(bytes) AS n FROM blobs').all())).toMatchObject([{ n: text.length }])
+  expect((await fixture.store.load()).processes.map(({ spec }) => spec.system === text && spec.intent === text)).toEqual([true, true])
+  await fixture.close()
+  expect(changeFile(fixture.dir, (db) => db.prepare('SELECT length(bytes) AS n FROM blobs').all())).toMatchObject([{ n: text.length }])
 })
 
 test('texts deep inside an input are restored in place, and text that looks like a reference stays text', async () => {
-  await using at = await testStore()
+  await using fixture = await testStore()
   const scribe = new Scribe()
-  const long = 'long '.repeat(2_000)
+  const longText = 'long '.repeat(2_000)
   const input = JSON.parse(
-    `{"__proto__":{"a":["",${JSON.stringify(long)}]},"refs":[[["a"],"00",1]],"":${JSON.stringify(`${long}!`)},"empty":""}`,
+    `{"__proto__":{"a":["",${JSON.stringify(longText)}]},"refs":[[["a"],"00",1]],"":${JSON.stringify(`${longText}!`)},"empty":""}`,
   ) as unknown
   const body: Extract<FactBody, { type: 'model.finished' }> = {
     type: 'model.finished',
@@ -67,17 +67,19 @@ test('texts deep inside an input are restored in place, and text that looks like
     durationMs: 1,
     usage: { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: null },
   }
-  await at.store.commit(scribe.spawn(ID))
-  await at.store.commit(scribe.write(ID, body))
-  const [fact] = await (await at.reopen()).tail(ID, 1)
+  await fixture.store.commit(scribe.spawn(ID))
+  await fixture.store.commit(scribe.write(ID, body))
+  const [fact] = await (await fixture.reopen()).tail(ID, 1)
   // The bodies are compared as text, because matchers skip a key `__proto__`.
   expect(JSON.stringify(fact?.body.type === 'model.finished' && fact.body.message)).toBe(JSON.stringify(body.message))
 })
 
 test('a text above the limit is refused, and nothing of its commit is written', async () => {
-  await using at = await testStore()
+  await using fixture = await testStore()
   const scribe = new Scribe()
-  await at.store.commit(scribe.spawn(ID))
-  await expect(at.store.commit(scribe.write(ID, result('a'.repeat(MAX_TEXT_BYTES + 1))))).rejects.toMatchObject({ code: 'INVALID' })
-  expect(await at.store.facts(ID, 0, 10)).toHaveLength(2)
+  await fixture.store.commit(scribe.spawn(ID))
+  await expect(fixture.store.commit(scribe.write(ID, toolResult('a'.repeat(MAX_TEXT_BYTES + 1))))).rejects.toMatchObject({
+    code: 'INVALID',
+  })
+  expect(await fixture.store.facts(ID, 0, 10)).toHaveLength(2)
 })

@@ -220,8 +220,8 @@ describe('refused', () => {
     ['a body that is not a list', 28, { step: 1 }, /not a list/],
     ['a body with a field too many', 28, [1, 2, 'm', null, 5], /has 5 fields/],
     ['a body without a required field', 28, [1, 2], /has no model/],
-  ])('%s', (_, code, values, what) => {
-    expect(unpackBody(code, values)).toMatch(what)
+  ])('%s', (_, code, values, message) => {
+    expect(unpackBody(code, values)).toMatch(message)
   })
 
   test('an unknown type when it is written', () => {

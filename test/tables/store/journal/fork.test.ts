@@ -11,23 +11,23 @@ import { changeFile, testStore } from '../../../support/store/open.ts'
 import { skimPage } from '../../../support/daemon/skim-page.ts'
 
 const [A, B, C, D] = [uuidOf(1), uuidOf(2), uuidOf(3), uuidOf(4)]
-const note = (text: string): FactBody => ({ type: 'process.note', text })
+const makeNote = (text: string): FactBody => ({ type: 'process.note', text })
 
 /** A process with the given number of steps: step N ends with fact 2 + 4 N. */
-async function life(store: Store, scribe: Scribe, uuid: string, steps: number): Promise<StoredFact[]> {
+async function writeLife(store: Store, scribe: Scribe, uuid: string, steps: number): Promise<StoredFact[]> {
   const commits = [scribe.spawn(uuid)]
   for (let step = 1; step <= steps; step++) commits.push(scribe.write(uuid, ...stepOf(step)))
   for (const commit of commits) await store.commit(commit)
   return commits.flatMap(({ facts }) => facts)
 }
 
-async function add(store: Store, commit: Commit): Promise<readonly StoredFact[]> {
+async function commitFacts(store: Store, commit: Commit): Promise<readonly StoredFact[]> {
   await store.commit(commit)
   return commit.facts
 }
 
 /** Several commits as one. */
-function together(commits: readonly Commit[], { pid, cursor }: Commit['counters']): Commit {
+function joinCommits(commits: readonly Commit[], { pid, cursor }: Commit['counters']): Commit {
   return {
     facts: commits.flatMap(({ facts }) => facts),
     processes: commits.flatMap(({ processes }) => processes),
@@ -36,26 +36,29 @@ function together(commits: readonly Commit[], { pid, cursor }: Commit['counters'
 }
 
 async function readPages(store: Store, uuid: string, limit: number): Promise<StoredFact[]> {
-  const all: StoredFact[] = []
+  const allFacts: StoredFact[] = []
   while (true) {
-    const page = await store.facts(uuid, all.length, limit)
-    all.push(...page)
-    if (page.length < limit) return all
+    const page = await store.facts(uuid, allFacts.length, limit)
+    allFacts.push(...page)
+    if (page.length < limit) return allFacts
   }
 }
 
 describe('a fork', () => {
   test('reads as one journal with its origin, wherever a page starts', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    const origin = await life(at.store, scribe, A, 40)
-    const own = await add(at.store, scribe.fork(B, A, 102, ...stepOf(26), ...Array.from({ length: 80 }, (_, index) => note(`${index}`))))
-    const whole = [...origin.slice(0, 102), ...own]
-    for (const open of [async () => at.store, at.reopen]) {
-      const store = await open()
-      expect(whole.map(({ seq }) => seq)).toEqual(whole.map((_, index) => index + 1))
+    const origin = await writeLife(fixture.store, scribe, A, 40)
+    const ownFacts = await commitFacts(
+      fixture.store,
+      scribe.fork(B, A, 102, ...stepOf(26), ...Array.from({ length: 80 }, (_, index) => makeNote(`${index}`))),
+    )
+    const wholeJournal = [...origin.slice(0, 102), ...ownFacts]
+    for (const openStore of [async () => fixture.store, fixture.reopen]) {
+      const store = await openStore()
+      expect(wholeJournal.map(({ seq }) => seq)).toEqual(wholeJournal.map((_, index) => index + 1))
       for (const limit of [1, 7, 64, 101, 102, 103, 1_000])
-        expect(await readPages(store, B, limit), `pages of ${limit}`).toStrictEqual(whole)
+        expect(await readPages(store, B, limit), `pages of ${limit}`).toStrictEqual(wholeJournal)
       for (const skim of [
         { without: ['tool.started'], marks: ['model.started'] },
         { without: ['process.note'], marks: [] },
@@ -63,17 +66,17 @@ describe('a fork', () => {
         for (const limit of [1, 7, 101, 102, 103, 1_000])
           for (const after of [0, 64, 100, 101, 102]) {
             expect(await store.filteredFacts(B, after, limit, skim), `${limit} after ${after}`).toStrictEqual(
-              skimPage(whole.slice(after, after + limit), skim),
+              skimPage(wholeJournal.slice(after, after + limit), skim),
             )
           }
       }
       for (const limit of [1, 50, 86, 87, 100, 1_000])
-        expect(await store.tail(B, limit), `the last ${limit}`).toStrictEqual(whole.slice(-limit))
-      const calls = whole.filter(({ body }) => body.type === 'tool.finished')
+        expect(await store.tail(B, limit), `the last ${limit}`).toStrictEqual(wholeJournal.slice(-limit))
+      const calls = wholeJournal.filter(({ body }) => body.type === 'tool.finished')
       expect(await store.tail(B, 5, ['tool.finished'])).toStrictEqual(calls.slice(-5))
       expect(await store.tail(B, 5, ['tool.finished'], 90)).toStrictEqual(calls.filter(({ seq }) => seq < 90).slice(-5))
-      expect(await store.since({ afterCursor: 0, limit: 1_000, uuid: B })).toStrictEqual(own)
-      expect(await store.since({ afterCursor: 0, limit: 1_000 })).toStrictEqual([...origin, ...own])
+      expect(await store.since({ afterCursor: 0, limit: 1_000, uuid: B })).toStrictEqual(ownFacts)
+      expect(await store.since({ afterCursor: 0, limit: 1_000 })).toStrictEqual([...origin, ...ownFacts])
       expect(await store.facts(A, 0, 1_000)).toStrictEqual(origin)
       expect(await store.process(B)).toStrictEqual(scribe.get(B))
       expect(await store.verify()).toEqual([])
@@ -81,46 +84,53 @@ describe('a fork', () => {
   })
 
   test('writes two rows, however long the journal of its origin is', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    await life(at.store, scribe, A, 200)
-    const { journal, processes, ...rest } = await counts(at.store, at.dir, at.close)
-    const store = await at.reopen()
+    await writeLife(fixture.store, scribe, A, 200)
+    const { journal, processes, ...rest } = await countRows(fixture.store, fixture.dir, fixture.close)
+    const store = await fixture.reopen()
     scribe.pid += 1
     await store.commit(scribe.write(B, forkedOf(scribe.pid, { uuid: A, step: 200, seq: 802 })))
-    expect(await counts(store, at.dir, at.close)).toEqual({ ...rest, journal: Number(journal) + 1, processes: Number(processes) + 1 })
+    expect(await countRows(store, fixture.dir, fixture.close)).toEqual({
+      ...rest,
+      journal: Number(journal) + 1,
+      processes: Number(processes) + 1,
+    })
   })
 
   test('does not change when its origin continues', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    const origin = await life(at.store, scribe, A, 5)
-    const own = await add(at.store, scribe.fork(B, A, 14))
+    const origin = await writeLife(fixture.store, scribe, A, 5)
+    const ownFacts = await commitFacts(fixture.store, scribe.fork(B, A, 14))
     for (let step = 6; step <= 60; step++) {
-      await at.store.commit(scribe.write(A, ...stepOf(step)))
+      await fixture.store.commit(scribe.write(A, ...stepOf(step)))
       if (step % 6 === 0)
-        expect(await at.store.facts(B, 0, 100), `after step ${step} of the origin`).toStrictEqual([...origin.slice(0, 14), ...own])
+        expect(await fixture.store.facts(B, 0, 100), `after step ${step} of the origin`).toStrictEqual([
+          ...origin.slice(0, 14),
+          ...ownFacts,
+        ])
     }
-    await at.store.commit(scribe.write(A, ...endOf()))
-    expect(await (await at.reopen()).facts(B, 0, 100)).toStrictEqual([...origin.slice(0, 14), ...own])
+    await fixture.store.commit(scribe.write(A, ...endOf()))
+    expect(await (await fixture.reopen()).facts(B, 0, 100)).toStrictEqual([...origin.slice(0, 14), ...ownFacts])
   })
 
   test('of a fact before the fork belongs to the first origin', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    const origin = await life(at.store, scribe, A, 10)
-    const first = await add(at.store, scribe.fork(B, A, 30, note('of B')))
-    const second = await add(at.store, scribe.fork(C, B, 30, note('of C')))
-    const third = await add(at.store, scribe.fork(D, C, 31, note('of D')))
-    expect(await at.store.facts(C, 0, 100)).toStrictEqual([...origin.slice(0, 30), ...second])
-    expect(await at.store.facts(D, 0, 100)).toStrictEqual([...origin.slice(0, 30), second[0], ...third])
-    expect(await at.store.facts(B, 28, 3)).toStrictEqual([...origin.slice(28, 30), first[0]])
-    expect((await at.store.process(C))?.originUuid).toBe(B)
-    expect((await at.store.forks(A)).map(({ uuid }) => uuid)).toEqual([B])
-    expect((await at.store.forks(B)).map(({ uuid }) => uuid)).toEqual([C])
-    await at.close()
+    const origin = await writeLife(fixture.store, scribe, A, 10)
+    const firstFork = await commitFacts(fixture.store, scribe.fork(B, A, 30, makeNote('of B')))
+    const secondFork = await commitFacts(fixture.store, scribe.fork(C, B, 30, makeNote('of C')))
+    const thirdFork = await commitFacts(fixture.store, scribe.fork(D, C, 31, makeNote('of D')))
+    expect(await fixture.store.facts(C, 0, 100)).toStrictEqual([...origin.slice(0, 30), ...secondFork])
+    expect(await fixture.store.facts(D, 0, 100)).toStrictEqual([...origin.slice(0, 30), secondFork[0], ...thirdFork])
+    expect(await fixture.store.facts(B, 28, 3)).toStrictEqual([...origin.slice(28, 30), firstFork[0]])
+    expect((await fixture.store.process(C))?.originUuid).toBe(B)
+    expect((await fixture.store.forks(A)).map(({ uuid }) => uuid)).toEqual([B])
+    expect((await fixture.store.forks(B)).map(({ uuid }) => uuid)).toEqual([C])
+    await fixture.close()
     expect(
-      changeFile(at.dir, (db) =>
+      changeFile(fixture.dir, (db) =>
         db
           .prepare('SELECT origin, base FROM processes ORDER BY key')
           .all()
@@ -135,81 +145,83 @@ describe('a fork', () => {
   })
 
   test('may come in one commit with its origin, which comes first', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    const commits = [scribe.spawn(A, specOf(), note('of A')), scribe.fork(B, A, 3), scribe.fork(C, B, 3), scribe.fork(D, C, 2)]
-    await at.store.commit(together(commits, scribe))
-    const store = await at.reopen()
+    const commits = [scribe.spawn(A, specOf(), makeNote('of A')), scribe.fork(B, A, 3), scribe.fork(C, B, 3), scribe.fork(D, C, 2)]
+    await fixture.store.commit(joinCommits(commits, scribe))
+    const store = await fixture.reopen()
     for (const [index, uuid] of [B, C, D].entries()) {
-      const [base, own] = [index === 2 ? 2 : 3, commits[index + 1]?.facts ?? []]
-      expect(await store.facts(uuid, 0, 10)).toStrictEqual([...(commits[0]?.facts ?? []).slice(0, base), ...own])
+      const [base, ownFacts] = [index === 2 ? 2 : 3, commits[index + 1]?.facts ?? []]
+      expect(await store.facts(uuid, 0, 10)).toStrictEqual([...(commits[0]?.facts ?? []).slice(0, base), ...ownFacts])
     }
     expect(await store.verify()).toEqual([])
   })
 
   test('of a process whose row is out of date is complete after a crash', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    await life(at.store, scribe, A, 30)
-    await at.store.commit(scribe.fork(B, A, 122))
-    await at.store.commit(scribe.write(B, ...stepOf(31)))
-    await at.store.commit(scribe.write(A, ...stepOf(31)))
-    const crashed = join(at.dir, '..', 'crashed')
-    cpSync(at.dir, crashed, { recursive: true })
+    await writeLife(fixture.store, scribe, A, 30)
+    await fixture.store.commit(scribe.fork(B, A, 122))
+    await fixture.store.commit(scribe.write(B, ...stepOf(31)))
+    await fixture.store.commit(scribe.write(A, ...stepOf(31)))
+    const crashed = join(fixture.dir, '..', 'crashed')
+    cpSync(fixture.dir, crashed, { recursive: true })
     await using store = await openSqliteStore({ dir: crashed })
     for (const uuid of [A, B]) {
       expect(await store.process(uuid)).toStrictEqual(scribe.get(uuid))
-      expect(await store.facts(uuid, 0, 1_000)).toStrictEqual(await at.store.facts(uuid, 0, 1_000))
+      expect(await store.facts(uuid, 0, 1_000)).toStrictEqual(await fixture.store.facts(uuid, 0, 1_000))
     }
     expect(await store.verify()).toEqual([])
   })
 
   test('may be one of a thousand', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    const origin = await life(at.store, scribe, A, 20)
-    for (let first = 0; first < 1_001; first += 91) {
-      const commits = Array.from({ length: 91 }, (_, index) => scribe.fork(uuidOf(10 + first + index), A, 2 + 4 * ((first + index) % 20)))
-      await at.store.commit(together(commits, scribe))
+    const origin = await writeLife(fixture.store, scribe, A, 20)
+    for (let firstFork = 0; firstFork < 1_001; firstFork += 91) {
+      const commits = Array.from({ length: 91 }, (_, index) =>
+        scribe.fork(uuidOf(10 + firstFork + index), A, 2 + 4 * ((firstFork + index) % 20)),
+      )
+      await fixture.store.commit(joinCommits(commits, scribe))
     }
-    const forks = await at.store.forks(A)
+    const forks = await fixture.store.forks(A)
     expect(forks).toHaveLength(1_000)
     expect(forks[0]).toStrictEqual(scribe.get(uuidOf(1_010)))
     expect(forks.at(-1)?.uuid).toBe(uuidOf(11))
     for (const { uuid, originSeq } of [...forks.slice(0, 20), ...forks.slice(-20)]) {
-      expect((await at.store.facts(uuid, 0, 100)).slice(0, -2)).toStrictEqual(origin.slice(0, originSeq ?? 0))
+      expect((await fixture.store.facts(uuid, 0, 100)).slice(0, -2)).toStrictEqual(origin.slice(0, originSeq ?? 0))
     }
   })
 
   test('may be the hundredth in a lineage, each with a step and some own facts', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    let whole = await life(at.store, scribe, uuidOf(1), 20)
+    let wholeJournal = await writeLife(fixture.store, scribe, uuidOf(1), 20)
     for (let number = 2; number <= 101; number++) {
-      const base = whole.length - (number % 5)
-      const own = await add(
-        at.store,
+      const base = wholeJournal.length - (number % 5)
+      const ownFacts = await commitFacts(
+        fixture.store,
         scribe.fork(
           uuidOf(number),
           uuidOf(number - 1),
           base,
           ...stepOf(number),
-          ...(number % 10 === 0 ? Array.from({ length: 70 }, () => note('more')) : []),
+          ...(number % 10 === 0 ? Array.from({ length: 70 }, () => makeNote('more')) : []),
         ),
       )
-      whole = [...whole.slice(0, base), ...own]
+      wholeJournal = [...wholeJournal.slice(0, base), ...ownFacts]
     }
-    for (const open of [async () => at.store, at.reopen]) {
-      const store = await open()
-      for (const limit of [13, 200, 10_000]) expect(await readPages(store, uuidOf(101), limit)).toStrictEqual(whole)
-      expect(await store.tail(uuidOf(101), 300)).toStrictEqual(whole.slice(-300))
-      expect(await store.tail(uuidOf(101), 1, ['process.spawned'])).toStrictEqual(whole.slice(0, 1))
+    for (const openStore of [async () => fixture.store, fixture.reopen]) {
+      const store = await openStore()
+      for (const limit of [13, 200, 10_000]) expect(await readPages(store, uuidOf(101), limit)).toStrictEqual(wholeJournal)
+      expect(await store.tail(uuidOf(101), 300)).toStrictEqual(wholeJournal.slice(-300))
+      expect(await store.tail(uuidOf(101), 1, ['process.spawned'])).toStrictEqual(wholeJournal.slice(0, 1))
     }
-    expect(await at.store.verify()).toEqual([])
+    expect(await fixture.store.verify()).toEqual([])
   })
 })
 
-async function counts(store: Store, dir: string, close: () => Promise<void>): Promise<Record<string, number>> {
+async function countRows(store: Store, dir: string, close: () => Promise<void>): Promise<Record<string, number>> {
   expect(await store.verify()).toEqual([])
   await close()
   const tables = ['journal', 'processes', 'places', 'blobs', 'shared', 'kept', 'doomed']
@@ -219,20 +231,20 @@ async function counts(store: Store, dir: string, close: () => Promise<void>): Pr
 }
 
 describe('a fork is refused', () => {
-  const forked = (scribe: Scribe, seq: number, origin = A): Commit => scribe.fork(B, origin, seq)
+  const forkCommit = (scribe: Scribe, seq: number, origin = A): Commit => scribe.fork(B, origin, seq)
   test.each<[string, string, RegExp, (scribe: Scribe) => Commit]>([
-    ['of a process that was removed', 'COLLECTED', /was removed/, (scribe) => forked(scribe, 3, C)],
-    ['of a process that never existed', 'COLLECTED', /was removed/, (scribe) => forked(scribe, 3, D)],
-    ['after a fact that does not exist yet', 'INTERNAL', /after fact 11 of .* has 10/, (scribe) => forked(scribe, 11)],
-    ['after no fact', 'INTERNAL', /after fact 0/, (scribe) => forked(scribe, 0)],
-    ['of itself', 'COLLECTED', /was removed/, (scribe) => forked(scribe, 3, B)],
+    ['of a process that was removed', 'COLLECTED', /was removed/, (scribe) => forkCommit(scribe, 3, C)],
+    ['of a process that never existed', 'COLLECTED', /was removed/, (scribe) => forkCommit(scribe, 3, D)],
+    ['after a fact that does not exist yet', 'INTERNAL', /after fact 11 of .* has 10/, (scribe) => forkCommit(scribe, 11)],
+    ['after no fact', 'INTERNAL', /after fact 0/, (scribe) => forkCommit(scribe, 0)],
+    ['of itself', 'COLLECTED', /was removed/, (scribe) => forkCommit(scribe, 3, B)],
     ['into an existing process', 'INTERNAL', /A fork needs a new process/, (scribe) => scribe.fork(A, A, 10)],
     [
       'whose row names another place',
       'INTERNAL',
       /another origin/,
       (scribe) => {
-        const commit = forked(scribe, 6)
+        const commit = forkCommit(scribe, 6)
         return { ...commit, processes: commit.processes.map((process) => ({ ...process, originSeq: 5 })) }
       },
     ],
@@ -244,58 +256,69 @@ describe('a fork is refused', () => {
         scribe.spawn(D)
         scribe.cursor -= 2
         const commits = [scribe.fork(B, D, 2), new Scribe(scribe).spawn(D)]
-        return together(commits, { pid: 4, cursor: 99 })
+        return joinCommits(commits, { pid: 4, cursor: 99 })
       },
     ],
   ])('%s', async (_, code, message, make) => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    await at.store.commit(scribe.spawn(C, specOf(), ...endOf()))
-    await life(at.store, scribe, A, 2)
-    await at.store.remove(C, 1)
-    const before = await at.store.load()
-    await expect(at.store.commit(make(new Scribe(before.counters, before.processes)))).rejects.toMatchObject({
+    await fixture.store.commit(scribe.spawn(C, specOf(), ...endOf()))
+    await writeLife(fixture.store, scribe, A, 2)
+    await fixture.store.remove(C, 1)
+    const before = await fixture.store.load()
+    await expect(fixture.store.commit(make(new Scribe(before.counters, before.processes)))).rejects.toMatchObject({
       code,
       message: expect.stringMatching(message),
     })
-    expect(await at.store.load()).toStrictEqual(before)
-    expect(await at.store.facts(B, 0, 10)).toEqual([])
-    await at.store.commit(scribe.fork(B, A, 10))
-    expect(await at.store.facts(B, 0, 100)).toHaveLength(12)
-    expect(await at.store.verify()).toEqual([])
+    expect(await fixture.store.load()).toStrictEqual(before)
+    expect(await fixture.store.facts(B, 0, 10)).toEqual([])
+    await fixture.store.commit(scribe.fork(B, A, 10))
+    expect(await fixture.store.facts(B, 0, 100)).toHaveLength(12)
+    expect(await fixture.store.verify()).toEqual([])
   })
 })
 
 describe('the start of a step', () => {
   test('is found in a journal of any length, and across forks', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    await life(at.store, scribe, A, 300)
-    await at.store.commit(scribe.fork(B, A, 402, ...stepOf(101), ...Array.from({ length: 200 }, () => note('a long talk')), ...stepOf(102)))
+    await writeLife(fixture.store, scribe, A, 300)
+    await fixture.store.commit(
+      scribe.fork(B, A, 402, ...stepOf(101), ...Array.from({ length: 200 }, () => makeNote('a long talk')), ...stepOf(102)),
+    )
     for (const step of [1, 2, 16, 17, 99, 100, 299])
-      expect(await at.store.stepBounds(A, step)).toEqual({ first: 4 * step - 1, next: 4 * step + 3 })
-    expect(await at.store.stepBounds(A, 300)).toEqual({ first: 1_199, next: null })
-    expect([await at.store.stepBounds(A, 0), await at.store.stepBounds(A, 301), await at.store.stepBounds(C, 1)]).toEqual([
+      expect(await fixture.store.stepBounds(A, step)).toEqual({ first: 4 * step - 1, next: 4 * step + 3 })
+    expect(await fixture.store.stepBounds(A, 300)).toEqual({ first: 1_199, next: null })
+    expect([await fixture.store.stepBounds(A, 0), await fixture.store.stepBounds(A, 301), await fixture.store.stepBounds(C, 1)]).toEqual([
       null,
       null,
       null,
     ])
-    expect(await at.store.stepBounds(B, 7)).toEqual({ first: 27, next: 31 })
-    expect(await at.store.stepBounds(B, 100)).toEqual({ first: 399, next: 405 })
-    expect(await at.store.stepBounds(B, 101)).toEqual({ first: 405, next: 609 })
-    expect(await at.store.stepBounds(B, 102)).toEqual({ first: 609, next: null })
-    expect(await at.store.stepBounds(B, 103)).toBeNull()
+    expect(await fixture.store.stepBounds(B, 7)).toEqual({ first: 27, next: 31 })
+    expect(await fixture.store.stepBounds(B, 100)).toEqual({ first: 399, next: 405 })
+    expect(await fixture.store.stepBounds(B, 101)).toEqual({ first: 405, next: 609 })
+    expect(await fixture.store.stepBounds(B, 102)).toEqual({ first: 609, next: null })
+    expect(await fixture.store.stepBounds(B, 103)).toBeNull()
   })
 
   test('is its first attempt', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    const again = (step: number, attempt: number): FactBody => ({ type: 'model.started', step, attempt, model: 'm' })
-    await at.store.commit(
-      scribe.spawn(A, specOf(), again(1, 1), again(1, 2), again(1, 3), ...modelFinished(1, 'x'), again(3, 1), again(3, 2)),
+    const restartStep = (step: number, attempt: number): FactBody => ({ type: 'model.started', step, attempt, model: 'm' })
+    await fixture.store.commit(
+      scribe.spawn(
+        A,
+        specOf(),
+        restartStep(1, 1),
+        restartStep(1, 2),
+        restartStep(1, 3),
+        ...modelFinished(1, 'x'),
+        restartStep(3, 1),
+        restartStep(3, 2),
+      ),
     )
-    expect(await at.store.stepBounds(A, 1)).toEqual({ first: 3, next: 8 })
-    expect(await at.store.stepBounds(A, 2)).toBeNull()
-    expect(await at.store.stepBounds(A, 3)).toEqual({ first: 8, next: null })
+    expect(await fixture.store.stepBounds(A, 1)).toEqual({ first: 3, next: 8 })
+    expect(await fixture.store.stepBounds(A, 2)).toBeNull()
+    expect(await fixture.store.stepBounds(A, 3)).toEqual({ first: 8, next: null })
   })
 })

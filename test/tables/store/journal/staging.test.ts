@@ -16,7 +16,7 @@ const [A, B, C] = [uuidOf(1), uuidOf(2), uuidOf(3)]
 const LONG = 'long text '.repeat(2_000)
 
 /** The facts of an ended process with that number of steps, as another store had them. */
-function history(uuid: Uuid, steps: number, pid = 7): StoredFact[] {
+function makeHistory(uuid: Uuid, steps: number, pid = 7): StoredFact[] {
   const scribe = new Scribe({ pid: pid - 1, cursor: 0 })
   const facts = [...scribe.spawn(uuid, specOf({ name: `n${pid}` })).facts]
   facts.push(...scribe.write(uuid, { type: 'model.started', step: 1, attempt: 1, model: 'a/b' }).facts)
@@ -27,14 +27,14 @@ function history(uuid: Uuid, steps: number, pid = 7): StoredFact[] {
 }
 
 /** The facts of a fork after the fact `seq` of a journal. */
-function forkOf(facts: readonly StoredFact[], uuid: Uuid, seq: number, more: readonly FactBody[] = []): StoredFact[] {
+function makeFork(facts: readonly StoredFact[], uuid: Uuid, seq: number, moreBodies: readonly FactBody[] = []): StoredFact[] {
   const before = facts.slice(0, seq)
   const origin = { uuid: before.at(-1)?.uuid ?? '', step: 1, seq }
   const state = { turn: 1, turnOpen: false, lastText: null, queue: [], context: null, contextTokens: 0, sessionId: null }
   const bodies: FactBody[] = [
     { type: 'process.forked', pid: 9, spec: specOf({ name: 'fork' }), parentUuid: null, depth: 0, by: 'user', origin, state },
     { type: 'process.started', mono: 1, attached: true, containment: null },
-    ...more,
+    ...moreBodies,
     ...endOf(),
   ]
   return [
@@ -50,21 +50,21 @@ function forkOf(facts: readonly StoredFact[], uuid: Uuid, seq: number, more: rea
   ]
 }
 
-const folded = (facts: readonly StoredFact[]): Process =>
-  facts.reduce<Process | undefined>((last, fact) => fold(last, fact), undefined) as Process
+const foldProcess = (facts: readonly StoredFact[]): Process =>
+  facts.reduce<Process | undefined>((row, fact) => fold(row, fact), undefined) as Process
 
 /** Adds the facts in batches of `size` and returns the arguments of `publish`. */
-async function stage(store: Store, facts: readonly StoredFact[], size = 50) {
+async function stageFacts(store: Store, facts: readonly StoredFact[], size = 50) {
   const staging = store.stage()
   const { pid, cursor: last } = (await store.load()).counters
   let cursor = last
-  for (let at = 0; at < facts.length; at += size)
-    await staging.add(facts.slice(at, at + size).map((fact) => ({ ...fact, cursor: ++cursor })))
-  return { staging, process: folded(facts), counters: { pid, cursor } }
+  for (let start = 0; start < facts.length; start += size)
+    await staging.add(facts.slice(start, start + size).map((fact) => ({ ...fact, cursor: ++cursor })))
+  return { staging, process: foldProcess(facts), counters: { pid, cursor } }
 }
 
-async function bring(store: Store, facts: readonly StoredFact[], size?: number): Promise<void> {
-  const { staging, process, counters } = await stage(store, facts, size)
+async function importFacts(store: Store, facts: readonly StoredFact[], size?: number): Promise<void> {
+  const { staging, process, counters } = await stageFacts(store, facts, size)
   await staging.publish(process, counters)
   await staging[Symbol.asyncDispose]()
 }
@@ -73,19 +73,19 @@ async function allOf(store: Store, uuid: Uuid): Promise<Omit<StoredFact, 'cursor
   return (await store.facts(uuid, 0, 10_000)).map(({ cursor: _, ...fact }) => fact)
 }
 
-const without = (facts: readonly StoredFact[]) => facts.map(({ cursor: _, ...fact }) => fact)
-const swept = async (store: Store): Promise<void> => {
+const withoutCursors = (facts: readonly StoredFact[]) => facts.map(({ cursor: _, ...fact }) => fact)
+const sweepStore = async (store: Store): Promise<void> => {
   while (await store.sweep());
 }
 
 test.each([1, 2, 5, 63, 64, 65, 1_000])('a journal is imported unchanged in batches of %i facts', async (size) => {
-  await using at = await testStore()
-  const facts = history(A, 40)
-  await bring(at.store, facts, size)
-  for (const open of [async () => at.store, at.reopen]) {
-    const store = await open()
-    expect(await allOf(store, A)).toEqual(without(facts))
-    expect(await store.process(A)).toEqual(folded(facts))
+  await using fixture = await testStore()
+  const facts = makeHistory(A, 40)
+  await importFacts(fixture.store, facts, size)
+  for (const openStore of [async () => fixture.store, fixture.reopen]) {
+    const store = await openStore()
+    expect(await allOf(store, A)).toEqual(withoutCursors(facts))
+    expect(await store.process(A)).toEqual(foldProcess(facts))
     expect(await store.find('7')).toEqual([A])
     expect(await store.find('n7')).toEqual([A])
     expect((await store.load()).counters.pid).toBe(7)
@@ -94,28 +94,28 @@ test.each([1, 2, 5, 63, 64, 65, 1_000])('a journal is imported unchanged in batc
 })
 
 test('an import is invisible before it is complete, and can then be resumed like any other process', async () => {
-  await using at = await testStore()
+  await using fixture = await testStore()
   const scribe = new Scribe()
-  const facts = history(A, 20)
-  const { staging, process, counters } = await stage(at.store, facts)
+  const facts = makeHistory(A, 20)
+  const { staging, process, counters } = await stageFacts(fixture.store, facts)
   scribe.cursor = counters.cursor
-  await at.store.commit(scribe.spawn(B))
-  const seen = async () => [
-    (await at.store.since({ afterCursor: 0, limit: 10_000 })).map(({ uuid }) => uuid),
-    await at.store.process(A),
-    await at.store.find(A),
-    (await at.store.dead({ limit: 10 })).length,
-    (await at.store.collectable({ limit: 10 })).length,
+  await fixture.store.commit(scribe.spawn(B))
+  const visibleState = async () => [
+    (await fixture.store.since({ afterCursor: 0, limit: 10_000 })).map(({ uuid }) => uuid),
+    await fixture.store.process(A),
+    await fixture.store.find(A),
+    (await fixture.store.dead({ limit: 10 })).length,
+    (await fixture.store.collectable({ limit: 10 })).length,
   ]
-  expect(await seen()).toEqual([[B, B], undefined, [], 0, 0])
-  await swept(at.store)
-  expect(await at.store.verify()).toEqual([])
+  expect(await visibleState()).toEqual([[B, B], undefined, [], 0, 0])
+  await sweepStore(fixture.store)
+  expect(await fixture.store.verify()).toEqual([])
   await staging.publish(process, { ...counters, cursor: scribe.cursor })
-  scribe.pid = (await at.store.load()).counters.pid
+  scribe.pid = (await fixture.store.load()).counters.pid
   expect(scribe.pid).toBe(7)
-  expect((await at.store.collectable({ limit: 10 })).map(({ uuid, warning }) => [uuid, warning])).toEqual([[A, null]])
+  expect((await fixture.store.collectable({ limit: 10 })).map(({ uuid, warning }) => [uuid, warning])).toEqual([[A, null]])
   const resumed = new Scribe({ pid: 8, cursor: scribe.cursor }, [process])
-  await at.store.commit(
+  await fixture.store.commit(
     resumed.write(
       A,
       { type: 'process.resumed', pid: 8, by: 'user', fromStep: 20 },
@@ -123,41 +123,41 @@ test('an import is invisible before it is complete, and can then be resumed like
       ...endOf(),
     ),
   )
-  const after = await at.reopen()
+  const after = await fixture.reopen()
   expect(await after.process(A)).toEqual(resumed.get(A))
   expect((await allOf(after, A)).length).toBe(facts.length + 4)
   expect(await after.verify()).toEqual([])
 })
 
 test('rows that are out of date during an import survive a crash after it', async () => {
-  await using at = await testStore()
+  await using fixture = await testStore()
   const scribe = new Scribe()
-  await at.store.commit(scribe.spawn(B))
-  await at.store.commit(scribe.write(B, { type: 'model.started', step: 1, attempt: 1, model: 'a/b' }))
-  const { staging, process, counters } = await stage(at.store, history(A, 200))
+  await fixture.store.commit(scribe.spawn(B))
+  await fixture.store.commit(scribe.write(B, { type: 'model.started', step: 1, attempt: 1, model: 'a/b' }))
+  const { staging, process, counters } = await stageFacts(fixture.store, makeHistory(A, 200))
   scribe.cursor = counters.cursor
-  await at.store.commit(scribe.write(B, ...modelFinished(1, 'one')))
+  await fixture.store.commit(scribe.write(B, ...modelFinished(1, 'one')))
   await staging.publish(process, { ...counters, cursor: scribe.cursor })
-  scribe.cursor = (await at.store.load()).counters.cursor
+  scribe.cursor = (await fixture.store.load()).counters.cursor
   scribe.pid = 7
-  await at.store.commit(scribe.write(B, { type: 'process.output', stream: 'stdout', text: 'x' }))
+  await fixture.store.commit(scribe.write(B, { type: 'process.output', stream: 'stdout', text: 'x' }))
   // The state after a crash: the files without the writes of a close.
   await using copy = await tempDir()
-  cpSync(at.dir, join(copy.path, 'state'), { recursive: true })
+  cpSync(fixture.dir, join(copy.path, 'state'), { recursive: true })
   await using after = await openSqliteStore({ dir: join(copy.path, 'state') })
   expect(await after.process(B)).toEqual(scribe.get(B))
   expect(await after.verify()).toEqual([])
 })
 
 test('an abandoned import leaves nothing, also when the store is closed meanwhile', async () => {
-  await using at = await testStore()
-  await bring(at.store, history(B, 3, 4))
-  const before = await at.store.size()
-  for (const end of ['dispose', 'close'] as const) {
-    const { staging } = await stage(at.store, history(A, 100))
-    if (end === 'dispose') await staging[Symbol.asyncDispose]()
-    const store = end === 'close' ? await at.reopen() : at.store
-    await swept(store)
+  await using fixture = await testStore()
+  await importFacts(fixture.store, makeHistory(B, 3, 4))
+  const before = await fixture.store.size()
+  for (const ending of ['dispose', 'close'] as const) {
+    const { staging } = await stageFacts(fixture.store, makeHistory(A, 100))
+    if (ending === 'dispose') await staging[Symbol.asyncDispose]()
+    const store = ending === 'close' ? await fixture.reopen() : fixture.store
+    await sweepStore(store)
     expect(await store.verify()).toEqual([])
     expect(await store.process(A)).toBeUndefined()
     expect(await store.tombstone(A)).toBeUndefined()
@@ -165,48 +165,48 @@ test('an abandoned import leaves nothing, also when the store is closed meanwhil
     expect(bytes - freeBytes).toBeLessThan(before.bytes - before.freeBytes + 65_536)
   }
   expect(
-    changeFile((await at.close(), at.dir), (db) => [
+    changeFile((await fixture.close(), fixture.dir), (db) => [
       db.prepare('SELECT count(*) AS n FROM doomed').get()?.['n'],
       db.prepare('SELECT count(*) AS n FROM blobs').get()?.['n'],
     ]),
   ).toEqual([0, 3])
-  await at.reopen()
+  await fixture.reopen()
 })
 
 test('a process that exists is refused and stays unchanged', async () => {
-  await using at = await testStore()
-  const facts = history(A, 3)
-  await bring(at.store, facts)
-  const again = await stage(at.store, history(A, 5))
-  await expect(again.staging.publish(again.process, again.counters)).rejects.toMatchObject({ code: 'CONFLICT' })
-  await again.staging[Symbol.asyncDispose]()
-  await swept(at.store)
-  expect(await allOf(at.store, A)).toEqual(without(facts))
-  expect(await at.store.verify()).toEqual([])
+  await using fixture = await testStore()
+  const facts = makeHistory(A, 3)
+  await importFacts(fixture.store, facts)
+  const secondStage = await stageFacts(fixture.store, makeHistory(A, 5))
+  await expect(secondStage.staging.publish(secondStage.process, secondStage.counters)).rejects.toMatchObject({ code: 'CONFLICT' })
+  await secondStage.staging[Symbol.asyncDispose]()
+  await sweepStore(fixture.store)
+  expect(await allOf(fixture.store, A)).toEqual(withoutCursors(facts))
+  expect(await fixture.store.verify()).toEqual([])
 })
 
 test('a removed process may be imported again, and then loses its tombstone', async () => {
-  await using at = await testStore()
-  const facts = history(A, 3)
-  await bring(at.store, facts)
-  await at.store.remove(A, 5)
-  await bring(at.store, facts)
-  await swept(at.store)
-  expect(await at.store.tombstone(A)).toBeUndefined()
-  expect(await allOf(await at.reopen(), A)).toEqual(without(facts))
-  expect(await at.store.verify()).toEqual([])
+  await using fixture = await testStore()
+  const facts = makeHistory(A, 3)
+  await importFacts(fixture.store, facts)
+  await fixture.store.remove(A, 5)
+  await importFacts(fixture.store, facts)
+  await sweepStore(fixture.store)
+  expect(await fixture.store.tombstone(A)).toBeUndefined()
+  expect(await allOf(await fixture.reopen(), A)).toEqual(withoutCursors(facts))
+  expect(await fixture.store.verify()).toEqual([])
 })
 
 test('a fork is imported with all its origins; they are removed with the fork and get tombstones', async () => {
-  await using at = await testStore()
-  const first = history(A, 60)
-  const second = forkOf(first, B, 150, modelFinished(2, 'of the fork'))
-  const third = forkOf(second, C, 152)
-  await bring(at.store, third, 33)
-  for (const open of [async () => at.store, at.reopen]) {
-    const store = await open()
-    expect(await allOf(store, C)).toEqual(without(third))
-    expect(await store.process(C)).toEqual(folded(third))
+  await using fixture = await testStore()
+  const firstJournal = makeHistory(A, 60)
+  const secondJournal = makeFork(firstJournal, B, 150, modelFinished(2, 'of the fork'))
+  const thirdJournal = makeFork(secondJournal, C, 152)
+  await importFacts(fixture.store, thirdJournal, 33)
+  for (const openStore of [async () => fixture.store, fixture.reopen]) {
+    const store = await openStore()
+    expect(await allOf(store, C)).toEqual(withoutCursors(thirdJournal))
+    expect(await store.process(C)).toEqual(foldProcess(thirdJournal))
     expect((await store.forks(B)).map(({ uuid }) => uuid)).toEqual([C])
     expect([await store.process(A), await store.process(B)]).toEqual([undefined, undefined])
     expect(await store.tombstone(B)).toMatchObject({ uuid: B, pid: 9, name: 'fork', originUuid: A })
@@ -214,35 +214,35 @@ test('a fork is imported with all its origins; they are removed with the fork an
     expect(await store.verify()).toEqual([])
   }
   // The origin is imported as well: the two share nothing, and each can be removed alone.
-  await bring(at.store, first)
-  expect(await at.store.tombstone(A)).toBeUndefined()
-  await at.store.remove(A, 5)
-  await swept(at.store)
-  expect(await allOf(at.store, C)).toEqual(without(third))
-  await at.store.remove(C, 6)
-  await swept(at.store)
-  expect(await at.store.verify()).toEqual([])
-  await at.close()
+  await importFacts(fixture.store, firstJournal)
+  expect(await fixture.store.tombstone(A)).toBeUndefined()
+  await fixture.store.remove(A, 5)
+  await sweepStore(fixture.store)
+  expect(await allOf(fixture.store, C)).toEqual(withoutCursors(thirdJournal))
+  await fixture.store.remove(C, 6)
+  await sweepStore(fixture.store)
+  expect(await fixture.store.verify()).toEqual([])
+  await fixture.close()
   expect(
-    changeFile(at.dir, (db) =>
+    changeFile(fixture.dir, (db) =>
       ['journal', 'places', 'blobs', 'kept', 'doomed', 'processes'].map(
         (table) => db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'],
       ),
     ),
   ).toEqual([0, 0, 0, 0, 0, 0])
-  await at.reopen()
+  await fixture.reopen()
 })
 
 test('inconsistent facts are refused', async () => {
-  await using at = await testStore()
-  const facts = history(A, 2)
-  const staging = at.store.stage()
+  await using fixture = await testStore()
+  const facts = makeHistory(A, 2)
+  const staging = fixture.store.stage()
   await expect(staging.add([{ ...facts[1], cursor: 5 } as StoredFact])).rejects.toMatchObject({ code: 'INTERNAL' })
-  const { staging: other, process, counters } = await stage(at.store, facts)
-  await expect(other.publish({ ...process, seq: 3 }, counters)).rejects.toMatchObject({ code: 'INTERNAL' })
-  await expect(other.publish({ ...process, life: { state: 'created' } }, counters)).rejects.toMatchObject({ code: 'INTERNAL' })
+  const { staging: otherStaging, process, counters } = await stageFacts(fixture.store, facts)
+  await expect(otherStaging.publish({ ...process, seq: 3 }, counters)).rejects.toMatchObject({ code: 'INTERNAL' })
+  await expect(otherStaging.publish({ ...process, life: { state: 'created' } }, counters)).rejects.toMatchObject({ code: 'INTERNAL' })
   await staging[Symbol.asyncDispose]()
-  await other[Symbol.asyncDispose]()
-  await swept(at.store)
-  expect(await at.store.verify()).toEqual([])
+  await otherStaging[Symbol.asyncDispose]()
+  await sweepStore(fixture.store)
+  expect(await fixture.store.verify()).toEqual([])
 })

@@ -14,14 +14,14 @@ const A = uuidOf(1)
 const LONG = 'a long result '.repeat(1_000)
 
 /** A process of 302 facts (more than a page of a rebuild), and a second one that must stay readable. */
-async function history() {
-  const at = await testStore()
+async function newHistory() {
+  const fixture = await testStore()
   const scribe = new Scribe()
-  await at.store.commit(scribe.spawn(A))
+  await fixture.store.commit(scribe.spawn(A))
   for (let step = 1; step <= 150; step++)
-    await at.store.commit(scribe.write(A, ...toolFinished(step, step === 2 ? LONG : `result ${step}`)))
-  await at.store.commit(scribe.spawn(uuidOf(2), specOf({ name: 'other' })))
-  return at
+    await fixture.store.commit(scribe.write(A, ...toolFinished(step, step === 2 ? LONG : `result ${step}`)))
+  await fixture.store.commit(scribe.spawn(uuidOf(2), specOf({ name: 'other' })))
+  return fixture
 }
 
 async function readAll(store: Store): Promise<void> {
@@ -102,13 +102,13 @@ describe('in one place', () => {
       { table: 'journal', uuid: A, seq: 1 },
       /holds the spec is missing/,
     ],
-  ])('%s', async (_, sql, values, place, message) => {
-    await using at = await history()
-    const store = await at.tamper(sql, ...values)
+  ])('%s', async (_, sql, values, position, message) => {
+    await using fixture = await newHistory()
+    const store = await fixture.tamper(sql, ...values)
     await expect(readAll(store)).rejects.toMatchObject({
       code: 'STORE_DAMAGED',
       message: expect.stringMatching(message),
-      ...(Object.keys(place).length > 0 ? { details: place } : {}),
+      ...(Object.keys(position).length > 0 ? { details: position } : {}),
     })
     const lines = await store.verify()
     expect(lines.length).toBeGreaterThan(0)
@@ -124,18 +124,18 @@ describe('in the counters', () => {
     ['a PID counter that is gone', "DELETE FROM meta WHERE name = 'pid'"],
     ['a cursor that is gone', "DELETE FROM meta WHERE name = 'cursor'"],
   ])('%s', async (_, sql) => {
-    await using at = await history()
-    await at.close()
-    changeFile(at.dir, (db) => db.exec(sql))
-    rmSync(join(at.dir, IDENTITY_FILE))
-    await expect(at.reopen()).rejects.toMatchObject({ code: 'STORE_DAMAGED', details: { table: 'meta' } })
+    await using fixture = await newHistory()
+    await fixture.close()
+    changeFile(fixture.dir, (db) => db.exec(sql))
+    rmSync(join(fixture.dir, IDENTITY_FILE))
+    await expect(fixture.reopen()).rejects.toMatchObject({ code: 'STORE_DAMAGED', details: { table: 'meta' } })
   })
 })
 
 test('a damaged fact that the row lacks prevents the start, because the row cannot be rebuilt', async () => {
-  await using at = await history()
-  const crashed = join(at.dir, '..', 'crashed')
-  cpSync(at.dir, crashed, { recursive: true })
+  await using fixture = await newHistory()
+  const crashed = join(fixture.dir, '..', 'crashed')
+  cpSync(fixture.dir, crashed, { recursive: true })
   changeFile(crashed, (db) => db.exec("UPDATE journal SET body = '[]' WHERE seq = 302"))
   await expect(openSqliteStore({ dir: crashed })).rejects.toMatchObject({
     code: 'STORE_DAMAGED',
@@ -144,8 +144,8 @@ test('a damaged fact that the row lacks prevents the start, because the row cann
 })
 
 test('facts without their process are refused when all facts are read', async () => {
-  await using at = await history()
-  const store = await at.tamper('DELETE FROM processes WHERE key = ?', 2)
+  await using fixture = await newHistory()
+  const store = await fixture.tamper('DELETE FROM processes WHERE key = ?', 2)
   await expect(store.since({ afterCursor: 0, limit: 1_000 })).rejects.toMatchObject({
     code: 'STORE_DAMAGED',
     details: { cursor: 303 },
@@ -155,16 +155,16 @@ test('facts without their process are refused when all facts are read', async ()
 })
 
 test('verify lists every damaged fact, and no undamaged fact', async () => {
-  await using at = await history()
-  expect(await at.store.verify()).toEqual([])
-  const store = await at.tamper("UPDATE journal SET body = '[]' WHERE cursor IN (5, 6, 20)")
+  await using fixture = await newHistory()
+  expect(await fixture.store.verify()).toEqual([])
+  const store = await fixture.tamper("UPDATE journal SET body = '[]' WHERE cursor IN (5, 6, 20)")
   expect(await store.verify()).toEqual([5, 6, 20].map((seq) => `journal process ${A} seq ${seq} cursor ${seq}: the row is damaged`))
 })
 
 test('verify lists facts that belong to no process', async () => {
-  await using at = await history()
-  await at.store.commit({ facts: [], processes: [], counters: { pid: 2, cursor: 900 } })
-  const store = await at.tamper(
+  await using fixture = await newHistory()
+  await fixture.store.commit({ facts: [], processes: [], counters: { pid: 2, cursor: 900 } })
+  const store = await fixture.tamper(
     'INSERT INTO journal SELECT cursor + ?, process, seq, pid, at, type, sum, body, refs, moment FROM journal WHERE cursor <= 3',
     500,
   )
@@ -172,36 +172,36 @@ test('verify lists facts that belong to no process', async () => {
 })
 
 test('any flipped bit is detected or has no effect', async () => {
-  await using at = await history()
-  await at.close()
-  const whole = readFileSync(join(at.dir, 'store.db'))
-  const before = await contents(at.dir)
-  const copy = join(at.dir, '..', 'copy')
-  let found = 0
+  await using fixture = await newHistory()
+  await fixture.close()
+  const originalBytes = readFileSync(join(fixture.dir, 'store.db'))
+  const contentsBefore = await contentsOf(fixture.dir)
+  const copy = join(fixture.dir, '..', 'copy')
+  let detected = 0
   for (let round = 0; round < 120; round++) {
-    cpSync(at.dir, copy, { recursive: true })
-    const place = Math.floor((whole.length * round) / 120) + ((round * 37) % 97)
-    flip(join(copy, 'store.db'), place, (whole[place] ?? 0) ^ (1 << (round % 8)))
-    const after = await contents(copy).catch((error: unknown) => error)
-    if (after instanceof KernelError) {
-      found += 1
-      expect(['STORE_DAMAGED', 'STORE_NEWER'], after.message).toContain(after.code)
+    cpSync(fixture.dir, copy, { recursive: true })
+    const position = Math.floor((originalBytes.length * round) / 120) + ((round * 37) % 97)
+    flipBit(join(copy, 'store.db'), position, (originalBytes[position] ?? 0) ^ (1 << (round % 8)))
+    const contentsAfter = await contentsOf(copy).catch((error: unknown) => error)
+    if (contentsAfter instanceof KernelError) {
+      detected += 1
+      expect(['STORE_DAMAGED', 'STORE_NEWER'], contentsAfter.message).toContain(contentsAfter.code)
     } else {
-      expect(after, `the bit at ${place}`).toStrictEqual(before)
+      expect(contentsAfter, `the bit at ${position}`).toStrictEqual(contentsBefore)
     }
   }
   // Most of a young file is empty pages.
-  expect(found).toBeGreaterThan(5)
+  expect(detected).toBeGreaterThan(5)
 })
 
-function flip(file: string, place: number, byte: number): void {
+function flipBit(file: string, position: number, byte: number): void {
   const fd = openSync(file, 'r+')
-  writeSync(fd, Buffer.of(byte), 0, 1, place)
+  writeSync(fd, Buffer.of(byte), 0, 1, position)
   closeSync(fd)
 }
 
 /** Reads everything in a store; throws the first error. */
-async function contents(dir: string): Promise<unknown> {
+async function contentsOf(dir: string): Promise<unknown> {
   await using store = await openSqliteStore({ dir })
   const { processes, counters } = await store.load()
   const facts = await Promise.all(processes.map(({ uuid }) => store.facts(uuid, 0, 1_000)))

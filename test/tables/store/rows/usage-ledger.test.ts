@@ -10,31 +10,31 @@ import { SCHEMA_2, testStore } from '../../../support/store/open.ts'
 const [A, B] = [uuidOf(1), uuidOf(2)]
 const HOUR_MS = 3_600_000
 
-const started = (step: number, model = 'a/one'): FactBody => ({ type: 'model.started', step, attempt: 1, model })
-const reported = (costUsd: number | null, estimated = false): FactBody => ({
+const modelStarted = (step: number, model = 'a/one'): FactBody => ({ type: 'model.started', step, attempt: 1, model })
+const usageReported = (costUsd: number | null, estimated = false): FactBody => ({
   type: 'usage.reported',
   usage: { inputTokens: 10, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd, ...(estimated ? { estimated } : {}) },
 })
 
-async function accounted(store: Store): Promise<readonly SpentRow[]> {
+async function ledgerRows(store: Store): Promise<readonly SpentRow[]> {
   while (await store.updateUsageLedger());
   return store.usageRows({ limit: 1_000 })
 }
 
 /** Commits at a chosen wall time. */
-async function at(store: Store, scribe: Scribe, hour: number, bodies: readonly FactBody[]): Promise<void> {
-  const next = scribe.write(A, ...bodies)
-  await store.commit({ ...next, facts: next.facts.map((fact) => ({ ...fact, at: hour * HOUR_MS + 1 })) })
+async function commitAt(store: Store, scribe: Scribe, hour: number, bodies: readonly FactBody[]): Promise<void> {
+  const commit = scribe.write(A, ...bodies)
+  await store.commit({ ...commit, facts: commit.facts.map((fact) => ({ ...fact, at: hour * HOUR_MS + 1 })) })
 }
 
 test('there is a row per hour and model; unpriced and estimated usage is marked', async () => {
-  await using at_ = await testStore()
-  const { store } = at_
+  await using fixture = await testStore()
+  const { store } = fixture
   const scribe = new Scribe()
   await store.commit(scribe.spawn(A, specOf({ agent: 'ann', model: 'a/one' })))
-  await at(store, scribe, 5, [started(1), reported(1), started(2), reported(2)])
-  await at(store, scribe, 6, [started(3), reported(null), started(4, 'b/two'), reported(4, true)])
-  const rows = (await accounted(store)).map(({ hour, model, steps, costUsd, unpriced, estimated }) => [
+  await commitAt(store, scribe, 5, [modelStarted(1), usageReported(1), modelStarted(2), usageReported(2)])
+  await commitAt(store, scribe, 6, [modelStarted(3), usageReported(null), modelStarted(4, 'b/two'), usageReported(4, true)])
+  const rows = (await ledgerRows(store)).map(({ hour, model, steps, costUsd, unpriced, estimated }) => [
     hour,
     model,
     steps,
@@ -51,92 +51,94 @@ test('there is a row per hour and model; unpriced and estimated usage is marked'
 })
 
 test('nothing is written without an update, and a second update adds nothing', async () => {
-  await using at_ = await testStore()
+  await using fixture = await testStore()
   const scribe = new Scribe()
-  await at_.store.commit(scribe.spawn(A, specOf(), started(1), reported(1)))
-  expect(await at_.store.usageRows({ limit: 10 })).toEqual([])
-  const rows = await accounted(at_.store)
+  await fixture.store.commit(scribe.spawn(A, specOf(), modelStarted(1), usageReported(1)))
+  expect(await fixture.store.usageRows({ limit: 10 })).toEqual([])
+  const rows = await ledgerRows(fixture.store)
   expect(rows).toMatchObject([{ uuid: A, agent: 'coder', root: A, model: 'a/one', steps: 1, costUsd: 1 }])
-  expect(await accounted(at_.store)).toEqual(rows)
-  expect(await accounted(await at_.reopen())).toEqual(rows)
+  expect(await ledgerRows(fixture.store)).toEqual(rows)
+  expect(await ledgerRows(await fixture.reopen())).toEqual(rows)
 })
 
 test('the journal of an older store is counted from its start, without removed processes', async () => {
-  await using at_ = await testStore(SCHEMA_2)
-  const rows = await accounted(at_.store)
-  const { usage } = (await at_.store.process(B)) as Process
-  const sum = (name: 'steps' | 'inputTokens' | 'costUsd'): number => rows.reduce((all, row) => all + row[name], 0)
+  await using fixture = await testStore(SCHEMA_2)
+  const rows = await ledgerRows(fixture.store)
+  const { usage } = (await fixture.store.process(B)) as Process
+  const sumOf = (name: 'steps' | 'inputTokens' | 'costUsd'): number => rows.reduce((total, row) => total + row[name], 0)
   expect(rows.every(({ uuid }) => uuid === B)).toBe(true)
-  expect([sum('steps'), sum('inputTokens'), sum('costUsd')]).toEqual([usage.steps, usage.inputTokens, usage.costUsd])
-  expect(await at_.store.verify()).toEqual([])
+  expect([sumOf('steps'), sumOf('inputTokens'), sumOf('costUsd')]).toEqual([usage.steps, usage.inputTokens, usage.costUsd])
+  expect(await fixture.store.verify()).toEqual([])
 })
 
-const folded = (facts: readonly StoredFact[]): Process =>
-  facts.reduce<Process | undefined>((last, fact) => fold(last, fact), undefined) as Process
+const foldProcess = (facts: readonly StoredFact[]): Process =>
+  facts.reduce<Process | undefined>((row, fact) => fold(row, fact), undefined) as Process
 
 /** Adds a history like an import. */
-async function bring(store: Store, scribe: Scribe, facts: readonly StoredFact[]): Promise<Scribe> {
+async function importFacts(store: Store, scribe: Scribe, facts: readonly StoredFact[]): Promise<Scribe> {
   await using staging = store.stage()
   await staging.add(facts.map((fact) => ({ ...fact, cursor: ++scribe.cursor })))
-  await staging.publish(folded(facts), { pid: scribe.pid, cursor: scribe.cursor })
-  return new Scribe({ pid: scribe.pid, cursor: scribe.cursor }, [folded(facts)])
+  await staging.publish(foldProcess(facts), { pid: scribe.pid, cursor: scribe.cursor })
+  return new Scribe({ pid: scribe.pid, cursor: scribe.cursor }, [foldProcess(facts)])
 }
 
 test('a process that is imported again from an older backup is counted once, and its later usage too', async () => {
-  await using at_ = await testStore()
-  const { store } = at_
+  await using fixture = await testStore()
+  const { store } = fixture
   let scribe = new Scribe()
-  const facts = [...scribe.spawn(A, specOf(), started(1), reported(1), ...endOf()).facts]
-  scribe = await bring(store, new Scribe(), facts)
-  const again = (): FactBody[] => {
+  const facts = [...scribe.spawn(A, specOf(), modelStarted(1), usageReported(1), ...endOf()).facts]
+  scribe = await importFacts(store, new Scribe(), facts)
+  const laterFacts = (): FactBody[] => {
     scribe.pid += 1
     return [
       { type: 'process.resumed', pid: scribe.pid, by: 'user', fromStep: 1 },
       { type: 'process.started', mono: 1, attached: true, containment: null },
     ]
   }
-  await store.commit(scribe.write(A, ...again(), started(2), reported(2), started(3), reported(4), ...endOf()))
+  await store.commit(scribe.write(A, ...laterFacts(), modelStarted(2), usageReported(2), modelStarted(3), usageReported(4), ...endOf()))
   expect(await store.remove(A, 1)).toBe(true)
-  expect(await accounted(store)).toMatchObject([{ steps: 3, costUsd: 7 }])
-  scribe = await bring(store, scribe, facts)
-  expect(await accounted(store)).toMatchObject([{ steps: 3, costUsd: 7 }])
-  await store.commit(scribe.write(A, ...again(), started(2), reported(8), ...endOf()))
-  expect(await accounted(store)).toMatchObject([{ steps: 4, costUsd: 15 }])
+  expect(await ledgerRows(store)).toMatchObject([{ steps: 3, costUsd: 7 }])
+  scribe = await importFacts(store, scribe, facts)
+  expect(await ledgerRows(store)).toMatchObject([{ steps: 3, costUsd: 7 }])
+  await store.commit(scribe.write(A, ...laterFacts(), modelStarted(2), usageReported(8), ...endOf()))
+  expect(await ledgerRows(store)).toMatchObject([{ steps: 4, costUsd: 15 }])
 })
 
 test('an abandoned import adds no usage', async () => {
-  await using at_ = await testStore()
+  await using fixture = await testStore()
   const scribe = new Scribe()
-  const { facts } = scribe.spawn(A, specOf(), started(1), reported(1), ...endOf())
+  const { facts } = scribe.spawn(A, specOf(), modelStarted(1), usageReported(1), ...endOf())
   {
-    await using staging = at_.store.stage()
+    await using staging = fixture.store.stage()
     await staging.add(facts)
-    expect(await accounted(at_.store)).toEqual([])
+    expect(await ledgerRows(fixture.store)).toEqual([])
   }
-  while (await at_.store.sweep());
-  expect(await accounted(at_.store)).toEqual([])
+  while (await fixture.store.sweep());
+  expect(await ledgerRows(fixture.store)).toEqual([])
 })
 
 test('the ledger reads no long texts', async () => {
-  await using at_ = await testStore()
+  await using fixture = await testStore()
   const scribe = new Scribe()
-  await at_.store.commit(scribe.spawn(A, specOf({ system: 'long '.repeat(3_000) }), started(1), ...modelFinished(1, 'long '.repeat(3_000))))
-  const store = await at_.tamper('DELETE FROM blobs')
-  expect(await accounted(store)).toMatchObject([{ steps: 1, inputTokens: 12_345 }])
+  await fixture.store.commit(
+    scribe.spawn(A, specOf({ system: 'long '.repeat(3_000) }), modelStarted(1), ...modelFinished(1, 'long '.repeat(3_000))),
+  )
+  const store = await fixture.tamper('DELETE FROM blobs')
+  expect(await ledgerRows(store)).toMatchObject([{ steps: 1, inputTokens: 12_345 }])
 })
 
 test.each([
   ['UPDATE spent SET usd = usd + 1', /^spent: the row 1 \d+ a\/one is damaged/],
   ["UPDATE spenders SET agent = 'other'", /^spenders process .*: the row is damaged/],
   ['DELETE FROM spenders', /^spent: 1 rows belong to no process/],
-])('damage is found: %s', async (sql, words) => {
-  await using at_ = await testStore()
-  await at_.store.commit(new Scribe().spawn(A, specOf(), started(1), reported(1)))
-  await accounted(at_.store)
-  expect(await at_.store.verify()).toEqual([])
-  const store = await at_.tamper(sql)
+])('damage is found: %s', async (sql, message) => {
+  await using fixture = await testStore()
+  await fixture.store.commit(new Scribe().spawn(A, specOf(), modelStarted(1), usageReported(1)))
+  await ledgerRows(fixture.store)
+  expect(await fixture.store.verify()).toEqual([])
+  const store = await fixture.tamper(sql)
   expect(
-    (await store.verify()).some((line) => words.test(line)),
+    (await store.verify()).some((line) => message.test(line)),
     (await store.verify()).join('\n'),
   ).toBe(true)
 })

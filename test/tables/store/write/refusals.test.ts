@@ -9,67 +9,70 @@ import { changeFile, testStore } from '../../../support/store/open.ts'
 const A = uuidOf(1)
 
 type Change = (commit: Commit) => Commit
-const fact =
+const withFact =
   (change: Partial<StoredFact>): Change =>
-  (commit) => ({ ...commit, facts: commit.facts.map((one, index) => (index === 0 ? { ...one, ...change } : one)) })
-const row =
+  (commit) => ({ ...commit, facts: commit.facts.map((storedFact, index) => (index === 0 ? { ...storedFact, ...change } : storedFact)) })
+const withRow =
   (change: Partial<Process>): Change =>
   (commit) => ({ ...commit, processes: commit.processes.map((one) => ({ ...one, ...change })) })
 
 describe('a commit after facts 1 to 2 and cursors 1 to 2', () => {
   test.each<[string, Change, RegExp]>([
-    ['a gap in the fact numbers', fact({ seq: 4 }), /Fact 4 cannot follow 2/],
-    ['a repeated fact number', fact({ seq: 2 }), /Fact 2 cannot follow 2/],
-    ['a repeated cursor', fact({ cursor: 2 }), /Cursor 2 cannot follow 2/],
-    ['a decreasing cursor', fact({ cursor: 5 }), /Cursor 4 cannot follow 5/],
-    ['a cursor that is not a whole number', fact({ cursor: 2.5 }), /Cursor 2.5/],
-    ['a time that is not a whole number', fact({ at: 0.5 }), /not a whole number/],
-    ['a fact of an unknown type', fact({ body: { type: 'no.such' } as never }), /unknown type no.such/],
-    ['a row that is behind its facts', row({ seq: 3 }), /row is at fact 3, the journal at 4/],
-    ['a row that is ahead of its facts', row({ seq: 5 }), /row is at fact 5/],
-    ['a spec at a fact without one', row({ specSeq: 2 }), /has the spec at fact 2/],
-    ['a PID above its counter', row({ pid: 2 }), /PID 2 is above its counter/],
+    ['a gap in the fact numbers', withFact({ seq: 4 }), /Fact 4 cannot follow 2/],
+    ['a repeated fact number', withFact({ seq: 2 }), /Fact 2 cannot follow 2/],
+    ['a repeated cursor', withFact({ cursor: 2 }), /Cursor 2 cannot follow 2/],
+    ['a decreasing cursor', withFact({ cursor: 5 }), /Cursor 4 cannot follow 5/],
+    ['a cursor that is not a whole number', withFact({ cursor: 2.5 }), /Cursor 2.5/],
+    ['a time that is not a whole number', withFact({ at: 0.5 }), /not a whole number/],
+    ['a fact of an unknown type', withFact({ body: { type: 'no.such' } as never }), /unknown type no.such/],
+    ['a row that is behind its facts', withRow({ seq: 3 }), /row is at fact 3, the journal at 4/],
+    ['a row that is ahead of its facts', withRow({ seq: 5 }), /row is at fact 5/],
+    ['a spec at a fact without one', withRow({ specSeq: 2 }), /has the spec at fact 2/],
+    ['a PID above its counter', withRow({ pid: 2 }), /PID 2 is above its counter/],
     [
       'a dead process without an exit time',
-      row({ life: { state: 'dead', exit: { code: 0, reason: 'x', cause: 'agent' } } }),
+      withRow({ life: { state: 'dead', exit: { code: 0, reason: 'x', cause: 'agent' } } }),
       /no exit time/,
     ],
     ['facts without a row', (commit) => ({ ...commit, processes: [] }), /facts in a commit, but no row/],
     ['a row twice', (commit) => ({ ...commit, processes: [...commit.processes, ...commit.processes] }), /twice in one commit/],
     [
       'a row of a process that has no fact',
-      (commit) => ({ ...commit, processes: [...commit.processes, { ...scribeless(commit), uuid: uuidOf(8), seq: 0 }] }),
+      (commit) => ({ ...commit, processes: [...commit.processes, { ...rowOf(commit), uuid: uuidOf(8), seq: 0 }] }),
       /at fact 0/,
     ],
   ])('%s', async (_, change, message) => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    await at.store.commit(scribe.spawn(A))
-    const before = await at.store.load()
-    const good = scribe.write(A, ...modelFinished(1, 'text'))
-    await expect(at.store.commit(change(good))).rejects.toMatchObject({ code: 'INTERNAL', message: expect.stringMatching(message) })
-    expect(await at.store.load()).toStrictEqual(before)
-    expect(await at.store.facts(A, 0, 10)).toHaveLength(2)
-    await at.store.commit(good)
-    expect(await at.store.facts(A, 2, 10)).toStrictEqual(good.facts)
-    expect(await at.store.verify()).toEqual([])
+    await fixture.store.commit(scribe.spawn(A))
+    const before = await fixture.store.load()
+    const validCommit = scribe.write(A, ...modelFinished(1, 'text'))
+    await expect(fixture.store.commit(change(validCommit))).rejects.toMatchObject({
+      code: 'INTERNAL',
+      message: expect.stringMatching(message),
+    })
+    expect(await fixture.store.load()).toStrictEqual(before)
+    expect(await fixture.store.facts(A, 0, 10)).toHaveLength(2)
+    await fixture.store.commit(validCommit)
+    expect(await fixture.store.facts(A, 2, 10)).toStrictEqual(validCommit.facts)
+    expect(await fixture.store.verify()).toEqual([])
   })
 })
 
-function scribeless(commit: Commit): Process {
+function rowOf(commit: Commit): Process {
   const [process] = commit.processes
   if (process === undefined) throw new Error('the commit has no row')
   return process
 }
 
 test('a row that another writer changed is not overwritten, and nothing of the commit is written', async () => {
-  await using at = await testStore()
+  await using fixture = await testStore()
   const scribe = new Scribe()
-  await at.store.commit(scribe.spawn(A))
-  await at.close()
+  await fixture.store.commit(scribe.spawn(A))
+  await fixture.close()
   // A trigger plays the other writer: it changes the row between this store's read and its write.
-  changeFile(at.dir, (db) => db.exec('CREATE TRIGGER other AFTER INSERT ON journal BEGIN UPDATE processes SET seq = seq + 1; END'))
-  const store = await at.reopen()
+  changeFile(fixture.dir, (db) => db.exec('CREATE TRIGGER other AFTER INSERT ON journal BEGIN UPDATE processes SET seq = seq + 1; END'))
+  const store = await fixture.reopen()
   await expect(store.commit(scribe.write(A, ...endOf()))).rejects.toMatchObject({
     code: 'INTERNAL',
     message: expect.stringContaining('another writer'),
@@ -78,8 +81,8 @@ test('a row that another writer changed is not overwritten, and nothing of the c
 })
 
 test('a closed store reports that it is closed', async () => {
-  await using at = await testStore()
-  await at.close()
-  await expect(at.store.commit(new Scribe().spawn(A))).rejects.toMatchObject({ code: 'UNAVAILABLE' })
-  await expect(at.store.load()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  await using fixture = await testStore()
+  await fixture.close()
+  await expect(fixture.store.commit(new Scribe().spawn(A))).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  await expect(fixture.store.load()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
 })

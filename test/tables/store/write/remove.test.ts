@@ -11,9 +11,9 @@ import { SCHEMA_2, changeFile, testStore, type TestStore } from '../../../suppor
 const A = uuidOf(1)
 const B = uuidOf(2)
 const AT = 1_700_000_000_500
-const output = (text: string): FactBody => ({ type: 'process.output', stream: 'stdout', text })
-const rowsOf = (at: TestStore, table: string): number =>
-  changeFile(at.dir, (db) => Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n']))
+const makeOutput = (text: string): FactBody => ({ type: 'process.output', stream: 'stdout', text })
+const rowsOf = (fixture: TestStore, table: string): number =>
+  changeFile(fixture.dir, (db) => Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n']))
 
 async function sweepAll(store: Store): Promise<number> {
   let pieces = 0
@@ -22,7 +22,7 @@ async function sweepAll(store: Store): Promise<number> {
 }
 
 /** An ended process with that number of steps. */
-async function ended(store: Store, scribe: Scribe, uuid: string, steps: number): Promise<void> {
+async function writeEnded(store: Store, scribe: Scribe, uuid: string, steps: number): Promise<void> {
   await store.commit(scribe.spawn(uuid, specOf({ name: `n${uuid.at(-1)}` })))
   for (let step = 1; step <= steps; step++)
     await store.commit(scribe.write(uuid, ...modelFinished(step, 'text'), ...toolFinished(step, 'content')))
@@ -31,13 +31,13 @@ async function ended(store: Store, scribe: Scribe, uuid: string, steps: number):
 
 describe('a removed process', () => {
   test('is invisible to every reader at once, and its tombstone is found', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    await ended(at.store, scribe, A, 3)
-    await ended(at.store, scribe, B, 1)
-    expect(await at.store.remove(A, AT)).toBe(true)
-    for (const next of [async () => at.store, at.reopen]) {
-      const store = await next()
+    await writeEnded(fixture.store, scribe, A, 3)
+    await writeEnded(fixture.store, scribe, B, 1)
+    expect(await fixture.store.remove(A, AT)).toBe(true)
+    for (const openStore of [async () => fixture.store, fixture.reopen]) {
+      const store = await openStore()
       expect(await store.process(A)).toBeUndefined()
       expect((await store.dead({ limit: 9 })).map(({ uuid }) => uuid)).toEqual([B])
       expect([await store.facts(A, 0, 9), await store.tail(A, 9), await store.since({ afterCursor: 0, limit: 9, uuid: A })]).toEqual([
@@ -58,109 +58,111 @@ describe('a removed process', () => {
   })
 
   test('must be dead', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    await at.store.commit(scribe.spawn(A))
-    await at.store.commit(scribe.write(A, ...modelFinished(1, 'text')))
-    await expect(at.store.remove(A, AT)).rejects.toMatchObject({ code: 'CONFLICT' })
-    await at.store.commit(scribe.write(A, ...endOf().slice(0, 1)))
-    await expect(at.store.remove(A, AT)).rejects.toMatchObject({ code: 'CONFLICT' })
-    expect(await at.store.process(A)).toStrictEqual(scribe.get(A))
-    expect(await at.store.sweep()).toBe(false)
+    await fixture.store.commit(scribe.spawn(A))
+    await fixture.store.commit(scribe.write(A, ...modelFinished(1, 'text')))
+    await expect(fixture.store.remove(A, AT)).rejects.toMatchObject({ code: 'CONFLICT' })
+    await fixture.store.commit(scribe.write(A, ...endOf().slice(0, 1)))
+    await expect(fixture.store.remove(A, AT)).rejects.toMatchObject({ code: 'CONFLICT' })
+    expect(await fixture.store.process(A)).toStrictEqual(scribe.get(A))
+    expect(await fixture.store.sweep()).toBe(false)
   })
 
   test('cannot be written any more: a later commit is refused as a whole', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    await ended(at.store, scribe, A, 1)
-    const late = scribe.write(A, { type: 'process.resumed', pid: 1, by: 'user', fromStep: 1 })
-    await at.store.remove(A, AT)
-    await expect(at.store.commit(late)).rejects.toMatchObject({ code: 'INTERNAL' })
-    expect(await at.store.process(A)).toBeUndefined()
-    await sweepAll(at.store)
-    expect(await at.store.verify()).toEqual([])
+    await writeEnded(fixture.store, scribe, A, 1)
+    const lateCommit = scribe.write(A, { type: 'process.resumed', pid: 1, by: 'user', fromStep: 1 })
+    await fixture.store.remove(A, AT)
+    await expect(fixture.store.commit(lateCommit)).rejects.toMatchObject({ code: 'INTERNAL' })
+    expect(await fixture.store.process(A)).toBeUndefined()
+    await sweepAll(fixture.store)
+    expect(await fixture.store.verify()).toEqual([])
   })
 
   test('releases no PID, cursor or key, even if it was the last', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    await ended(at.store, scribe, A, 100)
-    await at.store.remove(A, AT)
-    await at.reopen()
-    expect((await at.store.load()).counters).toEqual({ pid: 1, cursor: scribe.cursor })
+    await writeEnded(fixture.store, scribe, A, 100)
+    await fixture.store.remove(A, AT)
+    await fixture.reopen()
+    expect((await fixture.store.load()).counters).toEqual({ pid: 1, cursor: scribe.cursor })
     // Another process starts while facts of the first are left.
-    await ended(at.store, scribe, B, 40)
-    const facts = await at.store.facts(B, 0, 1_000)
+    await writeEnded(fixture.store, scribe, B, 40)
+    const facts = await fixture.store.facts(B, 0, 1_000)
     expect(facts).toHaveLength(scribe.get(B).seq)
-    expect((await at.store.since({ afterCursor: 0, limit: 1_000 })).map(({ cursor }) => cursor)).toEqual(facts.map(({ cursor }) => cursor))
-    await sweepAll(at.store)
-    expect(await (await at.reopen()).process(B)).toStrictEqual(scribe.get(B))
-    expect(await at.store.facts(B, 0, 1_000)).toStrictEqual(facts)
-    expect((await at.store.load()).counters).toEqual({ pid: 2, cursor: scribe.cursor })
-    expect(await at.store.verify()).toEqual([])
+    expect((await fixture.store.since({ afterCursor: 0, limit: 1_000 })).map(({ cursor }) => cursor)).toEqual(
+      facts.map(({ cursor }) => cursor),
+    )
+    await sweepAll(fixture.store)
+    expect(await (await fixture.reopen()).process(B)).toStrictEqual(scribe.get(B))
+    expect(await fixture.store.facts(B, 0, 1_000)).toStrictEqual(facts)
+    expect((await fixture.store.load()).counters).toEqual({ pid: 2, cursor: scribe.cursor })
+    expect(await fixture.store.verify()).toEqual([])
   })
 })
 
 describe('sweeping', () => {
   test('works in batches, continues after a crash, and leaves nothing', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    await ended(at.store, scribe, A, 600)
-    await ended(at.store, scribe, B, 1)
-    await at.store.remove(A, AT)
-    await at.store.sweep()
-    await at.close()
-    const left = rowsOf(at, 'journal')
-    expect(left).toBeGreaterThan(600 * 4 - 2 * BATCH_FACTS)
-    await at.reopen()
-    expect(await at.store.verify()).toEqual([])
-    expect(await sweepAll(at.store)).toBeGreaterThanOrEqual((600 * 4) / BATCH_FACTS - 2)
-    expect(await at.store.process(B)).toStrictEqual(scribe.get(B))
-    await at.close()
-    expect([rowsOf(at, 'journal'), rowsOf(at, 'places'), rowsOf(at, 'doomed')]).toEqual([scribe.get(B).seq, 0, 0])
+    await writeEnded(fixture.store, scribe, A, 600)
+    await writeEnded(fixture.store, scribe, B, 1)
+    await fixture.store.remove(A, AT)
+    await fixture.store.sweep()
+    await fixture.close()
+    const remainingFacts = rowsOf(fixture, 'journal')
+    expect(remainingFacts).toBeGreaterThan(600 * 4 - 2 * BATCH_FACTS)
+    await fixture.reopen()
+    expect(await fixture.store.verify()).toEqual([])
+    expect(await sweepAll(fixture.store)).toBeGreaterThanOrEqual((600 * 4) / BATCH_FACTS - 2)
+    expect(await fixture.store.process(B)).toStrictEqual(scribe.get(B))
+    await fixture.close()
+    expect([rowsOf(fixture, 'journal'), rowsOf(fixture, 'places'), rowsOf(fixture, 'doomed')]).toEqual([scribe.get(B).seq, 0, 0])
   })
 
   test('keeps a long text as long as a fact refers to it', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
     const [long, other] = ['same '.repeat(5_000), 'other '.repeat(5_000)]
-    for (const uuid of [A, B]) await at.store.commit(scribe.spawn(uuid, specOf(), output(long), output(long)))
-    await at.store.commit(scribe.write(A, output(long), output(other), ...endOf()))
-    await at.store.remove(A, AT)
-    await sweepAll(at.store)
-    expect(await at.store.verify()).toEqual([])
-    expect((await at.store.facts(B, 2, 1))[0]?.body).toEqual(output(long))
-    await at.store.commit(scribe.write(B, ...endOf()))
-    await at.close()
-    expect(rowsOf(at, 'blobs')).toBe(1)
-    await at.reopen()
-    await at.store.remove(B, AT)
-    await sweepAll(at.store)
-    await at.close()
-    expect([rowsOf(at, 'blobs'), rowsOf(at, 'shared')]).toEqual([0, 0])
+    for (const uuid of [A, B]) await fixture.store.commit(scribe.spawn(uuid, specOf(), makeOutput(long), makeOutput(long)))
+    await fixture.store.commit(scribe.write(A, makeOutput(long), makeOutput(other), ...endOf()))
+    await fixture.store.remove(A, AT)
+    await sweepAll(fixture.store)
+    expect(await fixture.store.verify()).toEqual([])
+    expect((await fixture.store.facts(B, 2, 1))[0]?.body).toEqual(makeOutput(long))
+    await fixture.store.commit(scribe.write(B, ...endOf()))
+    await fixture.close()
+    expect(rowsOf(fixture, 'blobs')).toBe(1)
+    await fixture.reopen()
+    await fixture.store.remove(B, AT)
+    await sweepAll(fixture.store)
+    await fixture.close()
+    expect([rowsOf(fixture, 'blobs'), rowsOf(fixture, 'shared')]).toEqual([0, 0])
   })
 
   test('ends a batch early if the texts are long, and shrinks the file', async () => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    await at.store.commit(scribe.spawn(A))
-    for (let line = 0; line < 40; line++) await at.store.commit(scribe.write(A, output(`${line} ${'x'.repeat(500_000)}`)))
-    await at.store.commit(scribe.write(A, ...endOf()))
-    await (await at.reopen()).remove(A, AT)
-    const size = (): number => statSync(join(at.dir, 'store.db')).size
-    const before = size()
+    await fixture.store.commit(scribe.spawn(A))
+    for (let line = 0; line < 40; line++) await fixture.store.commit(scribe.write(A, makeOutput(`${line} ${'x'.repeat(500_000)}`)))
+    await fixture.store.commit(scribe.write(A, ...endOf()))
+    await (await fixture.reopen()).remove(A, AT)
+    const fileSize = (): number => statSync(join(fixture.dir, 'store.db')).size
+    const before = fileSize()
     expect(before).toBeGreaterThan(20_000_000)
-    expect(await sweepAll(at.store)).toBeGreaterThan(20)
-    expect(size()).toBeLessThan(500_000)
+    expect(await sweepAll(fixture.store)).toBeGreaterThan(20)
+    expect(fileSize()).toBeLessThan(500_000)
   })
 
   test('works in a store that is older than the counts of long texts', async () => {
-    await using at = await testStore(`${SCHEMA_2} DROP TABLE tombstones; DROP TABLE doomed; DROP TABLE shared;
+    await using fixture = await testStore(`${SCHEMA_2} DROP TABLE tombstones; DROP TABLE doomed; DROP TABLE shared;
       DELETE FROM places; DELETE FROM journal WHERE process = 3; UPDATE meta SET value = 1, copy = -1 WHERE name = 'schema'`)
-    expect(await at.store.verify()).toEqual([])
-    await at.store.remove(A, AT)
-    await sweepAll(at.store)
-    expect((await at.store.facts(B, 2, 1))[0]?.body).toEqual(output('long '.repeat(1_700)))
+    expect(await fixture.store.verify()).toEqual([])
+    await fixture.store.remove(A, AT)
+    await sweepAll(fixture.store)
+    expect((await fixture.store.facts(B, 2, 1))[0]?.body).toEqual(makeOutput('long '.repeat(1_700)))
   })
 })
 
@@ -170,21 +172,21 @@ describe('damage', () => {
     ['a count of references that is too high', 'INSERT INTO shared SELECT key, 3 FROM blobs', /has 1 references, but its count is 4/],
     ['a text without a reference', `INSERT INTO blobs (hash, bytes) VALUES (x'${'ab'.repeat(32)}', x'00')`, /has 0 references/],
   ])('is found: %s', async (_name, sql, line) => {
-    await using at = await testStore()
+    await using fixture = await testStore()
     const scribe = new Scribe()
-    await ended(at.store, scribe, A, 1)
-    await at.store.commit(scribe.spawn(B, specOf(), output('z'.repeat(9_000))))
-    await at.store.remove(A, AT)
-    await sweepAll(at.store)
-    const store = await at.tamper(sql)
+    await writeEnded(fixture.store, scribe, A, 1)
+    await fixture.store.commit(scribe.spawn(B, specOf(), makeOutput('z'.repeat(9_000))))
+    await fixture.store.remove(A, AT)
+    await sweepAll(fixture.store)
+    const store = await fixture.tamper(sql)
     expect(await store.verify()).toContainEqual(expect.stringMatching(line))
   })
 
   test('of a tombstone is reported to its reader', async () => {
-    await using at = await testStore()
-    await ended(at.store, new Scribe(), A, 1)
-    await at.store.remove(A, AT)
-    const store = await at.tamper('UPDATE tombstones SET removed_at = 5')
+    await using fixture = await testStore()
+    await writeEnded(fixture.store, new Scribe(), A, 1)
+    await fixture.store.remove(A, AT)
+    const store = await fixture.tamper('UPDATE tombstones SET removed_at = 5')
     await expect(store.tombstone(A)).rejects.toMatchObject({ code: 'STORE_DAMAGED', details: { table: 'tombstones', uuid: A } })
   })
 })

@@ -10,12 +10,12 @@ const MEMBER = { id: 'worker-1', uuid: 'worker' }
 const LAND: Job = { job: 1, type: 'land', member: 'worker-1', task: 'a', commit: 'c', candidate: 'd', head: 'h' }
 
 /** The result of a job, and the members that git was called with. */
-async function perform(
+async function performJob(
   job: Job,
   read: () => Promise<Process | undefined>,
 ): Promise<{ readonly result: JobResult; readonly members: unknown[] }> {
   const members: unknown[] = []
-  const answered = Promise.withResolvers<JobResult>()
+  const answer = Promise.withResolvers<JobResult>()
   const crew = {
     uuid: CREW,
     pid: 1,
@@ -33,26 +33,26 @@ async function perform(
       },
     },
     pipeline: () => ({
-      request: async ({ command }: { readonly command: { readonly result: JobResult } }) => answered.resolve(command.result),
+      request: async ({ command }: { readonly command: { readonly result: JobResult } }) => answer.resolve(command.result),
     }),
     log: () => undefined,
   } as unknown as CrewJobsDeps
   new CrewJobs(deps).perform({ type: 'crew.job', uuid: CREW, pid: 1, job })
-  return { result: await answered.promise, members }
+  return { result: await answer.promise, members }
 }
 
 describe('a task lands', () => {
   test('without its member, if the process of the member was removed', async () => {
-    expect(await perform(LAND, async () => undefined)).toEqual({ result: { type: 'merged', merged: 'm' }, members: [null] })
+    expect(await performJob(LAND, async () => undefined)).toEqual({ result: { type: 'merged', merged: 'm' }, members: [null] })
   })
 
   test('with its member', async () => {
     const row = { uuid: 'worker' } as Process
-    expect(await perform(LAND, async () => row)).toEqual({ result: { type: 'merged', merged: 'm' }, members: [row] })
+    expect(await performJob(LAND, async () => row)).toEqual({ result: { type: 'merged', merged: 'm' }, members: [row] })
   })
 
   test('not at all, if the row of its member is damaged', async () => {
-    const { result, members } = await perform(LAND, () => Promise.reject(new KernelError('STORE_DAMAGED', 'the row is damaged')))
+    const { result, members } = await performJob(LAND, () => Promise.reject(new KernelError('STORE_DAMAGED', 'the row is damaged')))
     expect(result).toMatchObject({ type: 'error', error: expect.stringContaining('the row is damaged') })
     expect(members).toEqual([])
   })

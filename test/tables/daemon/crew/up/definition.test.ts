@@ -20,13 +20,13 @@ const writeFileIn = (name: string, text: string): string => {
   writeFileSync(file, text)
   return file
 }
-const resolve = (body: Partial<CrewUpBody> = {}): Promise<CrewDefinition> =>
+const definitionOf = (body: Partial<CrewUpBody> = {}): Promise<CrewDefinition> =>
   resolveDefinition({ cwd: join(dir.path, 'work'), ...body }, pathsFrom(testEnv(join(dir.path, 'home'))))
 const TASK = [{ text: 'Do it.\nWell.' }]
 const LINE = 'crews: { fix: { workers: 1, tasks: [{ id: a, text: x }] } }'
 
 test('without a file: two workers that review each other, the engine, and a worktree each', async () => {
-  expect(await resolve({ tasks: TASK })).toEqual({
+  expect(await definitionOf({ tasks: TASK })).toEqual({
     name: 'crew',
     cwd: join(dir.path, 'work'),
     coordinator: null,
@@ -45,7 +45,7 @@ test('without a file: two workers that review each other, the engine, and a work
     copy: [],
     tasks: [{ text: 'Do it.\nWell.', title: 'Do it.' }],
   })
-  expect(await resolve({ tasks: TASK, reviews: false })).toMatchObject({ staff: [{ role: 'generic', count: 1 }], maxWorkers: 1 })
+  expect(await definitionOf({ tasks: TASK, reviews: false })).toMatchObject({ staff: [{ role: 'generic', count: 1 }], maxWorkers: 1 })
 })
 
 test('the request overrides the file', async () => {
@@ -66,17 +66,17 @@ crews:
 `,
   )
   writeFileIn('tasks.md', '## a: A\n\nx\n')
-  const at = (path: string): string => join(dir.path, 'work', path)
-  expect(await resolve()).toMatchObject({
+  const inWork = (path: string): string => join(dir.path, 'work', path)
+  expect(await definitionOf()).toMatchObject({
     name: 'fix',
-    cwd: at('src'),
-    coordinator: { agent: 'lead', model: `script:${at('lead.yaml')}` },
+    cwd: inWork('src'),
+    coordinator: { agent: 'lead', model: `script:${inWork('lead.yaml')}` },
     staff: [
       { role: 'implementer', count: 2 },
       { role: 'reviewer', count: 1 },
     ],
-    roleAgents: { implementer: {}, reviewer: { model: `script:${at('r.yaml')}` } },
-    commonAgent: { model: `script:${at('w.yaml')}`, limits: { budgetUsd: 5 } },
+    roleAgents: { implementer: {}, reviewer: { model: `script:${inWork('r.yaml')}` } },
+    commonAgent: { model: `script:${inWork('w.yaml')}`, limits: { budgetUsd: 5 } },
     gate: 'coordinator',
     maxWorkers: 6,
     handOver: null,
@@ -93,7 +93,7 @@ crews:
     limits: { budgetUsd: 1 },
     tasks: TASK,
   }
-  expect(await resolve(otherwise)).toMatchObject({
+  expect(await definitionOf(otherwise)).toMatchObject({
     name: 'other',
     coordinator: { agent: 'boss' },
     staff: [{ role: 'generic', count: 4 }],
@@ -103,18 +103,18 @@ crews:
     handOver: 0.5,
     tasks: [{ title: 'Do it.' }],
   })
-  expect(await resolve({ coordinator: 'engine', gate: 'auto' })).toMatchObject({ coordinator: null })
+  expect(await definitionOf({ coordinator: 'engine', gate: 'auto' })).toMatchObject({ coordinator: null })
   // A flag with more workers than the file's maximum raises the maximum.
-  expect(await resolve({ workers: { generic: 7 } })).toMatchObject({ maxWorkers: 7 })
+  expect(await definitionOf({ workers: { generic: 7 } })).toMatchObject({ maxWorkers: 7 })
 })
 
 test('a definition from another file, and from the user configuration', async () => {
   const file = writeFileIn('crew.yaml', LINE)
-  expect(await resolve({ file })).toMatchObject({ name: 'fix', staff: [{ role: 'generic', count: 1 }] })
+  expect(await definitionOf({ file })).toMatchObject({ name: 'fix', staff: [{ role: 'generic', count: 1 }] })
   mkdirSync(join(dir.path, 'home'))
   writeFileSync(join(dir.path, 'home/config.yaml'), LINE.replace('fix', 'mine'))
-  expect(await resolve()).toMatchObject({ name: 'mine' })
-  expect(await resolve({ crew: 'mine' })).toMatchObject({ name: 'mine' })
+  expect(await definitionOf()).toMatchObject({ name: 'mine' })
+  expect(await definitionOf({ crew: 'mine' })).toMatchObject({ name: 'mine' })
 })
 
 test("a task's verify command comes first, and a request without verify removes all of them", async () => {
@@ -122,14 +122,14 @@ test("a task's verify command comes first, and a request without verify removes 
     'reeve.yaml',
     'crews: { fix: { workers: { generic: { count: 2, verify: role } }, verify: crew, tasks: [{ id: a, text: x, verify: task }, { id: b, text: x }] } }',
   )
-  const verifies = async (body: Partial<CrewUpBody>): Promise<unknown> => {
-    const { verify, verifyBy, tasks } = await resolve(body)
+  const verifyCommands = async (body: Partial<CrewUpBody>): Promise<unknown> => {
+    const { verify, verifyBy, tasks } = await definitionOf(body)
     return [verify?.command, verifyBy?.generic && verifyBy.generic.command, ...tasks.map((task) => task.verify && task.verify.command)]
   }
-  expect(await verifies({})).toEqual(['crew', 'role', 'task', undefined])
-  expect(await verifies({ verify: { command: 'flag' } })).toEqual(['flag', undefined, 'task', undefined])
-  expect(await verifies({ verify: false })).toEqual([undefined, undefined, undefined, undefined])
-  expect(await verifies({ verify: false, tasks: [{ id: 'c', text: 'x', verify: { command: 'task' } }] })).toEqual([
+  expect(await verifyCommands({})).toEqual(['crew', 'role', 'task', undefined])
+  expect(await verifyCommands({ verify: { command: 'flag' } })).toEqual(['flag', undefined, 'task', undefined])
+  expect(await verifyCommands({ verify: false })).toEqual([undefined, undefined, undefined, undefined])
+  expect(await verifyCommands({ verify: false, tasks: [{ id: 'c', text: 'x', verify: { command: 'task' } }] })).toEqual([
     undefined,
     undefined,
     undefined,
@@ -137,9 +137,9 @@ test("a task's verify command comes first, and a request without verify removes 
 })
 
 test('a name without a file is the name of a crew of flags', async () => {
-  expect(await resolve({ crew: 'new', tasks: TASK })).toMatchObject({ name: 'new' })
+  expect(await definitionOf({ crew: 'new', tasks: TASK })).toMatchObject({ name: 'new' })
   writeFileIn('reeve.yaml', LINE)
-  expect(await resolve({ crew: 'new', tasks: TASK })).toMatchObject({ name: 'new', staff: [{ role: 'generic', count: 2 }] })
+  expect(await definitionOf({ crew: 'new', tasks: TASK })).toMatchObject({ name: 'new', staff: [{ role: 'generic', count: 2 }] })
 })
 
 describe('refusals', () => {
@@ -152,7 +152,7 @@ describe('refusals', () => {
     ['two crews and no name', 'crews: { a: {}, b: {} }', {}, /which crew\?.*a, b/, /./],
   ])('%s', async (_, yaml, body, message, hint) => {
     writeFileIn('reeve.yaml', yaml)
-    const error = await resolve(body).then(
+    const error = await definitionOf(body).then(
       () => null,
       (reason: { message: string; hint: string }) => reason,
     )
@@ -161,13 +161,13 @@ describe('refusals', () => {
   })
 
   test('no file', async () => {
-    await expect(resolve()).rejects.toMatchObject({
+    await expect(definitionOf()).rejects.toMatchObject({
       message: expect.stringMatching(/^there is no reeve\.yaml here, and \/.*config\.yaml has no crews$/),
     })
   })
 
   test('a missing file', async () => {
-    await expect(resolve({ file: join(dir.path, 'no.yaml') })).rejects.toMatchObject({
+    await expect(definitionOf({ file: join(dir.path, 'no.yaml') })).rejects.toMatchObject({
       code: 'AGENT_INVALID',
       message: expect.stringContaining('it is not there'),
     })

@@ -41,11 +41,11 @@ describe('the command line', () => {
   })
 
   test.each(BODIES)('of %j is accepted by the verb', (body) => {
-    const words =
+    const commandWords =
       (crewUpCommandLine(body) ?? '')
         .match(/'(?:[^']|'\\'')*'|[^\s']+/g)
         ?.map((word) => word.replace(/^'([^]*)'$/, '$1').replaceAll("'\\''", "'")) ?? []
-    const args = parseCommandLine(words.slice(3), CREW['crew']?.parts?.['up']?.flags ?? {}, false)
+    const args = parseCommandLine(commandWords.slice(3), CREW['crew']?.parts?.['up']?.flags ?? {}, false)
     expect([args.text('cwd'), args.text('name'), args.text('tasks'), args.words[0]]).toEqual([body.cwd, body.name, body.tasks, body.crew])
   })
 
@@ -62,38 +62,38 @@ describe('the command line', () => {
 })
 
 describe('the hint', () => {
-  const crew = (more: object, ended: boolean): Process =>
+  const crewProcess = (spec: object, hasEnded: boolean): Process =>
     ({
-      spec: { name: 'fix', crew: more },
-      crew: { ending: ended ? { outcome: 'failed', summary: 's', ended } : null },
+      spec: { name: 'fix', crew: spec },
+      crew: { ending: hasEnded ? { outcome: 'failed', summary: 's', ended: hasEnded } : null },
       retiredAt: null,
     }) as unknown as Process
   test.each<[string, Process, string, string]>([
     [
       'of one that is done',
-      crew({ again: 'reeve crew up fix' }, true),
+      crewProcess({ again: 'reeve crew up fix' }, true),
       'retry_task',
       '`reeve crew up fix` takes over the done tasks and does the rest.',
     ],
     [
       'of one that a program began',
-      crew({}, true),
+      crewProcess({}, true),
       'retry_task',
       'The same call of `crews.up` takes over the done tasks and does the rest.',
     ],
     [
       'of what is taken back',
-      crew({ again: 'reeve crew up fix' }, true),
+      crewProcess({ again: 'reeve crew up fix' }, true),
       'reopen_task',
       '`reeve crew up fix --stay -d` takes over the done tasks; then `reeve crew reopen fix lexer --comments …` reopens the task.',
     ],
     [
       'of one that was stopped',
-      crew({ again: 'reeve crew up fix' }, false),
+      crewProcess({ again: 'reeve crew up fix' }, false),
       'retry_task',
       '`reeve crew resume fix` continues it; then repeat the command.',
     ],
-  ])('%s', (_, process, said, hint) => {
-    expect(continueHint(process, said, 'lexer')).toBe(hint)
+  ])('%s', (_, process, message, hint) => {
+    expect(continueHint(process, message, 'lexer')).toBe(hint)
   })
 })

@@ -14,15 +14,16 @@ const ARGV: Readonly<Record<OutputFormat, readonly string[]>> = {
   opencode: ['opencode', 'run', '--format', 'json', 'do it'],
 }
 
-function read(name: OutputFormat, all: readonly object[]): (readonly Observation[] | null)[] {
+function readLines(name: OutputFormat, outputLines: readonly object[]): (readonly Observation[] | null)[] {
   const { format, command } = parseKnownCommand(ARGV[name], name)
-  return all.map((line) => format.read(line as Readonly<Record<string, unknown>>, command))
+  return outputLines.map((line) => format.read(line as Readonly<Record<string, unknown>>, command))
 }
 
-const flat = (name: OutputFormat, all: readonly object[]): Observation[] => read(name, all).flatMap((seen) => seen ?? [])
-const one = (name: OutputFormat, all: readonly object[], type: Observation['type']): Observation | undefined =>
-  flat(name, all).findLast((seen) => seen.type === type)
-const tokens = (inputTokens: number, outputTokens: number, cacheReadTokens: number, cacheWriteTokens: number) => ({
+const observationsOf = (name: OutputFormat, outputLines: readonly object[]): Observation[] =>
+  readLines(name, outputLines).flatMap((observations) => observations ?? [])
+const lastOfType = (name: OutputFormat, outputLines: readonly object[], type: Observation['type']): Observation | undefined =>
+  observationsOf(name, outputLines).findLast((observation) => observation.type === type)
+const tokenCounts = (inputTokens: number, outputTokens: number, cacheReadTokens: number, cacheWriteTokens: number) => ({
   inputTokens,
   outputTokens,
   cacheReadTokens,
@@ -31,62 +32,64 @@ const tokens = (inputTokens: number, outputTokens: number, cacheReadTokens: numb
 
 describe('each recorded line is understood', () => {
   const recorded = Object.entries<readonly object[]>(lines)
-  test.each(recorded)('%s', (name, all) => {
+  test.each(recorded)('%s', (name, outputLines) => {
     const format = (name.split('_')[0] ?? '').toLowerCase() as OutputFormat
-    expect(all.length).toBeGreaterThan(0)
-    expect(read(format, all)).not.toContain(null)
+    expect(outputLines.length).toBeGreaterThan(0)
+    expect(readLines(format, outputLines)).not.toContain(null)
   })
 })
 
 describe('claude', () => {
   test('reports an answer block by block, its calls, their results, and the usage since the last result', () => {
-    const seen = flat('claude', lines.CLAUDE_TOOLS)
-    expect(seen[0]).toEqual({ type: 'session', id: '6528ff20-b72b-4b73-ac46-b42cd138b7d7' })
-    expect(seen.filter(({ type }) => type === 'part').map((part) => part.type === 'part' && [part.answer, part.part.type])).toEqual([
-      ['msg_1', 'text'],
-      ['msg_1', 'tool-call'],
-      ['msg_1', 'tool-call'],
-      ['msg_2', 'text'],
-    ])
-    expect(seen.filter(({ type }) => type === 'tool')).toEqual([
+    const observations = observationsOf('claude', lines.CLAUDE_TOOLS)
+    expect(observations[0]).toEqual({ type: 'session', id: '6528ff20-b72b-4b73-ac46-b42cd138b7d7' })
+    expect(observations.filter(({ type }) => type === 'part').map((part) => part.type === 'part' && [part.answer, part.part.type])).toEqual(
+      [
+        ['msg_1', 'text'],
+        ['msg_1', 'tool-call'],
+        ['msg_1', 'tool-call'],
+        ['msg_2', 'text'],
+      ],
+    )
+    expect(observations.filter(({ type }) => type === 'tool')).toEqual([
       { type: 'tool', callId: 'toolu_0', outcome: 'error', content: 'Exit code 3\nhello' },
       { type: 'tool', callId: 'toolu_1', outcome: 'error', content: 'Exit code 3\nhello' },
     ])
-    expect(seen.at(-2)).toEqual({
+    expect(observations.at(-2)).toEqual({
       type: 'used',
       span: 'since',
-      tokens: tokens(2000, 100, 600, 40),
+      tokens: tokenCounts(2000, 100, 600, 40),
       costUsd: 0.010320000000000001,
       window: 1_000_000,
     })
-    expect(seen.at(-1)).toEqual({ type: 'ended', error: null, result: 'It is done.' })
+    expect(observations.at(-1)).toEqual({ type: 'ended', error: null, result: 'It is done.' })
   })
 
   test.each([
     [lines.CLAUDE_RESUMED, 0.0051600000000000005],
     [lines.CLAUDE_FORKED, 0.0051600000000000005],
-  ])('the earlier cost of a resumed or forked session does not count', (all, costUsd) => {
-    expect(one('claude', all, 'used')).toMatchObject({ span: 'since', tokens: tokens(1000, 50, 300, 20), costUsd })
+  ])('the earlier cost of a resumed or forked session does not count', (outputLines, costUsd) => {
+    expect(lastOfType('claude', outputLines, 'used')).toMatchObject({ span: 'since', tokens: tokenCounts(1000, 50, 300, 20), costUsd })
   })
 
   test('reports a rate limit only if it was hit', () => {
-    const event = (info: object): object => ({ type: 'rate_limit_event', rate_limit_info: info, session_id: 's' })
-    const seen = flat('claude', [
-      event({ status: 'allowed', resetsAt: 1_784_079_000 }),
-      event({ status: 'rejected' }),
-      event({ status: 'rejected', resetsAt: 1_784_079_000, rateLimitType: 'five_hour' }),
+    const rateLimitEvent = (info: object): object => ({ type: 'rate_limit_event', rate_limit_info: info, session_id: 's' })
+    const observations = observationsOf('claude', [
+      rateLimitEvent({ status: 'allowed', resetsAt: 1_784_079_000 }),
+      rateLimitEvent({ status: 'rejected' }),
+      rateLimitEvent({ status: 'rejected', resetsAt: 1_784_079_000, rateLimitType: 'five_hour' }),
     ])
-    expect(seen).toEqual([{ type: 'limited', until: 1_784_079_000_000 }])
+    expect(observations).toEqual([{ type: 'limited', until: 1_784_079_000_000 }])
   })
 
   test("an older version reports only the session's total", () => {
-    const old = lines.CLAUDE_RESUMED.map((line) =>
+    const oldLines = lines.CLAUDE_RESUMED.map((line) =>
       Object.fromEntries(Object.entries(line).filter(([name]) => name !== 'model_usage_since_last_result')),
     )
-    expect(one('claude', old, 'used')).toEqual({
+    expect(lastOfType('claude', oldLines, 'used')).toEqual({
       type: 'used',
       span: 'session',
-      tokens: tokens(3000, 150, 900, 60),
+      tokens: tokenCounts(3000, 150, 900, 60),
       costUsd: 0.01548,
       window: 1_000_000,
     })
@@ -97,13 +100,13 @@ describe('claude', () => {
     [lines.CLAUDE_REFUSED, 'API Error: 400 bad thing'],
     [lines.CLAUDE_NO_SESSION, 'No conversation found with session ID: 6528ff20-b72b-4b73-ac46-b42cd138b7d8'],
     [[{ type: 'result', subtype: 'error_max_turns', is_error: true, errors: [] }], 'error_max_turns'],
-  ])('anything but an error is a success: %#', (all, error) => {
-    expect(one('claude', all, 'ended')).toEqual({ type: 'ended', error, result: null })
-    expect(flat('claude', all).filter(({ type }) => type === 'part')).toEqual([])
+  ])('anything but an error is a success: %#', (outputLines, error) => {
+    expect(lastOfType('claude', outputLines, 'ended')).toEqual({ type: 'ended', error, result: null })
+    expect(observationsOf('claude', outputLines).filter(({ type }) => type === 'part')).toEqual([])
   })
 
   test('a call without permission was denied', () => {
-    expect(one('claude', lines.CLAUDE_DENIED, 'tool')).toMatchObject({
+    expect(lastOfType('claude', lines.CLAUDE_DENIED, 'tool')).toMatchObject({
       outcome: 'denied',
       content: "A variable in this command can't be checked before it runs",
     })
@@ -111,11 +114,20 @@ describe('claude', () => {
 
   test('the text of a subagent is not an answer of its parent', () => {
     const inside = lines.CLAUDE_TOOLS.map((line) => ({ ...line, parent_tool_use_id: 'toolu_9' }))
-    expect(flat('claude', inside).map(({ type }) => type)).toEqual(['session', 'used', 'used', 'used', 'used', 'session', 'used', 'ended'])
-    expect(flat('claude', inside)[1]).toEqual({
+    expect(observationsOf('claude', inside).map(({ type }) => type)).toEqual([
+      'session',
+      'used',
+      'used',
+      'used',
+      'used',
+      'session',
+      'used',
+      'ended',
+    ])
+    expect(observationsOf('claude', inside)[1]).toEqual({
       type: 'used',
       span: 'step',
-      tokens: tokens(1000, 1, 300, 20),
+      tokens: tokenCounts(1000, 1, 300, 20),
       costUsd: null,
       priced: { provider: 'anthropic', model: 'served' },
       subagentAnswer: 'msg_1',
@@ -124,14 +136,16 @@ describe('claude', () => {
 
   test('a failed attempt is a note', () => {
     expect(
-      flat('claude', [{ type: 'system', subtype: 'api_retry', attempt: 2, max_retries: 10, error: 'overloaded', error_status: 529 }]),
+      observationsOf('claude', [
+        { type: 'system', subtype: 'api_retry', attempt: 2, max_retries: 10, error: 'overloaded', error_status: 529 },
+      ]),
     ).toEqual([{ type: 'note', text: 'a model call failed (overloaded 529), attempt 2 of 10' }])
   })
 })
 
 describe('codex', () => {
   test("reports items; usage is the thread's total, and its input includes the cache", () => {
-    expect(flat('codex', lines.CODEX_TOOLS)).toEqual([
+    expect(observationsOf('codex', lines.CODEX_TOOLS)).toEqual([
       { type: 'session', id: '01a1f964-3c13-7d42-a935-af7e68a221bf' },
       { type: 'part', answer: null, part: { type: 'text', text: 'I will run it.' } },
       {
@@ -146,13 +160,19 @@ describe('codex', () => {
       },
       { type: 'tool', callId: 'item_1', outcome: 'ok', content: 'hello\n' },
       { type: 'part', answer: null, part: { type: 'text', text: 'It is done.' } },
-      { type: 'used', span: 'session', tokens: tokens(2000, 100, 600, 40), costUsd: null, priced: { provider: 'openai', model: 'gpt-5' } },
+      {
+        type: 'used',
+        span: 'session',
+        tokens: tokenCounts(2000, 100, 600, 40),
+        costUsd: null,
+        priced: { provider: 'openai', model: 'gpt-5' },
+      },
       { type: 'ended', error: null, result: null },
     ])
   })
 
   test('a failed turn has its reason as text', () => {
-    expect(one('codex', lines.CODEX_REFUSED, 'ended')).toEqual({ type: 'ended', error: 'bad thing', result: null })
+    expect(lastOfType('codex', lines.CODEX_REFUSED, 'ended')).toEqual({ type: 'ended', error: 'bad thing', result: null })
   })
 
   test.each([
@@ -175,7 +195,7 @@ describe('codex', () => {
     [{ type: 'command_execution', command: 'rm', aggregated_output: '', status: 'declined' }, 'shell', 'denied', ''],
     [{ type: 'command_execution', command: 'false', aggregated_output: '', exit_code: 1, status: 'completed' }, 'shell', 'error', ''],
   ])('an item without a start is a call and its result: %j', (item, name, outcome, content) => {
-    expect(flat('codex', [{ type: 'item.completed', item: { id: 'i', ...item } }])).toMatchObject([
+    expect(observationsOf('codex', [{ type: 'item.completed', item: { id: 'i', ...item } }])).toMatchObject([
       { part: { name } },
       { type: 'tool', callId: 'i', outcome, content },
     ])
@@ -184,52 +204,52 @@ describe('codex', () => {
 
 describe('gemini', () => {
   test('reports answers in pieces, and the usage by model', () => {
-    const seen = flat('gemini', lines.GEMINI_TOOLS)
-    expect(seen.filter(({ type }) => type === 'part')).toMatchObject([
+    const observations = observationsOf('gemini', lines.GEMINI_TOOLS)
+    expect(observations.filter(({ type }) => type === 'part')).toMatchObject([
       { isDelta: true },
       { isDelta: true },
       { part: { name: 'run_shell_command', input: { command: 'echo hello' } } },
       {},
       {},
     ])
-    expect(one('gemini', lines.GEMINI_TOOLS, 'tool')).toMatchObject({ outcome: 'ok', content: 'hello' })
-    expect(one('gemini', lines.GEMINI_TOOLS, 'used')).toEqual({
+    expect(lastOfType('gemini', lines.GEMINI_TOOLS, 'tool')).toMatchObject({ outcome: 'ok', content: 'hello' })
+    expect(lastOfType('gemini', lines.GEMINI_TOOLS, 'used')).toEqual({
       type: 'used',
       span: 'since',
-      tokens: tokens(2040, 100, 600, 0),
+      tokens: tokenCounts(2040, 100, 600, 0),
       costUsd: null,
       priced: { provider: 'google', model: 'served' },
     })
-    expect(seen.at(-1)).toEqual({ type: 'ended', error: null, result: null })
+    expect(observations.at(-1)).toEqual({ type: 'ended', error: null, result: null })
   })
 
   test('a failure has its reason as text', () => {
-    expect(one('gemini', lines.GEMINI_REFUSED, 'ended')).toEqual({ type: 'ended', error: 'bad thing', result: null })
+    expect(lastOfType('gemini', lines.GEMINI_REFUSED, 'ended')).toEqual({ type: 'ended', error: 'bad thing', result: null })
   })
 })
 
 describe('opencode', () => {
   test('marks its steps, each with its usage', () => {
     expect(
-      flat('opencode', lines.OPENCODE_TOOLS)
+      observationsOf('opencode', lines.OPENCODE_TOOLS)
         .map(({ type }) => type)
         .filter((type) => type !== 'session'),
     ).toEqual(['part', 'part', 'tool', 'used', 'step', 'part', 'used', 'step', 'ended'])
-    expect(one('opencode', lines.OPENCODE_TOOLS, 'used')).toEqual({
+    expect(lastOfType('opencode', lines.OPENCODE_TOOLS, 'used')).toEqual({
       type: 'used',
       span: 'step',
-      tokens: tokens(1020, 50, 300, 0),
+      tokens: tokenCounts(1020, 50, 300, 0),
       costUsd: 0,
     })
   })
 
   test('a failure has its reason', () => {
-    expect(one('opencode', lines.OPENCODE_REFUSED, 'ended')).toEqual({ type: 'ended', error: 'bad thing', result: null })
+    expect(lastOfType('opencode', lines.OPENCODE_REFUSED, 'ended')).toEqual({ type: 'ended', error: 'bad thing', result: null })
   })
 })
 
 describe('unknown and malformed lines do no harm', () => {
-  const NASTY: readonly unknown[] = [
+  const NASTY_VALUES: readonly unknown[] = [
     null,
     1,
     'x',
@@ -247,7 +267,7 @@ describe('unknown and malformed lines do no harm', () => {
         .map((line) => (line as { type?: unknown }).type),
     )
     for (const type of [...types, 'toString', '__proto__']) {
-      for (const nasty of NASTY) {
+      for (const nasty of NASTY_VALUES) {
         const line = {
           type,
           message: nasty,
@@ -261,10 +281,10 @@ describe('unknown and malformed lines do no harm', () => {
           content: nasty,
           errors: nasty,
         }
-        for (const seen of flat(name, [line])) expect(JSON.stringify(seen)).toBeTypeOf('string')
+        for (const observation of observationsOf(name, [line])) expect(JSON.stringify(observation)).toBeTypeOf('string')
       }
     }
-    expect(read(name, [{ type: 'what.is.new' }, {}, { type: 7 }])).toEqual([null, null, null])
+    expect(readLines(name, [{ type: 'what.is.new' }, {}, { type: 7 }])).toEqual([null, null, null])
   })
 })
 

@@ -9,7 +9,7 @@ import { tempDir } from '../../../../support/tmp.ts'
 const CPU = 'usage_usec 1234500\nuser_usec 1000000\nsystem_usec 234500\n'
 const EVENTS = (oom: number, kill: number): string => `low 0\nhigh 0\nmax 7\noom ${oom}\noom_kill ${kill}\noom_group_kill 0\n`
 
-async function group(files: Readonly<Record<string, string>>) {
+async function makeGroup(files: Readonly<Record<string, string>>) {
   const tmp = await tempDir()
   for (const [name, text] of Object.entries(files)) writeFileSync(join(tmp.path, name), text)
   return {
@@ -20,21 +20,21 @@ async function group(files: Readonly<Record<string, string>>) {
 }
 
 test('CPU time', async () => {
-  await using at = await group({ 'cpu.stat': CPU })
-  expect(cpuTimeOf(at.dir)).toBe(1234.5)
-  expect(cpuTimeOf(join(at.dir, 'gone'))).toBeNull()
+  await using group = await makeGroup({ 'cpu.stat': CPU })
+  expect(cpuTimeOf(group.dir)).toBe(1234.5)
+  expect(cpuTimeOf(join(group.dir, 'gone'))).toBeNull()
 })
 
 test('current and peak memory', async () => {
-  await using at = await group({ 'memory.current': '4096\n', 'memory.peak': '8192\n', 'memory.events': EVENTS(0, 0) })
-  expect(memoryOf(at.dir)).toEqual({ nowBytes: 4096, peakBytes: 8192, hasReachedLimit: false })
+  await using group = await makeGroup({ 'memory.current': '4096\n', 'memory.peak': '8192\n', 'memory.events': EVENTS(0, 0) })
+  expect(memoryOf(group.dir)).toEqual({ nowBytes: 4096, peakBytes: 8192, hasReachedLimit: false })
 })
 
 test('no memory without the controller; no peak with an older kernel', async () => {
-  await using without = await group({ 'cpu.stat': CPU })
-  expect(memoryOf(without.dir)).toBeNull()
-  await using older = await group({ 'memory.current': '4096\n' })
-  expect(memoryOf(older.dir)).toEqual({ nowBytes: 4096, peakBytes: null, hasReachedLimit: false })
+  await using withoutMemory = await makeGroup({ 'cpu.stat': CPU })
+  expect(memoryOf(withoutMemory.dir)).toBeNull()
+  await using withoutPeak = await makeGroup({ 'memory.current': '4096\n' })
+  expect(memoryOf(withoutPeak.dir)).toEqual({ nowBytes: 4096, peakBytes: null, hasReachedLimit: false })
 })
 
 const ENDS: readonly (readonly [what: string, oom: number, kill: number, hasReachedLimit: boolean])[] = [
@@ -45,37 +45,37 @@ const ENDS: readonly (readonly [what: string, oom: number, kill: number, hasReac
 ]
 
 test.each(ENDS)('%s', async (_, oom, kill, hasReachedLimit) => {
-  await using at = await group({ 'memory.current': '1\n', 'memory.events': EVENTS(oom, kill) })
-  expect(memoryOf(at.dir)?.hasReachedLimit).toBe(hasReachedLimit)
+  await using group = await makeGroup({ 'memory.current': '1\n', 'memory.events': EVENTS(oom, kill) })
+  expect(memoryOf(group.dir)?.hasReachedLimit).toBe(hasReachedLimit)
 })
 
 test('a limit without swap, and the group is killed together', async () => {
-  await using at = await group({ 'memory.max': 'max\n', 'memory.swap.max': 'max\n', 'memory.oom.group': '0\n' })
-  limitMemory(at.dir, 1_000)
-  expect(['memory.max', 'memory.swap.max', 'memory.oom.group'].map(at.read)).toEqual(['1000', '0', '1'])
-  limitMemory(at.dir, null)
-  expect(at.read('memory.max')).toBe('max')
+  await using group = await makeGroup({ 'memory.max': 'max\n', 'memory.swap.max': 'max\n', 'memory.oom.group': '0\n' })
+  limitMemory(group.dir, 1_000)
+  expect(['memory.max', 'memory.swap.max', 'memory.oom.group'].map(group.read)).toEqual(['1000', '0', '1'])
+  limitMemory(group.dir, null)
+  expect(group.read('memory.max')).toBe('max')
 })
 
 test('a limit for a missing group does nothing', async () => {
-  await using at = await group({})
-  limitMemory(join(at.dir, 'gone'), 1_000)
-  expect(() => at.read('gone/memory.max')).toThrow('ENOENT')
+  await using group = await makeGroup({})
+  limitMemory(join(group.dir, 'gone'), 1_000)
+  expect(() => group.read('gone/memory.max')).toThrow('ENOENT')
 })
 
 test('a kernel without swap accounting has no such file', async () => {
-  await using at = await group({ 'memory.max': 'max\n' })
-  limitMemory(at.dir, 1_000)
-  expect(at.read('memory.max')).toBe('1000')
+  await using group = await makeGroup({ 'memory.max': 'max\n' })
+  limitMemory(group.dir, 1_000)
+  expect(group.read('memory.max')).toBe('1000')
 })
 
 test('the controller is handed down from one directory to the next', async () => {
-  await using at = await group({ 'cgroup.subtree_control': 'cpu memory\n' })
-  const inner = join(at.dir, 'inner')
+  await using group = await makeGroup({ 'cgroup.subtree_control': 'cpu memory\n' })
+  const inner = join(group.dir, 'inner')
   mkdirSync(inner)
   writeFileSync(join(inner, 'cgroup.subtree_control'), '')
-  expect(enableMemory([at.dir, inner])).toBe(true)
-  expect(at.read('cgroup.subtree_control')).toBe('cpu memory\n')
-  expect(at.read('inner/cgroup.subtree_control')).toBe('+memory')
-  expect(enableMemory([at.dir, join(at.dir, 'gone', 'deeper')])).toBe(false)
+  expect(enableMemory([group.dir, inner])).toBe(true)
+  expect(group.read('cgroup.subtree_control')).toBe('cpu memory\n')
+  expect(group.read('inner/cgroup.subtree_control')).toBe('+memory')
+  expect(enableMemory([group.dir, join(group.dir, 'gone', 'deeper')])).toBe(false)
 })

@@ -7,7 +7,7 @@ const [PARENT, CHILD, GRANDCHILD] = [10, 20, 30]
 const PPID: Readonly<Record<number, number>> = { [PARENT]: 1, [CHILD]: PARENT, [GRANDCHILD]: CHILD }
 
 /** `PID:OWN+WAITED` of each living process. */
-function look(text: string): ProcessUsage[] {
+function readUsage(text: string): ProcessUsage[] {
   return text
     .split(' ')
     .filter(Boolean)
@@ -28,20 +28,20 @@ const ROWS: readonly (readonly [what: string, looks: readonly string[], totals: 
   ['the total never decreases', ['10:50', '10:40'], [50, 50]],
 ]
 
-test.each(ROWS)('%s', (_, looks, totals) => {
+test.each(ROWS)('%s', (_, measurements, totals) => {
   const tally = new CpuTally()
-  expect(looks.map((text) => tally.count(look(text)))).toEqual(totals)
+  expect(measurements.map((text) => tally.count(readUsage(text)))).toEqual(totals)
 })
 
 test('a new process with the same PID is another process', () => {
   const tally = new CpuTally()
-  tally.count(look('10:50'))
-  expect(tally.count(look('10:3').map((use) => ({ ...use, startTime: 'later' })))).toBe(53)
+  tally.count(readUsage('10:50'))
+  expect(tally.count(readUsage('10:3').map((use) => ({ ...use, startTime: 'later' })))).toBe(53)
 })
 
 test('a child of the daemon has the usage at its reaping, with that of its own awaited children', () => {
   const tally = new CpuTally()
-  tally.count(look('10:50 20:40'))
+  tally.count(readUsage('10:50 20:40'))
   tally.addEnded(PARENT, 130)
   expect(tally.count([])).toBe(130)
 })
@@ -50,12 +50,12 @@ test('a child of the daemon that was never measured counts all the same', () => 
   const tally = new CpuTally()
   tally.addEnded(PARENT, 12)
   tally.addEnded(CHILD, 8)
-  expect(tally.count(look('30:5'))).toBe(25)
+  expect(tally.count(readUsage('30:5'))).toBe(25)
 })
 
 test('a living grandchild keeps counting', () => {
   const tally = new CpuTally()
-  tally.count(look('10:50 20:40 30:7'))
+  tally.count(readUsage('10:50 20:40 30:7'))
   tally.addEnded(PARENT, 95)
-  expect(tally.count(look('30:9'))).toBe(104)
+  expect(tally.count(readUsage('30:9'))).toBe(104)
 })

@@ -22,7 +22,7 @@ const MESSAGES: readonly ContextMessage[] = [
 ]
 const CONTEXT: ModelContext = { messages: MESSAGES, lastResult: LONG, estimateTokens: (overheadBytes) => 30_000 + overheadBytes / 4 }
 
-const clipped = (level: number): readonly ContextMessage[] => clipContext(CONTEXT, level).messages
+const clipAt = (level: number): readonly ContextMessage[] => clipContext(CONTEXT, level).messages
 
 describe('level by level', () => {
   test('the first level and an unknown level return the context itself', () => {
@@ -32,7 +32,7 @@ describe('level by level', () => {
 
   test.each([1, 2, 3])('level %i keeps the beginning and the end, and states the omitted part', (level) => {
     const chars = CLIP_LEVELS[level] ?? 0
-    const [user, assistant, tool] = clipped(level)
+    const [user, assistant, tool] = clipAt(level)
     const userText = user?.role === 'user' ? user.text : ''
     expect(userText).toMatch(/^beginx+\n\[… \d+ characters omitted …\]\nx+end$/)
     expect(userText.length).toBeLessThan(4 * chars + 60)
@@ -48,14 +48,14 @@ describe('level by level', () => {
   })
 
   test('short texts stay unchanged', () => {
-    const short: ModelContext = {
+    const shortContext: ModelContext = {
       ...CONTEXT,
       messages: [
         { role: 'user', text: 'short' },
         { role: 'assistant', parts: [{ type: 'text', text: 'é' }] },
       ],
     }
-    expect(clipContext(short, 3).messages).toEqual(short.messages)
+    expect(clipContext(shortContext, 3).messages).toEqual(shortContext.messages)
   })
 
   test('the estimate falls with the length of the texts, and always includes the overhead', () => {
@@ -63,7 +63,7 @@ describe('level by level', () => {
     expect(estimates.toSorted((a, b) => b - a)).toEqual(estimates)
     expect(new Set(estimates).size).toBe(CLIP_LEVELS.length)
     expect(estimates.at(-1)).toBeGreaterThan(100)
-    const empty: ModelContext = { messages: [], lastResult: '', estimateTokens: (overheadBytes) => overheadBytes / 4 }
-    expect(clipContext(empty, 1).estimateTokens(400)).toBe(100)
+    const emptyContext: ModelContext = { messages: [], lastResult: '', estimateTokens: (overheadBytes) => overheadBytes / 4 }
+    expect(clipContext(emptyContext, 1).estimateTokens(400)).toBe(100)
   })
 })

@@ -9,7 +9,7 @@ type Parts = Parameters<typeof expectedCost>[0]
 
 const USD = { perInputToken: 0.000_003, perOutputToken: 0.000_015 }
 
-function parts(context: Context, usd: CallEstimate['usd'] | undefined = USD): Parts {
+function partsOf(context: Context, usd: CallEstimate['usd'] | undefined = USD): Parts {
   return {
     context,
     launch: { spec: specOf({ system: 'x'.repeat(398) }) },
@@ -26,7 +26,7 @@ function contextOf(text: string): Context {
 }
 
 test('the first call is estimated by its bytes, including the system prompt and the tools', async () => {
-  expect(await expectedCost(parts(contextOf('y'.repeat(400))))).toEqual({ ask: { inputTokens: 200, maxOutputTokens: 8_192, usd: USD } })
+  expect(await expectedCost(partsOf(contextOf('y'.repeat(400))))).toEqual({ ask: { inputTokens: 200, maxOutputTokens: 8_192, usd: USD } })
 })
 
 test('after a count, only the bytes since then are estimated', async () => {
@@ -40,12 +40,12 @@ test('after a count, only the bytes since then are estimated', async () => {
     costUsd: 0,
   })
   context.takeMessage('m2', 'w'.repeat(80))
-  expect(await expectedCost(parts(context))).toMatchObject({ ask: { inputTokens: 1_020 } })
-  expect(await expectedCost(parts(context), 'q'.repeat(40))).toMatchObject({ ask: { inputTokens: 1_030 } })
+  expect(await expectedCost(partsOf(context))).toMatchObject({ ask: { inputTokens: 1_020 } })
+  expect(await expectedCost(partsOf(context), 'q'.repeat(40))).toMatchObject({ ask: { inputTokens: 1_030 } })
 })
 
 test('an unknown price is null, and a scripted model has no estimate', async () => {
-  expect(await expectedCost(parts(contextOf('y'), null))).toMatchObject({ ask: { usd: null } })
-  const scripted = { ...parts(contextOf('y')), model: { maxOutputTokens: 0, maxPrices: () => undefined } } as unknown as Parts
+  expect(await expectedCost(partsOf(contextOf('y'), null))).toMatchObject({ ask: { usd: null } })
+  const scripted = { ...partsOf(contextOf('y')), model: { maxOutputTokens: 0, maxPrices: () => undefined } } as unknown as Parts
   expect(await expectedCost(scripted)).toEqual({})
 })

@@ -5,10 +5,10 @@ import { durationText } from '../../../../../src/drivers/native/models/idle-time
 import { resolveModel } from '../../../../../src/drivers/native/models/resolve-model.ts'
 import type { ModelOptions } from '../../../../../src/drivers/native/models/resolve-model.ts'
 
-const OWN = { name: 'own', kind: 'anthropic', baseURL: 'http://localhost:1', apiKeyEnv: 'OWN_KEY' } as const
+const OWN_PROVIDER = { name: 'own', kind: 'anthropic', baseURL: 'http://localhost:1', apiKeyEnv: 'OWN_KEY' } as const
 
-function options(values: Readonly<Record<string, string>> = {}): ModelOptions {
-  return { providers: [OWN, ...DEFAULTS.providers], maxOutputTokens: 1, idleMs: 1, cwd: '/', lookup: (name) => values[name] }
+function makeOptions(values: Readonly<Record<string, string>> = {}): ModelOptions {
+  return { providers: [OWN_PROVIDER, ...DEFAULTS.providers], maxOutputTokens: 1, idleMs: 1, cwd: '/', lookup: (name) => values[name] }
 }
 
 const REFUSED: readonly (readonly [ref: string, code: string, message: string])[] = [
@@ -22,20 +22,25 @@ const REFUSED: readonly (readonly [ref: string, code: string, message: string])[
 ]
 
 test.each(REFUSED)('%s is refused: %s', async (ref, code, message) => {
-  await expect(resolveModel(ref, options())).rejects.toMatchObject({ code, message: expect.stringContaining(message) })
+  await expect(resolveModel(ref, makeOptions())).rejects.toMatchObject({ code, message: expect.stringContaining(message) })
 })
 
 test('the window comes from the configuration, or else from the table, or else it is unknown', async () => {
-  const known = { ...OWN, name: 'anthropic', apiKeyEnv: null, models: { 'claude-sonnet-4-5': { contextWindow: 1_000_000 } } }
+  const knownProvider = {
+    ...OWN_PROVIDER,
+    name: 'anthropic',
+    apiKeyEnv: null,
+    models: { 'claude-sonnet-4-5': { contextWindow: 1_000_000 } },
+  }
   const windowOf = async (ref: string, providers: ModelOptions['providers']): Promise<number | null> =>
-    (await resolveModel(ref, { ...options({ OWN_KEY: 'k' }), providers })).window
-  expect(await windowOf('anthropic/claude-sonnet-4-5', [known])).toBe(1_000_000)
-  expect(await windowOf('anthropic/claude-haiku-4-5', [known])).toBe(200_000)
-  expect(await windowOf('own/a', [OWN])).toBeNull()
+    (await resolveModel(ref, { ...makeOptions({ OWN_KEY: 'k' }), providers })).window
+  expect(await windowOf('anthropic/claude-sonnet-4-5', [knownProvider])).toBe(1_000_000)
+  expect(await windowOf('anthropic/claude-haiku-4-5', [knownProvider])).toBe(200_000)
+  expect(await windowOf('own/a', [OWN_PROVIDER])).toBeNull()
 })
 
 test('an empty key counts as missing', async () => {
-  await expect(resolveModel('openai/x', options({ OPENAI_API_KEY: '' }))).rejects.toMatchObject({
+  await expect(resolveModel('openai/x', makeOptions({ OPENAI_API_KEY: '' }))).rejects.toMatchObject({
     code: 'CREDENTIALS_MISSING',
     details: { variable: 'OPENAI_API_KEY' },
   })
@@ -44,14 +49,14 @@ test('an empty key counts as missing', async () => {
 test("a key in the daemon's own environment is ignored", async () => {
   process.env['OPENAI_API_KEY'] = 'of the daemon'
   try {
-    await expect(resolveModel('openai/x', options())).rejects.toMatchObject({ code: 'CREDENTIALS_MISSING' })
+    await expect(resolveModel('openai/x', makeOptions())).rejects.toMatchObject({ code: 'CREDENTIALS_MISSING' })
   } finally {
     delete process.env['OPENAI_API_KEY']
   }
 })
 
 test('a model keeps its reference, including slashes in the name', async () => {
-  expect((await resolveModel('own/a/b', options({ OWN_KEY: 'k' }))).ref).toBe('own/a/b')
+  expect((await resolveModel('own/a/b', makeOptions({ OWN_KEY: 'k' }))).ref).toBe('own/a/b')
 })
 
 test.each([

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { costUsd, ratesFor, windowTokens } from '../../../../../src/drivers/native/models/prices.ts'
 
-const million = (bucket: string): Parameters<typeof costUsd>[1] => ({
+const millionOf = (bucket: string): Parameters<typeof costUsd>[1] => ({
   inputTokens: 0,
   outputTokens: 0,
   cacheReadTokens: 0,
@@ -28,11 +28,11 @@ const PRICED: readonly (readonly [ref: string, usd: readonly number[]])[] = [
 test.each(PRICED)('a million tokens of %s', async (ref, usd) => {
   const [provider = '', model = ''] = ref.split('/')
   const priced = { provider, model, userPrices }
-  const each = await Promise.all(
-    ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens'].map((bucket) => costUsd(priced, million(bucket))),
+  const costs = await Promise.all(
+    ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens'].map((bucket) => costUsd(priced, millionOf(bucket))),
   )
   // A million tokens of output alone has the table's price for a small context.
-  expect(each.map((cost) => Number(cost?.toFixed(6)))).toEqual(ref.startsWith('anthropic') ? [6, 15, 0.6, 7.5] : usd)
+  expect(costs.map((cost) => Number(cost?.toFixed(6)))).toEqual(ref.startsWith('anthropic') ? [6, 15, 0.6, 7.5] : usd)
   const { perInputToken, perOutputToken, perCacheReadToken, perCacheWriteToken } = (await ratesFor(priced)) ?? {}
   expect(
     [perInputToken, perOutputToken, perCacheReadToken, perCacheWriteToken].map((rate = NaN) => Number((rate * 1e6).toFixed(6))),

@@ -70,18 +70,18 @@ test.each(HEADERS)('%j asks for %s ms', (headers, ms) => {
   expect(parseFailure({ message: 'x', statusCode: 429, responseHeaders: headers }, NOW).retryAfterMs).toBe(ms)
 })
 
-const failure = (facts: ConstructorParameters<typeof CallFailed>[1]): CallFailed => new CallFailed('x', facts)
+const makeFailure = (facts: ConstructorParameters<typeof CallFailed>[1]): CallFailed => new CallFailed('x', facts)
 
 test('the wait grows to its cap, with full jitter; after the last attempt there is none', () => {
-  const longest = [1, 2, 3].map((attempt) => retryDelay(POLICY, attempt, failure({ retryable: true }), () => 1))
+  const longest = [1, 2, 3].map((attempt) => retryDelay(POLICY, attempt, makeFailure({ retryable: true }), () => 1))
   expect(longest).toEqual([100, 150, null])
-  expect(retryDelay(POLICY, 1, failure({ retryable: true }), () => 0)).toBe(0)
-  expect(retryDelay(POLICY, 2, failure({ retryable: true }), () => 0.5)).toBe(75)
+  expect(retryDelay(POLICY, 1, makeFailure({ retryable: true }), () => 0)).toBe(0)
+  expect(retryDelay(POLICY, 2, makeFailure({ retryable: true }), () => 0.5)).toBe(75)
 })
 
 test("the provider's own wait replaces the backoff, unless it is too long", () => {
-  expect(retryDelay(POLICY, 1, failure({ retryable: true, retryAfterMs: 42_000 }), () => 1)).toBe(42_000)
-  expect(retryDelay(POLICY, 1, failure({ retryable: true, retryAfterMs: 3_600_001 }), () => 1)).toBeNull()
-  expect(retryDelay(POLICY, 3, failure({ retryable: true, retryAfterMs: 1 }), () => 1)).toBeNull()
-  expect(retryDelay(POLICY, 1, failure({ retryable: false, retryAfterMs: 1 }), () => 1)).toBeNull()
+  expect(retryDelay(POLICY, 1, makeFailure({ retryable: true, retryAfterMs: 42_000 }), () => 1)).toBe(42_000)
+  expect(retryDelay(POLICY, 1, makeFailure({ retryable: true, retryAfterMs: 3_600_001 }), () => 1)).toBeNull()
+  expect(retryDelay(POLICY, 3, makeFailure({ retryable: true, retryAfterMs: 1 }), () => 1)).toBeNull()
+  expect(retryDelay(POLICY, 1, makeFailure({ retryable: false, retryAfterMs: 1 }), () => 1)).toBeNull()
 })

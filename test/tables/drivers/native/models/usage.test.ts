@@ -35,30 +35,30 @@ test.each(ROWS)('%s', (_, [total, noCache, cacheRead, cacheWrite, output], expec
   ).toEqual(expected)
 })
 
-const tokens = { inputTokens: 1_000_000, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
-const none = { ...tokens, inputTokens: 0 }
+const TOKENS = { inputTokens: 1_000_000, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
+const NO_INPUT = { ...TOKENS, inputTokens: 0 }
 
 test('a price in USD, with cached tokens at their own price', async () => {
   const priced = { provider: 'openai', model: 'gpt-4o' }
-  expect(await costUsd(priced, tokens)).toBeCloseTo(2.5, 9)
-  expect(await costUsd(priced, { ...none, cacheReadTokens: 1_000_000 })).toBeCloseTo(1.25, 9)
-  expect(await costUsd(priced, { ...none, outputTokens: 1_000_000 })).toBeCloseTo(10, 9)
-  expect(await costUsd(priced, none)).toBe(0)
+  expect(await costUsd(priced, TOKENS)).toBeCloseTo(2.5, 9)
+  expect(await costUsd(priced, { ...NO_INPUT, cacheReadTokens: 1_000_000 })).toBeCloseTo(1.25, 9)
+  expect(await costUsd(priced, { ...NO_INPUT, outputTokens: 1_000_000 })).toBeCloseTo(10, 9)
+  expect(await costUsd(priced, NO_INPUT)).toBe(0)
 })
 
 test('cache writes without a price in the table still have a price', async () => {
-  expect(await costUsd({ provider: 'openai', model: 'gpt-4o' }, { ...none, cacheWriteTokens: 1_000_000 })).toBeGreaterThan(0)
+  expect(await costUsd({ provider: 'openai', model: 'gpt-4o' }, { ...NO_INPUT, cacheWriteTokens: 1_000_000 })).toBeGreaterThan(0)
 })
 
 test('an unknown model or provider has no price, even if another provider has a model of that name', async () => {
-  expect(await costUsd({ provider: 'openai', model: 'no-such-model' }, tokens)).toBeNull()
+  expect(await costUsd({ provider: 'openai', model: 'no-such-model' }, TOKENS)).toBeNull()
   for (const provider of ['local', 'my-openai'])
-    expect(await costUsd({ provider, model: 'gpt-4o', baseURL: 'http://127.0.0.1:8000/v1' }, tokens)).toBeNull()
+    expect(await costUsd({ provider, model: 'gpt-4o', baseURL: 'http://127.0.0.1:8000/v1' }, TOKENS)).toBeNull()
 })
 
 test('a provider with a custom name has the prices of its address', async () => {
-  expect(await costUsd({ provider: 'work', model: 'gpt-4o', baseURL: 'https://api.openai.com/v1' }, tokens)).toBeCloseTo(2.5, 9)
-  expect(await costUsd({ provider: 'openai-chat', model: 'gpt-4o', baseURL: 'http://127.0.0.1:1' }, tokens)).toBeCloseTo(2.5, 9)
+  expect(await costUsd({ provider: 'work', model: 'gpt-4o', baseURL: 'https://api.openai.com/v1' }, TOKENS)).toBeCloseTo(2.5, 9)
+  expect(await costUsd({ provider: 'openai-chat', model: 'gpt-4o', baseURL: 'http://127.0.0.1:1' }, TOKENS)).toBeCloseTo(2.5, 9)
 })
 
 const WINDOWS: readonly (readonly [provider: string, model: string, tokens: number | null])[] = [
@@ -69,8 +69,8 @@ const WINDOWS: readonly (readonly [provider: string, model: string, tokens: numb
   ['ollama', 'qwen3', null],
 ]
 
-test.each(WINDOWS)('%s/%s holds %s tokens', async (provider, model, tokens) => {
-  expect(await windowTokens({ provider, model })).toBe(tokens)
+test.each(WINDOWS)('%s/%s holds %s tokens', async (provider, model, TOKENS) => {
+  expect(await windowTokens({ provider, model })).toBe(TOKENS)
 })
 
 test.each([Infinity, Number.NaN, -1, '1', null])('a cost or count of %s is ignored', (value) => {

@@ -21,8 +21,8 @@ test.each([
   ['a', 'a\n', "line 2: nothing instead of ''"],
   [`${LONG}one`, `${LONG}two`, `line 1: '…${'x'.repeat(20)}one' instead of '…${'x'.repeat(20)}two'`],
   [`a${LONG}`, `b${LONG}`, `line 1: 'a${'x'.repeat(79)}…' instead of 'b${'x'.repeat(79)}…'`],
-])('%j against %j', (now, recorded, note) => {
-  expect(textDifference(now, recorded)).toBe(note)
+])('%j against %j', (actual, recorded, note) => {
+  expect(textDifference(actual, recorded)).toBe(note)
 })
 
 test.each([
@@ -30,54 +30,54 @@ test.each([
   [['read'], ['read', 'bash', 'write'], 'the offered tools differ: without bash, write'],
   [['read', 'mcp__a__b'], ['read'], 'the offered tools differ: with mcp__a__b'],
   [['ls'], ['glob'], 'the offered tools differ: without glob; with ls'],
-])('tools %j against %j', (now, recorded, note) => {
-  expect(toolDifference(now, recorded)).toBe(note)
+])('tools %j against %j', (actual, recorded, note) => {
+  expect(toolDifference(actual, recorded)).toBe(note)
 })
 
-const result = (content: string, more: Partial<ToolResult> = {}): ToolResult => ({
+const makeResult = (content: string, changes: Partial<ToolResult> = {}): ToolResult => ({
   callId: 'c',
   name: 'bash',
   outcome: 'ok',
   content,
-  ...more,
+  ...changes,
 })
-const messages = (...texts: string[]): ContextMessage[] => texts.map((text) => ({ role: 'user', text }))
+const makeMessages = (...texts: string[]): ContextMessage[] => texts.map((text) => ({ role: 'user', text }))
 
 describe('before a step', () => {
   test('only the input after the last answer counts', () => {
     const context: ContextMessage[] = [
-      ...messages('first'),
+      ...makeMessages('first'),
       { role: 'assistant', parts: [] },
-      { role: 'tool', results: [result('out')] },
-      ...messages('second'),
+      { role: 'tool', results: [makeResult('out')] },
+      ...makeMessages('second'),
     ]
     expect(inputSinceAnswer(context)).toMatchObject({ messages: ['second'], results: [{ callId: 'c', content: 'out', images: 0 }] })
-    expect(inputSinceAnswer(messages('a', 'b')).messages).toEqual(['a', 'b'])
+    expect(inputSinceAnswer(makeMessages('a', 'b')).messages).toEqual(['a', 'b'])
   })
 
   test('a result is noted with the step of its call, a message with the step that includes it', () => {
-    const now = inputSinceAnswer([{ role: 'tool', results: [result('1 passed\n2 passed')] }, ...messages('go', 'on')])
-    const recorded = inputSinceAnswer([{ role: 'tool', results: [result('1 passed\n3 passed')] }, ...messages('Go')])
-    expect(inputDifferences(5, now, recorded)).toEqual([
+    const actual = inputSinceAnswer([{ role: 'tool', results: [makeResult('1 passed\n2 passed')] }, ...makeMessages('go', 'on')])
+    const recorded = inputSinceAnswer([{ role: 'tool', results: [makeResult('1 passed\n3 passed')] }, ...makeMessages('Go')])
+    expect(inputDifferences(5, actual, recorded)).toEqual([
       "step 4: the result of `bash` differs: line 2: '2 passed' instead of '3 passed'",
       "step 5: the message differs: line 1: 'go' instead of 'Go'",
       "step 5: an unrecorded message: 'on'",
     ])
-    expect(inputDifferences(5, recorded, now).at(-1)).toBe("step 5: a recorded message is missing: 'on'")
+    expect(inputDifferences(5, recorded, actual).at(-1)).toBe("step 5: a recorded message is missing: 'on'")
   })
 
   test('a different outcome is noted before a different text, and images count', () => {
     const image = { mediaType: 'image/png', data: '' }
-    const input = (toolResult: ToolResult): ReturnType<typeof inputSinceAnswer> =>
+    const inputOf = (toolResult: ToolResult): ReturnType<typeof inputSinceAnswer> =>
       inputSinceAnswer([{ role: 'tool', results: [toolResult] }])
-    expect(inputDifferences(2, input(result('no', { outcome: 'denied' })), input(result('yes')))).toEqual([
+    expect(inputDifferences(2, inputOf(makeResult('no', { outcome: 'denied' })), inputOf(makeResult('yes')))).toEqual([
       'step 1: the result of `bash` differs: denied instead of ok',
     ])
-    expect(inputDifferences(2, input(result('')), input(result('', { images: [image] })))).toEqual([
+    expect(inputDifferences(2, inputOf(makeResult('')), inputOf(makeResult('', { images: [image] })))).toEqual([
       'step 1: the result of `bash` differs: 0 images instead of 1',
     ])
-    expect(inputDifferences(2, input(result('same')), input(result('same')))).toEqual([])
-    expect(inputDifferences(2, input(result('same')), input(result('same', { callId: 'other' })))).toEqual([])
+    expect(inputDifferences(2, inputOf(makeResult('same')), inputOf(makeResult('same')))).toEqual([])
+    expect(inputDifferences(2, inputOf(makeResult('same')), inputOf(makeResult('same', { callId: 'other' })))).toEqual([])
   })
 })
 

@@ -9,14 +9,14 @@ import { tempDir } from '../../../../support/tmp.ts'
 
 type Files = Readonly<Record<string, string>>
 
-function write(dir: string, files: Files): void {
+function writeFiles(dir: string, files: Files): void {
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(dir, name)), { recursive: true })
     writeFileSync(join(dir, name), text)
   }
 }
 
-async function found(cwd: string, path = '.', pattern = '**'): Promise<readonly string[]> {
+async function searchFiles(cwd: string, path = '.', pattern = '**'): Promise<readonly string[]> {
   const grepped = await grepFiles({ pattern: 'x', path, ignore_case: false }, { cwd, paths: undefined })
   const names = grepped === 'no lines match' ? [] : [...new Set(grepped.split('\n').map((line) => line.split(':')[0] ?? ''))].toSorted()
   const globbed = await globFiles({ pattern, path }, { cwd, paths: undefined })
@@ -40,18 +40,18 @@ describe('a search skips', () => {
   test.each(CASES)('%s', async (_, files) => {
     await using dir = await tempDir()
     execFileSync('git', ['init', '--quiet', dir.path])
-    write(dir.path, files)
+    writeFiles(dir.path, files)
     const listed = execFileSync('git', ['ls-files', '--others', '--exclude-standard'], { cwd: dir.path }).toString().split('\n')
-    const wanted = listed.filter((name) => name !== '' && files[name]?.includes('x')).toSorted()
-    expect(wanted.length).toBeGreaterThan(0)
-    expect(await found(dir.path)).toEqual(wanted)
+    const expectedNames = listed.filter((name) => name !== '' && files[name]?.includes('x')).toSorted()
+    expect(expectedNames.length).toBeGreaterThan(0)
+    expect(await searchFiles(dir.path)).toEqual(expectedNames)
   })
 
   test('files that a directory above the search root excludes', async () => {
     await using dir = await tempDir()
     execFileSync('git', ['init', '--quiet', dir.path])
-    write(dir.path, { '.gitignore': '*.log\n', 'a/b.log': 'x', 'a/c': 'x' })
-    expect(await found(join(dir.path, 'a'))).toEqual(['c'])
+    writeFiles(dir.path, { '.gitignore': '*.log\n', 'a/b.log': 'x', 'a/c': 'x' })
+    expect(await searchFiles(join(dir.path, 'a'))).toEqual(['c'])
   })
 })
 
@@ -59,29 +59,29 @@ describe('a search finds', () => {
   test('an explicitly named path, even if it is excluded', async () => {
     await using dir = await tempDir()
     execFileSync('git', ['init', '--quiet', dir.path])
-    write(dir.path, { '.gitignore': 'dist/\n', 'dist/a': 'x' })
-    expect(await found(dir.path, 'dist')).toEqual(['a'])
+    writeFiles(dir.path, { '.gitignore': 'dist/\n', 'dist/a': 'x' })
+    expect(await searchFiles(dir.path, 'dist')).toEqual(['a'])
     expect(await globFiles({ pattern: 'dist/*', path: '.' }, { cwd: dir.path, paths: undefined })).toBe('dist/a')
-    expect(await found(dir.path)).toEqual([])
+    expect(await searchFiles(dir.path)).toEqual([])
   })
 
   test('all files outside of a repository', async () => {
     await using dir = await tempDir()
-    write(dir.path, { '.gitignore': '*.log\n', 'a.log': 'x', '.git/config': '' })
-    expect(await found(dir.path)).toEqual(['a.log'])
+    writeFiles(dir.path, { '.gitignore': '*.log\n', 'a.log': 'x', '.git/config': '' })
+    expect(await searchFiles(dir.path)).toEqual(['a.log'])
   })
 
   test('files of each nested repository by its own rules', async () => {
     await using dir = await tempDir()
     for (const name of ['one', 'two']) execFileSync('git', ['init', '--quiet', join(dir.path, name)])
-    write(dir.path, { 'one/.gitignore': 'a\n', 'one/a': 'x', 'one/b': 'x', 'two/a': 'x' })
-    expect(await found(dir.path)).toEqual(['one/b', 'two/a'])
+    writeFiles(dir.path, { 'one/.gitignore': 'a\n', 'one/a': 'x', 'one/b': 'x', 'two/a': 'x' })
+    expect(await searchFiles(dir.path)).toEqual(['one/b', 'two/a'])
   })
 
   test('all files if the rules are too large', async () => {
     await using dir = await tempDir()
     execFileSync('git', ['init', '--quiet', dir.path])
-    write(dir.path, { '.gitignore': `a\n#${'-'.repeat(300_000)}\n`, a: 'x' })
-    expect(await found(dir.path)).toContain('a')
+    writeFiles(dir.path, { '.gitignore': `a\n#${'-'.repeat(300_000)}\n`, a: 'x' })
+    expect(await searchFiles(dir.path)).toContain('a')
   })
 })

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { matchesPath, parseGlob } from '../../../../../src/drivers/native/tools/glob-pattern.ts'
 import { deep } from '../../../../support/deep.ts'
 
-const matches = (pattern: string, name: string): boolean => matchesPath(parseGlob(pattern), name)
+const matchesPattern = (pattern: string, name: string): boolean => matchesPath(parseGlob(pattern), name)
 
 describe('a pattern', () => {
   test.each([
@@ -49,15 +49,18 @@ describe('a pattern', () => {
     ['/tmp/*', ['/tmp/a'], ['tmp/a', '/tmp/a/b']],
     ['a/', [], ['a']],
     ['!a', ['!a'], ['b']],
-  ])('%s', (pattern, yes, no) => {
-    expect({ yes: yes.filter((name) => matches(pattern, name)), no: no.filter((name) => matches(pattern, name)) }).toEqual({ yes, no: [] })
+  ])('%s', (pattern, matching, notMatching) => {
+    expect({
+      yes: matching.filter((name) => matchesPattern(pattern, name)),
+      no: notMatching.filter((name) => matchesPattern(pattern, name)),
+    }).toEqual({ yes: matching, no: [] })
   })
 })
 
 test("a pattern matches like Node's own matcher", () => {
   const char = fc.constantFrom('a', 'b', '.', '-')
   const name = fc.string({ unit: char, minLength: 1, maxLength: 5 }).filter((text) => text !== '.' && text !== '..')
-  const part = fc
+  const partArbitrary = fc
     .oneof(
       name,
       fc.constant('**'),
@@ -65,10 +68,14 @@ test("a pattern matches like Node's own matcher", () => {
     )
     .filter((text) => !/^\.*$/.test(text) && (text === '**' || !text.includes('**')) && !/^[{]b,\.a\*[}]/.test(text))
   fc.assert(
-    fc.property(fc.array(part, { minLength: 1, maxLength: 4 }), fc.array(name, { minLength: 1, maxLength: 4 }), (parts, names) => {
-      const [pattern, file] = [parts.join('/'), names.join('/')]
-      expect([pattern, file, matches(pattern, file)]).toEqual([pattern, file, path.matchesGlob(file, pattern)])
-    }),
+    fc.property(
+      fc.array(partArbitrary, { minLength: 1, maxLength: 4 }),
+      fc.array(name, { minLength: 1, maxLength: 4 }),
+      (patternParts, names) => {
+        const [pattern, file] = [patternParts.join('/'), names.join('/')]
+        expect([pattern, file, matchesPattern(pattern, file)]).toEqual([pattern, file, path.matchesGlob(file, pattern)])
+      },
+    ),
     { numRuns: deep(2_000, 100_000) },
   )
 })
@@ -85,10 +92,10 @@ describe('the cost of a pattern', () => {
     ['open braces', '{'.repeat(4_000), a],
     ['braces that close in the end', `${'{'.repeat(4_000)}${'}'.repeat(4_000)}`, a],
   ])('%s: no', (_, pattern, name) => {
-    const since = process.cpuUsage()
-    expect(matches(pattern, name)).toBe(false)
+    const cpuBefore = process.cpuUsage()
+    expect(matchesPattern(pattern, name)).toBe(false)
     // Backtracking would take longer than the age of the universe.
-    expect(process.cpuUsage(since).user).toBeLessThan(5_000_000)
+    expect(process.cpuUsage(cpuBefore).user).toBeLessThan(5_000_000)
   })
 
   test.each([
@@ -105,5 +112,5 @@ describe('the cost of a pattern', () => {
     expect(() => parseGlob(pattern)).toThrow(message)
   })
 
-  test('a thousand alternatives are not too many', () => expect(matches('{0..999}', '999')).toBe(true))
+  test('a thousand alternatives are not too many', () => expect(matchesPattern('{0..999}', '999')).toBe(true))
 })

@@ -12,10 +12,10 @@ import { openContainmentBench } from '../../../../support/agents/contained.ts'
 import type { ContainmentBench } from '../../../../support/agents/contained.ts'
 import { png } from '../../../../support/models/png.ts'
 
-const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex')
-const padded = (bytes: Buffer): Buffer => Buffer.concat([bytes, Buffer.alloc(64)])
-const webp = (chunk: string, header: string): Buffer =>
-  Buffer.concat([Buffer.from('RIFF\0\0\0\0WEBP'), Buffer.from(chunk), hex('0a000000'), hex(header), Buffer.alloc(32)])
+const bytesOfHex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex')
+const withPadding = (bytes: Buffer): Buffer => Buffer.concat([bytes, Buffer.alloc(64)])
+const webpOf = (chunk: string, header: string): Buffer =>
+  Buffer.concat([Buffer.from('RIFF\0\0\0\0WEBP'), Buffer.from(chunk), bytesOfHex('0a000000'), bytesOfHex(header), Buffer.alloc(32)])
 
 // Headers as the formats define them; 640 is 0x280, 480 is 0x1e0.
 const APP0 = 'ffe0 0010 4a46494600 0101 00 0001 0001 00 00'
@@ -23,18 +23,18 @@ const TABLES = 'ffdb 0004 0000 ffc4 0005 000000'
 const FRAME = '0011 08 01e0 0280 03 011100 021101 031101'
 const HEADERS: readonly (readonly [name: string, mediaType: string, bytes: Buffer])[] = [
   ['png', 'image/png', png(640, 480)],
-  ['gif of 1987', 'image/gif', padded(Buffer.concat([Buffer.from('GIF87a'), hex('8002 e001')]))],
-  ['gif of 1989', 'image/gif', padded(Buffer.concat([Buffer.from('GIF89a'), hex('8002 e001')]))],
-  ['jpeg, baseline', 'image/jpeg', padded(hex(`ffd8 ${APP0} ${TABLES} ffc0 ${FRAME}`))],
+  ['gif of 1987', 'image/gif', withPadding(Buffer.concat([Buffer.from('GIF87a'), bytesOfHex('8002 e001')]))],
+  ['gif of 1989', 'image/gif', withPadding(Buffer.concat([Buffer.from('GIF89a'), bytesOfHex('8002 e001')]))],
+  ['jpeg, baseline', 'image/jpeg', withPadding(bytesOfHex(`ffd8 ${APP0} ${TABLES} ffc0 ${FRAME}`))],
   [
     'jpeg, progressive, with fill bytes and a restart marker',
     'image/jpeg',
-    padded(hex(`ffd8 ${APP0} ffd0 ffff ${TABLES} ffff c2 ${FRAME}`.replace('ffff ffdb', 'ffff db'))),
+    withPadding(bytesOfHex(`ffd8 ${APP0} ffd0 ffff ${TABLES} ffff c2 ${FRAME}`.replace('ffff ffdb', 'ffff db'))),
   ],
-  ['webp, lossy', 'image/webp', webp('VP8 ', '300100 9d012a 8002 e001')],
-  ['webp, lossy and scaled: two bits do not belong to the size', 'image/webp', webp('VP8 ', '300100 9d012a 8042 e081')],
-  ['webp, lossless', 'image/webp', webp('VP8L', '2f 7fc27700')],
-  ['webp, extended', 'image/webp', webp('VP8X', '10000000 7f0200 df0100')],
+  ['webp, lossy', 'image/webp', webpOf('VP8 ', '300100 9d012a 8002 e001')],
+  ['webp, lossy and scaled: two bits do not belong to the size', 'image/webp', webpOf('VP8 ', '300100 9d012a 8042 e081')],
+  ['webp, lossless', 'image/webp', webpOf('VP8L', '2f 7fc27700')],
+  ['webp, extended', 'image/webp', webpOf('VP8X', '10000000 7f0200 df0100')],
 ]
 
 test.each(HEADERS)('%s', (_, mediaType, bytes) => {
@@ -45,8 +45,8 @@ test.each(HEADERS)('%s', (_, mediaType, bytes) => {
 
 test.each(HEADERS)('%s: a header that is cut anywhere has no size, and causes no crash', (_, __, bytes) => {
   for (let length = 0; length < 30; length += 1) {
-    const cut = bytes.subarray(0, length)
-    const size = findImageFormat(cut.subarray(0, 16))?.readSize(cut) ?? null
+    const head = bytes.subarray(0, length)
+    const size = findImageFormat(head.subarray(0, 16))?.readSize(head) ?? null
     if (size !== null) expect(size).toEqual({ width: 640, height: 480 })
   }
 })
@@ -62,7 +62,7 @@ describe('the tool', () => {
   })
   afterEach(() => contained[Symbol.asyncDispose]())
 
-  async function read(bytes: Buffer, name = 'picture'): Promise<ToolCallResult> {
+  async function readImage(bytes: Buffer, name = 'picture'): Promise<ToolCallResult> {
     await writeFile(join(dir, name), bytes)
     const containment = await contained.open(contained.manager.kind)
     const { signal } = new AbortController()
@@ -81,8 +81,8 @@ describe('the tool', () => {
 
   test("returns an image with its description, whatever the file's name", async () => {
     const bytes = png(640, 480)
-    const end = await read(bytes, 'notes.txt')
-    expect(end).toEqual({
+    const description = await readImage(bytes, 'notes.txt')
+    expect(description).toEqual({
       outcome: 'ok',
       content: 'image/png, 640 × 480, 1 KiB',
       images: [{ mediaType: 'image/png', data: bytes.toString('base64') }],
@@ -90,7 +90,7 @@ describe('the tool', () => {
   })
 
   test("reads a text file with an image's name as text", async () => {
-    expect(await read(Buffer.from('not a picture\n'), 'a.png')).toEqual({ outcome: 'ok', content: 'not a picture\n' })
+    expect(await readImage(Buffer.from('not a picture\n'), 'a.png')).toEqual({ outcome: 'ok', content: 'not a picture\n' })
   })
 
   test.each([
@@ -98,9 +98,9 @@ describe('the tool', () => {
     ['too many pixels per side', png(8_001, 1), 'image/png, 8001 × 1, 1 KiB: at most 8000 pixels per side'],
     ['no pixels', png(0, 1), 'truncated or damaged'],
     ['an end before its size', png(640, 480).subarray(0, 20), 'truncated or damaged'],
-    ['a jpeg without a frame', hex('ffd8 ffe0 0004 0000 ffda 0004 0000 00'), 'truncated or damaged'],
+    ['a jpeg without a frame', bytesOfHex('ffd8 ffe0 0004 0000 ffda 0004 0000 00'), 'truncated or damaged'],
   ])('refuses %s', async (_, bytes, message) => {
-    expect(await read(bytes)).toEqual({ outcome: 'error', content: expect.stringContaining(message) })
+    expect(await readImage(bytes)).toEqual({ outcome: 'error', content: expect.stringContaining(message) })
   })
 })
 

@@ -15,31 +15,31 @@ import type { PathAccess } from '../../../../../src/kernel/model/spec-parts.ts'
 
 let contained: ContainmentBench
 let cwd: string
-let out: string
+let outside: string
 let paths: PathAccess
-let opened: ReturnType<ContainmentBench['open']>
+let openedContainment: ReturnType<Contained['open']>
 
 beforeEach(async () => {
-  contained = await openContainmentBench()
-  opened = contained.open(contained.manager.kind)
+  contained = await newContained()
+  openedContainment = contained.open(contained.containments.kind)
   cwd = join(contained.dir, 'work')
-  out = join(contained.dir, 'out')
+  outside = join(contained.dir, 'out')
   await mkdir(join(cwd, 'src/deep'), { recursive: true })
-  await mkdir(out)
-  await writeFile(join(out, 'secret'), 'SECRET line')
+  await mkdir(outside)
+  await writeFile(join(outside, 'secret'), 'SECRET line')
   await writeFile(join(cwd, 'plain.txt'), 'plain line')
   await writeFile(join(cwd, 'src/a.txt'), 'inside line')
-  await symlink(out, join(cwd, 'src/way'))
-  await symlink(join(out, 'secret'), join(cwd, 'src/file'))
-  await symlink(join(out, 'new'), join(cwd, 'src/nowhere'))
+  await symlink(outside, join(cwd, 'src/way'))
+  await symlink(join(outside, 'secret'), join(cwd, 'src/file'))
+  await symlink(join(outside, 'new'), join(cwd, 'src/nowhere'))
   await symlink('a.txt', join(cwd, 'src/own'))
   paths = { read: [cwd], write: [join(cwd, 'src')] }
 })
 afterEach(() => contained[Symbol.asyncDispose]())
 
-async function run(name: string, input: unknown): Promise<ToolCallResult> {
+async function runTool(name: string, input: unknown): Promise<ToolCallResult> {
   const call: ToolCall = { type: 'tool-call', callId: 'c', name, input }
-  const containment = await opened
+  const containment = await openedContainment
   const { signal } = new AbortController()
   return new Toolbox({ tools: null, deny: [] }).run(call, {
     callId: 'call',
@@ -54,7 +54,7 @@ async function run(name: string, input: unknown): Promise<ToolCallResult> {
   })
 }
 
-const refused = (message: string): unknown => ({
+const refusal = (message: string): unknown => ({
   outcome: 'denied',
   content: expect.stringContaining(message),
   refused: { what: 'paths', detail: expect.stringContaining(message) },
@@ -76,7 +76,7 @@ describe('reading is refused', () => {
     ['by a pattern that follows a link', 'glob', { pattern: 'src/way/*' }],
     ['before an edit', 'edit', { path: '../out/secret', old_text: 'SECRET', new_text: 'x' }],
   ])('%s', async (_, name, input) => {
-    expect(await run(name, input)).toEqual(refused('may not be read: only what is below'))
+    expect(await runTool(name, input)).toEqual(refusal('may not be read: only what is below'))
   })
 })
 
@@ -90,9 +90,9 @@ describe('writing is refused', () => {
     ['through a link that leads nowhere', 'write', { path: 'src/nowhere', content: 'x' }, 'it is a link that leads nowhere'],
     ['by an edit', 'edit', { path: 'plain.txt', old_text: 'plain', new_text: 'x' }, 'may not be written'],
   ])('%s', async (_, name, input, message) => {
-    expect(await run(name, input)).toEqual(refused(message))
-    expect(await readdir(out)).toEqual(['secret'])
-    expect(await readFile(join(out, 'secret'), 'utf8')).toBe('SECRET line')
+    expect(await runTool(name, input)).toEqual(refusal(message))
+    expect(await readdir(outside)).toEqual(['secret'])
+    expect(await readFile(join(outside, 'secret'), 'utf8')).toBe('SECRET line')
     expect(await readFile(join(cwd, 'plain.txt'), 'utf8')).toBe('plain line')
   })
 
@@ -115,26 +115,26 @@ describe('writing is refused', () => {
     await symlink('.git/config', join(cwd, 'src/conf'))
     for (const name of ['objects', 'refs']) await mkdir(join(cwd, 'src/bare', name), { recursive: true })
     await writeFile(join(cwd, 'src/bare/HEAD'), 'ref: refs/heads/main')
-    expect(await run('write', { path, content: 'x' })).toEqual(refused("it belongs to git's own files"))
+    expect(await runTool('write', { path, content: 'x' })).toEqual(refusal("it belongs to git's own files"))
     expect([await readFile(join(cwd, 'src/.git/config'), 'utf8'), await readdir(join(cwd, 'src/bare'))]).toEqual([
       'old',
       ['HEAD', 'objects', 'refs'],
     ])
     paths = { read: [cwd], write: [join(cwd, 'src'), join(cwd, 'src/.git'), join(cwd, 'src/bare')] }
     if (/^src\/(\.git|bare)\//.test(path))
-      expect(await run('write', { path, content: 'named' }), 'a place that names it').toMatchObject({ outcome: 'ok' })
+      expect(await runTool('write', { path, content: 'named' }), 'a place that names it').toMatchObject({ outcome: 'ok' })
   })
 
   test('everywhere, if no path is writable', async () => {
     paths = { read: [cwd], write: [] }
-    expect(await run('write', { path: 'src/x', content: '' })).toEqual(refused('no path may be written'))
+    expect(await runTool('write', { path: 'src/x', content: '' })).toEqual(refusal('no path may be written'))
   })
 
   test('to a hard link replaces only this name, and the other name keeps its content', async () => {
-    await link(join(out, 'secret'), join(cwd, 'src/second'))
-    expect(await run('write', { path: 'src/second', content: 'mine' })).toMatchObject({ outcome: 'ok' })
+    await link(join(outside, 'secret'), join(cwd, 'src/second'))
+    expect(await runTool('write', { path: 'src/second', content: 'mine' })).toMatchObject({ outcome: 'ok' })
     expect(await readFile(join(cwd, 'src/second'), 'utf8')).toBe('mine')
-    expect(await readFile(join(out, 'secret'), 'utf8')).toBe('SECRET line')
+    expect(await readFile(join(outside, 'secret'), 'utf8')).toBe('SECRET line')
   })
 })
 
@@ -148,12 +148,12 @@ describe('an allowed path', () => {
     ['grep', { pattern: 'line' }, 'plain.txt:1: plain line\nsrc/a.txt:1: inside line'],
     ['edit', { path: 'src/own', old_text: 'inside', new_text: 'new' }, 'replaced 1 occurrence in src/own'],
   ])('%s %j works', async (name, input, content) => {
-    expect(await run(name, input)).toEqual({ outcome: 'ok', content })
+    expect(await runTool(name, input)).toEqual({ outcome: 'ok', content })
   })
 
   test('is written with its directories, keeps its mode, and leaves no temporary file', async () => {
-    await run('write', { path: 'src/x/y/z.sh', content: 'one' })
-    expect(await run('write', { path: 'src/x/y/z.sh', content: 'two' })).toMatchObject({ outcome: 'ok' })
+    await runTool('write', { path: 'src/x/y/z.sh', content: 'one' })
+    expect(await runTool('write', { path: 'src/x/y/z.sh', content: 'two' })).toMatchObject({ outcome: 'ok' })
     expect(await readFile(join(cwd, 'src/x/y/z.sh'), 'utf8')).toBe('two')
     expect(await readdir(join(cwd, 'src/x/y'))).toEqual(['z.sh'])
     expect((await stat(join(cwd, 'src/x/y/z.sh'))).isFile()).toBe(true)
@@ -161,9 +161,9 @@ describe('an allowed path', () => {
 
   test('is written even if the allowed directory does not exist yet', async () => {
     paths = { write: [join(cwd, 'build/out')] }
-    expect(await run('write', { path: 'build/out/a/b.txt', content: 'x' })).toMatchObject({ outcome: 'ok' })
-    expect(await run('write', { path: 'build/other', content: 'x' })).toEqual(refused('may not be written'))
-    expect(await run('read', { path: '../out/secret' })).toEqual({ outcome: 'ok', content: 'SECRET line' })
+    expect(await runTool('write', { path: 'build/out/a/b.txt', content: 'x' })).toMatchObject({ outcome: 'ok' })
+    expect(await runTool('write', { path: 'build/other', content: 'x' })).toEqual(refusal('may not be written'))
+    expect(await runTool('read', { path: '../out/secret' })).toEqual({ outcome: 'ok', content: 'SECRET line' })
   })
 })
 
@@ -171,7 +171,7 @@ test('a path that keeps changing never leads out of the allowed paths', async ()
   const [door, inner] = [join(cwd, 'src/door'), join(cwd, 'src/inner')]
   await mkdir(inner)
   await writeFile(join(inner, 'secret'), 'mine')
-  await symlink(out, join(cwd, 'src/lead'))
+  await symlink(outside, join(cwd, 'src/lead'))
   await rename(inner, door)
   // Alternates between a directory of our own and a link that leads out.
   const swap = `const { renameSync, rmSync } = require('node:fs'); const [door, inner, lead] = process.argv.slice(1)
@@ -183,9 +183,9 @@ test('a path that keeps changing never leads out of the allowed paths', async ()
   const leaked: string[] = []
   try {
     for (let tries = 0; tries < 50_000 && (counts.ok < 30 || counts.other < 30); tries += 1) {
-      const read = await run('read', { path: 'src/door/secret' })
-      const written = await run('write', { path: `src/door/${tries}`, content: 'x' })
-      const list = await run('grep', { pattern: 'SECRET', path: 'src' })
+      const read = await runTool('read', { path: 'src/door/secret' })
+      const written = await runTool('write', { path: `src/door/${tries}`, content: 'x' })
+      const list = await runTool('grep', { pattern: 'SECRET', path: 'src' })
       for (const { outcome } of [read, written]) counts[outcome === 'ok' ? 'ok' : 'other'] += 1
       if ([read, list].some(({ outcome, content }) => outcome === 'ok' && content.includes('SECRET')))
         leaked.push(read.content, list.content)
@@ -195,6 +195,6 @@ test('a path that keeps changing never leads out of the allowed paths', async ()
     await once(swapper, 'exit')
   }
   expect(leaked).toEqual([])
-  expect(await readdir(out)).toEqual(['secret'])
+  expect(await readdir(outside)).toEqual(['secret'])
   expect(Math.min(counts.ok, counts.other)).toBeGreaterThanOrEqual(30)
 })

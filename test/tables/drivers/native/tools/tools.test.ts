@@ -21,7 +21,7 @@ beforeEach(async () => {
 })
 afterEach(() => contained[Symbol.asyncDispose]())
 
-async function run(name: string, input: unknown, signal = new AbortController().signal): Promise<ToolCallResult> {
+async function runTool(name: string, input: unknown, signal = new AbortController().signal): Promise<ToolCallResult> {
   const call: ToolCall = { type: 'tool-call', callId: 'c', name, input }
   const containment = await contained.open(contained.manager.kind)
   const endSignal = new AbortController().signal
@@ -37,8 +37,8 @@ async function run(name: string, input: unknown, signal = new AbortController().
   })
 }
 
-const ok = (content: unknown): unknown => ({ outcome: 'ok', content })
-const error = (message: string): unknown => ({ outcome: 'error', content: expect.stringContaining(message) })
+const okResult = (content: unknown): unknown => ({ outcome: 'ok', content })
+const errorResult = (message: string): unknown => ({ outcome: 'error', content: expect.stringContaining(message) })
 
 describe('read', () => {
   beforeEach(() => writeFile(join(dir, 'a.txt'), 'one\ntwo\nthree\nfour'))
@@ -50,7 +50,7 @@ describe('read', () => {
     [{ limit: 1 }, 'one\n'],
     [{ offset: 4, limit: 9 }, 'four'],
   ])('%j', async (slice, content) => {
-    expect(await run('read', { path: 'a.txt', ...slice })).toEqual(ok(content))
+    expect(await runTool('read', { path: 'a.txt', ...slice })).toEqual(okResult(content))
   })
 
   test.each([
@@ -65,15 +65,15 @@ describe('read', () => {
   ])('%j is refused: %s', async (input, message) => {
     execFileSync('mkfifo', [join(dir, 'fifo')])
     await writeFile(join(dir, 'bin'), Buffer.from([1, 0, 2]))
-    expect(await run('read', input)).toEqual(error(message))
+    expect(await runTool('read', input)).toEqual(errorResult(message))
   })
 
   test('a large file is returned in parts that fit together, line by line', async () => {
     const lines = Array.from({ length: 20_000 }, (_, index) => `line ${index} é\n`)
     await writeFile(join(dir, 'large'), lines.join(''))
     let [offset, text] = [1, '']
-    for (let parts = 0; parts < 20; parts += 1) {
-      const { content } = await run('read', { path: 'large', offset })
+    for (let partCount = 0; partCount < 20; partCount += 1) {
+      const { content } = await runTool('read', { path: 'large', offset })
       expect(Buffer.byteLength(content)).toBeLessThanOrEqual(32 * 1024)
       const note = /\[… truncated; continue with offset (\d+) …\]$/.exec(content)
       text += note === null ? content : content.slice(0, note.index)
@@ -85,22 +85,22 @@ describe('read', () => {
 
   test('a line without an end is cut', async () => {
     await writeFile(join(dir, 'long'), 'x'.repeat(1_000_000))
-    const { content } = await run('read', { path: 'long' })
+    const { content } = await runTool('read', { path: 'long' })
     expect(content).toMatch(/^x+\n\[… truncated within line 1, which is too long …\]$/)
     expect(content.length).toBeLessThanOrEqual(32 * 1024)
   })
 
   test('an empty file is no error', async () => {
     await writeFile(join(dir, 'empty'), '')
-    expect(await run('read', { path: 'empty' })).toEqual(ok('(no output)'))
+    expect(await runTool('read', { path: 'empty' })).toEqual(okResult('(no output)'))
   })
 })
 
 describe('write', () => {
   test('creates the directories, replaces an existing file, and leaves no other file behind', async () => {
-    expect(await run('write', { path: 'x/y/z.txt', content: 'é' })).toEqual(ok('wrote 2 bytes to x/y/z.txt'))
+    expect(await runTool('write', { path: 'x/y/z.txt', content: 'é' })).toEqual(okResult('wrote 2 bytes to x/y/z.txt'))
     await chmod(join(dir, 'x/y/z.txt'), 0o751)
-    await run('write', { path: 'x/y/z.txt', content: 'new' })
+    await runTool('write', { path: 'x/y/z.txt', content: 'new' })
     expect(await readFile(join(dir, 'x/y/z.txt'), 'utf8')).toBe('new')
     expect((await stat(join(dir, 'x/y/z.txt'))).mode & 0o777).toBe(0o751)
     expect(await readdir(join(dir, 'x/y'))).toEqual(['z.txt'])
@@ -110,13 +110,13 @@ describe('write', () => {
     await writeFile(join(dir, 'real'), 'old')
     await symlink('real', join(dir, 'soft'))
     await link(join(dir, 'real'), join(dir, 'hard'))
-    await run('write', { path: 'soft', content: 'new' })
+    await runTool('write', { path: 'soft', content: 'new' })
     expect(await readFile(join(dir, 'hard'), 'utf8')).toBe('new')
     expect(await readFile(join(dir, 'real'), 'utf8')).toBe('new')
   })
 
   test('a directory is refused', async () => {
-    expect(await run('write', { path: '.', content: '' })).toEqual(error('is not a regular file'))
+    expect(await runTool('write', { path: '.', content: '' })).toEqual(errorResult('is not a regular file'))
   })
 })
 
@@ -124,13 +124,13 @@ describe('edit', () => {
   beforeEach(() => writeFile(join(dir, 'a.txt'), 'a b b'))
 
   test('replaces a text that occurs once, literally', async () => {
-    expect(await run('edit', { path: 'a.txt', old_text: 'a ', new_text: '$& $1 ' })).toEqual(ok('replaced 1 occurrence in a.txt'))
+    expect(await runTool('edit', { path: 'a.txt', old_text: 'a ', new_text: '$& $1 ' })).toEqual(okResult('replaced 1 occurrence in a.txt'))
     expect(await readFile(join(dir, 'a.txt'), 'utf8')).toBe('$& $1 b b')
   })
 
   test('replaces all occurrences if `replace_all` is set', async () => {
-    expect(await run('edit', { path: 'a.txt', old_text: 'b', new_text: 'c', replace_all: true })).toEqual(
-      ok('replaced 2 occurrences in a.txt'),
+    expect(await runTool('edit', { path: 'a.txt', old_text: 'b', new_text: 'c', replace_all: true })).toEqual(
+      okResult('replaced 2 occurrences in a.txt'),
     )
     expect(await readFile(join(dir, 'a.txt'), 'utf8')).toBe('a c c')
   })
@@ -140,7 +140,7 @@ describe('edit', () => {
     [{ old_text: 'b', new_text: '' }, 'old_text occurs 2 times in a.txt'],
     [{ old_text: '', new_text: '' }, 'invalid input'],
   ])('%j is refused: %s', async (input, message) => {
-    expect(await run('edit', { path: 'a.txt', ...input })).toEqual(error(message))
+    expect(await runTool('edit', { path: 'a.txt', ...input })).toEqual(errorResult(message))
     expect(await readFile(join(dir, 'a.txt'), 'utf8')).toBe('a b b')
   })
 })
@@ -155,58 +155,60 @@ describe('search', () => {
   })
 
   test('ls sorts, and marks directories', async () => {
-    expect(await run('ls', {})).toEqual(ok('.git/\nb.ts\nbin.ts\nnode_modules/\nsrc/'))
-    expect(await run('ls', { path: 'nowhere' })).toEqual(error('ENOENT'))
+    expect(await runTool('ls', {})).toEqual(okResult('.git/\nb.ts\nbin.ts\nnode_modules/\nsrc/'))
+    expect(await runTool('ls', { path: 'nowhere' })).toEqual(errorResult('ENOENT'))
   })
 
   test('ls stops at a thousand names', async () => {
     await mkdir(join(dir, 'many'))
     await Promise.all(Array.from({ length: 1_001 }, (_, index) => writeFile(join(dir, 'many', `${index}`), '')))
-    expect((await run('ls', { path: 'many' })).content).toMatch(/more than 1000 entries …\]$/)
+    expect((await runTool('ls', { path: 'many' })).content).toMatch(/more than 1000 entries …\]$/)
   })
 
   test('glob skips node_modules and .git', async () => {
-    expect(await run('glob', { pattern: '**/*.ts' })).toEqual(ok('b.ts\nbin.ts\nsrc/a.ts'))
-    expect(await run('glob', { pattern: '*.js', path: 'src/in' })).toEqual(ok('c.js'))
-    expect(await run('glob', { pattern: '*.py' })).toEqual(ok('no files match'))
+    expect(await runTool('glob', { pattern: '**/*.ts' })).toEqual(okResult('b.ts\nbin.ts\nsrc/a.ts'))
+    expect(await runTool('glob', { pattern: '*.js', path: 'src/in' })).toEqual(okResult('c.js'))
+    expect(await runTool('glob', { pattern: '*.py' })).toEqual(okResult('no files match'))
   })
 
   test('grep returns file, line and text', async () => {
-    expect(await run('grep', { pattern: 'Word of' })).toEqual(
-      ok('b.ts:2: the Word of b.ts\nsrc/a.ts:2: the Word of src/a.ts\nsrc/in/c.js:2: the Word of src/in/c.js'),
+    expect(await runTool('grep', { pattern: 'Word of' })).toEqual(
+      okResult('b.ts:2: the Word of b.ts\nsrc/a.ts:2: the Word of src/a.ts\nsrc/in/c.js:2: the Word of src/in/c.js'),
     )
-    expect(await run('grep', { pattern: 'WORD', ignore_case: true, glob: '**/*.js' })).toEqual(ok('src/in/c.js:2: the Word of src/in/c.js'))
-    expect(await run('grep', { pattern: '^first$', path: 'b.ts' })).toEqual(ok('b.ts:1: first'))
-    expect(await run('grep', { pattern: 'nothing' })).toEqual(ok('no lines match'))
+    expect(await runTool('grep', { pattern: 'WORD', ignore_case: true, glob: '**/*.js' })).toEqual(
+      okResult('src/in/c.js:2: the Word of src/in/c.js'),
+    )
+    expect(await runTool('grep', { pattern: '^first$', path: 'b.ts' })).toEqual(okResult('b.ts:1: first'))
+    expect(await runTool('grep', { pattern: 'nothing' })).toEqual(okResult('no lines match'))
   })
 
   test('grep refuses a broken pattern and a missing path', async () => {
-    expect(await run('grep', { pattern: '(' })).toEqual(error('the pattern cannot be used'))
-    expect(await run('grep', { pattern: 'x', path: 'nowhere' })).toEqual(error('ENOENT'))
+    expect(await runTool('grep', { pattern: '(' })).toEqual(errorResult('the pattern cannot be used'))
+    expect(await runTool('grep', { pattern: 'x', path: 'nowhere' })).toEqual(errorResult('ENOENT'))
   })
 
   test('grep stops a pattern that backtracks forever', async () => {
     await writeFile(join(dir, 'b.ts'), `${'a'.repeat(60)}b`)
-    expect(await run('grep', { pattern: '(a+)+$' })).toEqual(error('takes too long'))
+    expect(await runTool('grep', { pattern: '(a+)+$' })).toEqual(errorResult('takes too long'))
   })
 
   test('grep stops at two hundred lines', async () => {
     await writeFile(join(dir, 'b.ts'), 'a Word\n'.repeat(300))
-    const lines = (await run('grep', { pattern: 'Word' })).content.split('\n')
+    const lines = (await runTool('grep', { pattern: 'Word' })).content.split('\n')
     expect(lines).toHaveLength(201)
     expect(lines.slice(-2)).toEqual(['b.ts:200: a Word', '[… stopped at 200 matches; there may be more …]'])
   })
 
   test('grep cuts long lines', async () => {
     await writeFile(join(dir, 'b.ts'), 'Word '.repeat(1_000))
-    const { content } = await run('grep', { pattern: 'Word', path: 'b.ts' })
+    const { content } = await runTool('grep', { pattern: 'Word', path: 'b.ts' })
     expect(content).toBe(`b.ts:1: ${'Word '.repeat(60)}`)
   })
 
   test.each(['ls', 'glob', 'grep'])('an interrupted %s ends, and may be repeated', async (name) => {
     const controller = new AbortController()
     controller.abort()
-    expect(await run(name, { pattern: '**' }, controller.signal)).toMatchObject({ outcome: 'error' })
+    expect(await runTool(name, { pattern: '**' }, controller.signal)).toMatchObject({ outcome: 'error' })
   })
 })
 
@@ -245,11 +247,11 @@ test.each(RULES)('allowed %j, denied %j: %j', (tools, deny, allowed) => {
 test('a time limit does not advance while the agent is frozen', async () => {
   const timers = new FreezableTimers()
   const timeout = Promise.withResolvers<string>()
-  const cancel = timers.start(40, () => timeout.resolve('timeout'))
-  timers.setFrozen(true)
-  const later = new Promise((resolve) => setTimeout(() => resolve('later'), 120)) // if the time limit advanced, it would expire before this timer
-  expect(await Promise.race([timeout.promise, later])).toBe('later')
-  timers.setFrozen(false)
+  const cancel = freezer.deadline(40, () => timeout.resolve('timeout'))
+  freezer.setFrozen(true)
+  const laterTimer = new Promise((resolve) => setTimeout(() => resolve('later'), 120)) // if the time limit advanced, it would expire before this timer
+  expect(await Promise.race([timeout.promise, laterTimer])).toBe('later')
+  freezer.setFrozen(false)
   expect(await timeout.promise).toBe('timeout')
   cancel()
 })

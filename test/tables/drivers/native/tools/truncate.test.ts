@@ -21,14 +21,19 @@ test('for any pieces of a text, the result has both ends and the right number of
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 30 }), fc.integer({ min: 8, max: 60 }), (pieces, limit) => {
       const bounded = new TruncatingBuffer(limit)
-      for (const each of pieces) bounded.push(each)
-      const all = pieces.join('')
+      for (const piece of pieces) bounded.push(piece)
+      const wholeText = pieces.join('')
       const text = bounded.text()
-      const cut = /\n\[… (\d+) bytes omitted …\]\n/.exec(text)
-      if (cut === null) return text === all
-      const [head, tail] = [text.slice(0, cut.index), text.slice(cut.index + cut[0].length)]
-      const kept = Buffer.byteLength(head) + Buffer.byteLength(tail)
-      return all.startsWith(head) && all.endsWith(tail) && kept <= limit && kept + Number(cut[1]) === Buffer.byteLength(all)
+      const omission = /\n\[… (\d+) bytes omitted …\]\n/.exec(text)
+      if (omission === null) return text === wholeText
+      const [head, tail] = [text.slice(0, omission.index), text.slice(omission.index + omission[0].length)]
+      const keptBytes = Buffer.byteLength(head) + Buffer.byteLength(tail)
+      return (
+        wholeText.startsWith(head) &&
+        wholeText.endsWith(tail) &&
+        keptBytes <= limit &&
+        keptBytes + Number(omission[1]) === Buffer.byteLength(wholeText)
+      )
     }),
   )
 })

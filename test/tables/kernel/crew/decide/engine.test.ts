@@ -1,5 +1,5 @@
-// The engine's commands: assignments in order, reviews by workers whose own task waits, and new workers. The reasons why a crew
-// waits: paused workers, and crews that make no progress.
+// The engine's commands: assignments in order, reviews by workers whose own task waits, and new workers. Also the reasons that are
+// shown for a waiting crew: paused workers, open questions, and no progress.
 import { describe, expect, test } from 'vitest'
 import { describeWaits } from '../../../../../src/kernel/crew/text/blocked-on.ts'
 import { addTasks, byMember, doJob, endProcess, setHeld, playEvent } from '../../../../support/crew-world/life.ts'
@@ -8,11 +8,11 @@ import type { NewTask } from '../../../../../src/kernel/model/crew/commands.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { CrewSpec } from '../../../../../src/kernel/model/process-spec.ts'
 
-const tasks = (...ids: readonly string[]): NewTask[] => ids.map((id) => ({ id, title: id, text: 'Do it.' }))
-const staff = (...roles: readonly CrewSpec['staff'][number]['role'][]): CrewSpec['staff'] => roles.map((role) => ({ role, count: 1 }))
+const makeTasks = (...ids: readonly string[]): NewTask[] => ids.map((id) => ({ id, title: id, text: 'Do it.' }))
+const staffOf = (...roles: readonly CrewSpec['staff'][number]['role'][]): CrewSpec['staff'] => roles.map((role) => ({ role, count: 1 }))
 const tasksOfMembers = (world: World): string[] =>
   world.crew.members.flatMap(({ id, task, phase }) => (task === null ? [] : [`${id} ${phase} ${task}`]))
-const waits = ({ crew, spec }: World): readonly string[] => describeWaits(crew, spec)
+const waitTexts = ({ crew, spec }: World): readonly string[] => describeWaits(crew, spec)
 
 describe('assignments', () => {
   test('tasks are assigned in the order of adding, as soon as their needs are done', () => {
@@ -22,7 +22,7 @@ describe('assignments', () => {
       { id: 'a', title: 'a', text: 't' },
     ])
     expect(tasksOfMembers(world)).toEqual(['worker-1 implementing b', 'worker-2 implementing a'])
-    expect(waits(world)).toContain('c "c" waits for a')
+    expect(waitTexts(world)).toContain('c "c" waits for a')
   })
 
   test('a title becomes one line, because it is the subject of a commit', () => {
@@ -30,9 +30,9 @@ describe('assignments', () => {
   })
 
   test('implementers implement, reviewers review, researchers research and commit nothing', () => {
-    const world = startedWorld({ staff: staff('reviewer', 'researcher', 'implementer'), stay: true }, [
+    const world = startedWorld({ staff: staffOf('reviewer', 'researcher', 'implementer'), stay: true }, [
       { id: 'find', title: 'f', text: 't', role: 'researcher' },
-      ...tasks('one'),
+      ...makeTasks('one'),
     ])
     expect(tasksOfMembers(world)).toEqual(['worker-2 implementing find', 'worker-3 implementing one'])
     runUntil(world, () => world.crew.tasks.every(({ state }) => state === 'done'))
@@ -47,7 +47,7 @@ describe('assignments', () => {
   })
 
   test.each([2, 3])('all workers implement, and a worker whose task waits reviews another (max workers: %s)', (maxWorkers) => {
-    const world = startedWorld({ maxWorkers }, tasks('one', 'two'))
+    const world = startedWorld({ maxWorkers }, makeTasks('one', 'two'))
     expect(tasksOfMembers(world)).toEqual(['worker-1 implementing one', 'worker-2 implementing two'])
     runUntil(world, () => world.hasEnded !== null)
     expect(world.hasEnded).toBe('completed')
@@ -66,7 +66,7 @@ describe('assignments', () => {
   })
 
   test('a lost worker is replaced, but not after five losses in a row; three losses before a first turn fail the task', () => {
-    const world = startedWorld({ staff: staff('implementer'), maxWorkers: 1, reviews: false, maxAttempts: 9 }, tasks('one', 'two'))
+    const world = startedWorld({ staff: staffOf('implementer'), maxWorkers: 1, reviews: false, maxAttempts: 9 }, makeTasks('one', 'two'))
     for (let time = 0; time < 5; time += 1) {
       runUntil(world, () => world.crew.members.at(-1)?.state === 'on')
       endProcess(world, world.requireProcess(world.crew.members.at(-1)?.id ?? 'worker-1'), 'agent')
@@ -84,9 +84,9 @@ describe('assignments', () => {
     expect(world.hasEnded).toBe('failed')
   })
 
-  test('workers cannot be started', () => {
+  test('a task fails if no worker can be started', () => {
     const world = startedWorld({ staff: [] }, [])
-    addTasks(world, tasks('one'))
+    addTasks(world, makeTasks('one'))
     while (world.hasEnded === null) {
       const [job] = world.jobs
       world.jobs = []
@@ -101,7 +101,7 @@ describe('assignments', () => {
       world.isPaused = paused
       world.submit(command, command.type === 'add_tasks' ? USER : { type: 'system' })
     }
-    submitPaused(true, { type: 'add_tasks', tasks: tasks('one') })
+    submitPaused(true, { type: 'add_tasks', tasks: makeTasks('one') })
     expect(tasksOfMembers(world)).toEqual([])
     submitPaused(false, { type: 'unpaused' })
     expect(tasksOfMembers(world)).toEqual(['worker-1 implementing one'])
@@ -116,9 +116,9 @@ describe('what the crew waits for', () => {
     const world = runUntilTask(startedWorld({ maxWorkers: 2 }), 'implementing')
     setHeld(world, world.requireProcess('worker-1'), true)
     setHeld(world, world.requireProcess('worker-2'), true)
-    addTasks(world, tasks('two'))
+    addTasks(world, makeTasks('two'))
     while (world.jobs[0]) doJob(world, world.jobs[0])
-    expect(waits(world)).toEqual([
+    expect(waitTexts(world)).toEqual([
       'one "the first" is implementing with worker-1, which is paused (user): resume or stop that worker (reeve resume)',
       'two "two" waits for a worker: worker-2 is idle and paused',
     ])
@@ -128,17 +128,17 @@ describe('what the crew waits for', () => {
     runUntil(world, () => world.hasEnded !== null)
   })
 
-  test('the user, the coordinator, a start, a review, a conflict and the merge queue', () => {
+  test('each wait is shown: for the user, the coordinator, a start, a review, a conflict and the merge queue', () => {
     const world = startedWorld({ coordinator: 'agent', gate: 'coordinator' }, [
-      ...tasks('one'),
+      ...makeTasks('one'),
       { id: 'ask', title: 'which?', text: 't', kind: 'human' },
     ])
-    expect(waits(world)).toEqual([
+    expect(waitTexts(world)).toEqual([
       'one "one" waits for the coordinator to assign it',
       'ask "which?" waits for the user: it is a question (reeve answer)',
     ])
     world.submit({ type: 'spawn_worker', role: 'reviewer' }, USER)
-    expect(waits(world)).toContain('worker-3 is being started')
+    expect(waitTexts(world)).toContain('worker-3 is being started')
     doJob(
       world,
       world.jobs[0] ??
@@ -147,41 +147,41 @@ describe('what the crew waits for', () => {
         })(),
     )
     world.submit({ type: 'assign_task', task: 'one', member: 'worker-1' }, USER)
-    expect(waits(world)).toContain('prepare of one is in progress')
+    expect(waitTexts(world)).toContain('prepare of one is in progress')
     endProcess(world, world.requireProcess('coordinator'), 'person')
-    expect(waits(world)).toContain('no coordinator is running: resume or replace it, or stop the crew')
+    expect(waitTexts(world)).toContain('no coordinator is running: resume or replace it, or stop the crew')
     runUntilTask(world, 'awaiting_review')
-    expect(waits(world)).toContain('one "one" waits for a reviewer')
+    expect(waitTexts(world)).toContain('one "one" waits for a reviewer')
     world.submit({ type: 'assign_review', task: 'one', member: 'worker-3' }, USER)
     runUntilTask(world, 'approved')
-    expect(waits(world)).toContain('one "one" waits for the coordinator\'s approval')
+    expect(waitTexts(world)).toContain('one "one" waits for the coordinator\'s approval')
     world.submit({ type: 'approve_commit', task: 'one' }, USER)
     runUntilTask(world, 'merging')
     const merge = world.jobs.find(({ type }) => type === 'merge')
     world.jobs = []
     world.submit({ type: 'job_done', job: merge?.job ?? 0, result: { type: 'conflict', files: ['a'] } })
-    expect(waits(world)).toContain('one "one" is committed, and waits for task-3 to resolve its conflict')
+    expect(waitTexts(world)).toContain('one "one" is committed, and waits for task-3 to resolve its conflict')
     world.submit({ type: 'stop_worker', member: 'worker-2', reason: 'enough' }, USER)
-    expect(waits(world)).toContain('worker-2 is leaving: enough')
+    expect(waitTexts(world)).toContain('worker-2 is leaving: enough')
   })
 })
 
 describe('a coordinator that gives every worker a task', () => {
-  const assign = (world: World, task: string, member: 'worker-1' | 'worker-2', who: 'person' | 'coordinator'): string | null =>
-    world.submit({ type: 'assign_task', task, member }, who === 'person' ? USER : byMember(world.requireProcess('coordinator')))
+  const assignAs = (world: World, task: string, member: 'worker-1' | 'worker-2', issuer: 'person' | 'coordinator'): string | null =>
+    world.submit({ type: 'assign_task', task, member }, issuer === 'person' ? USER : byMember(world.requireProcess('coordinator')))
 
   test('may let them review each other while their own tasks wait', () => {
-    const world = startedWorld({ coordinator: 'agent', maxWorkers: 2 }, tasks('one', 'two'))
-    expect([assign(world, 'one', 'worker-1', 'coordinator'), assign(world, 'two', 'worker-2', 'coordinator')]).not.toContain(null)
+    const world = startedWorld({ coordinator: 'agent', maxWorkers: 2 }, makeTasks('one', 'two'))
+    expect([assignAs(world, 'one', 'worker-1', 'coordinator'), assignAs(world, 'two', 'worker-2', 'coordinator')]).not.toContain(null)
     runUntil(world, () => taskOf(world, 'one').state === 'awaiting_review')
     expect(refusalCode(world, { type: 'assign_review', task: 'one', member: 'worker-2' }), 'it implements').toBe('CONFLICT')
-    const idle = (): boolean => {
+    const coordinatorIsIdle = (): boolean => {
       const proc = world.requireProcess('coordinator')
       if (proc.reading) proc.plan = []
       return world.crew.tasks.every(({ state }) => state === 'awaiting_review')
     }
-    runUntil(world, idle)
-    expect(waits(world)).toEqual(['one', 'two'].map((id) => `${id} "${id}" waits for a reviewer`))
+    runUntil(world, coordinatorIsIdle)
+    expect(waitTexts(world)).toEqual(['one', 'two'].map((id) => `${id} "${id}" waits for a reviewer`))
     world.submit({ type: 'assign_review', task: 'one', member: 'worker-2' }, USER)
     world.submit({ type: 'assign_review', task: 'two', member: 'worker-1' }, USER)
     expect(tasksOfMembers(world)).toEqual(['worker-1 reviewing two', 'worker-2 reviewing one'])
@@ -189,7 +189,7 @@ describe('a coordinator that gives every worker a task', () => {
   })
 })
 
-describe('refusals, with hints', () => {
+describe('a refused command has a hint', () => {
   const busyWorld = (): World =>
     runUntilTask(
       startedWorld(
@@ -202,7 +202,7 @@ describe('refusals, with hints', () => {
           ],
         },
         [
-          ...tasks('one', 'two'),
+          ...makeTasks('one', 'two'),
           { id: 'late', title: 'l', text: 't', needs: ['one'] },
           { id: 'ask', title: 'a', text: 't', kind: 'human' },
         ],
@@ -258,7 +258,7 @@ describe('refusals, with hints', () => {
   })
 
   test('a review is never assigned to the implementer or to a researcher', () => {
-    const world = startedWorld({ coordinator: 'agent', staff: staff('generic', 'researcher', 'generic') })
+    const world = startedWorld({ coordinator: 'agent', staff: staffOf('generic', 'researcher', 'generic') })
     world.submit({ type: 'assign_task', task: 'one', member: 'worker-1' }, USER)
     // The coordinator of this world would assign it.
     for (let steps = 0; taskOf(world).state !== 'awaiting_review' && steps < 50; steps += 1) {

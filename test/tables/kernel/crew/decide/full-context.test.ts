@@ -31,10 +31,10 @@ test('the engine starts a successor, which continues with the files', () => {
 
 test('a task that exceeds every context fails its attempt after a few handovers, and no worker stays stuck', () => {
   const world = runUntilTask(startedWorld({ maxAttempts: 1 }), 'implementing')
-  for (let full = 0; full < 5; full += 1) {
-    const holder = (): MemberId => taskOf(world).implementer ?? 'worker-9'
-    runUntil(world, () => memberOf(world, holder()).turn.open !== null)
-    pauseMember(world, holder())
+  for (let round = 0; round < 5; round += 1) {
+    const currentHolder = (): MemberId => taskOf(world).implementer ?? 'worker-9'
+    runUntil(world, () => memberOf(world, currentHolder()).turn.open !== null)
+    pauseMember(world, currentHolder())
   }
   runUntil(world, () => world.hasEnded !== null)
   expect(taskOf(world)).toMatchObject({

@@ -13,7 +13,7 @@ function failJob(world: World, type: Job['type'], result: JobResult = { type: 'e
   runUntil(world, () => world.jobs.some((job) => job.type === type))
   const job = world.jobs.find((job) => job.type === type)
   if (!job) throw new Error(`no ${type}`)
-  world.jobs = world.jobs.filter((other) => other !== job)
+  world.jobs = world.jobs.filter((otherJob) => otherJob !== job)
   world.submit({ type: 'job_done', job: job.job, result })
   return job
 }
@@ -33,8 +33,8 @@ test.each<[Job['type'], JobResult | undefined]>([
   expect(world.crew.jobs).toContainEqual(job)
   // Further failures for the same cause add no facts.
   const facts = world.journal.length
-  for (const other of world.jobs.splice(0))
-    world.submit({ type: 'job_done', job: other.job, result: { type: 'error', error: 'write: EDQUOT: quota exceeded' } })
+  for (const otherJob of world.jobs.splice(0))
+    world.submit({ type: 'job_done', job: otherJob.job, result: { type: 'error', error: 'write: EDQUOT: quota exceeded' } })
   expect(world.journal.slice(facts).map((fact) => fact.type)).toEqual([])
   setCrewPaused(world, false)
   expect(world.jobs).toContainEqual(job)

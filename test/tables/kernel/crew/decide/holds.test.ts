@@ -12,8 +12,8 @@ import type { CrewSpec } from '../../../../../src/kernel/model/process-spec.ts'
 const TITLE = 'one "the first"'
 
 /** A world in which worker-1 reads task one. The coordinator has read all its messages, and does nothing by itself. */
-function worldAtWork(more: Partial<CrewSpec> = {}): World {
-  const world = startedWorld({ coordinator: 'agent', ...more })
+function worldAtWork(changes: Partial<CrewSpec> = {}): World {
+  const world = startedWorld({ coordinator: 'agent', ...changes })
   readAllMessages(world)
   if (world.spec.coordinator === 'agent') world.submit({ type: 'assign_task', task: 'one', member: 'worker-1' }, USER)
   runUntil(world, () => world.requireProcess('worker-1').reading !== null)
@@ -48,9 +48,9 @@ function turnEnds(world: World, id: MemberId): string[] {
     .map(({ end }) => end)
 }
 
-function pauseMember(world: World, id: MemberId, reason: string, more: object = {}): string[] {
+function pauseMember(world: World, id: MemberId, reason: string, changes: object = {}): string[] {
   world.requireProcess(id).isHeld = true
-  world.submit({ type: 'member_held', member: id, held: true, reason, ...more })
+  world.submit({ type: 'member_held', member: id, held: true, reason, ...changes })
   return (world.procs.get('coordinator')?.queue ?? []).map(({ text }) => text)
 }
 

@@ -7,18 +7,23 @@ import type { Job, JobResult } from '../../../../../src/kernel/model/crew/facts.
 
 const GONE = 'the worktree /w/1 is gone'
 
-/** The next job of that kind. */
+/** Runs until there is a job of this type; returns the job. */
 function untilJob(world: World, type: Job['type']): Job {
-  const found = (): Job | undefined => nextJobs(world).find((job) => job.type === type)
-  runUntil(world, () => found() !== undefined)
-  const job = found()
+  const findJob = (): Job | undefined => nextJobs(world).find((job) => job.type === type)
+  runUntil(world, () => findJob() !== undefined)
+  const job = findJob()
   if (!job) throw new Error(`no job ${type}`)
   return job
 }
 
-function failJob(world: World, { job }: Job, more: Omit<Extract<JobResult, { type: 'error' }>, 'type' | 'error'> = {}, error = GONE): void {
-  world.jobs = world.jobs.filter((other) => other.job !== job)
-  world.submit({ type: 'job_done', job, result: { type: 'error', error, ...more } })
+function failJob(
+  world: World,
+  { job }: Job,
+  fields: Omit<Extract<JobResult, { type: 'error' }>, 'type' | 'error'> = {},
+  error = GONE,
+): void {
+  world.jobs = world.jobs.filter((otherJob) => otherJob.job !== job)
+  world.submit({ type: 'job_done', job, result: { type: 'error', error, ...fields } })
 }
 
 test('files that cannot be prepared are no failed attempt: the worker leaves, and another starts', () => {
@@ -36,7 +41,7 @@ test('files that cannot be prepared are no failed attempt: the worker leaves, an
 
 test('a task fails after three workers that could not start it, with the last reason', () => {
   const world = startedWorld({ maxWorkers: 4 })
-  for (const words of ['one', 'two', 'its disk is read-only']) failJob(world, untilJob(world, 'prepare'), {}, words)
+  for (const message of ['one', 'two', 'its disk is read-only']) failJob(world, untilJob(world, 'prepare'), {}, message)
   expect(taskOf(world)).toMatchObject({
     state: 'failed',
     attempts: 0,
@@ -63,7 +68,7 @@ test('a worker lost before its instructions has made no attempt', () => {
   expect(taskOf(world)).toMatchObject({ state: 'implementing', implementer: 'worker-2', attempts: 0 })
 })
 
-test('a reviewer finds no files: the implementer leaves, and another worker takes over the reported files', () => {
+test('if the reviewer finds no files, the implementer leaves, and another worker takes over the reported files', () => {
   const world = startedWorld({ maxWorkers: 3 })
   failJob(world, untilJob(world, 'brief'), { lost: 'worker-1' })
   expect(memberOf(world, 'worker-1')).toMatchObject({ state: 'leaving', leave: { how: 'lost' } })
@@ -79,11 +84,11 @@ test('without salvaged files, the task starts from scratch', () => {
   const job = untilJob(world, 'brief')
   world.requireProcess('worker-1').isDirty = false
   failJob(world, job, { lost: 'worker-1' })
-  const next = untilJob(world, 'prepare')
-  expect([next, taskOf(world).keeps]).toEqual([expect.not.objectContaining({ keeps: expect.anything() as unknown }), null])
+  const nextPrepare = untilJob(world, 'prepare')
+  expect([nextPrepare, taskOf(world).keeps]).toEqual([expect.not.objectContaining({ keeps: expect.anything() as unknown }), null])
 })
 
-test('files that are gone before the commit: another worker continues with the reviewed files', () => {
+test('if the files are gone before the commit, another worker continues with the reviewed files', () => {
   const world = startedWorld({ maxWorkers: 3 })
   failJob(world, untilJob(world, 'commit'), { lost: 'worker-1' })
   expect(memberOf(world, 'worker-1')).toMatchObject({ state: 'leaving', leave: { how: 'lost' } })
@@ -129,7 +134,7 @@ test('a turn that fails after its report does not count for the next task', () =
 
 test('a task fails after three workers whose reported files cannot be opened', () => {
   const world = startedWorld({ maxWorkers: 3, reviews: false })
-  for (let lost = 1; lost <= 3; lost += 1) {
+  for (let lossCount = 1; lossCount <= 3; lossCount += 1) {
     const job = untilJob(world, 'commit')
     failJob(world, job, { lost: job.type === 'commit' ? job.member : 'worker-1' })
   }

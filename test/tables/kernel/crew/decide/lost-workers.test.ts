@@ -6,20 +6,20 @@ import type { By } from '../../../../../src/kernel/model/crew/commands.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { MemberId } from '../../../../../src/kernel/model/crew/words.ts'
 
-const workers = ({ crew }: World): MemberId[] =>
+const workersOf = ({ crew }: World): MemberId[] =>
   crew.members.filter(({ role, state }) => role !== 'coordinator' && state !== 'gone').map(({ id }) => id)
 
 function loseAllWorkers(world: World): void {
-  for (const member of workers(world)) world.submit({ type: 'member_gone', member, cause: 'agent', reason: 'exit code 1' })
+  for (const member of workersOf(world)) world.submit({ type: 'member_gone', member, cause: 'agent', reason: 'exit code 1' })
 }
 
-test('a coordinator agent is refused, and the user may start another worker', () => {
+test('a coordinator agent may not start another worker, but the user may', () => {
   const world = startedWorld({ coordinator: 'agent', staff: [{ role: 'generic', count: 1 }], maxWorkers: 1 })
   const spawn = { type: 'spawn_worker', role: 'generic' } as const
   const byCoordinator = (call: string): By => byMember(world.requireProcess('coordinator'), call)
   loseAllWorkers(world)
-  for (let lost = 1; lost < 5; lost += 1) {
-    expect(world.submit(spawn, byCoordinator(`s${lost}`))).not.toBeNull()
+  for (let lossCount = 1; lossCount < 5; lossCount += 1) {
+    expect(world.submit(spawn, byCoordinator(`s${lossCount}`))).not.toBeNull()
     loseAllWorkers(world)
   }
   expect(world.submit(spawn, byCoordinator('again'))).toBeNull()
@@ -34,17 +34,17 @@ test('a coordinator agent is refused, and the user may start another worker', ()
 
 test('a worker that the user kills counts neither as a failed attempt nor as a failed review', () => {
   const world = startedWorld({ maxAttempts: 1, maxWorkers: 3 })
-  const kill = (member: MemberId): void => {
+  const killMember = (member: MemberId): void => {
     world.submit({ type: 'member_gone', member, cause: 'person', reason: 'SIGKILL from user' })
   }
-  for (let killed = 0; killed < 6; killed += 1) {
+  for (let killCount = 0; killCount < 6; killCount += 1) {
     runUntilTask(world, 'implementing')
-    kill(taskOf(world).implementer ?? 'worker-9')
+    killMember(taskOf(world).implementer ?? 'worker-9')
     expect(taskOf(world)).toMatchObject({ attempts: 0 })
   }
-  for (let killed = 0; killed < 2; killed += 1) {
+  for (let killCount = 0; killCount < 2; killCount += 1) {
     runUntilTask(world, 'in_review')
-    kill(taskOf(world).reviewer ?? 'worker-9')
+    killMember(taskOf(world).reviewer ?? 'worker-9')
     expect(taskOf(world)).toMatchObject({ attempts: 0, unreviewed: 0 })
   }
   expect(world.crew.fruitless).toBe(0)

@@ -1,4 +1,4 @@
-// Tasks that wait for the user: their worker does other tasks meanwhile, and gets its own back after the answer.
+// Tasks that wait for the user: the worker of such a task does other tasks meanwhile, and gets its task back after the answer.
 import { expect, test } from 'vitest'
 import { answerQuestion, endProcess, playEvent } from '../../../../support/crew-world/life.ts'
 import { memberOf, taskOf, runUntil, startedWorld } from '../../../../support/crew-world/story.ts'
@@ -6,25 +6,25 @@ import type { World } from '../../../../support/crew-world/world.ts'
 import type { MemberId } from '../../../../../src/kernel/model/crew/words.ts'
 import type { CrewSpec } from '../../../../../src/kernel/model/process-spec.ts'
 
-const FIVE = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ id, title: id, text: 'Do it.' }))
+const FIVE_TASKS = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ id, title: id, text: 'Do it.' }))
 
-/** A world in which everything has happened that needs no answer of the user. */
-function playWithoutUser(more: Partial<CrewSpec> = {}): World {
-  const world = startedWorld({ gate: 'human', maxWorkers: 2, ...more }, FIVE)
-  const asks = new Map<string, string>()
+/** A world that has run as far as it can without an answer of the user. */
+function playWithoutUser(changes: Partial<CrewSpec> = {}): World {
+  const world = startedWorld({ gate: 'human', maxWorkers: 2, ...changes }, FIVE_TASKS)
+  const openAsks = new Map<string, string>()
   for (;;) {
-    for (const [id, task] of world.openQuestions) asks.set(id, task)
+    for (const [id, task] of world.openQuestions) openAsks.set(id, task)
     world.openQuestions.clear()
     if (!playEvent(world)) break
   }
-  world.openQuestions = asks
+  world.openQuestions = openAsks
   return world
 }
 
 test('two workers do five tasks before the user answers', () => {
   const world = playWithoutUser()
   expect(world.crew.tasks.map(({ state, ask, verdict }) => [state, ask?.for, verdict])).toEqual(
-    FIVE.map(() => ['waiting', 'gate', 'APPROVED']),
+    FIVE_TASKS.map(() => ['waiting', 'gate', 'APPROVED']),
   )
   expect(world.crew.members).toHaveLength(2)
   expect(world.crew.tasks.filter(({ parked }) => parked)).toHaveLength(3)
@@ -35,7 +35,7 @@ test('an approval returns the files to the author, which commits', () => {
   const { implementer } = taskOf(world, 'a')
   expect(taskOf(world, 'a')).toMatchObject({ parked: true, prepared: false })
   runUntil(world, () => world.hasEnded !== null)
-  expect(world.crew.tasks.map(({ state, attempts }) => [state, attempts])).toEqual(FIVE.map(() => ['done', 0]))
+  expect(world.crew.tasks.map(({ state, attempts }) => [state, attempts])).toEqual(FIVE_TASKS.map(() => ['done', 0]))
   expect(taskOf(world, 'a').implementer).toBe(implementer)
   expect(world.journal.filter(({ type }) => type === 'task.resumed').length).toBeGreaterThan(0)
 })
@@ -68,11 +68,11 @@ Your worktree contains the files as FROM reported them, uncommitted (refs/review
 When the task is done, call report_implementation_complete with a summary. Do not commit yet: after the approval, a message asks you to commit.`
 
 /** The message about task a to its next worker. */
-function messageAboutA(world: World, from: MemberId | null): string {
-  const message = (): string | undefined =>
-    [...world.procs.values()].find(({ id, reading }) => id !== from && reading?.text.startsWith('Task a '))?.reading?.text
-  runUntil(world, () => message() !== undefined)
-  return message() ?? ''
+function messageAboutA(world: World, implementer: MemberId | null): string {
+  const findMessage = (): string | undefined =>
+    [...world.procs.values()].find(({ id, reading }) => id !== implementer && reading?.text.startsWith('Task a '))?.reading?.text
+  runUntil(world, () => findMessage() !== undefined)
+  return findMessage() ?? ''
 }
 
 test("the author gets the user's denial once, with the comments", () => {
@@ -105,21 +105,21 @@ test('a worker without other tasks keeps its files', () => {
 })
 
 test('a task that blocks the merge queue keeps its worker', () => {
-  const world = startedWorld({ maxWorkers: 2 }, FIVE)
+  const world = startedWorld({ maxWorkers: 2 }, FIVE_TASKS)
   runUntil(world, () => world.jobs.some(({ type }) => type === 'merge'))
   const merge = world.jobs.find(({ type }) => type === 'merge')
   world.jobs = world.jobs.filter(({ job }) => job !== merge?.job)
   Object.assign(world, { spec: { ...world.spec, gate: 'human' } })
   world.submit({ type: 'job_done', job: merge?.job ?? 0, result: { type: 'conflict', files: ['a.txt'] } })
-  const conflict = () => world.crew.tasks.find(({ kind }) => kind === 'conflict')
-  runUntil(world, () => conflict()?.state === 'waiting')
+  const findConflict = () => world.crew.tasks.find(({ kind }) => kind === 'conflict')
+  runUntil(world, () => findConflict()?.state === 'waiting')
   while (world.jobs.length > 0) playEvent(world)
-  expect(conflict()).toMatchObject({ parked: false, prepared: true })
+  expect(findConflict()).toMatchObject({ parked: false, prepared: true })
   runUntil(world, () => world.hasEnded !== null)
   expect(world.hasEnded).toBe('completed')
 })
 
 test('members that share a directory are free at once', () => {
   const world = playWithoutUser({ git: null, gate: 'auto', maxWorkers: 1, staff: [{ role: 'generic', count: 1 }] })
-  expect(world.crew.tasks.map(({ state, ask }) => [state, ask?.for])).toEqual(FIVE.map(() => ['waiting', 'review']))
+  expect(world.crew.tasks.map(({ state, ask }) => [state, ask?.for])).toEqual(FIVE_TASKS.map(() => ['waiting', 'review']))
 })

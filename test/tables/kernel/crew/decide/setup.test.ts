@@ -13,7 +13,7 @@ const SETUP: CrewCommand = { command: 'npm ci', timeoutMs: 600_000 }
 function answerSetup(world: World, ran: Partial<CommandRun> | null): void {
   const job = world.jobs.find(({ type }) => type === 'setup')
   if (!job) throw new Error('nothing is set up')
-  world.jobs = world.jobs.filter((other) => other !== job)
+  world.jobs = world.jobs.filter((otherJob) => otherJob !== job)
   const result: JobResult = {
     type: 'setUp',
     command: 'npm ci',
@@ -41,7 +41,7 @@ test.each([
   ['files alone', { copy: ['.env'] }, 2],
   ['nothing', { copy: [] }, 0],
   ['no repository', { setup: SETUP, git: null }, 0],
-])('for %s', (_, spec, count) => {
+])('the number of setup jobs for %s', (_, spec, count) => {
   expect(setupMembers(startedWorld(spec))).toHaveLength(count)
 })
 
@@ -59,7 +59,7 @@ test('after the second failed setup, the crew halts until the user resumes it, a
   expect(transcriptOf(world, () => answerSetup(world, { code: 1, output: 'no network' }))).not.toContain('hold')
   expect(transcriptOf(world, () => answerSetup(world, { code: 1, output: 'no network' }))).toContain('-> hold')
   answerSetup(world, { code: 1, output: 'no network' })
-  for (let again = 0; again < 6; again += 1) {
+  for (let round = 0; round < 6; round += 1) {
     // The lost members have left, and no other was started.
     runUntil(world, () => !world.crew.members.some(({ state }) => state === 'on' || state === 'leaving'))
     expect([setupMembers(world), world.crew.halted]).toEqual([
@@ -70,7 +70,7 @@ test('after the second failed setup, the crew halts until the user resumes it, a
     expect(world.crew).not.toHaveProperty('halted')
     runUntil(world, () => setupMembers(world).length > 0)
     expect(setupMembers(world)).toHaveLength(1)
-    if (again < 5) answerSetup(world, { code: 1, output: 'no network' })
+    if (round < 5) answerSetup(world, { code: 1, output: 'no network' })
   }
   answerSetup(world, {})
   runUntilTask(world, 'done')

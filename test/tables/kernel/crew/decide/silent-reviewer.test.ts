@@ -21,7 +21,7 @@ function reviewSilently(world: World, id: MemberId): void {
   }
 }
 
-const reviewers = ({ journal }: World): MemberId[] => journal.flatMap((fact) => (fact.type === 'task.review' ? [fact.member] : []))
+const reviewersOf = ({ journal }: World): MemberId[] => journal.flatMap((fact) => (fact.type === 'task.review' ? [fact.member] : []))
 
 test('a review without a verdict goes to another worker', () => {
   const world = runUntilTask(startedWorld({ maxWorkers: 4, staff: [{ role: 'generic', count: 4 }] }), 'in_review')
@@ -31,8 +31,8 @@ test('a review without a verdict goes to another worker', () => {
   expect(taskOf(world)).toMatchObject({ state: 'in_review', reviewer: 'worker-4' })
   reviewSilently(world, 'worker-4')
   expect(taskOf(world)).toMatchObject({ state: 'waiting', unreviewed: 3 })
-  const asked = world.journal.findLast((fact) => fact.type === 'task.asked')
-  expect(asked?.question).toBe(
+  const lastAsk = world.journal.findLast((fact) => fact.type === 'task.asked')
+  expect(lastAsk?.question).toBe(
     'one "the first" waits for a review: worker-2, worker-3 and worker-4 gave no verdict; the last reason: worker-4 ended its turn without a report after 2 reminders. worker-1 implemented it. To deny, write what is missing.',
   )
   expect(describeWaits(world.crew, world.spec)).toContain(
@@ -44,13 +44,13 @@ test('every worker is asked once, even if that exceeds the maximum of attempts',
   const world = runUntilTask(startedWorld({ maxAttempts: 1, maxWorkers: 4, staff: [{ role: 'generic', count: 4 }] }), 'in_review')
   for (const id of ['worker-2', 'worker-3'] as const) reviewSilently(world, id)
   runUntil(world, () => taskOf(world).state === 'done')
-  expect(reviewers(world)).toEqual(['worker-2', 'worker-3', 'worker-4'])
+  expect(reviewersOf(world)).toEqual(['worker-2', 'worker-3', 'worker-4'])
 })
 
 test('the only possible reviewer is asked again, as often as a task may be attempted', () => {
   const world = runUntilTask(startedWorld({ maxWorkers: 2 }), 'in_review')
   for (let time = 0; time < 3; time += 1) reviewSilently(world, 'worker-2')
-  expect(reviewers(world)).toEqual(['worker-2', 'worker-2', 'worker-2'])
+  expect(reviewersOf(world)).toEqual(['worker-2', 'worker-2', 'worker-2'])
   expect(taskOf(world)).toMatchObject({ state: 'waiting', ask: { for: 'review' } })
 })
 

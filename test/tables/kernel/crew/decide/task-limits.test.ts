@@ -13,11 +13,11 @@ function worldInTurn(limits: TaskLimits, maxAttempts = 3): World {
   return runUntil(world, () => [...world.procs.values()].some(({ reading }) => reading?.text.startsWith('Task one') === true))
 }
 
-const holder = (world: World): 'worker-1' => taskOf(world).implementer as 'worker-1'
-const spend = (world: World, spent: object): string =>
-  transcriptOf(world, () => world.submit({ type: 'member_usage', member: holder(world), spent }))
+const implementerOf = (world: World): 'worker-1' => taskOf(world).implementer as 'worker-1'
+const spendOnTask = (world: World, spent: object): string =>
+  transcriptOf(world, () => world.submit({ type: 'member_usage', member: implementerOf(world), spent }))
 
-describe('reached limits', () => {
+describe('a task', () => {
   test.each<[TaskLimits, object, number, string | null]>([
     [{ budgetUsd: 1 }, { costUsd: 0.99 }, 0, null],
     [{ budgetUsd: 1 }, { costUsd: 1 }, 0, 'it has cost $1.00 of $1'],
@@ -30,12 +30,12 @@ describe('reached limits', () => {
     [{ maxSteps: 3 }, { steps: 3 }, 0, 'it has taken 3 of 3 steps'],
     [{ timeoutMs: 5_000 }, {}, 4_999, null],
     [{ timeoutMs: 5_000 }, {}, 5_000, 'it has taken 5 of 5 s'],
-  ])('%j at %j after %d ms: %s', (limits, used, ms, said) => {
-    expect(reachedLimitText({ limits, used, triedAt: 1_000 }, {}, 1_000 + ms)).toBe(said)
-    expect(reachedLimitText({ limits, used: {}, triedAt: 1_000 }, used, 1_000 + ms)).toBe(said)
+  ])('with the limits %j and the usage %j after %d ms, the reached limit is: %s', (limits, used, ms, reason) => {
+    expect(reachedLimitText({ limits, used, triedAt: 1_000 }, {}, 1_000 + ms)).toBe(reason)
+    expect(reachedLimitText({ limits, used: {}, triedAt: 1_000 }, used, 1_000 + ms)).toBe(reason)
   })
 
-  test('a task without limits reaches none', () => {
+  test('reaches no limit if it has none', () => {
     expect(reachedLimitText({}, { costUsd: 1e9 }, 0)).toBeNull()
   })
 })
@@ -43,8 +43,10 @@ describe('reached limits', () => {
 describe('an attempt that exceeds a limit', () => {
   test('ends in the middle of a turn, and counts as failed', () => {
     const world = worldInTurn({ budgetUsd: 0.5 })
-    expect(spend(world, { costUsd: 0.4 })).toBe('\n\n')
-    expect(spend(world, { costUsd: 0.6 })).toContain('task.requeued one "an attempt reached its limit: it has cost $0.60 of $0.5" true\n')
+    expect(spendOnTask(world, { costUsd: 0.4 })).toBe('\n\n')
+    expect(spendOnTask(world, { costUsd: 0.6 })).toContain(
+      'task.requeued one "an attempt reached its limit: it has cost $0.60 of $0.5" true\n',
+    )
     expect(taskOf(world).attempts).toBe(1)
     expect(world.acts.some((act) => act.type === 'interrupt')).toBe(true)
     runUntilTask(world, 'done')
@@ -53,7 +55,7 @@ describe('an attempt that exceeds a limit', () => {
 
   test('ends at the end of a turn, too, and the next attempt counts from 0', () => {
     const world = worldInTurn({ maxSteps: 2 })
-    const proc = world.requireProcess(holder(world))
+    const proc = world.requireProcess(implementerOf(world))
     endTurn(world, proc, 'interrupted')
     expect(taskOf(world)).toMatchObject({ attempts: 0, used: { steps: 1 } })
     runUntil(world, () => proc.reading !== null)
@@ -65,7 +67,7 @@ describe('an attempt that exceeds a limit', () => {
 
   test('fails the task when it was the last attempt', () => {
     const world = worldInTurn({ budgetTokens: 10 }, 1)
-    spend(world, { inputTokens: 10 })
+    spendOnTask(world, { inputTokens: 10 })
     expect(taskOf(world)).toMatchObject({
       state: 'failed',
       reason: 'its only attempt failed; the last reason: an attempt reached its limit: it has used 10 of 10 tokens',
@@ -74,13 +76,13 @@ describe('an attempt that exceeds a limit', () => {
 
   test('does not end after its report', () => {
     const world = worldInTurn({ budgetUsd: 0.5 })
-    world.submit({ type: 'report_implementation_complete', summary: 'done' }, byMember(world.requireProcess(holder(world))))
-    expect(spend(world, { costUsd: 9 })).toBe('\n\n')
+    world.submit({ type: 'report_implementation_complete', summary: 'done' }, byMember(world.requireProcess(implementerOf(world))))
+    expect(spendOnTask(world, { costUsd: 9 })).toBe('\n\n')
     runUntilTask(world, 'done')
   })
 })
 
-test('files name these limits like other limits', () => {
+test('a file names the limits of a task like other limits', () => {
   const [one] = toTaskFiles(tasksRule.parse([{ text: 'x', limits: { budgetUsd: 2, timeout: '10m', maxSteps: 40 } }]))
   expect(one?.limits).toEqual({ budgetUsd: 2, timeoutMs: 600_000, maxSteps: 40 })
   expect(tasksRule.safeParse([{ text: 'x', limits: { maxTurns: 2 } }]).error?.issues[0]?.message).toContain('no other limits')

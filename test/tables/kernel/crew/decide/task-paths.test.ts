@@ -78,7 +78,7 @@ describe('a change that the user approves without a reviewer', () => {
       { reviews: false, gate: 'human', merge: 'leave' },
       (world) => world.submit({ type: 'answered', task: 'one', option: 'approve', text: null }),
     ],
-  ])('is looked at before its worker is asked to commit it, and what is committed is compared with that: %s', (_, spec, approve) => {
+  ])('is read before its worker is asked to commit it, and the commit is compared with the files that were read: %s', (_, spec, approve) => {
     const world = runUntilTask(startedWorld(spec), 'waiting')
     runUntil(world, () => memberOf(world, 'worker-1').turn.open === null)
     approve(world)
@@ -95,7 +95,7 @@ describe('a change that the user approves without a reviewer', () => {
     expect(world.jobs.find(({ type }) => type === 'commit')).toMatchObject({ task: 'one', reviewed: 'view-files-1', instead: true })
   })
 
-  test('with files that cannot be opened: the worker is lost, and another continues', () => {
+  test('loses its worker if the files cannot be opened, and another worker continues', () => {
     const world = runUntilTask(startedWorld({ staff: [{ role: 'generic', count: 1 }], maxWorkers: 1 }), 'waiting')
     runUntil(world, () => memberOf(world, 'worker-1').turn.open === null)
     world.submit({ type: 'answered', task: 'one', option: 'approve', text: null })
@@ -105,7 +105,7 @@ describe('a change that the user approves without a reviewer', () => {
   })
 })
 
-test('denied, fixed and approved', () => {
+test('a task is denied, fixed and approved', () => {
   const world = runUntilTask(startedWorld(), 'in_review')
   expect(
     transcriptOf(world, () => {
@@ -147,8 +147,8 @@ test('denied, fixed and approved', () => {
   `)
 })
 
-describe('a worker is lost', () => {
-  test('while it implements: the task is requeued with the reason, its files are kept, and another worker starts', () => {
+describe('a worker that is lost', () => {
+  test('while it implements has its task requeued with the reason, its files are kept, and another worker starts', () => {
     const world = runUntilTask(startedWorld(), 'implementing')
     runUntil(world, () => world.requireProcess('worker-1').isDirty)
     expect(
@@ -176,7 +176,7 @@ describe('a worker is lost', () => {
     expect(taskOf(world)).toMatchObject({ attempts: 1, salvaged: 'refs/salvage/worker-1', implementers: ['worker-1', 'worker-2'] })
   })
 
-  test('while its task is reviewed: the reviewer must stop', () => {
+  test('while its task is reviewed ends the review', () => {
     const world = runUntilTask(startedWorld(), 'in_review')
     runUntil(world, () => world.requireProcess('worker-2').reading !== null)
     expect(transcriptOf(world, () => killMember(world, 'worker-1'))).toMatchInlineSnapshot(`
@@ -191,7 +191,7 @@ describe('a worker is lost', () => {
     `)
   })
 
-  test('while it commits: reeve checks the branch and commits the approved files once', () => {
+  test('while it commits makes reeve check the branch and commit the approved files once', () => {
     const world = runUntilTask(startedWorld(), 'committing')
     expect(
       transcriptOf(world, () => {
@@ -218,7 +218,7 @@ describe('a worker is lost', () => {
     expect(world.mergeCounts.get('one')).toBe(1)
   })
 
-  test('after its commit: nothing is committed twice', () => {
+  test('after its commit causes no second commit', () => {
     const world = runUntilTask(startedWorld(), 'committing')
     runUntil(world, () => world.requireProcess('worker-1').commit !== null)
     const { commit } = world.requireProcess('worker-1')
@@ -227,7 +227,7 @@ describe('a worker is lost', () => {
     expect(taskOf(world).commit).toBe(commit)
   })
 
-  test('a reviewer: another gets the review', () => {
+  test('while it reviews is replaced by another reviewer', () => {
     const world = runUntilTask(startedWorld({ staff: [{ role: 'generic', count: 3 }] }), 'in_review')
     expect(
       transcriptOf(world, () => {
@@ -257,7 +257,7 @@ describe('a worker is lost', () => {
     `)
   })
 
-  test('repeatedly: the task and its dependents fail', () => {
+  test('repeatedly fails the task and its dependents', () => {
     const world = startedWorld({ maxAttempts: 2 }, [
       { id: 'one', title: 'the first', text: 'Do it.' },
       { id: 'two', title: 'the second', text: 'Then this.', needs: ['one'] },
@@ -275,7 +275,7 @@ describe('a worker is lost', () => {
 })
 
 describe('commands about a task in progress', () => {
-  test('cancel with requeue: the worker is interrupted, and its files are reset after its turn', () => {
+  test('cancel with requeue interrupts the worker, and resets its files after its turn', () => {
     const world = runUntilTask(startedWorld(), 'implementing')
     runUntil(world, () => world.requireProcess('worker-1').isDirty)
     expect(
@@ -302,7 +302,7 @@ describe('commands about a task in progress', () => {
     expect(world.requireProcess('worker-1').isDirty).toBe(false)
   })
 
-  test('replace: the successor starts first and gets the task, queue, files and summary', () => {
+  test('replace starts the successor first, which gets the task, queue, files and summary', () => {
     const world = runUntilTask(startedWorld(), 'implementing')
     runUntil(world, () => world.requireProcess('worker-1').isDirty)
     world.submit({ type: 'send_message', to: 'worker-1', text: 'mind the tests' }, USER)
@@ -338,7 +338,7 @@ describe('commands about a task in progress', () => {
     expect(world.requireProcess('worker-3').isDirty, 'its files went over').toBe(true)
   })
 
-  test('retire and stop: the task is requeued without a failed attempt', () => {
+  test('retire and stop requeue the task without a failed attempt', () => {
     const world = runUntilTask(startedWorld({ staff: [{ role: 'generic', count: 3 }] }), 'implementing')
     expect(transcriptOf(world, () => world.submit({ type: 'stop_worker', member: 'worker-1', reason: 'it goes in circles' }, USER)))
       .toMatchInlineSnapshot(`
@@ -358,7 +358,7 @@ describe('commands about a task in progress', () => {
     expect(memberOf(world, 'worker-1'), 'the user brings it back').toMatchObject({ state: 'on', phase: 'idle' })
   })
 
-  test('a paused worker keeps its task', () => {
+  test('a pause leaves the task with its worker', () => {
     const world = runUntilTask(startedWorld(), 'implementing')
     world.submit({ type: 'member_held', member: 'worker-1', held: true })
     expect(taskOf(world)).toMatchObject({ state: 'implementing', implementer: 'worker-1' })
@@ -614,7 +614,7 @@ describe('the commit', () => {
   })
 })
 
-describe('the complete messages', () => {
+describe('the complete text is checked of', () => {
   const needs = [
     { id: 'find', title: 'which one?', text: 'Find out.', role: 'researcher' },
     { id: 'one', title: 'the first', text: 'Do it.', acceptance: 'it works', needs: ['find'] },
@@ -700,7 +700,7 @@ describe('the complete messages', () => {
   })
 })
 
-describe('the end', () => {
+describe('at the end of a crew', () => {
   test('open tasks are cancelled, and commits in progress are completed', () => {
     const world = startedWorld(
       { staff: [{ role: 'generic', count: 3 }], stay: true },

@@ -21,7 +21,7 @@ function answerMerge(result: JobResult, world = runUntilTask(startedWorld({}, TA
 function answerJob(world: World, type: Job['type'], result: JobResult): void {
   const job = world.jobs.find((job) => job.type === type)
   if (!job) throw new Error(`there is no ${type}`)
-  world.jobs = world.jobs.filter((other) => other !== job)
+  world.jobs = world.jobs.filter((otherJob) => otherJob !== job)
   world.submit({ type: 'job_done', job: job.job, result })
 }
 
@@ -40,12 +40,16 @@ test('a commit that git cannot merge stays on a branch of its own, and dependent
   expect(taskOf(world, 'two').state).toBe('done')
 })
 
-const LOOKS = { type: 'occupied', reason: 'reeve/crew is checked out in /src' } as const
+const OCCUPIED = { type: 'occupied', reason: 'reeve/crew is checked out in /src' } as const
 
 test("a task waits while the crew's branch is checked out; it is reported once and merged later", () => {
-  const world = answerMerge(LOOKS)
-  const notices = (): number => world.acts.filter(({ type }) => type === 'notify').length
-  expect([taskOf(world).state, notices(), world.jobs.map((job) => [job.type, 'patient' in job])]).toEqual(['merging', 1, [['merge', true]]])
+  const world = answerMerge(OCCUPIED)
+  const noticeCount = (): number => world.acts.filter(({ type }) => type === 'notify').length
+  expect([taskOf(world).state, noticeCount(), world.jobs.map((job) => [job.type, 'patient' in job])]).toEqual([
+    'merging',
+    1,
+    [['merge', true]],
+  ])
   expect(describeWaits(world.crew, world.spec)).toEqual([
     'one "the first" is committed and waits to be merged: reeve/crew is checked out in /src',
     'two "the second" waits for one',
@@ -55,17 +59,17 @@ test("a task waits while the crew's branch is checked out; it is reported once a
     'two "the second" waits for one',
     'land of one is in progress',
   ])
-  answerJob(world, 'land', LOOKS)
-  expect([taskOf(world).state, notices()], 'again, between the candidate and its landing').toEqual(['merging', 1])
+  answerJob(world, 'land', OCCUPIED)
+  expect([taskOf(world).state, noticeCount()], 'again, between the candidate and its landing').toEqual(['merging', 1])
   runUntil(world, () => world.hasEnded !== null)
   expect([taskOf(world).merged, taskOf(world, 'two').state]).toEqual([`m-${taskOf(world).commit}`, 'done'])
 })
 
 test('an ending crew does not wait for a checked-out branch', () => {
-  const world = answerMerge(LOOKS)
+  const world = answerMerge(OCCUPIED)
   world.submit({ type: 'complete_crew', outcome: 'cancelled', summary: 'enough' }, USER)
   expect(world.hasEnded).toBe(null)
-  answerMerge(LOOKS, world)
+  answerMerge(OCCUPIED, world)
   expect([taskOf(world).state, taskOf(world).reason, world.hasEnded]).toEqual([
     'failed',
     `${taskOf(world).commit} is not merged: reeve/crew is checked out in /src; it is on branch reeve/crew.one`,
@@ -83,21 +87,21 @@ test('a branch that was moved meanwhile gets a new candidate', () => {
 
 test('a branch that is moved repeatedly is reported once, and the merge waits', () => {
   const world = answerMerge({ type: 'candidate', candidate: 'c', head: 'h' })
-  const told = (): readonly string[] => world.acts.flatMap((act) => (act.type === 'notify' ? [act.text] : []))
+  const noticeTexts = (): readonly string[] => world.acts.flatMap((act) => (act.type === 'notify' ? [act.text] : []))
   const openMerges = (): unknown => world.jobs.map((job) => [job.type, 'patient' in job])
   for (let moves = 1; moves < 5; moves += 1) {
     answerJob(world, 'land', { type: 'moved', by: 'T (commit: wip)' })
-    expect([openMerges(), told()], `after ${moves}`).toEqual([[['merge', false]], []])
+    expect([openMerges(), noticeTexts()], `after ${moves}`).toEqual([[['merge', false]], []])
     answerMerge({ type: 'candidate', candidate: 'c', head: `h${moves}` }, world)
   }
   answerJob(world, 'land', { type: 'moved', by: 'T (commit: wip)' })
   const reason =
     'one "the first" is committed and waits to be merged: T (commit: wip) moves reeve/crew repeatedly; leave the branch alone until the task has landed'
-  expect([openMerges(), told()]).toEqual([[['merge', true]], [reason]])
+  expect([openMerges(), noticeTexts()]).toEqual([[['merge', true]], [reason]])
   expect(describeWaits(world.crew, world.spec)).toEqual([reason, 'two "the second" waits for one'])
   answerMerge({ type: 'candidate', candidate: 'c', head: 'h9' }, world)
   answerJob(world, 'land', { type: 'moved', by: 'T (commit: wip)' })
-  expect([openMerges(), told().length], 'and once more').toEqual([[['merge', true]], 1])
+  expect([openMerges(), noticeTexts().length], 'and once more').toEqual([[['merge', true]], 1])
   expect(world.foldJournal()).toEqual(world.crew)
   runUntil(world, () => world.hasEnded !== null)
   expect([taskOf(world).state, taskOf(world, 'two').state]).toEqual(['done', 'done'])
@@ -123,14 +127,14 @@ test('a worker that changed nothing has not resolved a conflict', () => {
 test.each<[string, JobResult, string]>([
   ['has it', { type: 'merged', merged: 'm' }, 'done'],
   ['does not have it', { type: 'conflict', files: ['a.ts'] }, 'failed'],
-])('the user reports it as resolved, and the branch %s', (_, result, state) => {
+])('a conflict that the user reports as resolved is checked: the branch %s', (_, result, state) => {
   const world = answerMerge({ type: 'conflict', files: ['a.ts'], branch: 'reeve/crew.one' })
   world.submit({ type: 'mark_task_done', task: 'task-3', reason: 'I have merged it myself' }, USER)
   answerMerge(result, world)
   expect(taskOf(world).state).toBe(state)
 })
 
-test('the reason uses the short commit id, which leaves room for the error', () => {
+test('the reason has the short commit id, so that the error fits', () => {
   const world = startedWorld({ reviews: false })
   runUntil(world, () => world.jobs.some(({ type }) => type === 'commit'))
   answerJob(world, 'commit', { type: 'committed', commit: 'c'.repeat(40), dirty: false })

@@ -14,8 +14,8 @@ import type { CrewSpec } from '../../../../../src/kernel/model/process-spec.ts'
 const VERIFY: CrewCommand = { command: 'make check', timeoutMs: 600_000 }
 const TASK = { id: 'one', title: 'the first', text: 'Do it.' }
 
-function worldInVerify(more: Partial<CrewSpec> = {}, tasks: Parameters<typeof startedWorld>[1] = [TASK]): World {
-  const world = startedWorld({ verify: VERIFY, ...more }, tasks)
+function worldInVerify(changes: Partial<CrewSpec> = {}, tasks: Parameters<typeof startedWorld>[1] = [TASK]): World {
+  const world = startedWorld({ verify: VERIFY, ...changes }, tasks)
   return runUntil(world, () => world.jobs.some(({ type }) => type === 'verify'))
 }
 
@@ -25,9 +25,12 @@ function verifyJob(world: World): Job {
   return found
 }
 
-function answerVerify(world: World, ran: Partial<CommandRun>, more: Partial<CheckResult> = {}): void {
-  const { job: number, member, ...one } = verifyJob(world)
-  const files = 'merge' in one && one.merge ? (world.filesByCommit.get(one.merge.candidate) ?? '') : world.requireProcess(member).files
+function answerVerify(world: World, ran: Partial<CommandRun>, changes: Partial<CheckResult> = {}): void {
+  const { job: number, member, ...verifyOfOne } = verifyJob(world)
+  const files =
+    'merge' in verifyOfOne && verifyOfOne.merge
+      ? (world.filesByCommit.get(verifyOfOne.merge.candidate) ?? '')
+      : world.requireProcess(member).files
   world.jobs = world.jobs.filter((job) => job.job !== number)
   world.submit({
     type: 'job_done',
@@ -39,13 +42,13 @@ function answerVerify(world: World, ran: Partial<CommandRun>, more: Partial<Chec
       commit: files,
       tree: files,
       changed: [],
-      ...more,
+      ...changes,
     },
   })
 }
 
-const messages = (world: World, to: string): string[] =>
-  world.acts.flatMap((act) => (act.type === 'message' && act.to === to ? [act.text] : []))
+const messagesTo = (world: World, recipient: string): string[] =>
+  world.acts.flatMap((act) => (act.type === 'message' && act.to === recipient ? [act.text] : []))
 
 test('verify runs after the turn of the report, before the review', () => {
   const world = startedWorld({ verify: VERIFY })
@@ -56,7 +59,7 @@ test('verify runs after the turn of the report, before the review', () => {
   expect(taskOf(world)).toMatchObject({ state: 'awaiting_review', reviewer: null })
 })
 
-test('passed: the review starts, and the reviewer is notified', () => {
+test('a passed verify starts the review, and the reviewer is notified', () => {
   const world = worldInVerify()
   expect(transcriptOf(world, () => answerVerify(world, {}))).toMatchInlineSnapshot(`
     "
@@ -67,11 +70,11 @@ test('passed: the review starts, and the reviewer is notified', () => {
     "
   `)
   runUntilTask(world, 'in_review')
-  runUntil(world, () => messages(world, 'worker-2').length > 0)
-  expect(messages(world, 'worker-2').at(-1)).toContain('reeve ran `make check` on exactly these files, and it passed')
+  runUntil(world, () => messagesTo(world, 'worker-2').length > 0)
+  expect(messagesTo(world, 'worker-2').at(-1)).toContain('reeve ran `make check` on exactly these files, and it passed')
 })
 
-test('failed: the task goes back to its implementer with the output, and no review starts', () => {
+test('a failed verify returns the task to its implementer with the output, and no review starts', () => {
   const world = worldInVerify()
   expect(
     transcriptOf(world, () => answerVerify(world, { code: 1, output: 'not ok 3 - adds\nexpected 3', left: 2 }, { changed: ['out.snap'] })),
@@ -82,7 +85,7 @@ test('failed: the task goes back to its implementer with the output, and no revi
         -> system to worker-1: one "the first" failed verify: \`make check\` ended with exit code 1 after 1.2 s; it left 2 processes behind, wh
       "
     `)
-  expect(messages(world, 'worker-1').at(-1)).toMatchInlineSnapshot(`
+  expect(messagesTo(world, 'worker-1').at(-1)).toMatchInlineSnapshot(`
     "one "the first" failed verify: \`make check\` ended with exit code 1 after 1.2 s; it left 2 processes behind, which reeve killed. Its review starts only after this command passes.
 
     The end of the output:
@@ -94,7 +97,7 @@ test('failed: the task goes back to its implementer with the output, and no revi
 
     Find the cause and fix it. You can run \`make check\` yourself. Then call report_implementation_complete."
   `)
-  expect(messages(world, 'worker-2')).toEqual([])
+  expect(messagesTo(world, 'worker-2')).toEqual([])
   expect(taskOf(world)).toMatchObject({ attempts: 1, denials: 0, check: { ok: false, code: 1, command: 'make check' } })
 })
 
@@ -113,11 +116,11 @@ test.each<[string, Partial<CommandRun>, string]>([
   ['a signal', { code: null, signal: 'SIGSEGV' }, '`make check` was killed by SIGSEGV after 1.2 s'],
   ['too late', { end: 'late', code: null, ms: 600_000 }, '`make check` took more than 600 s and was killed'],
   ['not there', { end: 'unable', code: 127, ms: 0, output: 'make: command not found' }, '`make check` could not be started (127)'],
-])('what ends by %s is red', (_, ran, words) => {
+])('a command that ends by %s counts as failed', (_, ran, problem) => {
   const world = worldInVerify()
   answerVerify(world, ran)
   expect(taskOf(world).state).toBe('addressing_feedback')
-  expect(messages(world, 'worker-1').at(-1)).toContain(words)
+  expect(messagesTo(world, 'worker-1').at(-1)).toContain(problem)
   expect(world.notices.some((text) => text.includes('cannot be verified'))).toBe(ran.code === 127)
   expect(world.journal.some(({ type }) => type === 'crew.notified')).toBe(ran.code === 127)
 })
@@ -150,13 +153,13 @@ test('without reviews, verify decides alone before the commit', () => {
 
 test('a result for a reassigned task is ignored, and a new attempt is verified again', () => {
   const world = worldInVerify()
-  const first = verifyJob(world)
+  const firstVerify = verifyJob(world)
   world.submit({ type: 'cancel_task', task: 'one', reason: 'wait', requeue: true }, USER)
   const before = taskOf(world)
-  doJob(world, first)
+  doJob(world, firstVerify)
   expect(taskOf(world).check ?? null).toBeNull()
   expect(before.attempts).toBe(0)
-  runUntil(world, () => world.jobs.some((job) => job.type === 'verify' && job.job !== first.job))
+  runUntil(world, () => world.jobs.some((job) => job.type === 'verify' && job.job !== firstVerify.job))
 })
 
 test('a denied task is verified again when it is reported again', () => {
@@ -195,7 +198,7 @@ test.each<[string, Partial<CrewSpec>, object, CrewCommand | null]>([
   ['none for the task', { verify: VERIFY }, { verify: false }, null],
   ['none for an answer', { verify: VERIFY }, { role: 'researcher' }, null],
   ["an answer's own", { verify: VERIFY }, { role: 'researcher', verify: { command: 'x', timeoutMs: 2 } }, { command: 'x', timeoutMs: 2 }],
-])('whose command it is: %s', (_, spec, task, expected) => {
+])('the command that applies is %s', (_, spec, task, expected) => {
   const world = startedWorld(spec, [{ ...TASK, ...task }])
   runUntilTask(world, 'implementing')
   const facts = [world.journal[taskOf(world).seqs.text - 1]] as CrewFact[]
@@ -206,8 +209,8 @@ describe('the merged files', () => {
   const TWO = [TASK, { id: 'two', title: 'the second', text: 'Do that.' }]
 
   /** The second task must be merged with the first, which has landed. */
-  function worldInMerge(more: Partial<CrewSpec> = {}): World {
-    const world = startedWorld({ verify: VERIFY, staff: [{ role: 'generic', count: 3 }], ...more }, TWO)
+  function worldInMerge(changes: Partial<CrewSpec> = {}): World {
+    const world = startedWorld({ verify: VERIFY, staff: [{ role: 'generic', count: 3 }], ...changes }, TWO)
     return runUntil(world, () => world.jobs.some((job) => job.type === 'verify' && job.merge !== undefined))
   }
 
@@ -231,7 +234,7 @@ describe('the merged files', () => {
     runUntilTask(world, 'done', id)
   })
 
-  test('failed: the branch stays, the queue continues, and the task goes back with files, output and landed tasks', () => {
+  test('leave the branch unchanged if verify fails: the task goes back with files, output and landed tasks, and the queue continues', () => {
     const world = worldInMerge()
     const { id, implementer } = landingTask(world)
     expect(transcriptOf(world, () => answerVerify(world, { code: 1, output: 'not ok: no such function' }))).toMatchInlineSnapshot(`
@@ -246,7 +249,7 @@ describe('the merged files', () => {
     expect(taskOf(world, id)).toMatchObject({ attempts: 1, denials: 0, merged: null, commit: null })
     expect(taskOf(world, id).implementer).toBe(implementer)
     runUntil(world, () => taskOf(world, id).prepared)
-    expect(messages(world, implementer ?? '').at(-1)).toMatchInlineSnapshot(`
+    expect(messagesTo(world, implementer ?? '').at(-1)).toMatchInlineSnapshot(`
       "Task one "the first"
 
       Do it.
@@ -292,7 +295,7 @@ describe('the merged files', () => {
 
   test('do not need the worker during the verify', () => {
     const world = worldInMerge()
-    const one = verifyJob(world)
-    expect([needsUnusedFiles(one), hasJobs({ ...world.crew, jobs: [one] }, one.member)]).toEqual([false, false])
+    const verifyOfOne = verifyJob(world)
+    expect([needsUnusedFiles(verifyOfOne), hasJobs({ ...world.crew, jobs: [verifyOfOne] }, verifyOfOne.member)]).toEqual([false, false])
   })
 })

@@ -20,19 +20,21 @@ import type { CrewSpec } from '../../../../../src/kernel/model/process-spec.ts'
 type Turn = Extract<CrewFact, { type: 'crew.turn' }>
 
 function turnEnds(world: World, id: MemberId): string[] {
-  return world.journal.filter((fact): fact is Turn => fact.type === 'crew.turn' && fact.member === id).map(({ end }) => end)
+  return world.journal
+    .filter((fact): fact is Turn => fact.type === 'crew.turn' && fact.member === id)
+    .map(({ end: expectedEnd }) => expectedEnd)
 }
 
 /** The member has a turn, begun by a message from `from`, and calls no tool. */
 function silentTurn(
   world: World,
   id: MemberId,
-  from: 'user' | 'system' | 'coordinator',
+  sender: 'user' | 'system' | 'coordinator',
   outcome: 'ok' | 'error' | 'interrupted' = 'ok',
 ): void {
   const proc = world.requireProcess(id)
   proc.turn += 1
-  world.submit({ type: 'turn_begun', member: id, turn: proc.turn, from: [from] })
+  world.submit({ type: 'turn_begun', member: id, turn: proc.turn, from: [sender] })
   world.submit({ type: 'turn_ended', member: id, turn: proc.turn, outcome })
 }
 
@@ -45,8 +47,8 @@ function readSilently(world: World, id: MemberId): void {
 }
 
 /** A world in which worker-1 has ended its first turn, and is idle. */
-function worldWithIdleWorker(more: Partial<CrewSpec> = {}): World {
-  const world = startedWorld({ coordinator: 'agent', ...more }, [])
+function worldWithIdleWorker(changes: Partial<CrewSpec> = {}): World {
+  const world = startedWorld({ coordinator: 'agent', ...changes }, [])
   silentTurn(world, 'worker-1', 'coordinator')
   return world
 }
@@ -75,17 +77,17 @@ describe('every turn must end with a report, whatever started it (perles 7)', ()
     ['user', 'reminded'],
     ['coordinator', 'reminded'],
     ['system', 'through'],
-  ] as const)('a message of %s after that: %s', (from, end) => {
+  ] as const)('a turn that a message of %s begins after that ends as %s', (sender, expectedEnd) => {
     const world = worldWithIdleWorker()
     silentTurn(world, 'worker-1', 'user')
     readSilently(world, 'worker-1')
     readSilently(world, 'worker-1')
-    silentTurn(world, 'worker-1', from)
-    expect(turnEnds(world, 'worker-1').at(-1)).toBe(end)
+    silentTurn(world, 'worker-1', sender)
+    expect(turnEnds(world, 'worker-1').at(-1)).toBe(expectedEnd)
   })
 
   test('each of the four tools closes a turn; refused calls do not', () => {
-    for (const [command, end] of [
+    for (const [command, expectedEnd] of [
       [{ type: 'signal_ready' }, 'complete'],
       [{ type: 'post_message', to: 'coordinator', text: 'hm' }, 'complete'],
       [{ type: 'report_implementation_complete', summary: 's' }, 'reminded'],
@@ -97,7 +99,7 @@ describe('every turn must end with a report, whatever started it (perles 7)', ()
       world.submit({ type: 'turn_begun', member: 'worker-1', turn: proc.turn, from: ['user'] })
       world.submit(command, byMember(proc))
       world.submit({ type: 'turn_ended', member: 'worker-1', turn: proc.turn, outcome: 'ok' })
-      expect(turnEnds(world, 'worker-1').at(-1), command.type).toBe(end)
+      expect(turnEnds(world, 'worker-1').at(-1), command.type).toBe(expectedEnd)
     }
   })
 
@@ -127,27 +129,27 @@ describe('no worker stays stuck in a phase under the engine', () => {
   test.each([
     ['calls no tool', false],
     ['asks, and asks', true],
-  ] as const)('an implementer that %s: it is reminded, then another worker gets the task', (_, asks) => {
+  ] as const)('an implementer that %s is reminded, then another worker gets the task', (_, asksUser) => {
     const world = runUntilTask(startedWorld(), 'implementing')
     for (let time = 0; time < 4; time += 1) {
       runUntil(world, () => world.requireProcess('worker-1').reading !== null)
       const proc = world.requireProcess('worker-1')
       proc.plan = []
-      if (asks) world.submit({ type: 'post_message', to: 'coordinator', text: 'how?' }, byMember(proc))
+      if (asksUser) world.submit({ type: 'post_message', to: 'coordinator', text: 'how?' }, byMember(proc))
       endTurn(world, proc, 'ok')
     }
     expect(turnEnds(world, 'worker-1')).toEqual(['exempt', 'reminded', 'reminded', 'through'])
     expect(taskOf(world)).toMatchObject({
       attempts: 1,
       implementer: 'worker-2',
-      reason: expect.stringContaining(asks ? 'was reminded 2 times' : 'without a report'),
+      reason: expect.stringContaining(asksUser ? 'was reminded 2 times' : 'without a report'),
     })
     expect(memberOf(world, 'worker-1').phase).toBe('idle')
     runWithoutFaults(world, 200)
     expect(taskOf(world).state).toBe('done')
   })
 
-  test('a silent reviewer: another worker gets the review, and in the end the user', () => {
+  test('the review of a silent reviewer goes to another worker, and at last to the user', () => {
     const world = runUntilTask(startedWorld({ maxAttempts: 2 }), 'in_review')
     for (let time = 0; taskOf(world).state === 'in_review' && time < 20; time += 1)
       readSilently(world, taskOf(world).reviewer ?? 'worker-2')
@@ -155,7 +157,7 @@ describe('no worker stays stuck in a phase under the engine', () => {
     expect(memberOf(world, 'worker-2').phase).toBe('idle')
   })
 
-  test('a turn that was cut off: the worker is asked to continue', () => {
+  test('a worker whose turn was cut off is asked to continue', () => {
     const world = runUntilTask(startedWorld(), 'implementing')
     runUntil(world, () => world.requireProcess('worker-1').reading !== null)
     endTurn(world, world.requireProcess('worker-1'), 'interrupted')
@@ -191,11 +193,11 @@ test('a failed turn counts as a failed attempt of its own task only (perles 3)',
   world.submit({ type: 'add_task', id: 'two', title: 'the second', text: 'Do it.' }, USER)
   runUntil(world, () => world.crew.tasks.every(({ state }) => state === 'done'))
   expect(taskOf(world, 'two').attempts).toBe(0)
-  expect(turnEnds(world, 'worker-1').filter((end) => end === 'failed')).toHaveLength(1)
+  expect(turnEnds(world, 'worker-1').filter((expectedEnd) => expectedEnd === 'failed')).toHaveLength(1)
 })
 
 describe('late commands change nothing (perles 4)', () => {
-  test('the end of an old turn, or of a member that has left', () => {
+  test('such as the end of an old turn, or of a member that has left', () => {
     const world = runUntilTask(startedWorld(), 'implementing')
     runUntil(world, () => world.requireProcess('worker-1').reading !== null)
     const before = world.crew
@@ -221,7 +223,7 @@ describe('late commands change nothing (perles 4)', () => {
     expect(taskOf(world)).toMatchObject({ state: 'implementing', attempts: 0, implementer: 'worker-1' })
   })
 
-  test('a report of an old turn, or of a task assigned in the middle of the turn', () => {
+  test('such as a report of an old turn, or of a task assigned in the middle of the turn', () => {
     const world = startedWorld({ git: null, coordinator: 'agent' })
     world.submit({ type: 'assign_task', task: 'one', member: 'worker-1' }, USER)
     const proc = world.requireProcess('worker-1')
@@ -246,7 +248,7 @@ describe('late commands change nothing (perles 4)', () => {
       { type: 'approve_commit', task: 'one' },
     ] as const)
       expect(refusalCode(world, command), command.type).toBe('CONFLICT')
-    for (const given of world.answeredJobs) world.submit({ type: 'job_done', ...given })
+    for (const answeredJob of world.answeredJobs) world.submit({ type: 'job_done', ...answeredJob })
     expect(taskOf(world)).toMatchObject({ state: 'done' })
     expect(world.journal.filter(({ type }) => type === 'task.done')).toHaveLength(1)
   })
@@ -255,10 +257,10 @@ describe('late commands change nothing (perles 4)', () => {
     const world = runUntilTask(startedWorld(), 'implementing')
     const proc = world.requireProcess('worker-1')
     runUntil(world, () => proc.reading !== null)
-    const by = byMember(proc, 'call-1')
-    const first = world.submit({ type: 'report_implementation_complete', summary: 's' }, by)
+    const issuer = byMember(proc, 'call-1')
+    const firstAnswer = world.submit({ type: 'report_implementation_complete', summary: 's' }, issuer)
     const before = world.crew
-    expect(world.submit({ type: 'report_implementation_complete', summary: 's' }, by)).toBe(first)
+    expect(world.submit({ type: 'report_implementation_complete', summary: 's' }, issuer)).toBe(firstAnswer)
     expect(world.crew).toBe(before)
     expect(refusalCode(world, { type: 'report_implementation_complete', summary: 's' }, byMember(proc, 'call-2')), 'another call').toBe(
       'CONFLICT',
@@ -291,7 +293,7 @@ test('a stopped, replaced or lost member holds no task, and a failed task blocks
   // test/tables/kernel/crew/state/machines.test.ts does each action in each state.
 })
 
-describe('a member that lost its messages gets them again', () => {
+describe('lost messages are sent again to', () => {
   const loseMessages = (world: World, id: MemberId): void => {
     const proc = world.requireProcess(id)
     proc.queue = []
@@ -307,7 +309,7 @@ describe('a member that lost its messages gets them again', () => {
     runUntilTask(world, 'done')
   })
 
-  test('an implementer, whose files stay as they are', () => {
+  test('an implementer, whose files stay unchanged', () => {
     const world = runUntilTask(startedWorld(), 'implementing')
     runUntil(world, () => world.requireProcess('worker-1').queue.length > 0)
     world.requireProcess('worker-1').isDirty = true
@@ -318,20 +320,20 @@ describe('a member that lost its messages gets them again', () => {
     runUntilTask(world, 'done')
   })
 
-  test('a committing worker: the branch is checked, and it is reminded', () => {
+  test('a committing worker, after a check of the branch', () => {
     const world = runUntilTask(startedWorld(), 'committing')
     loseMessages(world, 'worker-1')
     runUntil(world, () => world.requireProcess('worker-1').reading?.text.includes('is not committed yet') === true)
     runUntilTask(world, 'done')
   })
 
-  test('a coordinator, with a briefing', () => {
+  test('a coordinator, with a briefing about the crew', () => {
     const world = startedWorld({ coordinator: 'agent' })
     loseMessages(world, 'coordinator')
     expect(world.requireProcess('coordinator').queue[0]?.text).toContain('- one "the first": queued')
   })
 
-  test('a member without duties is not waited for', () => {
+  test('no member without duties, which nothing waits for', () => {
     const world = startedWorld({ coordinator: 'agent' })
     world.submit({ type: 'send_message', to: 'worker-1', text: 'hello' }, USER)
     expect(memberOf(world, 'worker-1').told).toBe(true)
@@ -428,7 +430,7 @@ describe('a member whose context is nearly full', () => {
 })
 
 describe('a coordinator', () => {
-  test('that does nothing is notified twice, then the user is', () => {
+  test('that does nothing is notified twice, then the user is notified', () => {
     const world = startedWorld({ coordinator: 'agent' })
     for (let time = 0; time < 6; time += 1) {
       const proc = world.requireProcess('coordinator')

@@ -16,8 +16,8 @@ type Grid = Readonly<Record<string, Readonly<Record<string, string>>>>
 /** Draws a table with a row per state and a column per event. A dot means illegal. */
 function drawTable(table: Grid): string {
   const events = Object.keys(Object.values(table)[0] ?? {})
-  const head = ['', ...events].join(' | ')
-  return `\n${[head, ...Object.entries(table).map(([state, row]) => [state, ...events.map((event) => (row[event] === 'illegal' ? '.' : row[event]))].join(' | '))].join('\n')}\n`
+  const header = ['', ...events].join(' | ')
+  return `\n${[header, ...Object.entries(table).map(([state, row]) => [state, ...events.map((event) => (row[event] === 'illegal' ? '.' : row[event]))].join(' | '))].join('\n')}\n`
 }
 
 function errorCodeOf(act: () => unknown): string {
@@ -30,7 +30,7 @@ function errorCodeOf(act: () => unknown): string {
   return 'allowed'
 }
 
-test('phases', () => {
+test('the table of phases has these cells', () => {
   expect(drawTable(PHASE_TABLE)).toMatchInlineSnapshot(`
     "
      | assign | review | report | deny | commit | differ | release | back | resume
@@ -55,7 +55,7 @@ test('phases', () => {
   }
 })
 
-test('states of a task', () => {
+test('the table of task states has these cells', () => {
   expect(drawTable(TASK_STATE_TABLE)).toMatchInlineSnapshot(`
     "
      | assign | report | review | unreview | red | deny | approve | ask | pass | commit | committed | differ | requeue | done | fail | cancel | retry | reopen
@@ -87,41 +87,41 @@ test('states of a task', () => {
 })
 
 describe('permitted issuers', () => {
-  const world = (): World => startedWorld({ coordinator: 'agent', gate: 'coordinator' })
-  const speakers = [
-    ['a person', 'lead', USER],
+  const newWorld = (): World => startedWorld({ coordinator: 'agent', gate: 'coordinator' })
+  const issuers = [
+    ['the user', 'lead', USER],
     ['the coordinator', 'lead', byMember({ id: 'coordinator', turn: 0 })],
     ['a worker', 'worker', byMember({ id: 'worker-1', turn: 0 })],
     ['the kernel', 'system', { type: 'system' }],
   ] as const
 
-  for (const [who, speaks, by] of speakers) {
-    test(`${who} is refused the commands of other roles, and nothing changes`, () => {
-      for (const [type, speaker] of Object.entries(COMMAND_ISSUERS)) {
-        const one = world()
-        const before = one.crew
+  for (const [issuerName, role, issuer] of issuers) {
+    test(`${issuerName} is refused the commands of other roles, and nothing changes`, () => {
+      for (const [type, allowedRole] of Object.entries(COMMAND_ISSUERS)) {
+        const world = newWorld()
+        const before = world.crew
         // A command of the right role can be refused for other reasons; a command of another role always for this one.
-        if (speaker === speaks) continue
-        if (by.type === 'system') expect(() => one.submit({ type } as Command, by), type).toThrow('cannot be refused')
-        else expect(refusalCode(one, { type } as Command, by), type).toBe('PERMISSION')
-        expect(one.crew).toBe(before)
-        if (by.type !== 'system') expect(one.lastRefusal?.hint, 'it says what to do').not.toBe('')
+        if (allowedRole === role) continue
+        if (issuer.type === 'system') expect(() => world.submit({ type } as Command, issuer), type).toThrow('cannot be refused')
+        else expect(refusalCode(world, { type } as Command, issuer), type).toBe('PERMISSION')
+        expect(world.crew).toBe(before)
+        if (issuer.type !== 'system') expect(world.lastRefusal?.hint, 'it says what to do').not.toBe('')
       }
     })
   }
 
   test('a member that has left or was replaced may not issue commands', () => {
-    const one = runUntilTask(startedWorld(), 'implementing')
-    one.submit({ type: 'replace_worker', member: 'worker-1', summary: 'half' }, USER)
-    expect(refusalCode(one, { type: 'signal_ready' }, byMember({ id: 'worker-1', turn: 1 }))).toBe('LATE')
-    one.submit({ type: 'member_gone', member: 'worker-2', cause: 'agent', reason: 'it died' })
-    expect(refusalCode(one, { type: 'signal_ready' }, byMember({ id: 'worker-2', turn: 1 }))).toBe('LATE')
-    expect(refusalCode(one, { type: 'signal_ready' }, byMember({ id: 'worker-77', turn: 1 }))).toBe('NOT_FOUND')
+    const world = runUntilTask(startedWorld(), 'implementing')
+    world.submit({ type: 'replace_worker', member: 'worker-1', summary: 'half' }, USER)
+    expect(refusalCode(world, { type: 'signal_ready' }, byMember({ id: 'worker-1', turn: 1 }))).toBe('LATE')
+    world.submit({ type: 'member_gone', member: 'worker-2', cause: 'agent', reason: 'it died' })
+    expect(refusalCode(world, { type: 'signal_ready' }, byMember({ id: 'worker-2', turn: 1 }))).toBe('LATE')
+    expect(refusalCode(world, { type: 'signal_ready' }, byMember({ id: 'worker-77', turn: 1 }))).toBe('NOT_FOUND')
   })
 })
 
 describe("the effects of releasing a worker's task", () => {
-  test('the table', () => {
+  test('are these, by action and state', () => {
     expect(
       drawTable(
         Object.fromEntries(
@@ -155,26 +155,29 @@ describe("the effects of releasing a worker's task", () => {
   /** A world with a task in this state, whose implementer is worker-1. */
   function worldInState(state: TaskState): World {
     const gate = state === 'approved' ? 'coordinator' : state === 'waiting' ? 'human' : 'auto'
-    const world = startedWorld({ coordinator: 'agent', gate, staff: [{ role: 'generic', count: 3 }] })
-    const submit = (command: Command, who: 'worker-1' | 'worker-2' | null = null): void => {
-      expect(world.submit(command, who ? byMember(world.requireProcess(who)) : USER), world.lastRefusal?.message).not.toBeNull()
+    const newWorld = startedWorld({ coordinator: 'agent', gate, staff: [{ role: 'generic', count: 3 }] })
+    const submitAs = (command: Command, issuer: 'worker-1' | 'worker-2' | null = null): void => {
+      expect(
+        newWorld.submit(command, issuer ? byMember(newWorld.requireProcess(issuer)) : USER),
+        newWorld.lastRefusal?.message,
+      ).not.toBeNull()
     }
-    const beginTurn = (who: MemberId): void => {
-      while (world.jobs.length > 0) playEvent(world)
-      const proc = world.requireProcess(who)
+    const beginTurn = (issuer: MemberId): void => {
+      while (newWorld.jobs.length > 0) playEvent(newWorld)
+      const proc = newWorld.requireProcess(issuer)
       proc.turn += 1
-      world.submit({ type: 'turn_begun', member: who, turn: proc.turn, from: ['coordinator'] })
+      newWorld.submit({ type: 'turn_begun', member: issuer, turn: proc.turn, from: ['coordinator'] })
     }
-    submit({ type: 'assign_task', task: 'one', member: 'worker-1' })
+    submitAs({ type: 'assign_task', task: 'one', member: 'worker-1' })
     beginTurn('worker-1')
-    if (state === 'implementing') return world
-    submit({ type: 'report_implementation_complete', summary: 's' }, 'worker-1')
-    if (state === 'awaiting_review') return world
-    submit({ type: 'assign_review', task: 'one', member: 'worker-2' })
+    if (state === 'implementing') return newWorld
+    submitAs({ type: 'report_implementation_complete', summary: 's' }, 'worker-1')
+    if (state === 'awaiting_review') return newWorld
+    submitAs({ type: 'assign_review', task: 'one', member: 'worker-2' })
     beginTurn('worker-2')
-    if (state === 'in_review') return world
-    submit({ type: 'report_review_verdict', verdict: state === 'addressing_feedback' ? 'DENIED' : 'APPROVED', comments: 'c' }, 'worker-2')
-    return world
+    if (state === 'in_review') return newWorld
+    submitAs({ type: 'report_review_verdict', verdict: state === 'addressing_feedback' ? 'DENIED' : 'APPROVED', comments: 'c' }, 'worker-2')
+    return newWorld
   }
 
   const BACK = { state: 'queued', implementer: null, reviewer: null, prepared: false } as const
@@ -189,45 +192,51 @@ describe("the effects of releasing a worker's task", () => {
 
   for (const [action, command, then] of actions) {
     test.each(STATES)(`${action}, of a member that is %s`, (state) => {
-      const world = worldInState(state)
-      expect(taskOf(world)).toMatchObject({ state, implementer: 'worker-1' })
-      const { phase } = memberOf(world, 'worker-1')
-      const by = command.type === 'member_gone' || command.type === 'member_held' ? { type: 'system' as const } : USER
+      const newWorld = worldInState(state)
+      expect(taskOf(newWorld)).toMatchObject({ state, implementer: 'worker-1' })
+      const { phase } = memberOf(newWorld, 'worker-1')
+      const issuer = command.type === 'member_gone' || command.type === 'member_held' ? { type: 'system' as const } : USER
       if (state === 'committing' && ['retire', 'stop', 'cancel', 'replace'].includes(action)) {
-        const before = world.crew
-        expect(refusalCode(world, command)).toBe('CONFLICT')
-        return expect(world.crew).toBe(before)
+        const before = newWorld.crew
+        expect(refusalCode(newWorld, command)).toBe('CONFLICT')
+        return expect(newWorld.crew).toBe(before)
       }
       // A lost member has no process any more.
-      if (action === 'lose') world.requireProcess('worker-1').isAlive = false
-      expect(world.submit(command, by)).not.toBeNull()
+      if (action === 'lose') newWorld.requireProcess('worker-1').isAlive = false
+      expect(newWorld.submit(command, issuer)).not.toBeNull()
       const outlives = action === 'lose' && ['approved', 'waiting', 'committing'].includes(state)
       // A denial counts as a failed attempt, too.
-      const tries = (state === 'addressing_feedback' ? 1 : 0) + (action === 'lose' && !outlives ? 1 : 0)
-      expect(taskOf(world)).toMatchObject({ ...(outlives ? { state, implementer: 'worker-1' } : then), attempts: tries })
+      const expectedAttempts = (state === 'addressing_feedback' ? 1 : 0) + (action === 'lose' && !outlives ? 1 : 0)
+      expect(taskOf(newWorld)).toMatchObject({ ...(outlives ? { state, implementer: 'worker-1' } : then), attempts: expectedAttempts })
       const unchanged = action === 'pause'
-      expect(memberOf(world, 'worker-1')).toMatchObject(unchanged ? { phase, task: 'one', held: true } : { phase: 'idle', task: null })
+      expect(memberOf(newWorld, 'worker-1')).toMatchObject(unchanged ? { phase, task: 'one', held: true } : { phase: 'idle', task: null })
       if (action === 'replace')
-        expect(memberOf(world, 'worker-4')).toMatchObject({ phase, task: 'one', heirOf: 'worker-1', state: 'starting' })
-      if (action === 'replace') expect(taskOf(world).state).toBe(state)
-      if (action === 'cancel') expect(memberOf(world, 'worker-1').cleanup).toBe('one')
+        expect(memberOf(newWorld, 'worker-4')).toMatchObject({ phase, task: 'one', heirOf: 'worker-1', state: 'starting' })
+      if (action === 'replace') expect(taskOf(newWorld).state).toBe(state)
+      if (action === 'cancel') expect(memberOf(newWorld, 'worker-1').cleanup).toBe('one')
       if (action === 'lose')
-        expect(world.crew.jobs.map(({ type }) => type)).toEqual(outlives ? (state === 'committing' ? ['check'] : []) : ['salvage'])
+        expect(newWorld.crew.jobs.map(({ type }) => type)).toEqual(outlives ? (state === 'committing' ? ['check'] : []) : ['salvage'])
       // The reviewer of the task becomes free, too.
-      if (state === 'in_review') expect(memberOf(world, 'worker-2').phase).toBe(unchanged || action === 'replace' ? 'reviewing' : 'idle')
+      if (state === 'in_review') expect(memberOf(newWorld, 'worker-2').phase).toBe(unchanged || action === 'replace' ? 'reviewing' : 'idle')
     })
   }
 
-  test.each([['retire_worker'], ['stop_worker'], ['lost']] as const)('%s, of a reviewer: another can review', (what) => {
-    const world = worldInState('in_review')
-    if (what === 'lost') {
-      world.requireProcess('worker-2').isAlive = false
-      world.submit({ type: 'member_gone', member: 'worker-2', cause: 'agent', reason: 'r' })
+  test.each([['retire_worker'], ['stop_worker'], ['lost']] as const)('%s of a reviewer lets another worker review', (ending) => {
+    const newWorld = worldInState('in_review')
+    if (ending === 'lost') {
+      newWorld.requireProcess('worker-2').isAlive = false
+      newWorld.submit({ type: 'member_gone', member: 'worker-2', cause: 'agent', reason: 'r' })
     } else {
-      world.submit({ type: what, member: 'worker-2', reason: 'r' }, USER)
+      newWorld.submit({ type: ending, member: 'worker-2', reason: 'r' }, USER)
     }
-    expect(taskOf(world)).toMatchObject({ state: 'awaiting_review', implementer: 'worker-1', reviewer: null, attempts: 0, unreviewed: 1 })
-    expect(memberOf(world, 'worker-1').phase).toBe('awaiting_review')
-    expect(world.submit({ type: 'assign_review', task: 'one', member: 'worker-3' }, USER)).not.toBeNull()
+    expect(taskOf(newWorld)).toMatchObject({
+      state: 'awaiting_review',
+      implementer: 'worker-1',
+      reviewer: null,
+      attempts: 0,
+      unreviewed: 1,
+    })
+    expect(memberOf(newWorld, 'worker-1').phase).toBe('awaiting_review')
+    expect(newWorld.submit({ type: 'assign_review', task: 'one', member: 'worker-3' }, USER)).not.toBeNull()
   })
 })

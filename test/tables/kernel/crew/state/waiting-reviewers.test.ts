@@ -1,5 +1,5 @@
-// Workers whose own task waits: they review other tasks meanwhile, and get news of their own afterwards. Questions to the user that
-// become obsolete: a worker that can review now does it, and the question is withdrawn.
+// Workers whose own task waits review other tasks meanwhile, and learn afterwards what became of their own task. A question to
+// the user about a review becomes obsolete when a worker can review: the question is withdrawn.
 import { describe, expect, test } from 'vitest'
 import {
   beginTurn,
@@ -16,7 +16,7 @@ import { memberOf, USER, taskOf, transcriptOf, runUntil, runUntilTask, startedWo
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { MemberId, ReviewVerdict } from '../../../../../src/kernel/model/crew/words.ts'
 
-const tasks = (...ids: readonly string[]) => ids.map((id) => ({ id, title: id, text: 'Do it.' }))
+const makeTasks = (...ids: readonly string[]) => ids.map((id) => ({ id, title: id, text: 'Do it.' }))
 
 /** Plays one possible event that is not a verdict. Returns false if there is none. */
 function playWithoutVerdict(world: World): boolean {
@@ -31,8 +31,8 @@ function playWithoutVerdict(world: World): boolean {
 }
 
 /** A world in which two workers have reported, and each reviews the other's task. */
-function worldWithCrossReviews(more: Parameters<typeof startedWorld>[0] = {}): World {
-  const world = startedWorld({ maxWorkers: 2, ...more }, tasks('one', 'two'))
+function worldWithCrossReviews(changes: Parameters<typeof startedWorld>[0] = {}): World {
+  const world = startedWorld({ maxWorkers: 2, ...changes }, makeTasks('one', 'two'))
   while (playWithoutVerdict(world));
   expect(['one', 'two'].map((id) => taskOf(world, id).state)).toEqual(['in_review', 'in_review'])
   return world
@@ -75,7 +75,7 @@ describe('a worker that reviews while its own task waits', () => {
     expect(taskOf(world)).toMatchObject({ state: 'done', attempts: 1 })
   })
 
-  test('is lost: both tasks continue with other workers', () => {
+  test('is lost, and both tasks continue with other workers', () => {
     const world = worldWithCrossReviews({ maxWorkers: 3 })
     endProcess(world, world.requireProcess('worker-1'), 'agent')
     expect(taskOf(world, 'two').reviewer).not.toBe('worker-1')
@@ -84,7 +84,7 @@ describe('a worker that reviews while its own task waits', () => {
     expect(world.hasEnded).toBe('completed')
   })
 
-  test('is replaced: its successor gets both tasks', () => {
+  test('is replaced, and its successor gets both tasks', () => {
     const world = worldWithCrossReviews({ maxWorkers: 3 })
     world.submit({ type: 'replace_worker', member: 'worker-1', summary: 'half of it' }, USER)
     expect(memberOf(world, 'worker-3')).toMatchObject({ phase: 'reviewing', task: 'two', own: 'one' })
@@ -111,10 +111,10 @@ describe('a question that becomes obsolete', () => {
     return world
   }
 
-  test('a new worker reviews, and the question is withdrawn', () => {
+  test('is withdrawn when a new worker can review', () => {
     const world = worldWithQuestion()
-    const more = { ...world.spec, maxWorkers: 2 }
-    Object.assign(world, { spec: more })
+    const changes = { ...world.spec, maxWorkers: 2 }
+    Object.assign(world, { spec: changes })
     expect(
       transcriptOf(world, () => {
         world.submit({ type: 'spawn_worker', role: 'generic' }, USER)
@@ -126,21 +126,21 @@ describe('a question that becomes obsolete', () => {
     runUntilTask(world, 'done')
   })
 
-  test('a coordinator is notified that a worker can review now, and may assign it', () => {
+  test('makes the coordinator read that a worker can review now, which it may assign', () => {
     const world = startedWorld({ coordinator: 'agent', maxWorkers: 2, staff: [{ role: 'generic', count: 1 }] })
     runUntil(world, () => memberOf(world, 'coordinator').state === 'on')
     world.submit({ type: 'assign_task', task: 'one', member: 'worker-1' }, USER)
-    const still = (): void => {
+    const coordinatorEndsTurn = (): void => {
       const proc = world.requireProcess('coordinator')
       if (proc.reading) proc.plan = []
     }
     runUntil(world, () => {
-      still()
+      coordinatorEndsTurn()
       return taskOf(world).state === 'waiting' || world.crew.stalls > 3
     })
     world.submit({ type: 'spawn_worker', role: 'generic' }, USER)
     runUntil(world, () => {
-      still()
+      coordinatorEndsTurn()
       return memberOf(world, 'worker-2').state === 'on'
     })
     expect(world.submit({ type: 'assign_review', task: 'one', member: 'worker-2' }, USER)).not.toBeNull()
@@ -148,8 +148,8 @@ describe('a question that becomes obsolete', () => {
     expect([...world.openQuestions.keys()]).toEqual([])
   })
 
-  test('another task is reviewed while it waits', () => {
-    const world = startedWorld({ gate: 'human', maxWorkers: 2, stay: true }, tasks('one', 'two'))
+  test('does not delay the review of another task', () => {
+    const world = startedWorld({ gate: 'human', maxWorkers: 2, stay: true }, makeTasks('one', 'two'))
     runUntil(world, () => world.crew.tasks.every(({ state }) => state === 'waiting'))
     expect(world.crew.tasks.map(({ verdict, ask }) => [verdict, ask?.for])).toEqual([
       ['APPROVED', 'gate'],
@@ -157,7 +157,7 @@ describe('a question that becomes obsolete', () => {
     ])
   })
 
-  test('a paused worker does not count', () => {
+  test('stays if the only other worker is paused', () => {
     const world = startedWorld({ maxWorkers: 2 })
     runUntilTask(world, 'implementing')
     setHeld(world, world.requireProcess('worker-2'), true)

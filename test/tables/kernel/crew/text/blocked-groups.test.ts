@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { groupWaits, type TaskWait } from '../../../../../src/kernel/crew/text/blocked-groups.ts'
 import type { Task } from '../../../../../src/kernel/model/crew/crew.ts'
 
-const wait = (id: string, reason: string, ask: Task['ask'] = null): TaskWait => ({
+const makeWait = (id: string, reason: string, ask: Task['ask'] = null): TaskWait => ({
   task: { id, title: `T ${id}`, ask } as Task,
   line: `${id} "T ${id}" ${reason}`,
 })
@@ -12,12 +12,12 @@ const WORKER = 'waits for a worker: worker-1 is kept free to review, and 2 may l
 test('three or more tasks become one line at the place of the first', () => {
   expect(
     groupWaits([
-      wait('a', 'is committed and waits to be merged: x'),
-      wait('b', WORKER),
-      wait('c', 'waits for b'),
-      wait('d', WORKER),
-      wait('e', WORKER),
-      wait('f', 'waits for b'),
+      makeWait('a', 'is committed and waits to be merged: x'),
+      makeWait('b', WORKER),
+      makeWait('c', 'waits for b'),
+      makeWait('d', WORKER),
+      makeWait('e', WORKER),
+      makeWait('f', 'waits for b'),
     ]),
   ).toEqual([
     'a "T a" is committed and waits to be merged: x',
@@ -28,16 +28,16 @@ test('three or more tasks become one line at the place of the first', () => {
 })
 
 test('a long group names its first tasks', () => {
-  const many = Array.from({ length: 478 }, (_, n) => wait(`t${n}`, WORKER))
-  expect(groupWaits(many)).toEqual([
+  const manyWaits = Array.from({ length: 478 }, (_, n) => makeWait(`t${n}`, WORKER))
+  expect(groupWaits(manyWaits)).toEqual([
     '478 tasks wait for a worker: worker-1 is kept free to review, and 2 may live (t0, t1, t2, t3, t4 and 473 more)',
   ])
 })
 
 test('each question keeps its own line', () => {
-  const asked = ['a', 'b', 'c'].map((id) =>
-    wait(id, 'waits for the user: it is a question (reeve answer)', { id: `${id}.1`, for: 'human' }),
+  const waitsWithAsk = ['a', 'b', 'c'].map((id) =>
+    makeWait(id, 'waits for the user: it is a question (reeve answer)', { id: `${id}.1`, for: 'human' }),
   )
-  expect(groupWaits(asked)).toEqual(asked.map(({ line }) => line))
+  expect(groupWaits(waitsWithAsk)).toEqual(waitsWithAsk.map(({ line }) => line))
   expect(groupWaits([])).toEqual([])
 })

@@ -117,7 +117,7 @@ test('tasks added before the start wait', () => {
   `)
 })
 
-test('the path of a task: files, message, turn, report, review, verdict, commit, merge, end', () => {
+test('a task passes through files, message, turn, report, review, verdict, commit, merge and end', () => {
   expect(
     play(`${TWO}
     say c add_task id=one

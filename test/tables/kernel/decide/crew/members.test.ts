@@ -688,7 +688,7 @@ test('a nearly full context is reported to the crew once, and usage with the end
   `)
 })
 
-test('a stopped member is ready after a resume: its turn ended as interrupted, because its task was reassigned', () => {
+test('a stopped member is ready after a resume, as its turn ended as interrupted when its task was reassigned', () => {
   for (const end of [
     'signal SIGTERM w1',
     'say c stop_worker member=worker-1 reason=slow',

@@ -9,7 +9,7 @@ const REPLACED = `
     .send w1
     .say c replace_worker member=worker-1 summary=done`
 
-test('the predecessor dies before its successor is running', () => {
+test('the messages move when the predecessor dies before its successor is running', () => {
   expect(
     play(`${REPLACED}
     .signal SIGKILL w1
@@ -35,7 +35,7 @@ test('the predecessor dies before its successor is running', () => {
   `)
 })
 
-test('a message arrives between the move and the end of the predecessor', () => {
+test('a message that arrives between the move and the end of the predecessor moves, too', () => {
   expect(
     play(`${REPLACED}
     .member w2 of=c id=worker-2

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { play } from '../../../../support/kernel/transcript.ts'
 
-/** A crew that an agent leads; what a worker reports waits for it, as it is paused. */
+/** A crew with a paused coordinator agent, for which the reports of workers wait. */
 const LED = `
     .live crew c coordinator=agent staff=generic:1 stay
     .live member k of=c id=coordinator
@@ -16,7 +16,7 @@ const LED = `
     .say c report_implementation_complete summary=did by=agent:w1
     .say c post_message to=coordinator text=more by=agent:w1`
 
-/** The coordinator fails until it does not come back any more. */
+/** The coordinator fails until it is not restarted any more. */
 const LOST = `
     .signal SIGKILL k
     .report k exited 137
@@ -267,7 +267,7 @@ test('a successor that cannot start while the crew is paused leaves its predeces
   `)
 })
 
-test('the daemon dies before the move: the move is requested again, and new messages wait behind it', () => {
+test('a daemon that starts after a crash before the move requests the move again, and new messages wait behind it', () => {
   expect(
     play(`${LED}
     ${LOST}

@@ -41,7 +41,7 @@ test('a running process is measured, and a zombie one last time', () => {
   `)
 })
 
-test('a limit on CPU time: a warning, then the end', () => {
+test('a limit on CPU time gives a warning, then ends the process', () => {
   expect(
     play(`
     .live a cpuTimeMs=1000
@@ -103,7 +103,7 @@ test('a limit on memory counts the current usage', () => {
   `)
 })
 
-test('a limit of the payer ends both', () => {
+test('a limit of the payer ends the payer and the process that it pays for', () => {
   expect(
     play(`
     .live a outputBytes=1000

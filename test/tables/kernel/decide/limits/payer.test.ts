@@ -43,7 +43,7 @@ test('an end passes the usage and the children to the payer', () => {
   `)
 })
 
-test('a parent that is resumed alone after a crash keeps the usage of all its descendants', () => {
+test('a parent that the user resumes alone after a crash keeps the usage of all its descendants', () => {
   const player = new Player()
   player.play(`${FAMILY}\n.boot a\n.boot b\n.boot c\n.resume a\n.start a`)
   expect(tokensBelow(player, 'a')).toBe(100)
@@ -76,7 +76,7 @@ test('a resumed process is the parent and payer of its living children again, al
   }
 })
 
-test('an ended child, or one of another parent, is not adopted again', () => {
+test('a resumed process adopts no child that has ended or has another parent', () => {
   const player = new Player()
   player.play('.live a\n.live b under=a\n.live c under=b\n.live d\n.report a exited 3\n.released a\n.report b exited 3\n.resume a')
   expect(['b', 'c', 'd'].map((uuid) => player.world.row(uuid)?.parent)).toEqual([null, null, null])

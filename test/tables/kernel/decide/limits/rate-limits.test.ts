@@ -1,5 +1,5 @@
-// Rate limits with a known end: a process is held until then, and wakes automatically only if that was requested. Also under a jump of
-// the wall clock and a restart of the daemon. The timer of the daemon runs on a manual clock.
+// Rate limits with a known end: a process is held until then, and wakes automatically only if that was requested. The clock may
+// jump and the daemon may restart meanwhile. The timer of the daemon runs on a manual clock.
 import { describe, expect, test } from 'vitest'
 import { Deadlines } from '../../../../../src/daemon/loop/deadlines.ts'
 import { wallDeadlineOf } from '../../../../../src/kernel/decide/next-deadline.ts'
@@ -168,7 +168,7 @@ describe('an external agent', () => {
   test.each([
     ['has no session', 'spawn a command lines\nstart a\nreport a up', 'failed'],
     ['was stopped by the user', 'spawn a command lines\nstart a\nreport a up\nreport a session s\nsignal SIGTERM a', 'stopped'],
-  ])('that %s does not', (_, script, status) => {
+  ])('that %s does not restart', (_, script, status) => {
     const made = player(script)
     report(made, { type: 'exited', code: 1, osSignal: null, error: 'limit', resumeAt: UNTIL })
     made.play('.released a')
@@ -201,7 +201,7 @@ test('processes that wait for the same limit wake one after another', () => {
   expect(times).toEqual([1_000, 1_000 + SPREAD / 2 - 1, 1_000 + SPREAD])
 })
 
-describe('the timer', () => {
+describe('the timer of the daemon', () => {
   function watching(): { clock: ManualClock; due: string[]; deadlines: Deadlines; at: number } {
     const made = player('spawn a\nstart a\nreport a up\nreport a model 1')
     report(made, LIMITED)
@@ -235,7 +235,7 @@ describe('the timer', () => {
     expect(back.due).toEqual(['a'])
   })
 
-  test('without a waiting process there is no timer', () => {
+  test('is not set without a waiting process', () => {
     const { clock, deadlines } = watching()
     deadlines.update('a', undefined)
     clock.wind(60_000)

@@ -7,25 +7,25 @@ import type { World } from '../../../../../support/crew-world/world.ts'
 
 type Edit = Omit<Extract<Command, { type: 'edit_task' }>, 'type' | 'task'>
 
-function edit(world: World, changes: Edit, id = 'one'): string | null {
+function editTask(world: World, changes: Edit, id = 'one'): string | null {
   return world.submit({ type: 'edit_task', task: id, ...changes }, USER)
 }
 
-/** All messages that a member received from here on. */
-function messagesTo({ acts }: World, member: string | null, from = 0): readonly string[] {
-  return acts.slice(from).flatMap((act) => (act.type === 'message' && act.to === member ? [act.text] : []))
+/** The messages that a member received since the act with this index. */
+function messagesTo({ acts }: World, member: string | null, firstAct = 0): readonly string[] {
+  return acts.slice(firstAct).flatMap((act) => (act.type === 'message' && act.to === member ? [act.text] : []))
 }
 
-describe('in the queue', () => {
-  const two: readonly NewTask[] = [
+describe('a task in the queue', () => {
+  const TWO_TASKS: readonly NewTask[] = [
     { id: 'zero', title: 'zero', text: 'First.' },
     { id: 'one', title: 'the first', text: 'Old.', acceptance: 'It is old.', needs: ['zero'] },
   ]
 
-  test('every field may change, and the worker reads the new version', () => {
-    const world = startedWorld({ maxWorkers: 2 }, two)
-    expect(edit(world, { title: 'The  new\none', text: 'New.' })).toBe('one "The new one" is changed')
-    expect(edit(world, { role: 'implementer', reviews: false, needs: [] })).not.toBeNull()
+  test('can change in every field, and its worker reads the new version', () => {
+    const world = startedWorld({ maxWorkers: 2 }, TWO_TASKS)
+    expect(editTask(world, { title: 'The  new\none', text: 'New.' })).toBe('one "The new one" is changed')
+    expect(editTask(world, { role: 'implementer', reviews: false, needs: [] })).not.toBeNull()
     expect(taskOf(world)).toMatchObject({ title: 'The new one', role: 'implementer', reviews: false, needs: [] })
     runUntil(world, () => world.hasEnded !== null)
     const [said = ''] = world.acts.flatMap((act) => (act.type === 'message' && act.text.startsWith('Task one') ? [act.text] : []))
@@ -33,11 +33,11 @@ describe('in the queue', () => {
     expect(world.foldJournal()).toEqual(world.crew)
   })
 
-  test('the last edit counts, also when only the text or the acceptance changes', () => {
-    const world = startedWorld({ maxWorkers: 2 }, two)
-    edit(world, { text: 'Second.', acceptance: 'It is second.' })
-    edit(world, { acceptance: 'It is third.' })
-    edit(world, { text: 'Fourth.' })
+  test('has the last edit, also when only the text or the acceptance changes', () => {
+    const world = startedWorld({ maxWorkers: 2 }, TWO_TASKS)
+    editTask(world, { text: 'Second.', acceptance: 'It is second.' })
+    editTask(world, { acceptance: 'It is third.' })
+    editTask(world, { text: 'Fourth.' })
     runUntil(world, () => world.hasEnded !== null)
     expect(
       world.acts.some(
@@ -51,17 +51,17 @@ describe('in the queue', () => {
     ).toBe(true)
   })
 
-  test('a task for a researcher loses its review', () => {
-    const world = startedWorld({ maxWorkers: 2 }, two)
-    edit(world, { role: 'researcher' })
+  test('loses its review when it is given to a researcher', () => {
+    const world = startedWorld({ maxWorkers: 2 }, TWO_TASKS)
+    editTask(world, { role: 'researcher' })
     expect(taskOf(world)).toMatchObject({ role: 'researcher', reviews: false })
     expect(refusalCode(world, { type: 'edit_task', task: 'one', reviews: true })).toBe('INVALID')
   })
 
-  test('a failed task is edited before its retry', () => {
+  test('can be edited after it failed, before its retry', () => {
     const world = startedWorld({ stay: true })
     world.submit({ type: 'mark_task_failed', task: 'one', reason: 'unclear' }, USER)
-    expect(edit(world, { text: 'Clear.' })).not.toBeNull()
+    expect(editTask(world, { text: 'Clear.' })).not.toBeNull()
     world.submit({ type: 'retry_task', task: 'one' }, USER)
     runUntilTask(world, 'done')
     expect(world.acts.some((act) => act.type === 'message' && act.text.startsWith('Task one "the first"\n\nClear.'))).toBe(true)
@@ -74,7 +74,7 @@ describe('agent, model and limits', () => {
       { id: 'zero', title: 'zero', text: 'First.' },
       { id: 'one', title: 'the first', text: 'Do it.', limits: { maxSteps: 3 }, needs: ['zero'] },
     ])
-    expect(edit(world, { model: 'big', limits: { budgetUsd: 2 } })).toBe('one "the first" is changed')
+    expect(editTask(world, { model: 'big', limits: { budgetUsd: 2 } })).toBe('one "the first" is changed')
     expect(taskOf(world)).toMatchObject({ who: { model: 'big' }, limits: { budgetUsd: 2 } })
     runUntil(world, () => world.hasEnded !== null)
     expect(taskOf(world).state).toBe('done')
@@ -86,9 +86,9 @@ describe('agent, model and limits', () => {
     const world = startedWorld({ stay: true }, [
       { id: 'one', title: 'the first', text: 'Do it.', limits: { maxSteps: 3 }, agent: 'careful', model: 'big' },
     ])
-    edit(world, { agent: 'other' })
+    editTask(world, { agent: 'other' })
     expect(taskOf(world).who).toEqual({ agent: 'other' })
-    edit(world, { agent: null, limits: {} })
+    editTask(world, { agent: null, limits: {} })
     expect([taskOf(world).who, taskOf(world).limits]).toEqual([undefined, undefined])
     expect(world.foldJournal()).toEqual(world.crew)
   })
@@ -101,7 +101,7 @@ describe('agent, model and limits', () => {
       refusalCode(world, { type: 'edit_task', task: 'one', limits: {} }),
     ]).toEqual(['CONFLICT', 'CONFLICT'])
     world.submit({ type: 'mark_task_failed', task: 'one', reason: 'a better model' }, USER)
-    expect(edit(world, { model: 'big' })).not.toBeNull()
+    expect(editTask(world, { model: 'big' })).not.toBeNull()
     world.submit({ type: 'retry_task', task: 'one' }, USER)
     runUntilTask(world, 'done')
     expect(world.crew.members.find(({ id }) => id === taskOf(world).implementer)?.who).toEqual({ model: 'big' })
@@ -124,9 +124,9 @@ describe('while a worker has the task', () => {
     const world = startedWorld()
     runUntil(world, () => taskOf(world).prepared)
     const { implementer } = taskOf(world)
-    const from = world.acts.length
-    expect(edit(world, { text: 'Do it twice.' })).toBe(`one "the first" is changed; ${implementer} reads it next`)
-    expect(messagesTo(world, implementer, from)).toEqual([
+    const firstAct = world.acts.length
+    expect(editTask(world, { text: 'Do it twice.' })).toBe(`one "the first" is changed; ${implementer} reads it next`)
+    expect(messagesTo(world, implementer, firstAct)).toEqual([
       'The user changed one "the first".\n\nDo it twice.\n\nImplement the task as described now, then call report_implementation_complete.',
     ])
     runUntilTask(world, 'done')
@@ -136,7 +136,7 @@ describe('while a worker has the task', () => {
     const world = runUntilTask(startedWorld(), 'implementing')
     const [job] = world.jobs
     expect(job?.type).toBe('prepare')
-    expect(edit(world, { text: 'Do it twice.' })).toBe('one "the first" is changed')
+    expect(editTask(world, { text: 'Do it twice.' })).toBe('one "the first" is changed')
     if (job) doJob(world, job)
     runUntil(world, () =>
       messagesTo(world, taskOf(world).implementer).some((text) => text.startsWith('Task one "the first"\n\nDo it twice.')),
@@ -149,24 +149,24 @@ describe('while a worker has the task', () => {
     const world = startedWorld()
     runUntil(world, () => taskOf(world).state === 'in_review' && taskOf(world).briefed)
     const { implementer, reviewer } = taskOf(world)
-    const from = world.acts.length
-    expect(edit(world, { acceptance: 'Both.' })).toBe(`one "the first" is changed; ${implementer} and ${reviewer} read it next`)
-    expect(messagesTo(world, reviewer, from)).toEqual([
+    const firstAct = world.acts.length
+    expect(editTask(world, { acceptance: 'Both.' })).toBe(`one "the first" is changed; ${implementer} and ${reviewer} read it next`)
+    expect(messagesTo(world, reviewer, firstAct)).toEqual([
       'The user changed one "the first".\n\nAccepted when: Both.\n\nReview the change against this description, then call report_review_verdict.',
     ])
-    expect(messagesTo(world, implementer, from)).toEqual([expect.stringContaining('You have nothing to do now')])
+    expect(messagesTo(world, implementer, firstAct)).toEqual([expect.stringContaining('You have nothing to do now')])
     runUntilTask(world, 'done')
   })
 })
 
-describe('refusals', () => {
-  const three: readonly NewTask[] = [
+describe('an edit is refused', () => {
+  const THREE_TASKS: readonly NewTask[] = [
     { id: 'one', title: 'one', text: 'x' },
     { id: 'two', title: 'two', text: 'x', needs: ['one'] },
     { id: 'three', title: 'three', text: 'x', needs: ['two'] },
   ]
-  const begun = (): World => {
-    const world = startedWorld({ maxWorkers: 2 }, three)
+  const worldAtWork = (): World => {
+    const world = startedWorld({ maxWorkers: 2 }, THREE_TASKS)
     return runUntil(world, () => taskOf(world).prepared)
   }
 
@@ -181,13 +181,13 @@ describe('refusals', () => {
     ['another role of what has begun', 'one', { role: 'researcher' }, 'CONFLICT'],
     ['what is not there', 'nine', { text: 'x' }, 'NOT_FOUND'],
   ])('%s', (_, id, changes, code) => {
-    const world = begun()
+    const world = worldAtWork()
     const before = world.crew
     expect(refusalCode(world, { type: 'edit_task', task: id, ...changes })).toBe(code)
     expect(world.crew).toBe(before)
   })
 
-  test.each(['approved', 'waiting', 'committing', 'done'] as const)('a task that is %s', (state) => {
+  test.each(['approved', 'waiting', 'committing', 'done'] as const)('if the task is %s', (state) => {
     const world = runUntilTask(
       startedWorld({
         gate: state === 'waiting' ? 'human' : state === 'approved' ? 'coordinator' : 'auto',
@@ -199,14 +199,14 @@ describe('refusals', () => {
     expect(refusalCode(world, { type: 'edit_task', task: 'one', text: 'y' })).toBe('CONFLICT')
   })
 
-  test('a need that failed', () => {
-    const world = startedWorld({ maxWorkers: 2 }, [...three, { id: 'four', title: 'four', text: 'x' }])
+  test('if a needed task has failed', () => {
+    const world = startedWorld({ maxWorkers: 2 }, [...THREE_TASKS, { id: 'four', title: 'four', text: 'x' }])
     world.submit({ type: 'cancel_task', task: 'four', reason: 'no', requeue: false }, USER)
     expect(refusalCode(world, { type: 'edit_task', task: 'three', needs: ['four'] })).toBe('CONFLICT')
   })
 
-  test('an edit by a worker', () => {
-    const world = begun()
+  test('if a worker requests it', () => {
+    const world = worldAtWork()
     expect(refusalCode(world, { type: 'edit_task', task: 'two', text: 'y' }, byMember({ id: 'worker-1', turn: 1 }))).toBe('PERMISSION')
   })
 })

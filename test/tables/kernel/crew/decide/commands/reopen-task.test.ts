@@ -5,51 +5,57 @@ import { USER, refusalCode, taskOf, transcriptOf, runUntil, runUntilTask, starte
 import type { Command, NewTask } from '../../../../../../src/kernel/model/crew/commands.ts'
 import type { World } from '../../../../../support/crew-world/world.ts'
 
-const task = (id: string, needs: readonly string[] = []): NewTask => ({ id, title: id, text: `Write ${id}.`, needs })
+const makeTask = (id: string, neededTasks: readonly string[] = []): NewTask => ({ id, title: id, text: `Write ${id}.`, needs: neededTasks })
 const COORDINATOR = byMember({ id: 'coordinator', turn: 0 })
 
-function states({ crew }: World): string {
+function statesOf({ crew }: World): string {
   return crew.tasks.map(({ id, state }) => `${id} ${state}`).join(', ')
 }
 
-function submit(world: World, command: Command): World {
+function submitTo(world: World, command: Command): World {
   expect(world.submit(command, USER), world.lastRefusal?.message).not.toBeNull()
   return world
 }
 
-const fail = (id: string): Command => ({ type: 'mark_task_failed', task: id, reason: 'it is too hard' })
-const cancel = (id: string): Command => ({ type: 'cancel_task', task: id, reason: 'not now', requeue: false })
-const retry = (id: string): Command => ({ type: 'retry_task', task: id })
-const reopen = (id: string): Command => ({ type: 'reopen_task', task: id, comments: 'the index is missing' })
+const failCommand = (id: string): Command => ({ type: 'mark_task_failed', task: id, reason: 'it is too hard' })
+const cancelCommand = (id: string): Command => ({ type: 'cancel_task', task: id, reason: 'not now', requeue: false })
+const retryCommand = (id: string): Command => ({ type: 'retry_task', task: id })
+const reopenCommand = (id: string): Command => ({ type: 'reopen_task', task: id, comments: 'the index is missing' })
 
 /** The first and the last message to its worker. */
-function assignments({ acts }: World, id: string): readonly string[] {
+function assignmentTexts({ acts }: World, id: string): readonly string[] {
   return acts.flatMap((act) => (act.type === 'message' && act.text.startsWith(`Task ${id} `) ? [act.text] : []))
 }
 
 describe('a retried task', () => {
-  const chain = (): World =>
-    startedWorld({ stay: true, maxWorkers: 2 }, [task('a'), task('b', ['a']), task('c', ['b']), task('d', ['a', 'x']), task('x')])
+  const worldOfChain = (): World =>
+    startedWorld({ stay: true, maxWorkers: 2 }, [
+      makeTask('a'),
+      makeTask('b', ['a']),
+      makeTask('c', ['b']),
+      makeTask('d', ['a', 'x']),
+      makeTask('x'),
+    ])
 
   test('comes back with the tasks that failed only because of it', () => {
-    const world = submit(chain(), fail('a'))
-    expect(states(world)).toBe('a failed, b failed, c failed, d failed, x implementing')
-    expect(world.submit(retry('a'), USER)).toBe('a "a" is back in the queue, with the tasks that need it: b, c, d')
-    expect(states(world)).toMatch(/^a (queued|implementing), b queued, c queued, d queued/)
+    const world = submitTo(worldOfChain(), failCommand('a'))
+    expect(statesOf(world)).toBe('a failed, b failed, c failed, d failed, x implementing')
+    expect(world.submit(retryCommand('a'), USER)).toBe('a "a" is back in the queue, with the tasks that need it: b, c, d')
+    expect(statesOf(world)).toMatch(/^a (queued|implementing), b queued, c queued, d queued/)
     runUntil(world, () => world.crew.tasks.every(({ state }) => state === 'done'))
     expect(world.foldJournal()).toEqual(world.crew)
   })
 
   test('leaves a task that failed for another reason as well', () => {
-    const world = submit(submit(submit(chain(), fail('a')), fail('x')), retry('a'))
-    expect(states(world)).toMatch(/b queued, c queued, d failed, x failed$/)
-    submit(world, retry('x'))
-    expect(states(world)).toMatch(/d queued, x (queued|implementing)$/)
+    const world = submitTo(submitTo(submitTo(worldOfChain(), failCommand('a')), failCommand('x')), retryCommand('a'))
+    expect(statesOf(world)).toMatch(/b queued, c queued, d failed, x failed$/)
+    submitTo(world, retryCommand('x'))
+    expect(statesOf(world)).toMatch(/d queued, x (queued|implementing)$/)
   })
 
   test('leaves a task that failed by itself', () => {
-    const world = submit(submit(submit(chain(), fail('c')), cancel('a')), retry('a'))
-    expect(states(world)).toMatch(/b queued, c failed, d queued/)
+    const world = submitTo(submitTo(submitTo(worldOfChain(), failCommand('c')), cancelCommand('a')), retryCommand('a'))
+    expect(statesOf(world)).toMatch(/b queued, c failed, d queued/)
   })
 
   test('counts its attempts from 0, and its worker knows why it failed', () => {
@@ -68,10 +74,10 @@ describe('a retried task', () => {
     world.submit({ type: 'report_review_verdict', verdict: 'DENIED', comments: 'no tests' }, byMember(reviewer))
     expect(taskOf(world)).toMatchObject({ state: 'failed', attempts: 1, denials: 1 })
     runUntil(world, () => taskOf(world).salvaged !== null)
-    submit(world, retry('one'))
+    submitTo(world, retryCommand('one'))
     expect(taskOf(world)).toMatchObject({ attempts: 0, denials: 0, times: { ended: null } })
     runUntilTask(world, 'done')
-    const [, again] = assignments(world, 'one')
+    const [, again] = assignmentTexts(world, 'one')
     expect(again).toContain(
       'A worker began this task before, and it went back to the queue: its only attempt failed; the last one was denied: no tests',
     )
@@ -81,9 +87,9 @@ describe('a retried task', () => {
 
   test('reports its end exactly once more', () => {
     const world = startedWorld({ stay: true })
-    for (let times = 0; times < 2; times += 1) {
-      submit(world, fail('one'))
-      submit(world, retry('one'))
+    for (let round = 0; round < 2; round += 1) {
+      submitTo(world, failCommand('one'))
+      submitTo(world, retryCommand('one'))
     }
     expect(world.notices.filter((text) => text.startsWith('one "the first" failed'))).toHaveLength(2)
   })
@@ -97,30 +103,30 @@ describe('a retried task', () => {
     }
     expect(taskOf(world).reason).toContain('3 workers were lost')
     expect(world.crew.fruitless).toBeGreaterThan(2)
-    submit(world, retry('one'))
+    submitTo(world, retryCommand('one'))
     runUntilTask(world, 'done')
   })
 
   test('is limited for coordinators, but not for the user', () => {
     const world = startedWorld({ coordinator: 'agent', stay: true })
-    for (let times = 0; times < 3; times += 1) {
-      submit(world, fail('one'))
-      expect(world.submit(retry('one'), COORDINATOR)).not.toBeNull()
+    for (let round = 0; round < 3; round += 1) {
+      submitTo(world, failCommand('one'))
+      expect(world.submit(retryCommand('one'), COORDINATOR)).not.toBeNull()
     }
-    submit(world, fail('one'))
-    expect(refusalCode(world, retry('one'), COORDINATOR)).toBe('RESOURCE_EXHAUSTED')
-    submit(world, retry('one'))
+    submitTo(world, failCommand('one'))
+    expect(refusalCode(world, retryCommand('one'), COORDINATOR)).toBe('RESOURCE_EXHAUSTED')
+    submitTo(world, retryCommand('one'))
   })
 })
 
 describe('a reopened task', () => {
   test('continues from the existing work with the comments, and is done a second time', () => {
-    const world = runUntilTask(startedWorld({ stay: true }, [task('a'), task('b', ['a'])]), 'done', 'a')
+    const world = runUntilTask(startedWorld({ stay: true }, [makeTask('a'), makeTask('b', ['a'])]), 'done', 'a')
     const { commit } = taskOf(world, 'a')
-    expect(transcriptOf(world, () => world.submit(reopen('a'), USER))).toContain('task.reopened a "the index is missing" user')
+    expect(transcriptOf(world, () => world.submit(reopenCommand('a'), USER))).toContain('task.reopened a "the index is missing" user')
     expect(taskOf(world, 'a')).toMatchObject({ earlier: { commit, merged: `m-${commit}` }, verdict: null })
     runUntil(world, () => world.crew.tasks.every(({ state }) => state === 'done'))
-    const [, again] = assignments(world, 'a')
+    const [, again] = assignmentTexts(world, 'a')
     expect(again).toContain(
       `This task was done before (${commit}, which is your starting point), and the user sent it back: the index is missing`,
     )
@@ -132,23 +138,23 @@ describe('a reopened task', () => {
   })
 
   test('blocks dependents that have not started', () => {
-    const world = runUntilTask(startedWorld({ stay: true, maxWorkers: 2 }, [task('a'), task('b', ['a'])]), 'done', 'a')
-    submit(submit(world, { type: 'cancel_task', task: 'b', reason: 'wait', requeue: false }), reopen('a'))
-    submit(world, retry('b'))
+    const world = runUntilTask(startedWorld({ stay: true, maxWorkers: 2 }, [makeTask('a'), makeTask('b', ['a'])]), 'done', 'a')
+    submitTo(submitTo(world, { type: 'cancel_task', task: 'b', reason: 'wait', requeue: false }), reopenCommand('a'))
+    submitTo(world, retryCommand('b'))
     expect(taskOf(world, 'b').state).toBe('queued')
     runUntil(world, () => taskOf(world, 'b').state === 'done')
-    const ends = world.journal.flatMap((fact) => (fact.type === 'task.done' ? [fact.task] : []))
-    expect(ends).toEqual(['a', 'a', 'b'])
+    const doneTasks = world.journal.flatMap((fact) => (fact.type === 'task.done' ? [fact.task] : []))
+    expect(doneTasks).toEqual(['a', 'a', 'b'])
   })
 })
 
-describe('refusals', () => {
-  const world = (): World =>
+describe('the crew refuses', () => {
+  const newWorld = (): World =>
     runUntilTask(
       startedWorld({ stay: true, maxWorkers: 2 }, [
-        task('a'),
-        task('b', ['a']),
-        task('q', ['b']),
+        makeTask('a'),
+        makeTask('b', ['a']),
+        makeTask('q', ['b']),
         { id: 'h', title: 'h', text: 'Which?', kind: 'human' },
       ]),
       'done',
@@ -156,33 +162,39 @@ describe('refusals', () => {
     )
 
   test.each<[string, (world: World) => World, Command, string, RegExp]>([
-    ['to retry what is done', (current) => current, retry('a'), 'CONFLICT', /reopen/],
-    ['to retry what is open', (current) => current, retry('q'), 'CONFLICT', /queue/],
-    ['to retry what is held', (current) => runUntilTask(current, 'implementing', 'b'), retry('b'), 'CONFLICT', /requeue/],
-    ['to retry what needs something that failed', (current) => submit(current, fail('b')), retry('q'), 'CONFLICT', /Retry b first/],
-    ['to retry what is not there', (current) => current, retry('z'), 'NOT_FOUND', /It has a/],
-    ['to reopen what failed', (current) => submit(current, fail('b')), reopen('b'), 'CONFLICT', /retry/],
-    ['to reopen what is open', (current) => current, reopen('q'), 'CONFLICT', /open/],
+    ['to retry what is done', (current) => current, retryCommand('a'), 'CONFLICT', /reopen/],
+    ['to retry what is open', (current) => current, retryCommand('q'), 'CONFLICT', /queue/],
+    ['to retry what is held', (current) => runUntilTask(current, 'implementing', 'b'), retryCommand('b'), 'CONFLICT', /requeue/],
+    [
+      'to retry what needs something that failed',
+      (current) => submitTo(current, failCommand('b')),
+      retryCommand('q'),
+      'CONFLICT',
+      /Retry b first/,
+    ],
+    ['to retry what is not there', (current) => current, retryCommand('z'), 'NOT_FOUND', /It has a/],
+    ['to reopen what failed', (current) => submitTo(current, failCommand('b')), reopenCommand('b'), 'CONFLICT', /retry/],
+    ['to reopen what is open', (current) => current, reopenCommand('q'), 'CONFLICT', /open/],
     ['to reopen without a word', (current) => current, { type: 'reopen_task', task: 'a', comments: ' ' }, 'INVALID', /missing/],
     [
       'to reopen a question',
       (current) => runUntil(current, () => taskOf(current, 'h').state === 'done'),
-      reopen('h'),
+      reopenCommand('h'),
       'CONFLICT',
       /Add a task/,
     ],
   ])('%s', (_, before, command, code, hint) => {
-    const current = before(world())
+    const current = before(newWorld())
     const { crew } = current
     expect(refusalCode(current, command)).toBe(code)
     expect(current.lastRefusal?.hint).toMatch(hint)
     expect(current.crew).toBe(crew)
   })
 
-  test('a reopening by a coordinator', () => {
+  test('to reopen a task for a coordinator', () => {
     const current = runUntilTask(startedWorld({ coordinator: 'agent', stay: true, reviews: false }), 'done')
-    expect(refusalCode(current, reopen('one'), COORDINATOR)).toBe('PERMISSION')
-    submit(current, reopen('one'))
+    expect(refusalCode(current, reopenCommand('one'), COORDINATOR)).toBe('PERMISSION')
+    submitTo(current, reopenCommand('one'))
     expect(current.acts.findLast((act) => act.type === 'message')).toMatchObject({
       to: 'coordinator',
       from: 'user',
@@ -190,11 +202,11 @@ describe('refusals', () => {
     })
   })
 
-  test('both, in an ending crew', () => {
+  test('a retry and a reopening while it ends', () => {
     const current = runUntilTask(startedWorld({ maxWorkers: 2 }), 'committing')
-    submit(current, { type: 'add_task', id: 'two', title: 'two', text: 'x' })
-    submit(current, { type: 'complete_crew', summary: 'enough', outcome: 'cancelled' })
-    expect(refusalCode(current, retry('two'))).toBe('CONFLICT')
+    submitTo(current, { type: 'add_task', id: 'two', title: 'two', text: 'x' })
+    submitTo(current, { type: 'complete_crew', summary: 'enough', outcome: 'cancelled' })
+    expect(refusalCode(current, retryCommand('two'))).toBe('CONFLICT')
     expect(current.lastRefusal?.hint).toContain('`reeve crew up` takes over the done tasks')
   })
 })

@@ -6,7 +6,7 @@ import { USER, refusalCode, taskOf, runUntil, startedWorld } from '../../../../.
 import type { NewTask } from '../../../../../../src/kernel/model/crew/commands.ts'
 import type { World } from '../../../../../support/crew-world/world.ts'
 
-const FOUR: readonly NewTask[] = ['a', 'b', 'c', 'd'].map((id) => ({ id, title: id, text: 'Do it.' }))
+const FOUR_TASKS: readonly NewTask[] = ['a', 'b', 'c', 'd'].map((id) => ({ id, title: id, text: 'Do it.' }))
 
 function sortedIds({ crew }: World): string {
   return sortByRank(crew.tasks)
@@ -25,19 +25,19 @@ function playToEnd(world: World): World {
 
 describe('tasks are assigned', () => {
   test('in the order of adding', () => {
-    expect(assignmentOrder(playToEnd(startedWorld({}, FOUR)))).toBe('abcd')
+    expect(assignmentOrder(playToEnd(startedWorld({}, FOUR_TASKS)))).toBe('abcd')
   })
 
   test('by priority first, however it was set', () => {
     const world = startedWorld({ maxWorkers: 2 }, [])
-    world.submit({ type: 'add_tasks', tasks: FOUR.map((task) => (task.id === 'c' ? { ...task, priority: 2 } : task)) }, USER)
+    world.submit({ type: 'add_tasks', tasks: FOUR_TASKS.map((task) => (task.id === 'c' ? { ...task, priority: 2 } : task)) }, USER)
     world.submit({ type: 'set_priority', task: 'd', priority: 1 }, USER)
     expect(sortedIds(world)).toBe('cdab')
     expect(assignmentOrder(playToEnd(world)), 'task a was assigned before the change of order').toBe('cadb')
   })
 
   test('before the task that the user names, with its priority', () => {
-    const world = startedWorld({ maxWorkers: 2 }, FOUR)
+    const world = startedWorld({ maxWorkers: 2 }, FOUR_TASKS)
     world.submit({ type: 'set_priority', task: 'b', priority: 7 }, USER)
     world.submit({ type: 'set_priority', task: 'd', before: 'b' }, USER)
     expect([sortedIds(world), taskOf(world, 'd').priority]).toEqual(['dbac', 7])
@@ -46,8 +46,8 @@ describe('tasks are assigned', () => {
     expect(world.foldJournal()).toEqual(world.crew)
   })
 
-  test('and a worker keeps its task', () => {
-    const world = startedWorld({ maxWorkers: 2 }, FOUR)
+  test('but no task is taken from its worker', () => {
+    const world = startedWorld({ maxWorkers: 2 }, FOUR_TASKS)
     const { implementer } = taskOf(world, 'a')
     world.submit({ type: 'set_priority', task: 'a', priority: -5 }, USER)
     while (taskOf(world, 'a').state === 'implementing') playEvent(world)
@@ -56,7 +56,7 @@ describe('tasks are assigned', () => {
   })
 })
 
-describe('refusals', () => {
+describe('a change of the order is refused', () => {
   test.each([
     [{ task: 'a', priority: 1, before: 'b' }, 'INVALID'],
     [{ task: 'a' }, 'INVALID'],
@@ -65,12 +65,12 @@ describe('refusals', () => {
     [{ task: 'a', priority: 1_001 }, 'INVALID'],
     [{ task: 'z', priority: 1 }, 'NOT_FOUND'],
     [{ task: 'a', before: 'z' }, 'NOT_FOUND'],
-  ])('%j: %s', (said, code) => {
-    expect(refusalCode(startedWorld({}, FOUR), { type: 'set_priority', ...said })).toBe(code)
+  ])('for %j with %s', (command, code) => {
+    expect(refusalCode(startedWorld({}, FOUR_TASKS), { type: 'set_priority', ...command })).toBe(code)
   })
 
-  test('the order of a closed task', () => {
-    const world = startedWorld({}, FOUR)
+  test('for a closed task', () => {
+    const world = startedWorld({}, FOUR_TASKS)
     world.submit({ type: 'cancel_task', task: 'd', reason: 'no', requeue: false }, USER)
     expect(refusalCode(world, { type: 'set_priority', task: 'd', priority: 1 })).toBe('CONFLICT')
     expect(refusalCode(world, { type: 'set_priority', task: 'c', before: 'd' })).toBe('CONFLICT')
