@@ -7,7 +7,7 @@ test.each([
   [0, true, null],
   [2, true, 2],
   [2, false, 2],
-])('$%d, with an unknown price: %s', (costUsd, unpriced, expected) => {
+])('the known cost of $%d, with an unknown price: %s', (costUsd, unpriced, expected) => {
   expect(knownCost({ costUsd, unpriced })).toBe(expected)
 })
 
@@ -27,6 +27,6 @@ test.each([
     ],
     { costUsd: 2, unpriced: true },
   ],
-])('a sum of %j', (usages, sum) => {
+])('the sum of %j keeps what is known', (usages, sum) => {
   expect(knownCostSum(usages)).toEqual(sum)
 })

@@ -1,4 +1,4 @@
-// The agents of a reeve.yaml: all keys of a node, and every mistake with its line.
+// The agents of a reeve.yaml: all keys of a node, and the message for each mistake with its line.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -26,7 +26,7 @@ async function readPlan(yaml: string, chosen: readonly string[] = [], file?: str
 
 const namesIn = (plan: unknown): string[] => (plan as { nodes: { name: string }[] }).nodes.map(({ name }) => name)
 
-test('every key of a node', async () => {
+test('every key of a node is read', async () => {
   expect(
     await readPlan(`
 agents:
@@ -177,13 +177,13 @@ test('the example of the documentation is valid', async () => {
   expect(namesIn(await readPlan(firstParse))).toEqual(['plan', 'build', 'docs', 'test'])
 })
 
-test('a missing file, and a directory without one', async () => {
+test('a missing file and a directory without a file are errors', async () => {
   expect(await readPlan('agents: { a: { intent: x } }', [], 'other.yaml')).toBe('DIR/other.yaml: it is not there')
   await using dir = await tempDir()
   await expect(findCompose(dir.path, undefined)).rejects.toThrow(/there is no reeve.yaml in/)
 })
 
-test('the agents are not part of the configuration in force', async () => {
+test('the agents are no part of the configuration', async () => {
   await using dir = await tempDir()
   writeFileSync(
     join(dir.path, 'reeve.yaml'),

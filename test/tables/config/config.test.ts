@@ -44,8 +44,8 @@ async function newWorkspace(): Promise<Workspace> {
   }
 }
 
-describe('values', () => {
-  test('without files there are the defaults; empty files change nothing', async () => {
+describe('the configuration', () => {
+  test('has the defaults without files, and empty files change nothing', async () => {
     await using workspace = await newWorkspace()
     expect(await workspace.load()).toEqual(DEFAULTS)
     workspace.user('# nothing', '')
@@ -53,7 +53,7 @@ describe('values', () => {
     expect(await workspace.load()).toEqual(DEFAULTS)
   })
 
-  test('every key that the user can set', async () => {
+  test('has every key that the user can set', async () => {
     await using workspace = await newWorkspace()
     workspace.user(
       'maxProcesses: 64',
@@ -97,7 +97,7 @@ describe('values', () => {
     })
   })
 
-  test('flags > environment > project > user > defaults', async () => {
+  test('prefers flags to the environment, then the project, the user and the defaults', async () => {
     await using workspace = await newWorkspace()
     const flags = { model: 'x/flag', agent: 'flag', containment: 'pidns' } as const
     const env = { REEVE_MODEL: 'x/env', REEVE_AGENT: 'env', REEVE_CONTAINMENT: 'cgroup', REEVE_MAX_PROCESSES: '7' }
@@ -121,7 +121,7 @@ describe('values', () => {
     expect(await workspace.load({ env: { REEVE_MODEL: '' }, flags: {} })).toMatchObject({ defaultModel: 'x/project' })
   })
 
-  test('the nearest reeve.yaml wins', async () => {
+  test('uses the nearest reeve.yaml', async () => {
     await using workspace = await newWorkspace()
     workspace.project('defaultModel: x/outer')
     writeFileSync(join(workspace.cwd, 'reeve.yaml'), 'defaultModel: x/inner')
@@ -199,7 +199,7 @@ describe('an invalid file is refused with its line', () => {
     expect(await workspace.reason()).toBe(`repo/reeve.yaml:2: ${message}`)
   })
 
-  test('a FIFO does not block', async () => {
+  test('a FIFO is refused, and does not block', async () => {
     await using workspace = await newWorkspace()
     expect(spawnSync('mkfifo', [join(workspace.root, 'repo', 'reeve.yaml')]).status).toBe(0)
     expect(await workspace.reason()).toBe('repo/reeve.yaml: it is not a regular file')

@@ -125,7 +125,7 @@ async function newHome(): Promise<
 }
 
 describe('credentials.yaml', () => {
-  test('has names and values; without the file there are none', async () => {
+  test('has names and values, and a missing file has none', async () => {
     await using home = await newHome()
     expect(await readCredentials(home.paths)).toEqual({})
     home.writeCredentials('A_KEY: one\nB_KEY: "2"\n')
@@ -159,7 +159,7 @@ describe('credentials.yaml', () => {
   })
 })
 
-describe('the search for keys', () => {
+describe('the search for a key', () => {
   const calls: string[][] = []
   const command: Pick<KeySources, 'keyCommand' | 'run'> = {
     keyCommand: ['vault', 'get', 'keys/{name}'],
@@ -171,7 +171,7 @@ describe('the search for keys', () => {
     },
   }
 
-  test('environment, then file, then command; a failing or empty command finds nothing', async () => {
+  test('asks the environment, then the file, then the command; a failing or empty command finds nothing', async () => {
     await using home = await newHome()
     home.writeCredentials('A: from file\nB: from file')
     calls.length = 0
@@ -184,12 +184,12 @@ describe('the search for keys', () => {
     ])
   })
 
-  test('without a command, a key in no source is missing', async () => {
+  test('reports a missing key without a command', async () => {
     await using home = await newHome()
     expect(await findKeys(['A'], { secrets: {}, paths: home.paths, ...command, keyCommand: null })).toEqual({ values: {}, missing: ['A'] })
   })
 
-  test('an invalid file has no effect if it is not read', async () => {
+  test('is not affected by an invalid file that it need not read', async () => {
     await using home = await newHome()
     home.writeCredentials('A: b', 0o644)
     expect(await findKeys(['K'], { secrets: { K: 'v' }, paths: home.paths, ...command, keyCommand: null })).toEqual({

@@ -27,6 +27,6 @@ test.each([
   ['--max', FLAGS, '--max-steps'],
   ['--nmae', FLAGS, '--name'],
   ['-x', FLAGS, undefined],
-] as const)('%j among %j is %j', (typed, candidates, expected) => {
+] as const)('the suggestion for %j among %j is %j', (typed, candidates, expected) => {
   expect(closestWord(typed, candidates)).toBe(expected)
 })

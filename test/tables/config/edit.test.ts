@@ -99,7 +99,7 @@ describe('setting a key', () => {
   })
 })
 
-describe('nothing is written', () => {
+describe('an edit is refused and writes nothing', () => {
   test.each<[string, string, RegExp]>([
     ['maxProcesses', 'many', /^maxProcesses: must be a number$/],
     ['maxProcesses', '0', /^maxProcesses: /],
@@ -113,7 +113,7 @@ describe('nothing is written', () => {
     ['providers.0.baseURL', 'http://x', /^`providers.0.baseURL` is a part of `providers`: set that as a whole, or edit .*config\.yaml$/],
     ['mcp.', '{}', /is a part of `mcp`/],
     ['__proto__', 'x', /^there is no key/],
-  ])('for %s = %j', async (key, value, message) => {
+  ])('of the key %s with the value %j', async (key, value, message) => {
     await using workspace = await newWorkspace(USER_FILE)
     await expect(setKey(workspace.paths, key, value)).rejects.toMatchObject({
       code: 'INVALID',
@@ -125,7 +125,7 @@ describe('nothing is written', () => {
   test.each<[string, string]>([
     ['effort: [\n', 'not valid YAML'],
     ['colour: red\n', 'config.yaml:1: unknown key `colour`'],
-  ])('into an invalid file: %j', async (text, message) => {
+  ])('of an invalid file: %j', async (text, message) => {
     await using workspace = await newWorkspace(text)
     await expect(setKey(workspace.paths, 'defaultAgent', 'x')).rejects.toMatchObject({
       code: 'AGENT_INVALID',

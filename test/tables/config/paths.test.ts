@@ -9,7 +9,7 @@ import { tempDir } from '../../support/tmp.ts'
 const uid = userInfo().uid
 const LONG_PATH = `/srv/${'x'.repeat(120)}`
 
-describe('paths', () => {
+describe('the paths for', () => {
   test.each([
     ['HOME alone', { HOME: '/h' }, '/h/.config/reeve', '/h/.local/state/reeve'],
     ['XDG directories', { HOME: '/h', XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: '/s' }, '/c/reeve', '/s/reeve'],
@@ -39,7 +39,7 @@ describe('paths', () => {
   })
 })
 
-test('a relative REEVE_HOME becomes absolute for programs in other directories', () => {
+test('a relative REEVE_HOME are absolute, because programs run in other directories', () => {
   expect(withAbsoluteHome({ HOME: '/h', REEVE_HOME: 'r' })).toEqual({ HOME: '/h', REEVE_HOME: join(process.cwd(), 'r') })
   for (const env of [{ HOME: '/h', REEVE_HOME: '/r' }, { HOME: '/h', REEVE_HOME: '' }, { HOME: '/h' }])
     expect(withAbsoluteHome(env)).toBe(env)
@@ -66,12 +66,12 @@ describe('the socket', () => {
     expect(Buffer.byteLength(socket)).toBeLessThanOrEqual(MAX_SOCKET_BYTES)
   })
 
-  test('differs between two homes and is stable for one', () => {
+  test('differs between two homes, and is always the same for one home', () => {
     expect(pathsFrom({ REEVE_HOME: LONG_PATH }).socket).toBe(pathsFrom({ REEVE_HOME: LONG_PATH }).socket)
     expect(pathsFrom({ REEVE_HOME: LONG_PATH }).socket).not.toBe(pathsFrom({ REEVE_HOME: `${LONG_PATH}/2` }).socket)
   })
 
-  test('a state directory that others can access is closed if it is empty or belongs to reeve, else refused', async () => {
+  test('is refused in a state directory that other users can access, unless reeve can close the directory', async () => {
     await using dir = await tempDir()
     const paths = pathsFrom({ REEVE_HOME: join(dir.path, 'home') })
     mkdirSync(paths.state, { mode: 0o755 })
@@ -83,7 +83,7 @@ describe('the socket', () => {
     expect(statSync(paths.state).mode & 0o777).toBe(0o700)
   })
 
-  test('the daemon creates both directories closed, and closes open ones', async () => {
+  test('has directories that the daemon creates closed, or closes', async () => {
     await using dir = await tempDir()
     const paths = pathsFrom({ REEVE_HOME: join(dir.path, 'x'.repeat(110)), XDG_RUNTIME_DIR: dir.path })
     mkdirSync(paths.state, { mode: 0o755 })
@@ -92,7 +92,7 @@ describe('the socket', () => {
     expect(statSync(dirname(paths.socket)).mode & 0o777).toBe(0o700)
   })
 
-  test('a client uses the socket that daemon.json names, if the path was shortened', async () => {
+  test('is found through daemon.json if its path was shortened', async () => {
     await using dir = await tempDir()
     const paths = pathsFrom({ REEVE_HOME: join(dir.path, 'x'.repeat(110)), XDG_RUNTIME_DIR: dir.path })
     prepareState(paths)

@@ -1,9 +1,9 @@
-// The permissions that result from the words of `--allow` and `--deny`, and from the keys of agent files.
+// The permissions that result from the arguments of `--allow` and `--deny`, and from the keys of agent files.
 import { describe, expect, test } from 'vitest'
 import { parseAgent } from '../../../src/config/agents/agent-file.ts'
 import { applyResumeRules, applySpawnRules, driverDependentRules, invalidRuleMessage } from '../../../src/config/permissions.ts'
 
-describe('an agent file', () => {
+describe('an agent file has the permissions of its keys', () => {
   const parseFrontMatter = (front: string): unknown => {
     const parsed = parseAgent(`---\n${front}\n---\n`, '/a/x.md', 'project')
     return parsed.ok ? (parsed.value.capabilities ?? {}) : `${parsed.problem.line}: ${parsed.problem.message}`
@@ -37,7 +37,7 @@ const AGENT = {
 }
 const FREE = { tools: null, deny: [] }
 
-describe('at a spawn', () => {
+describe('the permissions at a spawn', () => {
   test.each<[string[] | undefined, string[] | undefined, object, object]>([
     [undefined, undefined, FREE, FREE],
     [undefined, undefined, AGENT, AGENT],
@@ -58,12 +58,12 @@ describe('at a spawn', () => {
     [['spawn:coder', 'spawn:command'], undefined, FREE, { ...FREE, capabilities: { spawns: ['coder', 'command'] } }],
     [['spawn'], undefined, AGENT, { ...AGENT, capabilities: { paths: AGENT.capabilities.paths, network: 'off' } }],
     [['network'], ['network'], FREE, { ...FREE, capabilities: { network: 'off' } }],
-  ])('allow %j deny %j', (allow, deny, agent, expected) => {
+  ])('follow from `--allow` %j and `--deny` %j', (allow, deny, agent, expected) => {
     expect(applySpawnRules(agent as typeof FREE, { ...(allow && { allow }), ...(deny && { deny }) })).toEqual(expected)
   })
 })
 
-describe('at a resume', () => {
+describe('the permissions at a resume', () => {
   test.each<[string[], string[], object, object]>([
     [['ls'], [], AGENT, { ...AGENT, tools: ['read', 'ls'] }],
     [['ls'], [], FREE, FREE],
@@ -82,7 +82,7 @@ describe('at a resume', () => {
     ],
     [['read:/b', 'spawn:coder', 'signal'], [], FREE, FREE],
     [[], ['ls', 'network', 'spawn'], FREE, { tools: null, deny: ['ls'], capabilities: { network: 'off', spawns: [] } }],
-  ])('allow %j deny %j', (allow, deny, before, expected) => {
+  ])('follow from `--allow` %j and `--deny` %j', (allow, deny, before, expected) => {
     expect(applyResumeRules({ driver: 'native', ...(before as typeof FREE) }, { allow, deny })).toEqual(expected)
   })
 })
@@ -92,10 +92,10 @@ test.each<[{ allow?: string[]; deny?: string[] }, unknown]>([
   [{ allow: ['read:'] }, '`read:` names nothing'],
   [{ deny: ['write:/etc'] }, '`write:/etc` cannot be denied alone: allow the paths that it may write'],
   [{ deny: ['spawn:coder'] }, expect.stringContaining('deny `spawn`, or allow the agents')],
-])('the words %j are checked', (request, message) => {
+])('the arguments %j are checked', (request, message) => {
   expect(invalidRuleMessage(request)).toEqual(message)
 })
 
-test('a command accepts only driver-independent words', () => {
+test('a command accepts only permissions that need no driver', () => {
   expect(driverDependentRules(['network', 'spawn', 'spawn:x', 'signal', 'bash', 'read:/a'])).toEqual(['bash', 'read:/a'])
 })

@@ -1,4 +1,4 @@
-// Supervisors and restart policies in files.
+// Supervisors and restart policies in files: every key, the defaults, and each mistake with its line.
 import { expect, test } from 'vitest'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ async function readSupervisor(name: string, yaml: string): Promise<unknown> {
   }
 }
 
-test('every key of a supervisor', async () => {
+test('every key of a supervisor is read', async () => {
   expect(
     await readSupervisor(
       'team',

@@ -21,13 +21,13 @@ const tableRows = page
   )
 const codeWords = (cell: string | undefined): string[] => [...(cell ?? '').matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? '')
 
-test('every route, and none that is not there', () => {
+test('the page has every route, and no other', () => {
   const routes = ROUTES.map(({ method, path }) => `${method} ${path}`)
   const documented = tableRows.flatMap(([first]) => codeWords(first)).filter((word) => /^(GET|POST|DELETE) \//.test(word))
   expect(documented.toSorted()).toEqual(routes.toSorted())
 })
 
-test('every fact with the type of its event', () => {
+test('the page has every fact with the type of its event', () => {
   const union = ['src/kernel/model/facts.ts', 'src/kernel/model/crew/facts.ts', 'src/kernel/model/compose.ts']
     .map((file) => readFileSync(join(ROOT, file), 'utf8'))
     .join('\n')
@@ -47,6 +47,6 @@ test('every fact with the type of its event', () => {
   }
 })
 
-test('links lead somewhere', () => {
+test('each link of the page leads to a heading', () => {
   for (const [, target = ''] of page.matchAll(/\]\(([^)#]+)\)/g)) expect(() => readFileSync(join(ROOT, 'docs', target))).not.toThrow()
 })

@@ -1,5 +1,5 @@
-// The bar for pages and help: short cells, paragraphs and sentences, and the words of the glossary. The pages of verbs and of errors
-// are generated from the help and the errors, so the bar holds for these texts too. Phrases to avoid: test/plain-words.test.ts.
+// Rules for pages and help: short cells, paragraphs and sentences, and the words of the glossary. The pages of verbs and of errors
+// are generated from the help and the errors, so the rules hold for these texts too. Phrases to avoid: test/plain-words.test.ts.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -82,7 +82,7 @@ test.each(replacedWords())('no page or help text has "%s", which the glossary re
   expect(usesOf(word, PAGES)).toEqual([])
 })
 
-describe('the bar finds what it is for', () => {
+describe('the rules find', () => {
   const makeSentence = (wordTotal: number): string =>
     `${Array.from({ length: wordTotal }, (_, index) => (index === 0 ? 'One' : 'word')).join(' ')}.`
 
@@ -97,14 +97,14 @@ describe('the bar finds what it is for', () => {
     expect(overlongBlocks(blocksOf('docs/a.md', page))).toHaveLength(count)
   })
 
-  test('a page of long sentences', () => {
+  test('a page with long sentences', () => {
     const pageOf = (wordTotal: number): Block[] =>
       blocksOf('docs/a.md', `${Array.from({ length: 5 }, () => makeSentence(wordTotal)).join(' ')}\n`)
     expect(longWindedPages(pageOf(17))).toEqual(['docs/a.md: the median sentence has 17 words'])
     expect(longWindedPages(pageOf(16))).toEqual([])
   })
 
-  test('a word of the glossary, also as a plural', () => {
+  test('a replaced word of the glossary, also as a plural', () => {
     expect(replacedWords()).toEqual(expect.arrayContaining(['bot', 'seat', 'family', 'agent of others']))
     expect(usesOf('seat', blocksOf('docs/a.md', 'Two seats. `seat` is code.\n'))).toEqual(['docs/a.md:1: Two seats.'])
   })

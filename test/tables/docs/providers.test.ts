@@ -13,7 +13,7 @@ import { tempDir } from '../../support/tmp.ts'
 const page = readFileSync(join(ROOT, 'docs/providers.md'), 'utf8')
 const snippets = [...page.matchAll(/^## (.*)$[^#]*?```yaml\n([\s\S]*?)```/gm)].map(([, title = '', yaml = '']) => [title, yaml] as const)
 
-test('there are snippets', () => {
+test('the page has snippets', () => {
   expect(snippets.length).toBeGreaterThanOrEqual(7)
 })
 

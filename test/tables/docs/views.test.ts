@@ -1,4 +1,4 @@
-// The types of the API are those that its schemas make: each view is written once, and users of the library need no schema library.
+// The types of the API are generated from its schemas, so that users of the library need no schema library.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -12,7 +12,7 @@ test('src/api/views has the files that `npm run docs` makes, and no other', () =
   expect(Object.fromEntries(readdirSync(dir).map((name) => [name, readFileSync(join(dir, name), 'utf8')]))).toEqual(generatedFiles)
 })
 
-test('they import types of the kernel and of each other, and no package', () => {
+test('the generated files import types of the kernel and of each other, and no package', () => {
   const imports = Object.values(generatedFiles).flatMap((text) =>
     [...text.matchAll(/^(import .*|\}) from '(.*)'$/gm)].map((match) => match[2]),
   )

@@ -119,7 +119,7 @@ async function storedSizes(store: Store, dir: string, close: () => Promise<void>
   })
 }
 
-test('the size is that of the file, and its free part shrinks as the file shrinks', async () => {
+test('the reported size is that of the file, and the free part decreases as the file shrinks', async () => {
   await using fixture = await testStore()
   const scribe = new Scribe()
   await fixture.store.commit(scribe.spawn(A))

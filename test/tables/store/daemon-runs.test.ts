@@ -1,4 +1,4 @@
-// The records of how the daemons of a store ended.
+// The store records whether each of its daemons ended in order.
 import { expect, test } from 'vitest'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
 import { tempDir } from '../../support/tmp.ts'

@@ -1,4 +1,4 @@
-// Opening a store: the files and their permissions, the settings of the database, and what is refused.
+// Opening a store: the files and their permissions, the settings of the database, and refusals.
 import { mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -122,7 +122,7 @@ describe('the schema', () => {
   test('stays unchanged if a migration fails', async () => {
     await using folder = await tempDir()
     const db = new DatabaseSync(join(folder.path, 'store.db'))
-    db.exec('CREATE TABLE blobs (x)') // in the way of the first step, near its end
+    db.exec('CREATE TABLE blobs (x)') // This table makes the first migration fail near its end.
     db.close()
     await expect(openSqliteStore({ dir: folder.path })).rejects.toMatchObject({ code: 'INTERNAL' })
     const tables = changeFile(folder.path, (file) =>
@@ -135,7 +135,7 @@ describe('the schema', () => {
   })
 })
 
-describe('refused', () => {
+describe('a store is not opened for', () => {
   test('a file that is not a database', async () => {
     await using folder = await tempDir()
     writeFileSync(join(folder.path, 'store.db'), 'this is no database '.repeat(100))

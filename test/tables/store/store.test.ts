@@ -1,4 +1,4 @@
-// The guarantees of a store, one per test, with a real file: commits, rows, pages of facts, references.
+// The guarantees of a store on a real file: commits, rows, pages of facts and references.
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -149,11 +149,11 @@ describe('facts in pages', () => {
         ]),
       )
     }
-    return { at: fixture, total: count + 2 }
+    return { fixture, total: count + 2 }
   }
 
   test('each way of reading returns each fact once and in order', async () => {
-    const { at: fixture, total } = await newHistory()
+    const { fixture, total } = await newHistory()
     await using _ = fixture
     const readSeqs = async (limit: number) => {
       const found: number[] = []
@@ -179,7 +179,7 @@ describe('facts in pages', () => {
   })
 
   test('a tail is the last facts in order, of all types or of some', async () => {
-    const { at: fixture, total } = await newHistory()
+    const { fixture, total } = await newHistory()
     await using _ = fixture
     const allFacts = await fixture.store.facts(B, 0, total)
     for (const limit of [0, 1, BLOCK_FACTS, total, total + 1])
@@ -249,7 +249,7 @@ describe('a reference', () => {
       await fixture.store.commit(
         scribe.spawn(uuid, specOf({ name: index === 0 ? null : index < 3 ? 'twin' : 'bbbb' }), ...(index === 1 ? endOf() : [])),
       )
-    return { at: fixture, uuids }
+    return { fixture, uuids }
   }
 
   test.each<[string, string, number[]]>([
@@ -271,9 +271,9 @@ describe('a reference', () => {
     ['too many digits', '0'.repeat(33), []],
     ['nothing', '', []],
     ['text that means something to SQL', "%' OR 1", []],
-  ])('%s: %s', async (_, ref, found) => {
-    const { at: fixture, uuids } = await newNamed()
-    await using _at = fixture
+  ])('is resolved: %s (%s)', async (_, ref, found) => {
+    const { fixture, uuids } = await newNamed()
+    await using _disposed = fixture
     expect(await fixture.store.find(ref)).toEqual(found.map((index) => uuids[index]))
   })
 

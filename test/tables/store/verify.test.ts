@@ -47,7 +47,7 @@ async function verifyDuring(fixture: TestStore, task: (turnNumber: number) => Pr
 
 test('steps, new processes and their ends are not reported as damage', async () => {
   const { fixture, scribe } = await newHistory()
-  await using _at = fixture
+  await using _disposed = fixture
   expect(
     await verifyDuring(fixture, async (turnNumber) => {
       for (const number of [1, 3, 5])
@@ -60,9 +60,9 @@ test('steps, new processes and their ends are not reported as damage', async () 
   ).toEqual([])
 })
 
-test('there is no checkpoint while a thread reads the whole file, and there are the usual ones afterwards', async () => {
+test('no checkpoint runs while a thread reads the whole file, and checkpoints run again afterwards', async () => {
   const { fixture, scribe } = await newHistory()
-  await using _at = fixture
+  await using _disposed = fixture
   const walState = () => ({
     file: statSync(join(fixture.dir, 'store.db'), { bigint: true }).mtimeNs,
     log: statSync(join(fixture.dir, 'store.db-wal')).size,
@@ -87,7 +87,7 @@ test('there is no checkpoint while a thread reads the whole file, and there are 
 
 test.each([0, 1, 2, 5])('removals, their sweeps and kept forks are not reported as damage, from turn %i on', async (firstTurn) => {
   const { fixture, scribe } = await newHistory()
-  await using _at = fixture
+  await using _disposed = fixture
   expect(
     await verifyDuring(fixture, async (turnNumber) => {
       if (turnNumber === firstTurn)
@@ -101,7 +101,7 @@ test.each([0, 1, 2, 5])('removals, their sweeps and kept forks are not reported 
 
 test('damage is found while the store works', async () => {
   const { fixture, scribe } = await newHistory()
-  await using _at = fixture
+  await using _disposed = fixture
   await fixture.close()
   changeFile(fixture.dir, (db) => {
     db.exec('UPDATE journal SET at = at + 1 WHERE cursor = 7')

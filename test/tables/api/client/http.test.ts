@@ -91,7 +91,7 @@ describe('an answer', () => {
   })
 })
 
-describe('errors', () => {
+describe('errors of a request', () => {
   test('have the code, message, hint and exit code that the daemon gives', async () => {
     await using _daemon = await fakeDaemon(dir.path, { 'GET /v1/processes/5': () => refusal('AMBIGUOUS', '"5" may be any of two') })
     const error = await rejectionOf(reeve.get('5'))
@@ -109,7 +109,7 @@ describe('errors', () => {
   })
 })
 
-describe('starting the daemon', () => {
+describe('the start of the daemon by the client', () => {
   test('happens if no daemon listens, and the request follows', async () => {
     let daemon: AsyncDisposable | undefined
     const start = async (): Promise<void> => {
@@ -119,7 +119,7 @@ describe('starting the daemon', () => {
     await daemon?.[Symbol.asyncDispose]()
   })
 
-  test('does not happen for a broken wait: another daemon may answer it', async () => {
+  test('does not happen for a broken wait, which another daemon may answer', async () => {
     let requestCount = 0
     await using _daemon = await fakeDaemon(dir.path, {
       'GET /x': () => (++requestCount < 3 ? { events: [], then: 'break' } : { json: { ok: true } }),
@@ -167,7 +167,7 @@ describe('events', () => {
     expect(daemon.requests.map(({ headers }) => headers['last-event-id'])).toEqual(['0', '1', '2'])
   })
 
-  test('report when no daemon answers, and when one answers again', async () => {
+  test('are accompanied by reports when no daemon answers, and when one answers again', async () => {
     const firstDaemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [firstEvent], then: 'open' }) })
     const linkChanges: boolean[] = []
     const receivedEvents: EventView[] = []
@@ -295,7 +295,7 @@ describe('a server that accepts connections and does not answer', () => {
         paths.push(path)
         if (path === '/v1/daemon') {
           socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')
-          // The first was examined, so the other one has waited for long enough.
+          // The first request was examined, so the second one has waited for long enough.
           openSocket?.end('HTTP/1.1 200 OK\r\ncontent-length: 16\r\n\r\n{"processes":[]}')
         } else openSocket = socket
       })

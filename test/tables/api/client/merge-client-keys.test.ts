@@ -1,4 +1,4 @@
-// The list of agents with the keys in the environment of the client.
+// The list of agents takes account of the keys in the environment of the client.
 import { expect, test } from 'vitest'
 import { markClientKeys } from '../../../../src/api/client/merge-client-keys.ts'
 import type { AgentsView, AgentView, KeyState } from '../../../../src/api/views/agents.ts'
@@ -38,7 +38,7 @@ test.each([
   ['its key is nowhere', makeAgent('a', ['K'], 'K is not set'), { OTHER: 'v' }, false],
   ['something else is in its way', makeAgent('a', [], 'no model is configured'), { K: 'v' }, false],
   ['nothing was in its way', makeAgent('a', ['FILE'], null), {}, true],
-])('%s', (_, agent, env, usable) => {
+])('whether an agent is usable: %s', (_, agent, env, usable) => {
   const merged = markClientKeys(agentsAnswer([agent], { K: 'missing', FILE: 'credentials.yaml' }), env)
   expect(merged.agents[0]).toMatchObject({ usable, reason: usable ? null : agent.reason })
 })

@@ -1,4 +1,4 @@
-// The notice of a slow command: only on a terminal, and removed at the end.
+// The notice of a slow command is shown only on a terminal, and removed at the end.
 import { PassThrough } from 'node:stream'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Output, type Streams } from '../../../../src/cli/print/output.ts'

@@ -103,7 +103,7 @@ test.each([
   ['Int', 'SIGINT'],
   ['STOP', 'SIGPAUSE'],
   ['SIGCONT', 'SIGRESUME'],
-])('signal %s is %s', (typed, signal) => {
+])('the typed signal %s is %s', (typed, signal) => {
   expect(parseSignal(typed)).toBe(signal)
 })
 
@@ -117,7 +117,7 @@ test.each([
   ['TERM=message', ['SIGTERM', 'message']],
   ['sigint=ignore', ['SIGINT', 'ignore']],
   ['19=default', ['SIGPAUSE', 'default']],
-])('handler %s', (typed, read) => {
+])('the typed handler %s is read', (typed, read) => {
   expect(parseSignalHandler(typed)).toEqual(read)
 })
 
@@ -139,16 +139,16 @@ test.each([
   ['2026-01-31T14:05:00.250Z', 1_769_868_300_250],
   ['2026-01-31', new Date(2026, 0, 31).getTime()],
   ['2026-01-31T14:05', new Date(2026, 0, 31, 14, 5).getTime()],
-])('since %s is %d', (typed, at) => {
+])('the time `--since %s` is %d', (typed, at) => {
   expect(parseSince(typed, 2_000_000)).toBe(at)
 })
 
-test.each(['10', 'yesterday', '31.1.2026', '2026-13-01', '14:05', ''])('since %j is refused', (typed) => {
+test.each(['10', 'yesterday', '31.1.2026', '2026-13-01', '14:05', ''])('the time `--since %j` is refused', (typed) => {
   expect(() => parseSince(typed)).toThrow(UsageError)
 })
 
-describe('exit codes', () => {
-  test.each(Object.keys(ERRORS) as ErrorCode[])('%s has the code of the table', (code) => {
+describe('an error of the code', () => {
+  test.each(Object.keys(ERRORS) as ErrorCode[])('%s has the exit code of the table', (code) => {
     for (const error of [new ApiError(code, ''), new KernelError(code, '')]) {
       expect(exitCode(error, false)).toBe(ERRORS[code].exit)
       const errorExit = ERRORS[code].exit
@@ -156,7 +156,7 @@ describe('exit codes', () => {
     }
   })
 
-  test('of usage, failures and defects', () => {
+  test('for usage, failures and defects has its exit code', () => {
     expect([exitCode(new UsageError(''), false), exitCode(new UsageError(''), true)]).toEqual([64, 125])
     expect([exitCode(new Failure(4, ''), false), exitCode(new TypeError(''), false)]).toEqual([4, 125])
   })

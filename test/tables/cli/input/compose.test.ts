@@ -1,4 +1,4 @@
-// Runs as text: the table of nodes, the line of a node, the list of runs; and the run that a verb without a name takes.
+// The texts about runs: the table of nodes, the line of a node, the list of runs. Also the run that a verb selects without a name.
 import { describe, expect, test } from 'vitest'
 import { pickLivingRun, pickRun } from '../../../../src/cli/input/which-run.ts'
 import { nodeLine, nodeTable, runSummary, runTable, type TableStyle } from '../../../../src/cli/print/compose-table.ts'
@@ -64,7 +64,7 @@ const NODES = [
   makeNode('late', 'waiting', { needs: ['build', 'ask'] }),
 ]
 
-test('the table of nodes', () => {
+test('the table of nodes has a line for each node', () => {
   expect(`\n${nodeTable({ nodes: NODES }, STYLE).join('\n')}`).toBe(`
 NODE   STATE      PID  ATTEMPTS  ELAPSED   COST  NOTE
 plan   completed    5         -   1m 01s  $0.25
@@ -75,13 +75,13 @@ ship   blocked      -         -        -      -  needs test
 late   waiting      -         -        -      -  needs build, ask`)
 })
 
-test('the clocks of running nodes continue', () => {
+test('the elapsed time of running nodes increases', () => {
   const lines = nodeTable({ nodes: NODES }, STYLE, 9_000)
   expect(lines[1]).toContain('1m 01s')
   expect(lines[2]).toContain('1m 10s')
 })
 
-test('the line of a node', () => {
+test('the line of a node has its state and its problem', () => {
   expect(NODES.map((node) => nodeLine(node, 5))).toEqual([
     'plan   completed  1m 01s  $0.25',
     'build  running again after: exit code 3  PID 7 (script:a.yaml)',
@@ -97,7 +97,7 @@ test('control characters in the name of an agent do not reach the terminal', () 
   expect(nodeTable({ nodes: [makeNode('a', 'failed', { reason: 'no\x1b[2J\nmore' })] }, STYLE).join('')).not.toContain('\x1b')
 })
 
-test('the list of runs, and the last line of a run', () => {
+test('the list has each run, and a run ends with its last line', () => {
   const runs = [makeRun({ nodes: NODES }), makeRun({ pid: 9, name: null, status: 'failed', exit: { code: 1, reason: 'test failed' } })]
   expect(`\n${runTable(runs, { ...STYLE, columns: 120 }).join('\n')}`).toBe(`
 RUN  PID  ID        STATUS  NODES          ELAPSED    COST  FILE
@@ -109,7 +109,7 @@ app    1  718293a4  ready   1 of 6, 2 not   1m 30s  $0.25+  /src/app/reeve.yaml
   ])
 })
 
-describe('the run of a verb that names none', () => {
+describe('the run that a verb selects without a name', () => {
   const runWith = (pid: number, file: string, status: RunView['status'] = 'ready'): RunView =>
     makeRun({ pid, name: `r${pid}`, file, status })
   const runs = [
@@ -128,7 +128,7 @@ describe('the run of a verb that names none', () => {
     expect(() => pickRun([], '/src')).toThrow('there is no run')
   })
 
-  test('to stop is a living run: that of this directory, or the only one', () => {
+  test('is a living run if it must stop: that of this directory, or the only one', () => {
     expect(pickLivingRun(runs, '/src/app').pid).toBe(2)
     expect(pickLivingRun([runWith(1, '/other/reeve.yaml')], '/src/app').pid).toBe(1)
     expect(() => pickLivingRun(runs, '/elsewhere')).toThrow('no run of this directory is alive; others: r4, r2, r1')

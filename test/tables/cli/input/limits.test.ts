@@ -22,7 +22,7 @@ test.each<[string, object]>([
     '--on-limit terminate --budget-usd 1',
     { budgetUsd: 1, actions: expect.objectContaining({ budgetUsd: 'terminate', maxSteps: 'terminate' }) },
   ],
-])('run %s', (line, limits) => {
+])('`run %s` sets its limits', (line, limits) => {
   expect(parseRunLimits(line)).toEqual(limits)
 })
 
@@ -30,11 +30,11 @@ test.each<[string, object]>([
   ['--budget-usd +5', { raise: { budgetUsd: 5 } }],
   ['--budget-usd 20 --max-steps +10', { limits: { budgetUsd: 20 }, raise: { maxSteps: 10 } }],
   ['--timeout +10m --memory 1GiB', { limits: { memoryBytes: 2 ** 30 }, raise: { timeoutMs: 600_000 } }],
-])('resume %s', (line, changes) => {
+])('`resume %s` changes its limits', (line, changes) => {
   expect(parseResumeLimits(line)).toEqual(changes)
 })
 
-describe('invalid values', () => {
+describe('a value is refused in', () => {
   test.each([
     '--memory 2XB',
     '--budget-usd x',
@@ -47,12 +47,12 @@ describe('invalid values', () => {
     expect(() => parseRunLimits(line)).toThrow(/is not|choose from/)
   })
 
-  test('a new limit cannot be raised', () => {
+  test('an increment of a new limit', () => {
     expect(() => parseRunLimits('--budget-usd +5')).toThrow('cannot be raised')
   })
 })
 
-describe('as text', () => {
+describe('the text of limits', () => {
   const makeLimitUse = (changes: Partial<LimitUseView>): LimitUseView => ({
     limit: 'budgetUsd',
     used: 0.95,
@@ -77,7 +77,7 @@ describe('as text', () => {
     expect(limitText(view)).toBe(text)
   })
 
-  test('a budget without a check before each call is marked', () => {
+  test('marks a budget that is not checked before each call', () => {
     const view = { limits: { budgetUsd: 1 }, limitUse: [makeLimitUse({})], metering: 'report', memoryLimit: null } as unknown as ProcessView
     expect(limitRows(view)).toEqual([
       ['limits', '$0.95 of $1, then suspend'],

@@ -1,4 +1,4 @@
-// Comments on lines: how the user types them, and how the author of the change gets them.
+// Comments on lines: their typed form, and the text that the author of the change receives.
 import { expect, test } from 'vitest'
 import { parseLineComment } from '../../../../src/cli/input/line-comments.ts'
 import { appendLineComments, type QuotedComment } from '../../../../src/kernel/crew/text/line-comments.ts'
@@ -21,7 +21,7 @@ test.each([
   ],
   ['', [makeComment({ quote: '' })], 'src/x.ts:12: use a map\n> '],
   ['', [makeComment({ quote: 'y'.repeat(300) })], `src/x.ts:12: use a map\n> ${'y'.repeat(199)}…`],
-])('%j with %j', (comments, lines, text) => {
+])('the comments %j and %j become one text', (comments, lines, text) => {
   expect(appendLineComments(comments, lines)).toBe(text)
 })
 
@@ -29,7 +29,7 @@ test.each([
   ['src/x.ts:12=use a map', { file: 'src/x.ts', line: 12, text: 'use a map' }],
   ['./src/x.ts:1=a=b:2=c', { file: 'src/x.ts', line: 1, text: 'a=b:2=c' }],
   ['a b:c.ts:3=two\nlines', { file: 'a b:c.ts', line: 3, text: 'two\nlines' }],
-])('typed: %j', (typed, comment) => {
+])('%j is read as a comment on a line', (typed, comment) => {
   expect(parseLineComment(typed)).toEqual(comment)
 })
 
@@ -43,6 +43,6 @@ test.each([
   'src/x.ts:x=a',
   ':12=a',
   'src/x.ts:99999999999=a',
-])('no comment on a line: %j', (typed) => {
+])('%j is no comment on a line', (typed) => {
   expect(() => parseLineComment(typed)).toThrow('is not a comment on a line')
 })

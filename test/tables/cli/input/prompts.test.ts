@@ -37,11 +37,11 @@ describe('an answer to options', () => {
     ['-1', null],
     ['yes', null],
     ['', null],
-  ])('%j is %j', (typed, option) => {
+  ])('%j selects %j', (typed, option) => {
     expect(parseAnswer(makeAsk(OPTIONS), typed)).toEqual(option === null ? null : { id: 'q1', option })
   })
 
-  test('yes and no apply once, if that is offered', () => {
+  test('that is yes or no selects the option that applies once, if there is one', () => {
     expect(yesOrNoAnswer(makeAsk(OPTIONS), true)).toEqual({ id: 'q1', option: 'once' })
     expect(yesOrNoAnswer(makeAsk(OPTIONS.slice(0, 1)), true)).toEqual({ id: 'q1', option: 'always' })
     expect(yesOrNoAnswer(makeAsk(OPTIONS), false)).toEqual({ id: 'q1', option: '7' })
@@ -49,7 +49,7 @@ describe('an answer to options', () => {
   })
 })
 
-test('without options the typed text is the answer, unchanged', () => {
+test('an answer without options is the typed text, unchanged', () => {
   expect(parseAnswer(makeAsk([]), ' use pnpm ')).toEqual({ id: 'q1', text: ' use pnpm ' })
   expect(parseAnswer(makeAsk([]), '  ')).toBeNull()
   expect(yesOrNoAnswer(makeAsk([]), true)).toBeNull()

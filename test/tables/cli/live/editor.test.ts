@@ -14,7 +14,7 @@ function pressKeys(...keys: readonly (Key | Key[])[]): { editor: LineEditor; sen
   return { editor, sentMessages }
 }
 
-describe('keys', () => {
+describe('the editor', () => {
   // The text after the keys, with | at the cursor.
   test.each<[string, (Key | Key[])[], string]>([
     ['typing', [keysOf('ab')], 'ab|'],
@@ -59,12 +59,12 @@ describe('keys', () => {
     expect(`${editor.text.slice(0, editor.cursor)}|${editor.text.slice(editor.cursor)}`).toBe(expected)
   })
 
-  test('Enter sends the message without leading and trailing spaces', () => {
+  test('sends the message at Enter, without leading and trailing spaces', () => {
     expect(pressKeys(keysOf(' one '), ENTER, keysOf('two'), ENTER).sentMessages).toEqual(['one', 'two'])
     expect(pressKeys(ENTER).sentMessages).toEqual([''])
   })
 
-  test('a sent message can be recalled', () => {
+  test('recalls a sent message', () => {
     const { editor } = pressKeys(keysOf('one'), ENTER, keysOf('two'), ENTER, makeKey('up'), makeKey('up'), makeKey('up'))
     expect(editor.text).toBe('one')
     editor.onKey(makeKey('down'))
@@ -75,7 +75,7 @@ describe('keys', () => {
   })
 })
 
-describe('the drawing', () => {
+describe('the drawing of the editor', () => {
   const drawLines = (typing: string, columns: number, maxLines = 8) => {
     const { editor } = pressKeys([{ sequence: typing }])
     return editor.draw(columns, maxLines)
@@ -89,7 +89,7 @@ describe('the drawing', () => {
     ['abcde', 8, ['> abcde'], 0, 7],
     ['漢字漢', 8, ['> 漢字', '  漢'], 1, 4],
     ['a\tb', 20, ['> a b'], 0, 5],
-  ])('of %j in %d columns', (typing, columns, lines, line, column) => {
+  ])('has the right lines and cursor for %j in %d columns', (typing, columns, lines, line, column) => {
     expect(drawLines(typing, columns)).toEqual({ lines, cursor: { line, column } })
   })
 

@@ -31,7 +31,7 @@ describe('the lines at the bottom', () => {
     expect(vt.lines).toEqual(['hello', 'world', 'next', ''])
   })
 
-  test('allow to continue or end a line that filled its row', () => {
+  test('let a program continue or end a line that filled its row', () => {
     for (const [rest, lines] of [
       ['x', ['0123456789', 'x', 'b']],
       ['\nx', ['0123456789', 'x', 'b']],
@@ -46,7 +46,7 @@ describe('the lines at the bottom', () => {
     }
   })
 
-  test('allow a line that filled its row to end after a chunk with only colours', () => {
+  test('let a line that filled its row end after a chunk with only colours', () => {
     const { vt, bottom, output } = newScreen(10)
     bottom.show({ lines: ['b'] })
     for (const text of ['0123456789', '\x1b[31m', '\nx']) output(text)
@@ -58,7 +58,7 @@ describe('the lines at the bottom', () => {
     ['a tab', ['a\t', 'x'], ['a   x', 'b']],
     ['an accent of its own', ['ae', '\u0301x'], ['ae\u0301x', 'b']],
     ['several rows', ['abcdefgh', 'ij', 'k'], ['abcde', 'fghij', 'k', 'b']],
-  ])('allow to continue a line after %s', (_, texts, lines) => {
+  ])('let a program continue a line after %s', (_, texts, lines) => {
     const { vt, bottom, output } = newScreen(5)
     bottom.show({ lines: ['b'] })
     for (const text of texts) output(text)
@@ -73,7 +73,7 @@ describe('the lines at the bottom', () => {
     expect([vt.lines, vt.row, vt.column]).toEqual([['text', 'row', '> ab', '  cd'], 2, 3])
   })
 
-  test('do not get the colours of a program', () => {
+  test('do not take over the colours of a program', () => {
     const written: string[] = []
     const bottom = new StickyFooter({
       columns: 20,
@@ -87,7 +87,7 @@ describe('the lines at the bottom', () => {
     expect(bottom.renderAbove('\x1b[0m plain')).toMatch(/\x1b\[31m\x1b\[0m plain\nb/)
   })
 
-  // Text as agents write it, in any pieces; any number of bottom lines. No tabs: terminals treat a tab after a full row differently.
+  // Text as agents write it, in any pieces, and any number of bottom lines. The text has no tabs, because terminals differ in a tab after a full row.
   const text = fc
     .array(
       fc.oneof(
@@ -196,7 +196,7 @@ describe('the row of a process', () => {
     expect(stateRow({ view: processView(), receivedAt: 0 }, noActivity, 0, { ...STYLE, ascii: true })).toMatch(/^\* working/)
   })
 
-  test('has an elapsed time that stands still while the process is suspended', () => {
+  test('has an elapsed time that does not increase while the process is suspended', () => {
     expect(elapsedNow({ view: processView(), receivedAt: 1000 }, 3000)).toBe(6000)
     expect(elapsedNow({ view: processView({ status: 'suspended' }), receivedAt: 1000 }, 3000)).toBe(4000)
     expect(elapsedNow({ view: processView({ state: 'dead' }), receivedAt: 1000 }, 3000)).toBe(4000)
@@ -298,7 +298,7 @@ describe('the activity of a process', () => {
     ],
     [80, [factEvent(1, { type: 'compaction.started', step: 1, attempt: 1, model: 'm' })], 'compacts the context 12s'],
     [80, [modelStarted, factEvent(2, { type: 'process.ready', turn: 1 })], ''],
-  ])('in %d columns %# is shown', (columns, events, text) => {
+  ])('is shown in %d columns (case %#)', (columns, events, text) => {
     expect(activityAfter(columns, ...events)).toBe(text)
   })
 })
@@ -310,7 +310,7 @@ describe('a table that does not fit', () => {
     [3, 'first', ['T', 'a', 'b', '+2 more']],
     [3, 'last', ['T', '+2 more', 'c', 'd']],
     [1, 'first', ['T', '+4 more']],
-  ] as const)('in %d rows keeps the %s', (maxRows, keptEnd, expected) => {
+  ] as const)('keeps in %d rows the %s lines', (maxRows, keptEnd, expected) => {
     expect(fitRows(lines, maxRows, keptEnd)).toEqual(expected)
   })
 })

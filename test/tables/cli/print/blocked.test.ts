@@ -1,4 +1,4 @@
-// The text about a process that makes no progress, with the command that helps; and when such a notice is printed.
+// The text about a process that makes no progress, with the command that helps. Such a notice is printed once until it changes.
 import { describe, expect, test } from 'vitest'
 import type { AskView, HoldView } from '../../../../src/api/views/process.ts'
 import { BlockNotices } from '../../../../src/cli/follow/block-notices.ts'
@@ -35,7 +35,7 @@ const NO = { id: 'n', name: 'No', kind: 'reject_once' as const }
 const crewWithAsks = (...ids: string[]): ProcessStanding =>
   makeStanding({ driver: 'crew', status: 'waiting', asks: ids.map((id) => makeAsk({ id, options: [YES, NO] })) })
 
-describe('the text', () => {
+describe('the text about a blocked process', () => {
   test.each<[string, ProcessStanding, string | null]>([
     ['works', makeStanding({ note: 'context: 80 % are used' }), null],
     [
@@ -169,11 +169,11 @@ describe('the text', () => {
       'PID 5 (docs) is suspended by user; `reeve resume 5` continues it',
     ],
     ['ends', makeStanding({ status: 'stopping', asks: [makeAsk()] }), null],
-  ])('about a blocked process: %s', (_, process, expected) => {
+  ])('is right if it is %s', (_, process, expected) => {
     expect(blockText(process)?.replaceAll(/\s+/g, ' ') ?? null).toBe(expected)
   })
 
-  test('a process that only a suspended ancestor blocks has no text of its own', () => {
+  test('does not exist if only a suspended ancestor blocks the process', () => {
     const crew = { ...suspendedBy('paused: budget', makeHold('budget', { limit: 'budgetUsd', scope: ANCESTOR })), uuid: ANCESTOR }
     const member = suspendedBy('paused: budget', makeHold('budget', { limit: 'budgetUsd', scope: ANCESTOR }))
     expect([

@@ -38,7 +38,7 @@ test('the title names the change and its size', () => {
   expect(diffTitle(makeView({ of: null, note: 'lexer is queued' }))).toBe('lexer is queued')
 })
 
-test('a line for each file', () => {
+test('the stat has a line for each file', () => {
   const files = [
     makeFile('src/lexer.ts', 120, 40),
     makeFile('a.ts', 1, 0, { change: 'added' }),
@@ -67,7 +67,7 @@ test('no line of a stat is wider than the terminal', () => {
   expect(statLines({ files, insertions: 1, deletions: 1 }, STYLE, 80).join()).not.toContain('\x1b')
 })
 
-test('each kind of line has its colour, even content that looks like a header', () => {
+test('each kind of line has its colour, and content that looks like a header has the colour of content', () => {
   const diff =
     'diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@ fn\n same\n-- gone\n+++ new\ndiff --git a/y b/y\nBinary files a/y and b/y differ\n'
   const painted = diffLines(diff, { paint: (style, text) => `<${style}>${text}` })
@@ -93,7 +93,7 @@ test('control characters become visible, and have no effect', () => {
   expect(escapeControls('a\nb')).toBe('a^Jb')
 })
 
-test('truncated files are named, with the command that shows all', () => {
+test('truncated files are named, with the command that shows them completely', () => {
   expect(truncationLine(makeView())).toBeNull()
   expect(truncationLine(makeView({ diff: null, left: ['a'] }))).toBeNull()
   expect(truncationLine(makeView({ left: ['a.ts', 'b.ts'] }))).toBe(
@@ -104,7 +104,7 @@ test('truncated files are named, with the command that shows all', () => {
   expect(gitCommand(makeView({ repository: '/src/bare.git' }))).toBe('`git -C /src/bare.git diff aaaaaaaaaaaa bbbbbbbbbbbb`')
 })
 
-test('below a question: the first files, and the command that shows the change', () => {
+test('a question is followed by the first files, and by the command that shows the change', () => {
   expect(changeLines(makeView(), 'fix', STYLE, 80)).toEqual([
     ' lexer.ts |     15 ++++++++++++---',
     ' logo.png | binary',

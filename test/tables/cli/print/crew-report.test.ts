@@ -96,7 +96,7 @@ const makeReport = (changes: Partial<CrewReportView>): CrewReportView => {
   }
 }
 
-test('one task', () => {
+test('the report shows one task completely', () => {
   expect(crewReportText(makeReport({})).join('\n')).toMatchInlineSnapshot(`
     "# Crew fix: completed
 
@@ -134,7 +134,7 @@ test('one task', () => {
   `)
 })
 
-test('a denial, a lost attempt, a conflict, the user, and inexact figures', () => {
+test('the report shows a denial, a lost attempt, a conflict, a decision of the user, and inexact figures', () => {
   const troubledTask = makeTask({
     id: 'parser',
     title: 'Parse | `it`\n# now',
@@ -230,7 +230,7 @@ test('a finished task without a change is marked, if the repository shows that',
   expect(taskRows({}, { git: null })).toContain('| worker-2 | - |')
 })
 
-test('tasks done by word alone are counted separately', () => {
+test('tasks that were only marked as done are counted separately', () => {
   const taskByWord = makeTask({
     id: 'b',
     implementer: null,
@@ -252,7 +252,7 @@ test('tasks done by word alone are counted separately', () => {
   expect(text[2]).toBe('2 of 2 tasks done (1 by word alone), 1 commit, 1m 40s, $0.00.')
 })
 
-test('the output of a setup command, after success and failure', () => {
+test('the report shows the output of a setup command, after success and failure', () => {
   const [member] = makeReport({}).members
   if (!member) throw new Error('it has one')
   const setup = { at: timeAfter(1), ok: true, command: 'npm ci', code: 0, ms: 3_000, output: 'added 7 packages\n', copied: 0, skipped: [] }
@@ -273,7 +273,7 @@ test('the output of a setup command, after success and failure', () => {
   ).toMatch(/^> \[…\]\n> line 30\n[^]*> line 49$/)
 })
 
-test('a crew without tasks', () => {
+test('the report of a crew without tasks is short', () => {
   expect(
     crewReportText(
       makeReport({
@@ -453,6 +453,6 @@ test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
       'worker-2 still has its worktree /w: reeve rm 000000ab',
     ],
   ],
-])('open points: %s', (_, view, gitView, expected) => {
+])('the open points of the report are right for: %s', (_, view, gitView, expected) => {
   expect(openItems(view, gitView, 'reeve crew up fix').map(({ what, how }) => `${what}: ${how ?? '-'}`)).toEqual(expected)
 })

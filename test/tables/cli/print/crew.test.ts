@@ -129,7 +129,7 @@ const TASKS = [
   makeTask('ship', { state: 'waiting', asks: 'gate' }),
 ]
 
-test('crews: the progress of each, and what it waits for', () => {
+test('the table of crews shows the progress and the waits of each', () => {
   expect(
     crewLines(
       [
@@ -163,7 +163,7 @@ test('crews: the progress of each, and what it waits for', () => {
   ])
 })
 
-test('members: the present ones, or all', () => {
+test('the table of members shows the present members, or all', () => {
   const crewView = makeCrew({
     members: [
       makeMember('worker-1', {
@@ -189,7 +189,7 @@ test('members: the present ones, or all', () => {
   expect(memberLines(crewView, STYLE, Infinity).length).toBe(3)
 })
 
-test('members on 80 columns: activity and cost are complete; other columns shrink', () => {
+test('the table of members on 80 columns has complete activities and costs, and shrinks other columns', () => {
   const crewView = makeCrew({
     members: [
       makeMember('coordinator', { role: 'coordinator', status: 'waiting', pid: 12_345, costUsd: 1.25 }),
@@ -228,7 +228,7 @@ test('members on 80 columns: activity and cost are complete; other columns shrin
   expect(memberLines(longCrew, STYLE, 80)[1]).toBe('worker-1  reviewer  reviewing  a-task-with-a-name-as…  working    7  $0.40')
 })
 
-test('crews and tasks on 80 columns: what a crew waits for is readable', () => {
+test('the tables of crews and tasks on 80 columns keep the waits readable', () => {
   expect(
     crewLines(
       [makeCrew({ name: 'refactor-the-parser', status: 'suspended', note: 'a budget is used up', tasks: TASKS, costUsd: 1.5 })],
@@ -246,11 +246,11 @@ test.each([
   [0, null, '-'],
   [1_499, null, '1k'],
   [50_000, 200_000, '25 %'],
-])('a context of %j in %j is %j', (contextTokens, contextWindow, text) => {
+])('a context of %j tokens in a window of %j is shown as %j', (contextTokens, contextWindow, text) => {
   expect(contextText({ contextTokens, contextWindow })).toBe(text)
 })
 
-test('tasks: assignee, attempts and problem of each', () => {
+test('the table of tasks shows the assignee, the attempts and the problem of each', () => {
   expect(taskLines(TASKS, STYLE, Infinity)).toEqual([
     'TASK    STATE      IMPLEMENTER  REVIEWER  ATTEMPTS  COMMIT        COST  NEEDS  TITLE',
     'lexer   done       worker-1     worker-2         2  cccccccccc  $0.25+  -      The lexer',
@@ -261,7 +261,7 @@ test('tasks: assignee, attempts and problem of each', () => {
   for (const line of taskLines(TASKS, STYLE, 60)) expect(line.length).toBeLessThanOrEqual(60)
 })
 
-test('one task with its history: untrusted text is indented and made safe', () => {
+test('the page of a task shows its history, and indents untrusted text without control characters', () => {
   const taskDetail: TaskDetailView = {
     ...makeTask('lexer', {
       state: 'failed',
@@ -305,8 +305,8 @@ test('one task with its history: untrusted text is indented and made safe', () =
   ])
 })
 
-describe('a crew in a line', () => {
-  test('its results and its cost', () => {
+describe('the lines about a crew', () => {
+  test('have its results and its cost', () => {
     expect(
       crewSummary(makeCrew({ tasks: [...TASKS, makeTask('x', { state: 'cancelled' })], members: [makeMember('worker-1')], costUsd: 0.5 })),
     ).toBe('fix (PID 5) ready | 1/5 tasks done, 1 failed, 1 cancelled | 1 worker | $0.50 | 2m 05s')
@@ -358,7 +358,7 @@ describe('a crew in a line', () => {
         '`reeve crew resume fix` continues it',
       ],
     ],
-  ])('what it waits for: %s', (_, changes, lines) => {
+  ])('have the waits of a crew: %s', (_, changes, lines) => {
     expect(crewWaitLines(makeCrew(changes))).toEqual(lines)
   })
 
@@ -370,12 +370,12 @@ describe('a crew in a line', () => {
       { tasks: [makeTask('a', { state: 'done', commit: 'c'.repeat(40) })], exit: { code: 0, reason: 'completed' } },
       ['not merged: a (cccccccccc)', '`reeve crew report fix` shows who did what, and the cost'],
     ],
-  ])('the next commands: %s', (_, changes, lines) => {
+  ])('have the next commands: %s', (_, changes, lines) => {
     expect(crewResultLines(makeCrew(changes))).toEqual(lines)
   })
 })
 
-describe('the rows below', () => {
+describe('the rows below a followed crew', () => {
   test('show the activity and waits of each member; no line is wider than the terminal', () => {
     const crewView = makeCrew({
       tasks: TASKS,
@@ -416,7 +416,7 @@ describe('the rows below', () => {
       for (const line of crewRows(crewView, { ...ROW_STYLE, columns })) expect(line.length, line).toBeLessThanOrEqual(columns)
   })
 
-  test('many members are counted', () => {
+  test('count the members that do not fit', () => {
     const rows = crewRows(makeCrew({ members: Array.from({ length: 14 }, (_, index) => makeMember(`worker-${index + 1}`)) }), {
       ...ROW_STYLE,
       ascii: true,
@@ -427,7 +427,7 @@ describe('the rows below', () => {
   })
 })
 
-test('a task that was marked as done: no attempt, its reason, and a separate count', () => {
+test('a task that was only marked as done has no attempt, but its reason and a separate count', () => {
   const taskByWord = makeTask('look', { state: 'done', reason: 'answered in the thread', byWord: 'coordinator' })
   const crewView = makeCrew({ tasks: [taskByWord, makeTask('lexer', { state: 'done', implementer: 'worker-1', startedAt: AT })] })
   expect(

@@ -73,17 +73,17 @@ test.each(TABLE.map(([format, value, text]) => [format.name, value, text, format
   expect(format(value)).toBe(text)
 })
 
-describe('other formats', () => {
-  test('a cost that is a lower bound', () => {
+describe('the format of', () => {
+  test('a cost that is a lower bound ends with a plus sign', () => {
     expect(formatCost(0.05, true)).toBe('$0.0500+')
   })
 
-  test('a local time', () => {
+  test('a moment has its local time and the time since then', () => {
     const time = new Date(2026, 0, 2, 3, 4, 5)
     expect(formatMoment(time.toISOString(), time.getTime() + 3 * MIN)).toBe('2026-01-02 03:04:05, 3 min ago')
   })
 
-  test('a time of today and of another day', () => {
+  test('a time has its date only on another day', () => {
     const time = new Date(2026, 0, 2, 3, 4, 5)
     expect([formatClock(time.toISOString(), time.getTime() + 3 * H), formatClock(time.toISOString(), time.getTime() + DAY)]).toEqual([
       '03:04:05',
@@ -91,7 +91,7 @@ describe('other formats', () => {
     ])
   })
 
-  test('names and counts', () => {
+  test('a count has a plural, and a short id is the end of a UUID', () => {
     expect([countOf(1, 'step'), countOf(2, 'step'), countOf(2, 'process')]).toEqual(['1 step', '2 steps', '2 processes'])
     expect(shortId('01960000-0000-7000-8000-0000deadbeef')).toBe('deadbeef')
   })

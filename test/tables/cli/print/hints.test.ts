@@ -134,7 +134,7 @@ test.each<[string, Error, string | undefined, string]>([
   expect(toReportedError(error, verb).hint).toBe(hintWith)
 })
 
-describe('each code of the table', () => {
+describe('an error of each code has a hint', () => {
   test.each(Object.keys(ERRORS) as ErrorCode[])('%s', (code) => {
     for (const error of [new ApiError(code, 'what'), new KernelError(code, 'what')]) {
       const reported = toReportedError(error, 'run')
@@ -150,7 +150,7 @@ test.each([
   ['INVALID', 'limits.budgetUsd: must be more than 0', '--budget-usd: must be more than 0'],
   ['AGENT_INVALID', 'limits.maxSteps: must be at least 1', 'limits.maxSteps: must be at least 1'],
   ['NOT_FOUND', `process ${UUID} has ended`, 'process deadbeef has ended'],
-] as const)('%s: messages name limits by their flags, and processes by their short ids: %s', (code, message, expected) => {
+] as const)('the message of %s names limits by their flags, and processes by their short ids: %s', (code, message, expected) => {
   expect(toReportedError(new ApiError(code, message), 'run').message).toBe(expected)
 })
 

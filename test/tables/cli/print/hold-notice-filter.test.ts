@@ -1,4 +1,4 @@
-// The facts that the notice of a hold repeats, which are dropped, and all others, which are shown.
+// The notice of a hold replaces the facts that it repeats. All other facts are shown.
 import { expect, test } from 'vitest'
 import { logLines } from '../../../../src/api/text/log-lines.ts'
 import { HoldNoticeFilter } from '../../../../src/cli/print/hold-notice-filter.ts'

@@ -187,7 +187,7 @@ describe('any text', () => {
     )
   })
 
-  test('loses nothing but spaces at which a line is broken', () => {
+  test('loses only the spaces at which a line is broken', () => {
     fc.assert(
       fc.property(pieces, columns, (pieces, columns) => {
         expect(wrapText(pieces.join(''), columns).replace(/\s+/g, '')).toBe(pieces.join('').replace(/\s+/g, ''))

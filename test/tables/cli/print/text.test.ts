@@ -43,7 +43,7 @@ const hostile = fc
 
 const FORBIDDEN = /[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029]/
 
-describe('safe text', () => {
+describe('the safe form of a text', () => {
   test.each([
     ['plain', 'plain'],
     ['\x1b[31mred\x1b[0m', 'red'],
@@ -59,7 +59,7 @@ describe('safe text', () => {
     expect(stripControls(text)).toBe(expected)
   })
 
-  test('lets no control character through', () => {
+  test('has no control character', () => {
     fc.assert(
       fc.property(hostile, (text) => {
         expect(stripControls(text)).not.toMatch(FORBIDDEN)
@@ -69,7 +69,7 @@ describe('safe text', () => {
   })
 })
 
-describe('a program on a terminal', () => {
+describe('the output of a program on a terminal', () => {
   const printedOf = (...pieces: string[]): string => {
     const output = new TerminalOutput()
     return pieces.map((piece) => output.push(piece)).join('') + output.end()
@@ -102,7 +102,7 @@ describe('a program on a terminal', () => {
   })
 })
 
-describe('width', () => {
+describe('the width', () => {
   test.each([
     ['abc', 3],
     ['漢字', 4],
@@ -117,7 +117,7 @@ describe('width', () => {
     expect(displayWidth(text)).toBe(columns)
   })
 
-  test('never exceeds the given width', () => {
+  test('of a shortened text never exceeds the limit', () => {
     fc.assert(
       fc.property(hostile.map(oneLine), fc.nat({ max: 30 }), (text, columns) => {
         expect(displayWidth(fitWidth(text, columns))).toBeLessThanOrEqual(columns)

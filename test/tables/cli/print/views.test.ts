@@ -1,4 +1,4 @@
-// What the user sees: the table and the tree of processes, the output of a followed process, and the texts about a process.
+// The output for the user: the table and the tree of processes, the output of a followed process, and the texts about a process.
 import { PassThrough } from 'node:stream'
 import { expect, describe, test } from 'vitest'
 import { endingText, shortInput, driverText, runSummary } from '../../../../src/cli/print/describe.ts'
@@ -91,7 +91,7 @@ describe('the text of a step', () => {
   })
 })
 
-describe('ps', () => {
+describe('the table of `ps`', () => {
   const rows = [
     processView(),
     processView({
@@ -261,7 +261,7 @@ describe('a run on a terminal', () => {
     expect(allOutput.join('')).toBe('  step 1\nThe quick bro\n  a note\nwn fox jumps over\n')
   })
 
-  test('also shows the last word after a short silence', async () => {
+  test('prints the last word after a short time without text', async () => {
     const screen = makeScreen({ tty: true, columns: 20 })
     const printed = new Promise<void>((resolve) => {
       const piece = screen.out.piece.bind(screen.out)
@@ -488,13 +488,13 @@ describe('a command', () => {
   })
 })
 
-describe('texts', () => {
-  test('about a start', () => {
+describe('the text', () => {
+  test('about a start names the PID, and the model or driver', () => {
     expect(driverText(processView())).toBe('PID 5 spawned (anthropic/claude)')
     expect(driverText(processView({ model: null, driver: 'command' }))).toBe('PID 5 spawned (command)')
   })
 
-  test('about an end', () => {
+  test('about an end has the result, and the cause of a failure', () => {
     expect(endingText(endedView(0))).toBe('completed')
     expect(endingText(endedView(1))).toBe('failed: it broke (exit 1)')
     expect(endingText(endedView(127, { exit: { code: 127, reason: 'not found', error: 'no x' } }))).toBe(
@@ -504,7 +504,7 @@ describe('texts', () => {
     expect(endingText(processView())).toBe('working')
   })
 
-  test('about a run', () => {
+  test('about a run has its state', () => {
     expect(runSummary(endedView(0))).toBe('PID 5 (docs) completed | 2 steps | tokens 1.2k in, 300 out, 800 cache read | $0.0123 | 4s')
     const view = {
       ...processView().usage,
@@ -518,7 +518,7 @@ describe('texts', () => {
     expect(runSummary(endedView(0, { usage: view }))).toBe('PID 5 (docs) completed | 2 steps | 4s')
   })
 
-  test('about a tool call', () => {
+  test('about a tool call has its input in one line', () => {
     expect([shortInput({ path: 'a' }), shortInput({ n: 1 }), shortInput('x'), shortInput(undefined), shortInput([1])]).toEqual([
       'a',
       '{"n":1}',
@@ -532,7 +532,7 @@ describe('texts', () => {
     expect(shortInput('漢字漢字漢字', 8, '…')).toBe('漢字漢…')
   })
 
-  test('about an error', () => {
+  test('about an error has its hint, and no control characters', () => {
     const error = new ApiError('NOT_FOUND', 'no process "\x1b[2Jx"', { hint: 'look' })
     expect(errorText(error, false)).toBe('reeve: no process "x"\n       look')
     expect(JSON.parse(errorText(error, true))).toEqual({

@@ -13,7 +13,7 @@ const TEXT = unitText({
   canNotify: true,
 })
 
-test('the complete unit', () => {
+test('the complete unit has this text', () => {
   expect(TEXT.split('\n').slice(1).join('\n')).toBe(`# Home: "/home/anna/.local/state/reeve"
 
 [Unit]
@@ -51,7 +51,7 @@ test.each([
   ['/a b/node', 'ExecStart="/a b/node" run'],
   ['/100%/node', 'ExecStart=/100%%/node run'],
   ['/a"b\\c/node', 'ExecStart="/a\\"b\\\\c/node" run'],
-])('the program %s', (program, line) => {
+])('the program %s is quoted', (program, line) => {
   expect(unitText({ home: '/h', argv: [program, 'run'], env: {}, canNotify: true })).toContain(`${line}\n`)
 })
 
@@ -60,7 +60,7 @@ test.each([
   ["it's", `ExecStart=/n "it's"`],
   ['a\nb', 'ExecStart=/n "a\\x0ab"'],
   ['ünï', 'ExecStart=/n "ünï"'],
-])('the word %j', (word, line) => {
+])('the word %j is quoted', (word, line) => {
   expect(unitText({ home: '/h', argv: ['/n', word], env: {}, canNotify: true })).toContain(`${line}\n`)
 })
 
@@ -75,11 +75,11 @@ test.each<[string, (text: string) => string, boolean]>([
   ['without its first line', (text) => text.replace(/^.*\n/, ''), false],
   ['of another program', () => '[Service]\nExecStart=/bin/true\n', false],
   ['empty', () => '', false],
-])('changed by hand: %s', (_, change, isUnchanged) => {
+])('a changed unit is detected: %s', (_, change, isUnchanged) => {
   expect(isUnmodifiedUnit(change(TEXT))).toBe(isUnchanged)
 })
 
-test('the home of the unit', () => {
+test('the home of the unit is read from its text', () => {
   expect(homeOf(TEXT)).toBe('/home/anna/.local/state/reeve')
   expect(homeOf(unitText({ home: '/a "b"\n%', argv: ['/n'], env: {}, canNotify: true }))).toBe('/a "b"\n%')
   expect(homeOf('[Service]\n')).toBe(null)

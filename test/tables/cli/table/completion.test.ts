@@ -49,7 +49,7 @@ test.each<[string, string, string[]]>([
   ['reeve config set KEY VALUE', 'set effort', ['VALUE']],
   ['reeve config set KEY VALUE', 'show', []],
   ['reeve help [VERB | TOPIC]', '', ['VERB', 'TOPIC']],
-])('%s: after %j the next words are %j', (usage, typed, expected) => {
+])('with the usage %s, the words after %j are %j', (usage, typed, expected) => {
   expect(
     nextWords(
       [usage],
@@ -58,8 +58,8 @@ test.each<[string, string, string[]]>([
   ).toEqual(expected)
 })
 
-describe('verbs and flags', () => {
-  test('all verbs, the matching ones, and none after an unknown verb', async () => {
+describe('the completion has', () => {
+  test('all verbs, only matching verbs after a prefix, and nothing after an unknown verb', async () => {
     expect(await completions('')).toEqual(Object.keys(VERBS))
     expect(await completions('re')).toEqual(['resume'])
     expect(await completions('--json', 'ki')).toEqual(['kill'])
@@ -84,12 +84,12 @@ describe('verbs and flags', () => {
     for (const flag of ['--json', '--help', '--no-color']) expect(await completions(...name, flag.slice(0, 5))).toContain(flag)
   })
 
-  test('every candidate has its description', async () => {
+  test('a description for every candidate', async () => {
     expect((await completeLine(VERBS, ['run', '--det'])).words).toEqual([['--detach', VERBS['run']?.flags['detach']?.help]])
   })
 })
 
-describe('values', () => {
+describe('the completion of values has', () => {
   test.each<[string[], string[]]>([
     [
       ['run', '--model', 'l'],

@@ -12,7 +12,7 @@ const layoutOf = (columns: number) => ({ columns, heading: unstyled })
 const withSingleSpaces = (text: string): string => text.replaceAll(/\s+/g, ' ')
 const linesOf = (text: string): string[] => text.split('\n')
 
-describe.each(listVerbs(VERBS))('%s', (name, verb) => {
+describe.each(listVerbs(VERBS))('the verb %s', (name, verb) => {
   const references = seeAlso(VERBS, name, TOPICS)
 
   test('has a page with all texts of its row', () => {
@@ -43,7 +43,7 @@ describe.each(listVerbs(VERBS))('%s', (name, verb) => {
   })
 })
 
-describe.each(Object.entries(TOPICS))('%s', (name, topic) => {
+describe.each(Object.entries(TOPICS))('the topic %s', (name, topic) => {
   test('fits a screen of 80 columns and 40 rows', () => {
     const page = linesOf(topicPage(name, topic, layoutOf(80)))
     for (const line of page) expect(line.length, line).toBeLessThanOrEqual(80)

@@ -18,7 +18,7 @@ const fileOf = (name: string): string => {
 }
 const LIMIT_SOURCE = readFileSync(pathOf('src/cli/input/limit-flags.ts'), 'utf8')
 
-describe.each(verbRows)('%s', (name, verb) => {
+describe.each(verbRows)('the verb %s', (name, verb) => {
   const source = readFileSync(pathOf(`src/cli/verbs/${fileOf(name)}`), 'utf8')
 
   test('has a file that runs it', async () => {

@@ -1,4 +1,4 @@
-// The programs of agent files that may be started. A repository's file can name any program, so the user must name the agent or trust
+// The trust in programs of agent files. A repository's file can name any program, so the user must name the agent or trust
 // its directory.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -27,7 +27,7 @@ function errorOf(text: string, source: AgentSource = 'project', file = '/p/file.
 const frontMatter = (...lines: string[]): string => ['---', ...lines, '---', 'Be kind.'].join('\n')
 
 describe("reeve's format", () => {
-  test('every key of an agent file', () => {
+  test('every key of an agent file is read', () => {
     const text = frontMatter(
       'name: tester',
       'description: Writes tests',
@@ -64,7 +64,7 @@ describe("reeve's format", () => {
     })
   })
 
-  test('an empty front matter: the name is the file’s, everything else the default', () => {
+  test('with an empty front matter, the name is that of the file, and all other values are the defaults', () => {
     expect(parseValid('---\n---\n')).toEqual({
       name: 'file',
       description: '',
@@ -165,7 +165,7 @@ describe("reeve's format", () => {
     expect(errorOf(text)).toBe(message)
   })
 
-  test('an agent that speaks ACP', () => {
+  test('an agent that speaks ACP is read', () => {
     const text = frontMatter(
       'driver: acp',
       'command: [my-agent, --acp]',
@@ -193,7 +193,7 @@ describe("reeve's format", () => {
     })
   })
 
-  test('an agent that is configured by its command line', () => {
+  test('an agent that is configured by its command line is read', () => {
     expect(parseValid(frontMatter('driver: command', 'command: [my-claude, -p]', 'format: claude'))).toMatchObject({
       driver: 'command',
       command: ['my-claude', '-p'],
@@ -247,7 +247,7 @@ describe("Claude Code's format", () => {
   })
 })
 
-describe('finding', () => {
+describe('the search for agents', () => {
   const writeAgent = (file: string, description: string, ...lines: string[]): void => {
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, frontMatter(`description: ${description}`, ...lines))
@@ -274,7 +274,7 @@ describe('finding', () => {
     }
   }
 
-  test('without any file there is the built-in agent', async () => {
+  test('finds the built-in agent without any file', async () => {
     await using workspace = await newWorkspace()
     const { agents, errors } = await findAgents(workspace.cwd, workspace.paths)
     expect(errors).toEqual([])
@@ -290,7 +290,7 @@ describe('finding', () => {
     }
   })
 
-  test('precedence, with one folder removed after the other', async () => {
+  test('prefers nearer folders, as the removal of one folder after another shows', async () => {
     await using workspace = await newWorkspace()
     const repo = join(workspace.root, 'repo')
     const order = [
@@ -308,7 +308,7 @@ describe('finding', () => {
     expect((await workspace.find()).agents).toEqual([expect.objectContaining({ name: 'default', source: 'built-in' })])
   })
 
-  test('an invalid file is reported and hides no other; no agent of lower precedence gets its name', async () => {
+  test('reports an invalid file, which hides no other agent; no agent of lower precedence gets its name', async () => {
     await using workspace = await newWorkspace()
     writeAgent(join(workspace.cwd, '.reeve/agents/good.md'), 'good')
     writeAgent(join(workspace.cwd, '.reeve/agents/review.md'), 'bad', 'tools: [sudo]')
@@ -329,7 +329,7 @@ describe('finding', () => {
     expect(await findAgent('good', workspace.cwd, workspace.paths)).toMatchObject({ description: 'good' })
   })
 
-  test('two agents of one name in one directory: the first is used, the second reported', async () => {
+  test('uses the first of two agents of one name in one directory, and reports the second', async () => {
     await using workspace = await newWorkspace()
     writeAgent(join(workspace.cwd, '.reeve/agents/a.md'), 'first', 'name: same')
     writeAgent(join(workspace.cwd, '.reeve/agents/b.md'), 'second', 'name: same')
@@ -340,7 +340,7 @@ describe('finding', () => {
     ])
   })
 
-  test('other files are not read: other endings, hidden files; directories are reported', async () => {
+  test('skips files with other endings and hidden files, and reports directories', async () => {
     await using workspace = await newWorkspace()
     writeAgent(join(workspace.cwd, '.reeve/agents/notes.txt'), 'x')
     writeAgent(join(workspace.cwd, '.reeve/agents/.swap.md'), 'x')
@@ -350,7 +350,7 @@ describe('finding', () => {
     expect(errors).toEqual([{ file: join(workspace.cwd, '.reeve/agents/dir.md'), line: 0, message: 'it is not a regular file' }])
   })
 
-  test('files are bounded, and must be text', async () => {
+  test('refuses files that are too long or are not text', async () => {
     await using workspace = await newWorkspace()
     const dir = join(workspace.cwd, '.reeve/agents')
     writeAgent(join(dir, 'long.md'), 'x'.repeat(MAX_FILE_BYTES))
@@ -358,7 +358,7 @@ describe('finding', () => {
     expect((await workspace.find()).errors.map((error) => error.message)).toEqual(['it is not UTF-8 text', 'it is longer than 256 KiB'])
   })
 
-  test('a directory is read up to its limit, with a message', async () => {
+  test('reads a directory up to its limit, with a message', async () => {
     await using workspace = await newWorkspace()
     const dir = join(workspace.cwd, '.reeve/agents')
     for (let i = 0; i <= MAX_AGENT_FILES; i++) writeAgent(join(dir, `a${String(i).padStart(4, '0')}.md`), 'x')
@@ -370,7 +370,7 @@ describe('finding', () => {
   })
 
   test.runIf(userInfo().uid === 0)(
-    'a file of another user is not used and cannot block a name (needs root to change the owner)',
+    'ignores a file of another user, which cannot block a name (needs root to change the owner)',
     async () => {
       await using workspace = await newWorkspace()
       const file = join(workspace.root, '.reeve/agents/default.md')
@@ -386,7 +386,7 @@ describe('finding', () => {
     },
   )
 
-  test.runIf(userInfo().uid !== 0)('a file that cannot be read is reported (root can read all)', async () => {
+  test.runIf(userInfo().uid !== 0)('reports a file that cannot be read (root can read all)', async () => {
     await using workspace = await newWorkspace()
     const file = join(workspace.cwd, '.reeve/agents/closed.md')
     writeAgent(file, 'x')

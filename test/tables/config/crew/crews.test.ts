@@ -22,7 +22,7 @@ async function readCrew(name: string | undefined, yaml: string, file?: string): 
   }
 }
 
-test('every key of a crew', async () => {
+test('every key of a crew is read', async () => {
   expect(
     await readCrew(
       'fix',
@@ -103,7 +103,7 @@ crews:
   })
 })
 
-describe('short forms', () => {
+describe('a short form is read', () => {
   test.each([
     ['coordinator: engine', { coordinator: null }],
     ['coordinator: lead', { coordinator: { agent: 'lead' } }],
@@ -117,7 +117,7 @@ describe('short forms', () => {
   })
 })
 
-test('a crew of a named file', async () => {
+test('a crew is read from a named file', async () => {
   expect(await readCrew(undefined, 'crews: { only: { workers: 1 } }', 'my-crew.yaml')).toMatchObject({
     name: 'only',
     file: 'DIR/my-crew.yaml',

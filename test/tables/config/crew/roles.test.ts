@@ -25,7 +25,7 @@ describe('the source of a prompt', () => {
     mkdirSync(join(dir.path, 'project/deep'), { recursive: true })
   })
 
-  test('without a file: the built-in prompt', async () => {
+  test('is the built-in prompt without a file', async () => {
     expect(await findPrompt()).toMatchObject({
       role: 'reviewer',
       source: 'built-in',
@@ -34,7 +34,7 @@ describe('the source of a prompt', () => {
     })
   })
 
-  test("the user's file, then the project's, the nearest first; other roles are unaffected", async () => {
+  test("is the nearest file of the project, else the user's file; other roles are unaffected", async () => {
     const user = writeRole('home/roles/reviewer.md', '\uFEFFby the user\n')
     expect(await findPrompt()).toEqual({ role: 'reviewer', source: 'user', file: user, prompt: 'by the user' })
     const project = writeRole('project/.reeve/roles/reviewer.md', '---\nno: front matter\n---\n')
@@ -44,12 +44,12 @@ describe('the source of a prompt', () => {
     expect(await findPrompt('generic')).toMatchObject({ source: 'built-in' })
   })
 
-  test('a file of 0 bytes counts as absent, because the shell creates it before the prompt is printed', async () => {
+  test('is no file of 0 bytes, because the shell creates such a file before the prompt is printed', async () => {
     writeRole('project/.reeve/roles/reviewer.md', '')
     expect(await findPrompt()).toMatchObject({ source: 'built-in' })
   })
 
-  test('a blank file is an error, not an empty prompt', async () => {
+  test('is no blank file, which is an error', async () => {
     const file = writeRole('project/.reeve/roles/reviewer.md', ' \n\n')
     await expect(findPrompt()).rejects.toMatchObject({
       code: 'AGENT_INVALID',

@@ -46,7 +46,7 @@ const BAD = [
   'x.Lock',
 ]
 
-/** By git itself. */
+/** Asks git whether the id can be part of a ref. */
 function isRef(id: string): boolean {
   try {
     execFileSync('git', ['check-ref-format', `refs/reeve/review/team/${id}`])

@@ -85,7 +85,7 @@ test('a long first line is truncated to a title', async () => {
   expect(await readTasksOf('t.yaml', `- text: ${'x'.repeat(150)}`)).toMatchObject([{ title: `${'x'.repeat(99)}…` }])
 })
 
-describe('a list in brackets', () => {
+describe('a list in brackets is read from', () => {
   const list = [
     { id: 'LIN-123', text: 'x', priority: 3 },
     { id: 'b', text: 'y', needs: ['LIN-123'] },
@@ -104,7 +104,7 @@ describe('a list in brackets', () => {
     expect(await readTasksOf('t.json', text)).toEqual(expected)
   })
 
-  test('an error in a list has its line', async () => {
+  test('a file with an error, which has its line', async () => {
     expect(await readTasksOf('t.json', '[\n  { "text": "x" },\n  { "txet": "y" }\n]')).toMatch(
       /^DIR\/t.json:3: unknown key `tasks.1.txet`; did you mean `text`\?$/,
     )
@@ -142,7 +142,7 @@ describe('agent, model and limits in Markdown', () => {
   })
 })
 
-describe('ids of issue trackers', () => {
+describe('the ids of issue trackers', () => {
   test('are valid, and a number may have a `#`', async () => {
     expect(
       await readTasksOf('t.yaml', '- { id: GH42, text: x }\n- { id: "#12", text: y, needs: [GH42] }\n- { id: 13, text: z, needs: "#12" }'),
@@ -161,7 +161,7 @@ describe('ids of issue trackers', () => {
   })
 })
 
-describe('errors with file and line', () => {
+describe('an error has its file and line', () => {
   test.each([
     ['a misspelt key', 't.yaml', '- text: x\n- txet: y', /^DIR\/t.yaml:2: unknown key `tasks.1.txet`; did you mean `text`\?$/],
     [
@@ -213,7 +213,7 @@ describe('errors with file and line', () => {
     else expect(expected).toMatch(message)
   })
 
-  test('a missing file', async () => {
+  test('in a missing file', async () => {
     await expect(readTasks('/nowhere/tasks.md')).rejects.toMatchObject({
       code: 'AGENT_INVALID',
       message: '/nowhere/tasks.md: the file does not exist',

@@ -22,7 +22,7 @@ async function gatewayOf(text: string | null): Promise<unknown> {
   return (await loadConfig({ paths: paths, cwd: null })).gateway
 }
 
-describe('config.yaml', () => {
+describe('the key `gateway`', () => {
   test.each([
     [null, { mode: 'auto', record: false, rateLimits: {} }],
     ['gateway: { mode: off }', { mode: 'off', record: false, rateLimits: {} }],
@@ -56,13 +56,13 @@ describe('config.yaml', () => {
     await expect(gatewayOf(text)).rejects.toThrow(message)
   })
 
-  test('a project may not set the key, because the user pays for the calls', async () => {
+  test('may not be set by a project, because the user pays for the calls', async () => {
     await writeFile(join(dir.path, 'reeve.yaml'), 'gateway: { mode: off }\n')
     await expect(loadConfig({ paths: paths, cwd: dir.path })).rejects.toThrow(/`gateway` can be set only in the user's config.yaml/)
   })
 })
 
-test('the parts of the key can be set one by one', async () => {
+test('has parts that can be set one by one', async () => {
   await setKey(paths, 'gateway.mode', 'off')
   await setKey(paths, 'gateway.record', 'true')
   expect(await gatewayOf(null)).toEqual({ mode: 'off', record: true, rateLimits: {} })

@@ -71,7 +71,7 @@ describe('the values in the file', () => {
     [['gc:', '  max_bytes: -1'], 'config.yaml:2: gc.max_bytes: must be at least 0'],
     [['gc:', '  retention_day: 3'], 'config.yaml:2: unknown key `gc.retention_day`; did you mean `retention_days`?'],
     [['gc: 30'], 'config.yaml:1: gc: must be an object with keys and values'],
-  ])('is refused: %j', async (lines, message) => {
+  ])('are refused in: %j', async (lines, message) => {
     await using workspace = await newWorkspace()
     expect(await workspace.load(...lines)).toBe(message)
   })

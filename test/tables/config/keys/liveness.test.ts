@@ -23,7 +23,7 @@ test('only the values of the agent file are recorded', () => {
   expect(agent.ok && ('liveness' in agent.value || 'wake' in agent.value)).toBe(false)
 })
 
-describe('refused with its line', () => {
+describe('an invalid value is refused with its line', () => {
   test.each([
     ['liveness: { silent: soon }', /silent.*expected a duration/],
     ['liveness: { silent: 0s }', /silent.*expected a duration/],
@@ -39,7 +39,7 @@ describe('refused with its line', () => {
   })
 })
 
-test('both readings of a bare `off` in YAML are accepted', () => {
+test('`off` is accepted as a text and as false, because YAML versions differ', () => {
   for (const value of ['off', false])
     expect(toLivenessSpec(livenessFileRule.parse({ waiting: value, loop: value }))).toEqual({ waitingMs: null, loop: null })
 })

@@ -1,4 +1,4 @@
-// The key `notifications`: its values, and that possible secrets are never shown.
+// The key `notifications`: its values. Possible secrets in them are never shown.
 import { describe, expect, test } from 'vitest'
 import { originOf, notificationsRule, redactedNotifications } from '../../../../src/config/keys/notifications.ts'
 
@@ -14,13 +14,13 @@ test('the path of the URL and the values of headers are not shown', () => {
 })
 
 test.each([{}, { desktop: true }, { webhook: HOOK, events: ['waiting', 'budget'] }, { webhook: { url: '${HOOK_URL}', events: [] } }])(
-  'taken: %j',
+  'the value %j is accepted',
   (value) => {
     expect(notificationsRule.safeParse(value).success).toBe(true)
   },
 )
 
-describe('refused', () => {
+describe('the key `notifications` refuses', () => {
   test.each([
     { webhook: { url: 'ftp://example' } },
     { webhook: { url: 'hooks.example/x' } },

@@ -40,7 +40,7 @@ test.each<[string[], string]>([
     'config.yaml:5: unknown key `prices.openai/gpt-5.ouput`; did you mean `output`?',
   ],
   [['prices:', '  openai/gpt-5: { input: 1, output: cheap }'], 'config.yaml:2: prices.openai/gpt-5.output: must be a number'],
-])('is refused: %j', async (lines, message) => {
+])('the prices are refused in: %j', async (lines, message) => {
   expect(await loadPrices(...lines)).toBe(message)
 })
 

@@ -184,7 +184,7 @@ describe('the servers of a process', () => {
     expect(commandsOf(await workspace.servers({ agent, ...(chosen ? { chosen } : {}) }))).toEqual(expected)
   })
 
-  test('an unknown name is an error that lists the known ones', async () => {
+  test('an unknown name is an error that lists the known names', async () => {
     await using workspace = await workspaceOfThree()
     await expect(workspace.servers({ agent: 'wrong' })).rejects.toThrow(
       'agent "wrong": there is no MCP server "gone"; there are both, project, user',
@@ -291,7 +291,7 @@ describe('at the start', () => {
     expect(await statesOf()).toEqual(['mine:ready', 'user:ready', 'project:ready'])
   })
 
-  test('the advice is never to trust a home directory', async () => {
+  test('the advice never recommends trust in a home directory', async () => {
     await using workspace = await newWorkspace()
     workspace.write('repo/.mcp.json', { mcpServers: { project: { command: 'p' } } })
     const adviceFor = async (home: string): Promise<unknown> =>
@@ -332,7 +332,7 @@ describe('at the start', () => {
 
   const SECRETS = { TOKEN: 'a-token-of-mine', SHORT: 'abc' }
 
-  test('values are filled in, and secrets are listed', async () => {
+  test('the values of variables are inserted, and secrets are listed', async () => {
     await using workspace = await newWorkspace()
     workspace.write(
       'home/config.yaml',

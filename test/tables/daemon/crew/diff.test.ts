@@ -1,4 +1,4 @@
-// The source of a task's change: by its state, its last verdict and its commit.
+// The commits or refs that show a task's change, by its state, its last verdict and its commit.
 import { expect, test } from 'vitest'
 import { diffSourceOf, type DiffSource } from '../../../../src/daemon/crew/diff.ts'
 import type { DiffSelection } from '../../../../src/kernel/model/crew/words.ts'
@@ -37,8 +37,8 @@ const CASES: readonly [Row, { readonly [W in DiffSelection]: DiffSource }][] = [
   [makeRow('done'), { auto: 'reviewed', review: 'reviewed', commit: null }],
 ]
 
-for (const [task, wanted] of CASES) {
-  test(`${task.state}${task.verdict === null ? '' : `, ${task.verdict}`}${task.briefed ? ', with a ref' : ''}${task.merged ? ', merged' : ''}`, () => {
-    expect({ auto: diffSourceOf(task, 'auto'), review: diffSourceOf(task, 'review'), commit: diffSourceOf(task, 'commit') }).toEqual(wanted)
+for (const [task, expected] of CASES) {
+  test(`the change is found for a task that is ${task.state}${task.verdict === null ? '' : `, ${task.verdict}`}${task.briefed ? ', with a ref' : ''}${task.merged ? ', merged' : ''}`, () => {
+    expect({ auto: diffSourceOf(task, 'auto'), review: diffSourceOf(task, 'review'), commit: diffSourceOf(task, 'commit') }).toEqual(expected)
   })
 }

@@ -59,11 +59,11 @@ test.each<[string, (readonly [number, number])[], number]>([
     9,
   ],
   ['a clock that went back', [[9, 5]], 0],
-])('time that is covered: %s', (_, spans, expectedSum) => {
+])('the covered time of intervals counts overlaps once: %s', (_, spans, expectedSum) => {
   expect(coveredMs(spans)).toBe(expectedSum)
 })
 
-test('a task that is lost, denied, fixed and done', () => {
+test('the history shows a task that is lost, denied, fixed and done', () => {
   const { tries, verdicts, reviewers } = historyOfFacts(
     taskAssigned('worker-1'),
     { type: 'task.requeued', task: 'a', reason: 'worker-1 was lost', counts: true },
@@ -107,7 +107,7 @@ test('turns count for their task with their usage; other turns count for their m
     [6, turnEnded('worker-2', 1, { task: 'a', spent: { inputTokens: 5, unpriced: true } })],
     [7, turnBegun('worker-1', 2)],
     [9, turnEnded('worker-1', 2, { spent: { inputTokens: 1 } })],
-    // The turn began again after a crash. The time before is not known.
+    // The turn began again after a crash. Its earlier time is not known.
     [20, turnBegun('worker-1', 3)],
     [30, turnBegun('worker-1', 3)],
     [31, turnEnded('worker-1', 3, { task: 'a' })],
@@ -123,7 +123,7 @@ test('turns count for their task with their usage; other turns count for their m
   ])
 })
 
-test('the time of a question: until an answer, a verdict, an approval or the end', () => {
+test('the time of a question ends with an answer, a verdict, an approval or the task', () => {
   const taskAsked = (task: string): CrewFact => ({ type: 'task.asked', task, id: '1', for: 'gate', question: 'yes?', options: [] })
   const history = historyOfFacts(
     [0, taskAsked('a')],

@@ -29,7 +29,7 @@ test('the file of an earlier daemon is continued, and its size counts', async ()
   expect([numbersIn(`${file}.1`), numbersIn(file)]).toEqual([Array.from({ length: 10 }, (_, index) => 1 + index), [11, 12]])
 })
 
-test('a line above the limit is written whole', async () => {
+test('a line that is longer than the limit is written completely', async () => {
   await using dir = await tempDir()
   const file = join(dir.path, 'daemon.log')
   const log = new LogFile(file, 10)
@@ -46,7 +46,7 @@ test('an unwritable log causes no error, and later lines are written when that i
   mkdirSync(join(dir.path, 'no'))
   log.write(makeLine(2))
   expect(numbersIn(file)).toEqual([2])
-  // A directory in the way of the old one: the file goes on beyond its limit.
+  // A directory has the name of the old file, so the new file grows beyond its limit.
   mkdirSync(join(`${file}.1`, 'x'), { recursive: true })
   writeFileSync(join(`${file}.1`, 'x', 'y'), '')
   for (let number = 3; number <= 20; number++) log.write(makeLine(number))

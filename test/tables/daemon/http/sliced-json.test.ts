@@ -1,4 +1,4 @@
-// Long responses are serialized in time slices, to the same text as by JSON.stringify. Turns are counted, on a manual clock.
+// Long responses are serialized in time slices, and their text equals that of JSON.stringify. The test counts turns of the event loop.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { hasLongList, jsonInSlices } from '../../../../src/daemon/http/sliced-json.ts'

@@ -1,5 +1,5 @@
-// An incarnation: the order of requests while the driver still starts, the wait for the end of a hold, and the release when a program survives its kill.
-// The driver and the containment are fakes, because no real one fails on demand.
+// An incarnation: the order of requests during the start of the driver, the wait for the end of a hold, and the release if a program
+// survives its kill. The driver and the containment are fakes, because no real one fails on demand.
 import { existsSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import { join } from 'node:path'
@@ -203,7 +203,7 @@ describe('the wait for the end of a hold', () => {
       hasPassed = true
     })
     await turn()
-    stage.incarnation.unpause() // one of two holds: still held
+    stage.incarnation.unpause() // One of two holds has ended, so the process is still held.
     await turn()
     expect(hasPassed).toBe(false)
     stage.isHeld = false

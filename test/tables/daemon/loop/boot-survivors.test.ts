@@ -64,7 +64,7 @@ test('survivors are killed again until they have ended', async () => {
 })
 
 test.each(['STORE_DAMAGED', 'DISK_FAILED', 'READ_ONLY'] as const)(
-  'a row that cannot be written at the start for %s refuses it with that',
+  'a start that cannot write a row because of %s is refused with that code',
   async (code) => {
     await using dir = await tempDir()
     {

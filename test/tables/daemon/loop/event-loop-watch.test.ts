@@ -1,10 +1,10 @@
-// The watch of the event loop, with timers that fire late as those of a real loop do: its reports, and its silence otherwise.
+// The watch of the event loop reports only a loop that was blocked for long. The timers of the test fire late, as those of a blocked loop do.
 import { expect, test } from 'vitest'
 import { EventLoopWatch } from '../../../../src/daemon/loop/event-loop-watch.ts'
 
 const CHECK_INTERVAL_MS = 2_000
 
-/** Begins things at their times, in ms after the start, and lets the look come at `lookAt`. */
+/** Starts work at the given times in ms, and lets the check run at `checkAt`. Returns the log. */
 function messagesOf(startedWork: readonly (readonly [at: number, what: string])[], checkAt: number): string[] {
   let mono = 0
   let checkNow = (): void => {}

@@ -20,7 +20,7 @@ function publishFact(feed: Feed, body: Partial<FactBody>): void {
   feed.publish([{ uuid: UUID, pid: 5, seq: 1, cursor: 1, at: 0, body } as StoredFact])
 }
 
-/** What a viewer that begins now receives at once. */
+/** Returns the events that a viewer receives at once when it begins now. */
 async function firstEvents(feed: Feed, change: Partial<Subscription> = {}): Promise<unknown[]> {
   const abort = new AbortController()
   const events: unknown[] = []
@@ -48,7 +48,7 @@ test.each([
   ['no live events', (feed: Feed) => writeText(feed, 'x'), { live: false }],
   ['reasoning', (feed: Feed) => feed.publishLive(UUID, 5, { type: 'reasoning', step: 1, text: 'x' }), {}],
   ['too long a text', (feed: Feed) => ['x'.repeat(65_536), 'x', 'x'].forEach((text) => writeText(feed, text)), {}],
-] as const)('%s: no text', async (_, prepare, change) => {
+] as const)('a late viewer gets no text so far for %s', async (_, prepare, change) => {
   const feed = newFeed()
   prepare(feed)
   expect(await firstEvents(feed, change)).toEqual([])

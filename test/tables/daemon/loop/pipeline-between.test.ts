@@ -1,4 +1,4 @@
-// Work that the store writes between two commits: never during one, with the current counters. A failure of it stops no other work.
+// Work that the store writes between two commits, with the current counters. A failure of such work stops no other work.
 import { expect, test } from 'vitest'
 import { Pipeline } from '../../../../src/daemon/loop/pipeline.ts'
 import { Table } from '../../../../src/daemon/loop/table.ts'
@@ -26,7 +26,7 @@ async function newWorkspace() {
   })
   const spawnProcess = (number: number) =>
     pipeline.request({ type: 'spawn', by: 'user', uuid: uuidOf(number), spec: specOf(), parent: null })
-  return { at: fixture, store, table, pipeline, spawn: spawnProcess, [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose]() }
+  return { fixture, store, table, pipeline, spawn: spawnProcess, [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose]() }
 }
 
 test('work between commits waits for the commit in flight, and the next commit waits for the work', async () => {

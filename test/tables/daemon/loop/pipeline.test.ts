@@ -120,7 +120,7 @@ describe('a batch', () => {
 })
 
 describe('a flood', () => {
-  /** Winds the clock by 5 ms at each such effect, and notes it, or `turn` for each turn of the event loop, until `isOver`. */
+  /** Records each effect, and `turn` for each turn of the event loop. The clock advances by 5 ms at each effect. */
   async function turnsOfFlood(flood: (core: Core) => Promise<unknown>): Promise<string[]> {
     await using dir = await tempDir()
     const events: string[] = []
@@ -274,7 +274,7 @@ describe('a start that cannot record the new state of a row', () => {
   test.each<[ErrorCode, string]>([
     ['DISK_FULL', 'DISK_FULL'],
     ['READ_ONLY', 'READ_ONLY'],
-  ])('by %s is refused: no process is shown as running that does not run', async (code, refused) => {
+  ])('because of %s is refused, so that no process is shown as running that does not run', async (code, refused) => {
     await using dir = await tempDir()
     {
       await using core = await openCore({ dir: dir.path })

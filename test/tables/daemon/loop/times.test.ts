@@ -1,4 +1,4 @@
-// ISO 8601 with the local offset, in time zones ahead and behind, with odd minutes and with summer time.
+// Times in ISO 8601 with the local offset, in time zones with positive, negative and odd offsets, and in summer time.
 import { afterEach, expect, test } from 'vitest'
 import { isoTime, isoOrNull } from '../../../../src/daemon/loop/times.ts'
 
@@ -19,7 +19,7 @@ test.each([
   ['Asia/Kathmandu', WINTER, '2026-02-01T05:44:58.007+05:45'],
   ['America/St_Johns', SUMMER, '2026-06-30T21:30:00.000-02:30'],
   ['Pacific/Kiritimati', WINTER, '2026-02-01T13:59:58.007+14:00'],
-])('%s %d', (zone, ms, text) => {
+])('in %s, the time %d is %s', (zone, ms, text) => {
   process.env['TZ'] = zone
   expect(isoTime(ms)).toBe(text)
   expect(Date.parse(isoTime(ms))).toBe(ms)

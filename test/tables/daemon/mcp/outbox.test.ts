@@ -1,4 +1,4 @@
-// The outbox of `reeve mcp`: a directory that cannot be read is logged, as the reports in it were acknowledged.
+// The outbox of `reeve mcp`: an unreadable directory is logged, because it may have acknowledged reports.
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { deliverOutbox } from '../../../../src/daemon/mcp/outbox.ts'
@@ -9,7 +9,7 @@ type OutboxDeps = Parameters<typeof deliverOutbox>[0]
 test.each([
   ['that is missing', 'none', []],
   ['that cannot be read', 'x'.repeat(300), ['undelivered reports cannot be read']],
-])('a directory %s', async (_, name, logged) => {
+])('the log about an outbox %s', async (_, name, logged) => {
   await using dir = await tempDir()
   const messages: string[] = []
   const { signal } = new AbortController()

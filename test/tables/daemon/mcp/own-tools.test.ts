@@ -30,7 +30,7 @@ test('names are unique, and each tool has a description and an object schema', (
   }
 })
 
-describe('the tools of each caller', () => {
+describe('the tools of a caller', () => {
   test.each([
     ['who did not ask', PLAIN, []],
     ['who asked', { ...PLAIN, reeve: true }, PROCESS],
@@ -44,7 +44,7 @@ describe('the tools of each caller', () => {
     expect(toolNames(rights)).toEqual(expected)
   })
 
-  test('a coordinator', () => {
+  test('of the role coordinator', () => {
     const coordinatorTools = toolNames(rightsOf('coordinator'))
     expect(coordinatorTools).toEqual(
       expect.arrayContaining([

@@ -58,7 +58,7 @@ describe('facts that cause a notice', () => {
       { type: 'limit.warned', limit: 'budgetUsd', used: 1.6, of: 2 },
       'budget: docs (PID 1) has used 80 % of a limit: $1.6000 of $2 are spent',
     ],
-  ])('%j', (body, text) => {
+  ])('%j causes its notice', (body, text) => {
     expect(noticeText(body)).toBe(text)
   })
 
@@ -69,7 +69,7 @@ describe('facts that cause a notice', () => {
   })
 })
 
-describe('facts that cause no notice', () => {
+describe('no notice is caused by', () => {
   test.each<readonly [string, FactBody]>([
     ['a process that the user stopped', processExited({ code: 143, reason: 'SIGTERM from user', cause: 'person' })],
     ['what its parent stopped', processExited({ code: 143, reason: 'SIGTERM from agent', cause: 'parent' })],
@@ -105,13 +105,13 @@ describe('facts that cause no notice', () => {
   })
 })
 
-test('text of agents becomes one short line without control characters', () => {
+test('the text of an agent becomes one short line without control characters', () => {
   const text = noticeText({ type: 'process.waiting', question: `a\u001b[31m red\n\u0007line \u202e ${'x'.repeat(1_000)}` }) ?? ''
   expect(text).toMatch(/^waiting: docs \(PID 1\) waits for an answer: a red line x+…$/)
   expect(text.length).toBeLessThan(420)
 })
 
-describe('questions of a crew', () => {
+describe('a question of a crew', () => {
   const humanTask = { id: 'which', kind: 'human', ask: { id: 'which.1', for: 'human' }, seqs: { text: 3 } }
   const gatedTask = { id: 'lexer', kind: 'work', ask: { id: 'lexer.2', for: 'gate' }, seqs: { text: 4 } }
   const crewProcess = (name: string | null = 'fix'): Process =>
@@ -124,7 +124,7 @@ describe('questions of a crew', () => {
   const noticeOfAsk = (id: string, process = crewProcess(), question = 'May it be committed?') =>
     noticeOf({ uuid: 'a', seq: 9, cursor: 9, pid: 1, at: 5, body: taskAsked(id, question) }, process)
 
-  test('each question is a notice of its own, with the commands that show and answer it', () => {
+  test('has a notice of its own, with the commands that show and answer it', () => {
     expect(noticeOfAsk('lexer.2')).toMatchObject({
       key: 'a waiting lexer.2',
       text: 'fix (PID 1) asks: May it be committed? (reeve crew diff fix lexer, reeve crew approve fix lexer, reeve crew deny fix lexer TEXT)',
@@ -136,7 +136,7 @@ describe('questions of a crew', () => {
     expect(noticeOfAsk('lexer.2', crewProcess(null))?.command).toBe('reeve crew diff 1 lexer')
   })
 
-  test('the notice of a task for the user has the question; a long question never removes the command', () => {
+  test('is in the notice of a task for the user, and however long it is, the notice has the command', () => {
     const notice = noticeOfAsk('which.1')
     if (!notice) throw new Error('no notice')
     expect(withQuestion(notice, 'which: The first\nor the \x1b[31msecond?').text).toBe(

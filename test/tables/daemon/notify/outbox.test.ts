@@ -158,8 +158,8 @@ describe('a repeated notice', () => {
   })
 })
 
-describe('the end', () => {
-  test('waiting notices are sent once, without a retry, and the log has the number of the others', async () => {
+describe('the stop of the outbox', () => {
+  test('sends waiting notices once, without a retry, and logs the number of unsent notices', async () => {
     const { box, push: pushNotice, sent: sentTexts, log } = newOutbox((text) => (text === 'b' ? DOWN : OK))
     pushNotice('a', 'a')
     pushNotice('a again', 'a')

@@ -11,7 +11,7 @@ import { waitUntil } from '../../../support/agents/living.ts'
 import { Scribe, endOf, modelFinished, specOf, uuidOf } from '../../../support/store/facts.ts'
 import { testStore } from '../../../support/store/open.ts'
 
-/** of the event loop, until a look that was due has been taken */
+/** the largest number of turns of the event loop until a due check has run */
 const MAX_TURNS = 1_000_000
 
 const OFF: GcConfig = { retention_days: 0, max_entries: 0, max_bytes: 0, interval_seconds: 60 }
@@ -57,7 +57,7 @@ async function newWorkspace(count: number, rules: Partial<GcConfig> = {}) {
     })
   const collector = newCollector()
   return {
-    at: fixture,
+    fixture,
     scribe,
     uuids,
     clock,
@@ -111,7 +111,7 @@ test('a preview removes nothing, a round removes exactly the previewed processes
   expect(await workspace.left()).toBe(4)
   expect((await workspace.collector.run()).count).toBe(0)
   await expect(workspace.reads.get(workspace.uuids[0] ?? '')).rejects.toMatchObject({ code: 'COLLECTED' })
-  expect(await workspace.at.store.verify()).toEqual([])
+  expect(await workspace.fixture.store.verify()).toEqual([])
 })
 
 test("the age of a process is measured with the daemon's wall clock", async () => {
@@ -123,7 +123,7 @@ test("the age of a process is measured with the daemon's wall clock", async () =
 
 test('in a store above its size limit the oldest processes are removed until it fits', async () => {
   await using workspace = await newWorkspace(40)
-  const { bytes, freeBytes } = await workspace.at.store.size()
+  const { bytes, freeBytes } = await workspace.fixture.store.size()
   const limit = Math.round((bytes - freeBytes) / 2)
   workspace.say({ max_bytes: limit })
   const result = await workspace.collector.run()
@@ -138,7 +138,7 @@ test('in a store above its size limit the oldest processes are removed until it 
 test('a pinned or exported process stays, whatever the rule', async () => {
   await using workspace = await newWorkspace(4, { max_entries: 1 })
   const [pinned = '', exported = ''] = workspace.uuids
-  await workspace.at.store.commit(workspace.scribe.write(pinned, { type: 'process.pinned', pinned: true, by: 'user' }))
+  await workspace.fixture.store.commit(workspace.scribe.write(pinned, { type: 'process.pinned', pinned: true, by: 'user' }))
   await workspace.removals.readWithoutRemoval(exported, async () => {
     const { entries } = await workspace.collector.run()
     expect(entries.map(({ uuid }) => uuid)).toEqual([workspace.uuids[2]])
@@ -163,20 +163,20 @@ test('a selected process that was resumed and has ended again is not removed', a
 
 test('an unreadable row is reported and skipped, and the others are removed', async () => {
   await using workspace = await newWorkspace(4, { max_entries: 2 })
-  // Rows that were written long ago are not looked at when the store is opened.
+  // Opening a store does not check rows that were written long ago.
   const MANY = 300
-  await workspace.at.store.commit(workspace.scribe.spawn(uuidOf(99)))
+  await workspace.fixture.store.commit(workspace.scribe.spawn(uuidOf(99)))
   for (let fact = 0; fact < MANY; fact++)
-    await workspace.at.store.commit(workspace.scribe.write(uuidOf(99), { type: 'process.output', stream: 'stdout', text: 'x' }))
-  await workspace.at.tamper("UPDATE processes SET body = body || ' ' WHERE uuid = ?", workspace.uuids[0] ?? '')
-  const reads = new ProcessQueries(new Table(10), workspace.at.store, workspace.clock)
-  const sweeper = new Sweeper(workspace.at.store, () => {})
+    await workspace.fixture.store.commit(workspace.scribe.write(uuidOf(99), { type: 'process.output', stream: 'stdout', text: 'x' }))
+  await workspace.fixture.tamper("UPDATE processes SET body = body || ' ' WHERE uuid = ?", workspace.uuids[0] ?? '')
+  const reads = new ProcessQueries(new Table(10), workspace.fixture.store, workspace.clock)
+  const sweeper = new Sweeper(workspace.fixture.store, () => {})
   const collector = new GarbageCollector({
-    store: workspace.at.store,
+    store: workspace.fixture.store,
     reads,
     removals: new Removals({
       reads,
-      store: workspace.at.store,
+      store: workspace.fixture.store,
       clock: workspace.clock,
       sweeper,
       worktrees: { checkIdle: () => {}, remove: async () => null },
@@ -230,7 +230,7 @@ test('a stopping daemon does not wait for the rest of the removal', async () => 
   await using workspace = await newWorkspace(3, { max_entries: 1 })
   const never = new Promise<void>(() => {})
   const collector = new GarbageCollector({
-    store: workspace.at.store,
+    store: workspace.fixture.store,
     reads: workspace.reads,
     removals: workspace.removals,
     sweeper: { waitUntilIdle: () => never },
@@ -273,7 +273,7 @@ describe('with a wrong clock nothing is removed', () => {
     await workspace.collector.stop()
     workspace.clock.jump(45 * DAY_MS)
     for (let start = 0; start < 3; start++) {
-      await workspace.at.store.commit(workspace.scribe.spawn(uuidOf(100 + start)))
+      await workspace.fixture.store.commit(workspace.scribe.spawn(uuidOf(100 + start)))
       const nextCollector = workspace.again()
       nextCollector.start()
       await workspace.checkEachMinute()
@@ -303,7 +303,7 @@ describe('with a wrong clock nothing is removed', () => {
     expect(workspace.collector.doctorChecks()).toEqual([])
   })
 
-  test('but a weekend without the machine causes no doubt', async () => {
+  test('but a machine that was off for a weekend causes no doubt', async () => {
     await using workspace = await newWorkspace(3, { retention_days: 1 })
     workspace.collector.start()
     await workspace.checkEachMinute()

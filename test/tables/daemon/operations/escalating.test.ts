@@ -80,7 +80,7 @@ describe('the kernel', () => {
   })
 })
 
-describe('the ladder', () => {
+describe('the stop ladder', () => {
   function makeLadder(endsWith: 'SIGTERM' | 'kill'): {
     readonly actions: string[]
     readonly makeLadder: Parameters<typeof runStopLadder>[0]

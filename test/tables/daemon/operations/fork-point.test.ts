@@ -10,7 +10,7 @@ test.each([
   ['before its first turn', 0, 2],
   ['in its first turn', 1, 3],
   ['after its first step', 2, 3],
-])('step 0 of one that was read %s', async (_, index, seq) => {
+])('a fork from step 0 starts at the right fact if its origin was read %s', async (_, index, seq) => {
   await using fixture = await testStore()
   const scribe = new Scribe()
   const readRows = []

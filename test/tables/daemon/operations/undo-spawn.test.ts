@@ -6,7 +6,7 @@ import type { Process } from '../../../../src/kernel/model/process.ts'
 
 const FAILED = new KernelError('RESOURCE_EXHAUSTED', 'the table is full', { max: 2 })
 
-/** Processes by PID. The kill of a `deaf` one fails, or the process has ended by then. */
+/** Undoes the spawn of processes, given by their PIDs. `failedKills` gives the kills that fail, and their reasons. */
 function undoSpawns(
   pidsByUuid: Readonly<Record<string, number>>,
   failedKills: Readonly<Record<string, 'refused' | 'ended'>> = {},

@@ -124,7 +124,7 @@ test('a budget shows its current usage, not its usage at the refusal of a call',
   const noteAfterUsage = (inputTokens: number): string | null =>
     processView({ ...process, usage: { ...process.usage, inputTokens } }, NO_CONTEXT, 5_000).note
   expect(noteAfterUsage(110)).toBe('paused: budget (budget: 110 of 100 tokens are used)')
-  // No limit blocks any more, so only the recorded note is shown.
+  // No limit blocks the process now, so only the recorded note is shown.
   expect(noteAfterUsage(0)).toBe('paused: budget (budget: 80 of 100 tokens are used)')
 })
 

@@ -14,7 +14,7 @@ const LIVE = '0192f3a4-0000-7abc-8def-00000000aaaa'
 const NAMED = '0192f3a4-0001-7abc-8def-00000000bbbb'
 const DEAD = '0192f3a5-0002-7abc-8def-0000000face5'
 const TWIN = '0192f3a5-0003-7abc-8def-00000000c0de'
-/** the end of its UUID is the PID of another process, its name the end of a third process's UUID */
+/** The end of this UUID is the PID of another process. The name of this process is the end of a third process's UUID. */
 const TRICKY = '0192f3a6-0004-7abc-8def-00000001aaaa'
 
 let dir: TempDir

@@ -1,4 +1,4 @@
-// The times of a row match their names: the agent's own activity, and the time of its last usage.
+// The times of a row: the agent's last own activity, and its last usage. Requests of the user change neither.
 import { expect, test } from 'vitest'
 import { Player } from '../../../support/kernel/transcript.ts'
 

@@ -28,7 +28,7 @@ const filesOf = (dir: string): string[] =>
     .toSorted()
     .map((name) => `${name} ${readFileSync(join(dir, name)).toString('base64url')}`)
 
-describe('refused and left unchanged', () => {
+describe('a start is refused and changes nothing for', () => {
   test.each<[string, (dir: string, older: string) => void | Promise<void>, RegExp]>([
     [
       'a store that is gone',
@@ -100,7 +100,7 @@ describe('refused and left unchanged', () => {
     ],
   ])('%s', async (_, change, message) => {
     const { fixture, older } = await newHome()
-    await using _at = fixture
+    await using _disposed = fixture
     await change(fixture.dir, older)
     const before = filesOf(fixture.dir)
     await expect(fixture.reopen()).rejects.toMatchObject({
@@ -112,8 +112,8 @@ describe('refused and left unchanged', () => {
   })
 })
 
-describe('accepted', () => {
-  test('an empty store beside its log: a copy of the log is kept, and PIDs continue', async () => {
+describe('with `accept`', () => {
+  test('an empty store beside its log continues the PIDs, and a copy of the log is kept', async () => {
     await using fixture = await testStore()
     const killed = join(fixture.dir, '..', 'killed')
     await fixture.store.commit(new Scribe().spawn(uuidOf(1)))
@@ -135,9 +135,9 @@ describe('accepted', () => {
   test.each([
     ['empty', 0],
     ['older', 3],
-  ] as const)('a store that is %s goes on above all PIDs and cursors that were given out', async (state, liveNumber) => {
+  ] as const)('a store that is %s continues above all assigned PIDs and cursors', async (state, liveNumber) => {
     const { fixture, older } = await newHome()
-    await using _at = fixture
+    await using _disposed = fixture
     if (state === 'empty') writeFileSync(storeFile(fixture.dir), '')
     else cpSync(storeFile(older), storeFile(fixture.dir))
     const logged: string[] = []
@@ -151,11 +151,11 @@ describe('accepted', () => {
       expect(await acceptedStore.verify()).toEqual([])
     }
     expect(logged).toEqual([expect.stringMatching(/^accepted: store.db is /)])
-    // From now on it is the store of this home.
+    // From now on this file is the store of this home.
     await fixture.reopen()
   })
 
-  test('after a killed daemon the PIDs start far above the recorded ones', async () => {
+  test('the PIDs start far above the recorded PID if the daemon was killed', async () => {
     await using fixture = await testStore()
     const killed = join(fixture.dir, '..', 'killed')
     await fixture.store.commit(new Scribe().spawn(uuidOf(1)))
@@ -166,16 +166,16 @@ describe('accepted', () => {
     expect((await acceptedStore.load()).counters).toEqual({ pid: 20_001, cursor: 20_002 })
   })
 
-  test('logs nothing when everything matches', async () => {
+  test('nothing is logged when everything matches', async () => {
     const { fixture } = await newHome()
-    await using _at = fixture
+    await using _disposed = fixture
     const logged: string[] = []
     await using acceptedStore = await openSqliteStore({ dir: fixture.dir, accept: true, log: (message) => logged.push(message) })
     expect([logged, (await acceptedStore.load()).counters]).toEqual([[], { pid: 6, cursor: 12 }])
   })
 })
 
-describe('opened without a mismatch', () => {
+describe('a start succeeds for', () => {
   test('a fresh home', async () => {
     await using folder = await tempDir()
     mkdirSync(join(folder.path, 'state'))
@@ -192,7 +192,7 @@ describe('opened without a mismatch', () => {
 
   test('a store that was moved here without its identity file', async () => {
     const { fixture } = await newHome()
-    await using _at = fixture
+    await using _disposed = fixture
     rmSync(join(fixture.dir, IDENTITY_FILE))
     await fixture.reopen()
     expect(readIdentity(fixture.dir)).toMatchObject({ cursor: 12, pid: 6 })

@@ -125,7 +125,7 @@ describe('damage is refused with its position, and nothing is changed', () => {
     await expect(openSqliteStore({ dir })).rejects.toMatchObject({ code: 'STORE_DAMAGED', details: { table: 'log', frame: 4 } })
   })
 
-  test('a log whose store is gone', async () => {
+  test('in a log whose store is gone', async () => {
     const dir = copyHome(() => {}, { sameBoot: false })
     rmSync(join(dir, 'store.db'))
     await expect(openSqliteStore({ dir })).rejects.toMatchObject({
@@ -137,7 +137,7 @@ describe('damage is refused with its position, and nothing is changed', () => {
 })
 
 describe('leftovers of a crash are not damage', () => {
-  test('a commit that is cut off at any byte', async () => {
+  test('such as a commit that is cut off at any byte', async () => {
     const begin = 32 + FRAME_BYTES * lastCommitBegin()
     for (const bytes of [
       begin,
@@ -152,7 +152,7 @@ describe('leftovers of a crash are not damage', () => {
     }
   })
 
-  test('a commit with any sectors missing, after the machine lost power', async () => {
+  test('such as a commit with missing sectors after the machine lost power', async () => {
     const firstSector = Math.floor((32 + FRAME_BYTES * lastCommitBegin()) / 512) + 1
     const sectors = Math.floor(walBytes.length / 512) - firstSector
     for (let round = 0; round < 12; round++) {
@@ -169,7 +169,7 @@ describe('leftovers of a crash are not damage', () => {
     }
   })
 
-  test('leftovers are removed at once by a checkpoint, so that they are not mistaken for damage later', async () => {
+  test('and a checkpoint removes them at once, so that they are not mistaken for damage later', async () => {
     const dir = copyHome(
       (log) => {
         log.fill(0, 32 + FRAME_BYTES * lastCommitBegin(), 32 + FRAME_BYTES * lastCommitBegin() + 512)
@@ -181,7 +181,7 @@ describe('leftovers of a crash are not damage', () => {
     expect(await store.verify()).toEqual([])
   })
 
-  test('frames of an earlier round of the log lie behind the last commit', async () => {
+  test('such as frames of an earlier round of the log behind the last commit', async () => {
     await using fixture = await testStore()
     const scribe = new Scribe()
     await fixture.store.commit(scribe.spawn(A))
@@ -193,7 +193,7 @@ describe('leftovers of a crash are not damage', () => {
   })
 })
 
-test('accepted damage: the commits before it are there, and a copy of the log is kept', async () => {
+test('a store with accepted damage has the commits before it, and a copy of the log is kept', async () => {
   const damagedFrame = commitEnds()[4] ?? 0
   const dir = copyHome((log) => {
     log.fill(0, 32 + FRAME_BYTES * damagedFrame, 32 + FRAME_BYTES * damagedFrame + 600)

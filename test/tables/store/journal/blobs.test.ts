@@ -1,4 +1,4 @@
-// Long texts: when they become blobs, that each is stored once, and that reading restores them.
+// Long texts become blobs above a size, each is stored once, and a read restores them.
 import { describe, expect, test } from 'vitest'
 import type { FactBody } from '../../../../src/kernel/model/facts.ts'
 import { MAX_INLINE_BYTES, MAX_TEXT_BYTES } from '../../../../src/store/journal/blobs.ts'

@@ -193,7 +193,7 @@ describe('a moment', () => {
     [{ status: 'interrupted', queueCount: 2 }, '[12,2]'],
     [{ status: 'ready', queueCount: 0, role: 'generic', phase: 'idle' }, '[2,0,"generic","idle"]'],
     [{ status: 'working', queueCount: 1, role: 'generic', phase: 'implementing', taskId: 'one' }, '[3,1,"generic","implementing","one"]'],
-  ] as const)('%j stands as it was released', (moment, text) => {
+  ] as const)('%j has the stored form of its release', (moment, text) => {
     expect(packMoment(moment)).toBe(text)
   })
 
@@ -214,7 +214,7 @@ test('an optional field that was added later is absent from an older row', () =>
   expect(unpackBody(5, [3])).toStrictEqual({ type: 'process.ready', turn: 3 })
 })
 
-describe('refused', () => {
+describe('the codec refuses', () => {
   test.each<[string, number, unknown, RegExp]>([
     ['an unknown number', 9_999, [], /unknown fact type 9999/],
     ['a body that is not a list', 28, { step: 1 }, /not a list/],
@@ -224,7 +224,7 @@ describe('refused', () => {
     expect(unpackBody(code, values)).toMatch(message)
   })
 
-  test('an unknown type when it is written', () => {
+  test('to write an unknown type', () => {
     expect(() => packBody({ type: 'no.such' } as unknown as FactBody)).toThrow(KernelError)
   })
 })

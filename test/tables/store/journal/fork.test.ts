@@ -1,4 +1,4 @@
-// Forks in the store: what a fork costs, that it reads as one journal with its origin, and what cannot be forked.
+// Forks in the store: a fork costs two rows, and is read as one journal with its origin. Some forks are refused.
 // Removing forks and origins is tested in kept.test.ts.
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'

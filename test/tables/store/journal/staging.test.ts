@@ -1,4 +1,4 @@
-// The import of a journal: invisible until it is complete, complete when it is visible, and gone after a crash.
+// The import of a journal is invisible until it is complete, and is dropped by a crash.
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -38,7 +38,7 @@ test('a text that damage has turned into a number or bytes has no checksum', () 
   expect(factSum({ ...row, body: Buffer.from('0') as never })).toBeNaN()
 })
 
-describe('in one place', () => {
+describe('damage in one place is refused with its location', () => {
   test.each<[string, string, (string | number)[], object, RegExp]>([
     ['a fact of an unknown type', 'UPDATE journal SET type = ? WHERE cursor = 5', [99], FACT_5, /is damaged/],
     [
@@ -116,7 +116,7 @@ describe('in one place', () => {
   })
 })
 
-describe('in the counters', () => {
+describe('damage in the counters prevents the start', () => {
   test.each<[string, string]>([
     ['a PID counter below an assigned PID', "UPDATE meta SET value = 1, copy = -1 WHERE name = 'pid'"],
     ['a counter with a changed bit', "UPDATE meta SET value = value + 64 WHERE name = 'pid'"],
@@ -190,7 +190,7 @@ test('any flipped bit is detected or has no effect', async () => {
       expect(contentsAfter, `the bit at ${position}`).toStrictEqual(contentsBefore)
     }
   }
-  // Most of a young file is empty pages.
+  // Most pages of a small store are empty.
   expect(detected).toBeGreaterThan(5)
 })
 

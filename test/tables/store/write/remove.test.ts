@@ -1,4 +1,4 @@
-// Removing a process from a store: what is removed, kept and recorded, and that each batch of the work is small.
+// The removal of a process from a store: the removed, kept and recorded rows, in small batches of work.
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -51,7 +51,7 @@ describe('a task lands', () => {
     expect(await performJob(LAND, async () => row)).toEqual({ result: { type: 'merged', merged: 'm' }, members: [row] })
   })
 
-  test('not at all, if the row of its member is damaged', async () => {
+  test('not if the row of its member is damaged', async () => {
     const { result, members } = await performJob(LAND, () => Promise.reject(new KernelError('STORE_DAMAGED', 'the row is damaged')))
     expect(result).toMatchObject({ type: 'error', error: expect.stringContaining('the row is damaged') })
     expect(members).toEqual([])

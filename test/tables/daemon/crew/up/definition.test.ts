@@ -25,7 +25,7 @@ const definitionOf = (body: Partial<CrewUpBody> = {}): Promise<CrewDefinition> =
 const TASK = [{ text: 'Do it.\nWell.' }]
 const LINE = 'crews: { fix: { workers: 1, tasks: [{ id: a, text: x }] } }'
 
-test('without a file: two workers that review each other, the engine, and a worktree each', async () => {
+test('without a file there are two workers that review each other, the engine, and a worktree for each worker', async () => {
   expect(await definitionOf({ tasks: TASK })).toEqual({
     name: 'crew',
     cwd: join(dir.path, 'work'),
@@ -108,7 +108,7 @@ crews:
   expect(await definitionOf({ workers: { generic: 7 } })).toMatchObject({ maxWorkers: 7 })
 })
 
-test('a definition from another file, and from the user configuration', async () => {
+test('a definition can come from another file, and from the user configuration', async () => {
   const file = writeFileIn('crew.yaml', LINE)
   expect(await definitionOf({ file })).toMatchObject({ name: 'fix', staff: [{ role: 'generic', count: 1 }] })
   mkdirSync(join(dir.path, 'home'))
@@ -142,7 +142,7 @@ test('a name without a file is the name of a crew of flags', async () => {
   expect(await definitionOf({ crew: 'new', tasks: TASK })).toMatchObject({ name: 'new', staff: [{ role: 'generic', count: 2 }] })
 })
 
-describe('refusals', () => {
+describe('a request is refused', () => {
   test.each<[string, string, Partial<CrewUpBody>, RegExp, RegExp]>([
     ['no crew and no flags', 'defaultAgent: default', {}, /^\/.*reeve\.yaml has no crews$/, /crews:.*--tasks/],
     ['no such crew', LINE, { crew: 'fox' }, /there is no crew `fox`.*there are fix/, /reeve.yaml/],
@@ -160,13 +160,13 @@ describe('refusals', () => {
     expect(error?.hint).toMatch(hint)
   })
 
-  test('no file', async () => {
+  test('if there is no file', async () => {
     await expect(definitionOf()).rejects.toMatchObject({
       message: expect.stringMatching(/^there is no reeve\.yaml here, and \/.*config\.yaml has no crews$/),
     })
   })
 
-  test('a missing file', async () => {
+  test('if the named file is missing', async () => {
     await expect(definitionOf({ file: join(dir.path, 'no.yaml') })).rejects.toMatchObject({
       code: 'AGENT_INVALID',
       message: expect.stringContaining('it is not there'),

@@ -56,7 +56,7 @@ describe('the command line', () => {
     { cwd: '/x', verify: { command: ['a', 'b'] } },
     { cwd: '/x', setup: { command: 'npm ci', timeoutMs: 5 } },
     { cwd: '/x', limits: { maxSteps: 3 } },
-  ])('there is none for %j', (body) => {
+  ])('does not exist for %j', (body) => {
     expect(crewUpCommandLine(body)).toBeNull()
   })
 })
