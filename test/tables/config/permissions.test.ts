@@ -96,6 +96,6 @@ test.each<[{ allow?: string[]; deny?: string[] }, unknown]>([
   expect(invalidRuleMessage(request)).toEqual(message)
 })
 
-test('a command accepts only permissions that need no driver', () => {
+test('a command refuses the permissions that depend on its driver', () => {
   expect(driverDependentRules(['network', 'spawn', 'spawn:x', 'signal', 'bash', 'read:/a'])).toEqual(['bash', 'read:/a'])
 })

@@ -504,7 +504,7 @@ describe('the text', () => {
     expect(endingText(processView())).toBe('working')
   })
 
-  test('about a run has its state', () => {
+  test('about a run has its steps, tokens, cost and time, if they are not zero', () => {
     expect(runSummary(endedView(0))).toBe('PID 5 (docs) completed | 2 steps | tokens 1.2k in, 300 out, 800 cache read | $0.0123 | 4s')
     const view = {
       ...processView().usage,

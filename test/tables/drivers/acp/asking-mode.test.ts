@@ -1,4 +1,4 @@
-// The enforcement of permissions for external agents: the mode and settings of each, and refusals.
+// The enforcement of permissions for external agents by ACP: the mode and the settings of each agent, and refusals.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -33,7 +33,7 @@ const CLAUDE = ['claude-agent-acp']
 const ASK: SpecPart = { permissions: { default: 'ask' } }
 const ALLOW: SpecPart = { permissions: { default: 'allow' } }
 
-describe('the mode', () => {
+describe('the mode of an agent', () => {
   test.each<[string, readonly string[], SpecPart, string | null, readonly string[] | null]>([
     ['the default permissions: the asking mode', CLAUDE, {}, 'default', ['default', 'plan', 'dontAsk']],
     [

@@ -1,12 +1,12 @@
-// Which calls of an external agent count as calls of reeve's own tools, and so need no permission. The names that each agent uses
-// decide, never text that a model could write.
+// A call of reeve's own tools needs no permission. Such a call is recognized by the names that the agent uses for its tools, never by text
+// that a model could write.
 import { describe, expect, test } from 'vitest'
 import { isOwnTool } from '../../../../src/drivers/acp/policy.ts'
 
 const OWN = ['ps', 'send']
 const UNNAMED = { title: null, name: null, kind: null }
 
-describe('allowed', () => {
+describe('a call of reeve is recognized', () => {
   test.each([
     ['Claude Code', { title: 'mcp__reeve__ps', name: 'mcp__reeve__ps', kind: 'other' }, { any: 1 }],
     ['Gemini CLI', { ...UNNAMED, title: 'send (reeve MCP Server)', kind: 'other' }, {}],
@@ -17,7 +17,7 @@ describe('allowed', () => {
   })
 })
 
-describe('not allowed', () => {
+describe('no call of reeve is', () => {
   test.each([
     ['a tool of reeve that the agent does not have', { ...UNNAMED, name: 'mcp__reeve__spawn' }, {}],
     ['a tool of another server', { ...UNNAMED, name: 'mcp__other__ps' }, {}],

@@ -1,11 +1,11 @@
-// Quirks of single agents, and the wait for a young session, across the minute of the clock.
+// Peculiarities of single agents: the wait before a new session is reopened, and the usage that they report incompletely.
 import { describe, expect, test } from 'vitest'
 import { quirksOf, reopenDelayMs } from '../../../../src/drivers/acp/quirks.ts'
 import { Costs } from '../../../../src/drivers/acp/usage.ts'
 
 const AT = Date.UTC(2026, 10, 20, 12, 30, 0)
 
-describe('the wait before a young session is reopened', () => {
+describe('the wait before a new session is reopened', () => {
   test.each([
     ['gemini-cli', AT, AT, 60_100],
     ['gemini-cli', AT, AT + 59_999, 101],
@@ -17,12 +17,12 @@ describe('the wait before a young session is reopened', () => {
     ['OpenCode', AT, AT, 0],
     [undefined, AT, AT, 0],
     ['constructor', AT, AT, 0],
-  ])('of %s that began at %s waits at %s for %s ms', (name, startedAt, now, ms) => {
+  ])('of %s that began at %s is at %s %s ms long', (name, startedAt, now, ms) => {
     expect(reopenDelayMs(quirksOf(name), startedAt, now)).toBe(ms)
   })
 })
 
-test('if only the last call of a turn is reported, its tokens times the number of calls are an estimate', () => {
+test('if an agent reports only the last call of a turn, the usage is estimated by the number of calls', () => {
   const reported = { inputTokens: 100, outputTokens: 7, cachedReadTokens: 2, cachedWriteTokens: 1 }
   expect(new Costs(0).turnUsage(reported, 3)).toEqual({
     inputTokens: 300,

@@ -1,4 +1,4 @@
-// Refusals for an ACP agent are reported, up to a limit, which is reported too.
+// Each refusal for an ACP agent is reported up to a limit, and so is the limit.
 import { expect, test } from 'vitest'
 import { RequestError } from '@agentclientprotocol/sdk'
 import { refusalReporter } from '../../../../src/drivers/acp/refusals.ts'

@@ -87,7 +87,7 @@ test.each<[string, readonly Line[], ReturnType<typeof playUpdates>]>([
   expect(playUpdates(...lines)).toEqual(expected)
 })
 
-test('the rest of a message whose call is not recorded yet is appended to its beginning', () => {
+test('the end of a message is appended to its beginning while its call is not recorded', () => {
   const reports: Report[] = []
   const steps = new Steps({
     step: 0,

@@ -24,7 +24,7 @@ test.each([
   [null, exitWith(3), '', 3, 'exit code 3'],
   [null, exitWith(3), 'no such file', 3, 'no such file'],
   [null, KILLED, 'noise', 137, 'ended by SIGKILL'],
-])('%j, %j, %j is exit %i: %s', (ending, exit, errorLine, exitCode, reason) => {
+])('the ending %j, the exit %j and the error line %j mean the exit code %i: %s', (ending, exit, errorLine, exitCode, reason) => {
   const reports = lastReports(claude, { exit, ending, errorLine, turn: 3, nowMs: 0 })
   const lastReport = reports.at(-1)
   expect(lastReport?.type === 'exited' && naturalExit(lastReport)).toMatchObject({ code: exitCode, reason })
@@ -42,7 +42,7 @@ test("the program's exit after a success is a note", () => {
 test.each([
   [42, 'it refused its input'],
   [53, 'its turn limit is reached'],
-])('its own exit code, %i, is explained', (exitCode, error) => {
+])("an agent's own exit code %i is explained", (exitCode, error) => {
   expect(lastReports(gemini, { exit: exitWith(exitCode), ending: null, errorLine: '', turn: 1, nowMs: 0 })).toEqual([
     { type: 'exited', code: exitCode, osSignal: null, error },
   ])
@@ -67,7 +67,7 @@ describe('a rate limit', () => {
     ])
   })
 
-  test('that is over, has no known end, or was survived is not the cause', () => {
+  test('is not the cause if it is over, has no known end, or was followed by a success', () => {
     for (const one of [{ ...base, limitedUntil: 1_000 }, base, { ...base, limitedUntil: 5_000, exit: exitWith(0), ending: OK }]) {
       expect(lastReports(claude, one).some((report) => 'resumeAt' in report)).toBe(false)
     }

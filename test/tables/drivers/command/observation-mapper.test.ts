@@ -1,4 +1,4 @@
-// The reports that are made of an agent's lines: steps, calls and their results, and deltas of usage.
+// The reports from an agent's lines: steps, calls and their results, and differences of usage.
 import { describe, expect, test } from 'vitest'
 import { UsageDeltas, chargedBefore } from '../../../../src/drivers/command/usage-deltas.ts'
 import { ObservationMapper } from '../../../../src/drivers/command/observation-mapper.ts'
@@ -92,7 +92,7 @@ describe('a recorded turn', () => {
     ])
   })
 
-  test('of Codex', async () => {
+  test('of Codex has its items as steps', async () => {
     expect(transcriptOf(await reportsOf('codex', lines.CODEX_TOOLS, { step: 4 }))).toEqual([
       'session',
       'begin 5 unnamed',

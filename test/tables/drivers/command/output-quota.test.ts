@@ -1,4 +1,4 @@
-// What is recorded of an incarnation with too much output: its steps and their costs, without texts.
+// An incarnation with too much output: its steps and their costs are recorded, its texts are dropped.
 import { expect, test } from 'vitest'
 import { OutputQuota } from '../../../../src/drivers/command/output-quota.ts'
 import type { Report } from '../../../../src/kernel/model/reports.ts'

@@ -1,4 +1,4 @@
-// Splits a stream into the same lines, wherever its chunks begin and end.
+// The line splitter returns the same lines, wherever the chunks of a stream begin and end.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { LineSplitter } from '../../../../src/drivers/common/line-splitter.ts'

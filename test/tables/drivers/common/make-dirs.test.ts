@@ -1,4 +1,4 @@
-// Creates directories with their missing parents, or fails in finite time.
+// `makeDirs` creates directories with their missing parents, or fails in finite time.
 import { mkdir, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -14,7 +14,7 @@ test('creates the missing directories, and leaves existing ones alone', async ()
   expect((await stat(join(dir.path, 'a', 'b', 'c'))).isDirectory()).toBe(true)
 })
 
-test('goes through a link to a directory', async () => {
+test('follows a link to a directory', async () => {
   await using dir = await tempDir()
   await mkdir(join(dir.path, 'a'))
   await symlink('a', join(dir.path, 'link'))

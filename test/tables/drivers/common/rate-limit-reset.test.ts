@@ -7,7 +7,7 @@ const HOUR = 3_600_000
 const SECONDS = Math.floor(NOW / 1_000)
 const isoTime = (ms: number): string => new Date(ms).toISOString()
 
-describe('in headers', () => {
+describe('the end of a limit in headers', () => {
   test.each<readonly [string, Record<string, string>, number | null]>([
     [
       'Anthropic: only the exhausted limit counts',
@@ -51,7 +51,7 @@ describe('in headers', () => {
   })
 })
 
-describe('in messages', () => {
+describe('the end of a limit in the message', () => {
   test.each<readonly [string, number | null]>([
     ['Claude AI usage limit reached|' + String(SECONDS + 3_600), NOW + HOUR],
     ["You've hit your limit · resets 2pm", NOW + 2 * HOUR],
@@ -73,7 +73,7 @@ describe('in messages', () => {
     ],
     ['{"error":{"type":"usage_limit_reached","resets_in_seconds":600}}', NOW + 600_000],
     ['Rate limit reached for gpt-5: please try again in 1.5s', NOW + 1_500],
-    // texts without a time, or about something else
+    // These texts have no time, or are about something else.
     ["You've hit your usage limit.", null],
     ['the tests of the rate limit reset 3 counters', null],
     ['try again in 5 minutes', null],
@@ -86,7 +86,7 @@ describe('in messages', () => {
   })
 })
 
-describe('in messages with a zone', () => {
+describe('the end of a limit with a time zone, in the message', () => {
   const SUMMER = Date.UTC(2026, 6, 1, 12)
   const AUTUMN = Date.UTC(2026, 9, 24, 12)
   test.each<readonly [string, number, number | null]>([

@@ -5,7 +5,7 @@ import type { ContainmentKind } from '../../../../src/kernel/model/words.ts'
 
 const DENIED = 'unshare: unshare failed: Operation not permitted'
 
-// kind, error text of the probe, settings of the kernel → a part of the advice
+// Each row: the kind, the error of the probe, the settings of the kernel, and a part of the expected advice.
 test.each<[ContainmentKind, string, Record<string, string>, string]>([
   ['cgroup', 'no cgroup v2 is mounted', {}, 'systemd.unified_cgroup_hierarchy=1'],
   ['cgroup', "EACCES: permission denied, mkdir '/sys/fs/cgroup/x'", {}, 'systemd-run --user --scope -p Delegate=yes'],
@@ -31,6 +31,6 @@ test.each<[ContainmentKind, string, Record<string, string>, string]>([
   ['pidns', "nsenter: unrecognized option '--wdns=/'", {}, 'util-linux 2.38'],
   ['pidns', 'there are no PID namespaces on this system', {}, 'Linux alone'],
   ['group', 'its program could not be frozen', {}, 'report'],
-])('%s, %s, %o', (kind, detail, settings, expectedPart) => {
+])('the advice about %s with the error %j and the settings %o helps', (kind, detail, settings, expectedPart) => {
   expect(containmentAdvice({ kind, ok: false, detail }, (name) => settings[name] ?? null)).toContain(expectedPart)
 })

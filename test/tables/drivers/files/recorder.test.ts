@@ -1,4 +1,4 @@
-// When files are recorded: which steps are recorded, which reports wait for a record, and that no report overtakes a waiting one.
+// The recorder of files: the steps that it records, and the reports that wait for a record. No report overtakes a waiting report.
 // The test replaces the recording itself, and decides when each record ends.
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
@@ -78,7 +78,7 @@ describe('a native agent', () => {
     expect(stage.news).toEqual(['files.recorded 1', 'model.finished'])
   })
 
-  test('does not record a step that only read or had no calls', async () => {
+  test('records no step that only read or had no calls', async () => {
     const stage = new Stage()
     await stage.reportAll(modelStarted(1), modelFinished(1, 'read'), toolFinished('1.0'), modelStarted(2), modelFinished(2), TURN_ENDED)
     expect(stage.news).toEqual(['model.started', 'model.finished', 'tool.finished', 'model.started', 'model.finished', 'turn.ended'])
@@ -94,7 +94,7 @@ describe('a native agent', () => {
     }
   })
 
-  test('begins with a record, too', async () => {
+  test('records its files at the start, too', async () => {
     const stage = new Stage()
     // oxlint-disable-next-line typescript/no-floating-promises -- it never rejects
     stage.recorder.begin(0)
@@ -138,7 +138,7 @@ test('an external agent waits only at the end of its turn', async () => {
   expect(stage.news).toEqual(['files.recorded 2', 'turn.ended'])
 })
 
-test('a failed record is reported, and the next one is made all the same', async () => {
+test('a failed record is reported, and the next step is still recorded', async () => {
   const stage = new Stage()
   await stage.reportAll(modelFinished(1, 'once'), modelStarted(2), modelFinished(2, 'once'))
   await stage.endRecord(new Error('no room'))

@@ -54,7 +54,7 @@ function startOf(argv: readonly string[], spec: Given = {}): ReturnType<typeof p
 
 const jsonAt = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'))
 
-describe('the configuration', () => {
+describe('the configuration for', () => {
   test.each([
     ['claude', ['claude', '-p', 'go'], { ANTHROPIC_BASE_URL: 'http://gate/anthropic', ANTHROPIC_AUTH_TOKEN: TOKEN }],
     [
@@ -81,7 +81,7 @@ describe('the configuration', () => {
     expect(toldEnv).toEqual({ HOME: home, GITHUB_TOKEN: 'gh', ...env })
   })
 
-  test('codex: its own provider, before the verb', async () => {
+  test('codex has a provider of its own, before the verb', async () => {
     const { argv, env } = await startOf(['npx', 'codex', 'exec', '--json', 'go'])
     expect(argv.slice(0, 2)).toEqual(['npx', 'codex'])
     expect(argv.slice(-3)).toEqual(['exec', '--json', 'go'])
@@ -100,7 +100,7 @@ describe('the configuration', () => {
     expect(env).toEqual({ HOME: home, GITHUB_TOKEN: 'gh', OPENAI_API_KEY: TOKEN, OPENAI_BASE_URL: 'http://gate/openai/v1' })
   })
 
-  test('codex by ACP: merged with its existing settings', async () => {
+  test('codex by ACP is merged with its existing settings', async () => {
     const { env } = await startOf(['codex-acp'], {
       env: { CODEX_CONFIG: '{"model":"m","model_providers":{"x":{"experimental_bearer_token":"k2"}}}' },
     })
@@ -112,7 +112,7 @@ describe('the configuration', () => {
     expect(env).toMatchObject({ OPENAI_API_KEY: TOKEN, MODEL_PROVIDER: 'reeve' })
   })
 
-  test('opencode: only the provider that it uses, in its existing settings', async () => {
+  test('opencode adds only the used provider to its existing settings', async () => {
     const ownSettings = {
       autoupdate: false,
       provider: {
@@ -140,12 +140,12 @@ describe('the configuration', () => {
     ['anthropic', 'http://gate/anthropic/v1'],
     ['google', 'http://gate/google/v1beta'],
     ['openai', 'http://gate/openai/v1'],
-  ])('opencode: the base URL of %s has a version', async (name, baseURL) => {
+  ])('opencode has a version in the base URL of %s', async (name, baseURL) => {
     const { env } = await startOf(['opencode', 'run', '-m', `${name}/m`, 'go'])
     expect(JSON.parse(env['OPENCODE_CONFIG_CONTENT'] ?? '')).toMatchObject({ provider: { [name]: { options: { baseURL } } } })
   })
 
-  test("pi: its own folder, with the user's sessions and settings", async () => {
+  test("pi is a folder with the user's sessions and settings", async () => {
     writeHomeFile('.pi/agent/models.json', { providers: { ollama: { baseUrl: 'http://o', api: 'openai-completions' } } })
     writeHomeFile('.pi/agent/auth.json', { anthropic: { type: 'api_key', key: 'k1' } })
     writeHomeFile('.pi/agent/settings.json', {})
@@ -163,7 +163,7 @@ describe('the configuration', () => {
     expect(() => lstatSync(join(dir, 'auth.json'))).toThrow('ENOENT')
   })
 
-  test("without the gateway: the agent's own environment, with its keys", async () => {
+  test('an agent without the gateway leaves its environment unchanged, with its keys', async () => {
     const argv = ['codex', 'exec', 'go']
     expect(await prepareStart({ spec: specOf(argv), credentials: KEYS, tmpDir: join(home, 'tmp') }, argv)).toEqual({
       argv,
@@ -205,16 +205,16 @@ describe('the providers that an agent calls', () => {
     ['no model', ['opencode', 'acp'], {}, 'its model is not known'],
     ['no provider', ['pi', '-p', 'go'], {}, 'its provider is not known'],
     ['a key by argument', ['pi', '--provider', 'openai', '--api-key', 'k', '-p', 'go'], {}, 'its command line contains a key'],
-  ] as const)('bypass: %s', (_, argv, env, message) => {
+  ] as const)('the gateway is not used because of %s', (_, argv, env, message) => {
     expect(clientOf(specOf(argv, { env }))?.bypass).toContain(message)
   })
 
-  test('bypass: settings of Claude Code that set its variables', () => {
+  test('the gateway is not used if settings of Claude Code set its variables', () => {
     writeHomeFile('work/.claude/settings.local.json', { env: { ANTHROPIC_BASE_URL: 'http://corp' } })
     expect(clientOf(specOf(claude))?.bypass).toMatch(/settings\.local\.json sets ANTHROPIC_BASE_URL/)
   })
 
-  test('bypass: a provider in a file of Codex', () => {
+  test('the gateway is not used for a provider in a file of Codex', () => {
     writeHomeFile('.codex/config.toml', 'model = "m"\nmodel_provider = "azure"\n')
     expect(clientOf(specOf(exec))?.bypass).toMatch(/config\.toml names the provider azure/)
   })

@@ -1,4 +1,4 @@
-// Finds values by their path in the bytes of a JSON text. Random documents are compared with JSON.parse; bytes that are no JSON are refused.
+// The scanner finds values by their path in the bytes of a JSON text, as JSON.parse does. It refuses bytes that are no JSON.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { findValues, findValuesInSlices, replaceSpans, valueAt } from '../../../../src/drivers/gateway/json-scan.ts'
@@ -100,7 +100,7 @@ describe('a JSON text', () => {
     expect(findValues(bytes, PATHS)).not.toBeNull()
   })
 
-  test('a long string without a space is data, any other is text', () => {
+  test('counts a long string without a space as data, and any other as text', () => {
     const image = 'iVBORw0KGgo'.repeat(2_000)
     const dataBytes = (value: unknown): number | undefined =>
       findValues(Buffer.from(JSON.stringify({ messages: [{ content: value }] })), PATHS)?.dataBytes
@@ -141,7 +141,7 @@ describe('a long text', () => {
     expect(turns).toBeGreaterThanOrEqual(2 * 4)
   })
 
-  test('that repeats one field many times takes time only in proportion to its bytes', async () => {
+  test('that repeats one field many times is scanned in time proportional to its bytes', async () => {
     const bytes = fillBytes(4 * MIB, '0', ',"max_tokens":12', '')
     const found = await findValuesInSlices(bytes, PATHS)
     expect([found?.spans.get('max_tokens')?.length, found && valueAt(bytes, found, 'max_tokens')]).toEqual([
@@ -156,7 +156,7 @@ describe('a long text', () => {
       expect(await findValuesInSlices(bytes.subarray(0, length), PATHS)).toBeNull()
   })
 
-  test('as the value of a wanted field is not parsed', async () => {
+  test('is not parsed if it is the value of a requested field', async () => {
     const bytes = Buffer.from(JSON.stringify({ a: 'x'.repeat(100_000) }))
     const found = await findValuesInSlices(bytes, PATHS)
     expect(found && valueAt(bytes, found, 'a')).toBeUndefined()

@@ -22,11 +22,11 @@ describe('a request', () => {
     ['gemini', '{"contents":[]}', 'gemini-x', { model: 'gemini-x', maxOutputTokens: null }],
     ['anthropic', 'no json', null, { model: 'unknown', maxOutputTokens: null }],
     ['anthropic', '{"model":5,"max_tokens":"many"}', null, { model: 'unknown', maxOutputTokens: null }],
-  ])('of %s: %s', async (format, body, model, expected) => {
+  ])('of the format %s has its model and its limit: %s', async (format, body, model, expected) => {
     expect(await readRequest(bytesOf(body), format, model)).toMatchObject(expected)
   })
 
-  test('counts a token for four bytes of text, and far fewer for an image', async () => {
+  test('is estimated as a token for four bytes of text, and far fewer for an image', async () => {
     const text = 'four'.repeat(100)
     expect((await readRequest(bytesOf(text), 'chat', null)).inputTokens).toBe(100)
     const image = JSON.stringify({ model: 'm', messages: [{ image: 'A'.repeat(1_000_000) }] })
@@ -40,7 +40,7 @@ describe('a request', () => {
     ['br', brotliCompressSync],
     ['zstd', zstdCompressSync],
     ['identity', (body: Buffer) => body],
-  ] as const)('compressed with %s is read', async (name, pack) => {
+  ] as const)('that is compressed with %s is read', async (name, pack) => {
     expect(await decodeBody(pack(bytesOf('{"model":"m"}')), name, 1_000)).toEqual(bytesOf('{"model":"m"}'))
   })
 
@@ -51,7 +51,7 @@ describe('a request', () => {
   })
 })
 
-describe('fewer output tokens', () => {
+describe('a lower limit of output tokens', () => {
   test.each<[FormatName, string, string]>([
     ['anthropic', '{ "max_tokens" : 32000 ,"messages":[{"max_tokens":1}]}', '{ "max_tokens" : 1500 ,"messages":[{"max_tokens":1}]}'],
     ['anthropic', '{"max_tokens":9000,"max_tokens":8000}', '{"max_tokens":1500,"max_tokens":1500}'],
@@ -74,7 +74,7 @@ describe('fewer output tokens', () => {
     ['gemini', '{"generationConfig":{ "maxOutputTokens":65536 }}', '{"generationConfig":{ "maxOutputTokens":1500 }}'],
     ['gemini', '{"generation_config":{"max_output_tokens":65536}}', '{"generation_config":{"max_output_tokens":1500}}'],
     ['chat', 'no json', 'no json'],
-  ])('%s: %s', async (format, before, after) => {
+  ])('replaces the limit of a request of the format %s: %s', async (format, before, after) => {
     expect((await lowerMaxTokens(bytesOf(before), format, 1_500)).toString()).toBe(after)
   })
 
@@ -85,11 +85,11 @@ describe('fewer output tokens', () => {
     ['chat', '7'],
     ['gemini', '{"generationConfig":5}'],
     ['gemini', '{"generationConfig":[{}]}'],
-  ] as const)('%s: %s stays unchanged, because the provider refuses it', async (format, body) => {
+  ] as const)('leaves an invalid request of the format %s unchanged: %s', async (format, body) => {
     expect((await lowerMaxTokens(bytesOf(body), format, 1_500)).toString()).toBe(body)
   })
 
-  test("are set in the provider's own field if the request has no limit", async () => {
+  test("is set in the provider's own field if the request has no limit", async () => {
     expect((await lowerMaxTokens(bytesOf('{"a":1}'), 'chat', 1_500, 'max_tokens')).toString()).toBe('{"max_tokens":1500,"a":1}')
   })
 })

@@ -1,11 +1,11 @@
-// Finds the provider, the wire format and the URL by the method and path: for model calls, for forwarded requests, and for refused ones.
+// The method and path of a request decide its provider, its wire format and its URL: for model calls, and for other forwarded or refused requests.
 import { describe, expect, test } from 'vitest'
 import { gatewayBaseURL, keyHeader, readPath, findRoute, providerURL } from '../../../../src/drivers/gateway/routes.ts'
 import type { ProviderConfig } from '../../../../src/drivers/native/models/resolve-model.ts'
 
 type Kind = ProviderConfig['kind']
 
-describe('a path', () => {
+describe('the path', () => {
   test.each([
     ['/anthropic/v1/messages?beta=true', { name: 'anthropic', rest: 'v1/messages', query: '?beta=true', key: null }],
     [
@@ -55,7 +55,7 @@ describe('a request', () => {
     ['POST', 'v1/models/gemini-x:streamGenerateContent', 'google', 'gemini', true, 'gemini-x'],
     ['POST', 'v1beta/models/gemini-x:countTokens', 'google', 'gemini', false, 'gemini-x'],
     ['GET', 'v1beta/models', 'google', 'gemini', false, null],
-  ])('%s %s of %s', (method, path, kind, format, isCall, model) => {
+  ])('%s %s to %s has its format and model', (method, path, kind, format, isCall, model) => {
     expect(findRoute(method, path, kind)).toEqual({ format, isCall, model })
   })
 
@@ -70,12 +70,12 @@ describe('a request', () => {
     ['POST', 'v1beta/cachedContents', 'google'],
     ['POST', 'constructor', 'openai'],
     ['POST', 'api/event_logging/batch', 'anthropic'],
-  ])('%s %s of %s is unknown', (method, path, kind) => {
+  ])('%s %s to %s is refused as unknown', (method, path, kind) => {
     expect(findRoute(method, path, kind)).toBeNull()
   })
 })
 
-describe('a URL', () => {
+describe('the URL', () => {
   test.each<[Kind, string, string, string]>([
     ['anthropic', 'https://api.anthropic.com/v1', 'v1/messages', 'https://api.anthropic.com/v1/messages'],
     ['anthropic', 'https://corp/llm/', 'v1/messages', 'https://corp/llm/v1/messages'],
@@ -89,12 +89,12 @@ describe('a URL', () => {
     ],
     ['google', 'https://generativelanguage.googleapis.com', 'v1alpha/models', 'https://generativelanguage.googleapis.com/v1alpha/models'],
     ['anthropic', 'https://api.anthropic.com/v1', '', 'https://api.anthropic.com/'],
-  ])('of %s at %s: %s', (kind, baseURL, path, url) => {
+  ])('of a provider %s at %s for the path %s is right', (kind, baseURL, path, url) => {
     expect(providerURL({ rest: path, query: '' }, { kind, baseURL }).href).toBe(url)
     expect(providerURL({ rest: path, query: '?a=%20b' }, { kind, baseURL }).href).toBe(`${url}?a=%20b`)
   })
 
-  test('and the base URL of clients', () => {
+  test('for clients has the path of the provider, and its key header', () => {
     expect(
       (['anthropic', 'openai', 'openai-compatible', 'google'] as const).map((kind) =>
         gatewayBaseURL('http://127.0.0.1:9', { name: 'n', kind }),

@@ -1,4 +1,4 @@
-// The usage of an answer in each format: complete, in pieces of any size, and cut at every byte. The results are compared with a
+// The usage of an answer in each format: complete, in pieces of any size, and cut at every byte. The results equal those of a
 // simple reader that parses each line.
 import { setImmediate } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
@@ -22,11 +22,12 @@ const PATHS: Readonly<Record<FormatName, string>> = {
 const NAMES = Object.keys(PATHS) as FormatName[]
 const USED = { input: 100, output: 70, cacheRead: 30 }
 /** Text of a model that imitates usage fields. */
-const LIAR = '{"usage":{"input_tokens":1,"output_tokens":1},"usageMetadata":{"promptTokenCount":1}}\n\ndata: {"usage":{"output_tokens":1}}'
+const MISLEADING_TEXT =
+  '{"usage":{"input_tokens":1,"output_tokens":1},"usageMetadata":{"promptTokenCount":1}}\n\ndata: {"usage":{"output_tokens":1}}'
 const ANSWER: ServedAnswer = {
-  text: `half of it ${LIAR} and the rest`,
+  text: `half of it ${MISLEADING_TEXT} and the rest`,
   thinking: { text: 'I think', signature: 's' },
-  tools: [{ name: 'write', input: { usage: { output_tokens: 1 }, text: LIAR } }],
+  tools: [{ name: 'write', input: { usage: { output_tokens: 1 }, text: MISLEADING_TEXT } }],
   usage: USED,
 }
 
@@ -102,7 +103,7 @@ describe.each(NAMES)('a stream of %s', (name) => {
       meter.write(piece)
       return new WeakRef(piece.buffer)
     })
-    await setImmediate() // the target of a new WeakRef lives to the end of the turn
+    await setImmediate() // The target of a new WeakRef exists to the end of the turn.
     collectGarbage()
     expect(written.filter((piece) => piece.deref() !== undefined).length).toBeLessThan(40)
     meter.write(Buffer.from('\n'))
@@ -119,7 +120,7 @@ describe('a whole answer', () => {
       usage: { input_tokens: 100, cache_read_input_tokens: 30, cache_creation_input_tokens: null, output_tokens: 70 },
     },
     responses: {
-      output: [{ arguments: LIAR }],
+      output: [{ arguments: MISLEADING_TEXT }],
       usage: {
         input_tokens: 130,
         input_tokens_details: { cached_tokens: 30 },
@@ -129,7 +130,7 @@ describe('a whole answer', () => {
       },
     },
     chat: {
-      choices: [{ message: { content: LIAR } }],
+      choices: [{ message: { content: MISLEADING_TEXT } }],
       usage: { prompt_tokens: 130, completion_tokens: 70, total_tokens: 200, prompt_tokens_details: { cached_tokens: 30 } },
     },
     gemini: {
@@ -158,15 +159,15 @@ describe('a whole answer', () => {
   })
 })
 
-describe('peculiarities of providers', () => {
+describe('the usage of', () => {
   const eventLine = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
   const usageIn = (name: FormatName, text: string, isWhole = true): MeteredUsage => meterChunks(name, [Buffer.from(text)], isWhole)
 
-  test('the usage of a chat without counts is estimated', () => {
+  test('a chat without counts is estimated', () => {
     expect(meterChunks('chat', [bodyOf({ text: 'a', usage: null }, PATHS.chat)], true)).toMatchObject({ usage: null, isFinal: false })
   })
 
-  test('in a chat with usage in every event the last one counts, and is final if the stream was complete', () => {
+  test('a chat with counts in every event is that of the last event, and is final if the stream was complete', () => {
     const text = [1, 2, 3]
       .map((count) => eventLine({ choices: [{ delta: { content: 'x' } }], usage: { prompt_tokens: 5, completion_tokens: count } }))
       .join('')
@@ -174,7 +175,7 @@ describe('peculiarities of providers', () => {
     expect(usageIn('chat', text, false)).toMatchObject({ usage: { completion_tokens: 3 }, isFinal: false })
   })
 
-  test('a chat whose events have a null usage, except one, has the usage of that event', () => {
+  test('a chat with null counts in all events except one is that of this event', () => {
     const text = [
       eventLine({ choices: [{ delta: {} }], usage: null }),
       eventLine({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 3 } }),
@@ -183,7 +184,7 @@ describe('peculiarities of providers', () => {
     expect(usageIn('chat', text)).toMatchObject({ usage: { completion_tokens: 3 } })
   })
 
-  test('reasoning outside of the completion, cached tokens outside of the details, and a price of the host', () => {
+  test('a host includes reasoning outside of the completion, cached tokens outside of the details, and its own price', () => {
     expect(
       parseUsage(FORMATS.chat, {
         prompt_tokens: 10,
@@ -200,7 +201,7 @@ describe('peculiarities of providers', () => {
     expect(parseUsage(FORMATS.chat, {})).toBeNull()
   })
 
-  test('an error in the middle of an Anthropic stream is not its end', () => {
+  test('an Anthropic stream with an error in the middle is not final', () => {
     const text = bodyOf({ text: 'a', usage: USED, midStream: true, error: { type: 'overloaded_error', message: 'x' } }, PATHS.anthropic)
     expect(meterChunks('anthropic', [text], true)).toMatchObject({
       usage: { input_tokens: 100, cache_read_input_tokens: 30 },
@@ -217,13 +218,13 @@ describe('peculiarities of providers', () => {
     ])
   })
 
-  test('a failed answer of Responses has no usage', () => {
+  test('a failed answer of Responses is empty', () => {
     const text = bodyOf({ text: 'a', midStream: true, error: { type: 'server_error', message: 'x' } }, PATHS.responses)
     expect(meterChunks('responses', [text], true)).toMatchObject({ usage: null })
   })
 })
 
-test.each(NAMES)('%s: infinite counts, such as 1e999, are ignored', (name) => {
+test.each(NAMES)('%s ignores infinite counts, such as 1e999', (name) => {
   const usage = JSON.parse(
     '{"input_tokens":1e999,"output_tokens":1e999,"prompt_tokens":1e999,"completion_tokens":1e999,"promptTokenCount":1e999,"candidatesTokenCount":1e999,"cost":1e999}',
   ) as Record<string, unknown>

@@ -131,7 +131,7 @@ describe('Gemini CLI', () => {
 })
 
 describe('OpenCode', () => {
-  test('gets the server in addition to the settings in its environment', async () => {
+  test('gets the server in addition to its settings in the environment', async () => {
     const { argv, env } = await startWithTools('opencode', ['opencode', 'run'], {
       OPENCODE_CONFIG_CONTENT: '{"model":"a/b","mcp":{"mine":{"type":"local"}}}',
     })

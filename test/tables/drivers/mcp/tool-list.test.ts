@@ -6,7 +6,7 @@ import { nameTools, toToolOutput, toolPrefix } from '../../../../src/drivers/mcp
 const ACCEPTED_NAME = /^[A-Za-z0-9_-]{1,64}$/
 const listedTool = (name: string, fields: object = {}): Tool => ({ name, inputSchema: { type: 'object' }, ...fields })
 
-describe('names', () => {
+describe('the names', () => {
   test.each([
     ['github', 'mcp__github'],
     ['My Server!', 'mcp__My_Server'],
@@ -15,17 +15,17 @@ describe('names', () => {
     ['', 'mcp__server'],
     ['…', 'mcp__server'],
     ['ein-ziemlich-langer-name-eines-servers', expect.stringMatching(/^mcp__ein-ziemlich-langer-_[0-9a-f]{6}$/)],
-  ])('of the server %j', (name, prefix) => {
+  ])('of the tools of the server %j have its prefix', (name, prefix) => {
     expect(toolPrefix(name, new Set())).toEqual(prefix)
   })
 
-  test('two servers with the same resulting prefix get different ones, the same each time', () => {
+  test('of two servers with the same prefix get different prefixes, the same each time', () => {
     const second = toolPrefix('a.b', new Set(['mcp__a_b']))
     expect(second).toMatch(/^mcp__a_b_[0-9a-f]{6}$/)
     expect(toolPrefix('a.b', new Set(['mcp__a_b']))).toBe(second)
   })
 
-  test('tools have unique names that every provider accepts', () => {
+  test('of tools are unique, and every provider accepts them', () => {
     const names = ['plain', 'with.dot', 'with dot', 'ü', 'x'.repeat(200), `${'x'.repeat(200)}y`, 'a__b']
     const { tools } = nameTools(
       names.map((name) => listedTool(name)),
@@ -83,7 +83,7 @@ test('descriptions and schemas have limits; a tool without an object schema is o
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
-describe('results', () => {
+describe('the result of a call has', () => {
   const outputOf = (result: object): unknown => toToolOutput(result as CallToolResult, (text) => text.replaceAll('hunter2', '[secret]'))
 
   test.each<[string, object, object]>([
@@ -139,12 +139,12 @@ describe('results', () => {
     expect(outputOf(result)).toEqual(expected)
   })
 
-  test('an error, with a message or without', () => {
+  test('an error text, with a message or without', () => {
     expect(() => outputOf({ isError: true, content: [{ type: 'text', text: 'no such hunter2' }] })).toThrow('no such [secret]')
     expect(() => outputOf({ isError: true, content: [] })).toThrow('the tool failed without giving a reason')
   })
 
-  test('the number of images is limited', () => {
+  test('a limited number of images', () => {
     expect(outputOf({ content: Array.from({ length: 12 }, () => ({ type: 'image', data: PNG, mimeType: 'image/png' })) })).toMatchObject({
       images: { length: 10 },
     })

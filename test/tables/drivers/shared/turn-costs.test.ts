@@ -1,9 +1,9 @@
-// The cost of a turn, and of all turns: the one begins anew with each turn, the other goes on over incarnations.
+// The cost of a turn begins at 0 with each turn. The cost of all turns continues over incarnations.
 import { expect, test } from 'vitest'
 import { NO_CONTEXT, processView } from '../../../../src/daemon/views/process-view.ts'
 import { Player } from '../../../support/kernel/transcript.ts'
 
-test('the cost of this turn, and of all, also when it has ended and is resumed', () => {
+test('the costs of the current turn and of all turns are right, also after the end and a resume', () => {
   const player = new Player()
   const costsOf = (): { turn: number | null; all: number | null } => {
     const row = player.world.row('a')

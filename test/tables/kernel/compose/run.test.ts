@@ -43,16 +43,19 @@ function makeNode(name: string, state: NodeState, changes: Partial<ComposeNode> 
 }
 
 describe('a node', () => {
-  test.each(STATES.flatMap((state) => FACTS.map((fact) => ({ state, fact }))))('in the state $state accepts or refuses $fact.type as the table states', ({ state, fact }) => {
-    const run: ComposeRun = { nodes: [makeNode('a', state), makeNode('b', 'running')] }
-    if (!ALLOWED_FACTS[state].includes(fact.type.slice('compose.'.length))) {
-      expect(() => foldCompose(run, fact)).toThrow(`${fact.type} of node "a", which is ${state}`)
-      return
-    }
-    const changedFields = foldCompose(run, fact)
-    expect(changedFields.nodes[1]).toBe(run.nodes[1])
-    expect(changedFields.nodes[0]?.state).toBe(NODE_TRANSITIONS[state][fact.type])
-  })
+  test.each(STATES.flatMap((state) => FACTS.map((fact) => ({ state, fact }))))(
+    'in the state $state accepts or refuses $fact.type as the table states',
+    ({ state, fact }) => {
+      const run: ComposeRun = { nodes: [makeNode('a', state), makeNode('b', 'running')] }
+      if (!ALLOWED_FACTS[state].includes(fact.type.slice('compose.'.length))) {
+        expect(() => foldCompose(run, fact)).toThrow(`${fact.type} of node "a", which is ${state}`)
+        return
+      }
+      const changedFields = foldCompose(run, fact)
+      expect(changedFields.nodes[1]).toBe(run.nodes[1])
+      expect(changedFields.nodes[0]?.state).toBe(NODE_TRANSITIONS[state][fact.type])
+    },
+  )
 
   test('each fact changes its fields besides the state', () => {
     const changedFields = (state: NodeState, index: number): Partial<ComposeNode> | undefined => {

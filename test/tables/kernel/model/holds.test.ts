@@ -9,14 +9,17 @@ const REASONS = Object.keys(HOLDS) as HoldReason[]
 const SENDERS: readonly Sender[] = ['user', 'system', 'coordinator', 'agent:a', 'agent:b']
 
 describe('the removal of a hold', () => {
-  test.each(REASONS)('the hold %s is removed by the user, unless its cause must end first, and by another sender only if it is its own', (reason) => {
-    for (const holder of SENDERS) {
-      for (const sender of SENDERS) {
-        const expected = sender === 'user' ? !['budget', 'disk-full', 'credentials'].includes(reason) : sender === holder
-        expect(mayRelease(sender, { reason, by: holder, at: 1 }), `${sender} removes a hold of ${holder}`).toBe(expected)
+  test.each(REASONS)(
+    'the hold %s is removed by the user, unless its cause must end first, and by another sender only if it is its own',
+    (reason) => {
+      for (const holder of SENDERS) {
+        for (const sender of SENDERS) {
+          const expected = sender === 'user' ? !['budget', 'disk-full', 'credentials'].includes(reason) : sender === holder
+          expect(mayRelease(sender, { reason, by: holder, at: 1 }), `${sender} removes a hold of ${holder}`).toBe(expected)
+        }
       }
-    }
-  })
+    },
+  )
 
   test.each(REASONS)('a resume removes the hold %s of an ancestor only if it is a pause', (reason) => {
     expect(isPauseHold({ reason, by: 'user', at: 1 })).toBe(reason === 'user' || reason === 'subtree')

@@ -54,14 +54,17 @@ describe('not running', () => {
     daemon: ['interrupted', 'interrupted'],
   }
 
-  test.each(CAUSES.flatMap((cause) => [0, 1, 2, 143].map((code) => ({ cause, code }))))('a dead process has the status of the cause $cause and the code $code', ({ cause, code }) => {
-    const life: Life = { state: 'dead', exit: { code, reason: 'any', cause } }
-    expect(statusOf({ life, retiredAt: null })).toBe(ENDED[cause][code === 0 ? 0 : 1])
-    expect(statusOf({ life, retiredAt: 5 })).toBe('retired')
-    expect(statusOf({ life: { ...life, state: 'zombie' }, retiredAt: null })).toBe('zombie')
-    expect(isLiving({ life })).toBe(false)
-    expect(isActive({ life: { ...life, state: 'zombie' } })).toBe(false)
-  })
+  test.each(CAUSES.flatMap((cause) => [0, 1, 2, 143].map((code) => ({ cause, code }))))(
+    'a dead process has the status of the cause $cause and the code $code',
+    ({ cause, code }) => {
+      const life: Life = { state: 'dead', exit: { code, reason: 'any', cause } }
+      expect(statusOf({ life, retiredAt: null })).toBe(ENDED[cause][code === 0 ? 0 : 1])
+      expect(statusOf({ life, retiredAt: 5 })).toBe('retired')
+      expect(statusOf({ life: { ...life, state: 'zombie' }, retiredAt: null })).toBe('zombie')
+      expect(isLiving({ life })).toBe(false)
+      expect(isActive({ life: { ...life, state: 'zombie' } })).toBe(false)
+    },
+  )
 
   test('a created process is pending, lives and counts', () => {
     const process = { life: { state: 'created' } as const, retiredAt: null }

@@ -82,7 +82,7 @@ describe('claude', () => {
     expect(observations).toEqual([{ type: 'limited', until: 1_784_079_000_000 }])
   })
 
-  test("an older version reports only the session's total", () => {
+  test('an older version reports only the total of the session', () => {
     const oldLines = lines.CLAUDE_RESUMED.map((line) =>
       Object.fromEntries(Object.entries(line).filter(([name]) => name !== 'model_usage_since_last_result')),
     )
@@ -100,7 +100,7 @@ describe('claude', () => {
     [lines.CLAUDE_REFUSED, 'API Error: 400 bad thing'],
     [lines.CLAUDE_NO_SESSION, 'No conversation found with session ID: 6528ff20-b72b-4b73-ac46-b42cd138b7d8'],
     [[{ type: 'result', subtype: 'error_max_turns', is_error: true, errors: [] }], 'error_max_turns'],
-  ])('anything but an error is a success: %#', (outputLines, error) => {
+  ])('a turn succeeds unless an error is reported: %#', (outputLines, error) => {
     expect(lastOfType('claude', outputLines, 'ended')).toEqual({ type: 'ended', error, result: null })
     expect(observationsOf('claude', outputLines).filter(({ type }) => type === 'part')).toEqual([])
   })
@@ -306,7 +306,7 @@ describe('command lines', () => {
     [['grep', 'claude', '-p', '--output-format', 'stream-json'], null],
     [['cat', 'claude'], null],
     [[], null],
-  ])('%j is %s', (argv, name) => {
+  ])('%j has the format %s', (argv, name) => {
     expect(recogniseFormat(argv)).toBe(name)
   })
 
@@ -415,6 +415,6 @@ test.each([
   ['{"message":"no"}', 'no'],
   ['plain', 'plain'],
   ['{}', '{}'],
-])('the text of %s is %s', (message, expected) => {
+])('the error text of %s is %s', (message, expected) => {
   expect(messageInJson(message)).toBe(expected)
 })

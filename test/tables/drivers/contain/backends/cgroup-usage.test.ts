@@ -19,18 +19,18 @@ async function makeGroup(files: Readonly<Record<string, string>>) {
   }
 }
 
-test('CPU time', async () => {
+test('the CPU time is read in ms', async () => {
   await using group = await makeGroup({ 'cpu.stat': CPU })
   expect(cpuTimeOf(group.dir)).toBe(1234.5)
   expect(cpuTimeOf(join(group.dir, 'gone'))).toBeNull()
 })
 
-test('current and peak memory', async () => {
+test('the current memory and its peak are read', async () => {
   await using group = await makeGroup({ 'memory.current': '4096\n', 'memory.peak': '8192\n', 'memory.events': EVENTS(0, 0) })
   expect(memoryOf(group.dir)).toEqual({ nowBytes: 4096, peakBytes: 8192, hasReachedLimit: false })
 })
 
-test('no memory without the controller; no peak with an older kernel', async () => {
+test('the memory is unknown without the controller, and the peak is unknown with an older kernel', async () => {
   await using withoutMemory = await makeGroup({ 'cpu.stat': CPU })
   expect(memoryOf(withoutMemory.dir)).toBeNull()
   await using withoutPeak = await makeGroup({ 'memory.current': '4096\n' })
@@ -49,7 +49,7 @@ test.each(ENDS)('%s', async (_, oom, kill, hasReachedLimit) => {
   expect(memoryOf(group.dir)?.hasReachedLimit).toBe(hasReachedLimit)
 })
 
-test('a limit without swap, and the group is killed together', async () => {
+test('a limit allows no swap, and makes the kernel kill the whole group', async () => {
   await using group = await makeGroup({ 'memory.max': 'max\n', 'memory.swap.max': 'max\n', 'memory.oom.group': '0\n' })
   limitMemory(group.dir, 1_000)
   expect(['memory.max', 'memory.swap.max', 'memory.oom.group'].map(group.read)).toEqual(['1000', '0', '1'])
@@ -63,13 +63,13 @@ test('a limit for a missing group does nothing', async () => {
   expect(() => group.read('gone/memory.max')).toThrow('ENOENT')
 })
 
-test('a kernel without swap accounting has no such file', async () => {
+test('a limit needs no swap file of a kernel without swap accounting', async () => {
   await using group = await makeGroup({ 'memory.max': 'max\n' })
   limitMemory(group.dir, 1_000)
   expect(group.read('memory.max')).toBe('1000')
 })
 
-test('the controller is handed down from one directory to the next', async () => {
+test('the controller is enabled for a directory below', async () => {
   await using group = await makeGroup({ 'cgroup.subtree_control': 'cpu memory\n' })
   const inner = join(group.dir, 'inner')
   mkdirSync(inner)

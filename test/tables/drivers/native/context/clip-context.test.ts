@@ -24,13 +24,13 @@ const CONTEXT: ModelContext = { messages: MESSAGES, lastResult: LONG, estimateTo
 
 const clipAt = (level: number): readonly ContextMessage[] => clipContext(CONTEXT, level).messages
 
-describe('level by level', () => {
-  test('the first level and an unknown level return the context itself', () => {
+describe('a shortened context', () => {
+  test('is the context itself at the first level and at an unknown level', () => {
     expect(clipContext(CONTEXT, 0)).toBe(CONTEXT)
     expect(clipContext(CONTEXT, CLIP_LEVELS.length)).toBe(CONTEXT)
   })
 
-  test.each([1, 2, 3])('level %i keeps the beginning and the end, and states the omitted part', (level) => {
+  test.each([1, 2, 3])('keeps at level %i the beginning and the end of a text, and states the omitted part', (level) => {
     const chars = CLIP_LEVELS[level] ?? 0
     const [user, assistant, tool] = clipAt(level)
     const userText = user?.role === 'user' ? user.text : ''
@@ -47,7 +47,7 @@ describe('level by level', () => {
     expect(JSON.stringify(call).length).toBeLessThan(2 * chars + 250)
   })
 
-  test('short texts stay unchanged', () => {
+  test('has short texts unchanged', () => {
     const shortContext: ModelContext = {
       ...CONTEXT,
       messages: [
@@ -58,7 +58,7 @@ describe('level by level', () => {
     expect(clipContext(shortContext, 3).messages).toEqual(shortContext.messages)
   })
 
-  test('the estimate falls with the length of the texts, and always includes the overhead', () => {
+  test('has an estimate that falls with the length of the texts, and always includes the overhead', () => {
     const estimates = CLIP_LEVELS.map((_, level) => clipContext(CONTEXT, level).estimateTokens(400))
     expect(estimates.toSorted((a, b) => b - a)).toEqual(estimates)
     expect(new Set(estimates).size).toBe(CLIP_LEVELS.length)

@@ -1,4 +1,4 @@
-// The differences between servers with the format of OpenAI's chat completions: the request that each of them gets.
+// Servers with the format of OpenAI's chat completions differ in their fields: each of them gets its form of a request.
 import { expect, test } from 'vitest'
 import { adaptBody } from '../../../../../src/drivers/native/models/openai-chat.ts'
 

@@ -64,6 +64,6 @@ test.each([
   [1_500, '1.5 s'],
   [90_000, '90 s'],
   [300_000, '5 min'],
-])('a silence of %d ms is %s', (ms, text) => {
+])('a silence of %d ms is shown as %s', (ms, text) => {
   expect(durationText(ms)).toBe(text)
 })

@@ -1,4 +1,4 @@
-// Whether and when a failed model call is repeated.
+// The repetition of a failed model call: the errors after which it happens, and the wait before it.
 import { expect, test } from 'vitest'
 import { parseFailure } from '../../../../../src/drivers/native/models/failure.ts'
 import { CallFailed } from '../../../../../src/drivers/native/models/model.ts'
@@ -23,7 +23,7 @@ const STATUSES: readonly (readonly [status: number, retryable: boolean])[] = [
   [529, true],
 ]
 
-test.each(STATUSES)('status %i: a retry is %s', (statusCode, retryable) => {
+test.each(STATUSES)('after the status %i, a retry is allowed: %s', (statusCode, retryable) => {
   expect(parseFailure({ message: 'x', statusCode, isRetryable: true }, NOW)).toMatchObject({
     status: statusCode,
     retryable,
@@ -72,7 +72,7 @@ test.each(HEADERS)('%j asks for %s ms', (headers, ms) => {
 
 const makeFailure = (facts: ConstructorParameters<typeof CallFailed>[1]): CallFailed => new CallFailed('x', facts)
 
-test('the wait grows to its cap, with full jitter; after the last attempt there is none', () => {
+test('the wait grows to its maximum, with full jitter, and there is no wait after the last attempt', () => {
   const longest = [1, 2, 3].map((attempt) => retryDelay(POLICY, attempt, makeFailure({ retryable: true }), () => 1))
   expect(longest).toEqual([100, 150, null])
   expect(retryDelay(POLICY, 1, makeFailure({ retryable: true }), () => 0)).toBe(0)

@@ -38,7 +38,7 @@ test.each(ROWS)('%s', (_, [total, noCache, cacheRead, cacheWrite, output], expec
 const TOKENS = { inputTokens: 1_000_000, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
 const NO_INPUT = { ...TOKENS, inputTokens: 0 }
 
-test('a price in USD, with cached tokens at their own price', async () => {
+test('the price in USD counts cached tokens at their own price', async () => {
   const priced = { provider: 'openai', model: 'gpt-4o' }
   expect(await costUsd(priced, TOKENS)).toBeCloseTo(2.5, 9)
   expect(await costUsd(priced, { ...NO_INPUT, cacheReadTokens: 1_000_000 })).toBeCloseTo(1.25, 9)
@@ -69,7 +69,7 @@ const WINDOWS: readonly (readonly [provider: string, model: string, tokens: numb
   ['ollama', 'qwen3', null],
 ]
 
-test.each(WINDOWS)('%s/%s holds %s tokens', async (provider, model, TOKENS) => {
+test.each(WINDOWS)('the window of %s/%s has %s tokens', async (provider, model, TOKENS) => {
   expect(await windowTokens({ provider, model })).toBe(TOKENS)
 })
 

@@ -1,4 +1,4 @@
-// Parses a script file: an error names the line, and a long file is parsed in slices. The test sets the clock.
+// Script files: an error has its line, and a long file is parsed in slices. The test sets the clock.
 import { describe, expect, test } from 'vitest'
 import { parseScript } from '../../../../../src/drivers/native/scripts/script-file.ts'
 import { EventLoopTurns } from '../../../../../src/drivers/common/event-loop-turns.ts'

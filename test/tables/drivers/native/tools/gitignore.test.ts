@@ -36,7 +36,7 @@ const CASES: readonly (readonly [string, Files])[] = [
   ['comments, blanks and CRLF', { '.gitignore': '# no\r\n\r\nz\r\n', z: 'x', y: 'x' }],
 ]
 
-describe('a search skips', () => {
+describe('a search skips the same files as git', () => {
   test.each(CASES)('%s', async (_, files) => {
     await using dir = await tempDir()
     execFileSync('git', ['init', '--quiet', dir.path])

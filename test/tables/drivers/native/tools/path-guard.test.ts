@@ -108,7 +108,7 @@ describe('writing is refused', () => {
     ['through a link to a file of the repository', 'src/conf'],
     ['of a repository without a .git', 'src/bare/config'],
     ['deep in such a repository', 'src/bare/hooks/pre-commit'],
-  ])("of git's own files: %s", async (_, path) => {
+  ])("for git's own files: %s", async (_, path) => {
     await mkdir(join(cwd, 'src/.git'))
     await writeFile(join(cwd, 'src/.git/config'), 'old')
     await symlink('.git', join(cwd, 'src/link'))

@@ -249,7 +249,7 @@ test('a time limit does not advance while the agent is frozen', async () => {
   const timeout = Promise.withResolvers<string>()
   const cancel = freezer.deadline(40, () => timeout.resolve('timeout'))
   freezer.setFrozen(true)
-  const laterTimer = new Promise((resolve) => setTimeout(() => resolve('later'), 120)) // if the time limit advanced, it would expire before this timer
+  const laterTimer = new Promise((resolve) => setTimeout(() => resolve('later'), 120)) // A time limit that advances would expire before this timer.
   expect(await Promise.race([timeout.promise, laterTimer])).toBe('later')
   freezer.setFrozen(false)
   expect(await timeout.promise).toBe('timeout')

@@ -78,14 +78,17 @@ describe('a change that the user approves without a reviewer', () => {
       { reviews: false, gate: 'human', merge: 'leave' },
       (world) => world.submit({ type: 'answered', task: 'one', option: 'approve', text: null }),
     ],
-  ])('is read before its worker is asked to commit it, and the commit is compared with the files that were read: %s', (_, spec, approve) => {
-    const world = runUntilTask(startedWorld(spec), 'waiting')
-    runUntil(world, () => memberOf(world, 'worker-1').turn.open === null)
-    approve(world)
-    runUntil(world, () => world.jobs.some(({ type }) => type === 'commit'))
-    expect(taskOf(world).viewed).toBe('view-files-1')
-    expect(world.jobs.find(({ type }) => type === 'commit')).toMatchObject({ task: 'one', reviewed: 'view-files-1' })
-  })
+  ])(
+    'is read before its worker is asked to commit it, and the commit is compared with the files that were read: %s',
+    (_, spec, approve) => {
+      const world = runUntilTask(startedWorld(spec), 'waiting')
+      runUntil(world, () => memberOf(world, 'worker-1').turn.open === null)
+      approve(world)
+      runUntil(world, () => world.jobs.some(({ type }) => type === 'commit'))
+      expect(taskOf(world).viewed).toBe('view-files-1')
+      expect(world.jobs.find(({ type }) => type === 'commit')).toMatchObject({ task: 'one', reviewed: 'view-files-1' })
+    },
+  )
 
   test('is read before the commit even when its worker has left, which may have committed a part', () => {
     const world = runUntilTask(startedWorld({ staff: [{ role: 'generic', count: 1 }], maxWorkers: 1 }), 'waiting')
