@@ -8,11 +8,11 @@ import type { CheckpointFact } from '../../src/kernel/decide/fork.ts'
 import type { Fact, ForkState } from '../../src/kernel/model/facts.ts'
 import type { Process } from '../../src/kernel/model/process.ts'
 import { Episode } from '../support/kernel/episode.ts'
-import { seeded } from '../support/kernel/random.ts'
+import { seededPick } from '../support/kernel/random.ts'
 
 /** Journals of a random life, with all that forks have of their origins. */
 function randomJournals(seed: number, inputs = 250): { readonly row: Process; readonly facts: readonly Fact[] }[] {
-  const pick = seeded(seed)
+  const pick = seededPick(seed)
   const episode = new Episode()
   while (episode.inputs < inputs) episode.play(pick)
   return [...episode.world.journal.keys()].flatMap((uuid) => {

@@ -63,7 +63,7 @@ beforeAll(async () => {
   while (await at.store.updateUsageLedger());
   await at.store.remove(uuidOf(6), 1_700_000_000_000)
   // The removal has no fact: the file beside the store knows of it by the log.
-  await at.wroteLog()
+  await at.waitForLog()
   cpSync(at.dir, killed, { recursive: true })
   truth = await contents(at.store)
 })

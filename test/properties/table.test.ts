@@ -5,7 +5,7 @@ import { Table } from '../../src/daemon/loop/table.ts'
 import { Overlay } from '../../src/kernel/state/live-table.ts'
 import { Episode } from '../support/kernel/episode.ts'
 import { compareIndexes } from '../support/kernel/compare.ts'
-import { seeded } from '../support/kernel/random.ts'
+import { seededPick } from '../support/kernel/random.ts'
 import type { Process } from '../../src/kernel/model/process.ts'
 import type { LiveTable } from '../../src/kernel/state/live-table.ts'
 
@@ -14,7 +14,7 @@ const isCounted = ({ life }: Process): boolean => life.state === 'created' || (l
 /** Every value of any row in a random life, in order. */
 function valuesOfLife(seed: number): Process[] {
   const episode = new Episode()
-  const pick = seeded(seed)
+  const pick = seededPick(seed)
   const values: Process[] = []
   const step = episode.world.step.bind(episode.world)
   episode.world.step = (body) => {

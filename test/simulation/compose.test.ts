@@ -3,7 +3,7 @@
 // each node's state follows from its process's exit. REEVE_SEED repeats a run, REEVE_LIVES sets the number of runs.
 import { expect, test } from 'vitest'
 import { deep } from '../support/deep.ts'
-import { seeded } from '../support/kernel/random.ts'
+import { seededPick } from '../support/kernel/random.ts'
 import { RUN, RunWorld, type Outcome, type NodePlan } from '../support/daemon/compose-world.ts'
 import { SEED } from '../support/seed.ts'
 
@@ -74,7 +74,7 @@ function endInterference(world: RunWorld): void {
 }
 
 function playRun(seed: number): RunWorld {
-  const pick = seeded(seed)
+  const pick = seededPick(seed)
   const world = new RunWorld(randomGraph(pick), pick(3) === 0 ? 1 + pick(3) : undefined)
   for (let event = 0; event < EVENTS_PER_RUN; event += 1) interfereOnce(world, pick)
   endInterference(world)
@@ -87,7 +87,7 @@ test(`${RUNS} random runs keep the invariants, and end as their processes do (se
     try {
       const world = playRun(SEED + run)
       expect(world.isOver, `the run is not over\n${world.log}`).toBe(true)
-      const { life: life } = world.run
+      const { life } = world.run
       const stopped = life.state === 'dead' && life.exit.cause !== 'agent'
       for (const node of world.nodes) {
         seenStates.add(node.state)

@@ -25,7 +25,7 @@ export function crewFields({ text, sender, uuid }: BaseArbitraries): CrewFields 
   const task = fc.constantFrom('task-1', 'task-2', 'login')
   const hash = fc.constantFrom('0'.repeat(40), 'a'.repeat(40))
   const role = fc.constantFrom('generic', 'implementer', 'reviewer', 'researcher')
-  const how = fc.constantFrom('retired', 'stopped', 'lost', 'replaced')
+  const leaveReason = fc.constantFrom('retired', 'stopped', 'lost', 'replaced')
   const job: Arbitrary<Job> = fc.oneof(
     fc.record({ type: fc.constant('spawn' as const), job: number, member }),
     fc.record({ type: fc.constant('commit' as const), job: number, member, task, base: fc.option(hash), force: fc.boolean() }),
@@ -35,7 +35,7 @@ export function crewFields({ text, sender, uuid }: BaseArbitraries): CrewFields 
     fc.record({ type: fc.constant('conflict' as const), files: fc.array(text, { maxLength: 3 }) }),
     fc.record({ type: fc.constant('left' as const), branch: text, reason: text }),
   )
-  const ran = fc.record({
+  const commandRun = fc.record({
     end: fc.constantFrom('exited', 'late', 'unable'),
     code: fc.option(number),
     signal: fc.option(text),
@@ -43,15 +43,15 @@ export function crewFields({ text, sender, uuid }: BaseArbitraries): CrewFields 
     output: text,
     left: number,
   })
-  const who = fc.record({ agent: fc.constant('claude'), model: text }, { requiredKeys: [] })
+  const agentFields = fc.record({ agent: fc.constant('claude'), model: text }, { requiredKeys: [] })
   const outcome = fc.constantFrom('completed', 'failed', 'cancelled')
   return {
     'crew.begun': [{}],
-    'crew.member': [{ member, role, who }, ['who']],
+    'crew.member': [{ member, role, who: agentFields }, ['who']],
     'crew.joined': [{ member, process: uuid, inherits: fc.constant(true as const) }, ['inherits']],
     'crew.inherited': [{ member }],
-    'crew.leaving': [{ member, how, reason: text }],
-    'crew.left': [{ member, how, reason: text, by: fc.constant('user' as const) }, ['by']],
+    'crew.leaving': [{ member, how: leaveReason, reason: text }],
+    'crew.left': [{ member, how: leaveReason, reason: text, by: fc.constant('user' as const) }, ['by']],
     'crew.replaced': [{ member, heir: member, summary: text }],
     'crew.held': [{ member, held: fc.boolean(), reason: text, wakes: fc.constant(true as const) }, ['reason', 'wakes']],
     'crew.kept': [{ member }],
@@ -93,7 +93,7 @@ export function crewFields({ text, sender, uuid }: BaseArbitraries): CrewFields 
         priority: fc.integer(),
         verify: fc.constantFrom(false as const, { command: 'npm test', timeoutMs: 600_000 }, { command: ['make', 'check'], timeoutMs: 1 }),
         limits: fc.record({ maxSteps: number }),
-        who,
+        who: agentFields,
       },
       ['acceptance', 'limits', 'priority', 'verify', 'who'],
     ],
@@ -107,7 +107,7 @@ export function crewFields({ text, sender, uuid }: BaseArbitraries): CrewFields 
         member,
         ok: fc.boolean(),
         command: fc.option(text),
-        ran: fc.option(ran),
+        ran: fc.option(commandRun),
         copied: number,
         skipped: fc.array(text, { maxLength: 3 }),
       },
@@ -119,7 +119,7 @@ export function crewFields({ text, sender, uuid }: BaseArbitraries): CrewFields 
         stage: fc.constantFrom('review', 'merge'),
         ok: fc.boolean(),
         command: text,
-        ran,
+        ran: commandRun,
         commit: fc.option(hash),
         tree: fc.option(hash),
         changed: fc.array(text, { maxLength: 3 }),
@@ -173,7 +173,7 @@ export function crewFields({ text, sender, uuid }: BaseArbitraries): CrewFields 
         reviews: fc.boolean(),
         by: sender,
         limits: fc.record({ maxSteps: number }),
-        who,
+        who: agentFields,
       },
       ['title', 'text', 'acceptance', 'needs', 'role', 'reviews', 'limits', 'who'],
     ],

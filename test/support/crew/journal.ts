@@ -20,53 +20,56 @@ export function ofType<T extends CrewFactType>(facts: readonly CrewFact[], type:
 
 /** Returns the violations as text. `isOver`: the crew has ended, so that nothing may be unfinished. */
 export function violationsOfCrew(crew: Journal, members: readonly Journal[], isOver: boolean): string[] {
-  const own = crew.facts.filter(({ body }) => /^(crew|task)\./.test(body.type))
-  const wrong: string[] = []
+  const ownCrewFacts = crew.facts.filter(({ body }) => /^(crew|task)\./.test(body.type))
+  const violations: string[] = []
   let state: Crew = NEW_CREW
-  for (const [index, { seq, at, body }] of own.entries()) {
+  for (const [index, { seq, at, body }] of ownCrewFacts.entries()) {
     state = foldCrew(state, { seq, at, body: body as CrewFact })
     // The facts of one decision have the same time.
-    if (own[index + 1]?.at !== at) wrong.push(...violationsOfState(state).map((words) => `at fact ${seq} (${body.type}): ${words}`))
+    if (ownCrewFacts[index + 1]?.at !== at)
+      violations.push(...violationsOfState(state).map((violation) => `at fact ${seq} (${body.type}): ${violation}`))
   }
   const facts = crewFacts(crew.facts)
-  for (const { id } of state.tasks) wrong.push(...violationsOfTask(id, facts))
-  for (const member of members) wrong.push(...violationsOfTurns(member, isOver))
+  for (const { id } of state.tasks) violations.push(...violationsOfTask(id, facts))
+  for (const member of members) violations.push(...violationsOfTurns(member, isOver))
   if (isOver)
-    wrong.push(
-      ...state.tasks.flatMap(({ id, state: at }) => (['done', 'failed', 'cancelled'].includes(at) ? [] : [`task ${id} is ${at}`])),
+    violations.push(
+      ...state.tasks.flatMap(({ id, state: taskState }) =>
+        ['done', 'failed', 'cancelled'].includes(taskState) ? [] : [`task ${id} is ${taskState}`],
+      ),
       ...state.jobs.map(({ job, type }) => `job ${job} (${type}) is open`),
     )
-  return wrong
+  return violations
 }
 
 /** Returns the violations in one state of the crew. */
 function violationsOfState({ tasks, members }: Crew): string[] {
   const committing = tasks.filter(({ state }) => state === 'committing').map(({ id }) => id)
-  const wrong = committing.length > 1 ? [`${committing.join(' and ')} are committed at the same time`] : []
+  const violations = committing.length > 1 ? [`${committing.join(' and ')} are committed at the same time`] : []
   for (const { id, reviewer, implementer, state } of tasks) {
-    if (reviewer !== null && reviewer === implementer) wrong.push(`${reviewer} reviews ${id}, which it implements`)
+    if (reviewer !== null && reviewer === implementer) violations.push(`${reviewer} reviews ${id}, which it implements`)
     const holder = members.find((member) => member.id === implementer)
     if (
       ['implementing', 'addressing_feedback', 'awaiting_review'].includes(state) &&
       holder?.task !== id &&
       (state === 'implementing' || holder?.own !== id)
     )
-      wrong.push(`${id} is ${state} by ${implementer}, which has ${holder?.task ?? 'nothing'}`)
+      violations.push(`${id} is ${state} by ${implementer}, which has ${holder?.task ?? 'nothing'}`)
   }
   for (const { id, state, task, phase } of members) {
-    if (state === 'gone' && task !== null) wrong.push(`${id} is gone and has ${task}`)
-    if ((phase === 'idle') !== (task === null)) wrong.push(`${id} is ${phase} with ${task ?? 'no task'}`)
+    if (state === 'gone' && task !== null) violations.push(`${id} is gone and has ${task}`)
+    if ((phase === 'idle') !== (task === null)) violations.push(`${id} is ${phase} with ${task ?? 'no task'}`)
   }
-  return wrong
+  return violations
 }
 
 /** Between two openings a task ends once, is committed and merged at most once, and is not touched after its end. */
 function violationsOfTask(task: TaskId, facts: readonly CrewFact[]): string[] {
-  const own = facts.filter(
+  const taskFacts = facts.filter(
     (fact) => 'task' in fact && fact.task === task && fact.type.startsWith('task.') && !AT_ANY_TIME.includes(fact.type),
   )
   const openings: CrewFact[][] = [[]]
-  for (const fact of own) {
+  for (const fact of taskFacts) {
     if (fact.type === 'task.retried' || fact.type === 'task.reopened') openings.push([])
     else openings.at(-1)?.push(fact)
   }
@@ -75,28 +78,28 @@ function violationsOfTask(task: TaskId, facts: readonly CrewFact[]): string[] {
 
 const AT_ANY_TIME: readonly CrewFactType[] = ['task.message', 'task.edited']
 
-function violationsOfOpening(task: TaskId, own: readonly CrewFact[]): string[] {
-  const count = (...types: CrewFactType[]): number => own.filter(({ type }) => types.includes(type)).length
+function violationsOfOpening(task: TaskId, openingFacts: readonly CrewFact[]): string[] {
+  const countFacts = (...types: CrewFactType[]): number => openingFacts.filter(({ type }) => types.includes(type)).length
   // If the merged files fail verify, the change is worked on and committed again.
-  const commits = own
-    .slice(own.findLastIndex((fact) => fact.type === 'task.verify' && fact.stage === 'merge' && !fact.ok) + 1)
+  const commits = openingFacts
+    .slice(openingFacts.findLastIndex((fact) => fact.type === 'task.verify' && fact.stage === 'merge' && !fact.ok) + 1)
     .filter(({ type }) => type === 'task.committed')
-  const ends = own.findIndex(({ type }) => ['task.done', 'task.failed', 'task.cancelled'].includes(type))
-  const later = ends === -1 ? [] : own.slice(ends + 1)
+  const endIndex = openingFacts.findIndex(({ type }) => ['task.done', 'task.failed', 'task.cancelled'].includes(type))
+  const laterFacts = endIndex === -1 ? [] : openingFacts.slice(endIndex + 1)
   return [
     ...(commits.length > 1 ? [`${task} was committed ${commits.length} times`] : []),
-    ...(count('task.merged') > 1 ? [`${task} was merged ${count('task.merged')} times`] : []),
-    ...later.map(({ type }) => `${type} of ${task}, which had ended`),
+    ...(countFacts('task.merged') > 1 ? [`${task} was merged ${countFacts('task.merged')} times`] : []),
+    ...laterFacts.map(({ type }) => `${type} of ${task}, which had ended`),
   ]
 }
 
 /** Turns do not overlap, and each message is read once, in the order of arrival. */
 function violationsOfTurns({ process, facts }: Journal, isOver: boolean): string[] {
-  const wrong: string[] = []
+  const violations: string[] = []
   const queued: string[] = []
-  const came: string[] = []
+  const receivedIds: string[] = []
   const urgent = new Set<string>()
-  let open: number | null = null
+  let openTurn: number | null = null
   for (const { body } of facts) {
     switch (body.type) {
       // An urgent message may be read before the others.
@@ -105,27 +108,27 @@ function violationsOfTurns({ process, facts }: Journal, isOver: boolean): string
         else queued.push(body.id)
         break
       case 'process.incoming':
-        if (!urgent.has(body.id)) came.push(body.id)
+        if (!urgent.has(body.id)) receivedIds.push(body.id)
         break
       case 'process.working':
         // After a pause or the end of an incarnation, a turn continues under the same number.
-        if (open !== null && open !== body.turn) wrong.push(`turn ${body.turn} began in turn ${open}`)
-        open = body.turn
+        if (openTurn !== null && openTurn !== body.turn) violations.push(`turn ${body.turn} began in turn ${openTurn}`)
+        openTurn = body.turn
         break
       case 'process.ready':
       case 'process.exited':
-        open = null
+        openTurn = null
         break
       default:
         break
     }
   }
   const { name } = process.spec
-  if (new Set(came).size < came.length) wrong.push('a message came in twice')
-  const inOrder = queued.filter((id) => came.includes(id))
-  if (inOrder.join() !== came.join()) wrong.push(`messages ${inOrder.join(', ')} came in as ${came.join(', ')}`)
-  const lost = came.filter((id) => !queued.includes(id))
-  if (lost.length > 0) wrong.push(`${lost.join(', ')} came in and were never queued`)
-  if (isOver && process.life.state !== 'dead') wrong.push(`it is ${process.life.state}`)
-  return wrong.map((words) => `${name ?? process.uuid}: ${words}`)
+  if (new Set(receivedIds).size < receivedIds.length) violations.push('a message came in twice')
+  const inOrder = queued.filter((id) => receivedIds.includes(id))
+  if (inOrder.join() !== receivedIds.join()) violations.push(`messages ${inOrder.join(', ')} came in as ${receivedIds.join(', ')}`)
+  const lostIds = receivedIds.filter((id) => !queued.includes(id))
+  if (lostIds.length > 0) violations.push(`${lostIds.join(', ')} came in and were never queued`)
+  if (isOver && process.life.state !== 'dead') violations.push(`it is ${process.life.state}`)
+  return violations.map((violation) => `${name ?? process.uuid}: ${violation}`)
 }

@@ -19,9 +19,9 @@ export interface Rule {
 let files = 0
 
 /** Writes a script, and returns the name of its model. */
-export function writeModelScript(dir: string, rules: readonly Rule[], more: object = {}): string {
+export function writeModelScript(dir: string, rules: readonly Rule[], scriptFields: object = {}): string {
   const file = join(dir, `rules-${(files += 1)}.yaml`)
-  writeFileSync(file, JSON.stringify({ rules: rules.map(({ when = '/[^]/', steps }) => ({ when, steps })), ...more }))
+  writeFileSync(file, JSON.stringify({ rules: rules.map(({ when = '/[^]/', steps }) => ({ when, steps })), ...scriptFields }))
   return `script:${file}`
 }
 
@@ -40,8 +40,8 @@ export class LocalCrew {
   }
 
   static async up(daemon: LocalDaemon, body: Partial<CrewUpBody>): Promise<LocalCrew> {
-    const whole: CrewUpBody = { name: 'team', cwd: daemon.work, env: testEnv(daemon.work), worktrees: false, ...body }
-    const { process } = await daemon.client.post<CrewUpView>('/v1/crews', whole)
+    const request: CrewUpBody = { name: 'team', cwd: daemon.work, env: testEnv(daemon.work), worktrees: false, ...body }
+    const { process } = await daemon.client.post<CrewUpView>('/v1/crews', request)
     return new LocalCrew(daemon, process.uuid)
   }
 
@@ -58,13 +58,13 @@ export class LocalCrew {
   async waitUntil(isMatch: (view: CrewView) => boolean): Promise<CrewView> {
     const after = await this.daemon.readCursor()
     let view = await this.view()
-    if (isMatch(view)) return view
-    const late = AbortSignal.timeout(WAIT_MS)
+    if (isSo(view)) return view
+    const timeLimit = AbortSignal.timeout(WAIT_MS)
     const received: string[] = []
     try {
       for await (const event of this.daemon.client.events('/v1/events', {
         query: { after, follow: true },
-        signal: late,
+        signal: timeLimit,
         isLast: (lastEvent) => lastEvent.uuid === this.uuid && lastEvent['fact'] === 'process.reaped',
       })) {
         if (event.uuid !== this.uuid && !/^process\.(?!output)/.test(String(event['fact']))) continue
@@ -73,7 +73,7 @@ export class LocalCrew {
         if (isMatch(view)) return view
       }
     } catch (error) {
-      if (!late.aborted) throw error
+      if (!timeLimit.aborted) throw error
     }
     throw new Error(
       `the crew never matched: ${isMatch.toString()}\n${JSON.stringify(view, null, 1)}\n${received.slice(-40).join('\n')}\n${this.daemon.errors.join('\n')}`,

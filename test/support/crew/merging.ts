@@ -12,9 +12,9 @@ export async function mergeInto(
   request: Omit<MergeRequest, 'ref'>,
 ): Promise<Exclude<CandidateEnd, { type: 'candidate' }>> {
   for (;;) {
-    const made = await makeCandidate(git, crew, { ...request, ref: REF })
-    if (made.type !== 'candidate') return made
-    const end: LandEnd = await landCandidate(git, crew, { ...request, ref: REF, candidate: made.commit, head: made.head })
-    if (end.type !== 'moved') return end
+    const candidate = await makeCandidate(git, crew, { ...request, ref: REF })
+    if (candidate.type !== 'candidate') return candidate
+    const landing: LandEnd = await landCandidate(git, crew, { ...request, ref: REF, candidate: candidate.commit, head: candidate.head })
+    if (landing.type !== 'moved') return landing
   }
 }

@@ -35,11 +35,11 @@ interface MisusePlace {
   readonly run: (...args: readonly string[]) => unknown
 }
 
-export function misuse(what: GitMisuse, { dir, number, neighbour, branch, run }: MisusePlace): void {
+export function misuseGit(kind: GitMisuse, { dir, number, neighbour, branch, run }: MisusePlace): void {
   const write = (name: string, text: string): void => {
     writeFileSync(join(dir, name), text)
   }
-  switch (what) {
+  switch (kind) {
     case 'reset':
       return void [run('reset', '-q', '--hard', 'main'), run('clean', '-fdq')]
     case 'stash':

@@ -101,8 +101,8 @@ async function performAttack(crew: CrewHome, attack: Attack, random: () => numbe
 /** Checks the store, and that no program remains, after the end of a daemon. */
 async function checkStore(crew: CrewHome, isOver: boolean): Promise<Awaited<ReturnType<CrewHome['journals']>>> {
   const journals = await crew.journals()
-  const wrong = [...journals.violations, ...violationsOfCrew(journals.crew, journals.members, isOver)]
-  if (wrong.length > 0) throw new Error(wrong.join('\n'))
+  const violations = [...journals.wrong, ...violationsOfCrew(journals.crew, journals.members, isOver)]
+  if (violations.length > 0) throw new Error(violations.join('\n'))
   return journals
 }
 
@@ -114,13 +114,13 @@ async function checkResult(crew: CrewHome, tasks: readonly TaskOf[], tally: Crew
   const facts = crewFacts((await checkStore(crew, true)).crew.facts)
   tally.facts += facts.length
   tally.requeued += ofType(facts, 'task.requeued').length
-  const wrong = tasks.flatMap(({ id }) => [
+  const violations = tasks.flatMap(({ id }) => [
     ...(ofType(facts, 'task.done').some(({ task }) => task === id) ? [] : [`${id} is not done`]),
     ...(repository.git('show', `reeve/team:${id}.txt`) === `${id}.` ? [] : [`${id}.txt is wrong`]),
     ...(repository.git('log', '--format=%H', '--no-merges', 'main..reeve/team', '--', `${id}.txt`).split('\n').length === 1
       ? []
       : [`${id}.txt was committed several times`]),
   ])
-  if (repository.git('status', '--porcelain') !== '') wrong.push("the user's checkout was touched")
-  if (wrong.length > 0) throw new Error(wrong.join('\n'))
+  if (repository.git('status', '--porcelain') !== '') violations.push("the user's checkout was touched")
+  if (violations.length > 0) throw new Error(violations.join('\n'))
 }

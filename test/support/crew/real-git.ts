@@ -10,7 +10,7 @@ import { Git } from '../../../src/drivers/files/git.ts'
 import { addWorktree } from '../../../src/drivers/files/worktree.ts'
 import { openContainmentBench, type ContainmentBench } from '../agents/contained.ts'
 import { kernelSpec } from '../kernel/world.ts'
-import { misuse } from './misused-git.ts'
+import { misuseGit } from './misused-git.ts'
 import {
   BASE_FILES,
   isComparedRef,
@@ -50,7 +50,7 @@ export class RealGit implements AsyncDisposable {
   readonly #names = new Map<string, string>()
   #row: Process | null = null
   #facts: OperationOf<'job'>['facts'] = []
-  #heard: (result: JobResult) => void = () => undefined
+  #onJobDone: (result: JobResult) => void = () => undefined
   #failed: (error: Error) => void = (error) => {
     throw error
   }
@@ -90,28 +90,29 @@ export class RealGit implements AsyncDisposable {
   async repeat({ operation, crew, after }: Step): Promise<void> {
     this.#row = this.#process(crew.row, crew.spec)
     await this.#perform(operation)
-    const now = this.#content()
-    const differences = [...differing(after.refs, now.refs), ...differing(after.trees, now.trees)]
-    if (differences.length > 0) throw new Error(`after ${describe(operation)} git and the model differ:\n${differences.join('\n')}`)
+    const actual = this.#content()
+    const differences = [...differencesOf(after.refs, actual.refs), ...differencesOf(after.trees, actual.trees)]
+    if (differences.length > 0)
+      throw new Error(`after ${describeOperation(operation)} git and the model differ:\n${differences.join('\n')}`)
   }
 
   async #perform(operation: Operation): Promise<void> {
     switch (operation.type) {
       case 'spawn':
-        return this.#spawn(operation.member)
+        return this.#spawnMember(operation.member)
       case 'write':
-        return this.#write(this.#dir(operation.member), operation.files)
+        return this.#writeFiles(this.#dir(operation.member), operation.files)
       case 'commit':
         return this.#commit(operation)
       case 'misuse': {
         const { what, member, number, neighbour } = operation
         const dir = this.#dir(member)
-        return misuse(what, { dir, number, neighbour, branch: `reeve/crew.${member}`, run: (...args) => this.#tryGit(dir, ...args) })
+        return misuseGit(what, { dir, number, neighbour, branch: `reeve/crew.${member}`, run: (...args) => this.#tryGit(dir, ...args) })
       }
-      case 'user-change':
+      case 'meddle':
         return this.#changeAsUser(operation)
       case 'job':
-        return this.#job(operation)
+        return this.#performJob(operation)
     }
   }
 
@@ -119,7 +120,7 @@ export class RealGit implements AsyncDisposable {
     return join(this.#contained.dir, 'w', member)
   }
 
-  #write(dir: string, files: Files): void {
+  #writeFiles(dir: string, files: Files): void {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text)
   }
 
@@ -137,7 +138,7 @@ export class RealGit implements AsyncDisposable {
     const dir = this.#dir(member)
     this.#tryGit(dir, 'add', '-A')
     this.#tryGit(dir, 'commit', '-q', '-m', `what was asked for ${number}`)
-    if (merge === null || this.#tryGit(dir, 'merge', '-q', '-m', `a merge ${number}`, this.#real(merge)) !== null) return
+    if (merge === null || this.#tryGit(dir, 'merge', '-q', '-m', `a merge ${number}`, this.#withRealNames(merge)) !== null) return
     const files =
       this.#tryGit(dir, 'diff', '--name-only', '--diff-filter=U')
         ?.split('\n')
@@ -147,7 +148,7 @@ export class RealGit implements AsyncDisposable {
     this.#tryGit(dir, 'commit', '-q', '--no-edit')
   }
 
-  #changeAsUser({ what, number }: OperationOf<'user-change'>): void {
+  #changeAsUser({ what, number }: OperationOf<'meddle'>): void {
     const repository = this.#repository
     const ref = 'refs/heads/reeve/crew'
     if (what === 'commit') repository.commit({ 'main.txt': `by the user ${number}\n` })
@@ -163,13 +164,13 @@ export class RealGit implements AsyncDisposable {
       )
   }
 
-  async #spawn(id: MemberId): Promise<void> {
+  async #spawnMember(id: MemberId): Promise<void> {
     const repository = this.#repository
-    const place = await this.#git.planMemberBranch(this.#crew(), id)
-    if (!place) throw new Error('it has a repository')
-    const worktree = { repository: join(repository.dir, '.git'), dir: this.#dir(id), ...place }
-    await using own = new Git(() => this.#contained.open('group'))
-    await addWorktree(own, { ...worktree, env: repository.env })
+    const branchPlan = await this.#git.planMemberBranch(this.#crew(), id)
+    if (!branchPlan) throw new Error('it has a repository')
+    const worktree = { repository: join(repository.dir, '.git'), dir: this.#dir(id), ...branchPlan }
+    await using gitOfMember = new Git(() => this.#contained.open('group'))
+    await addWorktree(gitOfMember, { ...worktree, env: repository.env })
     const uuid = `u-${id}`
     this.#rows.set(uuid, {
       uuid,
@@ -179,49 +180,49 @@ export class RealGit implements AsyncDisposable {
     } as unknown as Process)
   }
 
-  async #job({ job, facts, result }: OperationOf<'job'>): Promise<void> {
-    this.#facts = this.#real(facts)
-    const asked = this.#real(job)
+  async #performJob({ job, facts, result }: OperationOf<'job'>): Promise<void> {
+    this.#facts = this.#withRealNames(facts)
+    const requested = this.#withRealNames(job)
     const { promise, resolve, reject } = Promise.withResolvers<JobResult>()
-    this.#heard = resolve
+    this.#onJobDone = resolve
     this.#failed = reject
-    this.#jobs.perform({ type: 'crew.job', uuid: CREW, job: asked } as CrewEffect)
+    this.#jobs.perform({ type: 'crew.job', uuid: CREW, job: requested } as CrewEffect)
     const answer = await promise
     // Waits until the daemon has recorded that the job is done.
-    await new Promise((ready) => {
-      setImmediate(ready)
+    await new Promise((resolve) => {
+      setImmediate(resolve)
     })
-    this.#learn(result, answer)
-    const [want, got] = [this.#shape(this.#real(result)), this.#shape(answer)]
+    this.#recordNames(result, answer)
+    const [want, got] = [this.#comparable(this.#withRealNames(result)), this.#comparable(answer)]
     if (JSON.stringify(want) !== JSON.stringify(got))
       throw new Error(
-        `${describe({ type: 'job', job } as Operation)} has another answer in the model:\n${JSON.stringify(want)}\nand git:\n${JSON.stringify(got)}\n${JSON.stringify(answer)}`,
+        `${describeOperation({ type: 'job', job } as Operation)} has another answer in the model:\n${JSON.stringify(want)}\nand git:\n${JSON.stringify(got)}\n${JSON.stringify(answer)}`,
       )
   }
 
   /** Records that the commits in the same field of both results are one commit. */
-  #learn(model: JobResult, real: JobResult): void {
+  #recordNames(model: JobResult, real: JobResult): void {
     const found = new Map(Object.entries(real))
     for (const [name, value] of Object.entries(model)) {
-      const other: unknown = found.get(name)
-      if (typeof value === 'string' && typeof other === 'string' && /^[0-9a-f]{40}$/.test(value) && name !== 'tree')
-        this.#names.set(value, other)
+      const realValue: unknown = found.get(name)
+      if (typeof value === 'string' && typeof realValue === 'string' && /^[0-9a-f]{40}$/.test(value) && name !== 'tree')
+        this.#names.set(value, realValue)
     }
   }
 
   /** Replaces the model's names of commits with those of git. */
-  #real<T>(value: T): T {
+  #withRealNames<T>(value: T): T {
     return JSON.parse(JSON.stringify(value).replaceAll(NAMES, (name) => this.#names.get(name) ?? name)) as T
   }
 
   /** Returns the part of a result that must be the same in both: commits as their trees, no texts. */
-  #shape(result: JobResult): unknown {
+  #comparable(result: JobResult): unknown {
     const { read: _, dir: __, by: ____, output, error, reason, without, command: ___, ...rest } = { ...result } as Record<string, unknown>
     const present = Object.fromEntries(
       Object.entries({ output, error, reason, without }).map(([name, value]) => [name, value !== undefined]),
     )
     // Results may differ in their notes about created commits.
-    return sorted({
+    return sortByKey({
       ...rest,
       ...present,
       ...(rest['commit'] ? { output: false } : {}),
@@ -243,32 +244,32 @@ export class RealGit implements AsyncDisposable {
 
   #process(row: Crew, spec: CrewSpec): Process {
     const repository = this.#repository
-    const own: CrewSpec = this.#real({ ...spec, git: spec.git && { ...spec.git, repository: join(repository.dir, '.git') } })
+    const realSpec: CrewSpec = this.#withRealNames({ ...spec, git: spec.git && { ...spec.git, repository: join(repository.dir, '.git') } })
     return {
       uuid: CREW,
       pid: 1,
       life: RUNNING,
-      spec: { ...kernelSpec({ env: repository.env, driver: 'crew', cwd: repository.dir }), crew: own },
-      crew: this.#real(row),
+      spec: { ...kernelSpec({ env: repository.env, driver: 'crew', cwd: repository.dir }), crew: realSpec },
+      crew: this.#withRealNames(row),
     } as unknown as Process
   }
 
   #jobsDeps(): CrewJobsDeps {
     const row = (uuid: string): Process | undefined => (uuid === CREW ? this.#crew() : this.#rows.get(uuid))
     const request = async (input: { readonly command: Command }): Promise<void> => {
-      if (input.command.type === 'job_done') this.#heard(input.command.result)
+      if (input.command.type === 'job_done') this.#onJobDone(input.command.result)
     }
     return {
       table: { get: row },
       git: this.#git,
       clock: {
-        after: (_: number, then: () => void) => {
-          setImmediate(then)
+        after: (_: number, callback: () => void) => {
+          setImmediate(callback)
         },
       },
       store: {
         process: async (uuid: string) => row(uuid),
-        facts: async (_: string, from: number) => this.#facts.slice(from, from + 1).map((body) => ({ body })),
+        facts: async (_: string, start: number) => this.#facts.slice(start, start + 1).map((body) => ({ body })),
       },
       commands: {
         run: async (spec: ProcessSpec, command: { readonly command: string }): Promise<CommandRun> => ({
@@ -318,7 +319,7 @@ function filesIn(dir: string): Files {
   )
 }
 
-function sorted(value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+function sortByKey(value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(value)
       .filter(([, one]) => one !== undefined)
@@ -326,13 +327,13 @@ function sorted(value: Readonly<Record<string, unknown>>): Readonly<Record<strin
   )
 }
 
-function differing(model: Readonly<Record<string, string>>, real: Readonly<Record<string, string>>): string[] {
+function differencesOf(model: Readonly<Record<string, string>>, real: Readonly<Record<string, string>>): string[] {
   return [...new Set([...Object.keys(model), ...Object.keys(real)])]
     .filter((name) => model[name] !== real[name])
     .map((name) => `${name}: ${model[name] ?? 'nothing'} in the model, ${real[name] ?? 'nothing'} in git`)
 }
 
-function describe(operation: Operation): string {
+function describeOperation(operation: Operation): string {
   if (operation.type !== 'job') return JSON.stringify(operation)
   return `the job ${JSON.stringify(operation.job).slice(0, 300)}`
 }

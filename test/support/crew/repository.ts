@@ -59,20 +59,22 @@ export class Repository {
 }
 
 /** Reads every file below a directory: kind, executable bit and content, by the bytes of its name. Nested repositories are left out. */
-export function filesOf(dir: string, skip: (path: string) => boolean = (path) => path === '.git'): Record<string, string> {
+export function filesOf(dir: string, isSkipped: (path: string) => boolean = (path) => path === '.git'): Record<string, string> {
   const found: Record<string, string> = {}
-  const walk = (at: Buffer, path: string): void => {
-    for (const name of readdirSync(at, { encoding: 'buffer' })) {
-      const below = path === '' ? name.toString('latin1') : `${path}/${name.toString('latin1')}`
-      const whole = Buffer.concat([at, Buffer.from('/'), name])
-      if (skip(below)) continue
-      const stat = lstatSync(whole)
-      if (stat.isDirectory()) walk(whole, below)
-      else if (stat.isSymbolicLink()) found[below] = `-> ${readlinkSync(whole)}`
-      else found[below] = `${(stat.mode & 0o111) === 0 ? 'file' : 'run'} ${createHash('sha1').update(readFileSync(whole)).digest('hex')}`
+  const visit = (directory: Buffer, path: string): void => {
+    for (const name of readdirSync(directory, { encoding: 'buffer' })) {
+      const childPath = path === '' ? name.toString('latin1') : `${path}/${name.toString('latin1')}`
+      const fullPath = Buffer.concat([directory, Buffer.from('/'), name])
+      if (isSkipped(childPath)) continue
+      const stat = lstatSync(fullPath)
+      if (stat.isDirectory()) visit(fullPath, childPath)
+      else if (stat.isSymbolicLink()) found[childPath] = `-> ${readlinkSync(fullPath)}`
+      else
+        found[childPath] =
+          `${(stat.mode & 0o111) === 0 ? 'file' : 'run'} ${createHash('sha1').update(readFileSync(fullPath)).digest('hex')}`
     }
   }
-  walk(Buffer.from(dir), '')
+  visit(Buffer.from(dir), '')
   return found
 }
 

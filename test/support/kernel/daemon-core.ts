@@ -57,13 +57,14 @@ export async function openCore({
   const effects: Effect[] = []
   const logged: string[] = []
   const published: StoredFact[] = []
-  const log = (message: string, error: unknown): void => void logged.push(error instanceof Error ? `${message}: ${error.message}` : message)
+  const logMessage = (message: string, error: unknown): void =>
+    void logged.push(error instanceof Error ? `${message}: ${error.message}` : message)
   const feed = new Feed(store, () => clock.now().wall)
   const deadlines = new Deadlines(clock, (uuid) => pipeline.submit({ type: 'tick', uuid }))
   const writeFailures = new WriteFailures({
     store,
     clock,
-    log,
+    log: logMessage,
     runningUuids: () => table.runningUuids(),
     submit: (input) => pipeline.submit(input),
     resubmit: (inputs) => pipeline.resubmit(inputs),
@@ -74,7 +75,7 @@ export async function openCore({
     table,
     store,
     clock,
-    log,
+    log: logMessage,
     cursor: counters.cursor,
     publish: (facts) => {
       published.push(...facts)

@@ -17,7 +17,7 @@ import type { ProcessSpec } from '../../../src/kernel/model/process-spec.ts'
 export type Pick = (n: number) => number
 
 /** Mulberry32: small, fast, the same everywhere. */
-export function seeded(seed: number): Pick {
+export function seededPick(seed: number): Pick {
   let state = seed >>> 0
   return (n) => {
     state = (state + 0x6d2b79f5) >>> 0
@@ -54,56 +54,56 @@ export class Chance {
 
   /** Returns the next event. Reports are the most frequent, daemon restarts the rarest. */
   next(pick: Pick): Event {
-    const kind = pick(100)
-    if (this.#uuids.length === 0 || kind < 6) return this.#spawn(pick)
-    if (kind < 15) return this.#start(pick)
-    if (kind < 21) return this.#signal(pick)
-    if (kind < 27) return this.#resume(pick)
-    if (kind === 27 && pick(2) === 0) return this.#openAnswer(pick)
-    if (kind < 30)
+    const percent = pick(100)
+    if (this.#uuids.length === 0 || percent < 6) return this.#spawn(pick)
+    if (percent < 15) return this.#start(pick)
+    if (percent < 21) return this.#signal(pick)
+    if (percent < 27) return this.#resume(pick)
+    if (percent === 27 && pick(2) === 0) return this.#answerAsk(pick)
+    if (percent < 30)
       return { type: 'send', reply: this.#reply(), by: this.#by(pick), uuid: this.#uuid(pick), id: `m${this.#replies}`, text: 'hello' }
-    if (kind < 32)
+    if (percent < 32)
       return {
         type: 'mask',
         reply: this.#reply(),
         by: 'user',
         uuid: this.#uuid(pick),
-        mask: some(pick, SIGNALS),
-        how: one(pick, ['set', 'block', 'unblock'] as const),
+        mask: pickSome(pick, SIGNALS),
+        how: pickOne(pick, ['set', 'block', 'unblock'] as const),
       }
-    if (kind === 32 && pick(3) !== 0) return this.#take(pick)
-    if (kind < 33)
+    if (percent === 32 && pick(3) !== 0) return this.#take(pick)
+    if (percent < 33)
       return {
         type: 'handle',
         reply: this.#reply(),
         by: 'user',
         uuid: this.#uuid(pick),
-        signal: one(pick, SIGNALS),
-        handler: one(pick, ['default', 'ignore', 'message'] as const),
+        signal: pickOne(pick, SIGNALS),
+        handler: pickOne(pick, ['default', 'ignore', 'message'] as const),
       }
-    if (kind === 33 && pick(2) === 0) return this.#observation(pick)
-    if (kind < 34) return { type: 'hold', uuid: pick(4) === 0 ? null : this.#uuid(pick), reason: one(pick, REASONS) }
-    if (kind < 38) return { type: 'release', uuid: pick(2) === 0 ? null : this.#uuid(pick), reason: one(pick, REASONS) }
-    if (kind < 41) return this.#released(pick)
-    if (kind === 41) return this.#fork(pick) ?? this.#released(pick)
-    if (kind < 43) return pick(4) === 0 ? this.#pin(pick) : this.#checkpoint(pick)
-    if (kind < 45) return { type: 'tick', uuid: this.#uuid(pick) }
-    if (kind < 49) return { type: 'wind', ms: one(pick, [1, 50, 400, 9_000, 130_000]) }
-    if (kind < 57) return { type: 'commit' }
-    if (kind === 57 && pick(3) === 0) return { type: 'restart' }
+    if (percent === 33 && pick(2) === 0) return this.#observation(pick)
+    if (percent < 34) return { type: 'hold', uuid: pick(4) === 0 ? null : this.#uuid(pick), reason: pickOne(pick, REASONS) }
+    if (percent < 38) return { type: 'release', uuid: pick(2) === 0 ? null : this.#uuid(pick), reason: pickOne(pick, REASONS) }
+    if (percent < 41) return this.#released(pick)
+    if (percent === 41) return this.#fork(pick) ?? this.#released(pick)
+    if (percent < 43) return pick(4) === 0 ? this.#pin(pick) : this.#checkpoint(pick)
+    if (percent < 45) return { type: 'tick', uuid: this.#uuid(pick) }
+    if (percent < 49) return { type: 'wind', ms: pickOne(pick, [1, 50, 400, 9_000, 130_000]) }
+    if (percent < 57) return { type: 'commit' }
+    if (percent === 57 && pick(3) === 0) return { type: 'restart' }
     return this.#report(pick)
   }
 
   /** Takes a waiting message, if there is one; usually the process itself takes it. */
   #take(pick: Pick): InputBody {
     const uuid = this.#uuid(pick)
-    const waiting = (this.#world.row(uuid)?.queue ?? []).filter(({ id, from }) => id !== 'intent' && from !== 'system')
+    const waitingMessages = (this.#world.row(uuid)?.queue ?? []).filter(({ id, from: choices }) => id !== 'intent' && choices !== 'system')
     return {
       type: 'take',
       reply: this.#reply(),
       by: pick(4) === 0 ? this.#by(pick) : `agent:${uuid}`,
       uuid,
-      ids: [one(pick, ['m0', ...waiting.map(({ id }) => id)])],
+      ids: [pickOne(pick, ['m0', ...waitingMessages.map(({ id }) => id)])],
     }
   }
 
@@ -116,7 +116,7 @@ export class Chance {
         type: 'liveness',
         uuid,
         pid,
-        word: one(pick, ['alive', 'silent', 'stalled', 'waiting', 'stopped'] as const),
+        word: pickOne(pick, ['alive', 'silent', 'stalled', 'waiting', 'stopped'] as const),
         since: this.#world.wall,
         evidence: 'in bash',
       }
@@ -141,8 +141,8 @@ export class Chance {
 
   #spawn(pick: Pick): InputBody {
     const rows = [...this.#world.overlay.all()]
-    const taken = pick(8) === 0 ? rows[pick(Math.max(1, rows.length))] : undefined
-    const uuid = taken ?? `p${this.#uuids.length + 1}`
+    const takenRow = pick(8) === 0 ? rows[pick(Math.max(1, rows.length))] : undefined
+    const uuid = takenRow ?? `p${this.#uuids.length + 1}`
     const parent = pick(3) === 0 ? null : pick(20) === 0 ? 'nobody' : this.#uuid(pick)
     const input: InputBody = {
       type: 'spawn',
@@ -152,28 +152,28 @@ export class Chance {
       parent: this.#uuids.length === 0 ? null : parent,
       spec: this.#spec(pick),
     }
-    if (taken === undefined) this.#uuids.push(uuid)
+    if (takenRow === undefined) this.#uuids.push(uuid)
     return input
   }
 
   #spec(pick: Pick): ProcessSpec {
     const limits = {
       ...(pick(6) === 0 ? { maxSteps: 1 + pick(3) } : {}),
-      ...(pick(6) === 0 ? { timeoutMs: one(pick, [40, 500, 20_000]) } : {}),
+      ...(pick(6) === 0 ? { timeoutMs: pickOne(pick, [40, 500, 20_000]) } : {}),
       ...(pick(6) === 0 ? { budgetTokens: 40 } : {}),
     }
     return kernelSpec({
-      ...one(pick, DRIVERS),
+      ...pickOne(pick, DRIVERS),
       interactive: pick(2) === 0,
-      name: pick(4) === 0 ? one(pick, ['x', 'y']) : null,
+      name: pick(4) === 0 ? pickOne(pick, ['x', 'y']) : null,
       intent: pick(8) === 0 ? '' : 'work',
       limits,
     })
   }
 
   /** Makes an answer, usually to an open question and usually a valid one. */
-  #openAnswer(pick: Pick): InputBody {
-    const uuid = this.#fitting(pick, ({ asks = [] }) => asks.length > 0)
+  #answerAsk(pick: Pick): InputBody {
+    const uuid = this.#matchingUuid(pick, ({ asks = [] }) => asks.length > 0)
     const asks = this.#world.row(uuid)?.asks ?? []
     const ask = asks[pick(Math.max(1, asks.length))]
     const option = ask && ask.options.length > 0 && pick(6) > 0 ? 'yes' : null
@@ -194,7 +194,7 @@ export class Chance {
   }
 
   #start(pick: Pick): InputBody {
-    const uuid = this.#fitting(pick, ({ life }) => life.state === 'created' || (life.state === 'running' && !life.attached))
+    const uuid = this.#matchingUuid(pick, ({ life }) => life.state === 'created' || (life.state === 'running' && !life.attached))
     return {
       type: 'start',
       uuid,
@@ -210,7 +210,7 @@ export class Chance {
       reply: this.#reply(),
       by: this.#by(pick),
       uuid: this.#uuid(pick),
-      signal: one(pick, SIGNALS),
+      signal: pickOne(pick, SIGNALS),
       subtree: pick(3) === 0,
       graceMs: pick(2) === 0 ? null : 10_000,
       freeze: pick(4) === 0,
@@ -218,8 +218,8 @@ export class Chance {
   }
 
   #resume(pick: Pick): InputBody {
-    const dead = pick(5) < 2 ? [...this.#world.dead.keys()].at(-1 - pick(3)) : undefined
-    const uuid = dead ?? this.#fitting(pick, ({ life }) => life.state === 'running' && life.holds.length > 0)
+    const deadUuid = pick(5) < 2 ? [...this.#world.dead.keys()].at(-1 - pick(3)) : undefined
+    const uuid = deadUuid ?? this.#matchingUuid(pick, ({ life }) => life.state === 'running' && life.holds.length > 0)
     const row = this.#world.row(uuid)
     const by = this.#by(pick)
     return {
@@ -239,53 +239,53 @@ export class Chance {
 
   /** Forks at a step of any process, dead or alive. */
   #fork(pick: Pick): InputBody | null {
-    const origin = this.#world.row(this.#anybody(pick))
-    const at = origin && this.#place(pick, origin)
-    if (!origin || !at) return null
+    const origin = this.#world.row(this.#anyUuid(pick))
+    const point = origin && this.#forkPoint(pick, origin)
+    if (!origin || !point) return null
     const rows = [...this.#world.overlay.all()]
-    const taken = pick(20) === 0 ? rows[pick(Math.max(1, rows.length))] : undefined
-    const uuid = taken ?? `p${this.#uuids.length + 1}`
-    if (taken === undefined) this.#uuids.push(uuid)
+    const takenRow = pick(20) === 0 ? rows[pick(Math.max(1, rows.length))] : undefined
+    const uuid = takenRow ?? `p${this.#uuids.length + 1}`
+    if (takenRow === undefined) this.#uuids.push(uuid)
     return {
       type: 'fork',
       reply: this.#reply(),
       by: 'user',
       uuid,
       origin,
-      at,
+      at: point,
       message: pick(3) === 0 ? { id: `m${this.#replies}`, text: 'try again' } : null,
       spec: pick(4) === 0 ? { ...origin.spec, name: pick(2) === 0 ? 'x' : null } : null,
     }
   }
 
-  #anybody(pick: Pick): Uuid {
+  #anyUuid(pick: Pick): Uuid {
     return pick(2) === 0 ? (this.#uuids[pick(Math.max(1, this.#uuids.length))] ?? 'nobody') : this.#uuid(pick)
   }
 
-  #place(pick: Pick, origin: Process): ForkPoint | null {
+  #forkPoint(pick: Pick, origin: Process): ForkPoint | null {
     if (isExternal(origin.spec)) return forkPointNow(origin)
-    const places: ForkPoint[] = []
+    const points: ForkPoint[] = []
     let process: Process | undefined
     for (const fact of this.#world.history(origin.uuid)) {
       process = fold(process, fact)
       const { step, wholeStep, modelOpen, openCalls } = process.progress
-      if (step === wholeStep && !modelOpen && openCalls.length === 0) places.push({ step, seq: fact.seq, state: forkState(process) })
+      if (step === wholeStep && !modelOpen && openCalls.length === 0) points.push({ step, seq: fact.seq, state: forkState(process) })
     }
-    return places[pick(Math.max(1, places.length))] ?? null
+    return points[pick(Math.max(1, points.length))] ?? null
   }
 
   #pin(pick: Pick): InputBody {
-    const uuid = this.#anybody(pick)
+    const uuid = this.#anyUuid(pick)
     return { type: 'pin', reply: this.#reply(), by: 'user', uuid, endedRow: this.#world.dead.get(uuid) ?? null, pinned: pick(2) === 0 }
   }
 
   #released(pick: Pick): InputBody {
-    const uuid = this.#fitting(pick, ({ life }) => life.state === 'zombie')
+    const uuid = this.#matchingUuid(pick, ({ life }) => life.state === 'zombie')
     return { type: 'released', uuid, pid: this.#pid(pick, uuid), survivors: pick(6) === 0 ? [4711] : [] }
   }
 
   #report(pick: Pick): InputBody {
-    const uuid = this.#fitting(pick, ({ life }) => life.state === 'running' && life.attached)
+    const uuid = this.#matchingUuid(pick, ({ life }) => life.state === 'running' && life.attached)
     return {
       type: 'report',
       reply: this.#reply(),
@@ -305,13 +305,13 @@ export class Chance {
         type: 'up',
         ...(pick(2) === 0 ? { sessionId: 's1' } : {}),
         ...(pick(2) === 0 ? { handle: { pid: 4711, startTime: '1', pgid: 4711 } } : {}),
-        ...(pick(2) === 0 ? { window: one(pick, WINDOWS) } : {}),
+        ...(pick(2) === 0 ? { window: pickOne(pick, WINDOWS) } : {}),
       }
-    const off = pick(12) === 0 ? 1 : 0
+    const stepOffset = pick(12) === 0 ? 1 : 0
     if (row?.life.state === 'running' && row.life.stopping && pick(6) === 0) return { type: 'escalated', from: 'SIGTERM', afterMs: 300 }
-    if (progress.modelOpen && pick(2) === 0) return this.#answer(pick, progress.step + off)
+    if (progress.modelOpen && pick(2) === 0) return this.#answer(pick, progress.step + stepOffset)
     if (row && row.spec.driver !== 'native' && pick(4) === 0) return this.#externalReport(pick, row)
-    if (row?.context?.compacting === true && pick(2) === 0) return this.#compactionReport(pick, progress.wholeStep + off, seq)
+    if (row?.context?.compacting === true && pick(2) === 0) return this.#compactionReport(pick, progress.wholeStep + stepOffset, seq)
     switch (pick(19)) {
       case 0:
       case 1:
@@ -320,15 +320,15 @@ export class Chance {
       case 14:
         return {
           type: 'model.started',
-          step: (progress.wholeStep === progress.step ? progress.step + 1 : progress.step) + off,
+          step: (progress.wholeStep === progress.step ? progress.step + 1 : progress.step) + stepOffset,
           attempt: 1,
           model: 'm',
         }
       case 4:
       case 5:
-        return this.#answer(pick, progress.step + off)
+        return this.#answer(pick, progress.step + stepOffset)
       case 6:
-        return { type: 'model.failed', step: progress.step + off, attempt: 1, error: 'overloaded', status: 529, retryInMs: 10 }
+        return { type: 'model.failed', step: progress.step + stepOffset, attempt: 1, error: 'overloaded', status: 529, retryInMs: 10 }
       case 7:
       case 8:
         return {
@@ -339,7 +339,11 @@ export class Chance {
           durationMs: 1,
         }
       case 9:
-        return { type: 'turn.ended', turn: progress.turn - off, outcome: one(pick, ['ok', 'ok', 'interrupted', 'error'] as const) }
+        return {
+          type: 'turn.ended',
+          turn: progress.turn - stepOffset,
+          outcome: pickOne(pick, ['ok', 'ok', 'interrupted', 'error'] as const),
+        }
       case 10:
         return pick(2) === 0 ? { type: 'drained' } : { type: 'frozen', inFlight: pick(2) === 0 ? null : 'make' }
       case 11:
@@ -350,9 +354,9 @@ export class Chance {
         return { type: 'output', stream: 'stdout', text: 'out\n' }
       case 15:
       case 16:
-        return { type: 'compaction.started', step: progress.wholeStep + off, attempt: 1, model: 'm' }
+        return { type: 'compaction.started', step: progress.wholeStep + stepOffset, attempt: 1, model: 'm' }
       case 17:
-        return this.#compactionReport(pick, progress.wholeStep + off, seq)
+        return this.#compactionReport(pick, progress.wholeStep + stepOffset, seq)
       default:
         return pick(6) === 0 ? { type: 'exited', code: pick(3) === 0 ? null : pick(3), osSignal: null } : { type: 'note', text: 'note' }
     }
@@ -401,20 +405,20 @@ export class Chance {
         ...(pick(2) === 0 ? { usage } : {}),
       }
     }
-    const first = 1 + pick(seq)
+    const firstSeq = 1 + pick(seq)
     const ranges = [
-      [1, first],
-      [first + 1 + pick(3), seq],
+      [1, firstSeq],
+      [firstSeq + 1 + pick(3), seq],
       [BEYOND_ALL_FACTS, BEYOND_ALL_FACTS],
     ] as const
-    const parts = one(pick, [[], ranges.slice(0, 1), ranges.slice(0, 1), ranges.slice(0, 2).filter(([a, b]) => a <= b), ranges])
+    const parts = pickOne(pick, [[], ranges.slice(0, 1), ranges.slice(0, 1), ranges.slice(0, 2).filter(([a, b]) => a <= b), ranges])
     return {
       type: 'context.compacted',
       step,
       summary: 'in short',
       ranges: parts,
       before: 90,
-      after: one(pick, [5, 12, 40]),
+      after: pickOne(pick, [5, 12, 40]),
       usage,
       durationMs: 1,
     }
@@ -424,7 +428,7 @@ export class Chance {
     const calls = Array.from({ length: pick(3) }, (_, index): RequestedCall => ({
       callId: `c${this.#replies}.${index}`,
       name: 'bash',
-      effect: one(pick, ['once', 'read', 'idempotent'] as const),
+      effect: pickOne(pick, ['once', 'read', 'idempotent'] as const),
     }))
     return {
       type: 'model.finished',
@@ -438,24 +442,24 @@ export class Chance {
   }
 
   #by(pick: Pick): Sender {
-    const kind = pick(8)
-    if (kind < 5) return 'user'
-    return kind === 7 ? 'coordinator' : `agent:${this.#uuid(pick)}`
+    const percent = pick(8)
+    if (percent < 5) return 'user'
+    return percent === 7 ? 'coordinator' : `agent:${this.#uuid(pick)}`
   }
 
   /** Picks a process: usually a living one, sometimes any, sometimes an unknown one. */
   #uuid(pick: Pick): Uuid {
-    const kind = pick(60)
-    if (kind === 0) return 'nobody'
-    if (kind < 6) return this.#uuids[pick(Math.max(1, this.#uuids.length))] ?? 'nobody'
-    return this.#fitting(pick, ({ life }) => life.state !== 'zombie')
+    const percent = pick(60)
+    if (percent === 0) return 'nobody'
+    if (percent < 6) return this.#uuids[pick(Math.max(1, this.#uuids.length))] ?? 'nobody'
+    return this.#matchingUuid(pick, ({ life }) => life.state !== 'zombie')
   }
 
   /** Picks a process, usually one to which the input applies. */
-  #fitting(pick: Pick, fits: (row: Process) => boolean): Uuid {
+  #matchingUuid(pick: Pick, matches: (row: Process) => boolean): Uuid {
     const rows = [...this.#world.overlay.all()].map((uuid) => this.#world.overlay.get(uuid)).filter((row) => row !== undefined)
-    const fitting = pick(12) === 0 ? rows : rows.filter(fits)
-    return fitting[pick(Math.max(1, fitting.length))]?.uuid ?? this.#uuids.at(-1) ?? 'nobody'
+    const matchingRows = pick(12) === 0 ? rows : rows.filter(matches)
+    return matchingRows[pick(Math.max(1, matchingRows.length))]?.uuid ?? this.#uuids.at(-1) ?? 'nobody'
   }
 
   #pid(pick: Pick, uuid: Uuid): number {
@@ -469,10 +473,10 @@ export class Chance {
   }
 }
 
-function one<T>(pick: Pick, from: readonly T[]): T {
-  return from[pick(from.length)] as T
+function pickOne<T>(pick: Pick, choices: readonly T[]): T {
+  return choices[pick(choices.length)] as T
 }
 
-function some<T>(pick: Pick, from: readonly T[]): T[] {
-  return from.filter(() => pick(3) === 0)
+function pickSome<T>(pick: Pick, choices: readonly T[]): T[] {
+  return choices.filter(() => pick(3) === 0)
 }

@@ -30,46 +30,46 @@ interface ProcessState {
 
 /** Reads each fact once, in the order of the store. */
 export class Rules {
-  readonly #broken: (rule: Rule, words: string) => void
+  readonly #broken: (rule: Rule, description: string) => void
   readonly #seen = new Map<Uuid, ProcessState>()
   #highestPid = 0
 
-  constructor(broken: (rule: Rule, words: string) => void) {
-    this.#broken = broken
+  constructor(reportViolation: (rule: Rule, description: string) => void) {
+    this.#broken = reportViolation
   }
 
   read({ uuid, body, cursor }: StoredFact): void {
-    const seen = this.#seen.get(uuid) ?? { exited: false, external: false, holds: 0, modelOpen: false }
-    this.#seen.set(uuid, seen)
-    if ('pid' in body) this.#checkPid(uuid, seen, body)
-    const rule = this.#violatedRule(seen, body)
+    const state = this.#seen.get(uuid) ?? { exited: false, external: false, holds: 0, modelOpen: false }
+    this.#seen.set(uuid, state)
+    if ('pid' in body) this.#checkPid(uuid, state, body)
+    const rule = this.#violatedRule(state, body)
     if (rule !== null) this.#broken(rule, `${body.type} of ${uuid} at ${cursor}`)
-    advance(seen, body)
+    advanceState(state, body)
   }
 
-  #checkPid(uuid: Uuid, seen: ProcessState, body: Extract<FactBody, { pid: number }>): void {
+  #checkPid(uuid: Uuid, state: ProcessState, body: Extract<FactBody, { pid: number }>): void {
     if (body.pid <= this.#highestPid) this.#broken('pidsRise', `${body.pid} of ${uuid} after ${this.#highestPid}`)
     this.#highestPid = Math.max(this.#highestPid, body.pid)
-    if ('spec' in body && body.spec) seen.external = body.spec.driver !== 'native'
-    Object.assign(seen, { modelOpen: false }, body.type === 'process.rehydrated' ? {} : { exited: false, holds: 0 })
+    if ('spec' in body && body.spec) state.external = body.spec.driver !== 'native'
+    Object.assign(state, { modelOpen: false }, body.type === 'process.rehydrated' ? {} : { exited: false, holds: 0 })
   }
 
   #violatedRule({ exited, external, holds, modelOpen }: ProcessState, body: FactBody): Rule | null {
-    const asks = body.type === 'process.incoming' || (body.type === 'model.started' && !external)
-    if (asks && holds > 0) return 'heldBegins'
+    const startsWork = body.type === 'process.incoming' || (body.type === 'model.started' && !external)
+    if (startsWork && holds > 0) return 'heldBegins'
     if (body.type === 'process.exited' && exited) return 'exitOnce'
     if (body.type === 'process.drained' && body.inFlight === null && !external && modelOpen) return 'drained'
     return null
   }
 }
 
-function advance(seen: ProcessState, body: FactBody): void {
-  if (body.type === 'process.held') seen.holds += 1
-  if (body.type === 'process.released') seen.holds -= body.holds.length
-  if (body.type === 'process.exited') seen.exited = true
-  if (body.type === 'model.started') seen.modelOpen = true
+function advanceState(state: ProcessState, body: FactBody): void {
+  if (body.type === 'process.held') state.holds += 1
+  if (body.type === 'process.released') state.holds -= body.holds.length
+  if (body.type === 'process.exited') state.exited = true
+  if (body.type === 'model.started') state.modelOpen = true
   if (body.type === 'model.finished' || body.type === 'model.failed' || body.type === 'process.attached' || body.type === 'process.started')
-    seen.modelOpen = false
+    state.modelOpen = false
 }
 
 /** Counts the user's holds of each process. A command that has begun is left out: it cannot be restored. */

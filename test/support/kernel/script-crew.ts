@@ -51,14 +51,14 @@ function crewSpecOf({ options, words }: Line): CrewSpec {
 
 type Read = (line: Line, world: World, reply: number) => InputBody
 
-const at = ({ words }: Line, index: number): string => words[index] ?? ''
+const wordAt = ({ words }: Line, index: number): string => words[index] ?? ''
 
 export const CREW_READERS: Readonly<Record<string, Read>> = {
   crew: (line, _, reply) => ({
     type: 'spawn',
     reply,
     by: 'user',
-    uuid: at(line, 1),
+    uuid: wordAt(line, 1),
     parent: null,
     spec: kernelSpec({ driver: 'crew', agent: 'crew', model: null, name: line.options.get('named') ?? null, crew: crewSpecOf(line) }),
   }),
@@ -70,7 +70,7 @@ export const CREW_READERS: Readonly<Record<string, Read>> = {
       type: 'spawn',
       reply,
       by: 'system',
-      uuid: at(line, 1),
+      uuid: wordAt(line, 1),
       parent: crew,
       spec: { ...TEMPLATE, restart: { type: 'transient' }, childId: id, member: { crew, id, role } },
     }
@@ -79,24 +79,24 @@ export const CREW_READERS: Readonly<Record<string, Read>> = {
     type: 'crew',
     reply,
     by: (line.options.get('by') ?? 'user') as Sender,
-    uuid: at(line, 1),
+    uuid: wordAt(line, 1),
     command: commandOf(line),
     ...callOf(line, world),
   }),
   done: (line, world, reply) => {
-    const crew = world.row(at(line, 1))?.crew
-    const job = crew?.jobs.find((job) => String(job.job) === at(line, 2)) ?? crew?.jobs.find(({ type }) => type === at(line, 2))
+    const crew = world.row(wordAt(line, 1))?.crew
+    const job = crew?.jobs.find((job) => String(job.job) === wordAt(line, 2)) ?? crew?.jobs.find(({ type }) => type === wordAt(line, 2))
     return {
       type: 'crew',
       reply,
       by: 'system',
-      uuid: at(line, 1),
+      uuid: wordAt(line, 1),
       command: { type: 'job_done', job: job?.job ?? 0, result: resultOf(line, world, job) },
     }
   },
   // `moved c k,c to=k2 all` moves the messages that wait for k, and then those that the crew keeps.
   moved: (line, world) => {
-    const from = at(line, 2)
+    const recipients = wordAt(line, 2)
       .split(',')
       .map((uuid) => {
         const process = world.row(uuid)
@@ -105,15 +105,21 @@ export const CREW_READERS: Readonly<Record<string, Read>> = {
         return {
           process,
           messages: process.queue.flatMap(({ id }) =>
-            texts.filter((message) => message.id === id).map(({ from: by, text }) => ({ id, from: by, text })),
+            texts.filter((message) => message.id === id).map(({ from: sender, text }) => ({ id, from: sender, text })),
           ),
         }
       })
-    return { type: 'crewMoved', uuid: at(line, 1), from, to: line.options.get('to') ?? null, all: line.words.includes('all') }
+    return {
+      type: 'crewMoved',
+      uuid: wordAt(line, 1),
+      from: recipients,
+      to: line.options.get('to') ?? null,
+      all: line.words.includes('all'),
+    }
   },
   retire: (line, world) => {
-    const endedRow = world.row(at(line, 1))
-    if (!endedRow) throw new Error(`no process is called ${at(line, 1)}`)
+    const endedRow = world.row(wordAt(line, 1))
+    if (!endedRow) throw new Error(`no process is called ${wordAt(line, 1)}`)
     return { type: 'retire', uuid: endedRow.uuid, endedRow, by: 'system', reason: 'the crew is done' }
   },
 }
@@ -123,9 +129,9 @@ function callOf(
   { options }: Line,
   world: World,
 ): { readonly call?: { readonly pid: number; readonly turn: number | null; readonly id: string | null } } {
-  const by = options.get('by') ?? ''
-  if (!by.startsWith('agent:')) return {}
-  const process = world.row(by.slice('agent:'.length))
+  const sender = options.get('by') ?? ''
+  if (!sender.startsWith('agent:')) return {}
+  const process = world.row(sender.slice('agent:'.length))
   return {
     call: {
       pid: Number(options.get('pid') ?? process?.pid),
@@ -139,7 +145,7 @@ const LISTS: ReadonlySet<string> = new Set(['needs'])
 
 /** The options are the command's fields; `say c add_task id=one` has a default title and text. */
 function commandOf(line: Line): Command {
-  const type = at(line, 2) as LeadCommand['type']
+  const type = wordAt(line, 2) as LeadCommand['type']
   const fields = Object.fromEntries(
     [...line.options]
       .filter(([key]) => !['by', 'pid', 'turn', 'call'].includes(key))

@@ -37,64 +37,71 @@ const READERS: Readonly<Record<string, Read>> = {
   spawn: (line, _, reply) => ({
     type: 'spawn',
     reply,
-    by: by(line),
-    uuid: word(line, 1),
+    by: senderOf(line),
+    uuid: wordAt(line, 1),
     parent: line.options.get('under') ?? null,
     spec: specOf(line),
   }),
   start: (line, world) => ({
     type: 'start',
-    uuid: word(line, 1),
+    uuid: wordAt(line, 1),
     pid: pidOf(line, world),
-    missingKeys: list(line, 'missing'),
-    containment: { kind: 'group', path: null, marker: `${word(line, 1)}.${pidOf(line, world)}` },
+    missingKeys: listOption(line, 'missing'),
+    containment: { kind: 'group', path: null, marker: `${wordAt(line, 1)}.${pidOf(line, world)}` },
     ...endedChildrenOf(line, world),
-    ...(has(line, 'metered') ? { metered: true as const } : {}),
+    ...(hasFlag(line, 'metered') ? { metered: true as const } : {}),
   }),
-  removeChild: (line, _, reply) => ({ type: 'removeChild', reply, by: by(line), uuid: word(line, 1), id: word(line, 2), graceMs: null }),
+  removeChild: (line, _, reply) => ({
+    type: 'removeChild',
+    reply,
+    by: senderOf(line),
+    uuid: wordAt(line, 1),
+    id: wordAt(line, 2),
+    graceMs: null,
+  }),
   signal: (line, _, reply) => ({
     type: 'signal',
     reply,
-    by: by(line),
-    signal: word(line, 1) as Signal,
-    uuid: word(line, 2),
-    subtree: has(line, 'subtree'),
-    graceMs: number(line, 'grace'),
-    ...(line.options.has('least') ? { leastGraceMs: number(line, 'least') ?? 0 } : {}),
-    freeze: has(line, 'freeze'),
+    by: senderOf(line),
+    signal: wordAt(line, 1) as Signal,
+    uuid: wordAt(line, 2),
+    subtree: hasFlag(line, 'subtree'),
+    graceMs: numberOption(line, 'grace'),
+    ...(line.options.has('least') ? { leastGraceMs: numberOption(line, 'least') ?? 0 } : {}),
+    freeze: hasFlag(line, 'freeze'),
     ...(line.options.has('via') ? { via: line.options.get('via') ?? '' } : {}),
   }),
   resume: (line, world, reply) => ({
     type: 'resume',
     reply,
-    by: by(line),
-    uuid: word(line, 1),
-    endedRow: world.dead.get(word(line, 1)) ?? null,
-    subtree: has(line, 'subtree'),
-    only: has(line, 'only'),
-    rerun: has(line, 'rerun'),
-    message: has(line, 'message') ? { id: `m${reply}`, text: 'go on' } : null,
-    spec: isOverridden(line) ? kernelSpec({ ...world.row(word(line, 1))?.spec, ...override(line), ...permitsOf(line) }) : null,
+    by: senderOf(line),
+    uuid: wordAt(line, 1),
+    endedRow: world.dead.get(wordAt(line, 1)) ?? null,
+    subtree: hasFlag(line, 'subtree'),
+    only: hasFlag(line, 'only'),
+    rerun: hasFlag(line, 'rerun'),
+    message: hasFlag(line, 'message') ? { id: `m${reply}`, text: 'go on' } : null,
+    spec: isOverridden(line) ? kernelSpec({ ...world.row(wordAt(line, 1))?.spec, ...overridesOf(line), ...permitsOf(line) }) : null,
     ...changeOf(line),
   }),
   fork: (line, world, reply) => ({
     type: 'fork',
     reply,
-    by: by(line),
-    uuid: word(line, 1),
+    by: senderOf(line),
+    uuid: wordAt(line, 1),
     ...forkPointOf(line, world),
-    message: has(line, 'message') ? { id: `m${reply}`, text: 'another way' } : null,
+    message: hasFlag(line, 'message') ? { id: `m${reply}`, text: 'another way' } : null,
     spec: isOverridden(line)
-      ? kernelSpec({ ...world.row(line.options.get('of') ?? '')?.spec, name: null, ...override(line), ...permitsOf(line) })
+      ? kernelSpec({ ...world.row(line.options.get('of') ?? '')?.spec, name: null, ...overridesOf(line), ...permitsOf(line) })
       : null,
   }),
-  send: (line, _, reply) => ({ type: 'send', reply, by: by(line), uuid: word(line, 1), id: `m${reply}`, text: 'hello' }),
-  take: (line, _, reply) => ({ type: 'take', reply, by: by(line), uuid: word(line, 1), ids: line.words.slice(2) }),
+  send: (line, _, reply) => ({ type: 'send', reply, by: senderOf(line), uuid: wordAt(line, 1), id: `m${reply}`, text: 'hello' }),
+  take: (line, _, reply) => ({ type: 'take', reply, by: senderOf(line), uuid: wordAt(line, 1), ids: line.words.slice(2) }),
   answer: (line, _, reply) => ({
     type: 'answer',
     reply,
-    by: by(line),
-    uuid: word(line, 1),
+    by: senderOf(line),
+    uuid: wordAt(line, 1),
     id: line.options.get('id') ?? null,
     option: line.words[2] ?? null,
     text: line.options.get('text') ?? null,
@@ -102,102 +109,102 @@ const READERS: Readonly<Record<string, Read>> = {
   mask: (line, _, reply) => ({
     type: 'mask',
     reply,
-    by: by(line),
-    uuid: word(line, 1),
+    by: senderOf(line),
+    uuid: wordAt(line, 1),
     mask: line.words.slice(2) as Signal[],
     ...(line.options.has('how') ? { how: line.options.get('how') as 'block' } : {}),
   }),
   handle: (line, _, reply) => ({
     type: 'handle',
     reply,
-    by: by(line),
-    uuid: word(line, 1),
-    signal: word(line, 2) as Signal,
-    handler: word(line, 3) as Handler,
+    by: senderOf(line),
+    uuid: wordAt(line, 1),
+    signal: wordAt(line, 2) as Signal,
+    handler: wordAt(line, 3) as Handler,
   }),
-  hold: (line) => ({ type: 'hold', uuid: anyOf(line), reason: word(line, 2) as HoldReason }),
-  release: (line) => ({ type: 'release', uuid: anyOf(line), reason: word(line, 2) as HoldReason }),
-  report: (line, world, reply) => ({ type: 'report', reply, uuid: word(line, 1), pid: pidOf(line, world), report: reportOf(line) }),
+  hold: (line) => ({ type: 'hold', uuid: anyOf(line), reason: wordAt(line, 2) as HoldReason }),
+  release: (line) => ({ type: 'release', uuid: anyOf(line), reason: wordAt(line, 2) as HoldReason }),
+  report: (line, world, reply) => ({ type: 'report', reply, uuid: wordAt(line, 1), pid: pidOf(line, world), report: reportOf(line) }),
   released: (line, world) => ({
     type: 'released',
-    uuid: word(line, 1),
+    uuid: wordAt(line, 1),
     pid: pidOf(line, world),
-    survivors: list(line, 'survivors').map(Number),
+    survivors: listOption(line, 'survivors').map(Number),
   }),
   checkpoint: (line, world) => ({
     type: 'checkpoint',
-    uuid: word(line, 1),
+    uuid: wordAt(line, 1),
     pid: pidOf(line, world),
     error: line.options.get('error') ?? null,
   }),
-  tick: (line) => ({ type: 'tick', uuid: word(line, 1) }),
+  tick: (line) => ({ type: 'tick', uuid: wordAt(line, 1) }),
   boot: (line) => ({
     type: 'boot',
-    uuid: word(line, 1),
-    survivors: list(line, 'survivors').map(Number),
+    uuid: wordAt(line, 1),
+    survivors: listOption(line, 'survivors').map(Number),
     ...(line.options.has('doubt') ? { doubt: line.options.get('doubt') as 'unowned' | 'stale' } : {}),
-    ...(has(line, 'crashloop') ? { crashLoop: true } : {}),
+    ...(hasFlag(line, 'crashloop') ? { crashLoop: true } : {}),
   }),
 }
 
 export function readInput(text: string, world: World, reply: number): InputBody {
   const line = parse(text)
-  const read = READERS[word(line, 0)] ?? CREW_READERS[word(line, 0)]
+  const read = READERS[wordAt(line, 0)] ?? CREW_READERS[wordAt(line, 0)]
   if (!read) throw new Error(`no such input: ${text}`)
   return read(line, world, reply)
 }
 
 function reportOf(line: Line): Report {
-  const what = word(line, 2)
+  const kind = wordAt(line, 2)
   const step = Number(line.words[3] ?? 0)
-  switch (what) {
+  switch (kind) {
     case 'up':
       return {
         type: 'up',
-        ...(has(line, 'handle') ? { handle: { pid: 4711, startTime: '1', pgid: 4711 } } : {}),
-        ...(line.options.has('window') ? { window: number(line, 'window') } : {}),
-        ...(line.options.has('answer') ? { answer: number(line, 'answer') ?? 0 } : {}),
-        ...session(line),
+        ...(hasFlag(line, 'handle') ? { handle: { pid: 4711, startTime: '1', pgid: 4711 } } : {}),
+        ...(line.options.has('window') ? { window: numberOption(line, 'window') } : {}),
+        ...(line.options.has('answer') ? { answer: numberOption(line, 'answer') ?? 0 } : {}),
+        ...sessionOf(line),
       }
     case 'session':
-      return { type: 'session', sessionId: word(line, 3) }
+      return { type: 'session', sessionId: wordAt(line, 3) }
     case 'asks':
       return { type: 'waiting', ask: askOf(line) }
     case 'unasked':
-      return { type: 'unasked', id: word(line, 3) }
+      return { type: 'unasked', id: wordAt(line, 3) }
     case 'usage':
       return {
         type: 'usage',
         usage: usageOf(line),
-        ...(line.options.has('context') ? { contextTokens: number(line, 'context') ?? 0 } : {}),
-        ...(line.options.has('window') ? { window: number(line, 'window') ?? 0 } : {}),
+        ...(line.options.has('context') ? { contextTokens: numberOption(line, 'context') ?? 0 } : {}),
+        ...(line.options.has('window') ? { window: numberOption(line, 'window') ?? 0 } : {}),
       }
     case 'compacting':
-      return { type: 'compaction.started', step, attempt: number(line, 'attempt') ?? 1, model: 'script:a.yaml', ...estimateOf(line) }
+      return { type: 'compaction.started', step, attempt: numberOption(line, 'attempt') ?? 1, model: 'script:a.yaml', ...estimateOf(line) }
     case 'compacted':
       return compactedOf(line, step)
     case 'uncompacted':
       return {
         type: 'compaction.failed',
         step,
-        attempt: number(line, 'attempt') ?? 1,
+        attempt: numberOption(line, 'attempt') ?? 1,
         error: 'overloaded',
         status: 529,
-        retryInMs: number(line, 'again'),
+        retryInMs: numberOption(line, 'again'),
         ...(line.options.has('tokens') ? { usage: usageOf(line) } : {}),
       }
     case 'model':
-      return { type: 'model.started', step, attempt: number(line, 'attempt') ?? 1, model: 'script:a.yaml', ...estimateOf(line) }
+      return { type: 'model.started', step, attempt: numberOption(line, 'attempt') ?? 1, model: 'script:a.yaml', ...estimateOf(line) }
     case 'call':
-      return { type: 'call.started', call: word(line, 3), model: 'm', provider: 'p', ask: estimateOf(line).ask ?? NO_ASK }
+      return { type: 'call.started', call: wordAt(line, 3), model: 'm', provider: 'p', ask: estimateOf(line).ask ?? NO_ASK }
     case 'called':
-      return { type: 'call.finished', call: word(line, 3), usage: usageOf(line), status: 200 }
+      return { type: 'call.finished', call: wordAt(line, 3), usage: usageOf(line), status: 200 }
     case 'answer':
       return answerOf(line, step)
     case 'failed':
       return { type: 'model.failed', step, attempt: 1, error: 'overloaded', status: 529, retryInMs: 100 }
     case 'tool':
-      return { type: 'tool.finished', callId: word(line, 3), outcome: 'ok', content: 'done', durationMs: 5 }
+      return { type: 'tool.finished', callId: wordAt(line, 3), outcome: 'ok', content: 'done', durationMs: 5 }
     case 'ended':
       return {
         type: 'turn.ended',
@@ -220,17 +227,17 @@ function reportOf(line: Line): Report {
     case 'exited':
       return exitOf(line)
     default:
-      throw new Error(`no such report: ${what}`)
+      throw new Error(`no such report: ${kind}`)
   }
 }
 
 /** `to.budgetTokens=50` sets it, `plus.budgetTokens=50` adds to it */
 function changeOf(line: Line): { readonly limits?: LimitChange } {
-  const named = (prefix: string): Limits =>
+  const limitsWith = (prefix: string): Limits =>
     Object.fromEntries(
-      LIMIT_NAMES.flatMap((name) => (line.options.has(`${prefix}.${name}`) ? [[name, number(line, `${prefix}.${name}`)]] : [])),
+      LIMIT_NAMES.flatMap((name) => (line.options.has(`${prefix}.${name}`) ? [[name, numberOption(line, `${prefix}.${name}`)]] : [])),
     )
-  const [set, add] = [named('to'), named('plus')]
+  const [set, add] = [limitsWith('to'), limitsWith('plus')]
   return Object.keys({ ...set, ...add }).length === 0 ? {} : { limits: { set, add } }
 }
 
@@ -241,39 +248,39 @@ function estimateOf(line: Line): { readonly ask?: CallEstimate } {
   const text = line.options.get('ask')
   if (text === undefined) return {}
   const [input, answer] = text.split('+')
-  const [perInputToken, perOutputToken] = list(line, 'price').map(Number)
+  const [perInputToken, perOutputToken] = listOption(line, 'price').map(Number)
   const usd = perInputToken === undefined || perOutputToken === undefined ? null : { perInputToken, perOutputToken }
   return { ask: { inputTokens: Number(input), maxOutputTokens: answer === '?' ? null : Number(answer), usd } }
 }
 
 /** `measured cpu=100 output=5 rss=1000 out` */
 function measurementOf(line: Line): Report {
-  const [cpuTimeMs = 0, outputBytes = 0, rssBytes = 0] = ['cpu', 'output', 'rss'].map((name) => number(line, name) ?? 0)
+  const [cpuTimeMs = 0, outputBytes = 0, rssBytes = 0] = ['cpu', 'output', 'rss'].map((name) => numberOption(line, name) ?? 0)
   return {
     type: 'measured',
     measured: { cpuTimeMs, outputBytes, rssBytes, peakRssBytes: rssBytes },
-    ...(has(line, 'out') ? { outOfMemory: true } : {}),
+    ...(hasFlag(line, 'out') ? { outOfMemory: true } : {}),
   }
 }
 
-function session(line: Line): { sessionId?: string } {
+function sessionOf(line: Line): { sessionId?: string } {
   const sessionId = line.options.get('session')
   return sessionId === undefined ? {} : { sessionId }
 }
 
 /** `asks q1 options=yes,no`; `asks q2` expects a text */
 function askOf(line: Line): Ask {
-  const options = list(line, 'options').map((id) => ({
+  const options = listOption(line, 'options').map((id) => ({
     id,
     name: id,
     kind: id === 'yes' ? ('allow_once' as const) : ('reject_once' as const),
   }))
-  return { id: word(line, 3), kind: options.length > 0 ? 'permission' : 'question', text: 'run make?', options, callId: null, at: 0 }
+  return { id: wordAt(line, 3), kind: options.length > 0 ? 'permission' : 'question', text: 'run make?', options, callId: null, at: 0 }
 }
 
 /** `answer 1 calls=c1:once,c2:read cost=2|unknown tokens=100` */
 function answerOf(line: Line, step: number): Report {
-  const calls = list(line, 'calls').map((text): RequestedCall => {
+  const calls = listOption(line, 'calls').map((text): RequestedCall => {
     const [callId = '', effect = 'once'] = text.split(':')
     return { callId, name: 'bash', effect: effect as ToolEffect }
   })
@@ -293,7 +300,7 @@ function answerOf(line: Line, step: number): Report {
 
 /** `compacted 4 parts=2-3,9 after=20 tokens=100` */
 function compactedOf(line: Line, step: number): Report {
-  const ranges = list(line, 'parts').map((part): Range => {
+  const ranges = listOption(line, 'parts').map((part): Range => {
     const [first = 0, last = first] = part.split('-').map(Number)
     return [first, last]
   })
@@ -303,7 +310,7 @@ function compactedOf(line: Line, step: number): Report {
     summary: 'in short',
     ranges,
     before: 100,
-    after: number(line, 'after') ?? 10,
+    after: numberOption(line, 'after') ?? 10,
     usage: usageOf(line),
     durationMs: 10,
   }
@@ -311,25 +318,27 @@ function compactedOf(line: Line, step: number): Report {
 
 function usageOf(line: Line): CallUsage {
   return {
-    inputTokens: number(line, 'tokens') ?? 10,
-    outputTokens: number(line, 'out') ?? 1,
-    cacheReadTokens: number(line, 'cached') ?? 0,
-    cacheWriteTokens: number(line, 'written') ?? 0,
-    costUsd: line.options.get('cost') === 'unknown' ? null : (number(line, 'cost') ?? 0.01),
+    inputTokens: numberOption(line, 'tokens') ?? 10,
+    outputTokens: numberOption(line, 'out') ?? 1,
+    cacheReadTokens: numberOption(line, 'cached') ?? 0,
+    cacheWriteTokens: numberOption(line, 'written') ?? 0,
+    costUsd: line.options.get('cost') === 'unknown' ? null : (numberOption(line, 'cost') ?? 0.01),
   }
 }
 
 /** `exited 3`, `exited SIGSEGV`, `exited none`, `exited 0 error=boom` */
 function exitOf(line: Line): Report {
-  const how = word(line, 3)
+  const ending = wordAt(line, 3)
   const error = line.options.get('error')
-  const ended = how.startsWith('SIG') ? { code: null, osSignal: how } : { code: how === 'none' ? null : Number(how), osSignal: null }
+  const ended = ending.startsWith('SIG')
+    ? { code: null, osSignal: ending }
+    : { code: ending === 'none' ? null : Number(ending), osSignal: null }
   return { type: 'exited', ...ended, ...(error === undefined ? {} : { error }) }
 }
 
 /** Returns a supervisor's ended children, as the daemon reads them from the store. */
 function endedChildrenOf(line: Line, world: World): { readonly endedChildren?: readonly Process[] } {
-  const children = world.row(word(line, 1))?.supervision?.children
+  const children = world.row(wordAt(line, 1))?.supervision?.children
   return children ? { endedChildren: children.flatMap(({ uuid }) => world.dead.get(uuid) ?? []) } : {}
 }
 
@@ -340,8 +349,8 @@ function restartsOf(line: Line, driver: DriverName): SpecChanges {
   const onComplete = options.get('complete') as OnComplete | undefined
   const childId = options.get('child')
   const intensity = {
-    maxRestarts: number(line, 'max') ?? 2,
-    windowMs: number(line, 'window') ?? 60_000,
+    maxRestarts: numberOption(line, 'max') ?? 2,
+    windowMs: numberOption(line, 'window') ?? 60_000,
     backoff: { initialMs: 1_000, maxMs: 8_000, factor: 2 },
   }
   return {
@@ -357,7 +366,7 @@ function specOf(line: Line): ReturnType<typeof kernelSpec> {
     'native'
   const limits: Limits = {
     ...limitsOf(line, LIMIT_NAMES),
-    ...limit(line, 'warnAt'),
+    ...limitOf(line, 'warnAt'),
     ...(line.options.has('unknownPrice') ? { unknownPrice: line.options.get('unknownPrice') as 'refuse' } : {}),
     ...(line.options.has('onLimit')
       ? { actions: Object.fromEntries(LIMIT_NAMES.map((name) => [name, line.options.get('onLimit') as 'suspend'])) }
@@ -367,28 +376,27 @@ function specOf(line: Line): ReturnType<typeof kernelSpec> {
     driver,
     limits,
     name: line.options.get('named') ?? null,
-    interactive: has(line, 'interactive'),
+    interactive: hasFlag(line, 'interactive'),
     intent: line.options.get('intent') ?? 'work',
     ...permitsOf(line),
     ...restartsOf(line, driver),
-    ...(has(line, 'lines') ? { format: 'claude' as const } : {}),
-    ...(has(line, 'input') ? { input: true as const } : {}),
+    ...(hasFlag(line, 'lines') ? { format: 'claude' as const } : {}),
     argv: driver === 'command' ? ['make'] : null,
-    ...(line.options.has('cleans') ? { graceMs: number(line, 'cleans') ?? 0 } : {}),
+    ...(line.options.has('cleans') ? { graceMs: numberOption(line, 'cleans') ?? 0 } : {}),
   })
 }
 
 /** `tools=read,ls deny=bash agent=coder reads=/a writes=/a/b network=off signals=none spawns=coder` */
 function permitsOf(line: Line): SpecChanges {
-  const given = (key: string): readonly string[] | undefined =>
-    line.options.has(key) ? list(line, key).filter((entry) => entry !== '') : undefined
+  const listOf = (key: string): readonly string[] | undefined =>
+    line.options.has(key) ? listOption(line, key).filter((entry) => entry !== '') : undefined
   const [tools, deny, agent, read, write, spawns] = [
-    given('tools'),
-    given('deny'),
+    listOf('tools'),
+    listOf('deny'),
     line.options.get('agent'),
-    given('reads'),
-    given('writes'),
-    given('spawns'),
+    listOf('reads'),
+    listOf('writes'),
+    listOf('spawns'),
   ]
   const signals = line.options.get('signals') as 'none' | undefined
   const capabilities = {
@@ -409,9 +417,9 @@ function permitsOf(line: Line): SpecChanges {
 function forkPointOf(line: Line, world: World): { readonly origin: Process; readonly at: ForkPoint } {
   const origin = world.row(line.options.get('of') ?? '')
   if (!origin) throw new Error(`nothing to fork: ${line.words.join(' ')}`)
-  const step = number(line, 'step')
-  const now = step === null ? forkPointNow(origin) : null
-  if (now) return { origin, at: now }
+  const step = numberOption(line, 'step')
+  const forkPoint = step === null ? forkPointNow(origin) : null
+  if (forkPoint) return { origin, at: forkPoint }
   let at: Process | undefined
   for (const fact of world.history(origin.uuid)) {
     at = fold(at, fact)
@@ -423,37 +431,37 @@ function forkPointOf(line: Line, world: World): { readonly origin: Process; read
 
 const isOverridden = (line: Line): boolean => ['model', 'named', 'tools', 'deny', 'reads', 'writes'].some((key) => line.options.has(key))
 
-function override(line: Line): { model?: string; name?: string } {
+function overridesOf(line: Line): { model?: string; name?: string } {
   const model = line.options.get('model')
   const name = line.options.get('named')
   return { ...(model === undefined ? {} : { model }), ...(name === undefined ? {} : { name }) }
 }
 
 function limitsOf(line: Line, names: readonly LimitName[]): Limits {
-  return Object.assign({}, ...names.map((name) => limit(line, name))) as Limits
+  return Object.assign({}, ...names.map((name) => limitOf(line, name))) as Limits
 }
 
-function limit(line: Line, key: LimitName | 'warnAt'): Limits {
-  const value = number(line, key)
+function limitOf(line: Line, key: LimitName | 'warnAt'): Limits {
+  const value = numberOption(line, key)
   return value === null ? {} : { [key]: value }
 }
 
-function word(line: Line, index: number): string {
+function wordAt(line: Line, index: number): string {
   const found = line.words[index]
   if (found === undefined) throw new Error(`word ${index} is missing in: ${line.words.join(' ')}`)
   return found
 }
 
-const has = (line: Line, flag: string): boolean => line.words.includes(flag)
-const by = (line: Line): Sender => (line.options.get('by') ?? 'user') as Sender
-const list = (line: Line, key: string): string[] => line.options.get(key)?.split(',') ?? []
-const anyOf = (line: Line): string | null => (word(line, 1) === 'all' ? null : word(line, 1))
+const hasFlag = (line: Line, flag: string): boolean => line.words.includes(flag)
+const senderOf = (line: Line): Sender => (line.options.get('by') ?? 'user') as Sender
+const listOption = (line: Line, key: string): string[] => line.options.get(key)?.split(',') ?? []
+const anyOf = (line: Line): string | null => (wordAt(line, 1) === 'all' ? null : wordAt(line, 1))
 
-function number(line: Line, key: string): number | null {
+function numberOption(line: Line, key: string): number | null {
   const value = line.options.get(key)
   return value === undefined ? null : Number(value)
 }
 
 function pidOf(line: Line, world: World): number {
-  return number(line, 'pid') ?? world.row(word(line, 1))?.pid ?? 0
+  return numberOption(line, 'pid') ?? world.row(wordAt(line, 1))?.pid ?? 0
 }

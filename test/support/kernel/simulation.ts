@@ -59,7 +59,7 @@ export class Simulation implements Outside {
   /** the last line number of each output */
   readonly #lastLines = new Map<string, number>()
   #lastReadCursor = 0
-  readonly #rules = new Rules((rule, words) => this.reportViolation(`${RULES[rule]}: ${words}`))
+  readonly #rules = new Rules((rule, description) => this.reportViolation(`${RULES[rule]}: ${description}`))
   readonly histories: Histories
   readonly #viewers: Viewers
   #core: Core | null = null
@@ -83,9 +83,9 @@ export class Simulation implements Outside {
       pick,
       acknowledged: this.acknowledged,
       newUuid: () => this.#newUuid(),
-      reportViolation: (rule, words) => this.reportViolation(rule === 'defect' ? words : `${RULES[rule]}: ${words}`),
+      reportViolation: (rule, description) => this.reportViolation(rule === 'defect' ? description : `${RULES[rule]}: ${description}`),
     })
-    this.#viewers = new Viewers(this.histories.removed, (words) => this.reportViolation(`${RULES.cursors}: ${words}`))
+    this.#viewers = new Viewers(this.histories.removed, (description) => this.reportViolation(`${RULES.cursors}: ${description}`))
   }
 
   reportViolation(rule: string): void {
@@ -95,14 +95,14 @@ export class Simulation implements Outside {
   /** Performs one event. */
   async step(): Promise<void> {
     const core = this.#core ?? (await this.#open())
-    const kind = this.pick(1_000)
-    if (kind < 620) this.schedule.next()
-    else if (kind < 780) this.#giveCommands(core)
-    else if (kind < 880) this.#clock.wind([1, 100, 1_000, 12_000, 130_000][this.pick(5)] ?? 1)
-    else if (kind < 930) this.#disturbStore(core)
-    else if (kind < 985) core.store.releaseCommits()
-    else if (kind < 992) this.#viewers.add(core, this.pick(core.pipeline.cursor + 1))
-    else if (kind < 998) await this.#crash(core)
+    const permille = this.pick(1_000)
+    if (permille < 620) this.schedule.next()
+    else if (permille < 780) this.#giveCommands(core)
+    else if (permille < 880) this.#clock.wind([1, 100, 1_000, 12_000, 130_000][this.pick(5)] ?? 1)
+    else if (permille < 930) this.#disturbStore(core)
+    else if (permille < 985) core.store.releaseCommits()
+    else if (permille < 992) this.#viewers.add(core, this.pick(core.pipeline.cursor + 1))
+    else if (permille < 998) await this.#crash(core)
     else await this.#stop(core)
     if (this.pick(3) > 0) await settle()
     if (this.#firstViolation !== null) throw new Error(this.#firstViolation)
@@ -110,7 +110,7 @@ export class Simulation implements Outside {
 
   /** Users give commands, sometimes many at once. */
   #giveCommands(core: Core): void {
-    for (let more = this.pick(MAX_BURST); more >= 0; more -= 1) {
+    for (let remaining = this.pick(MAX_BURST); remaining >= 0; remaining -= 1) {
       this.commands += 1
       const uuid = this.#pickRecent(NEWEST_COUNT)
       if (uuid === undefined || this.pick(4) > 0) this.#request(core)
@@ -142,7 +142,7 @@ export class Simulation implements Outside {
       dir: this.#dir,
       clock: this.#clock,
       maxProcesses: MAX_PROCESSES,
-      perform: (effect, of) => this.#perform(effect, of),
+      perform: (effect, daemonCore) => this.#perform(effect, daemonCore),
       faults: (store) => this.#planFault(store),
     })
     this.#core = core
@@ -324,8 +324,8 @@ export class Simulation implements Outside {
     const { store } = core
     if (this.#fault) return store.releaseCommits()
     const failOneCommit = (code: ErrorCode): void => {
-      const at = store.attempts + 1 + this.pick(2)
-      store.fault = (_, number) => (number === at ? new KernelError(code, 'by chance') : null)
+      const failingCommit = store.attempts + 1 + this.pick(2)
+      store.fault = (_, number) => (number === failingCommit ? new KernelError(code, 'by chance') : null)
     }
     switch (this.pick(6)) {
       case 0:
@@ -405,7 +405,7 @@ export class Simulation implements Outside {
       const page = await core.store.since({ afterCursor: this.#lastReadCursor, limit: 500 })
       for (const fact of page) {
         const { cursor, uuid, pid, body } = fact
-        this.#viewers.note(fact, this.#lastReadCursor)
+        this.#viewers.recordFact(fact, this.#lastReadCursor)
         this.#lastReadCursor = cursor
         this.#rules.read(fact)
         if (body.type === 'process.spawned' || body.type === 'process.forked') this.#stored.add(`spawn ${uuid}`)
@@ -419,13 +419,13 @@ export class Simulation implements Outside {
       if (page.length < 500) break
     }
     // A process that ends while the disk is full loses the output after the line that reports the loss.
-    for (const what of this.acknowledged)
+    for (const fact of this.acknowledged)
       if (
-        !this.#stored.has(what) &&
-        !this.#cutOutputs.has(what.slice(0, what.lastIndexOf(' '))) &&
-        !this.histories.removed.has(what.split(/[ .]/)[1] ?? '')
+        !this.#stored.has(fact) &&
+        !this.#cutOutputs.has(fact.slice(0, fact.lastIndexOf(' '))) &&
+        !this.histories.removed.has(fact.split(/[ .]/)[1] ?? '')
       )
-        this.reportViolation(`acknowledged and lost: ${what}`)
+        this.reportViolation(`acknowledged and lost: ${fact}`)
     await this.histories.verify(core)
     for (const row of core.table.rows()) await this.#verifyRow(core, row.uuid)
     for (let i = 0; i < 3; i += 1) await this.#verifyRow(core, this.#uuids[this.pick(Math.max(1, this.#uuids.length))] ?? '')
@@ -434,15 +434,15 @@ export class Simulation implements Outside {
   async #verifyRow(core: Core, uuid: Uuid): Promise<void> {
     const row = core.table.get(uuid) ?? (await core.store.process(uuid))
     const refolded = await foldedProcess(core, uuid)
-    if (sorted(row) !== sorted(refolded))
-      this.reportViolation(`the row of ${uuid} is not the fold of its journal: ${sorted(row)} and ${sorted(refolded)}`)
+    if (sortedJson(row) !== sortedJson(refolded))
+      this.reportViolation(`the row of ${uuid} is not the fold of its journal: ${sortedJson(row)} and ${sortedJson(refolded)}`)
   }
 
-  #checkLine(of: string, line: number): void {
-    const last = this.#lastLines.get(of) ?? 0
-    if (line <= last) this.reportViolation(`${of} ${line} follows ${last}`)
-    this.#lastLines.set(of, line)
-    this.#stored.add(`${of} ${line}`)
+  #checkLine(output: string, line: number): void {
+    const lastLine = this.#lastLines.get(output) ?? 0
+    if (line <= lastLine) this.reportViolation(`${output} ${line} follows ${lastLine}`)
+    this.#lastLines.set(output, line)
+    this.#stored.add(`${output} ${line}`)
   }
 }
 
@@ -458,7 +458,7 @@ function nonEmptyTables(dir: string): string[] {
 }
 
 /** JSON with sorted keys. */
-function sorted(value: unknown): string {
+function sortedJson(value: unknown): string {
   return (
     JSON.stringify(value, (_, field: unknown) =>
       field !== null && typeof field === 'object' && !Array.isArray(field)

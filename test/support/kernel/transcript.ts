@@ -25,28 +25,28 @@ export class Player {
       .split('\n')
       .map((line) => line.trim())
       .filter((line) => line !== '')
-    const shown = lines.flatMap((line) =>
+    const shownLines = lines.flatMap((line) =>
       line.startsWith('.') ? (this.#line(line.slice(1).trim()), []) : [`> ${line}`, ...this.#line(line)],
     )
-    return `\n${shown.join('\n')}\n`
+    return `\n${shownLines.join('\n')}\n`
   }
 
   #line(line: string): string[] {
-    const [verb, who = ''] = line.split(/\s+/)
-    if (verb === 'wind') return this.#wind(Number(who))
-    if (verb === 'live') return this.#live(line.slice(5), who)
+    const [verb, kind = ''] = line.split(/\s+/)
+    if (verb === 'wind') return this.#advanceClock(Number(kind))
+    if (verb === 'live') return this.#live(line.slice(5), kind)
     return this.#input(line)
   }
 
   /** Plays `live a native`, `live crew c …` or `live member w of=c id=worker-1`. */
-  #live(what: string, who: string): string[] {
-    const isCrew = who === 'crew' || who === 'member'
-    const name = isCrew ? (what.split(/\s+/)[1] ?? '') : who
-    return [isCrew ? what : `spawn ${what}`, `start ${name}`, `report ${name} up`].flatMap((input) => this.#input(input))
+  #live(script: string, kind: string): string[] {
+    const isCrew = kind === 'crew' || kind === 'member'
+    const name = isCrew ? (script.split(/\s+/)[1] ?? '') : kind
+    return [isCrew ? script : `spawn ${script}`, `start ${name}`, `report ${name} up`].flatMap((input) => this.#input(input))
   }
 
   /** Advances the clock and ticks every process whose deadline has come, as the daemon does. */
-  #wind(ms: number): string[] {
+  #advanceClock(ms: number): string[] {
     const { world } = this
     world.wind(ms)
     const due = [...world.table.rows()].filter((row) => (deadlineOf(row) ?? Infinity) <= world.mono)
@@ -57,10 +57,10 @@ export class Player {
     this.#replies += 1
     const { changes, effects } = this.world.step(readInput(line, this.world, this.#replies))
     this.world.commit()
-    return [...changes.facts.map(factLine), ...effects.map(effectLine), ...this.#changed([...changes.processes.keys()])]
+    return [...changes.facts.map(factLine), ...effects.map(effectLine), ...this.#statusChanges([...changes.processes.keys()])]
   }
 
-  #changed(uuids: readonly string[]): string[] {
+  #statusChanges(uuids: readonly string[]): string[] {
     return uuids.flatMap((uuid) => {
       const row = this.world.row(uuid)
       const status = row ? statusOf(row) : 'gone'
@@ -77,7 +77,7 @@ export function play(script: string): string {
 }
 
 function factLine({ uuid, seq, body }: Fact): string {
-  return `${uuid}.${seq} ${body.type} ${detail(body, uuid)}`.trimEnd()
+  return `${uuid}.${seq} ${body.type} ${detailOf(body, uuid)}`.trimEnd()
 }
 
 /** Formats a due time without its random jitter. */
@@ -89,7 +89,7 @@ const holdText = ({ reason, root, by }: Hold): string => `${reason}${root === un
 const partsText = (ranges: readonly (readonly [number, number])[]): string => ranges.map(([first, last]) => `${first}-${last}`).join(' ')
 
 /** Formats the fields of a fact that a transcript shows. */
-function detail(body: FactBody, uuid: string): string {
+function detailOf(body: FactBody, uuid: string): string {
   switch (body.type) {
     case 'process.spawned':
       return `#${body.pid}${body.parentUuid === null ? '' : ` under ${body.parentUuid}`}`

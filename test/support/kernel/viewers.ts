@@ -15,14 +15,14 @@ interface Viewer {
 
 export class Viewers {
   readonly #gone: ReadonlySet<Uuid>
-  readonly #broken: (words: string) => void
+  readonly #broken: (description: string) => void
   readonly #owners = new Map<number, Uuid>()
   #viewers: Viewer[] = []
 
   /** `gone`: all processes that were removed so far */
-  constructor(gone: ReadonlySet<Uuid>, broken: (words: string) => void) {
-    this.#gone = gone
-    this.#broken = broken
+  constructor(removed: ReadonlySet<Uuid>, reportViolation: (description: string) => void) {
+    this.#gone = removed
+    this.#broken = reportViolation
   }
 
   /** Follows the feed from a cursor on. */
@@ -31,12 +31,12 @@ export class Viewers {
     const received: number[] = []
     const abort = new AbortController()
     this.#viewers.push({ after, received, abort })
-    const follow = async (): Promise<void> => {
+    const followFeed = async (): Promise<void> => {
       for await (const { seq } of core.feed.subscribe({ uuid: null, after, live: false, follow: true, signal: abort.signal })) {
         if (seq > 0) received.push(seq)
       }
     }
-    follow().catch((error: unknown) => this.#broken(`the feed failed: ${String(error)}`))
+    followFeed().catch((error: unknown) => this.#broken(`the feed failed: ${String(error)}`))
   }
 
   dropAll(): void {
@@ -45,7 +45,7 @@ export class Viewers {
   }
 
   /** Records a fact that a viewer has received, and the one before it. */
-  note({ cursor, uuid }: StoredFact, before: number): void {
+  recordFact({ cursor, uuid }: StoredFact, before: number): void {
     for (let missing = before + 1; missing < cursor; missing += 1) this.#checkMissing(missing)
     this.#owners.set(cursor, uuid)
   }

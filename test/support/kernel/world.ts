@@ -38,8 +38,8 @@ export class World {
     }
     this.overlay.lastPid = decision.changes.lastPid
     for (const fact of decision.changes.facts) {
-      const known = this.journal.get(fact.uuid)
-      if (known) known.push(fact)
+      const journal = this.journal.get(fact.uuid)
+      if (journal) journal.push(fact)
       else this.journal.set(fact.uuid, [fact])
     }
     return decision
@@ -68,11 +68,11 @@ export class World {
 
   /** Returns all facts of a process, including those before its fork. */
   history(uuid: Uuid): readonly Fact[] {
-    const own = this.journal.get(uuid) ?? []
-    const [first] = own
-    if (first?.body.type !== 'process.forked') return own
+    const ownFacts = this.journal.get(uuid) ?? []
+    const [first] = ownFacts
+    if (first?.body.type !== 'process.forked') return ownFacts
     const { origin } = first.body
-    return [...this.history(origin.uuid).filter(({ seq }) => seq <= origin.seq), ...own]
+    return [...this.history(origin.uuid).filter(({ seq }) => seq <= origin.seq), ...ownFacts]
   }
 
   /** Returns the row, dead or alive. */

@@ -413,5 +413,5 @@ export const FACT_TYPES = Object.keys(FIELDS) as FactType[]
 export function bodyOf(type: FactType): Arbitrary<FactBody> {
   const [fields, optional = []] = FIELDS[type] as unknown as [Record<string, Arbitrary<unknown>>, string[]?]
   const requiredKeys = Object.keys(fields).filter((key) => !optional.includes(key))
-  return fc.record(fields, { requiredKeys }).map((rest) => JSON.parse(JSON.stringify({ type, ...rest })) as FactBody)
+  return fc.record(fields, { requiredKeys }).map((fields) => JSON.parse(JSON.stringify({ type, ...fields })) as FactBody)
 }

@@ -15,57 +15,57 @@ const AGENT = uuidOf(1)
 const [mount = ''] = process.argv.slice(2)
 const dir = join(mount, 'state')
 const filler = join(mount, 'filler')
-const seen: Record<string, unknown> = {}
+const observed: Record<string, unknown> = {}
 
-const codeOf = (work: Promise<unknown>): Promise<string> =>
-  work.then(
+const codeOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
     () => 'ok',
     (error: unknown) => (error instanceof KernelError ? error.code : String(error)),
   )
-const note = (text: string): FactBody => ({ type: 'process.note', text })
+const makeNote = (text: string): FactBody => ({ type: 'process.note', text })
 
 async function countOf(store: Store): Promise<number> {
   return (await store.facts(AGENT, 0, 10_000)).length
 }
 
 /** Commits until one commit fails; returns that commit. */
-async function fill(store: Store, scribe: Scribe): Promise<{ refused: Commit; code: string; count: number }> {
+async function fillDisk(store: Store, scribe: Scribe): Promise<{ refused: Commit; code: string; count: number }> {
   for (let count = scribe.get(AGENT).seq; ; count++) {
-    const next = scribe.write(AGENT, note(randomBytes(30_000).toString('hex')))
-    const code = await codeOf(store.commit(next))
-    if (code !== 'ok') return { refused: next, code, count }
+    const commit = scribe.write(AGENT, makeNote(randomBytes(30_000).toString('hex')))
+    const code = await codeOf(store.commit(commit))
+    if (code !== 'ok') return { refused: commit, code, count }
   }
 }
 
 {
   writeFileSync(filler, randomBytes(1_000_000))
   await using store = await openSqliteStore({ dir })
-  const first = new Scribe()
-  await store.commit(first.spawn(AGENT))
-  const { refused, code, count } = await fill(store, first)
+  const firstScribe = new Scribe()
+  await store.commit(firstScribe.spawn(AGENT))
+  const { refused, code, count } = await fillDisk(store, firstScribe)
   const before = await store.process(AGENT)
-  Object.assign(seen, {
+  Object.assign(observed, {
     code,
     lost: count - (await countOf(store)),
     again: await codeOf(store.commit(refused)),
     row: before?.seq === count,
   })
-  seen['released'] = await store.releaseReserve()
+  observed['released'] = await store.releaseReserve()
   const { counters, processes } = await store.load()
   const scribe = new Scribe(counters, processes)
-  seen['afterRelease'] = await codeOf(store.commit(scribe.write(AGENT, note('held: the disk is full'))))
-  seen['restoredWhileFull'] = await store.restoreReserve()
+  observed['afterRelease'] = await codeOf(store.commit(scribe.write(AGENT, makeNote('held: the disk is full'))))
+  observed['restoredWhileFull'] = await store.restoreReserve()
   rmSync(filler)
-  seen['restored'] = await store.restoreReserve()
-  seen['goesOn'] = await codeOf(store.commit(scribe.write(AGENT, note('goes on'))))
-  seen['lostInAll'] = count + 2 - (await countOf(store))
+  observed['restored'] = await store.restoreReserve()
+  observed['goesOn'] = await codeOf(store.commit(scribe.write(AGENT, makeNote('goes on'))))
+  observed['lostInAll'] = count + 2 - (await countOf(store))
 }
 {
   await using store = await openSqliteStore({ dir })
-  seen['damage'] = await store.verify()
-  seen['texts'] = (await store.tail(AGENT, 2)).map(({ body }) => (body.type === 'process.note' ? body.text : body.type))
+  observed['damage'] = await store.verify()
+  observed['texts'] = (await store.tail(AGENT, 2)).map(({ body }) => (body.type === 'process.note' ? body.text : body.type))
 }
 execFileSync('mount', ['-o', 'remount,bind,ro', mount])
-seen['openReadOnly'] = await codeOf(openSqliteStore({ dir }))
-seen['lockReadOnly'] = await codeOf(acquireLock(dir))
-process.stdout.write(`${JSON.stringify(seen)}\n`)
+observed['openReadOnly'] = await codeOf(openSqliteStore({ dir }))
+observed['lockReadOnly'] = await codeOf(acquireLock(dir))
+process.stdout.write(`${JSON.stringify(observed)}\n`)

@@ -72,24 +72,24 @@ export class Scribe {
   }
 
   /** The commit that spawns and starts a process. */
-  spawn(uuid: Uuid, spec: ProcessSpec = specOf(), ...more: FactBody[]): Commit {
+  spawn(uuid: Uuid, spec: ProcessSpec = specOf(), ...moreBodies: FactBody[]): Commit {
     this.pid += 1
     return this.write(
       uuid,
       { type: 'process.spawned', pid: this.pid, spec, parentUuid: null, depth: 0, by: 'user' },
       { type: 'process.started', mono: 5, attached: true, containment: null },
-      ...more,
+      ...moreBodies,
     )
   }
 
   /** The commit that forks a process after one of its facts, and starts the fork. */
-  fork(uuid: Uuid, origin: Uuid, seq: number, ...more: FactBody[]): Commit {
+  fork(uuid: Uuid, origin: Uuid, seq: number, ...moreBodies: FactBody[]): Commit {
     this.pid += 1
     return this.write(
       uuid,
       forkedOf(this.pid, { uuid: origin, step: 0, seq }),
       { type: 'process.started', mono: 5, attached: true, containment: null },
-      ...more,
+      ...moreBodies,
     )
   }
 
@@ -102,8 +102,8 @@ export class Scribe {
     const facts = list.map(([uuid, body]): StoredFact => {
       const before = this.#processes.get(uuid)
       const cursor = ++this.cursor
-      const last = body.type === 'process.forked' ? body.origin.seq : (before?.seq ?? 0)
-      const fact = { cursor, uuid, seq: last + 1, pid: before?.pid ?? this.pid, at: 1_700_000_000_000 + cursor, body }
+      const previousSeq = body.type === 'process.forked' ? body.origin.seq : (before?.seq ?? 0)
+      const fact = { cursor, uuid, seq: previousSeq + 1, pid: before?.pid ?? this.pid, at: 1_700_000_000_000 + cursor, body }
       const after = fold(before, fact)
       this.#processes.set(uuid, after)
       return { ...fact, moment: momentOf(after, undefined) }

@@ -9,11 +9,11 @@ import { seeded } from '../random.ts'
 import { Scribe, stepOf, uuidOf } from './facts.ts'
 
 const [dir = '', rounds = '', seed = ''] = process.argv.slice(2)
-const next = seeded(Number(seed))
+const nextRandom = seeded(Number(seed))
 const AGENT = uuidOf(1)
 
 /** Sets the soft limit on the size of files that this program writes. */
-function limit(bytes: number | 'unlimited'): void {
+function limitFileSize(bytes: number | 'unlimited'): void {
   execFileSync('prlimit', ['--pid', String(process.pid), `--fsize=${bytes}:`])
 }
 
@@ -22,26 +22,26 @@ const codes: Record<string, number> = {}
 let acknowledged = 0
 {
   await using store = await openSqliteStore({ dir })
-  const first = new Scribe()
-  await store.commit(first.spawn(AGENT))
-  acknowledged = first.cursor
+  const firstScribe = new Scribe()
+  await store.commit(firstScribe.spawn(AGENT))
+  acknowledged = firstScribe.cursor
   for (let round = 0; round < Number(rounds); round++) {
-    limit(Math.floor(sizeOf('store.db-wal') + next() * 60_000 - 20_000))
+    limitFileSize(Math.floor(sizeOf('store.db-wal') + nextRandom() * 60_000 - 20_000))
     for (let number = 0; number < 6; number++) {
       const { counters, processes } = await store.load()
       const scribe = new Scribe(counters, processes)
-      const code = await store.commit(scribe.write(AGENT, ...stepOf(round, 'x'.repeat(Math.floor(next() * 30_000))))).then(
+      const code = await store.commit(scribe.write(AGENT, ...stepOf(round, 'x'.repeat(Math.floor(nextRandom() * 30_000))))).then(
         () => 'ok',
         (error: unknown) => (error instanceof KernelError ? error.code : String(error)),
       )
       codes[code] = (codes[code] ?? 0) + 1
       if (code === 'ok') acknowledged = scribe.cursor
     }
-    limit('unlimited')
+    limitFileSize('unlimited')
   }
 }
 await using store = await openSqliteStore({ dir })
-const found = (await store.load()).counters.cursor
+const foundCursor = (await store.load()).counters.cursor
 process.stdout.write(
-  `${JSON.stringify({ codes: Object.keys(codes).toSorted(), lost: acknowledged - found, damage: await store.verify() })}\n`,
+  `${JSON.stringify({ codes: Object.keys(codes).toSorted(), lost: acknowledged - foundCursor, damage: await store.verify() })}\n`,
 )

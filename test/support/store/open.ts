@@ -16,9 +16,9 @@ export interface TestStore extends AsyncDisposable {
   close(): Promise<void>
   reopen(): Promise<Store>
   /** Waits until the file beside the store has this cursor. */
-  wroteIdentity(cursor: number): Promise<void>
+  waitForIdentity(cursor: number): Promise<void>
   /** Waits until the file beside the store names the present end of the log. */
-  wroteLog(): Promise<void>
+  waitForLog(): Promise<void>
   /** Closes the store, changes its file with SQL, and opens it again. */
   tamper(sql: string, ...values: (string | number)[]): Promise<Store>
 }
@@ -47,12 +47,12 @@ export async function testStore(sql?: string): Promise<TestStore> {
     },
     close,
     reopen,
-    wroteIdentity: async (cursor) => {
-      await waitUntil(() => readIdentity(dir)?.cursor === cursor, `the identity has the cursor ${cursor}`)
+    waitForIdentity: async (cursor) => {
+      await eventually(() => readIdentity(dir)?.cursor === cursor, `the identity has the cursor ${cursor}`)
     },
-    wroteLog: async () => {
-      const end = readWalEnd(join(dir, 'store.db-wal'))?.frames
-      await waitUntil(() => readIdentity(dir)?.log?.frames === end, 'the identity names the end of the log')
+    waitForLog: async () => {
+      const logEnd = readWalEnd(join(dir, 'store.db-wal'))?.frames
+      await eventually(() => readIdentity(dir)?.log?.frames === logEnd, 'the identity names the end of the log')
     },
     async tamper(sql, ...values) {
       await close()
@@ -70,10 +70,10 @@ export async function testStore(sql?: string): Promise<TestStore> {
 export const SCHEMA_2 = readFileSync(join(import.meta.dirname, 'schema-2.sql'), 'utf8')
 
 /** Changes the file of a closed store. */
-export function changeFile<T>(dir: string, work: (db: DatabaseSync) => T): T {
+export function changeFile<T>(dir: string, change: (db: DatabaseSync) => T): T {
   const db = new DatabaseSync(join(dir, 'store.db'))
   try {
-    return work(db)
+    return change(db)
   } finally {
     db.close()
   }

@@ -8,19 +8,23 @@ import { Scribe, specOf, uuidOf } from './facts.ts'
 const STDOUT = 1
 const AGENT = uuidOf(1)
 
-const output = (text: string): FactBody => ({ type: 'process.output', stream: 'stdout', text })
-const note = (text: string): FactBody => ({ type: 'process.note', text })
+const makeOutput = (text: string): FactBody => ({ type: 'process.output', stream: 'stdout', text })
+const makeNote = (text: string): FactBody => ({ type: 'process.note', text })
 
-function bodies(number: number): FactBody[] {
-  const long = number % 7 === 0 ? ` ${number}`.repeat(4_000) : ''
-  return [output(`${number}/0`), number % 10 === 0 ? note(`${number}/1`) : output(`${number}/1`), output(`${number}/2${long}`)]
+function bodiesOf(number: number): FactBody[] {
+  const longText = number % 7 === 0 ? ` ${number}`.repeat(4_000) : ''
+  return [
+    makeOutput(`${number}/0`),
+    number % 10 === 0 ? makeNote(`${number}/1`) : makeOutput(`${number}/1`),
+    makeOutput(`${number}/2${longText}`),
+  ]
 }
 
 const store = await openSqliteStore({ dir: process.argv[2] ?? '' })
 const { counters, processes } = await store.load()
 const scribe = new Scribe(counters, processes)
-if (processes.length === 0) await store.commit(scribe.spawn(AGENT, specOf(), note('begin')))
+if (processes.length === 0) await store.commit(scribe.spawn(AGENT, specOf(), makeNote('begin')))
 for (let number = scribe.get(AGENT).seq / 3; ; number++) {
-  await store.commit(scribe.write(AGENT, ...bodies(number)))
+  await store.commit(scribe.write(AGENT, ...bodiesOf(number)))
   writeSync(STDOUT, `${number}\n`)
 }

@@ -297,8 +297,12 @@ describe('a denied right stays denied', () => {
   test('at a resume and in a fork, also when its parent has ended', () => {
     const player = new Player()
     player.play(`${ENDED}\n fork f of=c\n report p exited 0\n released p\n resume c\n fork g of=c`)
-    const had = { tools: ['read'], deny: [], capabilities: { paths: { read: ['/a'], write: ['/a/b'] }, network: 'off', spawns: ['coder'] } }
-    expect([specOf(player, 'c'), specOf(player, 'f'), specOf(player, 'g')]).toEqual([had, had, had])
+    const rights = {
+      tools: ['read'],
+      deny: [],
+      capabilities: { paths: { read: ['/a'], write: ['/a/b'] }, network: 'off', spawns: ['coder'] },
+    }
+    expect([specOf(player, 'c'), specOf(player, 'f'), specOf(player, 'g')]).toEqual([rights, rights, rights])
   })
 
   test('the user may extend its permissions, but not beyond those of its living parent', () => {
@@ -309,11 +313,11 @@ describe('a denied right stays denied', () => {
     expect(specOf(player, 'c')).toMatchObject({ tools: ['read', 'bash'] })
   })
 
-  test.each(['system', 'agent:p'])('%s cannot extend the rights', (by) => {
+  test.each(['system', 'agent:p'])('%s cannot extend the rights', (sender) => {
     const player = new Player()
-    player.play(`${ENDED}\n resume c by=${by} tools=read,ls\n fork f of=c by=${by} tools=read,ls`)
+    player.play(`${ENDED}\n resume c by=${sender} tools=read,ls\n fork f of=c by=${sender} tools=read,ls`)
     expect(specOf(player, 'c')).toMatchObject({ tools: ['read'] })
-    if (by === 'system') expect(specOf(player, 'f')).toMatchObject({ tools: ['read'] })
+    if (sender === 'system') expect(specOf(player, 'f')).toMatchObject({ tools: ['read'] })
   })
 
   test('a resumed child loses the rights that its parent has lost', () => {

@@ -17,7 +17,7 @@ const ACTIVITIES = {
 } as const
 
 /** The facts and effects of a signal that differ between cells. */
-function outcome(played: string): string {
+function outcomeOf(played: string): string {
   const lines = played
     .split('\n')
     .slice(2)
@@ -37,12 +37,12 @@ function outcome(played: string): string {
   )
 }
 
-function cell(activity: keyof typeof ACTIVITIES, signal: string, disposition: string): string {
+function cellOf(activity: keyof typeof ACTIVITIES, signal: string, disposition: string): string {
   const player = new Player()
   player.play(ACTIVITIES[activity])
   if (disposition === 'blocked') player.play(`.mask a ${signal}`)
   else if (disposition !== 'default') player.play(`.handle a ${signal} ${disposition}`)
-  return outcome(player.play(`signal ${signal} a grace=1000`))
+  return outcomeOf(player.play(`signal ${signal} a grace=1000`))
 }
 
 describe('every combination of signal, disposition and activity', () => {
@@ -52,7 +52,7 @@ describe('every combination of signal, disposition and activity', () => {
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGPAUSE', 'SIGRESUME']) {
       for (const activity of activities) {
         const refused = signal === 'SIGPAUSE' && (activity === 'wrapping up' || activity === 'stopping')
-        expect(cell(activity, signal, disposition), `${signal} ${activity}`).toBe(
+        expect(cellOf(activity, signal, disposition), `${signal} ${activity}`).toBe(
           refused ? '→ refused INVALID: process 1 is stopping' : `pended ${signal} due 11000`,
         )
       }
@@ -60,14 +60,14 @@ describe('every combination of signal, disposition and activity', () => {
   })
 
   test('has this outcome by default and with the handler message', () => {
-    const rows = ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGPAUSE', 'SIGRESUME'].flatMap((signal) =>
+    const tableRows = ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGPAUSE', 'SIGRESUME'].flatMap((signal) =>
       (signal === 'SIGKILL' ? ['default'] : ['default', 'message']).flatMap((disposition) => [
         '',
         `${signal} ${disposition}`,
-        ...activities.map((activity) => `${activity}: ${cell(activity, signal, disposition)}`),
+        ...activities.map((activity) => `${activity}: ${cellOf(activity, signal, disposition)}`),
       ]),
     )
-    expect(`${rows.join('\n')}\n`).toMatchInlineSnapshot(`
+    expect(`${tableRows.join('\n')}\n`).toMatchInlineSnapshot(`
       "
       SIGTERM default
       created: started unattached · exited 143 SIGTERM from user (person) · reaped · → release channel · → release context · → release remove
@@ -381,9 +381,9 @@ describe('wrapping up', () => {
     ['grace=10000', 10_000, 9_700],
     ['grace=0', 0, null],
     ['least=10000', 10_000, 9_700],
-  ])('with the option %j, a grace of %i ms leaves %s ms to the agent', (said, graceMs, wrapUpMs) => {
+  ])('with the option %j, a grace of %i ms leaves %s ms to the agent', (graceOption, graceMs, wrapUpMs) => {
     const player = new Player()
-    player.play(`.live a\n.handle a SIGTERM message\n.signal SIGTERM a ${said}`)
+    player.play(`.live a\n.handle a SIGTERM message\n.signal SIGTERM a ${graceOption}`)
     const { life } = player.world.row('a') ?? {}
     if (life?.state !== 'running' || !life.stopping) throw new Error('it does not stop')
     expect(life.stopping.graceMs).toBe(graceMs)

@@ -230,11 +230,11 @@ describe('soft pause', () => {
     'the hold %s keeps no finished turn open: a process that expects no message completes',
     (reason) => {
       for (const driver of ['native', 'acp']) {
-        const held = `.live a ${driver}\n${reason === 'user' ? '.signal SIGPAUSE a' : `.hold a ${reason}`}`
-        expect(play(`${held}\nreport a ended 1\n.released a`)).toContain('process.exited 0 completed (agent)')
-        expect(play(`${held}\nreport a ended 1 interrupted`)).not.toContain('process.exited')
-        expect(play(`${held.replace(driver, `${driver} interactive`)}\nreport a ended 1`)).toContain('process.drained')
-        expect(play(`${held}\n.send a\nreport a ended 1`)).toContain('process.drained')
+        const heldProcess = `.live a ${driver}\n${reason === 'user' ? '.signal SIGPAUSE a' : `.hold a ${reason}`}`
+        expect(play(`${heldProcess}\nreport a ended 1\n.released a`)).toContain('process.exited 0 completed (agent)')
+        expect(play(`${heldProcess}\nreport a ended 1 interrupted`)).not.toContain('process.exited')
+        expect(play(`${heldProcess.replace(driver, `${driver} interactive`)}\nreport a ended 1`)).toContain('process.drained')
+        expect(play(`${heldProcess}\n.send a\nreport a ended 1`)).toContain('process.drained')
       }
     },
   )

@@ -38,26 +38,26 @@ describe('the judgement', () => {
     ],
   ]
 
-  test.each(cases)('%s', (_, seen, at, word, since) => {
-    const judged = judgeLiveness({ ...SEEN, ...seen }, DEFAULT_THRESHOLDS, at)
-    expect(judged.word).toBe(word)
-    if (since !== null) expect(judged.since).toBe(since)
+  test.each(cases)('%s', (_, observations, nowMs, expectedWord, expectedSince) => {
+    const judgement = judgeLiveness({ ...SEEN, ...observations }, DEFAULT_THRESHOLDS, nowMs)
+    expect(judgement.word).toBe(expectedWord)
+    if (expectedSince !== null) expect(judgement.since).toBe(expectedSince)
   })
 
   test('returns the time at which the judgement may change next', () => {
-    for (const [, seen, at] of cases) {
-      const judged = judgeLiveness({ ...SEEN, ...seen }, DEFAULT_THRESHOLDS, at)
+    for (const [, observations, at] of cases) {
+      const judged = judgeLiveness({ ...SEEN, ...observations }, DEFAULT_THRESHOLDS, at)
       if (judged.dueAt === null) continue
       expect(judged.dueAt).toBeGreaterThan(at)
-      expect(judgeLiveness({ ...SEEN, ...seen }, DEFAULT_THRESHOLDS, judged.dueAt - 1).word).toBe(judged.word)
-      expect(judgeLiveness({ ...SEEN, ...seen }, DEFAULT_THRESHOLDS, judged.dueAt).word).not.toBe(judged.word)
+      expect(judgeLiveness({ ...SEEN, ...observations }, DEFAULT_THRESHOLDS, judged.dueAt - 1).word).toBe(judged.word)
+      expect(judgeLiveness({ ...SEEN, ...observations }, DEFAULT_THRESHOLDS, judged.dueAt).word).not.toBe(judged.word)
     }
   })
 
   test('a disabled check never reports a problem', () => {
-    const off = { ...DEFAULT_THRESHOLDS, silentMs: null, stalledMs: null, waitingMs: null, stoppedMs: null }
+    const allOff = { ...DEFAULT_THRESHOLDS, silentMs: null, stalledMs: null, waitingMs: null, stoppedMs: null }
     for (const waitingAt of [null, 0])
-      expect(judgeLiveness({ ...SEEN, waitingAt, stoppedAt: 0 }, off, 1e12)).toMatchObject({ word: 'alive', dueAt: null })
+      expect(judgeLiveness({ ...SEEN, waitingAt, stoppedAt: 0 }, allOff, 1e12)).toMatchObject({ word: 'alive', dueAt: null })
   })
 
   test('a supervisor has no checks', () => {
@@ -75,66 +75,74 @@ describe('the judgement', () => {
 })
 
 /** A working process with a liveness policy. */
-function working(policy: LivenessPolicy, options = ''): Player {
+function workingPlayer(policy: LivenessPolicy, options = ''): Player {
   const player = new Player()
   player.play(`.spawn a ${options}`)
-  const row = player.world.row('a') as Process
-  player.world.overlay.put({ ...row, spec: changedSpec(row.spec, { liveness: { policy } }) })
+  const rowOf = player.world.row('a') as Process
+  player.world.overlay.put({ ...rowOf, spec: changedSpec(rowOf.spec, { liveness: { policy } }) })
   player.play('.start a\n.report a up')
   return player
 }
 
-function judged(player: Player, word: LivenessWord, pid = 1): string[] {
-  const { changes, effects } = player.world.step({ type: 'liveness', uuid: 'a', pid, word, since: 5, evidence: 'in bash of step 1' })
+function judgeAs(player: Player, expectedWord: LivenessWord, pid = 1): string[] {
+  const { changes, effects } = player.world.step({
+    type: 'liveness',
+    uuid: 'a',
+    pid,
+    word: expectedWord,
+    since: 5,
+    evidence: 'in bash of step 1',
+  })
   return [...changes.facts.map(({ body }) => body.type), ...effects.map(({ type }) => type)]
 }
 
-const row = (player: Player): Process => player.world.row('a') as Process
+const rowOf = (player: Player): Process => player.world.row('a') as Process
 
 describe('the kernel', () => {
   test('records a change once, and clears it when the process is alive again', () => {
-    const player = working('warn')
-    expect(judged(player, 'silent')).toEqual(['liveness.changed'])
-    expect(row(player).liveness).toEqual({ word: 'silent', since: 5, evidence: 'in bash of step 1' })
-    expect(judged(player, 'silent')).toEqual([])
-    expect(judged(player, 'alive')).toEqual(['liveness.changed'])
-    expect('liveness' in row(player)).toBe(false)
-    expect(judged(player, 'alive')).toEqual([])
+    const player = workingPlayer('warn')
+    expect(judgeAs(player, 'silent')).toEqual(['liveness.changed'])
+    expect(rowOf(player).liveness).toEqual({ word: 'silent', since: 5, evidence: 'in bash of step 1' })
+    expect(judgeAs(player, 'silent')).toEqual([])
+    expect(judgeAs(player, 'alive')).toEqual(['liveness.changed'])
+    expect('liveness' in rowOf(player)).toBe(false)
+    expect(judgeAs(player, 'alive')).toEqual([])
   })
 
   test('reports nothing about suspended and ending processes, or of another incarnation', () => {
-    const player = working('restart')
-    expect(judged(player, 'stalled', 7)).toEqual([])
+    const player = workingPlayer('restart')
+    expect(judgeAs(player, 'stalled', 7)).toEqual([])
     player.play('.signal SIGPAUSE a')
-    expect(judged(player, 'stalled')).toEqual([])
+    expect(judgeAs(player, 'stalled')).toEqual([])
     player.play('.resume a\n.signal SIGTERM a')
-    expect(judged(player, 'stalled')).toEqual([])
+    expect(judgeAs(player, 'stalled')).toEqual([])
   })
 
   test('a pause clears the liveness problem', () => {
-    const player = working('warn')
-    judged(player, 'silent')
+    const player = workingPlayer('warn')
+    judgeAs(player, 'silent')
     player.play('.signal SIGPAUSE a')
-    expect(row(player).liveness).toBeUndefined()
+    expect(rowOf(player).liveness).toBeUndefined()
   })
 
   test('only warns by default; other policies act only on stalled processes', () => {
-    expect(judged(working('warn'), 'stalled')).toEqual(['liveness.changed'])
-    for (const word of ['silent', 'waiting', 'stopped'] as const) {
-      for (const policy of ['interrupt', 'restart'] as const) expect(judged(working(policy), word)).toEqual(['liveness.changed'])
+    expect(judgeAs(workingPlayer('warn'), 'stalled')).toEqual(['liveness.changed'])
+    for (const expectedWord of ['silent', 'waiting', 'stopped'] as const) {
+      for (const policy of ['interrupt', 'restart'] as const)
+        expect(judgeAs(workingPlayer(policy), expectedWord)).toEqual(['liveness.changed'])
     }
   })
 
   test('interrupt ends the turn of a process that takes messages', () => {
-    expect(judged(working('interrupt', 'interactive'), 'stalled')).toEqual(['liveness.changed', 'signal.sent', 'driver.interrupt'])
+    expect(judgeAs(workingPlayer('interrupt', 'interactive'), 'stalled')).toEqual(['liveness.changed', 'signal.sent', 'driver.interrupt'])
   })
 
   test('restart ends the process as failed, so that its restart policy decides', () => {
-    const player = working('restart')
-    expect(judged(player, 'stalled')).toEqual(['liveness.changed', 'process.stopping', 'driver.stop'])
+    const player = workingPlayer('restart')
+    expect(judgeAs(player, 'stalled')).toEqual(['liveness.changed', 'process.stopping', 'driver.stop'])
     player.play('.report a exited 0\n.released a')
-    const { life } = row(player)
+    const { life } = rowOf(player)
     expect(life).toMatchObject({ exit: { code: 1, reason: 'stalled in bash of step 1', cause: 'agent' } })
-    expect(statusOf(row(player))).toBe('failed')
+    expect(statusOf(rowOf(player))).toBe('failed')
   })
 })

@@ -72,19 +72,19 @@ function factsOf(step: number, calls: readonly Call[]): FactBody[] {
   ]
 }
 
-const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index))
+const repeat = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index))
 
 describe('a loop', () => {
   test('is the same call with the same result: the model is warned after five in a row, and held after twelve', () => {
     const calls = [{ name: 'bash', input: '{"command":"ls"}', result: 'done' }]
-    expect(allFindings(times(13, () => [{ input: { command: 'ls' } }]))).toEqual([
+    expect(allFindings(repeat(13, () => [{ input: { command: 'ls' } }]))).toEqual([
       { at: 5, evidence: { type: 'liveness.looping', times: 5, calls, told: 12 } },
       { at: 12, evidence: { type: 'liveness.looping', times: 12, calls } },
     ])
   })
 
   test('begins a new count after another call, so the model is warned again', () => {
-    const steps = times(13, (index) => [{ input: index === 6 ? 'other' : 'same' }])
+    const steps = repeat(13, (index) => [{ input: index === 6 ? 'other' : 'same' }])
     expect(allFindings(steps).map(({ at, evidence }) => [at, evidence.told])).toEqual([
       [5, 12],
       [12, 12],
@@ -92,9 +92,9 @@ describe('a loop', () => {
   })
 
   test.each([2, 3, 4])('is a cycle of %i calls that is repeated twelve times', (period) => {
-    const steps = times(60, (index) => [{ input: index % period }])
+    const steps = repeat(60, (index) => [{ input: index % period }])
     expect(firstHold(steps)).toMatchObject({ at: 12 * period, evidence: { times: 12 } })
-    expect(firstHold(steps)?.evidence).toMatchObject({ calls: times(period, (index) => ({ input: `${index}` })) })
+    expect(firstHold(steps)?.evidence).toMatchObject({ calls: repeat(period, (index) => ({ input: `${index}` })) })
   })
 
   test('counts the calls of one step as one round, in whatever order they end', () => {
@@ -103,29 +103,29 @@ describe('a loop', () => {
       { input: 1, result: 'one' },
       { input: 2, result: 'two' },
     ]
-    const rounds = times(12, (index) => {
+    const rounds = repeat(12, (index) => {
       const [asked, ...ended] = factsOf(index + 1, calls)
       return [asked as FactBody, ...(index % 2 === 0 ? ended : ended.toReversed())].map((body) => watch.observe(body, index)).at(-1)
     })
-    expect(rounds.map((round) => round !== null)).toEqual(times(12, (index) => index === 4 || index === 11))
+    expect(rounds.map((round) => round !== null)).toEqual(repeat(12, (index) => index === 4 || index === 11))
   })
 
   test.each<readonly [string, readonly (readonly Call[])[]]>([
-    ['looking again at something that changes', times(50, (index) => [{ input: { url: '/status' }, result: `${index} %` }])],
-    ['the same result of different calls', times(50, (index) => [{ input: { path: `f${index}` }, result: '' }])],
-    ['another tool with the same input', times(50, (index) => [{ name: `tool${index % 7}`, input: 1 }])],
-    ['a cycle of five', times(50, (index) => [{ input: index % 5 }])],
-    ['eleven in a row, again and again', times(90, (index) => [{ input: index % 12 === 0 ? index : 'same' }])],
+    ['looking again at something that changes', repeat(50, (index) => [{ input: { url: '/status' }, result: `${index} %` }])],
+    ['the same result of different calls', repeat(50, (index) => [{ input: { path: `f${index}` }, result: '' }])],
+    ['another tool with the same input', repeat(50, (index) => [{ name: `tool${index % 7}`, input: 1 }])],
+    ['a cycle of five', repeat(50, (index) => [{ input: index % 5 }])],
+    ['eleven in a row, again and again', repeat(90, (index) => [{ input: index % 12 === 0 ? index : 'same' }])],
     [
       'waiting for something for ten seconds each time',
-      times(50, () => [{ input: { command: 'sleep 10; status' }, result: 'pending', ms: 10_000 }]),
+      repeat(50, () => [{ input: { command: 'sleep 10; status' }, result: 'pending', ms: 10_000 }]),
     ],
     ...['mcp__reeve__wait', 'mcp_reeve_wait', 'reeve_wait', 'reeve.wait', 'mcp.reeve.wait', 'wait (reeve MCP Server)'].map(
-      (name) => [`reeve's own wait, as ${name}`, times(50, () => [{ name, input: { timeout_s: 2 }, result: 'call wait again' }])] as const,
+      (name) => [`reeve's own wait, as ${name}`, repeat(50, () => [{ name, input: { timeout_s: 2 }, result: 'call wait again' }])] as const,
     ),
     [
       'two calls of a step whose texts change places',
-      times(50, (index) => [
+      repeat(50, (index) => [
         { input: index % 2, result: `${index}` },
         { input: 1 - (index % 2), result: `${index + 1}` },
       ]),
@@ -140,13 +140,13 @@ describe('a loop', () => {
       { type: 'process.released', holds: [], by: 'user', mono: 1 },
     ] as const) {
       const watch = new LoopDetector(DEFAULT_THRESHOLDS)
-      const seen = times(22, (index) =>
-        [...(index === 11 ? [body] : []), ...factsOf(index + 1, [{}])].map((each) => watch.observe(each, index)).at(-1),
+      const findings = repeat(22, (index) =>
+        [...(index === 11 ? [body] : []), ...factsOf(index + 1, [{}])].map((loopBody) => watch.observe(loopBody, index)).at(-1),
       )
-      expect(seen.every((one) => one === null || one === undefined || one.told !== undefined)).toBe(true)
+      expect(findings.every((finding) => finding === null || finding === undefined || finding.told !== undefined)).toBe(true)
       expect(
         factsOf(23, [{}])
-          .map((each) => watch.observe(each, 23))
+          .map((loopBody) => watch.observe(loopBody, 23))
           .at(-1),
       ).toMatchObject({ times: 12 })
     }
@@ -154,23 +154,23 @@ describe('a loop', () => {
 
   test('is not counted anew after a warning', () => {
     const watch = new LoopDetector(DEFAULT_THRESHOLDS)
-    const told: FactBody = { type: 'process.incoming', id: 'notice-7', from: 'system', turn: 1, queuedAt: 9 }
-    const seen = times(12, (index) =>
-      [...(index === 5 ? [told] : []), ...factsOf(index + 1, [{}])].map((body) => watch.observe(body, index)).at(-1),
+    const warningFact: FactBody = { type: 'process.incoming', id: 'notice-7', from: 'system', turn: 1, queuedAt: 9 }
+    const findings = repeat(12, (index) =>
+      [...(index === 5 ? [warningFact] : []), ...factsOf(index + 1, [{}])].map((body) => watch.observe(body, index)).at(-1),
     )
-    expect(seen.at(-1)).toMatchObject({ times: 12 })
+    expect(findings.at(-1)).toMatchObject({ times: 12 })
   })
 
   test('has thresholds that can be changed, and its check can be disabled', () => {
     expect(
       firstHold(
-        times(50, () => [{}]),
+        repeat(50, () => [{}]),
         { ...DEFAULT_THRESHOLDS, loop: null },
       ),
     ).toBeNull()
     expect(
       firstHold(
-        times(50, () => [{}]),
+        repeat(50, () => [{}]),
         { ...DEFAULT_THRESHOLDS, loop: 2 },
       )?.at,
     ).toBe(2)
@@ -179,23 +179,23 @@ describe('a loop', () => {
   test('is found exactly where a simple search in the whole history finds it', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(2), { maxLength: 60 }), fc.integer({ min: 2, max: 5 }), (signs, loop) => {
-        const isLoop = (end: number, period: number): boolean =>
+        const endsLoop = (end: number, period: number): boolean =>
           end >= period * loop &&
-          times(period * (loop - 1), (back) => signs[end - 1 - back] === signs[end - 1 - back - period]).every(Boolean)
-        const first = times(signs.length, (index) => index + 1).find((end) => [1, 2, 3, 4].some((period) => isLoop(end, period)))
+          repeat(period * (loop - 1), (offset) => signs[end - 1 - offset] === signs[end - 1 - offset - period]).every(Boolean)
+        const firstLoop = repeat(signs.length, (index) => index + 1).find((end) => [1, 2, 3, 4].some((period) => endsLoop(end, period)))
         expect(
           firstHold(
             signs.map((sign) => [{ input: sign }]),
             { ...DEFAULT_THRESHOLDS, loop, errors: null },
           )?.at,
-        ).toBe(first)
+        ).toBe(firstLoop)
       }),
     )
   })
 })
 
 describe('the breaker', () => {
-  const failed = (name: string, index: number): Call => ({ name, input: index, result: `no ${index}`, outcome: 'error' })
+  const failedCall = (name: string, index: number): Call => ({ name, input: index, result: `no ${index}`, outcome: 'error' })
 
   test('warns the model at eight errors among the last ten calls of any tools, and opens at eight more', () => {
     const evidence = {
@@ -207,14 +207,14 @@ describe('the breaker', () => {
         { name: 'edit', errors: 4 },
       ],
     }
-    expect(allFindings(times(20, (index) => [failed(index % 2 === 0 ? 'bash' : 'edit', index)]))).toEqual([
+    expect(allFindings(repeat(20, (index) => [failedCall(index % 2 === 0 ? 'bash' : 'edit', index)]))).toEqual([
       { at: 8, evidence: { ...evidence, last: 'no 7', told: 8 } },
       { at: 16, evidence: { ...evidence, last: 'no 15' } },
     ])
   })
 
   test('a model that reacts to the warning is warned again before it is held', () => {
-    const steps = times(40, (index) => [index >= 8 && index < 18 ? { input: index } : failed('bash', index)])
+    const steps = repeat(40, (index) => [index >= 8 && index < 18 ? { input: index } : failedCall('bash', index)])
     expect(allFindings(steps).map(({ at, evidence }) => [at, evidence.told])).toEqual([
       [8, 8],
       [26, 8],
@@ -223,39 +223,39 @@ describe('the breaker', () => {
   })
 
   test('a few successes do not prevent it, but one in three does', () => {
-    expect(firstHold(times(40, (index) => [index % 5 === 0 ? { input: index } : failed('bash', index)]))?.evidence).toMatchObject({
+    expect(firstHold(repeat(40, (index) => [index % 5 === 0 ? { input: index } : failedCall('bash', index)]))?.evidence).toMatchObject({
       errors: 8,
       of: 10,
     })
-    expect(firstHold(times(90, (index) => [index % 3 === 0 ? { input: index } : failed('bash', index)]))).toBeNull()
+    expect(firstHold(repeat(90, (index) => [index % 3 === 0 ? { input: index } : failedCall('bash', index)]))).toBeNull()
   })
 
   test('a denied call counts, an interrupted one does not', () => {
-    expect(allFindings(times(8, (index) => [{ input: index, outcome: 'denied' }]))[0]?.at).toBe(8)
-    expect(firstHold(times(40, (index) => [{ input: index, outcome: 'interrupted' }]))).toBeNull()
+    expect(allFindings(repeat(8, (index) => [{ input: index, outcome: 'denied' }]))[0]?.at).toBe(8)
+    expect(firstHold(repeat(40, (index) => [{ input: index, outcome: 'interrupted' }]))).toBeNull()
   })
 
   test('a command that exits with an error counts, one that exits with 0 does not', () => {
-    expect(allFindings(times(9, (index) => [{ input: index, result: `${index}`, exitCode: index + 1 }]))[0]?.evidence).toMatchObject({
+    expect(allFindings(repeat(9, (index) => [{ input: index, result: `${index}`, exitCode: index + 1 }]))[0]?.evidence).toMatchObject({
       type: 'liveness.breaker',
       errors: 8,
       tools: [{ name: 'bash', errors: 8 }],
     })
-    expect(firstHold(times(9, (index) => [{ input: index, result: `${index}`, exitCode: 0 }]))).toBeNull()
+    expect(firstHold(repeat(9, (index) => [{ input: index, result: `${index}`, exitCode: 0 }]))).toBeNull()
   })
 
   test('equals a simple count over the whole history', () => {
     fc.assert(
-      fc.property(fc.array(fc.boolean(), { maxLength: 60 }), fc.integer({ min: 1, max: 6 }), fc.nat(4), (bad, errors, more) => {
-        const first = times(bad.length, (index) => index + 1).find(
-          (end) => bad[end - 1] && bad.slice(Math.max(0, end - errors - more), end).filter(Boolean).length >= errors,
+      fc.property(fc.array(fc.boolean(), { maxLength: 60 }), fc.integer({ min: 1, max: 6 }), fc.nat(4), (outcomes, errors, moreErrors) => {
+        const firstBroken = repeat(outcomes.length, (index) => index + 1).find(
+          (end) => outcomes[end - 1] && outcomes.slice(Math.max(0, end - errors - moreErrors), end).filter(Boolean).length >= errors,
         )
         expect(
           allFindings(
-            bad.map((one, index) => [one ? failed('bash', index) : { input: index }]),
-            { loop: null, errors, errorsOf: errors + more },
+            outcomes.map((isError, index) => [isError ? failedCall('bash', index) : { input: index }]),
+            { loop: null, errors, errorsOf: errors + moreErrors },
           )[0]?.at,
-        ).toBe(first)
+        ).toBe(firstBroken)
       }),
     )
   })
@@ -274,7 +274,7 @@ describe('the kernel', () => {
     last: 'no',
   }
 
-  function told(player: Player, evidence: LoopEvidence, pid = 1): string[] {
+  function warningsOf(player: Player, evidence: LoopEvidence, pid = 1): string[] {
     const { changes, effects } = player.world.step({ type: 'loop', uuid: 'a', pid, evidence })
     return [
       ...changes.facts.map(({ body }) => body.type),
@@ -289,7 +289,7 @@ describe('the kernel', () => {
   ] as const)('%s: the evidence is a fact before the hold', (driver, evidence, reason, freeze) => {
     const player = new Player()
     player.play(`.live a ${driver}`)
-    expect(told(player, evidence)).toEqual([evidence.type, 'process.note', 'process.held', `driver.pause ${freeze}`])
+    expect(warningsOf(player, evidence)).toEqual([evidence.type, 'process.note', 'process.held', `driver.pause ${freeze}`])
     const process = player.world.row('a') as Process
     expect(process.life).toMatchObject({ holds: [{ reason, by: 'system' }] })
     expect(process.note).toBe(
@@ -302,23 +302,23 @@ describe('the kernel', () => {
   test('a native agent is warned within its turn, once; an external one cannot be', () => {
     const player = new Player()
     player.play('.live a\n.live b acp')
-    expect(told(player, { ...LOOP, times: 5, told: 12 })).toEqual(['liveness.looping', 'process.queue'])
+    expect(warningsOf(player, { ...LOOP, times: 5, told: 12 })).toEqual(['liveness.looping', 'process.queue'])
     expect(player.world.row('a')?.queue).toMatchObject([{ from: 'system', urgent: true }])
     expect(player.play('report a model 1')).toContain('process.incoming notice-')
-    expect(told(player, { ...BROKEN, told: 8 })).toEqual(['liveness.breaker', 'process.queue'])
+    expect(warningsOf(player, { ...BROKEN, told: 8 })).toEqual(['liveness.breaker', 'process.queue'])
     player.play('.report a ended 1')
     expect(player.world.row('a')).toMatchObject({ queue: [], life: { exit: { reason: 'completed' } } })
-    const other = player.world.step({ type: 'loop', uuid: 'b', pid: 2, evidence: { ...LOOP, times: 5, told: 12 } })
-    expect(other.changes.facts).toEqual([])
+    const otherDecision = player.world.step({ type: 'loop', uuid: 'b', pid: 2, evidence: { ...LOOP, times: 5, told: 12 } })
+    expect(otherDecision.changes.facts).toEqual([])
   })
 
   test('ignores paused and ending processes, and other incarnations', () => {
     const player = new Player()
     player.play('.live a')
-    expect(told(player, LOOP, 9)).toEqual([])
+    expect(warningsOf(player, LOOP, 9)).toEqual([])
     player.play('.signal SIGPAUSE a')
-    expect(told(player, LOOP)).toEqual([])
+    expect(warningsOf(player, LOOP)).toEqual([])
     player.play('.resume a\n.signal SIGTERM a')
-    expect(told(player, LOOP)).toEqual([])
+    expect(warningsOf(player, LOOP)).toEqual([])
   })
 })

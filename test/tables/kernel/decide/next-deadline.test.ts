@@ -92,25 +92,25 @@ describe('the timer for all deadlines', () => {
     readonly clock: ManualClock
     readonly due: string[]
     readonly deadlines: Deadlines
-    watch(uuid: string, timeoutMs: number | null): void
+    watchProcess(uuid: string, timeoutMs: number | null): void
   } {
     const clock = new ManualClock()
     const due: string[] = []
     const deadlines = new Deadlines(clock, (uuid) => due.push(uuid))
-    const watch = (uuid: string, timeoutMs: number | null): void => {
+    const watchProcess = (uuid: string, timeoutMs: number | null): void => {
       const player = new Player()
       player.world.mono = clock.now().mono
       player.play(timeoutMs === null ? '.live a' : `.live a timeoutMs=${timeoutMs} warnAt=1`)
       deadlines.update(uuid, rowOf(player))
     }
-    return { clock, due, deadlines, watch }
+    return { clock, due, deadlines, watchProcess }
   }
 
   test('reports each once, when its time has come, in any order', () => {
-    const { clock, due, watch } = watchedDeadlines()
-    watch('later', 300)
-    watch('soon', 100)
-    watch('same', 100)
+    const { clock, due, watchProcess } = watchedDeadlines()
+    watchProcess('later', 300)
+    watchProcess('soon', 100)
+    watchProcess('same', 100)
     clock.wind(99)
     expect(due).toEqual([])
     clock.wind(1)
@@ -121,20 +121,20 @@ describe('the timer for all deadlines', () => {
   })
 
   test('forgets processes that have no deadline any more, or have left the table', () => {
-    const { clock, due, watch, deadlines } = watchedDeadlines()
-    watch('a', 100)
-    watch('b', 200)
-    watch('c', 300)
-    watch('a', null)
+    const { clock, due, watchProcess, deadlines } = watchedDeadlines()
+    watchProcess('a', 100)
+    watchProcess('b', 200)
+    watchProcess('c', 300)
+    watchProcess('a', null)
     deadlines.update('b', undefined)
     clock.wind(1_000)
     expect(due).toEqual(['c'])
   })
 
   test('reports a moved deadline only at its new time', () => {
-    const { clock, due, watch } = watchedDeadlines()
-    watch('a', 100)
-    watch('a', 500)
+    const { clock, due, watchProcess } = watchedDeadlines()
+    watchProcess('a', 100)
+    watchProcess('a', 500)
     clock.wind(499)
     expect(due).toEqual([])
     clock.wind(1)
@@ -142,8 +142,8 @@ describe('the timer for all deadlines', () => {
   })
 
   test('leaves no timer when stopped', () => {
-    const { clock, due, watch, deadlines } = watchedDeadlines()
-    watch('a', 100)
+    const { clock, due, watchProcess, deadlines } = watchedDeadlines()
+    watchProcess('a', 100)
     deadlines.stop()
     clock.wind(1_000)
     expect(due).toEqual([])

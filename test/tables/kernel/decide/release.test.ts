@@ -4,7 +4,7 @@ import { Player, play } from '../../../support/kernel/transcript.ts'
 import { RELEASE_ORDER } from '../../../../src/kernel/model/effects.ts'
 
 /** The steps of the release order that a transcript shows, in the order of their occurrence. */
-function steps(transcript: string): string[] {
+function stepsIn(transcript: string): string[] {
   const marks: readonly (readonly [RegExp, string])[] = [
     [/process\.reparented to PID 0/, 'orphans'],
     [/release cancel/, 'cancel'],
@@ -33,7 +33,7 @@ describe('each step of the release order runs once after', () => {
   ]
 
   test.each(ENDS)('%s', (_, script) => {
-    const found = steps(play(`${FAMILY}\n${script}`))
+    const found = stepsIn(play(`${FAMILY}\n${script}`))
     expect(found.filter((step) => step === 'orphans')).toHaveLength(2)
     expect(found.filter((step) => step !== 'orphans' && step !== 'reap')).toEqual(
       RELEASE_ORDER.filter((step) => step !== 'orphans' && step !== 'reap'),
@@ -45,12 +45,12 @@ describe('each step of the release order runs once after', () => {
   })
 
   test('a time limit that ends the process', () => {
-    const found = steps(play('.live a timeoutMs=50\n.live b under=a\nwind 60\nwind 60\nreport a exited SIGTERM\nreleased a'))
+    const found = stepsIn(play('.live a timeoutMs=50\n.live b under=a\nwind 60\nwind 60\nreport a exited SIGTERM\nreleased a'))
     expect(found).toEqual(['orphans', 'cancel', 'await', 'reap', 'channel', 'context', 'remove'])
   })
 
   test('a kill before the start cancels no program', () => {
-    expect(steps(play('.spawn a\nsignal SIGKILL a\nstart a'))).toEqual(['reap', 'channel', 'context', 'remove'])
+    expect(stepsIn(play('.spawn a\nsignal SIGKILL a\nstart a'))).toEqual(['reap', 'channel', 'context', 'remove'])
   })
 })
 

@@ -543,11 +543,11 @@ describe('a resume is refused', () => {
   })
 
   test('as a rerun of a suspended process, which can continue', () => {
-    const made = new Player()
-    made.play(['.live a', '.live b command', '.signal SIGPAUSE a', '.signal SIGPAUSE b'].join('\n'))
-    expect(made.play('resume a rerun')).toContain('refused NOT_RESUMABLE: a native agent continues from its context')
-    expect(made.play('resume b rerun')).toContain('refused NOT_RESUMABLE: it is suspended, and continues where it is')
-    expect(made.play('resume b')).toContain('done, 1 affected')
+    const player = new Player()
+    player.play(['.live a', '.live b command', '.signal SIGPAUSE a', '.signal SIGPAUSE b'].join('\n'))
+    expect(player.play('resume a rerun')).toContain('refused NOT_RESUMABLE: a native agent continues from its context')
+    expect(player.play('resume b rerun')).toContain('refused NOT_RESUMABLE: it is suspended, and continues where it is')
+    expect(player.play('resume b')).toContain('done, 1 affected')
   })
 
   test('for a command without --rerun, and with a message for a command', () => {

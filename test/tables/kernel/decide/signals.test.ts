@@ -45,11 +45,11 @@ describe('the end by a signal', () => {
     ['cleans=60000', 'least=10000', 60_000],
     ['cleans=6000', 'grace=5', 5],
     ['cleans=100', '', 300],
-  ])('a process with `%s` has after `signal SIGTERM %s` a grace of %i ms', (spec, said, ms) => {
+  ])('a process with `%s` has after `signal SIGTERM %s` a grace of %i ms', (spec, graceOption, ms) => {
     for (const name of ['SIGTERM', 'SIGINT']) {
-      expect(play(`.live a ${spec}\nsignal ${name} a ${said}`)).toContain(`-> driver.stop a#1 ${name} ${ms}\n`)
+      expect(play(`.live a ${spec}\nsignal ${name} a ${graceOption}`)).toContain(`-> driver.stop a#1 ${name} ${ms}\n`)
     }
-    expect(play(`.live a ${spec}\nsignal SIGKILL a ${said}`)).toContain('-> driver.stop a#1 SIGKILL 0\n')
+    expect(play(`.live a ${spec}\nsignal SIGKILL a ${graceOption}`)).toContain('-> driver.stop a#1 SIGKILL 0\n')
   })
 
   test('each process of a subtree has its own grace, also behind a mask', () => {

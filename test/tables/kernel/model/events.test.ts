@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { eventOf, liveEvent } from '../../../../src/daemon/loop/events.ts'
 import { Episode } from '../../../support/kernel/episode.ts'
 import { Player } from '../../../support/kernel/transcript.ts'
-import { seeded } from '../../../support/kernel/random.ts'
+import { seededPick } from '../../../support/kernel/random.ts'
 import type { Fact } from '../../../../src/kernel/model/facts.ts'
 
 const NAMES = new Set([
@@ -58,7 +58,7 @@ function oneOfEach(): Map<string, Fact> {
   const found = new Map<string, Fact>()
   for (let life = 1; life <= 40; life += 1) {
     const episode = new Episode()
-    const pick = seeded(life)
+    const pick = seededPick(life)
     while (episode.inputs < 300) episode.play(pick)
     for (const fact of [...episode.world.journal.values()].flat()) found.set(fact.body.type, fact)
   }

@@ -16,8 +16,8 @@ describe('processes that take messages while they run', () => {
     [{ driver: 'command', agent: 'mine', format: 'claude' }, false],
     [{ driver: 'command', agent: 'mine', format: 'claude', interactive: true }, true],
     [{ driver: 'command', agent: 'command', format: 'claude', interactive: true }, false],
-  ] as const)('a process with %j takes messages while it runs: %s', (spec, does) => {
-    expect(takesMessages(kernelSpec(spec))).toBe(does)
+  ] as const)('a process with %j takes messages while it runs: %s', (spec, isAble) => {
+    expect(takesMessages(kernelSpec(spec))).toBe(isAble)
   })
 })
 
@@ -32,24 +32,24 @@ describe('the resume source of an ended process', () => {
     ['acp', undefined, null, 0, 'session'],
     ['acp', undefined, null, 1, 'rerun'],
     ['acp', undefined, 's1', 1, 'session'],
-  ] as const)('%s %s, session %s, %i turns: %s', (driver, format, sessionId, turn, from) => {
-    expect(resumeSource({ spec: kernelSpec({ driver, ...(format ? { format } : {}) }), sessionId, progress: { ...progress, turn } })).toBe(
-      from,
-    )
+  ] as const)('%s %s, session %s, %i turns: %s', (driver, format, sessionId, turnCount, source) => {
+    expect(
+      resumeSource({ spec: kernelSpec({ driver, ...(format ? { format } : {}) }), sessionId, progress: { ...progress, turn: turnCount } }),
+    ).toBe(source)
   })
 
   test.each([
     [null, 0, 'session'],
     [null, 1, 'rerun'],
     ['s1', 1, 'session'],
-  ] as const)('a conversation of a command, session %s, %i turns: %s', (sessionId, turn, from) => {
+  ] as const)('a conversation of a command, session %s, %i turns: %s', (sessionId, turnCount, source) => {
     expect(
       resumeSource({
         spec: kernelSpec({ driver: 'command', agent: 'mine', format: 'codex', interactive: true }),
         sessionId,
-        progress: { ...progress, turn },
+        progress: { ...progress, turn: turnCount },
       }),
-    ).toBe(from)
+    ).toBe(source)
   })
 })
 

@@ -33,8 +33,8 @@ describe('equal holds', () => {
     ['another root', { ...hold, root: 'b' }, false],
     ['another holder', { ...hold, by: 'agent:a' }, false],
     ['another reason', { reason: 'user', by: 'user', at: 1 }, false],
-  ])('%s', (_, other, same) => {
-    expect(isSameHold(hold, other)).toBe(same)
-    expect(isSameHold(other, hold)).toBe(same)
+  ])('%s', (_, otherHold, isEqual) => {
+    expect(isSameHold(hold, otherHold)).toBe(isEqual)
+    expect(isSameHold(otherHold, hold)).toBe(isEqual)
   })
 })

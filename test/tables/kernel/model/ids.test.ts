@@ -8,6 +8,6 @@ test.each<[Sender, string | null]>([
   ['user', null],
   ['system', null],
   ['coordinator', null],
-])('the sender %s has the UUID %s', (by, uuid) => {
-  expect(agentUuidIn(by)).toBe(uuid)
+])('the sender %s has the UUID %s', (sender, uuid) => {
+  expect(agentUuidIn(sender)).toBe(uuid)
 })

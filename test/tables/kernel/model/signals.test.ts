@@ -23,11 +23,11 @@ describe('the disposition is blocked, else that of the handler, else the default
   )
 
   test.each(cells)('$signal, masked $masked, handler $handler, force $force', ({ signal, masked, handler, force }) => {
-    const others = NAMES.filter((name) => name !== signal)
+    const otherSignals = NAMES.filter((name) => name !== signal)
     const state = {
-      mask: masked ? NAMES : others,
+      mask: masked ? NAMES : otherSignals,
       pending: [],
-      handlers: { ...Object.fromEntries(others.map((name) => [name, 'ignore'])), ...(handler ? { [signal]: handler } : {}) },
+      handlers: { ...Object.fromEntries(otherSignals.map((name) => [name, 'ignore'])), ...(handler ? { [signal]: handler } : {}) },
     }
     let expected: string = BY_HANDLER[handler ?? 'default']
     if (masked) expected = 'pending'

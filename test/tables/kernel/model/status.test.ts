@@ -15,7 +15,7 @@ const STOPPING: Stopping = {
 const ACTIVITIES: readonly Activity[] = ['starting', 'ready', 'working', 'waiting']
 const CAUSES: readonly Cause[] = ['agent', 'person', 'parent', 'limit', 'daemon']
 
-function running(activity: Activity, held: boolean, stopping: boolean, drained = false): Life {
+function runningLife(activity: Activity, held: boolean, stopping: boolean, drained = false): Life {
   return {
     state: 'running',
     activity,
@@ -35,7 +35,7 @@ describe('running', () => {
   )
 
   test.each(cells)('$activity, held $held, stopping $stopping, drained $drained', ({ activity, held, stopping, drained }) => {
-    const process = { life: running(activity, held, stopping, drained), retiredAt: null }
+    const process = { life: runningLife(activity, held, stopping, drained), retiredAt: null }
     let expected: string = activity
     if (held) expected = 'suspended'
     if (stopping) expected = 'stopping'

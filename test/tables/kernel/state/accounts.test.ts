@@ -16,18 +16,20 @@ const FAMILY = `
   .report d model 2 ask=100+5000
 `
 
-function rows(script: string): Process[] {
+function rowsAfter(script: string): Process[] {
   const player = new Player()
   player.play(script)
   return [...player.world.overlay.all()].flatMap((uuid) => player.world.row(uuid) ?? [])
 }
 
 function permutations<T>(list: readonly T[]): T[][] {
-  return list.length === 0 ? [[]] : list.flatMap((item, index) => permutations(list.toSpliced(index, 1)).map((rest) => [item, ...rest]))
+  return list.length === 0
+    ? [[]]
+    : list.flatMap((first, index) => permutations(list.toSpliced(index, 1)).map((remaining) => [first, ...remaining]))
 }
 
 test('the sums are the same for any order of rows', () => {
-  for (const order of permutations(rows(FAMILY))) {
+  for (const order of permutations(rowsAfter(FAMILY))) {
     const accounts = new Accounts(null)
     for (const row of order) accounts.put(undefined, row)
     expect(accounts.below('a')).toMatchObject({
@@ -45,23 +47,23 @@ test('the sums are the same for any order of rows', () => {
 })
 
 test('a layer reads its base, but never changes it', () => {
-  const under = new Accounts(null)
-  const before = rows(FAMILY)
-  for (const row of before) under.put(undefined, row)
-  const over = new Accounts(under)
-  const after = rows(`${FAMILY}\n.report b exited 0\n.released b`)
+  const base = new Accounts(null)
+  const before = rowsAfter(FAMILY)
+  for (const row of before) base.put(undefined, row)
+  const layer = new Accounts(base)
+  const after = rowsAfter(`${FAMILY}\n.report b exited 0\n.released b`)
   for (const uuid of ['a', 'b', 'c', 'd']) {
-    const old = before.find((row) => row.uuid === uuid)
+    const oldRow = before.find((row) => row.uuid === uuid)
     const row =
-      after.find((each) => each.uuid === uuid) ??
-      (old && { ...old, life: { state: 'dead', exit: { code: 0, reason: 'completed', cause: 'agent' } } })
-    if (row) over.put(old, row)
+      after.find((candidate) => candidate.uuid === uuid) ??
+      (oldRow && { ...oldRow, life: { state: 'dead', exit: { code: 0, reason: 'completed', cause: 'agent' } } })
+    if (row) layer.put(oldRow, row)
   }
-  expect([...over.members('a')].toSorted()).toEqual(['c', 'd'])
-  expect([...over.members('b')]).toEqual([])
-  expect([...under.members('a')].toSorted()).toEqual(['b', 'd'])
-  expect([...under.members('b')]).toEqual(['c'])
+  expect([...layer.members('a')].toSorted()).toEqual(['c', 'd'])
+  expect([...layer.members('b')]).toEqual([])
+  expect([...base.members('a')].toSorted()).toEqual(['b', 'd'])
+  expect([...base.members('b')]).toEqual(['c'])
   // The row of the payer now has the usage of the ended process.
-  expect(over.below('a')).toMatchObject({ inputTokens: 49 })
-  expect(under.below('a')).toMatchObject({ inputTokens: 148 })
+  expect(layer.below('a')).toMatchObject({ inputTokens: 49 })
+  expect(base.below('a')).toMatchObject({ inputTokens: 148 })
 })

@@ -4,23 +4,23 @@ import { GcSelector, isGcOff, type CollectionCandidate, type GcRules } from '../
 
 const NOW = 1_000_000
 const OFF: GcRules = { retentionMs: 0, maxEntries: 0, maxBytes: 0 }
-const row = (age: number, more: Partial<CollectionCandidate> = {}): CollectionCandidate => ({
+const makeRow = (age: number, changes: Partial<CollectionCandidate> = {}): CollectionCandidate => ({
   uuid: `a${age}`,
   exitedAt: NOW - age,
   bytes: 10,
   warning: null,
-  ...more,
+  ...changes,
 })
 
 /** The ages of five processes, oldest first. Each has 10 bytes in a store of 100 bytes. */
-const FIVE = [500, 400, 300, 200, 100].map((age) => row(age))
-const verdicts = (rules: Partial<GcRules>, rows: readonly CollectionCandidate[] = FIVE): string[] => {
+const FIVE = [500, 400, 300, 200, 100].map((age) => makeRow(age))
+const verdictsOf = (rules: Partial<GcRules>, candidates: readonly CollectionCandidate[] = FIVE): string[] => {
   const selector = new GcSelector(
     { ...OFF, ...rules },
-    { entries: rows.filter(({ warning, exitedAt }) => warning === null && exitedAt !== null).length, bytes: 100 },
+    { entries: candidates.filter(({ warning, exitedAt }) => warning === null && exitedAt !== null).length, bytes: 100 },
     NOW,
   )
-  return rows.map((candidate) => {
+  return candidates.map((candidate) => {
     const judged = selector.judge(candidate)
     return judged.verdict === 'collect' ? judged.rule : judged.verdict === 'skip' ? `skip: ${judged.warning}` : 'keep'
   })
@@ -43,7 +43,7 @@ describe('rules', () => {
     ],
     ['all three', { retentionMs: 450, maxEntries: 4, maxBytes: 75 }, ['retention_days', 'max_bytes', 'max_bytes', 'keep', 'keep']],
   ])('%s', (_what, rules, expected) => {
-    expect(verdicts(rules)).toEqual(expected)
+    expect(verdictsOf(rules)).toEqual(expected)
   })
 
   test('collection is off only if all rules are off', () => {
@@ -54,8 +54,14 @@ describe('rules', () => {
 
 describe('rows that cannot be judged', () => {
   test('are skipped with a warning, and do not count as removed', () => {
-    const rows = [row(500, { warning: 'the row is damaged' }), row(400), row(300, { exitedAt: null }), row(200), row(100)]
-    expect(verdicts({ maxEntries: 2 }, rows)).toEqual([
+    const candidates = [
+      makeRow(500, { warning: 'the row is damaged' }),
+      makeRow(400),
+      makeRow(300, { exitedAt: null }),
+      makeRow(200),
+      makeRow(100),
+    ]
+    expect(verdictsOf({ maxEntries: 2 }, candidates)).toEqual([
       'skip: the row is damaged',
       'max_entries',
       'skip: it has no exit time',
@@ -65,7 +71,7 @@ describe('rows that cannot be judged', () => {
   })
 
   test('of unknown size are judged by the other rules, and their removal frees no counted bytes', () => {
-    const rows = [row(500, { bytes: null }), row(400), row(300)]
-    expect(verdicts({ maxBytes: 95 }, rows)).toEqual(['max_bytes', 'max_bytes', 'keep'])
+    const candidates = [makeRow(500, { bytes: null }), makeRow(400), makeRow(300)]
+    expect(verdictsOf({ maxBytes: 95 }, candidates)).toEqual(['max_bytes', 'max_bytes', 'keep'])
   })
 })

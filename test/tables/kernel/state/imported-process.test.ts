@@ -12,10 +12,7 @@ test('an open gateway call is charged its input, and its reserve is released', (
   player.play('spawn a acp\nstart a metered\nreport a up\nreport a call x ask=700+5000 price=0.001,0.002')
   const before = player.world.row('a') as Process
   expect(tallyOf(before)).toMatchObject({ openCalls: 1, reservedTokens: 5_700 })
-  const after = closingFactsOf(before).reduce(
-    (last, body) => fold(last, { uuid: 'a', seq: last.seq + 1, pid: last.pid, at: 0, body }),
-    before,
-  )
+  const after = closingFactsOf(before).reduce((row, body) => fold(row, { uuid: 'a', seq: row.seq + 1, pid: row.pid, at: 0, body }), before)
   expect(after.life.state).toBe('dead')
   expect(tallyOf(after)).toMatchObject({ openCalls: 0, reservedTokens: 0, inputTokens: 700 })
   expect(unsettledUsage(after), "what it used before is no payer's business here").toBeNull()

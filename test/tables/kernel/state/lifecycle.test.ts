@@ -43,9 +43,9 @@ describe('the transition from', () => {
     if (legal) expect(transition(LIVES[state], EVENTS[event])).toEqual(legal)
     else {
       expect(LIFECYCLE[state][event]).toBe('illegal')
-      const broken = (): Life => transition(LIVES[state], EVENTS[event])
-      expect(broken).toThrow(KernelError)
-      expect(broken).toThrow(expect.objectContaining({ code: 'INTERNAL', message: `no transition from ${state} by ${event}` }))
+      const performTransition = (): Life => transition(LIVES[state], EVENTS[event])
+      expect(performTransition).toThrow(KernelError)
+      expect(performTransition).toThrow(expect.objectContaining({ code: 'INTERNAL', message: `no transition from ${state} by ${event}` }))
     }
   })
 

@@ -7,11 +7,11 @@ import { kernelSpec } from '../../../support/kernel/world.ts'
 import type { ProcessSpec } from '../../../../src/kernel/model/process-spec.ts'
 import type { SpecChanges } from '../../../support/spec-changes.ts'
 
-const stdioServer = (name: string, more: Partial<McpServer> = {}): McpServer =>
-  ({ name, source: '/m.json', kind: 'stdio', argv: ['x'], env: {}, ...more }) as McpServer
+const stdioServer = (name: string, changes: Partial<McpServer> = {}): McpServer =>
+  ({ name, source: '/m.json', kind: 'stdio', argv: ['x'], env: {}, ...changes }) as McpServer
 const httpServer = (name: string): McpServer => ({ name, source: '/m.json', kind: 'http', url: 'http://x/', headers: {} })
 const PATHS = { paths: { read: ['/a'] } }
-const specWith = (capabilities: Capabilities, more: SpecChanges = {}): ProcessSpec => kernelSpec({ capabilities, ...more })
+const specWith = (capabilities: Capabilities, changes: SpecChanges = {}): ProcessSpec => kernelSpec({ capabilities, ...changes })
 const serverNames = ({ mcp = [] }: ProcessSpec): string[] => mcp.map(({ name }) => name)
 
 describe('a process without a parent', () => {
@@ -38,12 +38,12 @@ describe('a process without a parent', () => {
     [{ tools: ['read', 'mcp__files'] }, ['files', 'web']],
     [{ tools: ['mcp__fi*'] }, ['files', 'web']],
     [{ tools: null, mcp: [stdioServer('files', { named: true }), stdioServer('other'), httpServer('web')] }, ['files', 'web']],
-  ])('with limited paths it has only the MCP programs that are named (%j)', (more, left) => {
+  ])('with limited paths it has only the MCP programs that are named (%j)', (changes, expectedServers) => {
     expect(
       serverNames(
-        fitToParent(specWith(PATHS, { mcp: [stdioServer('files'), stdioServer('other'), httpServer('web')], ...more }), null).spec,
+        fitToParent(specWith(PATHS, { mcp: [stdioServer('files'), stdioServer('other'), httpServer('web')], ...changes }), null).spec,
       ),
-    ).toEqual(left)
+    ).toEqual(expectedServers)
   })
 
   test('without a network has no HTTP servers', () => {
@@ -84,8 +84,9 @@ describe('under a parent', () => {
 
   test('may use its worktree if its parent may read and write the repository', () => {
     const worktree = { repository: '/a/repo/.git', dir: '/state/w', branch: 'b', base: 'c' }
-    const placesUnder = (paths: Capabilities['paths'], own?: Capabilities): unknown =>
-      fitToParent(kernelSpec({ worktree, ...(own && { capabilities: own }) }), specWith(paths ? { paths } : {})).spec.capabilities?.paths
+    const placesUnder = (paths: Capabilities['paths'], ownCapabilities?: Capabilities): unknown =>
+      fitToParent(kernelSpec({ worktree, ...(ownCapabilities && { capabilities: ownCapabilities }) }), specWith(paths ? { paths } : {}))
+        .spec.capabilities?.paths
     expect(placesUnder({ read: ['/a'], write: ['/a/repo'] })).toEqual({ read: ['/a', '/state/w'], write: ['/a/repo', '/state/w'] })
     expect(placesUnder({ read: ['/a'], write: ['/a/repo'] }, { paths: { write: ['/state/w/src'] } })).toEqual({
       read: ['/a', '/state/w'],
@@ -112,9 +113,9 @@ describe('under a parent', () => {
     ['an agent that asks under another', { driver: 'acp' }, { driver: 'acp', tools: ['read'] }, null],
     ['a native agent under any parent', {}, { tools: [] }, null],
     ['a supervisor under any parent', { driver: 'supervisor' }, { tools: [] }, null],
-  ])('%s', (_, asked, above, why) => {
-    const parent = kernelSpec(above)
-    expect(confinementObstacle(fitToParent(kernelSpec(asked), parent).spec, parent)).toBe(why)
+  ])('%s', (_, childChanges, parentChanges, refusal) => {
+    const parent = kernelSpec(parentChanges)
+    expect(confinementObstacle(fitToParent(kernelSpec(childChanges), parent).spec, parent)).toBe(refusal)
   })
 })
 

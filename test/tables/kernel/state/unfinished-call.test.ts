@@ -7,7 +7,7 @@ import { Player } from '../../../support/kernel/transcript.ts'
 import type { Usage } from '../../../../src/kernel/model/usage.ts'
 import type { ProcessSpec } from '../../../../src/kernel/model/process-spec.ts'
 
-const usage = (more: Partial<Usage>): Usage => ({ ...NO_USAGE, ...more })
+const makeUsage = (changes: Partial<Usage>): Usage => ({ ...NO_USAGE, ...changes })
 const native = { driver: 'native' } as ProcessSpec
 
 test.each<[string, Partial<Usage>, object | null]>([
@@ -20,13 +20,13 @@ test.each<[string, Partial<Usage>, object | null]>([
   ],
   ['no known price', { inputTokens: 100, contextTokens: 50, unpriced: true }, { inputTokens: 50, costUsd: null }],
 ])('%s', (_, used, expected) => {
-  expect(unfinishedCallUsage({ spec: native, usage: usage(used) })).toEqual(
+  expect(unfinishedCallUsage({ spec: native, usage: makeUsage(used) })).toEqual(
     expected && { outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, estimated: true, ...expected },
   )
 })
 
 test.each(['acp', 'command'] as const)('an agent of the driver %s reports its usage itself', (driver) => {
-  expect(unfinishedCallUsage({ spec: { driver } as ProcessSpec, usage: usage({ inputTokens: 9, contextTokens: 9 }) })).toBeNull()
+  expect(unfinishedCallUsage({ spec: { driver } as ProcessSpec, usage: makeUsage({ inputTokens: 9, contextTokens: 9 }) })).toBeNull()
 })
 
 describe.each([
@@ -69,10 +69,10 @@ describe('an open call of a tool that may run twice', () => {
   function callsAfter(lines: readonly string[]): readonly string[] {
     const player = new Player()
     player.play(['.live a', OPEN, ...lines].join('\n'))
-    const answered = (player.world.journal.get('a') ?? []).flatMap(({ body }) =>
+    const calls = (player.world.journal.get('a') ?? []).flatMap(({ body }) =>
       body.type === 'tool.finished' ? [`${body.callId} ${body.content}`] : [],
     )
-    return [...(player.world.row('a')?.progress.openCalls.map(({ callId }) => callId) ?? []), ...answered]
+    return [...(player.world.row('a')?.progress.openCalls.map(({ callId }) => callId) ?? []), ...calls]
   }
 
   const ONCE = `c3 ${INTERRUPTED_CALL}`

@@ -34,7 +34,7 @@ const TABLE: Readonly<Record<keyof typeof ENDS, string>> = {
   'stopped by the kernel': 'rr-',
 }
 
-function decide(
+function decideFor(
   type: RestartType,
   exit: ExitStatus,
   { onComplete, before, wall = 0, chance = 0 }: { onComplete?: OnComplete; before?: Restarts; wall?: number; chance?: number } = {},
@@ -46,14 +46,15 @@ function letterOf(decision: ReturnType<typeof decideRestart>): string {
   return decision.do === 'restart' ? (decision.fresh ? 'f' : 'r') : decision.do === 'hold' ? 'h' : decision.do === 'giveUp' ? 'g' : '-'
 }
 
-describe.each(Object.entries(TABLE))('%s', (end, letters) => {
+describe.each(Object.entries(TABLE))('%s', (ending, letters) => {
   test(`has the decisions ${letters}`, () => {
-    expect(TYPES.map((type) => letterOf(decide(type, ENDS[end as keyof typeof ENDS]))).join('')).toBe(letters)
+    expect(TYPES.map((type) => letterOf(decideFor(type, ENDS[ending as keyof typeof ENDS]))).join('')).toBe(letters)
   })
 })
 
 test('a completed child starts fresh only as configured, and a temporary one never', () => {
-  const letters = (onComplete: OnComplete): string => TYPES.map((type) => letterOf(decide(type, ENDS.completed, { onComplete }))).join('')
+  const letters = (onComplete: OnComplete): string =>
+    TYPES.map((type) => letterOf(decideFor(type, ENDS.completed, { onComplete }))).join('')
   expect(letters('fresh')).toBe('ff-')
   expect(letters('stop')).toBe('---')
 })
@@ -81,21 +82,21 @@ describe('ends that a restart would only repeat', () => {
 })
 
 test('causes are equal if they differ only in numbers and identifiers', () => {
-  const words = (error: string): string | null => normalizedError({ code: 1, reason: error, error, cause: 'agent' })
-  expect(words('connect to 10.0.0.1:443 timed out after 1200 ms (req_7f3a)')).toBe(
-    words('connect to 10.0.0.2:443 timed out after 900 ms (req_01bc)'),
+  const normalized = (error: string): string | null => normalizedError({ code: 1, reason: error, error, cause: 'agent' })
+  expect(normalized('connect to 10.0.0.1:443 timed out after 1200 ms (req_7f3a)')).toBe(
+    normalized('connect to 10.0.0.2:443 timed out after 900 ms (req_01bc)'),
   )
-  expect(words('boom')).not.toBe(words('bang'))
+  expect(normalized('boom')).not.toBe(normalized('bang'))
   expect(normalizedError(ENDS['an exit code without a text'])).toBeNull()
 })
 
 describe('the same cause in a row', () => {
   /** The decisions about consecutive ends, one letter each. */
-  function row(...ends: readonly ExitStatus[]): string {
+  function decisionsInRow(...exits: readonly ExitStatus[]): string {
     let before: Restarts | undefined
-    return ends
+    return exits
       .map((exit, index) => {
-        const decision = decide('permanent', exit, { wall: index * DEFAULT_INTENSITY.windowMs, ...(before ? { before } : {}) })
+        const decision = decideFor('permanent', exit, { wall: index * DEFAULT_INTENSITY.windowMs, ...(before ? { before } : {}) })
         if (decision.do === 'restart') before = decision.restarts
         return letterOf(decision)
       })
@@ -104,18 +105,20 @@ describe('the same cause in a row', () => {
   const { 'a failure with an error text': boom, 'an exit code without a text': code, interrupted, completed } = ENDS
   const bang: ExitStatus = { code: 1, reason: 'bang', error: 'bang', cause: 'agent' }
 
-  test('is held at the third', () => expect(row(boom, boom, boom)).toBe('rrh'))
-  test('another cause in between resets the count', () => expect(row(boom, boom, bang, boom, boom, boom)).toBe('rrrrrh'))
-  test('a death of the daemon in between does not reset the count', () => expect(row(boom, interrupted, boom, boom)).toBe('rrrh'))
-  test('a completion in between resets the count', () => expect(row(boom, boom, completed, boom, boom, boom)).toBe('rrfrrh'))
-  test('an exit code without an error text never counts as the same cause', () => expect(row(code, code, code, code)).toBe('rrrr'))
+  test('is held at the third', () => expect(decisionsInRow(boom, boom, boom)).toBe('rrh'))
+  test('another cause in between resets the count', () => expect(decisionsInRow(boom, boom, bang, boom, boom, boom)).toBe('rrrrrh'))
+  test('a death of the daemon in between does not reset the count', () =>
+    expect(decisionsInRow(boom, interrupted, boom, boom)).toBe('rrrh'))
+  test('a completion in between resets the count', () => expect(decisionsInRow(boom, boom, completed, boom, boom, boom)).toBe('rrfrrh'))
+  test('an exit code without an error text never counts as the same cause', () =>
+    expect(decisionsInRow(code, code, code, code)).toBe('rrrr'))
 })
 
 describe('intensity', () => {
   const rule = { type: 'permanent', maxRestarts: 3, windowMs: 1_000, backoff: DEFAULT_INTENSITY.backoff } as const
   const exit = ENDS['an exit code without a text']
 
-  function ends(...walls: readonly number[]): string {
+  function decisionsAt(...walls: readonly number[]): string {
     let before: Restarts | undefined
     return walls
       .map((wall) => {
@@ -126,8 +129,8 @@ describe('intensity', () => {
       .join('')
   }
 
-  test('after the maximum within the window the supervisor gives up', () => expect(ends(0, 1, 2, 3)).toBe('rrrg'))
-  test('ends outside of the window do not count', () => expect(ends(0, 1, 2, 1_000, 1_001, 1_002, 1_003)).toBe('rrrrrrg'))
+  test('after the maximum within the window the supervisor gives up', () => expect(decisionsAt(0, 1, 2, 3)).toBe('rrrg'))
+  test('ends outside of the window do not count', () => expect(decisionsAt(0, 1, 2, 1_000, 1_001, 1_002, 1_003)).toBe('rrrrrrg'))
   test('an end exactly one window ago does not count', () =>
     expect(countRestartsWithin({ times: [0, 1], cause: null, inARow: 0 }, 1_000, 1_000)).toBe(1))
   test('a maximum of 0 allows no restart', () =>
@@ -141,7 +144,7 @@ describe('intensity', () => {
 describe('backoff', () => {
   const rule = { type: 'permanent', maxRestarts: 9, windowMs: 1e9, backoff: { initialMs: 100, maxMs: 1_000, factor: 3 } } as const
 
-  function delays(chance: number): number[] {
+  function delaysOf(chance: number): number[] {
     let before: Restarts | undefined
     return Array.from({ length: 4 }, (_, wall) => {
       const decision = decideRestart(rule, ENDS['an exit code without a text'], before, { wall, chance })
@@ -151,8 +154,8 @@ describe('backoff', () => {
     })
   }
 
-  test('is exponential up to its maximum', () => expect(delays(0)).toEqual([100, 300, 900, 1_000]))
-  test('jitter shortens it by up to half', () => expect(delays(0.999_999)).toEqual([50, 150, 450, 500]))
+  test('is exponential up to its maximum', () => expect(delaysOf(0)).toEqual([100, 300, 900, 1_000]))
+  test('jitter shortens it by up to half', () => expect(delaysOf(0.999_999)).toEqual([50, 150, 450, 500]))
 })
 
 test('each strategy restarts its choice of siblings', () => {

@@ -216,7 +216,7 @@ test('a log that was cut between two runs is detected by the recorded counters',
     await using fixture = await testStore()
     const scribe = new Scribe()
     for (let number = 1; number <= 5; number++) await fixture.store.commit(scribe.spawn(uuidOf(number)))
-    await fixture.wroteIdentity(scribe.cursor)
+    await fixture.waitForIdentity(scribe.cursor)
     cpSync(fixture.dir, dir, { recursive: true })
   }
   truncateSync(join(dir, 'store.db-wal'), statSync(join(dir, 'store.db-wal')).size - 1)

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { groupWaits, type TaskWait } from '../../../../../src/kernel/crew/text/blocked-groups.ts'
 import type { Task } from '../../../../../src/kernel/model/crew/crew.ts'
 
-const makeWait = (id: string, reason: string, ask: Task['ask'] = null): TaskWait => ({
-  task: { id, title: `T ${id}`, ask } as Task,
+const makeWait = (id: string, reason: string, question: Task['ask'] = null): TaskWait => ({
+  task: { id, title: `T ${id}`, ask: question } as Task,
   line: `${id} "T ${id}" ${reason}`,
 })
 const WORKER = 'waits for a worker: worker-1 is kept free to review, and 2 may live'

@@ -689,14 +689,14 @@ test('a nearly full context is reported to the crew once, and usage with the end
 })
 
 test('a stopped member is ready after a resume, as its turn ended as interrupted when its task was reassigned', () => {
-  for (const end of [
+  for (const ending of [
     'signal SIGTERM w1',
     'say c stop_worker member=worker-1 reason=slow',
     'say c retire_worker member=worker-1 reason=slow',
   ]) {
     const player = new Player()
     player.play(
-      `${TWO}\n.say c add_task id=one\n.done c prepare\n.report w1 model 1\n.report w1 answer 1 calls=c1\n.${end}\n.report w1 exited SIGTERM\n.released w1`,
+      `${TWO}\n.say c add_task id=one\n.done c prepare\n.report w1 model 1\n.report w1 answer 1 calls=c1\n.${ending}\n.report w1 exited SIGTERM\n.released w1`,
     )
     expect(player.world.row('w1')?.progress.turnOpen).toBe(true)
     player.play('.resume w1\n.start w1\n.report w1 up')

@@ -59,13 +59,13 @@ test('a resumed process pays again for the processes that it spawned', () => {
 })
 
 test('a resumed process is the parent and payer of its living children again, also after a crash of the daemon', () => {
-  for (const end of [
+  for (const ending of [
     '.report b exited 3\n.released b',
     '.boot a\n.boot b\n.boot c\n.resume a\n.start a',
     '.signal SIGKILL b\n.report b exited SIGKILL\n.released b',
   ]) {
     const player = new Player()
-    player.play(`.live a\n.live b under=a\n.live c interactive under=b\n.signal SIGPAUSE c by=agent:b\n${end}`)
+    player.play(`.live a\n.live b under=a\n.live c interactive under=b\n.signal SIGPAUSE c by=agent:b\n${ending}`)
     expect(player.world.row('c')?.parent).toBeNull()
     player.play('.resume b\n.start b')
     const child = player.world.row('c')
