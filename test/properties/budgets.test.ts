@@ -78,7 +78,7 @@ class Life {
   #limits(): { limits: Limits; known: Spender['limits'] } {
     const pickOne = <T>(values: readonly T[]): T => values[this.pick(values.length)] as T
     const budgetTokens = pickOne([undefined, undefined, 6_000, 200_000, 4_000_000])
-    // Each call has one, so that it is reserved: calls without a limit are charged otherwise (cut-off.test.ts).
+    // Each limit bounds the output tokens, so that each call is reserved. Calls without a bound are charged in another way.
     const maxOutputTokens = pickOne([1e9, 1e9, 1e9, 400_000])
     const usd = pickOne([undefined, undefined, 0.02, 2, 20])
     const refuse = this.pick(3) === 0

@@ -46,7 +46,7 @@ function playLife(seed: number): number {
   return crew.inputs
 }
 
-// An uncommitted task, unread feedback, a coordinator that never started, and messages of a paused crew.
+// These lives had an uncommitted task, unread feedback, a coordinator that never started, and messages of a paused crew.
 test.each([399_208_378, 8048, 23_981, 3_161_330_868_487, 55_677])(
   'the life of seed %d ends, though a defect once prevented that',
   (seed) => {

@@ -1,5 +1,5 @@
 // Brings a crew to the state in which a test starts, and prints the facts and acts of commands as transcript lines.
-// Used by test/tables/crew.
+// Used by test/tables/kernel/crew.
 import { addTasks, playEvent } from './life.ts'
 import { specOf, World } from './world.ts'
 import type { Act, By, Command, NewTask } from '../../../src/kernel/model/crew/commands.ts'
@@ -50,7 +50,7 @@ export function memberOf({ crew }: World, id: MemberId): Member {
   return member
 }
 
-/** Returns the events of a step, as short lines. */
+/** Returns the facts and acts of a step, as short lines. */
 export function transcriptOf(world: World, act: () => unknown): string {
   const factCount = world.journal.length
   const actCount = world.acts.length

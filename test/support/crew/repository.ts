@@ -58,7 +58,7 @@ export class Repository {
   }
 }
 
-/** Reads every file below a directory: kind, executable bit and content, by the bytes of its name. Nested repositories are left out. */
+/** Reads the kind, executable bit and content of every file below a directory. Nested repositories are left out. */
 export function filesOf(dir: string, isSkipped: (path: string) => boolean = (path) => path === '.git'): Record<string, string> {
   const found: Record<string, string> = {}
   const visit = (directory: Buffer, path: string): void => {

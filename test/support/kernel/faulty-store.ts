@@ -22,7 +22,7 @@ export class FaultyStore implements Store {
     this.#inner = inner
   }
 
-  /** Makes commits wait until `letGo` is called. */
+  /** Makes commits wait until `releaseCommits` is called. */
   holdCommits(): void {
     this.#heldCommits ??= Promise.withResolvers()
   }

@@ -19,7 +19,7 @@ export class Viewers {
   readonly #owners = new Map<number, Uuid>()
   #viewers: Viewer[] = []
 
-  /** `gone`: all processes that were removed so far */
+  /** `removed`: all processes that were removed so far */
   constructor(removed: ReadonlySet<Uuid>, reportViolation: (description: string) => void) {
     this.#gone = removed
     this.#broken = reportViolation

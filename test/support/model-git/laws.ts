@@ -1,6 +1,6 @@
-// Laws of a crew's repository after every step, whatever happened to it. The laws read only the model's state, and keep their own
-// records. These are the author of each text, the approved forms, the verified files, and what each task has brought onto the branch. In the
-// crew's row the laws read only the tasks and their members. Used by simulated-repository.ts.
+// Checks the laws of a crew's repository after every step. The laws read only the model's state and their own records: the author
+// of each text, the approved forms, the verified files, and the landings of each task. In the crew's row they read only the tasks and
+// their members. Used by simulated-repository.ts.
 import { hasVerifyCommand } from '../../../src/kernel/crew/state/verify-rules.ts'
 import { treeId } from './objects.ts'
 import type { By, Command } from '../../../src/kernel/model/crew/commands.ts'
@@ -113,7 +113,7 @@ export class GitLaws {
     this.#requiredHead = head
   }
 
-  /** Records what only this worktree has, before a job on it. */
+  /** Records the commits and texts that only this worktree has, before a job on it. */
   recordBeforeJob(job: Exclude<Job, { type: 'spawn' }>): void {
     const { git, jobs, user } = this.#repository
     const tree = jobs.worktrees.get(job.member)
@@ -143,7 +143,7 @@ export class GitLaws {
     if (approval?.commit === null) this.#approvals.set(task, { ...approval, commit: head })
   }
 
-  /** The files that verify saw, under any name. */
+  /** The tree of the files that the verify command read. */
   #treeOf(job: Exclude<Job, { type: 'spawn' }>, commit: string | null): string {
     const tree = this.#repository.jobs.worktrees.get(job.member)
     return 'merge' in job && commit !== null ? treeId(this.#repository.git.files(commit)) : treeId(tree?.files ?? {})
@@ -175,7 +175,7 @@ export class GitLaws {
     )
   }
 
-  /** Checks what a landing brought onto the branch. */
+  /** Checks the change that a landing added to the branch. */
   #checkLanding({ task: id }: Extract<Job, { type: 'land' }>): void {
     const { git, world } = this.#repository
     const task = world.crew.tasks.find((candidate) => candidate.id === id)

@@ -1,4 +1,4 @@
-// A life of a crew on the model of git: random events, then a world without faults until the crew has ended.
+// A simulated life of a crew on the model of git: random events, then events without faults until the crew has ended.
 // Used by test/simulation/crew.test.ts, test/simulation/crew-laws.test.ts and test/processes/crew/hostile-git.test.ts.
 import { runWithoutFaults } from '../crew-world/life.ts'
 import { playRandomEvent, startCrew, type Dice } from '../crew-world/chaos.ts'

@@ -1,4 +1,4 @@
-// Git without git: commits with their files and parents, refs, and the merge of three trees. Files have one line each, or the
+// A model of git's objects: commits with their files and parents, refs, and the merge of three trees. Files have one line each, or the
 // markers of a conflict, so that two changes of one file never merge. Trees have the names that git gives them. Knows no
 // crews. Used by worktree.ts and jobs.ts; compared with git by test/processes/crew/hostile-git.test.ts.
 import { createHash } from 'node:crypto'
@@ -53,7 +53,7 @@ export function isSame(first: Files, second: Files): boolean {
   return first === second || treeId(first) === treeId(second)
 }
 
-/** Names with different content, sorted. */
+/** The names of the files with different content, sorted. */
 export function changedFiles(first: Files, second: Files): string[] {
   if (first === second) return []
   return [...new Set([...Object.keys(first), ...Object.keys(second)])].filter((name) => first[name] !== second[name]).toSorted()
@@ -168,7 +168,7 @@ export class Objects {
   }
 }
 
-/** The first free number. */
+/** Returns the name with the first free number. */
 export function freeName(name: string, takenNames: readonly string[]): string {
   for (let number = 1; ; number += 1) if (!takenNames.includes(`${name}-${number}`)) return `${name}-${number}`
 }

@@ -1,6 +1,6 @@
-// Simulates the repository of a crew on the model of git: the members' worktrees, the crew's jobs, and harmful operations of members and
-// of the user. After each step it checks the laws of laws.ts. With `trace` it records each operation and its result, so that
-// test/support/crew/real-git.ts can repeat them with git.
+// The repository of a crew in the simulated world: the members' worktrees, hostile git operations of members and the user, and
+// the crew's jobs. All of it is on the model of git. After each step the laws of laws.ts hold. With `trace` it records each
+// operation and its result, so that git can repeat them (test/support/crew/real-git.ts).
 // Used by test/simulation/crew.test.ts and test/processes/crew/hostile-git.test.ts.
 import { memberBranch } from '../../../src/daemon/crew/jobs/refs.ts'
 import { MISUSES, type GitMisuse } from '../crew/misused-git.ts'
@@ -188,7 +188,7 @@ export class SimulatedRepository {
     return git
   }
 
-  /** Repeats on the model what misused-git.ts does with git. */
+  /** Misuses the model in the way in which misused-git.ts misuses git. */
   #applyMisuse(
     what: GitMisuse,
     {

@@ -1,5 +1,5 @@
-// A checkout of the model: the branch or commit, the index, the files, and a merge in progress. Does what git does there;
-// false: git refuses. Used by jobs.ts and simulated-repository.ts.
+// A checkout of the model: the branch or commit, the index, the files, and a merge in progress. Its operations have the results of
+// git; false means that git refuses. Used by jobs.ts and simulated-repository.ts.
 import { changedFiles, isSame, withFile } from './objects.ts'
 import type { Files, Objects } from './objects.ts'
 
@@ -15,7 +15,7 @@ export class Worktree {
   /** files in conflict */
   unmerged: readonly string[] = []
   files: Files
-  /** what is being merged */
+  /** the commit of the merge in progress */
   merging: string | null = null
 
   constructor(git: Objects, branch: string, commit: string) {
