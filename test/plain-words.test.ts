@@ -1,5 +1,5 @@
-// Plain English in comments, in texts of the code, and in the documentation. RULES lists the words that readers stumble over,
-// each with its replacement. The remaining ones are counted by folder: a count may only fall.
+// Plain English in comments, in texts of the code, and in the documentation. RULES lists the words to avoid, each with its
+// replacement. The remaining findings are counted by folder, and a count may only fall.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -21,7 +21,7 @@ const RULES: readonly Rule[] = [
   { words: /\b(nobody|somebody|anybody)\b/i, instead: 'the client, the caller, no process' },
   { words: /\b(is|are|was|were|be) to (be|have|do|go|come|stay)\b/i, instead: 'must, should, will' },
 ]
-/** The largest number of words that a reader holds at once. */
+/** the largest number of words in a sentence */
 const MOST_WORDS = 24
 
 /** The remaining findings, by folder. */
@@ -42,7 +42,7 @@ function isLong(text: string): boolean {
 }
 
 test.each([...new Set([...remainingFindings.keys(), ...Object.keys(ALLOWED_FINDINGS)])].toSorted())(
-  '%s has no more words to be mended than it had',
+  '%s has no more findings than allowed',
   (folder) => {
     const found = remainingFindings.get(folder) ?? []
     const allowed = ALLOWED_FINDINGS[folder] ?? 0
@@ -50,7 +50,7 @@ test.each([...new Set([...remainingFindings.keys(), ...Object.keys(ALLOWED_FINDI
   },
 )
 
-test('the rules find what they are for', () => {
+test('each rule finds the words that it replaces', () => {
   const readProse = (raw: string): Prose[] => proseOf({ path: 'src/a/b.ts', raw })
   expect(readProse('/** Told to a person. */\nx() // of others\n').map(({ text }) => text)).toEqual(['Told to a person.', 'of others'])
   expect(readProse("x(`One text. ${y ? 'of others' : z} is a \\`b c\\`.`)").map(({ text }) => text)).toEqual([

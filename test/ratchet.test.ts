@@ -76,10 +76,10 @@ describe('the scanner', () => {
   })
 })
 
-describe('purity', () => {
+describe('the pure folders', () => {
   const pure = src.filter((file) => PURE.includes(partOf(file.path)))
 
-  test('pure folders import nothing but each other', () => {
+  test('import only each other', () => {
     expect(
       pure.flatMap((file) =>
         file.imports
@@ -89,20 +89,20 @@ describe('purity', () => {
     ).toEqual([])
   })
 
-  test('pure folders know no time, chance or I/O', () => {
+  test('use no time, chance or I/O', () => {
     const impure =
       /\b(Date|performance|crypto|setTimeout|setInterval|setImmediate|queueMicrotask|fetch|console|globalThis|Buffer|require|async|await|Promise)\b|\bMath\.random\b|\bprocess\.(env|argv|hrtime|nextTick|exit|on|once|kill|cwd|stdout|stderr|platform|uptime)\b|\bimport\(/
     expect(matchesOf(pure, impure)).toEqual([])
   })
 
-  test('each pure folder has a tsconfig without types', () => {
+  test('each have a tsconfig without types', () => {
     const folders = [...new Set(pure.map((file) => dirname(file.path).split('/').slice(0, 2).join('/')))]
     expect(folders).toContain('src/kernel')
     for (const folder of folders) expect(readFileSync(join(ROOT, folder, 'tsconfig.json'), 'utf8')).toContain('"types": []')
   })
 })
 
-describe('arrows point down', () => {
+describe('the allowed imports', () => {
   /** The allowed imports of each part; a name with `.ts` is one file. Types of the kernel cost nothing, and every part may name them. */
   const outside = [
     'index.ts',
@@ -137,11 +137,11 @@ describe('arrows point down', () => {
   const CONFIG_VERB = 'src/cli/verbs/system/config.ts'
   const WITHOUT_PACKAGES = ['kernel', 'api', 'cli', 'index.ts']
 
-  test('every part is in the table', () => {
+  test('are listed for every part', () => {
     expect([...new Set(src.map((file) => partOf(file.path)))].filter((name) => !(name in ARROWS))).toEqual([])
   })
 
-  test('and imports only allowed parts', () => {
+  test('are the only imports of each part', () => {
     const forbiddenImports = src.flatMap((file) => {
       const ownPart = partOf(file.path)
       const arrows = [ownPart, ...(ARROWS[ownPart] ?? []), ...(file.path === CONFIG_VERB ? ['config'] : [])]
@@ -155,15 +155,15 @@ describe('arrows point down', () => {
     expect(forbiddenImports).toEqual([])
   })
 
-  test('inside the kernel: model ← state ← decide', () => {
+  test('inside the kernel lead from decide to state, and from state to model', () => {
     expect(upwardKernelImports(src)).toEqual([])
   })
 
-  test('no cycle of imports, types and lazy imports included', () => {
+  test('have no cycle, types and lazy imports included', () => {
     expect(importCycles(src)).toEqual(IMPORT_CYCLES)
   })
 
-  test('an exported type has a name of its own', () => {
+  test('no two files export types of the same name', () => {
     expect(duplicateTypeNames(src)).toEqual([])
   })
 
@@ -190,7 +190,7 @@ describe('arrows point down', () => {
   })
 })
 
-describe('programs and promises', () => {
+describe('the rules for programs and promises', () => {
   const elsewhere = src.filter(
     (file) =>
       !file.path.startsWith('src/drivers/contain/') &&
@@ -245,7 +245,7 @@ test('a `catch` that drops its error gives the reason in a comment', () => {
   expect(found.filter(({ hasReason }) => !hasReason).map(({ at }) => at)).toEqual([])
 })
 
-describe('sizes', () => {
+describe('the rules for sizes', () => {
   /** Compares the measured excess with its list; reports new entries, grown ones, and unnecessary ones. */
   function exceptionErrors(measured: Readonly<Record<string, number>>, listed: Readonly<Record<string, number>>): string[] {
     const grown = Object.entries(measured)
@@ -258,7 +258,7 @@ describe('sizes', () => {
   }
 
   // A file may be long for a good reason: the reader of the output judges that.
-  test('long files are named', () => {
+  test('the names of long files are printed', () => {
     const maxLines = (path: string): number => (path.endsWith('.test.ts') ? MAX_TEST_LINES : MAX_FILE_LINES)
     const longFiles = allSources
       .map((file) => [file.path, file.raw.split('\n').length - 1] as const)
@@ -287,10 +287,10 @@ describe('sizes', () => {
   })
 })
 
-describe('nothing is dead', () => {
+describe('no code is dead', () => {
   const byPath = new Map(src.map((file) => [file.path, file]))
 
-  test('every file is reached from an entry', () => {
+  test('every file is reached by imports from an entry file', () => {
     const reachedFiles = new Set<string>()
     const queue = [...ENTRIES]
     for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
@@ -315,8 +315,8 @@ describe('nothing is dead', () => {
   const ownUseCount = (file: Source, name: string): number =>
     file.code.split(new RegExp(`(?<![\\w$.])${name.replaceAll('$', '\\$')}(?![\\w$])`)).length - 2
 
-  test('a file names existing tests', () => {
-    const named = all.flatMap(({ path, raw }) =>
+  test('a comment names only existing tests', () => {
+    const named = src.flatMap(({ path, raw }) =>
       (
         raw
           .split('\n', 12)
@@ -400,7 +400,7 @@ describe('a word list is written once', () => {
   })
 })
 
-describe('the text', () => {
+describe('the text of the sources', () => {
   // Joined from halves, so that this file does not find itself.
   const joinWord = (...halves: string[]): string => halves.join('')
 
@@ -408,7 +408,7 @@ describe('the text', () => {
     expect([...src, ...otherSources].filter((file) => !/^(#!.*\n)?(\/\/ |\/\*\*)\S*/.test(file.raw)).map((file) => file.path)).toEqual([])
   })
 
-  test('no to-do marks, and no check is disabled', () => {
+  test('there are no to-do marks, and no check is disabled', () => {
     const marks = [
       joinWord('TO', 'DO'),
       joinWord('FIX', 'ME'),

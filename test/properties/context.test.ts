@@ -192,15 +192,15 @@ describe('the loop', () => {
     const { facts } = uninterrupted.kernel
     const messagesOf = (journal: readonly StoredFact[]): readonly ContextMessage[] => foldContext(journal).messages
     const firstCut = facts.findIndex(({ body }) => body.type === 'process.working') + 1
-    for (let cut = firstCut; cut < facts.length; cut += 1) {
-      if (facts[cut]?.body.type === 'tool.started') continue // in the same commit as the answer before it
-      const resumed = await bench.run({ spec: { model: 'script:1.yaml' }, earlierFacts: facts.slice(0, cut) })
+    for (let length = firstCut; length < facts.length; length += 1) {
+      if (facts[length]?.body.type === 'tool.started') continue // in the same commit as the answer before it
+      const resumed = await bench.run({ spec: { model: 'script:1.yaml' }, after: facts.slice(0, length) })
       await resumed.agent.proceed(resumed.kernel.turn)
       await resumed.kernel.ended()
       const [expected, got] = [messagesOf(facts), messagesOf(resumed.kernel.facts)]
       expect(isWellFormed(got)).toBe(true)
-      expect(withoutUnknown(got), `cut after ${cut}`).toEqual(withoutUnknown(expected))
-      expect(resumed.kernel.factsOf('process.ready').at(-1)).toMatchObject({ outcome: 'ok', result: 'done' })
+      expect(withoutUnknown(got), `cut after ${length}`).toEqual(withoutUnknown(expected))
+      expect(resumed.kernel.of('process.ready').at(-1)).toMatchObject({ outcome: 'ok', result: 'done' })
     }
   })
 })

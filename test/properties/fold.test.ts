@@ -34,9 +34,9 @@ test('the row is the fold of its journal, read back from JSON, and from any posi
       for (const { facts, row } of randomJournals(seed)) {
         const readFacts = JSON.parse(JSON.stringify(facts)) as Fact[]
         expect(foldAll(readFacts)).toEqual(row)
-        const cut = position % facts.length
-        const halfway = foldAll(readFacts.slice(0, cut))
-        expect(foldAll(readFacts.slice(cut), halfway && (JSON.parse(JSON.stringify(halfway)) as Process))).toEqual(row)
+        const splitAt = position % facts.length
+        const halfway = foldAll(readFacts.slice(0, splitAt))
+        expect(foldAll(readFacts.slice(splitAt), halfway && (JSON.parse(JSON.stringify(halfway)) as Process))).toEqual(row)
       }
     }),
     { numRuns: 25 },

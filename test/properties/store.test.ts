@@ -89,12 +89,12 @@ async function commitToBoth(model: Model, real: Real, nextCommit: Commit): Promi
 
 const isRunning = (model: Readonly<Model>, uuid: Uuid): boolean => (model.processes.get(uuid)?.life.state ?? 'dead') === 'running'
 
-const command = (name: string, check: Step['check'], run: Step['run']): Step => ({ check, run, toString: () => name })
+const makeCommand = (name: string, check: Step['check'], run: Step['run']): Step => ({ check, run, toString: () => name })
 
 const spawnCommand = fc
   .tuple(fc.nat(PROCESSES - 1), fc.option(fc.constantFrom('ann', 'bob')), fc.boolean())
   .map(([number, name, longTexts]) =>
-    command(
+    makeCommand(
       `spawn ${number} ${name}`,
       (model) => model.isFree(uuidOf(number)),
       async (model, real) =>
@@ -106,7 +106,7 @@ const spawnCommand = fc
 const forkCommand = fc
   .tuple(fc.nat(PROCESSES - 1), fc.nat(PROCESSES - 1), fc.double({ min: 0, max: 1, noNaN: true }), fc.boolean())
   .map(([number, from, part, deadProcesses]) =>
-    command(
+    makeCommand(
       `fork ${from} at ${part} as ${number}${deadProcesses ? ', which ends' : ''}`,
       (model) => model.isFree(uuidOf(number)) && !model.isFree(uuidOf(from)),
       async (model, real) => {
@@ -128,7 +128,7 @@ const forkCommand = fc
 const stepsCommand = fc
   .tuple(fc.array(fc.nat(PROCESSES - 1), { minLength: 1 }), fc.integer({ min: 1, max: 70 }), fc.constantFrom('text', 'long '.repeat(2_000)))
   .map(([numbers, countRows, text]) =>
-    command(
+    makeCommand(
       `steps ${numbers.join()} ×${countRows}`,
       (model) => numbers.some((number) => isRunning(model, uuidOf(number))),
       async (model, real) => {
@@ -152,7 +152,7 @@ const BODIES: readonly FactBody[] = [
 const writeFacts = fc
   .tuple(fc.nat(PROCESSES - 1), fc.array(fc.constantFrom(...BODIES), { minLength: 1, maxLength: 4 }))
   .map(([number, bodies]) =>
-    command(
+    makeCommand(
       `say ${number} ${bodies.map(({ type }) => type).join()}`,
       (model) => isRunning(model, uuidOf(number)),
       async (model, real) => commitToBoth(model, real, model.scribe.write(uuidOf(number), ...bodies)),
@@ -160,7 +160,7 @@ const writeFacts = fc
   )
 
 const endProcess = fc.nat(PROCESSES - 1).map((number) =>
-  command(
+  makeCommand(
     `end ${number}`,
     (model) => isRunning(model, uuidOf(number)),
     async (model, real) => commitToBoth(model, real, model.scribe.write(uuidOf(number), ...endOf())),
@@ -168,7 +168,7 @@ const endProcess = fc.nat(PROCESSES - 1).map((number) =>
 )
 
 const removeCommand = fc.tuple(fc.nat(PROCESSES - 1), fc.nat(3)).map(([number, pieces]) =>
-  command(
+  makeCommand(
     `remove ${number} and sweep ${pieces} pieces`,
     () => true,
     async (model, { store }) => {
@@ -183,7 +183,7 @@ const removeCommand = fc.tuple(fc.nat(PROCESSES - 1), fc.nat(3)).map(([number, p
 )
 
 const refusedCommand = fc.nat(PROCESSES - 1).map((number) =>
-  command(
+  makeCommand(
     `refused ${number}`,
     (model) => isRunning(model, uuidOf(number)),
     async (model, real) => {
@@ -195,7 +195,7 @@ const refusedCommand = fc.nat(PROCESSES - 1).map((number) =>
 )
 
 const closeCommand = fc.constant(
-  command(
+  makeCommand(
     'close',
     () => true,
     async (_, real) => {
@@ -206,7 +206,7 @@ const closeCommand = fc.constant(
 )
 
 const crashCommand = fc.constant(
-  command(
+  makeCommand(
     'crash',
     () => true,
     async (_, real) => {
@@ -220,7 +220,7 @@ const crashCommand = fc.constant(
 )
 
 const readPages = fc.tuple(fc.nat(PROCESSES - 1), fc.nat(400), fc.nat(200)).map(([number, after, limit]) =>
-  command(
+  makeCommand(
     `look ${number} after ${after} limit ${limit}`,
     () => true,
     async (model, { store }) => {

@@ -27,11 +27,11 @@ test(`${STEPS} random steps keep the guarantees (seed ${SEED})`, async () => {
     }
     restarts += simulation.restarts
     commands += simulation.commands
-    for (const [what, count] of Object.entries(simulation.histories.counts)) counts[what] = (counts[what] ?? 0) + count
+    for (const [counter, count] of Object.entries(simulation.histories.counts)) counts[counter] = (counts[counter] ?? 0) + count
   }
   expect(commands).toBeGreaterThan(STEPS / 2)
-  for (const what of ['forks', 'removed', 'pieces', 'resumed', 'refused'])
-    expect(counts[what], what).toBeGreaterThan(STEPS / STEPS_PER_LIFE)
+  for (const counter of ['forks', 'removed', 'pieces', 'resumed', 'refused'])
+    expect(counts[counter], counter).toBeGreaterThan(STEPS / STEPS_PER_LIFE)
   expect(restarts).toBeGreaterThan(STEPS / STEPS_PER_LIFE)
 }, 400_000)
 

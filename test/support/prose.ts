@@ -38,7 +38,7 @@ export function proseOf({ path, raw }: { readonly path: string; readonly raw: st
     endBlock()
     const trailingComment = /\s\/\/ (.*)$/.exec(line)?.[1]
     for (const text of [...(trailingComment === undefined ? [] : [trailingComment]), ...textsOf(line)])
-      findings.push({ folder: folder, place, text })
+      findings.push({ folder, place, text })
   }
   endBlock()
   return findings

@@ -178,13 +178,13 @@ function checkFact({ crew, spec, mergeCounts, journal, filesByCommit }: World, f
     crew.tasks.find(({ id }) => id === fact.task)?.role !== 'researcher'
   ) {
     requireLaw(
-      journal.some((earlier) => earlier.type === 'task.verify' && earlier.ok && earlier.tree === files),
+      journal.some((earlierFact) => earlierFact.type === 'task.verify' && earlierFact.ok && earlierFact.tree === files),
       `${fact.task} is on the branch with ${files}, which was never green`,
     )
   }
   if (spec.verify && fact.type === 'task.review') {
     const lastVerify = journal.findLast(
-      (earlier) => (earlier.type === 'task.verify' || earlier.type === 'task.reported') && earlier.task === fact.task,
+      (earlierFact) => (earlierFact.type === 'task.verify' || earlierFact.type === 'task.reported') && earlierFact.task === fact.task,
     )
     requireLaw(
       (lastVerify?.type === 'task.verify' && lastVerify.ok) || crew.tasks.find(({ id }) => id === fact.task)?.role === 'researcher',
@@ -193,22 +193,24 @@ function checkFact({ crew, spec, mergeCounts, journal, filesByCommit }: World, f
   }
   if (fact.type === 'task.review') {
     const assignments = journal.filter(
-      (earlier) => earlier.type === 'task.assigned' && earlier.task === fact.task && earlier.member === fact.member,
+      (earlierFact) => earlierFact.type === 'task.assigned' && earlierFact.task === fact.task && earlierFact.member === fact.member,
     )
     requireLaw(assignments.length === 0 || fact.earlier === true, `${fact.member} had ${fact.task} earlier, and reviews it unsaid`)
   }
   if (fact.type === 'task.requeued' && fact.counts) {
     const before = journal.slice(0, journal.indexOf(fact))
-    const sinceAssignment = before.slice(before.findLastIndex((earlier) => earlier.type === 'task.assigned' && earlier.task === fact.task))
-    const holders = sinceAssignment.flatMap((earlier) =>
-      earlier.type === 'task.assigned' && earlier.task === fact.task
-        ? [earlier.member]
-        : earlier.type === 'crew.replaced'
-          ? [earlier.heir]
+    const sinceAssignment = before.slice(
+      before.findLastIndex((earlierFact) => earlierFact.type === 'task.assigned' && earlierFact.task === fact.task),
+    )
+    const holders = sinceAssignment.flatMap((earlierFact) =>
+      earlierFact.type === 'task.assigned' && earlierFact.task === fact.task
+        ? [earlierFact.member]
+        : earlierFact.type === 'crew.replaced'
+          ? [earlierFact.heir]
           : [],
     )
     requireLaw(
-      sinceAssignment.some((earlier) => earlier.type === 'crew.turn.begun' && holders.includes(earlier.member)),
+      sinceAssignment.some((earlierFact) => earlierFact.type === 'crew.turn.begun' && holders.includes(earlierFact.member)),
       `${fact.task} was tried, and no member had a turn`,
     )
   }
@@ -220,9 +222,9 @@ function checkFact({ crew, spec, mergeCounts, journal, filesByCommit }: World, f
   }
   if (fact.type === 'crew.turn.begun') {
     const turns = journal.filter(
-      (earlier) =>
-        (earlier.type === 'crew.turn.begun' || earlier.type === 'crew.turn' || earlier.type === 'crew.left') &&
-        earlier.member === fact.member,
+      (earlierFact) =>
+        (earlierFact.type === 'crew.turn.begun' || earlierFact.type === 'crew.turn' || earlierFact.type === 'crew.left') &&
+        earlierFact.member === fact.member,
     )
     requireLaw(turns[turns.indexOf(fact) - 1]?.type !== 'crew.turn.begun', `${fact.member} is in two turns at once`)
   }
@@ -234,7 +236,9 @@ function checkFact({ crew, spec, mergeCounts, journal, filesByCommit }: World, f
   }
   if (fact.type === 'task.verdict' && fact.member !== null && fact.verdict === 'APPROVED' && spec.git) {
     requireLaw(
-      journal.some((earlier) => earlier.type === 'task.briefed' && earlier.task === fact.task && earlier.head !== undefined),
+      journal.some(
+        (earlierFact) => earlierFact.type === 'task.briefed' && earlierFact.task === fact.task && earlierFact.head !== undefined,
+      ),
       `${fact.task} is approved, and the approved form is unknown`,
     )
   }
@@ -248,7 +252,7 @@ function checkFact({ crew, spec, mergeCounts, journal, filesByCommit }: World, f
     // If the merged files fail verify, the worker continues with the change.
     const taskFacts = factsSinceOpening(journal, fact.task)
     const lastFailedVerify = taskFacts.findLastIndex(
-      (earlier) => earlier.type === 'task.verify' && earlier.stage === 'merge' && !earlier.ok,
+      (earlierFact) => earlierFact.type === 'task.verify' && earlierFact.stage === 'merge' && !earlierFact.ok,
     )
     const commitCount = taskFacts.slice(lastFailedVerify + 1).filter((laterFact) => laterFact.type === 'task.committed').length
     requireLaw(commitCount === 1 || crew.tasks.find(({ id }) => id === fact.task)?.kind === 'conflict', `${fact.task} is committed twice`)

@@ -70,18 +70,18 @@ export class Histories {
       },
       updateUsageLedger: () => core.store.updateUsageLedger(),
     }
-    const get = (uuid: Uuid): Promise<Process> => this.#get(core, uuid)
+    const getProcess = (uuid: Uuid): Promise<Process> => this.#get(core, uuid)
     const sweeper = new Sweeper(store, (message, error) => this.#parts.reportViolation('defect', `${message}: ${String(error)}`))
     const worktrees = { checkIdle: () => {}, remove: async () => null }
-    const removals = new Removals({ reads: { get, resolve: get }, store, clock: core.clock, sweeper, worktrees })
-    const config = async () => ({ retention_days: 0, max_entries: MAX_KEPT, max_bytes: 0, interval_seconds: 60 })
+    const removals = new Removals({ reads: { get: getProcess, resolve: getProcess }, store, clock: core.clock, sweeper, worktrees })
+    const readConfig = async () => ({ retention_days: 0, max_entries: MAX_KEPT, max_bytes: 0, interval_seconds: 60 })
     const collector = new GarbageCollector({
       store: core.store,
       reads: { find: (uuid) => core.store.process(uuid) },
       removals,
       sweeper,
       clock: core.clock,
-      readConfig: config,
+      readConfig: readConfig,
       log: () => {},
     })
     this.#operations = { core, removals, sweeper, collector }

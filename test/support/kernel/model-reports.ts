@@ -268,8 +268,8 @@ export abstract class ModelReports extends ModelLedger {
 
   /** Returns the acknowledgement of a step that is reported after it has happened. */
   #reportSeenStep(p: Proc, step: number): string {
-    const whole = p.calls.length > 0 && !p.modelOpen ? p.step : p.whole
-    if (step !== (whole === p.step ? p.step + 1 : p.step)) return 'INVALID'
+    const lastStep = p.calls.length > 0 && !p.modelOpen ? p.step : p.whole
+    if (step !== (lastStep === p.step ? p.step + 1 : p.step)) return 'INVALID'
     p.modelOpen = false
     this.closeCalls(p, () => true)
     if (step > p.step && this.accounts(p).some((proc) => this.usageOf(proc).steps >= proc.maxSteps))

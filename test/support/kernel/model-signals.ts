@@ -104,10 +104,10 @@ export class ModelSignals extends ModelReports {
   /** Drops pending signals that the new signal revokes: of a pause and a resume, the last counts. */
   #revokePending(p: Proc, { signal, by, root }: Pick<Waiting, 'signal' | 'by' | 'root'>): void {
     if (by !== 'user' && signal !== 'SIGKILL' && !p.mask.includes(signal) && p.handlers.get(signal) === 'ignore') return
-    const ends = signal === 'SIGTERM' || signal === 'SIGKILL' || (signal === 'SIGINT' && !p.interactive)
+    const isEnding = signal === 'SIGTERM' || signal === 'SIGKILL' || (signal === 'SIGINT' && !p.interactive)
     p.pending = p.pending.filter((pendingSignal) => {
       if (signal !== 'SIGRESUME')
-        return pendingSignal.signal !== 'SIGRESUME' || !(signal === 'SIGPAUSE' || ends) || (by !== 'user' && by !== pendingSignal.by)
+        return pendingSignal.signal !== 'SIGRESUME' || !(signal === 'SIGPAUSE' || isEnding) || (by !== 'user' && by !== pendingSignal.by)
       return (
         pendingSignal.signal !== 'SIGPAUSE' ||
         !(by === 'user' || by === pendingSignal.by) ||
@@ -122,9 +122,9 @@ export class ModelSignals extends ModelReports {
     return found.filter((p) => this.isLiving(p))
   }
 
-  #deliverSignal(p: Proc, sent: Waiting, deliveryOptions: { freeze: boolean; force: boolean }): void {
+  #deliverSignal(p: Proc, waitingSignal: Waiting, deliveryOptions: { freeze: boolean; force: boolean }): void {
     if (!this.isLiving(p)) return
-    const { signal, by } = sent
+    const { signal, by } = waitingSignal
     const isMessage = deliveryOptions.force && signal === 'SIGTERM' && p.handlers.get(signal) === 'message'
     const handler = isMessage
       ? 'message'
@@ -133,9 +133,9 @@ export class ModelSignals extends ModelReports {
         : p.mask.includes(signal)
           ? 'blocked'
           : (p.handlers.get(signal) ?? 'default')
-    if (handler === 'blocked' || (handler === 'ignore' && by === 'user')) this.#addPending(p, sent)
-    if (handler === 'message') this.#queueMessage(p, sent, deliveryOptions.freeze)
-    if (handler === 'default') this.#performDefaultAction(p, sent, deliveryOptions.freeze)
+    if (handler === 'blocked' || (handler === 'ignore' && by === 'user')) this.#addPending(p, waitingSignal)
+    if (handler === 'message') this.#queueMessage(p, waitingSignal, deliveryOptions.freeze)
+    if (handler === 'default') this.#performDefaultAction(p, waitingSignal, deliveryOptions.freeze)
   }
 
   #addPending(p: Proc, { signal, by, root, grace }: Waiting): void {
@@ -149,8 +149,8 @@ export class ModelSignals extends ModelReports {
   }
 
   /** Queues the message about a signal. SIGTERM ends the process within its grace, of which the programs keep a part. SIGRESUME releases it. */
-  #queueMessage(p: Proc, sent: Waiting, freeze: boolean): void {
-    const { signal, by, grace } = sent
+  #queueMessage(p: Proc, waitingSignal: Waiting, freeze: boolean): void {
+    const { signal, by, grace } = waitingSignal
     if (signal === 'SIGTERM') {
       const canRead =
         p.state === 'running' &&
@@ -159,7 +159,7 @@ export class ModelSignals extends ModelReports {
         p.activity !== 'starting' &&
         grace > 0 &&
         (!p.stopping || p.wrap !== null)
-      if (!canRead || (!p.stopping && p.queue.length >= 1_000)) return this.#performDefaultAction(p, sent, freeze)
+      if (!canRead || (!p.stopping && p.queue.length >= 1_000)) return this.#performDefaultAction(p, waitingSignal, freeze)
       const due = this.now + grace - Math.min(300, grace / 2)
       if (p.wrap !== null) p.wrap = Math.min(p.wrap, due)
       else {
@@ -171,8 +171,8 @@ export class ModelSignals extends ModelReports {
     }
     if (p.queue.length < 1_000 && !p.stopping) p.queue.push({ what: 'signal', urgent: true })
     this.settle(p)
-    if (signal === 'SIGRESUME') this.#performDefaultAction(p, sent, freeze)
-    if (signal === 'SIGPAUSE' && by === 'user') this.#addPending(p, sent)
+    if (signal === 'SIGRESUME') this.#performDefaultAction(p, waitingSignal, freeze)
+    if (signal === 'SIGPAUSE' && by === 'user') this.#addPending(p, waitingSignal)
   }
 
   #performDefaultAction(p: Proc, { signal, by, root }: Waiting, freeze: boolean): void {
@@ -187,10 +187,10 @@ export class ModelSignals extends ModelReports {
 
   /** Returns the user's signal to end the process, which the process had masked when the daemon ended. */
   deferredStop(p: Proc): Ending | undefined {
-    const sent = p.pending.find(
+    const waitingSignal = p.pending.find(
       ({ signal, due }) => due !== null && (signal === 'SIGTERM' || (signal === 'SIGINT' && (p.state !== 'running' || !p.interactive))),
     )
-    return sent && this.#endingOf(p, sent.signal, sent.by)
+    return waitingSignal && this.#endingOf(p, waitingSignal.signal, waitingSignal.by)
   }
 
   #endingOf(p: Proc, signal: Signal, by: string): Ending {

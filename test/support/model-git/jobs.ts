@@ -186,7 +186,7 @@ export class ModelJobs {
   #bringTo(id: MemberId, commit: string, otherPrefixes: readonly string[] = []): string | null {
     const tree = this.#open(id)
     const branch = this.#branchOf(id)
-    const salvaged = this.#salvage(tree, branch, { ...this.#salvageOf(id), otherPrefixes: otherPrefixes })
+    const salvaged = this.#salvage(tree, branch, { ...this.#salvageOf(id), otherPrefixes })
     tree.checkOut(branch, commit)
     return salvaged
   }

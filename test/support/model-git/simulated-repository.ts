@@ -112,8 +112,8 @@ export class SimulatedRepository {
   }
 
   /** Counts the operation, and returns a number that makes names and contents unique. */
-  #nextNumber(what: string): number {
-    this.tally.set(what, (this.tally.get(what) ?? 0) + 1)
+  #nextNumber(operationName: string): number {
+    this.tally.set(operationName, (this.tally.get(operationName) ?? 0) + 1)
     this.#number += 1
     this.git.tick()
     return this.#number
@@ -251,25 +251,25 @@ export class SimulatedRepository {
   }
 
   /** The user changes the crew's branch, the base, or the checkout of the main worktree. */
-  changeAsUser(what: Meddling): void {
+  changeAsUser(change: Meddling): void {
     const { git } = this
     const { branch } = this.jobs
     const head = git.refs.get(branch)
-    if (what !== 'commit' && (head === undefined || (this.isCrewBranchCheckedOut && what !== 'switch'))) return
-    if (what === 'commit' && this.isCrewBranchCheckedOut) return
-    const number = this.#nextNumber(`user: ${what}`)
-    if (what === 'commit') {
+    if (change !== 'commit' && (head === undefined || (this.isCrewBranchCheckedOut && change !== 'look'))) return
+    if (change === 'commit' && this.isCrewBranchCheckedOut) return
+    const number = this.#nextNumber(`user: ${change}`)
+    if (change === 'commit') {
       this.user.write('main.txt', `by the user ${number}\n`)
       this.user.add()
       this.user.commit('by the user')
-    } else if (what === 'look') {
+    } else if (change === 'look') {
       const nextBranch = this.isCrewBranchCheckedOut ? 'refs/heads/main' : branch
       this.user.checkOut(nextBranch, git.refs.get(nextBranch) ?? '')
-    } else if (what === 'delete') git.refs.delete(branch)
-    else if (what === 'back') git.refs.set(branch, git.get(head ?? '').parents[0] ?? head ?? '')
+    } else if (change === 'delete') git.refs.delete(branch)
+    else if (change === 'back') git.refs.set(branch, git.get(head ?? '').parents[0] ?? head ?? '')
     else git.refs.set(branch, git.commit(git.files(head ?? ''), [head ?? ''], 'by the user, on the branch of the crew'))
     this.laws.acceptUserChange()
-    this.#record({ type: 'meddle', what, number })
+    this.#record({ type: 'meddle', what: change, number })
   }
 
   /** Performs a job. Returns null while the job waits for the user to check out another branch. */

@@ -77,17 +77,17 @@ export class Worktree {
   }
 
   /** `git merge`, with `ours` by the strategy of that name. */
-  merge(other: string, label: string, { ours = false } = {}): boolean {
+  merge(otherCommit: string, label: string, { ours = false } = {}): boolean {
     if (this.merging !== null || this.unmerged.length > 0) return false
     const { head } = this
-    if (this.#git.isAncestor(other, head)) return true
-    const merged = this.#git.merge(head, other, ['HEAD', label])
+    if (this.#git.isAncestor(otherCommit, head)) return true
+    const merged = this.#git.merge(head, otherCommit, ['HEAD', label])
     if (!merged) return false
     const ownFiles = this.#git.files(head)
-    const isForward = !ours && this.#git.isAncestor(head, other)
+    const isForward = !ours && this.#git.isAncestor(head, otherCommit)
     if (!isForward && !isSame(this.index, ownFiles)) return false
-    if (ours) return this.#commitMerge(other, ownFiles)
-    const mergedFiles = isForward ? this.#git.files(other) : merged.files
+    if (ours) return this.#commitMerge(otherCommit, ownFiles)
+    const mergedFiles = isForward ? this.#git.files(otherCommit) : merged.files
     const changedNames = new Set([...changedFiles(ownFiles, mergedFiles), ...(isForward ? [] : merged.conflicts)])
     if ([...changedNames].some((name) => this.files[name] !== ownFiles[name] || this.index[name] !== ownFiles[name])) return false
     for (const name of changedNames) {
@@ -95,17 +95,17 @@ export class Worktree {
       this.index = withFile(this.index, name, mergedFiles[name] ?? null)
     }
     if (isForward) {
-      this.moveTo(other)
+      this.moveTo(otherCommit)
       return true
     }
-    if (merged.conflicts.length === 0) return this.#commitMerge(other, mergedFiles)
-    this.merging = other
+    if (merged.conflicts.length === 0) return this.#commitMerge(otherCommit, mergedFiles)
+    this.merging = otherCommit
     this.unmerged = merged.conflicts
     return false
   }
 
-  #commitMerge(other: string, files: Files): true {
-    this.moveTo(this.#git.commit(files, [this.head, other], 'merge'))
+  #commitMerge(otherCommit: string, files: Files): true {
+    this.moveTo(this.#git.commit(files, [this.head, otherCommit], 'merge'))
     return true
   }
 

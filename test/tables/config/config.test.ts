@@ -27,7 +27,7 @@ async function newWorkspace(): Promise<Workspace> {
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, lines.join('\n'))
   }
-  const load: Workspace['load'] = (changes = {}) => loadConfig({ paths: paths, cwd, ...changes })
+  const load: Workspace['load'] = (changes = {}) => loadConfig({ paths, cwd, ...changes })
   return {
     root: dir.path,
     cwd,

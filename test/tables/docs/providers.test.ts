@@ -21,7 +21,7 @@ test.each(snippets)('%s', async (_, yaml) => {
   await using home = await tempDir()
   const paths = pathsFrom({ REEVE_HOME: home.path, HOME: home.path })
   await writeFile(paths.configFile, yaml, { mode: 0o600 })
-  const config = await loadConfig({ paths: paths, cwd: null })
+  const config = await loadConfig({ paths, cwd: null })
   const ownModels = config.providers.flatMap(({ name, models = {} }) =>
     Object.keys(models).map((model) => ({ ref: `${name}/${model}`, facts: models[model] })),
   )

@@ -184,8 +184,8 @@ const ROWS: readonly (readonly [FactBody, about: string | null, what: string, te
   [{ type: 'crew.ending', outcome: 'completed', summary: 'all is done' }, null, 'completed', 'all is done'],
 ]
 
-test.each(ROWS.map(([fact, about, what, text = null]) => [fact, { about, what, text }] as const))('%j has its text', (fact, words) => {
-  expect(crewEventText(fact)).toEqual(words)
+test.each(ROWS.map(([fact, about, what, text = null]) => [fact, { about, what, text }] as const))('%j has its text', (fact, expected) => {
+  expect(crewEventText(fact)).toEqual(expected)
 })
 
 test('the table above contains every type of fact about a task', () => {

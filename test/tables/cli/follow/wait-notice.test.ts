@@ -24,24 +24,24 @@ const OPTIONS = { json: false, quiet: false, color: false }
 
 test('a wait is shown repeatedly, and the line disappears at its end', async () => {
   const { streams, written } = makeTerminal(true)
-  const work = Promise.withResolvers<string>()
+  const pendingWork = Promise.withResolvers<string>()
   let textCount = 0
   const waitText = (): string => {
-    if (textCount === 2) work.resolve('done')
+    if (textCount === 2) pendingWork.resolve('done')
     return `for the ${++textCount}th time`
   }
-  expect(await withWaitNotice(new Output(OPTIONS, {}, streams), waitText, work.promise, 1)).toBe('done')
+  expect(await withWaitNotice(new Output(OPTIONS, {}, streams), waitText, pendingWork.promise, 1)).toBe('done')
   expect(written()).toMatch(/^\r\x1b\[Kfor the 1th time\r\x1b\[Kfor the 2th time\r\x1b\[Kfor the 3th time.*\r\x1b\[K$/s)
 })
 
 test('an error is passed on, and the line is removed', async () => {
   const { streams, written } = makeTerminal(true)
-  const work = Promise.withResolvers<string>()
+  const pendingWork = Promise.withResolvers<string>()
   const waitText = (): string => {
-    work.reject(new Error('broken'))
+    pendingWork.reject(new Error('broken'))
     return 'waiting'
   }
-  await expect(withWaitNotice(new Output(OPTIONS, {}, streams), waitText, work.promise, 1)).rejects.toThrow('broken')
+  await expect(withWaitNotice(new Output(OPTIONS, {}, streams), waitText, pendingWork.promise, 1)).rejects.toThrow('broken')
   expect(written()).toMatch(/waiting\r\x1b\[K$/)
 })
 
@@ -53,13 +53,13 @@ test.each([
 ] as const)('nothing is written with %s', async (_what, isTTY, options, name) => {
   process.env['TERM'] = name
   const { streams, written } = makeTerminal(isTTY)
-  const work = Promise.withResolvers<void>()
+  const pendingWork = Promise.withResolvers<void>()
   // Longer than several updates.
   let turns = 0
   const timer = setInterval(() => {
-    if (++turns === 5) work.resolve()
+    if (++turns === 5) pendingWork.resolve()
   }, 2)
-  await withWaitNotice(new Output(options, {}, streams), () => 'waiting', work.promise, 1)
+  await withWaitNotice(new Output(options, {}, streams), () => 'waiting', pendingWork.promise, 1)
   clearInterval(timer)
   expect(written()).toBe('')
 })

@@ -39,8 +39,8 @@ function makeScreen(
 }
 
 describe('the text of a step', () => {
-  const textEvent = (words: string) =>
-    ({ ...factEvent(1, { type: 'model.started' }), type: 'live.text', step: 1, text: words }) as unknown as EventView
+  const textEvent = (content: string) =>
+    ({ ...factEvent(1, { type: 'model.started' }), type: 'live.text', step: 1, text: content }) as unknown as EventView
   const factWith = (options: Parameters<typeof factEvent>[1]): [EventView, ReturnType<typeof toFact>] => {
     const event = factEvent(1, options)
     return [event, toFact(event)]
@@ -404,14 +404,14 @@ describe('a run on a terminal', () => {
 })
 
 describe('messages in a run', () => {
-  const outputOf = async (view: (out: Output) => LivePrinter, factWith: { id: string; from: string; text: string }): Promise<string> => {
+  const outputOf = async (view: (output: Output) => LivePrinter, fields: { id: string; from: string; text: string }): Promise<string> => {
     const screen = makeScreen()
-    const event = factEvent(1, { type: 'process.queue', ...factWith })
+    const event = factEvent(1, { type: 'process.queue', ...fields })
     await view(screen.out).printEvent(event, toFact(event))
     return screen.text().stderr
   }
-  const newPrinter = (out: Output): LivePrinter => new LivePrinter(out)
-  const newAttachedPrinter = (out: Output): LivePrinter => new LivePrinter(out, { intent: true })
+  const newPrinter = (output: Output): LivePrinter => new LivePrinter(output)
+  const newAttachedPrinter = (output: Output): LivePrinter => new LivePrinter(output, { intent: true })
 
   test('are printed for all users that follow, without control characters', async () => {
     expect(await outputOf(newPrinter, { id: 'm1', from: 'user', text: 'one\x1b[2J\ntwo\n' })).toBe('> one\n  two\n')

@@ -29,7 +29,7 @@ afterAll(async () => {
   await dir[Symbol.asyncDispose]()
 })
 
-const completions = async (...line: string[]): Promise<string[]> => (await completeLine(VERBS, line)).words.map(([word]) => word)
+const completionsOf = async (...line: string[]): Promise<string[]> => (await completeLine(VERBS, line)).words.map(([word]) => word)
 
 test.each<[string, string, string[]]>([
   ['reeve ps [-a] [--tree]', '', []],
@@ -60,28 +60,28 @@ test.each<[string, string, string[]]>([
 
 describe('the completion has', () => {
   test('all verbs, only matching verbs after a prefix, and nothing after an unknown verb', async () => {
-    expect(await completions('')).toEqual(Object.keys(VERBS))
-    expect(await completions('re')).toEqual(['resume'])
-    expect(await completions('--json', 'ki')).toEqual(['kill'])
-    expect(await completions('nosuch', '')).toEqual([])
-    expect(await completions()).toEqual(Object.keys(VERBS))
+    expect(await completionsOf('')).toEqual(Object.keys(VERBS))
+    expect(await completionsOf('re')).toEqual(['resume'])
+    expect(await completionsOf('--json', 'ki')).toEqual(['kill'])
+    expect(await completionsOf('nosuch', '')).toEqual([])
+    expect(await completionsOf()).toEqual(Object.keys(VERBS))
   })
 
   test('the verbs of a family, and the flags of one of them', async () => {
-    expect(await completions('crew', '')).toEqual(Object.keys(VERBS['crew']?.parts ?? {}))
-    expect(await completions('crew', 'ro')).toEqual(['roles'])
-    expect(await completions('crew', 'roles', '--js')).toEqual(['--json'])
-    expect(await completions('crew', 'nosuch', '')).toEqual([])
+    expect(await completionsOf('crew', '')).toEqual(Object.keys(VERBS['crew']?.parts ?? {}))
+    expect(await completionsOf('crew', 'ro')).toEqual(['roles'])
+    expect(await completionsOf('crew', 'roles', '--js')).toEqual(['--json'])
+    expect(await completionsOf('crew', 'nosuch', '')).toEqual([])
   })
 
   test.each(listVerbs(VERBS).map(([name, verb]) => [name.split(' '), verb] as const))('each flag of %j, once', async (name, verb) => {
     for (const [flag, { kind, short }] of Object.entries(verb.flags)) {
-      expect(await completions(...name, `--${flag}`)).toContain(`--${flag}`)
+      expect(await completionsOf(...name, `--${flag}`)).toContain(`--${flag}`)
       const value = kind === 'on' ? [] : ['1']
-      expect((await completions(...name, `--${flag}`, ...value, '--')).includes(`--${flag}`)).toBe(kind === 'list')
-      if (short && kind !== 'on') expect(await completions(...name, `-${short}`, '--')).toEqual([])
+      expect((await completionsOf(...name, `--${flag}`, ...value, '--')).includes(`--${flag}`)).toBe(kind === 'list')
+      if (short && kind !== 'on') expect(await completionsOf(...name, `-${short}`, '--')).toEqual([])
     }
-    for (const flag of ['--json', '--help', '--no-color']) expect(await completions(...name, flag.slice(0, 5))).toContain(flag)
+    for (const flag of ['--json', '--help', '--no-color']) expect(await completionsOf(...name, flag.slice(0, 5))).toContain(flag)
   })
 
   test('a description for every candidate', async () => {
@@ -173,18 +173,18 @@ describe('the completion of values has', () => {
     [['help', 'ru'], ['run']],
     [['inspect', ''], []],
   ])('%j', async (line, found) => {
-    expect(await completions(...line)).toEqual(found)
+    expect(await completionsOf(...line)).toEqual(found)
   })
 
   test('nothing in a missing directory', async () => {
-    await expect(completions('run', '--model', 'script:none/')).rejects.toMatchObject({ code: 'ENOENT' })
+    await expect(completionsOf('run', '--model', 'script:none/')).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
   test('the shell completes directories and commands', async () => {
     expect(await completeLine(VERBS, ['run', '--cwd', 'x'])).toEqual({ words: [], shell: 'dirs' })
     expect(await completeLine(VERBS, ['config', 'trust', ''])).toEqual({ words: [], shell: 'dirs' })
     expect(await completeLine(VERBS, ['run', '--name', 'x', '--', 'ls', ''])).toEqual({ words: [], shell: 4 })
-    expect(await completions('run', '--')).toContain('--detach')
+    expect(await completionsOf('run', '--')).toContain('--detach')
     expect((await completeLine(VERBS, ['kill', '--', ''])).shell, 'only after a verb that takes a command').toBe(undefined)
   })
 })

@@ -19,7 +19,7 @@ afterEach(() => dir[Symbol.asyncDispose]())
 
 async function gatewayOf(text: string | null): Promise<unknown> {
   if (text !== null) await writeFile(paths.configFile, text)
-  return (await loadConfig({ paths: paths, cwd: null })).gateway
+  return (await loadConfig({ paths, cwd: null })).gateway
 }
 
 describe('the key `gateway`', () => {
@@ -58,7 +58,7 @@ describe('the key `gateway`', () => {
 
   test('may not be set by a project, because the user pays for the calls', async () => {
     await writeFile(join(dir.path, 'reeve.yaml'), 'gateway: { mode: off }\n')
-    await expect(loadConfig({ paths: paths, cwd: dir.path })).rejects.toThrow(/`gateway` can be set only in the user's config.yaml/)
+    await expect(loadConfig({ paths, cwd: dir.path })).rejects.toThrow(/`gateway` can be set only in the user's config.yaml/)
   })
 })
 

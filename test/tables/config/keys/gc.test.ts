@@ -13,7 +13,7 @@ async function newWorkspace() {
   mkdirSync(paths.config, { recursive: true })
   const loadGc = async (...lines: string[]): Promise<Config['gc'] | string> => {
     writeFileSync(paths.configFile, lines.join('\n'))
-    return loadConfig({ paths: paths, cwd: null }).then(
+    return loadConfig({ paths, cwd: null }).then(
       ({ gc }) => gc,
       (error: Error) => error.message.replaceAll(`${paths.config}/`, ''),
     )

@@ -11,7 +11,7 @@ async function loadPrices(...lines: string[]): Promise<Config['prices'] | string
   const paths = pathsFrom({ REEVE_HOME: tmp.path })
   mkdirSync(paths.config, { recursive: true })
   writeFileSync(paths.configFile, lines.join('\n'))
-  return await loadConfig({ paths: paths, cwd: null }).then(
+  return await loadConfig({ paths, cwd: null }).then(
     ({ prices }) => prices,
     (error: Error) => error.message.replaceAll(`${paths.config}/`, ''),
   )

@@ -394,8 +394,8 @@ describe('at the start', () => {
 
   test('values that were not recorded are read again from their file, also from agent files; a missing one is reported', async () => {
     await using workspace = await newWorkspace()
-    const agent = (key: string): string => `---\nmcp: { s: { command: run, env: { ${key}: hunter22 } } }\n---\n`
-    workspace.write('home/agents/a.md', agent('API_KEY'))
+    const makeAgentFile = (key: string): string => `---\nmcp: { s: { command: run, env: { ${key}: hunter22 } } }\n---\n`
+    workspace.write('home/agents/a.md', makeAgentFile('API_KEY'))
     workspace.write('repo/.mcp.json', { mcpServers: { p: { command: 'run', env: { API_KEY: 'hunter33' } } } })
     await trustDirectory(workspace.paths, workspace.repo)
     const servers = [...(await workspace.servers({ agent: 'a' })), ...(await workspace.servers())]
@@ -404,7 +404,7 @@ describe('at the start', () => {
       { reach: { env: { API_KEY: 'hunter22' } } },
       { reach: { env: { API_KEY: 'hunter33' } } },
     ])
-    workspace.write('home/agents/a.md', agent('OTHER'))
+    workspace.write('home/agents/a.md', makeAgentFile('OTHER'))
     expect(await workspace.starts(servers.slice(0, 1))).toEqual([
       { state: 'failed', name: 's', why: `its API_KEY is missing in ${join(workspace.paths.agentsDir, 'a.md')}` },
     ])
