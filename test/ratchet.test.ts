@@ -58,6 +58,11 @@ function partOf(path: string): string {
   return path.split('/')[1] ?? ''
 }
 
+/** Whether a path or a pattern of paths, from the root of the project, leads to a file or folder. */
+function hasMatch(pattern: string): boolean {
+  return globSync(pattern, { cwd: ROOT }).length > 0
+}
+
 function matchesOf(files: readonly Source[], pattern: RegExp, kindOfText: 'raw' | 'text' | 'code' = 'code'): string[] {
   return files.flatMap((file) =>
     file[kindOfText].split('\n').flatMap((line, index) => (pattern.test(line) ? [`${file.path}:${index + 1}: ${line.trim()}`] : [])),
@@ -202,7 +207,7 @@ describe('the rules for programs and promises', () => {
       ].includes(file.path),
   )
 
-  test('only drivers/contain starts and signals programs (and start-daemon.ts and kill-daemon.ts the daemon, user-manager.ts systemctl)', () => {
+  test('only drivers/contain starts and signals programs (and start-daemon.ts and kill-daemon.ts the daemon, user-manager.ts systemctl, checkout.ts git)', () => {
     const starters = elsewhere.flatMap((file) =>
       file.imports
         .filter((imported) => /^(node:)?(child_process|cluster)$/.test(imported.from) && !imported.typeOnly)

@@ -154,7 +154,7 @@ async function checkJournal(daemon: LocalDaemon, uuid: string, answers: readonly
   if (view === null) return []
   const settled: ProcessView = view.status === 'stopping' || view.status === 'zombie' ? await daemon.waitForEnd(uuid) : view
   const life = new Life()
-  for (const event of await daemon.history(uuid)) life.apply(event)
+  for (const event of await daemon.readHistory(uuid)) life.apply(event)
   expect([settled.status === 'suspended', settled.exit === null]).toEqual([
     life.state === 'lives' && life.holds.size > 0,
     life.state === 'lives',

@@ -186,21 +186,21 @@ describe('the loop', () => {
 `
 
   test('reaches the same end if it is interrupted after any commit and resumed', async () => {
-    await using bench = await nativeBench()
+    await using bench = await openNativeBench()
     const uninterrupted = await bench.run({ script })
-    await uninterrupted.turn('go')
+    await uninterrupted.runTurn('go')
     const { facts } = uninterrupted.kernel
     const messagesOf = (journal: readonly StoredFact[]): readonly ContextMessage[] => foldContext(journal).messages
     const firstCut = facts.findIndex(({ body }) => body.type === 'process.working') + 1
     for (let length = firstCut; length < facts.length; length += 1) {
       if (facts[length]?.body.type === 'tool.started') continue // in the same commit as the answer before it
-      const resumed = await bench.run({ spec: { model: 'script:1.yaml' }, after: facts.slice(0, length) })
+      const resumed = await bench.run({ spec: { model: 'script:1.yaml' }, earlierFacts: facts.slice(0, length) })
       await resumed.agent.proceed(resumed.kernel.turn)
-      await resumed.kernel.ended()
+      await resumed.kernel.waitForTurnEnd()
       const [expected, got] = [messagesOf(facts), messagesOf(resumed.kernel.facts)]
       expect(isWellFormed(got)).toBe(true)
       expect(withoutUnknown(got), `cut after ${length}`).toEqual(withoutUnknown(expected))
-      expect(resumed.kernel.of('process.ready').at(-1)).toMatchObject({ outcome: 'ok', result: 'done' })
+      expect(resumed.kernel.factsOf('process.ready').at(-1)).toMatchObject({ outcome: 'ok', result: 'done' })
     }
   })
 })

@@ -199,7 +199,7 @@ test('a call of a child needs at least the approval that it would need from the 
   const of = (driver: 'native' | 'acp', permissions: Permissions | undefined): ProcessSpec =>
     kernelSpec({ driver, ...(driver === 'acp' ? { argv: ['x'] } : {}), ...(permissions ? { permissions } : {}) })
   await fc.assert(
-    fc.asyncProperty(callPermissions, sometimes(callPermissions), async (above, own) => {
+    fc.asyncProperty(callPermissions, optional(callPermissions), async (above, own) => {
       const parent = of('native', above)
       const { spec: child } = fitToParent(of('native', own), parent)
       expect(fitToParent(child, parent).spec.permissions).toEqual(child.permissions)

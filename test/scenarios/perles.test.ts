@@ -16,7 +16,7 @@ import { LocalDaemon } from '../support/daemon/local-daemon.ts'
 import { startModelServer, type ModelServer, type ServedAnswer } from '../support/models/model-server.ts'
 import { Repository } from '../support/crew/repository.ts'
 import { readSources } from '../support/source.ts'
-import type { Played } from '../support/programs/json-agent.ts'
+import type { ScriptedAct } from '../support/programs/json-agent.ts'
 
 /** For tests with their own daemons, on a busy machine. */
 const TIMEOUT_MS = { timeout: 120_000 }
@@ -295,7 +295,7 @@ async function fetchSlowly(daemon: LocalDaemon): Promise<AsyncGenerator<EventVie
 }
 
 test('each of the eighteen defects has a test', () => {
-  const named = readSources('test', '.ts').flatMap(({ raw }) =>
+  const namedDefects = readSources('test', '.ts').flatMap(({ raw }) =>
     [...raw.matchAll(/(?:test|it|describe)(?:\.each\(.*?\))?\(\s*['`]perles (\d+):/gs)].map(([, number]) => Number(number)),
   )
   expect(Array.from({ length: 18 }, (_, index) => index + 1).filter((number) => !namedDefects.includes(number))).toEqual([])

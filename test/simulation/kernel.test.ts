@@ -19,7 +19,7 @@ test(`${INPUTS} random inputs keep the rules and agree with the model (seed ${SE
       while (episode.inputs < INPUTS_PER_LIFE) episode.play(pick)
       episode.end()
     } catch (error) {
-      throw new Error(`REEVE_SEED=${seed} fails after ${episode.inputs} inputs`, { cause: error })
+      throw new Error(`REEVE_SEED=${SEED + life} fails after ${episode.inputs} inputs`, { cause: error })
     }
     inputs += episode.inputs
   }

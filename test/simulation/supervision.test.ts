@@ -62,7 +62,7 @@ class Life {
     this.#events.push(description)
     act(this.#model)
     act(this.#real)
-    const expected = JSON.stringify([this.#model.state, ...this.#model.children.map(({ state, times }) => [state, times])])
+    const expected = JSON.stringify([this.#model.state, ...this.#model.children.map(({ state, restartCount }) => [state, restartCount])])
     const restartCounts = this.#real.restartCounts()
     const actual = JSON.stringify([this.#real.supervisor(), ...this.#real.states().map((state, index) => [state, restartCounts[index]])])
     if (expected !== actual)

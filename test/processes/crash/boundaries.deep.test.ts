@@ -36,11 +36,11 @@ async function runUndisturbed(): Promise<Write[]> {
   let digestBefore = ''
   await using core = await openCounted(join(dir.path, 'state'), async (_, moment, what, store) => {
     const now = await snapshotStore(store)
-    if (moment === 'before') before = now
-    else writes.push({ what, before, after: now })
+    if (moment === 'before') digestBefore = now
+    else recordedWrites.push({ what, before: digestBefore, after: now })
   })
   await new DaemonLife(core, join(dir.path, 'archive')).play()
-  return writes
+  return recordedWrites
 }
 
 /** Runs until the program kills itself at a write. */
@@ -86,7 +86,7 @@ async function checkKillAt(number: number, moment: Moment, { what, before, after
   try {
     await runUntilKill(dir.path, number, moment)
     const store = await openSqliteStore({ dir: join(dir.path, 'state') })
-    const found = await snapshotStore(store)
+    const foundState = await snapshotStore(store)
     await store[Symbol.asyncDispose]()
     expect(foundState).toBe(moment === 'before' ? before : after)
     await continueAfterKill(dir.path)

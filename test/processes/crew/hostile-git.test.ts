@@ -29,10 +29,10 @@ function specBy(random: () => number): Partial<CrewSpec> {
 
 /** A run on the model, whose laws hold. */
 function playOnModel(random: () => number): SimulatedRepository {
-  const life = lifeOf(specBy(random), { trace: true })
-  playLife(life, new Dice(Array.from({ length: 60 + Math.floor(random() * 300) }, () => Math.floor(random() * 10_000))))
-  if (!life.repository) throw new Error('it has a repository')
-  return life.repository
+  const simulatedRun = lifeOf(specBy(random), { trace: true })
+  playLife(simulatedRun, new Dice(Array.from({ length: 60 + Math.floor(random() * 300) }, () => Math.floor(random() * 10_000))))
+  if (!simulatedRun.repository) throw new Error('it has a repository')
+  return simulatedRun.repository
 }
 
 function describeStep({ operation }: Step): string {

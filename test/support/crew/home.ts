@@ -1,6 +1,6 @@
 // Runs a crew on a real repository, under a real daemon that can be killed. Model answers come from files. A file
 // `hold-STEP-TASK` in the HOME of the members makes that step of that task wait, once.
-// Test: test/processes/crew/crew.test.ts.
+// Tests: test/processes/crew/crew.test.ts, test/processes/crew/succession.test.ts.
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CrewUpView } from '../../../src/api/views/crew-up.ts'
@@ -27,8 +27,8 @@ export interface TaskOf {
 }
 
 /** Makes a task with the text `Write FILE.txt with WORD.`, which the scripts understand. With `carelessly` the first try is wrong. */
-export function taskOf(id: string, needs: readonly string[] = [], isCareless = false): TaskOf {
-  return { id, title: `the file ${id}`, text: `Write ${id}.txt with ${id}${isCareless ? ', carelessly' : ''}.`, needs }
+export function taskOf(id: string, needs: readonly string[] = [], carelessly = false): TaskOf {
+  return { id, title: `the file ${id}`, text: `Write ${id}.txt with ${id}${carelessly ? ', carelessly' : ''}.`, needs }
 }
 
 export class CrewHome implements AsyncDisposable {
@@ -77,7 +77,7 @@ export class CrewHome implements AsyncDisposable {
     return stdout
   }
 
-  /** Makes the next step of this kind of the task wait, once. */
+  /** Makes the next such step of the task wait, once. */
   hold(step: Step, task: string): void {
     writeFileSync(join(this.marks, `hold-${step}-${task}`), '')
   }
@@ -90,11 +90,11 @@ export class CrewHome implements AsyncDisposable {
   /** Waits for a fact of the crew; returns the first one that matches. */
   async waitForFact(type: string, isMatch: (event: EventView) => boolean = () => true): Promise<EventView> {
     let found: EventView | undefined
-    let cursor = 0
-    await this.wait(async () => {
-      const events = await this.home.events(cursor)
-      cursor = events.at(-1)?.seq ?? cursor
-      found = events.find((event) => event.uuid === this.uuid && event['fact'] === type && isSo(event))
+    let seen = 0
+    await this.waitUntil(async () => {
+      const events = await this.home.readEvents(seen)
+      seen = events.at(-1)?.seq ?? seen
+      found = events.find((event) => event.uuid === this.uuid && event['fact'] === type && isMatch(event))
       return found !== undefined
     }, `${type}: ${isMatch.toString()}`)
     if (!found) throw new Error('it was there')
@@ -122,10 +122,10 @@ export class CrewHome implements AsyncDisposable {
     return view ?? this.home.view(this.uuid)
   }
 
-  async wait(isSo: () => boolean | Promise<boolean>, description: string): Promise<void> {
+  async waitUntil(condition: () => boolean | Promise<boolean>, words: string): Promise<void> {
     const deadline = performance.now() + WAIT_MS
-    while (!(await isSo())) {
-      if (performance.now() > deadline) throw new Error(`not within ${WAIT_MS / 1_000} s: ${description}\n${await this.#describe()}`)
+    while (!(await condition())) {
+      if (performance.now() > deadline) throw new Error(`not within ${WAIT_MS / 1_000} s: ${words}\n${await this.#story()}`)
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
     }
   }
@@ -149,9 +149,9 @@ export class CrewHome implements AsyncDisposable {
   }
 
   /** Describes the crew's state for the message of a failed test. */
-  async #describe(): Promise<string> {
-    const events = await this.home.events().catch(() => [])
-    const views = await this.home.list().catch(() => [])
+  async #story(): Promise<string> {
+    const events = await this.home.readEvents().catch(() => [])
+    const views = await this.home.listProcesses().catch(() => [])
     const lines = events
       .filter(({ type }) => /^(crew|task|process\.(error|exited|note))/.test(type))
       .map(({ version: _v, uuid, pid: _p, at: _a, type: _t, ...rest }) => `${uuid.slice(-4)} ${JSON.stringify(rest)}`)

@@ -19,9 +19,9 @@ export interface Rule {
 let files = 0
 
 /** Writes a script, and returns the name of its model. */
-export function writeModelScript(dir: string, rules: readonly Rule[], scriptFields: object = {}): string {
+export function writeModelScript(dir: string, rules: readonly Rule[], more: object = {}): string {
   const file = join(dir, `rules-${(files += 1)}.yaml`)
-  writeFileSync(file, JSON.stringify({ rules: rules.map(({ when = '/[^]/', steps }) => ({ when, steps })), ...scriptFields }))
+  writeFileSync(file, JSON.stringify({ rules: rules.map(({ when = '/[^]/', steps }) => ({ when, steps })), ...more }))
   return `script:${file}`
 }
 
@@ -40,8 +40,8 @@ export class LocalCrew {
   }
 
   static async up(daemon: LocalDaemon, body: Partial<CrewUpBody>): Promise<LocalCrew> {
-    const request: CrewUpBody = { name: 'team', cwd: daemon.work, env: testEnv(daemon.work), worktrees: false, ...body }
-    const { process } = await daemon.client.post<CrewUpView>('/v1/crews', request)
+    const whole: CrewUpBody = { name: 'team', cwd: daemon.work, env: testEnv(daemon.work), worktrees: false, ...body }
+    const { process } = await daemon.client.post<CrewUpView>('/v1/crews', whole)
     return new LocalCrew(daemon, process.uuid)
   }
 
@@ -58,14 +58,14 @@ export class LocalCrew {
   async waitUntil(isMatch: (view: CrewView) => boolean): Promise<CrewView> {
     const after = await this.daemon.readCursor()
     let view = await this.view()
-    if (isSo(view)) return view
-    const timeLimit = AbortSignal.timeout(WAIT_MS)
+    if (isMatch(view)) return view
+    const late = AbortSignal.timeout(WAIT_MS)
     const received: string[] = []
     try {
       for await (const event of this.daemon.client.events('/v1/events', {
         query: { after, follow: true },
-        signal: timeLimit,
-        isLast: (lastEvent) => lastEvent.uuid === this.uuid && lastEvent['fact'] === 'process.reaped',
+        signal: late,
+        isLast: (one) => one.uuid === this.uuid && one['fact'] === 'process.reaped',
       })) {
         if (event.uuid !== this.uuid && !/^process\.(?!output)/.test(String(event['fact']))) continue
         if (/^(crew|task)\./.test(event.type)) received.push(JSON.stringify(event).slice(0, 300))
@@ -73,19 +73,19 @@ export class LocalCrew {
         if (isMatch(view)) return view
       }
     } catch (error) {
-      if (!timeLimit.aborted) throw error
+      if (!late.aborted) throw error
     }
     throw new Error(
       `the crew never matched: ${isMatch.toString()}\n${JSON.stringify(view, null, 1)}\n${received.slice(-40).join('\n')}\n${this.daemon.errors.join('\n')}`,
     )
   }
 
-  task(id: string, isSo: (task: CrewTaskView) => boolean): Promise<CrewView> {
-    return this.until(({ tasks }) => tasks.some((task) => task.id === id && isSo(task)))
+  waitForTask(id: string, isMatch: (task: CrewTaskView) => boolean): Promise<CrewView> {
+    return this.waitUntil(({ tasks }) => tasks.some((one) => one.id === id && isMatch(one)))
   }
 
-  member(id: string, isSo: (member: CrewMemberView) => boolean): Promise<CrewView> {
-    return this.until(({ members }) => members.some((member) => member.id === id && isSo(member)))
+  waitForMember(id: string, isMatch: (member: CrewMemberView) => boolean): Promise<CrewView> {
+    return this.waitUntil(({ members }) => members.some((one) => one.id === id && isMatch(one)))
   }
 
   waitForEnd(): Promise<CrewView> {
@@ -103,7 +103,7 @@ export class LocalCrew {
   }
 
   async uuidOf(id: string): Promise<string> {
-    const uuid = (await this.view()).members.find((member) => member.id === id)?.uuid
+    const uuid = (await this.view()).members.find((one) => one.id === id)?.uuid
     if (!uuid) throw new Error(`${id} has no process`)
     return uuid
   }
@@ -117,13 +117,13 @@ export class LocalCrew {
 }
 
 export function memberOf({ members }: CrewView, id: string): CrewMemberView {
-  const found = members.find((member) => member.id === id)
+  const found = members.find((one) => one.id === id)
   if (!found) throw new Error(`there is no ${id}`)
   return found
 }
 
 export function taskOf({ tasks }: CrewView, id: string): CrewTaskView {
-  const found = tasks.find((task) => task.id === id)
+  const found = tasks.find((one) => one.id === id)
   if (!found) throw new Error(`there is no ${id}`)
   return found
 }

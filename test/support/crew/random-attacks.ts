@@ -101,7 +101,7 @@ async function performAttack(crew: CrewHome, attack: Attack, random: () => numbe
 /** Checks the store, and that no program remains, after the end of a daemon. */
 async function checkStore(crew: CrewHome, isOver: boolean): Promise<Awaited<ReturnType<CrewHome['journals']>>> {
   const journals = await crew.journals()
-  const violations = [...journals.wrong, ...violationsOfCrew(journals.crew, journals.members, isOver)]
+  const violations = [...journals.violations, ...violationsOfCrew(journals.crew, journals.members, isOver)]
   if (violations.length > 0) throw new Error(violations.join('\n'))
   return journals
 }

@@ -109,7 +109,7 @@ export class RealGit implements AsyncDisposable {
         const dir = this.#dir(member)
         return misuseGit(what, { dir, number, neighbour, branch: `reeve/crew.${member}`, run: (...args) => this.#tryGit(dir, ...args) })
       }
-      case 'meddle':
+      case 'user-change':
         return this.#changeAsUser(operation)
       case 'job':
         return this.#performJob(operation)
@@ -148,7 +148,7 @@ export class RealGit implements AsyncDisposable {
     this.#tryGit(dir, 'commit', '-q', '--no-edit')
   }
 
-  #changeAsUser({ what, number }: OperationOf<'meddle'>): void {
+  #changeAsUser({ what, number }: OperationOf<'user-change'>): void {
     const repository = this.#repository
     const ref = 'refs/heads/reeve/crew'
     if (what === 'commit') repository.commit({ 'main.txt': `by the user ${number}\n` })

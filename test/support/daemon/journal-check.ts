@@ -56,11 +56,13 @@ async function checkOpenStore(store: Store): Promise<StoreCheck> {
   return { journals, facts, violations }
 }
 
-/** Checks that a journal counts from 1 without gaps, and that reading it alone and reading the whole store give the same facts. */
-function compare(uuid: Uuid, own: readonly StoredFact[], inOrder: readonly StoredFact[]): string[] {
-  const gap = own.findIndex(({ seq }, index) => seq !== index + 1)
-  const wrong = gap >= 0 ? [`the journal of ${uuid} has fact ${own[gap]?.seq} in place ${gap + 1}`] : []
-  return isSameJson(own, inOrder) ? wrong : [...wrong, `the journal of ${uuid} reads differently in the order of the store`]
+/** Checks that a journal counts from 1 without gaps, and that reading it alone and reading the whole store give the isSameJson facts. */
+function compareJournal(uuid: Uuid, journalFacts: readonly StoredFact[], factsInStoreOrder: readonly StoredFact[]): string[] {
+  const gapIndex = journalFacts.findIndex(({ seq }, index) => seq !== index + 1)
+  const wrong = gapIndex >= 0 ? [`the journal of ${uuid} has fact ${journalFacts[gapIndex]?.seq} in place ${gapIndex + 1}`] : []
+  return isSameJson(journalFacts, factsInStoreOrder)
+    ? wrong
+    : [...wrong, `the journal of ${uuid} reads differently in the order of the store`]
 }
 
 function compareRow(uuid: Uuid, facts: readonly StoredFact[], process: Process | undefined): string[] {

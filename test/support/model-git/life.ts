@@ -35,7 +35,7 @@ export function lifeOf(
 
 /** Performs a hostile git operation: one in four as the user, the others in the worktrees of members. */
 function performGitOperation(repository: SimulatedRepository, chosenNumber: number): void {
-  const operation = MEDDLING[Math.floor(chosenNumber / 4) % MEDDLING.length] ?? 'commit'
+  const operation = USER_CHANGES[Math.floor(chosenNumber / 4) % USER_CHANGES.length] ?? 'commit'
   if (chosenNumber % 4 === 0) repository.changeAsUser(operation)
   else repository.misuse(Math.floor(chosenNumber / 4))
 }
@@ -54,6 +54,6 @@ export function playLife({ world, repository }: Life, dice: Dice, onFaultsEnded:
         : undefined,
     )
   onFaultsEnded()
-  if (repository?.isCrewBranchCheckedOut) repository.changeAsUser('look')
+  if (repository?.isCrewBranchCheckedOut) repository.changeAsUser('switch')
   runWithoutFaults(world, MAX_COMMANDS)
 }

@@ -251,25 +251,25 @@ export class SimulatedRepository {
   }
 
   /** The user changes the crew's branch, the base, or the checkout of the main worktree. */
-  changeAsUser(change: Meddling): void {
+  changeAsUser(change: UserChange): void {
     const { git } = this
     const { branch } = this.jobs
     const head = git.refs.get(branch)
-    if (change !== 'commit' && (head === undefined || (this.isCrewBranchCheckedOut && change !== 'look'))) return
+    if (change !== 'commit' && (head === undefined || (this.isCrewBranchCheckedOut && change !== 'switch'))) return
     if (change === 'commit' && this.isCrewBranchCheckedOut) return
     const number = this.#nextNumber(`user: ${change}`)
     if (change === 'commit') {
       this.user.write('main.txt', `by the user ${number}\n`)
       this.user.add()
       this.user.commit('by the user')
-    } else if (change === 'look') {
+    } else if (change === 'switch') {
       const nextBranch = this.isCrewBranchCheckedOut ? 'refs/heads/main' : branch
       this.user.checkOut(nextBranch, git.refs.get(nextBranch) ?? '')
     } else if (change === 'delete') git.refs.delete(branch)
     else if (change === 'back') git.refs.set(branch, git.get(head ?? '').parents[0] ?? head ?? '')
     else git.refs.set(branch, git.commit(git.files(head ?? ''), [head ?? ''], 'by the user, on the branch of the crew'))
     this.laws.acceptUserChange()
-    this.#record({ type: 'meddle', what: change, number })
+    this.#record({ type: 'user-change', what: change, number })
   }
 
   /** Performs a job. Returns null while the job waits for the user to check out another branch. */

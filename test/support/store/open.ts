@@ -48,11 +48,11 @@ export async function testStore(sql?: string): Promise<TestStore> {
     close,
     reopen,
     waitForIdentity: async (cursor) => {
-      await eventually(() => readIdentity(dir)?.cursor === cursor, `the identity has the cursor ${cursor}`)
+      await waitUntil(() => readIdentity(dir)?.cursor === cursor, `the identity has the cursor ${cursor}`)
     },
     waitForLog: async () => {
       const logEnd = readWalEnd(join(dir, 'store.db-wal'))?.frames
-      await eventually(() => readIdentity(dir)?.log?.frames === logEnd, 'the identity names the end of the log')
+      await waitUntil(() => readIdentity(dir)?.log?.frames === logEnd, 'the identity names the end of the log')
     },
     async tamper(sql, ...values) {
       await close()

@@ -93,7 +93,7 @@ describe('an answer', () => {
 
 describe('errors of a request', () => {
   test('have the code, message, hint and exit code that the daemon gives', async () => {
-    await using _daemon = await fakeDaemon(dir.path, { 'GET /v1/processes/5': () => refusal('AMBIGUOUS', '"5" may be any of two') })
+    await using _daemon = await startFakeDaemon(dir.path, { 'GET /v1/processes/5': () => refusal('AMBIGUOUS', '"5" may be any of two') })
     const error = await rejectionOf(reeve.get('5'))
     expect([error.code, error.message, error.exit]).toEqual(['AMBIGUOUS', '"5" may be any of two', 3])
     expect(error.hint).not.toBe('')
@@ -121,7 +121,7 @@ describe('the start of the daemon by the client', () => {
 
   test('does not happen for a broken wait, which another daemon may answer', async () => {
     let requestCount = 0
-    await using _daemon = await fakeDaemon(dir.path, {
+    await using _daemon = await startFakeDaemon(dir.path, {
       'GET /x': () => (++requestCount < 3 ? { events: [], then: 'break' } : { json: { ok: true } }),
     })
     const start = async (): Promise<void> => {
@@ -150,14 +150,14 @@ describe('events', () => {
   const route = 'GET /v1/processes/5/events'
 
   test('end after the last recorded event', async () => {
-    await using daemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [firstEvent, secondEvent], then: 'end' }) })
+    await using daemon = await startFakeDaemon(dir.path, { [route]: () => ({ events: [firstEvent, secondEvent], then: 'end' }) })
     expect(await collect(reeve.events({ process: '5', after: 0 }))).toEqual([firstEvent, secondEvent])
     expect(daemon.requests[0]?.headers.accept).toBe('text/event-stream')
   })
 
   test('continue after a broken connection, with each event once', async () => {
     const eventsByCursor: Record<string, readonly EventView[]> = { 0: [firstEvent], 1: [secondEvent], 2: [lastEvent] }
-    await using daemon = await fakeDaemon(dir.path, {
+    await using daemon = await startFakeDaemon(dir.path, {
       [route]: ({ query }) => ({
         events: eventsByCursor[query.get('after') ?? ''] ?? [],
         then: query.get('after') === '2' ? 'end' : 'break',
@@ -168,13 +168,13 @@ describe('events', () => {
   })
 
   test('are accompanied by reports when no daemon answers, and when one answers again', async () => {
-    const firstDaemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [firstEvent], then: 'open' }) })
+    const firstDaemon = await startFakeDaemon(dir.path, { [route]: () => ({ events: [firstEvent], then: 'open' }) })
     const linkChanges: boolean[] = []
     const receivedEvents: EventView[] = []
     let secondDaemon: Promise<AsyncDisposable> | undefined
     const onLink = (isUp: boolean): void => {
       linkChanges.push(isUp)
-      if (!isUp) secondDaemon = fakeDaemon(dir.path, { [route]: () => ({ events: [lastEvent], then: 'end' }) })
+      if (!isUp) secondDaemon = startFakeDaemon(dir.path, { [route]: () => ({ events: [lastEvent], then: 'end' }) })
     }
     for await (const event of reeve.events({ process: '5', after: 0, follow: true, onLink })) {
       receivedEvents.push(event)
@@ -188,24 +188,24 @@ describe('events', () => {
   })
 
   test('that break without follow are an error', async () => {
-    await using _daemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [firstEvent], then: 'break' }) })
+    await using _daemon = await startFakeDaemon(dir.path, { [route]: () => ({ events: [firstEvent], then: 'break' }) })
     expect((await rejectionOf(collect(reeve.events({ process: '5' })))).code).toBe('UNAVAILABLE')
   })
 
   test('of an ended process end with the stream', async () => {
-    await using daemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [lastEvent], then: 'end' }) })
+    await using daemon = await startFakeDaemon(dir.path, { [route]: () => ({ events: [lastEvent], then: 'end' }) })
     expect(await collect(reeve.events({ process: '5', follow: true }))).toEqual([lastEvent])
     expect(daemon.requests).toHaveLength(1)
   })
 
   test('end when the daemon ends the stream; only a broken connection is opened again', async () => {
-    await using daemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [firstEvent], then: 'end' }) })
+    await using daemon = await startFakeDaemon(dir.path, { [route]: () => ({ events: [firstEvent], then: 'end' }) })
     expect(await collect(reeve.events({ process: '5', follow: true }))).toEqual([firstEvent])
     expect(daemon.requests).toHaveLength(1)
   })
 
   test('end when the signal aborts, and close the connection', async () => {
-    await using _daemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [firstEvent], then: 'open' }) })
+    await using _daemon = await startFakeDaemon(dir.path, { [route]: () => ({ events: [firstEvent], then: 'open' }) })
     const abort = new AbortController()
     const receivedEvents: EventView[] = []
     for await (const event of reeve.events({ process: '5', follow: true, signal: abort.signal })) {
@@ -216,7 +216,7 @@ describe('events', () => {
   })
 
   test('that the daemon refuses are an error at once', async () => {
-    await using daemon = await fakeDaemon(dir.path, { [route]: () => refusal('COLLECTED', 'it was removed') })
+    await using daemon = await startFakeDaemon(dir.path, { [route]: () => refusal('COLLECTED', 'it was removed') })
     expect((await rejectionOf(collect(reeve.events({ process: '5', after: 1, follow: true })))).code).toBe('COLLECTED')
     expect(daemon.requests).toHaveLength(1)
   })
@@ -256,7 +256,7 @@ describe('the library', () => {
 
   test('sends further requests until the time limit of a wait', async () => {
     let pollCount = 0
-    await using daemon = await fakeDaemon(dir.path, {
+    await using daemon = await startFakeDaemon(dir.path, {
       'GET /v1/processes/5/wait': () => ({
         json: ++pollCount < 3 ? { process: processView(), timedOut: true } : { process: endedView(0), timedOut: false },
       }),

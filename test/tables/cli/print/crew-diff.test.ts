@@ -11,8 +11,8 @@ const makeFile = (
   path: string,
   insertions: number | null,
   deletions: number | null,
-  changes: Partial<CrewDiffFileView> = {},
-): CrewDiffFileView => ({ path, from: null, change: 'changed', insertions, deletions, ...changes })
+  changes: Partial<DiffFileView> = {},
+): DiffFileView => ({ path, from: null, change: 'changed', insertions, deletions, ...changes })
 const makeView = (changes: Partial<CrewDiffView> = {}): CrewDiffView => ({
   version: 1,
   crew: 'fix',

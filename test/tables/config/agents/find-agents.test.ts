@@ -13,22 +13,22 @@ import { askingModeFor } from '../../../../src/drivers/acp/asking-mode.ts'
 import { loginOf } from '../../../../src/drivers/gateway/logins.ts'
 import { tempDir } from '../../../support/tmp.ts'
 
-function parseValid(text: string, source: AgentSource = 'project', file = '/p/file.md'): AgentDefinition {
+function good(text: string, source: AgentSource = 'project', file = '/p/file.md'): AgentDefinition {
   const parsed = parseAgent(text, file, source)
   if (!parsed.ok) throw new Error(`${parsed.problem.line}: ${parsed.problem.message}`)
   return parsed.value
 }
 
-function errorOf(text: string, source: AgentSource = 'project', file = '/p/file.md'): string {
+function bad(text: string, source: AgentSource = 'project', file = '/p/file.md'): string {
   const parsed = parseAgent(text, file, source)
   return parsed.ok ? 'it was accepted' : `${parsed.problem.line}: ${parsed.problem.message}`
 }
 
-const frontMatter = (...lines: string[]): string => ['---', ...lines, '---', 'Be kind.'].join('\n')
+const front = (...lines: string[]): string => ['---', ...lines, '---', 'Be kind.'].join('\n')
 
 describe("reeve's format", () => {
-  test('every key of an agent file is read', () => {
-    const text = frontMatter(
+  test('every key of an agent file', () => {
+    const text = front(
       'name: tester',
       'description: Writes tests',
       'driver: native',
@@ -39,7 +39,7 @@ describe("reeve's format", () => {
       'mcp: [github, { local: { command: ./server } }]',
       'restart: permanent',
     )
-    expect(parseValid(text)).toEqual({
+    expect(good(text)).toEqual({
       name: 'tester',
       description: 'Writes tests',
       driver: 'native',
@@ -64,8 +64,8 @@ describe("reeve's format", () => {
     })
   })
 
-  test('with an empty front matter, the name is that of the file, and all other values are the defaults', () => {
-    expect(parseValid('---\n---\n')).toEqual({
+  test('an empty front matter: the name is the file’s, everything else the default', () => {
+    expect(good('---\n---\n')).toEqual({
       name: 'file',
       description: '',
       driver: 'native',
@@ -90,83 +90,99 @@ describe("reeve's format", () => {
   })
 
   test('lines may end in CRLF, and the text may start with a byte order mark and contain lines of dashes', () => {
-    expect(parseValid('\uFEFF---\r\nname: x\r\n---\r\nfirst\r\n---\r\nlast\r\n')).toMatchObject({ name: 'x', system: 'first\n---\nlast' })
+    expect(good('\uFEFF---\r\nname: x\r\n---\r\nfirst\r\n---\r\nlast\r\n')).toMatchObject({ name: 'x', system: 'first\n---\nlast' })
   })
 
   test.each([
     ['no front matter', 'Be kind.', '1: the front matter is missing: the first line must be `---`, and another `---` must end it'],
     ['no end of it', '---\nname: x\n', '1: the front matter is missing: the first line must be `---`, and another `---` must end it'],
-    ['an unknown key', frontMatter('name: x', 'modle: a/b'), '3: unknown key `modle`; did you mean `model`?'],
+    ['an unknown key', front('name: x', 'modle: a/b'), '3: unknown key `modle`; did you mean `model`?'],
     [
       'an unknown limit',
-      frontMatter('limits:', '  maxSteps: 1', '  budgetUSD: 1'),
+      front('limits:', '  maxSteps: 1', '  budgetUSD: 1'),
       '4: unknown key `limits.budgetUSD`; did you mean `budgetUsd`?',
     ],
-    ['an unknown tool', frontMatter('tools: [read, Bash]'), '2: tools: there is no tool `Bash`; did you mean `bash`?'],
+    ['an unknown tool', front('tools: [read, Bash]'), '2: tools: there is no tool `Bash`; did you mean `bash`?'],
     [
       'a tool that is like no other',
-      frontMatter('tools: fetch_the_web'),
+      front('tools: fetch_the_web'),
       '2: tools: there is no tool `fetch_the_web`; there are read, write, edit, ls, glob, grep, bash and mcp__SERVER__TOOL',
     ],
     [
       'permissions that would hold nothing',
-      frontMatter('driver: command', 'command: [claude, -p]', 'permissions: deny'),
+      front('driver: command', 'command: [claude, -p]', 'permissions: deny'),
       '4: permissions: the driver command does not support it: set the flags of the program in `command`',
     ],
     [
       "a server with the name of reeve's own",
-      frontMatter('mcp: { reeve: { command: x } }'),
+      front('mcp: { reeve: { command: x } }'),
       "2: mcp: reeve: is not a valid name: the name is reserved for reeve's own server (`reeve: true` gives it to an agent); choose another name",
     ],
-    ['a server without a command', frontMatter('mcp: { gh: { args: [x] } }'), '2: mcp: gh: it has neither a command nor a url'],
-    ['no model', frontMatter('model: gpt-5'), '2: model: expected provider/name, script:FILE or replay:UUID'],
-    [
-      'a duration without a unit',
-      frontMatter('limits: { timeout: "90" }'),
-      '2: limits.timeout: expected a duration such as 90s, 10m or 1h30m',
-    ],
+    ['a server without a command', front('mcp: { gh: { args: [x] } }'), '2: mcp: gh: it has neither a command nor a url'],
+    ['no model', front('model: gpt-5'), '2: model: expected provider/name, script:FILE or replay:UUID'],
+    ['a duration without a unit', front('limits: { timeout: "90" }'), '2: limits.timeout: expected a duration such as 90s, 10m or 1h30m'],
     [
       'an action where there is none',
-      frontMatter('limits: { maxMessages: 5, actions: { maxSteps: suspend, maxMessages: suspend, maxDepth: terminate } }'),
+      front('limits: { maxMessages: 5, actions: { maxSteps: suspend, maxMessages: suspend, maxDepth: terminate } }'),
       '2: limits.actions: maxMessages, maxDepth: this limit always refuses, its action cannot be chosen',
     ],
-    ['no steps', frontMatter('name: x', 'limits: { maxSteps: 0 }'), '3: limits.maxSteps: must be at least 1'],
-    ['a name with a slash', frontMatter('name: a/b'), '2: name: expected a name of up to 64 letters, digits, dots, dashes and underscores'],
-    ['the name of commands', frontMatter('name: command'), '1: the name `command` is reserved for `reeve run -- CMD`'],
+    ['no steps', front('name: x', 'limits: { maxSteps: 0 }'), '3: limits.maxSteps: must be at least 1'],
+    ['a name with a slash', front('name: a/b'), '2: name: expected a name of up to 64 letters, digits, dots, dashes and underscores'],
+    ['the name of commands', front('name: command'), '1: the name `command` is reserved for `reeve run -- CMD`'],
     [
       'an external agent without its program',
-      frontMatter('name: x', 'driver: acp'),
+      front('name: x', 'driver: acp'),
       '3: driver: acp needs a `command`: the list of its program and arguments',
     ],
+    ['what its driver has not', front('driver: acp', 'command: [x]', 'effort: high'), '4: effort: the driver acp does not support it'],
     [
-      'what its driver has not',
-      frontMatter('driver: acp', 'command: [x]', 'effort: high'),
-      '4: effort: the driver acp does not support it',
+      'a permission for a command',
+      front('driver: command', 'command: [x]', 'permissions: allow'),
+      '4: permissions: the driver command does not support it: set the flags of the program in `command`',
     ],
-    ['a permission that no agent asks for', frontMatter('permissions: allow'), '2: permissions: the driver native does not support it'],
-    ['a grace for what ends at once', frontMatter('grace: 3s'), '2: grace: the driver native does not support it'],
-    ['a grace without a unit', frontMatter('driver: acp', 'command: [x]', 'grace: 3'), '4: grace: must be a text'],
+    [
+      'a table of tools for a native agent',
+      front('permissions: { tools: { bash: ask } }'),
+      '2: permissions: a native agent has no `tools` here: write the names as `allow`, `ask` or `deny`',
+    ],
+    [
+      'rules for an external agent',
+      front('driver: acp', 'command: [x]', 'permissions: { allow: ["bash(npm test)"] }'),
+      '4: permissions: an external agent has no rules for calls: give its tools a policy with `tools`',
+    ],
+    [
+      'a rule for a tool that does not exist',
+      front('permissions: { deny: [bahs] }'),
+      '2: permissions: there is no tool `bahs`; did you mean `bash`?',
+    ],
+    [
+      'a rule that cannot be enforced',
+      front('permissions: { deny: ["read(.env)"] }'),
+      '2: permissions: `read(.env)` cannot be enforced by a pattern: limit the directories that it may read with `read:PATH`',
+    ],
+    ['a grace for what ends at once', front('grace: 3s'), '2: grace: the driver native does not support it'],
+    ['a grace without a unit', front('driver: acp', 'command: [x]', 'grace: 3'), '4: grace: must be a text'],
     [
       'a model for a command line',
-      frontMatter('driver: command', 'command: [x]', 'model: a/b'),
+      front('driver: command', 'command: [x]', 'model: a/b'),
       '4: model: the driver command does not support it',
     ],
     [
       'no permission',
-      frontMatter('driver: acp', 'command: [x]', 'permissions: maybe'),
-      '4: permissions: expected ask, allow, deny, or { default: …, tools: { NAME: … } }',
+      front('driver: acp', 'command: [x]', 'permissions: maybe'),
+      '4: permissions: expected ask, allow, deny, { default: …, allow: […], ask: […], deny: […] }, or { default: …, tools: { NAME: … } }',
     ],
     [
       'broken YAML',
-      frontMatter('name: x', 'tools: [read'),
+      front('name: x', 'tools: [read'),
       '3: not valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]',
     ],
   ])('is refused: %s', (_, text, message) => {
-    expect(errorOf(text)).toBe(message)
+    expect(bad(text)).toBe(message)
   })
 
-  test('an agent that speaks ACP is read', () => {
-    const text = frontMatter(
+  test('an agent that speaks ACP', () => {
+    const text = front(
       'driver: acp',
       'command: [my-agent, --acp]',
       'model: opus',
@@ -175,7 +191,7 @@ describe("reeve's format", () => {
       'deny: [bash]',
       'permissions: { default: allow, tools: { execute: ask } }',
     )
-    expect(parseValid(text)).toMatchObject({
+    expect(good(text)).toMatchObject({
       driver: 'acp',
       command: ['my-agent', '--acp'],
       format: null,
@@ -186,15 +202,15 @@ describe("reeve's format", () => {
       permissions: { default: 'allow', tools: { execute: 'ask' } },
       unsupported: [],
     })
-    expect(parseValid(frontMatter('driver: acp', 'command: [x]', 'permissions: deny')).permissions).toEqual({ default: 'deny' })
-    expect(parseValid(frontMatter('driver: acp', 'command: [x]', 'permissions: { tools: { read: allow } }')).permissions).toEqual({
+    expect(good(front('driver: acp', 'command: [x]', 'permissions: deny')).permissions).toEqual({ default: 'deny' })
+    expect(good(front('driver: acp', 'command: [x]', 'permissions: { tools: { read: allow } }')).permissions).toEqual({
       default: 'ask',
       tools: { read: 'allow' },
     })
   })
 
-  test('an agent that is configured by its command line is read', () => {
-    expect(parseValid(frontMatter('driver: command', 'command: [my-claude, -p]', 'format: claude'))).toMatchObject({
+  test('an agent that is configured by its command line', () => {
+    expect(good(front('driver: command', 'command: [my-claude, -p]', 'format: claude'))).toMatchObject({
       driver: 'command',
       command: ['my-claude', '-p'],
       format: 'claude',
@@ -228,17 +244,17 @@ describe("Claude Code's format", () => {
     ['turns', 'maxTurns: 7', { limits: { maxSteps: 7 }, unsupported: [] }],
     ['what else there is', 'permissionMode: plan', { unsupported: ['permissionMode is not supported'] }],
   ])('%s', (_, line, expected) => {
-    expect(parseValid(frontMatter('name: x', line), 'claude')).toMatchObject(expected)
+    expect(good(front('name: x', line), 'claude')).toMatchObject(expected)
   })
 
   test('front matter that is not YAML is read line by line', () => {
-    const text = frontMatter(
+    const text = front(
       'name: reviewer',
       'description: Use it when: code was written. Examples: <example>user: "hi"</example>',
       'tools: Read',
       'model: opus',
     )
-    expect(parseValid(text, 'claude')).toMatchObject({
+    expect(good(text, 'claude')).toMatchObject({
       name: 'reviewer',
       description: 'Use it when: code was written. Examples: <example>user: "hi"</example>',
       tools: ['read'],
@@ -247,36 +263,36 @@ describe("Claude Code's format", () => {
   })
 })
 
-describe('the search for agents', () => {
-  const writeAgent = (file: string, description: string, ...lines: string[]): void => {
+describe('finding', () => {
+  const agent = (file: string, description: string, ...more: string[]): void => {
     mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(file, frontMatter(`description: ${description}`, ...lines))
+    writeFileSync(file, front(`description: ${description}`, ...more))
   }
 
   /** Without the built-in external agents, which every result contains. */
-  const agentsOfFiles = ({ agents, errors }: Awaited<ReturnType<typeof findAgents>>): Awaited<ReturnType<typeof findAgents>> => {
+  const ofFiles = ({ agents, errors }: Awaited<ReturnType<typeof findAgents>>): Awaited<ReturnType<typeof findAgents>> => {
     return { errors, agents: agents.filter(({ source, driver }) => source !== 'built-in' || driver === 'native') }
   }
 
-  async function newWorkspace(): Promise<
-    AsyncDisposable & { root: string; cwd: string; find: () => ReturnType<typeof findAgents>; paths: ReturnType<typeof pathsFrom> }
+  async function place(): Promise<
+    AsyncDisposable & { root: string; cwd: string; find: () => ReturnType<typeof findAgents>; where: ReturnType<typeof pathsFrom> }
   > {
     const dir = await tempDir()
     const cwd = join(dir.path, 'repo', 'pkg')
     mkdirSync(cwd, { recursive: true })
-    const paths = pathsFrom({ REEVE_HOME: join(dir.path, 'home') })
+    const where = pathsFrom({ REEVE_HOME: join(dir.path, 'home') })
     return {
       root: dir.path,
       cwd,
-      paths,
-      find: async () => agentsOfFiles(await findAgents(cwd, paths)),
+      where,
+      find: async () => ofFiles(await findAgents(cwd, where)),
       [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose](),
     }
   }
 
-  test('finds the built-in agent without any file', async () => {
-    await using workspace = await newWorkspace()
-    const { agents, errors } = await findAgents(workspace.cwd, workspace.paths)
+  test('without any file there is the built-in agent', async () => {
+    await using here = await place()
+    const { agents, errors } = await findAgents(here.cwd, here.where)
     expect(errors).toEqual([])
     expect(agents.map((one) => [one.name, one.source, one.file])).toEqual(
       ['claude', 'codex', 'default', 'gemini', 'opencode'].map((name) => [name, 'built-in', null]),
@@ -290,79 +306,79 @@ describe('the search for agents', () => {
     }
   })
 
-  test('prefers nearer folders, as the removal of one folder after another shows', async () => {
-    await using workspace = await newWorkspace()
-    const repo = join(workspace.root, 'repo')
+  test('precedence, with one folder removed after the other', async () => {
+    await using here = await place()
+    const repo = join(here.root, 'repo')
     const order = [
-      [join(workspace.cwd, '.reeve/agents/default.md'), 'project'],
+      [join(here.cwd, '.reeve/agents/default.md'), 'project'],
       [join(repo, '.reeve/agents/default.md'), 'project'],
-      [join(workspace.cwd, '.claude/agents/default.md'), 'claude'],
+      [join(here.cwd, '.claude/agents/default.md'), 'claude'],
       [join(repo, '.claude/agents/default.md'), 'claude'],
-      [join(workspace.paths.agentsDir, 'default.md'), 'user'],
+      [join(here.where.agentsDir, 'default.md'), 'user'],
     ] as const
-    for (const [file] of order) writeAgent(file, 'one')
+    for (const [file] of order) agent(file, 'one')
     for (const [file, source] of order) {
-      expect((await workspace.find()).agents).toEqual([expect.objectContaining({ name: 'default', file, source })])
+      expect((await here.find()).agents).toEqual([expect.objectContaining({ name: 'default', file, source })])
       rmSync(file)
     }
-    expect((await workspace.find()).agents).toEqual([expect.objectContaining({ name: 'default', source: 'built-in' })])
+    expect((await here.find()).agents).toEqual([expect.objectContaining({ name: 'default', source: 'built-in' })])
   })
 
-  test('reports an invalid file, which hides no other agent; no agent of lower precedence gets its name', async () => {
-    await using workspace = await newWorkspace()
-    writeAgent(join(workspace.cwd, '.reeve/agents/good.md'), 'good')
-    writeAgent(join(workspace.cwd, '.reeve/agents/review.md'), 'bad', 'tools: [sudo]')
-    writeAgent(join(workspace.paths.agentsDir, 'review.md'), 'all tools')
-    const { agents, errors } = await workspace.find()
+  test('an invalid file is reported and hides no other; no agent of lower precedence gets its name', async () => {
+    await using here = await place()
+    agent(join(here.cwd, '.reeve/agents/good.md'), 'good')
+    agent(join(here.cwd, '.reeve/agents/review.md'), 'bad', 'tools: [sudo]')
+    agent(join(here.where.agentsDir, 'review.md'), 'all tools')
+    const { agents, errors } = await here.find()
     expect(agents.map((one) => one.name)).toEqual(['default', 'good'])
     expect(errors).toEqual([
-      { file: join(workspace.cwd, '.reeve/agents/review.md'), line: 3, message: expect.stringContaining('there is no tool `sudo`') },
+      { file: join(here.cwd, '.reeve/agents/review.md'), line: 3, message: expect.stringContaining('there is no tool `sudo`') },
     ])
-    await expect(findAgent('review', workspace.cwd, workspace.paths)).rejects.toMatchObject({
+    await expect(findAgent('review', here.cwd, here.where)).rejects.toMatchObject({
       code: 'AGENT_INVALID',
       message: expect.stringMatching(/review\.md:3: tools: there is no tool/),
     })
-    await expect(findAgent('nobody', workspace.cwd, workspace.paths)).rejects.toMatchObject({
+    await expect(findAgent('nobody', here.cwd, here.where)).rejects.toMatchObject({
       code: 'AGENT_INVALID',
       message: 'there is no agent `nobody`; there are claude, codex, default, gemini, good, opencode',
     })
-    expect(await findAgent('good', workspace.cwd, workspace.paths)).toMatchObject({ description: 'good' })
+    expect(await findAgent('good', here.cwd, here.where)).toMatchObject({ description: 'good' })
   })
 
-  test('uses the first of two agents of one name in one directory, and reports the second', async () => {
-    await using workspace = await newWorkspace()
-    writeAgent(join(workspace.cwd, '.reeve/agents/a.md'), 'first', 'name: same')
-    writeAgent(join(workspace.cwd, '.reeve/agents/b.md'), 'second', 'name: same')
-    const { agents, errors } = await workspace.find()
+  test('two agents of one name in one directory: the first is used, the second reported', async () => {
+    await using here = await place()
+    agent(join(here.cwd, '.reeve/agents/a.md'), 'first', 'name: same')
+    agent(join(here.cwd, '.reeve/agents/b.md'), 'second', 'name: same')
+    const { agents, errors } = await here.find()
     expect(agents.find((one) => one.name === 'same')?.description).toBe('first')
     expect(errors).toEqual([
-      { file: join(workspace.cwd, '.reeve/agents/b.md'), line: 1, message: 'the name `same` is already used by a.md in this folder' },
+      { file: join(here.cwd, '.reeve/agents/b.md'), line: 1, message: 'the name `same` is already used by a.md in this folder' },
     ])
   })
 
-  test('skips files with other endings and hidden files, and reports directories', async () => {
-    await using workspace = await newWorkspace()
-    writeAgent(join(workspace.cwd, '.reeve/agents/notes.txt'), 'x')
-    writeAgent(join(workspace.cwd, '.reeve/agents/.swap.md'), 'x')
-    mkdirSync(join(workspace.cwd, '.reeve/agents/dir.md'))
-    const { agents, errors } = await workspace.find()
+  test('other files are not read: other endings, hidden files; directories are reported', async () => {
+    await using here = await place()
+    agent(join(here.cwd, '.reeve/agents/notes.txt'), 'x')
+    agent(join(here.cwd, '.reeve/agents/.swap.md'), 'x')
+    mkdirSync(join(here.cwd, '.reeve/agents/dir.md'))
+    const { agents, errors } = await here.find()
     expect(agents).toHaveLength(1)
-    expect(errors).toEqual([{ file: join(workspace.cwd, '.reeve/agents/dir.md'), line: 0, message: 'it is not a regular file' }])
+    expect(errors).toEqual([{ file: join(here.cwd, '.reeve/agents/dir.md'), line: 0, message: 'it is not a regular file' }])
   })
 
-  test('refuses files that are too long or are not text', async () => {
-    await using workspace = await newWorkspace()
-    const dir = join(workspace.cwd, '.reeve/agents')
-    writeAgent(join(dir, 'long.md'), 'x'.repeat(MAX_FILE_BYTES))
+  test('files are bounded, and must be text', async () => {
+    await using here = await place()
+    const dir = join(here.cwd, '.reeve/agents')
+    agent(join(dir, 'long.md'), 'x'.repeat(MAX_FILE_BYTES))
     writeFileSync(join(dir, 'binary.md'), Buffer.from([0x2d, 0xff, 0xfe]))
-    expect((await workspace.find()).errors.map((error) => error.message)).toEqual(['it is not UTF-8 text', 'it is longer than 256 KiB'])
+    expect((await here.find()).errors.map((one) => one.message)).toEqual(['it is not UTF-8 text', 'it is longer than 256 KiB'])
   })
 
-  test('reads a directory up to its limit, with a message', async () => {
-    await using workspace = await newWorkspace()
-    const dir = join(workspace.cwd, '.reeve/agents')
-    for (let i = 0; i <= MAX_AGENT_FILES; i++) writeAgent(join(dir, `a${String(i).padStart(4, '0')}.md`), 'x')
-    const { agents, errors } = await workspace.find()
+  test('a directory is read up to its limit, with a message', async () => {
+    await using here = await place()
+    const dir = join(here.cwd, '.reeve/agents')
+    for (let i = 0; i <= MAX_AGENT_FILES; i++) agent(join(dir, `a${String(i).padStart(4, '0')}.md`), 'x')
+    const { agents, errors } = await here.find()
     expect(agents).toHaveLength(MAX_AGENT_FILES + 1)
     expect(errors).toEqual([
       { file: dir, line: 0, message: `there are ${MAX_AGENT_FILES + 1} agent files; only the first ${MAX_AGENT_FILES} are read` },
@@ -370,28 +386,28 @@ describe('the search for agents', () => {
   })
 
   test.runIf(userInfo().uid === 0)(
-    'ignores a file of another user, which cannot block a name (needs root to change the owner)',
+    'a file of another user is not used and cannot block a name (needs root to change the owner)',
     async () => {
-      await using workspace = await newWorkspace()
-      const file = join(workspace.root, '.reeve/agents/default.md')
-      writeAgent(file, 'evil')
+      await using here = await place()
+      const file = join(here.root, '.reeve/agents/default.md')
+      agent(file, 'evil')
       chownSync(file, 12_345, 12_345)
-      const { agents, errors } = await workspace.find()
+      const { agents, errors } = await here.find()
       expect(agents).toEqual([expect.objectContaining({ name: 'default', source: 'built-in' })])
       expect(errors).toEqual([{ file, line: 0, message: 'it belongs to another user, so it is not used' }])
-      chownSync(workspace.cwd, 12_345, 12_345)
-      expect((await workspace.find()).agents, 'the owner of the working directory is no stranger there').toEqual([
+      chownSync(here.cwd, 12_345, 12_345)
+      expect((await here.find()).agents, 'the owner of the working directory is no stranger there').toEqual([
         expect.objectContaining({ description: 'evil' }),
       ])
     },
   )
 
-  test.runIf(userInfo().uid !== 0)('reports a file that cannot be read (root can read all)', async () => {
-    await using workspace = await newWorkspace()
-    const file = join(workspace.cwd, '.reeve/agents/closed.md')
-    writeAgent(file, 'x')
+  test.runIf(userInfo().uid !== 0)('a file that cannot be read is reported (root can read all)', async () => {
+    await using here = await place()
+    const file = join(here.cwd, '.reeve/agents/closed.md')
+    agent(file, 'x')
     chmodSync(file, 0)
-    expect((await workspace.find()).errors).toEqual([{ file, line: 0, message: 'it cannot be read (EACCES)' }])
+    expect((await here.find()).errors).toEqual([{ file, line: 0, message: 'it cannot be read (EACCES)' }])
   })
 })
 

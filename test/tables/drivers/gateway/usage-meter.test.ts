@@ -202,7 +202,7 @@ describe('the usage of', () => {
   })
 
   test('an Anthropic stream with an error in the middle is not final', () => {
-    const text = bodyOf({ text: 'a', usage: USED, midStream: true, error: { type: 'overloaded_error', message: 'x' } }, PATHS.anthropic)
+    const text = bodyOf({ text: 'a', usage: USED, isMidStream: true, error: { type: 'overloaded_error', message: 'x' } }, PATHS.anthropic)
     expect(meterChunks('anthropic', [text], true)).toMatchObject({
       usage: { input_tokens: 100, cache_read_input_tokens: 30 },
       isFinal: false,
@@ -210,7 +210,7 @@ describe('the usage of', () => {
   })
 
   test('a blocked prompt of Gemini has only input tokens', () => {
-    const text = bodyOf({ blocked: 'SAFETY', usage: USED }, PATHS.gemini)
+    const text = bodyOf({ blockReason: 'SAFETY', usage: USED }, PATHS.gemini)
     const result = meterChunks('gemini', [text], true)
     expect([result.isFinal, parseUsage(FORMATS.gemini, result.usage ?? {})?.tokens]).toEqual([
       true,
@@ -219,7 +219,7 @@ describe('the usage of', () => {
   })
 
   test('a failed answer of Responses is empty', () => {
-    const text = bodyOf({ text: 'a', midStream: true, error: { type: 'server_error', message: 'x' } }, PATHS.responses)
+    const text = bodyOf({ text: 'a', isMidStream: true, error: { type: 'server_error', message: 'x' } }, PATHS.responses)
     expect(meterChunks('responses', [text], true)).toMatchObject({ usage: null })
   })
 })

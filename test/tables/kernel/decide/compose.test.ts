@@ -46,7 +46,7 @@ test('a second answer, or one to a paused run, starts nothing; the resume reques
 
 test('a node whose spec cannot be built fails, and blocks the nodes that need it', () => {
   const world = new RunWorld([makeNode('a'), makeNode('b', ['a'])])
-  world.fail(0)
+  world.failAssembly(0)
   expect(world.nodes.map(({ reason }) => reason)).toEqual(['no such file', 'needs a'])
   expect(statusOf(world)).toBe('1 a failed; b blocked')
 })

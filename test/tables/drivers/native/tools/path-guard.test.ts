@@ -17,11 +17,11 @@ let contained: ContainmentBench
 let cwd: string
 let outside: string
 let paths: PathAccess
-let openedContainment: ReturnType<Contained['open']>
+let openedContainment: ReturnType<ContainmentBench['open']>
 
 beforeEach(async () => {
-  contained = await newContained()
-  openedContainment = contained.open(contained.containments.kind)
+  contained = await openContainmentBench()
+  openedContainment = contained.open(contained.manager.kind)
   cwd = join(contained.dir, 'work')
   outside = join(contained.dir, 'out')
   await mkdir(join(cwd, 'src/deep'), { recursive: true })

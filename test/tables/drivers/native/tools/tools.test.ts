@@ -247,11 +247,11 @@ test.each(RULES)('allowed %j, denied %j: %j', (tools, deny, allowed) => {
 test('a time limit does not advance while the agent is frozen', async () => {
   const timers = new FreezableTimers()
   const timeout = Promise.withResolvers<string>()
-  const cancel = freezer.deadline(40, () => timeout.resolve('timeout'))
-  freezer.setFrozen(true)
+  const cancel = timers.start(40, () => timeout.resolve('timeout'))
+  timers.setFrozen(true)
   const laterTimer = new Promise((resolve) => setTimeout(() => resolve('later'), 120)) // A time limit that advances would expire before this timer.
   expect(await Promise.race([timeout.promise, laterTimer])).toBe('later')
-  freezer.setFrozen(false)
+  timers.setFrozen(false)
   expect(await timeout.promise).toBe('timeout')
   cancel()
 })
