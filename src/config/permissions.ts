@@ -77,7 +77,7 @@ export function callRulesIn(rules: readonly string[]): readonly string[] {
 
 /**
  * Returns the permissions with the requested policy and rules; null if no call needs one. The policy replaces only the default; rules
- * are added, and a tool that is allowed by its name needs no answer. All else does, if no policy says otherwise.
+ * are added, and a tool that is allowed by its name needs no answer. All other calls need one, unless the policy differs.
  */
 export function withCallRules(
   permissions: Permissions | null,

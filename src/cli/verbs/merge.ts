@@ -113,7 +113,7 @@ function realDir(dir: string): string | null {
   try {
     return realpathSync(dir)
   } catch {
-    // The worktree is gone, so nobody can be in it.
+    // The worktree is gone, so no process can be in it.
     return null
   }
 }

@@ -215,7 +215,7 @@ function requireWorktree({ pid, spec: { worktree } }: Process): WorktreeSpec {
   if (worktree) return worktree
   throw new KernelError(
     'INVALID',
-    `process ${pid} has no worktree, so its changes are not separate from those of others`,
+    `process ${pid} has no worktree, so its changes are not separate from other changes`,
     undefined,
     '`reeve run --worktree` gives a process a worktree of its own. `git diff` shows the changes in a shared directory.',
   )

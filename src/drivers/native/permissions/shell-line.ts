@@ -15,12 +15,12 @@ const SEPARATOR = /^(?:&&|\|\||\|&|[;|&\n])/
 const HARMLESS_REDIRECTION = /^(?:\d?>&[12]|\d?>{1,2} ?\/dev\/null|&>{1,2} ?\/dev\/null|< ?\/dev\/null)(?=[\s;|&]|$)/
 /** White space and control characters that do not separate words in a shell. */
 const OTHER_BLANK = /^[\s\p{Cc}]/u
-/** Words of the shell's own language, and commands that run text as a command or change what later words mean. */
-const OPAQUE_COMMANDS = new Set(
-  '! [[ alias bind builtin case command coproc do done elif else enable env esac eval exec export fi for function hash if in read select set shopt source then time trap typeset unalias until while . { }'.split(
-    ' ',
-  ),
-)
+const KEYWORDS = '! [[ { } case coproc do done elif else esac fi for function if in select then time until while'
+/** Commands of the shell that run a text as a command. */
+const EVALUATORS = '. builtin command eval exec source trap'
+/** Commands of the shell that change what later words mean. */
+const SETTERS = 'alias bind enable env export hash read set shopt typeset unalias'
+const OPAQUE_COMMANDS = new Set([KEYWORDS, EVALUATORS, SETTERS].flatMap((words) => words.split(' ')))
 /** Programs that run the command in their arguments. */
 const RUNNERS = new Set([
   'chroot',
