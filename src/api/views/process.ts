@@ -273,6 +273,14 @@ export interface ProcessView {
   /** the first line of the intent, truncated */
   about: string
   cwd: string
+  /** the files with instructions of its repository that a native agent has, the nearest first */
+  instructions: {
+    name: string
+    path: string
+    sha256: string
+    /** the end of the file is left out */
+    cut: boolean
+  }[]
   /** null without `worktree` in the spawn request */
   worktree: WorktreeView | null
   host: string
@@ -474,6 +482,8 @@ export interface SpawnBody {
   containment?: ContainmentKind | 'auto'
   /** true: it continues automatically when a rate limit is over; default: as in the agent file, else it waits for the user */
   wake?: boolean
+  /** native agents: false: it does not get the `AGENTS.md` of its repository; default: as in the agent file, else true */
+  instructions?: boolean
   /** true: it gets reeve's own tools, to start and control other processes; default: as in the agent file */
   reeve?: boolean
   limits?: Limits
@@ -539,6 +549,8 @@ export interface ChildBody {
   containment?: ContainmentKind | 'auto'
   /** true: it continues automatically when a rate limit is over; default: as in the agent file, else it waits for the user */
   wake?: boolean
+  /** native agents: false: it does not get the `AGENTS.md` of its repository; default: as in the agent file, else true */
+  instructions?: boolean
   /** true: it gets reeve's own tools, to start and control other processes; default: as in the agent file */
   reeve?: boolean
   limits?: Limits

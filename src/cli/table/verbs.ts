@@ -81,6 +81,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
         'for calls of tools without a rule: ask (the user answers; the default of external agents), allow (that of native agents) or deny',
       ),
       wake: on('continue by itself after a rate limit with a known end; without it the user resumes it'),
+      'no-instructions': on('do not give a native agent the AGENTS.md of the repository'),
       reeve: on('give it tools to start, await, message and signal other processes (docs/mcp-server.md)'),
       containment: text('KIND', 'how its programs are contained: auto, cgroup, pidns or group'),
     },

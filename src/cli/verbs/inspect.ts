@@ -151,6 +151,7 @@ function limitAndToolRows(view: ProcessView): Row[] {
   return [
     ...limitRows(view),
     ['unknown price', limits.unknownPrice === 'refuse' ? 'refused' : null],
+    ['instructions', view.instructions.map(({ name, cut }) => (cut ? `${name} (its end is left out)` : name)).join(', ')],
     ['tools', capabilities.tools && (capabilities.tools.join(', ') || 'none')],
     ['denied', capabilities.deny.join(', ')],
     ...permissionRows(capabilities),

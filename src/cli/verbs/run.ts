@@ -81,6 +81,7 @@ function bodyOf(args: Args, intent: string | undefined): SpawnBody {
     permissions: parsePermissions(args.text('permissions')),
     gateway: parseGatewayMode(args.text('gateway')),
     wake: args.on('wake') || undefined,
+    instructions: args.on('no-instructions') ? false : undefined,
     reeve: args.on('reeve') || undefined,
     restart: parseRestart(args.text('restart')),
     childId: args.text('child-id'),

@@ -76,6 +76,8 @@ export interface AgentDefinition {
   readonly wake?: true
   /** the agent gets reeve's own tools */
   readonly reeve?: true
+  /** false: a native agent does not get the instructions of the repository */
+  readonly instructions?: false
   /** which raw output lines are kept; only for external agents; absent: as configured */
   readonly keepRaw?: KeepRaw | 'off'
   /** the system prompt */
@@ -168,6 +170,7 @@ const keys = {
   liveness: livenessFileRule.optional(),
   wake: z.boolean().optional(),
   reeve: z.boolean().optional(),
+  instructions: z.boolean().optional(),
   keep_raw: keepRawRule.optional(),
   mcp: z
     .unknown()
@@ -181,7 +184,7 @@ const keys = {
 }
 /** The keys that only some drivers support. Such a key is an error for other drivers, because it would have no effect. */
 const DRIVER_KEYS: Readonly<Record<AgentDriver, readonly (keyof typeof keys)[]>> = {
-  native: ['model', 'fallback', 'effort', 'permissions', 'tools', 'deny', 'mcp', 'paths'],
+  native: ['model', 'fallback', 'effort', 'instructions', 'permissions', 'tools', 'deny', 'mcp', 'paths'],
   acp: ['model', 'command', 'permissions', 'mode', 'asks', 'gateway', 'grace', 'keep_raw', 'tools', 'deny', 'mcp', 'paths'],
   command: ['command', 'format', 'gateway', 'grace', 'keep_raw'],
 }
@@ -285,6 +288,7 @@ function parseReeveAgent({ front, body }: Parts, file: string, source: AgentSour
     ...(rest.liveness === undefined ? {} : { liveness: toLivenessSpec(rest.liveness) }),
     ...(rest.wake ? { wake: true } : {}),
     ...(rest.reeve ? { reeve: true } : {}),
+    ...(rest.instructions === false ? { instructions: false as const } : {}),
     ...(rest.keep_raw === undefined ? {} : { keepRaw: rest.keep_raw }),
     ...(rest.restart === undefined ? {} : { restart: rest.restart }),
     system: body || null,

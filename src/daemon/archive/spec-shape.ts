@@ -7,8 +7,9 @@ import { issueText } from '../../config/zod-messages.ts'
 import { livenessRule } from '../../config/keys/liveness.ts'
 import { recordedLimitsRule } from '../../config/limit-rules.ts'
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
+import { hasPattern, toolRuleProblem } from '../../kernel/state/tool-rules.ts'
 import { COMMIT_GATES, ROLES } from '../../kernel/model/crew/words.ts'
-import { CONTAINMENT_KINDS, DRIVERS, ON_COMPLETE, RESTART_TYPES, STRATEGIES } from '../../kernel/model/words.ts'
+import { CONTAINMENT_KINDS, DRIVERS, ON_COMPLETE, PERMISSION_POLICIES, RESTART_TYPES, STRATEGIES } from '../../kernel/model/words.ts'
 
 const texts = z.array(z.string())
 const path = z.string().startsWith('/', 'expected an absolute path')
@@ -31,6 +32,8 @@ const restart = intensity.partial().extend({ type: z.enum(RESTART_TYPES), onComp
 
 const node = z.looseObject({ name: z.string(), needs: texts, retries: count, template: z.unknown() })
 
+const callRules = z.array(z.string().refine((rule) => !hasPattern(rule) || toolRuleProblem(rule) === null, 'is not a rule for calls'))
+
 const shape = z
   .looseObject({
     name: z.string().nullable(),
@@ -45,6 +48,18 @@ const shape = z
     tools: texts.nullable(),
     deny: texts,
     capabilities: capabilities.optional(),
+    permissions: z
+      .strictObject({
+        default: z.enum(PERMISSION_POLICIES),
+        tools: z.record(z.string(), z.enum(PERMISSION_POLICIES)).optional(),
+        allow: callRules.optional(),
+        ask: callRules.optional(),
+        deny: callRules.optional(),
+      })
+      .optional(),
+    instructions: z
+      .looseObject({ files: z.array(z.looseObject({ path, name: z.string(), sha256: z.string(), text: z.string() })) })
+      .optional(),
     argv: texts.nullable(),
     mcp: z.array(z.looseObject({ name: z.string(), kind: z.enum(['stdio', 'http']) })).optional(),
     env: z.record(z.string(), z.string()),

@@ -90,6 +90,10 @@ const processFields = {
     .boolean()
     .exactOptional()
     .describe('true: it continues automatically when a rate limit is over; default: as in the agent file, else it waits for the user'),
+  instructions: z
+    .boolean()
+    .exactOptional()
+    .describe('native agents: false: it does not get the `AGENTS.md` of its repository; default: as in the agent file, else true'),
   reeve: z
     .boolean()
     .exactOptional()

@@ -1,6 +1,8 @@
 // Builds the spec of a process from the request, the agent file and the configuration, for a spawn and for a resume. No other file may
 // build one. Owns the list of options of each driver: an option that cannot be enforced is refused, never ignored. Starts nothing.
 // Test: test/tables/daemon/operations/spec-builder.test.ts, test/e2e/daemon/api.test.ts, test/e2e/external/external.test.ts.
+import { readInstructions } from '../../config/instructions.ts'
+import type { FoundInstructions } from '../../config/instructions.ts'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { unknownToolMessage, type AgentDefinition } from '../../config/agents/agent-file.ts'
@@ -120,11 +122,14 @@ export class SpecBuilder {
     const driverFields = agent
       ? await this.#buildAgentFields(agent, body, config, secrets)
       : withOwnTools(buildCommandFields(body, Object.keys(secrets), config), null, body)
-    const spec = { ...shared, ...driverFields, ...restartsOf(body) }
+    const { instructions, problems } = await instructionsFor(agent, body)
+    const builtSpec: RunnableSpec = { ...shared, ...driverFields, ...restartsOf(body) }
+    const spec = builtSpec.driver === 'native' && instructions ? { ...builtSpec, instructions } : builtSpec
     if (spec.driver === 'acp') askingModeFor(spec)
     if (!body.argv) checkInstalled(spec)
     await checkEnforceable(spec, containments)
-    return { spec, secrets, note: agent && (await shadowedAgentNote(agent, this.#deps.paths)) }
+    const notes = [agent && (await shadowedAgentNote(agent, this.#deps.paths)), ...problems].filter((note) => note !== null)
+    return { spec, secrets, note: notes.length === 0 ? null : notes.join('; ') }
   }
 
   /** Builds the fields of a spec for a named agent, by its driver. */
@@ -180,7 +185,7 @@ export class SpecBuilder {
 
   /** Builds the fields of an ACP agent. It brings its own MCP servers, so configured servers are passed only if the request or the agent file names them. */
   async #buildAcpFields(agent: AgentDefinition, body: SpawnBody): Promise<Omit<DriverFields<AcpSpec>, 'credentials' | 'limits'>> {
-    refuseOptions(agent, body, ['effort', 'fallback'])
+    refuseOptions(agent, body, ['effort', 'fallback', 'instructions'])
     refuseCallRules(agent, body)
     const hasNamedServers = body.mcp !== undefined || agent.mcp !== null
     const servers = hasNamedServers ? await mcpServers({ cwd: body.cwd, paths: this.#deps.paths, agent, chosen: body.mcp }) : []
@@ -462,7 +467,7 @@ function checkInteractive(agent: AgentDefinition, format: OutputFormat | null): 
  * `subject` begins the error message. Errors: INVALID.
  */
 function checkCommand(body: Partial<Omit<SpawnBody, 'argv'>>, isPlain: boolean, subject = 'a plain command'): void {
-  const { agent, model, effort, fallback, allow, deny, mcp, permissions, interactive, gateway, reeve, limits = {} } = body
+  const { agent, model, effort, fallback, instructions, allow, deny, mcp, permissions, interactive, gateway, reeve, limits = {} } = body
   const unsupportedLimits = isPlain ? unenforceableLimits(limits, gateway === 'on') : {}
   const agentRules = { allow: driverDependentRules(allow ?? []), deny: driverDependentRules(deny ?? []) }
   const unsupportedRules = {
@@ -474,6 +479,7 @@ function checkCommand(body: Partial<Omit<SpawnBody, 'argv'>>, isPlain: boolean, 
     model,
     effort,
     fallback,
+    instructions,
     ...unsupportedRules,
     mcp,
     permissions,
@@ -527,6 +533,12 @@ function toolsOf(
 function permissionsOf(agent: AgentDefinition, { permissions }: SpawnBody): { readonly permissions?: Permissions } {
   if (permissions === undefined) return agent.permissions === null ? {} : { permissions: agent.permissions }
   return { permissions: { ...agent.permissions, default: permissions } }
+}
+
+/** Reads the instructions of the repository for a native agent. External agents read them themselves. */
+async function instructionsFor(agent: AgentDefinition | null, { cwd, instructions }: SpawnBody): Promise<FoundInstructions> {
+  const isWanted = agent?.driver === 'native' && (instructions ?? agent.instructions ?? true)
+  return isWanted ? readInstructions(cwd) : { instructions: null, problems: [] }
 }
 
 /** The permissions of a new native agent. Errors: INVALID for a rule that the agent could bypass. */

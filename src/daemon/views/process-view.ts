@@ -136,6 +136,8 @@ const FIELDS: { readonly [K in Field]: FieldValue<K> } = {
   childId: ({ spec }) => spec.childId ?? null,
   supervisor: (p, context) => supervisorView(p, context),
   capabilities: ({ spec }) => capabilitiesView(spec),
+  instructions: ({ spec: { instructions } }) =>
+    (instructions?.files ?? []).map(({ name, path, sha256, isCut = false }) => ({ name, path, sha256, cut: isCut })),
   children: (_, context) => [...context.children()],
   pinned: (p) => p.pinned,
   note: (p, context, mono) => noteOf(p, context, mono),

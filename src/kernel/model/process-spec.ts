@@ -1,6 +1,6 @@
 // The specification of a process at its start: its own settings, and those of a crew and of a compose run. Crew
 // members and compose nodes have such a specification, too. Types only. Test: test/properties/kernel.test.ts.
-import type { Effort, KeepRaw, McpServer, Permissions, WorktreeSpec, Capabilities } from './spec-parts.ts'
+import type { Effort, Instructions, KeepRaw, McpServer, Permissions, WorktreeSpec, Capabilities } from './spec-parts.ts'
 import type { RestartPolicy, SupervisorSpec } from './supervision.ts'
 import type { AgentDriver, ContainmentKind, GatewayMode, Limits, OutputFormat } from './words.ts'
 import type { LivenessSpec } from './liveness.ts'
@@ -75,6 +75,8 @@ export interface NativeSpec extends RunnableBase {
   readonly mcp?: readonly McpServer[]
   /** absent: no call needs the user's answer */
   readonly permissions?: Permissions
+  /** absent: its repository has none, or it does not read them */
+  readonly instructions?: Instructions
   /** the role prompt; constant for a process */
   readonly system: string | null
   readonly argv: null

@@ -47,6 +47,24 @@ export interface Permissions {
   readonly deny?: readonly string[]
 }
 
+/** A file with instructions of a repository for agents. */
+export interface InstructionFile {
+  /** the real, absolute path */
+  readonly path: string
+  /** the path from the root of the repository */
+  readonly name: string
+  /** of the whole file */
+  readonly sha256: string
+  readonly text: string
+  /** the end of the file is left out */
+  readonly isCut?: boolean
+}
+
+/** The instructions of the repository in which a process began, the nearest file first. They are recorded, so they never change. */
+export interface Instructions {
+  readonly files: readonly InstructionFile[]
+}
+
 /** The planned worktree of a process, which its first start creates. */
 export interface WorktreeSpec {
   /** the git directory that all worktrees of the repository share */

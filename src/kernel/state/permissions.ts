@@ -158,7 +158,16 @@ function withImpliedRules(spec: ProcessSpec): ProcessSpec {
   const deny = isShellDenied ? [...spec.deny, ...NATIVE_SHELL_TOOLS.filter((tool) => isAllowed(tool, spec))] : spec.deny
   const isUsable = (server: McpServer): boolean =>
     server.kind === 'http' ? capabilities.network !== 'off' : paths === undefined || isNamed(server, spec)
-  return withMcp({ ...spec, deny, ...withoutUnlimited({ ...capabilities, paths }) }, isUsable)
+  return withMcp(withReadableInstructions({ ...spec, deny, ...withoutUnlimited({ ...capabilities, paths }) }), isUsable)
+}
+
+/** Drops the instructions that the process may not read. */
+function withReadableInstructions(spec: ProcessSpec): ProcessSpec {
+  const { read } = spec.capabilities?.paths ?? {}
+  if (spec.driver !== 'native' || spec.instructions === undefined || read === undefined) return spec
+  const { instructions, ...rest } = spec
+  const files = instructions.files.filter(({ path }) => isBelow(read, path))
+  return files.length === 0 ? rest : { ...rest, instructions: { files } }
 }
 
 function intersectWithParent(spec: ProcessSpec, parent: ProcessSpec): ProcessSpec {
@@ -311,7 +320,7 @@ function allowedShellTools({ driver, tools, deny }: ProcessSpec): readonly strin
 
 /** The fields that `fitToParent` may change, as a text for comparison. */
 function rulesKey(spec: ProcessSpec): string {
-  const { tools, deny, capabilities: { paths, network, signals, spawns } = {}, mcp = [], permissions } = spec
+  const { tools, deny, capabilities: { paths, network, signals, spawns } = {}, mcp = [], permissions, instructions } = spec
   return JSON.stringify([
     tools,
     deny,
@@ -321,6 +330,7 @@ function rulesKey(spec: ProcessSpec): string {
     spawns ?? null,
     mcp.map(({ name }) => name),
     permissions ?? null,
+    instructions?.files.length ?? 0,
   ])
 }
 

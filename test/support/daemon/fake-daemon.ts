@@ -171,6 +171,7 @@ export function processView(changes: Partial<ProcessView> = {}): ProcessView {
     pendingRestart: null,
     childId: null,
     supervisor: null,
+    instructions: [],
     capabilities: {
       tools: null,
       deny: [],

@@ -251,6 +251,9 @@ export const process = z
     intent: text,
     about: text.describe('the first line of the intent, truncated'),
     cwd: text,
+    instructions: z
+      .array(z.object({ name: text, path: text, sha256: text, cut: z.boolean().describe('the end of the file is left out') }))
+      .describe('the files with instructions of its repository that a native agent has, the nearest first'),
     worktree: worktree.nullable().describe('null without `worktree` in the spawn request'),
     host: text,
     containment: containment.nullable(),

@@ -1,6 +1,7 @@
 // Compacts a context that no longer fits: the model summarizes it, and the turn continues with the summary and the newest messages.
 // The old messages stay in the journal. Decides when a compaction is needed, and handles a failed summary. The kernel decides
 // whether a compaction may begin. Tests: test/e2e/native/compact.test.ts, test/e2e/limits/context.test.ts.
+import { systemPromptOf } from '../system-prompt.ts'
 import { assistantText } from '../../../kernel/state/assistant-text.ts'
 import type { Report } from '../../../kernel/model/reports.ts'
 import { backOff } from '../back-off.ts'
@@ -235,7 +236,7 @@ async function requestSummary(
     return await run.model.call({
       step: step + 1,
       attempt,
-      system: run.launch.spec.system,
+      system: systemPromptOf(run.launch.spec),
       context: clipContext(run.context, findFittingLevel(run, level)),
       question: SUMMARY_REQUEST,
       signal: turn.signal,

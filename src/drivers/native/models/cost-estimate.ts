@@ -2,13 +2,14 @@
 // since then; the estimated answer is the longest that the call may get. The kernel decides whether the budget allows this
 // cost.
 // Tests: test/tables/drivers/native/models/cost-estimate.test.ts, test/e2e/limits/budgets.test.ts.
+import { systemPromptOf } from '../system-prompt.ts'
 import type { CallEstimate } from '../../../kernel/model/process.ts'
 import { BYTES_PER_TOKEN } from '../context/context.ts'
 import type { RunContext } from '../run-context.ts'
 
 /** The bytes that each call sends in addition to the messages: the system prompt and the tools. */
 export function overheadBytes({ launch, toolbox }: Pick<RunContext, 'launch' | 'toolbox'>): number {
-  return Buffer.byteLength(launch.spec.system ?? '') + Buffer.byteLength(JSON.stringify(toolbox.offeredTools()))
+  return Buffer.byteLength(systemPromptOf(launch.spec) ?? '') + Buffer.byteLength(JSON.stringify(toolbox.offeredTools()))
 }
 
 /**

@@ -1,6 +1,7 @@
 // A model that repeats the recorded answers of another process, step by step. A replay costs nothing; its tool calls really run.
 // Each difference between the model's input and the recorded input is noted once. The last note is the total.
 // Tests: test/e2e/limits/replay.test.ts, test/tables/drivers/native/scripts/replay-diff.test.ts.
+import { systemPromptOf } from '../system-prompt.ts'
 import { KernelError } from '../../../kernel/model/errors.ts'
 import type { FactBody } from '../../../kernel/model/facts.ts'
 import type { Launch } from '../../port.ts'
@@ -128,7 +129,7 @@ class ReplayModel implements Model {
   async #compare({ step, context, offeredTools }: ModelRequest): Promise<readonly string[]> {
     const recorded = await this.#recording.inputBefore(step)
     if (recorded === null) return []
-    const system = textDifference(this.#spec.system, this.#recording.spec.system)
+    const system = textDifference(systemPromptOf(this.#spec), systemPromptOf(this.#recording.spec))
     const tools = toolDifference(
       offeredTools().map(({ name }) => name),
       await this.#toolsAt(step),

@@ -32,3 +32,23 @@ test('an agent without a model is refused, and a program without a command line'
   expect(specProblem(kernelSpec({ driver: 'command' }))).toContain('has a command line')
   expect(specProblem(kernelSpec({ driver: 'command', argv: ['make'] }))).toBeNull()
 })
+
+test.each<[string, object, RegExp]>([
+  ['a policy that does not exist', { permissions: { default: 'maybe' } }, /permissions\.default/],
+  ['permissions that are no object', { permissions: 5 }, /permissions/],
+  ['a key of permissions that this version would not enforce', { permissions: { default: 'ask', never: [] } }, /permissions/],
+  [
+    'a rule that cannot be enforced',
+    { permissions: { default: 'ask', deny: ['read(.env)'] } },
+    /permissions\.deny.*is not a rule for calls/,
+  ],
+  ['instructions without a text', { instructions: { files: [{ path: '/a', name: 'a', sha256: 'x' }] } }, /instructions\.files\.0\.text/],
+])('%s is refused', (_, fields, problem) => {
+  expect(specProblem({ ...kernelSpec({ driver: 'native' }), ...fields })).toMatch(problem)
+})
+
+test('permissions with rules, and instructions, are accepted', () => {
+  const permissions = { default: 'ask', allow: ['bash(npm test:*)', 'edit'], deny: ['write(secret)'] } as const
+  const file = { path: '/a/AGENTS.md', name: 'AGENTS.md', sha256: 'x', text: 'Use tabs.' }
+  expect(specProblem(kernelSpec({ driver: 'native', permissions, instructions: { files: [file] } }))).toBeNull()
+})

@@ -1,0 +1,31 @@
+// The system prompt of a native agent: its role prompt, and the instructions of its repository.
+import { expect, test } from 'vitest'
+import { systemPromptOf } from '../../../../src/drivers/native/system-prompt.ts'
+
+const FILE = { path: '/r/AGENTS.md', name: 'AGENTS.md', sha256: 'x', text: 'Use tabs.' }
+
+test('without instructions it is the role prompt', () => {
+  expect(systemPromptOf({ system: 'You review.' })).toBe('You review.')
+  expect(systemPromptOf({ system: null })).toBeNull()
+})
+
+test('the files follow the role prompt, in their order, with the note of a cut', () => {
+  const nearest = { ...FILE, name: 'app/AGENTS.md', text: 'Use spaces.', isCut: true }
+  expect(systemPromptOf({ system: 'You review.', instructions: { files: [nearest, FILE] } })).toMatchInlineSnapshot(`
+    "You review.
+
+    # Instructions of the repository
+
+    These files are the instructions of the repository for agents. Follow them. If two of them differ, the first one counts.
+
+    <file name="app/AGENTS.md">
+    Use spaces.
+    </file>
+    The rest of this file is left out.
+
+    <file name="AGENTS.md">
+    Use tabs.
+    </file>"
+  `)
+  expect(systemPromptOf({ system: null, instructions: { files: [FILE] } })).toMatch(/^# Instructions of the repository\n/)
+})
