@@ -381,6 +381,7 @@ function specOf(line: Line): ReturnType<typeof kernelSpec> {
     ...permitsOf(line),
     ...restartsOf(line, driver),
     ...(hasFlag(line, 'lines') ? { format: 'claude' as const } : {}),
+    ...(hasFlag(line, 'input') ? { input: true as const } : {}),
     argv: driver === 'command' ? ['make'] : null,
     ...(line.options.has('cleans') ? { graceMs: numberOption(line, 'cleans') ?? 0 } : {}),
   })
