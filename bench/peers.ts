@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util'
 import { PEERS, installedPeer } from '../scripts/peers.ts'
 import { dbos } from './peers/dbos.ts'
 import { langgraph } from './peers/langgraph.ts'
-import { inProcess, perform } from './peers/peer.ts'
+import { performInSubprocess, perform } from './peers/peer.ts'
 import { startPostgres } from './peers/postgres.ts'
 import { reeve } from './peers/reeve.ts'
 import { ROUNDS, inFolder, median } from './support.ts'
@@ -49,7 +49,7 @@ function placeOf({ dir, postgres }: PeersBench): Place {
   return { dir: join(dir, name), url: postgres?.url(name) ?? '' }
 }
 
-const run = (name: Name, place: Place, work: Work): number[] => inProcess(import.meta.filename, name, place, work)
+const run = (name: Name, place: Place, work: Work): number[] => performInSubprocess(import.meta.filename, name, place, work)
 
 /** The bytes on disk, once every process has closed the database. */
 async function bytesOf({ postgres }: PeersBench, name: Name, { dir }: Place): Promise<number> {
@@ -133,7 +133,7 @@ async function benchSteps(bench: PeersBench, rows: Rows, steps: number): Promise
   const tail = Math.max(1, Math.min(100, Math.floor(steps / 10)))
   await inTurns(bench, bench.rounds, async (name) => {
     const place = placeOf(bench)
-    const stepTimes = run(name, place, { verb: 'live', steps: stepsOf(name, steps) })
+    const stepTimes = run(name, place, { type: 'runSteps', steps: stepsOf(name, steps) })
     put(p50, name, median(stepTimes))
     put(flat, name, median(stepTimes.slice(-tail)) / median(stepTimes.slice(tail, 2 * tail)))
     put(worst, name, Math.max(...stepTimes.slice(-tail)))
@@ -150,7 +150,7 @@ async function benchCrowd(bench: PeersBench, rows: Rows): Promise<void> {
   const result = none()
   await inTurns(bench, bench.rounds, async (name) => {
     const place = placeOf(bench)
-    const [took = Number.NaN] = run(name, place, { verb: 'crowd', agents: AGENTS, steps: AGENT_STEPS })
+    const [took = Number.NaN] = run(name, place, { type: 'runInParallel', agents: AGENTS, steps: AGENT_STEPS })
     put(result, name, (AGENTS * AGENT_STEPS * 1_000) / took)
     rmSync(place.dir, { recursive: true })
   })
@@ -163,17 +163,17 @@ async function benchPast(bench: PeersBench, rows: Rows, steps: number): Promise<
   const lives = new Map<Name, Place>()
   for (const name of bench.names) {
     const place = placeOf(bench)
-    const stepTimes = run(name, place, { verb: 'live', steps: stepsOf(name, steps) })
+    const stepTimes = run(name, place, { type: 'runSteps', steps: stepsOf(name, steps) })
     if (stepsOf(name, steps) > 1_100) put(flat, name, median(stepTimes.slice(-100)) / median(stepTimes.slice(1_000, 1_100)))
     lives.set(name, place)
   }
   const placed = (name: Name): Place => lives.get(name) ?? placeOf(bench)
   await inTurns(bench, bench.rounds, async (name) =>
-    put(resume, name, run(name, placed(name), { verb: 'resume', steps: stepsOf(name, steps) })[0] ?? Number.NaN),
+    put(resume, name, run(name, placed(name), { type: 'resume', steps: stepsOf(name, steps) })[0] ?? Number.NaN),
   )
   await inTurns(bench, bench.rounds, async (name) => {
     const bytesBefore = await bytesOf(bench, name, placed(name))
-    for (const took of run(name, placed(name), { verb: 'fork', steps: stepsOf(name, steps), forks: FORKS })) put(fork, name, took)
+    for (const took of run(name, placed(name), { type: 'fork', steps: stepsOf(name, steps), forks: FORKS })) put(fork, name, took)
     put(room, name, ((await bytesOf(bench, name, placed(name))) - bytesBefore) / FORKS)
   })
   if (steps > 1_100) rows.add(`last 100 of ${steps} against steps 1,000-1,100, one life`, flat, times, { steps })
@@ -188,7 +188,7 @@ async function benchSession(bench: PeersBench, rows: Rows, session: Session): Pr
   const bytes = session.turns * (2 + 2 * session.stepsPerTurn) * session.messageBytes
   await inTurns(bench, 1, async (name) => {
     const place = placeOf(bench)
-    run(name, place, { verb: 'session', session })
+    run(name, place, { type: 'session', session })
     put(result, name, (await bytesOf(bench, name, place)) / bytes)
     rmSync(place.dir, { recursive: true })
   })

@@ -6,7 +6,7 @@ import { OWN_TOOLS } from '../src/daemon/mcp/tools.ts'
 import type { OwnToolDefinition } from '../src/daemon/mcp/tool.ts'
 import { ERRORS } from '../src/kernel/model/errors.ts'
 
-const pageOf = (name: string): string => fileURLToPath(new URL(`../docs/${name}`, import.meta.url))
+const pagePath = (name: string): string => fileURLToPath(new URL(`../docs/${name}`, import.meta.url))
 
 export function errorsPage(): string {
   const rows = Object.entries(ERRORS).map(([code, row]) => `| \`${code}\` | ${row.meaning} | ${row.hint} | ${row.exit} | ${row.http} |`)
@@ -77,8 +77,8 @@ if (import.meta.main) {
     ['errors.md', errorsPage()],
     ['mcp-tools.md', toolsPage()],
   ] as const) {
-    if (!process.argv.includes('--check')) writeFileSync(pageOf(name), wanted)
-    else if (readFileSync(pageOf(name), 'utf8') !== wanted) {
+    if (!process.argv.includes('--check')) writeFileSync(pagePath(name), wanted)
+    else if (readFileSync(pagePath(name), 'utf8') !== wanted) {
       console.error(`docs: docs/${name} is not up to date; run: npm run docs`)
       process.exitCode = 1
     }

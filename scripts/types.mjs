@@ -9,7 +9,8 @@ const pure = readdirSync(join(root, 'src'))
   .map((name) => join('src', name))
   .filter((dir) => existsSync(join(root, dir, 'tsconfig.json')))
 
-// Less garbage collection, up to a limit, and two checkers: four would each build the same types.
+// tsc is a Go program: GOGC makes it collect garbage less often, up to GOMEMLIMIT. It has two checkers, because each further one would
+// compute the same types again.
 const env = { GOGC: '400', GOMEMLIMIT: '3GiB', ...process.env }
 const CHECKERS = ['--checkers', '2']
 

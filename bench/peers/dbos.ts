@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { installedPeer } from '../../scripts/peers.ts'
 import { timed } from '../support.ts'
-import { text } from './peer.ts'
+import { randomText } from './peer.ts'
 import type { Peer, Place } from './peer.ts'
 
 interface Handle {
@@ -53,10 +53,10 @@ function configure({ DBOS }: Library, { url }: Place): void {
 /** A step of the agent, which is two steps of DBOS. */
 async function step(dbos: Dbos, bytes?: number): Promise<readonly unknown[]> {
   const answer = await dbos.runStep(
-    async () => ({ role: 'assistant', content: text(bytes), calls: [{ id: 'call', name: 'bash', input: {} }] }),
+    async () => ({ role: 'assistant', content: randomText(bytes), calls: [{ id: 'call', name: 'bash', input: {} }] }),
     { name: 'model' },
   )
-  const result = await dbos.runStep(async () => ({ role: 'tool', callId: 'call', content: text(bytes) }), { name: 'tool' })
+  const result = await dbos.runStep(async () => ({ role: 'tool', callId: 'call', content: randomText(bytes) }), { name: 'tool' })
   return [answer, result]
 }
 
@@ -104,8 +104,8 @@ async function run(place: Place, agents: number, steps: number): Promise<{ first
 }
 
 export const dbos: Peer = {
-  live: async (place, steps) => (await run(place, 1, steps)).first,
-  crowd: async (place, agents, steps) => (await run(place, agents, steps)).allMs,
+  runSteps: async (place, steps) => (await run(place, 1, steps)).first,
+  runInParallel: async (place, agents, steps) => (await run(place, agents, steps)).allMs,
   async resume(place, steps) {
     const lib = library()
     return timed(async () => {
@@ -133,14 +133,14 @@ export const dbos: Peer = {
         for (let turn = 0; turn < turns; turn++) {
           await lib.DBOS.recv('message', 600)
           for (let number = 0; number < stepsPerTurn; number++) await step(lib.DBOS, messageBytes)
-          await lib.DBOS.runStep(async () => ({ role: 'assistant', content: text(messageBytes) }), { name: 'model' })
+          await lib.DBOS.runStep(async () => ({ role: 'assistant', content: randomText(messageBytes) }), { name: 'model' })
         }
       },
       { name: 'session' },
     )
     await lib.DBOS.launch()
     const handle = await lib.DBOS.startWorkflow(session, { workflowID: 's1' })()
-    for (let turn = 0; turn < turns; turn++) await lib.DBOS.send('s1', text(messageBytes), 'message')
+    for (let turn = 0; turn < turns; turn++) await lib.DBOS.send('s1', randomText(messageBytes), 'message')
     await handle.getResult()
     await lib.DBOS.shutdown()
   },

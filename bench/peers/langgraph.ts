@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { installedPeer } from '../../scripts/peers.ts'
 import { timed } from '../support.ts'
-import { text } from './peer.ts'
+import { randomText } from './peer.ts'
 import type { SQLInputValue, StatementSync } from 'node:sqlite'
 import type { Peer, Place } from './peer.ts'
 
@@ -101,13 +101,13 @@ function open({ dir }: Place, isDelta: boolean): Opened {
         return {
           messages: [
             new lib.AIMessage({
-              content: text(bytes),
+              content: randomText(bytes),
               tool_calls: next === 'end' ? [] : [{ id: `call_${++calls}`, name: 'bash', args: {} }],
             }),
           ],
         }
       }
-      const tools: Node = () => ({ messages: [new lib.ToolMessage({ content: text(bytes), tool_call_id: `call_${calls}` })] })
+      const tools: Node = () => ({ messages: [new lib.ToolMessage({ content: randomText(bytes), tool_call_id: `call_${calls}` })] })
       return new lib.StateGraph(state)
         .addNode('agent', agent)
         .addNode('tools', tools)
@@ -132,11 +132,11 @@ async function run(connection: Opened, thread: number, steps: number): Promise<n
 
 export function langgraph(isDelta: boolean): Peer {
   return {
-    async live(place, steps) {
+    async runSteps(place, steps) {
       using opened = open(place, isDelta)
       return await run(opened, 1, steps)
     },
-    async crowd(place, agents, steps) {
+    async runInParallel(place, agents, steps) {
       using opened = open(place, isDelta)
       return await timed(() => Promise.all(Array.from({ length: agents }, (_, index) => run(opened, index + 1, steps))))
     },
@@ -163,7 +163,7 @@ export function langgraph(isDelta: boolean): Peer {
       for (let turn = 0; turn < turns; turn++) {
         let step = 0
         const graph = opened.graph(() => (step++ < stepsPerTurn ? 'on' : 'end'), messageBytes)
-        await graph.invoke({ messages: [new opened.lib.HumanMessage({ content: text(messageBytes) })] }, configOf(1))
+        await graph.invoke({ messages: [new opened.lib.HumanMessage({ content: randomText(messageBytes) })] }, configOf(1))
       }
     },
   }

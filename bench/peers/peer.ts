@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { spawnSync } from 'node:child_process'
 
 /** 2 KiB of different texts that do not compress, so that compression gives no advantage. */
-export const text = (bytes = 2_048): string => randomBytes((bytes * 3) / 4).toString('base64')
+export const randomText = (bytes = 2_048): string => randomBytes((bytes * 3) / 4).toString('base64')
 
 /** A directory on disk, and a database for peers that need one. */
 export interface Place {
@@ -12,7 +12,7 @@ export interface Place {
   readonly url: string
 }
 
-/** The sizes of a session in bytes; each turn is a message, a number of steps, and an answer. */
+/** The size of a session: each turn is a message, a number of steps, and an answer. Only `messageBytes` is in bytes. */
 export interface Session {
   readonly turns: number
   readonly stepsPerTurn: number
@@ -21,9 +21,9 @@ export interface Session {
 
 export interface Peer {
   /** The times of each step of one agent, which is left in the middle of its work. */
-  live(place: Place, steps: number): Promise<number[]>
+  runSteps(place: Place, steps: number): Promise<number[]>
   /** The time in ms that `agents` need for `steps` each, in parallel. */
-  crowd(place: Place, agents: number, steps: number): Promise<number>
+  runInParallel(place: Place, agents: number, steps: number): Promise<number>
   /** The time until the context of an agent with that number of steps is ready, including opening the database. */
   resume(place: Place, steps: number): Promise<number>
   /** The times of forks at the middle of its steps. */
@@ -32,21 +32,19 @@ export interface Peer {
   session(place: Place, session: Session): Promise<void>
 }
 
-export type Verb = keyof Peer
-
 export type Work =
-  | { readonly verb: 'live' | 'resume'; readonly steps: number }
-  | { readonly verb: 'crowd'; readonly agents: number; readonly steps: number }
-  | { readonly verb: 'fork'; readonly steps: number; readonly forks: number }
-  | { readonly verb: 'session'; readonly session: Session }
+  | { readonly type: 'runSteps' | 'resume'; readonly steps: number }
+  | { readonly type: 'runInParallel'; readonly agents: number; readonly steps: number }
+  | { readonly type: 'fork'; readonly steps: number; readonly forks: number }
+  | { readonly type: 'session'; readonly session: Session }
 
 /** Runs the peer in this process. */
 export async function perform(peer: Peer, place: Place, work: Work): Promise<number[]> {
-  switch (work.verb) {
-    case 'live':
-      return peer.live(place, work.steps)
-    case 'crowd':
-      return [await peer.crowd(place, work.agents, work.steps)]
+  switch (work.type) {
+    case 'runSteps':
+      return peer.runSteps(place, work.steps)
+    case 'runInParallel':
+      return [await peer.runInParallel(place, work.agents, work.steps)]
     case 'resume':
       return [await peer.resume(place, work.steps)]
     case 'fork':
@@ -57,11 +55,11 @@ export async function perform(peer: Peer, place: Place, work: Work): Promise<num
 }
 
 /** Runs the peer in a process of its own, with `program`, and returns the times that it prints. */
-export function inProcess(program: string, name: string, place: Place, work: Work): number[] {
+export function performInSubprocess(program: string, name: string, place: Place, work: Work): number[] {
   const { stdout, stderr, status } = spawnSync(process.execPath, [program, 'do', name, JSON.stringify(place), JSON.stringify(work)], {
     encoding: 'utf8',
     maxBuffer: 1e8,
   })
-  if (status !== 0) throw new Error(`${name}, ${work.verb}: ${stderr.slice(-2_000)}`)
+  if (status !== 0) throw new Error(`${name}, ${work.type}: ${stderr.slice(-2_000)}`)
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as number[]
 }

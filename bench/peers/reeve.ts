@@ -8,7 +8,7 @@ import { loadContext } from '../../src/drivers/native/context/load-context.ts'
 import { openSqliteStore } from '../../src/store/sqlite.ts'
 import { specOf, uuidOf } from '../../test/support/store/facts.ts'
 import { timed } from '../support.ts'
-import { text } from './peer.ts'
+import { randomText } from './peer.ts'
 import type { Report } from '../../src/kernel/model/reports.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Peer, Place } from './peer.ts'
@@ -71,12 +71,12 @@ class Reporter {
       durationMs: 1,
       usage: USAGE,
       message: [
-        { type: 'text', text: text(bytes) },
+        { type: 'text', text: randomText(bytes) },
         { type: 'tool-call', callId, name: 'bash', input: {} },
       ],
       calls: [{ callId, name: 'bash', effect: 'once' }],
     })
-    const finished = this.#report({ type: 'tool.finished', callId, outcome: 'ok', content: text(bytes), durationMs: 1 })
+    const finished = this.#report({ type: 'tool.finished', callId, outcome: 'ok', content: randomText(bytes), durationMs: 1 })
     await Promise.all([finished, this.#report({ type: 'model.started', step: step + 1, attempt: 1, model: 'bench' })])
   }
 
@@ -88,7 +88,7 @@ class Reporter {
       finish: 'stop',
       durationMs: 1,
       usage: USAGE,
-      message: [{ type: 'text', text: text(bytes) }],
+      message: [{ type: 'text', text: randomText(bytes) }],
       calls: [],
     })
     await this.#report({ type: 'turn.ended', turn: ++this.#turn, outcome: 'ok' })
@@ -103,14 +103,14 @@ class Reporter {
 const A = uuidOf(1)
 
 export const reeve: Peer = {
-  async live(place, steps) {
+  async runSteps(place, steps) {
     await using kernel = await open(place)
     const agent = await startAgent(kernel, A)
     const times: number[] = []
     for (let step = 0; step < steps; step++) times.push(await timed(() => agent.step()))
     return times
   },
-  async crowd(place, agents, steps) {
+  async runInParallel(place, agents, steps) {
     await using kernel = await open(place)
     const reporters = await Promise.all(Array.from({ length: agents }, (_, index) => startAgent(kernel, uuidOf(index + 1))))
     return await timed(() =>
@@ -159,7 +159,7 @@ export const reeve: Peer = {
       for (let step = 0; step < stepsPerTurn; step++) await agent.step(messageBytes)
       await agent.answer(messageBytes)
       if (turn === turns) return
-      await kernel.pipeline.request({ type: 'send', by: 'user', uuid: A, id: `m${turn}`, text: text(messageBytes) })
+      await kernel.pipeline.request({ type: 'send', by: 'user', uuid: A, id: `m${turn}`, text: randomText(messageBytes) })
       await agent.called()
     }
   },
