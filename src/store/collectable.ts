@@ -1,6 +1,5 @@
-// Lists the ended processes that garbage collection may remove: unpinned, oldest first, each with its size and any warning.
-// Removes nothing. Must never fail because of one row: a damaged row is listed with a warning. Test: test/tables/store/collect.test.ts.
-import type { Process } from '../kernel/model/process.ts'
+// Lists the ended processes that garbage collection may remove: unpinned, oldest first, each with its size and any warning. Also reads the
+// size of the store. Removes nothing. Must never fail because of one row: a damaged row is listed with a warning. Test: test/tables/store/collectable.test.ts.
 import { storeError } from './errors.ts'
 import { checkLimit } from './journal/journal.ts'
 import { lastEntries } from './journal/fact-index.ts'
@@ -56,10 +55,4 @@ export function readSize(sql: Statements, pageBytes: number): StoreSize {
   const pages = Number(sql.pages.get()?.['page_count'])
   const free = Number(sql.freePages.get()?.['freelist_count'])
   return { bytes: pages * pageBytes, freeBytes: free * pageBytes, dead: Number(sql.collectableCount.get()?.['n']) }
-}
-
-/** Reads the forks of a process. `pendingProcess` returns the current state of a fork whose row is out of date. */
-export function readForks(sql: Statements, uuid: string, limit: number, pendingProcess: (uuid: string) => Process | undefined): Process[] {
-  const intern = createIntern()
-  return (sql.forks.all(uuid, limit) as unknown as ProcessRow[]).map((row) => pendingProcess(row.uuid) ?? readProcess(sql, row, intern))
 }

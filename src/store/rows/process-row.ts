@@ -136,3 +136,9 @@ export function readDead(sql: Statements, { limit, before }: DeadQuery): Process
   checkAscending('processes', [-Infinity, ''], [...keys.reverse(), ...(before ? [[before.exitedAt, before.uuid]] : [])])
   return processes
 }
+
+/** Reads the forks of a process. `pendingProcess` returns the current state of a fork whose row is out of date. */
+export function readForks(sql: Statements, uuid: string, limit: number, pendingProcess: (uuid: string) => Process | undefined): Process[] {
+  const intern = createIntern()
+  return (sql.forks.all(uuid, limit) as unknown as ProcessRow[]).map((row) => pendingProcess(row.uuid) ?? readProcess(sql, row, intern))
+}
