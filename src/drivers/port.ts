@@ -127,8 +127,8 @@ export interface KernelPort {
   report(report: Report): Promise<Ack>
   /** Asks whether a model call may begin. The answer contains the maximum length of the model's answer, or the reason for a refusal. */
   requestCall(request: CallRequest): Promise<CallGrant>
-  /** Waits until the process is not paused. Reports `drained` once `isStill` returns true during the wait. Rejects when `signal` aborts. */
-  waitUntilUnpaused(isStill?: () => boolean): Promise<void>
+  /** Waits until the process is not paused. Reports `drained` once `isDrained` returns true during the wait. Rejects when `signal` aborts. */
+  waitUntilUnpaused(isDrained?: () => boolean): Promise<void>
   /** Shows output live, without recording it. */
   showLive(event: LiveOutput): void
   /** aborted when the incarnation must end: on a kill, a stop or its own end */

@@ -10,7 +10,7 @@ import type { Process } from '../../src/kernel/model/process.ts'
 import { Episode } from '../support/kernel/episode.ts'
 import { seededPick } from '../support/kernel/random.ts'
 
-/** Journals of a random life, with all that forks have of their origins. */
+/** Plays random inputs. Returns each process with its journal, which begins with the facts that a fork shares with its origin. */
 function randomJournals(seed: number, inputs = 250): { readonly row: Process; readonly facts: readonly Fact[] }[] {
   const pick = seededPick(seed)
   const episode = new Episode()
@@ -22,7 +22,10 @@ function randomJournals(seed: number, inputs = 250): { readonly row: Process; re
 }
 
 const isCheckpoint = (fact: Fact): fact is CheckpointFact => fact.body.type === 'checkpoint.written'
-/** The last text is for users, and a checkpoint does not have it. A process with a session can be forked only as it is now. */
+/**
+ * Leaves out the two fields that a state from a checkpoint need not have. Only users read the last text, so a checkpoint does not store it.
+ * It stores no session id either: a process with a session can be forked only at its last fact.
+ */
 const comparableState = ({ lastText: _, sessionId: __, ...state }: ForkState): object => state
 
 let comparisonCount = 0

@@ -13,12 +13,12 @@ export function earlyEndText({ resumable, exit, tasks }: Pick<CrewView, 'resumab
   const unfinished = tasks
     .filter(({ state }) => state !== 'done' && state !== 'failed' && state !== 'cancelled')
     .map(({ id, state }) => `${id} (${state.replaceAll('_', ' ')})`)
-  if (unfinished.length === 0) return reasonText(exit.reason)
+  if (unfinished.length === 0) return earlyEndReason(exit.reason)
   const more = unfinished.length > MAX_NAMED_TASKS ? ` and ${unfinished.length - MAX_NAMED_TASKS} more` : ''
-  return `${reasonText(exit.reason)}; not finished: ${unfinished.slice(0, MAX_NAMED_TASKS).join(', ')}${more}`
+  return `${earlyEndReason(exit.reason)}; not finished: ${unfinished.slice(0, MAX_NAMED_TASKS).join(', ')}${more}`
 }
 
-function reasonText(reason: string): string {
+function earlyEndReason(reason: string): string {
   if (reason === TIMED_OUT) return 'its time limit ended it'
   return /^SIG[A-Z]+ from /.test(reason) ? `it was stopped (${reason})` : `it ended before its work was done (${reason})`
 }

@@ -30,7 +30,7 @@ export async function followCrew(
   })
   try {
     if (!out.isLively) return await followProcess(process, { ...options, printer })
-    const { CrewRows } = await import('../live/crew-footer.ts')
+    const { CrewRows } = await import('../live/crew-rows.ts')
     using rows = new CrewRows(process, { out, printer })
     return await followProcess(process, { ...options, printer: rows })
   } finally {

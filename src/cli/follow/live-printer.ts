@@ -3,7 +3,7 @@
 import { reasonText } from '../../api/text/exit-reason.ts'
 import type { EventView } from '../../api/views/daemon.ts'
 import type { ProcessView } from '../../api/views/process.ts'
-import type { AssistantPart, FactBody } from '../../kernel/model/facts.ts'
+import type { AssistantPart, BodyOf, FactBody } from '../../kernel/model/facts.ts'
 import { INPUT_COLUMNS, shortInput, runSummary } from '../print/describe.ts'
 import { HoldNoticeFilter } from '../print/hold-notice-filter.ts'
 import type { FollowPrinter } from './follow.ts'
@@ -20,8 +20,6 @@ const OUTCOME_COLUMNS = 24
 const MIN_INPUT_COLUMNS = 10
 /** the indentation of an error, and one free column */
 const ERROR_INDENT = 5
-
-type Fact<T extends FactBody['type']> = FactBody & { type: T }
 
 export class LivePrinter implements FollowPrinter {
   readonly receivesLiveEvents: boolean
@@ -77,7 +75,7 @@ export class LivePrinter implements FollowPrinter {
           `context compacted: ${formatTokens(fact.before)} ${this.#out.arrow} ${formatTokens(fact.after)} tokens`,
         )
       case 'compaction.failed':
-        return this.#onModelFailed({ ...fact, what: 'the context could not be compacted' })
+        return this.#onModelFailed({ ...fact, label: 'the context could not be compacted' })
       case 'limit.warned':
         return this.#printLine(
           'yellow',
@@ -114,28 +112,28 @@ export class LivePrinter implements FollowPrinter {
   async #onModelFailed({
     error,
     retryInMs,
-    what = 'model call failed',
+    label = 'model call failed',
   }: {
     readonly error: string
     readonly retryInMs: number | null
-    readonly what?: string
+    readonly label?: string
   }): Promise<void> {
     if (error === 'interrupted') return this.#printLine('dim', 'interrupted')
     if (retryInMs === null) this.#lastError = error
     await this.#printLine(
       'yellow',
-      `${what}: ${error}${retryInMs === null || retryInMs === 0 ? '' : `; retry in ${formatDuration(retryInMs)}`}`,
+      `${label}: ${error}${retryInMs === null || retryInMs === 0 ? '' : `; retry in ${formatDuration(retryInMs)}`}`,
     )
   }
 
-  /** Prints a message. The intent is printed only if the option `intent` is set: who started the process knows it. */
-  async #printMessage({ id, from, text }: Fact<'process.queue'>): Promise<void> {
+  /** Prints a message. The intent is printed only if the option `intent` is set, because whoever started the process already knows it. */
+  async #printMessage({ id, from, text }: BodyOf<'process.queue'>): Promise<void> {
     if (id === 'intent' && !this.#showsIntent) return
     const sender = from === 'user' ? '' : `(${oneLine(from)}) `
     await this.#out.message(this.#out.paintMessage('cyan', `> ${this.#wrapped(sender + stripControls(text).trim())}`))
   }
 
-  async #onModelStarted({ step }: Fact<'model.started'>): Promise<void> {
+  async #onModelStarted({ step }: BodyOf<'model.started'>): Promise<void> {
     this.#printed = ''
     await this.#out.proseEnd()
     if (step > this.#step && this.receivesLiveEvents) await this.#printLine('dim', `step ${step}`)
@@ -145,7 +143,7 @@ export class LivePrinter implements FollowPrinter {
     this.#earlyText = { step: 0, text: '' }
   }
 
-  /** `isWhole`: the text is all text of the step so far, not the next piece. A printer that begins within a step gets it first. */
+  /** `isWhole`: the text is all text of the step so far, not the next piece. A printer that starts in the middle of a step first gets all text of that step. */
   async #onText(step: number, text: string, isWhole: boolean): Promise<void> {
     if (!this.receivesLiveEvents) return
     if (step > this.#step) this.#earlyText = { step, text: step === this.#earlyText.step && !isWhole ? this.#earlyText.text + text : text }
@@ -157,7 +155,7 @@ export class LivePrinter implements FollowPrinter {
   }
 
   /** Prints the part of the answer that was not streamed. If streamed pieces were lost, the whole answer is printed again. */
-  async #onModelFinished({ message }: Fact<'model.finished'>): Promise<void> {
+  async #onModelFinished({ message }: BodyOf<'model.finished'>): Promise<void> {
     for (const part of message) if (part.type === 'tool-call') this.#inputs.set(part.callId, part.input)
     const text = textOf(message)
     const isContinued = text.startsWith(this.#printed)
@@ -170,7 +168,7 @@ export class LivePrinter implements FollowPrinter {
   }
 
   /** Prints the outcome. On a terminal the line of the call was begun when the call started, because a call may take long. */
-  async #onToolFinished(fact: Fact<'tool.finished'>): Promise<void> {
+  async #onToolFinished(fact: BodyOf<'tool.finished'>): Promise<void> {
     const result = this.#out.paintMessage(isFailedCall(fact) ? 'red' : 'green', outcomeText(fact))
     await this.#out.finishLine(fact.callId, this.#toolCallText(fact), `  ${result} ${formatDuration(fact.durationMs)}`)
     this.#inputs.delete(fact.callId)

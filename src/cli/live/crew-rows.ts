@@ -47,7 +47,7 @@ export class CrewRows implements FollowPrinter, BottomLines, Disposable {
       stream,
       input: null,
       onTick: () => this.#throttle.request(),
-      rows: (style) => (this.#crew ? crewRows(this.#crew, style) : []),
+      rows: (style) => (this.#crew ? liveCrewLines(this.#crew, style) : []),
     })
     this.#throttle.request()
   }
@@ -86,7 +86,7 @@ export class CrewRows implements FollowPrinter, BottomLines, Disposable {
 }
 
 /** Returns the lines for the crew, for what it waits for, and for its members. Pure. */
-export function crewRows(crew: CrewView, style: RowStyle): string[] {
+export function liveCrewLines(crew: CrewView, style: RowStyle): string[] {
   const mark = crew.status === 'suspended' ? style.pauseMark : style.ascii ? '*' : '●'
   const colour = STATUS_COLOURS[crew.status]
   const head = fitWidth(crewSummary(crew), style.columns - displayWidth(mark) - 2, style.ellipsis)

@@ -192,7 +192,7 @@ export class Incarnation {
       requestCall: begin,
       showLive: live,
       signal: this.#abort.signal,
-      waitUntilUnpaused: (isStill) => this.#waitWhileHeld(isStill),
+      waitUntilUnpaused: (isDrained) => this.#waitWhileHeld(isDrained),
     }
   }
 

@@ -376,12 +376,12 @@ export class AcpAgent implements Agent {
    * such report.
    */
   #reportIfDrained(): void {
-    if (!this.#gate.isClosed || this.#isFrozen || this.#isEnding || this.#turns.state === 'idle' || !this.#isStill()) return
+    if (!this.#gate.isClosed || this.#isFrozen || this.#isEnding || this.#turns.state === 'idle' || !this.#isDrained()) return
     this.#reports.post({ type: 'drained' })
   }
 
   /** Whether the agent waits for a message or an answer while none of its tool calls runs. */
-  #isStill(): boolean {
+  #isDrained(): boolean {
     const { state } = this.#turns
     if (state === 'idle' || state === 'held') return true
     const { steps } = this.#updates
@@ -403,7 +403,7 @@ export class AcpAgent implements Agent {
 
   #inFlight(): string | null {
     const { steps } = this.#updates
-    if (this.#isStill()) return null
+    if (this.#isDrained()) return null
     const calls = steps.running
     return calls.length > 0 ? `tool calls: ${calls.join(', ')}` : 'a turn of the agent'
   }

@@ -97,7 +97,7 @@ export class AgentOutput {
 
   /** Whether the agent has reported the end of its task. */
   get isOver(): boolean {
-    return this.#mapper.ending !== null
+    return this.#mapper.reportedEnd !== null
   }
 
   /** Reads whole lines, each with its LF, and pieces of overlong lines. Resolves when all reports are acknowledged. */
@@ -140,7 +140,7 @@ export class AgentOutput {
         ...this.#raw.drain(),
         ...endReports(format, {
           exit,
-          ending: this.#mapper.ending,
+          ending: this.#mapper.reportedEnd,
           errorLine,
           turn,
           limitedUntil: this.#mapper.limitedUntil,

@@ -17,7 +17,8 @@ export type ReportedEnd = Omit<ObservationOf<'ended'>, 'type'> | null
 const MAX_PARTS = 1_000
 const MAX_ANSWER_CHARS = 8 * 1024 * 1024
 const MAX_CONTENT_CHARS = 1024 * 1024
-const MAX_NAME_CHARS = 200
+/** the greatest length of a name, an id or a note */
+const MAX_SHORT_CHARS = 200
 const MAX_SUBAGENT_ANSWERS = 10_000
 const SESSION_ID = /^\w[\w.:-]{0,199}$/
 
@@ -52,7 +53,7 @@ export class ObservationMapper {
   #sessionId: string | null
   #answer: Answer | null = null
   /** the id of the answer reported last, whose later parts are not charged again */
-  #reportedAnswer: string | null = null
+  #reportedAnswerId: string | null = null
   /** start times of calls without a result, by call id */
   readonly #openCalls = new Map<string, number>()
   /** ids of subagents' answers that were charged */
@@ -75,7 +76,7 @@ export class ObservationMapper {
     options.meter.begin(options.sessionId ?? '')
   }
 
-  get ending(): ReportedEnd {
+  get reportedEnd(): ReportedEnd {
     return this.#reportedEnd === null ? null : { ...this.#reportedEnd, result: this.#reportedEnd.result ?? this.#lastText }
   }
 
@@ -134,7 +135,7 @@ export class ObservationMapper {
         return this.#reportAnswer()
       case 'note':
         this.#lastNote = observation.text
-        if (observation.text !== '') this.#reports.push({ type: 'note', text: truncateName(observation.text) })
+        if (observation.text !== '') this.#reports.push({ type: 'note', text: truncateShort(observation.text) })
         return
       case 'limited':
         this.#limitedUntil = observation.until
@@ -147,7 +148,7 @@ export class ObservationMapper {
 
   /** Takes over a new session. The session id becomes a command-line argument, so its format is restricted. */
   #onSession({ id, model }: ObservationOf<'session'>): void {
-    this.#model = truncateName(model ?? '') || this.#model
+    this.#model = truncateShort(model ?? '') || this.#model
     if (id === this.#sessionId || this.#options.keepsNoSession || !SESSION_ID.test(id)) return
     this.#sessionId = id
     this.#options.meter.begin(id)
@@ -173,7 +174,7 @@ export class ObservationMapper {
   }
 
   #onToolResult(result: ObservationOf<'tool'>): void {
-    const callId = truncateName(result.callId)
+    const callId = truncateShort(result.callId)
     if (!this.#openCalls.has(callId)) {
       if (!this.#isKnownCall(callId)) return
       if (this.#options.marksSteps) {
@@ -199,7 +200,7 @@ export class ObservationMapper {
       // Each part of an answer repeats the usage of the whole answer, so only the first part is charged.
       if (
         this.#answer === null ||
-        (this.#answer.id !== null && (this.#answer.id === this.#reportedAnswer || this.#answer.usage !== NO_CHARGE))
+        (this.#answer.id !== null && (this.#answer.id === this.#reportedAnswerId || this.#answer.usage !== NO_CHARGE))
       )
         return
       this.#answer.usage = await this.#options.meter.charge(used)
@@ -213,8 +214,8 @@ export class ObservationMapper {
   }
 
   /** Charges a subagent's answer once. Each block of the answer repeats the usage of the whole answer. */
-  async #chargeSubagent(used: ObservationOf<'used'>, name: string): Promise<void> {
-    const id = truncateName(name)
+  async #chargeSubagent(used: ObservationOf<'used'>, answerId: string): Promise<void> {
+    const id = truncateShort(answerId)
     if (this.#chargedSubagentAnswers.has(id)) return
     if (this.#chargedSubagentAnswers.size >= MAX_SUBAGENT_ANSWERS) this.#chargedSubagentAnswers.clear()
     this.#chargedSubagentAnswers.add(id)
@@ -226,12 +227,12 @@ export class ObservationMapper {
     const answer = this.#answer
     if (answer === null) return
     this.#answer = null
-    this.#reportedAnswer = answer.id
+    this.#reportedAnswerId = answer.id
     for (const callId of [...this.#openCalls.keys()])
       this.#reportResult({ type: 'tool', callId, outcome: 'ok', content: '(it continues in the background)' })
     const calls = answer.parts.filter(isCall)
     const step = (this.#step += 1)
-    this.#model = truncateName(answer.model) || this.#model
+    this.#model = truncateShort(answer.model) || this.#model
     const durationMs = this.#elapsedMs(this.#lastActivityMs)
     this.#lastActivityMs = this.#options.now()
     // OpenCode does not report the usage of its subagents.
@@ -267,7 +268,7 @@ function isCall(part: AssistantPart): part is Extract<AssistantPart, { type: 'to
 
 function limitPart(part: AssistantPart): AssistantPart {
   if (!isCall(part)) return part
-  return { type: 'tool-call', callId: truncateName(part.callId), name: truncateName(part.name), input: limitInput(part.input) }
+  return { type: 'tool-call', callId: truncateShort(part.callId), name: truncateShort(part.name), input: limitInput(part.input) }
 }
 
 /** Replaces an input that is too long, or nested too deeply to be serialised. */
@@ -281,8 +282,8 @@ function limitInput(input: unknown): unknown {
   }
 }
 
-function truncateName(name: string): string {
-  return truncate(name, MAX_NAME_CHARS)
+function truncateShort(text: string): string {
+  return truncate(text, MAX_SHORT_CHARS)
 }
 
 function clip(content: string): string {

@@ -20,15 +20,15 @@ import { errorText } from '../../kernel/util/error-text.ts'
 const MAX_RESTARTS = 3
 /** The tools are listed at most this many times in an incarnation, because each changed list is recorded. */
 const MAX_LISTS = 200
-/** The reason of a failed start is searched in this many last characters of the server's output. */
+/** The last characters of a server's output that are kept. The reason of a failed start is searched in them. */
 const TAIL_CHARS = 4_000
-/** The longest part of the line with the reason that is shown, in characters. */
+/** The maximum length of the shown reason of a failed start, in characters. */
 const MAX_REASON_CHARS = 300
 /** The maximum amount of output that is shown during one call, in characters. */
 const MAX_OUTPUT_CHARS = 256 * 1024
 
 export interface McpServerLinkDeps {
-  readonly start: ReadyServer
+  readonly server: ReadyServer
   /** the beginning of the names of its tools */
   readonly prefix: string
   readonly containment: Containment
@@ -56,8 +56,8 @@ export class McpServerLink {
 
   constructor(deps: McpServerLinkDeps) {
     this.#deps = deps
-    this.#hideSecrets = makeSecretHider(deps.start.secrets)
-    this.#state = { name: deps.start.name, state: 'failed', detail: 'not started', tools: [] }
+    this.#hideSecrets = makeSecretHider(deps.server.secrets)
+    this.#state = { name: deps.server.name, state: 'failed', detail: 'not started', tools: [] }
   }
 
   get state(): McpState {
@@ -92,17 +92,17 @@ export class McpServerLink {
   }
 
   async #connect(): Promise<Connection> {
-    const { start, containment, timers, endSignal } = this.#deps
+    const { server, containment, timers, endSignal } = this.#deps
     const startTimeout = new AbortController()
     const signal = AbortSignal.any([startTimeout.signal, endSignal])
-    const cancelTimeout = timers.start(start.startMs, () => startTimeout.abort())
+    const cancelTimeout = timers.start(server.startMs, () => startTimeout.abort())
     this.#outputTail = ''
     this.#isListStale = false
     let connection: Connection | null = null
     try {
       const { Connection } = await import('./connection.ts')
       signal.throwIfAborted()
-      connection = await Connection.open(start, {
+      connection = await Connection.open(server, {
         containment,
         signal,
         onOutput: (text) => this.#onOutput(text),
@@ -112,7 +112,7 @@ export class McpServerLink {
       return this.#adopt(connection)
     } catch (error) {
       await connection?.end({ stdinMs: 0, termMs: 0 })
-      if (startTimeout.signal.aborted) throw new Error(`it was not ready within ${start.startMs} ms`, { cause: error })
+      if (startTimeout.signal.aborted) throw new Error(`it was not ready within ${server.startMs} ms`, { cause: error })
       throw error
     } finally {
       cancelTimeout()
@@ -132,14 +132,14 @@ export class McpServerLink {
   }
 
   async #listTools(connection: Connection, signal: AbortSignal): Promise<void> {
-    const { prefix, start } = this.#deps
+    const { prefix, server } = this.#deps
     this.#listCount += 1
     const { tools, omittedCount } = nameTools(await connection.list(signal), prefix)
     this.#tools = tools.map((tool) => this.#toTool(tool))
-    const notes = [...start.notes, ...(omittedCount > 0 ? [`${omittedCount} of its tools cannot be offered`] : [])]
+    const notes = [...server.notes, ...(omittedCount > 0 ? [`${omittedCount} of its tools cannot be offered`] : [])]
     const detail = this.#hideSecrets([connection.detail, ...notes].join('; '))
     this.#state = {
-      name: start.name,
+      name: server.name,
       state: 'up',
       detail,
       tools: this.#tools.map((tool) => ({ name: tool.name, description: tool.description, schema: tool.schema() })),
@@ -162,7 +162,7 @@ export class McpServerLink {
   async #listWhileStale(connection: Connection): Promise<void> {
     while (this.#isListStale && !connection.hasEnded && this.#listCount < MAX_LISTS) {
       this.#isListStale = false
-      await this.#listTools(connection, AbortSignal.any([this.#deps.endSignal, AbortSignal.timeout(this.#deps.start.startMs)]))
+      await this.#listTools(connection, AbortSignal.any([this.#deps.endSignal, AbortSignal.timeout(this.#deps.server.startMs)]))
       this.#deps.onChange()
     }
   }
@@ -197,7 +197,7 @@ export class McpServerLink {
     return {
       name,
       description: this.#hideSecrets(tool.description),
-      effect: toolEffect(listed.name, this.#deps.start.effects),
+      effect: toolEffect(listed.name, this.#deps.server.effects),
       schema: () => schema,
       run: (input, context) => this.#call(tool, input, context),
     }
@@ -213,8 +213,8 @@ export class McpServerLink {
   /** Calls the tool once. Null if the server did not run the call, because it no longer knows the session. Errors: `ToolError`. */
   async #tryCall({ listed }: NamedTool, input: Record<string, unknown>, context: ToolContext): Promise<ToolOutput | null> {
     const connection = await this.#liveConnection(context.signal)
-    using timeout = new CallTimeout(context, this.#deps.start.callMs)
-    const listener = this.#outputTo(context)
+    using timeout = new CallTimeout(context, this.#deps.server.callMs)
+    const listener = this.#makeOutputListener(context)
     this.#listeners.add(listener)
     try {
       const onProgress = (progress: CallProgress): void => timeout.onProgress(this.#hideSecrets(progressText(progress)))
@@ -257,7 +257,7 @@ export class McpServerLink {
   }
 
   /** Returns a listener that shows the server's output during a call, up to the limit. */
-  #outputTo(context: ToolContext): (text: string) => void {
+  #makeOutputListener(context: ToolContext): (text: string) => void {
     let charsLeft = MAX_OUTPUT_CHARS
     return (text) => {
       if (charsLeft > 0) context.output(text.slice(0, charsLeft))

@@ -75,18 +75,18 @@ export class McpServers implements ToolSource {
   }
 
   /** Creates the links of the servers that the process may use. Does not start them. */
-  #createLinks(starts: readonly McpStart[]): void {
+  #createLinks(servers: readonly McpStart[]): void {
     const { spec, containment, timers } = this.#deps
     const prefixes = new Set<string>()
-    for (const start of starts) {
-      const prefix = toolPrefix(start.name, prefixes)
+    for (const server of servers) {
+      const prefix = toolPrefix(server.name, prefixes)
       prefixes.add(prefix)
       if (!mayUseServer(prefix, spec)) continue
-      if (start.state !== 'ready') this.#notStartedStates.push({ name: start.name, state: start.state, detail: start.why, tools: [] })
+      if (server.state !== 'ready') this.#notStartedStates.push({ name: server.name, state: server.state, detail: server.why, tools: [] })
       else
         this.#servers.push(
           new McpServerLink({
-            start,
+            server,
             prefix,
             containment,
             timers,

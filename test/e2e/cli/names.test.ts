@@ -39,10 +39,10 @@ test.each([
   ['signals', 'none'],
   ['attach', ''],
   ['wait', 'failed'],
-])('%s takes the newest process, with a note', async (verb, expectedPid) => {
+])('%s takes the newest process, with a note', async (verb, expectedText) => {
   const result = await run(verb, 'build')
   expect(result.stderr).toMatch(new RegExp(`^"build" is the newest of several: PID ${pids[1]} \\(failed 20\\d\\d-`))
-  expect(result.stdout).toContain(expectedPid)
+  expect(result.stdout).toContain(expectedText)
   expect(result.code).toBe(verb === 'attach' || verb === 'wait' ? 3 : 0)
 })
 
@@ -57,7 +57,7 @@ test.each([['resume', '--rerun'], ['rm'], ['pin'], ['send', 'x'], ['kill']])(
   },
 )
 
-test('a living process has the name', async () => {
+test('a living process comes before ended processes with its name', async () => {
   await run('run', '-d', '--name', 'build', '--', 'sh', '-c', 'while :; do sleep 0.05; done')
   expect((await run('inspect', 'build')).stderr).toBe('')
   await run('kill', 'build')
@@ -92,7 +92,7 @@ test('the command that a crew prints after its second start works', async () => 
   expect((await run('crew', 'resume', 'words')).code).toBe(3)
 })
 
-test('an action for a living process is refused without a choice if all processes with that name have ended', async () => {
+test('a verb for living processes is refused, and lists no candidates, if all processes with the name have ended', async () => {
   await run('crew', 'up', 'words')
   await run('crew', 'up', '--anew', 'words')
   const endedNotice = /^reeve: all processes named "words" have ended; the newest is PID \d+ \((?:failed|completed) .*\)\n/

@@ -12,8 +12,8 @@ import { tempDir, type TempDir } from '../../support/tmp.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const bundleFile = (name: string): string => join(root, 'dist/cli', name)
-const OWN = join(root, 'bin/reeve')
-const WHOLE = [process.execPath, bundleFile('main.cjs')] as const
+const PS_FILE_COMMAND = [join(root, 'bin/reeve')] as const
+const MAIN_FILE_COMMAND = [process.execPath, bundleFile('main.cjs')] as const
 
 interface Output {
   readonly stdout: string
@@ -28,7 +28,7 @@ beforeAll(async () => {
   for (const name of ['main.cjs', 'ps.cjs']) if (!existsSync(bundleFile(name))) throw new Error('these tests need a build: npm run build')
   dir = await tempDir()
   reeve = connect({ home: dir.path, start: false })
-  run(dir.path, [OWN], ['daemon', 'start'])
+  run(dir.path, PS_FILE_COMMAND, ['daemon', 'start'])
   const script = join(dir.path, 'wait.yaml')
   writeFileSync(script, '- { text: 日本 größe, usage: { input: 1200, output: 34 } }\n')
   const { uuid } = await reeve.spawn({ intent: 'x', model: `script:${script}`, name: 'one-with-a-long-name', interactive: true })
@@ -38,12 +38,12 @@ beforeAll(async () => {
   for (const argv of [['true'], ['false']]) await reeve.wait((await reeve.spawn({ argv, name: argv[0] ?? '' })).uuid)
 })
 afterAll(async () => {
-  run(dir.path, [OWN], ['daemon', 'stop', '--now'])
+  run(dir.path, PS_FILE_COMMAND, ['daemon', 'stop', '--now'])
   await dir[Symbol.asyncDispose]()
 })
 
-function run(home: string, [command = '', ...first]: readonly string[], args: readonly string[], env: Env = {}): Output {
-  const { stdout, stderr, status } = spawnSync(command, [...first, ...args], { encoding: 'utf8', cwd: home, env: testEnv(home, env) })
+function run(home: string, [command = '', ...leadingArgs]: readonly string[], args: readonly string[], env: Env = {}): Output {
+  const { stdout, stderr, status } = spawnSync(command, [...leadingArgs, ...args], { encoding: 'utf8', cwd: home, env: testEnv(home, env) })
   return { stdout, stderr, status }
 }
 
@@ -77,10 +77,10 @@ describe('both files print the same', () => {
     [[], 4, { REEVE_HOME: '/dev/null/x' }],
     [['--json'], 4, { REEVE_HOME: '/dev/null/x' }],
   ])('reeve ps %j', (args, status, env) => {
-    // A program's measurements may change between two requests: the output must equal one before or after.
-    const runMainFile = (): Output => run(dir.path, WHOLE, ['ps', ...args], env)
+    // A program's measurements may change between two requests. The output of the file of ps must equal that of the main file before or after it.
+    const runMainFile = (): Output => run(dir.path, MAIN_FILE_COMMAND, ['ps', ...args], env)
     const mainOutput = runMainFile()
-    const psOutput = run(dir.path, [OWN], ['ps', ...args], env)
+    const psOutput = run(dir.path, PS_FILE_COMMAND, ['ps', ...args], env)
     expect(psOutput.status).toBe(status)
     if (psOutput.stdout !== mainOutput.stdout || psOutput.stderr !== mainOutput.stderr) expect(psOutput).toEqual(runMainFile())
     expect(psOutput.stdout === '', 'an error is printed only on stderr').toBe(status !== 0 || args.includes('name=nobody'))
@@ -88,18 +88,18 @@ describe('both files print the same', () => {
 
   test('when it must start the daemon', async () => {
     const outputs: Output[] = []
-    for (const command of [[OWN], WHOLE]) {
+    for (const command of [PS_FILE_COMMAND, MAIN_FILE_COMMAND]) {
       await using home = await tempDir()
       outputs.push(run(home.path, command, ['ps']))
-      run(home.path, [OWN], ['daemon', 'stop'])
+      run(home.path, PS_FILE_COMMAND, ['daemon', 'stop'])
     }
     expect(outputs[0]).toEqual({ stdout: expect.stringMatching(/^PID .*\n$/), stderr: '', status: 0 })
     expect(outputs[0]).toEqual(outputs[1])
   })
 
   test('with --watch', async () => {
-    const readFirstText = async ([command = '', ...first]: readonly string[]): Promise<string> => {
-      const child = spawn(command, [...first, 'ps', '--watch'], {
+    const readFirstText = async ([command = '', ...leadingArgs]: readonly string[]): Promise<string> => {
+      const child = spawn(command, [...leadingArgs, 'ps', '--watch'], {
         cwd: dir.path,
         env: testEnv(dir.path),
         stdio: ['ignore', 'pipe', 'inherit'],
@@ -110,9 +110,9 @@ describe('both files print the same', () => {
       await closed
       return text
     }
-    const firstPsText = await readFirstText([OWN])
+    const firstPsText = await readFirstText(PS_FILE_COMMAND)
     expect(firstPsText).toContain('⏸ suspended')
-    expect(firstPsText).toBe(await readFirstText(WHOLE))
+    expect(firstPsText).toBe(await readFirstText(MAIN_FILE_COMMAND))
   })
 })
 
@@ -128,8 +128,8 @@ test('ps begins with its own file, and loads the main file only for what it cann
     readdirSync(join(home.path, '.cache/reeve'), { withFileTypes: true })
       .filter((one) => one.isFile())
       .map(({ name }) => name.slice(0, 16))
-  run(home.path, [OWN], ['ps', '-a'], { REEVE_HOME: dir.path })
+  run(home.path, PS_FILE_COMMAND, ['ps', '-a'], { REEVE_HOME: dir.path })
   expect(listStoredFiles()).toEqual([readBuildId('ps.cjs')])
-  run(home.path, [OWN], ['ps', '--help'])
+  run(home.path, PS_FILE_COMMAND, ['ps', '--help'])
   expect(listStoredFiles().toSorted()).toEqual([readBuildId('main.cjs'), readBuildId('ps.cjs')].toSorted())
 })

@@ -1,4 +1,4 @@
-// Supervisors and restart policies on the command line. Tests cover a family of a reeve.yaml, new children, inspect and ps,
+// Supervisors and restart policies on the command line: a supervisor of a reeve.yaml with its children, new children, inspect and ps,
 // and a run that is followed over its restarts.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ function writeProject(yaml: string): void {
   writeFileSync(join(daemon.work, 'reeve.yaml'), yaml)
 }
 
-test('a family of reeve.yaml starts as a whole, inspect lists it, a child joins it, and a stop ends it in reverse order', async () => {
+test('a supervisor of reeve.yaml starts with its whole subtree, inspect lists it, a child joins it, and a stop ends it in reverse order', async () => {
   writeProject(`supervisors:
   team:
     strategy: rest_for_one
@@ -49,10 +49,10 @@ test('a family of reeve.yaml starts as a whole, inspect lists it, a child joins 
   expect((await reeve('inspect', 'watch')).stdout).toMatch(/^child id +watch$/m)
   expect((await reeve('ps')).stdout).toMatch(/team +supervisor +ready/)
   expect(await reeve('stop', 'team')).toMatchObject({ code: 0 })
-  const exitTimes = []
+  const endedUuids = []
   for await (const event of daemon.client.events('/v1/events', { query: { after: 0 } }))
-    if (event.type === 'process.exited') exitTimes.push(event.uuid)
-  const names = await Promise.all(exitTimes.map(async (each) => (await daemon.view(each)).name))
+    if (event.type === 'process.exited') endedUuids.push(event.uuid)
+  const names = await Promise.all(endedUuids.map(async (each) => (await daemon.view(each)).name))
   expect(names).toEqual(['extra', 'watch', 'night', 'server', 'team'])
   expect((await daemon.view(uuid)).status).toBe('stopped')
 })

@@ -5,7 +5,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { waitUntil, findSleepersWith } from '../../support/agents/living.ts'
 import { openNativeBench } from '../../support/models/native-bench.ts'
 import type { NativeBench } from '../../support/models/native-bench.ts'
-import type { FactOf, TestKernel } from '../../support/models/native-kernel.ts'
+import type { BodyOf } from '../../../src/kernel/model/facts.ts'
+import type { TestKernel } from '../../support/models/native-kernel.ts'
 
 let bench: NativeBench
 
@@ -16,7 +17,7 @@ afterEach(() => bench[Symbol.asyncDispose]())
 
 interface Ran {
   readonly kernel: TestKernel
-  readonly end: FactOf<'tool.finished'>
+  readonly end: BodyOf<'tool.finished'>
 }
 
 async function runBash(input: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string>> = {}): Promise<Ran> {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { bodyOf, startModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
 import { FORMATS, parseUsage, type FormatName } from '../../../src/drivers/gateway/formats.ts'
 import { createMeter } from '../../../src/drivers/gateway/usage-meter.ts'
-import { GatewayBench, KEY, sendRequest } from '../../support/agents/gateway.ts'
+import { GatewayBench, KEY, sendRequest } from '../../support/agents/gateway-bench.ts'
 
 interface FormatCase {
   readonly format: FormatName

@@ -1,10 +1,10 @@
 // Calls that must not begin yet: held, answered with a retry, refused by a budget, or lowered to it. Also calls that wait for their
 // turn at the provider. With a manual clock.
 import { describe, expect, test } from 'vitest'
-import { GatewayBench, sendRequest, readBody, startRawProvider } from '../../support/agents/gateway.ts'
+import { GatewayBench, sendRequest, readBody, startRawProvider } from '../../support/agents/gateway-bench.ts'
 import { waitUntil } from '../../support/agents/living.ts'
 import { bodyOf } from '../../support/models/model-server.ts'
-import type { RawProvider } from '../../support/agents/gateway.ts'
+import type { RawProvider } from '../../support/agents/gateway-bench.ts'
 
 const BODY = '{"model":"m","max_tokens":32000}'
 const EVENTS = bodyOf({ text: 'hello', usage: { input: 100, output: 20 } }, '/v1/messages')

@@ -1,7 +1,7 @@
 // Calls through the gateway whose metering fails. No such call is free: it is charged with the estimate of its request. The charge is
 // marked as estimated, and the daemon logs the defect. A call whose price cannot be looked up is never sent.
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { GatewayBench, sendRequest, startRawProvider } from '../../support/agents/gateway.ts'
+import { GatewayBench, sendRequest, startRawProvider } from '../../support/agents/gateway-bench.ts'
 import { bodyOf, startModelServer } from '../../support/models/model-server.ts'
 import { FORMATS } from '../../../src/drivers/gateway/formats.ts'
 

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { Agent } from 'node:http'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { GatewayBench, KEY, sendRequest, readBody, startRawProvider } from '../../support/agents/gateway.ts'
+import { GatewayBench, KEY, sendRequest, readBody, startRawProvider } from '../../support/agents/gateway-bench.ts'
 import { bodyOf } from '../../support/models/model-server.ts'
 
 const MIB = 1024 * 1024

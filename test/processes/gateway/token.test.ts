@@ -1,6 +1,6 @@
 // Access to the gateway: with the token of a living incarnation, in any place where clients send keys, under the gateway's own name.
 import { describe, expect, test } from 'vitest'
-import { GatewayBench, KEY, sendRequest, startRawProvider } from '../../support/agents/gateway.ts'
+import { GatewayBench, KEY, sendRequest, startRawProvider } from '../../support/agents/gateway-bench.ts'
 
 const BODY = '{"model":"m","max_tokens":10}'
 

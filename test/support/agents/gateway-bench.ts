@@ -23,7 +23,7 @@ export interface BenchOptions {
   /** replaces the bench's own price table */
   readonly prices?: Partial<Prices>
   /** decides about a call; null grants it as requested */
-  readonly decide?: (asking: CallRequest) => CallGrant | null
+  readonly decide?: (request: CallRequest) => CallGrant | null
 }
 
 const PROVIDER_KINDS = { anthropic: 'anthropic', openai: 'openai', chat: 'openai-compatible', google: 'google' } as const
@@ -38,7 +38,7 @@ export class GatewayBench implements AsyncDisposable {
   chunkCount = 0
   readonly abortController = new AbortController()
   access!: GatewayAccess
-  /** unresolved while the process is held: `clear` waits until `release` resolves it */
+  /** unresolved while the process is held: `waitUntilUnpaused` waits until `release` resolves it */
   #released = Promise.withResolvers<void>()
   isHeld = false
   #waiters: { isMet: () => boolean; resolve: () => void }[] = []
@@ -64,7 +64,7 @@ export class GatewayBench implements AsyncDisposable {
     return bench
   }
 
-  addIncarnation(pid: number, end = this.abortController): Promise<GatewayAccess> {
+  addIncarnation(pid: number, abortController = this.abortController): Promise<GatewayAccess> {
     const providers = Object.entries(this.#options.urls).map(([name, url]) => {
       const config: ProviderConfig = {
         name,
@@ -83,14 +83,14 @@ export class GatewayBench implements AsyncDisposable {
         this.chunkCount += 1
       },
       port: {
-        requestCall: (asking) => Promise.resolve(this.#begin(asking)),
+        requestCall: (request) => Promise.resolve(this.#begin(request)),
         report: (report) => {
           this.reports.push(report)
           this.#resolveWaiters()
           return Promise.resolve('ok')
         },
-        waitUntilUnpaused: (isStill) => this.#waitUntilReleased(isStill),
-        signal: end.signal,
+        waitUntilUnpaused: (isDrained) => this.#waitUntilReleased(isDrained),
+        signal: abortController.signal,
       },
     })
   }
@@ -130,17 +130,17 @@ export class GatewayBench implements AsyncDisposable {
     await this.gateway.close()
   }
 
-  #begin(asking: CallRequest): CallGrant {
-    if (asking.type !== 'call.started') throw new Error(`${asking.type} at the gateway`)
-    this.callRequests.push(asking)
+  #begin(request: CallRequest): CallGrant {
+    if (request.type !== 'call.started') throw new Error(`${request.type} at the gateway`)
+    this.callRequests.push(request)
     this.#resolveWaiters()
     if (this.isHeld) return { ack: 'held', reason: 'paused by a test' }
-    return this.#options.decide?.(asking) ?? { ack: 'go', maxOutputTokens: asking.ask.maxOutputTokens }
+    return this.#options.decide?.(request) ?? { ack: 'go', maxOutputTokens: request.ask.maxOutputTokens }
   }
 
-  async #waitUntilReleased(isStill: () => boolean = () => true): Promise<void> {
+  async #waitUntilReleased(isDrained: () => boolean = () => true): Promise<void> {
     while (this.isHeld) {
-      if (isStill()) this.reports.push({ type: 'drained' })
+      if (isDrained()) this.reports.push({ type: 'drained' })
       this.#resolveWaiters()
       await this.#released.promise
     }

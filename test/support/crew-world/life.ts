@@ -257,9 +257,9 @@ export function runWithoutFaults(world: World, bound: number): number {
   return world.commandCount - commandsBefore
 }
 
-function isOver({ crew, spec, hasEnded }: World): boolean {
+function isOver({ crew, spec, outcome }: World): boolean {
   return (
-    hasEnded !== null ||
+    outcome !== null ||
     (spec.stay &&
       crew.tasks.every(({ state }) => state === 'done' || state === 'failed' || state === 'cancelled') &&
       crew.jobs.length === 0)

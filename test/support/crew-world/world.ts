@@ -104,7 +104,8 @@ export class World {
   readonly notices: string[] = []
   /** all acts, in order */
   readonly acts: Act[] = []
-  hasEnded: string | null = null
+  /** the outcome of the crew; null before its end */
+  outcome: string | null = null
   /** the crew's own process is suspended */
   isPaused = false
   commandCount = 0
@@ -220,8 +221,8 @@ export class World {
         return
       }
       case 'end': {
-        if (this.hasEnded !== null) throw new Error('the crew ends twice')
-        this.hasEnded = act.outcome
+        if (this.outcome !== null) throw new Error('the crew ends twice')
+        this.outcome = act.outcome
         return
       }
       case 'notify':

@@ -1,21 +1,19 @@
 // Checks the journals of a crew and of its members after kills, when no daemon runs. The checks fold the facts again and use
 // nothing else. Test: test/processes/crew/crew.test.ts.
 import { foldCrew, NEW_CREW } from '../../../src/kernel/crew/state/fold.ts'
-import type { CrewFact, CrewFactType } from '../../../src/kernel/model/crew/facts.ts'
+import type { CrewFact, CrewFactOf, CrewFactType } from '../../../src/kernel/model/crew/facts.ts'
 import type { Crew } from '../../../src/kernel/model/crew/crew.ts'
 import type { StoredFact } from '../../../src/kernel/model/facts.ts'
 import type { Journal } from '../daemon/journal-check.ts'
 import type { TaskId } from '../../../src/kernel/model/crew/words.ts'
-
-type FactOf<T extends CrewFactType> = Extract<CrewFact, { type: T }>
 
 /** A crew's own facts, in order. */
 export function crewFacts(facts: readonly StoredFact[]): CrewFact[] {
   return facts.map(({ body }) => body).filter((body): body is CrewFact => /^(crew|task)\./.test(body.type))
 }
 
-export function ofType<T extends CrewFactType>(facts: readonly CrewFact[], type: T): FactOf<T>[] {
-  return facts.filter((fact): fact is FactOf<T> => fact.type === type)
+export function ofType<T extends CrewFactType>(facts: readonly CrewFact[], type: T): CrewFactOf<T>[] {
+  return facts.filter((fact): fact is CrewFactOf<T> => fact.type === type)
 }
 
 /** Returns the violations as text. `isOver`: the crew has ended, so that nothing may be unfinished. */

@@ -43,7 +43,7 @@ function performGitOperation(repository: SimulatedRepository, chosenNumber: numb
 /** Plays the random events, and then a world without faults until the crew has ended. Calls `onFaultsEnded` in between. */
 export function playLife({ world, repository }: Life, dice: Dice, onFaultsEnded: () => void = () => undefined): void {
   startCrew(world, dice)
-  while (dice.left && world.hasEnded === null)
+  while (dice.left && world.outcome === null)
     playRandomEvent(
       world,
       dice,

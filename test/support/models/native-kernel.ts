@@ -2,7 +2,7 @@
 // one event-loop turn together. Tests read the reports with their commits, and wait for facts.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { KernelPort, LiveOutput } from '../../../src/drivers/port.ts'
-import type { FactBody, FactType, StoredFact } from '../../../src/kernel/model/facts.ts'
+import type { BodyOf, FactBody, FactType, StoredFact } from '../../../src/kernel/model/facts.ts'
 import type { Ack, CallRequest, CallGrant, Report } from '../../../src/kernel/model/reports.ts'
 import type { OpenCall } from '../../../src/kernel/model/process.ts'
 
@@ -21,8 +21,6 @@ interface PendingReport {
   readonly report: Report
   readonly resolve: (ack: Ack) => void
 }
-
-export type FactOf<T extends FactType> = Extract<FactBody, { type: T }>
 
 export class TestKernel implements KernelPort {
   readonly facts: StoredFact[] = []
@@ -141,8 +139,8 @@ export class TestKernel implements KernelPort {
   history = (afterSeq: number, limit: number): Promise<readonly StoredFact[]> =>
     Promise.resolve(this.facts.slice(afterSeq, afterSeq + limit))
 
-  factsOf<T extends FactType>(type: T): readonly FactOf<T>[] {
-    return this.facts.map((fact) => fact.body).filter((body): body is FactOf<T> => body.type === type)
+  factsOf<T extends FactType>(type: T): readonly BodyOf<T>[] {
+    return this.facts.map((fact) => fact.body).filter((body): body is BodyOf<T> => body.type === type)
   }
 
   reportsOf<T extends Report['type']>(type: T): readonly (ReportRecord & { readonly report: Extract<Report, { type: T }> })[] {

@@ -1,5 +1,5 @@
-// docs/providers.md holds what the code does: each of its snippets is a configuration whose models can be made, and its
-// table lists the built-in providers as they are.
+// Compares docs/providers.md with the code. Each snippet must be a valid configuration whose models resolve, and the table must list the
+// built-in providers.
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ test('the page has snippets', () => {
   expect(snippets.length).toBeGreaterThanOrEqual(7)
 })
 
-test.each(snippets)('%s', async (_, yaml) => {
+test.each(snippets)('the models of the snippet "%s" resolve', async (_, yaml) => {
   await using home = await tempDir()
   const paths = pathsFrom({ REEVE_HOME: home.path, HOME: home.path })
   await writeFile(paths.configFile, yaml, { mode: 0o600 })

@@ -66,7 +66,7 @@ export class GroupBackend implements ContainmentBackend {
     this.#groups.add(handle.pgid)
     this.#killedKeys.delete(groupKey(handle))
     this.#knownMembers.set(handle.pid, handle)
-    this.#meter.admit()
+    this.#meter.discardEarlierUsage()
     this.#register(handle)
   }
 

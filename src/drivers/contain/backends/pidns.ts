@@ -59,7 +59,7 @@ export class PidnsBackend implements ContainmentBackend {
 
   admit(proxy: OsHandle): void {
     this.#proxies.set(proxy.pid, proxy)
-    this.#meter.admit()
+    this.#meter.discardEarlierUsage()
     this.#checkTimer ??= setInterval(() => this.#checkHidden(), HIDDEN_CHECK_MS).unref()
   }
 

@@ -157,7 +157,7 @@ export class MemberMeter {
   readonly #cpu = new CpuTally()
 
   /** Discards the usage of unrelated children, so that it is not added to the next program that ends. */
-  admit(): void {
+  discardEarlierUsage(): void {
     takeWaitedMs()
   }
 

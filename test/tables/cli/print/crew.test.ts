@@ -16,7 +16,7 @@ import {
   taskLines,
   taskPage,
 } from '../../../../src/cli/print/crew.ts'
-import { crewRows } from '../../../../src/cli/live/crew-footer.ts'
+import { liveCrewLines } from '../../../../src/cli/live/crew-rows.ts'
 import type { Reeve } from '../../../../src/index.ts'
 import { factEvent } from '../../../support/daemon/fake-daemon.ts'
 
@@ -402,7 +402,7 @@ describe('the rows below a followed crew', () => {
         makeMember('worker-5', { state: 'gone' }),
       ],
     })
-    expect(crewRows(crewView, ROW_STYLE)).toEqual([
+    expect(liveCrewLines(crewView, ROW_STYLE)).toEqual([
       '● fix (PID 5) ready | 1/4 tasks done, 1 failed | 4 workers | 2m 05s',
       '  PID 7 (worker-2) is suspended by user; `reeve resume 7` continues it',
       '  PID 7 (worker-4) asks: Go?; `reeve answer 7 TEXT` answers',
@@ -413,11 +413,11 @@ describe('the rows below a followed crew', () => {
       '  worker-4  implementing, asks  docs The docs      1m 01s  50 %  $0.20',
     ])
     for (const columns of [30, 40, 60])
-      for (const line of crewRows(crewView, { ...ROW_STYLE, columns })) expect(line.length, line).toBeLessThanOrEqual(columns)
+      for (const line of liveCrewLines(crewView, { ...ROW_STYLE, columns })) expect(line.length, line).toBeLessThanOrEqual(columns)
   })
 
   test('count the members that do not fit', () => {
-    const rows = crewRows(makeCrew({ members: Array.from({ length: 14 }, (_, index) => makeMember(`worker-${index + 1}`)) }), {
+    const rows = liveCrewLines(makeCrew({ members: Array.from({ length: 14 }, (_, index) => makeMember(`worker-${index + 1}`)) }), {
       ...ROW_STYLE,
       ascii: true,
     })

@@ -16,7 +16,7 @@ import { Scribe, uuidOf } from '../../../support/store/facts.ts'
 import { tempDir, type TempDir } from '../../../support/tmp.ts'
 
 const AGENTS = {
-  own: `
+  native: `
 description: a native agent
 model: anthropic/claude-sonnet-5
 fallback: [openai/gpt-6]
@@ -29,7 +29,7 @@ liveness: { silent: 5m }
 wake: true
 reeve: true
 restart: on-failure`,
-  asks: `
+  acp: `
 driver: acp
 command: [sh, acp]
 model: big
@@ -43,7 +43,7 @@ mcp: { local: { command: ./server } }
 deny: [bash]
 limits: { timeout: 1h }
 wake: true`,
-  lines: `
+  jsonLines: `
 driver: command
 command: [sh, -p]
 format: claude
@@ -76,23 +76,32 @@ afterEach(() => dir[Symbol.asyncDispose]())
 
 const ENV = { PATH: '/usr/bin:/bin', HOME: '/nowhere', LANG: 'C' }
 
-async function buildSpec(body: Omit<SpawnBody, 'cwd'>): Promise<ProcessSpec> {
+type Spawn = Omit<SpawnBody, 'cwd'>
+
+async function buildSpec(body: Spawn): Promise<ProcessSpec> {
   const intent = body.agent === undefined ? {} : { intent: 'work' }
   return (await specs.build({ cwd: dir.path, env: ENV, ...intent, ...body } as SpawnBody)).spec
 }
 
 const textOf = (spec: ProcessSpec): string => JSON.stringify(spec).replaceAll(dir.path, '/dir')
 
-const SPAWNS: readonly Omit<SpawnBody, 'cwd'>[] = [
-  { agent: 'own', name: 'one', allow: ['read', 'read:/tmp'], limits: { budgetUsd: 1 }, childId: 'a' },
-  { agent: 'own', model: 'script:a.yaml', reeve: false, restart: 'always' },
-  { agent: 'asks', permissions: 'deny', interactive: true, allow: ['network'] },
-  { agent: 'lines', interactive: true, restart: 'always', childId: 'b' },
-  { agent: 'lines', gateway: 'on', deny: ['network'] },
+const NATIVE_SPAWN: Spawn = { agent: 'native', name: 'one', allow: ['read', 'read:/tmp'], limits: { budgetUsd: 1 }, childId: 'a' }
+const SCRIPT_SPAWN: Spawn = { agent: 'native', model: 'script:a.yaml', reeve: false, restart: 'always' }
+const ACP_SPAWN: Spawn = { agent: 'acp', permissions: 'deny', interactive: true, allow: ['network'] }
+const JSON_LINES_SPAWN: Spawn = { agent: 'jsonLines', gateway: 'on', deny: ['network'] }
+const COMMAND_SPAWN: Spawn = { argv: ['make', 'it'], gateway: 'on', limits: { timeoutMs: 9 } }
+const SUPERVISOR_SPAWN: Spawn = { supervisor: { strategy: 'rest_for_one', maxRestarts: 2 }, childId: 'c', limits: { maxSteps: 4 } }
+
+const SPAWNS: readonly Spawn[] = [
+  NATIVE_SPAWN,
+  SCRIPT_SPAWN,
+  ACP_SPAWN,
+  { agent: 'jsonLines', interactive: true, restart: 'always', childId: 'b' },
+  JSON_LINES_SPAWN,
   { agent: 'plain' },
-  { argv: ['make', 'it'], gateway: 'on', limits: { timeoutMs: 9 } },
+  COMMAND_SPAWN,
   { argv: ['claude', '-p', '--output-format', 'stream-json'] },
-  { supervisor: { strategy: 'rest_for_one', maxRestarts: 2 }, childId: 'c', limits: { maxSteps: 4 } },
+  SUPERVISOR_SPAWN,
 ]
 
 test('each driver writes its fields in the same order', async () => {
@@ -100,11 +109,11 @@ test('each driver writes its fields in the same order', async () => {
   for (const body of SPAWNS) lines.push(textOf(await buildSpec(body)))
   expect(lines).toMatchInlineSnapshot(`
     [
-      "{"name":"one","cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"work","agent":"own","driver":"native","model":"anthropic/claude-sonnet-5","effort":"high","fallback":["openai/gpt-6"],"mcp":[{"name":"local","source":"/dir/agents/own.md","kind":"stdio","argv":["./server"],"env":{}}],"tools":["read","mcp__reeve"],"deny":["write"],"capabilities":{"paths":{"read":["/tmp"]}},"system":"You are own.","argv":null,"credentials":["ANTHROPIC_API_KEY"],"limits":{"maxSteps":9,"budgetUsd":1},"liveness":{"silentMs":300000},"wake":true,"restart":{"type":"transient"},"reeve":true,"childId":"a"}",
-      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"work","agent":"own","driver":"native","model":"script:a.yaml","effort":"high","mcp":[{"name":"local","source":"/dir/agents/own.md","kind":"stdio","argv":["./server"],"env":{}}],"tools":["read","bash"],"deny":["write"],"system":"You are own.","argv":null,"credentials":[],"limits":{"maxSteps":9},"liveness":{"silentMs":300000},"wake":true,"restart":{"type":"permanent"}}",
-      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":true,"containment":"auto","intent":"work","agent":"asks","driver":"acp","model":"big","mcp":[{"name":"local","source":"/dir/agents/asks.md","kind":"stdio","argv":["./server"],"env":{}}],"tools":null,"deny":["bash"],"permissions":{"default":"deny","tools":{"execute":"ask"}},"mode":"plan","asks":true,"graceMs":2000,"system":"You are asks.","argv":["sh","acp"],"wake":true,"keepRaw":"all","gateway":"on","credentials":[],"limits":{"timeoutMs":3600000}}",
-      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":true,"containment":"auto","intent":"work","agent":"lines","driver":"command","model":null,"system":"You are lines.","tools":null,"deny":[],"argv":["sh","-p"],"format":"claude","graceMs":3000,"keepRaw":"last","gateway":"off","credentials":[],"limits":{},"reeve":true,"restart":{"type":"permanent"},"childId":"b"}",
-      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"work","agent":"lines","driver":"command","model":null,"system":null,"tools":null,"deny":[],"capabilities":{"network":"off"},"argv":["sh","-p","work"],"format":"claude","graceMs":3000,"keepRaw":"last","gateway":"on","credentials":[],"limits":{},"reeve":true}",
+      "{"name":"one","cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"work","agent":"native","driver":"native","model":"anthropic/claude-sonnet-5","effort":"high","fallback":["openai/gpt-6"],"mcp":[{"name":"local","source":"/dir/agents/native.md","kind":"stdio","argv":["./server"],"env":{}}],"tools":["read","mcp__reeve"],"deny":["write"],"capabilities":{"paths":{"read":["/tmp"]}},"system":"You are native.","argv":null,"credentials":["ANTHROPIC_API_KEY"],"limits":{"maxSteps":9,"budgetUsd":1},"liveness":{"silentMs":300000},"wake":true,"restart":{"type":"transient"},"reeve":true,"childId":"a"}",
+      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"work","agent":"native","driver":"native","model":"script:a.yaml","effort":"high","mcp":[{"name":"local","source":"/dir/agents/native.md","kind":"stdio","argv":["./server"],"env":{}}],"tools":["read","bash"],"deny":["write"],"system":"You are native.","argv":null,"credentials":[],"limits":{"maxSteps":9},"liveness":{"silentMs":300000},"wake":true,"restart":{"type":"permanent"}}",
+      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":true,"containment":"auto","intent":"work","agent":"acp","driver":"acp","model":"big","mcp":[{"name":"local","source":"/dir/agents/acp.md","kind":"stdio","argv":["./server"],"env":{}}],"tools":null,"deny":["bash"],"permissions":{"default":"deny","tools":{"execute":"ask"}},"mode":"plan","asks":true,"graceMs":2000,"system":"You are acp.","argv":["sh","acp"],"wake":true,"keepRaw":"all","gateway":"on","credentials":[],"limits":{"timeoutMs":3600000}}",
+      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":true,"containment":"auto","intent":"work","agent":"jsonLines","driver":"command","model":null,"system":"You are jsonLines.","tools":null,"deny":[],"argv":["sh","-p"],"format":"claude","graceMs":3000,"keepRaw":"last","gateway":"off","credentials":[],"limits":{},"reeve":true,"restart":{"type":"permanent"},"childId":"b"}",
+      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"work","agent":"jsonLines","driver":"command","model":null,"system":null,"tools":null,"deny":[],"capabilities":{"network":"off"},"argv":["sh","-p","work"],"format":"claude","graceMs":3000,"keepRaw":"last","gateway":"on","credentials":[],"limits":{},"reeve":true}",
       "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"work","agent":"plain","driver":"command","model":null,"system":null,"tools":null,"deny":[],"argv":["sh","-c","work"],"graceMs":1000,"credentials":[],"limits":{"timeoutMs":60000}}",
       "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"make it","agent":"command","driver":"command","model":null,"system":null,"tools":null,"deny":[],"argv":["make","it"],"credentials":[],"limits":{"timeoutMs":9},"gateway":"on"}",
       "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"claude -p --output-format stream-json","agent":"command","driver":"command","model":null,"system":null,"tools":null,"deny":[],"argv":["claude","-p","--output-format","stream-json"],"format":"claude","graceMs":3000,"credentials":[],"limits":{}}",
@@ -114,32 +123,32 @@ test('each driver writes its fields in the same order', async () => {
 })
 
 test('a resume keeps the order of the fields of a spec, and adds new fields at its end', async () => {
-  const changes: readonly [number, ResumeBody][] = [
-    [0, { model: 'openai/gpt-6', effort: 'low', name: 'two', allow: ['mcp__reeve', 'write:/tmp'] }],
-    [1, { cwd: dir.path, deny: ['network'] }],
-    [2, { model: 'small', gateway: 'off' }],
-    [4, { gateway: 'auto', deny: ['signal'] }],
-    [6, { name: 'three' }],
+  const changes: readonly [Spawn, ResumeBody][] = [
+    [NATIVE_SPAWN, { model: 'openai/gpt-6', effort: 'low', name: 'two', allow: ['mcp__reeve', 'write:/tmp'] }],
+    [SCRIPT_SPAWN, { cwd: dir.path, deny: ['network'] }],
+    [ACP_SPAWN, { model: 'small', gateway: 'off' }],
+    [JSON_LINES_SPAWN, { gateway: 'auto', deny: ['signal'] }],
+    [COMMAND_SPAWN, { name: 'three' }],
   ]
   const lines = []
-  for (const [which, body] of changes) {
-    const spec = await buildSpec(SPAWNS[which] ?? {})
+  for (const [spawn, body] of changes) {
+    const spec = await buildSpec(spawn)
     const changed = await specs.applyOverrides({ uuid: uuidOf(1), spec }, body)
     lines.push(changed && textOf(changed))
   }
   expect(lines).toMatchInlineSnapshot(`
     [
-      "{"name":"two","cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"work","agent":"own","driver":"native","model":"openai/gpt-6","effort":"low","fallback":["openai/gpt-6"],"mcp":[{"name":"local","source":"/dir/agents/own.md","kind":"stdio","argv":["./server"],"env":{}}],"tools":["read","mcp__reeve"],"deny":["write"],"system":"You are own.","argv":null,"credentials":["OPENAI_API_KEY"],"limits":{"maxSteps":9,"budgetUsd":1},"liveness":{"silentMs":300000},"wake":true,"restart":{"type":"transient"},"reeve":true,"childId":"a","capabilities":{"paths":{"read":["/tmp"]}}}",
-      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"work","agent":"own","driver":"native","model":"script:a.yaml","effort":"high","mcp":[{"name":"local","source":"/dir/agents/own.md","kind":"stdio","argv":["./server"],"env":{}}],"tools":["read","bash"],"deny":["write"],"system":"You are own.","argv":null,"credentials":[],"limits":{"maxSteps":9},"liveness":{"silentMs":300000},"wake":true,"restart":{"type":"permanent"},"capabilities":{"network":"off"}}",
-      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":true,"containment":"auto","intent":"work","agent":"asks","driver":"acp","model":"small","mcp":[{"name":"local","source":"/dir/agents/asks.md","kind":"stdio","argv":["./server"],"env":{}}],"tools":null,"deny":["bash"],"permissions":{"default":"deny","tools":{"execute":"ask"}},"mode":"plan","asks":true,"graceMs":2000,"system":"You are asks.","argv":["sh","acp"],"wake":true,"keepRaw":"all","gateway":"off","credentials":[],"limits":{"timeoutMs":3600000}}",
-      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"work","agent":"lines","driver":"command","model":null,"system":null,"tools":null,"deny":[],"argv":["sh","-p","work"],"format":"claude","graceMs":3000,"keepRaw":"last","gateway":"auto","credentials":[],"limits":{},"reeve":true,"capabilities":{"network":"off","signals":"none"}}",
+      "{"name":"two","cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"work","agent":"native","driver":"native","model":"openai/gpt-6","effort":"low","fallback":["openai/gpt-6"],"mcp":[{"name":"local","source":"/dir/agents/native.md","kind":"stdio","argv":["./server"],"env":{}}],"tools":["read","mcp__reeve"],"deny":["write"],"system":"You are native.","argv":null,"credentials":["OPENAI_API_KEY"],"limits":{"maxSteps":9,"budgetUsd":1},"liveness":{"silentMs":300000},"wake":true,"restart":{"type":"transient"},"reeve":true,"childId":"a","capabilities":{"paths":{"read":["/tmp"]}}}",
+      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"work","agent":"native","driver":"native","model":"script:a.yaml","effort":"high","mcp":[{"name":"local","source":"/dir/agents/native.md","kind":"stdio","argv":["./server"],"env":{}}],"tools":["read","bash"],"deny":["write"],"system":"You are native.","argv":null,"credentials":[],"limits":{"maxSteps":9},"liveness":{"silentMs":300000},"wake":true,"restart":{"type":"permanent"},"capabilities":{"network":"off"}}",
+      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":true,"containment":"auto","intent":"work","agent":"acp","driver":"acp","model":"small","mcp":[{"name":"local","source":"/dir/agents/acp.md","kind":"stdio","argv":["./server"],"env":{}}],"tools":null,"deny":["bash"],"permissions":{"default":"deny","tools":{"execute":"ask"}},"mode":"plan","asks":true,"graceMs":2000,"system":"You are acp.","argv":["sh","acp"],"wake":true,"keepRaw":"all","gateway":"off","credentials":[],"limits":{"timeoutMs":3600000}}",
+      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"work","agent":"jsonLines","driver":"command","model":null,"system":null,"tools":null,"deny":[],"argv":["sh","-p","work"],"format":"claude","graceMs":3000,"keepRaw":"last","gateway":"auto","credentials":[],"limits":{},"reeve":true,"capabilities":{"network":"off","signals":"none"}}",
       "{"name":"three","cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"make it","agent":"command","driver":"command","model":null,"system":null,"tools":null,"deny":[],"argv":["make","it"],"credentials":[],"limits":{"timeoutMs":9},"gateway":"on"}",
     ]
   `)
 })
 
 test('a resume of a supervisor, a crew or a compose run has no gateway', async () => {
-  const supervisor = await buildSpec(SPAWNS.at(-1) ?? {})
+  const supervisor = await buildSpec(SUPERVISOR_SPAWN)
   for (const driver of ['supervisor', 'crew', 'compose'] as const)
     await expect(
       specs.applyOverrides({ uuid: uuidOf(1), spec: { ...supervisor, driver } as ProcessSpec }, { gateway: 'on' }),
@@ -149,7 +158,7 @@ test('a resume of a supervisor, a crew or a compose run has no gateway', async (
     })
 })
 
-test('a spec is read from the journal byte by byte as it was written, whatever fields it has', async () => {
+test('a spec is read from the journal byte for byte as it was written, whatever fields it has', async () => {
   await using fixture = await testStore()
   const scribe = new Scribe()
   const compose = { file: '/reeve.yaml', nodes: [{ name: 'one', needs: [], retries: 0, template: kernelSpec() }] }

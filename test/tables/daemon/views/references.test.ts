@@ -10,11 +10,15 @@ import type { Commit, Store } from '../../../../src/store/store.ts'
 import { Scribe, endOf, specOf } from '../../../support/store/facts.ts'
 import { tempDir, type TempDir } from '../../../support/tmp.ts'
 
+/** The first living process; it has no name. */
 const LIVE = '0192f3a4-0000-7abc-8def-00000000aaaa'
+/** A living process with the name `build`. */
 const NAMED = '0192f3a4-0001-7abc-8def-00000000bbbb'
+/** An ended process with the name `build`. Its UUID ends with the name of `TWIN`. */
 const DEAD = '0192f3a5-0002-7abc-8def-0000000face5'
+/** An ended process with the name `face5`. Its UUID begins like that of `DEAD`. */
 const TWIN = '0192f3a5-0003-7abc-8def-00000000c0de'
-/** The end of this UUID is the PID of another process. The name of this process is the end of a third process's UUID. */
+/** A living process whose name is the UUID of `LIVE`. Its UUID has the same last digits. */
 const TRICKY = '0192f3a6-0004-7abc-8def-00000001aaaa'
 
 let dir: TempDir
@@ -47,21 +51,21 @@ afterEach(async () => {
 })
 
 test.each([
-  ['a PID of a living one', '5002', LIVE],
-  ['a PID with zeros before it', '005003', NAMED],
-  ['a PID of a dead one', '5000', DEAD],
-  ['a name: the living one has it, not the dead', 'build', NAMED],
-  ['a name of a dead one, before the part of a UUID', 'face5', TWIN],
-  ['a name that is the UUID of another', LIVE, TRICKY],
-  ['a UUID', NAMED, NAMED],
-  ['a UUID of a dead one', DEAD, DEAD],
-  ['a UUID in capitals', NAMED.toUpperCase(), NAMED],
-  ['the last digits', 'bbbb', NAMED],
-  ['the last digits of a dead one', 'c0de', TWIN],
-  ['the last digits across a dash', '8def00000000bbbb', NAMED],
-  ['the first digits', '0192f3a4-0001', NAMED],
-  ['letters that say so', 'id:c0de', TWIN],
-  ['the first digits without their dash', '0192f3a40000', LIVE],
+  ['a PID finds a living process', '5002', LIVE],
+  ['a PID with leading zeros finds its process', '005003', NAMED],
+  ['a PID finds an ended process', '5000', DEAD],
+  ['a name finds the living process before the ended one', 'build', NAMED],
+  ['the name of an ended process comes before a part of a UUID', 'face5', TWIN],
+  ['a name that is the UUID of another process finds the process with the name', LIVE, TRICKY],
+  ['a UUID finds a living process', NAMED, NAMED],
+  ['a UUID finds an ended process', DEAD, DEAD],
+  ['a UUID in capitals finds its process', NAMED.toUpperCase(), NAMED],
+  ['the last digits of a UUID find a living process', 'bbbb', NAMED],
+  ['the last digits of a UUID find an ended process', 'c0de', TWIN],
+  ['the last digits of a UUID are found across a dash', '8def00000000bbbb', NAMED],
+  ['the first digits of a UUID find its process', '0192f3a4-0001', NAMED],
+  ['the prefix `id:` marks a part of a UUID', 'id:c0de', TWIN],
+  ['the first digits of a UUID are found without their dash', '0192f3a40000', LIVE],
 ])('%s', async (_name, ref, uuid) => {
   expect((await reads.resolve(ref)).uuid).toBe(uuid)
 })
@@ -102,10 +106,10 @@ test('an earlier PID still refers to its process, and the current PID is reporte
 
 /** In the real journal the fact that assigns a PID already carries it. */
 function writeToDead(uuid: string, ...bodies: FactBody[]): Commit {
-  const { facts, ...commitChange } = scribe.write(uuid, ...bodies)
+  const { facts, ...rest } = scribe.write(uuid, ...bodies)
   return {
-    ...commitChange,
-    counters: { ...commitChange.counters, pid: Math.max(scribe.get(uuid).pid, 5_004) },
+    ...rest,
+    counters: { ...rest.counters, pid: Math.max(scribe.get(uuid).pid, 5_004) },
     facts: facts.map((fact) => ({ ...fact, pid: 'pid' in fact.body ? fact.body.pid : fact.pid })),
   }
 }

@@ -141,7 +141,7 @@ describe('a recorded turn', () => {
       const mapper = createMapper({ marksSteps: format.marksSteps })
       for (const line of observed) await mapper.observe(format.read(line as Readonly<Record<string, unknown>>, command) ?? [])
       mapper.end()
-      return mapper.ending
+      return mapper.reportedEnd
     }
     for (const [name, observed] of [
       ['claude', lines.CLAUDE_TOOLS],

@@ -38,12 +38,7 @@ function usageByParser(format: FormatName, text: string): Record<string, unknown
     .slice(0, -1)
     .flatMap((line) => (line.startsWith('data: {') ? [JSON.parse(line.slice(6)) as Record<string, Record<string, unknown>>] : []))
   const usages = events
-    .flatMap((eventLine) => [
-      eventLine['usage'],
-      eventLine['message']?.['usage'],
-      eventLine['response']?.['usage'],
-      eventLine['usageMetadata'],
-    ])
+    .flatMap((event) => [event['usage'], event['message']?.['usage'], event['response']?.['usage'], event['usageMetadata']])
     .filter((usage) => typeof usage === 'object' && usage !== null) as Record<string, unknown>[]
   if (usages.length === 0) return null
   return format === 'anthropic' ? (Object.assign({}, ...usages) as Record<string, unknown>) : (usages.at(-1) ?? null)
@@ -160,7 +155,7 @@ describe('a whole answer', () => {
 })
 
 describe('the usage of', () => {
-  const eventLine = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
+  const formatEvent = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
   const usageIn = (name: FormatName, text: string, isWhole = true): MeteredUsage => meterChunks(name, [Buffer.from(text)], isWhole)
 
   test('a chat without counts is estimated', () => {
@@ -169,7 +164,7 @@ describe('the usage of', () => {
 
   test('a chat with counts in every event is that of the last event, and is final if the stream was complete', () => {
     const text = [1, 2, 3]
-      .map((count) => eventLine({ choices: [{ delta: { content: 'x' } }], usage: { prompt_tokens: 5, completion_tokens: count } }))
+      .map((count) => formatEvent({ choices: [{ delta: { content: 'x' } }], usage: { prompt_tokens: 5, completion_tokens: count } }))
       .join('')
     expect(usageIn('chat', text)).toMatchObject({ usage: { completion_tokens: 3 }, isFinal: true })
     expect(usageIn('chat', text, false)).toMatchObject({ usage: { completion_tokens: 3 }, isFinal: false })
@@ -177,9 +172,9 @@ describe('the usage of', () => {
 
   test('a chat with null counts in all events except one is that of this event', () => {
     const text = [
-      eventLine({ choices: [{ delta: {} }], usage: null }),
-      eventLine({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 3 } }),
-      eventLine({ choices: [{ delta: {} }], usage: null }),
+      formatEvent({ choices: [{ delta: {} }], usage: null }),
+      formatEvent({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 3 } }),
+      formatEvent({ choices: [{ delta: {} }], usage: null }),
     ].join('')
     expect(usageIn('chat', text)).toMatchObject({ usage: { completion_tokens: 3 } })
   })

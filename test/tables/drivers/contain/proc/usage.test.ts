@@ -1,4 +1,4 @@
-// CPU time of members that come and go: counted once, with any waiting parent, and never decreasing.
+// Members come and go. The tally counts the CPU time of each member once, even if its parent has waited for it. It never decreases.
 import { expect, test } from 'vitest'
 import { CpuTally } from '../../../../../src/drivers/contain/proc/usage.ts'
 import type { ProcessUsage } from '../../../../../src/drivers/contain/proc/usage.ts'
@@ -6,8 +6,8 @@ import type { ProcessUsage } from '../../../../../src/drivers/contain/proc/usage
 const [PARENT, CHILD, GRANDCHILD] = [10, 20, 30]
 const PPID: Readonly<Record<number, number>> = { [PARENT]: 1, [CHILD]: PARENT, [GRANDCHILD]: CHILD }
 
-/** `PID:OWN+WAITED` of each living process. */
-function readUsage(text: string): ProcessUsage[] {
+/** Parses `PID:OWN+WAITED` of each living process. */
+function parseMembers(text: string): ProcessUsage[] {
   return text
     .split(' ')
     .filter(Boolean)
@@ -17,12 +17,12 @@ function readUsage(text: string): ProcessUsage[] {
     })
 }
 
-const ROWS: readonly (readonly [what: string, looks: readonly string[], totals: readonly number[]])[] = [
+const ROWS: readonly (readonly [what: string, measurements: readonly string[], totals: readonly number[]])[] = [
   ['one process that computes', ['10:5', '10:50', '10:80'], [5, 50, 80]],
   ['a child that was waited for is in its parent', ['10:5 20:40', '10:5+45'], [45, 50]],
   ['a child without a waiting parent stays counted', ['10:5 20:40', '10:6'], [45, 46]],
-  ['a grandchild that its parent waited for, and then the grandparent for the parent', ['10:5 20:40 30:7', '10:5+60'], [52, 65]],
-  ['two children, of which one was waited for', ['10:0 20:40 30:7', '10:0+40'], [47, 47]],
+  ['a grandchild counts in its grandparent after both waits', ['10:5 20:40 30:7', '10:5+60'], [52, 65]],
+  ['a child that was waited for, and a grandchild that was not', ['10:0 20:40 30:7', '10:0+40'], [47, 47]],
   ['a child that began and ended between two measurements', ['10:5', '10:5+100'], [5, 105]],
   ['all processes have ended', ['10:5 20:40', ''], [45, 45]],
   ['the total never decreases', ['10:50', '10:40'], [50, 50]],
@@ -30,18 +30,18 @@ const ROWS: readonly (readonly [what: string, looks: readonly string[], totals: 
 
 test.each(ROWS)('%s', (_, measurements, totals) => {
   const tally = new CpuTally()
-  expect(measurements.map((text) => tally.count(readUsage(text)))).toEqual(totals)
+  expect(measurements.map((text) => tally.count(parseMembers(text)))).toEqual(totals)
 })
 
 test('a new process with the same PID is another process', () => {
   const tally = new CpuTally()
-  tally.count(readUsage('10:50'))
-  expect(tally.count(readUsage('10:3').map((use) => ({ ...use, startTime: 'later' })))).toBe(53)
+  tally.count(parseMembers('10:50'))
+  expect(tally.count(parseMembers('10:3').map((usage) => ({ ...usage, startTime: 'later' })))).toBe(53)
 })
 
-test('a child of the daemon has the usage at its reaping, with that of its own awaited children', () => {
+test('the exit of a child of the daemon adds its total usage, with the children for which it waited', () => {
   const tally = new CpuTally()
-  tally.count(readUsage('10:50 20:40'))
+  tally.count(parseMembers('10:50 20:40'))
   tally.addEnded(PARENT, 130)
   expect(tally.count([])).toBe(130)
 })
@@ -50,12 +50,12 @@ test('a child of the daemon that was never measured counts all the same', () => 
   const tally = new CpuTally()
   tally.addEnded(PARENT, 12)
   tally.addEnded(CHILD, 8)
-  expect(tally.count(readUsage('30:5'))).toBe(25)
+  expect(tally.count(parseMembers('30:5'))).toBe(25)
 })
 
 test('a living grandchild keeps counting', () => {
   const tally = new CpuTally()
-  tally.count(readUsage('10:50 20:40 30:7'))
+  tally.count(parseMembers('10:50 20:40 30:7'))
   tally.addEnded(PARENT, 95)
-  expect(tally.count(readUsage('30:9'))).toBe(104)
+  expect(tally.count(parseMembers('30:9'))).toBe(104)
 })

@@ -49,8 +49,8 @@ describe('assignments', () => {
   test.each([2, 3])('all workers implement, and a worker whose task waits reviews another (max workers: %s)', (maxWorkers) => {
     const world = startedWorld({ maxWorkers }, makeTasks('one', 'two'))
     expect(tasksOfMembers(world)).toEqual(['worker-1 implementing one', 'worker-2 implementing two'])
-    runUntil(world, () => world.hasEnded !== null)
-    expect(world.hasEnded).toBe('completed')
+    runUntil(world, () => world.outcome !== null)
+    expect(world.outcome).toBe('completed')
     expect(world.crew.members).toHaveLength(2)
     for (const { implementer, reviewer, attempts } of world.crew.tasks)
       expect([attempts, ...[implementer, reviewer].toSorted()]).toEqual([0, 'worker-1', 'worker-2'])
@@ -81,13 +81,13 @@ describe('assignments', () => {
       state: 'failed',
       reason: 'no worker can do it, and none can be started: 5 workers in a row were lost; the last reason: ended by agent',
     })
-    expect(world.hasEnded).toBe('failed')
+    expect(world.outcome).toBe('failed')
   })
 
   test('a task fails if no worker can be started', () => {
     const world = startedWorld({ staff: [] }, [])
     addTasks(world, makeTasks('one'))
-    while (world.hasEnded === null) {
+    while (world.outcome === null) {
       const [job] = world.jobs
       world.jobs = []
       world.submit({ type: 'job_done', job: job?.job ?? 0, result: { type: 'error', error: 'there is no key' } })
@@ -125,7 +125,7 @@ describe('what the crew waits for', () => {
     setHeld(world, world.requireProcess('worker-2'), false)
     expect(memberOf(world, 'worker-2').task).toBe('two')
     setHeld(world, world.requireProcess('worker-1'), false)
-    runUntil(world, () => world.hasEnded !== null)
+    runUntil(world, () => world.outcome !== null)
   })
 
   test('each wait is shown: for the user, the coordinator, a start, a review, a conflict and the merge queue', () => {

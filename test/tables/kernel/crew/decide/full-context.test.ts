@@ -36,7 +36,7 @@ test('a task that exceeds every context fails its attempt after a few handovers,
     runUntil(world, () => memberOf(world, currentHolder()).turn.open !== null)
     pauseMember(world, currentHolder())
   }
-  runUntil(world, () => world.hasEnded !== null)
+  runUntil(world, () => world.outcome !== null)
   expect(taskOf(world)).toMatchObject({
     state: 'failed',
     reason: 'its only attempt failed; the last reason: the contexts of 5 workers in a row were too small for it',

@@ -34,8 +34,8 @@ test('files that cannot be prepared are no failed attempt: the worker leaves, an
     leave: { how: 'lost', reason: `the files of worker-1 cannot be used: ${GONE}` },
   })
   expect(taskOf(world)).toMatchObject({ state: 'implementing', implementer: 'worker-2', attempts: 0 })
-  runUntil(world, () => world.hasEnded !== null)
-  expect(world.hasEnded).toBe('completed')
+  runUntil(world, () => world.outcome !== null)
+  expect(world.outcome).toBe('completed')
   expect(memberOf(world, 'worker-1')).toMatchObject({ state: 'gone', leave: { how: 'lost', reason: expect.stringContaining(GONE) } })
 })
 
@@ -75,7 +75,7 @@ test('if the reviewer finds no files, the implementer leaves, and another worker
   expect(memberOf(world, 'worker-2')).toMatchObject({ state: 'on' })
   expect(taskOf(world)).toMatchObject({ state: 'implementing', implementer: 'worker-2', attempts: 0, unreviewed: 0, keeps: 'salvage' })
   expect(untilJob(world, 'prepare')).toMatchObject({ member: 'worker-2', keeps: 'salvage' })
-  runUntil(world, () => world.hasEnded !== null)
+  runUntil(world, () => world.outcome !== null)
   expect(taskOf(world)).toMatchObject({ state: 'done', attempts: 0 })
 })
 
@@ -94,7 +94,7 @@ test('if the files are gone before the commit, another worker continues with the
   expect(memberOf(world, 'worker-1')).toMatchObject({ state: 'leaving', leave: { how: 'lost' } })
   expect(world.requireProcess('worker-1').isMasked).toBe(false)
   expect(untilJob(world, 'prepare')).toMatchObject({ member: 'worker-2', keeps: 'review' })
-  runUntil(world, () => world.hasEnded !== null)
+  runUntil(world, () => world.outcome !== null)
   expect(taskOf(world)).toMatchObject({ state: 'done', attempts: 0 })
 })
 

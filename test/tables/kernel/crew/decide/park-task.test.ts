@@ -34,7 +34,7 @@ test('an approval returns the files to the author, which commits', () => {
   const world = playWithoutUser()
   const { implementer } = taskOf(world, 'a')
   expect(taskOf(world, 'a')).toMatchObject({ parked: true, prepared: false })
-  runUntil(world, () => world.hasEnded !== null)
+  runUntil(world, () => world.outcome !== null)
   expect(world.crew.tasks.map(({ state, attempts }) => [state, attempts])).toEqual(FIVE_TASKS.map(() => ['done', 0]))
   expect(taskOf(world, 'a').implementer).toBe(implementer)
   expect(world.journal.filter(({ type }) => type === 'task.resumed').length).toBeGreaterThan(0)
@@ -45,7 +45,7 @@ test('a denial requeues the task, and the next worker continues with its files',
   const [id] = [...world.openQuestions].find(([, task]) => task === 'a') ?? []
   answerQuestion(world, id ?? '', 'deny', 'a test is missing')
   expect(taskOf(world, 'a')).toMatchObject({ attempts: 1, denials: 1, keeps: 'review' })
-  runUntil(world, () => world.hasEnded !== null)
+  runUntil(world, () => world.outcome !== null)
   expect(
     world.journal.some(
       (fact) => fact.type === 'crew.job' && fact.job.type === 'prepare' && fact.job.task === 'a' && fact.job.keeps === 'review',
@@ -93,7 +93,7 @@ test('after the author has left, another worker continues with its files', () =>
   const world = playWithoutUser({ maxWorkers: 3 })
   const { implementer } = taskOf(world, 'a')
   endProcess(world, world.requireProcess(implementer ?? 'worker-9'), 'person')
-  runUntil(world, () => world.hasEnded !== null)
+  runUntil(world, () => world.outcome !== null)
   expect(taskOf(world, 'a')).toMatchObject({ state: 'done', attempts: 0 })
   expect(memberOf(world, taskOf(world, 'a').implementer ?? 'worker-9').state).not.toBe('stopped')
 })
@@ -115,8 +115,8 @@ test('a task that blocks the merge queue keeps its worker', () => {
   runUntil(world, () => findConflict()?.state === 'waiting')
   while (world.jobs.length > 0) playEvent(world)
   expect(findConflict()).toMatchObject({ parked: false, prepared: true })
-  runUntil(world, () => world.hasEnded !== null)
-  expect(world.hasEnded).toBe('completed')
+  runUntil(world, () => world.outcome !== null)
+  expect(world.outcome).toBe('completed')
 })
 
 test('members that share a directory are free at once', () => {

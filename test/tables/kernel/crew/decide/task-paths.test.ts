@@ -16,7 +16,7 @@ function killMember(world: World, id: MemberId): void {
 
 test('a task is implemented, reviewed, committed and merged', () => {
   const world = startedWorld()
-  expect(transcriptOf(world, () => runUntil(world, () => world.hasEnded !== null))).toMatchInlineSnapshot(`
+  expect(transcriptOf(world, () => runUntil(world, () => world.outcome !== null))).toMatchInlineSnapshot(`
     "
     crew.job.done 3 prepared
     task.prepared one base
@@ -273,7 +273,7 @@ describe('a worker that is lost', () => {
       ['one', 'failed', expect.stringMatching(/^all 2 attempts failed; the last reason: worker-\d was lost/)],
       ['two', 'failed', 'needs one, which failed'],
     ])
-    expect(world.hasEnded).toBe('failed')
+    expect(world.outcome).toBe('failed')
   })
 })
 
@@ -715,9 +715,9 @@ describe('at the end of a crew', () => {
     expect(
       transcriptOf(world, () => {
         world.submit({ type: 'complete_crew', summary: 'enough', outcome: 'cancelled' }, USER)
-        expect(world.hasEnded).toBeNull()
+        expect(world.outcome).toBeNull()
         expect(world.submit({ type: 'add_task', title: 't', text: 't' }, USER), 'nothing is added any more').toBeNull()
-        runUntil(world, () => world.hasEnded !== null)
+        runUntil(world, () => world.outcome !== null)
       }),
     ).toMatchInlineSnapshot(`
       "
@@ -748,14 +748,14 @@ describe('at the end of a crew', () => {
     const job = world.jobs.find(({ type }) => type === 'commit')
     world.submit({ type: 'job_done', job: job?.job ?? 0, result: { type: 'error', error: 'the disk is full' } })
     expect(taskOf(world)).toMatchObject({ state: 'cancelled', reason: 'the crew ended; it could not be committed: the disk is full' })
-    expect(world.hasEnded).toBe('cancelled')
+    expect(world.outcome).toBe('cancelled')
   })
 
   test('a crew with `stay` waits for more tasks', () => {
     const world = startedWorld({ stay: true })
     runUntil(world, areAllClosed(world))
     while (playEvent(world));
-    expect(world.hasEnded).toBeNull()
+    expect(world.outcome).toBeNull()
     world.submit({ type: 'add_task', id: 'more', title: 'more', text: 'Do it.' }, USER)
     runUntil(world, areAllClosed(world))
     expect(taskOf(world, 'more').state).toBe('done')

@@ -36,7 +36,7 @@ test('a commit that git cannot merge stays on a branch of its own, and dependent
     type: 'notify',
     text: 'one "the first" is not merged: this git cannot merge; it is on branch reeve/crew.one',
   })
-  runUntil(world, () => world.hasEnded !== null)
+  runUntil(world, () => world.outcome !== null)
   expect(taskOf(world, 'two').state).toBe('done')
 })
 
@@ -61,16 +61,16 @@ test("a task waits while the crew's branch is checked out; it is reported once a
   ])
   answerJob(world, 'land', OCCUPIED)
   expect([taskOf(world).state, noticeCount()], 'again, between the candidate and its landing').toEqual(['merging', 1])
-  runUntil(world, () => world.hasEnded !== null)
+  runUntil(world, () => world.outcome !== null)
   expect([taskOf(world).merged, taskOf(world, 'two').state]).toEqual([`m-${taskOf(world).commit}`, 'done'])
 })
 
 test('an ending crew does not wait for a checked-out branch', () => {
   const world = answerMerge(OCCUPIED)
   world.submit({ type: 'complete_crew', outcome: 'cancelled', summary: 'enough' }, USER)
-  expect(world.hasEnded).toBe(null)
+  expect(world.outcome).toBe(null)
   answerMerge(OCCUPIED, world)
-  expect([taskOf(world).state, taskOf(world).reason, world.hasEnded]).toEqual([
+  expect([taskOf(world).state, taskOf(world).reason, world.outcome]).toEqual([
     'failed',
     `${taskOf(world).commit} is not merged: reeve/crew is checked out in /src; it is on branch reeve/crew.one`,
     'cancelled',
@@ -81,7 +81,7 @@ test('a branch that was moved meanwhile gets a new candidate', () => {
   const world = answerMerge({ type: 'candidate', candidate: 'c', head: 'h' })
   answerJob(world, 'land', { type: 'moved' })
   expect(world.jobs.map(({ type }) => type)).toEqual(['merge'])
-  runUntil(world, () => world.hasEnded !== null)
+  runUntil(world, () => world.outcome !== null)
   expect(taskOf(world).state).toBe('done')
 })
 
@@ -103,7 +103,7 @@ test('a branch that is moved repeatedly is reported once, and the merge waits', 
   answerJob(world, 'land', { type: 'moved', by: 'T (commit: wip)' })
   expect([openMerges(), noticeTexts().length], 'and once more').toEqual([[['merge', true]], 1])
   expect(world.foldJournal()).toEqual(world.crew)
-  runUntil(world, () => world.hasEnded !== null)
+  runUntil(world, () => world.outcome !== null)
   expect([taskOf(world).state, taskOf(world, 'two').state]).toEqual(['done', 'done'])
 })
 
@@ -125,16 +125,16 @@ test('a worker that changed nothing has not resolved a conflict', () => {
 })
 
 test.each<[string, JobResult, string]>([
-  ['has it', { type: 'merged', merged: 'm' }, 'done'],
-  ['does not have it', { type: 'conflict', files: ['a.ts'] }, 'failed'],
-])('a conflict that the user reports as resolved is checked: the branch %s', (_, result, state) => {
+  ['has the commit', { type: 'merged', merged: 'm' }, 'done'],
+  ['does not have the commit', { type: 'conflict', files: ['a.ts'] }, 'failed'],
+])('if the user reports a conflict as resolved, a merge checks whether the branch %s', (_, result, state) => {
   const world = answerMerge({ type: 'conflict', files: ['a.ts'], branch: 'reeve/crew.one' })
   world.submit({ type: 'mark_task_done', task: 'task-3', reason: 'I have merged it myself' }, USER)
   answerMerge(result, world)
   expect(taskOf(world).state).toBe(state)
 })
 
-test('the reason has the short commit id, so that the error fits', () => {
+test('the reason of a failed merge names the commit by its short id', () => {
   const world = startedWorld({ reviews: false })
   runUntil(world, () => world.jobs.some(({ type }) => type === 'commit'))
   answerJob(world, 'commit', { type: 'committed', commit: 'c'.repeat(40), dirty: false })

@@ -268,7 +268,7 @@ describe('the merged files', () => {
 
       When the task is done, call report_implementation_complete with a summary. Do not commit yet: after the approval, a message asks you to commit."
     `)
-    runUntil(world, () => world.hasEnded !== null)
+    runUntil(world, () => world.outcome !== null)
   })
 
   test('fail the task after the last attempt, and the commit is kept', () => {
@@ -287,10 +287,10 @@ describe('the merged files', () => {
     const world = worldInMerge()
     const { id } = landingTask(world)
     world.submit({ type: 'complete_crew', outcome: 'cancelled', summary: 'enough' }, USER)
-    expect(world.hasEnded).toBeNull()
+    expect(world.outcome).toBeNull()
     answerVerify(world, { code: 1 })
     expect(taskOf(world, id)).toMatchObject({ state: 'failed', reason: expect.stringContaining('and the crew ends') as string })
-    expect(world.hasEnded).toBe('cancelled')
+    expect(world.outcome).toBe('cancelled')
   })
 
   test('do not need the worker during the verify', () => {

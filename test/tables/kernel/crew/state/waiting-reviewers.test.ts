@@ -57,8 +57,8 @@ describe('a worker that reviews while its own task waits', () => {
     expect(memberOf(world, 'worker-2')).toMatchObject({ phase: 'awaiting_review', task: 'two', own: null })
     giveVerdict(world, 'worker-1', 'APPROVED')
     expect(taskOf(world).state).toBe('committing')
-    runUntil(world, () => world.hasEnded !== null)
-    expect(world.hasEnded).toBe('completed')
+    runUntil(world, () => world.outcome !== null)
+    expect(world.outcome).toBe('completed')
   })
 
   test('gets the denial of its own task after its review', () => {
@@ -71,7 +71,7 @@ describe('a worker that reviews while its own task waits', () => {
     runUntil(world, () => world.requireProcess('worker-1').queue.length > 0)
     expect(world.requireProcess('worker-1').queue.map(({ text }) => text)).toEqual([expect.stringContaining('sent one "one" back:')])
     expect(memberOf(world, 'worker-1').unheard).toBeUndefined()
-    runUntil(world, () => world.hasEnded !== null)
+    runUntil(world, () => world.outcome !== null)
     expect(taskOf(world)).toMatchObject({ state: 'done', attempts: 1 })
   })
 
@@ -80,15 +80,15 @@ describe('a worker that reviews while its own task waits', () => {
     endProcess(world, world.requireProcess('worker-1'), 'agent')
     expect(taskOf(world, 'two').reviewer).not.toBe('worker-1')
     expect(taskOf(world, 'one')).toMatchObject({ attempts: 1 })
-    runUntil(world, () => world.hasEnded !== null)
-    expect(world.hasEnded).toBe('completed')
+    runUntil(world, () => world.outcome !== null)
+    expect(world.outcome).toBe('completed')
   })
 
   test('is replaced, and its successor gets both tasks', () => {
     const world = worldWithCrossReviews({ maxWorkers: 3 })
     world.submit({ type: 'replace_worker', member: 'worker-1', summary: 'half of it' }, USER)
     expect(memberOf(world, 'worker-3')).toMatchObject({ phase: 'reviewing', task: 'two', own: 'one' })
-    runUntil(world, () => world.hasEnded !== null)
+    runUntil(world, () => world.outcome !== null)
     expect(world.crew.tasks.map(({ state }) => state)).toEqual(['done', 'done'])
   })
 

@@ -27,7 +27,7 @@ describe('a task in the queue', () => {
     expect(editTask(world, { title: 'The  new\none', text: 'New.' })).toBe('one "The new one" is changed')
     expect(editTask(world, { role: 'implementer', reviews: false, needs: [] })).not.toBeNull()
     expect(taskOf(world)).toMatchObject({ title: 'The new one', role: 'implementer', reviews: false, needs: [] })
-    runUntil(world, () => world.hasEnded !== null)
+    runUntil(world, () => world.outcome !== null)
     const [said = ''] = world.acts.flatMap((act) => (act.type === 'message' && act.text.startsWith('Task one') ? [act.text] : []))
     expect(said).toMatch(/^Task one "The new one"\n\nNew.\n\nAccepted when: It is old./)
     expect(world.foldJournal()).toEqual(world.crew)
@@ -38,7 +38,7 @@ describe('a task in the queue', () => {
     editTask(world, { text: 'Second.', acceptance: 'It is second.' })
     editTask(world, { acceptance: 'It is third.' })
     editTask(world, { text: 'Fourth.' })
-    runUntil(world, () => world.hasEnded !== null)
+    runUntil(world, () => world.outcome !== null)
     expect(
       world.acts.some(
         (act) => act.type === 'message' && act.text.startsWith('Task one "the first"\n\nFourth.\n\nAccepted when: It is third.'),
@@ -76,7 +76,7 @@ describe('agent, model and limits', () => {
     ])
     expect(editTask(world, { model: 'big', limits: { budgetUsd: 2 } })).toBe('one "the first" is changed')
     expect(taskOf(world)).toMatchObject({ who: { model: 'big' }, limits: { budgetUsd: 2 } })
-    runUntil(world, () => world.hasEnded !== null)
+    runUntil(world, () => world.outcome !== null)
     expect(taskOf(world).state).toBe('done')
     expect(world.crew.members.find(({ id }) => id === taskOf(world).implementer)?.who).toEqual({ model: 'big' })
     expect(world.foldJournal()).toEqual(world.crew)

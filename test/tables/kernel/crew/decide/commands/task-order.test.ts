@@ -20,7 +20,7 @@ function assignmentOrder({ journal }: World): string {
 }
 
 function playToEnd(world: World): World {
-  return runUntil(world, () => world.hasEnded !== null)
+  return runUntil(world, () => world.outcome !== null)
 }
 
 describe('tasks are assigned', () => {
