@@ -21,7 +21,7 @@ import type { PendingSignal, SignalState } from '../model/signals.ts'
 import type { Process, Stopping } from '../model/process.ts'
 import type { DecisionDraft } from './draft.ts'
 import type { Sender, Uuid } from '../model/ids.ts'
-import type { Signal } from '../model/words.ts'
+import type { EndSignal, Signal } from '../model/words.ts'
 import type { ProcessSpec } from '../model/process-spec.ts'
 
 /** The delivery of one signal to one process. */
@@ -34,6 +34,9 @@ export interface SignalDelivery {
   readonly freeze: boolean
   readonly via?: string
 }
+
+/** The delivery of a signal that asks a process to end. */
+type EndRequest = SignalDelivery & { readonly signal: EndSignal }
 
 /** Sends a signal to a process or its subtree. Errors: NOT_FOUND, PERMISSION, INVALID. */
 export function sendSignal(draft: DecisionDraft, input: InputOf<'signal'>): void {
@@ -215,8 +218,8 @@ function isFromSupervisor(draft: DecisionDraft, { parentUuid }: Process, by: Sen
 
 /** The default action of each signal. */
 const DEFAULT_ACTIONS: Readonly<Record<Signal, (draft: DecisionDraft, process: Process, delivery: SignalDelivery) => void>> = {
-  SIGTERM: (draft, process, delivery) => stopProcess(draft, process, delivery, graceOf(process, delivery)),
-  SIGKILL: (draft, process, delivery) => stopProcess(draft, process, delivery, 0),
+  SIGTERM: (draft, process, delivery) => stopProcess(draft, process, { ...delivery, signal: 'SIGTERM' }, graceOf(process, delivery)),
+  SIGKILL: (draft, process, delivery) => stopProcess(draft, process, { ...delivery, signal: 'SIGKILL' }, 0),
   SIGINT: interruptProcess,
   SIGPAUSE: pauseProcess,
   SIGRESUME: (draft, process, delivery) => {
@@ -240,12 +243,13 @@ function pauseProcess(draft: DecisionDraft, process: Process, delivery: SignalDe
 
 function interruptProcess(draft: DecisionDraft, process: Process, delivery: SignalDelivery): void {
   const { life, spec } = process
-  if (life.state !== 'running' || !spec.interactive) return stopProcess(draft, process, delivery, graceOf(process, delivery))
+  if (life.state !== 'running' || !spec.interactive)
+    return stopProcess(draft, process, { ...delivery, signal: 'SIGINT' }, graceOf(process, delivery))
   if (life.attached && !life.stopping) draft.effect({ type: 'driver.interrupt', uuid: process.uuid, pid: process.pid })
 }
 
 /** Records the request to end the process. A second request only shortens the grace: the first cause stays. */
-function stopProcess(draft: DecisionDraft, process: Process, { signal: name, by }: SignalDelivery, graceMs: number): void {
+function stopProcess(draft: DecisionDraft, process: Process, { signal: name, by }: EndRequest, graceMs: number): void {
   const { uuid, pid, life, retiredAt } = process
   const isHeld = life.state === 'running' && life.holds.length > 0
   const exit = retiredAt !== null && by !== 'user' ? RETIRED_EXIT : { ...signalExit(name, by, isHeld), ...timeLimitReason(draft, by) }
@@ -258,8 +262,7 @@ function stopProcess(draft: DecisionDraft, process: Process, { signal: name, by 
     return
   }
   // A suspended program cannot clean up, so it is killed.
-  const firstSignal = isHeld ? 'SIGKILL' : (name as 'SIGTERM' | 'SIGKILL' | 'SIGINT')
-  draft.effect({ type: 'driver.stop', uuid, pid, signal: firstSignal, graceMs: isHeld ? 0 : graceMs })
+  draft.effect({ type: 'driver.stop', uuid, pid, signal: isHeld ? 'SIGKILL' : name, graceMs: isHeld ? 0 : graceMs })
 }
 
 /** The exit reason of a child whose supervisor stops it because of the supervisor's time limit or that of an ancestor. Else empty. */

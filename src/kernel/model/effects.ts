@@ -5,6 +5,7 @@ import type { ErrorCode } from './errors.ts'
 import type { ReplyTo } from './inputs.ts'
 import type { Pid, Uuid } from './ids.ts'
 import type { Job } from './crew/facts.ts'
+import type { EndSignal } from './words.ts'
 
 /** The answer to a request. */
 export type ReplyValue =
@@ -53,7 +54,7 @@ export type Effect =
       readonly type: 'driver.stop'
       readonly uuid: Uuid
       readonly pid: Pid
-      readonly signal: 'SIGTERM' | 'SIGKILL' | 'SIGINT'
+      readonly signal: EndSignal
       readonly graceMs: number
     }
   /** build the specification of a node's process, then submit the input `composeNode`; `ask`: the number of this request */

@@ -76,6 +76,8 @@ export type HoldReason = (typeof HOLD_REASONS)[number]
 
 export const SIGNALS = ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGPAUSE', 'SIGRESUME'] as const
 export type Signal = (typeof SIGNALS)[number]
+/** the signals that may ask a driver to end its agent */
+export type EndSignal = Extract<Signal, 'SIGTERM' | 'SIGKILL' | 'SIGINT'>
 
 export const HANDLERS = ['default', 'ignore', 'message'] as const
 export type Handler = (typeof HANDLERS)[number]
