@@ -20,8 +20,8 @@ const SLEEPERS = Number(process.env['BENCH_SLEEPERS'] ?? 1_500)
 const QUIET_MS = 4_000
 /** The longest delay that one agent, server or flood may cause to the API or to another agent. */
 const BAR_MS = 250
-const ASK_EVERY_MS = 5
-const LOOK_EVERY_MS = 5
+const REQUEST_INTERVAL_MS = 5
+const CHECK_INTERVAL_MS = 5
 const STEPS = 2_500
 const ENV = { PATH: '/usr/bin:/bin' }
 
@@ -38,11 +38,11 @@ type Load = (client: Client, dir: string) => Promise<unknown>
 const post = (client: Client, body: object): Promise<{ process: ProcessView }> =>
   client.post('/v1/processes', { cwd: '/', env: ENV, ...body }, { extraMs: 120_000 })
 
-/** Makes `count` calls of `each` with the given number of clients. */
-async function byClients(count: number, each: (index: number) => Promise<unknown>): Promise<void> {
+/** Makes `count` calls of `call` with the given number of clients. */
+async function callWithClients(count: number, call: (index: number) => Promise<unknown>): Promise<void> {
   let next = 0
   const work = async (): Promise<void> => {
-    while (next < count) await each(next++)
+    while (next < count) await call(next++)
   }
   await Promise.all(Array.from({ length: CLIENTS }, work))
 }
@@ -58,12 +58,12 @@ const isCommand = ({ driver }: ProcessView): boolean => driver === 'command'
 
 const LOADS: Readonly<Record<string, Load>> = {
   spawns: async (client) => {
-    await byClients(SPAWNS, () => post(client, { argv: ['/bin/true'] }))
+    await callWithClients(SPAWNS, () => post(client, { argv: ['/bin/true'] }))
     await waitForProcesses(client, (processes) => !processes.some(isCommand))
   },
   sleepers: async (client, dir) => {
     const { process: parent } = await post(client, { intent: 'wait', model: `script:${join(dir, 'wait.yaml')}` })
-    await byClients(SLEEPERS, () => post(client, { argv: ['/bin/sleep', '3600'], parent: parent.uuid }))
+    await callWithClients(SLEEPERS, () => post(client, { argv: ['/bin/sleep', '3600'], parent: parent.uuid }))
     await waitForProcesses(
       client,
       (processes) => processes.filter((each) => isCommand(each) && each.status === 'working').length === SLEEPERS,
@@ -110,23 +110,23 @@ async function measureDuring(daemon: Running, dir: string, work: () => Promise<u
   const answers: number[] = []
   const beganAt = Date.now()
   let isOver = false
-  const asks = async (): Promise<void> => {
+  const requestUntilOver = async (): Promise<void> => {
     while (!isOver) {
       const [since, daemonWaitedMs, ownWaitedMs] = [performance.now(), waitedMs(daemon.pid), waitedMs(process.pid)]
       await daemon.client.get(`/v1/processes/${uuid}`, {}, { extraMs: 60_000 })
       answers.push(performance.now() - since - Math.max(waitedMs(daemon.pid) - daemonWaitedMs, waitedMs(process.pid) - ownWaitedMs))
-      await delay(ASK_EVERY_MS)
+      await delay(REQUEST_INTERVAL_MS)
     }
   }
   const checks: { readonly at: number; readonly waited: number }[] = []
-  const looking = setInterval(() => checks.push({ at: Date.now(), waited: waitedMs(daemon.pid) }), LOOK_EVERY_MS)
-  const asking = asks()
+  const checkTimer = setInterval(() => checks.push({ at: Date.now(), waited: waitedMs(daemon.pid) }), CHECK_INTERVAL_MS)
+  const requests = requestUntilOver()
   await work()
   const endedAt = Date.now()
   isOver = true
-  await asking
+  await requests
   await delay(1_000)
-  clearInterval(looking)
+  clearInterval(checkTimer)
   const waitedAt = (at: number): number => checks.findLast((check) => check.at <= at)?.waited ?? checks[0]?.waited ?? 0
   const times = (await stepTimes(daemon, uuid)).filter((at) => at >= beganAt - 100 && at <= endedAt + 1_000)
   await daemon.client.post(`/v1/processes/${uuid}/signal`, { signal: 'SIGKILL' })
@@ -135,7 +135,7 @@ async function measureDuring(daemon: Running, dir: string, work: () => Promise<u
 }
 
 /** Runs the load in a separate process, so that it does not slow down the measurement. */
-async function runElsewhere(load: string, daemon: Running, dir: string): Promise<void> {
+async function runInSubprocess(load: string, daemon: Running, dir: string): Promise<void> {
   const child = spawn(process.execPath, [import.meta.filename, '--load', load, dir], {
     env: daemon.env,
     stdio: ['ignore', 'inherit', 'inherit'],
@@ -145,11 +145,11 @@ async function runElsewhere(load: string, daemon: Running, dir: string): Promise
 }
 
 function rowsOf(name: string, { tookMs, answers, gaps }: Measured): Row[] {
-  const row = (whose: string, values: readonly number[]): Row => {
+  const row = (label: string, values: readonly number[]): Row => {
     const worst = percentile(values, 1)
     const [p50, p99] = [percentile(values, 0.5), percentile(values, 0.99)].map((value) => value.toFixed(0))
     return {
-      what: `${name}: ${whose}`,
+      what: `${name}: ${label}`,
       floor: `${BAR_MS} ms`,
       ours: `p50 ${p50}, p99 ${p99}, worst ${worst.toFixed(0)} ms of ${values.length} in ${(tookMs / 1_000).toFixed(1)} s`,
       ratio: worst / BAR_MS,
@@ -168,10 +168,10 @@ async function measure(dir: string): Promise<void> {
     rows.push(...rowsOf(what, await measureDuring(daemon, dir, work)))
   }
   await measureWork('nothing else', () => delay(QUIET_MS))
-  await measureWork(`${SPAWNS} spawns by ${CLIENTS} clients`, () => runElsewhere('spawns', daemon, dir))
-  await measureWork(`${SLEEPERS} sleepers start`, () => runElsewhere('sleepers', daemon, dir))
-  await measureWork(`${SLEEPERS} sleepers are killed at once`, () => runElsewhere('kill', daemon, dir))
-  printTable('what others feel', rows)
+  await measureWork(`${SPAWNS} spawns by ${CLIENTS} clients`, () => runInSubprocess('spawns', daemon, dir))
+  await measureWork(`${SLEEPERS} sleepers start`, () => runInSubprocess('sleepers', daemon, dir))
+  await measureWork(`${SLEEPERS} sleepers are killed at once`, () => runInSubprocess('kill', daemon, dir))
+  printTable('delays beside a load', rows)
 }
 
 const [flag, load = '', dir = ''] = process.argv.slice(2)

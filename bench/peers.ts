@@ -38,13 +38,13 @@ interface PeersBench {
   readonly postgres: Postgres | null
 }
 
-type Found = Map<Name, number[]>
-const none = (): Found => new Map()
+type Results = Map<Name, number[]>
+const noResults = (): Results => new Map()
 
-let places = 0
+let placeCount = 0
 
 function placeOf({ dir, postgres }: PeersBench): Place {
-  const name = `p${++places}`
+  const name = `p${++placeCount}`
   mkdirSync(join(dir, name))
   return { dir: join(dir, name), url: postgres?.url(name) ?? '' }
 }
@@ -60,7 +60,7 @@ async function bytesOf({ postgres }: PeersBench, name: Name, { dir }: Place): Pr
 }
 
 const stepsOf = (name: Name, steps: number): number => (name === 'LangGraph' ? Math.min(steps, WHOLE_STEPS) : steps)
-const less = (steps: number): string => (steps > WHOLE_STEPS ? ` (LangGraph: ${WHOLE_STEPS})` : '')
+const stepsNote = (steps: number): string => (steps > WHOLE_STEPS ? ` (LangGraph: ${WHOLE_STEPS})` : '')
 
 /** Runs each in turn, starting with another one in each round. */
 async function inTurns(bench: PeersBench, rounds: number, work: (name: Name) => Promise<void>): Promise<void> {
@@ -85,11 +85,11 @@ class Rows {
   /** With `better` 'less' the best peer has the lowest value; reeve's value divided by it is compared with `bar`. A peer with fewer `steps` is shown, but not compared. */
   add(
     what: string,
-    found: Found,
+    results: Results,
     show: (value: number) => string,
     { bar, steps = 0 }: { readonly bar?: Bar; readonly steps?: number } = {},
   ): void {
-    const values = this.#names.map((name) => median(found.get(name) ?? []))
+    const values = this.#names.map((name) => median(results.get(name) ?? []))
     const [ours = Number.NaN] = values
     const knownNames = values.filter(
       (value, index) => index > 0 && !Number.isNaN(value) && stepsOf(this.#names[index] ?? 'reeve', steps) === steps,
@@ -124,88 +124,88 @@ const ms = (value: number): string => (value < 100 ? `${value.toFixed(2)} ms` : 
 const times = (value: number): string => value.toFixed(2)
 const perSecond = (value: number): string => `${value.toFixed(0)}/s`
 const kib = (value: number): string => `${(value / 1_024).toFixed(1)} KiB`
-const put = (result: Found, name: Name, value: number): void => {
-  result.set(name, [...(result.get(name) ?? []), value])
+const addResult = (results: Results, name: Name, value: number): void => {
+  results.set(name, [...(results.get(name) ?? []), value])
 }
 
 async function benchSteps(bench: PeersBench, rows: Rows, steps: number): Promise<void> {
-  const [p50, flat, worst, bytes] = [none(), none(), none(), none()]
+  const [p50, flat, worst, bytes] = [noResults(), noResults(), noResults(), noResults()]
   const tail = Math.max(1, Math.min(100, Math.floor(steps / 10)))
   await inTurns(bench, bench.rounds, async (name) => {
     const place = placeOf(bench)
     const stepTimes = run(name, place, { type: 'runSteps', steps: stepsOf(name, steps) })
-    put(p50, name, median(stepTimes))
-    put(flat, name, median(stepTimes.slice(-tail)) / median(stepTimes.slice(tail, 2 * tail)))
-    put(worst, name, Math.max(...stepTimes.slice(-tail)))
-    put(bytes, name, (await bytesOf(bench, name, place)) / (stepTimes.length * 2 * 2_048))
+    addResult(p50, name, median(stepTimes))
+    addResult(flat, name, median(stepTimes.slice(-tail)) / median(stepTimes.slice(tail, 2 * tail)))
+    addResult(worst, name, Math.max(...stepTimes.slice(-tail)))
+    addResult(bytes, name, (await bytesOf(bench, name, place)) / (stepTimes.length * 2 * 2_048))
     rmSync(place.dir, { recursive: true })
   })
-  rows.add(`durable step, p50 of ${steps}${less(steps)}`, p50, ms, { bar: { better: 'less', of: 0.4 }, steps })
+  rows.add(`durable step, p50 of ${steps}${stepsNote(steps)}`, p50, ms, { bar: { better: 'less', of: 0.4 }, steps })
   rows.add(`last ${tail} against steps ${tail}-${2 * tail}`, flat, times, { steps })
   rows.add(`worst of the last ${tail}`, worst, ms, { steps })
   rows.add('bytes on disk / bytes of messages', bytes, times, { steps })
 }
 
-async function benchCrowd(bench: PeersBench, rows: Rows): Promise<void> {
-  const result = none()
+async function benchParallelAgents(bench: PeersBench, rows: Rows): Promise<void> {
+  const results = noResults()
   await inTurns(bench, bench.rounds, async (name) => {
     const place = placeOf(bench)
     const [took = Number.NaN] = run(name, place, { type: 'runInParallel', agents: AGENTS, steps: AGENT_STEPS })
-    put(result, name, (AGENTS * AGENT_STEPS * 1_000) / took)
+    addResult(results, name, (AGENTS * AGENT_STEPS * 1_000) / took)
     rmSync(place.dir, { recursive: true })
   })
-  rows.add(`${AGENTS} agents at once, ${AGENT_STEPS} steps each`, result, perSecond, { bar: { better: 'more', of: 4 } })
+  rows.add(`${AGENTS} agents at once, ${AGENT_STEPS} steps each`, results, perSecond, { bar: { better: 'more', of: 4 } })
 }
 
 /** Runs one agent, then resumes and forks it in turns. */
-async function benchPast(bench: PeersBench, rows: Rows, steps: number): Promise<void> {
-  const [flat, resume, fork, room] = [none(), none(), none(), none()]
-  const lives = new Map<Name, Place>()
+async function benchHistory(bench: PeersBench, rows: Rows, steps: number): Promise<void> {
+  const [flat, resume, fork, room] = [noResults(), noResults(), noResults(), noResults()]
+  const placeByName = new Map<Name, Place>()
   for (const name of bench.names) {
     const place = placeOf(bench)
     const stepTimes = run(name, place, { type: 'runSteps', steps: stepsOf(name, steps) })
-    if (stepsOf(name, steps) > 1_100) put(flat, name, median(stepTimes.slice(-100)) / median(stepTimes.slice(1_000, 1_100)))
-    lives.set(name, place)
+    if (stepsOf(name, steps) > 1_100) addResult(flat, name, median(stepTimes.slice(-100)) / median(stepTimes.slice(1_000, 1_100)))
+    placeByName.set(name, place)
   }
-  const placed = (name: Name): Place => lives.get(name) ?? placeOf(bench)
+  const agentPlace = (name: Name): Place => placeByName.get(name) ?? placeOf(bench)
   await inTurns(bench, bench.rounds, async (name) =>
-    put(resume, name, run(name, placed(name), { type: 'resume', steps: stepsOf(name, steps) })[0] ?? Number.NaN),
+    addResult(resume, name, run(name, agentPlace(name), { type: 'resume', steps: stepsOf(name, steps) })[0] ?? Number.NaN),
   )
   await inTurns(bench, bench.rounds, async (name) => {
-    const bytesBefore = await bytesOf(bench, name, placed(name))
-    for (const took of run(name, placed(name), { type: 'fork', steps: stepsOf(name, steps), forks: FORKS })) put(fork, name, took)
-    put(room, name, ((await bytesOf(bench, name, placed(name))) - bytesBefore) / FORKS)
+    const bytesBefore = await bytesOf(bench, name, agentPlace(name))
+    for (const took of run(name, agentPlace(name), { type: 'fork', steps: stepsOf(name, steps), forks: FORKS })) addResult(fork, name, took)
+    addResult(room, name, ((await bytesOf(bench, name, agentPlace(name))) - bytesBefore) / FORKS)
   })
   if (steps > 1_100) rows.add(`last 100 of ${steps} against steps 1,000-1,100, one life`, flat, times, { steps })
-  rows.add(`resume of ${steps} steps${less(steps)}, context ready`, resume, ms, { bar: { better: 'less', of: 0.25 }, steps })
-  rows.add(`fork at the middle of ${steps}${less(steps)}`, fork, ms, { steps })
+  rows.add(`resume of ${steps} steps${stepsNote(steps)}, context ready`, resume, ms, { bar: { better: 'less', of: 0.25 }, steps })
+  rows.add(`fork at the middle of ${steps}${stepsNote(steps)}`, fork, ms, { steps })
   rows.add('bytes of a fork', room, kib, { steps })
-  for (const { dir } of lives.values()) rmSync(dir, { recursive: true })
+  for (const { dir } of placeByName.values()) rmSync(dir, { recursive: true })
 }
 
 async function benchSession(bench: PeersBench, rows: Rows, session: Session): Promise<void> {
-  const result = none()
+  const results = noResults()
   const bytes = session.turns * (2 + 2 * session.stepsPerTurn) * session.messageBytes
   await inTurns(bench, 1, async (name) => {
     const place = placeOf(bench)
     run(name, place, { type: 'session', session })
-    put(result, name, (await bytesOf(bench, name, place)) / bytes)
+    addResult(results, name, (await bytesOf(bench, name, place)) / bytes)
     rmSync(place.dir, { recursive: true })
   })
-  rows.add(`session of ${session.turns} turns, ${(bytes / 1e6).toFixed(1)} MB: bytes on disk / of messages`, result, times)
+  rows.add(`session of ${session.turns} turns, ${(bytes / 1e6).toFixed(1)} MB: bytes on disk / of messages`, results, times)
 }
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       steps: { type: 'string', default: '1000' },
-      past: { type: 'string', default: '5000' },
+      history: { type: 'string', default: '5000' },
       rounds: { type: 'string', default: String(ROUNDS) },
       only: { type: 'string' },
     },
   })
-  const [steps, pastTurns, rounds] = [Number(values.steps), Number(values.past), Number(values.rounds)]
-  const parts = values.only?.split(',') ?? ['steps', 'crowd', 'past', 'session']
+  const [steps, historySteps, rounds] = [Number(values.steps), Number(values.history), Number(values.rounds)]
+  const parts = values.only?.split(',') ?? ['steps', 'parallel', 'history', 'session']
   await inFolder(async (dir) => {
     await using postgres = await startPostgres(dir)
     const names = NAMES.filter((name) => name === 'reeve' || (name === 'DBOS' ? postgres !== null : installedPeer('langgraph') !== null))
@@ -220,8 +220,8 @@ async function main(): Promise<void> {
       `reeve and its peers, median of ${rounds} rounds; LangGraph ${PEERS.langgraph.version}, DBOS ${PEERS.dbos.version} on PostgreSQL ${postgres?.version ?? '-'}, Node ${process.version}`,
     )
     if (parts.includes('steps')) await benchSteps(bench, rows, steps)
-    if (parts.includes('crowd')) await benchCrowd(bench, rows)
-    if (parts.includes('past')) await benchPast(bench, rows, pastTurns)
+    if (parts.includes('parallel')) await benchParallelAgents(bench, rows)
+    if (parts.includes('history')) await benchHistory(bench, rows, historySteps)
     if (parts.includes('session')) await benchSession(bench, rows, steps < 1_000 ? { ...SESSION, turns: Math.ceil(steps / 5) } : SESSION)
     rows.print()
   })

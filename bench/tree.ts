@@ -15,39 +15,39 @@ import { ROUNDS, inFolder, median, percentile, printTable } from './support.ts'
 import type { Row } from './support.ts'
 
 const REEVE = resolve(import.meta.dirname, '../bin/reeve')
-const TREE = 100
+const TREE_AGENTS = 100
 const STEP_MS = 1_000
-const PACES = 20
+const SCRIPTS = 20
 const SUSPENDED = 10_000
 const ENV = { PATH: '/usr/bin:/bin' }
-const BEGINS = new Set(['model.started', 'process.working'])
-const ENDS = new Set(['model.finished', 'tool.finished'])
+const BEGIN_FACTS = new Set(['model.started', 'process.working'])
+const END_FACTS = new Set(['model.finished', 'tool.finished'])
 
 /** A hundred agents below one process, each with a model that takes a second and calls a tool. */
 async function growTree({ client }: Running, dir: string): Promise<string[]> {
   // The times differ, or all agents would act in the same moment.
-  const scripts = Array.from({ length: PACES }, (_, pace) => {
-    const file = join(dir, `busy-${pace}.yaml`)
+  const scripts = Array.from({ length: SCRIPTS }, (_, number) => {
+    const file = join(dir, `busy-${number}.yaml`)
     // Equal calls would count as a loop.
     const step = (index: number): string =>
-      `- { delay_ms: ${STEP_MS + 37 * pace}, tools: [{ name: glob, input: { pattern: "${index}" } }] }\n`
+      `- { delay_ms: ${STEP_MS + 37 * number}, tools: [{ name: glob, input: { pattern: "${index}" } }] }\n`
     writeFileSync(file, Array.from({ length: 2_000 }, (_, index) => step(index)).join(''))
     return file
   })
   const spawn = async (parent?: string): Promise<string> => {
-    const script = scripts[uuids.length % PACES]
+    const script = scripts[uuids.length % SCRIPTS]
     const body = { intent: 'work', cwd: dir, model: `script:${script}`, env: ENV, ...(parent === undefined ? {} : { parent }) }
     return (await client.post<{ process: ProcessView }>('/v1/processes', body)).process.uuid
   }
   const uuids: string[] = []
   uuids.push(await spawn())
-  while (uuids.length < TREE) uuids.push(await spawn(uuids[Math.floor((uuids.length - 1) / 3)]))
+  while (uuids.length < TREE_AGENTS) uuids.push(await spawn(uuids[Math.floor((uuids.length - 1) / 3)]))
   return uuids
 }
 
 /** The start of a model or tool call. A planned tool call is durable with the model's answer, before it is held. */
 function beganAt({ fact, at, durationMs }: EventView): number | null {
-  if (BEGINS.has(String(fact))) return Date.parse(at)
+  if (BEGIN_FACTS.has(String(fact))) return Date.parse(at)
   return fact === 'tool.finished' ? Date.parse(at) - Number(durationMs) : null
 }
 
@@ -67,15 +67,15 @@ interface Paused {
   readonly allMs: number
 }
 
-async function pauseTree(daemon: Running, root: string, now: boolean): Promise<Paused> {
+async function pauseTree(daemon: Running, root: string, isImmediate: boolean): Promise<Paused> {
   const cursorBefore = (await eventsAfter(daemon, 0)).at(-1)?.seq ?? 0
-  const askedAt = Date.now()
-  await daemon.client.post(`/v1/processes/${root}/pause`, { subtree: true, now })
-  const answeredMs = Date.now() - askedAt
+  const requestedAt = Date.now()
+  await daemon.client.post(`/v1/processes/${root}/pause`, { subtree: true, now: isImmediate })
+  const answeredMs = Date.now() - requestedAt
   for (;;) {
     const events = await eventsAfter(daemon, cursorBefore)
-    const stopped = events.filter(({ fact }) => fact === (now ? 'process.frozen' : 'process.drained'))
-    if (stopped.length < TREE) {
+    const stopped = events.filter(({ fact }) => fact === (isImmediate ? 'process.frozen' : 'process.drained'))
+    if (stopped.length < TREE_AGENTS) {
       await delay(50)
       continue
     }
@@ -84,16 +84,16 @@ async function pauseTree(daemon: Running, root: string, now: boolean): Promise<P
       (event) =>
         timeOf(event) -
         Math.max(
-          askedAt,
-          ...events.filter(({ uuid, fact, seq }) => uuid === event.uuid && seq < event.seq && ENDS.has(String(fact))).map(timeOf),
+          requestedAt,
+          ...events.filter(({ uuid, fact, seq }) => uuid === event.uuid && seq < event.seq && END_FACTS.has(String(fact))).map(timeOf),
         ),
     )
-    const beginTimes = events.map((event) => beganAt(event) ?? askedAt).map((begin) => begin - askedAt)
+    const beginTimes = events.map((event) => beganAt(event) ?? requestedAt).map((begin) => begin - requestedAt)
     return {
       answeredMs,
       lastBeginMs: Math.max(0, ...beginTimes),
       drainMs: Math.max(...drains),
-      allMs: Math.max(...stopped.map(timeOf)) - askedAt,
+      allMs: Math.max(...stopped.map(timeOf)) - requestedAt,
     }
   }
 }
@@ -104,12 +104,12 @@ async function treeRows(dir: string): Promise<Row[]> {
   const soft: Paused[] = []
   const hard: Paused[] = []
   for (let round = 0; round < ROUNDS; round += 1) {
-    for (const [now, into] of [
+    for (const [isImmediate, results] of [
       [false, soft],
       [true, hard],
     ] as const) {
       await delay(5 * STEP_MS + round * 77)
-      into.push(await pauseTree(daemon, root, now))
+      results.push(await pauseTree(daemon, root, isImmediate))
       await daemon.client.post(`/v1/processes/${root}/resume`, { subtree: true })
     }
   }
@@ -131,7 +131,7 @@ async function treeRows(dir: string): Promise<Row[]> {
       100,
     ),
     row(
-      'soft: the last thing that began',
+      'soft: the last call began',
       soft.map(({ lastBeginMs }) => lastBeginMs),
       100,
     ),
@@ -149,9 +149,9 @@ async function treeRows(dir: string): Promise<Row[]> {
 }
 
 /** Paused agents that wait for messages, as left by a killed daemon. */
-async function writeSuspended(state: string): Promise<void> {
-  mkdirSync(state, { recursive: true, mode: 0o700 })
-  await using store = await openSqliteStore({ dir: state })
+async function writeSuspended(stateDir: string): Promise<void> {
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 })
+  await using store = await openSqliteStore({ dir: stateDir })
   const scribe = new Scribe()
   const hold = { reason: 'user', by: 'user', at: 1_700_000_000_000 } as const
   for (let number = 1; number <= SUSPENDED; number += 1) {
@@ -168,8 +168,8 @@ async function writeSuspended(state: string): Promise<void> {
   }
 }
 
-async function crowdRows(dir: string): Promise<Row[]> {
-  const home = join(dir, 'crowd')
+async function suspendedRows(dir: string): Promise<Row[]> {
+  const home = join(dir, 'suspended')
   await writeSuspended(home)
   const startedAt = performance.now()
   await using daemon = await startDaemon(home)
@@ -190,6 +190,6 @@ async function crowdRows(dir: string): Promise<Row[]> {
 }
 
 await inFolder(async (dir) => {
-  printTable(`a tree of ${TREE} agents is paused, ${ROUNDS} rounds`, await treeRows(dir))
-  printTable(`${SUSPENDED} suspended processes`, await crowdRows(dir))
+  printTable(`a tree of ${TREE_AGENTS} agents is paused, ${ROUNDS} rounds`, await treeRows(dir))
+  printTable(`${SUSPENDED} suspended processes`, await suspendedRows(dir))
 })

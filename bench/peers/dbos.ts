@@ -90,17 +90,17 @@ function agentOf(dbos: Dbos, onAgent: (agent: AgentTimes) => void): (steps: numb
 async function run(place: Place, agents: number, steps: number): Promise<{ first: number[]; allMs: number }> {
   const lib = library()
   configure(lib, place)
-  const onAgent: AgentTimes[] = []
+  const ended: AgentTimes[] = []
   const allEnded = Promise.withResolvers<void>()
   const agent = agentOf(lib.DBOS, (one) => {
-    if (onAgent.push(one) === agents) allEnded.resolve()
+    if (ended.push(one) === agents) allEnded.resolve()
   })
   await lib.DBOS.launch()
   const allMs = await timed(async () => {
     await Promise.all(Array.from({ length: agents }, (_, index) => lib.DBOS.startWorkflow(agent, { workflowID: `w${index + 1}` })(steps)))
     await allEnded.promise
   })
-  return { first: onAgent[0]?.times ?? [], allMs }
+  return { first: ended[0]?.times ?? [], allMs }
 }
 
 export const dbos: Peer = {

@@ -94,18 +94,18 @@ class Reporter {
     await this.#report({ type: 'turn.ended', turn: ++this.#turn, outcome: 'ok' })
   }
 
-  /** The call that the next message begins with. */
-  async called(): Promise<void> {
+  /** Reports that the model call for the next message has started. */
+  async startModelCall(): Promise<void> {
     await this.#report({ type: 'model.started', step: this.#step + 1, attempt: 1, model: 'bench' })
   }
 }
 
-const A = uuidOf(1)
+const AGENT_UUID = uuidOf(1)
 
 export const reeve: Peer = {
   async runSteps(place, steps) {
     await using kernel = await open(place)
-    const agent = await startAgent(kernel, A)
+    const agent = await startAgent(kernel, AGENT_UUID)
     const times: number[] = []
     for (let step = 0; step < steps; step++) times.push(await timed(() => agent.step()))
     return times
@@ -124,8 +124,8 @@ export const reeve: Peer = {
   async resume({ dir }, steps) {
     return timed(async () => {
       await using store = await openSqliteStore({ dir })
-      const process = await store.process(A)
-      const { context } = await loadContext((...page) => store.filteredFacts(A, ...page), process?.context?.ranges ?? null)
+      const process = await store.process(AGENT_UUID)
+      const { context } = await loadContext((...page) => store.filteredFacts(AGENT_UUID, ...page), process?.context?.ranges ?? null)
       if (context.messages.length < 2 * steps) throw new Error(`reeve read ${context.messages.length} messages`)
     })
   },
@@ -135,7 +135,7 @@ export const reeve: Peer = {
     for (let fork = 0; fork < forks; fork++) {
       times.push(
         await timed(async () => {
-          const origin = await kernel.store.process(A)
+          const origin = await kernel.store.process(AGENT_UUID)
           if (origin === undefined) throw new Error('there is no origin')
           const forkPoint = await findForkPoint(kernel.store, origin, { fromStep: Math.floor(steps / 2) })
           await kernel.pipeline.request({
@@ -154,13 +154,13 @@ export const reeve: Peer = {
   },
   async session(place, { turns, stepsPerTurn, messageBytes }) {
     await using kernel = await open(place)
-    const agent = await startAgent(kernel, A)
+    const agent = await startAgent(kernel, AGENT_UUID)
     for (let turn = 1; turn <= turns; turn++) {
       for (let step = 0; step < stepsPerTurn; step++) await agent.step(messageBytes)
       await agent.answer(messageBytes)
       if (turn === turns) return
-      await kernel.pipeline.request({ type: 'send', by: 'user', uuid: A, id: `m${turn}`, text: randomText(messageBytes) })
-      await agent.called()
+      await kernel.pipeline.request({ type: 'send', by: 'user', uuid: AGENT_UUID, id: `m${turn}`, text: randomText(messageBytes) })
+      await agent.startModelCall()
     }
   },
 }

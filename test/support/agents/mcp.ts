@@ -34,7 +34,7 @@ const CALL_MS = 80_000
 
 export async function runWithServers(bench: NativeBench, { servers, settings, ...options }: McpRunOptions): Promise<McpRun> {
   const logOf = (name: string): string => join(bench.dir, `${name}.log`)
-  const starts = Object.entries(servers).map(([name, how]): McpStart => ({
+  const starts = Object.entries(servers).map(([name, server]): McpStart => ({
     state: 'ready',
     name,
     effects: {},
@@ -43,7 +43,7 @@ export async function runWithServers(bench: NativeBench, { servers, settings, ..
     notes: [],
     secrets: [],
     ...(typeof settings === 'function' ? settings(name) : settings),
-    reach: transportOf(how, { dir: bench.dir, log: logOf(name), token: bench.token }),
+    reach: transportOf(server, { dir: bench.dir, log: logOf(name), token: bench.token }),
   }))
   const mcp = starts.map(({ name }) => ({ name, source: 'test', kind: 'stdio', argv: [], env: {} }) as const)
   const run = await bench.run({
@@ -63,17 +63,17 @@ export async function runWithServers(bench: NativeBench, { servers, settings, ..
 }
 
 function transportOf(
-  how: McpRunOptions['servers'][string],
+  server: McpRunOptions['servers'][string],
   { dir, log, token }: { readonly dir: string; readonly log: string; readonly token: string },
 ): McpTransport {
-  if (typeof how === 'object' && 'kind' in how) return how
-  const argv = typeof how === 'string' ? [process.execPath, MCP_PROGRAM, how, log, token] : [...how, token]
+  if (typeof server === 'object' && 'kind' in server) return server
+  const argv = typeof server === 'string' ? [process.execPath, MCP_PROGRAM, server, log, token] : [...server, token]
   return { kind: 'stdio', argv, cwd: dir, env: testEnv(dir) }
 }
 
 /** Returns the command line of a server of the newer MCP revision. */
-export function modernServerArgv(how: 'stdio' | 'http', log = ''): readonly string[] {
-  return [process.execPath, MODERN_PROGRAM, how, log]
+export function modernServerArgv(transport: 'stdio' | 'http', log = ''): readonly string[] {
+  return [process.execPath, MODERN_PROGRAM, transport, log]
 }
 
 /** Holds the next step until `tool` is listed: a server may announce its new tools before or after the answer `more`. */

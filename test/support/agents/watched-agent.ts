@@ -14,9 +14,9 @@ export async function startPausedBesideStalled(
   mkdirSync(daemon.paths.agentsDir, { recursive: true })
   writeFileSync(join(daemon.paths.agentsDir, `${AGENT}.md`), '---\nliveness: { silent: 2s, stalled: 3s }\n---\n')
   const silent = [{ text: 'late', delay_ms: 120_000 }]
-  const isAsking = ({ fact }: EventView): boolean => fact === 'model.started'
+  const isModelCall = ({ fact }: EventView): boolean => fact === 'model.started'
   const { uuid } = await daemon.spawnScripted(silent, { agent: AGENT })
-  await daemon.waitForEvent(uuid, isAsking)
+  await daemon.waitForEvent(uuid, isModelCall)
   await daemon.pause(uuid)
   const twin = await daemon.spawnScripted(silent, { agent: AGENT })
   await daemon.waitForView(twin.uuid, ({ liveness }) => liveness?.word === 'stalled')

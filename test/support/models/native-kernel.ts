@@ -64,8 +64,8 @@ export class TestKernel implements KernelPort {
     return promise
   }
 
-  async requestCall(asking: CallRequest): Promise<CallGrant> {
-    const ack = await this.report(asking)
+  async requestCall(request: CallRequest): Promise<CallGrant> {
+    const ack = await this.report(request)
     if (ack === 'go') return { ack, maxOutputTokens: this.grantedTokens }
     return { ack: ack === 'ok' ? 'late' : ack, reason: null }
   }
