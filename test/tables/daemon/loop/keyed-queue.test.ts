@@ -10,7 +10,7 @@ test('a job waits for earlier jobs of its key, and not for those of other keys',
     queue.run(key, async () => {
       order.push(`${name} in`)
       await wait
-      order.push(`${name} ends`)
+      order.push(`${name} out`)
       if (name === 'two') throw new Error('no')
       return name
     })
