@@ -212,8 +212,8 @@ export class Reeve implements AsyncDisposable {
     body: Omit<SpawnBody, 'cwd'> & { cwd?: string },
     { onNote, ...options }: CallOptions & { readonly onNote?: (note: string) => unknown } = {},
   ): Promise<ProcessView> {
-    const whole: SpawnBody = { cwd: process.cwd(), env: clientEnv(), ...body }
-    const { process: spawned, note } = await this.#client.post<SpawnedView>('/v1/processes', whole, options)
+    const fullBody: SpawnBody = { cwd: process.cwd(), env: clientEnv(), ...body }
+    const { process: spawned, note } = await this.#client.post<SpawnedView>('/v1/processes', fullBody, options)
     if (note !== undefined) onNote?.(note)
     return spawned
   }

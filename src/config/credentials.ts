@@ -66,8 +66,8 @@ export function splitEnv(env: Env, keys: ReadonlySet<string> = NO_KEYS): SplitEn
   for (const [name, value] of Object.entries(env)) {
     if (value === undefined || DROPPED_VARIABLES.has(name)) continue
     bytes += Buffer.byteLength(name) + Buffer.byteLength(value)
-    const into = looksSecret(name, value) || (keys.has(name) && value !== '') ? secrets : recorded
-    into[name] = value
+    const target = looksSecret(name, value) || (keys.has(name) && value !== '') ? secrets : recorded
+    target[name] = value
   }
   if (bytes > MAX_ENV_BYTES)
     throw new KernelError('INVALID', `the environment has ${bytes} bytes; at most ${MAX_ENV_BYTES} can be recorded`)

@@ -54,10 +54,10 @@ export class BlockNotices {
 
   #notice(process: ProcessStanding, why: string, next: string): string {
     const mark = process.status === 'suspended' ? `${this.#out.pauseMark} ` : ''
-    const what = stripControls(`${mark}${processTitle(process)} ${why}`)
+    const summary = stripControls(`${mark}${processTitle(process)} ${why}`)
       .trimEnd()
       .replaceAll('\n', '\n  ')
-    return `${this.#out.paintMessage('yellow', `  ${what}`)}\n${this.#out.paintMessage('dim', `  ${stripControls(next)}`)}`
+    return `${this.#out.paintMessage('yellow', `  ${summary}`)}\n${this.#out.paintMessage('dim', `  ${stripControls(next)}`)}`
   }
 }
 

@@ -125,7 +125,7 @@ function taskText(task: ReportTaskView): string[] {
 
 /** Returns the lines about a check; a failed one with its output. */
 function checkText({ stage, command, ok, end, code, signal, ms, member, commit, output, changed }: ReportCheckView): string[] {
-  const how = ok
+  const outcomeText = ok
     ? 'passed'
     : end === 'late'
       ? 'took too long'
@@ -137,7 +137,7 @@ function checkText({ stage, command, ok, end, code, signal, ms, member, commit, 
   const where = `${stage === 'merge' ? 'on the merged files' : `in the files of ${member}`}${commit === null ? '' : `, \`${commit.slice(0, COMMIT_DIGITS)}\``}`
   return [
     '',
-    `**${ok ? 'Verified' : 'Not verified'}** ${where}: ${escapeMarkdown(command)} ${how} after ${formatElapsed(ms)}${changed.length === 0 ? '' : `; it changed files, which were put back: ${escapeMarkdown(changed.join(', '))}`}`,
+    `**${ok ? 'Verified' : 'Not verified'}** ${where}: ${escapeMarkdown(command)} ${outcomeText} after ${formatElapsed(ms)}${changed.length === 0 ? '' : `; it changed files, which were put back: ${escapeMarkdown(changed.join(', '))}`}`,
     ...(ok || output.trim() === '' ? [] : ['', ...quoteMarkdown(output)]),
   ]
 }

@@ -186,9 +186,9 @@ export class Output {
   /** Prints text unchanged. */
   async raw(name: 'stdout' | 'stderr', text: string): Promise<void> {
     const stream = exitOnBrokenPipe(this.#streams[name])
-    const whole = this.bottomLines && stream.isTTY ? this.bottomLines.renderAbove(text) : text
+    const written = this.bottomLines && stream.isTTY ? this.bottomLines.renderAbove(text) : text
     // A stream whose reader has gone never emits `drain`.
-    if (whole === '' || stream.destroyed || stream.write(whole)) return
+    if (written === '' || stream.destroyed || stream.write(written)) return
     await new Promise<void>((resolve) => {
       const done = (): void => {
         stream.off('drain', done).off('error', done)

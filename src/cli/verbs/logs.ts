@@ -21,16 +21,16 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const since = parseSince(args.text('since'))
   const style: LogStyle = { out, withTime: args.on('timestamps'), prose: new Prose(), lastTextAt: '' }
   const process = await resolveForRead(args.words[0] ?? '', out, (ref) => reeve.get(ref))
-  const past = await reeve.logs(process.uuid, { tail: args.number('tail') ?? MAX_LINES, ...(since === undefined ? {} : { since }) })
+  const earlier = await reeve.logs(process.uuid, { tail: args.number('tail') ?? MAX_LINES, ...(since === undefined ? {} : { since }) })
   const follow = args.on('follow')
-  if (out.json && !follow) await out.value({ lines: past.lines })
-  else for (const line of follow && !out.json ? withoutRepeatedCause(past.lines, process) : past.lines) await show(line, style)
+  if (out.json && !follow) await out.value({ lines: earlier.lines })
+  else for (const line of follow && !out.json ? withoutRepeatedCause(earlier.lines, process) : earlier.lines) await show(line, style)
   if (!follow || hasEnded(process)) return 0
   const notices = new BlockNotices(out)
   const report = async (): Promise<void> => notices.report([await reeve.get(process.uuid)])
   await report()
   const noticeFilter = new HoldNoticeFilter()
-  for await (const event of reeve.events({ process: process.uuid, after: past.cursor, follow: true })) {
+  for await (const event of reeve.events({ process: process.uuid, after: earlier.cursor, follow: true })) {
     const fact = toFact(event)
     if (mayChangeBlock(event)) await report()
     for (const visible of fact ? (out.json ? [fact] : noticeFilter.visibleFacts(fact)) : [])

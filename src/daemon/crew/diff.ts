@@ -43,10 +43,13 @@ export interface ChangeRange {
 }
 
 /** The source of a task's change, by the task's state and the requested selection. */
-export function diffSourceOf(task: Pick<Task, 'state' | 'verdict' | 'briefed' | 'commit' | 'merged'>, which: DiffSelection): DiffSource {
+export function diffSourceOf(
+  task: Pick<Task, 'state' | 'verdict' | 'briefed' | 'commit' | 'merged'>,
+  selection: DiffSelection,
+): DiffSource {
   const { state, verdict, briefed, commit, merged } = task
-  if (commit !== null && which !== 'review') return merged !== null && which === 'auto' ? 'landed' : 'commit'
-  if (which === 'commit') return null
+  if (commit !== null && selection !== 'review') return merged !== null && selection === 'auto' ? 'landed' : 'commit'
+  if (selection === 'commit') return null
   if (briefed && (state === 'in_review' || verdict === 'APPROVED')) return 'reviewed'
   if (state === 'awaiting_review' || state === 'in_review' || state === 'waiting' || state === 'approved') return 'fresh'
   return state === 'addressing_feedback' ? 'denied' : 'reviewed'
@@ -60,10 +63,10 @@ export class CrewDiffs {
   }
 
   /** The API view of a task's change. Errors: NOT_FOUND for an unknown task. */
-  async view(crew: Process, id: string, { which, maxLines }: CrewDiffQuery): Promise<CrewDiffView> {
+  async view(crew: Process, id: string, { which: selection, maxLines }: CrewDiffQuery): Promise<CrewDiffView> {
     const task = requireTask(crew, id)
-    const source = diffSourceOf(task, which)
-    const range = await this.findRange(crew, id, which)
+    const source = diffSourceOf(task, selection)
+    const range = await this.findRange(crew, id, selection)
     const header = {
       crew: crew.spec.name ?? String(crew.pid),
       task: { id, title: task.title, state: task.state, implementer: task.implementer, reviewer: task.reviewer },
@@ -106,11 +109,11 @@ export class CrewDiffs {
   }
 
   /** The range of commits to compare, or the reason why there is no change. Errors: NOT_FOUND for an unknown task. */
-  async findRange(crew: Process, id: string, which: DiffSelection = 'auto'): Promise<ChangeRange | string> {
+  async findRange(crew: Process, id: string, selection: DiffSelection = 'auto'): Promise<ChangeRange | string> {
     const task = requireTask(crew, id)
     const spec = crewGitSpec(crew)
     if (!spec) return 'the crew works without worktrees, so the changes of its tasks cannot be separated'
-    const source = diffSourceOf(task, which)
+    const source = diffSourceOf(task, selection)
     const problem = source === 'fresh' ? await this.#storeReviewFiles(crew, task) : null
     if (problem !== null) return problem
     return this.withGit(async (git) => {
@@ -121,7 +124,7 @@ export class CrewDiffs {
         location,
         source === 'landed' ? task.merged : source === 'commit' ? task.commit : source === null ? null : reviewRef(spec, task.id),
       )
-      if (to === null) return noChangeReason(task, which)
+      if (to === null) return noChangeReason(task, selection)
       const from = await findStartCommit(git, location, { task, spec, crew: crew.crew, to, source })
       return from === null ? `the commit that ${id} started from is gone from the repository` : { location, from, to }
     }).catch(gitErrorNote)
@@ -205,11 +208,11 @@ function rangeNote({ implementer, reviewer, state, verdict, commit, merged }: Ta
   return `made by ${by}${verdict === 'APPROVED' ? ` and approved by ${reviewer ?? 'the user'}` : ''}; not committed`
 }
 
-function noChangeReason({ id, kind, role, state, implementer, salvaged, commit }: Task, which: DiffSelection): string {
-  if (which === 'commit')
+function noChangeReason({ id, kind, role, state, implementer, salvaged, commit }: Task, selection: DiffSelection): string {
+  if (selection === 'commit')
     return commit === null ? `${id} is not committed` : `the commit ${shortCommit(commit)} of ${id} is gone from the repository`
   if (commit !== null)
-    return which === 'review'
+    return selection === 'review'
       ? `${id} is committed, so its review ref no longer exists; the commit ${shortCommit(commit)} has the change`
       : `the commit ${shortCommit(commit)} of ${id} is gone from the repository`
   if (kind === 'human') return `${id} is a question for the user: it changes nothing`

@@ -61,8 +61,8 @@ async function* untilDead({ reads }: RoutesDeps, events: AsyncIterable<EventView
 
 /** Returns a signal that aborts when the client has gone. */
 export function clientGoneSignal(reply: FastifyReply): AbortSignal {
-  const gone = new AbortController()
-  if (reply.raw.destroyed) gone.abort()
-  reply.raw.once('close', () => gone.abort())
-  return gone.signal
+  const abortController = new AbortController()
+  if (reply.raw.destroyed) abortController.abort()
+  reply.raw.once('close', () => abortController.abort())
+  return abortController.signal
 }

@@ -148,8 +148,8 @@ export class Feed {
   #keepOpenText(uuid: Uuid, pid: Pid, { step, text }: { readonly step: number; readonly text: string }): void {
     const open = this.#openTexts.get(uuid)
     const before = open?.step === step ? open.text : ''
-    const whole = before === null || before.length + text.length > MAX_OPEN_TEXT ? null : before + text
-    this.#openTexts.set(uuid, { pid, step, text: whole })
+    const openText = before === null || before.length + text.length > MAX_OPEN_TEXT ? null : before + text
+    this.#openTexts.set(uuid, { pid, step, text: openText })
   }
 
   /** Returns one event with the whole unfinished text of each process that the viewer asked for. */

@@ -139,15 +139,15 @@ export class Steps {
   }
 
   /** Handles a call or its update. `isNew` marks a new call, which may reuse the id of an ended one. */
-  handleCall(seen: ReportedCall, isNew = false): void {
-    if (isNew && this.#calls.get(seen.toolCallId)?.hasEnded === true) this.#calls.delete(seen.toolCallId)
-    if (this.#runningCalls.size > 0 && !this.#calls.has(seen.toolCallId)) return this.#postpone(() => this.handleCall(seen, isNew))
-    const call = this.#findOrAddCall(seen)
+  handleCall(reported: ReportedCall, isNew = false): void {
+    if (isNew && this.#calls.get(reported.toolCallId)?.hasEnded === true) this.#calls.delete(reported.toolCallId)
+    if (this.#runningCalls.size > 0 && !this.#calls.has(reported.toolCallId)) return this.#postpone(() => this.handleCall(reported, isNew))
+    const call = this.#findOrAddCall(reported)
     if (call === null || call.hasEnded) return
-    this.#addTerminalOutput(call, seen)
-    if (seen.status === 'completed' || seen.status === 'failed') return this.#finish(call, seen.status)
+    this.#addTerminalOutput(call, reported)
+    if (reported.status === 'completed' || reported.status === 'failed') return this.#finish(call, reported.status)
     if (call.hasBegun) this.#show(call)
-    else this.#flushIn(seen.status === 'in_progress' ? NEXT_CALL_WHILE_RUNNING_MS : NEXT_CALL_MS)
+    else this.#flushIn(reported.status === 'in_progress' ? NEXT_CALL_WHILE_RUNNING_MS : NEXT_CALL_MS)
   }
 
   /** Records the open step, because a call waits for a permission or uses the client. */
@@ -199,16 +199,16 @@ export class Steps {
     return text.length <= left ? text : `${text.slice(0, left)}${CUT_NOTICE}`
   }
 
-  #findOrAddCall(seen: ReportedCall): Call | null {
-    const known = this.#calls.get(seen.toolCallId)
+  #findOrAddCall(reported: ReportedCall): Call | null {
+    const known = this.#calls.get(reported.toolCallId)
     if (known) {
-      known.details = mergeCall(known.details, seen)
+      known.details = mergeCall(known.details, reported)
       return known
     }
     if (this.#calls.size >= MAX_CALLS) return null
     const call: Call = {
-      callId: seen.toolCallId,
-      details: seen,
+      callId: reported.toolCallId,
+      details: reported,
       hasBegun: false,
       startedMs: 0,
       shownText: '',

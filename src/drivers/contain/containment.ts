@@ -104,9 +104,9 @@ export class OwnedContainment implements Containment {
     return this.#firstStart.promise
   }
 
-  measure(how: 'all' | 'known' | 'none' = 'all'): ContainmentUsage | null {
+  measure(memberScope: 'all' | 'known' | 'none' = 'all'): ContainmentUsage | null {
     if (this.#finalUsage !== null || !this.#hasStarted) return this.#finalUsage
-    const usage = this.#backend.measure(how)
+    const usage = this.#backend.measure(memberScope)
     if (usage === null) return null
     const outputBytes = [...this.#programs].reduce((sum, program) => sum + program.outputBytes, this.#outputBytes)
     return { ...usage, outputBytes }

@@ -98,7 +98,7 @@ export interface Containment {
    * Returns the resources that all programs have used so far, including ended ones; after disposal, the final figures. Null if no
    * program was started or the system has no figures. `all` searches for new members first; `known` skips this expensive search.
    */
-  measure(how?: 'all' | 'known'): ContainmentUsage | null
+  measure(memberScope?: 'all' | 'known'): ContainmentUsage | null
   /** Limits the memory of all programs together, where the system can enforce it. Null removes the limit. */
   limitMemory(bytes: number | null): void
   /** resolves when the first program is started */

@@ -30,14 +30,14 @@ export function pauseHold({ by, root }: Pick<PendingSignal, 'by' | 'root'>, at: 
 }
 
 /**
- * Removes the holds that `which` selects, and drops a pending SIGPAUSE whose hold it would select. After its last hold
+ * Removes the holds that `isReleased` selects, and drops a pending SIGPAUSE whose hold it would select. After its last hold
  * the process continues. True if there was anything to remove.
  */
-export function releaseHolds(draft: DecisionDraft, uuid: Uuid, by: Sender, which: (hold: Hold) => boolean): boolean {
-  const hasDroppedPause = dropPendingPause(draft, uuid, which)
+export function releaseHolds(draft: DecisionDraft, uuid: Uuid, by: Sender, isReleased: (hold: Hold) => boolean): boolean {
+  const hasDroppedPause = dropPendingPause(draft, uuid, isReleased)
   const process = draft.mustGet(uuid)
   if (process.life.state !== 'running') return hasDroppedPause
-  const released = process.life.holds.filter(which)
+  const released = process.life.holds.filter(isReleased)
   if (released.length === 0) return hasDroppedPause
   if (released.some(({ reason }) => reason === 'supervisor')) resetRestarts(draft, process)
   const after = draft.emit(uuid, { type: 'process.released', holds: released, by, mono: draft.now.mono })
@@ -45,10 +45,10 @@ export function releaseHolds(draft: DecisionDraft, uuid: Uuid, by: Sender, which
   return true
 }
 
-function dropPendingPause(draft: DecisionDraft, uuid: Uuid, which: (hold: Hold) => boolean): boolean {
+function dropPendingPause(draft: DecisionDraft, uuid: Uuid, isReleased: (hold: Hold) => boolean): boolean {
   const process = draft.mustGet(uuid)
   const pending = isLiving(process) ? process.signals.pending.find(({ signal }) => signal === 'SIGPAUSE') : undefined
-  if (!pending || !which(pauseHold(pending, draft.now.wall))) return false
+  if (!pending || !isReleased(pauseHold(pending, draft.now.wall))) return false
   draft.emit(uuid, { type: 'signal.unpended', signal: 'SIGPAUSE' })
   return true
 }

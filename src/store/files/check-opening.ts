@@ -90,9 +90,9 @@ function countersAbove({ pid, cursor, orderly }: Identity): Counters {
 
 function keepWal(dir: string, walFile: string): string {
   mkdirSync(asideDir(dir), { recursive: true, mode: 0o700 })
-  const kept = join(asideDir(dir), `store.db-wal.${Date.now()}`)
-  copyFileSync(walFile, kept)
-  return kept
+  const copy = join(asideDir(dir), `store.db-wal.${Date.now()}`)
+  copyFileSync(walFile, copy)
+  return copy
 }
 
 /** Whether there is a WAL without a database; SQLite would remove such a WAL. */

@@ -116,8 +116,8 @@ export class UsageLedger {
   catchUp(last: number): boolean {
     const from = metaValue('spent', this.#sql.counter.get('spent'))
     if (from >= last) return false
-    const upto = Math.min(last, from + BATCH_CURSORS)
-    const facts = (this.#sql.spending.all(from, upto, CODES) as unknown as OwnedFactRow[]).map(readBrief)
+    const lastCursor = Math.min(last, from + BATCH_CURSORS)
+    const facts = (this.#sql.spending.all(from, lastCursor, CODES) as unknown as OwnedFactRow[]).map(readBrief)
     const accounts = new Map<Uuid, Account>()
     for (const fact of facts) {
       const account = accounts.get(fact.uuid) ?? this.openAccount(fact.uuid)
@@ -126,9 +126,9 @@ export class UsageLedger {
     }
     inTransaction(this.#db, this.#sql, () => {
       for (const account of accounts.values()) this.write(account)
-      this.#sql.raise.run(upto, -upto, 'spent', upto)
+      this.#sql.raise.run(lastCursor, -lastCursor, 'spent', lastCursor)
     })
-    return upto < last
+    return lastCursor < last
   }
 
   openAccount(uuid: Uuid): Account {

@@ -72,7 +72,7 @@ describe('an agent that is started as a command', () => {
     const { note } = await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.note').then((event) => ({ note: event['text'] }))
     expect(note).toBe('reeve reads its output in the format of Claude Code')
     expect(await daemon.waitForEvent(uuid, ({ fact }) => fact === 'tool.finished')).toMatchObject({ name: 'Bash', outcome: 'error' })
-    await expect(daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.output')).rejects.toThrow('no event was so')
+    await expect(daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.output')).rejects.toThrow('no event matched')
   })
 
   test('that reports an error has failed, though its program exits 0', async () => {

@@ -442,12 +442,12 @@ test('a deleted branch is created again at the last merge; a crew without a repo
   repository.git('branch', '-q', '-D', CREW)
   await workOnTask(secondWorker, 'second')
   expect(repository.git('show', `${CREW}:log.txt`)).toBe('first\nsecond')
-  const none = { ...readCrewRow(), spec: kernelSpec({ driver: 'crew' }) } as Process
+  const processWithoutCrew = { ...readCrewRow(), spec: kernelSpec({ driver: 'crew' }) } as Process
   expect([
-    await git.planMemberBranch(none, 'worker-1'),
-    await git.prepare({ crew: none, member: firstWorker, task: 'first' }),
-    await git.findLeftovers(none),
-    await git.commit({ crew: none, member: firstWorker, task: 'first' }, { base: null, force: true }),
+    await git.planMemberBranch(processWithoutCrew, 'worker-1'),
+    await git.prepare({ crew: processWithoutCrew, member: firstWorker, task: 'first' }),
+    await git.findLeftovers(processWithoutCrew),
+    await git.commit({ crew: processWithoutCrew, member: firstWorker, task: 'first' }, { base: null, force: true }),
   ]).toEqual([null, { base: null, salvaged: null }, null, { type: 'nothing' }])
 })
 

@@ -90,10 +90,10 @@ export class CrewHome implements AsyncDisposable {
   /** Waits for a fact of the crew; returns the first one that matches. */
   async waitForFact(type: string, isMatch: (event: EventView) => boolean = () => true): Promise<EventView> {
     let found: EventView | undefined
-    let seen = 0
+    let lastSeq = 0
     await this.waitUntil(async () => {
-      const events = await this.home.readEvents(seen)
-      seen = events.at(-1)?.seq ?? seen
+      const events = await this.home.readEvents(lastSeq)
+      lastSeq = events.at(-1)?.seq ?? lastSeq
       found = events.find((event) => event.uuid === this.uuid && event['fact'] === type && isMatch(event))
       return found !== undefined
     }, `${type}: ${isMatch.toString()}`)

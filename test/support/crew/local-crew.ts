@@ -40,8 +40,8 @@ export class LocalCrew {
   }
 
   static async up(daemon: LocalDaemon, body: Partial<CrewUpBody>): Promise<LocalCrew> {
-    const whole: CrewUpBody = { name: 'team', cwd: daemon.work, env: testEnv(daemon.work), worktrees: false, ...body }
-    const { process } = await daemon.client.post<CrewUpView>('/v1/crews', whole)
+    const fullBody: CrewUpBody = { name: 'team', cwd: daemon.work, env: testEnv(daemon.work), worktrees: false, ...body }
+    const { process } = await daemon.client.post<CrewUpView>('/v1/crews', fullBody)
     return new LocalCrew(daemon, process.uuid)
   }
 

@@ -167,16 +167,16 @@ export class LocalDaemon implements AsyncDisposable {
     query: Readonly<Record<string, string | number | boolean>> = {},
   ): Promise<EventView> {
     const late = AbortSignal.timeout(WAIT_MS)
-    const seen: string[] = []
+    const eventNames: string[] = []
     for await (const event of this.client.events(`/v1/processes/${ref}/events`, {
       query: { after: 0, follow: true, ...query },
       signal: late,
       isLast: isReaped,
     })) {
       if (isMatch(event)) return event
-      seen.push(String(event['fact'] ?? event.type))
+      eventNames.push(String(event['fact'] ?? event.type))
     }
-    throw new Error(`no event was so: ${isMatch.toString()}; there were ${seen.join(', ')}; ${this.errors.join('\n')}`)
+    throw new Error(`no event matched: ${isMatch.toString()}; there were ${eventNames.join(', ')}; ${this.errors.join('\n')}`)
   }
 
   /** Waits until the process has a status. */

@@ -67,10 +67,10 @@ function notReadyLines(agents: readonly AgentView[]): string[] {
 
 /** Returns the line about agents whose login is unknown. */
 function uncheckedLoginLines(agents: readonly AgentView[]): string[] {
-  const ways = agents.flatMap(({ name, usable, login }) =>
+  const loginTexts = agents.flatMap(({ name, usable, login }) =>
     usable && login?.state === 'not checked' ? [`${name}${loginCommand(login)}`] : [],
   )
-  return ways.length === 0 ? [] : [`whether it is logged in is not checked: ${ways.join(', ')}`]
+  return loginTexts.length === 0 ? [] : [`whether it is logged in is not checked: ${loginTexts.join(', ')}`]
 }
 
 /** Returns the line about agents that take no messages while they run. */
@@ -80,6 +80,6 @@ function noMessageLines(agents: readonly AgentView[]): string[] {
 }
 
 function loginCommand({ command, key }: NonNullable<AgentView['login']>): string {
-  const ways = [...(command === null ? [] : [`\`${command}\``]), ...(key === null ? [] : [key])]
-  return ways.length === 0 ? '' : ` (${ways.join(' or ')})`
+  const logins = [...(command === null ? [] : [`\`${command}\``]), ...(key === null ? [] : [key])]
+  return logins.length === 0 ? '' : ` (${logins.join(' or ')})`
 }

@@ -65,11 +65,11 @@ export class CgroupBackend implements ContainmentBackend {
     })
   }
 
-  measure(how: 'all' | 'known' | 'none'): BackendUsage | null {
+  measure(memberScope: 'all' | 'known' | 'none'): BackendUsage | null {
     const cpuTimeMs = cpuTimeOf(this.#dir)
     if (cpuTimeMs === null) return null
     const memory = memoryOf(this.#dir)
-    const rssBytes = how === 'none' ? 0 : (memory?.nowBytes ?? residentBytes(readUsages(pidsBelow(this.#dir)), this.#memoryBytes))
+    const rssBytes = memberScope === 'none' ? 0 : (memory?.nowBytes ?? residentBytes(readUsages(pidsBelow(this.#dir)), this.#memoryBytes))
     return { cpuTimeMs, rssBytes, peakRssBytes: memory?.peakBytes ?? null, outOfMemory: memory?.hasReachedLimit ?? false }
   }
 

@@ -96,8 +96,8 @@ export class GroupBackend implements ContainmentBackend {
     return this.#scan().map((handle) => handle.pid)
   }
 
-  measure(how: 'all' | 'known' | 'none'): BackendUsage | null {
-    const members = how === 'all' ? this.#scan() : how === 'known' ? [...this.#knownMembers.values()] : []
+  measure(memberScope: 'all' | 'known' | 'none'): BackendUsage | null {
+    const members = memberScope === 'all' ? this.#scan() : memberScope === 'known' ? [...this.#knownMembers.values()] : []
     return this.#meter.measure(members, this.#memoryBytes)
   }
 

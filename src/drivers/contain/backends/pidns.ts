@@ -93,8 +93,8 @@ export class PidnsBackend implements ContainmentBackend {
   }
 
   // Proxies count as members here, because a proxy inherits its program's usage when the program ends.
-  measure(how: 'all' | 'known' | 'none'): BackendUsage | null {
-    const members = how === 'none' ? [] : this.#scan()
+  measure(memberScope: 'all' | 'known' | 'none'): BackendUsage | null {
+    const members = memberScope === 'none' ? [] : this.#scan()
     const proxies = [...this.#proxies.values()].filter(({ pid }) => members.every((member) => member.pid !== pid))
     return this.#meter.measure([...proxies, ...members], this.#memoryBytes)
   }

@@ -35,8 +35,8 @@ const ENDING_BY_REASON: { readonly [R in HoldReason]: string } = {
 /** The notice of a pause: the member, its task, and how the pause ends. */
 export function pausedText(crew: Crew, member: Member, note?: string): string {
   const { heldFor, wakes } = member
-  const ending = wakes ? 'It resumes by itself. Wait for that.' : (ENDING_BY_REASON[heldFor as HoldReason] ?? ENDS_BY_USER)
-  return `${member.id} is paused (${heldFor ?? 'reason unknown'})${note === undefined ? '' : `: ${note}`}. ${heldTaskText(crew, member)} ${ending}`
+  const nextText = wakes ? 'It resumes by itself. Wait for that.' : (ENDING_BY_REASON[heldFor as HoldReason] ?? ENDS_BY_USER)
+  return `${member.id} is paused (${heldFor ?? 'reason unknown'})${note === undefined ? '' : `: ${note}`}. ${heldTaskText(crew, member)} ${nextText}`
 }
 
 export function resumedText(crew: Crew, member: Member): string {

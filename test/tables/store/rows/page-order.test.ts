@@ -84,9 +84,9 @@ test('a journal with its root page in the place of another page is refused at a 
   // As after a crash: the start reads all facts since the rows were last written, page after page.
   const markRowsUnwritten = () => changeFile(at.dir, (db) => db.exec("UPDATE meta SET value = 0, copy = 0 WHERE name = 'settled'"))
   markRowsUnwritten()
-  const whole = await openSqliteStore({ dir: at.dir })
-  expect(await whole.since({ afterCursor: 0, limit: 1_000 })).toHaveLength(624)
-  await whole[Symbol.asyncDispose]()
+  const reopened = await openSqliteStore({ dir: at.dir })
+  expect(await reopened.since({ afterCursor: 0, limit: 1_000 })).toHaveLength(624)
+  await reopened[Symbol.asyncDispose]()
   markRowsUnwritten()
   // The last leaf is left out: its end is the end of the journal, which is checked before the facts are read.
   for (const leaf of leaves.slice(0, -1)) {

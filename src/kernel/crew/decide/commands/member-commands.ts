@@ -142,9 +142,9 @@ function releaseAndDismiss(draft: CrewDraft, member: Member, action: 'retire' | 
 }
 
 /** Asks a member to leave. */
-export function dismissMember(draft: CrewDraft, id: MemberId, how: Leave, reason: string): void {
-  draft.emit({ type: 'crew.leaving', member: id, how, reason })
-  draft.addAct({ type: 'stop', member: id, how: how === 'stopped' ? 'stop' : 'retire', reason })
+export function dismissMember(draft: CrewDraft, id: MemberId, leave: Leave, reason: string): void {
+  draft.emit({ type: 'crew.leaving', member: id, how: leave, reason })
+  draft.addAct({ type: 'stop', member: id, how: leave === 'stopped' ? 'stop' : 'retire', reason })
 }
 
 function requireDismissible(draft: CrewDraft, id: MemberId): Member {
