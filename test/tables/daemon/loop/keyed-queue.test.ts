@@ -10,7 +10,7 @@ test('a job waits for the earlier jobs with its key, and not for jobs with other
     queue.run(key, async () => {
       order.push(`${name} begins`)
       await wait
-      order.push(`${name} out`)
+      order.push(`${name} ends`)
       if (name === 'two') throw new Error('no')
       return name
     })
