@@ -85,7 +85,7 @@ export abstract class ModelReports extends ModelLedger {
 
   /** Queues an urgent message. The process reads it, with all earlier ones, before its next model call. */
   queueUrgent(p: Proc, id: string, from: string): void {
-    p.queue.push({ what: 'other', urgent: true, id, originProc: from })
+    p.queue.push({ what: 'other', urgent: true, id, from })
   }
 
   /** Cancels the wrap-up, and drops unread messages about it. */

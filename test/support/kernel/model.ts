@@ -9,7 +9,7 @@ interface Queued {
   what: 'intent' | 'wrap' | 'signal' | 'notice' | 'other'
   urgent: boolean
   id?: string
-  originProc?: string
+  from?: string
 }
 
 /** Returns the kind of a message that a fork takes over from its origin. */
@@ -246,7 +246,7 @@ export class Model extends ModelSignals {
       forkOf: originProc.external,
       turn: state.turn,
       turnOpen: state.turnOpen,
-      queue: state.queue.map(({ id, from: originProc, urgent }) => ({ what: kindOf(id), urgent: urgent === true, id, from: originProc })),
+      queue: state.queue.map(({ id, from, urgent }) => ({ what: kindOf(id), urgent: urgent === true, id, from })),
       step,
       whole: step,
       context: state.contextTokens,
@@ -452,11 +452,7 @@ export class Model extends ModelSignals {
   #take({ uuid, by, ids }: Input<'take'>): void {
     const p = this.living(uuid)
     if (by.startsWith('agent:') && by !== `agent:${uuid}`) refuse('PERMISSION')
-    if (
-      p.queue.some(
-        ({ id, originProc }) => id !== undefined && ids.includes(id) && (originProc === 'coordinator' || originProc === 'system'),
-      )
-    )
+    if (p.queue.some(({ id, from }) => id !== undefined && ids.includes(id) && (from === 'coordinator' || from === 'system')))
       refuse('INVALID')
     p.queue = p.queue.filter(({ id }) => id === undefined || !ids.includes(id))
   }
@@ -467,7 +463,7 @@ export class Model extends ModelSignals {
     const sender = by.startsWith('agent:') ? this.all.get(by.slice('agent:'.length)) : undefined
     const isParent = sender !== undefined && sender.state !== 'dead' && sender.parent === uuid
     if (!isParent && !this.maySignal(by, p)) refuse('PERMISSION')
-    p.queue.push({ what: 'other', urgent: false, id, originProc: by })
+    p.queue.push({ what: 'other', urgent: false, id, from: by })
     this.settle(p)
   }
 
