@@ -1,4 +1,5 @@
-// Writes docs/errors.md and docs/mcp-tools.md from their tables. `npm run docs`; with --check it only checks whether they are up to date.
+// Writes docs/errors.md and docs/mcp-tools.md from their tables. A part of `npm run docs`. `node
+// scripts/docs.ts --check` only checks whether they are up to date.
 // Tests: test/ratchet.test.ts, test/tables/daemon/mcp/own-tools.test.ts.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -65,7 +65,7 @@ export function homeOf(text: string): string | null {
     const home: unknown = JSON.parse(/^# Home: (.*)$/m.exec(text)?.[1] ?? '')
     return typeof home === 'string' ? home : null
   } catch {
-    // Without a valid first line, reeve has not written this unit.
+    // Without a valid line with the home, reeve has not written this unit.
     return null
   }
 }

@@ -10,6 +10,7 @@ export interface Call {
   step: number
   input: number
   grant: number
+  /** the price of an input token, and of an output token */
   inNano: number
   outNano: number
   priced: boolean
@@ -30,7 +31,9 @@ export interface Spender {
   estimated: boolean
   unpriced: boolean
   open: Call[]
+  /** the usage of descendants that was settled with this process */
   below: Sum & { output: number }
+  /** the part of its usage that its payer already has in `below` */
   settled: Sum & { output: number }
   /** usage that joined from other processes and that this process did not pay for at the time */
   joined: Sum
@@ -39,6 +42,7 @@ export interface Spender {
 export interface CallRequest {
   input: number
   answer: number
+  /** the price of an input token, and of an output token */
   inNano: number
   outNano: number
   priced: boolean
@@ -53,7 +57,7 @@ export class BudgetModel {
 
   spawn(uuid: string, spawner: string | null, payer: string | null, fields: Pick<Spender, 'limits' | 'metered'>): Spender {
     const zero = { tokens: 0, nano: 0, output: 0 }
-    const p: Spender = {
+    const spender: Spender = {
       uuid,
       spawner,
       payer,
@@ -69,9 +73,9 @@ export class BudgetModel {
       settled: { ...zero },
       joined: { tokens: 0, nano: 0 },
     }
-    this.all.set(uuid, p)
-    this.#table.add(p)
-    return p
+    this.all.set(uuid, spender)
+    this.#table.add(spender)
+    return spender
   }
 
   living(): Spender[] {

@@ -143,7 +143,7 @@ export class GroupBackend implements ContainmentBackend {
   // second. Containments that freeze together share readings, so the second reading comes from a later check.
   isFrozen(): boolean {
     const reading = readProcessTable(this.#markerScope)
-    const areStopped = this.#freezer.allStopped()
+    const areStopped = this.#freezer.tryToStopAll()
     const isSecond = areStopped && this.#firstStoppedReading !== null && this.#firstStoppedReading !== reading
     this.#firstStoppedReading = areStopped ? (this.#firstStoppedReading ?? reading) : null
     return isSecond

@@ -133,7 +133,7 @@ export class PidnsBackend implements ContainmentBackend {
   // Everything is checked twice: a list of children is exact only if no child ended while it was read.
   isFrozen(): boolean {
     const before = this.#processesToStop().length
-    return this.#freezer.allStopped() && this.#freezer.allStopped() && this.#processesToStop().length === before
+    return this.#freezer.tryToStopAll() && this.#freezer.tryToStopAll() && this.#processesToStop().length === before
   }
 
   thaw(): void {

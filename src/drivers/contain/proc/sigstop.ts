@@ -6,7 +6,7 @@ import { signalOne } from './handle.ts'
 import { isStopped, isZombie, readRow } from './process-table.ts'
 
 export class SigstopFreezer {
-  /** the processes that this freezer has stopped, by PID */
+  /** the OS processes that this freezer has stopped, by OS PID */
   readonly #stoppedMembers = new Map<number, OsHandle>()
   readonly #members: () => readonly OsHandle[]
 
@@ -26,9 +26,11 @@ export class SigstopFreezer {
     }
   }
 
-  // A process born since the last check is stopped here. A signalled process may wait in the kernel, for example for its stopped
-  // vfork child. Such a process counts as stopped, because it runs no further instruction.
-  allStopped(): boolean {
+  /**
+   * Returns whether all OS processes are stopped; if not, it stops them again, because one may have been born since. A signalled OS
+   * process may wait in the kernel, for example for its stopped vfork child. It counts as stopped, because it runs no further instruction.
+   */
+  tryToStopAll(): boolean {
     if (this.#members().every((handle) => isStoppedOrEnded(handle) || (this.#stoppedMembers.has(handle.pid) && isInKernel(handle))))
       return true
     this.stop()

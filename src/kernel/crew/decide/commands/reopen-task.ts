@@ -28,7 +28,8 @@ export function retryTask(draft: CrewDraft, { task: id }: CommandOf<'retry_task'
         ? 'reopen_task (`reeve crew reopen`) opens it again with comments.'
         : 'Only the user can reopen it. Add a task for what is left.',
     )
-  if (!isUnfinished(task)) throw refusalError('CONFLICT', `${taskTitle(task)} is ${stateText(task.state)}`, openTaskHint(draft, task))
+  if (!hasFailedOrIsCancelled(task))
+    throw refusalError('CONFLICT', `${taskTitle(task)} is ${stateText(task.state)}`, openTaskHint(draft, task))
   if (task.kind === 'conflict')
     throw refusalError(
       'CONFLICT',
@@ -62,17 +63,17 @@ function openTaskHint({ context: { by } }: CrewDraft, { state, ask }: Task): str
 
 /** Refuses a task that would fail again at once, because a task that it needs has failed. Errors: CONFLICT. */
 function checkNeeds({ crew }: CrewDraft, task: Task): void {
-  const unfinished = task.needs.flatMap((need) => tasksById(crew).get(need) ?? []).filter(isUnfinished)
-  const [first] = unfinished
+  const lostNeeds = task.needs.flatMap((need) => tasksById(crew).get(need) ?? []).filter(hasFailedOrIsCancelled)
+  const [first] = lostNeeds
   if (first)
     throw refusalError(
       'CONFLICT',
-      `${taskTitle(task)} needs ${unfinished.map((need) => `${need.id}, which ${closedText(need)}`).join(', and ')}`,
+      `${taskTitle(task)} needs ${lostNeeds.map((need) => `${need.id}, which ${closedText(need)}`).join(', and ')}`,
       `Retry ${first.id} first: tasks that failed because of it come back with it.`,
     )
 }
 
-function isUnfinished({ state }: Task): boolean {
+function hasFailedOrIsCancelled({ state }: Task): boolean {
   return state === 'failed' || state === 'cancelled'
 }
 
@@ -88,7 +89,7 @@ function dependentsToRetry(crew: Crew, id: TaskId): readonly TaskId[] {
   for (let sizeBefore = 0; sizeBefore < retried.size;) {
     sizeBefore = retried.size
     for (const task of candidates) {
-      const canBeDone = task.needs.every((need) => retried.has(need) || !isUnfinished(tasksById(crew).get(need) ?? task))
+      const canBeDone = task.needs.every((need) => retried.has(need) || !hasFailedOrIsCancelled(tasksById(crew).get(need) ?? task))
       if (canBeDone) retried.add(task.id)
     }
   }
@@ -105,7 +106,7 @@ export function reopenTask(draft: CrewDraft, { task: id, comments }: CommandOf<'
     throw refusalError(
       'CONFLICT',
       `${taskTitle(task)} is ${stateText(task.state)}`,
-      isUnfinished(task)
+      hasFailedOrIsCancelled(task)
         ? 'retry_task (`reeve crew retry`) puts it back into the queue.'
         : 'It is still open: send a message to its worker, or edit the task.',
     )
