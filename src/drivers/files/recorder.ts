@@ -46,7 +46,7 @@ export class FileRecorder {
     return this.sendInOrder(report, () => this.#deps.send(report))
   }
 
-  /** Like `pass`, for a report that the caller sends in another way. */
+  /** Like `send`, for a report that the caller sends in another way. */
   sendInOrder<T>(report: Report, send: () => Promise<T>): Promise<T> {
     this.#noteStep(report)
     const wait = this.#mustWait(report) ? this.#running : null

@@ -320,14 +320,11 @@ function allowedShellTools({ driver, tools, deny }: ProcessSpec): readonly strin
 
 /** The fields that `fitToParent` may change, as a text for comparison. */
 function rulesKey(spec: ProcessSpec): string {
-  const { tools, deny, capabilities: { paths, network, signals, spawns } = {}, mcp = [], permissions, instructions } = spec
+  const { tools, deny, capabilities = {}, mcp = [], permissions, instructions } = spec
   return JSON.stringify([
     tools,
     deny,
-    paths ?? null,
-    network ?? null,
-    signals ?? null,
-    spawns ?? null,
+    Object.entries(capabilities).toSorted(([a], [b]) => (a < b ? -1 : 1)),
     mcp.map(({ name }) => name),
     permissions ?? null,
     instructions?.files.length ?? 0,

@@ -3,7 +3,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { expectSteerResponse } from '../../support/agents/steer-response.ts'
+import { expectSteerResponse } from '../../support/daemon/steer-response.ts'
 import { runCli } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { testEnv } from '../../support/env.ts'

@@ -78,8 +78,8 @@ describe('pauses that overlap', () => {
     ['b', {}, { c: PAUSED.c, d: PAUSED.d }, 3],
     ['b', { only: true }, { root: PAUSED.root, a: PAUSED.a, c: PAUSED.c, d: PAUSED.d }, 1],
     ['d', {}, { a: PAUSED.a, b: PAUSED.b, c: PAUSED.c }, 2],
-  ])('a resume of %s with %j leaves other holds in place', async (sender, body, remainingHolds, affected) => {
-    expect(await daemon.resume(sender, body)).toMatchObject({ affected })
+  ])('a resume of %s with %j leaves other holds in place', async (target, body, remainingHolds, affected) => {
+    expect(await daemon.resume(target, body)).toMatchObject({ affected })
     expect(await readHoldsByName()).toEqual(remainingHolds)
     await daemon.restart()
     expect(await readHoldsByName()).toEqual(remainingHolds)

@@ -1,5 +1,5 @@
-// Desktop notices, by a real program in place of the desktop's: its arguments, and the reports without
-// such a program. The environment is that of the daemon, so each test sets that of this process.
+// Desktop notices, by a real program in place of the desktop's: its arguments, and the reports if that program fails or the session has
+// no bus. The environment is that of the daemon, so each test sets that of this process.
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'

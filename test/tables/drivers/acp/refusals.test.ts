@@ -1,4 +1,4 @@
-// Each refusal for an ACP agent is reported up to a limit, and so is the limit.
+// Each refusal for an ACP agent is reported up to a limit, and so is the limit. An error of the agent is described by its message.
 import { expect, test } from 'vitest'
 import { RequestError } from '@agentclientprotocol/sdk'
 import { refusalReporter } from '../../../../src/drivers/acp/refusals.ts'
