@@ -4,7 +4,7 @@ import { connect, type EventView } from 'reeve'
 
 type Part = { readonly type: string; readonly text?: string }
 
-/** The lines to print for an event; docs/api.md has the fields of each type. */
+/** The lines to print for an event; docs/reference/api.md has the fields of each type. */
 function linesOf(event: EventView): string[] {
   switch (event.type) {
     case 'step.finished':

@@ -9,7 +9,7 @@ import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
-/** The versions whose behaviour docs/external-agents.md describes. */
+/** The versions whose behaviour docs/reference/external-agents.md describes. */
 export const AGENTS = {
   claude: { package: '@anthropic-ai/claude-code', version: '2.1.328', bin: 'claude' },
   'claude-acp': { package: '@agentclientprotocol/claude-agent-acp', version: '0.100.0', bin: 'claude-agent-acp' },

@@ -1,4 +1,4 @@
-// Draws docs/crews.svg: the states of a task, and the phases of a worker, from the tables in src/kernel/crew/state. `node scripts/crew-picture.ts`.
+// Draws docs/reference/crews.svg: the states of a task, and the phases of a worker, from the tables in src/kernel/crew/state. `node scripts/crew-picture.ts`.
 // This file has the positions of boxes and the bends of arrows. The tables decide which arrows exist; an arrow between boxes
 // without a position is an error. Test: test/tables/docs/crew-picture.test.ts compares the picture with the tables.
 import { writeFileSync } from 'node:fs'
@@ -244,4 +244,4 @@ ${drawDiagram(
 `
 }
 
-if (import.meta.main) writeFileSync(fileURLToPath(new URL('../docs/crews.svg', import.meta.url)), picture())
+if (import.meta.main) writeFileSync(fileURLToPath(new URL('../docs/reference/crews.svg', import.meta.url)), picture())

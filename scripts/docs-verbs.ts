@@ -1,4 +1,4 @@
-// Writes docs/verbs/*.md from the verb table: `node scripts/docs-verbs.ts`.
+// Writes docs/reference/verbs/*.md from the verb table: `node scripts/docs-verbs.ts`.
 // Test: test/tables/cli/table/verbs.test.ts holds the pages to the table.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +8,7 @@ import { listVerbs } from '../src/cli/table/verb-names.ts'
 import { VERBS } from '../src/cli/table/verbs.ts'
 import type { Verb } from '../src/cli/table/verb.ts'
 
-const dir = fileURLToPath(new URL('../docs/verbs/', import.meta.url))
+const dir = fileURLToPath(new URL('../docs/reference/verbs/', import.meta.url))
 
 export function pageName(name: string): string {
   return `${name.replace(' ', '-')}.md`

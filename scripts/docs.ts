@@ -1,4 +1,4 @@
-// Writes docs/errors.md and docs/mcp-tools.md from their tables. A part of `npm run docs`. `node
+// Writes docs/reference/errors.md and docs/reference/mcp-tools.md from their tables. A part of `npm run docs`. `node
 // scripts/docs.ts --check` only checks whether they are up to date.
 // Tests: test/ratchet.test.ts, test/tables/daemon/mcp/own-tools.test.ts.
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { OWN_TOOLS } from '../src/daemon/mcp/tools.ts'
 import type { OwnToolDefinition } from '../src/daemon/mcp/tool.ts'
 import { ERRORS } from '../src/kernel/model/errors.ts'
 
-const pagePath = (name: string): string => fileURLToPath(new URL(`../docs/${name}`, import.meta.url))
+const pagePath = (name: string): string => fileURLToPath(new URL(`../docs/reference/${name}`, import.meta.url))
 
 export function errorsPage(): string {
   const rows = Object.entries(ERRORS).map(([code, row]) => `| \`${code}\` | ${row.meaning} | ${row.hint} | ${row.exit} | ${row.http} |`)
@@ -80,7 +80,7 @@ if (import.meta.main) {
   ] as const) {
     if (!process.argv.includes('--check')) writeFileSync(pagePath(name), wanted)
     else if (readFileSync(pagePath(name), 'utf8') !== wanted) {
-      console.error(`docs: docs/${name} is not up to date; run: npm run docs`)
+      console.error(`docs: docs/reference/${name} is not up to date; run: npm run docs`)
       process.exitCode = 1
     }
   }

@@ -454,8 +454,8 @@ describe('the text of the sources', () => {
     expect(found).toEqual([])
   })
 
-  test('docs/errors.md is the output of `npm run docs`', () => {
-    expect(readFileSync(join(ROOT, 'docs/errors.md'), 'utf8')).toBe(errorsPage())
+  test('docs/reference/errors.md is the output of `npm run docs`', () => {
+    expect(readFileSync(join(ROOT, 'docs/reference/errors.md'), 'utf8')).toBe(errorsPage())
   })
 })
 

@@ -16,7 +16,8 @@ import { withoutUndefined } from '../kernel/util/without-undefined.ts'
 const MAX_NODES = 200
 const MAX_RETRIES = 100
 
-export const COMPOSE_HINT = 'Write them below `agents:` in reeve.yaml (docs/compose.md), or name another file: `reeve compose up -f FILE`.'
+export const COMPOSE_HINT =
+  'Write them below `agents:` in reeve.yaml (docs/reference/compose.md), or name another file: `reeve compose up -f FILE`.'
 
 const text = z.string().min(1).max(10_000)
 const words = z.array(z.string().min(1).max(1_000)).max(1_000)

@@ -98,7 +98,7 @@ export function findSupervisorByName(all: Supervisors, name: string, file: strin
       'AGENT_INVALID',
       names.length === 0 ? `${file} has no supervisors` : `there is no supervisor \`${name}\` in ${file}; there are ${names.join(', ')}`,
       undefined,
-      'Add it below `supervisors:` in reeve.yaml (docs/supervision.md).',
+      'Add it below `supervisors:` in reeve.yaml (docs/concepts/supervision.md).',
     )
   }
   const { children, limits, strategy, ...intensity } = found

@@ -1,6 +1,6 @@
 // Real coding agents that call their models through the gateway. The metered usage equals the usage of the model server, also after
 // refused and cut calls. No tool of an agent sees a key. A budget and a pause hold the agent at its next call.
-// docs/external-agents.md lists the limits of each agent.
+// docs/reference/external-agents.md lists the limits of each agent.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'

@@ -1,6 +1,6 @@
 // Soft and immediate pauses of real coding agents, during a model stream and during a tool call. All agents are paused at the same
 // time for 5 s, or with REEVE_LONG=1 for 330 s, which is longer than any timeout of an agent. The tests print the observed behaviour.
-// docs/external-agents.md lists the limits of each agent.
+// docs/reference/external-agents.md lists the limits of each agent.
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 // Loss of power. A store under load is copied after each commit. The test builds the disks that a power cut in the next commit could
 // leave. In these, each unsynced sector of 512 bytes is present or absent. All of them must have every acknowledged commit.
 // The model takes the order of SQLite's syncs from its documentation (log, then database; the header of a new log first). Directory
-// entries are not modelled. docs/guarantees.md lists its limits.
+// entries are not modelled. docs/trust/guarantees.md lists its limits.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

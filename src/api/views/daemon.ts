@@ -78,7 +78,7 @@ export interface ProviderModelsView {
   optional?: true
 }
 
-/** The common fields of all events. Other fields depend on `type` and `fact` (docs/api.md). */
+/** The common fields of all events. Other fields depend on `type` and `fact` (docs/reference/api.md). */
 export interface EventView {
   version: 1
   /** the cursor: the position in the order of all events of the store, and the SSE id; 0 for live events, which are not stored */
@@ -97,7 +97,7 @@ export interface EventView {
   [field: string]: unknown
 }
 
-/** The codes are a closed set; docs/errors.md explains each. */
+/** The codes are a closed set; docs/reference/errors.md explains each. */
 export interface ErrorBody {
   version: 1
   error: {

@@ -43,7 +43,7 @@ export function raiseLimitCommand(limit: LimitName, process: string): string {
   const definition = LIMIT_FLAGS[flag ?? '']
   return definition?.kind === 'text'
     ? `\`reeve resume --${flag} +${definition.value} ${process}\``
-    : `more of \`${limit}\` (docs/limits.md)`
+    : `more of \`${limit}\` (docs/reference/limits.md)`
 }
 
 /** Parses the limits of a new process. Errors: usage. */

@@ -148,7 +148,7 @@ function fileHint({ message, details }: ErrorContext, verb = ''): string | null 
   if (message.endsWith(': it is not there')) return 'Check the path. A path without a leading / is relative to the working directory.'
   if (file.endsWith('/credentials.yaml')) return 'Correct the file: lines of `NAME: value`, readable only by you (mode 0600).'
   const page = file.endsWith('/config.yaml') || file.includes('/agents/') ? undefined : /^(compose|crew)\b/.exec(verb)?.[1]
-  if (page !== undefined) return `Correct the file; docs/${page === 'crew' ? 'crews-reference' : page}.md describes it.`
+  if (page !== undefined) return `Correct the file; docs/reference/${page === 'crew' ? 'crews' : page}.md describes it.`
   if (file.endsWith('/reeve.yaml')) return 'Correct the file of the project; `reeve config set` changes only your own file.'
   if (file.endsWith('/config.yaml')) return 'Correct the file, or remove the key with `reeve config unset KEY`; see `reeve help config`.'
   return file.endsWith('.md') && file.includes('/agents/') ? 'Correct the file; see `reeve help agent-files`.' : null

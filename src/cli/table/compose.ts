@@ -15,7 +15,7 @@ const PARTS: Readonly<Record<string, Verb>> = {
       'Starts a run of `agents:` in the nearest reeve.yaml (or in `--file`): all nodes, or the named ones with their dependencies. Then it follows the run, with a line per change of a node; a terminal shows a live table. The exit code is 0 if all nodes completed, else 1.',
       'The file, agents, models, keys and directories are checked before anything starts; errors name the line. `--dry-run` checks the same except keys, and shows the order. Nodes in one row can run in parallel.',
       'A node starts when its dependencies have completed. A failed node blocks only the nodes that depend on it. On a terminal the first Ctrl+C asks whether to detach or to stop the run; the second stops it.',
-      'A run is a process, and its nodes are processes named RUN.NODE. `reeve pause --subtree RUN`, `reeve inspect`, `reeve logs` and the other verbs work on them. docs/compose.md describes the file.',
+      'A run is a process, and its nodes are processes named RUN.NODE. `reeve pause --subtree RUN`, `reeve inspect`, `reeve logs` and the other verbs work on them. docs/reference/compose.md describes the file.',
     ],
     wordRange: [0, 200],
     exitsWithProcessCode: true,
@@ -97,7 +97,7 @@ export const COMPOSE: Readonly<Record<string, Verb>> = {
     summary: 'Run agents that depend on each other',
     usage: ['reeve compose', ...Object.values(PARTS).flatMap(({ usage }) => usage)],
     about: [
-      'Runs the agents of a reeve.yaml in dependency order, and passes results on. `reeve compose` alone lists the runs. docs/compose.md describes the file.',
+      'Runs the agents of a reeve.yaml in dependency order, and passes results on. `reeve compose` alone lists the runs. docs/reference/compose.md describes the file.',
     ],
     wordRange: [0, 0],
     flags: {},

@@ -45,7 +45,7 @@ const PARTS: Readonly<Record<string, Verb>> = {
       'Starts a crew from `crews:` in reeve.yaml, or one that the flags describe: its coordinator, its workers and its file of tasks. Then it follows the crew. On a terminal the last rows show what each worker does, and Ctrl+C asks whether to detach or stop.',
       'Each worker has its own git worktree. Approved changes are committed and merged into the branch of the crew, `reeve/NAME`. Your own branch and files are not touched: `git merge reeve/NAME` takes the result. A later crew with the same name continues from the commits that you have not merged.',
       'If an earlier crew with that name has ended in this repository, its finished tasks are taken over. Their id, text and needs must be the same, and their commits on the branch. They are listed before the crew starts; `--anew` does all tasks again. `--dry-run` shows the tasks with their workers, models, limits, worktree files and checks, and reports the same errors as a start.',
-      'Files, agents, keys and the repository are checked before anything starts. docs/crews-reference.md describes all other settings.',
+      'Files, agents, keys and the repository are checked before anything starts. docs/reference/crews.md describes all other settings.',
     ],
     wordRange: [0, 1],
     exitsWithProcessCode: true,
@@ -457,7 +457,7 @@ export const CREW: Readonly<Record<string, Verb>> = {
     summary: 'Let several agents work on a list of tasks',
     usage: ['reeve crew PART'],
     about: [
-      'A crew is a coordinator and its workers. Each task is implemented in a git worktree, reviewed by another member, committed, and merged into a branch of the crew. docs/crews.md explains crews.',
+      'A crew is a coordinator and its workers. Each task is implemented in a git worktree, reviewed by another member, committed, and merged into a branch of the crew. docs/guides/crews.md explains crews.',
       '`reeve crew` alone lists its verbs; `reeve help crew PART` explains one. CREW is a name, a PID or an ID, like P. The members are ordinary processes, so `reeve logs`, `attach` and `inspect` work on them.',
     ],
     wordRange: [0, 0],

@@ -79,7 +79,7 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
         ['--budget-tokens N', 'tokens; then it is suspended'],
         ['--memory SIZE, --cpu-time D', 'of its programs; then it ends with code 2'],
       ],
-      'Limits cover the process and all its descendants. They are checked before each model call, with the greatest cost of that call. To continue after a budget has run out, raise it: `reeve resume --budget-usd +5 P`. docs/limits.md lists all limits.',
+      'Limits cover the process and all its descendants. They are checked before each model call, with the greatest cost of that call. To continue after a budget has run out, raise it: `reeve resume --budget-usd +5 P`. docs/reference/limits.md lists all limits.',
       'A cost with a + in `reeve ps` is a lower bound: the price of some call is unknown.',
     ],
     verbs: ['run', 'resume'],

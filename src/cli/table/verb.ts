@@ -16,7 +16,7 @@ export interface VerbCall extends CommandContext {
   readonly loadVerbs: () => Promise<VerbTable>
 }
 
-/** Verbs by name. The order is that of docs/verbs. */
+/** Verbs by name. The order is that of docs/reference/verbs. */
 export type VerbTable = Readonly<Record<string, Verb>>
 
 /** A row of the verb table. */

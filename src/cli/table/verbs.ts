@@ -1,4 +1,4 @@
-// The verb table: one row per verb. Parsing, help, completion and the pages under docs/verbs use only this table. Test:
+// The verb table: one row per verb. Parsing, help, completion and the pages under docs/reference/verbs use only this table. Test:
 // test/tables/cli/table/verbs.test.ts.
 import { LIMIT_FLAGS } from './limits.ts'
 import type { Flag } from '../input/args.ts'
@@ -44,7 +44,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       'On a terminal the last rows show the activity of the process and its children. With `--interactive` they include an input line, as in `reeve attach`. Text wraps between words there; URLs and code are not split.',
       'On a terminal the first Ctrl+C asks whether to detach, to interrupt the turn or to stop the process; the second stops it. Without a terminal SIGINT and SIGTERM stop the process. A closed output (`| head`) stops it as well. A closed terminal does not.',
       'With `--worktree` the process works in its own git worktree, on a new branch `reeve/NAME`. Its files are recorded after each step, so that `reeve resume --fork --from-step N --with-files` can return to them. `reeve rm` removes the worktree with the process; uncommitted files are saved to a ref first. The last lines of `run` name the branch and the worktree; `reeve diff` shows the changes, and `reeve merge` takes them over.',
-      'With `--restart` a failed process is resumed (a command is run again) after a growing delay, with a limit per 10 minutes. A process that you stop or kill stays ended. A failure that would only repeat (a limit, a full context, a rejected key) is held until you resume it. The rules, also for `--supervisor`, are in docs/supervision.md.',
+      'With `--restart` a failed process is resumed (a command is run again) after a growing delay, with a limit per 10 minutes. A process that you stop or kill stays ended. A failure that would only repeat (a limit, a full context, a rejected key) is held until you resume it. The rules, also for `--supervisor`, are in docs/concepts/supervision.md.',
       'The process gets the environment of this command. Values that are not secret are recorded and restored at a resume; keys stay in the memory of the daemon.',
     ],
     wordRange: [0, 1],
@@ -82,7 +82,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       ),
       wake: on('continue by itself after a rate limit with a known end; without it the user resumes it'),
       'no-instructions': on('do not give a native agent the AGENTS.md of the repository'),
-      reeve: on('give it tools to start, await, message and signal other processes (docs/mcp-server.md)'),
+      reeve: on('give it tools to start, await, message and signal other processes (docs/reference/mcp-server.md)'),
       containment: text('KIND', 'how its programs are contained: auto, cgroup, pidns or group'),
     },
     exits:

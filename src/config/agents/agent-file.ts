@@ -101,7 +101,7 @@ const CLAUDE_TOOLS: Readonly<Record<string, NativeTool>> = {
   Bash: 'bash',
 }
 
-/** The model aliases of Claude Code. Null: the configured default. docs/agents.md has the same table. */
+/** The model aliases of Claude Code. Null: the configured default. docs/reference/agents.md has the same table. */
 const CLAUDE_MODELS: Readonly<Record<string, string | null>> = {
   sonnet: 'anthropic/claude-sonnet-5',
   opus: 'anthropic/claude-opus-5-5',

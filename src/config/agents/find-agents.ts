@@ -26,7 +26,7 @@ const DEFAULT_PROMPT = `You are a coding agent. You work in a directory on the u
 
 When you are done, answer in a few sentences: what you changed and where, how you checked it, and what is left open.`
 
-/** The measured time that these agents and their programs need after SIGTERM, in ms (docs/external-agents.md). */
+/** The measured time that these agents and their programs need after SIGTERM, in ms (docs/reference/external-agents.md). */
 export const GRACE_MS = { claude: 3_000, codex: 6_000 } as const
 
 const BUILT_IN: readonly AgentDefinition[] = [

@@ -1,5 +1,5 @@
 // Defines what an API route consists of: its description, its schemas and its handler. The server, the API document and the test of
-// docs/api.md all read the same routes. Must contain no route. Test: test/e2e/daemon/openapi.test.ts.
+// docs/reference/api.md all read the same routes. Must contain no route. Test: test/e2e/daemon/openapi.test.ts.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import type { AgentsView } from '../../api/views/agents.ts'

@@ -1,4 +1,4 @@
-// The routes of the API. A route validates its input by schemas and calls one operation or query. For users docs/api.md
+// The routes of the API. A route validates its input by schemas and calls one operation or query. For users docs/reference/api.md
 // describes the routes, for programs openapi.ts. Tests compare both with this table.
 // Test: test/e2e/daemon/api.test.ts, test/e2e/daemon/events.test.ts, test/e2e/daemon/openapi.test.ts.
 import { checkModels, listProviderModels } from '../views/models-check.ts'

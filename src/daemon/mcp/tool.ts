@@ -1,5 +1,5 @@
 // Defines what a tool of reeve's own consists of: its description, its input schema, and a function that calls the daemon's operations.
-// The MCP server, native agents and docs/mcp-tools.md all read the same definitions. Must never decide what a process may do:
+// The MCP server, native agents and docs/reference/mcp-tools.md all read the same definitions. Must never decide what a process may do:
 // the kernel decides. Tests: test/e2e/mcp/server.test.ts, test/tables/daemon/mcp/own-tools.test.ts.
 import { z } from 'zod'
 import { KernelError } from '../../kernel/model/errors.ts'

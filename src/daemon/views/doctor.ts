@@ -201,7 +201,7 @@ async function fileCheck(name: string, file: string, readFile: () => Promise<unk
     await readFile()
     return { name, ok: true, detail: (await pathExists(file)) ? file : `no ${file}` }
   } catch (error) {
-    return { name, ok: false, detail: (error as Error).message, hint: 'correct the file; docs/agents.md describes its fields' }
+    return { name, ok: false, detail: (error as Error).message, hint: 'correct the file; docs/reference/agents.md describes its fields' }
   }
 }
 

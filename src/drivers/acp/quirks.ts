@@ -1,5 +1,5 @@
 // Deviations of single agents from the protocol, by the name that the agent reports. Each was verified with the real agent
-// (test/agents) and is documented in docs/external-agents.md. Pure. Test: test/tables/drivers/acp/quirks.test.ts.
+// (test/agents) and is documented in docs/reference/external-agents.md. Pure. Test: test/tables/drivers/acp/quirks.test.ts.
 import { lookUp } from '../../kernel/util/lookup.ts'
 
 export interface Quirks {

@@ -24,7 +24,7 @@ interface ErrorRow {
   readonly gemini: string
 }
 
-// After 400, all clients except one give up. After 429, 500 and 502, all retry. docs/gateway.md has the measurements.
+// After 400, all clients except one give up. After 429, 500 and 502, all retry. docs/reference/gateway.md has the measurements.
 const ERROR_ROWS: Readonly<Record<GatewayErrorKind, ErrorRow>> = {
   token: { status: 401, anthropic: 'authentication_error', openai: 'invalid_api_key', gemini: 'UNAUTHENTICATED' },
   unknown: { status: 404, anthropic: 'not_found_error', openai: 'not_found', gemini: 'NOT_FOUND' },

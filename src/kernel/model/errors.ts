@@ -1,5 +1,5 @@
 // The closed table of errors: code, meaning, hint, HTTP status, exit code of the command line. `npm run docs` generates
-// docs/errors.md from this table. Test: test/ratchet.test.ts.
+// docs/reference/errors.md from this table. Test: test/ratchet.test.ts.
 
 interface ErrorRow {
   readonly meaning: string
@@ -145,7 +145,7 @@ export const ERRORS = {
   TIMED_OUT: { meaning: 'The time limit was exceeded.', hint: 'Allow more time with `--timeout`.', http: 408, exit: 124 },
   FORBIDDEN: {
     meaning: 'The origin of the request is not allowed (Host, Origin, token or content type).',
-    hint: 'Use the command line or the library; see docs/security.md.',
+    hint: 'Use the command line or the library; see docs/trust/security.md.',
     http: 403,
     exit: 1,
   },

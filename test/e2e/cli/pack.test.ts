@@ -46,7 +46,7 @@ test.runIf(canPack)(
         'dist/index.js',
         'dist/types/index.d.ts',
         'dist/THIRD_PARTY_NOTICES',
-        'docs/quick-start.md',
+        'docs/start/quick-start.md',
         'LICENSE',
       ]),
     )

@@ -1,5 +1,5 @@
 // The published library: it is packed, installed beside a program, checked with its types, and run. The programs are the examples and
-// every snippet of docs/library.md.
+// every snippet of docs/reference/library.md.
 import { execFile, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { tempDir, type TempDir } from '../../support/tmp.ts'
 
 const run = promisify(execFile)
-const SNIPPETS = [...readFileSync(join(ROOT, 'docs/library.md'), 'utf8').matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(
+const SNIPPETS = [...readFileSync(join(ROOT, 'docs/reference/library.md'), 'utf8').matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(
   (match) => match[1] ?? '',
 )
 const EXAMPLES = readdirSync(join(ROOT, 'examples')).filter((name) => name.endsWith('.ts'))
@@ -111,7 +111,7 @@ test('the types of the packed library fit a strict program: the examples and the
 }, 120_000)
 
 // The example about crews needs a repository and workers: test/e2e/cli/crew.test.ts runs it.
-describe('the snippets of docs/library.md', () => {
+describe('the snippets of docs/reference/library.md', () => {
   test.each([
     [0, /^completed 0 All of them are tests\.\n$/],
     [1, /^bash ok\n$/],

@@ -173,7 +173,8 @@ test('a result may come from an indirect dependency, and may be an argument; oth
 })
 
 test('the example of the documentation is valid', async () => {
-  const [, firstParse = ''] = /```yaml\n(# reeve.yaml\n[\s\S]*?)```/.exec(readFileSync(join(ROOT, 'docs/compose.md'), 'utf8')) ?? []
+  const [, firstParse = ''] =
+    /```yaml\n(# reeve.yaml\n[\s\S]*?)```/.exec(readFileSync(join(ROOT, 'docs/reference/compose.md'), 'utf8')) ?? []
   expect(namesIn(await readPlan(firstParse))).toEqual(['plan', 'build', 'docs', 'test'])
 })
 

@@ -1,4 +1,4 @@
-// docs/crews.svg shows the current tables: a new state or arrow fails here until it is drawn.
+// docs/reference/crews.svg shows the current tables: a new state or arrow fails here until it is drawn.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -7,7 +7,7 @@ import { PHASE_TABLE } from '../../../src/kernel/crew/state/phases.ts'
 import { TASK_STATE_TABLE } from '../../../src/kernel/crew/state/task-states.ts'
 import { ROOT } from '../../support/env.ts'
 
-const svg = readFileSync(join(ROOT, 'docs/crews.svg'), 'utf8')
+const svg = readFileSync(join(ROOT, 'docs/reference/crews.svg'), 'utf8')
 const arrows = new Set([...svg.matchAll(/data-arrow="(\w+) (\w+)"/g)].map(([, from, to]) => `${from} ${to}`))
 
 test('the file is the output of `node scripts/crew-picture.ts`', () => {

@@ -21,20 +21,20 @@ test.each(SIGNALS)('%s is in the help and the pages, with its number', (name) =>
   const { number, posix, blockable } = SIGNAL_TABLE[name]
   for (const verb of ['kill', 'signals']) expect(VERBS[verb]?.about.join(' ')).toContain(`${name} (${posix}`)
   expect(OWN_TOOLS.find((tool) => tool.name === 'signal')?.description).toContain(name)
-  expect(readPage('docs/signals.md')).toContain(`| ${name} | ${number} | ${posix} | ${blockable ? 'yes' : 'no'} |`)
+  expect(readPage('docs/concepts/signals.md')).toContain(`| ${name} | ${number} | ${posix} | ${blockable ? 'yes' : 'no'} |`)
 })
 
-test.each(LIMIT_NAMES)('the limit %s is in docs/limits.md', (name) => {
-  expect(readPage('docs/limits.md')).toContain(`\`${name}\``)
+test.each(LIMIT_NAMES)('the limit %s is in docs/reference/limits.md', (name) => {
+  expect(readPage('docs/reference/limits.md')).toContain(`\`${name}\``)
 })
 
 test.each(NATIVE_TOOLS)('the tool %s is in the pages', (name) => {
-  expect(firstCells('docs/tools.md')).toContain(name)
-  expect(readPage('docs/agents.md')).toMatch(new RegExp(`^\\| \`tools\` \\| of \`[\\w ]*\\b${name}\\b`, 'm'))
+  expect(firstCells('docs/reference/tools.md')).toContain(name)
+  expect(readPage('docs/reference/agents.md')).toMatch(new RegExp(`^\\| \`tools\` \\| of \`[\\w ]*\\b${name}\\b`, 'm'))
 })
 
 test.each(USER_FORMAT.knownKeys([]))('the setting %s is in the table of settings', (key) => {
-  const [, table = ''] = readPage('docs/agents.md').split('| key | default | who | environment |')
+  const [, table = ''] = readPage('docs/reference/agents.md').split('| key | default | who | environment |')
   expect(table).toMatch(new RegExp(`^\\| [^|]*\`${key}\``, 'm'))
 })
 

@@ -1,5 +1,5 @@
 // The pages name existing files, folders and headings. Each path in code marks leads to a file, and each link to a file and its heading.
-// docs/guarantees.md names tests below test/.
+// docs/trust/guarantees.md names tests below test/.
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -67,9 +67,9 @@ test('each link leads to a file, and to a heading of it', () => {
 
 test('a broken link is found', () => {
   const text = "## What's `new`\n[a](#whats-new) [b](#other) [c](agents.md#keys) [d](agents.md#no) [e](none.md)\n"
-  expect(brokenLinks('docs/a.md', text)).toEqual([
-    'docs/a.md → #other: no such heading',
-    'docs/a.md → agents.md#no: no such heading',
-    'docs/a.md → none.md: no such file',
+  expect(brokenLinks('docs/reference/a.md', text)).toEqual([
+    'docs/reference/a.md → #other: no such heading',
+    'docs/reference/a.md → agents.md#no: no such heading',
+    'docs/reference/a.md → none.md: no such file',
   ])
 })

@@ -1,4 +1,4 @@
-// Compares docs/providers.md with the code. Each snippet must be a valid configuration whose models resolve, and the table must list the
+// Compares docs/reference/providers.md with the code. Each snippet must be a valid configuration whose models resolve, and the table must list the
 // built-in providers.
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import { resolveModel } from '../../../src/drivers/native/models/resolve-model.t
 import { ROOT } from '../../support/env.ts'
 import { tempDir } from '../../support/tmp.ts'
 
-const page = readFileSync(join(ROOT, 'docs/providers.md'), 'utf8')
+const page = readFileSync(join(ROOT, 'docs/reference/providers.md'), 'utf8')
 const snippets = [...page.matchAll(/^## (.*)$[^#]*?```yaml\n([\s\S]*?)```/gm)].map(([, title = '', yaml = '']) => [title, yaml] as const)
 
 test('the page has snippets', () => {

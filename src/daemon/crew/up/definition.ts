@@ -166,7 +166,7 @@ async function readCrew(body: CrewUpBody, paths: Paths): Promise<CrewSource> {
       'AGENT_INVALID',
       error.message.replace(/^(?=.*\/config\.yaml has no crews$)/, 'there is no reeve.yaml here, and '),
       error.details,
-      'Write it below `crews:` in reeve.yaml (docs/crews-reference.md), or give everything by flags: `reeve crew up --workers 2 --tasks tasks.md`.',
+      'Write it below `crews:` in reeve.yaml (docs/reference/crews.md), or give everything by flags: `reeve crew up --workers 2 --tasks tasks.md`.',
     )
   }
 }

@@ -84,7 +84,7 @@ export const eventAnswer = z
   })
   .meta({
     id: 'Event',
-    description: 'The common fields of all events. Other fields depend on `type` and `fact` (docs/api.md).',
+    description: 'The common fields of all events. Other fields depend on `type` and `fact` (docs/reference/api.md).',
   })
 
 export const errorAnswer = z
@@ -97,7 +97,7 @@ export const errorAnswer = z
       details: z.record(text, z.unknown()).exactOptional(),
     }),
   })
-  .meta({ id: 'Error', description: 'The codes are a closed set; docs/errors.md explains each.' })
+  .meta({ id: 'Error', description: 'The codes are a closed set; docs/reference/errors.md explains each.' })
 
 export const daemonAnswers = {
   daemon,

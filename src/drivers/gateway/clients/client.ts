@@ -1,6 +1,6 @@
 // The interface of an adapter for an external agent. An adapter finds the providers that the agent calls, and configures the
 // agent to call them through the gateway. Each other file in this folder is the adapter of one agent; ../clients.ts chooses
-// between them. Pure: an adapter reads files only through functions in its parameters. docs/gateway.md describes the observed
+// between them. Pure: an adapter reads files only through functions in its parameters. docs/reference/gateway.md describes the observed
 // behaviour of the agents.
 // Test: test/tables/drivers/gateway/clients.test.ts.
 import type { ParsedCommand, Options } from '../../command/formats/args.ts'

@@ -81,7 +81,7 @@ describe('the text about a blocked process', () => {
     [
       'a limit without a flag',
       suspendedBy('paused: budget', makeHold('budget', { limit: 'maxInputTokens', scope: UUID })),
-      'PID 5 (docs) is suspended: budget; more of `maxInputTokens` (docs/limits.md) continues it',
+      'PID 5 (docs) is suspended: budget; more of `maxInputTokens` (docs/reference/limits.md) continues it',
     ],
     [
       'open calls of other processes',

@@ -66,19 +66,19 @@ test.each<[string, Error, string | undefined, string]>([
     'a bad file of tasks',
     new ApiError('AGENT_INVALID', 'x', { details: { file: '/p/tasks.md', line: 2 } }),
     'crew up',
-    'Correct the file; docs/crews-reference.md describes it.',
+    'Correct the file; docs/reference/crews.md describes it.',
   ],
   [
     'a bad file of tasks that is no Markdown',
     new ApiError('AGENT_INVALID', 'x', { details: { file: '/p/tasks.txt', line: 2 } }),
     'crew up',
-    'Correct the file; docs/crews-reference.md describes it.',
+    'Correct the file; docs/reference/crews.md describes it.',
   ],
   [
     'a bad file of a run',
     new ApiError('AGENT_INVALID', 'x', { details: { file: '/p/reeve.yaml', line: 2 } }),
     'compose up',
-    'Correct the file; docs/compose.md describes it.',
+    'Correct the file; docs/reference/compose.md describes it.',
   ],
   [
     'a bad configuration, met by a run',

@@ -1,4 +1,4 @@
-// The verb table: each row is complete, the verb reads its flags, and the pages under docs/verbs match the table.
+// The verb table: each row is complete, the verb reads its flags, and the pages under docs/reference/verbs match the table.
 import { LIMIT_FLAGS } from '../../../../src/cli/table/limits.ts'
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -56,12 +56,12 @@ describe.each(verbRows)('the verb %s', (name, verb) => {
   })
 
   test('has a page that matches the table', () => {
-    expect(readFileSync(pathOf(`docs/verbs/${pageName(name)}`), 'utf8')).toBe(verbPage(name, verb))
+    expect(readFileSync(pathOf(`docs/reference/verbs/${pageName(name)}`), 'utf8')).toBe(verbPage(name, verb))
   })
 })
 
 test('no page belongs to a removed verb', () => {
-  expect(readdirSync(pathOf('docs/verbs')).sort()).toEqual(verbRows.map(([name]) => pageName(name)).sort())
+  expect(readdirSync(pathOf('docs/reference/verbs')).sort()).toEqual(verbRows.map(([name]) => pageName(name)).sort())
 })
 
 test('no file belongs to a removed verb', () => {

@@ -411,9 +411,9 @@ describe('at the start', () => {
   })
 })
 
-test('the examples of docs/mcp.md work unchanged', async () => {
+test('the examples of docs/reference/mcp.md work unchanged', async () => {
   await using workspace = await newWorkspace()
-  const page = readFileSync(join(ROOT, 'docs/mcp.md'), 'utf8')
+  const page = readFileSync(join(ROOT, 'docs/reference/mcp.md'), 'utf8')
   const blocks = [...page.matchAll(/```(json|yaml)\n(.*?)```/gs)].map(([, kind, text]) => ({ kind, text: text ?? '' }))
   expect(blocks.map(({ kind }) => kind)).toEqual(['json', 'yaml'])
   workspace.write('repo/.mcp.json', blocks[0]?.text ?? '')

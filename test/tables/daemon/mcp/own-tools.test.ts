@@ -84,6 +84,6 @@ test('the descriptions for models stay short', () => {
   expect(bytesOf(rightsOf('coordinator')) - processBytes).toBeLessThan(8_000)
 })
 
-test('docs/mcp-tools.md matches the table', () => {
-  expect(readFileSync(join(ROOT, 'docs/mcp-tools.md'), 'utf8')).toBe(toolsPage())
+test('docs/reference/mcp-tools.md matches the table', () => {
+  expect(readFileSync(join(ROOT, 'docs/reference/mcp-tools.md'), 'utf8')).toBe(toolsPage())
 })
