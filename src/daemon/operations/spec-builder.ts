@@ -238,11 +238,13 @@ export class SpecBuilder {
     )
       return null
     const { capabilities: _, ...rest } = spec
+    const rules = withoutUndefined({ allow, deny })
+    const lists = applyResumeRules(spec, rules)
     // `checkOverride` has refused the fields that the driver does not support.
     const overridden = {
       ...rest,
-      ...applyResumeRules(spec, withoutUndefined({ allow, deny })),
-      ...resumedPermissions(spec, withoutUndefined({ allow, deny })),
+      ...lists,
+      ...resumedPermissions(spec, rules, lists),
       ...withoutUndefined({ effort, model, name, cwd, gateway }),
       limits: limits ? applyLimitChange(spec.limits, limits) : spec.limits,
       ...(namesServer(serverPrefix('reeve'), allow ?? []) ? { reeve: true } : {}),
@@ -547,16 +549,22 @@ function nativePermissionsOf(agent: AgentDefinition, body: SpawnBody): { readonl
   return checkedPermissions(withCallRules(agent.permissions, withoutUndefined({ policy, allow, deny })), toolsOf(agent, body))
 }
 
-/** The permissions after a resume. Without permissions each call may run, so there is nothing more to allow. Errors: INVALID. */
+/**
+ * The permissions after a resume that ends with these lists of tools. Without permissions each call may run, so only a denial adds
+ * some. Errors: INVALID.
+ */
 function resumedPermissions(
   spec: ProcessSpec,
-  { allow = [], deny = [] }: Pick<ResumeBody, 'allow' | 'deny'>,
+  { allow, deny }: Pick<ResumeBody, 'allow' | 'deny'>,
+  lists: Pick<ProcessSpec, 'tools' | 'deny'>,
 ): { readonly permissions?: Permissions } {
-  if (callRulesIn([...allow, ...deny]).length === 0) return {}
-  if (spec.driver !== 'native') refuseCallRules({ name: spec.agent }, { allow, deny })
-  const before = spec.driver === 'native' ? (spec.permissions ?? null) : null
-  const after = withCallRules(before, before === null ? { deny } : { allow, deny })
-  return checkedPermissions(after, applyResumeRules(spec, { allow, deny }))
+  if (spec.driver !== 'native') {
+    refuseCallRules({ name: spec.agent }, withoutUndefined({ allow, deny }))
+    return {}
+  }
+  if (allow === undefined && deny === undefined) return {}
+  const before = spec.permissions ?? null
+  return checkedPermissions(withCallRules(before, withoutUndefined({ allow: before === null ? undefined : allow, deny })), lists)
 }
 
 function checkedPermissions(

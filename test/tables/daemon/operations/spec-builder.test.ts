@@ -9,6 +9,7 @@ import { specProblem } from '../../../../src/daemon/archive/spec-shape.ts'
 import { Settings } from '../../../../src/daemon/host/settings.ts'
 import { SpecBuilder, type SpecBuilderDeps } from '../../../../src/daemon/operations/spec-builder.ts'
 import type { ProcessSpec } from '../../../../src/kernel/model/process-spec.ts'
+import type { Permissions } from '../../../../src/kernel/model/spec-parts.ts'
 import { CREW } from '../../../support/kernel/script-crew.ts'
 import { kernelSpec } from '../../../support/kernel/world.ts'
 import { testStore } from '../../../support/store/open.ts'
@@ -145,6 +146,31 @@ test('a resume keeps the order of the fields of a spec, and adds new fields at i
       "{"name":"three","cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"make it","agent":"command","driver":"command","model":null,"system":null,"tools":null,"deny":[],"argv":["make","it"],"credentials":[],"limits":{"timeoutMs":9},"gateway":"on"}",
     ]
   `)
+})
+
+/** The spec of a native agent with permissions, resumed with this request. */
+async function resumedNative(permissions: Permissions, body: ResumeBody, lists: Partial<ProcessSpec> = {}): Promise<ProcessSpec | null> {
+  const spec = { ...(await buildSpec(SCRIPT_SPAWN)), tools: null, deny: [], permissions, ...lists } as ProcessSpec
+  return specs.applyOverrides({ uuid: uuidOf(1), spec }, body)
+}
+
+test('a tool that a resume of a native agent allows by its name needs no answer any more', async () => {
+  const resumed = await resumedNative({ default: 'ask', allow: ['edit'] }, { allow: ['bash'] })
+  expect(resumed?.permissions).toEqual({ default: 'ask', allow: ['edit', 'bash'] })
+})
+
+test('a resume cannot allow a shell that would bypass a rule of the process', async () => {
+  const permissions: Permissions = { default: 'allow', deny: ['edit(x)'] }
+  await expect(resumedNative(permissions, { allow: ['bash'] }, { deny: ['bash'] })).rejects.toMatchObject({
+    code: 'INVALID',
+    message: '`edit(x)` could be bypassed by a command in bash, which does not ask here',
+  })
+})
+
+test('a resume without permissions before it adds none by allowing a tool', async () => {
+  const spec = await buildSpec(SCRIPT_SPAWN)
+  const resumed = await specs.applyOverrides({ uuid: uuidOf(1), spec }, { allow: ['edit'] })
+  expect(resumed).not.toHaveProperty('permissions')
 })
 
 test('a resume of a supervisor, a crew or a compose run has no gateway', async () => {
