@@ -2,7 +2,7 @@
 // configuration or attributes of a worktree. So no program of the repository runs, and no `.gitattributes` hides a change. Must
 // never write a ref or a file. Test: test/processes/crew/diff.test.ts.
 import { GitError, splitNames } from './git.ts'
-import { makeStandIn } from './worktree-state.ts'
+import { createInertGitDir } from './worktree-state.ts'
 import { inRepository } from './worktree.ts'
 import type { Git, GitCall, GitUser } from './git.ts'
 import type { FileChange } from '../../kernel/model/crew/words.ts'
@@ -97,9 +97,9 @@ export async function fileAt(
 }
 
 async function objectsOf(git: Git, place: DiffRepository): Promise<GitCall> {
-  const standIn = await makeStandIn(git, place)
-  const { objects = standIn.at.objects } = place
-  return { ...inRepository(place), ...standIn, at: { ...standIn.at, ...(objects !== undefined && { objects }) }, cwd: standIn.at.gitDir }
+  const inert = await createInertGitDir(git, place)
+  const { objects = inert.at.objects } = place
+  return { ...inRepository(place), ...inert, at: { ...inert.at, ...(objects !== undefined && { objects }) }, cwd: inert.at.gitDir }
 }
 
 /** Returns the patch of the files; of fewer of them if it exceeds the limit of git's output. */

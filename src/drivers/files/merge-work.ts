@@ -7,7 +7,7 @@ import { GitError, splitNames } from './git.ts'
 import { mergeTrees } from './merge-tree.ts'
 import { addAll, clearSkipFlags, untrackedRepositories } from './salvage.ts'
 import { findLeftWork, readFiles, scratchObjects } from './worktree-diff.ts'
-import { makeStandIn, openTree } from './worktree-state.ts'
+import { createInertGitDir, openTree } from './worktree-state.ts'
 import { inRepository } from './worktree.ts'
 import { pathExists } from '../common/path-exists.ts'
 import type { Diff } from './diff.ts'
@@ -62,8 +62,8 @@ export async function planMerge(git: Git, place: WorkPlace, { onto, top }: WorkP
   const work = await findWork(git, place)
   if (work === null) return null
   const { of, head, tree, objects } = work
-  const standIn = await makeStandIn(git, place)
-  const call: GitCall = { ...inRepository({ ...place, limitMs: WORK_MS }), ...standIn, at: { ...standIn.at, objects } }
+  const inert = await createInertGitDir(git, place)
+  const call: GitCall = { ...inRepository({ ...place, limitMs: WORK_MS }), ...inert, at: { ...inert.at, objects } }
   if ((await git.maybe(['cat-file', '-e', `${onto}^{commit}`], call)) === null) throw new GitError(`the repository has no commit ${onto}`)
   const names = splitNames(await git.run(['diff-tree', '-r', '-z', '-M', '--name-only', head, tree], call))
   const commit = names.length === 0 ? head : await git.line(['commit-tree', tree, '-p', head, '-m', 'uncommitted files'], call)
@@ -71,7 +71,7 @@ export async function planMerge(git: Git, place: WorkPlace, { onto, top }: WorkP
     ? { tree: onto, files: [] }
     : (await isAncestor(git, call, onto, commit))
       ? { tree, files: [] }
-      : await mergeTrees(git, { ...call, cwd: top, at: { ...standIn.at, objects, workTree: top } }, onto, commit)
+      : await mergeTrees(git, { ...call, cwd: top, at: { ...inert.at, objects, workTree: top } }, onto, commit)
   if ('unable' in merged) throw new GitError(merged.unable)
   const { files } = await diffOf(git, { ...place, objects }, { from: onto, to: merged.tree, maxLines: 0 })
   return { of, head, uncommitted: names.length, commits: await newCommits(git, call, head, onto), files, conflicts: merged.files }

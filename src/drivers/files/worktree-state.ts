@@ -1,7 +1,7 @@
 // Opens worktrees: finds their git directories and prepares calls for their files. Owns two rules. First, the path of the git
 // directory comes from the repository, never from the `.git` in the worktree, to which an agent can write. Second, git runs no
-// programs for a process that may run none. Its files are then read through a stand-in: a git directory of reeve without the
-// repository's configuration. Tests: test/processes/files/git-hostile.test.ts, test/processes/crew/git.test.ts.
+// programs for a process that may run none. Its files are then read through an inert git directory: one of reeve's own, without
+// the repository's configuration. Tests: test/processes/files/git-hostile.test.ts, test/processes/crew/git.test.ts.
 import { constants } from 'node:fs'
 import { lstat, mkdir, open, readdir, realpath, symlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
@@ -15,9 +15,9 @@ const POINTER_PREFIX = 'gitdir: '
 /** Matches settings for reading and merging files that start no program. */
 const INERT_SETTINGS =
   '^(core\\.(autocrlf|eol|safecrlf|filemode|symlinks|ignorecase|precomposeunicode|trustctime|checkstat|sparsecheckout|sparsecheckoutcone|sharedrepository)|merge\\.(conflictstyle|directoryrenames|renamelimit|renames))$'
-/** A stand-in must not split its index, because the second part would be removed together with the stand-in. */
+/** An inert git directory must not split its index, because the second part would be removed together with the directory. */
 const WHOLE_INDEX = 'core.splitIndex=false'
-/** Files of a git directory that are copied into the stand-in. */
+/** Files of a git directory that are copied into the inert one. */
 const COPIED_FILES = ['info/attributes', 'shallow']
 /** One more such file, which is in each worktree's git directory. */
 const SPARSE_FILE = 'info/sparse-checkout'
@@ -38,7 +38,7 @@ export interface Tree {
   readonly refs: GitCall
   /** the base of calls for files and the index, in which filters run if the process may run programs */
   readonly files: GitCall
-  /** the path of the stand-in's HEAD file; null without a stand-in */
+  /** the path of the HEAD file of the inert git directory; null without one */
   readonly head: string | null
 }
 
@@ -80,17 +80,17 @@ export async function openAt(git: Git, at: TreeAt, gitDir: string): Promise<Tree
   }
   const refs: GitCall = { ...common, env: envOf(at), at: { gitDir, commonDir: repository, workTree: dir } }
   if (at.programs === true) return { dir, gitDir, refs, files: refs, head: null }
-  const standIn = await makeStandIn(git, at, gitDir)
+  const inert = await createInertGitDir(git, at, gitDir)
   return {
     dir,
     gitDir,
     refs,
-    files: { ...refs, ...standIn, at: { ...standIn.at, workTree: dir, index: join(gitDir, 'index') } },
-    head: join(standIn.at.gitDir, 'HEAD'),
+    files: { ...refs, ...inert, at: { ...inert.at, workTree: dir, index: join(gitDir, 'index') } },
+    head: join(inert.at.gitDir, 'HEAD'),
   }
 }
 
-/** Sets the stand-in's HEAD to the commit that is checked out now. */
+/** Sets HEAD of the inert git directory to the commit that is checked out now. */
 export async function followHead(git: Git, { refs, head }: Tree): Promise<void> {
   if (head !== null) await writeFile(head, `${await git.line(['rev-parse', 'HEAD'], refs)}\n`)
 }
@@ -149,29 +149,29 @@ async function pointerOf(dir: string): Promise<string | null> {
  * Creates a git directory with the objects of a repository, and without any configuration that starts a program. It has no index, so
  * it also serves merges of commits.
  */
-export async function makeStandIn(
+export async function createInertGitDir(
   git: Git,
   { repository, env, network }: Omit<TreeAt, 'dir'>,
   gitDir = repository,
 ): Promise<Pick<GitCall, 'env' | 'settings'> & { readonly at: RepositoryPaths }> {
   const call: GitCall = { cwd: gitDir, env: readEnv(env), at: { gitDir, commonDir: repository }, ...(network && { network }) }
-  const standInDir = await git.scratch()
+  const inertDir = await git.scratch()
   const format = await git.maybe(['rev-parse', '--show-object-format'], call)
-  await mkdir(join(standInDir, 'refs'))
-  await mkdir(join(standInDir, 'info'))
-  await writeFile(join(standInDir, 'HEAD'), 'ref: refs/heads/none\n')
+  await mkdir(join(inertDir, 'refs'))
+  await mkdir(join(inertDir, 'info'))
+  await writeFile(join(inertDir, 'HEAD'), 'ref: refs/heads/none\n')
   await writeFile(
-    join(standInDir, 'config'),
+    join(inertDir, 'config'),
     `[core]\n\trepositoryformatversion = 1\n\tbare = false\n${format === 'sha256' ? '[extensions]\n\tobjectformat = sha256\n' : ''}`,
   )
-  await writeFile(join(standInDir, 'info', 'exclude'), await userExcludes(git, repository, call))
+  await writeFile(join(inertDir, 'info', 'exclude'), await userExcludes(git, repository, call))
   for (const file of [...COPIED_FILES.map((name) => join(repository, name)), join(gitDir, SPARSE_FILE)]) {
     const text = await textOf(file)
-    if (text !== null) await writeFile(join(standInDir, file.endsWith(SPARSE_FILE) ? SPARSE_FILE : relative(repository, file)), text)
+    if (text !== null) await writeFile(join(inertDir, file.endsWith(SPARSE_FILE) ? SPARSE_FILE : relative(repository, file)), text)
   }
-  for (const name of await readdir(gitDir)) if (name.startsWith('sharedindex.')) await symlink(join(gitDir, name), join(standInDir, name))
+  for (const name of await readdir(gitDir)) if (name.startsWith('sharedindex.')) await symlink(join(gitDir, name), join(inertDir, name))
   const settings = [...(await inertSettings(git, call)), WHOLE_INDEX]
-  return { env: envOf({ env }), settings, at: { gitDir: standInDir, objects: join(repository, 'objects') } }
+  return { env: envOf({ env }), settings, at: { gitDir: inertDir, objects: join(repository, 'objects') } }
 }
 
 async function inertSettings(git: Git, call: GitCall): Promise<readonly string[]> {

@@ -1,6 +1,6 @@
 // Connects to an MCP server at an address. Extends the MCP library's transport for Streamable HTTP by a size limit for bodies.
 // A request whose stream ends without an answer gets an error.
-// Test: test/e2e/mcp/http.test.ts.
+// Test: test/processes/mcp/http.test.ts.
 import { StreamableHTTPClientTransport, isJSONRPCRequest } from '@modelcontextprotocol/client'
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import type { McpTransport } from '../../kernel/model/mcp.ts'

@@ -1,6 +1,6 @@
 // Waits before a failed model call is repeated. The wait stops counting while the process is paused, and continues after the
 // pause. A waiting agent has no call in flight, so it is drained at once. The retry policy decides how long the wait is.
-// Tests: test/e2e/native/back-off.test.ts, test/e2e/lifecycle/tree-clocks.test.ts.
+// Tests: test/processes/native/back-off.test.ts, test/e2e/lifecycle/tree-clocks.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { waitUntilUnheld } from './run-context.ts'
 import type { Turn, RunContext } from './run-context.ts'

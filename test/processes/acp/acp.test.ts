@@ -69,7 +69,7 @@ describe('a turn', () => {
     ])
   })
 
-  test('shows the output of a running call, each piece once', async () => {
+  test('ends a call without a result with its turn, and counts the next call as a step of its own', async () => {
     const run = await bench.start()
     const goFile = join(bench.dir, 'go')
     await run.waitUntilUp()

@@ -7,7 +7,7 @@
 import { GitError } from '../git.ts'
 import { JOB_MS, commitIdentity } from './member-worktree.ts'
 import { mergeTrees } from '../merge-tree.ts'
-import { makeStandIn } from '../worktree-state.ts'
+import { createInertGitDir } from '../worktree-state.ts'
 import { dropBranch, inRepository } from '../worktree.ts'
 import { pathExists } from '../../common/path-exists.ts'
 import type { Git, GitCall, GitUser } from '../git.ts'
@@ -310,7 +310,7 @@ export async function crewCall({ branch: _, dir: __, ...crew }: CrewBranch): Pro
 async function mergeCall(git: Git, crew: CrewBranch): Promise<GitCall> {
   const { dir, programs } = crew
   const call = await crewCall(crew)
-  const merge = programs === true ? call : { ...call, ...(await makeStandIn(git, crew)) }
+  const merge = programs === true ? call : { ...call, ...(await createInertGitDir(git, crew)) }
   return dir !== undefined && merge.at !== null && (await pathExists(dir))
     ? { ...merge, cwd: dir, at: { ...merge.at, workTree: dir } }
     : merge

@@ -1,6 +1,6 @@
 // Decides from the stop reason of a stream whether the call has an answer or has failed. Knows every documented stop reason of
 // the four wire formats. Pure.
-// Test: test/e2e/native/wire-answers.test.ts.
+// Test: test/processes/native/wire-answers.test.ts.
 import type { AssistantPart, FinishReason } from '../../../kernel/model/facts.ts'
 import { CallFailed } from './model.ts'
 import type { FailureDetails } from './model.ts'

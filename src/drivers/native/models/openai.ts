@@ -1,6 +1,6 @@
 // Calls models in OpenAI's Responses format. The provider is asked to store nothing: it returns the reasoning encrypted, and
 // reeve sends the reasoning back with the next call. The provider package is loaded at first use.
-// Tests: test/e2e/native/wire-answers.test.ts, test/e2e/native/wire-requests.test.ts.
+// Tests: test/processes/native/wire-answers.test.ts, test/processes/native/wire-requests.test.ts.
 import { boundedFetch } from './bounded-fetch.ts'
 import type { Endpoint, Wire } from './wire.ts'
 

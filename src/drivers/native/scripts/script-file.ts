@@ -1,7 +1,7 @@
 // Parses and validates a script file; errors name the line. Separate from script.ts, so that the YAML and schema libraries are
 // loaded only for scripts. A long script is parsed in slices, so that it does not block the event loop. script-rules.ts applies
 // the rules.
-// Tests: test/tables/drivers/native/scripts/script-file.test.ts, test/e2e/native/script.test.ts, test/e2e/native/script-rules.test.ts.
+// Tests: test/tables/drivers/native/scripts/script-file.test.ts, test/processes/native/script.test.ts, test/processes/native/script-rules.test.ts.
 import { Composer, Lexer, LineCounter, Parser, isNode, type CST, type Document } from 'yaml'
 import { z } from 'zod'
 import { KernelError } from '../../../kernel/model/errors.ts'

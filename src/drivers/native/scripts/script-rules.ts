@@ -2,7 +2,7 @@
 // message selects the item. The choice depends only on the messages of the context, so that a resumed process continues at the
 // right position. A compaction removes messages from the context, so a scripted summary contains the message that was being
 // answered. Pure.
-// Test: test/e2e/native/script-rules.test.ts.
+// Test: test/processes/native/script-rules.test.ts.
 import { SUMMARY_HEADING } from '../context/context.ts'
 import type { ContextMessage, ToolCall } from '../context/context.ts'
 import type { ModelContext } from '../models/model.ts'

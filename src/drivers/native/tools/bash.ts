@@ -1,6 +1,6 @@
 // The tool `bash`: runs a command in a shell, inside of the agent's containment. Waits for the shell, never for its background
 // programs. A time limit or an interruption ends the process group of the shell.
-// Test: test/e2e/native/bash.test.ts.
+// Test: test/processes/native/bash.test.ts.
 import type { Readable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
 import { finished } from 'node:stream/promises'

@@ -1,9 +1,7 @@
-// Each refusal for an ACP agent is reported up to a limit, and so is the limit. An error of the agent is described by its message.
+// Each refusal for an ACP agent is reported up to a limit, and so is the limit.
 import { expect, test } from 'vitest'
-import { RequestError } from '@agentclientprotocol/sdk'
 import { refusalReporter } from '../../../../src/drivers/acp/refusals.ts'
 import { ReportQueue } from '../../../../src/drivers/acp/report-queue.ts'
-import { describeAgentError } from '../../../../src/drivers/acp/turns.ts'
 import { TestKernel } from '../../../support/models/native-kernel.ts'
 
 test('each refusal is reported with its call and a shortened text, up to 1,000 refusals', async () => {
@@ -20,18 +18,4 @@ test('each refusal is reported with its call and a shortened text, up to 1,000 r
     'it was refused 1000 things: further refusals are not reported',
     'the end',
   ])
-})
-
-test.each([
-  [undefined, 'no model'],
-  ['}', 'no model'],
-  [' }\n', 'no model'],
-  [{}, 'no model'],
-  [null, 'no model'],
-  ['no model', 'no model'],
-  ['set a key', 'no model: set a key'],
-  [{ details: 'set a key' }, 'no model: set a key'],
-  [{ code: 7 }, 'no model: {"code":7}'],
-])('an error with the data %j becomes its message, with the additional details', (data, message) => {
-  expect(describeAgentError(new RequestError(-32_603, 'no model', data))).toBe(message)
 })
