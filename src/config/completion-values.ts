@@ -3,6 +3,7 @@
 import { findAgents } from './agents/find-agents.ts'
 import { loadConfig } from './config.ts'
 import { explainConfig, inlineYaml } from './edit.ts'
+import { FILE_LIMIT_KEYS } from './limit-rules.ts'
 import type { Env, Paths } from './paths.ts'
 import { NATIVE_TOOLS } from '../kernel/model/words.ts'
 
@@ -42,11 +43,12 @@ export function toolChoices(): Choice[] {
 }
 
 export async function keyChoices(context: CompletionContext): Promise<Choice[]> {
-  return (await explainConfig(context)).flatMap(({ key, value }): Choice[] =>
-    key === 'gc' || key === 'gateway' || key === 'liveness'
-      ? [[key, inlineYaml(value)], ...partsOf(key, value as object)]
-      : [[key, inlineYaml(value)]],
-  )
+  return (await explainConfig(context)).flatMap(({ key, value }): Choice[] => {
+    if (key === 'gc' || key === 'gateway' || key === 'liveness') return [[key, inlineYaml(value)], ...partsOf(key, value as object)]
+    if (key === 'limits')
+      return [[key, inlineYaml(value)], ...FILE_LIMIT_KEYS.map((name): Choice => [`limits.${name}`, 'of what you start'])]
+    return [[key, inlineYaml(value)]]
+  })
 }
 
 function partsOf(key: string, value: object): Choice[] {

@@ -11,6 +11,7 @@ import { problemError, readText } from './files.ts'
 import { GATEWAY_DEFAULTS, GATEWAY_KEYS } from './keys/gateway.ts'
 import { GC_DEFAULTS, GC_KEYS } from './keys/gc.ts'
 import { LIVENESS_DEFAULTS, LIVENESS_KEYS } from './keys/liveness.ts'
+import { FILE_LIMIT_KEYS } from './limit-rules.ts'
 import { NOTIFICATION_KEYS, redactedNotifications } from './keys/notifications.ts'
 import { closestWord } from './did-you-mean.ts'
 import type { Paths } from './paths.ts'
@@ -42,6 +43,7 @@ const PARTS: Readonly<Partial<Record<keyof UserFile, readonly string[]>>> = {
   liveness: LIVENESS_KEYS,
   notifications: NOTIFICATION_KEYS,
   gateway: GATEWAY_KEYS,
+  limits: FILE_LIMIT_KEYS,
 }
 /** The lists that may be given as words with commas between. */
 const COMMA_LISTS: ReadonlySet<string> = new Set(['fallback', 'trusted'])

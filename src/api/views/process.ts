@@ -177,6 +177,8 @@ export interface LimitUseView {
   action: LimitAction | 'refuse'
   /** the ancestor that the limit belongs to; null: the process itself */
   scope: string | null
+  /** where the limit comes from. `process`: a flag, an agent file or a resume; `config`: `limits` of the user's config.yaml */
+  source: 'process' | 'config'
 }
 
 /**

@@ -44,9 +44,10 @@ export function limitRows({ limits, limitUse, metering, memoryLimit }: ProcessVi
   return [...rows, ['checked', isBudget ? METERING[metering] : null]]
 }
 
-/** Describes a limit: `$0.95 of $1, then suspend`, or `40 of 60 steps (of 5f607182), then terminate`. */
-export function limitText({ limit, used, of, action, scope }: LimitUseView): string {
-  return `${amountText(limit, used, of)}${scope === null ? '' : ` (of ${shortId(scope)})`}, then ${action}`
+/** Describes a limit: `$0.95 of $1, then suspend`, or `40 of 60 steps (of 5f607182), then terminate (config.yaml)`. */
+export function limitText({ limit, used, of, action, scope, source }: LimitUseView): string {
+  const owner = scope === null ? '' : ` (of ${shortId(scope)})`
+  return `${amountText(limit, used, of)}${owner}, then ${action}${source === 'config' ? ' (config.yaml)' : ''}`
 }
 
 /** Describes the used part of a limit: `40 of 60 steps`. */

@@ -459,7 +459,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     ],
     about: [
       '`show` prints the configuration in force in this directory, and for each key the file or variable that sets it; `show KEY` prints one value. `path` prints the paths of the files.',
-      "`set` and `unset` change the user's config.yaml, and keep its comments and order. Nothing is written unless the resulting file is valid. KEY is a key of the file or `mcp.NAME`. VALUE is YAML (`[a, b]`, `{ command: npx }`); a list of words can be written with commas.",
+      "`set` and `unset` change the user's config.yaml, and keep its comments and order. Nothing is written unless the resulting file is valid. KEY is a key of the file, a part of it such as `limits.budgetUsd`, or `mcp.NAME`. VALUE is YAML (`[a, b]`, `{ command: npx }`); a list of words can be written with commas.",
       '`trust` lets the files of a directory, and of all directories below it, name programs to start: MCP servers, and agents that replace other agents. DIR defaults to this directory.',
     ],
     wordRange: [1, 3],
@@ -469,6 +469,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       ['reeve config show', 'the configuration in force'],
       ['reeve config set defaultModel anthropic/claude-sonnet-5', 'the model for agents without one'],
       ['reeve config set fallback openai/gpt-5,ollama/qwen3', 'a list'],
+      ['reeve config set limits.budgetUsd 3', 'a limit for each process that you start'],
       ['reeve config trust', 'allow the MCP servers of this project'],
     ],
     load: () => import('../verbs/system/config.ts'),

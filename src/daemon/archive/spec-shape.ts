@@ -75,6 +75,7 @@ const shape = z
       })
       .optional(),
     limits: recordedLimitsRule,
+    homeLimits: recordedLimitsRule.optional(),
     liveness: livenessRule.optional(),
     wake: z.literal(true).optional(),
     reeve: z.literal(true).optional(),

@@ -11,5 +11,6 @@ export function withHomeLimits<S extends ProcessSpec>(spec: S, home: Limits, par
   if (parent !== null || Object.keys(home).length === 0) return spec
   const unenforceable = isPlainCommand(spec) ? unenforceableLimits(home, spec.gateway === 'on') : {}
   const enforceable = Object.fromEntries(Object.entries(home).filter(([name]) => !Object.hasOwn(unenforceable, name)))
-  return { ...spec, limits: { ...enforceable, ...spec.limits } }
+  const taken = Object.fromEntries(Object.entries(enforceable).filter(([name]) => !Object.hasOwn(spec.limits, name)))
+  return Object.keys(taken).length === 0 ? spec : { ...spec, limits: { ...taken, ...spec.limits }, homeLimits: taken }
 }

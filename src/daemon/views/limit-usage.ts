@@ -47,8 +47,14 @@ export function limitUse(table: LiveTable, process: Process, mono: number): Limi
       used: limitUsage(table, scope, limit, mono),
       action: limitActionOf(scope.spec.limits, limit) ?? 'refuse',
       scope: scope.uuid === process.uuid ? null : scope.uuid,
+      source: sourceOf(scope.spec, limit),
     }))
   })
+}
+
+/** A limit that was changed after the start is the process's own, whatever the configuration says. */
+function sourceOf({ limits, homeLimits }: Process['spec'], limit: LimitName): LimitUseView['source'] {
+  return homeLimits?.[limit] !== undefined && homeLimits[limit] === limits[limit] ? 'config' : 'process'
 }
 
 function limitUsage(table: LiveTable, process: Process, limit: LimitName, mono: number): number {

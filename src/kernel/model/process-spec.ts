@@ -45,6 +45,8 @@ interface BaseSpec {
   readonly credentials: readonly string[]
   readonly containment: ContainmentKind | 'auto'
   readonly limits: Limits
+  /** the limits of the user's config.yaml that this process took over at its start; absent: none */
+  readonly homeLimits?: Limits
   /** absent: the process never restarts automatically */
   readonly restart?: RestartPolicy
   /** the id of the process among the children of its supervisor */

@@ -582,7 +582,7 @@ describe('reading verbs', () => {
       status: 'suspended',
       holds: [{ reason: 'budget', by: 'system', at: '2026-01-02T03:04:05.000+00:00' }],
       limits: { budgetUsd: 2 },
-      limitUse: [{ limit: 'budgetUsd', used: 2, of: 2, action: 'suspend', scope: null }],
+      limitUse: [{ limit: 'budgetUsd', used: 2, of: 2, action: 'suspend', scope: null, source: 'process' }],
       lastText: 'two\nlines',
       usage: { ...processView().usage, contextTokens: 81_204, contextWindow: 200_000 },
     })

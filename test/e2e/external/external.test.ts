@@ -124,7 +124,7 @@ test('a budget in USD holds it at the report that exceeds it', async () => {
     holds: [],
     limits: { budgetUsd: 2.5 },
     metering: 'report',
-    limitUse: [{ limit: 'budgetUsd', used: 2, of: 2.5, action: 'suspend', scope: null }],
+    limitUse: [{ limit: 'budgetUsd', used: 2, of: 2.5, action: 'suspend', scope: null, source: 'process' }],
   })
 })
 

@@ -103,7 +103,14 @@ test("concurrent children stay within their parent's budget, through kill -9, re
   const viewAfter = await home.waitForView(parent.uuid, isHeld)
   expect(tokensOf(viewAfter.subtreeUsage)).toBeLessThanOrEqual(BUDGET + 30_000)
   expect(viewAfter.limitUse).toEqual([
-    { limit: 'budgetTokens', used: tokensOf(viewAfter.subtreeUsage), of: BUDGET + 30_000, action: 'suspend', scope: null },
+    {
+      limit: 'budgetTokens',
+      used: tokensOf(viewAfter.subtreeUsage),
+      of: BUDGET + 30_000,
+      action: 'suspend',
+      scope: null,
+      source: 'process',
+    },
   ])
   expect((await home.view(children[0]?.uuid ?? '')).limitUse).toMatchObject([{ limit: 'budgetTokens', scope: parent.uuid }])
   expect((await home.stop()).code).toBe(0)

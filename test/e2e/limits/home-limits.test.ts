@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { SpawnedView } from '../../../src/api/views/process.ts'
+import { runCli } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 
 const CONFIG = 'limits: { budgetTokens: 250, maxSteps: 40, timeout: 1h }\n'
@@ -47,4 +48,15 @@ test('hold a process like its own limits; a changed file applies to the next pro
   expect((await daemon.view(uuid)).holds).toMatchObject([{ reason: 'budget' }])
   await writeFile(daemon.paths.configFile, '')
   expect((await daemon.spawnScripted([{ text: 'done' }])).limits).toEqual({})
+})
+
+test('`reeve config set` writes one of them, and `inspect` names its origin until a resume changes it', async () => {
+  await using daemon = await LocalDaemon.start()
+  expect(await runCli(daemon.home, ['config', 'set', 'limits.budgetUsd', '3'])).toMatchObject({ code: 0 })
+  const { uuid } = await daemon.spawnScripted([{ text: 'done' }], { interactive: true, limits: { maxSteps: 9 } })
+  const inspect = async (): Promise<string> => (await runCli(daemon.home, ['inspect', uuid])).stdout
+  expect(await inspect()).toMatch(/limits +0 of 9 steps, then terminate\n +\$0\.00 of \$3, then suspend \(config\.yaml\)\n/)
+  await runCli(daemon.home, ['pause', uuid])
+  await runCli(daemon.home, ['resume', '--budget-usd', '+2', uuid])
+  expect(await inspect()).toContain('of $5, then suspend\n')
 })

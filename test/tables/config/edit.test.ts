@@ -44,6 +44,7 @@ describe('setting a key', () => {
     ['a list, with commas', 'fallback', 'e/f, g/h', USER_FILE.replace('fallback: [x/y] # in order\n', 'fallback:\n  - e/f\n  - g/h\n')],
     ['a list, as YAML', 'fallback', '[e/f]', USER_FILE.replace('fallback: [x/y] # in order\n', 'fallback:\n  - e/f\n')],
     ['a number that was not there', 'maxProcesses', '20', `${USER_FILE}maxProcesses: 20\n`],
+    ['a part of limits', 'limits.budgetUsd', '3', `${USER_FILE}limits:\n  budgetUsd: 3\n`],
     [
       'a part of mcp',
       'mcp.git.hub',
@@ -111,6 +112,8 @@ describe('an edit is refused and writes nothing', () => {
     ['modle', 'a/b', /^there is no key `modle`; there are defaultAgent, /],
     ['defaultmodel', 'a/b', /^there is no key `defaultmodel`; did you mean `defaultModel`\?/],
     ['providers.0.baseURL', 'http://x', /^`providers.0.baseURL` is a part of `providers`: set that as a whole, or edit .*config\.yaml$/],
+    ['limits.budgetUsd', '-3', /^limits\.budgetUsd: /],
+    ['limits.budgetUSD', '3', /^there is no key `limits\.budgetUSD`; did you mean `limits\.budgetUsd`\?/],
     ['mcp.', '{}', /is a part of `mcp`/],
     ['__proto__', 'x', /^there is no key/],
   ])('of the key %s with the value %j', async (key, value, message) => {

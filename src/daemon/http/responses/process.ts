@@ -161,6 +161,9 @@ const limitUse = z
     of: z.number().min(0).describe('the value of the limit'),
     action: z.enum([...LIMIT_ACTIONS, 'refuse']).describe('`refuse`: requests beyond the limit are refused'),
     scope: uuid.nullable().describe('the ancestor that the limit belongs to; null: the process itself'),
+    source: z
+      .enum(['process', 'config'])
+      .describe("where the limit comes from. `process`: a flag, an agent file or a resume; `config`: `limits` of the user's config.yaml"),
   })
   .meta({ id: 'LimitUseView', description: 'How much of a limit is used.' })
 

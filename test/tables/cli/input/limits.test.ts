@@ -59,6 +59,7 @@ describe('the text of limits', () => {
     of: 1,
     action: 'suspend',
     scope: null,
+    source: 'process',
     ...changes,
   })
 
@@ -72,6 +73,7 @@ describe('the text of limits', () => {
       makeLimitUse({ limit: 'memoryBytes', used: 2 ** 20, of: 2 ** 31, action: 'terminate' }),
       '1.0 MiB of 2.0 GiB of memory, then terminate',
     ],
+    [makeLimitUse({ source: 'config' }), '$0.95 of $1, then suspend (config.yaml)'],
     [makeLimitUse({ limit: 'maxDepth', used: 0, of: 2, action: 'refuse' }), '2 levels below it, then refuse'],
   ])('%j', (view, text) => {
     expect(limitText(view)).toBe(text)
