@@ -23,7 +23,7 @@ export interface FoundInstructions {
 /** Reads the instructions for a working directory, the nearest file first. */
 export async function readInstructions(cwd: string): Promise<FoundInstructions> {
   const start = await realpath(cwd)
-  const dirs = await directoriesOf(start)
+  const dirs = await repositoryDirectories(start)
   const root = dirs.at(-1) ?? start
   const owners = await trustedOwners(start)
   const files: InstructionFile[] = []
@@ -45,8 +45,8 @@ export async function readInstructions(cwd: string): Promise<FoundInstructions> 
   return { instructions: files.length === 0 ? null : { files }, problems }
 }
 
-/** The directory and those above it, up to the root of its repository; only the directory itself outside of a repository. */
-async function directoriesOf(start: string): Promise<readonly string[]> {
+/** Returns a real directory and those above it, up to the root of its repository; only the directory itself outside of a repository. */
+export async function repositoryDirectories(start: string): Promise<readonly string[]> {
   const dirs = ancestorDirectories(start)
   for (const [index, dir] of dirs.entries()) {
     // A directory that the user cannot search counts as one without a repository.

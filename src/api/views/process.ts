@@ -283,6 +283,14 @@ export interface ProcessView {
     /** the end of the file is left out */
     cut: boolean
   }[]
+  /** the skills that a native agent may load */
+  skills: {
+    name: string
+    description: string
+    path: string
+    /** of its `SKILL.md`, when the process began */
+    sha256: string
+  }[]
   /** null without `worktree` in the spawn request */
   worktree: WorktreeView | null
   host: string
@@ -486,6 +494,8 @@ export interface SpawnBody {
   wake?: boolean
   /** native agents: false: it does not get the `AGENTS.md` of its repository; default: as in the agent file, else true */
   instructions?: boolean
+  /** native agents: false: it gets no skills (`SKILL.md`); default: as in the agent file, else true */
+  skills?: boolean
   /** true: it gets reeve's own tools, to start and control other processes; default: as in the agent file */
   reeve?: boolean
   limits?: Limits
@@ -553,6 +563,8 @@ export interface ChildBody {
   wake?: boolean
   /** native agents: false: it does not get the `AGENTS.md` of its repository; default: as in the agent file, else true */
   instructions?: boolean
+  /** native agents: false: it gets no skills (`SKILL.md`); default: as in the agent file, else true */
+  skills?: boolean
   /** true: it gets reeve's own tools, to start and control other processes; default: as in the agent file */
   reeve?: boolean
   limits?: Limits

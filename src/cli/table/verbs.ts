@@ -82,6 +82,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       ),
       wake: on('continue by itself after a rate limit with a known end; without it the user resumes it'),
       'no-instructions': on('do not give a native agent the AGENTS.md of the repository'),
+      'no-skills': on('do not give a native agent the skills of the repository and of the user'),
       reeve: on('give it tools to start, await, message and signal other processes (docs/reference/mcp-server.md)'),
       containment: text('KIND', 'how its programs are contained: auto, cgroup, pidns or group'),
     },

@@ -152,6 +152,7 @@ function limitAndToolRows(view: ProcessView): Row[] {
     ...limitRows(view),
     ['unknown price', limits.unknownPrice === 'refuse' ? 'refused' : null],
     ['instructions', view.instructions.map(({ name, cut }) => (cut ? `${name} (its end is left out)` : name)).join(', ')],
+    ['skills', view.skills.map(({ name }) => name).join(', ')],
     ['tools', capabilities.tools && (capabilities.tools.join(', ') || 'none')],
     ['denied', capabilities.deny.join(', ')],
     ...permissionRows(capabilities),

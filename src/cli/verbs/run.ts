@@ -82,6 +82,7 @@ function bodyOf(args: Args, intent: string | undefined): SpawnBody {
     gateway: parseGatewayMode(args.text('gateway')),
     wake: args.on('wake') || undefined,
     instructions: args.on('no-instructions') ? false : undefined,
+    skills: args.on('no-skills') ? false : undefined,
     reeve: args.on('reeve') || undefined,
     restart: parseRestart(args.text('restart')),
     childId: args.text('child-id'),

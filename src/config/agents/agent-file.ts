@@ -20,6 +20,7 @@ import { hasPattern, toolRuleProblem } from '../../kernel/state/tool-rules.ts'
 import { capabilitiesOf, permissionKeys } from '../permissions.ts'
 import { parseYaml, type YamlFormat, type Parsed } from '../yaml.ts'
 import { lookUp } from '../../kernel/util/lookup.ts'
+import { parseFrontMatterLines, splitFrontMatter, type FrontMatterParts } from '../../kernel/util/front-matter.ts'
 import {
   type AgentDriver,
   type Limits,
@@ -78,6 +79,8 @@ export interface AgentDefinition {
   readonly reeve?: true
   /** false: a native agent does not get the instructions of the repository */
   readonly instructions?: false
+  /** the skills that a native agent may load, by name; false: none; absent: all that are found */
+  readonly skills?: readonly string[] | false
   /** which raw output lines are kept; only for external agents; absent: as configured */
   readonly keepRaw?: KeepRaw | 'off'
   /** the system prompt */
@@ -99,6 +102,7 @@ const CLAUDE_TOOLS: Readonly<Record<string, NativeTool>> = {
   Glob: 'glob',
   Grep: 'grep',
   Bash: 'bash',
+  Skill: 'skill',
 }
 
 /** The model aliases of Claude Code. Null: the configured default. docs/reference/agents.md has the same table. */
@@ -171,6 +175,7 @@ const keys = {
   wake: z.boolean().optional(),
   reeve: z.boolean().optional(),
   instructions: z.boolean().optional(),
+  skills: z.union([z.boolean(), nameList], 'expected true, false, or a list of names').optional(),
   keep_raw: keepRawRule.optional(),
   mcp: z
     .unknown()
@@ -184,7 +189,7 @@ const keys = {
 }
 /** The keys that only some drivers support. Such a key is an error for other drivers, because it would have no effect. */
 const DRIVER_KEYS: Readonly<Record<AgentDriver, readonly (keyof typeof keys)[]>> = {
-  native: ['model', 'fallback', 'effort', 'instructions', 'permissions', 'tools', 'deny', 'mcp', 'paths'],
+  native: ['model', 'fallback', 'effort', 'instructions', 'skills', 'permissions', 'tools', 'deny', 'mcp', 'paths'],
   acp: ['model', 'command', 'permissions', 'mode', 'asks', 'gateway', 'grace', 'keep_raw', 'tools', 'deny', 'mcp', 'paths'],
   command: ['command', 'format', 'gateway', 'grace', 'keep_raw'],
 }
@@ -245,25 +250,7 @@ export function unknownToolMessage(names: readonly string[]): string | null {
   return `there is no tool \`${unknown}\`${near ? `; did you mean \`${near}\`?` : `; there are ${NATIVE_TOOLS.join(', ')} and mcp__SERVER__TOOL`}`
 }
 
-interface Parts {
-  readonly front: string
-  readonly body: string
-}
-
-function splitFrontMatter(text: string): Parts | null {
-  const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
-  const end = lines.findIndex((line, index) => index > 0 && /^---\s*$/.test(line))
-  if (end < 0 || !/^---\s*$/.test(lines[0] ?? '')) return null
-  return {
-    front: lines.slice(1, end).join('\n'),
-    body: lines
-      .slice(end + 1)
-      .join('\n')
-      .trim(),
-  }
-}
-
-function parseReeveAgent({ front, body }: Parts, file: string, source: AgentSource): Parsed<AgentDefinition> {
+function parseReeveAgent({ front, body }: FrontMatterParts, file: string, source: AgentSource): Parsed<AgentDefinition> {
   const parsed = parseYaml(front, reeveFormat, file, 2)
   if (!parsed.ok) return parsed
   const { limits, ...rest } = parsed.value
@@ -280,7 +267,7 @@ function parseReeveAgent({ front, body }: Parts, file: string, source: AgentSour
     model: rest.model ?? null,
     fallback: rest.fallback ?? null,
     effort: rest.effort ?? null,
-    tools: rest.tools ?? null,
+    tools: withSkillTool(rest.tools ?? null, rest.skills),
     deny: rest.deny,
     ...capabilitiesOf(rest),
     mcp: reeveMcp(rest.mcp, file),
@@ -289,12 +276,18 @@ function parseReeveAgent({ front, body }: Parts, file: string, source: AgentSour
     ...(rest.wake ? { wake: true } : {}),
     ...(rest.reeve ? { reeve: true } : {}),
     ...(rest.instructions === false ? { instructions: false as const } : {}),
+    ...(rest.skills === undefined || rest.skills === true ? {} : { skills: rest.skills }),
     ...(rest.keep_raw === undefined ? {} : { keepRaw: rest.keep_raw }),
     ...(rest.restart === undefined ? {} : { restart: rest.restart }),
     system: body || null,
     source,
     unsupported: [],
   })
+}
+
+/** A file that names skills means their tool, too. */
+function withSkillTool(tools: readonly string[] | null, skills: FrontMatter['skills']): readonly string[] | null {
+  return tools === null || !Array.isArray(skills) || tools.includes('skill') ? tools : [...tools, 'skill']
 }
 
 function permissionsOf(value: FrontMatter['permissions']): Permissions | null {
@@ -320,9 +313,9 @@ export const NATIVE_FIELDS = {
 } as const
 
 /** Parses an agent file of Claude Code. Claude Code accepts front matter that is not YAML (`description: Use it when: …`), with a key per line. */
-function parseClaudeAgent({ front, body }: Parts, file: string): Parsed<AgentDefinition> {
+function parseClaudeAgent({ front, body }: FrontMatterParts, file: string): Parsed<AgentDefinition> {
   const yaml = parseYaml(front, claudeFormat, file, 2)
-  const values = yaml.ok ? yaml.value : parseLines(front)
+  const values = yaml.ok ? yaml.value : parseFrontMatterLines(front)
   const { name, description, tools, disallowedTools, model, maxTurns, mcpServers, color: _, ...others } = values
   const allowed = claudeTools('tools', tools)
   const denied = claudeTools('disallowedTools', disallowedTools)
@@ -347,11 +340,6 @@ function parseClaudeAgent({ front, body }: Parts, file: string): Parsed<AgentDef
       ...Object.keys(others).map((key) => `${key} is not supported`),
     ],
   })
-}
-
-function parseLines(front: string): Record<string, unknown> {
-  const pairs = front.split(/\r?\n/).map((line) => /^([A-Za-z][\w-]*):[ \t]*(.*)$/.exec(line))
-  return Object.fromEntries(pairs.flatMap((match) => (match ? [[match[1] ?? '', (match[2] ?? '').trim()]] : [])))
 }
 
 function claudeMcp(value: unknown, file: string): AgentMcp | null {

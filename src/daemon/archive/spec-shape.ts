@@ -60,6 +60,9 @@ const shape = z
     instructions: z
       .looseObject({ files: z.array(z.looseObject({ path, name: z.string(), sha256: z.string(), text: z.string() })) })
       .optional(),
+    skills: z
+      .array(z.looseObject({ name: z.string(), description: z.string(), path, file: z.string().optional(), sha256: z.string() }))
+      .optional(),
     argv: texts.nullable(),
     mcp: z.array(z.looseObject({ name: z.string(), kind: z.enum(['stdio', 'http']) })).optional(),
     env: z.record(z.string(), z.string()),

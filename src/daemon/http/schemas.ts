@@ -94,6 +94,10 @@ const processFields = {
     .boolean()
     .exactOptional()
     .describe('native agents: false: it does not get the `AGENTS.md` of its repository; default: as in the agent file, else true'),
+  skills: z
+    .boolean()
+    .exactOptional()
+    .describe('native agents: false: it gets no skills (`SKILL.md`); default: as in the agent file, else true'),
   reeve: z
     .boolean()
     .exactOptional()

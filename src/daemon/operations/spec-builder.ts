@@ -1,14 +1,14 @@
 // Builds the spec of a process from the request, the agent file and the configuration, for a spawn and for a resume. No other file may
 // build one. Owns the list of options of each driver: an option that cannot be enforced is refused, never ignored. Starts nothing.
 // Test: test/tables/daemon/operations/spec-builder.test.ts, test/e2e/daemon/api.test.ts, test/e2e/external/external.test.ts.
-import { readInstructions } from '../../config/instructions.ts'
-import type { FoundInstructions } from '../../config/instructions.ts'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { unknownToolMessage, type AgentDefinition } from '../../config/agents/agent-file.ts'
 import { findDistrust, shadowedAgentNote } from '../../config/agents/agent-trust.ts'
 import { findAgent, GRACE_MS } from '../../config/agents/find-agents.ts'
 import { splitEnv } from '../../config/credentials.ts'
+import { readInstructions } from '../../config/instructions.ts'
+import { findSkills } from '../../config/skills.ts'
 import { toLivenessSpec } from '../../config/keys/liveness.ts'
 import { mcpServers } from '../../config/mcp/servers.ts'
 import {
@@ -27,7 +27,7 @@ import { CAPABILITIES, isPlainCommand } from '../../kernel/model/capabilities.ts
 import { KernelError } from '../../kernel/model/errors.ts'
 import { deniedToPrograms, fitToParent, startsPrograms } from '../../kernel/state/permissions.ts'
 import { applyLimitChange } from '../../kernel/state/limits.ts'
-import { namesServer, serverPrefix } from '../../kernel/model/tool-names.ts'
+import { isAllowed, namesServer, serverPrefix } from '../../kernel/model/tool-names.ts'
 import { bypassableRule } from '../../kernel/state/tool-rules.ts'
 import { restartPolicyFrom, supervisorSpecFrom } from '../../kernel/supervise/policy-from-config.ts'
 import { checkInstalled } from '../incarnation/check-installed.ts'
@@ -122,9 +122,9 @@ export class SpecBuilder {
     const driverFields = agent
       ? await this.#buildAgentFields(agent, body, config, secrets)
       : withOwnTools(buildCommandFields(body, Object.keys(secrets), config), null, body)
-    const { instructions, problems } = await instructionsFor(agent, body)
+    const { texts, problems } = await textsFor(agent, body, driverFields, this.#deps.paths)
     const builtSpec: RunnableSpec = { ...shared, ...driverFields, ...restartsOf(body) }
-    const spec = builtSpec.driver === 'native' && instructions ? { ...builtSpec, instructions } : builtSpec
+    const spec = builtSpec.driver === 'native' ? { ...builtSpec, ...texts } : builtSpec
     if (spec.driver === 'acp') askingModeFor(spec)
     if (!body.argv) checkInstalled(spec)
     await checkEnforceable(spec, containments)
@@ -185,7 +185,7 @@ export class SpecBuilder {
 
   /** Builds the fields of an ACP agent. It brings its own MCP servers, so configured servers are passed only if the request or the agent file names them. */
   async #buildAcpFields(agent: AgentDefinition, body: SpawnBody): Promise<Omit<DriverFields<AcpSpec>, 'credentials' | 'limits'>> {
-    refuseOptions(agent, body, ['effort', 'fallback', 'instructions'])
+    refuseOptions(agent, body, ['effort', 'fallback', 'instructions', 'skills'])
     refuseCallRules(agent, body)
     const hasNamedServers = body.mcp !== undefined || agent.mcp !== null
     const servers = hasNamedServers ? await mcpServers({ cwd: body.cwd, paths: this.#deps.paths, agent, chosen: body.mcp }) : []
@@ -469,7 +469,22 @@ function checkInteractive(agent: AgentDefinition, format: OutputFormat | null): 
  * `subject` begins the error message. Errors: INVALID.
  */
 function checkCommand(body: Partial<Omit<SpawnBody, 'argv'>>, isPlain: boolean, subject = 'a plain command'): void {
-  const { agent, model, effort, fallback, instructions, allow, deny, mcp, permissions, interactive, gateway, reeve, limits = {} } = body
+  const {
+    agent,
+    model,
+    effort,
+    fallback,
+    instructions,
+    skills,
+    allow,
+    deny,
+    mcp,
+    permissions,
+    interactive,
+    gateway,
+    reeve,
+    limits = {},
+  } = body
   const unsupportedLimits = isPlain ? unenforceableLimits(limits, gateway === 'on') : {}
   const agentRules = { allow: driverDependentRules(allow ?? []), deny: driverDependentRules(deny ?? []) }
   const unsupportedRules = {
@@ -482,6 +497,7 @@ function checkCommand(body: Partial<Omit<SpawnBody, 'argv'>>, isPlain: boolean, 
     effort,
     fallback,
     instructions,
+    skills,
     ...unsupportedRules,
     mcp,
     permissions,
@@ -537,10 +553,31 @@ function permissionsOf(agent: AgentDefinition, { permissions }: SpawnBody): { re
   return { permissions: { ...agent.permissions, default: permissions } }
 }
 
-/** Reads the instructions of the repository for a native agent. External agents read them themselves. */
-async function instructionsFor(agent: AgentDefinition | null, { cwd, instructions }: SpawnBody): Promise<FoundInstructions> {
-  const isWanted = agent?.driver === 'native' && (instructions ?? agent.instructions ?? true)
-  return isWanted ? readInstructions(cwd) : { instructions: null, problems: [] }
+interface FoundTexts {
+  readonly texts: Pick<NativeSpec, 'instructions' | 'skills'>
+  /** why files were left out */
+  readonly problems: readonly string[]
+}
+
+/** Reads the instructions of the repository, and finds the skills, for a native agent. External agents read them themselves. */
+async function textsFor(
+  agent: AgentDefinition | null,
+  body: SpawnBody,
+  lists: Pick<ProcessSpec, 'tools' | 'deny'>,
+  paths: Paths,
+): Promise<FoundTexts> {
+  if (agent?.driver !== 'native') return { texts: {}, problems: [] }
+  const { instructions, problems } =
+    (body.instructions ?? agent.instructions ?? true) ? await readInstructions(body.cwd) : { instructions: null, problems: [] }
+  const named = agent.skills === false ? undefined : agent.skills
+  const found =
+    (body.skills ?? agent.skills !== false) && isAllowed('skill', lists)
+      ? await findSkills(body.cwd, paths, named)
+      : { skills: [], problems: [] }
+  return {
+    texts: { ...(instructions ? { instructions } : {}), ...(found.skills.length === 0 ? {} : { skills: found.skills }) },
+    problems: [...problems, ...found.problems],
+  }
 }
 
 /** The permissions of a new native agent. Errors: INVALID for a rule that the agent could bypass. */

@@ -136,6 +136,7 @@ const FIELDS: { readonly [K in Field]: FieldValue<K> } = {
   childId: ({ spec }) => spec.childId ?? null,
   supervisor: (p, context) => supervisorView(p, context),
   capabilities: ({ spec }) => capabilitiesView(spec),
+  skills: ({ spec: { skills } }) => (skills ?? []).map(({ name, description, path, sha256 }) => ({ name, description, path, sha256 })),
   instructions: ({ spec: { instructions } }) =>
     (instructions?.files ?? []).map(({ name, path, sha256, isCut = false }) => ({ name, path, sha256, cut: isCut })),
   children: (_, context) => [...context.children()],

@@ -1,16 +1,39 @@
-// The system prompt of a native agent: the role prompt, and then the instructions of its repository. Pure, and constant for a process.
+// The system prompt of a native agent: the role prompt, the instructions of its repository, and the list of its skills. Pure, and constant
+// for a process.
 // Test: test/tables/drivers/native/system-prompt.test.ts.
 import type { NativeSpec } from '../../kernel/model/process-spec.ts'
+import type { Instructions } from '../../kernel/model/spec-parts.ts'
+import { isAllowed } from '../../kernel/model/tool-names.ts'
+
+type PromptSpec = Pick<NativeSpec, 'system' | 'instructions' | 'skills' | 'tools' | 'deny'>
 
 /** Returns the whole system prompt; null: none. */
-export function systemPromptOf({ system, instructions }: Pick<NativeSpec, 'system' | 'instructions'>): string | null {
-  if (!instructions) return system
-  const files = instructions.files.map(
-    ({ name, text, isCut }) =>
-      `<file name=${JSON.stringify(name)}>\n${text}\n</file>${isCut ? '\nThe rest of this file is left out.' : ''}`,
-  )
+export function systemPromptOf(spec: PromptSpec): string | null {
+  const { system, instructions } = spec
+  const parts = [...(system === null ? [] : [system]), ...(instructions ? instructionParts(instructions) : []), ...skillParts(spec)]
+  return parts.length === 0 ? null : parts.join('\n\n')
+}
+
+function instructionParts({ files }: Instructions): readonly string[] {
   const introduction = `# Instructions of the repository
 
 These files are the instructions of the repository for agents. Follow them. If two of them differ, the first one counts.`
-  return [...(system === null ? [] : [system]), introduction, ...files].join('\n\n')
+  return [
+    introduction,
+    ...files.map(
+      ({ name, text, isCut }) =>
+        `<file name=${JSON.stringify(name)}>\n${text}\n</file>${isCut ? '\nThe rest of this file is left out.' : ''}`,
+    ),
+  ]
+}
+
+/** The list of skills, if the agent has the tool that loads them. */
+function skillParts({ skills = [], tools, deny }: PromptSpec): readonly string[] {
+  if (skills.length === 0 || !isAllowed('skill', { tools, deny })) return []
+  return [
+    `# Skills
+
+Each skill is a folder with instructions for one kind of task. If a task fits a description, load the skill with the tool \`skill\` before you begin, and follow it.`,
+    skills.map(({ name, description }) => `- ${name}: ${description}`).join('\n'),
+  ]
 }

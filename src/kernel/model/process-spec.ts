@@ -1,6 +1,6 @@
 // The specification of a process at its start: its own settings, and those of a crew and of a compose run. Crew
 // members and compose nodes have such a specification, too. Types only. Test: test/properties/kernel.test.ts.
-import type { Effort, Instructions, KeepRaw, McpServer, Permissions, WorktreeSpec, Capabilities } from './spec-parts.ts'
+import type { Effort, Instructions, KeepRaw, McpServer, Permissions, Skill, WorktreeSpec, Capabilities } from './spec-parts.ts'
 import type { RestartPolicy, SupervisorSpec } from './supervision.ts'
 import type { AgentDriver, ContainmentKind, GatewayMode, Limits, OutputFormat } from './words.ts'
 import type { LivenessSpec } from './liveness.ts'
@@ -79,6 +79,8 @@ export interface NativeSpec extends RunnableBase {
   readonly permissions?: Permissions
   /** absent: its repository has none, or it does not read them */
   readonly instructions?: Instructions
+  /** the skills that it may load; absent: none */
+  readonly skills?: readonly Skill[]
   /** the role prompt; constant for a process */
   readonly system: string | null
   readonly argv: null

@@ -65,6 +65,18 @@ export interface Instructions {
   readonly files: readonly InstructionFile[]
 }
 
+/** A skill that a native agent may load. Only its text is not recorded: the call that loads it records that. */
+export interface Skill {
+  readonly name: string
+  readonly description: string
+  /** the real, absolute path of its `SKILL.md` */
+  readonly path: string
+  /** the path from the root of its repository; absent: it is a skill of the user */
+  readonly file?: string
+  /** of the whole file, at the start of the process */
+  readonly sha256: string
+}
+
 /** The planned worktree of a process, which its first start creates. */
 export interface WorktreeSpec {
   /** the git directory that all worktrees of the repository share */

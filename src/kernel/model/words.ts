@@ -93,7 +93,7 @@ export const TOOL_EFFECTS = ['read', 'idempotent', 'once'] as const
 export type ToolEffect = (typeof TOOL_EFFECTS)[number]
 
 /** The tools of native agents, besides those of MCP servers. */
-export const NATIVE_TOOLS = ['read', 'write', 'edit', 'ls', 'glob', 'grep', 'bash'] as const
+export const NATIVE_TOOLS = ['read', 'write', 'edit', 'ls', 'glob', 'grep', 'bash', 'skill'] as const
 export type NativeTool = (typeof NATIVE_TOOLS)[number]
 
 /** What each native tool may do: read files, change files, or start programs. Coordinators of crews get only the tools that read. */
@@ -105,6 +105,7 @@ export const NATIVE_TOOL_ACCESS: Readonly<Record<NativeTool, 'read' | 'write' | 
   glob: 'read',
   grep: 'read',
   bash: 'shell',
+  skill: 'read',
 }
 
 /** The liveness of a process. */

@@ -4,7 +4,7 @@
 // Tests: test/tables/kernel/state/permissions.test.ts, test/properties/permits.test.ts.
 import { CAPABILITIES, isExternal, isPlainCommand, NATIVE_SHELL_TOOLS } from '../model/capabilities.ts'
 import { commonTools, isAllowed, mayUseServer, namesServer, serverPrefix, withoutCovered } from '../model/tool-names.ts'
-import type { McpServer, PathAccess, Capabilities, Permissions } from '../model/spec-parts.ts'
+import type { McpServer, PathAccess, Capabilities, Permissions, Skill } from '../model/spec-parts.ts'
 import type { ProcessSpec } from '../model/process-spec.ts'
 import type { PermissionPolicy } from '../model/words.ts'
 import { withoutUndefined } from '../util/without-undefined.ts'
@@ -158,16 +158,26 @@ function withImpliedRules(spec: ProcessSpec): ProcessSpec {
   const deny = isShellDenied ? [...spec.deny, ...NATIVE_SHELL_TOOLS.filter((tool) => isAllowed(tool, spec))] : spec.deny
   const isUsable = (server: McpServer): boolean =>
     server.kind === 'http' ? capabilities.network !== 'off' : paths === undefined || isNamed(server, spec)
-  return withMcp(withReadableInstructions({ ...spec, deny, ...withoutUnlimited({ ...capabilities, paths }) }), isUsable)
+  return withMcp(withReadableTexts({ ...spec, deny, ...withoutUnlimited({ ...capabilities, paths }) }), isUsable)
 }
 
-/** Drops the instructions that the process may not read. */
-function withReadableInstructions(spec: ProcessSpec): ProcessSpec {
+/** Drops the instructions and skills that the process may not read. */
+function withReadableTexts(spec: ProcessSpec): ProcessSpec {
   const { read } = spec.capabilities?.paths ?? {}
-  if (spec.driver !== 'native' || spec.instructions === undefined || read === undefined) return spec
-  const { instructions, ...rest } = spec
-  const files = instructions.files.filter(({ path }) => isBelow(read, path))
-  return files.length === 0 ? rest : { ...rest, instructions: { files } }
+  if (spec.driver !== 'native' || read === undefined) return spec
+  const { instructions, skills, ...rest } = spec
+  const files = (instructions?.files ?? []).filter(({ path }) => isBelow(read, path))
+  const readable = (skills ?? []).filter((skill) => skillPaths(skill, spec).some((path) => isBelow(read, path)))
+  return {
+    ...rest,
+    ...(files.length === 0 ? {} : { instructions: { files } }),
+    ...(readable.length === 0 ? {} : { skills: readable }),
+  }
+}
+
+/** The paths where a process looks for the file of a skill. A worktree has a copy of each skill that is committed. */
+export function skillPaths({ path, file }: Skill, { worktree }: Pick<ProcessSpec, 'worktree'>): readonly string[] {
+  return file !== undefined && worktree !== undefined ? [`${worktree.dir}/${file}`, path] : [path]
 }
 
 function intersectWithParent(spec: ProcessSpec, parent: ProcessSpec): ProcessSpec {
@@ -320,7 +330,7 @@ function allowedShellTools({ driver, tools, deny }: ProcessSpec): readonly strin
 
 /** The fields that `fitToParent` may change, as a text for comparison. */
 function rulesKey(spec: ProcessSpec): string {
-  const { tools, deny, capabilities = {}, mcp = [], permissions, instructions } = spec
+  const { tools, deny, capabilities = {}, mcp = [], permissions, instructions, skills = [] } = spec
   return JSON.stringify([
     tools,
     deny,
@@ -328,6 +338,7 @@ function rulesKey(spec: ProcessSpec): string {
     mcp.map(({ name }) => name),
     permissions ?? null,
     instructions?.files.length ?? 0,
+    skills.length,
   ])
 }
 

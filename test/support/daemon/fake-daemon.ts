@@ -172,6 +172,7 @@ export function processView(changes: Partial<ProcessView> = {}): ProcessView {
     childId: null,
     supervisor: null,
     instructions: [],
+    skills: [],
     capabilities: {
       tools: null,
       deny: [],

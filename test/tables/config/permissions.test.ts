@@ -72,7 +72,11 @@ describe('the permissions at a resume', () => {
       ['bash'],
       [],
       { ...FREE, deny: ['bash'], capabilities: { paths: { read: ['/a'] } } },
-      { tools: ['read', 'write', 'edit', 'ls', 'glob', 'grep', 'bash', 'mcp__*'], deny: [], capabilities: { paths: { read: ['/a'] } } },
+      {
+        tools: ['read', 'write', 'edit', 'ls', 'glob', 'grep', 'bash', 'skill', 'mcp__*'],
+        deny: [],
+        capabilities: { paths: { read: ['/a'] } },
+      },
     ],
     [
       ['read:/b', 'write:/b', 'network', 'spawn:reviewer'],

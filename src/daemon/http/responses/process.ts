@@ -257,6 +257,9 @@ export const process = z
     instructions: z
       .array(z.object({ name: text, path: text, sha256: text, cut: z.boolean().describe('the end of the file is left out') }))
       .describe('the files with instructions of its repository that a native agent has, the nearest first'),
+    skills: z
+      .array(z.object({ name: text, description: text, path: text, sha256: text.describe('of its `SKILL.md`, when the process began') }))
+      .describe('the skills that a native agent may load'),
     worktree: worktree.nullable().describe('null without `worktree` in the spawn request'),
     host: text,
     containment: containment.nullable(),

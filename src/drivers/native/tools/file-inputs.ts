@@ -35,6 +35,14 @@ export interface GrepInput {
   readonly ignore_case: boolean
 }
 
+export interface SkillInput {
+  readonly name: string
+  /** where its `SKILL.md` may be, in order: a path relative to a directory that may contain links */
+  readonly places: readonly { readonly base: string; readonly file: string }[]
+  /** the hash of the file at the start of the process */
+  readonly sha256: string
+}
+
 export interface FileInputs {
   readonly read: ReadInput
   readonly write: WriteInput
@@ -42,6 +50,7 @@ export interface FileInputs {
   readonly ls: LsInput
   readonly glob: GlobInput
   readonly grep: GrepInput
+  readonly skill: SkillInput
 }
 
 export type FileToolName = Exclude<NativeTool, 'bash'>

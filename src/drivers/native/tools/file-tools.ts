@@ -9,7 +9,8 @@ import { defineTool } from './tool.ts'
 import type { Tool } from './tool.ts'
 import type { ToolEffect } from '../../../kernel/model/words.ts'
 
-const workers = new FileWorkers()
+/** The threads that all file tools share. */
+export const workers = new FileWorkers()
 
 const nonEmptyText = z.string().min(1)
 const filePath = nonEmptyText.describe('relative to the working directory, or absolute')

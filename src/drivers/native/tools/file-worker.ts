@@ -8,6 +8,7 @@ import { editFile } from './edit.ts'
 import type { FileAnswer, FileCall, FileContext, FileInputs, FileToolName } from './file-inputs.ts'
 import { globFiles } from './glob.ts'
 import { grepFiles } from './grep.ts'
+import { loadSkill } from './load-skill.ts'
 import { listDirectory } from './ls.ts'
 import { RefusedError } from './path-guard.ts'
 import { readFile } from './read.ts'
@@ -24,6 +25,7 @@ const FILE_TOOL_FUNCTIONS: { readonly [N in FileToolName]: FileToolFunction<N> }
   ls: listDirectory,
   glob: globFiles,
   grep: grepFiles,
+  skill: loadSkill,
 }
 
 async function runCall({ name, input, ...context }: FileCall): Promise<FileAnswer> {

@@ -8,11 +8,12 @@ import type { OfferedTool } from '../models/model.ts'
 import { isAllowed } from '../../../kernel/model/tool-names.ts'
 import { bash } from './bash.ts'
 import { truncateMiddle } from './truncate.ts'
-import { FILE_TOOLS } from './file-tools.ts'
+import { FILE_TOOLS, workers } from './file-tools.ts'
 import { RefusedError } from './path-guard.ts'
+import { skillTool } from './skill.ts'
 import type { EndWaits, Tool, ToolContext, ToolOutput, ToolSource } from './tool.ts'
 import type { ToolEffect } from '../../../kernel/model/words.ts'
-import type { ProcessSpec } from '../../../kernel/model/process-spec.ts'
+import type { NativeSpec, ProcessSpec } from '../../../kernel/model/process-spec.ts'
 import { errorText } from '../../../kernel/util/error-text.ts'
 
 const BUILT_IN_TOOLS: readonly Tool[] = [...FILE_TOOLS, bash]
@@ -28,16 +29,22 @@ export interface ToolCallResult {
   readonly refused?: { readonly what: CapabilityName; readonly detail: string }
 }
 
+/** The fields of a spec that decide which tools there are. */
+type ToolSpec = Pick<ProcessSpec, 'tools' | 'deny'> & Pick<NativeSpec, 'skills' | 'worktree'>
+
 export class Toolbox {
   readonly #spec: Pick<ProcessSpec, 'tools' | 'deny'>
+  readonly #builtInTools: readonly Tool[]
   readonly #source: ToolSource | null
   #lastSourceTools: readonly Tool[] | null = null
   #tools: readonly Tool[] = []
   #offeredTools: readonly OfferedTool[] = []
 
   /** `source` provides the tools that may change while the agent runs; null if there are none. */
-  constructor(spec: Pick<ProcessSpec, 'tools' | 'deny'>, source: ToolSource | null = null) {
+  constructor(spec: ToolSpec, source: ToolSource | null = null) {
     this.#spec = spec
+    const skill = skillTool(spec, workers)
+    this.#builtInTools = skill ? [...BUILT_IN_TOOLS, skill] : BUILT_IN_TOOLS
     this.#source = source
   }
 
@@ -108,7 +115,7 @@ export class Toolbox {
     const sourceTools = this.#source?.tools() ?? NO_TOOLS
     if (sourceTools === this.#lastSourceTools) return
     this.#lastSourceTools = sourceTools
-    this.#tools = [...BUILT_IN_TOOLS, ...sourceTools]
+    this.#tools = [...this.#builtInTools, ...sourceTools]
     this.#offeredTools = this.#tools
       .filter((tool) => this.#mayUse(tool))
       .map((tool) => ({ name: tool.name, description: tool.description, schema: tool.schema() }))

@@ -106,7 +106,7 @@ describe("reeve's format", () => {
     [
       'a tool that is like no other',
       front('tools: fetch_the_web'),
-      '2: tools: there is no tool `fetch_the_web`; there are read, write, edit, ls, glob, grep, bash and mcp__SERVER__TOOL',
+      '2: tools: there is no tool `fetch_the_web`; there are read, write, edit, ls, glob, grep, bash, skill and mcp__SERVER__TOOL',
     ],
     [
       'permissions that would hold nothing',
