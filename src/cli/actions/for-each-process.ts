@@ -1,10 +1,14 @@
 // Runs a verb on several processes in parallel. A failure does not stop the others, and the first failure gives the exit code. Results
-// are printed in the order of the arguments. Test: test/e2e/cli/cli.test.ts.
+// are printed in the order of the processes. Tests: test/e2e/cli/cli.test.ts, test/e2e/cli/several.test.ts.
 import { ApiError } from '../../api/client/client.ts'
 import { exitCode } from '../errors.ts'
+import { processTitle } from '../print/describe.ts'
+import { countOf } from '../print/format.ts'
 import { toReportedError } from '../print/hints.ts'
 import { errorText } from '../print/output.ts'
-import type { VerbCall } from '../table/verb.ts'
+import { stripControls } from '../print/text.ts'
+import type { CommandContext, VerbCall } from '../table/verb.ts'
+import { isAllConfirmed, selectProcesses, type SelectionRules, type Target } from './select-processes.ts'
 
 /** The result for one process. */
 export interface ActionResult {
@@ -19,18 +23,70 @@ export interface ActionResult {
 type Attempt = { readonly result: ActionResult } | { readonly error: unknown }
 
 /** the number of processes that are handled in parallel */
-const MAX_PARALLEL = 16
+const MAX_PARALLEL = 64
 
+/** Runs an action on each process that the words name. */
 export async function forEachProcess({ args, out }: VerbCall, act: (ref: string) => Promise<ActionResult>): Promise<number> {
+  const { exit } = await runOnEach(
+    out,
+    args.words.map((ref) => ({ ref })),
+    ({ ref }) => act(ref),
+  )
+  return exit
+}
+
+/** A verb that takes words, patterns and `--all`. */
+export interface SelectingAction {
+  readonly rules: SelectionRules
+  /** the verb in the question about `--all`: `Stop` */
+  readonly question: string
+  /** the past participle in the summary: `stopped` */
+  readonly outcome: string
+  readonly act: (ref: string, target: Target) => Promise<ActionResult>
+}
+
+/** Runs an action on each process that the words name, that a pattern selects, or that `--all` selects. */
+export async function forEachSelected(call: VerbCall, { rules, question, outcome, act }: SelectingAction): Promise<number> {
+  const { out } = call
+  const targets = await selectProcesses(call, rules)
+  if (!(await isAllConfirmed(call, question, targets))) return 1
+  const { exit, succeeded } = await runOnEach(out, targets, (target) => actUnlessEnded(target, (ref) => act(ref, target)))
+  if (out.json) return exit
+  if (targets.length === 0) await out.message(`no process is ${rules.adjective}`)
+  if (targets.length > 1)
+    await out.message(`${succeeded < targets.length ? `${succeeded} of ` : ''}${countOf(targets.length, 'process')} ${outcome}`)
+  return exit
+}
+
+/** Runs an action on a target. A selected process that has ended since is no error. */
+async function actUnlessEnded({ ref, selected }: Target, act: (ref: string) => Promise<ActionResult>): Promise<ActionResult> {
+  try {
+    return await act(ref)
+  } catch (error) {
+    if (selected === undefined || !(error instanceof ApiError) || error.code !== 'NOT_FOUND') throw error
+    const { uuid, pid, name } = selected
+    return {
+      message: stripControls(`${processTitle(selected)} has ended meanwhile`),
+      fields: { affected: 0, process: { uuid, pid, name } },
+    }
+  }
+}
+
+async function runOnEach(
+  out: CommandContext['out'],
+  targets: readonly Target[],
+  act: (target: Target) => Promise<ActionResult>,
+): Promise<{ readonly exit: number; readonly succeeded: number }> {
   const results: object[] = []
-  let exit = 0
-  const attempts = runInParallel(args.words, act)
-  for (const [at, ref] of args.words.entries()) {
+  let [exit, succeeded] = [0, 0]
+  const attempts = runInParallel(targets, act)
+  for (const [at, { ref }] of targets.entries()) {
     const attempt = (await attempts[at]) as Attempt
     if ('result' in attempt) {
       results.push({ ref, ...attempt.result.fields })
       if (!out.json) await out.message(attempt.result.message)
       exit ||= attempt.result.exit ?? 0
+      succeeded += attempt.result.exit === undefined ? 1 : 0
       continue
     }
     if (!(attempt.error instanceof ApiError)) throw attempt.error
@@ -41,15 +97,15 @@ export async function forEachProcess({ args, out }: VerbCall, act: (ref: string)
     if (code === 'UNAVAILABLE') break
   }
   if (out.json) await out.value({ results })
-  return exit
+  return { exit, succeeded }
 }
 
 /** Runs the actions. Each one begins when the action `MAX_PARALLEL` positions before it has ended. */
-function runInParallel(refs: readonly string[], act: (ref: string) => Promise<ActionResult>): Promise<Attempt>[] {
+function runInParallel(targets: readonly Target[], act: (target: Target) => Promise<ActionResult>): Promise<Attempt>[] {
   const attempts: Promise<Attempt>[] = []
-  for (const [at, ref] of refs.entries()) {
+  for (const [at, target] of targets.entries()) {
     const begin = (): Promise<Attempt> =>
-      act(ref).then(
+      act(target).then(
         (result) => ({ result }),
         (error: unknown) => ({ error }),
       )

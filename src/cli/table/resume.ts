@@ -32,17 +32,23 @@ const OVERRIDE_FLAGS: FlagTable = {
 export const RESUMES: Readonly<Record<'resume' | 'list-resumable' | 'lineage', Verb>> = {
   resume: {
     summary: 'Resume a suspended or ended process, or fork it',
-    usage: ['reeve resume [FLAG]... P', 'reeve resume --fork [--from-step N] [FLAG]... P', 'reeve resume --all-interrupted [--yes]'],
+    usage: [
+      'reeve resume [FLAG]... P...',
+      'reeve resume --fork [--from-step N] [FLAG]... P',
+      'reeve resume --all [--yes]',
+      'reeve resume --all-interrupted [--yes]',
+    ],
     about: [
       'Resumes a suspended process, and its ancestors if they were paused. An ended process gets a new incarnation with a new PID and the same UUID, and continues from the end of its history.',
       'With `--fork` a new process continues from that history: after any step (`--from-step`), or from now. Its UUID is printed. The original is not changed, and may still run. A fork has its own usage and limits, and no name unless `--name` gives it one.',
       'An external agent continues its own session, and forks it if it can. A plain command, or an agent without a session, can only run again from its beginning, with `--rerun`. A command that had input cannot: its input is not recorded. `reeve list-resumable` shows what each process can do.',
       '`--model` and the flags below it apply to an ended process, and to a fork. Limits can also be changed on a suspended process. With a plus (`--budget-usd +5`) the value is added to the limit; a process that its budget suspended then continues.',
-      'On a terminal the process is followed from here on, as with `reeve run`. With `-d`, or without a terminal, the command returns at once.',
+      'On a terminal the process is followed from here on, as with `reeve run`. With `-d`, or without a terminal, the command returns at once. Several processes are resumed side by side, and not followed.',
+      "A pattern in quotes, such as `'web*'`, selects the suspended processes with such a name. `--all` selects all suspended ones, and asks first on a terminal. `reeve help references` has the rules.",
       '`--from-checkpoint` continues from the newest checkpoint and the facts after it, and fails if there is none. A fork begins at its step.',
       '`--all-interrupted` is for the time after a crash. It lists the interrupted processes, asks, and resumes one after the other, each when the previous one has started. Processes that need `--rerun` are listed and left alone. It stops after 3 failures in a row, and after 20 processes, and lists the rest.',
     ],
-    wordRange: [0, 1],
+    wordRange: [0, 1000],
     flags: {
       detach: { kind: 'on', short: 'd', help: 'return at once, also on a terminal' },
       ...FORK_FLAGS,
@@ -51,7 +57,8 @@ export const RESUMES: Readonly<Record<'resume' | 'list-resumable' | 'lineage', V
       ...OVERRIDE_FLAGS,
       rerun: on('run it again from its beginning, if it has no history to continue'),
       'all-interrupted': on('all processes that a crash of the daemon has interrupted'),
-      yes: on('with --all-interrupted: do not ask'),
+      all: on('all suspended processes'),
+      yes: { kind: 'on', short: 'y', help: 'with --all or --all-interrupted: do not ask' },
     },
     exits:
       '0; 1 it cannot be resumed; the code of the process if it is followed; 3 no such process; 4 the daemon cannot be reached; 64 usage error, or no terminal to ask on',
@@ -61,6 +68,7 @@ export const RESUMES: Readonly<Record<'resume' | 'list-resumable' | 'lineage', V
       ['reeve resume --budget-usd +5 docs', 'with a larger budget'],
       ['reeve resume --fork --from-step 5 docs', 'try again from step 6 on'],
       ['reeve resume --rerun build', 'run a command again'],
+      ['reeve resume --all', 'everything that is paused'],
       ['reeve resume --all-interrupted', 'after a crash'],
     ],
     load: () => import('../verbs/resume.ts'),

@@ -23,6 +23,12 @@ const since = text('D|TIME', 'only what happened since: 10m, 2h, 2026-01-31, 202
 const ONE_WORD = [1, 1] as const
 const SOME_WORDS = [1, 1000] as const
 const NO_WORDS = [0, 0] as const
+/** the words of a verb that also takes `--all` */
+const ANY_WORDS = [0, 1000] as const
+/** Returns the flags of a verb that takes `--all`. `all`: what it does to which processes */
+const allFlags = (all: string): Readonly<Record<'all' | 'yes', Flag>> => ({ all: on(all), yes: on('with --all: do not ask', 'y') })
+const SELECTION =
+  "P may be a pattern in quotes, such as `'web*'`: it selects the living processes with such a name. `--all` selects all, and asks first on a terminal. `reeve help references` has the rules."
 /** Returns the exit codes of most verbs. `failure`: the meaning of code 1. */
 const usualExits = (failure?: string): string =>
   `0; ${failure ? `1 ${failure}; ` : ''}3 no such process; 4 the daemon cannot be reached; 64 usage error`
@@ -280,38 +286,47 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   },
   pause: {
     summary: 'Pause processes',
-    usage: ['reeve pause [--subtree] [--now] P...'],
+    usage: ['reeve pause [--subtree] [--now] P...', 'reeve pause [--now] --all [--yes]'],
     about: [
       'Adds a hold. A native agent finishes the model call in flight and stops before the next one. An external agent gets no messages or answers, finishes its turn, and is then frozen. After 2 minutes it is frozen in any case. A command is frozen at once. While a process is suspended, its time limits stand still.',
+      SELECTION,
     ],
-    wordRange: SOME_WORDS,
-    flags: { subtree: on('also all its living descendants'), now: on('freeze it at once, whatever is in flight') },
-    exits: usualExits(),
+    wordRange: ANY_WORDS,
+    flags: {
+      subtree: on('also all its living descendants'),
+      now: on('freeze it at once, whatever is in flight'),
+      ...allFlags('pause all living processes'),
+    },
+    exits: usualExits('not confirmed'),
     examples: [
       ['reeve pause 5', 'at the next boundary'],
       ['reeve pause --subtree --now 5', 'the whole subtree, at once'],
+      ['reeve pause --all', 'everything, after a question'],
     ],
     load: () => import('../verbs/pause.ts'),
   },
   ...RESUMES,
   kill: {
     summary: 'Send a signal to processes',
-    usage: ['reeve kill [-s SIGNAL] [--subtree] [--grace D] P...'],
+    usage: ['reeve kill [-s SIGNAL] [--subtree] [--grace D] P...', 'reeve kill [-s SIGNAL] [--grace D] --all [--yes]'],
     about: [
       'Sends SIGTERM, and SIGKILL after a grace of 300ms (Claude Code 3s, Codex 6s, or the value of the agent file). It returns when the process has ended. Without `--subtree` its children continue, and their number is printed.',
       'Signals: SIGTERM (15), SIGKILL (9), SIGINT (2, ends the current turn), SIGPAUSE (19, or STOP), SIGRESUME (18, or CONT). Names work with or without SIG, in any case. A process can block a signal or handle it as a message: `reeve signals`.',
+      SELECTION,
     ],
-    wordRange: SOME_WORDS,
+    wordRange: ANY_WORDS,
     flags: {
       signal: { kind: 'text', short: 's', value: 'SIGNAL', help: 'a name or a POSIX number (default SIGTERM)' },
       subtree: on('also all its living descendants'),
       grace: duration('D', 'how long it may take to end after SIGTERM (default 300ms, or the value of its agent)'),
+      ...allFlags('signal all living processes'),
     },
-    exits: usualExits('refused, or not ended in time'),
+    exits: usualExits('refused, not confirmed, or not ended in time'),
     examples: [
       ['reeve kill 5', 'stop it'],
       ['reeve kill -s 9 5 7', 'both, at once'],
       ['reeve kill --subtree --grace 5s 5', 'with its descendants'],
+      ["reeve kill 'test-*'", 'all whose name begins with test-'],
     ],
     load: () => import('../verbs/kill.ts'),
   },
@@ -339,14 +354,19 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   },
   stop: {
     summary: 'Stop processes gracefully',
-    usage: ['reeve stop P...'],
+    usage: ['reeve stop P...', 'reeve stop --all [--yes]'],
     about: [
       'Sends SIGTERM with a grace of 10 s (longer if the agent file sets it), then SIGKILL. It returns when the process has ended. A stopped process can be resumed.',
+      SELECTION,
     ],
-    wordRange: SOME_WORDS,
-    flags: {},
-    exits: usualExits('refused, or not ended in time'),
-    examples: [['reeve stop 5', 'resume it later with `reeve resume 5`']],
+    wordRange: ANY_WORDS,
+    flags: allFlags('stop all living processes'),
+    exits: usualExits('refused, not confirmed, or not ended in time'),
+    examples: [
+      ['reeve stop 5', 'resume it later with `reeve resume 5`'],
+      ["reeve stop docs 'web*'", 'one, and all whose name begins with web'],
+      ['reeve stop --all', 'all, after a question'],
+    ],
     load: () => import('../verbs/stop.ts'),
   },
   rm: {

@@ -1,22 +1,30 @@
-// `reeve pause`: pauses processes. Test: test/e2e/cli/cli.test.ts.
+// `reeve pause`: pauses processes. Tests: test/e2e/cli/cli.test.ts, test/e2e/cli/several.test.ts.
+import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
 import { processTitle } from '../print/describe.ts'
-import { forEachProcess } from '../actions/for-each-process.ts'
+import { forEachSelected } from '../actions/for-each-process.ts'
 import { outcomeSuffix, deferralNote, optionalFields } from '../actions/stop-and-wait.ts'
 import { stripControls } from '../print/text.ts'
 import type { VerbCall } from '../table/verb.ts'
 
 export async function run(call: VerbCall): Promise<number> {
   const { args, out, reeve } = call
-  const options = { subtree: args.on('subtree'), now: args.on('now') }
-  return forEachProcess(call, async (ref) => {
-    const answer = await reeve.pause(ref, options)
-    const { process } = answer
-    const mark = process.status === 'suspended' ? `${out.pauseMark} ` : ''
-    return {
-      message: stripControls(
-        `${processTitle(process)} ${mark}${process.status}${outcomeSuffix(answer)}${deferralNote(process, 'SIGPAUSE')}`,
-      ),
-      fields: { affected: answer.affected, process, ...optionalFields(answer) },
-    }
+  const all = args.on('all')
+  return forEachSelected(call, {
+    // A process that is being stopped cannot be paused.
+    rules: { canActOn: ({ status }) => status !== 'stopping', adjective: 'living', leavesChildrenToOwner: all },
+    question: 'Pause',
+    outcome: 'paused',
+    act: async (ref, { selected }) => {
+      const ownsChildren = selected !== undefined && CAPABILITIES[selected.driver].supervisesChildren
+      const answer = await reeve.pause(ref, { subtree: args.on('subtree') || (all && ownsChildren), now: args.on('now') })
+      const { process } = answer
+      const mark = process.status === 'suspended' ? `${out.pauseMark} ` : ''
+      return {
+        message: stripControls(
+          `${processTitle(process)} ${mark}${process.status}${outcomeSuffix(answer)}${deferralNote(process, 'SIGPAUSE')}`,
+        ),
+        fields: { affected: answer.affected, process, ...optionalFields(answer) },
+      }
+    },
   })
 }

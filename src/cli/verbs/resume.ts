@@ -3,7 +3,9 @@
 import { parseLimitChanges } from '../input/limit-flags.ts'
 import { resolve } from 'node:path'
 import type { ProcessView, ResumeBody, SteerView } from '../../api/views/process.ts'
+import { forEachSelected } from '../actions/for-each-process.ts'
 import type { Args } from '../input/args.ts'
+import { isNamePattern } from '../input/name-pattern.ts'
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
 import { findBlock } from '../print/blocked.ts'
 import { processTitle, hasEnded, driverText } from '../print/describe.ts'
@@ -21,13 +23,14 @@ import type { VerbCall } from '../table/verb.ts'
 
 export async function run(call: VerbCall): Promise<number> {
   const { args, out, reeve } = call
-  const [ref] = args.words
+  const [ref, ...others] = args.words
   if (args.on('all-interrupted')) {
-    if (ref !== undefined) throw new UsageError('--all-interrupted takes no process')
+    if (ref !== undefined || args.on('all')) throw new UsageError('--all-interrupted takes no process, and excludes --all')
     return (await import('../actions/all-interrupted.ts')).resumeAllInterrupted(call)
   }
-  if (ref === undefined) throw new UsageError('resume needs a process', 'Usage: reeve resume [FLAG]... P')
+  if (ref === undefined && !args.on('all')) throw new UsageError('resume needs a process', 'Usage: reeve resume [FLAG]... P...')
   checkFlags(args)
+  if (ref === undefined || others.length > 0 || isNamePattern(ref)) return resumeSeveral(call)
   const before = await reeve.get(ref)
   const body = bodyOf(args)
   using interrupts = isFollowed(call, before) ? new Interrupts(out, { detachOnly: false }) : null
@@ -36,13 +39,40 @@ export async function run(call: VerbCall): Promise<number> {
   const answer = await withWaitNotice(out, () => 'reading its history', reeve.resume(before.uuid, body))
   const { process } = answer
   if (out.json) await out.value({ ...answer })
-  else await printResult(call, before, answer)
+  else for (const line of resultLines(args, before, answer)) await out.message(line)
   if (!out.json && args.on('fork')) await out.line(process.uuid)
   const block = out.json || args.on('fork') ? null : findBlock(process)
   if (block) await out.message(block.next)
   else if (interrupts && answer.affected > 0) return await followHere(process, { out, reeve, interrupts, after })
-  // The exit code is 1 if the process is still suspended, because of another hold or a missing key.
-  return !args.on('fork') && (answer.missing !== undefined || process.status === 'suspended') ? 1 : 0
+  return exitOf(args, answer)
+}
+
+/** Returns the exit code. It is 1 if the process is still suspended, because of another hold or a missing key. */
+function exitOf(args: Args, { missing, process }: SteerView): 0 | 1 {
+  return !args.on('fork') && (missing !== undefined || process.status === 'suspended') ? 1 : 0
+}
+
+/** Resumes several processes side by side. A pattern and `--all` select suspended processes. They are not followed. */
+function resumeSeveral(call: VerbCall): Promise<number> {
+  const { args, reeve } = call
+  const single = ['fork', 'name', 'from-checkpoint'].find((flag) => args.on(flag))
+  if (single !== undefined) throw new UsageError(`--${single} is for one process`, 'Name it by its PID, its name or its ID.')
+  const body = bodyOf(args)
+  return forEachSelected(call, {
+    rules: { canActOn: ({ status }) => status === 'suspended', adjective: 'suspended', leavesChildrenToOwner: false },
+    question: 'Resume',
+    outcome: 'resumed',
+    act: async (ref, { selected }) => {
+      const before = await reeve.get(ref)
+      // A crew, supervisor or run that `pause --all` has paused was paused with its children.
+      const subtree =
+        body.subtree === true || (args.on('all') && selected !== undefined && CAPABILITIES[selected.driver].supervisesChildren)
+      const answer = await reeve.resume(before.uuid, { ...body, subtree })
+      const block = findBlock(answer.process)
+      const lines = [...resultLines(args, before, answer), ...(block ? [block.next] : [])]
+      return { message: lines.join('\n'), fields: { ...answer }, ...(exitOf(args, answer) === 0 ? {} : { exit: 1 }) }
+    },
+  })
 }
 
 /** Whether to follow the process, as `run` does: on a terminal, unless its driver has no output. */
@@ -58,7 +88,7 @@ function checkFlags(args: Args): void {
   if (args.on('from-step') && !fork)
     throw new UsageError('--from-step needs --fork', 'A process continues from its last step; only a fork can begin at an earlier one.')
   if (args.on('with-files') && !fork) throw new UsageError('--with-files needs --fork', 'A process continues in its own directory.')
-  if (args.on('yes')) throw new UsageError('--yes needs --all-interrupted')
+  if (args.on('yes') && !args.on('all')) throw new UsageError('--yes needs --all or --all-interrupted')
 }
 
 function bodyOf(args: Args): ResumeBody {
@@ -99,18 +129,22 @@ function announcement(before: ProcessView, args: Args): string[] {
   ]
 }
 
-async function printResult({ args, out }: VerbCall, before: ProcessView, answer: SteerView): Promise<void> {
+/** Returns the lines about the result. */
+function resultLines(args: Args, before: ProcessView, answer: SteerView): string[] {
   const { process } = answer
-  if (args.on('fork')) {
-    await out.message(`forking from ${shortId(before.uuid)} after step ${process.originStep} -> new UUID ${shortId(process.uuid)}`)
-    await out.message(stripControls(`${driverText(process)} | forked from ${shortId(before.uuid)}${outcomeSuffix(answer)}`))
-  } else if (answer.missing)
-    await out.message(
-      stripControls(
-        `${processTitle(process)} is suspended${outcomeSuffix(answer)}: set it in this shell, or in credentials.yaml, and resume it again`,
-      ),
-    )
-  else if (hasEnded(before) && answer.affected > 0)
-    await out.message(stripControls(`${driverText(process)} | resumed from ${shortId(before.uuid)}${outcomeSuffix(answer)}`))
-  else await out.message(stripControls(`${processTitle(process)} ${process.status}${outcomeSuffix(answer)}`))
+  const suffix = outcomeSuffix(answer)
+  if (args.on('fork'))
+    return [
+      `forking from ${shortId(before.uuid)} after step ${process.originStep} -> new UUID ${shortId(process.uuid)}`,
+      stripControls(`${driverText(process)} | forked from ${shortId(before.uuid)}${suffix}`),
+    ]
+  if (answer.missing)
+    return [
+      stripControls(`${processTitle(process)} is suspended${suffix}: set it in this shell, or in credentials.yaml, and resume it again`),
+    ]
+  const isNewIncarnation = hasEnded(before) && answer.affected > 0
+  const what = isNewIncarnation
+    ? `${driverText(process)} | resumed from ${shortId(before.uuid)}`
+    : `${processTitle(process)} ${process.status}`
+  return [stripControls(`${what}${suffix}`)]
 }

@@ -83,13 +83,21 @@ test('a page has the layout of a manual page', () => {
 
       *SYNOPSIS*
           reeve stop P...
+          reeve stop --all [--yes]
 
       *DESCRIPTION*
           Sends SIGTERM with a grace of 10 s (longer if the agent
           file sets it), then SIGKILL. It returns when the process
           has ended. A stopped process can be resumed.
 
+          P may be a pattern in quotes, such as \`'web*'\`: it
+          selects the living processes with such a name. \`--all\`
+          selects all, and asks first on a terminal. \`reeve help
+          references\` has the rules.
+
       *FLAGS*
+          --all        stop all living processes
+          -y, --yes    with --all: do not ask
           --json       print JSON (an object with "version": 1;
                        streams are one object per line)
           -q, --quiet  print only errors on stderr
@@ -98,11 +106,16 @@ test('a page has the layout of a manual page', () => {
           -h, --help   show this help
 
       *EXAMPLES*
-          reeve stop 5  resume it later with \`reeve resume 5\`
+          reeve stop 5
+              resume it later with \`reeve resume 5\`
+          reeve stop docs 'web*'
+              one, and all whose name begins with web
+          reeve stop --all
+              all, after a question
 
       *EXIT STATUS*
           0   success
-          1   refused, or not ended in time
+          1   refused, not confirmed, or not ended in time
           3   no such process
           4   the daemon cannot be reached
           64  usage error

@@ -17,6 +17,8 @@ const fileOf = (name: string): string => {
   return candidates.find((candidate) => FILES.includes(candidate)) ?? `${name}: no file`
 }
 const LIMIT_SOURCE = readFileSync(pathOf('src/cli/input/limit-flags.ts'), 'utf8')
+const SELECTION_SOURCE = readFileSync(pathOf('src/cli/actions/select-processes.ts'), 'utf8')
+const SELECTION_FLAGS = ['all', 'yes']
 
 describe.each(verbRows)('the verb %s', (name, verb) => {
   const source = readFileSync(pathOf(`src/cli/verbs/${fileOf(name)}`), 'utf8')
@@ -30,8 +32,12 @@ describe.each(verbRows)('the verb %s', (name, verb) => {
     const limits = /(?:parseNewLimits|parseLimitChanges)\(args\)/.test(source) ? Object.keys(LIMIT_FLAGS) : []
     for (const flag of limits)
       expect(LIMIT_SOURCE, flag).toMatch(new RegExp(`'?${flag}'?: (?:whole|time|bytes|\\{)|parseChoice.*'${flag}'`))
+    // So are the flags that select processes.
+    const selecting = source.includes('forEachSelected(') ? SELECTION_FLAGS : []
     for (const flag of Object.keys(verb.flags).filter((flag) => !limits.includes(flag)))
-      expect(source, flag).toMatch(new RegExp(`args\\.(on|texts?|list|number|duration)\\('${flag}'\\)`))
+      expect(selecting.includes(flag) ? SELECTION_SOURCE : source, flag).toMatch(
+        new RegExp(`args\\.(on|texts?|list|number|duration)\\('${flag}'\\)`),
+      )
   })
 
   test('reads no flag that its row does not have', () => {

@@ -1,0 +1,96 @@
+// Selects the processes that a verb acts on: those that its words name, those whose names match a pattern, or all with `--all`. Owns the
+// rules of a selection, which docs/concepts/signals.md describes. Must leave the members of a crew to their crew, unless a word names one.
+// Test: test/e2e/cli/several.test.ts.
+import type { ProcessView } from '../../api/views/process.ts'
+import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
+import { Failure, UsageError } from '../errors.ts'
+import { askToConfirm } from '../input/confirm.ts'
+import { isNamePattern, nameMatcher } from '../input/name-pattern.ts'
+import { countOf } from '../print/format.ts'
+import { oneLine } from '../print/text.ts'
+import type { VerbCall } from '../table/verb.ts'
+
+const FIELDS = ['uuid', 'pid', 'parentUuid', 'name', 'status', 'driver', 'role'] as const
+
+/** What a selection reads of a living process. */
+export type SelectableProcess = Pick<ProcessView, (typeof FIELDS)[number]>
+
+/** A process that a verb acts on. */
+export interface Target {
+  /** the word that names it, or its UUID if it was selected */
+  readonly ref: string
+  /** absent if a word names exactly this process */
+  readonly selected?: SelectableProcess
+}
+
+export interface SelectionRules {
+  /** whether the verb can act on a selected process */
+  readonly canActOn: (process: SelectableProcess) => boolean
+  /** what these processes are called if there are none: `living` */
+  readonly adjective: string
+  /** leaves a child to its supervisor, crew or run if that is selected, too */
+  readonly leavesChildrenToOwner: boolean
+}
+
+/** Returns the processes to act on, each once. Errors: usage without a process; exit 3 if a pattern matches none. */
+export async function selectProcesses({ args, reeve }: Pick<VerbCall, 'args' | 'reeve'>, rules: SelectionRules): Promise<Target[]> {
+  const all = args.on('all')
+  if (all && args.words.length > 0) throw new UsageError('--all takes no process')
+  if (!all && args.on('yes')) throw new UsageError('--yes needs --all')
+  if (!all && args.words.length === 0) throw new UsageError('a process is missing', "Name processes, patterns such as 'web*', or --all.")
+  if (!all && !args.words.some(isNamePattern)) return args.words.map((ref) => ({ ref }))
+  const living = await reeve.list({ fields: FIELDS })
+  const found = (all ? [() => true] : args.words.map((word) => selectorOf(word, living))).flatMap((select) =>
+    typeof select === 'string' ? [{ ref: select }] : targetsOf(living.filter(canSelect(rules)).filter(select), select, rules),
+  )
+  return withoutRepeated(rules.leavesChildrenToOwner ? withoutOwned(found) : found, living)
+}
+
+/** Selects processes by their name. */
+type Selector = ((process: SelectableProcess) => boolean) & { readonly pattern?: string }
+
+/** Returns what a word means: the reference of one process, or a selector. A name that looks like a pattern is no pattern. */
+function selectorOf(word: string, living: readonly SelectableProcess[]): string | Selector {
+  if (!isNamePattern(word) || living.some(({ name }) => name === word)) return word
+  const matches = nameMatcher(word)
+  return Object.assign(({ name }: SelectableProcess) => name !== null && matches(name), { pattern: word })
+}
+
+function canSelect({ canActOn }: SelectionRules): (process: SelectableProcess) => boolean {
+  return (process) => process.status !== 'zombie' && process.role === null && canActOn(process)
+}
+
+function targetsOf(matching: readonly SelectableProcess[], { pattern }: Selector, { adjective }: SelectionRules): Target[] {
+  if (matching.length === 0 && pattern !== undefined)
+    throw new Failure(
+      3,
+      `no ${adjective} process has a name like "${oneLine(pattern)}"`,
+      '`reeve ps` lists the names. A pattern selects no member of a crew.',
+    )
+  return matching.map((selected) => ({ ref: selected.uuid, selected }))
+}
+
+/** Removes the selected processes whose supervisor, crew or run is selected as well. */
+function withoutOwned(targets: readonly Target[]): Target[] {
+  const owners = new Set(
+    targets.flatMap(({ selected }) => (selected && CAPABILITIES[selected.driver].supervisesChildren ? selected.uuid : [])),
+  )
+  return targets.filter(({ selected }) => !selected?.parentUuid || !owners.has(selected.parentUuid))
+}
+
+/** Removes the processes that an earlier word names or selects. */
+function withoutRepeated(targets: readonly Target[], living: readonly SelectableProcess[]): Target[] {
+  const seen = new Set<string>()
+  return targets.filter(({ ref }) => {
+    const uuid = living.find((process) => process.uuid === ref || process.name === ref || String(process.pid) === ref)?.uuid ?? ref
+    return !seen.has(uuid) && seen.add(uuid)
+  })
+}
+
+/** Asks on a terminal before `--all` acts. Returns false if the user refuses. */
+export async function isAllConfirmed({ args, out }: VerbCall, action: string, targets: readonly Target[]): Promise<boolean> {
+  const isAsked = args.on('all') && !args.on('yes') && !out.json && process.stdin.isTTY && out.isTerminal('stderr')
+  if (!isAsked || targets.length === 0 || (await askToConfirm(`${action} ${countOf(targets.length, 'process')}?`))) return true
+  await out.message('nothing was changed')
+  return false
+}
