@@ -26,16 +26,9 @@ import type {
   StepView,
   UsageField,
 } from './api/views/process.ts'
-import type {
-  CheckView,
-  DaemonView,
-  DoctorModelsBody,
-  EventView,
-  ModelsBody,
-  ProviderCheckView,
-  ProviderModelsView,
-} from './api/views/daemon.ts'
+import type { CheckView, DaemonView, DoctorModelsBody, ModelsBody, ProviderCheckView, ProviderModelsView } from './api/views/daemon.ts'
 import type { CommitBody, CommittedView, MergePlanView, ProcessDiffView } from './api/views/diff.ts'
+import type { ReeveEvent } from './api/events.ts'
 import type { HeartbeatView } from './api/views/heartbeat.ts'
 import type { DirBody, ExportedView, GcView, ImportedView, PinBody } from './api/views/archive.ts'
 import type { LineageView, ResumablesView } from './api/views/resume.ts'
@@ -89,6 +82,7 @@ export type {
   UsageField,
   UsageView,
 } from './api/views/process.ts'
+export type { EventImage, EventSpec, FactEvent, LiveEvent, ReeveEvent } from './api/events.ts'
 export type { CheckView, DaemonView, EventView, ModelView, ProviderCheckView, ProviderModelsView } from './api/views/daemon.ts'
 export type { Status } from './kernel/model/status.ts'
 export type { Activity, ContainmentKind, DriverName, Handler, HoldReason, Limits, Signal } from './kernel/model/words.ts'
@@ -418,7 +412,7 @@ export class Reeve implements AsyncDisposable {
    * Yields the recorded events in order, each once. With `follow` it continues with new events, until the process has ended or the signal
    * aborts; neither is an error. A broken connection is opened again for 30 s, so that a restart of the daemon loses no event.
    */
-  events(options: EventsOptions = {}): AsyncGenerator<EventView, void> {
+  events(options: EventsOptions = {}): AsyncGenerator<ReeveEvent, void> {
     const { process: ref, signal, onLink, ...query } = options
     const until = this.#whileOpen(signal)
     if (ref === undefined) return this.#client.events('/v1/events', { query, signal: until, onLink })
@@ -426,7 +420,7 @@ export class Reeve implements AsyncDisposable {
       query,
       signal: until,
       onLink,
-      isLast: (event) => event['fact'] === 'process.reaped',
+      isLast: ({ fact }) => fact === 'process.reaped',
     })
   }
 

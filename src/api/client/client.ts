@@ -8,7 +8,8 @@ import { eventData } from './event-stream.ts'
 import type { Holder } from './daemon-holder.ts'
 import { findHang } from './hung-daemon.ts'
 import { CURRENT_PID_HEADER, parseCurrentPid } from './current-pid-header.ts'
-import type { ErrorBody, EventView } from '../views/daemon.ts'
+import type { ReeveEvent } from '../events.ts'
+import type { ErrorBody } from '../views/daemon.ts'
 
 /** the largest JSON answer, in bytes */
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024
@@ -64,7 +65,7 @@ export interface ClientOptions {
 export interface StreamOptions {
   readonly query: Query
   /** whether an event is the last one; a connection that breaks after the last event is not opened again */
-  readonly isLast?: (event: EventView) => boolean
+  readonly isLast?: (event: ReeveEvent) => boolean
   readonly signal?: AbortSignal | undefined
   /** called with `false` when the daemon has not answered for a second, and with `true` when it answers again */
   readonly onLink?: ((isUp: boolean) => void) | undefined
@@ -130,7 +131,7 @@ export class Client {
    * after the last delivered event. The stream ends when the signal aborts, or when the daemon has not answered for 30 s. It never
    * starts the daemon again.
    */
-  async *events(path: string, { query, signal, isLast, onLink }: StreamOptions): AsyncGenerator<EventView, void> {
+  async *events(path: string, { query, signal, isLast, onLink }: StreamOptions): AsyncGenerator<ReeveEvent, void> {
     const follow = Boolean(query['follow'])
     let nextQuery = query
     let hasOpened = false
@@ -145,7 +146,7 @@ export class Client {
         if (isReportedDown) onLink?.(true)
         isReportedDown = false
         for await (const data of eventData(body)) {
-          const event = JSON.parse(data) as EventView | ErrorBody
+          const event = JSON.parse(data) as ReeveEvent | ErrorBody
           if (isError(event)) throw toApiError(event)
           if (event.seq > 0) nextQuery = { ...query, after: event.seq, tail: undefined }
           isOver = isLast?.(event) ?? false
@@ -245,7 +246,7 @@ async function readBody(response: WireResponse): Promise<string> {
 }
 
 /** Whether a message of a stream is the error that ends it. Events have a type, errors have none. */
-function isError(event: EventView | ErrorBody): event is ErrorBody {
+function isError(event: ReeveEvent | ErrorBody): event is ErrorBody {
   return 'error' in event && !('type' in event)
 }
 

@@ -90,7 +90,8 @@ export interface EventView {
   /** the status right after the event; absent in live events, and in facts from before 0.2 */
   status?: Status
   queueCount?: number
-  role?: string
+  /** of a member of a crew; in events of a task: the role that it requires, null: any */
+  role?: string | null
   phase?: string
   /** the task of the member; in events of a task: that task */
   taskId?: string

@@ -78,7 +78,7 @@ export const eventAnswer = z
     type: text,
     status: status.exactOptional().describe('the status right after the event; absent in live events, and in facts from before 0.2'),
     queueCount: count.exactOptional(),
-    role: text.exactOptional(),
+    role: text.nullable().exactOptional().describe('of a member of a crew; in events of a task: the role that it requires, null: any'),
     phase: text.exactOptional(),
     taskId: text.exactOptional().describe('the task of the member; in events of a task: that task'),
   })
