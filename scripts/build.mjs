@@ -132,19 +132,19 @@ function writeAtomically(path, contents) {
 /** All files that went into a bundle, as paths below the root. */
 const inputs = new Set()
 
-/** The worker of the file tools as one text: the daemon may start it after an upgrade has removed its files. */
-async function fileWorker() {
-  const result = await build({ ...common, entryPoints: ['src/drivers/native/tools/file-worker.ts'], format: 'cjs' })
+/** A program of the daemon as one text: the daemon may start it after an upgrade has removed its files. */
+async function programText(entry) {
+  const result = await build({ ...common, entryPoints: [entry], format: 'cjs' })
   Object.keys(result.metafile.inputs).forEach((input) => inputs.add(input))
   return result.outputFiles[0].text
 }
 
 /** Bundles one entry in memory; nothing is written before all bundles have succeeded. */
-async function bundle({ entry, options }, worker) {
+async function bundle({ entry, options }, programs) {
   const result = await build({
     ...common,
     ...options,
-    define: { REEVE_FILE_WORKER: worker, REEVE_BUILD: JSON.stringify(NO_BUILD), ...options.define },
+    define: { ...programs, REEVE_BUILD: JSON.stringify(NO_BUILD), ...options.define },
   })
   if (result.warnings.length > 0) throw new Error(`${entry}: esbuild warned`)
   Object.keys(result.metafile.inputs).forEach((input) => inputs.add(input))
@@ -217,8 +217,11 @@ function kib(bytes) {
 }
 
 try {
-  const worker = JSON.stringify(await fileWorker())
-  const built = withBuild((await Promise.all(bundles.map((one) => bundle(one, worker)))).flat())
+  const programs = {
+    REEVE_FILE_WORKER: JSON.stringify(await programText('src/drivers/native/tools/file-worker.ts')),
+    REEVE_MCP_PROGRAM: JSON.stringify(await programText('src/cli/mcp/agent-program.ts')),
+  }
+  const built = withBuild((await Promise.all(bundles.map((one) => bundle(one, programs)))).flat())
   const notices = { path: join(dist, 'THIRD_PARTY_NOTICES'), contents: noticesOf(root, inputs) }
   const outputs = [notices, pack(built.filter((file) => file.isPacked)), ...built.filter((file) => !file.isPacked)]
   const kept = new Set([...writeTypes(), ...outputs.map((file) => file.path)])

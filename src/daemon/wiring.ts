@@ -154,7 +154,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
   const feed = new Feed(store, () => clock.now().wall)
   const keys = new Credentials({ paths, containments, settings, tmpDir })
   const gateways = new Gateways({ keys, settings, clock, state: paths.state, log })
-  const toolService = new ToolService({ state: paths.state, socket: paths.socket, newId: uuidv7, log })
+  const toolService = new ToolService({ state: paths.state, tmpDir, socket: paths.socket, newId: uuidv7, log })
   const queue = new KeyedQueue()
   const worktrees = createWorktrees(deps, table, queue)
   const retirements = new Retirements({ find: (uuid) => store.process(uuid), worktrees, log })

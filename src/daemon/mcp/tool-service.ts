@@ -1,7 +1,6 @@
 // Gives agents and users access to reeve's own tools. Each incarnation with such tools gets a token, which is valid until the incarnation
 // ends. The daemon has one MCP server, which is loaded when the first external agent or user needs it.
 // Tests: test/e2e/mcp/server.test.ts.
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { VERSION } from '../../api/version.ts'
 import { callTool, hasOwnTools, describeTools, describeNativeTools, toolsFor } from './own-tools.ts'
@@ -19,6 +18,8 @@ const MAX_CALLS = 64
 
 export interface ToolServiceDeps {
   readonly state: string
+  /** the temporary folder of the daemon */
+  readonly tmpDir: string
   /** the path of the API socket; the MCP socket is in the same directory */
   readonly socket: string
   readonly newId: () => string
@@ -44,6 +45,8 @@ export class ToolService {
   /** the number of open calls over HTTP, by caller */
   readonly #openCalls = new Map<string, number>()
   #server: Promise<ToolServer> | null = null
+  /** the command line with which agents start their tools on stdin and stdout */
+  #stdioProgram: Promise<string[]> | null = null
   /** resolves when the reports of the outbox are delivered */
   #outboxDelivered: Promise<void> = Promise.resolve()
 
@@ -77,7 +80,7 @@ export class ToolService {
         // The incarnation may have ended meanwhile; it gets no valid token then.
         const token = isClosed ? '' : this.#tokens.create({ uuid, pid, onToolsListed: listed.resolve })
         tokens.push(token)
-        return { url: server.url, token, stdio: this.#stdio(token, `${uuid}.${pid}`) }
+        return { url: server.url, token, stdio: await this.#stdio(token, `${uuid}.${pid}`) }
       },
       close: () => {
         isClosed = true
@@ -106,15 +109,16 @@ export class ToolService {
     return this.#deps.socket.replace(/\.sock$/, '.mcp.sock')
   }
 
-  /** The command line and the environment with which an agent starts `reeve mcp`. */
-  #stdio(token: string, process: string): OwnToolsEndpoint['stdio'] {
+  /** The command line and the environment with which an agent starts its tools. */
+  async #stdio(token: string, process: string): Promise<OwnToolsEndpoint['stdio']> {
     const env = {
       [BRIDGE_ENV.token]: token,
       [BRIDGE_ENV.socket]: this.#socket,
       [BRIDGE_ENV.outbox]: this.#outboxDir,
       [BRIDGE_ENV.process]: process,
     }
-    return { argv: [globalThis.process.execPath, reeveProgram(), 'mcp'], env }
+    this.#stdioProgram ??= (await import('./stdio-program.ts')).stdioProgram(this.#deps.tmpDir)
+    return { argv: await this.#stdioProgram, env }
   }
 
   #loadOnce(): Promise<ToolServer> {
@@ -160,10 +164,4 @@ export class ToolService {
   async #specOf({ uuid }: ToolCaller): Promise<ProcessSpec | null> {
     return uuid === null ? null : (await (await this.#host.promise).reads.get(uuid)).spec
   }
-}
-
-/** The path of the `reeve` program, in the build or in the sources. */
-function reeveProgram(): string {
-  const candidates = [join(import.meta.dirname, 'cli/main.cjs'), join(import.meta.dirname, '../../cli/main.ts')]
-  return candidates.find((path) => existsSync(path)) ?? 'reeve'
 }
