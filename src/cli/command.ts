@@ -57,7 +57,7 @@ async function runVerb(name: string, verb: Verb, args: Args): Promise<number> {
 function warnOfOtherBuild(out: Output, name: string): void {
   if (name !== 'daemon')
     // The command must not fail because this line cannot be written.
-    out.message('the daemon runs another build than this command, as after an upgrade: `reeve daemon restart`').catch(() => {})
+    out.message('the daemon runs another build than this command, as after an upgrade: `reeve daemon upgrade`').catch(() => {})
 }
 
 /** Reports the current PID of a process if the user named an outdated PID, which the process had before a resume. */

@@ -15,6 +15,7 @@ import { probeAll } from '../drivers/contain/probe.ts'
 import { EventLoopTurns } from '../drivers/common/event-loop-turns.ts'
 import { KernelError } from '../kernel/model/errors.ts'
 import { acquireLock } from '../store/files/lock.ts'
+import { SCHEMA_VERSION } from '../store/schema.ts'
 import { openSqliteStore } from '../store/sqlite.ts'
 import { Archive } from './archive/archive.ts'
 import { bootAll } from './loop/boot.ts'
@@ -38,6 +39,7 @@ import { ForkOperations } from './operations/fork.ts'
 import { pinProcess } from './operations/pins.ts'
 import { ProcessWork } from './operations/process-work.ts'
 import { Removals } from './operations/removals.ts'
+import { InstallWatch } from './host/install-watch.ts'
 import { SocketWatch } from './host/socket-watch.ts'
 import { detectCrashLoop } from './host/crash-loop.ts'
 import { lineageView, resumableView } from './views/resumable.ts'
@@ -60,6 +62,8 @@ export interface DaemonOptions {
   readonly clock?: Clock
   /** true: also accepts a store that is empty, older, has a damaged log, or is not the store that the last daemon left */
   readonly acceptStore?: boolean
+  /** the file of the daemon's program: the daemon ends when it is removed and nothing runs; null: never for that reason */
+  readonly programFile?: string | null
   /** finds the kinds of containment that work on this machine; default: tries each kind */
   readonly probe?: typeof probeAll
 }
@@ -83,6 +87,7 @@ export async function startDaemon({
   log,
   clock = systemClock,
   acceptStore = false,
+  programFile = null,
   probe = probeAll,
 }: DaemonOptions): Promise<Daemon> {
   await using stack = new AsyncDisposableStack()
@@ -103,6 +108,7 @@ export async function startDaemon({
   const daemon = new RunningDaemon(deps, parts, stack.move())
   try {
     await daemon.listen()
+    daemon.watchInstall(programFile)
     return daemon
   } catch (error) {
     await daemon.stop()
@@ -119,7 +125,7 @@ async function recordHolder({ holderFile }: Paths, stack: AsyncDisposableStack):
 }
 
 async function openResources(
-  { paths, log, clock, acceptStore, probe }: Required<DaemonOptions>,
+  { paths, log, clock, acceptStore, probe }: Required<Omit<DaemonOptions, 'programFile'>>,
   stack: AsyncDisposableStack,
 ): Promise<DaemonResources> {
   const settings = await Settings.read(paths)
@@ -191,6 +197,18 @@ class RunningDaemon implements Daemon {
     await writeFile(paths.daemonJson, `${JSON.stringify(this.#view())}\n`, { mode: 0o600 })
     this.#parts.sweeper.sweep()
     loopWatch.start()
+  }
+
+  /** Stops this daemon when its program was removed and nothing runs. */
+  watchInstall(file: string | null): void {
+    if (file === null) return
+    const { clock, log } = this.#deps
+    const watch = new InstallWatch({ file, clock, isIdle: () => this.#parts.table.activeCount === 0 })
+    this.#resources.defer(() => watch.close())
+    watch.watch(() => {
+      log(`${file} was removed and nothing runs, so the daemon stops`, null)
+      this.stop().catch((error: unknown) => log('stopping failed', error))
+    })
   }
 
   #createRoutesDeps(): Parameters<typeof addRoutes>[1] {
@@ -345,6 +363,7 @@ class RunningDaemon implements Daemon {
       pid: process.pid,
       reeve: VERSION,
       build: BUILD,
+      schema: SCHEMA_VERSION,
       home: paths.home,
       socket: paths.socket,
       startedAt: isoTime(this.#startedAt.wall),

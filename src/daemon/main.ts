@@ -1,5 +1,6 @@
 // The daemon's entry point: starts the daemon, writes its log to a file, and stops it on SIGTERM, SIGINT and SIGHUP.
 // `--foreground` writes the log to stderr. `--accept-store` accepts a store other than the store that the last daemon left.
+// `--check` loads the code, prints the versions that it knows, and exits.
 // A failed start prints the error and a hint, and exits with the error's exit code.
 // Test: test/e2e/lifecycle/restart.test.ts.
 import { existsSync } from 'node:fs'
@@ -13,7 +14,9 @@ import { trashPath } from './host/tmp-trash.ts'
 import { releaseMemory, disableOptimizers } from './host/release-memory.ts'
 import { preloadCode } from './host/preloaded-code.ts'
 import { LogFile } from './host/log-file.ts'
+import { BUILD } from '../api/build.ts'
 import { VERSION } from '../api/version.ts'
+import { SCHEMA_VERSION } from '../store/schema.ts'
 import { errorText } from '../kernel/util/error-text.ts'
 
 /** Opens stderr for the log. Write errors are ignored: a closed terminal must not end the daemon. */
@@ -25,6 +28,10 @@ function openStderr(): ReturnType<typeof pino.destination> {
 
 async function main(): Promise<void> {
   preloadCode()
+  if (process.argv.includes('--check')) {
+    process.stdout.write(`${JSON.stringify({ reeve: VERSION, build: BUILD, schema: SCHEMA_VERSION })}\n`)
+    return
+  }
   disableOptimizers()
   enterScope()
   const paths = findPaths()
@@ -40,7 +47,12 @@ async function main(): Promise<void> {
     process.exit(ERRORS.INTERNAL.exit)
   })
   const manager = serviceManager(process.env, (error) => log('the service manager could not be notified', error))
-  const started = startDaemon({ paths, log, acceptStore: process.argv.includes('--accept-store') })
+  const started = startDaemon({
+    paths,
+    log,
+    acceptStore: process.argv.includes('--accept-store'),
+    programFile: process.argv[1] ?? null,
+  })
   let isStopping = false
   const stop = (signal: string): void => {
     logger.info(`${signal}: stopping`)

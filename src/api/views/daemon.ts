@@ -11,6 +11,8 @@ export interface DaemonView {
   reeve: string
   /** a checksum of the program; null: the daemon runs from its sources */
   build: string | null
+  /** the version of the tables in the store */
+  schema: number
   home: string
   socket: string
   startedAt: string

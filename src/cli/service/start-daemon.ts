@@ -1,7 +1,7 @@
 // Starts the daemon in the background or through its systemd unit, and waits until it answers. Concurrent starts are safe: only one of
 // the daemons gets the lock, and all callers wait for that daemon. The error of a failed start must contain the end of the log. Test:
 // test/e2e/cli/daemon.test.ts.
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -14,6 +14,8 @@ import { DaemonLog, readableLine } from '../print/daemon-log.ts'
 
 /** the time limit for the first answer */
 const START_MS = 20_000
+/** the time limit for loading the daemon's code */
+const LOAD_MS = 20_000
 const POLL_MS = 20
 /** the pause before the next attempt while another daemon has the lock */
 const RETRY_MS = 300
@@ -83,6 +85,23 @@ export function daemonScript(): string {
   const root = packageRoot()
   const isSource = import.meta.dirname.startsWith(join(root, 'src'))
   return isSource ? join(root, 'src/daemon/main.ts') : join(root, 'dist/daemon.js')
+}
+
+/** Loads the daemon's code in a program of its own, which then ends. Returns the version of the tables that it knows, or its error. */
+export function tryDaemonCode(): { readonly schema: number } | { readonly error: string } {
+  const { status, stdout, stderr, error } = spawnSync(process.execPath, [daemonScript(), '--check'], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: LOAD_MS,
+  })
+  if (error || status !== 0) return { error: error?.message ?? errorLine(stderr) }
+  return JSON.parse(stdout) as { schema: number }
+}
+
+/** Finds the error in what Node prints about an uncaught one: below it are the stack and the version of Node. */
+function errorLine(text: string): string {
+  const lines = text.trim().split('\n')
+  return lines.find((line) => /^\w*Error\b/.test(line)) ?? lines.at(-1) ?? ''
 }
 
 function packageRoot(): string {

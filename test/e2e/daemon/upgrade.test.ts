@@ -1,24 +1,26 @@
 // An upgrade under a running daemon: all its files are gone or of another build, and it continues as before. The command line reports
-// once that the builds differ, with the command that helps. Only for the build: the sources are never upgraded.
-import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+// once that the builds differ, with the command that helps: `reeve daemon upgrade`. Only for the build: the sources are never upgraded.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { DaemonView } from '../../../src/index.ts'
 import { BUNDLE_ID } from '../../support/daemon/built.ts'
 import { runCli, type CliResult } from '../../support/daemon/cli.ts'
-import { FORM, ROOT, testEnv } from '../../support/env.ts'
+import { Installed } from '../../support/daemon/installed.ts'
+import { FORM } from '../../support/env.ts'
 import { tempDir, type TempDir } from '../../support/tmp.ts'
+
+const ACP_AGENT = resolve(import.meta.dirname, '../../support/programs/acp-agent.ts')
+const OTHER_BUILD = 'feedfeedfeedfeed'
 
 let dir: TempDir
 let home: string
-let installed: string
+let installed: Installed
 beforeEach(async () => {
   dir = await tempDir()
   home = join(dir.path, 'home')
-  installed = join(dir.path, 'lib')
   mkdirSync(home, { mode: 0o700 })
-  cpSync(join(ROOT, 'dist'), join(installed, 'dist'), { recursive: true })
-  cpSync(join(ROOT, 'package.json'), join(installed, 'package.json'))
+  if (FORM === 'bundle') installed = Installed.copy(join(dir.path, 'lib'))
 })
 afterEach(async () => {
   await run('daemon', 'stop', '--now')
@@ -29,24 +31,11 @@ afterEach(async () => {
 const run = (...args: string[]): Promise<CliResult> => runCli(home, args)
 
 /** Starts a daemon of the copy by the copy's command line. */
-function startCopy(): void {
-  const { status, stderr } = spawnSync(process.execPath, [join(installed, 'dist/cli/main.cjs'), 'daemon', 'start'], {
-    encoding: 'utf8',
-    env: testEnv(home),
-  })
-  expect([status, stderr]).toEqual([0, ''])
+async function startCopy(): Promise<void> {
+  expect(await installed.run(home, ['daemon', 'start'])).toMatchObject({ code: 0, stderr: '' })
 }
 
-/** Makes the copy another build: only its name differs. */
-function renameBuild(newId: string): void {
-  const currentId = BUNDLE_ID ?? ''
-  const files = ['dist/daemon.js', 'dist/cli/main.cjs'].map((name) => join(installed, name))
-  for (const file of files) {
-    const text = readFileSync(file, 'latin1')
-    expect(text).toContain(currentId)
-    writeFileSync(file, text.replaceAll(currentId, newId), 'latin1')
-  }
-}
+const readDaemon = async (): Promise<DaemonView> => JSON.parse((await run('daemon', 'status', '--json')).stdout) as DaemonView
 
 describe.runIf(FORM === 'bundle')('a daemon whose files were removed', () => {
   test('does everything for the first time: agents, tools, models, runs, exports, notices of its API', async () => {
@@ -63,8 +52,8 @@ describe.runIf(FORM === 'bundle')('a daemon whose files were removed', () => {
       ]),
     )
     writeFileSync(join(home, 'reeve.yaml'), 'agents: { one: { agent: default, intent: go, model: "script:agent.yaml" } }\n')
-    startCopy()
-    rmSync(installed, { recursive: true })
+    await startCopy()
+    installed.remove()
     const model = `script:${join(home, 'agent.yaml')}`
     const native = await run('run', '--reeve', '--name', 'first', '--model', model, 'go')
     expect([native.code, native.stdout, native.stderr]).toEqual([0, 'all is made\n', expect.not.stringContaining('Cannot find module')])
@@ -76,6 +65,12 @@ describe.runIf(FORM === 'bundle')('a daemon whose files were removed', () => {
     })
     expect(await run('run', '--model', 'replay:first', 'go')).toMatchObject({ code: 0 })
     expect(await run('gc', '--dry-run')).toMatchObject({ code: 0 })
+    // The agent starts reeve's own tools as a program, and lists them.
+    const command = [process.execPath, ACP_AGENT, `sessions=${home}`, `log=${join(home, 'agent.log')}`]
+    mkdirSync(join(home, '.reeve/agents'), { recursive: true })
+    writeFileSync(join(home, '.reeve/agents/coder.md'), `---\ndriver: acp\nreeve: true\ncommand: ${JSON.stringify(command)}\n---\n`)
+    expect(await run('run', '--agent', 'coder', 'say hello')).toMatchObject({ code: 0 })
+    expect(readFileSync(join(home, 'agent.log'), 'utf8')).toMatch(/^tools 200/m)
     // The errors of these models and agents come from code that is loaded on demand.
     expect(await run('run', '--model', 'anthropic/claude-x', 'go')).toMatchObject({
       stderr: expect.stringContaining('ANTHROPIC_API_KEY') as string,
@@ -86,24 +81,99 @@ describe.runIf(FORM === 'bundle')('a daemon whose files were removed', () => {
 
 describe.runIf(FORM === 'bundle')('a daemon of another build', () => {
   test('answers as before; each command reports the different build once, with the command that helps', async () => {
-    renameBuild('feedfeedfeedfeed')
-    startCopy()
-    const line = 'the daemon runs another build than this command, as after an upgrade: `reeve daemon restart`\n'
+    installed.rename(OTHER_BUILD)
+    await startCopy()
+    const line = 'the daemon runs another build than this command, as after an upgrade: `reeve daemon upgrade`\n'
     expect(await run('ps')).toMatchObject({ code: 0, stderr: line })
     expect(await run('ps', '-q')).toMatchObject({ code: 0, stderr: '' })
     expect(await run('run', '--', 'echo', 'hi')).toMatchObject({ code: 0, stdout: 'hi\n', stderr: expect.stringContaining(line) as string })
     expect((await run('daemon', 'status')).stdout).toMatch(
-      /^build +feedfeedfeedfeed, this command has [0-9a-f]{16}: `reeve daemon restart` updates the daemon$/m,
+      /^build +feedfeedfeedfeed, this command has [0-9a-f]{16}: `reeve daemon upgrade` replaces the daemon$/m,
     )
     const doctor = await run('doctor')
     expect([doctor.code, doctor.stdout]).toEqual([
       0,
       expect.stringMatching(
-        /^no {4}build: the daemon has reeve [\d.]+ \(feedfeedfeedfeed\), this command build [0-9a-f]{16}\n {6}.*`reeve daemon restart`/m,
+        /^no {4}build: the daemon has reeve [\d.]+ \(feedfeedfeedfeed\), this command build [0-9a-f]{16}\n {6}.*`reeve daemon upgrade`/m,
       ),
     ])
-    expect(await run('daemon', 'restart')).toMatchObject({ code: 0, stderr: 'the daemon has ended\n' })
-    expect(await run('ps')).toMatchObject({ code: 0, stderr: '' })
+  }, 120_000)
+
+  const oldName = `reeve 0.1.0 \\(build ${OTHER_BUILD}\\)`
+  const newName = `reeve 0.1.0 \\(build ${BUNDLE_ID}\\)`
+
+  test('`upgrade` replaces it, and agents continue; a second one and one without a daemon do nothing', async () => {
+    installed.rename(OTHER_BUILD)
+    await startCopy()
+    writeFileSync(join(home, 'wait.yaml'), '- text: said\n')
+    await installed.run(home, ['run', '-d', '--interactive', '--name', 'chat', '--model', `script:${join(home, 'wait.yaml')}`])
+    expect(await run('daemon', 'upgrade')).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(
+        new RegExp(`^1 agent will be suspended, [^\n]*: PID 1\nthe daemon has ended\nupgraded from ${oldName} to ${newName}\n$`),
+      ),
+      stdout: expect.stringContaining('1 live'),
+    })
+    expect(await run('send', 'chat', 'go')).toMatchObject({ code: 0 })
+    await expect.poll(async () => (await run('logs', 'chat')).stdout, { timeout: 60_000 }).toContain('said')
+    const { pid } = await readDaemon()
+    expect(await run('daemon', 'upgrade')).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(new RegExp(`^nothing to upgrade: the daemon already runs ${newName}\n$`)),
+    })
+    const { version: _, ...again } = JSON.parse((await run('daemon', 'upgrade', '--json')).stdout) as Record<string, unknown>
+    expect(again).toMatchObject({ pid, upgradedFrom: null })
     expect((await run('doctor')).stdout).toMatch(/^ok {4}build: reeve [\d.]+ \([0-9a-f]{16}\)$/m)
+    await run('daemon', 'stop')
+    expect(await run('daemon', 'upgrade')).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: expect.stringMatching(new RegExp(`^no daemon runs; the next command starts ${newName}\n$`)),
+    })
+  }, 120_000)
+
+  test('commands are ended only with consent', async () => {
+    installed.rename(OTHER_BUILD)
+    await startCopy()
+    await installed.run(home, ['run', '-d', '--', 'sleep', '1000'])
+    expect(await run('daemon', 'upgrade')).toMatchObject({
+      code: 64,
+      stderr: expect.stringMatching(
+        /would end 1 command \(PID 1\), and there is no terminal to ask on\n[^]*`reeve daemon upgrade --force`/,
+      ),
+    })
+    expect((await run('ps', '-q')).stdout).not.toBe('')
+    expect(await run('daemon', 'upgrade', '--force', '--json')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(new RegExp(`"upgradedFrom":\\s*{[^}]*"build":\\s*"${OTHER_BUILD}"`)),
+    })
+    expect((await run('ps', '-q')).stdout).toBe('')
+  }, 120_000)
+
+  test('a store of a newer schema, and a new version that cannot start, leave it as it is', async () => {
+    installed.rename(OTHER_BUILD)
+    const { schema } = JSON.parse((await installed.run(home, ['daemon', 'start', '--json'])).stdout) as DaemonView
+    await installed.run(home, ['daemon', 'stop'])
+    installed.replace('dist/daemon.js', '`DROP INDEX journal_reborn;', '`SELECT 1;`,`DROP INDEX journal_reborn;')
+    await startCopy()
+    const { pid } = await readDaemon()
+    expect(await run('daemon', 'upgrade')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(
+        `the store has schema ${schema + 1}, but this version (reeve 0.1.0) knows ${schema}: the old daemon goes on\n`,
+      ),
+    })
+    const broken = Installed.copy(join(dir.path, 'broken')).rename('0123456789abcdef')
+    writeFileSync(join(broken.dir, 'dist/daemon.js'), 'throw new Error("half of it")\n')
+    expect(await broken.run(home, ['daemon', 'upgrade'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^reeve: the new daemon cannot start, so the old one goes on: .*half of it/),
+    })
+    expect(await readDaemon()).toMatchObject({ pid })
+    await run('daemon', 'stop')
+    expect(await run('ps')).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining(`The store has schema ${schema + 1}; this version knows ${schema}.`),
+    })
   }, 120_000)
 })

@@ -23,11 +23,13 @@ export interface CliOptions {
   readonly cwd?: string
   /** `open`: a pipe without input that stays open; default: no stdin */
   readonly stdin?: 'open'
+  /** the command line of another installation */
+  readonly program?: string
 }
 
 /** Starts `reeve ARGS` with the home of the test. */
-export function startCli(home: string, args: readonly string[], { env, cwd, stdin }: CliOptions = {}): RunningCli {
-  const child = spawn(process.execPath, [CLI, ...args], {
+export function startCli(home: string, args: readonly string[], { env, cwd, stdin, program = CLI }: CliOptions = {}): RunningCli {
+  const child = spawn(process.execPath, [program, ...args], {
     cwd: cwd ?? home,
     env: testEnv(home, env),
     stdio: [stdin === 'open' ? 'pipe' : 'ignore', 'pipe', 'pipe'],

@@ -44,6 +44,8 @@ export interface LocalDaemonOptions {
   /** the text of config.yaml */
   readonly config?: string
   readonly clock?: Clock
+  /** the file whose removal ends an idle daemon */
+  readonly programFile?: string
 }
 
 export class LocalDaemon implements AsyncDisposable {
@@ -55,22 +57,25 @@ export class LocalDaemon implements AsyncDisposable {
   readonly errors: string[] = []
   readonly logMessages: string[] = []
   readonly #clock: Clock | undefined
+  readonly #programFile: string | null
   readonly #remove: () => PromiseLike<void>
   #daemon: Daemon | null = null
   #scriptCount = 0
 
-  private constructor(root: string, clock: Clock | undefined, remove: () => PromiseLike<void>) {
+  private constructor(root: string, { clock, programFile }: LocalDaemonOptions, remove: () => PromiseLike<void>) {
     this.home = join(root, 'home')
     this.work = join(root, 'work')
     this.paths = pathsFrom(testEnv(this.home))
     this.client = new Client({ socketPath: () => this.paths.socket })
     this.#clock = clock
+    this.#programFile = programFile ?? null
     this.#remove = remove
   }
 
-  static async start({ config, clock }: LocalDaemonOptions = {}): Promise<LocalDaemon> {
+  static async start(options: LocalDaemonOptions = {}): Promise<LocalDaemon> {
+    const { config } = options
     const dir = await tempDir()
-    const local = new LocalDaemon(dir.path, clock, () => dir[Symbol.asyncDispose]())
+    const local = new LocalDaemon(dir.path, options, () => dir[Symbol.asyncDispose]())
     await mkdir(local.work)
     await mkdir(local.home, { mode: 0o700 })
     if (config !== undefined) await writeFile(local.paths.configFile, config)
@@ -88,7 +93,13 @@ export class LocalDaemon implements AsyncDisposable {
       this.logMessages.push(message)
       if (error !== null) this.errors.push(`${message}: ${error instanceof Error ? error.stack : String(error)}`)
     }
-    this.#daemon = await startDaemon({ paths: this.paths, log, probe: probeOnce, ...(this.#clock ? { clock: this.#clock } : {}) })
+    this.#daemon = await startDaemon({
+      paths: this.paths,
+      log,
+      programFile: this.#programFile,
+      probe: probeOnce,
+      ...(this.#clock ? { clock: this.#clock } : {}),
+    })
   }
 
   /** Resolves when the daemon has stopped, whatever the cause. */

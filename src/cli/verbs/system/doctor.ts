@@ -26,7 +26,7 @@ function compareBuilds(check: CheckView): CheckView {
     ok: false,
     optional: true,
     detail: `the daemon has ${check.detail}, this command build ${BUILD}`,
-    hint: '`reeve daemon restart` updates the daemon',
+    hint: '`reeve daemon upgrade` replaces the daemon',
   }
 }
 

@@ -10,6 +10,7 @@ const daemon = z.object({
   pid: count,
   reeve: text,
   build: text.nullable().describe('a checksum of the program; null: the daemon runs from its sources'),
+  schema: count.describe('the version of the tables in the store'),
   home: text,
   socket: text,
   startedAt: time,

@@ -1,0 +1,182 @@
+// Stops the daemon for `reeve daemon stop`, `restart`, `upgrade` and `install`: gracefully, or with SIGKILL if a daemon hangs and the user
+// wants no drain. Reports which processes a stop suspends and which it ends. Test: test/e2e/cli/daemon.test.ts,
+// test/e2e/daemon/unresponsive-daemon.test.ts.
+import { setTimeout as delay } from 'node:timers/promises'
+import { ApiError } from '../../api/client/client.ts'
+import { isStopped, readHolder, readHolderRecord, type Holder } from '../../api/client/daemon-holder.ts'
+import { describeHang } from '../../api/client/hung-daemon.ts'
+import type { DaemonView } from '../../api/views/daemon.ts'
+import type { ProcessView } from '../../api/views/process.ts'
+import { pathsFrom } from '../../config/paths.ts'
+import { connect, type Reeve } from '../../index.ts'
+import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
+import { Failure } from '../errors.ts'
+import { withWaitNotice } from '../follow/wait-notice.ts'
+import { hasEnded } from '../print/describe.ts'
+import { countOf, formatElapsed } from '../print/format.ts'
+import type { Output } from '../print/output.ts'
+import type { VerbCall } from '../table/verb.ts'
+
+/** the time limit after the drain, for ending programs and closing the store */
+const END_MS = 2 * 60_000
+/** the time limit of a stop without drain; the daemon is then killed */
+const FORCED_END_MS = 30_000
+const POLL_MS = 50
+
+/** The result of a stop. */
+export interface StoppedDaemon {
+  /** the PID of the stopped daemon; null if none was running */
+  readonly pid: number | null
+  /** whether SIGKILL was necessary */
+  readonly killed?: true
+}
+
+/** Stops the daemon, and resolves when it has ended. A stop without drain uses SIGKILL if the daemon hangs or does not end. */
+export async function stopDaemon(call: Pick<VerbCall, 'out'>, drainMs: number): Promise<StoppedDaemon> {
+  const { holderFile } = pathsFrom()
+  const holder = readHolder(holderFile)
+  const isForced = drainMs === 0
+  try {
+    return await stopGracefully(call, { drainMs, endMs: isForced && holder ? FORCED_END_MS : END_MS })
+  } catch (error) {
+    const hangs = error instanceof ApiError && error.code === 'HANGS'
+    if (!holder || !(hangs || error instanceof NotEndedError)) throw error
+    if (!isForced)
+      throw hangs
+        ? new ApiError('HANGS', error.message, {
+            hint: '`reeve daemon stop --now` kills it; its processes are interrupted, and can be resumed.',
+          })
+        : error
+    await (await import('./kill-daemon.ts')).killHolder(holder, holderFile)
+    if (!call.out.json)
+      await call.out.message(`${error.message}. It was killed (SIGKILL); its processes are interrupted, and can be resumed.`)
+    return { pid: holder.pid, killed: true }
+  }
+}
+
+/** The error that the daemon has not ended within the time limit, or does not listen although it has the lock. */
+class NotEndedError extends Failure {}
+
+/** Stops the daemon gracefully, and warns about the processes that the stop suspends or ends. */
+async function stopGracefully(
+  { out }: Pick<VerbCall, 'out'>,
+  time: { readonly drainMs: number; readonly endMs: number },
+): Promise<StoppedDaemon> {
+  const reeve = connect({ start: false })
+  const found = await withWaitNotice(out, () => 'the daemon is starting, or ending', findDaemon(reeve, time.endMs))
+  if (!found) {
+    await out.message('the daemon is not running')
+    return { pid: null }
+  }
+  await warnAboutProcesses(await readStopEffects(reeve), out)
+  await reeve.stopDaemon({ drainMs: time.drainMs })
+  let stopping: DaemonView['stopping']
+  await withWaitNotice(
+    out,
+    () => waitText(stopping),
+    waitForEnd(reeve, found.pid, time, (view) => (stopping = view?.stopping)),
+  )
+  if (!out.json) await out.message('the daemon has ended')
+  return { pid: found.pid }
+}
+
+/** Finds the daemon. A daemon that has the lock but does not listen is starting or ending, and is waited for. */
+async function findDaemon(reeve: Reeve, endMs: number): Promise<DaemonView | undefined> {
+  const deadline = performance.now() + endMs
+  for (;;) {
+    const view = await readDaemonView(reeve)
+    const holder = readHolder(pathsFrom().holderFile)
+    if (view || !holder) return view
+    if (isStopped(holder) || performance.now() > deadline) throw notListeningError(holder)
+    await delay(POLL_MS)
+  }
+}
+
+/** Returns the error about a daemon that has the lock but does not listen. */
+export function notListeningError(holder: Holder): Error {
+  if (!isStopped(holder))
+    return new NotEndedError(
+      4,
+      `the daemon (PID ${holder.pid}) does not listen: it is starting, or ending`,
+      '`reeve daemon stop --now` kills it if that lasts.',
+    )
+  const { message, hint } = describeHang(holder)
+  return new ApiError('HANGS', message, { hint })
+}
+
+async function waitForEnd(
+  reeve: Reeve,
+  pid: number,
+  { drainMs, endMs }: { readonly drainMs: number; readonly endMs: number },
+  onView: (view: DaemonView | undefined) => void,
+): Promise<void> {
+  const deadline = performance.now() + drainMs + endMs
+  for (;;) {
+    const view = await readDaemonView(reeve)
+    // The daemon closes its socket before it ends, and only its end releases the lock.
+    if (!view && readHolderRecord(pid) === null) return
+    onView(view)
+    if (performance.now() > deadline) {
+      throw new NotEndedError(
+        1,
+        `the daemon (PID ${pid}) has not ended within ${formatElapsed(endMs)} after its drain`,
+        '`reeve daemon logs` may show why; `reeve daemon stop --now` kills it without losing acknowledged data.',
+      )
+    }
+    await delay(POLL_MS)
+  }
+}
+
+function waitText(stopping: DaemonView['stopping']): string {
+  if (!stopping || stopping.waitsFor.length === 0) return 'the daemon is ending'
+  return `waiting for PID ${stopping.waitsFor.join(', ')}; at most ${formatElapsed(stopping.leftMs)} (\`reeve daemon stop --now\` cuts it short)`
+}
+
+/** What a stop of the daemon does to the processes, by PID. */
+interface StopEffects {
+  /** agents that are suspended, and continue at the next start */
+  readonly suspended: readonly number[]
+  /** commands, and agents without a session: they are ended and cannot continue */
+  readonly ended: readonly number[]
+}
+
+const EFFECT_FIELDS = ['pid', 'state', 'status', 'driver', 'format', 'interactive', 'sessionId', 'turn'] as const
+type AffectedView = Pick<ProcessView, (typeof EFFECT_FIELDS)[number]>
+
+/** Returns which processes a stop suspends, and which it ends because they cannot continue later. */
+export async function readStopEffects(reeve: Reeve): Promise<StopEffects> {
+  const views: readonly AffectedView[] = await reeve.list({ fields: [...EFFECT_FIELDS] })
+  const living = views.filter((view) => !hasEnded(view) && !CAPABILITIES[view.driver].supervisesChildren)
+  return {
+    suspended: living.filter((view) => canContinue(view) && view.status !== 'suspended').map(({ pid }) => pid),
+    ended: living.filter((view) => !canContinue(view)).map(({ pid }) => pid),
+  }
+}
+
+function canContinue({ driver, format, interactive, sessionId, turn }: AffectedView): boolean {
+  const hasSession = CAPABILITIES[driver].acceptsMessages || (format !== null && interactive)
+  return CAPABILITIES[driver].recordsContext || sessionId !== null || (hasSession && turn === 0)
+}
+
+async function warnAboutProcesses({ suspended, ended }: StopEffects, out: Output): Promise<void> {
+  if (suspended.length > 0)
+    await out.message(
+      `${countOf(suspended.length, 'agent')} will be suspended, and ${suspended.length === 1 ? 'continues' : 'continue'} at the next start: PID ${suspended.join(', ')}`,
+    )
+  if (ended.length > 0) {
+    const [they, them] = ended.length === 1 ? ['it', 'it'] : ['they', 'them']
+    await out.message(
+      `${countOf(ended.length, 'command')} will be ended, because ${they} cannot continue later (\`reeve resume --rerun\` runs ${them} again): PID ${ended.join(', ')}`,
+    )
+  }
+}
+
+/** Returns the view of the running daemon; undefined if none answers. */
+export async function readDaemonView(reeve: Reeve): Promise<DaemonView | undefined> {
+  try {
+    return await reeve.daemon()
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'UNAVAILABLE') return undefined
+    throw error
+  }
+}
