@@ -15,6 +15,7 @@ import type {
   PauseBody,
   ProcessView,
   RemovedView,
+  RenameBody,
   ResumeBody,
   SendBody,
   SignalBody,
@@ -381,6 +382,14 @@ export class Reeve implements AsyncDisposable {
   /** Protects a process from collection; `pinned: false` removes the protection. `note` of the answer: nothing has changed. */
   pin(ref: string, options: CallOptions & Partial<PinBody> = {}): Promise<SteerView> {
     return this.#client.post(`${processPath(ref)}/pin`, { pinned: options.pinned ?? true } satisfies PinBody, { signal: options.signal })
+  }
+
+  /**
+   * Gives a process, dead or alive, a new name. `note` of the answer: it already has this name. Errors: `CONFLICT` if a living process has
+   * the name, `INVALID` for a crew and its members.
+   */
+  rename(ref: string, name: string, options: CallOptions = {}): Promise<SteerView> {
+    return this.#client.post(`${processPath(ref)}/rename`, { name } satisfies RenameBody, options)
   }
 
   /**

@@ -36,7 +36,7 @@ import { createServer } from './http/server.ts'
 import { Operations } from './operations/operations.ts'
 import { SupervisorSpawner } from './operations/spawn-supervisor.ts'
 import { ForkOperations } from './operations/fork.ts'
-import { pinProcess } from './operations/pins.ts'
+import { Annotations } from './operations/annotations.ts'
 import { ProcessWork } from './operations/process-work.ts'
 import { Removals } from './operations/removals.ts'
 import { InstallWatch } from './host/install-watch.ts'
@@ -311,7 +311,7 @@ class RunningDaemon implements Daemon {
         protectFromRemoval: (ref, work) => removals.readWithoutRemoval(ref, work),
       }),
       work: new ProcessWork(worktrees),
-      pin: (uuid, pinned) => pinProcess({ pipeline, reads }, uuid, pinned),
+      annotations: new Annotations({ pipeline, reads }),
       daemon: () => this.#view(),
       heartbeat: () => heartbeatView(table, monitor, { mono: clock.now().mono, slices }),
       agents: (query) => agentsView(query, { paths, settings }),

@@ -1,5 +1,5 @@
 // The response header with the current PID of a process. The daemon sends the header if the request contains an outdated PID, which the
-// process had before a resume. Test: test/e2e/cli/names.test.ts.
+// process had before a resume. Test: test/e2e/naming/names.test.ts.
 
 /** The name of the header. The value `12=13` means: the process with the old PID 12 now has the PID 13. */
 export const CURRENT_PID_HEADER = 'x-reeve-present-pid'

@@ -17,6 +17,7 @@ export const LOG_FACTS = [
   'process.waiting',
   'process.answered',
   'process.exited',
+  'process.described',
   'context.compacted',
   'compaction.failed',
   'files.failed',
@@ -92,6 +93,8 @@ export function logLines(at: string, body: FactBody): LogLine[] {
       return lines('system', `refused: ${body.detail}`)
     case 'process.exited':
       return lines('system', `ended: ${reasonText(body.exit.reason)} (${body.exit.code})`)
+    case 'process.described':
+      return lines('system', `${body.from === undefined ? 'named' : `renamed from ${body.from} to`} ${body.spec.name} (by ${body.by})`)
     case 'supervisor.restarting':
       return lines('system', `child ${body.id} is restarted: ${body.cause}${body.group ? `; together with ${body.group.join(', ')}` : ''}`)
     case 'compose.started':

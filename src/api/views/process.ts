@@ -677,3 +677,8 @@ export interface AnswerBody {
   option?: string
   text?: string
 }
+
+/** The new name: it must be valid, and no living process may have it. */
+export interface RenameBody {
+  name: string
+}

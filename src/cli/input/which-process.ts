@@ -1,6 +1,6 @@
 // Resolves a name that several ended processes share. Verbs that only read take the newest process, and print a note. Verbs for living
 // processes report that all have ended. Verbs that change ended processes do not use this file: the daemon refuses a shared name. Test:
-// test/e2e/cli/names.test.ts.
+// test/e2e/naming/names.test.ts.
 import { ApiError } from '../../api/client/client.ts'
 import type { CandidateView } from '../../api/views/archive.ts'
 import { Failure } from '../errors.ts'

@@ -1,7 +1,7 @@
 // The rows of the verb table for verbs that collect, keep, export and import histories. Test: test/tables/cli/table/verbs.test.ts.
 import type { Verb } from './verb.ts'
 
-export const HISTORY: Readonly<Record<'gc' | 'pin' | 'export' | 'import', Verb>> = {
+export const HISTORY: Readonly<Record<'gc' | 'rename' | 'pin' | 'export' | 'import', Verb>> = {
   gc: {
     summary: 'Collect ended processes',
     usage: ['reeve gc [--dry-run] [-f]'],
@@ -19,6 +19,22 @@ export const HISTORY: Readonly<Record<'gc' | 'pin' | 'export' | 'import', Verb>>
       ['reeve config set gc.retention_days 7', 'keep ended processes for a week'],
     ],
     load: () => import('../verbs/system/gc.ts'),
+  },
+  rename: {
+    summary: 'Give a process another name',
+    usage: ['reeve rename P NEWNAME'],
+    about: [
+      'Gives a process another name, or its first one. The rules are those of `reeve run --name`: no living process may have the name, and it cannot be all digits. The process may be running, suspended or ended; its work goes on.',
+      'The old name no longer finds the process, but `reeve logs` shows it. A branch that was made under the old name keeps its name. A crew and its members cannot be renamed: branches and commands find them by their names.',
+    ],
+    wordRange: [2, 2],
+    flags: {},
+    exits: '0; 1 a living process has that name; 3 no such process; 4 the daemon cannot be reached; 64 usage error, or a crew',
+    examples: [
+      ['reeve rename 5 docs', 'the process with PID 5 is now docs'],
+      ['reeve rename docs docs-2', 'makes the name free for another process'],
+    ],
+    load: () => import('../verbs/rename.ts'),
   },
   pin: {
     summary: 'Keep processes from being collected',

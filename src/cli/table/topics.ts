@@ -38,6 +38,7 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
       'wait',
       'rm',
       'pin',
+      'rename',
     ],
   },
   'agent-files': {

@@ -56,7 +56,6 @@ export function unknownVerb(verbs: VerbTable, name: string): UsageError {
   const [family = '', part = ''] = name.split(' ')
   const known = Object.hasOwn(FOREIGN_VERBS, family) ? FOREIGN_VERBS[family] : undefined
   if (known) return new UsageError(`no verb "${name}"`, `Did you mean \`reeve ${known}\`?`)
-  if (family === 'rename') return new UsageError(`no verb "${name}"`, 'Name a process when you start it: `reeve run --name NAME`.')
   const parts = findVerb(verbs, family)?.parts
   const near = parts ? closestWord(part, Object.keys(parts)) : closestWord(name, Object.keys(verbs))
   const listHint = parts ? `\`reeve help ${family}\` lists its verbs.` : '`reeve help` lists all verbs.'

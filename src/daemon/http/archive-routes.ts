@@ -1,4 +1,4 @@
-// Routes that pin, collect, export and import processes; routes.ts registers them.
+// Routes that pin, rename, collect, export and import processes; routes.ts registers them.
 // Test: test/e2e/daemon/gc.test.ts, test/e2e/daemon/openapi.test.ts.
 import { defineRoute, type ApiRoute } from './route.ts'
 import * as schemas from './schemas.ts'
@@ -14,7 +14,18 @@ export const ARCHIVE_ROUTES: readonly ApiRoute[] = [
     answer: 'steered',
     errors: ['DISK_FULL', 'READ_ONLY'],
     example: { pinned: true },
-    handle: ({ pin, removals }, { ref, body }) => removals.runExclusively(ref, (uuid) => pin(uuid, body.pinned)),
+    handle: ({ annotations, removals }, { ref, body }) => removals.runExclusively(ref, (uuid) => annotations.pin(uuid, body.pinned)),
+  }),
+  defineRoute({
+    id: 'renameProcess',
+    method: 'POST',
+    path: '/v1/processes/:ref/rename',
+    summary: 'Gives a process, dead or alive, a new name.',
+    body: schemas.renameBody,
+    answer: 'steered',
+    errors: ['CONFLICT', 'DISK_FULL', 'READ_ONLY'],
+    example: { name: 'docs' },
+    handle: ({ annotations, removals }, { ref, body }) => removals.runExclusively(ref, (uuid) => annotations.rename(uuid, body.name)),
   }),
   defineRoute({
     id: 'previewCollection',

@@ -4,7 +4,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import type { AgentsView } from '../../api/views/agents.ts'
 import type { DaemonView } from '../../api/views/daemon.ts'
-import type { SteerView } from '../../api/views/process.ts'
 import type { HeartbeatView } from '../../api/views/heartbeat.ts'
 import type { LineageView, ResumablesView } from '../../api/views/resume.ts'
 import type { CrewPlanView, CrewUpBody, CrewUpView } from '../../api/views/crew-up.ts'
@@ -27,6 +26,7 @@ import type { Check } from '../views/doctor.ts'
 import type { SupervisorSpawner } from '../operations/spawn-supervisor.ts'
 import type { Feed } from '../loop/feed.ts'
 import type { Operations } from '../operations/operations.ts'
+import type { Annotations } from '../operations/annotations.ts'
 import type { ProcessQueries } from '../views/process-queries.ts'
 import type { Removals } from '../operations/removals.ts'
 import type { UsageQuery } from '../views/usage-report.ts'
@@ -47,7 +47,7 @@ export interface RoutesDeps {
   readonly removals: Removals
   readonly collector: GarbageCollector
   readonly archive: Archive
-  readonly pin: (uuid: Uuid, pinned: boolean) => Promise<SteerView>
+  readonly annotations: Annotations
   readonly reads: ProcessQueries
   readonly work: Pick<ProcessWork, 'diff' | 'findUnsavedChanges' | 'planMerge' | 'commit'>
   readonly openMcpAccess: (userContext: CallerContext) => Promise<{ readonly socket: string; readonly token: string }>

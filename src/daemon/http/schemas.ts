@@ -223,6 +223,10 @@ export const stopBody = z.strictObject({ drainMs: z.int().min(0).max(DAY_MS).exa
 export const dirBody = z.strictObject({ dir }).describe('A directory of the client: an absolute path.')
 export const pinBody = z.strictObject({ pinned: z.boolean() }).describe('`pinned: false` removes the pin.')
 
+export const renameBody = z
+  .strictObject({ name: z.string().min(1).max(200) })
+  .describe('The new name: it must be valid, and no living process may have it.')
+
 /** Bodies by the names of their types in src/api/views. */
 export const PROCESS_BODIES = {
   SpawnBody: spawnBody,
@@ -234,6 +238,7 @@ export const PROCESS_BODIES = {
   ResumeBody: resumeBody,
   SendBody: sendBody,
   AnswerBody: answerBody,
+  RenameBody: renameBody,
 }
 
 export const resumableQuery = z.strictObject({ after: z.string().max(100).optional(), limit: count(1_000).default(100) })

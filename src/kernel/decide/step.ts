@@ -1,6 +1,7 @@
 // The entry point of the kernel: step(table, input) → { changes, effects }. Synchronous and pure; copies no table. Owns
 // the table of inputs. An operating error becomes a `refuse` effect and changes nothing. One exception: a refused
 // request of an agent is recorded in that agent's journal. Tests: test/properties/kernel.test.ts, test/simulation.
+import { describeProcess, pinProcess } from './annotate.ts'
 import { answerAsk } from './asks.ts'
 import { bootProcess } from './boot.ts'
 import { isExternal, isPlainCommand, takesMessages } from '../model/capabilities.ts'
@@ -74,6 +75,7 @@ const HANDLERS: { readonly [T in Input['type']]: Handler<T> } = {
   resume: resumeProcess,
   fork: forkProcess,
   pin: pinProcess,
+  describe: describeProcess,
   removeChild,
   composeNode: handleBuiltNode,
   composeResume: resumeNode,
@@ -167,18 +169,6 @@ function countMessage(draft: DecisionDraft, { by, uuid, id }: InputOf<'send'>): 
     throw new KernelError('RESOURCE_EXHAUSTED', `process ${reached.scope.pid} may send ${reached.of} messages, together with all below it`)
   draft.emit(sender.uuid, { type: 'message.sent', to: uuid, id })
   warnOfLimits(draft, draft.mustGet(sender.uuid))
-}
-
-/** Exempts a process, alive or dead, from collection until it is unpinned. */
-function pinProcess(draft: DecisionDraft, input: InputOf<'pin'>): void {
-  const process = draft.get(input.uuid) ?? input.endedRow
-  if (!process) throw new KernelError('NOT_FOUND', `no process ${input.uuid}`)
-  checkActsOnSelf(input.by, process, 'the pin')
-  const isChange = process.pinned !== input.pinned
-  if (!draft.get(process.uuid)) draft.loadEnded(process)
-  if (isChange) draft.emit(process.uuid, { type: 'process.pinned', pinned: input.pinned, by: input.by })
-  const note = isChange ? null : `the process was ${input.pinned ? 'already pinned' : 'not pinned'}`
-  draft.replyDone(input.reply, process.uuid, { affected: isChange ? 1 : 0, note })
 }
 
 /** Adds a hold of the kernel to one process or to all. */

@@ -121,6 +121,14 @@ export type FactBody =
   /** the work of the process is done, and it gets no new work */
   | { readonly type: 'process.retired'; readonly by: Sender; readonly reason: string }
   | { readonly type: 'process.pinned'; readonly pinned: boolean; readonly by: Sender }
+  /** the process got a new name; `from`: the previous name, if it had one */
+  | {
+      readonly type: 'process.described'
+      readonly what: 'name'
+      readonly spec: ProcessSpec
+      readonly by: Sender
+      readonly from?: string
+    }
   /**
    * `mono`: monotonic ms; `attached`: a driver is asked to run the process; `metered`: the gateway meters its model calls;
    * `direct`: why these calls do not use the gateway, as text

@@ -83,6 +83,8 @@ export type InputBody =
     })
   /** pins or unpins a process; `endedRow`: its row, if it has ended */
   | (Request & { readonly type: 'pin'; readonly uuid: Uuid; readonly endedRow: Process | null; readonly pinned: boolean })
+  /** gives a process a new name; `endedRow`: its row, if it has ended */
+  | (Request & { readonly type: 'describe'; readonly uuid: Uuid; readonly endedRow: Process | null; readonly name: string })
   /** a supervisor drops a child and stops it */
   | (Request & { readonly type: 'removeChild'; readonly uuid: Uuid; readonly id: string; readonly graceMs: number | null })
   /** the daemon has built the specification of a node's process, or failed; `ask`: the number of the request that this answers */

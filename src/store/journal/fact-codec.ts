@@ -155,6 +155,7 @@ const LAYOUT = checkComplete({
   'child.spent': [54, 'child', 'spent'],
   'limit.reached': [55, 'limit', 'used', 'of', 'action', 'scope', 'ask?'],
   'process.limited': [56, 'spec', 'by'],
+  'process.described': [60, 'what', 'spec', 'by', 'from?'],
   'call.started': [57, 'call', 'model', 'provider', 'reserve'],
   'call.finished': [58, 'call', 'usage', 'status', 'error?', 'contextTokens?'],
   'message.sent': [59, 'to', 'id'],

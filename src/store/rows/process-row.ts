@@ -102,10 +102,7 @@ function readSpec(sql: Statements, row: ProcessRow): ProcessSpec {
   const found = sql.factAt.get(row.spec_cursor) as OwnedFactRow | undefined
   if (found === undefined) throw damageError(location, 'the fact that holds the spec is missing')
   const { uuid, seq, body } = readOwnedFact(sql, found)
-  const spec =
-    body.type === 'process.spawned' || body.type === 'process.resumed' || body.type === 'process.forked' || body.type === 'process.limited'
-      ? body.spec
-      : undefined
+  const spec = 'spec' in body ? body.spec : undefined
   if (uuid !== row.uuid || seq !== row.spec_seq || spec === undefined)
     throw damageError(location, 'the fact does not hold the spec of this process')
   return spec

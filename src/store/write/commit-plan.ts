@@ -189,12 +189,7 @@ export class Planner implements CommitPlan {
     draft.open = addEntry(draft.open, cursor, draft.lastCursor, code)
     draft.lastCursor = cursor
     if (!mayDelayRow(body.type)) draft.mustWriteRow = true
-    if (
-      body.type === 'process.spawned' ||
-      body.type === 'process.forked' ||
-      body.type === 'process.limited' ||
-      (body.type === 'process.resumed' && body.spec !== undefined)
-    ) {
+    if ('spec' in body && body.spec !== undefined) {
       draft.specSeq = draft.seq
       draft.specCursor = cursor
     }

@@ -196,6 +196,7 @@ describe("the daemon's answers", () => {
     await walk('pinProcess', uuid, { body: { pinned: true } })
     await walk('exportProcess', uuid, { body: { dir: join(daemon.work, 'out') } })
     await walk('pinProcess', uuid, { body: { pinned: false } })
+    await walk('renameProcess', uuid, { body: { name: 'other' } })
     await walk('removeProcess', uuid)
     const family = {
       cwd: daemon.work,

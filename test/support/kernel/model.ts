@@ -187,6 +187,9 @@ export class Model extends ModelSignals {
       case 'pin':
         ;(this.all.get(input.uuid) ?? refuse('NOT_FOUND')).pinned = input.pinned
         return null
+      case 'describe':
+        this.#rename(input)
+        return null
       case 'crew':
       case 'crewMoved':
       case 'retire':
@@ -223,6 +226,13 @@ export class Model extends ModelSignals {
     const existing = this.all.get(uuid)
     if (existing && existing.state !== 'dead') refuse('CONFLICT')
     this.#createProcess(uuid, spec, parent)
+  }
+
+  #rename({ uuid, name }: Input<'describe'>): void {
+    const p = this.all.get(uuid) ?? refuse('NOT_FOUND')
+    if (p.name === name) return
+    this.#requireFreeName(name)
+    p.name = name
   }
 
   /** Returns the origin's state at the step, with no usage. */

@@ -86,7 +86,7 @@ export class Chance {
     if (percent < 38) return { type: 'release', uuid: pick(2) === 0 ? null : this.#uuid(pick), reason: pickOne(pick, REASONS) }
     if (percent < 41) return this.#released(pick)
     if (percent === 41) return this.#fork(pick) ?? this.#released(pick)
-    if (percent < 43) return pick(4) === 0 ? this.#pin(pick) : this.#checkpoint(pick)
+    if (percent < 43) return pick(4) !== 0 ? this.#checkpoint(pick) : pick(2) === 0 ? this.#pin(pick) : this.#rename(pick)
     if (percent < 45) return { type: 'tick', uuid: this.#uuid(pick) }
     if (percent < 49) return { type: 'wind', ms: pickOne(pick, [1, 50, 400, 9_000, 130_000]) }
     if (percent < 57) return { type: 'commit' }
@@ -277,6 +277,12 @@ export class Chance {
   #pin(pick: Pick): InputBody {
     const uuid = this.#anyUuid(pick)
     return { type: 'pin', reply: this.#reply(), by: 'user', uuid, endedRow: this.#world.dead.get(uuid) ?? null, pinned: pick(2) === 0 }
+  }
+
+  #rename(pick: Pick): InputBody {
+    const uuid = this.#anyUuid(pick)
+    const name = pickOne(pick, ['x', 'y'])
+    return { type: 'describe', reply: this.#reply(), by: 'user', uuid, endedRow: this.#world.dead.get(uuid) ?? null, name }
   }
 
   #released(pick: Pick): InputBody {

@@ -95,6 +95,14 @@ const READERS: Readonly<Record<string, Read>> = {
       ? kernelSpec({ ...world.row(line.options.get('of') ?? '')?.spec, name: null, ...overridesOf(line), ...permitsOf(line) })
       : null,
   }),
+  rename: (line, world, reply) => ({
+    type: 'describe',
+    reply,
+    by: senderOf(line),
+    uuid: wordAt(line, 1),
+    endedRow: world.dead.get(wordAt(line, 1)) ?? null,
+    name: wordAt(line, 2),
+  }),
   send: (line, _, reply) => ({ type: 'send', reply, by: senderOf(line), uuid: wordAt(line, 1), id: `m${reply}`, text: 'hello' }),
   take: (line, _, reply) => ({ type: 'take', reply, by: senderOf(line), uuid: wordAt(line, 1), ids: line.words.slice(2) }),
   answer: (line, _, reply) => ({

@@ -192,6 +192,8 @@ function detailOf(body: FactBody, uuid: string): string {
       return body.call
     case 'call.finished':
       return `${body.call} ${body.usage.inputTokens} tokens${body.usage.estimated ? ', estimated' : ''}`
+    case 'process.described':
+      return `${body.from ?? '-'} -> ${body.spec.name ?? '-'}`
     case 'process.limited':
       return JSON.stringify(body.spec.limits)
     case 'limit.warned':

@@ -68,7 +68,13 @@ const ONLY_WHILE_RUNNING = new Set<Fact['body']['type']>([
 ])
 
 /** No other fact may change a dead process. */
-const ALLOWED_AFTER_DEATH = new Set<Fact['body']['type']>(['process.resumed', 'process.pinned', 'process.retired', 'message.taken'])
+const ALLOWED_AFTER_DEATH = new Set<Fact['body']['type']>([
+  'process.resumed',
+  'process.pinned',
+  'process.described',
+  'process.retired',
+  'message.taken',
+])
 
 export class Watch {
   readonly #all = new Map<string, Watched>()

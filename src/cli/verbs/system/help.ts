@@ -43,6 +43,7 @@ export const GROUPS: readonly (readonly [title: string, verbs: Readonly<Record<s
   [
     'History',
     {
+      rename: 'change its name',
       pin: 'keep it from gc',
       gc: 'collect ended ones',
       rm: 'remove a process',

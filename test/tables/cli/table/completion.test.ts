@@ -61,7 +61,7 @@ test.each<[string, string, string[]]>([
 describe('the completion has', () => {
   test('all verbs, only matching verbs after a prefix, and nothing after an unknown verb', async () => {
     expect(await completionsOf('')).toEqual(Object.keys(VERBS))
-    expect(await completionsOf('re')).toEqual(['resume'])
+    expect(await completionsOf('res')).toEqual(['resume'])
     expect(await completionsOf('--json', 'ki')).toEqual(['kill'])
     expect(await completionsOf('nosuch', '')).toEqual([])
     expect(await completionsOf()).toEqual(Object.keys(VERBS))

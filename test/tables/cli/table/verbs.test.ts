@@ -90,6 +90,5 @@ test('an unknown verb gets the nearest one as a hint, within its family', () => 
   expect(unknownVerb(VERBS, 'crew rolse').hint).toBe('Did you mean `reeve crew roles`?')
   expect(unknownVerb(VERBS, 'crew zzz').hint).toBe('`reeve help crew` lists its verbs.')
   expect(unknownVerb(VERBS, 'kil').hint).toBe('Did you mean `reeve kill`?')
-  expect(unknownVerb(VERBS, 'rename').hint).toBe('Name a process when you start it: `reeve run --name NAME`.')
   expect(unknownVerb(VERBS, 'zzz').hint).toBe('`reeve help` lists all verbs.')
 })

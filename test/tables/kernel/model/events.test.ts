@@ -21,6 +21,7 @@ const NAMES = new Set([
   'process.reaped',
   'process.forked',
   'process.pinned',
+  'process.described',
   'signal.sent',
   'signal.escalated',
   'step.started',

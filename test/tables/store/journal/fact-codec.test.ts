@@ -65,6 +65,7 @@ const RELEASED: Readonly<Record<string, number>> = {
   'child.spent': 54,
   'limit.reached': 55,
   'process.limited': 56,
+  'process.described': 60,
   'call.started': 57,
   'call.finished': 58,
   'message.sent': 59,

@@ -1,0 +1,54 @@
+// Changes what users record about a process, dead or alive: its pin and its name. Must be called within `runExclusively` of
+// removals.ts, so that the process is not removed at the same time. Test: test/e2e/daemon/gc.test.ts, test/e2e/naming/rename.test.ts.
+import { KernelError } from '../../kernel/model/errors.ts'
+import { checkName } from './spec-builder.ts'
+import type { SteerView } from '../../api/views/process.ts'
+import type { Pipeline } from '../loop/pipeline.ts'
+import type { ProcessQueries } from '../views/process-queries.ts'
+import type { Uuid } from '../../kernel/model/ids.ts'
+
+interface AnnotationDeps {
+  readonly pipeline: Pick<Pipeline, 'request'>
+  readonly reads: ProcessQueries
+}
+
+type Annotation = { readonly type: 'pin'; readonly pinned: boolean } | { readonly type: 'describe'; readonly name: string }
+
+export class Annotations {
+  readonly #deps: AnnotationDeps
+
+  constructor(deps: AnnotationDeps) {
+    this.#deps = deps
+  }
+
+  /** Pins or unpins a process. */
+  pin(uuid: Uuid, pinned: boolean): Promise<SteerView> {
+    return this.#annotate(uuid, { type: 'pin', pinned })
+  }
+
+  /** Gives a process a new name. Errors: INVALID, CONFLICT. */
+  async rename(uuid: Uuid, name: string): Promise<SteerView> {
+    checkName(name)
+    return this.#annotate(uuid, { type: 'describe', name })
+  }
+
+  async #annotate(uuid: Uuid, annotation: Annotation): Promise<SteerView> {
+    try {
+      return await this.#tryToAnnotate(uuid, annotation)
+    } catch (error) {
+      // The process died after it was read. The second attempt reads it as dead.
+      if (!(error instanceof KernelError) || error.code !== 'NOT_FOUND') throw error
+      return this.#tryToAnnotate(uuid, annotation)
+    }
+  }
+
+  async #tryToAnnotate(uuid: Uuid, annotation: Annotation): Promise<SteerView> {
+    const { pipeline, reads } = this.#deps
+    const process = await reads.get(uuid)
+    const endedRow = process.life.state === 'dead' ? process : null
+    const done = await pipeline.request({ ...annotation, by: 'user', uuid, endedRow })
+    const view = reads.view(await reads.get(uuid))
+    if (done.type !== 'done') throw new KernelError('INTERNAL', `unexpected answer ${done.type}`)
+    return { version: 1, affected: done.affected, process: view, ...(done.note === null ? {} : { note: done.note }) }
+  }
+}

@@ -1,0 +1,90 @@
+// What users record about a process, as transcripts: a new name, and its refusals.
+import { expect, test } from 'vitest'
+import { play, Player } from '../../../support/kernel/transcript.ts'
+
+test('a process gets another name, alive or dead, and its old name is free', () => {
+  expect(
+    play(`
+      .live a
+      .rename a x
+      .live b
+      rename a y
+      rename a y
+      rename b x
+      rename a x
+      .report a exited 0
+      .released a
+      rename a x
+      rename a z
+      rename b y
+      rename c y
+    `),
+  ).toMatchInlineSnapshot(`
+    "
+    > rename a y
+    a.8 process.described x -> y
+      -> done, 1 affected
+    > rename a y
+      -> done, 0 affected: the process already has this name
+    > rename b x
+    b.7 process.described - -> x
+      -> done, 1 affected
+    > rename a x
+      -> refused CONFLICT: a living process is called "x"
+    > rename a x
+      -> refused CONFLICT: a living process is called "x"
+    > rename a z
+    a.11 process.described y -> z
+      -> done, 1 affected
+    > rename b y
+    b.8 process.described x -> y
+      -> done, 1 affected
+    > rename c y
+      -> refused NOT_FOUND: no process c
+    "
+  `)
+})
+
+test('an agent renames only itself', () => {
+  expect(
+    play(`
+      .live a
+      .live b under=a
+      rename b y by=agent:a
+      rename a y by=agent:a
+    `),
+  ).toMatchInlineSnapshot(`
+    "
+    > rename b y by=agent:a
+    a.8 capability.refused signals: agent:a may change the name of itself only, not of process 2
+      -> refused PERMISSION: agent:a may change the name of itself only, not of process 2
+    > rename a y by=agent:a
+    a.9 process.described - -> y
+      -> done, 1 affected
+    "
+  `)
+})
+
+test('a crew and its members keep their names', () => {
+  expect(
+    play(`
+      .live crew c
+      .live member w of=c id=worker-1
+      rename c other
+      rename w other
+    `),
+  ).toMatchInlineSnapshot(`
+    "
+    > rename c other
+      -> refused INVALID: crew 1 keeps its name: its branch is reeve/c, and \`crew up\` finds its earlier tasks by the name
+    > rename w other
+      -> refused INVALID: process 2 is worker-1 of a crew, and the crew addresses its members by these ids
+    "
+  `)
+})
+
+test('a resumed process keeps its new name', () => {
+  const player = new Player()
+  player.play('.live a\n.rename a y\n.report a exited 0\n.released a\n.resume a rerun')
+  expect(player.world.row('a')?.spec.name).toBe('y')
+})
