@@ -138,18 +138,22 @@ interface StopEffects {
   readonly suspended: readonly number[]
   /** commands, and agents without a session: they are ended and cannot continue */
   readonly ended: readonly number[]
+  /** those of `ended` that had input, which is not recorded: they cannot run again */
+  readonly hadInput: readonly number[]
 }
 
-const EFFECT_FIELDS = ['pid', 'state', 'status', 'driver', 'format', 'interactive', 'sessionId', 'turn'] as const
+const EFFECT_FIELDS = ['pid', 'state', 'status', 'driver', 'format', 'interactive', 'sessionId', 'turn', 'input'] as const
 type AffectedView = Pick<ProcessView, (typeof EFFECT_FIELDS)[number]>
 
 /** Returns which processes a stop suspends, and which it ends because they cannot continue later. */
 export async function readStopEffects(reeve: Reeve): Promise<StopEffects> {
   const views: readonly AffectedView[] = await reeve.list({ fields: [...EFFECT_FIELDS] })
   const living = views.filter((view) => !hasEnded(view) && !CAPABILITIES[view.driver].supervisesChildren)
+  const ended = living.filter((view) => !canContinue(view))
   return {
     suspended: living.filter((view) => canContinue(view) && view.status !== 'suspended').map(({ pid }) => pid),
-    ended: living.filter((view) => !canContinue(view)).map(({ pid }) => pid),
+    ended: ended.map(({ pid }) => pid),
+    hadInput: ended.filter(({ input }) => input).map(({ pid }) => pid),
   }
 }
 
@@ -158,15 +162,18 @@ function canContinue({ driver, format, interactive, sessionId, turn }: AffectedV
   return CAPABILITIES[driver].recordsContext || sessionId !== null || (hasSession && turn === 0)
 }
 
-async function warnAboutProcesses({ suspended, ended }: StopEffects, out: Output): Promise<void> {
+async function warnAboutProcesses({ suspended, ended, hadInput }: StopEffects, out: Output): Promise<void> {
   if (suspended.length > 0)
     await out.message(
       `${countOf(suspended.length, 'agent')} will be suspended, and ${suspended.length === 1 ? 'continues' : 'continue'} at the next start: PID ${suspended.join(', ')}`,
     )
-  if (ended.length > 0) {
-    const [they, them] = ended.length === 1 ? ['it', 'it'] : ['they', 'them']
+  for (const isRepeatable of [true, false]) {
+    const pids = ended.filter((pid) => hadInput.includes(pid) !== isRepeatable)
+    if (pids.length === 0) continue
+    const [they, them] = pids.length === 1 ? ['it', 'it'] : ['they', 'them']
+    const later = isRepeatable ? ` (\`reeve resume --rerun\` runs ${them} again)` : `, nor run again: ${they} had input`
     await out.message(
-      `${countOf(ended.length, 'command')} will be ended, because ${they} cannot continue later (\`reeve resume --rerun\` runs ${them} again): PID ${ended.join(', ')}`,
+      `${countOf(pids.length, 'command')} will be ended, because ${they} cannot continue later${later}: PID ${pids.join(', ')}`,
     )
   }
 }

@@ -84,6 +84,15 @@ describe('the daemon', () => {
     )
   })
 
+  test('stop proposes no rerun for a command that had input, because its input is not recorded', async () => {
+    await run('run', '-d', '--', 'sleep', '1000')
+    await connect({ home: dir.path, start: false }).spawn({ argv: ['sleep', '1000'], input: 'x', cwd: dir.path })
+    expect((await run('daemon', 'stop')).stderr).toBe(
+      '1 command will be ended, because it cannot continue later (`reeve resume --rerun` runs it again): PID 1\n' +
+        '1 command will be ended, because it cannot continue later, nor run again: it had input: PID 2\nthe daemon has ended\n',
+    )
+  })
+
   test('stop counts a process without a program neither as agent nor as command, because it continues by itself', async () => {
     writeFileSync(join(dir.path, 'reeve.yaml'), 'supervisors: { team: { children: [{ id: a, command: [sleep, "600"] }] } }\n')
     expect(await runCli(dir.path, ['run', '-d', '--supervisor', 'team'], { cwd: dir.path })).toMatchObject({ code: 0 })

@@ -173,6 +173,23 @@ describe('an interactive process', () => {
     ])
   })
 
+  test('reads an urgent message in the same turn after a restart of the daemon, too', async () => {
+    const { uuid } = await daemon.spawnScripted(
+      [bashCall(`until test -e ${daemon.work}/read-now; do sleep 0.02; done`), { text: 'steered' }],
+      { interactive: true, intent: 'begin' },
+    )
+    await daemon.waitForEvent(uuid, ({ fact }) => fact === 'tool.started')
+    await daemon.pause(uuid)
+    await daemon.client.post(`/v1/processes/${uuid}/send`, { text: 'leave the tests alone', now: true })
+    await writeFile(join(daemon.work, 'read-now'), '')
+    await daemon.waitForEvent(uuid, isFact('process.drained'))
+    await daemon.restart()
+    await daemon.resume(uuid)
+    expect(await daemon.waitForView(uuid, ({ step, status }) => step === 2 && status === 'ready')).toMatchObject({ turn: 1, queueCount: 0 })
+    const incoming = (await daemon.readHistory(uuid)).filter(isFact('process.incoming'))
+    expect(incoming.map(({ turn }) => turn)).toEqual([1, 1])
+  })
+
   test('ends the turn at SIGINT and is ready again', async () => {
     const { uuid } = await daemon.spawnScripted([{ text: 'slow', delay_ms: 600_000 }], { interactive: true, intent: 'go' })
     await daemon.waitForEvent(uuid, isFact('model.started'))
