@@ -49,10 +49,16 @@ export async function readInstructions(cwd: string): Promise<FoundInstructions> 
 export async function repositoryDirectories(start: string): Promise<readonly string[]> {
   const dirs = ancestorDirectories(start)
   for (const [index, dir] of dirs.entries()) {
-    // A directory that the user cannot search counts as one without a repository.
-    if (await stat(join(dir, '.git')).catch(() => null)) return dirs.slice(0, index + 1)
+    if (await isTopOfRepository(dir)) return dirs.slice(0, index + 1)
   }
   return [start]
+}
+
+/** In a worktree or submodule `.git` is a file. A directory `.git` without HEAD is no repository. */
+async function isTopOfRepository(dir: string): Promise<boolean> {
+  // A directory that the user cannot search counts as one without a repository.
+  const [git, head] = await Promise.all([join(dir, '.git'), join(dir, '.git', 'HEAD')].map((path) => stat(path).catch(() => null)))
+  return git?.isFile() === true || (git?.isDirectory() === true && head !== null)
 }
 
 async function readFirst(

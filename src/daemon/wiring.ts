@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
 import { CrewGit } from './crew/jobs/git.ts'
 import { ComposeNodes } from './compose/nodes.ts'
-import { CrewCommandRunner } from './crew/jobs/command-runner.ts'
+import { CrewShellCommandRunner } from './crew/jobs/shell-command-runner.ts'
 import { TrialWorktrees } from './crew/jobs/trial-worktrees.ts'
 import { CrewJobs } from './crew/jobs/jobs.ts'
 import { Deadlines } from './loop/deadlines.ts'
@@ -72,7 +72,7 @@ export interface DaemonParts {
   readonly worktrees: Worktrees
   readonly composeNodes: ComposeNodes
   readonly crewGit: CrewGit
-  readonly crewCommands: CrewCommandRunner
+  readonly crewCommands: CrewShellCommandRunner
   readonly crewTrials: TrialWorktrees
   readonly retirements: Retirements
   /** From now on, committed facts are passed to the drain, and pending restarts are left to the next daemon. */
@@ -108,12 +108,12 @@ function createCrewParts(
   { queue, ...jobDeps }: CrewPartDeps,
 ): {
   readonly crewGit: CrewGit
-  readonly crewCommands: CrewCommandRunner
+  readonly crewCommands: CrewShellCommandRunner
   readonly crewTrials: TrialWorktrees
   readonly crewJobs: CrewJobs
 } {
   const crewGit = new CrewGit({ containments, tmpDir, newUuid: uuidv7, queue, worktrees: join(paths.state, 'worktrees') })
-  const crewCommands = new CrewCommandRunner({ containments, state: paths.state, tmpDir, newUuid: uuidv7, clock, log })
+  const crewCommands = new CrewShellCommandRunner({ containments, state: paths.state, tmpDir, newUuid: uuidv7, clock, log })
   const crewTrials = new TrialWorktrees({
     find: async (uuid) => jobDeps.table.get(uuid) ?? (await store.process(uuid)),
     git: crewGit,

@@ -1,4 +1,4 @@
-// Parses the flag `--gateway` of run and resume. Test: test/e2e/limits/gateway.test.ts.
+// Parses the flag `--gateway` of run and resume. Test: test/e2e/external/gateway.test.ts.
 import { UsageError } from '../errors.ts'
 import type { SpawnBody } from '../../api/views/process.ts'
 import { GATEWAY_MODES } from '../../kernel/model/words.ts'

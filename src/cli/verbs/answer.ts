@@ -6,7 +6,7 @@ import { parseAnswer, questionLines, yesOrNoAnswer } from '../input/prompts.ts'
 import { processTitle } from '../print/describe.ts'
 import { Failure, UsageError } from '../errors.ts'
 import { parseLineComment } from '../input/line-comments.ts'
-import { taskChange } from '../print/task-change.ts'
+import { taskDiffLines } from '../actions/task-diff.ts'
 import { oneLine, stripControls } from '../print/text.ts'
 import type { Args } from '../input/args.ts'
 import type { CommandContext, VerbCall } from '../table/verb.ts'
@@ -96,7 +96,7 @@ async function taskLines({ uuid, name, pid }: ProcessView, { id }: AskView, { ou
       .map((line) => `  | ${line}`.trimEnd()),
   )
   if (kind === 'human') return quoted
-  const change = await taskChange(reeve, { uuid, ref: name ?? String(pid), task }, { out, isWhole })
+  const change = await taskDiffLines(reeve, { uuid, ref: name ?? String(pid), task }, { out, isWhole })
   return [...quoted, ...(change.length === 0 ? [] : ['', ...change])]
 }
 

@@ -2,7 +2,7 @@
 // test/tables/config/crew/crews.test.ts.
 import { z } from 'zod'
 import { parseDuration } from '../duration.ts'
-import type { CrewCommand } from '../../kernel/model/crew/words.ts'
+import type { CrewShellCommand } from '../../kernel/model/crew/words.ts'
 
 export const DEFAULT_COMMAND_MS = 600_000
 export const MAX_COMMAND_MS = 86_400_000
@@ -46,7 +46,7 @@ export const copyRule = z.union(
 export const COMMAND_KEYS: readonly string[] = Object.keys(commandWithTimeout.shape)
 
 /** The rule for a command. It parses by hand, because a zod union would only report that no alternative matches. */
-export const commandRule = z.unknown().transform((value, context): CrewCommand | false => {
+export const commandRule = z.unknown().transform((value, context): CrewShellCommand | false => {
   if (value === false) return false
   if (typeof value === 'string' || Array.isArray(value)) {
     const read = typeof value === 'string' ? commandLine.safeParse(value) : commandArgv.safeParse(value)
@@ -68,7 +68,7 @@ export function toCrewCommand({
 }: {
   readonly command: string | readonly string[]
   readonly timeoutMs?: number
-}): CrewCommand {
+}): CrewShellCommand {
   return { command, timeoutMs }
 }
 

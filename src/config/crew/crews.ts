@@ -8,7 +8,14 @@ import { FILE_LIMIT_KEYS, fileLimitsRule } from '../limit-rules.ts'
 import { toTaskFiles, taskKeys, tasksRule, type TaskFile } from './tasks.ts'
 import { childIdRule } from '../restart.ts'
 import { type Limits, PERMISSION_POLICIES, type PermissionPolicy } from '../../kernel/model/words.ts'
-import { type CrewCommand, COMMIT_GATES, MERGE_MODES, WORKER_ROLES, type CommitGate, type Merge } from '../../kernel/model/crew/words.ts'
+import {
+  type CrewShellCommand,
+  COMMIT_GATES,
+  MERGE_MODES,
+  WORKER_ROLES,
+  type CommitGate,
+  type Merge,
+} from '../../kernel/model/crew/words.ts'
 import { withoutUndefined } from '../../kernel/util/without-undefined.ts'
 
 /** the greatest number of workers of a crew at a time, and of crews in a file */
@@ -102,7 +109,7 @@ export interface CrewFile extends ExecutorFile {
   /** null: the engine coordinates, which uses no model */
   readonly coordinator?: ExecutorFile | null
   readonly workers?: Readonly<
-    Partial<Record<WorkerRoleName, ExecutorFile & { readonly count: number; readonly verify?: CrewCommand | false }>>
+    Partial<Record<WorkerRoleName, ExecutorFile & { readonly count: number; readonly verify?: CrewShellCommand | false }>>
   >
   readonly gate?: CommitGate
   readonly merge?: Merge
@@ -114,9 +121,9 @@ export interface CrewFile extends ExecutorFile {
   /** the used share of the context at which a member is replaced; null: never */
   readonly handOver?: number | null
   /** the command that must pass before a task's review */
-  readonly verify?: CrewCommand | false
+  readonly verify?: CrewShellCommand | false
   /** runs once in each new worktree */
-  readonly setup?: CrewCommand | false
+  readonly setup?: CrewShellCommand | false
   /** patterns of files that are copied into each new worktree */
   readonly copy?: readonly string[]
   readonly cwd?: string

@@ -10,7 +10,7 @@ import { closestWord } from '../did-you-mean.ts'
 import { withoutUndefined } from '../../kernel/util/without-undefined.ts'
 import { parseYaml, issueMessage, type YamlFormat } from '../yaml.ts'
 import { lookUp } from '../../kernel/util/lookup.ts'
-import type { CrewCommand } from '../../kernel/model/crew/words.ts'
+import type { CrewShellCommand } from '../../kernel/model/crew/words.ts'
 import { truncate } from '../../kernel/util/truncate.ts'
 
 /** the greatest number of tasks in one file or request */
@@ -84,7 +84,7 @@ export interface TaskFile {
   readonly kind?: 'work' | 'human'
   readonly role?: 'implementer' | 'researcher'
   readonly reviews?: boolean
-  readonly verify?: CrewCommand | false
+  readonly verify?: CrewShellCommand | false
   readonly priority?: number
   readonly limits?: z.infer<typeof taskLimits>
   /** replaces the agent of the role */

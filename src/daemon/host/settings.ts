@@ -1,6 +1,6 @@
 // The user's settings in a running daemon: config.yaml as it was last read. The file is read when the daemon starts, and
 // at each spawn and resume. So a new provider is available to the next process.
-// Must never define a default: the configuration does. Test: test/e2e/lifecycle/restart.test.ts, test/e2e/limits/credentials.test.ts.
+// Must never define a default: the configuration does. Test: test/e2e/lifecycle/restart.test.ts, test/e2e/models/credentials.test.ts.
 import { loadConfig, type Config, type ConfigFlags } from '../../config/config.ts'
 import type { GcConfig } from '../../config/keys/gc.ts'
 import type { NotificationsConfig } from '../../config/keys/notifications.ts'

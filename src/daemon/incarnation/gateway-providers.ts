@@ -1,4 +1,4 @@
-// Finds the providers that a process may call through the gateway. Test: test/e2e/limits/gateway.test.ts.
+// Finds the providers that a process may call through the gateway. Test: test/e2e/external/gateway.test.ts.
 import { COMMON_PROVIDERS, clientOf, type KnownClient } from '../../drivers/gateway/clients.ts'
 import type { ProcessSpec } from '../../kernel/model/process-spec.ts'
 

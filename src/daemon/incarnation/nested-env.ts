@@ -1,6 +1,6 @@
 // Makes the environment of a process that an agent at the gateway starts with the `reeve` command. The agent's environment contains its
 // own gateway access. A child that used it would count for both processes, and lose access when its parent ends. So the child gets the
-// environment that its parent was started with, and an access of its own. Must never put a key into an environment. Test: test/e2e/limits/gateway.test.ts.
+// environment that its parent was started with, and an access of its own. Must never put a key into an environment. Test: test/e2e/external/gateway.test.ts.
 import type { SessionProvider } from '../../drivers/gateway/session.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 

@@ -1,6 +1,6 @@
 // Resolves the paths of a process's permissions when its spec is made: against its working directory, with symbolic links followed.
 // A link that changes later can therefore not change a permission. The kernel only receives real, absolute paths.
-// Test: test/e2e/lifecycle/permits.test.ts.
+// Test: test/e2e/lifecycle/permissions.test.ts.
 import { homedir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { resolveRealPath } from '../../drivers/native/tools/path-guard.ts'

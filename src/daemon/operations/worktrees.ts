@@ -403,7 +403,7 @@ export class Worktrees {
   ): Promise<void> {
     await this.#dirOf(uuid)
     try {
-      // The origin wrote these records, so git runs with the origin's rights.
+      // The origin wrote these records, so git runs with the origin's permissions.
       const user = { ...gitUser(origin), ...gitUser(spec) }
       await this.#withGit((git) =>
         copyRecord(git, this.recordsOf(from), { dir: this.recordsOf(uuid), repository: spec.worktree?.repository ?? '', ...user }, commit),

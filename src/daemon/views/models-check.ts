@@ -1,6 +1,6 @@
 // Checks which model providers can be used: finds the source of each key, and requests the list of models from each provider.
 // Lists these models with their prices. Runs only at the user's request, because it uses the network. Must never show a key.
-// Test: test/e2e/limits/doctor-models.test.ts.
+// Test: test/e2e/models/doctor-models.test.ts.
 import { loadConfig, type Config, type Provider } from '../../config/config.ts'
 import { splitEnv } from '../../config/credentials.ts'
 import { keyVariableNames } from '../../config/model-keys.ts'

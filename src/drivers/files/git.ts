@@ -31,7 +31,7 @@ const [MAX_TRIES, RETRY_MS] = [50, 20]
 
 type Env = Readonly<Record<string, string>>
 
-/** The process for which git works: its environment, and its rights, which apply to the programs that git starts. */
+/** The process for which git works: its environment, and its permissions, which apply to the programs that git starts. */
 export interface GitUser {
   readonly env: Env
   /** whether the process may run programs; only then the repository's filters, hooks and merge drivers run */
@@ -40,7 +40,7 @@ export interface GitUser {
   readonly network?: 'off'
 }
 
-/** Returns the environment and the rights of a process. Programs that git starts for it get no more rights than the process itself. */
+/** Returns the environment and the permissions of a process. Programs that git starts for it get no more permissions than the process itself. */
 export function gitUser(spec: ProcessSpec): GitUser {
   const { env, capabilities: { network } = {} } = spec
   return { env, programs: mayRunPrograms(spec), ...(network === undefined ? {} : { network }) }

@@ -224,7 +224,7 @@ export async function copyRecord(
 }
 
 /**
- * Returns a call in a repository of records. It runs without the user's configuration. It has the network right of the process,
+ * Returns a call in a repository of records. It runs without the user's configuration. It has the network permission of the process,
  * which might write to that repository.
  */
 function inRecords({ env, network }: GitUser, gitDir: string): GitCall {

@@ -18,13 +18,13 @@ export interface SpecRequest {
   readonly spec: ProcessSpec
   /** of a resume or a fork: the previous specification, which only the user may extend; null: a spawn */
   readonly before: ProcessSpec | null
-  /** the spawner; its rights apply while it lives */
+  /** the spawner; its permissions apply while it lives */
   readonly parent: Uuid | null
 }
 
 export interface AuthorizedSpec {
   readonly spec: ProcessSpec
-  /** names the requested rights that were not granted; null: all were granted */
+  /** names the requested permissions that were not granted; null: all were granted */
   readonly note: string | null
 }
 
@@ -46,7 +46,7 @@ export function authorizeSpec(draft: DecisionDraft, { by, spec, before, parent: 
   }
 }
 
-/** The specification for an automatic restart: the old rights, within the parent's current rights. An empty object if nothing changes. */
+/** The specification for an automatic restart: the old permissions, within the parent's current permissions. An empty object if nothing changes. */
 export function narrowToParent(draft: DecisionDraft, { spec: oldSpec, parentUuid }: Process): { readonly spec?: ProcessSpec } {
   const parent = parentUuid === null ? undefined : draft.get(parentUuid)
   const { spec } = fitToParent(oldSpec, parent && isLiving(parent) ? parent.spec : null)

@@ -29,7 +29,7 @@ export function forkProcess(draft: DecisionDraft, input: InputOf<'fork'>): void 
 }
 
 /**
- * Creates the fork; the caller starts it. Returns a note about rights that were not granted, or null. Errors: those of
+ * Creates the fork; the caller starts it. Returns a note about permissions that were not granted, or null. Errors: those of
  * a spawn and of a resume.
  */
 export function makeFork(draft: DecisionDraft, input: InputOf<'fork'>): string | null {

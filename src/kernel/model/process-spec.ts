@@ -5,7 +5,7 @@ import type { RestartPolicy, SupervisorSpec } from './supervision.ts'
 import type { AgentDriver, ContainmentKind, GatewayMode, Limits, OutputFormat } from './words.ts'
 import type { LivenessSpec } from './liveness.ts'
 import type { Uuid } from './ids.ts'
-import type { MemberId, WorkerRole, Role, CommitGate, Merge, CrewCommand } from './crew/words.ts'
+import type { MemberId, WorkerRole, Role, CommitGate, Merge, CrewShellCommand } from './crew/words.ts'
 
 /**
  * The settings of a process; its driver decides which fields there are. The spawn records the specification, and a
@@ -176,13 +176,13 @@ export interface CrewSpec {
   /** the crew keeps running when all tasks are done */
   readonly stay: boolean
   /** checks a task before its review and before its merge; absent: no check runs */
-  readonly verify?: CrewCommand
+  readonly verify?: CrewShellCommand
   /** runs once in each new worktree, before its worker begins */
-  readonly setup?: CrewCommand
+  readonly setup?: CrewShellCommand
   /** patterns of git-ignored files that are copied from the user's checkout into each new worktree */
   readonly copy?: readonly string[]
   /** replaces `verify` for work of that role; false: no check runs */
-  readonly verifyBy?: { readonly [R in WorkerRole]?: CrewCommand | false }
+  readonly verifyBy?: { readonly [R in WorkerRole]?: CrewShellCommand | false }
   /** the complete specification of each role, so that later members are equal */
   readonly roles: { readonly [R in Role]?: RunnableSpec }
 }

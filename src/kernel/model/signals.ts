@@ -1,4 +1,4 @@
-// The five signals: their numbers, which of them can be blocked, and the one function that decides a disposition. A
+// The signals of the kernel: their numbers, which of them can be blocked, and the one function that decides a disposition. A
 // blocked signal stays pending; for any other its handler decides. The numbers are the kernel's own; the command line
 // takes POSIX numbers. Test: test/tables/kernel/model/signals.test.ts.
 import type { Sender, Uuid } from './ids.ts'

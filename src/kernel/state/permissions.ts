@@ -1,7 +1,7 @@
-// The rights of a process: how its own rules combine with its parent's, and how far each driver can enforce them.
-// Guarantees that a child never has more rights than its parent: every spawned, resumed or forked specification passes
+// The permissions of a process: how its own rules combine with its parent's, and how far each driver can enforce them.
+// Guarantees that a child never has more permissions than its parent: every spawned, resumed or forked specification passes
 // `fitToParent`. Must never read files: resolve-paths.ts in src/daemon/operations has made all paths real and absolute.
-// Tests: test/tables/kernel/state/permissions.test.ts, test/properties/permits.test.ts.
+// Tests: test/tables/kernel/state/permissions.test.ts, test/properties/permissions.test.ts.
 import { CAPABILITIES, isExternal, isPlainCommand, NATIVE_SHELL_TOOLS } from '../model/capabilities.ts'
 import { commonTools, isAllowed, mayUseServer, namesServer, serverPrefix, withoutCovered } from '../model/tool-names.ts'
 import type { McpServer, PathAccess, Capabilities, Permissions, Skill } from '../model/spec-parts.ts'
@@ -25,11 +25,11 @@ export interface Enforcement {
 
 export interface FittedSpec {
   readonly spec: ProcessSpec
-  /** names of the requested rights that were not granted */
+  /** names of the requested permissions that were not granted */
   readonly removed: readonly string[]
 }
 
-/** Restricts a specification to the rights of `parent`; null: no living parent. Returns the same object if nothing changes. */
+/** Restricts a specification to the permissions of `parent`; null: no living parent. Returns the same object if nothing changes. */
 export function fitToParent(spec: ProcessSpec, parent: ProcessSpec | null): FittedSpec {
   const own = withImpliedRules(spec)
   const after = parent === null ? own : withImpliedRules(intersectWithParent(own, parent))
@@ -37,7 +37,7 @@ export function fitToParent(spec: ProcessSpec, parent: ProcessSpec | null): Fitt
   return { spec: fitted, removed: removedRules(spec, fitted) }
 }
 
-/** The reason why no rule can limit a child to the rights of its parent; null: rules can. */
+/** The reason why no rule can limit a child to the permissions of its parent; null: rules can. */
 export function confinementObstacle(child: ProcessSpec, parent: ProcessSpec): string | null {
   const above = limitingPermissions(parent)
   const isLimited = parent.tools !== null || parent.deny.length > 0 || parent.capabilities?.paths !== undefined || above !== null
@@ -342,7 +342,7 @@ function rulesKey(spec: ProcessSpec): string {
   ])
 }
 
-/** The names of the rights that `before` lists and `after` lacks. */
+/** The names of the permissions that `before` lists and `after` lacks. */
 function removedRules(before: ProcessSpec, after: ProcessSpec): readonly string[] {
   if (before === after) return []
   const [own, left] = [before.capabilities ?? {}, after.capabilities ?? {}]

@@ -17,7 +17,7 @@ import { deep } from '../../support/deep.ts'
 import { waitUntil, killRemaining, findProcessesWith, newToken } from '../../support/agents/living.ts'
 import { tempDir } from '../../support/tmp.ts'
 
-const SPAWNER = fileURLToPath(new URL('../../support/programs/spawner.ts', import.meta.url))
+const KILLED_DAEMON = fileURLToPath(new URL('../../support/programs/daemon-killed-in-spawn.ts', import.meta.url))
 const MOMENTS = [0, 3, 30, 300, 3_000, 30_000]
 const kinds = await findWorkingKinds()
 
@@ -34,7 +34,7 @@ interface Recorded {
 
 async function killSpawnAfter(turns: number, args: readonly string[]): Promise<Recorded> {
   const [stateDir = '', kind = '', token = '', when = ''] = args
-  const child = spawn(process.execPath, [SPAWNER, stateDir, kind, token, String(turns), when], {
+  const child = spawn(process.execPath, [KILLED_DAEMON, stateDir, kind, token, String(turns), when], {
     env: testEnv(stateDir),
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { CrewCommandRunner } from '../../../src/daemon/crew/jobs/command-runner.ts'
+import { CrewShellCommandRunner } from '../../../src/daemon/crew/jobs/shell-command-runner.ts'
 import { systemClock } from '../../../src/daemon/loop/clock.ts'
 import { restoreSnapshot, snapshotTree } from '../../../src/drivers/files/crew/snapshot.ts'
 import { openMember } from '../../../src/drivers/files/crew/member-worktree.ts'
@@ -26,12 +26,12 @@ const TO = { branch: BRANCH, ref: 'refs/reeve/review/fix/one' }
 
 describe('its limits', () => {
   let contained: ContainmentBench
-  let commands: CrewCommandRunner
+  let commands: CrewShellCommandRunner
   let directoryCount = 0
   const state = (): string => join(contained.dir, 'state-of-commands')
   beforeEach(async () => {
     contained = await openContainmentBench()
-    commands = new CrewCommandRunner({
+    commands = new CrewShellCommandRunner({
       containments: contained.manager,
       state: state(),
       tmpDir: contained.dir,

@@ -81,7 +81,7 @@ const READERS: Readonly<Record<string, Read>> = {
     only: hasFlag(line, 'only'),
     rerun: hasFlag(line, 'rerun'),
     message: hasFlag(line, 'message') ? { id: `m${reply}`, text: 'go on' } : null,
-    spec: isOverridden(line) ? kernelSpec({ ...world.row(wordAt(line, 1))?.spec, ...overridesOf(line), ...permitsOf(line) }) : null,
+    spec: isOverridden(line) ? kernelSpec({ ...world.row(wordAt(line, 1))?.spec, ...overridesOf(line), ...permissionsOf(line) }) : null,
     ...changeOf(line),
   }),
   fork: (line, world, reply) => ({
@@ -92,7 +92,7 @@ const READERS: Readonly<Record<string, Read>> = {
     ...forkPointOf(line, world),
     message: hasFlag(line, 'message') ? { id: `m${reply}`, text: 'another way' } : null,
     spec: isOverridden(line)
-      ? kernelSpec({ ...world.row(line.options.get('of') ?? '')?.spec, name: null, ...overridesOf(line), ...permitsOf(line) })
+      ? kernelSpec({ ...world.row(line.options.get('of') ?? '')?.spec, name: null, ...overridesOf(line), ...permissionsOf(line) })
       : null,
   }),
   rename: (line, world, reply) => ({
@@ -386,7 +386,7 @@ function specOf(line: Line): ReturnType<typeof kernelSpec> {
     name: line.options.get('named') ?? null,
     interactive: hasFlag(line, 'interactive'),
     intent: line.options.get('intent') ?? 'work',
-    ...permitsOf(line),
+    ...permissionsOf(line),
     ...restartsOf(line, driver),
     ...(hasFlag(line, 'lines') ? { format: 'claude' as const } : {}),
     ...(hasFlag(line, 'input') ? { input: true as const } : {}),
@@ -396,7 +396,7 @@ function specOf(line: Line): ReturnType<typeof kernelSpec> {
 }
 
 /** `tools=read,ls deny=bash agent=coder reads=/a writes=/a/b network=off signals=none spawns=coder` */
-function permitsOf(line: Line): SpecChanges {
+function permissionsOf(line: Line): SpecChanges {
   const listOf = (key: string): readonly string[] | undefined =>
     line.options.has(key) ? listOption(line, key).filter((entry) => entry !== '') : undefined
   const [tools, deny, agent, read, write, spawns] = [

@@ -9,6 +9,7 @@ import type { ContainmentIntent, ExitStatus, Hold, OpenCall } from '../../../src
 import { crewFields } from '../crew/arbitraries.ts'
 import { specOf, uuidOf } from './facts.ts'
 import type { Sender } from '../../../src/kernel/model/ids.ts'
+import { SIGNALS } from '../../../src/kernel/model/words.ts'
 import type { Signal } from '../../../src/kernel/model/words.ts'
 import type { Ask } from '../../../src/kernel/model/asks.ts'
 import type { CallUsage } from '../../../src/kernel/model/usage.ts'
@@ -30,7 +31,7 @@ const sender: Arbitrary<Sender> = fc.oneof(
   fc.constantFrom<Sender>('user', 'system', 'coordinator'),
   uuid.map((id): Sender => `agent:${id}`),
 )
-const signal = fc.constantFrom<Signal>('SIGTERM', 'SIGKILL', 'SIGINT', 'SIGPAUSE', 'SIGRESUME')
+const signal = fc.constantFrom<Signal>(...SIGNALS)
 const effect = fc.constantFrom('read', 'idempotent', 'once')
 const json = fc
   .letrec((tie) => ({

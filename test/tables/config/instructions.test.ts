@@ -16,6 +16,7 @@ beforeEach(async () => {
   root = join(await realpath(folder.path), 'repository')
   await mkdir(join(root, 'packages', 'app'), { recursive: true })
   await mkdir(join(root, '.git'))
+  await writeFile(join(root, '.git', 'HEAD'), 'ref: refs/heads/main\n')
 })
 afterEach(() => folder[Symbol.asyncDispose]())
 
@@ -41,6 +42,12 @@ test('the nearest file comes first, and AGENTS.md counts before CLAUDE.md', asyn
     ['AGENTS.md', 'root'],
   ])
   expect(await textsFor('.')).toEqual([['AGENTS.md', 'root']])
+})
+
+test('an empty directory with the name .git makes no repository', async () => {
+  await mkdir(join(root, 'packages', '.git'))
+  await writeFile(join(root, 'AGENTS.md'), 'root')
+  expect(await textsFor('packages')).toEqual([['AGENTS.md', 'root']])
 })
 
 test('outside of a repository only the working directory counts', async () => {

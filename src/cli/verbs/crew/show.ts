@@ -3,7 +3,7 @@
 import { questionLines } from '../../input/prompts.ts'
 import { resolveCrew } from '../../input/which-crew.ts'
 import { crewResultLines, crewSummary, crewWaitLines, memberLines, taskLines, taskPage } from '../../print/crew.ts'
-import { taskChange } from '../../print/task-change.ts'
+import { taskDiffLines } from '../../actions/task-diff.ts'
 import { oneLine, stripControls } from '../../print/text.ts'
 import { resolveForRead } from '../../input/which-process.ts'
 import type { CrewView } from '../../../api/views/crew.ts'
@@ -14,7 +14,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   if (id !== undefined) {
     const { task, change } = await resolveForRead(ref, out, async (resolvedRef) => ({
       task: await reeve.crews.task(resolvedRef, id),
-      change: out.json ? [] : await taskChange(reeve, { uuid: resolvedRef, ref, task: id }, { out, isWhole: false }),
+      change: out.json ? [] : await taskDiffLines(reeve, { uuid: resolvedRef, ref, task: id }, { out, isWhole: false }),
     }))
     if (out.json) await out.value({ task })
     else await out.line(taskPage(task, out, Date.now(), change).join('\n'))

@@ -1,5 +1,5 @@
 // `reeve models`: lists the models of the providers that can be used now, with their windows and prices. Exits with 1 if a provider with a
-// key refused or did not answer. Test: test/e2e/limits/models.test.ts.
+// key refused or did not answer. Test: test/e2e/models/models.test.ts.
 import type { ModelView, ProviderModelsView } from '../../../api/views/daemon.ts'
 import { withWaitNotice } from '../../follow/wait-notice.ts'
 import { formatTable, type Column } from '../../print/columns.ts'

@@ -465,7 +465,7 @@ function worktreeOf({ files, spec, spec: { worktree, cwd } }: Process): MemberTr
 }
 
 /**
- * The crew's branch for git calls. A member's change is merged with the rights of that member. If the member has left, no programs may run.
+ * The crew's branch for git calls. A member's change is merged with the permissions of that member. If the member has left, no programs may run.
  */
 function branchOf(crew: Process, { repository, branch }: CrewGitSpec, tree: MemberTree | null = null): CrewBranch {
   const { dir, programs, network } = tree ?? {}

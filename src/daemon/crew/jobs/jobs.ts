@@ -25,7 +25,7 @@ import { KeyedQueue } from '../../loop/keyed-queue.ts'
 import type { Clock } from '../../loop/clock.ts'
 import { TaskError } from './git.ts'
 import { RunningCommands, ObsoleteJobError } from './running-commands.ts'
-import type { CrewCommandRunner } from './command-runner.ts'
+import type { CrewShellCommandRunner } from './shell-command-runner.ts'
 import type { CrewGit } from './git.ts'
 import type { buildWithTaskAgent } from '../up/member-specs.ts'
 import type { Credentials } from '../../incarnation/credentials.ts'
@@ -44,7 +44,7 @@ export interface CrewJobsDeps {
   readonly keys: Pick<Credentials, 'resolveAndKeep' | 'storedKeys' | 'forget'>
   readonly worktrees: Pick<Worktrees, 'plan'>
   readonly git: CrewGit
-  readonly commands: Pick<CrewCommandRunner, 'run'>
+  readonly commands: Pick<CrewShellCommandRunner, 'run'>
   readonly templates: Parameters<typeof buildWithTaskAgent>[2]
   readonly clock: Clock
   readonly pipeline: () => Pick<Pipeline, 'request' | 'submit'>

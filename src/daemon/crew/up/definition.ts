@@ -11,7 +11,7 @@ import { checkName } from '../../operations/spec-builder.ts'
 import type { CrewTaskBody, CrewUpBody, CrewWhoBody } from '../../../api/views/crew-up.ts'
 import type { Paths } from '../../../config/paths.ts'
 import type { NewTask } from '../../../kernel/model/crew/commands.ts'
-import type { CrewCommand, CommitGate, Merge } from '../../../kernel/model/crew/words.ts'
+import type { CrewShellCommand, CommitGate, Merge } from '../../../kernel/model/crew/words.ts'
 import type { CrewSpec } from '../../../kernel/model/process-spec.ts'
 import { WORKER_ROLES } from '../../../kernel/model/crew/words.ts'
 import { truncate } from '../../../kernel/util/truncate.ts'
@@ -37,9 +37,9 @@ export interface CrewDefinition {
   readonly maxWorkers: number
   /** share of used context, from 0 to 1, at which a member is handed over to a successor; null: never */
   readonly handOver: number | null
-  readonly verify?: CrewCommand
+  readonly verify?: CrewShellCommand
   /** the command that sets up each new worktree */
-  readonly setup?: CrewCommand
+  readonly setup?: CrewShellCommand
   /** patterns of the files to copy into each new worktree */
   readonly copy: readonly string[]
   /** the verify commands of single roles, which override `verify` */

@@ -13,7 +13,7 @@ import type { Task } from '../../../kernel/model/crew/crew.ts'
 import type { CrewDefinition } from './definition.ts'
 import type { CrewRepository } from './repository.ts'
 import type { TakeOver } from './take-over.ts'
-import type { CrewCommand, Role, WorkerRole } from '../../../kernel/model/crew/words.ts'
+import type { CrewShellCommand, Role, WorkerRole } from '../../../kernel/model/crew/words.ts'
 import type { CrewProcessSpec } from '../../../kernel/model/process-spec.ts'
 
 interface PlanInput {
@@ -61,7 +61,7 @@ export function planView(input: PlanInput): CrewPlanView {
   }
 }
 
-function commandView(run: CrewCommand | null | false | undefined): CrewRunBody | null {
+function commandView(run: CrewShellCommand | null | false | undefined): CrewRunBody | null {
   return run ? { command: typeof run.command === 'string' ? run.command : [...run.command], timeoutMs: run.timeoutMs } : null
 }
 

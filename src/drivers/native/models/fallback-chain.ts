@@ -1,7 +1,7 @@
 // The models of one agent, in order. When the current model cannot answer, the next one answers for the rest of the turn. Owns
 // the choice of the current model; must never call a model by itself. A fallback is created only when it is needed. This way an
 // unused fallback costs nothing, and a fallback that cannot be created does not stop the agent.
-// Tests: test/processes/native/fallback.test.ts, test/e2e/limits/fallback.test.ts.
+// Tests: test/processes/native/fallback.test.ts, test/e2e/models/fallback.test.ts.
 import { KernelError } from '../../../kernel/model/errors.ts'
 import type { FactBody } from '../../../kernel/model/facts.ts'
 import type { CallEstimate } from '../../../kernel/model/process.ts'

@@ -1,6 +1,6 @@
 // Requests the list of a provider's models with one GET, limited in time and size. A received list proves that the address and
 // the key are right, and costs nothing. Must never show the key.
-// Test: test/e2e/limits/doctor-models.test.ts.
+// Test: test/e2e/models/doctor-models.test.ts.
 import { z } from 'zod'
 import { withAnthropicVersion as anthropicURL } from './anthropic.ts'
 import { withGoogleVersion as googleURL } from './google.ts'

@@ -1,5 +1,5 @@
-// Reads a skill in a worker thread: the text of its `SKILL.md` without the front matter, and the names of the files in its folder. Refuses
-// a path that has become a link since the skill was found. Test: test/tables/drivers/native/tools/skill.test.ts.
+// Reads a skill in a worker thread. Returns the text of its `SKILL.md` without the front matter, and the names of the files in its
+// folder. Refuses a path that has become a link since the skill was found. Test: test/tables/drivers/native/tools/skill.test.ts.
 import { createHash } from 'node:crypto'
 import { realpath } from 'node:fs/promises'
 import path from 'node:path'

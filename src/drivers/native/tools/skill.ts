@@ -1,5 +1,5 @@
-// The tool `skill`, with which an agent loads one of the skills that its system prompt lists. load-skill.ts reads the files in a worker
-// thread. The journal keeps the text as the result of the call. Test: test/tables/drivers/native/tools/skill.test.ts.
+// The tool `skill`, with which an agent loads one of the skills that its system prompt lists. A worker thread (load-skill.ts) reads the
+// files. The journal keeps the text as the result of the call. Test: test/tables/drivers/native/tools/skill.test.ts.
 import { z } from 'zod'
 import { relative } from 'node:path'
 import type { NativeSpec } from '../../../kernel/model/process-spec.ts'

@@ -2,14 +2,14 @@
 // Must never change anything. Test: test/tables/kernel/crew/decide/verify.test.ts.
 import type { CrewFact } from '../../model/crew/facts.ts'
 import type { Crew, Task } from '../../model/crew/crew.ts'
-import type { CrewCommand, Role } from '../../model/crew/words.ts'
+import type { CrewShellCommand, Role } from '../../model/crew/words.ts'
 import type { CrewSpec } from '../../model/process-spec.ts'
 
 /** The verify command for a task without its own: the role's command, else the crew's. Null if there is none. */
 export function defaultVerifyCommand(
   { verify, verifyBy }: Pick<CrewSpec, 'verify' | 'verifyBy'>,
   role: Role | undefined,
-): CrewCommand | null {
+): CrewShellCommand | null {
   const ofRole = role === undefined || role === 'coordinator' ? undefined : verifyBy?.[role]
   return ofRole === undefined ? (verify ?? null) : ofRole || null
 }
@@ -25,7 +25,7 @@ export function hasVerifyCommand({ members }: Pick<Crew, 'members'>, spec: CrewS
 }
 
 /** The task's verify command. If the task has its own, `facts` must have the fact with it. Null if there is none. */
-export function verifyCommandOf(crew: Crew, spec: CrewSpec, task: Task, facts: readonly CrewFact[]): CrewCommand | null {
+export function verifyCommandOf(crew: Crew, spec: CrewSpec, task: Task, facts: readonly CrewFact[]): CrewShellCommand | null {
   if (!hasVerifyCommand(crew, spec, task)) return null
   if (task.verify === 'own') return facts.find((fact) => fact.type === 'task.added')?.verify || null
   return defaultVerifyCommand(spec, crew.members.find(({ id }) => id === task.implementer)?.role)

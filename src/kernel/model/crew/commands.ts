@@ -4,7 +4,7 @@ import type { CrewFact, Job, JobResult } from './facts.ts'
 import type { Sender, Uuid } from '../ids.ts'
 import type { Cause } from '../words.ts'
 import type { UsageTotals } from '../usage.ts'
-import type { CrewCommand, CrewOutcome, MemberId, TaskId, TaskLimits, ReviewVerdict, WorkerRole } from './words.ts'
+import type { CrewShellCommand, CrewOutcome, MemberId, TaskId, TaskLimits, ReviewVerdict, WorkerRole } from './words.ts'
 
 /** A task to add to a crew. */
 export interface NewTask {
@@ -22,7 +22,7 @@ export interface NewTask {
   /** absent: 0 */
   readonly priority?: number
   /** the verify command; absent: the crew's command; false: none */
-  readonly verify?: CrewCommand | false
+  readonly verify?: CrewShellCommand | false
   readonly limits?: TaskLimits
   /** the agent that implements the task; absent: the role's agent */
   readonly agent?: string

@@ -6,7 +6,7 @@ import type { Sender, Uuid } from '../ids.ts'
 import type { UsageTotals } from '../usage.ts'
 import type {
   AskedFor,
-  CrewCommand,
+  CrewShellCommand,
   CrewOutcome,
   KeptFiles,
   Leave,
@@ -91,7 +91,7 @@ export type CrewFact =
       readonly limits?: TaskLimits
       readonly priority?: number
       /** overrides the crew's command; false: no command */
-      readonly verify?: CrewCommand | false
+      readonly verify?: CrewShellCommand | false
       /** the required agent and model */
       readonly who?: TaskAgent
     }

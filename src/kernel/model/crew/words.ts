@@ -55,7 +55,7 @@ export const CREW_OUTCOMES = ['completed', 'failed', 'cancelled'] as const
 export type CrewOutcome = (typeof CREW_OUTCOMES)[number]
 
 /** A command that reeve runs in a member's files. A shell runs a string. A list is executed as given. */
-export interface CrewCommand {
+export interface CrewShellCommand {
   readonly command: string | readonly string[]
   readonly timeoutMs: number
 }

@@ -8,7 +8,7 @@ import type { FactBody } from '../../../../src/kernel/model/facts.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
 import type { LoopEvidence } from '../../../../src/kernel/model/inputs.ts'
 
-type Limits = ConstructorParameters<typeof LoopDetector>[0]
+type Thresholds = ConstructorParameters<typeof LoopDetector>[0]
 interface Call {
   readonly name?: string
   readonly input?: unknown
@@ -21,8 +21,8 @@ interface Call {
 const USAGE = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
 
 /** Plays steps with their calls. Returns the first finding that is no warning. */
-function firstHold(steps: readonly (readonly Call[])[], limits: Limits = DEFAULT_THRESHOLDS): Finding | null {
-  return allFindings(steps, limits).find(({ evidence }) => evidence.told === undefined) ?? null
+function firstHold(steps: readonly (readonly Call[])[], thresholds: Thresholds = DEFAULT_THRESHOLDS): Finding | null {
+  return allFindings(steps, thresholds).find(({ evidence }) => evidence.told === undefined) ?? null
 }
 
 interface Finding {
@@ -32,8 +32,8 @@ interface Finding {
 }
 
 /** All findings, including warnings. A step takes as long as its calls. */
-function allFindings(steps: readonly (readonly Call[])[], limits: Limits = DEFAULT_THRESHOLDS): Finding[] {
-  const watch = new LoopDetector(limits)
+function allFindings(steps: readonly (readonly Call[])[], thresholds: Thresholds = DEFAULT_THRESHOLDS): Finding[] {
+  const watch = new LoopDetector(thresholds)
   let wall = 0
   return steps.flatMap((calls, index) => {
     wall += Math.max(...calls.map(({ ms = 5 }) => ms))
@@ -97,17 +97,17 @@ describe('a loop', () => {
     expect(firstHold(steps)?.evidence).toMatchObject({ calls: repeat(period, (index) => ({ input: `${index}` })) })
   })
 
-  test('counts the calls of one step as one round, in whatever order they end', () => {
+  test('counts the calls of one step together, in whatever order they end', () => {
     const watch = new LoopDetector(DEFAULT_THRESHOLDS)
     const calls = [
       { input: 1, result: 'one' },
       { input: 2, result: 'two' },
     ]
-    const rounds = repeat(12, (index) => {
+    const findings = repeat(12, (index) => {
       const [asked, ...ended] = factsOf(index + 1, calls)
       return [asked as FactBody, ...(index % 2 === 0 ? ended : ended.toReversed())].map((body) => watch.observe(body, index)).at(-1)
     })
-    expect(rounds.map((round) => round !== null)).toEqual(repeat(12, (index) => index === 4 || index === 11))
+    expect(findings.map((finding) => finding !== null)).toEqual(repeat(12, (index) => index === 4 || index === 11))
   })
 
   test.each<readonly [string, readonly (readonly Call[])[]]>([
@@ -274,7 +274,7 @@ describe('the kernel', () => {
     last: 'no',
   }
 
-  function warningsOf(player: Player, evidence: LoopEvidence, pid = 1): string[] {
+  function decisionTypesOf(player: Player, evidence: LoopEvidence, pid = 1): string[] {
     const { changes, effects } = player.world.step({ type: 'loop', uuid: 'a', pid, evidence })
     return [
       ...changes.facts.map(({ body }) => body.type),
@@ -289,7 +289,7 @@ describe('the kernel', () => {
   ] as const)('%s: the evidence is a fact before the hold', (driver, evidence, reason, freeze) => {
     const player = new Player()
     player.play(`.live a ${driver}`)
-    expect(warningsOf(player, evidence)).toEqual([evidence.type, 'process.note', 'process.held', `driver.pause ${freeze}`])
+    expect(decisionTypesOf(player, evidence)).toEqual([evidence.type, 'process.note', 'process.held', `driver.pause ${freeze}`])
     const process = player.world.row('a') as Process
     expect(process.life).toMatchObject({ holds: [{ reason, by: 'system' }] })
     expect(process.note).toBe(
@@ -302,10 +302,10 @@ describe('the kernel', () => {
   test('a native agent is warned within its turn, once; an external one cannot be', () => {
     const player = new Player()
     player.play('.live a\n.live b acp')
-    expect(warningsOf(player, { ...LOOP, times: 5, told: 12 })).toEqual(['liveness.looping', 'process.queue'])
+    expect(decisionTypesOf(player, { ...LOOP, times: 5, told: 12 })).toEqual(['liveness.looping', 'process.queue'])
     expect(player.world.row('a')?.queue).toMatchObject([{ from: 'system', urgent: true }])
     expect(player.play('report a model 1')).toContain('process.incoming notice-')
-    expect(warningsOf(player, { ...BROKEN, told: 8 })).toEqual(['liveness.breaker', 'process.queue'])
+    expect(decisionTypesOf(player, { ...BROKEN, told: 8 })).toEqual(['liveness.breaker', 'process.queue'])
     player.play('.report a ended 1')
     expect(player.world.row('a')).toMatchObject({ queue: [], life: { exit: { reason: 'completed' } } })
     const otherDecision = player.world.step({ type: 'loop', uuid: 'b', pid: 2, evidence: { ...LOOP, times: 5, told: 12 } })
@@ -315,10 +315,10 @@ describe('the kernel', () => {
   test('ignores paused and ending processes, and other incarnations', () => {
     const player = new Player()
     player.play('.live a')
-    expect(warningsOf(player, LOOP, 9)).toEqual([])
+    expect(decisionTypesOf(player, LOOP, 9)).toEqual([])
     player.play('.signal SIGPAUSE a')
-    expect(warningsOf(player, LOOP)).toEqual([])
+    expect(decisionTypesOf(player, LOOP)).toEqual([])
     player.play('.resume a\n.signal SIGTERM a')
-    expect(warningsOf(player, LOOP)).toEqual([])
+    expect(decisionTypesOf(player, LOOP)).toEqual([])
   })
 })

@@ -1,5 +1,5 @@
 // The permissions of a process alone and under a parent, case by case, with the notes about unenforced ones.
-// test/properties/permits.test.ts checks that a child never has more permissions than its parent.
+// test/properties/permissions.test.ts checks that a child never has more permissions than its parent.
 import { describe, expect, test } from 'vitest'
 import { confinementObstacle, enforcementOf, fitToParent } from '../../../../src/kernel/state/permissions.ts'
 import type { McpServer, Capabilities } from '../../../../src/kernel/model/spec-parts.ts'

@@ -5,10 +5,10 @@ import { memberOf, taskOf, transcriptOf, runUntil, runUntilTask, startedWorld } 
 import { setCrewPaused } from '../../../../support/crew-world/life.ts'
 import type { CommandRun } from '../../../../../src/kernel/model/crew/command-runs.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
-import type { CrewCommand } from '../../../../../src/kernel/model/crew/words.ts'
+import type { CrewShellCommand } from '../../../../../src/kernel/model/crew/words.ts'
 import type { JobResult } from '../../../../../src/kernel/model/crew/facts.ts'
 
-const SETUP: CrewCommand = { command: 'npm ci', timeoutMs: 600_000 }
+const SETUP: CrewShellCommand = { command: 'npm ci', timeoutMs: 600_000 }
 
 function answerSetup(world: World, ran: Partial<CommandRun> | null): void {
   const job = world.jobs.find(({ type }) => type === 'setup')

@@ -8,10 +8,10 @@ import type { CrewFact, Job } from '../../../../../src/kernel/model/crew/facts.t
 import type { CheckResult, CommandRun } from '../../../../../src/kernel/model/crew/command-runs.ts'
 import type { Task } from '../../../../../src/kernel/model/crew/crew.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
-import type { CrewCommand } from '../../../../../src/kernel/model/crew/words.ts'
+import type { CrewShellCommand } from '../../../../../src/kernel/model/crew/words.ts'
 import type { CrewSpec } from '../../../../../src/kernel/model/process-spec.ts'
 
-const VERIFY: CrewCommand = { command: 'make check', timeoutMs: 600_000 }
+const VERIFY: CrewShellCommand = { command: 'make check', timeoutMs: 600_000 }
 const TASK = { id: 'one', title: 'the first', text: 'Do it.' }
 
 function worldInVerify(changes: Partial<CrewSpec> = {}, tasks: Parameters<typeof startedWorld>[1] = [TASK]): World {
@@ -183,7 +183,7 @@ test('after a daemon crash, verify is requested again, after a turn that has beg
   expect(world.jobs).toEqual([before])
 })
 
-test.each<[string, Partial<CrewSpec>, object, CrewCommand | null]>([
+test.each<[string, Partial<CrewSpec>, object, CrewShellCommand | null]>([
   ["the crew's", { verify: VERIFY }, {}, VERIFY],
   ['none of a crew without one', {}, {}, null],
   [

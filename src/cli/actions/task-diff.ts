@@ -1,22 +1,22 @@
-// Prints the change of a task below a question: its size and the command that shows it, or the complete change. Test:
-// test/e2e/crew/diff.test.ts.
-import { changeLines, diffTitle, truncationLine } from './crew-diff.ts'
-import { diffLines } from './diff.ts'
+// Requests the diff of a crew's task and returns its lines: the size and the command that shows it, or the whole diff. `reeve answer` and
+// `reeve crew show` print them. Test: test/e2e/crew/diff.test.ts.
+import { changeLines, diffTitle, truncationLine } from '../print/crew-diff.ts'
+import { diffLines } from '../print/diff.ts'
 import type { VerbCall } from '../table/verb.ts'
 
 /** the indentation of these lines */
 const INDENT = 6
 
-interface ChangeOptions extends Pick<VerbCall, 'out'> {
+interface DiffOptions extends Pick<VerbCall, 'out'> {
   /** show the complete diff, or the reason why there is none */
   readonly isWhole: boolean
 }
 
-/** Returns the lines about the change of a task. Empty if there is no change, unless `isWhole` is set. */
-export async function taskChange(
+/** Returns the lines about the diff of a task. Empty if nothing changed, unless `isWhole` is set. */
+export async function taskDiffLines(
   reeve: VerbCall['reeve'],
   { uuid, ref, task }: { readonly uuid: string; readonly ref: string; readonly task: string },
-  { out, isWhole }: ChangeOptions,
+  { out, isWhole }: DiffOptions,
 ): Promise<string[]> {
   const view = await reeve.crews.diff(uuid, task, isWhole ? {} : { lines: 0 })
   if (!isWhole) return changeLines(view, ref, out, out.columns - INDENT)

@@ -3,20 +3,24 @@ import { readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { CrewCommandRunner, type CrewCommandRunnerDeps } from '../../../../../src/daemon/crew/jobs/command-runner.ts'
+import { CrewShellCommandRunner, type CrewShellCommandRunnerDeps } from '../../../../../src/daemon/crew/jobs/shell-command-runner.ts'
 import { ManualClock } from '../../../../support/clock.ts'
 import { tempDir } from '../../../../support/tmp.ts'
 import { uuidOf } from '../../../../support/store/facts.ts'
 
-function createRunner(state: string): { readonly commands: CrewCommandRunner; readonly recovered: string[]; readonly logged: string[] } {
+function createRunner(state: string): {
+  readonly commands: CrewShellCommandRunner
+  readonly recovered: string[]
+  readonly logged: string[]
+} {
   const [recovered, logged]: [string[], string[]] = [[], []]
   const containments = {
     recover: (intent: { readonly marker: string }) => {
       recovered.push(intent.marker)
       return Promise.resolve({ survivors: [] })
     },
-  } as unknown as CrewCommandRunnerDeps['containments']
-  const commands = new CrewCommandRunner({
+  } as unknown as CrewShellCommandRunnerDeps['containments']
+  const commands = new CrewShellCommandRunner({
     containments,
     state,
     tmpDir: state,

@@ -1,4 +1,4 @@
-// Runs the user's commands for a crew in a member's files, with the member's environment, containment and network.
+// Runs the shell commands `verify` and `setup` of a crew in a member's worktree, with the member's environment, containment and network.
 // Owns the limits of time, memory and output. Guarantees that no process of a command survives, even after a `kill -9` of the daemon. Each
 // containment is recorded in a file before its command starts, and the next daemon ends it.
 // Must never use a model. Tests: test/processes/crew/verify.test.ts.
@@ -12,7 +12,7 @@ import type { CommandRun } from '../../../kernel/model/crew/command-runs.ts'
 import type { ContainmentIntent } from '../../../kernel/model/process.ts'
 import type { Clock } from '../../loop/clock.ts'
 import type { Uuid } from '../../../kernel/model/ids.ts'
-import type { CrewCommand } from '../../../kernel/model/crew/words.ts'
+import type { CrewShellCommand } from '../../../kernel/model/crew/words.ts'
 import type { ProcessSpec } from '../../../kernel/model/process-spec.ts'
 
 /** maximum length of the output, in characters; its end is kept */
@@ -23,7 +23,7 @@ const GRACE_MS = 5_000
 /** the exit code of a shell that cannot run a command, by the error code of the containment */
 const EXIT_CODE_BY_ERROR: Readonly<Record<string, number>> = { COMMAND_NOT_FOUND: 127, NOT_RUNNABLE: 126 }
 
-export interface CrewCommandRunnerDeps {
+export interface CrewShellCommandRunnerDeps {
   readonly containments: Pick<ContainmentManager, 'open' | 'plan' | 'recover'>
   /** the daemon's state directory */
   readonly state: string
@@ -33,17 +33,17 @@ export interface CrewCommandRunnerDeps {
   readonly log: (message: string, error: unknown) => void
 }
 
-export class CrewCommandRunner {
-  readonly #deps: CrewCommandRunnerDeps
+export class CrewShellCommandRunner {
+  readonly #deps: CrewShellCommandRunnerDeps
   readonly #dir: string
 
-  constructor(deps: CrewCommandRunnerDeps) {
+  constructor(deps: CrewShellCommandRunnerDeps) {
     this.#deps = deps
     this.#dir = join(deps.state, 'commands')
   }
 
   /** Runs a command in the working directory of a spec, as its process would. Errors: the reason of `signal`; errors of the containment. */
-  async run(spec: ProcessSpec, { command, timeoutMs }: CrewCommand, signal: AbortSignal): Promise<CommandRun> {
+  async run(spec: ProcessSpec, { command, timeoutMs }: CrewShellCommand, signal: AbortSignal): Promise<CommandRun> {
     const { containments, newUuid, clock } = this.#deps
     const uuid = newUuid()
     const tmpDir = join(this.#deps.tmpDir, `command-${uuid}`)
@@ -136,7 +136,7 @@ export class CrewCommandRunner {
 }
 
 /** A string runs in a shell, with stderr joined to stdout to keep the order of the output. */
-function argvOf(command: CrewCommand['command']): readonly string[] {
+function argvOf(command: CrewShellCommand['command']): readonly string[] {
   return typeof command === 'string' ? ['sh', '-c', `exec 2>&1; ${command}`] : command
 }
 
