@@ -45,6 +45,8 @@ export class Console implements FooterInput {
   /** the turn that Ctrl+C has interrupted: another Ctrl+C in that turn asks what to do */
   #interruptedTurn = -1
   #pendingLines: Promise<void> = Promise.resolve()
+  /** the number that the user typed without an open question, until the next line */
+  #unsentNumber: string | undefined
 
   attach(attached: Attached): void {
     this.#attached = attached
@@ -111,11 +113,28 @@ export class Console implements FooterInput {
     if (!attached) return
     try {
       if (line.startsWith('/') && !line.startsWith('//')) await this.#runCommand(line, attached)
-      else if (!(await answerQuestion(line, attached))) await sendMessage(line.startsWith('//') ? line.slice(1) : line, attached)
+      else if (await answerQuestion(line, attached)) this.#unsentNumber = undefined
+      else if (this.#mayBeLateAnswer(line)) await this.#askToSend(line, attached)
+      else await sendMessage(line.startsWith('//') ? line.slice(1) : line, attached)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       await attached.out.message(attached.out.paintMessage('red', stripControls(`  ${error.message}`)))
     }
+  }
+
+  /** Whether a line looks like the answer to a question that is not open, and was not typed twice. */
+  #mayBeLateAnswer(line: string): boolean {
+    const isSecond = line === this.#unsentNumber
+    this.#unsentNumber = undefined
+    return /^\d$/.test(line) && !isSecond && this.#attached?.process().asks.length === 0
+  }
+
+  /** Puts the line back. The next Enter sends it, or answers a question that has appeared by then. */
+  async #askToSend(line: string, { out, redraw }: Attached): Promise<void> {
+    this.#unsentNumber = line
+    if (this.#editor.text === '') this.#editor.insert(line)
+    await out.message(out.paintMessage('yellow', `  no question is open: Enter sends "${line}" as a message`))
+    redraw()
   }
 
   async #runCommand(line: string, attached: Attached): Promise<void> {

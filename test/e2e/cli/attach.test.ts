@@ -118,6 +118,22 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     await run('kill', 'typed')
   })
 
+  test('a number without an open question is sent only after a second Enter', async () => {
+    await startReadyAgent('number')
+    const terminal = openTerminal('attach', 'number')
+    await terminal.waitForText('● ready')
+    terminal.type('do it\r')
+    await terminal.waitForText('begun number-go')
+    terminal.type('1\r')
+    await terminal.waitForText(/no question is open: Enter sends "1" as a message\n● working.*\n> 1$/)
+    expect((await reeve.get('number')).queueCount).toBe(0)
+    terminal.type('\r')
+    await terminal.waitForText(/> 1\n {2}queued \(1 message\)/)
+    terminal.type('\x04')
+    await terminal.exitCode
+    await run('kill', 'number')
+  })
+
   test('output does not change a half-typed line', async () => {
     await startReadyAgent('garble')
     const terminal = openTerminal('attach', 'garble')
