@@ -1,0 +1,33 @@
+// The commands of a page: its `sh` blocks, and the files that its other blocks show. A block below `<!-- not run: REASON -->` is left
+// out. A block of YAML or Markdown that begins with `# NAME` is a file of that name. Test: test/e2e/docs/commands.test.ts.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ROOT } from '../env.ts'
+
+export interface PageBlock {
+  /** the line of the page where its text begins, from 1 */
+  readonly line: number
+  readonly kind: 'commands' | 'file'
+  /** of a file: its name */
+  readonly name: string
+  readonly text: string
+  /** why it cannot be run; null: it can */
+  readonly reason: string | null
+}
+
+const BLOCK = /(?:^<!-- not run: (?<reason>.+) -->\n\n?)?^```(?<language>sh|yaml|markdown)\n(?<text>[\s\S]*?)^```$/gm
+const FILE_NAME = /^# ([\w./-]+\.(?:yaml|md))\b/
+
+export function readBlocks(page: string): PageBlock[] {
+  return blocksIn(readFileSync(join(ROOT, page), 'utf8'))
+}
+
+export function blocksIn(text: string): PageBlock[] {
+  return [...text.matchAll(BLOCK)].flatMap((match): PageBlock[] => {
+    const { reason, language, text: content = '' } = match.groups ?? {}
+    const name = FILE_NAME.exec(content)?.[1] ?? ''
+    if (language !== 'sh' && name === '') return []
+    const line = text.slice(0, match.index + match[0].length).split('\n').length - content.split('\n').length + 1
+    return [{ line, kind: language === 'sh' ? 'commands' : 'file', name, text: content, reason: reason ?? null }]
+  })
+}
