@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs'
 import { pino } from 'pino'
 import { pathsFrom as findPaths, prepareState } from '../config/paths.ts'
 import { enterScope } from '../drivers/contain/backends/systemd-scope.ts'
-import { serviceManager } from '../drivers/contain/service-manager.ts'
+import { systemdNotifier } from '../drivers/contain/systemd-notifier.ts'
 import { ERRORS, KernelError } from '../kernel/model/errors.ts'
 import { startDaemon } from './daemon.ts'
 import { trashPath } from './host/tmp-trash.ts'
@@ -46,7 +46,7 @@ async function main(): Promise<void> {
     logger.fatal({ err: error }, 'internal defect: the daemon ends')
     process.exit(ERRORS.INTERNAL.exit)
   })
-  const manager = serviceManager(process.env, (error) => log('the service manager could not be notified', error))
+  const systemd = systemdNotifier(process.env, (error) => log('the service manager could not be notified', error))
   const started = startDaemon({
     paths,
     log,
@@ -64,7 +64,7 @@ async function main(): Promise<void> {
   // The handlers are set before the daemon answers: a client may stop it at once, and that must not count as a crash.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop)
   const daemon = await started
-  manager.ready()
+  systemd.ready()
   logger.info(`reeve ${VERSION} at ${paths.socket}`)
   releaseMemory(
     () => existsSync(trashPath(paths.state)),

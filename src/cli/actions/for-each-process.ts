@@ -2,7 +2,7 @@
 // are printed in the order of the processes. Tests: test/e2e/cli/cli.test.ts, test/e2e/cli/several.test.ts.
 import { ApiError } from '../../api/client/client.ts'
 import { exitCode } from '../errors.ts'
-import { processTitle } from '../print/describe.ts'
+import { processTitle } from '../print/process-text.ts'
 import { countOf } from '../print/format.ts'
 import { toReportedError } from '../print/hints.ts'
 import { errorText } from '../print/output.ts'

@@ -2,7 +2,7 @@
 // test/e2e/cli/cli.test.ts.
 import type { Reeve } from '../../index.ts'
 import type { ProcessView, SteerView } from '../../api/views/process.ts'
-import { processTitle, endingText, hasEnded } from '../print/describe.ts'
+import { processTitle, endingText, hasEnded } from '../print/process-text.ts'
 import type { ActionResult } from './for-each-process.ts'
 import { countOf } from '../print/format.ts'
 import type { Signal } from '../../kernel/model/words.ts'

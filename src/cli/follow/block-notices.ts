@@ -4,7 +4,7 @@ import { ApiError } from '../../api/client/client.ts'
 import type { EventView } from '../../api/views/daemon.ts'
 import type { Reeve } from '../../index.ts'
 import { findBlock, isSuspendedByAncestor, type ProcessStanding, type BlockCommands } from '../print/blocked.ts'
-import { processTitle } from '../print/describe.ts'
+import { processTitle } from '../print/process-text.ts'
 import type { Output } from '../print/output.ts'
 import { stripControls } from '../print/text.ts'
 

@@ -3,7 +3,7 @@
 import type { ProcessView } from '../../api/views/process.ts'
 import type { Reeve } from '../../index.ts'
 import { watchBlocks } from './block-notices.ts'
-import { CrewEvents } from './crew-events.ts'
+import { CrewPrinter } from './crew-printer.ts'
 import { crewStandings } from '../print/crew.ts'
 import { followProcess } from './follow.ts'
 import { Interrupts, QUESTION_READY } from '../input/interrupts.ts'
@@ -19,7 +19,7 @@ export async function followCrew(
   process: ProcessView,
   { out, reeve, interrupts, after = 0 }: { out: Output; reeve: Reeve; interrupts: Interrupts; after?: number },
 ): Promise<number> {
-  const printer = out.json ? new JsonPrinter(out) : new CrewEvents(out, reeve)
+  const printer = out.json ? new JsonPrinter(out) : new CrewPrinter(out, reeve)
   const options = { reeve, out, interrupts, after, reattachCommand: `reeve crew follow ${process.pid}`, notices: null }
   const stopWatching = new AbortController()
   const watching = watchBlocks({

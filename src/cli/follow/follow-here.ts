@@ -2,7 +2,7 @@
 // last lines name the branch and directory of its work, and the verbs for its changes. Tests: test/e2e/cli/run.test.ts, test/e2e/cli/live.test.ts.
 import type { ProcessView } from '../../api/views/process.ts'
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
-import { hasEnded, isPlainCommandView } from '../print/describe.ts'
+import { hasEnded, isPlainCommandView } from '../print/process-text.ts'
 import { followProcess, type FollowPrinter } from './follow.ts'
 import { countOf } from '../print/format.ts'
 import type { Interrupts } from '../input/interrupts.ts'
@@ -32,8 +32,8 @@ async function followWithRows(started: ProcessView, { out, reeve, interrupts, af
     const { attachTerminal } = await import('../live/attach.ts')
     return await attachTerminal(started, { reeve, out, printer, from: { after } })
   }
-  const { LiveRows } = await import('../live/live-rows.ts')
-  using rows = new LiveRows(started, { out, printer })
+  const { ProcessRows } = await import('../live/process-rows.ts')
+  using rows = new ProcessRows(started, { out, printer })
   return await followProcess(started, { reeve, out, printer: rows, interrupts, after })
 }
 

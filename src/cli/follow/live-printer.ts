@@ -4,7 +4,7 @@ import { reasonText } from '../../api/text/exit-reason.ts'
 import type { EventView } from '../../api/views/daemon.ts'
 import type { ProcessView } from '../../api/views/process.ts'
 import type { AssistantPart, BodyOf, FactBody } from '../../kernel/model/facts.ts'
-import { INPUT_COLUMNS, shortInput, runSummary } from '../print/describe.ts'
+import { INPUT_COLUMNS, shortInput, processSummary } from '../print/process-text.ts'
 import { HoldNoticeFilter } from '../print/hold-notice-filter.ts'
 import type { FollowPrinter } from './follow.ts'
 import { formatTokens, formatDuration } from '../print/format.ts'
@@ -54,7 +54,7 @@ export class LivePrinter implements FollowPrinter {
   async printEnd(process: ProcessView): Promise<void> {
     for (const shown of this.#noticeFilter.flush()) await this.#printFact(shown)
     const hasSucceeded = process.exit?.code === 0
-    await this.#out.message(this.#out.paintMessage(hasSucceeded ? 'green' : 'red', runSummary(process)))
+    await this.#out.message(this.#out.paintMessage(hasSucceeded ? 'green' : 'red', processSummary(process)))
   }
 
   async #printFact(fact: FactBody): Promise<void> {

@@ -4,7 +4,7 @@ import type { EventView } from '../../api/views/daemon.ts'
 import type { ProcessView } from '../../api/views/process.ts'
 import type { FactBody } from '../../kernel/model/facts.ts'
 import type { Stopping } from '../../kernel/model/process.ts'
-import { processTitle, endingText, runSummary } from '../print/describe.ts'
+import { processTitle, endingText, processSummary } from '../print/process-text.ts'
 import type { FollowPrinter } from './follow.ts'
 import { formatElapsed } from '../print/format.ts'
 import type { Output } from '../print/output.ts'
@@ -55,7 +55,7 @@ export class CommandPrinter implements FollowPrinter {
       view.exit?.error ?? (this.#hasEndedByItself || this.#out.isTerminal('stderr') ? null : `${processTitle(view)} ${endingText(view)}`)
     if (unreported) await this.#out.raw('stderr', stripControls(`reeve: ${unreported}\n`))
     if (!this.#out.isTerminal('stderr')) return
-    await this.#out.message(this.#out.paintMessage('dim', runSummary(view)))
+    await this.#out.message(this.#out.paintMessage('dim', processSummary(view)))
     if (!this.#hasOutput && isBareProgram(view)) await this.#out.message(this.#out.paintMessage('yellow', EMPTY_OUTPUT_HINT))
   }
 

@@ -2,7 +2,7 @@
 // passes through `oneLine`. Test: test/tables/cli/live/live.test.ts.
 import type { EventView } from '../../api/views/daemon.ts'
 import type { FactBody } from '../../kernel/model/facts.ts'
-import { shortInput } from '../print/describe.ts'
+import { shortInput } from '../print/process-text.ts'
 import { formatElapsed } from '../print/format.ts'
 import { fitWidth, oneLine, displayWidth } from '../print/text.ts'
 

@@ -3,14 +3,14 @@
 import type { ProcessView } from '../../api/views/process.ts'
 import type { Reeve } from '../../index.ts'
 import { BlockNotices } from '../follow/block-notices.ts'
-import { hasEnded } from '../print/describe.ts'
+import { hasEnded } from '../print/process-text.ts'
 import { followProcess, type FollowPrinter } from '../follow/follow.ts'
 import { Interrupts, type UserAction } from '../input/interrupts.ts'
 import type { Output } from '../print/output.ts'
 import { replayEvents } from '../follow/replay-events.ts'
 import { Console } from './console.ts'
 import { Keyboard } from './keyboard.ts'
-import { LiveRows } from './live-rows.ts'
+import { ProcessRows } from './process-rows.ts'
 
 /** The commands that notices name: they are typed into the message line, not into a shell. */
 const INPUT_COMMANDS = { resume: '/resume', answer: 'ANSWER' }
@@ -29,7 +29,7 @@ export async function attachTerminal(process: ProcessView, { reeve, out, printer
   const consoleInput = new Console()
   // Before anything else, because the terminal must not echo what the user types.
   using _keyboard = new Keyboard(consoleInput.onKey, consoleInput.onInputClosed)
-  using rows = new LiveRows(process, { out, printer, input: consoleInput })
+  using rows = new ProcessRows(process, { out, printer, input: consoleInput })
   consoleInput.attach({ reeve, out, uuid: process.uuid, process: () => rows.process, redraw: rows.redraw })
   const after = await replayEvents(reeve, process.uuid, from, rows)
   const current = await reeve.get(process.uuid)

@@ -14,7 +14,7 @@ import type { BottomLines, Output } from '../print/output.ts'
 import { STATUS_COLOURS } from '../print/status-colours.ts'
 import { fitWidth, oneLine, displayWidth } from '../print/text.ts'
 import { Footer } from './footer.ts'
-import type { RowStyle } from './rows.ts'
+import type { RowStyle } from './format-rows.ts'
 import { Throttle } from './throttle.ts'
 
 /** the shortest time between two requests for the crew */

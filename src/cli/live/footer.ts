@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import type { BottomLines, Output } from '../print/output.ts'
 import { StickyFooter, type Drawing } from './sticky-footer.ts'
-import type { RowStyle } from './rows.ts'
+import type { RowStyle } from './format-rows.ts'
 import { Throttle } from './throttle.ts'
 
 /** the shortest time between two redraws */

@@ -3,8 +3,8 @@
 // test/e2e/cli/live.test.ts.
 import type { ProcessView } from '../../api/views/process.ts'
 import { connect } from '../../index.ts'
-import { hasEnded } from '../print/describe.ts'
-import type { SampledProcess } from './rows.ts'
+import { hasEnded } from '../print/process-text.ts'
+import type { SampledProcess } from './format-rows.ts'
 import { Throttle } from './throttle.ts'
 
 /** the shortest time between two polls */

@@ -4,7 +4,7 @@ import { answerCommands, crewCommandName, isChangeQuestion, taskOfQuestion, type
 import type { AskView, HoldView } from '../../api/views/process.ts'
 import type { Status } from '../../kernel/model/status.ts'
 import { questionLines } from '../input/prompts.ts'
-import { processTitle } from './describe.ts'
+import { processTitle } from './process-text.ts'
 import { shortId } from './format.ts'
 import { raiseLimitCommand } from '../input/limit-flags.ts'
 import { oneLine } from './text.ts'

@@ -72,8 +72,8 @@ function noteOf({ asks, ending, exit, waitsFor, status, note }: CrewView): strin
   return asks[0] ? `asks: ${asks[0].text}` : (ending?.summary ?? waitsFor[0] ?? '')
 }
 
-export function memberLines(crew: CrewView, out: Style, maxWidth: number, withGone = false): string[] {
-  const members = withGone ? crew.members : crew.members.filter(({ state }) => state !== 'gone')
+export function memberLines(crew: CrewView, out: Style, maxWidth: number, includesGone = false): string[] {
+  const members = includesGone ? crew.members : crew.members.filter(({ state }) => state !== 'gone')
   const columns: OmittableColumn[] = [
     { title: 'MEMBER' },
     { title: 'ROLE', min: 8 },

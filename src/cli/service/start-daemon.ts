@@ -10,7 +10,7 @@ import { readHolder, isStopped } from '../../api/client/daemon-holder.ts'
 import { describeHang } from '../../api/client/hung-daemon.ts'
 import { clientSocket, pathsFrom, prepareState, unitFile, type Env, type Paths } from '../../config/paths.ts'
 import { ERRORS } from '../../kernel/model/errors.ts'
-import { DaemonLog, readableLine } from '../print/daemon-log.ts'
+import { DaemonLog, readableLine } from './daemon-log.ts'
 
 /** the time limit for the first answer */
 const START_MS = 20_000

@@ -1,4 +1,4 @@
-// The rows of the verb table for verbs that collect, keep, export and import histories. Test: test/tables/cli/table/verbs.test.ts.
+// The rows of the verb table for verbs about stored processes: `gc`, `rename`, `pin`, `export` and `import`. Test: test/tables/cli/table/verbs.test.ts.
 import type { Verb } from './verb.ts'
 
 export const HISTORY: Readonly<Record<'gc' | 'rename' | 'pin' | 'export' | 'import', Verb>> = {

@@ -2,7 +2,7 @@
 import { createInterface } from 'node:readline'
 import type { ProcessView } from '../../api/views/process.ts'
 import type { Reeve } from '../../index.ts'
-import { processTitle, hasEnded, isPlainCommandView } from '../print/describe.ts'
+import { processTitle, hasEnded, isPlainCommandView } from '../print/process-text.ts'
 import { UsageError } from '../errors.ts'
 import { followProcess, type FollowPrinter } from '../follow/follow.ts'
 import { Interrupts, type UserAction } from '../input/interrupts.ts'
@@ -15,7 +15,7 @@ import type { VerbCall } from '../table/verb.ts'
 /** the number of past events that are printed first */
 const PAST_EVENTS = 40
 /** the exit code if that of the process is unknown */
-const NO_CODE = 125
+const UNKNOWN_EXIT_CODE = 125
 
 export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const view = await resolveForRead(args.words[0] ?? '', out, (ref) => reeve.get(ref))
@@ -50,7 +50,7 @@ async function printEnded(process: ProcessView, reeve: Reeve, out: Output, print
   if (out.isLively) await replayEvents(reeve, process.uuid, { tail: PAST_EVENTS }, printer)
   await printer.printEnd(process)
   await out.message(`it has ended; ${adviceFor(process)}`)
-  return process.exit?.code ?? NO_CODE
+  return process.exit?.code ?? UNKNOWN_EXIT_CODE
 }
 
 function adviceFor(process: ProcessView): string {

@@ -3,7 +3,7 @@
 import type { ProcessDiffView } from '../../api/views/diff.ts'
 import { UsageError } from '../errors.ts'
 import { resolveForRead } from '../input/which-process.ts'
-import { processTitle } from '../print/describe.ts'
+import { processTitle } from '../print/process-text.ts'
 import { diffLines, pathsText, sizeText, statLines } from '../print/diff.ts'
 import { countOf } from '../print/format.ts'
 import type { Output } from '../print/output.ts'

@@ -2,7 +2,7 @@
 import { limitRows } from '../print/limits.ts'
 import type { HoldView, ProcessView, SupervisedView } from '../../api/views/process.ts'
 import { questionLines } from '../input/prompts.ts'
-import { processTitle, endingText, holdsText, tokensText } from '../print/describe.ts'
+import { processTitle, endingText, holdsText, tokensText } from '../print/process-text.ts'
 import { formatCost, formatElapsed, countOf, shortId, formatBytes, formatDuration, formatMoment } from '../print/format.ts'
 import type { Output } from '../print/output.ts'
 import { padWidth, stripControls } from '../print/text.ts'
@@ -45,7 +45,7 @@ function allRows(view: ProcessView, out: Output): Row[] {
     ...usageRows(view),
     ...limitAndToolRows(view),
     ...restartRows(view),
-    ...familyRows(view),
+    ...relationRows(view),
   ]
 }
 
@@ -211,7 +211,7 @@ function callRulesText({ default: fallback, allow, ask, deny, tools }: NonNullab
     .join('\n')
 }
 
-function familyRows(view: ProcessView): Row[] {
+function relationRows(view: ProcessView): Row[] {
   return [
     ['parent', view.ppid === 0 ? '0 (the kernel)' : String(view.ppid)],
     ['children', view.children.map(shortId).join(', ')],

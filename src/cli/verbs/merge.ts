@@ -5,7 +5,7 @@ import type { MergePlanView } from '../../api/views/diff.ts'
 import { changedPrograms } from '../actions/changed-programs.ts'
 import { UserCheckout } from '../actions/checkout.ts'
 import { Failure } from '../errors.ts'
-import { processTitle } from '../print/describe.ts'
+import { processTitle } from '../print/process-text.ts'
 import { pathsText, statLines } from '../print/diff.ts'
 import { countOf } from '../print/format.ts'
 import type { Output } from '../print/output.ts'
@@ -69,13 +69,13 @@ async function reportConflicts({ plan, target }: Merge, out: Output): Promise<nu
   )
 }
 
-interface Permissions {
+interface MergeFlags {
   readonly isUnfinished: boolean
   readonly trustsPrograms: boolean
 }
 
 /** Checks all that would prevent the merge, before anything changes. Errors: exit 1. */
-async function checkAllowed({ plan, checkout, target }: Merge, { isUnfinished, trustsPrograms }: Permissions): Promise<void> {
+async function checkAllowed({ plan, checkout, target }: Merge, { isUnfinished, trustsPrograms }: MergeFlags): Promise<void> {
   const { pid } = plan
   if (checkout.top === realDir(plan.dir))
     throw new Failure(1, `this is the worktree of ${processTitle(plan)} itself`, 'Change to your own checkout of the repository.')

@@ -1,6 +1,6 @@
 // `reeve pause`: pauses processes. Tests: test/e2e/cli/cli.test.ts, test/e2e/cli/several.test.ts.
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
-import { processTitle } from '../print/describe.ts'
+import { processTitle } from '../print/process-text.ts'
 import { forEachSelected } from '../actions/for-each-process.ts'
 import { outcomeSuffix, deferralNote, optionalFields } from '../actions/stop-and-wait.ts'
 import { stripControls } from '../print/text.ts'

@@ -1,5 +1,5 @@
 // `reeve pin`: protects processes from collection. Test: test/e2e/cli/history.test.ts.
-import { processTitle } from '../print/describe.ts'
+import { processTitle } from '../print/process-text.ts'
 import { forEachProcess } from '../actions/for-each-process.ts'
 import { stripControls } from '../print/text.ts'
 import type { VerbCall } from '../table/verb.ts'

@@ -8,7 +8,7 @@ import type { Args } from '../input/args.ts'
 import { isNamePattern } from '../input/name-pattern.ts'
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
 import { findBlock } from '../print/blocked.ts'
-import { processTitle, hasEnded, driverText } from '../print/describe.ts'
+import { processTitle, hasEnded, startText } from '../print/process-text.ts'
 import { outcomeSuffix } from '../actions/stop-and-wait.ts'
 import { UsageError } from '../errors.ts'
 import { shortId } from '../print/format.ts'
@@ -26,7 +26,7 @@ export async function run(call: VerbCall): Promise<number> {
   const [ref, ...others] = args.words
   if (args.on('all-interrupted')) {
     if (ref !== undefined || args.on('all')) throw new UsageError('--all-interrupted takes no process, and excludes --all')
-    return (await import('../actions/all-interrupted.ts')).resumeAllInterrupted(call)
+    return (await import('../actions/resume-all-interrupted.ts')).resumeAllInterrupted(call)
   }
   if (ref === undefined && !args.on('all')) throw new UsageError('resume needs a process', 'Usage: reeve resume [FLAG]... P...')
   checkFlags(args)
@@ -136,7 +136,7 @@ function resultLines(args: Args, before: ProcessView, answer: SteerView): string
   if (args.on('fork'))
     return [
       `forking from ${shortId(before.uuid)} after step ${process.originStep} -> new UUID ${shortId(process.uuid)}`,
-      stripControls(`${driverText(process)} | forked from ${shortId(before.uuid)}${suffix}`),
+      stripControls(`${startText(process)} | forked from ${shortId(before.uuid)}${suffix}`),
     ]
   if (answer.missing)
     return [
@@ -144,7 +144,7 @@ function resultLines(args: Args, before: ProcessView, answer: SteerView): string
     ]
   const isNewIncarnation = hasEnded(before) && answer.affected > 0
   const what = isNewIncarnation
-    ? `${driverText(process)} | resumed from ${shortId(before.uuid)}`
+    ? `${startText(process)} | resumed from ${shortId(before.uuid)}`
     : `${processTitle(process)} ${process.status}`
   return [stripControls(`${what}${suffix}`)]
 }

@@ -2,7 +2,7 @@
 // on purpose. Test: test/e2e/cli/rm.test.ts.
 import { ApiError } from '../../api/client/client.ts'
 import type { RemovedView } from '../../api/views/process.ts'
-import { processTitle, hasEnded } from '../print/describe.ts'
+import { processTitle, hasEnded } from '../print/process-text.ts'
 import { askToConfirm } from '../input/confirm.ts'
 import { forEachProcess, type ActionResult } from '../actions/for-each-process.ts'
 import { stopAndWait } from '../actions/stop-and-wait.ts'

@@ -3,7 +3,7 @@ import { parseNewLimits } from '../input/limit-flags.ts'
 import { resolve } from 'node:path'
 import type { ProcessView, SpawnBody } from '../../api/views/process.ts'
 import type { Args } from '../input/args.ts'
-import { driverText } from '../print/describe.ts'
+import { startText } from '../print/process-text.ts'
 import { parseEffort } from '../input/effort.ts'
 import { parseGatewayMode } from '../input/gateway-mode.ts'
 import { UsageError } from '../errors.ts'
@@ -51,7 +51,7 @@ async function spawnAndReport(body: SpawnBody, { out, reeve }: CommandContext): 
 async function printStart(process: ProcessView, out: Output): Promise<void> {
   const agent = process.driver === 'command' || process.agent === 'default' ? '' : ` | agent ${oneLine(process.agent)}`
   const worktreeText = process.worktree ? ` | branch ${oneLine(process.worktree.branch)} in ${oneLine(process.worktree.dir)}` : ''
-  await out.message(driverText(process) + agent + worktreeText)
+  await out.message(startText(process) + agent + worktreeText)
 }
 
 /** Returns the request for the daemon. Checks only what the daemon cannot check. Errors: usage. */

@@ -4,7 +4,7 @@
 import type { ProcessView } from '../../api/views/process.ts'
 import type { WaitFor } from '../../index.ts'
 import { watchBlocks } from '../follow/block-notices.ts'
-import { processTitle, endingText, hasEnded } from '../print/describe.ts'
+import { processTitle, endingText, hasEnded } from '../print/process-text.ts'
 import { UsageError } from '../errors.ts'
 import { resolveForRead } from '../input/which-process.ts'
 import type { VerbCall } from '../table/verb.ts'

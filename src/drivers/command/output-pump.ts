@@ -3,8 +3,8 @@
 // read and dropped, because a full pipe must never block a program. Tests: test/processes/command/command.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Readable } from 'node:stream'
-import { OutputLineSplitter } from './line-splitter.ts'
-import type { StreamSplitter } from './line-splitter.ts'
+import { OutputLineSplitter } from './output-splitters.ts'
+import type { StreamSplitter } from './output-splitters.ts'
 
 /** How long whole lines wait for further lines. */
 const COALESCE_MS = 50

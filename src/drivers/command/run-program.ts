@@ -9,7 +9,7 @@ import type { KernelPort, Launch } from '../port.ts'
 import type { AgentOutput } from './agent-output.ts'
 import type { KnownCommand } from './formats/formats.ts'
 import type { OutputQuota } from './output-quota.ts'
-import { JsonLineSplitter } from './line-splitter.ts'
+import { JsonLineSplitter } from './output-splitters.ts'
 import { pumpOutput } from './output-pump.ts'
 import type { CommandSpec } from '../../kernel/model/process-spec.ts'
 

@@ -14,7 +14,7 @@ import { OwnedContainment } from './containment.ts'
 import { withSocketMount, trySocketMount } from './backends/socket-mount.ts'
 import { GroupBackend } from './backends/group.ts'
 import { Guardian } from './guardian.ts'
-import { Namespaces } from './backends/pid-namespaces.ts'
+import { NamespacePool } from './backends/pid-namespace-pool.ts'
 import { NetworkIsolation } from './backends/no-network.ts'
 import { PidnsBackend } from './backends/pidns.ts'
 import { bootId } from './proc/process-table.ts'
@@ -64,7 +64,7 @@ export async function openContainmentManager({
   if (cgroupDir === null && cgroups !== null) removeCgroup(cgroups)
   const enforcesMemory = cgroupDir !== null && enableMemoryController(cgroupRoot, cgroupDir)
   const starts = turns.newQueue()
-  const namespaces = tools === null ? null : new Namespaces(tools, markerFor('init'), starts)
+  const namespaces = tools === null ? null : new NamespacePool(tools, markerFor('init'), starts)
   return new OwnedContainmentManager({
     home,
     tag,
@@ -92,7 +92,7 @@ interface ContainmentManagerDeps {
   readonly enforcesMemory: boolean
   readonly probes: ContainmentManager['probes']
   /** null if PID namespaces do not work on this machine */
-  readonly namespaces: Namespaces | null
+  readonly namespaces: NamespacePool | null
   readonly pool: FifoPool
   readonly guardian: Guardian
   readonly log: (message: string) => void

@@ -17,7 +17,7 @@ import { waitUntil } from './stop-ladder.ts'
 import { MARKER_VARIABLE } from './proc/process-table.ts'
 import { findTools } from './backends/pid-namespace.ts'
 import type { Tools } from './backends/pid-namespace.ts'
-import { Namespaces } from './backends/pid-namespaces.ts'
+import { NamespacePool } from './backends/pid-namespace-pool.ts'
 import { PidnsBackend } from './backends/pidns.ts'
 import { EventLoopTurns } from '../common/event-loop-turns.ts'
 import type { ContainmentKind } from '../../kernel/model/words.ts'
@@ -95,7 +95,7 @@ async function probeCgroup(dir: string, marker: string): Promise<string | null> 
 }
 
 async function probePidns(tools: Tools, marker: string): Promise<string | null> {
-  await using namespaces = new Namespaces(tools, marker, new EventLoopTurns().newQueue(), PROBE_MS)
+  await using namespaces = new NamespacePool(tools, marker, new EventLoopTurns().newQueue(), PROBE_MS)
   return await probeBackend(new PidnsBackend(namespaces), marker)
 }
 

@@ -2,7 +2,7 @@
 // configuration or attributes of a worktree. So no program of the repository runs, and no `.gitattributes` hides a change. Must
 // never write a ref or a file. Test: test/processes/crew/diff.test.ts.
 import { GitError, splitNames } from './git.ts'
-import { createInertGitDir } from './worktree-state.ts'
+import { createInertGitDir } from './open-worktree.ts'
 import { inRepository } from './worktree.ts'
 import type { Git, GitCall, GitUser } from './git.ts'
 import type { FileChange } from '../../kernel/model/crew/words.ts'

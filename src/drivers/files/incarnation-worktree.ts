@@ -61,7 +61,7 @@ export class IncarnationWorktree {
     return isPlainCommand(this.#deps.process.spec) ? this.#deps.send(report) : this.#recorder.send(report)
   }
 
-  /** Like `pass`, for a report that the caller sends in another way. */
+  /** Like `send`, for a report that the caller sends in another way. */
   sendInOrder<T>(report: Report, send: () => Promise<T>): Promise<T> {
     return isPlainCommand(this.#deps.process.spec) ? send() : this.#recorder.sendInOrder(report, send)
   }

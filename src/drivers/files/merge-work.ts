@@ -7,12 +7,12 @@ import { GitError, splitNames } from './git.ts'
 import { mergeTrees } from './merge-tree.ts'
 import { addAll, clearSkipFlags, untrackedRepositories } from './salvage.ts'
 import { findLeftWork, readFiles, scratchObjects } from './worktree-diff.ts'
-import { createInertGitDir, openTree } from './worktree-state.ts'
+import { createInertGitDir, openTree } from './open-worktree.ts'
 import { inRepository } from './worktree.ts'
 import { pathExists } from '../common/path-exists.ts'
 import type { Diff } from './diff.ts'
 import type { Git, GitCall, GitUser } from './git.ts'
-import type { Tree } from './worktree-state.ts'
+import type { Tree } from './open-worktree.ts'
 
 /** Time limit of one call of git, which may read every file. */
 const WORK_MS = 120_000

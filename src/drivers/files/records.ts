@@ -6,7 +6,7 @@ import { access, constants, lstat, mkdir, readdir, rename, rm, writeFile } from 
 import { join } from 'node:path'
 import type { OmittedPath } from '../../kernel/model/facts.ts'
 import { GitError, joinNames, splitNames, ownGitEnv, readEnv } from './git.ts'
-import { gitDirOf, userExcludes } from './worktree-state.ts'
+import { gitDirOf, userExcludes } from './open-worktree.ts'
 import { pathExists } from '../common/path-exists.ts'
 import type { Git, GitCall, GitUser } from './git.ts'
 import { isMissing } from '../../kernel/util/missing-file.ts'

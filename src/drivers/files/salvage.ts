@@ -5,10 +5,10 @@
 import { copyFile, lstat, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GitError, joinNames, splitNames } from './git.ts'
-import { followHead } from './worktree-state.ts'
+import { followHead } from './open-worktree.ts'
 import { pathExists } from '../common/path-exists.ts'
 import type { Git, GitCall } from './git.ts'
-import type { Tree } from './worktree-state.ts'
+import type { Tree } from './open-worktree.ts'
 
 /** Prefix of the refs of commits at which tasks began. These commits are merges that need not be kept. */
 export const BASE_REFS = 'refs/reeve/base/'

@@ -3,7 +3,7 @@
 // Test: test/e2e/crew/up.test.ts.
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openAt } from './worktree-state.ts'
+import { openAt } from './open-worktree.ts'
 import { CHECKOUT_MS } from './worktree.ts'
 import type { Git, GitUser } from './git.ts'
 

@@ -1,7 +1,7 @@
 // Finds new work in a worktree: uncommitted files, and commits on top of its branch's base. Must never change the worktree or its
 // branch. Test: test/e2e/worktree/worktree.test.ts.
 import { dirtyNames, untrackedRepositories } from './salvage.ts'
-import { openTree } from './worktree-state.ts'
+import { openTree } from './open-worktree.ts'
 import type { Git, GitUser } from './git.ts'
 
 /** The maximum number of files that are named. */

@@ -5,11 +5,11 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { diffOf } from './diff.ts'
 import { addAll, clearSkipFlags, copyIndex, untrackedRepositories } from './salvage.ts'
-import { openToRead } from './worktree-state.ts'
+import { openToRead } from './open-worktree.ts'
 import { inRepository } from './worktree.ts'
 import type { Diff, DiffRequest } from './diff.ts'
 import type { Git, GitUser } from './git.ts'
-import type { Tree, TreeAt } from './worktree-state.ts'
+import type { Tree, TreeAt } from './open-worktree.ts'
 
 /** Time limit of one call of git, which may read every file. */
 const READ_MS = 120_000

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { GitError, envOf, readEnv } from './git.ts'
 import { BASE_REFS, HANDOVER_REFS, innerRepositories, salvageTree } from './salvage.ts'
-import { openTree, repositoryOf } from './worktree-state.ts'
+import { openTree, repositoryOf } from './open-worktree.ts'
 import { pathExists } from '../common/path-exists.ts'
 import type { Git, GitCall, GitUser } from './git.ts'
 

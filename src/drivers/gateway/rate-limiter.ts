@@ -97,7 +97,7 @@ export class RateLimiter {
   /** Learns from a provider's response until when all calls must wait. */
   learnFrom(status: number, headers: Readonly<Record<string, string | readonly string[] | undefined>>): void {
     const { mono, wall } = this.#clock.now()
-    const ms = waitMs(status, headers, wall)
+    const ms = requestedWaitMs(status, headers, wall)
     if (ms === null) return
     this.#closedUntilMono = Math.max(this.#closedUntilMono, mono + Math.min(ms, MAX_CLOSED_MS))
     this.#admitReady()
@@ -185,7 +185,7 @@ export class RateLimiter {
 }
 
 /** The wait in ms that a provider's response requests; null if it requests none. `wall` is the wall-clock time in ms. */
-export function waitMs(
+export function requestedWaitMs(
   status: number,
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
   wall: number,

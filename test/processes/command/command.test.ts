@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { commandDriver } from '../../../src/drivers/command/driver.ts'
-import { OutputLineSplitter, MAX_LINE_BYTES } from '../../../src/drivers/command/line-splitter.ts'
+import { OutputLineSplitter, MAX_LINE_BYTES } from '../../../src/drivers/command/output-splitters.ts'
 import { makeLaunch, ReportRecorder, startCommand } from '../../support/agents/command.ts'
 import { openContainmentBench, findWorkingKinds } from '../../support/agents/contained.ts'
 import { waitUntil, findProcessesWith, readProcess } from '../../support/agents/living.ts'

@@ -3,7 +3,7 @@
 import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { copyFiles, type CopyResult } from '../../../src/drivers/files/bring-along.ts'
+import { copyFiles, type CopyResult } from '../../../src/drivers/files/copy-to-worktree.ts'
 import { Git } from '../../../src/drivers/files/git.ts'
 import { addWorktree } from '../../../src/drivers/files/worktree.ts'
 import { openContainmentBench, type ContainmentBench } from '../../support/agents/contained.ts'

@@ -1,5 +1,5 @@
 // `reeve export`: writes the whole history of a process to files. Test: test/e2e/cli/history.test.ts.
-import { processTitle } from '../../print/describe.ts'
+import { processTitle } from '../../print/process-text.ts'
 import { countOf, formatBytes } from '../../print/format.ts'
 import { stripControls } from '../../print/text.ts'
 import { resolveForRead } from '../../input/which-process.ts'

@@ -1,5 +1,5 @@
 // `reeve import`: restores exported processes. Test: test/e2e/cli/history.test.ts.
-import { processTitle } from '../../print/describe.ts'
+import { processTitle } from '../../print/process-text.ts'
 import { countOf } from '../../print/format.ts'
 import { stripControls } from '../../print/text.ts'
 import type { VerbCall } from '../../table/verb.ts'

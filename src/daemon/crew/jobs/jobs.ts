@@ -3,7 +3,7 @@
 // job is requested again even if it was done. Owns the queues of jobs. Must never decide. Test: test/e2e/crew/crew.test.ts.
 import { v7 as uuidv7 } from 'uuid'
 import { GitError } from '../../../drivers/files/git.ts'
-import { TreeError } from '../../../drivers/files/worktree-state.ts'
+import { TreeError } from '../../../drivers/files/open-worktree.ts'
 import { hasPassed } from '../../../kernel/crew/decide/verify-results.ts'
 import { verifyCommandOf } from '../../../kernel/crew/state/verify-rules.ts'
 import { takesMessages } from '../../../kernel/model/capabilities.ts'

@@ -2,7 +2,7 @@
 // left by an earlier crew of the same name. It is not checked out anywhere. Owns the refusals. Test: test/e2e/crew/up.test.ts.
 import { GitError, type Git, type GitCall } from '../../../drivers/files/git.ts'
 import { dirtyNames } from '../../../drivers/files/salvage.ts'
-import { openAt } from '../../../drivers/files/worktree-state.ts'
+import { openAt } from '../../../drivers/files/open-worktree.ts'
 import { tryCheckout } from '../../../drivers/files/trial-checkout.ts'
 import { checkWritable, findRepository, inRepository } from '../../../drivers/files/worktree.ts'
 import { KernelError } from '../../../kernel/model/errors.ts'

@@ -9,7 +9,7 @@ import type { OsSignal } from '../proc/handle.ts'
 import { UnheldOutputs } from '../proc/pipe-holders.ts'
 import type { OutputPipe } from '../proc/pipe-holders.ts'
 import type { Namespace } from './pid-namespace.ts'
-import type { Namespaces } from './pid-namespaces.ts'
+import type { NamespacePool } from './pid-namespace-pool.ts'
 import { childrenOf, isStopped, isZombie, readRow } from '../proc/process-table.ts'
 import { isStoppedOrEnded, SigstopFreezer } from '../proc/sigstop.ts'
 import { MemberMeter } from '../proc/usage.ts'
@@ -22,7 +22,7 @@ const HIDDEN_CHECK_MS = 1_000
 
 export class PidnsBackend implements ContainmentBackend {
   readonly waiting = { pollMs: POLL_MS, watch: (wake: () => void) => this.#namespace?.onEnd(wake) ?? (() => {}) }
-  readonly #namespaces: Namespaces
+  readonly #namespaces: NamespacePool
   readonly #proxies = new Map<number, OsHandle>()
   /** output pipes of living programs, by the PID of their proxy */
   readonly #outputs = new Map<number, readonly OutputPipe[]>()
@@ -35,7 +35,7 @@ export class PidnsBackend implements ContainmentBackend {
   #isClosed = false
   #checkTimer: NodeJS.Timeout | null = null
 
-  constructor(namespaces: Namespaces) {
+  constructor(namespaces: NamespacePool) {
     this.#namespaces = namespaces
   }
 

@@ -10,7 +10,7 @@ import type { MergeConflict, TreeDifference, Reviewed } from './compare.ts'
 import type { CrewBranch } from './merge.ts'
 import type { CommitEnd, CommitRequest, MemberTree } from './member-worktree.ts'
 import type { Git, GitCall } from '../git.ts'
-import type { Tree } from '../worktree-state.ts'
+import type { Tree } from '../open-worktree.ts'
 
 export interface LandingRequest extends CommitRequest {
   /** the approved files; null without a review, so that nothing is compared */

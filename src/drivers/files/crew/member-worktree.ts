@@ -18,11 +18,11 @@ import {
   submodulesIn,
   untrackedRepositories,
 } from '../salvage.ts'
-import { isOwnDir, openToRead, openTree } from '../worktree-state.ts'
+import { isOwnDir, openToRead, openTree } from '../open-worktree.ts'
 import { inRepository } from '../worktree.ts'
 import { pathExists } from '../../common/path-exists.ts'
 import type { Git, GitCall, GitUser } from '../git.ts'
-import type { Tree } from '../worktree-state.ts'
+import type { Tree } from '../open-worktree.ts'
 import { ifMissing } from '../../../kernel/util/missing-file.ts'
 
 /** time limit of a call in which the user's filters and hooks may run, which may download, build and test; in ms */
@@ -214,7 +214,7 @@ export async function salvageFiles(git: Git, member: MemberTree, salvage: Salvag
   return (await salvageNext(git, await openMember(git, member), { ...salvage, branch: null }))?.ref ?? null
 }
 
-/** Like `keepFiles`, for a worktree whose `.git` is gone or was replaced. Reads the files through the repository. */
+/** Like `salvageFiles`, for a worktree whose `.git` is gone or was replaced. Reads the files through the repository. */
 export async function rescueFiles(git: Git, member: MemberTree, salvage: SalvageName): Promise<string | null> {
   if (!(await pathExists(member.dir))) return null
   const tree = await openToRead(git, { ...member, limitMs: JOB_MS })
@@ -260,7 +260,7 @@ export type CommitEnd =
   /** a hook or git refused the commit */
   | { readonly type: 'refused'; readonly output: string }
 
-/** The commit of a task, if its member has committed since the task began. Otherwise reeve commits the files, if `own` allows it. */
+/** The commit of a task, if its member has committed since the task began. Otherwise reeve commits the files, if `mayCommit` allows it. */
 export async function commitTask(git: Git, member: MemberTree, request: CommitRequest): Promise<CommitEnd> {
   const tree = await openMember(git, member)
   const problem = await findUnfinished(git, tree)

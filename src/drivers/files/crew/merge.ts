@@ -7,7 +7,7 @@
 import { GitError } from '../git.ts'
 import { JOB_MS, commitIdentity } from './member-worktree.ts'
 import { mergeTrees } from '../merge-tree.ts'
-import { createInertGitDir } from '../worktree-state.ts'
+import { createInertGitDir } from '../open-worktree.ts'
 import { dropBranch, inRepository } from '../worktree.ts'
 import { pathExists } from '../../common/path-exists.ts'
 import type { Git, GitCall, GitUser } from '../git.ts'

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { splitNames } from '../git.ts'
 import { commitAll, copyIndex, dirtyNames, clearSkipFlags, REVIEW_SUBJECT, untrackedRepositories } from '../salvage.ts'
 import type { Git } from '../git.ts'
-import type { Tree } from '../worktree-state.ts'
+import type { Tree } from '../open-worktree.ts'
 import { ifMissing } from '../../../kernel/util/missing-file.ts'
 
 /** maximum number of files in a result */

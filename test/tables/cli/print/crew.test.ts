@@ -3,7 +3,7 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import type { CrewMemberView, CrewTaskView, CrewView, TaskDetailView } from '../../../../src/api/views/crew.ts'
-import { CrewEvents } from '../../../../src/cli/follow/crew-events.ts'
+import { CrewPrinter } from '../../../../src/cli/follow/crew-printer.ts'
 import { toFact } from '../../../../src/cli/follow/event-to-fact.ts'
 import { Output } from '../../../../src/cli/print/output.ts'
 import {
@@ -445,7 +445,7 @@ test('a task that was only marked as done has no attempt, but its reason and a s
 
 test('a failure of a crew is printed once, with its time, in the line of its task or its own line', async () => {
   const stream = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY: false }) as unknown as NodeJS.WriteStream
-  const view = new CrewEvents(
+  const view = new CrewPrinter(
     new Output({ json: false, quiet: false, color: false }, { LANG: 'C.UTF-8' }, { stdout: stream, stderr: stream }),
     {} as Reeve,
   )

@@ -1,7 +1,7 @@
 // The output for the user: the table and the tree of processes, the output of a followed process, and the texts about a process.
 import { PassThrough } from 'node:stream'
 import { expect, describe, test } from 'vitest'
-import { endingText, shortInput, driverText, runSummary } from '../../../../src/cli/print/describe.ts'
+import { endingText, shortInput, startText, processSummary } from '../../../../src/cli/print/process-text.ts'
 import { toFact } from '../../../../src/cli/follow/event-to-fact.ts'
 import { LivePrinter } from '../../../../src/cli/follow/live-printer.ts'
 import { errorText, Output } from '../../../../src/cli/print/output.ts'
@@ -490,8 +490,8 @@ describe('a command', () => {
 
 describe('the text', () => {
   test('about a start names the PID, and the model or driver', () => {
-    expect(driverText(processView())).toBe('PID 5 spawned (anthropic/claude)')
-    expect(driverText(processView({ model: null, driver: 'command' }))).toBe('PID 5 spawned (command)')
+    expect(startText(processView())).toBe('PID 5 spawned (anthropic/claude)')
+    expect(startText(processView({ model: null, driver: 'command' }))).toBe('PID 5 spawned (command)')
   })
 
   test('about an end has the result, and the cause of a failure', () => {
@@ -505,7 +505,7 @@ describe('the text', () => {
   })
 
   test('about a run has its steps, tokens, cost and time, if they are not zero', () => {
-    expect(runSummary(endedView(0))).toBe('PID 5 (docs) completed | 2 steps | tokens 1.2k in, 300 out, 800 cache read | $0.0123 | 4s')
+    expect(processSummary(endedView(0))).toBe('PID 5 (docs) completed | 2 steps | tokens 1.2k in, 300 out, 800 cache read | $0.0123 | 4s')
     const view = {
       ...processView().usage,
       inputTokens: 0,
@@ -515,7 +515,7 @@ describe('the text', () => {
       costUsd: 0,
       unpriced: false,
     }
-    expect(runSummary(endedView(0, { usage: view }))).toBe('PID 5 (docs) completed | 2 steps | 4s')
+    expect(processSummary(endedView(0, { usage: view }))).toBe('PID 5 (docs) completed | 2 steps | 4s')
   })
 
   test('about a tool call has its input in one line', () => {

@@ -1,6 +1,6 @@
 // Rate limits that processes share fairly: turns, time windows, and refusals by a provider. The test sets the clock.
 import { describe, expect, test } from 'vitest'
-import { RateLimiter, waitMs } from '../../../../src/drivers/gateway/rate-limiter.ts'
+import { RateLimiter, requestedWaitMs } from '../../../../src/drivers/gateway/rate-limiter.ts'
 import type { RateLimit, Ticket } from '../../../../src/drivers/gateway/rate-limiter.ts'
 import { ManualClock } from '../../../support/clock.ts'
 
@@ -183,6 +183,6 @@ describe('a provider that refuses', () => {
     [500, { 'retry-after': '12' }, null],
     [529, { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '6m0s' }, null],
   ])('%d with %j', (status, headers, ms) => {
-    expect(waitMs(status, headers, WALL)).toBe(ms)
+    expect(requestedWaitMs(status, headers, WALL)).toBe(ms)
   })
 })

@@ -6,7 +6,7 @@ import type { ResumablesView } from '../../api/views/resume.ts'
 import type { ProcessView } from '../../api/views/process.ts'
 import { askToConfirm } from '../input/confirm.ts'
 import { formatTable } from '../print/columns.ts'
-import { processTitle, endingText, hasEnded, driverText } from '../print/describe.ts'
+import { processTitle, endingText, hasEnded, startText } from '../print/process-text.ts'
 import { UsageError } from '../errors.ts'
 import { countOf, shortId } from '../print/format.ts'
 import { oneLine, stripControls } from '../print/text.ts'
@@ -36,7 +36,7 @@ export async function resumeAllInterrupted(call: VerbCall): Promise<number> {
   const all = await reeve.list({ all: true, fields: ['uuid', 'pid', 'name', 'agent', 'status', 'step', 'createdAt', 'intent'] })
   // Oldest first, which puts parents before their children.
   const interrupted = all.filter(({ status }) => status === 'interrupted').toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : 1))
-  const refusing = interrupted.length === 0 ? new Map<string, string>() : await findRefusing(call, interrupted)
+  const refusing = interrupted.length === 0 ? new Map<string, string>() : await findNotResumable(call, interrupted)
   const [plan, skipped] = [interrupted.filter(({ uuid }) => !refusing.has(uuid)), interrupted.filter(({ uuid }) => refusing.has(uuid))]
   if (!out.json && interrupted.length > 0) await printPlan(call, plan, skipped, refusing)
   if (plan.length === 0) {
@@ -64,7 +64,7 @@ export async function resumeAllInterrupted(call: VerbCall): Promise<number> {
  * Returns the processes that cannot continue, such as plain commands, each with the flag that runs it again, or `no`. Resuming them would
  * fail, and would stop the command.
  */
-async function findRefusing({ reeve }: VerbCall, interrupted: readonly Interrupted[]): Promise<ReadonlyMap<string, string>> {
+async function findNotResumable({ reeve }: VerbCall, interrupted: readonly Interrupted[]): Promise<ReadonlyMap<string, string>> {
   const wanted = new Set(interrupted.map(({ uuid }) => uuid))
   const found = new Map<string, string>()
   for (let after: string | null = null; wanted.size > 0;) {
@@ -142,7 +142,7 @@ async function resumeOne({ out, reeve }: VerbCall, uuid: string): Promise<Outcom
     process: { pid, name },
   } = await reeve.resume(uuid)
   const view = await waitForStart(reeve, uuid)
-  if (!out.json) await out.message(stripControls(`${driverText(view)} | resumed from ${shortId(uuid)}`))
+  if (!out.json) await out.message(stripControls(`${startText(view)} | resumed from ${shortId(uuid)}`))
   const failed = hasEnded(view) && view.exit?.code !== 0
   return {
     uuid,

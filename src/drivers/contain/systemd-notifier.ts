@@ -6,13 +6,13 @@ import { spawn } from 'node:child_process'
 /** The number of notifications per watchdog interval of the unit. */
 const NOTIFICATIONS_PER_INTERVAL = 3
 
-export interface ServiceManager {
+export interface SystemdNotifier {
   /** Reports that the daemon answers requests. Returns a function that stops the watchdog notifications. */
   ready(): () => void
 }
 
 /** Removes the service manager's variables from the environment, so that programs of the daemon cannot notify in its name. */
-export function serviceManager(env: NodeJS.ProcessEnv, onError: (error: unknown) => void): ServiceManager {
+export function systemdNotifier(env: NodeJS.ProcessEnv, onError: (error: unknown) => void): SystemdNotifier {
   const { NOTIFY_SOCKET: socket, WATCHDOG_USEC: usec } = env
   for (const name of ['NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID']) delete env[name]
   if (!socket) return { ready: () => () => {} }

@@ -5,9 +5,9 @@ import { constants } from 'node:fs'
 import { copyFile, lstat, mkdir, readFile, readlink, realpath, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { GitError, joinNames, splitNames, readEnv } from './git.ts'
-import { openTree } from './worktree-state.ts'
+import { openTree } from './open-worktree.ts'
 import type { Git } from './git.ts'
-import type { TreeAt } from './worktree-state.ts'
+import type { TreeAt } from './open-worktree.ts'
 
 /** The file with patterns as in `.gitignore`, in the root of the checkout. */
 const INCLUDE_FILE = '.worktreeinclude'

@@ -9,10 +9,10 @@ import type { BottomLines, Output } from '../print/output.ts'
 import { fitWidth, oneLine } from '../print/text.ts'
 import { ActivityTracker } from './activity.ts'
 import { Footer, type FooterInput } from './footer.ts'
-import { childRows, stateRow } from './rows.ts'
+import { childRows, stateRow } from './format-rows.ts'
 import { ProcessPoller } from './process-poller.ts'
 
-export class LiveRows implements FollowPrinter, BottomLines, Disposable {
+export class ProcessRows implements FollowPrinter, BottomLines, Disposable {
   readonly receivesLiveEvents = true
   readonly #printer: FollowPrinter
   readonly #footer: Footer

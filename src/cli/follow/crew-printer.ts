@@ -33,7 +33,7 @@ function isUnprinted(fact: FactBody): boolean {
   return UNPRINTED_TYPES.has(fact.type) || (fact.type === 'crew.setup' && !fact.ok)
 }
 
-export class CrewEvents implements FollowPrinter {
+export class CrewPrinter implements FollowPrinter {
   readonly receivesLiveEvents = false
   readonly #out: Output
   readonly #reeve: Reeve

@@ -1,7 +1,7 @@
 // Reads the end of the daemon's log, and formats its JSON lines as time, level and message. Reads the file itself, so that it works
 // without a daemon. Test: test/tables/cli/print/text.test.ts.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import { stripControls } from './text.ts'
+import { stripControls } from '../print/text.ts'
 
 const LEVELS: Readonly<Record<number, string>> = { 10: 'trace', 20: 'debug', 30: 'info', 40: 'warn', 50: 'error', 60: 'fatal' }
 /** the most bytes that one call reads; older ones are skipped */

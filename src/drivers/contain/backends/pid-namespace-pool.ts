@@ -7,7 +7,7 @@ import type { SliceQueue } from '../../common/event-loop-turns.ts'
 /** Time limit for the creation of a namespace. */
 const CREATION_MS = 10_000
 
-export class Namespaces implements AsyncDisposable {
+export class NamespacePool implements AsyncDisposable {
   readonly #tools: Tools
   readonly #marker: string
   readonly #starts: SliceQueue

@@ -10,7 +10,7 @@ export function processTitle(view: Pick<ProcessView, 'pid' | 'name'>): string {
 }
 
 /** Returns the line about a started process, with its model, or its driver if the model is unknown: `PID 5 spawned (MODEL)`. */
-export function driverText(view: ProcessView): string {
+export function startText(view: ProcessView): string {
   return `PID ${view.pid} spawned (${oneLine(view.model ?? view.driver)})`
 }
 
@@ -64,7 +64,7 @@ export function endingText(view: ProcessView): string {
 }
 
 /** Returns the last line that is printed about a process: outcome, steps, tokens, cost and time. */
-export function runSummary(view: ProcessView): string {
+export function processSummary(view: ProcessView): string {
   const { usage } = view
   const parts = [`${processTitle(view)} ${endingText(view)}`]
   if (usage.steps > 0) {
