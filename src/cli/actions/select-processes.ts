@@ -30,6 +30,8 @@ export interface SelectionRules {
   readonly adjective: string
   /** leaves a child to its supervisor, crew or run if that is selected, too */
   readonly leavesChildrenToOwner: boolean
+  /** also selects members of crews: the verb only reads */
+  readonly includesMembers?: true
 }
 
 /** Returns the processes to act on, each once. Errors: usage without a process; exit 3 if a pattern matches none. */
@@ -56,16 +58,20 @@ function selectorOf(word: string, living: readonly SelectableProcess[]): string 
   return Object.assign(({ name }: SelectableProcess) => name !== null && matches(name), { pattern: word })
 }
 
-function canSelect({ canActOn }: SelectionRules): (process: SelectableProcess) => boolean {
-  return (process) => process.status !== 'zombie' && process.role === null && canActOn(process)
+function canSelect({ canActOn, includesMembers }: SelectionRules): (process: SelectableProcess) => boolean {
+  return (process) => process.status !== 'zombie' && (process.role === null || includesMembers === true) && canActOn(process)
 }
 
-function targetsOf(matching: readonly SelectableProcess[], { pattern }: Selector, { adjective }: SelectionRules): Target[] {
+function targetsOf(
+  matching: readonly SelectableProcess[],
+  { pattern }: Selector,
+  { adjective, includesMembers }: SelectionRules,
+): Target[] {
   if (matching.length === 0 && pattern !== undefined)
     throw new Failure(
       3,
       `no ${adjective} process has a name like "${oneLine(pattern)}"`,
-      '`reeve ps` lists the names. A pattern selects no member of a crew.',
+      `\`reeve ps\` lists the names.${includesMembers ? '' : ' A pattern selects no member of a crew.'}`,
     )
   return matching.map((selected) => ({ ref: selected.uuid, selected }))
 }

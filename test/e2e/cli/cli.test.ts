@@ -442,7 +442,10 @@ describe('reading verbs', () => {
     }
     const result = await reeve(routes, 'logs', '-f', '--tail', '2', '5')
     expect([result.code, result.stdout, result.requests[1]?.query.get('tail')]).toEqual([0, 'hello\n  read a\n', '2'])
-    expect(JSON.parse((await reeve(routes, 'logs', '--json', '5')).stdout)).toEqual({ version: 1, lines })
+    expect(JSON.parse((await reeve(routes, 'logs', '--json', '5')).stdout)).toEqual({
+      version: 1,
+      lines: lines.map((line) => ({ uuid, pid: 5, name: 'docs', ...line })),
+    })
   })
 
   test('logs -f continues after the printed part, until the end', async () => {

@@ -33,7 +33,7 @@ describe.each(verbRows)('the verb %s', (name, verb) => {
     for (const flag of limits)
       expect(LIMIT_SOURCE, flag).toMatch(new RegExp(`'?${flag}'?: (?:whole|time|bytes|\\{)|parseChoice.*'${flag}'`))
     // So are the flags that select processes.
-    const selecting = source.includes('forEachSelected(') ? SELECTION_FLAGS : []
+    const selecting = /forEachSelected\(|selectProcesses\(/.test(source) ? SELECTION_FLAGS : []
     for (const flag of Object.keys(verb.flags).filter((flag) => !limits.includes(flag)))
       expect(selecting.includes(flag) ? SELECTION_SOURCE : source, flag).toMatch(
         new RegExp(`args\\.(on|texts?|list|number|duration)\\('${flag}'\\)`),

@@ -1,0 +1,85 @@
+// `reeve logs` of several processes: one log in the order of time, with names, trees, new descendants, patterns and JSON.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { runCli, startCli, type CliResult } from '../../support/daemon/cli.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+import { HAS_TERMINAL, Terminal } from '../../support/daemon/terminal.ts'
+
+let daemon: LocalDaemon
+beforeEach(async () => {
+  daemon = await LocalDaemon.start()
+})
+afterEach(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args, { cwd: daemon.work })
+/** shell text that goes on when this file exists */
+const untilFile = (name: string): string => `until test -e ${daemon.work}/${name}; do sleep 0.02; done`
+const createFile = (name: string): Promise<unknown> => daemon.spawnShell(`touch ${daemon.work}/${name}`)
+
+test('several logs are one in the order of time, and each row begins with a name of the same width', async () => {
+  const a = await daemon.spawnShell(`echo one; ${untilFile('two')}; echo three`, { name: 'a' })
+  await daemon.waitForEvent(a.uuid, ({ fact }) => fact === 'process.output')
+  const b = await daemon.spawnShell('echo two', { name: 'longer' })
+  await daemon.waitForEnd(b.uuid)
+  await createFile('two')
+  await daemon.waitForEnd(a.uuid)
+  const { code, stdout, stderr } = await reeve('logs', 'a', 'longer')
+  expect([code, stderr]).toEqual([0, ''])
+  const rows = stdout.trimEnd().split('\n')
+  expect(rows.filter((row) => !row.includes('ended'))).toEqual(['a      | one', 'longer | two', 'a      | three'])
+  expect(rows.filter((row) => row.includes('ended')).toSorted()).toEqual(['a      | ended: completed (0)', 'longer | ended: completed (0)'])
+  expect((await reeve('logs', '--tail', '1', 'a', 'longer')).stdout.trimEnd().split('\n')).toHaveLength(2)
+  const { lines } = JSON.parse((await reeve('logs', '--json', 'a', 'longer')).stdout) as { lines: object[] }
+  expect(lines[0]).toMatchObject({ uuid: a.uuid, pid: a.pid, name: 'a', stream: 'stdout', text: 'one' })
+  expect((await reeve('logs', 'a', 'none')).code).toBe(3)
+})
+
+test('-f --tree follows a process with its descendants, also those that start later, until all have ended', async () => {
+  const root = await daemon.spawnShell(untilFile('end'), { name: 'root' })
+  await daemon.spawnShell('echo early', { name: 'early', parent: root.uuid })
+  await daemon.waitForEnd('early')
+  const logs = startCli(daemon.home, ['logs', '-f', '--tree', 'root'], { cwd: daemon.work })
+  await logs.waitForText('early | early')
+  await daemon.spawnShell(`echo late; ${untilFile('end')}; echo last`, { name: 'late', parent: root.uuid })
+  await daemon.spawnShell('echo stranger', { name: 'stranger' })
+  await daemon.waitForEnd('stranger')
+  await logs.waitForText('late  | late')
+  await createFile('end')
+  const { code, stdout } = await logs.result
+  expect(code).toBe(0)
+  expect(stdout).toContain('late  | last\n')
+  expect(stdout).toContain('root  | ended: completed (0)\n')
+  expect(stdout).not.toContain('stranger')
+})
+
+test('--all shows the living processes, and with -f each new one; a pattern selects by name', async () => {
+  await daemon.spawnShell(`echo hello; ${untilFile('end')}`, { name: 'w1' })
+  await daemon.waitForEvent('w1', ({ fact }) => fact === 'process.output')
+  const logs = startCli(daemon.home, ['logs', '-f', '--all', '--json'], { cwd: daemon.work })
+  await logs.waitForText('"text":"hello"')
+  const { uuid, pid } = await daemon.spawnShell('echo new', { name: 'w2' })
+  await logs.waitForText(`{"version":1,"uuid":"${uuid}","pid":${pid},"name":"w2"`)
+  expect((await reeve('logs', 'w*')).stdout).toBe('w1 | hello\n')
+  logs.child.kill()
+  await logs.result
+  await createFile('end')
+  expect((await reeve('logs', '--all', '--tree')).code).toBe(64)
+  expect((await reeve('logs')).code).toBe(64)
+})
+
+test.runIf(HAS_TERMINAL)(
+  'on a terminal the names have colours, long text wraps beside them, and no escape code of a program passes',
+  async () => {
+    await daemon.spawnShell(String.raw`printf 'a\033[2Jb\n'`, { name: 'one' })
+    await daemon.spawnScripted([{ text: 'The quick brown fox jumps over the lazy dog' }], { name: 'two' })
+    await daemon.waitForEnd('one')
+    await daemon.waitForEnd('two')
+    using terminal = new Terminal(daemon.home, ['logs', 'one', 'two'], { columns: 30, env: { NO_COLOR: '' } })
+    expect(await terminal.exitCode).toBe(0)
+    expect(terminal.raw).not.toContain('\x1b[2J')
+    expect(terminal.raw).toMatch(/\x1b\[3\dmone \|\x1b\[0m ab/)
+    expect(terminal.text).toContain('two | The quick brown fox\ntwo | jumps over the lazy dog\n')
+  },
+)
