@@ -1,12 +1,13 @@
 // An upgrade under a running daemon: all its files are gone or of another build, and it continues as before. The command line reports
 // once that the builds differ, with the command that helps: `reeve daemon upgrade`. Only for the build: the sources are never upgraded.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { DaemonView } from '../../../src/index.ts'
 import { BUNDLE_ID } from '../../support/daemon/built.ts'
 import { runCli, type CliResult } from '../../support/daemon/cli.ts'
 import { Installed } from '../../support/daemon/installed.ts'
+import { deep } from '../../support/deep.ts'
 import { FORM } from '../../support/env.ts'
 import { tempDir, type TempDir } from '../../support/tmp.ts'
 
@@ -78,6 +79,23 @@ describe.runIf(FORM === 'bundle')('a daemon whose files were removed', () => {
     expect(readFileSync(join(home, 'daemon.log'), 'utf8')).not.toContain('ERR_MODULE_NOT_FOUND')
   }, 120_000)
 })
+
+test.runIf(FORM === 'bundle' && deep(0, 1) === 1)(
+  'a daemon whose files were removed ends when nothing runs',
+  async () => {
+    await startCopy()
+    expect(await installed.run(home, ['run', '-d', '--', 'sh', '-c', 'until [ -e end ]; do sleep 0.1; done'])).toMatchObject({ code: 0 })
+    const { pid } = await readDaemon()
+    installed.remove()
+    // The two checks come 30 s and 60 s after the start.
+    await new Promise((resolve) => setTimeout(resolve, 70_000))
+    expect(await readDaemon()).toMatchObject({ pid })
+    writeFileSync(join(home, 'end'), '')
+    await expect.poll(() => existsSync(`/proc/${pid}/exe`), { timeout: 60_000, interval: 500 }).toBe(false)
+    expect(readFileSync(join(home, 'daemon.log'), 'utf8')).toContain('was removed and nothing runs, so the daemon stops')
+  },
+  200_000,
+)
 
 describe.runIf(FORM === 'bundle')('a daemon of another build', () => {
   test('answers as before; each command reports the different build once, with the command that helps', async () => {
