@@ -182,7 +182,7 @@ const RULES = [
 ]
 const rules = fc.uniqueArray(fc.constantFrom(...RULES), { maxLength: 3 })
 const callPermissions: fc.Arbitrary<Permissions> = fc.record({
-  default: fc.constantFrom('allow' as const, 'ask' as const, 'deny' as const),
+  default: fc.constantFrom('allow' as const, 'ask' as const, 'deny' as const, 'plan' as const),
   allow: rules,
   ask: rules,
   deny: rules,
@@ -195,7 +195,7 @@ const CALLS: readonly (readonly [name: string, input: object])[] = [
 ]
 
 test('a call of a child needs at least the approval that it would need from the parent', async () => {
-  const strictness = { allow: 0, ask: 1, deny: 2 }
+  const strictness = { allow: 0, ask: 1, deny: 2, plan: 2 }
   const of = (driver: 'native' | 'acp', permissions: Permissions | undefined): ProcessSpec =>
     kernelSpec({ driver, ...(driver === 'acp' ? { argv: ['x'] } : {}), ...(permissions ? { permissions } : {}) })
   await fc.assert(

@@ -76,7 +76,8 @@ export interface SignalsView {
 /** A question of a process for the user. Without options the answer is a text. */
 export interface AskView {
   id: string
-  kind: 'permission' | 'question'
+  /** `plan`: an approval sets the permissions of the process */
+  kind: 'permission' | 'question' | 'plan'
   text: string
   at: string
   options: {
@@ -208,7 +209,7 @@ export interface CapabilitiesView {
     ask: string[]
     deny: string[]
     /** external agents: the policy for a kind, title or name of a tool */
-    tools: Record<string, PermissionPolicy>
+    tools: Record<string, 'ask' | 'allow' | 'deny'>
   } | null
   paths: { read: string[] | null; write: string[] | null }
   network: 'on' | 'off'

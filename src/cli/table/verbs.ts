@@ -84,7 +84,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       gateway: text('MODE', 'whether an external agent calls its models through the gateway: auto, on or off'),
       permissions: text(
         'POLICY',
-        'for calls of tools without a rule: ask (the user answers; the default of external agents), allow (that of native agents) or deny',
+        'for calls of tools without a rule: ask (the user answers; the default of external agents), allow (that of native agents), deny or plan (a native agent only reads until you approve its plan)',
       ),
       wake: on('continue by itself after a rate limit with a known end; without it the user resumes it'),
       'no-instructions': on('do not give a native agent the AGENTS.md of the repository'),
@@ -292,6 +292,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       ['reeve answer 5 1', 'the first option'],
       ['reeve answer --no 5', 'refuse'],
       ['reeve answer docs "use pnpm"', 'a text'],
+      ['reeve answer 5 deny "keep the old API"', 'refuse, with a reason'],
     ],
     load: () => import('../verbs/answer.ts'),
   },

@@ -26,6 +26,7 @@ import {
   type Limits,
   type OutputFormat,
   OUTPUT_FORMATS,
+  CALL_DECISIONS,
   PERMISSION_POLICIES,
   AGENT_DRIVERS,
   type GatewayMode,
@@ -153,13 +154,13 @@ const keys = {
         permission,
         z.strictObject({
           default: permission.default('ask'),
-          tools: z.record(z.string().min(1), permission).optional(),
+          tools: z.record(z.string().min(1), z.enum(CALL_DECISIONS)).optional(),
           allow: nameList.optional(),
           ask: nameList.optional(),
           deny: nameList.optional(),
         }),
       ],
-      'expected ask, allow, deny, { default: …, allow: […], ask: […], deny: […] }, or { default: …, tools: { NAME: … } }',
+      'expected ask, allow, deny, plan, { default: …, allow: […], ask: […], deny: […] }, or { default: …, tools: { NAME: … } }',
     )
     .optional(),
   mode: z.string().min(1).max(200).optional(),

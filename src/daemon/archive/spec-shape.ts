@@ -9,7 +9,15 @@ import { recordedLimitsRule } from '../../config/limit-rules.ts'
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
 import { hasPattern, toolRuleProblem } from '../../kernel/state/tool-rules.ts'
 import { COMMIT_GATES, ROLES } from '../../kernel/model/crew/words.ts'
-import { CONTAINMENT_KINDS, DRIVERS, ON_COMPLETE, PERMISSION_POLICIES, RESTART_TYPES, STRATEGIES } from '../../kernel/model/words.ts'
+import {
+  CALL_DECISIONS,
+  CONTAINMENT_KINDS,
+  DRIVERS,
+  ON_COMPLETE,
+  PERMISSION_POLICIES,
+  RESTART_TYPES,
+  STRATEGIES,
+} from '../../kernel/model/words.ts'
 
 const texts = z.array(z.string())
 const path = z.string().startsWith('/', 'expected an absolute path')
@@ -51,7 +59,7 @@ const shape = z
     permissions: z
       .strictObject({
         default: z.enum(PERMISSION_POLICIES),
-        tools: z.record(z.string(), z.enum(PERMISSION_POLICIES)).optional(),
+        tools: z.record(z.string(), z.enum(CALL_DECISIONS)).optional(),
         allow: callRules.optional(),
         ask: callRules.optional(),
         deny: callRules.optional(),

@@ -549,8 +549,15 @@ function toolsOf(
 
 /** The policy for permission requests. The request's policy replaces only the default of the agent file, not its rules for single tools. */
 function permissionsOf(agent: AgentDefinition, { permissions }: SpawnBody): { readonly permissions?: Permissions } {
-  if (permissions === undefined) return agent.permissions === null ? {} : { permissions: agent.permissions }
-  return { permissions: { ...agent.permissions, default: permissions } }
+  const policy = permissions ?? agent.permissions?.default
+  if (policy === 'plan')
+    throw new KernelError(
+      'INVALID',
+      `agent "${agent.name}" cannot be held to \`plan\`: only native agents can`,
+      undefined,
+      'Some agents have a mode for planning, such as `mode: plan` in the agent file of Claude Code. Their own settings then decide.',
+    )
+  return policy === undefined ? {} : { permissions: { ...agent.permissions, default: policy } }
 }
 
 interface FoundTexts {

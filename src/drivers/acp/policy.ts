@@ -4,9 +4,9 @@
 import { isAllowed } from '../../kernel/model/tool-names.ts'
 import { lookUp } from '../../kernel/util/lookup.ts'
 import type { AcpSpec } from '../../kernel/model/process-spec.ts'
-import type { PermissionPolicy } from '../../kernel/model/words.ts'
+import type { CallDecision } from '../../kernel/model/words.ts'
 
-export type PolicyDecision = PermissionPolicy
+export type PolicyDecision = CallDecision
 
 export type Rules = Pick<AcpSpec, 'permissions' | 'deny' | 'tools' | 'capabilities'>
 
@@ -38,7 +38,9 @@ export function decideAction(action: RequestedAction, rules: Rules): PolicyDecis
     const found = toolRules.find(([key]) => key.toLowerCase() === name.toLowerCase())
     if (found) return found[1]
   }
-  return permissions?.default ?? 'ask'
+  const { default: policy = 'ask' } = permissions ?? {}
+  // Only native agents plan.
+  return policy === 'plan' ? 'deny' : policy
 }
 
 /** The titles that agents give a call of reeve's MCP server in permission requests. */

@@ -1,16 +1,22 @@
-// The system prompt of a native agent: the role prompt, the instructions of its repository, and the list of its skills. Pure, and constant
+// The system prompt of a native agent: the role prompt, planning, the instructions of its repository, and the list of its skills. Pure, and constant
 // for a process.
 // Test: test/tables/drivers/native/system-prompt.test.ts.
 import type { NativeSpec } from '../../kernel/model/process-spec.ts'
 import type { Instructions } from '../../kernel/model/spec-parts.ts'
 import { isAllowed } from '../../kernel/model/tool-names.ts'
+import { PLANNING_PROMPT } from './permissions/plan.ts'
 
-type PromptSpec = Pick<NativeSpec, 'system' | 'instructions' | 'skills' | 'tools' | 'deny'>
+type PromptSpec = Pick<NativeSpec, 'system' | 'instructions' | 'skills' | 'permissions' | 'tools' | 'deny'>
 
 /** Returns the whole system prompt; null: none. */
 export function systemPromptOf(spec: PromptSpec): string | null {
   const { system, instructions } = spec
-  const parts = [...(system === null ? [] : [system]), ...(instructions ? instructionParts(instructions) : []), ...skillParts(spec)]
+  const parts = [
+    ...(system === null ? [] : [system]),
+    ...(spec.permissions?.default === 'plan' ? [PLANNING_PROMPT] : []),
+    ...(instructions ? instructionParts(instructions) : []),
+    ...skillParts(spec),
+  ]
   return parts.length === 0 ? null : parts.join('\n\n')
 }
 

@@ -9,6 +9,7 @@ import type { Ack, ReportOf } from '../model/reports.ts'
 import type { Process } from '../model/process.ts'
 import type { DecisionDraft } from './draft.ts'
 import type { Ask, PendingAsk } from '../model/asks.ts'
+import { withApprovedPlan } from './approve-plan.ts'
 import { truncate } from '../util/truncate.ts'
 
 /** maximum number of open asks per process */
@@ -52,14 +53,18 @@ export function answerAsk(draft: DecisionDraft, input: InputOf<'answer'>): void 
   const process = draft.requireLiving(uuid)
   if (by.startsWith('agent:')) throw new KernelError('PERMISSION', 'only the user can answer a question of a process')
   if (isEnding(process)) throw new KernelError('INVALID', `process ${process.pid} is stopping`)
-  const { id, options } = findOpenAsk(process, input.id)
-  const option = checkOption(process, input, options)
+  const { id, kind, options } = findOpenAsk(process, input.id)
+  const chosen = checkOption(process, input, options)
+  const option = kind === 'plan' && chosen !== null ? withApprovedPlan(draft, process, { option: chosen, by }) : chosen
   draft.emit(uuid, { type: 'process.answered', id, option, text, by })
   const isHeld = isSuspended(process)
   if (process.spec.crew) draft.followUps.push({ type: 'answered', uuid, id, option, text })
   else if (!isHeld) draft.effect({ type: 'driver.answer', uuid, pid: process.pid, id, option, text })
-  const note = isHeld && !process.spec.crew ? 'the process is suspended: it gets the answer when it resumes' : null
-  draft.replyDone(input.reply, uuid, { note })
+  const notes = [
+    ...(option === chosen ? [] : [`its parent must ask, so the answer counts as \`${option}\``]),
+    ...(isHeld && !process.spec.crew ? ['the process is suspended: it gets the answer when it resumes'] : []),
+  ]
+  draft.replyDone(input.reply, uuid, { note: notes.length === 0 ? null : notes.join('; ') })
 }
 
 /** The asks of a process that have no answer. */

@@ -1,6 +1,9 @@
 // Types of asks: the questions of agents to the user, and their answers. Test: test/tables/kernel/decide/asks.test.ts.
 import type { Sender } from './ids.ts'
 
+/** The kinds of asks. `plan`: an approval changes the permissions of the process to the chosen policy. */
+export const ASK_KINDS = ['permission', 'question', 'plan'] as const
+
 export const ASK_OPTION_KINDS = ['allow_once', 'allow_always', 'reject_once', 'reject_always', 'choice'] as const
 
 /** A possible answer to an ask. The kind `choice` neither allows nor rejects anything. */
@@ -14,7 +17,7 @@ export interface AskOption {
 export interface Ask {
   /** unique among the asks of the process */
   readonly id: string
-  readonly kind: 'permission' | 'question'
+  readonly kind: (typeof ASK_KINDS)[number]
   readonly text: string
   /** empty: the answer is free text */
   readonly options: readonly AskOption[]

@@ -328,7 +328,7 @@ export type FactBody =
       readonly scope: Uuid
       readonly ask?: CallEstimate
     }
-  /** the limits have changed; `spec` contains all limits */
+  /** the limits or the permissions have changed; `spec` contains all of them */
   | { readonly type: 'process.limited'; readonly spec: ProcessSpec; readonly by: Sender }
   /** a call of an external agent's model through the gateway; `call`: its id */
   | {

@@ -1,7 +1,7 @@
 // Parts of a process specification and their results: MCP servers, permissions, worktrees. Owns their recorded shape:
 // a field may be added, but no field may change its meaning. Test: test/properties/fold.test.ts.
 import type { Uuid } from './ids.ts'
-import type { ToolEffect, EFFORTS, PERMISSION_POLICIES } from './words.ts'
+import type { CallDecision, EFFORTS, PermissionPolicy, ToolEffect } from './words.ts'
 
 /**
  * An MCP server that a native agent may use. Values of `env` and `headers` may name variables as `${NAME}` or
@@ -33,14 +33,12 @@ export type McpServer = {
   | { readonly kind: 'http'; readonly url: string; readonly headers: Readonly<Record<string, string | null>> }
 )
 
-type Permission = (typeof PERMISSION_POLICIES)[number]
-
 /** Which calls of tools are allowed, denied, or need the user's answer. */
 export interface Permissions {
   /** for calls without a rule. A native agent's reads of files are then always allowed */
-  readonly default: Permission
+  readonly default: PermissionPolicy
   /** external agents: overrides by kind, title or name of a tool */
-  readonly tools?: Readonly<Record<string, Permission>>
+  readonly tools?: Readonly<Record<string, CallDecision>>
   /** native agents: rules such as `edit` and `bash(npm test:*)`. A denial comes first, then a question, then an approval */
   readonly allow?: readonly string[]
   readonly ask?: readonly string[]

@@ -136,8 +136,12 @@ export const STATUSES = [
 /** The reasoning efforts of models. */
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 
-/** Answers to an approval request of an external agent. */
-export const PERMISSION_POLICIES = ['ask', 'allow', 'deny'] as const
+/** What happens to a call of a tool. */
+export const CALL_DECISIONS = ['ask', 'allow', 'deny'] as const
+export type CallDecision = (typeof CALL_DECISIONS)[number]
+
+/** The policies for calls without a rule. `plan`: a native agent only reads, until the user approves its plan. */
+export const PERMISSION_POLICIES = [...CALL_DECISIONS, 'plan'] as const
 export type PermissionPolicy = (typeof PERMISSION_POLICIES)[number]
 
 /** Restart types as in Erlang/OTP. */

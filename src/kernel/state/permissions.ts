@@ -6,7 +6,7 @@ import { CAPABILITIES, isExternal, isPlainCommand, NATIVE_SHELL_TOOLS } from '..
 import { commonTools, isAllowed, mayUseServer, namesServer, serverPrefix, withoutCovered } from '../model/tool-names.ts'
 import type { McpServer, PathAccess, Capabilities, Permissions, Skill } from '../model/spec-parts.ts'
 import type { ProcessSpec } from '../model/process-spec.ts'
-import type { PermissionPolicy } from '../model/words.ts'
+import type { CallDecision, PermissionPolicy } from '../model/words.ts'
 import { withoutUndefined } from '../util/without-undefined.ts'
 
 type ToolLists = Pick<ProcessSpec, 'tools' | 'deny'>
@@ -44,7 +44,7 @@ export function confinementObstacle(child: ProcessSpec, parent: ProcessSpec): st
   // What the parent may do only after a question, a child must not do without one. An external agent takes over the question itself, but
   // no rules for single calls.
   const hasRules = [...(above?.ask ?? []), ...(above?.deny ?? [])].length > 0
-  const parentFreedom = above === null ? freedomOf(parent) : hasRules ? 0 : 1
+  const parentFreedom = above === null ? freedomOf(parent) : hasRules || above.default === 'plan' ? 0 : 1
   const childFreedom = above !== null && child.driver === 'native' ? 0 : above !== null && child.driver === 'acp' ? 1 : freedomOf(child)
   if (!isLimited || childFreedom <= parentFreedom) return null
   const who = isPlainCommand(child) ? 'a command' : `agent ${child.agent}`
@@ -204,10 +204,15 @@ function intersectWithParent(spec: ProcessSpec, parent: ProcessSpec): ProcessSpe
 function restrictPermissions(spec: ProcessSpec, above: Permissions | null): ProcessSpec {
   if (above === null) return spec
   const stricter = (policy: PermissionPolicy): PermissionPolicy => (STRICTNESS[policy] < STRICTNESS[above.default] ? above.default : policy)
+  // An external agent cannot plan. `confinementObstacle` refuses a new one below a process that plans.
+  const stricterDecision = (decision: PermissionPolicy): CallDecision => {
+    const policy = stricter(decision)
+    return policy === 'plan' ? 'deny' : policy
+  }
   if (spec.driver === 'acp') {
     const { default: fallback, tools } = spec.permissions ?? { default: 'ask' }
-    const stricterTools = tools && Object.fromEntries(Object.entries(tools).map(([name, policy]) => [name, stricter(policy)]))
-    return { ...spec, permissions: { default: stricter(fallback), ...(stricterTools && { tools: stricterTools }) } }
+    const stricterTools = tools && Object.fromEntries(Object.entries(tools).map(([name, policy]) => [name, stricterDecision(policy)]))
+    return { ...spec, permissions: { default: stricterDecision(fallback), ...(stricterTools && { tools: stricterTools }) } }
   }
   if (spec.driver !== 'native') return spec
   const own = spec.permissions ?? { default: 'allow' }
@@ -221,8 +226,12 @@ function restrictPermissions(spec: ProcessSpec, above: Permissions | null): Proc
   // A question must not loosen what the other denies by default.
   const [ownAsk, aboveAsk] = [splitQuestions(own.ask, above), splitQuestions(above.ask, own)]
   const deny = union([...(own.deny ?? []), ...ownAsk.denied], [...(above.deny ?? []), ...aboveAsk.denied])
-  const lists = withoutUndefined({ allow, ask: union(ownAsk.asked, aboveAsk.asked), deny })
-  return { ...spec, permissions: { default: stricter(own.default), ...lists } }
+  const ask = union(ownAsk.asked, aboveAsk.asked)
+  const policy = stricter(own.default)
+  // Where one of them denies and the other plans, no rule may allow a call, and no approval may follow.
+  if (policy === 'deny' && [own.default, above.default].includes('plan'))
+    return { ...spec, permissions: { default: policy, ...withoutUndefined({ deny: union(deny, ask) }) } }
+  return { ...spec, permissions: { default: policy, ...withoutUndefined({ allow, ask, deny }) } }
 }
 
 /** Splits rules that ask into those that may still ask, and those that another set of permissions denies. */
@@ -235,7 +244,7 @@ function splitQuestions(
 }
 
 /** A policy with a higher number lets fewer calls run. */
-const STRICTNESS: Readonly<Record<PermissionPolicy, number>> = { allow: 0, ask: 1, deny: 2 }
+const STRICTNESS: Readonly<Record<PermissionPolicy, number>> = { allow: 0, ask: 1, plan: 2, deny: 3 }
 
 type LooseCapabilities = { readonly [K in keyof Capabilities]: Capabilities[K] | undefined }
 

@@ -56,7 +56,7 @@ const usage: Arbitrary<CallUsage> = fc.record({
 })
 const ask: Arbitrary<Ask> = fc.record({
   id: shortText,
-  kind: fc.constantFrom('permission', 'question'),
+  kind: fc.constantFrom('permission', 'question', 'plan'),
   text,
   callId: fc.option(shortText),
   at: number,

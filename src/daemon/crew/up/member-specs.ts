@@ -203,6 +203,7 @@ function agentNote({ name, driver }: AgentDefinition, { permissions }: RunnableS
     return `agent ${name} does not ask reeve before it acts${role === 'coordinator' ? ', and reeve cannot keep a coordinator from writing files' : ''}; only its own flags restrict it`
   if (enforcement === 'asked' && role === 'coordinator')
     return `agent ${name}: as coordinator it may not write files, which reeve enforces only where the agent asks`
+  if (permissions?.default === 'plan') return `agent ${name} plans first, and the user approves the plan: \`reeve answer\``
   return (permissions?.default ?? (enforcement === 'asked' ? 'ask' : 'allow')) === 'ask'
     ? `agent ${name} asks the user before it acts: \`reeve answer\`, or --permissions allow`
     : null

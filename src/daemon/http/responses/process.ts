@@ -16,11 +16,12 @@ import {
   STRATEGIES,
   PROCESS_STATES,
   METERINGS,
+  CALL_DECISIONS,
   PERMISSION_POLICIES,
 } from '../../../kernel/model/words.ts'
 import { containment, costFields, count, driver, effort, ms, status, text, texts, time, tokenFields, usd, uuid, version } from './fields.ts'
 import { ENFORCEMENT_LEVELS } from '../../../kernel/state/permissions.ts'
-import { ASK_OPTION_KINDS } from '../../../kernel/model/asks.ts'
+import { ASK_KINDS, ASK_OPTION_KINDS } from '../../../kernel/model/asks.ts'
 
 const signal = z.enum(SIGNALS)
 
@@ -69,7 +70,7 @@ const signals = z
 export const ask = z
   .object({
     id: text,
-    kind: z.enum(['permission', 'question']),
+    kind: z.enum(ASK_KINDS).describe('`plan`: an approval sets the permissions of the process'),
     text,
     at: time,
     options: z.array(
@@ -192,7 +193,7 @@ const capabilities = z
         allow: texts,
         ask: texts,
         deny: texts,
-        tools: z.record(z.string(), policy).describe('external agents: the policy for a kind, title or name of a tool'),
+        tools: z.record(z.string(), z.enum(CALL_DECISIONS)).describe('external agents: the policy for a kind, title or name of a tool'),
       })
       .nullable()
       .describe(

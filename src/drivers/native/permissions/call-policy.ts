@@ -1,13 +1,13 @@
 // Decides by the process's permissions whether a tool call may run, is denied, or needs the user's answer. A denial comes before a
 // question, and a question before an approval. An approval needs certainty: the real path of a file, and each command of a line. A
-// denial and a question apply in doubt, too. Test: test/tables/drivers/native/permissions/call-policy.test.ts.
+// denial and a question apply in doubt, too. While the agent plans, each call that does not only read is denied. Test: test/tables/drivers/native/permissions/call-policy.test.ts.
 import path from 'node:path'
 import type { Permissions } from '../../../kernel/model/spec-parts.ts'
 import { isAllowed } from '../../../kernel/model/tool-names.ts'
 import { parseToolRule } from '../../../kernel/state/tool-rules.ts'
 import type { ToolRule } from '../../../kernel/state/tool-rules.ts'
 import { NATIVE_TOOL_ACCESS } from '../../../kernel/model/words.ts'
-import type { PermissionPolicy } from '../../../kernel/model/words.ts'
+import type { CallDecision, PermissionPolicy } from '../../../kernel/model/words.ts'
 import { lookUp } from '../../../kernel/util/lookup.ts'
 import type { ToolCall } from '../context/context.ts'
 import { resolveRealPath } from '../tools/path-guard.ts'
@@ -25,26 +25,41 @@ interface Subject {
 }
 
 export class CallPolicy {
-  readonly #permissions: Permissions | null
+  /** the policy for calls without a rule */
+  #default: PermissionPolicy
+  readonly #hasPermissions: boolean
   readonly #cwd: string
-  readonly #rules: Readonly<Record<PermissionPolicy, readonly ToolRule[]>>
+  readonly #rules: Readonly<Record<CallDecision, readonly ToolRule[]>>
 
   /** `permissions` undefined: each call may run. */
   constructor(permissions: Permissions | undefined, cwd: string) {
-    this.#permissions = permissions ?? null
+    this.#default = permissions?.default ?? 'allow'
+    this.#hasPermissions = permissions !== undefined
     this.#cwd = cwd
     const { allow = [], ask = [], deny = [] } = permissions ?? {}
     this.#rules = { allow: allow.map(parseToolRule), ask: ask.map(parseToolRule), deny: deny.map(parseToolRule) }
   }
 
-  async decide(call: ToolCall): Promise<PermissionPolicy> {
-    if (this.#permissions === null) return 'allow'
+  /** the agent only reads, until the user approves its plan */
+  get isPlanning(): boolean {
+    return this.#default === 'plan'
+  }
+
+  /** Ends the planning after the user's approval. */
+  endPlanning(policy: CallDecision): void {
+    this.#default = policy
+  }
+
+  /** `isRead`: the call changes nothing; default: it reads a file. */
+  async decide(call: ToolCall, isRead = isFileRead(call.name)): Promise<CallDecision> {
+    if (!this.#hasPermissions) return 'allow'
     const subject = await this.#subjectOf(call)
     const { allow, ask, deny } = this.#rules
     if (deny.some((rule) => mayMatch(rule, subject))) return 'deny'
+    if (this.#default === 'plan' && !isRead) return 'deny'
     if (ask.some((rule) => mayMatch(rule, subject))) return 'ask'
     if (isApproved(allow, subject)) return 'allow'
-    return isFileRead(call.name) ? 'allow' : this.#permissions.default
+    return this.#default === 'plan' || isFileRead(call.name) ? 'allow' : this.#default
   }
 
   async #subjectOf({ name, input }: ToolCall): Promise<Subject> {

@@ -29,13 +29,19 @@ export class OpenQuestions {
     this.#answers.get(id)?.(reply)
   }
 
-  /** Opens a question about a call. `close` withdraws it. */
-  open(call: ToolCall): { readonly ask: Ask; readonly reply: Promise<Reply>; close(): void } {
+  /** Opens a question about a call, or about the plan that it presents. `close` withdraws it. */
+  open(
+    call: ToolCall,
+    plan?: { readonly text: string; readonly options: Ask['options'] },
+  ): { readonly ask: Ask; readonly reply: Promise<Reply>; close(): void } {
     // The PID makes the id unique among those of earlier incarnations.
     const id = `${this.#pid}-${(this.#lastNumber += 1)}`
     const { promise, resolve } = Promise.withResolvers<Reply>()
     this.#answers.set(id, resolve)
-    const ask: Ask = { id, kind: 'permission', text: describeCall(call), options: OPTIONS, callId: call.callId, at: Date.now() }
+    const shared = { id, callId: call.callId, at: Date.now() }
+    const ask: Ask = plan
+      ? { ...shared, kind: 'plan', text: `approve this plan?\n\n${plan.text}`, options: plan.options }
+      : { ...shared, kind: 'permission', text: describeCall(call), options: OPTIONS }
     return { ask, reply: promise, close: () => this.#answers.delete(id) }
   }
 }

@@ -42,6 +42,8 @@ export interface Tool {
   readonly effect: ToolEffect
   /** set if the daemon has granted the tool, so that the allow and deny lists do not apply */
   readonly isGranted?: true
+  /** set if the model does not see the tool, which only answers a call of an earlier incarnation */
+  readonly isHidden?: true
   /** Returns the JSON Schema of the input. */
   schema(): Readonly<Record<string, unknown>>
   /** Errors: `ToolError` for an invalid input or a failure of the tool itself. */

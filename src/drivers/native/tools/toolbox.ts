@@ -4,6 +4,7 @@
 import type { CapabilityName, ImagePart, ToolOutcome } from '../../../kernel/model/facts.ts'
 import { INTERRUPTED_CALL } from '../../../kernel/decide/close-open-calls.ts'
 import type { ToolCall } from '../context/context.ts'
+import { planTool } from '../permissions/plan.ts'
 import type { OfferedTool } from '../models/model.ts'
 import { isAllowed } from '../../../kernel/model/tool-names.ts'
 import { bash } from './bash.ts'
@@ -30,7 +31,7 @@ export interface ToolCallResult {
 }
 
 /** The fields of a spec that decide which tools there are. */
-type ToolSpec = Pick<ProcessSpec, 'tools' | 'deny'> & Pick<NativeSpec, 'skills' | 'worktree'>
+type ToolSpec = Pick<ProcessSpec, 'tools' | 'deny'> & Pick<NativeSpec, 'skills' | 'worktree' | 'permissions'>
 
 export class Toolbox {
   readonly #spec: Pick<ProcessSpec, 'tools' | 'deny'>
@@ -44,7 +45,7 @@ export class Toolbox {
   constructor(spec: ToolSpec, source: ToolSource | null = null) {
     this.#spec = spec
     const skill = skillTool(spec, workers)
-    this.#builtInTools = skill ? [...BUILT_IN_TOOLS, skill] : BUILT_IN_TOOLS
+    this.#builtInTools = [...BUILT_IN_TOOLS, ...(skill ? [skill] : []), planTool(spec)]
     this.#source = source
   }
 
@@ -117,7 +118,7 @@ export class Toolbox {
     this.#lastSourceTools = sourceTools
     this.#tools = [...this.#builtInTools, ...sourceTools]
     this.#offeredTools = this.#tools
-      .filter((tool) => this.#mayUse(tool))
+      .filter((tool) => this.#mayUse(tool) && tool.isHidden !== true)
       .map((tool) => ({ name: tool.name, description: tool.description, schema: tool.schema() }))
   }
 }

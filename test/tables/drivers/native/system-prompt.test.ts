@@ -42,3 +42,9 @@ test('the skills come last, in one line each, and only with the tool that loads 
   expect(systemPromptOf({ system: 'You review.', skills, tools: null, deny: ['skill'] })).toBe('You review.')
   expect(systemPromptOf({ system: null, skills, tools: ['read'], deny: [] })).toBeNull()
 })
+
+test('an agent that plans reads how, after its role prompt', () => {
+  const prompt = systemPromptOf({ ...ANY_TOOL, system: 'You review.', permissions: { default: 'plan' } })
+  expect(prompt).toMatch(/^You review\.\n\n# Planning\n\n.*`present_plan`/s)
+  expect(systemPromptOf({ ...ANY_TOOL, system: 'You review.', permissions: { default: 'ask' } })).toBe('You review.')
+})

@@ -41,6 +41,29 @@ describe('without a rule', () => {
   })
 })
 
+describe('while the agent plans', () => {
+  test.each<[string, Permissions, string, object, PermissionPolicy]>([
+    ['a read is allowed', { default: 'plan' }, 'read', file('x'), 'allow'],
+    ['a skill is allowed', { default: 'plan' }, 'skill', { name: 'x' }, 'allow'],
+    ['a write is denied', { default: 'plan' }, 'write', file('x'), 'deny'],
+    ['a command is denied, also one that a rule allows', { default: 'plan', allow: ['bash'] }, 'bash', bash('ls'), 'deny'],
+    ['a denied read stays denied', { default: 'plan', deny: ['read'] }, 'read', file('x'), 'deny'],
+    ['a read that a rule asks about asks', { default: 'plan', ask: ['read'] }, 'read', file('x'), 'ask'],
+    ['a tool of a server is denied', { default: 'plan' }, 'mcp__db__query', {}, 'deny'],
+  ])('%s', async (_, permissions, name, input, expected) => {
+    expect(await decide(permissions, name, input)).toBe(expected)
+  })
+
+  test('a tool of a server that only reads is allowed, and an approval ends the planning', async () => {
+    const policy = new CallPolicy({ default: 'plan', allow: ['bash(ls)'] }, cwd)
+    const call = (name: string, input: object): Parameters<CallPolicy['decide']>[0] => ({ type: 'tool-call', callId: 'c', name, input })
+    expect(await policy.decide(call('mcp__db__get', {}), true)).toBe('allow')
+    policy.endPlanning('ask')
+    expect(await policy.decide(call('bash', bash('ls')))).toBe('allow')
+    expect(await policy.decide(call('bash', bash('rm x')))).toBe('ask')
+  })
+})
+
 describe('a rule for a whole tool', () => {
   test.each<[string, Permissions, string, object, PermissionPolicy]>([
     ['allows its calls', { default: 'ask', allow: ['edit'] }, 'edit', file('x'), 'allow'],
