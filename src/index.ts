@@ -15,6 +15,7 @@ import type {
   PauseBody,
   ProcessView,
   RemovedView,
+  LabelBody,
   RenameBody,
   ResumeBody,
   SendBody,
@@ -390,6 +391,11 @@ export class Reeve implements AsyncDisposable {
    */
   rename(ref: string, name: string, options: CallOptions = {}): Promise<SteerView> {
     return this.#client.post(`${processPath(ref)}/rename`, { name } satisfies RenameBody, options)
+  }
+
+  /** Changes labels of a process, dead or alive; null removes one. Errors: `INVALID` if it would have more than 32. */
+  label(ref: string, labels: LabelBody['labels'], options: CallOptions = {}): Promise<SteerView> {
+    return this.#client.post(`${processPath(ref)}/labels`, { labels } satisfies LabelBody, options)
   }
 
   /**

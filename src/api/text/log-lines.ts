@@ -1,6 +1,7 @@
 // Converts the facts of a process to log lines: messages, text, tool calls and output. Only this file does so: the daemon uses it for
 // stored facts, the command line for new ones. Pure. Test: test/e2e/cli/cli.test.ts.
 import { CREW_LOG_FACTS, crewEventText } from './crew-event.ts'
+import { labelsText } from './labels-text.ts'
 import { reasonText } from './exit-reason.ts'
 import type { FactBody, BodyOf } from '../../kernel/model/facts.ts'
 import type { LogLine } from '../views/process.ts'
@@ -94,6 +95,7 @@ export function logLines(at: string, body: FactBody): LogLine[] {
     case 'process.exited':
       return lines('system', `ended: ${reasonText(body.exit.reason)} (${body.exit.code})`)
     case 'process.described':
+      if (body.what === 'labels') return lines('system', `labels: ${labelsText(body.spec.labels) || 'none'} (by ${body.by})`)
       return lines('system', `${body.from === undefined ? 'named' : `renamed from ${body.from} to`} ${body.spec.name} (by ${body.by})`)
     case 'supervisor.restarting':
       return lines('system', `child ${body.id} is restarted: ${body.cause}${body.group ? `; together with ${body.group.join(', ')}` : ''}`)

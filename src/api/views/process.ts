@@ -380,6 +380,8 @@ export interface ProcessView {
   capabilities: CapabilitiesView
   children: string[]
   pinned: boolean
+  /** its labels, by key */
+  labels: Record<string, string>
   /** the text of the NOTE column */
   note: string | null
   /** the last assistant text, truncated to 500 characters */
@@ -499,6 +501,8 @@ export interface SpawnBody {
   skills?: boolean
   /** true: it gets reeve's own tools, to start and control other processes; default: as in the agent file */
   reeve?: boolean
+  /** what it is found by, in addition to the labels of its agent file; children do not inherit them */
+  labels?: Record<string, string>
   limits?: Limits
   /** the reasoning effort of the model */
   effort?: Effort
@@ -568,6 +572,8 @@ export interface ChildBody {
   skills?: boolean
   /** true: it gets reeve's own tools, to start and control other processes; default: as in the agent file */
   reeve?: boolean
+  /** what it is found by, in addition to the labels of its agent file; children do not inherit them */
+  labels?: Record<string, string>
   limits?: Limits
   /** the reasoning effort of the model */
   effort?: Effort
@@ -682,4 +688,9 @@ export interface AnswerBody {
 /** The new name: it must be valid, and no living process may have it. */
 export interface RenameBody {
   name: string
+}
+
+/** New values of labels by key; null removes a label. */
+export interface LabelBody {
+  labels: Record<string, string | null>
 }

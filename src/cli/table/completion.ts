@@ -135,6 +135,8 @@ async function candidatesOf(kind: string, context: Context, words: readonly stri
       return memberIds(words[0])
     case 'P':
       return (await processWords(context.name)).filter(([word]) => !words.includes(word))
+    case 'LABEL':
+      return labelWords()
     case 'VERB':
       return verbWords(context.verbs)
     case 'GATE':
@@ -293,6 +295,13 @@ async function filterWords(current: string): Promise<Candidate[]> {
     parent: rows.map(({ pid }) => String(pid)),
   }
   return [...new Set(values[key] ?? [])].map((word) => [`${key}=${word}`, ''])
+}
+
+/** Returns the labels of the living processes and of the newest ended ones. */
+async function labelWords(): Promise<Candidate[]> {
+  const rows = (await askDaemon((reeve) => reeve.list({ all: true, limit: MAX_ENDED, fields: ['labels'] }))) ?? []
+  const words = rows.flatMap(({ labels }) => Object.entries(labels).map(([key, value]) => (value === '' ? key : `${key}=${value}`)))
+  return [...new Set(words)].map((word) => [word, ''])
 }
 
 /** Returns the directories and scripts that complete the typed path. */

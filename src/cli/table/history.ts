@@ -1,7 +1,7 @@
 // The rows of the verb table for verbs about stored processes: `gc`, `rename`, `pin`, `export` and `import`. Test: test/tables/cli/table/verbs.test.ts.
 import type { Verb } from './verb.ts'
 
-export const HISTORY: Readonly<Record<'gc' | 'rename' | 'pin' | 'export' | 'import', Verb>> = {
+export const HISTORY: Readonly<Record<'gc' | 'rename' | 'label' | 'pin' | 'export' | 'import', Verb>> = {
   gc: {
     summary: 'Collect ended processes',
     usage: ['reeve gc [--dry-run] [-f]'],
@@ -35,6 +35,24 @@ export const HISTORY: Readonly<Record<'gc' | 'rename' | 'pin' | 'export' | 'impo
       ['reeve rename docs docs-2', 'makes the name free for another process'],
     ],
     load: () => import('../verbs/rename.ts'),
+  },
+  label: {
+    summary: 'Change the labels of a process',
+    usage: ['reeve label P LABEL...'],
+    about: [
+      'Sets or removes labels of a process, which may be running, suspended or ended. `KEY=VALUE` sets a label, `KEY` sets it without a value, and `KEY-` removes it.',
+      'Keys have up to 63 of `a-z0-9._/-`, values up to 256 characters; a process has at most 32 labels. `reeve run --label` and `labels:` in an agent file give the first ones. A resume and a fork keep them; children do not get them.',
+      '`reeve ps -l` finds processes by their labels, and `reeve inspect` shows them. Labels never change what a process does.',
+    ],
+    wordRange: [2, 33],
+    flags: {},
+    exits: '0; 3 no such process; 4 the daemon cannot be reached; 64 usage error, or too many labels',
+    examples: [
+      ['reeve label docs team=web sprint=12', 'set two'],
+      ['reeve label docs sprint-', 'remove one'],
+      ['reeve ps -l team=web', 'find it'],
+    ],
+    load: () => import('../verbs/label.ts'),
   },
   pin: {
     summary: 'Keep processes from being collected',

@@ -4,7 +4,7 @@ import type { Verb } from './verb.ts'
 
 export const PS: Omit<Verb, 'load'> = {
   summary: 'List the processes',
-  usage: ['reeve ps [-a] [--tree] [--watch] [--filter KEY=VALUE]...'],
+  usage: ['reeve ps [-a] [--tree] [--watch] [--filter KEY=VALUE]... [-l LABEL]...'],
   about: [
     'Lists the living processes by PID; with `-a` also ended ones. A COST with a + is a lower bound: the price of some call is unknown.',
     'Filters: status, name, agent, driver, state, parent (a P). Values of the same key are alternatives; different keys must all match. A status or state of ended processes includes ended ones.',
@@ -17,12 +17,19 @@ export const PS: Omit<Verb, 'load'> = {
     watch: { kind: 'on', short: 'w', help: 'keep the table up to date' },
     quiet: { kind: 'on', short: 'q', help: 'only the UUIDs' },
     filter: { kind: 'list', value: 'KEY=VALUE', help: 'only matching processes; repeat it for more' },
+    label: {
+      kind: 'list',
+      short: 'l',
+      value: 'LABEL',
+      help: 'only processes with this label: KEY=VALUE, or KEY with any value; all given ones must match',
+    },
   },
   exits: '0; 3 no such parent; 4 the daemon cannot be reached; 64 usage error',
   examples: [
     ['reeve ps', 'living processes'],
     ['reeve ps -w', 'follow changes'],
     ['reeve ps -a --filter status=failed', 'failed processes'],
+    ['reeve ps -l team=web', 'processes with a label'],
     ['reeve pause $(reeve ps -q --filter agent=default)', 'UUIDs for another command'],
   ],
 }

@@ -64,6 +64,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       effort: text('LEVEL', 'how hard a reasoning model thinks: none, minimal, low, medium, high, xhigh or max'),
       fallback: list('PROVIDER/NAME', 'models to try, in order, when the first cannot answer'),
       name: text('NAME', 'a name for the process; it cannot be all digits'),
+      label: list('LABEL', 'KEY=VALUE, or KEY alone: what `reeve ps -l` finds it by; repeat it for more'),
       ...LIMIT_FLAGS,
       cwd: text('DIR', 'its working directory (default: this one)'),
       worktree: on('work in its own git worktree, on a new branch; files are recorded after each step'),

@@ -1,11 +1,12 @@
 // `reeve inspect`: prints everything about one process. Test: test/e2e/cli/cli.test.ts.
+import { labelsText } from '../../api/text/labels-text.ts'
 import { limitRows } from '../print/limits.ts'
 import type { HoldView, ProcessView, SupervisedView } from '../../api/views/process.ts'
 import { questionLines } from '../input/prompts.ts'
 import { processTitle, endingText, holdsText, tokensText } from '../print/process-text.ts'
 import { formatCost, formatElapsed, countOf, shortId, formatBytes, formatDuration, formatMoment } from '../print/format.ts'
 import type { Output } from '../print/output.ts'
-import { padWidth, stripControls } from '../print/text.ts'
+import { oneLine, padWidth, stripControls } from '../print/text.ts'
 import { descendantsOf } from '../print/tree.ts'
 import { resolveForRead } from '../input/which-process.ts'
 import { sentText } from './signals.ts'
@@ -157,6 +158,7 @@ function limitAndToolRows(view: ProcessView): Row[] {
     ['denied', capabilities.deny.join(', ')],
     ...permissionRows(capabilities),
     ['pinned', pinned ? 'yes' : null],
+    ['labels', oneLine(labelsText(view.labels))],
   ]
 }
 

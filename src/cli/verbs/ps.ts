@@ -5,6 +5,7 @@ import type { Reeve } from '../../index.ts'
 import { formatTable } from '../print/columns.ts'
 import { UsageError } from '../errors.ts'
 import { costCell, formatElapsed, shortId } from '../print/format.ts'
+import { hasLabels, parseLabelFilter } from '../input/labels.ts'
 import { responsiveTable, type OmittableColumn } from '../print/responsive-table.ts'
 import type { Output } from '../print/output.ts'
 import { STATUS_COLOURS } from '../print/status-colours.ts'
@@ -20,11 +21,14 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const filters = await Promise.all((args.list('filter') ?? []).map((text) => resolveParent(parseFilter(text), reeve)))
   const all = args.on('all') || filters.some(({ key, value }) => (key === 'status' || key === 'state') && ENDED_STATUSES.has(value))
   const asTree = args.on('tree')
+  const labels = args.texts('label').map(parseLabelFilter)
   const requestRows = async (from: Reeve): Promise<PsRow[]> => {
     const views = (await from.list(
-      out.json ? { all } : { all, fields: asTree || filters.length > 0 ? [...TABLE_FIELDS, ...EXTRA_FIELDS] : TABLE_FIELDS },
+      out.json
+        ? { all }
+        : { all, fields: asTree || filters.length + labels.length > 0 ? [...TABLE_FIELDS, ...EXTRA_FIELDS] : TABLE_FIELDS },
     )) as PsRow[]
-    return views.filter((view) => matchesFilters(view, filters))
+    return views.filter((view) => matchesFilters(view, filters) && hasLabels(view.labels, labels))
   }
   if (args.on('watch')) {
     if (args.on('quiet')) throw new UsageError('--watch and -q exclude each other')
@@ -95,7 +99,7 @@ const TABLE_FIELDS = [
   'taskId',
 ] as const
 /** the additional fields for filters and for the tree */
-const EXTRA_FIELDS = ['ppid', 'parentUuid', 'driver', 'state'] as const
+const EXTRA_FIELDS = ['ppid', 'parentUuid', 'driver', 'state', 'labels'] as const
 
 export interface PsRow extends Pick<
   ProcessView,

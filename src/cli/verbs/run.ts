@@ -7,6 +7,7 @@ import { startText } from '../print/process-text.ts'
 import { parseEffort } from '../input/effort.ts'
 import { parseGatewayMode } from '../input/gateway-mode.ts'
 import { UsageError } from '../errors.ts'
+import { parseLabels } from '../input/labels.ts'
 import { followHere } from '../follow/follow-here.ts'
 import { readIntent } from '../input/intent.ts'
 import { Interrupts } from '../input/interrupts.ts'
@@ -71,6 +72,7 @@ function bodyOf(args: Args, intent: string | undefined): SpawnBody {
     effort: parseEffort(args.text('effort')),
     fallback: args.list('fallback'),
     name: args.text('name'),
+    labels: parseLabels(args.texts('label')),
     cwd: resolve(args.text('cwd') ?? '.'),
     worktree: args.on('worktree') || undefined,
     parent: args.text('parent'),
@@ -98,6 +100,7 @@ function supervisorBody(args: Args, intent: string | undefined): SpawnBody {
   return withoutUndefined({
     supervisor: args.text('supervisor'),
     name: args.text('name'),
+    labels: parseLabels(args.texts('label')),
     cwd: resolve(args.text('cwd') ?? '.'),
     parent: args.text('parent'),
     childId: args.text('child-id'),

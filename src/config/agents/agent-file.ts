@@ -4,11 +4,12 @@
 import { FILE_LIMIT_KEYS, fileLimitsRule } from '../limit-rules.ts'
 import { basename } from 'node:path'
 import * as z from 'zod'
-import type { Effort, KeepRaw, Permissions, Capabilities } from '../../kernel/model/spec-parts.ts'
+import type { Effort, KeepRaw, Labels, Permissions, Capabilities } from '../../kernel/model/spec-parts.ts'
 import type { Problem } from '../files.ts'
 import { effortRule, fallbackRule, keepRawRule, modelRule } from '../config.ts'
 import { parseDuration } from '../duration.ts'
 import { gatewayMode } from '../keys/gateway.ts'
+import { labelsRule } from '../keys/labels.ts'
 import { LIVENESS_KEYS, livenessFileRule, toLivenessSpec } from '../keys/liveness.ts'
 import { parseAgentMcp, configLocation, type AgentMcp } from '../mcp/file.ts'
 import { closestWord } from '../did-you-mean.ts'
@@ -72,6 +73,8 @@ export interface AgentDefinition {
   readonly limits: Limits
   /** the restart policy of its processes; absent: no restarts */
   readonly restart?: RestartWord | RestartConfig
+  /** the labels of its processes; absent: none */
+  readonly labels?: Labels
   /** the thresholds for silent, stalled and so on; absent: those of the configuration */
   readonly liveness?: LivenessSpec
   /** its processes resume automatically after a rate limit */
@@ -187,6 +190,7 @@ const keys = {
     .optional(),
   ...permissionKeys,
   restart: fileRestartRule.optional(),
+  labels: labelsRule.optional(),
 }
 /** The keys that only some drivers support. Such a key is an error for other drivers, because it would have no effect. */
 const DRIVER_KEYS: Readonly<Record<AgentDriver, readonly (keyof typeof keys)[]>> = {
@@ -280,6 +284,7 @@ function parseReeveAgent({ front, body }: FrontMatterParts, file: string, source
     ...(rest.skills === undefined || rest.skills === true ? {} : { skills: rest.skills }),
     ...(rest.keep_raw === undefined ? {} : { keepRaw: rest.keep_raw }),
     ...(rest.restart === undefined ? {} : { restart: rest.restart }),
+    ...(rest.labels === undefined ? {} : { labels: rest.labels }),
     system: body || null,
     source,
     unsupported: [],

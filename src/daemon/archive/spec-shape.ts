@@ -4,6 +4,7 @@
 import * as z from 'zod'
 import { gatewayMode } from '../../config/keys/gateway.ts'
 import { issueText } from '../../config/zod-messages.ts'
+import { labelsRule } from '../../config/keys/labels.ts'
 import { livenessRule } from '../../config/keys/liveness.ts'
 import { recordedLimitsRule } from '../../config/limit-rules.ts'
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
@@ -47,6 +48,7 @@ const shape = z
     name: z.string().nullable(),
     agent: z.string(),
     driver: z.enum(DRIVERS),
+    labels: labelsRule.optional(),
     intent: z.string(),
     cwd: path,
     interactive: z.boolean(),

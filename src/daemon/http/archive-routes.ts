@@ -1,4 +1,4 @@
-// Routes that pin, rename, collect, export and import processes; routes.ts registers them.
+// Routes that pin, rename, label, collect, export and import processes; routes.ts registers them.
 // Test: test/e2e/daemon/gc.test.ts, test/e2e/daemon/openapi.test.ts.
 import { defineRoute, type ApiRoute } from './route.ts'
 import * as schemas from './schemas.ts'
@@ -26,6 +26,17 @@ export const ARCHIVE_ROUTES: readonly ApiRoute[] = [
     errors: ['CONFLICT', 'DISK_FULL', 'READ_ONLY'],
     example: { name: 'docs' },
     handle: ({ annotations, removals }, { ref, body }) => removals.runExclusively(ref, (uuid) => annotations.rename(uuid, body.name)),
+  }),
+  defineRoute({
+    id: 'labelProcess',
+    method: 'POST',
+    path: '/v1/processes/:ref/labels',
+    summary: 'Changes labels of a process, dead or alive; null removes one.',
+    body: schemas.labelBody,
+    answer: 'steered',
+    errors: ['DISK_FULL', 'READ_ONLY'],
+    example: { labels: { team: 'web', draft: null } },
+    handle: ({ annotations, removals }, { ref, body }) => removals.runExclusively(ref, (uuid) => annotations.label(uuid, body.labels)),
   }),
   defineRoute({
     id: 'previewCollection',

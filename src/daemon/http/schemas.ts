@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { effortRule, fallbackRule } from '../../config/config.ts'
 import { gatewayMode } from '../../config/keys/gateway.ts'
+import { labelChangeRule, labelsRule } from '../../config/keys/labels.ts'
 import { limitsRule, raiseRule } from '../../config/limit-rules.ts'
 import { childIdRule, intensityRules, restartRule, strategyRule } from '../../config/restart.ts'
 import { isField } from '../views/process-view.ts'
@@ -102,6 +103,9 @@ const processFields = {
     .boolean()
     .exactOptional()
     .describe("true: it gets reeve's own tools, to start and control other processes; default: as in the agent file"),
+  labels: labelsRule
+    .exactOptional()
+    .describe('what it is found by, in addition to the labels of its agent file; children do not inherit them'),
   limits: limitsRule.exactOptional(),
   effort: effortRule.exactOptional().describe('the reasoning effort of the model'),
   fallback: fallbackRule.exactOptional().describe('models that are tried, in order, if the first one cannot answer'),
@@ -227,6 +231,8 @@ export const renameBody = z
   .strictObject({ name: z.string().min(1).max(200) })
   .describe('The new name: it must be valid, and no living process may have it.')
 
+export const labelBody = z.strictObject({ labels: labelChangeRule }).describe('New values of labels by key; null removes a label.')
+
 /** Bodies by the names of their types in src/api/views. */
 export const PROCESS_BODIES = {
   SpawnBody: spawnBody,
@@ -239,6 +245,7 @@ export const PROCESS_BODIES = {
   SendBody: sendBody,
   AnswerBody: answerBody,
   RenameBody: renameBody,
+  LabelBody: labelBody,
 }
 
 export const resumableQuery = z.strictObject({ after: z.string().max(100).optional(), limit: count(1_000).default(100) })

@@ -68,8 +68,8 @@ export class RowPacker {
   }
 
   pack(process: Process): CompactRow {
-    const { worktree, childId, member, ...spec } = process.spec
-    const rowFields = { name: spec.name, intent: spec.intent, cwd: spec.cwd, worktree, childId, member }
+    const { worktree, childId, member, labels, ...spec } = process.spec
+    const rowFields = { name: spec.name, intent: spec.intent, cwd: spec.cwd, worktree, childId, member, labels }
     const values: string[] = []
     const text = JSON.stringify({ ...process, spec: rowFields }).replaceAll(TOKEN, (token) => {
       if (token.endsWith('":') || SHARED_VALUES.has(token)) return token

@@ -1,10 +1,11 @@
-// Changes what users record about a process, dead or alive: its pin and its name. Must be called within `runExclusively` of
+// Changes what users record about a process, dead or alive: its pin, name and labels. Must be called within `runExclusively` of
 // removals.ts, so that the process is not removed at the same time. Test: test/e2e/daemon/gc.test.ts, test/e2e/naming/rename.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import { checkName } from './spec-builder.ts'
 import type { SteerView } from '../../api/views/process.ts'
 import type { Pipeline } from '../loop/pipeline.ts'
 import type { ProcessQueries } from '../views/process-queries.ts'
+import type { InputOf, LabelChange } from '../../kernel/model/inputs.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
 interface AnnotationDeps {
@@ -12,7 +13,7 @@ interface AnnotationDeps {
   readonly reads: ProcessQueries
 }
 
-type Annotation = { readonly type: 'pin'; readonly pinned: boolean } | { readonly type: 'describe'; readonly name: string }
+type Annotation = { readonly type: 'pin'; readonly pinned: boolean } | Pick<InputOf<'describe'>, 'type' | 'change'>
 
 export class Annotations {
   readonly #deps: AnnotationDeps
@@ -29,7 +30,12 @@ export class Annotations {
   /** Gives a process a new name. Errors: INVALID, CONFLICT. */
   async rename(uuid: Uuid, name: string): Promise<SteerView> {
     checkName(name)
-    return this.#annotate(uuid, { type: 'describe', name })
+    return this.#annotate(uuid, { type: 'describe', change: { name } })
+  }
+
+  /** Changes the labels of a process. Errors: INVALID for too many. */
+  label(uuid: Uuid, labels: LabelChange): Promise<SteerView> {
+    return this.#annotate(uuid, { type: 'describe', change: { labels } })
   }
 
   async #annotate(uuid: Uuid, annotation: Annotation): Promise<SteerView> {

@@ -9,6 +9,7 @@ import { findAgent, GRACE_MS } from '../../config/agents/find-agents.ts'
 import { splitEnv } from '../../config/credentials.ts'
 import { readInstructions } from '../../config/instructions.ts'
 import { findSkills } from '../../config/skills.ts'
+import { labelsRule } from '../../config/keys/labels.ts'
 import { toLivenessSpec } from '../../config/keys/liveness.ts'
 import { mcpServers } from '../../config/mcp/servers.ts'
 import {
@@ -37,7 +38,7 @@ import type { ResumeBody, SpawnBody } from '../../api/views/process.ts'
 import type { Config } from '../../config/config.ts'
 import type { Paths } from '../../config/paths.ts'
 import type { ContainmentManager } from '../../drivers/contain/types.ts'
-import type { Permissions } from '../../kernel/model/spec-parts.ts'
+import type { Labels, Permissions } from '../../kernel/model/spec-parts.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { ProcessQueries } from '../views/process-queries.ts'
 import type { Settings } from '../host/settings.ts'
@@ -114,7 +115,14 @@ export class SpecBuilder {
     }
     if (body.supervisor !== undefined)
       return {
-        spec: { ...shared, ...buildSupervisorFields(body), ...restartsOf(body), interactive: false, containment: 'group' },
+        spec: {
+          ...shared,
+          ...labelsOf(body),
+          ...buildSupervisorFields(body),
+          ...restartsOf(body),
+          interactive: false,
+          containment: 'group',
+        },
         secrets: {},
         note: null,
       }
@@ -123,7 +131,7 @@ export class SpecBuilder {
       ? await this.#buildAgentFields(agent, body, config, secrets)
       : withOwnTools(buildCommandFields(body, Object.keys(secrets), config), null, body)
     const { texts, problems } = await textsFor(agent, body, driverFields, this.#deps.paths)
-    const builtSpec: RunnableSpec = { ...shared, ...driverFields, ...restartsOf(body) }
+    const builtSpec: RunnableSpec = { ...shared, ...labelsOf(body, agent?.labels), ...driverFields, ...restartsOf(body) }
     const spec = builtSpec.driver === 'native' ? { ...builtSpec, ...texts } : builtSpec
     if (spec.driver === 'acp') askingModeFor(spec)
     if (!body.argv) checkInstalled(spec)
@@ -271,6 +279,13 @@ async function checkTrusted(agent: AgentDefinition, body: SpawnBody, context: Pa
   if (distrust !== null) throw new KernelError('AGENT_INVALID', distrust.why, undefined, distrust.hint)
 }
 
+/** Returns the labels of the agent file with those of the request. */
+function labelsOf({ labels: requested = {} }: SpawnBody, own: Labels = {}): { readonly labels?: Labels } {
+  const labels = labelsRule.safeParse({ ...own, ...requested })
+  if (!labels.success) throw new KernelError('INVALID', labels.error.issues[0]?.message ?? 'invalid labels')
+  return Object.keys(labels.data).length === 0 ? {} : { labels: labels.data }
+}
+
 /** The options of a spawn that apply to a supervisor. */
 const SUPERVISOR_OPTIONS: ReadonlySet<string> = new Set<keyof SpawnBody>([
   'supervisor',
@@ -281,6 +296,7 @@ const SUPERVISOR_OPTIONS: ReadonlySet<string> = new Set<keyof SpawnBody>([
   'childId',
   'restart',
   'limits',
+  'labels',
 ])
 
 /** Builds the fields of a supervisor. It runs no program, so it refuses options of programs and agents. Its limits apply to all its children together. */

@@ -1,10 +1,13 @@
-// What users record about a process, alive or dead: its pin and its name. Must not change what the agent does.
+// What users record about a process, alive or dead: its pin, name and labels. Must not change what the agent does.
 // Test: test/tables/kernel/decide/annotate.test.ts.
 import { KernelError } from '../model/errors.ts'
+import { MAX_LABELS } from '../model/spec-parts.ts'
 import { checkActsOnSelf } from './authorize.ts'
 import { checkName } from './spawn.ts'
-import type { InputOf } from '../model/inputs.ts'
+import type { InputOf, LabelChange } from '../model/inputs.ts'
+import type { Sender } from '../model/ids.ts'
 import type { Process } from '../model/process.ts'
+import type { ProcessSpec } from '../model/process-spec.ts'
 import type { DecisionDraft } from './draft.ts'
 
 /** Exempts a process, alive or dead, from collection until it is unpinned. */
@@ -17,25 +20,47 @@ export function pinProcess(draft: DecisionDraft, input: InputOf<'pin'>): void {
   draft.replyDone(input.reply, process.uuid, { affected: isChange ? 1 : 0, note })
 }
 
-/** Gives a process, alive or dead, a new name. Errors: CONFLICT for the name of a living process, INVALID for a crew and its members. */
+/**
+ * Gives a process, alive or dead, a new name, or changes its labels. Errors: CONFLICT for the name of a living process; INVALID for the
+ * name of a crew or member, and for too many labels.
+ */
 export function describeProcess(draft: DecisionDraft, input: InputOf<'describe'>): void {
   const process = loadProcess(draft, input)
+  const { change, by } = input
+  checkActsOnSelf(by, process, 'name' in change ? 'the name' : 'the labels')
+  const isChange =
+    'name' in change ? rename(draft, process, { name: change.name, by }) : relabel(draft, process, { change: change.labels, by })
+  const note = isChange ? null : 'name' in change ? 'the process already has this name' : 'the process already has these labels'
+  draft.replyDone(input.reply, process.uuid, { affected: isChange ? 1 : 0, note })
+}
+
+/** Returns false if the process already has the name. */
+function rename(draft: DecisionDraft, process: Process, { name, by }: { readonly name: string; readonly by: Sender }): boolean {
   const { uuid, spec } = process
-  checkActsOnSelf(input.by, process, 'the name')
   const obstacle = renameObstacle(process)
   if (obstacle !== null) throw new KernelError('INVALID', obstacle)
-  const isChange = spec.name !== input.name
-  if (isChange) {
-    checkName(draft, input.name)
-    draft.emit(uuid, {
-      type: 'process.described',
-      what: 'name',
-      spec: { ...spec, name: input.name },
-      by: input.by,
-      ...(spec.name === null ? {} : { from: spec.name }),
-    })
-  }
-  draft.replyDone(input.reply, uuid, { affected: isChange ? 1 : 0, note: isChange ? null : 'the process already has this name' })
+  if (spec.name === name) return false
+  checkName(draft, name)
+  const from = spec.name === null ? {} : { from: spec.name }
+  draft.emit(uuid, { type: 'process.described', what: 'name', spec: { ...spec, name }, by, ...from })
+  return true
+}
+
+/** Returns false if the process already has these labels. */
+function relabel(
+  draft: DecisionDraft,
+  { uuid, pid, spec }: Process,
+  { change, by }: { readonly change: LabelChange; readonly by: Sender },
+): boolean {
+  const { labels: before = {}, ...rest } = spec
+  if (Object.entries(change).every(([key, value]) => (before[key] ?? null) === value)) return false
+  const labels = Object.fromEntries(
+    Object.entries<string | null>({ ...before, ...change }).filter((entry): entry is [string, string] => entry[1] !== null),
+  )
+  const count = Object.keys(labels).length
+  if (count > MAX_LABELS) throw new KernelError('INVALID', `process ${pid} would have ${count} labels; it can have ${MAX_LABELS}`)
+  draft.emit(uuid, { type: 'process.described', what: 'labels', spec: { ...rest, ...(count === 0 ? {} : { labels }) } as ProcessSpec, by })
+  return true
 }
 
 /** The reason why a process must keep its name; null: it can be renamed. */

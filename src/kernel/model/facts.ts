@@ -121,10 +121,10 @@ export type FactBody =
   /** the work of the process is done, and it gets no new work */
   | { readonly type: 'process.retired'; readonly by: Sender; readonly reason: string }
   | { readonly type: 'process.pinned'; readonly pinned: boolean; readonly by: Sender }
-  /** the process got a new name; `from`: the previous name, if it had one */
+  /** the process got a new name or other labels; `from`: the previous name, if a new name replaced it */
   | {
       readonly type: 'process.described'
-      readonly what: 'name'
+      readonly what: 'name' | 'labels'
       readonly spec: ProcessSpec
       readonly by: Sender
       readonly from?: string

@@ -23,6 +23,9 @@ export interface PendingMessages {
   readonly messages: readonly { readonly id: string; readonly from: Sender; readonly text: string }[]
 }
 
+/** New values of labels by key; null: the label is removed. */
+export type LabelChange = Readonly<Record<string, string | null>>
+
 export type InputBody =
   | (Request & { readonly type: 'spawn'; readonly uuid: Uuid; readonly spec: ProcessSpec; readonly parent: Uuid | null })
   /**
@@ -83,8 +86,13 @@ export type InputBody =
     })
   /** pins or unpins a process; `endedRow`: its row, if it has ended */
   | (Request & { readonly type: 'pin'; readonly uuid: Uuid; readonly endedRow: Process | null; readonly pinned: boolean })
-  /** gives a process a new name; `endedRow`: its row, if it has ended */
-  | (Request & { readonly type: 'describe'; readonly uuid: Uuid; readonly endedRow: Process | null; readonly name: string })
+  /** gives a process a new name, or changes its labels; `endedRow`: its row, if it has ended */
+  | (Request & {
+      readonly type: 'describe'
+      readonly uuid: Uuid
+      readonly endedRow: Process | null
+      readonly change: { readonly name: string } | { readonly labels: LabelChange }
+    })
   /** a supervisor drops a child and stops it */
   | (Request & { readonly type: 'removeChild'; readonly uuid: Uuid; readonly id: string; readonly graceMs: number | null })
   /** the daemon has built the specification of a node's process, or failed; `ask`: the number of the request that this answers */

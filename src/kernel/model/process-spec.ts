@@ -1,6 +1,6 @@
 // The specification of a process at its start: its own settings, and those of a crew and of a compose run. Crew
 // members and compose nodes have such a specification, too. Types only. Test: test/properties/kernel.test.ts.
-import type { Effort, Instructions, KeepRaw, McpServer, Permissions, Skill, WorktreeSpec, Capabilities } from './spec-parts.ts'
+import type { Effort, Instructions, Labels, KeepRaw, McpServer, Permissions, Skill, WorktreeSpec, Capabilities } from './spec-parts.ts'
 import type { RestartPolicy, SupervisorSpec } from './supervision.ts'
 import type { AgentDriver, ContainmentKind, GatewayMode, Limits, OutputFormat } from './words.ts'
 import type { LivenessSpec } from './liveness.ts'
@@ -30,6 +30,8 @@ interface BaseSpec {
   readonly name: string | null
   /** the agent file's name, or `command` for `run -- CMD` */
   readonly agent: string
+  /** absent: none; children do not inherit them */
+  readonly labels?: Labels
   readonly intent: string
   readonly cwd: string
   readonly interactive: boolean

@@ -3,6 +3,12 @@
 import type { Uuid } from './ids.ts'
 import type { CallDecision, EFFORTS, PermissionPolicy, ToolEffect } from './words.ts'
 
+/** What the user wrote on a process, to find it again. Keys and values never change what the process does. */
+export type Labels = Readonly<Record<string, string>>
+
+/** maximum number of labels of a process */
+export const MAX_LABELS = 32
+
 /**
  * An MCP server that a native agent may use. Values of `env` and `headers` may name variables as `${NAME}` or
  * `${NAME:-default}`, resolved at the start. A null value is a secret: it is read again from `source`.

@@ -197,6 +197,7 @@ describe("the daemon's answers", () => {
     await walk('exportProcess', uuid, { body: { dir: join(daemon.work, 'out') } })
     await walk('pinProcess', uuid, { body: { pinned: false } })
     await walk('renameProcess', uuid, { body: { name: 'other' } })
+    await walk('labelProcess', uuid, { body: { labels: { team: 'web', draft: null } } })
     await walk('removeProcess', uuid)
     const family = {
       cwd: daemon.work,

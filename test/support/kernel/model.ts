@@ -228,11 +228,11 @@ export class Model extends ModelSignals {
     this.#createProcess(uuid, spec, parent)
   }
 
-  #rename({ uuid, name }: Input<'describe'>): void {
+  #rename({ uuid, change }: Input<'describe'>): void {
     const p = this.all.get(uuid) ?? refuse('NOT_FOUND')
-    if (p.name === name) return
-    this.#requireFreeName(name)
-    p.name = name
+    if (!('name' in change) || p.name === change.name) return
+    this.#requireFreeName(change.name)
+    p.name = change.name
   }
 
   /** Returns the origin's state at the step, with no usage. */

@@ -281,8 +281,8 @@ export class Chance {
 
   #rename(pick: Pick): InputBody {
     const uuid = this.#anyUuid(pick)
-    const name = pickOne(pick, ['x', 'y'])
-    return { type: 'describe', reply: this.#reply(), by: 'user', uuid, endedRow: this.#world.dead.get(uuid) ?? null, name }
+    const change = pickOne(pick, [{ name: 'x' }, { name: 'y' }, { labels: { a: '1' } }, { labels: { a: null, b: '2' } }])
+    return { type: 'describe', reply: this.#reply(), by: 'user', uuid, endedRow: this.#world.dead.get(uuid) ?? null, change }
   }
 
   #released(pick: Pick): InputBody {

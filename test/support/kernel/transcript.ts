@@ -193,7 +193,7 @@ function detailOf(body: FactBody, uuid: string): string {
     case 'call.finished':
       return `${body.call} ${body.usage.inputTokens} tokens${body.usage.estimated ? ', estimated' : ''}`
     case 'process.described':
-      return `${body.from ?? '-'} -> ${body.spec.name ?? '-'}`
+      return body.what === 'labels' ? JSON.stringify(body.spec.labels) : `${body.from ?? '-'} -> ${body.spec.name ?? '-'}`
     case 'process.limited':
       return JSON.stringify(body.spec.limits)
     case 'limit.warned':

@@ -306,7 +306,7 @@ const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optiona
     ['ask'],
   ],
   'process.limited': [{ spec, by: sender }],
-  'process.described': [{ what: fc.constant('name' as const), spec, by: sender, from: shortText }, ['from']],
+  'process.described': [{ what: fc.constantFrom('name', 'labels'), spec, by: sender, from: shortText }, ['from']],
   'call.started': [{ call: shortText, model: shortText, provider: shortText, reserve: callAsk }],
   'call.finished': [{ call: shortText, usage, status: fc.option(number), error: text, contextTokens: number }, ['error', 'contextTokens']],
   'child.spent': [

@@ -9,7 +9,10 @@ import { findVerb, listVerbs } from '../../table/verb-names.ts'
 import type { Topic } from '../../table/topics.ts'
 import type { Verb, VerbCall, VerbTable } from '../../table/verb.ts'
 
-/** All verbs by group, each with a short description. The overview has 21 columns for a description. */
+/**
+ * All verbs by group, each with a short description. The overview has 21 columns for a description. A verb with an empty description
+ * shares the cell of the next verb.
+ */
 export const GROUPS: readonly (readonly [title: string, verbs: Readonly<Record<string, string>>])[] = [
   ['Talk', { run: 'start a process', attach: 'watch and talk to it', send: 'send it a message', answer: 'answer its question' }],
   [
@@ -43,13 +46,14 @@ export const GROUPS: readonly (readonly [title: string, verbs: Readonly<Record<s
   [
     'History',
     {
-      rename: 'change its name',
+      rename: '',
+      label: 'its name, its labels',
       pin: 'keep it from gc',
       gc: 'collect ended ones',
       rm: 'remove a process',
       merge: 'take its work',
-      export: 'write it to files',
-      import: 'read it from files',
+      export: '',
+      import: 'to files and back',
       lineage: 'show its forks',
     },
   ],
@@ -117,7 +121,7 @@ export function seeAlso(verbs: VerbTable, name: string, topics: Readonly<Record<
 /** Returns the overview, with two verbs per line. The overview fits a screen of 24 rows and 80 columns. */
 export function overviewPage(topics: readonly string[], heading: (text: string) => string): string {
   const groups = GROUPS.flatMap(([title, verbs]) => {
-    const cells = Object.entries(verbs).map(([name, what]) => `${padWidth(name, 15)}${what}`)
+    const cells = sharedCells(verbs).map(([names, what]) => `${padWidth(names, 15)}${what}`)
     const rows = Math.ceil(cells.length / 2)
     return Array.from({ length: rows }, (_, row) =>
       `${row === 0 ? heading(padWidth(title, 8)) : ' '.repeat(8)}${padWidth(cells[row] ?? '', 36)}${cells[row + rows] ?? ''}`.trimEnd(),
@@ -130,6 +134,19 @@ export function overviewPage(topics: readonly string[], heading: (text: string) 
     'P is a PID, a name, or the first or last 4 or more digits of an ID.',
     `Topics: ${topics.join(', ')}`,
   ].join('\n')
+}
+
+/** Joins the verbs without a description with the next one: `export, import`. */
+function sharedCells(verbs: Readonly<Record<string, string>>): [names: string, what: string][] {
+  const cells: [string, string][] = []
+  let names: string[] = []
+  for (const [name, what] of Object.entries(verbs)) {
+    names.push(name)
+    if (what === '') continue
+    cells.push([names.join(', '), what])
+    names = []
+  }
+  return cells
 }
 
 function verbJson(name: string, verb: Verb): object {

@@ -330,6 +330,7 @@ export const process = z
     capabilities,
     children: z.array(uuid),
     pinned: z.boolean(),
+    labels: z.record(text, text).describe('its labels, by key'),
     note: text.nullable().describe('the text of the NOTE column'),
     lastText: text.nullable().describe('the last assistant text, truncated to 500 characters'),
   })

@@ -83,6 +83,49 @@ test('a crew and its members keep their names', () => {
   `)
 })
 
+test('labels are set, replaced and removed, also of a dead process', () => {
+  expect(
+    play(`
+      .live a
+      label a team=web draft=yes
+      label a team=web
+      label a draft=
+      .report a exited 0
+      .released a
+      label a team=docs
+      label a team=
+      label a team=
+    `),
+  ).toMatchInlineSnapshot(`
+    "
+    > label a team=web draft=yes
+    a.7 process.described {"team":"web","draft":"yes"}
+      -> done, 1 affected
+    > label a team=web
+      -> done, 0 affected: the process already has these labels
+    > label a draft=
+    a.8 process.described {"team":"web"}
+      -> done, 1 affected
+    > label a team=docs
+    a.11 process.described {"team":"docs"}
+      -> done, 1 affected
+    > label a team=
+    a.12 process.described undefined
+      -> done, 1 affected
+    > label a team=
+      -> done, 0 affected: the process already has these labels
+    "
+  `)
+})
+
+test('a process has at most 32 labels', () => {
+  const labels = Array.from({ length: 32 }, (_, index) => `k${index}=1`).join(' ')
+  const player = new Player()
+  player.play(`.live a\n.label a ${labels}`)
+  expect(player.play('label a one-more=1')).toContain('refused INVALID: process 1 would have 33 labels; it can have 32')
+  expect(player.play('label a one-more=1 k0=')).toContain('done, 1 affected')
+})
+
 test('a resumed process keeps its new name', () => {
   const player = new Player()
   player.play('.live a\n.rename a y\n.report a exited 0\n.released a\n.resume a rerun')

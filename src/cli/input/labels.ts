@@ -1,0 +1,30 @@
+// Labels on the command line: `KEY=VALUE`, or `KEY` alone. Test: test/tables/cli/input/labels.test.ts.
+import { UsageError } from '../errors.ts'
+
+/** Parses the labels of a new process; undefined: none are given. A label without a value has the empty value. */
+export function parseLabels(texts: readonly string[]): Record<string, string> | undefined {
+  return texts.length === 0 ? undefined : Object.fromEntries(texts.map(parseLabel))
+}
+
+/** Parses changes of labels: `KEY-` removes a label, which is null then. */
+export function parseLabelChanges(texts: readonly string[]): Record<string, string | null> {
+  return Object.fromEntries(texts.map((text) => (/^[^=]+-$/.test(text) ? [text.slice(0, -1), null] : parseLabel(text))))
+}
+
+/** A label that a process must have; null: with any value. */
+export type LabelFilter = readonly [key: string, value: string | null]
+
+export function parseLabelFilter(text: string): LabelFilter {
+  const [key, value] = parseLabel(text)
+  return [key, text.includes('=') ? value : null]
+}
+
+export function hasLabels(labels: Readonly<Record<string, string>>, filters: readonly LabelFilter[]): boolean {
+  return filters.every(([key, value]) => Object.hasOwn(labels, key) && (value === null || labels[key] === value))
+}
+
+function parseLabel(text: string): [key: string, value: string] {
+  const [key = '', ...rest] = text.split('=')
+  if (key === '') throw new UsageError(`"${text}" is not a label`, 'Write it as KEY=VALUE, or as KEY alone.')
+  return [key, rest.join('=')]
+}

@@ -1,0 +1,24 @@
+// Labels as they are typed: new ones, changes and filters.
+import { expect, test } from 'vitest'
+import { hasLabels, parseLabelChanges, parseLabelFilter, parseLabels } from '../../../../src/cli/input/labels.ts'
+
+test('labels of a new process', () => {
+  expect(parseLabels([])).toBeUndefined()
+  expect(parseLabels(['team=web', 'draft', 'query=a=b,c'])).toEqual({ team: 'web', draft: '', query: 'a=b,c' })
+  expect(() => parseLabels(['=web'])).toThrow('"=web" is not a label')
+})
+
+test('a change sets, and a dash at the end removes', () => {
+  expect(parseLabelChanges(['team=web-', 'draft-', 'a-b'])).toEqual({ team: 'web-', draft: null, 'a-b': '' })
+})
+
+test.each([
+  [['team=web'], true],
+  [['team'], true],
+  [['team=docs'], false],
+  [['team', 'other'], false],
+  [['draft='], true],
+  [[], true],
+])('the filters %j', (texts, expected) => {
+  expect(hasLabels({ team: 'web', draft: '' }, texts.map(parseLabelFilter))).toBe(expected)
+})

@@ -1,0 +1,27 @@
+// The rule of labels: valid and invalid keys and values, and their number.
+import { describe, expect, test } from 'vitest'
+import { labelChangeRule, labelsRule } from '../../../../src/config/keys/labels.ts'
+
+const many = (count: number): Record<string, string> => Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, '']))
+
+describe('labels', () => {
+  test.each([{ team: 'web' }, { 'app.io/part-of': 'Überblick 1' }, { a: '' }, { ['k'.repeat(63)]: 'v'.repeat(256) }, many(32)])(
+    '%j are valid',
+    (labels) => expect(labelsRule.safeParse(labels).success).toBe(true),
+  )
+
+  test.each([
+    [{ '': 'x' }, 'a key of a label has 1 to 63 of [a-z0-9._/-]'],
+    [{ Team: 'x' }, 'a key of a label'],
+    [{ 'team-': 'x' }, 'begins and ends with a letter or digit'],
+    [{ ['k'.repeat(64)]: 'x' }, 'a key of a label'],
+    [{ a: 'v'.repeat(257) }, 'a label has at most 256 characters'],
+    [{ a: 'x\ny' }, 'a label has no control characters'],
+    [{ a: null }, 'expected string'],
+    [many(33), 'a process has at most 32 labels'],
+  ])('%j are refused', (labels, message) => {
+    expect(JSON.stringify(labelsRule.safeParse(labels).error?.issues)).toContain(message)
+  })
+
+  test('null removes a label in a change only', () => expect(labelChangeRule.safeParse({ a: null }).success).toBe(true))
+})
