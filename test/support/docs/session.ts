@@ -34,7 +34,8 @@ esac
 exec '${process.execPath}' '${CLI}' "$@"`,
   'claude-agent-acp': `exec '${process.execPath}' '${programPath('model-agent.ts')}'`,
   ollama: ':',
-  ssh: 'shift; exec sh -c "$*"',
+  ssh: `while case "$1" in -o) shift ;; -*) ;; *) false ;; esac; do shift; done
+shift; cd "$HOME/.."; exec sh -c "$*"`,
 }
 
 const PACKAGE = {

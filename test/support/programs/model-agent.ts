@@ -40,11 +40,17 @@ function saveSession(id: string, messages: Session['messages']): void {
   writeFileSync(fileOf(id), JSON.stringify(messages))
 }
 
+/** Its key, or the token of reeve's gateway. */
+function authorization(): Readonly<Record<string, string>> {
+  const { ANTHROPIC_AUTH_TOKEN: token, ANTHROPIC_API_KEY: key = '' } = process.env
+  return token === undefined ? { 'x-api-key': key } : { authorization: `Bearer ${token}` }
+}
+
 /** Calls the model, and returns the blocks of its answer. */
 async function askModel(messages: Session['messages']): Promise<Content[]> {
   const response = await fetch(`${process.env['ANTHROPIC_BASE_URL']}/v1/messages`, {
     method: 'POST',
-    headers: { 'x-api-key': process.env['ANTHROPIC_API_KEY'] ?? '', 'content-type': 'application/json' },
+    headers: { ...authorization(), 'content-type': 'application/json' },
     body: JSON.stringify({ model: 'claude-sonnet-5', max_tokens: 4_000, stream: true, messages }),
   })
   const text = await response.text()
