@@ -195,7 +195,7 @@ const CALLS: readonly (readonly [name: string, input: object])[] = [
 ]
 
 test('a call of a child needs at least the approval that it would need from the parent', async () => {
-  const strictness = { allow: 0, ask: 1, deny: 2, plan: 2 }
+  const strictness = { allow: 0, ask: 1, deny: 2, plan: 2, agent: 0 }
   const of = (driver: 'native' | 'acp', permissions: Permissions | undefined): ProcessSpec =>
     kernelSpec({ driver, ...(driver === 'acp' ? { argv: ['x'] } : {}), ...(permissions ? { permissions } : {}) })
   await fc.assert(

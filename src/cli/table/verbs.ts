@@ -85,7 +85,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       gateway: text('MODE', 'whether an external agent calls its models through the gateway: auto, on or off'),
       permissions: text(
         'POLICY',
-        'for calls of tools without a rule: ask (the user answers; the default of external agents), allow (that of native agents), deny or plan (a native agent only reads until you approve its plan)',
+        'for calls without a rule: ask (default of external agents), allow (of native ones), deny, plan (native: only reads until you approve its plan) or agent (external: its own settings decide)',
       ),
       wake: on('continue by itself after a rate limit with a known end; without it the user resumes it'),
       'no-instructions': on('do not give a native agent the AGENTS.md of the repository'),

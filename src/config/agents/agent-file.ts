@@ -163,7 +163,7 @@ const keys = {
           deny: nameList.optional(),
         }),
       ],
-      'expected ask, allow, deny, plan, { default: …, allow: […], ask: […], deny: […] }, or { default: …, tools: { NAME: … } }',
+      'expected ask, allow, deny, plan, agent, { default: …, allow: […], ask: […], deny: […] }, or { default: …, tools: { NAME: … } }',
     )
     .optional(),
   mode: z.string().min(1).max(200).optional(),
@@ -224,6 +224,10 @@ function callRuleProblem(rule: string): string | null {
 
 /** Native agents have rules for calls, and external agents have a table of tools, because they describe their calls differently. */
 function checkPermissionKeys({ driver, permissions }: FrontMatter, reject: (key: keyof FrontMatter, message: string) => void): void {
+  const policy = typeof permissions === 'object' ? permissions.default : permissions
+  if (driver === 'native' && policy === 'agent')
+    reject('permissions', '`agent` is for external agents: a native agent has no settings of its own')
+  if (driver === 'acp' && policy === 'plan') reject('permissions', '`plan` is for native agents: set the mode of the agent with `mode`')
   if (typeof permissions !== 'object') return
   const { tools, allow, ask, deny } = permissions
   if (driver === 'native' && tools !== undefined)

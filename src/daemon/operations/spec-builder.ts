@@ -204,7 +204,7 @@ export class SpecBuilder {
       ...(servers.length === 0 ? {} : { mcp: servers }),
       ...toolsOf(agent, body),
       ...permissionsOf(agent, body),
-      ...(agent.mode === null ? {} : { mode: agent.mode }),
+      ...modeOf(agent, body),
       ...(agent.asks ? { asks: true as const } : {}),
       ...graceOf(agent.graceMs, null),
       system: agent.system,
@@ -603,9 +603,16 @@ async function textsFor(
   }
 }
 
-/** The permissions of a new native agent. Errors: INVALID for a rule that the agent could bypass. */
+/** The session mode of the agent file. The mode of a built-in agent does not replace the agent's own settings where these decide. */
+function modeOf({ mode, source }: AgentDefinition, { permissions }: SpawnBody): Pick<AcpSpec, 'mode'> {
+  return mode === null || (permissions === 'agent' && source === 'built-in') ? {} : { mode }
+}
+
+/** The permissions of a new native agent. Errors: INVALID for a rule that the agent could bypass, and for a policy of external agents. */
 function nativePermissionsOf(agent: AgentDefinition, body: SpawnBody): { readonly permissions?: Permissions } {
   const { permissions: policy, allow, deny } = body
+  if (policy === 'agent')
+    throw new KernelError('INVALID', `agent "${agent.name}" has no settings of its own: \`agent\` is for external agents`)
   return checkedPermissions(withCallRules(agent.permissions, withoutUndefined({ policy, allow, deny })), toolsOf(agent, body))
 }
 

@@ -134,7 +134,12 @@ export function askingModeFor(spec: Spec): AskingMode {
   const { mode, agent } = spec
   const profile = profileOf(spec)
   const mustEnforce = hasExplicitLimits(spec)
-  if (allowsEverything(spec)) return { mode: mode ?? null, enforcedModes: null }
+  if (spec.permissions?.default === 'agent' && mustEnforce)
+    throw permissionError(
+      `agent "${agent}" cannot be held to limits of tools and places while its own settings decide what it asks about`,
+      'Let reeve make it ask: `--permissions ask`. To run it unchecked, use `--permissions allow` without limits.',
+    )
+  if (isLeftToItself(spec)) return { mode: mode ?? null, enforcedModes: null }
   if (profile === null) {
     if (mustEnforce && spec.asks !== true && mode === undefined)
       throw permissionError(
@@ -156,7 +161,8 @@ export function askingModeFor(spec: Spec): AskingMode {
 
 /** Describes for `inspect` how the permissions are enforced; null if there are none to enforce. */
 export function describeEnforcement(spec: Spec): string | null {
-  if (allowsEverything(spec)) return null
+  if (spec.permissions?.default === 'agent') return 'its own settings decide what it asks about'
+  if (isLeftToItself(spec)) return null
   const profile = profileOf(spec)
   const { mode = profile?.mode } = spec
   if (profile === null ? mode !== undefined : [profile.mode, ...profile.stricter].includes(mode ?? ''))
@@ -172,7 +178,7 @@ export async function withAskingSettings(
   started: PreparedStart,
 ): Promise<PreparedStart> {
   const profile = profileOf(spec)
-  if (profile?.settings === undefined || allowsEverything(spec)) return started
+  if (profile?.settings === undefined || isLeftToItself(spec)) return started
   const { args = [], env = {}, files = {} } = profile.settings(deniedToolNames(profile, spec), { env: started.env, dir: tmpDir })
   await writeClientConfig({ files })
   return { argv: started.argv.toSpliced(findProgram(started.argv, profile.names) + 1, 0, ...args), env: { ...started.env, ...env } }
@@ -181,23 +187,29 @@ export async function withAskingSettings(
 /** Returns the `_meta` field of the request that opens the session, if the agent needs one. */
 export function askingMeta(spec: Spec): { readonly _meta?: object } {
   const profile = profileOf(spec)
-  return profile?.meta === undefined || allowsEverything(spec) ? {} : { _meta: profile.meta(deniedToolNames(profile, spec)) }
+  return profile?.meta === undefined || isLeftToItself(spec) ? {} : { _meta: profile.meta(deniedToolNames(profile, spec)) }
 }
 
 function profileOf({ argv }: Spec): AgentProfile | null {
   return AGENT_PROFILES.find(({ names }) => findProgram(argv, names) >= 0) ?? null
 }
 
-/** Whether the agent may do everything without asking. */
-function allowsEverything(spec: Spec): boolean {
+/** Whether reeve does not make the agent ask: it may do everything, or its own settings decide. */
+function isLeftToItself(spec: Spec): boolean {
   const { permissions, capabilities } = spec
+  if (permissions?.default === 'agent') return true
   return permissions?.default === 'allow' && !hasExplicitLimits(spec) && capabilities === undefined
 }
 
 /** Whether the user has set limits explicitly. Without explicit limits the agent asks only as far as it can. */
 function hasExplicitLimits({ permissions, tools, deny, capabilities }: Spec): boolean {
   const policies = permissions === undefined ? [] : [permissions.default, ...Object.values(permissions.tools ?? {})]
-  return policies.some((policy) => policy !== 'allow') || tools !== null || deny.length > 0 || capabilities?.paths !== undefined
+  return (
+    policies.some((policy) => policy !== 'allow' && policy !== 'agent') ||
+    tools !== null ||
+    deny.length > 0 ||
+    capabilities?.paths !== undefined
+  )
 }
 
 /** Returns the agent's names of its denied tools. They are removed from the agent, because some agents use tools without asking. */

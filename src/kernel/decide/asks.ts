@@ -1,15 +1,18 @@
 // Asks: an agent requests a permission or an answer, and the user gives it. Owns how an ask is answered. An answer
 // during a pause is recorded, and delivered when the pause ends (holds.ts). Must never let an agent answer, because
-// only the user decides. Test: test/tables/kernel/decide/asks.test.ts.
+// only the user decides. The approval of a plan also sets the permissions of the process, within those of its parent.
+// Tests: test/tables/kernel/decide/asks.test.ts, test/e2e/native/plan.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { freezeDrained } from './holds.ts'
-import { isEnding, isSuspended } from '../model/status.ts'
+import { isEnding, isLiving, isSuspended } from '../model/status.ts'
 import type { InputOf } from '../model/inputs.ts'
 import type { Ack, ReportOf } from '../model/reports.ts'
 import type { Process } from '../model/process.ts'
 import type { DecisionDraft } from './draft.ts'
 import type { Ask, PendingAsk } from '../model/asks.ts'
-import { withApprovedPlan } from './approve-plan.ts'
+import { fitToParent } from '../state/permissions.ts'
+import { bypassableRule } from '../state/tool-rules.ts'
+import type { Sender } from '../model/ids.ts'
 import { truncate } from '../util/truncate.ts'
 
 /** maximum number of open asks per process */
@@ -65,6 +68,35 @@ export function answerAsk(draft: DecisionDraft, input: InputOf<'answer'>): void 
     ...(isHeld && !process.spec.crew ? ['the process is suspended: it gets the answer when it resumes'] : []),
   ]
   draft.replyDone(input.reply, uuid, { note: notes.length === 0 ? null : notes.join('; ') })
+}
+
+/**
+ * Records the permissions after the user's answer to a plan. Returns the option that counts: a child gets no more than its parent has.
+ * Errors: PERMISSION while the parent plans, or denies; INVALID for a policy that would let a rule be bypassed.
+ */
+function withApprovedPlan(
+  draft: DecisionDraft,
+  { uuid, pid, spec, parentUuid }: Process,
+  { option, by }: { readonly option: string; readonly by: Sender },
+): string {
+  if (option !== 'allow' && option !== 'ask') return option
+  if (spec.driver !== 'native' || spec.permissions?.default !== 'plan') return option
+  const parent = parentUuid === null ? undefined : draft.get(parentUuid)
+  const living = parent && isLiving(parent) ? parent : null
+  const { spec: approved } = fitToParent({ ...spec, permissions: { ...spec.permissions, default: option } }, living?.spec ?? null)
+  const { permissions = { default: option } } = approved
+  const { default: policy } = permissions
+  if (policy === 'plan' || policy === 'deny')
+    throw new KernelError(
+      'PERMISSION',
+      `process ${pid} gets no more permissions than its parent ${living?.pid}, which ${policy === 'plan' ? 'plans itself' : 'denies by default'}`,
+      undefined,
+      policy === 'plan' ? `Answer the plan of ${living?.pid} first, or deny this one.` : 'Deny the plan, with a message.',
+    )
+  const bypassable = bypassableRule(permissions, approved)
+  if (bypassable !== null) throw new KernelError('INVALID', bypassable, undefined, 'Approve the plan with `ask`.')
+  draft.emit(uuid, { type: 'process.limited', spec: approved, by })
+  return policy
 }
 
 /** The asks of a process that have no answer. */

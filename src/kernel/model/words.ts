@@ -140,8 +140,11 @@ export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'ma
 export const CALL_DECISIONS = ['ask', 'allow', 'deny'] as const
 export type CallDecision = (typeof CALL_DECISIONS)[number]
 
-/** The policies for calls without a rule. `plan`: a native agent only reads, until the user approves its plan. */
-export const PERMISSION_POLICIES = [...CALL_DECISIONS, 'plan'] as const
+/**
+ * The policies for calls without a rule. `plan`: a native agent only reads, until the user approves its plan. `agent`: the settings of an
+ * external agent decide which calls it asks about, and the user answers.
+ */
+export const PERMISSION_POLICIES = [...CALL_DECISIONS, 'plan', 'agent'] as const
 export type PermissionPolicy = (typeof PERMISSION_POLICIES)[number]
 
 /** Restart types as in Erlang/OTP. */

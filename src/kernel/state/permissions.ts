@@ -86,7 +86,7 @@ function limitingPermissions(spec: ProcessSpec): Permissions | null {
   const { permissions } = spec
   if (permissions === undefined) return null
   const { default: fallback, ask = [], deny = [] } = permissions
-  return fallback === 'allow' && ask.length + deny.length === 0 ? null : permissions
+  return (fallback === 'allow' || fallback === 'agent') && ask.length + deny.length === 0 ? null : permissions
 }
 
 /** True when a real path is one of these directories, or below one. */
@@ -204,15 +204,14 @@ function intersectWithParent(spec: ProcessSpec, parent: ProcessSpec): ProcessSpe
 function restrictPermissions(spec: ProcessSpec, above: Permissions | null): ProcessSpec {
   if (above === null) return spec
   const stricter = (policy: PermissionPolicy): PermissionPolicy => (STRICTNESS[policy] < STRICTNESS[above.default] ? above.default : policy)
-  // An external agent cannot plan. `confinementObstacle` refuses a new one below a process that plans.
-  const stricterDecision = (decision: PermissionPolicy): CallDecision => {
-    const policy = stricter(decision)
-    return policy === 'plan' ? 'deny' : policy
-  }
   if (spec.driver === 'acp') {
     const { default: fallback, tools } = spec.permissions ?? { default: 'ask' }
-    const stricterTools = tools && Object.fromEntries(Object.entries(tools).map(([name, policy]) => [name, stricterDecision(policy)]))
-    return { ...spec, permissions: { default: stricterDecision(fallback), ...(stricterTools && { tools: stricterTools }) } }
+    const stricterTools = tools && Object.fromEntries(Object.entries(tools).map(([name, policy]) => [name, decisionOf(stricter(policy))]))
+    const policy = stricter(fallback)
+    return {
+      ...spec,
+      permissions: { default: policy === 'agent' ? policy : decisionOf(policy), ...(stricterTools && { tools: stricterTools }) },
+    }
   }
   if (spec.driver !== 'native') return spec
   const own = spec.permissions ?? { default: 'allow' }
@@ -243,8 +242,14 @@ function splitQuestions(
   return { asked: rules.filter(mayAsk), denied: rules.filter((rule) => !mayAsk(rule)) }
 }
 
+/** What a policy means for a call of an external agent. `confinementObstacle` refuses a new one below a process that plans. */
+export function decisionOf(policy: PermissionPolicy): CallDecision {
+  if (policy === 'agent') return 'ask'
+  return policy === 'plan' ? 'deny' : policy
+}
+
 /** A policy with a higher number lets fewer calls run. */
-const STRICTNESS: Readonly<Record<PermissionPolicy, number>> = { allow: 0, ask: 1, plan: 2, deny: 3 }
+const STRICTNESS: Readonly<Record<PermissionPolicy, number>> = { allow: 0, agent: 0, ask: 1, plan: 2, deny: 3 }
 
 type LooseCapabilities = { readonly [K in keyof Capabilities]: Capabilities[K] | undefined }
 

@@ -101,6 +101,16 @@ describe('an agent that asks', () => {
     await daemon.waitForEnd(deniedView.uuid)
     expect((await readLogLines()).filter((line) => line.startsWith('answer:'))).toEqual(['answer: yes', 'answer: no'])
   })
+
+  test('asks what it likes where its own settings decide, and cannot be limited then', async () => {
+    const { uuid } = await start('ask execute npm test', { permissions: 'agent' })
+    const { capabilities } = await waitForQuestion(uuid)
+    expect(capabilities.calls).toMatchObject({ default: 'agent' })
+    expect(capabilities.notes).toContain('permissions: its own settings decide what it asks about')
+    await answer(uuid, { option: 'yes' })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
+    await expect(start('say hello', { permissions: 'agent', deny: ['bash'] })).rejects.toMatchObject({ code: 'PERMISSION' })
+  })
 })
 
 test('its usage is shown with the present step, and in its totals', async () => {

@@ -188,6 +188,7 @@ test('the agent file can say it, and other agents refuse it', async () => {
     code: 'INVALID',
     message: expect.stringContaining('cannot be held to `plan`'),
   })
+  await expect(daemon.spawn({ model: 'script:x', intent: 'x', permissions: 'agent' })).rejects.toMatchObject({ code: 'INVALID' })
   await expect(daemon.spawn({ argv: ['true'], permissions: 'plan' })).rejects.toMatchObject({ code: 'INVALID' })
 })
 

@@ -4,10 +4,11 @@
 import path from 'node:path'
 import type { Permissions } from '../../../kernel/model/spec-parts.ts'
 import { isAllowed } from '../../../kernel/model/tool-names.ts'
+import { decisionOf } from '../../../kernel/state/permissions.ts'
 import { parseToolRule } from '../../../kernel/state/tool-rules.ts'
 import type { ToolRule } from '../../../kernel/state/tool-rules.ts'
 import { NATIVE_TOOL_ACCESS } from '../../../kernel/model/words.ts'
-import type { CallDecision, PermissionPolicy } from '../../../kernel/model/words.ts'
+import type { CallDecision } from '../../../kernel/model/words.ts'
 import { lookUp } from '../../../kernel/util/lookup.ts'
 import type { ToolCall } from '../context/context.ts'
 import { resolveRealPath } from '../tools/path-guard.ts'
@@ -26,14 +27,15 @@ interface Subject {
 
 export class CallPolicy {
   /** the policy for calls without a rule */
-  #default: PermissionPolicy
+  #default: CallDecision | 'plan'
   readonly #hasPermissions: boolean
   readonly #cwd: string
   readonly #rules: Readonly<Record<CallDecision, readonly ToolRule[]>>
 
   /** `permissions` undefined: each call may run. */
   constructor(permissions: Permissions | undefined, cwd: string) {
-    this.#default = permissions?.default ?? 'allow'
+    const policy = permissions?.default ?? 'allow'
+    this.#default = policy === 'plan' ? policy : decisionOf(policy)
     this.#hasPermissions = permissions !== undefined
     this.#cwd = cwd
     const { allow = [], ask = [], deny = [] } = permissions ?? {}

@@ -170,7 +170,7 @@ describe("reeve's format", () => {
     [
       'no permission',
       front('driver: acp', 'command: [x]', 'permissions: maybe'),
-      '4: permissions: expected ask, allow, deny, plan, { default: …, allow: […], ask: […], deny: […] }, or { default: …, tools: { NAME: … } }',
+      '4: permissions: expected ask, allow, deny, plan, agent, { default: …, allow: […], ask: […], deny: […] }, or { default: …, tools: { NAME: … } }',
     ],
     [
       'broken YAML',

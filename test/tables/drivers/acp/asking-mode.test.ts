@@ -65,6 +65,8 @@ describe('the mode of an agent', () => {
     ["everything allowed: the agent's default", CLAUDE, ALLOW, null, null],
     ['everything allowed: the configured mode', CLAUDE, { ...ALLOW, mode: 'auto' }, 'auto', null],
     ['a looser mode in the agent file, without any limits', CLAUDE, { mode: 'auto' }, 'auto', null],
+    ['its own settings decide: no mode', CLAUDE, { permissions: { default: 'agent' } }, null, null],
+    ['its own settings decide: the configured mode', CLAUDE, { permissions: { default: 'agent' }, mode: 'auto' }, 'auto', null],
     ['of an unknown agent', ['other'], {}, null, null],
     ['of an unknown agent whose file names its mode', ['other'], { ...ASK, mode: 'careful' }, 'careful', ['careful']],
     ['of an unknown agent whose file states that it asks', ['other'], { deny: ['bash'], asks: true }, null, null],
@@ -86,6 +88,12 @@ describe('the mode of an agent', () => {
       'agent "coder" cannot be held to its permissions in the mode full-access: it does not ask there',
     ],
     [
+      'a denied tool while its own settings decide',
+      CLAUDE,
+      { permissions: { default: 'agent' }, deny: ['bash'] },
+      'agent "coder" cannot be held to limits of tools and places while its own settings decide what it asks about',
+    ],
+    [
       'an agent that is not known',
       ['other'],
       { permissions: { default: 'deny' } },
@@ -100,6 +108,7 @@ describe('the mode of an agent', () => {
   test.each<[SpecPart, string | null]>([
     [{}, 'it is held in the mode default, in which it asks'],
     [ALLOW, null],
+    [{ permissions: { default: 'agent' } }, 'its own settings decide what it asks about'],
     [{ mode: 'auto' }, 'it asks as it likes in the mode auto'],
   ])('is described (%j)', (changes, description) => {
     expect(describeEnforcement(specOf(CLAUDE, changes))).toBe(description)
