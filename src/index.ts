@@ -513,7 +513,7 @@ export class Reeve implements AsyncDisposable {
       { cwd, path: path && path.length <= MAX_PATH_CHARS ? path : undefined, model: process.env['REEVE_MODEL'] || undefined },
       options,
     )
-    return (await import('./api/client/merge-client-keys.ts')).markClientKeys(answer, process.env)
+    return (await import('./api/client/mark-client-keys.ts')).markClientKeys(answer, process.env)
   }
 
   /** Returns the daemon itself: its version, its home, and its position in the order of all facts (`cursor`). */

@@ -7,7 +7,7 @@ import { join, relative } from 'node:path'
 import { KernelError } from '../kernel/model/errors.ts'
 import type { InstructionFile, Instructions } from '../kernel/model/spec-parts.ts'
 import { isBelow } from '../kernel/state/permissions.ts'
-import { ancestorDirectories, readText, trustedOwners } from './files.ts'
+import { ancestorDirectories, readText, trustedOwners } from './untrusted-files.ts'
 
 /** The names of such files. In each directory the first one that exists counts. */
 const FILE_NAMES = ['AGENTS.md', 'CLAUDE.md'] as const

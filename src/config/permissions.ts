@@ -1,6 +1,6 @@
 // Parses permissions: the keys of agent files, and the rules in `--allow` and `--deny` (tool names, `read:PATH`, `write:PATH`,
 // `network`, `spawn`, `spawn:AGENT`, `signal`). The kernel defines the meaning of a permission. Paths stay as written:
-// src/daemon/operations/resolve-paths.ts resolves them. Test: test/tables/config/permissions.test.ts.
+// src/daemon/operations/permission-paths.ts resolves them. Test: test/tables/config/permissions.test.ts.
 import * as z from 'zod'
 import { isAllowed } from '../kernel/model/tool-names.ts'
 import { hasPattern, parseToolRule, toolRuleProblem } from '../kernel/state/tool-rules.ts'

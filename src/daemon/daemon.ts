@@ -23,7 +23,7 @@ import { systemClock, type Clock } from './loop/clock.ts'
 import { GarbageCollector } from './operations/collector.ts'
 import { ComposeRuns } from './compose/runs.ts'
 import { agentsView } from './views/agents.ts'
-import { examineHome, survivorsCheck } from './views/doctor.ts'
+import { runDoctorChecks, survivorsCheck } from './views/doctor.ts'
 import { discardTmpDir, trashPath } from './host/tmp-trash.ts'
 import { ApiSockets } from './incarnation/api-sockets.ts'
 import { Drain, DRAIN_MS } from './loop/drain.ts'
@@ -323,7 +323,7 @@ class RunningDaemon implements Daemon {
       crewReport: (row) => buildCrewReport(row, { reads, store, clock, git: crewGit, waitForRemovals: () => retirements.waitUntilIdle() }),
       roles: async (cwd) => ({ version: 1, ...(await readRolePrompts(cwd, paths)) }),
       doctor: (verify) =>
-        examineHome(
+        runDoctorChecks(
           {
             paths,
             containments,

@@ -222,8 +222,8 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
       notifier.onFacts(facts)
       retirements.onFacts(facts)
       drain?.onFacts(facts)
-      crewJobs.see(facts)
-      crewTrials.see(facts)
+      crewJobs.onFacts(facts)
+      crewTrials.onFacts(facts)
     },
     perform: (effect) => {
       loopWatch.recordStart(`the effect ${effect.type}`)

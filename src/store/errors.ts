@@ -89,7 +89,7 @@ export interface DamageLocation {
   readonly seq?: number
   readonly cursor?: number
   readonly hash?: string
-  /** the number of the frame in SQLite's log */
+  /** the number of the frame in SQLite's WAL */
   readonly frame?: number
   readonly byte?: number
 }

@@ -13,11 +13,11 @@ import { damageError } from './errors.ts'
  */
 export const PAGE_BYTES = 16_384
 
-/** The number of log pages (1.5 MiB) at which SQLite checkpoints, so that a checkpoint blocks for a few ms at most. */
-export const CHECKPOINT_PAGES = 96
+/** The number of WAL pages (1.5 MiB) at which SQLite makes a WAL checkpoint, so that one blocks for a few ms at most. */
+export const WAL_CHECKPOINT_PAGES = 96
 
-/** The size to which SQLite shrinks its log file after a checkpoint, in bytes. */
-const LOG_BYTES = CHECKPOINT_PAGES * PAGE_BYTES
+/** The size to which SQLite shrinks its WAL file after a WAL checkpoint, in bytes. */
+const WAL_BYTES = WAL_CHECKPOINT_PAGES * PAGE_BYTES
 
 /** The size of the page cache in KiB. */
 const CACHE_KIB = 8_192
@@ -117,12 +117,12 @@ export const SCHEMA_VERSION = MIGRATIONS.length
 export function openDatabase(file: string): DatabaseSync {
   const db = new DatabaseSync(file, { enableForeignKeyConstraints: false })
   try {
-    // The lock mode is set before the log is read, so that SQLite needs no shared-memory file and refuses other processes.
+    // The lock mode is set before the WAL is read, so that SQLite needs no shared-memory file and refuses other processes.
     db.exec(`PRAGMA locking_mode = exclusive; PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = incremental; PRAGMA user_version;`)
     chmodSync(file, 0o600)
     db.exec('PRAGMA journal_mode = wal; PRAGMA synchronous = full; PRAGMA temp_store = memory')
     db.exec(
-      `PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA journal_size_limit = ${LOG_BYTES}; PRAGMA cache_size = -${START_CACHE_KIB}`,
+      `PRAGMA wal_autocheckpoint = ${WAL_CHECKPOINT_PAGES}; PRAGMA journal_size_limit = ${WAL_BYTES}; PRAGMA cache_size = -${START_CACHE_KIB}`,
     )
     migrate(db)
     return db
@@ -146,8 +146,8 @@ export function raiseCounters(db: DatabaseSync, counters: Readonly<Record<'pid' 
   })
 }
 
-/** Checkpoints the whole log into the database and truncates the log. */
-export function checkpointLog(db: DatabaseSync): void {
+/** Makes a WAL checkpoint: copies the whole WAL into the database file, and truncates the WAL. */
+export function makeWalCheckpoint(db: DatabaseSync): void {
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
 }
 

@@ -23,7 +23,7 @@ import { findUuids } from './rows/references.ts'
 import type { Finder } from './journal/fact-index.ts'
 import { Remover } from './write/remove.ts'
 import { ImportedUsage, UsageLedger, readSpent } from './rows/usage-ledger.ts'
-import { PAGE_BYTES, checkpointLog, identityOf, openDatabase, raiseCounters, growCache } from './schema.ts'
+import { PAGE_BYTES, makeWalCheckpoint, identityOf, openDatabase, raiseCounters, growCache } from './schema.ts'
 import { Stage } from './journal/staging.ts'
 import { DatabaseReader } from './whole-database.ts'
 import { prepareAll } from './statements.ts'
@@ -54,7 +54,7 @@ const MAX_FORKS = 1_000
 export interface StoreOptions {
   /** the state directory; created with mode 0700 if it is missing */
   readonly dir: string
-  /** whether to accept a store that is empty, older or replaced, or whose log is damaged */
+  /** whether to accept a store that is empty, older or replaced, or whose WAL is damaged */
   readonly accept?: boolean
   /** writes a message about a minor problem, such as a reserve file that could not be written */
   readonly log?: (message: string) => void
@@ -67,7 +67,7 @@ export async function openSqliteStore({ dir, accept = false, log = () => {} }: S
     const { minCounters, hasLeftoverWal } = checkOpening({ dir, accept, log })
     const db = openDatabase(join(dir, 'store.db'))
     try {
-      if (hasLeftoverWal) checkpointLog(db)
+      if (hasLeftoverWal) makeWalCheckpoint(db)
       if (minCounters) raiseCounters(db, minCounters)
       return new SqliteStore(dir, db, log)
     } catch (error) {

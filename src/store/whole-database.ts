@@ -1,11 +1,11 @@
 // Runs queries that read the whole database, such as SQLite's own check, without blocking the daemon. A thread reads the file as
-// it is after a checkpoint. Until the thread has ended there is no other checkpoint, so that the file does not change while the
-// log grows. Must never lock the file, because the lock belongs to the store.
+// it is after a WAL checkpoint. Until the thread has ended there is no other one, so that the file does not change while the
+// WAL grows. Must never lock the file, because the lock belongs to the store.
 // Tests: test/tables/store/verify.test.ts, test/tables/store/rows/damage.test.ts.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import { CHECKPOINT_PAGES } from './schema.ts'
+import { WAL_CHECKPOINT_PAGES } from './schema.ts'
 
 export type StoreQuery = readonly [statement: StatementSync, ...params: number[]]
 type Row = Readonly<Record<string, unknown>>
@@ -18,7 +18,7 @@ export type StoreQueryResult = () => readonly Row[]
 
 /**
  * The program of the thread. It is a text, because a running daemon reads no file of its installation. With `immutable` SQLite takes
- * no lock and ignores the log.
+ * no lock and ignores the WAL.
  */
 const THREAD_PROGRAM = `
 const { parentPort, workerData: { url, questions } } = require('node:worker_threads')
@@ -66,8 +66,8 @@ export class DatabaseReader {
 
   async #query(queries: readonly StoreQuery[], atSnapshot: () => void): Promise<readonly StoreQueryResult[]> {
     atSnapshot()
-    // If the checkpoint fails, for example on a full disk, the queries run in the daemon and block it.
-    if (!this.#checkpoint())
+    // If the WAL checkpoint fails, for example on a full disk, the queries run in the daemon and block it.
+    if (!this.#makeWalCheckpoint())
       return queries.map(
         ([statement, ...params]) =>
           () =>
@@ -81,17 +81,17 @@ export class DatabaseReader {
         throw Object.assign(new Error(), error)
       })
     } finally {
-      if (this.#db.isOpen) this.#db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+      if (this.#db.isOpen) this.#db.exec(`PRAGMA wal_autocheckpoint = ${WAL_CHECKPOINT_PAGES}`)
     }
   }
 
-  /** Checkpoints the log. Returns whether the file then contains all of it. */
-  #checkpoint(): boolean {
+  /** Makes a WAL checkpoint. Returns whether the database file then contains the whole WAL. */
+  #makeWalCheckpoint(): boolean {
     try {
       const { busy, log, checkpointed } = this.#db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() ?? {}
       return busy === 0 && log === checkpointed
     } catch {
-      // Without a checkpoint the queries run in the daemon.
+      // Without a WAL checkpoint the queries run in the daemon.
       return false
     }
   }

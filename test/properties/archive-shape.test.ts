@@ -1,7 +1,7 @@
 // An import accepts every fact that a daemon may write. A fact of any type, generated from its type, passes the check of its shape.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { bodyProblem } from '../../src/daemon/archive/body-shape.ts'
+import { factBodyProblem } from '../../src/daemon/archive/fact-shape.ts'
 import type { FactBody } from '../../src/kernel/model/facts.ts'
 import { Episode } from '../support/kernel/episode.ts'
 import { seededPick } from '../support/kernel/random.ts'
@@ -10,7 +10,7 @@ import { FACT_TYPES, bodyOf } from '../support/store/arbitraries.ts'
 test.each(FACT_TYPES)('an import accepts any %s', (type) => {
   fc.assert(
     fc.property(bodyOf(type), (body) => {
-      expect(bodyProblem(body)).toBeNull()
+      expect(factBodyProblem(body)).toBeNull()
     }),
     { numRuns: 50 },
   )
@@ -23,7 +23,7 @@ test('an import accepts all facts of a random life of the kernel, read back from
       const episode = new Episode()
       while (episode.inputs < 200) episode.play(pick)
       for (const fact of [...episode.world.journal.values()].flat())
-        expect(bodyProblem(JSON.parse(JSON.stringify(fact.body)) as FactBody)).toBeNull()
+        expect(factBodyProblem(JSON.parse(JSON.stringify(fact.body)) as FactBody)).toBeNull()
     }),
     { numRuns: 25 },
   )
@@ -33,5 +33,5 @@ test('an import accepts all facts of a random life of the kernel, read back from
 const BARE: ReadonlySet<string> = new Set(['process.reaped', 'crew.begun', 'crew.stalled', 'crew.ended'])
 
 test.each(FACT_TYPES.filter((type) => !BARE.has(type)))('%s without a required field is refused', (type) => {
-  expect(bodyProblem({ type } as never)).toMatch(new RegExp(`^it is no ${type}: .* (is missing|must be one of .*)$`))
+  expect(factBodyProblem({ type } as never)).toMatch(new RegExp(`^it is no ${type}: .* (is missing|must be one of .*)$`))
 })

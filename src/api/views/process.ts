@@ -29,7 +29,7 @@ export interface HoldView {
   at: string
   /** when the cause of the hold ends, if known */
   until?: string
-  /** the hold is removed automatically at `until` */
+  /** the hold is released automatically at `until` */
   wake?: true
   /** for the reason `budget`: the limit that is used up */
   limit?: LimitName

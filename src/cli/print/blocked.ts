@@ -90,7 +90,7 @@ function suspensionText({ note, holds }: ProcessStanding): string {
 type NextStepText = (process: ProcessStanding, hold: HoldView, resume: string) => string
 const resumeContinues: NextStepText = (_, __, resume) => `${resume} continues it`
 
-/** The sentence for each reason of a hold. A process with several holds gets the first sentence: reasons that a plain resume cannot remove come first. */
+/** The sentence for each reason of a hold. A process with several holds gets the first sentence: reasons that a plain resume cannot release come first. */
 const NEXT_STEPS: { readonly [R in HoldReason]: NextStepText } = {
   budget: ({ uuid, pid }, { limit, scope }) =>
     limit === undefined || scope === undefined

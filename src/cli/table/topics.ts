@@ -90,7 +90,7 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
     summary: 'How to continue paused, ended and interrupted processes',
     text: [
       [
-        ['suspended', '`reeve resume P` removes its holds, and those of its ancestors that keep it suspended; the PID stays'],
+        ['suspended', '`reeve resume P` releases its holds, and those of its ancestors that keep it suspended; the PID stays'],
         ['ended', '`reeve resume P` starts a new incarnation from the end of its history: same UUID, new PID'],
         ['any', '`reeve resume --fork --from-step N P` makes a new process that continues after step N'],
         ['a plain command', 'can only run again from its beginning: `reeve resume --rerun P`; not if it had input, which is not recorded'],

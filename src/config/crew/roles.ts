@@ -1,7 +1,7 @@
 // Finds the prompts of a crew's roles: the nearest `.reeve/roles/ROLE.md` of the project, else the file of the user, else the built-in
 // prompt. A file is Markdown without front matter. Test: test/tables/config/crew/roles.test.ts.
 import { join } from 'node:path'
-import { ancestorDirectories, problemError, problemIn, readText, trustedOwners, type Problem } from '../files.ts'
+import { ancestorDirectories, problemError, problemIn, readText, trustedOwners, type Problem } from '../untrusted-files.ts'
 import { ROLE_PROMPTS } from './role-prompts.ts'
 import type { Paths } from '../paths.ts'
 

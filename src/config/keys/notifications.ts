@@ -2,7 +2,7 @@
 // Secrets in the URL and in headers are written as `${NAME}`. They are filled in when a message is sent, and are never shown.
 // Test: test/tables/config/keys/notifications.test.ts.
 import * as z from 'zod'
-import { literalOf, variablesIn } from '../template.ts'
+import { literalOf, variablesIn } from '../expand-variables.ts'
 
 /** The events. `stalled` includes silent and stopped processes; `budget` concerns the soft and the hard limit. */
 export const NOTICES = ['waiting', 'finished', 'failed', 'stalled', 'budget'] as const

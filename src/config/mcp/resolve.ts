@@ -7,10 +7,10 @@ import type { McpTransport, McpStart } from '../../kernel/model/mcp.ts'
 import type { McpServer } from '../../kernel/model/spec-parts.ts'
 import { parseAgent } from '../agents/agent-file.ts'
 import { loadConfig, readUserServers } from '../config.ts'
-import { readText, trustedOwners } from '../files.ts'
+import { readText, trustedOwners } from '../untrusted-files.ts'
 import { readMcpJson } from './servers.ts'
 import type { Paths } from '../paths.ts'
-import { expandTemplate, MissingVariable, variablesIn } from '../template.ts'
+import { expandVariables, MissingVariable, variablesIn } from '../expand-variables.ts'
 import { isTrustedPath, isTrusted, projectDirectory } from '../trust.ts'
 import { lookUp } from '../../kernel/util/lookup.ts'
 import type { ProcessSpec } from '../../kernel/model/process-spec.ts'
@@ -85,7 +85,7 @@ async function fillServer(server: McpServer, context: ResolveContext): Promise<M
   const secrets = new Set(secretValues(server, completed))
   const fill = (text: string): string => {
     for (const name of variablesIn(text)) if (isKey(name, context)) secrets.add(context.credentials[name] ?? '')
-    return expandTemplate(text, (name) => lookUp(env, name) ?? lookUp(context.credentials, name))
+    return expandVariables(text, (name) => lookUp(env, name) ?? lookUp(context.credentials, name))
   }
   const filled = (values: Readonly<Record<string, string | null>>): Record<string, string> =>
     Object.fromEntries(Object.entries(values).map(([key, value]) => [key, fill(value ?? '')]))

@@ -7,10 +7,10 @@ import { KernelError } from '../../kernel/model/errors.ts'
 import type { McpServer } from '../../kernel/model/spec-parts.ts'
 import { readUserServers } from '../config.ts'
 import { looksSecret } from '../credentials.ts'
-import { nearestFile, readText, trustedOwners } from '../files.ts'
-import { parseMcpJson, unusableServer, type AgentMcp } from './file.ts'
+import { nearestFile, readText, trustedOwners } from '../untrusted-files.ts'
+import { parseMcpJson, unusableServer, type AgentMcp } from './parse-servers.ts'
 import type { Paths } from '../paths.ts'
-import { literalOf, variablesIn } from '../template.ts'
+import { literalOf, variablesIn } from '../expand-variables.ts'
 
 interface McpSelection {
   readonly cwd: string

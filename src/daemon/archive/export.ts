@@ -8,7 +8,7 @@ import { NO_CONTEXT, processView } from '../views/process-view.ts'
 import { VERSION } from '../../api/version.ts'
 import { lineOf } from './event-lines.ts'
 import { createDirectory, type FileWriter } from './atomic-directory.ts'
-import { metaOf } from './meta.ts'
+import { processMetaOf } from './process-meta.ts'
 import { ContextProfile, StepLines, messageSourceOf, QueuedMessages } from './messages.ts'
 import type { ExportedView } from '../../api/views/archive.ts'
 import type { McpState, Fact, FactBody } from '../../kernel/model/facts.ts'
@@ -38,7 +38,7 @@ export async function exportProcess(deps: ExportDeps, uuid: Uuid, dir: string, s
   const bytes = await createDirectory(target, async (file) => {
     steps = await writeHistory(history, file)
     await writeCheckpoint(history, file)
-    await writeJson(file, 'process-meta.json', await metaOf(process, history.mcp))
+    await writeJson(file, 'process-meta.json', await processMetaOf(process, history.mcp))
     // Written last, because it has the number of facts in the other files.
     await writeJson(file, 'proc-info.json', exportInfoOf(history))
   })

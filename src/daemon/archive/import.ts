@@ -9,7 +9,7 @@ import { KernelError } from '../../kernel/model/errors.ts'
 import { fold } from '../../kernel/state/fold.ts'
 import { closingFactsOf } from '../../kernel/state/imported-process.ts'
 import { NO_CONTEXT, processView } from '../views/process-view.ts'
-import { bodyProblem } from './body-shape.ts'
+import { factBodyProblem } from './fact-shape.ts'
 import { factOf } from './event-lines.ts'
 import { importDamage, readJsonObject, linesOf, JsonFileTooLarge, type Line } from './line-reader.ts'
 import { specProblem } from './spec-shape.ts'
@@ -265,7 +265,7 @@ class JournalFile {
       throw importDamage(this.#file, `a fact of ${fact.uuid} cannot follow one of ${this.#last.uuid}`, line)
     if (fact.seq > this.#expectedFacts)
       throw importDamage(this.#file, `the file has a fact ${fact.seq}, but proc-info.json counts ${this.#expectedFacts}`, line)
-    const problem = bodyProblem(fact.body) ?? ('spec' in fact.body && fact.body.spec !== undefined ? specProblem(fact.body.spec) : null)
+    const problem = factBodyProblem(fact.body) ?? ('spec' in fact.body && fact.body.spec !== undefined ? specProblem(fact.body.spec) : null)
     if (problem !== null) throw importDamage(this.#file, problem, line)
     try {
       this.#last = fold(this.#last, fact)

@@ -6,7 +6,7 @@ import { fillReferences, type Reference } from '../../kernel/compose/template.ts
 import { KernelError } from '../../kernel/model/errors.ts'
 import { composeSpecOf, composeRunOf } from '../../kernel/compose/run-row.ts'
 import { readResult } from './node-result.ts'
-import { withRealPaths } from '../operations/resolve-paths.ts'
+import { withRealPaths } from '../operations/permission-paths.ts'
 import type { Effect } from '../../kernel/model/effects.ts'
 import type { InputOf } from '../../kernel/model/inputs.ts'
 import type { Process } from '../../kernel/model/process.ts'

@@ -8,10 +8,10 @@ import { KernelError } from '../../kernel/model/errors.ts'
 import { quoteComments } from './line-comments.ts'
 import { requireTask } from './queries.ts'
 import { continueHint } from './up/restart-command.ts'
-import { withUserHint } from '../crew-user-hints.ts'
+import { withUserHint } from './user-hints.ts'
 import { crewCommandName } from '../../api/text/answer-command.ts'
 import { shellWord } from '../../api/text/shell-quote.ts'
-import { resolveModel } from './up/model-reference.ts'
+import { withAbsoluteScriptPath } from './up/script-path.ts'
 import type { CrewCommandBody, CrewSteerView } from '../../api/views/crew.ts'
 import type { LeadCommand, WorkerCommand } from '../../kernel/model/crew/commands.ts'
 import type { LineComment } from '../../kernel/crew/text/line-comments.ts'
@@ -84,7 +84,7 @@ export class CrewCommands implements CrewToolPort {
     } = process
     if ((command.type !== 'add_task' && command.type !== 'edit_task') || !crew || (!command.agent && !command.model)) return command
     const { buildTaskAgentTemplates: buildTemplates } = await import('./up/task-agents.ts')
-    const resolvedCommand = { ...command, ...(command.model ? { model: resolveModel(command.model, cwd) } : {}) }
+    const resolvedCommand = { ...command, ...(command.model ? { model: withAbsoluteScriptPath(command.model, cwd) } : {}) }
     const { agent, model } = resolvedCommand
     const target = resolvedCommand.type === 'edit_task' ? requireTask(process, resolvedCommand.task) : resolvedCommand
     const role = resolvedCommand.role ?? target.role

@@ -2,7 +2,7 @@
 // Test: test/e2e/daemon/gc.test.ts, test/e2e/daemon/openapi.test.ts.
 import { defineRoute, type ApiRoute } from './route.ts'
 import * as schemas from './schemas.ts'
-import { clientGoneSignal } from './stream.ts'
+import { clientGoneSignal } from './event-stream.ts'
 
 export const ARCHIVE_ROUTES: readonly ApiRoute[] = [
   defineRoute({

@@ -16,7 +16,7 @@ import { MCP_ROUTES } from './mcp-route.ts'
 import { USAGE_ROUTES } from './usage-route.ts'
 import { WORKTREE_ROUTES } from './worktree-routes.ts'
 import { hasLongList, jsonInSlices } from './sliced-json.ts'
-import { clientGoneSignal, streamEvents } from './stream.ts'
+import { clientGoneSignal, streamEvents } from './event-stream.ts'
 import * as schemas from './schemas.ts'
 import type { FastifyInstance } from 'fastify'
 

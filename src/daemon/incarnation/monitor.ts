@@ -26,7 +26,7 @@ export interface MonitorDeps {
 /** Observations of one incarnation; times in monotonic ms. */
 interface Observation {
   readonly pid: Pid
-  readonly limits: Thresholds
+  readonly thresholds: Thresholds
   readonly loops: LoopDetector | null
   outputAt: number
   progressAt: number
@@ -131,11 +131,11 @@ export class Monitor {
     }
     const known = this.#observations.get(uuid)
     if (known?.pid === process.pid) return known
-    const limits = thresholdsOf(process.spec)
+    const thresholds = thresholdsOf(process.spec)
     const observation: Observation = {
       pid: process.pid,
-      limits,
-      loops: isPlainCommand(process.spec) ? null : new LoopDetector(limits),
+      thresholds,
+      loops: isPlainCommand(process.spec) ? null : new LoopDetector(thresholds),
       outputAt: now.mono,
       progressAt: now.mono,
       waitingAt: null,
@@ -167,7 +167,7 @@ export class Monitor {
     }
     const times = [
       dueAt,
-      hasPrograms(process) && observation.limits.stoppedMs !== null ? nextCheckAt(now.mono, observation.limits.stoppedMs) : null,
+      hasPrograms(process) && observation.thresholds.stoppedMs !== null ? nextCheckAt(now.mono, observation.thresholds.stoppedMs) : null,
     ].filter((at) => at !== null)
     this.#alarm.set(process.uuid, times.length > 0 ? Math.min(...times) : null)
   }
@@ -180,7 +180,7 @@ export class Monitor {
       observation.outputAt = observation.progressAt = now.mono
     }
     if (activity === 'ready') return { word: 'alive', since: now.mono, dueAt: null }
-    return judgeLiveness(observation, observation.limits, now.mono)
+    return judgeLiveness(observation, observation.thresholds, now.mono)
   }
 
   /** Checks a process without a new fact; looks at its programs first if they are quiet. */
@@ -222,8 +222,8 @@ function hasPrograms({ handle, progress, life }: Process): boolean {
 }
 
 /** True if the programs of a process may be stopped, because they have written nothing during the last check period. */
-function isQuiet(process: Process, { limits, outputAt }: Observation, now: number): boolean {
-  return limits.stoppedMs !== null && hasPrograms(process) && now - outputAt >= checkPeriodMs(limits.stoppedMs)
+function isQuiet(process: Process, { thresholds, outputAt }: Observation, now: number): boolean {
+  return thresholds.stoppedMs !== null && hasPrograms(process) && now - outputAt >= checkPeriodMs(thresholds.stoppedMs)
 }
 
 function checkPeriodMs(stoppedMs: number): number {

@@ -6,7 +6,7 @@ import { NOTICES, originOf, type NoticeKind, type NotificationsConfig } from '..
 import type { Check } from '../views/doctor.ts'
 import type { RunProgram } from '../incarnation/run-program.ts'
 import { desktopObstacle, showOnDesktop } from './desktop.ts'
-import { NotifiedMark, missedFacts, type MissedDeps, type FactWithProcess } from './missed.ts'
+import { NotifiedMark, missedFacts, type MissedDeps, type FactWithProcess } from './missed-facts.ts'
 import { noticeOf, mayNotify, withQuestion, type Notice } from './notices.ts'
 import { NotificationOutbox, type DeliveryResult } from './outbox.ts'
 import { postNotice, unreachableReason, type SecretLookup } from './webhook.ts'

@@ -1,7 +1,7 @@
 // Sends a notice to the user's webhook, as a POST of JSON. Owns the format of the body and the meaning of a response. Secrets are looked
 // up for each request, and not kept. Must not follow redirects, because the headers with secrets would be sent along. Test: test/e2e/daemon/notifications.test.ts.
 import { originOf, type NotificationsConfig } from '../../config/keys/notifications.ts'
-import { MissingVariable, expandTemplate, variablesIn } from '../../config/template.ts'
+import { MissingVariable, expandVariables, variablesIn } from '../../config/expand-variables.ts'
 import { isoTime } from '../loop/times.ts'
 import type { Notice } from './notices.ts'
 import type { DeliveryResult } from './outbox.ts'
@@ -28,7 +28,7 @@ function bodyOf({ kind, uuid, pid, name, agent, intent, at, text, elapsedMs, com
 
 /** Sends a notice. Never rejects. */
 export async function postNotice(hook: Webhook, notice: Notice, repeated: number, lookup: SecretLookup): Promise<DeliveryResult> {
-  const expanded = await expandVariables(hook, lookup)
+  const expanded = await fillSecrets(hook, lookup)
   if ('why' in expanded) return { ok: false, why: expanded.why, retry: false }
   const { url, headers } = expanded
   try {
@@ -60,7 +60,7 @@ function resultOf({ ok, status, headers }: Response): DeliveryResult {
 
 /** Checks that the server responds, without a notice. Returns why it cannot be reached; null if it can. */
 export async function unreachableReason(hook: Webhook, lookup: SecretLookup): Promise<string | null> {
-  const expanded = await expandVariables(hook, lookup)
+  const expanded = await fillSecrets(hook, lookup)
   if ('why' in expanded) return expanded.why
   try {
     const response = await fetch(expanded.url, { method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) })
@@ -72,14 +72,14 @@ export async function unreachableReason(hook: Webhook, lookup: SecretLookup): Pr
 }
 
 /** Replaces the variables in the URL and the headers by their values. `why` has the error, which names no value. */
-async function expandVariables(
+async function fillSecrets(
   { url, headers = {} }: Webhook,
   lookup: SecretLookup,
 ): Promise<{ readonly url: string; readonly headers: Record<string, string> } | { readonly why: string }> {
   const names = [...new Set([url, ...Object.values(headers)].flatMap(variablesIn))]
   const values = new Map(await Promise.all(names.map(async (name) => [name, await lookup(name)] as const)))
   try {
-    const value = (text: string): string => expandTemplate(text, (name) => values.get(name))
+    const value = (text: string): string => expandVariables(text, (name) => values.get(name))
     const expanded = { url: value(url), headers: Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, value(text)])) }
     return URL.canParse(expanded.url) && /^https?:$/.test(new URL(expanded.url).protocol)
       ? expanded

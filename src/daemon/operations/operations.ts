@@ -11,7 +11,7 @@ import { isLiving, isSuspended, statusOf } from '../../kernel/model/status.ts'
 import { checkFromCheckpoint, type HistoryStore } from './fork-point.ts'
 import { checkResumeOptions } from './fork.ts'
 import { withoutCallerEnv } from '../incarnation/nested-env.ts'
-import { withRealPaths } from './resolve-paths.ts'
+import { withRealPaths } from './permission-paths.ts'
 import type {
   AnswerBody,
   PauseBody,

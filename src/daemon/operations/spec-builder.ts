@@ -32,7 +32,7 @@ import { isAllowed, namesServer, serverPrefix } from '../../kernel/model/tool-na
 import { bypassableRule } from '../../kernel/state/tool-rules.ts'
 import { restartPolicyFrom, supervisorSpecFrom } from '../../kernel/supervise/policy-from-config.ts'
 import { checkInstalled } from '../incarnation/check-installed.ts'
-import { withRealPaths } from './resolve-paths.ts'
+import { withRealPaths } from './permission-paths.ts'
 import { limitChange, unenforceableLimits } from './limit-change.ts'
 import type { ResumeBody, SpawnBody } from '../../api/views/process.ts'
 import type { Config } from '../../config/config.ts'

@@ -1,5 +1,5 @@
 // Lists the available agents, and checks whether each can run: its program, its model, and the keys that the model needs.
-// The daemon does not know the client's environment: the client adds its own keys (src/api/client/merge-client-keys.ts).
+// The daemon does not know the client's environment: the client adds its own keys (src/api/client/mark-client-keys.ts).
 // Must start no program and use no network. Test: test/e2e/external/agents-usable.test.ts.
 import { homedir } from 'node:os'
 import { findDistrust } from '../../config/agents/agent-trust.ts'
@@ -12,7 +12,7 @@ import { recogniseFormat, parseKnownCommand } from '../../drivers/command/format
 import { KernelError } from '../../kernel/model/errors.ts'
 import { installCommand } from '../../config/known-agents.ts'
 import { checkInstalled } from '../incarnation/check-installed.ts'
-import { permitsView } from './process-view.ts'
+import { declaredCapabilitiesView } from './process-view.ts'
 import type { AgentsView, AgentView, KeyState } from '../../api/views/agents.ts'
 import type { AgentDefinition } from '../../config/agents/agent-file.ts'
 import type { Config } from '../../config/config.ts'
@@ -93,7 +93,7 @@ function publicFieldsOf({
     deny: [...deny],
     fallback: fallback && [...fallback],
     unsupported: [...unsupported],
-    capabilities: permitsView(capabilities),
+    capabilities: declaredCapabilitiesView(capabilities),
     mcp: mcp && [...mcp.names, ...mcp.definitions.map(({ name }) => name)],
   }
 }

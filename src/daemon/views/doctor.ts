@@ -38,7 +38,7 @@ const KIND_LIMITS = {
   group: 'does not end a program that leaves its group, clears its environment and loses its parent',
 } as const
 
-export interface ExamineDeps {
+export interface DoctorDeps {
   readonly paths: Paths
   readonly containments: ContainmentManager
   readonly store: Store
@@ -50,8 +50,8 @@ export interface ExamineDeps {
 }
 
 /** Runs all checks; with `verify` also that of the whole store. */
-export async function examineHome(
-  { paths, containments, store, tmpDir, agents, otherChecks }: ExamineDeps,
+export async function runDoctorChecks(
+  { paths, containments, store, tmpDir, agents, otherChecks }: DoctorDeps,
   verify: boolean,
 ): Promise<Check[]> {
   const checks: Check[] = [

@@ -2,7 +2,7 @@
 // Test: test/tables/daemon/views/process-view.test.ts, test/e2e/daemon/api.test.ts.
 import { hostname } from 'node:os'
 import { openAsks } from '../../kernel/decide/asks.ts'
-import { findBlockingLimit } from '../../kernel/decide/limits/budget.ts'
+import { findBlockingLimit } from '../../kernel/decide/limits/enforce-limits.ts'
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
 import { assistantText } from '../../kernel/state/assistant-text.ts'
 import { describeEnforcement } from '../../drivers/acp/asking-mode.ts'
@@ -204,7 +204,7 @@ function capabilitiesView(spec: ProcessSpec): ProcessView['capabilities'] {
     deny: [...deny],
     mcp: mcp.map((server) => server.name),
     calls: callsView(spec),
-    ...permitsView(capabilities),
+    ...declaredCapabilitiesView(capabilities),
     enforced,
     notes: [...(acpNote === null ? [] : [`permissions: ${acpNote}`]), ...notes],
   }
@@ -216,7 +216,7 @@ function callsView({ driver, permissions = driver === 'acp' ? { default: 'ask' }
   return { default: fallback, allow: [...allow], ask: [...ask], deny: [...deny], tools }
 }
 
-export function permitsView({ paths, network, signals, spawns }: Capabilities): PermitsView {
+export function declaredCapabilitiesView({ paths, network, signals, spawns }: Capabilities): PermitsView {
   const shownPaths = { read: paths?.read ? [...paths.read] : null, write: paths?.write ? [...paths.write] : null }
   return { paths: shownPaths, network: network ?? 'on', signals: signals ?? 'subtree', spawns: spawns ? [...spawns] : null }
 }

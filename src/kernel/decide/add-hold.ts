@@ -1,4 +1,4 @@
-// Adds a hold to a process, pauses its driver, and informs its ancestors. holds.ts removes holds. Test:
+// Adds a hold to a process, pauses its driver, and informs its ancestors. holds.ts releases holds. Test:
 // test/tables/kernel/decide/holds.test.ts.
 import { CAPABILITIES, isExternal } from '../model/capabilities.ts'
 import { isSameHold } from '../model/holds.ts'

@@ -3,7 +3,7 @@
 // Test: test/tables/kernel/decide/compaction.test.ts.
 import { CAPABILITIES } from '../model/capabilities.ts'
 import { KernelError } from '../model/errors.ts'
-import { requestCall, enforceLimitsAfterUsage } from './limits/budget.ts'
+import { requestCall, enforceLimitsAfterUsage } from './limits/enforce-limits.ts'
 import { beginGrantedCall } from './limits/gateway-calls.ts'
 import { addHold } from './add-hold.ts'
 import { areValidRanges } from '../model/journal-ranges.ts'

@@ -1,7 +1,7 @@
-// Removes holds, wakes a process after its last hold, and begins turns. Owns `startNextTurn`, the only place that
+// Releases holds, wakes a process after its last hold, and begins turns. Owns `startNextTurn`, the only place that
 // begins a turn. add-hold.ts adds holds. Test: test/tables/kernel/decide/holds.test.ts.
 import { isExternal, takesMessages } from '../model/capabilities.ts'
-import { areFilesChanging } from './crew/file-changes.ts'
+import { areFilesChanging } from './crew/file-jobs.ts'
 import { resetRestarts, supervisesChildren } from './children.ts'
 import { COMPLETED_EXIT } from '../model/exit.ts'
 import { hasNothingToDrain, notifyAncestors } from './add-hold.ts'
@@ -30,8 +30,8 @@ export function pauseHold({ by, root }: Pick<PendingSignal, 'by' | 'root'>, at: 
 }
 
 /**
- * Removes the holds that `isReleased` selects, and drops a pending SIGPAUSE whose hold it would select. After its last hold
- * the process continues. True if there was anything to remove.
+ * Releases the holds that `isReleased` selects, and drops a pending SIGPAUSE whose hold it would select. After its last hold
+ * the process continues. True if there was anything to release.
  */
 export function releaseHolds(draft: DecisionDraft, uuid: Uuid, by: Sender, isReleased: (hold: Hold) => boolean): boolean {
   const hasDroppedPause = dropPendingPause(draft, uuid, isReleased)

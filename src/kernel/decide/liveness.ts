@@ -59,15 +59,15 @@ export interface LivenessJudgement {
 }
 
 /** The liveness at the time `now`. The first problem that has lasted longer than its threshold counts. */
-export function judgeLiveness(observed: Observations, limits: Thresholds, now: number): LivenessJudgement {
+export function judgeLiveness(observed: Observations, thresholds: Thresholds, now: number): LivenessJudgement {
   const { outputAt, progressAt, waitingAt, stoppedAt, retryAt } = observed
   const notBeforeRetry = (at: number): number => Math.max(at, retryAt ?? 0)
   const problems: readonly (readonly [LivenessWord, since: number | null, ms: number | null])[] = [
     // A process that still writes is not stopped, even if one of its programs is.
-    ['stopped', stoppedAt !== null && outputAt <= stoppedAt ? stoppedAt : null, limits.stoppedMs],
-    ['waiting', waitingAt, limits.waitingMs],
-    ['stalled', waitingAt === null ? notBeforeRetry(progressAt) : null, limits.stalledMs],
-    ['silent', waitingAt === null ? notBeforeRetry(outputAt) : null, limits.silentMs],
+    ['stopped', stoppedAt !== null && outputAt <= stoppedAt ? stoppedAt : null, thresholds.stoppedMs],
+    ['waiting', waitingAt, thresholds.waitingMs],
+    ['stalled', waitingAt === null ? notBeforeRetry(progressAt) : null, thresholds.stalledMs],
+    ['silent', waitingAt === null ? notBeforeRetry(outputAt) : null, thresholds.silentMs],
   ]
   let dueAt: number | null = null
   for (const [word, since, ms] of problems) {

@@ -45,7 +45,7 @@ interface ObservedStep {
 
 /** Watches the facts of one incarnation; `observe` reports each finding once. */
 export class LoopDetector {
-  readonly #limits: Pick<Thresholds, 'loop' | 'errors' | 'errorsOf'>
+  readonly #thresholds: Pick<Thresholds, 'loop' | 'errors' | 'errorsOf'>
   readonly #open = new Map<string, OpenToolCall>()
   /** the step in progress; `waits`: it has called the tool `wait` */
   #current: { hash: number; waits: boolean; calls: CallEvidence[] } = { hash: 0, waits: false, calls: [] }
@@ -60,8 +60,8 @@ export class LoopDetector {
   /** the warnings that the model has got; its process is held if it continues after one */
   #warned = { loop: false, errors: false }
 
-  constructor(limits: Pick<Thresholds, 'loop' | 'errors' | 'errorsOf'>) {
-    this.#limits = limits
+  constructor(thresholds: Pick<Thresholds, 'loop' | 'errors' | 'errorsOf'>) {
+    this.#thresholds = thresholds
   }
 
   /** Takes the next fact and its time in wall ms. Returns evidence that the fact completes, or null. */
@@ -125,7 +125,7 @@ export class LoopDetector {
 
   /** Compares the finished step with earlier steps. */
   #onStepFinished(at: number): LoopEvidence | null {
-    const { loop } = this.#limits
+    const { loop } = this.#thresholds
     if (loop === null) return null
     const { hash, waits, calls } = this.#current
     const isWaiting = waits || at - this.#endedAt >= MIN_POLLING_GAP_MS
@@ -158,7 +158,7 @@ export class LoopDetector {
 
   /** Counts a finished call. Returns evidence when too many of the last calls have failed. */
   #countFailures({ name, outcome, content, exitCode = 0 }: BodyOf<'tool.finished'>): LoopEvidence | null {
-    const { errors, errorsOf } = this.#limits
+    const { errors, errorsOf } = this.#thresholds
     if (errors === null || outcome === 'interrupted') return null
     const failed = outcome === 'error' || outcome === 'denied' || exitCode !== 0
     this.#recentCalls = [...this.#recentCalls.slice(1 - errorsOf), { name, failed }]

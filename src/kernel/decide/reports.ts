@@ -15,7 +15,7 @@ import {
 } from './limits/gateway-calls.ts'
 import { isExternal, takesMessages } from '../model/capabilities.ts'
 import { supervisesChildren } from './children.ts'
-import { requestCall, enforceLimitsAfterUsage } from './limits/budget.ts'
+import { requestCall, enforceLimitsAfterUsage } from './limits/enforce-limits.ts'
 import { findExhaustedLimit } from '../state/limits.ts'
 import { recordMeasurement } from './limits/measurement.ts'
 import { deliverUrgent, freezeDrained, isDone, startNextTurn } from './holds.ts'

@@ -1,8 +1,8 @@
 // Resume: wakes a suspended process and its ancestors, or begins a new incarnation of an ended process. Owns the checks
-// of both, and the holds that a resume by the user removes. A new incarnation begins in the state `created`. Test:
+// of both, and the holds that a resume by the user releases. A new incarnation begins in the state `created`. Test:
 // test/tables/kernel/decide/resume.test.ts.
 import { KernelError } from '../model/errors.ts'
-import { changeLimits, hasRoom, isHeldByBudget } from './limits/budget.ts'
+import { changeLimits, hasRoom, isHeldByBudget } from './limits/enforce-limits.ts'
 import { resumeSource, isPlainCommand, takesMessages } from '../model/capabilities.ts'
 import { applyLimitChange } from '../state/limits.ts'
 import { resetRestarts, supervisesChildren } from './children.ts'
@@ -89,7 +89,7 @@ function raiseLimits(draft: DecisionDraft, { uuid }: Process, { limits, by }: Re
   return isHeldByBudget(before) && !isHeldByBudget(draft.mustGet(uuid))
 }
 
-/** Removes the pauses of all ancestors. Returns the number of ancestors that had any. */
+/** Releases the pauses of all ancestors. Returns the number of ancestors that had any. */
 function wakeAncestors(draft: DecisionDraft, process: Process, by: Sender): number {
   return livingAncestors(draft, process).filter((ancestor) => releaseHolds(draft, ancestor.uuid, by, isPauseHold)).length
 }

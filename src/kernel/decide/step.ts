@@ -16,7 +16,7 @@ import { ERRORS, KernelError } from '../model/errors.ts'
 import { TIMED_OUT_EXIT } from '../model/exit.ts'
 import { recordLiveness } from './liveness.ts'
 import { recordLoop } from './loops.ts'
-import { wakeWaitingAfterEnd, warnOfLimits } from './limits/budget.ts'
+import { wakeWaitingAfterEnd, warnOfLimits } from './limits/enforce-limits.ts'
 import { addHold } from './add-hold.ts'
 import { limitActionOf, findExhaustedLimit, usedOf } from '../state/limits.ts'
 import { handleReachedLimit } from './limits/limit-reached.ts'
@@ -238,7 +238,7 @@ function handleTick(draft: DecisionDraft, { uuid, now }: InputOf<'tick'>): void 
   freezeIfDue(draft, uuid)
 }
 
-/** Freezes a process whose pause has not drained in time. Runs after the pending signals, which may add or remove holds. */
+/** Freezes a process whose pause has not drained in time. Runs after the pending signals, which may add or release holds. */
 function freezeIfDue(draft: DecisionDraft, uuid: Uuid): void {
   const process = draft.mustGet(uuid)
   if (process.life.state !== 'running' || process.life.stopping) return

@@ -1,12 +1,12 @@
 // Holds: the named reasons why a process is paused. A process is paused while it has at least one hold. Owns the table
-// of holds that a resume by the user removes; all other holds end with their cause. Test:
+// of holds that a resume by the user releases; all other holds end with their cause. Test:
 // test/tables/kernel/model/holds.test.ts.
 import type { Hold } from './process.ts'
 import type { Sender, Uuid } from './ids.ts'
 import type { HoldReason } from './words.ts'
 
 interface HoldProperties {
-  /** true: a resume by the user removes the hold; false: the hold ends with its cause, such as a full disk */
+  /** true: a resume by the user releases the hold; false: the hold ends with its cause, such as a full disk */
   readonly isReleasable: boolean
   /** the hold is recorded with a note about its cause; `crew`: a crew also reports that note to its coordinator */
   readonly hasNote: boolean | 'crew'
@@ -38,7 +38,7 @@ export function isSameHold(a: Hold, b: Hold): boolean {
   return a.reason === b.reason && a.root === b.root && a.by === b.by
 }
 
-/** The user may remove every releasable hold; other senders only holds that they added. */
+/** The user may release every releasable hold; other senders only holds that they added. */
 export function mayRelease(by: Sender, hold: Hold): boolean {
   return by === 'user' ? HOLDS[hold.reason].isReleasable : hold.by === by
 }
@@ -49,7 +49,7 @@ export function isReleasedBy({ by, root }: { readonly by: Sender; readonly root:
   return mayRelease(by, hold) && (!isBelowRoot || (hold.reason === 'subtree' && hold.root === root))
 }
 
-/** True for a pause by `SIGPAUSE`. A resume by the user removes such holds from the ancestors, too. */
+/** True for a pause by `SIGPAUSE`. A resume by the user releases such holds from the ancestors, too. */
 export function isPauseHold(hold: Hold): boolean {
   return hold.reason === 'user' || hold.reason === 'subtree'
 }

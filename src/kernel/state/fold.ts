@@ -93,7 +93,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     // Unread signal messages do not carry over to the next incarnation.
     queue: p.queue.filter(({ id }) => !isSignalMessage(id) && !isNotice(id)),
     ...withoutAsks(p),
-    note: clearEvidence(p, b.exit.code === 0 && p.life.state === 'running' ? p.life.holds : []).note,
+    note: clearHoldNote(p, b.exit.code === 0 && p.life.state === 'running' ? p.life.holds : []).note,
     life: transition(p.life, { type: 'terminate', exit: b.exit }),
     clock: { ...stopClock(p.clock, b.mono), elapsedMs: b.elapsedMs ?? stopClock(p.clock, b.mono).elapsedMs, exitedAt: f.at },
     ...(b.holds ? { keeps: b.holds } : {}),
@@ -145,7 +145,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     clock: { ...p.clock, since: null, sinceAt: null, pausedMono: null },
   }),
   'process.held': (p, b, f) => addHold(withoutLiveness(p), b.hold, b.mono, f.at),
-  'process.released': (p, b, f) => removeHolds(p, b.holds, b.mono, f.at),
+  'process.released': (p, b, f) => releaseHolds(p, b.holds, b.mono, f.at),
   'process.drained': (p, b) => changeRunning(p, { drained: true, midway: b.inFlight !== null }),
   'process.frozen': (p, b) => changeRunning(p, { drained: true, midway: b.inFlight !== null }),
   'signal.sent': (p, { type: _, graceMs: _grace, ...sent }, f) => ({ ...p, signals: rememberSignal(p.signals, { ...sent, at: f.at }) }),
@@ -454,8 +454,8 @@ function addHold(process: Process, hold: Hold, mono: number, at: number): Proces
   return isFirst ? { ...next, clock: { ...stopClock(process.clock, mono), pausedAt: at, pausedMono: mono } } : next
 }
 
-function removeHolds(before: Process, released: readonly Hold[], mono: number, at: number): Process {
-  const process = clearEvidence(released.some(({ reason }) => reason === 'budget') ? withoutWants(before) : before, released)
+function releaseHolds(before: Process, released: readonly Hold[], mono: number, at: number): Process {
+  const process = clearHoldNote(released.some(({ reason }) => reason === 'budget') ? withoutWants(before) : before, released)
   if (process.life.state !== 'running') throw new KernelError('INTERNAL', `a release on ${process.uuid}, which is ${process.life.state}`)
   const holds = process.life.holds.filter((hold) => !released.some((other) => isSameHold(hold, other)))
   if (holds.length > 0) return changeRunning(process, { holds })
@@ -468,7 +468,7 @@ function removeHolds(before: Process, released: readonly Hold[], mono: number, a
 }
 
 /** Clears the note if it was recorded with one of these holds, which have ended. */
-function clearEvidence(process: Process, ended: readonly Hold[]): Process {
+function clearHoldNote(process: Process, ended: readonly Hold[]): Process {
   return ended.some(({ reason }) => isRecordedWithNote(reason)) ? { ...process, note: null } : process
 }
 

@@ -1,6 +1,6 @@
 // The permissions of a process: how its own rules combine with its parent's, and how far each driver can enforce them.
 // Guarantees that a child never has more permissions than its parent: every spawned, resumed or forked specification passes
-// `fitToParent`. Must never read files: resolve-paths.ts in src/daemon/operations has made all paths real and absolute.
+// `fitToParent`. Must never read files: permission-paths.ts in src/daemon/operations has made all paths real and absolute.
 // Tests: test/tables/kernel/state/permissions.test.ts, test/properties/permissions.test.ts.
 import { CAPABILITIES, isExternal, isPlainCommand, NATIVE_SHELL_TOOLS } from '../model/capabilities.ts'
 import { commonTools, isAllowed, mayUseServer, namesServer, serverPrefix, withoutCovered } from '../model/tool-names.ts'

@@ -20,7 +20,7 @@ const COUNTER_MARGIN = 20_000
 export interface Opening {
   /** new PIDs and cursors must be above these; null if the store's counters can be trusted */
   readonly minCounters: Counters | null
-  /** whether the WAL has bytes after its last commit; it must then be checkpointed at once, or these bytes count as damage later */
+  /** whether the WAL has bytes after its last commit; a WAL checkpoint must then follow at once, or these bytes count as damage later */
   readonly hasLeftoverWal: boolean
 }
 

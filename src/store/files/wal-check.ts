@@ -10,18 +10,18 @@ const FRAME_HEADER_BYTES = 24
 /** The magic number of the header. Its last bit gives the byte order of the checksums. */
 const MAGIC = 0x377f0682
 
-/** The end of a log. */
+/** The end of a WAL. */
 export interface WalEnd {
-  /** the log's salts as hex; they change whenever the log is restarted */
+  /** the WAL's salts as hex; they change whenever the WAL is restarted */
   readonly salts: string
   /** the number of frames up to the end of the last commit */
   readonly frames: number
 }
 
 export interface WalExpectation {
-  /** the end of the log as last recorded; ignored if the salts differ, because the log was then restarted */
+  /** the end of the WAL as last recorded; ignored if the salts differ, because the WAL was then restarted */
   readonly known?: WalEnd | null
-  /** whether the machine may have lost power after the log was written, so that any sectors of the last commit may be missing */
+  /** whether the machine may have lost power after the WAL was written, so that any sectors of the last commit may be missing */
   readonly mayHaveGaps: boolean
 }
 
@@ -33,7 +33,7 @@ export interface WalState {
 /** A checksum of SQLite: two 32-bit words. */
 type Sums = readonly [number, number]
 
-/** Checks a log. Errors: `STORE_DAMAGED` with the position, if a durable commit can no longer be read. */
+/** Checks a WAL. Errors: `STORE_DAMAGED` with the position, if a durable commit can no longer be read. */
 export function checkWal(file: string, { mayHaveGaps, known = null }: WalExpectation): WalState {
   const log = openWal(file)
   if (log === null) return { hasLeftoverWal: false }
@@ -56,7 +56,7 @@ interface Header {
   readonly bigEndian: boolean
 }
 
-/** Returns the end of the current log; null without a log. Must be called between two commits, when the last one is whole. */
+/** Returns the end of the current WAL; null without a WAL. Must be called between two commits, when the last one is whole. */
 export function readWalEnd(file: string): WalEnd | null {
   const log = openWal(file)
   try {
@@ -141,7 +141,7 @@ class WalFile {
     this.bytes = fstatSync(fd).size
   }
 
-  /** Returns the header of the log; null if none was written yet. SQLite writes the header to disk before any frame. */
+  /** Returns the header of the WAL; null if none was written yet. SQLite writes the header to disk before any frame. */
   header(): Header | null {
     const head = Buffer.alloc(HEADER_BYTES)
     if (this.read(head, 0) < HEADER_BYTES) return null

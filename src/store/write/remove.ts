@@ -150,7 +150,7 @@ export class Remover {
     this.#db.exec(`PRAGMA incremental_vacuum(${BATCH_PAGES})`)
     const left = this.#freePages()
     if (left > 0 && left < free) return true
-    // The last change is still in SQLite's log. Only a checkpoint makes the file shorter.
+    // The last change is still in SQLite's WAL. Only a WAL checkpoint makes the file shorter.
     this.#db.exec('PRAGMA wal_checkpoint(PASSIVE)')
     return false
   }

@@ -11,7 +11,7 @@ import { KernelError } from '../../../kernel/model/errors.ts'
 import { isEnding, isLiving } from '../../../kernel/model/status.ts'
 import { shellLine } from '../../../api/text/shell-quote.ts'
 import { isIndependentJob } from '../../../kernel/crew/state/queries.ts'
-import { withRealPaths } from '../../operations/resolve-paths.ts'
+import { withRealPaths } from '../../operations/permission-paths.ts'
 import { diskFullReason } from '../../../kernel/crew/decide/halt.ts'
 import type { CrewFact, Job, JobResult, JobOf } from '../../../kernel/model/crew/facts.ts'
 import type { CommandRun } from '../../../kernel/model/crew/command-runs.ts'
@@ -105,7 +105,7 @@ export class CrewJobs {
   }
 
   /** Takes note of committed facts, and continues the jobs that wait for them. */
-  see(facts: readonly StoredFact[]): void {
+  onFacts(facts: readonly StoredFact[]): void {
     this.#running.abortObsolete(facts)
     if (this.#worktreeWaiters.size === 0) return
     for (const {

@@ -9,22 +9,22 @@ import type { Process } from '../../../kernel/model/process.ts'
 import type { CrewGit } from './git.ts'
 import type { Uuid } from '../../../kernel/model/ids.ts'
 
-export interface CrewTrialsDeps {
+export interface TrialWorktreesDeps {
   readonly find: (uuid: Uuid) => Promise<Process | null | undefined>
   readonly git: Pick<CrewGit, 'dropTrial'>
   readonly worktrees: string
 }
 
 export class TrialWorktrees {
-  readonly #deps: CrewTrialsDeps
+  readonly #deps: TrialWorktreesDeps
   readonly #removals = new Set<Promise<void>>()
 
-  constructor(deps: CrewTrialsDeps) {
+  constructor(deps: TrialWorktreesDeps) {
     this.#deps = deps
   }
 
   /** Starts the removal for each crew that has ended. */
-  see(facts: readonly StoredFact[]): void {
+  onFacts(facts: readonly StoredFact[]): void {
     for (const {
       uuid,
       body: { type },

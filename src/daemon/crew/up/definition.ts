@@ -15,7 +15,7 @@ import type { CrewShellCommand, CommitGate, Merge } from '../../../kernel/model/
 import type { CrewSpec } from '../../../kernel/model/process-spec.ts'
 import { WORKER_ROLES } from '../../../kernel/model/crew/words.ts'
 import { truncate } from '../../../kernel/util/truncate.ts'
-import { resolveModel } from './model-reference.ts'
+import { withAbsoluteScriptPath } from './script-path.ts'
 
 export interface CrewDefinition {
   readonly name: string
@@ -193,7 +193,7 @@ function coordinatorOf(requested: CrewUpBody['coordinator'], cwd: string): CrewW
 
 /** The agent's fields. The relative path of a script starts from `baseDir`. */
 function resolveFields({ agent, model, permissions, limits }: CrewWhoBody, baseDir: string): CrewWhoBody {
-  const resolvedModel = model === undefined ? undefined : resolveModel(model, baseDir)
+  const resolvedModel = model === undefined ? undefined : withAbsoluteScriptPath(model, baseDir)
   return {
     ...(agent === undefined ? {} : { agent }),
     ...(resolvedModel === undefined ? {} : { model: resolvedModel }),
@@ -212,7 +212,7 @@ async function tasksOf(body: CrewUpBody, crew: CrewFile, baseDir: string): Promi
 function newTask({ title, text, verify, model, ...rest }: CrewTaskBody | TaskFile, baseDir: string): NewTask {
   return {
     ...rest,
-    ...(model === undefined ? {} : { model: resolveModel(model, baseDir) }),
+    ...(model === undefined ? {} : { model: withAbsoluteScriptPath(model, baseDir) }),
     ...(verify === undefined ? {} : { verify: verify && toCrewCommand(verify) }),
     text,
     title: title ?? firstLine(text),

@@ -8,7 +8,7 @@ import { KernelError } from '../../../kernel/model/errors.ts'
 import type { CrewUpBody, CrewWhoBody } from '../../../api/views/crew-up.ts'
 import type { AgentDefinition } from '../../../config/agents/agent-file.ts'
 import type { Paths } from '../../../config/paths.ts'
-import { resolveModel } from './model-reference.ts'
+import { withAbsoluteScriptPath } from './script-path.ts'
 import type { CrewDefinition } from './definition.ts'
 import type { Settings } from '../../host/settings.ts'
 import { checkScript } from '../../operations/check-script.ts'
@@ -158,7 +158,7 @@ export async function buildWithTaskAgent(
 /** Makes a script's path absolute, because members work in other directories. */
 function withAbsoluteScript<S extends RunnableSpec>(spec: S): S {
   const { model, cwd } = spec
-  return model === null ? spec : { ...spec, model: resolveModel(model, cwd) }
+  return model === null ? spec : { ...spec, model: withAbsoluteScriptPath(model, cwd) }
 }
 
 function hasPermissions({ driver }: Pick<RunnableSpec, 'driver'>): boolean {

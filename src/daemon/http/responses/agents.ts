@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { limitsRule } from '../../../config/limit-rules.ts'
 import { count, driver, effort, text, texts, version } from './fields.ts'
-import { permits } from './process.ts'
+import { declaredCapabilities } from './process.ts'
 import { RESUME_SOURCES } from '../../../kernel/model/words.ts'
 import { AGENT_SOURCES } from '../../../config/agents/agent-file.ts'
 
@@ -38,7 +38,7 @@ const agent = z
     tools: texts.nullable().describe("null: the driver's default set"),
     deny: texts,
     mcp: texts.nullable().describe('the names of its MCP servers; null: all configured ones'),
-    capabilities: permits.describe('the permissions in its file; their paths are relative to its working directory'),
+    capabilities: declaredCapabilities.describe('the permissions in its file; their paths are relative to its working directory'),
     limits: limitsRule,
     source: z.enum(AGENT_SOURCES),
     file: text.nullable().describe('null for built-in agents'),

@@ -32,7 +32,7 @@ export const hold = z
     by: text,
     at: time,
     until: time.exactOptional().describe('when the cause of the hold ends, if known'),
-    wake: z.literal(true).exactOptional().describe('the hold is removed automatically at `until`'),
+    wake: z.literal(true).exactOptional().describe('the hold is released automatically at `until`'),
     limit: z.enum(LIMIT_NAMES).exactOptional().describe('for the reason `budget`: the limit that is used up'),
     scope: uuid.exactOptional().describe('for the reason `budget`: the process that the limit belongs to'),
   })
@@ -173,13 +173,13 @@ const enforcementLevel = z
   .describe(
     'Whether a restriction is enforced. `yes`: always; `asked`: only when the agent asks for permission; `part`: only for some of its tools; `no`: never.',
   )
-const permitFields = {
+const capabilityFields = {
   paths: z.object({ read: texts.nullable(), write: texts.nullable() }),
   network: z.enum(['on', 'off']),
   signals: z.enum(SIGNAL_SCOPES),
   spawns: texts.nullable(),
 }
-export const permits = z.object(permitFields).describe('The permissions except those for tools; null: unrestricted.')
+export const declaredCapabilities = z.object(capabilityFields).describe('The permissions except those for tools; null: unrestricted.')
 
 const policy = z.enum(PERMISSION_POLICIES)
 const capabilities = z
@@ -199,7 +199,7 @@ const capabilities = z
       .describe(
         "which calls of tools are allowed, denied or need the user's answer; null: a native agent without permissions, or a command",
       ),
-    ...permitFields,
+    ...capabilityFields,
     enforced: z.object({ tools: enforcementLevel, paths: enforcementLevel, network: enforcementLevel }),
     notes: texts.describe('restrictions that are not enforced, as text'),
   })
@@ -447,7 +447,7 @@ export const PROCESS_TYPES = {
   SubtreeUsageView: subtreeUsage,
   LimitUseView: limitUse,
   EnforcementLevelView: enforcementLevel,
-  PermitsView: permits,
+  PermitsView: declaredCapabilities,
   CapabilitiesView: capabilities,
   SupervisedView: supervisedChild,
   SupervisorView: supervisor,

@@ -16,7 +16,7 @@ import {
   retireEnded,
   stopMember,
 } from './member-process.ts'
-import { membersWithFinishedFileJobs } from './file-changes.ts'
+import { membersWithFinishedFileJobs } from './file-jobs.ts'
 import { KernelError } from '../../model/errors.ts'
 import { addHold } from '../add-hold.ts'
 import { keptMessageId } from '../../crew/state/member-events.ts'

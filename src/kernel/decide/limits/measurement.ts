@@ -1,6 +1,6 @@
 // Records the measured usage of a process's programs: CPU time, output and memory. A measurement counts even after the
 // exit, and may reach a limit. Test: test/tables/kernel/decide/limits/measurement.test.ts.
-import { enforceLimitsAfterUsage } from './budget.ts'
+import { enforceLimitsAfterUsage } from './enforce-limits.ts'
 import { reachedText } from '../../state/limits.ts'
 import { terminate } from '../release.ts'
 import type { Ack, Report } from '../../model/reports.ts'

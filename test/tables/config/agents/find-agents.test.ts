@@ -7,7 +7,7 @@ import { parseAgent, type AgentDefinition, type AgentSource } from '../../../../
 import { findAgent, findAgents, MAX_AGENT_FILES } from '../../../../src/config/agents/find-agents.ts'
 import { parseDuration } from '../../../../src/config/duration.ts'
 import { installCommand } from '../../../../src/config/known-agents.ts'
-import { MAX_FILE_BYTES } from '../../../../src/config/files.ts'
+import { MAX_FILE_BYTES } from '../../../../src/config/untrusted-files.ts'
 import { pathsFrom } from '../../../../src/config/paths.ts'
 import { askingModeFor } from '../../../../src/drivers/acp/asking-mode.ts'
 import { loginOf } from '../../../../src/drivers/gateway/logins.ts'

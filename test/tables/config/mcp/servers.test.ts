@@ -6,11 +6,11 @@ import { describe, expect, test } from 'vitest'
 import { findAgent } from '../../../../src/config/agents/find-agents.ts'
 import { loadConfig } from '../../../../src/config/config.ts'
 import { trustDirectory } from '../../../../src/config/edit.ts'
-import { parseMcpJson } from '../../../../src/config/mcp/file.ts'
+import { parseMcpJson } from '../../../../src/config/mcp/parse-servers.ts'
 import { resolveMcpServers, mcpVariableNames } from '../../../../src/config/mcp/resolve.ts'
 import { mcpServers } from '../../../../src/config/mcp/servers.ts'
 import { pathsFrom, type Paths } from '../../../../src/config/paths.ts'
-import { expandTemplate, literalOf, variablesIn } from '../../../../src/config/template.ts'
+import { expandVariables, literalOf, variablesIn } from '../../../../src/config/expand-variables.ts'
 import type { McpStart } from '../../../../src/kernel/model/mcp.ts'
 import type { McpServer } from '../../../../src/kernel/model/spec-parts.ts'
 import { ROOT } from '../../../support/env.ts'
@@ -143,11 +143,11 @@ describe('variables', () => {
     ['${EMPTY:-two}|${EMPTY}', 'two|', ['EMPTY'], 'two|'],
     ['$A ${1} ${a b}', '$A ${1} ${a b}', [], '$A ${1} ${a b}'],
   ])('%s', (text, expanded, names, literal) => {
-    expect([expandTemplate(text, lookUp), variablesIn(text), literalOf(text)]).toEqual([expanded, names, literal])
+    expect([expandVariables(text, lookUp), variablesIn(text), literalOf(text)]).toEqual([expanded, names, literal])
   })
 
   test('a missing variable is named', () => {
-    expect(() => expandTemplate('${A}${GONE}', lookUp)).toThrow('it needs the variable GONE, which is not set')
+    expect(() => expandVariables('${A}${GONE}', lookUp)).toThrow('it needs the variable GONE, which is not set')
   })
 })
 

@@ -1,5 +1,5 @@
 // Marks the keys in the environment of the client as known in the list of agents. The daemon does not know these keys: a run sends them.
-// Reads only the names of the keys. Pure. Test: test/tables/api/client/merge-client-keys.test.ts.
+// Reads only the names of the keys. Pure. Test: test/tables/api/client/mark-client-keys.test.ts.
 import type { AgentsView, AgentView, KeyState } from '../views/agents.ts'
 
 type Env = Readonly<Record<string, string | undefined>>

@@ -14,7 +14,7 @@ export function literalOf(text: string): string {
 }
 
 /** Replaces the references by their values. A default replaces an empty value as well, as in a shell. Errors: `MissingVariable`. */
-export function expandTemplate(text: string, lookup: (name: string) => string | undefined): string {
+export function expandVariables(text: string, lookup: (name: string) => string | undefined): string {
   return text.replaceAll(REFERENCE, (_, name: string, fallback: string | undefined) => {
     const value = lookup(name)
     if (fallback !== undefined) return value || fallback

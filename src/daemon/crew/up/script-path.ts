@@ -3,6 +3,6 @@
 import { resolve } from 'node:path'
 
 /** The model, with an absolute path if it is a script. `baseDir`: the directory of the file that names the model. */
-export function resolveModel(model: string, baseDir: string): string {
+export function withAbsoluteScriptPath(model: string, baseDir: string): string {
   return model.startsWith('script:') ? `script:${resolve(baseDir, model.slice('script:'.length))}` : model
 }

@@ -1,6 +1,6 @@
 // The list of agents takes account of the keys in the environment of the client.
 import { expect, test } from 'vitest'
-import { markClientKeys } from '../../../../src/api/client/merge-client-keys.ts'
+import { markClientKeys } from '../../../../src/api/client/mark-client-keys.ts'
 import type { AgentsView, AgentView, KeyState } from '../../../../src/api/views/agents.ts'
 
 const makeAgent = (name: string, needs: string[], reason: string | null): AgentView => ({

@@ -2,6 +2,6 @@
 import type { Process } from '../../kernel/model/process.ts'
 
 /** True if the process has retired, is dead, and was started with a worktree. */
-export function isRetired({ life, retiredAt, spec }: Process): boolean {
+export function hasRetiredWorktree({ life, retiredAt, spec }: Process): boolean {
   return life.state === 'dead' && retiredAt !== null && spec.worktree !== undefined
 }

@@ -348,7 +348,7 @@ function schemaOf(type: FactType): z.ZodType {
 }
 
 /** Returns a text about the first error of a body; null if it is valid. */
-export function bodyProblem(body: FactBody): string | null {
+export function factBodyProblem(body: FactBody): string | null {
   const issue = schemaOf(body.type).safeParse(body).error?.issues[0]
   return issue ? `it is no ${body.type}: ${issue.path.map(String).join('.')} ${issueText(issue)}` : null
 }

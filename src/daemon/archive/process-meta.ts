@@ -5,7 +5,7 @@ import type { McpState } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'
 
 /** Returns the content of the file. `mcp` are the servers as last reported. */
-export async function metaOf({ uuid, spec }: Process, mcp: readonly McpState[]): Promise<object> {
+export async function processMetaOf({ uuid, spec }: Process, mcp: readonly McpState[]): Promise<object> {
   const { agent, driver, model, fallback = [], effort = null, system, intent, tools, deny, capabilities, argv, limits } = spec
   return {
     version: 1,

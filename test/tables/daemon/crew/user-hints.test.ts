@@ -1,7 +1,7 @@
 // Hints for the user when a crew refuses a command: they name commands, where a coordinator's hints name tools.
 import { expect, test } from 'vitest'
-import { withUserHint, rewriteHint } from '../../../src/daemon/crew-user-hints.ts'
-import { KernelError } from '../../../src/kernel/model/errors.ts'
+import { withUserHint, rewriteHint } from '../../../../src/daemon/crew/user-hints.ts'
+import { KernelError } from '../../../../src/kernel/model/errors.ts'
 
 test.each([
   ['Retire one first with retire_worker.', 'Retire one first with `reeve crew retire`.'],
