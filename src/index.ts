@@ -369,10 +369,11 @@ export class Reeve implements AsyncDisposable {
 
   /**
    * Removes an ended process for good, with its journal and files. Errors: `CONFLICT` if it is alive, is being exported, or is pinned. `force`
-   * removes even a pinned process.
+   * removes even a pinned process. `unchanged` refuses a process whose worktree has changes.
    */
-  remove(ref: string, options: CallOptions & { force?: boolean } = {}): Promise<RemovedView> {
-    return this.#client.delete(`${processPath(ref)}${options.force ? '?force=1' : ''}`, { signal: options.signal })
+  remove(ref: string, { force, unchanged, signal }: CallOptions & { force?: boolean; unchanged?: boolean } = {}): Promise<RemovedView> {
+    const query = [...(force ? ['force=1'] : []), ...(unchanged ? ['unchanged=1'] : [])].join('&')
+    return this.#client.delete(`${processPath(ref)}${query === '' ? '' : `?${query}`}`, { signal })
   }
 
   /** Stops a child of a supervisor, and removes it from the children. `id`: the id of the child. Errors: `NOT_FOUND` for an unknown child. */

@@ -214,12 +214,13 @@ class RunningDaemon implements Daemon {
   #createRoutesDeps(): Parameters<typeof addRoutes>[1] {
     const { paths, containments, store, clock, turns, settings, tmpDir, log } = this.#deps
     const { table, feed, keys, pipeline, sweeper, worktrees, composeNodes } = this.#parts
-    const { gateways, crewGit, retirements, toolService, monitor, notifier } = this.#parts
+    const { gateways, crewGit, autoRemovals, retirements, toolService, monitor, notifier } = this.#parts
     const slices = turns.newQueue()
     const reads = new ProcessQueries(table, store, clock, slices)
     const cursor = (): number => pipeline.cursor
     const waiter = new Waiter(feed, reads, cursor)
     const exemptions = new GcExemptions(table)
+    const work = new ProcessWork(worktrees)
     const removals = new Removals({
       reads,
       store,
@@ -227,10 +228,12 @@ class RunningDaemon implements Daemon {
       sweeper,
       worktrees,
       exemptions,
+      findUnsavedChanges: (process) => work.findUnsavedChanges(process),
       removeRecordings: (uuid) => gateways.removeRecordings(uuid),
       findCrewGitState: (process) => crewGit.findKept(process),
     })
     retirements.connect(removals)
+    autoRemovals.start(removals, table.rows())
     const specs = new SpecBuilder({ reads, containments, settings, paths })
     const forks = new ForkOperations({ pipeline, reads, keys, specs, gateways, store, worktrees })
     const collector = new GarbageCollector({ store, reads, removals, sweeper, clock, log, exemptions, readConfig: () => settings.gc() })
@@ -310,7 +313,7 @@ class RunningDaemon implements Daemon {
         readRetentionRules: () => settings.gc(),
         protectFromRemoval: (ref, work) => removals.readWithoutRemoval(ref, work),
       }),
-      work: new ProcessWork(worktrees),
+      work,
       annotations: new Annotations({ pipeline, reads }),
       daemon: () => this.#view(),
       heartbeat: () => heartbeatView(table, monitor, { mono: clock.now().mono, slices }),

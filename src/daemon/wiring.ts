@@ -24,6 +24,7 @@ import { ToolService } from './mcp/tool-service.ts'
 import { Monitor } from './incarnation/monitor.ts'
 import { Notifier } from './notify/notifier.ts'
 import { Pipeline } from './loop/pipeline.ts'
+import { AutoRemovals } from './operations/auto-removals.ts'
 import { Retirements } from './operations/retirements.ts'
 import { ProcessQueries } from './views/process-queries.ts'
 import { runProgram } from './incarnation/run-program.ts'
@@ -75,6 +76,7 @@ export interface DaemonParts {
   readonly crewCommands: CrewShellCommandRunner
   readonly crewTrials: TrialWorktrees
   readonly retirements: Retirements
+  readonly autoRemovals: AutoRemovals
   /** From now on, committed facts are passed to the drain, and pending restarts are left to the next daemon. */
   beginDrain(drain: Pick<Drain, 'onFacts'>): void
   /** Accepts no more inputs, finishes the queue, and ends all incarnations without reporting their ends to the kernel. */
@@ -158,6 +160,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
   const queue = new KeyedQueue()
   const worktrees = createWorktrees(deps, table, queue)
   const retirements = new Retirements({ find: (uuid) => store.process(uuid), worktrees, log })
+  const autoRemovals = new AutoRemovals({ clock, get, store, log })
   const { crewGit, crewCommands, crewTrials, crewJobs } = createCrewParts(deps, { table, keys, worktrees, queue, pipeline: () => pipeline })
   const composeNodes = new ComposeNodes({ table, store, keys, worktrees, request: (body) => pipeline.request(body), log })
   const sampler = new Sampler({ clock, log, get, report: (uuid, pid, report) => submit({ type: 'report', reply: 0, uuid, pid, report }) })
@@ -221,6 +224,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
       feed.publish(facts)
       notifier.onFacts(facts)
       retirements.onFacts(facts)
+      autoRemovals.onFacts(facts)
       drain?.onFacts(facts)
       crewJobs.onFacts(facts)
       crewTrials.onFacts(facts)
@@ -254,6 +258,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
     crewCommands,
     crewTrials,
     retirements,
+    autoRemovals,
     beginDrain: (begun) => {
       drain = begun
     },
@@ -261,6 +266,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
       deadlines.stop()
       monitor.stop()
       writeFailures.stop()
+      await autoRemovals.stop()
       await sweeper.stop()
       sampler.flush()
       await crewJobs.stop()

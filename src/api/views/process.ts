@@ -380,6 +380,8 @@ export interface ProcessView {
   capabilities: CapabilitiesView
   children: string[]
   pinned: boolean
+  /** it is removed with its history when it has ended */
+  removeAtEnd: boolean
   /** its labels, by key */
   labels: Record<string, string>
   /** the text of the NOTE column */
@@ -528,6 +530,11 @@ export interface SpawnBody {
   /** a text for stdin of the command in `argv`: at most 1 MB in UTF-8, and never recorded. A restart is refused */
   input?: string
   parent?: string
+  /**
+   * true: it is removed with its history 10 s after its end, or at once by a `DELETE`. It stays if its worktree has changes, if it is
+   * pinned, and if it was interrupted
+   */
+  removeAtEnd?: boolean
   /** its id among the children of its supervisor, which is its `parent` */
   childId?: string
   /** makes it a supervisor: a name in reeve.yaml, or the supervisor itself with its children */

@@ -158,6 +158,7 @@ function limitAndToolRows(view: ProcessView): Row[] {
     ['denied', capabilities.deny.join(', ')],
     ...permissionRows(capabilities),
     ['pinned', pinned ? 'yes' : null],
+    ['removed', view.removeAtEnd ? 'when it has ended' : null],
     ['labels', oneLine(labelsText(view.labels))],
   ]
 }

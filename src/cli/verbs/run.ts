@@ -1,6 +1,7 @@
 // `reeve run`: starts a process and follows it, or with `-d` returns at once. Test: test/e2e/cli/run.test.ts.
 import { parseNewLimits } from '../input/limit-flags.ts'
 import { resolve } from 'node:path'
+import { ApiError } from '../../api/client/client.ts'
 import type { ProcessView, SpawnBody } from '../../api/views/process.ts'
 import type { Args } from '../input/args.ts'
 import { startText } from '../print/process-text.ts'
@@ -13,7 +14,7 @@ import { readIntent } from '../input/intent.ts'
 import { Interrupts } from '../input/interrupts.ts'
 import type { Output } from '../print/output.ts'
 import { readInput } from '../input/stdin.ts'
-import { oneLine } from '../print/text.ts'
+import { oneLine, stripControls } from '../print/text.ts'
 import type { CommandContext, VerbCall } from '../table/verb.ts'
 import { withoutUndefined } from '../../kernel/util/without-undefined.ts'
 import { CONTAINMENT_KINDS, PERMISSION_POLICIES, RESTART_WORDS } from '../../kernel/model/words.ts'
@@ -38,7 +39,24 @@ async function withInput(body: SpawnBody, out: Output): Promise<SpawnBody> {
 async function runAndFollow(body: SpawnBody, { out, reeve }: CommandContext): Promise<number> {
   using interrupts = new Interrupts(out, { detachOnly: false })
   const started = await spawnAndReport(body, { out, reeve })
-  return await followHere(started, { out, reeve, interrupts, after: 0 })
+  const code = await followHere(started, { out, reeve, interrupts, after: 0 })
+  if (body.removeAtEnd) await removeEnded(started.uuid, { out, reeve })
+  return code
+}
+
+/** Removes the process if it has ended. Reports why it stays; the daemon removes what a failed request leaves. */
+async function removeEnded(uuid: string, { out, reeve }: CommandContext): Promise<void> {
+  // Without an answer there is nothing to report.
+  const ended = await reeve.get(uuid).catch(() => null)
+  if (ended?.state !== 'dead' || ended.status === 'interrupted') return
+  try {
+    await reeve.remove(uuid, { unchanged: true })
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'CONFLICT') return
+    await out.message(
+      out.paintMessage('yellow', `${stripControls(error.message)}, so it is not removed; \`reeve rm ${ended.pid}\` removes it`),
+    )
+  }
 }
 
 async function spawnAndReport(body: SpawnBody, { out, reeve }: CommandContext): Promise<ProcessView> {
@@ -76,6 +94,7 @@ function bodyOf(args: Args, intent: string | undefined): SpawnBody {
     cwd: resolve(args.text('cwd') ?? '.'),
     worktree: args.on('worktree') || undefined,
     parent: args.text('parent'),
+    removeAtEnd: args.on('rm') || undefined,
     interactive: args.on('interactive') || undefined,
     allow: args.list('allow'),
     deny: args.list('deny'),
@@ -96,6 +115,7 @@ function bodyOf(args: Args, intent: string | undefined): SpawnBody {
 
 /** Returns the request for a supervisor. The file of the supervisor defines its children, which do the work. Errors: usage. */
 function supervisorBody(args: Args, intent: string | undefined): SpawnBody {
+  if (args.on('rm')) throw new UsageError('--rm and --supervisor exclude each other')
   if (args.command || intent !== undefined) throw new UsageError('a supervisor takes no intent and no command; its children have them')
   return withoutUndefined({
     supervisor: args.text('supervisor'),

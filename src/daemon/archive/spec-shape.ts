@@ -108,6 +108,7 @@ const shape = z
     member: z.looseObject({ crew: z.string(), id: z.string(), role: z.enum(ROLES) }).optional(),
     gateway: gatewayMode.optional(),
     restart: restart.optional(),
+    removeAtEnd: z.literal(true).optional(),
     childId: z.string().optional(),
     supervisor: intensity.extend({ strategy: z.enum(STRATEGIES) }).optional(),
     compose: z.looseObject({ file: z.string(), parallel: count.optional(), nodes: z.array(node) }).optional(),

@@ -199,7 +199,7 @@ const OPERATION_ROUTES: readonly ApiRoute[] = [
     query: schemas.removeQuery,
     answer: 'removed',
     errors: ['CONFLICT', 'DISK_FULL', 'READ_ONLY'],
-    handle: ({ removals }, { ref, query }) => removals.remove(ref, query.force ?? false),
+    handle: ({ removals }, { ref, query }) => removals.remove(ref, { force: query.force ?? false, unchanged: query.unchanged ?? false }),
   }),
 ]
 

@@ -136,6 +136,12 @@ export const spawnBody = z
       .exactOptional()
       .describe('a text for stdin of the command in `argv`: at most 1 MB in UTF-8, and never recorded. A restart is refused'),
     parent: z.string().min(1).max(200).exactOptional(),
+    removeAtEnd: z
+      .boolean()
+      .exactOptional()
+      .describe(
+        'true: it is removed with its history 10 s after its end, or at once by a `DELETE`. It stays if its worktree has changes, if it is pinned, and if it was interrupted',
+      ),
     childId: childId.exactOptional().describe('its id among the children of its supervisor, which is its `parent`'),
     supervisor: z
       .union([z.string().min(1).max(200), supervisorBody])
@@ -251,7 +257,10 @@ export const PROCESS_BODIES = {
 export const resumableQuery = z.strictObject({ after: z.string().max(100).optional(), limit: count(1_000).default(100) })
 export const refParams = z.object({ ref: z.string().min(1).max(200) })
 export const childQuery = z.strictObject({ id: childIdRule })
-export const removeQuery = z.strictObject({ force: flag.optional() })
+export const removeQuery = z.strictObject({
+  force: flag.optional(),
+  unchanged: flag.optional().describe('1: only if its worktree has no changes, neither commits nor files'),
+})
 export const listQuery = z.strictObject({ all: flag.optional(), limit: count(10_000).optional(), fields: fields.optional() })
 export const processQuery = z.strictObject({ changes: flag.optional() })
 export const stepsQuery = z.strictObject({ after: count(1e9).default(0), limit: count(1_000).default(100) })

@@ -2,9 +2,15 @@
 // liveness, and each loop that the loop detector finds. Sets a timer only while processes run. Ignores suspended processes, whose time
 // does not count. Owns the observations, in memory; the kernel decides what to do about them.
 // Test: test/tables/daemon/incarnation/monitor.test.ts, test/processes/daemon/liveness.test.ts.
-import { activityText, judgeLiveness, thresholdsOf, type LivenessJudgement, type Thresholds } from '../../kernel/decide/liveness.ts'
+import {
+  activityText,
+  judgeLiveness,
+  thresholdsOf,
+  type LivenessJudgement,
+  type Thresholds,
+} from '../../kernel/decide/liveness/liveness.ts'
 import { isPlainCommand } from '../../kernel/model/capabilities.ts'
-import { LoopDetector } from '../../kernel/decide/loops.ts'
+import { LoopDetector } from '../../kernel/decide/liveness/loops.ts'
 import { isSuspended } from '../../kernel/model/status.ts'
 import type { FactType, StoredFact } from '../../kernel/model/facts.ts'
 import type { InputBody } from '../../kernel/model/inputs.ts'

@@ -24,10 +24,17 @@ interface RemovalsDeps {
   readonly worktrees: Pick<Worktrees, 'checkIdle' | 'remove'>
   /** ended processes that must not be collected; absent: none */
   readonly exemptions?: Pick<GcExemptions, 'has'>
+  /** finds the changes in the worktree of a process; null: unknown. Absent: no process has a worktree */
+  readonly findUnsavedChanges?: (process: Process) => Promise<{ readonly commits: number; readonly count: number } | null>
   /** deletes the recorded calls of a process; absent: there are none */
   readonly removeRecordings?: (uuid: Uuid) => Promise<void>
   /** finds the branches and refs of a crew that git keeps; null if there are none, or for other processes */
   readonly findCrewGitState?: (process: Process) => Promise<CrewKeptView | null>
+}
+
+export interface RemoveOptions {
+  readonly force?: boolean
+  readonly unchanged?: boolean
 }
 
 export class Removals {
@@ -41,15 +48,18 @@ export class Removals {
     this.#deps = deps
   }
 
-  /** Removes a process. Errors: `CONFLICT` if it is not dead, or pinned without `force`; those of a reference and of the store. */
-  remove(ref: string, force = false): Promise<RemovedView> {
+  /**
+   * Removes a process. `force`: also a pinned one. `unchanged`: only if its worktree has no changes. Errors: `CONFLICT` if it may not be
+   * removed; those of a reference and of the store.
+   */
+  remove(ref: string, { force = false, unchanged = false }: RemoveOptions = {}): Promise<RemovedView> {
     return this.runExclusively(ref, async (uuid) => {
       const process = await this.#deps.reads.get(uuid)
       const {
         pid,
         spec: { name },
       } = process
-      const reason = this.#reasonToKeep(process, force)
+      const reason = this.#reasonToKeep(process, force) ?? (unchanged ? await this.#findWork(process) : null)
       if (reason !== null) throw new KernelError('CONFLICT', `process ${pid} ${reason}`, { uuid })
       // The crew's branch and refs are read now, because its row names them.
       const crew = (await this.#deps.findCrewGitState?.(process)) ?? null
@@ -97,6 +107,14 @@ export class Removals {
       if (left > 0) this.#readers.set(uuid, left)
       else this.#readers.delete(uuid)
     }
+  }
+
+  /** Describes the work in the worktree of a process, as the end of a sentence; null if there is none. */
+  async #findWork(process: Process): Promise<string | null> {
+    if (!process.spec.worktree || !process.files) return null
+    const changes = (await this.#deps.findUnsavedChanges?.(process)) ?? null
+    if (changes === null) return 'has a worktree that cannot be examined'
+    return changes.commits + changes.count === 0 ? null : 'has changes in its worktree'
   }
 
   /** Why a process must not be removed, as the end of a sentence; null if it may be. */

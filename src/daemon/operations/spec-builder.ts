@@ -131,7 +131,13 @@ export class SpecBuilder {
       ? await this.#buildAgentFields(agent, body, config, secrets)
       : withOwnTools(buildCommandFields(body, Object.keys(secrets), config), null, body)
     const { texts, problems } = await textsFor(agent, body, driverFields, this.#deps.paths)
-    const builtSpec: RunnableSpec = { ...shared, ...labelsOf(body, agent?.labels), ...driverFields, ...restartsOf(body) }
+    const builtSpec: RunnableSpec = {
+      ...shared,
+      ...labelsOf(body, agent?.labels),
+      ...driverFields,
+      ...restartsOf(body),
+      ...removalOf(body, agent),
+    }
     const spec = builtSpec.driver === 'native' ? { ...builtSpec, ...texts } : builtSpec
     if (spec.driver === 'acp') askingModeFor(spec)
     if (!body.argv) checkInstalled(spec)
@@ -277,6 +283,17 @@ async function checkEnforceable(requested: ProcessSpec, containments: Containmen
 async function checkTrusted(agent: AgentDefinition, body: SpawnBody, context: Parameters<typeof findDistrust>[2]): Promise<void> {
   const distrust = await findDistrust(agent, body.agent !== undefined, context)
   if (distrust !== null) throw new KernelError('AGENT_INVALID', distrust.why, undefined, distrust.hint)
+}
+
+/** Returns whether the process is removed at its end. Errors: INVALID for a process that may restart, which needs its history. */
+function removalOf({ removeAtEnd, restart, childId }: SpawnBody, agent: AgentDefinition | null): { readonly removeAtEnd?: true } {
+  if (!removeAtEnd) return {}
+  if (childId !== undefined)
+    throw new KernelError('INVALID', 'a child of a supervisor cannot be removed at its end, because it may restart')
+  const policy = restart ?? agent?.restart
+  if (policy !== undefined && policy !== 'no')
+    throw new KernelError('INVALID', 'a process with a restart policy cannot be removed at its end')
+  return { removeAtEnd: true }
 }
 
 /** Returns the labels of the agent file with those of the request. */

@@ -1,6 +1,6 @@
 // Maps the observations of the heartbeat monitor to the API view. Decides nothing about liveness.
 // Test: test/processes/daemon/liveness.test.ts.
-import { thresholdsOf } from '../../kernel/decide/liveness.ts'
+import { thresholdsOf } from '../../kernel/decide/liveness/liveness.ts'
 import { isLiving, statusOf } from '../../kernel/model/status.ts'
 import { isoTime } from '../loop/times.ts'
 import type { HeartbeatRowView, HeartbeatView } from '../../api/views/heartbeat.ts'

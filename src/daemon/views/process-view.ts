@@ -141,6 +141,7 @@ const FIELDS: { readonly [K in Field]: FieldValue<K> } = {
     (instructions?.files ?? []).map(({ name, path, sha256, isCut = false }) => ({ name, path, sha256, cut: isCut })),
   children: (_, context) => [...context.children()],
   pinned: (p) => p.pinned,
+  removeAtEnd: (p) => p.spec.removeAtEnd ?? false,
   labels: (p) => ({ ...p.spec.labels }),
   note: (p, context, mono) => noteOf(p, context, mono),
   lastText: (p) => p.progress.lastText,

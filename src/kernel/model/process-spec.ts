@@ -51,6 +51,8 @@ interface BaseSpec {
   readonly homeLimits?: Limits
   /** absent: the process never restarts automatically */
   readonly restart?: RestartPolicy
+  /** the daemon removes the process with its history when it has ended */
+  readonly removeAtEnd?: true
   /** the id of the process among the children of its supervisor */
   readonly childId?: string
 }

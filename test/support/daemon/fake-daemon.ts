@@ -187,6 +187,7 @@ export function processView(changes: Partial<ProcessView> = {}): ProcessView {
     },
     children: [],
     pinned: false,
+    removeAtEnd: false,
     labels: {},
     note: null,
     lastText: null,

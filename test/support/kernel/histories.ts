@@ -131,7 +131,7 @@ export class Histories {
     const forcedCount = isForced ? 1 : 0
     this.#forcedRemovals.set(uuid, this.#forcing(uuid) + forcedCount)
     try {
-      await removals.remove(uuid, isForced)
+      await removals.remove(uuid, { force: isForced })
     } finally {
       this.#forcedRemovals.set(uuid, this.#forcing(uuid) - forcedCount)
     }

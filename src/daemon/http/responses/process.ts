@@ -330,6 +330,7 @@ export const process = z
     capabilities,
     children: z.array(uuid),
     pinned: z.boolean(),
+    removeAtEnd: z.boolean().describe('it is removed with its history when it has ended'),
     labels: z.record(text, text).describe('its labels, by key'),
     note: text.nullable().describe('the text of the NOTE column'),
     lastText: text.nullable().describe('the last assistant text, truncated to 500 characters'),

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { parseAgent } from '../../../../src/config/agents/agent-file.ts'
 import { LIVENESS_DEFAULTS, LIVENESS_KEYS, livenessFileRule, toLivenessSpec, livenessRule } from '../../../../src/config/keys/liveness.ts'
-import { DEFAULT_THRESHOLDS } from '../../../../src/kernel/decide/liveness.ts'
+import { DEFAULT_THRESHOLDS } from '../../../../src/kernel/decide/liveness/liveness.ts'
 
 function parseAgentWith(...lines: readonly string[]): ReturnType<typeof parseAgent> {
   return parseAgent(['---', 'description: d', ...lines, '---', 'You are.'].join('\n'), '/a/x.md', 'project')

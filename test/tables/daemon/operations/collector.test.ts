@@ -149,7 +149,7 @@ test('a pinned or exported process stays, whatever the rule', async () => {
   })
   expect((await workspace.collector.run()).entries.map(({ uuid }) => uuid)).toEqual([exported])
   await expect(workspace.removals.remove(pinned)).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('is pinned') })
-  expect((await workspace.removals.remove(pinned, true)).uuid).toBe(pinned)
+  expect((await workspace.removals.remove(pinned, { force: true })).uuid).toBe(pinned)
 })
 
 test('a selected process that was resumed and has ended again is not removed', async () => {

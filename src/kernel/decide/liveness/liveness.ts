@@ -1,16 +1,16 @@
 // Liveness: judges a running process by what was observed, and acts by the policy of that process. There are four
 // problems: stopped by the operating system, no output, no progress, waiting for the user. Pure: the monitor provides
 // the observations. Owns the thresholds and their defaults. Must never judge the content of output. Test:
-// test/tables/kernel/decide/liveness.test.ts.
-import { CAPABILITIES, isPlainCommand } from '../model/capabilities.ts'
-import { interruptBySystem } from './signals.ts'
-import { isSuspended } from '../model/status.ts'
-import type { InputOf } from '../model/inputs.ts'
-import type { ExitStatus, Process } from '../model/process.ts'
-import type { DecisionDraft } from './draft.ts'
-import type { LivenessWord } from '../model/words.ts'
-import type { LivenessSpec } from '../model/liveness.ts'
-import type { ProcessSpec } from '../model/process-spec.ts'
+// test/tables/kernel/decide/liveness/liveness.test.ts.
+import { CAPABILITIES, isPlainCommand } from '../../model/capabilities.ts'
+import { interruptBySystem } from '../signals.ts'
+import { isSuspended } from '../../model/status.ts'
+import type { InputOf } from '../../model/inputs.ts'
+import type { ExitStatus, Process } from '../../model/process.ts'
+import type { DecisionDraft } from '../draft.ts'
+import type { LivenessWord } from '../../model/words.ts'
+import type { LivenessSpec } from '../../model/liveness.ts'
+import type { ProcessSpec } from '../../model/process-spec.ts'
 
 export type Thresholds = Required<LivenessSpec>
 

@@ -2,18 +2,18 @@
 // results; up to four different steps may form a cycle. Waiting is no loop, and neither is polling something that
 // changes. The breaker counts failed calls of any tools. Pure and bounded: a detector keeps a few numbers per process.
 // They are not stored, so counting restarts with the daemon, and when the user resumes a process. Test:
-// test/tables/kernel/decide/loops.test.ts.
-import { CAPABILITIES, isExternal } from '../model/capabilities.ts'
-import { addHold } from './add-hold.ts'
-import { isNotice, noticeId } from '../model/signals.ts'
-import { enqueueMessage, isQueueFull } from './spawn.ts'
-import { isSuspended } from '../model/status.ts'
-import type { FactBody, BodyOf } from '../model/facts.ts'
-import type { InputOf, LoopEvidence } from '../model/inputs.ts'
+// test/tables/kernel/decide/liveness/loops.test.ts.
+import { CAPABILITIES, isExternal } from '../../model/capabilities.ts'
+import { addHold } from '../add-hold.ts'
+import { isNotice, noticeId } from '../../model/signals.ts'
+import { enqueueMessage, isQueueFull } from '../spawn.ts'
+import { isSuspended } from '../../model/status.ts'
+import type { FactBody, BodyOf } from '../../model/facts.ts'
+import type { InputOf, LoopEvidence } from '../../model/inputs.ts'
 import type { Thresholds } from './liveness.ts'
-import type { Process } from '../model/process.ts'
-import type { DecisionDraft } from './draft.ts'
-import type { CallEvidence, ToolErrors } from '../model/liveness.ts'
+import type { Process } from '../../model/process.ts'
+import type { DecisionDraft } from '../draft.ts'
+import type { CallEvidence, ToolErrors } from '../../model/liveness.ts'
 
 /** Steps whose ends are at least this many ms apart are no loop, because the agent waits and polls. */
 const MIN_POLLING_GAP_MS = 10_000

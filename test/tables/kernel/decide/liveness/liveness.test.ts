@@ -1,14 +1,14 @@
 // The liveness of a running process: each judgement, its time, and the action of the kernel.
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_THRESHOLDS, judgeLiveness, thresholdsOf } from '../../../../src/kernel/decide/liveness.ts'
-import { statusOf } from '../../../../src/kernel/model/status.ts'
-import { Player } from '../../../support/kernel/transcript.ts'
-import { kernelSpec } from '../../../support/kernel/world.ts'
-import type { Observations } from '../../../../src/kernel/decide/liveness.ts'
-import type { Process } from '../../../../src/kernel/model/process.ts'
-import type { LivenessPolicy, LivenessWord } from '../../../../src/kernel/model/words.ts'
-import type { ProcessSpec } from '../../../../src/kernel/model/process-spec.ts'
-import { changedSpec } from '../../../support/spec-changes.ts'
+import { DEFAULT_THRESHOLDS, judgeLiveness, thresholdsOf } from '../../../../../src/kernel/decide/liveness/liveness.ts'
+import { statusOf } from '../../../../../src/kernel/model/status.ts'
+import { Player } from '../../../../support/kernel/transcript.ts'
+import { kernelSpec } from '../../../../support/kernel/world.ts'
+import type { Observations } from '../../../../../src/kernel/decide/liveness/liveness.ts'
+import type { Process } from '../../../../../src/kernel/model/process.ts'
+import type { LivenessPolicy, LivenessWord } from '../../../../../src/kernel/model/words.ts'
+import type { ProcessSpec } from '../../../../../src/kernel/model/process-spec.ts'
+import { changedSpec } from '../../../../support/spec-changes.ts'
 
 const MIN = 60_000
 const SEEN: Observations = { outputAt: 0, progressAt: 0, waitingAt: null, stoppedAt: null, retryAt: null }

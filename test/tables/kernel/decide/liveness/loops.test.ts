@@ -1,12 +1,12 @@
 // Loops and failing tools: the calls that count as a loop or as failing, and the action of the kernel.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_THRESHOLDS } from '../../../../src/kernel/decide/liveness.ts'
-import { LoopDetector } from '../../../../src/kernel/decide/loops.ts'
-import { Player } from '../../../support/kernel/transcript.ts'
-import type { FactBody } from '../../../../src/kernel/model/facts.ts'
-import type { Process } from '../../../../src/kernel/model/process.ts'
-import type { LoopEvidence } from '../../../../src/kernel/model/inputs.ts'
+import { DEFAULT_THRESHOLDS } from '../../../../../src/kernel/decide/liveness/liveness.ts'
+import { LoopDetector } from '../../../../../src/kernel/decide/liveness/loops.ts'
+import { Player } from '../../../../support/kernel/transcript.ts'
+import type { FactBody } from '../../../../../src/kernel/model/facts.ts'
+import type { Process } from '../../../../../src/kernel/model/process.ts'
+import type { LoopEvidence } from '../../../../../src/kernel/model/inputs.ts'
 
 type Thresholds = ConstructorParameters<typeof LoopDetector>[0]
 interface Call {
