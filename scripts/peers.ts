@@ -7,7 +7,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { installInto } from './agents.ts'
+import { installInto } from './install-agents.ts'
 
 export const PEERS = {
   pm2: { package: 'pm2', version: '7.0.4' },

@@ -22,7 +22,7 @@ const { values } = parseArgs({
     trees: { type: 'string', default: '1000' },
     /** rounds of all kinds of work at once */
     rounds: { type: 'string', default: '300' },
-    /** the time after which no new life begins */
+    /** the time after which no new home is started, in minutes */
     minutes: { type: 'string', default: '60' },
     seed: { type: 'string', default: String(randomInt(2 ** 31)) },
   },
@@ -45,7 +45,7 @@ function table(tallies: readonly Tally[], broken: number): readonly (readonly [s
     ['  while stopping in good order', phase('stop')],
     ['times that the daemon was stopped by SIGSTOP', sum(tallies, ({ disturbances }) => disturbances.frozen)],
     ['times that its wall clock was set', sum(tallies, ({ disturbances }) => disturbances.clock)],
-    ['lives of five agents', tallies.length],
+    ['homes with five agents', tallies.length],
     ['resumes', sum(tallies, (tally) => tally.resumes)],
     ['facts in the journals', sum(tallies, (tally) => tally.facts)],
     ['events acknowledged to a client before a kill', sum(tallies, (tally) => tally.acknowledged)],

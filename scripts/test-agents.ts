@@ -1,10 +1,10 @@
 // `npm run test:agents [-- [--only claude,codex] [--long] [--pinned] VITEST ARGUMENTS]` runs test/agents; `npm test` does not.
-// It installs the missing coding agents of scripts/agents.ts, also in their newest versions (not with `--pinned`), and builds first.
+// It installs the missing coding agents of scripts/install-agents.ts, also in their newest versions (not with `--pinned`), and builds first.
 // An agent that cannot be installed is skipped, with a line of output; if none can, the run fails. `--long` pauses agents for 330 s
 // instead of 5. If possible, the tests run in a network namespace with a loopback only: agents then reach just the local model server.
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
-import { AGENTS, installed, type AgentName } from './agents.ts'
+import { AGENTS, installed, type AgentName } from './install-agents.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 /** Runs "$@" with a working loopback. */
@@ -31,10 +31,14 @@ function withoutNetwork(): readonly string[] {
 
 /** Installs the agents, prints which of them are still missing, and returns the others. */
 function installAgents(wanted: readonly string[]): readonly string[] {
-  const { status } = spawnSync(process.execPath, ['scripts/agents.ts', '--only', wanted.join(','), ...(isPinned ? [] : ['--newest'])], {
-    cwd: ROOT,
-    stdio: 'inherit',
-  })
+  const { status } = spawnSync(
+    process.execPath,
+    ['scripts/install-agents.ts', '--only', wanted.join(','), ...(isPinned ? [] : ['--newest'])],
+    {
+      cwd: ROOT,
+      stdio: 'inherit',
+    },
+  )
   if (status === 2) process.exit(2)
   const missing = wanted.filter((name) => installed(name as AgentName) === null)
   for (const name of missing) console.error(`test:agents: SKIPPED: ${name} cannot be installed here, and nothing of it is tested`)

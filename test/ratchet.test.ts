@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { errorsPage } from '../scripts/docs.ts'
+import { errorsPage } from '../scripts/docs-errors-and-tools.ts'
 import { ROOT } from './support/env.ts'
 import {
   blankOut,

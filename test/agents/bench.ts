@@ -4,7 +4,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { AGENTS, installed, type AgentName } from '../../scripts/agents.ts'
+import { AGENTS, installed, type AgentName } from '../../scripts/install-agents.ts'
 import type { ProcessView, SpawnBody } from '../../src/api/views/process.ts'
 import { runCli } from '../support/daemon/cli.ts'
 import { DaemonHome } from '../support/daemon/daemon.ts'
@@ -100,7 +100,7 @@ function pathOf({ installation, program: other }: AgentKind): string {
   const program = other ?? installed(installation)
   if (program === null)
     throw new Error(
-      `${AGENTS[installation].package}@${AGENTS[installation].version} is not installed: run \`node scripts/agents.ts --only ${installation}\``,
+      `${AGENTS[installation].package}@${AGENTS[installation].version} is not installed: run \`node scripts/install-agents.ts --only ${installation}\``,
     )
   return [dirname(program), testEnv('/')['PATH']].join(delimiter)
 }

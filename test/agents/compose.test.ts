@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { installed } from '../../scripts/agents.ts'
+import { installed } from '../../scripts/install-agents.ts'
 import type { OneRunView, RunView } from '../../src/api/views/compose.ts'
 import { parseScript } from '../../src/drivers/native/scripts/script-file.ts'
 import { stateList } from '../support/daemon/compose.ts'

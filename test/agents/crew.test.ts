@@ -4,7 +4,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { installed } from '../../scripts/agents.ts'
+import { installed } from '../../scripts/install-agents.ts'
 import type { CrewUpView } from '../../src/api/views/crew-up.ts'
 import type { CrewReportView, ReportUsageView } from '../../src/api/views/crew-report.ts'
 import type { CrewView } from '../../src/api/views/crew.ts'

@@ -1,9 +1,9 @@
 // Describes the coding agents of the tests: their command lines, their settings, the names of their tools, and their limits.
-// REEVE_KINDS selects agents by their names in scripts/agents.ts. With REEVE_NEWEST=1, tests that use `addNewestVersions` also run
+// REEVE_KINDS selects agents by their names in scripts/install-agents.ts. With REEVE_NEWEST=1, tests that use `addNewestVersions` also run
 // the newest versions. Used by test/agents/*.test.ts.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { newest, type AgentName } from '../../scripts/agents.ts'
+import { newest, type AgentName } from '../../scripts/install-agents.ts'
 import type { ServedTool } from '../support/models/model-server.ts'
 import type { AgentKind } from './bench.ts'
 

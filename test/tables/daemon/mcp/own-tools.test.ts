@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { toolsPage } from '../../../../scripts/docs.ts'
+import { toolsPage } from '../../../../scripts/docs-errors-and-tools.ts'
 import { describeTools, toolsFor } from '../../../../src/daemon/mcp/own-tools.ts'
 import { OWN_TOOLS } from '../../../../src/daemon/mcp/tools.ts'
 import { ROOT } from '../../../support/env.ts'

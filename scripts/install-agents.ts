@@ -1,6 +1,6 @@
 // Installs external coding agents for `npm run test:agents`, each in an exact version and in its own folder outside this repository.
 // The script never touches package.json or global packages, and skips installed agents.
-// `node scripts/agents.ts [--only claude,codex] [--newest] [FOLDER]`; FOLDER is ${XDG_CACHE_HOME:-~/.cache}/reeve-agents by
+// `node scripts/install-agents.ts [--only claude,codex] [--newest] [FOLDER]`; FOLDER is ${XDG_CACHE_HOME:-~/.cache}/reeve-agents by
 // default. `--newest` also installs the newest published version of each, if that is another version.
 // test/agents finds them by `installed()` and `newest()`.
 import { spawnSync } from 'node:child_process'

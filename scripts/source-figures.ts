@@ -1,4 +1,4 @@
-// Prints figures about the structure of the sources: `node scripts/house.ts`. docs/contributing/architecture.md has the table.
+// Prints figures about the structure of the sources: `node scripts/source-figures.ts`. docs/contributing/architecture.md has the table.
 import { dirname } from 'node:path'
 import { functionsOf, importCycles, readSources, duplicateTypeNames, upwardKernelImports } from '../test/support/source.ts'
 
