@@ -34,6 +34,7 @@ import type { ReeveEvent } from './api/events.ts'
 import type { HeartbeatView } from './api/views/heartbeat.ts'
 import type { DirBody, ExportedView, GcView, ImportedView, PinBody } from './api/views/archive.ts'
 import type { LineageView, ResumablesView } from './api/views/resume.ts'
+import type { SearchView } from './api/views/search.ts'
 import type { UsageBy, UsageReportView, UsageSumView } from './api/views/usage.ts'
 import type { Handler, Signal, WaitTarget } from './kernel/model/words.ts'
 
@@ -56,6 +57,7 @@ export type { CommittedView, DiffFileView, MergePlanView, ProcessDiffView } from
 export type { HeartbeatRowView, HeartbeatView, ThresholdsView } from './api/views/heartbeat.ts'
 export type { LineageNodeView, LineageView, ResumableView, ResumablesView, ResumeModesView } from './api/views/resume.ts'
 export type { RoleProblem, RoleView, RolesView } from './api/views/roles.ts'
+export type { SearchMatchView, SearchView } from './api/views/search.ts'
 export type { UsageBy, UsageReportView, UsageRowView, UsageSumView } from './api/views/usage.ts'
 export type { ErrorCode } from './kernel/model/errors.ts'
 export type { Effort } from './kernel/model/spec-parts.ts'
@@ -146,6 +148,8 @@ const DIFF_MS = 600_000
 const VERIFY_MS = 3_600_000
 /** the time limit for a collection, an export or an import, in ms */
 const GC_MS = 3_600_000
+/** the time limit for a search, in ms: the daemon ends one after a minute */
+const SEARCH_MS = 120_000
 /** the time limit for a usage report, in ms; the first one of a large store takes long */
 const USAGE_MS = 600_000
 /** the longest PATH that is sent: the head of a request has 16 KB, and each encoded slash takes three bytes */
@@ -482,6 +486,24 @@ export class Reeve implements AsyncDisposable {
   logs(ref: string, options: CallOptions & { tail?: number; since?: number | string } = {}): Promise<{ lines: LogLine[]; cursor: number }> {
     const { signal, ...query } = options
     return this.#client.get(`${processPath(ref)}/logs`, query, { signal })
+  }
+
+  /**
+   * Searches the transcripts of `processes` (absent or empty: all) for a text: messages, texts of agents, inputs and results of tools, output of
+   * programs. `since`: only from this time on (wall ms, or ISO 8601). `limit`: default 100, at most 1,000. `cutBy` of the answer: why the
+   * search is incomplete.
+   */
+  search(
+    text: string,
+    options: CallOptions & {
+      processes?: readonly string[]
+      since?: number | string | undefined
+      limit?: number | undefined
+      ignoreCase?: boolean
+    } = {},
+  ): Promise<SearchView> {
+    const { signal, processes, ...query } = options
+    return this.#client.get('/v1/search', { text, ...query, in: processes?.join(',') || undefined }, { signal, extraMs: SEARCH_MS })
   }
 
   /**

@@ -47,6 +47,7 @@ import { ProcessQueries } from './views/process-queries.ts'
 import { Settings } from './host/settings.ts'
 import { SpecBuilder } from './operations/spec-builder.ts'
 import { isoTime } from './loop/times.ts'
+import { searchTranscripts } from './views/search.ts'
 import { usageReport } from './views/usage-report.ts'
 import { VERSION } from '../api/version.ts'
 import { Waiter } from './loop/waiter.ts'
@@ -274,13 +275,7 @@ class RunningDaemon implements Daemon {
     })
     const crewDeps = { pipeline, reads, store, keys, specs, settings, paths, containments, tmpDir, checkMayStart }
     const crewReads = new CrewQueries({ reads, store, clock })
-    const crewDiffs = new CrewDiffs({
-      containments,
-      tmpDir,
-      newUuid: uuidv7,
-      git: crewGit,
-      find: (uuid) => reads.find(uuid),
-    })
+    const crewDiffs = new CrewDiffs({ containments, tmpDir, newUuid: uuidv7, git: crewGit, find: (uuid) => reads.find(uuid) })
     const crews = new CrewCommands({ pipeline, reads: crewReads, diffs: crewDiffs, specs, paths, keys })
     toolService.connect({ operations, reads, waiter, pipeline, keys, store, removals, crews }, store)
     return {
@@ -303,6 +298,7 @@ class RunningDaemon implements Daemon {
       removals,
       collector,
       usage: (query) => usageReport({ store, reads }, query),
+      search: (query, processes, signal) => searchTranscripts({ store, reads, slices, mono: turns.mono }, query, processes, signal),
       archive: new Archive({
         store,
         pipeline,

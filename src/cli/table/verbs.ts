@@ -213,6 +213,28 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     ],
     load: () => import('../verbs/logs.ts'),
   },
+  search: {
+    summary: 'Find a text in the transcripts of processes',
+    usage: ['reeve search [-i] [--since D|TIME] [--limit N] TEXT [P]...'],
+    about: [
+      'Searches messages, texts of agents, inputs and results of tools, and the output of programs. It searches all processes, living and ended, or those that P names. Each line with the text is shown with its step, its time and what it is. The newest process comes first.',
+      'TEXT is plain text, not a pattern. Colours in the output of programs are ignored. A history that a fork shares with its origin is searched once.',
+      'A search reads at most 10,000 ended processes, and ends after a minute. A line on stderr reports what is left out.',
+    ],
+    wordRange: ANY_WORDS,
+    flags: {
+      'ignore-case': on('upper and lower case are the same', 'i'),
+      since,
+      limit: count('show at most N lines, the newest (default 100, at most 1,000)'),
+    },
+    exits: usualExits('no line has the text'),
+    examples: [
+      ['reeve search "permission denied"', 'in all transcripts'],
+      ['reeve search -i --since 2h todo docs', 'in one, of the last two hours'],
+      ['reeve search --json ECONNRESET', 'for a program'],
+    ],
+    load: () => import('../verbs/search.ts'),
+  },
   events: {
     summary: 'Show the events of one process or of all',
     usage: ['reeve events [-f] [--after CURSOR] [--tail N] [--since D|TIME] [P]'],

@@ -15,6 +15,7 @@ import { mcpAnswers } from './responses/mcp.ts'
 import { processAnswers } from './responses/process.ts'
 import { resumeAnswers } from './responses/resume.ts'
 import { roleAnswers } from './responses/roles.ts'
+import { searchAnswers } from './responses/search.ts'
 import { usageAnswers } from './responses/usage.ts'
 
 export const responseSchemas = {
@@ -24,6 +25,7 @@ export const responseSchemas = {
   ...archiveAnswers,
   ...composeAnswers,
   ...usageAnswers,
+  ...searchAnswers,
   ...mcpAnswers,
   ...heartbeatAnswers,
   ...agentAnswers,

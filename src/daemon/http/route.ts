@@ -12,6 +12,7 @@ import type { CrewReportView } from '../../api/views/crew-report.ts'
 import type { CrewDiffs } from '../crew/diff.ts'
 import type { CrewQueries } from '../crew/queries.ts'
 import type { RolesView } from '../../api/views/roles.ts'
+import type { SearchView } from '../../api/views/search.ts'
 import type { UsageReportView } from '../../api/views/usage.ts'
 import type { ErrorCode } from '../../kernel/model/errors.ts'
 import type { Store } from '../../store/store.ts'
@@ -29,6 +30,7 @@ import type { Operations } from '../operations/operations.ts'
 import type { Annotations } from '../operations/annotations.ts'
 import type { ProcessQueries } from '../views/process-queries.ts'
 import type { Removals } from '../operations/removals.ts'
+import type { SearchQuery } from '../views/search.ts'
 import type { UsageQuery } from '../views/usage-report.ts'
 import type { CallerContext } from '../mcp/tool.ts'
 import type { Waiter } from '../loop/waiter.ts'
@@ -56,6 +58,8 @@ export interface RoutesDeps {
     lineage(ref: string): Promise<LineageView>
   }
   readonly usage: (query: UsageQuery) => Promise<UsageReportView>
+  /** searches all processes if `processes` is null; stops when `signal` aborts */
+  readonly search: (query: SearchQuery, processes: readonly Process[] | null, signal: AbortSignal) => Promise<SearchView>
   readonly feed: Feed
   readonly store: Store
   readonly waiter: Waiter

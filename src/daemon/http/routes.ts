@@ -13,6 +13,7 @@ import { COMPOSE_ROUTES } from './compose/routes.ts'
 import { ARCHIVE_ROUTES } from './archive-routes.ts'
 import { RESUME_ROUTES } from './resume-routes.ts'
 import { MCP_ROUTES } from './mcp-route.ts'
+import { SEARCH_ROUTES } from './search-route.ts'
 import { USAGE_ROUTES } from './usage-route.ts'
 import { WORKTREE_ROUTES } from './worktree-routes.ts'
 import { hasLongList, jsonInSlices } from './sliced-json.ts'
@@ -319,6 +320,7 @@ export const ROUTES: readonly ApiRoute[] = [
   ...COMPOSE_ROUTES,
   ...RESUME_ROUTES,
   ...USAGE_ROUTES,
+  ...SEARCH_ROUTES,
   ...CREW_ROUTES,
   ...CREW_REPORT_ROUTES,
   ...CREW_DIFF_ROUTES,

@@ -284,6 +284,19 @@ export const commitBody = z
   })
   .describe('POST /v1/processes/:ref/commit.')
 export const usageQuery = z.strictObject({ by: z.enum(USAGE_GROUPS).default('agent'), since: instant.optional() })
+export const searchQuery = z.strictObject({
+  text: z.string().min(1).max(500),
+  in: z
+    .string()
+    .max(8_000)
+    .transform((refs) => refs.split(','))
+    .pipe(z.array(z.string().min(1).max(200)).max(200))
+    .optional()
+    .describe('references of processes, separated by commas; absent: all'),
+  since: instant.optional(),
+  limit: count(1_000).default(100),
+  ignoreCase: flag.default(false),
+})
 export const logsQuery = z.strictObject({ tail: count(10_000).default(100), since: instant.optional() })
 export const eventsQuery = z.strictObject({
   after: count(Number.MAX_SAFE_INTEGER).optional(),

@@ -191,6 +191,7 @@ describe("the daemon's answers", () => {
     await walk('getSteps', uuid)
     await walk('getLogs', uuid)
     await walk('getUsage', '', { query: { by: 'tree' } })
+    await walk('searchTranscripts', '', { query: { text: 'and', ignoreCase: 1 } })
     await follow('followProcess', `/v1/processes/${uuid}/events`)
     await follow('followEvents', '/v1/events')
     await walk('pinProcess', uuid, { body: { pinned: true } })

@@ -23,6 +23,7 @@ export const GROUPS: readonly (readonly [title: string, verbs: Readonly<Record<s
       steps: 'show its model calls',
       diff: 'show its changes',
       logs: 'show text and output',
+      search: 'find a text',
       events: 'show events',
       heartbeat: 'alive or stalled?',
       usage: 'tokens and cost',
@@ -128,10 +129,9 @@ export function overviewPage(topics: readonly string[], heading: (text: string) 
     )
   })
   return [
-    'reeve runs AI agents as processes: list, pause, kill and resume them.',
-    'Usage: reeve VERB [FLAG]... [WORD]...  `reeve help VERB|TOPIC` explains one.',
+    'reeve runs AI agents as processes. Usage: reeve VERB [FLAG]... [WORD]...',
     ...groups,
-    'P is a PID, a name, or the first or last 4 or more digits of an ID.',
+    '`reeve help VERB|TOPIC` explains one. P is a PID, a name, or digits of an ID.',
     `Topics: ${topics.join(', ')}`,
   ].join('\n')
 }
