@@ -1,4 +1,5 @@
-// The rows of the verb table for verbs about stored processes: `gc`, `rename`, `pin`, `export` and `import`. Test: test/tables/cli/table/verbs.test.ts.
+// The rows of the verb table for verbs about recorded processes: `gc`, `rename`, `label`, `pin`, `export` and `import`.
+// Test: test/tables/cli/table/verbs.test.ts.
 import type { Verb } from './verb.ts'
 
 export const HISTORY: Readonly<Record<'gc' | 'rename' | 'label' | 'pin' | 'export' | 'import', Verb>> = {

@@ -1,6 +1,6 @@
-// Removes the processes that are to be removed at their end (`removeAtEnd`), some seconds after it: clients that follow one can still
-// read how it ended. Must never remove a process that was interrupted, or whose worktree has changes. Removals that an earlier daemon
-// did not do are done after the next start. Test: test/e2e/lifecycle/temporary.test.ts.
+// Removes processes with `removeAtEnd` some seconds after their end, so that clients that follow one can still read how it ended. Must
+// never remove a process that was interrupted, or whose worktree has changes. Removals that an earlier daemon did not do are done
+// after the next start. Test: test/e2e/lifecycle/temporary.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { StoredFact } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'
@@ -24,7 +24,7 @@ interface AutoRemovalsDeps {
 
 export class AutoRemovals {
   readonly #deps: AutoRemovalsDeps
-  /** processes of the table that are to be removed at their end */
+  /** processes of the table with `removeAtEnd` */
   readonly #temporaryUuids = new Set<Uuid>()
   readonly #timers = new Map<Uuid, () => void>()
   readonly #active = new Set<Promise<void>>()
@@ -79,7 +79,7 @@ export class AutoRemovals {
 
   #track(work: Promise<void>): void {
     const tracked = work
-      .catch((error: unknown) => this.#deps.log('processes that are to be removed at their end cannot be removed', error))
+      .catch((error: unknown) => this.#deps.log('processes with `removeAtEnd` cannot be removed', error))
       .finally(() => this.#active.delete(tracked))
     this.#active.add(tracked)
   }
