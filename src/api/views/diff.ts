@@ -17,13 +17,16 @@ export interface ProcessDiffView {
   uuid: string
   pid: number
   name: string | null
-  /** the compared files: those of the worktree, of a recorded step, salvaged files of a removed worktree, or its branch */
-  of: 'worktree' | 'step' | 'salvage' | 'branch'
+  /**
+   * the compared files: those of the worktree, of a recorded step, salvaged files of a removed worktree, its branch, or the branch of a
+   * crew
+   */
+  of: 'worktree' | 'step' | 'salvage' | 'branch' | 'crew'
   /** the step whose recorded files are compared; null: `of` is not `step` */
   step: number | null
   /** the number of files that the record of the step does not contain, without ignored files */
   omitted: number
-  /** the commit from which the worktree began */
+  /** the commit from which the worktree, or the branch of the crew, began */
   base: string
   branch: string
   /** the git directory of the repository */
@@ -45,10 +48,10 @@ export interface MergePlanView {
   createdAt: string
   /** false: the process may still change its files */
   ended: boolean
-  /** the merged files: those of the worktree, salvaged files of a removed worktree, or its branch */
-  of: 'worktree' | 'salvage' | 'branch'
-  /** the directory of the worktree */
-  dir: string
+  /** the merged files: those of the worktree, salvaged files of a removed worktree, its branch, or the branch of a crew */
+  of: 'worktree' | 'salvage' | 'branch' | 'crew'
+  /** the directory of the worktree; null for a crew */
+  dir: string | null
   branch: string
   /** the newest commit of the work; uncommitted files are on top of it */
   head: string

@@ -5,9 +5,11 @@ import { join, relative, resolve, sep } from 'node:path'
 import type { MergePlanView } from '../../api/views/diff.ts'
 import type { UserCheckout } from './checkout.ts'
 
-/** the hooks that `git merge` runs */
+/** the hooks that `git merge` runs, and `git commit` after a squash */
 const MERGE_HOOKS = [
   'pre-merge-commit',
+  'pre-commit',
+  'post-commit',
   'prepare-commit-msg',
   'commit-msg',
   'post-merge',

@@ -94,6 +94,24 @@ export class UserCheckout {
     return { commit: (await this.#run(['rev-parse', 'HEAD'])).trim(), output: stripControls(`${stdout}${stderr}`).trim() }
   }
 
+  /** Makes one commit of all changes that a commit adds, as `git merge --squash` and `git commit` do. Returns and throws as `merge`. */
+  async squash(commit: string, message: string): Promise<{ readonly commit: string; readonly output: string }> {
+    const squashed = await runGit(['merge', '-q', '--squash', commit], process.cwd())
+    if (squashed.code !== 0) {
+      if ((await runGit(['ls-files', '-u'], this.top)).stdout !== '') await runGit(['reset', '-q', '--merge'], this.top)
+      throw new Failure(1, `git merge --squash failed: ${messageOf(`${squashed.stdout}\n${squashed.stderr}`)}`, 'Nothing was merged.')
+    }
+    const { code, stdout, stderr } = await runGit(['commit', '-q', '-m', message], process.cwd())
+    if (code !== 0)
+      throw new Failure(
+        1,
+        `git commit failed: ${messageOf(`${stdout}\n${stderr}`)}`,
+        'The changes are staged: `git commit` completes the merge, `git reset --merge` undoes it.',
+      )
+    const output = [squashed.stdout, squashed.stderr, stdout, stderr].join('')
+    return { commit: (await this.#run(['rev-parse', 'HEAD'])).trim(), output: stripControls(output).trim() }
+  }
+
   /** Runs git in the root of the checkout, and returns its output. Errors: exit 1. */
   async #run(args: readonly string[]): Promise<string> {
     const { code, stdout, stderr } = await runGit(args, this.top)

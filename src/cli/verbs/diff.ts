@@ -1,4 +1,4 @@
-// `reeve diff`: shows what a process changed in its worktree. On a terminal control characters become visible and lines have colours;
+// `reeve diff`: shows what a process changed in its worktree, or a crew on its branch. On a terminal control characters become visible and lines have colours;
 // files and pipes get the diff unchanged, as a patch. Test: test/e2e/worktree/diff.test.ts.
 import type { ProcessDiffView } from '../../api/views/diff.ts'
 import { UsageError } from '../errors.ts'
@@ -40,6 +40,7 @@ function titleLines(view: ProcessDiffView): string[] {
     step: `; its files after step ${step}`,
     salvage: '; its worktree was removed, these are the salvaged files',
     branch: '; its worktree was removed, this is its branch',
+    crew: '',
   }[of]
   const title = `${processTitle(view)}: ${sizeText(view)} on ${oneLine(branch)} since ${base.slice(0, 12)}${source}`
   return omitted === 0

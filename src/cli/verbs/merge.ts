@@ -1,5 +1,6 @@
-// `reeve merge`: merges what a process did in its worktree into the branch on which the user works. All refusals come before anything
-// changes. The daemon plans the merge and commits the files; the user's own git merges. Test: test/e2e/worktree/merge.test.ts.
+// `reeve merge`: merges what a process did in its worktree, or a crew on its branch, into the branch on which the user works. All refusals come before anything
+// changes. The daemon plans the merge and commits the files; the user's own git merges.
+// Tests: test/e2e/worktree/merge.test.ts, test/e2e/crew/merge.test.ts.
 import { realpathSync } from 'node:fs'
 import type { MergePlanView } from '../../api/views/diff.ts'
 import { changedPrograms } from '../actions/changed-programs.ts'
@@ -35,12 +36,22 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
     if (!isEmpty) await out.message('a dry run: nothing was changed')
     return printResult(out, plan, { commit: null })
   }
-  const author = plan.uncommitted > 0 || !plan.ended ? await checkout.identity() : { name: 'reeve', email: 'reeve@localhost' }
+  const author =
+    plan.uncommitted > 0 || (!plan.ended && plan.of !== 'crew') ? await checkout.identity() : { name: 'reeve', email: 'reeve@localhost' }
   const work = await reeve.commitWork(plan.uuid, { author, unfinished: args.on('unfinished') })
-  const { commit, output } = await checkout.merge(work.commit, `Merge branch '${plan.branch}' (process ${plan.pid} of reeve)`)
+  const { commit, output } = args.on('squash')
+    ? await checkout.squash(work.commit, squashMessage(plan))
+    : await checkout.merge(work.commit, `Merge branch '${plan.branch}' (process ${plan.pid} of reeve)`)
   if (output !== '') await out.message(output)
-  await out.message(`merged into ${merge.target} as ${commit.slice(0, 12)}; \`reeve rm ${plan.pid}\` removes the process with its worktree`)
+  const next = plan.of === 'crew' ? '' : `; \`reeve rm ${plan.pid}\` removes the process with its worktree`
+  await out.message(`merged into ${merge.target} as ${commit.slice(0, 12)}${next}`)
   return printResult(out, plan, { commit })
+}
+
+/** Returns the message of the one commit of `--squash`: the process, and the subjects of its commits. */
+function squashMessage({ pid, name, branch, commits }: MergePlanView): string {
+  const subjects = commits.map(({ subject }) => `- ${subject}`).toReversed()
+  return [`Work of ${name ?? branch} (process ${pid} of reeve)`, ...(subjects.length === 0 ? [] : ['', ...subjects])].join('\n')
 }
 
 /** Prints what would be merged: commits, uncommitted files, and the changed files with their sizes. */
@@ -61,11 +72,13 @@ async function printPlan({ plan, target }: Merge, out: Output): Promise<void> {
 
 async function reportConflicts({ plan, target }: Merge, out: Output): Promise<number> {
   if (out.json) await printResult(out, plan, { commit: null })
-  const { pid, conflicts } = plan
+  const { pid, conflicts, of, branch } = plan
   throw new Failure(
     1,
     `${processTitle(plan)} conflicts with ${target} in ${countOf(conflicts.length, 'file')}: ${pathsText(conflicts)}; nothing was changed`,
-    `\`reeve diff ${pid} | git apply --3way\` brings the conflicts into your files. An agent can also merge ${target} itself: \`reeve resume --message TEXT ${pid}\`.`,
+    of === 'crew'
+      ? `\`git merge ${oneLine(branch)}\` brings the conflicts into your files.`
+      : `\`reeve diff ${pid} | git apply --3way\` brings the conflicts into your files. An agent can also merge ${target} itself: \`reeve resume --message TEXT ${pid}\`.`,
   )
 }
 
@@ -77,7 +90,7 @@ interface MergeFlags {
 /** Checks all that would prevent the merge, before anything changes. Errors: exit 1. */
 async function checkAllowed({ plan, checkout, target }: Merge, { isUnfinished, trustsPrograms }: MergeFlags): Promise<void> {
   const { pid } = plan
-  if (checkout.top === realDir(plan.dir))
+  if (plan.dir !== null && checkout.top === realDir(plan.dir))
     throw new Failure(1, `this is the worktree of ${processTitle(plan)} itself`, 'Change to your own checkout of the repository.')
   if (!plan.ended && !isUnfinished)
     throw new Failure(

@@ -1,6 +1,6 @@
-// What a process did in its worktree: its changes, the plan of a merge, and the commit of its files. A removed worktree counts with what is
-// left of it. Owns which files stand for the process. Only `commit` changes anything.
-// Tests: test/e2e/worktree/diff.test.ts, test/e2e/worktree/merge.test.ts.
+// What a process did in its worktree, and a crew on its branch: the changes, the plan of a merge, and the commit of the files. A removed
+// worktree counts with what is left of it. Owns which files stand for the process. Only `commit` changes anything.
+// Tests: test/e2e/worktree/diff.test.ts, test/e2e/worktree/merge.test.ts, test/e2e/crew/merge.test.ts.
 import { realpath } from 'node:fs/promises'
 import { isPlainCommand } from '../../kernel/model/capabilities.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
@@ -21,17 +21,18 @@ import { findChanges, type UnsavedChanges } from '../../drivers/files/unsaved-ch
 import { diffWorktree, findLeftWork } from '../../drivers/files/worktree-diff.ts'
 import { pathExists } from '../../drivers/common/path-exists.ts'
 import type { Process } from '../../kernel/model/process.ts'
+import type { CrewGitSpec, CrewSpec } from '../../kernel/model/process-spec.ts'
 import type { WorktreeSpec } from '../../kernel/model/spec-parts.ts'
 import type { RecordFact, Worktrees } from './worktrees.ts'
 
-/** The place of a process's files: its worktree, a record of a step, the ref of salvaged files, or the branch. */
+/** The place of a process's files: its worktree, a record of a step, the ref of salvaged files, the branch, or the branch of a crew. */
 export type FilesSource =
-  | { readonly type: 'worktree' | 'salvage' | 'branch' }
+  | { readonly type: 'worktree' | 'salvage' | 'branch' | 'crew' }
   | { readonly type: 'step'; readonly step: number; readonly omitted: number }
 
 export interface ProcessDiff extends Diff {
   readonly source: FilesSource
-  /** the commit from which the worktree began */
+  /** the commit from which the worktree, or the branch of the crew, began */
   readonly base: string
 }
 
@@ -86,6 +87,7 @@ export class ProcessWork {
    * `NOT_FOUND` if nothing is left of the worktree.
    */
   async diff(process: Process, { step, maxLines }: ProcessDiffRequest): Promise<ProcessDiff> {
+    if (process.spec.crew) return this.#diffCrew(process, process.spec.crew, { step, maxLines })
     const worktree = requireWorktree(process)
     const { dir } = worktree
     const from: DiffFrom = { base: process.files?.base ?? worktree.base, maxLines }
@@ -95,6 +97,18 @@ export class ProcessWork {
       if (!process.files || !(await pathExists(dir))) return this.#diffLeftWork(git, process, from)
       const diff = await diffWorktree(git, { ...worktree, ...gitUser(process.spec) }, { from: from.base, maxLines })
       return { source: { type: 'worktree' }, base: from.base, ...diff }
+    })
+  }
+
+  /** Compares the branch of a crew with the commit from which it began. */
+  async #diffCrew(process: Process, { git: branch }: CrewSpec, { step, maxLines }: ProcessDiffRequest): Promise<ProcessDiff> {
+    if (step !== undefined) throw new KernelError('INVALID', `process ${process.pid} is a crew, which has no steps`)
+    const place = placeOf(process)
+    const base = branch?.base ?? ''
+    return this.#use(place.repository, async (git) => {
+      const { branch: to } = await findLeftWork(git, place)
+      if (to === null) throw nothingLeft(process)
+      return { source: { type: 'crew' }, base, ...(await diffOf(git, place, { from: base, to, maxLines })) }
     })
   }
 
@@ -147,7 +161,7 @@ export class ProcessWork {
   async planMerge(process: Process, { onto, top, repository }: MergePlanRequest): Promise<WorkPlan> {
     const place = placeOf(process)
     await checkRepository(process, place, repository)
-    return this.#use(place.dir, async (git) => {
+    return this.#use(place.dir ?? place.repository, async (git) => {
       const plan = await planMerge(git, place, { onto, top })
       if (plan === null) throw nothingLeft(process)
       if (plan.of === 'branch') await this.#checkBranchHasRecord(git, process, plan.head)
@@ -168,7 +182,7 @@ export class ProcessWork {
         undefined,
         `\`reeve wait ${process.pid}\` waits for its end. \`reeve merge --unfinished ${process.pid}\` merges its files as they are now.`,
       )
-    return this.#use(place.dir, async (git) => {
+    return this.#use(place.dir ?? place.repository, async (git) => {
       const committed = await commitWork(git, place, { author, message: messageFor(process) })
       if (committed === null) throw nothingLeft(process)
       return committed
@@ -206,13 +220,30 @@ export class ProcessWork {
 
 function placeOf(process: Process): WorkPlace {
   const { uuid, spec, files } = process
+  if (spec.crew) {
+    const { repository, branch } = requireBranch(process, spec.crew)
+    return { uuid, dir: null, repository, branch, ...gitUser(spec) }
+  }
   const { dir, repository, branch } = requireWorktree(process)
   return { uuid, dir, repository, branch: files?.branch ?? branch, ...gitUser(spec) }
 }
 
+/** Returns the branch of a crew. Errors: `INVALID` if it works without a repository. */
+function requireBranch({ pid }: Process, { git }: CrewSpec): CrewGitSpec {
+  if (git) return git
+  throw new KernelError('INVALID', `crew ${pid} works without git, so its changes are not separate from other changes`)
+}
+
 /** Returns the worktree of a process. Errors: `INVALID` if it has none. */
-function requireWorktree({ pid, spec: { worktree } }: Process): WorktreeSpec {
+function requireWorktree({ pid, spec: { worktree, driver } }: Process): WorktreeSpec {
   if (worktree) return worktree
+  if (driver === 'compose' || driver === 'supervisor')
+    throw new KernelError(
+      'INVALID',
+      `process ${pid} is a ${driver === 'compose' ? 'compose run' : 'supervisor'}, which has no files of its own`,
+      undefined,
+      `Name one of its processes: \`reeve inspect ${pid}\` lists them.`,
+    )
   throw new KernelError(
     'INVALID',
     `process ${pid} has no worktree, so its changes are not separate from other changes`,
@@ -221,7 +252,14 @@ function requireWorktree({ pid, spec: { worktree } }: Process): WorktreeSpec {
   )
 }
 
-function nothingLeft({ pid, files, spec: { worktree } }: Process): KernelError {
+function nothingLeft({ pid, files, spec: { worktree, crew } }: Process): KernelError {
+  if (crew?.git)
+    return new KernelError(
+      'NOT_FOUND',
+      `crew ${pid} has no branch ${crew.git.branch} any more`,
+      undefined,
+      `\`git log --all\` lists all commits.`,
+    )
   const dir = worktree?.dir ?? ''
   return files
     ? new KernelError(

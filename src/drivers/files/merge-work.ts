@@ -22,8 +22,8 @@ const MAX_COMMITS = 100
 const UNFINISHED = ['MERGE_HEAD', 'CHERRY_PICK_HEAD', 'REVERT_HEAD', 'rebase-merge', 'rebase-apply']
 
 export interface WorkPlace extends GitUser {
-  /** the worktree; it may be gone */
-  readonly dir: string
+  /** the worktree, which may be gone; null: a crew, whose work is its branch */
+  readonly dir: string | null
   readonly repository: string
   readonly uuid: string
   readonly branch: string
@@ -37,7 +37,7 @@ export interface WorkPlanRequest {
 }
 
 export interface WorkPlan extends Pick<Diff, 'files'> {
-  readonly of: 'worktree' | 'salvage' | 'branch'
+  readonly of: 'worktree' | 'salvage' | 'branch' | 'crew'
   /** the newest commit of the work; its uncommitted files are on top of it */
   readonly head: string
   /** the commits that `onto` lacks, newest first, up to a limit */
@@ -79,8 +79,8 @@ export async function planMerge(git: Git, place: WorkPlace, { onto, top }: WorkP
 
 async function findWork(git: Git, place: WorkPlace): Promise<Work | null> {
   const { dir, repository } = place
-  if (await pathExists(dir)) {
-    const tree = await openWork(git, place)
+  if (dir !== null && (await pathExists(dir))) {
+    const tree = await openWork(git, { ...place, dir })
     return { of: 'worktree', head: await git.line(['rev-parse', 'HEAD'], tree.refs), ...(await readFiles(git, tree, repository)) }
   }
   const left = await findLeftWork(git, place)
@@ -88,7 +88,7 @@ async function findWork(git: Git, place: WorkPlace): Promise<Work | null> {
   if (commit === null) return null
   const call = inRepository(place)
   return {
-    of: left.salvage === null ? 'branch' : 'salvage',
+    of: dir === null ? 'crew' : left.salvage === null ? 'branch' : 'salvage',
     head: left.salvage === null ? commit : await git.line(['rev-parse', `${commit}^1`], call),
     tree: await git.line(['rev-parse', `${commit}^{tree}`], call),
     objects: await scratchObjects(git, repository),
@@ -96,7 +96,7 @@ async function findWork(git: Git, place: WorkPlace): Promise<Work | null> {
 }
 
 /** Opens a worktree that is in no unfinished operation of git. Errors: `GitError`. */
-async function openWork(git: Git, place: WorkPlace): Promise<Tree> {
+async function openWork(git: Git, place: WorkPlace & { readonly dir: string }): Promise<Tree> {
   const tree = await openTree(git, { ...place, limitMs: WORK_MS })
   for (const name of UNFINISHED) {
     if (await pathExists(join(tree.gitDir, name)))
@@ -131,7 +131,8 @@ export interface CommittedWork {
  * branch. Null if nothing is left. Errors: `GitError`.
  */
 export async function commitWork(git: Git, place: WorkPlace, request: WorkCommitRequest): Promise<CommittedWork | null> {
-  if (await pathExists(place.dir)) return commitFiles(git, await openWork(git, place), request)
+  const { dir } = place
+  if (dir !== null && (await pathExists(dir))) return commitFiles(git, await openWork(git, { ...place, dir }), request)
   const work = await findWork(git, place)
   if (work === null) return null
   const { head, tree } = work

@@ -18,11 +18,13 @@ const processDiff = z.object({
   pid: count,
   name: text.nullable(),
   of: z
-    .enum(['worktree', 'step', 'salvage', 'branch'])
-    .describe('the compared files: those of the worktree, of a recorded step, salvaged files of a removed worktree, or its branch'),
+    .enum(['worktree', 'step', 'salvage', 'branch', 'crew'])
+    .describe(
+      'the compared files: those of the worktree, of a recorded step, salvaged files of a removed worktree, its branch, or the branch of a crew',
+    ),
   step: count.nullable().describe('the step whose recorded files are compared; null: `of` is not `step`'),
   omitted: count.describe('the number of files that the record of the step does not contain, without ignored files'),
-  base: text.describe('the commit from which the worktree began'),
+  base: text.describe('the commit from which the worktree, or the branch of the crew, began'),
   branch: text,
   repository: text.describe('the git directory of the repository'),
   files: z.array(diffFile),
@@ -40,9 +42,9 @@ const mergePlan = z.object({
   createdAt: time,
   ended: z.boolean().describe('false: the process may still change its files'),
   of: z
-    .enum(['worktree', 'salvage', 'branch'])
-    .describe('the merged files: those of the worktree, salvaged files of a removed worktree, or its branch'),
-  dir: text.describe('the directory of the worktree'),
+    .enum(['worktree', 'salvage', 'branch', 'crew'])
+    .describe('the merged files: those of the worktree, salvaged files of a removed worktree, its branch, or the branch of a crew'),
+  dir: text.nullable().describe('the directory of the worktree; null for a crew'),
   branch: text,
   head: text.describe('the newest commit of the work; uncommitted files are on top of it'),
   uncommitted: count.describe('the number of uncommitted files'),

@@ -1,0 +1,93 @@
+// `reeve diff` and `reeve merge` of a crew: what its branch changed, a merge into the user's branch, one commit of all, and refusals.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { MergePlanView, ProcessDiffView } from '../../../src/api/views/diff.ts'
+import { runCli, type CliResult } from '../../support/daemon/cli.ts'
+import { CrewHome, taskOf } from '../../support/crew/home.ts'
+
+const TIMEOUT_MS = 120_000
+
+let crew: CrewHome
+beforeEach(async () => {
+  crew = await CrewHome.make()
+})
+afterEach(() => crew[Symbol.asyncDispose]())
+
+const cli = (...args: string[]): Promise<CliResult> =>
+  runCli(crew.home.path, args, { cwd: crew.repository.dir, env: { HOME: crew.marks, COLUMNS: '80' } })
+const git = (...args: string[]): string => crew.repository.git(...args)
+
+async function finishCrew(): Promise<void> {
+  await crew.up({ coordinator: 'engine', workers: 2, model: CrewHome.model('worker'), tasks: [taskOf('lexer'), taskOf('docs')] })
+  await crew.waitForEnd()
+}
+
+test('the branch of a crew is shown and merged, and then there is nothing more', { timeout: TIMEOUT_MS }, async () => {
+  await finishCrew()
+  const base = git('rev-parse', 'main')
+  expect(await cli('diff', '--stat', 'team')).toMatchObject({
+    code: 0,
+    stdout: ' docs.txt  | 1 + (new)\n lexer.txt | 1 + (new)\n 2 files, +2 -0\n',
+    stderr: expect.stringMatching(new RegExp(`^PID \\d+ \\(team\\): 2 files, \\+2 -0 on reeve/team since ${base.slice(0, 12)}\n$`)),
+  })
+  expect((await cli('diff', 'team')).stdout).toMatch(
+    /^diff --git a\/docs.txt [^]*\n\+docs\.\n[^]*diff --git a\/lexer.txt [^]*\n\+lexer\.\n/,
+  )
+  expect(JSON.parse((await cli('diff', '--json', 'team')).stdout) as ProcessDiffView).toMatchObject({
+    of: 'crew',
+    base,
+    branch: 'reeve/team',
+  })
+  expect(await cli('diff', '--step', '1', 'team')).toMatchObject({
+    code: 64,
+    stderr: expect.stringContaining('a crew, which has no steps'),
+  })
+
+  const dry = await cli('merge', '--dry-run', 'team')
+  expect(dry).toMatchObject({ code: 0, stdout: expect.stringContaining(' 2 files, +2 -0\n') })
+  expect(git('rev-parse', 'main')).toBe(base)
+  expect(await cli('merge', 'team')).toMatchObject({ code: 0, stderr: expect.stringMatching(/\nmerged into main as [0-9a-f]{12}\n$/) })
+  expect(git('rev-parse', 'main')).toBe(git('rev-parse', 'reeve/team'))
+  expect(git('show', 'main:lexer.txt')).toBe('lexer.')
+  expect(await cli('merge', 'team')).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing to merge: main has all the work') })
+})
+
+test('with --squash all becomes one commit of the user, beside other work', { timeout: TIMEOUT_MS }, async () => {
+  await finishCrew()
+  crew.repository.commit({ 'mine.txt': 'mine\n' }, 'mine')
+  const before = git('rev-parse', 'main')
+  expect(await cli('merge', '--squash', 'team')).toMatchObject({ code: 0, stderr: expect.stringContaining('merged into main as') })
+  expect(git('log', '--format=%P|%an|%s', '-1', 'main')).toMatch(new RegExp(`^${before}\\|P\\|Work of team \\(process \\d+ of reeve\\)$`))
+  expect(git('log', '--format=%b', '-1', 'main')).toMatch(/^- .+\n- /)
+  expect(git('ls-tree', '--name-only', 'main').split('\n')).toEqual(expect.arrayContaining(['docs.txt', 'lexer.txt', 'mine.txt']))
+  expect(git('status', '--porcelain')).toBe('')
+  expect(await cli('merge', 'team')).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing to merge') })
+})
+
+test('conflicts, and changes of the user in the way, are refused without any effect', { timeout: TIMEOUT_MS }, async () => {
+  await finishCrew()
+  writeFileSync(join(crew.repository.dir, 'lexer.txt'), 'mine\n')
+  expect(await cli('merge', 'team')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('your own changes are in the way: lexer.txt'),
+  })
+  crew.repository.commit({ 'lexer.txt': 'mine\n' }, 'mine')
+  const before = git('for-each-ref')
+  const refused = await cli('merge', '--json', 'team')
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('conflicts with main in 1 file: lexer.txt') })
+  expect(refused.stderr).toContain('`git merge reeve/team` brings the conflicts into your files.')
+  expect((JSON.parse(refused.stdout) as { plan: MergePlanView }).plan).toMatchObject({ of: 'crew', dir: null, branch: 'reeve/team' })
+  expect(git('for-each-ref')).toBe(before)
+})
+
+test('a member is a process with a worktree, and a crew that has not ended asks for --unfinished', { timeout: TIMEOUT_MS }, async () => {
+  await crew.up({ coordinator: 'engine', workers: 2, stay: true, model: CrewHome.model('worker'), tasks: [taskOf('lexer')] })
+  await crew.waitForFact('task.merged')
+  expect(await cli('diff', '--name-only', 'team')).toMatchObject({ code: 0, stdout: 'lexer.txt\n' })
+  const { implementer } = (await crew.home.client.get<{ task: { implementer: string } }>('/v1/crews/team/task', { id: 'lexer' })).task
+  expect(await cli('diff', '--name-only', `team.${implementer}`)).toMatchObject({ code: 0, stdout: 'lexer.txt\n' })
+  expect(await cli('merge', 'team')).toMatchObject({ code: 1, stderr: expect.stringContaining('has not ended') })
+  expect(await cli('merge', '--unfinished', 'team')).toMatchObject({ code: 0 })
+  expect(git('show', 'main:lexer.txt')).toBe('lexer.')
+})
