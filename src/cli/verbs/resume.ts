@@ -69,7 +69,10 @@ function resumeSeveral(call: VerbCall): Promise<number> {
         body.subtree === true || (args.on('all') && selected !== undefined && CAPABILITIES[selected.driver].supervisesChildren)
       const answer = await reeve.resume(before.uuid, { ...body, subtree })
       const block = findBlock(answer.process)
-      const lines = [...resultLines(args, before, answer), ...(block ? [block.next] : [])]
+      // A child that was resumed together with its selected owner needs no remark.
+      const { note: _, ...plain } = answer
+      const shown = selected !== undefined && answer.process.status !== 'suspended' ? plain : answer
+      const lines = [...resultLines(args, before, shown), ...(block ? [block.next] : [])]
       return { message: lines.join('\n'), fields: { ...answer }, ...(exitOf(args, answer) === 0 ? {} : { exit: 1 }) }
     },
   })
