@@ -467,13 +467,13 @@ export class Model extends ModelSignals {
     p.queue = p.queue.filter(({ id }) => id === undefined || !ids.includes(id))
   }
 
-  #send({ uuid, by, id }: Input<'send'>): void {
+  #send({ uuid, by, id, urgent }: Input<'send'>): void {
     const p = this.living(uuid)
     if (!p.talks) refuse('INVALID')
     const sender = by.startsWith('agent:') ? this.all.get(by.slice('agent:'.length)) : undefined
     const isParent = sender !== undefined && sender.state !== 'dead' && sender.parent === uuid
     if (!isParent && !this.maySignal(by, p)) refuse('PERMISSION')
-    p.queue.push({ what: 'other', urgent: false, id, from: by })
+    p.queue.push({ what: 'other', urgent: urgent === true, id, from: by })
     this.settle(p)
   }
 

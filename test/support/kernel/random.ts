@@ -61,7 +61,15 @@ export class Chance {
     if (percent < 27) return this.#resume(pick)
     if (percent === 27 && pick(2) === 0) return this.#answerAsk(pick)
     if (percent < 30)
-      return { type: 'send', reply: this.#reply(), by: this.#by(pick), uuid: this.#uuid(pick), id: `m${this.#replies}`, text: 'hello' }
+      return {
+        type: 'send',
+        reply: this.#reply(),
+        by: this.#by(pick),
+        uuid: this.#uuid(pick),
+        id: `m${this.#replies}`,
+        text: 'hello',
+        ...(pick(3) === 0 ? { urgent: true } : {}),
+      }
     if (percent < 32)
       return {
         type: 'mask',

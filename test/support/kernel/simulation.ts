@@ -251,7 +251,7 @@ export class Simulation implements Outside {
         return { type: 'answer', by: 'user', uuid, id: null, option: null, text: 'that one' }
       case 0:
       case 1:
-        return { type: 'send', by: 'user', uuid, id: `m${this.#messages}`, text: 'hello' }
+        return { type: 'send', by: 'user', uuid, id: `m${this.#messages}`, text: 'hello', ...(this.pick(3) === 0 ? { urgent: true } : {}) }
       case 2:
       case 3:
       case 4:
