@@ -1,4 +1,5 @@
-// Makes docs/screens/*.svg: screenshots of the command line in tmux, at 80 and 200 columns, offline.
+// Makes docs/screens/*.svg: screenshots of the command line in tmux, at 80 and 200 columns, offline. Also makes docs/picture.svg, the moving
+// picture of README (`node scripts/screens.ts picture`), from the screens of one session.
 // A screen is a list of typed lines, each with the text to wait for. Colours are kept. Needs tmux and a build.
 // Run it with `node scripts/screens.ts [NAME]...`, and check the pictures before you commit them.
 import { spawnSync } from 'node:child_process'
@@ -45,6 +46,8 @@ const TALKER = `- text: I am ready. What is it about?
 const SLEEPER = `- tools: [{ name: bash, input: { command: sleep 300 } }]
   usage: { input: 1200, output: 30 }
 `
+const STEP = `- tools: [{ name: bash, input: { command: 'sleep 0.3; date +%N' } }]
+`
 
 const START = [
   { line: 'reeve run -d --name writer --model script:sleeper.yaml "write the manual" 2>/dev/null', until: /[0-9a-f-]{36}/ },
@@ -90,6 +93,37 @@ const SCREENS: readonly Screen[] = [
   },
 ]
 
+/** The session of the moving picture. A line may name the PID of the daemon. */
+const PICTURE = {
+  name: 'picture',
+  columns: 92,
+  rows: 22,
+  typed: [
+    { line: 'reeve run -d --name writer --model script:steps.yaml "write the manual"', until: /[0-9a-f-]{36}\n/ },
+    {
+      line: 'reeve run -d --name helper --parent writer --model script:steps.yaml "collect the flags"',
+      until: /[0-9a-f-]{36}\n[^]*[0-9a-f-]{36}\n/,
+    },
+    { line: 'clear; reeve ps --tree', until: /helper[^]*\$ $/ },
+    { line: 'reeve pause --subtree writer', until: /in all\n/ },
+    { line: 'reeve ps --tree', until: /suspended[^]*suspended[^]*suspended[^]*\$ $/ },
+    { line: 'reeve resume -d --subtree writer', until: /working; 2[^]*in all/ },
+    { line: 'kill -9 DAEMON        # the daemon', until: /# the daemon\n\$ $/ },
+    { line: 'clear; reeve ps -a', until: /interrupted[^]*interrupted[^]*\$ $/ },
+    { line: 'reeve resume --all-interrupted --yes', until: /2 resumed/ },
+    { line: 'reeve ps --tree', until: /working[^]*working[^]*\$ $/ },
+  ],
+} as const satisfies Screen
+
+/** One screen of the moving picture, and how long it stays. */
+interface Frame {
+  readonly text: string
+  readonly stayMs: number
+}
+
+/** The time to read the result of a command, and to see a typed one before it runs. */
+const [READ_MS, TYPED_MS, END_MS] = [1_800, 700, 4_000]
+
 function runCommand(command: string, args: readonly string[]): string {
   const run = spawnSync(command, args, { encoding: 'utf8', cwd: SHOP })
   if (run.status !== 0) throw new Error(`${command} ${args.join(' ')}: ${run.stderr || run.error?.message}`)
@@ -98,7 +132,7 @@ function runCommand(command: string, args: readonly string[]): string {
 
 const tmux = (...args: string[]): string => runCommand('tmux', ['-S', SOCKET, '-f', '/dev/null', ...args])
 
-async function photograph({ name, columns, rows, typed, env = {} }: Screen): Promise<void> {
+function openTerminal({ name, columns, rows, env = {} }: Screen): void {
   const vars = {
     REEVE_HOME: join(SCRATCH, 'home'),
     PATH: `${join(ROOT, 'bin')}:${process.env['PATH'] ?? ''}`,
@@ -108,16 +142,46 @@ async function photograph({ name, columns, rows, typed, env = {} }: Screen): Pro
   }
   const assigned = Object.entries(vars).map(([key, value]) => `${key}=${value}`)
   tmux('new-session', '-d', '-s', name, '-x', String(columns), '-y', String(rows), '-c', SHOP, 'env', ...assigned, 'sh')
+}
+
+/** The text of the terminal with its colours, without names of this machine. */
+function captureScreen(name: string): string {
+  return tmux('capture-pane', '-e', '-p', '-t', name).replace(/\n+$/, '').replaceAll(SCRATCH, '/home/me').replaceAll(hostname(), 'box')
+}
+
+async function photograph(screen: Screen): Promise<void> {
+  const { name, columns, typed } = screen
+  openTerminal(screen)
   for (const { line, until } of typed) {
     tmux('send-keys', '-t', name, line, 'Enter')
     await waitForScreen(name, until)
   }
-  const shot = tmux('capture-pane', '-e', '-p', '-t', name)
-    .replace(/\n+$/, '')
-    .replaceAll(SCRATCH, '/home/me')
-    .replaceAll(hostname(), 'box')
-  writeFileSync(join(OUT, `${name}.svg`), toSvg(shot, columns, name))
+  writeFileSync(join(OUT, `${name}.svg`), toSvg(captureScreen(name), columns, name))
   console.log(`screens: ${name}.svg`)
+}
+
+/** Plays the session of the picture. Each command gives two frames: typed, and with its result. */
+async function film(): Promise<void> {
+  openTerminal(PICTURE)
+  await waitForScreen(PICTURE.name, /\$ $/)
+  const frames: Frame[] = []
+  for (const { line, until } of PICTURE.typed) {
+    tmux('send-keys', '-t', PICTURE.name, line.replace('DAEMON', line.includes('DAEMON') ? String(daemonPid()) : ''))
+    await waitForScreen(PICTURE.name, /\$ \S/)
+    frames.push({ text: captureScreen(PICTURE.name), stayMs: TYPED_MS })
+    tmux('send-keys', '-t', PICTURE.name, 'Enter')
+    await waitForScreen(PICTURE.name, until)
+    frames.push({ text: captureScreen(PICTURE.name), stayMs: READ_MS })
+    await delay(READ_MS) // the agents work on while the reader looks
+  }
+  writeFileSync(join(ROOT, 'docs/picture.svg'), toMovingSvg([...frames, { text: captureScreen(PICTURE.name), stayMs: END_MS }]))
+  console.log(`screens: picture.svg, ${frames.length} frames`)
+}
+
+function daemonPid(): number {
+  const env = { ...process.env, REEVE_HOME: join(SCRATCH, 'home') }
+  const { stdout } = spawnSync(join(ROOT, 'bin/reeve'), ['daemon', 'status', '--json'], { env, encoding: 'utf8' })
+  return (JSON.parse(stdout) as { pid: number }).pid
 }
 
 async function waitForScreen(name: string, until: RegExp): Promise<void> {
@@ -149,12 +213,38 @@ interface Style {
 }
 
 function toSvg(screen: string, columns: number, label: string): string {
-  const lines = screen.split('\n')
-  const [width, height] = [Math.ceil(columns * CHAR_PX) + 2 * MARGIN_PX, lines.length * LINE_PX + 2 * MARGIN_PX]
+  const lines = textLines(screen)
+  return svgOf(lines, { columns, rows: lines.length, label: `reeve ${label} in a terminal` })
+}
+
+/** The frames one after the other, again and again. Without motion, where the reader prefers that, only the last one is shown. */
+function toMovingSvg(frames: readonly Frame[]): string {
+  const totalMs = frames.reduce((sum, { stayMs }) => sum + stayMs, 0)
+  let startMs = 0
+  const groups = frames.map(({ text, stayMs }, index) => {
+    const share = (ms: number): string => ((100 * ms) / totalMs).toFixed(2)
+    const steps = `0%{opacity:${startMs === 0 ? 1 : 0}}${share(startMs)}%{opacity:1}${share((startMs += stayMs))}%,100%{opacity:0}`
+    const isLast = index === frames.length - 1
+    return {
+      style: `@keyframes f${index}{${isLast ? steps.replace(/[\d.]+%,100%/, '100%') : steps}}.f${index}{animation:f${index} ${totalMs}ms step-end infinite}`,
+      lines: [`<g class="f${index}"${isLast ? '' : ' opacity="0"'}>`, ...textLines(text), '</g>'],
+    }
+  })
+  const style = `<style>${groups.map((group) => group.style).join('')}@media (prefers-reduced-motion: reduce){g{animation:none!important}}</style>`
+  const label = 'reeve pauses a tree of agents, survives a kill of its daemon, and continues the work'
+  return svgOf([style, ...groups.flatMap(({ lines }) => lines)], { columns: PICTURE.columns, rows: PICTURE.rows, label })
+}
+
+function textLines(screen: string): string[] {
   const style: Style = { colour: TEXT, bold: false, inverse: false }
-  const body = lines.map((line, index) => `<text x="${MARGIN_PX}" y="${MARGIN_PX + 14 + index * LINE_PX}">${spans(line, style)}</text>`)
+  const lines = screen.split('\n')
+  return lines.map((line, index) => `<text x="${MARGIN_PX}" y="${MARGIN_PX + 14 + index * LINE_PX}">${spans(line, style)}</text>`)
+}
+
+function svgOf(body: readonly string[], { columns, rows, label }: { columns: number; rows: number; label: string }): string {
+  const [width, height] = [Math.ceil(columns * CHAR_PX) + 2 * MARGIN_PX, rows * LINE_PX + 2 * MARGIN_PX]
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="reeve ${label} in a terminal">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${label}">`,
     `<rect width="${width}" height="${height}" rx="8" fill="${BACK}"/>`,
     '<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="14" xml:space="preserve">',
     ...body,
@@ -200,6 +290,7 @@ function writeFixtures(): void {
     'fixer.yaml': FIXER,
     'talker.yaml': TALKER,
     'sleeper.yaml': SLEEPER,
+    'steps.yaml': STEP.repeat(200),
   }
   for (const [name, text] of Object.entries(files)) writeFileSync(join(SHOP, name), text)
 }
@@ -208,6 +299,7 @@ writeFixtures()
 try {
   const wanted = process.argv.slice(2)
   for (const screen of SCREENS) if (wanted.length === 0 || wanted.includes(screen.name)) await photograph(screen)
+  if (wanted.length === 0 || wanted.includes(PICTURE.name)) await film()
 } finally {
   spawnSync('tmux', ['-S', SOCKET, 'kill-server'])
   spawnSync(join(ROOT, 'bin/reeve'), ['daemon', 'stop'], { env: { ...process.env, REEVE_HOME: join(SCRATCH, 'home') } })

@@ -20,6 +20,8 @@ describe('the commands of a page run', () => {
 test('few blocks cannot be run, and each gives its reason', () => {
   const left = PAGES.flatMap((page) => readBlocks(page).flatMap(({ reason }) => (reason === null ? [] : [`${page}: ${reason}`])))
   expect(left).toEqual([
+    'README.md: it installs into the system',
+    'README.md: it installs from the network, and needs an account',
     'README.md: CI runs the demo by itself',
     'README.md: it runs all tests, and this one is one of them',
     'docs/guides/claude-code.md: it installs from the network, and needs an account',
