@@ -87,7 +87,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       gateway: text('MODE', 'whether an external agent calls its models through the gateway: auto, on or off'),
       permissions: text(
         'POLICY',
-        'for calls without a rule: ask (default of external agents), allow (of native ones) or deny. With plan, a native agent only reads until you approve its plan. With agent, the settings of an external agent decide',
+        'for calls without a rule: ask (default of external agents), allow (of native ones) or deny. With plan a native agent only reads until you approve its plan. With agent its own settings decide',
       ),
       wake: on('continue by itself after a rate limit with a known end; without it the user resumes it'),
       'no-instructions': on('do not give a native agent the AGENTS.md of the repository'),
