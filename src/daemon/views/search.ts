@@ -1,6 +1,6 @@
 // Searches the transcripts of processes for a text: messages, texts of agents, inputs and results of tools, output of programs. Reads
 // applied state only, in time slices, the newest facts first. Owns the order and the bounds of a search.
-// Test: test/e2e/daemon/search.test.ts.
+// Tests: test/e2e/daemon/search.test.ts, test/tables/daemon/views/search.test.ts.
 import type { SearchMatchView, SearchView } from '../../api/views/search.ts'
 import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'
 import type { StoredFact } from '../../kernel/model/facts.ts'
@@ -152,17 +152,23 @@ class Search {
 
   /** Returns the matches in a fact. If there is no room for all, returns the last ones, and sets `#isCut`. */
   #matchesOf(process: Process, { at, body }: StoredFact): SearchMatchView[] {
-    const { uuid, pid, spec } = process
-    const head = { uuid, pid, name: spec.name, status: statusOf(process), step: 'step' in body ? body.step : null, at: isoTime(at) }
     const found: SearchMatchView[] = []
     for (const { kind, text } of textsOf(body))
       for (const excerpt of excerptsOf(text, this.#pattern)) {
         this.#isCut ||= found.length === this.#room
         if (this.#room === 0) return found
         if (found.length === this.#room) found.shift()
-        found.push({ ...head, kind, ...excerpt })
+        found.push({ ...headOf(process, { at, body }), kind, ...excerpt })
       }
     this.#room -= found.length
     return found
   }
+}
+
+function headOf(
+  process: Process,
+  { at, body }: Pick<StoredFact, 'at' | 'body'>,
+): Omit<SearchMatchView, 'kind' | 'before' | 'match' | 'after'> {
+  const { uuid, pid, spec } = process
+  return { uuid, pid, name: spec.name, status: statusOf(process), step: 'step' in body ? body.step : null, at: isoTime(at) }
 }
