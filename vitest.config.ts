@@ -26,7 +26,7 @@ const exclude = ['node_modules/**', 'test/agents/**', ...(isDeep ? [] : ['test/*
 const OWN_PROCESS = [
   'test/processes/contain/**/*.test.ts',
   'test/processes/native/hostile.test.ts',
-  'test/tables/daemon/loop/times.test.ts',
+  'test/tables/daemon/views/format-times.test.ts',
   'test/e2e/daemon/events.test.ts',
 ]
 

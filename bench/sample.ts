@@ -4,7 +4,7 @@
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { openContainmentManager } from '../src/drivers/contain/manager.ts'
-import type { Containment } from '../src/drivers/contain/types.ts'
+import type { Containment } from '../src/drivers/contain/containment-contract.ts'
 import { SAMPLE_MS } from '../src/daemon/incarnation/sampler.ts'
 import { inFolder, median } from './support.ts'
 import type { ContainmentKind } from '../src/kernel/model/words.ts'

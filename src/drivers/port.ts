@@ -4,7 +4,7 @@
 import type { Ack, CallRequest, CallGrant, Report } from '../kernel/model/reports.ts'
 import type { ContainmentIntent, OpenCall } from '../kernel/model/process.ts'
 import type { FactMark, PageFilter, StoredFact } from '../kernel/model/facts.ts'
-import type { Containment, Ladder } from './contain/types.ts'
+import type { Containment, Ladder } from './contain/containment-contract.ts'
 import type { Pid, Sender, Uuid } from '../kernel/model/ids.ts'
 import type { DriverName, ToolEffect } from '../kernel/model/words.ts'
 import type { Range } from '../kernel/model/journal-ranges.ts'

@@ -1,5 +1,4 @@
 // Sends a command of the user to a crew, and prints the outcome. Most verbs of `reeve crew` use it. Test: test/e2e/cli/crew.test.ts.
-import { resolve } from 'node:path'
 import type { CrewCommandBody } from '../../api/views/crew.ts'
 import { stripControls } from '../print/text.ts'
 import { crewTitle } from '../input/which-crew.ts'
@@ -11,9 +10,4 @@ export async function sendCrewCommand({ out, reeve }: VerbCall, ref: string, com
   if (out.json) await out.value({ crew, note })
   else await out.message(stripControls(note ?? `${crewTitle(crew)}: done`))
   return 0
-}
-
-/** Makes the path in `script:FILE` absolute; other models stay unchanged. */
-export function resolveScriptPath(model: string): string {
-  return model.startsWith('script:') ? `script:${resolve(model.slice('script:'.length))}` : model
 }

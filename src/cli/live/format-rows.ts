@@ -1,7 +1,7 @@
 // Formats the activity of a process and its children: one line each. A line that is too long loses its least important parts first. Pure.
 // Test: test/tables/cli/live/live.test.ts.
 import type { ProcessView } from '../../api/views/process.ts'
-import { formatTable } from '../print/columns.ts'
+import { formatTable } from '../print/format-table.ts'
 import { formatLimitUsd, formatCost, formatElapsed, formatTokens } from '../print/format.ts'
 import { STATUS_COLOURS, type Colour } from '../print/status-colours.ts'
 import { fitWidth, oneLine, displayWidth } from '../print/text.ts'

@@ -2,7 +2,7 @@
 import { reasonText } from '../../api/text/exit-reason.ts'
 import type { NodeView, RunView } from '../../api/views/compose.ts'
 import type { ProcessStanding } from './blocked.ts'
-import { formatTable, type Column } from './columns.ts'
+import { formatTable, type Column } from './format-table.ts'
 import { formatCost, costCell, formatElapsed, countOf } from './format.ts'
 import { STATUS_COLOURS, type Colour } from './status-colours.ts'
 import { oneLine } from './text.ts'

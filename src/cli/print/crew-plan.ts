@@ -2,7 +2,7 @@
 // finished. Test: test/e2e/crew/plan.test.ts.
 import { shellLine } from '../../api/text/shell-quote.ts'
 import type { CrewPlanView, CrewRunBody, PlannedMemberView, PlannedTaskView } from '../../api/views/crew-up.ts'
-import { formatTable, type Column } from './columns.ts'
+import { formatTable, type Column } from './format-table.ts'
 import { countOf, formatDuration } from './format.ts'
 import type { Output } from './output.ts'
 import { oneLine, stripControls } from './text.ts'

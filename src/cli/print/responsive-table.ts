@@ -1,6 +1,6 @@
 // Omits unimportant columns from a table that is too wide, before important columns are truncated. Must never omit a column without
 // `omitRank`. Test: test/tables/cli/print/crew.test.ts.
-import { GAP, formatTable, type Column } from './columns.ts'
+import { GAP, formatTable, type Column } from './format-table.ts'
 import { displayWidth } from './text.ts'
 
 export interface OmittableColumn extends Column {

@@ -1,7 +1,7 @@
 // `reeve heartbeat status`: prints the liveness of each running process. Test: test/processes/daemon/liveness.test.ts.
 import { closestWord } from '../../config/did-you-mean.ts'
 import type { HeartbeatRowView } from '../../api/views/heartbeat.ts'
-import { formatTable, type Column } from '../print/columns.ts'
+import { formatTable, type Column } from '../print/format-table.ts'
 import { UsageError } from '../errors.ts'
 import { formatElapsed, shortId } from '../print/format.ts'
 import { oneLine } from '../print/text.ts'

@@ -1,6 +1,6 @@
 // `reeve lineage`: shows related forks as a tree. Test: test/e2e/cli/resume.test.ts.
 import type { LineageNodeView } from '../../api/views/resume.ts'
-import { formatTable } from '../print/columns.ts'
+import { formatTable } from '../print/format-table.ts'
 import { shortId } from '../print/format.ts'
 import { oneLine } from '../print/text.ts'
 import { treeBranches } from '../print/tree.ts'

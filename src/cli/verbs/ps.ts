@@ -2,7 +2,7 @@
 import type { ProcessView, UsageView } from '../../api/views/process.ts'
 import type { Status } from '../../kernel/model/status.ts'
 import type { Reeve } from '../../index.ts'
-import { formatTable } from '../print/columns.ts'
+import { formatTable } from '../print/format-table.ts'
 import { UsageError } from '../errors.ts'
 import { costCell, formatElapsed, shortId } from '../print/format.ts'
 import { hasLabels, parseLabelFilter } from '../input/labels.ts'

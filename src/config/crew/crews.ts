@@ -3,7 +3,7 @@
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import { KernelError } from '../../kernel/model/errors.ts'
-import { COMMAND_KEYS, commandRule, copyRule } from './command.ts'
+import { COMMAND_KEYS, commandRule, copyRule } from './shell-commands.ts'
 import { FILE_LIMIT_KEYS, fileLimitsRule } from '../limit-rules.ts'
 import { toTaskFiles, taskKeys, tasksRule, type TaskFile } from './tasks.ts'
 import { childIdRule } from '../restart.ts'

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { findCycle } from '../../kernel/util/graph.ts'
 import { TASK_ID_PATTERN, TASK_ID_HINT, taskKey } from '../../kernel/crew/state/task-states.ts'
-import { COMMAND_KEYS, commandRule } from './command.ts'
+import { COMMAND_KEYS, commandRule } from './shell-commands.ts'
 import { problemError, readText, type Problem } from '../untrusted-files.ts'
 import { fileLimitsRule, limitsRule } from '../limit-rules.ts'
 import { closestWord } from '../did-you-mean.ts'

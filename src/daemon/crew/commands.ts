@@ -2,7 +2,7 @@
 // the issuer's identity: a member is identified by the incarnation behind its token, never by a name. Must never decide: the kernel does.
 // Tests: test/e2e/crew/crew.test.ts, test/e2e/mcp/crew.test.ts.
 import { v7 as uuidv7 } from 'uuid'
-import { toCrewCommand } from '../../config/crew/command.ts'
+import { toCrewCommand } from '../../config/crew/shell-commands.ts'
 import { appendLineComments } from '../../kernel/crew/text/line-comments.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { quoteComments } from './line-comments.ts'

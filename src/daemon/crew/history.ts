@@ -1,7 +1,7 @@
 // Computes the history of a crew's tasks: attempts, verdicts, checks, usage and times. Takes the facts of the journal one by one. Pure. If
 // a daemon crash interrupted a turn, only the part after the restart counts. Test: test/tables/daemon/crew/history.test.ts.
 import { addTotals } from '../../kernel/model/usage-totals.ts'
-import { isoTime } from '../loop/times.ts'
+import { isoTime } from '../views/format-times.ts'
 import type { ReportCheckView, ReportSetupView, ReportTryView, ReportVerdictView } from '../../api/views/crew-report.ts'
 import type { CrewFact, CrewRecord, CrewFactOf } from '../../kernel/model/crew/facts.ts'
 import type { UsageTotals } from '../../kernel/model/usage.ts'

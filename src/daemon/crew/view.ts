@@ -3,7 +3,7 @@
 import { knownCost } from '../../api/known-cost.ts'
 import { describeWaits } from '../../kernel/crew/text/blocked-on.ts'
 import { totalElapsedMs } from '../views/process-view.ts'
-import { isoTime } from '../loop/times.ts'
+import { isoTime } from '../views/format-times.ts'
 import { isLiving } from '../../kernel/model/status.ts'
 import type { CrewMemberView, CrewTaskView, CrewView } from '../../api/views/crew.ts'
 import type { ProcessView } from '../../api/views/process.ts'

@@ -5,7 +5,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
 import { dirname, join } from 'node:path'
 import { deniedToPrograms, startsPrograms } from '../../kernel/state/permissions.ts'
-import type { ApiSocket } from '../../drivers/contain/types.ts'
+import type { ApiSocket } from '../../drivers/contain/containment-contract.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 

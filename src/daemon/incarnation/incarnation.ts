@@ -11,7 +11,7 @@ import { StartFreeze } from './start-freeze.ts'
 import type { Agent, Driver, KernelPort, Launch } from '../../drivers/port.ts'
 import type { OpenGateway } from './gateways.ts'
 import type { IncarnationWorktree } from '../../drivers/files/incarnation-worktree.ts'
-import type { Containment, Ladder } from '../../drivers/contain/types.ts'
+import type { Containment, Ladder } from '../../drivers/contain/containment-contract.ts'
 import type { Ack, Report } from '../../kernel/model/reports.ts'
 import type { OsHandle } from '../../kernel/model/process.ts'
 

@@ -3,7 +3,7 @@
 // Test: test/e2e/daemon/api-life.test.ts, test/simulation.
 import { join } from 'node:path'
 import { Incarnation } from './incarnation.ts'
-import type { ContainmentManager, Containment } from '../../drivers/contain/types.ts'
+import type { ContainmentManager, Containment } from '../../drivers/contain/containment-contract.ts'
 import type { Drivers, KernelPort, Message } from '../../drivers/port.ts'
 import type { Effect, ReplyValue } from '../../kernel/model/effects.ts'
 import type { CallGrant } from '../../kernel/model/reports.ts'

@@ -3,7 +3,7 @@
 // measured. Owns the rules by which a change is worth a fact. The kernel enforces the limits.
 // Test: test/tables/daemon/incarnation/sampler.test.ts, test/e2e/limits/resource-limits.test.ts.
 import { payerOf } from '../../kernel/state/accounts.ts'
-import type { Containment, ContainmentUsage } from '../../drivers/contain/types.ts'
+import type { Containment, ContainmentUsage } from '../../drivers/contain/containment-contract.ts'
 import type { Report } from '../../kernel/model/reports.ts'
 import type { Measured } from '../../kernel/model/usage.ts'
 import type { Process } from '../../kernel/model/process.ts'

@@ -3,7 +3,7 @@
 // started if the process ends first. An agent that has started receives pauses itself.
 // Must never report `frozen` for a started agent. Test: test/processes/daemon/pause-start.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
-import type { Containment } from '../../drivers/contain/types.ts'
+import type { Containment } from '../../drivers/contain/containment-contract.ts'
 
 interface StartFreezeDeps {
   /** reports that no program of the incarnation runs */

@@ -2,7 +2,7 @@
 // Owns that order: the kernel decides about a row only after its programs were ended, or could not be ended.
 // Test: test/processes/crash/crash.test.ts, test/e2e/lifecycle/restart.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
-import type { ContainmentManager } from '../../drivers/contain/types.ts'
+import type { ContainmentManager } from '../../drivers/contain/containment-contract.ts'
 import type { InputOf } from '../../kernel/model/inputs.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { WriteFailures } from './write-failures.ts'

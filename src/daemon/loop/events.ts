@@ -6,7 +6,7 @@ import { isCrewFact } from '../../kernel/state/fold-crew.ts'
 import type { EventView } from '../../api/views/daemon.ts'
 import type { LiveOutput } from '../../drivers/port.ts'
 import type { FactBody, FactType, StoredFact } from '../../kernel/model/facts.ts'
-import { isoTime } from './times.ts'
+import { isoTime } from '../views/format-times.ts'
 import type { Pid, Uuid } from '../../kernel/model/ids.ts'
 
 /** Returns the event of a fact. It also has the fact's type in `fact`, and the state that the process then had. */

@@ -9,7 +9,7 @@ import type { EventView } from '../../api/views/daemon.ts'
 import type { LiveOutput } from '../../drivers/port.ts'
 import type { FactType, StoredFact } from '../../kernel/model/facts.ts'
 import type { Store } from '../../store/store.ts'
-import { isoTime } from './times.ts'
+import { isoTime } from '../views/format-times.ts'
 import type { Pid, Uuid } from '../../kernel/model/ids.ts'
 
 /** The largest number of events that wait for one viewer. */

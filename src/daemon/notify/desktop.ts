@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { resolveProgram } from '../../drivers/contain/find-program.ts'
-import type { RunProgram } from '../incarnation/run-program.ts'
+import type { RunProgram } from '../host/run-program.ts'
 import type { Notice } from './notices.ts'
 import type { DeliveryResult } from './outbox.ts'
 

@@ -2,7 +2,7 @@
 // up for each request, and not kept. Must not follow redirects, because the headers with secrets would be sent along. Test: test/e2e/daemon/notifications.test.ts.
 import { originOf, type NotificationsConfig } from '../../config/keys/notifications.ts'
 import { MissingVariable, expandVariables, variablesIn } from '../../config/expand-variables.ts'
-import { isoTime } from '../loop/times.ts'
+import { isoTime } from '../views/format-times.ts'
 import type { Notice } from './notices.ts'
 import type { DeliveryResult } from './outbox.ts'
 

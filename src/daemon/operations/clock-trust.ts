@@ -3,7 +3,7 @@
 // Owns the last trusted time, which the store keeps over restarts. After a long sleep of the machine a correct clock looks wrong;
 // therefore only removals depend on this.
 // Test: test/tables/daemon/operations/collector.test.ts.
-import { isoTime } from '../loop/times.ts'
+import { isoTime } from '../views/format-times.ts'
 import type { Store } from '../../store/store.ts'
 import type { Clock } from '../loop/clock.ts'
 import type { Now } from '../../kernel/model/ids.ts'

@@ -6,7 +6,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { KeyedQueue } from '../loop/keyed-queue.ts'
-import { isoTime } from '../loop/times.ts'
+import { isoTime } from '../views/format-times.ts'
 import { updateLedger } from '../views/usage-report.ts'
 import type { RemovedView, WorktreeEndView, CrewKeptView } from '../../api/views/process.ts'
 import type { Process } from '../../kernel/model/process.ts'

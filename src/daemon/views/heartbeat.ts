@@ -2,7 +2,7 @@
 // Test: test/processes/daemon/liveness.test.ts.
 import { thresholdsOf } from '../../kernel/decide/liveness/liveness.ts'
 import { isLiving, statusOf } from '../../kernel/model/status.ts'
-import { isoTime } from '../loop/times.ts'
+import { isoTime } from './format-times.ts'
 import type { HeartbeatRowView, HeartbeatView } from '../../api/views/heartbeat.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'

@@ -2,7 +2,7 @@
 // Tests: test/e2e/worktree/diff.test.ts, test/e2e/worktree/merge.test.ts.
 import type { MergePlanView, ProcessDiffView } from '../../api/views/diff.ts'
 import { isLiving } from '../../kernel/model/status.ts'
-import { isoTime } from '../loop/times.ts'
+import { isoTime } from './format-times.ts'
 import type { DiffFile } from '../../drivers/files/diff.ts'
 import type { WorkPlan } from '../../drivers/files/merge-work.ts'
 import type { Process } from '../../kernel/model/process.ts'

@@ -4,7 +4,7 @@
 import { KernelError } from '../../kernel/model/errors.ts'
 import { statusOf } from '../../kernel/model/status.ts'
 import { processView, signalsOf, stepsOf } from './process-view.ts'
-import { isoTime, isoOrNull } from '../loop/times.ts'
+import { isoTime, isoOrNull } from './format-times.ts'
 import { isRepeatedByNote, LOG_FACTS, logLines } from '../../api/text/log-lines.ts'
 import type { CandidateView } from '../../api/views/archive.ts'
 import type { LogLine, ProcessView, SignalsView, StepView, UsageField } from '../../api/views/process.ts'

@@ -18,7 +18,7 @@ import { crewNote, memberRow, phaseOf } from './member-view.ts'
 import { limitUse, subtreeUsage } from './limit-usage.ts'
 import { runNote } from './run-note.ts'
 import { Table } from '../loop/table.ts'
-import { isoTime, isoOrNull, localTime } from '../loop/times.ts'
+import { isoTime, isoOrNull, localTime } from './format-times.ts'
 import type { LiveTable } from '../../kernel/state/live-table.ts'
 import type {
   CapabilitiesView,

@@ -2,7 +2,7 @@
 // Test: test/e2e/lifecycle/restart.test.ts, test/e2e/cli/supervisors.test.ts.
 import { countRestartsWithin } from '../../kernel/supervise/restart-decision.ts'
 import { statusOf } from '../../kernel/model/status.ts'
-import { isoTime, isoOrNull } from '../loop/times.ts'
+import { isoTime, isoOrNull } from './format-times.ts'
 import type { ProcessView, SupervisedView } from '../../api/views/process.ts'
 import type { SupervisedChild } from '../../kernel/model/supervision.ts'
 import type { Process } from '../../kernel/model/process.ts'

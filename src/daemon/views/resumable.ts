@@ -3,7 +3,7 @@
 import { KernelError } from '../../kernel/model/errors.ts'
 import { resumeModes } from '../../kernel/decide/resume-modes.ts'
 import { isSuspended, statusOf } from '../../kernel/model/status.ts'
-import { isoOrNull } from '../loop/times.ts'
+import { isoOrNull } from './format-times.ts'
 import type { LineageNodeView, LineageView, ResumablesView, ResumableView } from '../../api/views/resume.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { Store, Tombstone } from '../../store/store.ts'

@@ -8,7 +8,7 @@ import type { Uuid } from '../../kernel/model/ids.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import { statusOf } from '../../kernel/model/status.ts'
 import type { Store } from '../../store/store.ts'
-import { isoTime } from '../loop/times.ts'
+import { isoTime } from './format-times.ts'
 import { excerptsOf, patternOf, textsOf } from './search-excerpts.ts'
 
 /** The facts that contain text of a transcript. */

@@ -3,7 +3,7 @@
 // Test: test/e2e/limits/usage.test.ts.
 import { knownCost } from '../../api/known-cost.ts'
 import { setImmediate } from 'node:timers/promises'
-import { isoTime } from '../loop/times.ts'
+import { isoTime } from './format-times.ts'
 import type { UsageBy, UsageReportView, UsageRowView, UsageSumView } from '../../api/views/usage.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { SpentRow, Store } from '../../store/store.ts'

@@ -4,7 +4,7 @@
 import type { AnyMessage, Stream } from '@agentclientprotocol/sdk'
 import { finished } from 'node:stream/promises'
 import { JsonRpcPipe, MIB } from '../common/json-rpc-pipe.ts'
-import type { Program, ProgramExit } from '../contain/types.ts'
+import type { Program, ProgramExit } from '../contain/containment-contract.ts'
 import { drainSlowly } from '../mcp/throttled-drain.ts'
 
 /** The maximum number of bytes on stdout that are not messages. */

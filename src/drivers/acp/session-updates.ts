@@ -10,7 +10,7 @@ import { Steps } from './steps.ts'
 import { modeOption, modelOption } from './session.ts'
 import type { Session } from './session.ts'
 import type { Quirks } from './quirks.ts'
-import { Costs, NO_USAGE } from './usage.ts'
+import { CostDeltas, NO_USAGE } from './usage.ts'
 import { readUpdate } from './message-schemas.ts'
 import type { PromptResult, Update, UpdateOf } from './message-schemas.ts'
 
@@ -53,7 +53,7 @@ interface Context {
 export class SessionUpdates {
   readonly steps: Steps
   readonly #deps: SessionUpdatesDeps
-  readonly #costs: Costs
+  readonly #costs: CostDeltas
   #sessionId: string | null = null
   #model = ''
   #quirks: Quirks = {}
@@ -72,7 +72,7 @@ export class SessionUpdates {
 
   constructor(deps: SessionUpdatesDeps) {
     this.#deps = deps
-    this.#costs = new Costs(deps.history.chargedUsd, deps.history.wasMetered)
+    this.#costs = new CostDeltas(deps.history.chargedUsd, deps.history.wasMetered)
     this.steps = new Steps({
       step: deps.history.step,
       model: () => this.#model,

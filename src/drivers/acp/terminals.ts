@@ -11,7 +11,7 @@ import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { StringDecoder } from 'node:string_decoder'
 import { KernelError } from '../../kernel/model/errors.ts'
-import type { Containment, Program } from '../contain/types.ts'
+import type { Containment, Program } from '../contain/containment-contract.ts'
 
 const MAX_TERMINALS = 64
 const DEFAULT_BYTES = 256 * 1024

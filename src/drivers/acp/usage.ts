@@ -5,7 +5,7 @@ import type { CallUsage } from '../../kernel/model/usage.ts'
 
 export const NO_USAGE: CallUsage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
 
-export class Costs {
+export class CostDeltas {
   #total: number
   #isReported = false
   #isMetered: boolean

@@ -4,7 +4,7 @@
 // acknowledged. Tests: test/processes/command.
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { UserPrices } from '../native/models/prices.ts'
-import type { Containment, Ladder, Program, SpawnRequest } from '../contain/types.ts'
+import type { Containment, Ladder, Program, SpawnRequest } from '../contain/containment-contract.ts'
 import { isConversation } from '../../kernel/model/capabilities.ts'
 import { FreezableTimers } from '../common/freezable-timers.ts'
 import { readSessionHistory } from '../acp/session-history.ts'

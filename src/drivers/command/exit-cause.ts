@@ -4,7 +4,7 @@
 import { withLoginAdvice } from '../gateway/logins.ts'
 import { findResetTimeMs } from '../common/rate-limit-reset.ts'
 import type { Report } from '../../kernel/model/reports.ts'
-import type { ProgramExit } from '../contain/types.ts'
+import type { ProgramExit } from '../contain/containment-contract.ts'
 import type { AgentFormat } from './formats/format.ts'
 import type { ReportedEnd } from './observation-mapper.ts'
 

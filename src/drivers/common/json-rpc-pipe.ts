@@ -3,7 +3,7 @@
 // on input that the program does not read.
 // Tests: test/processes/acp/hostile.test.ts, test/processes/native/mcp-hostile.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Program, ProgramExit } from '../contain/types.ts'
+import type { Program, ProgramExit } from '../contain/containment-contract.ts'
 import { LineSplitter } from './line-splitter.ts'
 
 export const MIB = 1024 * 1024

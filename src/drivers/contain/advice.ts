@@ -1,7 +1,7 @@
 // Suggests how to make a kind of containment work on this machine, based on the probe's error text and the system's settings.
 // Pure, except for the injected reader of settings. docs/trust/containment.md explains the same in detail.
 // Tests: test/tables/drivers/contain/advice.test.ts.
-import type { Probe } from './types.ts'
+import type { Probe } from './containment-contract.ts'
 
 /** Reads a kernel setting such as `user/max_user_namespaces`; null if the kernel has no such setting. */
 export type ReadSetting = (name: string) => string | null

@@ -4,7 +4,7 @@
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { ContainmentIntent } from '../../kernel/model/process.ts'
 import type { ContainmentBackend } from './backends/backend.ts'
-import type { Containment, Ladder, ContainmentUsage, Program, SpawnRequest, StopResult } from './types.ts'
+import type { Containment, Ladder, ContainmentUsage, Program, SpawnRequest, StopResult } from './containment-contract.ts'
 import { runStopLadder, waitUntil } from './stop-ladder.ts'
 import type { LadderActions } from './stop-ladder.ts'
 import { markerEnvironment } from './marker.ts'

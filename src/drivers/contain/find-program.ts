@@ -3,7 +3,7 @@
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
 import { KernelError } from '../../kernel/model/errors.ts'
-import type { SpawnRequest } from './types.ts'
+import type { SpawnRequest } from './containment-contract.ts'
 
 const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin'
 /** The kernel reads this many bytes of a `#!` line. */

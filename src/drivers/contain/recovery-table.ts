@@ -1,7 +1,7 @@
 // Decides how to clean up an incarnation of a dead daemon, by a table over the record and the findings. Pure. A cgroup's
 // directory shows its members reliably; without one, only verified identities are signalled.
 // Tests: test/tables/drivers/contain/recovery-table.test.ts (every combination).
-import type { StopOutcome } from './types.ts'
+import type { StopOutcome } from './containment-contract.ts'
 import type { HandleState } from './proc/handle.ts'
 import type { ContainmentKind } from '../../kernel/model/words.ts'
 

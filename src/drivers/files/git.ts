@@ -9,7 +9,7 @@ import { setTimeout } from 'node:timers/promises'
 import { mayRunPrograms } from '../../kernel/state/permissions.ts'
 import { isDiskFullError } from '../../kernel/util/disk-full-error.ts'
 import { ownLockIn, clearStaleLocks } from './stale-locks.ts'
-import type { Containment } from '../contain/types.ts'
+import type { Containment } from '../contain/containment-contract.ts'
 import type { ProcessSpec } from '../../kernel/model/process-spec.ts'
 import { truncate } from '../../kernel/util/truncate.ts'
 

@@ -5,7 +5,7 @@
 import { Client, ProtocolError, SdkHttpError } from '@modelcontextprotocol/client'
 import type { CallToolResult, Progress, Tool as ListedTool } from '@modelcontextprotocol/client'
 import type { McpTransport, McpStart } from '../../kernel/model/mcp.ts'
-import type { Containment } from '../contain/types.ts'
+import type { Containment } from '../contain/containment-contract.ts'
 import type { EndWaits } from '../native/tools/tool.ts'
 import { HttpTransport } from './http-transport.ts'
 import { SHORT_END_WAITS, StdioTransport } from './stdio-transport.ts'

@@ -4,7 +4,7 @@
 // Tests: test/processes/mcp/mcp.test.ts, test/processes/native/mcp-hostile.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { McpState } from '../../kernel/model/facts.ts'
-import type { Containment } from '../contain/types.ts'
+import type { Containment } from '../contain/containment-contract.ts'
 import { ToolError } from '../native/tools/tool-error.ts'
 import type { EndWaits, Tool, ToolContext, ToolOutput } from '../native/tools/tool.ts'
 import type { FreezableTimers } from '../common/freezable-timers.ts'

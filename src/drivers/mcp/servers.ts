@@ -5,7 +5,7 @@
 import type { McpState } from '../../kernel/model/facts.ts'
 import type { McpStart } from '../../kernel/model/mcp.ts'
 import type { Report } from '../../kernel/model/reports.ts'
-import type { Containment } from '../contain/types.ts'
+import type { Containment } from '../contain/containment-contract.ts'
 import { mayUseServer } from '../../kernel/model/tool-names.ts'
 import type { FreezableTimers } from '../common/freezable-timers.ts'
 import type { EndWaits, Tool, ToolSource } from '../native/tools/tool.ts'

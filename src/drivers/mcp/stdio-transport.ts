@@ -6,7 +6,7 @@ import { finished } from 'node:stream/promises'
 import { isJSONRPCRequest, isJSONRPCResponse, parseJSONRPCMessage } from '@modelcontextprotocol/client'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { describeExit, JsonRpcPipe, MIB } from '../common/json-rpc-pipe.ts'
-import type { Program } from '../contain/types.ts'
+import type { Program } from '../contain/containment-contract.ts'
 import type { EndWaits } from '../native/tools/tool.ts'
 import { drainSlowly } from './throttled-drain.ts'
 

@@ -3,7 +3,7 @@
 // Tests: test/processes/native/native.test.ts, test/processes/native/stop.test.ts.
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Ladder } from '../contain/types.ts'
+import type { Ladder } from '../contain/containment-contract.ts'
 import type { Agent, Message } from '../port.ts'
 import type { ToolCall } from './context/context.ts'
 import { reservedAnswerTokens } from './context/compaction.ts'

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { Containment, Program } from '../../../src/drivers/contain/types.ts'
+import type { Containment, Program } from '../../../src/drivers/contain/containment-contract.ts'
 import { waitForOutput, openContainmentBench, findWorkingKinds } from '../../support/agents/contained.ts'
 import type { ContainmentBench } from '../../support/agents/contained.ts'
 import { waitUntil, findProcessesWith } from '../../support/agents/living.ts'

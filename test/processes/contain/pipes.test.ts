@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openText } from '../../../src/drivers/contain/proc/open-text.ts'
 import { tempDir } from '../../support/tmp.ts'
-import type { Program } from '../../../src/drivers/contain/types.ts'
+import type { Program } from '../../../src/drivers/contain/containment-contract.ts'
 import { openContainmentBench, readText, findWorkingKinds } from '../../support/agents/contained.ts'
 import { waitUntil, findProcessesWith, readProcess, findSleepersWith } from '../../support/agents/living.ts'
 

@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { openContainmentManager } from '../../../src/drivers/contain/manager.ts'
-import type { ContainmentManager, Containment, Program, SpawnRequest } from '../../../src/drivers/contain/types.ts'
+import type { ContainmentManager, Containment, Program, SpawnRequest } from '../../../src/drivers/contain/containment-contract.ts'
 import type { EventLoopTurns } from '../../../src/drivers/common/event-loop-turns.ts'
 import { killRemaining, newToken } from './living.ts'
 import { testEnv } from '../env.ts'

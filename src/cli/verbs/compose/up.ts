@@ -1,7 +1,7 @@
 // `reeve compose up`: starts a run and follows it, or shows the plan. Test: test/e2e/cli/compose.test.ts.
 import { resolve } from 'node:path'
 import { followRun } from '../../follow/compose.ts'
-import { formatTable } from '../../print/columns.ts'
+import { formatTable } from '../../print/format-table.ts'
 import { countOf } from '../../print/format.ts'
 import { Interrupts } from '../../input/interrupts.ts'
 import { parseNewLimits } from '../../input/limit-flags.ts'

@@ -1,5 +1,6 @@
 // `reeve crew add`: adds a task. Test: test/e2e/cli/crew.test.ts.
-import { resolveScriptPath, sendCrewCommand } from '../../actions/crew-command.ts'
+import { sendCrewCommand } from '../../actions/crew-command.ts'
+import { withAbsoluteScriptPath } from '../../input/script-path.ts'
 import { UsageError } from '../../errors.ts'
 import type { CrewCommandBody } from '../../../api/views/crew.ts'
 import { parseNewLimits } from '../../input/limit-flags.ts'
@@ -29,7 +30,7 @@ export async function run(call: VerbCall): Promise<number> {
     ...optional('limits', Object.keys(limits).length === 0 ? undefined : limits),
     ...optional('priority', priority === undefined ? undefined : parsePriority(priority)),
     ...optional('agent', args.text('agent')),
-    ...optional('model', model === undefined ? undefined : resolveScriptPath(model)),
+    ...optional('model', model === undefined ? undefined : withAbsoluteScriptPath(model)),
     ...(args.on('human') ? { kind: 'human' } : {}),
     ...(args.on('no-reviews') ? { reviews: false } : {}),
     ...(verify === undefined ? {} : verify === 'off' ? { verify: false } : { verify: { command: verify } }),

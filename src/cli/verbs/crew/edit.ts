@@ -1,6 +1,7 @@
 // `reeve crew edit`: changes a task. Test: test/e2e/cli/crew-retry.test.ts.
 import { readFileSync } from 'node:fs'
-import { resolveScriptPath, sendCrewCommand } from '../../actions/crew-command.ts'
+import { sendCrewCommand } from '../../actions/crew-command.ts'
+import { withAbsoluteScriptPath } from '../../input/script-path.ts'
 import { UsageError } from '../../errors.ts'
 import { parseNewLimits } from '../../input/limit-flags.ts'
 import type { CrewCommandBody } from '../../../api/views/crew.ts'
@@ -31,7 +32,7 @@ export async function run(call: VerbCall): Promise<number> {
     reviews: args.on('reviews') ? true : args.on('no-reviews') ? false : undefined,
     limits: args.on('no-limits') || Object.keys(limits).length > 0 ? limits : undefined,
     agent: args.on('as-role') ? null : agent,
-    model: args.on('as-role') ? null : model && resolveScriptPath(model),
+    model: args.on('as-role') ? null : model && withAbsoluteScriptPath(model),
   }
   const changes = withoutUndefined(edit) as Edit
   if (Object.keys(changes).length === 2) throw new UsageError('no change is given', '`reeve help crew edit` lists the flags.')

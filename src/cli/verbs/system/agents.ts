@@ -1,6 +1,6 @@
 // `reeve agents`: lists the available agents, whether each can run now, and invalid files. Test: test/e2e/cli/cli.test.ts.
 import type { AgentView } from '../../../api/views/agents.ts'
-import { formatTable, type Column } from '../../print/columns.ts'
+import { formatTable, type Column } from '../../print/format-table.ts'
 import { oneLine } from '../../print/text.ts'
 import type { VerbCall } from '../../table/verb.ts'
 

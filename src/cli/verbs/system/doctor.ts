@@ -2,7 +2,7 @@
 // test/e2e/cli/cli.test.ts.
 import { BUILD } from '../../../api/build.ts'
 import type { CheckView, ProviderCheckView } from '../../../api/views/daemon.ts'
-import { formatTable, type Column } from '../../print/columns.ts'
+import { formatTable, type Column } from '../../print/format-table.ts'
 import type { Output } from '../../print/output.ts'
 import { withWaitNotice } from '../../follow/wait-notice.ts'
 import { oneLine, stripControls } from '../../print/text.ts'

@@ -2,7 +2,7 @@
 // test/e2e/cli/history.test.ts.
 import type { GcEntryView, GcView } from '../../../api/views/archive.ts'
 import { askToConfirm } from '../../input/confirm.ts'
-import { formatTable, type Column } from '../../print/columns.ts'
+import { formatTable, type Column } from '../../print/format-table.ts'
 import { UsageError } from '../../errors.ts'
 import { formatAgo, countOf, shortId, formatBytes } from '../../print/format.ts'
 import type { Output } from '../../print/output.ts'

@@ -2,7 +2,7 @@
 // key refused or did not answer. Test: test/e2e/models/models.test.ts.
 import type { ModelView, ProviderModelsView } from '../../../api/views/daemon.ts'
 import { withWaitNotice } from '../../follow/wait-notice.ts'
-import { formatTable, type Column } from '../../print/columns.ts'
+import { formatTable, type Column } from '../../print/format-table.ts'
 import { formatTokens } from '../../print/format.ts'
 import type { Output } from '../../print/output.ts'
 import { oneLine } from '../../print/text.ts'

@@ -1,5 +1,5 @@
 // `reeve usage`: prints tokens and cost of all processes, by agent, model, day or tree, with a total. Test: test/e2e/limits/usage.test.ts.
-import { formatTable, type Column } from '../../print/columns.ts'
+import { formatTable, type Column } from '../../print/format-table.ts'
 import { UsageError } from '../../errors.ts'
 import { formatCost, countOf, shortId, formatTokens, formatMoment } from '../../print/format.ts'
 import { parseSince } from '../../input/since.ts'

@@ -16,7 +16,7 @@ import { buildRoleTemplates, type MemberTemplates, type MemberTemplatesDeps } fr
 import type { CrewPlanView, CrewUpBody, CrewUpView } from '../../../api/views/crew-up.ts'
 import type { NewTask } from '../../../kernel/model/crew/commands.ts'
 import type { Store } from '../../../store/store.ts'
-import type { ContainmentManager } from '../../../drivers/contain/types.ts'
+import type { ContainmentManager } from '../../../drivers/contain/containment-contract.ts'
 import type { Credentials } from '../../incarnation/credentials.ts'
 import type { Pipeline } from '../../loop/pipeline.ts'
 import type { ProcessQueries } from '../../views/process-queries.ts'

@@ -2,7 +2,7 @@
 // Only reads files; must never start anything. Tests: test/e2e/crew/up.test.ts, test/tables/daemon/crew/up/definition.test.ts.
 import { dirname } from 'node:path'
 import { findCrew } from '../../../config/config.ts'
-import { toCrewCommand } from '../../../config/crew/command.ts'
+import { toCrewCommand } from '../../../config/crew/shell-commands.ts'
 import { readTasks, type TaskFile } from '../../../config/crew/tasks.ts'
 import { type CrewFile, type WorkerRoleName } from '../../../config/crew/crews.ts'
 import { canRoleImplement } from '../../../kernel/crew/state/queries.ts'

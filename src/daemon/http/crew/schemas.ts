@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { limitsRule } from '../../../config/limit-rules.ts'
 import { MAX_WORKERS } from '../../../config/crew/crews.ts'
-import { commandArgv, commandLine, copyPatterns, MAX_COMMAND_MS } from '../../../config/crew/command.ts'
+import { commandArgv, commandLine, copyPatterns, MAX_COMMAND_MS } from '../../../config/crew/shell-commands.ts'
 import { MAX_NEW_TASKS, taskIdRule, taskLimits } from '../../../config/crew/tasks.ts'
 import { dir, env, flag } from '../schemas.ts'
 import { COMMIT_GATES, MERGE_MODES, TASK_ROLES } from '../../../kernel/model/crew/words.ts'

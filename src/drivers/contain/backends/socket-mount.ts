@@ -2,7 +2,7 @@
 // right to unmount it. All kinds of containment use this, because it only changes how a program is started.
 // Test: test/e2e/lifecycle/nested.test.ts.
 import { KernelError } from '../../../kernel/model/errors.ts'
-import type { ApiSocket } from '../types.ts'
+import type { ApiSocket } from '../containment-contract.ts'
 import { findTool } from './pid-namespace.ts'
 import { OWN_USERS, runTool } from './no-network.ts'
 

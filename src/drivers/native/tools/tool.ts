@@ -3,7 +3,7 @@
 // Tests: test/tables/drivers/native/tools/tools.test.ts, test/processes/native/bash.test.ts.
 import { z } from 'zod'
 import type { ImagePart } from '../../../kernel/model/facts.ts'
-import type { Containment } from '../../contain/types.ts'
+import type { Containment } from '../../contain/containment-contract.ts'
 import type { FreezableTimers } from '../../common/freezable-timers.ts'
 import { ToolError } from './tool-error.ts'
 import type { ToolEffect } from '../../../kernel/model/words.ts'

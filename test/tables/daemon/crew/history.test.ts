@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { CrewHistory, coveredMs } from '../../../../src/daemon/crew/history.ts'
 import { unattributedUsage, toUsageView } from '../../../../src/daemon/crew/report.ts'
-import { isoTime } from '../../../../src/daemon/loop/times.ts'
+import { isoTime } from '../../../../src/daemon/views/format-times.ts'
 import type { CrewFact } from '../../../../src/kernel/model/crew/facts.ts'
 
 const WALL = 1_700_000_000_000

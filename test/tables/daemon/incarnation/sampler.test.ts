@@ -1,7 +1,7 @@
 // The times at which the sampler measures, and the changes that it reports, on a manual clock.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { Sampler } from '../../../../src/daemon/incarnation/sampler.ts'
-import type { ContainmentUsage } from '../../../../src/drivers/contain/types.ts'
+import type { ContainmentUsage } from '../../../../src/drivers/contain/containment-contract.ts'
 import type { Report } from '../../../../src/kernel/model/reports.ts'
 import type { Hold, Process } from '../../../../src/kernel/model/process.ts'
 import { fold } from '../../../../src/kernel/state/fold.ts'

@@ -1,7 +1,7 @@
 // Peculiarities of single agents: the wait before a new session is reopened, and the usage that they report incompletely.
 import { describe, expect, test } from 'vitest'
 import { quirksOf, reopenDelayMs } from '../../../../src/drivers/acp/quirks.ts'
-import { Costs } from '../../../../src/drivers/acp/usage.ts'
+import { CostDeltas } from '../../../../src/drivers/acp/usage.ts'
 
 const AT = Date.UTC(2026, 10, 20, 12, 30, 0)
 
@@ -24,7 +24,7 @@ describe('the wait before a new session is reopened', () => {
 
 test('if an agent reports only the last call of a turn, the usage is estimated by the number of calls', () => {
   const reported = { inputTokens: 100, outputTokens: 7, cachedReadTokens: 2, cachedWriteTokens: 1 }
-  expect(new Costs(0).turnUsage(reported, 3)).toEqual({
+  expect(new CostDeltas(0).turnUsage(reported, 3)).toEqual({
     inputTokens: 300,
     outputTokens: 21,
     cacheReadTokens: 6,
@@ -32,7 +32,7 @@ test('if an agent reports only the last call of a turn, the usage is estimated b
     costUsd: null,
     estimated: true,
   })
-  expect(new Costs(0).turnUsage(reported, 1)).toEqual({
+  expect(new CostDeltas(0).turnUsage(reported, 1)).toEqual({
     inputTokens: 100,
     outputTokens: 7,
     cacheReadTokens: 2,
@@ -42,8 +42,8 @@ test('if an agent reports only the last call of a turn, the usage is estimated b
 })
 
 test("a session's falling cost means a new count, unless the gateway had counted it before", () => {
-  const ownCosts = new Costs(2)
+  const ownCosts = new CostDeltas(2)
   expect([ownCosts.increaseTo(2.5), ownCosts.increaseTo(0.25), ownCosts.increaseTo(0.5)]).toEqual([0.5, 0.25, 0.25])
-  const meteredCosts = new Costs(2, true)
+  const meteredCosts = new CostDeltas(2, true)
   expect([meteredCosts.increaseTo(1.75), meteredCosts.increaseTo(2), meteredCosts.increaseTo(0.5)]).toEqual([0, 0.25, 0.5])
 })

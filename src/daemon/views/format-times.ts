@@ -1,4 +1,4 @@
-// Formats times for users and programs: ISO 8601 with the local offset. Test: test/tables/daemon/loop/times.test.ts.
+// Formats times for users and programs: ISO 8601 with the local offset. Test: test/tables/daemon/views/format-times.test.ts.
 
 /** Formats ms since the epoch, for example as `2026-11-20T11:02:03.456+01:00`. */
 export function isoTime(ms: number): string {

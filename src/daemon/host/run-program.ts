@@ -2,7 +2,7 @@
 // Owns the limits of its time and output. Ends all its OS processes afterwards.
 // Tests: test/e2e/models/credentials.test.ts, test/e2e/daemon/notifications.test.ts.
 import { v7 as uuidv7 } from 'uuid'
-import type { ContainmentManager } from '../../drivers/contain/types.ts'
+import type { ContainmentManager } from '../../drivers/contain/containment-contract.ts'
 import { withoutUndefined } from '../../kernel/util/without-undefined.ts'
 
 /** The largest number of characters of stdout that are kept. */

@@ -1,6 +1,6 @@
 // Times in ISO 8601 with the local offset, in time zones with positive, negative and odd offsets, and in summer time.
 import { afterEach, expect, test } from 'vitest'
-import { isoTime, isoOrNull } from '../../../../src/daemon/loop/times.ts'
+import { isoTime, isoOrNull } from '../../../../src/daemon/views/format-times.ts'
 
 const before = process.env['TZ']
 afterEach(() => {

@@ -1,5 +1,5 @@
-// Parses the commands of a crew in files: `npm test`, a list of words, or `{ command, timeout }`; false means no command. Test:
-// test/tables/config/crew/crews.test.ts.
+// Parses the shell commands of a crew (verify, setup) in files: `npm test`, a list of words, or `{ command, timeout }`; false means
+// no command. Test: test/tables/config/crew/crews.test.ts.
 import { z } from 'zod'
 import { parseDuration } from '../duration.ts'
 import type { CrewShellCommand } from '../../kernel/model/crew/words.ts'
