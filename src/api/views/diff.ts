@@ -17,10 +17,7 @@ export interface ProcessDiffView {
   uuid: string
   pid: number
   name: string | null
-  /**
-   * the compared files: those of the worktree, of a recorded step, salvaged files of a removed worktree, its branch, or the branch of a
-   * crew
-   */
+  /** the source of the files: the worktree, a recorded step, salvaged files of a removed worktree, its branch, or the branch of a crew */
   of: 'worktree' | 'step' | 'salvage' | 'branch' | 'crew'
   /** the step whose recorded files are compared; null: `of` is not `step` */
   step: number | null

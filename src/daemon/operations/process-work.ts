@@ -1,5 +1,5 @@
-// What a process did in its worktree, and a crew on its branch: the changes, the plan of a merge, and the commit of the files. A removed
-// worktree counts with what is left of it. Owns which files stand for the process. Only `commit` changes anything.
+// Reads what a process did in its worktree, or a crew on its branch. Plans merges, and commits the files. Of a removed worktree, what
+// is left counts. Owns which files stand for the process. Only `commit` changes anything.
 // Tests: test/e2e/worktree/diff.test.ts, test/e2e/worktree/merge.test.ts, test/e2e/crew/merge.test.ts.
 import { realpath } from 'node:fs/promises'
 import { isPlainCommand } from '../../kernel/model/capabilities.ts'
@@ -25,7 +25,7 @@ import type { CrewGitSpec, CrewSpec } from '../../kernel/model/process-spec.ts'
 import type { WorktreeSpec } from '../../kernel/model/spec-parts.ts'
 import type { RecordFact, Worktrees } from './worktrees.ts'
 
-/** The place of a process's files: its worktree, a record of a step, the ref of salvaged files, the branch, or the branch of a crew. */
+/** The place of the files: the worktree, a record of a step, the ref of salvaged files, the branch, or the crew's branch. */
 export type FilesSource =
   | { readonly type: 'worktree' | 'salvage' | 'branch' | 'crew' }
   | { readonly type: 'step'; readonly step: number; readonly omitted: number }

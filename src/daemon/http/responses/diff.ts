@@ -20,7 +20,7 @@ const processDiff = z.object({
   of: z
     .enum(['worktree', 'step', 'salvage', 'branch', 'crew'])
     .describe(
-      'the compared files: those of the worktree, of a recorded step, salvaged files of a removed worktree, its branch, or the branch of a crew',
+      'the source of the files: the worktree, a recorded step, salvaged files of a removed worktree, its branch, or the branch of a crew',
     ),
   step: count.nullable().describe('the step whose recorded files are compared; null: `of` is not `step`'),
   omitted: count.describe('the number of files that the record of the step does not contain, without ignored files'),
