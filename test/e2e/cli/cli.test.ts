@@ -46,7 +46,11 @@ describe('an unreadable command line', () => {
       'reeve: config get: choose from show, path, set, unset, trust, untrust\n       Did you mean `reeve config show`?\n',
     ],
     [['ps', '--tre'], 64, 'reeve: unknown flag --tre\n       Did you mean --tree?\n'],
-    [['ps', 'x'], 64, 'reeve: ps does not take "x"\n       Usage: reeve ps [-a] [--tree] [--watch] [--filter KEY=VALUE]...\n'],
+    [
+      ['ps', 'x'],
+      64,
+      'reeve: ps does not take "x"\n       Usage: reeve ps [-a] [--tree] [--watch] [--filter KEY=VALUE]... [-l LABEL]...\n',
+    ],
     [['inspect'], 64, 'reeve: inspect needs more arguments\n       Usage: reeve inspect P\n'],
     [
       ['ps', '--filter', 'colour=red'],
@@ -77,7 +81,7 @@ describe('an unreadable command line', () => {
     [
       ['daemon', 'statsu'],
       64,
-      'reeve: daemon statsu: choose from start, stop, restart, status, logs, run, install, uninstall\n       Did you mean `reeve daemon status`?\n',
+      'reeve: daemon statsu: choose from start, stop, restart, upgrade, status, logs, run, install, uninstall\n       Did you mean `reeve daemon status`?\n',
     ],
     [['help', 'pss'], 64, 'reeve: no verb and no topic "pss"\n       Did you mean `reeve help ps`?\n'],
   ])('%j exits %d without a request to the daemon', async (args, code, stderr) => {
