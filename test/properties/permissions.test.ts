@@ -216,3 +216,26 @@ test('a call of a child needs at least the approval that it would need from the 
     { numRuns: deep(200, 1_000) },
   )
 })
+
+const externalPermissions: fc.Arbitrary<Permissions | undefined> = optional(
+  fc.record({
+    default: fc.constantFrom('allow' as const, 'ask' as const, 'deny' as const, 'agent' as const),
+    tools: fc.dictionary(fc.constantFrom('execute', 'edit'), fc.constantFrom('allow' as const, 'ask' as const, 'deny' as const), {
+      maxKeys: 2,
+    }),
+  }),
+)
+
+test('a native child of an external agent needs at least the approval that any call of its parent needs', async () => {
+  const strictness = { allow: 0, ask: 1, deny: 2, agent: 1, plan: 2 }
+  await fc.assert(
+    fc.asyncProperty(externalPermissions, optional(callPermissions), async (above, own) => {
+      const parent = kernelSpec({ driver: 'acp', argv: ['x'], ...(above ? { permissions: above } : {}) })
+      const { permissions } = fitToParent(kernelSpec(own ? { permissions: own } : {}), parent).spec
+      const needed = Math.max(...[above?.default ?? 'ask', ...Object.values(above?.tools ?? {})].map((policy) => strictness[policy]))
+      const call = { type: 'tool-call', callId: 'c', name: 'bash', input: { command: 'npm test' } } as const
+      expect(strictness[await new CallPolicy(permissions, '/project').decide(call)]).toBeGreaterThanOrEqual(needed)
+    }),
+    { numRuns: deep(200, 1_000) },
+  )
+})

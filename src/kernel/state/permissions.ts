@@ -89,6 +89,22 @@ function limitingPermissions(spec: ProcessSpec): Permissions | null {
   return (fallback === 'allow' || fallback === 'agent') && ask.length + deny.length === 0 ? null : permissions
 }
 
+/** Whether neither of two external agents has explicit permissions. Then both ask as far as they can, and reeve demands no more. */
+function asksLikeParent(spec: ProcessSpec, parent: ProcessSpec): boolean {
+  return spec.driver === 'acp' && spec.permissions === undefined && parent.driver === 'acp' && parent.permissions === undefined
+}
+
+/** The permissions that a child must keep. Children of an external agent ask at least for what the agent itself may ask about. */
+function permissionsAbove(parent: ProcessSpec): Permissions | null {
+  const { driver, permissions } = parent
+  if (driver !== 'acp') return limitingPermissions(parent)
+  const { default: fallback = 'ask', tools = {} } = permissions ?? {}
+  // A native agent has other names for tools, so the strictest policy counts.
+  const decisions = [fallback, ...Object.values(tools)].map(decisionOf)
+  const strictest = decisions.reduce((one, other) => (STRICTNESS[other] > STRICTNESS[one] ? other : one))
+  return strictest === 'allow' ? null : { default: strictest }
+}
+
 /** True when a real path is one of these directories, or below one. */
 export function isBelow(roots: readonly string[], path: string): boolean {
   return roots.some((root) => path === root || path.startsWith(root.endsWith('/') ? root : `${root}/`))
@@ -196,7 +212,7 @@ function intersectWithParent(spec: ProcessSpec, parent: ProcessSpec): ProcessSpe
     deny: withoutCovered([...spec.deny, ...parent.deny]),
     ...withoutUnlimited(both),
   }
-  const restricted = restrictPermissions(rest, limitingPermissions(parent))
+  const restricted = asksLikeParent(spec, parent) ? rest : restrictPermissions(rest, permissionsAbove(parent))
   return withMcp(restricted, ({ kind, name }) => kind === 'http' || above.paths === undefined || programs.has(name))
 }
 

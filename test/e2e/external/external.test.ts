@@ -102,6 +102,18 @@ describe('an agent that asks', () => {
     expect((await readLogLines()).filter((line) => line.startsWith('answer:'))).toEqual(['answer: yes', 'answer: no'])
   })
 
+  test('has native children that ask, unless it is allowed all', async () => {
+    const childOf = async (body: Partial<SpawnBody>): Promise<ProcessView> => {
+      const parent = await start('say hello', { interactive: true, ...body })
+      return daemon.spawnScripted([{ tools: [{ name: 'bash', input: { command: 'true' } }] }, { text: 'done' }], { parent: parent.uuid })
+    }
+    const { uuid } = await childOf({})
+    expect(await waitForQuestion(uuid)).toMatchObject({ asks: [{ text: 'bash: true' }] })
+    await answer(uuid, { option: 'allow' })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', capabilities: { calls: { default: 'ask' } } })
+    expect(await daemon.waitForEnd((await childOf({ permissions: 'allow' })).uuid)).toMatchObject({ capabilities: { calls: null } })
+  })
+
   test('asks what it likes where its own settings decide, and cannot be limited then', async () => {
     const { uuid } = await start('ask execute npm test', { permissions: 'agent' })
     const { capabilities } = await waitForQuestion(uuid)

@@ -43,6 +43,8 @@ export interface Proc {
   origin: string | null
   asks: { id: string; options: string[]; answered: boolean }[]
   interactive: boolean
+  /** its calls need an answer of the user, because it is, or was, below an external agent */
+  mustAsk: boolean
   name: string | null
   maxSteps: number
   timeoutMs: number
@@ -221,11 +223,12 @@ export class Model extends ModelSignals {
     )
       refuse('INVALID')
     if (by.startsWith('agent:') && !(parentProc && this.maySignal(by, parentProc))) refuse('PERMISSION')
+    const mustAsk = this.#mustAsk(spec, parent)
     this.#requireRoom()
     this.#requireFreeName(spec.name)
     const existing = this.all.get(uuid)
     if (existing && existing.state !== 'dead') refuse('CONFLICT')
-    this.#createProcess(uuid, spec, parent)
+    this.#createProcess(uuid, spec, parent).mustAsk = mustAsk
   }
 
   #rename({ uuid, change }: Input<'describe'>): void {
@@ -241,6 +244,7 @@ export class Model extends ModelSignals {
     const spec = givenSpec ?? { ...origin.spec, name: null }
     if (originProc.driver === 'command' && !originProc.external) refuse('NOT_RESUMABLE')
     if (originProc.external && !originProc.session && !originProc.forkOf) refuse('NOT_RESUMABLE')
+    const mustAsk = this.#mustAsk(spec, originProc.lineage, by.startsWith('agent:') && originProc.mustAsk)
     this.#requireRoom()
     this.#requireFreeName(spec.name)
     const existing = this.all.get(uuid)
@@ -250,6 +254,7 @@ export class Model extends ModelSignals {
     const payer = originProc.payer === null ? undefined : this.all.get(originProc.payer)
     const p = this.#createProcess(uuid, spec, originProc.lineage)
     Object.assign(p, {
+      mustAsk,
       payer: (lineage && this.isLiving(lineage)) || !payer || !this.isLiving(payer) ? originProc.lineage : payer.uuid,
       parent: lineage && this.isLiving(lineage) ? lineage.uuid : null,
       origin: originProc.uuid,
@@ -264,6 +269,15 @@ export class Model extends ModelSignals {
       compactedStep: state.context?.compactedStep ?? null,
     })
     if (message) this.queueUrgent(p, message.id, by)
+  }
+
+  /** Whether a process must ask: its parent must, or is an external agent. A command cannot ask, so such a parent does not start it. */
+  #mustAsk(spec: { driver: string; permissions?: unknown }, lineage: string | null, before = false): boolean {
+    const parent = lineage === null ? undefined : this.all.get(lineage)
+    const asks = before || spec.permissions !== undefined
+    if (!parent || !this.isLiving(parent)) return asks
+    if (parent.mustAsk && spec.driver === 'command') refuse('PERMISSION')
+    return asks || parent.mustAsk || (spec.driver === 'native' && parent.driver === 'acp')
   }
 
   #createProcess(uuid: string, spec: Input<'spawn'>['spec'], parent: string | null): Proc {
@@ -282,6 +296,7 @@ export class Model extends ModelSignals {
       pinned: false,
       origin: null,
       asks: [],
+      mustAsk: false,
       interactive: spec.interactive,
       name: spec.name,
       maxSteps: spec.limits.maxSteps ?? Infinity,
@@ -405,12 +420,14 @@ export class Model extends ModelSignals {
     this.#requireRoom()
     const name = input.spec ? input.spec.name : p.name
     this.#requireFreeName(name)
+    const mustAsk = this.#mustAsk(input.spec ?? { driver: p.driver }, p.lineage, p.mustAsk && (!input.spec || input.by !== 'user'))
     if (input.limits) this.changeLimits(p, input.limits)
     this.lastPid += 1
     const lineage = p.lineage === null ? undefined : this.all.get(p.lineage)
     Object.assign(p, {
       pid: this.lastPid,
       state: 'created',
+      mustAsk,
       name,
       parent: lineage && this.isLiving(lineage) ? lineage.uuid : null,
       exit: null,

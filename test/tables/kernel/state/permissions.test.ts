@@ -2,7 +2,7 @@
 // test/properties/permissions.test.ts checks that a child never has more permissions than its parent.
 import { describe, expect, test } from 'vitest'
 import { confinementObstacle, enforcementOf, fitToParent } from '../../../../src/kernel/state/permissions.ts'
-import type { McpServer, Capabilities } from '../../../../src/kernel/model/spec-parts.ts'
+import type { McpServer, Capabilities, Permissions } from '../../../../src/kernel/model/spec-parts.ts'
 import { kernelSpec } from '../../../support/kernel/world.ts'
 import type { ProcessSpec } from '../../../../src/kernel/model/process-spec.ts'
 import type { SpecChanges } from '../../../support/spec-changes.ts'
@@ -80,6 +80,26 @@ describe('under a parent', () => {
     ],
   ])('%s', (_, child, parent, expected) => {
     expect(fitToParent(kernelSpec(child), fitToParent(kernelSpec(parent), null).spec).spec).toMatchObject(expected)
+  })
+
+  test.each<[string, SpecChanges, SpecChanges, Permissions | undefined]>([
+    ['a native child of an external agent asks', {}, { driver: 'acp' }, { default: 'ask' }],
+    ['and cannot allow more', { permissions: { default: 'allow', allow: ['bash'] } }, { driver: 'acp' }, { default: 'ask' }],
+    ['but may deny', { permissions: { default: 'deny' } }, { driver: 'acp' }, { default: 'deny' }],
+    ['of one that follows its own settings, too', {}, { driver: 'acp', permissions: { default: 'agent' } }, { default: 'ask' }],
+    ['of one that is allowed all, it is free', {}, { driver: 'acp', permissions: { default: 'allow' } }, undefined],
+    [
+      'of one with rules for tools, the strictest counts',
+      {},
+      { driver: 'acp', permissions: { default: 'allow', tools: { execute: 'deny', edit: 'ask' } } },
+      { default: 'deny' },
+    ],
+    ['an external child of an external agent asks as its parent does', { driver: 'acp' }, { driver: 'acp' }, undefined],
+    ['and cannot be allowed more', { driver: 'acp', permissions: { default: 'allow' } }, { driver: 'acp' }, { default: 'ask' }],
+  ])('%s', (_, child, parent, expected) => {
+    const { permissions } = fitToParent(kernelSpec(child), kernelSpec(parent)).spec
+    expect(permissions && { default: permissions.default }).toEqual(expected)
+    expect(permissions?.allow ?? []).toEqual([])
   })
 
   test('may use its worktree if its parent may read and write the repository', () => {
