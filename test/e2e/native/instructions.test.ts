@@ -18,6 +18,7 @@ beforeEach(async () => {
   const config = `providers:\n  - { name: local, kind: openai-compatible, baseURL: "${server.url}/v1" }\n`
   daemon = open.use(await LocalDaemon.start({ config }))
   await mkdir(join(daemon.work, '.git'))
+  await writeFile(join(daemon.work, '.git/HEAD'), 'ref: refs/heads/main\n')
   await writeFile(join(daemon.work, 'AGENTS.md'), 'Use tabs.')
 })
 afterEach(async () => {

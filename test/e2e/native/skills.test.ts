@@ -24,6 +24,7 @@ beforeEach(async () => {
   const config = `providers:\n  - { name: local, kind: openai-compatible, baseURL: "${server.url}/v1" }\n`
   daemon = open.use(await LocalDaemon.start({ config }))
   await mkdir(join(daemon.work, '.git'))
+  await writeFile(join(daemon.work, '.git/HEAD'), 'ref: refs/heads/main\n')
   await mkdir(join(daemon.work, '.claude/skills/pdf'), { recursive: true })
   await writeFile(skillFile(), '---\nname: pdf\ndescription: Reads PDF files.\n---\nUse pdftotext.')
   await writeFile(join(daemon.work, '.claude/skills/pdf/forms.md'), '')

@@ -18,6 +18,7 @@ beforeEach(async () => {
   config = join(real, 'config')
   await mkdir(join(root, 'app'), { recursive: true })
   await mkdir(join(root, '.git'))
+  await writeFile(join(root, '.git/HEAD'), 'ref: refs/heads/main\n')
 })
 afterEach(() => folder[Symbol.asyncDispose]())
 
