@@ -292,6 +292,8 @@ export interface ProcessView {
     /** of its `SKILL.md`, when the process began */
     sha256: string
   }[]
+  /** where it was started; for a worktree, the same place in the checkout that it was made from */
+  directory: string
   /** null without `worktree` in the spawn request */
   worktree: WorktreeView | null
   host: string

@@ -11,16 +11,10 @@ export function parseLabelChanges(texts: readonly string[]): Record<string, stri
   return Object.fromEntries(texts.map((text) => (/^[^=]+-$/.test(text) ? [text.slice(0, -1), null] : parseLabel(text))))
 }
 
-/** A label that a process must have; null: with any value. */
-export type LabelFilter = readonly [key: string, value: string | null]
-
-export function parseLabelFilter(text: string): LabelFilter {
-  const [key, value] = parseLabel(text)
-  return [key, text.includes('=') ? value : null]
-}
-
-export function hasLabels(labels: Readonly<Record<string, string>>, filters: readonly LabelFilter[]): boolean {
-  return filters.every(([key, value]) => Object.hasOwn(labels, key) && (value === null || labels[key] === value))
+/** Returns a test for labels: each given one must be there, `KEY` alone with any value. */
+export function labelFilter(texts: readonly string[]): (labels: Readonly<Record<string, string>>) => boolean {
+  const wanted = texts.map((text) => ({ label: parseLabel(text), hasValue: text.includes('=') }))
+  return (labels) => wanted.every(({ label: [key, value], hasValue }) => Object.hasOwn(labels, key) && (!hasValue || labels[key] === value))
 }
 
 function parseLabel(text: string): [key: string, value: string] {

@@ -5,7 +5,9 @@ import { displayWidth } from './text.ts'
 
 export interface OmittableColumn extends Column {
   /** the column with the lowest rank is omitted first on a narrow terminal; absent: never omitted */
-  readonly omitRank?: number
+  readonly omitRank?: number | undefined
+  /** the width that other columns are omitted for, if more than 20 */
+  readonly readable?: number
 }
 
 /** the width that an important column should have before it shrinks further: other columns are omitted first */
@@ -18,10 +20,10 @@ export function responsiveTable(
   maxWidth: number,
   ellipsis: string,
 ): string[] {
-  const wanted = columns.map(({ title, min, omitRank }, at) => {
+  const wanted = columns.map(({ title, min, omitRank, readable = READABLE_COLUMNS }, at) => {
     const natural = Math.max(displayWidth(title), ...rows.map((row) => displayWidth(row[at] ?? '')))
     if (min === undefined) return natural
-    return Math.min(natural, omitRank === undefined ? Math.max(min, READABLE_COLUMNS) : min)
+    return Math.min(natural, omitRank === undefined ? Math.max(min, readable) : min)
   })
   const omitted = new Set<number>()
   const order = columns

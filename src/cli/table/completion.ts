@@ -135,6 +135,8 @@ async function candidatesOf(kind: string, context: Context, words: readonly stri
       return memberIds(words[0])
     case 'P':
       return (await processWords(context.name)).filter(([word]) => !words.includes(word))
+    case 'COLUMN':
+      return Object.keys((await import('../print/ps-more-columns.ts')).PS_COLUMNS).map((word) => [word, ''])
     case 'LABEL':
       return labelWords()
     case 'VERB':

@@ -4,10 +4,11 @@ import type { Verb } from './verb.ts'
 
 export const PS: Omit<Verb, 'load'> = {
   summary: 'List the processes',
-  usage: ['reeve ps [-a] [--tree] [--watch] [--filter KEY=VALUE]... [-l LABEL]...'],
+  usage: ['reeve ps [-a] [--tree] [--watch] [--here] [-l LABEL]... [--filter KEY=VALUE]... [FLAG]...'],
   about: [
     'Lists the living processes by PID; with `-a` also ended ones. A COST with a + is a lower bound: the price of some call is unknown.',
     'Filters: status, name, agent, driver, state, parent (a P). Values of the same key are alternatives; different keys must all match. A status or state of ended processes includes ended ones.',
+    'NOTE has what the user should know, else the beginning of the intent. On a narrow terminal ID, AGENT and STEP are left out first. `-o` chooses columns; `reeve ps -o help` lists them.',
     'With `--watch` the table updates on its own screen until q or Ctrl+C; a last line counts the rows that do not fit. Without a terminal it is printed again after each change; with `--json` as one line each.',
   ],
   wordRange: [0, 0],
@@ -15,6 +16,10 @@ export const PS: Omit<Verb, 'load'> = {
     all: { kind: 'on', short: 'a', help: 'also ended processes' },
     tree: { kind: 'on', help: 'children below their parents' },
     watch: { kind: 'on', short: 'w', help: 'keep the table up to date' },
+    here: { kind: 'on', help: 'only processes started in this directory or below' },
+    columns: { kind: 'list', short: 'o', value: 'COLUMN', help: 'these columns, in this order, with commas' },
+    wide: { kind: 'on', help: 'also model, directory, branch and intent, uncut' },
+    sort: { kind: 'text', value: 'COLUMN', help: 'sort by this column; --sort=-COLUMN reverses' },
     quiet: { kind: 'on', short: 'q', help: 'only the UUIDs' },
     filter: { kind: 'list', value: 'KEY=VALUE', help: 'only matching processes; repeat it for more' },
     label: {
@@ -29,6 +34,8 @@ export const PS: Omit<Verb, 'load'> = {
     ['reeve ps', 'living processes'],
     ['reeve ps -w', 'follow changes'],
     ['reeve ps -a --filter status=failed', 'failed processes'],
+    ['reeve ps --here --sort=-cost', 'of this project, the most expensive first'],
+    ['reeve ps -o pid,name,cost,dir', 'chosen columns'],
     ['reeve ps -l team=web', 'processes with a label'],
     ['reeve pause $(reeve ps -q --filter agent=default)', 'UUIDs for another command'],
   ],

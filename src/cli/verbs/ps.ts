@@ -1,15 +1,14 @@
 // `reeve ps`: prints the table of processes. Tests: test/tables/cli/print/views.test.ts, test/e2e/cli/cli.test.ts.
-import type { ProcessView, UsageView } from '../../api/views/process.ts'
+import type { UsageView } from '../../api/views/process.ts'
 import type { Status } from '../../kernel/model/status.ts'
 import type { Reeve } from '../../index.ts'
 import { formatTable } from '../print/format-table.ts'
 import { UsageError } from '../errors.ts'
-import { costCell, formatElapsed, shortId } from '../print/format.ts'
-import { hasLabels, parseLabelFilter } from '../input/labels.ts'
-import { responsiveTable, type OmittableColumn } from '../print/responsive-table.ts'
+import type { Args } from '../input/args.ts'
+import { DEFAULT_COLUMNS, EXTRA_FIELDS, TABLE_FIELDS, type PsColumn, type PsRow } from '../print/ps-columns.ts'
+import { responsiveTable } from '../print/responsive-table.ts'
 import type { Output } from '../print/output.ts'
 import { STATUS_COLOURS } from '../print/status-colours.ts'
-import { oneLine } from '../print/text.ts'
 import { treeBranches } from '../print/tree.ts'
 import type { VerbCall } from '../table/verb.ts'
 import { STATUSES, PROCESS_STATES, RUNNING_STATUSES } from '../../kernel/model/words.ts'
@@ -18,17 +17,13 @@ export const STATES: readonly string[] = PROCESS_STATES
 const ENDED_STATUSES: ReadonlySet<string> = new Set(['dead', 'completed', 'retired', 'stopped', 'failed', 'interrupted'])
 
 export async function run({ args, out, reeve }: VerbCall): Promise<number> {
-  const filters = await Promise.all((args.list('filter') ?? []).map((text) => resolveParent(parseFilter(text), reeve)))
-  const all = args.on('all') || filters.some(({ key, value }) => (key === 'status' || key === 'state') && ENDED_STATUSES.has(value))
-  const asTree = args.on('tree')
-  const labels = args.texts('label').map(parseLabelFilter)
+  const { table, all, sort, ...query } = await parseQuery(args, out, reeve)
   const requestRows = async (from: Reeve): Promise<PsRow[]> => {
     const views = (await from.list(
-      out.json
-        ? { all }
-        : { all, fields: asTree || filters.length + labels.length > 0 ? [...TABLE_FIELDS, ...EXTRA_FIELDS] : TABLE_FIELDS },
+      out.json ? { all } : { all, fields: query.needsExtraFields ? [...TABLE_FIELDS, ...EXTRA_FIELDS] : TABLE_FIELDS },
     )) as PsRow[]
-    return views.filter((view) => matchesFilters(view, filters) && hasLabels(view.labels, labels))
+    const rows = views.filter(query.isWanted)
+    return sort ? rows.toSorted(sort) : rows
   }
   if (args.on('watch')) {
     if (args.on('quiet')) throw new UsageError('--watch and -q exclude each other')
@@ -36,16 +31,16 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
     return await watchTable(
       {
         requestRows: async (from) =>
-          asTree ? await requestRows(from) : (await requestRows(from)).toSorted((a, b) => urgencyRank(a) - urgencyRank(b)),
+          table.asTree || sort ? await requestRows(from) : (await requestRows(from)).toSorted((a, b) => urgencyRank(a) - urgencyRank(b)),
         lines: (rows, maxWidth, sinceMs) =>
           lines(
             rows.map((row) => advanceClocks(row, sinceMs)),
-            asTree,
+            table,
             out,
             maxWidth,
           ),
         withoutClocks,
-        keptRows: all && !asTree ? 'last' : 'first',
+        keptRows: all && !table.asTree && !sort ? 'last' : 'first',
       },
       reeve,
       out,
@@ -53,12 +48,48 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   }
   const pendingRows = requestRows(reeve)
   // Node opens stdout here, while the daemon answers.
-  const maxWidth = out.columns
+  const maxWidth = args.on('wide') ? Infinity : out.columns
   const processes = await pendingRows
   if (out.json) await out.value({ processes })
-  else if (!args.on('quiet')) await out.line(lines(processes, asTree, out, maxWidth).join('\n'))
+  else if (!args.on('quiet')) await out.line(lines(processes, table, out, maxWidth).join('\n'))
   else if (processes.length > 0) await out.line(processes.map(({ uuid }) => uuid).join('\n'))
   return 0
+}
+
+/** What the flags request. */
+interface Query {
+  readonly table: TableOptions
+  /** includes ended processes */
+  readonly all: boolean
+  readonly sort: ((a: PsRow, b: PsRow) => number) | null
+  readonly needsExtraFields: boolean
+  readonly isWanted: (row: PsRow) => boolean
+}
+
+/** Errors: usage; those of the parent in a filter. */
+async function parseQuery(args: Args, out: Output, reeve: Reeve): Promise<Query> {
+  const asTree = args.on('tree')
+  const sortText = args.text('sort')
+  const more = args.on('columns') || args.on('wide') || sortText !== undefined ? await import('../print/ps-more-columns.ts') : null
+  const columns = more?.chosenColumns(args.list('columns'), args.on('wide')) ?? null
+  if (columns !== null && (out.json || args.on('quiet'))) throw new UsageError('-o and --wide exclude --json and -q')
+  if (asTree && sortText !== undefined) throw new UsageError('--tree and --sort exclude each other')
+  const sort = sortText === undefined ? null : (more?.rowOrder(sortText, out) ?? null)
+  const hasLabels = args.on('label') ? (await import('../input/labels.ts')).labelFilter(args.texts('label')) : null
+  const here = args.on('here') ? process.cwd() : null
+  const filters = await Promise.all((args.list('filter') ?? []).map((text) => resolveParent(parseFilter(text), reeve)))
+  return {
+    table: { asTree, columns },
+    all: args.on('all') || filters.some(({ key, value }) => (key === 'status' || key === 'state') && ENDED_STATUSES.has(value)),
+    sort,
+    needsExtraFields: asTree || columns !== null || sort !== null || here !== null || hasLabels !== null || filters.length > 0,
+    isWanted: (row) =>
+      matchesFilters(row, filters) && (hasLabels === null || hasLabels(row.labels)) && (here === null || isAtOrBelow(row.directory, here)),
+  }
+}
+
+function isAtOrBelow(directory: string, top: string): boolean {
+  return directory === top || directory.startsWith(top.endsWith('/') ? top : `${top}/`)
 }
 
 /** Returns the sort key of a row: processes that need the user are first, because the last rows may not fit the screen. */
@@ -77,35 +108,6 @@ function advanceClocks(row: PsRow, ms: number): PsRow {
 function withoutClocks(row: PsRow): object {
   const { updatedAt: _, ...usage } = row.usage as Partial<UsageView>
   return { ...row, usage, elapsedMs: 0, updatedAt: null }
-}
-
-/** the fields of the table; requesting all fields would take 20 times as long */
-const TABLE_FIELDS = [
-  'uuid',
-  'pid',
-  'name',
-  'agent',
-  'status',
-  'step',
-  'elapsedMs',
-  'usage.costUsd',
-  'usage.inputTokens',
-  'usage.unpriced',
-  'note',
-  'about',
-  'pinned',
-  'originUuid',
-  'phase',
-  'taskId',
-] as const
-/** the additional fields for filters and for the tree */
-const EXTRA_FIELDS = ['ppid', 'parentUuid', 'driver', 'state', 'labels'] as const
-
-export interface PsRow extends Pick<
-  ProcessView,
-  Exclude<(typeof TABLE_FIELDS)[number], `usage.${string}`> | (typeof EXTRA_FIELDS)[number]
-> {
-  readonly usage: Pick<UsageView, 'costUsd' | 'inputTokens' | 'unpriced'>
 }
 
 interface Filter {
@@ -154,53 +156,30 @@ function isPartOf(part: string, uuid: string | null): boolean {
   return uuid !== null && part.length >= 4 && (uuid.startsWith(part) || uuid.endsWith(part))
 }
 
+interface TableOptions {
+  /** children are below their parents */
+  readonly asTree?: boolean
+  /** null: the default columns, of which some are omitted on a narrow terminal */
+  readonly columns?: readonly PsColumn[] | null
+}
+
 /** Returns the lines of the table, titles first. */
-export function lines(processes: readonly PsRow[], asTree: boolean, out: Output, maxWidth = out.columns): string[] {
+export function lines(
+  processes: readonly PsRow[],
+  { asTree = false, columns: chosen = null }: TableOptions,
+  out: Output,
+  maxWidth = out.columns,
+): string[] {
   const rows = asTree ? treeBranches(processes, out.ascii) : processes.map((view) => ({ view, branch: '' }))
-  const columns: OmittableColumn[] = [
-    { title: 'PID', side: 'right' },
-    { title: 'ID', omitRank: 1 },
-    { title: 'NAME', min: 8 },
-    { title: 'AGENT', min: 7, omitRank: 2 },
-    { title: 'STATUS', paint: (cell, row) => paintStatus(cell, rows[row]?.view.status, out) },
-    { title: 'STEP', side: 'right', omitRank: 3 },
-    { title: 'ELAPSED', side: 'right' },
-    { title: 'COST', side: 'right' },
-    { title: 'NOTE', min: 4 },
-  ]
-  const all = rows.map(({ view, branch }) => cells(view, branch, out))
-  return maxWidth === Infinity ? formatTable(columns, all, maxWidth, out.ellipsis) : responsiveTable(columns, all, maxWidth, out.ellipsis)
-}
-
-function cells(view: PsRow, branch: string, out: Output): string[] {
-  const { usage } = view
-  return [
-    String(view.pid),
-    shortId(view.uuid),
-    branch + (view.name === null ? '-' : oneLine(view.name)),
-    oneLine(view.agent),
-    view.status === 'suspended' ? `${out.pauseMark} suspended` : view.status,
-    String(view.step),
-    formatElapsed(view.elapsedMs),
-    costCell(usage, view.step > 0 || usage.inputTokens > 0),
-    noteOf(view),
-  ]
-}
-
-/** Returns the note of a process, or the beginning of its intent. */
-function noteOf({ note, about, pinned, originUuid, phase, taskId }: PsRow): string {
-  const member = memberNote(phase, taskId)
-  const text = oneLine(note ?? (member === '' ? about : ''))
-  const parts = [pinned ? 'pinned' : '', member, text, originUuid === null ? '' : `(forked from ${shortId(originUuid)})`]
-  return parts
-    .filter((part) => part !== '')
-    .join('; ')
-    .replace('; (', ' (')
-}
-
-/** Returns the activity of a crew member: `implementing lexer`. */
-function memberNote(phase: string | null, taskId: string | null): string {
-  return phase === null || taskId === null ? '' : `${phase.replaceAll('_', ' ')} ${oneLine(taskId)}`
+  const columns = (chosen ?? DEFAULT_COLUMNS).map((column) =>
+    column.title === 'STATUS'
+      ? { ...column, paint: (cell: string, row: number) => paintStatus(cell, rows[row]?.view.status, out) }
+      : column,
+  )
+  const all = rows.map(({ view, branch }) => columns.map(({ cell }) => cell(view, out, branch)))
+  return maxWidth === Infinity || chosen !== null
+    ? formatTable(columns, all, maxWidth, out.ellipsis)
+    : responsiveTable(columns, all, maxWidth, out.ellipsis)
 }
 
 function paintStatus(cell: string, status: Status | undefined, out: Output): string {

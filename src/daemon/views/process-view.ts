@@ -1,5 +1,6 @@
 // Maps processes and their steps to the API views. Owns the mapping, and the computation of all shown figures.
 // Test: test/tables/daemon/views/process-view.test.ts, test/e2e/daemon/api.test.ts.
+import { basename, dirname, join, relative } from 'node:path'
 import { hostname } from 'node:os'
 import { openAsks } from '../../kernel/decide/asks.ts'
 import { findBlockingLimit } from '../../kernel/decide/limits/enforce-limits.ts'
@@ -86,6 +87,7 @@ const FIELDS: { readonly [K in Field]: FieldValue<K> } = {
   intent: (p) => p.spec.intent,
   about: (p) => truncate(p.spec.intent.trimStart().split('\n', 1)[0] ?? '', ABOUT_CHARS),
   cwd: (p) => p.spec.cwd,
+  directory: ({ spec }) => startDirectory(spec),
   worktree: ({ spec, files }) => worktreeView(spec.worktree, files),
   host: () => HOST,
   containment: (p) => (CAPABILITIES[p.spec.driver].supervisesChildren ? null : (p.containment?.kind ?? null)),
@@ -188,6 +190,13 @@ function turnCost({ progress: { turn, before }, usage: { costUsd, unpriced } }: 
 function measuredView({ usage, life }: Process): Pick<ProcessView['usage'], 'cpuTimeMs' | 'rssBytes' | 'peakRssBytes' | 'outputBytes'> {
   const { cpuTimeMs = null, rssBytes = null, peakRssBytes = null, outputBytes = null } = usage
   return { cpuTimeMs, rssBytes: life.state === 'running' && life.attached ? rssBytes : null, peakRssBytes, outputBytes }
+}
+
+/** The directory of the user from which the process was started: a worktree's place in the checkout that it belongs to. */
+function startDirectory({ cwd, worktree }: ProcessSpec): string {
+  if (!worktree) return cwd
+  const { dir, repository } = worktree
+  return join(basename(repository) === '.git' ? dirname(repository) : repository, relative(dir, cwd))
 }
 
 function worktreeView(planned: ProcessSpec['worktree'], files: Process['files']): ProcessView['worktree'] {

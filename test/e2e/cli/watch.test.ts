@@ -56,7 +56,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     await run('run', '-q', '--name', 'old', '--', 'true')
     await startSleeper('new')
     const terminal = openWatch({ rows: 4 }, '-a')
-    await terminal.waitForText(/\+\d+ more\n.* new +command +working/)
+    await terminal.waitForText(/\+\d+ more\n.* new .*working/)
     signalFound(terminal.process, 'SIGTERM')
     expect([await terminal.exitCode, terminal.isRestored, terminal.screen.modes.has('1049')]).toEqual([0, true, false])
     await run('kill', 'new')

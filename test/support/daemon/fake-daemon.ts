@@ -92,6 +92,7 @@ export function processView(changes: Partial<ProcessView> = {}): ProcessView {
     intent: 'write the manual',
     about: 'write the manual',
     cwd: '/srv',
+    directory: '/w',
     worktree: null,
     host: 'box',
     containment: null,

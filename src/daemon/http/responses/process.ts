@@ -261,6 +261,7 @@ export const process = z
     skills: z
       .array(z.object({ name: text, description: text, path: text, sha256: text.describe('of its `SKILL.md`, when the process began') }))
       .describe('the skills that a native agent may load'),
+    directory: text.describe('where it was started; for a worktree, the same place in the checkout that it was made from'),
     worktree: worktree.nullable().describe('null without `worktree` in the spawn request'),
     host: text,
     containment: containment.nullable(),

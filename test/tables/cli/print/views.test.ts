@@ -1,42 +1,16 @@
 // The output for the user: the table and the tree of processes, the output of a followed process, and the texts about a process.
-import { PassThrough } from 'node:stream'
 import { expect, describe, test } from 'vitest'
 import { endingText, shortInput, startText, processSummary } from '../../../../src/cli/print/process-text.ts'
 import { toFact } from '../../../../src/cli/follow/event-to-fact.ts'
 import { LivePrinter } from '../../../../src/cli/follow/live-printer.ts'
-import { errorText, Output } from '../../../../src/cli/print/output.ts'
+import { errorText, type Output } from '../../../../src/cli/print/output.ts'
 import { CommandPrinter } from '../../../../src/cli/follow/plain-printers.ts'
 import { treeBranches } from '../../../../src/cli/print/tree.ts'
 import { lines } from '../../../../src/cli/verbs/ps.ts'
 import { ApiError } from '../../../../src/api/client/client.ts'
 import type { EventView } from '../../../../src/api/views/daemon.ts'
+import { makeScreen, type Screen } from '../../../support/daemon/screen.ts'
 import { endedView, factEvent, processView } from '../../../support/daemon/fake-daemon.ts'
-
-interface Screen {
-  out: Output
-  text(): { stdout: string; stderr: string }
-}
-
-/** An output whose streams can be read. `tty`: both streams are terminals. */
-function makeScreen(
-  options: { tty?: boolean; columns?: number; color?: boolean; quiet?: boolean; env?: Record<string, string> } = {},
-): Screen {
-  const makeStream = (): NodeJS.WriteStream =>
-    Object.assign(new PassThrough({ encoding: 'utf8' }), {
-      isTTY: options.tty ?? false,
-      columns: options.columns ?? 80,
-    }) as unknown as NodeJS.WriteStream
-  const streams = { stdout: makeStream(), stderr: makeStream() }
-  const out = new Output(
-    { json: false, quiet: options.quiet ?? false, color: options.color ?? false },
-    { LANG: 'C.UTF-8', ...options.env },
-    streams,
-  )
-  return {
-    out,
-    text: () => ({ stdout: (streams.stdout.read() as string | null) ?? '', stderr: (streams.stderr.read() as string | null) ?? '' }),
-  }
-}
 
 describe('the text of a step', () => {
   const textEvent = (content: string) =>
@@ -114,7 +88,7 @@ describe('the table of `ps`', () => {
   ]
 
   test('shows a line for each process', () => {
-    expect(lines(rows, false, makeScreen().out)).toEqual([
+    expect(lines(rows, {}, makeScreen().out)).toEqual([
       'PID  ID        NAME  AGENT     STATUS       STEP  ELAPSED     COST  NOTE',
       '  5  deadbeef  docs  default   working         2       4s  $0.0123  write the manual',
       ' 12  11112222  -     default   ⏸ suspended     2   3m 12s  $0.0123  paused: by user',
@@ -124,45 +98,45 @@ describe('the table of `ps`', () => {
 
   test('keeps the note readable on a narrow terminal: the ID, the agent and the step are omitted first', () => {
     const note = 'asks: may it touch the files of the other project?'
-    const readText = (columns: number): string[] => lines([processView({ note })], false, makeScreen().out, columns)
-    expect(readText(100)[0]).toBe('PID  ID        NAME  AGENT    STATUS   STEP  ELAPSED     COST  NOTE')
+    const readText = (columns: number): string[] => lines([processView({ note })], {}, makeScreen().out, columns)
+    expect(readText(120)[0]).toBe('PID  ID        NAME  AGENT    STATUS   STEP  ELAPSED     COST  NOTE')
     expect(readText(80)).toEqual([
-      'PID  NAME  AGENT    STATUS   STEP  ELAPSED     COST  NOTE',
-      '  5  docs  default  working     2       4s  $0.0123  asks: may it touch the fil…',
-    ])
-    expect([readText(70)[0], readText(60)[0]]).toEqual([
-      'PID  NAME  STATUS   STEP  ELAPSED     COST  NOTE',
       'PID  NAME  STATUS   ELAPSED     COST  NOTE',
+      '  5  docs  working       4s  $0.0123  asks: may it touch the files of the other…',
+    ])
+    expect([readText(100)[0], readText(84)[0]]).toEqual([
+      'PID  NAME  AGENT    STATUS   STEP  ELAPSED     COST  NOTE',
+      'PID  NAME  STATUS   STEP  ELAPSED     COST  NOTE',
     ])
   })
 
   test.each([[{ REEVE_ASCII: '1' }], [{ LANG: 'C' }], [{ LANG: '' }], [{ LC_ALL: 'POSIX' }]])(
     'marks suspended ones with [P] where %j',
     (env) => {
-      expect(lines(rows, false, makeScreen({ env }).out)[2]).toContain('[P] suspended')
+      expect(lines(rows, {}, makeScreen({ env }).out)[2]).toContain('[P] suspended')
     },
   )
 
   test('marks a cost that is a lower bound', () => {
-    expect(lines([processView({ usage: { ...processView().usage, unpriced: true } })], false, makeScreen().out)[1]).toContain('$0.0123+')
+    expect(lines([processView({ usage: { ...processView().usage, unpriced: true } })], {}, makeScreen().out)[1]).toContain('$0.0123+')
   })
 
   test('prints no control characters of an agent', () => {
     const hostileProcess = processView({ name: '\x1b[2Jx', note: 'a\nb\x07', agent: '\u202eevil' })
-    expect(lines([hostileProcess], false, makeScreen().out)[1]).toBe('  5  deadbeef  x     evil   working     2       4s  $0.0123  a b')
+    expect(lines([hostileProcess], {}, makeScreen().out)[1]).toBe('  5  deadbeef  x     evil   working     2       4s  $0.0123  a b')
   })
 
   test('uses colours only on a terminal that allows them', () => {
-    expect(lines(rows, false, makeScreen({ tty: true, color: true }).out)[1]).toContain('\x1b[32mworking')
-    expect(lines(rows, false, makeScreen({ tty: true, color: true, env: { NO_COLOR: '1' } }).out)[1]).not.toContain('\x1b')
-    expect(lines(rows, false, makeScreen({ tty: false, color: true }).out)[1]).not.toContain('\x1b')
-    expect(lines(rows, false, makeScreen({ tty: true, color: true, env: { TERM: 'dumb' } }).out)[1]).not.toContain('\x1b')
+    expect(lines(rows, {}, makeScreen({ tty: true, color: true }).out)[1]).toContain('\x1b[32mworking')
+    expect(lines(rows, {}, makeScreen({ tty: true, color: true, env: { NO_COLOR: '1' } }).out)[1]).not.toContain('\x1b')
+    expect(lines(rows, {}, makeScreen({ tty: false, color: true }).out)[1]).not.toContain('\x1b')
+    expect(lines(rows, {}, makeScreen({ tty: true, color: true, env: { TERM: 'dumb' } }).out)[1]).not.toContain('\x1b')
   })
 
   test('fits the terminal', () => {
     for (const columns of [20, 40, 60]) {
       // Plain text without wide characters, so length is width.
-      for (const line of lines(rows.slice(0, 2), false, makeScreen({ tty: true, columns }).out))
+      for (const line of lines(rows.slice(0, 2), {}, makeScreen({ tty: true, columns }).out))
         expect(line.length).toBeLessThanOrEqual(columns)
     }
   })
