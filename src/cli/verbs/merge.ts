@@ -1,6 +1,8 @@
 // `reeve merge`: merges what a process did in its worktree, or a crew on its branch, into the branch on which the user works. All refusals come before anything
 // changes. The daemon plans the merge and commits the files; the user's own git merges.
 // Tests: test/e2e/worktree/merge.test.ts, test/e2e/crew/merge.test.ts.
+import type { Args } from '../input/args.ts'
+import { resolveForRead } from '../input/which-process.ts'
 import { realpathSync } from 'node:fs'
 import type { MergePlanView } from '../../api/views/diff.ts'
 import { changedPrograms } from '../actions/changed-programs.ts'
@@ -26,7 +28,7 @@ interface Merge {
 export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const checkout = await UserCheckout.find()
   const { head: onto, repository, top } = checkout
-  const plan = await reeve.planMerge(args.words[0] ?? '', { onto, repository, top })
+  const plan = await requestPlan(args, out, (ref) => reeve.planMerge(ref, { onto, repository, top }))
   const merge: Merge = { plan, checkout, target: oneLine(await checkout.branch()) }
   const isEmpty = plan.files.length === 0 && plan.conflicts.length === 0
   await printPlan(merge, out)
@@ -46,6 +48,12 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const next = plan.of === 'crew' ? '' : `; \`reeve rm ${plan.pid}\` removes the process with its worktree`
   await out.message(`merged into ${merge.target} as ${commit.slice(0, 12)}${next}`)
   return printResult(out, plan, { commit })
+}
+
+/** Requests the plan. A dry run only reads, so it takes the newest of several ended processes with the name. */
+function requestPlan(args: Args, out: Output, send: (ref: string) => Promise<MergePlanView>): Promise<MergePlanView> {
+  const ref = args.words[0] ?? ''
+  return args.on('dry-run') ? resolveForRead(ref, out, send) : send(ref)
 }
 
 /** Returns the message of the one commit of `--squash`: the process, and the subjects of its commits. */

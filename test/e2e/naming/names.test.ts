@@ -46,7 +46,7 @@ test.each([
   expect(result.code).toBe(verb === 'attach' || verb === 'wait' ? 3 : 0)
 })
 
-test.each([['resume', '--rerun'], ['rm'], ['pin'], ['send', 'x'], ['kill']])(
+test.each([['resume', '--rerun'], ['rm'], ['pin'], ['rename', 'other'], ['label', 'a=1'], ['send', 'x'], ['kill']])(
   '%s is refused, with the candidates',
   async (verb, ...args) => {
     const { code, stderr } = await run(verb, 'build', ...args)
