@@ -158,7 +158,7 @@ describe('a command', () => {
     const { code, stderr } = await run('kill', '--grace', '20s', 'first', 'second')
     expect([code, stderr.replace(/\d+/g, 'N'), existsSync(join(place.path, 'first-ended'))]).toEqual([
       0,
-      'PID N (first) stopped: SIGTERM from user (exit N)\nPID N (second) stopped: SIGTERM from user (exit N)\n',
+      'PID N (first) stopped: SIGTERM from user (exit N)\nPID N (second) stopped: SIGTERM from user (exit N)\nN processes ended\n',
       true,
     ])
   })
