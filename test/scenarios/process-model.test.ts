@@ -159,11 +159,11 @@ describe('7.3 exit status', () => {
 })
 
 describe('7.4 release order', () => {
-  const FAMILY = '.live p\n.live a under=p\n.live b under=a\n.live z under=a\n.report z exited 0'
+  const SUBTREE = '.live p\n.live a under=p\n.live b under=a\n.live z under=a\n.report z exited 0'
 
   test('the order is strict: orphans, cancel, wait, channel, context, reap, remove', () => {
     expect(RELEASE_ORDER).toEqual(['orphans', 'cancel', 'await', 'channel', 'context', 'reap', 'remove'])
-    const transcript = play(`${FAMILY}\nreport a exited 0\nreleased a`)
+    const transcript = play(`${SUBTREE}\nreport a exited 0\nreleased a`)
     const steps = [
       /b\.\d+ process\.reparented to PID 0/,
       /release cancel a/,
@@ -178,19 +178,19 @@ describe('7.4 release order', () => {
   })
 
   test('each step is done exactly once, whoever comes first', () => {
-    const transcript = play(`${FAMILY}\nsignal SIGTERM a\nreport a exited 0\nsignal SIGKILL a\nreleased a\nreleased a\nreport a exited 1`)
+    const transcript = play(`${SUBTREE}\nsignal SIGTERM a\nreport a exited 0\nsignal SIGKILL a\nreleased a\nreleased a\nreport a exited 1`)
     for (const step of ['cancel', 'await', 'channel', 'context', 'remove']) expect(transcript.split(`release ${step} a`)).toHaveLength(2)
     expect(transcript.split(/a\.\d+ process\.reaped/)).toHaveLength(2)
     expect(transcript.split(/a\.\d+ process\.exited/)).toHaveLength(2)
   })
 
   test('0: running children are re-parented to PID 0', () => {
-    const player = playScript(`${FAMILY}\nreport a exited 0`)
+    const player = playScript(`${SUBTREE}\nreport a exited 0`)
     expect(player.world.row('b')).toMatchObject({ parent: null, parentUuid: 'a' })
   })
 
   test('0: zombie children are given to the reaper, and are reaped', () => {
-    const player = playScript(`${FAMILY}\nreport a exited 0`)
+    const player = playScript(`${SUBTREE}\nreport a exited 0`)
     expect(player.world.row('z')).toMatchObject({ parent: null, life: { state: 'zombie' } })
     player.play('released z')
     expect(stateOf(player, 'z')).toBe('dead')

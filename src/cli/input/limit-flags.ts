@@ -1,5 +1,5 @@
 // Parses limits from the command line: values with units, and increments for a resume (`--budget-usd +5`). Test:
-// test/tables/cli/input/limits.test.ts.
+// test/tables/cli/input/limit-flags.test.ts.
 import { parseBytes } from '../../config/bytes.ts'
 import { parseDuration } from '../../config/duration.ts'
 import { UsageError } from '../errors.ts'

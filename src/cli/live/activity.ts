@@ -1,5 +1,5 @@
 // Computes the current activity of a process from its events: a model call, a tool call with its last output, or a wait. Untrusted text
-// passes through `oneLine`. Test: test/tables/cli/live/live.test.ts.
+// passes through `oneLine`. Test: test/tables/cli/live/sticky-footer.test.ts.
 import type { EventView } from '../../api/views/daemon.ts'
 import type { FactBody } from '../../kernel/model/facts.ts'
 import { shortInput } from '../print/process-text.ts'

@@ -1,5 +1,5 @@
 // Formats the activity of a process and its children: one line each. A line that is too long loses its least important parts first. Pure.
-// Test: test/tables/cli/live/live.test.ts.
+// Test: test/tables/cli/live/sticky-footer.test.ts.
 import type { ProcessView } from '../../api/views/process.ts'
 import { formatTable } from '../print/format-table.ts'
 import { formatLimitUsd, formatCost, formatElapsed, formatTokens } from '../print/format.ts'

@@ -1,6 +1,6 @@
 // The input line for messages: keys edit the message, and Enter sends it. A backslash at the end of a line, Alt+Enter or a paste gives the
 // message several lines. Independent of the terminal: takes keys in the format of node:readline, and returns lines to draw. Test:
-// test/tables/cli/live/editor.test.ts.
+// test/tables/cli/live/line-editor.test.ts.
 import { stripControls, displayWidth } from '../print/text.ts'
 import type { Drawing } from './sticky-footer.ts'
 

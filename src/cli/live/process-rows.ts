@@ -1,6 +1,6 @@
 // Draws the rows below a followed process on a terminal: the activity of the process and its children. Redraws after events and every
 // second.
-// Test: test/tables/cli/live/live.test.ts, test/e2e/cli/live.test.ts.
+// Test: test/tables/cli/live/sticky-footer.test.ts, test/e2e/cli/live.test.ts.
 import type { EventView } from '../../api/views/daemon.ts'
 import type { ProcessView } from '../../api/views/process.ts'
 import type { FactBody } from '../../kernel/model/facts.ts'

@@ -1,4 +1,4 @@
-// Formats runs and their nodes as tables and lines. Pure. Test: test/tables/cli/input/compose.test.ts.
+// Formats runs and their nodes as tables and lines. Pure. Test: test/tables/cli/print/compose-table.test.ts.
 import { reasonText } from '../../api/text/exit-reason.ts'
 import type { NodeView, RunView } from '../../api/views/compose.ts'
 import type { ProcessStanding } from './blocked.ts'

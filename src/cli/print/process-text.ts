@@ -1,4 +1,4 @@
-// Short texts about a process, for all verbs. Pure. Test: test/tables/cli/print/views.test.ts.
+// Short texts about a process, for all verbs. Pure. Test: test/tables/cli/print/processes.test.ts.
 import { reasonText } from '../../api/text/exit-reason.ts'
 import type { ProcessView } from '../../api/views/process.ts'
 import { formatCost, formatElapsed, countOf, formatTokens } from './format.ts'

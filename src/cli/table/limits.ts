@@ -1,5 +1,5 @@
 // The flags that set limits, for the rows of `run` and `resume` in the verb table. limit-flags.ts parses their values.
-// Test: test/tables/cli/input/limits.test.ts.
+// Test: test/tables/cli/input/limit-flags.test.ts.
 import type { Flag, FlagTable } from '../input/args.ts'
 
 const text = (value: string, help: string): Flag => ({ kind: 'text', value, help })

@@ -1,6 +1,6 @@
 // Runs a regular expression of a model or script file with a time limit, because it may backtrack for ever. V8 can stop a
 // regular expression only inside a script that has a time limit.
-// Tests: test/tables/drivers/native/tools/tools.test.ts, test/processes/native/script-rules.test.ts.
+// Tests: test/tables/drivers/native/tools/file-tools.test.ts, test/processes/native/script-rules.test.ts.
 import vm from 'node:vm'
 
 const SCRIPT = new vm.Script('work()')

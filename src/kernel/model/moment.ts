@@ -1,6 +1,6 @@
 // The moment of a fact: the status and a few other fields of its process right after that fact, for readers of events. A moment is
 // stored with its fact, because the process table keeps only the newest state. Pure. Test:
-// test/tables/kernel/model/events.test.ts, test/e2e/crew/crew.test.ts.
+// test/tables/daemon/loop/events.test.ts, test/e2e/crew/crew.test.ts.
 import { statusOf } from './status.ts'
 import type { Status } from './status.ts'
 import type { Process } from './process.ts'

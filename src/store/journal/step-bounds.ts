@@ -1,6 +1,6 @@
 // Finds the first fact of a step by alternating interpolation and bisection: a few reads suffice for a journal of any length. The
 // search relies on a rule of the kernel: the step numbers of `model.started` never decrease.
-// Test: test/tables/store/journal/fork.test.ts, test/properties/store.test.ts.
+// Test: test/tables/store/journal/lineage.test.ts, test/properties/store.test.ts.
 import { codeOf } from './fact-codec.ts'
 import { lookUpFacts } from './journal.ts'
 import { spansOf } from './lineage.ts'

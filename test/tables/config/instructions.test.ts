@@ -66,7 +66,7 @@ test('the hash is that of the whole file, and an empty file is none', async () =
   ])
 })
 
-test('files beyond the limit are cut at a line, or left out with a note', async () => {
+test('files beyond the limit are cut at the end of a line, or left out with a note', async () => {
   const line = `${'x'.repeat(99)}\n`
   await writeFile(join(root, 'packages', 'app', 'AGENTS.md'), line.repeat(200))
   await writeFile(join(root, 'packages', 'AGENTS.md'), line.repeat(200))
@@ -95,7 +95,7 @@ test('a link within the repository is followed, and a link out of it is not used
   expect(problems).toEqual([`${join(root, 'AGENTS.md')}: it is a link out of the repository, so it is not used`])
 })
 
-test('what is no readable text is not used, and named', async () => {
+test('a file that is no readable text is not used, but it is named', async () => {
   execFileSync('mkfifo', [join(root, 'packages', 'app', 'AGENTS.md')])
   await writeFile(join(root, 'packages', 'AGENTS.md'), Buffer.from([0xff, 0xfe, 0x41]))
   await writeFile(join(root, 'AGENTS.md'), 'x'.repeat(300 * 1024))

@@ -39,7 +39,7 @@ describe('the paths for', () => {
   })
 })
 
-test('a relative REEVE_HOME are absolute, because programs run in other directories', () => {
+test('the paths below a relative REEVE_HOME are absolute, because programs run in other directories', () => {
   expect(withAbsoluteHome({ HOME: '/h', REEVE_HOME: 'r' })).toEqual({ HOME: '/h', REEVE_HOME: join(process.cwd(), 'r') })
   for (const env of [{ HOME: '/h', REEVE_HOME: '/r' }, { HOME: '/h', REEVE_HOME: '' }, { HOME: '/h' }])
     expect(withAbsoluteHome(env)).toBe(env)

@@ -73,7 +73,7 @@ test('the nearest directory comes first, and the user last; nothing above the re
   })
 })
 
-test('of two skills with one name the nearest counts, and a note says so', async () => {
+test('of two skills with the same name the nearest is used, with a note about the other', async () => {
   await write(join(root, 'app/.claude/skills/near'), skillText('same'))
   await write(join(root, '.claude/skills/far'), skillText('same'))
   expect(await find('app')).toEqual({
@@ -122,7 +122,7 @@ test.each([
   })
 })
 
-test('front matter that is not YAML is read line by line, and the name of the folder stands in', async () => {
+test('front matter that is not YAML is read line by line, and a missing name is that of the folder', async () => {
   await write(join(root, '.claude/skills/pdf'), '---\ndescription: Use it when: a PDF: is there\n---\n')
   const { skills } = await findSkills(root, { config })
   expect(skills).toMatchObject([{ name: 'pdf', description: 'Use it when: a PDF: is there' }])

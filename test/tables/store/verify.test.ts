@@ -60,7 +60,7 @@ test('steps, new processes and their ends are not reported as damage', async () 
   ).toEqual([])
 })
 
-test('no checkpoint runs while a thread reads the whole file, and checkpoints run again afterwards', async () => {
+test('no WAL checkpoint runs while a thread reads the whole file, and WAL checkpoints run again afterwards', async () => {
   const { fixture, scribe } = await newHistory()
   await using _disposed = fixture
   const walState = () => ({

@@ -1,5 +1,5 @@
 // Resolves a model's reference: `PROVIDER/NAME` of a configured provider, or `script:FILE`. Keys and addresses come only from the
-// launch, never from the daemon's environment. Test: test/tables/drivers/native/models/models.test.ts.
+// launch, never from the daemon's environment. Test: test/tables/drivers/native/models/resolve-model.test.ts.
 import type { Effort } from '../../../kernel/model/spec-parts.ts'
 import { KernelError } from '../../../kernel/model/errors.ts'
 import { anthropicWire } from './anthropic.ts'

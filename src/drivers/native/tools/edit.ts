@@ -1,5 +1,5 @@
 // The tool `edit`: replaces a text that occurs exactly once in a file, or every occurrence with `replace_all`.
-// Test: test/tables/drivers/native/tools/tools.test.ts.
+// Test: test/tables/drivers/native/tools/file-tools.test.ts.
 import path from 'node:path'
 import type { EditInput, FileContext } from './file-inputs.ts'
 import { readText, writeText } from './text-files.ts'

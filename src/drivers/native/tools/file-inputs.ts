@@ -1,6 +1,6 @@
 // The inputs of the file tools after validation, with their defaults. Owns the format of the messages between the daemon and a
 // worker thread.
-// Test: test/tables/drivers/native/tools/tools.test.ts.
+// Test: test/tables/drivers/native/tools/file-tools.test.ts.
 import type { CapabilityName } from '../../../kernel/model/facts.ts'
 import type { ToolOutput } from './tool.ts'
 import type { PathAccess } from '../../../kernel/model/spec-parts.ts'

@@ -1,6 +1,6 @@
 // Defines the file tools: their names, descriptions and inputs. Their calls run in a worker thread. Must never access a file
 // itself.
-// Test: test/tables/drivers/native/tools/tools.test.ts.
+// Test: test/tables/drivers/native/tools/file-tools.test.ts.
 import { z } from 'zod'
 import { MAX_RESULT_BYTES } from './truncate.ts'
 import type { FileInputs, FileToolName } from './file-inputs.ts'

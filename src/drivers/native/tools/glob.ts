@@ -1,6 +1,6 @@
 // The tool `glob`: finds files and directories by a pattern. Skips `.git`, `node_modules` and paths that `.gitignore` excludes.
 // A link to a directory is followed where the pattern names it. `**` never follows links, so that a loop of links ends.
-// Test: test/tables/drivers/native/tools/tools.test.ts.
+// Test: test/tables/drivers/native/tools/file-tools.test.ts.
 import { stat } from 'node:fs/promises'
 import type { Dirent } from 'node:fs'
 import path from 'node:path'

@@ -1,7 +1,7 @@
 // The tool `grep`: finds the lines that match a regular expression. The number of files, their sizes, the number of matches,
 // and the length of a shown line are limited. The time per file is limited too, because a model's expression may backtrack for
 // ever.
-// Test: test/tables/drivers/native/tools/tools.test.ts.
+// Test: test/tables/drivers/native/tools/file-tools.test.ts.
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { withTimeLimit } from '../regex-time-limit.ts'

@@ -1,4 +1,4 @@
-// The tool `ls`: lists the names in a directory. Test: test/tables/drivers/native/tools/tools.test.ts.
+// The tool `ls`: lists the names in a directory. Test: test/tables/drivers/native/tools/file-tools.test.ts.
 import { opendir } from 'node:fs/promises'
 import path from 'node:path'
 import type { FileContext, LsInput } from './file-inputs.ts'

@@ -1,5 +1,5 @@
 // The tool `read`: reads some lines of a text file, or an image. An image is recognized by its bytes.
-// Tests: test/tables/drivers/native/tools/tools.test.ts, test/tables/drivers/native/tools/image.test.ts.
+// Tests: test/tables/drivers/native/tools/file-tools.test.ts, test/tables/drivers/native/tools/image.test.ts.
 import type { FileHandle } from 'node:fs/promises'
 import path from 'node:path'
 import { MAX_RESULT_BYTES } from './truncate.ts'

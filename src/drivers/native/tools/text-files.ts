@@ -1,5 +1,5 @@
 // The functions that the file tools share: reading text files, and a write that never leaves a partial file behind.
-// Test: test/tables/drivers/native/tools/tools.test.ts.
+// Test: test/tables/drivers/native/tools/file-tools.test.ts.
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'

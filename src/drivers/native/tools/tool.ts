@@ -1,6 +1,6 @@
 // Defines a tool: a name, an effect class, a validated input, and a function that returns a text and images. Not the tool but
 // toolbox.ts decides whether the tool may run.
-// Tests: test/tables/drivers/native/tools/tools.test.ts, test/processes/native/bash.test.ts.
+// Tests: test/tables/drivers/native/tools/file-tools.test.ts, test/processes/native/bash.test.ts.
 import { z } from 'zod'
 import type { ImagePart } from '../../../kernel/model/facts.ts'
 import type { Containment } from '../../contain/containment-contract.ts'

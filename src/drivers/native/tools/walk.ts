@@ -1,5 +1,5 @@
 // Walks through the files below a directory in order of their paths. Follows no links.
-// Test: test/tables/drivers/native/tools/tools.test.ts.
+// Test: test/tables/drivers/native/tools/file-tools.test.ts.
 import { readdir } from 'node:fs/promises'
 import type { Dirent } from 'node:fs'
 import path from 'node:path'

@@ -1,5 +1,5 @@
 // The tool `write`: writes a whole file. Writing again gives the same file.
-// Test: test/tables/drivers/native/tools/tools.test.ts.
+// Test: test/tables/drivers/native/tools/file-tools.test.ts.
 import path from 'node:path'
 import type { FileContext, WriteInput } from './file-inputs.ts'
 import { writeText } from './text-files.ts'

@@ -2,7 +2,7 @@
 // priority and order of approval. The other tasks wait until this task is done, failed or sent back.
 // A merge has two jobs: `merge` makes the candidate, `land` moves the branch to it. The merged files are verified between the two, in
 // `landCandidate`. Only a result of `land` proves that the branch has moved. Owns the consequences of each git result.
-// Must never count a conflict with other work as a failed attempt. Tests: test/tables/kernel/crew/decide/unmerged.test.ts,
+// Must never count a conflict with other work as a failed attempt. Tests: test/tables/kernel/crew/decide/merge-queue.test.ts,
 // test/simulation/crew.test.ts.
 import { closeTask, failTask, requeueTask, messageCoordinator, failedAttemptsText, unmaskCommittingWorker } from './release-task.ts'
 import {

@@ -1,5 +1,5 @@
 // Status texts for a coordinator agent: paused members, and tasks that make no progress. Each text names the tool that helps.
-// Owns the wording. Must never decide. Test: test/tables/kernel/crew/decide/holds.test.ts.
+// Owns the wording. Must never decide. Test: test/tables/kernel/crew/decide/paused-members.test.ts.
 import { needsCommit, hasJobs, hasRoom, currentImplementer, hasNoReviewer, isReady, taskTitle, openTasks } from '../state/queries.ts'
 import { stateText } from '../state/phases.ts'
 import { isReviewable } from '../state/reviewers.ts'

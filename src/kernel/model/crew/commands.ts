@@ -1,5 +1,5 @@
 // The commands that change a crew, and the acts, which are the changes that a command causes outside the crew's row. Owns both unions, and
-// the permitted issuer of each command. Has only types and data. Test: test/tables/kernel/crew/state/machines.test.ts.
+// the permitted issuer of each command. Has only types and data. Test: test/tables/kernel/crew/state/transition-tables.test.ts.
 import type { CrewFact, Job, JobResult } from './facts.ts'
 import type { Sender, Uuid } from '../ids.ts'
 import type { Cause } from '../words.ts'

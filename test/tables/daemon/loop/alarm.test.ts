@@ -1,4 +1,4 @@
-// The alarm on a manual clock: each key rings once, at its time, behind one timer; also when clocks jump and rings set deadlines.
+// The alarm on a manual clock: each key rings once, at its time, and one timer serves all keys. That holds also if a clock jumps, or a ring sets a deadline.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Alarm, WALL_CHECK_MS } from '../../../../src/daemon/loop/alarm.ts'
@@ -8,7 +8,7 @@ import { deep } from '../../../support/deep.ts'
 const CLOCKS = ['mono', 'wall'] as const
 type ClockName = (typeof CLOCKS)[number]
 
-interface Rig {
+interface TestAlarm {
   readonly clock: ManualClock
   readonly alarm: Alarm
   /** each ring with its time, in ms since the start */
@@ -17,16 +17,16 @@ interface Rig {
   set(key: string, ms: number | null): void
 }
 
-function makeRig(clockName: ClockName, onRing: (key: string, makeRig: Rig) => void = () => undefined): Rig {
+function startAlarm(clockName: ClockName, onRing: (key: string, testAlarm: TestAlarm) => void = () => undefined): TestAlarm {
   const clock = new ManualClock()
   const start = clock.now()[clockName]
   const rung: string[] = []
   const alarm = new Alarm(clock, clockName, (key) => {
     rung.push(`${key} ${clock.now()[clockName] - start}`)
-    onRing(key, newRig)
+    onRing(key, testAlarm)
   })
-  const newRig: Rig = { clock, alarm, rung, set: (key, ms) => alarm.set(key, ms === null ? null : clock.now()[clockName] + ms) }
-  return newRig
+  const testAlarm: TestAlarm = { clock, alarm, rung, set: (key, ms) => alarm.set(key, ms === null ? null : clock.now()[clockName] + ms) }
+  return testAlarm
 }
 
 type Step = readonly ['set', string, number | null] | readonly ['wind', number]
@@ -108,21 +108,21 @@ const CASES: readonly { readonly what: string; readonly steps: readonly Step[]; 
 
 describe.each(CLOCKS)('on the %s clock', (clockName) => {
   test.each(CASES)('$what', ({ steps, rung }) => {
-    const { clock, set, ...newRig } = makeRig(clockName)
+    const { clock, set, ...testAlarm } = startAlarm(clockName)
     for (const step of steps) {
       if (step[0] === 'wind') clock.wind(step[1])
       else set(step[1], step[2])
       expect(clock.timers).toBeLessThanOrEqual(1)
     }
-    expect(newRig.rung).toEqual(rung)
+    expect(testAlarm.rung).toEqual(rung)
   })
 
   test('a ring may set its own key, clear another one, or stop the alarm', () => {
-    const { clock, set, rung } = makeRig(clockName, (key, newRig) => {
-      if (key === 'again') newRig.set('again', 10)
-      if (key === 'clears') newRig.set('cleared', null)
-      if (key === 'moves') newRig.set('moved', 5)
-      if (key === 'stops') newRig.alarm.stop()
+    const { clock, set, rung } = startAlarm(clockName, (key, testAlarm) => {
+      if (key === 'again') testAlarm.set('again', 10)
+      if (key === 'clears') testAlarm.set('cleared', null)
+      if (key === 'moves') testAlarm.set('moved', 5)
+      if (key === 'stops') testAlarm.alarm.stop()
     })
     for (const key of ['again', 'clears', 'cleared', 'moves', 'moved']) set(key, 10)
     set('stops', 35)
@@ -132,7 +132,7 @@ describe.each(CLOCKS)('on the %s clock', (clockName) => {
   })
 
   test('a stopped alarm rings no key and keeps no timer', () => {
-    const { clock, alarm, set, rung } = makeRig(clockName)
+    const { clock, alarm, set, rung } = startAlarm(clockName)
     set('a', 10)
     set('b', 20)
     alarm.stop()
@@ -143,7 +143,7 @@ describe.each(CLOCKS)('on the %s clock', (clockName) => {
 })
 
 test('a jump of the wall clock moves no monotonic deadline', () => {
-  const { clock, set, rung } = makeRig('mono')
+  const { clock, set, rung } = startAlarm('mono')
   set('a', 10)
   clock.jump(3_600_000)
   clock.wind(9)
@@ -153,7 +153,7 @@ test('a jump of the wall clock moves no monotonic deadline', () => {
 })
 
 test('a wall clock that jumps past a deadline rings it within the check interval', () => {
-  const { clock, set, rung } = makeRig('wall')
+  const { clock, set, rung } = startAlarm('wall')
   set('a', 3_600_000)
   clock.jump(7_200_000)
   clock.wind(WALL_CHECK_MS - 1)
@@ -163,7 +163,7 @@ test('a wall clock that jumps past a deadline rings it within the check interval
 })
 
 test('a wall clock that is set back delays a deadline', () => {
-  const { clock, set, rung } = makeRig('wall')
+  const { clock, set, rung } = startAlarm('wall')
   set('a', 100)
   clock.jump(-3_600_000)
   clock.wind(3_600_000)
@@ -173,7 +173,7 @@ test('a wall clock that is set back delays a deadline', () => {
 })
 
 /** The reference: the same deadlines without a timer, checked at each relevant millisecond. */
-class Model {
+class SimpleAlarm {
   readonly #deadlines = new Map<string, number>()
   readonly rung: string[] = []
 
@@ -182,8 +182,8 @@ class Model {
     else this.#deadlines.set(key, at)
   }
 
-  /** Rings all that pass until `end`, each at its time. */
-  windStep(from: number, end: number): void {
+  /** Rings all keys whose deadline passes until `end`, each at its time. */
+  windTo(from: number, end: number): void {
     for (;;) {
       const nextDeadline = [...this.#deadlines].filter(([, at]) => at <= end).toSorted(([, a], [, b]) => a - b)[0]
       if (!nextDeadline) return
@@ -204,11 +204,11 @@ const setOrClear = fc.tuple(fc.constant('set' as const), KEYS, fc.option(MS, { f
 const windStep = fc.tuple(fc.constant('wind' as const), fc.nat({ max: 150 }))
 
 describe('properties', () => {
-  test.each(CLOCKS)('on the %s clock, keys ring as in a model without timers', (clockName) => {
+  test.each(CLOCKS)('on the %s clock, keys ring as in a simple model without timers', (clockName) => {
     fc.assert(
       fc.property(fc.array(fc.oneof(setOrClear, windStep), { maxLength: 40 }), (steps) => {
-        const { clock, set, rung } = makeRig(clockName)
-        const model = new Model()
+        const { clock, set, rung } = startAlarm(clockName)
+        const model = new SimpleAlarm()
         const start = clock.now().mono
         for (const step of steps) {
           const elapsedMs = clock.now().mono - start
@@ -217,7 +217,7 @@ describe('properties', () => {
             model.set(step[1], step[2] === null ? null : elapsedMs + step[2])
           } else {
             clock.wind(step[1])
-            model.windStep(elapsedMs, elapsedMs + step[1])
+            model.windTo(elapsedMs, elapsedMs + step[1])
           }
           expect(clock.timers).toBeLessThanOrEqual(1)
           // Keys that ring in the same millisecond may come in any order.
@@ -234,8 +234,8 @@ describe('properties', () => {
     const longSet = fc.tuple(fc.constant('set' as const), KEYS, fc.option(fc.integer({ min: 0, max: 600_000 }), { freq: 4 }))
     fc.assert(
       fc.property(fc.array(fc.oneof(longSet, longWind, jump), { maxLength: 40 }), (steps) => {
-        const model = new Model()
-        const { clock, set } = makeRig('wall', (key, { clock }) => {
+        const model = new SimpleAlarm()
+        const { clock, set } = startAlarm('wall', (key, { clock }) => {
           expect(model.passedBy(clock.now().wall)).toContain(key)
           model.set(key, null)
         })

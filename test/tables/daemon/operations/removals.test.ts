@@ -79,52 +79,81 @@ describe('a reader', () => {
 describe('the sweeper', () => {
   /** A store with `pieces` pieces of work; the first `fails` of them fail. */
   function makeWork(pieces: number, fails = 0) {
-    const workState = { left: pieces, fails, times: 0, idle: Promise.withResolvers<void>() }
+    const work = { left: pieces, fails, times: 0, idle: Promise.withResolvers<void>() }
     const sweepPiece = async (): Promise<boolean> => {
-      workState.times += 1
-      if (workState.fails-- > 0) {
-        workState.idle.resolve()
+      work.times += 1
+      if (work.fails-- > 0) {
+        work.idle.resolve()
         throw new KernelError('DISK_FULL', 'no room')
       }
-      workState.left -= 1
-      if (workState.left <= 0) workState.idle.resolve()
-      return workState.left > 0
+      work.left -= 1
+      if (work.left <= 0) work.idle.resolve()
+      return work.left > 0
     }
-    return { asked: workState, store: { sweep: sweepPiece } }
+    return { work, store: { sweep: sweepPiece } }
   }
 
   test('sweeps until no piece is left', async () => {
-    const { asked: workState, store } = makeWork(5)
+    const { work, store } = makeWork(5)
     const sweeper = new Sweeper(store, () => {})
     sweeper.sweep()
-    await workState.idle.promise
+    await work.idle.promise
     await sweeper.stop()
-    expect(workState.times).toBe(5)
+    expect(work.times).toBe(5)
   })
 
   test('stops after the current piece', async () => {
-    const { asked: workState, store } = makeWork(1_000)
+    const { work, store } = makeWork(1_000)
     const sweeper = new Sweeper(store, () => {})
     sweeper.sweep()
     await sweeper.stop()
-    expect(workState.times).toBe(1)
+    expect(work.times).toBe(1)
     sweeper.sweep()
     await sweeper.stop()
-    expect(workState.times).toBe(1)
+    expect(work.times).toBe(1)
   })
 
   test('logs a failure, and continues at the next request', async () => {
-    const { asked: workState, store } = makeWork(2, 1)
+    const { work, store } = makeWork(2, 1)
     const logged: unknown[] = []
     const sweeper = new Sweeper(store, (message, error) => logged.push([message, error]))
     sweeper.sweep()
-    await workState.idle.promise
+    await work.idle.promise
     await new Promise(setImmediate)
     expect(logged).toMatchObject([[expect.any(String), { code: 'DISK_FULL' }]])
-    workState.idle = Promise.withResolvers()
+    work.idle = Promise.withResolvers()
     sweeper.sweep()
-    await workState.idle.promise
+    await work.idle.promise
     await sweeper.stop()
-    expect([workState.left, logged.length]).toEqual([0, 1])
+    expect([work.left, logged.length]).toEqual([0, 1])
+  })
+})
+
+describe('a request to sweep', () => {
+  test.each(Array.from({ length: 12 }, (_, turns) => [turns]))('that comes %i microtasks after another one is done', async (turns) => {
+    let sweepCount = 0
+    const sweepPiece = async (): Promise<boolean> => {
+      sweepCount += 1
+      return false
+    }
+    const sweeper = new Sweeper({ sweep: sweepPiece }, () => undefined)
+    sweeper.sweep()
+    for (let turn = 0; turn < turns; turn += 1) await Promise.resolve()
+    const countBefore = sweepCount
+    sweeper.sweep()
+    await sweeper.waitUntilIdle()
+    expect(sweepCount).toBeGreaterThan(turns === 0 ? 0 : countBefore)
+  })
+
+  test('that fails is logged, and the next request is performed', async () => {
+    const failures: unknown[] = []
+    let sweepCount = 0
+    const sweepPiece = (): Promise<boolean> => (++sweepCount === 1 ? Promise.reject(new Error('disk')) : Promise.resolve(false))
+    const sweeper = new Sweeper({ sweep: sweepPiece }, (_, error) => failures.push(error))
+    sweeper.sweep()
+    await sweeper.waitUntilIdle()
+    sweeper.sweep()
+    await sweeper.waitUntilIdle()
+    expect([sweepCount, failures.length]).toEqual([2, 1])
   })
 })

@@ -9,7 +9,7 @@ import type { ReportedEnd } from '../../../../src/drivers/command/observation-ma
 const OK: ReportedEnd = { error: null, result: 'done' }
 const BAD: ReportedEnd = { error: 'Not logged in', result: null }
 const LOGIN = 'Not logged in. Log in with `claude /login`, or set ANTHROPIC_API_KEY in the environment'
-const exitWith = (exitWith: number) => ({ code: exitWith, signal: null })
+const exitWith = (code: number) => ({ code, signal: null })
 const KILLED = { code: null, signal: 'SIGKILL' }
 
 test.each([

@@ -19,7 +19,7 @@ function stepsIn(transcript: string): string[] {
   return found
 }
 
-const FAMILY = '.live a\n.live b under=a\n.live c under=a\n.report c exited 0'
+const SUBTREE = '.live a\n.live b under=a\n.live c under=a\n.report c exited 0'
 
 describe('each step of the release order runs once after', () => {
   const ENDS: readonly (readonly [string, string])[] = [
@@ -33,7 +33,7 @@ describe('each step of the release order runs once after', () => {
   ]
 
   test.each(ENDS)('%s', (_, script) => {
-    const found = stepsIn(play(`${FAMILY}\n${script}`))
+    const found = stepsIn(play(`${SUBTREE}\n${script}`))
     expect(found.filter((step) => step === 'orphans')).toHaveLength(2)
     expect(found.filter((step) => step !== 'orphans' && step !== 'reap')).toEqual(
       RELEASE_ORDER.filter((step) => step !== 'orphans' && step !== 'reap'),

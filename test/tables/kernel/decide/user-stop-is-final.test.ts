@@ -19,14 +19,14 @@ test('a process that exits while a stop by the user is pending does not restart'
 })
 
 test('a process that is stopped with its group and also by the user does not restart', () => {
-  const FAMILY = `live s supervisor strategy=one_for_all
+  const GROUP = `live s supervisor strategy=one_for_all
     live a command under=s child=a restart=permanent
     live b command under=s child=b restart=permanent
     report b exited 3
     released b`
-  expect(statusAfter(`${FAMILY}\nreport a exited 0\nreleased a`)).toBe('pending')
-  expect(statusAfter(`${FAMILY}\nsignal SIGKILL a\nreport a exited SIGKILL\nreleased a`)).toBe('stopped')
-  expect(statusAfter(`${FAMILY}\nsignal SIGTERM a\nreport a exited 0\nreleased a`)).toBe('stopped')
+  expect(statusAfter(`${GROUP}\nreport a exited 0\nreleased a`)).toBe('pending')
+  expect(statusAfter(`${GROUP}\nsignal SIGKILL a\nreport a exited SIGKILL\nreleased a`)).toBe('stopped')
+  expect(statusAfter(`${GROUP}\nsignal SIGTERM a\nreport a exited 0\nreleased a`)).toBe('stopped')
 })
 
 test('a supervisor that gives up and is then stopped by the user does not restart by its own policy', () => {

@@ -4,7 +4,7 @@ import { Accounts } from '../../../../src/kernel/state/accounts.ts'
 import { Player } from '../../../support/kernel/transcript.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
 
-const FAMILY = `
+const SUBTREE = `
   .live a budgetTokens=100000
   .live b under=a
   .live c under=b
@@ -29,7 +29,7 @@ function permutations<T>(list: readonly T[]): T[][] {
 }
 
 test('the sums are the same for any order of rows', () => {
-  for (const order of permutations(rowsAfter(FAMILY))) {
+  for (const order of permutations(rowsAfter(SUBTREE))) {
     const accounts = new Accounts(null)
     for (const row of order) accounts.put(undefined, row)
     expect(accounts.below('a')).toMatchObject({
@@ -48,10 +48,10 @@ test('the sums are the same for any order of rows', () => {
 
 test('a layer reads its base, but never changes it', () => {
   const base = new Accounts(null)
-  const before = rowsAfter(FAMILY)
+  const before = rowsAfter(SUBTREE)
   for (const row of before) base.put(undefined, row)
   const layer = new Accounts(base)
-  const after = rowsAfter(`${FAMILY}\n.report b exited 0\n.released b`)
+  const after = rowsAfter(`${SUBTREE}\n.report b exited 0\n.released b`)
   for (const uuid of ['a', 'b', 'c', 'd']) {
     const oldRow = before.find((row) => row.uuid === uuid)
     const row =

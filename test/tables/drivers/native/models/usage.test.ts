@@ -69,8 +69,8 @@ const WINDOWS: readonly (readonly [provider: string, model: string, tokens: numb
   ['ollama', 'qwen3', null],
 ]
 
-test.each(WINDOWS)('the window of %s/%s has %s tokens', async (provider, model, TOKENS) => {
-  expect(await windowTokens({ provider, model })).toBe(TOKENS)
+test.each(WINDOWS)('the window of %s/%s has %s tokens', async (provider, model, tokens) => {
+  expect(await windowTokens({ provider, model })).toBe(tokens)
 })
 
 test.each([Infinity, Number.NaN, -1, '1', null])('a cost or count of %s is ignored', (value) => {

@@ -63,7 +63,7 @@ async function load({ name = 'pdf', worktree, paths, deny = [] }: Setting = {}):
   )
 }
 
-test('it returns the text without the front matter, and the other files', async () => {
+test('the tool returns the text without the front matter, and the other files', async () => {
   expect(await load()).toEqual({
     outcome: 'ok',
     content: `Skill pdf, in ${folder}:\n\nRun scripts/read.py.\n\nOther files in its folder:\nscripts/read.py`,
@@ -76,11 +76,11 @@ test('without skills there is no such tool, and it can be denied', async () => {
   expect(await load({ deny: ['skill'] })).toMatchObject({ outcome: 'denied' })
 })
 
-test('another name is an error that lists the skills', async () => {
+test('an unknown name is an error that lists the skills', async () => {
   expect(await load({ name: 'xls' })).toEqual({ outcome: 'error', content: 'there is no skill "xls"; the skills are: pdf' })
 })
 
-test('a changed skill says so, and a long one is cut', async () => {
+test('a changed skill has a note about the change, and a long skill is cut', async () => {
   await writeFile(join(folder, 'SKILL.md'), `${TEXT}${'x'.repeat(50_000)}\nThe end.`)
   await rm(join(folder, 'scripts'), { recursive: true })
   const { content } = await load()
@@ -89,18 +89,18 @@ test('a changed skill says so, and a long one is cut', async () => {
   expect(content).toMatch(/This skill has changed since this process began\.\n\nIts folder has no other files\.$/)
 })
 
-test('a skill that is gone is an error', async () => {
+test('a skill whose file was removed is an error', async () => {
   await rm(folder, { recursive: true })
   expect(await load()).toEqual({ outcome: 'error', content: 'the file of the skill pdf does not exist any more' })
 })
 
-test('a link that takes its place is not followed', async () => {
+test('a link in the place of the file is not followed', async () => {
   await rm(join(folder, 'SKILL.md'))
   await symlink('/etc/passwd', join(folder, 'SKILL.md'))
   expect(await load()).toMatchObject({ outcome: 'error', content: expect.stringContaining('has become a link') })
 })
 
-test('links in its folder are not listed, and a long list is cut', async () => {
+test('links in the folder of the skill are not listed, and a long list is cut', async () => {
   await symlink('/etc/passwd', join(folder, 'passwd'))
   for (let number = 0; number < 120; number += 1) await writeFile(join(folder, `f${number}`), '')
   const { content } = await load()
@@ -109,7 +109,7 @@ test('links in its folder are not listed, and a long list is cut', async () => {
   expect(content).toMatch(/\[… and more …\]$/)
 })
 
-test('in a worktree its own copy counts, and without one the original', async () => {
+test('in a worktree the tool reads the copy of the worktree, or the original if there is no copy', async () => {
   const dir = join(root, '..', 'worktree')
   const worktree: WorktreeSpec = { repository: join(root, '.git'), dir, branch: 'b', base: 'c' }
   expect((await load({ worktree })).content).toContain(`in ${folder}:`)
@@ -119,7 +119,7 @@ test('in a worktree its own copy counts, and without one the original', async ()
   expect(content).toContain(`in ${await realpath(dir)}/.claude/skills/pdf:\n\nStart scripts/read.py.`)
 })
 
-test('limited places hold', async () => {
+test('a skill outside of the allowed paths is denied', async () => {
   expect(await load({ paths: { read: [join(root, 'src')] } })).toMatchObject({ outcome: 'denied', refused: { what: 'paths' } })
   expect(await load({ paths: { read: [root] } })).toMatchObject({ outcome: 'ok' })
 })

@@ -290,7 +290,7 @@ test('a stopped, replaced or lost member holds no task, and a failed task blocks
     ['idle', null],
     ['idle', null],
   ])
-  // test/tables/kernel/crew/state/machines.test.ts does each action in each state.
+  // test/tables/kernel/crew/state/transition-tables.test.ts does each action in each state.
 })
 
 describe('lost messages are sent again to', () => {

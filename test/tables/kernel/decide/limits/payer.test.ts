@@ -12,7 +12,7 @@ function tokensBelow(player: Player, uuid: string): number {
   return inputTokens + outputTokens
 }
 
-const FAMILY = `
+const SUBTREE = `
   .live a
   .live b under=a
   .live c under=b
@@ -21,7 +21,7 @@ const FAMILY = `
 `
 
 test('an end passes the usage and the children to the payer', () => {
-  expect(play(`${FAMILY}\nreport b exited 3\nreport c exited 0`)).toMatchInlineSnapshot(`
+  expect(play(`${SUBTREE}\nreport b exited 3\nreport c exited 0`)).toMatchInlineSnapshot(`
     "
     > report b exited 3
     b.8 child.spent c steps 1, turns 1, inputTokens 99, outputTokens 1, costUsd 0.01
@@ -45,7 +45,7 @@ test('an end passes the usage and the children to the payer', () => {
 
 test('a parent that the user resumes alone after a crash keeps the usage of all its descendants', () => {
   const player = new Player()
-  player.play(`${FAMILY}\n.boot a\n.boot b\n.boot c\n.resume a\n.start a`)
+  player.play(`${SUBTREE}\n.boot a\n.boot b\n.boot c\n.resume a\n.start a`)
   expect(tokensBelow(player, 'a')).toBe(100)
   player.play('.resume b\n.start b\n.resume c\n.start c')
   expect(tokensBelow(player, 'a')).toBe(100)
@@ -53,7 +53,7 @@ test('a parent that the user resumes alone after a crash keeps the usage of all 
 
 test('a resumed process pays again for the processes that it spawned', () => {
   const player = new Player()
-  player.play(`${FAMILY}\n.report b exited 3\n.released b\n.report c model 2\n.report c answer 2 tokens=49\n.resume b\n.start b`)
+  player.play(`${SUBTREE}\n.report b exited 3\n.released b\n.report c model 2\n.report c answer 2 tokens=49\n.resume b\n.start b`)
   expect(tokensBelow(player, 'a')).toBe(150)
   expect(tokensBelow(player, 'b')).toBe(150)
 })

@@ -2,8 +2,8 @@
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { restoreAfterCrash } from '../../../../src/drivers/files/crew/snapshot.ts'
-import { tempDir } from '../../../support/tmp.ts'
+import { restoreAfterCrash } from '../../../../../src/drivers/files/crew/snapshot.ts'
+import { tempDir } from '../../../../support/tmp.ts'
 
 type Restore = Parameters<typeof restoreAfterCrash>
 

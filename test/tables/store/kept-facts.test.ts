@@ -347,7 +347,7 @@ describe('damage', () => {
       [9, keptSum({ key: 1, uuid: A, origin: null, base: 0, upto: 9 })],
       `processes process ${B}: its origin ends with fact 9, before fact 10`,
     ],
-  ])('is found: %s', async (_, sql, values, writeLine) => {
+  ])('is found: %s', async (_, sql, values, line) => {
     await using fixture = await testStore()
     const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
     await writeEnded(fixture.store, scribe, journals, 5)
@@ -356,7 +356,7 @@ describe('damage', () => {
     await sweepAll(fixture.store)
     await writeDistance(fixture.store, scribe)
     expect(await fixture.store.verify()).toEqual([])
-    expect(await (await fixture.tamper(sql, ...values)).verify()).toContainEqual(writeLine)
+    expect(await (await fixture.tamper(sql, ...values)).verify()).toContainEqual(line)
   })
 
   test('in the list of pending deletions cannot remove an existing process', async () => {

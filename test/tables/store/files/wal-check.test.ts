@@ -169,7 +169,7 @@ describe('leftovers of a crash are not damage', () => {
     }
   })
 
-  test('and a checkpoint removes them at once, so that they are not mistaken for damage later', async () => {
+  test('and a WAL checkpoint removes them at once, so that they are not mistaken for damage later', async () => {
     const dir = copyHome(
       (log) => {
         log.fill(0, 32 + FRAME_BYTES * lastCommitBegin(), 32 + FRAME_BYTES * lastCommitBegin() + 512)

@@ -1,5 +1,5 @@
 // Forks in the store: a fork costs two rows, and is read as one journal with its origin. Some forks are refused.
-// Removing forks and origins is tested in kept.test.ts.
+// Removing forks and origins is tested in test/tables/store/kept-facts.test.ts.
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
