@@ -38,7 +38,7 @@ const PURE = ['kernel']
 const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
   // The wiring of the daemon's parts, and tables of statements and answers: one line for each entry.
   'src/daemon/daemon.ts: #createRoutesDeps(): Parameters<typeof addRoutes>[1] {': 127,
-  'src/daemon/wiring.ts: export function connectDaemonParts(deps: DaemonResources, { table, cursor }: LoadedTable): DaemonParts {': 129,
+  'src/daemon/wiring.ts: export function connectDaemonParts(deps: DaemonResources, { table, cursor }: LoadedTable): DaemonParts {': 123,
   'src/store/statements.ts: export function prepareAll(db: DatabaseSync) {': 74,
   'bench/gateway.ts: async function bench(): Promise<void> {': 85,
 }

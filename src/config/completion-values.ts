@@ -3,6 +3,7 @@
 import { findAgents } from './agents/find-agents.ts'
 import { loadConfig } from './config.ts'
 import { explainConfig, inlineYaml } from './edit.ts'
+import { BUDGET_KEYS } from './keys/budgets.ts'
 import { FILE_LIMIT_KEYS } from './limit-rules.ts'
 import type { Env, Paths } from './paths.ts'
 import { NATIVE_TOOLS } from '../kernel/model/words.ts'
@@ -47,6 +48,7 @@ export async function keyChoices(context: CompletionContext): Promise<Choice[]> 
     if (key === 'gc' || key === 'gateway' || key === 'liveness') return [[key, inlineYaml(value)], ...partsOf(key, value as object)]
     if (key === 'limits')
       return [[key, inlineYaml(value)], ...FILE_LIMIT_KEYS.map((name): Choice => [`limits.${name}`, 'of what you start'])]
+    if (key === 'budgets') return [[key, inlineYaml(value)], ...BUDGET_KEYS.map((name): Choice => [`budgets.${name}`, 'of all processes'])]
     return [[key, inlineYaml(value)]]
   })
 }

@@ -4,10 +4,12 @@
 // Test: test/tables/config/config.test.ts.
 import * as z from 'zod'
 import { KernelError } from '../kernel/model/errors.ts'
+import type { HomeBudgets } from '../kernel/model/usage-totals.ts'
 import type { Effort, KeepRaw, McpServer } from '../kernel/model/spec-parts.ts'
 import { COMPOSE_HINT, agentKeys, agentsRule, composeFile, type ComposeFile } from './compose.ts'
 import { crewKeys, findCrewByName, crewsRule, type NamedCrew } from './crew/crews.ts'
 import { GATEWAY_DEFAULTS, GATEWAY_KEYS, RATE_LIMIT_KEYS, gatewayRule, type GatewayConfig } from './keys/gateway.ts'
+import { BUDGET_KEYS, budgetsRule } from './keys/budgets.ts'
 import { GC_DEFAULTS, GC_KEYS, gcRule, type GcConfig } from './keys/gc.ts'
 import { nearestFile, problemError, readText, trustedOwners } from './untrusted-files.ts'
 import { issueText } from './zod-messages.ts'
@@ -68,6 +70,8 @@ export interface Config {
   readonly notifications: NotificationsConfig
   /** the default limits of processes without a parent */
   readonly limits: Limits
+  /** how much all processes together may spend in a day and in a month */
+  readonly budgets: HomeBudgets
   /** which raw output lines of external agents are kept */
   readonly keep_raw: KeepRaw | 'off'
   /** which ended processes are kept */
@@ -119,6 +123,7 @@ export const DEFAULTS: Config = {
   liveness: {},
   notifications: {},
   limits: {},
+  budgets: {},
   keep_raw: 'off',
   gc: GC_DEFAULTS,
   prices: {},
@@ -163,6 +168,7 @@ const userKeys = {
   trusted: z.array(z.string().startsWith('/', 'expected an absolute path').max(4096)).max(1000).optional(),
   mcp: serversRule.optional(),
   limits: fileLimitsRule.optional(),
+  budgets: budgetsRule.optional(),
   keep_raw: keepRawRule.optional(),
   gc: gcRule.optional(),
   prices: pricesRule.optional(),
@@ -185,6 +191,7 @@ export const USER_FORMAT: YamlFormat<UserFile> = {
     if (key === 'crews') return crewKeys(path)
     if (key === 'mcp') return SERVER_KEYS
     if (key === 'limits') return FILE_LIMIT_KEYS
+    if (key === 'budgets') return BUDGET_KEYS
     if (key === 'gc') return GC_KEYS
     if (key === 'liveness') return LIVENESS_KEYS
     if (key === 'notifications') return at === 'webhook' ? WEBHOOK_KEYS : NOTIFICATION_KEYS

@@ -7,6 +7,7 @@ import { dirname, resolve } from 'node:path'
 import { isMap, isNode, parse, parseDocument, stringify, type Document } from 'yaml'
 import { KernelError } from '../kernel/model/errors.ts'
 import { DEFAULTS, readLayers, USER_FORMAT, type ConfigSources, type UserFile } from './config.ts'
+import { BUDGET_KEYS } from './keys/budgets.ts'
 import { problemError, readText } from './untrusted-files.ts'
 import { GATEWAY_DEFAULTS, GATEWAY_KEYS } from './keys/gateway.ts'
 import { GC_DEFAULTS, GC_KEYS } from './keys/gc.ts'
@@ -44,6 +45,7 @@ const PARTS: Readonly<Partial<Record<keyof UserFile, readonly string[]>>> = {
   notifications: NOTIFICATION_KEYS,
   gateway: GATEWAY_KEYS,
   limits: FILE_LIMIT_KEYS,
+  budgets: BUDGET_KEYS,
 }
 /** The lists that may be given as words with commas between. */
 const COMMA_LISTS: ReadonlySet<string> = new Set(['fallback', 'trusted'])

@@ -100,6 +100,7 @@ export async function startDaemon({
   stack.defer(() => parts.close())
   await parts.crewCommands.recover()
   await bootAll({ ...deps, ...parts, isCrashLoop: await detectCrashLoop(deps, stack) })
+  parts.homeKeeper.start()
   await deps.store.finishStart()
   parts.notifier.start()
   // Both sweeps list their files before any new work can be planned. So a file without an owner is a leftover of an earlier daemon.
@@ -297,7 +298,7 @@ class RunningDaemon implements Daemon {
       },
       removals,
       collector,
-      usage: (query) => usageReport({ store, reads }, query),
+      usage: (query) => usageReport({ store, reads, table }, query),
       search: (query, processes, signal) => searchTranscripts({ store, reads, slices, mono: turns.mono }, query, processes, signal),
       archive: new Archive({
         store,

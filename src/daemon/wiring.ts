@@ -31,6 +31,8 @@ import { runProgram } from './host/run-program.ts'
 import { Sweeper } from './operations/removals.ts'
 import { Sampler } from './incarnation/sampler.ts'
 import { SpecBuilder } from './operations/spec-builder.ts'
+import { HomeKeeper } from './host/home-keeper.ts'
+import { EMPTY_HOME } from '../kernel/state/home.ts'
 import { Table } from './loop/table.ts'
 import { Worktrees } from './operations/worktrees.ts'
 import type { Paths } from '../config/paths.ts'
@@ -67,6 +69,7 @@ export interface DaemonParts {
   readonly toolService: ToolService
   readonly monitor: Monitor
   readonly notifier: Notifier
+  readonly homeKeeper: HomeKeeper
   readonly pipeline: Pipeline
   readonly writeFailures: WriteFailures
   readonly sweeper: Sweeper
@@ -86,6 +89,7 @@ export interface DaemonParts {
 /** Loads all rows that are not dead, page by page. The suspended rows of a page are packed before the next page is read. */
 export async function loadTable({ store, settings }: Pick<DaemonResources, 'store' | 'settings'>): Promise<LoadedTable> {
   const table = new Table(settings.now.maxProcesses)
+  table.home = { ...EMPTY_HOME, book: (await store.home()) ?? EMPTY_HOME.book, budgets: settings.now.budgets }
   for (let pageStart: number | undefined = 0; ;) {
     const { processes, counters, next }: LoadedPage = await store.load(pageStart)
     table.apply(processes, counters.pid)
@@ -149,6 +153,30 @@ function createWorktrees(
   return new Worktrees({ containments, store, state: paths.state, tmpDir, newUuid: uuidv7, queue, rows: () => table.rows(), log })
 }
 
+function createNotifier(
+  { clock, log, store, settings, containments, tmpDir }: DaemonResources,
+  { cursor, get, keys }: Pick<ConstructorParameters<typeof Notifier>[0], 'cursor' | 'get'> & { readonly keys: Credentials },
+): Notifier {
+  return new Notifier({
+    clock,
+    log,
+    store,
+    cursor,
+    get,
+    readFact: async (uuid, seq) => (await store.facts(uuid, seq - 1, 1))[0]?.body,
+    readConfig: () => settings.notifications(),
+    lookUpSecret: async (name) => (await keys.locate(name, {}))?.value,
+    runProgram: (argv) => runProgram({ containments, cwd: '/', tmpDir }, argv),
+  })
+}
+
+function createHomeKeeper({ clock, settings, paths, log }: DaemonResources, table: Table, submit: Pipeline['submit']): HomeKeeper {
+  return new HomeKeeper(
+    { table, clock, configFile: paths.configFile, readBudgets: () => settings.budgets(), submit, log },
+    settings.now.budgets,
+  )
+}
+
 /** Creates all parts. Nothing runs until the first input is submitted. */
 export function connectDaemonParts(deps: DaemonResources, { table, cursor }: LoadedTable): DaemonParts {
   const { paths, settings, store, containments, clock, turns, loopWatch, apiSockets, tmpDir, log } = deps
@@ -185,22 +213,13 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
   })
   const submit: Pipeline['submit'] = (input) => pipeline.submit(input)
   const monitor = new Monitor({ clock, submit, log, get, findStopped: (process) => performer.findStopped(process) })
-  const notifier = new Notifier({
-    clock,
-    log,
-    store,
-    cursor,
-    get,
-    readFact: async (uuid, seq) => (await store.facts(uuid, seq - 1, 1))[0]?.body,
-    readConfig: () => settings.notifications(),
-    lookUpSecret: async (name) => (await keys.locate(name, {}))?.value,
-    runProgram: (argv) => runProgram({ containments, cwd: '/', tmpDir }, argv),
-  })
+  const notifier = createNotifier(deps, { cursor, get, keys })
   let drain: Pick<Drain, 'onFacts'> | null = null
   const deadlines = new Deadlines(clock, (uuid) => {
     // During a drain, a process that waits for its restart stays for the next daemon.
     if (drain === null || table.get(uuid)?.life.state !== 'created') submit({ type: 'tick', uuid })
   })
+  const homeKeeper = createHomeKeeper(deps, table, submit)
   const writeFailures = new WriteFailures({
     store,
     clock,
@@ -223,6 +242,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
       monitor.onFacts(facts)
       feed.publish(facts)
       notifier.onFacts(facts)
+      homeKeeper.onFacts(facts)
       retirements.onFacts(facts)
       autoRemovals.onFacts(facts)
       drain?.onFacts(facts)
@@ -249,6 +269,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
     toolService,
     monitor,
     notifier,
+    homeKeeper,
     pipeline,
     writeFailures,
     sweeper,
@@ -267,6 +288,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
       monitor.stop()
       writeFailures.stop()
       await autoRemovals.stop()
+      await homeKeeper.stop()
       await sweeper.stop()
       sampler.flush()
       await crewJobs.stop()

@@ -6,12 +6,14 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { FactMark, PageFilter, StoredFact } from '../kernel/model/facts.ts'
+import type { HomeBook } from '../kernel/model/usage-totals.ts'
 import type { Process } from '../kernel/model/process.ts'
 import { readCollectable, readSize } from './collectable.ts'
 import { Writer } from './write/writer.ts'
 import { explainWrite, storeError } from './errors.ts'
 import { IdentityFile } from './files/identity.ts'
 import { beginRun, endRun, trustTime, trustedTime } from './daemon-runs.ts'
+import { readHomeBook } from './home-book.ts'
 import { readMeta, writeMeta } from './meta.ts'
 import { readAll, readFacts, readSince, readTail, skimFacts } from './journal/journal.ts'
 import { checkOpening } from './files/check-opening.ts'
@@ -118,6 +120,10 @@ class SqliteStore implements Store {
         ...page,
       }
     })
+  }
+
+  async home(): Promise<HomeBook | null> {
+    return guard('The account of the home', () => readHomeBook(this.#sql))
   }
 
   async finishStart(): Promise<void> {

@@ -189,9 +189,10 @@ export function prepareAll(db: DatabaseSync) {
   }
 }
 
-/** Prepares the statements of the usage ledger. */
+/** Prepares the statements of the usage ledger and of the account of the home. */
 function prepareUsageLedger(sql: (text: string) => StatementSync) {
   return {
+    setMeta: sql('INSERT INTO meta VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value, copy = excluded.copy'),
     spending: sql(`SELECT ${FACT_COLUMNS}, p.uuid FROM journal j JOIN processes p ON p.key = j.process WHERE j.cursor > ? AND j.cursor <= ?
       AND j.type IN (SELECT value FROM json_each(?)) ORDER BY j.cursor`),
     spender: sql(`SELECT ${SPENDER} FROM spenders WHERE uuid = ?`),

@@ -2,6 +2,7 @@
 // commit; sqlite.ts implements the contract and is the only writer.
 // Tests: test/tables/store/store.test.ts, test/processes/daemon/store-faults.test.ts.
 import type { FactMark, PageFilter, StoredFact } from '../kernel/model/facts.ts'
+import type { HomeBook } from '../kernel/model/usage-totals.ts'
 import type { Process } from '../kernel/model/process.ts'
 import type { Uuid } from '../kernel/model/ids.ts'
 
@@ -18,6 +19,8 @@ export interface Commit {
   readonly facts: readonly StoredFact[]
   readonly processes: readonly Process[]
   readonly counters: Counters
+  /** the account of the home, if it has changed */
+  readonly home?: HomeBook
 }
 
 /** A page of the processes that are not dead: live processes, suspended processes and zombies. */
@@ -146,6 +149,8 @@ export interface Store extends AsyncDisposable {
   commit(commit: Commit): Promise<void>
   /** Loads a page of the processes that are not dead. */
   load(from?: number): Promise<LoadedPage>
+  /** Returns the account of the home as of the last commit that changed it; null if none did. */
+  home(): Promise<HomeBook | null>
   /** Must be called at the end of the start: gives the page cache, which is small during the start, its full size. */
   finishStart(): Promise<void>
   /** Returns a process as of the last commit, whether it has ended or not; undefined if there is none. */

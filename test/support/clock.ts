@@ -10,10 +10,15 @@ interface Timer {
 export class ManualClock implements Clock {
   #wall = 1_700_000_000_000
   #mono = 1_000
+  #sleptMs = 0
   readonly #timers = new Set<Timer>()
 
   now(): Now {
     return { wall: this.#wall, mono: this.#mono }
+  }
+
+  uptimeMs(): number {
+    return this.#mono + this.#sleptMs
   }
 
   after(ms: number, fn: () => void): () => void {
@@ -36,6 +41,12 @@ export class ManualClock implements Clock {
       timer.fn()
     }
     this.#setMono(end)
+  }
+
+  /** Lets the machine sleep: the monotonic clock stands still. */
+  sleep(ms: number): void {
+    this.#wall += ms
+    this.#sleptMs += ms
   }
 
   /** Makes the wall clock jump, as when a user sets it; the monotonic clock does not change. */

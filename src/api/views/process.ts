@@ -31,9 +31,9 @@ export interface HoldView {
   until?: string
   /** the hold is released automatically at `until` */
   wake?: true
-  /** for the reason `budget`: the limit that is used up */
-  limit?: LimitName
-  /** for the reason `budget`: the process that the limit belongs to */
+  /** for the reason `budget`: the limit or the budget of the home that is used up */
+  limit?: LimitName | 'dailyUsd' | 'monthlyUsd'
+  /** for the reason `budget`: the process that the limit belongs to; absent: the home */
   scope?: string
 }
 

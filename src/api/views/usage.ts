@@ -55,6 +55,23 @@ export interface UsageReportView {
   more: number
   /** the number of usage entries that are in no sum, because their process is unknown */
   unread: number
+  /** what all processes have spent in this calendar day and month, in the time zone of the daemon */
+  home: {
+    day: {
+      costUsd: number
+      /** `budgets` of config.yaml; null: there is no budget */
+      budgetUsd: number | null
+      /** when the next period begins */
+      endsAt: string
+    }
+    month: {
+      costUsd: number
+      /** `budgets` of config.yaml; null: there is no budget */
+      budgetUsd: number | null
+      /** when the next period begins */
+      endsAt: string
+    }
+  }
   /** the sum of all rows, omitted ones included */
   total: UsageSumView
 }

@@ -93,9 +93,11 @@ const resumeContinues: NextStepText = (_, __, resume) => `${resume} continues it
 /** The sentence for each reason of a hold. A process with several holds gets the first sentence: reasons that a plain resume cannot release come first. */
 const NEXT_STEPS: { readonly [R in HoldReason]: NextStepText } = {
   budget: ({ uuid, pid }, { limit, scope }) =>
-    limit === undefined || scope === undefined
-      ? `it continues when there is room again; \`reeve inspect ${pid}\` shows its limits`
-      : `${raiseLimitCommand(limit, scope === uuid ? String(pid) : shortId(scope))} continues it`,
+    limit === 'dailyUsd' || limit === 'monthlyUsd'
+      ? `it continues by itself then; \`reeve config set budgets.${limit} USD\` with more continues it now`
+      : limit === undefined || scope === undefined
+        ? `it continues when there is room again; \`reeve inspect ${pid}\` shows its limits`
+        : `${raiseLimitCommand(limit, scope === uuid ? String(pid) : shortId(scope))} continues it`,
   credentials: (_, __, resume) => `${resume} in a shell with the key continues it`,
   'disk-full': () => 'it continues by itself when there is space',
   'context-full': ({ pid }, _, resume) => `${resume} tries again; after \`reeve stop ${pid}\` it can resume with a larger --model`,

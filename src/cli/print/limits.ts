@@ -2,12 +2,12 @@
 // test/tables/cli/input/limit-flags.test.ts.
 import { formatLimitUsd, formatCost, formatElapsed, shortId, formatBytes, formatTokens } from './format.ts'
 import type { LimitUseView, ProcessView } from '../../api/views/process.ts'
-import type { LimitName } from '../../kernel/model/words.ts'
+import type { BoundName } from '../../kernel/model/words.ts'
 
 type Row = readonly [label: string, value: string | null]
 
 /** The unit of each limit in a text, and the format of its values. */
-const UNITS: Readonly<Record<LimitName, readonly [unit: string, format: (value: number) => string]>> = {
+const UNITS: Readonly<Record<BoundName, readonly [unit: string, format: (value: number) => string]>> = {
   maxSteps: ['steps', String],
   maxTurns: ['turns', String],
   maxMessages: ['messages', String],
@@ -24,6 +24,8 @@ const UNITS: Readonly<Record<LimitName, readonly [unit: string, format: (value: 
   timeoutMs: ['of time', formatElapsed],
   memoryBytes: ['of memory', formatBytes],
   outputBytes: ['of output', formatBytes],
+  dailyUsd: ['today', (value) => formatCost(value)],
+  monthlyUsd: ['this month', (value) => formatCost(value)],
 }
 
 /** When a budget is checked. */
@@ -51,9 +53,9 @@ export function limitText({ limit, used, of, action, scope, source }: LimitUseVi
 }
 
 /** Describes the used part of a limit: `40 of 60 steps`. */
-export function amountText(limit: LimitName, used: number, of: number): string {
+export function amountText(limit: BoundName, used: number, of: number): string {
   const [unit, format] = UNITS[limit]
-  const maximum = limit === 'budgetUsd' ? formatLimitUsd(of) : format(of)
+  const maximum = limit.endsWith('Usd') ? formatLimitUsd(of) : format(of)
   const amount = limit === 'maxDepth' ? maximum : `${format(used)} of ${maximum}`
   return `${amount}${unit === '' ? '' : ` ${unit}`}`
 }

@@ -8,6 +8,7 @@ export const USAGE: Readonly<Record<'usage', Verb>> = {
     about: [
       'Adds up tokens, steps and USD of all processes, also of ended and removed ones. The groups are agents (the default), models, days, or trees (a root process with all its descendants). A fork counts separately, only with its own usage.',
       "INPUT counts tokens that were neither read from nor written to the provider's cache. A COST with `+` is a lower bound, because the price of some call is unknown; `~` marks a partial estimate, because some call was cut off. Set your own prices in config.yaml, under `prices`.",
+      'If config.yaml has `budgets`, two lines show what all processes have spent today and this month.',
       '`--since` counts whole hours. `reeve inspect` shows the usage of one process.',
     ],
     wordRange: [0, 0],

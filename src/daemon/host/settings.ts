@@ -7,11 +7,12 @@ import type { NotificationsConfig } from '../../config/keys/notifications.ts'
 import { resolveMcpServers } from '../../config/mcp/resolve.ts'
 import type { Env, Paths } from '../../config/paths.ts'
 import type { NativeOptions } from '../../drivers/native/driver.ts'
+import type { HomeBudgets } from '../../kernel/model/usage-totals.ts'
 import type { Limits } from '../../kernel/model/words.ts'
 
 /**
  * The settings that the daemon itself reads again at each spawn and resume. The others take effect at the start of the daemon, or
- * apply to one process only. `gc` and `notifications` are read at each use.
+ * apply to one process only. `gc` and `notifications` are read at each use, and `budgets` when the file has changed.
  */
 const IS_READ_AGAIN: Readonly<Record<keyof Config, boolean>> = {
   maxProcesses: false,
@@ -26,6 +27,7 @@ const IS_READ_AGAIN: Readonly<Record<keyof Config, boolean>> = {
   liveness: false,
   notifications: false,
   limits: true,
+  budgets: false,
   keep_raw: false,
   gc: false,
   prices: true,
@@ -70,6 +72,11 @@ export class Settings {
     const { gc } = await loadConfig({ paths: this.#paths, cwd: null, env: process.env })
     this.#now = { ...this.#now, gc }
     return gc
+  }
+
+  /** Reads the budgets of the home. Errors: those of `read`. */
+  async budgets(): Promise<HomeBudgets> {
+    return (await loadConfig({ paths: this.#paths, cwd: null, env: process.env })).budgets
   }
 
   /** Reads the notification settings. Errors: those of `read`. */

@@ -1,10 +1,13 @@
 // The daemon's clocks: the wall clock for times shown to users, the monotonic clock for durations and limits.
 // This is the only place of the daemon that reads a clock; tests replace it by a manual one (test/support/clock.ts).
 // A jump of the wall clock changes no duration and no limit.
+import { uptime } from 'node:os'
 import type { Now } from '../../kernel/model/ids.ts'
 
 export interface Clock {
   now(): Now
+  /** ms since the start of the machine, on a clock that never jumps and that runs on while the machine sleeps */
+  uptimeMs(): number
   /** Calls `fn` once after `ms` on the monotonic clock. Returns a function that cancels the call. */
   after(ms: number, fn: () => void): () => void
 }
@@ -14,6 +17,7 @@ const MAX_TIMER_MS = 2_147_483_647
 
 export const systemClock: Clock = {
   now: () => ({ wall: Date.now(), mono: performance.now() }),
+  uptimeMs: () => uptime() * 1_000,
   after: (ms, fn) => {
     const timer = setTimeout(fn, Math.min(Math.max(0, Math.ceil(ms)), MAX_TIMER_MS))
     timer.unref()

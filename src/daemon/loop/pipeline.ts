@@ -8,6 +8,7 @@
 import { EventLoopTurns, type SliceQueue } from '../../drivers/common/event-loop-turns.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { step } from '../../kernel/decide/step.ts'
+import { hasSameBook } from '../../kernel/state/home.ts'
 import { Overlay } from '../../kernel/state/live-table.ts'
 import type { Effect, ReplyValue } from '../../kernel/model/effects.ts'
 import type { StoredFact } from '../../kernel/model/facts.ts'
@@ -205,11 +206,17 @@ export class Pipeline {
     const now = clock.now()
     const decisions = inputs.map((input) => this.#decide(overlay, input, now))
     const facts = this.#numberFacts(decisions)
-    if (facts.length > 0) {
+    const isHomeChanged = !hasSameBook(overlay.home, table.home)
+    if (facts.length > 0 || isHomeChanged) {
       const cursor = this.#cursor + facts.length
       const processes = [...overlay.processes.values()]
       try {
-        await store.commit({ facts, processes, counters: { pid: overlay.lastPid, cursor } })
+        await store.commit({
+          facts,
+          processes,
+          counters: { pid: overlay.lastPid, cursor },
+          ...(isHomeChanged ? { home: overlay.home.book } : {}),
+        })
       } catch (error) {
         return error instanceof KernelError ? error : new KernelError('INTERNAL', String(error))
       }
@@ -217,6 +224,7 @@ export class Pipeline {
       table.apply(processes, overlay.lastPid)
       this.#publish(facts)
     }
+    table.home = overlay.home
     for (const effect of decisions.flatMap(({ effects }) => effects)) {
       if (this.#slices.mustWait) await this.#slices.next()
       this.#perform(effect)
@@ -248,6 +256,7 @@ export class Pipeline {
     const decision = this.#stepSafely(overlay, input)
     for (const process of decision.changes.processes.values()) overlay.put(process)
     overlay.lastPid = decision.changes.lastPid
+    overlay.home = decision.changes.home
     return decision
   }
 
@@ -260,7 +269,7 @@ export class Pipeline {
       return decision
     } catch (error) {
       this.#deps.log(`input ${input.type} met a broken invariant`, error)
-      const changes = { facts: [], processes: new Map(), lastPid: overlay.lastPid }
+      const changes = { facts: [], processes: new Map(), lastPid: overlay.lastPid, home: overlay.home }
       const message = errorText(error)
       return { changes, effects: 'reply' in input ? [{ type: 'refuse', to: input.reply, code: 'INTERNAL', message }] : [] }
     }

@@ -3,6 +3,8 @@
 // unpacks an equal new object. Rows must therefore never be compared by identity.
 // Test: test/properties/table.test.ts and test/properties/kernel.test.ts compare the table with a simple model.
 import { Accounts } from '../../kernel/state/accounts.ts'
+import type { Home } from '../../kernel/model/usage-totals.ts'
+import { EMPTY_HOME } from '../../kernel/state/home.ts'
 import { isActive, isSuspended } from '../../kernel/model/status.ts'
 import { CompactRow, RowPacker } from './compact-row.ts'
 import type { Process } from '../../kernel/model/process.ts'
@@ -15,6 +17,8 @@ const MAX_UNPACKED = 500
 export class Table implements LiveTable {
   readonly maxProcesses: number
   readonly accounts = new Accounts(null)
+  /** replaced by the pipeline after a commit, and by the start of the daemon */
+  home: Home = EMPTY_HOME
   /** the number of living processes without a hold */
   activeCount = 0
   /** the number of living processes with a hold */

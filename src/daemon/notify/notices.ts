@@ -4,7 +4,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { answerCommands, crewCommandName, taskOfQuestion } from '../../api/text/answer-command.ts'
 import type { NoticeKind } from '../../config/keys/notifications.ts'
-import { amountsText } from '../../kernel/state/limits.ts'
+import { amountsText, isHomeBudget } from '../../kernel/state/limits.ts'
 import { isLiving } from '../../kernel/model/status.ts'
 import type { FactBody, StoredFact } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'
@@ -67,6 +67,8 @@ const NOTIFYING_FACTS: ReadonlySet<FactBody['type']> = new Set<FactBody['type']>
 
 /** Optional parts of a notice. */
 interface NoticeExtras {
+  /** the notice is about the home: other processes repeat it */
+  readonly isOfHome?: true
   /** the end of the key, which distinguishes notices of the same kind */
   readonly key?: string
   /** the commands at the end of the text, which are never shortened; default: `command` */
@@ -87,13 +89,13 @@ export function noticeOf({ uuid, pid, at, cursor, body }: StoredFact, process: P
   if (!process) return null
   const content = contentOf(body, process)
   if (content === null) return null
-  const [kind, event, { key = '', commands, ...extras } = {}] = content
+  const [kind, event, { key = '', isOfHome = false, commands, ...extras } = {}] = content
   const { name, agent, intent } = process.spec
   const text = textWithCommands(`${name ?? agent} (PID ${pid}) ${event}`, commands ?? extras.command)
   const exited = body.type === 'process.exited' ? { elapsedMs: Math.round(process.clock.elapsedMs) } : {}
   return {
     kind,
-    key: `${uuid} ${kind}${key}`,
+    key: `${isOfHome ? 'home' : uuid} ${kind}${key}`,
     uuid,
     pid,
     name,
@@ -154,6 +156,12 @@ function contentOf(body: FactBody, process: Process): NoticeContent | null {
     case 'liveness.changed':
       return body.word === 'alive' ? null : [body.word === 'waiting' ? 'waiting' : 'stalled', livenessText(body)]
     case 'limit.warned':
+      if (isHomeBudget(body.limit))
+        return [
+          'budget',
+          `has spent money of the home: ${amountsText(body.limit, body.used, body.of)}`,
+          { key: ` ${body.limit}`, isOfHome: true },
+        ]
       return body.limit === 'context'
         ? null
         : ['budget', `has used ${Math.floor((100 * body.used) / body.of)} % of a limit: ${amountsText(body.limit, body.used, body.of)}`]
@@ -193,8 +201,8 @@ function limitContent(
   if (action === 'wait' || scope !== uuid) return null
   return [
     'budget',
-    `${action === 'suspend' ? 'is suspended' : 'has come to its limit'}: ${amountsText(limit, used, of)}`,
-    { key: ' reached' },
+    `${action === 'suspend' ? 'is suspended' : 'has come to its limit'}: ${amountsText(limit, used, of)}${isHomeBudget(limit) ? ' by all processes' : ''}`,
+    isHomeBudget(limit) ? { key: ` ${limit} reached`, isOfHome: true } : { key: ' reached' },
   ]
 }
 

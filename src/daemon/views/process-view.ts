@@ -296,7 +296,7 @@ function holdView(
     ...hold,
     at: isoTime(at),
     ...(until === undefined ? {} : { until: isoTime(until) }),
-    ...(reached && !reached.shouldWait ? { limit: reached.limit, scope: reached.scope.uuid } : {}),
+    ...(reached && !reached.shouldWait ? { limit: reached.limit, ...(reached.scope === 'home' ? {} : { scope: reached.scope.uuid }) } : {}),
   }
 }
 
@@ -327,16 +327,16 @@ function noteOf(process: Process, context: ViewContext, mono: number): string | 
 /** The current usage of the reached budget; the recorded note has the usage at the refused call. Null if no limit blocks now. */
 function currentBudgetText(process: Process, { table }: ViewContext, mono: number): string | null {
   const reached = findBlockingLimit(table, process, mono)
-  return reached && !reached.shouldWait
-    ? reachedText({ ...reached, whose: reached.scope.uuid === process.uuid ? null : reached.scope.uuid.slice(-8), ask: process.wants })
-    : null
+  if (reached === null || reached.shouldWait) return null
+  const whose = reached.scope === 'home' || reached.scope.uuid === process.uuid ? null : reached.scope.uuid.slice(-8)
+  return reachedText({ ...reached, whose, ask: process.wants })
 }
 
 /** The note of an ended process. A note about an earlier limit is not shown for a completed process. */
 function endNote(process: Process, reason: string): string | null {
   const { note, retiredAt, life } = process
   if (life.state === 'zombie' && hasSurvivors(process)) return `${reasonText(reason)}; ${note}`
-  if (reason === 'completed') return note !== null && /^(budget|limit)( of \w+)?: /.test(note) ? null : note
+  if (reason === 'completed') return note !== null && /^(budget|limit)( of [\w ]+)?: /.test(note) ? null : note
   if (reason === 'retired' && retiredAt !== null) return note
   return [reasonText(reason), gaveUpNote(process)].filter((text) => text !== null).join('; ')
 }

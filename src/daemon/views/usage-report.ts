@@ -7,6 +7,8 @@ import { isoTime } from './format-times.ts'
 import type { UsageBy, UsageReportView, UsageRowView, UsageSumView } from '../../api/views/usage.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { SpentRow, Store } from '../../store/store.ts'
+import type { Home } from '../../kernel/model/usage-totals.ts'
+import type { HomeBudgetName } from '../../kernel/model/words.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
 const HOUR_MS = 3_600_000
@@ -22,10 +24,11 @@ export interface UsageQuery {
 export interface UsageDeps {
   readonly store: Pick<Store, 'updateUsageLedger' | 'usageRows' | 'countUnownedUsage' | 'tombstone'>
   readonly reads: { find(uuid: Uuid): Promise<Process | undefined> }
+  readonly table: { readonly home: Home }
 }
 
 /** Returns the usage of all processes, removed ones included. */
-export async function usageReport({ store, reads }: UsageDeps, { by, since }: UsageQuery): Promise<UsageReportView> {
+export async function usageReport({ store, reads, table }: UsageDeps, { by, since }: UsageQuery): Promise<UsageReportView> {
   await updateLedger(store)
   const sinceHour = since === undefined ? undefined : Math.floor(since / HOUR_MS)
   const total = new Group()
@@ -52,7 +55,12 @@ export async function usageReport({ store, reads }: UsageDeps, { by, since }: Us
     more: keys.length - rows.length,
     unread: await store.countUnownedUsage(),
     total: total.sum(),
+    home: { day: periodView(table.home, 'dailyUsd'), month: periodView(table.home, 'monthlyUsd') },
   }
+}
+
+function periodView({ book, budgets, ends }: Home, name: HomeBudgetName): UsageReportView['home']['day'] {
+  return { costUsd: book[name].nanoUsd / 1e9, budgetUsd: budgets[name] ?? null, endsAt: isoTime(ends[name]) }
 }
 
 /** Updates the ledger, piece by piece. Resolves when it includes all usage. */
@@ -103,7 +111,7 @@ function sortedKeys(groups: ReadonlyMap<string, Group>, by: UsageBy): string[] {
 }
 
 /** Describes the root process of a tree; `agent` is used if the process was removed. */
-async function rootOf(uuid: Uuid, agent: string, { store, reads }: UsageDeps): Promise<UsageRowView['root']> {
+async function rootOf(uuid: Uuid, agent: string, { store, reads }: Pick<UsageDeps, 'store' | 'reads'>): Promise<UsageRowView['root']> {
   const process = await reads.find(uuid)
   if (process) return { uuid, pid: process.pid, name: process.spec.name, agent: process.spec.agent, removed: false }
   const { pid = null, name = null } = (await store.tombstone(uuid)) ?? {}

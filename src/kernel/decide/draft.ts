@@ -6,6 +6,9 @@ import { keptMessages, crewCommandsFor } from '../crew/state/member-events.ts'
 import { momentOf } from '../model/moment.ts'
 import { agentUuidIn } from '../model/ids.ts'
 import { isLiving } from '../model/status.ts'
+import { nanoOf } from '../state/accounts.ts'
+import { spendOf } from '../state/home.ts'
+import type { Home } from '../model/usage-totals.ts'
 import { Overlay } from '../state/live-table.ts'
 import type { SystemCommand } from '../model/crew/commands.ts'
 import type { Effect } from '../model/effects.ts'
@@ -21,6 +24,7 @@ export interface Changes {
   /** the new rows of all changed processes */
   readonly processes: ReadonlyMap<Uuid, Process>
   readonly lastPid: Pid
+  readonly home: Home
 }
 
 export interface Decision {
@@ -110,6 +114,7 @@ export class DecisionDraft extends Overlay {
     const fact: Fact = { uuid, seq, pid: pidOf(before, body), at: this.now.wall, body }
     const after = fold(before, fact)
     this.put(after)
+    this.home = spendOf(this.home, nanoOf(after.usage.costUsd) - nanoOf(before?.usage.costUsd ?? 0))
     const { member } = after.spec
     this.facts.push({ ...fact, moment: momentOf(after, member && this.get(member.crew)) })
     if (member) this.#notifyCrew(before, after, member.crew, body)
@@ -121,7 +126,7 @@ export class DecisionDraft extends Overlay {
   }
 
   toDecision(): Decision {
-    return { changes: { facts: this.facts, processes: this.processes, lastPid: this.lastPid }, effects: this.effects }
+    return { changes: { facts: this.facts, processes: this.processes, lastPid: this.lastPid, home: this.home }, effects: this.effects }
   }
 
   #notifyCrew(before: Process | undefined, after: Process, crew: Uuid, body: FactBody): void {

@@ -5,7 +5,7 @@ import { areFilesChanging } from './crew/file-jobs.ts'
 import { resetRestarts, supervisesChildren } from './children.ts'
 import { COMPLETED_EXIT } from '../model/exit.ts'
 import { hasNothingToDrain, notifyAncestors } from './add-hold.ts'
-import { findExhaustedLimit } from '../state/limits.ts'
+import { findExhausted } from '../state/limits.ts'
 import { handleReachedLimit } from './limits/limit-reached.ts'
 import { terminate } from './release.ts'
 import { isLiving } from '../model/status.ts'
@@ -103,7 +103,7 @@ export function startNextTurnNow(draft: DecisionDraft, uuid: Uuid): void {
   }
   if (isDone(process)) return terminate(draft, process, COMPLETED_EXIT)
   const next = queue[0]
-  const reached = next ? findExhaustedLimit(draft, process, 'turn', draft.now.mono) : null
+  const reached = next ? findExhausted(draft, process, 'turn', draft.now.mono) : null
   if (reached) handleReachedLimit(draft, process, reached)
   else if (next) beginTurn(draft, process, next)
 }

@@ -19,6 +19,7 @@ import { recordLiveness } from './liveness/liveness.ts'
 import { recordLoop } from './liveness/loops.ts'
 import { addHold } from './add-hold.ts'
 import { limitActionOf, findExhaustedLimit, usedOf } from '../state/limits.ts'
+import { updateHome } from './limits/home-budgets.ts'
 import { handleReachedLimit } from './limits/limit-reached.ts'
 import { releaseHolds, startNextTurn } from './holds.ts'
 import { checkActsOnSelf, checkMessageSender, recordRefusal } from './authorize.ts'
@@ -94,6 +95,7 @@ const HANDLERS: { readonly [T in Input['type']]: Handler<T> } = {
   checkpoint: handleCheckpoint,
   liveness: recordLiveness,
   loop: recordLoop,
+  home: updateHome,
   tick: handleTick,
   boot: bootProcess,
 }

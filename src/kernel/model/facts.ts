@@ -11,7 +11,7 @@ import type { Measured, CallUsage, UsageTotals } from './usage.ts'
 import type { CrewFact } from './crew/facts.ts'
 import type { CallEstimate, ContainmentIntent, ExitStatus, Hold, OpenCall, OsHandle, QueuedMessage, Stopping } from './process.ts'
 import type { Pid, Sender, Uuid } from './ids.ts'
-import type { Handler, LimitAction, LimitName, Signal, ToolEffect, LivenessWord } from './words.ts'
+import type { Handler, LimitAction, BoundName, Signal, ToolEffect, LivenessWord } from './words.ts'
 import type { CallEvidence, ToolErrors } from './liveness.ts'
 import type { Ask } from './asks.ts'
 import type { ProcessSpec } from './process-spec.ts'
@@ -310,18 +310,18 @@ export type FactBody =
   // limits
   | {
       readonly type: 'limit.warned'
-      readonly limit: 'context' | LimitName
+      readonly limit: 'context' | BoundName
       readonly used: number
       readonly of: number
       readonly scope?: Uuid
     }
   /**
-   * `scope`: the process that has the limit; `ask`: the call that has no room; action `wait`: only open calls use up
-   * the room, so the process waits for their end
+   * `scope`: the process that has the limit, or the held process for a budget of the home; `ask`: the call that has no
+   * room; action `wait`: only open calls use up the room, so the process waits for their end
    */
   | {
       readonly type: 'limit.reached'
-      readonly limit: LimitName
+      readonly limit: BoundName
       readonly used: number
       readonly of: number
       readonly action: LimitAction | 'wait'

@@ -5,6 +5,7 @@ import type { Report } from './reports.ts'
 import type { ContainmentIntent, Process } from './process.ts'
 import type { Now, Pid, Sender, Uuid } from './ids.ts'
 import type { Handler, HoldReason, Signal, LivenessWord, LimitName, Limits } from './words.ts'
+import type { Calendar, HomeBudgets } from './usage-totals.ts'
 import type { ProcessSpec } from './process-spec.ts'
 import type { ForkState, BodyOf } from './facts.ts'
 
@@ -173,6 +174,8 @@ export type InputBody =
     }
   /** the tool calls of the process repeat, or most of them fail */
   | { readonly type: 'loop'; readonly uuid: Uuid; readonly pid: Pid; readonly evidence: LoopEvidence }
+  /** the calendar or the budgets of the home may have changed */
+  | { readonly type: 'home'; readonly uuid: null; readonly calendar: Calendar; readonly budgets: HomeBudgets }
   /** a deadline of this process may have come */
   | { readonly type: 'tick'; readonly uuid: Uuid }
   /**

@@ -34,6 +34,13 @@ export const LIMIT_NAMES = [
 ] as const
 export type LimitName = (typeof LIMIT_NAMES)[number]
 
+/** The budgets of the whole home: USD in a calendar day and in a calendar month (home.ts). */
+export const HOME_BUDGETS = ['dailyUsd', 'monthlyUsd'] as const
+export type HomeBudgetName = (typeof HOME_BUDGETS)[number]
+/** Everything that can be used up: a limit of a process, or a budget of the home. */
+export const BOUND_NAMES = [...LIMIT_NAMES, ...HOME_BUDGETS] as const
+export type BoundName = LimitName | HomeBudgetName
+
 /** The limits that only refuse further requests; all other limits have an action. */
 export const REFUSING_LIMITS = ['maxMessages', 'maxChildren', 'maxDepth'] as const satisfies readonly LimitName[]
 export type RefusingLimit = (typeof REFUSING_LIMITS)[number]

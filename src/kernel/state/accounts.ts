@@ -115,6 +115,12 @@ function reservedOf(stepCall: CallEstimate | undefined, gatewayCalls: Process['c
   return sum
 }
 
+/** A dead process has no open calls: they were charged at its end. */
+function reservedNanoOf(process: Process | undefined): number {
+  if (process === undefined || process.life.state === 'dead') return 0
+  return reservedOf(process.progress.reserve, process.calls).reservedNanoUsd
+}
+
 /** The maximum cost in USD; 0 if the price is unknown. */
 function maxCostUsd({ inputTokens, maxOutputTokens, usd }: CallEstimate): number {
   return usd === null ? 0 : inputTokens * usd.perInputToken + (maxOutputTokens ?? 0) * usd.perOutputToken
@@ -135,12 +141,15 @@ const EMPTY_NODE: AccountNode = { payer: null, own: EMPTY_TALLY, below: EMPTY_TA
 
 /** The index of all accounts. With a base it is a layer: its changes hide entries of the base, but never change the base. */
 export class Accounts {
+  /** the maximum cost of all open calls of all processes, in billionths of a dollar */
+  reservedNanoUsd: number
   readonly #base: Accounts | null
   readonly #nodes = new Map<Uuid, AccountNode>()
   readonly #members = new Map<Uuid, Set<Uuid>>()
 
   constructor(base: Accounts | null) {
     this.#base = base
+    this.reservedNanoUsd = base?.reservedNanoUsd ?? 0
   }
 
   /** The usage of a process's living descendants that it has not counted yet, and the possible usage of their open calls. */
@@ -159,6 +168,7 @@ export class Accounts {
   /** Updates the index for a changed row. The entry of a dead process is removed. */
   put(before: Process | undefined, process: Process): void {
     if (before !== undefined && hasSameCounts(before, process)) return
+    this.reservedNanoUsd += reservedNanoOf(process) - reservedNanoOf(before)
     const node = this.#node(process.uuid)
     const payer = process.life.state === 'dead' ? null : payerOf(process)
     if (node === undefined && payer === null) return

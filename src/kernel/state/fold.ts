@@ -22,7 +22,7 @@ import { rangesAfterCompaction } from '../model/journal-ranges.ts'
 import { NO_SIGNALS, resetSignals, isNotice, isSignalMessage, rememberSignal, rememberEscalation } from '../model/signals.ts'
 import { foldComposeFact } from '../compose/run-row.ts'
 import { addTotals, totalUsage, withoutResidentMemory } from '../model/usage-totals.ts'
-import { amountsText, reachedText } from './limits.ts'
+import { amountsText, isHomeBudget, reachedText } from './limits.ts'
 import { idleActivity, applyCrewFact, isCrewFact, usageBeforeTurn, markWaiting } from './fold-crew.ts'
 import type { CrewFactType } from '../model/crew/facts.ts'
 import type { AssistantPart, Fact, FactBody, FactType, BodyOf } from '../model/facts.ts'
@@ -243,7 +243,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   'limit.warned': (p, b) => ({
     ...p,
     note: b.limit === 'context' ? `context: ${Math.floor((100 * b.used) / b.of)} % are used` : amountsText(b.limit, b.used, b.of),
-    ...(b.limit === 'context' ? {} : { warned: [...(p.warned ?? []), b.limit] }),
+    ...(b.limit === 'context' || isHomeBudget(b.limit) ? {} : { warned: [...(p.warned ?? []), b.limit] }),
   }),
   'limit.reached': (p, b) => ({
     ...p,

@@ -4,10 +4,21 @@
 import { CAPABILITIES, isExternal } from '../model/capabilities.ts'
 import { KernelError } from '../model/errors.ts'
 import { addTally, nanoOf, payerOf, tallyOf, usdOf } from './accounts.ts'
+import { configuredBudgets, findSpentBudget, leftNano, reachedBudget, type ReachedHomeBudget } from './home.ts'
 import type { Tally } from './accounts.ts'
 import type { CallEstimate, ProcessClock, Process } from '../model/process.ts'
 import type { LiveTable } from './live-table.ts'
-import { LIMIT_NAMES, type LimitAction, type LimitName, type Limits, type Metering, type RefusingLimit } from '../model/words.ts'
+import {
+  HOME_BUDGETS,
+  LIMIT_NAMES,
+  type BoundName,
+  type HomeBudgetName,
+  type LimitAction,
+  type LimitName,
+  type Limits,
+  type Metering,
+  type RefusingLimit,
+} from '../model/words.ts'
 import type { Usage } from '../model/usage.ts'
 import type { LimitChange } from '../model/inputs.ts'
 
@@ -89,6 +100,9 @@ export interface ReachedLimit {
   /** only open calls use up the room, so it is worth waiting for their end */
   readonly shouldWait: boolean
 }
+
+/** A limit of a process or a budget of the home without room. */
+export type Reached = ReachedLimit | ReachedHomeBudget
 
 /** Room that is promised to processes that were just released, because they will request their calls next. */
 export interface PromisedRoom {
@@ -178,13 +192,19 @@ export function findExhaustedLimit(
   return findFirst(table, process, now, (limit, { used, of }) => LIMITS[limit].when === action && used >= of)
 }
 
-/** The limit, of the process or of a payer, that past usage has reached. `countsCalls`: model calls are reported afterwards, so their limits are checked here. */
-export function findReachedLimit(table: LiveTable, process: Process, now: number, countsCalls: boolean): ReachedLimit | null {
-  return findFirst(table, process, now, (limit, { used, of }) => {
+/** What prevents the next turn or call: a limit of the process or of a payer, or a budget of the home. Null: there is room. */
+export function findExhausted(table: LiveTable, process: Process, action: 'turn' | 'call', now: number): Reached | null {
+  return findExhaustedLimit(table, process, action, now) ?? findSpentBudget(table.home)
+}
+
+/** The limit, of the process or of a payer, or the budget of the home, that past usage has reached. `countsCalls`: model calls are reported afterwards, so their limits are checked here. */
+export function findReachedLimit(table: LiveTable, process: Process, now: number, countsCalls: boolean): Reached | null {
+  const reached = findFirst(table, process, now, (limit, { used, of }) => {
     const { when } = LIMITS[limit]
     if (when === 'measured' || (when === 'call' && countsCalls)) return used >= of
     return (when === 'after' || when === 'turn') && used > of
   })
+  return reached ?? (countsCalls ? findSpentBudget(table.home) : null)
 }
 
 type IsReached = (limit: LimitName, figures: { readonly used: number; readonly of: number }) => boolean
@@ -203,13 +223,13 @@ function findFirst(table: LiveTable, process: Process, now: number, isReached: I
   return null
 }
 
-/** Grants the longest answer that all budgets of a process and its payers have room for, or returns the budget without room. */
+/** Grants the longest answer that all budgets of a process, its payers and the home have room for, or returns the budget without room. */
 export function grantCall(
   table: LiveTable,
   process: Process,
   estimate: CallEstimate,
   promised: PromisedRoom = NO_PROMISE,
-): GrantedCall | ReachedLimit {
+): GrantedCall | Reached {
   let maxAnswer = estimate.maxOutputTokens ?? ASSUMED_ANSWER_TOKENS
   const minAnswer = Math.min(MIN_ANSWER_TOKENS, maxAnswer)
   let isLimited = false
@@ -221,14 +241,22 @@ export function grantCall(
       maxAnswer = Math.min(maxAnswer, room.answer)
     }
   }
+  for (const { limit, answer, afterOpenCalls } of homeRooms(table, estimate, promised)) {
+    isLimited = true
+    if (answer < minAnswer) return reachedBudget(table.home, limit, afterOpenCalls >= minAnswer)
+    maxAnswer = Math.min(maxAnswer, answer)
+  }
   const maxOutputTokens = isLimited ? maxAnswer : estimate.maxOutputTokens
   return { maxOutputTokens, reserve: isLimited ? { ...estimate, maxOutputTokens } : null }
 }
 
-interface Room {
+interface Room extends AnswerRoom {
   readonly limit: LimitName
   readonly used: number
   readonly of: number
+}
+
+interface AnswerRoom {
   /** the maximum length of an answer, in tokens */
   readonly answer: number
   /** the same if all open calls ended without cost */
@@ -259,25 +287,36 @@ function roomsIn(table: LiveTable, scope: Process, estimate: CallEstimate, promi
     })
   }
   if (budgetUsd !== undefined) {
-    const figures = { limit: 'budgetUsd', used: usdOf(tally.nanoUsd), of: budgetUsd } as const
-    if (estimate.usd !== null) {
-      const { perInputToken, perOutputToken } = estimate.usd
-      rooms.push({
-        ...figures,
-        ...answerRoom(
-          nanoOf(budgetUsd) - tally.nanoUsd - Math.ceil(perInputToken * estimate.inputTokens * 1e9),
-          tally.reservedNanoUsd + promised.nanoUsd,
-          perOutputToken * 1e9,
-        ),
-      })
-    } else if (unknownPrice === 'refuse') rooms.push({ ...figures, answer: -1, afterOpenCalls: -1 })
-    else if (tally.nanoUsd >= nanoOf(budgetUsd)) rooms.push({ ...figures, answer: -1, afterOpenCalls: -1 })
-    else rooms.push({ ...figures, answer: Infinity, afterOpenCalls: Infinity })
+    const left = nanoOf(budgetUsd) - tally.nanoUsd
+    const room = roomForMoney(estimate, left, tally.reservedNanoUsd + promised.nanoUsd, unknownPrice)
+    rooms.push({ limit: 'budgetUsd', used: usdOf(tally.nanoUsd), of: budgetUsd, ...room })
   }
   return rooms
 }
 
-function answerRoom(left: number, reserved: number, perToken: number): Pick<Room, 'answer' | 'afterOpenCalls'> {
+/** The room for a call in each budget of the home. */
+function homeRooms(
+  table: LiveTable,
+  estimate: CallEstimate,
+  promised: PromisedRoom,
+): readonly (AnswerRoom & { readonly limit: HomeBudgetName })[] {
+  const reserved = table.accounts.reservedNanoUsd + promised.nanoUsd
+  return configuredBudgets(table.home).map((limit) => ({ limit, ...roomForMoney(estimate, leftNano(table.home, limit), reserved) }))
+}
+
+/** The room that is left of a budget of money. A call of unknown price has room until the budget is spent, unless it is refused. */
+function roomForMoney(
+  { usd, inputTokens }: CallEstimate,
+  left: number,
+  reserved: number,
+  unknownPrice: Limits['unknownPrice'] = 'warn',
+): AnswerRoom {
+  if (usd !== null) return answerRoom(left - Math.ceil(usd.perInputToken * inputTokens * 1e9), reserved, usd.perOutputToken * 1e9)
+  const answer = unknownPrice === 'refuse' || left <= 0 ? -1 : Infinity
+  return { answer, afterOpenCalls: answer }
+}
+
+function answerRoom(left: number, reserved: number, perToken: number): AnswerRoom {
   return { answer: affordableTokens(left - reserved, perToken), afterOpenCalls: affordableTokens(left, perToken) }
 }
 
@@ -309,19 +348,21 @@ export function reachedText({
   whose,
   ask,
 }: {
-  readonly limit: LimitName
+  readonly limit: BoundName
   readonly used: number
   readonly of: number
   readonly whose: string | null
   readonly ask?: CallEstimate | undefined
 }): string {
-  const isBudget = LIMITS[limit].when === 'call'
-  const name = `${isBudget ? 'budget' : 'limit'}${whose === null ? '' : ` of ${whose}`}`
+  const kind = isHomeBudget(limit) || LIMITS[limit].when === 'call' ? 'budget' : 'limit'
+  const owner = isHomeBudget(limit) ? 'the home' : whose
+  const name = `${kind}${owner === null ? '' : ` of ${owner}`}`
   return `${name}: ${amountsText(limit, used, of)}${ask && used < of ? `; ${nextCallText(limit, ask)}` : ''}`
 }
 
 /** A text such as `80 of 100 steps are used`. */
-export function amountsText(limit: LimitName, used: number, of: number): string {
+export function amountsText(limit: BoundName, used: number, of: number): string {
+  if (isHomeBudget(limit)) return `$${used.toFixed(4)} of $${of} are spent ${limit === 'dailyUsd' ? 'today' : 'this month'}`
   const { unit } = LIMITS[limit]
   switch (unit) {
     case 'usd':
@@ -335,12 +376,17 @@ export function amountsText(limit: LimitName, used: number, of: number): string 
   }
 }
 
+/** True for a budget of the home. */
+export function isHomeBudget(limit: BoundName | 'context'): limit is HomeBudgetName {
+  return HOME_BUDGETS.some((name) => name === limit)
+}
+
 function mebibytes(bytes: number): number {
   return Math.round(bytes / 104_857.6) / 10
 }
 
-function nextCallText(limit: LimitName, { inputTokens, usd }: CallEstimate): string {
-  if (limit !== 'budgetUsd')
+function nextCallText(limit: BoundName, { inputTokens, usd }: CallEstimate): string {
+  if (limit !== 'budgetUsd' && !isHomeBudget(limit))
     return `the next call needs ${limit === 'maxOutputTokens' ? '' : `${inputTokens} and `}${MIN_ANSWER_TOKENS} more`
   if (usd === null) return 'the price of the model is not known'
   return `the next call may cost $${(inputTokens * usd.perInputToken + MIN_ANSWER_TOKENS * usd.perOutputToken).toFixed(4)}`

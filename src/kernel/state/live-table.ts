@@ -1,6 +1,7 @@
 // The process table as the kernel reads it, and an overlay of changes that are decided but not applied yet. The overlay
 // never writes to the table below it, and copies nothing. Test: test/properties/kernel.test.ts.
 import { Accounts } from './accounts.ts'
+import type { Home } from '../model/usage-totals.ts'
 import { isActive } from '../model/status.ts'
 import type { Process } from '../model/process.ts'
 import type { Pid, Uuid } from '../model/ids.ts'
@@ -16,6 +17,8 @@ export interface LiveTable {
   findByName(name: string): Uuid | undefined
   /** the index of payers and their usage */
   readonly accounts: Accounts
+  /** the account of the whole home */
+  readonly home: Home
   /** number of processes that count against `maxProcesses` */
   readonly activeCount: number
   /** the last PID that was assigned */
@@ -28,6 +31,7 @@ export class Overlay implements LiveTable {
   readonly processes = new Map<Uuid, Process>()
   readonly maxProcesses: number
   readonly accounts: Accounts
+  home: Home
   activeCount: number
   lastPid: Pid
   readonly #base: LiveTable
@@ -37,6 +41,7 @@ export class Overlay implements LiveTable {
 
   constructor(base: LiveTable) {
     this.#base = base
+    this.home = base.home
     this.activeCount = base.activeCount
     this.lastPid = base.lastPid
     this.maxProcesses = base.maxProcesses

@@ -10,6 +10,7 @@ import { fold } from '../../kernel/state/fold.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import { codeOf } from '../journal/fact-codec.ts'
 import { damageError } from '../errors.ts'
+import { writeHomeBook } from '../home-book.ts'
 import { HeadCache } from './head-cache.ts'
 import type { ProcessHead, StoredRow } from './head-cache.ts'
 import { readAll } from '../journal/journal.ts'
@@ -64,13 +65,13 @@ export class Writer {
   write(commit: Commit): void {
     const plan = this.#createPlanner().add(commit)
     const { pid, cursor } = this.#counters
-    if (plan.drafts.size === 0 && plan.counters.pid === pid && plan.counters.cursor === cursor) return
-    this.#commitPlan(plan, commit.processes, plan.counters.cursor - this.#rowsWrittenUpTo >= MAX_PENDING_FACTS)
+    if (plan.drafts.size === 0 && plan.counters.pid === pid && plan.counters.cursor === cursor && commit.home === undefined) return
+    this.#commitPlan(plan, commit, plan.counters.cursor - this.#rowsWrittenUpTo >= MAX_PENDING_FACTS)
   }
 
   /** Writes all rows that are out of date, so that the next start need not look for any. */
   writePendingRows(): void {
-    if (this.#counters.cursor > this.#rowsWrittenUpTo) this.#commitPlan(this.#createPlanner(), [], true)
+    if (this.#counters.cursor > this.#rowsWrittenUpTo) this.#commitPlan(this.#createPlanner(), { processes: [] }, true)
   }
 
   /** After a crash, applies the facts that rows lack, and writes these rows. */
@@ -83,7 +84,7 @@ export class Writer {
       pending.set(fact.uuid, applyJournalFact(pending.get(fact.uuid) ?? this.#readProcess(fact.uuid), fact))
       planner.advance(draft, fact, codeOf(fact.body.type) ?? 0)
     }
-    if (pending.size > 0) this.#commitPlan(planner, [...pending.values()], true)
+    if (pending.size > 0) this.#commitPlan(planner, { processes: [...pending.values()] }, true)
   }
 
   /** The facts that rows may lack. */
@@ -124,8 +125,11 @@ export class Writer {
     })
   }
 
-  #commitPlan(plan: CommitPlan, processes: readonly Process[], writeAllRows: boolean): void {
-    this.#runTransaction(plan.counters, writeAllRows, () => this.#writePlan(plan, processes, writeAllRows))
+  #commitPlan(plan: CommitPlan, { processes, home }: Pick<Commit, 'processes' | 'home'>, writeAllRows: boolean): void {
+    this.#runTransaction(plan.counters, writeAllRows, () => {
+      if (home !== undefined) writeHomeBook(this.#sql, home)
+      return this.#writePlan(plan, processes, writeAllRows)
+    })
     this.#lastKey += plan.newKeys
   }
 

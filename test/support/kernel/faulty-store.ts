@@ -36,6 +36,10 @@ export class FaultyStore implements Store {
     return this.#heldCommits !== null
   }
 
+  home(): ReturnType<Store['home']> {
+    return this.#inner.home()
+  }
+
   async commit(commit: Commit): Promise<void> {
     this.attempts += 1
     const number = this.attempts

@@ -199,6 +199,7 @@ export class Model extends ModelSignals {
       case 'composeNode':
       case 'composeResume':
       case 'checkpoint':
+      case 'home':
       case 'liveness':
         return null
       case 'loop':

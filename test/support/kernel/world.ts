@@ -37,6 +37,7 @@ export class World {
       else this.dead.delete(process.uuid)
     }
     this.overlay.lastPid = decision.changes.lastPid
+    this.overlay.home = decision.changes.home
     for (const fact of decision.changes.facts) {
       const journal = this.journal.get(fact.uuid)
       if (journal) journal.push(fact)
@@ -47,6 +48,7 @@ export class World {
 
   commit(): void {
     this.table.apply(this.overlay.processes.values(), this.overlay.lastPid)
+    this.table.home = this.overlay.home
     this.table.pack()
     this.overlay = new Overlay(this.table)
   }
@@ -61,6 +63,7 @@ export class World {
     this.commit()
     const table = new Table(this.table.maxProcesses)
     table.apply(this.table.rows(), this.table.lastPid)
+    table.home = this.table.home
     this.table = table
     this.overlay = new Overlay(table)
     this.mono = mono

@@ -69,6 +69,7 @@ describe('the configuration', () => {
       'notifications: { desktop: true }',
       'keep_raw: last',
       'limits: { budgetUsd: 5, timeout: 2h }',
+      'budgets: { dailyUsd: 20 }',
       'providers:',
       '  - { name: local, kind: openai-compatible, baseURL: "http://127.0.0.1:8080/v1" }',
       '  - { name: anthropic, kind: anthropic, baseURL: "https://proxy.example/v1", apiKeyEnv: PROXY_KEY }',
@@ -89,6 +90,7 @@ describe('the configuration', () => {
       notifications: { desktop: true },
       keep_raw: 'last',
       limits: { budgetUsd: 5, timeoutMs: 7_200_000 },
+      budgets: { dailyUsd: 20 },
       providers: [
         { name: 'local', kind: 'openai-compatible', baseURL: 'http://127.0.0.1:8080/v1', apiKeyEnv: null },
         { name: 'anthropic', kind: 'anthropic', baseURL: 'https://proxy.example/v1', apiKeyEnv: 'PROXY_KEY' },
@@ -135,7 +137,7 @@ describe('an invalid file is refused with its line', () => {
     [
       'a key that is like no other',
       ['zzz: 1'],
-      '1: unknown key `zzz`; known keys are defaultAgent, defaultModel, fallback, effort, supervisors, crews, maxProcesses, providers, containment, keyCommand, trusted, mcp, limits, keep_raw, gc, prices, liveness, notifications, gateway',
+      '1: unknown key `zzz`; known keys are defaultAgent, defaultModel, fallback, effort, supervisors, crews, maxProcesses, providers, containment, keyCommand, trusted, mcp, limits, budgets, keep_raw, gc, prices, liveness, notifications, gateway',
     ],
     [
       'an unknown key within',

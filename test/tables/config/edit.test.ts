@@ -44,6 +44,7 @@ describe('setting a key', () => {
     ['a list, with commas', 'fallback', 'e/f, g/h', USER_FILE.replace('fallback: [x/y] # in order\n', 'fallback:\n  - e/f\n  - g/h\n')],
     ['a list, as YAML', 'fallback', '[e/f]', USER_FILE.replace('fallback: [x/y] # in order\n', 'fallback:\n  - e/f\n')],
     ['a number that was not there', 'maxProcesses', '20', `${USER_FILE}maxProcesses: 20\n`],
+    ['a part of budgets', 'budgets.dailyUsd', '20', `${USER_FILE}budgets:\n  dailyUsd: 20\n`],
     ['a part of limits', 'limits.budgetUsd', '3', `${USER_FILE}limits:\n  budgetUsd: 3\n`],
     [
       'a part of mcp',

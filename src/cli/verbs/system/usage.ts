@@ -1,7 +1,7 @@
 // `reeve usage`: prints tokens and cost of all processes, by agent, model, day or tree, with a total. Test: test/e2e/limits/usage.test.ts.
 import { formatTable, type Column } from '../../print/format-table.ts'
 import { UsageError } from '../../errors.ts'
-import { formatCost, countOf, shortId, formatTokens, formatMoment } from '../../print/format.ts'
+import { formatCost, formatLimitUsd, countOf, shortId, formatTokens, formatMoment } from '../../print/format.ts'
 import { parseSince } from '../../input/since.ts'
 import { oneLine } from '../../print/text.ts'
 import type { UsageBy, UsageReportView, UsageRowView, UsageSumView } from '../../../api/views/usage.ts'
@@ -58,8 +58,16 @@ function countCells({
   ]
 }
 
-function remarkLines({ since, more, unread, total }: UsageReportView): string[] {
+/** Describes a budget of the home: `today: $4.10 of $5, until 2026-11-24 00:00`; null if there is none. */
+function budgetLine(when: string, { costUsd, budgetUsd, endsAt }: UsageReportView['home']['day']): string | null {
+  return budgetUsd === null
+    ? null
+    : `${when}: ${formatCost(costUsd)} of ${formatLimitUsd(budgetUsd)}, until ${formatMoment(endsAt, Date.now())}`
+}
+
+function remarkLines({ since, more, unread, total, home }: UsageReportView): string[] {
   return [
+    ...[budgetLine('today', home.day), budgetLine('this month', home.month)].filter((line) => line !== null),
     ...(more > 0 ? [`${countOf(more, 'row')} more; a shorter time has fewer rows`] : []),
     ...(unread > 0
       ? [

@@ -5,6 +5,7 @@ import { DISPOSITIONS } from '../../../kernel/model/signals.ts'
 import {
   ACTIVITIES,
   HANDLERS,
+  BOUND_NAMES,
   HOLD_REASONS,
   LIMIT_ACTIONS,
   LIMIT_NAMES,
@@ -33,8 +34,8 @@ export const hold = z
     at: time,
     until: time.exactOptional().describe('when the cause of the hold ends, if known'),
     wake: z.literal(true).exactOptional().describe('the hold is released automatically at `until`'),
-    limit: z.enum(LIMIT_NAMES).exactOptional().describe('for the reason `budget`: the limit that is used up'),
-    scope: uuid.exactOptional().describe('for the reason `budget`: the process that the limit belongs to'),
+    limit: z.enum(BOUND_NAMES).exactOptional().describe('for the reason `budget`: the limit or the budget of the home that is used up'),
+    scope: uuid.exactOptional().describe('for the reason `budget`: the process that the limit belongs to; absent: the home'),
   })
   .meta({ id: 'HoldView', description: 'Why a process is paused.' })
 

@@ -1,7 +1,7 @@
 // Schemas of the usage of all processes, for src/api/views/usage.ts. Test: test/e2e/daemon/openapi.test.ts.
 import { z } from 'zod'
 import { USAGE_GROUPS } from '../../../kernel/model/words.ts'
-import { costFields, count, text, time, tokenFields, version } from './fields.ts'
+import { costFields, count, text, time, tokenFields, usd, version } from './fields.ts'
 
 const by = z.enum(USAGE_GROUPS)
 const sumFields = { processes: count.describe('the number of processes'), steps: count, ...tokenFields, ...costFields }
@@ -16,6 +16,12 @@ const row = z.object({
   ...sumFields,
 })
 
+const period = z.object({
+  costUsd: usd,
+  budgetUsd: usd.nullable().describe('`budgets` of config.yaml; null: there is no budget'),
+  endsAt: time.describe('when the next period begins'),
+})
+
 const report = z.object({
   version,
   by,
@@ -23,6 +29,9 @@ const report = z.object({
   rows: z.array(row).describe('at most 1,000 rows: the most expensive first, or days in order'),
   more: count.describe('the number of omitted rows'),
   unread: count.describe('the number of usage entries that are in no sum, because their process is unknown'),
+  home: z
+    .object({ day: period, month: period })
+    .describe('what all processes have spent in this calendar day and month, in the time zone of the daemon'),
   total: sum.describe('the sum of all rows, omitted ones included'),
 })
 

@@ -9,6 +9,7 @@ import {
   grantCall,
   configuredLimits,
   meteringOf,
+  findExhausted,
   findExhaustedLimit,
   findReachedLimit,
   tallyWithBelow,
@@ -19,7 +20,8 @@ import { payerOf } from '../../state/accounts.ts'
 import { releaseHolds } from '../holds.ts'
 import { paidSubtree } from './payer.ts'
 import { handleReachedLimit } from './limit-reached.ts'
-import type { GrantedCall, PromisedRoom, ReachedLimit } from '../../state/limits.ts'
+import { budgetsToWarnOf, configuredBudgets, withWarning } from '../../state/home.ts'
+import type { GrantedCall, PromisedRoom, Reached } from '../../state/limits.ts'
 import type { CallGrant } from '../../model/reports.ts'
 import type { CallEstimate, Process } from '../../model/process.ts'
 import type { LiveTable } from '../../state/live-table.ts'
@@ -40,7 +42,7 @@ type RefusedCall = Exclude<CallGrant, { readonly ack: 'go' }>
 /** Grants or refuses a model call of a process without holds. The caller must record a granted reserve at once. */
 export function requestCall(draft: DecisionDraft, process: Process, { isNewStep, estimate }: PlannedCall): GrantedCall | RefusedCall {
   const { mono } = draft.now
-  const reached = (isNewStep ? findExhaustedLimit(draft, process, 'step', mono) : null) ?? findExhaustedLimit(draft, process, 'call', mono)
+  const reached = (isNewStep ? findExhaustedLimit(draft, process, 'step', mono) : null) ?? findExhausted(draft, process, 'call', mono)
   const granted = reached ?? (estimate ? grantCall(draft, process, estimate) : UNLIMITED_GRANT)
   if (!('limit' in granted)) return granted
   const ack = handleReachedLimit(draft, process, granted, estimate)
@@ -52,8 +54,10 @@ const UNLIMITED_GRANT: GrantedCall = { maxOutputTokens: null, reserve: null }
 /** Runs after new usage or an ended call: records warnings, enforces limits, and wakes processes that wait for room. */
 export function enforceLimitsAfterUsage(draft: DecisionDraft, uuid: Uuid): void {
   const accounts = payerChainOf(draft, draft.mustGet(uuid))
-  if (accounts.every(({ spec }) => configuredLimits(spec.limits).length === 0)) return
+  const hasLimits = accounts.some(({ spec }) => configuredLimits(spec.limits).length > 0)
+  if (!hasLimits && configuredBudgets(draft.home).length === 0) return
   for (const account of accounts) warnOfLimits(draft, account)
+  warnOfHomeBudgets(draft, uuid)
   const process = draft.mustGet(uuid)
   const { life } = process
   const reached =
@@ -72,25 +76,48 @@ export function warnOfLimits(draft: DecisionDraft, account: Process): void {
   for (const figures of limitsToWarnOf(draft, account, draft.now.mono)) draft.emit(account.uuid, { type: 'limit.warned', ...figures })
 }
 
+/** Warns of each budget of the home once a period, in the journal of the process that has spent the money. */
+function warnOfHomeBudgets(draft: DecisionDraft, uuid: Uuid): void {
+  for (const figures of budgetsToWarnOf(draft.home)) {
+    draft.emit(uuid, { type: 'limit.warned', ...figures })
+    draft.home = withWarning(draft.home, figures.limit)
+  }
+}
+
 /** Wakes processes that wait for room in the limits of these accounts. Runs when a call has begun or ended, or a member has ended. */
 export function wakeWaiting(draft: DecisionDraft, accounts: readonly Process[]): void {
+  if (draft.home.hasWaiting) return wakeAllOfHome(draft)
   const top = accounts.findLast(({ uuid, spec }) => configuredLimits(spec.limits).length > 0 && draft.get(uuid) !== undefined)
   if (top && tallyWithBelow(draft, draft.mustGet(top.uuid)).waiting > 0) wakeAllWithRoom(draft, top.uuid)
 }
 
 /** Wakes processes that waited for the end of a process's open calls. */
 export function wakeWaitingAfterEnd(draft: DecisionDraft, ended: Process): void {
+  if (draft.home.hasWaiting) return wakeAllOfHome(draft)
   const payer = payerOf(ended)
   const above = payer === null ? undefined : draft.get(payer)
   if (above) wakeWaiting(draft, payerChainOf(draft, above))
 }
 
+/** Releases the budget holds of all processes that have room now. */
+export function wakeAllOfHome(draft: DecisionDraft): void {
+  draft.home = { ...draft.home, hasWaiting: false }
+  wakeWithRoom(draft, [...draft.all()])
+}
+
 /** Releases the budget holds of `root` and of the processes that it pays for, where there is room now. */
 function wakeAllWithRoom(draft: DecisionDraft, root: Uuid): void {
+  wakeWithRoom(draft, paidSubtree(draft, root))
+}
+
+function wakeWithRoom(draft: DecisionDraft, uuids: readonly Uuid[]): void {
   const promised = { tokens: 0, outputTokens: 0, nanoUsd: 0 }
-  for (const uuid of paidSubtree(draft, root)) {
+  for (const uuid of uuids) {
     const process = draft.mustGet(uuid)
-    if (!isHeldByBudget(process) || !hasRoom(draft, process, promised)) continue
+    if (!isHeldByBudget(process)) continue
+    const blocking = findBlockingLimit(draft, process, draft.now.mono, promised)
+    if (blocking?.scope === 'home' && blocking.shouldWait) draft.home = { ...draft.home, hasWaiting: true }
+    if (blocking !== null) continue
     addPromise(promised, process.wants)
     releaseHolds(draft, uuid, 'system', ({ reason }) => reason === 'budget')
   }
@@ -102,12 +129,12 @@ export function isHeldByBudget({ life }: Process): boolean {
 }
 
 /** True when the limits have room for the refused call of a held process, or for its next action. */
-export function hasRoom(draft: DecisionDraft, process: Process, promised?: PromisedRoom): boolean {
-  return findBlockingLimit(draft, process, draft.now.mono, promised) === null
+export function hasRoom(draft: DecisionDraft, process: Process): boolean {
+  return findBlockingLimit(draft, process, draft.now.mono) === null
 }
 
-/** The limit, of the process or of a payer, that leaves no room for its next action; null: there is room. */
-export function findBlockingLimit(table: LiveTable, process: Process, mono: number, promised?: PromisedRoom): ReachedLimit | null {
+/** The limit or the budget of the home that leaves no room for the next action of a process; null: there is room. */
+export function findBlockingLimit(table: LiveTable, process: Process, mono: number, promised?: PromisedRoom): Reached | null {
   const {
     wants,
     spec: { limits },
@@ -115,7 +142,7 @@ export function findBlockingLimit(table: LiveTable, process: Process, mono: numb
   } = process
   const reached =
     findExhaustedLimit(table, process, 'step', mono) ??
-    findExhaustedLimit(table, process, 'call', mono) ??
+    findExhausted(table, process, 'call', mono) ??
     findReachedLimit(table, process, mono, isMeteredByReports(process))
   if (reached) return reached
   const turn = progress.turnOpen ? null : findExhaustedLimit(table, process, 'turn', mono)

@@ -4,6 +4,7 @@
 import { requestCall, enforceLimitsAfterUsage, wakeWaiting } from './enforce-limits.ts'
 import { KernelError } from '../../model/errors.ts'
 import { payerChainOf, mayBypassGateway } from '../../state/limits.ts'
+import { configuredBudgets } from '../../state/home.ts'
 import { isEnding } from '../../model/status.ts'
 import type { GrantedCall } from '../../state/limits.ts'
 import type { Ack, CallGrant, ReportOf } from '../../model/reports.ts'
@@ -76,7 +77,8 @@ export function recordMeteringGaps(draft: DecisionDraft, process: Process, call:
   const { uuid, usage, spec, note } = process
   if (mayBypassGateway(process) && (call.inputTokens + call.outputTokens > 0 || process.progress.step > 0) && note !== BYPASS_NOTE)
     draft.emit(uuid, { type: 'process.note', text: BYPASS_NOTE })
-  if (call.costUsd !== null || usage.unpriced || spec.limits.budgetUsd === undefined) return
+  const hasBudget = spec.limits.budgetUsd !== undefined || configuredBudgets(draft.home).length > 0
+  if (call.costUsd !== null || usage.unpriced || !hasBudget) return
   draft.emit(uuid, {
     type: 'process.note',
     text: 'budget: the price of this model is not known, so its calls do not count; a budget of tokens would work',

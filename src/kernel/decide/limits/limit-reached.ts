@@ -7,7 +7,8 @@ import { addHold } from '../add-hold.ts'
 import { limitActionOf, meteringOf, reachedText } from '../../state/limits.ts'
 import { paidSubtree } from './payer.ts'
 import { terminate } from '../release.ts'
-import type { ReachedLimit } from '../../state/limits.ts'
+import type { Reached, ReachedLimit } from '../../state/limits.ts'
+import type { ReachedHomeBudget } from '../../state/home.ts'
 import type { CallEstimate, ExitStatus, Process } from '../../model/process.ts'
 import type { DecisionDraft } from '../draft.ts'
 import type { Uuid } from '../../model/ids.ts'
@@ -16,13 +17,14 @@ import type { Uuid } from '../../model/ids.ts'
  * Suspends or ends the process whose action has no room. `estimate`: that of the call, if the action is a call. Returns `held` if the process
  * waits for room, and `stop` if it has ended.
  */
-export function handleReachedLimit(draft: DecisionDraft, caller: Process, reached: ReachedLimit, estimate?: CallEstimate): 'held' | 'stop' {
+export function handleReachedLimit(draft: DecisionDraft, caller: Process, reached: Reached, estimate?: CallEstimate): 'held' | 'stop' {
   const { life } = caller
   if (life.state === 'running' && life.stopping) {
     recordLimitReached(draft, caller.uuid, { reached, action: 'terminate', estimate })
     terminate(draft, draft.mustGet(caller.uuid), life.stopping.exit)
     return 'stop'
   }
+  if (reached.scope === 'home') return suspendForHome(draft, caller, reached, estimate)
   const { scope, limit, shouldWait } = reached
   if (shouldWait) return suspendForBudget(draft, caller, { reached, action: 'wait', estimate })
   if (limitActionOf(scope.spec.limits, limit) === 'terminate') return endAllPaidFor(draft, caller, reached)
@@ -30,8 +32,14 @@ export function handleReachedLimit(draft: DecisionDraft, caller: Process, reache
   return suspendForBudget(draft, caller, { reached, action: 'suspend', estimate })
 }
 
+/** A budget of the home has no owner that could be suspended or ended: each process is held when it wants more. */
+function suspendForHome(draft: DecisionDraft, caller: Process, reached: ReachedHomeBudget, estimate?: CallEstimate): 'held' {
+  if (reached.shouldWait) draft.home = { ...draft.home, hasWaiting: true }
+  return suspendForBudget(draft, caller, { reached, action: reached.shouldWait ? 'wait' : 'suspend', estimate })
+}
+
 interface LimitReport {
-  readonly reached: ReachedLimit
+  readonly reached: Reached
   readonly action: 'suspend' | 'terminate' | 'wait'
   readonly estimate: CallEstimate | undefined
 }
@@ -44,7 +52,10 @@ function suspendForBudget(draft: DecisionDraft, { uuid }: Process, report: Limit
   const process = draft.mustGet(uuid)
   const { life } = process
   if (life.state !== 'running' || life.stopping || life.holds.some(({ reason }) => reason === 'budget')) return 'held'
-  addHold(draft, uuid, { reason: 'budget', by: 'system', at: draft.now.wall }, meteringOf(process) !== 'call')
+  const { reached } = report
+  // The hold ends with the period, or when the budget is raised: home.ts releases it, not the clock.
+  const end = reached.scope === 'home' && !reached.shouldWait ? { until: reached.until } : {}
+  addHold(draft, uuid, { reason: 'budget', by: 'system', at: draft.now.wall, ...end }, meteringOf(process) !== 'call')
   recordLimitReached(draft, uuid, report)
   return 'held'
 }
@@ -65,7 +76,8 @@ function recordLimitReached(
   uuid: Uuid,
   { reached: { limit, used, of, scope }, action, estimate }: LimitReport,
 ): void {
-  draft.emit(uuid, { type: 'limit.reached', limit, used, of, action, scope: scope.uuid, ...(estimate ? { ask: estimate } : {}) })
+  const owner = scope === 'home' ? uuid : scope.uuid
+  draft.emit(uuid, { type: 'limit.reached', limit, used, of, action, scope: owner, ...(estimate ? { ask: estimate } : {}) })
 }
 
 function exitOf({ limit, used, of }: ReachedLimit): ExitStatus {

@@ -9,7 +9,11 @@ function messagesOf(startedWork: readonly (readonly [at: number, what: string])[
   let mono = 0
   let checkNow = (): void => {}
   const logged: string[] = []
-  const clock = { now: () => ({ wall: mono, mono }), after: (_: number, fn: () => void) => ((checkNow = fn), () => {}) }
+  const clock = {
+    now: () => ({ wall: mono, mono }),
+    uptimeMs: () => mono,
+    after: (_: number, fn: () => void) => ((checkNow = fn), () => {}),
+  }
   const watch = new EventLoopWatch(clock, (message) => logged.push(message))
   watch.start()
   for (const [at, what] of startedWork) {

@@ -1,0 +1,126 @@
+// Informs the kernel about the calendar and the budgets of the home. It does so at the start, when a day or month ends, and when
+// config.yaml has changed. Writes one line to the log when a budget is nearly spent, and one when it is spent. Decides nothing.
+// Test: test/e2e/limits/home-budgets.test.ts.
+import { stat } from 'node:fs/promises'
+import { isHomeBudget, reachedText } from '../../kernel/state/limits.ts'
+import { findSpentBudget } from '../../kernel/state/home.ts'
+import { errorText } from '../../kernel/util/error-text.ts'
+import { WALL_CHECK_MS } from '../loop/alarm.ts'
+import { calendarAt } from './calendar.ts'
+import { CountedTime } from './counted-time.ts'
+import type { Calendar, HomeBudgets } from '../../kernel/model/usage-totals.ts'
+import type { StoredFact } from '../../kernel/model/facts.ts'
+import type { Clock } from '../loop/clock.ts'
+import type { Pipeline } from '../loop/pipeline.ts'
+import type { Table } from '../loop/table.ts'
+
+/** The time between two looks at config.yaml while processes wait for more money, in ms. */
+const WAITING_CHECK_MS = 1_000
+
+export interface HomeKeeperDeps {
+  readonly table: Table
+  readonly clock: Clock
+  readonly configFile: string
+  /** reads the budgets from config.yaml */
+  readonly readBudgets: () => Promise<HomeBudgets>
+  readonly submit: Pipeline['submit']
+  readonly log: (message: string, error: unknown) => void
+}
+
+export class HomeKeeper {
+  readonly #deps: HomeKeeperDeps
+  readonly #time: CountedTime
+  /** identifies the version of config.yaml that was read last */
+  #configVersion = ''
+  #budgets: HomeBudgets
+  /** the budgets and periods that the log has reported */
+  readonly #logged = new Set<string>()
+  #cancel = (): void => {}
+  #isStopped = false
+  #check: Promise<void> = Promise.resolve()
+
+  /** `budgets`: those that the table has already. */
+  constructor(deps: HomeKeeperDeps, budgets: HomeBudgets) {
+    this.#deps = deps
+    this.#budgets = budgets
+    this.#time = new CountedTime(deps.clock)
+  }
+
+  /** Submits the calendar and the budgets, and begins to watch both. */
+  start(): void {
+    this.#submit()
+    this.#arm()
+  }
+
+  /** Must be called with the facts of each commit, after they were applied. */
+  onFacts(facts: readonly StoredFact[]): void {
+    for (const { body } of facts) {
+      if ((body.type !== 'limit.warned' && body.type !== 'limit.reached') || !isHomeBudget(body.limit)) continue
+      if (body.type === 'limit.reached' && body.action === 'wait') continue
+      const line = reachedText({ limit: body.limit, used: body.used, of: body.of, whose: null })
+      const period = `${body.type} ${body.limit} ${body.of} ${this.#deps.table.home.book[body.limit].number}`
+      if (!this.#logged.has(period)) this.#deps.log(line, null)
+      this.#logged.add(period)
+      this.#arm()
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#cancel()
+    await this.#check
+  }
+
+  #arm(): void {
+    this.#cancel()
+    if (this.#isStopped) return
+    const { table, clock } = this.#deps
+    const isWaiting = findSpentBudget(table.home) !== null || table.home.hasWaiting
+    this.#cancel = clock.after(isWaiting ? WAITING_CHECK_MS : this.#msToNextLook(), () => {
+      this.#check = this.#look().finally(() => this.#arm())
+    })
+  }
+
+  /** The wall clock may jump, and runs on while the machine sleeps: it is looked at once a minute at least. */
+  #msToNextLook(): number {
+    const { ends } = this.#deps.table.home
+    const left = Math.min(ends.dailyUsd, ends.monthlyUsd) - this.#deps.clock.now().wall
+    return Math.min(WALL_CHECK_MS, Math.max(WAITING_CHECK_MS, left))
+  }
+
+  async #look(): Promise<void> {
+    if ((await this.#readConfig()) || this.#isNewPeriod()) this.#submit()
+  }
+
+  /** Reads config.yaml if it has changed. True if it has other budgets now. An invalid file changes nothing. */
+  async #readConfig(): Promise<boolean> {
+    // A missing file has no version.
+    const file = await stat(this.#deps.configFile).catch(() => null)
+    const version = file === null ? '' : `${file.ino} ${file.mtimeMs} ${file.size}`
+    if (version === this.#configVersion) return false
+    this.#configVersion = version
+    try {
+      const before = this.#budgets
+      this.#budgets = await this.#deps.readBudgets()
+      return JSON.stringify(before) !== JSON.stringify(this.#budgets)
+    } catch (error) {
+      this.#deps.log(`the budgets of the home stay as they are: ${errorText(error)}`, null)
+      return false
+    }
+  }
+
+  #calendar(): Calendar {
+    const { book } = this.#deps.table.home
+    return calendarAt(this.#time.now((wall) => calendarAt(wall).dailyUsd.number < book.dailyUsd.number))
+  }
+
+  #isNewPeriod(): boolean {
+    const { book } = this.#deps.table.home
+    const { dailyUsd, monthlyUsd } = this.#calendar()
+    return dailyUsd.number !== book.dailyUsd.number || monthlyUsd.number !== book.monthlyUsd.number
+  }
+
+  #submit(): void {
+    if (!this.#isStopped) this.#deps.submit({ type: 'home', uuid: null, calendar: this.#calendar(), budgets: this.#budgets })
+  }
+}

@@ -1,0 +1,80 @@
+// Budgets of the home as a user meets them: calls stop at the budget, `usage` shows it, `config set` and the next day continue.
+import { writeFile } from 'node:fs/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { ManualClock } from '../../support/clock.ts'
+import { runCli } from '../../support/daemon/cli.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+import { startModelServer, type ModelServer } from '../../support/models/model-server.ts'
+import type { UsageReportView } from '../../../src/api/views/usage.ts'
+
+const DAY_MS = 86_400_000
+/** Each answer costs $0.40, and asks for one more until the sixth. */
+const answers = Array.from({ length: 6 }, (_, index) => ({
+  text: `step ${index}`,
+  usage: { input: 100_000, output: 50_000 },
+  ...(index < 5 ? { tools: [{ name: 'ls', input: {} }] } : {}),
+}))
+
+let open: AsyncDisposableStack
+let server: ModelServer
+beforeEach(async () => {
+  open = new AsyncDisposableStack()
+  server = open.use(await startModelServer(answers))
+})
+afterEach(() => open.disposeAsync())
+
+const config = (budgets: string): string =>
+  `providers: [{ name: work, kind: openai-compatible, baseURL: "${server.url}/v1", models: { m: { maxOutputTokens: 60000 } } }]\n` +
+  `prices: { "work/*": { input: 2, output: 4, window: 900000 } }\n${budgets}`
+const start = async (budgets: string, clock?: ManualClock): Promise<LocalDaemon> =>
+  open.use(await LocalDaemon.start({ config: config(budgets), ...(clock ? { clock } : {}) }))
+
+test('a spent day suspends the process, `usage` shows both budgets, and more money continues it', async () => {
+  const daemon = await start('budgets: { dailyUsd: 1.2, monthlyUsd: 50 }\n')
+  const { uuid, pid } = await daemon.spawn({ model: 'work/m', intent: 'work', name: 'port' })
+  const held = await daemon.waitForStatus(uuid, 'suspended')
+  expect(held.holds).toMatchObject([{ reason: 'budget', by: 'system', limit: 'dailyUsd' }])
+  expect(held.note).toMatch(/^paused: budget until .*00:00 \(budget of the home: \$[\d.]+ of \$1\.2 are spent today/)
+  expect(held.usage.costUsd).toBeLessThanOrEqual(1.2)
+  expect(daemon.logMessages.filter((line) => line.startsWith('budget of the home'))).toHaveLength((held.usage.costUsd ?? 0) >= 0.96 ? 2 : 1)
+  const usage = await runCli(daemon.home, ['usage'])
+  expect(usage.stderr).toMatch(/today: \$[\d.]+ of \$1\.20?, until .*\nthis month: \$[\d.]+ of \$50, until /)
+  const resumed = await runCli(daemon.home, ['resume', String(pid)])
+  expect(resumed.stdout + resumed.stderr).toContain('reeve config set budgets.dailyUsd')
+  expect((await daemon.view(uuid)).status).toBe('suspended')
+  await runCli(daemon.home, ['config', 'set', 'budgets.dailyUsd', '20'])
+  expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'step 5' })
+})
+
+test('what was spent outlives a restart and a removal, and a budget holds the next process', async () => {
+  const daemon = await start('')
+  const { uuid } = await daemon.spawn({ model: 'work/m', intent: 'work' })
+  await daemon.waitForEnd(uuid)
+  const spent = async (): Promise<number> => (await daemon.client.get<UsageReportView>('/v1/usage', { by: 'agent' })).home.month.costUsd
+  expect(await spent()).toBeCloseTo(2.4, 9)
+  expect((await runCli(daemon.home, ['rm', uuid])).code).toBe(0)
+  await writeFile(daemon.paths.configFile, config('budgets: { monthlyUsd: 2 }\n'))
+  await daemon.restart()
+  expect(await spent()).toBeCloseTo(2.4, 9)
+  const next = await daemon.spawn({ model: 'work/m', intent: 'work' })
+  expect((await daemon.waitForStatus(next.uuid, 'suspended')).holds).toMatchObject([{ limit: 'monthlyUsd' }])
+  expect(server.requests).toHaveLength(6)
+})
+
+test('the next day continues a held process by itself; a clock that jumps does not', async () => {
+  const clock = new ManualClock()
+  const daemon = await start('budgets: { dailyUsd: 1.2 }\n', clock)
+  const { uuid } = await daemon.spawn({ model: 'work/m', intent: 'work' })
+  await daemon.waitForStatus(uuid, 'suspended')
+  const calls = server.requests.length
+  clock.jump(DAY_MS)
+  clock.wind(2_000)
+  expect((await daemon.view(uuid)).status).toBe('suspended')
+  clock.jump(-DAY_MS)
+  // The kernel learns of the new day by an input of the daemon, some requests after the clock has passed midnight.
+  for (let hour = 0; hour < 200 && server.requests.length === calls; hour += 1) {
+    clock.wind(DAY_MS / 24)
+    await daemon.view(uuid)
+  }
+  expect(server.requests.length).toBeGreaterThan(calls)
+})

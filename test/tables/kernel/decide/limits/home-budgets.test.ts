@@ -1,0 +1,88 @@
+// Budgets of the home in the kernel: which calls begin, who is held and until when, and what continues a held process.
+import { expect, test } from 'vitest'
+import { DAY_MS, HomeWorld } from '../../../../support/kernel/home-world.ts'
+
+test('parallel calls share what is left, and the one without room waits for the end of the other', () => {
+  const home = new HomeWorld()
+  home.at(10, { dailyUsd: 1 })
+  for (const uuid of ['a', 'b']) home.start(uuid)
+  expect(home.ask('a', 9_500)).toMatchObject({ ack: 'go', maxOutputTokens: 9_500 })
+  expect(home.ask('b', 9_500)).toMatchObject({ ack: 'held' })
+  expect(home.holds('b')).toEqual([['budget', null]])
+  home.end('a', 0.2)
+  expect(home.holds('b')).toEqual([])
+  expect(home.ask('b', 9_500)).toMatchObject({ ack: 'go', maxOutputTokens: 8_000 })
+})
+
+test('a spent day holds each process that wants more until the day ends, and the next day continues them', () => {
+  const home = new HomeWorld()
+  home.at(10, { dailyUsd: 1, monthlyUsd: 5 })
+  for (const uuid of ['a', 'b']) home.start(uuid)
+  home.ask('a', 9_000)
+  home.end('a', 1)
+  for (const uuid of ['a', 'b']) expect(home.ask(uuid, 9_000)).toMatchObject({ ack: 'held' })
+  expect(home.holds('a')).toEqual([['budget', 11 * DAY_MS]])
+  expect(home.row('b').note).toBe('budget of the home: $1.0000 of $1 are spent today')
+  home.at(10, { dailyUsd: 1, monthlyUsd: 5 })
+  expect(home.holds('a')).toHaveLength(1)
+  home.at(11, { dailyUsd: 1, monthlyUsd: 5 })
+  expect([home.holds('a'), home.holds('b')]).toEqual([[], []])
+  expect(home.ask('a', 9_000)).toMatchObject({ ack: 'go' })
+})
+
+test('a raised budget continues a process at once, but not one that its own limit holds', () => {
+  const home = new HomeWorld()
+  home.at(10, { dailyUsd: 1 })
+  home.start('a')
+  home.ask('a', 9_000)
+  home.end('a', 1.2)
+  home.ask('a', 9_000)
+  home.input({
+    type: 'resume',
+    reply: 1,
+    by: 'user',
+    uuid: 'a',
+    endedRow: null,
+    subtree: false,
+    only: false,
+    message: null,
+    spec: null,
+    rerun: false,
+  })
+  expect(home.holds('a')).toHaveLength(1)
+  home.at(10, { dailyUsd: 3 })
+  expect(home.holds('a')).toEqual([])
+})
+
+test('80 % is warned of once, in the journal of the process that spent it', () => {
+  const home = new HomeWorld()
+  home.at(10, { dailyUsd: 1 })
+  home.start('a')
+  for (const usd of [0.5, 0.35, 0.01]) {
+    home.ask('a', 1_000)
+    home.end('a', usd)
+  }
+  const warnings = home.world.journal
+    .get('a')
+    ?.filter(({ body }) => body.type === 'limit.warned')
+    .map(({ body }) => body)
+  expect(warnings).toEqual([{ type: 'limit.warned', limit: 'dailyUsd', used: 0.85, of: 1 }])
+})
+
+test('an external agent outside the gateway is frozen at the report that exceeds the budget', () => {
+  const home = new HomeWorld()
+  home.at(10, { monthlyUsd: 1 })
+  home.start('x', 'acp')
+  home.report('x', { type: 'usage', usage: { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 2 } })
+  expect(home.holds('x')).toEqual([['budget', 11 * DAY_MS]])
+})
+
+test('without budgets the money is counted all the same, and nothing is reserved', () => {
+  const home = new HomeWorld()
+  home.at(10, {})
+  home.start('a')
+  expect(home.ask('a', 9_000)).toMatchObject({ ack: 'go' })
+  expect(home.row('a').progress.reserve).toBeUndefined()
+  home.end('a', 0.25)
+  expect(home.world.overlay.home.book.dailyUsd.nanoUsd).toBe(250_000_000)
+})

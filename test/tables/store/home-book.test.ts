@@ -1,0 +1,24 @@
+// The account of the home in the store: written with the facts that spend the money, and kept over restarts and removals.
+import { expect, test } from 'vitest'
+import { openSqliteStore } from '../../../src/store/sqlite.ts'
+import { tempDir } from '../../support/tmp.ts'
+import type { HomeBook } from '../../../src/kernel/model/usage-totals.ts'
+
+const book = (nanoUsd: number): HomeBook => ({
+  dailyUsd: { number: 20_000, nanoUsd, warnedNanoUsd: 0 },
+  monthlyUsd: { number: 24_000, nanoUsd: 2 * nanoUsd, warnedNanoUsd: 5_000_000_000 },
+})
+
+test('it is null before the first commit of it, and comes back as it was committed last', async () => {
+  await using dir = await tempDir()
+  {
+    await using store = await openSqliteStore({ dir: dir.path })
+    expect(await store.home()).toBeNull()
+    for (const nano of [1_000_000_001, 4_000_000_000_000_000])
+      await store.commit({ facts: [], processes: [], counters: { pid: 0, cursor: 0 }, home: book(nano) })
+    await store.commit({ facts: [], processes: [], counters: { pid: 1, cursor: 0 } })
+  }
+  await using store = await openSqliteStore({ dir: dir.path })
+  expect(await store.home()).toEqual(book(4_000_000_000_000_000))
+  expect(await store.verify()).toEqual([])
+})
