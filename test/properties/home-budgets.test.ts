@@ -55,11 +55,11 @@ class Life {
         }
         return this.#look()
       case 'kill':
-        return this.#kill(next.uuid)
+        return this.#withEstimates(() => this.#kill(next.uuid))
       case 'resume':
-        return this.#resume(next.uuid)
+        return this.#withEstimates(() => this.#resume(next.uuid))
       case 'crash':
-        return this.#crash()
+        return this.#withEstimates(() => this.#crash())
     }
   }
 
@@ -115,7 +115,14 @@ class Life {
     this.home.end(each, most * share)
   }
 
-  /** A call that is cut off costs its input, which is free here. */
+  /** Charges the calls that `work` cuts off with the estimates in the rows of their processes. */
+  #withEstimates(work: () => void): void {
+    const sum = (): number => UUIDS.reduce((usd, each) => usd + (this.home.world.row(each)?.usage.costUsd ?? 0), 0)
+    const before = sum()
+    work()
+    this.#spend(sum() - before)
+  }
+
   #kill(each: string): void {
     if (!this.#isUp(each)) return
     this.open.delete(each)

@@ -222,9 +222,10 @@ export class Pipeline {
       }
       this.#cursor = cursor
       table.apply(processes, overlay.lastPid)
-      this.#publish(facts)
     }
+    // The budgets of the home may change without a fact. Subscribers must read the account as it is after these facts.
     table.home = overlay.home
+    if (facts.length > 0) this.#publish(facts)
     for (const effect of decisions.flatMap(({ effects }) => effects)) {
       if (this.#slices.mustWait) await this.#slices.next()
       this.#perform(effect)

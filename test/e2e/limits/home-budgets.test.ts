@@ -1,5 +1,6 @@
 // Budgets of the home as a user meets them: calls stop at the budget, `usage` shows it, `config set` and the next day continue.
 import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ManualClock } from '../../support/clock.ts'
 import { runCli } from '../../support/daemon/cli.ts'
@@ -30,7 +31,8 @@ const start = async (budgets: string, clock?: ManualClock): Promise<LocalDaemon>
   open.use(await LocalDaemon.start({ config: config(budgets), ...(clock ? { clock } : {}) }))
 
 test('a spent day suspends the process, `usage` shows both budgets, and more money continues it', async () => {
-  const daemon = await start('budgets: { dailyUsd: 1.2, monthlyUsd: 50 }\n')
+  const clock = new ManualClock()
+  const daemon = await start('budgets: { dailyUsd: 1.2, monthlyUsd: 50 }\n', clock)
   const { uuid, pid } = await daemon.spawn({ model: 'work/m', intent: 'work', name: 'port' })
   const held = await daemon.waitForStatus(uuid, 'suspended')
   expect(held.holds).toMatchObject([{ reason: 'budget', by: 'system', limit: 'dailyUsd' }])
@@ -43,6 +45,8 @@ test('a spent day suspends the process, `usage` shows both budgets, and more mon
   expect(resumed.stdout + resumed.stderr).toContain('reeve config set budgets.dailyUsd')
   expect((await daemon.view(uuid)).status).toBe('suspended')
   await runCli(daemon.home, ['config', 'set', 'budgets.dailyUsd', '20'])
+  // While a process waits for money, the daemon looks at config.yaml every second, not every minute.
+  for (let second = 0; second < 30 && (await daemon.view(uuid)).status === 'suspended'; second += 1) clock.wind(1_000)
   expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'step 5' })
 })
 
@@ -77,4 +81,27 @@ test('the next day continues a held process by itself; a clock that jumps does n
     await daemon.view(uuid)
   }
   expect(server.requests.length).toBeGreaterThan(calls)
+})
+
+test('an agent outside of the gateway is frozen at the report that exceeds the budget, and more money continues it', async () => {
+  const clock = new ManualClock()
+  const daemon = await start('budgets: { dailyUsd: 1 }\n', clock)
+  const lines = [
+    { type: 'thread.started', thread_id: 't1' },
+    { type: 'turn.completed', usage: { input_tokens: 900_000, cached_input_tokens: 0, output_tokens: 0 } },
+  ]
+  const program = join(daemon.work, 'codex')
+  await writeFile(program, `#!/bin/sh\ncat <<'END'\n${lines.map((line) => JSON.stringify(line)).join('\n')}\nEND\nexec sleep 1000\n`, {
+    mode: 0o755,
+  })
+  const { uuid } = await daemon.spawn({ argv: [program, 'exec', '--json', '-m', 'gpt-5', 'work'] })
+  expect(await daemon.waitForStatus(uuid, 'suspended')).toMatchObject({ holds: [{ limit: 'dailyUsd' }], metering: 'report' })
+  await runCli(daemon.home, ['config', 'set', 'budgets.dailyUsd', '90'])
+  let { status } = await daemon.view(uuid)
+  for (let second = 0; second < 30 && status === 'suspended'; second += 1) {
+    clock.wind(1_000)
+    status = (await daemon.view(uuid)).status
+  }
+  expect(status).toBe('working')
+  await daemon.signal(uuid, 'SIGKILL')
 })
