@@ -79,13 +79,13 @@ function checkNewDaemon(old: DaemonView): void {
 
 /** Asks before commands are ended. Errors: exit 64 if commands run, and there is no terminal to ask on. */
 async function mayEndCommands(out: Output, force: boolean): Promise<boolean> {
-  const { ended } = await readStopEffects(connect({ start: false }))
+  const { ended, hadInput } = await readStopEffects(connect({ start: false }))
   if (ended.length === 0 || force) return true
   const commands = `${countOf(ended.length, 'command')} (PID ${ended.join(', ')})`
   if (!process.stdin.isTTY || !out.isTerminal('stderr'))
     throw new UsageError(
       `the upgrade would end ${commands}, and there is no terminal to ask on`,
-      'Wait for them with `reeve wait`, or end them with `reeve daemon upgrade --force`; `reeve resume --rerun` runs them again.',
+      `Wait for them with \`reeve wait\`, or end them with \`reeve daemon upgrade --force\`${hadInput.length < ended.length ? '; `reeve resume --rerun` runs them again, unless they had input' : ''}.`,
     )
   return askToConfirm(`The upgrade ends ${commands}, which cannot continue later. Upgrade now?`)
 }

@@ -223,7 +223,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     about: [
       'Searches messages, texts of agents, inputs and results of tools, and the output of programs. It searches all processes, living and ended, or those that P names. Each line with the text is shown with its step, its time and what it is. The newest process comes first.',
       'TEXT is plain text, not a pattern. Colours in the output of programs are ignored. A history that a fork shares with its origin is searched once.',
-      'A search reads at most 10,000 ended processes, and ends after a minute. A line on stderr reports what is left out.',
+      'A search ends after a minute. A line on stderr reports that there may be more.',
     ],
     wordRange: ANY_WORDS,
     flags: {

@@ -19,8 +19,6 @@ const MAX_PAGE = 32
 const PAGE_MS = 4
 /** The longest search, in ms. */
 const MAX_SEARCH_MS = 60_000
-/** The largest number of ended processes that a search of all processes reads. */
-const MAX_ENDED = 10_000
 /** Ended processes per page. */
 const PAGE_ENDED = 100
 
@@ -62,7 +60,7 @@ async function* allProcesses({ store, reads, slices }: SearchDeps, since: number
   yield* living
   const seen = new Set(living.map(({ uuid }) => uuid))
   let last: Process | undefined
-  for (let count = 0; count < MAX_ENDED; count += PAGE_ENDED) {
+  for (;;) {
     await slices.next()
     const page = await store.dead({
       limit: PAGE_ENDED,

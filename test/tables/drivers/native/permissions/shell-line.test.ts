@@ -115,7 +115,9 @@ test('a plain line runs exactly the commands that were found, in bash and in sh'
   fc.assert(
     fc.property(line, (text) => {
       const { commands, isOpaque } = parseShellLine(text)
-      fc.pre(!isOpaque && commands.every(([name]) => name === 'say') && !/[*?[~]/.test(text) && !/[|&]/.test(text.replaceAll('&&', '')))
+      // A pipe and a command in the background print in no certain order. In `\\&&` only the second `&` is an operator.
+      const operators = text.replaceAll(/\\./gs, 'x').replaceAll('&&', '')
+      fc.pre(!isOpaque && commands.every(([name]) => name === 'say') && !/[*?[~]/.test(text) && !/[|&]/.test(operators))
       for (const shell of ['bash', 'sh']) {
         const program = `say() { printf '%s\\0' "$#" "$@"; }\n${text}`
         const printed = runOrFail(shell, program)
