@@ -49,7 +49,7 @@ describe('an unreadable command line', () => {
     [
       ['ps', 'x'],
       64,
-      'reeve: ps does not take "x"\n       Usage: reeve ps [-a] [--tree] [--watch] [--filter KEY=VALUE]... [-l LABEL]...\n',
+      'reeve: ps does not take "x"\n       Usage: reeve ps [-a] [--tree] [--watch] [--here] [-l LABEL]... [--filter KEY=VALUE]... [FLAG]...\n',
     ],
     [['inspect'], 64, 'reeve: inspect needs more arguments\n       Usage: reeve inspect P\n'],
     [
