@@ -4,6 +4,7 @@ import { findAgents } from './agents/find-agents.ts'
 import { loadConfig } from './config.ts'
 import { explainConfig, inlineYaml } from './edit.ts'
 import { BUDGET_KEYS } from './keys/budgets.ts'
+import { KNOWN_MODELS } from './known-models.ts'
 import { FILE_LIMIT_KEYS } from './limit-rules.ts'
 import type { Env, Paths } from './paths.ts'
 import { NATIVE_TOOLS } from '../kernel/model/words.ts'
@@ -16,7 +17,7 @@ interface CompletionContext {
   readonly env: Env
 }
 
-/** Returns the models that the configuration and the agents name, then the prefixes of the providers. */
+/** Returns the models that the configuration and the agents name, then known models and the prefixes of the providers. */
 export async function modelChoices(context: CompletionContext): Promise<Choice[]> {
   const { defaultModel, fallback, providers } = await loadConfig(context)
   const { agents } = await findAgents(context.cwd, context.paths)
@@ -25,6 +26,7 @@ export async function modelChoices(context: CompletionContext): Promise<Choice[]
     ...fallback.map((model): Choice => [model, 'fallback']),
     ...agents.flatMap(({ model, name }): Choice[] => (model === null ? [] : [[model, `agent ${name}`]])),
     ...providers.flatMap(({ name, models }): Choice[] => Object.keys(models ?? {}).map((model) => [`${name}/${model}`, 'provider'])),
+    ...providers.flatMap(({ name }): Choice[] => (KNOWN_MODELS[name] ?? []).map((model) => [`${name}/${model}`, 'known model'])),
   ]
   const known = new Map(named.toReversed())
   return [

@@ -116,21 +116,21 @@ function endedHint(message: string): string | null {
     : `\`reeve inspect ${shortId(uuid)}\` shows how it ended; \`reeve resume ${shortId(uuid)}\` continues it if possible (a command: \`--rerun\`).`
 }
 
-/** The keys of the built-in providers, and the first provider that uses each key. */
-const PROVIDERS: Readonly<Record<string, string>> = {
-  ANTHROPIC_API_KEY: 'anthropic',
-  OPENAI_API_KEY: 'openai',
-  GEMINI_API_KEY: 'google',
-  OPENROUTER_API_KEY: 'openrouter',
-  DEEPSEEK_API_KEY: 'deepseek',
+/** The keys of the built-in providers, and a model that is proposed when only this key is there. */
+export const PROPOSED_MODELS: Readonly<Record<string, string>> = {
+  ANTHROPIC_API_KEY: 'anthropic/claude-sonnet-5',
+  OPENAI_API_KEY: 'openai/gpt-5.5',
+  GEMINI_API_KEY: 'google/gemini-3.8-flash',
+  OPENROUTER_API_KEY: 'openrouter/NAME',
+  DEEPSEEK_API_KEY: 'deepseek/NAME',
 }
 
 function missingModelHint(env: Env): string {
-  const key = Object.keys(PROVIDERS).find((name) => env[name])
+  const key = Object.keys(PROPOSED_MODELS).find((name) => env[name])
   const setCommand = (model: string): string => `\`reeve config set defaultModel ${model}\``
   if (key === undefined) return `${setCommand('PROVIDER/NAME')} sets a default; see \`reeve help keys\`.`
-  const model = `${PROVIDERS[key]}/NAME`
-  return `${key} is set: \`--model ${model}\` uses it, and ${setCommand(model)} makes it the default; see \`reeve help keys\`.`
+  const model = PROPOSED_MODELS[key] ?? ''
+  return `${key} is set: \`--model ${model}\` uses it, and ${setCommand(model)} makes it the default; \`reeve models\` lists all.`
 }
 
 function invalidHint({ message, env }: ErrorContext, help: string): string {

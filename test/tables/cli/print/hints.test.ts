@@ -163,15 +163,15 @@ test('the code and the details are kept for programs', () => {
   })
 })
 
-test('the hint for a missing model names the provider whose key is set', () => {
+test('the hint for a missing model proposes a model of the provider whose key is set', () => {
   const hintWith = (env: Record<string, string>): string =>
     toReportedError(new ApiError('INVALID', 'no model: give --model provider/name'), 'run', env).hint
   expect(hintWith({ GEMINI_API_KEY: 'x' })).toBe(
-    'GEMINI_API_KEY is set: `--model google/NAME` uses it, and `reeve config set defaultModel google/NAME` makes it the default; see `reeve help keys`.',
+    'GEMINI_API_KEY is set: `--model google/gemini-3.8-flash` uses it, and `reeve config set defaultModel google/gemini-3.8-flash` makes it the default; `reeve models` lists all.',
   )
   expect(hintWith({ GEMINI_API_KEY: '' })).toMatch(/^`reeve config set defaultModel PROVIDER/)
   for (const apiKeyEnv of new Set(DEFAULTS.providers.flatMap((provider) => provider.apiKeyEnv ?? []))) {
     const firstProvider = DEFAULTS.providers.find((provider) => provider.apiKeyEnv === apiKeyEnv)
-    expect(hintWith({ [apiKeyEnv]: 'x' })).toContain(`\`--model ${firstProvider?.name}/NAME\``)
+    expect(hintWith({ [apiKeyEnv]: 'x' })).toContain(`\`--model ${firstProvider?.name}/`)
   }
 })

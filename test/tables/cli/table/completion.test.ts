@@ -1,6 +1,7 @@
 // Completion without a daemon: candidates from the verb table, the configuration and existing files.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { KNOWN_MODELS } from '../../../../src/config/known-models.ts'
 import { completeLine } from '../../../../src/cli/table/completion.ts'
 import { nextWords } from '../../../../src/cli/table/usage-grammar.ts'
 import { listVerbs } from '../../../../src/cli/table/verb-names.ts'
@@ -96,12 +97,12 @@ describe('the completion of values has', () => {
       ['local/big', 'local/small', 'local/', 'lmstudio/'],
     ],
     [
-      ['run', '--model=anthropic/'],
-      ['--model=anthropic/claude', '--model=anthropic/'],
+      ['run', '--model=anthropic/claude-son'],
+      KNOWN_MODELS['anthropic']?.filter((name) => name.startsWith('claude-son')).map((name) => `--model=anthropic/${name}`) ?? [],
     ],
     [
-      ['run', '--fallback', 'openai/'],
-      ['openai/gpt-5', 'openai/'],
+      ['run', '--fallback', 'openai/gpt-5-'],
+      ['openai/gpt-5-mini', 'openai/gpt-5-nano', 'openai/gpt-5-pro'],
     ],
     [
       ['run', '--agent', ''],
