@@ -1,8 +1,19 @@
 // A clean machine: an ordinary user installs the package, works with it and removes it. clean-machine.txt is the transcript, with the
 // commands and their output; `--update` rewrites it. At the end no process and no file is left, except what the transcript names.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { delimiter, dirname, join } from 'node:path'
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { delimiter, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { FORM, ROOT } from '../support/env.ts'
 import { tempDir } from '../support/tmp.ts'
@@ -11,7 +22,6 @@ import { tempDir } from '../support/tmp.ts'
 const NOBODY = 65534
 const IS_ROOT = process.geteuid?.() === 0
 const MIN_NODE = 24
-const NODE_DIR = dirname(process.execPath)
 
 /** The folder of a Node that is too old for reeve; null if there is none on this machine. */
 function findOldNode(): string | null {
@@ -43,6 +53,9 @@ class Machine {
       if (IS_ROOT) chownSync(dir, NOBODY, NOBODY)
     }
     chmodSync(root, 0o755)
+    // The user may not read the folder of the Node that runs the tests.
+    mkdirSync(join(root, 'node'))
+    copyFileSync(process.execPath, join(root, 'node/node'))
     const prefix = join(this.home, '.npm-global')
     this.write('.npmrc', `prefix=${prefix}\ncache=${join(root, 'npm')}\nupdate-notifier=false\nfund=false\naudit=false\n`)
   }
@@ -54,18 +67,27 @@ class Machine {
 
   /** Runs a command of the shell as the user, and adds it with its output to the transcript. */
   run(command: string): void {
+    const { status, stdout } = this.#spawn(command)
+    expect([command, status, status === 0 ? '' : stdout]).toEqual([command, 0, ''])
+    this.#lines.push(`$ ${command}`, ...(stdout === '' ? [] : [this.#normalise(stdout).trimEnd()]), '')
+  }
+
+  /** Ends the daemon of a test that failed. */
+  [Symbol.dispose](): void {
+    if (existsSync(join(this.home, '.npm-global/bin/reeve'))) this.#spawn('reeve daemon stop --now -q')
+  }
+
+  #spawn(command: string): { status: number | null; stdout: string } {
     const env = {
       HOME: this.home,
       TMPDIR: join(this.#root, 'tmp'),
-      PATH: [join(this.home, '.npm-global/bin'), NODE_DIR, '/usr/bin', '/bin'].join(delimiter),
+      PATH: [join(this.home, '.npm-global/bin'), join(this.#root, 'node'), '/usr/bin', '/bin'].join(delimiter),
       LANG: 'C.UTF-8',
       NO_COLOR: '1',
     }
     const become = IS_ROOT ? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] : []
     const [file = '', ...args] = [...become, 'sh', '-c', `cd "$HOME" && { ${command}\n} 2>&1`]
-    const { status, stdout } = spawnSync(file, args, { env, encoding: 'utf8' })
-    expect([command, status, status === 0 ? '' : stdout]).toEqual([command, 0, ''])
-    this.#lines.push(`$ ${command}`, ...(stdout === '' ? [] : [this.#normalise(stdout).trimEnd()]), '')
+    return spawnSync(file, args, { env, encoding: 'utf8' })
   }
 
   note(line: string): void {
@@ -114,7 +136,7 @@ test.runIf(canInstall)(
   'an ordinary user installs reeve, runs agents, takes their work, and removes it without a trace',
   async () => {
     await using dir = await tempDir()
-    const machine = new Machine(join(dir.path, 'm'))
+    using machine = new Machine(join(dir.path, 'm'))
     chmodSync(dir.path, 0o755)
     const packed = spawnSync('npm', ['pack', '--ignore-scripts', '--pack-destination', machine.home], {
       cwd: ROOT,
@@ -124,39 +146,35 @@ test.runIf(canInstall)(
     expect([packed.status, packed.status === 0 ? '' : packed.stderr]).toEqual([0, ''])
     machine.write('hello.yaml', HELLO)
     machine.write('work.yaml', WORK)
-    try {
-      machine.note('Install, without a network')
-      machine.run('npm install --global --offline ./reeve-*.tgz')
-      machine.run('npm ls --global --all --parseable | wc -l')
-      machine.run('reeve version')
-      machine.note('The first agent starts the daemon')
-      machine.run('reeve run --model script:hello.yaml "say hello"')
-      machine.run('reeve doctor > doctor.txt && echo no check failed')
-      machine.note('The work of an agent in its own worktree')
-      machine.run(
-        'git init -q -b main site && cd site && git config user.name Ann && git config user.email ann@example.org && git commit -q --allow-empty -m first',
-      )
-      machine.run('cd site && reeve run --name page --worktree --model script:../work.yaml "write the page"')
-      machine.run('cd site && reeve diff page')
-      machine.run('cd site && reeve merge page')
-      machine.run('cd site && git log --format=%s && cat about.txt')
-      machine.run('reeve rm page && git -C site worktree list | wc -l && git -C site branch --list')
-      machine.note('Without an installation')
-      machine.run('npx --offline --yes --package ./reeve-*.tgz -- reeve version')
-      machine.note('Remove')
-      machine.run('reeve daemon stop && npm uninstall --global reeve')
-      machine.run('command -v reeve || echo reeve is gone')
-      machine.run('find ~ -type d -name reeve | sort')
-      expect(processesOf(machine.home)).toEqual([])
-      machine.run('rm -r ~/.local/state/reeve ~/.cache/reeve')
-      expect(filesBelow(join(machine.home, '.npm-global'))).toEqual([])
-      // npm keeps its own compiled code there.
-      expect(filesBelow(join(dir.path, 'm/tmp')).filter((file) => !file.startsWith('node-compile-cache/'))).toEqual([])
-      const kept = /^(site\/|\.npmrc$|(hello|work)\.yaml$|doctor\.txt$|reeve-[\d.]+\.tgz$)/
-      expect(filesBelow(machine.home).filter((file) => !kept.test(file))).toEqual([])
-    } finally {
-      if (existsSync(join(machine.home, '.npm-global/bin/reeve'))) machine.run('reeve daemon stop --now -q')
-    }
+    machine.note('Install, without a network')
+    machine.run('npm install --global --offline ./reeve-*.tgz')
+    machine.run('npm ls --global --all --parseable | wc -l')
+    machine.run('reeve version')
+    machine.note('The first agent starts the daemon')
+    machine.run('reeve run --model script:hello.yaml "say hello"')
+    machine.run('reeve doctor > doctor.txt && echo no check failed')
+    machine.note('The work of an agent in its own worktree')
+    machine.run(
+      'git init -q -b main site && cd site && git config user.name Ann && git config user.email ann@example.org && git commit -q --allow-empty -m first',
+    )
+    machine.run('cd site && reeve run --name page --worktree --model script:../work.yaml "write the page"')
+    machine.run('cd site && reeve diff page')
+    machine.run('cd site && reeve merge page')
+    machine.run('cd site && git log --format=%s && cat about.txt')
+    machine.run('reeve rm page && git -C site worktree list | wc -l && git -C site branch --list')
+    machine.note('Without an installation')
+    machine.run('npx --offline --yes --package ./reeve-*.tgz -- reeve version')
+    machine.note('Remove')
+    machine.run('reeve daemon stop && npm uninstall --global reeve')
+    machine.run('command -v reeve || echo reeve is gone')
+    machine.run('find ~ -type d -name reeve | sort')
+    expect(processesOf(machine.home)).toEqual([])
+    machine.run('rm -r ~/.local/state/reeve ~/.cache/reeve')
+    expect(filesBelow(join(machine.home, '.npm-global'))).toEqual([])
+    // npm keeps its own compiled code there.
+    expect(filesBelow(join(dir.path, 'm/tmp')).filter((file) => !file.startsWith('node-compile-cache/'))).toEqual([])
+    const kept = /^(site\/|\.npmrc$|(hello|work)\.yaml$|doctor\.txt$|reeve-[\d.]+\.tgz$)/
+    expect(filesBelow(machine.home).filter((file) => !kept.test(file))).toEqual([])
     await expect(machine.transcript).toMatchFileSnapshot('./clean-machine.txt')
   },
   300_000,
