@@ -100,7 +100,7 @@ export async function startDaemon({
   stack.defer(() => parts.close())
   await parts.crewCommands.recover()
   await bootAll({ ...deps, ...parts, isCrashLoop: await detectCrashLoop(deps, stack) })
-  parts.homeKeeper.start()
+  parts.homeBudgetWatch.start()
   await deps.store.finishStart()
   parts.notifier.start()
   // Both sweeps list their files before any new work can be planned. So a file without an owner is a leftover of an earlier daemon.

@@ -16,7 +16,7 @@ import { Deadlines } from './loop/deadlines.ts'
 import type { Drain } from './loop/drain.ts'
 import { WriteFailures } from './loop/write-failures.ts'
 import { Feed } from './loop/feed.ts'
-import { Gateways } from './incarnation/gateways.ts'
+import { GatewaySessions } from './incarnation/gateway-sessions.ts'
 import { EffectPerformer } from './incarnation/perform.ts'
 import { Credentials } from './incarnation/credentials.ts'
 import { KeyedQueue } from './loop/keyed-queue.ts'
@@ -31,7 +31,7 @@ import { runProgram } from './host/run-program.ts'
 import { Sweeper } from './operations/removals.ts'
 import { Sampler } from './incarnation/sampler.ts'
 import { SpecBuilder } from './operations/spec-builder.ts'
-import { HomeKeeper } from './host/home-keeper.ts'
+import { HomeBudgetWatch } from './host/home-budget-watch.ts'
 import { EMPTY_HOME } from '../kernel/state/home.ts'
 import { Table } from './loop/table.ts'
 import { Worktrees } from './operations/worktrees.ts'
@@ -65,11 +65,11 @@ export interface DaemonParts {
   readonly table: Table
   readonly feed: Feed
   readonly keys: Credentials
-  readonly gateways: Gateways
+  readonly gateways: GatewaySessions
   readonly toolService: ToolService
   readonly monitor: Monitor
   readonly notifier: Notifier
-  readonly homeKeeper: HomeKeeper
+  readonly homeBudgetWatch: HomeBudgetWatch
   readonly pipeline: Pipeline
   readonly writeFailures: WriteFailures
   readonly sweeper: Sweeper
@@ -170,8 +170,12 @@ function createNotifier(
   })
 }
 
-function createHomeKeeper({ clock, settings, paths, log }: DaemonResources, table: Table, submit: Pipeline['submit']): HomeKeeper {
-  return new HomeKeeper(
+function createHomeBudgetWatch(
+  { clock, settings, paths, log }: DaemonResources,
+  table: Table,
+  submit: Pipeline['submit'],
+): HomeBudgetWatch {
+  return new HomeBudgetWatch(
     { table, clock, configFile: paths.configFile, readBudgets: () => settings.budgets(), submit, log },
     settings.now.budgets,
   )
@@ -183,7 +187,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
   const get = (uuid: Uuid): Process | undefined => table.get(uuid)
   const feed = new Feed(store, () => clock.now().wall)
   const keys = new Credentials({ paths, containments, settings, tmpDir })
-  const gateways = new Gateways({ keys, settings, clock, state: paths.state, log })
+  const gateways = new GatewaySessions({ keys, settings, clock, state: paths.state, log })
   const toolService = new ToolService({ state: paths.state, tmpDir, socket: paths.socket, newId: uuidv7, log })
   const queue = new KeyedQueue()
   const worktrees = createWorktrees(deps, table, queue)
@@ -219,7 +223,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
     // During a drain, a process that waits for its restart stays for the next daemon.
     if (drain === null || table.get(uuid)?.life.state !== 'created') submit({ type: 'tick', uuid })
   })
-  const homeKeeper = createHomeKeeper(deps, table, submit)
+  const homeBudgetWatch = createHomeBudgetWatch(deps, table, submit)
   const writeFailures = new WriteFailures({
     store,
     clock,
@@ -242,7 +246,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
       monitor.onFacts(facts)
       feed.publish(facts)
       notifier.onFacts(facts)
-      homeKeeper.onFacts(facts)
+      homeBudgetWatch.onFacts(facts)
       retirements.onFacts(facts)
       autoRemovals.onFacts(facts)
       drain?.onFacts(facts)
@@ -269,7 +273,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
     toolService,
     monitor,
     notifier,
-    homeKeeper,
+    homeBudgetWatch,
     pipeline,
     writeFailures,
     sweeper,
@@ -288,7 +292,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
       monitor.stop()
       writeFailures.stop()
       await autoRemovals.stop()
-      await homeKeeper.stop()
+      await homeBudgetWatch.stop()
       await sweeper.stop()
       sampler.flush()
       await crewJobs.stop()

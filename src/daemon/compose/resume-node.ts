@@ -11,7 +11,7 @@ import type { OneRunView, ResumeNodeBody } from '../../api/views/compose.ts'
 import type { ComposeNode } from '../../kernel/model/compose.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { ComposeNodes } from './nodes.ts'
-import type { Gateways } from '../incarnation/gateways.ts'
+import type { GatewaySessions } from '../incarnation/gateway-sessions.ts'
 import type { Credentials } from '../incarnation/credentials.ts'
 import type { Pipeline, RequestBody } from '../loop/pipeline.ts'
 import type { ProcessQueries } from '../views/process-queries.ts'
@@ -25,7 +25,7 @@ export interface ComposeResumeDeps {
   readonly waiter: Waiter
   readonly forks: ForkOperations
   readonly keys: Credentials
-  readonly gateways: Pick<Gateways, 'secretsOf'>
+  readonly gateways: Pick<GatewaySessions, 'secretsOf'>
   readonly worktrees: Pick<Worktrees, 'checkForResume'>
   readonly nodes: Pick<ComposeNodes, 'keepRunSecrets' | 'runSecretsOf'>
   /** throws while nothing new may start now */

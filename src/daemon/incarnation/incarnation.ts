@@ -9,7 +9,7 @@ import { findStoppedAmong, findStoppedBelow } from '../../drivers/contain/proc/f
 import { withInstallHint } from './check-installed.ts'
 import { StartFreeze } from './start-freeze.ts'
 import type { Agent, Driver, KernelPort, Launch } from '../../drivers/port.ts'
-import type { OpenGateway } from './gateways.ts'
+import type { OpenGateway } from './gateway-sessions.ts'
 import type { IncarnationWorktree } from '../../drivers/files/incarnation-worktree.ts'
 import type { Containment, Ladder } from '../../drivers/contain/containment-contract.ts'
 import type { Ack, Report } from '../../kernel/model/reports.ts'

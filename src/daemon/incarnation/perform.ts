@@ -14,7 +14,7 @@ import type { ComposeNodes } from '../compose/nodes.ts'
 import type { CrewJobs } from '../crew/jobs/jobs.ts'
 import type { ToolService } from '../mcp/tool-service.ts'
 import type { Feed } from '../loop/feed.ts'
-import { startFieldsOf, type Gateways } from './gateways.ts'
+import { startFieldsOf, type GatewaySessions } from './gateway-sessions.ts'
 import type { ApiSockets } from './api-sockets.ts'
 import type { Credentials } from './credentials.ts'
 import type { Pipeline } from '../loop/pipeline.ts'
@@ -36,7 +36,7 @@ export interface EffectPerformerDeps {
   readonly tmpDir: string
   readonly apiSockets: Pick<ApiSockets, 'open' | 'close'>
   readonly keys: Credentials
-  readonly gateways: Pick<Gateways, 'decide' | 'open'>
+  readonly gateways: Pick<GatewaySessions, 'decide' | 'open'>
   readonly worktrees: Pick<Worktrees, 'openFor'>
   readonly composeNodes: Pick<ComposeNodes, 'start'>
   readonly crewJobs: Pick<CrewJobs, 'perform'>

@@ -9,7 +9,7 @@ import { findForkPoint, type HistoryStore } from './fork-point.ts'
 import { withOwnWorktree } from './permission-paths.ts'
 import type { ResumeBody, SteerView } from '../../api/views/process.ts'
 import type { Process } from '../../kernel/model/process.ts'
-import type { Gateways } from '../incarnation/gateways.ts'
+import type { GatewaySessions } from '../incarnation/gateway-sessions.ts'
 import type { Credentials } from '../incarnation/credentials.ts'
 import type { Pipeline, RequestBody } from '../loop/pipeline.ts'
 import type { ProcessQueries } from '../views/process-queries.ts'
@@ -24,7 +24,7 @@ export interface ForkOperationsDeps {
   readonly reads: ProcessQueries
   readonly keys: Credentials
   readonly specs: SpecBuilder
-  readonly gateways: Pick<Gateways, 'secretsOf'>
+  readonly gateways: Pick<GatewaySessions, 'secretsOf'>
   readonly store: HistoryStore
   readonly worktrees: Pick<Worktrees, 'planFork' | 'deleteRecords'>
 }

@@ -25,7 +25,7 @@ import type {
   SteerView,
 } from '../../api/views/process.ts'
 import type { Process } from '../../kernel/model/process.ts'
-import type { Gateways } from '../incarnation/gateways.ts'
+import type { GatewaySessions } from '../incarnation/gateway-sessions.ts'
 import type { Credentials } from '../incarnation/credentials.ts'
 import type { Pipeline, RequestBody } from '../loop/pipeline.ts'
 import type { ProcessQueries } from '../views/process-queries.ts'
@@ -46,7 +46,7 @@ export interface OperationsDeps {
   readonly supervisors: Pick<SupervisorSpawner, 'spawn'>
   readonly store: HistoryStore
   readonly keys: Credentials
-  readonly gateways: Pick<Gateways, 'findCaller' | 'secretsOf'>
+  readonly gateways: Pick<GatewaySessions, 'findCaller' | 'secretsOf'>
   readonly specs: SpecBuilder
   readonly worktrees: Pick<Worktrees, 'plan' | 'checkForResume'>
   readonly homeLimits: () => Limits

@@ -1,5 +1,5 @@
 // Turn completion: every outcome of a worker's turn, late and repeated reports, handover of members with a full context, and idle
-// coordinators. `perles N` names the defect of an earlier orchestrator that the test rules out.
+// coordinators. `orchestrator defect N` names the defect of an earlier orchestrator that the test rules out.
 import { describe, expect, test } from 'vitest'
 import { runWithoutFaults, beginTurn, byMember, doJob, endTurn, continueTurn } from '../../../../support/crew-world/life.ts'
 import {
@@ -53,7 +53,7 @@ function worldWithIdleWorker(changes: Partial<CrewSpec> = {}): World {
   return world
 }
 
-describe('every turn must end with a report, whatever started it (perles 7)', () => {
+describe('every turn must end with a report, whatever started it (orchestrator defect 7)', () => {
   test('the first turn of a new worker or successor is exempt', () => {
     const world = worldWithIdleWorker()
     expect(turnEnds(world, 'worker-1')).toEqual(['exempt'])
@@ -165,7 +165,7 @@ describe('no worker stays stuck in a phase under the engine', () => {
   })
 })
 
-test('states change by the tables alone, for any commands in any order (perles 1)', () => {
+test('states change by the tables alone, for any commands in any order (orchestrator defect 1)', () => {
   // test/simulation/crew.test.ts covers more than 50,000 of these cases. This one was first written by hand, with a roll-back.
   const world = runUntilTask(startedWorld(), 'implementing')
   const before = world.crew
@@ -174,7 +174,7 @@ test('states change by the tables alone, for any commands in any order (perles 1
   expect(world.crew).toBe(before)
 })
 
-test('a denied task is fixed and committed, and its worker is idle afterwards (perles 2)', () => {
+test('a denied task is fixed and committed, and its worker is idle afterwards (orchestrator defect 2)', () => {
   const world = runUntilTask(startedWorld({ stay: true }), 'in_review')
   runUntil(world, () => world.requireProcess('worker-2').reading !== null)
   world.requireProcess('worker-2').plan = []
@@ -185,7 +185,7 @@ test('a denied task is fixed and committed, and its worker is idle afterwards (p
   expect(memberOf(world, 'worker-1')).toMatchObject({ phase: 'idle', task: null })
 })
 
-test('a failed turn counts as a failed attempt of its own task only (perles 3)', () => {
+test('a failed turn counts as a failed attempt of its own task only (orchestrator defect 3)', () => {
   const world = runUntilTask(startedWorld(), 'implementing')
   runUntil(world, () => world.requireProcess('worker-1').reading !== null)
   endTurn(world, world.requireProcess('worker-1'), 'error')
@@ -196,7 +196,7 @@ test('a failed turn counts as a failed attempt of its own task only (perles 3)',
   expect(turnEnds(world, 'worker-1').filter((expectedEnd) => expectedEnd === 'failed')).toHaveLength(1)
 })
 
-describe('late commands change nothing (perles 4)', () => {
+describe('late commands change nothing (orchestrator defect 4)', () => {
   test('such as the end of an old turn, or of a member that has left', () => {
     const world = runUntilTask(startedWorld(), 'implementing')
     runUntil(world, () => world.requireProcess('worker-1').reading !== null)
@@ -268,7 +268,7 @@ describe('late commands change nothing (perles 4)', () => {
   })
 })
 
-test('messages keep their order, also for a successor (perles 6)', () => {
+test('messages keep their order, also for a successor (orchestrator defect 6)', () => {
   const world = runUntilTask(startedWorld(), 'implementing')
   runUntil(world, () => world.requireProcess('worker-1').reading !== null)
   for (const text of ['first', 'second', 'third']) world.submit({ type: 'send_message', to: 'worker-1', text }, USER)
@@ -283,7 +283,7 @@ test('messages keep their order, also for a successor (perles 6)', () => {
   expect(world.requireProcess('worker-1').queue).toEqual([])
 })
 
-test('a stopped, replaced or lost member holds no task, and a failed task blocks no worker (perles 11)', () => {
+test('a stopped, replaced or lost member holds no task, and a failed task blocks no worker (orchestrator defect 11)', () => {
   const world = runUntilTask(startedWorld({ stay: true }), 'in_review')
   world.submit({ type: 'mark_task_failed', task: 'one', reason: 'r' }, USER)
   expect(world.crew.members.map(({ phase, task }) => [phase, task])).toEqual([

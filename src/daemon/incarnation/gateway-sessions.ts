@@ -22,7 +22,7 @@ import type { Uuid } from '../../kernel/model/ids.ts'
 import type { ProcessSpec, ProgramSpec } from '../../kernel/model/process-spec.ts'
 import { reasonAgainstGateway, gatewayProviders } from './gateway-providers.ts'
 
-interface GatewaysDeps {
+interface GatewaySessionsDeps {
   readonly keys: Pick<Credentials, 'storedKeys'>
   readonly settings: Settings
   readonly clock: Clock
@@ -43,12 +43,12 @@ export function startFieldsOf(decision: GatewayDecision): { readonly metered?: t
   return decision.on ? { metered: true } : { direct: decision.why }
 }
 
-export class Gateways {
-  readonly #deps: GatewaysDeps
+export class GatewaySessions {
+  readonly #deps: GatewaySessionsDeps
   #loading: Promise<Gateway> | null = null
   #loaded: Gateway | null = null
 
-  constructor(deps: GatewaysDeps) {
+  constructor(deps: GatewaySessionsDeps) {
     this.#deps = deps
   }
 

@@ -1,5 +1,5 @@
-// Defects of an orchestrator of coordinators and workers, one by one: `perles N` names a defect that must not happen here.
-// These concern processes, their turns, messages, streams and ends, and are tested on daemons. The file perles-crew.test.ts has those of
+// Defects of an orchestrator of coordinators and workers, one by one: `orchestrator defect N` names a defect that must not happen here.
+// These concern processes, their turns, messages, streams and ends, and are tested on daemons. The file orchestrator-defects-crew.test.ts has those of
 // crews; some are tests of single state machines. The last test here checks that each defect has a test.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
@@ -59,7 +59,7 @@ async function messagesOf(daemon: LocalDaemon, uuid: string): Promise<unknown[]>
 }
 
 describe('turns and messages', () => {
-  test('perles 3: one failed turn does not make later turns fail', async () => {
+  test('orchestrator defect 3: one failed turn does not make later turns fail', async () => {
     const daemon = await start()
     const { uuid } = await daemon.spawnScripted([], {
       interactive: true,
@@ -86,7 +86,7 @@ describe('turns and messages', () => {
     ])
   })
 
-  test('perles 4: a message does not wake a paused or stopped process', async () => {
+  test('orchestrator defect 4: a message does not wake a paused or stopped process', async () => {
     const daemon = await start()
     const pausedProcess = await daemon.spawnScripted([{ text: 'one' }], { interactive: true })
     await daemon.waitUntilReady(pausedProcess.uuid)
@@ -107,7 +107,7 @@ describe('turns and messages', () => {
     expect(await messagesOf(daemon, pausedProcess.uuid)).toEqual(['wake up'])
   })
 
-  test('perles 4: a turn that ends late makes neither a paused nor a stopped process ready', async () => {
+  test('orchestrator defect 4: a turn that ends late makes neither a paused nor a stopped process ready', async () => {
     const answers = Promise.withResolvers<void>()
     const { daemon, env } = await withModel(() => ({ text: 'late', hangAfterBytes: 10, restAfter: answers.promise }))
     const [pausedProcess, stoppedProcess] = await Promise.all(
@@ -124,7 +124,7 @@ describe('turns and messages', () => {
     expect(eventsOf(await daemon.readHistory(stoppedProcess.uuid), 'process.ready').map(({ turn }) => turn)).toEqual([0])
   })
 
-  test('perles 5: one turn at a time, whatever arrives during it', async () => {
+  test('orchestrator defect 5: one turn at a time, whatever arrives during it', async () => {
     const daemon = await start()
     const { uuid } = await daemon.spawnScripted(
       Array.from({ length: 6 }, (_, index) => ({ text: `answer ${index}`, delay_ms: 60 })),
@@ -145,31 +145,35 @@ describe('turns and messages', () => {
     expect((await messagesOf(daemon, uuid)).toSorted()).toEqual(['b', 'c', 'd', 'first'])
   })
 
-  test('perles 6: messages whose delivery was interrupted keep their positions: the daemon dies with a queue', TIMEOUT_MS, async () => {
-    const home = open.use(await DaemonHome.create())
-    await home.start()
-    const { uuid } = await home.spawn({
-      model: home.writeScript([
-        { tools: [{ name: 'bash', input: { command: 'exec sleep 600' } }] },
-        ...Array.from({ length: 9 }, () => ({ text: 'y' })),
-      ]),
-      interactive: true,
-      intent: 'first',
-    })
-    const send = (text: string): Promise<unknown> => home.client.post(`/v1/processes/${uuid}/send`, { text })
-    await home.waitForView(uuid, ({ step }) => step === 1)
-    for (const text of ['a', 'b', 'c']) await send(text)
-    await home.kill()
-    await home.start()
-    await home.resume(uuid)
-    for (const text of ['d', 'e']) await send(text)
-    await home.waitForView(uuid, ({ status, queueCount }) => status === 'ready' && queueCount === 0)
-    const events = await home.readEvents()
-    const texts = new Map(eventsOf(events, 'process.queue').map((event) => [event['id'], event['text']]))
-    expect(eventsOf(events, 'process.incoming').map((event) => texts.get(event['id']))).toEqual(['first', 'a', 'b', 'c', 'd', 'e'])
-  })
+  test(
+    'orchestrator defect 6: messages whose delivery was interrupted keep their positions: the daemon dies with a queue',
+    TIMEOUT_MS,
+    async () => {
+      const home = open.use(await DaemonHome.create())
+      await home.start()
+      const { uuid } = await home.spawn({
+        model: home.writeScript([
+          { tools: [{ name: 'bash', input: { command: 'exec sleep 600' } }] },
+          ...Array.from({ length: 9 }, () => ({ text: 'y' })),
+        ]),
+        interactive: true,
+        intent: 'first',
+      })
+      const send = (text: string): Promise<unknown> => home.client.post(`/v1/processes/${uuid}/send`, { text })
+      await home.waitForView(uuid, ({ step }) => step === 1)
+      for (const text of ['a', 'b', 'c']) await send(text)
+      await home.kill()
+      await home.start()
+      await home.resume(uuid)
+      for (const text of ['d', 'e']) await send(text)
+      await home.waitForView(uuid, ({ status, queueCount }) => status === 'ready' && queueCount === 0)
+      const events = await home.readEvents()
+      const texts = new Map(eventsOf(events, 'process.queue').map((event) => [event['id'], event['text']]))
+      expect(eventsOf(events, 'process.incoming').map((event) => texts.get(event['id']))).toEqual(['first', 'a', 'b', 'c', 'd', 'e'])
+    },
+  )
 
-  test('perles 8: the role prompt is in every turn, also after a resume', async () => {
+  test('orchestrator defect 8: the role prompt is in every turn, also after a resume', async () => {
     const { server, daemon, env } = await withModel(() => ({ text: 'yes' }))
     mkdirSync(join(daemon.work, '.reeve/agents'), { recursive: true })
     writeFileSync(join(daemon.work, '.reeve/agents/worker.md'), `---\nmodel: ${MODEL}\n---\nYou are worker 7.\n`)
@@ -188,21 +192,25 @@ describe('turns and messages', () => {
 })
 
 describe('programs and streams', () => {
-  test('perles 9: no program outlives its process, and a stopped process counts as stopped, not failed', TIMEOUT_MS, async () => {
-    const home = open.use(await DaemonHome.create())
-    const token = newToken()
-    try {
-      await home.start()
-      const tree = `setsid sh -c 'sleep 3600.${token} & exec sleep 3601.${token}' & (sleep 3602.${token} &) ; exec sleep 3603.${token}`
-      const { uuid } = await home.spawn({ argv: ['sh', '-c', tree] })
-      await waitUntil(() => findProcessesWith(token).filter(({ argv }) => argv[0] === 'sleep').length === 4, 'all four sleep')
-      await home.signal(uuid, { signal: 'SIGTERM', graceMs: 10_000 })
-      expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
-      await waitUntil(() => findProcessesWith(token).length === 0, 'nothing is left')
-    } finally {
-      killRemaining(token)
-    }
-  })
+  test(
+    'orchestrator defect 9: no program outlives its process, and a stopped process counts as stopped, not failed',
+    TIMEOUT_MS,
+    async () => {
+      const home = open.use(await DaemonHome.create())
+      const token = newToken()
+      try {
+        await home.start()
+        const tree = `setsid sh -c 'sleep 3600.${token} & exec sleep 3601.${token}' & (sleep 3602.${token} &) ; exec sleep 3603.${token}`
+        const { uuid } = await home.spawn({ argv: ['sh', '-c', tree] })
+        await waitUntil(() => findProcessesWith(token).filter(({ argv }) => argv[0] === 'sleep').length === 4, 'all four sleep')
+        await home.signal(uuid, { signal: 'SIGTERM', graceMs: 10_000 })
+        expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
+        await waitUntil(() => findProcessesWith(token).length === 0, 'nothing is left')
+      } finally {
+        killRemaining(token)
+      }
+    },
+  )
 
   /** A turn of Claude Code in its own output format, after the given output. */
   const runClaude = async (daemon: LocalDaemon, firstActs: readonly ScriptedAct[]): Promise<string> => {
@@ -213,13 +221,13 @@ describe('programs and streams', () => {
     return (await daemon.spawn({ argv: [program, '-p', 'say hello', '--output-format', 'stream-json', '--verbose'] })).uuid
   }
 
-  test('perles 10: a line without an end does not block a turn', async () => {
+  test('orchestrator defect 10: a line without an end does not block a turn', async () => {
     const daemon = await start()
     const uuid = await runClaude(daemon, [{ raw: 'x'.repeat(4 * MAX_LINE_BYTES) }, { raw: '\n' }])
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'It is done.' })
   })
 
-  test('perles 10: the result and its cost are never lost, though the program exits at once', TIMEOUT_MS, async () => {
+  test('orchestrator defect 10: the result and its cost are never lost, though the program exits at once', TIMEOUT_MS, async () => {
     const daemon = await start()
     const uuids = await Promise.all(Array.from({ length: 20 }, () => runClaude(daemon, [])))
     const views = await Promise.all(uuids.map((uuid) => daemon.waitForEnd(uuid)))
@@ -228,7 +236,7 @@ describe('programs and streams', () => {
     )
   })
 
-  test('perles 16: tokens of a message in several blocks, of the cache, and costs count once', async () => {
+  test('orchestrator defect 16: tokens of a message in several blocks, of the cache, and costs count once', async () => {
     const daemon = await start()
     const { usage } = await daemon.waitForEnd(await runClaude(daemon, []))
     // The last line has the right totals: 2,000 in, 600 and 40 of the cache, 100 out, for two messages in four blocks.
@@ -236,7 +244,7 @@ describe('programs and streams', () => {
     expect(usage.costUsd).toBeCloseTo(0.01032, 8)
   })
 
-  test('perles 13: a slow reader loses no fact, and delays no other', TIMEOUT_MS, async () => {
+  test('orchestrator defect 13: a slow reader loses no fact, and delays no other', TIMEOUT_MS, async () => {
     const daemon = await start()
     const slowReader = await fetchSlowly(daemon)
     const { uuid } = await daemon.spawnShell(`yes ${'x'.repeat(100)} | head -c 20000000`)
@@ -252,7 +260,7 @@ describe('programs and streams', () => {
   })
 })
 
-test('perles 15: a hanging program of ours stops no other process, and does not outlive the daemon', TIMEOUT_MS, async () => {
+test('orchestrator defect 15: a hanging program of ours stops no other process, and does not outlive the daemon', TIMEOUT_MS, async () => {
   const daemon = await start()
   const token = newToken()
   const repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
@@ -296,7 +304,7 @@ async function fetchSlowly(daemon: LocalDaemon): Promise<AsyncGenerator<EventVie
 
 test('each of the eighteen defects has a test', () => {
   const namedDefects = readSources('test', '.ts').flatMap(({ raw }) =>
-    [...raw.matchAll(/(?:test|it|describe)(?:\.each\(.*?\))?\(\s*['`]perles (\d+):/gs)].map(([, number]) => Number(number)),
+    [...raw.matchAll(/(?:test|it|describe)(?:\.each\(.*?\))?\(\s*['`]orchestrator defect (\d+):/gs)].map(([, number]) => Number(number)),
   )
   expect(Array.from({ length: 18 }, (_, index) => index + 1).filter((number) => !namedDefects.includes(number))).toEqual([])
 })

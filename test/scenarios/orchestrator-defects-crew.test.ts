@@ -1,5 +1,5 @@
-// Defects of an orchestrator of coordinators and workers, as far as they concern crews: `perles N` names a defect that must not
-// happen here. perles.test.ts has the others. Crews run under a daemon, with played models.
+// Defects of an orchestrator of coordinators and workers, as far as they concern crews: `orchestrator defect N` names a defect that must not
+// happen here. orchestrator-defects.test.ts has the others. Crews run under a daemon, with played models.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -31,39 +31,43 @@ const startLed = (model: string, tasks: readonly { readonly id: string; readonly
 const turnEnds = async (crew: LocalCrew, id: string): Promise<unknown[]> =>
   (await crew.facts('crew.turn')).filter(({ member }) => member === id).map(({ end }) => end)
 
-test('perles 2: a denied change is repaired, and the member that has committed it is idle again', { timeout: 240_000 }, async () => {
-  const repository = Repository.make(join(daemon.work, 'project'), daemon.work)
-  repository.git('config', 'user.name', 'P')
-  repository.git('config', 'user.email', 'p@example.org')
-  repository.commit({ 'README.md': 'a project' })
-  const tasks = [
-    { id: 'one', text: 'Write one.txt with one, carelessly.' },
-    { id: 'two', text: 'Write two.txt with two.', needs: ['one'] },
-  ]
-  const model = `script:${join(ROOT, 'test/support/crew-scripts/worker.yaml')}`
-  const crew = await LocalCrew.up(daemon, {
-    cwd: repository.dir,
-    worktrees: true,
-    model,
-    workers: { implementer: 1, reviewer: 1 },
-    stay: true,
-    tasks,
-  })
-  const view = await crew.waitUntil((one) => one.tasks.every(({ state }) => state === 'done'))
-  expect(view.tasks.map(({ implementer, reviewer, denials, verdict }) => [implementer, reviewer, denials, verdict])).toEqual([
-    ['worker-1', 'worker-2', 1, 'APPROVED'],
-    ['worker-1', 'worker-2', 0, 'APPROVED'],
-  ])
-  expect(view.members.map(({ phase, task }) => [phase, task])).toEqual([
-    ['idle', null],
-    ['idle', null],
-  ])
-  expect(repository.git('log', '--format=%s', 'main..reeve/team').split('\n')).toEqual(['two: it is written', 'one: it is written'])
-  await crew.steer({ type: 'complete_crew', summary: 'done', outcome: 'completed' })
-  expect((await crew.waitForEnd()).status).toBe('completed')
-})
+test(
+  'orchestrator defect 2: a denied change is repaired, and the member that has committed it is idle again',
+  { timeout: 240_000 },
+  async () => {
+    const repository = Repository.make(join(daemon.work, 'project'), daemon.work)
+    repository.git('config', 'user.name', 'P')
+    repository.git('config', 'user.email', 'p@example.org')
+    repository.commit({ 'README.md': 'a project' })
+    const tasks = [
+      { id: 'one', text: 'Write one.txt with one, carelessly.' },
+      { id: 'two', text: 'Write two.txt with two.', needs: ['one'] },
+    ]
+    const model = `script:${join(ROOT, 'test/support/crew-scripts/worker.yaml')}`
+    const crew = await LocalCrew.up(daemon, {
+      cwd: repository.dir,
+      worktrees: true,
+      model,
+      workers: { implementer: 1, reviewer: 1 },
+      stay: true,
+      tasks,
+    })
+    const view = await crew.waitUntil((one) => one.tasks.every(({ state }) => state === 'done'))
+    expect(view.tasks.map(({ implementer, reviewer, denials, verdict }) => [implementer, reviewer, denials, verdict])).toEqual([
+      ['worker-1', 'worker-2', 1, 'APPROVED'],
+      ['worker-1', 'worker-2', 0, 'APPROVED'],
+    ])
+    expect(view.members.map(({ phase, task }) => [phase, task])).toEqual([
+      ['idle', null],
+      ['idle', null],
+    ])
+    expect(repository.git('log', '--format=%s', 'main..reeve/team').split('\n')).toEqual(['two: it is written', 'one: it is written'])
+    await crew.steer({ type: 'complete_crew', summary: 'done', outcome: 'completed' })
+    expect((await crew.waitForEnd()).status).toBe('completed')
+  },
+)
 
-test('perles 7: a turn after a reminder must end with a report, too; the first turn of a successor need not', async () => {
+test('orchestrator defect 7: a turn after a reminder must end with a report, too; the first turn of a successor need not', async () => {
   const crew = await startLed(writeModelScript(daemon.work, QUIET), [{ id: 'one', text: 'Do one.' }], 1)
   await crew.waitForMember('worker-1', ({ state }) => state === 'on')
   await crew.steer({ type: 'assign_task', task: 'one', member: 'worker-1' })
@@ -86,7 +90,7 @@ test('perles 7: a turn after a reminder must end with a report, too; the first t
   expect((await crew.messagesTo('worker-2'))[0]).toContain('half of it is done')
 })
 
-test('perles 11: no departed, replaced or free member has a task, and nothing stays blocked', async () => {
+test('orchestrator defect 11: no departed, replaced or free member has a task, and nothing stays blocked', async () => {
   const model = writeModelScript(daemon.work, [{ when: 'Do ', steps: [callThatWaitsFor(goFile()), ...DONE] }, ...QUIET])
   const crew = await startLed(model, [
     { id: 'one', text: 'Do one.' },
@@ -124,7 +128,7 @@ test('perles 11: no departed, replaced or free member has a task, and nothing st
   await expect(crew.steer({ type: 'assign_task', task: 'one', member: 'worker-1' })).rejects.toMatchObject({ code: 'CONFLICT' })
 })
 
-test('perles 1: forbidden commands of a crew are refused with a reason, and change nothing', async () => {
+test('orchestrator defect 1: forbidden commands of a crew are refused with a reason, and change nothing', async () => {
   const model = writeModelScript(daemon.work, [{ when: 'Do ', steps: [callThatWaitsFor(goFile()), ...DONE] }, ...QUIET])
   const crew = await startLed(model, [
     { id: 'one', text: 'Do one.' },
@@ -177,7 +181,7 @@ test('perles 1: forbidden commands of a crew are refused with a reason, and chan
   await crew.waitForTask('one', ({ state }) => state === 'done')
 })
 
-test('perles 14: a member reports only what its role may, and no other process reports for it', async () => {
+test('orchestrator defect 14: a member reports only what its role may, and no other process reports for it', async () => {
   const model = writeModelScript(daemon.work, [
     {
       when: '/^Task/',
@@ -212,7 +216,7 @@ test('perles 14: a member reports only what its role may, and no other process r
   expect((await crew.view()).status).toBe('ready')
 })
 
-test('perles 18: a member that has used 80 % of its context is reported, and hands over before it is full', async () => {
+test('orchestrator defect 18: a member that has used 80 % of its context is reported, and hands over before it is full', async () => {
   const model = writeModelScript(
     daemon.work,
     [
@@ -245,7 +249,7 @@ test('perles 18: a member that has used 80 % of its context is reported, and han
   expect((await crew.messagesTo('worker-2')).join()).toContain('half of it is done')
 })
 
-test('perles 17: two agents of one file are distinguished by their own tokens', async () => {
+test('orchestrator defect 17: two agents of one file are distinguished by their own tokens', async () => {
   const log = join(daemon.work, 'agents.log')
   const command = [process.execPath, join(ROOT, 'test/support/programs/acp-agent.ts'), `sessions=${daemon.work}`, `log=${log}`, 'http']
   mkdirSync(join(daemon.work, '.reeve/agents'), { recursive: true })
@@ -278,7 +282,7 @@ function serversIn(log: string): { readonly url: string; readonly token: string 
     })
 }
 
-test('perles 12: tasks, phases and queues outlive a kill of the daemon, and continue', { timeout: 240_000 }, async () => {
+test('orchestrator defect 12: tasks, phases and queues outlive a kill of the daemon, and continue', { timeout: 240_000 }, async () => {
   await using crew = await CrewHome.make()
   crew.hold('task', 'one')
   crew.hold('feedback', 'two')

@@ -17,7 +17,7 @@ import type { Table } from '../loop/table.ts'
 /** The time between two looks at config.yaml while processes wait for more money, in ms. */
 const WAITING_CHECK_MS = 1_000
 
-export interface HomeKeeperDeps {
+export interface HomeBudgetWatchDeps {
   readonly table: Table
   readonly clock: Clock
   readonly configFile: string
@@ -27,8 +27,8 @@ export interface HomeKeeperDeps {
   readonly log: (message: string, error: unknown) => void
 }
 
-export class HomeKeeper {
-  readonly #deps: HomeKeeperDeps
+export class HomeBudgetWatch {
+  readonly #deps: HomeBudgetWatchDeps
   readonly #time: CountedTime
   /** identifies the version of config.yaml that was read last */
   #configVersion = ''
@@ -40,7 +40,7 @@ export class HomeKeeper {
   #check: Promise<void> = Promise.resolve()
 
   /** `budgets`: those that the table has already. */
-  constructor(deps: HomeKeeperDeps, budgets: HomeBudgets) {
+  constructor(deps: HomeBudgetWatchDeps, budgets: HomeBudgets) {
     this.#deps = deps
     this.#budgets = budgets
     this.#time = new CountedTime(deps.clock)
