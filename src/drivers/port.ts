@@ -118,7 +118,7 @@ export type LiveOutput =
   | { readonly type: 'reasoning'; readonly step: number; readonly text: string }
   | { readonly type: 'tool-output'; readonly callId: string; readonly text: string }
 
-/** What the daemon offers to a driver. */
+/** The connection of a driver to the kernel, which the daemon provides: reports, requests for model calls, pauses and the end. */
 export interface KernelPort {
   /**
    * Sends a report and resolves when it is durable. Reports that are sent in the same task share a commit. Rejects if the process no

@@ -9,7 +9,7 @@ import { COMMON, type Flag, type FlagTable } from '../input/args.ts'
 import { BLOCKABLE_SIGNALS } from '../../kernel/model/signals.ts'
 import { SIGNAL_NUMBERS } from '../input/signals.ts'
 import { oneLine } from '../print/text.ts'
-import { isLiteral, nextWords } from './usage-grammar.ts'
+import { isLiteral, nextWords } from './next-words.ts'
 import { findVerb, findVerbName } from './verb-names.ts'
 import type { Verb, VerbTable } from './verb.ts'
 import {

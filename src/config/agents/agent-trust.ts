@@ -1,5 +1,5 @@
 // Decides whether the program of an agent file may be started, because the file of a repository can name any program. An agent
-// that the user names is trusted, as for MCP servers (servers.ts). The exception: the name is also that of a built-in agent, or of an
+// that the user names is trusted, as for MCP servers (mcp/resolve.ts). The exception: the name is also that of a built-in agent, or of an
 // agent file of the user. Starts nothing. Test: test/tables/config/agents/agent-trust.test.ts.
 import { relative } from 'node:path'
 import { findUserOrBuiltInAgent } from './find-agents.ts'

@@ -19,7 +19,7 @@ export const commandArgv = z
   .refine(([program]) => program !== undefined && program.trim() !== '', 'names no program')
 
 const EXPECTED = 'expected a command such as npm test, a list of words, { command: …, timeout: 10m }, or false'
-const DURATION = 'expected a duration such as 90s, 10m or 1h30m, of a day at most'
+const DURATION = 'expected a duration such as 90s, 10m or 1h30m, at most one day'
 const timeout = z.string(DURATION).transform((text, context) => {
   const ms = parseDuration(text)
   if (ms === null || ms < 1 || ms > MAX_COMMAND_MS) context.addIssue(DURATION)

@@ -1,6 +1,6 @@
 // Parses MCP servers: reeve's own format strictly, and `.mcp.json` of other programs leniently. An invalid server in `.mcp.json` becomes a
 // server with a problem, and the other servers stay usable. The result contains secrets: it must pass through `withoutSecrets`
-// (servers.ts) before it is recorded. Test: test/tables/config/mcp/servers.test.ts.
+// (select-servers.ts) before it is recorded. Test: test/tables/config/mcp/servers.test.ts.
 import { dirname, resolve } from 'node:path'
 import * as z from 'zod'
 import type { McpServer } from '../../kernel/model/spec-parts.ts'

@@ -1,5 +1,5 @@
-// Forks a process at an API request: finds the step, and prepares the spec, the files and the keys of the fork. Owns the rules for
-// combining options of a resume. Must never change the origin. Tests: test/e2e/lifecycle/fork.test.ts.
+// Performs a request to fork a process: finds the step, and prepares the spec, the files and the keys of the fork. Also checks which
+// options of a resume request can be combined, because `--fork` is one of them. Must never change the origin. Tests: test/e2e/lifecycle/fork.test.ts.
 import { v7 as uuidv7 } from 'uuid'
 import { isExternal } from '../../kernel/model/capabilities.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
@@ -29,7 +29,7 @@ export interface ForkOperationsDeps {
   readonly worktrees: Pick<Worktrees, 'planFork' | 'deleteRecords'>
 }
 
-/** Checks the combination of options of a resume. Errors: INVALID for options that contradict each other. */
+/** Checks that the options of a resume request can be combined. Errors: INVALID. */
 export function checkResumeOptions({ fork, fromStep, fromCheckpoint, withFiles, subtree, only, rerun }: ResumeBody): void {
   if (fromStep !== undefined && fromCheckpoint)
     throw new KernelError('INVALID', '--from-step and --from-checkpoint cannot be combined: each names a starting point')

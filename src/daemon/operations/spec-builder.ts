@@ -11,7 +11,7 @@ import { readInstructions } from '../../config/instructions.ts'
 import { findSkills } from '../../config/skills.ts'
 import { labelsRule } from '../../config/keys/labels.ts'
 import { toLivenessSpec } from '../../config/keys/liveness.ts'
-import { mcpServers } from '../../config/mcp/servers.ts'
+import { selectServers } from '../../config/mcp/select-servers.ts'
 import {
   applyResumeRules,
   applySpawnRules,
@@ -180,7 +180,7 @@ export class SpecBuilder {
     if (chosenModel === null) throw new KernelError('INVALID', 'no model: give --model provider/name, or set defaultModel in config.yaml')
     const model = await this.#withFullUuid(chosenModel)
     const fallback = await Promise.all((requestedFallback ?? fallbackOf(chosenModel, agent, config)).map((ref) => this.#withFullUuid(ref)))
-    const servers = await mcpServers({ cwd: body.cwd, paths: this.#deps.paths, agent, chosen: body.mcp })
+    const servers = await selectServers({ cwd: body.cwd, paths: this.#deps.paths, agent, chosen: body.mcp })
     return {
       agent: agent.name,
       driver: 'native',
@@ -202,7 +202,7 @@ export class SpecBuilder {
     refuseOptions(agent, body, ['effort', 'fallback', 'instructions', 'skills'])
     refuseCallRules(agent, body)
     const hasNamedServers = body.mcp !== undefined || agent.mcp !== null
-    const servers = hasNamedServers ? await mcpServers({ cwd: body.cwd, paths: this.#deps.paths, agent, chosen: body.mcp }) : []
+    const servers = hasNamedServers ? await selectServers({ cwd: body.cwd, paths: this.#deps.paths, agent, chosen: body.mcp }) : []
     return {
       agent: agent.name,
       driver: 'acp',

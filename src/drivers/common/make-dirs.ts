@@ -1,5 +1,5 @@
 // Creates a directory and its missing parents at a path that a user or an agent chose.
-// Node's own recursive `mkdir` does not return where the system refuses a new entry with ENOENT, such as in /proc.
+// Node's own recursive `mkdir` loops forever where the system refuses a new entry with ENOENT, such as in /proc.
 // Test: test/tables/drivers/common/make-dirs.test.ts.
 import { mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'

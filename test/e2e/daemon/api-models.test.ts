@@ -150,7 +150,7 @@ describe.each(FORMATS)('$kind', ({ kind, provider, model, path }) => {
   })
 
   test('a budget in USD suspends the process before the call that would exceed it', async () => {
-    await serve([{ tools: [{ name: 'ls', input: {} }], usage: { input: 1_000_000, output: 1_000 } }, { text: 'too dear' }])
+    await serve([{ tools: [{ name: 'ls', input: {} }], usage: { input: 1_000_000, output: 1_000 } }, { text: 'too expensive' }])
     const { uuid } = await run({ limits: { budgetUsd: 0.5 } })
     const view = await daemon.waitForStatus(uuid, 'suspended')
     expect(view).toMatchObject({ holds: [{ reason: 'budget', by: 'system' }], step: 1 })

@@ -77,7 +77,7 @@ describe('in a daemon', () => {
       usage: { input: 2_500, output: 5 },
       error: { type: 'invalid_request_error', message: 'no more' },
     }
-    const answers = [calledAnswer, { tools: [{ name: 'ls', input: {} }], usage: { input: 2_500, output: 10 } }, { text: 'too dear' }]
+    const answers = [calledAnswer, { tools: [{ name: 'ls', input: {} }], usage: { input: 2_500, output: 10 } }, { text: 'too expensive' }]
     const { uuid } = await run(answers, { FIRST_KEY: 'key-one', SECOND_KEY: 'key-two' }, { limits: { budgetTokens: 6_000 } })
     const view = await daemon.waitForStatus(uuid, 'suspended')
     expect(view).toMatchObject({ holds: [{ reason: 'budget' }], step: 1, usage: { inputTokens: 5_000, estimated: true } })

@@ -76,16 +76,16 @@ test.each([
   ['a map', 'tasks.yaml', `tasks:\n${YAML.replaceAll(/^/gm, '  ')}`],
   ['Markdown', 'tasks.md', MARKDOWN],
   ['Markdown with CRLF', 'tasks.md', MARKDOWN.replaceAll('\n', '\r\n')],
-])('%s', async (_, name, text) => {
+])('the tasks are read from %s', async (_, name, text) => {
   expect(await readTasksOf(name, text)).toEqual(TASKS)
 })
 
-test('a long first line is truncated to a title', async () => {
+test('a task without a title has the first line of its text as title, truncated if it is long', async () => {
   expect(await readTasksOf('t.yaml', `- ${'x'.repeat(150)}`)).toMatch(/t.yaml:1: /)
   expect(await readTasksOf('t.yaml', `- text: ${'x'.repeat(150)}`)).toMatchObject([{ title: `${'x'.repeat(99)}…` }])
 })
 
-describe('a list in brackets is read from', () => {
+describe('a list in brackets', () => {
   const list = [
     { id: 'LIN-123', text: 'x', priority: 3 },
     { id: 'b', text: 'y', needs: ['LIN-123'] },
@@ -100,11 +100,11 @@ describe('a list in brackets is read from', () => {
     ['JSON over lines', JSON.stringify(list, null, 2)],
     ['JSON with its key', JSON.stringify({ tasks: list })],
     ['YAML', '---\n# the tasks\n[{ id: LIN-123, text: x, priority: 3 },\n{ id: b, text: y, needs: LIN-123 }] # that is all\n'],
-  ])('%s', async (_, text) => {
+  ])('is read from %s', async (_, text) => {
     expect(await readTasksOf('t.json', text)).toEqual(expected)
   })
 
-  test('a file with an error, which has its line', async () => {
+  test('with an error is refused with the line of the error', async () => {
     expect(await readTasksOf('t.json', '[\n  { "text": "x" },\n  { "txet": "y" }\n]')).toMatch(
       /^DIR\/t.json:3: unknown key `tasks.1.txet`; did you mean `text`\?$/,
     )
@@ -136,9 +136,7 @@ describe('agent, model and limits in Markdown', () => {
     ['limits: memory=1GiB', 'DIR/t.md:3: limits: a task has budgetUsd, budgetTokens, maxSteps and timeout, and no other limits'],
     ['limits: steps=3', 'DIR/t.md:3: unknown key `limits.steps`; known keys are budgetUsd, budgetTokens, maxSteps, timeout'],
   ])('%s is refused with its line', async (line, message) => {
-    const found = await readTasksOf('t.md', `# Tasks\n## a: A\n${line}\nx\n`)
-    if (typeof message === 'string') expect(found).toBe(message)
-    else expect(found).toMatch(message)
+    expect(await readTasksOf('t.md', `# Tasks\n## a: A\n${line}\nx\n`)).toBe(message)
   })
 })
 
@@ -177,43 +175,58 @@ describe('an error has its file and line', () => {
       'DIR/t.json:2: unknown key `tasks.0.limits.budgetUds`; did you mean `budgetUsd`?',
     ],
     [
-      'no limit of any kind',
+      'an unknown limit',
       't.yaml',
       '- { text: y, limits: { money: 1 } }',
       'DIR/t.yaml:1: unknown key `tasks.0.limits.money`; known keys are budgetUsd, budgetTokens, maxSteps, timeout',
     ],
     [
-      'a time without a unit',
+      'a timeout without a unit',
       't.yaml',
       '- { text: y, limits: { timeout: 5 } }',
       'DIR/t.yaml:1: tasks.0.limits.timeout: expected a duration such as 90s, 10m or 1h30m',
     ],
     [
-      'a time of a command without a unit',
+      'a timeout of a command without a unit',
       't.yaml',
       '- { text: y, verify: { command: x, timeout: 5 } }',
-      'DIR/t.yaml:1: tasks.0.verify.timeout: expected a duration such as 90s, 10m or 1h30m, of a day at most',
+      'DIR/t.yaml:1: tasks.0.verify.timeout: expected a duration such as 90s, 10m or 1h30m, at most one day',
     ],
     [
-      'a need that is none',
+      'a need for an unknown task',
       't.yaml',
       'tasks:\n  - { id: a, text: x }\n  - { text: y, needs: [b] }',
       'DIR/t.yaml:3: tasks.1.needs: there is no task `b`; there are a',
     ],
-    ['nothing', 't.yaml', '', /^DIR\/t.yaml:1: tasks: /],
-    ['no YAML', 't.yaml', 'tasks: [', /^DIR\/t.yaml:1: not valid YAML: /],
-    ['no task', 't.md', '# Only a title\n', 'DIR/t.md:1: the file has no task: each task begins with a line `## Title` or `## id: Title`'],
-    ['an id twice', 't.md', '## a: One\n\n## a: Two\n', 'DIR/t.md:3: the id a is used twice'],
-    ['a cycle', 't.md', '## a: One\nneeds: b\n\n## b: Two\nneeds: a\n', 'DIR/t.md:1: tasks wait for each other: a needs b needs a'],
-    ['a kind that is none', 't.md', '## a: One\nneeds: a\nkind: robot\n', /^DIR\/t.md:3: kind: must be one of work, human$/],
-    ['a need that is none in Markdown', 't.md', '## a: One\n\ntext\n\n## Two\nneeds: b\n', 'DIR/t.md:5: there is no task `b`; there are a'],
+    ['an empty file', 't.yaml', '', /^DIR\/t.yaml:1: tasks: /],
+    ['invalid YAML', 't.yaml', 'tasks: [', /^DIR\/t.yaml:1: not valid YAML: /],
+    [
+      'a file without a task',
+      't.md',
+      '# Only a title\n',
+      'DIR/t.md:1: the file has no task: each task begins with a line `## Title` or `## id: Title`',
+    ],
+    ['an id that is used twice', 't.md', '## a: One\n\n## a: Two\n', 'DIR/t.md:3: the id a is used twice'],
+    [
+      'tasks that wait for each other',
+      't.md',
+      '## a: One\nneeds: b\n\n## b: Two\nneeds: a\n',
+      'DIR/t.md:1: tasks wait for each other: a needs b needs a',
+    ],
+    ['an unknown kind', 't.md', '## a: One\nneeds: a\nkind: robot\n', /^DIR\/t.md:3: kind: must be one of work, human$/],
+    [
+      'a need for an unknown task in Markdown',
+      't.md',
+      '## a: One\n\ntext\n\n## Two\nneeds: b\n',
+      'DIR/t.md:5: there is no task `b`; there are a',
+    ],
   ])('%s', async (_, name, text, message) => {
-    const expected = await readTasksOf(name, text)
-    if (typeof message === 'string') expect(expected).toBe(message)
-    else expect(expected).toMatch(message)
+    const found = await readTasksOf(name, text)
+    if (typeof message === 'string') expect(found).toBe(message)
+    else expect(found).toMatch(message)
   })
 
-  test('in a missing file', async () => {
+  test('unless the file is missing', async () => {
     await expect(readTasks('/nowhere/tasks.md')).rejects.toMatchObject({
       code: 'AGENT_INVALID',
       message: '/nowhere/tasks.md: the file does not exist',

@@ -8,7 +8,7 @@ import { loadConfig } from '../../../../src/config/config.ts'
 import { trustDirectory } from '../../../../src/config/edit.ts'
 import { parseMcpJson } from '../../../../src/config/mcp/parse-servers.ts'
 import { resolveMcpServers, mcpVariableNames } from '../../../../src/config/mcp/resolve.ts'
-import { mcpServers } from '../../../../src/config/mcp/servers.ts'
+import { selectServers } from '../../../../src/config/mcp/select-servers.ts'
 import { pathsFrom, type Paths } from '../../../../src/config/paths.ts'
 import { expandVariables, literalOf, variablesIn } from '../../../../src/config/expand-variables.ts'
 import type { McpStart } from '../../../../src/kernel/model/mcp.ts'
@@ -51,7 +51,7 @@ async function newWorkspace(): Promise<Workspace> {
       writeFileSync(join(root, file), typeof text === 'string' ? text : JSON.stringify(text))
     },
     servers: async ({ chosen, agent = 'default' } = {}) =>
-      mcpServers({ cwd: repo, paths: paths, agent: await findAgent(agent, repo, paths), chosen }),
+      selectServers({ cwd: repo, paths, agent: await findAgent(agent, repo, paths), chosen }),
     starts: (mcp, credentials = {}, env = {}) => resolveMcpServers({ mcp, env, cwd: repo }, credentials, paths),
     [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose](),
   }

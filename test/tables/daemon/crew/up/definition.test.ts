@@ -23,9 +23,9 @@ const writeFileIn = (name: string, text: string): string => {
 const definitionOf = (body: Partial<CrewUpBody> = {}): Promise<CrewDefinition> =>
   resolveDefinition({ cwd: join(dir.path, 'work'), ...body }, pathsFrom(testEnv(join(dir.path, 'home'))))
 const TASK = [{ text: 'Do it.\nWell.' }]
-const LINE = 'crews: { fix: { workers: 1, tasks: [{ id: a, text: x }] } }'
+const CREW_FIX = 'crews: { fix: { workers: 1, tasks: [{ id: a, text: x }] } }'
 
-test('without a file there are two workers that review each other, the engine, and a worktree for each worker', async () => {
+test('without a file, the crew has the engine as coordinator, two workers that review each other, and a worktree for each', async () => {
   expect(await definitionOf({ tasks: TASK })).toEqual({
     name: 'crew',
     cwd: join(dir.path, 'work'),
@@ -109,15 +109,15 @@ crews:
 })
 
 test('a definition can come from another file, and from the user configuration', async () => {
-  const file = writeFileIn('crew.yaml', LINE)
+  const file = writeFileIn('crew.yaml', CREW_FIX)
   expect(await definitionOf({ file })).toMatchObject({ name: 'fix', staff: [{ role: 'generic', count: 1 }] })
   mkdirSync(join(dir.path, 'home'))
-  writeFileSync(join(dir.path, 'home/config.yaml'), LINE.replace('fix', 'mine'))
+  writeFileSync(join(dir.path, 'home/config.yaml'), CREW_FIX.replace('fix', 'mine'))
   expect(await definitionOf()).toMatchObject({ name: 'mine' })
   expect(await definitionOf({ crew: 'mine' })).toMatchObject({ name: 'mine' })
 })
 
-test("a task's verify command comes first, and a request without verify removes all of them", async () => {
+test("a task's verify command has precedence, and a request with `verify: false` removes all verify commands", async () => {
   writeFileIn(
     'reeve.yaml',
     'crews: { fix: { workers: { generic: { count: 2, verify: role } }, verify: crew, tasks: [{ id: a, text: x, verify: task }, { id: b, text: x }] } }',
@@ -136,20 +136,20 @@ test("a task's verify command comes first, and a request without verify removes 
   ])
 })
 
-test('a name without a file is the name of a crew of flags', async () => {
+test('a name that no file defines becomes the name of a crew that is defined by flags', async () => {
   expect(await definitionOf({ crew: 'new', tasks: TASK })).toMatchObject({ name: 'new' })
-  writeFileIn('reeve.yaml', LINE)
+  writeFileIn('reeve.yaml', CREW_FIX)
   expect(await definitionOf({ crew: 'new', tasks: TASK })).toMatchObject({ name: 'new', staff: [{ role: 'generic', count: 2 }] })
 })
 
 describe('a request is refused', () => {
   test.each<[string, string, Partial<CrewUpBody>, RegExp, RegExp]>([
-    ['no crew and no flags', 'defaultAgent: default', {}, /^\/.*reeve\.yaml has no crews$/, /crews:.*--tasks/],
-    ['no such crew', LINE, { crew: 'fox' }, /there is no crew `fox`.*there are fix/, /reeve.yaml/],
-    ['nothing to do', 'crews: { fix: {} }', {}, /the crew has no tasks/, /--stay/],
-    ['an unknown gate', LINE, { gate: 'coordinator' }, /needs an agent as coordinator/, /./],
-    ['no workers', LINE, { workers: 0 }, /has no workers/, /./],
-    ['two crews and no name', 'crews: { a: {}, b: {} }', {}, /which crew\?.*a, b/, /./],
+    ['with no crew in the file and no flags', 'defaultAgent: default', {}, /^\/.*reeve\.yaml has no crews$/, /crews:.*--tasks/],
+    ['for an unknown crew', CREW_FIX, { crew: 'fox' }, /there is no crew `fox`.*there are fix/, /reeve.yaml/],
+    ['for a crew without tasks', 'crews: { fix: {} }', {}, /the crew has no tasks/, /--stay/],
+    ['for the gate `coordinator` without a coordinator agent', CREW_FIX, { gate: 'coordinator' }, /needs an agent as coordinator/, /./],
+    ['for a crew without workers', CREW_FIX, { workers: 0 }, /has no workers/, /./],
+    ['without a name if the file has two crews', 'crews: { a: {}, b: {} }', {}, /which crew\?.*a, b/, /./],
   ])('%s', async (_, yaml, body, message, hint) => {
     writeFileIn('reeve.yaml', yaml)
     const error = await definitionOf(body).then(

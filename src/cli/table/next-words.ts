@@ -1,5 +1,6 @@
-// Finds the words that can follow in the command line of a verb, from its usage in the verb table. A word of a usage is a literal, or the
-// name of a kind (`P`, `KEY`, `DIR`). Completion thus needs no list of its own. Pure. Test: test/tables/cli/table/completion.test.ts.
+// Finds the words that can come next in the command line of a verb. It reads them from the usage lines of the verb's row in the verb
+// table: a word there is a literal, or the name of a kind (`P`, `KEY`, `DIR`). Completion thus needs no list of its own. Pure.
+// Test: test/tables/cli/table/completion.test.ts.
 
 /** A word of a usage. */
 interface UsageWord {

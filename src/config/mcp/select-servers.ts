@@ -21,7 +21,7 @@ interface McpSelection {
 }
 
 /** Returns the servers of a process. Errors: INVALID or AGENT_INVALID for an unknown name; those of the user's configuration. */
-export async function mcpServers({ cwd, paths, agent, chosen }: McpSelection): Promise<readonly McpServer[]> {
+export async function selectServers({ cwd, paths, agent, chosen }: McpSelection): Promise<readonly McpServer[]> {
   const definitions = agent.mcp?.definitions ?? []
   const userDefined = await readUserServers(paths)
   const all = byName([...definitions, ...(await projectServers(cwd)), ...userDefined])

@@ -1,11 +1,11 @@
-// Reads the lines of an untrusted file, each with its position, in bounded memory. Lines end with LF; a last line without LF is
-// incomplete. Must only read regular files. Test: test/e2e/daemon/archive.test.ts.
+// Reads the untrusted files of an import in bounded memory: line by line with the position of each, or as one JSON object. Lines end with
+// LF; a last line without LF is incomplete. Must only read regular files. Test: test/e2e/daemon/archive.test.ts.
 import { constants } from 'node:fs'
 import { open, type FileHandle } from 'node:fs/promises'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { isMissing } from '../../kernel/util/missing-file.ts'
 
-/** The longest accepted line: a fact with images and long texts. */
+/** The longest accepted line: room for a fact with images and long texts. */
 const LINE_BYTES = 256 * 1024 * 1024
 const CHUNK_BYTES = 262_144
 /** The largest accepted file of JSON, which is read as a whole. */
