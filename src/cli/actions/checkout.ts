@@ -1,6 +1,6 @@
-// The checkout in which the user works: its state, and a merge into it. Runs the user's own git with the user's environment, because the
-// merge is a command of the user. Must never run git in the worktree of a process, whose `.git` an agent can replace (docs/decisions/022).
-// Test: test/e2e/worktree/merge.test.ts.
+// The checkout in which the user works: its state, a merge into it, and a push from it. Runs the user's own git, gh and glab with the user's
+// environment, because merge and push are commands of the user. Must never run them in the worktree of a process, whose `.git` an agent can
+// replace (docs/decisions/022). Tests: test/e2e/worktree/merge.test.ts, test/e2e/worktree/pr.test.ts.
 import { spawn } from 'node:child_process'
 import { Failure, UsageError } from '../errors.ts'
 import { stripControls } from '../print/text.ts'
@@ -8,7 +8,7 @@ import { stripControls } from '../print/text.ts'
 /** the maximum size of the output of a command of git, in bytes */
 const MAX_OUTPUT_BYTES = 256 * 1_048_576
 
-interface GitResult {
+interface ProgramResult {
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
@@ -112,6 +112,46 @@ export class UserCheckout {
     return { commit: (await this.#run(['rev-parse', 'HEAD'])).trim(), output: stripControls(output).trim() }
   }
 
+  /** Returns the addresses to which a push to the remote goes. Errors: exit 64 if there is no such remote. */
+  async pushAddresses(remote: string): Promise<string[]> {
+    const { code, stdout } = await runGit(['remote', 'get-url', '--push', '--all', '--', remote], this.top)
+    const addresses = stdout.split('\n').filter((line) => line !== '')
+    if (code === 0 && addresses.length > 0) return addresses
+    const known = await this.remotes()
+    throw new UsageError(
+      `this repository has no remote "${remote}"`,
+      known.length === 0 ? '`git remote add origin ADDRESS` adds one.' : `Its remotes: ${known.map(stripControls).join(', ')}.`,
+    )
+  }
+
+  /** Lists the names of the remotes. */
+  async remotes(): Promise<string[]> {
+    return (await this.read('remote')).split('\n').filter((name) => name !== '')
+  }
+
+  /** Pushes a commit to a branch of the remote, never by force. Returns git's messages. Errors: exit 1 with git's message. */
+  async push(remote: string, commit: string, branch: string): Promise<string> {
+    const { code, stdout, stderr } = await runGit(['push', '--porcelain', '--', remote, `${commit}:refs/heads/${branch}`], this.top)
+    const output = stripControls(`${stderr}${stdout}`).trim()
+    if (code === 0) return output
+    if (/^!.*\[rejected\]/m.test(output))
+      throw new Failure(
+        1,
+        `the branch ${branch} of ${remote} has commits that this work does not contain; nothing was pushed`,
+        '`--branch NAME` pushes to another branch. No branch of a remote is ever overwritten.',
+      )
+    throw new Failure(1, `git push failed: ${messageOf(output)}`, 'Nothing was pushed.')
+  }
+
+  /** Runs a program of the user in the root of the checkout, without input. Errors: exit 1 if it cannot be run. */
+  async runTool(program: string, args: readonly string[]): Promise<ProgramResult> {
+    return runProgram(program, args, { cwd: this.top, stdin: 'ignore', env: { ...process.env, GH_PROMPT_DISABLED: '1' } }).catch(
+      (error: unknown) => {
+        throw new Failure(1, `${program} cannot be run: ${(error as Error).message}`)
+      },
+    )
+  }
+
   /** Runs git in the root of the checkout, and returns its output. Errors: exit 1. */
   async #run(args: readonly string[]): Promise<string> {
     const { code, stdout, stderr } = await runGit(args, this.top)
@@ -135,18 +175,31 @@ function messageOf(output: string): string {
 }
 
 /** Runs git. Errors: exit 127 if it is not installed. */
-function runGit(args: readonly string[], cwd: string): Promise<GitResult> {
-  const child = spawn('git', args, { cwd, stdio: ['inherit', 'pipe', 'pipe'] })
+function runGit(args: readonly string[], cwd: string): Promise<ProgramResult> {
+  return runProgram('git', args, { cwd, stdin: 'inherit', env: process.env }).catch((error: unknown) => {
+    throw new Failure(127, `git cannot be run: ${(error as Error).message}`)
+  })
+}
+
+interface ProgramPlace {
+  readonly cwd: string
+  readonly stdin: 'inherit' | 'ignore'
+  readonly env: NodeJS.ProcessEnv
+}
+
+/** Runs a program to its end, without a shell. Errors: those of its start. */
+function runProgram(program: string, args: readonly string[], { cwd, stdin, env }: ProgramPlace): Promise<ProgramResult> {
+  const child = spawn(program, args, { cwd, env, stdio: [stdin, 'pipe', 'pipe'] })
   const chunks = { stdout: [] as Buffer[], stderr: [] as Buffer[] }
   let bytes = 0
   for (const name of ['stdout', 'stderr'] as const) {
-    child[name].on('data', (chunk: Buffer) => {
+    child[name]?.on('data', (chunk: Buffer) => {
       bytes += chunk.length
       if (bytes <= MAX_OUTPUT_BYTES) chunks[name].push(chunk)
     })
   }
   return new Promise((resolve, reject) => {
-    child.on('error', (error) => reject(new Failure(127, `git cannot be run: ${error.message}`)))
+    child.on('error', reject)
     child.on('close', (code) =>
       resolve({ code, stdout: Buffer.concat(chunks.stdout).toString(), stderr: Buffer.concat(chunks.stderr).toString() }),
     )

@@ -48,6 +48,7 @@ const FOREIGN_VERBS: Readonly<Record<string, string>> = {
   delete: 'rm',
   remove: 'rm',
   usages: 'usage',
+  push: 'pr',
   init: 'config set',
 }
 

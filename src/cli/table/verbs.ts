@@ -10,6 +10,7 @@ import { HISTORY } from './history.ts'
 import { RESUMES } from './resume.ts'
 import { PS } from './ps.ts'
 import { USAGE } from './usage.ts'
+import { CHANGES } from './changes.ts'
 import type { Verb } from './verb.ts'
 
 const on = (help: string, short?: string): Flag => ({ kind: 'on', help, ...(short ? { short } : {}) })
@@ -139,58 +140,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     ],
     load: () => import('../verbs/steps.ts'),
   },
-  diff: {
-    summary: 'Show what a process changed',
-    usage: ['reeve diff [--step N] [--stat|--name-only] P', 'reeve diff [--stat|--name-only] CREW'],
-    about: [
-      'Shows the files that a process changed in its worktree (`reeve run --worktree`), as a unified diff. They are compared with the commit from which the worktree began. Commits, uncommitted files and new files are included; ignored files and other repositories are not. The process may be running, paused or ended. Nothing is written to the repository.',
-      'For a crew it shows what its branch changed since the crew began. `reeve crew diff` shows the change of one task, and the name of a member shows the worktree of that member.',
-      'With `--step` the files are those that were recorded after that step, or after the newest one before it. If the worktree was removed, the salvaged files are shown, else the newest record, else the branch; the first line on stderr names them.',
-      'No diff driver and no text converter of the repository runs, and `.gitattributes` hides no change. On a terminal control characters are shown as `^[`. Files and pipes get the diff unchanged, as a patch for `git apply`. A diff is cut at 8 MB or 1,000 files, and a line on stderr names the others.',
-    ],
-    wordRange: ONE_WORD,
-    flags: {
-      step: count('the files after this step'),
-      stat: on('only the files, with their number of changed lines'),
-      'name-only': on('only the names of the files'),
-    },
-    exits:
-      '0; 3 no such process, or nothing is left of its worktree; 4 the daemon cannot be reached; 64 usage error, no worktree, or no such step',
-    examples: [
-      ['reeve diff docs', 'what it has changed so far'],
-      ['reeve diff --stat docs', 'the files and their sizes'],
-      ['reeve diff --step 3 docs | less', 'up to its third step'],
-      ['reeve diff docs | git apply', 'take the changes into your own files'],
-    ],
-    load: () => import('../verbs/diff.ts'),
-  },
-  merge: {
-    summary: 'Merge the work of a process',
-    usage: ['reeve merge [--dry-run] [--squash] [--unfinished] [--trust-programs] P|CREW'],
-    about: [
-      'Merges what a process did in its worktree (`reeve run --worktree`) into the branch that is checked out here. Run it in a checkout of the same repository. It first prints the commits and files that would change. If anything prevents the merge, nothing changes: conflicts, your own changes in the same files, or a process that has not ended.',
-      'Uncommitted and new files of the worktree become one commit on its branch, with the intent as its message and you as its author. The merge itself is your own `git merge`, with your hooks, signatures and settings. It is a fast-forward where that is possible.',
-      'A process with a shell can write the hooks and the configuration of your repository. If a program that `git merge` would run changed since the process began, it is named, and the merge is refused without `--trust-programs`.',
-      'For a crew it merges the branch of the crew, with all landed tasks. With `--squash` all becomes one commit of yours.',
-      'If the worktree was removed, its salvaged files or its branch are merged. `reeve rm` removes the process afterwards.',
-    ],
-    wordRange: ONE_WORD,
-    flags: {
-      'dry-run': on('only show what would be merged, and what prevents it'),
-      squash: on('make one commit of all changes'),
-      unfinished: on('merge the present files of a process that has not ended'),
-      'trust-programs': on('run changed hooks and programs of the repository'),
-    },
-    exits:
-      '0, also if there is nothing to merge; 1 conflicts, changes in the way, or not ended; 3 no such process, or nothing is left of its worktree; 4 the daemon cannot be reached; 64 usage error, no worktree, or another repository',
-    examples: [
-      ['reeve merge --dry-run docs', 'what would change here'],
-      ['reeve merge docs', 'take its work into this branch'],
-      ['reeve merge --squash shop', 'the work of a crew as one commit'],
-      ['reeve wait docs && reeve merge docs', 'as soon as it has succeeded'],
-    ],
-    load: () => import('../verbs/merge.ts'),
-  },
+  ...CHANGES,
   logs: {
     summary: 'Show the text and output of processes',
     usage: ['reeve logs [-f] [-t] [--tail N] [--since D|TIME] [--tree] P...', 'reeve logs [-f] [-t] [--tail N] [--since D|TIME] --all'],

@@ -34,6 +34,7 @@ esac
 exec '${process.execPath}' '${CLI}' "$@"`,
   'claude-agent-acp': `exec '${process.execPath}' '${programPath('model-agent.ts')}'`,
   ollama: ':',
+  gh: 'echo https://github.com/ann/shop/pull/7',
   ssh: `while case "$1" in -o) shift ;; -*) ;; *) false ;; esac; do shift; done
 shift; cd "$HOME/.."; exec sh -c "$*"`,
 }
@@ -66,10 +67,13 @@ export async function runBlocks(page: string, blocks: readonly PageBlock[]): Pro
   await using server = await startModelServer(answerOf)
   const [home, work, bin] = ['home', 'my-repository', 'bin'].map((name) => join(dir.path, name)) as [string, string, string]
   for (const folder of [home, bin]) mkdirSync(folder, { mode: 0o700 })
-  Repository.make(work, home).commit({
+  const repository = Repository.make(work, home)
+  repository.commit({
     'package.json': JSON.stringify(PACKAGE),
     '.reeve/agents/coder.md': '---\nname: coder\ndescription: writes code\n---\nYou write code.\n',
   })
+  repository.git('clone', '-q', '--bare', '.', join(dir.path, 'origin.git'))
+  repository.git('remote', 'add', 'origin', join(dir.path, 'origin.git'))
   writeFileSync(join(home, '.gitconfig'), '[user]\nname = T\nemail = t@example.org\n')
   for (const [name, text] of Object.entries(PROGRAMS)) writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
   const config = {

@@ -53,6 +53,7 @@ export const GROUPS: readonly (readonly [title: string, verbs: Readonly<Record<s
       gc: 'collect ended ones',
       rm: 'remove a process',
       merge: 'take its work',
+      pr: 'push its work',
       export: '',
       import: 'to files and back',
       lineage: 'show its forks',

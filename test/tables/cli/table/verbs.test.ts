@@ -10,10 +10,10 @@ import { VERBS } from '../../../../src/cli/table/verbs.ts'
 
 const pathOf = (path: string): string => fileURLToPath(new URL(`../../../../${path}`, import.meta.url))
 const verbRows = listVerbs(VERBS)
-/** A family and its verbs have a folder. Verbs about reeve itself, not about processes, are in `system`. */
+/** A family and its verbs have a folder. Verbs about reeve itself are in `system`, and those about changed files in `changes`. */
 const FILES = readdirSync(pathOf('src/cli/verbs'), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
 const fileOf = (name: string): string => {
-  const candidates = [`${name.replace(' ', '/')}.ts`, `${name}/${name}.ts`, `system/${name}.ts`]
+  const candidates = [`${name.replace(' ', '/')}.ts`, `${name}/${name}.ts`, `system/${name}.ts`, `changes/${name}.ts`]
   return candidates.find((candidate) => FILES.includes(candidate)) ?? `${name}: no file`
 }
 const LIMIT_SOURCE = readFileSync(pathOf('src/cli/input/limit-flags.ts'), 'utf8')

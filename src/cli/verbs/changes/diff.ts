@@ -1,14 +1,14 @@
 // `reeve diff`: shows what a process changed in its worktree, or a crew on its branch. On a terminal control characters become visible and lines have colours;
 // files and pipes get the diff unchanged, as a patch. Test: test/e2e/worktree/diff.test.ts.
-import type { ProcessDiffView } from '../../api/views/diff.ts'
-import { UsageError } from '../errors.ts'
-import { resolveForRead } from '../input/which-process.ts'
-import { processTitle } from '../print/process-text.ts'
-import { diffLines, pathsText, sizeText, statLines } from '../print/diff.ts'
-import { countOf } from '../print/format.ts'
-import type { Output } from '../print/output.ts'
-import { escapeControls, oneLine } from '../print/text.ts'
-import type { VerbCall } from '../table/verb.ts'
+import type { ProcessDiffView } from '../../../api/views/diff.ts'
+import { UsageError } from '../../errors.ts'
+import { resolveForRead } from '../../input/which-process.ts'
+import { processTitle } from '../../print/process-text.ts'
+import { diffLines, pathsText, sizeText, statLines } from '../../print/diff.ts'
+import { countOf } from '../../print/format.ts'
+import type { Output } from '../../print/output.ts'
+import { escapeControls, oneLine } from '../../print/text.ts'
+import type { VerbCall } from '../../table/verb.ts'
 
 export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   if (args.on('stat') && args.on('name-only')) throw new UsageError('--stat and --name-only exclude each other')

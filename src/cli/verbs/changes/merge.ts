@@ -1,22 +1,25 @@
-// `reeve merge`: merges what a process did in its worktree, or a crew on its branch, into the branch on which the user works. All refusals come before anything
-// changes. The daemon plans the merge and commits the files; the user's own git merges.
+// `reeve merge`: merges what a process did in its worktree, or a crew on its branch, into the branch on which the user works. All refusals
+// come before anything changes. The daemon plans the merge and commits the files; the user's own git merges.
 // Tests: test/e2e/worktree/merge.test.ts, test/e2e/crew/merge.test.ts.
-import type { Args } from '../input/args.ts'
-import { resolveForRead } from '../input/which-process.ts'
-import { realpathSync } from 'node:fs'
-import type { MergePlanView } from '../../api/views/diff.ts'
-import { changedPrograms } from '../actions/changed-programs.ts'
-import { UserCheckout } from '../actions/checkout.ts'
-import { Failure } from '../errors.ts'
-import { processTitle } from '../print/process-text.ts'
-import { pathsText, statLines } from '../print/diff.ts'
-import { countOf } from '../print/format.ts'
-import type { Output } from '../print/output.ts'
-import { oneLine } from '../print/text.ts'
-import type { VerbCall } from '../table/verb.ts'
-
-/** the greatest number of commits that are printed */
-const MAX_COMMITS = 10
+import type { MergePlanView } from '../../../api/views/diff.ts'
+import { changedPrograms, MERGE_PROGRAMS } from '../../actions/changed-programs.ts'
+import { UserCheckout } from '../../actions/checkout.ts'
+import {
+  authorOf,
+  checkEnded,
+  checkOutsideWorktree,
+  describeWork,
+  isEmptyWork,
+  printCommits,
+  requestPlan,
+} from '../../actions/finished-work.ts'
+import { Failure } from '../../errors.ts'
+import { processTitle } from '../../print/process-text.ts'
+import { pathsText, statLines } from '../../print/diff.ts'
+import { countOf } from '../../print/format.ts'
+import type { Output } from '../../print/output.ts'
+import { oneLine } from '../../print/text.ts'
+import type { VerbCall } from '../../table/verb.ts'
 
 interface Merge {
   readonly plan: MergePlanView
@@ -30,7 +33,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const { head: onto, repository, top } = checkout
   const plan = await requestPlan(args, out, (ref) => reeve.planMerge(ref, { onto, repository, top }))
   const merge: Merge = { plan, checkout, target: oneLine(await checkout.branch()) }
-  const isEmpty = plan.files.length === 0 && plan.conflicts.length === 0
+  const isEmpty = isEmptyWork(plan)
   await printPlan(merge, out)
   if (plan.conflicts.length > 0) return reportConflicts(merge, out)
   if (!isEmpty) await checkAllowed(merge, { isUnfinished: args.on('unfinished'), trustsPrograms: args.on('trust-programs') })
@@ -38,8 +41,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
     if (!isEmpty) await out.message('a dry run: nothing was changed')
     return printResult(out, plan, { commit: null })
   }
-  const author =
-    plan.uncommitted > 0 || (!plan.ended && plan.of !== 'crew') ? await checkout.identity() : { name: 'reeve', email: 'reeve@localhost' }
+  const author = await authorOf(plan, checkout)
   const work = await reeve.commitWork(plan.uuid, { author, unfinished: args.on('unfinished') })
   const { commit, output } = args.on('squash')
     ? await checkout.squash(work.commit, squashMessage(plan))
@@ -50,12 +52,6 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   return printResult(out, plan, { commit })
 }
 
-/** Requests the plan. A dry run only reads, so it takes the newest of several ended processes with the name. */
-function requestPlan(args: Args, out: Output, send: (ref: string) => Promise<MergePlanView>): Promise<MergePlanView> {
-  const ref = args.words[0] ?? ''
-  return args.on('dry-run') ? resolveForRead(ref, out, send) : send(ref)
-}
-
 /** Returns the message of the one commit of `--squash`: the process, and the subjects of its commits. */
 function squashMessage({ pid, name, branch, commits }: MergePlanView): string {
   const subjects = commits.map(({ subject }) => `- ${subject}`).toReversed()
@@ -64,18 +60,11 @@ function squashMessage({ pid, name, branch, commits }: MergePlanView): string {
 
 /** Prints what would be merged: commits, uncommitted files, and the changed files with their sizes. */
 async function printPlan({ plan, target }: Merge, out: Output): Promise<void> {
-  const { commits, uncommitted, files, conflicts, branch, of } = plan
-  if (files.length === 0 && conflicts.length === 0)
-    return out.message(`nothing to merge: ${target} has all the work of ${processTitle(plan)}`)
-  const parts = [
-    ...(commits.length > 0 ? [countOf(commits.length, 'commit')] : []),
-    ...(uncommitted > 0 ? [countOf(uncommitted, of === 'salvage' ? 'salvaged file' : 'uncommitted file')] : []),
-  ]
-  await out.message(`${processTitle(plan)}: ${parts.join(' and ')} on ${oneLine(branch)}, into ${target}`)
-  for (const { commit, subject } of commits.slice(0, MAX_COMMITS)) await out.message(` ${commit.slice(0, 10)} ${oneLine(subject)}`)
-  if (commits.length > MAX_COMMITS) await out.message(` and ${commits.length - MAX_COMMITS} earlier ones`)
+  if (isEmptyWork(plan)) return out.message(`nothing to merge: ${target} has all the work of ${processTitle(plan)}`)
+  await out.message(`${processTitle(plan)}: ${describeWork(plan)} on ${oneLine(plan.branch)}, into ${target}`)
+  await printCommits(plan, out)
   // The files of a merge with conflicts would be counted with conflict markers.
-  if (!out.json && conflicts.length === 0) for (const line of statLines(plan, out, out.columns)) await out.line(line)
+  if (!out.json && plan.conflicts.length === 0) for (const line of statLines(plan, out, out.columns)) await out.line(line)
 }
 
 async function reportConflicts({ plan, target }: Merge, out: Output): Promise<number> {
@@ -98,16 +87,10 @@ interface MergeFlags {
 /** Checks all that would prevent the merge, before anything changes. Errors: exit 1. */
 async function checkAllowed({ plan, checkout, target }: Merge, { isUnfinished, trustsPrograms }: MergeFlags): Promise<void> {
   const { pid } = plan
-  if (plan.dir !== null && checkout.top === realDir(plan.dir))
-    throw new Failure(1, `this is the worktree of ${processTitle(plan)} itself`, 'Change to your own checkout of the repository.')
-  if (!plan.ended && !isUnfinished)
-    throw new Failure(
-      1,
-      `${processTitle(plan)} has not ended, and may still change its files`,
-      `\`reeve wait ${pid}\` waits for its end. \`reeve merge --unfinished ${pid}\` merges its files as they are now.`,
-    )
+  checkOutsideWorktree(checkout, plan)
+  if (!isUnfinished) checkEnded(plan, 'merge')
   // The check comes before `git status`, which can run programs, too.
-  const programs = trustsPrograms ? [] : await changedPrograms(checkout, plan)
+  const programs = trustsPrograms ? [] : await changedPrograms(checkout, plan, MERGE_PROGRAMS)
   if (programs.length > 0)
     throw new Failure(
       1,
@@ -128,15 +111,6 @@ async function checkAllowed({ plan, checkout, target }: Merge, { isUnfinished, t
       `your own changes are in the way: ${pathsText(overlapping.map(({ path }) => path))}; nothing was changed`,
       `Commit them, or put them aside with \`git stash\`. Other changed files may stay, unless they are staged.`,
     )
-}
-
-function realDir(dir: string): string | null {
-  try {
-    return realpathSync(dir)
-  } catch {
-    // The worktree is gone, so no process can be in it.
-    return null
-  }
 }
 
 async function printResult(out: Output, plan: MergePlanView, { commit }: { readonly commit: string | null }): Promise<number> {

@@ -1,0 +1,71 @@
+// What `reeve merge` and `reeve pr` share about the work of a process or crew: its checks, its author and its description. Must not change
+// anything. Tests: test/e2e/worktree/merge.test.ts, test/e2e/worktree/pr.test.ts.
+import { realpathSync } from 'node:fs'
+import type { MergePlanView } from '../../api/views/diff.ts'
+import { Failure } from '../errors.ts'
+import type { Args } from '../input/args.ts'
+import { resolveForRead } from '../input/which-process.ts'
+import { countOf } from '../print/format.ts'
+import type { Output } from '../print/output.ts'
+import { processTitle } from '../print/process-text.ts'
+import { oneLine } from '../print/text.ts'
+import type { GitIdentity, UserCheckout } from './checkout.ts'
+
+/** the greatest number of commits that are printed */
+const MAX_COMMITS = 10
+
+/** Requests the plan. A dry run only reads, so it takes the newest of several ended processes with the name. */
+export function requestPlan(args: Args, out: Output, send: (ref: string) => Promise<MergePlanView>): Promise<MergePlanView> {
+  const ref = args.words[0] ?? ''
+  return args.on('dry-run') ? resolveForRead(ref, out, send) : send(ref)
+}
+
+/** Whether the work would change no file. */
+export function isEmptyWork({ files, conflicts }: MergePlanView): boolean {
+  return files.length === 0 && conflicts.length === 0
+}
+
+/** Errors: exit 1 in the worktree of the process itself, where the user's git must not run. */
+export function checkOutsideWorktree({ top }: UserCheckout, plan: MergePlanView): void {
+  if (plan.dir !== null && top === realDir(plan.dir))
+    throw new Failure(1, `this is the worktree of ${processTitle(plan)} itself`, 'Change to your own checkout of the repository.')
+}
+
+/** Errors: exit 1 while the process may still change its files. */
+export function checkEnded({ ended, ...plan }: MergePlanView, verb: 'merge' | 'pr'): void {
+  if (ended) return
+  const effect = { merge: 'merges', pr: 'pushes' }[verb]
+  throw new Failure(
+    1,
+    `${processTitle(plan)} has not ended, and may still change its files`,
+    `\`reeve wait ${plan.pid}\` waits for its end. \`reeve ${verb} --unfinished ${plan.pid}\` ${effect} its files as they are now.`,
+  )
+}
+
+/** The author of the commit of uncommitted files. Errors: exit 1 if git does not know the user. */
+export function authorOf({ uncommitted, ended, of }: MergePlanView, checkout: UserCheckout): Promise<GitIdentity> {
+  const mayCommit = uncommitted > 0 || (!ended && of !== 'crew')
+  return mayCommit ? checkout.identity() : Promise.resolve({ name: 'reeve', email: 'reeve@localhost' })
+}
+
+/** Describes the size of the work, such as `2 commits and 1 uncommitted file`. */
+export function describeWork({ commits, uncommitted, of }: MergePlanView): string {
+  return [
+    ...(commits.length > 0 ? [countOf(commits.length, 'commit')] : []),
+    ...(uncommitted > 0 ? [countOf(uncommitted, of === 'salvage' ? 'salvaged file' : 'uncommitted file')] : []),
+  ].join(' and ')
+}
+
+export async function printCommits({ commits }: MergePlanView, out: Output): Promise<void> {
+  for (const { commit, subject } of commits.slice(0, MAX_COMMITS)) await out.message(` ${commit.slice(0, 10)} ${oneLine(subject)}`)
+  if (commits.length > MAX_COMMITS) await out.message(` and ${commits.length - MAX_COMMITS} earlier ones`)
+}
+
+function realDir(dir: string): string | null {
+  try {
+    return realpathSync(dir)
+  } catch {
+    // The worktree is gone, so no process can be in it.
+    return null
+  }
+}
