@@ -87,14 +87,14 @@ test('chosen nodes come with their dependencies, in the order of the file', asyn
 })
 
 test.each([
-  ['no agents', 'defaultAgent: x', 'DIR/reeve.yaml has no `agents`'],
+  ['a file without agents', 'defaultAgent: x', 'DIR/reeve.yaml has no `agents`'],
   [
-    'a key that is none',
+    'an unknown key',
     'agents:\n  a:\n    intent: x\n    retires: 1',
     'DIR/reeve.yaml:4: unknown key `agents.a.retires`; did you mean `retries`?',
   ],
   [
-    'a limit that is none',
+    'an unknown limit',
     'agents:\n  a:\n    intent: x\n    limits:\n      timout: 5m',
     'DIR/reeve.yaml:5: unknown key `agents.a.limits.timout`; did you mean `timeout`?',
   ],
@@ -104,17 +104,17 @@ test.each([
     'DIR/reeve.yaml:4: agents.a.limits.timeout: expected a duration such as 90s, 10m or 1h30m',
   ],
   [
-    'a node that is none',
+    'a dependency on an unknown node',
     'agents:\n  build: { intent: x }\n  test:\n    intent: y\n    depends_on:\n      biuld: completed',
     'DIR/reeve.yaml:6: agents.test.depends_on.biuld: there is no node `biuld`; did you mean `build`?',
   ],
   [
-    'a node that is none, in a list',
+    'a dependency on an unknown node, in a list',
     'agents:\n  a: { intent: x }\n  b:\n    intent: y\n    depends_on:\n      - a\n      - zz',
     'DIR/reeve.yaml:7: agents.b.depends_on.1: there is no node `zz`; there are a, b',
   ],
   [
-    'another condition',
+    'an unknown condition',
     'agents: { a: { intent: x }, b: { intent: y, depends_on: { a: started } } }',
     'DIR/reeve.yaml:1: agents.b.depends_on: expected { NODE: completed }, or a list of nodes',
   ],
@@ -125,41 +125,41 @@ test.each([
   ],
   ['a node that needs itself', 'agents:\n  a: { intent: x, depends_on: [a] }', 'DIR/reeve.yaml:2: agents.a.depends_on: a cycle: a needs a'],
   [
-    'a result that is not upstream',
+    'a result of a node that is no dependency',
     'agents:\n  a: { intent: x }\n  b: { intent: "so: {{ nodes.a.result }}" }',
     'DIR/reeve.yaml:3: agents.b.intent: it refers to `a`, but does not depend on it: add it to `depends_on`',
   ],
   [
-    'a result of its own',
+    'a result of the node itself',
     'agents: { a: { intent: "{{nodes.a.result}}" } }',
     'DIR/reeve.yaml:1: agents.a.intent: it refers to `a`, but does not depend on it: add it to `depends_on`',
   ],
   [
-    'a field that is none',
+    'an unknown field of a result',
     'agents: { a: { intent: x }, b: { intent: "{{ nodes.a.output }}", depends_on: [a] } }',
     'DIR/reeve.yaml:1: agents.b.intent: a node has no `output`; it has result, uuid, cwd, branch',
   ],
   [
-    'half a reference',
+    'an incomplete reference',
     'agents: { a: { intent: x }, b: { intent: "{{ nodes.a }}", depends_on: [a] } }',
     'DIR/reeve.yaml:1: agents.b.intent: a result is written as {{ nodes.NAME.result }}',
   ],
   [
-    'a result in a shell',
+    'a result in a text for a shell',
     'agents:\n  a: { intent: x }\n  b:\n    depends_on: [a]\n    command: [sh, -c, "echo {{ nodes.a.result }}"]',
     /^DIR\/reeve.yaml:5: agents.b.command.2: a result must be an argument of its own, or a shell could run its text/,
   ],
-  ['nothing to do', 'agents: { a: { agent: x } }', 'DIR/reeve.yaml:1: agents.a: it needs an `intent` or a `command`'],
+  ['a node without intent and command', 'agents: { a: { agent: x } }', 'DIR/reeve.yaml:1: agents.a: it needs an `intent` or a `command`'],
   [
-    'both',
+    'a node that is an agent and a command',
     'agents: { a: { agent: x, command: [y] } }',
     'DIR/reeve.yaml:1: agents.a: it is a command and an agent at once: use `command` without `agent` and `intent`',
   ],
-  ['retries below none', 'agents: { a: { intent: x, retries: -1 } }', 'DIR/reeve.yaml:1: agents.a.retries: must be at least 0'],
-  ['a name that is none', 'agents: { "a b": { intent: x } }', /^DIR\/reeve.yaml:1: agents/],
-  ['none at all', 'agents: {}', 'DIR/reeve.yaml:1: agents: expected 1 to 200 agents'],
-  ['a list', 'agents: [a]', 'DIR/reeve.yaml:1: agents: must be an object with keys and values'],
-])('%s', async (_, yaml, message) => {
+  ['a negative number of retries', 'agents: { a: { intent: x, retries: -1 } }', 'DIR/reeve.yaml:1: agents.a.retries: must be at least 0'],
+  ['an invalid name', 'agents: { "a b": { intent: x } }', /^DIR\/reeve.yaml:1: agents/],
+  ['an empty map of agents', 'agents: {}', 'DIR/reeve.yaml:1: agents: expected 1 to 200 agents'],
+  ['a list of agents', 'agents: [a]', 'DIR/reeve.yaml:1: agents: must be an object with keys and values'],
+])('%s is refused with the line', async (_, yaml, message) => {
   const result = await readPlan(yaml)
   if (typeof message === 'string') expect(result).toBe(message)
   else expect(result).toMatch(message)

@@ -135,18 +135,18 @@ describe('an invalid file is refused with its line', () => {
   test.each([
     ['an unknown key', ['maxProcesses: 1', 'defaultModle: a/b'], '2: unknown key `defaultModle`; did you mean `defaultModel`?'],
     [
-      'a key that is like no other',
+      'an unknown key that resembles no other',
       ['zzz: 1'],
       '1: unknown key `zzz`; known keys are defaultAgent, defaultModel, fallback, effort, supervisors, crews, maxProcesses, providers, containment, keyCommand, trusted, mcp, limits, budgets, keep_raw, gc, prices, liveness, notifications, gateway',
     ],
     [
-      'an unknown key within',
+      'an unknown key of a part',
       ['providers:', '  - name: x', '    kind: anthropic', '    baseUrl: http://x'],
       '4: unknown key `providers.0.baseUrl`; did you mean `baseURL`?',
     ],
-    ['a number that is none', ['', 'maxProcesses: many'], '2: maxProcesses: must be a number'],
-    ['too small a number', ['maxProcesses: 0'], '1: maxProcesses: must be at least 1'],
-    ['no such kind', ['containment: docker'], '1: containment: must be one of auto, cgroup, pidns, group'],
+    ['a text instead of a number', ['', 'maxProcesses: many'], '2: maxProcesses: must be a number'],
+    ['a number that is too small', ['maxProcesses: 0'], '1: maxProcesses: must be at least 1'],
+    ['an unknown kind of containment', ['containment: docker'], '1: containment: must be one of auto, cgroup, pidns, group'],
     ['a model without a provider', ['defaultModel: gpt'], '1: defaultModel: expected provider/name, script:FILE or replay:UUID'],
     [
       'a provider without a URL',
@@ -159,12 +159,12 @@ describe('an invalid file is refused with its line', () => {
       '2: providers.0.baseURL: expected a URL with http or https',
     ],
     [
-      'a key in place of its name',
+      'an API key in the place of the name of its variable',
       ['providers:', '  - { name: x, kind: anthropic, baseURL: "http://x", apiKeyEnv: sk-123 }'],
       '2: providers.0.apiKeyEnv: expected the name of a variable, never a key itself',
     ],
-    ['a key twice', ['containment: auto', 'containment: auto'], '2: not valid YAML: Map keys must be unique'],
-    ['a list', ['- a'], '1: must be an object with keys and values'],
+    ['a repeated key', ['containment: auto', 'containment: auto'], '2: not valid YAML: Map keys must be unique'],
+    ['a list instead of a map', ['- a'], '1: must be an object with keys and values'],
     [
       'aliases that multiply',
       ['a: &a [x,x,x,x,x,x,x,x,x,x]', 'b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]', 'c: [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]'],

@@ -132,22 +132,22 @@ describe('credentials.yaml', () => {
     expect(await readCredentials(home.paths)).toEqual({ A_KEY: 'one', B_KEY: '2' })
   })
 
-  test.each([0o640, 0o604, 0o644, 0o660])('mode %o is refused', async (mode) => {
+  test.each(['640', '604', '644', '660'])('the mode %s is refused', async (octal) => {
     await using home = await newHome()
-    home.writeCredentials('A: b', mode)
+    home.writeCredentials('A: b', Number.parseInt(octal, 8))
     await expect(readCredentials(home.paths)).rejects.toMatchObject({
       code: 'AGENT_INVALID',
-      message: `${home.paths.credentialsFile}: other users can read it (mode 0${mode.toString(8)}); run: chmod 600 ${home.paths.credentialsFile}`,
+      message: `${home.paths.credentialsFile}: other users can read it (mode 0${octal}); run: chmod 600 ${home.paths.credentialsFile}`,
     })
   })
 
   test.each([
     ['a syntax error', 'A_KEY: *hunter2', '1: not valid YAML: an alias is unknown, or there are too many'],
-    ['another', 'A_KEY: "hunter2', '1: not valid YAML (MISSING_CHAR)'],
-    ['lines of another kind', 'A_KEY=hunter2', '1: must be an object with keys and values'],
-    ['a number', 'X: y\nA_KEY: 123', '2: A_KEY: must be a text'],
-    ['a name that is none', 'a-b: hunter2', '1: a-b: is not a valid name: expected the name of a variable'],
-  ])('%s is refused without its text', async (_, text, message) => {
+    ['an unfinished text', 'A_KEY: "hunter2', '1: not valid YAML (MISSING_CHAR)'],
+    ['a line in the format of a shell', 'A_KEY=hunter2', '1: must be an object with keys and values'],
+    ['a number as a key', 'X: y\nA_KEY: 123', '2: A_KEY: must be a text'],
+    ['an invalid name', 'a-b: hunter2', '1: a-b: is not a valid name: expected the name of a variable'],
+  ])('%s is refused, and its content is not quoted', async (_, text, message) => {
     await using home = await newHome()
     home.writeCredentials(text)
     const error: Error = await readCredentials(home.paths).then(

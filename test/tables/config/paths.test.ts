@@ -9,19 +9,19 @@ import { tempDir } from '../../support/tmp.ts'
 const uid = userInfo().uid
 const LONG_PATH = `/srv/${'x'.repeat(120)}`
 
-describe('the paths for', () => {
+describe('the paths are right for', () => {
   test.each([
-    ['HOME alone', { HOME: '/h' }, '/h/.config/reeve', '/h/.local/state/reeve'],
-    ['XDG directories', { HOME: '/h', XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: '/s' }, '/c/reeve', '/s/reeve'],
+    ['an environment with HOME alone', { HOME: '/h' }, '/h/.config/reeve', '/h/.local/state/reeve'],
+    ['an environment with XDG directories', { HOME: '/h', XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: '/s' }, '/c/reeve', '/s/reeve'],
     [
-      'relative XDG directories are ignored',
+      'relative XDG directories, which are ignored',
       { HOME: '/h', XDG_CONFIG_HOME: 'c', XDG_STATE_HOME: './s' },
       '/h/.config/reeve',
       '/h/.local/state/reeve',
     ],
-    ['REEVE_HOME overrides all', { HOME: '/h', XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: '/s', REEVE_HOME: '/r' }, '/r', '/r'],
-    ['an empty REEVE_HOME is none', { HOME: '/h', REEVE_HOME: '' }, '/h/.config/reeve', '/h/.local/state/reeve'],
-    ['a relative REEVE_HOME is made absolute', { HOME: '/h', REEVE_HOME: 'r' }, join(process.cwd(), 'r'), join(process.cwd(), 'r')],
+    ['REEVE_HOME, which overrides all', { HOME: '/h', XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: '/s', REEVE_HOME: '/r' }, '/r', '/r'],
+    ['an empty REEVE_HOME, which is ignored', { HOME: '/h', REEVE_HOME: '' }, '/h/.config/reeve', '/h/.local/state/reeve'],
+    ['a relative REEVE_HOME, which is made absolute', { HOME: '/h', REEVE_HOME: 'r' }, join(process.cwd(), 'r'), join(process.cwd(), 'r')],
   ])('%s', (_, env, config, state) => {
     expect(pathsFrom(env)).toEqual({
       home: state,
@@ -56,11 +56,19 @@ describe('the socket', () => {
   })
 
   test.each([
-    ['XDG_RUNTIME_DIR', { REEVE_HOME: LONG_PATH, XDG_RUNTIME_DIR: '/run/user/7' }, '/run/user/7/reeve'],
-    ['a runtime directory that is too long', { REEVE_HOME: LONG_PATH, XDG_RUNTIME_DIR: LONG_PATH }, join(tmpdir(), `reeve-${uid}`)],
-    ['a relative runtime directory', { REEVE_HOME: LONG_PATH, XDG_RUNTIME_DIR: 'run' }, join(tmpdir(), `reeve-${uid}`)],
-    ['no runtime directory', { REEVE_HOME: LONG_PATH }, join(tmpdir(), `reeve-${uid}`)],
-  ])('is in another directory: %s', (_, env, dir) => {
+    ['the runtime directory, if there is one', { REEVE_HOME: LONG_PATH, XDG_RUNTIME_DIR: '/run/user/7' }, '/run/user/7/reeve'],
+    [
+      'the directory for temporary files, if the runtime directory has a long path',
+      { REEVE_HOME: LONG_PATH, XDG_RUNTIME_DIR: LONG_PATH },
+      join(tmpdir(), `reeve-${uid}`),
+    ],
+    [
+      'the directory for temporary files, if the runtime directory is relative',
+      { REEVE_HOME: LONG_PATH, XDG_RUNTIME_DIR: 'run' },
+      join(tmpdir(), `reeve-${uid}`),
+    ],
+    ['the directory for temporary files, if there is no runtime directory', { REEVE_HOME: LONG_PATH }, join(tmpdir(), `reeve-${uid}`)],
+  ])('with a long path in the state directory is in %s', (_, env, dir) => {
     const { socket } = pathsFrom(env)
     expect(dirname(socket)).toBe(dir)
     expect(Buffer.byteLength(socket)).toBeLessThanOrEqual(MAX_SOCKET_BYTES)

@@ -91,7 +91,7 @@ test('a link between the two folders of a repository is one skill, without a not
   expect(await find()).toEqual({ names: ['pdf ROOT/.agents/skills/pdf/SKILL.md'], problems: [] })
 })
 
-test('a link out of the repository is not used; one of the user is', async () => {
+test('a link out of the repository is not used; a link of the user is', async () => {
   const outside = join(await realpath(folder.path), 'outside')
   await write(outside, '---\ndescription: Secret.\n---\n')
   await mkdir(join(root, '.claude/skills'), { recursive: true })
@@ -108,12 +108,12 @@ test('a link out of the repository is not used; one of the user is', async () =>
 })
 
 test.each([
-  ['no front matter', 'Text.', 'it has no front matter'],
-  ['no description', '---\nname: x\n---\n', 'it has no description'],
-  ['a description that is no text', '---\ndescription: [a]\n---\n', 'it has no description'],
-  ['a name with a slash', '---\nname: a/b\ndescription: D\n---\n', 'its name is not one of'],
-  ['a file that is too long', `---\ndescription: D\n---\n${'x'.repeat(300 * 1024)}`, 'it is longer than 256 KiB'],
-])('%s is a note, and the other skills stay', async (_, text, problem) => {
+  ['without front matter', 'Text.', 'it has no front matter'],
+  ['without a description', '---\nname: x\n---\n', 'it has no description'],
+  ['with a description that is no text', '---\ndescription: [a]\n---\n', 'it has no description'],
+  ['with a slash in its name', '---\nname: a/b\ndescription: D\n---\n', 'its name is not one of'],
+  ['with too long a file', `---\ndescription: D\n---\n${'x'.repeat(300 * 1024)}`, 'it is longer than 256 KiB'],
+])('a skill %s is left out with a note, and the other skills stay', async (_, text, problem) => {
   await write(join(root, '.claude/skills/bad'), text)
   await write(join(root, '.claude/skills/good'), skillText('good'))
   expect(await find()).toEqual({
@@ -133,14 +133,14 @@ test('a skill that only the user may start is left out', async () => {
   expect(await find()).toEqual({ names: [], problems: [] })
 })
 
-test('an agent can name its skills, and a name without a skill is a note', async () => {
+test('an agent can name its skills, and an unknown name causes a note', async () => {
   for (const name of ['a', 'b', 'c']) await write(join(root, `.claude/skills/${name}`), skillText(name))
   const { names, problems } = await find('.', ['b', 'z'])
   expect(names).toEqual(['b ROOT/.claude/skills/b/SKILL.md'])
   expect(problems).toEqual(['there is no skill z'])
 })
 
-test('descriptions are cut, and what is beyond the limit of all of them is left out with a note', async () => {
+test('long descriptions are cut, and skills beyond the limit of all descriptions are left out with a note', async () => {
   for (let number = 10; number < 40; number += 1)
     await write(join(root, `.claude/skills/s${number}`), skillText(`s${number}`, 'x'.repeat(2_000)))
   const { skills, problems } = await findSkills(root, { config })

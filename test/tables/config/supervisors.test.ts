@@ -60,19 +60,23 @@ supervisors:
 })
 
 test.each([
-  ['no such name', 'supervisors: { a: {} }', 'there is no supervisor `team` in DIR/reeve.yaml; there are a'],
-  ['none at all', 'defaultAgent: x', 'reeve.yaml has no supervisors'],
-  ['a strategy that is none', 'supervisors: { team: { strategy: all } }', /^DIR\/reeve.yaml:1: supervisors.team.strategy: /],
+  ['an unknown supervisor', 'supervisors: { a: {} }', 'there is no supervisor `team` in DIR/reeve.yaml; there are a'],
+  ['a file without supervisors', 'defaultAgent: x', 'reeve.yaml has no supervisors'],
+  ['an unknown strategy', 'supervisors: { team: { strategy: all } }', /^DIR\/reeve.yaml:1: supervisors.team.strategy: /],
   [
-    'a key that is none',
+    'an unknown key',
     'supervisors: { team: { maxRestart: 1 } }',
     'DIR/reeve.yaml:1: unknown key `supervisors.team.maxRestart`; did you mean `maxRestarts`?',
   ],
-  ['a child of two kinds', 'supervisors: { team: { children: [{ id: a, agent: x, command: [y] }] } }', /agent and command at once/],
+  [
+    'a child that is an agent and a command',
+    'supervisors: { team: { children: [{ id: a, agent: x, command: [y] }] } }',
+    /agent and command at once/,
+  ],
   ['a command with an intent', 'supervisors: { team: { children: [{ id: a, intent: x, command: [y] }] } }', /only an agent has an intent/],
-  ['an id twice', 'supervisors: { team: { children: [{ id: a }, { id: a }] } }', /the id a occurs twice/],
+  ['a repeated id', 'supervisors: { team: { children: [{ id: a }, { id: a }] } }', /the id a occurs twice/],
   ['a window without a unit', 'supervisors: { team: { window: 5 } }', /^DIR\/reeve.yaml:1: supervisors.team.window: /],
-])('%s', async (_, yaml, message) => {
+])('%s is refused', async (_, yaml, message) => {
   const result = await readSupervisor('team', yaml)
   if (typeof message === 'string') expect(String(result).endsWith(message), String(result)).toBe(true)
   else expect(result).toMatch(message)

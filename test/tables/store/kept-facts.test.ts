@@ -289,7 +289,7 @@ describe('damage', () => {
     ['a fork with a changed base', 'UPDATE processes SET base = base - 1 WHERE key = 2', { table: 'processes', uuid: B }, /is damaged/],
     ['a fork with another origin', 'UPDATE processes SET origin = 3 WHERE key = 2', { table: 'processes', uuid: B }, /is damaged/],
     [
-      'a fork that is none any more',
+      'a fork without its origin',
       'UPDATE processes SET origin = NULL, forked_from = NULL, base = 0 WHERE key = 2',
       { table: 'processes', uuid: B },
       /is damaged/,
@@ -298,7 +298,7 @@ describe('damage', () => {
     ['a kept process that ends earlier', 'UPDATE kept SET upto = upto - 1', { table: 'kept', uuid: A }, /is damaged/],
     ['a kept process that is missing', 'DELETE FROM kept', { table: 'processes', uuid: B }, /its origin 1 is missing/],
     [
-      'a kept fact that is gone',
+      'a missing kept fact',
       'DELETE FROM journal WHERE process = 1 AND seq = 70',
       { table: 'journal', uuid: A, seq: 70 },
       /the fact is missing/,
@@ -310,13 +310,13 @@ describe('damage', () => {
       /is damaged/,
     ],
     [
-      'a kept block of places that is gone',
+      'a missing block of places of kept facts',
       'DELETE FROM places WHERE process = 1 AND block = 1',
       { table: 'places', uuid: A, seq: 65 },
       /block 1 is missing/,
     ],
     [
-      'a kept block of places that is cut',
+      'a truncated block of places of kept facts',
       'UPDATE places SET entries = substr(entries, 1, 20) WHERE process = 1 AND block = 1',
       { table: 'places', uuid: A, seq: 65 },
       /is damaged/,

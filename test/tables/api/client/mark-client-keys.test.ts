@@ -33,12 +33,12 @@ const makeAgent = (name: string, needs: string[], reason: string | null): AgentV
 const agentsAnswer = (agents: AgentView[], keys: Record<string, KeyState>): AgentsView => ({ version: 1, agents, errors: [], keys })
 
 test.each([
-  ['its key is in the environment', makeAgent('a', ['K'], 'K is not set'), { K: 'v' }, true],
-  ['its key is empty there', makeAgent('a', ['K'], 'K is not set'), { K: '' }, false],
-  ['its key is nowhere', makeAgent('a', ['K'], 'K is not set'), { OTHER: 'v' }, false],
-  ['something else is in its way', makeAgent('a', [], 'no model is configured'), { K: 'v' }, false],
-  ['nothing was in its way', makeAgent('a', ['FILE'], null), {}, true],
-])('whether an agent is usable: %s', (_, agent, env, usable) => {
+  ['an agent is usable if its key is in the environment', makeAgent('a', ['K'], 'K is not set'), { K: 'v' }, true],
+  ['an agent is not usable if its key is empty in the environment', makeAgent('a', ['K'], 'K is not set'), { K: '' }, false],
+  ['an agent is not usable if its key is missing', makeAgent('a', ['K'], 'K is not set'), { OTHER: 'v' }, false],
+  ['an agent stays unusable for another reason than a key', makeAgent('a', [], 'no model is configured'), { K: 'v' }, false],
+  ['an agent stays usable', makeAgent('a', ['FILE'], null), {}, true],
+])('%s', (_, agent, env, usable) => {
   const merged = markClientKeys(agentsAnswer([agent], { K: 'missing', FILE: 'credentials.yaml' }), env)
   expect(merged.agents[0]).toMatchObject({ usable, reason: usable ? null : agent.reason })
 })

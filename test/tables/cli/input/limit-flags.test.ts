@@ -75,7 +75,7 @@ describe('the text of limits', () => {
     ],
     [makeLimitUse({ source: 'config' }), '$0.95 of $1, then suspend (config.yaml)'],
     [makeLimitUse({ limit: 'maxDepth', used: 0, of: 2, action: 'refuse' }), '2 levels below it, then refuse'],
-  ])('%j', (view, text) => {
+  ])('has the used and the allowed amount: %j', (view, text) => {
     expect(limitText(view)).toBe(text)
   })
 

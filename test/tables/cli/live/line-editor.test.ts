@@ -17,24 +17,24 @@ function pressKeys(...keys: readonly (Key | Key[])[]): { editor: LineEditor; sen
 describe('the editor', () => {
   // The text after the keys, with | at the cursor.
   test.each<[string, (Key | Key[])[], string]>([
-    ['typing', [keysOf('ab')], 'ab|'],
-    ['left and right', [keysOf('ab'), makeKey('left'), makeKey('left'), makeKey('right'), keysOf('x')], 'ax|b'],
-    ['over a whole character', [keysOf('a'), [{ sequence: 'e\u0301' }], makeKey('left')], 'a|e\u0301'],
-    ['over an emoji', [keysOf('a'), [{ sequence: '👩‍👧' }], makeKey('backspace')], 'a|'],
-    ['home and end', [keysOf('ab'), ctrlKey('a'), keysOf('x'), ctrlKey('e'), keysOf('y')], 'xaby|'],
-    ['backspace at the beginning', [makeKey('backspace'), keysOf('a')], 'a|'],
-    ['delete', [keysOf('abc'), makeKey('home'), makeKey('delete')], '|bc'],
-    ['to the beginning', [keysOf('one two'), makeKey('left'), ctrlKey('u')], '|o'],
-    ['to the end', [keysOf('one two'), makeKey('home'), ctrlKey('k')], '|'],
-    ['a word back', [keysOf('one two '), ctrlKey('w')], 'one |'],
-    ['a word on', [keysOf('one two'), makeKey('home'), makeKey('f', { meta: true })], 'one| two'],
+    ['typed text', [keysOf('ab')], 'ab|'],
+    ['the arrow keys', [keysOf('ab'), makeKey('left'), makeKey('left'), makeKey('right'), keysOf('x')], 'ax|b'],
+    ['a step over a character with a combining accent', [keysOf('a'), [{ sequence: 'e\u0301' }], makeKey('left')], 'a|e\u0301'],
+    ['a backspace over an emoji of several code points', [keysOf('a'), [{ sequence: '👩‍👧' }], makeKey('backspace')], 'a|'],
+    ['Ctrl+A and Ctrl+E, which are home and end', [keysOf('ab'), ctrlKey('a'), keysOf('x'), ctrlKey('e'), keysOf('y')], 'xaby|'],
+    ['a backspace at the beginning', [makeKey('backspace'), keysOf('a')], 'a|'],
+    ['the delete key', [keysOf('abc'), makeKey('home'), makeKey('delete')], '|bc'],
+    ['Ctrl+U, which deletes up to the beginning', [keysOf('one two'), makeKey('left'), ctrlKey('u')], '|o'],
+    ['Ctrl+K, which deletes up to the end', [keysOf('one two'), makeKey('home'), ctrlKey('k')], '|'],
+    ['Ctrl+W, which deletes a word', [keysOf('one two '), ctrlKey('w')], 'one |'],
+    ['Alt+F, which moves a word forward', [keysOf('one two'), makeKey('home'), makeKey('f', { meta: true })], 'one| two'],
     [
-      'words',
+      'Ctrl with the arrow keys, which moves by words',
       [keysOf('one two'), makeKey('left', { ctrl: true }), makeKey('left', { ctrl: true }), makeKey('right', { ctrl: true })],
       'one| two',
     ],
     [
-      'keys that are no text',
+      'keys without a text, which change nothing',
       [
         keysOf('a'),
         makeKey('escape', { sequence: '\x1b' }),
@@ -44,16 +44,16 @@ describe('the editor', () => {
       ],
       'a|',
     ],
-    ['an unknown sequence', [makeKey('undefined', { sequence: '\x1b[99~' })], '|'],
-    ['a backslash at the end', [keysOf('one\\'), ENTER, keysOf('two')], 'one\ntwo|'],
-    ['Alt+Enter', [keysOf('one'), makeKey('return', { meta: true }), keysOf('two')], 'one\ntwo|'],
-    ['the beginning of the second line', [keysOf('one\\'), ENTER, keysOf('two'), ctrlKey('a')], 'one\n|two'],
+    ['an unknown sequence, which changes nothing', [makeKey('undefined', { sequence: '\x1b[99~' })], '|'],
+    ['Enter after a backslash, which begins a line', [keysOf('one\\'), ENTER, keysOf('two')], 'one\ntwo|'],
+    ['Alt+Enter, which begins a line', [keysOf('one'), makeKey('return', { meta: true }), keysOf('two')], 'one\ntwo|'],
+    ['Ctrl+A in the second line', [keysOf('one\\'), ENTER, keysOf('two'), ctrlKey('a')], 'one\n|two'],
     [
-      'a paste',
+      'a paste, whose line breaks stay',
       [makeKey('paste-start'), keysOf('one\r'), makeKey('undefined', { sequence: '\x1b[31m' }), keysOf('two'), makeKey('paste-end')],
       'one\ntwo|',
     ],
-  ])('%s', (_, keys, expected) => {
+  ])('obeys %s', (_, keys, expected) => {
     const { editor, sentMessages } = pressKeys(...keys)
     expect(sentMessages).toEqual([])
     expect(`${editor.text.slice(0, editor.cursor)}|${editor.text.slice(editor.cursor)}`).toBe(expected)

@@ -1,4 +1,4 @@
-// The text about a process that makes no progress, with the command that helps. Such a notice is printed once until it changes.
+// The text about a blocked process, with the command that helps. A followed process prints it once, until it changes.
 import { describe, expect, test } from 'vitest'
 import type { AskView, HoldView } from '../../../../src/api/views/process.ts'
 import { BlockNotices } from '../../../../src/cli/follow/block-notices.ts'
@@ -37,139 +37,139 @@ const crewWithAsks = (...ids: string[]): ProcessStanding =>
 
 describe('the text about a blocked process', () => {
   test.each<[string, ProcessStanding, string | null]>([
-    ['works', makeStanding({ note: 'context: 80 % are used' }), null],
+    ['a working process, which is not blocked', makeStanding({ note: 'context: 80 % are used' }), null],
     [
-      'paused by the user',
+      'a process that the user paused',
       suspendedBy('paused: by user (draining)', makeHold('user', { by: 'user' })),
       'PID 5 (docs) is suspended by user; `reeve resume 5` continues it',
     ],
     [
-      'its own subtree',
+      'the root of a paused subtree',
       suspendedBy('paused: subtree', makeHold('subtree', { root: UUID })),
       'PID 5 (docs) is suspended: subtree; `reeve resume --subtree 5` continues it',
     ],
     [
-      'with its parent',
+      'a process that is paused with its parent',
       suspendedBy('paused: subtree', makeHold('subtree', { root: ANCESTOR })),
       'PID 5 (docs) is suspended: subtree; `reeve resume 5` continues it',
     ],
     [
-      'loop',
+      'a process that is held for a loop',
       suspendedBy('paused: loop (12 times the same: bash)', makeHold('loop')),
       'PID 5 (docs) is suspended: loop (12 times the same: bash); `reeve resume 5` continues it, with a new count; `reeve steps 5` shows what it did',
     ],
     [
-      'failing tools',
+      'a process that is held for failing tools',
       suspendedBy('paused: failing tools (8 of 10)', makeHold('breaker')),
       'PID 5 (docs) is suspended: failing tools (8 of 10); `reeve resume 5` continues it, with a new count; `reeve logs --tail 40 5` shows what failed',
     ],
     [
-      'its own budget',
+      'a process whose budget is used up',
       suspendedBy('paused: budget (budget: $1 of $1 are spent)', makeHold('budget', { limit: 'budgetUsd', scope: UUID })),
       'PID 5 (docs) is suspended: budget (budget: $1 of $1 are spent); `reeve resume --budget-usd +X 5` continues it',
     ],
     [
-      'the budget of its parent',
+      "a process whose parent's budget is used up",
       suspendedBy('paused: budget', makeHold('budget', { limit: 'budgetTokens', scope: ANCESTOR })),
       'PID 5 (docs) is suspended: budget; `reeve resume --budget-tokens +N 0000beef` continues it',
     ],
     [
-      'its steps',
+      'a process whose steps are used up',
       suspendedBy('paused: budget', makeHold('budget', { limit: 'maxSteps', scope: UUID })),
       'PID 5 (docs) is suspended: budget; `reeve resume --max-steps +N 5` continues it',
     ],
     [
-      'a limit without a flag',
+      'a limit that no flag can raise',
       suspendedBy('paused: budget', makeHold('budget', { limit: 'maxInputTokens', scope: UUID })),
       'PID 5 (docs) is suspended: budget; more of `maxInputTokens` (docs/reference/limits.md) continues it',
     ],
     [
-      'open calls of other processes',
+      'a process that waits for the open calls of other processes',
       suspendedBy('paused: budget', makeHold('budget')),
       'PID 5 (docs) is suspended: budget; it continues when there is room again; `reeve inspect 5` shows its limits',
     ],
     [
-      'the budget, which a resume alone does not end, comes first',
+      'a paused process without budget: the budget comes first, because a resume alone does not help',
       suspendedBy('paused: by user, budget', makeHold('user', { by: 'user' }), makeHold('budget', { limit: 'budgetUsd', scope: UUID })),
       'PID 5 (docs) is suspended by user, budget; `reeve resume --budget-usd +X 5` continues it',
     ],
     [
-      'a key',
+      'a process that lacks a key',
       suspendedBy('paused: credentials', makeHold('credentials')),
       'PID 5 (docs) is suspended: credentials; `reeve resume 5` in a shell with the key continues it',
     ],
     [
-      'a full context',
+      'a process with a full context',
       suspendedBy('paused: full context', makeHold('context-full')),
       'PID 5 (docs) is suspended: full context; `reeve resume 5` tries again; after `reeve stop 5` it can resume with a larger --model',
     ],
     [
-      'a rate limit',
+      'a process that stays paused after its rate limit',
       suspendedBy('paused: rate limit until 14:00', makeHold('rate-limit', { until: AT })),
       'PID 5 (docs) is suspended: rate limit until 14:00; `reeve resume 5` continues it then, or tries now; `run --wake` does so automatically',
     ],
     [
-      'a rate limit that ends by itself',
+      'a process that wakes after its rate limit',
       suspendedBy('paused: rate limit until 14:00', makeHold('rate-limit', { until: AT, wake: true })),
       'PID 5 (docs) is suspended: rate limit until 14:00; it continues by itself then; `reeve resume 5` tries now',
     ],
     [
-      'a crew',
+      'a paused crew',
       { ...suspendedBy('paused: by user', makeHold('user', { by: 'user' })), driver: 'crew' },
       'PID 5 (docs) is suspended by user; `reeve crew resume docs` continues it',
     ],
     [
-      'the budget of a crew',
+      'a crew whose budget is used up',
       { ...suspendedBy('paused: budget', makeHold('budget', { limit: 'budgetTokens', scope: UUID })), driver: 'crew' },
       'PID 5 (docs) is suspended: budget; `reeve resume --budget-tokens +N 5` continues it',
     ],
     [
-      'asks for a text',
+      'a process that asks for a text',
       makeStanding({ status: 'waiting', asks: [makeAsk()] }),
       'PID 5 (docs) asks: run make?; `reeve answer 5 TEXT` answers',
     ],
     [
-      'a crew asks about a change',
+      'a crew that asks about a change',
       crewWithAsks('lexer.1'),
       'PID 5 (docs) asks: run make? 1 Yes 2 No; `reeve crew approve docs lexer` or `reeve crew deny docs lexer TEXT` answers, `reeve crew diff docs lexer` shows the change',
     ],
     [
-      'a crew asks about two',
+      'a crew that asks about two changes',
       crewWithAsks('v1.2.1', 'b.4'),
       'PID 5 (docs) asks: run make? 1 Yes 2 No (and 1 more: `reeve answer 5` lists them); `reeve crew approve docs v1.2` or `reeve crew deny docs v1.2 TEXT` answers, `reeve crew diff docs v1.2` shows the change',
     ],
     [
-      'a crew whose name is no word of a shell',
+      'a crew whose name would need quotes in a shell',
       { ...crewWithAsks('lexer.1'), name: 'a b; rm' },
       'PID 5 (a b; rm) asks: run make? 1 Yes 2 No; `reeve crew approve 5 lexer` or `reeve crew deny 5 lexer TEXT` answers, `reeve crew diff 5 lexer` shows the change',
     ],
     [
-      'a crew has a task for the user',
+      'a crew with a task for the user',
       makeStanding({ driver: 'crew', status: 'waiting', asks: [makeAsk({ id: 'which.1' })] }),
       'PID 5 (docs) asks: run make?; `reeve answer docs TEXT` answers',
     ],
     [
-      'a crew has one, and asks about a change',
+      'a crew with a task for the user that also asks about a change',
       makeStanding({ driver: 'crew', status: 'waiting', asks: [makeAsk({ id: 'which.1' }), makeAsk({ id: 'b.1', options: [YES, NO] })] }),
       'PID 5 (docs) asks: run make? (and 1 more: `reeve answer 5` lists them); `reeve answer --ask which docs TEXT` answers',
     ],
     [
-      'asks with options',
+      'a process that asks with options',
       makeStanding({ status: 'waiting', asks: [makeAsk({ options: [YES, NO] })] }),
       'PID 5 (docs) asks: run make? 1 Yes 2 No; `reeve answer 5 NUMBER` answers',
     ],
     [
-      'asks with options, twice',
+      'a process with two questions',
       makeStanding({ status: 'waiting', asks: [makeAsk({ options: [YES, NO] }), makeAsk()] }),
       'PID 5 (docs) asks: run make? 1 Yes 2 No (and 1 more: `reeve answer 5` lists them); `reeve answer --ask 1 5 NUMBER` answers',
     ],
     [
-      'suspended before it is asked',
+      'a suspended process with a question, which has to be resumed first',
       { ...suspendedBy('paused: by user', makeHold('user', { by: 'user' })), asks: [makeAsk()] },
       'PID 5 (docs) is suspended by user; `reeve resume 5` continues it',
     ],
-    ['ends', makeStanding({ status: 'stopping', asks: [makeAsk()] }), null],
-  ])('is right if it is %s', (_, process, expected) => {
+    ['a stopping process, whose question is void', makeStanding({ status: 'stopping', asks: [makeAsk()] }), null],
+  ])('is right for %s', (_, process, expected) => {
     expect(blockText(process)?.replaceAll(/\s+/g, ' ') ?? null).toBe(expected)
   })
 

@@ -313,14 +313,19 @@ const makeCrew = (tasks: readonly OpenTask[], changes: Partial<CrewView> = {}): 
   }) as unknown as CrewView
 
 test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
-  ['nothing', makeCrew([{ id: 'a', title: 'A', state: 'done', reason: null }]), { ...git, branch: { ...git.branch, taken: true } }, []],
   [
-    'a branch to take, when the crew has ended',
+    'a crew whose branch is merged',
+    makeCrew([{ id: 'a', title: 'A', state: 'done', reason: null }]),
+    { ...git, branch: { ...git.branch, taken: true } },
+    [],
+  ],
+  [
+    'an ended crew whose branch is not merged',
     makeCrew([]),
     git,
     ['reeve/fix has 2 commits that are not in your checkout: git merge reeve/fix'],
   ],
-  ['none to take while it works', makeCrew([], { exitedAt: null }), git, []],
+  ['a working crew, whose branch is not listed yet', makeCrew([], { exitedAt: null }), git, []],
   [
     'failed and unfinished tasks',
     makeCrew([
@@ -335,7 +340,7 @@ test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
     ],
   ],
   [
-    'of a crew whose time was over',
+    'a crew that its time limit ended',
     makeCrew(
       [
         { id: 'a', title: 'A', state: 'failed', reason: 'denied 3 times' },
@@ -355,7 +360,7 @@ test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
     ],
   ],
   [
-    'of a crew that stayed and was stopped',
+    'a crew with `--stay` that was stopped',
     makeCrew([{ id: 'a', title: 'A', state: 'done', reason: null }], { resumable: true, exit: { code: 143, reason: 'SIGTERM from user' } }),
     null,
     ['it was stopped (SIGTERM from user). Continue it: reeve crew resume fix'],
@@ -375,15 +380,15 @@ test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
     null,
     ['May task-1 be committed?: reeve answer fix'],
   ],
-  ['what it waits for', makeCrew([], { exitedAt: null, waitsFor: ['a "A" waits for b'] }), null, ['a "A" waits for b: -']],
+  ['a crew that waits', makeCrew([], { exitedAt: null, waitsFor: ['a "A" waits for b'] }), null, ['a "A" waits for b: -']],
   [
-    'a crew that is held',
+    'a held crew',
     makeCrew([], { exitedAt: null, status: 'suspended', note: 'paused: daemon-crash', waitsFor: ['a "A" waits for b'] }),
     null,
     ['paused: daemon-crash: reeve crew resume fix'],
   ],
   [
-    "the same commit on a task's branch and on a member's is one",
+    "a commit on a task's branch and on a member's branch, which is listed once",
     makeCrew([]),
     {
       ...git,
@@ -396,7 +401,7 @@ test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
     ['reeve/fix.task-1 has 1 commit that is not in reeve/fix: git merge reeve/fix.task-1'],
   ],
   [
-    'an earlier try of a task that has landed is not to be merged',
+    'an earlier attempt at a task that has landed, which must not be merged',
     makeCrew([
       { id: 'a', title: 'A', state: 'done', reason: null, merged: C },
       { id: 'a-b', title: 'B', state: 'done', reason: null, merged: null },
@@ -415,13 +420,13 @@ test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
     ],
   ],
   [
-    'work that only a worker has comes first, because it is not approved',
+    "a commit that only a worker's branch has, which must be read first because it is not approved",
     makeCrew([]),
     { ...git, branch: { ...git.branch, commits: 0 }, unmerged: [{ name: 'reeve/fix.worker-1', commit: B, commits: 1 }] },
     ['reeve/fix.worker-1 has 1 commit that is not in reeve/fix: git log -p reeve/fix..reeve/fix.worker-1'],
   ],
   [
-    'what was under review when the crew ended',
+    'files that were under review when the crew ended',
     makeCrew([]),
     {
       ...git,
@@ -431,7 +436,7 @@ test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
     ['refs/reeve/review/fix/a has files that were reported but not committed: git show refs/reeve/review/fix/a'],
   ],
   [
-    'unnamed files were saved to a ref',
+    'files that were saved to a ref',
     makeCrew([]),
     {
       ...git,
@@ -441,7 +446,7 @@ test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
     ['refs/reeve/salvage/1 has files that were not committed: git show refs/reeve/salvage/1'],
   ],
   [
-    'what was salvaged, and a worktree that stays',
+    'salvaged files, and a worktree that stays',
     makeCrew([], { exitedAt: null }),
     {
       ...git,

@@ -317,24 +317,24 @@ describe('the lines about a crew', () => {
 
   test.each<[string, Partial<CrewView>, string[]]>([
     [
-      'it is held',
+      'of a held crew',
       { status: 'suspended', note: 'paused: daemon-crash', waitsFor: ['x'], asks: [ASK] },
       ['PID 5 (fix) is suspended: daemon-crash; `reeve crew resume fix` continues it'],
     ],
     [
-      'it asks, and waits',
+      'of a crew that asks and waits',
       { asks: [ASK], waitsFor: ['lexer "L" waits for the user: it is a question (reeve answer)', 'parser waits for lexer'] },
       ['PID 5 (fix) asks: May it be committed?; `reeve answer fix TEXT` answers', 'parser waits for lexer'],
     ],
-    ['nothing', {}, []],
+    ['of a working crew, which has none', {}, []],
     [
-      'a member asks',
+      'of a crew whose member asks',
       { members: [makeMember('worker-1', { status: 'waiting', asks: [{ ...ASK, text: 'npm test?' }] }), makeMember('worker-2')] },
       ['PID 7 (worker-1) asks: npm test?; `reeve answer 7 TEXT` answers'],
     ],
-    ['it has ended', { asks: [ASK], waitsFor: ['x'], exit: { code: 0, reason: 'completed' } }, []],
+    ['of an ended crew, which has none', { asks: [ASK], waitsFor: ['x'], exit: { code: 0, reason: 'completed' } }, []],
     [
-      'its time was over',
+      'of a crew that its time limit ended',
       { resumable: true, tasks: TASKS, exit: { code: 1, reason: 'timed out' } },
       [
         'its time limit ended it; not finished: parser (in review), ship (waiting)',
@@ -342,12 +342,12 @@ describe('the lines about a crew', () => {
       ],
     ],
     [
-      'it was stopped',
+      'of a stopped crew',
       { resumable: true, tasks: TASKS.slice(0, 1), exit: { code: 143, reason: 'SIGTERM from user' } },
       ['it was stopped (SIGTERM from user)', '`reeve crew resume fix` continues it'],
     ],
     [
-      'it broke off',
+      'of an interrupted crew',
       {
         resumable: true,
         tasks: [makeTask('a'), makeTask('b'), ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((n) => makeTask(`t${n}`))],
@@ -358,19 +358,19 @@ describe('the lines about a crew', () => {
         '`reeve crew resume fix` continues it',
       ],
     ],
-  ])('have the waits of a crew: %s', (_, changes, lines) => {
+  ])('have the waits %s', (_, changes, lines) => {
     expect(crewWaitLines(makeCrew(changes))).toEqual(lines)
   })
 
   test.each<[string, Partial<CrewView>, string[]]>([
-    ['nothing is merged yet', { tasks: [makeTask('a')] }, []],
-    ['something is', { tasks: TASKS }, ['the work is on the branch reeve/fix: `git merge reeve/fix`']],
+    ['while nothing is merged, which are none', { tasks: [makeTask('a')] }, []],
+    ['after a merge', { tasks: TASKS }, ['the work is on the branch reeve/fix: `git merge reeve/fix`']],
     [
-      'the merge was left to the user',
+      'after an end whose merge is left to the user',
       { tasks: [makeTask('a', { state: 'done', commit: 'c'.repeat(40) })], exit: { code: 0, reason: 'completed' } },
       ['not merged: a (cccccccccc)', '`reeve crew report fix` shows who did what, and the cost'],
     ],
-  ])('have the next commands: %s', (_, changes, lines) => {
+  ])('have the next commands %s', (_, changes, lines) => {
     expect(crewResultLines(makeCrew(changes))).toEqual(lines)
   })
 })

@@ -69,13 +69,13 @@ test('a value of the environment keeps its dollar', () => {
 })
 
 test.each<[string, (text: string) => string, boolean]>([
-  ['as it was written', (text) => text, true],
-  ['a line more', (text) => `${text}\n`, false],
-  ['another value', (text) => text.replace('RestartSec=1', 'RestartSec=5'), false],
-  ['without its first line', (text) => text.replace(/^.*\n/, ''), false],
-  ['of another program', () => '[Service]\nExecStart=/bin/true\n', false],
-  ['empty', () => '', false],
-])('a changed unit is detected: %s', (_, change, isUnchanged) => {
+  ['of an unchanged unit', (text) => text, true],
+  ['of a unit with one more line', (text) => `${text}\n`, false],
+  ['of a unit with another value', (text) => text.replace('RestartSec=1', 'RestartSec=5'), false],
+  ['of a unit without its first line', (text) => text.replace(/^.*\n/, ''), false],
+  ['of a unit for another program', () => '[Service]\nExecStart=/bin/true\n', false],
+  ['of an empty unit', () => '', false],
+])('whether the user has changed a unit is right for the text %s', (_, change, isUnchanged) => {
   expect(isUnmodifiedUnit(change(TEXT))).toBe(isUnchanged)
 })
 

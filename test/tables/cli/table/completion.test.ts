@@ -173,7 +173,7 @@ describe('the completion of values has', () => {
     [['help', 'mo'], ['models']],
     [['help', 'ru'], ['run']],
     [['inspect', ''], []],
-  ])('%j', async (line, found) => {
+  ])('the right candidates for %j', async (line, found) => {
     expect(await completionsOf(...line)).toEqual(found)
   })
 

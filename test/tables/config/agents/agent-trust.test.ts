@@ -34,45 +34,45 @@ async function questionAbout(
 
 test.each<[string, Parameters<typeof questionAbout>, string | null]>([
   [
-    'one that the user did not name',
+    'an agent that the user did not name needs trust',
     ['default-of-the-project', PROGRAM],
     'DIR/repo/.reeve/agents/default-of-the-project.md is not trusted to start a program (sh -c echo mine) | If you know what it starts: `reeve config trust DIR/repo`, or name it: `--agent default-of-the-project`.',
   ],
-  ['one that was named', ['lint', PROGRAM, { named: true }], null],
+  ['an agent that the user named needs no trust', ['lint', PROGRAM, { named: true }], null],
   [
-    'in the place of the built-in one',
+    'an agent in the place of the built-in default agent needs trust',
     ['default', PROGRAM],
     'DIR/repo/.reeve/agents/default.md is not trusted to start a program (sh -c echo mine) in place of the built-in agent `default` | If you know what it starts: `reeve config trust DIR/repo`.',
   ],
   [
-    'in the place of a built-in one that was named',
+    'a named agent in the place of a built-in one needs trust',
     ['claude', PROGRAM, { named: true }],
     'DIR/repo/.reeve/agents/claude.md is not trusted to start a program (sh -c echo mine) in place of the built-in agent `claude` | If you know what it starts: `reeve config trust DIR/repo`.',
   ],
   [
-    'in the place of the user\u2019s own',
+    "a named agent in the place of the user's own agent needs trust",
     ['lint', PROGRAM, { named: true, own: NATIVE }],
     'DIR/repo/.reeve/agents/lint.md is not trusted to start a program (sh -c echo mine) in place of your own agent `lint` | If you know what it starts: `reeve config trust DIR/repo`.',
   ],
-  ['in its place, with the same program', ['lint', PROGRAM, { own: PROGRAM }], null],
+  ["an agent in the place of the user's own agent needs no trust for the same program", ['lint', PROGRAM, { own: PROGRAM }], null],
   [
-    'the built-in program, with further settings',
+    'an agent with the built-in program and further settings needs no trust',
     ['claude', '---\ndriver: acp\ncommand: [claude-agent-acp]\npermissions: allow\n---\n'],
     null,
   ],
   [
-    'with one argument more',
+    'an agent with the built-in program and a further argument needs trust',
     ['claude', '---\ndriver: acp\ncommand: [claude-agent-acp, --x]\n---\n', { named: true }],
     'DIR/repo/.reeve/agents/claude.md is not trusted to start a program (claude-agent-acp --x) in place of the built-in agent `claude` | If you know what it starts: `reeve config trust DIR/repo`.',
   ],
-  ['in a directory that is trusted', ['default', PROGRAM, { trusts: ['repo'] }], null],
-  ['below one', ['default', PROGRAM, { trusts: ['.'] }], null],
+  ['an agent in a trusted directory needs no trust of its own', ['default', PROGRAM, { trusts: ['repo'] }], null],
+  ['an agent below a trusted directory needs no trust of its own', ['default', PROGRAM, { trusts: ['.'] }], null],
   [
-    'beside one',
+    'an agent beside a trusted directory needs trust',
     ['default', PROGRAM, { trusts: ['rep'] }],
     'DIR/repo/.reeve/agents/default.md is not trusted to start a program (sh -c echo mine) in place of the built-in agent `default` | If you know what it starts: `reeve config trust DIR/repo`.',
   ],
-  ['one without a program', ['default', NATIVE], null],
+  ['an agent without a program needs no trust', ['default', NATIVE], null],
 ])('%s', async (_what, question, expected) => {
   expect(await questionAbout(...question)).toBe(expected)
 })

@@ -27,7 +27,7 @@ function bad(text: string, source: AgentSource = 'project', file = '/p/file.md')
 const front = (...lines: string[]): string => ['---', ...lines, '---', 'Be kind.'].join('\n')
 
 describe("reeve's format", () => {
-  test('every key of an agent file', () => {
+  test('has every key of an agent file', () => {
     const text = front(
       'name: tester',
       'description: Writes tests',
@@ -64,7 +64,7 @@ describe("reeve's format", () => {
     })
   })
 
-  test('an empty front matter: the name is the file’s, everything else the default', () => {
+  test('may have an empty front matter: the name is that of the file, everything else the default', () => {
     expect(good('---\n---\n')).toEqual({
       name: 'file',
       description: '',
@@ -89,13 +89,17 @@ describe("reeve's format", () => {
     })
   })
 
-  test('lines may end in CRLF, and the text may start with a byte order mark and contain lines of dashes', () => {
+  test('may have lines that end in CRLF, a byte order mark, and lines of dashes in its text', () => {
     expect(good('\uFEFF---\r\nname: x\r\n---\r\nfirst\r\n---\r\nlast\r\n')).toMatchObject({ name: 'x', system: 'first\n---\nlast' })
   })
 
   test.each([
     ['no front matter', 'Be kind.', '1: the front matter is missing: the first line must be `---`, and another `---` must end it'],
-    ['no end of it', '---\nname: x\n', '1: the front matter is missing: the first line must be `---`, and another `---` must end it'],
+    [
+      'front matter without an end',
+      '---\nname: x\n',
+      '1: the front matter is missing: the first line must be `---`, and another `---` must end it',
+    ],
     ['an unknown key', front('name: x', 'modle: a/b'), '3: unknown key `modle`; did you mean `model`?'],
     [
       'an unknown limit',
@@ -104,12 +108,12 @@ describe("reeve's format", () => {
     ],
     ['an unknown tool', front('tools: [read, Bash]'), '2: tools: there is no tool `Bash`; did you mean `bash`?'],
     [
-      'a tool that is like no other',
+      'a tool that resembles no other',
       front('tools: fetch_the_web'),
       '2: tools: there is no tool `fetch_the_web`; there are read, write, edit, ls, glob, grep, bash, skill and mcp__SERVER__TOOL',
     ],
     [
-      'permissions that would hold nothing',
+      'permissions that the driver cannot enforce',
       front('driver: command', 'command: [claude, -p]', 'permissions: deny'),
       '4: permissions: the driver command does not support it: set the flags of the program in `command`',
     ],
@@ -119,22 +123,26 @@ describe("reeve's format", () => {
       "2: mcp: reeve: is not a valid name: the name is reserved for reeve's own server (`reeve: true` gives it to an agent); choose another name",
     ],
     ['a server without a command', front('mcp: { gh: { args: [x] } }'), '2: mcp: gh: it has neither a command nor a url'],
-    ['no model', front('model: gpt-5'), '2: model: expected provider/name, script:FILE or replay:UUID'],
+    ['a model without a provider', front('model: gpt-5'), '2: model: expected provider/name, script:FILE or replay:UUID'],
     ['a duration without a unit', front('limits: { timeout: "90" }'), '2: limits.timeout: expected a duration such as 90s, 10m or 1h30m'],
     [
-      'an action where there is none',
+      'an action for a limit that always refuses',
       front('limits: { maxMessages: 5, actions: { maxSteps: suspend, maxMessages: suspend, maxDepth: terminate } }'),
       '2: limits.actions: maxMessages, maxDepth: this limit always refuses, its action cannot be chosen',
     ],
-    ['no steps', front('name: x', 'limits: { maxSteps: 0 }'), '3: limits.maxSteps: must be at least 1'],
+    ['a limit of no steps', front('name: x', 'limits: { maxSteps: 0 }'), '3: limits.maxSteps: must be at least 1'],
     ['a name with a slash', front('name: a/b'), '2: name: expected a name of up to 64 letters, digits, dots, dashes and underscores'],
-    ['the name of commands', front('name: command'), '1: the name `command` is reserved for `reeve run -- CMD`'],
+    ['the reserved name `command`', front('name: command'), '1: the name `command` is reserved for `reeve run -- CMD`'],
     [
       'an external agent without its program',
       front('name: x', 'driver: acp'),
       '3: driver: acp needs a `command`: the list of its program and arguments',
     ],
-    ['what its driver has not', front('driver: acp', 'command: [x]', 'effort: high'), '4: effort: the driver acp does not support it'],
+    [
+      'a key that its driver does not support',
+      front('driver: acp', 'command: [x]', 'effort: high'),
+      '4: effort: the driver acp does not support it',
+    ],
     [
       'a permission for a command',
       front('driver: command', 'command: [x]', 'permissions: allow'),
@@ -160,7 +168,7 @@ describe("reeve's format", () => {
       front('permissions: { deny: ["read(.env)"] }'),
       '2: permissions: `read(.env)` cannot be enforced by a pattern: limit the directories that it may read with `read:PATH`',
     ],
-    ['a grace for what ends at once', front('grace: 3s'), '2: grace: the driver native does not support it'],
+    ['a grace for a native agent, which ends at once', front('grace: 3s'), '2: grace: the driver native does not support it'],
     ['a grace without a unit', front('driver: acp', 'command: [x]', 'grace: 3'), '4: grace: must be a text'],
     [
       'a model for a command line',
@@ -168,7 +176,7 @@ describe("reeve's format", () => {
       '4: model: the driver command does not support it',
     ],
     [
-      'no permission',
+      'an unknown permission',
       front('driver: acp', 'command: [x]', 'permissions: maybe'),
       '4: permissions: expected ask, allow, deny, plan, agent, { default: …, allow: […], ask: […], deny: […] }, or { default: …, tools: { NAME: … } }',
     ],
@@ -181,7 +189,7 @@ describe("reeve's format", () => {
     expect(bad(text)).toBe(message)
   })
 
-  test('an agent that speaks ACP', () => {
+  test('can describe an agent that speaks ACP', () => {
     const text = front(
       'driver: acp',
       'command: [my-agent, --acp]',
@@ -209,7 +217,7 @@ describe("reeve's format", () => {
     })
   })
 
-  test('an agent that is configured by its command line', () => {
+  test('can describe an agent that is configured by its command line', () => {
     expect(good(front('driver: command', 'command: [my-claude, -p]', 'format: claude'))).toMatchObject({
       driver: 'command',
       command: ['my-claude', '-p'],
@@ -220,8 +228,8 @@ describe("reeve's format", () => {
 
 describe("Claude Code's format", () => {
   test.each([
-    ['names with commas', 'tools: Read, Grep,Bash', { tools: ['read', 'grep', 'bash'], unsupported: [] }],
-    ['a list', 'tools: [Read, MultiEdit, Edit]', { tools: ['read', 'edit'], unsupported: [] }],
+    ['the names of tools may be one text with commas', 'tools: Read, Grep,Bash', { tools: ['read', 'grep', 'bash'], unsupported: [] }],
+    ['the names of tools may be a list', 'tools: [Read, MultiEdit, Edit]', { tools: ['read', 'edit'], unsupported: [] }],
     ['without a list all are allowed', 'color: red', { tools: null, unsupported: [] }],
     ['unknown tools are reported, and grant nothing', 'tools: WebFetch', { tools: [], unsupported: ['tools: WebFetch is not supported'] }],
     [
@@ -234,15 +242,23 @@ describe("Claude Code's format", () => {
       'tools: Read, Bash(git add:*, git commit:*)',
       { tools: ['read'], unsupported: ['tools: Bash(git add:*, git commit:*) is not supported'] },
     ],
-    ['denied tools', 'disallowedTools: Bash, Write', { tools: null, deny: ['bash', 'write'], unsupported: [] }],
-    ['sonnet', 'model: sonnet', { model: 'anthropic/claude-sonnet-5', unsupported: [] }],
-    ['opus', 'model: opus', { model: 'anthropic/claude-opus-5-5', unsupported: [] }],
-    ['haiku', 'model: haiku', { model: 'anthropic/claude-haiku-4-5', unsupported: [] }],
-    ['inherit', 'model: inherit', { model: null, unsupported: [] }],
-    ['a whole name', 'model: claude-sonnet-4-5-20250929', { model: 'anthropic/claude-sonnet-4-5-20250929', unsupported: [] }],
-    ['another model', 'model: gpt', { model: null, unsupported: ['model: gpt is not known; the default model is used'] }],
-    ['turns', 'maxTurns: 7', { limits: { maxSteps: 7 }, unsupported: [] }],
-    ['what else there is', 'permissionMode: plan', { unsupported: ['permissionMode is not supported'] }],
+    ['denied tools have their own key', 'disallowedTools: Bash, Write', { tools: null, deny: ['bash', 'write'], unsupported: [] }],
+    ['`sonnet` is a model of Anthropic', 'model: sonnet', { model: 'anthropic/claude-sonnet-5', unsupported: [] }],
+    ['`opus` is a model of Anthropic', 'model: opus', { model: 'anthropic/claude-opus-5-5', unsupported: [] }],
+    ['`haiku` is a model of Anthropic', 'model: haiku', { model: 'anthropic/claude-haiku-4-5', unsupported: [] }],
+    ['`inherit` is the default model', 'model: inherit', { model: null, unsupported: [] }],
+    [
+      'a whole name of a Claude model is kept',
+      'model: claude-sonnet-4-5-20250929',
+      { model: 'anthropic/claude-sonnet-4-5-20250929', unsupported: [] },
+    ],
+    [
+      'another model is reported, and replaced by the default',
+      'model: gpt',
+      { model: null, unsupported: ['model: gpt is not known; the default model is used'] },
+    ],
+    ['`maxTurns` limits the steps', 'maxTurns: 7', { limits: { maxSteps: 7 }, unsupported: [] }],
+    ['other keys are reported', 'permissionMode: plan', { unsupported: ['permissionMode is not supported'] }],
   ])('%s', (_, line, expected) => {
     expect(good(front('name: x', line), 'claude')).toMatchObject(expected)
   })
@@ -263,7 +279,7 @@ describe("Claude Code's format", () => {
   })
 })
 
-describe('finding', () => {
+describe('the search for agent files', () => {
   const agent = (file: string, description: string, ...more: string[]): void => {
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, front(`description: ${description}`, ...more))
@@ -290,7 +306,7 @@ describe('finding', () => {
     }
   }
 
-  test('without any file there is the built-in agent', async () => {
+  test('finds the built-in agent if there is no file', async () => {
     await using here = await place()
     const { agents, errors } = await findAgents(here.cwd, here.where)
     expect(errors).toEqual([])
@@ -306,7 +322,7 @@ describe('finding', () => {
     }
   })
 
-  test('precedence, with one folder removed after the other', async () => {
+  test('uses the folder with the highest precedence', async () => {
     await using here = await place()
     const repo = join(here.root, 'repo')
     const order = [
@@ -324,7 +340,7 @@ describe('finding', () => {
     expect((await here.find()).agents).toEqual([expect.objectContaining({ name: 'default', source: 'built-in' })])
   })
 
-  test('an invalid file is reported and hides no other; no agent of lower precedence gets its name', async () => {
+  test('reports an invalid file, which hides no other; no agent of lower precedence gets its name', async () => {
     await using here = await place()
     agent(join(here.cwd, '.reeve/agents/good.md'), 'good')
     agent(join(here.cwd, '.reeve/agents/review.md'), 'bad', 'tools: [sudo]')
@@ -345,7 +361,7 @@ describe('finding', () => {
     expect(await findAgent('good', here.cwd, here.where)).toMatchObject({ description: 'good' })
   })
 
-  test('two agents of one name in one directory: the first is used, the second reported', async () => {
+  test('uses the first of two agents of one name in one directory, and reports the second', async () => {
     await using here = await place()
     agent(join(here.cwd, '.reeve/agents/a.md'), 'first', 'name: same')
     agent(join(here.cwd, '.reeve/agents/b.md'), 'second', 'name: same')
@@ -356,7 +372,7 @@ describe('finding', () => {
     ])
   })
 
-  test('other files are not read: other endings, hidden files; directories are reported', async () => {
+  test('reads no files with another ending and no hidden files, and reports directories', async () => {
     await using here = await place()
     agent(join(here.cwd, '.reeve/agents/notes.txt'), 'x')
     agent(join(here.cwd, '.reeve/agents/.swap.md'), 'x')
@@ -366,7 +382,7 @@ describe('finding', () => {
     expect(errors).toEqual([{ file: join(here.cwd, '.reeve/agents/dir.md'), line: 0, message: 'it is not a regular file' }])
   })
 
-  test('files are bounded, and must be text', async () => {
+  test('refuses files that are too large or no text', async () => {
     await using here = await place()
     const dir = join(here.cwd, '.reeve/agents')
     agent(join(dir, 'long.md'), 'x'.repeat(MAX_FILE_BYTES))
@@ -374,7 +390,7 @@ describe('finding', () => {
     expect((await here.find()).errors.map((one) => one.message)).toEqual(['it is not UTF-8 text', 'it is longer than 256 KiB'])
   })
 
-  test('a directory is read up to its limit, with a message', async () => {
+  test('reads a directory up to its limit, and reports the rest', async () => {
     await using here = await place()
     const dir = join(here.cwd, '.reeve/agents')
     for (let i = 0; i <= MAX_AGENT_FILES; i++) agent(join(dir, `a${String(i).padStart(4, '0')}.md`), 'x')

@@ -112,7 +112,7 @@ describe('a short form is read', () => {
     ['tasks: todo/tasks.md', { tasks: 'DIR/todo/tasks.md' }],
     ['hand_over: "off"', { handOver: null }],
     ['', {}],
-  ])('%s', async (line, crew) => {
+  ])('%j', async (line, crew) => {
     expect(await readCrew(undefined, `crews: { x: { ${line} } }`)).toEqual({ name: 'x', file: 'DIR/reeve.yaml', crew })
   })
 })
@@ -125,13 +125,13 @@ test('a crew is read from a named file', async () => {
 })
 
 test.each([
-  ['two, and no name', undefined, 'crews: { a: {}, b: {} }', 'which crew? DIR/reeve.yaml has a, b'],
-  ['no such name', 'c', 'crews: { a: {}, b: {} }', 'there is no crew `c` in DIR/reeve.yaml; there are a, b'],
-  ['none at all', undefined, 'defaultAgent: x', 'DIR/reeve.yaml has no crews'],
-  ['a key that is none', 'a', 'crews:\n  a:\n    gates: auto', 'DIR/reeve.yaml:3: unknown key `crews.a.gates`; did you mean `gate`?'],
-  ['a gate that is none', 'a', 'crews:\n  a:\n    gate: never', 'DIR/reeve.yaml:3: crews.a.gate: must be one of auto, coordinator, human'],
+  ['a file with two crews, without a name,', undefined, 'crews: { a: {}, b: {} }', 'which crew? DIR/reeve.yaml has a, b'],
+  ['an unknown crew', 'c', 'crews: { a: {}, b: {} }', 'there is no crew `c` in DIR/reeve.yaml; there are a, b'],
+  ['a file without crews', undefined, 'defaultAgent: x', 'DIR/reeve.yaml has no crews'],
+  ['an unknown key', 'a', 'crews:\n  a:\n    gates: auto', 'DIR/reeve.yaml:3: unknown key `crews.a.gates`; did you mean `gate`?'],
+  ['an unknown gate', 'a', 'crews:\n  a:\n    gate: never', 'DIR/reeve.yaml:3: crews.a.gate: must be one of auto, coordinator, human'],
   [
-    'a role that is none',
+    'an unknown role',
     'a',
     'crews:\n  a:\n    workers:\n      tester: 1',
     /DIR\/reeve.yaml:\d: .*generic, implementer, reviewer, researcher/,
@@ -167,31 +167,31 @@ test.each([
     'DIR/reeve.yaml:4: unknown key `crews.a.tasks.0.txt`; did you mean `text`?',
   ],
   [
-    'a need that is none',
+    'a need for an unknown task',
     'a',
     'crews:\n  a:\n    tasks:\n      - { id: lexer, text: x }\n      - { text: y, needs: lexr }',
     'DIR/reeve.yaml:5: crews.a.tasks.1.needs: there is no task `lexr`; did you mean `lexer`?',
   ],
   [
-    'a cycle',
+    'a cycle of tasks',
     'a',
     'crews:\n  a:\n    tasks:\n      - { id: a, text: x, needs: b }\n      - { id: b, text: y, needs: a }',
     'DIR/reeve.yaml:4: crews.a.tasks.0.needs: tasks wait for each other: a needs b needs a',
   ],
   [
-    'an id twice',
+    'a repeated id',
     'a',
     'crews:\n  a:\n    tasks:\n      - { id: a, text: x }\n      - { id: a, text: y }',
     'DIR/reeve.yaml:5: crews.a.tasks.1.id: the id a is used twice',
   ],
   [
-    'a task without words',
+    'a task without a text',
     'a',
     'crews:\n  a:\n    tasks:\n      - { id: a }',
     'DIR/reeve.yaml:4: crews.a.tasks.0: a task needs a text or a title',
   ],
-  ['too many workers', 'a', 'crews:\n  a:\n    workers: 51', /DIR\/reeve.yaml:3: crews.a.workers: /],
-])('%s is refused with file and line', async (_, name, yaml, message) => {
+  ['a number of workers above the limit', 'a', 'crews:\n  a:\n    workers: 51', /DIR\/reeve.yaml:3: crews.a.workers: /],
+])('%s is refused with its place', async (_, name, yaml, message) => {
   const result = await readCrew(name, yaml)
   if (typeof message === 'string') expect(result).toBe(message)
   else expect(result).toMatch(message)

@@ -35,7 +35,7 @@ describe('the key `gateway`', () => {
       'gateway: { rateLimits: { work: { concurrent: 4 } } }\nproviders: [{ name: work, kind: openai-compatible, baseURL: "http://127.0.0.1:1/v1" }]\n',
       { mode: 'auto', record: false, rateLimits: { work: { concurrent: 4 } } },
     ],
-  ])('%j', async (text, expected) => {
+  ])('is read from %j', async (text, expected) => {
     expect(await gatewayOf(text)).toEqual(expected)
   })
 

@@ -45,7 +45,7 @@ describe('a size', () => {
     ['5GiBs', null],
     ['1e9', null],
     ['99999999999TiB', null],
-  ])('%j', (text, bytes) => {
+  ])('of %j is %j bytes', (text, bytes) => {
     expect(parseBytes(text)).toBe(bytes)
   })
 })
@@ -58,7 +58,7 @@ describe('the values in the file', () => {
     ['gc: { retention_days: 0, max_entries: 0, max_bytes: 0 }', { retention_days: 0, max_entries: 0 }],
     ['gc: { max_bytes: 5GiB, interval_seconds: 60 }', { max_bytes: 5 * 2 ** 30, interval_seconds: 60 }],
     ['gc: { max_bytes: 1048576 }', { max_bytes: 1_048_576 }],
-  ])('%j', async (line, changes) => {
+  ])('are read from %j', async (line, changes) => {
     await using workspace = await newWorkspace()
     expect(await workspace.load(line)).toEqual({ ...DEFAULT, ...changes })
   })

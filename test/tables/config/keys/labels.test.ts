@@ -4,7 +4,7 @@ import { labelChangeRule, labelsRule } from '../../../../src/config/keys/labels.
 
 const many = (count: number): Record<string, string> => Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, '']))
 
-describe('labels', () => {
+describe('the labels', () => {
   test.each([{ team: 'web' }, { 'app.io/part-of': 'Überblick 1' }, { a: '' }, { ['k'.repeat(63)]: 'v'.repeat(256) }, many(32)])(
     '%j are valid',
     (labels) => expect(labelsRule.safeParse(labels).success).toBe(true),

@@ -28,7 +28,7 @@ test.each<[string[], Config['prices']]>([
     ],
     { 'work/*': { input: 0, output: 0, cacheRead: 0.1, cacheWrite: 2, window: 8192 }, 'openrouter/a/b:c': { input: 1, output: 2 } },
   ],
-])('%j', async (lines, prices) => {
+])('the prices are read from %j', async (lines, prices) => {
   expect(await loadPrices(...lines)).toEqual(prices)
 })
 

@@ -77,21 +77,21 @@ const serverWithProblem = (name: string, message: string): object => ({
 
 describe('.mcp.json', () => {
   test.each<[string, object, object[]]>([
-    ['nothing', {}, []],
-    ['a command', { s: { command: 'run' } }, [stdioServer()]],
+    ['an empty map has no servers', {}, []],
+    ['a command is a server over stdio', { s: { command: 'run' } }, [stdioServer()]],
     [
-      'arguments and variables, as Claude Code writes them',
+      'arguments and variables are read as Claude Code writes them',
       { s: { type: 'stdio', command: 'npx', args: ['-y', 'pkg'], env: { A: '${B:-c}', PORT: 3000 } } },
       [stdioServer({ argv: ['npx', '-y', 'pkg'], env: { A: '${B:-c}', PORT: '3000' } })],
     ],
-    ['a folder of its own', { s: { command: 'run', cwd: 'sub' } }, [stdioServer({ cwd: '/repo/sub' })]],
+    ['a server may have a directory of its own', { s: { command: 'run', cwd: 'sub' } }, [stdioServer({ cwd: '/repo/sub' })]],
     [
-      'an address',
+      'a URL is a server over HTTP',
       { s: { type: 'http', url: 'https://x.example/mcp', headers: { A: 'b' } } },
       [{ name: 's', source: FILE, kind: 'http', url: 'https://x.example/mcp', headers: { A: 'b' } }],
     ],
     [
-      'other words for it',
+      'a server over HTTP may have another type, or none',
       {
         a: { type: 'streamable-http', url: 'https://a.example' },
         b: { url: 'https://b.example' },
@@ -100,29 +100,33 @@ describe('.mcp.json', () => {
       ['a', 'b', 'c'].map((name) => ({ name, source: FILE, kind: 'http', url: `https://${name}.example`, headers: {} })),
     ],
     [
-      'keys of other programs are named',
+      'unknown keys are noted',
       { s: { command: 'run', alwaysAllow: [], timeout: 3 } },
       [stdioServer({ notes: ['alwaysAllow is not supported', 'timeout is not supported'] })],
     ],
-    ['what is switched off is not there', { s: { command: 'run', disabled: true } }, []],
+    ['a disabled server is left out', { s: { command: 'run', disabled: true } }, []],
     [
-      'one without anything',
+      'a server without a command and a URL is unusable',
       { s: {}, t: { command: 'run' } },
       [serverWithProblem('s', 'it has neither a command nor a url'), stdioServer({ name: 't' })],
     ],
     [
-      'one with both',
+      'a server with a command and a URL is unusable',
       { s: { command: 'a', url: 'b' } },
       [serverWithProblem('s', 'it has a command and a url: it can be only one of them')],
     ],
-    ['a type that does not fit', { s: { type: 'http', command: 'a' } }, [serverWithProblem('s', 'its type is http, and it has a command')]],
-    ['a wrong value is named by its place', { s: { command: ['a'] } }, [serverWithProblem('s', 'command: must be a text')]],
     [
-      "the name of reeve's own",
+      'a server whose type does not fit is unusable',
+      { s: { type: 'http', command: 'a' } },
+      [serverWithProblem('s', 'its type is http, and it has a command')],
+    ],
+    ['the message for a wrong value names its key', { s: { command: ['a'] } }, [serverWithProblem('s', 'command: must be a text')]],
+    [
+      "the name of reeve's own server is reserved",
       { reeve: { command: 'c' }, b: { command: 'c' } },
       [serverWithProblem('reeve', RESERVED), { name: 'b', source: FILE, kind: 'stdio', argv: ['c'], cwd: '/repo', env: {} }],
     ],
-    ['a list', [], [serverWithProblem('.mcp.json', '`mcpServers` is not a map of servers')]],
+    ['a list of servers is unusable', [], [serverWithProblem('.mcp.json', '`mcpServers` is not a map of servers')]],
   ])('%s', (_, mcpServers, expected) => {
     expect(parseMcpJson(JSON.stringify({ mcpServers }), LOCATION)).toEqual(expected)
   })
@@ -133,7 +137,7 @@ describe('.mcp.json', () => {
   })
 })
 
-describe('variables', () => {
+describe('the variables in a text', () => {
   const lookUp = (name: string): string | undefined => ({ A: 'one', EMPTY: '' })[name]
 
   test.each([
@@ -142,11 +146,11 @@ describe('variables', () => {
     ['${B:-two} ${A:-x}', 'two one', ['B', 'A'], 'two x'],
     ['${EMPTY:-two}|${EMPTY}', 'two|', ['EMPTY'], 'two|'],
     ['$A ${1} ${a b}', '$A ${1} ${a b}', [], '$A ${1} ${a b}'],
-  ])('%s', (text, expanded, names, literal) => {
+  ])('of %j are found and replaced', (text, expanded, names, literal) => {
     expect([expandVariables(text, lookUp), variablesIn(text), literalOf(text)]).toEqual([expanded, names, literal])
   })
 
-  test('a missing variable is named', () => {
+  test('have an error that names a missing variable', () => {
     expect(() => expandVariables('${A}${GONE}', lookUp)).toThrow('it needs the variable GONE, which is not set')
   })
 })
@@ -179,7 +183,7 @@ describe('the servers of a process', () => {
     ['default', ['none'], []],
     ['default', ['user', 'both'], ['user:u', 'both:of-project']],
     ['own', ['both'], ['both:of-agent']],
-  ])('agent %s, chosen %j', async (agent, chosen, expected) => {
+  ])('are right for the agent `%s` and the chosen names %j', async (agent, chosen, expected) => {
     await using workspace = await workspaceOfThree()
     expect(commandsOf(await workspace.servers({ agent, ...(chosen ? { chosen } : {}) }))).toEqual(expected)
   })
@@ -205,22 +209,30 @@ describe('the servers of a process', () => {
 
 describe('the recorded fields', () => {
   test.each<[string, object, object]>([
-    ['references stay', { env: { TOKEN: '${GH_TOKEN}', A_KEY: '${X:-}' } }, { env: { TOKEN: '${GH_TOKEN}', A_KEY: '${X:-}' } }],
-    ['harmless values stay', { env: { MODE: 'fast', KEY_FILE: '/k' } }, { env: { MODE: 'fast', KEY_FILE: '/k' } }],
-    ['a value under a name of a secret', { env: { API_KEY: 'hunter2' } }, { env: { API_KEY: null } }],
-    ['a value that has the form of a key', { env: { MODE: KEY } }, { env: { MODE: null } }],
-    ['a default that is a secret', { env: { API_KEY: '${X:-hunter2}', MODE: `\${X:-${KEY}}` } }, { env: { API_KEY: null, MODE: null } }],
     [
-      'arguments with a key',
+      'references to variables are recorded',
+      { env: { TOKEN: '${GH_TOKEN}', A_KEY: '${X:-}' } },
+      { env: { TOKEN: '${GH_TOKEN}', A_KEY: '${X:-}' } },
+    ],
+    ['harmless values are recorded', { env: { MODE: 'fast', KEY_FILE: '/k' } }, { env: { MODE: 'fast', KEY_FILE: '/k' } }],
+    ['a value under the name of a secret is left out', { env: { API_KEY: 'hunter2' } }, { env: { API_KEY: null } }],
+    ['a value in the form of a key is left out', { env: { MODE: KEY } }, { env: { MODE: null } }],
+    [
+      'a reference with a secret default is left out',
+      { env: { API_KEY: '${X:-hunter2}', MODE: `\${X:-${KEY}}` } },
+      { env: { API_KEY: null, MODE: null } },
+    ],
+    [
+      'a server with a key in its arguments is unusable',
       { args: [KEY] },
       { problem: 'its arguments seem to contain a secret, which other programs could read; put it into env', argv: [], env: {} },
     ],
     [
-      'arguments that name one',
+      'a server with a named key in its arguments is unusable',
       { args: ['--api-key=hunter2'] },
       { problem: 'its arguments seem to contain a secret, which other programs could read; put it into env' },
     ],
-    ['arguments that refer to one are resolved at the start', { args: ['--api-key=${X}'] }, { argv: ['run', '--api-key=${X}'] }],
+    ['arguments that refer to a key are recorded', { args: ['--api-key=${X}'] }, { argv: ['run', '--api-key=${X}'] }],
   ])('%s', async (_, entry, expected) => {
     await using workspace = await newWorkspace()
     workspace.write('repo/.mcp.json', { mcpServers: { s: { command: 'run', ...entry } } })
@@ -228,20 +240,32 @@ describe('the recorded fields', () => {
   })
 
   test.each([
-    ['a header without a reference is a secret', { headers: { 'X-Mode': 'fast' } }, { headers: { 'X-Mode': null } }],
-    ['one with a reference is none', { headers: { Authorization: 'Bearer ${TOKEN}' } }, { headers: { Authorization: 'Bearer ${TOKEN}' } }],
-    ['but for its default', { headers: { 'X-Api-Key': '${TOKEN:-hunter2}' } }, { headers: { 'X-Api-Key': null } }],
+    ['a header without a reference is left out', { headers: { 'X-Mode': 'fast' } }, { headers: { 'X-Mode': null } }],
     [
-      'an address with a password',
+      'a header with a reference is recorded',
+      { headers: { Authorization: 'Bearer ${TOKEN}' } },
+      { headers: { Authorization: 'Bearer ${TOKEN}' } },
+    ],
+    [
+      'a header whose reference has a secret default is left out',
+      { headers: { 'X-Api-Key': '${TOKEN:-hunter2}' } },
+      { headers: { 'X-Api-Key': null } },
+    ],
+    [
+      'a server with a password in its URL is unusable',
       { url: 'https://me:hunter2@x.example' },
       { problem: 'its url seems to contain a secret; put it into a variable and write ${NAME}, or into a header' },
     ],
     [
-      'an address with a key',
+      'a server with a key in its URL is unusable',
       { url: 'https://x.example/mcp?api_key=hunter2' },
       { problem: 'its url seems to contain a secret; put it into a variable and write ${NAME}, or into a header' },
     ],
-    ['an address that refers to one', { url: 'https://x.example/mcp?api_key=${K}' }, { url: 'https://x.example/mcp?api_key=${K}' }],
+    [
+      'a URL that refers to a key is recorded',
+      { url: 'https://x.example/mcp?api_key=${K}' },
+      { url: 'https://x.example/mcp?api_key=${K}' },
+    ],
   ])('%s', async (_, entry, expected) => {
     await using workspace = await newWorkspace()
     workspace.write('repo/.mcp.json', { mcpServers: { s: { url: 'https://x.example', ...entry } } })
@@ -383,7 +407,7 @@ describe('at the start', () => {
       '{ command: run, args: ["--token", "${TOKEN}"] }',
       'its arguments contain the secret TOKEN, which other programs could read; put it into env',
     ],
-    ['an address that is none', '{ url: "${HOME}" }', 'its url must start with http or https'],
+    ['a URL of another scheme', '{ url: "${HOME}" }', 'its url must start with http or https'],
   ])('%s makes the server unusable', async (_, entry, reason) => {
     await using workspace = await newWorkspace()
     workspace.write('home/config.yaml', `mcp: { s: ${entry} }`)

@@ -73,76 +73,76 @@ describe('a handmade line', () => {
       /its version is 2/,
     ],
     [
-      'of a fact that is not known',
+      'of an unknown fact',
       (event) => {
         event['fact'] = 'process.flown'
       },
       /knows no fact "process.flown"/,
     ],
     [
-      'with another type',
+      'of another type of fact',
       (event) => {
         event['type'] = 'process.note'
       },
       /is not "process.note"/,
     ],
     [
-      'without a field',
+      'without a required field',
       (event) => {
         delete event['text']
       },
       /its fields are not those|has no text/,
     ],
     [
-      'with a moment that is none',
+      'with an invalid moment',
       (event) => {
         event['moment'] = { status: 'flying', queueCount: 0 }
       },
       /its `moment` is not valid/,
     ],
     [
-      'with a moment of text',
+      'with a text as its moment',
       (event) => {
         event['moment'] = 'working'
       },
       /its `moment` is not valid/,
     ],
     [
-      'with one more',
+      'with an unknown field',
       (event) => {
         event['more'] = 1
       },
       /its fields are not those/,
     ],
     [
-      'with a wrong number',
+      'with an invalid sequence number',
       (event) => {
         event['seq'] = 0
       },
       /`at` is not valid/,
     ],
     [
-      'with a wrong time',
+      'with an invalid time',
       (event) => {
         event['at'] = 'yesterday'
       },
       /`at` is not valid/,
     ],
     [
-      'without a process',
+      'without the UUID of its process',
       (event) => {
         delete event['uuid']
       },
       /`at` is not valid/,
     ],
     [
-      "with a name of JavaScript's own",
+      "with a name of JavaScript's own objects as its fact",
       (event) => {
         event['fact'] = 'constructor'
       },
       /knows no fact "constructor"/,
     ],
-  ])('%s', (_what, change, reason) => {
+  ])('%s is refused', (_what, change, reason) => {
     expect(factOf(forgedLine(change))).toMatch(reason)
   })
 

@@ -34,16 +34,20 @@ test('an agent without a model is refused, and a program without a command line'
 })
 
 test.each<[string, object, RegExp]>([
-  ['a policy that does not exist', { permissions: { default: 'maybe' } }, /permissions\.default/],
-  ['permissions that are no object', { permissions: 5 }, /permissions/],
-  ['a key of permissions that this version would not enforce', { permissions: { default: 'ask', never: [] } }, /permissions/],
+  ['with an unknown policy', { permissions: { default: 'maybe' } }, /permissions\.default/],
+  ['with permissions that are no object', { permissions: 5 }, /permissions/],
+  ['with a key of permissions that this version would not enforce', { permissions: { default: 'ask', never: [] } }, /permissions/],
   [
-    'a rule that cannot be enforced',
+    'with a rule that cannot be enforced',
     { permissions: { default: 'ask', deny: ['read(.env)'] } },
     /permissions\.deny.*is not a rule for calls/,
   ],
-  ['instructions without a text', { instructions: { files: [{ path: '/a', name: 'a', sha256: 'x' }] } }, /instructions\.files\.0\.text/],
-])('%s is refused', (_, fields, problem) => {
+  [
+    'with instructions without a text',
+    { instructions: { files: [{ path: '/a', name: 'a', sha256: 'x' }] } },
+    /instructions\.files\.0\.text/,
+  ],
+])('a spec %s is refused', (_, fields, problem) => {
   expect(specProblem({ ...kernelSpec({ driver: 'native' }), ...fields })).toMatch(problem)
 })
 

@@ -153,11 +153,11 @@ test('a pause that ends before the agent has started does nothing', async () => 
 })
 
 test.each<[string, Error, string, boolean]>([
-  ['a command that is not there', new KernelError('COMMAND_NOT_FOUND', 'x'), 'report exited 127', false],
-  ['one that cannot be run', new KernelError('NOT_RUNNABLE', 'x'), 'report exited 126', false],
+  ['a command that does not exist', new KernelError('COMMAND_NOT_FOUND', 'x'), 'report exited 127', false],
+  ['a command that cannot be run', new KernelError('NOT_RUNNABLE', 'x'), 'report exited 126', false],
   ['a containment that does not work', new KernelError('INVALID', 'x'), 'report exited 1', false],
-  ['a defect', new Error('x'), 'report exited 1', true],
-])('%s is an exit, and the release leaves nothing', async (_name, error, report, isLogged) => {
+  ['a defect of the driver', new Error('x'), 'report exited 1', true],
+])('%s at the start is reported as an exit, and the release leaves nothing', async (_name, error, report, isLogged) => {
   const driver: Driver = { start: () => Promise.reject(error) }
   for (const newContainment of [() => new Stage(driver), () => new Stage(undefined, error)]) {
     const stage = newContainment()

@@ -29,10 +29,10 @@ const manyRequests = (count: number, firstMs: number): (readonly [number, string
   Array.from({ length: count }, (_, index) => [firstMs + index, `the input ${index}`] as const)
 
 test.each<[string, (readonly [number, string])[], number, string[]]>([
-  ['in time', [[100, 'GET /v1/a']], CHECK_INTERVAL_MS, []],
-  ['late as on a busy machine', [[100, 'GET /v1/a']], CHECK_INTERVAL_MS + 900, []],
+  ['a check in time logs nothing', [[100, 'GET /v1/a']], CHECK_INTERVAL_MS, []],
+  ['a check that is late as on a busy machine logs nothing', [[100, 'GET /v1/a']], CHECK_INTERVAL_MS + 900, []],
   [
-    'late, and one thing took it all',
+    'a late check names the work that blocked the loop',
     [
       [100, 'GET /v1/a'],
       [1_500, 'POST /v1/b'],
@@ -42,19 +42,19 @@ test.each<[string, (readonly [number, string])[], number, string[]]>([
     ['the event loop was blocked for 4.1 s; the last work that started before it: POST /v1/b'],
   ],
   [
-    'late, and the last thing took it all',
+    'a late check names the last work if that blocked the loop',
     [[1_000, 'the effect start']],
     9_000,
     ['the event loop was blocked for 7.0 s; the last work that started before it: the effect start'],
   ],
   [
-    'late, after more things than are remembered',
+    'a late check names the work that blocked the loop among more works than are remembered',
     [...manyRequests(200, 0), [500, 'GET /v1/slow'], ...manyRequests(20, 8_000)],
     8_100,
     ['the event loop was blocked for 6.1 s; the last work that started before it: GET /v1/slow'],
   ],
   [
-    'late, and nothing had begun',
+    'a late check names other causes if no work had started',
     [],
     62_000,
     [

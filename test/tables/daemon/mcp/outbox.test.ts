@@ -7,9 +7,9 @@ import { tempDir } from '../../../support/tmp.ts'
 type OutboxDeps = Parameters<typeof deliverOutbox>[0]
 
 test.each([
-  ['that is missing', 'none', []],
-  ['that cannot be read', 'x'.repeat(300), ['undelivered reports cannot be read']],
-])('the log about an outbox %s', async (_, name, logged) => {
+  ['a missing outbox is not logged', 'none', []],
+  ['an unreadable outbox is logged', 'x'.repeat(300), ['undelivered reports cannot be read']],
+])('%s', async (_, name, logged) => {
   await using dir = await tempDir()
   const messages: string[] = []
   const { signal } = new AbortController()

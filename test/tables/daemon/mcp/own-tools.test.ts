@@ -32,19 +32,27 @@ test('names are unique, and each tool has a description and an object schema', (
 
 describe('the tools of a caller', () => {
   test.each([
-    ['who did not ask', PLAIN, []],
-    ['who asked', { ...PLAIN, reeve: true }, PROCESS],
-    ['who named two', { tools: ['read', 'mcp__reeve__ps', 'mcp__reeve__wait'], deny: [], reeve: true }, ['ps', 'wait']],
-    ['who may not start others', { ...PLAIN, reeve: true, deny: ['mcp__reeve__spawn'] }, PROCESS.filter((name) => name !== 'spawn')],
-    ['a worker', rightsOf('implementer'), [...WORKER, ...PROCESS]],
-    ['a worker with a list', { ...rightsOf('reviewer'), tools: ['read'] }, WORKER],
-    ['a worker that is denied all', { ...rightsOf('generic'), deny: ['mcp__*'] }, WORKER],
-    ['a person', null, PROCESS.filter((name) => !['inbox', 'sigmask', 'sighandle'].includes(name))],
+    ['who did not ask for them are none', PLAIN, []],
+    ['who asked for them are those for processes', { ...PLAIN, reeve: true }, PROCESS],
+    ['who named two are these', { tools: ['read', 'mcp__reeve__ps', 'mcp__reeve__wait'], deny: [], reeve: true }, ['ps', 'wait']],
+    [
+      'who may not start processes exclude `spawn`',
+      { ...PLAIN, reeve: true, deny: ['mcp__reeve__spawn'] },
+      PROCESS.filter((name) => name !== 'spawn'),
+    ],
+    ['that is a worker are those for its role and for processes', rightsOf('implementer'), [...WORKER, ...PROCESS]],
+    ['that is a worker with a list of tools are those for its role', { ...rightsOf('reviewer'), tools: ['read'] }, WORKER],
+    ['that is a worker without MCP tools are those for its role all the same', { ...rightsOf('generic'), deny: ['mcp__*'] }, WORKER],
+    [
+      'that is the user exclude those of a process itself',
+      null,
+      PROCESS.filter((name) => !['inbox', 'sigmask', 'sighandle'].includes(name)),
+    ],
   ] as const)('%s', (_, rights, expected) => {
     expect(toolNames(rights)).toEqual(expected)
   })
 
-  test('of the role coordinator', () => {
+  test('that is a coordinator are those for its role', () => {
     const coordinatorTools = toolNames(rightsOf('coordinator'))
     expect(coordinatorTools).toEqual(
       expect.arrayContaining([

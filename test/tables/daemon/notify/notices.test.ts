@@ -71,19 +71,16 @@ describe('facts that cause a notice', () => {
 
 describe('no notice is caused by', () => {
   test.each<readonly [string, FactBody]>([
-    ['a process that the user stopped', processExited({ code: 143, reason: 'SIGTERM from user', cause: 'person' })],
-    ['what its parent stopped', processExited({ code: 143, reason: 'SIGTERM from agent', cause: 'parent' })],
-    ['what waits for calls that are open', { type: 'limit.reached', limit: 'budgetUsd', used: 1, of: 2, action: 'wait', scope: 'a' }],
-    [
-      'that the budget of another one is gone',
-      { type: 'limit.reached', limit: 'budgetUsd', used: 2, of: 2, action: 'suspend', scope: 'b' },
-    ],
-    ['the hold of a budget, which has a fact of its own', heldFor('budget')],
-    ['a process that the user paused', heldFor('user')],
-    ['what the daemon holds to stop', heldFor('daemon-shutdown')],
-    ['what wakes by itself', heldFor('rate-limit', { until: 9, wake: true })],
-    ['that it is alive again', { type: 'liveness.changed', word: 'alive', since: 1, evidence: '' }],
-    ['that its context fills', { type: 'limit.warned', limit: 'context', used: 8, of: 10 }],
+    ['the end of a process that the user stopped', processExited({ code: 143, reason: 'SIGTERM from user', cause: 'person' })],
+    ['the end of a process that its parent stopped', processExited({ code: 143, reason: 'SIGTERM from agent', cause: 'parent' })],
+    ['a limit that only waits for open calls', { type: 'limit.reached', limit: 'budgetUsd', used: 1, of: 2, action: 'wait', scope: 'a' }],
+    ['a limit of another process', { type: 'limit.reached', limit: 'budgetUsd', used: 2, of: 2, action: 'suspend', scope: 'b' }],
+    ['the hold of a budget, whose limit has a notice of its own', heldFor('budget')],
+    ['a pause by the user', heldFor('user')],
+    ['a hold by a stopping daemon', heldFor('daemon-shutdown')],
+    ['a rate limit after which the process wakes', heldFor('rate-limit', { until: 9, wake: true })],
+    ['the end of a liveness problem', { type: 'liveness.changed', word: 'alive', since: 1, evidence: '' }],
+    ['a context that is nearly full', { type: 'limit.warned', limit: 'context', used: 8, of: 10 }],
     ['a step', { type: 'model.started', step: 1, attempt: 1, model: 'm' }],
   ])('%s', (_, body) => {
     expect(noticeText(body)).toBeNull()

@@ -17,7 +17,7 @@ describe('the wait before a new session is reopened', () => {
     ['OpenCode', AT, AT, 0],
     [undefined, AT, AT, 0],
     ['constructor', AT, AT, 0],
-  ])('of %s that began at %s is at %s %s ms long', (name, startedAt, now, ms) => {
+  ])('of the agent %s, started at %s, is at %s %s ms long', (name, startedAt, now, ms) => {
     expect(reopenDelayMs(quirksOf(name), startedAt, now)).toBe(ms)
   })
 })

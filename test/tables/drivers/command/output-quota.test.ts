@@ -21,7 +21,7 @@ const ANSWER: Report = {
 const RESULT: Report = { type: 'tool.finished', callId: 'c', outcome: 'ok', content: 'x'.repeat(MIB), durationMs: 1 }
 const NOTE = { type: 'note', text: 'its output is more than 1 MiB: no more of it is kept' }
 
-test.each([[OUTPUT], [ANSWER], [RESULT]])('%#: the report that passes the limit is kept, with a note', (report) => {
+test.each([[OUTPUT], [ANSWER], [RESULT]])('the report that exceeds the limit is kept, with a note (case %#)', (report) => {
   expect(new OutputQuota(MIB).allow(report)).toEqual([report, NOTE])
 })
 

@@ -77,8 +77,8 @@ describe('a body', () => {
   )
 
   test.each([
-    ['by its length', withLength(101)],
-    ['by what comes', {}],
+    ['by its announced length', withLength(101)],
+    ['by its received bytes', {}],
   ])('above the limit %s is refused, and takes no memory', (_, headers) =>
     withBodies(async (sendRequest) => {
       const largeBody = sendRequest(headers)

@@ -58,7 +58,7 @@ describe('the configuration for', () => {
   test.each([
     ['claude', ['claude', '-p', 'go'], { ANTHROPIC_BASE_URL: 'http://gate/anthropic', ANTHROPIC_AUTH_TOKEN: TOKEN }],
     [
-      'claude by its package',
+      'claude, started by its package',
       ['npx', '-y', '@agentclientprotocol/claude-agent-acp@0.100.0'],
       { ANTHROPIC_BASE_URL: 'http://gate/anthropic', ANTHROPIC_AUTH_TOKEN: TOKEN },
     ],
@@ -185,7 +185,7 @@ describe('the providers that an agent calls', () => {
     [['opencode', 'run', '-m', 'openai/gpt', 'go'], 'OpenCode', ['openai']],
     [['pi', '--provider', 'anthropic', '-p', 'go'], 'pi', ['anthropic']],
     [['pi', '--model', 'openai/gpt', '-p', 'go'], 'pi', ['openai']],
-  ])('%j', (argv, title, providers) => {
+  ])('as %j are known', (argv, title, providers) => {
     expect(clientOf(specOf(argv))).toEqual({ title, providers })
   })
 
@@ -194,17 +194,32 @@ describe('the providers that an agent calls', () => {
   })
 
   test.each([
-    ['a cloud', claude, { CLAUDE_CODE_USE_BEDROCK: '1' }, 'CLAUDE_CODE_USE_BEDROCK is set'],
-    ['no word about a key', ['gemini', '-p', 'go'], {}, 'it accepts another address only if'],
-    ['vertex', ['gemini', '-p', 'go'], { GOOGLE_GENAI_USE_VERTEXAI: 'true' }, 'GOOGLE_GENAI_USE_VERTEXAI is set'],
-    ['a local model', [...exec, '--oss'], {}, 'the option --oss selects'],
-    ['a profile', ['codex', '-p', 'work', 'exec', 'go'], {}, 'the option -p selects'],
-    ['a provider by argument', ['codex', '-c', 'model_provider=azure', 'exec', 'go'], {}, 'the option -c model_provider=azure selects'],
-    ['a provider of the adapter', ['codex-acp'], { MODEL_PROVIDER: 'azure' }, 'MODEL_PROVIDER names a provider'],
-    ['a provider in what is merged', ['codex-acp'], { CODEX_CONFIG: '{"model_provider":"azure"}' }, 'CODEX_CONFIG names a provider'],
-    ['no model', ['opencode', 'acp'], {}, 'its model is not known'],
-    ['no provider', ['pi', '-p', 'go'], {}, 'its provider is not known'],
-    ['a key by argument', ['pi', '--provider', 'openai', '--api-key', 'k', '-p', 'go'], {}, 'its command line contains a key'],
+    ['a cloud as the provider of Claude Code', claude, { CLAUDE_CODE_USE_BEDROCK: '1' }, 'CLAUDE_CODE_USE_BEDROCK is set'],
+    ['a missing setting for keys of Gemini CLI', ['gemini', '-p', 'go'], {}, 'it accepts another address only if'],
+    [
+      'Vertex AI as the provider of Gemini CLI',
+      ['gemini', '-p', 'go'],
+      { GOOGLE_GENAI_USE_VERTEXAI: 'true' },
+      'GOOGLE_GENAI_USE_VERTEXAI is set',
+    ],
+    ['a local model of Codex', [...exec, '--oss'], {}, 'the option --oss selects'],
+    ['a profile of Codex', ['codex', '-p', 'work', 'exec', 'go'], {}, 'the option -p selects'],
+    [
+      'a provider in the arguments of Codex',
+      ['codex', '-c', 'model_provider=azure', 'exec', 'go'],
+      {},
+      'the option -c model_provider=azure selects',
+    ],
+    ['a provider in the environment of codex-acp', ['codex-acp'], { MODEL_PROVIDER: 'azure' }, 'MODEL_PROVIDER names a provider'],
+    [
+      'a provider in the settings that codex-acp merges',
+      ['codex-acp'],
+      { CODEX_CONFIG: '{"model_provider":"azure"}' },
+      'CODEX_CONFIG names a provider',
+    ],
+    ['an unknown model of OpenCode', ['opencode', 'acp'], {}, 'its model is not known'],
+    ['an unknown provider of pi', ['pi', '-p', 'go'], {}, 'its provider is not known'],
+    ['a key in the arguments of pi', ['pi', '--provider', 'openai', '--api-key', 'k', '-p', 'go'], {}, 'its command line contains a key'],
   ] as const)('the gateway is not used because of %s', (_, argv, env, message) => {
     expect(clientOf(specOf(argv, { env }))?.bypass).toContain(message)
   })

@@ -88,7 +88,7 @@ describe('the result of a call has', () => {
 
   test.each<[string, object, object]>([
     [
-      'texts, joined',
+      'its texts in one text',
       {
         content: [
           { type: 'text', text: 'a' },
@@ -97,44 +97,44 @@ describe('the result of a call has', () => {
       },
       { text: 'a\nb', images: [] },
     ],
-    ['nothing', { content: [] }, { text: '', images: [] }],
-    ['structured content, if there is no text', { content: [], structuredContent: { a: [1] } }, { text: '{"a":[1]}', images: [] }],
+    ['an empty text if the result is empty', { content: [] }, { text: '', images: [] }],
+    ['its structured content, if there is no text', { content: [], structuredContent: { a: [1] } }, { text: '{"a":[1]}', images: [] }],
     [
-      'the text, if there is structured content too',
+      'its text, if there is structured content too',
       { content: [{ type: 'text', text: 'a' }], structuredContent: { a: 1 } },
       { text: 'a', images: [] },
     ],
     [
-      'an image, recognized by its bytes',
+      'an image whose type is recognized by its bytes',
       { content: [{ type: 'image', data: PNG, mimeType: 'image/gif' }] },
       { text: 'image/png, 1 × 1, 1 KiB', images: [{ mediaType: 'image/png', data: PNG }] },
     ],
     [
-      'a text that is declared as an image',
+      'a note for a text that is declared as an image',
       { content: [{ type: 'image', data: 'aGVsbG8=', mimeType: 'image/png' }] },
       { text: '[an image in a format that cannot be shown]', images: [] },
     ],
     [
-      'a sound',
+      'a note for a sound',
       { content: [{ type: 'audio', data: '', mimeType: 'audio/wav' }] },
       { text: '[audio (audio/wav), which cannot be played]', images: [] },
     ],
     [
-      'a link',
+      'a link as text',
       { content: [{ type: 'resource_link', name: 'doc', uri: 'file:///d', description: 'it' }] },
       { text: '[doc: file:///d] it', images: [] },
     ],
     [
-      'an embedded text',
+      'an embedded text with its address',
       { content: [{ type: 'resource', resource: { uri: 'x:1', text: 'in it' } }] },
       { text: '[x:1]\nin it', images: [] },
     ],
     [
-      'embedded bytes',
+      'a note for embedded bytes',
       { content: [{ type: 'resource', resource: { uri: 'x:1', blob: 'AA==' } }] },
       { text: '[x:1: not text (unknown type)]', images: [] },
     ],
-    ['secrets are hidden', { content: [{ type: 'text', text: 'it is hunter2' }] }, { text: 'it is [secret]', images: [] }],
+    ['no secrets', { content: [{ type: 'text', text: 'it is hunter2' }] }, { text: 'it is [secret]', images: [] }],
   ])('%s', (_, result, expected) => {
     expect(outputOf(result)).toEqual(expected)
   })

@@ -15,7 +15,7 @@ test.each([
   ['{{\nnodes.a.result\n}}', [{ node: 'a', field: 'result' }]],
   ['{ { nodes.a.result } }', []],
   ['{{ user.name }} {{}} {{ node.a.result }}', []],
-])('%j', (text, references) => {
+])('the references in %j are found', (text, references) => {
   expect(findReferences(text)).toEqual(references)
   expect(hasMalformedReference(text)).toBe(false)
 })
@@ -27,7 +27,7 @@ test.each([
   '{{ nodes.a.result | upper }}',
   '{{ nodes.a.result }} {{ nodes..x }}',
   '{{ nodes["a"].result }}',
-])('%j is an invalid reference', (text) => {
+])('%j has an invalid reference', (text) => {
   expect(hasMalformedReference(text)).toBe(true)
 })
 

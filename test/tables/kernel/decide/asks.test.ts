@@ -164,18 +164,18 @@ test('a withdrawn ask is closed', () => {
 describe('an answer is refused', () => {
   test.each([
     ['by an agent', 'answer a yes by=agent:b', 'PERMISSION: only the user can answer a question of a process'],
-    ['while it stops', '.signal SIGTERM a\nanswer a yes', 'INVALID: process 1 is stopping'],
-    ['when it has ended', '.report a exited 0\nanswer a yes', 'NOT_FOUND: process 1 has ended'],
-    ['of nobody', 'answer x yes', 'NOT_FOUND: process x has ended'],
+    ['while the process stops', '.signal SIGTERM a\nanswer a yes', 'INVALID: process 1 is stopping'],
+    ['when the process has ended', '.report a exited 0\nanswer a yes', 'NOT_FOUND: process 1 has ended'],
+    ['for an unknown process', 'answer x yes', 'NOT_FOUND: process x has ended'],
   ])('%s', (_, script, refused) => {
     expect(play(`${ASKED}\n.report a asks q1 options=yes,no\n${script}`)).toContain(`-> refused ${refused}`)
   })
 })
 
 test.each([
-  ['its turn ends', '.report a ended 1'],
-  ['it ends', '.report a exited 0'],
-  ['a new daemon finds it paused', '.signal SIGPAUSE a\n.boot a'],
+  ['the turn ends', '.report a ended 1'],
+  ['the process ends', '.report a exited 0'],
+  ['a new daemon finds the process paused', '.signal SIGPAUSE a\n.boot a'],
 ])('an ask is void when %s', (_, script) => {
   const player = new Player()
   player.play(`${ASKED}\n.report a asks q1`)

@@ -15,7 +15,6 @@ function stepsIn(transcript: string): string[] {
     [/release remove/, 'remove'],
   ]
   const found = transcript.split('\n').flatMap((line) => marks.filter(([mark]) => mark.test(line)).map(([, name]) => name))
-  // In a transcript the effects of an input follow its facts, but `reap` is a fact between two effects.
   return found
 }
 
@@ -23,13 +22,13 @@ const SUBTREE = '.live a\n.live b under=a\n.live c under=a\n.report c exited 0'
 
 describe('each step of the release order runs once after', () => {
   const ENDS: readonly (readonly [string, string])[] = [
-    ['the agent exits', 'report a exited 0\nreport a exited 1\nreleased a\nreleased a'],
-    ['the agent exits while it is killed', 'signal SIGTERM a\nreport a exited 0\nsignal SIGKILL a\nreleased a'],
-    ['a kill and a kill', 'signal SIGKILL a\nsignal SIGKILL a\nreport a exited SIGKILL\nreleased a\nboot a'],
-    ['a kill while it is suspended', 'signal SIGPAUSE a\nsignal SIGTERM a\nreport a exited SIGKILL\nreleased a'],
-    ['the driver cannot start', 'report a exited none error=boom\nreleased a'],
-    ['the last turn ends', 'report a ended 1\nreport a exited 0\nreleased a'],
-    ['survivors first', 'report a exited 0\nreleased a survivors=7\nreleased a survivors=7\nreleased a'],
+    ['an exit of the agent', 'report a exited 0\nreport a exited 1\nreleased a\nreleased a'],
+    ['an exit of the agent during a stop', 'signal SIGTERM a\nreport a exited 0\nsignal SIGKILL a\nreleased a'],
+    ['two kills', 'signal SIGKILL a\nsignal SIGKILL a\nreport a exited SIGKILL\nreleased a\nboot a'],
+    ['a stop of a suspended process', 'signal SIGPAUSE a\nsignal SIGTERM a\nreport a exited SIGKILL\nreleased a'],
+    ['a failure of the driver to start', 'report a exited none error=boom\nreleased a'],
+    ['the end of the last turn', 'report a ended 1\nreport a exited 0\nreleased a'],
+    ['a release that first leaves surviving programs', 'report a exited 0\nreleased a survivors=7\nreleased a survivors=7\nreleased a'],
   ]
 
   test.each(ENDS)('%s', (_, script) => {

@@ -376,22 +376,37 @@ describe('a subtree', () => {
 
   test.each([
     [
-      'an agent, of what the user paused',
+      'after a SIGRESUME of an agent for a process that the user paused',
       'signal SIGPAUSE b',
       'signal SIGRESUME b by=agent:a',
       '-> done, 0 affected: still suspended: user',
     ],
-    ['an agent, of what it paused itself', 'signal SIGPAUSE b by=agent:a', 'signal SIGRESUME b by=agent:a', '-> done, 1 affected\n'],
-    ['the user, of what the user paused', 'signal SIGPAUSE b', 'signal SIGRESUME b', '-> done, 1 affected\n'],
     [
-      'an agent, of a whole subtree that the user paused',
+      'after a SIGRESUME of an agent for a process that it paused itself',
+      'signal SIGPAUSE b by=agent:a',
+      'signal SIGRESUME b by=agent:a',
+      '-> done, 1 affected\n',
+    ],
+    [
+      'after a SIGRESUME of the user for a process that the user paused',
+      'signal SIGPAUSE b',
+      'signal SIGRESUME b',
+      '-> done, 1 affected\n',
+    ],
+    [
+      'after a SIGRESUME of an agent for a subtree that the user paused',
       'signal SIGPAUSE a subtree',
       'signal SIGRESUME a subtree by=agent:a',
       '-> done, 0 affected: still suspended: 3 processes',
     ],
-    ['what runs', '', 'signal SIGRESUME b', '-> done, 1 affected\n'],
-    ['what puts it off', 'signal SIGPAUSE b by=agent:a\n.mask b SIGRESUME', 'signal SIGRESUME b by=agent:a', '-> done, 1 affected\n'],
-  ])('SIGRESUME counts the processes that it resumes: from %s', (_, before, resume, answer) => {
+    ['after a SIGRESUME for a running process', '', 'signal SIGRESUME b', '-> done, 1 affected\n'],
+    [
+      'after a SIGRESUME for a process that has blocked it',
+      'signal SIGPAUSE b by=agent:a\n.mask b SIGRESUME',
+      'signal SIGRESUME b by=agent:a',
+      '-> done, 1 affected\n',
+    ],
+  ])('the number of affected processes is right %s', (_, before, resume, answer) => {
     expect(
       play(`
       .live a

@@ -14,7 +14,7 @@ const spentToday = ({ book }: Home): number => book.dailyUsd.nanoUsd / 1e9
 
 describe('after a look at the clock', () => {
   test.each<[string, number, { day: number; spent: number }]>([
-    ['the same day goes on', 1_000, { day: 1_000, spent: 4 }],
+    ['the same day continues', 1_000, { day: 1_000, spent: 4 }],
     ['the next day begins with nothing spent', 1_001, { day: 1_001, spent: 0 }],
     ['a clock that went back keeps the day', 999, { day: 1_000, spent: 4 }],
     ['a day that a wrong clock opened in the far future ends, but its money stays spent', 600, { day: 600, spent: 4 }],
@@ -29,7 +29,7 @@ describe('after a look at the clock', () => {
     expect(spentToday(homeAt(corrected, calendar(1_001), {}))).toBe(3)
   })
 
-  test('the month goes on over the days', () => {
+  test('a month continues over its days', () => {
     expect(homeAt(home(1_000, 4), calendar(1_001), {}).book.monthlyUsd.nanoUsd).toBe(4e9)
     expect(homeAt(home(1_000, 4), calendar(1_001, 101), {}).book.monthlyUsd.nanoUsd).toBe(0)
   })

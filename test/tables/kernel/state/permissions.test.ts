@@ -55,25 +55,25 @@ describe('a process without a parent', () => {
 describe('under a parent', () => {
   test.each<[string, SpecChanges, SpecChanges, object]>([
     [
-      'lists of tools',
+      'a child has the tools that both allow',
       { tools: ['read', 'Bash', 'mcp__a'] },
       { tools: ['bash', 'mcp__a__get'], deny: ['ls'] },
       { tools: ['Bash', 'mcp__a__get'], deny: ['ls'] },
     ],
     [
-      'paths',
+      'a child has the paths that both allow',
       { capabilities: { paths: { read: ['/a/b', '/c'] } } },
       { capabilities: { paths: { read: ['/a'], write: ['/a/b/c'] } } },
       { capabilities: { paths: { read: ['/a/b'], write: ['/a/b/c'] } } },
     ],
     [
-      'no places at all',
+      'a child has no paths if no path is common',
       { capabilities: { paths: { read: ['/c'] } } },
       { capabilities: { paths: { read: ['/a'] } } },
       { capabilities: { paths: { read: [], write: [] } } },
     ],
     [
-      'the rest',
+      'a child has the network, the signals and the children that both allow',
       { capabilities: { signals: 'children', spawns: ['a', 'b'] } },
       { capabilities: { network: 'off', signals: 'none', spawns: ['b', 'c'] } },
       { capabilities: { network: 'off', signals: 'none', spawns: ['b'] } },
@@ -84,25 +84,45 @@ describe('under a parent', () => {
 
   test.each<[string, SpecChanges, SpecChanges, Permissions | undefined]>([
     ['a native child of an external agent asks', {}, { driver: 'acp' }, { default: 'ask' }],
-    ['and cannot allow more', { permissions: { default: 'allow', allow: ['bash'] } }, { driver: 'acp' }, { default: 'ask' }],
-    ['but may deny', { permissions: { default: 'deny' } }, { driver: 'acp' }, { default: 'deny' }],
-    ['of one that follows its own settings, too', {}, { driver: 'acp', permissions: { default: 'agent' } }, { default: 'ask' }],
-    ['of one that is allowed all, it is free', {}, { driver: 'acp', permissions: { default: 'allow' } }, undefined],
     [
-      'of one with rules for tools, the strictest counts',
+      'a native child of an external agent cannot allow more',
+      { permissions: { default: 'allow', allow: ['bash'] } },
+      { driver: 'acp' },
+      { default: 'ask' },
+    ],
+    ['a native child of an external agent may deny', { permissions: { default: 'deny' } }, { driver: 'acp' }, { default: 'deny' }],
+    [
+      'a native child of an external agent that follows its own settings asks',
+      {},
+      { driver: 'acp', permissions: { default: 'agent' } },
+      { default: 'ask' },
+    ],
+    [
+      'a native child of an external agent that is allowed everything is not limited',
+      {},
+      { driver: 'acp', permissions: { default: 'allow' } },
+      undefined,
+    ],
+    [
+      'a native child of an external agent with rules for tools has the strictest of them',
       {},
       { driver: 'acp', permissions: { default: 'allow', tools: { execute: 'deny', edit: 'ask' } } },
       { default: 'deny' },
     ],
     ['an external child of an external agent asks as its parent does', { driver: 'acp' }, { driver: 'acp' }, undefined],
-    ['and cannot be allowed more', { driver: 'acp', permissions: { default: 'allow' } }, { driver: 'acp' }, { default: 'ask' }],
+    [
+      'an external child of an external agent cannot be allowed more',
+      { driver: 'acp', permissions: { default: 'allow' } },
+      { driver: 'acp' },
+      { default: 'ask' },
+    ],
   ])('%s', (_, child, parent, expected) => {
     const { permissions } = fitToParent(kernelSpec(child), kernelSpec(parent)).spec
     expect(permissions && { default: permissions.default }).toEqual(expected)
     expect(permissions?.allow ?? []).toEqual([])
   })
 
-  test('may use its worktree if its parent may read and write the repository', () => {
+  test('a child may use its worktree if its parent may read and write the repository', () => {
     const worktree = { repository: '/a/repo/.git', dir: '/state/w', branch: 'b', base: 'c' }
     const placesUnder = (paths: Capabilities['paths'], ownCapabilities?: Capabilities): unknown =>
       fitToParent(kernelSpec({ worktree, ...(ownCapabilities && { capabilities: ownCapabilities }) }), specWith(paths ? { paths } : {}))
@@ -116,23 +136,23 @@ describe('under a parent', () => {
   })
 
   test.each<[string, SpecChanges, SpecChanges, string | null]>([
-    ['a command under a free agent', { driver: 'command', argv: ['make'] }, {}, null],
-    ['a command under one with a shell', { driver: 'command', argv: ['make'] }, { deny: ['write'] }, null],
+    ['a command may run under an agent without limits', { driver: 'command', argv: ['make'] }, {}, null],
+    ['a command may run under an agent with a shell', { driver: 'command', argv: ['make'] }, { deny: ['write'] }, null],
     [
-      'a command under one without',
+      'a command may not run under an agent without a shell',
       { driver: 'command', argv: ['make'] },
       { deny: ['bash'] },
       'a command cannot be limited to the permissions of its parent: it runs programs',
     ],
     [
-      'an agent that asks under one that is held',
+      'an external agent may not run under a native agent with a list of tools',
       { driver: 'acp', agent: 'claude' },
       { tools: ['read'] },
       'agent claude cannot be limited to the permissions of its parent: it has tools of its own, and does not ask for each',
     ],
-    ['an agent that asks under another', { driver: 'acp' }, { driver: 'acp', tools: ['read'] }, null],
-    ['a native agent under any parent', {}, { tools: [] }, null],
-    ['a supervisor under any parent', { driver: 'supervisor' }, { tools: [] }, null],
+    ['an external agent may run under an external agent', { driver: 'acp' }, { driver: 'acp', tools: ['read'] }, null],
+    ['a native agent may run under any parent', {}, { tools: [] }, null],
+    ['a supervisor may run under any parent', { driver: 'supervisor' }, { tools: [] }, null],
   ])('%s', (_, childChanges, parentChanges, refusal) => {
     const parent = kernelSpec(parentChanges)
     expect(confinementObstacle(fitToParent(kernelSpec(childChanges), parent).spec, parent)).toBe(refusal)
@@ -140,16 +160,20 @@ describe('under a parent', () => {
 })
 
 test.each<[string, SpecChanges, object]>([
-  ['nothing is limited', {}, { tools: 'yes', paths: 'part', network: 'yes', notes: [] }],
-  ['a native agent without a shell', { deny: ['bash'], capabilities: PATHS }, { tools: 'yes', paths: 'yes', network: 'yes', notes: [] }],
-  ['with a shell', { capabilities: PATHS }, { tools: 'yes', paths: 'part', network: 'yes', notes: ['paths: not enforced for bash'] }],
+  ['for a process without limits', {}, { tools: 'yes', paths: 'part', network: 'yes', notes: [] }],
+  ['for limited paths without a shell', { deny: ['bash'], capabilities: PATHS }, { tools: 'yes', paths: 'yes', network: 'yes', notes: [] }],
   [
-    'with a program as server',
+    'for limited paths with a shell',
+    { capabilities: PATHS },
+    { tools: 'yes', paths: 'part', network: 'yes', notes: ['paths: not enforced for bash'] },
+  ],
+  [
+    'for limited paths with a program as MCP server',
     { deny: ['bash'], capabilities: PATHS, mcp: [stdioServer('fs')] },
     { tools: 'yes', paths: 'part', network: 'yes', notes: ['paths: not enforced for the MCP server fs'] },
   ],
   [
-    'an agent that asks',
+    'for an external agent, which asks',
     { driver: 'acp', tools: ['read'], capabilities: PATHS },
     {
       tools: 'asked',
@@ -159,7 +183,7 @@ test.each<[string, SpecChanges, object]>([
     },
   ],
   [
-    'an agent that calls its model by itself',
+    'for an external agent without a network',
     { driver: 'acp', capabilities: { network: 'off' } },
     {
       tools: 'asked',
@@ -172,10 +196,10 @@ test.each<[string, SpecChanges, object]>([
     },
   ],
   [
-    'a command',
+    'for a plain command',
     { driver: 'command', argv: ['make'], deny: ['bash'], capabilities: PATHS },
     { tools: 'no', paths: 'no', network: 'yes', notes: ['tools: not enforced for a command', 'paths: not enforced for a command'] },
   ],
-])('what holds: %s', (_, spec, expected) => {
+])('the enforcement of the rules is right %s', (_, spec, expected) => {
   expect(enforcementOf(kernelSpec(spec))).toEqual(expected)
 })

@@ -11,14 +11,18 @@ const makeUsage = (changes: Partial<Usage>): Usage => ({ ...NO_USAGE, ...changes
 const native = { driver: 'native' } as ProcessSpec
 
 test.each<[string, Partial<Usage>, object | null]>([
-  ['nothing was counted yet', {}, null],
-  ['a context that is an estimate, and nothing counted', { contextTokens: 10 }, null],
+  ['there is no estimate before the first counted call', {}, null],
+  ['there is no estimate while the context is an estimate itself', { contextTokens: 10 }, null],
   [
-    'a price',
+    'the estimate has the input of the last counted call, at its price',
     { inputTokens: 60, outputTokens: 20, cacheReadTokens: 15, cacheWriteTokens: 5, contextTokens: 50, costUsd: 2 },
     { inputTokens: 50, costUsd: 1 },
   ],
-  ['no known price', { inputTokens: 100, contextTokens: 50, unpriced: true }, { inputTokens: 50, costUsd: null }],
+  [
+    'the estimate has no cost without a known price',
+    { inputTokens: 100, contextTokens: 50, unpriced: true },
+    { inputTokens: 50, costUsd: null },
+  ],
 ])('%s', (_, used, expected) => {
   expect(unfinishedCallUsage({ spec: native, usage: makeUsage(used) })).toEqual(
     expected && { outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, estimated: true, ...expected },
@@ -32,8 +36,8 @@ test.each(['acp', 'command'] as const)('an agent of the driver %s reports its us
 describe.each([
   ['a step', '.report a model 2', 'model.failed'],
   ['a summary', '.report a compacting 1', 'compaction.failed'],
-])('a daemon that dies in the question for %s', (_, question, fact) => {
-  test('an open call is charged once, when the process continues', () => {
+])('a daemon that dies during the model call for %s', (_, question, fact) => {
+  test('charges the call once, when the process continues', () => {
     const player = new Player()
     player.play(`
       .live a budgetTokens=202
@@ -80,26 +84,26 @@ describe('an open call of a tool that may run twice', () => {
   const AGAIN = ['c1', 'c2', ONCE]
 
   test.each<readonly [string, readonly string[], readonly string[]]>([
-    ['is made again after one death of the daemon', ['.boot a', GO_ON], AGAIN],
-    ['is answered after two', ['.boot a', GO_ON, '.boot a', GO_ON], ALL],
+    ['is repeated after one death of the daemon', ['.boot a', GO_ON], AGAIN],
+    ['gets a result after two deaths of the daemon', ['.boot a', GO_ON, '.boot a', GO_ON], ALL],
     [
-      'is made again however often the user ends the process',
+      'is repeated however often the user ends the process',
       [1, 2, 3].flatMap(() => ['.signal SIGKILL a', '.report a exited 0', '.released a', GO_ON]),
       AGAIN,
     ],
     [
-      'is made again after an end by the user and one by the daemon',
+      'is repeated after an end by the user and one by the daemon',
       ['.signal SIGKILL a', '.report a exited 0', '.released a', GO_ON, '.boot a', GO_ON],
       AGAIN,
     ],
-    ['is answered when a pause that had not drained is cut off for the second time', ['.boot a', GO_ON, PAUSED, '.boot a'], ALL],
+    ['gets a result when the daemon dies for the second time in a pause that had not drained', ['.boot a', GO_ON, PAUSED, '.boot a'], ALL],
     [
-      'is answered at the next start after two pauses that were cut off',
+      'gets a result at the next start after the daemon died in two pauses',
       [PAUSED, '.boot a', '.signal SIGRESUME a', '.start a', PAUSED, '.boot a'],
       ALL,
     ],
     [
-      'stays open where it had not begun, as all had drained',
+      'stays open if it had not begun, because the process had drained',
       [PAUSED, '.report a drained', '.boot a', '.boot a', '.boot a'],
       ['c1', 'c2', 'c3'],
     ],

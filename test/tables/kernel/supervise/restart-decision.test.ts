@@ -46,10 +46,8 @@ function letterOf(decision: ReturnType<typeof decideRestart>): string {
   return decision.do === 'restart' ? (decision.fresh ? 'f' : 'r') : decision.do === 'hold' ? 'h' : decision.do === 'giveUp' ? 'g' : '-'
 }
 
-describe.each(Object.entries(TABLE))('%s', (ending, letters) => {
-  test(`has the decisions ${letters}`, () => {
-    expect(TYPES.map((type) => letterOf(decideFor(type, ENDS[ending as keyof typeof ENDS]))).join('')).toBe(letters)
-  })
+test.each(Object.entries(TABLE))('the decisions for a permanent, transient and temporary child after "%s" are %s', (ending, letters) => {
+  expect(TYPES.map((type) => letterOf(decideFor(type, ENDS[ending as keyof typeof ENDS]))).join('')).toBe(letters)
 })
 
 test('a completed child starts fresh only as configured, and a temporary one never', () => {
@@ -59,7 +57,7 @@ test('a completed child starts fresh only as configured, and a temporary one nev
   expect(letters('stop')).toBe('---')
 })
 
-describe('ends that a restart would only repeat', () => {
+describe('whether a restart would only repeat the end is right for', () => {
   test.each([
     ['401 invalid x-api-key', undefined, true],
     ['API Error: 400 messages: text is too much', undefined, true],
@@ -75,7 +73,7 @@ describe('ends that a restart would only repeat', () => {
     ['listened on port 4001', undefined, false],
     ['exited after 404 steps', undefined, false],
     ['terminated', undefined, false],
-  ])('%s (%s)', (error, status, isFinal) => {
+  ])('the error %j with the status %s: %s', (error, status, isFinal) => {
     const exit: ExitStatus = { code: 1, reason: error, error, cause: 'agent', ...(status === undefined ? {} : { status }) }
     expect(nonRetryableCause(exit) !== null).toBe(isFinal)
   })

@@ -31,14 +31,14 @@ const filesOf = (dir: string): string[] =>
 describe('a start is refused and changes nothing for', () => {
   test.each<[string, (dir: string, older: string) => void | Promise<void>, RegExp]>([
     [
-      'a store that is gone',
+      'a missing store',
       (dir) => {
         rmSync(storeFile(dir))
       },
       /^store.db is empty or gone, but this home had reached fact 12 and PID 6 at 20/,
     ],
     [
-      'a store of no bytes',
+      'an empty store file',
       (dir) => {
         writeFileSync(storeFile(dir), '')
       },
@@ -52,14 +52,14 @@ describe('a start is refused and changes nothing for', () => {
       /^store.db is older than it was: it ends with fact 6 and PID 3, but this home had reached fact 12 and PID 6/,
     ],
     [
-      'a store whose facts are as many, and whose PIDs are not',
+      'a store with the same facts and fewer PIDs',
       (dir) => {
         changeFile(dir, (db) => db.exec("UPDATE meta SET value = 5, copy = -5 WHERE name = 'pid'"))
       },
       /and PID 5, but/,
     ],
     [
-      'another store',
+      'the store of another home',
       async (dir) => {
         await using otherFixture = await testStore()
         const scribe = new Scribe()
@@ -70,7 +70,7 @@ describe('a start is refused and changes nothing for', () => {
       /^store.db is not the store of this home/,
     ],
     [
-      'a store of a version that had no identity',
+      'a store without an identity',
       (dir) => {
         changeFile(dir, (db) => db.exec("DELETE FROM meta WHERE name = 'identity'"))
       },
@@ -85,14 +85,14 @@ describe('a start is refused and changes nothing for', () => {
       /^store.db is empty or gone/,
     ],
     [
-      'an identity that was changed',
+      'a changed identity file',
       (dir) => {
         writeFileSync(join(dir, IDENTITY_FILE), readFileSync(join(dir, IDENTITY_FILE), 'utf8').replace('"cursor":12', '"cursor":11'))
       },
       /store-identity.json is damaged/,
     ],
     [
-      'an identity that is no JSON',
+      'an empty identity file',
       (dir) => {
         writeFileSync(join(dir, IDENTITY_FILE), '')
       },

@@ -54,21 +54,15 @@ describe('damage in one place is refused with its location', () => {
     ['a changed seq', 'UPDATE journal SET seq = ? WHERE cursor = 5', [6], { table: 'journal', uuid: A }, /is damaged/],
     ['a fact of another process', 'UPDATE journal SET process = ? WHERE cursor = 5', [2], { table: 'journal' }, /is damaged/],
     ['a fact of no process', 'UPDATE journal SET process = ? WHERE cursor = 5', [77], FACT_5, /is damaged/],
-    ['a fact that is gone', 'DELETE FROM journal WHERE cursor = ?', [5], FACT_5, /the fact is missing/],
+    ['a missing fact', 'DELETE FROM journal WHERE cursor = ?', [5], FACT_5, /the fact is missing/],
     ['an integer that is too large for a number', 'UPDATE journal SET at = 9223372036854775807 WHERE cursor = ?', [5], {}, /./],
     ['changed references to long texts', 'UPDATE journal SET refs = ? WHERE refs IS NOT NULL', ['[]'], FACT_5, /is damaged/],
-    ['a long text that is gone', 'DELETE FROM blobs WHERE key > ?', [0], { ...FACT_5, table: 'journal' }, /missing from blobs/],
+    ['a missing long text', 'DELETE FROM blobs WHERE key > ?', [0], { ...FACT_5, table: 'journal' }, /missing from blobs/],
     ['a changed long text', 'UPDATE blobs SET bytes = CAST(? AS BLOB)', [LONG.replace('long', 'lung')], FACT_5, /is damaged/],
-    [
-      'a block of places that is gone',
-      'DELETE FROM places WHERE block = ?',
-      [1],
-      { table: 'places', uuid: A, seq: 65 },
-      /block 1 is missing/,
-    ],
+    ['a missing block of places', 'DELETE FROM places WHERE block = ?', [1], { table: 'places', uuid: A, seq: 65 }, /block 1 is missing/],
     ['a changed block of places', "UPDATE places SET entries = replace(entries, ',1,', ?) WHERE block = 1", [',2,'], {}, /./],
     [
-      'a block of places that is cut',
+      'a truncated block of places',
       'UPDATE places SET entries = substr(entries, 1, ?) WHERE block = 1',
       [20],
       { table: 'places', uuid: A, seq: 65 },
@@ -95,13 +89,7 @@ describe('damage in one place is refused with its location', () => {
       { table: 'processes' },
       /is damaged/,
     ],
-    [
-      'a spec that is gone',
-      'DELETE FROM journal WHERE cursor = ?',
-      [1],
-      { table: 'journal', uuid: A, seq: 1 },
-      /holds the spec is missing/,
-    ],
+    ['a missing spec', 'DELETE FROM journal WHERE cursor = ?', [1], { table: 'journal', uuid: A, seq: 1 }, /holds the spec is missing/],
   ])('%s', async (_, sql, values, position, message) => {
     await using fixture = await newHistory()
     const store = await fixture.tamper(sql, ...values)
@@ -121,8 +109,8 @@ describe('damage in the counters prevents the start', () => {
     ['a PID counter below an assigned PID', "UPDATE meta SET value = 1, copy = -1 WHERE name = 'pid'"],
     ['a counter with a changed bit', "UPDATE meta SET value = value + 64 WHERE name = 'pid'"],
     ['a mark of written rows beyond the last fact', "UPDATE meta SET value = 9999, copy = -9999 WHERE name = 'settled'"],
-    ['a PID counter that is gone', "DELETE FROM meta WHERE name = 'pid'"],
-    ['a cursor that is gone', "DELETE FROM meta WHERE name = 'cursor'"],
+    ['a missing PID counter', "DELETE FROM meta WHERE name = 'pid'"],
+    ['a missing cursor', "DELETE FROM meta WHERE name = 'cursor'"],
   ])('%s', async (_, sql) => {
     await using fixture = await newHistory()
     await fixture.close()

@@ -28,10 +28,10 @@ describe('the keys of a page', () => {
   })
 
   test.each<[string, SortKey, SortKey[]]>([
-    ['the position again', [5], [[5]]],
-    ['a row before the position', [5], [[4]]],
-    ['a row twice', [5], [[6], [6]]],
-    ['a row that goes back', [5], [[6], [8], [7]]],
+    ['a repetition of the start position', [5], [[5]]],
+    ['a row before the start position', [5], [[4]]],
+    ['a repeated row', [5], [[6], [6]]],
+    ['a smaller row after a larger one', [5], [[6], [8], [7]]],
     ['a smaller last column', [1, 7, 'b'], [[1, 7, 'a']]],
     ['texts by their bytes', ['\u{1f600}'], [['\uffff']]],
   ])('do not ascend: %s', (_, after, keys) => {

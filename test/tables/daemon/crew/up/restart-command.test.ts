@@ -70,25 +70,25 @@ describe('the hint', () => {
     }) as unknown as Process
   test.each<[string, Process, string, string]>([
     [
-      'of one that is done',
+      'for a retry in a completed crew starts it again',
       crewProcess({ again: 'reeve crew up fix' }, true),
       'retry_task',
       '`reeve crew up fix` takes over the done tasks and does the rest.',
     ],
     [
-      'of one that a program began',
+      'for a crew that a program started names the call',
       crewProcess({}, true),
       'retry_task',
       'The same call of `crews.up` takes over the done tasks and does the rest.',
     ],
     [
-      'of what is taken back',
+      'for a reopening in a completed crew starts it again and stays',
       crewProcess({ again: 'reeve crew up fix' }, true),
       'reopen_task',
       '`reeve crew up fix --stay -d` takes over the done tasks; then `reeve crew reopen fix lexer --comments …` reopens the task.',
     ],
     [
-      'of one that was stopped',
+      'for a retry in a stopped crew resumes it',
       crewProcess({ again: 'reeve crew up fix' }, false),
       'retry_task',
       '`reeve crew resume fix` continues it; then repeat the command.',

@@ -62,19 +62,19 @@ const refusal = (message: string): unknown => ({
 
 describe('reading is refused', () => {
   test.each([
-    ['by name', 'read', { path: '/etc/passwd' }],
+    ['by an absolute path', 'read', { path: '/etc/passwd' }],
     ['by ..', 'read', { path: '../out/secret' }],
     ['by .. behind a link', 'read', { path: 'src/way/../../../out/secret' }],
     ['through a link to a directory', 'read', { path: 'src/way/secret' }],
     ['through a link to a file', 'read', { path: 'src/file' }],
-    ['of a directory', 'ls', { path: '..' }],
+    ['of a directory above', 'ls', { path: '..' }],
     ['of a directory behind a link', 'ls', { path: 'src/way' }],
-    ['by a search elsewhere', 'grep', { pattern: 'line', path: '../out' }],
+    ['by a search in another directory', 'grep', { pattern: 'line', path: '../out' }],
     ['by a search in a linked file', 'grep', { pattern: 'line', path: 'src/file' }],
-    ['by a pattern elsewhere', 'glob', { pattern: '*', path: '../out' }],
-    ['by a pattern that climbs', 'glob', { pattern: '../out/*' }],
+    ['by a pattern in another directory', 'glob', { pattern: '*', path: '../out' }],
+    ['by a pattern with ..', 'glob', { pattern: '../out/*' }],
     ['by a pattern that follows a link', 'glob', { pattern: 'src/way/*' }],
-    ['before an edit', 'edit', { path: '../out/secret', old_text: 'SECRET', new_text: 'x' }],
+    ['by an edit, which reads first', 'edit', { path: '../out/secret', old_text: 'SECRET', new_text: 'x' }],
   ])('%s', async (_, name, input) => {
     expect(await runTool(name, input)).toEqual(refusal('may not be read: only what is below'))
   })
@@ -99,15 +99,15 @@ describe('writing is refused', () => {
   test.each([
     ['a file of the repository', 'src/.git/config'],
     ['the file of a worktree', 'src/.git'],
-    ['deep below', 'src/deep/er/.git/hooks/pre-commit'],
-    ['in another case', 'src/.GIT/config'],
+    ['a file of a repository deep below', 'src/deep/er/.git/hooks/pre-commit'],
+    ['a path in another case', 'src/.GIT/config'],
     ['by a name that a file system folds', 'src/.g\u200cit/config'],
     ['by a short name', 'src/GIT~1/config'],
     ['by ..', 'src/deep/../.git/config'],
     ['through a link to the directory', 'src/link/config'],
     ['through a link to a file of the repository', 'src/conf'],
-    ['of a repository without a .git', 'src/bare/config'],
-    ['deep in such a repository', 'src/bare/hooks/pre-commit'],
+    ['a file of a bare repository', 'src/bare/config'],
+    ['a file deep in a bare repository', 'src/bare/hooks/pre-commit'],
   ])("for git's own files: %s", async (_, path) => {
     await mkdir(join(cwd, 'src/.git'))
     await writeFile(join(cwd, 'src/.git/config'), 'old')

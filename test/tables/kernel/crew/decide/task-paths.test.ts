@@ -59,36 +59,33 @@ test('a task is implemented, reviewed, committed and merged', () => {
 describe('a change that the user approves without a reviewer', () => {
   test.each<[string, Parameters<typeof startedWorld>[0], (world: World) => unknown]>([
     [
-      'a review that no worker can do',
+      'as the answer to the question about its review',
       { staff: [{ role: 'generic', count: 1 }], maxWorkers: 1 },
       (world) => world.submit({ type: 'answered', task: 'one', option: 'approve', text: null }),
     ],
     [
-      'a gate, without reviews',
+      'as the answer to the question of the gate',
       { reviews: false, gate: 'human' },
       (world) => world.submit({ type: 'answered', task: 'one', option: 'approve', text: null }),
     ],
     [
-      'in place of a reviewer',
+      'by an approval in place of a reviewer',
       { staff: [{ role: 'generic', count: 1 }], maxWorkers: 1 },
       (world) => world.submit({ type: 'approve_commit', task: 'one' }, USER),
     ],
     [
-      'and nothing is merged',
+      'as the answer to the question of the gate, in a crew that merges nothing',
       { reviews: false, gate: 'human', merge: 'leave' },
       (world) => world.submit({ type: 'answered', task: 'one', option: 'approve', text: null }),
     ],
-  ])(
-    'is read before its worker is asked to commit it, and the commit is compared with the files that were read: %s',
-    (_, spec, approve) => {
-      const world = runUntilTask(startedWorld(spec), 'waiting')
-      runUntil(world, () => memberOf(world, 'worker-1').turn.open === null)
-      approve(world)
-      runUntil(world, () => world.jobs.some(({ type }) => type === 'commit'))
-      expect(taskOf(world).viewed).toBe('view-files-1')
-      expect(world.jobs.find(({ type }) => type === 'commit')).toMatchObject({ task: 'one', reviewed: 'view-files-1' })
-    },
-  )
+  ])('%s is read before its worker is asked to commit it, and the commit is compared with the read files', (_, spec, approve) => {
+    const world = runUntilTask(startedWorld(spec), 'waiting')
+    runUntil(world, () => memberOf(world, 'worker-1').turn.open === null)
+    approve(world)
+    runUntil(world, () => world.jobs.some(({ type }) => type === 'commit'))
+    expect(taskOf(world).viewed).toBe('view-files-1')
+    expect(world.jobs.find(({ type }) => type === 'commit')).toMatchObject({ task: 'one', reviewed: 'view-files-1' })
+  })
 
   test('is read before the commit even when its worker has left, which may have committed a part', () => {
     const world = runUntilTask(startedWorld({ staff: [{ role: 'generic', count: 1 }], maxWorkers: 1 }), 'waiting')

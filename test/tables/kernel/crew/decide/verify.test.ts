@@ -113,10 +113,14 @@ test('the task fails after the last failed verify, with its result', () => {
 })
 
 test.each<[string, Partial<CommandRun>, string]>([
-  ['a signal', { code: null, signal: 'SIGSEGV' }, '`make check` was killed by SIGSEGV after 1.2 s'],
-  ['too late', { end: 'late', code: null, ms: 600_000 }, '`make check` took more than 600 s and was killed'],
-  ['not there', { end: 'unable', code: 127, ms: 0, output: 'make: command not found' }, '`make check` could not be started (127)'],
-])('a command that ends by %s counts as failed', (_, ran, problem) => {
+  ['that is killed by a signal', { code: null, signal: 'SIGSEGV' }, '`make check` was killed by SIGSEGV after 1.2 s'],
+  ['that takes too long', { end: 'late', code: null, ms: 600_000 }, '`make check` took more than 600 s and was killed'],
+  [
+    'that cannot be started',
+    { end: 'unable', code: 127, ms: 0, output: 'make: command not found' },
+    '`make check` could not be started (127)',
+  ],
+])('a command %s counts as failed', (_, ran, problem) => {
   const world = worldInVerify()
   answerVerify(world, ran)
   expect(taskOf(world).state).toBe('addressing_feedback')
@@ -184,21 +188,31 @@ test('after a daemon crash, verify is requested again, after a turn that has beg
 })
 
 test.each<[string, Partial<CrewSpec>, object, CrewShellCommand | null]>([
-  ["the crew's", { verify: VERIFY }, {}, VERIFY],
-  ['none of a crew without one', {}, {}, null],
+  ['the command of the crew applies to a task', { verify: VERIFY }, {}, VERIFY],
+  ['no command applies in a crew without one', {}, {}, null],
   [
-    "the role's",
+    'the command of the role has precedence over that of the crew',
     { verify: VERIFY, verifyBy: { generic: { command: ['npm', 'test'], timeoutMs: 1 } } },
     {},
     { command: ['npm', 'test'], timeoutMs: 1 },
   ],
-  ['none for the role', { verify: VERIFY, verifyBy: { generic: false } }, {}, null],
-  ['of another role', { verify: VERIFY, verifyBy: { reviewer: false } }, {}, VERIFY],
-  ["the task's own", { verifyBy: { generic: false } }, { verify: { command: 'x', timeoutMs: 2 } }, { command: 'x', timeoutMs: 2 }],
-  ['none for the task', { verify: VERIFY }, { verify: false }, null],
-  ['none for an answer', { verify: VERIFY }, { role: 'researcher' }, null],
-  ["an answer's own", { verify: VERIFY }, { role: 'researcher', verify: { command: 'x', timeoutMs: 2 } }, { command: 'x', timeoutMs: 2 }],
-])('the command that applies is %s', (_, spec, task, expected) => {
+  ['a role may have no command in a crew with one', { verify: VERIFY, verifyBy: { generic: false } }, {}, null],
+  ['the setting of another role changes nothing', { verify: VERIFY, verifyBy: { reviewer: false } }, {}, VERIFY],
+  [
+    'the command of the task has precedence over that of the role',
+    { verifyBy: { generic: false } },
+    { verify: { command: 'x', timeoutMs: 2 } },
+    { command: 'x', timeoutMs: 2 },
+  ],
+  ['a task may have no command in a crew with one', { verify: VERIFY }, { verify: false }, null],
+  ['no command of the crew applies to a task of a researcher, whose result is an answer', { verify: VERIFY }, { role: 'researcher' }, null],
+  [
+    'a command of its own applies to a task of a researcher',
+    { verify: VERIFY },
+    { role: 'researcher', verify: { command: 'x', timeoutMs: 2 } },
+    { command: 'x', timeoutMs: 2 },
+  ],
+])('%s', (_, spec, task, expected) => {
   const world = startedWorld(spec, [{ ...TASK, ...task }])
   runUntilTask(world, 'implementing')
   const facts = [world.journal[taskOf(world).seqs.text - 1]] as CrewFact[]

@@ -37,11 +37,11 @@ test('setup runs before the first task, which waits for it', () => {
 })
 
 test.each([
-  ['a command', { setup: SETUP }, 2],
-  ['files alone', { copy: ['.env'] }, 2],
-  ['nothing', { copy: [] }, 0],
-  ['no repository', { setup: SETUP, git: null }, 0],
-])('the number of setup jobs for %s', (_, spec, count) => {
+  ['each worker has a setup job for a command', { setup: SETUP }, 2],
+  ['each worker has a setup job for files to copy', { copy: ['.env'] }, 2],
+  ['no worker has a setup job without a command and files', { copy: [] }, 0],
+  ['no worker has a setup job without a repository', { setup: SETUP, git: null }, 0],
+])('%s', (_, spec, count) => {
   expect(setupMembers(startedWorld(spec))).toHaveLength(count)
 })
 

@@ -191,7 +191,7 @@ describe("the effects of releasing a worker's task", () => {
   ]
 
   for (const [action, command, then] of actions) {
-    test.each(STATES)(`${action}, of a member that is %s`, (state) => {
+    test.each(STATES)(`of the action ${action} on a member with a task in the state %s are applied`, (state) => {
       const newWorld = worldInState(state)
       expect(taskOf(newWorld)).toMatchObject({ state, implementer: 'worker-1' })
       const { phase } = memberOf(newWorld, 'worker-1')

@@ -111,20 +111,17 @@ describe('a loop', () => {
   })
 
   test.each<readonly [string, readonly (readonly Call[])[]]>([
-    ['looking again at something that changes', repeat(50, (index) => [{ input: { url: '/status' }, result: `${index} %` }])],
+    ['the same call with a new result each time', repeat(50, (index) => [{ input: { url: '/status' }, result: `${index} %` }])],
     ['the same result of different calls', repeat(50, (index) => [{ input: { path: `f${index}` }, result: '' }])],
     ['another tool with the same input', repeat(50, (index) => [{ name: `tool${index % 7}`, input: 1 }])],
     ['a cycle of five', repeat(50, (index) => [{ input: index % 5 }])],
-    ['eleven in a row, again and again', repeat(90, (index) => [{ input: index % 12 === 0 ? index : 'same' }])],
-    [
-      'waiting for something for ten seconds each time',
-      repeat(50, () => [{ input: { command: 'sleep 10; status' }, result: 'pending', ms: 10_000 }]),
-    ],
+    ['eleven equal calls in a row, several times', repeat(90, (index) => [{ input: index % 12 === 0 ? index : 'same' }])],
+    ['a repeated wait of ten seconds', repeat(50, () => [{ input: { command: 'sleep 10; status' }, result: 'pending', ms: 10_000 }])],
     ...['mcp__reeve__wait', 'mcp_reeve_wait', 'reeve_wait', 'reeve.wait', 'mcp.reeve.wait', 'wait (reeve MCP Server)'].map(
       (name) => [`reeve's own wait, as ${name}`, repeat(50, () => [{ name, input: { timeout_s: 2 }, result: 'call wait again' }])] as const,
     ),
     [
-      'two calls of a step whose texts change places',
+      'two calls of a step with exchanged texts',
       repeat(50, (index) => [
         { input: index % 2, result: `${index}` },
         { input: 1 - (index % 2), result: `${index + 1}` },

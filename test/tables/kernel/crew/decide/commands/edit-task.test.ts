@@ -171,15 +171,15 @@ describe('an edit is refused', () => {
   }
 
   test.each<[string, string, Edit, string]>([
-    ['nothing', 'two', {}, 'INVALID'],
-    ['an empty title', 'two', { title: '  ' }, 'INVALID'],
-    ['an empty text', 'two', { text: ' ' }, 'INVALID'],
-    ['a need that is not there', 'two', { needs: ['nine'] }, 'NOT_FOUND'],
-    ['a circle', 'two', { needs: ['three'] }, 'INVALID'],
-    ['a reviewer', 'two', { role: 'reviewer' }, 'INVALID'],
-    ['another need of what has begun', 'one', { needs: [] }, 'CONFLICT'],
-    ['another role of what has begun', 'one', { role: 'researcher' }, 'CONFLICT'],
-    ['what is not there', 'nine', { text: 'x' }, 'NOT_FOUND'],
+    ['if it changes nothing', 'two', {}, 'INVALID'],
+    ['with an empty title', 'two', { title: '  ' }, 'INVALID'],
+    ['with an empty text', 'two', { text: ' ' }, 'INVALID'],
+    ['with a need for an unknown task', 'two', { needs: ['nine'] }, 'NOT_FOUND'],
+    ['if tasks would wait for each other', 'two', { needs: ['three'] }, 'INVALID'],
+    ['with the role reviewer', 'two', { role: 'reviewer' }, 'INVALID'],
+    ['if it changes the needs of a task in progress', 'one', { needs: [] }, 'CONFLICT'],
+    ['if it changes the role of a task in progress', 'one', { role: 'researcher' }, 'CONFLICT'],
+    ['if the task is unknown', 'nine', { text: 'x' }, 'NOT_FOUND'],
   ])('%s', (_, id, changes, code) => {
     const world = worldAtWork()
     const before = world.crew

@@ -162,20 +162,20 @@ describe('the crew refuses', () => {
     )
 
   test.each<[string, (world: World) => World, Command, string, RegExp]>([
-    ['to retry what is done', (current) => current, retryCommand('a'), 'CONFLICT', /reopen/],
-    ['to retry what is open', (current) => current, retryCommand('q'), 'CONFLICT', /queue/],
-    ['to retry what is held', (current) => runUntilTask(current, 'implementing', 'b'), retryCommand('b'), 'CONFLICT', /requeue/],
+    ['to retry a done task', (current) => current, retryCommand('a'), 'CONFLICT', /reopen/],
+    ['to retry a queued task', (current) => current, retryCommand('q'), 'CONFLICT', /queue/],
+    ['to retry a task in progress', (current) => runUntilTask(current, 'implementing', 'b'), retryCommand('b'), 'CONFLICT', /requeue/],
     [
-      'to retry what needs something that failed',
+      'to retry a task whose needed task has failed',
       (current) => submitTo(current, failCommand('b')),
       retryCommand('q'),
       'CONFLICT',
       /Retry b first/,
     ],
-    ['to retry what is not there', (current) => current, retryCommand('z'), 'NOT_FOUND', /It has a/],
-    ['to reopen what failed', (current) => submitTo(current, failCommand('b')), reopenCommand('b'), 'CONFLICT', /retry/],
-    ['to reopen what is open', (current) => current, reopenCommand('q'), 'CONFLICT', /open/],
-    ['to reopen without a word', (current) => current, { type: 'reopen_task', task: 'a', comments: ' ' }, 'INVALID', /missing/],
+    ['to retry an unknown task', (current) => current, retryCommand('z'), 'NOT_FOUND', /It has a/],
+    ['to reopen a failed task', (current) => submitTo(current, failCommand('b')), reopenCommand('b'), 'CONFLICT', /retry/],
+    ['to reopen a queued task', (current) => current, reopenCommand('q'), 'CONFLICT', /open/],
+    ['to reopen a task without comments', (current) => current, { type: 'reopen_task', task: 'a', comments: ' ' }, 'INVALID', /missing/],
     [
       'to reopen a question',
       (current) => runUntil(current, () => taskOf(current, 'h').state === 'done'),
