@@ -175,13 +175,13 @@ describe('an interactive process', () => {
 
   test('reads an urgent message in the same turn after a restart of the daemon, too', async () => {
     const { uuid } = await daemon.spawnScripted(
-      [bashCall(`until test -e ${daemon.work}/read-now; do sleep 0.02; done`), { text: 'steered' }],
+      [bashCall(`until test -e ${daemon.work}/read-after-restart; do sleep 0.02; done`), { text: 'steered' }],
       { interactive: true, intent: 'begin' },
     )
     await daemon.waitForEvent(uuid, ({ fact }) => fact === 'tool.started')
     await daemon.pause(uuid)
     await daemon.client.post(`/v1/processes/${uuid}/send`, { text: 'leave the tests alone', now: true })
-    await writeFile(join(daemon.work, 'read-now'), '')
+    await writeFile(join(daemon.work, 'read-after-restart'), '')
     await daemon.waitForEvent(uuid, isFact('process.drained'))
     await daemon.restart()
     await daemon.resume(uuid)
