@@ -25,7 +25,7 @@ const exclude = ['node_modules/**', 'test/agents/**', ...(isDeep ? [] : ['test/*
 /** A test that looks at all children or descriptors of its process, changes its time zone or measures its memory needs a process of its own. */
 const OWN_PROCESS = [
   'test/processes/contain/**/*.test.ts',
-  'test/processes/native/hostile.test.ts',
+  'test/processes/native/hostile-tool-calls.test.ts',
   'test/tables/daemon/views/format-times.test.ts',
   'test/e2e/daemon/events.test.ts',
 ]

@@ -3,7 +3,7 @@
 // - 1,000 torture trees run in each kind of containment, as root and as an ordinary user.
 // - Rounds of all kinds of work run at once.
 // It prints a line for each home and tables at the end. At the first broken guarantee it exits with 1 and prints the seed. It repeats
-// test/processes/crash/crash.test.ts (on the bundle that users run) and torture.test.ts many times.
+// test/processes/crash/random-kills.test.ts (on the bundle that users run) and torture.test.ts many times.
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { killRepeatedly, type Phase, type Tally } from '../test/support/daemon/crash.ts'

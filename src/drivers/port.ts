@@ -1,6 +1,6 @@
 // The port between the daemon and the drivers. A driver runs one incarnation. It sends reports, each acknowledged once it is
 // durable, and takes orders through the methods of `Agent`. A driver must never change the state of a process.
-// Tests: test/processes/command/command.test.ts, test/processes/native/native.test.ts.
+// Tests: test/processes/command/command.test.ts, test/processes/native/tool-loop.test.ts.
 import type { Ack, CallRequest, CallGrant, Report } from '../kernel/model/reports.ts'
 import type { ContainmentIntent, OpenCall } from '../kernel/model/process.ts'
 import type { FactMark, PageFilter, StoredFact } from '../kernel/model/facts.ts'

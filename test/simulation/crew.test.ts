@@ -1,5 +1,5 @@
 // Crews in a hostile world: random commands, late, repeated and lost reports, crashes of members and of the daemon.
-// The user interferes, with hostile operations on a model of git, which test/processes/crew/hostile-git.test.ts compares with git.
+// The user interferes, with hostile operations on a model of git, which test/processes/crew/model-git.test.ts compares with git.
 // The laws of the crew and of its repository hold after each step. From any state, the crew ends in a world without faults.
 // A failure prints the shrunk numbers; REEVE_SEED repeats a run, REEVE_LIVES makes it longer.
 import fc from 'fast-check'

@@ -1,6 +1,6 @@
 // `reeve daemon install` and `uninstall`: the daemon as a user unit of systemd. The unit starts the daemon with the machine, restarts it
 // when it dies, and delegates a cgroup to it. A unit that cannot be enabled is removed. A unit that the user has changed stays unchanged.
-// Test: test/processes/daemon/unit.test.ts.
+// Test: test/processes/daemon/systemd-unit.test.ts.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, isAbsolute, join } from 'node:path'
 import { pathsFrom, unitFile } from '../../config/paths.ts'

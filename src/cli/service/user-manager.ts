@@ -1,5 +1,5 @@
 // Talks to the systemd user manager: whether it runs, and commands for the unit of the daemon. Starts no program but `systemctl`. Shell
-// completion must never load this file: it would become slow. Test: test/processes/daemon/unit.test.ts, which needs a user manager.
+// completion must never load this file: it would become slow. Test: test/processes/daemon/systemd-unit.test.ts, which needs a user manager.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'

@@ -1,7 +1,7 @@
 // Freezes an incarnation while its agent is still starting. At that time the agent cannot receive a pause, and its programs would run
 // although the process is suspended. Running programs are frozen at once. New programs wait until the freeze is lifted, and are never
 // started if the process ends first. An agent that has started receives pauses itself.
-// Must never report `frozen` for a started agent. Test: test/processes/daemon/pause-start.test.ts.
+// Must never report `frozen` for a started agent. Test: test/processes/daemon/pause-during-start.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { Containment } from '../../drivers/contain/containment-contract.ts'
 

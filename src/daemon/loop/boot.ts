@@ -1,6 +1,6 @@
 // Boot: ends the programs that the last daemon left running, then submits each row to the kernel, which decides its new state.
 // Owns that order: the kernel decides about a row only after its programs were ended, or could not be ended.
-// Test: test/processes/crash/crash.test.ts, test/e2e/lifecycle/restart.test.ts.
+// Test: test/processes/crash/random-kills.test.ts, test/e2e/lifecycle/restart.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { ContainmentManager } from '../../drivers/contain/containment-contract.ts'
 import type { InputOf } from '../../kernel/model/inputs.ts'

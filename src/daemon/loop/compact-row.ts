@@ -2,7 +2,7 @@
 // The shape has everything that many rows share, such as field names, states and the agent file. Each shape is stored once.
 // The row's own values are one short string.
 // Owns packing and unpacking, which gives an equal process, and the removal of a shape with its last row.
-// Knows no field of a process except the spec. Test: test/properties/packed.test.ts.
+// Knows no field of a process except the spec. Test: test/properties/compact-row.test.ts.
 import { hash } from 'node:crypto'
 import type { Process } from '../../kernel/model/process.ts'
 import type { ProcessSpec } from '../../kernel/model/process-spec.ts'

@@ -1,5 +1,5 @@
 // The client side of ACP: handles the agent's requests and declares reeve's client capabilities. Offers only what the process may
-// do, and refuses any other request. Tests: test/processes/acp/client.test.ts, test/processes/acp/asks.test.ts.
+// do, and refuses any other request. Tests: test/processes/acp/client.test.ts, test/processes/acp/permission-requests.test.ts.
 import { RequestError, client, methods } from '@agentclientprotocol/sdk'
 import type { ClientCapabilities, ClientConnection, Stream } from '@agentclientprotocol/sdk'
 import path from 'node:path'

@@ -1,6 +1,6 @@
 // Decides an agent's permission requests by the process's permissions and tool lists. A denied tool stays denied whatever the
 // permissions allow. Otherwise the most specific permission counts: by title, then tool name, then kind, then the default. Pure.
-// Test: test/processes/acp/asks.test.ts.
+// Test: test/processes/acp/permission-requests.test.ts.
 import { isAllowed } from '../../kernel/model/tool-names.ts'
 import { decisionOf } from '../../kernel/state/permissions.ts'
 import { lookUp } from '../../kernel/util/lookup.ts'

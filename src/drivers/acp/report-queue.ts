@@ -1,5 +1,5 @@
 // Sends an ACP agent's reports to the kernel: in order, without waiting for each, and with a limit of pending reports. Guarantees
-// that reading stops while too many reports wait to be written to disk. Test: test/processes/acp/acp.test.ts.
+// that reading stops while too many reports wait to be written to disk. Test: test/processes/acp/turns.test.ts.
 import type { Ack, Report } from '../../kernel/model/reports.ts'
 import type { KernelPort } from '../port.ts'
 import { errorText } from '../../kernel/util/error-text.ts'

@@ -1,5 +1,5 @@
 // Formats a tool call's content (text, diffs, terminal output), input and name as bounded text. Pure.
-// Test: test/processes/acp/acp.test.ts.
+// Test: test/processes/acp/turns.test.ts.
 import { z } from 'zod'
 import { MAX_RESULT_BYTES, truncateMiddle } from '../native/tools/truncate.ts'
 import type { ReportedCall } from './message-schemas.ts'

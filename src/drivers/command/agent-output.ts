@@ -1,6 +1,6 @@
 // Reads the stdout of an agent with a known JSON-lines format: known lines become reports, all other lines stay output. Owns the
 // order of reports. Must never lose a line: a line that is not JSON, or unknown, is reported as output.
-// Test: test/processes/command/agents.test.ts.
+// Test: test/processes/command/json-line-agents.test.ts.
 import type { KeepRaw } from '../../kernel/model/spec-parts.ts'
 import { UsageDeltas, chargedBefore, type Charge } from './usage-deltas.ts'
 import { ObservationMapper } from './observation-mapper.ts'

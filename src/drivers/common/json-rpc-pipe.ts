@@ -1,7 +1,7 @@
 // JSON-RPC over the pipes of a contained program, one message per line, for ACP agents and MCP servers. The program's output is
 // hostile, so the length of a line is limited. A program that exceeds a limit is ended, and the reason is kept. Must never block
 // on input that the program does not read.
-// Tests: test/processes/acp/hostile.test.ts, test/processes/native/mcp-hostile.test.ts.
+// Tests: test/processes/acp/hostile.test.ts, test/processes/mcp/hostile-servers.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Program, ProgramExit } from '../contain/containment-contract.ts'
 import { LineSplitter } from './line-splitter.ts'

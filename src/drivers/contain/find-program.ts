@@ -1,5 +1,5 @@
 // Resolves the first word of a command to a file, by PATH, and checks the file before anything is spawned. A command that cannot
-// run is then an error and leaves nothing behind. Never runs anything. Tests: test/processes/contain/contain.test.ts.
+// run is then an error and leaves nothing behind. Never runs anything. Tests: test/processes/contain/containment.test.ts.
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
 import { KernelError } from '../../kernel/model/errors.ts'

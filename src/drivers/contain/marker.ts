@@ -1,6 +1,6 @@
 // Builds and parses markers, which name what belongs to one incarnation, and the environment variables that carry them. Pure. A
 // marker is `<uuid>.<pid>.<daemon>.<boot>`; `daemon` is a hash of the home and the daemon's id.
-// Tests: test/processes/contain/contain.test.ts, test/tables/drivers/contain/recovery-table.test.ts.
+// Tests: test/processes/contain/containment.test.ts, test/tables/drivers/contain/recovery-table.test.ts.
 import { createHash } from 'node:crypto'
 import { MARKER_VARIABLE } from './proc/process-table.ts'
 

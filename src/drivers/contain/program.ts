@@ -1,6 +1,6 @@
 // Starts one program with its own session and real pipes, and owns its handle, its streams and its exit. The handle is read in
 // the same turn as the spawn, because a PID cannot be reused before the daemon has reaped the program. Only a containment may
-// call this. Tests: test/processes/contain/contain.test.ts, test/processes/contain/pipes.test.ts.
+// call this. Tests: test/processes/contain/containment.test.ts, test/processes/contain/pipes.test.ts.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'

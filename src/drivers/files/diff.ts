@@ -1,6 +1,6 @@
 // The difference of two commits, as a list of files with their sizes and as a unified diff. Reads only objects, without the
 // configuration or attributes of a worktree. So no program of the repository runs, and no `.gitattributes` hides a change. Must
-// never write a ref or a file. Test: test/processes/crew/diff.test.ts.
+// never write a ref or a file. Test: test/processes/files/diff.test.ts.
 import { GitError, splitNames } from './git.ts'
 import { createInertGitDir } from './open-worktree.ts'
 import { inRepository } from './worktree.ts'

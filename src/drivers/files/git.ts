@@ -2,7 +2,7 @@
 // the common part of every call: the git directory is named explicitly, and no hook, background process, prompt, pager or signing
 // program runs. The other files of this directory have the commands. Must never search for a repository from a directory that an
 // agent can write to. Must never pass on the caller's GIT_* variables, except the user's identity.
-// Tests: test/processes/files/git-hostile.test.ts, test/processes/files/files.test.ts, test/processes/files/worktree.test.ts.
+// Tests: test/processes/files/hostile-repositories.test.ts, test/processes/files/records.test.ts, test/processes/files/worktree.test.ts.
 import { mkdtemp, rm, statfs } from 'node:fs/promises'
 import { dirname, isAbsolute, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'

@@ -1,7 +1,7 @@
 // Runs a model call through the gateway: waits at the rate limiter, gets the kernel's grant, forwards the request and meters
 // the answer. Each call is granted before it begins, and its end is recorded before the client gets the end of the answer. A
 // call whose metering fails must never be free. A call whose price cannot be looked up must never be sent.
-// Tests: test/processes/gateway/hold.test.ts, test/processes/gateway/metering.test.ts, test/processes/gateway/formats.test.ts.
+// Tests: test/processes/gateway/waiting-calls.test.ts, test/processes/gateway/metering.test.ts, test/processes/gateway/formats.test.ts.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { errorText } from '../../kernel/util/error-text.ts'

@@ -1,6 +1,6 @@
 // Passes a copy of an answer to a usage meter. A compressed copy is decompressed first, while the client gets the original
 // bytes.
-// Test: test/processes/gateway/pass.test.ts.
+// Test: test/processes/gateway/forward.test.ts.
 import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
 import type { Transform } from 'node:stream'
 import type { IncomingMessage } from 'node:http'

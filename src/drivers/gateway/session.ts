@@ -1,6 +1,6 @@
 // The gateway session of one incarnation: its token, the providers that it may call, and its calls in flight. The session ends
 // with the incarnation. A paused process is drained when no call is in flight and a request waits.
-// Test: test/processes/gateway/hold.test.ts.
+// Test: test/processes/gateway/waiting-calls.test.ts.
 import { raceAbort } from '../common/race-abort.ts'
 import { randomBytes } from 'node:crypto'
 import type { KernelPort } from '../port.ts'

@@ -1,6 +1,6 @@
 // Limits how long a model call waits before it begins: until its client disconnects, its process ends, or a time limit expires.
 // The time limit is shorter than the time after which clients drop the connection.
-// Test: test/processes/gateway/hold.test.ts.
+// Test: test/processes/gateway/waiting-calls.test.ts.
 import type { ServerResponse } from 'node:http'
 import type { GatewayClock } from './rate-limiter.ts'
 

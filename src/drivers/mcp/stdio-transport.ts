@@ -1,7 +1,7 @@
 // Connects to an MCP server that is a program, as a transport of the MCP library. The containment owns the program, and stops
 // and freezes it. The program may be hostile, so the length of a line and the amount of unsolicited output are limited. A
 // program that exceeds a limit is ended, and the reason is kept. Must never block when the program does not read its input.
-// Tests: test/processes/native/mcp-hostile.test.ts, test/processes/mcp/mcp.test.ts.
+// Tests: test/processes/mcp/hostile-servers.test.ts, test/processes/mcp/stdio.test.ts.
 import { finished } from 'node:stream/promises'
 import { isJSONRPCRequest, isJSONRPCResponse, parseJSONRPCMessage } from '@modelcontextprotocol/client'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'

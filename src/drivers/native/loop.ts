@@ -1,7 +1,7 @@
 // The tool loop of a turn: calls the model and runs the requested tools, until the model requests no tools. Each model call and
 // each tool call is recorded as a fact, so there are no hidden retries. Before each call, the kernel may hold the process or
 // end the turn.
-// Test: test/processes/native/native.test.ts.
+// Test: test/processes/native/tool-loop.test.ts.
 import { assistantText } from '../../kernel/state/assistant-text.ts'
 import type { Report } from '../../kernel/model/reports.ts'
 import { callModel } from './model-call.ts'

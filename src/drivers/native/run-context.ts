@@ -1,7 +1,7 @@
 // The state that all turns of one incarnation share, and the functions by which a turn waits for the kernel. A turn waits for
 // an acknowledgement, for a grant, or until the process has no hold. A wait ends early when the turn is interrupted or the
 // incarnation ends.
-// Test: test/processes/native/native.test.ts.
+// Test: test/processes/native/tool-loop.test.ts.
 import { raceAbort } from '../common/race-abort.ts'
 import type { Ack, CallRequest, CallGrant, Report } from '../../kernel/model/reports.ts'
 import type { KernelPort, Launch } from '../port.ts'

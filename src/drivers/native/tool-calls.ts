@@ -1,7 +1,7 @@
 // Runs the tool calls of one answer: reads in parallel, other calls one after another. Each call begins only while the process
 // has no hold. Every call gets an outcome, and each outcome is reported. The reports of the last call are returned, because
 // they share a commit with the next model call.
-// Tests: test/processes/native/native.test.ts, test/processes/native/stop.test.ts.
+// Tests: test/processes/native/tool-loop.test.ts, test/processes/native/stop.test.ts.
 import type { Report } from '../../kernel/model/reports.ts'
 import type { ToolCall } from './context/context.ts'
 import type { ToolCallResult } from './tools/toolbox.ts'

@@ -1,5 +1,5 @@
 // The usage of a process: how model calls and measurements add up in the fold. Must agree with usage-by-model.ts, which
-// counts the same facts for sums over many processes. Test: test/properties/usage.test.ts.
+// counts the same facts for sums over many processes. Test: test/properties/usage-ledger.test.ts.
 
 /** The resource usage of an incarnation's programs since the last measurement. */
 export interface Measured {

@@ -1,6 +1,6 @@
 // Decides which ended processes the garbage collection removes, and by which rule. Keeps only two running totals. The
 // caller passes the rows of ended, unpinned processes, oldest first. A damaged row, or one without an exit time, is
-// skipped with a warning. Tests: test/tables/kernel/state/gc-selection.test.ts, test/properties/collecting.test.ts.
+// skipped with a warning. Tests: test/tables/kernel/state/gc-selection.test.ts, test/properties/gc-selection.test.ts.
 import type { Uuid } from '../model/ids.ts'
 
 /** The limits of the rules; 0 disables a rule. */

@@ -1,7 +1,7 @@
 // The usage ledger: usage by process, hour and model. It outlives its processes. The ledger lags behind the journal: it is
 // updated in batches, before it is read and before a process is removed. A commit never waits for it. Guarantees that each fact
 // is counted once, also after crashes and imports, by the numbers of the facts.
-// Tests: test/tables/store/rows/usage-ledger.test.ts, test/properties/usage.test.ts.
+// Tests: test/tables/store/rows/usage-ledger.test.ts, test/properties/usage-ledger.test.ts.
 import type { DatabaseSync } from 'node:sqlite'
 import type { StoredFact } from '../../kernel/model/facts.ts'
 import { INITIAL_SPENDING_STATE, SPENDING_FACTS, foldSpending } from '../../kernel/state/usage-by-model.ts'

@@ -1,5 +1,5 @@
 // A restart of the daemon: running processes continue where they were, paused processes stay paused, and killed processes stay dead.
-// The daemon runs in the test's own process. test/processes/crash/crash.test.ts tests crashes.
+// The daemon runs in the test's own process. test/processes/crash/random-kills.test.ts tests crashes.
 import { existsSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

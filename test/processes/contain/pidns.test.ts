@@ -1,5 +1,5 @@
 // PID namespaces with real programs: entry, the view from inside, and their end.
-// contain.test.ts, freeze.test.ts, pipes.test.ts and guardian.test.ts test the behaviour of all kinds.
+// containment.test.ts, freeze.test.ts, pipes.test.ts and guardian.test.ts test the behaviour of all kinds.
 import { readlinkSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 // Repeats the operations on a model of a crew's repository with real git and the daemon's own jobs, step by step. Each job must
 // have the same result, and after each step the same files and refs must exist. Only the names of commits differ.
-// Used by test/processes/crew/hostile-git.test.ts.
+// Used by test/processes/crew/model-git.test.ts.
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CrewGit } from '../../../src/daemon/crew/jobs/git.ts'

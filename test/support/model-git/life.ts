@@ -1,5 +1,5 @@
 // A simulated life of a crew on the model of git: random events, then events without faults until the crew has ended.
-// Used by test/simulation/crew.test.ts, test/simulation/crew-laws.test.ts and test/processes/crew/hostile-git.test.ts.
+// Used by test/simulation/crew.test.ts, test/simulation/crew-laws.test.ts and test/processes/crew/model-git.test.ts.
 import { runWithoutFaults } from '../crew-world/life.ts'
 import { playRandomEvent, startCrew, type Dice } from '../crew-world/chaos.ts'
 import { World, specOf, type WorldOptions } from '../crew-world/world.ts'

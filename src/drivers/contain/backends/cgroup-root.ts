@@ -1,7 +1,7 @@
 // Finds the cgroup in which the daemon creates its cgroups. That cgroup may be delegated to the daemon alone, by a systemd unit
 // with Delegate=yes or by a scope. The daemon then moves into a leaf of that cgroup, because cgroup v2 allows no processes in an
 // inner node with controllers. If other processes share the cgroup, nothing is moved. Must never move any process but this one.
-// Tests: test/processes/contain/user.test.ts.
+// Tests: test/processes/contain/ordinary-user.test.ts.
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { findOwnCgroup } from '../probe.ts'

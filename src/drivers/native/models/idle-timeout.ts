@@ -1,6 +1,6 @@
 // Aborts a model call when its request is aborted, or when no data has arrived for `idleMs`. Must be disposed when the call
 // ends, because its timer would keep running.
-// Test: test/processes/native/models.test.ts.
+// Test: test/processes/native/model-calls.test.ts.
 
 export class IdleTimeout {
   readonly #controller = new AbortController()

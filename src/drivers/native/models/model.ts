@@ -1,6 +1,6 @@
 // The interface of a model to the tool loop: a streamed call. The call returns an answer, or rejects with all known details of
 // the failure. The loop alone decides about retries; a model must never retry by itself.
-// Tests: test/processes/native/models.test.ts, test/processes/native/script.test.ts.
+// Tests: test/processes/native/model-calls.test.ts, test/processes/native/script.test.ts.
 import type { AssistantPart, FinishReason } from '../../../kernel/model/facts.ts'
 import type { CallEstimate } from '../../../kernel/model/process.ts'
 import type { ContextMessage } from '../context/context.ts'

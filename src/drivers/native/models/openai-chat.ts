@@ -1,6 +1,6 @@
 // Calls models in the format of OpenAI's chat completions: OpenAI's own, local models, and all other compatible servers. The
 // provider package is loaded at first use. Owns the differences between the servers.
-// Tests: test/processes/native/models.test.ts, test/tables/drivers/native/models/openai-chat.test.ts.
+// Tests: test/processes/native/model-calls.test.ts, test/tables/drivers/native/models/openai-chat.test.ts.
 import { boundedFetch } from './bounded-fetch.ts'
 import { isAtDomain } from './wire.ts'
 import type { Endpoint, Wire } from './wire.ts'

@@ -2,7 +2,7 @@
 // at once when its call takes too long or is interrupted, or when its agent is frozen. This way no pattern, tree or file can
 // block the daemon. file-worker.ts runs in the threads. The build contains its source text, so that no installed file is read
 // later.
-// Test: test/processes/native/hostile.test.ts.
+// Test: test/processes/native/hostile-tool-calls.test.ts.
 import { Worker } from 'node:worker_threads'
 import type { FileAnswer, FileCall, FileInputs, FileToolName } from './file-inputs.ts'
 import type { FreezableTimers } from '../../common/freezable-timers.ts'
