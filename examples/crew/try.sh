@@ -17,7 +17,7 @@ git config user.name > /dev/null || git config user.name shop
 git config user.email > /dev/null || git config user.email shop@example.invalid
 
 ${REEVE:-reeve} crew up shop
-git merge -q reeve/shop
+${REEVE:-reeve} merge --quiet shop
 echo "merged into main in $there/shop:"
 git log --oneline --no-merges
 node -p "require('./receipt.js').receipt(200, 10, 0.2)"

@@ -1,10 +1,12 @@
 // What `reeve merge` and `reeve pr` share about the work of a process or crew: its checks, its author and its description. Must not change
 // anything. Tests: test/e2e/worktree/merge.test.ts, test/e2e/worktree/pr.test.ts.
 import { realpathSync } from 'node:fs'
+import { ApiError } from '../../api/client/client.ts'
+import type { CandidateView } from '../../api/views/archive.ts'
 import type { MergePlanView } from '../../api/views/diff.ts'
 import { Failure } from '../errors.ts'
 import type { Args } from '../input/args.ts'
-import { resolveForRead } from '../input/which-process.ts'
+import { candidatesOf, resolveForRead } from '../input/which-process.ts'
 import { countOf } from '../print/format.ts'
 import type { Output } from '../print/output.ts'
 import { processTitle } from '../print/process-text.ts'
@@ -14,10 +16,32 @@ import type { GitIdentity, UserCheckout } from './checkout.ts'
 /** the greatest number of commits that are printed */
 const MAX_COMMITS = 10
 
-/** Requests the plan. A dry run only reads, so it takes the newest of several ended processes with the name. */
-export function requestPlan(args: Args, out: Output, send: (ref: string) => Promise<MergePlanView>): Promise<MergePlanView> {
+type SendPlan = (ref: string) => Promise<MergePlanView>
+
+/**
+ * Requests the plan. A dry run only reads, so it takes the newest of several ended processes with the name. Ended crews with one name work
+ * on one branch, so the newest stands for all.
+ */
+export async function requestPlan(args: Args, out: Output, send: SendPlan): Promise<MergePlanView> {
   const ref = args.words[0] ?? ''
-  return args.on('dry-run') ? resolveForRead(ref, out, send) : send(ref)
+  if (args.on('dry-run')) return resolveForRead(ref, out, send)
+  try {
+    return await send(ref)
+  } catch (error) {
+    const plan = error instanceof ApiError && error.code === 'AMBIGUOUS' ? await planOfBranch(candidatesOf(error.details), send) : null
+    if (plan === null) throw error
+    return plan
+  }
+}
+
+/** Returns the plan of the newest crew, if all candidates are ended crews with the same branch. */
+async function planOfBranch(candidates: readonly CandidateView[], send: SendPlan): Promise<MergePlanView | null> {
+  // Other processes have no plan, or another branch.
+  const plans = await Promise.all(candidates.map(({ uuid }) => send(uuid).catch(() => null)))
+  const [newest] = plans
+  if (!newest || !plans.every((plan) => plan?.of === 'crew' && plan.ended && plan.branch === newest.branch)) return null
+  // Programs that changed during any of the crews count.
+  return { ...newest, createdAt: candidates.at(-1)?.createdAt ?? newest.createdAt }
 }
 
 /** Whether the work would change no file. */

@@ -275,6 +275,7 @@ export function crewStandings(crew: CrewView): ProcessStanding[] {
 
 /** Returns the lines that end the output about a crew: where its result is, and the next commands for the user. */
 export function crewResultLines({ branch, tasks, exit, name, pid }: CrewView): string[] {
+  const ref = oneLine(name ?? String(pid))
   const merged = tasks.filter((task) => task.merged !== null).length
   const unmerged = tasks.filter((task) => task.commit !== null && task.merged === null && task.state === 'done')
   const doneByWord = tasks.filter(({ byWord }) => Boolean(byWord))
@@ -284,10 +285,15 @@ export function crewResultLines({ branch, tasks, exit, name, pid }: CrewView): s
           `done by word alone, with nothing reviewed or committed: ${doneByWord.map(({ id, reason }) => `${id} (${oneLine(reason ?? 'no reason was given')})`).join(', ')}`,
         ]
       : []),
-    ...(branch !== null && merged > 0 ? [`the work is on the branch ${oneLine(branch)}: \`git merge ${oneLine(branch)}\``] : []),
+    ...(branch !== null && merged > 0 ? [`the work is on the branch ${oneLine(branch)}: ${workCommands(ref, exit !== null)}`] : []),
     ...(unmerged.length > 0 ? [`not merged: ${unmerged.map(({ id, commit }) => `${id} (${commit?.slice(0, 10)})`).join(', ')}`] : []),
-    ...(exit ? [`\`reeve crew report ${oneLine(name ?? String(pid))}\` shows who did what, and the cost`] : []),
+    ...(exit ? [`\`reeve crew report ${ref}\` shows who did what, and the cost`] : []),
   ]
+}
+
+/** The next commands for the work of a crew. Only the work of a crew that has ended can be taken. */
+function workCommands(ref: string, hasEnded: boolean): string {
+  return hasEnded ? `\`reeve diff ${ref}\`, then \`reeve merge ${ref}\` or \`reeve pr ${ref}\`` : `\`reeve diff ${ref}\``
 }
 
 /** Returns the present members except the coordinator. */

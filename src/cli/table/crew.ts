@@ -43,7 +43,7 @@ const PARTS: Readonly<Record<string, Verb>> = {
     usage: ['reeve crew up [FLAG]... [NAME]'],
     about: [
       'Starts a crew from `crews:` in reeve.yaml, or one that the flags describe: its coordinator, its workers and its file of tasks. Then it follows the crew. On a terminal the last rows show what each worker does, and Ctrl+C asks whether to detach or stop.',
-      'Each worker has its own git worktree. Approved changes are committed and merged into the branch of the crew, `reeve/NAME`. Your own branch and files are not touched: `git merge reeve/NAME` takes the result. A later crew with the same name continues from the commits that you have not merged.',
+      'Each worker has its own git worktree. Approved changes are committed and merged into the branch of the crew, `reeve/NAME`. Your own branch and files are not touched: `reeve merge NAME` takes the result. A later crew with the same name continues from the commits that you have not merged.',
       'If an earlier crew with that name has ended in this repository, its finished tasks are taken over. Their id, text and needs must be the same, and their commits on the branch. They are listed before the crew starts; `--anew` does all tasks again. `--dry-run` shows the tasks with their workers, models, limits, worktree files and checks, and reports the same errors as a start.',
       'Files, agents, keys and the repository are checked before anything starts. docs/reference/crews.md describes all other settings.',
     ],

@@ -85,10 +85,11 @@ function uncheckedItems(crew: CrewView): TodoItem[] {
   )
 }
 
-function branchItems({ branch, unmerged }: ReportGitView, { exitedAt, tasks }: CrewView): TodoItem[] {
+function branchItems({ branch, unmerged }: ReportGitView, crew: CrewView): TodoItem[] {
+  const { exitedAt, tasks } = crew
   const crewBranch =
     branch.commits > 0 && !branch.taken && exitedAt !== null
-      ? [{ what: `${branch.name} has ${commitsText(branch.commits)} not in your checkout`, how: `git merge ${branch.name}` }]
+      ? [{ what: `${branch.name} has ${commitsText(branch.commits)} not in your checkout`, how: `reeve merge ${nameOf(crew)}` }]
       : []
   // Two branches may have the same commit: that of the task and that of the worker. Only the branch of the task is listed.
   const listedCommits = new Set<string>()

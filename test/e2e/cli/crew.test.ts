@@ -112,7 +112,7 @@ test('a crew is followed to its end: events on stderr, the tasks on stdout', { t
   expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' })
   expect(stderr).toMatch(/^crew fix \(PID \d+\) \| 2 tasks \| branch reeve\/fix from [0-9a-f]{10}$/m)
   expect(stderr).toMatch(/^\S+ {2}lexer +DENIED by worker-\d: lexer.txt:1: it must be tokens with a full stop$/m)
-  expect(stderr).toMatch(/the work is on the branch reeve\/fix: `git merge reeve\/fix`/)
+  expect(stderr).toMatch(/the work is on the branch reeve\/fix: `reeve diff fix`, then `reeve merge fix` or `reeve pr fix`/)
   expect(stdout).toMatch(/^lexer +done +worker-(\d) +worker-(?!\1)\d +2 +[0-9a-f]{10}/m)
   expect(repository.git('show', 'reeve/fix:lexer.txt', 'reeve/fix:parser.txt')).toBe('tokens.\ntrees.')
   expect((await runInRepository('crew', 'ps')).stdout).toBe('PID  ID  NAME  STATUS  TASKS  WORKERS  ELAPSED  COST  NOTE\n')

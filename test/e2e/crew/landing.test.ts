@@ -64,7 +64,7 @@ commit() { git add -A; git commit -qm "$1: done"; git merge-base --is-ancestor r
     expect(crew.repository.git('show', 'reeve/team:index.txt').split('\n').toSorted()).toEqual(['use a', 'use b', 'use c'])
     for (const { commit } of reportedTasks) expect(crew.repository.git('merge-base', '--is-ancestor', `${commit}`, 'reeve/team')).toBe('')
     await crew.waitUntil(() => readRefs() === 'main\nreeve/team', 'nothing is left beside the branch')
-    expect(open.map(({ how }) => how)).toEqual(['git merge reeve/team'])
+    expect(open.map(({ how }) => how)).toEqual(['reeve merge team'])
   },
 )
 

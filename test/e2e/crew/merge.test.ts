@@ -1,4 +1,4 @@
-// `reeve diff` and `reeve merge` of a crew: what its branch changed, a merge into the user's branch, one commit of all, and refusals.
+// `reeve diff`, `merge` and `pr` of a crew: what its branch changed, a merge into the user's branch, one commit of all, a push, and refusals.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -64,6 +64,25 @@ test('with --squash all becomes one commit of the user, beside other work', { ti
   expect(git('status', '--porcelain')).toBe('')
   expect(await cli('merge', 'team')).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing to merge') })
 })
+
+test(
+  'the branch is pushed with the list of its commits; a later crew of the same name stands for both',
+  { timeout: TIMEOUT_MS },
+  async () => {
+    await finishCrew()
+    const origin = join(crew.home.work, 'origin.git')
+    git('clone', '-q', '--bare', '--single-branch', '.', origin)
+    git('remote', 'add', 'origin', origin)
+    const pushed = await cli('pr', '--json', '--trust-programs', '--title', 'Team: all', 'team')
+    expect(pushed.code, pushed.stderr).toBe(0)
+    const { request } = JSON.parse(pushed.stdout) as { request: { body: string } }
+    expect(request.body).toMatch(/^- .*lexer[^]*\n\nMade by process \d+ \(team\) of reeve\.$|^- .*docs[^]*lexer/)
+    expect(crew.repository.gitIn(origin, 'rev-parse', 'reeve/team')).toBe(git('rev-parse', 'reeve/team'))
+    expect((await cli('crew', 'up', 'team')).code).toBe(0)
+    expect(await cli('merge', 'team')).toMatchObject({ code: 0, stderr: expect.stringContaining('merged into main as') })
+    expect(git('show', 'main:lexer.txt')).toBe('lexer.')
+  },
+)
 
 test('conflicts, and changes of the user in the way, are refused without any effect', { timeout: TIMEOUT_MS }, async () => {
   await finishCrew()

@@ -71,7 +71,7 @@ test('the figures add up, and the commits are those of git', { timeout: TIMEOUT_
     worktrees: [],
   })
   expect(open).toEqual([
-    { what: expect.stringMatching(/^reeve\/team has \d commits that are not in your checkout$/), how: 'git merge reeve/team' },
+    { what: expect.stringMatching(/^reeve\/team has \d commits that are not in your checkout$/), how: 'reeve merge team' },
   ])
 
   const text = await crew.cli('crew', 'report')

@@ -323,7 +323,7 @@ test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
     'an ended crew whose branch is not merged',
     makeCrew([]),
     git,
-    ['reeve/fix has 2 commits that are not in your checkout: git merge reeve/fix'],
+    ['reeve/fix has 2 commits that are not in your checkout: reeve merge fix'],
   ],
   ['a working crew, whose branch is not listed yet', makeCrew([], { exitedAt: null }), git, []],
   [

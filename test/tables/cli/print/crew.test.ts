@@ -364,7 +364,15 @@ describe('the lines about a crew', () => {
 
   test.each<[string, Partial<CrewView>, string[]]>([
     ['while nothing is merged, which are none', { tasks: [makeTask('a')] }, []],
-    ['after a merge', { tasks: TASKS }, ['the work is on the branch reeve/fix: `git merge reeve/fix`']],
+    ['after a merge', { tasks: TASKS }, ['the work is on the branch reeve/fix: `reeve diff fix`']],
+    [
+      'after the end',
+      { tasks: TASKS, exit: { code: 0, reason: 'completed' } },
+      [
+        'the work is on the branch reeve/fix: `reeve diff fix`, then `reeve merge fix` or `reeve pr fix`',
+        '`reeve crew report fix` shows who did what, and the cost',
+      ],
+    ],
     [
       'after an end whose merge is left to the user',
       { tasks: [makeTask('a', { state: 'done', commit: 'c'.repeat(40) })], exit: { code: 0, reason: 'completed' } },
