@@ -363,8 +363,9 @@ export class Reeve implements AsyncDisposable {
 
   /**
    * Answers a question of a process, one of `asks` in its view: with an `option` if the question has options, else with a `text`. `id` selects
-   * one of several questions. While the process is suspended, the answer is kept. Errors: `INVALID` with the questions in `details`;
-   * `NOT_FOUND` for an ended process.
+   * one of several questions. `seen`: the `hash` of the question that the user saw, so that the answer counts for no other one. While the
+   * process is suspended, the answer is kept. Errors: `INVALID` with the questions in `details`; `CONFLICT` if the question with this hash is
+   * not open any more; `NOT_FOUND` for an ended process.
    */
   answer(ref: string, options: CallOptions & AnswerBody): Promise<SteerView> {
     const { signal, ...body } = options

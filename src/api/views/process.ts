@@ -86,6 +86,50 @@ export interface AskView {
     /** `choice`: the option means neither yes nor no */
     kind: 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always' | 'choice'
   }[]
+  /** the tool call that it is about; null: none */
+  callId: string | null
+  /** the step that asks; null: not known */
+  step: number | null
+  /** the last text of the agent before the question, truncated; null: none */
+  message: string | null
+  /** `recorded`: reeve runs exactly this call; `said`: an external agent describes it; null: no call is known */
+  source: 'recorded' | 'said' | null
+  /** the call; null: not about a call, or not known */
+  tool: AskToolView | null
+  /** the changes of files that the call would make */
+  diff: AskDiffView[]
+  /** the number of further changed files that `diff` leaves out */
+  moreFiles: number
+  /** of the text, the options, the call and the diff; an answer with it as `seen` counts for nothing else */
+  hash: string
+}
+
+/** The tool call that a question is about. */
+export interface AskToolView {
+  name: string
+  kind: 'execute' | 'edit' | 'fetch' | 'read' | 'other'
+  /** JSON; of a long input only the beginning */
+  input: unknown
+  /** true: a part of `input` is left out */
+  cut: boolean
+  /** the paths that the call works on */
+  locations: string[]
+}
+
+/** A change of a file: the old and the new text of the whole file, or of the changed part. */
+export interface AskDiffView {
+  path: string
+  /** null: the file is new */
+  old: string | null
+  new: string
+  /** false: the file exists, but its old text could not be read */
+  oldKnown: boolean
+  /** equal lines before the texts that are left out */
+  equalBefore: number
+  /** equal lines after the texts that are left out */
+  equalAfter: number
+  /** characters that are left out at the ends of the texts */
+  cut: number
 }
 
 /** A liveness problem of a running process. */
@@ -692,6 +736,8 @@ export interface AnswerBody {
   id?: string
   option?: string
   text?: string
+  /** the `hash` of the question that the user saw; `CONFLICT` if this question is not open any more */
+  seen?: string
 }
 
 /** The new name: it must be valid, and no living process may have it. */

@@ -15,12 +15,12 @@ export function questionLines({ text, options }: Question): string[] {
   return [...question, ...options.map(({ name }, index) => `  ${index + 1} ${oneLine(name)}`)]
 }
 
-/** Parses a typed answer: an option by number, name, id or kind; the text itself if there are no options. Null if no option matches. */
+/** Parses a typed answer: an option by number, name, id or kind; the text itself if there are no options. The answer counts for this question alone. Null if no option matches. */
 export function parseAnswer(ask: AskView, typed: string): AnswerBody | null {
   const text = typed.trim()
-  if (ask.options.length === 0) return text === '' ? null : { id: ask.id, text: typed }
+  if (ask.options.length === 0) return text === '' ? null : { id: ask.id, text: typed, seen: ask.hash }
   const found = ask.options[Number(text) - 1] ?? ask.options.find((option) => matchesOption(option, text.toLowerCase()))
-  return found ? { id: ask.id, option: found.id } : null
+  return found ? { id: ask.id, option: found.id, seen: ask.hash } : null
 }
 
 function matchesOption({ id, name, kind }: Option, text: string): boolean {
@@ -34,7 +34,7 @@ const NO: readonly Option['kind'][] = ['reject_once', 'reject_always']
 export function yesOrNoAnswer(ask: AskView, isYes: boolean): AnswerBody | null {
   for (const kind of isYes ? YES : NO) {
     const found = ask.options.find((option) => option.kind === kind)
-    if (found) return { id: ask.id, option: found.id }
+    if (found) return { id: ask.id, option: found.id, seen: ask.hash }
   }
   return null
 }

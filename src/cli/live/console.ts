@@ -145,11 +145,9 @@ export class Console implements FooterInput {
   }
 }
 
-/** Sends the line as the answer to the first question. Returns false if there is no question, or no option matches the line. */
-async function answerQuestion(line: string, { reeve, out, uuid }: Attached): Promise<boolean> {
-  const {
-    asks: [ask],
-  } = await reeve.get(uuid)
+/** Sends the line as the answer to the question that is shown. Returns false if there is no question, or no option matches the line. */
+async function answerQuestion(line: string, { reeve, out, uuid, process }: Attached): Promise<boolean> {
+  const ask = process().asks[0] ?? (await reeve.get(uuid)).asks[0]
   const answer = ask && !line.startsWith('//') ? parseAnswer(ask, line) : null
   if (!answer) {
     if (ask) await out.message(out.paintMessage('yellow', '  sent as a message, not an answer: the question is still open'))

@@ -248,7 +248,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     summary: 'Answer the question of a process',
     usage: [
       'reeve answer [--diff] [--ask N] P',
-      'reeve answer [--ask N] P OPTION|TEXT',
+      'reeve answer [--ask N] [--seen HASH] P OPTION|TEXT',
       'reeve answer [--ask N] [--comment FILE:LINE=TEXT]... P OPTION [TEXT]',
       'reeve answer [--ask N] --yes|--no P',
     ],
@@ -261,6 +261,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       yes: on('allow it; only once if that is offered', 'y'),
       no: on('refuse it; only once if that is offered', 'n'),
       ask: text('N', 'which question: its number in the list, its id, or the task for a crew'),
+      seen: text('HASH', 'only this question: its `hash` in --json; an answer to any other is refused'),
       diff: on('for a crew: also show the change in question'),
       comment: text('FILE:LINE=TEXT', 'with deny, for a crew: a comment on a line of the change; repeat it for more'),
     },

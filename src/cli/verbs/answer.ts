@@ -22,10 +22,13 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const endedCrewText = await describeEndedCrew(view, reeve)
   if (endedCrewText !== null && answerForms.length > 0) throw new Failure(1, endedCrewText)
   const questionRef = args.text('ask')
+  const seen = args.text('seen')
+  if (seen !== undefined && answerForms.length === 0)
+    throw new UsageError('--seen needs an answer', 'For example: `reeve answer --seen HASH P 1`.')
   const listed = questionRef === undefined || view.asks.length === 0 ? view.asks : [questionOf(view, questionRef)]
   if (answerForms.length === 0)
     return list(view, listed, { out, reeve, isWhole: args.on('diff'), emptyText: endedCrewText ?? `${processTitle(view)} asks nothing` })
-  const ask = questionOf(view, questionRef)
+  const ask = seen === undefined ? questionOf(view, questionRef) : seenQuestion(view, seen)
   const body = withText(answerOf(args, answerText, ask), more, ask)
   const lines = args.texts('comment').map(parseLineComment)
   const { note } = lines.length === 0 ? await reeve.answer(view.uuid, body) : await deny(view, body, lines, reeve)
@@ -132,6 +135,14 @@ function questionOf(view: ProcessView, questionRef: string | undefined): AskView
         asks.find(({ id }) => id === questionRef))
   if (!found) throw new UsageError(`${processTitle(view)} has no question "${questionRef}"`, `\`reeve answer ${pid}\` lists its questions.`)
   return found
+}
+
+/** Finds the question that the user has seen. Another one must not get the answer. */
+function seenQuestion(view: ProcessView, hash: string): AskView {
+  const found = view.asks.find((ask) => ask.hash === hash)
+  if (found) return found
+  const now = view.asks.length === 0 ? 'it asks nothing now' : 'it asks something else now'
+  throw new Failure(1, `${processTitle(view)} does not ask this any more: ${now}`, `\`reeve answer ${view.pid}\` lists its questions.`)
 }
 
 function answerOf(args: Args, answerText: string | undefined, ask: AskView): AnswerBody {

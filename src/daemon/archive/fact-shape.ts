@@ -45,6 +45,16 @@ const ask = z.looseObject({
   options: z.array(z.looseObject({ id: text, name: text, kind: text })),
   callId: text.nullable(),
   at: number,
+  evidence: z
+    .looseObject({
+      source: text,
+      tool: z.looseObject({ name: text, kind: text, isCut: flag.optional(), locations: z.array(text) }),
+      diff: z.array(z.looseObject({ path: text, old: text.nullable(), new: text, cut: number.optional() })),
+      moreFiles: number.optional(),
+    })
+    .optional(),
+  step: number.optional(),
+  message: text.optional(),
 })
 const queue = z.array(z.looseObject({ id: text, from: text, seq: number }))
 const containment = z.looseObject({ kind: text, path: text.nullable(), marker: text }).nullable()

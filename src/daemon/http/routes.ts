@@ -178,7 +178,7 @@ const OPERATION_ROUTES: readonly ApiRoute[] = [
     summary: 'Answers a question of a process with an option, or with a text if there are no options.',
     body: schemas.answerBody,
     answer: 'steered',
-    errors: ['PERMISSION', 'DISK_FULL', 'READ_ONLY'],
+    errors: ['PERMISSION', 'CONFLICT', 'DISK_FULL', 'READ_ONLY'],
     example: { option: 'allow' },
     handle: ({ operations }, { ref, body }) => operations.answer(ref, body),
   }),

@@ -215,6 +215,12 @@ export const answerBody = z
     id: z.string().min(1).max(1_000).exactOptional().describe('the id of the question; needed only if several are open'),
     option: z.string().min(1).max(1_000).exactOptional(),
     text: z.string().min(1).max(MAX_TEXT).exactOptional(),
+    seen: z
+      .string()
+      .min(1)
+      .max(100)
+      .exactOptional()
+      .describe('the `hash` of the question that the user saw; `CONFLICT` if this question is not open any more'),
   })
   .describe('A question with options is answered by `option`, any other by `text`.')
 export const doctorModelsBody = z

@@ -7,6 +7,8 @@ import { KernelError } from '../../kernel/model/errors.ts'
 import { withHomeLimits } from './home-limits.ts'
 import { limitChange } from './limit-change.ts'
 import { SIGNAL_TABLE } from '../../kernel/model/signals.ts'
+import { changedAskError, openAsks } from '../../kernel/decide/asks.ts'
+import { askHash } from '../views/ask-view.ts'
 import { isLiving, isSuspended, statusOf } from '../../kernel/model/status.ts'
 import { checkFromCheckpoint, type HistoryStore } from './fork-point.ts'
 import { checkResumeOptions } from './fork.ts'
@@ -265,10 +267,29 @@ export class Operations {
     return { id, queueCount: (await reads.get(process.uuid)).queue.length, ...(note === null ? {} : { note }) }
   }
 
-  /** Answers a question of the process. Errors: `INVALID` with the open questions, if the answer matches none of them. */
+  /**
+   * Answers a question of the process. Errors: `INVALID` with the open questions, if the answer matches none of them; `CONFLICT` if the
+   * question with the hash `seen` is not open.
+   */
   async answer(ref: string, body: AnswerBody): Promise<SteerView> {
-    const { id, option, text } = { id: null, option: null, text: null, ...body }
+    const { id, option, text, seen } = { id: null, option: null, text: null, ...body }
     const process = await this.#deps.reads.resolve(ref)
+    if (seen !== undefined) {
+      // An ask never changes, so the kernel only checks that the same one is still open.
+      const shown = isLiving(process) ? openAsks(process).filter((ask) => askHash(ask) === seen && (id === null || ask.id === id)) : []
+      const [first] = shown
+      if (!first) throw changedAskError(process)
+      if (shown.length === 1)
+        return this.#requestChange(process, {
+          type: 'answer',
+          by: this.#sender,
+          uuid: process.uuid,
+          id: first.id,
+          option,
+          text,
+          wasShown: true,
+        })
+    }
     return this.#requestChange(process, { type: 'answer', by: this.#sender, uuid: process.uuid, id, option, text })
   }
 

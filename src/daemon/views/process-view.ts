@@ -14,6 +14,7 @@ import { statusOf } from '../../kernel/model/status.ts'
 import { answerCommands } from '../../api/text/answer-command.ts'
 import { compactionText, resultText } from '../../api/text/log-lines.ts'
 import { reasonText } from '../../api/text/exit-reason.ts'
+import { askView } from './ask-view.ts'
 import { gaveUpNote, pendingRestart, restartNote, supervisorView, type RowLookup } from './restart-view.ts'
 import { crewNote, memberRow, phaseOf } from './member-view.ts'
 import { limitUse, subtreeUsage } from './limit-usage.ts'
@@ -74,14 +75,7 @@ const FIELDS: { readonly [K in Field]: FieldValue<K> } = {
   activity: ({ life }) => (life.state === 'running' ? life.activity : null),
   holds: (p, context, mono) => (p.life.state === 'running' ? p.life.holds.map((hold) => holdView(hold, p, { context, mono })) : []),
   // A dead process shows no questions. A crew asks its open questions again when it is resumed.
-  asks: (p) =>
-    (p.life.state === 'dead' ? [] : openAsks(p)).map(({ id, kind, text, options, at }) => ({
-      id,
-      kind,
-      text,
-      options: [...options],
-      at: isoTime(at),
-    })),
+  asks: (p) => (p.life.state === 'dead' ? [] : openAsks(p)).map(askView),
   resumeAt: ({ life }) => isoOrNull(resumeAtOf(life)),
   liveness: ({ liveness }) => (liveness ? { ...liveness, since: isoTime(liveness.since) } : null),
   intent: (p) => p.spec.intent,

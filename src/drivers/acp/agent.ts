@@ -109,6 +109,7 @@ export class AcpAgent implements Agent {
       onRequest: (call) => {
         steps.handleCall(call)
         steps.flush()
+        return steps.detailsOf(call.toolCallId) ?? call
       },
       onDenied: (callId) => steps.markDenied(callId),
       onChange: () => this.#reportIfDrained(),

@@ -11,7 +11,7 @@ import type {
 } from '@agentclientprotocol/sdk'
 import { truncateMiddle } from '../native/tools/truncate.ts'
 import { checkPath } from '../native/tools/path-guard.ts'
-import { callInput, callText } from './tool-content.ts'
+import { callInput, callText, diffsOf, toolName } from './tool-content.ts'
 import { formAnswer, parseForm } from './elicitation.ts'
 import { isOwnTool, isUnlisted, decideAction, fileAccessOf } from './policy.ts'
 import type { RequestedAction, PolicyDecision } from './policy.ts'
@@ -19,8 +19,9 @@ import type { ReportRefusal } from './refusals.ts'
 import type { ReportQueue } from './report-queue.ts'
 import { readCall } from './message-schemas.ts'
 import type { ReportedCall } from './message-schemas.ts'
-import type { Ask } from '../../kernel/model/asks.ts'
+import type { Ask, AskEvidence, AskToolKind } from '../../kernel/model/asks.ts'
 import type { AcpSpec } from '../../kernel/model/process-spec.ts'
+import { lookUp } from '../../kernel/util/lookup.ts'
 import { truncate } from '../../kernel/util/truncate.ts'
 
 /** The user's answer to a request: the id of an option, a text, or both. */
@@ -44,8 +45,11 @@ export interface PermissionRequestsDeps {
   readonly reports: ReportQueue
   /** resolves when the process is not paused */
   readonly waitUntilUnpaused: () => Promise<void>
-  /** called when permission for a call is requested, before it is decided, so that the call is recorded first */
-  readonly onRequest: (call: ReportedCall) => void
+  /**
+   * Called when permission for a call is requested, before it is decided, so that the call is recorded first. Returns all that the agent
+   * has reported about the call
+   */
+  readonly onRequest: (call: ReportedCall) => ReportedCall
   /** called when a call was denied */
   readonly onDenied: (callId: string) => void
   /** reports that the agent was refused something */
@@ -102,14 +106,20 @@ export class PermissionRequests {
   async permission({ toolCall, options }: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse> {
     const call = readCall(toolCall)
     if (call === null) return CANCELLED
-    this.#deps.onRequest(call)
+    const details = this.#deps.onRequest(call)
     const { title = null, name = null, kind = null } = call
     const action = { title, name: name ?? call._meta?.claudeCode?.toolName ?? null, kind }
     const decision = await this.#decide(call, action)
     const ruleOption = decision === 'ask' ? undefined : optionFor(decision, options)
     if (decision === 'deny' || ruleOption) return this.#answerByRule(call, decision === 'allow' ? 'allowed' : 'denied', ruleOption)
     const answer = await this.#ask(
-      { kind: 'permission', text: describeCall(call), options: options.slice(0, MAX_OPEN).map(optionOf), callId: call.toolCallId },
+      {
+        kind: 'permission',
+        text: describeCall(details),
+        options: options.slice(0, MAX_OPEN).map(optionOf),
+        callId: call.toolCallId,
+        evidence: evidenceOf(details),
+      },
       signal,
     )
     const chosen = options.find((option) => option.optionId === answer?.option)
@@ -202,6 +212,29 @@ function optionFor(decision: 'allow' | 'deny', options: readonly PermissionOptio
 
 function optionOf({ optionId, name, kind }: PermissionOption): Ask['options'][number] {
   return { id: optionId, name: truncate(name, MAX_NAME_CHARS), kind }
+}
+
+/** The kinds of tools of the protocol; the others are `other`. */
+const TOOL_KINDS: Readonly<Record<string, AskToolKind>> = {
+  read: 'read',
+  search: 'read',
+  edit: 'edit',
+  delete: 'edit',
+  move: 'edit',
+  execute: 'execute',
+  fetch: 'fetch',
+}
+
+/** What the agent states about the call. */
+function evidenceOf(call: ReportedCall): AskEvidence {
+  const { kind = null, rawInput = null } = call
+  const tool = {
+    name: toolName(call),
+    kind: (kind === null ? undefined : lookUp(TOOL_KINDS, kind)) ?? 'other',
+    input: rawInput,
+    locations: (call.locations ?? []).map(({ path }) => path),
+  }
+  return { source: 'said', tool, diff: diffsOf(call.content ?? []) }
 }
 
 function titleOf(call: ReportedCall): string {

@@ -157,6 +157,11 @@ export class Steps {
     if (this.#parts?.some((part) => 'callId' in part) === true) this.#close('tool-calls')
   }
 
+  /** Returns all that the agent has reported about a call so far; undefined for an unknown call. */
+  detailsOf(callId: string): ReportedCall | undefined {
+    return this.#calls.get(callId)?.details
+  }
+
   markDenied(callId: string): void {
     const call = this.#calls.get(callId)
     if (call) call.isDenied = true
@@ -310,6 +315,7 @@ function mergeCall(old: ReportedCall, update: ReportedCall): ReportedCall {
     kind: update.kind ?? old.kind,
     status: update.status ?? old.status,
     content: update.content ?? old.content,
+    locations: update.locations ?? old.locations,
     rawInput: update.rawInput ?? old.rawInput,
     rawOutput: update.rawOutput ?? old.rawOutput,
     _meta: update._meta ?? old._meta,

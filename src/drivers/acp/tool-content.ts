@@ -1,6 +1,7 @@
 // Formats a tool call's content (text, diffs, terminal output), input and name as bounded text. Pure.
 // Test: test/processes/acp/turns.test.ts.
 import { z } from 'zod'
+import type { AskDiff } from '../../kernel/model/asks.ts'
 import { MAX_RESULT_BYTES, truncateMiddle } from '../native/tools/truncate.ts'
 import type { ReportedCall } from './message-schemas.ts'
 
@@ -83,6 +84,16 @@ function diffText({
   const half = MAX_RESULT_BYTES / 2
   const old = oldText ? lines(truncateMiddle(oldText, half), '-') : []
   return [`--- ${oldText ? path : '/dev/null'}`, `+++ ${path}`, ...old, ...lines(truncateMiddle(newText, half), '+')].join('\n')
+}
+
+/** Returns the intended changes of files in a call's content. */
+export function diffsOf(content: readonly unknown[]): readonly AskDiff[] {
+  return content.flatMap((block) => {
+    const known = part.safeParse(block)
+    if (!known.success || known.data.type !== 'diff') return []
+    const { path, oldText, newText } = known.data
+    return [{ path, old: oldText ?? null, new: newText }]
+  })
 }
 
 /** Returns the tool's name if the agent reports it, else its kind. */

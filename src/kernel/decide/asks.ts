@@ -3,6 +3,7 @@
 // only the user decides. The approval of a plan also sets the permissions of the process, within those of its parent.
 // Tests: test/tables/kernel/decide/asks.test.ts, test/e2e/native/plan.test.ts.
 import { KernelError } from '../model/errors.ts'
+import { boundEvidence } from './ask-evidence.ts'
 import { freezeDrained } from './holds.ts'
 import { isEnding, isLiving, isSuspended } from '../model/status.ts'
 import type { InputOf } from '../model/inputs.ts'
@@ -30,17 +31,27 @@ export function recordAsk(draft: DecisionDraft, process: Process, { ask }: Repor
   const isKnown = asks.some(({ id }) => id === ask.id)
   if (life.state !== 'running' || (life.activity !== 'working' && life.activity !== 'waiting') || isKnown) return 'late'
   if (openAsks(process).length >= MAX_ASKS) throw new KernelError('RESOURCE_EXHAUSTED', openQuestionsText(process))
-  const bounded = shortenAsk(ask)
+  const bounded = describeAsk(ask, process.progress)
   freezeDrained(draft, draft.emit(process.uuid, { type: 'process.waiting', question: bounded.text, ask: bounded }))
   return 'ok'
 }
 
-/** Limits the number of options and the length of texts. */
-function shortenAsk({ id, kind, text, options, callId, at }: Ask): Ask {
+/** Limits the number of options and the length of texts, and adds the step and the last text of the process. */
+function describeAsk({ id, kind, text, options, callId, at, evidence }: Ask, { step, lastText }: Process['progress']): Ask {
   const firstOptions = options
     .slice(0, MAX_OPTIONS)
     .map((option) => ({ id: option.id, name: truncate(option.name, NAME_CHARS, '…'), kind: option.kind }))
-  return { id, kind, text: truncate(text, TEXT_CHARS, '…'), options: firstOptions, callId, at }
+  return {
+    id,
+    kind,
+    text: truncate(text, TEXT_CHARS, '…'),
+    options: firstOptions,
+    callId,
+    at,
+    ...(evidence ? { evidence: boundEvidence(evidence) } : {}),
+    step,
+    ...(lastText === null ? {} : { message: lastText }),
+  }
 }
 
 /** Closes an ask that the agent has withdrawn. */
@@ -50,13 +61,13 @@ export function withdrawAsk(draft: DecisionDraft, process: Process, { id }: Repo
   return 'ok'
 }
 
-/** Records the user's answer, and delivers it unless the process is suspended. Errors: NOT_FOUND, PERMISSION, INVALID. */
+/** Records the user's answer, and delivers it unless the process is suspended. Errors: NOT_FOUND, PERMISSION, INVALID, CONFLICT. */
 export function answerAsk(draft: DecisionDraft, input: InputOf<'answer'>): void {
   const { uuid, by, text } = input
   const process = draft.requireLiving(uuid)
   if (by.startsWith('agent:')) throw new KernelError('PERMISSION', 'only the user can answer a question of a process')
   if (isEnding(process)) throw new KernelError('INVALID', `process ${process.pid} is stopping`)
-  const { id, kind, options } = findOpenAsk(process, input.id)
+  const { id, kind, options } = findOpenAsk(process, input)
   const chosen = checkOption(process, input, options)
   const option = kind === 'plan' && chosen !== null ? withApprovedPlan(draft, process, { option: chosen, by }) : chosen
   draft.emit(uuid, { type: 'process.answered', id, option, text, by })
@@ -108,9 +119,10 @@ function openQuestionsText(process: Process): string {
   return `process ${process.pid} has ${openAsks(process).length} open questions`
 }
 
-/** The open ask with this id; null: the only one. Errors: INVALID. */
-function findOpenAsk(process: Process, id: string | null): Ask {
+/** The open ask with this id; null: the only one. Errors: INVALID; CONFLICT if the user saw an ask that is not open any more. */
+function findOpenAsk(process: Process, { id, wasShown }: InputOf<'answer'>): Ask {
   const open = openAsks(process)
+  if (wasShown && !open.some((ask) => ask.id === id)) throw changedAskError(process)
   const asks = open.map(({ id: known, text, options }) => ({ id: known, text, options }))
   const [first] = open
   if (!first) throw new KernelError('INVALID', `process ${process.pid} asks nothing`, { asks })
@@ -119,6 +131,19 @@ function findOpenAsk(process: Process, id: string | null): Ask {
   const found = id === null ? first : open.find((ask) => ask.id === id)
   if (!found) throw new KernelError('INVALID', `process ${process.pid} does not ask "${id}"; it asks ${ids}`, { asks })
   return found
+}
+
+/** The error of an answer to an ask that the process does not have any more. */
+export function changedAskError(process: Pick<Process, 'pid' | 'asks'>): KernelError {
+  const open = openAsks(process)
+  const asks = open.map(({ id, text, options }) => ({ id, text, options }))
+  const now = open.length === 0 ? 'it asks nothing now' : `it asks ${open.map(({ id }) => id).join(', ')} now`
+  return new KernelError(
+    'CONFLICT',
+    `process ${process.pid} does not ask this any more: ${now}`,
+    { asks },
+    `Nothing was changed. \`reeve answer ${process.pid}\` shows its questions.`,
+  )
 }
 
 /** The chosen option; null for an ask without options. Errors: INVALID. */

@@ -13,6 +13,47 @@ export interface AskOption {
   readonly kind: (typeof ASK_OPTION_KINDS)[number]
 }
 
+export const ASK_TOOL_KINDS = ['execute', 'edit', 'fetch', 'read', 'other'] as const
+export type AskToolKind = (typeof ASK_TOOL_KINDS)[number]
+
+/** Who states what the call does. `recorded`: reeve itself runs exactly this call; `said`: an external agent describes it. */
+export const ASK_SOURCES = ['recorded', 'said'] as const
+
+/** The tool call that an ask is about. */
+export interface AskTool {
+  readonly name: string
+  readonly kind: AskToolKind
+  /** JSON; of a long input only the beginning, or a text with its beginning */
+  readonly input: unknown
+  /** a part of `input` is left out */
+  readonly isCut?: true
+  /** the paths that the call works on */
+  readonly locations: readonly string[]
+}
+
+/** An intended change of a file: the whole text, or only the changed part of it. */
+export interface AskDiff {
+  readonly path: string
+  /** null: the file is new */
+  readonly old: string | null
+  readonly new: string
+  /** the file exists, but its old text could not be read */
+  readonly isOldUnknown?: true
+  /** equal lines that are left out before and after the texts; absent: none */
+  readonly equal?: { readonly before: number; readonly after: number }
+  /** characters that are left out at the ends of `old` and `new`; absent: none */
+  readonly cut?: number
+}
+
+/** What the user needs to decide about a call, besides the text of the ask. */
+export interface AskEvidence {
+  readonly source: (typeof ASK_SOURCES)[number]
+  readonly tool: AskTool
+  readonly diff: readonly AskDiff[]
+  /** the number of further files that `diff` leaves out; absent: none */
+  readonly moreFiles?: number
+}
+
 /** A question of an agent, which needs a permission or an answer from the user before it continues. */
 export interface Ask {
   /** unique among the asks of the process */
@@ -25,6 +66,12 @@ export interface Ask {
   readonly callId: string | null
   /** wall time in ms */
   readonly at: number
+  /** absent: the ask is about no call, or was recorded by an earlier version */
+  readonly evidence?: AskEvidence
+  /** the step that asks; absent: recorded by an earlier version, or an ask of a crew */
+  readonly step?: number
+  /** the last text of the agent before the ask; absent: none */
+  readonly message?: string
 }
 
 export interface UserAnswer {

@@ -145,13 +145,14 @@ export type InputBody =
   | (Request & { readonly type: 'send'; readonly uuid: Uuid; readonly id: string; readonly text: string; readonly urgent?: true })
   /** the process has read these queued messages during its turn */
   | (Request & { readonly type: 'take'; readonly uuid: Uuid; readonly ids: readonly string[] })
-  /** the user answers an ask; `id` null: the only open one */
+  /** the user answers an ask; `id` null: the only open one; `wasShown`: the user saw the ask `id`, so that the answer counts for no other one */
   | (Request & {
       readonly type: 'answer'
       readonly uuid: Uuid
       readonly id: string | null
       readonly option: string | null
       readonly text: string | null
+      readonly wasShown?: true
     })
   /** `how`: how `mask` changes the signal mask, as in sigprocmask(2); absent: `set` */
   | (Request & { readonly type: 'mask'; readonly uuid: Uuid; readonly mask: readonly Signal[]; readonly how?: 'set' | 'block' | 'unblock' })

@@ -59,6 +59,23 @@ describe('an agent that asks', () => {
     await expect(answer(uuid, { option: 'yes' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 
+  test('is shown with the change of a file, as the agent described it', async () => {
+    const { uuid } = await start('ask-edit src/a.ts old new')
+    const { asks } = await waitForQuestion(uuid)
+    expect(asks).toMatchObject([
+      {
+        kind: 'permission',
+        step: 1,
+        message: 'I change src/a.ts.',
+        source: 'said',
+        tool: { name: 'edit', kind: 'edit', input: { file: 'src/a.ts' }, locations: ['src/a.ts'] },
+        diff: [{ path: 'src/a.ts', old: 'old', new: 'new', oldKnown: true }],
+      },
+    ])
+    await answer(uuid, { option: 'yes', seen: asks[0]?.hash })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
+  })
+
   test('gets an answer that came during a pause after the resume', async () => {
     const { uuid } = await start('ask execute npm test')
     await waitForQuestion(uuid)

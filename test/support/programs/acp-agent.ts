@@ -171,6 +171,9 @@ const ACTS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopRe
   ask: async (turn, rest) => {
     await askPermission(turn, rest)
   },
+  'ask-edit': async (turn, rest) => {
+    await askEdit(turn, rest)
+  },
   'ask-twice': async (turn, rest) => {
     await Promise.all([askPermission(turn, `${rest} 1`), askPermission(turn, `${rest} 2`)])
   },
@@ -336,6 +339,30 @@ async function askPermission({ client, sessionId, say }: Turn, rest: string): Pr
     status: isAllowed ? 'completed' : 'failed',
     content: textContent(`answer: ${word}`),
   })
+}
+
+/** Asks to change a file: `PATH OLD NEW`. The update has the details, and the request only the id, as the protocol allows. */
+async function askEdit({ client, sessionId, say }: Turn, rest: string): Promise<void> {
+  const [path = '', oldText = '', newText = ''] = rest.split(' ')
+  const toolCallId = newCallId()
+  await say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: `I change ${path}.` } })
+  await say({
+    sessionUpdate: 'tool_call',
+    status: 'pending',
+    toolCallId,
+    title: `Edit ${path}`,
+    kind: 'edit',
+    rawInput: { file: path },
+    locations: [{ path }],
+    content: [{ type: 'diff', path, oldText: oldText === '-' ? null : oldText, newText }],
+  })
+  const { outcome } = await client.request<RequestPermissionResponse>(methods.client.session.requestPermission, {
+    sessionId,
+    toolCall: { toolCallId, title: `Edit ${path}` },
+    options: PERMISSION_OPTIONS,
+  })
+  writeNote(`answer: ${outcome.outcome === 'selected' ? outcome.optionId : 'cancelled'}`)
+  await say({ sessionUpdate: 'tool_call_update', toolCallId, status: 'completed' })
 }
 
 async function sayResult({ say }: Turn, work: Promise<string>): Promise<void> {

@@ -11,7 +11,7 @@ import { specOf, uuidOf } from './facts.ts'
 import type { Sender } from '../../../src/kernel/model/ids.ts'
 import { SIGNALS } from '../../../src/kernel/model/words.ts'
 import type { Signal } from '../../../src/kernel/model/words.ts'
-import type { Ask } from '../../../src/kernel/model/asks.ts'
+import type { Ask, AskEvidence } from '../../../src/kernel/model/asks.ts'
 import type { CallUsage } from '../../../src/kernel/model/usage.ts'
 import type { ProcessSpec } from '../../../src/kernel/model/process-spec.ts'
 
@@ -54,16 +54,32 @@ const usage: Arbitrary<CallUsage> = fc.record({
   cacheWriteTokens: number,
   costUsd: fc.option(fc.double({ min: 0, max: 100, noNaN: true }).map(Math.abs)),
 })
-const ask: Arbitrary<Ask> = fc.record({
-  id: shortText,
-  kind: fc.constantFrom('permission', 'question', 'plan'),
-  text,
-  callId: fc.option(shortText),
-  at: number,
-  options: fc.array(fc.record({ id: shortText, name: text, kind: fc.constantFrom('allow_once', 'reject_always', 'choice') }), {
-    maxLength: 3,
+const askEvidence: Arbitrary<AskEvidence> = fc.record({
+  source: fc.constantFrom('recorded', 'said'),
+  tool: fc.record({
+    name: text,
+    kind: fc.constantFrom('execute', 'edit', 'other'),
+    input: fc.jsonValue(),
+    locations: fc.array(shortText, { maxLength: 2 }),
   }),
+  diff: fc.array(fc.record({ path: shortText, old: fc.option(text), new: text }), { maxLength: 2 }),
 })
+const ask: Arbitrary<Ask> = fc.record(
+  {
+    id: shortText,
+    kind: fc.constantFrom('permission', 'question', 'plan'),
+    text,
+    callId: fc.option(shortText),
+    at: number,
+    options: fc.array(fc.record({ id: shortText, name: text, kind: fc.constantFrom('allow_once', 'reject_always', 'choice') }), {
+      maxLength: 3,
+    }),
+    evidence: askEvidence,
+    step: number,
+    message: text,
+  },
+  { requiredKeys: ['id', 'kind', 'text', 'callId', 'at', 'options'] },
+)
 const exit: Arbitrary<ExitStatus> = fc.record({
   code: fc.nat(255),
   reason: text,

@@ -22,7 +22,7 @@ import {
 } from '../../../kernel/model/words.ts'
 import { containment, costFields, count, driver, effort, ms, status, text, texts, time, tokenFields, usd, uuid, version } from './fields.ts'
 import { ENFORCEMENT_LEVELS } from '../../../kernel/state/permissions.ts'
-import { ASK_KINDS, ASK_OPTION_KINDS } from '../../../kernel/model/asks.ts'
+import { ASK_KINDS, ASK_OPTION_KINDS, ASK_SOURCES, ASK_TOOL_KINDS } from '../../../kernel/model/asks.ts'
 
 const signal = z.enum(SIGNALS)
 
@@ -68,6 +68,27 @@ const signals = z
   .object({ version, uuid, pid: count, mask: z.array(signal), handlers, pending: z.array(pendingSignal), recent })
   .describe('The signal state of a process.')
 
+const askTool = z
+  .object({
+    name: text,
+    kind: z.enum(ASK_TOOL_KINDS),
+    input: z.unknown().describe('JSON; of a long input only the beginning'),
+    cut: z.boolean().describe('true: a part of `input` is left out'),
+    locations: texts.describe('the paths that the call works on'),
+  })
+  .meta({ id: 'AskToolView', description: 'The tool call that a question is about.' })
+const askDiff = z
+  .object({
+    path: text,
+    old: text.nullable().describe('null: the file is new'),
+    new: text,
+    oldKnown: z.boolean().describe('false: the file exists, but its old text could not be read'),
+    equalBefore: count.describe('equal lines before the texts that are left out'),
+    equalAfter: count.describe('equal lines after the texts that are left out'),
+    cut: count.describe('characters that are left out at the ends of the texts'),
+  })
+  .meta({ id: 'AskDiffView', description: 'A change of a file: the old and the new text of the whole file, or of the changed part.' })
+
 export const ask = z
   .object({
     id: text,
@@ -81,6 +102,17 @@ export const ask = z
         kind: z.enum(ASK_OPTION_KINDS).describe('`choice`: the option means neither yes nor no'),
       }),
     ),
+    callId: text.nullable().describe('the tool call that it is about; null: none'),
+    step: count.nullable().describe('the step that asks; null: not known'),
+    message: text.nullable().describe('the last text of the agent before the question, truncated; null: none'),
+    source: z
+      .enum(ASK_SOURCES)
+      .nullable()
+      .describe('`recorded`: reeve runs exactly this call; `said`: an external agent describes it; null: no call is known'),
+    tool: askTool.nullable().describe('the call; null: not about a call, or not known'),
+    diff: z.array(askDiff).describe('the changes of files that the call would make'),
+    moreFiles: count.describe('the number of further changed files that `diff` leaves out'),
+    hash: text.describe('of the text, the options, the call and the diff; an answer with it as `seen` counts for nothing else'),
   })
   .meta({ id: 'AskView', description: 'A question of a process for the user. Without options the answer is a text.' })
 
@@ -443,6 +475,8 @@ export const PROCESS_TYPES = {
   PendingSignalView: pendingSignal,
   SignalsView: signals,
   AskView: ask,
+  AskToolView: askTool,
+  AskDiffView: askDiff,
   LivenessView: liveness,
   WorktreeView: worktree,
   UsageView: usage,

@@ -5,6 +5,7 @@ import type { ToolCall } from '../context/context.ts'
 import { reportDurably, waitUntilUnheld } from '../run-context.ts'
 import type { RunContext, Turn } from '../run-context.ts'
 import type { ToolCallResult } from '../tools/toolbox.ts'
+import { evidenceOf } from './evidence.ts'
 import { planOf, planningDenial, planOptions } from './plan.ts'
 import { subjectOf } from './questions.ts'
 import type { OpenQuestions, Reply } from './questions.ts'
@@ -22,14 +23,14 @@ export async function findDenial(run: RunContext, turn: Turn, call: ToolCall): P
   if (decision === 'deny')
     return denied(run.policy.isPlanning && !isRead ? planningDenial(subjectOf(call)) : `a rule of this process denies ${subjectOf(call)}`)
   if (decision === 'allow') return null
-  const reply = await askUser(run, turn, run.questions.open(call))
+  const reply = await askUser(run, turn, run.questions.open(call, { evidence: await evidenceOf(run, call) }))
   if (typeof reply === 'string') return denied(reply)
   return reply.option === 'allow' ? null : denied(`the user denied this call${reply.text === null ? '' : `: ${reply.text}`}`)
 }
 
 /** Asks the user about a plan. The kernel has recorded the new permissions before the agent gets the approval. */
 async function askAboutPlan(run: RunContext, turn: Turn, call: ToolCall, text: string): Promise<ToolCallResult | null> {
-  const reply = await askUser(run, turn, run.questions.open(call, { text, options: planOptions(run.launch.spec) }))
+  const reply = await askUser(run, turn, run.questions.open(call, { plan: { text, options: planOptions(run.launch.spec) } }))
   if (typeof reply === 'string') return denied(reply)
   const { option, text: reason } = reply
   if (option !== 'allow' && option !== 'ask')

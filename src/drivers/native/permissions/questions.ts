@@ -1,6 +1,6 @@
 // The open questions of a native agent about its tool calls, and what each shows to the user. approvals.ts decides when to ask.
 // Test: test/e2e/native/permissions.test.ts.
-import type { Ask, UserAnswer } from '../../../kernel/model/asks.ts'
+import type { Ask, AskEvidence, UserAnswer } from '../../../kernel/model/asks.ts'
 import type { Pid } from '../../../kernel/model/ids.ts'
 import type { ToolCall } from '../context/context.ts'
 import { truncateMiddle } from '../tools/truncate.ts'
@@ -29,19 +29,20 @@ export class OpenQuestions {
     this.#answers.get(id)?.(reply)
   }
 
-  /** Opens a question about a call, or about the plan that it presents. `close` withdraws it. */
+  /** Opens a question about a call with its evidence, or about the plan that it presents. `close` withdraws it. */
   open(
     call: ToolCall,
-    plan?: { readonly text: string; readonly options: Ask['options'] },
+    shown: { readonly plan: { readonly text: string; readonly options: Ask['options'] } } | { readonly evidence: AskEvidence },
   ): { readonly ask: Ask; readonly reply: Promise<Reply>; close(): void } {
     // The PID makes the id unique among those of earlier incarnations.
     const id = `${this.#pid}-${(this.#lastNumber += 1)}`
     const { promise, resolve } = Promise.withResolvers<Reply>()
     this.#answers.set(id, resolve)
     const shared = { id, callId: call.callId, at: Date.now() }
-    const ask: Ask = plan
-      ? { ...shared, kind: 'plan', text: `approve this plan?\n\n${plan.text}`, options: plan.options }
-      : { ...shared, kind: 'permission', text: describeCall(call), options: OPTIONS }
+    const ask: Ask =
+      'plan' in shown
+        ? { ...shared, kind: 'plan', text: `approve this plan?\n\n${shown.plan.text}`, options: shown.plan.options }
+        : { ...shared, kind: 'permission', text: describeCall(call), options: OPTIONS, evidence: shown.evidence }
     return { ask, reply: promise, close: () => this.#answers.delete(id) }
   }
 }

@@ -4,19 +4,13 @@ import type { AskView, HoldView } from '../../../../src/api/views/process.ts'
 import { BlockNotices } from '../../../../src/cli/follow/block-notices.ts'
 import { blockText, isSuspendedByAncestor, type ProcessStanding } from '../../../../src/cli/print/blocked.ts'
 import { Output } from '../../../../src/cli/print/output.ts'
+import { makeAskView } from '../../../support/daemon/ask-view.ts'
 
 const AT = '2026-07-01T12:00:00.000Z'
 const UUID = '0198c1a2-7b54-7cc3-9d4e-5f60718293a4'
 const ANCESTOR = '0198c1a2-7b54-7cc3-9d4e-00000000beef'
 const makeHold = (reason: HoldView['reason'], changes: Partial<HoldView> = {}): HoldView => ({ reason, by: 'system', at: AT, ...changes })
-const makeAsk = (changes: Partial<AskView> = {}): AskView => ({
-  id: 'a',
-  kind: 'question',
-  text: 'run\nmake?',
-  at: AT,
-  options: [],
-  ...changes,
-})
+const makeAsk = (changes: Partial<AskView> = {}): AskView => makeAskView({ id: 'a', text: 'run\nmake?', at: AT, ...changes })
 const makeStanding = (changes: Partial<ProcessStanding> = {}): ProcessStanding => ({
   uuid: UUID,
   pid: 5,

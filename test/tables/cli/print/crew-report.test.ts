@@ -5,6 +5,7 @@ import { openItems } from '../../../../src/daemon/crew/open-items.ts'
 import { unattributedUsage, toUsageView } from '../../../../src/daemon/crew/report.ts'
 import type { CrewReportView, ReportGitView, ReportTaskView } from '../../../../src/api/views/crew-report.ts'
 import type { CrewTaskView, CrewView } from '../../../../src/api/views/crew.ts'
+import { makeAskView } from '../../../support/daemon/ask-view.ts'
 
 const timeAfter = (seconds: number): string => new Date(1_700_000_000_000 + seconds * 1_000).toISOString()
 const [A, B, C] = ['a', 'b', 'c'].map((letter) => letter.repeat(40)) as [string, string, string]
@@ -375,7 +376,7 @@ test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
     'a question',
     makeCrew([], {
       exitedAt: null,
-      asks: [{ id: '1', kind: 'question', text: 'May task-1 be committed?', options: [], at: timeAfter(1) }],
+      asks: [makeAskView({ text: 'May task-1 be committed?' })],
     }),
     null,
     ['May task-1 be committed?: reeve answer fix'],

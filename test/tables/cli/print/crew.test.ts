@@ -19,6 +19,7 @@ import {
 import { liveCrewLines } from '../../../../src/cli/live/crew-rows.ts'
 import type { Reeve } from '../../../../src/index.ts'
 import { factEvent } from '../../../support/daemon/fake-daemon.ts'
+import { makeAskView } from '../../../support/daemon/ask-view.ts'
 
 const STYLE = { paint: (_: string, text: string): string => text, ellipsis: '…', ascii: false, pauseMark: '⏸' }
 const ROW_STYLE = { columns: 90, ascii: false, ellipsis: '…', pauseMark: '⏸', paintMessage: (_: string, text: string): string => text }
@@ -110,7 +111,7 @@ const makeCrew = (changes: Partial<CrewView> = {}): CrewView => ({
   members: [],
   ...changes,
 })
-const ASK = { id: 'a.1', kind: 'question' as const, text: 'May it be\ncommitted?', options: [], at: AT }
+const ASK = makeAskView({ id: 'a.1', text: 'May it be\ncommitted?', at: AT })
 
 const TASKS = [
   makeTask('lexer', {
