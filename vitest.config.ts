@@ -33,7 +33,7 @@ const OWN_PROCESS = [
 export default defineConfig({
   test: {
     pool: 'forks',
-    setupFiles: ['test/support/as-built.ts'],
+    setupFiles: ['test/support/vitest-setup.ts'],
     maxWorkers: Math.min(MAX_WORKERS, Math.ceil(availableParallelism() * WORKERS_PER_CORE)),
     // Safety nets: tests wait for facts, and a machine may be ten times as busy. What waits inside of a test gives up before, and says for what.
     testTimeout: isDeep ? 600_000 : 120_000,

@@ -14,12 +14,12 @@ import { Scribe, forkedOf, modelFinished, specOf, toolFinished, uuidOf } from '.
 import { ROUNDS, inFolder, interleave, median, openFloor, printTable } from './support.ts'
 import type { Row, Samples } from './support.ts'
 
-const TEXT = 'x'.repeat(2_048)
+const STEP_TEXT = 'x'.repeat(2_048)
 const STEPS = 10_000
-const AT = [10, 1_000, STEPS]
+const FORK_STEPS = [10, 1_000, STEPS]
 const FORKS = 100
-const LINE = 100
-const LINE_STEPS = 5_000
+const LINEAGE_LENGTH = 100
+const LINEAGE_STEPS = 5_000
 
 /** Facts of a step as the native driver reports it, with a checkpoint after every fifth. */
 function stepFacts(step: number): FactBody[] {
@@ -27,8 +27,8 @@ function stepFacts(step: number): FactBody[] {
   const checkpoint: FactBody = { type: 'checkpoint.written', step, ranges: [[1, 2]], turn: 1, openCalls: [], state }
   return [
     { type: 'model.started', step, attempt: 1, model: 'bench' },
-    ...modelFinished(step, TEXT),
-    ...toolFinished(step, TEXT).slice(0, 1),
+    ...modelFinished(step, STEP_TEXT),
+    ...toolFinished(step, STEP_TEXT).slice(0, 1),
     ...(step % 5 === 0 ? [checkpoint] : []),
   ]
 }
@@ -43,24 +43,24 @@ async function storeSteps(store: Store, scribe: Scribe, uuid: string, steps: num
   }
 }
 
-const A = uuidOf(1)
+const ORIGIN = uuidOf(1)
 
-/** The seq of the last fact of each step of `AT`. */
-async function endsOf(store: Store): Promise<number[]> {
-  const origin = await store.process(A)
+/** The seq of the last fact of each step of `FORK_STEPS`. */
+async function readForkPoints(store: Store): Promise<number[]> {
+  const origin = await store.process(ORIGIN)
   if (origin === undefined) throw new Error('there is no origin')
-  return Promise.all(AT.map(async (fromStep) => (await findForkPoint(store, origin, { fromStep })).seq))
+  return Promise.all(FORK_STEPS.map(async (fromStep) => (await findForkPoint(store, origin, { fromStep })).seq))
 }
 
 /** Measures only the commit. */
-async function storeRound(): Promise<Samples[]> {
+async function measureCommits(): Promise<Samples[]> {
   return inFolder(async (dir) => {
-    using floor = openFloor(dir, TEXT)
+    using floor = openFloor(dir, STEP_TEXT)
     await using store = await openSqliteStore({ dir: join(dir, 'home') })
     const scribe = new Scribe()
-    await storeSteps(store, scribe, A, STEPS)
+    await storeSteps(store, scribe, ORIGIN, STEPS)
     const samples: Samples[] = []
-    for (const seq of await endsOf(store)) {
+    for (const seq of await readForkPoints(store)) {
       samples.push(
         await interleave(
           FORKS,
@@ -68,7 +68,7 @@ async function storeRound(): Promise<Samples[]> {
           (commit: Commit) => store.commit(commit),
           () => {
             scribe.pid += 1
-            return scribe.write(uuidOf(scribe.pid), forkedOf(scribe.pid, { uuid: A, step: 0, seq }))
+            return scribe.write(uuidOf(scribe.pid), forkedOf(scribe.pid, { uuid: ORIGIN, step: 0, seq }))
           },
         ),
       )
@@ -78,12 +78,12 @@ async function storeRound(): Promise<Samples[]> {
 }
 
 /** Measures the whole operation, as the daemon runs it. */
-async function daemonRound(): Promise<Samples[]> {
+async function measureOperations(): Promise<Samples[]> {
   return inFolder(async (dir) => {
-    using floor = openFloor(dir, TEXT)
+    using floor = openFloor(dir, STEP_TEXT)
     await using store = await openSqliteStore({ dir: join(dir, 'home') })
     const scribe = new Scribe()
-    await storeSteps(store, scribe, A, STEPS)
+    await storeSteps(store, scribe, ORIGIN, STEPS)
     const pipeline: Pipeline = new Pipeline({
       table: new Table(10_000),
       store,
@@ -97,13 +97,13 @@ async function daemonRound(): Promise<Samples[]> {
       log: (message, error) => console.error(message, error),
     })
     const samples: Samples[] = []
-    for (const [index, fromStep] of AT.entries()) {
+    for (const [index, fromStep] of FORK_STEPS.entries()) {
       samples.push(
         await interleave(
           FORKS,
           () => floor.insert(1),
           async (uuid: string) => {
-            const origin = await store.process(A)
+            const origin = await store.process(ORIGIN)
             if (origin === undefined) throw new Error('there is no origin')
             const forkPoint = await findForkPoint(store, origin, { fromStep })
             await pipeline.request({ type: 'fork', by: 'user', uuid, origin, at: forkPoint, spec: null, message: null })
@@ -118,30 +118,36 @@ async function daemonRound(): Promise<Samples[]> {
 
 const ms = (value: number): string => `${value.toFixed(3)} ms`
 
-function compare(name: string, rounds: readonly Samples[][]): Row[] {
+function compareWithFloor(name: string, rounds: readonly Samples[][]): Row[] {
   const p50 = (index: number, side: keyof Samples): number => median(rounds.map((round) => median(round[index]?.[side] ?? [])))
-  const rows = AT.map((step, index): Row => {
+  const rows = FORK_STEPS.map((step, index): Row => {
     const [floor, ours] = [p50(index, 'floor'), p50(index, 'ours')]
     return { what: `${name} at step ${step}`, floor: ms(floor), ours: ms(ours), ratio: ours / floor, bar: '<= 3', ok: ours / floor <= 3 }
   })
-  const [first, last] = [p50(0, 'ours') / p50(0, 'floor'), p50(AT.length - 1, 'ours') / p50(AT.length - 1, 'floor')]
-  const flat = last / first
-  return [...rows, { what: `${name}: the last against the first`, floor: '', ours: '', ratio: flat, bar: '<= 1.25', ok: flat <= 1.25 }]
+  const [firstRatio, lastRatio] = [
+    p50(0, 'ours') / p50(0, 'floor'),
+    p50(FORK_STEPS.length - 1, 'ours') / p50(FORK_STEPS.length - 1, 'floor'),
+  ]
+  const growth = lastRatio / firstRatio
+  return [
+    ...rows,
+    { what: `${name}: step 10,000 compared with step 10`, floor: '', ours: '', ratio: growth, bar: '<= 1.25', ok: growth <= 1.25 },
+  ]
 }
 
-async function inTurns(round: () => Promise<Samples[]>): Promise<Samples[][]> {
+async function repeatRounds(round: () => Promise<Samples[]>): Promise<Samples[][]> {
   const rounds: Samples[][] = []
   while (rounds.length < ROUNDS) rounds.push(await round())
   return rounds
 }
 
-interface Found {
+interface StoreSize {
   readonly rows: number
   readonly bytes: number
 }
 
 /** Rows and bytes of a store's file. */
-async function look(dir: string): Promise<Found> {
+async function measureStore(dir: string): Promise<StoreSize> {
   using db = new DatabaseSync(join(dir, 'store.db'))
   const count = (sql: string): number => Number(Object.values(db.prepare(sql).get() ?? {})[0])
   const tables = ['journal', 'processes', 'places', 'blobs', 'shared', 'kept', 'doomed', 'tombstones']
@@ -152,29 +158,29 @@ async function look(dir: string): Promise<Found> {
 }
 
 /** Disk space per fork, from a thousand forks. */
-async function benchRoom(): Promise<Row[]> {
+async function benchDiskSpace(): Promise<Row[]> {
   return inFolder(async (dir) => {
     const scribe = new Scribe()
-    await using first = await openSqliteStore({ dir })
-    await storeSteps(first, scribe, A, STEPS)
-    const endsOfFirst = await endsOf(first)
+    await using origin = await openSqliteStore({ dir })
+    await storeSteps(origin, scribe, ORIGIN, STEPS)
+    const forkPoints = await readForkPoints(origin)
     const rows: Row[] = []
-    for (const [index, seq] of endsOfFirst.entries()) {
-      const bytesBefore = await closed(dir, async () => {})
-      const bytesAfter = await closed(dir, async (store) => {
+    for (const [index, seq] of forkPoints.entries()) {
+      const sizeBefore = await measureAfter(dir, async () => {})
+      const sizeAfter = await measureAfter(dir, async (store) => {
         for (let fork = 0; fork < 1_000; fork++) {
           scribe.pid += 1
           await store.commit(
             scribe.write(
               uuidOf(scribe.pid),
-              forkedOf(scribe.pid, { uuid: A, step: 0, seq }, specOf({ system: 'You write tests. '.repeat(20) })),
+              forkedOf(scribe.pid, { uuid: ORIGIN, step: 0, seq }, specOf({ system: 'You write tests. '.repeat(20) })),
             ),
           )
         }
       })
-      const [count, bytes] = [(bytesAfter.rows - bytesBefore.rows) / 1_000, (bytesAfter.bytes - bytesBefore.bytes) / 1_000]
+      const [count, bytes] = [(sizeAfter.rows - sizeBefore.rows) / 1_000, (sizeAfter.bytes - sizeBefore.bytes) / 1_000]
       rows.push({
-        what: `rows of a fork at step ${AT[index]}`,
+        what: `rows of a fork at step ${FORK_STEPS[index]}`,
         floor: '1',
         ours: String(count),
         ratio: count,
@@ -182,7 +188,7 @@ async function benchRoom(): Promise<Row[]> {
         ok: count <= 2,
       })
       rows.push({
-        what: `bytes of a fork at step ${AT[index]}`,
+        what: `bytes of a fork at step ${FORK_STEPS[index]}`,
         floor: '4096',
         ours: bytes.toFixed(0),
         ratio: bytes / 4_096,
@@ -192,19 +198,19 @@ async function benchRoom(): Promise<Row[]> {
     }
     return rows
 
-    async function closed(home: string, work: (store: Store) => Promise<void>): Promise<Found> {
-      await first[Symbol.asyncDispose]()
+    async function measureAfter(home: string, work: (store: Store) => Promise<void>): Promise<StoreSize> {
+      await origin[Symbol.asyncDispose]()
       {
         await using store = await openSqliteStore({ dir: home })
         await work(store)
       }
-      return look(home)
+      return measureStore(home)
     }
   })
 }
 
-/** Reads a journal in pages and returns the number of its facts. */
-async function readAll(store: Store, uuid: string): Promise<number> {
+/** Reads a journal in pages, and counts its facts. */
+async function countFacts(store: Store, uuid: string): Promise<number> {
   for (let afterSeq = 0; ;) {
     const page = await store.facts(uuid, afterSeq, 500)
     afterSeq += page.length
@@ -213,7 +219,7 @@ async function readAll(store: Store, uuid: string): Promise<number> {
 }
 
 /** CPU time in ms. The data is in memory, so wall time would mostly measure other programs of the machine. */
-async function cpuOf(work: () => Promise<unknown>): Promise<number> {
+async function measureCpuMs(work: () => Promise<unknown>): Promise<number> {
   const cpuBefore = process.cpuUsage()
   await work()
   const { user, system } = process.cpuUsage(cpuBefore)
@@ -221,43 +227,43 @@ async function cpuOf(work: () => Promise<unknown>): Promise<number> {
 }
 
 /** Reads 5,000 steps of one journal, and of a lineage of 100 forks with 50 steps each. */
-async function benchLine(): Promise<Row> {
+async function benchLineage(): Promise<Row> {
   return inFolder(async (dir) => {
     await using store = await openSqliteStore({ dir })
     const scribe = new Scribe()
-    await storeSteps(store, scribe, A, LINE_STEPS)
-    await storeSteps(store, scribe, uuidOf(2), LINE_STEPS / LINE)
-    for (let fork = 1; fork < LINE; fork++) {
-      const [origin, first] = [uuidOf(fork + 1), (fork * LINE_STEPS) / LINE + 1]
+    await storeSteps(store, scribe, ORIGIN, LINEAGE_STEPS)
+    await storeSteps(store, scribe, uuidOf(2), LINEAGE_STEPS / LINEAGE_LENGTH)
+    for (let fork = 1; fork < LINEAGE_LENGTH; fork++) {
+      const [origin, first] = [uuidOf(fork + 1), (fork * LINEAGE_STEPS) / LINEAGE_LENGTH + 1]
       await store.commit(
         scribe.fork(
           uuidOf(fork + 2),
           origin,
           scribe.get(origin).seq,
-          ...Array.from({ length: LINE_STEPS / LINE }, (_, index) => stepFacts(first + index)).flat(),
+          ...Array.from({ length: LINEAGE_STEPS / LINEAGE_LENGTH }, (_, index) => stepFacts(first + index)).flat(),
         ),
       )
     }
-    const rounds: { one: number; line: number }[] = []
+    const rounds: { one: number; lineage: number }[] = []
     while (rounds.length < 3 * ROUNDS) {
-      const one = await cpuOf(() => readAll(store, A))
-      rounds.push({ one, line: await cpuOf(() => readAll(store, uuidOf(LINE + 1))) })
+      const one = await measureCpuMs(() => countFacts(store, ORIGIN))
+      rounds.push({ one, lineage: await measureCpuMs(() => countFacts(store, uuidOf(LINEAGE_LENGTH + 1))) })
     }
-    const [one, line] = [median(rounds.map((round) => round.one)), median(rounds.map((round) => round.line))]
+    const [one, lineage] = [median(rounds.map((round) => round.one)), median(rounds.map((round) => round.lineage))]
     return {
-      what: `${LINE_STEPS} steps through ${LINE} forks, CPU`,
+      what: `${LINEAGE_STEPS} steps through ${LINEAGE_LENGTH} forks, CPU`,
       floor: ms(one),
-      ours: ms(line),
-      ratio: line / one,
+      ours: ms(lineage),
+      ratio: lineage / one,
       bar: '<= 1.3',
-      ok: line / one <= 1.3,
+      ok: lineage / one <= 1.3,
     }
   })
 }
 
 printTable(`forks of a process of ${STEPS} steps, median of ${ROUNDS} rounds of ${FORKS}`, [
-  ...compare('the commit', await inTurns(storeRound)),
-  ...compare('the whole', await inTurns(daemonRound)),
+  ...compareWithFloor('the commit', await repeatRounds(measureCommits)),
+  ...compareWithFloor('the whole operation', await repeatRounds(measureOperations)),
 ])
-printTable('what a fork takes', await benchRoom())
-printTable('reading a history (floor: one journal)', [await benchLine()])
+printTable('disk space of a fork', await benchDiskSpace())
+printTable('reading 5,000 steps (floor: one journal)', [await benchLineage()])

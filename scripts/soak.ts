@@ -6,9 +6,9 @@
 // test/processes/crash/random-kills.test.ts (on the bundle that users run) and torture.test.ts many times.
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import { killRepeatedly, type Phase, type Tally } from '../test/support/daemon/crash.ts'
-import { workMixed } from '../test/support/daemon/mixed-work.ts'
-import { seeded } from '../test/support/random.ts'
+import { killRepeatedly, type Phase, type Tally } from '../test/support/daemon/repeated-kills.ts'
+import { runMixedWork } from '../test/support/daemon/mixed-work.ts'
+import { seededRandom } from '../test/support/random.ts'
 import { canRunTortureTrees, endTortureTrees, ENDINGS, type TortureOptions } from '../test/support/daemon/torture.ts'
 
 const KILLS_PER_HOME = 25
@@ -84,7 +84,7 @@ async function tortureAll(wanted: number): Promise<void> {
 
 async function mixedPart(rounds: number): Promise<void> {
   if (rounds === 0) return
-  const { processes, crews, before, after, slowestQueryMs } = await workMixed(rounds)
+  const { processes, crews, before, after, slowestQueryMs } = await runMixedWork(rounds)
   print(
     `\n${rounds} rounds of mixed work: ${processes} processes, ${crews} crews; the slowest read of the table took ${slowestQueryMs.toFixed(0)} ms`,
   )
@@ -94,7 +94,7 @@ async function mixedPart(rounds: number): Promise<void> {
 }
 
 async function main(): Promise<void> {
-  const [kills, minutes, random] = [Number(values.kills), Number(values.minutes), seeded(Number(values.seed))]
+  const [kills, minutes, random] = [Number(values.kills), Number(values.minutes), seededRandom(Number(values.seed))]
   const beganMs = performance.now()
   const tallies: Tally[] = []
   print(`seed ${values.seed}: ${kills} kills, at most ${minutes} min`)

@@ -223,9 +223,9 @@ describe('the rules for programs and promises', () => {
     expect([...starters, ...matchesOf(elsewhere, /\bprocess\.(kill|execve|abort)\b/)]).toEqual([])
   })
 
-  test('tests signal only their own processes: a child of their own, or through support/living.ts', () => {
+  test('tests signal only their own processes: a child of their own, or through support/living-processes.ts', () => {
     const directSignals = matchesOf(
-      otherSources.filter(({ path }) => path.startsWith('test/') && path !== 'test/support/agents/living.ts'),
+      otherSources.filter(({ path }) => path.startsWith('test/') && path !== 'test/support/living-processes.ts'),
       /\bprocess\.kill\((?!process\.pid,)/,
     )
     expect(directSignals).toEqual([])

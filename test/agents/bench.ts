@@ -7,9 +7,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { AGENTS, installed, type AgentName } from '../../scripts/install-agents.ts'
 import type { ProcessView, SpawnBody } from '../../src/api/views/process.ts'
 import { runCli } from '../support/daemon/cli.ts'
-import { DaemonHome } from '../support/daemon/daemon.ts'
+import { DaemonHome } from '../support/daemon/daemon-home.ts'
 import { testEnv } from '../support/env.ts'
-import { waitUntil, killRemaining, findProcessesWith, newToken } from '../support/agents/living.ts'
+import { killRemaining, findProcessesWith, newToken } from '../support/living-processes.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { startAgentModel, type AgentModel, type AgentTools, type ModelSettings } from './model.ts'
 
 const WAIT_LIMIT_MS = 150_000

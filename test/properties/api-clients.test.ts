@@ -5,7 +5,7 @@ import { ApiError, Client } from '../../src/api/client/client.ts'
 import type { EventView } from '../../src/api/views/daemon.ts'
 import type { ProcessView, SteerView } from '../../src/api/views/process.ts'
 import { deep } from '../support/deep.ts'
-import { seededPick } from '../support/kernel/random.ts'
+import { seededPick } from '../support/kernel/random-inputs.ts'
 import { LocalDaemon } from '../support/daemon/local-daemon.ts'
 import { SEED } from '../support/seed.ts'
 

@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { factBodyProblem } from '../../src/daemon/archive/fact-shape.ts'
 import type { FactBody } from '../../src/kernel/model/facts.ts'
-import { Episode } from '../support/kernel/episode.ts'
-import { seededPick } from '../support/kernel/random.ts'
+import { RandomRun } from '../support/kernel/random-run.ts'
+import { seededPick } from '../support/kernel/random-inputs.ts'
 import { FACT_TYPES, bodyOf } from '../support/store/arbitraries.ts'
 
 test.each(FACT_TYPES)('an import accepts any %s', (type) => {
@@ -20,7 +20,7 @@ test('an import accepts all facts of a random life of the kernel, read back from
   fc.assert(
     fc.property(fc.nat(1_000_000), (seed) => {
       const pick = seededPick(seed)
-      const episode = new Episode()
+      const episode = new RandomRun()
       while (episode.inputs < 200) episode.play(pick)
       for (const fact of [...episode.world.journal.values()].flat())
         expect(factBodyProblem(JSON.parse(JSON.stringify(fact.body)) as FactBody)).toBeNull()

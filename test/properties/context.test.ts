@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { Context, foldFact } from '../../src/drivers/native/context/context.ts'
 import { loadContext } from '../../src/drivers/native/context/load-context.ts'
 import type { ReadPage } from '../../src/drivers/native/context/load-context.ts'
-import { skimPage } from '../support/daemon/skim-page.ts'
+import { filterPage } from '../support/store/reference-page-filter.ts'
 import type { ContextMessage } from '../../src/drivers/native/context/context.ts'
 import type { AssistantPart, FactBody, StoredFact, ToolOutcome } from '../../src/kernel/model/facts.ts'
 import { openNativeBench } from '../support/models/native-bench.ts'
@@ -93,7 +93,7 @@ const readPages =
 const readPagesWithoutBodies =
   (facts: readonly StoredFact[], pageSize: number): ReadPage =>
   async (after, limit, skim) =>
-    skimPage(await readPages(facts, pageSize)(after, limit), skim)
+    filterPage(await readPages(facts, pageSize)(after, limit), skim)
 
 /** The providers' rules: each answer with calls is followed by exactly their results, and no result stands elsewhere. */
 function isWellFormed(messages: readonly ContextMessage[]): boolean {

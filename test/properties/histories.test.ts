@@ -2,8 +2,8 @@
 // killed, pinned, removed and collected, with restarts, faults and crashes of the daemon.
 import fc from 'fast-check'
 import { test } from 'vitest'
-import { seededPick } from '../support/kernel/random.ts'
-import type { Pick } from '../support/kernel/random.ts'
+import { seededPick } from '../support/kernel/random-inputs.ts'
+import type { Pick } from '../support/kernel/random-inputs.ts'
 import { Simulation } from '../support/kernel/simulation.ts'
 import { memoryDir } from '../support/tmp.ts'
 

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { deep } from '../support/deep.ts'
-import { HomeWorld } from '../support/kernel/home-world.ts'
+import { HomeBudgetWorld } from '../support/kernel/home-budget-world.ts'
 import type { Process } from '../../src/kernel/model/process.ts'
 
 const UUIDS = ['a', 'b', 'c']
@@ -25,7 +25,7 @@ type Command = typeof command extends fc.Arbitrary<infer C> ? C : never
 const monthOf = (day: number): number => Math.floor(day / 10)
 
 class Life {
-  readonly home = new HomeWorld()
+  readonly home = new HomeBudgetWorld()
   day = 100
   budgets: { dailyUsd?: number; monthlyUsd?: number } = {}
   /** the latest day and month so far, and what was spent in each of all */

@@ -2,9 +2,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { step } from '../../src/kernel/decide/step.ts'
-import { Episode } from '../support/kernel/episode.ts'
+import { RandomRun } from '../support/kernel/random-run.ts'
 import { kernelSpec, World } from '../support/kernel/world.ts'
-import type { Pick } from '../support/kernel/random.ts'
+import type { Pick } from '../support/kernel/random-inputs.ts'
 
 /** The numbers that select one event; a missing one is 0. */
 const event = fc.array(fc.nat(9_999), { minLength: 1, maxLength: 16 })
@@ -21,7 +21,7 @@ function pickFrom(numbers: readonly number[]): Pick {
 test('every sequence of events keeps the rules and agrees with the model', () => {
   fc.assert(
     fc.property(fc.array(event, { maxLength: 120, size: 'max' }), (events) => {
-      const episode = new Episode()
+      const episode = new RandomRun()
       for (const numbers of events) episode.play(pickFrom(numbers))
       episode.end()
     }),
@@ -32,7 +32,7 @@ test('every sequence of events keeps the rules and agrees with the model', () =>
 test('a decision depends only on the view and the input, and changes neither', () => {
   fc.assert(
     fc.property(fc.array(event, { minLength: 5, maxLength: 40, size: 'max' }), (events) => {
-      const episode = new Episode()
+      const episode = new RandomRun()
       for (const numbers of events) episode.play(pickFrom(numbers))
       const { world } = episode
       world.commit()

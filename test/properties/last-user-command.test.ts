@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { statusOf } from '../../src/kernel/model/status.ts'
 import { deep } from '../support/deep.ts'
-import { Player } from '../support/kernel/transcript.ts'
+import { TranscriptPlayer } from '../support/kernel/transcript.ts'
 import type { Process } from '../../src/kernel/model/process.ts'
 
 const BLOCKABLE = ['SIGTERM', 'SIGINT', 'SIGPAUSE', 'SIGRESUME']
@@ -70,7 +70,7 @@ const otherEvent = fc.oneof(
 
 class Story {
   readonly userState: UserState = { own: false, family: false, ended: false }
-  readonly #player = new Player()
+  readonly #player = new TranscriptPlayer()
   readonly #comesBack: boolean
 
   constructor(policy: string) {

@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Table } from '../../src/daemon/loop/table.ts'
 import { Overlay } from '../../src/kernel/state/live-table.ts'
-import { Episode } from '../support/kernel/episode.ts'
-import { compareIndexes } from '../support/kernel/compare.ts'
-import { seededPick } from '../support/kernel/random.ts'
+import { RandomRun } from '../support/kernel/random-run.ts'
+import { compareIndexes } from '../support/kernel/compare-with-model.ts'
+import { seededPick } from '../support/kernel/random-inputs.ts'
 import type { Process } from '../../src/kernel/model/process.ts'
 import type { LiveTable } from '../../src/kernel/state/live-table.ts'
 
@@ -13,7 +13,7 @@ const isCounted = ({ life }: Process): boolean => life.state === 'created' || (l
 
 /** Every value of any row in a random life, in order. */
 function valuesOfLife(seed: number): Process[] {
-  const episode = new Episode()
+  const episode = new RandomRun()
   const pick = seededPick(seed)
   const values: Process[] = []
   const step = episode.world.step.bind(episode.world)

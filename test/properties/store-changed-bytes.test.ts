@@ -8,9 +8,9 @@ import { acquireLock } from '../../src/store/files/lock.ts'
 import { openSqliteStore } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
 import { deep } from '../support/deep.ts'
-import { seeded } from '../support/random.ts'
+import { seededRandom } from '../support/random.ts'
 import { Scribe, endOf, forkedOf, stepOf, uuidOf } from '../support/store/facts.ts'
-import { testStore } from '../support/store/open.ts'
+import { openTestStore } from '../support/store/test-store.ts'
 import { tempDir, type TempDir } from '../support/tmp.ts'
 import { SEED } from '../support/seed.ts'
 
@@ -24,7 +24,7 @@ interface Random {
 }
 
 function randomOf(seed: number): Random {
-  const next = seeded(seed)
+  const next = seededRandom(seed)
   return { below: (count) => Math.floor(next() * count) }
 }
 
@@ -39,7 +39,7 @@ beforeAll(async () => {
   folder = await tempDir()
   killed = join(folder.path, 'killed')
   earlier = join(folder.path, 'earlier')
-  await using at = await testStore()
+  await using at = await openTestStore()
   await using _lock = await acquireLock(at.dir)
   const scribe = new Scribe()
   for (let number = 1; number <= 12; number++) {

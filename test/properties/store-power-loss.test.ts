@@ -9,9 +9,9 @@ import { KernelError } from '../../src/kernel/model/errors.ts'
 import { IDENTITY_FILE, identityText, readIdentity } from '../../src/store/files/identity.ts'
 import { openSqliteStore } from '../../src/store/sqlite.ts'
 import { deep } from '../support/deep.ts'
-import { seeded } from '../support/random.ts'
+import { seededRandom } from '../support/random.ts'
 import { Scribe, endOf, stepOf, uuidOf } from '../support/store/facts.ts'
-import { testStore, type TestStore } from '../support/store/open.ts'
+import { openTestStore, type TestStore } from '../support/store/test-store.ts'
 import { SEED } from '../support/seed.ts'
 
 const COMMITS = deep(60, 300)
@@ -24,7 +24,7 @@ interface Random {
 }
 
 function randomOf(seed: number): Random {
-  const nextRandom = seeded(seed)
+  const nextRandom = seededRandom(seed)
   return { below: (count) => Math.floor(nextRandom() * count) }
 }
 
@@ -50,7 +50,7 @@ function snapshotDisk(fixture: TestStore): Disk {
 
 /** Steps, long texts, spawns and ends; the log is folded into the database every few commits. */
 async function recordMoments(random: Random, commits: number): Promise<Moment[]> {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const scribe = new Scribe()
   const moments: Moment[] = []
   const livingNumbers: number[] = []
@@ -120,7 +120,7 @@ describe(`with the seed ${SEED}`, () => {
   test(`${CUTS} cuts lose nothing that was acknowledged, and none counts as damage`, { timeout: 900_000 }, async () => {
     const random = randomOf(SEED)
     const moments = await recordMoments(random, COMMITS)
-    await using folder = await testStore()
+    await using folder = await openTestStore()
     let folds = 0
     for (let round = 0; round < CUTS; round++) {
       const number = random.below(moments.length - 1)
@@ -140,7 +140,7 @@ describe(`with the seed ${SEED}`, () => {
   test('the model detects the data loss of a disk that ignores syncs', { timeout: 300_000 }, async () => {
     const random = randomOf(SEED + 1)
     const moments = await recordMoments(random, 30)
-    await using folder = await testStore()
+    await using folder = await openTestStore()
     let failedBoots = 0
     for (let round = 0; round < 12; round++) {
       const number = 8 + random.below(20)

@@ -14,7 +14,7 @@ import type { Commit, Store } from '../../src/store/store.ts'
 import { deep } from '../support/deep.ts'
 import { FACT_TYPES, bodyOf } from '../support/store/arbitraries.ts'
 import { Scribe, endOf, modelFinished, specOf, toolFinished, uuidOf } from '../support/store/facts.ts'
-import { changeFile, testStore } from '../support/store/open.ts'
+import { changeStoreFile, openTestStore } from '../support/store/test-store.ts'
 import { tempDir } from '../support/tmp.ts'
 import type { Uuid } from '../../src/kernel/model/ids.ts'
 
@@ -326,13 +326,13 @@ async function compareRest(model: Model, { store, dir }: Real): Promise<void> {
     ...new Map([...model.processes.keys()].flatMap((uuid) => model.journalOf(uuid)).map((fact) => [fact.cursor, fact])).values(),
   ]
   const longTexts = new Set(facts.flatMap(({ body }) => textsOf(body)).filter((text) => Buffer.byteLength(text) > MAX_INLINE_BYTES))
-  const countRows = (table: string): unknown => changeFile(dir, (db) => db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'])
+  const countRows = (table: string): unknown => changeStoreFile(dir, (db) => db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'])
   expect({ facts: countRows('journal'), texts: countRows('blobs'), doomed: countRows('doomed') }).toEqual({
     facts: facts.length,
     texts: longTexts.size,
     doomed: 0,
   })
-  expect(changeFile(dir, (db) => db.prepare('PRAGMA freelist_count').get()?.['freelist_count'])).toBe(0)
+  expect(changeStoreFile(dir, (db) => db.prepare('PRAGMA freelist_count').get()?.['freelist_count'])).toBe(0)
 }
 
 function textsOf(value: unknown): string[] {
@@ -395,7 +395,7 @@ function rowAfter(before: Process, facts: readonly StoredFact[]): Process {
 }
 
 test('any fact of any type is read back unchanged', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const scribe = new Scribe()
   const A = uuidOf(1)
   await fixture.store.commit(scribe.spawn(A))

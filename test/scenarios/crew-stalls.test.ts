@@ -3,10 +3,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { CrewHome, taskOf as fileTask } from '../support/crew/home.ts'
-import { violationsOfCrew } from '../support/crew/journal.ts'
+import { CrewHome, taskOf as fileTask } from '../support/crew/crew-home.ts'
+import { violationsOfCrew } from '../support/crew/crew-journal-check.ts'
 import { bash, call, LocalCrew, memberOf, writeModelScript, taskOf, callThatWaitsFor } from '../support/crew/local-crew.ts'
-import { waitUntil } from '../support/agents/living.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { LocalDaemon } from '../support/daemon/local-daemon.ts'
 
 let daemon: LocalDaemon

@@ -10,11 +10,11 @@ import type { ProcessRow } from '../../src/store/statements.ts'
 import { processSum } from '../../src/store/rows/checksums.ts'
 import { runCli, type CliResult } from '../support/daemon/cli.ts'
 import { ManualClock } from '../support/clock.ts'
-import { Player } from '../support/kernel/transcript.ts'
-import { waitUntil } from '../support/agents/living.ts'
+import { TranscriptPlayer } from '../support/kernel/transcript.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { LocalDaemon } from '../support/daemon/local-daemon.ts'
 import { writeEndedProcesses } from '../support/daemon/ended-processes.ts'
-import { changeFile } from '../support/store/open.ts'
+import { changeStoreFile } from '../support/store/test-store.ts'
 import { HAS_TERMINAL, Terminal } from '../support/daemon/terminal.ts'
 
 const bashCall = (command: string): object => ({ tools: [{ name: 'bash', input: { command } }] })
@@ -23,21 +23,21 @@ const DAY_MS = 86_400_000
 
 describe('checkpoint system', () => {
   /** Plays the whole steps from `first` to `last`; returns the output of the last one. */
-  function steps(player: Player, first: number, lastStep: number): string {
+  function steps(player: TranscriptPlayer, first: number, lastStep: number): string {
     let output = ''
     for (let step = first; step <= lastStep; step++) output = player.play(`.report a model ${step}\nreport a answer ${step}`)
     return output
   }
 
   test('frequency: every 5 reasoning steps', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play('.live a')
     expect(steps(player, 1, 4)).not.toContain('-> checkpoint')
     expect(steps(player, 5, 5)).toContain('-> checkpoint a#1')
   })
 
   test('frequency: or 30 seconds, whichever comes first', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play('.live a')
     player.play('wind 29000')
     expect(steps(player, 1, 1)).not.toContain('-> checkpoint')
@@ -49,7 +49,7 @@ describe('checkpoint system', () => {
   })
 
   test('failure semantics: a checkpoint that fails to be written does not block the reasoning loop', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play('.live a')
     expect(steps(player, 1, 5)).toContain('-> checkpoint a#1\n  -> ack ok')
     expect(player.play('checkpoint a error=EIO')).toContain('checkpoint.failed step 5 EIO')
@@ -300,7 +300,7 @@ describe('garbage collection', () => {
     const [first = '', second = ''] = await writeEnded(105)
     await daemon.stop()
     // The newest facts are checked when the store is opened; the rest, when they are read.
-    changeFile(daemon.paths.state, (db) => {
+    changeStoreFile(daemon.paths.state, (db) => {
       db.prepare("UPDATE processes SET body = body || ' ' WHERE key = 1").run()
       const row = db.prepare('SELECT * FROM processes WHERE key = 2').get() as unknown as ProcessRow
       db.prepare('UPDATE processes SET exited_at = NULL, sum = ? WHERE key = 2').run(processSum({ ...row, exited_at: null }))

@@ -7,11 +7,12 @@ import type { EventView } from '../../src/api/views/daemon.ts'
 import type { ProcessView } from '../../src/api/views/process.ts'
 import type { Status } from '../../src/kernel/model/status.ts'
 import { runCli, type CliResult } from '../support/daemon/cli.ts'
-import { DaemonHome } from '../support/daemon/daemon.ts'
-import { Player } from '../support/kernel/transcript.ts'
-import { waitUntil, findProcessesWith, newToken } from '../support/agents/living.ts'
+import { DaemonHome } from '../support/daemon/daemon-home.ts'
+import { TranscriptPlayer } from '../support/kernel/transcript.ts'
+import { findProcessesWith, newToken } from '../support/living-processes.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { LocalDaemon } from '../support/daemon/local-daemon.ts'
-import { startPausedBesideStalled } from '../support/agents/watched-agent.ts'
+import { startPausedBesideStalled } from '../support/agents/paused-and-stalled.ts'
 
 let daemon: LocalDaemon
 beforeAll(async () => {
@@ -32,8 +33,8 @@ const lastDigits = (uuid: string): string => uuid.slice(-8)
 const factsOf = (events: readonly EventView[], fact: string): EventView[] => events.filter(isFact(fact))
 
 /** A player after this script. */
-function playScript(script: string): Player {
-  const player = new Player()
+function playScript(script: string): TranscriptPlayer {
+  const player = new TranscriptPlayer()
   player.play(script)
   return player
 }

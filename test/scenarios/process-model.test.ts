@@ -8,9 +8,9 @@ import { KernelError } from '../../src/kernel/model/errors.ts'
 import { newLife, transition } from '../../src/kernel/state/lifecycle.ts'
 import type { EventView } from '../../src/api/views/daemon.ts'
 import type { Life } from '../../src/kernel/model/process.ts'
-import { Player, play } from '../support/kernel/transcript.ts'
+import { TranscriptPlayer, play } from '../support/kernel/transcript.ts'
 import { LocalDaemon } from '../support/daemon/local-daemon.ts'
-import { startPausedBesideStalled } from '../support/agents/watched-agent.ts'
+import { startPausedBesideStalled } from '../support/agents/paused-and-stalled.ts'
 import { runCli } from '../support/daemon/cli.ts'
 import type { Signal } from '../../src/kernel/model/words.ts'
 
@@ -24,11 +24,11 @@ const isFact =
   (fact: string) =>
   (event: EventView): boolean =>
     event['fact'] === fact
-const stateOf = (player: Player, uuid: string): string | undefined => player.world.row(uuid)?.life.state
+const stateOf = (player: TranscriptPlayer, uuid: string): string | undefined => player.world.row(uuid)?.life.state
 
 /** A player after this script. */
-function playScript(script: string): Player {
-  const player = new Player()
+function playScript(script: string): TranscriptPlayer {
+  const player = new TranscriptPlayer()
   player.play(script)
   return player
 }

@@ -3,7 +3,7 @@
 // each node's state follows from its process's exit. REEVE_SEED repeats a run, REEVE_LIVES sets the number of runs.
 import { expect, test } from 'vitest'
 import { deep } from '../support/deep.ts'
-import { seededPick } from '../support/kernel/random.ts'
+import { seededPick } from '../support/kernel/random-inputs.ts'
 import { RUN, RunWorld, type Outcome, type NodePlan } from '../support/daemon/compose-world.ts'
 import { SEED } from '../support/seed.ts'
 

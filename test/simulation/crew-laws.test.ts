@@ -2,10 +2,10 @@
 // Without a defect, the same lives break no law.
 import { expect, test } from 'vitest'
 import { decideCrew } from '../../src/kernel/crew/decide/decide.ts'
-import { Dice } from '../support/crew-world/chaos.ts'
+import { Dice } from '../support/crew-world/random-faults.ts'
 import { BrokenLaw, type Law } from '../support/model-git/laws.ts'
-import { lifeOf, playLife } from '../support/model-git/life.ts'
-import { seeded } from '../support/random.ts'
+import { simulateCrew, playSimulatedCrew } from '../support/model-git/simulated-crew.ts'
+import { seededRandom } from '../support/random.ts'
 import type { Act } from '../../src/kernel/model/crew/commands.ts'
 import type { Defects } from '../support/model-git/simulated-repository.ts'
 import type { Job } from '../../src/kernel/model/crew/facts.ts'
@@ -174,10 +174,10 @@ const DEFECTS: readonly (readonly [string, Law, Defect])[] = [
 
 /** The first law that a life breaks; null when it breaks none. */
 function firstBrokenLaw(seed: number, brokenParts: Defect): Law | null {
-  const random = seeded(seed)
+  const random = seededRandom(seed)
   const spec: Partial<CrewSpec> = { staff: [{ role: 'generic', count: 3 }], maxAttempts: 8, verify: CHECK }
   try {
-    playLife(lifeOf(spec, brokenParts), new Dice(Array.from({ length: 240 }, () => Math.floor(random() * 10_000))))
+    playSimulatedCrew(simulateCrew(spec, brokenParts), new Dice(Array.from({ length: 240 }, () => Math.floor(random() * 10_000))))
     return null
   } catch (error) {
     if (error instanceof BrokenLaw) return error.law

@@ -4,11 +4,11 @@
 // A failure prints the shrunk numbers; REEVE_SEED repeats a run, REEVE_LIVES makes it longer.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Dice } from '../support/crew-world/chaos.ts'
+import { Dice } from '../support/crew-world/random-faults.ts'
 import { requireLaw } from '../support/crew-world/laws.ts'
 import { specOf, type World } from '../support/crew-world/world.ts'
 import { deep } from '../support/deep.ts'
-import { lifeOf, playLife, type Life } from '../support/model-git/life.ts'
+import { simulateCrew, playSimulatedCrew, type SimulatedCrew } from '../support/model-git/simulated-crew.ts'
 import { SEED } from '../support/seed.ts'
 import { lastSuccessorOf } from '../../src/kernel/crew/state/queries.ts'
 import { USER_CHANGES } from '../support/model-git/simulated-repository.ts'
@@ -62,12 +62,12 @@ function checkHeirs({ crew, procs }: World): void {
   }
 }
 
-function playToEnd(life: Life, dice: Dice): void {
+function playToEnd(life: SimulatedCrew, dice: Dice): void {
   const { world } = life
   const isRefolded = (): void => {
     expect(world.foldJournal()).toEqual(world.crew)
   }
-  playLife(life, dice, isRefolded)
+  playSimulatedCrew(life, dice, isRefolded)
   isRefolded()
   checkMessages(world)
   checkHeirs(world)
@@ -102,7 +102,7 @@ function playLives(seed: number, lifeCount: number): Tally {
   const tally: Tally = { commands: 0, refused: 0, landings: 0, gitOperations: new Map(), outcomes: new Map(), facts: new Map() }
   fc.assert(
     fc.property(spec, fc.array(fc.nat(9_999), { minLength: 60, maxLength: 420, size: 'max' }), (crewSpec, numbers) => {
-      const life = lifeOf(crewSpec)
+      const life = simulateCrew(crewSpec)
       const { world, repository } = life
       withLog(world, () => playToEnd(life, new Dice(numbers)))
       tally.commands += world.commandCount

@@ -2,8 +2,8 @@
 // REEVE_SEED repeats a run, REEVE_INPUTS sets the number of inputs.
 import { expect, test } from 'vitest'
 import { deep } from '../support/deep.ts'
-import { Episode } from '../support/kernel/episode.ts'
-import { seededPick } from '../support/kernel/random.ts'
+import { RandomRun } from '../support/kernel/random-run.ts'
+import { seededPick } from '../support/kernel/random-inputs.ts'
 import { SEED } from '../support/seed.ts'
 
 const INPUTS = Number(process.env['REEVE_INPUTS'] ?? deep(12_500, 1_000_000))
@@ -14,7 +14,7 @@ test(`${INPUTS} random inputs keep the rules and agree with the model (seed ${SE
   let inputs = 0
   for (let life = 0; inputs < INPUTS; life += 1) {
     const pick = seededPick(SEED + life)
-    const episode = new Episode()
+    const episode = new RandomRun()
     try {
       while (episode.inputs < INPUTS_PER_LIFE) episode.play(pick)
       episode.end()

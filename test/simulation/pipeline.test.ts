@@ -2,7 +2,7 @@
 // REEVE_SEED repeats a run, REEVE_STEPS makes it longer.
 import { expect, test } from 'vitest'
 import { deep } from '../support/deep.ts'
-import { seededPick } from '../support/kernel/random.ts'
+import { seededPick } from '../support/kernel/random-inputs.ts'
 import { Simulation } from '../support/kernel/simulation.ts'
 import { memoryDir } from '../support/tmp.ts'
 import { SEED } from '../support/seed.ts'

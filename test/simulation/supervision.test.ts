@@ -3,7 +3,7 @@
 // REEVE_SEED repeats a run, REEVE_LIVES sets the number of random lives.
 import { expect, test } from 'vitest'
 import { deep } from '../support/deep.ts'
-import { seededPick } from '../support/kernel/random.ts'
+import { seededPick } from '../support/kernel/random-inputs.ts'
 import { RealSupervisor } from '../support/supervision/real-supervisor.ts'
 import { SupervisionModel } from '../support/supervision/model.ts'
 import { SEED } from '../support/seed.ts'

@@ -1,7 +1,7 @@
 // Reproducible random numbers from 0 up to 1, generated from a seed.
 
 /** Mulberry32. */
-export function seeded(seed: number): () => number {
+export function seededRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0

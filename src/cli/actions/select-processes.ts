@@ -1,6 +1,6 @@
 // Selects the processes that a verb acts on: those that its words name, those whose names match a pattern, or all with `--all`. Owns the
 // rules of a selection, which docs/concepts/signals.md describes. Must leave the members of a crew to their crew, unless a word names one.
-// Test: test/e2e/cli/several.test.ts.
+// Test: test/e2e/cli/several-processes.test.ts.
 import type { ProcessView } from '../../api/views/process.ts'
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
 import { Failure, UsageError } from '../errors.ts'

@@ -1,5 +1,5 @@
 // Asks the user a yes-or-no question on the terminal; the caller has checked that there is a terminal. Any answer but yes means no. Test:
-// test/e2e/cli/rm.test.ts, test/e2e/cli/history.test.ts.
+// test/e2e/cli/rm.test.ts, test/e2e/cli/gc-pin-archive.test.ts.
 
 export async function askToConfirm(question: string): Promise<boolean> {
   const { createInterface } = await import('node:readline/promises')

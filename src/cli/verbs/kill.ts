@@ -1,4 +1,4 @@
-// `reeve kill`: sends any signal; SIGTERM with a short grace. Tests: test/e2e/cli/cli.test.ts, test/e2e/cli/several.test.ts.
+// `reeve kill`: sends any signal; SIGTERM with a short grace. Tests: test/e2e/cli/cli.test.ts, test/e2e/cli/several-processes.test.ts.
 import { processTitle } from '../print/process-text.ts'
 import { forEachSelected } from '../actions/for-each-process.ts'
 import { outcomeSuffix, stopAndWait, deferralNote, optionalFields } from '../actions/stop-and-wait.ts'

@@ -1,4 +1,4 @@
-// `reeve pause`: pauses processes. Tests: test/e2e/cli/cli.test.ts, test/e2e/cli/several.test.ts.
+// `reeve pause`: pauses processes. Tests: test/e2e/cli/cli.test.ts, test/e2e/cli/several-processes.test.ts.
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
 import { processTitle } from '../print/process-text.ts'
 import { forEachSelected } from '../actions/for-each-process.ts'

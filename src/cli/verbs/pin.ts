@@ -1,4 +1,4 @@
-// `reeve pin`: protects processes from collection. Test: test/e2e/cli/history.test.ts.
+// `reeve pin`: protects processes from collection. Test: test/e2e/cli/gc-pin-archive.test.ts.
 import { processTitle } from '../print/process-text.ts'
 import { forEachProcess } from '../actions/for-each-process.ts'
 import { stripControls } from '../print/text.ts'

@@ -1,4 +1,4 @@
-// `reeve stop`: ends processes by SIGTERM, with time for cleanup. Tests: test/e2e/cli/cli.test.ts, test/e2e/cli/several.test.ts.
+// `reeve stop`: ends processes by SIGTERM, with time for cleanup. Tests: test/e2e/cli/cli.test.ts, test/e2e/cli/several-processes.test.ts.
 import { forEachSelected } from '../actions/for-each-process.ts'
 import { stopAndWait } from '../actions/stop-and-wait.ts'
 import type { VerbCall } from '../table/verb.ts'

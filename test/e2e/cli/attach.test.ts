@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect, type Reeve } from '../../../src/index.ts'
 import { CLI, runCli, startCli, type CliResult } from '../../support/daemon/cli.ts'
 import { testEnv } from '../../support/env.ts'
-import { signalFound } from '../../support/agents/living.ts'
+import { signalFound } from '../../support/living-processes.ts'
 import { HAS_TERMINAL, Terminal } from '../../support/daemon/terminal.ts'
 import { tempDir, type TempDir } from '../../support/tmp.ts'
 

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { runCli, type CliResult } from '../../support/daemon/cli.ts'
-import { DaemonHome } from '../../support/daemon/daemon.ts'
+import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { HAS_TERMINAL, Terminal } from '../../support/daemon/terminal.ts'
 

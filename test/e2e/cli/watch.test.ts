@@ -1,7 +1,7 @@
 // `reeve ps --watch`: the table that follows all changes, on a real terminal and without one.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runCli, startCli, type CliResult } from '../../support/daemon/cli.ts'
-import { signalFound } from '../../support/agents/living.ts'
+import { signalFound } from '../../support/living-processes.ts'
 import { HAS_TERMINAL, Terminal, type TerminalOptions } from '../../support/daemon/terminal.ts'
 import { tempDir, type TempDir } from '../../support/tmp.ts'
 

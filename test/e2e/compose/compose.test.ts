@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { bashCall, waitForFileCommand, ComposeRuns, shellNode, stateList } from '../../support/daemon/compose.ts'
 import { testEnv } from '../../support/env.ts'
-import { waitUntil } from '../../support/agents/living.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { Repository } from '../../support/crew/repository.ts'
 import type { PlanView, RunsView } from '../../../src/api/views/compose.ts'
 

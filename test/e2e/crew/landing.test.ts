@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { CrewReportView } from '../../../src/api/views/crew-report.ts'
 import { runCli } from '../../support/daemon/cli.ts'
-import { CrewHome } from '../../support/crew/home.ts'
+import { CrewHome } from '../../support/crew/crew-home.ts'
 
 const TIMEOUT_MS = 120_000
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { MergePlanView, ProcessDiffView } from '../../../src/api/views/diff.ts'
 import { runCli, type CliResult } from '../../support/daemon/cli.ts'
-import { CrewHome, taskOf } from '../../support/crew/home.ts'
+import { CrewHome, taskOf } from '../../support/crew/crew-home.ts'
 
 const TIMEOUT_MS = 120_000
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { CrewReportView, ReportUsageView } from '../../../src/api/views/crew-report.ts'
 import type { UsageReportView } from '../../../src/api/views/usage.ts'
-import { CrewHome, taskOf } from '../../support/crew/home.ts'
+import { CrewHome, taskOf } from '../../support/crew/crew-home.ts'
 
 const TIMEOUT_MS = 120_000
 const TOKENS = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'steps'] as const

@@ -7,7 +7,7 @@ import type { GcView } from '../../../src/api/views/archive.ts'
 import type { SteerView } from '../../../src/api/views/process.ts'
 import { CHECK_MS } from '../../../src/daemon/operations/collector.ts'
 import { ManualClock } from '../../support/clock.ts'
-import { waitUntil } from '../../support/agents/living.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { writeEndedProcesses } from '../../support/daemon/ended-processes.ts'
 

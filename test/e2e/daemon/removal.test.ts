@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ApiError } from '../../../src/api/client/client.ts'
 import type { EventView } from '../../../src/api/views/daemon.ts'
 import type { ProcessView, RemovedView } from '../../../src/api/views/process.ts'
-import { DaemonHome } from '../../support/daemon/daemon.ts'
-import { waitUntil } from '../../support/agents/living.ts'
+import { DaemonHome } from '../../support/daemon/daemon-home.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 
 let daemon: LocalDaemon

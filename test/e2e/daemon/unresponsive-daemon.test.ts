@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readHolder, readHolderRecord } from '../../../src/api/client/daemon-holder.ts'
 import { runCli, type CliResult } from '../../support/daemon/cli.ts'
-import { DaemonHome } from '../../support/daemon/daemon.ts'
-import { waitUntil, readProcess, signalFound } from '../../support/agents/living.ts'
+import { DaemonHome } from '../../support/daemon/daemon-home.ts'
+import { readProcess, signalFound } from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 /** Well below the 30 s of silence after which any request fails, with room for a machine under load. */
 const SOON_MS = 15_000

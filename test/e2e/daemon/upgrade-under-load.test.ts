@@ -5,13 +5,13 @@ import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { connect, type DaemonView, type ProcessView, type Reeve } from '../../../src/index.ts'
 import * as lines from '../../support/agents/agent-lines.ts'
-import { writeProgramOfTurns } from '../../support/agents/command.ts'
+import { writeProgramOfTurns } from '../../support/agents/command-driver.ts'
 import type { RunningCli } from '../../support/daemon/cli.ts'
-import { Installed } from '../../support/daemon/installed.ts'
+import { Installation } from '../../support/daemon/installation.ts'
 import { deep } from '../../support/deep.ts'
 import { FORM } from '../../support/env.ts'
 import { startModelServer, type ModelServer, type ServedAnswer, type ServedRequest } from '../../support/models/model-server.ts'
-import { WIRE_FORMATS } from '../../support/models/wire.ts'
+import { WIRE_FORMATS } from '../../support/models/wire-formats.ts'
 import { tempDir, type TempDir } from '../../support/tmp.ts'
 
 const ROUNDS = deep(2, 20)
@@ -78,7 +78,7 @@ async function writeExternalAgents(): Promise<{ readPrompts(): string[]; readCla
   }
 }
 
-async function startAgents(installed: Installed): Promise<RunningCli> {
+async function startAgents(installed: Installation): Promise<RunningCli> {
   const start = async (...args: string[]): Promise<void> => {
     expect(await installed.run(home, ['run', '-d', ...args])).toMatchObject({ code: 0 })
   }
@@ -98,8 +98,8 @@ const listAll = (reeve: Reeve): Promise<readonly ProcessView[]> => reeve.list({ 
 test.runIf(FORM === 'bundle')(
   `ten agents continue over ${ROUNDS} upgrades`,
   async () => {
-    const installs = BUILDS.map((build) => Installed.copy(join(dir.path, build)).rename(build))
-    const [first] = installs as [Installed]
+    const installs = BUILDS.map((build) => Installation.copy(join(dir.path, build)).rename(build))
+    const [first] = installs as [Installation]
     const reeve = connect({ home, start: false })
     expect(await first.run(home, ['daemon', 'start'])).toMatchObject({ code: 0 })
     try {

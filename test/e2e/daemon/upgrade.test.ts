@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { DaemonView } from '../../../src/index.ts'
-import { BUNDLE_ID } from '../../support/daemon/built.ts'
+import { BUNDLE_ID } from '../../support/daemon/build-id.ts'
 import { runCli, type CliResult } from '../../support/daemon/cli.ts'
-import { Installed } from '../../support/daemon/installed.ts'
+import { Installation } from '../../support/daemon/installation.ts'
 import { deep } from '../../support/deep.ts'
 import { FORM } from '../../support/env.ts'
 import { tempDir, type TempDir } from '../../support/tmp.ts'
@@ -16,12 +16,12 @@ const OTHER_BUILD = 'feedfeedfeedfeed'
 
 let dir: TempDir
 let home: string
-let installed: Installed
+let installed: Installation
 beforeEach(async () => {
   dir = await tempDir()
   home = join(dir.path, 'home')
   mkdirSync(home, { mode: 0o700 })
-  if (FORM === 'bundle') installed = Installed.copy(join(dir.path, 'lib'))
+  if (FORM === 'bundle') installed = Installation.copy(join(dir.path, 'lib'))
 })
 afterEach(async () => {
   await run('daemon', 'stop', '--now')
@@ -181,7 +181,7 @@ describe.runIf(FORM === 'bundle')('a daemon of another build', () => {
         `the store has schema ${schema + 1}, but this version (reeve 0.1.0) knows ${schema}: the old daemon goes on\n`,
       ),
     })
-    const broken = Installed.copy(join(dir.path, 'broken')).rename('0123456789abcdef')
+    const broken = Installation.copy(join(dir.path, 'broken')).rename('0123456789abcdef')
     writeFileSync(join(broken.dir, 'dist/daemon.js'), 'throw new Error("half of it")\n')
     expect(await broken.run(home, ['daemon', 'upgrade'])).toMatchObject({
       code: 1,

@@ -3,8 +3,8 @@
 import { globSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { ROOT } from '../../support/env.ts'
-import { blocksIn, readBlocks } from '../../support/docs/page.ts'
-import { runBlocks } from '../../support/docs/session.ts'
+import { blocksIn, readBlocks } from '../../support/docs/page-blocks.ts'
+import { runBlocks } from '../../support/docs/run-blocks.ts'
 
 const PAGES = ['README.md', ...globSync('docs/{start,guides}/*.md', { cwd: ROOT })].toSorted()
 const blocksOf = (page: string) => readBlocks(page).filter(({ reason }) => reason === null)

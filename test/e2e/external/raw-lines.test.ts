@@ -6,8 +6,8 @@ import { expect, test } from 'vitest'
 import type { EventView } from '../../../src/api/views/daemon.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import * as lines from '../../support/agents/agent-lines.ts'
-import { writePlayingProgram } from '../../support/agents/command.ts'
-import { newToken } from '../../support/agents/living.ts'
+import { writePlayingProgram } from '../../support/agents/command-driver.ts'
+import { newToken } from '../../support/living-processes.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 
 const ACP = fileURLToPath(new URL('../../support/programs/acp-agent.ts', import.meta.url))

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import { CLI, runCli, type CliResult } from '../../support/daemon/cli.ts'
-import { DaemonHome } from '../../support/daemon/daemon.ts'
+import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { testEnv } from '../../support/env.ts'
 
 const MAX_BYTES = 1_000_000

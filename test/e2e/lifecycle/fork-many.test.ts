@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { LineageView, ResumablesView } from '../../../src/api/views/resume.ts'
 import type { ProcessView, ResumeBody, SteerView } from '../../../src/api/views/process.ts'
-import { DaemonHome } from '../../support/daemon/daemon.ts'
+import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { deep } from '../../support/deep.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
 import { CLI } from '../../support/daemon/cli.ts'
-import { DaemonHome } from '../../support/daemon/daemon.ts'
+import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { testEnv } from '../../support/env.ts'
 
 let home: DaemonHome

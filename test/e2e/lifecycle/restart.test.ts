@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startDaemon } from '../../../src/daemon/daemon.ts'
 import type { DaemonView, EventView } from '../../../src/api/views/daemon.ts'
-import { DaemonHome } from '../../support/daemon/daemon.ts'
-import { waitUntil, killRemaining, findProcessesWith, newToken } from '../../support/agents/living.ts'
+import { DaemonHome } from '../../support/daemon/daemon-home.ts'
+import { killRemaining, findProcessesWith, newToken } from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 
 let daemon: LocalDaemon

@@ -3,16 +3,17 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import { deep } from '../../support/deep.ts'
-import { waitUntil, killRemaining } from '../../support/agents/living.ts'
+import { killRemaining } from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { Tree } from '../../support/daemon/trees.ts'
+import { GatedTree } from '../../support/daemon/gated-tree.ts'
 
 let daemon: LocalDaemon
-let tree: Tree
+let tree: GatedTree
 
 beforeEach(async () => {
   daemon = await LocalDaemon.start()
-  tree = new Tree(daemon)
+  tree = new GatedTree(daemon)
 })
 afterEach(async () => {
   try {

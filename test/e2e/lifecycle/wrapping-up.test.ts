@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
-import { killRemaining, findProcessesWith, newToken } from '../../support/agents/living.ts'
+import { killRemaining, findProcessesWith, newToken } from '../../support/living-processes.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { startModelServer, type ModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
 

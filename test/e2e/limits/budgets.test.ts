@@ -2,7 +2,7 @@
 // daemon is killed meanwhile, and the budget grows without a stop. The model is a server on this machine.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { DaemonHome } from '../../support/daemon/daemon.ts'
+import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { testEnv } from '../../support/env.ts'
 import { startModelServer } from '../../support/models/model-server.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { join } from 'node:path'
 import { connect } from '../../../src/index.ts'
 import { runCli } from '../../support/daemon/cli.ts'
-import { changeFile } from '../../support/store/open.ts'
+import { changeStoreFile } from '../../support/store/test-store.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import type { UsageBy, UsageReportView } from '../../../src/api/views/usage.ts'
 import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
@@ -125,7 +125,7 @@ test('usage without a known model is in no sum, and is reported', async () => {
   await local.waitForEnd((await local.spawnScripted([{ text: 'done', usage: { input: 100, output: 10 } }])).uuid)
   await local.client.get('/v1/usage', {})
   await local.stop()
-  changeFile(local.paths.state, (db) => db.exec('DELETE FROM spenders'))
+  changeStoreFile(local.paths.state, (db) => db.exec('DELETE FROM spenders'))
   await local.start()
   expect(await local.client.get('/v1/usage', {})).toMatchObject({ rows: [], unread: 1 })
   expect((await runCli(local.home, ['usage'])).stderr).toContain(

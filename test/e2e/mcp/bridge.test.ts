@@ -12,7 +12,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CLI } from '../../support/daemon/cli.ts'
 import { testEnv } from '../../support/env.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { callTool, spawnWithTools } from '../../support/agents/own-tools.ts'
+import { callTool, spawnWithReeveTools } from '../../support/agents/reeve-tools-client.ts'
 import type { OutboxRecord } from '../../../src/api/views/mcp.ts'
 
 let daemon: LocalDaemon
@@ -108,13 +108,13 @@ describe('the user', () => {
 
 describe('an agent', () => {
   test('is identified by its token', async () => {
-    const { view, token } = await spawnWithTools(daemon, { name: 'worker' })
+    const { view, token } = await spawnWithReeveTools(daemon, { name: 'worker' })
     const client = await connectBridge({ REEVE_MCP_TOKEN: token, REEVE_MCP_SOCKET: daemon.paths.socket.replace('.sock', '.mcp.sock') })
     expect((await callTool(client, 'inspect', { process: 'self' })).value).toMatchObject({ id: view.uuid, name: 'worker' })
   })
 
   test('with an expired token gets an error', async () => {
-    const { view, token } = await spawnWithTools(daemon)
+    const { view, token } = await spawnWithReeveTools(daemon)
     await daemon.signal(view.uuid, 'SIGKILL')
     await daemon.waitForEnd(view.uuid)
     await expect(
@@ -136,7 +136,7 @@ describe('I2: the outbox', () => {
   })
 
   test('keeps a report without an answer, and the agent can end its turn', async () => {
-    const { view, token } = await spawnWithTools(daemon)
+    const { view, token } = await spawnWithReeveTools(daemon)
     const outbox = join(daemon.home, 'outbox')
     const env = {
       REEVE_MCP_TOKEN: token,

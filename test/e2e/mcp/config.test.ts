@@ -8,11 +8,12 @@ import { trustDirectory } from '../../../src/config/edit.ts'
 import type { EventView } from '../../../src/api/views/daemon.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import type { McpState } from '../../../src/kernel/model/facts.ts'
-import { DaemonHome } from '../../support/daemon/daemon.ts'
+import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { testEnv } from '../../support/env.ts'
-import { waitUntil, killRemaining, findProcessesWith, newToken } from '../../support/agents/living.ts'
+import { killRemaining, findProcessesWith, newToken } from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { MCP_PROGRAM } from '../../support/agents/mcp.ts'
+import { MCP_PROGRAM } from '../../support/agents/native-with-mcp.ts'
 
 const token = newToken()
 const server = (mode = 'usual', log = ''): { command: string; args: string[] } => ({

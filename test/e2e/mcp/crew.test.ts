@@ -6,7 +6,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { call, LocalCrew, writeModelScript, callThatWaitsFor } from '../../support/crew/local-crew.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { connectClient, readServerFromLog, callTool } from '../../support/agents/own-tools.ts'
+import { connectClient, readToolServerFromLog, callTool } from '../../support/agents/reeve-tools-client.ts'
 import type { Rule } from '../../support/crew/local-crew.ts'
 
 const PROGRAM = resolve(import.meta.dirname, '../../support/programs/acp-agent.ts')
@@ -47,7 +47,7 @@ beforeEach(async () => {
     maxWorkers: 3,
     tasks: [{ id: 'first', title: 'The first', text: 'Do it.', acceptance: 'It is done.' }],
   })
-  client = await connectClient(await readServerFromLog(log))
+  client = await connectClient(await readToolServerFromLog(log))
   await crew.waitUntil(
     ({ members }) =>
       members.filter(({ id, state, status }) => id.startsWith('worker') && state === 'on' && status === 'ready').length === 2,

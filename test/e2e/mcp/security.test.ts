@@ -6,15 +6,15 @@ import { connect as connectSocket, type AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { connectClient, callTool, spawnWithTools } from '../../support/agents/own-tools.ts'
-import type { ToolSession } from '../../support/agents/own-tools.ts'
+import { connectClient, callTool, spawnWithReeveTools } from '../../support/agents/reeve-tools-client.ts'
+import type { ToolsSession } from '../../support/agents/reeve-tools-client.ts'
 
 let daemon: LocalDaemon
-let session: ToolSession
+let session: ToolsSession
 
 beforeAll(async () => {
   daemon = await LocalDaemon.start()
-  session = await spawnWithTools(daemon)
+  session = await spawnWithReeveTools(daemon)
 })
 afterAll(async () => {
   await daemon[Symbol.asyncDispose]()
@@ -88,13 +88,13 @@ describe('a token', () => {
     await daemon.waitForEnd(session.view.uuid)
     expect(await send({})).toMatchObject({ status: 401, text: expect.stringContaining('ended with its process') })
     const oldToken = session.token
-    session = await spawnWithTools(daemon)
+    session = await spawnWithReeveTools(daemon)
     expect(session.token).not.toBe(oldToken)
     expect([(await send({ token: oldToken })).status, (await send({})).status]).toEqual([401, 200])
   })
 
   test('identifies its process, whatever a call claims', async () => {
-    const other = await spawnWithTools(daemon, { name: 'other' })
+    const other = await spawnWithReeveTools(daemon, { name: 'other' })
     const client = await connectClient(other)
     expect((await callTool(client, 'inspect', { process: 'self' })).value).toMatchObject({ name: 'other' })
     const forgedCall = await client.callTool({
@@ -174,7 +174,7 @@ describe('a request', () => {
 
 test('waiting calls are limited, and those of other processes continue', async () => {
   await daemon.spawnShell('sleep 600', { name: 'sleeper' })
-  const [busyClient, other] = [await connectClient(session), await connectClient(await spawnWithTools(daemon, { name: 'idle' }))]
+  const [busyClient, other] = [await connectClient(session), await connectClient(await spawnWithReeveTools(daemon, { name: 'idle' }))]
   const disconnect = new AbortController()
   const waitingCalls = Array.from({ length: 64 }, () =>
     busyClient.callTool(

@@ -6,16 +6,16 @@ import { StreamableHTTPClientTransport as OlderTransport } from '@modelcontextpr
 import type { Client } from '@modelcontextprotocol/client'
 import { testEnv } from '../../support/env.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { readProgramArgs, connectClient, callTool, spawnWithTools } from '../../support/agents/own-tools.ts'
-import type { ToolSession } from '../../support/agents/own-tools.ts'
+import { readProgramArgs, connectClient, callTool, spawnWithReeveTools } from '../../support/agents/reeve-tools-client.ts'
+import type { ToolsSession } from '../../support/agents/reeve-tools-client.ts'
 
 let daemon: LocalDaemon
-let session: ToolSession
+let session: ToolsSession
 let client: Client
 
 beforeEach(async () => {
   daemon = await LocalDaemon.start()
-  session = await spawnWithTools(daemon, { name: 'lead' })
+  session = await spawnWithReeveTools(daemon, { name: 'lead' })
   client = await connectClient(session)
 })
 afterEach(async () => {

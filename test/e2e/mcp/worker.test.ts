@@ -6,7 +6,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { LocalCrew } from '../../support/crew/local-crew.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { connectClient, readServerFromLog, callTool } from '../../support/agents/own-tools.ts'
+import { connectClient, readToolServerFromLog, callTool } from '../../support/agents/reeve-tools-client.ts'
 
 const PROGRAM = resolve(import.meta.dirname, '../../support/programs/acp-agent.ts')
 
@@ -38,8 +38,8 @@ beforeEach(async () => {
   }
   await writeFile(join(daemon.work, 'reeve.yaml'), JSON.stringify({ crews: { team: definition } }))
   crew = await LocalCrew.up(daemon, { crew: 'team' })
-  implementer = await connectClient(await readServerFromLog(join(workFile('hand'), 'log')))
-  reviewer = await connectClient(await readServerFromLog(join(workFile('eye'), 'log')))
+  implementer = await connectClient(await readToolServerFromLog(join(workFile('hand'), 'log')))
+  reviewer = await connectClient(await readToolServerFromLog(join(workFile('eye'), 'log')))
 })
 afterEach(async () => {
   await Promise.all([implementer.close(), reviewer.close()])

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { EventView } from '../../../src/api/views/daemon.ts'
 import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
-import { DaemonHome } from '../../support/daemon/daemon.ts'
-import { waitUntil } from '../../support/agents/living.ts'
+import { DaemonHome } from '../../support/daemon/daemon-home.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 
 let daemon: LocalDaemon

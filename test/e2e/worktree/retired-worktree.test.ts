@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ProcessDiffView } from '../../../src/api/views/diff.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import { runCli } from '../../support/daemon/cli.ts'
-import { CrewHome, taskOf } from '../../support/crew/home.ts'
+import { CrewHome, taskOf } from '../../support/crew/crew-home.ts'
 
 const TIMEOUT_MS = 120_000
 

@@ -4,9 +4,10 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { findWorkingKinds } from '../../support/agents/contained.ts'
-import { DaemonHome } from '../../support/daemon/daemon.ts'
-import { waitUntil, killRemaining, findProcessesWith, newToken } from '../../support/agents/living.ts'
+import { findWorkingKinds } from '../../support/agents/containment-bench.ts'
+import { DaemonHome } from '../../support/daemon/daemon-home.ts'
+import { killRemaining, findProcessesWith, newToken } from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../support/programs/acp-agent.ts', import.meta.url))
 const kinds = await findWorkingKinds()

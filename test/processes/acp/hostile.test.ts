@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openAcpBench } from '../../support/agents/acp-bench.ts'
 import type { AcpBench } from '../../support/agents/acp-bench.ts'
-import { findProcessesWith } from '../../support/agents/living.ts'
+import { findProcessesWith } from '../../support/living-processes.ts'
 
 let bench: AcpBench
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { OwnTools } from '../../../src/drivers/port.ts'
 import { openAcpBench } from '../../support/agents/acp-bench.ts'
 import type { AcpBench, AcpRun } from '../../support/agents/acp-bench.ts'
-import { waitUntil } from '../../support/agents/living.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import type { MemberSpec } from '../../../src/kernel/model/process-spec.ts'
 
 const ONCE_MORE = "it did not ask for reeve's own tools (MCP): opening a second session"

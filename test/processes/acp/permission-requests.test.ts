@@ -1,7 +1,7 @@
 // Requests of an ACP agent for permission: rules that answer at once, the user's answers, an interruption, a withdrawal, forms.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openAcpBench } from '../../support/agents/acp-bench.ts'
-import { waitUntil } from '../../support/agents/living.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import type { AcpBench } from '../../support/agents/acp-bench.ts'
 import type { SpecChanges } from '../../support/spec-changes.ts'
 

@@ -9,7 +9,8 @@ import type { StoredFact } from '../../../src/kernel/model/facts.ts'
 import type { McpStart } from '../../../src/kernel/model/mcp.ts'
 import { openAcpBench } from '../../support/agents/acp-bench.ts'
 import type { AcpBench } from '../../support/agents/acp-bench.ts'
-import { waitUntil, findProcessesWith } from '../../support/agents/living.ts'
+import { findProcessesWith } from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../support/programs/acp-agent.ts', import.meta.url))
 

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openAcpBench } from '../../support/agents/acp-bench.ts'
 import type { AcpBench, AcpRun } from '../../support/agents/acp-bench.ts'
-import { waitUntil, findProcessesWith, signalFound } from '../../support/agents/living.ts'
+import { findProcessesWith, signalFound } from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 let bench: AcpBench
 

@@ -4,9 +4,10 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { commandDriver } from '../../../src/drivers/command/driver.ts'
 import { OutputLineSplitter, MAX_LINE_BYTES } from '../../../src/drivers/command/output-splitters.ts'
-import { makeLaunch, ReportRecorder, startCommand } from '../../support/agents/command.ts'
-import { openContainmentBench, findWorkingKinds } from '../../support/agents/contained.ts'
-import { waitUntil, findProcessesWith, readProcess } from '../../support/agents/living.ts'
+import { makeLaunch, ReportRecorder, startCommand } from '../../support/agents/command-driver.ts'
+import { openContainmentBench, findWorkingKinds } from '../../support/agents/containment-bench.ts'
+import { findProcessesWith, readProcess } from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const kinds = await findWorkingKinds()
 const KIB = 1024

@@ -7,9 +7,10 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { Containment, Program } from '../../../src/drivers/contain/containment-contract.ts'
 import { EventLoopTurns } from '../../../src/drivers/common/event-loop-turns.ts'
-import { waitForOutput, openContainmentBench, readText, UUID, findWorkingKinds } from '../../support/agents/contained.ts'
-import type { ContainmentBench } from '../../support/agents/contained.ts'
-import { waitUntil, findProcessesWith, findSleepersWith, TORTURE_SLEEPERS } from '../../support/agents/living.ts'
+import { waitForOutput, openContainmentBench, readText, UUID, findWorkingKinds } from '../../support/agents/containment-bench.ts'
+import type { ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { findProcessesWith, findSleepersWith, TORTURE_SLEEPERS } from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 
 const TORTURE = fileURLToPath(new URL('../../support/programs/torture.sh', import.meta.url))

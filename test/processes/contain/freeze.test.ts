@@ -3,9 +3,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Containment, Program } from '../../../src/drivers/contain/containment-contract.ts'
-import { waitForOutput, openContainmentBench, findWorkingKinds } from '../../support/agents/contained.ts'
-import type { ContainmentBench } from '../../support/agents/contained.ts'
-import { waitUntil, findProcessesWith } from '../../support/agents/living.ts'
+import { waitForOutput, openContainmentBench, findWorkingKinds } from '../../support/agents/containment-bench.ts'
+import type { ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { findProcessesWith } from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 
 const kinds = await findWorkingKinds()

@@ -5,7 +5,8 @@ import { once } from 'node:events'
 import { afterEach, expect, test } from 'vitest'
 import { GroupBackend } from '../../../src/drivers/contain/backends/group.ts'
 import { handleOf } from '../../../src/drivers/contain/proc/handle.ts'
-import { killRemaining, newToken, findSleepersWith, waitUntil } from '../../support/agents/living.ts'
+import { killRemaining, newToken, findSleepersWith } from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const token = newToken()
 afterEach(() => killRemaining(token))

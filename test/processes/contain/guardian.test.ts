@@ -11,10 +11,9 @@ import { openContainmentManager } from '../../../src/drivers/contain/manager.ts'
 import { homeTag } from '../../../src/drivers/contain/marker.ts'
 import { findOwnCgroup } from '../../../src/drivers/contain/probe.ts'
 import type { ContainmentIntent, OsHandle } from '../../../src/kernel/model/process.ts'
-import { waitForOutput, openContainmentBench, findWorkingKinds } from '../../support/agents/contained.ts'
+import { waitForOutput, openContainmentBench, findWorkingKinds } from '../../support/agents/containment-bench.ts'
 import { testEnv } from '../../support/env.ts'
 import {
-  waitUntil,
   killRemaining,
   findProcessesWith,
   newToken,
@@ -23,12 +22,13 @@ import {
   signalFound,
   findSleepersWith,
   TORTURE_SLEEPERS,
-} from '../../support/agents/living.ts'
-import type { LivingProcess } from '../../support/agents/living.ts'
+} from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import type { LivingProcess } from '../../support/living-processes.ts'
 import { tempDir } from '../../support/tmp.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 
-const DAEMON = fileURLToPath(new URL('../../support/programs/daemon.ts', import.meta.url))
+const DAEMON = fileURLToPath(new URL('../../support/programs/torture-daemon.ts', import.meta.url))
 const kinds = await findWorkingKinds()
 
 interface Fixture extends AsyncDisposable {

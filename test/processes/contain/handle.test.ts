@@ -9,7 +9,8 @@ import { handleOf, handleState, signalGroup, signalOne } from '../../../src/driv
 import { readProcessTable, readRow } from '../../../src/drivers/contain/proc/process-table.ts'
 import { psTable, psRow } from '../../../src/drivers/contain/proc/ps-output.ts'
 import type { OsHandle } from '../../../src/kernel/model/process.ts'
-import { waitUntil, newToken, readProcess } from '../../support/agents/living.ts'
+import { newToken, readProcess } from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const children: ChildProcess[] = []
 

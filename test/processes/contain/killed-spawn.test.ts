@@ -11,10 +11,11 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { openContainmentManager } from '../../../src/drivers/contain/manager.ts'
 import type { ContainmentIntent, OsHandle } from '../../../src/kernel/model/process.ts'
-import { findWorkingKinds } from '../../support/agents/contained.ts'
+import { findWorkingKinds } from '../../support/agents/containment-bench.ts'
 import { testEnv } from '../../support/env.ts'
 import { deep } from '../../support/deep.ts'
-import { waitUntil, killRemaining, findProcessesWith, newToken } from '../../support/agents/living.ts'
+import { killRemaining, findProcessesWith, newToken } from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { tempDir } from '../../support/tmp.ts'
 
 const KILLED_DAEMON = fileURLToPath(new URL('../../support/programs/daemon-killed-in-spawn.ts', import.meta.url))

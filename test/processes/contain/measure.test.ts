@@ -1,6 +1,6 @@
 // The usage of real programs, in each kind of containment that works here, also of programs that exited before the first measurement.
 import { describe, expect, test } from 'vitest'
-import { waitForOutput, openContainmentBench, readText, findWorkingKinds } from '../../support/agents/contained.ts'
+import { waitForOutput, openContainmentBench, readText, findWorkingKinds } from '../../support/agents/containment-bench.ts'
 
 const kinds = await findWorkingKinds()
 const MB = 1_000_000

@@ -6,9 +6,10 @@ import type { AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Containment } from '../../../src/drivers/contain/containment-contract.ts'
-import { UUID, waitForOutput, openContainmentBench, readText, findWorkingKinds } from '../../support/agents/contained.ts'
-import type { ContainmentBench } from '../../support/agents/contained.ts'
-import { waitUntil, findSleepersWith } from '../../support/agents/living.ts'
+import { UUID, waitForOutput, openContainmentBench, readText, findWorkingKinds } from '../../support/agents/containment-bench.ts'
+import type { ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { findSleepersWith } from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 
 const kinds = await findWorkingKinds()

@@ -11,12 +11,13 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { prepareCgroupRoot } from '../../../src/drivers/contain/backends/cgroup-root.ts'
 import type { ContainmentIntent } from '../../../src/kernel/model/process.ts'
-import { canDelegate, cgroupsIn, createDelegatedCgroup } from '../../support/agents/delegated.ts'
+import { canDelegate, cgroupsIn, createDelegatedCgroup } from '../../support/agents/delegated-cgroup.ts'
 import { testEnv } from '../../support/env.ts'
-import { waitUntil, killRemaining, findProcessesWith, newToken, findSleepersWith, TORTURE_SLEEPERS } from '../../support/agents/living.ts'
+import { killRemaining, findProcessesWith, newToken, findSleepersWith, TORTURE_SLEEPERS } from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { tempDir } from '../../support/tmp.ts'
 
-const DAEMON = fileURLToPath(new URL('../../support/programs/daemon.ts', import.meta.url))
+const DAEMON = fileURLToPath(new URL('../../support/programs/torture-daemon.ts', import.meta.url))
 const NOBODY = 65_534
 const BECOME = ['--reuid', String(NOBODY), '--regid', String(NOBODY), '--clear-groups', process.execPath]
 // The sources and this Node may be in directories that other users cannot read.

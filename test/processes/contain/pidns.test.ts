@@ -5,9 +5,10 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { childrenOf, pidNamespaceOf } from '../../../src/drivers/contain/proc/process-table.ts'
-import { waitForOutput, openContainmentBench, readText, findWorkingKinds } from '../../support/agents/contained.ts'
-import type { ContainmentBench } from '../../support/agents/contained.ts'
-import { waitUntil, findProcessesWith, findOwnProcess, readProcess, signalFound, findSleepersWith } from '../../support/agents/living.ts'
+import { waitForOutput, openContainmentBench, readText, findWorkingKinds } from '../../support/agents/containment-bench.ts'
+import type { ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { findProcessesWith, findOwnProcess, readProcess, signalFound, findSleepersWith } from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const kinds = await findWorkingKinds()
 const KILL = { signal: 'SIGKILL', graceMs: 0 } as const

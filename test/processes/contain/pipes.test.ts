@@ -8,8 +8,9 @@ import { describe, expect, test } from 'vitest'
 import { openText } from '../../../src/drivers/contain/proc/open-text.ts'
 import { tempDir } from '../../support/tmp.ts'
 import type { Program } from '../../../src/drivers/contain/containment-contract.ts'
-import { openContainmentBench, readText, findWorkingKinds } from '../../support/agents/contained.ts'
-import { waitUntil, findProcessesWith, readProcess, findSleepersWith } from '../../support/agents/living.ts'
+import { openContainmentBench, readText, findWorkingKinds } from '../../support/agents/containment-bench.ts'
+import { findProcessesWith, readProcess, findSleepersWith } from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const kinds = await findWorkingKinds()
 const MIB = 1024 * 1024

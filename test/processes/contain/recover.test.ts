@@ -7,9 +7,10 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { handleOf } from '../../../src/drivers/contain/proc/handle.ts'
 import type { ContainmentIntent, OsHandle } from '../../../src/kernel/model/process.ts'
-import { waitForOutput, openContainmentBench, UUID, findWorkingKinds } from '../../support/agents/contained.ts'
-import type { ContainmentBench } from '../../support/agents/contained.ts'
-import { waitUntil, findProcessesWith, readProcess } from '../../support/agents/living.ts'
+import { waitForOutput, openContainmentBench, UUID, findWorkingKinds } from '../../support/agents/containment-bench.ts'
+import type { ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { findProcessesWith, readProcess } from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const kinds = await findWorkingKinds()
 

@@ -12,7 +12,7 @@ import type { ScopeDeps } from '../../../src/drivers/contain/backends/systemd-sc
 import { testEnv } from '../../support/env.ts'
 import { tempDir } from '../../support/tmp.ts'
 
-const SCOPED = fileURLToPath(new URL('../../support/programs/scoped.ts', import.meta.url))
+const SCOPED = fileURLToPath(new URL('../../support/programs/enter-scope.ts', import.meta.url))
 const LINUX = process.platform === 'linux'
 const EXECS = 'while [ "$1" != -- ]; do shift; done; shift; VIA=scope exec "$@"'
 

@@ -10,14 +10,20 @@ import { expect, test } from 'vitest'
 import { bootAll } from '../../../src/daemon/loop/boot.ts'
 import type { ContainmentManager } from '../../../src/drivers/contain/containment-contract.ts'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
-import { ALL_UUIDS, DaemonLife, operationsOf, openCounted, snapshotStore } from '../../support/kernel/boundaries.ts'
-import type { Moment } from '../../support/kernel/boundaries.ts'
+import {
+  ALL_UUIDS,
+  OperationSequence,
+  operationsOf,
+  openCoreWithCountedWrites,
+  readWholeStore,
+} from '../../support/kernel/write-boundaries.ts'
+import type { Moment } from '../../support/kernel/write-boundaries.ts'
 import { testEnv } from '../../support/env.ts'
 import { journalOf } from '../../support/kernel/daemon-core.ts'
 import { RULES, Rules, userHolds } from '../../support/kernel/rules.ts'
 import { tempDir } from '../../support/tmp.ts'
 
-const PROGRAM = fileURLToPath(new URL('../../support/programs/boundary.ts', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('../../support/programs/daemon-killed-at-write.ts', import.meta.url))
 const CONTAINMENTS = { recover: async () => ({ outcome: 'gone', survivors: [] }) } as unknown as ContainmentManager
 /** the number of programs that run at the same time */
 const PARALLEL_PROGRAMS = 2
@@ -34,12 +40,12 @@ async function runUndisturbed(): Promise<Write[]> {
   mkdirSync(join(dir.path, 'archive'))
   const recordedWrites: Write[] = []
   let digestBefore = ''
-  await using core = await openCounted(join(dir.path, 'state'), async (_, moment, what, store) => {
-    const now = await snapshotStore(store)
+  await using core = await openCoreWithCountedWrites(join(dir.path, 'state'), async (_, moment, what, store) => {
+    const now = await readWholeStore(store)
     if (moment === 'before') digestBefore = now
     else recordedWrites.push({ what, before: digestBefore, after: now })
   })
-  await new DaemonLife(core, join(dir.path, 'archive')).play()
+  await new OperationSequence(core, join(dir.path, 'archive')).play()
   return recordedWrites
 }
 
@@ -57,7 +63,7 @@ async function runUntilKill(dir: string, number: number, moment: Moment): Promis
 async function continueAfterKill(dir: string): Promise<void> {
   const broken: string[] = []
   const rules = new Rules((rule, words) => broken.push(`${RULES[rule]}: ${words}`))
-  await using core = await openCounted(join(dir, 'state'), async () => {})
+  await using core = await openCoreWithCountedWrites(join(dir, 'state'), async () => {})
   const paused = userHolds(core.table.rows())
   const { pid } = (await core.store.load()).counters
   await bootAll({ table: core.table, containments: CONTAINMENTS, pipeline: core.pipeline, writeFailures: core.writeFailures })
@@ -86,7 +92,7 @@ async function checkKillAt(number: number, moment: Moment, { what, before, after
   try {
     await runUntilKill(dir.path, number, moment)
     const store = await openSqliteStore({ dir: join(dir.path, 'state') })
-    const foundState = await snapshotStore(store)
+    const foundState = await readWholeStore(store)
     await store[Symbol.asyncDispose]()
     expect(foundState).toBe(moment === 'before' ? before : after)
     await continueAfterKill(dir.path)

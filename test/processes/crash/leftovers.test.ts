@@ -5,18 +5,18 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { SpawnBody } from '../../../src/api/views/process.ts'
-import { findWorkingKinds } from '../../support/agents/contained.ts'
-import { DaemonHome } from '../../support/daemon/daemon.ts'
+import { findWorkingKinds } from '../../support/agents/containment-bench.ts'
+import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { deep } from '../../support/deep.ts'
 import {
-  waitUntil,
   killRemaining,
   findProcessesWith,
   newToken,
   signalFound,
   findSleepersWith,
   TORTURE_SLEEPERS,
-} from '../../support/agents/living.ts'
+} from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 
 const TORTURE = fileURLToPath(new URL('../../support/programs/torture.sh', import.meta.url))

@@ -1,9 +1,9 @@
 // The daemon is killed with SIGKILL at random moments, while it boots, resumes and runs agents. No acknowledged fact is lost, nothing
 // is done twice, no program is left running, and the table matches its journal.
 import { expect, test } from 'vitest'
-import { killRepeatedly, type Tally } from '../../support/daemon/crash.ts'
+import { killRepeatedly, type Tally } from '../../support/daemon/repeated-kills.ts'
 import { deep } from '../../support/deep.ts'
-import { seeded } from '../../support/random.ts'
+import { seededRandom } from '../../support/random.ts'
 import { SEED } from '../../support/seed.ts'
 
 const KILLS = deep(9, 50)
@@ -12,7 +12,7 @@ const LINES = 60
 const LIMIT_MS = 600_000
 
 test(`${KILLS} kills at random moments break no guarantee`, { timeout: LIMIT_MS }, async () => {
-  const random = seeded(SEED)
+  const random = seededRandom(SEED)
   const tallies: Tally[] = []
   let killsLeft = KILLS
   while (killsLeft > 0) {

@@ -4,8 +4,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ProcessView } from '../../../src/api/views/process.ts'
-import { DaemonHome, type ScriptAnswer } from '../../support/daemon/daemon.ts'
-import { waitUntil, findProcessesWith, newToken } from '../../support/agents/living.ts'
+import { DaemonHome, type ScriptAnswer } from '../../support/daemon/daemon-home.ts'
+import { findProcessesWith, newToken } from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const LINES = 12
 

@@ -1,7 +1,7 @@
 // `reeve crew follow` while the daemon is killed: the crew continues after the restart, and the follower reads its events to the end.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runCli, startCli } from '../../support/daemon/cli.ts'
-import { CrewHome, taskOf } from '../../support/crew/home.ts'
+import { CrewHome, taskOf } from '../../support/crew/crew-home.ts'
 
 const TIMEOUT_MS = 120_000
 

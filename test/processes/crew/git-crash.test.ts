@@ -15,8 +15,8 @@ import {
 } from '../../../src/drivers/files/crew/member-worktree.ts'
 import { Git, type GitAnswer, type GitCall } from '../../../src/drivers/files/git.ts'
 import { addWorktree, removeWorktree } from '../../../src/drivers/files/worktree.ts'
-import { openContainmentBench, UUID, type ContainmentBench } from '../../support/agents/contained.ts'
-import { mergeInto } from '../../support/crew/merging.ts'
+import { openContainmentBench, UUID, type ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { mergeInto } from '../../support/crew/merge-into.ts'
 import { deep } from '../../support/deep.ts'
 import { Repository, filesOf } from '../../support/crew/repository.ts'
 

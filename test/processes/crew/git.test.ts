@@ -7,8 +7,8 @@ import { crewHead, landCandidate, makeCandidate, joinCommits } from '../../../sr
 import { resetTo, commitTask, handOver, type CommitEnd, type MemberTree } from '../../../src/drivers/files/crew/member-worktree.ts'
 import { Git } from '../../../src/drivers/files/git.ts'
 import { addWorktree, removeWorktree } from '../../../src/drivers/files/worktree.ts'
-import { openContainmentBench, UUID, type ContainmentBench } from '../../support/agents/contained.ts'
-import { mergeInto } from '../../support/crew/merging.ts'
+import { openContainmentBench, UUID, type ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { mergeInto } from '../../support/crew/merge-into.ts'
 import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
 
 const CREW = 'reeve/fix'

@@ -9,7 +9,7 @@ import { crewHead } from '../../../src/drivers/files/crew/merge.ts'
 import { commitForReview, type MemberTree } from '../../../src/drivers/files/crew/member-worktree.ts'
 import { Git } from '../../../src/drivers/files/git.ts'
 import { addWorktree } from '../../../src/drivers/files/worktree.ts'
-import { openContainmentBench, type ContainmentBench } from '../../support/agents/contained.ts'
+import { openContainmentBench, type ContainmentBench } from '../../support/agents/containment-bench.ts'
 import { Repository } from '../../support/crew/repository.ts'
 
 const CREW = 'reeve/fix'

@@ -3,10 +3,10 @@
 // of the model in test/simulation/crew.test.ts hold with git.
 // A failure prints the seed: REEVE_SEED repeats it, REEVE_LIVES sets the number of runs.
 import { expect, test } from 'vitest'
-import { Dice } from '../../support/crew-world/chaos.ts'
+import { Dice } from '../../support/crew-world/random-faults.ts'
 import { deep } from '../../support/deep.ts'
-import { lifeOf, playLife } from '../../support/model-git/life.ts'
-import { seeded } from '../../support/random.ts'
+import { simulateCrew, playSimulatedCrew } from '../../support/model-git/simulated-crew.ts'
+import { seededRandom } from '../../support/random.ts'
 import { SEED } from '../../support/seed.ts'
 import { RealGit } from '../../support/crew/real-git.ts'
 import type { Operation, SimulatedRepository, Step } from '../../support/model-git/simulated-repository.ts'
@@ -29,8 +29,8 @@ function specBy(random: () => number): Partial<CrewSpec> {
 
 /** A run on the model, whose laws hold. */
 function playOnModel(random: () => number): SimulatedRepository {
-  const simulatedRun = lifeOf(specBy(random), { trace: true })
-  playLife(simulatedRun, new Dice(Array.from({ length: 60 + Math.floor(random() * 300) }, () => Math.floor(random() * 10_000))))
+  const simulatedRun = simulateCrew(specBy(random), { trace: true })
+  playSimulatedCrew(simulatedRun, new Dice(Array.from({ length: 60 + Math.floor(random() * 300) }, () => Math.floor(random() * 10_000))))
   if (!simulatedRun.repository) throw new Error('it has a repository')
   return simulatedRun.repository
 }
@@ -44,7 +44,7 @@ test(
   async () => {
     const tally = { steps: 0, jobs: 0, landings: 0 }
     for (let seed = SEED; seed < SEED + LIVES; seed += 1) {
-      const repository = playOnModel(seeded(seed))
+      const repository = playOnModel(seededRandom(seed))
       await using real = await RealGit.make(repository.base)
       for (const [index, step] of repository.steps.entries()) {
         await real.repeat(step).catch((error: unknown) => {

@@ -2,7 +2,7 @@
 // committed once and correctly, no member is stuck, nothing is left. REEVE_SEED repeats a run, REEVE_SIEGES sets the number of crews.
 import { expect, test } from 'vitest'
 import { attackCrew, type CrewTally } from '../../support/crew/random-attacks.ts'
-import { seeded } from '../../support/random.ts'
+import { seededRandom } from '../../support/random.ts'
 import { SEED } from '../../support/seed.ts'
 
 const CREWS = Number(process.env['REEVE_SIEGES'] ?? 1)
@@ -13,7 +13,7 @@ test(`${CREWS} crews under ${ATTACKS} attacks, seed ${SEED}`, { timeout: CREWS *
   const tallies: CrewTally[] = []
   for (let crew = 0; crew < CREWS; crew += 1) {
     tallies.push(
-      await attackCrew(seeded(SEED + crew), ATTACKS).catch((error: unknown) => {
+      await attackCrew(seededRandom(SEED + crew), ATTACKS).catch((error: unknown) => {
         throw new Error(`REEVE_SEED=${SEED + crew}: ${(error as Error).message}`, { cause: error })
       }),
     )

@@ -1,8 +1,8 @@
 // The next coordinator, under a daemon that is killed. Reports of a worker during a vacancy are kept, and read by the next coordinator,
 // once and in order, across `kill -9`.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { CrewHome, taskOf } from '../../support/crew/home.ts'
-import { crewFacts, ofType, violationsOfCrew } from '../../support/crew/journal.ts'
+import { CrewHome, taskOf } from '../../support/crew/crew-home.ts'
+import { crewFacts, ofType, violationsOfCrew } from '../../support/crew/crew-journal-check.ts'
 import type { StoredFact } from '../../../src/kernel/model/facts.ts'
 
 const TIMEOUT_MS = 120_000

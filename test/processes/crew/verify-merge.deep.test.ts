@@ -4,9 +4,9 @@ import { execFileSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { CrewHome } from '../../support/crew/home.ts'
-import { crewFacts, ofType, violationsOfCrew } from '../../support/crew/journal.ts'
-import { seeded } from '../../support/random.ts'
+import { CrewHome } from '../../support/crew/crew-home.ts'
+import { crewFacts, ofType, violationsOfCrew } from '../../support/crew/crew-journal-check.ts'
+import { seededRandom } from '../../support/random.ts'
 import { SEED } from '../../support/seed.ts'
 import type { DaemonView } from '../../../src/api/views/daemon.ts'
 import type { CrewReportView } from '../../../src/api/views/crew-report.ts'
@@ -109,5 +109,5 @@ function isNeverBroken({ repository, home }: CrewHome): void {
 test.each(SEEDS)(
   'two tasks that break each other are caught before the branch moves, with kills of the daemon (seed %i)',
   { timeout: 400_000 },
-  (seed) => runBreakingTasks(seeded(seed)),
+  (seed) => runBreakingTasks(seededRandom(seed)),
 )

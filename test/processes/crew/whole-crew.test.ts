@@ -5,8 +5,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { CrewReportView } from '../../../src/api/views/crew-report.ts'
-import { CrewHome, taskOf } from '../../support/crew/home.ts'
-import { crewFacts, ofType, violationsOfCrew } from '../../support/crew/journal.ts'
+import { CrewHome, taskOf } from '../../support/crew/crew-home.ts'
+import { crewFacts, ofType, violationsOfCrew } from '../../support/crew/crew-journal-check.ts'
 
 const TASKS = [
   taskOf('one'),

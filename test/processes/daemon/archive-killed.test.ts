@@ -9,9 +9,9 @@ import type { ExportedView, GcView, ImportedView } from '../../../src/api/views/
 import type { DaemonView } from '../../../src/api/views/daemon.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
-import { DaemonHome } from '../../support/daemon/daemon.ts'
+import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { deep } from '../../support/deep.ts'
-import { waitUntil } from '../../support/agents/living.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { writeEndedProcesses } from '../../support/daemon/ended-processes.ts'
 import { Scribe, endOf, modelFinished, specOf, toolFinished, uuidOf } from '../../support/store/facts.ts'
 

@@ -4,8 +4,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { bashCall, waitForFileCommand, ComposeRuns, shellNode, stateList } from '../../support/daemon/compose.ts'
-import { DaemonHome } from '../../support/daemon/daemon.ts'
-import { waitUntil } from '../../support/agents/living.ts'
+import { DaemonHome } from '../../support/daemon/daemon-home.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 /** A daemon starts slowly on a busy machine. */
 const PATIENCE_MS = 90_000

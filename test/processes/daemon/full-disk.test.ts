@@ -7,8 +7,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { waitUntil } from '../../support/agents/living.ts'
-import { DaemonHome } from '../../support/daemon/daemon.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { checkStore } from '../../support/daemon/journal-check.ts'
 import { startRefused } from '../../support/daemon/refused-start.ts'
 import { canMount, onSmallDisk } from '../../support/daemon/small-disk.ts'
@@ -24,7 +24,7 @@ test('kill, kill -s 9 and daemon stop end all processes, and the next start find
     mount,
     24,
     process.execPath,
-    fileURLToPath(new URL('../../support/daemon/full-disk.ts', import.meta.url)),
+    fileURLToPath(new URL('../../support/programs/daemon-on-full-disk.ts', import.meta.url)),
   )
   const child = spawn(command, args, { env: { ...process.env, TMPDIR: mount, REEVE_TEST_ROOM: mount }, stdio: ['ignore', 'pipe', 'pipe'] })
   const [stdout, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
@@ -47,7 +47,7 @@ test('reeve names the full disk when git reports no reason for a failed worktree
     mount,
     1,
     process.execPath,
-    fileURLToPath(new URL('../../support/no-room.ts', import.meta.url)),
+    fileURLToPath(new URL('../../support/programs/worktree-on-full-disk.ts', import.meta.url)),
     mount,
   )
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })

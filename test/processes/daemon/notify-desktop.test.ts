@@ -6,10 +6,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Notifier } from '../../../src/daemon/notify/notifier.ts'
 import { runProgram } from '../../../src/daemon/host/run-program.ts'
 import { ManualClock } from '../../support/clock.ts'
-import { openContainmentBench, type ContainmentBench } from '../../support/agents/contained.ts'
+import { openContainmentBench, type ContainmentBench } from '../../support/agents/containment-bench.ts'
 import { testEnv } from '../../support/env.ts'
-import { waitUntil } from '../../support/agents/living.ts'
-import { Player } from '../../support/kernel/transcript.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { TranscriptPlayer } from '../../support/kernel/transcript.ts'
 import type { FactBody, StoredFact } from '../../../src/kernel/model/facts.ts'
 import type { Process } from '../../../src/kernel/model/process.ts'
 
@@ -42,7 +42,7 @@ function makeDesktop(code: number): {
   writeFileSync(program, `#!/bin/sh\nfor word; do printf '%s\\n' "$word"; done >> ${log}\necho --- >> ${log}\nexit ${code}\n`)
   chmodSync(program, 0o700)
   process.env['PATH'] = `${contained.dir}${delimiter}${process.env['PATH']}`
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play('.live a named=docs')
   const row = player.world.row('a') as Process
   let process_: Process = row

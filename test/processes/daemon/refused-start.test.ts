@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import type { DaemonView } from '../../../src/api/views/daemon.ts'
-import { DaemonHome } from '../../support/daemon/daemon.ts'
+import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { startRefused } from '../../support/daemon/refused-start.ts'
 
 /** A text in the spec, which each start reads. */

@@ -21,7 +21,7 @@ import { SEED } from '../../support/seed.ts'
 
 const KILLS = deep(12, 50)
 const AGENT = uuidOf(1)
-const programPath = (name: string): string => fileURLToPath(new URL(`../../support/store/${name}.ts`, import.meta.url))
+const programPath = (name: string): string => fileURLToPath(new URL(`../../support/programs/${name}.ts`, import.meta.url))
 
 function start(name: string, ...args: string[]): ChildProcess {
   return spawn(process.execPath, [programPath(name), ...args], { stdio: ['pipe', 'pipe', 'inherit'] })
@@ -29,7 +29,7 @@ function start(name: string, ...args: string[]): ChildProcess {
 
 /** Runs a writer and kills it after `acks` printed numbers; returns the last printed number. */
 async function writeAndKill(dir: string, acks: number): Promise<number> {
-  const child = start('writer', dir)
+  const child = start('store-writer', dir)
   const closed = once(child, 'close')
   let printed = ''
   child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
@@ -83,7 +83,7 @@ describe('between processes', () => {
     ['the store', 'store', (dir: string) => openSqliteStore({ dir })],
   ] as const)('%s is one, and comes back when its holder is killed', async (_, lock, take) => {
     await using folder = await tempDir()
-    const holder = start('holder', lock, folder.path)
+    const holder = start('lock-holder', lock, folder.path)
     const closed = once(holder, 'close')
     try {
       await once(holder.stdout ?? holder, 'data')
@@ -103,7 +103,7 @@ test('a full disk refuses one whole commit and keeps the others; the reserve per
   const mount = join(folder.path, 'small')
   mkdirSync(mount)
   if (!canMount(mount)) return context.skip('no file system can be mounted here, not even in a user namespace')
-  const [command, args] = onSmallDisk(mount, 9, process.execPath, programPath('disk'), mount)
+  const [command, args] = onSmallDisk(mount, 9, process.execPath, programPath('store-on-full-disk'), mount)
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   const [stdout, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   expect(errors).toBe('')
@@ -127,7 +127,7 @@ test('a full disk refuses one whole commit and keeps the others; the reserve per
 
 test(`writes that fail at random bytes lose nothing and damage nothing, with the seed ${SEED}`, { timeout: 300_000 }, async () => {
   await using folder = await tempDir()
-  const child = start('failing', folder.path, String(deep(8, 80)), String(SEED))
+  const child = start('store-with-failing-writes', folder.path, String(deep(8, 80)), String(SEED))
   const [stdout] = await Promise.all([text(child.stdout ?? process.stdin), once(child, 'close')])
   expect(JSON.parse(stdout)).toEqual({ codes: ['DISK_FULL', 'ok'], lost: 0, damage: [] })
 })

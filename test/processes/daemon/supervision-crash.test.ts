@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { DaemonHome } from '../../support/daemon/daemon.ts'
+import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 
 const LONG_BACKOFF = { initialMs: 600_000, maxMs: 600_000, factor: 1 }

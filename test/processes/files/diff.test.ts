@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { diffOf, fileAt, type Diff } from '../../../src/drivers/files/diff.ts'
 import { Git } from '../../../src/drivers/files/git.ts'
-import { openContainmentBench, type ContainmentBench } from '../../support/agents/contained.ts'
+import { openContainmentBench, type ContainmentBench } from '../../support/agents/containment-bench.ts'
 import { gitBytes, Repository } from '../../support/crew/repository.ts'
 
 let contained: ContainmentBench

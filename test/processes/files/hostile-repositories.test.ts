@@ -21,8 +21,8 @@ import { resetTo, commitTask, handOver, salvageFiles, commitForReview } from '..
 import { Git } from '../../../src/drivers/files/git.ts'
 import { Records } from '../../../src/drivers/files/records.ts'
 import { addWorktree, findRepository, removeWorktree } from '../../../src/drivers/files/worktree.ts'
-import { mergeInto } from '../../support/crew/merging.ts'
-import { openContainmentBench, UUID, type ContainmentBench } from '../../support/agents/contained.ts'
+import { mergeInto } from '../../support/crew/merge-into.ts'
+import { openContainmentBench, UUID, type ContainmentBench } from '../../support/agents/containment-bench.ts'
 import { deep } from '../../support/deep.ts'
 import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
 

@@ -4,8 +4,9 @@ import { existsSync, mkdirSync, watch, writeFileSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { EventView } from '../../../src/api/views/daemon.ts'
-import { DaemonHome } from '../../support/daemon/daemon.ts'
-import { waitUntil, findProcessesWith, newToken } from '../../support/agents/living.ts'
+import { DaemonHome } from '../../support/daemon/daemon-home.ts'
+import { findProcessesWith, newToken } from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { Repository, filesOf } from '../../support/crew/repository.ts'
 
 let home: DaemonHome

@@ -6,8 +6,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Git, GitTimeout } from '../../../src/drivers/files/git.ts'
 import { Records, copyRecord } from '../../../src/drivers/files/records.ts'
 import { addWorktree } from '../../../src/drivers/files/worktree.ts'
-import { openContainmentBench, type ContainmentBench } from '../../support/agents/contained.ts'
-import { waitUntil, findProcessesWith } from '../../support/agents/living.ts'
+import { openContainmentBench, type ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { findProcessesWith } from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
 
 const MEGABYTE = 1024 * 1024

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Git } from '../../../src/drivers/files/git.ts'
 import { addWorktree, findRepository, removeWorktree } from '../../../src/drivers/files/worktree.ts'
-import { openContainmentBench, UUID, type ContainmentBench } from '../../support/agents/contained.ts'
+import { openContainmentBench, UUID, type ContainmentBench } from '../../support/agents/containment-bench.ts'
 import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
 
 const REF = `refs/reeve/salvage/${UUID}`

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { CallRecorder } from '../../../src/drivers/gateway/call-recorder.ts'
 import { GatewayBench, KEY, sendRequest, startRawProvider } from '../../support/agents/gateway-bench.ts'
-import { waitUntil } from '../../support/agents/living.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { bodyOf } from '../../support/models/model-server.ts'
 import { tempDir, type TempDir } from '../../support/tmp.ts'
 

@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { DaemonHome } from '../../support/daemon/daemon.ts'
+import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { testEnv } from '../../support/env.ts'
 import { startModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
 

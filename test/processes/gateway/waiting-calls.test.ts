@@ -2,7 +2,7 @@
 // turn at the provider. With a manual clock.
 import { describe, expect, test } from 'vitest'
 import { GatewayBench, sendRequest, readBody, startRawProvider } from '../../support/agents/gateway-bench.ts'
-import { waitUntil } from '../../support/agents/living.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { bodyOf } from '../../support/models/model-server.ts'
 import type { RawProvider } from '../../support/agents/gateway-bench.ts'
 

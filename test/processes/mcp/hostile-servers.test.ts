@@ -1,8 +1,9 @@
 // MCP servers that misbehave: each is skipped or ended with the reason, leaves nothing behind, and does not harm its agent.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { McpState } from '../../../src/kernel/model/facts.ts'
-import { waitUntil, findProcessesWith } from '../../support/agents/living.ts'
-import { scriptOfCalls, runWithServers } from '../../support/agents/mcp.ts'
+import { findProcessesWith } from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { scriptOfCalls, runWithServers } from '../../support/agents/native-with-mcp.ts'
 import { openNativeBench } from '../../support/models/native-bench.ts'
 import type { NativeBench } from '../../support/models/native-bench.ts'
 

@@ -9,8 +9,14 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { McpTransport } from '../../../src/kernel/model/mcp.ts'
 import { testEnv } from '../../support/env.ts'
-import { waitUntil } from '../../support/agents/living.ts'
-import { scriptOfCalls, EVERYTHING_SERVER, holdUntilListed, modernServerArgv, runWithServers } from '../../support/agents/mcp.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import {
+  scriptOfCalls,
+  EVERYTHING_SERVER,
+  holdUntilListed,
+  modernServerArgv,
+  runWithServers,
+} from '../../support/agents/native-with-mcp.ts'
 import { openNativeBench } from '../../support/models/native-bench.ts'
 import type { NativeBench } from '../../support/models/native-bench.ts'
 

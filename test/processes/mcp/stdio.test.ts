@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { McpTransport } from '../../../src/kernel/model/mcp.ts'
 import { testEnv } from '../../support/env.ts'
-import { waitUntil, findProcessesWith } from '../../support/agents/living.ts'
+import { findProcessesWith } from '../../support/living-processes.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import {
   scriptOfCalls,
   EVERYTHING_SERVER,
@@ -12,7 +13,7 @@ import {
   MCP_PROGRAM,
   modernServerArgv,
   runWithServers,
-} from '../../support/agents/mcp.ts'
+} from '../../support/agents/native-with-mcp.ts'
 import { openNativeBench } from '../../support/models/native-bench.ts'
 import type { NativeBench } from '../../support/models/native-bench.ts'
 

@@ -1,6 +1,6 @@
 // A native agent waits before it retries a model call, as long as the provider demands. A pause interrupts this wait.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { waitUntil } from '../../support/agents/living.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { startModelServer } from '../../support/models/model-server.ts'
 import type { ModelServer } from '../../support/models/model-server.ts'
 import { openNativeBench } from '../../support/models/native-bench.ts'

@@ -5,8 +5,8 @@ import type { FinishReason } from '../../../src/kernel/model/facts.ts'
 import type { ModelAnswer, CallFailed } from '../../../src/drivers/native/models/model.ts'
 import { startModelServer } from '../../support/models/model-server.ts'
 import type { ServedAnswer } from '../../support/models/model-server.ts'
-import { callModel, failureOf, createWireModel, WIRE_FORMATS } from '../../support/models/wire.ts'
-import type { WireFormat } from '../../support/models/wire.ts'
+import { callModel, failureOf, createWireModel, WIRE_FORMATS } from '../../support/models/wire-formats.ts'
+import type { WireFormat } from '../../support/models/wire-formats.ts'
 
 type Kind = WireFormat['kind']
 

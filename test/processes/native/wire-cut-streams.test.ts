@@ -6,9 +6,9 @@ import type { ModelAnswer } from '../../../src/drivers/native/models/model.ts'
 import { deep } from '../../support/deep.ts'
 import { bodyOf, startModelServer } from '../../support/models/model-server.ts'
 import type { ServedAnswer } from '../../support/models/model-server.ts'
-import { callModel, createWireModel, WIRE_FORMATS } from '../../support/models/wire.ts'
+import { callModel, createWireModel, WIRE_FORMATS } from '../../support/models/wire-formats.ts'
 import { SEED } from '../../support/seed.ts'
-import type { WireFormat } from '../../support/models/wire.ts'
+import type { WireFormat } from '../../support/models/wire-formats.ts'
 
 const SAMPLE: ServedAnswer = {
   thinking: { text: 'I think ünd', signature: 'sig-1' },

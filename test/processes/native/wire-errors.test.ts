@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest'
 import type { CallFailed, FailureKind } from '../../../src/drivers/native/models/model.ts'
 import { startModelServer } from '../../support/models/model-server.ts'
 import type { ServedAnswer } from '../../support/models/model-server.ts'
-import { callModel, failureOf, createWireModel, WIRE_FORMATS } from '../../support/models/wire.ts'
-import type { WireFormat } from '../../support/models/wire.ts'
+import { callModel, failureOf, createWireModel, WIRE_FORMATS } from '../../support/models/wire-formats.ts'
+import type { WireFormat } from '../../support/models/wire-formats.ts'
 
 type Row = readonly [what: string, status: number, type: string, message: string, kind: FailureKind, retryable: boolean]
 

@@ -7,8 +7,8 @@ import { bodyOf, startModelServer } from '../../support/models/model-server.ts'
 import type { ModelServer, ServedAnswer } from '../../support/models/model-server.ts'
 import { openNativeBench } from '../../support/models/native-bench.ts'
 import type { NativeBench } from '../../support/models/native-bench.ts'
-import { WIRE_FORMATS } from '../../support/models/wire.ts'
-import type { WireFormat } from '../../support/models/wire.ts'
+import { WIRE_FORMATS } from '../../support/models/wire-formats.ts'
+import type { WireFormat } from '../../support/models/wire-formats.ts'
 
 let bench: NativeBench
 let server: ModelServer

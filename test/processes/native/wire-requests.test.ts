@@ -7,8 +7,8 @@ import type { ModelOptions } from '../../../src/drivers/native/models/resolve-mo
 import type { AssistantPart } from '../../../src/kernel/model/facts.ts'
 import { startModelServer } from '../../support/models/model-server.ts'
 import type { ServedAnswer } from '../../support/models/model-server.ts'
-import { callModel, failureOf, TOOLS, createWireModel, WIRE_FORMATS } from '../../support/models/wire.ts'
-import type { CallInput, WireFormat } from '../../support/models/wire.ts'
+import { callModel, failureOf, TOOLS, createWireModel, WIRE_FORMATS } from '../../support/models/wire-formats.ts'
+import type { CallInput, WireFormat } from '../../support/models/wire-formats.ts'
 
 type Body = Readonly<Record<string, unknown>>
 type Options = Partial<ModelOptions> & { readonly name?: string }

@@ -3,7 +3,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { createDelegatedCgroup } from './delegated.ts'
+import { createDelegatedCgroup } from './delegated-cgroup.ts'
 
 const SYSTEMD = ['/usr/lib/systemd/systemd', '/lib/systemd/systemd'].find((path) => existsSync(path))
 /** the time limit for the manager's first answer */

@@ -2,8 +2,8 @@
 // daemon frozen by SIGSTOP, a wall clock that jumps. The store is checked after each kill. At the end every task must be
 // committed once, in the right files, and no program or worktree may remain. Tests: test/processes/crew/random-attacks.deep.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CrewHome, taskOf, type TaskOf } from './home.ts'
-import { crewFacts, ofType, violationsOfCrew } from './journal.ts'
+import { CrewHome, taskOf, type TaskOf } from './crew-home.ts'
+import { crewFacts, ofType, violationsOfCrew } from './crew-journal-check.ts'
 import { ApiError } from '../../../src/api/client/client.ts'
 
 const TASKS = 6

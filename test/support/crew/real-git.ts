@@ -8,7 +8,7 @@ import { CrewJobs } from '../../../src/daemon/crew/jobs/jobs.ts'
 import { KeyedQueue } from '../../../src/daemon/loop/keyed-queue.ts'
 import { Git } from '../../../src/drivers/files/git.ts'
 import { addWorktree } from '../../../src/drivers/files/worktree.ts'
-import { openContainmentBench, type ContainmentBench } from '../agents/contained.ts'
+import { openContainmentBench, type ContainmentBench } from '../agents/containment-bench.ts'
 import { kernelSpec } from '../kernel/world.ts'
 import { misuseGit } from './misused-git.ts'
 import {

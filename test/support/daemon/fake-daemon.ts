@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { ErrorBody, EventView } from '../../../src/api/views/daemon.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import { BUILD_HEADER } from '../../../src/api/build.ts'
-import { BUNDLE_ID } from './built.ts'
+import { BUNDLE_ID } from './build-id.ts'
 import { ERRORS, type ErrorCode } from '../../../src/kernel/model/errors.ts'
 
 export interface FakeRequest {

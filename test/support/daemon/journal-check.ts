@@ -8,7 +8,7 @@ import type { StoredFact } from '../../../src/kernel/model/facts.ts'
 import type { Process } from '../../../src/kernel/model/process.ts'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { isSameJson } from '../same.ts'
+import { isSameJson } from '../same-json.ts'
 import type { Uuid } from '../../../src/kernel/model/ids.ts'
 
 const PAGE_SIZE = 1_000

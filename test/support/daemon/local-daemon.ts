@@ -12,7 +12,7 @@ import type { PauseBody, ProcessView, ResumeBody, SignalBody, SpawnBody, SteerVi
 import type { Status } from '../../../src/kernel/model/status.ts'
 import type { Clock } from '../../../src/daemon/loop/clock.ts'
 import { testEnv } from '../env.ts'
-import { probeOnce } from '../probed.ts'
+import { probeOnce } from '../probe-once.ts'
 import { tempDir } from '../tmp.ts'
 
 const WAIT_MS = 100_000

@@ -9,10 +9,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { CrewUpView } from '../../../src/api/views/crew-up.ts'
 import type { ExportedView } from '../../../src/api/views/archive.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
-import { CrewHome, taskOf } from '../crew/home.ts'
-import type { DaemonHome } from './daemon.ts'
+import { CrewHome, taskOf } from '../crew/crew-home.ts'
+import type { DaemonHome } from './daemon-home.ts'
 import { testEnv } from '../env.ts'
-import { MCP_PROGRAM } from '../agents/mcp.ts'
+import { MCP_PROGRAM } from '../agents/native-with-mcp.ts'
 
 /** rounds before the first measurement, in which the daemon loads its lazily imported code */
 const WARM_UP_ROUNDS = 2
@@ -41,7 +41,7 @@ const call = (name: string, input: object): object => ({ tools: [{ name, input }
 const DONE = { text: 'done' }
 
 /** Throws with all increases and remains, if there are any. */
-export async function workMixed(rounds: number): Promise<MixedTally> {
+export async function runMixedWork(rounds: number): Promise<MixedTally> {
   await using crew = await CrewHome.make()
   const mixed = new MixedWorkload(crew)
   await mixed.begin()

@@ -1,6 +1,6 @@
 // Starts a daemon of the sources that must refuse to start, and returns its exit and its stderr.
-import { readProcess, signalFound } from '../agents/living.ts'
-import type { DaemonExit, DaemonHome } from './daemon.ts'
+import { readProcess, signalFound } from '../living-processes.ts'
+import type { DaemonExit, DaemonHome } from './daemon-home.ts'
 
 /** A daemon that is not refused within this time is killed; its exit code is then null. */
 const REFUSAL_MS = 15_000

@@ -1,11 +1,11 @@
 // Runs the command line on its own terminal. The program `script` of util-linux creates the terminal and passes on the typed keys.
-// `Vt` computes the screen that the user would see.
+// `TerminalEmulator` computes the screen that the user would see.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { existsSync, readlinkSync } from 'node:fs'
 import { CLI } from './cli.ts'
 import { testEnv } from '../env.ts'
-import { findOwnProcess, type LivingProcess } from '../agents/living.ts'
-import { Vt } from './vt.ts'
+import { findOwnProcess, type LivingProcess } from '../living-processes.ts'
+import { TerminalEmulator } from './terminal-emulator.ts'
 
 const SCRIPT = '/usr/bin/script'
 
@@ -74,8 +74,8 @@ export class Terminal implements Disposable {
   }
 
   /** the screen, and the lines that have scrolled off it */
-  get screen(): Vt {
-    const vt = new Vt(this.#size.columns, this.#size.rows)
+  get screen(): TerminalEmulator {
+    const vt = new TerminalEmulator(this.#size.columns, this.#size.rows)
     // The output so far may end within an escape sequence.
     vt.write(this.raw.replaceAll('\r\n', '\n').replace(/\x1b(\[[?0-9;]*)?$/, ''))
     return vt

@@ -6,9 +6,10 @@ import { once } from 'node:events'
 import { chown } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { canDelegate, createDelegatedCgroup } from '../agents/delegated.ts'
+import { canDelegate, createDelegatedCgroup } from '../agents/delegated-cgroup.ts'
 import { testEnv } from '../env.ts'
-import { waitUntil, killRemaining, findProcessesWith, newToken, findSleepersWith, TORTURE_SLEEPERS } from '../agents/living.ts'
+import { killRemaining, findProcessesWith, newToken, findSleepersWith, TORTURE_SLEEPERS } from '../living-processes.ts'
+import { waitUntil } from '../wait-until.ts'
 import { tempDir } from '../tmp.ts'
 
 /**
@@ -26,7 +27,7 @@ export interface TortureOptions {
   readonly trees: number
 }
 
-const PROGRAM = fileURLToPath(new URL('../programs/torturer.ts', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('../programs/torture-trees.ts', import.meta.url))
 const NOBODY = 65_534
 const AS_NOBODY = ['setpriv', '--reuid', String(NOBODY), '--regid', String(NOBODY), '--clear-groups']
 const PROCESSES_PER_TREE = TORTURE_SLEEPERS + 1

@@ -2,7 +2,7 @@
 // later version must open all of them (test/processes/daemon/old-homes.test.ts). The daemon is killed, so that the store has a
 // write-ahead log. Run: node test/support/homes/make.ts test/support/homes/VERSION.home
 import { writeFileSync } from 'node:fs'
-import { DaemonHome } from '../daemon/daemon.ts'
+import { DaemonHome } from '../daemon/daemon-home.ts'
 import { packHome } from './pack.ts'
 
 const [target = ''] = process.argv.slice(2)

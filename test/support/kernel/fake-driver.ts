@@ -8,11 +8,11 @@ import type { OpenCall, Process } from '../../../src/kernel/model/process.ts'
 import type { Effect } from '../../../src/kernel/model/effects.ts'
 import type { Core } from './daemon-core.ts'
 import { takesMessages } from './model-signals.ts'
-import type { Pick } from './random.ts'
+import type { Pick } from './random-inputs.ts'
 import type { Schedule } from './schedule.ts'
 
-/** State that outlives drivers and daemons: the effects of tools, and acknowledged facts. */
-export interface Outside {
+/** What outlives drivers and daemons: the effects of tools, and acknowledged facts. */
+export interface SurvivingState {
   readonly schedule: Schedule
   readonly pick: Pick
   /** how often each tool call had its effect */
@@ -27,7 +27,7 @@ class DriverEnded extends Error {}
 
 export class FakeDriver {
   readonly #core: Core
-  readonly #outside: Outside
+  readonly #outside: SurvivingState
   readonly #row: Process
   #openCalls: readonly OpenCall[]
   #step: number
@@ -44,7 +44,7 @@ export class FakeDriver {
   #hasEnded = false
   #questions = 0
 
-  constructor(core: Core, outside: Outside, row: Process) {
+  constructor(core: Core, outside: SurvivingState, row: Process) {
     this.#core = core
     this.#outside = outside
     this.#row = row

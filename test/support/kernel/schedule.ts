@@ -1,5 +1,5 @@
 // The scheduler of a simulation: all work waits here, and a random number picks the next entry. A dropped entry never continues.
-import type { Pick } from './random.ts'
+import type { Pick } from './random-inputs.ts'
 
 interface Entry {
   readonly owner: object

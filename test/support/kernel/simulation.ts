@@ -13,15 +13,15 @@ import { ManualClock } from '../clock.ts'
 import { uuidOf } from '../store/facts.ts'
 import { foldedProcess, openCore, settle } from './daemon-core.ts'
 import { FakeDriver } from './fake-driver.ts'
-import { Histories } from './histories.ts'
+import { ForksAndRemovals } from './forks-and-removals.ts'
 import { RULES, Rules, userHolds } from './rules.ts'
 import { Schedule } from './schedule.ts'
 import { Viewers } from './viewers.ts'
 import { kernelSpec } from './world.ts'
 import type { Core } from './daemon-core.ts'
 import type { FaultyStore } from './faulty-store.ts'
-import type { Outside } from './fake-driver.ts'
-import type { Pick } from './random.ts'
+import type { SurvivingState } from './fake-driver.ts'
+import type { Pick } from './random-inputs.ts'
 import type { Uuid } from '../../../src/kernel/model/ids.ts'
 import type { Signal } from '../../../src/kernel/model/words.ts'
 
@@ -43,7 +43,7 @@ export interface Fault {
   readonly code: ErrorCode
 }
 
-export class Simulation implements Outside {
+export class Simulation implements SurvivingState {
   readonly pick: Pick
   readonly schedule: Schedule
   readonly toolEffects = new Map<string, { effect: string; times: number }>()
@@ -60,7 +60,7 @@ export class Simulation implements Outside {
   readonly #lastLines = new Map<string, number>()
   #lastReadCursor = 0
   readonly #rules = new Rules((rule, description) => this.reportViolation(`${RULES[rule]}: ${description}`))
-  readonly histories: Histories
+  readonly histories: ForksAndRemovals
   readonly #viewers: Viewers
   #core: Core | null = null
   #firstViolation: string | null = null
@@ -79,7 +79,7 @@ export class Simulation implements Outside {
     this.pick = pick
     this.#fault = fault
     this.schedule = new Schedule(pick)
-    this.histories = new Histories({
+    this.histories = new ForksAndRemovals({
       pick,
       acknowledged: this.acknowledged,
       newUuid: () => this.#newUuid(),

@@ -6,11 +6,11 @@ import type { Effect } from '../../../src/kernel/model/effects.ts'
 import type { Fact, FactBody } from '../../../src/kernel/model/facts.ts'
 import type { Hold } from '../../../src/kernel/model/process.ts'
 import { isCrewFact } from '../../../src/kernel/state/fold-crew.ts'
-import { readInput } from './script.ts'
-import { crewText, jobText } from './script-crew.ts'
+import { readInput } from './transcript-inputs.ts'
+import { crewText, jobText } from './transcript-crew-inputs.ts'
 import { World } from './world.ts'
 
-export class Player {
+export class TranscriptPlayer {
   readonly world: World
   readonly #statuses = new Map<string, string>()
   #replies = 0
@@ -73,7 +73,7 @@ export class Player {
 
 /** Plays a script on a new kernel. */
 export function play(script: string): string {
-  return new Player().play(script)
+  return new TranscriptPlayer().play(script)
 }
 
 function factLine({ uuid, seq, body }: Fact): string {

@@ -7,7 +7,7 @@ import type { ProcessRow } from '../../../src/store/statements.ts'
 import type { Collectable, Store } from '../../../src/store/store.ts'
 import { processSum } from '../../../src/store/rows/checksums.ts'
 import { Scribe, endOf, specOf, uuidOf } from '../../support/store/facts.ts'
-import { changeFile, testStore } from '../../support/store/open.ts'
+import { changeStoreFile, openTestStore } from '../../support/store/test-store.ts'
 
 const [A, B, C, D] = [uuidOf(1), uuidOf(2), uuidOf(3), uuidOf(4)]
 const makeOutput = (text: string): FactBody => ({ type: 'process.output', stream: 'stdout', text })
@@ -21,7 +21,7 @@ async function writeEnded(store: Store, scribe: Scribe, count: number): Promise<
 }
 
 test('unpinned dead processes are collectable, oldest first, in pages', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const scribe = new Scribe()
   await writeEnded(fixture.store, scribe, 7)
   await fixture.store.commit(scribe.spawn(uuidOf(8)))
@@ -54,7 +54,7 @@ test('unpinned dead processes are collectable, oldest first, in pages', async ()
 })
 
 test('a row that cannot be read, or has no exit time, gets a warning', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   await writeEnded(fixture.store, new Scribe(), 70)
   const store = await fixture.tamper("UPDATE processes SET body = replace(body, 'depth', 'width') WHERE key = 2")
   const [first, second, third] = await store.collectable({ limit: 3 })
@@ -71,7 +71,7 @@ test('a row that cannot be read, or has no exit time, gets a warning', async () 
     warning: expect.stringMatching(/the fact that holds the spec is missing/),
   })
   await fixture.close()
-  changeFile(fixture.dir, (db) => {
+  changeStoreFile(fixture.dir, (db) => {
     const row = db.prepare('SELECT * FROM processes WHERE key = 4').get() as unknown as ProcessRow
     db.prepare('UPDATE processes SET exited_at = NULL, sum = ? WHERE key = 4').run(processSum({ ...row, exited_at: null }))
   })
@@ -83,7 +83,7 @@ test('a row that cannot be read, or has no exit time, gets a warning', async () 
 })
 
 test('the estimated size is near the removed bytes, with long texts and without the facts of the origin', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const scribe = new Scribe()
   await fixture.store.commit(scribe.spawn(A))
   for (let line = 0; line < 500; line++) await fixture.store.commit(scribe.write(A, makeOutput(`${line} `.repeat(500))))
@@ -109,7 +109,7 @@ test('the estimated size is near the removed bytes, with long texts and without 
 async function storedSizes(store: Store, dir: string, close: () => Promise<void>): Promise<Record<number, number>> {
   expect(await store.verify()).toEqual([])
   await close()
-  return changeFile(dir, (db) => {
+  return changeStoreFile(dir, (db) => {
     const journal = db
       .prepare(`SELECT j.process AS key, sum(octet_length(j.body) + 30 + coalesce((
       SELECT sum(octet_length(b.bytes)) FROM json_each(j.refs) r, blobs b WHERE b.hash = unhex(json_extract(r.value, '$[1]'))), 0)) AS n FROM journal j GROUP BY 1`)
@@ -120,7 +120,7 @@ async function storedSizes(store: Store, dir: string, close: () => Promise<void>
 }
 
 test('the reported size is that of the file, and the free part decreases as the file shrinks', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const scribe = new Scribe()
   await fixture.store.commit(scribe.spawn(A))
   for (let line = 0; line < 40; line++) await fixture.store.commit(scribe.write(A, makeOutput(`${line} ${'x'.repeat(100_000)}`)))

@@ -8,8 +8,8 @@ import type { Store } from '../../../src/store/store.ts'
 import { keptSum } from '../../../src/store/rows/checksums.ts'
 import { deep } from '../../support/deep.ts'
 import { Scribe, endOf, specOf, stepOf, uuidOf } from '../../support/store/facts.ts'
-import { changeFile, testStore } from '../../support/store/open.ts'
-import type { TestStore } from '../../support/store/open.ts'
+import { changeStoreFile, openTestStore } from '../../support/store/test-store.ts'
+import type { TestStore } from '../../support/store/test-store.ts'
 
 const [A, B, C, D] = [uuidOf(1), uuidOf(2), uuidOf(3), uuidOf(4)]
 const AT = 1_700_000_000_500
@@ -58,7 +58,7 @@ async function contentsOf(
   fixture: TestStore,
 ): Promise<{ facts: Record<string, number>; kept: unknown[]; doomed: number; blobs: number; places: number; free: number }> {
   await fixture.close()
-  const contents = changeFile(fixture.dir, (db) => {
+  const contents = changeStoreFile(fixture.dir, (db) => {
     const countRows = (table: string): number => Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'])
     const facts = db.prepare('SELECT process, count(*) AS n FROM journal GROUP BY process').all()
     return {
@@ -81,7 +81,7 @@ const NOTHING = { facts: {}, kept: [], doomed: 0, blobs: 0, places: 0, free: 0 }
 
 describe('a removed origin', () => {
   test('is invisible except to its forks, and keeps the facts that they need', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
     await writeEnded(fixture.store, scribe, journals, 100)
     await endedFork(fixture.store, scribe, journals, [B, A, 102], makeOutput('of B'))
@@ -109,7 +109,7 @@ describe('a removed origin', () => {
   })
 
   test('loses the facts that no remaining fork needs', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
     await writeEnded(fixture.store, scribe, journals, 100)
     await endedFork(fixture.store, scribe, journals, [B, A, 302])
@@ -133,7 +133,7 @@ describe('a removed origin', () => {
   })
 
   test('that ended where it was forked keeps all facts, and has nothing to sweep', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
     await writeEnded(fixture.store, scribe, journals, 10)
     await endedFork(fixture.store, scribe, journals, [B, A, 44])
@@ -147,7 +147,7 @@ describe('a removed origin', () => {
   })
 
   test('cannot be forked any more, but its forks can', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
     await writeEnded(fixture.store, scribe, journals, 30)
     await endedFork(fixture.store, scribe, journals, [B, A, 102])
@@ -160,7 +160,7 @@ describe('a removed origin', () => {
   })
 
   test('loses its long texts, except those that a fork refers to', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
     const commit = scribe.spawn(A, specOf(), makeOutput(LONG), makeOutput(`${LONG}of A`), makeOutput(LONG), ...endOf())
     await fixture.store.commit(commit)
@@ -196,7 +196,7 @@ async function writeLine(store: Store, length: number): Promise<{ journals: Jour
 
 describe('a lineage of forks', () => {
   test('of a hundred is complete for its last fork when all others are removed, and is removed with it', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const { journals } = await writeLine(fixture.store, 101)
     const lastFork = uuidOf(101)
     for (let number = 1; number <= 100; number++) await fixture.store.remove(uuidOf(number), AT)
@@ -215,7 +215,7 @@ describe('a lineage of forks', () => {
       [3, 1, 5, 2, 4],
       [2, 4, 1, 3, 5],
     ]) {
-      await using fixture = await testStore()
+      await using fixture = await openTestStore()
       const { journals } = await writeLine(fixture.store, 5)
       const remaining = new Set([1, 2, 3, 4, 5])
       for (const [index, number] of order.entries()) {
@@ -230,7 +230,7 @@ describe('a lineage of forks', () => {
   })
 
   test('stays readable after a crash between any two batches of a removal', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const { journals } = await writeLine(fixture.store, 4)
     const lastFork = uuidOf(4)
     let crashes = 0
@@ -255,7 +255,7 @@ describe('a lineage of forks', () => {
 })
 
 test('many forks of a removed process stay readable, and its facts go with the last of them', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
   await writeEnded(fixture.store, scribe, journals, 50)
   const forks = Array.from({ length: deep(200, 1_000) }, (_, index) => uuidOf(10 + index))
@@ -322,7 +322,7 @@ describe('damage', () => {
       /is damaged/,
     ],
   ])('is reported with its location: %s', async (_, sql, location, message) => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
     await writeEnded(fixture.store, scribe, journals, 30)
     await endedFork(fixture.store, scribe, journals, [B, A, 102], makeOutput('of B'))
@@ -348,7 +348,7 @@ describe('damage', () => {
       `processes process ${B}: its origin ends with fact 9, before fact 10`,
     ],
   ])('is found: %s', async (_, sql, values, line) => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
     await writeEnded(fixture.store, scribe, journals, 5)
     await endedFork(fixture.store, scribe, journals, [B, A, 10])
@@ -360,7 +360,7 @@ describe('damage', () => {
   })
 
   test('in the list of pending deletions cannot remove an existing process', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
     await writeEnded(fixture.store, scribe, journals, 5)
     const store = await fixture.tamper('INSERT INTO doomed VALUES (1, NULL)')

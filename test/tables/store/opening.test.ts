@@ -9,14 +9,14 @@ import { SCHEMA_VERSION } from '../../../src/store/schema.ts'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
 import { BY_RETIRED_PID } from '../../../src/store/statements.ts'
 import { Scribe, endOf, modelFinished, uuidOf } from '../../support/store/facts.ts'
-import { SCHEMA_2, changeFile, testStore } from '../../support/store/open.ts'
+import { SCHEMA_2, changeStoreFile, openTestStore } from '../../support/store/test-store.ts'
 import { tempDir } from '../../support/tmp.ts'
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8)
 
 describe('a new store', () => {
   test('is accessible only to its owner', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     await using _lock = await acquireLock(fixture.dir)
     await fixture.store.commit(new Scribe().spawn(uuidOf(1)))
     expect(modeOf(fixture.dir)).toBe('700')
@@ -25,9 +25,9 @@ describe('a new store', () => {
   })
 
   test('has the measured settings of pages, log and vacuum', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     await fixture.close()
-    const readPragma = (name: string) => changeFile(fixture.dir, (db) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0])
+    const readPragma = (name: string) => changeStoreFile(fixture.dir, (db) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0])
     expect({ page: readPragma('page_size'), log: readPragma('journal_mode'), vacuum: readPragma('auto_vacuum') }).toEqual({
       page: 16_384,
       log: 'wal',
@@ -36,7 +36,7 @@ describe('a new store', () => {
   })
 
   test('is not opened twice, and is free again when it is closed', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     await expect(openSqliteStore({ dir: fixture.dir })).rejects.toMatchObject({ code: 'STORE_LOCKED' })
     await fixture.close()
     await using _reopened = await openSqliteStore({ dir: fixture.dir })
@@ -45,25 +45,25 @@ describe('a new store', () => {
 
 describe('the schema', () => {
   test('is recorded in meta', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     await fixture.close()
-    expect(changeFile(fixture.dir, (db) => db.prepare("SELECT value FROM meta WHERE name = 'schema'").get()?.['value'])).toBe(
+    expect(changeStoreFile(fixture.dir, (db) => db.prepare("SELECT value FROM meta WHERE name = 'schema'").get()?.['value'])).toBe(
       SCHEMA_VERSION,
     )
   })
 
   test('of a newer version is refused and left unchanged', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     await fixture.store.commit(new Scribe().spawn(uuidOf(1)))
     await expect(fixture.tamper("UPDATE meta SET value = value + 1, copy = copy - 1 WHERE name = 'schema'")).rejects.toMatchObject({
       code: 'STORE_NEWER',
       details: { schema: SCHEMA_VERSION + 1, known: SCHEMA_VERSION },
     })
-    expect(changeFile(fixture.dir, (db) => db.prepare('SELECT count(*) AS n FROM journal').get()?.['n'])).toBe(2)
+    expect(changeStoreFile(fixture.dir, (db) => db.prepare('SELECT count(*) AS n FROM journal').get()?.['n'])).toBe(2)
   })
 
   test('of an older version is migrated, and its rows stay unchanged', async () => {
-    await using fixture = await testStore(SCHEMA_2)
+    await using fixture = await openTestStore(SCHEMA_2)
     const [ended, live] = [await fixture.store.process(uuidOf(1)), await fixture.store.process(uuidOf(2))]
     expect([ended, live]).toMatchObject([
       { pid: 1, seq: 5, spec: { name: 'old' }, life: { state: 'dead' } },
@@ -96,21 +96,21 @@ describe('the schema', () => {
   })
 
   test('of an older version gets the index of earlier PIDs', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     await fixture.store.commit(scribe.spawn(uuidOf(1)))
     await fixture.store.commit(scribe.write(uuidOf(1), ...endOf()))
     const { facts, ...commit } = scribe.write(uuidOf(1), { type: 'process.resumed', pid: 7, by: 'user', fromStep: 0 })
     await fixture.store.commit({ ...commit, facts: facts.map((fact) => ({ ...fact, pid: 7 })), counters: { ...commit.counters, pid: 7 } })
     await fixture.close()
-    changeFile(fixture.dir, (db) => db.exec("DROP INDEX journal_reborn; UPDATE meta SET value = 5, copy = -5 WHERE name = 'schema'"))
+    changeStoreFile(fixture.dir, (db) => db.exec("DROP INDEX journal_reborn; UPDATE meta SET value = 5, copy = -5 WHERE name = 'schema'"))
     const store = await fixture.reopen()
     expect(await Promise.all(['1', '7', '2'].map((ref) => store.find(ref)))).toEqual([[uuidOf(1)], [uuidOf(1)], []])
     expect(await store.verify()).toEqual([])
     await fixture.close()
     // Without its index the query would read the whole journal.
     expect(
-      changeFile(fixture.dir, (db) =>
+      changeStoreFile(fixture.dir, (db) =>
         db
           .prepare(`EXPLAIN QUERY PLAN ${BY_RETIRED_PID}`)
           .all(1, 9)
@@ -125,7 +125,7 @@ describe('the schema', () => {
     db.exec('CREATE TABLE blobs (x)') // This table makes the first migration fail near its end.
     db.close()
     await expect(openSqliteStore({ dir: folder.path })).rejects.toMatchObject({ code: 'INTERNAL' })
-    const tables = changeFile(folder.path, (file) =>
+    const tables = changeStoreFile(folder.path, (file) =>
       file
         .prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
         .all()
@@ -143,7 +143,7 @@ describe('a store is not opened for', () => {
   })
 
   test('a truncated database', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     for (let number = 1; number <= 30; number++) await fixture.store.commit(scribe.spawn(uuidOf(number)))
     await fixture.close()
@@ -180,7 +180,7 @@ describe('the lock', () => {
 
 describe('the reserve', () => {
   test('occupies disk space, is released in parts, and is restored', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const file = join(fixture.dir, 'reserve.bin')
     expect(readFileSync(file).filter((byte) => byte === 0).length).toBeLessThan(RESERVE_BYTES / 100)
     const remainingBytes: number[] = []
@@ -192,7 +192,7 @@ describe('the reserve', () => {
   })
 
   test('that is too short is restored at the next start', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     truncateSync(join(fixture.dir, 'reserve.bin'), 100)
     await fixture.reopen()
     expect(statSync(join(fixture.dir, 'reserve.bin')).size).toBe(RESERVE_BYTES)

@@ -7,7 +7,7 @@ import { BLOCK_FACTS } from '../../../src/store/journal/fact-index.ts'
 import { PAGE_FACTS } from '../../../src/store/journal/journal.ts'
 import { LOAD_ROWS } from '../../../src/store/rows/process-row.ts'
 import { Scribe, endOf, modelFinished, specOf, uuidOf } from '../../support/store/facts.ts'
-import { changeFile, testStore } from '../../support/store/open.ts'
+import { changeStoreFile, openTestStore } from '../../support/store/test-store.ts'
 
 const A = uuidOf(1)
 const B = uuidOf(2)
@@ -16,7 +16,7 @@ const makeOutput = (text: string): FactBody => ({ type: 'process.output', stream
 
 describe('a commit', () => {
   test('is durable when its promise resolves, and is read at the next start', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     const commit = scribe.spawn(A)
     await fixture.store.commit(commit)
@@ -29,7 +29,7 @@ describe('a commit', () => {
   })
 
   test('of 50 processes is one transaction', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     const uuids = Array.from({ length: 50 }, (_, index) => uuidOf(index + 1))
     for (const uuid of uuids) await fixture.store.commit(scribe.spawn(uuid))
@@ -40,7 +40,7 @@ describe('a commit', () => {
   })
 
   test('without facts changes a row, and an empty one writes nothing', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     await fixture.store.commit(scribe.spawn(A))
     const pinned = { ...scribe.get(A), pinned: true }
@@ -52,7 +52,7 @@ describe('a commit', () => {
   })
 
   test('never lowers a counter, and raises one that no fact raises', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     await fixture.store.commit({ ...scribe.spawn(A), counters: { pid: 7, cursor: 9 } })
     await fixture.store.commit({ facts: [], processes: [], counters: { pid: 3, cursor: 4 } })
@@ -60,7 +60,7 @@ describe('a commit', () => {
   })
 
   test('keeps the cursor above a journal whose end was removed', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     await fixture.store.commit(new Scribe().spawn(A))
     await fixture.tamper('DELETE FROM journal WHERE cursor > ?', 1)
     expect((await fixture.store.load()).counters.cursor).toBe(2)
@@ -69,7 +69,7 @@ describe('a commit', () => {
 
 describe('rows', () => {
   test('of zombies are loaded, and of dead processes are not', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     await fixture.store.commit(scribe.spawn(A, specOf(), ...endOf()))
     await fixture.store.commit(scribe.spawn(B, specOf(), ...endOf().slice(0, 1)))
@@ -79,7 +79,7 @@ describe('rows', () => {
   })
 
   test('that are out of date during steps are exact for every reader', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     await fixture.store.commit(scribe.spawn(A))
     await fixture.store.commit(scribe.write(A, ...modelFinished(1, 'one')))
@@ -93,7 +93,7 @@ describe('rows', () => {
   })
 
   test('take the spec from its fact, also from a later one', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     await fixture.store.commit(scribe.spawn(A, specOf({ intent: 'first' }), ...endOf()))
     await fixture.store.commit(
@@ -102,11 +102,11 @@ describe('rows', () => {
     expect((await (await fixture.reopen()).process(A))?.spec).toStrictEqual(specOf({ intent: 'second', name: 'again' }))
     expect(await fixture.store.find('again')).toEqual([A])
     await fixture.close()
-    expect(changeFile(fixture.dir, (db) => String(db.prepare('SELECT body FROM processes').get()?.['body']))).not.toContain('second')
+    expect(changeStoreFile(fixture.dir, (db) => String(db.prepare('SELECT body FROM processes').get()?.['body']))).not.toContain('second')
   })
 
   test('are loaded in pages, each once and in order', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     const uuids = Array.from({ length: LOAD_ROWS + 1 }, (_, index) => uuidOf(index + 1))
     scribe.pid = uuids.length
@@ -126,7 +126,7 @@ describe('rows', () => {
   })
 
   test('of one agent share equal values', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     for (const uuid of [A, B]) await fixture.store.commit(scribe.spawn(uuid, specOf({ env: { LANG: 'C' } })))
     const [firstPage, secondPage] = (await fixture.store.load()).processes
@@ -137,7 +137,7 @@ describe('rows', () => {
 describe('facts in pages', () => {
   /** Two processes with alternating facts, over more than three blocks. */
   async function newHistory() {
-    const fixture = await testStore()
+    const fixture = await openTestStore()
     const scribe = new Scribe()
     for (const uuid of [A, B]) await fixture.store.commit(scribe.spawn(uuid))
     const count = BLOCK_FACTS * 3 + 10
@@ -196,7 +196,7 @@ describe('facts in pages', () => {
   })
 
   test('of an unknown process are empty, and a page has a limit', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     expect(await fixture.store.facts(A, 0, 10)).toEqual([])
     expect(await fixture.store.tail(A, 10)).toEqual([])
     expect(await fixture.store.since({ afterCursor: 0, limit: 10, uuid: A })).toEqual([])
@@ -209,7 +209,7 @@ describe('facts in pages', () => {
 
 describe('dead processes', () => {
   test('are listed in pages, newest first; processes that ended at the same time are sorted by their UUID', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     for (let number = 1; number <= 6; number++) await fixture.store.commit(scribe.spawn(uuidOf(number)))
     const endCommits = [1, 2, 3, 4, 5].map((number) => scribe.write(uuidOf(number), ...endOf()))
@@ -237,7 +237,7 @@ describe('dead processes', () => {
 
 describe('a reference', () => {
   async function newNamed() {
-    const fixture = await testStore()
+    const fixture = await openTestStore()
     const scribe = new Scribe()
     const uuids = [
       '0192f3a4-1111-7abc-8def-00000000aaaa',
@@ -278,7 +278,7 @@ describe('a reference', () => {
   })
 
   test('resolves to at most 20 processes', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     for (let number = 1; number <= 25; number++) await fixture.store.commit(scribe.spawn(uuidOf(number)))
     expect(await fixture.store.find('id:0192')).toHaveLength(20)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Scribe, endOf, forkedOf, specOf, stepOf, uuidOf } from '../../support/store/facts.ts'
-import { changeFile, testStore, type TestStore } from '../../support/store/open.ts'
+import { changeStoreFile, openTestStore, type TestStore } from '../../support/store/test-store.ts'
 
 const PROCESSES = 6
 const STEPS = 30
@@ -13,7 +13,7 @@ const LONG = 'a long result '.repeat(1_000)
 
 /** Processes with more facts than a page, some of them ended, one forked from another. */
 async function newHistory(): Promise<{ readonly fixture: TestStore; readonly scribe: Scribe }> {
-  const fixture = await testStore()
+  const fixture = await openTestStore()
   const scribe = new Scribe()
   for (let number = 1; number <= PROCESSES; number++) {
     await fixture.store.commit(scribe.spawn(uuidOf(number), specOf({ name: `p${number}` })))
@@ -103,7 +103,7 @@ test('damage is found while the store works', async () => {
   const { fixture, scribe } = await newHistory()
   await using _disposed = fixture
   await fixture.close()
-  changeFile(fixture.dir, (db) => {
+  changeStoreFile(fixture.dir, (db) => {
     db.exec('UPDATE journal SET at = at + 1 WHERE cursor = 7')
     db.exec(
       'INSERT INTO journal SELECT cursor + 100000, process, seq, pid, at, type, sum, body, refs, moment FROM journal WHERE cursor <= 3',

@@ -1,4 +1,4 @@
-// `reeve export`: writes the whole history of a process to files. Test: test/e2e/cli/history.test.ts.
+// `reeve export`: writes the whole history of a process to files. Test: test/e2e/cli/gc-pin-archive.test.ts.
 import { processTitle } from '../../print/process-text.ts'
 import { countOf, formatBytes } from '../../print/format.ts'
 import { stripControls } from '../../print/text.ts'

@@ -1,4 +1,4 @@
-// `reeve import`: restores exported processes. Test: test/e2e/cli/history.test.ts.
+// `reeve import`: restores exported processes. Test: test/e2e/cli/gc-pin-archive.test.ts.
 import { processTitle } from '../../print/process-text.ts'
 import { countOf } from '../../print/format.ts'
 import { stripControls } from '../../print/text.ts'

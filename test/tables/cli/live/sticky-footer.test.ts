@@ -9,11 +9,11 @@ import { toFact } from '../../../../src/cli/follow/event-to-fact.ts'
 import { stripControls, displayWidth } from '../../../../src/cli/print/text.ts'
 import type { EventView } from '../../../../src/api/views/daemon.ts'
 import { factEvent, processView } from '../../../support/daemon/fake-daemon.ts'
-import { Vt } from '../../../support/daemon/vt.ts'
+import { TerminalEmulator } from '../../../support/daemon/terminal-emulator.ts'
 
 describe('the lines at the bottom', () => {
-  const newScreen = (columns = 20, height = 24): { vt: Vt; bottom: StickyFooter; output: (text: string) => void } => {
-    const vt = new Vt(columns, height)
+  const newScreen = (columns = 20, height = 24): { vt: TerminalEmulator; bottom: StickyFooter; output: (text: string) => void } => {
+    const vt = new TerminalEmulator(columns, height)
     const bottom = new StickyFooter({ columns, write: (text) => vt.write(text) })
     return { vt, bottom, output: (text) => vt.write(bottom.renderAbove(text)) }
   }
@@ -107,7 +107,7 @@ describe('the lines at the bottom', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), fc.integer({ min: 9, max: 16 }), (steps, columns) => {
         const { vt, bottom, output } = newScreen(columns, 12)
-        const expectedScreen = new Vt(columns, 12)
+        const expectedScreen = new TerminalEmulator(columns, 12)
         for (const step of steps) {
           if ('out' in step) {
             output(step.out)

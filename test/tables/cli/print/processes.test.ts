@@ -9,7 +9,7 @@ import { treeBranches } from '../../../../src/cli/print/tree.ts'
 import { lines } from '../../../../src/cli/verbs/ps.ts'
 import { ApiError } from '../../../../src/api/client/client.ts'
 import type { EventView } from '../../../../src/api/views/daemon.ts'
-import { makeScreen, type Screen } from '../../../support/daemon/screen.ts'
+import { captureOutput, type CapturedOutput } from '../../../support/daemon/captured-output.ts'
 import { endedView, factEvent, processView } from '../../../support/daemon/fake-daemon.ts'
 
 describe('the text of a step', () => {
@@ -30,7 +30,7 @@ describe('the text of a step', () => {
   })
 
   test('is shown once, even if a piece arrives before the start event of its step', async () => {
-    const { out, text: readText } = makeScreen({ tty: true })
+    const { out, text: readText } = captureOutput({ tty: true })
     const view = new LivePrinter(out)
     await view.printEvent(textEvent('Let '), undefined)
     await view.printEvent(textEvent('me '), undefined)
@@ -43,7 +43,7 @@ describe('the text of a step', () => {
   })
 
   test('is shown once if all of it so far is sent again', async () => {
-    const { out, text: readText } = makeScreen({ tty: true })
+    const { out, text: readText } = captureOutput({ tty: true })
     const view = new LivePrinter(out)
     const wholeTextEvent = (soFar: string): EventView => ({ ...textEvent(soFar), whole: true })
     await view.printEvent(wholeTextEvent('Let '), undefined)
@@ -56,7 +56,7 @@ describe('the text of a step', () => {
   })
 
   test('is shown completely if its beginning was missed', async () => {
-    const { out, text: readText } = makeScreen({ tty: true })
+    const { out, text: readText } = captureOutput({ tty: true })
     const view = new LivePrinter(out)
     await view.printEvent(...started)
     await view.printEvent(textEvent('see.'), undefined)
@@ -88,7 +88,7 @@ describe('the table of `ps`', () => {
   ]
 
   test('shows a line for each process', () => {
-    expect(lines(rows, {}, makeScreen().out)).toEqual([
+    expect(lines(rows, {}, captureOutput().out)).toEqual([
       'PID  ID        NAME  AGENT     STATUS       STEP  ELAPSED     COST  NOTE',
       '  5  deadbeef  docs  default   working         2       4s  $0.0123  write the manual',
       ' 12  11112222  -     default   ⏸ suspended     2   3m 12s  $0.0123  paused: by user',
@@ -98,7 +98,7 @@ describe('the table of `ps`', () => {
 
   test('keeps the note readable on a narrow terminal: the ID, the agent and the step are omitted first', () => {
     const note = 'asks: may it touch the files of the other project?'
-    const readText = (columns: number): string[] => lines([processView({ note })], {}, makeScreen().out, columns)
+    const readText = (columns: number): string[] => lines([processView({ note })], {}, captureOutput().out, columns)
     expect(readText(120)[0]).toBe('PID  ID        NAME  AGENT    STATUS   STEP  ELAPSED     COST  NOTE')
     expect(readText(80)).toEqual([
       'PID  NAME  STATUS   ELAPSED     COST  NOTE',
@@ -113,30 +113,30 @@ describe('the table of `ps`', () => {
   test.each([[{ REEVE_ASCII: '1' }], [{ LANG: 'C' }], [{ LANG: '' }], [{ LC_ALL: 'POSIX' }]])(
     'marks suspended ones with [P] where %j',
     (env) => {
-      expect(lines(rows, {}, makeScreen({ env }).out)[2]).toContain('[P] suspended')
+      expect(lines(rows, {}, captureOutput({ env }).out)[2]).toContain('[P] suspended')
     },
   )
 
   test('marks a cost that is a lower bound', () => {
-    expect(lines([processView({ usage: { ...processView().usage, unpriced: true } })], {}, makeScreen().out)[1]).toContain('$0.0123+')
+    expect(lines([processView({ usage: { ...processView().usage, unpriced: true } })], {}, captureOutput().out)[1]).toContain('$0.0123+')
   })
 
   test('prints no control characters of an agent', () => {
     const hostileProcess = processView({ name: '\x1b[2Jx', note: 'a\nb\x07', agent: '\u202eevil' })
-    expect(lines([hostileProcess], {}, makeScreen().out)[1]).toBe('  5  deadbeef  x     evil   working     2       4s  $0.0123  a b')
+    expect(lines([hostileProcess], {}, captureOutput().out)[1]).toBe('  5  deadbeef  x     evil   working     2       4s  $0.0123  a b')
   })
 
   test('uses colours only on a terminal that allows them', () => {
-    expect(lines(rows, {}, makeScreen({ tty: true, color: true }).out)[1]).toContain('\x1b[32mworking')
-    expect(lines(rows, {}, makeScreen({ tty: true, color: true, env: { NO_COLOR: '1' } }).out)[1]).not.toContain('\x1b')
-    expect(lines(rows, {}, makeScreen({ tty: false, color: true }).out)[1]).not.toContain('\x1b')
-    expect(lines(rows, {}, makeScreen({ tty: true, color: true, env: { TERM: 'dumb' } }).out)[1]).not.toContain('\x1b')
+    expect(lines(rows, {}, captureOutput({ tty: true, color: true }).out)[1]).toContain('\x1b[32mworking')
+    expect(lines(rows, {}, captureOutput({ tty: true, color: true, env: { NO_COLOR: '1' } }).out)[1]).not.toContain('\x1b')
+    expect(lines(rows, {}, captureOutput({ tty: false, color: true }).out)[1]).not.toContain('\x1b')
+    expect(lines(rows, {}, captureOutput({ tty: true, color: true, env: { TERM: 'dumb' } }).out)[1]).not.toContain('\x1b')
   })
 
   test('fits the terminal', () => {
     for (const columns of [20, 40, 60]) {
       // Plain text without wide characters, so length is width.
-      for (const line of lines(rows.slice(0, 2), {}, makeScreen({ tty: true, columns }).out))
+      for (const line of lines(rows.slice(0, 2), {}, captureOutput({ tty: true, columns }).out))
         expect(line.length).toBeLessThanOrEqual(columns)
     }
   })
@@ -170,7 +170,7 @@ describe('a run on a terminal', () => {
   const modelFinished = (step: number, text: string, ...calls: object[]): EventView =>
     factEvent(2, { type: 'model.finished', step, message: [{ type: 'text', text }, ...calls] })
 
-  async function playEvents(screen: Screen, ...events: EventView[]): Promise<{ stdout: string; stderr: string }> {
+  async function playEvents(screen: CapturedOutput, ...events: EventView[]): Promise<{ stdout: string; stderr: string }> {
     const view = new LivePrinter(screen.out)
     for (const event of events) await view.printEvent(event, toFact(event))
     return screen.text()
@@ -178,19 +178,19 @@ describe('a run on a terminal', () => {
 
   test('prints text while it is written, once', async () => {
     expect(
-      (await playEvents(makeScreen({ tty: true }), modelStarted(1), liveText(1, 'Hel'), liveText(1, 'lo'), modelFinished(1, 'Hello')))
+      (await playEvents(captureOutput({ tty: true }), modelStarted(1), liveText(1, 'Hel'), liveText(1, 'lo'), modelFinished(1, 'Hello')))
         .stdout,
     ).toBe('Hello\n')
   })
 
   test('shows the whole text when pieces of it were lost', async () => {
-    expect((await playEvents(makeScreen({ tty: true }), modelStarted(1), liveText(1, 'llo'), modelFinished(1, 'Hello'))).stdout).toBe(
+    expect((await playEvents(captureOutput({ tty: true }), modelStarted(1), liveText(1, 'llo'), modelFinished(1, 'Hello'))).stdout).toBe(
       'llo\nHello\n',
     )
   })
 
   test('wraps its text between words, and messages and notes with their indentation', async () => {
-    const narrow = makeScreen({ tty: true, columns: 20 })
+    const narrow = captureOutput({ tty: true, columns: 20 })
     const message = factEvent(3, { type: 'process.queue', id: 'm1', from: 'agent:ab', text: 'the quick brown fox\njumps' })
     const note = factEvent(4, { type: 'process.note', text: 'the quick brown fox jumps' })
     const output = await playEvents(
@@ -210,7 +210,7 @@ describe('a run on a terminal', () => {
   test('does not wrap its text in a file', async () => {
     const text = 'the quick brown fox jumps over the lazy dog  \n'
     const note = factEvent(4, { type: 'process.note', text: text.trim() })
-    expect(await playEvents(makeScreen({ columns: 20 }), modelStarted(1), modelFinished(1, text), note)).toEqual({
+    expect(await playEvents(captureOutput({ columns: 20 }), modelStarted(1), modelFinished(1, text), note)).toEqual({
       stdout: text,
       stderr: `  ${text.trim()}\n`,
     })
@@ -218,7 +218,7 @@ describe('a run on a terminal', () => {
 
   test('prints the last word before a message, and continues the text', async () => {
     const allOutput: string[] = []
-    const screen = makeScreen({ tty: true, columns: 20 })
+    const screen = captureOutput({ tty: true, columns: 20 })
     const raw = screen.out.raw.bind(screen.out)
     screen.out.raw = async (name, text) => {
       allOutput.push(text)
@@ -236,7 +236,7 @@ describe('a run on a terminal', () => {
   })
 
   test('prints the last word after a short time without text', async () => {
-    const screen = makeScreen({ tty: true, columns: 20 })
+    const screen = captureOutput({ tty: true, columns: 20 })
     const printed = new Promise<void>((resolve) => {
       const piece = screen.out.piece.bind(screen.out)
       screen.out.piece = async (text) => {
@@ -252,7 +252,7 @@ describe('a run on a terminal', () => {
   test('does not confuse the text of a failed call with that of the next call', async () => {
     const failed = factEvent(3, { type: 'model.failed', step: 1, attempt: 1, error: 'overloaded', status: 529, retryInMs: 2000 })
     const { stdout, stderr } = await playEvents(
-      makeScreen({ tty: true }),
+      captureOutput({ tty: true }),
       modelStarted(1),
       liveText(1, 'He'),
       failed,
@@ -270,7 +270,7 @@ describe('a run on a terminal', () => {
     const toolFinished = (callId: string): EventView =>
       factEvent(4, { type: 'tool.finished', step: 1, callId, name: 'bash', outcome: 'ok', content: '', durationMs: 12 })
     const outputOf = async (tty: boolean, ...events: EventView[]): Promise<string> =>
-      (await playEvents(makeScreen({ tty }), modelStarted(1), modelFinished(1, '', ...calls), ...events)).stderr
+      (await playEvents(captureOutput({ tty }), modelStarted(1), modelFinished(1, '', ...calls), ...events)).stderr
     expect(await outputOf(true, toolStarted('a'))).toBe('  step 1\n  bash make a')
     expect(await outputOf(true, toolStarted('a'), toolFinished('a'), toolStarted('b'), toolFinished('b'))).toBe(
       '  step 1\n  bash make a  ok 12ms\n  bash make b  ok 12ms\n',
@@ -295,7 +295,7 @@ describe('a run on a terminal', () => {
       content: '',
       durationMs: 12,
     })
-    expect(await playEvents(makeScreen(), modelStarted(1), modelFinished(1, 'I look.', call), toolFinished)).toEqual({
+    expect(await playEvents(captureOutput(), modelStarted(1), modelFinished(1, 'I look.', call), toolFinished)).toEqual({
       stdout: 'I look.\n',
       stderr: '  read src/a.ts  error 12ms\n',
     })
@@ -305,15 +305,15 @@ describe('a run on a terminal', () => {
     const call = { type: 'tool-call', callId: 'c', name: 'read', input: { path: 'a' } }
     const toolFinished = (outcome: string, content: string): EventView =>
       factEvent(4, { type: 'tool.finished', step: 1, callId: 'c', name: 'read', outcome, content, durationMs: 12 })
-    const outputOfEnd = async (screen: Screen, ...end: Parameters<typeof toolFinished>): Promise<string> =>
+    const outputOfEnd = async (screen: CapturedOutput, ...end: Parameters<typeof toolFinished>): Promise<string> =>
       (await playEvents(screen, modelStarted(1), modelFinished(1, '', call), toolFinished(...end))).stderr
-    expect(await outputOfEnd(makeScreen(), 'error', 'ENOENT:\x1b[2J no\nsuch file')).toBe(
+    expect(await outputOfEnd(captureOutput(), 'error', 'ENOENT:\x1b[2J no\nsuch file')).toBe(
       '  read a  error 12ms\n    ENOENT: no such file\n',
     )
-    expect(await outputOfEnd(makeScreen(), 'ok', 'text of a')).toBe('  read a  ok 12ms\n')
+    expect(await outputOfEnd(captureOutput(), 'ok', 'text of a')).toBe('  read a  ok 12ms\n')
     const outputOfExit = (exitCode: number, content: string): Promise<{ stderr: string }> =>
       playEvents(
-        makeScreen(),
+        captureOutput(),
         modelStarted(1),
         modelFinished(1, '', call),
         factEvent(4, { type: 'tool.finished', step: 1, callId: 'c', name: 'read', outcome: 'ok', exitCode, content, durationMs: 12 }),
@@ -325,14 +325,14 @@ describe('a run on a terminal', () => {
       '  read a  ok 12ms\n',
       '  read a  exit 1 12ms\n',
     ])
-    const longOutput = await outputOfEnd(makeScreen({ tty: true, columns: 40 }), 'denied', '漢'.repeat(5000))
+    const longOutput = await outputOfEnd(captureOutput({ tty: true, columns: 40 }), 'denied', '漢'.repeat(5000))
     expect(longOutput).toContain(`denied 12ms\n    ${'漢'.repeat(17)}…\n`)
   })
 
   test('prints the cause of a failed turn once', async () => {
     const failed = factEvent(3, { type: 'model.failed', step: 1, attempt: 1, error: '404 no model', status: 404, retryInMs: null })
     const outputOfFailure = (message: string): Promise<{ stderr: string }> =>
-      playEvents(makeScreen(), modelStarted(1), failed, factEvent(4, { type: 'process.error', message }))
+      playEvents(captureOutput(), modelStarted(1), failed, factEvent(4, { type: 'process.error', message }))
     expect((await outputOfFailure('404 no model')).stderr).toBe('  model call failed: 404 no model\n')
     expect((await outputOfFailure('no model could answer')).stderr).toBe('  model call failed: 404 no model\n  no model could answer\n')
   })
@@ -340,7 +340,7 @@ describe('a run on a terminal', () => {
   test('prints only the text with -q', async () => {
     expect(
       await playEvents(
-        makeScreen({ quiet: true }),
+        captureOutput({ quiet: true }),
         modelStarted(1),
         modelFinished(1, 'x'),
         factEvent(3, { type: 'process.note', text: 'n' }),
@@ -373,13 +373,13 @@ describe('a run on a terminal', () => {
     ],
     [{ type: 'child.exited', child: 'u', childPid: 6, code: 1, reason: 'it broke' }, 'child PID 6 ended: it broke (exit 1)'],
   ])('reports %j', async (factWith, text) => {
-    expect((await playEvents(makeScreen(), factEvent(1, factWith))).stderr).toBe(`  ${text}\n`)
+    expect((await playEvents(captureOutput(), factEvent(1, factWith))).stderr).toBe(`  ${text}\n`)
   })
 })
 
 describe('messages in a run', () => {
   const outputOf = async (view: (output: Output) => LivePrinter, fields: { id: string; from: string; text: string }): Promise<string> => {
-    const screen = makeScreen()
+    const screen = captureOutput()
     const event = factEvent(1, { type: 'process.queue', ...fields })
     await view(screen.out).printEvent(event, toFact(event))
     return screen.text().stderr
@@ -400,7 +400,7 @@ describe('messages in a run', () => {
 
 describe('a command', () => {
   async function playEvents(
-    screen: Screen,
+    screen: CapturedOutput,
     exit: { code: number; reason: string; error?: string },
     ...texts: [string, string][]
   ): Promise<{ stdout: string; stderr: string }> {
@@ -415,7 +415,7 @@ describe('a command', () => {
 
   test('that gets time for cleanup is reported on a terminal', async () => {
     const outputOfStop = async (tty: boolean, graceMs: number): Promise<string> => {
-      const screen = makeScreen({ tty })
+      const screen = captureOutput({ tty })
       const event = factEvent(1, {
         type: 'process.stopping',
         stopping: { signal: 'SIGTERM', by: 'user', at: 0, graceMs, exit: { code: 143, reason: 'SIGTERM from user' } },
@@ -435,7 +435,7 @@ describe('a command', () => {
     ['without arguments that failed', 'sh', 1, '', false],
     ['with arguments', 'sh -c true', 0, '', false],
   ])('%s gets the right advice, or none', async (_, intent, code, text, isAdvised) => {
-    const screen = makeScreen({ tty: true })
+    const screen = captureOutput({ tty: true })
     const view = new CommandPrinter(screen.out)
     const event = factEvent(1, { type: 'process.output', stream: 'stdout', text })
     if (text !== '') await view.printEvent(event, toFact(event))
@@ -444,19 +444,19 @@ describe('a command', () => {
   })
 
   test('is written to a file byte by byte', async () => {
-    expect(await playEvents(makeScreen(), { code: 3, reason: 'x' }, ['stdout', '\x1b[2Ja\r'], ['stderr', 'b\x07'])).toEqual({
+    expect(await playEvents(captureOutput(), { code: 3, reason: 'x' }, ['stdout', '\x1b[2Ja\r'], ['stderr', 'b\x07'])).toEqual({
       stdout: '\x1b[2Ja\r',
       stderr: 'b\x07',
     })
   })
 
   test('keeps its colours on a terminal, but no other control characters', async () => {
-    const { stdout } = await playEvents(makeScreen({ tty: true }), { code: 0, reason: 'completed' }, ['stdout', '\x1b[31mred\x1b[2J\n'])
+    const { stdout } = await playEvents(captureOutput({ tty: true }), { code: 0, reason: 'completed' }, ['stdout', '\x1b[31mred\x1b[2J\n'])
     expect(stdout).toBe('\x1b[31mred\\x1b[2J\n\x1b[0m')
   })
 
   test('that could not be run has a reason', async () => {
-    expect((await playEvents(makeScreen(), { code: 127, reason: 'not found', error: 'nosuch: not found' })).stderr).toBe(
+    expect((await playEvents(captureOutput(), { code: 127, reason: 'not found', error: 'nosuch: not found' })).stderr).toBe(
       'reeve: nosuch: not found\n',
     )
   })

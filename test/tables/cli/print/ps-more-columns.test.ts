@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { lines } from '../../../../src/cli/verbs/ps.ts'
 import { chosenColumns, PS_COLUMNS, rowOrder } from '../../../../src/cli/print/ps-more-columns.ts'
 import { processView } from '../../../support/daemon/fake-daemon.ts'
-import { makeScreen } from '../../../support/daemon/screen.ts'
+import { captureOutput } from '../../../support/daemon/captured-output.ts'
 
-const { out } = makeScreen()
+const { out } = captureOutput()
 const rows = [
   processView({ pid: 10, name: 'b', elapsedMs: 5_000, labels: { team: 'web', draft: '' }, directory: '/src/app', model: 'script:a' }),
   processView({ pid: 9, name: 'a10', elapsedMs: 70_000, note: 'asks: which?' }),

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { specProblem } from '../../../../src/daemon/archive/spec-shape.ts'
 import { restartPolicyFrom, supervisorSpecFrom } from '../../../../src/kernel/supervise/policy-from-config.ts'
-import { CREW } from '../../../support/kernel/script-crew.ts'
+import { CREW } from '../../../support/kernel/transcript-crew-inputs.ts'
 import { kernelSpec } from '../../../support/kernel/world.ts'
 
 test('the specs of a supervisor and of a process with a restart policy are valid', () => {

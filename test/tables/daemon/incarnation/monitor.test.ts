@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { Monitor } from '../../../../src/daemon/incarnation/monitor.ts'
 import { ManualClock } from '../../../support/clock.ts'
 import { settle } from '../../../support/kernel/daemon-core.ts'
-import { Player } from '../../../support/kernel/transcript.ts'
+import { TranscriptPlayer } from '../../../support/kernel/transcript.ts'
 import type { FactBody } from '../../../../src/kernel/model/facts.ts'
 import type { InputBody } from '../../../../src/kernel/model/inputs.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
@@ -14,7 +14,7 @@ const MIN = 60_000
 /** A kernel and its monitor: reports go to the kernel at once, and its facts come back. */
 class Watched {
   readonly clock = new ManualClock()
-  readonly player = new Player()
+  readonly player = new TranscriptPlayer()
   readonly judgements: { readonly at: number; readonly word: string; readonly evidence: string }[] = []
   /** the stopped program that the operating system reports */
   stoppedPid: number | null = null

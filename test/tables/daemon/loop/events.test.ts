@@ -1,9 +1,9 @@
 // Events of facts: they all have the same envelope, and their bodies omit the fields that only the daemon may see.
 import { describe, expect, test } from 'vitest'
 import { eventOf, liveEvent } from '../../../../src/daemon/loop/events.ts'
-import { Episode } from '../../../support/kernel/episode.ts'
-import { Player } from '../../../support/kernel/transcript.ts'
-import { seededPick } from '../../../support/kernel/random.ts'
+import { RandomRun } from '../../../support/kernel/random-run.ts'
+import { TranscriptPlayer } from '../../../support/kernel/transcript.ts'
+import { seededPick } from '../../../support/kernel/random-inputs.ts'
 import type { Fact } from '../../../../src/kernel/model/facts.ts'
 
 const NAMES = new Set([
@@ -58,7 +58,7 @@ const NAMES = new Set([
 function oneOfEach(): Map<string, Fact> {
   const found = new Map<string, Fact>()
   for (let life = 1; life <= 40; life += 1) {
-    const episode = new Episode()
+    const episode = new RandomRun()
     const pick = seededPick(life)
     while (episode.inputs < 300) episode.play(pick)
     for (const fact of [...episode.world.journal.values()].flat()) found.set(fact.body.type, fact)
@@ -99,7 +99,7 @@ test('live events have no position in the journal', () => {
 
 describe('an event of a member of a crew', () => {
   test('shows the work of the member at the time of the fact, and names the task that it is about', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play(`
       live crew c staff=generic:1
       live member w1 of=c id=worker-1

@@ -6,10 +6,10 @@ import { KernelError } from '../../../../src/kernel/model/errors.ts'
 import { ManualClock } from '../../../support/clock.ts'
 import { FaultyStore } from '../../../support/kernel/faulty-store.ts'
 import { specOf, uuidOf } from '../../../support/store/facts.ts'
-import { testStore } from '../../../support/store/open.ts'
+import { openTestStore } from '../../../support/store/test-store.ts'
 
 async function newWorkspace() {
-  const fixture = await testStore()
+  const fixture = await openTestStore()
   const store = new FaultyStore(fixture.store)
   const table = new Table(100)
   const pipeline: Pipeline = new Pipeline({

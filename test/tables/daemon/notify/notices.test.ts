@@ -1,12 +1,12 @@
 // The facts that the user is notified of, their texts, and the facts without a notice.
 import { describe, expect, test } from 'vitest'
 import { noticeOf, withQuestion } from '../../../../src/daemon/notify/notices.ts'
-import { Player } from '../../../support/kernel/transcript.ts'
+import { TranscriptPlayer } from '../../../support/kernel/transcript.ts'
 import type { FactBody } from '../../../../src/kernel/model/facts.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
 
 function makeRow(script = '.live a named=docs'): Process {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play(script)
   return player.world.row('a') as Process
 }

@@ -7,9 +7,9 @@ import { Removals, Sweeper } from '../../../../src/daemon/operations/removals.ts
 import { Table } from '../../../../src/daemon/loop/table.ts'
 import type { GcConfig } from '../../../../src/config/keys/gc.ts'
 import { ManualClock } from '../../../support/clock.ts'
-import { waitUntil } from '../../../support/agents/living.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
 import { Scribe, endOf, modelFinished, specOf, uuidOf } from '../../../support/store/facts.ts'
-import { testStore } from '../../../support/store/open.ts'
+import { openTestStore } from '../../../support/store/test-store.ts'
 
 /** the largest number of turns of the event loop until a due check has run */
 const MAX_TURNS = 1_000_000
@@ -20,7 +20,7 @@ const MINUTE_MS = 60_000
 
 /** A store with `count` ended processes, a millisecond apart, and its collector. */
 async function openCollectorBench(count: number, rules: Partial<GcConfig> = {}) {
-  const fixture = await testStore()
+  const fixture = await openTestStore()
   const scribe = new Scribe()
   const uuids = Array.from({ length: count }, (_, index) => uuidOf(index + 1))
   for (const uuid of uuids)

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { findForkPoint } from '../../../../src/daemon/operations/fork-point.ts'
 import { Scribe, stepOf, uuidOf } from '../../../support/store/facts.ts'
-import { testStore } from '../../../support/store/open.ts'
+import { openTestStore } from '../../../support/store/test-store.ts'
 
 const ONE = uuidOf(1)
 
@@ -11,7 +11,7 @@ test.each([
   ['in its first turn', 1, 3],
   ['after its first step', 2, 3],
 ])('a fork from step 0 starts at the right fact if its origin was read %s', async (_, index, seq) => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const scribe = new Scribe()
   const readRows = []
   for (const commit of [

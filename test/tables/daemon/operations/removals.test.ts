@@ -7,7 +7,7 @@ import type { Process } from '../../../../src/kernel/model/process.ts'
 import { ProcessQueries } from '../../../../src/daemon/views/process-queries.ts'
 import { Table } from '../../../../src/daemon/loop/table.ts'
 import { Scribe, endOf, modelFinished, specOf, uuidOf } from '../../../support/store/facts.ts'
-import { testStore } from '../../../support/store/open.ts'
+import { openTestStore } from '../../../support/store/test-store.ts'
 import { ManualClock } from '../../../support/clock.ts'
 
 const worktrees = { checkIdle: () => {}, remove: async () => null }
@@ -53,7 +53,7 @@ describe('exclusive operations', () => {
 
 describe('a reader', () => {
   test('gets an error instead of a partial result, if the process was removed', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     const uuid = uuidOf(1)
     await fixture.store.commit(scribe.spawn(uuid))

@@ -10,9 +10,9 @@ import { Settings } from '../../../../src/daemon/host/settings.ts'
 import { SpecBuilder, type SpecBuilderDeps } from '../../../../src/daemon/operations/spec-builder.ts'
 import type { ProcessSpec } from '../../../../src/kernel/model/process-spec.ts'
 import type { Permissions } from '../../../../src/kernel/model/spec-parts.ts'
-import { CREW } from '../../../support/kernel/script-crew.ts'
+import { CREW } from '../../../support/kernel/transcript-crew-inputs.ts'
 import { kernelSpec } from '../../../support/kernel/world.ts'
-import { testStore } from '../../../support/store/open.ts'
+import { openTestStore } from '../../../support/store/test-store.ts'
 import { Scribe, uuidOf } from '../../../support/store/facts.ts'
 import { tempDir, type TempDir } from '../../../support/tmp.ts'
 
@@ -185,7 +185,7 @@ test('a resume of a supervisor, a crew or a compose run has no gateway', async (
 })
 
 test('a spec is read from the journal byte for byte as it was written, whatever fields it has', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const scribe = new Scribe()
   const compose = { file: '/reeve.yaml', nodes: [{ name: 'one', needs: [], retries: 0, template: kernelSpec() }] }
   const specsOfDrivers: ProcessSpec[] = [

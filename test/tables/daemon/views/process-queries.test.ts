@@ -11,7 +11,7 @@ import type { Commit, Store } from '../../../../src/store/store.ts'
 import { EventLoopTurns } from '../../../../src/drivers/common/event-loop-turns.ts'
 import { turnsDuring, windingClock } from '../../../support/loop-turns.ts'
 import { Scribe, endOf, stepOf, uuidOf } from '../../../support/store/facts.ts'
-import { testStore } from '../../../support/store/open.ts'
+import { openTestStore } from '../../../support/store/test-store.ts'
 
 const A = uuidOf(1)
 const NOTES = 400
@@ -44,7 +44,7 @@ function countFacts(store: Store): { readonly store: Store; most(): number; tota
 }
 
 test('logs and steps of a long history are read in small pages, and only as far as they are shown', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const scribe = new Scribe()
   await fixture.store.commit(scribe.spawn(A))
   for (let number = 0; number < NOTES; number += 50)
@@ -63,7 +63,7 @@ test('logs and steps of a long history are read in small pages, and only as far 
 })
 
 test('later steps are read from their start, and equal those of a full read', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const scribe = new Scribe()
   await fixture.store.commit(scribe.spawn(A))
   for (let step = 1; step <= STEPS; step++) await fixture.store.commit(scribe.write(A, ...stepOf(step, `text ${step}`)))
@@ -95,7 +95,7 @@ async function makeLiving(
 }
 
 test('a long list is made in many turns of the event loop, and stays in order', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const { table, uuids } = await makeLiving(fixture.store)
   const reads = new ProcessQueries(table, fixture.store, systemClock, new EventLoopTurns(windingClock()).newQueue())
   const { result, turns } = await turnsDuring(() => reads.list({ all: false }))
@@ -104,7 +104,7 @@ test('a long list is made in many turns of the event loop, and stays in order', 
 })
 
 test('ended processes are read page by page, and other work runs in between', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const { table, uuids, end } = await makeLiving(fixture.store)
   for (const uuid of uuids) await end(uuid)
   const pages: number[] = []
@@ -129,7 +129,7 @@ test('ended processes are read page by page, and other work runs in between', as
 })
 
 test('the heartbeat and the resumable processes are read in many turns as well', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const { table, uuids } = await makeLiving(fixture.store)
   const slices = new EventLoopTurns(windingClock()).newQueue()
   const heartbeat = await turnsDuring(() => heartbeatView(table, { lastActivity: () => null }, { mono: 0, slices }))
@@ -141,7 +141,7 @@ test('the heartbeat and the resumable processes are read in many turns as well',
 })
 
 test.each([true, false])('a process that ends while a list is made is listed at most once (with dead ones: %s)', async (withDead) => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const { table, uuids, end } = await makeLiving(fixture.store)
   const reads = new ProcessQueries(table, fixture.store, systemClock, new EventLoopTurns(windingClock()).newQueue())
   const lastUuid = uuids.at(-1) ?? ''

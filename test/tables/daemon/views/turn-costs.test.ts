@@ -1,10 +1,10 @@
 // The cost of a turn begins at 0 with each turn. The cost of all turns continues over incarnations.
 import { expect, test } from 'vitest'
 import { NO_CONTEXT, processView } from '../../../../src/daemon/views/process-view.ts'
-import { Player } from '../../../support/kernel/transcript.ts'
+import { TranscriptPlayer } from '../../../support/kernel/transcript.ts'
 
 test('the costs of the current turn and of all turns are right, also after the end and a resume', () => {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   const costsOf = (): { turn: number | null; all: number | null } => {
     const row = player.world.row('a')
     if (!row) throw new Error('it is there')

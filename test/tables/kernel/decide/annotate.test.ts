@@ -1,6 +1,6 @@
 // What users record about a process, as transcripts: a new name, and its refusals.
 import { expect, test } from 'vitest'
-import { play, Player } from '../../../support/kernel/transcript.ts'
+import { play, TranscriptPlayer } from '../../../support/kernel/transcript.ts'
 
 test('a process gets another name, alive or dead, and its old name is free', () => {
   expect(
@@ -120,14 +120,14 @@ test('labels are set, replaced and removed, also of a dead process', () => {
 
 test('a process has at most 32 labels', () => {
   const labels = Array.from({ length: 32 }, (_, index) => `k${index}=1`).join(' ')
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play(`.live a\n.label a ${labels}`)
   expect(player.play('label a one-more=1')).toContain('refused INVALID: process 1 would have 33 labels; it can have 32')
   expect(player.play('label a one-more=1 k0=')).toContain('done, 1 affected')
 })
 
 test('a resumed process keeps its new name', () => {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play('.live a\n.rename a y\n.report a exited 0\n.released a\n.resume a rerun')
   expect(player.world.row('a')?.spec.name).toBe('y')
 })

@@ -1,6 +1,6 @@
 // Asks and answers: permitted answers, answers during a pause, and events that withdraw an ask.
 import { describe, expect, test } from 'vitest'
-import { play, Player } from '../../../support/kernel/transcript.ts'
+import { play, TranscriptPlayer } from '../../../support/kernel/transcript.ts'
 
 const ASKED = `
   .live a acp interactive
@@ -177,7 +177,7 @@ test.each([
   ['the process ends', '.report a exited 0'],
   ['a new daemon finds the process paused', '.signal SIGPAUSE a\n.boot a'],
 ])('an ask is void when %s', (_, script) => {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play(`${ASKED}\n.report a asks q1`)
   expect(player.world.row('a')?.asks).toHaveLength(1)
   player.play(script)
@@ -185,7 +185,7 @@ test.each([
 })
 
 test('the number of asks is limited, and so are their texts and options', () => {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play(ASKED)
   for (let index = 0; index < 32; index += 1) player.play(`.report a asks q${index}`)
   expect(player.play('report a asks one-more')).toContain('refused RESOURCE_EXHAUSTED')

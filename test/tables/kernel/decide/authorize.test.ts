@@ -1,9 +1,9 @@
 // Permissions, as transcripts: who may start, signal and resume which process, and the rights of a child, also at a resume and a fork.
 // A refused request of an agent is recorded in its journal.
 import { describe, expect, test } from 'vitest'
-import { Player, play } from '../../../support/kernel/transcript.ts'
+import { TranscriptPlayer, play } from '../../../support/kernel/transcript.ts'
 
-const specOf = (player: Player, uuid: string) => {
+const specOf = (player: TranscriptPlayer, uuid: string) => {
   const { tools, deny, capabilities } = player.world.row(uuid)?.spec ?? {}
   return { tools, deny, ...(capabilities ? { capabilities } : {}) }
 }
@@ -13,13 +13,13 @@ const PARENT = '.live p tools=read,ls,write reads=/a writes=/a/b network=off spa
 
 describe('a child', () => {
   test('has the permissions of its parent by default', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play(`${PARENT}\n live c under=p`)
     expect(specOf(player, 'c')).toEqual(specOf(player, 'p'))
   })
 
   test('has at most what it requests and its parent has; a note names the rights that it does not get', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     expect(
       player.play(`
       ${PARENT}
@@ -295,7 +295,7 @@ describe('a denied right stays denied', () => {
     .released c`
 
   test('at a resume and in a fork, also when its parent has ended', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play(`${ENDED}\n fork f of=c\n report p exited 0\n released p\n resume c\n fork g of=c`)
     const rights = {
       tools: ['read'],
@@ -306,7 +306,7 @@ describe('a denied right stays denied', () => {
   })
 
   test('the user may extend its permissions, but not beyond those of its living parent', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play(`${ENDED}\n resume c tools=read,ls,bash reads=/ writes=/a`)
     expect(specOf(player, 'c')).toMatchObject({ tools: ['read', 'ls'], capabilities: { paths: { read: ['/a'], write: ['/a/b'] } } })
     player.play('start c\n report c up\n report c exited 1\n released c\n report p exited 0\n released p\n resume c tools=read,bash')
@@ -314,14 +314,14 @@ describe('a denied right stays denied', () => {
   })
 
   test.each(['system', 'agent:p'])('%s cannot extend the rights', (sender) => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play(`${ENDED}\n resume c by=${sender} tools=read,ls\n fork f of=c by=${sender} tools=read,ls`)
     expect(specOf(player, 'c')).toMatchObject({ tools: ['read'] })
     if (sender === 'system') expect(specOf(player, 'f')).toMatchObject({ tools: ['read'] })
   })
 
   test('a resumed child loses the rights that its parent has lost', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play(`
       live p
       live c under=p
@@ -339,7 +339,7 @@ describe('a denied right stays denied', () => {
 })
 
 test('a process that restarts automatically has at most the current rights of its parent', () => {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play(`
     live p
     live c under=p restart=permanent

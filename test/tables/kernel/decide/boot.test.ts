@@ -1,6 +1,6 @@
 // What a starting daemon does with each row: by state, holds, stopping, driver and survivors, and which processes it resumes.
 import { describe, expect, test } from 'vitest'
-import { Player, play } from '../../../support/kernel/transcript.ts'
+import { TranscriptPlayer, play } from '../../../support/kernel/transcript.ts'
 import { statusOf } from '../../../../src/kernel/model/status.ts'
 
 /** Each row: a script, then the status after a crash, the cause of the end, and whether the PID is new. */
@@ -69,7 +69,7 @@ function bootOf(
   driver: string,
   survivors: string,
 ): { readonly status: string; readonly reason: string | undefined; readonly pid: number; readonly note: string | null } {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play(script.replace('DRIVER', driver))
   player.play(`.boot a${survivors}`)
   const row = player.world.row('a')
@@ -96,7 +96,7 @@ describe.each(['native', 'acp', 'command'])('a process of the driver %s', (drive
       ['unowned', 'may still run'],
       ['stale', 'belongs to another program'],
     ] as const) {
-      const player = new Player()
+      const player = new TranscriptPlayer()
       player.play(`.live a ${driver}\n.boot a doubt=${doubt}`)
       const notes = (player.world.journal.get('a') ?? []).flatMap(({ body }) => (body.type === 'process.note' ? [body.text] : []))
       expect(notes).toEqual(driver === 'native' ? [] : [expect.stringContaining(words)])
@@ -124,7 +124,7 @@ test.each([
   ['stopped by the user', '.spawn a command input\n.mask a SIGTERM\n.signal SIGTERM a', 'stopped', undefined],
   ['an agent with a session', '.live a command lines input\n.report a session s1\n.signal SIGPAUSE a', 'suspended', undefined],
 ])('a command with input, which no later incarnation has: %s', (_, script, status, error) => {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play(`${script}\n.boot a`)
   const row = player.world.row('a')
   if (!row) throw new Error('the row is gone')
@@ -227,7 +227,7 @@ test('an orderly stop holds running and starting processes; the next start wakes
 })
 
 test('a deferred signal of the user acts at the boot, before any program of the process runs', () => {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play(`
     .wind 1000000
     .live a
@@ -264,7 +264,7 @@ test('a deferred signal of the user acts at the boot, before any program of the 
 })
 
 test('the active time of an interrupted process excludes pauses, and ends with its last activity', () => {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play(`
     .live a
     .wind 1000

@@ -7,7 +7,7 @@ import {
   closeRangesAt,
   type Range,
 } from '../../../../src/kernel/model/journal-ranges.ts'
-import { Player, play } from '../../../support/kernel/transcript.ts'
+import { TranscriptPlayer, play } from '../../../support/kernel/transcript.ts'
 
 /** A process that has completed one step with a tool call. */
 const ONE_STEP = `
@@ -19,7 +19,7 @@ const ONE_STEP = `
 
 describe('a compaction', () => {
   test('writes the kept ranges in a checkpoint, and the last range grows', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     expect(
       player.play(`
       ${ONE_STEP}

@@ -1,6 +1,6 @@
 // Forks, as transcripts: the state that a fork continues from, the unchanged origin, and refusals.
 import { describe, expect, test } from 'vitest'
-import { Player, play } from '../../../support/kernel/transcript.ts'
+import { TranscriptPlayer, play } from '../../../support/kernel/transcript.ts'
 
 const TWO_STEPS = `
   .live a named=x
@@ -242,7 +242,7 @@ describe('a fork is refused', () => {
 
   test('when the table is full', () => {
     expect(
-      new Player(1).play(`
+      new TranscriptPlayer(1).play(`
       .live a
       fork b of=a
     `),
@@ -256,7 +256,7 @@ describe('a fork is refused', () => {
 })
 
 test('the origin gets no fact about it', () => {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play(TWO_STEPS)
   const before = player.world.row('a')
   player.play(`
@@ -268,7 +268,7 @@ test('the origin gets no fact about it', () => {
 })
 
 test('a fork has no child id, and never restarts automatically', () => {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play('live s supervisor\nlive a under=s child=a restart=permanent\nfork b of=a\nfork c of=a deny=bash')
   for (const uuid of ['b', 'c']) expect(player.world.row(uuid)?.spec).not.toMatchObject({ childId: expect.anything() })
   for (const uuid of ['b', 'c']) expect(player.world.row(uuid)?.spec).not.toMatchObject({ restart: expect.anything() })

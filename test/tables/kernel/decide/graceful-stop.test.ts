@@ -2,7 +2,7 @@
 // by its turn, its grace, a second signal, or a crash.
 import { describe, expect, test } from 'vitest'
 import { deadlineOf } from '../../../../src/kernel/decide/next-deadline.ts'
-import { Player, play } from '../../../support/kernel/transcript.ts'
+import { TranscriptPlayer, play } from '../../../support/kernel/transcript.ts'
 
 const ACTIVITIES = {
   created: '.spawn a interactive',
@@ -38,7 +38,7 @@ function outcomeOf(played: string): string {
 }
 
 function cellOf(activity: keyof typeof ACTIVITIES, signal: string, disposition: string): string {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play(ACTIVITIES[activity])
   if (disposition === 'blocked') player.play(`.mask a ${signal}`)
   else if (disposition !== 'default') player.play(`.handle a ${signal} ${disposition}`)
@@ -382,7 +382,7 @@ describe('wrapping up', () => {
     ['grace=0', 0, null],
     ['least=10000', 10_000, 9_700],
   ])('with the option %j, a grace of %i ms leaves %s ms to the agent', (graceOption, graceMs, wrapUpMs) => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play(`.live a\n.handle a SIGTERM message\n.signal SIGTERM a ${graceOption}`)
     const { life } = player.world.row('a') ?? {}
     if (life?.state !== 'running' || !life.stopping) throw new Error('it does not stop')
@@ -485,13 +485,13 @@ describe('wrapping up', () => {
   })
 
   test('a suspended process is ended at once', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play('.live a\n.handle a SIGTERM message\n.signal SIGPAUSE a')
     expect(player.play('signal SIGTERM a grace=10000')).toContain('-> driver.stop a#1 SIGKILL 0\n')
   })
 
   test('after a crash of the daemon the process is stopped, and its next incarnation does not read the message', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play('.live a acp\n.report a session s1\n.handle a SIGTERM message\n.signal SIGTERM a grace=10000')
     expect(player.world.row('a')?.queue).toHaveLength(1)
     expect(player.play('boot a')).toContain('process.exited 143 SIGTERM from user (person)')
@@ -499,7 +499,7 @@ describe('wrapping up', () => {
   })
 
   test('unread messages about other signals stay queued for this incarnation', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play('.live a\n.handle a SIGINT message\n.signal SIGINT a\n.send a')
     expect(player.world.row('a')?.queue.map(({ id }) => id)).toEqual(['signal-8', expect.stringMatching(/^m/)])
     player.play('.signal SIGKILL a\n.report a exited SIGKILL\n.released a')
@@ -507,7 +507,7 @@ describe('wrapping up', () => {
   })
 
   test('its deadline is the end of its grace, whatever its time limit is', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play('.live a timeoutMs=50\n.handle a SIGTERM message\n.signal SIGTERM a grace=10000')
     const row = player.world.row('a')
     expect(row && deadlineOf(row)).toBe(10_700)

@@ -1,6 +1,6 @@
 // Pausing and resuming, as transcripts: holds, subtrees, effects for the driver, and notices to ancestors.
 import { describe, expect, test } from 'vitest'
-import { Player, play } from '../../../support/kernel/transcript.ts'
+import { TranscriptPlayer, play } from '../../../support/kernel/transcript.ts'
 
 describe('holds', () => {
   test('two pauses by the same sender are one hold', () => {
@@ -519,7 +519,7 @@ describe('subtrees', () => {
   })
 
   test('SIGRESUME resumes one process of a paused subtree; sent to the subtree, it leaves separate pauses', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play(`
       .live a
       .live b under=a
@@ -601,7 +601,7 @@ describe('subtrees', () => {
 
 describe('the clock', () => {
   test('a suspended process uses no active time and none of its time limit', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play(`
       .live a timeoutMs=1000
       .wind 400

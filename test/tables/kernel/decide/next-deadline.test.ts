@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { Deadlines } from '../../../../src/daemon/loop/deadlines.ts'
 import { DRAIN_MS, deadlineOf } from '../../../../src/kernel/decide/next-deadline.ts'
 import { ManualClock } from '../../../support/clock.ts'
-import { Player, play } from '../../../support/kernel/transcript.ts'
+import { TranscriptPlayer, play } from '../../../support/kernel/transcript.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
 
 const DEADLINES: readonly { readonly what: string; readonly script: string; readonly at: number | null }[] = [
@@ -32,7 +32,7 @@ const DEADLINES: readonly { readonly what: string; readonly script: string; read
   { what: 'zombie', script: '.live a timeoutMs=50\n.report a exited 0', at: null },
 ]
 
-function rowOf(player: Player): Process {
+function rowOf(player: TranscriptPlayer): Process {
   const row = player.world.row('a')
   if (!row) throw new Error('no row')
   return row
@@ -40,13 +40,13 @@ function rowOf(player: Player): Process {
 
 describe('the deadline of a process', () => {
   test.each(DEADLINES)('$what', ({ script, at }) => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play(script)
     expect(deadlineOf(rowOf(player))).toBe(at)
   })
 
   test.each(DEADLINES.filter(({ at }) => at !== null))('$what: the action removes the deadline', ({ script, at }) => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play(script)
     player.world.wind((at ?? 0) - player.world.mono)
     player.play('.tick a')
@@ -98,7 +98,7 @@ describe('the timer for all deadlines', () => {
     const due: string[] = []
     const deadlines = new Deadlines(clock, (uuid) => due.push(uuid))
     const watchProcess = (uuid: string, timeoutMs: number | null): void => {
-      const player = new Player()
+      const player = new TranscriptPlayer()
       player.world.mono = clock.now().mono
       player.play(timeoutMs === null ? '.live a' : `.live a timeoutMs=${timeoutMs} warnAt=1`)
       deadlines.update(uuid, rowOf(player))

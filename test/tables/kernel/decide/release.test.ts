@@ -1,6 +1,6 @@
 // The release order, in the facts and effects of every way to end: each step runs once, whichever cause comes first.
 import { describe, expect, test } from 'vitest'
-import { Player, play } from '../../../support/kernel/transcript.ts'
+import { TranscriptPlayer, play } from '../../../support/kernel/transcript.ts'
 import { RELEASE_ORDER } from '../../../../src/kernel/model/effects.ts'
 
 /** The steps of the release order that a transcript shows, in the order of their occurrence. */
@@ -114,7 +114,7 @@ test('a surviving program keeps the row a zombie', () => {
 })
 
 test('a signal to a zombie with surviving programs is refused with their PIDs and a hint', () => {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play('.live a command\n.signal SIGKILL a\n.report a exited SIGKILL\n.released a survivors=4711,4712,4711')
   expect(player.world.row('a')?.note).toBe('still alive after the kill: PID 4711, 4712')
   const [refused] = player.world.step({

@@ -1,6 +1,6 @@
 // Reports of drivers, as transcripts: steps, turns, limits, budgets, and late reports.
 import { describe, expect, test } from 'vitest'
-import { Player, play } from '../../../support/kernel/transcript.ts'
+import { TranscriptPlayer, play } from '../../../support/kernel/transcript.ts'
 
 describe('a step', () => {
   test('goes from the request of the model call to the last tool result', () => {
@@ -121,7 +121,7 @@ describe('a step', () => {
   })
 
   test('a checkpoint is due after five steps, or at the first step after 30 s', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play('.live a')
     for (let step = 1; step <= 4; step += 1) player.play(`.report a model ${step}\n.report a answer ${step}`)
     expect(

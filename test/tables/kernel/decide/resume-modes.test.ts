@@ -2,11 +2,11 @@
 import { expect, test } from 'vitest'
 import { resumeModes } from '../../../../src/kernel/decide/resume-modes.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
-import { Player } from '../../../support/kernel/transcript.ts'
+import { TranscriptPlayer } from '../../../support/kernel/transcript.ts'
 import { changedSpec } from '../../../support/spec-changes.ts'
 
 function row(script: string, changes: { readonly format?: 'claude' | 'gemini' } = {}): Process {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play(script)
   const process = player.world.row('a') as Process
   return changes.format ? { ...process, spec: changedSpec(process.spec, { format: changes.format }) } : process

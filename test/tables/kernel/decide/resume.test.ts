@@ -1,6 +1,6 @@
 // Resumes, as transcripts: the restored state of a dead process, its closed calls, and refusals.
 import { describe, expect, test } from 'vitest'
-import { Player, play } from '../../../support/kernel/transcript.ts'
+import { TranscriptPlayer, play } from '../../../support/kernel/transcript.ts'
 
 describe('the resume of an ended process', () => {
   test('needs a message if the process is native and has completed', () => {
@@ -333,7 +333,7 @@ describe('the resume of an ended process', () => {
   })
 
   test('restores no masks, handlers or pending signals', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play(`
       .live a
       .mask a SIGTERM
@@ -543,7 +543,7 @@ describe('a resume is refused', () => {
   })
 
   test('as a rerun of a suspended process, which can continue', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play(['.live a', '.live b command', '.signal SIGPAUSE a', '.signal SIGPAUSE b'].join('\n'))
     expect(player.play('resume a rerun')).toContain('refused NOT_RESUMABLE: a native agent continues from its context')
     expect(player.play('resume b rerun')).toContain('refused NOT_RESUMABLE: it is suspended, and continues where it is')
@@ -615,7 +615,7 @@ describe('a resume is refused', () => {
   })
 
   test('when the table is full', () => {
-    const player = new Player(1)
+    const player = new TranscriptPlayer(1)
     expect(
       player.play(`
       .live a

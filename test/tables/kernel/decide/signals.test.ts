@@ -1,6 +1,6 @@
 // Signals, as transcripts: the processes that a signal reaches, default actions, masks, handlers, deferral, and the cause that counts.
 import { describe, expect, test } from 'vitest'
-import { Player, play } from '../../../support/kernel/transcript.ts'
+import { TranscriptPlayer, play } from '../../../support/kernel/transcript.ts'
 
 describe('the end by a signal', () => {
   test('is recorded before it happens, and SIGTERM is the cause of the exit even if the program exits with 0', () => {
@@ -481,7 +481,7 @@ describe('masks and handlers', () => {
   })
 
   test('a signal of the user is deferred for at most 10 s, and no process can extend that', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play('.live a\n.mask a SIGTERM')
     expect(
       player.play(`
@@ -627,7 +627,7 @@ describe('masks and handlers', () => {
   })
 
   test('message: a full queue does not block a signal', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play('.live a')
     for (let i = 0; i < 1_000; i += 1) player.play('.send a')
     expect(

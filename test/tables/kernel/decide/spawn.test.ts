@@ -1,6 +1,6 @@
 // Spawn and start, as transcripts: room in the table, names, parents, depth, and starts that come too late.
 import { describe, expect, test } from 'vitest'
-import { Player, play } from '../../../support/kernel/transcript.ts'
+import { TranscriptPlayer, play } from '../../../support/kernel/transcript.ts'
 
 describe('spawn', () => {
   test('makes a row, notifies the parent, and requests the start', () => {
@@ -107,7 +107,7 @@ describe('spawn', () => {
   })
 
   test('is refused below 64 levels', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play('.live p1')
     for (let depth = 2; depth <= 64; depth += 1) player.play(`.live p${depth} under=p${depth - 1}`)
     expect(player.world.row('p64')?.depth).toBe(64)
@@ -120,7 +120,7 @@ describe('spawn', () => {
   })
 
   test('is refused when the table is full, without using a PID; suspended and ended processes do not count', () => {
-    const player = new Player(2)
+    const player = new TranscriptPlayer(2)
     expect(
       player.play(`
       .live a

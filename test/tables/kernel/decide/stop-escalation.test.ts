@@ -1,7 +1,7 @@
 // Escalation: a kill by the stop ladder is a fact of its own, recorded once, and the exit mentions it. The first cause stays.
 import { describe, expect, test } from 'vitest'
 import { runStopLadder } from '../../../../src/drivers/contain/stop-ladder.ts'
-import { play, Player } from '../../../support/kernel/transcript.ts'
+import { play, TranscriptPlayer } from '../../../support/kernel/transcript.ts'
 
 describe('the kernel', () => {
   test('keeps the first cause, and adds the time after which SIGKILL followed', () => {
@@ -63,7 +63,7 @@ describe('the kernel', () => {
   })
 
   test('the row keeps the last five signals, over its incarnations, and shows which of them escalated', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play(
       '.live a\n.signal SIGPAUSE a\n.resume a\n.signal SIGRESUME a\n.signal SIGRESUME a\n.signal SIGRESUME a\n.signal SIGINT a by=agent:a\n.signal SIGTERM a',
     )

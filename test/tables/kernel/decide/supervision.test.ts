@@ -1,6 +1,6 @@
 // Restarts and supervisors, as transcripts: facts, their order, and inputs that arrive during a restart.
 import { expect, test } from 'vitest'
-import { play, Player } from '../../../support/kernel/transcript.ts'
+import { play, TranscriptPlayer } from '../../../support/kernel/transcript.ts'
 
 test('a process with its own policy restarts after its backoff, up to its maximum number of restarts', () => {
   expect(
@@ -493,7 +493,7 @@ test('a suspended supervisor restarts no child; when it continues, the waiting c
 })
 
 test('a child that blocks the stop by its supervisor is stopped 10 s later', () => {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play(`
     .live s supervisor strategy=one_for_all
     .live a under=s child=a restart=permanent
@@ -516,7 +516,7 @@ test('a child that blocks the stop by its supervisor is stopped 10 s later', () 
 })
 
 test('a completed child starts fresh, without its earlier context', () => {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   expect(
     player.play(`
     .live a restart=permanent
@@ -639,7 +639,7 @@ test('after the user has killed a whole subtree, no process restarts', () => {
 })
 
 test('a supervisor that gave up is restarted by its own supervisor, with its children and a new count', () => {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   expect(
     player.play(`
     .live o supervisor
@@ -706,7 +706,7 @@ test('a supervisor that gave up is restarted by its own supervisor, with its chi
 })
 
 test('a child without a name is named after its supervisor and id, unless another process has that name', () => {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play(
     'live s supervisor named=team\nlive a command under=s child=web\nlive b command named=team.db\nlive c command under=s child=db\nlive d command under=s child=own named=other',
   )

@@ -2,10 +2,10 @@
 // before.
 import { expect, test } from 'vitest'
 import { statusOf } from '../../../../src/kernel/model/status.ts'
-import { Player } from '../../../support/kernel/transcript.ts'
+import { TranscriptPlayer } from '../../../support/kernel/transcript.ts'
 
 function statusAfter(script: string, uuid = 'a'): string {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play(script)
   const row = player.world.row(uuid) ?? player.world.dead.get(uuid)
   return row ? statusOf(row) : 'gone'

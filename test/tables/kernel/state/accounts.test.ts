@@ -1,7 +1,7 @@
 // The index of accounts has the same sums for any order of rows, and removes unneeded entries.
 import { expect, test } from 'vitest'
 import { Accounts } from '../../../../src/kernel/state/accounts.ts'
-import { Player } from '../../../support/kernel/transcript.ts'
+import { TranscriptPlayer } from '../../../support/kernel/transcript.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
 
 const SUBTREE = `
@@ -17,7 +17,7 @@ const SUBTREE = `
 `
 
 function rowsAfter(script: string): Process[] {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play(script)
   return [...player.world.overlay.all()].flatMap((uuid) => player.world.row(uuid) ?? [])
 }

@@ -4,11 +4,11 @@ import { tallyOf } from '../../../../src/kernel/state/accounts.ts'
 import { fold } from '../../../../src/kernel/state/fold.ts'
 import { closingFactsOf } from '../../../../src/kernel/state/imported-process.ts'
 import { unsettledUsage } from '../../../../src/kernel/model/usage-totals.ts'
-import { Player } from '../../../support/kernel/transcript.ts'
+import { TranscriptPlayer } from '../../../support/kernel/transcript.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
 
 test('an open gateway call is charged its input, and its reserve is released', () => {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play('spawn a acp\nstart a metered\nreport a up\nreport a call x ask=700+5000 price=0.001,0.002')
   const before = player.world.row('a') as Process
   expect(tallyOf(before)).toMatchObject({ openCalls: 1, reservedTokens: 5_700 })

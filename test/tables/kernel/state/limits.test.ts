@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { LIMIT_NAMES } from '../../../../src/kernel/model/words.ts'
 import { LIMITS, amountsText } from '../../../../src/kernel/state/limits.ts'
-import { Player, play } from '../../../support/kernel/transcript.ts'
+import { TranscriptPlayer, play } from '../../../support/kernel/transcript.ts'
 import { FILE_LIMIT_KEYS } from '../../../../src/config/limit-rules.ts'
 import type { LimitName, RefusingLimit } from '../../../../src/kernel/model/words.ts'
 
@@ -24,7 +24,7 @@ const USED_UP: Readonly<Record<Exclude<LimitName, RefusingLimit>, { readonly of:
 }
 
 function lifeAfter(limit: keyof typeof USED_UP, action: string): object {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   const { of, script } = USED_UP[limit]
   player.play(`.live a interactive ${limit}=${of}${action === '' ? '' : ` onLimit=${action}`}\n${script}`)
   const { life } = player.world.row('a') ?? {}
@@ -305,7 +305,7 @@ describe('raising a limit', () => {
 })
 
 test('a process that waits for the call of another one continues when that process has ended', () => {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play('live a budgetTokens=10000\nlive b under=a\nlive c under=a\nreport b model 1 ask=3000+6000')
   expect(player.play('report c model 1 ask=500+6000')).toContain('-> wait by a')
   expect(player.play('signal SIGKILL b\nreport b exited SIGKILL\nreleased b')).toContain('driver.unpause c#3')

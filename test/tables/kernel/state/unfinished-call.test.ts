@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { NO_USAGE } from '../../../../src/kernel/state/fold.ts'
 import { INTERRUPTED_CALL } from '../../../../src/kernel/decide/close-open-calls.ts'
 import { unfinishedCallUsage } from '../../../../src/kernel/state/unfinished-call.ts'
-import { Player } from '../../../support/kernel/transcript.ts'
+import { TranscriptPlayer } from '../../../support/kernel/transcript.ts'
 import type { Usage } from '../../../../src/kernel/model/usage.ts'
 import type { ProcessSpec } from '../../../../src/kernel/model/process-spec.ts'
 
@@ -38,7 +38,7 @@ describe.each([
   ['a summary', '.report a compacting 1', 'compaction.failed'],
 ])('a daemon that dies during the model call for %s', (_, question, fact) => {
   test('charges the call once, when the process continues', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play(`
       .live a budgetTokens=202
       .report a model 1
@@ -71,7 +71,7 @@ describe('an open call of a tool that may run twice', () => {
 
   /** The results of the call when the daemon dies again and again. */
   function callsAfter(lines: readonly string[]): readonly string[] {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play(['.live a', OPEN, ...lines].join('\n'))
     const calls = (player.world.journal.get('a') ?? []).flatMap(({ body }) =>
       body.type === 'tool.finished' ? [`${body.callId} ${body.content}`] : [],

@@ -5,12 +5,12 @@ import { describe, expect, test } from 'vitest'
 import { IDENTITY_FILE, readIdentity } from '../../../../src/store/files/identity.ts'
 import { openSqliteStore } from '../../../../src/store/sqlite.ts'
 import { Scribe, endOf, uuidOf } from '../../../support/store/facts.ts'
-import { SCHEMA_2, changeFile, testStore, type TestStore } from '../../../support/store/open.ts'
+import { SCHEMA_2, changeStoreFile, openTestStore, type TestStore } from '../../../support/store/test-store.ts'
 import { tempDir } from '../../../support/tmp.ts'
 
 /** A home after an orderly end, with a copy of its store from before the last processes. */
 async function newHome(): Promise<{ readonly fixture: TestStore; readonly older: string; readonly scribe: Scribe }> {
-  const fixture = await testStore()
+  const fixture = await openTestStore()
   const scribe = new Scribe()
   const older = join(fixture.dir, '..', 'older')
   for (let number = 1; number <= 3; number++) await fixture.store.commit(scribe.spawn(uuidOf(number)))
@@ -54,14 +54,14 @@ describe('a start is refused and changes nothing for', () => {
     [
       'a store with the same facts and fewer PIDs',
       (dir) => {
-        changeFile(dir, (db) => db.exec("UPDATE meta SET value = 5, copy = -5 WHERE name = 'pid'"))
+        changeStoreFile(dir, (db) => db.exec("UPDATE meta SET value = 5, copy = -5 WHERE name = 'pid'"))
       },
       /and PID 5, but/,
     ],
     [
       'the store of another home',
       async (dir) => {
-        await using otherFixture = await testStore()
+        await using otherFixture = await openTestStore()
         const scribe = new Scribe()
         for (let number = 1; number <= 20; number++) await otherFixture.store.commit(scribe.spawn(uuidOf(number)))
         await otherFixture.close()
@@ -72,7 +72,7 @@ describe('a start is refused and changes nothing for', () => {
     [
       'a store without an identity',
       (dir) => {
-        changeFile(dir, (db) => db.exec("DELETE FROM meta WHERE name = 'identity'"))
+        changeStoreFile(dir, (db) => db.exec("DELETE FROM meta WHERE name = 'identity'"))
       },
       /^store.db is not the store of this home/,
     ],
@@ -80,7 +80,7 @@ describe('a start is refused and changes nothing for', () => {
       'a database without tables',
       (dir) => {
         rmSync(storeFile(dir))
-        changeFile(dir, (db) => db.exec('CREATE TABLE x (y); DROP TABLE x'))
+        changeStoreFile(dir, (db) => db.exec('CREATE TABLE x (y); DROP TABLE x'))
       },
       /^store.db is empty or gone/,
     ],
@@ -114,7 +114,7 @@ describe('a start is refused and changes nothing for', () => {
 
 describe('with `accept`', () => {
   test('an empty store beside its log continues the PIDs, and a copy of the log is kept', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const killed = join(fixture.dir, '..', 'killed')
     await fixture.store.commit(new Scribe().spawn(uuidOf(1)))
     await fixture.waitForIdentity(2)
@@ -156,7 +156,7 @@ describe('with `accept`', () => {
   })
 
   test('the PIDs start far above the recorded PID if the daemon was killed', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const killed = join(fixture.dir, '..', 'killed')
     await fixture.store.commit(new Scribe().spawn(uuidOf(1)))
     await fixture.waitForIdentity(2)
@@ -184,7 +184,7 @@ describe('a start succeeds for', () => {
   })
 
   test('a store of an earlier version, which gets an identity', async () => {
-    await using fixture = await testStore(SCHEMA_2)
+    await using fixture = await openTestStore(SCHEMA_2)
     const { store: number } = readIdentity(fixture.dir) ?? {}
     await fixture.reopen()
     expect(readIdentity(fixture.dir)).toMatchObject({ store: number, pid: 3, orderly: false })
@@ -200,7 +200,7 @@ describe('a start succeeds for', () => {
 })
 
 test('the identity file is written within a second, at once after many facts, and at the end', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const scribe = new Scribe()
   await fixture.store.commit(scribe.spawn(uuidOf(1)))
   expect(readIdentity(fixture.dir)).toMatchObject({ cursor: 0 })

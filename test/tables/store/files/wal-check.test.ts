@@ -6,7 +6,7 @@ import { checkWal } from '../../../../src/store/files/wal-check.ts'
 import { IDENTITY_FILE } from '../../../../src/store/files/identity.ts'
 import { openSqliteStore } from '../../../../src/store/sqlite.ts'
 import { Scribe, modelFinished, toolFinished, uuidOf } from '../../../support/store/facts.ts'
-import { testStore } from '../../../support/store/open.ts'
+import { openTestStore } from '../../../support/store/test-store.ts'
 import { tempDir, type TempDir } from '../../../support/tmp.ts'
 
 const A = uuidOf(1)
@@ -24,7 +24,7 @@ const factCounts = new Map<number, number>()
 beforeAll(async () => {
   folder = await tempDir()
   killedHome = join(folder.path, 'killed')
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const log = join(fixture.dir, 'store.db-wal')
   const scribe = new Scribe()
   // The tables are in the database file; everything later is in the log.
@@ -182,7 +182,7 @@ describe('leftovers of a crash are not damage', () => {
   })
 
   test('such as frames of an earlier round of the log behind the last commit', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     await fixture.store.commit(scribe.spawn(A))
     for (let step = 1; step <= 60; step++) await fixture.store.commit(scribe.write(A, ...toolFinished(step, 'y'.repeat(7_000))))
@@ -213,7 +213,7 @@ test('a store with accepted damage has the commits before it, and a copy of the 
 test('a log that was cut between two runs is detected by the recorded counters', async () => {
   const dir = join(folder.path, `copy-${++copyCount}`)
   {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     for (let number = 1; number <= 5; number++) await fixture.store.commit(scribe.spawn(uuidOf(number)))
     await fixture.waitForIdentity(scribe.cursor)

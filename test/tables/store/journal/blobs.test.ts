@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { FactBody } from '../../../../src/kernel/model/facts.ts'
 import { MAX_INLINE_BYTES, MAX_TEXT_BYTES } from '../../../../src/store/journal/blobs.ts'
 import { Scribe, specOf, uuidOf } from '../../../support/store/facts.ts'
-import { changeFile, testStore } from '../../../support/store/open.ts'
+import { changeStoreFile, openTestStore } from '../../../support/store/test-store.ts'
 
 const ID = uuidOf(1)
 const toolResult = (content: string): FactBody => ({
@@ -25,18 +25,18 @@ describe('a text becomes a blob above 8 KiB of UTF-8', () => {
     ['a lone surrogate, which UTF-8 cannot hold', `${'a'.repeat(MAX_INLINE_BYTES)}\ud800`, 0],
     ['characters that JSON writes as six', '\u0001'.repeat(MAX_INLINE_BYTES), 0],
   ])('%s', async (_, content, blobs) => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     await fixture.store.commit(scribe.spawn(ID))
     await fixture.store.commit(scribe.write(ID, toolResult(content)))
     expect((await fixture.store.tail(ID, 1))[0]?.body).toStrictEqual(toolResult(content))
     await fixture.close()
-    expect(changeFile(fixture.dir, (db) => db.prepare('SELECT count(*) AS n FROM blobs').get()?.['n'])).toBe(blobs)
+    expect(changeStoreFile(fixture.dir, (db) => db.prepare('SELECT count(*) AS n FROM blobs').get()?.['n'])).toBe(blobs)
   })
 })
 
 test('the same text is stored once, across facts, processes and commits', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const scribe = new Scribe()
   const text = 'same '.repeat(3_000)
   for (const number of [1, 2]) await fixture.store.commit(scribe.spawn(uuidOf(number), specOf({ system: text, intent: text })))
@@ -49,11 +49,11 @@ test('the same text is stored once, across facts, processes and commits', async 
   )
   expect((await fixture.store.load()).processes.map(({ spec }) => spec.system === text && spec.intent === text)).toEqual([true, true])
   await fixture.close()
-  expect(changeFile(fixture.dir, (db) => db.prepare('SELECT length(bytes) AS n FROM blobs').all())).toMatchObject([{ n: text.length }])
+  expect(changeStoreFile(fixture.dir, (db) => db.prepare('SELECT length(bytes) AS n FROM blobs').all())).toMatchObject([{ n: text.length }])
 })
 
 test('texts deep inside an input are restored in place, and text that looks like a reference stays text', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const scribe = new Scribe()
   const longText = 'long '.repeat(2_000)
   const input = JSON.parse(
@@ -75,7 +75,7 @@ test('texts deep inside an input are restored in place, and text that looks like
 })
 
 test('a text above the limit is refused, and nothing of its commit is written', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const scribe = new Scribe()
   await fixture.store.commit(scribe.spawn(ID))
   await expect(fixture.store.commit(scribe.write(ID, toolResult('a'.repeat(MAX_TEXT_BYTES + 1))))).rejects.toMatchObject({

@@ -7,8 +7,8 @@ import type { FactBody, PageFilter, StoredFact } from '../../../../src/kernel/mo
 import { openSqliteStore } from '../../../../src/store/sqlite.ts'
 import type { Commit, Store } from '../../../../src/store/store.ts'
 import { Scribe, endOf, forkedOf, modelFinished, specOf, stepOf, uuidOf } from '../../../support/store/facts.ts'
-import { changeFile, testStore } from '../../../support/store/open.ts'
-import { skimPage } from '../../../support/daemon/skim-page.ts'
+import { changeStoreFile, openTestStore } from '../../../support/store/test-store.ts'
+import { filterPage } from '../../../support/store/reference-page-filter.ts'
 
 const [A, B, C, D] = [uuidOf(1), uuidOf(2), uuidOf(3), uuidOf(4)]
 const makeNote = (text: string): FactBody => ({ type: 'process.note', text })
@@ -46,7 +46,7 @@ async function readPages(store: Store, uuid: string, limit: number): Promise<Sto
 
 describe('a fork', () => {
   test('reads as one journal with its origin, wherever a page starts', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     const origin = await writeLife(fixture.store, scribe, A, 40)
     const ownFacts = await commitFacts(
@@ -66,7 +66,7 @@ describe('a fork', () => {
         for (const limit of [1, 7, 101, 102, 103, 1_000])
           for (const after of [0, 64, 100, 101, 102]) {
             expect(await store.filteredFacts(B, after, limit, skim), `${limit} after ${after}`).toStrictEqual(
-              skimPage(wholeJournal.slice(after, after + limit), skim),
+              filterPage(wholeJournal.slice(after, after + limit), skim),
             )
           }
       }
@@ -84,7 +84,7 @@ describe('a fork', () => {
   })
 
   test('writes two rows, however long the journal of its origin is', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     await writeLife(fixture.store, scribe, A, 200)
     const { journal, processes, ...rest } = await countRows(fixture.store, fixture.dir, fixture.close)
@@ -99,7 +99,7 @@ describe('a fork', () => {
   })
 
   test('does not change when its origin continues', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     const origin = await writeLife(fixture.store, scribe, A, 5)
     const ownFacts = await commitFacts(fixture.store, scribe.fork(B, A, 14))
@@ -116,7 +116,7 @@ describe('a fork', () => {
   })
 
   test('of a fact before the fork belongs to the first origin', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     const origin = await writeLife(fixture.store, scribe, A, 10)
     const firstFork = await commitFacts(fixture.store, scribe.fork(B, A, 30, makeNote('of B')))
@@ -130,7 +130,7 @@ describe('a fork', () => {
     expect((await fixture.store.forks(B)).map(({ uuid }) => uuid)).toEqual([C])
     await fixture.close()
     expect(
-      changeFile(fixture.dir, (db) =>
+      changeStoreFile(fixture.dir, (db) =>
         db
           .prepare('SELECT origin, base FROM processes ORDER BY key')
           .all()
@@ -145,7 +145,7 @@ describe('a fork', () => {
   })
 
   test('may come in one commit with its origin, which comes first', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     const commits = [scribe.spawn(A, specOf(), makeNote('of A')), scribe.fork(B, A, 3), scribe.fork(C, B, 3), scribe.fork(D, C, 2)]
     await fixture.store.commit(joinCommits(commits, scribe))
@@ -158,7 +158,7 @@ describe('a fork', () => {
   })
 
   test('of a process whose row is out of date is complete after a crash', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     await writeLife(fixture.store, scribe, A, 30)
     await fixture.store.commit(scribe.fork(B, A, 122))
@@ -175,7 +175,7 @@ describe('a fork', () => {
   })
 
   test('may be one of a thousand', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     const origin = await writeLife(fixture.store, scribe, A, 20)
     for (let firstFork = 0; firstFork < 1_001; firstFork += 91) {
@@ -194,7 +194,7 @@ describe('a fork', () => {
   })
 
   test('may be the hundredth in a lineage, each with a step and some own facts', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     let wholeJournal = await writeLife(fixture.store, scribe, uuidOf(1), 20)
     for (let number = 2; number <= 101; number++) {
@@ -225,7 +225,7 @@ async function countRows(store: Store, dir: string, close: () => Promise<void>):
   expect(await store.verify()).toEqual([])
   await close()
   const tables = ['journal', 'processes', 'places', 'blobs', 'shared', 'kept', 'doomed']
-  return changeFile(dir, (db) =>
+  return changeStoreFile(dir, (db) =>
     Object.fromEntries(tables.map((table) => [table, Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'])])),
   )
 }
@@ -260,7 +260,7 @@ describe('a fork is refused', () => {
       },
     ],
   ])('%s', async (_, code, message, make) => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     await fixture.store.commit(scribe.spawn(C, specOf(), ...endOf()))
     await writeLife(fixture.store, scribe, A, 2)
@@ -280,7 +280,7 @@ describe('a fork is refused', () => {
 
 describe('the start of a step', () => {
   test('is found in a journal of any length, and across forks', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     await writeLife(fixture.store, scribe, A, 300)
     await fixture.store.commit(
@@ -302,7 +302,7 @@ describe('the start of a step', () => {
   })
 
   test('is its first attempt', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     const restartStep = (step: number, attempt: number): FactBody => ({ type: 'model.started', step, attempt, model: 'm' })
     await fixture.store.commit(

@@ -8,7 +8,7 @@ import type { Process } from '../../../../src/kernel/model/process.ts'
 import { openSqliteStore } from '../../../../src/store/sqlite.ts'
 import type { Store } from '../../../../src/store/store.ts'
 import { Scribe, endOf, modelFinished, specOf, toolFinished, uuidOf } from '../../../support/store/facts.ts'
-import { changeFile, testStore } from '../../../support/store/open.ts'
+import { changeStoreFile, openTestStore } from '../../../support/store/test-store.ts'
 import { tempDir } from '../../../support/tmp.ts'
 import type { Uuid } from '../../../../src/kernel/model/ids.ts'
 
@@ -79,7 +79,7 @@ const sweepStore = async (store: Store): Promise<void> => {
 }
 
 test.each([1, 2, 5, 63, 64, 65, 1_000])('a journal is imported unchanged in batches of %i facts', async (size) => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const facts = makeHistory(A, 40)
   await importFacts(fixture.store, facts, size)
   for (const openStore of [async () => fixture.store, fixture.reopen]) {
@@ -94,7 +94,7 @@ test.each([1, 2, 5, 63, 64, 65, 1_000])('a journal is imported unchanged in batc
 })
 
 test('an import is invisible before it is complete, and can then be resumed like any other process', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const scribe = new Scribe()
   const facts = makeHistory(A, 20)
   const { staging, process, counters } = await stageFacts(fixture.store, facts)
@@ -130,7 +130,7 @@ test('an import is invisible before it is complete, and can then be resumed like
 })
 
 test('rows that are out of date during an import survive a crash after it', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const scribe = new Scribe()
   await fixture.store.commit(scribe.spawn(B))
   await fixture.store.commit(scribe.write(B, { type: 'model.started', step: 1, attempt: 1, model: 'a/b' }))
@@ -150,7 +150,7 @@ test('rows that are out of date during an import survive a crash after it', asyn
 })
 
 test('an abandoned import leaves nothing, also when the store is closed meanwhile', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   await importFacts(fixture.store, makeHistory(B, 3, 4))
   const before = await fixture.store.size()
   for (const ending of ['dispose', 'close'] as const) {
@@ -165,7 +165,7 @@ test('an abandoned import leaves nothing, also when the store is closed meanwhil
     expect(bytes - freeBytes).toBeLessThan(before.bytes - before.freeBytes + 65_536)
   }
   expect(
-    changeFile((await fixture.close(), fixture.dir), (db) => [
+    changeStoreFile((await fixture.close(), fixture.dir), (db) => [
       db.prepare('SELECT count(*) AS n FROM doomed').get()?.['n'],
       db.prepare('SELECT count(*) AS n FROM blobs').get()?.['n'],
     ]),
@@ -174,7 +174,7 @@ test('an abandoned import leaves nothing, also when the store is closed meanwhil
 })
 
 test('a process that exists is refused and stays unchanged', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const facts = makeHistory(A, 3)
   await importFacts(fixture.store, facts)
   const secondStage = await stageFacts(fixture.store, makeHistory(A, 5))
@@ -186,7 +186,7 @@ test('a process that exists is refused and stays unchanged', async () => {
 })
 
 test('a removed process may be imported again, and then loses its tombstone', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const facts = makeHistory(A, 3)
   await importFacts(fixture.store, facts)
   await fixture.store.remove(A, 5)
@@ -198,7 +198,7 @@ test('a removed process may be imported again, and then loses its tombstone', as
 })
 
 test('a fork is imported with all its origins; they are removed with the fork and get tombstones', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const firstJournal = makeHistory(A, 60)
   const secondJournal = makeFork(firstJournal, B, 150, modelFinished(2, 'of the fork'))
   const thirdJournal = makeFork(secondJournal, C, 152)
@@ -224,7 +224,7 @@ test('a fork is imported with all its origins; they are removed with the fork an
   expect(await fixture.store.verify()).toEqual([])
   await fixture.close()
   expect(
-    changeFile(fixture.dir, (db) =>
+    changeStoreFile(fixture.dir, (db) =>
       ['journal', 'places', 'blobs', 'kept', 'doomed', 'processes'].map(
         (table) => db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'],
       ),
@@ -234,7 +234,7 @@ test('a fork is imported with all its origins; they are removed with the fork an
 })
 
 test('inconsistent facts are refused', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const facts = makeHistory(A, 2)
   const staging = fixture.store.stage()
   await expect(staging.add([{ ...facts[1], cursor: 5 } as StoredFact])).rejects.toMatchObject({ code: 'INTERNAL' })

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { openSqliteStore } from '../../../../src/store/sqlite.ts'
 import { Scribe, specOf, uuidOf } from '../../../support/store/facts.ts'
-import { testStore } from '../../../support/store/open.ts'
+import { openTestStore } from '../../../support/store/test-store.ts'
 import type { FactBody } from '../../../../src/kernel/model/facts.ts'
 
 const CREW = uuidOf(1)
@@ -29,7 +29,7 @@ const taskAdded = (task: string): FactBody => ({
 const turnBegun = (number: number): FactBody => ({ type: 'crew.turn.begun', member: 'worker-1', turn: number, resets: false })
 
 test('facts of a crew do not write its row; every reader gets the exact crew, also after a crash', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const scribe = new Scribe()
   const facts: FactBody[] = [
     { type: 'crew.begun' },
@@ -57,7 +57,7 @@ test('facts of a crew do not write its row; every reader gets the exact crew, al
 })
 
 test('facts of a compose run do not write its row either', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const scribe = new Scribe()
   const compose = { file: 'reeve.yaml', nodes: [{ name: 'one', needs: [], retries: 0, template: specOf() }] }
   await fixture.store.commit(scribe.spawn(RUN, specOf({ driver: 'compose', compose })))

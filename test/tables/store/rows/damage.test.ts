@@ -8,14 +8,14 @@ import { openSqliteStore } from '../../../../src/store/sqlite.ts'
 import type { Store } from '../../../../src/store/store.ts'
 import { factSum } from '../../../../src/store/rows/checksums.ts'
 import { Scribe, specOf, toolFinished, uuidOf } from '../../../support/store/facts.ts'
-import { changeFile, testStore } from '../../../support/store/open.ts'
+import { changeStoreFile, openTestStore } from '../../../support/store/test-store.ts'
 
 const A = uuidOf(1)
 const LONG = 'a long result '.repeat(1_000)
 
 /** A process of 302 facts (more than a page of a rebuild), and a second one that must stay readable. */
 async function newHistory() {
-  const fixture = await testStore()
+  const fixture = await openTestStore()
   const scribe = new Scribe()
   await fixture.store.commit(scribe.spawn(A))
   for (let step = 1; step <= 150; step++)
@@ -114,7 +114,7 @@ describe('damage in the counters prevents the start', () => {
   ])('%s', async (_, sql) => {
     await using fixture = await newHistory()
     await fixture.close()
-    changeFile(fixture.dir, (db) => db.exec(sql))
+    changeStoreFile(fixture.dir, (db) => db.exec(sql))
     rmSync(join(fixture.dir, IDENTITY_FILE))
     await expect(fixture.reopen()).rejects.toMatchObject({ code: 'STORE_DAMAGED', details: { table: 'meta' } })
   })
@@ -124,7 +124,7 @@ test('a damaged fact that the row lacks prevents the start, because the row cann
   await using fixture = await newHistory()
   const crashed = join(fixture.dir, '..', 'crashed')
   cpSync(fixture.dir, crashed, { recursive: true })
-  changeFile(crashed, (db) => db.exec("UPDATE journal SET body = '[]' WHERE seq = 302"))
+  changeStoreFile(crashed, (db) => db.exec("UPDATE journal SET body = '[]' WHERE seq = 302"))
   await expect(openSqliteStore({ dir: crashed })).rejects.toMatchObject({
     code: 'STORE_DAMAGED',
     details: { table: 'journal', uuid: A, seq: 302 },

@@ -7,7 +7,7 @@ import { checkAscending } from '../../../../src/store/rows/page-order.ts'
 import type { SortKey } from '../../../../src/store/rows/page-order.ts'
 import { openSqliteStore } from '../../../../src/store/sqlite.ts'
 import { Scribe, toolFinished, uuidOf } from '../../../support/store/facts.ts'
-import { changeFile, testStore } from '../../../support/store/open.ts'
+import { changeStoreFile, openTestStore } from '../../../support/store/test-store.ts'
 
 describe('the keys of a page', () => {
   test.each<[string, SortKey, SortKey[]]>([
@@ -71,7 +71,7 @@ function writePage(file: string, number: number, page: Buffer): void {
 }
 
 test('a journal with its root page in the place of another page is refused at a start that reads all of it', async () => {
-  await using at = await testStore()
+  await using at = await openTestStore()
   const scribe = new Scribe()
   for (let number = 1; number <= 12; number++) {
     await at.store.commit(scribe.spawn(uuidOf(number)))
@@ -79,10 +79,10 @@ test('a journal with its root page in the place of another page is refused at a 
   }
   await at.close()
   const file = join(at.dir, 'store.db')
-  const { pageBytes, root, leaves } = changeFile(at.dir, (db) => pagesOf(db, file, 'journal'))
+  const { pageBytes, root, leaves } = changeStoreFile(at.dir, (db) => pagesOf(db, file, 'journal'))
   expect(leaves.length).toBeGreaterThan(4)
   // As after a crash: the start reads all facts since the rows were last written, page after page.
-  const markRowsUnwritten = () => changeFile(at.dir, (db) => db.exec("UPDATE meta SET value = 0, copy = 0 WHERE name = 'settled'"))
+  const markRowsUnwritten = () => changeStoreFile(at.dir, (db) => db.exec("UPDATE meta SET value = 0, copy = 0 WHERE name = 'settled'"))
   markRowsUnwritten()
   const reopened = await openSqliteStore({ dir: at.dir })
   expect(await reopened.since({ afterCursor: 0, limit: 1_000 })).toHaveLength(624)

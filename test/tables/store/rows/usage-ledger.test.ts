@@ -5,7 +5,7 @@ import { fold } from '../../../../src/kernel/state/fold.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
 import type { SpentRow, Store } from '../../../../src/store/store.ts'
 import { Scribe, endOf, modelFinished, specOf, uuidOf } from '../../../support/store/facts.ts'
-import { SCHEMA_2, testStore } from '../../../support/store/open.ts'
+import { SCHEMA_2, openTestStore } from '../../../support/store/test-store.ts'
 
 const [A, B] = [uuidOf(1), uuidOf(2)]
 const HOUR_MS = 3_600_000
@@ -28,7 +28,7 @@ async function commitAt(store: Store, scribe: Scribe, hour: number, bodies: read
 }
 
 test('there is a row per hour and model; unpriced and estimated usage is marked', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const { store } = fixture
   const scribe = new Scribe()
   await store.commit(scribe.spawn(A, specOf({ agent: 'ann', model: 'a/one' })))
@@ -51,7 +51,7 @@ test('there is a row per hour and model; unpriced and estimated usage is marked'
 })
 
 test('nothing is written without an update, and a second update adds nothing', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const scribe = new Scribe()
   await fixture.store.commit(scribe.spawn(A, specOf(), modelStarted(1), usageReported(1)))
   expect(await fixture.store.usageRows({ limit: 10 })).toEqual([])
@@ -62,7 +62,7 @@ test('nothing is written without an update, and a second update adds nothing', a
 })
 
 test('the journal of an older store is counted from its start, without removed processes', async () => {
-  await using fixture = await testStore(SCHEMA_2)
+  await using fixture = await openTestStore(SCHEMA_2)
   const rows = await ledgerRows(fixture.store)
   const { usage } = (await fixture.store.process(B)) as Process
   const sumOf = (name: 'steps' | 'inputTokens' | 'costUsd'): number => rows.reduce((total, row) => total + row[name], 0)
@@ -83,7 +83,7 @@ async function importFacts(store: Store, scribe: Scribe, facts: readonly StoredF
 }
 
 test('a process that is imported again from an older backup is counted once, and its later usage too', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const { store } = fixture
   let scribe = new Scribe()
   const facts = [...scribe.spawn(A, specOf(), modelStarted(1), usageReported(1), ...endOf()).facts]
@@ -105,7 +105,7 @@ test('a process that is imported again from an older backup is counted once, and
 })
 
 test('an abandoned import adds no usage', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const scribe = new Scribe()
   const { facts } = scribe.spawn(A, specOf(), modelStarted(1), usageReported(1), ...endOf())
   {
@@ -118,7 +118,7 @@ test('an abandoned import adds no usage', async () => {
 })
 
 test('the ledger reads no long texts', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const scribe = new Scribe()
   await fixture.store.commit(
     scribe.spawn(A, specOf({ system: 'long '.repeat(3_000) }), modelStarted(1), ...modelFinished(1, 'long '.repeat(3_000))),
@@ -132,7 +132,7 @@ test.each([
   ["UPDATE spenders SET agent = 'other'", /^spenders process .*: the row is damaged/],
   ['DELETE FROM spenders', /^spent: 1 rows belong to no process/],
 ])('damage is found: %s', async (sql, message) => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   await fixture.store.commit(new Scribe().spawn(A, specOf(), modelStarted(1), usageReported(1)))
   await ledgerRows(fixture.store)
   expect(await fixture.store.verify()).toEqual([])

@@ -4,7 +4,7 @@ import type { StoredFact } from '../../../../src/kernel/model/facts.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
 import type { Commit } from '../../../../src/store/store.ts'
 import { Scribe, endOf, modelFinished, uuidOf } from '../../../support/store/facts.ts'
-import { changeFile, testStore } from '../../../support/store/open.ts'
+import { changeStoreFile, openTestStore } from '../../../support/store/test-store.ts'
 
 const A = uuidOf(1)
 
@@ -42,7 +42,7 @@ describe('a commit after facts 1 to 2 and cursors 1 to 2', () => {
       /at fact 0/,
     ],
   ])('%s', async (_, change, message) => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     await fixture.store.commit(scribe.spawn(A))
     const before = await fixture.store.load()
@@ -66,12 +66,14 @@ function rowOf(commit: Commit): Process {
 }
 
 test('a row that another writer changed is not overwritten, and nothing of the commit is written', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   const scribe = new Scribe()
   await fixture.store.commit(scribe.spawn(A))
   await fixture.close()
   // A trigger plays the other writer: it changes the row between this store's read and its write.
-  changeFile(fixture.dir, (db) => db.exec('CREATE TRIGGER other AFTER INSERT ON journal BEGIN UPDATE processes SET seq = seq + 1; END'))
+  changeStoreFile(fixture.dir, (db) =>
+    db.exec('CREATE TRIGGER other AFTER INSERT ON journal BEGIN UPDATE processes SET seq = seq + 1; END'),
+  )
   const store = await fixture.reopen()
   await expect(store.commit(scribe.write(A, ...endOf()))).rejects.toMatchObject({
     code: 'INTERNAL',
@@ -81,7 +83,7 @@ test('a row that another writer changed is not overwritten, and nothing of the c
 })
 
 test('a closed store reports that it is closed', async () => {
-  await using fixture = await testStore()
+  await using fixture = await openTestStore()
   await fixture.close()
   await expect(fixture.store.commit(new Scribe().spawn(A))).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   await expect(fixture.store.load()).rejects.toMatchObject({ code: 'UNAVAILABLE' })

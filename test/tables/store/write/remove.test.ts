@@ -6,14 +6,14 @@ import type { FactBody } from '../../../../src/kernel/model/facts.ts'
 import { BATCH_FACTS } from '../../../../src/store/write/remove.ts'
 import type { Store } from '../../../../src/store/store.ts'
 import { Scribe, endOf, modelFinished, specOf, toolFinished, uuidOf } from '../../../support/store/facts.ts'
-import { SCHEMA_2, changeFile, testStore, type TestStore } from '../../../support/store/open.ts'
+import { SCHEMA_2, changeStoreFile, openTestStore, type TestStore } from '../../../support/store/test-store.ts'
 
 const A = uuidOf(1)
 const B = uuidOf(2)
 const AT = 1_700_000_000_500
 const makeOutput = (text: string): FactBody => ({ type: 'process.output', stream: 'stdout', text })
 const rowsOf = (fixture: TestStore, table: string): number =>
-  changeFile(fixture.dir, (db) => Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n']))
+  changeStoreFile(fixture.dir, (db) => Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n']))
 
 async function sweepAll(store: Store): Promise<number> {
   let pieces = 0
@@ -31,7 +31,7 @@ async function writeEnded(store: Store, scribe: Scribe, uuid: string, steps: num
 
 describe('a removed process', () => {
   test('is invisible to every reader at once, and its tombstone is found', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     await writeEnded(fixture.store, scribe, A, 3)
     await writeEnded(fixture.store, scribe, B, 1)
@@ -58,7 +58,7 @@ describe('a removed process', () => {
   })
 
   test('must be dead', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     await fixture.store.commit(scribe.spawn(A))
     await fixture.store.commit(scribe.write(A, ...modelFinished(1, 'text')))
@@ -70,7 +70,7 @@ describe('a removed process', () => {
   })
 
   test('cannot be written any more: a later commit is refused as a whole', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     await writeEnded(fixture.store, scribe, A, 1)
     const lateCommit = scribe.write(A, { type: 'process.resumed', pid: 1, by: 'user', fromStep: 1 })
@@ -82,7 +82,7 @@ describe('a removed process', () => {
   })
 
   test('releases no PID, cursor or key, even if it was the last', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     await writeEnded(fixture.store, scribe, A, 100)
     await fixture.store.remove(A, AT)
@@ -105,7 +105,7 @@ describe('a removed process', () => {
 
 describe('sweeping', () => {
   test('works in batches, continues after a crash, and leaves nothing', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     await writeEnded(fixture.store, scribe, A, 600)
     await writeEnded(fixture.store, scribe, B, 1)
@@ -123,7 +123,7 @@ describe('sweeping', () => {
   })
 
   test('keeps a long text as long as a fact refers to it', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     const [long, other] = ['same '.repeat(5_000), 'other '.repeat(5_000)]
     for (const uuid of [A, B]) await fixture.store.commit(scribe.spawn(uuid, specOf(), makeOutput(long), makeOutput(long)))
@@ -143,7 +143,7 @@ describe('sweeping', () => {
   })
 
   test('ends a batch early if the texts are long, and shrinks the file', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     await fixture.store.commit(scribe.spawn(A))
     for (let line = 0; line < 40; line++) await fixture.store.commit(scribe.write(A, makeOutput(`${line} ${'x'.repeat(500_000)}`)))
@@ -157,7 +157,7 @@ describe('sweeping', () => {
   })
 
   test('works in a store that is older than the counts of long texts', async () => {
-    await using fixture = await testStore(`${SCHEMA_2} DROP TABLE tombstones; DROP TABLE doomed; DROP TABLE shared;
+    await using fixture = await openTestStore(`${SCHEMA_2} DROP TABLE tombstones; DROP TABLE doomed; DROP TABLE shared;
       DELETE FROM places; DELETE FROM journal WHERE process = 3; UPDATE meta SET value = 1, copy = -1 WHERE name = 'schema'`)
     expect(await fixture.store.verify()).toEqual([])
     await fixture.store.remove(A, AT)
@@ -172,7 +172,7 @@ describe('damage', () => {
     ['a count of references that is too high', 'INSERT INTO shared SELECT key, 3 FROM blobs', /has 1 references, but its count is 4/],
     ['a text without a reference', `INSERT INTO blobs (hash, bytes) VALUES (x'${'ab'.repeat(32)}', x'00')`, /has 0 references/],
   ])('is found: %s', async (_name, sql, line) => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     const scribe = new Scribe()
     await writeEnded(fixture.store, scribe, A, 1)
     await fixture.store.commit(scribe.spawn(B, specOf(), makeOutput('z'.repeat(9_000))))
@@ -183,7 +183,7 @@ describe('damage', () => {
   })
 
   test('of a tombstone is reported to its reader', async () => {
-    await using fixture = await testStore()
+    await using fixture = await openTestStore()
     await writeEnded(fixture.store, new Scribe(), A, 1)
     await fixture.store.remove(A, AT)
     const store = await fixture.tamper('UPDATE tombstones SET removed_at = 5')

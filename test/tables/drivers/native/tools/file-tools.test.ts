@@ -8,8 +8,8 @@ import { NATIVE_TOOL_ACCESS, NATIVE_TOOLS } from '../../../../../src/kernel/mode
 import { FreezableTimers } from '../../../../../src/drivers/common/freezable-timers.ts'
 import { Toolbox } from '../../../../../src/drivers/native/tools/toolbox.ts'
 import type { ToolCallResult } from '../../../../../src/drivers/native/tools/toolbox.ts'
-import { openContainmentBench } from '../../../../support/agents/contained.ts'
-import type { ContainmentBench } from '../../../../support/agents/contained.ts'
+import { openContainmentBench } from '../../../../support/agents/containment-bench.ts'
+import type { ContainmentBench } from '../../../../support/agents/containment-bench.ts'
 
 let contained: ContainmentBench
 let dir: string

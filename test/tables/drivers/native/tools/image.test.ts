@@ -8,8 +8,8 @@ import { findImageFormat } from '../../../../../src/drivers/native/tools/image.t
 import { Toolbox } from '../../../../../src/drivers/native/tools/toolbox.ts'
 import type { ToolCallResult } from '../../../../../src/drivers/native/tools/toolbox.ts'
 import { NO_USAGE } from '../../../../../src/drivers/native/models/model.ts'
-import { openContainmentBench } from '../../../../support/agents/contained.ts'
-import type { ContainmentBench } from '../../../../support/agents/contained.ts'
+import { openContainmentBench } from '../../../../support/agents/containment-bench.ts'
+import type { ContainmentBench } from '../../../../support/agents/containment-bench.ts'
 import { png } from '../../../../support/models/png.ts'
 
 const bytesOfHex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex')

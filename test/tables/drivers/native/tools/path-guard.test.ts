@@ -9,8 +9,8 @@ import type { ToolCall } from '../../../../../src/drivers/native/context/context
 import { FreezableTimers } from '../../../../../src/drivers/common/freezable-timers.ts'
 import { Toolbox } from '../../../../../src/drivers/native/tools/toolbox.ts'
 import type { ToolCallResult } from '../../../../../src/drivers/native/tools/toolbox.ts'
-import { openContainmentBench } from '../../../../support/agents/contained.ts'
-import type { ContainmentBench } from '../../../../support/agents/contained.ts'
+import { openContainmentBench } from '../../../../support/agents/containment-bench.ts'
+import type { ContainmentBench } from '../../../../support/agents/containment-bench.ts'
 import type { PathAccess } from '../../../../../src/kernel/model/spec-parts.ts'
 
 let contained: ContainmentBench

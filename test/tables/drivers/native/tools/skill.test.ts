@@ -7,8 +7,8 @@ import { FreezableTimers } from '../../../../../src/drivers/common/freezable-tim
 import { Toolbox } from '../../../../../src/drivers/native/tools/toolbox.ts'
 import type { ToolCallResult } from '../../../../../src/drivers/native/tools/toolbox.ts'
 import type { PathAccess, Skill, WorktreeSpec } from '../../../../../src/kernel/model/spec-parts.ts'
-import { openContainmentBench } from '../../../../support/agents/contained.ts'
-import type { ContainmentBench } from '../../../../support/agents/contained.ts'
+import { openContainmentBench } from '../../../../support/agents/containment-bench.ts'
+import type { ContainmentBench } from '../../../../support/agents/containment-bench.ts'
 
 const TEXT = '---\nname: pdf\ndescription: Reads PDF files.\n---\n\nRun scripts/read.py.\n'
 const FILE = '.claude/skills/pdf/SKILL.md'

@@ -2,8 +2,8 @@
 // shown for a waiting crew: paused workers, open questions, and no progress.
 import { describe, expect, test } from 'vitest'
 import { describeWaits } from '../../../../../src/kernel/crew/text/blocked-on.ts'
-import { addTasks, byMember, doJob, endProcess, setHeld, playEvent } from '../../../../support/crew-world/life.ts'
-import { memberOf, USER, refusalCode, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/story.ts'
+import { addTasks, byMember, doJob, endProcess, setHeld, playAct } from '../../../../support/crew-world/regular-work.ts'
+import { memberOf, USER, refusalCode, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import type { NewTask } from '../../../../../src/kernel/model/crew/commands.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { CrewSpec } from '../../../../../src/kernel/model/process-spec.ts'
@@ -263,7 +263,7 @@ describe('a refused command has a hint', () => {
     // The coordinator of this world would assign it.
     for (let steps = 0; taskOf(world).state !== 'awaiting_review' && steps < 50; steps += 1) {
       world.requireProcess('coordinator').queue = []
-      playEvent(world)
+      playAct(world)
     }
     const commands = (['worker-1', 'worker-2'] as const).map((member) => refusalCode(world, { type: 'assign_review', task: 'one', member }))
     expect(commands).toEqual(['INVALID', 'INVALID'])

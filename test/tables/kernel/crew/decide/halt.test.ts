@@ -1,8 +1,8 @@
 // A full disk under a crew's worktrees: the crew is paused once, no attempt fails, and the user is not asked for a review. After a resume,
 // the failed jobs are done.
 import { expect, test } from 'vitest'
-import { memberOf, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/story.ts'
-import { endProcess, setCrewPaused } from '../../../../support/crew-world/life.ts'
+import { memberOf, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
+import { endProcess, setCrewPaused } from '../../../../support/crew-world/regular-work.ts'
 import { specOf, World } from '../../../../support/crew-world/world.ts'
 import type { Job, JobResult } from '../../../../../src/kernel/model/crew/facts.ts'
 

@@ -1,7 +1,7 @@
 // Workers whose files cannot be opened or prepared: they leave without a failed attempt, and their reported files are taken over.
 import { expect, test } from 'vitest'
-import { beginTurn, doJob, endTurn, endProcess, continueTurn, playEvent, nextJobs } from '../../../../support/crew-world/life.ts'
-import { memberOf, USER, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/story.ts'
+import { beginTurn, doJob, endTurn, endProcess, continueTurn, playAct, nextJobs } from '../../../../support/crew-world/regular-work.ts'
+import { memberOf, USER, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { Job, JobResult } from '../../../../../src/kernel/model/crew/facts.ts'
 
@@ -110,7 +110,7 @@ test('an idle worker whose files cannot be reset gets no more tasks', () => {
 test('a worker that is lost after a turn has made an attempt', () => {
   const world = runUntilTask(startedWorld({ maxAttempts: 1 }), 'implementing')
   const proc = world.requireProcess('worker-1')
-  while (proc.queue.length === 0 || proc.reading) playEvent(world)
+  while (proc.queue.length === 0 || proc.reading) playAct(world)
   beginTurn(world, proc)
   continueTurn(world, proc)
   endProcess(world, proc, 'agent')

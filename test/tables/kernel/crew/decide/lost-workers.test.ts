@@ -1,7 +1,7 @@
 // Workers that are lost one after another without a report: no coordinator starts more of them.
 import { expect, test } from 'vitest'
-import { byMember } from '../../../../support/crew-world/life.ts'
-import { memberOf, USER, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/story.ts'
+import { byMember } from '../../../../support/crew-world/regular-work.ts'
+import { memberOf, USER, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import type { By } from '../../../../../src/kernel/model/crew/commands.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { MemberId } from '../../../../../src/kernel/model/crew/words.ts'

@@ -2,7 +2,7 @@
 // lost.
 import { expect, test } from 'vitest'
 import { describeWaits } from '../../../../../src/kernel/crew/text/blocked-on.ts'
-import { USER, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/story.ts'
+import { USER, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { Job, JobResult } from '../../../../../src/kernel/model/crew/facts.ts'
 

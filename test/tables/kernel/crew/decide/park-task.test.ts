@@ -1,7 +1,7 @@
 // Tasks that wait for the user: the worker of such a task does other tasks meanwhile, and gets its task back after the answer.
 import { expect, test } from 'vitest'
-import { answerQuestion, endProcess, playEvent } from '../../../../support/crew-world/life.ts'
-import { memberOf, taskOf, runUntil, startedWorld } from '../../../../support/crew-world/story.ts'
+import { answerQuestion, endProcess, playAct } from '../../../../support/crew-world/regular-work.ts'
+import { memberOf, taskOf, runUntil, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { MemberId } from '../../../../../src/kernel/model/crew/words.ts'
 import type { CrewSpec } from '../../../../../src/kernel/model/process-spec.ts'
@@ -15,7 +15,7 @@ function playWithoutUser(changes: Partial<CrewSpec> = {}): World {
   for (;;) {
     for (const [id, task] of world.openQuestions) openAsks.set(id, task)
     world.openQuestions.clear()
-    if (!playEvent(world)) break
+    if (!playAct(world)) break
   }
   world.openQuestions = openAsks
   return world
@@ -113,7 +113,7 @@ test('a task that blocks the merge queue keeps its worker', () => {
   world.submit({ type: 'job_done', job: merge?.job ?? 0, result: { type: 'conflict', files: ['a.txt'] } })
   const findConflict = () => world.crew.tasks.find(({ kind }) => kind === 'conflict')
   runUntil(world, () => findConflict()?.state === 'waiting')
-  while (world.jobs.length > 0) playEvent(world)
+  while (world.jobs.length > 0) playAct(world)
   expect(findConflict()).toMatchObject({ parked: false, prepared: true })
   runUntil(world, () => world.outcome !== null)
   expect(world.outcome).toBe('completed')

@@ -1,8 +1,8 @@
 // Notices to a coordinator agent: members that call signal_ready while they hold a task, paused members and how a pause ends, and
 // stalls. Under the engine, a member that is paused in a loop loses its task.
 import { describe, expect, test } from 'vitest'
-import { beginTurn, byMember, doJob, endTurn, setHeld, nextJobs } from '../../../../support/crew-world/life.ts'
-import { memberOf, USER, taskOf, runUntil, startedWorld } from '../../../../support/crew-world/story.ts'
+import { beginTurn, byMember, doJob, endTurn, setHeld, nextJobs } from '../../../../support/crew-world/regular-work.ts'
+import { memberOf, USER, taskOf, runUntil, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import { describeWaits } from '../../../../../src/kernel/crew/text/blocked-on.ts'
 import type { CrewFact } from '../../../../../src/kernel/model/crew/facts.ts'
 import type { World } from '../../../../support/crew-world/world.ts'

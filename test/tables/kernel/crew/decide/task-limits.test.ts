@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { reachedLimitText } from '../../../../../src/kernel/crew/decide/task-limits.ts'
 import { toTaskFiles, tasksRule } from '../../../../../src/config/crew/tasks.ts'
-import { byMember, endTurn } from '../../../../support/crew-world/life.ts'
-import { taskOf, transcriptOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/story.ts'
+import { byMember, endTurn } from '../../../../support/crew-world/regular-work.ts'
+import { taskOf, transcriptOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { TaskLimits } from '../../../../../src/kernel/model/crew/words.ts'
 

@@ -1,9 +1,17 @@
-// The paths of a task as transcripts: facts in order, acts and messages. Members do what they read (crew-world/life.ts),
+// The paths of a task as transcripts: facts in order, acts and messages. Members do what they read (crew-world/regular-work.ts),
 // unless a test states otherwise. Transcripts are rewritten with --update and reviewed as a diff.
 import { describe, expect, test } from 'vitest'
 import { resetFiles } from '../../../../support/crew-world/files.ts'
-import { byMember, doJob, endTurn, endProcess, continueTurn, playEvent } from '../../../../support/crew-world/life.ts'
-import { memberOf, USER, taskOf, transcriptOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/story.ts'
+import { byMember, doJob, endTurn, endProcess, continueTurn, playAct } from '../../../../support/crew-world/regular-work.ts'
+import {
+  memberOf,
+  USER,
+  taskOf,
+  transcriptOf,
+  runUntil,
+  runUntilTask,
+  startedWorld,
+} from '../../../../support/crew-world/prepared-world.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { MemberId } from '../../../../../src/kernel/model/crew/words.ts'
 
@@ -376,7 +384,7 @@ describe('the user', () => {
         world.openQuestions.delete('one.1')
         world.submit({ type: 'answered', task: 'one', id: 'one.1', option: 'deny', text: 'say why in the comment' })
         runUntilTask(world, 'waiting')
-        playEvent(world)
+        playAct(world)
         runUntilTask(world, 'committing')
       }),
     ).toMatchInlineSnapshot(`
@@ -751,7 +759,7 @@ describe('at the end of a crew', () => {
   test('a crew with `stay` waits for more tasks', () => {
     const world = startedWorld({ stay: true })
     runUntil(world, areAllClosed(world))
-    while (playEvent(world));
+    while (playAct(world));
     expect(world.outcome).toBeNull()
     world.submit({ type: 'add_task', id: 'more', title: 'more', text: 'Do it.' }, USER)
     runUntil(world, areAllClosed(world))

@@ -2,8 +2,16 @@
 import { describe, expect, test } from 'vitest'
 import { hasJobs, needsUnusedFiles } from '../../../../../src/kernel/crew/state/queries.ts'
 import { verifyCommandOf } from '../../../../../src/kernel/crew/state/verify-rules.ts'
-import { doJob } from '../../../../support/crew-world/life.ts'
-import { USER, refusalCode, taskOf, transcriptOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/story.ts'
+import { doJob } from '../../../../support/crew-world/regular-work.ts'
+import {
+  USER,
+  refusalCode,
+  taskOf,
+  transcriptOf,
+  runUntil,
+  runUntilTask,
+  startedWorld,
+} from '../../../../support/crew-world/prepared-world.ts'
 import type { CrewFact, Job } from '../../../../../src/kernel/model/crew/facts.ts'
 import type { CheckResult, CommandRun } from '../../../../../src/kernel/model/crew/command-runs.ts'
 import type { Task } from '../../../../../src/kernel/model/crew/crew.ts'

@@ -1,7 +1,7 @@
 // Turn completion: every outcome of a worker's turn, late and repeated reports, handover of members with a full context, and idle
 // coordinators. `orchestrator defect N` names the defect of an earlier orchestrator that the test rules out.
 import { describe, expect, test } from 'vitest'
-import { runWithoutFaults, beginTurn, byMember, doJob, endTurn, continueTurn } from '../../../../support/crew-world/life.ts'
+import { runWithoutFaults, beginTurn, byMember, doJob, endTurn, continueTurn } from '../../../../support/crew-world/regular-work.ts'
 import {
   memberOf,
   USER,
@@ -11,7 +11,7 @@ import {
   runUntil,
   runUntilTask,
   startedWorld,
-} from '../../../../support/crew-world/story.ts'
+} from '../../../../support/crew-world/prepared-world.ts'
 import type { CrewFact } from '../../../../../src/kernel/model/crew/facts.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { MemberId } from '../../../../../src/kernel/model/crew/words.ts'

@@ -1,8 +1,8 @@
 // The setup of a new worker's worktree before its first turn: it runs once. A worker whose setup fails is lost without a failed
 // attempt.
 import { expect, test } from 'vitest'
-import { memberOf, taskOf, transcriptOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/story.ts'
-import { setCrewPaused } from '../../../../support/crew-world/life.ts'
+import { memberOf, taskOf, transcriptOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
+import { setCrewPaused } from '../../../../support/crew-world/regular-work.ts'
 import type { CommandRun } from '../../../../../src/kernel/model/crew/command-runs.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { CrewShellCommand } from '../../../../../src/kernel/model/crew/words.ts'

@@ -1,7 +1,7 @@
 // Tasks for a certain agent or model: eligible workers, workers that make room or are retired, and refusals.
 import { describe, expect, test } from 'vitest'
 import { describeWaits } from '../../../../../src/kernel/crew/text/blocked-on.ts'
-import { addTasks } from '../../../../support/crew-world/life.ts'
+import { addTasks } from '../../../../support/crew-world/regular-work.ts'
 import {
   memberOf,
   USER,
@@ -11,7 +11,7 @@ import {
   runUntil,
   runUntilTask,
   startedWorld,
-} from '../../../../support/crew-world/story.ts'
+} from '../../../../support/crew-world/prepared-world.ts'
 import { tasksRule, toTaskFiles } from '../../../../../src/config/crew/tasks.ts'
 import type { NewTask } from '../../../../../src/kernel/model/crew/commands.ts'
 import type { World } from '../../../../support/crew-world/world.ts'

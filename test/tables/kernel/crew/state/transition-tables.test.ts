@@ -5,8 +5,8 @@ import { RELEASE_RULES } from '../../../../../src/kernel/crew/decide/release-tas
 import { nextPhase, PHASE_TABLE, type PhaseEvent } from '../../../../../src/kernel/crew/state/phases.ts'
 import { nextState, TASK_STATE_TABLE, type TaskEvent } from '../../../../../src/kernel/crew/state/task-states.ts'
 import { KernelError } from '../../../../../src/kernel/model/errors.ts'
-import { byMember, playEvent } from '../../../../support/crew-world/life.ts'
-import { memberOf, USER, refusalCode, taskOf, runUntilTask, startedWorld } from '../../../../support/crew-world/story.ts'
+import { byMember, playAct } from '../../../../support/crew-world/regular-work.ts'
+import { memberOf, USER, refusalCode, taskOf, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import type { Command } from '../../../../../src/kernel/model/crew/commands.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { MemberId, Phase, TaskState } from '../../../../../src/kernel/model/crew/words.ts'
@@ -163,7 +163,7 @@ describe("the effects of releasing a worker's task", () => {
       ).not.toBeNull()
     }
     const beginTurn = (issuer: MemberId): void => {
-      while (newWorld.jobs.length > 0) playEvent(newWorld)
+      while (newWorld.jobs.length > 0) playAct(newWorld)
       const proc = newWorld.requireProcess(issuer)
       proc.turn += 1
       newWorld.submit({ type: 'turn_begun', member: issuer, turn: proc.turn, from: ['coordinator'] })

@@ -9,10 +9,18 @@ import {
   endProcess,
   continueTurn,
   setHeld,
-  playEvent,
+  playAct,
   nextJobs,
-} from '../../../../support/crew-world/life.ts'
-import { memberOf, USER, taskOf, transcriptOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/story.ts'
+} from '../../../../support/crew-world/regular-work.ts'
+import {
+  memberOf,
+  USER,
+  taskOf,
+  transcriptOf,
+  runUntil,
+  runUntilTask,
+  startedWorld,
+} from '../../../../support/crew-world/prepared-world.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { MemberId, ReviewVerdict } from '../../../../../src/kernel/model/crew/words.ts'
 
@@ -118,7 +126,7 @@ describe('a question that becomes obsolete', () => {
     expect(
       transcriptOf(world, () => {
         world.submit({ type: 'spawn_worker', role: 'generic' }, USER)
-        while (memberOf(world, 'worker-2').state !== 'on') playEvent(world)
+        while (memberOf(world, 'worker-2').state !== 'on') playAct(world)
       }),
     ).toContain('-> unask one.1')
     expect(taskOf(world)).toMatchObject({ state: 'in_review', reviewer: 'worker-2', ask: null })

@@ -1,7 +1,7 @@
 // Members that join, leave and return, as transcripts: killed, failed, retired, replaced, stopped and paused, also after a daemon
 // crash. apply.test.ts covers the path of tasks.
 import { expect, test } from 'vitest'
-import { Player, play } from '../../../../support/kernel/transcript.ts'
+import { TranscriptPlayer, play } from '../../../../support/kernel/transcript.ts'
 
 /** A crew with one worker, or two, that are ready. */
 const ONE = `
@@ -694,7 +694,7 @@ test('a stopped member is ready after a resume, as its turn ended as interrupted
     'say c stop_worker member=worker-1 reason=slow',
     'say c retire_worker member=worker-1 reason=slow',
   ]) {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play(
       `${TWO}\n.say c add_task id=one\n.done c prepare\n.report w1 model 1\n.report w1 answer 1 calls=c1\n.${ending}\n.report w1 exited SIGTERM\n.released w1`,
     )
@@ -705,7 +705,7 @@ test('a stopped member is ready after a resume, as its turn ended as interrupted
 })
 
 test('a member that is resumed with its task continues its turn', () => {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play(`${TWO}\n.say c add_task id=one\n.done c prepare\n.boot c\n.boot w1\n.start c\n.report c up\n.start w1\n.report w1 up`)
   expect(player.world.row('w1')).toMatchObject({ progress: { turnOpen: true }, life: { activity: 'working' } })
 })

@@ -1,9 +1,9 @@
 // Budgets of the home in the kernel: which calls begin, who is held and until when, and what continues a held process.
 import { expect, test } from 'vitest'
-import { DAY_MS, HomeWorld } from '../../../../support/kernel/home-world.ts'
+import { DAY_MS, HomeBudgetWorld } from '../../../../support/kernel/home-budget-world.ts'
 
 test('parallel calls share what is left, and the one without room waits for the end of the other', () => {
-  const home = new HomeWorld()
+  const home = new HomeBudgetWorld()
   home.at(10, { dailyUsd: 1 })
   for (const uuid of ['a', 'b']) home.start(uuid)
   expect(home.ask('a', 9_500)).toMatchObject({ ack: 'go', maxOutputTokens: 9_500 })
@@ -15,7 +15,7 @@ test('parallel calls share what is left, and the one without room waits for the 
 })
 
 test('a spent day holds each process that wants more until the day ends, and the next day continues them', () => {
-  const home = new HomeWorld()
+  const home = new HomeBudgetWorld()
   home.at(10, { dailyUsd: 1, monthlyUsd: 5 })
   for (const uuid of ['a', 'b']) home.start(uuid)
   home.ask('a', 9_000)
@@ -31,7 +31,7 @@ test('a spent day holds each process that wants more until the day ends, and the
 })
 
 test('a raised budget continues a process at once, but not one that its own limit holds', () => {
-  const home = new HomeWorld()
+  const home = new HomeBudgetWorld()
   home.at(10, { dailyUsd: 1 })
   home.start('a')
   home.ask('a', 9_000)
@@ -55,7 +55,7 @@ test('a raised budget continues a process at once, but not one that its own limi
 })
 
 test('80 % is warned of once, in the journal of the process that spent it', () => {
-  const home = new HomeWorld()
+  const home = new HomeBudgetWorld()
   home.at(10, { dailyUsd: 1 })
   home.start('a')
   for (const usd of [0.5, 0.35, 0.01]) {
@@ -70,7 +70,7 @@ test('80 % is warned of once, in the journal of the process that spent it', () =
 })
 
 test('an external agent outside the gateway is frozen at the report that exceeds the budget', () => {
-  const home = new HomeWorld()
+  const home = new HomeBudgetWorld()
   home.at(10, { monthlyUsd: 1 })
   home.start('x', 'acp')
   home.report('x', { type: 'usage', usage: { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 2 } })
@@ -78,7 +78,7 @@ test('an external agent outside the gateway is frozen at the report that exceeds
 })
 
 test('without budgets the money is counted all the same, and nothing is reserved', () => {
-  const home = new HomeWorld()
+  const home = new HomeBudgetWorld()
   home.at(10, {})
   home.start('a')
   expect(home.ask('a', 9_000)).toMatchObject({ ack: 'go' })

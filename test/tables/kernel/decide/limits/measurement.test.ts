@@ -1,6 +1,6 @@
 // The measured usage of a process's programs, as transcripts: it counts even after the exit, and reaches limits.
 import { expect, test } from 'vitest'
-import { Player, play } from '../../../../support/kernel/transcript.ts'
+import { TranscriptPlayer, play } from '../../../../support/kernel/transcript.ts'
 
 test('a running process is measured, and a zombie one last time', () => {
   expect(
@@ -184,7 +184,7 @@ test('without a memory limit, a program that the system ends has ended by itself
 })
 
 test('usage adds up over incarnations; the peak of memory is the highest of all', () => {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play(`
     live a
     report a measured cpu=100 output=5 rss=1000
@@ -200,7 +200,7 @@ test('usage adds up over incarnations; the peak of memory is the highest of all'
 })
 
 test('memory of ended programs does not count, so a process that its limit ended can be resumed', () => {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play('live a memoryBytes=1000\nreport a measured rss=1200\nreleased a\nresume a\nstart a\nreport a up\nreport a model 1')
   expect(player.play('report a answer 1')).not.toContain('exited')
   player.play('live p memoryBytes=1000\nlive c under=p\nreport c measured rss=900\nsignal SIGPAUSE c\nboot c\nlive d under=p')

@@ -3,9 +3,9 @@
 import { expect, test } from 'vitest'
 import { payerOf } from '../../../../../src/kernel/state/accounts.ts'
 import { tallyWithBelow } from '../../../../../src/kernel/state/limits.ts'
-import { Player, play } from '../../../../support/kernel/transcript.ts'
+import { TranscriptPlayer, play } from '../../../../support/kernel/transcript.ts'
 
-function tokensBelow(player: Player, uuid: string): number {
+function tokensBelow(player: TranscriptPlayer, uuid: string): number {
   const row = player.world.row(uuid)
   if (!row) throw new Error(`no row of ${uuid}`)
   const { inputTokens, outputTokens } = tallyWithBelow(player.world.overlay, row)
@@ -44,7 +44,7 @@ test('an end passes the usage and the children to the payer', () => {
 })
 
 test('a parent that the user resumes alone after a crash keeps the usage of all its descendants', () => {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play(`${SUBTREE}\n.boot a\n.boot b\n.boot c\n.resume a\n.start a`)
   expect(tokensBelow(player, 'a')).toBe(100)
   player.play('.resume b\n.start b\n.resume c\n.start c')
@@ -52,7 +52,7 @@ test('a parent that the user resumes alone after a crash keeps the usage of all 
 })
 
 test('a resumed process pays again for the processes that it spawned', () => {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play(`${SUBTREE}\n.report b exited 3\n.released b\n.report c model 2\n.report c answer 2 tokens=49\n.resume b\n.start b`)
   expect(tokensBelow(player, 'a')).toBe(150)
   expect(tokensBelow(player, 'b')).toBe(150)
@@ -64,7 +64,7 @@ test('a resumed process is the parent and payer of its living children again, al
     '.boot a\n.boot b\n.boot c\n.resume a\n.start a',
     '.signal SIGKILL b\n.report b exited SIGKILL\n.released b',
   ]) {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play(`.live a\n.live b under=a\n.live c interactive under=b\n.signal SIGPAUSE c by=agent:b\n${ending}`)
     expect(player.world.row('c')?.parent).toBeNull()
     player.play('.resume b\n.start b')
@@ -77,7 +77,7 @@ test('a resumed process is the parent and payer of its living children again, al
 })
 
 test('a resumed process adopts no child that has ended or has another parent', () => {
-  const player = new Player()
+  const player = new TranscriptPlayer()
   player.play('.live a\n.live b under=a\n.live c under=b\n.live d\n.report a exited 3\n.released a\n.report b exited 3\n.resume a')
   expect(['b', 'c', 'd'].map((uuid) => player.world.row(uuid)?.parent)).toEqual([null, null, null])
 })

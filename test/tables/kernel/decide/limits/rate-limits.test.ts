@@ -6,7 +6,7 @@ import { wallDeadlineOf } from '../../../../../src/kernel/decide/next-deadline.t
 import { wakeTimeOf } from '../../../../../src/kernel/decide/limits/rate-limits.ts'
 import { statusOf } from '../../../../../src/kernel/model/status.ts'
 import { ManualClock } from '../../../../support/clock.ts'
-import { Player } from '../../../../support/kernel/transcript.ts'
+import { TranscriptPlayer } from '../../../../support/kernel/transcript.ts'
 import { WALL } from '../../../../support/kernel/world.ts'
 import type { Report } from '../../../../../src/kernel/model/reports.ts'
 import type { Hold, Process } from '../../../../../src/kernel/model/process.ts'
@@ -16,8 +16,8 @@ const HOUR = 3_600_000
 const SPREAD = 30_000
 const UNTIL = WALL + 2 * HOUR
 
-function newPlayer(script: string, wake = true): Player {
-  const player = new Player()
+function newPlayer(script: string, wake = true): TranscriptPlayer {
+  const player = new TranscriptPlayer()
   const [spawn = '', ...rest] = script
     .split('\n')
     .map((line) => line.trim())
@@ -29,13 +29,13 @@ function newPlayer(script: string, wake = true): Player {
   return player
 }
 
-function submitReport(player: Player, body: Report): unknown {
+function submitReport(player: TranscriptPlayer, body: Report): unknown {
   const { effects } = player.world.step({ type: 'report', reply: 1, uuid: 'a', pid: rowOf(player).pid, report: body })
   return effects.find((effect) => effect.type === 'reply')?.value
 }
 
-const rowOf = (player: Player): Process => player.world.row('a') as Process
-const holdsOf = (player: Player): readonly Hold[] => (rowOf(player).life as { holds?: readonly Hold[] }).holds ?? []
+const rowOf = (player: TranscriptPlayer): Process => player.world.row('a') as Process
+const holdsOf = (player: TranscriptPlayer): readonly Hold[] => (rowOf(player).life as { holds?: readonly Hold[] }).holds ?? []
 const LIMITED: Report = { type: 'model.failed', step: 1, attempt: 1, error: '429', status: 429, retryInMs: null, resumeAt: UNTIL }
 
 describe('a native agent', () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_THRESHOLDS, judgeLiveness, thresholdsOf } from '../../../../../src/kernel/decide/liveness/liveness.ts'
 import { statusOf } from '../../../../../src/kernel/model/status.ts'
-import { Player } from '../../../../support/kernel/transcript.ts'
+import { TranscriptPlayer } from '../../../../support/kernel/transcript.ts'
 import { kernelSpec } from '../../../../support/kernel/world.ts'
 import type { Observations } from '../../../../../src/kernel/decide/liveness/liveness.ts'
 import type { Process } from '../../../../../src/kernel/model/process.ts'
@@ -75,8 +75,8 @@ describe('the judgement', () => {
 })
 
 /** A working process with a liveness policy. */
-function workingPlayer(policy: LivenessPolicy, options = ''): Player {
-  const player = new Player()
+function workingPlayer(policy: LivenessPolicy, options = ''): TranscriptPlayer {
+  const player = new TranscriptPlayer()
   player.play(`.spawn a ${options}`)
   const rowOf = player.world.row('a') as Process
   player.world.overlay.put({ ...rowOf, spec: changedSpec(rowOf.spec, { liveness: { policy } }) })
@@ -84,7 +84,7 @@ function workingPlayer(policy: LivenessPolicy, options = ''): Player {
   return player
 }
 
-function judgeAs(player: Player, expectedWord: LivenessWord, pid = 1): string[] {
+function judgeAs(player: TranscriptPlayer, expectedWord: LivenessWord, pid = 1): string[] {
   const { changes, effects } = player.world.step({
     type: 'liveness',
     uuid: 'a',
@@ -96,7 +96,7 @@ function judgeAs(player: Player, expectedWord: LivenessWord, pid = 1): string[] 
   return [...changes.facts.map(({ body }) => body.type), ...effects.map(({ type }) => type)]
 }
 
-const rowOf = (player: Player): Process => player.world.row('a') as Process
+const rowOf = (player: TranscriptPlayer): Process => player.world.row('a') as Process
 
 describe('the kernel', () => {
   test('records a change once, and clears it when the process is alive again', () => {

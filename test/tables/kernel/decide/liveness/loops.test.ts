@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_THRESHOLDS } from '../../../../../src/kernel/decide/liveness/liveness.ts'
 import { LoopDetector } from '../../../../../src/kernel/decide/liveness/loops.ts'
-import { Player } from '../../../../support/kernel/transcript.ts'
+import { TranscriptPlayer } from '../../../../support/kernel/transcript.ts'
 import type { FactBody } from '../../../../../src/kernel/model/facts.ts'
 import type { Process } from '../../../../../src/kernel/model/process.ts'
 import type { LoopEvidence } from '../../../../../src/kernel/model/inputs.ts'
@@ -271,7 +271,7 @@ describe('the kernel', () => {
     last: 'no',
   }
 
-  function decisionTypesOf(player: Player, evidence: LoopEvidence, pid = 1): string[] {
+  function decisionTypesOf(player: TranscriptPlayer, evidence: LoopEvidence, pid = 1): string[] {
     const { changes, effects } = player.world.step({ type: 'loop', uuid: 'a', pid, evidence })
     return [
       ...changes.facts.map(({ body }) => body.type),
@@ -284,7 +284,7 @@ describe('the kernel', () => {
     ['native', BROKEN, 'breaker', false],
     ['acp', LOOP, 'loop', true],
   ] as const)('%s: the evidence is a fact before the hold', (driver, evidence, reason, freeze) => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play(`.live a ${driver}`)
     expect(decisionTypesOf(player, evidence)).toEqual([evidence.type, 'process.note', 'process.held', `driver.pause ${freeze}`])
     const process = player.world.row('a') as Process
@@ -297,7 +297,7 @@ describe('the kernel', () => {
   })
 
   test('a native agent is warned within its turn, once; an external one cannot be', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play('.live a\n.live b acp')
     expect(decisionTypesOf(player, { ...LOOP, times: 5, told: 12 })).toEqual(['liveness.looping', 'process.queue'])
     expect(player.world.row('a')?.queue).toMatchObject([{ from: 'system', urgent: true }])
@@ -310,7 +310,7 @@ describe('the kernel', () => {
   })
 
   test('ignores paused and ending processes, and other incarnations', () => {
-    const player = new Player()
+    const player = new TranscriptPlayer()
     player.play('.live a')
     expect(decisionTypesOf(player, LOOP, 9)).toEqual([])
     player.play('.signal SIGPAUSE a')

@@ -1,7 +1,7 @@
 // Edits of a task after it was added: when they are possible, and the notices to members.
 import { describe, expect, test } from 'vitest'
-import { byMember, doJob } from '../../../../../support/crew-world/life.ts'
-import { USER, refusalCode, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../../support/crew-world/story.ts'
+import { byMember, doJob } from '../../../../../support/crew-world/regular-work.ts'
+import { USER, refusalCode, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../../support/crew-world/prepared-world.ts'
 import type { Command, NewTask } from '../../../../../../src/kernel/model/crew/commands.ts'
 import type { World } from '../../../../../support/crew-world/world.ts'
 

@@ -1,7 +1,15 @@
 // Closed tasks that are opened again by a command: the dependents that come back, the starting point, and the refusals.
 import { describe, expect, test } from 'vitest'
-import { byMember, endProcess, playEvent } from '../../../../../support/crew-world/life.ts'
-import { USER, refusalCode, taskOf, transcriptOf, runUntil, runUntilTask, startedWorld } from '../../../../../support/crew-world/story.ts'
+import { byMember, endProcess, playAct } from '../../../../../support/crew-world/regular-work.ts'
+import {
+  USER,
+  refusalCode,
+  taskOf,
+  transcriptOf,
+  runUntil,
+  runUntilTask,
+  startedWorld,
+} from '../../../../../support/crew-world/prepared-world.ts'
 import type { Command, NewTask } from '../../../../../../src/kernel/model/crew/commands.ts'
 import type { World } from '../../../../../support/crew-world/world.ts'
 
@@ -99,7 +107,7 @@ describe('a retried task', () => {
     while (taskOf(world).state !== 'failed') {
       const proc = [...world.procs.values()].find(({ isAlive }) => isAlive)
       if (proc) endProcess(world, proc, 'agent')
-      else expect(playEvent(world)).toBe(true)
+      else expect(playAct(world)).toBe(true)
     }
     expect(taskOf(world).reason).toContain('3 workers were lost')
     expect(world.crew.fruitless).toBeGreaterThan(2)

@@ -1,8 +1,8 @@
 // The order of a crew's tasks: by priority, then by the order of the row, in which a task can be moved.
 import { describe, expect, test } from 'vitest'
 import { sortByRank } from '../../../../../../src/kernel/crew/state/queries.ts'
-import { playEvent } from '../../../../../support/crew-world/life.ts'
-import { USER, refusalCode, taskOf, runUntil, startedWorld } from '../../../../../support/crew-world/story.ts'
+import { playAct } from '../../../../../support/crew-world/regular-work.ts'
+import { USER, refusalCode, taskOf, runUntil, startedWorld } from '../../../../../support/crew-world/prepared-world.ts'
 import type { NewTask } from '../../../../../../src/kernel/model/crew/commands.ts'
 import type { World } from '../../../../../support/crew-world/world.ts'
 
@@ -50,7 +50,7 @@ describe('tasks are assigned', () => {
     const world = startedWorld({ maxWorkers: 2 }, FOUR_TASKS)
     const { implementer } = taskOf(world, 'a')
     world.submit({ type: 'set_priority', task: 'a', priority: -5 }, USER)
-    while (taskOf(world, 'a').state === 'implementing') playEvent(world)
+    while (taskOf(world, 'a').state === 'implementing') playAct(world)
     expect(implementer).not.toBeNull()
     expect(taskOf(world, 'a').implementer).toBe(implementer)
   })

@@ -1,0 +1,116 @@
+// A small terminal emulator: computes the screen after some output, and the lines that have scrolled off. It supports the features
+// that the command line uses: newlines, returns, tabs, wrapping, cursor moves, erasing, colours, the alternate screen. Any other
+// escape sequence is an error, so that the command line cannot use an untested one.
+import { displayWidth } from '../../../src/cli/print/text.ts'
+
+const SEQUENCE = /^\x1b\[(\??)([0-9;]*)([A-Za-z])/
+const WIDE_SECOND_CELL = ''
+
+export class TerminalEmulator {
+  readonly columns: number
+  readonly height: number
+  /** one character per cell; the cell behind a wide character is empty */
+  #cells: string[][] = [[]]
+  #kept: { cells: string[][]; row: number; column: number } | null = null
+  row = 0
+  column = 0
+  /** the numbers of the modes that are on */
+  readonly modes = new Set<string>(['25'])
+
+  constructor(columns: number, height = 24) {
+    this.columns = columns
+    this.height = height
+  }
+
+  /** all lines since the start, including those that scrolled off, without trailing spaces */
+  get lines(): string[] {
+    return this.#cells.map((cells) =>
+      Array.from(cells, (cell) => cell ?? ' ')
+        .join('')
+        .trimEnd(),
+    )
+  }
+
+  write(text: string): void {
+    let rest = text
+    while (rest !== '') {
+      const sequence = rest.startsWith('\x1b') ? SEQUENCE.exec(rest) : null
+      if (rest.startsWith('\x1b') && !sequence) throw new Error(`not understood: ${JSON.stringify(rest.slice(0, 10))}`)
+      const taken = sequence?.[0] ?? String.fromCodePoint(rest.codePointAt(0) ?? 0)
+      if (sequence) this.#apply(sequence[1] === '?', sequence[2] ?? '', sequence[3] ?? '')
+      else this.#put(taken)
+      rest = rest.slice(taken.length)
+    }
+  }
+
+  /** the index of the screen's first row in `rows` */
+  get #top(): number {
+    return Math.max(0, this.#cells.length - this.height)
+  }
+
+  #put(character: string): void {
+    if (character === '\n') this.#down(0)
+    else if (character === '\r') this.column = 0
+    else if (character === '\t') this.column = Math.min(this.columns - 1, (Math.floor(Math.min(this.column, this.columns - 1) / 8) + 1) * 8)
+    else this.#draw(character, displayWidth(character))
+  }
+
+  #draw(character: string, wide: number): void {
+    if (wide === 0) {
+      const cells = this.#line()
+      const at = cells.findLastIndex((cell, index) => index < this.column && cell !== WIDE_SECOND_CELL)
+      if (at >= 0) cells[at] += character
+      return
+    }
+    if (this.column + wide > this.columns) this.#down(0)
+    const cells = this.#line()
+    // Overwriting one half of a wide character clears the other half.
+    if (cells[this.column] === WIDE_SECOND_CELL) cells[this.column - 1] = ' '
+    cells[this.column] = character
+    if (wide === 2) cells[this.column + 1] = WIDE_SECOND_CELL
+    this.column += wide
+  }
+
+  #line(): string[] {
+    return (this.#cells[this.row] ??= [])
+  }
+
+  /** Each line feed is a newline: a terminal's driver adds the return. */
+  #down(column: number): void {
+    this.row += 1
+    this.column = column
+    this.#line()
+  }
+
+  #apply(isPrivate: boolean, numbers: string, letter: string): void {
+    if (isPrivate) return this.#mode(numbers, letter === 'h')
+    const count = Number(numbers) || 1
+    const column = Math.min(this.column, this.columns - 1)
+    if (letter === 'm') return
+    if (letter === 'A') [this.row, this.column] = [Math.max(this.#top, this.row - count), column]
+    else if (letter === 'C') this.column = Math.min(this.columns - 1, column + count)
+    else if (letter === 'G') this.column = Math.min(this.columns, count) - 1
+    else if (letter === 'H') [this.row, this.column] = [this.#top, 0]
+    else if (letter === 'K') this.#line().length = Math.min(this.#line().length, this.column)
+    else if (letter === 'J') {
+      this.#line().length = Math.min(this.#line().length, this.column)
+      this.#cells.length = this.row + 1
+    } else throw new Error(`not understood: ${letter}`)
+  }
+
+  #mode(numbers: string, isOn: boolean): void {
+    if (isOn) this.modes.add(numbers)
+    else this.modes.delete(numbers)
+    if (numbers !== '1049') return
+    if (isOn) {
+      this.#kept = { cells: this.#cells, row: this.row, column: this.column }
+      this.#cells = [[]]
+      this.row = this.column = 0
+    } else if (this.#kept) {
+      this.#cells = this.#kept.cells
+      this.row = this.#kept.row
+      this.column = this.#kept.column
+      this.#kept = null
+    }
+  }
+}

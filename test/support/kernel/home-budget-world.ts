@@ -1,0 +1,72 @@
+// A kernel whose processes spend the budgets of the home, for the tests of these budgets. The test gives the time and the day.
+import type { ReplyValue } from '../../../src/kernel/model/effects.ts'
+import type { InputBody } from '../../../src/kernel/model/inputs.ts'
+import type { Process } from '../../../src/kernel/model/process.ts'
+import type { Report } from '../../../src/kernel/model/reports.ts'
+import type { HomeBudgets } from '../../../src/kernel/model/usage-totals.ts'
+import { World, kernelSpec } from './world.ts'
+
+const USD = { perInputToken: 0, perOutputToken: 1e-4 }
+export const DAY_MS = 86_400_000
+
+/** A kernel with a calendar and budgets; each token of an answer costs $0.0001. */
+export class HomeBudgetWorld {
+  readonly world = new World()
+
+  input(body: InputBody): ReplyValue | null {
+    const answer = this.world.step(body).effects.find(({ type }) => type === 'reply')
+    return answer?.type === 'reply' ? answer.value : null
+  }
+
+  at(day: number, budgets: HomeBudgets): void {
+    const end = (day + 1) * DAY_MS
+    this.input({ type: 'home', uuid: null, calendar: { dailyUsd: { number: day, end }, monthlyUsd: { number: 1, end } }, budgets })
+  }
+
+  start(uuid: string, driver: 'native' | 'acp' = 'native'): void {
+    const spec = kernelSpec({ driver, interactive: true, intent: 'work' })
+    this.input({ type: 'spawn', reply: 1, by: 'user', uuid, spec, parent: null })
+    this.attach(uuid, driver)
+  }
+
+  /** Starts the driver of a process. */
+  attach(uuid: string, driver: 'native' | 'acp' = 'native'): void {
+    this.input({
+      type: 'start',
+      uuid,
+      pid: this.row(uuid).pid,
+      containment: { kind: 'group', path: null, marker: uuid },
+      missingKeys: [],
+    })
+    this.report(uuid, { type: 'up', ...(driver === 'acp' ? { sessionId: uuid } : {}) })
+  }
+
+  row(uuid: string): Process {
+    const row = this.world.overlay.get(uuid)
+    if (!row) throw new Error(`${uuid} is not in the table`)
+    return row
+  }
+
+  report(uuid: string, report: Report): ReplyValue | null {
+    return this.input({ type: 'report', reply: 1, uuid, pid: this.row(uuid).pid, report })
+  }
+
+  /** Asks for a call with an answer of at most this number of tokens, of $0.0001 each. */
+  ask(uuid: string, maxOutputTokens: number): ReplyValue | null {
+    const step = this.row(uuid).progress.wholeStep + 1
+    return this.report(uuid, { type: 'model.started', step, attempt: 1, model: 'm', ask: { inputTokens: 0, maxOutputTokens, usd: USD } })
+  }
+
+  end(uuid: string, costUsd: number): void {
+    const usage = { inputTokens: 0, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd }
+    const { step } = this.row(uuid).progress
+    const call = { callId: 'c', name: 'ls', input: {}, effect: 'read' } as const
+    this.report(uuid, { type: 'model.finished', step, message: [], usage, finish: 'tool-calls', durationMs: 1, calls: [call] })
+    this.report(uuid, { type: 'tool.finished', callId: 'c', outcome: 'ok', content: '', durationMs: 1 })
+  }
+
+  holds(uuid: string): unknown {
+    const { life } = this.row(uuid)
+    return life.state === 'running' ? life.holds.map(({ reason, until }) => [reason, until ?? null]) : life.state
+  }
+}

@@ -1,0 +1,47 @@
+// A program for tests: commits to the store in the folder of its argument while the system refuses writes at random offsets. A limit
+// on the file size stops them in the middle of a write. Prints its observations as one line of JSON.
+import { execFileSync } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { KernelError } from '../../../src/kernel/model/errors.ts'
+import { openSqliteStore } from '../../../src/store/sqlite.ts'
+import { seededRandom } from '../random.ts'
+import { Scribe, stepOf, uuidOf } from '../store/facts.ts'
+
+const [dir = '', rounds = '', seed = ''] = process.argv.slice(2)
+const nextRandom = seededRandom(Number(seed))
+const AGENT = uuidOf(1)
+
+/** Sets the soft limit on the size of files that this program writes. */
+function limitFileSize(bytes: number | 'unlimited'): void {
+  execFileSync('prlimit', ['--pid', String(process.pid), `--fsize=${bytes}:`])
+}
+
+const sizeOf = (name: string): number => statSync(join(dir, name), { throwIfNoEntry: false })?.size ?? 0
+const codes: Record<string, number> = {}
+let acknowledged = 0
+{
+  await using store = await openSqliteStore({ dir })
+  const firstScribe = new Scribe()
+  await store.commit(firstScribe.spawn(AGENT))
+  acknowledged = firstScribe.cursor
+  for (let round = 0; round < Number(rounds); round++) {
+    limitFileSize(Math.floor(sizeOf('store.db-wal') + nextRandom() * 60_000 - 20_000))
+    for (let number = 0; number < 6; number++) {
+      const { counters, processes } = await store.load()
+      const scribe = new Scribe(counters, processes)
+      const code = await store.commit(scribe.write(AGENT, ...stepOf(round, 'x'.repeat(Math.floor(nextRandom() * 30_000))))).then(
+        () => 'ok',
+        (error: unknown) => (error instanceof KernelError ? error.code : String(error)),
+      )
+      codes[code] = (codes[code] ?? 0) + 1
+      if (code === 'ok') acknowledged = scribe.cursor
+    }
+    limitFileSize('unlimited')
+  }
+}
+await using store = await openSqliteStore({ dir })
+const foundCursor = (await store.load()).counters.cursor
+process.stdout.write(
+  `${JSON.stringify({ codes: Object.keys(codes).toSorted(), lost: acknowledged - foundCursor, damage: await store.verify() })}\n`,
+)

@@ -1,0 +1,28 @@
+// A small daemon that owns one torture tree and runs until it is killed. Arguments: stateDir, kind or auto, token, all|held.
+// Prints in one JSON line what a real daemon would have recorded. SIGTERM ends the tree by the stop ladder, and then the daemon.
+import { fileURLToPath } from 'node:url'
+import { openContainmentManager } from '../../../src/drivers/contain/manager.ts'
+import { waitForOutput, UUID } from '../agents/containment-bench.ts'
+import { testEnv } from '../env.ts'
+import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
+
+const [stateDir = '', kind = '', token = '', torturedMembers = ''] = process.argv.slice(2)
+const script = fileURLToPath(new URL('torture.sh', import.meta.url))
+const containments = await openContainmentManager({ stateDir, daemonId: String(process.pid), log: (message) => console.error(message) })
+const intent = containments.plan(UUID, 1, kind as ContainmentKind | 'auto')
+const containment = await containments.open(intent, stateDir)
+const program = await containment.spawn({
+  argv: ['sh', script, token, 'stay', torturedMembers],
+  cwd: stateDir,
+  env: testEnv(stateDir),
+  stdin: 'null',
+})
+await waitForOutput(program, 'planted')
+console.log(JSON.stringify({ intent, handle: program.handle }))
+const keepAlive = setInterval(() => {}, 60_000)
+process.once('SIGTERM', async () => {
+  const { outcome } = await containment.stop({ signal: 'SIGTERM', graceMs: 300 })
+  await containments[Symbol.asyncDispose]()
+  console.log(outcome)
+  clearInterval(keepAlive)
+})
