@@ -29,7 +29,7 @@ import type {
   UsageField,
 } from './api/views/process.ts'
 import type { CheckView, DaemonView, DoctorModelsBody, ModelsBody, ProviderCheckView, ProviderModelsView } from './api/views/daemon.ts'
-import type { CommitBody, CommittedView, MergePlanView, ProcessDiffView } from './api/views/diff.ts'
+import type { CommitBody, CommittedView, MergePlanView, ProcessDiffView, ProcessFilesView } from './api/views/diff.ts'
 import type { ReeveEvent } from './api/events.ts'
 import type { HeartbeatView } from './api/views/heartbeat.ts'
 import type { DirBody, ExportedView, GcView, ImportedView, PinBody } from './api/views/archive.ts'
@@ -53,7 +53,15 @@ export type {
 } from './api/views/compose.ts'
 export type { Crews } from './api/client/crews.ts'
 export type { ExportedView, GcEntryView, GcSkippedView, GcView, ImportedView } from './api/views/archive.ts'
-export type { CommittedView, DiffFileView, MergePlanView, ProcessDiffView } from './api/views/diff.ts'
+export type {
+  ChangedFileView,
+  CommittedView,
+  DiffFileView,
+  DiffSideView,
+  MergePlanView,
+  ProcessDiffView,
+  ProcessFilesView,
+} from './api/views/diff.ts'
 export type { HeartbeatRowView, HeartbeatView, ThresholdsView } from './api/views/heartbeat.ts'
 export type { LineageNodeView, LineageView, ResumableView, ResumablesView, ResumeModesView } from './api/views/resume.ts'
 export type { RoleProblem, RoleView, RolesView } from './api/views/roles.ts'
@@ -137,6 +145,16 @@ export interface EventsOptions extends CallOptions {
   readonly live?: boolean
   /** called with `false` when the daemon has not answered for a second, and with `true` when it answers again */
   readonly onLink?: (isUp: boolean) => void
+}
+
+/** What a diff compares. */
+export interface DiffSides {
+  /** the state before: `base` (default), `origin`, a step, `now`, or one of another process, such as `NAME@12` */
+  readonly from?: string | number | undefined
+  /** the state after, written as `from`; default `now` */
+  readonly to?: string | number | undefined
+  /** only this file, or the files below this directory */
+  readonly path?: string | undefined
 }
 
 /** the longest wait of one request, in ms; `wait` sends further requests until its own time limit */
@@ -452,13 +470,23 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Returns what a process changed in its worktree, against the commit from which the worktree began. `step`: the files of that step.
-   * `format: 'stat'`: only the list of files. `left` of the answer: files whose diff is missing or incomplete. Errors: `INVALID` without a
-   * worktree or a record of the step, `NOT_FOUND` if nothing is left of the worktree.
+   * Returns what a process changed in its worktree. Default: from the commit from which the worktree began, to the present files. `format:
+   * 'stat'`: only the list of files; `'view'`: at most 400 kB of a file and 2 MB in all. `context`: the number of unchanged lines around a
+   * change. `left` of the answer: files whose diff is missing or incomplete. Errors: `INVALID` without a worktree or a record of the step,
+   * `NOT_FOUND` if nothing is left of the worktree.
    */
-  diff(ref: string, options: CallOptions & { step?: number | undefined; format?: 'patch' | 'stat' } = {}): Promise<ProcessDiffView> {
+  diff(
+    ref: string,
+    options: CallOptions & DiffSides & { step?: number | undefined; format?: 'patch' | 'view' | 'stat'; context?: number } = {},
+  ): Promise<ProcessDiffView> {
     const { signal, ...query } = options
     return this.#client.get(`${processPath(ref)}/diff`, query, { signal, extraMs: DIFF_MS })
+  }
+
+  /** Lists the files that a process changed, with the steps that changed them. Options and errors: those of `diff`. */
+  files(ref: string, options: CallOptions & DiffSides = {}): Promise<ProcessFilesView> {
+    const { signal, ...query } = options
+    return this.#client.get(`${processPath(ref)}/files`, query, { signal, extraMs: DIFF_MS })
   }
 
   /**

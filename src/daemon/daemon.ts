@@ -42,13 +42,11 @@ import { Removals } from './operations/removals.ts'
 import { InstallWatch } from './host/install-watch.ts'
 import { SocketWatch } from './host/socket-watch.ts'
 import { detectCrashLoop } from './host/crash-loop.ts'
-import { lineageView, resumableView } from './views/resumable.ts'
 import { ProcessQueries } from './views/process-queries.ts'
 import { Settings } from './host/settings.ts'
 import { SpecBuilder } from './operations/spec-builder.ts'
 import { isoTime } from './views/format-times.ts'
-import { searchTranscripts } from './views/search.ts'
-import { usageReport } from './views/usage-report.ts'
+import { historyViews } from './views/history-views.ts'
 import { VERSION } from '../api/version.ts'
 import { Waiter } from './loop/waiter.ts'
 import { BUILD } from '../api/build.ts'
@@ -292,14 +290,9 @@ class RunningDaemon implements Daemon {
       parentUuid: null,
       waiter,
       openMcpAccess: (userContext) => toolService.openUserAccess(userContext),
-      resumeQueries: {
-        resumable: (query) => resumableView({ table, store, slices }, query),
-        lineage: (ref) => lineageView({ table, store, reads }, ref),
-      },
+      ...historyViews({ table, store, reads, slices, worktrees, turns }),
       removals,
       collector,
-      usage: (query) => usageReport({ store, reads, table }, query),
-      search: (query, processes, signal) => searchTranscripts({ store, reads, slices, mono: turns.mono }, query, processes, signal),
       archive: new Archive({
         store,
         pipeline,

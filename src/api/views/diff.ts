@@ -12,18 +12,37 @@ export interface DiffFileView {
   deletions: number | null
 }
 
+/** A state of the files of a process. */
+export interface DiffSideView {
+  uuid: string
+  pid: number
+  name: string | null
+  of: 'base' | 'origin' | 'worktree' | 'step' | 'salvage' | 'branch' | 'crew' | 'reported'
+  /** the step of the record; null: the files are no record */
+  step: number | null
+  /** the compared commit or tree */
+  commit: string
+}
+
 export interface ProcessDiffView {
   version: 1
   uuid: string
   pid: number
   name: string | null
-  /** the source of the files: the worktree, a recorded step, salvaged files of a removed worktree, its branch, or the branch of a crew */
-  of: 'worktree' | 'step' | 'salvage' | 'branch' | 'crew'
-  /** the step whose recorded files are compared; null: `of` is not `step` */
+  /**
+   * the source of the newer files: the worktree, a recorded step, salvaged files of a removed worktree, or a branch. `reported`: the
+   * process has no worktree, so these are edits that its agent reported. They have no line numbers, and lack changes by programs
+   */
+  of: 'base' | 'origin' | 'worktree' | 'step' | 'salvage' | 'branch' | 'crew' | 'reported'
+  /** the older state; null: `of` is `reported` */
+  from: DiffSideView | null
+  /** the newer state; null: `of` is `reported` */
+  to: DiffSideView | null
+  /** the step whose recorded files are compared; null: the newer files are no record */
   step: number | null
-  /** the number of files that the record of the step does not contain, without ignored files */
+  /** the number of files that the records do not contain, without ignored files */
   omitted: number
-  /** the commit from which the worktree, or the branch of the crew, began */
+  /** the commit from which the worktree, or the branch of the crew, began; empty: `of` is `reported` */
   base: string
   branch: string
   /** the git directory of the repository */
@@ -35,6 +54,51 @@ export interface ProcessDiffView {
   diff: string | null
   /** files whose diff is missing from `diff`, or incomplete */
   left: string[]
+  /** true: `left` is not empty */
+  truncated: boolean
+}
+
+export interface ChangedFileView {
+  path: string
+  /** the earlier path of a renamed file; null: not renamed */
+  from: string | null
+  change: 'added' | 'changed' | 'deleted' | 'renamed' | 'copied' | 'type'
+  /** the number of added lines; null for a binary file */
+  insertions: number | null
+  /** the number of deleted lines; null for a binary file */
+  deletions: number | null
+  /** true: the file has more than 400 kB, before or after the change */
+  large: boolean
+  /** the steps of the process of `to` that changed it, in order: the last 1,000 */
+  steps: number[]
+}
+
+export interface ProcessFilesView {
+  version: 1
+  uuid: string
+  pid: number
+  name: string | null
+  /**
+   * the source of the newer files: the worktree, a recorded step, salvaged files of a removed worktree, or a branch. `reported`: the
+   * process has no worktree, so these are edits that its agent reported. They have no line numbers, and lack changes by programs
+   */
+  of: 'base' | 'origin' | 'worktree' | 'step' | 'salvage' | 'branch' | 'crew' | 'reported'
+  /** the older state; null: `of` is `reported` */
+  from: DiffSideView | null
+  /** the newer state; null: `of` is `reported` */
+  to: DiffSideView | null
+  /** at most 5,000 files */
+  files: ChangedFileView[]
+  /** the number of further files */
+  more: number
+  /** the number of added lines in `files` */
+  insertions: number
+  /** the number of deleted lines in `files` */
+  deletions: number
+  /** files that the records do not contain, without ignored files; their changes are missing */
+  left: { path: string; why: 'large' | 'repository' | 'unreadable' }[]
+  /** the number of further such files */
+  leftMore: number
 }
 
 export interface MergePlanView {

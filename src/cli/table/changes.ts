@@ -5,30 +5,42 @@ import type { Verb } from './verb.ts'
 
 const on = (help: string): Flag => ({ kind: 'on', help })
 const text = (value: string, help: string): Flag => ({ kind: 'text', value, help })
+const count = (help: string): Flag => ({ kind: 'count', value: 'N', help })
 const ONE_WORD = [1, 1] as const
 
 export const CHANGES: Readonly<Record<'diff' | 'merge' | 'pr', Verb>> = {
   diff: {
     summary: 'Show what a process changed',
-    usage: ['reeve diff [--step N] [--stat|--name-only] P', 'reeve diff [--stat|--name-only] CREW'],
+    usage: [
+      'reeve diff [--from STATE] [--to STATE|--step N] [--path FILE] [--stat|--name-only|--steps] P',
+      'reeve diff [--path FILE] [--stat|--name-only] CREW',
+    ],
     about: [
       'Shows the files that a process changed in its worktree (`reeve run --worktree`), as a unified diff. They are compared with the commit from which the worktree began. Commits, uncommitted files and new files are included; ignored files and other repositories are not. The process may be running, paused or ended. Nothing is written to the repository.',
       'For a crew it shows what its branch changed since the crew began. `reeve crew diff` shows the change of one task, and the name of a member shows the worktree of that member.',
-      'With `--step` the files are those that were recorded after that step, or after the newest one before it. If the worktree was removed, the salvaged files are shown, else the newest record, else the branch; the first line on stderr names them.',
+      '`--from` and `--to` compare two states: `base` (the beginning), `now`, `origin` (the files that a fork began with), or a step such as `12`. `NAME@12` and `NAME@now` are states of another process in the same repository, such as a fork.',
+      'The files of a step are those that were recorded after it, or after the newest one before it. `--step N` is the same as `--to N`. If the worktree was removed, the salvaged files are shown, else the newest record, else the branch; the first line on stderr names them.',
+      'An agent without a worktree has no recorded files. Then the edits are shown that the agent reported itself, without line numbers. Changes by its programs are missing, and git cannot apply them.',
       'No diff driver and no text converter of the repository runs, and `.gitattributes` hides no change. On a terminal control characters are shown as `^[`. Files and pipes get the diff unchanged, as a patch for `git apply`. A diff is cut at 8 MB or 1,000 files, and a line on stderr names the others.',
     ],
     wordRange: ONE_WORD,
     flags: {
-      step: { kind: 'count', value: 'N', help: 'the files after this step' },
+      from: text('STATE', 'the state before (default `base`)'),
+      to: text('STATE', 'the state after (default `now`)'),
+      step: count('the files after this step'),
+      path: text('FILE', 'only this file, or the files below this directory'),
       stat: on('only the files, with their number of changed lines'),
       'name-only': on('only the names of the files'),
+      steps: on('only the files, with the steps that changed them'),
     },
     exits:
       '0; 3 no such process, or nothing is left of its worktree; 4 the daemon cannot be reached; 64 usage error, no worktree, or no such step',
     examples: [
       ['reeve diff docs', 'what it has changed so far'],
       ['reeve diff --stat docs', 'the files and their sizes'],
-      ['reeve diff --step 3 docs | less', 'up to its third step'],
+      ['reeve diff --steps docs', 'which step changed which file'],
+      ['reeve diff --from 3 --to 5 docs', 'what its steps 4 and 5 changed'],
+      ['reeve diff --from docs@now docs-2', 'how a fork differs from its origin'],
       ['reeve diff docs | git apply', 'take the changes into your own files'],
     ],
     load: () => import('../verbs/changes/diff.ts'),

@@ -34,6 +34,7 @@ import type { SearchQuery } from '../views/search.ts'
 import type { UsageQuery } from '../views/usage-report.ts'
 import type { CallerContext } from '../mcp/tool.ts'
 import type { Waiter } from '../loop/waiter.ts'
+import type { ProcessDiffs } from '../operations/process-diffs.ts'
 import type { ProcessWork } from '../operations/process-work.ts'
 import type { ResponseSchemas } from './responses.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
@@ -51,7 +52,8 @@ export interface RoutesDeps {
   readonly archive: Archive
   readonly annotations: Annotations
   readonly reads: ProcessQueries
-  readonly work: Pick<ProcessWork, 'diff' | 'findUnsavedChanges' | 'planMerge' | 'commit'>
+  readonly work: Pick<ProcessWork, 'findUnsavedChanges' | 'planMerge' | 'commit'>
+  readonly diffs: Pick<ProcessDiffs, 'diff' | 'files'>
   readonly openMcpAccess: (userContext: CallerContext) => Promise<{ readonly socket: string; readonly token: string }>
   readonly resumeQueries: {
     resumable(query: { readonly after?: string | undefined; readonly limit: number }): Promise<ResumablesView>

@@ -270,10 +270,31 @@ export const removeQuery = z.strictObject({
 export const listQuery = z.strictObject({ all: flag.optional(), limit: count(10_000).optional(), fields: fields.optional() })
 export const processQuery = z.strictObject({ changes: flag.optional() })
 export const stepsQuery = z.strictObject({ after: count(1e9).default(0), limit: count(1_000).default(100) })
-export const diffQuery = z.strictObject({
-  step: count(1e9).optional().describe('the files of the newest record at or before this step; absent: the current files'),
-  format: z.enum(['patch', 'stat']).default('patch').describe('patch: with the unified diff; stat: only the list of files'),
-})
+/** A state of files; src/daemon/operations/diff-sides.ts parses it. */
+const diffSide = z.string().min(1).max(220)
+const sidesFields = {
+  from: diffSide
+    .optional()
+    .describe(
+      'the state before; default `base`, the commit from which the worktree began. Or `origin` (the files that a fork began with), `now`, or a step. `NAME@12` and `NAME@now` are states of another process',
+    ),
+  to: diffSide.optional().describe('the state after, written as `from`; default `now`'),
+  path: z.string().min(1).max(4_096).optional().describe('only this file, or the files below this directory'),
+}
+export const filesQuery = z.strictObject(sidesFields)
+export const diffQuery = z
+  .strictObject({
+    ...sidesFields,
+    step: count(1e9).optional().describe('the same as `to` with a step'),
+    context: count(1_000).optional().describe('the number of unchanged lines around a change; default 3'),
+    format: z
+      .enum(['patch', 'view', 'stat'])
+      .default('patch')
+      .describe(
+        '`patch`: with the unified diff for git. `view`: cut for a reader, to 400 kB of a file and 2 MB in all. `stat`: only the list of files',
+      ),
+  })
+  .refine(({ step, to }) => step === undefined || to === undefined, '`step` and `to` exclude each other')
 export const mergeQuery = z.strictObject({
   onto: z
     .string()

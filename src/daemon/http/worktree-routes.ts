@@ -1,22 +1,39 @@
 // The routes of a process's worktree; routes.ts registers them.
-// Test: test/e2e/worktree/diff.test.ts, test/e2e/worktree/merge.test.ts, test/e2e/daemon/openapi.test.ts.
-import { mergePlanView, processDiffView } from '../views/process-diff.ts'
+// Test: test/e2e/worktree/diff.test.ts, test/e2e/worktree/files.test.ts, test/e2e/worktree/merge.test.ts, test/e2e/daemon/openapi.test.ts.
+import { mergePlanView, processDiffView, processFilesView } from '../views/process-diff.ts'
 import { defineRoute, type ApiRoute } from './route.ts'
-import { commitBody, diffQuery, mergeQuery } from './schemas.ts'
+import { commitBody, diffQuery, filesQuery, mergeQuery } from './schemas.ts'
+
+/** The limits of a diff that a page shows. */
+const FOR_READING = { fileBytes: 400_000, bytes: 2_000_000 }
 
 export const WORKTREE_ROUTES: readonly ApiRoute[] = [
   defineRoute({
     id: 'getDiff',
     method: 'GET',
     path: '/v1/processes/:ref/diff',
-    summary: 'Returns what a process changed in its worktree, up to now or up to a step.',
+    summary: 'Returns what a process changed in its worktree between two states, such as its beginning and now.',
     query: diffQuery,
     answer: 'processDiff',
     errors: [],
-    handle: async ({ reads, work }, { ref, query: { step, format } }) => {
+    handle: async ({ reads, diffs }, { ref, query: { step, format, to, ...query } }) => {
       const process = await reads.resolve(ref)
-      const hasText = format === 'patch'
-      return processDiffView(process, await work.diff(process, { step, maxLines: hasText ? Infinity : 0 }), hasText)
+      const hasText = format !== 'stat'
+      const request = { ...query, to: step === undefined ? to : String(step), maxLines: hasText ? Infinity : 0 }
+      return processDiffView(process, await diffs.diff(process, { ...request, cut: format === 'view' ? FOR_READING : undefined }), hasText)
+    },
+  }),
+  defineRoute({
+    id: 'getFiles',
+    method: 'GET',
+    path: '/v1/processes/:ref/files',
+    summary: 'Lists the files that a process changed between two states, with the steps that changed them.',
+    query: filesQuery,
+    answer: 'processFiles',
+    errors: [],
+    handle: async ({ reads, diffs }, { ref, query }) => {
+      const process = await reads.resolve(ref)
+      return processFilesView(process, await diffs.files(process, query))
     },
   }),
   defineRoute({

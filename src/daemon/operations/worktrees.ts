@@ -83,6 +83,8 @@ const SCRIPT_PREFIX = 'script:'
 
 /** Record facts per read of the journal. */
 const PAGE = 100
+/** The greatest number of listed records. */
+const MAX_RECORDS = 10_000
 
 export class Worktrees {
   readonly #deps: WorktreesDeps
@@ -385,6 +387,23 @@ export class Worktrees {
       'INVALID',
       `no files of process ${origin.pid} are recorded at or before step ${step}${oldestStep === null ? '' : `: the first are those of step ${oldestStep}`}`,
     )
+  }
+
+  /**
+   * Lists the newest records with a step after `after` and up to `upTo`, in order. The newest record before them comes first, as their
+   * beginning. The origins of a fork count.
+   */
+  async listRecords(process: Process, { after, upTo }: { readonly after: number; readonly upTo: number }): Promise<RecordFact[]> {
+    const found: RecordFact[] = []
+    for (let before = process.seq + 1; found.length < MAX_RECORDS;) {
+      const page = await this.#deps.store.tail(process.uuid, PAGE, ['files.recorded'], before)
+      const records = page.toReversed().filter(isRecord)
+      found.push(...records.filter(({ body }) => body.step <= upTo))
+      if (page.length < PAGE || (found.at(-1)?.body.step ?? Infinity) <= after) break
+      before = page[0]?.seq ?? 0
+    }
+    const end = found.findIndex(({ body }) => body.step <= after)
+    return (end < 0 ? found : found.slice(0, end + 1)).reverse()
   }
 
   async #checkRecordExists(fact: RecordFact, step: number): Promise<RecordFact> {

@@ -1,41 +1,63 @@
 // The views of what a process changed in its worktree, and of the plan of its merge.
-// Tests: test/e2e/worktree/diff.test.ts, test/e2e/worktree/merge.test.ts.
-import type { MergePlanView, ProcessDiffView } from '../../api/views/diff.ts'
+// Tests: test/e2e/worktree/diff.test.ts, test/e2e/worktree/files.test.ts, test/e2e/worktree/merge.test.ts.
+import type { DiffSideView, MergePlanView, ProcessDiffView, ProcessFilesView } from '../../api/views/diff.ts'
 import { isLiving } from '../../kernel/model/status.ts'
 import { isoTime } from './format-times.ts'
 import type { DiffFile } from '../../drivers/files/diff.ts'
 import type { WorkPlan } from '../../drivers/files/merge-work.ts'
 import type { Process } from '../../kernel/model/process.ts'
-import type { ProcessDiff } from '../operations/process-work.ts'
+import type { DiffSide } from '../operations/diff-sides.ts'
+import type { ProcessDiff, ProcessFiles } from '../operations/process-diffs.ts'
 
 /** Returns the view of a diff. `hasText`: the diff was requested, not only the list of files. */
-export function processDiffView({ uuid, pid, spec, files }: Process, diff: ProcessDiff, hasText: boolean): ProcessDiffView {
-  const { source, base, left, text } = diff
+export function processDiffView(process: Process, { sides, text, left, files: compared }: ProcessDiff, hasText: boolean): ProcessDiffView {
+  const { spec, files } = process
+  const records = sides === null ? [] : [sides.from, sides.to]
   return {
-    version: 1,
-    uuid,
-    pid,
-    name: spec.name,
-    of: source.type,
-    step: source.type === 'step' ? source.step : null,
-    omitted: source.type === 'step' ? source.omitted : 0,
-    base,
+    ...identityOf(process),
+    ...sidesView(sides),
+    step: sides?.to.step ?? null,
+    omitted: records.reduce((sum, { left: omitted, more }) => sum + omitted.filter(({ why }) => why !== 'ignored').length + more, 0),
+    base: files?.base ?? spec.worktree?.base ?? spec.crew?.git?.base ?? '',
     branch: files?.branch ?? spec.worktree?.branch ?? spec.crew?.git?.branch ?? '',
     repository: spec.worktree?.repository ?? spec.crew?.git?.repository ?? '',
-    ...filesView(diff.files),
+    ...filesView(compared.map(({ path, from, change, insertions, deletions }) => ({ path, from, change, insertions, deletions }))),
     diff: hasText ? text : null,
     left: hasText ? [...left] : [],
+    truncated: hasText && left.length > 0,
   }
+}
+
+/** Returns the view of the changed files, with the steps that changed them. */
+export function processFilesView(process: Process, { sides, files, more, left, leftMore }: ProcessFiles): ProcessFilesView {
+  return {
+    ...identityOf(process),
+    ...sidesView(sides),
+    ...filesView(files),
+    files: files.map((file) => ({ ...file, steps: [...file.steps] })),
+    more,
+    left: left.flatMap(({ path, why }) => (why === 'ignored' ? [] : [{ path, why }])),
+    leftMore,
+  }
+}
+
+function identityOf({ uuid, pid, spec }: Process): Pick<ProcessDiffView, 'version' | 'uuid' | 'pid' | 'name'> {
+  return { version: 1, uuid, pid, name: spec.name }
+}
+
+function sidesView(sides: ProcessDiff['sides']): Pick<ProcessDiffView, 'of' | 'from' | 'to'> {
+  return sides === null ? { of: 'reported', from: null, to: null } : { of: sides.to.of, from: sideView(sides.from), to: sideView(sides.to) }
+}
+
+function sideView({ process: { uuid, pid, spec }, of, step, commit }: DiffSide): DiffSideView {
+  return { uuid, pid, name: spec.name, of, step, commit }
 }
 
 /** Returns the view of a plan. */
 export function mergePlanView(process: Process, { files, commits, conflicts, ...plan }: WorkPlan): MergePlanView {
-  const { uuid, pid, spec, clock } = process
+  const { spec, clock } = process
   return {
-    version: 1,
-    uuid,
-    pid,
-    name: spec.name,
+    ...identityOf(process),
     createdAt: isoTime(clock.createdAt),
     ended: !isLiving(process),
     dir: spec.worktree?.dir ?? null,

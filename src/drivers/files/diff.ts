@@ -1,6 +1,6 @@
 // The difference of two commits, as a list of files with their sizes and as a unified diff. Reads only objects, without the
 // configuration or attributes of a worktree. So no program of the repository runs, and no `.gitattributes` hides a change. Must
-// never write a ref or a file. Test: test/processes/files/diff.test.ts.
+// never write a ref or a file. Tests: test/processes/files/diff.test.ts, test/e2e/worktree/files.test.ts.
 import { GitError, splitNames } from './git.ts'
 import { createInertGitDir } from './open-worktree.ts'
 import { inRepository } from './worktree.ts'
@@ -44,6 +44,11 @@ export interface DiffFile {
   readonly deletions: number | null
 }
 
+/** A file with the ids of its blobs before and after the change; an id of zeros stands for no file. */
+export interface ComparedFile extends DiffFile {
+  readonly blobs: readonly [before: string, after: string]
+}
+
 export interface Diff {
   readonly files: readonly DiffFile[]
   readonly text: string
@@ -51,13 +56,29 @@ export interface Diff {
   readonly left: readonly string[]
 }
 
-export interface DiffRequest {
+/** The two commits or trees that are compared. */
+export interface Comparison {
   readonly from: string
   readonly to: string
-  /** the maximum number of lines of the text; 0 for no text */
-  readonly maxLines: number
   /** paths that are left out, and with them all submodules: they are missing in one of the commits for another reason */
   readonly omitted?: readonly string[]
+  /** only this file, or the files below this directory */
+  readonly only?: string | undefined
+}
+
+export interface DiffRequest extends Comparison {
+  /** the maximum number of lines of the text; 0 for no text */
+  readonly maxLines: number
+  /** the number of unchanged lines around a change; default 3 */
+  readonly context?: number | undefined
+  /** cuts the text for reading; the result is no patch for git any more */
+  readonly cut?: DiffCut | undefined
+}
+
+/** Limits of a text, in bytes: of the part of one file, and of the whole. */
+export interface DiffCut {
+  readonly fileBytes: number
+  readonly bytes: number
 }
 
 export type DiffRepository = Pick<GitUser, 'env' | 'network'> & {
@@ -67,18 +88,42 @@ export type DiffRepository = Pick<GitUser, 'env' | 'network'> & {
 }
 
 /** Compares two commits or trees. Errors: `GitError` if one of them no longer exists. */
-export async function diffOf(git: Git, place: DiffRepository, { from, to, maxLines, omitted }: DiffRequest): Promise<Diff> {
+export async function diffOf(git: Git, place: DiffRepository, request: DiffRequest): Promise<Diff> {
+  const { from, to, maxLines, context, cut } = request
   const call = await objectsOf(git, place)
-  const options = [...RENAME_OPTIONS, ...PLAIN_OPTIONS, ...(omitted ? ['--ignore-submodules=all'] : [])]
-  const excluded = omitted && omitted.length > 0 ? [':/', ...omitted.map((path) => `:(top,exclude,literal)${path}`)] : []
-  const listed = await git.run(['diff-tree', '-r', '-z', '--raw', '--numstat', ...options, from, to, '--', ...excluded], call)
-  const files = filesIn(splitNames(listed).map(String))
+  const files = (await compare(git, call, request)).map(({ blobs: _, ...file }) => file)
   if (maxLines === 0 || files.length === 0) return { files, text: '', left: files.map(({ path }) => path) }
-  const { shown, patch } = await patchThatFits(filesThatFit(files, maxLines), (some) =>
-    patchOf(git, ['diff-tree', '-r', '-p', ...options, from, to, '--', ...(some.length === files.length ? excluded : pathsOf(some))], call),
-  )
+  const options = [...optionsFor(request), ...(context === undefined ? [] : [`-U${context}`])]
+  const { shown, patch } = await patchThatFits(filesThatFit(files, maxLines), (some) => {
+    const paths = some.length === files.length && request.only === undefined ? exclusionsOf(request) : pathsOf(some)
+    return patchOf(git, ['diff-tree', '-r', '-p', ...options, from, to, '--', ...paths], call)
+  })
+  if (cut) return { files, ...cutForReading(patch, shown, files, cut) }
   const { text, complete } = cutPatch(patch, maxLines)
   return { files, text, left: files.slice(complete ?? shown.length).map(({ path }) => path) }
+}
+
+/** Lists the files that differ, with their blobs. `call`: see `objectsOf`. */
+export async function compare(git: Git, call: GitCall, comparison: Comparison): Promise<ComparedFile[]> {
+  const { from, to, only } = comparison
+  const args = ['-r', '-z', '--raw', '--no-abbrev', '--numstat', ...optionsFor(comparison), from, to, '--', ...exclusionsOf(comparison)]
+  const files = filesIn(splitNames(await git.run(['diff-tree', ...args], call)).map(String))
+  // The paths are selected here: git finds no rename if it sees only one of both names.
+  return only === undefined
+    ? files
+    : files.filter((file) => [file.path, file.from].some((path) => path !== null && isAtOrBelow(path, only)))
+}
+
+function isAtOrBelow(path: string, dir: string): boolean {
+  return path === dir || path.startsWith(`${dir}/`)
+}
+
+function optionsFor({ omitted }: Pick<Comparison, 'omitted'>): readonly string[] {
+  return [...RENAME_OPTIONS, ...PLAIN_OPTIONS, ...(omitted ? ['--ignore-submodules=all'] : [])]
+}
+
+function exclusionsOf({ omitted }: Pick<Comparison, 'omitted'>): readonly string[] {
+  return omitted && omitted.length > 0 ? [':/', ...omitted.map((path) => `:(top,exclude,literal)${path}`)] : []
 }
 
 /** Returns the file at a path in a commit; null if there is none or it is a directory. Errors: `GitError` if it exceeds `maxBytes`. */
@@ -96,7 +141,8 @@ export async function fileAt(
   return git.run(['cat-file', 'blob', blob], call)
 }
 
-async function objectsOf(git: Git, place: DiffRepository): Promise<GitCall> {
+/** Returns a call that reads objects, without any configuration of the repository that starts a program. */
+export async function objectsOf(git: Git, place: DiffRepository): Promise<GitCall> {
   const inert = await createInertGitDir(git, place)
   const { objects = inert.at.objects } = place
   return { ...inRepository(place), ...inert, at: { ...inert.at, ...(objects !== undefined && { objects }) }, cwd: inert.at.gitDir }
@@ -129,18 +175,18 @@ async function patchOf(git: Git, args: readonly string[], call: GitCall): Promis
 }
 
 /**
- * Parses git's output: first `:100644 100644 A B M` and a path per file. Then per file `1\t2\tpath`, or `1\t2\t` with the old and
+ * Parses git's output: first `:100644 100644 BLOB BLOB M` and a path per file. Then per file `1\t2\tpath`, or `1\t2\t` with the old and
  * the new path.
  */
-function filesIn(fields: readonly string[]): DiffFile[] {
-  const changes = new Map<string, FileChange>()
-  const files: DiffFile[] = []
+function filesIn(fields: readonly string[]): ComparedFile[] {
+  const changes = new Map<string, Pick<ComparedFile, 'change' | 'blobs'>>()
+  const files: ComparedFile[] = []
   for (let at = 0; at < fields.length; at += 1) {
     const field = fields[at] ?? ''
     if (field.startsWith(':')) {
-      const letter = field.split(' ').at(-1)?.[0] ?? ''
+      const [, , before = '', after = '', [letter = ''] = ''] = field.split(' ')
       at += letter === 'R' || letter === 'C' ? 2 : 1
-      changes.set(fields[at] ?? '', CHANGE_BY_LETTER[letter] ?? 'changed')
+      changes.set(fields[at] ?? '', { change: CHANGE_BY_LETTER[letter] ?? 'changed', blobs: [before, after] })
       continue
     }
     const [, added, deleted, fieldPath] = /^(\d+|-)\t(\d+|-)\t([^]*)$/.exec(field) ?? []
@@ -149,7 +195,7 @@ function filesIn(fields: readonly string[]): DiffFile[] {
     if (fieldPath === '') at += 2
     files.push({
       ...names,
-      change: changes.get(names.path) ?? 'changed',
+      ...(changes.get(names.path) ?? { change: 'changed', blobs: ['', ''] }),
       insertions: added === '-' ? null : Number(added),
       deletions: deleted === '-' ? null : Number(deleted),
     })
@@ -177,4 +223,33 @@ function cutPatch(patch: string, maxLines: number): { readonly text: string; rea
     text: kept.map((line) => `${line}\n`).join(''),
     complete: Math.max(0, kept.filter((line) => line.startsWith('diff --git ')).length - 1),
   }
+}
+
+/** Cuts the part of each file, then the whole text, at lines. Its parts begin with `diff --git`. `left`: the files whose part is missing or incomplete. */
+export function cutForReading(
+  patch: string,
+  shown: readonly DiffFile[],
+  files: readonly DiffFile[],
+  { fileBytes, bytes }: DiffCut,
+): Pick<Diff, 'text' | 'left'> {
+  // A line of a change begins with a space, a sign or a backslash, so this matches only the heads of files.
+  const parts = patch === '' ? [] : patch.split(/(?<=\n)(?=diff --git )/)
+  const left = files.slice(shown.length).map(({ path }) => path)
+  let [text, next, room] = ['', 0, bytes]
+  for (const { path, change } of shown) {
+    // git writes a change of the type as a deletion and an addition.
+    const whole = parts.slice(next, (next += change === 'type' ? 2 : 1)).join('')
+    const piece = cutAtLine(whole, Math.min(fileBytes, room))
+    if (piece !== whole || whole === '') left.push(path)
+    room -= Buffer.byteLength(piece)
+    text += piece
+  }
+  return { text, left }
+}
+
+/** Returns the whole lines at the beginning of a text that fit into the bytes. */
+function cutAtLine(text: string, maxBytes: number): string {
+  if (Buffer.byteLength(text) <= maxBytes && text.endsWith('\n')) return text
+  const start = Buffer.from(text).subarray(0, Math.max(0, maxBytes))
+  return start.subarray(0, start.lastIndexOf(0x0a) + 1).toString()
 }

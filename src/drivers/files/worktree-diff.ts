@@ -3,11 +3,9 @@
 // process may run meanwhile. Test: test/e2e/worktree/diff.test.ts.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { diffOf } from './diff.ts'
 import { addAll, clearSkipFlags, copyIndex, untrackedRepositories } from './salvage.ts'
 import { openToRead } from './open-worktree.ts'
 import { inRepository } from './worktree.ts'
-import type { Diff, DiffRequest } from './diff.ts'
 import type { Git, GitUser } from './git.ts'
 import type { Tree, TreeAt } from './open-worktree.ts'
 
@@ -20,10 +18,9 @@ interface FilesTree {
   readonly objects: string
 }
 
-/** Compares the current files of a worktree with a commit. Errors: `GitError` if the worktree or the commit is gone. */
-export async function diffWorktree(git: Git, at: Omit<TreeAt, 'limitMs'>, { from, maxLines }: Omit<DiffRequest, 'to'>): Promise<Diff> {
-  const { tree, objects } = await readFiles(git, await openToRead(git, { ...at, limitMs: READ_MS }), at.repository)
-  return diffOf(git, { ...at, objects }, { from, to: tree, maxLines })
+/** Reads the current files of a worktree, in any state, to compare them. Errors: `GitError` if the worktree is gone. */
+export async function currentFiles(git: Git, at: Omit<TreeAt, 'limitMs'>): Promise<FilesTree> {
+  return readFiles(git, await openToRead(git, { ...at, limitMs: READ_MS }), at.repository)
 }
 
 /** Reads the files of a worktree, except ignored files and other repositories, into a tree object. */
@@ -41,11 +38,11 @@ export async function readFiles(git: Git, tree: Tree, repository: string): Promi
   return { tree: await git.line(['write-tree'], draft.files), objects }
 }
 
-/** Creates a directory for new objects, which borrows those of a repository. */
-export async function scratchObjects(git: Git, repository: string): Promise<string> {
+/** Creates a directory for new objects, which borrows those of a repository, and of further directories of objects. */
+export async function scratchObjects(git: Git, repository: string, borrowed: readonly string[] = []): Promise<string> {
   const objects = join(await git.scratch(), 'objects')
   await mkdir(join(objects, 'info'), { recursive: true })
-  await writeFile(join(objects, 'info', 'alternates'), `${join(repository, 'objects')}\n`)
+  await writeFile(join(objects, 'info', 'alternates'), [join(repository, 'objects'), ...borrowed].map((dir) => `${dir}\n`).join(''))
   return objects
 }
 

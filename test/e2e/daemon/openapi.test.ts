@@ -217,6 +217,7 @@ describe("the daemon's answers", () => {
     repository.commit({ 'a.txt': 'a' })
     await daemon.waitForEnd((await daemon.spawnShell('echo b > b.txt', { cwd: repository.dir, worktree: true, name: 'treed' })).uuid)
     await walk('getDiff', 'treed')
+    await walk('getFiles', 'treed')
     const onto = { onto: repository.git('rev-parse', 'HEAD'), repository: join(repository.dir, '.git'), top: repository.dir }
     await walk('planMerge', 'treed', { query: onto })
     await walk('commitWork', 'treed', { body: { author: { name: 'Ann', email: 'ann@example.org' } } })

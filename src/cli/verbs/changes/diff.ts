@@ -1,19 +1,24 @@
 // `reeve diff`: shows what a process changed in its worktree, or a crew on its branch. On a terminal control characters become visible and lines have colours;
-// files and pipes get the diff unchanged, as a patch. Test: test/e2e/worktree/diff.test.ts.
-import type { ProcessDiffView } from '../../../api/views/diff.ts'
+// files and pipes get the diff unchanged, as a patch. Tests: test/e2e/worktree/diff.test.ts, test/e2e/worktree/files.test.ts.
+import type { DiffSideView, ProcessDiffView, ProcessFilesView } from '../../../api/views/diff.ts'
 import { UsageError } from '../../errors.ts'
 import { resolveForRead } from '../../input/which-process.ts'
 import { processTitle } from '../../print/process-text.ts'
 import { diffLines, pathsText, sizeText, statLines } from '../../print/diff.ts'
+import { formatTable } from '../../print/format-table.ts'
 import { countOf } from '../../print/format.ts'
 import type { Output } from '../../print/output.ts'
 import { escapeControls, oneLine } from '../../print/text.ts'
 import type { VerbCall } from '../../table/verb.ts'
 
 export async function run({ args, out, reeve }: VerbCall): Promise<number> {
-  if (args.on('stat') && args.on('name-only')) throw new UsageError('--stat and --name-only exclude each other')
-  const format = args.on('stat') || args.on('name-only') ? 'stat' : 'patch'
-  const view = await resolveForRead(args.words[0] ?? '', out, (ref) => reeve.diff(ref, { step: args.number('step'), format }))
+  const forms = ['stat', 'name-only', 'steps'].filter((flag) => args.on(flag))
+  if (forms.length > 1) throw new UsageError(`--${forms[0]} and --${forms[1]} exclude each other`)
+  if (args.number('step') !== undefined && args.text('to') !== undefined) throw new UsageError('--step and --to exclude each other')
+  const sides = { from: args.text('from'), to: args.text('to') ?? args.number('step'), path: args.text('path') }
+  if (args.on('steps')) return printSteps(await resolveForRead(args.words[0] ?? '', out, (ref) => reeve.files(ref, sides)), out)
+  const format = forms.length > 0 ? 'stat' : 'patch'
+  const view = await resolveForRead(args.words[0] ?? '', out, (ref) => reeve.diff(ref, { ...sides, format }))
   if (out.json) {
     await out.value(view)
     return 0
@@ -32,17 +37,74 @@ async function printPatch(patch: string, out: Output): Promise<void> {
   else await out.piece(patch)
 }
 
-/** Returns what is compared: `PID 5 (docs): 2 files, +12 -3 on reeve/docs since 1a2b3c4d5e6f`. */
-function titleLines(view: ProcessDiffView): string[] {
-  const { base, branch, of, step, omitted } = view
+/** Prints a line per file with the steps that changed it: `src/a.ts  +12 -3  steps 3, 5-7`. */
+async function printSteps(view: ProcessFilesView, out: Output): Promise<number> {
+  if (out.json) {
+    await out.value(view)
+    return 0
+  }
+  await out.message(`${processTitle(view)}: ${sizeText(view)}${sourceText(view)}`)
+  const rows = view.files.map(({ path, from, insertions, deletions, steps }) => [
+    from === null ? oneLine(path) : `${oneLine(from)} -> ${oneLine(path)}`,
+    insertions === null ? 'binary' : `+${insertions} -${deletions}`,
+    steps.length === 0 ? '-' : rangesText(steps),
+  ])
+  const head = [{ title: 'FILE', min: 20 }, { title: 'LINES' }, { title: 'STEPS', min: 8 }]
+  if (rows.length > 0) await out.line(formatTable(head, rows, out.columns, out.ellipsis).join('\n'))
+  const { left, leftMore, more } = view
+  if (more > 0) await out.message(`${countOf(more, 'further file')} not listed`)
+  if (left.length + leftMore > 0)
+    await out.message(`${countOf(left.length + leftMore, 'file')} not recorded: ${pathsText(left.map(({ path }) => path))}`)
+  return 0
+}
+
+/** Returns numbers in order as ranges: `3, 5-7`. */
+function rangesText(numbers: readonly number[]): string {
+  const ranges: [number, number][] = []
+  for (const number of numbers) {
+    const last = ranges.at(-1)
+    if (last && last[1] === number - 1) last[1] = number
+    else ranges.push([number, number])
+  }
+  return ranges.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`)).join(', ')
+}
+
+/** Returns which files are compared, as the end of a title. */
+function sourceText({ of, from, to, uuid }: Pick<ProcessDiffView, 'of' | 'from' | 'to' | 'uuid'>): string {
+  if (of === 'reported') return ', as its agent reported them; without a worktree no files are recorded'
   const source = {
     worktree: '',
-    step: `; its files after step ${step}`,
+    base: '; its beginning',
+    origin: '; the files that it began with as a fork',
+    step: `; its files after step ${to?.step}`,
     salvage: '; its worktree was removed, these are the salvaged files',
     branch: '; its worktree was removed, this is its branch',
     crew: '',
   }[of]
-  const title = `${processTitle(view)}: ${sizeText(view)} on ${oneLine(branch)} since ${base.slice(0, 12)}${source}`
+  const isPlain = from === null || (from.of === 'base' && from.uuid === uuid && to?.uuid === uuid)
+  return isPlain || to === null ? source : `; from ${sideText(from)} to ${sideText(to)}`
+}
+
+/** `step 3 of PID 5 (docs)` */
+function sideText(side: DiffSideView): string {
+  const names = {
+    worktree: 'the present files',
+    base: 'the beginning',
+    origin: 'the first files',
+    step: `step ${side.step}`,
+    salvage: 'the salvaged files',
+    branch: 'the branch',
+    crew: 'the branch',
+    reported: 'the edits',
+  }
+  return `${names[side.of]} of ${processTitle(side)}`
+}
+
+/** Returns what is compared: `PID 5 (docs): 2 files, +12 -3 on reeve/docs since 1a2b3c4d5e6f`. */
+function titleLines(view: ProcessDiffView): string[] {
+  const { base, branch, omitted, of } = view
+  const place = of === 'reported' ? '' : ` on ${oneLine(branch)} since ${base.slice(0, 12)}`
+  const title = `${processTitle(view)}: ${sizeText(view)}${place}${sourceText(view)}`
   return omitted === 0
     ? [title]
     : [

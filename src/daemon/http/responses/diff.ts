@@ -12,19 +12,32 @@ export const diffFile = z.object({
   deletions: count.nullable().describe('the number of deleted lines; null for a binary file'),
 })
 
+const source = z.enum(['base', 'origin', 'worktree', 'step', 'salvage', 'branch', 'crew', 'reported'])
+const identity = { uuid, pid: count, name: text.nullable() }
+
+const diffSide = z
+  .object({
+    ...identity,
+    of: source,
+    step: count.nullable().describe('the step of the record; null: the files are no record'),
+    commit: text.describe('the compared commit or tree'),
+  })
+  .describe('A state of the files of a process.')
+const sides = {
+  of: source.describe(
+    'the source of the newer files: the worktree, a recorded step, salvaged files of a removed worktree, or a branch. `reported`: the process has no worktree, so these are edits that its agent reported. They have no line numbers, and lack changes by programs',
+  ),
+  from: diffSide.nullable().describe('the older state; null: `of` is `reported`'),
+  to: diffSide.nullable().describe('the newer state; null: `of` is `reported`'),
+}
+
 const processDiff = z.object({
   version,
-  uuid,
-  pid: count,
-  name: text.nullable(),
-  of: z
-    .enum(['worktree', 'step', 'salvage', 'branch', 'crew'])
-    .describe(
-      'the source of the files: the worktree, a recorded step, salvaged files of a removed worktree, its branch, or the branch of a crew',
-    ),
-  step: count.nullable().describe('the step whose recorded files are compared; null: `of` is not `step`'),
-  omitted: count.describe('the number of files that the record of the step does not contain, without ignored files'),
-  base: text.describe('the commit from which the worktree, or the branch of the crew, began'),
+  ...identity,
+  ...sides,
+  step: count.nullable().describe('the step whose recorded files are compared; null: the newer files are no record'),
+  omitted: count.describe('the number of files that the records do not contain, without ignored files'),
+  base: text.describe('the commit from which the worktree, or the branch of the crew, began; empty: `of` is `reported`'),
   branch: text,
   repository: text.describe('the git directory of the repository'),
   files: z.array(diffFile),
@@ -32,6 +45,27 @@ const processDiff = z.object({
   deletions: count,
   diff: text.nullable().describe('the unified diff, at most 8 MB of it; null: not requested'),
   left: texts.describe('files whose diff is missing from `diff`, or incomplete'),
+  truncated: z.boolean().describe('true: `left` is not empty'),
+})
+
+const changedFile = z.object({
+  ...diffFile.shape,
+  large: z.boolean().describe('true: the file has more than 400 kB, before or after the change'),
+  steps: z.array(count).describe('the steps of the process of `to` that changed it, in order: the last 1,000'),
+})
+
+const processFiles = z.object({
+  version,
+  ...identity,
+  ...sides,
+  files: z.array(changedFile).describe('at most 5,000 files'),
+  more: count.describe('the number of further files'),
+  insertions: count.describe('the number of added lines in `files`'),
+  deletions: count.describe('the number of deleted lines in `files`'),
+  left: z
+    .array(z.object({ path: text, why: z.enum(['large', 'repository', 'unreadable']) }))
+    .describe('files that the records do not contain, without ignored files; their changes are missing'),
+  leftMore: count.describe('the number of further such files'),
 })
 
 const mergePlan = z.object({
@@ -63,6 +97,14 @@ const committed = z.object({
   isNew: z.boolean().describe('false: there were no uncommitted files'),
 })
 
-export const diffAnswers = { processDiff, mergePlan, committed }
+export const diffAnswers = { processDiff, processFiles, mergePlan, committed }
 
-export const DIFF_TYPES = { DiffFileView: diffFile, ProcessDiffView: processDiff, MergePlanView: mergePlan, CommittedView: committed }
+export const DIFF_TYPES = {
+  DiffFileView: diffFile,
+  DiffSideView: diffSide,
+  ProcessDiffView: processDiff,
+  ChangedFileView: changedFile,
+  ProcessFilesView: processFiles,
+  MergePlanView: mergePlan,
+  CommittedView: committed,
+}

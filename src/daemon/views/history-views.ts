@@ -1,0 +1,25 @@
+// The reads of histories that the API offers: forks, files, usage and searches. Connects each with what it needs.
+// Tests: test/e2e/daemon/api.test.ts, test/e2e/worktree/files.test.ts.
+import { ProcessDiffs } from '../operations/process-diffs.ts'
+import { lineageView, resumableView } from './resumable.ts'
+import { searchTranscripts } from './search.ts'
+import { usageReport } from './usage-report.ts'
+import type { RoutesDeps } from '../http/route.ts'
+import type { Worktrees } from '../operations/worktrees.ts'
+import type { Table } from '../loop/table.ts'
+import type { EventLoopTurns } from '../../drivers/common/event-loop-turns.ts'
+
+export interface HistoryDeps extends Pick<RoutesDeps, 'store' | 'reads' | 'slices'> {
+  readonly table: Table
+  readonly worktrees: Worktrees
+  readonly turns: EventLoopTurns
+}
+
+export function historyViews(deps: HistoryDeps): Pick<RoutesDeps, 'resumeQueries' | 'usage' | 'search' | 'diffs'> {
+  return {
+    resumeQueries: { resumable: (query) => resumableView(deps, query), lineage: (ref) => lineageView(deps, ref) },
+    usage: (query) => usageReport(deps, query),
+    search: (query, processes, signal) => searchTranscripts({ ...deps, mono: deps.turns.mono }, query, processes, signal),
+    diffs: new ProcessDiffs(deps),
+  }
+}
