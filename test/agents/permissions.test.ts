@@ -23,7 +23,7 @@ describe.each(ASKING_KINDS)('$name', (kind) => {
   })
 
   const start = (task: string, more: Partial<SpawnBody>): Promise<ProcessView> => {
-    // A foreign repository may allow anything.
+    // A repository of another author may allow anything.
     mkdirSync(join(bench.work, '.claude'))
     writeFileSync(join(bench.work, '.claude/settings.json'), JSON.stringify({ permissions: { allow: ['Bash', 'Write', 'Edit'] } }))
     writeFileSync(

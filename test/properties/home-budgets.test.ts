@@ -1,4 +1,4 @@
-// Budgets of the home under random calls, ends, kills, resumes, new daemons, raised budgets and clocks that go on and back. The
+// Budgets of the home under random calls, ends, kills, resumes, new daemons, raised budgets and clocks that run forward and jump back. The
 // model is two sums and the open calls: no call begins without room, no day or month begins twice, and no money is forgotten.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -158,7 +158,7 @@ class Life {
     expect(this.home.world.overlay.accounts.reservedNanoUsd).toBe(Math.round(reserved * PRICE * 1e9))
   }
 
-  /** With money again, nobody stays held. */
+  /** With money again, no process stays held. */
   finish(): void {
     this.budgets = {}
     this.#look()

@@ -1,4 +1,4 @@
-// The kernel against the simple model under sequences of events that shrink to the few events that fail.
+// The kernel against the simple model under random inputs that shrink to the few inputs that fail.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { step } from '../../src/kernel/decide/step.ts'
@@ -6,8 +6,8 @@ import { RandomRun } from '../support/kernel/random-run.ts'
 import { kernelSpec, World } from '../support/kernel/world.ts'
 import type { Pick } from '../support/kernel/random-inputs.ts'
 
-/** The numbers that select one event; a missing one is 0. */
-const event = fc.array(fc.nat(9_999), { minLength: 1, maxLength: 16 })
+/** The numbers that select one input; a missing one is 0. */
+const inputNumbers = fc.array(fc.nat(9_999), { minLength: 1, maxLength: 16 })
 
 function pickFrom(numbers: readonly number[]): Pick {
   let nextIndex = 0
@@ -18,12 +18,12 @@ function pickFrom(numbers: readonly number[]): Pick {
   }
 }
 
-test('every sequence of events keeps the rules and agrees with the model', () => {
+test('every sequence of inputs keeps the rules and agrees with the model', () => {
   fc.assert(
-    fc.property(fc.array(event, { maxLength: 120, size: 'max' }), (events) => {
-      const episode = new RandomRun()
-      for (const numbers of events) episode.play(pickFrom(numbers))
-      episode.end()
+    fc.property(fc.array(inputNumbers, { maxLength: 120, size: 'max' }), (sequence) => {
+      const run = new RandomRun()
+      for (const numbers of sequence) run.play(pickFrom(numbers))
+      run.end()
     }),
     { numRuns: 1_000 },
   )
@@ -31,10 +31,10 @@ test('every sequence of events keeps the rules and agrees with the model', () =>
 
 test('a decision depends only on the view and the input, and changes neither', () => {
   fc.assert(
-    fc.property(fc.array(event, { minLength: 5, maxLength: 40, size: 'max' }), (events) => {
-      const episode = new RandomRun()
-      for (const numbers of events) episode.play(pickFrom(numbers))
-      const { world } = episode
+    fc.property(fc.array(inputNumbers, { minLength: 5, maxLength: 40, size: 'max' }), (sequence) => {
+      const run = new RandomRun()
+      for (const numbers of sequence) run.play(pickFrom(numbers))
+      const { world } = run
       world.commit()
       const before = JSON.stringify([...world.table.rows()])
       const input = { type: 'hold', uuid: null, reason: 'daemon-shutdown', now: { wall: world.wall, mono: world.mono } } as const

@@ -19,27 +19,27 @@ const KINDS = [
   'live a interactive restart=permanent max=1000',
 ]
 
-/** The user's last command for `a`, alone and with its parent's subtree. */
+/** The state of `a` by the user's last commands: for `a` alone, and for its parent's subtree. */
 interface UserState {
-  own: boolean
-  family: boolean
+  isPausedAlone: boolean
+  isTreePaused: boolean
   ended: boolean
 }
 
 const USER_COMMANDS: Readonly<Record<string, (userState: UserState) => void>> = {
   'signal SIGPAUSE a': (userState) => {
-    userState.own = true
+    userState.isPausedAlone = true
   },
   'signal SIGPAUSE a freeze': (userState) => {
-    userState.own = true
+    userState.isPausedAlone = true
   },
-  'signal SIGRESUME a': (userState) => Object.assign(userState, { own: false, family: false }),
-  'resume a only': (userState) => Object.assign(userState, { own: false, family: false }),
+  'signal SIGRESUME a': (userState) => Object.assign(userState, { isPausedAlone: false, isTreePaused: false }),
+  'resume a only': (userState) => Object.assign(userState, { isPausedAlone: false, isTreePaused: false }),
   'signal SIGPAUSE p subtree': (userState) => {
-    userState.family = true
+    userState.isTreePaused = true
   },
   'signal SIGRESUME p subtree': (userState) => {
-    userState.family = false
+    userState.isTreePaused = false
   },
   'signal SIGTERM a': (userState) => {
     userState.ended = true
@@ -69,7 +69,7 @@ const otherEvent = fc.oneof(
 )
 
 class Story {
-  readonly userState: UserState = { own: false, family: false, ended: false }
+  readonly userState: UserState = { isPausedAlone: false, isTreePaused: false, ended: false }
   readonly #player = new TranscriptPlayer()
   readonly #comesBack: boolean
 
@@ -107,7 +107,7 @@ class Story {
       const isTakenBack = line === 'signal SIGPAUSE p subtree' && this.#resumeWaits
       const refused = this.#player.play(line).includes('refused')
       if (!refused) USER_COMMANDS[line]?.(this.userState)
-      if (!refused && isTakenBack) this.userState.own = true
+      if (!refused && isTakenBack) this.userState.isPausedAlone = true
     }
     this.drive()
   }
@@ -149,7 +149,7 @@ function statesOf({ row, userState, lives }: Story): readonly [found: string, wa
   // Without a session or a hold nothing can be restored: the daemon's end interrupts such a process.
   if (row.life.state !== 'running') return [statusOf(row), 'interrupted']
   const isHeld = row.life.holds.some(({ by, reason }) => by === 'user' && (reason === 'user' || reason === 'subtree'))
-  return [isHeld ? 'paused' : 'not paused', userState.own || userState.family ? 'paused' : 'not paused']
+  return [isHeld ? 'paused' : 'not paused', userState.isPausedAlone || userState.isTreePaused ? 'paused' : 'not paused']
 }
 
 test("the user's last pause, resume or stop decides", () => {

@@ -245,9 +245,9 @@ describe('a text with too many levels', () => {
     ['lists in a line', `x: 1\n${'- '.repeat(levels)}`, 2],
     ['maps in a line', `\n\n${'a: '.repeat(levels)}`, 3],
     ['keys of keys', '? '.repeat(levels), 1],
-    ['as deep as it may be', '['.repeat(MAX_NESTING) + ']'.repeat(MAX_NESTING), null],
-    ['many one after another', '[]\n'.repeat(levels), null],
-  ])('%s', (_, text, line) => expect(findTooDeepLine(text)).toBe(line))
+    ['the greatest allowed depth', '['.repeat(MAX_NESTING) + ']'.repeat(MAX_NESTING), null],
+    ['many lists one after another', '[]\n'.repeat(levels), null],
+  ])('is found, or accepted: %s', (_, text, line) => expect(findTooDeepLine(text)).toBe(line))
 
   test('is reported with its line, at little cost', async () => {
     const before = process.memoryUsage().rss

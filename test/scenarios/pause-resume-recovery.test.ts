@@ -50,7 +50,7 @@ async function startChat(name: string, parent?: ProcessView): Promise<ProcessVie
 }
 
 /** An orchestrator with a coder, a reviewer and a researcher, the last one paused: the tree of the reference. */
-async function startFamily(prefix: string): Promise<{ all: ProcessView[]; names: string[]; statuses: () => Promise<Status[]> }> {
+async function startTree(prefix: string): Promise<{ all: ProcessView[]; names: string[]; statuses: () => Promise<Status[]> }> {
   const names = ['orchestrator', 'coder', 'reviewer', 'researcher'].map((name) => `${prefix}-${name}`)
   const root = await startChat(names[0] ?? '')
   const uuids = [root]
@@ -243,7 +243,7 @@ describe('subtree operations', () => {
       all: [root],
       names,
       statuses,
-    } = await startFamily('a')
+    } = await startTree('a')
     expect(await statuses()).toEqual(['ready', 'ready', 'ready', 'suspended'])
     const { stderr } = await reeve('pause', '--subtree', names[0] ?? '')
     expect(stderr).toBe(`PID ${root?.pid} (${names[0]}) ⏸ suspended; 4 processes in all\n`)
@@ -257,7 +257,7 @@ describe('subtree operations', () => {
     const {
       all: [root, coder, reviewer, researcher],
       names,
-    } = await startFamily('b')
+    } = await startTree('b')
     await daemon.pause(names[1] ?? '')
     expect(
       await daemon.waitForEvent(root?.uuid ?? '', (event) => event.type === 'child.suspended' && event['child'] === coder?.uuid),
@@ -274,7 +274,7 @@ describe('subtree operations', () => {
   })
 
   test('resume propagates upward: resuming a descendant wakes the ancestor chain, so that the orchestrator can go on managing its subtree', async () => {
-    const { all, names, statuses } = await startFamily('c')
+    const { all, names, statuses } = await startTree('c')
     await daemon.pause(all[0]?.uuid ?? '', { subtree: true })
     const { code, stderr } = await reeve('resume', names[1] ?? '')
     expect([code, stderr]).toEqual([0, `PID ${all[1]?.pid} (${names[1]}) ready; 2 processes in all\n`])

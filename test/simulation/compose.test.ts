@@ -8,8 +8,8 @@ import { RUN, RunWorld, type Outcome, type NodePlan } from '../support/daemon/co
 import { SEED } from '../support/seed.ts'
 
 const RUNS = Number(process.env['REEVE_LIVES'] ?? deep(100, 400))
-/** the number of random events in a run */
-const EVENTS_PER_RUN = 40
+/** the number of random interferences in a run */
+const INTERFERENCES_PER_RUN = 40
 /** the number of rounds without interference after which a run must have ended */
 const MAX_ROUNDS = 200
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f']
@@ -76,7 +76,7 @@ function endInterference(world: RunWorld): void {
 function playRun(seed: number): RunWorld {
   const pick = seededPick(seed)
   const world = new RunWorld(randomGraph(pick), pick(3) === 0 ? 1 + pick(3) : undefined)
-  for (let event = 0; event < EVENTS_PER_RUN; event += 1) interfereOnce(world, pick)
+  for (let count = 0; count < INTERFERENCES_PER_RUN; count += 1) interfereOnce(world, pick)
   endInterference(world)
   return world
 }

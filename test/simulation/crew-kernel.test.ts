@@ -9,8 +9,8 @@ import { SEED } from '../support/seed.ts'
 import type { CrewSpec } from '../../src/kernel/model/process-spec.ts'
 
 const INPUTS = Number(process.env['REEVE_INPUTS'] ?? deep(12_000, 50_000))
-/** the number of random events of a life */
-const EVENTS_PER_LIFE = 400
+/** the number of random acts of a life, each with one or more inputs */
+const ACTS_PER_LIFE = 400
 /** the number of further rounds without faults in which a life must end */
 const MAX_FINAL_ROUNDS = 4_000
 
@@ -34,7 +34,7 @@ const SPECS: readonly Partial<CrewSpec>[] = [
 function playLife(seed: number): number {
   const crew = new CrewSimulation(seededPick(seed), SPECS[seed % SPECS.length] ?? {})
   try {
-    for (let event = 0; event < EVENTS_PER_LIFE; event += 1) crew.play(false)
+    for (let count = 0; count < ACTS_PER_LIFE; count += 1) crew.play(false)
     if (crew.playWithoutFaults(MAX_FINAL_ROUNDS) === MAX_FINAL_ROUNDS)
       throw new Error(`open: ${crew.tasks.map(({ id, state }) => `${id} ${state}`).join(', ')}`)
     crew.end()

@@ -25,16 +25,20 @@ afterEach(async () => {
 
 describe('files', () => {
   test.each([
-    ['in the working directory', 'in.txt', 'inside'],
-    ['that are not there', 'none.txt', /^error: Resource not found/],
-    ['above it', '../out.txt', /^error: Invalid params: .*outside of the working directory/],
-    ['behind a link', 'link/out.txt', /^error: Invalid params: .*outside of the working directory/],
-  ])('%s are read or not', async (_, file, expected) => {
+    ['in the working directory are read', 'in.txt', 'inside'],
+    ['that do not exist cause an error', 'none.txt', /^error: Resource not found/],
+    ['above the working directory are refused', '../out.txt', /^error: Invalid params: .*outside of the working directory/],
+    [
+      'behind a link out of the working directory are refused',
+      'link/out.txt',
+      /^error: Invalid params: .*outside of the working directory/,
+    ],
+  ])('%s', async (_, file, expected) => {
     const run = await bench.start({ spec: { cwd: work } })
     expect((await run.runTurn(`read ${work}/${file}`)).result).toMatch(expected)
   })
 
-  test('elsewhere are read if a rule allows it', async () => {
+  test('outside of the working directory are read if a rule allows it', async () => {
     const run = await bench.start({ spec: { cwd: work, permissions: { default: 'ask', tools: { read: 'allow' } } } })
     expect((await run.runTurn(`read ${bench.dir}/out.txt`)).result).toBe('outside')
   })
@@ -55,8 +59,8 @@ describe('files', () => {
   )
 })
 
-describe('places', () => {
-  test('limit the agent in spite of rules that allow more; refusals are reported', async () => {
+describe('the allowed paths', () => {
+  test('limit the agent in spite of rules that allow more, and refusals are reported', async () => {
     const spec = { cwd: work, permissions: { default: 'allow' as const }, capabilities: { paths: { read: [bench.dir], write: [work] } } }
     const run = await bench.start({ spec })
     expect(

@@ -16,17 +16,22 @@ afterEach(async () => {
 
 describe('a rule', () => {
   test.each<[string, SpecChanges, string, string]>([
-    ['that allows all', { permissions: { default: 'allow' } }, 'yes', 'ok'],
-    ['that denies all', { permissions: { default: 'deny' } }, 'no', 'denied'],
-    ['for its kind', { permissions: { default: 'deny', tools: { execute: 'allow' } } }, 'yes', 'ok'],
+    ['that allows everything allows the call', { permissions: { default: 'allow' } }, 'yes', 'ok'],
+    ['that denies everything denies the call', { permissions: { default: 'deny' } }, 'no', 'denied'],
     [
-      'for its title, before that for its kind',
+      'for the kind of the call has precedence over the default',
+      { permissions: { default: 'deny', tools: { execute: 'allow' } } },
+      'yes',
+      'ok',
+    ],
+    [
+      'for the title of the call has precedence over that for its kind',
       { permissions: { default: 'ask', tools: { execute: 'allow', 'rm x': 'deny' } } },
       'no',
       'denied',
     ],
     ["for reeve's own name of it", { permissions: { default: 'deny', tools: { bash: 'allow' } } }, 'yes', 'ok'],
-    ['and a denied tool, whatever is allowed', { permissions: { default: 'allow' }, deny: ['bash'] }, 'no', 'denied'],
+    ['that allows everything does not allow a denied tool', { permissions: { default: 'allow' }, deny: ['bash'] }, 'no', 'denied'],
   ])('%s', async (_, spec, answer, outcome) => {
     const run = await bench.start({ spec })
     await run.runTurn('ask execute rm x')
@@ -72,7 +77,7 @@ describe('the mode in which it asks', () => {
     })
   })
 
-  test('does not matter if all is allowed', async () => {
+  test('does not matter if everything is allowed', async () => {
     const run = await bench.start({ agentOptions: ['modes'], spec: { permissions: { default: 'allow' }, mode: 'default' } })
     await run.runTurn('mode auto\nsay on')
     expect(run.readLogLines().filter((line) => line.startsWith('mode '))).toEqual([])
@@ -98,9 +103,14 @@ describe('a forbidden action', () => {
       'read /etc/passwd',
       '/etc/passwd may not be read: only what is below /usr, /tmp/x',
     ],
-    ['by .., too', { capabilities: { paths } }, 'edit /tmp/x/../y', '/tmp/y may not be written: only what is below /tmp/x'],
     [
-      'a thing of no known kind',
+      'a file where it may not write, by a path with ..',
+      { capabilities: { paths } },
+      'edit /tmp/x/../y',
+      '/tmp/y may not be written: only what is below /tmp/x',
+    ],
+    [
+      'a call of an unknown kind',
       { capabilities: { paths } },
       'other /usr/lib/x',
       '/usr/lib/x may not be written: only what is below /tmp/x',
@@ -113,7 +123,7 @@ describe('a forbidden action', () => {
     expect(run.kernel.factsOf('capability.refused')[0]?.callId).toBe(run.kernel.factsOf('tool.started')[0]?.callId)
   })
 
-  test('within its places is allowed by the rule, and the user is asked if its place is unknown', async () => {
+  test('is none within the allowed paths, where the rule allows it; the user is asked if the path is unknown', async () => {
     const run = await bench.start({ spec: { permissions: { default: 'allow' }, capabilities: { paths } } })
     await run.runTurn('ask edit /tmp/x/y\nask read /usr/lib/x')
     expect(run.readLogLines().filter((line) => line.startsWith('answer'))).toEqual(['answer: yes', 'answer: yes'])

@@ -12,13 +12,13 @@ import { waitUntil } from '../../support/wait-until.ts'
 const kinds = await findWorkingKinds()
 const KIB = 1024
 
-/** bytes that a process has written in its life */
+/** the bytes that a process has written so far */
 function readWrittenBytes(pid: number): number {
   return Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'latin1'))?.[1])
 }
 
 describe.each(kinds)('%s', (containment) => {
-  test('up with its handle, output, exited: in this order', async () => {
+  test('the reports are `up` with the handle, the output, and `exited`, in this order', async () => {
     await using contained = await openContainmentBench()
     await using running = await startCommand(contained, ['sh', '-c', 'echo $MY_KEY; echo oops >&2; exit 3'], { containment })
     const { kernel } = running
@@ -28,7 +28,7 @@ describe.each(kinds)('%s', (containment) => {
     expect(kernel.reports.at(-1)).toEqual({ type: 'exited', code: 3, osSignal: null })
   })
 
-  test('all of 10 MB is reported before the exit, in reports of bounded size', async () => {
+  test('an output of 10 MB is reported completely before the exit, in reports of limited size', async () => {
     await using contained = await openContainmentBench()
     await using running = await startCommand(contained, ['sh', '-c', 'yes 0123456789 | head -c 10485760'], { containment })
     const { kernel } = running
@@ -76,7 +76,7 @@ describe.each(kinds)('%s', (containment) => {
     await waitUntil(() => kernel.firstReport('exited'))
   })
 
-  test('is stopped even before its start is acknowledged', async () => {
+  test('a program is stopped even before its start is acknowledged', async () => {
     await using contained = await openContainmentBench()
     const kernel = new ReportRecorder()
     const acknowledgement = Promise.withResolvers<void>()
@@ -94,7 +94,7 @@ describe.each(kinds)('%s', (containment) => {
     await waitUntil(() => kernel.firstReport('exited'))
   })
 
-  test('ends with the reason if its start cannot be recorded', async () => {
+  test('a program ends with the reason if its start cannot be recorded', async () => {
     await using contained = await openContainmentBench()
     const kernel = new ReportRecorder()
     kernel.refusedReport = 'up'
@@ -152,7 +152,7 @@ describe.each(kinds)('%s', (containment) => {
     expect(kernel.outputText('stdout')).toBe('up\nbye\n')
   })
 
-  test('interrupt is SIGINT to the group', async () => {
+  test('an interruption is a SIGINT to the group', async () => {
     await using contained = await openContainmentBench()
     await using running = await startCommand(contained, ['sleep', `3600.${contained.token}`], { containment })
     await running.agent.interrupt()
@@ -278,7 +278,7 @@ describe('lines', () => {
     expect(pieces.length).toBe(3)
   })
 
-  test('flush returns the rest, except an incomplete character', () => {
+  test('at the end of the output come out without an incomplete character', () => {
     const cutter = new OutputLineSplitter()
     cutter.feed(Buffer.from('ab€').subarray(0, 4))
     expect(cutter.flush()).toBe('ab')

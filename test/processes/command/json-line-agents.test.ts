@@ -21,7 +21,7 @@ import type { CommandSpec } from '../../../src/kernel/model/process-spec.ts'
 const kinds = await findWorkingKinds()
 const playLines = (items: readonly object[]): ScriptedAct[] => items.map((line) => ({ line }))
 
-async function play(
+async function playAgent(
   contained: ContainmentBench,
   format: OutputFormat,
   items: readonly ScriptedAct[],
@@ -45,26 +45,29 @@ describe.each(kinds)('%s', (containment) => {
     ['codex', lines.CODEX_TOOLS, 1],
     ['gemini', lines.GEMINI_TOOLS, 1],
     ['opencode', lines.OPENCODE_TOOLS, 1],
-  ] as const)('%s: session, steps, calls, usage, result, exit; no line is output too', async (format, agentLines, calls) => {
-    await using contained = await openContainmentBench()
-    await using running = await play(contained, format, playLines(agentLines), { containment }, { step: 3, turn: 2 })
-    const reports = await waitForReports(running)
-    const { kernel } = running
-    expect(kernel.reportsOf('session').length).toBe(1)
-    expect(kernel.reportsOf('model.started').map(({ step }) => step)).toEqual([4, 5])
-    expect(kernel.reportsOf('model.finished').map(({ finish }) => finish)).toEqual(['tool-calls', 'stop'])
-    expect(kernel.reportsOf('tool.finished').length).toBe(calls)
-    expect(reports.slice(-2)).toEqual([
-      { type: 'turn.ended', turn: 3, outcome: 'ok', result: 'It is done.' },
-      { type: 'exited', code: 0, osSignal: null },
-    ])
-    expect(kernel.outputText('stdout')).toBe('')
-    expect(kernel.firstReport('note')?.text).toMatch(/^reeve reads its output in the format of /)
-  })
+  ] as const)(
+    '%s: session, steps, calls, usage, result and exit are reported, and no line is also output',
+    async (format, agentLines, calls) => {
+      await using contained = await openContainmentBench()
+      await using running = await playAgent(contained, format, playLines(agentLines), { containment }, { step: 3, turn: 2 })
+      const reports = await waitForReports(running)
+      const { kernel } = running
+      expect(kernel.reportsOf('session').length).toBe(1)
+      expect(kernel.reportsOf('model.started').map(({ step }) => step)).toEqual([4, 5])
+      expect(kernel.reportsOf('model.finished').map(({ finish }) => finish)).toEqual(['tool-calls', 'stop'])
+      expect(kernel.reportsOf('tool.finished').length).toBe(calls)
+      expect(reports.slice(-2)).toEqual([
+        { type: 'turn.ended', turn: 3, outcome: 'ok', result: 'It is done.' },
+        { type: 'exited', code: 0, osSignal: null },
+      ])
+      expect(kernel.outputText('stdout')).toBe('')
+      expect(kernel.firstReport('note')?.text).toMatch(/^reeve reads its output in the format of /)
+    },
+  )
 
   test('a program that hangs after its result is ended and counts as completed', async () => {
     await using contained = await openContainmentBench()
-    await using running = await play(contained, 'claude', [...playLines(lines.CLAUDE_TOOLS), { hang: true }], { containment })
+    await using running = await playAgent(contained, 'claude', [...playLines(lines.CLAUDE_TOOLS), { hang: true }], { containment })
     const reports = await waitForReports(running)
     expect(reports.slice(-2)).toEqual([
       { type: 'turn.ended', turn: 1, outcome: 'ok', result: 'It is done.' },
@@ -75,10 +78,10 @@ describe.each(kinds)('%s', (containment) => {
     )
   })
 
-  test('a paused program is not ended meanwhile', async () => {
+  test('a program that hangs after its result is not ended while it is paused', async () => {
     await using contained = await openContainmentBench()
     const goFile = join(contained.dir, 'go')
-    await using running = await play(contained, 'claude', [...playLines(lines.CLAUDE_TOOLS), { until: goFile }, { hang: true }], {
+    await using running = await playAgent(contained, 'claude', [...playLines(lines.CLAUDE_TOOLS), { until: goFile }, { hang: true }], {
       containment,
     })
     await waitUntil(() => running.kernel.reportsOf('model.finished').length === 2)
@@ -86,7 +89,7 @@ describe.each(kinds)('%s', (containment) => {
     writeFileSync(goFile, '')
     // The other program is not paused.
     await using other = await openContainmentBench()
-    await using twin = await play(other, 'claude', [...playLines(lines.CLAUDE_TOOLS), { hang: true }], { containment })
+    await using twin = await playAgent(other, 'claude', [...playLines(lines.CLAUDE_TOOLS), { hang: true }], { containment })
     await waitForReports(twin)
     expect(running.kernel.firstReport('exited')).toBeNull()
     await running.agent.unpause()
@@ -96,7 +99,7 @@ describe.each(kinds)('%s', (containment) => {
   test('a call is reported while it runs', async () => {
     await using contained = await openContainmentBench()
     const goFile = join(contained.dir, 'go')
-    await using running = await play(
+    await using running = await playAgent(
       contained,
       'claude',
       [...playLines(lines.CLAUDE_TOOLS.slice(0, 4)), { until: goFile }, ...playLines(lines.CLAUDE_TOOLS.slice(4))],
@@ -113,7 +116,9 @@ describe.each(kinds)('%s', (containment) => {
 
   test('a program that hangs is stopped, and its earlier output is reported', async () => {
     await using contained = await openContainmentBench()
-    await using running = await play(contained, 'codex', [...playLines(lines.CODEX_TOOLS.slice(0, 4)), { hang: true }], { containment })
+    await using running = await playAgent(contained, 'codex', [...playLines(lines.CODEX_TOOLS.slice(0, 4)), { hang: true }], {
+      containment,
+    })
     await waitUntil(() => running.kernel.firstReport('model.finished'))
     await running.agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })
     const reports = await waitForReports(running)
@@ -123,7 +128,7 @@ describe.each(kinds)('%s', (containment) => {
 
   test('a child that keeps its output open does not delay its end, and is ended with it', async () => {
     await using contained = await openContainmentBench()
-    const command = await play(contained, 'gemini', [{ leave: `3600.${contained.token}` }, ...playLines(lines.GEMINI_TOOLS)], {
+    const command = await playAgent(contained, 'gemini', [{ leave: `3600.${contained.token}` }, ...playLines(lines.GEMINI_TOOLS)], {
       containment,
     })
     const reports = await waitForReports(command)
@@ -157,14 +162,14 @@ describe('the end', () => {
     ['opencode', lines.OPENCODE_TOOLS.slice(0, 4), 0, 0, 'OpenCode ended without a result'],
   ] as const)('of %s %#: follows its events, not its exit code', async (format, agentLines, exit, code, error) => {
     await using contained = await openContainmentBench()
-    await using running = await play(contained, format, [...playLines(agentLines), { exit }])
+    await using running = await playAgent(contained, format, [...playLines(agentLines), { exit }])
     expect((await waitForReports(running)).at(-1)).toEqual({ type: 'exited', code, osSignal: null, error })
     expect(running.kernel.firstReport('turn.ended')).toBeNull()
   })
 
   test('remains a success after a later failure of its program', async () => {
     await using contained = await openContainmentBench()
-    await using running = await play(contained, 'claude', [...playLines(lines.CLAUDE_TOOLS), { signal: 'SIGKILL' }])
+    await using running = await playAgent(contained, 'claude', [...playLines(lines.CLAUDE_TOOLS), { signal: 'SIGKILL' }])
     expect((await waitForReports(running)).slice(-3)).toEqual([
       { type: 'note', text: 'after its result it ended by SIGKILL' },
       { type: 'turn.ended', turn: 1, outcome: 'ok', result: 'It is done.' },
@@ -174,7 +179,7 @@ describe('the end', () => {
 
   test('without any event follows its last line', async () => {
     await using contained = await openContainmentBench()
-    await using running = await play(contained, 'claude', [{ raw: 'warming up\nerror: unknown option\n', to: 'stderr' }, { exit: 1 }])
+    await using running = await playAgent(contained, 'claude', [{ raw: 'warming up\nerror: unknown option\n', to: 'stderr' }, { exit: 1 }])
     expect((await waitForReports(running)).at(-1)).toEqual({ type: 'exited', code: 1, osSignal: null, error: 'error: unknown option' })
     expect(running.kernel.outputText('stderr')).toBe('warming up\nerror: unknown option\n')
   })
@@ -239,7 +244,7 @@ describe('hostile lines', () => {
   test('unknown lines are output, in their order', async () => {
     await using contained = await openContainmentBench()
     const [first, ...rest] = playLines(lines.CLAUDE_TOOLS)
-    await using running = await play(contained, 'claude', [
+    await using running = await playAgent(contained, 'claude', [
       { raw: `${HOSTILE_TEXT}\n` },
       first ?? { hang: true },
       { raw: '{"type":"what.is.new"}\n{"cut": \n[1]\n' },
@@ -256,7 +261,7 @@ describe('hostile lines', () => {
   test('separators other than LF stay inside a line; a last line needs no LF', async () => {
     await using contained = await openContainmentBench()
     const line = { type: 'item.completed', item: { id: 'i', type: 'agent_message', text: HOSTILE_TEXT } }
-    await using running = await play(contained, 'codex', [{ raw: JSON.stringify(line) }])
+    await using running = await playAgent(contained, 'codex', [{ raw: JSON.stringify(line) }])
     await waitForReports(running)
     expect(running.kernel.firstReport('model.finished')?.message).toEqual([{ type: 'text', text: HOSTILE_TEXT }])
     expect(running.kernel.outputText('stdout')).toBe('')
@@ -265,7 +270,7 @@ describe('hostile lines', () => {
   test('an overlong line of JSON is output in pieces, and the next line is read', async () => {
     await using contained = await openContainmentBench()
     const overlongLine = `{"type":"text","part":{"text":"${'x'.repeat(1024 * 1024)}`
-    await using running = await play(contained, 'opencode', [
+    await using running = await playAgent(contained, 'opencode', [
       { raw: overlongLine },
       { repeat: 'y'.repeat(1024 * 1024), count: 8 },
       { raw: '"}}\n' },
@@ -281,7 +286,7 @@ describe('hostile lines', () => {
   test('a refused report is noted, and later reports are sent', async () => {
     await using contained = await openContainmentBench()
     const goFile = join(contained.dir, 'go')
-    await using running = await play(contained, 'codex', [{ until: goFile }, ...playLines(lines.CODEX_TOOLS)])
+    await using running = await playAgent(contained, 'codex', [{ until: goFile }, ...playLines(lines.CODEX_TOOLS)])
     running.kernel.refusedReport = 'tool.finished'
     writeFileSync(goFile, '')
     await waitForReports(running)

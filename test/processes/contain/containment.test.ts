@@ -79,7 +79,7 @@ test('group holds a process that left the group and dropped its environment whil
 })
 
 describe.each(kinds)('%s: the stop ladder', (kind) => {
-  test('stopped: a program that exits on the signal is not killed', async () => {
+  test('a program that exits on the signal is not killed: the outcome is `stopped`', async () => {
     await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', 'trap "exit 7" TERM; echo up; while :; do sleep 0.05; done']))
@@ -88,7 +88,7 @@ describe.each(kinds)('%s: the stop ladder', (kind) => {
     expect(await program.exited).toEqual({ code: 7, signal: null })
   })
 
-  test('stopped: processes in other sessions get the signal too, within the same grace period', async () => {
+  test('processes in other sessions get the signal too, within the same grace period', async () => {
     await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const other = `setsid sh -c 'trap "echo asked > ${contained.dir}/asked; exit" TERM; echo up; while :; do sleep 0.05; done'`
@@ -98,7 +98,7 @@ describe.each(kinds)('%s: the stop ladder', (kind) => {
     expect(existsSync(join(contained.dir, 'asked'))).toBe(true)
   })
 
-  test('killed: a deaf program gets its grace period and no more', async () => {
+  test('a program that ignores the signal is killed after its grace period: the outcome is `killed`', async () => {
     await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', 'trap "" TERM; echo up; while :; do sleep 0.05; done']))
@@ -109,7 +109,7 @@ describe.each(kinds)('%s: the stop ladder', (kind) => {
     expect(await program.exited).toEqual({ code: null, signal: 'SIGKILL' })
   })
 
-  test('gone: no program runs yet, or any more', async () => {
+  test('the outcome is `gone` if no program runs yet, or any more', async () => {
     await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     expect((await containment.stop({ signal: 'SIGTERM', graceMs: 300 })).outcome).toBe('gone')
@@ -148,7 +148,7 @@ describe.each(kinds)('%s: starting', (kind) => {
 
   test.each([
     ['a command that is on no PATH', ['no-such-command-here'], 'COMMAND_NOT_FOUND'],
-    ['a path that is not there', ['./nothing'], 'COMMAND_NOT_FOUND'],
+    ['a path that does not exist', ['./nothing'], 'COMMAND_NOT_FOUND'],
     ['a directory', ['/'], 'NOT_RUNNABLE'],
     ['a file that may not be run', ['./plain'], 'NOT_RUNNABLE'],
     ['a script without its interpreter', ['./orphan'], 'NOT_RUNNABLE'],

@@ -140,7 +140,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test.each(['SIGTERM', 'SIGKILL'] as const)(
-    'what waits for the thaw is refused when a %s comes first; what is asked for later begins',
+    'a start that waits for the thaw is refused when a %s comes first; a later start succeeds',
     async (signal) => {
       await using contained = await openContainmentBench()
       const containment = await contained.open(kind)

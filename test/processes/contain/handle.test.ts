@@ -42,7 +42,7 @@ test('a valid handle signals the group and the process', async () => {
 
 test.each([
   ['another start time', (handle: OsHandle) => ({ ...handle, startTime: String(Number(handle.startTime) - 1) })],
-  ['a group it is not in', (handle: OsHandle) => ({ ...handle, pgid: handle.pgid + 1 })],
+  ['a group that it is not in', (handle: OsHandle) => ({ ...handle, pgid: handle.pgid + 1 })],
 ])('a stale handle signals nothing: %s', (_, change) => {
   const { handle } = startSleeper()
   expect(signalGroup(change(handle), 'SIGKILL')).toBe('stale')

@@ -13,7 +13,7 @@ const HOLD = `globalThis.held = Buffer.alloc(${150 * MB}, 1); console.log('held'
 const TICKS_MS = 40
 
 describe.each(kinds)('%s', (kind) => {
-  test('CPU time and written bytes of a program and its child, after their exit', async () => {
+  test('the CPU time and written bytes of a program and its child are known after their exit', async () => {
     await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     expect(containment.measure()).toBeNull()
@@ -30,7 +30,7 @@ describe.each(kinds)('%s', (kind) => {
     expect((lastUsage?.cpuTimeMs ?? 0) - (usage?.cpuTimeMs ?? 0)).toBeLessThan(TICKS_MS)
   })
 
-  test('the memory of a running program, and the CPU time of a killed one', async () => {
+  test('the memory of a running program is measured, and the CPU time of a killed one is known', async () => {
     await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request([process.execPath, '-e', `${BURN}; ${HOLD}`], { stdin: 'pipe' }))

@@ -26,7 +26,7 @@ const canNamespace =
   canBecome &&
   spawnSync('setpriv', [...BECOME.slice(0, -1), 'unshare', '--map-current-user', '--pid', '--fork', '--mount-proc', 'true']).status === 0
 
-type Asked = 'delegated' | 'auto' | 'group'
+type RequestedKind = 'delegated' | 'auto' | 'group'
 
 interface Fixture extends AsyncDisposable {
   readonly kind: string
@@ -38,7 +38,7 @@ interface Fixture extends AsyncDisposable {
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<string>
 }
 
-async function startAs(requestedKind: Asked): Promise<Fixture> {
+async function startDaemonAsUser(requestedKind: RequestedKind): Promise<Fixture> {
   const dir = await tempDir()
   const kind = requestedKind === 'group' ? 'group' : 'auto'
   const delegated = requestedKind === 'delegated' ? createDelegatedCgroup(NOBODY) : null
@@ -77,26 +77,26 @@ async function startAs(requestedKind: Asked): Promise<Fixture> {
 }
 
 /** The PIDs in a cgroup; empty if there is none. */
-function livingIn(cgroup: string): string {
+function pidsInCgroup(cgroup: string): string {
   return existsSync(cgroup) ? readFileSync(join(cgroup, 'cgroup.procs'), 'latin1') : ''
 }
 
-const WORKS: Readonly<Record<Asked, boolean>> = { delegated: canBecome && canDelegate(), auto: canNamespace, group: canBecome }
+const WORKS: Readonly<Record<RequestedKind, boolean>> = { delegated: canBecome && canDelegate(), auto: canNamespace, group: canBecome }
 // Without namespaces the strongest kind is `group`, which cannot hold all of this tree.
-const ACTUAL_KINDS: Readonly<Record<Asked, string>> = { delegated: 'cgroup', auto: 'pidns', group: 'group' }
+const ACTUAL_KINDS: Readonly<Record<RequestedKind, string>> = { delegated: 'cgroup', auto: 'pidns', group: 'group' }
 
 describe.each(['delegated', 'auto', 'group'] as const)('an ordinary user, %s', (requestedKind) => {
   const isPossible = WORKS[requestedKind]
 
   test.runIf(isPossible)('a stop leaves nothing', async () => {
-    await using daemon = await startAs(requestedKind)
+    await using daemon = await startDaemonAsUser(requestedKind)
     expect(daemon.kind).toBe(ACTUAL_KINDS[requestedKind])
     expect(await daemon.end('SIGTERM')).toBe('killed')
     expect(findProcessesWith(daemon.token)).toEqual([])
   })
 
   test.runIf(isPossible)('kill -9 of the daemon leaves nothing', async () => {
-    await using daemon = await startAs(requestedKind)
+    await using daemon = await startDaemonAsUser(requestedKind)
     await daemon.end('SIGKILL')
     await waitUntil(() => findProcessesWith(daemon.token).length === 0, 'the end of the tree')
   })
@@ -104,7 +104,7 @@ describe.each(['delegated', 'auto', 'group'] as const)('an ordinary user, %s', (
 
 describe.runIf(WORKS.delegated)('in a cgroup of its own the daemon', () => {
   test('moves to a leaf, so that no process is beside the cgroups that it creates', async () => {
-    await using daemon = await startAs('delegated')
+    await using daemon = await startDaemonAsUser('delegated')
     const cgroup = daemon.cgroup ?? ''
     expect(readFileSync(`/proc/${daemon.pid}/cgroup`, 'latin1')).toMatch(/^0::.*\/reeve-daemon$/m)
     expect(readFileSync(join(cgroup, 'cgroup.procs'), 'latin1')).toBe('')
@@ -115,7 +115,7 @@ describe.runIf(WORKS.delegated)('in a cgroup of its own the daemon', () => {
     await daemon.end('SIGTERM')
     // The guardian may outlive the daemon by a moment: then the leaf stays for the next daemon.
     expect(cgroupsIn(cgroup).filter((name) => name !== 'reeve-daemon')).toEqual([])
-    await waitUntil(() => livingIn(join(cgroup, 'reeve-daemon')) === '', 'the end of the guardian')
+    await waitUntil(() => pidsInCgroup(join(cgroup, 'reeve-daemon')) === '', 'the end of the guardian')
   })
 
   test('finds its cgroup from a leaf, too', async () => {

@@ -73,13 +73,13 @@ const BUS = { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/run/user/1000/bus' }
 const FITTING_SYSTEM: ScopeDeps = { env: BUS, isRoot: false, hasWritableCgroup: false, isLingering: true }
 
 test.each<[string, Partial<ScopeDeps>, boolean]>([
-  ['a bus, linger and no cgroup', {}, LINUX],
+  ['a user with a bus, with linger and without a cgroup', {}, LINUX],
   ['root', { isRoot: true }, false],
   ['a daemon with a delegated cgroup', { hasWritableCgroup: true }, false],
-  ['without linger the scope would end with the login', { isLingering: false }, false],
+  ['a user without linger, whose scope would end with the login', { isLingering: false }, false],
   ['a daemon inside a scope', { env: { ...BUS, REEVE_SCOPED: '1' } }, false],
   ['no bus', { env: {} }, false],
-  ['no bus where it would be', { env: { XDG_RUNTIME_DIR: '/nowhere' } }, false],
-])('%s', (_, parts, wanted) => {
+  ['a missing bus at its usual path', { env: { XDG_RUNTIME_DIR: '/nowhere' } }, false],
+])('whether the daemon needs a scope is right for %s', (_, parts, wanted) => {
   expect(wantsScope({ ...FITTING_SYSTEM, ...parts })).toBe(wanted)
 })

@@ -71,7 +71,7 @@ async function startTree(home: DaemonHome, tree: Tree, kind: ContainmentKind): P
 }
 
 describe.each(kinds)('%s', (kind) => {
-  test.each(shareOf(treesOf(kind), kind))('$what: 0 are left after SIGKILL of the daemon', async (tree) => {
+  test.each(shareOf(treesOf(kind), kind))('$what: no program is left after SIGKILL of the daemon', async (tree) => {
     await using home = await DaemonHome.create()
     await home.start()
     await using planted = await startTree(home, tree, kind)
@@ -85,7 +85,7 @@ describe.each(kinds)('%s', (kind) => {
     await waitUntil(() => !existsSync(join(home.path, 'trash')), 'its temporary files are gone')
   })
 
-  test.each(shareOf(treesOf(kind).slice(0, 3), kind))('$what: 0 are left after a stop of the daemon', async (tree) => {
+  test.each(shareOf(treesOf(kind).slice(0, 3), kind))('$what: no program is left after a stop of the daemon', async (tree) => {
     await using home = await DaemonHome.create()
     await home.start()
     await using planted = await startTree(home, tree, kind)

@@ -232,8 +232,8 @@ describe('prepare', () => {
   })
 
   test.each<[string, (tree: MemberTree) => void, RegExp]>([
-    ['a worktree that is gone', ({ dir }) => rmSync(dir, { recursive: true }), /the worktree .* is gone/],
-    ['one that is none any more', ({ dir }) => rmSync(join(dir, '.git')), /has no \.git any more, so its files stay where they are/],
+    ['a missing worktree', ({ dir }) => rmSync(dir, { recursive: true }), /the worktree .* is gone/],
+    ['a worktree without its .git', ({ dir }) => rmSync(join(dir, '.git')), /has no \.git any more, so its files stay where they are/],
     [
       'a repository that was moved away',
       () => {
@@ -393,7 +393,7 @@ describe('merge', () => {
     await expect(Promise.all([1, 2, 3, 4].map(() => crewHead(git, crewTarget(), base)))).resolves.toEqual([base, base, base, base])
   })
 
-  test('fast-forward if possible, otherwise a merge; a repeated call gives the same', async () => {
+  test('is a fast-forward if possible, otherwise a merge commit; a repeated call gives the same result', async () => {
     const [firstTree, secondTree] = [await add(1), await add(2)]
     const [first, second] = [commitWork(firstTree, { 'a.txt': 'one\n' }), commitWork(secondTree, { 'b.txt': 'two\n' })]
     expect(await merge(first)).toEqual({ type: 'merged', commit: first })

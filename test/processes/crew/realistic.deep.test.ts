@@ -125,7 +125,7 @@ function readCheckout({ repository }: CrewHome): object {
   }
 }
 
-async function isBuilt(): Promise<void> {
+async function expectAllTasksLanded(): Promise<void> {
   await using crew = await CrewHome.make()
   crew.repository.write({ 'src/index.mjs': '// All parts.\n' })
   const tasks = IDS.map((id) => ({ id, text: `Write src/${id}.mjs and its test, and add its line to src/index.mjs.`, needs: NEEDS[id] }))
@@ -141,7 +141,7 @@ async function isBuilt(): Promise<void> {
     IDS.map((id) => [id, 'done', true, id === RED || id === DENIED ? 1 : 0]),
   )
   expect(reportedTasks.flatMap(({ id, verdicts }) => (verdicts.some(({ verdict }) => verdict === 'DENIED') ? [id] : []))).toEqual([DENIED])
-  await isOnTheBranch(crew)
+  await expectWorkOnBranch(crew)
   expect(await crew.home.stop()).toMatchObject({ code: 0 })
   await crew.home.waitUntilNothingIsLeft()
   expect([crew.leftIn('worktrees'), crew.leftIn('branches'), crew.leftIn('commands')]).toEqual([[], [], []])
@@ -150,7 +150,7 @@ async function isBuilt(): Promise<void> {
   expect([...violations, ...violationsOfCrew(crewJournal, members, true)]).toEqual([])
 }
 
-async function isOnTheBranch({ repository, home }: CrewHome): Promise<void> {
+async function expectWorkOnBranch({ repository, home }: CrewHome): Promise<void> {
   const commits = repository.git('log', '--no-merges', '--format=%s', 'main..reeve/team').split('\n')
   expect(commits.toSorted()).toEqual(IDS.map((id) => `${id}: write it`).toSorted())
   const freshDir = join(home.work, 'fresh')
@@ -164,5 +164,5 @@ async function isOnTheBranch({ repository, home }: CrewHome): Promise<void> {
 test.each(Array.from({ length: RUNS }, (_, run) => run + 1))(
   `eight tasks that share one index land with the default limits (%i of ${RUNS})`,
   { timeout: TIMEOUT_MS },
-  isBuilt,
+  expectAllTasksLanded,
 )

@@ -90,10 +90,10 @@ async function runBreakingTasks(next: () => number): Promise<void> {
   expect([...violations, ...violationsOfCrew(crewJournal, members, true)]).toEqual([])
   const red = ofType(crewFacts(crewJournal.facts), 'task.verify').filter(({ stage, ok }) => stage === 'merge' && !ok)
   expect(red.map(({ ran }) => ran.output)).toEqual(['not ok: old is not defined'])
-  isNeverBroken(crew)
+  expectNoBrokenCommit(crew)
 }
 
-function isNeverBroken({ repository, home }: CrewHome): void {
+function expectNoBrokenCommit({ repository, home }: CrewHome): void {
   const commits = repository.git('rev-list', '--first-parent', 'main..reeve/team').split('\n')
   expect(commits.length).toBeGreaterThanOrEqual(2)
   const dir = join(home.work, 'looked-at')

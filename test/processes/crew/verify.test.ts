@@ -61,10 +61,10 @@ describe('its limits', () => {
   })
 
   test.each<[string, string | readonly string[], Partial<CommandRun>]>([
-    ['no such program', ['no-such-program'], { end: 'unable', code: 127 }],
-    ['no such program, reported by a shell', 'no-such-program', { end: 'exited', code: 127 }],
+    ['an unknown program', ['no-such-program'], { end: 'unable', code: 127 }],
+    ['an unknown program, reported by a shell', 'no-such-program', { end: 'exited', code: 127 }],
     ['a file that is no program', ['./data'], { end: 'unable', code: 126 }],
-    ['a signal', 'kill -SEGV $$', { end: 'exited', code: null, signal: 'SIGSEGV' }],
+    ['a program that a signal ends', 'kill -SEGV $$', { end: 'exited', code: null, signal: 'SIGSEGV' }],
   ])('%s', async (_, command, expected) => {
     writeFileSync(join(contained.dir, 'data'), 'x')
     expect(await run(command)).toMatchObject(expected)
@@ -141,21 +141,21 @@ describe('the files that it runs in', () => {
 
   test.each<[string, string, readonly string[]]>([
     ['nothing', ':', []],
-    ['what git ignores', 'mkdir node_modules; echo x > node_modules/x', []],
+    ['changes of ignored files', 'mkdir node_modules; echo x > node_modules/x', []],
     [
       'changed, new and removed files',
       'echo y >> a.txt; rm b.txt new.txt; mkdir -p out/deep; echo 1 > out/deep/1; chmod +x run.sh',
       ['a.txt', 'b.txt', 'new.txt', 'out/deep/1', 'run.sh'],
     ],
     [
-      'a file where a directory was, and the other way round',
+      'the replacement of a directory by a file, and of a file by a directory',
       'rm -r dir; echo 1 > dir; rm b.txt; mkdir b.txt; echo 2 > b.txt/x',
       ['b.txt', 'b.txt/x', 'dir', 'dir/c.txt'],
     ],
-    ['a link that leads out', 'ln -s / root; rm a.txt; ln -s /etc/passwd a.txt', ['a.txt', 'root']],
-    ['what is staged', 'git add -A; git reset -q staged.txt', []],
-    ['a commit', 'git add -A; git -c user.name=x -c user.email=x@y commit -qm own', []],
-    ['a stash', 'git -c user.name=x -c user.email=x@y stash -qu', ['a.txt', 'new.txt', 'staged.txt']],
+    ['new links that lead outside', 'ln -s / root; rm a.txt; ln -s /etc/passwd a.txt', ['a.txt', 'root']],
+    ['changes of the index', 'git add -A; git reset -q staged.txt', []],
+    ['a commit of the command', 'git add -A; git -c user.name=x -c user.email=x@y commit -qm own', []],
+    ['a stash of the command', 'git -c user.name=x -c user.email=x@y stash -qu', ['a.txt', 'new.txt', 'staged.txt']],
     [
       'another branch',
       'git add -A; git stash -q; git checkout -q -b elsewhere; echo x > x.txt',

@@ -81,12 +81,12 @@ async function expectCompleted(): Promise<void> {
   await crew.cli('rm', killed)
   expect(await home.stop()).toMatchObject({ code: 0 })
   await home.waitUntilNothingIsLeft()
-  isClean()
-  isRight(report, facts)
+  expectCleanRepository()
+  expectCorrectReport(report, facts)
 }
 
 /** Checks that the user's checkout is unchanged, and that only the crew's branch is left. */
-function isClean(): void {
+function expectCleanRepository(): void {
   const { repository } = crew
   expect(repository.git('status', '--porcelain')).toBe('')
   expect(repository.git('log', '--format=%s', 'main')).toBe('begin')
@@ -99,7 +99,7 @@ function isClean(): void {
 }
 
 /** Checks that the crew's report matches the journal and the branch. */
-function isRight(report: CrewReportView, facts: ReturnType<typeof crewFacts>): void {
+function expectCorrectReport(report: CrewReportView, facts: ReturnType<typeof crewFacts>): void {
   expect(
     report.tasks.map(({ id, state, implementer, reviewers, commit }) => [
       id,

@@ -50,7 +50,7 @@ describe('copied files', () => {
   }
   const readStatus = (): string => repository.gitIn(dir, 'status', '--porcelain', '-uall')
 
-  test('by patterns and .worktreeinclude; files that git does not ignore are skipped', async () => {
+  test('are selected by patterns and .worktreeinclude; files that git does not ignore are skipped', async () => {
     repository.write({ '.worktreeinclude': '# mine\n*.local\n' })
     expect(await copyToWorktree('.env', 'seen.txt', 'src/a.txt', '!src/.env')).toEqual({
       copied: 2,
@@ -66,7 +66,7 @@ describe('copied files', () => {
     expect(await copyToWorktree('.env')).toMatchObject({ skipped: [] })
   })
 
-  test('no link leads outside, on either side', async () => {
+  test('never come from or go to a place outside through a link', async () => {
     mkdirSync(join(contained.dir, 'outside'))
     writeFileSync(join(contained.dir, 'outside/secret.local'), 'secret\n')
     mkdirSync(join(repository.dir, 'links'))
@@ -88,7 +88,7 @@ describe('copied files', () => {
     expect(existsSync(join(contained.dir, 'outside/x.local'))).toBe(false)
   })
 
-  test('too many or too large files are an error', async () => {
+  test('cause an error if they are too many or too large', async () => {
     repository.write(Object.fromEntries(Array.from({ length: 1_001 }, (_, index) => [`many/${index}.local`, ''])))
     await expect(copyToWorktree('*.local')).rejects.toThrow('match 1002 files; at most 1000 are copied')
     writeFileSync(join(repository.dir, 'large.local'), Buffer.alloc(101 * 1024 * 1024))

@@ -27,7 +27,7 @@ async function restartAfterKill(home: DaemonHome): Promise<void> {
   await home.start()
 }
 
-test('killed in the middle of each part: every node completes once, and results are passed on', TIMEOUT_MS, async () => {
+test('after a kill in the middle of each part, every node completes once, and results are passed on', TIMEOUT_MS, async () => {
   await using home = await DaemonHome.create()
   const runs = new ComposeRuns(home, PATIENCE_MS)
   await home.start()
@@ -61,7 +61,7 @@ test('killed in the middle of each part: every node completes once, and results 
   expect(readLines(home, 'tries').length).toBe(1 + (end.nodes[2]?.attempts ?? 0))
 })
 
-test('killed repeatedly right after its start: the run completes, and no node starts twice', TIMEOUT_MS, async () => {
+test('after repeated kills of the daemon right after its start, the run completes, and no node starts twice', TIMEOUT_MS, async () => {
   await using home = await DaemonHome.create()
   const runs = new ComposeRuns(home, PATIENCE_MS)
   await home.start()

@@ -87,7 +87,7 @@ const exitedFact = (code: number): FactBody => ({
   exit: { code, reason: code === 0 ? 'completed' : 'it broke', cause: 'agent' },
 })
 
-test('has the title and the text as arguments, with escaped markup', async () => {
+test('a notice has its title and its text as arguments of the program, with escaped markup', async () => {
   const { notifier, notify, calls } = makeDesktop(0)
   notify({ type: 'process.waiting', question: '<b>rm -rf $HOME</b> & go?; $(touch x)' })
   await waitUntil(() => calls().length === 1, 'it was called')
@@ -101,7 +101,7 @@ test('has the title and the text as arguments, with escaped markup', async () =>
   expect(await notifier.doctorChecks()).toEqual([{ name: 'notifications desktop', ok: true, detail: 'notices can be shown' }])
 })
 
-test('does not report processes that ended at once, unless they failed', async () => {
+test('there is no notice of a process that ended at once, unless it failed', async () => {
   const { notifier, notify, calls } = makeDesktop(0)
   notify(exitedFact(0), 9_000)
   notify(exitedFact(1), 9_000)

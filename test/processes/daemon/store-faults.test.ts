@@ -23,13 +23,13 @@ const KILLS = deep(12, 50)
 const AGENT = uuidOf(1)
 const programPath = (name: string): string => fileURLToPath(new URL(`../../support/programs/${name}.ts`, import.meta.url))
 
-function start(name: string, ...args: string[]): ChildProcess {
+function startProgram(name: string, ...args: string[]): ChildProcess {
   return spawn(process.execPath, [programPath(name), ...args], { stdio: ['pipe', 'pipe', 'inherit'] })
 }
 
 /** Runs a writer and kills it after `acks` printed numbers; returns the last printed number. */
 async function writeAndKill(dir: string, acks: number): Promise<number> {
-  const child = start('store-writer', dir)
+  const child = startProgram('store-writer', dir)
   const closed = once(child, 'close')
   let printed = ''
   child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
@@ -81,9 +81,9 @@ describe('between processes', () => {
   test.each([
     ['the lock', 'lock', acquireLock],
     ['the store', 'store', (dir: string) => openSqliteStore({ dir })],
-  ] as const)('%s is one, and comes back when its holder is killed', async (_, lock, take) => {
+  ] as const)('%s belongs to one process, and is free again when that is killed', async (_, lock, take) => {
     await using folder = await tempDir()
-    const holder = start('lock-holder', lock, folder.path)
+    const holder = startProgram('lock-holder', lock, folder.path)
     const closed = once(holder, 'close')
     try {
       await once(holder.stdout ?? holder, 'data')
@@ -127,7 +127,7 @@ test('a full disk refuses one whole commit and keeps the others; the reserve per
 
 test(`writes that fail at random bytes lose nothing and damage nothing, with the seed ${SEED}`, { timeout: 300_000 }, async () => {
   await using folder = await tempDir()
-  const child = start('store-with-failing-writes', folder.path, String(deep(8, 80)), String(SEED))
+  const child = startProgram('store-with-failing-writes', folder.path, String(deep(8, 80)), String(SEED))
   const [stdout] = await Promise.all([text(child.stdout ?? process.stdin), once(child, 'close')])
   expect(JSON.parse(stdout)).toEqual({ codes: ['DISK_FULL', 'ok'], lost: 0, damage: [] })
 })

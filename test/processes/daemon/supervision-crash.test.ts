@@ -1,5 +1,5 @@
-// After a kill of the daemon the next one restores the processes of policies and supervisors, and none that the user ended
-// (scenario B1). After three deaths it holds the processes that it would restore.
+// After a kill of the daemon the next one restores the processes of policies and supervisors, and none that the user ended.
+// After three deaths it holds the processes that it would restore.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -36,7 +36,7 @@ function findChild({ supervisor }: ProcessView, id: string): NonNullable<Process
   return supervisor?.children.find((one) => one.id === id)
 }
 
-test('B1: a policy restores its processes; processes that the user killed or paused stay so', async () => {
+test('a policy restores its processes; processes that the user killed or paused stay so', async () => {
   await using home = await DaemonHome.create()
   await home.start()
   const keptProcess = await home.spawn({ name: 'kept', argv: sleeperArgv(home, 'kept'), restart: 'on-failure' })

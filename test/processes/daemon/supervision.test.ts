@@ -1,4 +1,4 @@
-// Supervision with a real daemon, real programs and real kills: scenarios B1, B2 and B9, crash loops and waiting restarts. Also the
+// Supervision with a real daemon, real programs and real kills: restart policies, crash loops and waiting restarts. Also the
 // processes that come back after a kill of the daemon.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -61,7 +61,7 @@ describe('a restart policy', () => {
     expect(new Set(pids).size).toBe(5)
   })
 
-  test('B2: a completed process does not restart, unless its policy is `always`', async () => {
+  test('a completed process does not restart, unless its policy is `always`', async () => {
     const completedProcess = await home.spawn({ argv: recordStarts('done', 'exit 0'), restart: 'on-failure' })
     expect(await home.waitForEnd(completedProcess.uuid)).toMatchObject({ status: 'completed' })
     const always = await home.spawn({
@@ -82,7 +82,7 @@ describe('a restart policy', () => {
     expect(countStarts('waits')).toBe(1)
   })
 
-  test('C1: the kill of a program from outside is shown at once, and the process restarts', async () => {
+  test('the kill of a program from outside is shown at once, and the process restarts', async () => {
     const token = newToken()
     const { uuid } = await home.spawn({
       argv: recordStarts('outside', `exec sleep ${token}`),

@@ -42,7 +42,7 @@ function writeSlowGit(words: string, nth: number): { path: string; called: strin
   return { path: `${dir}:${repository.env['PATH']}`, called, go: goFile }
 }
 
-async function isThere(path: string): Promise<void> {
+async function waitForFile(path: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const watcher = watch(dirname(path), (_event, name) => {
     if (name === basename(path)) resolve()
@@ -75,7 +75,7 @@ test.each([
     const slowGitDir = writeSlowGit(pattern, 3)
     const model = home.writeScript([write('one'), write('two'), write('three'), { text: 'done' }, { text: 'done' }])
     const { uuid } = await home.spawn({ cwd: repository.dir, worktree: true, model, env: { ...repository.env, PATH: slowGitDir.path } })
-    await isThere(slowGitDir.called)
+    await waitForFile(slowGitDir.called)
     await waitUntil(() => findProcessesWith(token).length > 0, 'it is there')
     await home.kill()
     await waitUntil(() => findProcessesWith(token).length === 0, 'git of the killed daemon goes, too')
@@ -111,7 +111,7 @@ test('a kill of the daemon during the creation of the worktree is repaired at th
     model: home.writeScript([write('one'), { text: 'done' }, { text: 'done' }]),
     env: { ...repository.env, PATH: slowGitDir.path },
   })
-  await isThere(slowGitDir.called)
+  await waitForFile(slowGitDir.called)
   await waitUntil(() => findProcessesWith(token).length > 0, 'it is there')
   await home.kill()
   await waitUntil(() => findProcessesWith(token).length === 0, 'git of the killed daemon goes, too')

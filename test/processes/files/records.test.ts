@@ -166,7 +166,7 @@ test('up to a hundred omitted files are named, all are counted', async () => {
   expect(await records.record(0)).toMatchObject({ omitted: { length: 100 }, omittedMore: 30 })
 })
 
-test.skipIf(process.getuid?.() === 0)('what cannot be read is left out', async () => {
+test.skipIf(process.getuid?.() === 0)('an unreadable file is left out', async () => {
   repository.commit({ 'a.txt': 'a', 'dir/b.txt': 'b', 'dir/c.txt': 'c' })
   const records = await openRecords()
   await records.record(0)

@@ -135,14 +135,14 @@ test('an unfinished merge is salvaged with both sides', async () => {
 
 test.each<[string, () => void, string]>([
   [
-    'another repository in it',
+    'another repository in the worktree',
     () => {
       Repository.make(join(dir, 'vendor', 'inner'), contained.dir).commit({ 'i.txt': 'i' })
     },
     'it contains another repository, vendor/inner',
   ],
   [
-    'one without a commit',
+    'another repository without a commit',
     () => {
       Repository.make(join(dir, 'inner'), contained.dir)
     },
@@ -156,7 +156,7 @@ test.each<[string, () => void, string]>([
     },
     'it contains another repository, sub',
   ],
-])('%s keeps it', async (_, change, kept) => {
+])('%s keeps the worktree', async (_, change, kept) => {
   change()
   const files = filesOf(dir, () => false)
   expect(await remove()).toEqual({ dir, kept })
@@ -164,7 +164,7 @@ test.each<[string, () => void, string]>([
   expect(readBranches()).toContain('reeve/one')
 })
 
-test('a directory that is not a worktree any more is not touched', async () => {
+test('a directory that is no worktree any more stays unchanged', async () => {
   rmSync(join(dir, '.git'))
   await expect(remove()).rejects.toThrow('is not a worktree any more')
   // Git must not use a repository above it instead.

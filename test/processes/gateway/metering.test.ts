@@ -8,7 +8,7 @@ import { FORMATS } from '../../../src/drivers/gateway/formats.ts'
 const BODY = '{"model":"m","max_tokens":1000}'
 const ESTIMATED_TOKENS = Math.ceil(BODY.length / 4)
 const ANSWER = { text: 'hello', usage: { input: 100, output: 20 } }
-/** The bench's rates: the dearer of input and cache writes, and output. */
+/** The prices of the bench: the higher one of input and cache writes, and that of output. */
 const USD = { perInputToken: 0.002, perOutputToken: 0.01 }
 
 function send(bench: GatewayBench): ReturnType<typeof sendRequest> {

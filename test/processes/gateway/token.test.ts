@@ -20,8 +20,8 @@ test.each<[string, (token: string) => Record<string, string>, string]>([
   ['authorization in small letters', (token) => ({ authorization: `bearer ${token}` }), ''],
   ['x-api-key', (token) => ({ 'x-api-key': token }), ''],
   ['x-goog-api-key', (token) => ({ 'x-goog-api-key': token }), ''],
-  ['the query', () => ({}), '?key='],
-  ['one of two', (token) => ({ authorization: 'Bearer other', 'x-api-key': token }), ''],
+  ['the query of the URL', () => ({}), '?key='],
+  ['one of two headers', (token) => ({ authorization: 'Bearer other', 'x-api-key': token }), ''],
 ])('a token in %s is accepted, and the provider sees only its key', (_, headers, query) =>
   withRequestHeaders(async (bench, receivedHeaders) => {
     const { token } = bench.access
@@ -32,12 +32,12 @@ test.each<[string, (token: string) => Record<string, string>, string]>([
   }),
 )
 
-describe('refused', () => {
+describe('a request is refused', () => {
   test.each<[string, string, string]>([
     ['anthropic', '/v1/messages', '{"type":"error","error":{"type":"authentication_error","message":'],
     ['google', '/v1beta/models/m:generateContent', '{"error":{"code":401,"message":'],
     ['openai', '/responses', '{"error":{"message":'],
-  ])('in the format of %s', (provider, path, shape) =>
+  ])('without a valid token, in the format of %s', (provider, path, shape) =>
     withRequestHeaders(async (bench, receivedHeaders) => {
       for (const headers of [
         {},
@@ -53,7 +53,7 @@ describe('refused', () => {
     }),
   )
 
-  test('a token of an ended incarnation, while that of another stays valid', () =>
+  test('with the token of an ended incarnation, while that of another stays valid', () =>
     withRequestHeaders(async (bench) => {
       const other = await bench.addIncarnation(8)
       const send = (token: string): ReturnType<typeof sendRequest> =>
@@ -64,7 +64,7 @@ describe('refused', () => {
       expect(bench.callRequests).toMatchObject([{ call: '8-1' }])
     }))
 
-  test('a host name that is not the gateway\u2019s own', () =>
+  test('for a host name that is not the gateway\u2019s own', () =>
     withRequestHeaders(async (bench, receivedHeaders) => {
       for (const host of ['evil.example', 'evil.example:80', '127.0.0.1', '127.0.0.1:1']) {
         expect(
@@ -84,7 +84,7 @@ describe('refused', () => {
       expect(receivedHeaders()).toMatchObject({ 'x-api-key': KEY })
     }))
 
-  test('a provider that the process must not call, and a path to another one', () =>
+  test('for a provider that the process must not call, and for a path to another one', () =>
     withRequestHeaders(async (bench) => {
       const { origin } = new URL(bench.url('anthropic', ''))
       for (const path of ['/mistral/v1/chat/completions', '/', '/anthropic/..%2fopenai/v1/responses']) {

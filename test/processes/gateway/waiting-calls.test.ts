@@ -140,7 +140,7 @@ describe('a held process', () => {
 })
 
 describe('a budget', () => {
-  test('lowers the output tokens to its rest: nothing else in the request changes', async () => {
+  test('lowers the limit of output tokens to its rest, and changes nothing else in the request', async () => {
     const provider = await Provider.open()
     await using raw = provider.raw
     await using bench = await GatewayBench.open({ urls: { anthropic: raw.url }, decide: () => ({ ack: 'go', maxOutputTokens: 1_234 }) })
@@ -154,7 +154,7 @@ describe('a budget', () => {
     ])
   })
 
-  test('that ends the process is a bad request, which clients do not repeat', async () => {
+  test('that ends the process gives the client a bad request, which clients do not repeat', async () => {
     await using bench = await GatewayBench.open({
       urls: { anthropic: 'http://127.0.0.1:1' },
       decide: () => ({ ack: 'stop', reason: 'budget of 5 USD: 4.99 used' }),
@@ -177,7 +177,7 @@ describe('a budget', () => {
   })
 })
 
-test('the tokens of a request are estimated with the ratio of the last one', async () => {
+test('reserves the tokens of a request, estimated with the ratio of the last one', async () => {
   const counts = [3_000, 9_000, 10]
   await using raw = await startRawProvider((request, response) => {
     request

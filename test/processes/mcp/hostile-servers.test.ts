@@ -21,10 +21,10 @@ describe('at the start', () => {
   test.each<[string, string | readonly string[], number, Partial<McpState>]>([
     ['hangs', 'hang', 300, { state: 'failed', detail: 'it was not ready within 300 ms' }],
     ['ends', 'crash', 25_000, { state: 'failed', detail: expect.stringContaining('it has ended: exit code 5: cannot start') as string }],
-    ['is not there', ['no-such-program'], 25_000, { state: 'failed', detail: expect.stringContaining('no-such-program') as string }],
+    ['does not exist', ['no-such-program'], 25_000, { state: 'failed', detail: expect.stringContaining('no-such-program') as string }],
     ['writes other output before its answer', 'noisy', 25_000, { state: 'up', detail: 'fake 1 (2025-11-25)' }],
     ['ends at the question of the newer revision', 'ends-at-probe', 25_000, { state: 'up', detail: 'fake 1 (2025-11-25)' }],
-    ['does not answer it', 'silent-probe', 8_000, { state: 'up', detail: 'fake 1 (2025-11-25)' }],
+    ['does not answer the question of the newer revision', 'silent-probe', 8_000, { state: 'up', detail: 'fake 1 (2025-11-25)' }],
   ])('a server that %s delays no other', async (_, mode, startMs, expected) => {
     const { kernel, runTurn, serverState } = await runWithServers(bench, {
       servers: { bad: mode },

@@ -29,14 +29,14 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await bench[Symbol.asyncDispose]()
-  for (const child of children.splice(0)) await end(child)
+  for (const child of children.splice(0)) await endServer(child)
   for (const server of servers.splice(0)) {
     server.closeAllConnections()
     server.close()
   }
 })
 
-async function end(child: ChildProcess): Promise<void> {
+async function endServer(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exited = once(child, 'exit')
   child.kill('SIGKILL')
@@ -50,7 +50,7 @@ interface Started {
 }
 
 /** Starts a server as a user would, and waits until it prints that it listens. */
-async function start(argv: readonly string[], env: Readonly<Record<string, string>>, marker: string): Promise<Started> {
+async function startServer(argv: readonly string[], env: Readonly<Record<string, string>>, marker: string): Promise<Started> {
   const [program = '', ...args] = argv
   const child = spawn(program, [...args, bench.token], { env: testEnv(bench.dir, env), stdio: ['ignore', 'pipe', 'pipe'] })
   children.push(child)
@@ -86,7 +86,7 @@ function httpTransport(url: string, headers: Readonly<Record<string, string>> = 
 
 test('a real server of the 2025-11-25 revision; its session is closed at the end', async () => {
   const port = await findFreePort()
-  const every = await start([process.execPath, EVERYTHING_SERVER, 'streamableHttp'], { PORT: String(port) }, 'listening on port')
+  const every = await startServer([process.execPath, EVERYTHING_SERVER, 'streamableHttp'], { PORT: String(port) }, 'listening on port')
   const { kernel, runTurn, serverState, agent } = await runWithServers(bench, {
     servers: { every: httpTransport(`http://127.0.0.1:${port}/mcp`) },
     script: scriptOfCalls(['mcp__every__echo', { message: 'hello' }], ['mcp__every__get-tiny-image']),
@@ -104,9 +104,9 @@ test('a real server of the 2025-11-25 revision; its session is closed at the end
 
 test('a session that a server has forgotten is restarted by the next call', async () => {
   const port = await findFreePort()
-  const startServer = (): Promise<Started> =>
-    start([process.execPath, EVERYTHING_SERVER, 'streamableHttp'], { PORT: String(port) }, 'listening on port')
-  const first = await startServer()
+  const startOnSamePort = (): Promise<Started> =>
+    startServer([process.execPath, EVERYTHING_SERVER, 'streamableHttp'], { PORT: String(port) }, 'listening on port')
+  const first = await startOnSamePort()
   const echoCall = (message: string): readonly [string, object] => ['mcp__every__echo', { message }]
   const { kernel, runTurn } = await runWithServers(bench, {
     servers: { every: httpTransport(`http://127.0.0.1:${port}/mcp`) },
@@ -117,8 +117,8 @@ test('a session that a server has forgotten is restarted by the next call', asyn
   }
   const turnEnded = runTurn('go')
   await kernel.waitFor(() => kernel.drainCount > 0, 'it waits after the first call')
-  await end(first.child)
-  await startServer()
+  await endServer(first.child)
+  await startOnSamePort()
   kernel.onFact = () => undefined
   kernel.release()
   await turnEnded
@@ -152,7 +152,7 @@ test('a call that a server accepted and then refused is not repeated', async () 
 
 test('a server of the 2026-07-28 revision, with headers, a growing list, and a cancelled call', async () => {
   const log = `${bench.dir}/new.log`
-  const runningServer = await start(modernServerArgv('http', log), {}, 'at http')
+  const runningServer = await startServer(modernServerArgv('http', log), {}, 'at http')
   const url = /at (\S+)/.exec(runningServer.output())?.[1] ?? ''
   const {
     kernel,
@@ -180,7 +180,7 @@ test('a server of the 2026-07-28 revision, with headers, a growing list, and a c
 })
 
 test('a server that dies during a call ends the call, not the agent', async () => {
-  const runningServer = await start(modernServerArgv('http', `${bench.dir}/new.log`), {}, 'at http')
+  const runningServer = await startServer(modernServerArgv('http', `${bench.dir}/new.log`), {}, 'at http')
   const url = /at (\S+)/.exec(runningServer.output())?.[1] ?? ''
   const { kernel, send } = await runWithServers(bench, {
     servers: { new: httpTransport(url) },
@@ -188,7 +188,7 @@ test('a server that dies during a call ends the call, not the agent', async () =
   })
   await send('go')
   await kernel.waitFor(() => kernel.liveOutputs.some((live) => live.type === 'tool-output'), 'the call has begun')
-  await end(runningServer.child)
+  await endServer(runningServer.child)
   await kernel.waitForTurnEnd()
   // A system that is ending the server may still accept the next connection, and then reset it.
   expect(kernel.factsOf('tool.finished')).toMatchObject([
@@ -205,7 +205,7 @@ const sendJson = (response: ServerResponse, value: object): void => {
 
 test.each<[string, (request: IncomingMessage, response: ServerResponse) => void, string | RegExp]>([
   [
-    'an old server of SSE alone',
+    'an old server with SSE alone',
     (request, response) => {
       if (request.method === 'POST') response.writeHead(405).end('Method Not Allowed')
       else response.writeHead(200, { 'content-type': 'text/event-stream' }).write('event: endpoint\ndata: /messages\n\n')
@@ -213,20 +213,20 @@ test.each<[string, (request: IncomingMessage, response: ServerResponse) => void,
     'it answers 405: the address is wrong, or the server has only the older SSE transport, which reeve does not support',
   ],
   [
-    'one that wants a key',
+    'a server that requires a key',
     (_, response) => void response.writeHead(401).end(),
     'it answers 401: the key in its headers is missing or wrong (OAuth is not supported)',
   ],
-  ['one that is broken', (_, response) => void response.writeHead(500).end('oops'), 'it answers 500'],
-  ['a page', (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'), /content type: text\/html/],
+  ['a broken server', (_, response) => void response.writeHead(500).end('oops'), 'it answers 500'],
+  ['a web page', (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'), /content type: text\/html/],
   [
-    'a way to another place',
+    'a redirection',
     (_, response) => void response.writeHead(307, { location: 'http://127.0.0.2:9/mcp' }).end(),
     /it answers 307 and redirects, which reeve does not follow/,
   ],
-  ['a silent one', () => undefined, 'it was not ready within 1000 ms'],
+  ['a silent server', () => undefined, 'it was not ready within 1000 ms'],
   [
-    'one that never comes to an end',
+    'a server whose answer never ends',
     (_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
       const addTool = (): void => {
@@ -237,7 +237,7 @@ test.each<[string, (request: IncomingMessage, response: ServerResponse) => void,
     /longer than|aborted|terminated/,
   ],
   [
-    'one that has no tools',
+    'a server without tools',
     (request, response) => {
       const chunks: Buffer[] = []
       request

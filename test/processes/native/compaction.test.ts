@@ -1,4 +1,4 @@
-// Compaction in the loop: by our own count, after a provider's refusal, repeated, given up, paused, interrupted.
+// Compaction in the tool loop: by reeve's count of tokens, after a provider's refusal, repeated, given up, paused, interrupted.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -44,10 +44,11 @@ const readTexts = (run: Run): Promise<string[]> =>
   )
 const waitUntilHeld = (run: Run, times = 1): Promise<void> =>
   run.kernel.waitFor(() => run.kernel.factsOf('process.held').length >= times, 'it is held')
-const fact = <T extends FactType>(run: Run, type: T): Promise<void> => run.kernel.waitFor(() => run.kernel.factsOf(type).length > 0, type)
+const waitForFact = <T extends FactType>(run: Run, type: T): Promise<void> =>
+  run.kernel.waitFor(() => run.kernel.factsOf(type).length > 0, type)
 
-describe('by our own count', () => {
-  test('again and again in a long turn; each step is taken once, and the newest messages stay', async () => {
+describe("a compaction by reeve's count of tokens", () => {
+  test('is repeated in a long turn; each step is taken once, and the newest messages stay', async () => {
     const run = await startPlayed(WINDOW, [...lookSteps(30), { text: 'done' }])
     await run.runTurn('the task')
     const { kernel } = run
@@ -68,20 +69,20 @@ describe('by our own count', () => {
     expect(rest.slice(0, 2)).toEqual(['assistant', 'tool'])
   })
 
-  test("the summary is not shown as the agent's output", async () => {
+  test("does not show its summary as the agent's output", async () => {
     const run = await startPlayed(WINDOW, [...lookSteps(12).map((look) => ({ ...look, summary: 'SECRET' })), { text: 'done' }])
     await run.runTurn('go')
     expect(run.kernel.factsOf('context.compacted').at(-1)?.summary).toBe('SECRET')
     expect(JSON.stringify(run.kernel.liveOutputs)).not.toContain('SECRET')
   })
 
-  test('never without a known window', async () => {
+  test('never happens without a known window', async () => {
     const run = await startPlayed(undefined, [...lookSteps(20), { text: 'done' }])
     await run.runTurn('go')
     expect(factTypes(run, ['compaction.started', 'context.compacted'])).toEqual([])
   })
 
-  test('a process that continues after it, with its whole history, has the same context', async () => {
+  test('gives a process that continues after it the context of its whole history', async () => {
     const steps = [...lookSteps(12), { text: 'one' }, { text: 'two' }]
     const wholeRun = await startPlayed(WINDOW, steps)
     await wholeRun.runTurn('first')
@@ -289,7 +290,7 @@ describe('an impossible summary', () => {
     expect(run.kernel.factsOf('compaction.started').map(({ attempt }) => attempt)).toEqual([1, 1])
   })
 
-  test('when a later attempt succeeds, the work continues', async () => {
+  test('is followed by a later attempt that succeeds, and the work continues', async () => {
     const steps = lookSteps(12).map((look) => ({ ...look, summary_error: { message: 'busy', status: 503 }, summary: 'in short' }))
     const run = await bench.run({
       script: JSON.stringify({ context_window: WINDOW, steps: [...steps, { text: 'done' }] }),
@@ -310,7 +311,7 @@ describe('an impossible summary', () => {
     expect(secondRun.kernel.factsOf('tool.finished')).toHaveLength(12)
   })
 
-  test('a summary that is shorter, but still leaves no room', async () => {
+  test('is one that is shorter, but still leaves no room', async () => {
     await writeFile(join(bench.dir, 'huge.txt'), 'x'.repeat(8 * BYTES))
     const run = await startPlayed(WINDOW, [
       ...lookSteps(5),
@@ -325,7 +326,7 @@ describe('an impossible summary', () => {
     expect(run.kernel.factsOf('context.compacted')).toEqual([])
   })
 
-  test('a single message that is too long cannot be summed up', async () => {
+  test('is that of a single message that is too long', async () => {
     const run = await startPlayed(100, [{ text: 'never' }])
     await run.send('x'.repeat(1_000))
     await waitUntilHeld(run)
@@ -346,7 +347,7 @@ describe('while a summary is made', () => {
   test('an interruption ends the turn, holds nothing, and the next turn compacts', async () => {
     const run = await bench.run({ script: JSON.stringify(TIMEOUT_MS()) })
     await run.send('go')
-    await fact(run, 'compaction.started')
+    await waitForFact(run, 'compaction.started')
     await run.agent.interrupt()
     await run.kernel.waitForTurnEnd()
     expect(run.kernel.factsOf('compaction.failed')).toMatchObject([{ error: 'interrupted', retryInMs: 0 }])
@@ -359,7 +360,7 @@ describe('while a summary is made', () => {
   test('the end of the incarnation leaves nothing, and the next one asks again', async () => {
     const run = await bench.run({ script: JSON.stringify(TIMEOUT_MS()) })
     await run.send('go')
-    await fact(run, 'compaction.started')
+    await waitForFact(run, 'compaction.started')
     run.kernel.cancel()
     await run.agent[Symbol.asyncDispose]()
     expect(factTypes(run, ['compaction.failed', 'context.compacted'])).toEqual([])

@@ -47,7 +47,7 @@ function readAskedModels(): readonly unknown[] {
 
 const notesOf = ({ kernel }: Run): readonly string[] => kernel.factsOf('process.note').map(({ text }) => text)
 
-test('after the last attempt the next model continues; the attempts are counted on, and a note reports it', async () => {
+test('after the last attempt the next model continues with the next attempt number, and a note reports it', async () => {
   const run = await startServed([OVERLOADED, OVERLOADED, { text: 'from the second' }])
   await run.runTurn('go')
   expect(run.kernel.factsOf('model.started').map(({ step, attempt, model }) => [step, attempt, model])).toEqual([
@@ -69,13 +69,13 @@ test('after the last attempt the next model continues; the attempts are counted 
 /** Failures after which the same model is not asked again. */
 const AT_ONCE: readonly (readonly [words: string, answer: ServedAnswer])[] = [
   ['a refused key', REFUSED_KEY],
-  ['no money', { status: 402, error: { type: 'billing_error', message: 'pay first' } }],
-  ['no permission', { status: 403, error: { type: 'permission_error', message: 'not you' } }],
-  ['no such model', { status: 404, error: { type: 'not_found_error', message: 'model: big' } }],
+  ['an account without money', { status: 402, error: { type: 'billing_error', message: 'pay first' } }],
+  ['a missing permission', { status: 403, error: { type: 'permission_error', message: 'not you' } }],
+  ['an unknown model', { status: 404, error: { type: 'not_found_error', message: 'model: big' } }],
   ['a wait of ten minutes', { ...OVERLOADED, status: 429, headers: { 'retry-after': '600' } }],
 ]
 
-test.each(AT_ONCE)('after %s', async (_, answer) => {
+test.each(AT_ONCE)('the next model is asked at once after %s', async (_, answer) => {
   const run = await startServed([answer, { text: 'from the second' }])
   await run.runTurn('go')
   expect(readAskedModels()[0]).toBe('big')
@@ -137,7 +137,7 @@ describe('a fallback that cannot be used is skipped', () => {
   })
 })
 
-test('a fallback whose context is too small for what there is already is skipped', async () => {
+test('a fallback whose context window is too small for the conversation is skipped', async () => {
   const run = await startServed([{ text: 'so far', usage: { input: 600, output: 5 } }, REFUSED_KEY], { spec: { fallback: [THIRD] } })
   await run.runTurn('go')
   await run.runTurn('more')

@@ -149,7 +149,7 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
     expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'ok' }])
   })
 
-  test('F5, F6: each token is counted once, cached ones too, and the cost follows', async () => {
+  test('each token is counted once, cached ones too, and the cost follows', async () => {
     const { kernel, runTurn } = await startServed(format, [{ text: 'hi', usage: { input: 1_000, output: 100, cacheRead: 20_000 } }])
     await runTurn('go')
     const usage = kernel.factsOf('model.finished')[0]?.usage
@@ -251,7 +251,7 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
     expect(server.requests).toHaveLength(1)
   })
 
-  test('C5: a hanging stream is cut after the idle time and requested again', async () => {
+  test('a hanging stream is cut after the idle time and requested again', async () => {
     const native = { idleMs: 100, retry: { attempts: 2, baseMs: 1, capMs: 1 } }
     const { kernel, runTurn } = await startServed(format, [{ text: 'never all of it', hangAfterBytes: 300 }, { hangAfterBytes: 0 }], {
       native,

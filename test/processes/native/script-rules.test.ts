@@ -110,7 +110,7 @@ rules:
 })
 
 const MISTAKES: readonly (readonly [what: string, script: string, line: number])[] = [
-  ['no regular expression', 'rules:\n  - when: fine\n    steps: []\n  - when: /a(b/\n    steps: []', 4],
+  ['an invalid regular expression', 'rules:\n  - when: fine\n    steps: []\n  - when: /a(b/\n    steps: []', 4],
   ['an unknown key of a rule', 'rules:\n  - when: a\n    stepps: []', 2],
   [
     'a wrong type in a step of a rule',
@@ -119,7 +119,7 @@ const MISTAKES: readonly (readonly [what: string, script: string, line: number])
   ],
   ['a choice without items', 'rules:\n  - when: a\n    steps:\n      - choose: []', 4],
   ['a mistake in a choice', 'rules:\n  - when: a\n    steps:\n      - choose:\n          - { if: x, text: y }\n          - { iff: x }', 6],
-  ['neither steps nor rules', 'context_window: 100', 1],
+  ['a script without steps and rules', 'context_window: 100', 1],
 ]
 
 test.each(MISTAKES)('%s is refused with the file and the line', async (_, script, line) => {

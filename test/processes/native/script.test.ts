@@ -70,8 +70,8 @@ test('a resumed process continues at the item of its step', async () => {
 })
 
 const MISTAKES: readonly (readonly [what: string, script: string, line: number])[] = [
-  ['no list', 'text: hello', 1],
-  ['no YAML', '- text: one\n- text: "two', 2],
+  ['a text instead of a list', 'text: hello', 1],
+  ['invalid YAML', '- text: one\n- text: "two', 2],
   ['an unknown key', '- text: one\n- text: two\n- txt: three', 3],
   ['a wrong type, deep inside', '- text: one\n- tools:\n  - name: ls\n    input: 3', 4],
   ['a negative delay', '- text: one\n  delay_ms: -1', 2],

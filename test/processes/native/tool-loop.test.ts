@@ -165,7 +165,7 @@ test('a model request that is answered "stop" ends the loop silently', async () 
   expect(kernel.factsOf('model.finished')).toHaveLength(1)
 })
 
-test('D10, D11: a tool that was interrupted by a crash is not run again; the model is informed, and decides', async () => {
+test('a tool that was interrupted by a crash is not run again; the model is informed, and decides', async () => {
   const script = `
 - tools: [{ name: bash, input: { command: echo x >> log } }, { name: read, input: { path: log } }, { name: write, input: { path: w, content: w } }]
 - text: '{{ lastResult }}'

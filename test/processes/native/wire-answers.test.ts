@@ -151,7 +151,7 @@ describe.each(WIRE_FORMATS)('$kind', ({ kind }) => {
     ])
   })
 
-  test('a provider that gives the same id to all its calls, or none', async () => {
+  test('calls get unique ids if the provider gives all of them the same id, or none', async () => {
     const sameIds = await callThatSucceeds(kind, {
       tools: [
         { id: 'x', name: 'ls', input: {} },

@@ -79,7 +79,7 @@ function checkWhole({ message, finish, usage }: ModelAnswer): void {
 }
 
 describe.each(WIRE_FORMATS)(`$kind, from ${FIRST} in steps of ${EVERY}`, (format) => {
-  test('a connection that breaks at any byte', async () => {
+  test('a connection that breaks at any byte fails the call with the text so far, or gives the whole answer', async () => {
     const outcomes = (await cutAtEveryByte(format, 'cutAfterBytes')).map(({ outcome }) => outcome)
     for (const outcome of outcomes) {
       if (outcome instanceof CallFailed) checkCut(outcome)
@@ -93,7 +93,7 @@ describe.each(WIRE_FORMATS)(`$kind, from ${FIRST} in steps of ${EVERY}`, (format
     ).toBe(true)
   }, 300_000)
 
-  test('a stream that ends regularly at any byte', async () => {
+  test('a stream that ends regularly at any byte fails the call with the text so far, or gives the whole answer', async () => {
     const cuts = await cutAtEveryByte(format, 'endAfterBytes')
     const firstWhole = cuts.find(({ outcome }) => !(outcome instanceof CallFailed))?.at ?? Number.NaN
     expect(firstWhole).toBeGreaterThan(bodyOf(SAMPLE, format.path).length / 2)

@@ -44,7 +44,7 @@ const SECOND: ServedAnswer = {
 }
 const THIRD: ServedAnswer = { text: 'done', usage: { input: 100, output: 10, cacheRead: 1_200 } }
 
-test.each(WIRE_FORMATS)('$kind', async (format) => {
+test.each(WIRE_FORMATS)('$kind: a run repeats no tool after a cut stream, and counts each token once', async (format) => {
   await writeFile(join(bench.dir, 'a.txt'), 'the content')
   const halfLength = Math.floor(bodyOf(SECOND, format.path).length / 2)
   server = await startModelServer([FIRST, { ...SECOND, cutAfterBytes: halfLength }, SECOND, THIRD])

@@ -135,10 +135,10 @@ describe('thinking that is bound to the messages before it', () => {
   if (format === undefined) throw new Error('no format')
 
   test.each([
-    ['nothing changed', {}, true],
-    ['another system prompt', { system: 'be long' }, false],
-    ['another tool', { tools: TOOLS.slice(1) }, false],
-    ['an additional question at the end', { question: 'sum it up' }, true],
+    ['an unchanged request keeps it', {}, true],
+    ['another system prompt removes it', { system: 'be long' }, false],
+    ['another tool removes it', { tools: TOOLS.slice(1) }, false],
+    ['an additional question at the end keeps it', { question: 'sum it up' }, true],
   ])('%s', async (_, change, isKept) => {
     const { body } = await requestFor(format, { messages: await contextOf(format), ...change })
     expect(JSON.stringify(body).includes('what I think')).toBe(isKept)
@@ -257,7 +257,7 @@ const IMAGES: Readonly<Record<WireFormat['kind'], readonly [name: string, expect
 }
 
 describe.each(WIRE_FORMATS)('$kind', (format) => {
-  test('an image from a tool', async () => {
+  test('an image from a tool is sent', async () => {
     const [name, expected] = IMAGES[format.kind]
     expect((await requestFor(format, { messages: IMAGE_CONTEXT }, { name })).body).toMatchObject(expected)
   })
