@@ -24,6 +24,7 @@ import { MCP_TYPES } from '../src/daemon/http/responses/mcp.ts'
 import { PROCESS_TYPES } from '../src/daemon/http/responses/process.ts'
 import { RESUME_TYPES } from '../src/daemon/http/responses/resume.ts'
 import { ROLE_TYPES } from '../src/daemon/http/responses/roles.ts'
+import { ROW_TYPES } from '../src/daemon/http/responses/rows.ts'
 import { SEARCH_TYPES } from '../src/daemon/http/responses/search.ts'
 import { USAGE_TYPES } from '../src/daemon/http/responses/usage.ts'
 import { commitBody, dirBody, doctorModelsBody, modelsBody, pinBody, PROCESS_BODIES, mcpClientBody } from '../src/daemon/http/schemas.ts'
@@ -83,6 +84,7 @@ const VIEWS: Readonly<Record<string, View>> = {
   },
   resume: { about: 'resumable processes, and forks.', test: 'e2e/cli/resume', types: RESUME_TYPES },
   roles: { about: 'the roles of crews.', test: 'e2e/crew/up', types: ROLE_TYPES },
+  rows: { about: 'the rows that all faces share.', test: 'e2e/daemon/rows', types: ROW_TYPES },
   search: { about: 'a search in transcripts.', test: 'e2e/daemon/search', types: SEARCH_TYPES },
   usage: { about: 'the usage of all processes.', test: 'e2e/limits/usage', types: USAGE_TYPES },
 }

@@ -31,6 +31,8 @@ import type {
 import type { CheckView, DaemonView, DoctorModelsBody, ModelsBody, ProviderCheckView, ProviderModelsView } from './api/views/daemon.ts'
 import type { CommitBody, CommittedView, MergePlanView, ProcessDiffView, ProcessFilesView } from './api/views/diff.ts'
 import type { ReeveEvent } from './api/events.ts'
+import type { RowEvent } from './api/row-events.ts'
+import type { RowsView } from './api/views/rows.ts'
 import type { HeartbeatView } from './api/views/heartbeat.ts'
 import type { DirBody, ExportedView, GcView, ImportedView, PinBody } from './api/views/archive.ts'
 import type { LineageView, ResumablesView } from './api/views/resume.ts'
@@ -95,6 +97,9 @@ export type {
   UsageView,
 } from './api/views/process.ts'
 export type { EventImage, EventSpec, FactEvent, LiveEvent, ReeveEvent } from './api/events.ts'
+export { applyRowEvent } from './api/row-events.ts'
+export type { RowEvent, RowPatch } from './api/row-events.ts'
+export type { DoingView, RowBudgetView, RowColumnsView, RowsView, RowView, SubtreeSumsView, SumsView, WhyView } from './api/views/rows.ts'
 export type { CheckView, DaemonView, EventView, ModelView, ProviderCheckView, ProviderModelsView } from './api/views/daemon.ts'
 export type { Status } from './kernel/model/status.ts'
 export type { Activity, ContainmentKind, DriverName, Handler, HoldReason, Limits, Signal } from './kernel/model/words.ts'
@@ -128,6 +133,17 @@ export interface ConnectOptions {
  */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
+}
+
+/** Which rows are wanted. */
+export type RowScopeName = 'live' | 'recent' | 'all' | `subtree:${string}`
+
+export interface FollowRowsOptions extends CallOptions {
+  readonly scope?: RowScopeName
+  /** the cursor of the rows that the caller has; absent: the stream begins with all rows */
+  readonly after?: string
+  /** called with `false` when the daemon has not answered for a second, and with `true` when it answers again */
+  readonly onLink?: (isUp: boolean) => void
 }
 
 export interface EventsOptions extends CallOptions {
@@ -255,6 +271,22 @@ export class Reeve implements AsyncDisposable {
       { signal },
     )
     return answer.processes
+  }
+
+  /**
+   * Returns the rows of processes as lists show them, in the order of their birth. `scope`: `live`, `recent` (default: also what ended in
+   * the last 24 hours, and the ancestors of all these), `all`, or `subtree:REF`.
+   */
+  async rows({ signal, ...query }: CallOptions & { readonly scope?: RowScopeName } = {}): Promise<RowsView> {
+    return this.#client.get<RowsView>('/v1/rows', { ...query, shape: 'objects' }, { signal })
+  }
+
+  /**
+   * Yields all rows (`reset`), then their changes (`rows`), and a sign of life every 2.5 s (`alive`), until the signal aborts. `applyRowEvent`
+   * keeps a map of rows up to date. `after`: the cursor of rows that the caller has. A broken connection is opened again for 30 s.
+   */
+  followRows({ signal, onLink, ...query }: FollowRowsOptions = {}): AsyncGenerator<RowEvent, void> {
+    return this.#client.events('/v1/rows', { query: { ...query, shape: 'objects', follow: true }, signal: this.#whileOpen(signal), onLink })
   }
 
   /** Returns the number of live processes, the number of suspended ones, and the greatest number of live ones. */

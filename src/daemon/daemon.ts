@@ -213,7 +213,7 @@ class RunningDaemon implements Daemon {
 
   #createRoutesDeps(): Parameters<typeof addRoutes>[1] {
     const { paths, containments, store, clock, turns, settings, tmpDir, log } = this.#deps
-    const { table, feed, keys, pipeline, sweeper, worktrees, composeNodes } = this.#parts
+    const { table, feed, rows, keys, pipeline, sweeper, worktrees, composeNodes } = this.#parts
     const { gateways, crewGit, autoRemovals, retirements, toolService, monitor, notifier } = this.#parts
     const slices = turns.newQueue()
     const reads = new ProcessQueries(table, store, clock, slices)
@@ -229,6 +229,7 @@ class RunningDaemon implements Daemon {
       worktrees,
       exemptions,
       findUnsavedChanges: (process) => work.findUnsavedChanges(process),
+      onRemoved: (uuid) => rows.onRemoved(uuid),
       removeRecordings: (uuid) => gateways.removeRecordings(uuid),
       findCrewGitState: (process) => crewGit.findKept(process),
     })
@@ -280,6 +281,7 @@ class RunningDaemon implements Daemon {
     return {
       reads,
       feed,
+      rows,
       store,
       cursor,
       slices,
@@ -301,6 +303,7 @@ class RunningDaemon implements Daemon {
         get: (uuid) => reads.get(uuid),
         find: (uuid) => reads.find(uuid),
         readRetentionRules: () => settings.gc(),
+        onImported: () => rows.reset(),
         protectFromRemoval: (ref, work) => removals.readWithoutRemoval(ref, work),
       }),
       work,

@@ -17,6 +17,7 @@ import type { Drain } from './loop/drain.ts'
 import { WriteFailures } from './loop/write-failures.ts'
 import { Feed } from './loop/feed.ts'
 import { GatewaySessions } from './incarnation/gateway-sessions.ts'
+import { RowFeed } from './rows/row-feed.ts'
 import { EffectPerformer } from './incarnation/perform.ts'
 import { Credentials } from './incarnation/credentials.ts'
 import { KeyedQueue } from './loop/keyed-queue.ts'
@@ -64,6 +65,7 @@ export interface DaemonResources {
 export interface DaemonParts {
   readonly table: Table
   readonly feed: Feed
+  readonly rows: RowFeed
   readonly keys: Credentials
   readonly gateways: GatewaySessions
   readonly toolService: ToolService
@@ -186,6 +188,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
   const { paths, settings, store, containments, clock, turns, loopWatch, apiSockets, tmpDir, log } = deps
   const get = (uuid: Uuid): Process | undefined => table.get(uuid)
   const feed = new Feed(store, () => clock.now().wall)
+  const rows = new RowFeed({ table, store, clock, slices: turns.newQueue(), cursor: () => pipeline.cursor, log })
   const keys = new Credentials({ paths, containments, settings, tmpDir })
   const gateways = new GatewaySessions({ keys, settings, clock, state: paths.state, log })
   const toolService = new ToolService({ state: paths.state, tmpDir, socket: paths.socket, newId: uuidv7, log })
@@ -202,7 +205,10 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
     containments,
     drivers: createDrivers(settings),
     feed,
-    recordOutput: (uuid) => monitor.recordOutput(uuid),
+    recordOutput: (uuid, output) => {
+      monitor.recordOutput(uuid)
+      if (output) rows.onLive(uuid, output)
+    },
     sampler,
     clock,
     tmpDir,
@@ -241,10 +247,11 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
     turns,
     log,
     cursor,
-    publish: (facts) => {
+    publish: (facts, processes) => {
       for (const uuid of new Set(facts.map((fact) => fact.uuid))) deadlines.update(uuid, table.get(uuid))
       monitor.onFacts(facts)
       feed.publish(facts)
+      rows.onCommit(facts, processes)
       notifier.onFacts(facts)
       homeBudgetWatch.onFacts(facts)
       retirements.onFacts(facts)
@@ -268,6 +275,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
   return {
     table,
     feed,
+    rows,
     keys,
     gateways,
     toolService,
@@ -288,6 +296,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
       drain = begun
     },
     close: async () => {
+      rows.close()
       deadlines.stop()
       monitor.stop()
       writeFailures.stop()

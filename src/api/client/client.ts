@@ -9,6 +9,7 @@ import type { Holder } from './daemon-holder.ts'
 import { findHang } from './hung-daemon.ts'
 import { CURRENT_PID_HEADER, parseCurrentPid } from './current-pid-header.ts'
 import type { ReeveEvent } from '../events.ts'
+import type { RowEvent } from '../row-events.ts'
 import type { ErrorBody } from '../views/daemon.ts'
 
 /** the largest JSON answer, in bytes */
@@ -131,7 +132,9 @@ export class Client {
    * after the last delivered event. The stream ends when the signal aborts, or when the daemon has not answered for 30 s. It never
    * starts the daemon again.
    */
-  async *events(path: string, { query, signal, isLast, onLink }: StreamOptions): AsyncGenerator<ReeveEvent, void> {
+  events(path: '/v1/rows', options: Omit<StreamOptions, 'isLast'>): AsyncGenerator<RowEvent, void>
+  events(path: string, options: StreamOptions): AsyncGenerator<ReeveEvent, void>
+  async *events(path: string, { query, signal, isLast, onLink }: StreamOptions): AsyncGenerator<ReeveEvent | RowEvent, void> {
     const follow = Boolean(query['follow'])
     let nextQuery = query
     let hasOpened = false
@@ -148,7 +151,8 @@ export class Client {
         for await (const data of eventData(body)) {
           const event = JSON.parse(data) as ReeveEvent | ErrorBody
           if (isError(event)) throw toApiError(event)
-          if (event.seq > 0) nextQuery = { ...query, after: event.seq, tail: undefined }
+          // An event of rows has a cursor of its own.
+          if (event.seq > 0) nextQuery = { ...query, after: 'cursor' in event ? String(event.cursor) : event.seq, tail: undefined }
           isOver = isLast?.(event) ?? false
           yield event
         }
@@ -167,7 +171,7 @@ export class Client {
     }
   }
 
-  async #stream(path: string, options: StreamOptions, mayStart: boolean): Promise<AsyncIterable<Buffer>> {
+  async #stream(path: string, options: Pick<StreamOptions, 'query' | 'signal'>, mayStart: boolean): Promise<AsyncIterable<Buffer>> {
     const after = options.query['after']
     const response = await this.#send(
       {

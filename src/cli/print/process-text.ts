@@ -1,4 +1,5 @@
 // Short texts about a process, for all verbs. Pure. Test: test/tables/cli/print/processes.test.ts.
+import { toolInputLine } from '../../api/text/one-line.ts'
 import { reasonText } from '../../api/text/exit-reason.ts'
 import type { ProcessView } from '../../api/views/process.ts'
 import { formatCost, formatElapsed, countOf, formatTokens } from './format.ts'
@@ -81,17 +82,7 @@ export const INPUT_COLUMNS = 100
 
 /** Returns the input of a tool on one line, truncated: its main field, or the whole input as JSON. */
 export function shortInput(input: unknown, columns = INPUT_COLUMNS, ellipsis = '...'): string {
-  const mainField =
-    typeof input === 'object' && input !== null && !Array.isArray(input) ? findMainField(input as Readonly<Record<string, unknown>>) : input
-  return fitWidth(oneLine(typeof mainField === 'string' ? mainField : (JSON.stringify(input) ?? '')), columns, ellipsis)
-}
-
-/** The fields that may be the main one, in order of preference. The first field of an input may be a directory or a timeout. */
-const MAIN_FIELDS = ['command', 'cmd', 'file_path', 'filePath', 'path', 'pattern', 'url', 'query']
-
-function findMainField(input: Readonly<Record<string, unknown>>): unknown {
-  const name = MAIN_FIELDS.find((key) => typeof input[key] === 'string')
-  return name === undefined ? Object.values(input)[0] : input[name]
+  return fitWidth(toolInputLine(input), columns, ellipsis)
 }
 
 /** Returns the tokens as text: `1.2k in, 300 out, 800 cache read`. The cache is omitted if it was not used. */

@@ -1,16 +1,8 @@
 // Makes text of agents, models and users safe for the terminal, and measures its width in columns. No control character and no
 // bidirectional mark may remain in the results. Test: test/tables/cli/print/text.test.ts.
-import { stripVTControlCharacters } from 'node:util'
+import { PLAIN, UNSAFE } from '../../api/text/one-line.ts'
 
-/** Matches C0 except tab and newline, DEL, C1, bidirectional marks, line separators, and the byte order mark. */
-const UNSAFE = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g
-const PLAIN = /^[\x20-\x7e]*$/
-
-/** Removes escape sequences and control characters. Newlines and tabs stay; lone surrogates become U+FFFD. */
-export function stripControls(text: string): string {
-  if (PLAIN.test(text)) return text
-  return stripVTControlCharacters(text.toWellFormed().replaceAll('\r\n', '\n').replaceAll('\r', '\n')).replace(UNSAFE, '')
-}
+export { oneLine, stripControls } from '../../api/text/one-line.ts'
 
 /**
  * Makes control characters visible (`^[`), and bidirectional marks (`<U+202E>`). A newline becomes `^J`, so that the result is one
@@ -29,12 +21,6 @@ export function escapeControls(text: string): string {
           ? '^?'
           : `<U+${code.toString(16).toUpperCase().padStart(4, '0')}>`
     })
-}
-
-/** Removes control characters, and joins the lines of the text with spaces. */
-export function oneLine(text: string): string {
-  if (PLAIN.test(text) && !text.includes('  ')) return text.trim()
-  return stripControls(text).replace(/\s+/g, ' ').trim()
 }
 
 /** Whether the text is printable ASCII, so that it has as many columns as characters. */

@@ -7,6 +7,8 @@ import type { Uuid } from '../../kernel/model/ids.ts'
 
 interface ArchiveDeps extends ExportDeps, ImportDeps {
   readonly store: ExportDeps['store'] & ImportDeps['store']
+  /** called after an import */
+  readonly onImported: () => void
   /** runs `work`, and prevents the removal of the process until it ends */
   readonly protectFromRemoval: <T>(ref: string, work: (uuid: Uuid) => Promise<T>) => Promise<T>
 }
@@ -26,6 +28,10 @@ export class Archive {
 
   async import(dir: string, signal: AbortSignal): Promise<ImportedView> {
     this.#importer ??= import('./import.ts').then(({ Importer }) => new Importer(this.#deps))
-    return (await this.#importer).import(dir, signal)
+    try {
+      return await (await this.#importer).import(dir, signal)
+    } finally {
+      this.#deps.onImported()
+    }
   }
 }

@@ -46,7 +46,7 @@ function allowNewFields({
   if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
 }
 
-function operationOf({ id, path, summary, query, body, example, answer, status, errors }: ApiRoute): ZodOpenApiOperationObject {
+function operationOf({ id, path, summary, query, body, example, answer, stream, status, errors }: ApiRoute): ZodOpenApiOperationObject {
   const hasRef = path.includes(':ref')
   const codes = [...COMMON_ERRORS, ...(hasRef ? REF_ERRORS : []), ...errors]
   return {
@@ -60,7 +60,13 @@ function operationOf({ id, path, summary, query, body, example, answer, status, 
       [`${status ?? 200}`]:
         answer === 'events'
           ? EVENTS_RESPONSE
-          : { description: summary, content: { 'application/json': { schema: responseSchemas[answer] } } },
+          : {
+              description: summary,
+              content: {
+                'application/json': { schema: responseSchemas[answer] },
+                ...(stream ? { 'text/event-stream': { schema: responseSchemas[stream] } } : {}),
+              },
+            },
       ...errorResponses(codes),
     },
   }

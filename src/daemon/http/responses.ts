@@ -15,12 +15,14 @@ import { mcpAnswers } from './responses/mcp.ts'
 import { processAnswers } from './responses/process.ts'
 import { resumeAnswers } from './responses/resume.ts'
 import { roleAnswers } from './responses/roles.ts'
+import { rowAnswers } from './responses/rows.ts'
 import { searchAnswers } from './responses/search.ts'
 import { usageAnswers } from './responses/usage.ts'
 
 export const responseSchemas = {
   ...processAnswers,
   ...diffAnswers,
+  ...rowAnswers,
   ...resumeAnswers,
   ...archiveAnswers,
   ...composeAnswers,

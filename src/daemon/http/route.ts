@@ -26,6 +26,7 @@ import type { GarbageCollector } from '../operations/collector.ts'
 import type { Check } from '../views/doctor.ts'
 import type { SupervisorSpawner } from '../operations/spawn-supervisor.ts'
 import type { Feed } from '../loop/feed.ts'
+import type { RowFeed } from '../rows/row-feed.ts'
 import type { Operations } from '../operations/operations.ts'
 import type { Annotations } from '../operations/annotations.ts'
 import type { ProcessQueries } from '../views/process-queries.ts'
@@ -63,6 +64,7 @@ export interface RoutesDeps {
   /** searches all processes if `processes` is null; stops when `signal` aborts */
   readonly search: (query: SearchQuery, processes: readonly Process[] | null, signal: AbortSignal) => Promise<SearchView>
   readonly feed: Feed
+  readonly rows: Pick<RowFeed, 'snapshot' | 'follow'>
   readonly store: Store
   readonly waiter: Waiter
   readonly agents: (query: AgentsQuery) => Promise<AgentsView>
@@ -113,6 +115,8 @@ export interface ApiRoute extends RouteHead {
   readonly body?: z.ZodType
   /** the name of the response's schema in responses.ts; `events` is a stream of events */
   readonly answer: keyof ResponseSchemas | 'events'
+  /** the name of the schema of its server-sent events, if it can also answer with a stream */
+  readonly stream?: keyof ResponseSchemas
   readonly handle: (deps: RoutesDeps, call: RouteCall<never, never>) => Promise<unknown>
 }
 
@@ -124,7 +128,12 @@ export function defineRoute<Q extends z.ZodType, B extends z.ZodType, A extends 
     readonly query?: Q
     readonly body?: B
     readonly answer: A
-    readonly handle: (deps: RoutesDeps, call: RouteCall<z.output<Q>, z.output<B>>) => Promise<Answer<A>>
+    readonly stream?: keyof ResponseSchemas
+    /** returns the answer, or its JSON */
+    readonly handle: (
+      deps: RoutesDeps,
+      call: RouteCall<z.output<Q>, z.output<B>>,
+    ) => Promise<Answer<A> | (A extends 'rows' ? string : never)>
   },
 ): ApiRoute {
   return route

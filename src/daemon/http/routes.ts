@@ -13,6 +13,7 @@ import { COMPOSE_ROUTES } from './compose/routes.ts'
 import { ARCHIVE_ROUTES } from './archive-routes.ts'
 import { RESUME_ROUTES } from './resume-routes.ts'
 import { MCP_ROUTES } from './mcp-route.ts'
+import { ROWS_ROUTES } from './rows-route.ts'
 import { SEARCH_ROUTES } from './search-route.ts'
 import { USAGE_ROUTES } from './usage-route.ts'
 import { WORKTREE_ROUTES } from './worktree-routes.ts'
@@ -327,6 +328,7 @@ export const ROUTES: readonly ApiRoute[] = [
   ...CREW_COMMAND_ROUTES,
   ...MCP_ROUTES,
   ...STREAM_ROUTES,
+  ...ROWS_ROUTES,
   ...DAEMON_ROUTES,
 ]
 

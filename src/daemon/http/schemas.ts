@@ -342,6 +342,18 @@ export const waitQuery = z.strictObject({
   for: waitFor.default(['exited']),
   timeoutMs: count(60_000).default(60_000),
 })
+export const rowsQuery = z.strictObject({
+  scope: z
+    .string()
+    .regex(/^(live|recent|all|subtree:.{1,200})$/, 'is one of live, recent, all and subtree:REF')
+    .default('recent')
+    .describe(
+      '`live`: the processes that have not ended; `recent`: also what ended in the last 24 hours, and the ancestors of all these; `all`: the 10,000 newest; `subtree:REF`: the recent ones at and below a process',
+    ),
+  shape: z.enum(['columns', 'objects']).default('columns').describe('columns: a list of values for each field; objects: a list of rows'),
+  follow: flag.optional().describe('1: a stream of server-sent events'),
+  after: z.string().max(100).optional().describe('with `follow`: the cursor after which the stream begins; absent: with all rows'),
+})
 export const agentsQuery = z.strictObject({
   cwd: dir,
   path: z.string().max(8_000).optional().describe('the PATH of the client; default: the PATH of the daemon'),

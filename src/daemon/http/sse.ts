@@ -13,24 +13,43 @@ const MAX_BATCH = 64 * 1024
 
 /** Writes all events, then ends the response. Stops when `clientGone` aborts. Errors: those of the events. */
 export async function writeEvents(response: ServerResponse, events: AsyncIterable<EventView>, clientGone: AbortSignal): Promise<void> {
+  const batch = new Batch(response)
+  await writeStream(response, events, clientGone, { add: (event) => batch.add(frameOf(event)), flush: () => batch.flush() })
+}
+
+/** Writes encoded events, like `writeEvents`. */
+export async function writeFrames(response: ServerResponse, frames: AsyncIterable<Buffer>, clientGone: AbortSignal): Promise<void> {
+  await writeStream(response, frames, clientGone, { add: (bytes) => response.write(bytes), flush: () => {} })
+}
+
+interface StreamWriter<T> {
+  readonly add: (item: T) => unknown
+  readonly flush: () => void
+}
+
+async function writeStream<T>(
+  response: ServerResponse,
+  items: AsyncIterable<T>,
+  clientGone: AbortSignal,
+  writer: StreamWriter<T>,
+): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
   response.flushHeaders()
-  const batch = new Batch(response)
   const heartbeat = setInterval(() => {
     if (!response.writableNeedDrain) response.write(': still here\n\n')
   }, HEARTBEAT_MS)
   try {
-    for await (const event of events) {
-      batch.add(frameOf(event))
+    for await (const item of items) {
+      writer.add(item)
       if (response.writableNeedDrain && !clientGone.aborted) await waitForDrain(response, clientGone)
       if (clientGone.aborted) return
     }
-    batch.flush()
+    writer.flush()
     response.end()
   } catch (error) {
     if (!(error instanceof KernelError)) throw error
     // The client must learn why the stream ends: without the error it would reconnect.
-    batch.flush()
+    writer.flush()
     response.end(`event: error\ndata: ${JSON.stringify(errorBody(error))}\n\n`)
     throw error
   } finally {

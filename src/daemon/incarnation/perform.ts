@@ -4,7 +4,7 @@
 import { join } from 'node:path'
 import { Incarnation } from './incarnation.ts'
 import type { ContainmentManager, Containment } from '../../drivers/contain/containment-contract.ts'
-import type { Drivers, KernelPort, Message } from '../../drivers/port.ts'
+import type { Drivers, KernelPort, LiveOutput, Message } from '../../drivers/port.ts'
 import type { Effect, ReplyValue } from '../../kernel/model/effects.ts'
 import type { CallGrant } from '../../kernel/model/reports.ts'
 import type { ContainmentIntent, Process } from '../../kernel/model/process.ts'
@@ -30,7 +30,7 @@ export interface EffectPerformerDeps {
   readonly drivers: Drivers
   readonly feed: Feed
   /** called when a process writes output */
-  readonly recordOutput: (uuid: Uuid) => void
+  readonly recordOutput: (uuid: Uuid, output?: LiveOutput) => void
   readonly sampler: Pick<Sampler, 'watch' | 'wake' | 'takeUnreported' | 'forget'>
   readonly clock: Clock
   readonly tmpDir: string
@@ -226,7 +226,7 @@ export class EffectPerformer {
             : undefined,
         isHeld: () => isHeld(table.get(uuid)),
         live: (event) => {
-          recordOutput(uuid)
+          recordOutput(uuid, event)
           feed.publishLive(uuid, pid, event)
         },
         log,

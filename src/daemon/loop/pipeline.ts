@@ -17,6 +17,7 @@ import type { Decision } from '../../kernel/decide/draft.ts'
 import type { Counters, Store } from '../../store/store.ts'
 import type { Clock } from './clock.ts'
 import type { Table } from './table.ts'
+import type { Process } from '../../kernel/model/process.ts'
 import type { Now } from '../../kernel/model/ids.ts'
 import { errorText } from '../../kernel/util/error-text.ts'
 
@@ -39,8 +40,8 @@ export interface PipelineDeps {
   readonly turns?: EventLoopTurns
   /** the cursor of the newest fact */
   readonly cursor: number
-  /** called with the facts of a commit, in order, after they were applied */
-  readonly publish: (facts: readonly StoredFact[]) => void
+  /** called with the facts of a commit, in order, and the processes that it changed, after both were applied */
+  readonly publish: (facts: readonly StoredFact[], processes: readonly Process[]) => void
   readonly perform: (effect: Effect) => void
   /**
    * Is called with the error of an input whose commit failed, and with null for an input that is about to be decided.
@@ -225,7 +226,7 @@ export class Pipeline {
     }
     // The budgets of the home may change without a fact. Subscribers must read the account as it is after these facts.
     table.home = overlay.home
-    if (facts.length > 0) this.#publish(facts)
+    if (facts.length > 0) this.#publish(facts, [...overlay.processes.values()])
     for (const effect of decisions.flatMap(({ effects }) => effects)) {
       if (this.#slices.mustWait) await this.#slices.next()
       this.#perform(effect)
@@ -235,9 +236,9 @@ export class Pipeline {
   }
 
   /** Publishes durable facts. An error is only logged, because it concerns the subscribers and not the queue. */
-  #publish(facts: readonly StoredFact[]): void {
+  #publish(facts: readonly StoredFact[], processes: readonly Process[]): void {
     try {
-      this.#deps.publish(facts)
+      this.#deps.publish(facts, processes)
     } catch (error) {
       this.#deps.log('publishing failed', error)
     }

@@ -26,6 +26,8 @@ interface RemovalsDeps {
   readonly exemptions?: Pick<GcExemptions, 'has'>
   /** finds the changes in the worktree of a process; null: unknown. Absent: no process has a worktree */
   readonly findUnsavedChanges?: (process: Process) => Promise<{ readonly commits: number; readonly count: number } | null>
+  /** called when a process was removed */
+  readonly onRemoved?: (uuid: Uuid) => void
   /** deletes the recorded calls of a process; absent: there are none */
   readonly removeRecordings?: (uuid: Uuid) => Promise<void>
   /** finds the branches and refs of a crew that git keeps; null if there are none, or for other processes */
@@ -129,7 +131,7 @@ export class Removals {
    * Errors: `CONFLICT` while another process works in the worktree.
    */
   async #remove(process: Process): Promise<{ readonly at: number; readonly worktree: WorktreeEndView | null } | null> {
-    const { store, clock, sweeper, worktrees, removeRecordings } = this.#deps
+    const { store, clock, sweeper, worktrees, removeRecordings, onRemoved } = this.#deps
     worktrees.checkIdle(process)
     // The ledger must contain the usage of the process before its facts are gone.
     await updateLedger(store)
@@ -137,6 +139,7 @@ export class Removals {
     // Recorded calls are deleted before the process: if the daemon is killed in between, no files are left without an owner.
     await removeRecordings?.(process.uuid)
     if (!(await store.remove(process.uuid, at))) return null
+    onRemoved?.(process.uuid)
     sweeper.sweep()
     // If the daemon is killed here, the next start salvages and removes the worktree.
     return { at, worktree: await worktrees.remove(process) }

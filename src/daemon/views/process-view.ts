@@ -19,8 +19,9 @@ import { gaveUpNote, pendingRestart, restartNote, supervisorView, type RowLookup
 import { crewNote, memberRow, phaseOf } from './member-view.ts'
 import { limitUse, subtreeUsage } from './limit-usage.ts'
 import { runNote } from './run-note.ts'
+import { asksText, holdText, livenessText } from '../rows/wait-texts.ts'
 import { Table } from '../loop/table.ts'
-import { isoTime, isoOrNull, localTime } from './format-times.ts'
+import { isoTime, isoOrNull } from './format-times.ts'
 import type { LiveTable } from '../../kernel/state/live-table.ts'
 import type {
   CapabilitiesView,
@@ -79,7 +80,7 @@ const FIELDS: { readonly [K in Field]: FieldValue<K> } = {
   resumeAt: ({ life }) => isoOrNull(resumeAtOf(life)),
   liveness: ({ liveness }) => (liveness ? { ...liveness, since: isoTime(liveness.since) } : null),
   intent: (p) => p.spec.intent,
-  about: (p) => truncate(p.spec.intent.trimStart().split('\n', 1)[0] ?? '', ABOUT_CHARS),
+  about: ({ spec }) => aboutOf(spec),
   cwd: (p) => p.spec.cwd,
   directory: ({ spec }) => startDirectory(spec),
   worktree: ({ spec, files }) => worktreeView(spec.worktree, files),
@@ -225,7 +226,12 @@ export function declaredCapabilitiesView({ paths, network, signals, spawns }: Ca
   return { paths: shownPaths, network: network ?? 'on', signals: signals ?? 'subtree', spawns: spawns ? [...spawns] : null }
 }
 
-function exitView(life: Life): ProcessView['exit'] {
+/** The first line of the intent, truncated. */
+export function aboutOf({ intent }: Pick<ProcessSpec, 'intent'>): string {
+  return truncate(intent.trimStart().split('\n', 1)[0] ?? '', ABOUT_CHARS)
+}
+
+export function exitView(life: Life): ProcessView['exit'] {
   if (life.state !== 'zombie' && life.state !== 'dead') return null
   const { cause: _, resumeAt: __, status: ___, account: ____, ...exit } = life.exit
   return exit
@@ -300,15 +306,17 @@ function resumeAtOf(life: Life): number | null {
   return ends.length === 0 ? null : Math.max(...ends)
 }
 
+type NoteContext = RowLookup & Pick<ViewContext, 'table'>
+
 /** The text of the NOTE column; null if there is nothing to note. */
-function noteOf(process: Process, context: ViewContext, mono: number): string | null {
+export function noteOf(process: Process, context: NoteContext, mono: number): string | null {
   const { life } = process
   if (life.state === 'zombie' || life.state === 'dead') return endNote(process, life.exit.reason)
   if (life.state !== 'running') return restartNote(process) ?? process.note
   if (life.holds.length === 0)
     return life.stopping
       ? process.note
-      : (asksNote(process) ?? livenessNote(process) ?? process.note ?? budgetNote(process) ?? crewNote(process) ?? runNote(process))
+      : (asksNote(process) ?? livenessText(process) ?? process.note ?? budgetNote(process) ?? crewNote(process) ?? runNote(process))
   const holds = life.holds.map(holdText).join(', ')
   const evidence = life.holds.some(({ reason }) => isRecordedWithNote(reason))
     ? (life.holds.some(({ reason }) => reason === 'budget') && currentBudgetText(process, context, mono)) ||
@@ -319,7 +327,7 @@ function noteOf(process: Process, context: ViewContext, mono: number): string | 
 }
 
 /** The current usage of the reached budget; the recorded note has the usage at the refused call. Null if no limit blocks now. */
-function currentBudgetText(process: Process, { table }: ViewContext, mono: number): string | null {
+function currentBudgetText(process: Process, { table }: NoteContext, mono: number): string | null {
   const reached = findBlockingLimit(table, process, mono)
   if (reached === null || reached.shouldWait) return null
   const whose = reached.scope === 'home' || reached.scope.uuid === process.uuid ? null : reached.scope.uuid.slice(-8)
@@ -341,33 +349,14 @@ function budgetNote(process: Process): string | null {
   return (budgetUsd ?? budgetTokens) !== undefined && meteringOf(process) === 'report' ? 'the budget is checked after each report' : null
 }
 
-/** Describes a hold, such as `by user` or `rate limit until 14:05`. */
-function holdText({ reason, by, at, until }: Hold): string {
-  if (reason === 'user') return `by ${by}`
-  if (reason === 'breaker') return 'failing tools'
-  if (reason === 'context-full') return 'context is full'
-  return until === undefined ? reason : `${reason.replace('-', ' ')} until ${localTime(until, at)}`
-}
-
-/** Describes a liveness problem, such as `silent since 14:02, in the model call of step 4`; null without one. */
-function livenessNote({ liveness, clock }: Process): string | null {
-  if (!liveness) return null
-  const { word, since, evidence } = liveness
-  return `${word} since ${localTime(since, clock.lastActivityAt)}${evidence === '' ? '' : `, ${evidence}`}`
-}
-
-/** Describes the first open question, such as `asks: run npm test? (and 1 more)`; for a crew also the commands that answer it. */
+/** Describes the first open question; for a crew also with the commands that answer it. */
 function asksNote(process: Process): string | null {
+  const text = asksText(process)
+  const { pid, crew, spec } = process
   const asks = openAsks(process)
-  const [first, ...others] = asks
-  if (!first) return null
-  const {
-    pid,
-    spec: { name },
-    crew,
-  } = process
-  const commands = crew ? `; ${answerCommands({ pid, name, isCrew: true, asks }, first).join(', ')}` : ''
-  return `asks: ${first.text.trim().split('\n', 1)[0]}${others.length > 0 ? ` (and ${others.length} more)` : ''}${commands}`
+  const [first] = asks
+  if (text === null || !crew || !first) return text
+  return `${text}; ${answerCommands({ pid, name: spec.name, isCrew: true, asks }, first).join(', ')}`
 }
 
 /** A step view that is being built. */

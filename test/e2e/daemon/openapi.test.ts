@@ -273,6 +273,7 @@ describe("the daemon's answers", () => {
     await walk('listAgents', '', { query: { cwd: daemon.work } })
     await walk('listRoles', '', { query: { cwd: daemon.work } })
     await walk('getDaemon', '')
+    await walk('getRows', '')
     await walk('getHeartbeat', '')
     await walk('examine', '', { query: { verify: 1 } })
     await walk('listModels', '', { body: { provider: 'vllm' } })

@@ -120,6 +120,7 @@ export function operationsOf(core: Core) {
       get: getProcess,
       find: findProcess,
       readRetentionRules: gcRules,
+      onImported: () => {},
       protectFromRemoval: (ref, readWork) => removals.readWithoutRemoval(ref, readWork),
     }),
   }

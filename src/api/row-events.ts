@@ -1,0 +1,32 @@
+// The events of the stream of rows (`GET /v1/rows?follow=1`), and how they change the rows that a reader holds. Pure.
+// Test: test/e2e/daemon/rows.test.ts.
+import type { RowView, SumsView } from './views/rows.ts'
+
+/** The changed fields of a row, or all fields of a new one. */
+export type RowPatch = Partial<RowView> & Pick<RowView, 'uuid'>
+
+interface RowsState {
+  /** the state of the rows; a stream continues after it */
+  readonly cursor: string
+  /** the newest event that the rows include */
+  readonly seq: number
+}
+
+export type RowEvent =
+  /** all rows, which replace those that the reader has */
+  | (RowsState & { readonly type: 'reset'; readonly now: string; readonly rows: readonly RowView[]; readonly sums: SumsView })
+  | (RowsState & { readonly type: 'rows'; readonly up: readonly RowPatch[]; readonly gone: readonly string[]; readonly sums?: SumsView })
+  /** a sign of life, every 2.5 s */
+  | (RowsState & { readonly type: 'alive'; readonly now: string })
+
+/** Applies an event to the rows by UUID. */
+export function applyRowEvent(rows: Map<string, RowView>, event: RowEvent): void {
+  if (event.type === 'alive') return
+  if (event.type === 'reset') {
+    rows.clear()
+    for (const row of event.rows) rows.set(row.uuid, row)
+    return
+  }
+  for (const patch of event.up) rows.set(patch.uuid, { ...rows.get(patch.uuid), ...patch } as RowView)
+  for (const uuid of event.gone) rows.delete(uuid)
+}

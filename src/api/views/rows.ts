@@ -1,0 +1,211 @@
+// The JSON of the API: the rows that all faces share. Made by `npm run docs` from the schemas of the daemon (scripts/views.ts): do not
+// edit. Test: test/e2e/daemon/rows.test.ts.
+import type { Status } from '../../kernel/model/status.ts'
+import type { Activity, DriverName, LimitName, LivenessWord } from '../../kernel/model/words.ts'
+
+/** What a process waits for, or what it is busy with. It is made from facts; where nothing is known, the text states that. */
+export interface WhyView {
+  kind:
+    | 'ask'
+    | 'hold:user'
+    | 'hold:subtree'
+    | 'hold:budget'
+    | 'hold:loop'
+    | 'hold:breaker'
+    | 'hold:context-full'
+    | 'hold:supervisor'
+    | 'hold:daemon-shutdown'
+    | 'hold:daemon-crash'
+    | 'budget-room'
+    | 'rate-limit'
+    | 'disk'
+    | 'credentials'
+    | 'drain'
+    | 'stop'
+    | 'restart'
+    | 'start'
+    | 'retry'
+    | 'model'
+    | 'tool'
+    | 'work'
+    | 'child'
+    | 'node'
+    | 'task'
+    | 'slot'
+    | 'queue'
+    | 'message'
+    | 'guardian'
+  /** one sentence without a period */
+  text: string
+  since: string
+  /** when the wait ends by itself, if that is known */
+  until?: string
+  /** the UUID of the process, or the id of the task, that it waits for */
+  on?: string
+  /** the commands that can end the wait */
+  can?: ('answer' | 'resume' | 'send' | 'interrupt' | 'stop' | 'kill' | 'crew' | 'doctor')[]
+}
+
+/** The open model call, tool call or compaction of a process. */
+export interface DoingView {
+  step: number
+  what: 'model' | 'tool' | 'compaction' | 'retry'
+  /** the tool, or the model */
+  name?: string
+  /** the input of the tool as one line of at most 120 characters */
+  input?: string
+  since: string
+  /** of `retry`: when the call is repeated */
+  until?: string
+  /** of `model`: the tokens received so far, estimated from the characters */
+  out?: number
+  /** the number of further open tool calls */
+  more?: number
+}
+
+/** Sums of a process and all processes below it, by the processes that spawned them. */
+export interface SubtreeSumsView {
+  usd: number
+  /** the processes that have not ended */
+  live: number
+  working: number
+  /** the processes with an open question */
+  asking: number
+  /** the suspended processes */
+  held: number
+  /** the processes that failed, among the rows of the last 24 hours */
+  failed: number
+  /** the most that the open model calls may cost */
+  reservedUsd: number
+}
+
+/** Sums of all processes, whatever rows were requested. */
+export interface SumsView {
+  live: number
+  working: number
+  asking: number
+  held: number
+  /** the processes that failed in the last 24 hours */
+  failed: number
+  /** spent by all processes since midnight */
+  todayUsd: number
+  reservedUsd: number
+}
+
+/** The limit of a process that is nearest to its end. */
+export interface RowBudgetView {
+  limit: LimitName
+  /** the usage of the subtree, in the unit of the limit */
+  used: number
+  /** the most that open calls may add */
+  reserved: number
+  of: number
+  /** the share at which reeve warns */
+  warnAt: number
+}
+
+/** A process as lists show it. */
+export interface RowView {
+  uuid: string
+  pid: number
+  /** the process that spawned it */
+  parent: string | null
+  host: string
+  kind: 'agent' | 'command' | 'crew' | 'run' | 'supervisor'
+  name: string | null
+  agent: string
+  driver: DriverName
+  model: string | null
+  /** the first line of the intent, truncated */
+  about: string
+  labels: Record<string, string>
+  status: Status
+  activity: Activity | null
+  /** its liveness problem; null: none */
+  liveness: LivenessWord | null
+  /** when the status began, as far as that is known */
+  since: string
+  /** null: it has ended */
+  why: WhyView | null
+  doing: DoingView | null
+  /** the text of the NOTE column */
+  note: string | null
+  step: number
+  turn: number
+  /** the number of queued messages */
+  queue: number
+  /** the number of open questions */
+  asks: number
+  /** the active time up to `runsSince` */
+  elapsedMs: number
+  /** null: the clock stands still; else the time since then counts, too */
+  runsSince: string | null
+  /** the tokens of the context; null: not known */
+  ctx: {
+    used: number
+    window: number
+    /** null: reeve does not compact it */
+    compactsAt: number | null
+  } | null
+  cost: {
+    usd: number | null
+    /** true: the price of some call is unknown, so `costUsd` is a lower bound */
+    unpriced: boolean
+    /** true: some call was cut off, and its cost is an estimate */
+    estimated: boolean
+  }
+  sub: SubtreeSumsView
+  /** null: it has no limit of its own */
+  budget: RowBudgetView | null
+  /** the nearest process with a `budget` that its usage counts for, such as itself; null: none */
+  budgetOf: string | null
+  role: string | null
+  phase: string | null
+  task: string | null
+  /** the branch of its worktree */
+  branch: string | null
+  /** of a fork: the process and the step that it continues from */
+  origin: { uuid: string; step: number | null } | null
+  forks: 'any step' | 'now' | 'no'
+  /** whether it can be resumed */
+  resumes: boolean
+  /** how urgently it needs the user; 0: it does not */
+  attention: number
+  /** true: it ended or asked, and the user has not seen that */
+  unseen: boolean
+  snoozedUntil: string | null
+  pinned: boolean
+  /** the last assistant text, truncated to 160 characters */
+  lastText: string | null
+  exit: { code: number; reason: string; signal?: string; error?: string } | null
+  createdAt: string
+  endedAt: string | null
+  /** the number of its facts */
+  seq: number
+}
+
+/** Rows in the order of their birth (`shape=objects`). */
+export interface RowsView {
+  version: 1
+  /** the state of the rows; `after` of a stream continues there */
+  cursor: string
+  /** the newest event that the rows include */
+  seq: number
+  /** the time of the daemon */
+  now: string
+  sums: SumsView
+  rows: RowView[]
+}
+
+/** The same rows by field: the n-th value of each list belongs to the n-th row. */
+export interface RowColumnsView {
+  version: 1
+  /** the state of the rows; `after` of a stream continues there */
+  cursor: string
+  /** the newest event that the rows include */
+  seq: number
+  /** the time of the daemon */
+  now: string
+  sums: SumsView
+  columns: Record<string, unknown[]>
+}

@@ -1,0 +1,190 @@
+// Schemas of the rows that all faces share, for src/api/views/rows.ts. A row depends on facts and on
+// live output only. It never depends on the time of its request: a reader continues the clocks. Test: test/e2e/daemon/rows.test.ts.
+import { z } from 'zod'
+import { ACTIVITIES, LIMIT_NAMES, LIVENESS_WORDS } from '../../../kernel/model/words.ts'
+import { costFields, count, driver, ms, status, text, time, usd, uuid, version } from './fields.ts'
+
+/** What a process can wait for, or be busy with. */
+const WAIT_KINDS = [
+  'ask',
+  'hold:user',
+  'hold:subtree',
+  'hold:budget',
+  'hold:loop',
+  'hold:breaker',
+  'hold:context-full',
+  'hold:supervisor',
+  'hold:daemon-shutdown',
+  'hold:daemon-crash',
+  'budget-room',
+  'rate-limit',
+  'disk',
+  'credentials',
+  'drain',
+  'stop',
+  'restart',
+  'start',
+  'retry',
+  'model',
+  'tool',
+  'work',
+  'child',
+  'node',
+  'task',
+  'slot',
+  'queue',
+  'message',
+  'guardian',
+] as const
+
+/** The commands that can end a wait. */
+const WAIT_ENDERS = ['answer', 'resume', 'send', 'interrupt', 'stop', 'kill', 'crew', 'doctor'] as const
+
+const why = z
+  .object({
+    kind: z.enum(WAIT_KINDS),
+    text: text.describe('one sentence without a period'),
+    since: time,
+    until: time.exactOptional().describe('when the wait ends by itself, if that is known'),
+    on: text.exactOptional().describe('the UUID of the process, or the id of the task, that it waits for'),
+    can: z.array(z.enum(WAIT_ENDERS)).exactOptional().describe('the commands that can end the wait'),
+  })
+  .meta({
+    id: 'WhyView',
+    description: 'What a process waits for, or what it is busy with. It is made from facts; where nothing is known, the text states that.',
+  })
+
+const doing = z
+  .object({
+    step: count,
+    what: z.enum(['model', 'tool', 'compaction', 'retry']),
+    name: text.exactOptional().describe('the tool, or the model'),
+    input: text.exactOptional().describe('the input of the tool as one line of at most 120 characters'),
+    since: time,
+    until: time.exactOptional().describe('of `retry`: when the call is repeated'),
+    out: count.exactOptional().describe('of `model`: the tokens received so far, estimated from the characters'),
+    more: count.exactOptional().describe('the number of further open tool calls'),
+  })
+  .meta({ id: 'DoingView', description: 'The open model call, tool call or compaction of a process.' })
+
+const sub = z
+  .object({
+    usd,
+    live: count.describe('the processes that have not ended'),
+    working: count,
+    asking: count.describe('the processes with an open question'),
+    held: count.describe('the suspended processes'),
+    failed: count.describe('the processes that failed, among the rows of the last 24 hours'),
+    reservedUsd: usd.describe('the most that the open model calls may cost'),
+  })
+  .meta({ id: 'SubtreeSumsView', description: 'Sums of a process and all processes below it, by the processes that spawned them.' })
+
+const sums = z
+  .object({
+    live: count,
+    working: count,
+    asking: count,
+    held: count,
+    failed: count.describe('the processes that failed in the last 24 hours'),
+    todayUsd: usd.describe('spent by all processes since midnight'),
+    reservedUsd: usd,
+  })
+  .meta({ id: 'SumsView', description: 'Sums of all processes, whatever rows were requested.' })
+
+const budget = z
+  .object({
+    limit: z.enum(LIMIT_NAMES),
+    used: z.number().min(0).describe('the usage of the subtree, in the unit of the limit'),
+    reserved: z.number().min(0).describe('the most that open calls may add'),
+    of: z.number().min(0),
+    warnAt: z.number().min(0).describe('the share at which reeve warns'),
+  })
+  .meta({ id: 'RowBudgetView', description: 'The limit of a process that is nearest to its end.' })
+
+const row = z
+  .object({
+    uuid,
+    pid: count,
+    parent: uuid.nullable().describe('the process that spawned it'),
+    host: text,
+    kind: z.enum(['agent', 'command', 'crew', 'run', 'supervisor']),
+    name: text.nullable(),
+    agent: text,
+    driver,
+    model: text.nullable(),
+    about: text.describe('the first line of the intent, truncated'),
+    labels: z.record(text, text),
+    status,
+    activity: z.enum(ACTIVITIES).nullable(),
+    liveness: z.enum(LIVENESS_WORDS).nullable().describe('its liveness problem; null: none'),
+    since: time.describe('when the status began, as far as that is known'),
+    why: why.nullable().describe('null: it has ended'),
+    doing: doing.nullable(),
+    note: text.nullable().describe('the text of the NOTE column'),
+    step: count,
+    turn: count,
+    queue: count.describe('the number of queued messages'),
+    asks: count.describe('the number of open questions'),
+    elapsedMs: ms.describe('the active time up to `runsSince`'),
+    runsSince: time.nullable().describe('null: the clock stands still; else the time since then counts, too'),
+    ctx: z
+      .object({ used: count, window: count, compactsAt: count.nullable().describe('null: reeve does not compact it') })
+      .nullable()
+      .describe('the tokens of the context; null: not known'),
+    cost: z.object({ usd: usd.nullable(), unpriced: costFields.unpriced, estimated: costFields.estimated }),
+    sub,
+    budget: budget.nullable().describe('null: it has no limit of its own'),
+    budgetOf: uuid.nullable().describe('the nearest process with a `budget` that its usage counts for, such as itself; null: none'),
+    role: text.nullable(),
+    phase: text.nullable(),
+    task: text.nullable(),
+    branch: text.nullable().describe('the branch of its worktree'),
+    origin: z.object({ uuid, step: count.nullable() }).nullable().describe('of a fork: the process and the step that it continues from'),
+    forks: z.enum(['any step', 'now', 'no']),
+    resumes: z.boolean().describe('whether it can be resumed'),
+    attention: count.describe('how urgently it needs the user; 0: it does not'),
+    unseen: z.boolean().describe('true: it ended or asked, and the user has not seen that'),
+    snoozedUntil: time.nullable(),
+    pinned: z.boolean(),
+    lastText: text.nullable().describe('the last assistant text, truncated to 160 characters'),
+    exit: z.object({ code: z.int(), reason: text, signal: text.exactOptional(), error: text.exactOptional() }).nullable(),
+    createdAt: time,
+    endedAt: time.nullable(),
+    seq: count.describe('the number of its facts'),
+  })
+  .meta({ id: 'RowView', description: 'A process as lists show it.' })
+
+const head = {
+  version,
+  cursor: text.describe('the state of the rows; `after` of a stream continues there'),
+  seq: count.describe('the newest event that the rows include'),
+  now: time.describe('the time of the daemon'),
+  sums,
+}
+const rows = z
+  .object({ ...head, rows: z.array(row) })
+  .meta({ id: 'RowsView', description: 'Rows in the order of their birth (`shape=objects`).' })
+const rowColumns = z
+  .object({ ...head, columns: z.record(text, z.array(z.unknown())) })
+  .meta({ id: 'RowColumnsView', description: 'The same rows by field: the n-th value of each list belongs to the n-th row.' })
+
+const patch = row.partial().extend({ uuid }).describe('The changed fields of a row, or all fields of a new one.')
+const frame = { cursor: text, seq: count }
+const rowEvents = z.union([
+  z.object({ type: z.literal('reset'), ...head, rows: z.array(row).exactOptional(), columns: rowColumns.shape.columns.exactOptional() }),
+  z.object({ type: z.literal('rows'), ...frame, up: z.array(patch), gone: z.array(uuid), sums: sums.exactOptional() }),
+  z.object({ type: z.literal('alive'), ...frame, now: time }),
+])
+
+export const rowAnswers = { rows: z.union([rowColumns, rows]), rowEvents }
+
+export const ROW_TYPES = {
+  WhyView: why,
+  DoingView: doing,
+  SubtreeSumsView: sub,
+  SumsView: sums,
+  RowBudgetView: budget,
+  RowView: row,
+  RowsView: rows,
+  RowColumnsView: rowColumns,
+}

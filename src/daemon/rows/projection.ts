@@ -1,0 +1,389 @@
+// The projection: the rows of all processes, kept up to date with each committed batch. Exists only while there are viewers. A change marks
+// the rows that may differ: the process, those above it, and those whose `why` names it. `flush` makes the marked rows again, and returns
+// what has changed. So rows after any history equal rows that are made afresh. Owns which rows exist and what each of them depends on.
+// Must never read a journal. Test: test/e2e/daemon/rows.test.ts.
+import { usdOf, tallyOf } from '../../kernel/state/accounts.ts'
+import { tallyWithBelow } from '../../kernel/state/limits.ts'
+import { patchOf } from './patch.ts'
+import { budgetOf, budgetScopeOf, ownFieldsOf, type OwnFields } from './row.ts'
+import { countsOf, TreeSums } from './sums.ts'
+import type { RowScope } from './scope.ts'
+import type { WorkTracker } from './doing.ts'
+import type { RowPatch } from '../../api/row-events.ts'
+import type { RowBudgetView, RowView, SumsView } from '../../api/views/rows.ts'
+import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'
+import type { Process } from '../../kernel/model/process.ts'
+import type { LiveTable } from '../../kernel/state/live-table.ts'
+import type { Uuid } from '../../kernel/model/ids.ts'
+import type { Store } from '../../store/store.ts'
+import type { Clock } from '../loop/clock.ts'
+import type { Table } from '../loop/table.ts'
+
+/** The largest number of ended processes that are loaded. */
+const MAX_ENDED = 10_000
+const PAGE = 100
+/** The largest number of removed rows that are remembered for viewers that return. */
+const MAX_GONE = 10_000
+
+export interface ProjectionDeps {
+  readonly table: Table
+  readonly store: Pick<Store, 'dead' | 'process'>
+  readonly work: Pick<WorkTracker, 'of'>
+  readonly clock: Clock
+  readonly slices: SliceQueue
+  /** returns the cursor of the newest fact */
+  readonly cursor: () => number
+  /** how long an ended process stays, in ms */
+  readonly keepMs: number
+}
+
+interface Entry {
+  /** as it was last published; null: not yet */
+  view: RowView | null
+  readonly own: OwnFields
+  /** the number of the frame that changed it last */
+  frame: number
+  /** the money of the process and of all below it, in billionths of a dollar */
+  money: Money
+  readonly depth: number
+  /** null: the process has not ended */
+  readonly ended: Ended | null
+  /** of a crew: its state, by identity */
+  readonly crew: Process['crew']
+}
+
+interface Money {
+  readonly nanoUsd: number
+  readonly reservedNanoUsd: number
+}
+
+/** What stays of an ended process. */
+interface Ended {
+  /** wall ms */
+  readonly at: number
+  /** its own money, with what it has counted of its descendants */
+  readonly nanoUsd: number
+  readonly budget: RowBudgetView | null
+}
+
+const NO_MONEY: Money = { nanoUsd: 0, reservedNanoUsd: 0 }
+
+/** The change of one row. */
+export interface RowChange {
+  readonly uuid: Uuid
+  /** null: there was no row */
+  readonly before: RowView | null
+  /** null: there is no row any more */
+  readonly after: RowView | null
+  /** the changed fields; null: the row is gone */
+  readonly patch: RowPatch | null
+}
+
+export interface Frame {
+  readonly changes: readonly RowChange[]
+  /** null: unchanged */
+  readonly sums: SumsView | null
+}
+
+export class Projection {
+  readonly #deps: ProjectionDeps
+  readonly #rows = new Map<Uuid, Entry>()
+  readonly #tree = new TreeSums()
+  /** the rows to make again, with the process if it has ended */
+  #dirty = new Map<Uuid, Process | null>()
+  /** rows that were dropped since the last frame */
+  #dropped: RowChange[] = []
+  /** the ancestors of rows that must be loaded */
+  readonly #missing = new Set<Uuid>()
+  /** the ancestors of rows that are not stored any more */
+  readonly #absent = new Set<Uuid>()
+  /** the rows whose `why` names a process */
+  readonly #waiters = new Map<Uuid, Set<Uuid>>()
+  /** ended processes that stay however old they are */
+  readonly #kept = new Set<Uuid>()
+  /** the rows that are gone, with the number of that frame; oldest first */
+  readonly #gone: { readonly uuid: Uuid; readonly frame: number }[] = []
+  #frame = 0
+  #seq = 0
+  #sumsText = ''
+  /** distinguishes the cursors of this projection from those of an earlier one */
+  readonly #epoch: string
+
+  constructor(deps: ProjectionDeps) {
+    this.#deps = deps
+    this.#epoch = Math.round(deps.clock.now().wall).toString(36)
+  }
+
+  get cursor(): string {
+    return `${this.#epoch}-${this.#frame}`
+  }
+
+  /** The newest fact that all rows include. */
+  get seq(): number {
+    return this.#seq
+  }
+
+  get isDirty(): boolean {
+    return this.#dirty.size > 0 || this.#dropped.length > 0 || this.#missing.size > 0
+  }
+
+  /** Loads the rows. Changes may arrive meanwhile. */
+  async open(): Promise<void> {
+    for (const uuid of this.#deps.table.all()) this.#dirty.set(uuid, null)
+    await this.#loadEnded()
+    while (this.isDirty) await this.flush()
+  }
+
+  /** Keeps the row of a process, however old it is. */
+  keep(uuid: Uuid): void {
+    this.#kept.add(uuid)
+    if (!this.#rows.has(uuid) && !this.#dirty.has(uuid)) this.#missing.add(uuid)
+  }
+
+  has(uuid: Uuid): boolean {
+    return this.#rows.has(uuid)
+  }
+
+  /** Must be called with the processes that a batch changed, after they were applied. */
+  onCommit(processes: readonly Process[]): void {
+    for (const process of processes) this.#dirty.set(process.uuid, process.life.state === 'dead' ? process : null)
+  }
+
+  /** Marks a row whose live output has changed. */
+  touch(uuid: Uuid): void {
+    if (!this.#dirty.has(uuid) && this.#rows.has(uuid)) this.#dirty.set(uuid, null)
+  }
+
+  /** Drops the row of a process that was removed for good. */
+  remove(uuid: Uuid): void {
+    this.#dirty.delete(uuid)
+    this.#drop(uuid)
+  }
+
+  /** Drops the rows that ended too long ago. */
+  expire(): void {
+    const least = this.#deps.clock.now().wall - this.#deps.keepMs
+    for (const [uuid, { ended }] of this.#rows)
+      if (ended !== null && ended.at < least && !this.#tree.hasChildren(uuid) && !this.#kept.has(uuid)) this.#drop(uuid)
+  }
+
+  /** Makes all marked rows again. Returns what has changed; null: nothing. Must not run twice at a time. */
+  async flush(): Promise<Frame | null> {
+    await this.#loadMissing()
+    const dirty = this.#dirty
+    const dropped = this.#dropped
+    this.#dirty = new Map()
+    this.#dropped = []
+    const seq = this.#deps.cursor()
+    const touched = new Set<Uuid>()
+    // The map grows while it is read: a row may mark others.
+    for (const [uuid, ended] of dirty) {
+      await this.#deps.slices.next()
+      for (const other of this.#refresh(uuid, ended)) if (!dirty.has(other)) dirty.set(other, null)
+      touched.add(uuid)
+      for (const above of this.#tree.above(uuid)) touched.add(above)
+    }
+    const changes = [...dropped, ...(await this.#publish(touched))]
+    const sums = this.#changedSums()
+    this.#seq = seq
+    if (changes.length === 0 && sums === null) return null
+    this.#frame += 1
+    return { changes, sums }
+  }
+
+  /** The current rows of a scope, in the order of their birth. */
+  rows(scope: RowScope): RowView[] {
+    const found: RowView[] = []
+    for (const { view } of this.#rows.values()) if (view !== null && this.isIn(scope, view)) found.push(view)
+    return found.sort((a, b) => (a.uuid < b.uuid ? -1 : 1))
+  }
+
+  get sums(): SumsView {
+    const { home, accounts } = this.#deps.table
+    return { ...this.#tree.all, todayUsd: usdOf(home.book.dailyUsd.nanoUsd), reservedUsd: usdOf(accounts.reservedNanoUsd) }
+  }
+
+  /** The rows that have changed after a cursor, and those that are gone; null if that is not known. */
+  since(cursor: string, scope: RowScope): { readonly up: readonly RowView[]; readonly gone: readonly Uuid[] } | null {
+    const [epoch, number] = cursor.split('-')
+    const last = Number(number)
+    const oldest = this.#gone.length < MAX_GONE ? 0 : (this.#gone[0]?.frame ?? 0)
+    if (epoch !== this.#epoch || !(last >= oldest && last <= this.#frame)) return null
+    const gone = new Set(this.#gone.flatMap(({ uuid, frame }) => (frame > last ? [uuid] : [])))
+    const up: RowView[] = []
+    for (const [uuid, { view, frame }] of this.#rows) {
+      if (view === null || frame <= last) continue
+      const isIn = this.isIn(scope, view)
+      if (isIn) up.push(view)
+      if (isIn) gone.delete(uuid)
+      else gone.add(uuid)
+    }
+    return { up, gone: [...gone] }
+  }
+
+  isIn(scope: RowScope, { uuid, parent, endedAt }: RowView): boolean {
+    switch (scope.of) {
+      case 'live':
+        return endedAt === null
+      case 'recent':
+      case 'all':
+        return true
+      case 'subtree':
+        // The row itself may have been dropped.
+        return uuid === scope.root || parent === scope.root || (parent !== null && [...this.#tree.above(parent)].includes(scope.root))
+    }
+  }
+
+  async #loadEnded(): Promise<void> {
+    const { store, slices, table, clock, keepMs } = this.#deps
+    const least = clock.now().wall - keepMs
+    let last: Process | undefined
+    for (let count = 0; count < MAX_ENDED; count += PAGE) {
+      await slices.next()
+      const page = await store.dead({ limit: PAGE, ...(last ? { before: { exitedAt: last.clock.exitedAt ?? 0, uuid: last.uuid } } : {}) })
+      for (const process of page) {
+        if ((process.clock.exitedAt ?? 0) < least) return
+        if (!table.get(process.uuid) && !this.#dirty.has(process.uuid)) this.#dirty.set(process.uuid, process)
+      }
+      last = page.at(-1)
+      if (page.length < PAGE) return
+    }
+  }
+
+  async #loadMissing(): Promise<void> {
+    for (const uuid of this.#missing) {
+      this.#missing.delete(uuid)
+      if (this.#rows.has(uuid) || this.#dirty.has(uuid)) continue
+      const process = this.#deps.table.get(uuid) ?? (await this.#deps.store.process(uuid))
+      if (!process) this.#absent.add(uuid)
+      // A commit may have changed it meanwhile.
+      else if (!this.#dirty.has(uuid)) this.#dirty.set(uuid, process.life.state === 'dead' ? process : null)
+    }
+  }
+
+  /** Makes the own fields of a row again. Returns further rows that may have changed with it. */
+  #refresh(uuid: Uuid, ended: Process | null): readonly Uuid[] {
+    const { table, work, clock } = this.#deps
+    const process = table.get(uuid) ?? ended
+    // An ended process depends on no other one.
+    if (!process) return []
+    const before = this.#rows.get(uuid)
+    const { mono } = clock.now()
+    const own = ownFieldsOf(process, { table, row: (other) => table.get(other), mono, work: work.of(uuid) })
+    this.#rows.set(uuid, {
+      view: before?.view ?? null,
+      own,
+      frame: before?.frame ?? 0,
+      money: before?.money ?? NO_MONEY,
+      depth: process.depth,
+      ended: process.life.state === 'dead' ? endOf(process, table) : null,
+      crew: process.crew,
+    })
+    this.#tree.put(uuid, own.parent, countsOf(own))
+    if (own.parent !== null && !this.#rows.has(own.parent) && !this.#absent.has(own.parent)) this.#missing.add(own.parent)
+    this.#moveWaiter(uuid, before?.own.why?.on, own.why?.on)
+    return this.#dependentsOf(process, before, own)
+  }
+
+  #dependentsOf(process: Process, before: Entry | undefined, own: OwnFields): readonly Uuid[] {
+    const isSeen = before?.own.name !== own.name || before.own.pid !== own.pid || before.own.status !== own.status
+    const waiters = isSeen ? (this.#waiters.get(process.uuid) ?? []) : []
+    const members = before?.crew === process.crew ? [] : (process.crew?.members ?? [])
+    const parent = process.parent === null ? undefined : this.#deps.table.get(process.parent)
+    return [
+      ...waiters,
+      ...members.flatMap(({ uuid, state }) => (uuid !== null && state !== 'gone' ? [uuid] : [])),
+      ...(parent?.spec.driver === 'supervisor' ? [parent.uuid] : []),
+    ]
+  }
+
+  #moveWaiter(uuid: Uuid, before: string | undefined, after: string | undefined): void {
+    if (before === after) return
+    if (before !== undefined) this.#waiters.get(before)?.delete(uuid)
+    if (before !== undefined && this.#waiters.get(before)?.size === 0) this.#waiters.delete(before)
+    if (after === undefined) return
+    const waiters = this.#waiters.get(after)
+    if (waiters) waiters.add(uuid)
+    else this.#waiters.set(after, new Set([uuid]))
+  }
+
+  /** Completes the touched rows with their sums and budgets, and returns those that differ. */
+  async #publish(touched: Set<Uuid>): Promise<RowChange[]> {
+    const { slices, table } = this.#deps
+    // The sums of an ended process need those of its children, so the deepest come first.
+    for (const uuid of [...touched].sort((a, b) => (this.#rows.get(b)?.depth ?? 0) - (this.#rows.get(a)?.depth ?? 0))) {
+      await slices.next()
+      const entry = this.#rows.get(uuid)
+      if (entry) entry.money = this.#moneyOf(uuid, entry)
+    }
+    const changes: RowChange[] = []
+    // The set grows while it is read.
+    for (const uuid of touched) {
+      await slices.next()
+      const entry = this.#rows.get(uuid)
+      if (!entry) continue
+      const { own, money, ended, view: before } = entry
+      const process = table.get(uuid)
+      const after: RowView = {
+        ...own,
+        sub: { usd: usdOf(money.nanoUsd), ...this.#tree.total(uuid), reservedUsd: usdOf(money.reservedNanoUsd) },
+        budget: process ? budgetOf(table, process) : (ended?.budget ?? null),
+        budgetOf: process ? budgetScopeOf(table, process) : null,
+      }
+      // With another budget above it, also the processes that it pays for have another one.
+      if (before?.budgetOf !== after.budgetOf) for (const member of table.accounts.members(uuid)) touched.add(member)
+      const patch = patchOf(before, after)
+      if (patch === null) continue
+      entry.view = after
+      entry.frame = this.#frame + 1
+      changes.push({ uuid, before, after, patch })
+    }
+    return changes
+  }
+
+  /**
+   * The money of a process and of all below it. The accounts have it for a living process. An ended process has counted those that ended
+   * before it; the others are added.
+   */
+  #moneyOf(uuid: Uuid, { ended }: Entry): Money {
+    const { table } = this.#deps
+    const process = table.get(uuid)
+    if (process) {
+      const { nanoUsd, reservedNanoUsd } = tallyWithBelow(table, process)
+      return { nanoUsd, reservedNanoUsd }
+    }
+    let { nanoUsd, reservedNanoUsd } = { ...NO_MONEY, nanoUsd: ended?.nanoUsd ?? 0 }
+    for (const child of this.#tree.children(uuid)) {
+      const entry = this.#rows.get(child)
+      if (!entry || (entry.ended !== null && entry.ended.at <= (ended?.at ?? 0))) continue
+      nanoUsd += entry.money.nanoUsd
+      reservedNanoUsd += entry.money.reservedNanoUsd
+    }
+    return { nanoUsd, reservedNanoUsd }
+  }
+
+  #drop(uuid: Uuid): void {
+    const entry = this.#rows.get(uuid)
+    if (!entry) return
+    for (const above of this.#tree.above(uuid)) if (!this.#dirty.has(above)) this.#dirty.set(above, null)
+    this.#rows.delete(uuid)
+    this.#tree.remove(uuid)
+    this.#absent.add(uuid)
+    this.#moveWaiter(uuid, entry.own.why?.on, undefined)
+    this.#dropped.push({ uuid, before: entry.view, after: null, patch: null })
+    this.#gone.push({ uuid, frame: this.#frame + 1 })
+    if (this.#gone.length > MAX_GONE) this.#gone.shift()
+  }
+
+  #changedSums(): SumsView | null {
+    const { sums } = this
+    const text = JSON.stringify(sums)
+    if (text === this.#sumsText) return null
+    this.#sumsText = text
+    return sums
+  }
+}
+
+function endOf(process: Process, table: LiveTable): Ended {
+  return { at: process.clock.exitedAt ?? process.clock.updatedAt, nanoUsd: tallyOf(process).nanoUsd, budget: budgetOf(table, process) }
+}

@@ -1,0 +1,350 @@
+// The feed of rows: snapshots, and a stream of changes for viewers. Makes a projection for the first viewer, and drops it some time after
+// the last one; without viewers it costs nothing. Combines changes to ten frames a second at most. All viewers of a scope get the same
+// bytes. A slow viewer that is far behind gets a new snapshot instead. Must never delay or change a commit.
+// Test: test/e2e/daemon/rows.test.ts.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { WorkTracker } from './doing.ts'
+import { Projection, type Frame, type ProjectionDeps } from './projection.ts'
+import { scopeKey, type RowScope } from './scope.ts'
+import { isoTime } from '../views/format-times.ts'
+import { jsonInSlices } from '../http/sliced-json.ts'
+import type { RowPatch } from '../../api/row-events.ts'
+import type { RowView } from '../../api/views/rows.ts'
+import type { LiveOutput } from '../../drivers/port.ts'
+import type { StoredFact } from '../../kernel/model/facts.ts'
+import type { Process } from '../../kernel/model/process.ts'
+import type { Uuid } from '../../kernel/model/ids.ts'
+
+/** The shortest time between two frames, in ms. */
+const FRAME_MS = 100
+/** The time between two changes of a row that only live output causes, in ms. */
+const LIVE_MS = 1_000
+/** The time between two signs of life, in ms. */
+const ALIVE_MS = 2_500
+/** A projection without viewers is dropped after this time, in ms. */
+const LINGER_MS = 10_000
+/** The largest number of changed rows that wait for one viewer. */
+const MAX_WAITING_ROWS = 1_000
+/** How long ended processes stay among the recent rows, in ms. */
+const RECENT_MS = 86_400_000
+/** The time between two searches for rows that are no longer recent, in ms. */
+const EXPIRE_MS = 60_000
+
+export type RowShape = 'columns' | 'objects'
+
+export interface RowSubscription {
+  readonly scope: RowScope
+  readonly shape: RowShape
+  /** the cursor after which the stream begins; absent: with a snapshot */
+  readonly after?: string | undefined
+  readonly signal: AbortSignal
+}
+
+type RowFeedDeps = Omit<ProjectionDeps, 'work' | 'keepMs'> & { readonly log: (message: string, error: unknown) => void }
+
+export class RowFeed {
+  readonly #deps: RowFeedDeps
+  readonly #work = new WorkTracker()
+  /** `recent` serves all scopes but `all` */
+  readonly #boards: { [K in 'recent' | 'all']: Board | null } = { recent: null, all: null }
+  readonly #abort = new AbortController()
+
+  constructor(deps: RowFeedDeps) {
+    this.#deps = deps
+  }
+
+  /** What is known of the current work of each process. */
+  get work(): Pick<WorkTracker, 'of'> {
+    return this.#work
+  }
+
+  /** Must be called with the facts of each commit and the processes that it changed, after they were applied. */
+  onCommit(facts: readonly StoredFact[], processes: readonly Process[]): void {
+    this.#work.onFacts(facts)
+    for (const board of this.#openBoards()) board.onCommit(processes)
+  }
+
+  /** Must be called with output that is not recorded. */
+  onLive(uuid: Uuid, output: LiveOutput): void {
+    if (this.#work.onLive(uuid, output)) for (const board of this.#openBoards()) board.onLive(uuid)
+  }
+
+  /** Must be called when an ended process was removed for good. */
+  onRemoved(uuid: Uuid): void {
+    for (const board of this.#openBoards()) board.onRemoved(uuid)
+  }
+
+  /** Must be called when processes were added without a commit. All viewers get a new snapshot. */
+  reset(): void {
+    for (const name of ['recent', 'all'] as const) {
+      this.#boards[name]?.close()
+      this.#boards[name] = null
+    }
+  }
+
+  /** Returns the rows of a scope as JSON. */
+  async snapshot(scope: RowScope, shape: RowShape): Promise<string> {
+    const board = await this.#board(scope)
+    using _use = board.use()
+    return board.snapshot(scope, shape)
+  }
+
+  /** Yields the events of a scope as bytes, until the signal aborts. */
+  async *follow(subscription: RowSubscription): AsyncGenerator<Buffer> {
+    const signal = AbortSignal.any([subscription.signal, this.#abort.signal])
+    let { after } = subscription
+    while (!signal.aborted) {
+      const board = await this.#board(subscription.scope)
+      using _use = board.use()
+      // It ends early if the board is closed by a reset: the stream then goes on with a snapshot of the next one.
+      yield* board.follow({ ...subscription, after, signal })
+      after = undefined
+    }
+  }
+
+  close(): void {
+    this.#abort.abort()
+    this.reset()
+  }
+
+  #openBoards(): Board[] {
+    return [this.#boards.recent, this.#boards.all].filter((board) => board !== null)
+  }
+
+  async #board(scope: RowScope): Promise<Board> {
+    const name = scope.of === 'all' ? 'all' : 'recent'
+    const board = (this.#boards[name] ??= new Board(
+      { ...this.#deps, work: this.#work, keepMs: name === 'all' ? Infinity : RECENT_MS },
+      this.#deps.log,
+      () => {
+        if (this.#boards[name] === board) this.#boards[name] = null
+      },
+    ))
+    using _use = board.use()
+    await board.opened
+    if (scope.of === 'subtree') await board.keep(scope.root)
+    return board
+  }
+}
+
+interface Viewer {
+  readonly scope: RowScope
+  queue: Buffer[]
+  /** the number of changed rows in the queue */
+  waitingRows: number
+  mustReset: boolean
+  wake: PromiseWithResolvers<void>
+}
+
+/** A projection with its viewers and timers. */
+class Board {
+  readonly #projection: Projection
+  readonly #deps: ProjectionDeps
+  readonly #log: (message: string, error: unknown) => void
+  readonly #onClose: () => void
+  readonly #viewers = new Set<Viewer>()
+  readonly opened: Promise<void>
+  readonly #closing = new AbortController()
+  /** processes with new live output */
+  readonly #live = new Set<Uuid>()
+  #users = 0
+  #linger: NodeJS.Timeout | null = null
+  #alive: NodeJS.Timeout | null = null
+  #liveTimer: NodeJS.Timeout | null = null
+  #expiredAt = 0
+  /** the run that makes frames, while there is something to do */
+  #flushing: Promise<void> | null = null
+  #isOpen = false
+
+  constructor(deps: ProjectionDeps, log: (message: string, error: unknown) => void, onClose: () => void) {
+    this.#deps = deps
+    this.#log = log
+    this.#onClose = onClose
+    this.#projection = new Projection(deps)
+    this.opened = this.#open()
+  }
+
+  async #open(): Promise<void> {
+    await this.#projection.open()
+    this.#isOpen = true
+    this.#schedule()
+  }
+
+  /** Keeps the board until the result is disposed. */
+  use(): Disposable {
+    this.#users += 1
+    if (this.#linger) clearTimeout(this.#linger)
+    this.#linger = null
+    return {
+      [Symbol.dispose]: () => {
+        this.#users -= 1
+        if (this.#users === 0) this.#linger = setTimeout(() => this.close(), LINGER_MS).unref()
+      },
+    }
+  }
+
+  close(): void {
+    this.#onClose()
+    this.#closing.abort()
+    for (const timer of [this.#linger, this.#alive, this.#liveTimer]) if (timer) clearTimeout(timer)
+    for (const viewer of this.#viewers) viewer.wake.resolve()
+  }
+
+  onCommit(processes: readonly Process[]): void {
+    this.#projection.onCommit(processes)
+    this.#schedule()
+  }
+
+  onRemoved(uuid: Uuid): void {
+    this.#projection.remove(uuid)
+    this.#schedule()
+  }
+
+  onLive(uuid: Uuid): void {
+    this.#live.add(uuid)
+    this.#liveTimer ??= setTimeout(() => {
+      this.#liveTimer = null
+      for (const each of this.#live) this.#projection.touch(each)
+      this.#live.clear()
+      this.#schedule()
+    }, LIVE_MS).unref()
+  }
+
+  /** Keeps the row of a process, however old it is. */
+  async keep(uuid: Uuid): Promise<void> {
+    this.#projection.keep(uuid)
+    while (!this.#projection.has(uuid) && this.#projection.isDirty) {
+      this.#schedule()
+      await this.#flushing
+    }
+  }
+
+  snapshot(scope: RowScope, shape: RowShape): Promise<string> {
+    return this.#snapshotText(scope, shape, { version: 1 })
+  }
+
+  async *follow({ scope, shape, after, signal }: RowSubscription): AsyncGenerator<Buffer> {
+    const viewer: Viewer = { scope, queue: [], waitingRows: 0, mustReset: false, wake: Promise.withResolvers() }
+    const stop = (): void => viewer.wake.resolve()
+    signal.addEventListener('abort', stop)
+    this.#viewers.add(viewer)
+    this.#alive ??= setInterval(() => this.#sendAlive(), ALIVE_MS)
+    try {
+      const missed = after === undefined ? null : this.#projection.since(after, scope)
+      if (missed === null) viewer.mustReset = true
+      else yield this.#frameBytes('rows', { up: missed.up, gone: missed.gone, sums: this.#projection.sums })
+      while (!signal.aborted && !this.#closing.signal.aborted) {
+        if (viewer.mustReset) {
+          Object.assign(viewer, { mustReset: false, queue: [], waitingRows: 0 })
+          const { cursor } = this.#projection
+          yield Buffer.from(
+            `id: ${cursor}\nevent: reset\ndata: ${await this.#snapshotText(scope, shape, { type: 'reset', version: 1 })}\n\n`,
+          )
+        }
+        const frames = viewer.queue
+        Object.assign(viewer, { queue: [], waitingRows: 0 })
+        yield* frames
+        if (!viewer.mustReset && viewer.queue.length === 0) await viewer.wake.promise
+        viewer.wake = Promise.withResolvers()
+      }
+    } finally {
+      this.#viewers.delete(viewer)
+      signal.removeEventListener('abort', stop)
+      if (this.#viewers.size === 0 && this.#alive) {
+        clearInterval(this.#alive)
+        this.#alive = null
+      }
+    }
+  }
+
+  #state(): { readonly cursor: string; readonly seq: number } {
+    return { cursor: this.#projection.cursor, seq: this.#projection.seq }
+  }
+
+  /** The JSON of a snapshot. The rows are those of now; only their serialization is divided. */
+  #snapshotText(scope: RowScope, shape: RowShape, head: object): Promise<string> {
+    const { slices } = this.#deps
+    const rows = this.#projection.rows(scope)
+    const state = { ...head, ...this.#state(), now: isoTime(this.#deps.clock.now().wall), sums: this.#projection.sums }
+    if (shape === 'objects') return jsonInSlices({ ...state, rows }, slices)
+    const [first] = rows
+    const fields = first === undefined ? [] : (Object.keys(first) as (keyof RowView)[])
+    return jsonInSlices(
+      fields.length === 0 ? {} : Object.fromEntries(fields.map((field) => [field, rows.map((row) => row[field])])),
+      slices,
+    ).then((columns) => `${JSON.stringify(state).slice(0, -1)},"columns":${columns}}`)
+  }
+
+  #schedule(): void {
+    if (!this.#isOpen || this.#flushing || this.#closing.signal.aborted || !this.#projection.isDirty) return
+    this.#flushing = this.#makeFrames()
+      .catch((error: unknown) => this.#log('the rows could not be made', error))
+      .finally(() => {
+        this.#flushing = null
+        this.#schedule()
+      })
+  }
+
+  /** Makes frames until no row is marked, one each 100 ms. */
+  async #makeFrames(): Promise<void> {
+    const began = this.#deps.clock.now().mono
+    const frame = await this.#projection.flush()
+    if (frame) this.#send(frame)
+    const left = FRAME_MS - (this.#deps.clock.now().mono - began)
+    if (left > 0)
+      await sleep(left, undefined, { ref: false, signal: this.#closing.signal }).catch(() => {
+        // The board was closed during the pause.
+      })
+  }
+
+  #send(frame: Frame): void {
+    const encoded = new Map<string, { readonly bytes: Buffer | null; readonly rows: number }>()
+    for (const viewer of this.#viewers) {
+      const key = scopeKey(viewer.scope)
+      const known = encoded.get(key) ?? this.#encode(frame, viewer.scope)
+      encoded.set(key, known)
+      if (known.bytes === null || viewer.mustReset) continue
+      if (viewer.waitingRows > 0 && viewer.waitingRows + known.rows > MAX_WAITING_ROWS)
+        Object.assign(viewer, { mustReset: true, queue: [], waitingRows: 0 })
+      else {
+        viewer.queue.push(known.bytes)
+        viewer.waitingRows += Math.max(1, known.rows)
+      }
+      viewer.wake.resolve()
+    }
+  }
+
+  /** The bytes of a frame for all viewers of a scope; null: it has nothing for them. */
+  #encode({ changes, sums }: Frame, scope: RowScope): { readonly bytes: Buffer | null; readonly rows: number } {
+    const up: RowPatch[] = []
+    const gone: Uuid[] = []
+    for (const { uuid, before, after, patch } of changes) {
+      const wasIn = before !== null && this.#projection.isIn(scope, before)
+      if (after !== null && patch !== null && this.#projection.isIn(scope, after)) up.push(wasIn ? patch : after)
+      else if (wasIn) gone.push(uuid)
+    }
+    const rows = up.length + gone.length
+    if (rows === 0 && sums === null) return { bytes: null, rows }
+    return { bytes: this.#frameBytes('rows', { up, gone, ...(sums ? { sums } : {}) }), rows }
+  }
+
+  #sendAlive(): void {
+    const now = this.#deps.clock.now()
+    if (now.mono - this.#expiredAt >= EXPIRE_MS) {
+      this.#expiredAt = now.mono
+      this.#projection.expire()
+      this.#schedule()
+    }
+    const bytes = this.#frameBytes('alive', { now: isoTime(now.wall) })
+    for (const viewer of this.#viewers) {
+      // A viewer that does not read needs no further signs of life.
+      if (viewer.queue.length > 0) continue
+      viewer.queue.push(bytes)
+      viewer.wake.resolve()
+    }
+  }
+
+  #frameBytes(type: 'rows' | 'alive', body: object): Buffer {
+    return Buffer.from(`id: ${this.#projection.cursor}\nevent: ${type}\ndata: ${JSON.stringify({ type, ...this.#state(), ...body })}\n\n`)
+  }
+}

@@ -1,0 +1,150 @@
+// Makes the row of one process, which all faces show. Owns the mapping; the sums over the tree are in sums.ts. A row depends on facts, on
+// the table and on the tracker of work. It does not depend on the time of the request. So rows of the same state are equal, and a change is
+// the difference of two rows. Pure. Test: test/e2e/daemon/rows.test.ts.
+import { hostname } from 'node:os'
+import { openAsks } from '../../kernel/decide/asks.ts'
+import { CAPABILITIES, isExternal } from '../../kernel/model/capabilities.ts'
+import { isSuspended, statusOf } from '../../kernel/model/status.ts'
+import { knownCost } from '../../api/known-cost.ts'
+import { resumeModes } from '../../kernel/decide/resume-modes.ts'
+import { configuredLimits, LIMITS, payerChainOf, tallyWithBelow, WARN_AT } from '../../kernel/state/limits.ts'
+import { truncate } from '../../kernel/util/truncate.ts'
+import { doingOf, statusSince } from './doing.ts'
+import { whyOf, type WhyContext } from './why.ts'
+import { isoOrNull, isoTime } from '../views/format-times.ts'
+import { memberRow, phaseOf } from '../views/member-view.ts'
+import { noteOf, aboutOf, exitView } from '../views/process-view.ts'
+import { usdOf } from '../../kernel/state/accounts.ts'
+import type { RowBudgetView, RowView } from '../../api/views/rows.ts'
+import type { Tally } from '../../kernel/state/accounts.ts'
+import type { Process } from '../../kernel/model/process.ts'
+import type { LiveTable } from '../../kernel/state/live-table.ts'
+import type { LimitName } from '../../kernel/model/words.ts'
+import type { Uuid } from '../../kernel/model/ids.ts'
+
+const HOST = hostname()
+const MAX_LAST_TEXT = 160
+
+/** The fields of a row that follow from the process itself, from its crew and from the processes that its `why` names. */
+export type OwnFields = Omit<RowView, 'sub' | 'budget' | 'budgetOf'>
+
+export function ownFieldsOf(process: Process, context: WhyContext): OwnFields {
+  const { uuid, pid, parentUuid, spec, life, progress, usage, clock, originUuid, originStep, files } = process
+  return {
+    uuid,
+    pid,
+    parent: parentUuid,
+    host: HOST,
+    kind: kindOf(process),
+    name: spec.name,
+    agent: spec.agent,
+    driver: spec.driver,
+    model: spec.model,
+    about: aboutOf(spec),
+    labels: { ...spec.labels },
+    status: statusOf(process),
+    activity: life.state === 'running' ? life.activity : null,
+    liveness: process.liveness?.word ?? null,
+    since: isoTime(statusSince(process, context.work)),
+    why: whyOf(process, context),
+    doing: doingOf(process, context.work),
+    note: noteOf(process, context, context.mono),
+    step: progress.step,
+    turn: progress.turn,
+    queue: process.queue.length,
+    asks: life.state === 'dead' ? 0 : openAsks(process).length,
+    elapsedMs: Math.round(clock.elapsedMs),
+    runsSince: clock.since === null ? null : isoOrNull(clock.sinceAt),
+    ctx: contextOf(process),
+    cost: { usd: knownCost(usage), unpriced: usage.unpriced, estimated: usage.estimated },
+    role: spec.member?.role ?? null,
+    phase: phaseOf(process, context),
+    task: memberRow(process, context)?.task ?? null,
+    branch: files?.branch ?? spec.worktree?.branch ?? null,
+    origin: originUuid === null ? null : { uuid: originUuid, step: originStep },
+    ...continuationOf(process),
+    // The needs of the user fill these four.
+    attention: 0,
+    unseen: false,
+    snoozedUntil: null,
+    pinned: process.pinned,
+    lastText: progress.lastText === null ? null : truncate(progress.lastText, MAX_LAST_TEXT, '…'),
+    exit: exitView(life),
+    createdAt: isoTime(clock.createdAt),
+    endedAt: life.state === 'dead' ? isoTime(clock.exitedAt ?? clock.updatedAt) : null,
+    seq: process.seq,
+  }
+}
+
+function kindOf({ spec: { driver } }: Process): RowView['kind'] {
+  switch (driver) {
+    case 'crew':
+    case 'supervisor':
+    case 'command':
+      return driver
+    case 'compose':
+      return 'run'
+    default:
+      return 'agent'
+  }
+}
+
+/** A native agent is compacted when its context and the room for an answer fill this share of the window. */
+const FULL_SHARE = 0.85
+
+function contextOf({ context, usage, spec }: Process): RowView['ctx'] {
+  const window = context?.window ?? null
+  if (window === null) return null
+  const isCompacted = CAPABILITIES[spec.driver].recordsContext
+  return {
+    used: usage.contextTokens,
+    window,
+    compactsAt: isCompacted ? Math.max(0, Math.floor(FULL_SHARE * window - (context?.answer ?? 0))) : null,
+  }
+}
+
+function continuationOf(process: Process): Pick<RowView, 'forks' | 'resumes'> {
+  const { fork, continue: obstacle, rerun } = resumeModes(process)
+  return {
+    forks: fork !== null ? 'no' : isExternal(process.spec) ? 'now' : 'any step',
+    resumes: isSuspended(process) || (process.life.state === 'dead' && (obstacle === null || rerun === null)),
+  }
+}
+
+/** The limits that usage fills up, with the part that open calls reserve. */
+const RESERVED: { readonly [L in LimitName]?: (tally: Tally) => number } = {
+  budgetUsd: ({ reservedNanoUsd }) => usdOf(reservedNanoUsd),
+  budgetTokens: ({ reservedTokens }) => reservedTokens,
+  maxOutputTokens: ({ reservedOutputTokens }) => reservedOutputTokens,
+}
+
+/** The own limit of a process that is nearest to its end. Limits of time and of children are left out: usage does not fill them up. */
+export function budgetOf(table: LiveTable, process: Process): RowBudgetView | null {
+  const { limits } = process.spec
+  const names = configuredLimits(limits).filter(isFilledByUsage)
+  if (names.length === 0) return null
+  const tally = tallyWithBelow(table, process)
+  const views = names.map((limit) => ({
+    limit,
+    used: Math.round(LIMITS[limit].used({ process, tally, now: 0 }) * 1e9) / 1e9,
+    reserved: RESERVED[limit]?.(tally) ?? 0,
+    of: limits[limit] ?? 0,
+    warnAt: limits.warnAt ?? WARN_AT,
+  }))
+  return views.reduce((nearest, view) => (shareOf(view) > shareOf(nearest) ? view : nearest))
+}
+
+function isFilledByUsage(limit: LimitName): boolean {
+  const { when } = LIMITS[limit]
+  return when !== 'clock' && when !== 'ask'
+}
+
+function shareOf({ used, of }: RowBudgetView): number {
+  return of === 0 ? 1 : used / of
+}
+
+/** The nearest process whose limits the usage of this one counts for, itself included; null: none has such a limit. */
+export function budgetScopeOf(table: LiveTable, process: Process): Uuid | null {
+  const found = payerChainOf(table, process).find(({ spec: { limits } }) => configuredLimits(limits).some(isFilledByUsage))
+  return found?.uuid ?? null
+}

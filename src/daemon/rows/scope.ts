@@ -1,0 +1,12 @@
+// The scopes of rows: which rows a viewer wants. Test: test/e2e/daemon/rows.test.ts.
+import type { Uuid } from '../../kernel/model/ids.ts'
+
+/**
+ * `live`: the processes that have not ended. `recent`: also what ended in the last 24 hours, and the ancestors of all these. `all`: all
+ * that are stored. `subtree`: the recent rows at and below `root`.
+ */
+export type RowScope = { readonly of: 'live' | 'recent' | 'all' } | { readonly of: 'subtree'; readonly root: Uuid }
+
+export function scopeKey(scope: RowScope): string {
+  return scope.of === 'subtree' ? `subtree:${scope.root}` : scope.of
+}

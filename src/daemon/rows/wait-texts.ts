@@ -1,0 +1,27 @@
+// The texts about waits that `why` and the NOTE column share, each made from the facts of one process.
+// Test: test/e2e/daemon/rows.test.ts, test/tables/daemon/views/process-view.test.ts.
+import { openAsks } from '../../kernel/decide/asks.ts'
+import { localTime } from '../views/format-times.ts'
+import type { Hold, Process } from '../../kernel/model/process.ts'
+
+/** Describes a hold, such as `by user` or `rate limit until 14:05`. */
+export function holdText({ reason, by, at, until }: Hold): string {
+  if (reason === 'user') return `by ${by}`
+  if (reason === 'breaker') return 'failing tools'
+  if (reason === 'context-full') return 'context is full'
+  return until === undefined ? reason : `${reason.replace('-', ' ')} until ${localTime(until, at)}`
+}
+
+/** Describes a liveness problem, such as `silent since 14:02, in the model call of step 4`; null without one. */
+export function livenessText({ liveness, clock }: Process): string | null {
+  if (!liveness) return null
+  const { word, since, evidence } = liveness
+  return `${word} since ${localTime(since, clock.lastActivityAt)}${evidence === '' ? '' : `, ${evidence}`}`
+}
+
+/** Describes the first open question, such as `asks: run npm test? (and 1 more)`; null if there is none. */
+export function asksText(process: Process): string | null {
+  const [first, ...others] = openAsks(process)
+  if (!first) return null
+  return `asks: ${first.text.trim().split('\n', 1)[0]}${others.length > 0 ? ` (and ${others.length} more)` : ''}`
+}
