@@ -52,7 +52,7 @@ describe('setting a key', () => {
       '{ command: npx, args: [-y, x] }',
       `${USER_FILE}mcp:\n  git.hub:\n    command: npx\n    args:\n      - -y\n      - x\n`,
     ],
-  ])('%s', async (_what, key, value, after) => {
+  ])('writes %s', async (_what, key, value, after) => {
     await using workspace = await newWorkspace(USER_FILE)
     await setKey(workspace.paths, key, value)
     expect(workspace.text()).toBe(after)

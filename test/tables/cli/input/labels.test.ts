@@ -19,6 +19,6 @@ test.each([
   [['team', 'other'], false],
   [['draft='], true],
   [[], true],
-])('the filters %j', (texts, expected) => {
+])('the filters %j match, or do not match, the labels', (texts, expected) => {
   expect(labelFilter(texts)({ team: 'web', draft: '' })).toBe(expected)
 })

@@ -111,7 +111,7 @@ describe('the table of `ps`', () => {
   })
 
   test.each([[{ REEVE_ASCII: '1' }], [{ LANG: 'C' }], [{ LANG: '' }], [{ LC_ALL: 'POSIX' }]])(
-    'marks suspended ones with [P] where %j',
+    'marks suspended processes with [P] if the environment has %j',
     (env) => {
       expect(lines(rows, {}, captureOutput({ env }).out)[2]).toContain('[P] suspended')
     },

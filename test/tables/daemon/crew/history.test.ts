@@ -31,10 +31,10 @@ const turnEnded = (member: 'worker-1' | 'worker-2', turn: number, details: { tas
 const taskAssigned = (member: 'worker-1' | 'worker-2', task = 'a'): CrewFact => ({ type: 'task.assigned', task, member })
 
 test.each<[string, (readonly [number, number])[], number]>([
-  ['none', [], 0],
-  ['one', [[5, 9]], 4],
+  ['no interval', [], 0],
+  ['one interval', [[5, 9]], 4],
   [
-    'apart, in any order',
+    'separate intervals, in any order',
     [
       [10, 12],
       [0, 5],
@@ -42,7 +42,7 @@ test.each<[string, (readonly [number, number])[], number]>([
     7,
   ],
   [
-    'one within another',
+    'an interval within another',
     [
       [0, 10],
       [2, 4],
@@ -50,7 +50,7 @@ test.each<[string, (readonly [number, number])[], number]>([
     10,
   ],
   [
-    'one over the end of another',
+    'an interval over the end of another',
     [
       [0, 5],
       [3, 8],
@@ -59,7 +59,7 @@ test.each<[string, (readonly [number, number])[], number]>([
     9,
   ],
   ['a clock that went back', [[9, 5]], 0],
-])('the covered time of intervals counts overlaps once: %s', (_, spans, expectedSum) => {
+])('the time that intervals cover counts overlaps once: %s', (_, spans, expectedSum) => {
   expect(coveredMs(spans)).toBe(expectedSum)
 })
 

@@ -1,4 +1,4 @@
-// The calendar of the budgets: days and months of the local time zone, over its changes of the hour.
+// The calendar of the budgets: days and months of the local time zone, also when summer time begins or ends.
 import { expect, test } from 'vitest'
 import { calendarAt } from '../../../../src/daemon/host/calendar.ts'
 

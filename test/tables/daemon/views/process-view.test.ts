@@ -65,7 +65,7 @@ test.each<[string, readonly FactBody[], object]>([
     { status: 'starting', pausedAt: null, elapsedMs: 2_500, holds: [] },
   ],
   [
-    'stopping, though paused',
+    'stopping in spite of a pause',
     [
       ...START,
       HELD,
@@ -76,7 +76,11 @@ test.each<[string, readonly FactBody[], object]>([
     ],
     { status: 'stopping', stopping: { signal: 'SIGTERM', by: 'user', at: expect.any(String) } },
   ],
-  ['zombie', [...START, processExited()], { state: 'zombie', status: 'zombie', exit: { code: 0, reason: 'completed' }, elapsedMs: 3_000 }],
+  [
+    'a zombie',
+    [...START, processExited()],
+    { state: 'zombie', status: 'zombie', exit: { code: 0, reason: 'completed' }, elapsedMs: 3_000 },
+  ],
   [
     'completed',
     [...START, processExited(), { type: 'process.reaped' }],
@@ -93,7 +97,7 @@ test.each<[string, readonly FactBody[], object]>([
     { status: 'stopped', pausedAt: null, holds: [], elapsedMs: 2_000, note: 'ended while it was suspended' },
   ],
   [
-    'failed, with the word that explains it',
+    'failed, with its reason',
     [...START, { type: 'process.note', text: 'first' }, processExited({ code: 3, reason: 'exit code 3' }), { type: 'process.reaped' }],
     { status: 'failed', note: 'exit code 3' },
   ],
@@ -107,7 +111,7 @@ test.each<[string, readonly FactBody[], object]>([
     [...START, processExited({ code: 1, reason: 'interrupted', cause: 'daemon' }), { type: 'process.reaped' }],
     { status: 'interrupted' },
   ],
-])('%s', (_name, bodies, expected) => {
+])('the view is right for a process that is %s', (_name, bodies, expected) => {
   expect(viewOf(bodies)).toMatchObject(expected)
 })
 

@@ -83,7 +83,7 @@ test.each<[string, readonly Line[], ReturnType<typeof playUpdates>]>([
     [':Nex', 'begins', ':t.', 'is over', ':done'],
     { steps: ['Nex|[call]', 't.done'], lateText: '', result: 't.done' },
   ],
-])('%s', (_, lines, expected) => {
+])('text belongs to the right step: %s', (_, lines, expected) => {
   expect(playUpdates(...lines)).toEqual(expected)
 })
 

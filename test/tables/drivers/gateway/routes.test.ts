@@ -16,7 +16,7 @@ describe('the path', () => {
     ['/anthropic', { name: 'anthropic', rest: '', query: '', key: null }],
     ['/anthropic/', { name: 'anthropic', rest: '', query: '', key: null }],
     ['/my.host-2/v1/x', { name: 'my.host-2', rest: 'v1/x', query: '', key: null }],
-  ])('%s', (url, expected) => {
+  ])('%s names its provider, if there is one', (url, expected) => {
     expect(readPath(url)).toEqual(expected)
   })
 

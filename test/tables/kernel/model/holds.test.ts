@@ -26,13 +26,13 @@ describe('the removal of a hold', () => {
   })
 })
 
-describe('equal holds', () => {
+describe('of two holds', () => {
   const hold: Hold = { reason: 'subtree', root: 'a', by: 'user', at: 1 }
   test.each<[string, Hold, boolean]>([
-    ['the same, later', { ...hold, at: 2 }, true],
-    ['another root', { ...hold, root: 'b' }, false],
-    ['another holder', { ...hold, by: 'agent:a' }, false],
-    ['another reason', { reason: 'user', by: 'user', at: 1 }, false],
+    ['the same hold at a later time is equal', { ...hold, at: 2 }, true],
+    ['a hold with another root is different', { ...hold, root: 'b' }, false],
+    ['a hold of another sender is different', { ...hold, by: 'agent:a' }, false],
+    ['a hold with another reason is different', { reason: 'user', by: 'user', at: 1 }, false],
   ])('%s', (_, otherHold, isEqual) => {
     expect(isSameHold(hold, otherHold)).toBe(isEqual)
     expect(isSameHold(otherHold, hold)).toBe(isEqual)

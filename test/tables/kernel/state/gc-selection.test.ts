@@ -42,7 +42,7 @@ describe('rules', () => {
       ['retention_days', 'retention_days', 'retention_days', 'keep', 'keep'],
     ],
     ['all three', { retentionMs: 450, maxEntries: 4, maxBytes: 75 }, ['retention_days', 'max_bytes', 'max_bytes', 'keep', 'keep']],
-  ])('%s', (_what, rules, expected) => {
+  ])('select the right processes: %s', (_what, rules, expected) => {
     expect(verdictsOf(rules)).toEqual(expected)
   })
 

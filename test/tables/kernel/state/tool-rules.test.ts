@@ -10,7 +10,7 @@ describe('a rule', () => {
     ['edit( src/** )', 'edit', 'src/**'],
     ['bash(echo (x))', 'bash', 'echo (x)'],
     ['mcp__db__query', 'mcp__db__query', null],
-  ])('%s', (text, tool, pattern) => {
+  ])('`%s` is valid', (text, tool, pattern) => {
     expect(parseToolRule(text)).toEqual({ tool, pattern })
   })
 
@@ -26,7 +26,7 @@ describe('a rule', () => {
     ['grep(src)', 'read:PATH'],
     ['mcp__db(x)', 'only write, edit, bash may have'],
     ['toString(x)', 'only write, edit, bash may have'],
-  ])('%s: %s', (text, problem) => {
+  ])('the problem of the rule `%s` is: %s', (text, problem) => {
     expect(hasPattern(text)).toBe(true)
     if (problem === null) expect(toolRuleProblem(text)).toBeNull()
     else expect(toolRuleProblem(text)).toContain(problem)
@@ -47,7 +47,7 @@ describe('a rule that a shell could bypass', () => {
     ['a shell that is a denied tool', { default: 'allow', deny: ['edit(x)'] }, { tools: null, deny: ['bash'] }, false],
     ['allowed commands only', { default: 'ask', allow: ['bash(npm test:*)'], deny: ['edit(x)'] }, all, false],
     ['no rule with a pattern', { default: 'allow', deny: ['edit'] }, all, false],
-  ])('%s', (_, permissions, lists, isBypassable) => {
+  ])('is found only where a shell can bypass it: %s', (_, permissions, lists, isBypassable) => {
     expect(bypassableRule(permissions, lists) !== null).toBe(isBypassable)
   })
 })

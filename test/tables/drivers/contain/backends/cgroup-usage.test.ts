@@ -44,7 +44,7 @@ const ENDS: readonly (readonly [what: string, oom: number, kill: number, hasReac
   ['the machine had no memory left, and chose a member', 0, 1, false],
 ]
 
-test.each(ENDS)('%s', async (_, oom, kill, hasReachedLimit) => {
+test.each(ENDS)('whether the memory limit has ended a program is right if %s', async (_, oom, kill, hasReachedLimit) => {
   await using group = await makeGroup({ 'memory.current': '1\n', 'memory.events': EVENTS(oom, kill) })
   expect(memoryOf(group.dir)?.hasReachedLimit).toBe(hasReachedLimit)
 })

@@ -18,13 +18,13 @@ function parseMembers(text: string): ProcessUsage[] {
 }
 
 const ROWS: readonly (readonly [what: string, measurements: readonly string[], totals: readonly number[]])[] = [
-  ['one process that computes', ['10:5', '10:50', '10:80'], [5, 50, 80]],
-  ['a child that was waited for is in its parent', ['10:5 20:40', '10:5+45'], [45, 50]],
+  ['a process that computes counts', ['10:5', '10:50', '10:80'], [5, 50, 80]],
+  ['a child that was waited for counts in its parent', ['10:5 20:40', '10:5+45'], [45, 50]],
   ['a child without a waiting parent stays counted', ['10:5 20:40', '10:6'], [45, 46]],
   ['a grandchild counts in its grandparent after both waits', ['10:5 20:40 30:7', '10:5+60'], [52, 65]],
-  ['a child that was waited for, and a grandchild that was not', ['10:0 20:40 30:7', '10:0+40'], [47, 47]],
-  ['a child that began and ended between two measurements', ['10:5', '10:5+100'], [5, 105]],
-  ['all processes have ended', ['10:5 20:40', ''], [45, 45]],
+  ['a grandchild that was not waited for stays counted', ['10:0 20:40 30:7', '10:0+40'], [47, 47]],
+  ['a child that began and ended between two measurements counts', ['10:5', '10:5+100'], [5, 105]],
+  ['the total stays when all processes have ended', ['10:5 20:40', ''], [45, 45]],
   ['the total never decreases', ['10:50', '10:40'], [50, 50]],
 ]
 

@@ -25,7 +25,7 @@ const PRICED: readonly (readonly [ref: string, usd: readonly number[]])[] = [
   ['anthropic/claude-sonnet-4-5', [6, 22.5, 0.6, 7.5]],
 ]
 
-test.each(PRICED)('a million tokens of %s', async (ref, usd) => {
+test.each(PRICED)('a million tokens of %s have their price', async (ref, usd) => {
   const [provider = '', model = ''] = ref.split('/')
   const priced = { provider, model, userPrices }
   const costs = await Promise.all(

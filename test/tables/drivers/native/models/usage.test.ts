@@ -25,7 +25,7 @@ const ROWS: readonly (readonly [name: string, counts: Counts, expected: readonly
   ['output alone', [undefined, undefined, undefined, undefined, 5], [0, 5, 0, 0]],
 ]
 
-test.each(ROWS)('%s', (_, [total, noCache, cacheRead, cacheWrite, output], expected) => {
+test.each(ROWS)('each token is counted once: %s', (_, [total, noCache, cacheRead, cacheWrite, output], expected) => {
   const tokenCounts = toTokenCounts({
     inputTokens: { total, noCache, cacheRead, cacheWrite },
     outputTokens: { total: output, text: undefined, reasoning: undefined },

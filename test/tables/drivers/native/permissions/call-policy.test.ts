@@ -127,7 +127,7 @@ describe('a rule for commands', () => {
     ['git push', 'deny'],
     ['git  push --force', 'deny'],
     ['git -C . push', 'ask'],
-  ])('%s', async (command, expected) => {
+  ])('decides about `%s`', async (command, expected) => {
     expect(await decide(rules, 'bash', bash(command))).toBe(expected)
   })
 })
@@ -155,7 +155,7 @@ describe('a rule for paths', () => {
     ['write', 'src/alias', 'deny'],
     ['write', 'src/../secret', 'deny'],
     ['write', 'src/x.lock', 'allow'],
-  ])('%s %s', async (name, path, expected) => {
+  ])('decides about `%s` of `%s`', async (name, path, expected) => {
     expect(await decide(rules, name, file(path))).toBe(expected)
   })
 

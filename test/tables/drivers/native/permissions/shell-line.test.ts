@@ -159,7 +159,7 @@ describe('a command with a pattern', () => {
     ['rm:*', 'A=1', false, false],
     ['git push:*', '/usr/bin/git push', false, true],
     ['git push:*', 'git -C x push', false, false],
-  ])('%s and %s', (pattern, line, isCertain, isPossible) => {
+  ])('matches, or may match, as it should: `%s` and `%s`', (pattern, line, isCertain, isPossible) => {
     const [words = []] = parseShellLine(line).commands
     expect([isCommand(words, pattern), mayBeCommand(words, pattern)]).toEqual([isCertain, isPossible])
   })

@@ -243,7 +243,7 @@ const RULES: readonly (readonly [tools: readonly string[] | null, deny: readonly
   [[], [], []],
 ]
 
-test.each(RULES)('allowed %j, denied %j: %j', (tools, deny, allowed) => {
+test.each(RULES)('with the allowed tools %j and the denied tools %j the agent has %j', (tools, deny, allowed) => {
   expect(new Toolbox({ tools, deny }).offeredTools().map(({ name }) => name)).toEqual(allowed)
 })
 

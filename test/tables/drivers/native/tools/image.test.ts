@@ -37,7 +37,7 @@ const HEADERS: readonly (readonly [name: string, mediaType: string, bytes: Buffe
   ['webp, extended', 'image/webp', webpOf('VP8X', '10000000 7f0200 df0100')],
 ]
 
-test.each(HEADERS)('%s', (_, mediaType, bytes) => {
+test.each(HEADERS)('%s: the header has the size', (_, mediaType, bytes) => {
   const format = findImageFormat(bytes.subarray(0, 16))
   expect(format?.mediaType).toBe(mediaType)
   expect(format?.readSize(bytes)).toEqual({ width: 640, height: 480 })

@@ -249,7 +249,7 @@ describe('a refused command has a hint', () => {
     [{ type: 'complete_crew', summary: 's', outcome: 'completed' }, 'CONFLICT'],
   ]
 
-  test.each(cases.map(([command, code]) => [command.type, code, command] as const))('%s: %s', (_, code, command) => {
+  test.each(cases.map(([command, code]) => [command.type, code, command] as const))('for %s, refused as %s', (_, code, command) => {
     const world = busyWorld()
     const before = world.crew
     expect(refusalCode(world, command), JSON.stringify(command).slice(0, 80)).toBe(code)

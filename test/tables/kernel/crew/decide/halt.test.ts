@@ -26,7 +26,7 @@ test.each<[Job['type'], JobResult | undefined]>([
   ['merge', undefined],
   ['merge', { type: 'left', branch: 'b', reason: FULL }],
   ['land', undefined],
-])('a %s that fails because the disk is full is done when the crew resumes', (type, result) => {
+])('the job `%s`, which fails because the disk is full, is done when the crew resumes', (type, result) => {
   const world = startedWorld()
   const job = failJob(world, type, result)
   expect([world.isPaused, world.crew.halted]).toEqual([true, `the disk is full: ${FULL}`])

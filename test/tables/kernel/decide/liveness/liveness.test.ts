@@ -38,7 +38,7 @@ describe('the judgement', () => {
     ],
   ]
 
-  test.each(cases)('%s', (_, observations, nowMs, expectedWord, expectedSince) => {
+  test.each(cases)('is right for %s', (_, observations, nowMs, expectedWord, expectedSince) => {
     const judgement = judgeLiveness({ ...SEEN, ...observations }, DEFAULT_THRESHOLDS, nowMs)
     expect(judgement.word).toBe(expectedWord)
     if (expectedSince !== null) expect(judgement.since).toBe(expectedSince)
