@@ -26,6 +26,7 @@ import { RESUME_TYPES } from '../src/daemon/http/responses/resume.ts'
 import { ROLE_TYPES } from '../src/daemon/http/responses/roles.ts'
 import { ROW_TYPES } from '../src/daemon/http/responses/rows.ts'
 import { SEARCH_TYPES } from '../src/daemon/http/responses/search.ts'
+import { STAKES_TYPES } from '../src/daemon/http/responses/stakes.ts'
 import { USAGE_TYPES } from '../src/daemon/http/responses/usage.ts'
 import { commitBody, dirBody, doctorModelsBody, modelsBody, pinBody, PROCESS_BODIES, mcpClientBody } from '../src/daemon/http/schemas.ts'
 import { outboxRecord } from '../src/daemon/mcp/outbox.ts'
@@ -86,6 +87,7 @@ const VIEWS: Readonly<Record<string, View>> = {
   roles: { about: 'the roles of crews.', test: 'e2e/crew/up', types: ROLE_TYPES },
   rows: { about: 'the rows that all faces share.', test: 'e2e/daemon/rows', types: ROW_TYPES },
   search: { about: 'a search in transcripts.', test: 'e2e/daemon/search', types: SEARCH_TYPES },
+  stakes: { about: 'what an action would cost.', test: 'e2e/lifecycle/stakes', types: STAKES_TYPES },
   usage: { about: 'the usage of all processes.', test: 'e2e/limits/usage', types: USAGE_TYPES },
 }
 

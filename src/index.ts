@@ -37,8 +37,9 @@ import type { HeartbeatView } from './api/views/heartbeat.ts'
 import type { DirBody, ExportedView, GcView, ImportedView, PinBody } from './api/views/archive.ts'
 import type { LineageView, ResumablesView } from './api/views/resume.ts'
 import type { SearchView } from './api/views/search.ts'
+import type { StakesView } from './api/views/stakes.ts'
 import type { UsageBy, UsageReportView, UsageSumView } from './api/views/usage.ts'
-import type { Handler, Signal, WaitTarget } from './kernel/model/words.ts'
+import type { Handler, Signal, StakesAction, WaitTarget } from './kernel/model/words.ts'
 
 export { ApiError } from './api/client/client.ts'
 export type { Compose } from './api/client/compose.ts'
@@ -68,6 +69,7 @@ export type { HeartbeatRowView, HeartbeatView, ThresholdsView } from './api/view
 export type { LineageNodeView, LineageView, ResumableView, ResumablesView, ResumeModesView } from './api/views/resume.ts'
 export type { RoleProblem, RoleView, RolesView } from './api/views/roles.ts'
 export type { SearchMatchView, SearchView } from './api/views/search.ts'
+export type { InFlightView, StakesView } from './api/views/stakes.ts'
 export type { UsageBy, UsageReportView, UsageRowView, UsageSumView } from './api/views/usage.ts'
 export type { ErrorCode } from './kernel/model/errors.ts'
 export type { Effort } from './kernel/model/spec-parts.ts'
@@ -102,7 +104,7 @@ export type { RowEvent, RowPatch } from './api/row-events.ts'
 export type { DoingView, RowBudgetView, RowColumnsView, RowsView, RowView, SubtreeSumsView, SumsView, WhyView } from './api/views/rows.ts'
 export type { CheckView, DaemonView, EventView, ModelView, ProviderCheckView, ProviderModelsView } from './api/views/daemon.ts'
 export type { Status } from './kernel/model/status.ts'
-export type { Activity, ContainmentKind, DriverName, Handler, HoldReason, Limits, Signal } from './kernel/model/words.ts'
+export type { Activity, ContainmentKind, DriverName, Handler, HoldReason, Limits, Signal, StakesAction } from './kernel/model/words.ts'
 
 /** The total usage of several processes, in tokens and USD. */
 export type UsageSum = Readonly<UsageSumView>
@@ -255,6 +257,19 @@ export class Reeve implements AsyncDisposable {
   /** Returns a living or ended process; with `changes` also the changes in its worktree. */
   async get(ref: string, { changes, ...options }: CallOptions & { readonly changes?: boolean } = {}): Promise<ProcessView> {
     return (await this.#client.get<{ process: ProcessView }>(processPath(ref), { changes }, options)).process
+  }
+
+  /**
+   * Returns what an action would cost, and changes nothing: the work that is lost, what is kept, and what happens to other processes.
+   * `stop` is SIGTERM with a grace, `kill` is SIGKILL. `subtree`: also on all its descendants. `files: false`: git does not examine its
+   * worktree, which takes up to 300 ms.
+   */
+  stakes(
+    ref: string,
+    action: StakesAction,
+    { subtree, files, ...options }: CallOptions & { readonly subtree?: boolean; readonly files?: boolean } = {},
+  ): Promise<StakesView> {
+    return this.#client.get<StakesView>(`${processPath(ref)}/stakes`, { action, subtree, files: files === false ? 0 : undefined }, options)
   }
 
   /**

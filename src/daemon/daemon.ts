@@ -292,7 +292,7 @@ class RunningDaemon implements Daemon {
       parentUuid: null,
       waiter,
       openMcpAccess: (userContext) => toolService.openUserAccess(userContext),
-      ...historyViews({ table, store, reads, slices, worktrees, turns }),
+      ...historyViews({ table, store, reads, slices, worktrees, turns, removals, clock }),
       removals,
       collector,
       archive: new Archive({

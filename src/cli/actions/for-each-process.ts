@@ -14,6 +14,8 @@ import { isAllConfirmed, selectProcesses, type SelectionRules, type Target } fro
 export interface ActionResult {
   /** the line for the user */
   readonly message: string
+  /** lines that are the result itself, on stdout, instead of the message */
+  readonly lines?: readonly string[]
   /** the fields of the JSON result */
   readonly fields: object
   /** the exit code, if the action succeeded only in part; absent: 0 */
@@ -42,15 +44,22 @@ export interface SelectingAction {
   readonly question: string
   /** the past participle in the summary: `stopped` */
   readonly outcome: string
-  readonly act: (ref: string, target: Target) => Promise<ActionResult>
+  readonly act: (ref: string, target: Target, count: number) => Promise<ActionResult>
+  /** the action changes nothing, so there is no question */
+  readonly isDryRun?: boolean
+  /** returns lines that are shown before a question */
+  readonly preview?: (targets: readonly Target[]) => Promise<readonly string[]>
 }
 
 /** Runs an action on each process that the words name, that a pattern selects, or that `--all` selects. */
-export async function forEachSelected(call: VerbCall, { rules, question, outcome, act }: SelectingAction): Promise<number> {
+export async function forEachSelected(
+  call: VerbCall,
+  { rules, question, outcome, act, isDryRun = false, preview }: SelectingAction,
+): Promise<number> {
   const { out } = call
   const targets = await selectProcesses(call, rules)
-  if (!(await isAllConfirmed(call, question, targets))) return 1
-  const { exit, succeeded } = await runOnEach(out, targets, (target) => actUnlessEnded(target, (ref) => act(ref, target)))
+  if (!isDryRun && !(await isAllConfirmed(call, question, targets, preview))) return 1
+  const { exit, succeeded } = await runOnEach(out, targets, (target) => actUnlessEnded(target, (ref) => act(ref, target, targets.length)))
   if (out.json) return exit
   if (targets.length === 0) await out.message(`no process is ${rules.adjective}`)
   if (targets.length > 1)
@@ -84,7 +93,8 @@ async function runOnEach(
     const attempt = (await attempts[at]) as Attempt
     if ('result' in attempt) {
       results.push({ ref, ...attempt.result.fields })
-      if (!out.json) await out.message(attempt.result.message)
+      if (!out.json && attempt.result.lines) for (const line of attempt.result.lines) await out.line(line)
+      else if (!out.json) await out.message(attempt.result.message)
       exit ||= attempt.result.exit ?? 0
       succeeded += attempt.result.exit === undefined ? 1 : 0
       continue

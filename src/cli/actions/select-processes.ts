@@ -93,10 +93,17 @@ function withoutRepeated(targets: readonly Target[], living: readonly Selectable
   })
 }
 
-/** Asks on a terminal before `--all` acts. Returns false if the user refuses. */
-export async function isAllConfirmed({ args, out }: VerbCall, action: string, targets: readonly Target[]): Promise<boolean> {
+/** Asks on a terminal before `--all` acts. `preview`: returns lines to show before the question. Returns false if the user refuses. */
+export async function isAllConfirmed(
+  { args, out }: VerbCall,
+  action: string,
+  targets: readonly Target[],
+  preview?: (targets: readonly Target[]) => Promise<readonly string[]>,
+): Promise<boolean> {
   const isAsked = args.on('all') && !args.on('yes') && !out.json && process.stdin.isTTY && out.isTerminal('stderr')
-  if (!isAsked || targets.length === 0 || (await askToConfirm(`${action} ${countOf(targets.length, 'process')}?`))) return true
+  if (!isAsked || targets.length === 0) return true
+  for (const line of (await preview?.(targets)) ?? []) await out.message(line)
+  if (await askToConfirm(`${action} ${countOf(targets.length, 'process')}?`)) return true
   await out.message('nothing was changed')
   return false
 }

@@ -28,6 +28,8 @@ const NO_WORDS = [0, 0] as const
 const ANY_WORDS = [0, 1000] as const
 /** Returns the flags of a verb that takes `--all`. `all`: what it does to which processes */
 const allFlags = (all: string): Readonly<Record<'all' | 'yes', Flag>> => ({ all: on(all), yes: on('with --all: do not ask', 'y') })
+const STAKES =
+  'After the end of an agent a line lists what was interrupted and what is kept. `--dry-run` lists that before, and changes nothing. It shows open calls, files that are not recorded, queued messages, children, tasks and nodes.'
 const SELECTION =
   "P may be a pattern in quotes, such as `'web*'`: it selects the living processes with such a name. `--all` selects all, and asks first on a terminal. `reeve help references` has the rules."
 /** Returns the exit codes of most verbs. `failure`: the meaning of code 1. */
@@ -300,9 +302,10 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   ...RESUMES,
   kill: {
     summary: 'Send a signal to processes',
-    usage: ['reeve kill [-s SIGNAL] [--subtree] [--grace D] P...', 'reeve kill [-s SIGNAL] [--grace D] --all [--yes]'],
+    usage: ['reeve kill [-s SIGNAL] [--subtree] [--grace D] [--dry-run] P...', 'reeve kill [-s SIGNAL] [--grace D] --all [--yes]'],
     about: [
       'Sends SIGTERM, and SIGKILL after a grace of 300ms (Claude Code 3s, Codex 6s, or the value of the agent file). It returns when the process has ended. Without `--subtree` its children continue, and their number is printed.',
+      STAKES,
       'Signals: SIGTERM (15), SIGKILL (9), SIGINT (2, ends the current turn), SIGPAUSE (19, or STOP), SIGRESUME (18, or CONT). Names work with or without SIG, in any case. A process can block a signal or handle it as a message: `reeve signals`.',
       SELECTION,
     ],
@@ -311,6 +314,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       signal: { kind: 'text', short: 's', value: 'SIGNAL', help: 'a name or a POSIX number (default SIGTERM)' },
       subtree: on('also all its living descendants'),
       grace: duration('D', 'how long it may take to end after SIGTERM (default 300ms, or the value of its agent)'),
+      'dry-run': on('only show what would be lost and kept'),
       ...allFlags('signal all living processes'),
     },
     exits: usualExits('refused, not confirmed, or not ended in time'),
@@ -318,6 +322,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       ['reeve kill 5', 'stop it'],
       ['reeve kill -s 9 5 7', 'both, at once'],
       ['reeve kill --subtree --grace 5s 5', 'with its descendants'],
+      ['reeve kill --dry-run --subtree 5', 'what that would cost'],
       ["reeve kill 'test-*'", 'all whose name begins with test-'],
     ],
     load: () => import('../verbs/kill.ts'),
@@ -346,17 +351,19 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   },
   stop: {
     summary: 'Stop processes gracefully',
-    usage: ['reeve stop P...', 'reeve stop --all [--yes]'],
+    usage: ['reeve stop [--dry-run] P...', 'reeve stop [--dry-run] --all [--yes]'],
     about: [
       'Sends SIGTERM with a grace of 10 s (longer if the agent file sets it), then SIGKILL. It returns when the process has ended. A stopped process can be resumed.',
+      STAKES,
       SELECTION,
     ],
     wordRange: ANY_WORDS,
-    flags: allFlags('stop all living processes'),
+    flags: { 'dry-run': on('only show what would be lost and kept'), ...allFlags('stop all living processes') },
     exits: usualExits('refused, not confirmed, or not ended in time'),
     examples: [
       ['reeve stop 5', 'resume it later with `reeve resume 5`'],
       ["reeve stop docs 'web*'", 'one, and all whose name begins with web'],
+      ['reeve stop --dry-run 5', 'what that would cost'],
       ['reeve stop --all', 'all, after a question'],
     ],
     load: () => import('../verbs/stop.ts'),

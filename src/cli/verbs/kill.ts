@@ -1,6 +1,7 @@
 // `reeve kill`: sends any signal; SIGTERM with a short grace. Tests: test/e2e/cli/cli.test.ts, test/e2e/cli/several-processes.test.ts.
 import { processTitle } from '../print/process-text.ts'
 import { forEachSelected } from '../actions/for-each-process.ts'
+import { dryRun, previewLines, withSummary } from '../actions/stakes.ts'
 import { outcomeSuffix, stopAndWait, deferralNote, optionalFields } from '../actions/stop-and-wait.ts'
 import { UsageError } from '../errors.ts'
 import { stripControls } from '../print/text.ts'
@@ -14,13 +15,20 @@ export async function run(call: VerbCall): Promise<number> {
   if (grace !== undefined && signal !== 'SIGTERM') throw new UsageError(`${signal} takes no grace`)
   const subtree = args.on('subtree')
   const ends = signal === 'SIGTERM' || signal === 'SIGKILL'
+  const isDryRun = args.on('dry-run')
+  const request = { signal, subtree }
   return forEachSelected(call, {
     rules: { canActOn: () => true, adjective: 'living', leavesChildrenToOwner: ends },
     question: ends ? 'Kill' : `Send ${signal} to`,
-    outcome: ends ? 'ended' : 'signalled',
-    act: async (ref) => {
-      if (signal === 'SIGTERM') return stopAndWait(reeve, ref, { signal, graceMs: grace, subtree })
-      if (signal === 'SIGKILL') return stopAndWait(reeve, ref, { signal, subtree })
+    outcome: isDryRun ? 'examined' : ends ? 'ended' : 'signalled',
+    isDryRun,
+    preview: async (targets) => (ends ? previewLines(reeve, targets, request) : []),
+    act: async (ref, _, count) => {
+      if (isDryRun) return dryRun(reeve, ref, request)
+      if (ends)
+        return withSummary(reeve, { ref, count }, request, () =>
+          stopAndWait(reeve, ref, signal === 'SIGTERM' ? { ...request, graceMs: grace } : request),
+        )
       const answer = await (subtree ? reeve.signalTree(ref, signal) : reeve.signal(ref, signal))
       const message = stripControls(
         `${processTitle(answer.process)} got ${signal} (${answer.process.status})${outcomeSuffix(answer)}${deferralNote(answer.process, signal)}`,

@@ -1,15 +1,24 @@
 // `reeve stop`: ends processes by SIGTERM, with time for cleanup. Tests: test/e2e/cli/cli.test.ts, test/e2e/cli/several-processes.test.ts.
 import { forEachSelected } from '../actions/for-each-process.ts'
+import { dryRun, previewLines, withSummary } from '../actions/stakes.ts'
 import { stopAndWait } from '../actions/stop-and-wait.ts'
 import type { VerbCall } from '../table/verb.ts'
 
 const GRACE_MS = 10_000
+const REQUEST = { signal: 'SIGTERM', subtree: false } as const
 
 export async function run(call: VerbCall): Promise<number> {
+  const { args, reeve } = call
+  const isDryRun = args.on('dry-run')
   return forEachSelected(call, {
     rules: { canActOn: () => true, adjective: 'living', leavesChildrenToOwner: true },
     question: 'Stop',
-    outcome: 'stopped',
-    act: (ref) => stopAndWait(call.reeve, ref, { signal: 'SIGTERM', minGraceMs: GRACE_MS, subtree: false }),
+    outcome: isDryRun ? 'examined' : 'stopped',
+    isDryRun,
+    preview: (targets) => previewLines(reeve, targets, REQUEST),
+    act: (ref, _, count) =>
+      isDryRun
+        ? dryRun(reeve, ref, REQUEST)
+        : withSummary(reeve, { ref, count }, REQUEST, () => stopAndWait(reeve, ref, { ...REQUEST, minGraceMs: GRACE_MS })),
   })
 }

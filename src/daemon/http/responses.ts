@@ -17,6 +17,7 @@ import { resumeAnswers } from './responses/resume.ts'
 import { roleAnswers } from './responses/roles.ts'
 import { rowAnswers } from './responses/rows.ts'
 import { searchAnswers } from './responses/search.ts'
+import { stakesAnswers } from './responses/stakes.ts'
 import { usageAnswers } from './responses/usage.ts'
 
 export const responseSchemas = {
@@ -28,6 +29,7 @@ export const responseSchemas = {
   ...composeAnswers,
   ...usageAnswers,
   ...searchAnswers,
+  ...stakesAnswers,
   ...mcpAnswers,
   ...heartbeatAnswers,
   ...agentAnswers,

@@ -13,6 +13,7 @@ import type { CrewDiffs } from '../crew/diff.ts'
 import type { CrewQueries } from '../crew/queries.ts'
 import type { RolesView } from '../../api/views/roles.ts'
 import type { SearchView } from '../../api/views/search.ts'
+import type { StakesView } from '../../api/views/stakes.ts'
 import type { UsageReportView } from '../../api/views/usage.ts'
 import type { ErrorCode } from '../../kernel/model/errors.ts'
 import type { Store } from '../../store/store.ts'
@@ -36,6 +37,7 @@ import type { UsageQuery } from '../views/usage-report.ts'
 import type { CallerContext } from '../mcp/tool.ts'
 import type { Waiter } from '../loop/waiter.ts'
 import type { ProcessDiffs } from '../operations/process-diffs.ts'
+import type { StakesRequest } from '../stakes/stakes-query.ts'
 import type { ProcessWork } from '../operations/process-work.ts'
 import type { ResponseSchemas } from './responses.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
@@ -60,6 +62,7 @@ export interface RoutesDeps {
     resumable(query: { readonly after?: string | undefined; readonly limit: number }): Promise<ResumablesView>
     lineage(ref: string): Promise<LineageView>
   }
+  readonly stakes: (ref: string, request: StakesRequest) => Promise<StakesView>
   readonly usage: (query: UsageQuery) => Promise<UsageReportView>
   /** searches all processes if `processes` is null; stops when `signal` aborts */
   readonly search: (query: SearchQuery, processes: readonly Process[] | null, signal: AbortSignal) => Promise<SearchView>

@@ -57,6 +57,16 @@ const QUERY_ROUTES: readonly ApiRoute[] = [
     },
   }),
   defineRoute({
+    id: 'getStakes',
+    method: 'GET',
+    path: '/v1/processes/:ref/stakes',
+    summary: 'Returns what an action on a process would cost: what is lost, what is kept, and what happens to others. Changes nothing.',
+    query: schemas.stakesQuery,
+    answer: 'stakes',
+    errors: [],
+    handle: ({ stakes }, { ref, query }) => stakes(ref, query),
+  }),
+  defineRoute({
     id: 'getSignals',
     method: 'GET',
     path: '/v1/processes/:ref/signals',

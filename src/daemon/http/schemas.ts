@@ -12,6 +12,7 @@ import {
   HANDLERS,
   PERMISSION_POLICIES,
   SIGNALS,
+  STAKES_ACTIONS,
   USAGE_GROUPS,
   type Handler,
   type Signal,
@@ -269,6 +270,11 @@ export const removeQuery = z.strictObject({
 })
 export const listQuery = z.strictObject({ all: flag.optional(), limit: count(10_000).optional(), fields: fields.optional() })
 export const processQuery = z.strictObject({ changes: flag.optional() })
+export const stakesQuery = z.strictObject({
+  action: z.enum(STAKES_ACTIONS).default('stop').describe('stop: SIGTERM with a grace; kill: SIGKILL'),
+  subtree: flag.default(false).describe('1: also on all its living descendants'),
+  files: flag.default(true).describe('0: git does not examine its worktree'),
+})
 export const stepsQuery = z.strictObject({ after: count(1e9).default(0), limit: count(1_000).default(100) })
 /** A state of files; src/daemon/operations/diff-sides.ts parses it. */
 const diffSide = z.string().min(1).max(220)

@@ -119,6 +119,19 @@ export class Removals {
     return changes.commits + changes.count === 0 ? null : 'has changes in its worktree'
   }
 
+  /** Why a removal without options would be refused, as a sentence; null: it would not. */
+  findObstacle(process: Process): string | null {
+    const reason = this.#reasonToKeep(process, false)
+    if (reason !== null) return `process ${process.pid} ${reason}`
+    try {
+      this.#deps.worktrees.checkIdle(process)
+      return null
+    } catch (error) {
+      if (error instanceof KernelError) return error.message
+      throw error
+    }
+  }
+
   /** Why a process must not be removed, as the end of a sentence; null if it may be. */
   #reasonToKeep({ uuid, life, pinned }: Process, force: boolean): string | null {
     if (life.state !== 'dead') return life.state === 'zombie' ? 'is still being released' : 'has not ended'

@@ -7,7 +7,7 @@ import { join, relative, resolve, sep } from 'node:path'
 import { isMissing } from '../../kernel/util/missing-file.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { isLiving } from '../../kernel/model/status.ts'
-import { Git, GitError, gitUser } from '../../drivers/files/git.ts'
+import { Git, GitError, gitUser, GitTimeout } from '../../drivers/files/git.ts'
 import { IncarnationWorktree, checkWorktreeExists } from '../../drivers/files/incarnation-worktree.ts'
 import { keepForSuccessor } from '../../drivers/files/crew/member-worktree.ts'
 import { copyRecord, draftPath } from '../../drivers/files/records.ts'
@@ -453,6 +453,21 @@ export class Worktrees {
   /** Runs `work` while no other job uses the worktree. */
   useExclusively<T>(dir: string, work: (git: Git) => Promise<T>): Promise<T> {
     return this.#deps.queue.run(dir, () => this.#withGit(work))
+  }
+
+  /**
+   * Runs `work`, which only reads, beside other jobs of the worktree. Ends git after a time limit. Errors: `GitTimeout` then.
+   */
+  async readBriefly<T>(limitMs: number, work: (git: Git) => Promise<T>): Promise<T> {
+    const limit = AbortSignal.timeout(limitMs)
+    const git = new Git((network) => this.#openContainment(network), limit)
+    const close = (): Promise<void> => git[Symbol.asyncDispose]()
+    const timeout = new GitTimeout(`git took more than ${limitMs} ms`)
+    const timedOut = new Promise<never>((_, reject) => limit.addEventListener('abort', () => reject(timeout), { once: true }))
+    const reading = work(git)
+    // After the time limit the caller waits neither for the disposal nor for the error of the ended git.
+    reading.then(close, close).catch((error: unknown) => this.#deps.log('git could not be released', error))
+    return Promise.race([reading, timedOut])
   }
 
   async #withGit<T>(work: (git: Git) => Promise<T>): Promise<T> {

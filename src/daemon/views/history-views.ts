@@ -1,10 +1,13 @@
-// The reads of histories that the API offers: forks, files, usage and searches. Connects each with what it needs.
+// The reads of histories that the API offers: forks, files, usage, searches, and what an action would cost. Connects each with what it needs.
 // Tests: test/e2e/daemon/api.test.ts, test/e2e/worktree/files.test.ts.
 import { ProcessDiffs } from '../operations/process-diffs.ts'
+import { stakesView } from '../stakes/stakes-query.ts'
 import { lineageView, resumableView } from './resumable.ts'
 import { searchTranscripts } from './search.ts'
 import { usageReport } from './usage-report.ts'
 import type { RoutesDeps } from '../http/route.ts'
+import type { Clock } from '../loop/clock.ts'
+import type { Removals } from '../operations/removals.ts'
 import type { Worktrees } from '../operations/worktrees.ts'
 import type { Table } from '../loop/table.ts'
 import type { EventLoopTurns } from '../../drivers/common/event-loop-turns.ts'
@@ -13,13 +16,16 @@ export interface HistoryDeps extends Pick<RoutesDeps, 'store' | 'reads' | 'slice
   readonly table: Table
   readonly worktrees: Worktrees
   readonly turns: EventLoopTurns
+  readonly removals: Removals
+  readonly clock: Clock
 }
 
-export function historyViews(deps: HistoryDeps): Pick<RoutesDeps, 'resumeQueries' | 'usage' | 'search' | 'diffs'> {
+export function historyViews(deps: HistoryDeps): Pick<RoutesDeps, 'resumeQueries' | 'usage' | 'search' | 'diffs' | 'stakes'> {
   return {
     resumeQueries: { resumable: (query) => resumableView(deps, query), lineage: (ref) => lineageView(deps, ref) },
     usage: (query) => usageReport(deps, query),
     search: (query, processes, signal) => searchTranscripts({ ...deps, mono: deps.turns.mono }, query, processes, signal),
     diffs: new ProcessDiffs(deps),
+    stakes: (ref, request) => stakesView(deps, ref, request),
   }
 }

@@ -3,7 +3,8 @@
 // the end of a process. Tests: test/tables/kernel/decide/spawn.test.ts, test/tables/kernel/state/unfinished-call.test.ts.
 import { isExternal } from '../model/capabilities.ts'
 import { unfinishedCallUsage, expectedUsage } from '../state/unfinished-call.ts'
-import type { Process } from '../model/process.ts'
+import type { OpenCall, Process } from '../model/process.ts'
+import type { ProcessSpec } from '../model/process-spec.ts'
 import type { DecisionDraft } from './draft.ts'
 import type { Uuid } from '../model/ids.ts'
 import type { CallUsage } from '../model/usage.ts'
@@ -45,10 +46,12 @@ const MAX_DAEMON_DEATHS = 2
  */
 export function closeToolCalls(draft: DecisionDraft, uuid: Uuid, newDeaths: 0 | 1): void {
   const { progress, spec } = draft.mustGet(uuid)
-  for (const call of progress.openCalls) {
-    const mayRepeat = call.asked === true || (call.effect !== 'once' && (call.cuts ?? 0) + newDeaths < MAX_DAEMON_DEATHS)
-    if (!mayRepeat || isExternal(spec)) closeToolCall(draft, uuid, call)
-  }
+  for (const call of progress.openCalls) if (!mayRepeatCall(spec, call, newDeaths)) closeToolCall(draft, uuid, call)
+}
+
+/** Whether the next incarnation makes an open call of this process again. `newDeaths`: as for `closeToolCalls`. */
+export function mayRepeatCall(spec: ProcessSpec, { asked, effect, cuts = 0 }: OpenCall, newDeaths: 0 | 1 = 0): boolean {
+  return !isExternal(spec) && (asked === true || (effect !== 'once' && cuts + newDeaths < MAX_DAEMON_DEATHS))
 }
 
 /** Closes the open model call, because nothing waits for its answer any more. */

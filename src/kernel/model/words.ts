@@ -95,6 +95,10 @@ export type Cause = 'agent' | 'person' | 'parent' | 'limit' | 'daemon'
 export const ACTIVITIES = ['starting', 'ready', 'working', 'waiting'] as const
 export type Activity = (typeof ACTIVITIES)[number]
 
+/** The actions whose consequences can be asked for before them. */
+export const STAKES_ACTIONS = ['stop', 'kill', 'pause', 'remove', 'resume'] as const
+export type StakesAction = (typeof STAKES_ACTIONS)[number]
+
 /** The effect class of a tool: only calls of `read` and `idempotent` tools may be repeated after an unknown outcome. */
 export const TOOL_EFFECTS = ['read', 'idempotent', 'once'] as const
 export type ToolEffect = (typeof TOOL_EFFECTS)[number]

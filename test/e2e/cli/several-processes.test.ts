@@ -111,6 +111,7 @@ test('a pattern selects neither members of crews nor ended rows, and a process t
   expect(await runCli(dir.path, ['kill', 'w*'])).toEqual({ code: 0, stdout: '', stderr: 'PID 3 (w3) has ended meanwhile\n' })
   expect(daemon.requests.map(({ route }) => route)).toEqual([
     'GET /v1/processes',
+    'GET /v1/processes/01960000-0000-7000-8000-000000000003/stakes',
     'POST /v1/processes/01960000-0000-7000-8000-000000000003/signal',
   ])
 })

@@ -182,6 +182,7 @@ describe("the daemon's answers", () => {
     await walk('setSignals', uuid, { body: { handlers: { SIGINT: 'ignore' }, block: ['SIGPAUSE', 5], unblock: ['SIGRESUME'] } })
     await walk('signalProcess', uuid, { body: { signal: 'SIGPAUSE' } })
     await walk('getSignals', uuid)
+    await walk('getStakes', uuid, { query: { action: 'kill', subtree: 1 } })
     await walk('signalProcess', uuid, { body: { signal: 'SIGKILL' } })
     await walk('waitForProcess', uuid)
     await walk('listProcesses', '', { query: { all: 1 } })

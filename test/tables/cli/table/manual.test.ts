@@ -82,13 +82,19 @@ test('a page has the layout of a manual page', () => {
           reeve stop - stop processes gracefully
 
       *SYNOPSIS*
-          reeve stop P...
-          reeve stop --all [--yes]
+          reeve stop [--dry-run] P...
+          reeve stop [--dry-run] --all [--yes]
 
       *DESCRIPTION*
           Sends SIGTERM with a grace of 10 s (longer if the agent
           file sets it), then SIGKILL. It returns when the process
           has ended. A stopped process can be resumed.
+
+          After the end of an agent a line lists what was
+          interrupted and what is kept. \`--dry-run\` lists that
+          before, and changes nothing. It shows open calls, files
+          that are not recorded, queued messages, children, tasks
+          and nodes.
 
           P may be a pattern in quotes, such as \`'web*'\`: it
           selects the living processes with such a name. \`--all\`
@@ -96,6 +102,7 @@ test('a page has the layout of a manual page', () => {
           references\` has the rules.
 
       *FLAGS*
+          --dry-run    only show what would be lost and kept
           --all        stop all living processes
           -y, --yes    with --all: do not ask
           --json       print JSON (an object with "version": 1;
@@ -110,6 +117,8 @@ test('a page has the layout of a manual page', () => {
               resume it later with \`reeve resume 5\`
           reeve stop docs 'web*'
               one, and all whose name begins with web
+          reeve stop --dry-run 5
+              what that would cost
           reeve stop --all
               all, after a question
 
