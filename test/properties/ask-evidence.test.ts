@@ -29,14 +29,14 @@ test('the evidence is limited, and what is left out is marked', () => {
       expect(bounded.diff.reduce((sum, { old, new: text }) => sum + (old?.length ?? 0) + text.length, 0)).toBeLessThanOrEqual(DIFF_CHARS)
       if (bounded.tool.isCut !== true) expect(bounded.tool.input).toBe(whole.tool.input)
       expect(bounded.diff.length + (bounded.moreFiles ?? 0)).toBe(whole.diff.length)
-      for (const [index, part] of bounded.diff.entries()) expectHonest(part, whole.diff[index] as AskDiff)
+      for (const [index, part] of bounded.diff.entries()) expectPartOfWhole(part, whole.diff[index] as AskDiff)
     }),
     { numRuns: RUNS },
   )
 })
 
 /** The kept text is a part of the whole one, and the marks account for the rest. */
-function expectHonest({ old, new: text, equal = { before: 0, after: 0 }, cut = 0 }: AskDiff, whole: AskDiff): void {
+function expectPartOfWhole({ old, new: text, equal = { before: 0, after: 0 }, cut = 0 }: AskDiff, whole: AskDiff): void {
   expect(old === null).toBe(whole.old === null)
   const middle = (lines: string): string =>
     lines

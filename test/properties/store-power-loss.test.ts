@@ -54,13 +54,13 @@ async function recordMoments(random: Random, commits: number): Promise<Moment[]>
   const scribe = new Scribe()
   const moments: Moment[] = []
   const livingNumbers: number[] = []
-  const bornNumbers: number[] = []
+  const spawnedNumbers: number[] = []
   for (let number = 1; number <= commits; number++) {
     const percent = random.below(10)
     const livingNumber = livingNumbers[random.below(Math.max(1, livingNumbers.length))]
     if (livingNumber === undefined || percent === 0) {
       livingNumbers.push(number)
-      bornNumbers.push(number)
+      spawnedNumbers.push(number)
       await fixture.store.commit(scribe.spawn(uuidOf(number)))
     } else if (percent === 1 && livingNumbers.length > 1) {
       livingNumbers.splice(livingNumbers.indexOf(livingNumber), 1)
@@ -70,7 +70,7 @@ async function recordMoments(random: Random, commits: number): Promise<Moment[]>
         scribe.write(uuidOf(livingNumber), ...stepOf(number, `${number} `.repeat(random.below(percent === 2 ? 20_000 : 900)))),
       )
     }
-    const facts = new Map(bornNumbers.map((bornNumber) => [uuidOf(bornNumber), scribe.get(uuidOf(bornNumber)).seq]))
+    const facts = new Map(spawnedNumbers.map((number) => [uuidOf(number), scribe.get(uuidOf(number)).seq]))
     moments.push({ ...snapshotDisk(fixture), facts })
   }
   return moments

@@ -204,14 +204,14 @@ test('orchestrator defect 14: a member reports only what its role may, and no ot
   expect(calls).toEqual(['error', 'error', 'error', 'ok'])
   expect(await crew.facts('crew.ending')).toEqual([])
   // An agent outside a crew has no such tool.
-  const stranger = await daemon.spawn({
+  const processOutsideCrew = await daemon.spawn({
     model: writeModelScript(daemon.work, [
       { steps: [call('complete_crew', { summary: 'mine', outcome: 'completed' }), { text: '{{ lastResult }}' }] },
     ]),
   })
-  expect((await daemon.waitForEnd(stranger.uuid)).lastText).toMatch(/complete_crew/)
+  expect((await daemon.waitForEnd(processOutsideCrew.uuid)).lastText).toMatch(/complete_crew/)
   expect(
-    (await daemon.readHistory(stranger.uuid)).filter((event) => event['fact'] === 'tool.finished').map(({ outcome }) => outcome),
+    (await daemon.readHistory(processOutsideCrew.uuid)).filter((event) => event['fact'] === 'tool.finished').map(({ outcome }) => outcome),
   ).toEqual(['error'])
   expect((await crew.view()).status).toBe('ready')
 })

@@ -138,8 +138,8 @@ describe('a crew under any faults', () => {
     () => {
       const { commands, refused, landings, gitOperations, outcomes, facts } = playLives(1, 150)
       expect(landings).toBeGreaterThan(75)
-      for (const stroke of [...MISUSES, ...USER_CHANGES.map((operation) => `user: ${operation}`)])
-        expect(gitOperations.get(stroke) ?? 0, stroke).toBeGreaterThan(0)
+      for (const misuse of [...MISUSES, ...USER_CHANGES.map((operation) => `user: ${operation}`)])
+        expect(gitOperations.get(misuse) ?? 0, misuse).toBeGreaterThan(0)
       expect(refused / commands).toBeGreaterThan(0.01)
       for (const outcome of ['done', 'failed', 'cancelled']) expect(outcomes.get(outcome) ?? 0, outcome).toBeGreaterThan(10)
       for (const type of ['task.retried', 'task.reopened', 'task.edited', 'task.ordered'])

@@ -246,8 +246,8 @@ test('the beginning of a line is shown before its end', async () => {
 
 describe('lines', () => {
   const cutIntoLines = (chunks: readonly Buffer[]) => {
-    const cutter = new OutputLineSplitter()
-    return [...chunks.flatMap((chunk) => cutter.feed(chunk)), cutter.end()]
+    const splitter = new OutputLineSplitter()
+    return [...chunks.flatMap((chunk) => splitter.feed(chunk)), splitter.end()]
   }
 
   test('are split on LF only', () => {
@@ -279,9 +279,9 @@ describe('lines', () => {
   })
 
   test('at the end of the output come out without an incomplete character', () => {
-    const cutter = new OutputLineSplitter()
-    cutter.feed(Buffer.from('ab€').subarray(0, 4))
-    expect(cutter.flush()).toBe('ab')
-    expect(cutter.feed(Buffer.from([0xac, 0x0a]))).toEqual(['€\n'])
+    const splitter = new OutputLineSplitter()
+    splitter.feed(Buffer.from('ab€').subarray(0, 4))
+    expect(splitter.flush()).toBe('ab')
+    expect(splitter.feed(Buffer.from([0xac, 0x0a]))).toEqual(['€\n'])
   })
 })

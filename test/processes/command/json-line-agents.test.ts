@@ -297,8 +297,8 @@ describe('hostile lines', () => {
 
 describe('lines of JSON', () => {
   const cutIntoLines = (chunks: readonly Buffer[]): string[] => {
-    const cutter = new JsonLineSplitter()
-    return [...chunks.flatMap((chunk) => cutter.feed(chunk)), cutter.end()].filter((piece) => piece !== '')
+    const splitter = new JsonLineSplitter()
+    return [...chunks.flatMap((chunk) => splitter.feed(chunk)), splitter.end()].filter((piece) => piece !== '')
   }
 
   test('stay whole at any cut of the chunks; other output is cut as usual', () => {
@@ -314,10 +314,10 @@ describe('lines of JSON', () => {
   })
 
   test('are not shown before their end, but other lines are', () => {
-    const cutter = new JsonLineSplitter()
-    cutter.feed(Buffer.from('{"a"'))
-    expect([cutter.bufferedBytes, cutter.flush()]).toEqual([0, ''])
-    cutter.feed(Buffer.from(':1}\nPassword: '))
-    expect([cutter.bufferedBytes, cutter.flush()]).toEqual([10, 'Password: '])
+    const splitter = new JsonLineSplitter()
+    splitter.feed(Buffer.from('{"a"'))
+    expect([splitter.bufferedBytes, splitter.flush()]).toEqual([0, ''])
+    splitter.feed(Buffer.from(':1}\nPassword: '))
+    expect([splitter.bufferedBytes, splitter.flush()]).toEqual([10, 'Password: '])
   })
 })

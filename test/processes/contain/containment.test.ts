@@ -125,9 +125,9 @@ describe.each(kinds)('%s: the stop ladder', (kind) => {
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', 'trap "" TERM; echo up; while :; do sleep 0.05; done']))
     await waitForOutput(program, 'up')
-    const patientStop = containment.stop({ signal: 'SIGTERM', graceMs: 60_000 })
+    const slowStop = containment.stop({ signal: 'SIGTERM', graceMs: 60_000 })
     expect((await containment.stop({ signal: 'SIGKILL', graceMs: 0 })).outcome).toBe('killed')
-    expect((await patientStop).survivors).toEqual([])
+    expect((await slowStop).survivors).toEqual([])
   })
 })
 

@@ -30,7 +30,7 @@ async function startTicking(contained: ContainmentBench, kind: ContainmentKind):
 }
 
 // 30 further processes have run and exited by then: enough time for any process that was not frozen to tick again.
-async function waitAWhile(contained: ContainmentBench): Promise<void> {
+async function runOtherPrograms(contained: ContainmentBench): Promise<void> {
   const other = await contained.open('group')
   await (
     await other.spawn(contained.request(['sh', '-c', 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 0.01; done']))
@@ -43,9 +43,9 @@ describe.each(kinds)('%s', (kind) => {
     const { containment, ticks } = await startTicking(contained, kind)
     await containment.freeze()
     // Output that was in progress at the freeze has arrived by then.
-    await waitAWhile(contained)
+    await runOtherPrograms(contained)
     const ticksBefore = ticks()
-    await waitAWhile(contained)
+    await runOtherPrograms(contained)
     expect(ticks()).toBe(ticksBefore)
     await containment.thaw()
     await waitUntil(() => ticks() > ticksBefore + 100)
@@ -123,7 +123,7 @@ describe.each(kinds)('%s', (kind) => {
     const earlySpawn = startTouch()
     await containment.freeze()
     const lateSpawn = startTouch()
-    await waitAWhile(contained)
+    await runOtherPrograms(contained)
     expect(existsSync(file)).toBe(false)
     await containment.thaw()
     await Promise.all([(await earlySpawn).exited, (await lateSpawn).exited])
@@ -171,7 +171,7 @@ describe.each(kinds)('%s', (kind) => {
     await containment.freeze()
     expect(members.length).toBeGreaterThan(0)
     const lengthBefore = existsSync(file) ? readFileSync(file, 'latin1').length : 0
-    await waitAWhile(contained)
+    await runOtherPrograms(contained)
     expect(existsSync(file) ? readFileSync(file, 'latin1').length : 0).toBe(lengthBefore)
   })
 

@@ -89,9 +89,9 @@ describe.runIf(canGoOffline).each(kinds)('in %s', (kind) => {
     await waitUntil(() => findSleepersWith(contained.token).length === 1, 'it sleeps')
     await containment.freeze()
     await containment.thaw()
-    const toldLine = waitForOutput(program, 'told')
+    const startLine = waitForOutput(program, 'told')
     expect(program.signal('SIGTERM')).toBe(true)
-    await toldLine
+    await startLine
     expect((await containment.stop({ signal: 'SIGKILL', graceMs: 0 })).outcome).toBe('killed')
     expect(findSleepersWith(contained.token)).toEqual([])
   })

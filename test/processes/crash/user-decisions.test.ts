@@ -50,7 +50,7 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
   beforeAll(async () => {
     home = await DaemonHome.create()
     await home.start()
-    await Promise.all([setUpPaused(), setUpSubtree(), setUpTold(), setUpKilled(), setUpCommand()])
+    await Promise.all([setUpPaused(), setUpSubtree(), setUpMessaged(), setUpKilled(), setUpCommand()])
     await end(home)
     await home.waitUntilNothingIsLeft()
     expect(findProcessesWith(token)).toEqual([])
@@ -70,7 +70,7 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
     for (const { uuid } of [parent, child]) await home.waitForView(uuid, isDrained)
   }
 
-  async function setUpTold(): Promise<void> {
+  async function setUpMessaged(): Promise<void> {
     messaged = await home.spawn({ model: home.writeScript([{ text: 'first' }, { text: 'second' }]), interactive: true })
     await home.waitForView(messaged.uuid, ({ status }) => status === 'ready')
     await home.pause(messaged.uuid)
@@ -162,19 +162,20 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
 })
 
 describe('SIGKILL of the daemon', () => {
-  const deafScript = (file: string, token: string): string => `trap "" TERM; touch ${file}; while :; do sleep 0.1; done; : 1000.${token}`
+  const scriptIgnoringSigterm = (file: string, token: string): string =>
+    `trap "" TERM; touch ${file}; while :; do sleep 0.1; done; : 1000.${token}`
   const KILLED = [
     {
       what: 'a command',
       token: newToken(),
-      body: (_: DaemonHome, token: string) => ({ argv: ['sh', '-c', deafScript('deaf-command', token)] }),
+      body: (_: DaemonHome, token: string) => ({ argv: ['sh', '-c', scriptIgnoringSigterm('deaf-command', token)] }),
       file: 'deaf-command',
     },
     {
       what: 'an agent',
       token: newToken(),
       body: (home: DaemonHome, token: string) => ({
-        model: home.writeScript([bashStep(deafScript('deaf-agent', token)), { text: 'done' }]),
+        model: home.writeScript([bashStep(scriptIgnoringSigterm('deaf-agent', token)), { text: 'done' }]),
       }),
       file: 'deaf-agent',
     },

@@ -179,12 +179,12 @@ describe('prepare', () => {
     commitWork(tree, { 'd.txt': 'theirs, too\n' })
     repository.gitIn(tree.dir, 'checkout', '-q', tree.branch)
     commitWork(tree, { 'c.txt': 'before\n' })
-    const ourCommit = commitWork(tree, { 'a.txt': 'ours\n' })
+    const memberCommit = commitWork(tree, { 'a.txt': 'ours\n' })
     startOperation(tree.dir)
     expect(await commit(tree)).toMatchObject({ type: 'refused' })
     const ref = await prepare(tree)
     expect(show(`${ref}:a.txt`)).toMatch(/<<<<<<<[^]*=======[^]*>>>>>>>/)
-    expect(repository.git('for-each-ref', '--contains', ourCommit, '--format=%(refname)', 'refs/reeve')).not.toBe('')
+    expect(repository.git('for-each-ref', '--contains', memberCommit, '--format=%(refname)', 'refs/reeve')).not.toBe('')
     expect([readStatus(tree), readCommit(tree.branch), repository.gitIn(tree.dir, 'symbolic-ref', '--short', 'HEAD')]).toEqual([
       '',
       base,

@@ -164,7 +164,7 @@ function tokenOf({ token }: ContainmentBench, point: Point, driver: DriverName):
 }
 
 // 15 further programs have run and exited by then: enough time for any program that does not wait.
-async function waitAWhile(contained: ContainmentBench): Promise<void> {
+async function runOtherPrograms(contained: ContainmentBench): Promise<void> {
   const other = await contained.open('group')
   await (
     await other.spawn(contained.request(['sh', '-c', 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 0.01; done']))
@@ -191,7 +191,7 @@ describe.each(kinds)('%s', (kind) => {
         one.goOn()
       })
       await waitUntil(() => beginnings.every((one) => one.has('frozen')))
-      await waitAWhile(contained)
+      await runOtherPrograms(contained)
       expect(await forEachBeginning(beginnings, (one) => [one.ticks, findProcessesWith(one.token), one.has('up')])).toEqual(
         beginnings.map(() => [0, [], false]),
       )
@@ -209,7 +209,7 @@ describe.each(kinds)('%s', (kind) => {
     expect(await forEachBeginning(beginnings, (one) => one.standsStill())).toEqual(beginnings.map(() => true))
     const ticksBefore = await forEachBeginning(beginnings, (one) => one.ticks)
     await forEachBeginning(beginnings, (one) => one.goOn())
-    await waitAWhile(contained)
+    await runOtherPrograms(contained)
     expect(await forEachBeginning(beginnings, (one) => one.standsStill())).toEqual(beginnings.map(() => true))
     expect(await forEachBeginning(beginnings, (one) => one.ticks)).toEqual(ticksBefore)
     await forEachBeginning(beginnings, (one) => one.resume())
@@ -234,7 +234,7 @@ describe.each(kinds)('%s', (kind) => {
       one.goOn()
     })
     await waitUntil(() => [...beginnings, ...acpBeginnings].every((one) => one.has('frozen')))
-    await waitAWhile(contained)
+    await runOtherPrograms(contained)
     expect(await forEachBeginning([...beginnings, ...acpBeginnings], (one) => one.standsStill())).toEqual(
       [...beginnings, ...acpBeginnings].map(() => true),
     )

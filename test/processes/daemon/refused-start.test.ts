@@ -69,12 +69,12 @@ describe('a daemon that must not start', () => {
   test('a file that is no store is refused, and stays unchanged', async () => {
     await using home = await makeStoppedHome()
     const file = join(home.path, 'store.db')
-    const rubbish = Buffer.alloc(65_536, 'no database ')
-    writeFileSync(file, rubbish)
+    const notADatabase = Buffer.alloc(65_536, 'no database ')
+    writeFileSync(file, notADatabase)
     const { code, stderr } = await startRefused(home)
     expect(code).toBe(125)
     expect(stderr).toContain('(STORE_DAMAGED)')
-    expect(readFileSync(file).equals(rubbish)).toBe(true)
+    expect(readFileSync(file).equals(notADatabase)).toBe(true)
   })
 
   test('the store of a newer version is refused, and stays unchanged', async () => {

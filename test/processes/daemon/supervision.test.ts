@@ -130,13 +130,13 @@ describe('a restart policy', () => {
 })
 
 describe('a supervisor', () => {
-  async function spawnFamily(name: string, supervisor: object): Promise<ProcessView> {
+  async function spawnSupervisor(name: string, supervisor: object): Promise<ProcessView> {
     const { uuid } = await home.spawn({ name, supervisor })
     return home.waitForView(uuid, ({ status }) => status === 'ready')
   }
 
   test('escalates at exactly the right incarnation: it stops its children in reverse order, then fails itself', async () => {
-    const { uuid } = await spawnFamily('tree', {
+    const { uuid } = await spawnSupervisor('tree', {
       maxRestarts: 3,
       windowMs: DAY,
       backoff: SHORT,
@@ -161,7 +161,7 @@ describe('a supervisor', () => {
   })
 
   test('a child that the user killed stays dead, also after a stop and resume of the supervisor', async () => {
-    const { uuid } = await spawnFamily('team', {
+    const { uuid } = await spawnSupervisor('team', {
       backoff: SHORT,
       children: [
         { childId: 'a', argv: recordStarts('a', 'exec sleep 600'), restart: 'always' },
@@ -190,7 +190,7 @@ describe('a supervisor', () => {
 
   test('one for all: the others are stopped and all restart; children can be added and removed meanwhile', async () => {
     const flag = join(home.work, 'fail-once')
-    const { uuid } = await spawnFamily('all', {
+    const { uuid } = await spawnSupervisor('all', {
       strategy: 'one_for_all',
       backoff: SHORT,
       children: [

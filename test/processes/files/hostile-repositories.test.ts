@@ -159,7 +159,7 @@ const includeConfig = (): void => {
   )
   config(['include.path', join(contained.dir, 'more')], ['includeIf.gitdir:/.path', join(contained.dir, 'more')])
 }
-const ofUser = (): void =>
+const setUserConfig = (): void =>
   writeFileSync(
     join(contained.dir, '.gitconfig'),
     `[filter "user"]\n\tclean = ${writeProgram('user')}\n[core]\n\tfsmonitor = ${writeProgram('fsmonitor')}\n`,
@@ -185,7 +185,7 @@ const PREPARED: readonly { readonly name: string; readonly attack: () => void; r
     run: ['clean', 'included', 'long', 'own', 'smudge', 'user'],
     attack: () => {
       includeConfig()
-      ofUser()
+      setUserConfig()
       config(
         ['filter.x.clean', writeProgram('clean')],
         ['filter.x.smudge', writeProgram('smudge')],

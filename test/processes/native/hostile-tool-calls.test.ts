@@ -133,13 +133,13 @@ describe('a thread', () => {
   test('is ended by a call that takes too long, and the next call gets a new one', async () => {
     const workers = new FileWorkers({ callMs: 1, workers: 1 })
     await expect(search(workers, newAgent())).rejects.toThrow('it took longer than 0.001 s and was ended')
-    const patientWorkers = new FileWorkers({ workers: 1 })
+    const workersWithoutLimit = new FileWorkers({ workers: 1 })
     const agent = newAgent()
-    const call = search(patientWorkers, agent)
+    const call = search(workersWithoutLimit, agent)
     agent.controller.abort(new Error('stop'))
     await expect(call).rejects.toThrow('stop')
-    expect(await startRead(patientWorkers, newAgent())).toBe('plain line')
-    expect(patientWorkers.size).toBe(1)
+    expect(await startRead(workersWithoutLimit, newAgent())).toBe('plain line')
+    expect(workersWithoutLimit.size).toBe(1)
   })
 
   test('that is busy for one agent leaves threads for the others, in any order of requests', async () => {

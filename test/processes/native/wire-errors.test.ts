@@ -350,9 +350,9 @@ describe.each(WIRE_FORMATS)('$kind', (format) => {
       text: 'never all of it',
       hangAfterBytes: JSON.stringify(body).includes('silent') ? 0 : 800,
     }))
-    const impatient = await createWireModel(format, server.url, { idleMs: 100 })
+    const modelWithIdleLimit = await createWireModel(format, server.url, { idleMs: 100 })
     for (const text of ['silent', 'half']) {
-      expect(await failureOf(callModel(impatient, { text }))).toMatchObject({
+      expect(await failureOf(callModel(modelWithIdleLimit, { text }))).toMatchObject({
         kind: 'cut',
         retryable: true,
         usage: { estimated: true },

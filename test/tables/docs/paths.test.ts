@@ -9,7 +9,7 @@ const PATH =
   /`((?:src|test|scripts|bench)\/[\w./*-]+\.(?:ts|mjs|cjs)|(?:agents|e2e|processes|properties|scenarios|simulation|tables)\/[\w./*-]+\.test\.ts)`/g
 const pages = ['README.md', 'AGENTS.md', 'CONTRIBUTING.md', 'SECURITY.md', ...globSync('docs/**/*.md', { cwd: ROOT })]
 
-function isThere(path: string): boolean {
+function pathExists(path: string): boolean {
   if (path.includes('NAME')) return true
   const fullPath = /^(src|test|scripts|bench)\//.test(path) ? path : `test/${path}`
   return path.includes('*') ? globSync(fullPath, { cwd: ROOT }).length > 0 : existsSync(join(ROOT, fullPath))
@@ -18,7 +18,7 @@ function isThere(path: string): boolean {
 test('each path of a source or test leads to a file', () => {
   const named = pages.flatMap((page) => [...readFileSync(join(ROOT, page), 'utf8').matchAll(PATH)].map(([, path = '']) => ({ page, path })))
   expect(named.length).toBeGreaterThan(150)
-  expect(named.filter(({ path }) => !isThere(path)).map(({ page, path }) => `${page} → ${path}`)).toEqual([])
+  expect(named.filter(({ path }) => !pathExists(path)).map(({ page, path }) => `${page} → ${path}`)).toEqual([])
 })
 
 /** The sections of the architecture page whose tables name the folders of one folder. */

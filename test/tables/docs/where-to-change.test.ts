@@ -31,7 +31,7 @@ function textOf(path: string): string {
   return files.map((file) => readFileSync(join(ROOT, file), 'utf8')).join('\n')
 }
 
-function isIn(name: string, text: string): boolean {
+function occursIn(name: string, text: string): boolean {
   return new RegExp(String.raw`(?<![\w])${name.replaceAll('.', String.raw`\.`)}(?![\w])`).test(text)
 }
 
@@ -51,7 +51,7 @@ function missingNames(page: string): string[] {
     const names = text.includes('NAME.') || text.includes('NAME/') ? [] : identifiersOf(text)
     if (names.length === 0) return []
     const sources = (paths.length > 0 ? paths : ['src', 'scripts']).map((path) => textOf(path)).join('\n')
-    return names.filter((name) => !isIn(name, sources)).map((name) => `${name}: ${paths.join(', ') || 'no source'}`)
+    return names.filter((name) => !occursIn(name, sources)).map((name) => `${name}: ${paths.join(', ') || 'no source'}`)
   })
 }
 

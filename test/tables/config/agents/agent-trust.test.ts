@@ -25,11 +25,11 @@ async function questionAbout(
   }
   write(join(repo, '.reeve', 'agents', `${name}.md`), text)
   if (own !== undefined) write(join(where.agentsDir, `${name}.md`), own)
-  const distrust = await findDistrust(await findAgent(name, repo, where), named, {
+  const untrusted = await findDistrust(await findAgent(name, repo, where), named, {
     paths: where,
     trusted: trusts.map((trust) => join(dir.path, trust)),
   })
-  return distrust === null ? null : `${distrust.why} | ${distrust.hint}`.replaceAll(dir.path, 'DIR')
+  return untrusted === null ? null : `${untrusted.why} | ${untrusted.hint}`.replaceAll(dir.path, 'DIR')
 }
 
 test.each<[string, Parameters<typeof questionAbout>, string | null]>([

@@ -50,11 +50,11 @@ function transcriptOf(reports: readonly Report[]): string[] {
       case 'model.started':
         return `begin ${report.step} ${report.model}`
       case 'model.finished':
-        return `answer ${report.step}: ${report.message.map(partWord).join(' + ')}; ${usageWord(report.usage)}`
+        return `answer ${report.step}: ${report.message.map(textOfPart).join(' + ')}; ${textOfUsage(report.usage)}`
       case 'tool.finished':
         return `result ${report.callId}: ${report.outcome} ${JSON.stringify(report.content)}`
       case 'usage':
-        return `used ${usageWord(report.usage)}`
+        return `used ${textOfUsage(report.usage)}`
       case 'note':
         return `note ${report.text}`
       default:
@@ -63,11 +63,11 @@ function transcriptOf(reports: readonly Report[]): string[] {
   })
 }
 
-function partWord(part: AssistantPart): string {
+function textOfPart(part: AssistantPart): string {
   return part.type === 'tool-call' ? `${part.name}(${part.callId})` : part.text
 }
 
-function usageWord({
+function textOfUsage({
   inputTokens,
   outputTokens,
   cacheReadTokens,
@@ -287,7 +287,7 @@ test('the usage of a subagent is charged once, and the result is final', async (
 describe('the meter', () => {
   const chargesOf = async (meter: UsageDeltas, ...observed: Extract<Observation, { type: 'used' }>[]): Promise<string[]> => {
     const usages: string[] = []
-    for (const one of observed) usages.push(usageWord(await meter.charge(one)))
+    for (const one of observed) usages.push(textOfUsage(await meter.charge(one)))
     return usages
   }
   const priced = { priced: { provider: 'p', model: 'priced' } }

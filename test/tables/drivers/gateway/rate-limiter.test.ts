@@ -10,7 +10,7 @@ const NEVER = new AbortController().signal
 class RecordedLimiter {
   readonly clock = new ManualClock()
   readonly begunCalls: string[] = []
-  readonly tickets = new Map<string, Ticket>()
+  readonly grants = new Map<string, Ticket>()
   readonly limiter: RateLimiter
 
   constructor(limit: RateLimit) {
@@ -19,9 +19,9 @@ class RecordedLimiter {
 
   /** Requests the turn of a call. `a1` is the first call of process `a`. */
   async request(name: string, tokens = 0, signal = NEVER): Promise<void> {
-    const ticket = await this.limiter.waitForTurn(name[0] ?? '', tokens, signal)
+    const grant = await this.limiter.waitForTurn(name[0] ?? '', tokens, signal)
     this.begunCalls.push(name)
-    this.tickets.set(name, ticket)
+    this.grants.set(name, grant)
   }
 
   async requestAll(...names: string[]): Promise<void> {
@@ -30,7 +30,7 @@ class RecordedLimiter {
   }
 
   async finish(name: string, tokens: number | null = null): Promise<void> {
-    this.tickets.get(name)?.finish(tokens)
+    this.grants.get(name)?.finish(tokens)
     await waitForEventLoop()
   }
 
@@ -62,7 +62,7 @@ describe('calls at the same time', () => {
   test('a call that is cancelled or ends twice makes room for only one other call', async () => {
     const recorded = new RecordedLimiter({ concurrent: 2 })
     await recorded.requestAll('a1', 'a2', 'b1', 'b2', 'c1')
-    recorded.tickets.get('a1')?.cancel()
+    recorded.grants.get('a1')?.cancel()
     await recorded.finish('a1')
     expect(recorded.begunCalls).toEqual(['a1', 'a2', 'b1'])
   })
@@ -120,7 +120,7 @@ describe('each minute', () => {
     const recorded = new RecordedLimiter({ requestsPerMinute: 1 })
     await recorded.request('a1')
     await recorded.requestAll('a2')
-    recorded.tickets.get('a1')?.cancel()
+    recorded.grants.get('a1')?.cancel()
     await waitForEventLoop()
     expect(recorded.begunCalls).toEqual(['a1', 'a2'])
   })

@@ -117,9 +117,13 @@ describe('the stop ladder', () => {
   })
 
   test('reports neither an end in time nor a requested kill', async () => {
-    const calmLadder = makeLadder('SIGTERM')
-    await runStopLadder(calmLadder.makeLadder, { signal: 'SIGTERM', graceMs: 1_000, onKill: () => calmLadder.actions.push('said') })
-    expect(calmLadder.actions).toEqual(['SIGTERM'])
+    const ladderWithoutKill = makeLadder('SIGTERM')
+    await runStopLadder(ladderWithoutKill.makeLadder, {
+      signal: 'SIGTERM',
+      graceMs: 1_000,
+      onKill: () => ladderWithoutKill.actions.push('said'),
+    })
+    expect(ladderWithoutKill.actions).toEqual(['SIGTERM'])
     const killedLadder = makeLadder('kill')
     await runStopLadder(killedLadder.makeLadder, { signal: 'SIGKILL', graceMs: 0, onKill: () => killedLadder.actions.push('said') })
     expect(killedLadder.actions).toEqual(['kill'])

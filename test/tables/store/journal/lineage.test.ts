@@ -59,14 +59,14 @@ describe('a fork', () => {
       expect(wholeJournal.map(({ seq }) => seq)).toEqual(wholeJournal.map((_, index) => index + 1))
       for (const limit of [1, 7, 64, 101, 102, 103, 1_000])
         expect(await readPages(store, B, limit), `pages of ${limit}`).toStrictEqual(wholeJournal)
-      for (const skim of [
+      for (const readEach of [
         { without: ['tool.started'], marks: ['model.started'] },
         { without: ['process.note'], marks: [] },
       ] satisfies PageFilter[]) {
         for (const limit of [1, 7, 101, 102, 103, 1_000])
           for (const after of [0, 64, 100, 101, 102]) {
-            expect(await store.filteredFacts(B, after, limit, skim), `${limit} after ${after}`).toStrictEqual(
-              filterPage(wholeJournal.slice(after, after + limit), skim),
+            expect(await store.filteredFacts(B, after, limit, readEach), `${limit} after ${after}`).toStrictEqual(
+              filterPage(wholeJournal.slice(after, after + limit), readEach),
             )
           }
       }

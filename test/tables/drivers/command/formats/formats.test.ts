@@ -249,7 +249,7 @@ describe('opencode', () => {
 })
 
 describe('unknown and malformed lines do no harm', () => {
-  const NASTY_VALUES: readonly unknown[] = [
+  const MALFORMED_VALUES: readonly unknown[] = [
     null,
     1,
     'x',
@@ -267,19 +267,19 @@ describe('unknown and malformed lines do no harm', () => {
         .map((line) => (line as { type?: unknown }).type),
     )
     for (const type of [...types, 'toString', '__proto__']) {
-      for (const nasty of NASTY_VALUES) {
+      for (const malformedValue of MALFORMED_VALUES) {
         const line = {
           type,
-          message: nasty,
-          item: nasty,
-          part: nasty,
-          usage: nasty,
-          stats: nasty,
-          error: nasty,
-          modelUsage: nasty,
-          session_id: nasty,
-          content: nasty,
-          errors: nasty,
+          message: malformedValue,
+          item: malformedValue,
+          part: malformedValue,
+          usage: malformedValue,
+          stats: malformedValue,
+          error: malformedValue,
+          modelUsage: malformedValue,
+          session_id: malformedValue,
+          content: malformedValue,
+          errors: malformedValue,
         }
         for (const observation of observationsOf(name, [line])) expect(JSON.stringify(observation)).toBeTypeOf('string')
       }
