@@ -119,6 +119,7 @@ describe('the allowed imports', () => {
   const outside = [
     'index.ts',
     'api',
+    'faces',
     'config/paths.ts',
     'config/duration.ts',
     'config/bytes.ts',
@@ -137,6 +138,7 @@ describe('the allowed imports', () => {
     kernel: [],
     config: ['kernel'],
     api: ['kernel/model/errors.ts'],
+    faces: ['api'],
     store: ['kernel'],
     drivers: ['kernel'],
     daemon: ['drivers', 'store', 'kernel', 'config', 'api'],

@@ -3,7 +3,7 @@
 import { ApiError } from '../../api/client/client.ts'
 import { exitCode } from '../errors.ts'
 import { processTitle } from '../print/process-text.ts'
-import { countOf } from '../print/format.ts'
+import { countOf } from '../../faces/format.ts'
 import { toReportedError } from '../print/hints.ts'
 import { errorText } from '../print/output.ts'
 import { stripControls } from '../print/text.ts'

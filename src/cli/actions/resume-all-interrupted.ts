@@ -8,7 +8,7 @@ import { askToConfirm } from '../input/confirm.ts'
 import { formatTable } from '../print/format-table.ts'
 import { processTitle, endingText, hasEnded, startText } from '../print/process-text.ts'
 import { UsageError } from '../errors.ts'
-import { countOf, shortId } from '../print/format.ts'
+import { countOf, shortId } from '../../faces/format.ts'
 import { oneLine, stripControls } from '../print/text.ts'
 import type { VerbCall } from '../table/verb.ts'
 

@@ -6,7 +6,7 @@ import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
 import { Failure, UsageError } from '../errors.ts'
 import { askToConfirm } from '../input/confirm.ts'
 import { isNamePattern, nameMatcher } from '../input/name-pattern.ts'
-import { countOf } from '../print/format.ts'
+import { countOf } from '../../faces/format.ts'
 import { oneLine } from '../print/text.ts'
 import type { VerbCall } from '../table/verb.ts'
 

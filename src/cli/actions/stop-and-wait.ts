@@ -4,7 +4,7 @@ import type { Reeve } from '../../index.ts'
 import type { ProcessView, SteerView } from '../../api/views/process.ts'
 import { processTitle, endingText, hasEnded } from '../print/process-text.ts'
 import type { ActionResult } from './for-each-process.ts'
-import { countOf } from '../print/format.ts'
+import { countOf } from '../../faces/format.ts'
 import type { Signal } from '../../kernel/model/words.ts'
 
 /** the wait after the grace: a process can delay a signal by 10 s, and its programs are killed after that */

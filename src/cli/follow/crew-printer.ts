@@ -7,7 +7,7 @@ import type { Reeve } from '../../index.ts'
 import type { FactBody } from '../../kernel/model/facts.ts'
 import { crewResultLines, crewSummary, crewWaitLines, taskLines } from '../print/crew.ts'
 import type { FollowPrinter } from './follow.ts'
-import { formatClock } from '../print/format.ts'
+import { formatClock } from '../../faces/format.ts'
 import type { Output } from '../print/output.ts'
 import { fitWidth, oneLine, padWidth } from '../print/text.ts'
 

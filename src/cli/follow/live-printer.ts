@@ -7,7 +7,7 @@ import type { AssistantPart, BodyOf, FactBody } from '../../kernel/model/facts.t
 import { INPUT_COLUMNS, shortInput, processSummary } from '../print/process-text.ts'
 import { HoldNoticeFilter } from '../print/hold-notice-filter.ts'
 import type { FollowPrinter } from './follow.ts'
-import { formatTokens, formatDuration } from '../print/format.ts'
+import { formatTokens, formatDuration } from '../../faces/format.ts'
 import { amountText } from '../print/limits.ts'
 import type { Output } from '../print/output.ts'
 import { Prose, wrapText } from '../print/prose.ts'

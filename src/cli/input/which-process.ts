@@ -4,7 +4,7 @@
 import { ApiError } from '../../api/client/client.ts'
 import type { CandidateView } from '../../api/views/archive.ts'
 import { Failure } from '../errors.ts'
-import { formatMoment } from '../print/format.ts'
+import { formatMoment } from '../../faces/format.ts'
 import type { Output } from '../print/output.ts'
 import { oneLine } from '../print/text.ts'
 

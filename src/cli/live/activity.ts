@@ -3,7 +3,7 @@
 import type { EventView } from '../../api/views/daemon.ts'
 import type { FactBody } from '../../kernel/model/facts.ts'
 import { shortInput } from '../print/process-text.ts'
-import { formatElapsed } from '../print/format.ts'
+import { formatElapsed } from '../../faces/format.ts'
 import { fitWidth, oneLine, displayWidth } from '../print/text.ts'
 
 /** An unfinished call. */

@@ -2,7 +2,7 @@
 // Test: test/tables/cli/live/sticky-footer.test.ts.
 import type { ProcessView } from '../../api/views/process.ts'
 import { formatTable } from '../print/format-table.ts'
-import { formatLimitUsd, formatCost, formatElapsed, formatTokens } from '../print/format.ts'
+import { formatLimitUsd, formatCost, formatElapsed, formatTokens } from '../../faces/format.ts'
 import { STATUS_COLOURS, type Colour } from '../print/status-colours.ts'
 import { fitWidth, oneLine, displayWidth } from '../print/text.ts'
 

@@ -1,7 +1,7 @@
 // Formats the change of a task for a terminal: its title, its files, and the git command for the complete diff. Pure. Test: test/tables/cli/print/crew-diff.test.ts.
 import { shellWord } from '../../api/text/shell-quote.ts'
 import type { CrewDiffView } from '../../api/views/crew-diff.ts'
-import { countOf } from './format.ts'
+import { countOf } from '../../faces/format.ts'
 import { MAX_NAMES, pathsText, sizeText, statLines, type DiffStyle } from './diff.ts'
 import { oneLine, escapeControls } from './text.ts'
 

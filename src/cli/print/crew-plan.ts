@@ -3,7 +3,7 @@
 import { shellLine } from '../../api/text/shell-quote.ts'
 import type { CrewPlanView, CrewRunBody, PlannedMemberView, PlannedTaskView } from '../../api/views/crew-up.ts'
 import { formatTable, type Column } from './format-table.ts'
-import { countOf, formatDuration } from './format.ts'
+import { countOf, formatDuration } from '../../faces/format.ts'
 import type { Output } from './output.ts'
 import { oneLine, stripControls } from './text.ts'
 

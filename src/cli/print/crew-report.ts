@@ -1,6 +1,6 @@
 // Formats the report of a crew as Markdown, for the user or a pull request. Pure. Texts of agents must not change the structure of the
 // document: they are escaped on one line, or quoted. Test: test/tables/cli/print/crew-report.test.ts.
-import { formatCost, formatElapsed, countOf, shortId, formatTokens } from './format.ts'
+import { formatCost, formatElapsed, countOf, shortId, formatTokens } from '../../faces/format.ts'
 import { byWordText } from './crew.ts'
 import { oneLine, stripControls } from './text.ts'
 import type {

@@ -1,7 +1,7 @@
 // Formats changed files for a terminal: their sizes, and a coloured unified diff. Pure. Control characters in files become visible
 // text. Test: test/tables/cli/print/crew-diff.test.ts.
 import type { DiffFileView } from '../../api/views/diff.ts'
-import { countOf } from './format.ts'
+import { countOf } from '../../faces/format.ts'
 import type { Output } from './output.ts'
 import { fitWidth, oneLine, padWidth, escapeControls, displayWidth } from './text.ts'
 

@@ -2,7 +2,7 @@
 // request. Every error of a verb passes through it. Test: test/tables/cli/print/hints.test.ts.
 import { ERRORS, type ErrorCode } from '../../kernel/model/errors.ts'
 import { Failure, UsageError } from '../errors.ts'
-import { shortId } from './format.ts'
+import { shortId } from '../../faces/format.ts'
 import { candidatesOf, candidateText } from '../input/which-process.ts'
 
 export interface ReportedError {

@@ -2,7 +2,7 @@
 import { toolInputLine } from '../../api/text/one-line.ts'
 import { reasonText } from '../../api/text/exit-reason.ts'
 import type { ProcessView } from '../../api/views/process.ts'
-import { formatCost, formatElapsed, countOf, formatTokens } from './format.ts'
+import { formatCost, formatElapsed, countOf, formatTokens } from '../../faces/format.ts'
 import { fitWidth, oneLine } from './text.ts'
 
 /** Returns the title of a process: `PID 5 (docs)`. */

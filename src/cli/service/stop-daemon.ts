@@ -13,7 +13,7 @@ import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
 import { Failure } from '../errors.ts'
 import { withWaitNotice } from '../follow/wait-notice.ts'
 import { hasEnded } from '../print/process-text.ts'
-import { countOf, formatElapsed } from '../print/format.ts'
+import { countOf, formatElapsed } from '../../faces/format.ts'
 import type { Output } from '../print/output.ts'
 import type { VerbCall } from '../table/verb.ts'
 

@@ -1,7 +1,7 @@
 // `reeve events`: prints the events of one process or of all. Test: test/e2e/cli/cli.test.ts.
 import type { EventView } from '../../api/views/daemon.ts'
 import { parseSince } from '../input/since.ts'
-import { formatClock } from '../print/format.ts'
+import { formatClock } from '../../faces/format.ts'
 import { fitWidth, oneLine, padWidth } from '../print/text.ts'
 import { resolveForRead } from '../input/which-process.ts'
 import type { Output } from '../print/output.ts'

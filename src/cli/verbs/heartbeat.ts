@@ -3,7 +3,7 @@ import { closestWord } from '../../config/did-you-mean.ts'
 import type { HeartbeatRowView } from '../../api/views/heartbeat.ts'
 import { formatTable, type Column } from '../print/format-table.ts'
 import { UsageError } from '../errors.ts'
-import { formatElapsed, shortId } from '../print/format.ts'
+import { formatElapsed, shortId } from '../../faces/format.ts'
 import { oneLine } from '../print/text.ts'
 import type { VerbCall } from '../table/verb.ts'
 

@@ -1,7 +1,7 @@
 // `reeve lineage`: shows related forks as a tree. Test: test/e2e/cli/resume.test.ts.
 import type { LineageNodeView } from '../../api/views/resume.ts'
 import { formatTable } from '../print/format-table.ts'
-import { shortId } from '../print/format.ts'
+import { shortId } from '../../faces/format.ts'
 import { oneLine } from '../print/text.ts'
 import { treeBranches } from '../print/tree.ts'
 import { resolveForRead } from '../input/which-process.ts'

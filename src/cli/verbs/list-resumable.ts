@@ -1,7 +1,7 @@
 // `reeve list-resumable`: lists suspended and ended processes, and the ways to resume each. Test: test/e2e/cli/resume.test.ts.
 import type { ResumableView } from '../../api/views/resume.ts'
 import { formatTable, type Column } from '../print/format-table.ts'
-import { shortId } from '../print/format.ts'
+import { shortId } from '../../faces/format.ts'
 import { oneLine } from '../print/text.ts'
 import type { VerbCall } from '../table/verb.ts'
 

@@ -6,7 +6,7 @@ import { processTitle, hasEnded } from '../print/process-text.ts'
 import { askToConfirm } from '../input/confirm.ts'
 import { forEachProcess, type ActionResult } from '../actions/for-each-process.ts'
 import { stopAndWait } from '../actions/stop-and-wait.ts'
-import { countOf } from '../print/format.ts'
+import { countOf } from '../../faces/format.ts'
 import { stripControls } from '../print/text.ts'
 import type { VerbCall } from '../table/verb.ts'
 

@@ -1,7 +1,7 @@
 // `reeve send`: queues a message for a process, and reports what delays the delivery. Tests: test/e2e/cli/cli.test.ts,
 // test/e2e/cli/blocked.test.ts.
 import { blockText } from '../print/blocked.ts'
-import { countOf } from '../print/format.ts'
+import { countOf } from '../../faces/format.ts'
 import type { VerbCall } from '../table/verb.ts'
 
 export async function run({ args, out, reeve }: VerbCall): Promise<number> {

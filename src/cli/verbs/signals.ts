@@ -1,7 +1,7 @@
 // `reeve signals`: shows and changes the mask and the handlers of a process, and shows its pending and latest signals. Test:
 // test/e2e/lifecycle/signals.test.ts.
 import type { PendingSignalView, SentSignalView, SignalsView } from '../../api/views/process.ts'
-import { formatElapsed, shortId, formatMoment } from '../print/format.ts'
+import { formatElapsed, shortId, formatMoment } from '../../faces/format.ts'
 import { parseSignalHandler, parseSignal } from '../input/signals.ts'
 import { oneLine, padWidth } from '../print/text.ts'
 import { resolveForRead } from '../input/which-process.ts'

@@ -1,7 +1,7 @@
 // `reeve steps`: prints each model call with its tool calls. Test: test/e2e/cli/cli.test.ts.
 import type { ProcessView, StepView } from '../../api/views/process.ts'
 import { hasEnded, INPUT_COLUMNS, shortInput, tokensText } from '../print/process-text.ts'
-import { formatCost, countOf, formatDuration } from '../print/format.ts'
+import { formatCost, countOf, formatDuration } from '../../faces/format.ts'
 import type { Output } from '../print/output.ts'
 import { wrapText } from '../print/prose.ts'
 import { oneLine, stripControls, displayWidth } from '../print/text.ts'

@@ -1,7 +1,7 @@
 // Events since a time, in a history longer than a page, by the API and by the command line.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EventView, LogLine } from '../../../src/index.ts'
-import { formatClock } from '../../../src/cli/print/format.ts'
+import { formatClock } from '../../../src/faces/format.ts'
 import { runCli } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 

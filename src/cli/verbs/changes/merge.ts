@@ -16,7 +16,7 @@ import {
 import { Failure } from '../../errors.ts'
 import { processTitle } from '../../print/process-text.ts'
 import { pathsText, statLines } from '../../print/diff.ts'
-import { countOf } from '../../print/format.ts'
+import { countOf } from '../../../faces/format.ts'
 import type { Output } from '../../print/output.ts'
 import { oneLine } from '../../print/text.ts'
 import type { VerbCall } from '../../table/verb.ts'

@@ -1,7 +1,7 @@
 // `reeve compose resume`: resumes a node of a run, or replaces it by a fork. Test: test/e2e/cli/compose.test.ts.
 import { pickRun } from '../../input/which-run.ts'
 import { UsageError } from '../../errors.ts'
-import { shortId } from '../../print/format.ts'
+import { shortId } from '../../../faces/format.ts'
 import { oneLine, stripControls } from '../../print/text.ts'
 import type { NodeView } from '../../../api/views/compose.ts'
 import type { VerbCall } from '../../table/verb.ts'

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { followRun } from '../../follow/compose.ts'
 import { formatTable } from '../../print/format-table.ts'
-import { countOf } from '../../print/format.ts'
+import { countOf } from '../../../faces/format.ts'
 import { Interrupts } from '../../input/interrupts.ts'
 import { parseNewLimits } from '../../input/limit-flags.ts'
 import { oneLine } from '../../print/text.ts'

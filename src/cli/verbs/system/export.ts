@@ -1,6 +1,6 @@
 // `reeve export`: writes the whole history of a process to files. Test: test/e2e/cli/gc-pin-archive.test.ts.
 import { processTitle } from '../../print/process-text.ts'
-import { countOf, formatBytes } from '../../print/format.ts'
+import { countOf, formatBytes } from '../../../faces/format.ts'
 import { stripControls } from '../../print/text.ts'
 import { resolveForRead } from '../../input/which-process.ts'
 import type { VerbCall } from '../../table/verb.ts'

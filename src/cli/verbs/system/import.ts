@@ -1,6 +1,6 @@
 // `reeve import`: restores exported processes. Test: test/e2e/cli/gc-pin-archive.test.ts.
 import { processTitle } from '../../print/process-text.ts'
-import { countOf } from '../../print/format.ts'
+import { countOf } from '../../../faces/format.ts'
 import { stripControls } from '../../print/text.ts'
 import type { VerbCall } from '../../table/verb.ts'
 

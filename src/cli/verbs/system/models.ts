@@ -3,7 +3,7 @@
 import type { ModelView, ProviderModelsView } from '../../../api/views/daemon.ts'
 import { withWaitNotice } from '../../follow/wait-notice.ts'
 import { formatTable, type Column } from '../../print/format-table.ts'
-import { formatTokens } from '../../print/format.ts'
+import { formatTokens } from '../../../faces/format.ts'
 import type { Output } from '../../print/output.ts'
 import { oneLine } from '../../print/text.ts'
 import type { VerbCall } from '../../table/verb.ts'

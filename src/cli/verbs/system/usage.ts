@@ -1,7 +1,7 @@
 // `reeve usage`: prints tokens and cost of all processes, by agent, model, day or tree, with a total. Test: test/e2e/limits/usage.test.ts.
 import { formatTable, type Column } from '../../print/format-table.ts'
 import { UsageError } from '../../errors.ts'
-import { formatCost, formatLimitUsd, countOf, shortId, formatTokens, formatMoment } from '../../print/format.ts'
+import { formatCost, formatLimitUsd, countOf, shortId, formatTokens, formatMoment } from '../../../faces/format.ts'
 import { parseSince } from '../../input/since.ts'
 import { oneLine } from '../../print/text.ts'
 import type { UsageBy, UsageReportView, UsageRowView, UsageSumView } from '../../../api/views/usage.ts'

@@ -12,7 +12,7 @@ import {
   formatTokens,
   formatDuration,
   formatMoment,
-} from '../../../../src/cli/print/format.ts'
+} from '../../../src/faces/format.ts'
 
 const S = 1000
 const MIN = 60 * S

@@ -1,5 +1,5 @@
 // Formats durations, money, tokens, sizes, times and short ids for people: at most two units, and about three digits. Pure: the current
-// time is a parameter. Test: test/tables/cli/print/format.test.ts.
+// time is a parameter. Test: test/tables/faces/format.test.ts.
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
