@@ -1,4 +1,4 @@
-// Builds dist/: the command line, the daemon, and the library with its types. `npm run build`.
+// Builds dist/: the command line, the daemon, the page, and the library with its types. `npm run build`.
 // Every entry must exist and every step succeed: nothing is left out silently. Files are written under another name and
 // renamed, and files of earlier builds go last. So a second build at the same time does no harm.
 // Test: test/e2e/cli/bin.test.ts.
@@ -9,6 +9,7 @@ import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
+import { webFiles } from './build-web.mjs'
 import { noticesOf } from './licence-notices.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -222,8 +223,9 @@ try {
     REEVE_MCP_PROGRAM: JSON.stringify(await programText('src/cli/mcp/agent-program.ts')),
   }
   const built = withBuild((await Promise.all(bundles.map((one) => bundle(one, programs)))).flat())
+  const page = await webFiles(root, join(dist, 'web'), inputs)
   const notices = { path: join(dist, 'THIRD_PARTY_NOTICES'), contents: noticesOf(root, inputs) }
-  const outputs = [notices, pack(built.filter((file) => file.isPacked)), ...built.filter((file) => !file.isPacked)]
+  const outputs = [notices, pack(built.filter((file) => file.isPacked)), ...built.filter((file) => !file.isPacked), ...page]
   const kept = new Set([...writeTypes(), ...outputs.map((file) => file.path)])
   for (const { path, contents } of outputs) writeAtomically(path, STARTED.includes(relative(root, path)) ? startable(contents) : contents)
   for (const file of filesIn(dist)) if (!kept.has(file) && !file.includes('.tmp')) rmSync(file, { force: true })

@@ -1,4 +1,4 @@
-// Checks all types, and each pure folder again with its own tsconfig, which has no types of I/O, time or chance. `npm run types`.
+// Checks all types, those of the page with the types of browsers, and each pure folder again with its own tsconfig, which has no types of I/O, time or chance. `npm run types`.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ const pure = readdirSync(join(root, 'src'))
 const env = { GOGC: '400', GOMEMLIMIT: '3GiB', ...process.env }
 const CHECKERS = ['--checkers', '2']
 
-for (const project of ['.', ...pure]) {
+for (const project of ['.', ...pure, 'web']) {
   const tsc = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '--noEmit', '-p', project, ...CHECKERS], {
     cwd: root,
     stdio: 'inherit',

@@ -28,6 +28,7 @@ import { ROW_TYPES } from '../src/daemon/http/responses/rows.ts'
 import { SEARCH_TYPES } from '../src/daemon/http/responses/search.ts'
 import { STAKES_TYPES } from '../src/daemon/http/responses/stakes.ts'
 import { USAGE_TYPES } from '../src/daemon/http/responses/usage.ts'
+import { WEB_TYPES } from '../src/daemon/http/responses/web.ts'
 import { commitBody, dirBody, doctorModelsBody, modelsBody, pinBody, PROCESS_BODIES, mcpClientBody } from '../src/daemon/http/schemas.ts'
 import { outboxRecord } from '../src/daemon/mcp/outbox.ts'
 import * as crewWords from '../src/kernel/model/crew/words.ts'
@@ -88,6 +89,7 @@ const VIEWS: Readonly<Record<string, View>> = {
   rows: { about: 'the rows that all faces share.', test: 'e2e/daemon/rows', types: ROW_TYPES },
   search: { about: 'a search in transcripts.', test: 'e2e/daemon/search', types: SEARCH_TYPES },
   stakes: { about: 'what an action would cost.', test: 'e2e/lifecycle/stakes', types: STAKES_TYPES },
+  web: { about: 'the links and sessions of the page.', test: 'e2e/web/listener', types: WEB_TYPES },
   usage: { about: 'the usage of all processes.', test: 'e2e/limits/usage', types: USAGE_TYPES },
 }
 
@@ -108,6 +110,7 @@ const LISTS: Readonly<Record<string, { readonly from: string; readonly words: re
     PermissionPolicy: words.PERMISSION_POLICIES,
     GatewayMode: words.GATEWAY_MODES,
     SignalScope: words.SIGNAL_SCOPES,
+    WebRight: words.WEB_RIGHTS,
   }),
   ...listsOf('model/status', { Status: words.STATUSES }),
   ...listsOf('model/spec-parts', { Effort: words.EFFORTS }),

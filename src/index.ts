@@ -8,6 +8,7 @@ import { ApiError, Client } from './api/client/client.ts'
 import { readHolder } from './api/client/daemon-holder.ts'
 import { Compose } from './api/client/compose.ts'
 import { Crews } from './api/client/crews.ts'
+import { Web } from './api/client/web.ts'
 import type { AgentsView } from './api/views/agents.ts'
 import type {
   AnswerBody,
@@ -55,6 +56,8 @@ export type {
   RunView,
 } from './api/views/compose.ts'
 export type { Crews } from './api/client/crews.ts'
+export type { Web } from './api/client/web.ts'
+export type { WebOpenBody, WebOpenedView, WebSessionView, WebView } from './api/views/web.ts'
 export type { ExportedView, GcEntryView, GcSkippedView, GcView, ImportedView } from './api/views/archive.ts'
 export type {
   ChangedFileView,
@@ -230,11 +233,14 @@ export class Reeve implements AsyncDisposable {
   readonly crews: Crews
   /** the calls for runs of compose files: agents that depend on each other */
   readonly compose: Compose
+  /** the calls for the page: its links and its sessions */
+  readonly web: Web
 
   constructor(client: Client) {
     this.#client = client
     this.crews = new Crews(client, clientEnv)
     this.compose = new Compose(client, clientEnv)
+    this.web = new Web(client)
   }
 
   /**

@@ -23,7 +23,9 @@ const src = readSources('src', '.ts')
 const otherSources = ['test', 'scripts', 'bench', 'examples'].flatMap((dir) =>
   existsSync(join(ROOT, dir)) ? readSources(dir, '.ts', '.mjs') : [],
 )
-const allSources = [...src, ...otherSources]
+/** the page, which a browser runs */
+const web = readSources('web', '.ts', '.tsx')
+const allSources = [...src, ...otherSources, ...web]
 const ENTRIES = [
   'src/cli/main.ts',
   'src/cli/ps-main.ts',
@@ -37,7 +39,7 @@ const PURE = ['kernel']
 /** Functions above the cap, each with its length, which may shrink, never grow. */
 const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
   // The wiring of the daemon's parts, and tables of statements and answers: one line for each entry.
-  'src/daemon/daemon.ts: #createRoutesDeps(): Parameters<typeof addRoutes>[1] {': 125,
+  'src/daemon/daemon.ts: #createRoutesDeps(web: WebPort): Parameters<typeof addRoutes>[1] {': 126,
   'src/daemon/wiring.ts: export function connectDaemonParts(deps: DaemonResources, { table, cursor }: LoadedTable): DaemonParts {': 130,
   'src/store/statements.ts: export function prepareAll(db: DatabaseSync) {': 74,
   'bench/gateway.ts: async function bench(): Promise<void> {': 85,
@@ -204,6 +206,27 @@ describe('the allowed imports', () => {
   })
 })
 
+describe('the page', () => {
+  /** Packages that the page may bundle. */
+  const WEB_PACKAGES = /^(preact|@preact\/signals)(\/|$)/
+
+  test('imports its own files, types of the API and of the faces, and its packages', () => {
+    const isAllowed = ({ from, local, typeOnly }: Import): boolean =>
+      local ? from.startsWith('web/') || (typeOnly && /^src\/(api|faces)\//.test(from)) : WEB_PACKAGES.test(from)
+    expect(web.length).toBeGreaterThan(5)
+    expect(web.flatMap((file) => file.imports.filter((one) => !isAllowed(one)).map(({ from }) => `${file.path} → ${from}`))).toEqual([])
+    expect(importCycles(web)).toEqual([])
+  })
+
+  test('makes no HTML and no code from text, and sets no cookie', () => {
+    const sinks =
+      /\b(innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|srcdoc|setHTMLUnsafe|parseHTMLUnsafe|createContextualFragment|DOMParser|EventSource|WebSocket|XMLHttpRequest|serviceWorker|eval)\b|document\.(write|cookie)|\bnew Function\b/
+    expect(matchesOf(web, sinks, 'text')).toEqual([])
+    // A style as an attribute is refused by the page's own policy.
+    expect(matchesOf(web, /\bstyle=[{"']/, 'text')).toEqual([])
+  })
+})
+
 describe('the rules for programs and promises', () => {
   const elsewhere = src.filter(
     (file) =>
@@ -290,7 +313,7 @@ describe('the rules for sizes', () => {
   })
 
   test(`functions have at most ${MAX_FUNCTION_LINES} lines`, () => {
-    const measured = [...src, ...otherSources.filter((file) => !file.path.startsWith('test/'))]
+    const measured = [...src, ...otherSources.filter((file) => !file.path.startsWith('test/')), ...web]
     expect(measured.flatMap(functionsOf).length, 'the measure finds functions').toBeGreaterThan(100)
     const longFunctions = measured.flatMap((file) =>
       functionsOf(file)
@@ -351,7 +374,7 @@ describe('no code is dead', () => {
   })
 
   test('no exported value or type is used only by tests', () => {
-    const productSources = otherSources.filter(({ path }) => path.startsWith('scripts/'))
+    const productSources = [...otherSources.filter(({ path }) => path.startsWith('scripts/')), ...web]
     const testOnly = exported.filter(
       (one) => usersOf(one.file.path, one.name, [...src, ...productSources]).length === 0 && ownUseCount(one.file, one.name) === 0,
     )

@@ -47,7 +47,8 @@ export function toolChoices(): Choice[] {
 
 export async function keyChoices(context: CompletionContext): Promise<Choice[]> {
   return (await explainConfig(context)).flatMap(({ key, value }): Choice[] => {
-    if (key === 'gc' || key === 'gateway' || key === 'liveness') return [[key, inlineYaml(value)], ...partsOf(key, value as object)]
+    if (key === 'gc' || key === 'gateway' || key === 'liveness' || key === 'web')
+      return [[key, inlineYaml(value)], ...partsOf(key, value as object)]
     if (key === 'limits')
       return [[key, inlineYaml(value)], ...FILE_LIMIT_KEYS.map((name): Choice => [`limits.${name}`, 'of what you start'])]
     if (key === 'budgets') return [[key, inlineYaml(value)], ...BUDGET_KEYS.map((name): Choice => [`budgets.${name}`, 'of all processes'])]

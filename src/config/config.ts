@@ -21,6 +21,7 @@ import type { Env, Paths } from './paths.ts'
 import { BACKOFF_KEYS } from './restart.ts'
 import { CHILD_KEYS, SUPERVISOR_KEYS, findSupervisorByName, supervisorsRule, type SupervisorFile } from './supervisors.ts'
 import { PRICE_KEYS, pricesRule, type PricesConfig } from './keys/prices.ts'
+import { WEB_DEFAULTS, WEB_KEYS, webRule, type WebConfig } from './keys/web.ts'
 import { parseOnce } from './parse-once.ts'
 import { parseYaml, type YamlFormat } from './yaml.ts'
 import { type ContainmentKind, type Limits, CONTAINMENT_KINDS, EFFORTS, PROVIDER_KINDS, type ProviderKind } from '../kernel/model/words.ts'
@@ -80,6 +81,8 @@ export interface Config {
   readonly prices: PricesConfig
   /** whether and how external agents call their models through reeve */
   readonly gateway: GatewayConfig
+  /** what the web page may request beyond the usual */
+  readonly web: WebConfig
 }
 
 export const DEFAULTS: Config = {
@@ -128,6 +131,7 @@ export const DEFAULTS: Config = {
   gc: GC_DEFAULTS,
   prices: {},
   gateway: GATEWAY_DEFAULTS,
+  web: WEB_DEFAULTS,
 }
 
 const MAX_PROVIDERS = 100
@@ -175,6 +179,7 @@ const userKeys = {
   liveness: livenessFileRule.optional(),
   notifications: notificationsRule.optional(),
   gateway: gatewayRule.optional(),
+  web: webRule.optional(),
 } satisfies Record<keyof Config | 'mcp' | 'supervisors' | 'crews', z.ZodType>
 
 export type UserFile = z.infer<z.ZodObject<typeof userKeys, z.core.$strict>>
@@ -197,6 +202,7 @@ export const USER_FORMAT: YamlFormat<UserFile> = {
     if (key === 'notifications') return at === 'webhook' ? WEBHOOK_KEYS : NOTIFICATION_KEYS
     if (key === 'gateway') return at === 'rateLimits' ? RATE_LIMIT_KEYS : GATEWAY_KEYS
     if (key === 'prices') return PRICE_KEYS
+    if (key === 'web') return WEB_KEYS
     return Object.keys(key !== 'providers' ? userKeys : part === 'models' ? modelFacts.shape : provider.shape)
   },
 }
@@ -259,6 +265,7 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
     ...withoutUndefined(values),
     gc: { ...GC_DEFAULTS, ...withoutUndefined(values.gc ?? {}) },
     gateway: { ...GATEWAY_DEFAULTS, ...withoutUndefined(values.gateway ?? {}) },
+    web: { ...WEB_DEFAULTS, ...withoutUndefined(values.web ?? {}) },
     providers: [...providers, ...builtIn],
   }
 }

@@ -9,6 +9,7 @@ import { KernelError } from '../kernel/model/errors.ts'
 import { DEFAULTS, readLayers, USER_FORMAT, type ConfigSources, type UserFile } from './config.ts'
 import { BUDGET_KEYS } from './keys/budgets.ts'
 import { problemError, readText } from './untrusted-files.ts'
+import { WEB_KEYS } from './keys/web.ts'
 import { GATEWAY_DEFAULTS, GATEWAY_KEYS } from './keys/gateway.ts'
 import { GC_DEFAULTS, GC_KEYS } from './keys/gc.ts'
 import { LIVENESS_DEFAULTS, LIVENESS_KEYS } from './keys/liveness.ts'
@@ -46,9 +47,10 @@ const PARTS: Readonly<Partial<Record<keyof UserFile, readonly string[]>>> = {
   gateway: GATEWAY_KEYS,
   limits: FILE_LIMIT_KEYS,
   budgets: BUDGET_KEYS,
+  web: WEB_KEYS,
 }
 /** The lists that may be given as words with commas between. */
-const COMMA_LISTS: ReadonlySet<string> = new Set(['fallback', 'trusted'])
+const COMMA_LISTS: ReadonlySet<string> = new Set(['fallback', 'trusted', 'web.allow'])
 
 /** Returns every key with the value in force, in a fixed order. Errors: AGENT_INVALID with `file:line` for an invalid file. */
 export async function explainConfig(sources: ConfigSources): Promise<readonly ConfigEntry[]> {

@@ -47,6 +47,7 @@ import { Settings } from './host/settings.ts'
 import { SpecBuilder } from './operations/spec-builder.ts'
 import { isoTime } from './views/format-times.ts'
 import { historyViews } from './views/history-views.ts'
+import { WebPort } from './web/port.ts'
 import { VERSION } from '../api/version.ts'
 import { Waiter } from './loop/waiter.ts'
 import { BUILD } from '../api/build.ts'
@@ -175,15 +176,24 @@ class RunningDaemon implements Daemon {
   }
 
   async listen(): Promise<void> {
-    const { paths, log, loopWatch, turns } = this.#deps
+    const { paths, log, loopWatch, turns, clock, settings } = this.#deps
     const server = createServer({ log, recordStart: (what) => loopWatch.recordStart(what) })
     server.app.server.on('connection', () => turns.noteArrival())
-    addRoutes(server.app, this.#createRoutesDeps())
+    const web = new WebPort({
+      clock,
+      log,
+      route: (request, response) => server.app.routing(request, response),
+      resolve: async (ref) => (await routesDeps.reads.resolve(ref)).uuid,
+      readOpenings: async () => (await settings.web()).allow,
+    })
+    const routesDeps = this.#createRoutesDeps(web)
+    addRoutes(server.app, routesDeps)
     let socketWatch: SocketWatch | null = null
     this.#resources.defer(async () => {
       socketWatch?.close()
       // The socket file belongs to another daemon now, and closing this server would remove it. So the server stays open until exit.
-      if ((await socketWatch?.check()) === 'replaced') return
+      if ((await socketWatch?.check()) === 'replaced') return web.close()
+      await web.close()
       await server.close()
       await Promise.all([rm(paths.daemonJson, { force: true }), rm(paths.socket, { force: true })])
     })
@@ -211,7 +221,7 @@ class RunningDaemon implements Daemon {
     })
   }
 
-  #createRoutesDeps(): Parameters<typeof addRoutes>[1] {
+  #createRoutesDeps(web: WebPort): Parameters<typeof addRoutes>[1] {
     const { paths, containments, store, clock, turns, settings, tmpDir, log } = this.#deps
     const { table, feed, rows, keys, pipeline, sweeper, worktrees, composeNodes } = this.#parts
     const { gateways, crewGit, autoRemovals, retirements, toolService, monitor, notifier } = this.#parts
@@ -334,6 +344,7 @@ class RunningDaemon implements Daemon {
       stop: (drainMs) => {
         this.stop(drainMs).catch((error: unknown) => log('stopping failed', error))
       },
+      web: () => web.load(),
     }
   }
 

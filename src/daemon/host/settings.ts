@@ -4,6 +4,7 @@
 import { loadConfig, type Config, type ConfigFlags } from '../../config/config.ts'
 import type { GcConfig } from '../../config/keys/gc.ts'
 import type { NotificationsConfig } from '../../config/keys/notifications.ts'
+import type { WebConfig } from '../../config/keys/web.ts'
 import { resolveMcpServers } from '../../config/mcp/resolve.ts'
 import type { Env, Paths } from '../../config/paths.ts'
 import type { NativeOptions } from '../../drivers/native/driver.ts'
@@ -12,7 +13,7 @@ import type { Limits } from '../../kernel/model/words.ts'
 
 /**
  * The settings that the daemon itself reads again at each spawn and resume. The others take effect at the start of the daemon, or
- * apply to one process only. `gc` and `notifications` are read at each use, and `budgets` when the file has changed.
+ * apply to one process only. `gc`, `notifications` and `web` are read at each use, and `budgets` when the file has changed.
  */
 const IS_READ_AGAIN: Readonly<Record<keyof Config, boolean>> = {
   maxProcesses: false,
@@ -32,6 +33,7 @@ const IS_READ_AGAIN: Readonly<Record<keyof Config, boolean>> = {
   gc: false,
   prices: true,
   gateway: true,
+  web: false,
 }
 
 export class Settings {
@@ -77,6 +79,11 @@ export class Settings {
   /** Reads the budgets of the home. Errors: those of `read`. */
   async budgets(): Promise<HomeBudgets> {
     return (await loadConfig({ paths: this.#paths, cwd: null, env: process.env })).budgets
+  }
+
+  /** Reads what the page may request. Errors: those of `read`. */
+  async web(): Promise<WebConfig> {
+    return (await loadConfig({ paths: this.#paths, cwd: null, env: process.env })).web
   }
 
   /** Reads the notification settings. Errors: those of `read`. */

@@ -18,6 +18,8 @@ const CALLER_HEADER = 'x-reeve-process'
 
 /** Requests that a limited process may send, in its own name. The kernel decides whether it has the permission. */
 const ALLOWED_TO_LIMITED: ReadonlySet<string> = new Set(['signalProcess', 'setSignals', 'pauseProcess', 'resumeProcess', 'sendMessage'])
+/** Requests that no process may send, limited or not: an agent is not the user, so it gets no session of the page. */
+const FOR_USERS_ALONE: ReadonlySet<string> = new Set(['openWeb', 'stopWeb', 'revokeWebSession', 'revokeWebSessions', 'waitForWebLink'])
 /** Fields of a resume that change neither permissions nor limits of the process. */
 const PLAIN_RESUME_FIELDS: ReadonlySet<string> = new Set(['subtree', 'only', 'message', 'rerun', 'env'])
 
@@ -55,6 +57,7 @@ export async function restrictTo(
   { id, method }: Pick<ApiRoute, 'id' | 'method'>,
   { deps, body }: RequestContext,
 ): Promise<RequestContext> {
+  if (FOR_USERS_ALONE.has(id)) throw permissionError(caller, id)
   if (method === 'GET') return { deps, body }
   const depsAsCaller = { ...deps, operations: deps.operations.asSender(`agent:${caller.uuid}`) }
   const isRestricted = await isLimitedOrBelowLimited(caller, deps.reads)

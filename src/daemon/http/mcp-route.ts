@@ -7,6 +7,8 @@ export const MCP_ROUTES: readonly ApiRoute[] = [
     id: 'openMcpSeat',
     method: 'POST',
     path: '/v1/mcp/seats',
+    right: 'all',
+    closed: 'mcp',
     summary: "Issues a token for reeve's own tools over MCP, in the name of the user.",
     body: mcpClientBody,
     answer: 'mcpSeat',

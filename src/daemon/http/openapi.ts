@@ -5,7 +5,7 @@ import { ERRORS, type ErrorCode } from '../../kernel/model/errors.ts'
 import { VERSION } from '../../api/version.ts'
 import { responseSchemas } from './responses.ts'
 import { errorAnswer, eventAnswer } from './responses/daemon.ts'
-import { refParams } from './schemas.ts'
+import { idParams, refParams } from './schemas.ts'
 import type { ApiRoute } from './route.ts'
 
 /** Errors of every request. */
@@ -52,7 +52,10 @@ function operationOf({ id, path, summary, query, body, example, answer, stream, 
   return {
     operationId: id,
     summary,
-    requestParams: { ...(hasRef ? { path: refParams } : {}), ...(query ? { query: query as typeof refParams } : {}) },
+    requestParams: {
+      ...(hasRef ? { path: refParams } : path.includes(':id') ? { path: idParams } : {}),
+      ...(query ? { query: query as typeof refParams } : {}),
+    },
     ...(body
       ? { requestBody: { required: true, content: { 'application/json': { schema: body, ...(example ? { example } : {}) } } } }
       : {}),

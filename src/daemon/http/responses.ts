@@ -18,6 +18,7 @@ import { roleAnswers } from './responses/roles.ts'
 import { rowAnswers } from './responses/rows.ts'
 import { searchAnswers } from './responses/search.ts'
 import { stakesAnswers } from './responses/stakes.ts'
+import { webAnswers } from './responses/web.ts'
 import { usageAnswers } from './responses/usage.ts'
 
 export const responseSchemas = {
@@ -39,6 +40,7 @@ export const responseSchemas = {
   ...crewUpAnswers,
   ...crewReportAnswers,
   ...crewDiffAnswers,
+  ...webAnswers,
 }
 
 export type ResponseSchemas = typeof responseSchemas

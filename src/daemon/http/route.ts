@@ -41,7 +41,10 @@ import type { StakesRequest } from '../stakes/stakes-query.ts'
 import type { ProcessWork } from '../operations/process-work.ts'
 import type { ResponseSchemas } from './responses.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
+import type { WebOpening, WebRight } from '../../kernel/model/words.ts'
 import type { WireRequest } from '../../api/client/http.ts'
+import { passOf } from '../web/pass.ts'
+import type { WebService } from '../web/service.ts'
 
 /** The services that handlers use. */
 export interface RoutesDeps {
@@ -87,12 +90,16 @@ export interface RoutesDeps {
   readonly doctor: (verify: boolean) => Promise<readonly Check[]>
   readonly providers: ModelsCheckDeps
   readonly stop: (drainMs: number | undefined) => void
+  /** the listener of the page; its code is loaded by the first call */
+  readonly web: () => Promise<WebService>
   readonly log: (message: string, error: unknown) => void
 }
 
 export interface RouteCall<Q, B> {
   /** the value of `:ref` in the path; empty if there is none */
   readonly ref: string
+  /** the value of `:id` in the path; empty if there is none */
+  readonly id: string
   readonly query: Q
   readonly body: B
   readonly request: FastifyRequest
@@ -106,6 +113,12 @@ interface RouteHead {
   readonly method: WireRequest['method']
   readonly path: string
   readonly summary: string
+  /** what a session of the page needs for it. `socket`: it is never open over TCP; `code`: a one-time code stands for a session */
+  readonly right: WebRight | 'socket' | 'code'
+  /** it is closed to the page, unless the user's configuration lists this word in `web.allow` */
+  readonly closed?: WebOpening
+  /** a session for one subtree may use it: it reads nothing but `:ref`, or the list of processes */
+  readonly within?: true
   /** its errors, without those of every route and of every route with `:ref` */
   readonly errors: readonly ErrorCode[]
   readonly status?: 201 | 202
@@ -145,8 +158,14 @@ export function defineRoute<Q extends z.ZodType, B extends z.ZodType, A extends 
 /** A valid client name: at most 100 printable characters. */
 const CLIENT_NAME = /^[\x20-\x7e]{1,100}$/
 
-/** Returns the name that the client gave itself, to show it to users. It must not be trusted. Default: `api`. */
-export function clientNameOf({ headers }: Pick<FastifyRequest, 'headers'>): string {
+/**
+ * Returns the name of the client, to show it to users. Default: `api`. A session of the page has the name `web:ID`, which the daemon sets.
+ * Other clients name themselves, so their names must not be trusted.
+ */
+export function clientNameOf({ headers, raw }: Pick<FastifyRequest, 'headers' | 'raw'>): string {
+  const session = passOf(raw)?.session
+  if (session) return `web:${session.id}`
   const name = headers['x-reeve-client']
-  return typeof name === 'string' && CLIENT_NAME.test(name) ? name : 'api'
+  // No other client may take the name of a session.
+  return typeof name === 'string' && CLIENT_NAME.test(name) && !name.startsWith('web:') ? name : 'api'
 }

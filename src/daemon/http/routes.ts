@@ -4,6 +4,8 @@
 import { checkModels, listProviderModels } from '../views/models-check.ts'
 import { CURRENT_PID_HEADER } from '../../api/client/current-pid-header.ts'
 import { callerOf, restrictTo } from './caller.ts'
+import { restrictToSession } from '../web/restrict.ts'
+import { passOf } from '../web/pass.ts'
 import { clientNameOf, defineRoute, type ApiRoute, type RoutesDeps } from './route.ts'
 import { CREW_COMMAND_ROUTES } from './crew/command-routes.ts'
 import { CREW_DIFF_ROUTES } from './crew/diff-route.ts'
@@ -16,6 +18,7 @@ import { MCP_ROUTES } from './mcp-route.ts'
 import { ROWS_ROUTES } from './rows-route.ts'
 import { SEARCH_ROUTES } from './search-route.ts'
 import { USAGE_ROUTES } from './usage-route.ts'
+import { WEB_ROUTES } from './web-routes.ts'
 import { WORKTREE_ROUTES } from './worktree-routes.ts'
 import { hasLongList, jsonInSlices } from './sliced-json.ts'
 import { clientGoneSignal, streamEvents } from './event-stream.ts'
@@ -27,6 +30,8 @@ const QUERY_ROUTES: readonly ApiRoute[] = [
     id: 'listProcesses',
     method: 'GET',
     path: '/v1/processes',
+    right: 'read',
+    within: true,
     summary: 'Lists the living processes by PID; with `all` also the dead ones before them, the newest last.',
     query: schemas.listQuery,
     answer: 'processes',
@@ -40,6 +45,8 @@ const QUERY_ROUTES: readonly ApiRoute[] = [
     id: 'getProcess',
     method: 'GET',
     path: '/v1/processes/:ref',
+    right: 'read',
+    within: true,
     summary: 'Returns a process, dead or alive; with `changes` also the changes in its worktree.',
     query: schemas.processQuery,
     answer: 'process',
@@ -60,6 +67,7 @@ const QUERY_ROUTES: readonly ApiRoute[] = [
     id: 'getStakes',
     method: 'GET',
     path: '/v1/processes/:ref/stakes',
+    right: 'read',
     summary: 'Returns what an action on a process would cost: what is lost, what is kept, and what happens to others. Changes nothing.',
     query: schemas.stakesQuery,
     answer: 'stakes',
@@ -70,6 +78,8 @@ const QUERY_ROUTES: readonly ApiRoute[] = [
     id: 'getSignals',
     method: 'GET',
     path: '/v1/processes/:ref/signals',
+    right: 'read',
+    within: true,
     summary: 'Returns the signal mask and handlers of a process, its pending signals, and the last signals sent to it.',
     answer: 'signals',
     errors: [],
@@ -79,6 +89,8 @@ const QUERY_ROUTES: readonly ApiRoute[] = [
     id: 'getSteps',
     method: 'GET',
     path: '/v1/processes/:ref/steps',
+    right: 'read',
+    within: true,
     summary: 'Returns a page of the steps of a process, oldest first.',
     query: schemas.stepsQuery,
     answer: 'steps',
@@ -92,6 +104,8 @@ const QUERY_ROUTES: readonly ApiRoute[] = [
     id: 'getLogs',
     method: 'GET',
     path: '/v1/processes/:ref/logs',
+    right: 'read',
+    within: true,
     summary: 'Returns the last log lines of a process: messages to it, its texts, its tool calls and its output.',
     query: schemas.logsQuery,
     answer: 'logs',
@@ -102,6 +116,8 @@ const QUERY_ROUTES: readonly ApiRoute[] = [
     id: 'waitForProcess',
     method: 'GET',
     path: '/v1/processes/:ref/wait',
+    right: 'read',
+    within: true,
     summary: 'Answers when the process meets the condition, when it has ended, or when the time is over.',
     query: schemas.waitQuery,
     answer: 'waited',
@@ -119,6 +135,7 @@ const OPERATION_ROUTES: readonly ApiRoute[] = [
     id: 'spawnProcess',
     method: 'POST',
     path: '/v1/processes',
+    right: 'start',
     summary: 'Starts a process; answers when the start has been written to disk.',
     body: schemas.spawnBody,
     answer: 'spawned',
@@ -131,6 +148,7 @@ const OPERATION_ROUTES: readonly ApiRoute[] = [
     id: 'signalProcess',
     method: 'POST',
     path: '/v1/processes/:ref/signal',
+    right: 'steer',
     summary: 'Sends a signal to a process. The signal is given by its name or number.',
     body: schemas.signalBody,
     answer: 'steered',
@@ -142,6 +160,7 @@ const OPERATION_ROUTES: readonly ApiRoute[] = [
     id: 'setSignals',
     method: 'POST',
     path: '/v1/processes/:ref/signals',
+    right: 'steer',
     summary: 'Sets the signal handlers of a process, then changes its mask; unblocked signals are delivered.',
     body: schemas.signalsBody,
     answer: 'signals',
@@ -153,6 +172,7 @@ const OPERATION_ROUTES: readonly ApiRoute[] = [
     id: 'pauseProcess',
     method: 'POST',
     path: '/v1/processes/:ref/pause',
+    right: 'steer',
     summary: 'Pauses a process at its next boundary, or at once.',
     body: schemas.pauseBody,
     answer: 'steered',
@@ -164,6 +184,7 @@ const OPERATION_ROUTES: readonly ApiRoute[] = [
     id: 'resumeProcess',
     method: 'POST',
     path: '/v1/processes/:ref/resume',
+    right: 'steer',
     summary: 'Continues a suspended process, starts a new incarnation of an ended one, or forks a process.',
     body: schemas.resumeBody,
     answer: 'steered',
@@ -175,6 +196,7 @@ const OPERATION_ROUTES: readonly ApiRoute[] = [
     id: 'sendMessage',
     method: 'POST',
     path: '/v1/processes/:ref/send',
+    right: 'steer',
     summary: 'Queues a message, which begins a turn of its own; with `now` a native agent reads it before its next model call.',
     body: schemas.sendBody,
     answer: 'sent',
@@ -186,6 +208,7 @@ const OPERATION_ROUTES: readonly ApiRoute[] = [
     id: 'answerProcess',
     method: 'POST',
     path: '/v1/processes/:ref/answer',
+    right: 'answer',
     summary: 'Answers a question of a process with an option, or with a text if there are no options.',
     body: schemas.answerBody,
     answer: 'steered',
@@ -197,6 +220,7 @@ const OPERATION_ROUTES: readonly ApiRoute[] = [
     id: 'removeChild',
     method: 'DELETE',
     path: '/v1/processes/:ref/children',
+    right: 'steer',
     summary: 'Removes the child with this id from a supervisor, and stops it.',
     query: schemas.childQuery,
     answer: 'steered',
@@ -207,6 +231,7 @@ const OPERATION_ROUTES: readonly ApiRoute[] = [
     id: 'removeProcess',
     method: 'DELETE',
     path: '/v1/processes/:ref',
+    right: 'all',
     summary: 'Removes an ended process for good, with its history; a pinned one only with `force`.',
     query: schemas.removeQuery,
     answer: 'removed',
@@ -220,6 +245,7 @@ const STREAM_ROUTES: readonly ApiRoute[] = [
     id: 'followEvents',
     method: 'GET',
     path: '/v1/events',
+    right: 'read',
     summary: 'Streams the events of all processes, live or past.',
     query: schemas.eventsQuery,
     answer: 'events',
@@ -230,6 +256,8 @@ const STREAM_ROUTES: readonly ApiRoute[] = [
     id: 'followProcess',
     method: 'GET',
     path: '/v1/processes/:ref/events',
+    right: 'read',
+    within: true,
     summary: 'Streams the events of one process; the stream ends with the process.',
     query: schemas.eventsQuery,
     answer: 'events',
@@ -243,6 +271,7 @@ const DAEMON_ROUTES: readonly ApiRoute[] = [
     id: 'getDaemon',
     method: 'GET',
     path: '/v1/daemon',
+    right: 'read',
     summary: 'Describes the daemon, with the number of its processes.',
     answer: 'daemon',
     errors: [],
@@ -252,6 +281,7 @@ const DAEMON_ROUTES: readonly ApiRoute[] = [
     id: 'getHeartbeat',
     method: 'GET',
     path: '/v1/heartbeat',
+    right: 'read',
     summary: 'Returns the liveness of each living process: alive, silent, stalled, stopped, or waiting for the user.',
     answer: 'heartbeat',
     errors: [],
@@ -261,6 +291,7 @@ const DAEMON_ROUTES: readonly ApiRoute[] = [
     id: 'examine',
     method: 'GET',
     path: '/v1/doctor',
+    right: 'read',
     summary: 'Checks the installation; with `verify` also the whole store.',
     query: schemas.doctorQuery,
     answer: 'checks',
@@ -271,6 +302,7 @@ const DAEMON_ROUTES: readonly ApiRoute[] = [
     id: 'listAgents',
     method: 'GET',
     path: '/v1/agents',
+    right: 'start',
     summary: 'Lists the agents available in a directory, whether each can run, and the invalid files.',
     query: schemas.agentsQuery,
     answer: 'agents',
@@ -281,6 +313,7 @@ const DAEMON_ROUTES: readonly ApiRoute[] = [
     id: 'listModels',
     method: 'POST',
     path: '/v1/models',
+    right: 'start',
     summary: 'Requests the models of each provider whose key is known or that needs none, with their prices.',
     body: schemas.modelsBody,
     answer: 'models',
@@ -291,6 +324,7 @@ const DAEMON_ROUTES: readonly ApiRoute[] = [
     id: 'checkModels',
     method: 'POST',
     path: '/v1/doctor/models',
+    right: 'start',
     summary: 'Requests the list of models from each provider whose key is known or that needs none.',
     body: schemas.doctorModelsBody,
     answer: 'providers',
@@ -302,6 +336,8 @@ const DAEMON_ROUTES: readonly ApiRoute[] = [
     id: 'stopDaemon',
     method: 'POST',
     path: '/v1/daemon/stop',
+    right: 'all',
+    closed: 'stop',
     summary: 'Requests that the daemon drains and stops; answers before the daemon stops.',
     body: schemas.stopBody,
     answer: 'stopping',
@@ -316,6 +352,7 @@ const DAEMON_ROUTES: readonly ApiRoute[] = [
     id: 'getDocument',
     method: 'GET',
     path: '/v1/openapi.json',
+    right: 'read',
     summary: 'Returns this document: OpenAPI 3.1.',
     answer: 'document',
     errors: [],
@@ -337,6 +374,7 @@ export const ROUTES: readonly ApiRoute[] = [
   ...CREW_DIFF_ROUTES,
   ...CREW_COMMAND_ROUTES,
   ...MCP_ROUTES,
+  ...WEB_ROUTES,
   ...STREAM_ROUTES,
   ...ROWS_ROUTES,
   ...DAEMON_ROUTES,
@@ -345,20 +383,30 @@ export const ROUTES: readonly ApiRoute[] = [
 /** Registers all routes. A request of a process's program is restricted to what that process may do (caller.ts). */
 export function addRoutes(app: FastifyInstance, deps: RoutesDeps): void {
   for (const { id, method, path, query, body, status, handle } of ROUTES) {
-    const params = path.includes('/:ref') ? { params: schemas.refParams } : {}
+    const params = path.includes('/:ref') ? { params: schemas.refParams } : path.includes('/:id') ? { params: schemas.idParams } : {}
     app.route({
       method,
       url: path,
       schema: { ...params, ...(query ? { querystring: query } : {}), ...(body ? { body } : {}) },
       handler: async (request, reply) => {
-        const { ref = '' } = request.params as { ref?: string }
-        const caller = await callerOf(deps.reads, request)
+        const { ref = '', id: idParam = '' } = request.params as { ref?: string; id?: string }
+        const pass = passOf(request.raw)
         const unrestricted = { deps, body: request.body as Readonly<Record<string, unknown>> }
-        const context = caller === null ? unrestricted : await restrictTo(caller, { id, method }, unrestricted)
+        const caller = pass ? null : await callerOf(deps.reads, request)
+        const ofSession = pass ? await restrictToSession(pass, { id, ref, query: request.query }, unrestricted) : null
+        const context = ofSession ?? (caller === null ? unrestricted : await restrictTo(caller, { id, method }, unrestricted))
         const currentPid = await deps.reads.currentPid(ref)
         // Set on the raw response, because streams do not use fastify's reply.
         if (currentPid !== null) reply.raw.setHeader(CURRENT_PID_HEADER, `${Number(ref)}=${currentPid}`)
-        const answer = await handle(context.deps, { ref, query: request.query as never, body: context.body as never, request, reply })
+        const made = await handle(context.deps, {
+          ref,
+          id: idParam,
+          query: (ofSession ? ofSession.query : request.query) as never,
+          body: context.body as never,
+          request,
+          reply,
+        })
+        const answer = ofSession ? await ofSession.adapt(made) : made
         if (status) reply.status(status)
         if (!hasLongList(answer)) return answer
         reply.type('application/json; charset=utf-8')

@@ -11,6 +11,8 @@ export const ROWS_ROUTES: readonly ApiRoute[] = [
     id: 'getRows',
     method: 'GET',
     path: '/v1/rows',
+    right: 'read',
+    within: true,
     summary: 'Returns the rows of processes as lists show them; with `follow` a stream of all rows and their changes.',
     query: schemas.rowsQuery,
     answer: 'rows',

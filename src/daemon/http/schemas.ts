@@ -263,6 +263,7 @@ export const PROCESS_BODIES = {
 
 export const resumableQuery = z.strictObject({ after: z.string().max(100).optional(), limit: count(1_000).default(100) })
 export const refParams = z.object({ ref: z.string().min(1).max(200) })
+export const idParams = z.object({ id: z.string().min(1).max(200) })
 export const childQuery = z.strictObject({ id: childIdRule })
 export const removeQuery = z.strictObject({
   force: flag.optional(),

@@ -8,6 +8,7 @@ export const SEARCH_ROUTES: readonly ApiRoute[] = [
     id: 'searchTranscripts',
     method: 'GET',
     path: '/v1/search',
+    right: 'read',
     summary: 'Searches the transcripts of all processes, or of some, for a text.',
     query: schemas.searchQuery,
     answer: 'search',

@@ -7,6 +7,7 @@ import { BUILD, BUILD_HEADER } from '../../api/build.ts'
 import { issueText } from '../../config/zod-messages.ts'
 import { ERRORS, KernelError } from '../../kernel/model/errors.ts'
 import { errorBody } from './error-body.ts'
+import { passOf } from '../web/pass.ts'
 
 /** The largest body of a request in bytes: room for an environment and an input. JSON may need six bytes for each byte of an input. */
 const MAX_BODY = 8 * 1024 * 1024
@@ -51,7 +52,8 @@ export function createServer({ log, recordStart }: ApiServerDeps): ApiServer {
     // Set on the raw response, because streams do not use fastify's reply.
     if (BUILD) reply.raw.setHeader(BUILD_HEADER, BUILD)
     recordStart(`${request.method} ${request.url}`)
-    refuseBrowsers(request)
+    // The door has checked what came over TCP, by stricter rules.
+    if (!passOf(request.raw)) refuseBrowsers(request)
   })
   app.setErrorHandler(answerError)
   app.setNotFoundHandler(async (request, reply) => {

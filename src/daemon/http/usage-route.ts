@@ -7,6 +7,7 @@ export const USAGE_ROUTES: readonly ApiRoute[] = [
     id: 'getUsage',
     method: 'GET',
     path: '/v1/usage',
+    right: 'read',
     summary: 'Returns the usage of all processes, removed ones included, by agent, model, day or tree.',
     query: schemas.usageQuery,
     answer: 'usage',

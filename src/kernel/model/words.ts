@@ -185,6 +185,14 @@ export const USAGE_GROUPS = ['agent', 'model', 'day', 'tree'] as const
 export const PROVIDER_KINDS = ['anthropic', 'openai', 'google', 'openai-compatible'] as const
 export type ProviderKind = (typeof PROVIDER_KINDS)[number]
 
+/** What a session of the web page may do; each right has those before it. */
+export const WEB_RIGHTS = ['read', 'answer', 'steer', 'start', 'all'] as const
+export type WebRight = (typeof WEB_RIGHTS)[number]
+
+/** What the page may request only if the user's configuration lists it in `web.allow`. */
+export const WEB_OPENINGS = ['commands', 'environment', 'archive', 'mcp', 'stop'] as const
+export type WebOpening = (typeof WEB_OPENINGS)[number]
+
 /** The conditions that a client can wait for. */
 export const WAIT_TARGETS = ['exited', 'ready', 'suspended', 'waiting'] as const
 export type WaitTarget = (typeof WAIT_TARGETS)[number]

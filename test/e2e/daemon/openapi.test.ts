@@ -60,7 +60,7 @@ function makeChecker(schema: object): (value: unknown) => string | null {
 describe('the document', () => {
   test('has every route with a description, and no other', () => {
     expect(document.openapi).toBe('3.1.0')
-    const rows = ROUTES.map(({ method, path, id, summary }) => [`${method} ${path.replace(':ref', '{ref}')}`, id, summary])
+    const rows = ROUTES.map(({ method, path, id, summary }) => [`${method} ${path.replace(/:(\w+)/, '{$1}')}`, id, summary])
     expect(
       operations()
         .map(({ path, method, operation }) => [`${method.toUpperCase()} ${path}`, operation.operationId, operation.summary])
@@ -135,7 +135,7 @@ describe("the daemon's answers", () => {
   async function walk(id: string, ref: string, request: { query?: Record<string, string | number>; body?: object } = {}): Promise<unknown> {
     const route = ROUTES.find((one) => one.id === id)
     if (!route || route.answer === 'events') throw new Error(`${id} is no route of answers`)
-    const path = route.path.replace(':ref', ref)
+    const path = route.path.replace(/:\w+/, ref)
     const { client } = daemon
     const requestOptions = {
       GET: () => client.get(path, request.query),
@@ -279,6 +279,13 @@ describe("the daemon's answers", () => {
     await walk('examine', '', { query: { verify: 1 } })
     await walk('listModels', '', { body: { provider: 'vllm' } })
     await walk('checkModels', '', { body: {} })
+    const { link } = (await walk('openWeb', '', { body: { right: 'read', label: 'test' } })) as { link: string }
+    await walk('waitForWebLink', link, { query: { timeoutMs: 0 } })
+    await walk('getWeb', '')
+    await walk('revokeWebSessions', '')
+    await walk('stopWeb', '')
+    // These need a browser's session: test/e2e/web/listener.test.ts.
+    walked.add('startWebSession').add('revokeWebSession')
     await walk('getDocument', '')
     await walk('stopDaemon', '')
     // An answer needs an agent with a question: test/e2e/external/external.test.ts.

@@ -86,6 +86,7 @@ export const CREW_COMMAND_ROUTES: readonly ApiRoute[] = [
     id: 'tellCrew',
     method: 'POST',
     path: '/v1/crews/:ref/commands',
+    right: 'steer',
     summary: 'Sends a command to a crew in the name of the user: adds or assigns a task, sends a message, ends the crew.',
     body: command,
     answer: 'crewSteer',

@@ -12,6 +12,7 @@ export const CREW_DIFF_ROUTES: readonly ApiRoute[] = [
     id: 'getCrewDiff',
     method: 'GET',
     path: '/v1/crews/:ref/diff',
+    right: 'read',
     summary: 'Returns the change of a task: the version under review, the committed one, or the merged one; or why there is none.',
     answer: 'crewDiff',
     errors: [],

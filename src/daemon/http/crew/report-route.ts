@@ -6,6 +6,7 @@ export const CREW_REPORT_ROUTES: readonly ApiRoute[] = [
     id: 'getCrewReport',
     method: 'GET',
     path: '/v1/crews/:ref/report',
+    right: 'read',
     summary:
       'Returns the report of a crew, dead or alive. It has the outcome, worker and cost of each task, and the open points for the user.',
     answer: 'crewReport',

@@ -1,0 +1,82 @@
+// The JSON of the API: the links and sessions of the page. Made by `npm run docs` from the schemas of the daemon (scripts/views.ts): do not
+// edit. Test: test/e2e/web/listener.test.ts.
+import type { WebRight } from '../../kernel/model/words.ts'
+
+/** POST /v1/web/open. */
+export interface WebOpenBody {
+  /** default: `all` */
+  right?: WebRight
+  /** a process: the session sees only it and the processes below it */
+  only?: string
+  /** true: without inputs and results of tools, output, and contents of files */
+  redact?: boolean
+  /** the life of the session; default: it ends after 12 hours without a request */
+  ttlMs?: number
+  label?: string
+}
+
+/** POST /v1/web/session: the code of a link. */
+export interface WebCodeBody {
+  code: string
+}
+
+/** A session of the page. */
+export interface WebSessionView {
+  id: string
+  /** what it may do; each right has those before it */
+  right: WebRight
+  /** the UUID of the process whose subtree it sees; null: it sees all */
+  only: string | null
+  redact: boolean
+  label: string | null
+  createdAt: string
+  lastSeenAt: string
+  /** null: it ends after 12 hours without a request */
+  expiresAt: string | null
+  address: string
+  userAgent: string
+}
+
+export interface WebOpenedView {
+  version: 1
+  /** the address of the page; the link is this with `#k=` and the code */
+  url: string
+  /** the code, for one use */
+  code: string
+  /** the id of the link; not a part of its code */
+  link: string
+  /** the time until the code is void */
+  usableMs: number
+}
+
+export interface WebStartedView {
+  version: 1
+  /** the bearer token of the session */
+  token: string
+  session: WebSessionView
+}
+
+export interface WebView {
+  version: 1
+  /** the address of the page; null: it is closed */
+  url: string | null
+  sessions: WebSessionView[]
+  /** the number of links that were used more than once: they may have been seen */
+  reusedLinks: number
+}
+
+export interface WebRevokedView {
+  version: 1
+  revoked: number
+}
+
+export interface WebStoppedView {
+  version: 1
+  wasOpen: boolean
+}
+
+export interface WebLinkUsesView {
+  version: 1
+  uses: number
+  usableMs: number
+}

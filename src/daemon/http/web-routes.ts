@@ -1,0 +1,95 @@
+// Routes of the page's links and sessions; routes.ts registers them. All but the start of a session are open on the Unix socket alone.
+// Test: test/e2e/web/listener.test.ts, test/e2e/daemon/openapi.test.ts.
+import { clientGoneSignal } from './event-stream.ts'
+import { webCodeBody, webLinkQuery, webOpenBody } from './responses/web.ts'
+import { KernelError } from '../../kernel/model/errors.ts'
+import { passOf } from '../web/pass.ts'
+import { defineRoute, type ApiRoute } from './route.ts'
+
+/** the longest description of a browser that is kept */
+const MAX_AGENT_CHARS = 200
+
+export const WEB_ROUTES: readonly ApiRoute[] = [
+  defineRoute({
+    id: 'openWeb',
+    method: 'POST',
+    path: '/v1/web/open',
+    right: 'socket',
+    summary: 'Opens the page on this machine if it is closed, and makes a link to it for one use.',
+    body: webOpenBody,
+    answer: 'webOpened',
+    status: 201,
+    errors: ['NOT_FOUND', 'AMBIGUOUS', 'COLLECTED', 'PERMISSION', 'AGENT_INVALID'],
+    example: { right: 'read', ttlMs: 7_200_000 },
+    handle: async ({ web }, { body }) => (await web()).open(body),
+  }),
+  defineRoute({
+    id: 'startWebSession',
+    method: 'POST',
+    path: '/v1/web/session',
+    right: 'code',
+    summary: 'Starts a session of the page by the code of a link; over TCP alone.',
+    body: webCodeBody,
+    answer: 'webStarted',
+    status: 201,
+    errors: ['RESOURCE_EXHAUSTED'],
+    handle: async ({ web }, { body, request }) => {
+      if (!passOf(request.raw)) throw new KernelError('INVALID', 'a session starts over TCP alone')
+      return (await web()).start(body.code, {
+        address: request.raw.socket.remoteAddress ?? 'unknown',
+        userAgent: (request.headers['user-agent'] ?? '').replaceAll(/[^\x20-\x7e]/g, '?').slice(0, MAX_AGENT_CHARS),
+      })
+    },
+  }),
+  defineRoute({
+    id: 'getWeb',
+    method: 'GET',
+    path: '/v1/web',
+    right: 'socket',
+    summary: 'Returns the address of the page, if it is open, and its sessions.',
+    answer: 'web',
+    errors: [],
+    handle: async ({ web }) => (await web()).view(),
+  }),
+  defineRoute({
+    id: 'waitForWebLink',
+    method: 'GET',
+    path: '/v1/web/links/:id/wait',
+    right: 'socket',
+    summary: 'Answers when a link was used more than `uses` times, or when the time is over.',
+    query: webLinkQuery,
+    answer: 'webLinkUses',
+    errors: ['NOT_FOUND'],
+    handle: async ({ web }, { id, query, reply }) => (await web()).waitForUse(id, query.uses, query.timeoutMs, clientGoneSignal(reply)),
+  }),
+  defineRoute({
+    id: 'revokeWebSession',
+    method: 'DELETE',
+    path: '/v1/web/sessions/:id',
+    right: 'socket',
+    summary: 'Ends a session of the page, with its streams.',
+    answer: 'webRevoked',
+    errors: ['NOT_FOUND'],
+    handle: async ({ web }, { id }) => (await web()).revoke(id),
+  }),
+  defineRoute({
+    id: 'revokeWebSessions',
+    method: 'DELETE',
+    path: '/v1/web/sessions',
+    right: 'socket',
+    summary: 'Ends all sessions of the page.',
+    answer: 'webRevoked',
+    errors: [],
+    handle: async ({ web }) => (await web()).revoke(null),
+  }),
+  defineRoute({
+    id: 'stopWeb',
+    method: 'POST',
+    path: '/v1/web/stop',
+    right: 'socket',
+    summary: 'Closes the page: its port, its links and its sessions.',
+    answer: 'webStopped',
+    errors: [],
+    handle: async ({ web }) => (await web()).stop(),
+  }),
+]

@@ -1,0 +1,91 @@
+// One-time codes of links: 128 random bits, valid for a minute and for one use. Only their hashes are kept. A code that was used stays
+// known for a while, so that a second use is noticed. The link may have been seen then.
+// Test: test/tables/daemon/web/codes.test.ts.
+import { createHash, randomBytes } from 'node:crypto'
+import type { Clock } from '../loop/clock.ts'
+import type { Grant } from './pass.ts'
+
+const CODE_BYTES = 16
+export const CODE_MS = 60_000
+/** the time after which a used code is forgotten, in ms */
+const KNOWN_MS = 12 * 3_600_000
+/** the largest number of codes; a further one replaces the oldest */
+const MAX_CODES = 1_000
+
+/** A link: a code with what it grants. */
+export interface Link {
+  /** names the link; no part of its code */
+  readonly id: string
+  readonly grant: Grant
+  /** how often the code was sent, with the uses that were refused */
+  readonly uses: number
+  /** the code starts a session until then, on the monotonic clock */
+  readonly endsAt: number
+}
+
+type KnownLink = { -readonly [K in keyof Link]: Link[K] }
+
+export class Codes {
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #links = new Map<string, KnownLink>()
+  readonly #onUse: (link: Link) => void
+
+  /** `onUse` is called at each use of a code, also at one that is refused because there was an earlier one */
+  constructor(clock: Pick<Clock, 'now'>, onUse: (link: Link) => void) {
+    this.#clock = clock
+    this.#onUse = onUse
+  }
+
+  /** Makes a code. */
+  create(grant: Grant): { readonly code: string; readonly link: Link } {
+    this.#forgetOld()
+    if (this.#links.size >= MAX_CODES) this.#links.delete(this.#links.keys().next().value ?? '')
+    const code = randomBytes(CODE_BYTES).toString('base64url')
+    const link = { id: randomBytes(4).toString('hex'), grant, uses: 0, endsAt: this.#clock.now().mono + CODE_MS }
+    this.#links.set(hashOf(code), link)
+    return { code, link }
+  }
+
+  /** Uses a code. Returns what it grants; null if it is unknown, too old, or was used before. */
+  redeem(code: string): Grant | null {
+    this.#forgetOld()
+    const link = this.#links.get(hashOf(code))
+    if (!link) return null
+    const isValid = link.uses === 0 && this.#clock.now().mono < link.endsAt
+    // A code that came too late has started nothing, so a second attempt is no second use.
+    if (!isValid && link.uses === 0) return null
+    link.uses += 1
+    this.#onUse(link)
+    return isValid ? link.grant : null
+  }
+
+  find(id: string): Link | undefined {
+    return [...this.#links.values()].find((link) => link.id === id)
+  }
+
+  /** Whether a code can still start a session. */
+  get isAnyOpen(): boolean {
+    const { mono } = this.#clock.now()
+    return [...this.#links.values()].some(({ uses, endsAt }) => uses === 0 && mono < endsAt)
+  }
+
+  /** The links that were used more than once. */
+  get reused(): Link[] {
+    return [...this.#links.values()].filter(({ uses }) => uses > 1)
+  }
+
+  /** Forgets all codes. */
+  clear(): void {
+    this.#links.clear()
+  }
+
+  #forgetOld(): void {
+    const { mono } = this.#clock.now()
+    for (const [hash, { endsAt }] of this.#links) if (mono > endsAt + KNOWN_MS) this.#links.delete(hash)
+  }
+}
+
+/** The codes are found by their hash, so that the time of a look-up reveals nothing about a code. */
+function hashOf(code: string): string {
+  return createHash('sha256').update(code).digest('hex')
+}

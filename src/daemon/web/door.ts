@@ -1,0 +1,155 @@
+// The door of the page: one function that decides about each request over TCP, before it is routed. It checks the spelling of the path,
+// then Host, Origin, Sec-Fetch-Site, content type, token and right, in this order. All refusals but the last look the same.
+// Must not answer, start or change anything. Test: test/tables/daemon/web/door.test.ts, test/e2e/web/security.test.ts.
+import type { WebOpening, WebRight } from '../../kernel/model/words.ts'
+import { WEB_RIGHTS } from '../../kernel/model/words.ts'
+import { pathParts } from './path.ts'
+import { findRoute, type DoorRoute } from './route-table.ts'
+import { isRedacted } from './redact.ts'
+import type { WebSession } from './sessions.ts'
+
+/** The head of a request. `rawHeaders`: names and values as they were sent, with repeated ones. */
+export interface RequestHead {
+  readonly method: string
+  readonly url: string
+  readonly rawHeaders: readonly string[]
+}
+
+export interface DoorDeps {
+  /** the port of the listener */
+  readonly port: number
+  readonly routes: readonly DoorRoute[]
+  readonly openings: readonly WebOpening[]
+  readonly findSession: (token: string) => WebSession | null
+  /** counts a wrong token; true: there were too many of late */
+  readonly countWrongToken: () => boolean
+  readonly isAsset: (path: string) => boolean
+}
+
+export type Verdict =
+  | { readonly type: 'api'; readonly route: DoorRoute; readonly session: WebSession | null }
+  | { readonly type: 'document' }
+  | { readonly type: 'asset'; readonly path: string }
+  | { readonly type: 'refused' }
+  | { readonly type: 'too many' }
+  | { readonly type: 'nothing there' }
+  | { readonly type: 'no right'; readonly message: string; readonly hint: string }
+
+/** The first parts of the page's own addresses; each gets the same document. */
+const PAGES: ReadonlySet<string | undefined> = new Set([
+  undefined,
+  'needs',
+  'p',
+  'compare',
+  'crews',
+  'runs',
+  'supervisors',
+  'cost',
+  'machines',
+  'agents',
+  'settings',
+])
+const METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'DELETE'])
+const BEARER = /^Bearer ([\w-]{20,200})$/
+const JSON_TYPE = /^application\/json\s*(;|$)/i
+const REFUSED = { type: 'refused' } as const
+
+export function checkDoor(head: RequestHead, deps: DoorDeps): Verdict {
+  const parts = pathParts(head.url)
+  const headers = readHeaders(head.rawHeaders)
+  if (parts === null || headers === null || !METHODS.has(head.method)) return REFUSED
+  const host = headers.get('host')
+  if (host === undefined || !hostsOf(deps.port).includes(host) || headers.has('upgrade')) return REFUSED
+  const origin = headers.get('origin')
+  if (origin === undefined ? head.method !== 'GET' : origin !== `http://${host}`) return REFUSED
+  const isApi = parts[0] === 'v1'
+  const isDocument = !isApi && head.method === 'GET' && PAGES.has(parts[0])
+  if (!isFromHere(headers, isDocument) || !hasAllowedBody(head.method, headers)) return REFUSED
+  if (isApi) return checkApi(head.method, parts, headers, deps)
+  if (isDocument) return { type: 'document' }
+  const path = `/${parts.join('/')}`
+  return head.method === 'GET' && deps.isAsset(path) ? { type: 'asset', path } : { type: 'nothing there' }
+}
+
+/** Checks the token of a request of the API, and then the right of its session. */
+function checkApi(method: string, parts: readonly string[], headers: ReadonlyMap<string, string>, deps: DoorDeps): Verdict {
+  const route = findRoute(deps.routes, method, parts)
+  if (route?.right === 'code') return { type: 'api', route, session: null }
+  const token = BEARER.exec(headers.get('authorization') ?? '')?.[1]
+  const session = token === undefined ? null : deps.findSession(token)
+  if (!session) return token !== undefined && deps.countWrongToken() ? { type: 'too many' } : REFUSED
+  if (!route) return { type: 'nothing there' }
+  const missing = missingRight(route, session, deps.openings)
+  return missing ?? { type: 'api', route, session }
+}
+
+/** What a session lacks for a route; null: nothing. */
+function missingRight(
+  { id, right, closed, within }: DoorRoute,
+  session: WebSession,
+  openings: readonly WebOpening[],
+): Extract<Verdict, { type: 'no right' }> | null {
+  const lacks = (message: string, hint: string): ReturnType<typeof missingRight> => ({ type: 'no right', message, hint })
+  if (right === 'socket' || right === 'code') return lacks(`${id} is open on the Unix socket alone`, 'Use `reeve` on the machine itself.')
+  if (!covers(session.right, right))
+    return lacks(`${id} needs the right \`${right}\`; this session has \`${session.right}\``, 'A new link of `reeve web` has more rights.')
+  if (closed !== undefined && !openings.includes(closed))
+    return lacks(`${id} is closed to the page`, `\`web: { allow: [${closed}] }\` in config.yaml opens it; see docs/guides/web.md.`)
+  if (session.only !== null && within !== true)
+    return lacks(`this session sees one process and those below it, and ${id} reads others`, 'A link without `--only` sees all.')
+  if (session.redact && !isRedacted(id)) return lacks(`this session sees no inputs and results, and ${id} has them`, 'Read the steps.')
+  return null
+}
+
+/** Whether a right includes another. */
+export function covers(held: WebRight, needed: WebRight): boolean {
+  return WEB_RIGHTS.indexOf(held) >= WEB_RIGHTS.indexOf(needed)
+}
+
+/** The values of `Host` that are ours, each with the port: a browser leaves out only port 80, which is never ours. */
+function hostsOf(port: number): readonly string[] {
+  return [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`]
+}
+
+/**
+ * Whether the browser states that the request is of the page itself, or states nothing. A link in a file or on another site may open the
+ * document, too. The document has nothing of the user's, cannot be framed, and is cut off from the window that opened it.
+ */
+function isFromHere(headers: ReadonlyMap<string, string>, isDocument: boolean): boolean {
+  const site = headers.get('sec-fetch-site')
+  if (site === undefined || site === 'same-origin') return true
+  if (!isDocument) return false
+  const isNavigation = headers.get('sec-fetch-mode') === 'navigate' && headers.get('sec-fetch-dest') === 'document'
+  return site === 'none' || isNavigation
+}
+
+/** A GET has no body; a POST has JSON; a DELETE has JSON or none. */
+function hasAllowedBody(method: string, headers: ReadonlyMap<string, string>): boolean {
+  const hasBody = headers.has('transfer-encoding') || Number(headers.get('content-length') ?? 0) !== 0
+  if (method === 'GET') return !hasBody && !headers.has('content-type')
+  const type = headers.get('content-type')
+  return type === undefined ? method === 'DELETE' && !hasBody : JSON_TYPE.test(type)
+}
+
+/** The headers by their names in lower case; null if one that decides is there twice. */
+function readHeaders(raw: readonly string[]): ReadonlyMap<string, string> | null {
+  const headers = new Map<string, string>()
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = (raw[index] ?? '').toLowerCase()
+    if (headers.has(name) && DECIDING.has(name)) return null
+    headers.set(name, raw[index + 1] ?? '')
+  }
+  return headers
+}
+
+const DECIDING: ReadonlySet<string> = new Set([
+  'host',
+  'origin',
+  'authorization',
+  'content-type',
+  'content-length',
+  'transfer-encoding',
+  'sec-fetch-site',
+  'sec-fetch-mode',
+  'sec-fetch-dest',
+])

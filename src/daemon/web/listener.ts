@@ -1,0 +1,169 @@
+// The listener of the page: two TCP servers, on 127.0.0.1 and on ::1, at one port. Each request meets the door; one of the API then goes to
+// the same Fastify app as those of the Unix socket. Must never answer a request by itself before the door.
+// Test: test/e2e/web/listener.test.ts, test/e2e/web/security.test.ts.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { KernelError, type ErrorCode } from '../../kernel/model/errors.ts'
+import type { WebOpening } from '../../kernel/model/words.ts'
+import { errorBody } from '../http/error-body.ts'
+import type { Assets } from './assets.ts'
+import { checkDoor, type Verdict } from './door.ts'
+import { SECURITY_HEADERS } from './headers.ts'
+import { letPass } from './pass.ts'
+import type { DoorRoute } from './route-table.ts'
+import type { Sessions } from './sessions.ts'
+import type { WrongTokens } from './wrong-tokens.ts'
+
+export const WEB_PORT = 7338
+/** how often another free port is tried, if the other address has the port in use */
+const PORT_ATTEMPTS = 10
+const MAX_CONNECTIONS = 256
+/** the longest time until the head of a request is there, and until all of it is, in ms */
+const HEAD_MS = 10_000
+const REQUEST_MS = 60_000
+/** headers that name the sender of a request on the Unix socket; over TCP the session is the sender */
+const SENDER_HEADERS = ['x-reeve-process', 'x-reeve-client']
+
+export interface ListenerDeps {
+  readonly route: (request: IncomingMessage, response: ServerResponse) => void
+  readonly routes: readonly DoorRoute[]
+  readonly sessions: Sessions
+  readonly wrongTokens: WrongTokens
+  readonly openings: readonly WebOpening[]
+  /** the files of the page; while it is developed they are read for each document */
+  readonly assets: () => Assets
+  readonly refreshAssets: () => Promise<void>
+  readonly log: (message: string, error: unknown) => void
+}
+
+export class WebListener {
+  readonly #deps: ListenerDeps
+  #servers: readonly Server[] = []
+  #port = 0
+
+  private constructor(deps: ListenerDeps) {
+    this.#deps = deps
+  }
+
+  /** Opens the usual port, or any free one. Errors: those of the system. */
+  static async open(deps: ListenerDeps): Promise<WebListener> {
+    const listener = new WebListener(deps)
+    for (let attempt = 0; attempt <= PORT_ATTEMPTS; attempt++) if (await listener.#listenAt(attempt === 0 ? WEB_PORT : 0)) return listener
+    throw new KernelError('UNAVAILABLE', 'no port is free on 127.0.0.1 and ::1')
+  }
+
+  get port(): number {
+    return this.#port
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#servers.map(closeServer))
+    this.#servers = []
+  }
+
+  /** Listens on both addresses. False: one of them has the port in use, so another program could be taken for this one. */
+  async #listenAt(wanted: number): Promise<boolean> {
+    const servers: Server[] = []
+    let port = wanted
+    for (const host of ['127.0.0.1', '::1']) {
+      const server = this.#createServer()
+      const code = await listen(server, host, port)
+      if (code === null) {
+        servers.push(server)
+        port = (server.address() as AddressInfo).port
+      } else if (code === 'EADDRINUSE' || servers.length === 0) {
+        await Promise.all(servers.map(closeServer))
+        if (code === 'EADDRINUSE') return false
+        throw new KernelError('UNAVAILABLE', `127.0.0.1 cannot be listened on: ${code}`)
+      }
+      // Otherwise this machine has no ::1.
+    }
+    this.#servers = servers
+    this.#port = port
+    return true
+  }
+
+  #createServer(): Server {
+    // The door refuses a request without Host, with the same answer as all others.
+    const options = { headersTimeout: HEAD_MS, requestTimeout: REQUEST_MS, requireHostHeader: false }
+    const server = createServer(options, (request, response) => {
+      this.#serve(request, response).catch((error: unknown) => {
+        this.#deps.log('a request of the page failed', error)
+        response.destroy()
+      })
+    })
+    server.maxConnections = MAX_CONNECTIONS
+    return server
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value)
+    const { routes, sessions, wrongTokens, openings } = this.#deps
+    const { method = '', url = '', rawHeaders } = request
+    const verdict = checkDoor(
+      { method, url, rawHeaders },
+      {
+        port: this.#port,
+        routes,
+        openings,
+        findSession: (token) => sessions.find(token),
+        countWrongToken: () => wrongTokens.count(),
+        isAsset: (path) => this.#deps.assets().has(path),
+      },
+    )
+    if (verdict.type === 'api') this.#pass(verdict, request, response)
+    else if (verdict.type === 'document') {
+      await this.#deps.refreshAssets()
+      this.#deps.assets().sendDocument(response)
+    } else if (verdict.type === 'asset') this.#deps.assets().send(verdict.path, String(request.headers['accept-encoding'] ?? ''), response)
+    else refuse(verdict, response)
+  }
+
+  /** Hands a request to the routes, in the name of its session. */
+  #pass({ route, session }: Extract<Verdict, { type: 'api' }>, request: IncomingMessage, response: ServerResponse): void {
+    for (const name of SENDER_HEADERS) delete request.headers[name]
+    letPass(request, { session, routeId: route.id, openings: this.#deps.openings })
+    if (session) {
+      const release = this.#deps.sessions.holdOpen(session.id, () => response.destroy())
+      response.once('close', release)
+    }
+    this.#deps.route(request, response)
+  }
+}
+
+/** Resolves to null when the server listens, else to the code of the system's error. */
+function listen(server: Server, host: string, port: number): Promise<string | null> {
+  const { promise, resolve } = Promise.withResolvers<string | null>()
+  server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? 'UNKNOWN'))
+  server.listen({ host, port, ipv6Only: true, exclusive: true }, () => resolve(null))
+  return promise
+}
+
+function closeServer(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+  server.closeAllConnections()
+  return closed
+}
+
+type Refusal = Exclude<Verdict, { type: 'api' | 'document' | 'asset' }>
+
+/** The refusal of the door, which is the same whatever was wrong. */
+export function refusal(): KernelError {
+  return new KernelError('FORBIDDEN', 'the request is refused', undefined, '`reeve web` opens the page with a new link.')
+}
+
+const ERROR_OF: Readonly<Record<Exclude<Refusal['type'], 'no right'>, () => KernelError>> = {
+  refused: refusal,
+  'too many': () => new KernelError('RESOURCE_EXHAUSTED', 'there were too many wrong tokens', undefined, 'Wait for a second.'),
+  'nothing there': () => new KernelError('NOT_FOUND', 'there is nothing at this address', undefined, '`reeve web` opens the page.'),
+}
+const STATUS: Partial<Record<ErrorCode, number>> = { RESOURCE_EXHAUSTED: 429, NOT_FOUND: 404 }
+
+/** Sends a refusal, and closes the connection: the rest of an unread body would be read as the next request. */
+function refuse(verdict: Refusal, response: ServerResponse): void {
+  const error =
+    verdict.type === 'no right' ? new KernelError('PERMISSION', verdict.message, undefined, verdict.hint) : ERROR_OF[verdict.type]()
+  const body = JSON.stringify(errorBody(error))
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body), connection: 'close' }
+  response.writeHead(STATUS[error.code] ?? 403, headers).end(body)
+}

@@ -1,0 +1,47 @@
+// What a redacted session reads: no inputs and results of tools, no output, no contents of files, no environment. An answer without a row
+// here is not for such a session. Test: test/tables/daemon/web/restrict.test.ts.
+import type { LogLine, ProcessView, StepView } from '../../api/views/process.ts'
+
+type ProcessPart = Partial<Pick<ProcessView, 'asks' | 'note' | 'liveness'>>
+
+/** What stands in the place of a text. */
+const HIDDEN = '(hidden)'
+/** The log streams that have what agents and their programs wrote for tools. */
+const HIDDEN_STREAMS: ReadonlySet<LogLine['stream']> = new Set(['stdout', 'stderr', 'tool'])
+
+const REDACTIONS: Readonly<Record<string, (answer: never) => object>> = {
+  listProcesses: (answer: { processes: ProcessPart[] }) => ({ ...answer, processes: answer.processes.map(redactProcess) }),
+  getProcess: (answer: { process: ProcessPart }) => ({ ...answer, process: redactProcess(answer.process) }),
+  waitForProcess: (answer: { process: ProcessPart }) => ({ ...answer, process: redactProcess(answer.process) }),
+  getSteps: (answer: { steps: StepView[] }) => ({ ...answer, steps: answer.steps.map(redactStep) }),
+  getLogs: (answer: { lines: LogLine[] }) => ({ ...answer, lines: answer.lines.filter(({ stream }) => !HIDDEN_STREAMS.has(stream)) }),
+  getSignals: (answer: object) => answer,
+  getDaemon: (answer: object) => answer,
+}
+
+/** Whether a redacted session may use a route. */
+export function isRedacted(routeId: string): boolean {
+  return Object.hasOwn(REDACTIONS, routeId)
+}
+
+/** Removes what a redacted session must not see. */
+export function redact(routeId: string, answer: unknown): unknown {
+  return REDACTIONS[routeId]?.(answer as never)
+}
+
+function redactProcess<P extends ProcessPart>(process: P): P {
+  return {
+    ...process,
+    ...(process.asks ? { asks: process.asks.map((ask) => ({ ...ask, text: HIDDEN })) } : {}),
+    ...(process.note === undefined ? {} : { note: null }),
+    ...(process.liveness ? { liveness: { ...process.liveness, evidence: HIDDEN } } : {}),
+  }
+}
+
+function redactStep(step: StepView): StepView {
+  return {
+    ...step,
+    tools: step.tools.map((tool) => ({ ...tool, input: null, result: tool.result === null ? null : HIDDEN })),
+    notes: [],
+  }
+}

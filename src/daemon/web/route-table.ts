@@ -1,0 +1,32 @@
+// Finds the route that a request asks for, before it is routed, so that the door knows its right. The routes check again that they are
+// the one which the door has found. Test: test/tables/daemon/web/door.test.ts.
+import type { WebOpening, WebRight } from '../../kernel/model/words.ts'
+
+/** What the door must know about a route; src/daemon/http/route.ts explains the fields. */
+export interface DoorRoute {
+  readonly id: string
+  readonly method: string
+  readonly path: string
+  readonly right: WebRight | 'socket' | 'code'
+  readonly closed?: WebOpening
+  readonly within?: true
+}
+
+/** Finds a route by method and the parts of a path. A part of a route that is a name stands before one that is a parameter. */
+export function findRoute<R extends Pick<DoorRoute, 'method' | 'path'>>(
+  routes: readonly R[],
+  method: string,
+  parts: readonly string[],
+): R | undefined {
+  const fits = routes.filter((route) => route.method === method && matches(route.path, parts))
+  return fits.toSorted((one, other) => parameterCount(one.path) - parameterCount(other.path))[0]
+}
+
+function matches(path: string, parts: readonly string[]): boolean {
+  const own = path.slice(1).split('/')
+  return own.length === parts.length && own.every((part, index) => part.startsWith(':') || part === parts[index])
+}
+
+function parameterCount(path: string): number {
+  return path.split('/:').length
+}

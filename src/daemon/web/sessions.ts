@@ -1,0 +1,135 @@
+// Sessions of the page: bearer tokens of 32 random bytes, kept in memory as hashes. They end with the daemon, after 12 hours without a
+// request, at the end of their own time, or when the user revokes them. Test: test/tables/daemon/web/sessions.test.ts.
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Clock } from '../loop/clock.ts'
+import type { Grant } from './pass.ts'
+
+const TOKEN_BYTES = 32
+/** A session ends after this time without a request or an open stream; the listener closes then, too. */
+export const IDLE_MS = 12 * 3_600_000
+const MAX_SESSIONS = 256
+
+/** Who started a session, as the browser describes itself. */
+export interface Visitor {
+  readonly address: string
+  readonly userAgent: string
+}
+
+export interface WebSession extends Grant, Visitor {
+  readonly id: string
+  /** wall times in ms */
+  readonly createdAt: number
+  readonly lastSeenAt: number
+  /** the end of its time, as a wall time in ms; null: it ends when it is idle */
+  readonly expiresAt: number | null
+}
+
+type KnownSession = { -readonly [K in keyof WebSession]: WebSession[K] } & {
+  readonly hash: Buffer
+  /** monotonic times in ms */
+  seenMono: number
+  readonly endMono: number
+  readonly streams: Set<() => void>
+}
+
+export class Sessions {
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #sessions = new Map<string, KnownSession>()
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock
+  }
+
+  /** Starts a session, and returns its token. The oldest session ends if there are too many. */
+  create(grant: Grant, visitor: Visitor): { readonly token: string; readonly session: WebSession } {
+    const token = randomBytes(TOKEN_BYTES).toString('base64url')
+    const { wall, mono } = this.#clock.now()
+    const [oldest] = this.#sessions.values()
+    if (oldest && this.#sessions.size >= MAX_SESSIONS) this.revoke(oldest.id)
+    const session: KnownSession = {
+      ...grant,
+      ...visitor,
+      id: this.#newId(),
+      createdAt: wall,
+      lastSeenAt: wall,
+      expiresAt: grant.ttlMs === null ? null : wall + grant.ttlMs,
+      hash: hashOf(token),
+      seenMono: mono,
+      endMono: grant.ttlMs === null ? Infinity : mono + grant.ttlMs,
+      streams: new Set(),
+    }
+    this.#sessions.set(session.hash.toString('hex'), session)
+    return { token, session }
+  }
+
+  /** Finds the session of a token, and counts this as its use; null if the token is unknown or its session has ended. */
+  find(token: string): WebSession | null {
+    this.endOld()
+    const hash = hashOf(token)
+    const session = this.#sessions.get(hash.toString('hex'))
+    if (!session || !timingSafeEqual(session.hash, hash)) return null
+    this.#touch(session)
+    return session
+  }
+
+  /** The sessions, oldest first. */
+  get all(): readonly WebSession[] {
+    this.endOld()
+    return [...this.#sessions.values()]
+  }
+
+  /** Ends one session, or all, with their open answers. Returns their number. */
+  revoke(id: string | null): number {
+    const ending = [...this.#sessions].filter(([, session]) => id === null || session.id === id)
+    for (const [hash, { streams }] of ending) {
+      this.#sessions.delete(hash)
+      for (const end of streams) end()
+    }
+    return ending.length
+  }
+
+  /** Keeps a session in use while an answer to it is open. `end` is called if the session ends before. Returns what to call afterwards. */
+  holdOpen(id: string, end: () => void): () => void {
+    const session = [...this.#sessions.values()].find((one) => one.id === id)
+    session?.streams.add(end)
+    return () => {
+      if (session?.streams.delete(end)) this.#touch(session)
+    }
+  }
+
+  /** Ends the sessions whose time is over. */
+  endOld(): void {
+    const { mono } = this.#clock.now()
+    for (const { id, seenMono, endMono, streams } of [...this.#sessions.values()]) {
+      const isIdle = streams.size === 0 && mono - seenMono >= IDLE_MS
+      if (isIdle || mono >= endMono) this.revoke(id)
+    }
+  }
+
+  /** The next moment at which `endOld` may have something to do, on the monotonic clock; Infinity if there is no session. */
+  get nextEnd(): number {
+    const { mono } = this.#clock.now()
+    const ends = [...this.#sessions.values()].map(({ seenMono, endMono, streams }) =>
+      Math.min(endMono, (streams.size > 0 ? mono : seenMono) + IDLE_MS),
+    )
+    return Math.min(Infinity, ...ends)
+  }
+
+  #touch(session: KnownSession): void {
+    const { wall, mono } = this.#clock.now()
+    session.seenMono = mono
+    session.lastSeenAt = wall
+  }
+
+  /** A short name, which no other session has. */
+  #newId(): string {
+    for (;;) {
+      const id = randomBytes(2).toString('hex')
+      if (![...this.#sessions.values()].some((session) => session.id === id)) return id
+    }
+  }
+}
+
+function hashOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest()
+}

@@ -1,0 +1,190 @@
+// The listener of the page: it is off until asked, on loopback alone, has its headers, and closes by itself or when asked. Links work once.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { WebView } from '../../../src/api/views/web.ts'
+import { ManualClock } from '../../support/clock.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+import { ROOT } from '../../support/env.ts'
+import { sendRawHead, WebAccess } from '../../support/web/raw.ts'
+
+const HOUR_MS = 3_600_000
+
+let daemon: LocalDaemon
+let clock: ManualClock
+
+beforeEach(async () => {
+  clock = new ManualClock()
+  daemon = await LocalDaemon.start({ clock })
+})
+afterEach(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+const view = (): Promise<WebView> => daemon.client.get('/v1/web')
+
+describe('the port', () => {
+  test('is closed until a link is made, and again after a stop', async () => {
+    expect(await view()).toEqual({ version: 1, url: null, sessions: [], reusedLinks: 0 })
+    const web = await WebAccess.open(daemon)
+    const { token } = await web.start()
+    expect(await web.ask(token, 'GET', '/v1/daemon')).toMatchObject({ status: 200 })
+    expect(await daemon.client.post('/v1/web/stop', {})).toEqual({ version: 1, wasOpen: true })
+    await expect(web.ask(token, 'GET', '/v1/daemon')).rejects.toThrow('fetch failed')
+    expect(await daemon.client.post('/v1/web/stop', {})).toEqual({ version: 1, wasOpen: false })
+    const again = await WebAccess.open(daemon)
+    expect(await again.ask(token, 'GET', '/v1/daemon'), 'a token of before').toMatchObject({ status: 403 })
+  })
+
+  test('closes 12 hours after the last session was used', async () => {
+    const web = await WebAccess.open(daemon)
+    const { token } = await web.start()
+    clock.wind(11 * HOUR_MS)
+    expect(await web.ask(token, 'GET', '/v1/daemon')).toMatchObject({ status: 200 })
+    clock.wind(11 * HOUR_MS)
+    expect((await view()).url).toBe(`${web.origin}/`)
+    clock.wind(2 * HOUR_MS)
+    await expect.poll(async () => (await view()).url).toBeNull()
+  })
+
+  test('is another one if a program has the usual one, and two homes have two', async () => {
+    await using other = await LocalDaemon.start()
+    const [one, two] = [await WebAccess.open(daemon), await WebAccess.open(other)]
+    expect(one.port).not.toBe(two.port)
+    const { token } = await one.start()
+    expect(await two.ask(token, 'GET', '/v1/daemon')).toMatchObject({ status: 403 })
+  })
+})
+
+describe('a link', () => {
+  test('works once; a second use is refused and counted', async () => {
+    const web = await WebAccess.open(daemon)
+    const { code, link } = await web.link()
+    const used = daemon.client.get<{ uses: number }>(`/v1/web/links/${link}/wait`, { uses: 0 })
+    expect((await web.redeem(code)).status).toBe(201)
+    expect(await used).toMatchObject({ uses: 1 })
+    const again = daemon.client.get<{ uses: number }>(`/v1/web/links/${link}/wait`, { uses: 1 })
+    expect((await web.redeem(code)).status).toBe(403)
+    expect(await again).toMatchObject({ uses: 2 })
+    expect(await view()).toMatchObject({ reusedLinks: 1, sessions: [{ right: 'all' }] })
+    expect(daemon.logMessages.join()).toContain('used twice')
+  })
+
+  test('works for a minute', async () => {
+    const web = await WebAccess.open(daemon)
+    const { code } = await web.link()
+    clock.wind(60_000)
+    expect((await web.redeem(code)).status).toBe(403)
+    expect((await view()).reusedLinks).toBe(0)
+  })
+
+  test('is refused over the Unix socket, and so is a wrong code, a fourth one in a second with 429', async () => {
+    const web = await WebAccess.open(daemon)
+    const { code } = await web.link()
+    await expect(daemon.client.post('/v1/web/session', { code })).rejects.toMatchObject({ code: 'INVALID' })
+    const statuses = []
+    for (let count = 0; count < 5; count += 1) statuses.push((await web.redeem('x'.repeat(22))).status)
+    expect(statuses).toEqual([403, 403, 403, 429, 429])
+    expect((await web.redeem(code)).status, 'the right one is never counted').toBe(201)
+  })
+})
+
+describe('a session', () => {
+  test('is listed with its visitor, and ends with its open stream when it is revoked', async () => {
+    const web = await WebAccess.open(daemon)
+    const { token, session } = await web.start({ right: 'read', label: 'phone' })
+    expect((await view()).sessions).toMatchObject([{ id: session.id, right: 'read', label: 'phone', address: '127.0.0.1' }])
+    const stream = await fetch(`${web.origin}/v1/events?follow=1`, { headers: { authorization: `Bearer ${token}` } })
+    expect(stream.status).toBe(200)
+    expect(await daemon.client.delete(`/v1/web/sessions/${session.id}`)).toEqual({ version: 1, revoked: 1 })
+    await expect(stream.text()).rejects.toThrow('terminated')
+    expect(await web.ask(token, 'GET', '/v1/daemon')).toMatchObject({ status: 403, body: { error: { code: 'FORBIDDEN' } } })
+    await expect(daemon.client.delete(`/v1/web/sessions/${session.id}`)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  })
+
+  test('ends at its time, whatever is open', async () => {
+    const web = await WebAccess.open(daemon)
+    const { token } = await web.start({ right: 'read', ttlMs: 2 * HOUR_MS })
+    const stream = await fetch(`${web.origin}/v1/events?follow=1`, { headers: { authorization: `Bearer ${token}` } })
+    clock.wind(2 * HOUR_MS)
+    await expect(stream.text()).rejects.toThrow('terminated')
+    expect((await view()).sessions).toEqual([])
+  })
+
+  test('with an open stream is not idle', async () => {
+    const web = await WebAccess.open(daemon)
+    const { token } = await web.start()
+    const stream = await fetch(`${web.origin}/v1/events?follow=1`, { headers: { authorization: `Bearer ${token}` } })
+    clock.wind(30 * HOUR_MS)
+    expect((await view()).sessions).toHaveLength(1)
+    await stream.body?.cancel()
+  })
+})
+
+describe('the files of the page', () => {
+  const HEADERS = {
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'cross-origin-embedder-policy': 'require-corp',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+  }
+
+  test('have the headers, the document is never stored, the others for good', async () => {
+    const web = await WebAccess.open(daemon)
+    for (const path of ['/', '/p/0198c1a2', '/needs', '/?q=status:waiting']) {
+      const document = await web.send({ path })
+      expect(document.status, path).toBe(200)
+      expect(Object.fromEntries(document.headers)).toMatchObject({ ...HEADERS, 'cache-control': 'no-store' })
+      expect(document.headers.get('content-security-policy')).toBe(
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; font-src 'self'; connect-src 'self'; " +
+          "worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+          "require-trusted-types-for 'script'; trusted-types reeve-worker",
+      )
+      expect(document.body).not.toMatch(/<script>|<style|\sstyle=|\son\w+=/)
+    }
+    for (const name of readdirSync(join(ROOT, 'dist/web/assets')).filter((one) => !/\.(br|gz)$/.test(one))) {
+      const plain = await (await fetch(`${web.origin}/assets/${name}`, { headers: { 'accept-encoding': 'identity' } })).bytes()
+      for (const [encoding, end, decompress] of [
+        ['br', 'br', brotliDecompressSync],
+        ['gzip', 'gz', gunzipSync],
+      ] as const) {
+        const { headers } = await web.send({ path: `/assets/${name}`, headers: [['accept-encoding', `${encoding}, x`]] })
+        expect(Object.fromEntries(headers)).toMatchObject({ ...HEADERS, 'cache-control': 'private, max-age=31536000, immutable' })
+        expect(headers.get('content-encoding')).toBe(encoding)
+        const compressed = readFileSync(join(ROOT, 'dist/web/assets', `${name}.${end}`))
+        expect(headers.get('content-length')).toBe(String(compressed.length))
+        expect(decompress(compressed).equals(plain), name).toBe(true)
+      }
+    }
+  })
+
+  test('are the only ones: no other name, no source, no compressed file by its own name', async () => {
+    const web = await WebAccess.open(daemon)
+    for (const path of ['/assets/', '/assets', '/assets/main.js', '/index.html', '/favicon.ico', '/assets/..%2findex.html', '/sw.js', '/x'])
+      expect((await web.send({ path })).status, path).not.toBe(200)
+    const [file] = readdirSync(join(ROOT, 'dist/web/assets')).filter((one) => one.endsWith('.br'))
+    expect((await web.send({ path: `/assets/${file}` })).status).toBe(404)
+  })
+
+  test('are on ::1 as well, if the machine has it', async () => {
+    const web = await WebAccess.open(daemon)
+    const reply = await fetch(`http://[::1]:${web.port}/`).catch(() => null)
+    if (reply) expect(reply.status).toBe(200)
+    expect((await sendRawHead(web.port, { path: '/', headers: [['host', `localhost:${web.port}`]] })).status).toBe(200)
+  })
+})
+
+test('a process of reeve gets no session', async () => {
+  const program = `
+    const { request } = require('node:http')
+    const headers = { 'x-reeve-process': process.env.REEVE_PROC, 'content-type': 'application/json' }
+    const sent = request({ socketPath: ${JSON.stringify(daemon.paths.socket)}, method: 'POST', path: '/v1/web/open', headers }, (response) => response.pipe(process.stdout))
+    sent.end('{}')`
+  const { uuid } = await daemon.spawn({ argv: [process.execPath, '-e', program] })
+  await daemon.waitForEnd(uuid)
+  expect(await daemon.readOutput(uuid)).toContain('PERMISSION')
+})

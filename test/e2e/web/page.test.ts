@@ -1,0 +1,118 @@
+// The page in Chromium, from a real daemon: it takes the code out of the address, shows the processes, reports how old its last byte is,
+// breaks no rule of its security policy, and lives in twelve tabs by one stream.
+import type { BrowserContext, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+import { CHROMIUM, openChromium } from '../../support/web/chromium.ts'
+import { WebAccess } from '../../support/web/raw.ts'
+
+describe.runIf(CHROMIUM !== null)('the page', () => {
+  let browser: Awaited<ReturnType<typeof openChromium>>
+  let context: BrowserContext
+  let daemon: LocalDaemon
+  let web: WebAccess
+  /** what the browser reports as wrong */
+  let problems: string[]
+
+  beforeAll(async () => {
+    browser = await openChromium()
+  })
+  afterAll(() => browser[Symbol.asyncDispose]())
+  beforeEach(async () => {
+    daemon = await LocalDaemon.start()
+    web = await WebAccess.open(daemon)
+    context = await browser.newContext()
+    problems = []
+  })
+  afterEach(async () => {
+    await context.close()
+    await daemon[Symbol.asyncDispose]()
+    expect(daemon.errors).toEqual([])
+  })
+
+  async function openPage(): Promise<Page> {
+    const page = await context.newPage()
+    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && problems.push(message.text()))
+    page.on('pageerror', (error) => problems.push(String(error)))
+    return page
+  }
+
+  async function visit(page: Page): Promise<void> {
+    const { url, code } = await web.link()
+    await page.goto(`${url}#k=${code}`)
+    await page.waitForSelector('[data-link="open"]')
+  }
+
+  test('takes the code out of the address, keeps its token, and shows the processes as they come and go', async () => {
+    const page = await openPage()
+    await visit(page)
+    expect(page.url()).toBe(`${web.origin}/`)
+    expect(await page.evaluate('history.length')).toBeLessThanOrEqual(2)
+    await page.getByText('Nothing runs here yet.').waitFor()
+    const { uuid } = await daemon.spawnShell('sleep 600 # <b>bold</b>')
+    await page.locator(`[data-uuid="${uuid}"]`).waitFor()
+    expect(await page.locator(`[data-uuid="${uuid}"] .about`).textContent()).toContain('<b>bold</b>')
+    await daemon.client.post(`/v1/processes/${uuid}/signal`, { signal: 'SIGKILL' })
+    await page.getByText('Nothing runs here yet.').waitFor()
+    await page.reload()
+    await page.waitForSelector('[data-link="open"]')
+    expect(await page.locator('.freshness').textContent()).toMatch(/^last heard of \d+ s ago$/)
+    expect(problems).toEqual([])
+  })
+
+  test('shows why there is no session, with the command for a new one', async () => {
+    const page = await openPage()
+    await page.goto(web.origin)
+    await page.waitForSelector('[data-no-session="none"]')
+    const { url, code } = await web.link()
+    await web.redeem(code)
+    await page.goto(`${url}settings#k=${code}`)
+    await page.waitForSelector('[data-no-session="used"]')
+    expect(page.url()).toBe(`${url}settings`)
+    await visit(page)
+    await daemon.client.delete('/v1/web/sessions')
+    await page.waitForSelector('[data-no-session="ended"]')
+    expect(await page.evaluate('localStorage.length')).toBe(0)
+  })
+
+  test('reports that the daemon does not answer, and how old its last byte is', async () => {
+    const page = await openPage()
+    await visit(page)
+    await daemon.stop()
+    await page.waitForSelector('[data-link="lost"]')
+    expect(await page.locator('.freshness.stale').textContent()).toMatch(
+      /^the daemon does not answer · last heard of \d+ s ago · tries again$/,
+    )
+    await daemon.start()
+  })
+
+  test('has no sink for HTML', async () => {
+    const page = await openPage()
+    await visit(page)
+    const attempts = [
+      "document.body.innerHTML = '<b>x</b>'",
+      "new Worker('/assets/x.js')",
+      "trustedTypes.createPolicy('x', {})",
+      "trustedTypes.createPolicy('reeve-worker', {})",
+    ]
+    const attempt = (code: string): Promise<unknown> =>
+      page.evaluate(`(() => { try { ${code}; return 'done' } catch (error) { return error.name } })()`)
+    expect(await Promise.all(attempts.map(attempt))).toEqual(attempts.map(() => 'TypeError'))
+  })
+
+  test('lives in twelve tabs by one stream', async () => {
+    const first = await openPage()
+    await visit(first)
+    const tabs = [first]
+    for (let count = 1; count < 12; count += 1) {
+      const page = await openPage()
+      await page.goto(web.origin)
+      await page.waitForSelector('[data-link="open"]')
+      tabs.push(page)
+    }
+    const { uuid } = await daemon.spawnShell('sleep 600')
+    await Promise.all(tabs.map((page) => page.locator(`[data-uuid="${uuid}"]`).waitFor()))
+    await daemon.client.post(`/v1/processes/${uuid}/signal`, { signal: 'SIGKILL' })
+    expect(problems).toEqual([])
+  })
+})

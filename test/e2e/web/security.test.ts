@@ -1,0 +1,246 @@
+// The page's port under attack: every route by every kind of wrong request gets the refusal and nothing else, and the store has no new
+// fact. Then a stolen token: what it cannot do.
+import { connect } from 'node:net'
+import { once } from 'node:events'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { DaemonView } from '../../../src/api/views/daemon.ts'
+import type { ProcessView } from '../../../src/api/views/process.ts'
+import { ROUTES } from '../../../src/daemon/http/routes.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+import { WebAccess, sendRawHead, type RawHead } from '../../support/web/raw.ts'
+
+let daemon: LocalDaemon
+let web: WebAccess
+let token: string
+let reader: string
+let expired: string
+let process: ProcessView
+
+beforeAll(async () => {
+  daemon = await LocalDaemon.start()
+  web = await WebAccess.open(daemon)
+  token = (await web.start()).token
+  reader = (await web.start({ right: 'read' })).token
+  const ended = await web.start()
+  expired = ended.token
+  await daemon.client.delete(`/v1/web/sessions/${ended.session.id}`)
+  const { uuid } = await daemon.spawnScripted([{ text: 'I wait.' }], { interactive: true, name: 'victim' })
+  // No fact of its start may come later.
+  process = await daemon.waitUntilReady(uuid)
+})
+afterAll(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+const readCursor = async (): Promise<number> => (await daemon.client.get<DaemonView>('/v1/daemon')).cursor
+
+type Pairs = readonly (readonly [string, string])[]
+
+interface Attack {
+  /** the headers instead of those of a good request */
+  readonly without?: readonly string[]
+  readonly with?: (port: number) => Pairs
+  readonly path?: (path: string) => string
+  readonly body?: string
+  /** only for requests of this method */
+  readonly method?: string
+}
+
+const cross = (site: string): Attack => ({ without: ['sec-fetch-site'], with: () => [['sec-fetch-site', site]] })
+const host = (name: (port: number) => string): Attack => ({ without: ['host'], with: (port) => [['host', name(port)]] })
+const origin = (value: (port: number) => string): Attack => ({ without: ['origin'], with: (port) => [['origin', value(port)]] })
+const type = (value: string): Attack => ({ without: ['content-type'], with: () => [['content-type', value]], method: 'POST' })
+const bearer = (value: () => string): Attack => ({ without: ['authorization'], with: () => [['authorization', `Bearer ${value()}`]] })
+
+const ATTACKS: Readonly<Record<string, Attack>> = {
+  'no token': { without: ['authorization'] },
+  'a wrong token': bearer(() => 'x'.repeat(43)),
+  'an ended session': bearer(() => expired),
+  'an empty token': bearer(() => ''),
+  'the host evil.test': host(() => 'evil.test'),
+  'a host that begins as ours': host((port) => `127.0.0.1.evil.test:${port}`),
+  'the host localhost.': host((port) => `localhost.:${port}`),
+  'no host': { without: ['host'] },
+  'two hosts': { with: (port) => [['host', `127.0.0.1:${port}`]] },
+  'another origin': origin(() => 'http://evil.test'),
+  'the origin of another port': origin(() => 'http://127.0.0.1:5173'),
+  'the origin null': origin(() => 'null'),
+  'cross-site': cross('cross-site'),
+  'same-site': cross('same-site'),
+  'text/plain': type('text/plain'),
+  'a form': type('multipart/form-data; boundary=x'),
+  'a GET with a body': { body: '{}', method: 'GET', with: () => [['content-type', 'application/json']] },
+  'a path with ..': { path: (path) => `/x/..${path}` },
+  'a path with //': { path: (path) => `/${path}` },
+  'a path with %2e%2e': { path: (path) => `/x/%2e%2e${path}` },
+  'a whole URL': { path: (path) => `http://127.0.0.1${path}` },
+}
+
+/** A request that would be good, but for the attack. */
+function headOf({ method, path }: { readonly method: string; readonly path: string }, attack: Attack): RawHead {
+  const good: Pairs = [
+    ['host', web.host],
+    ['authorization', `Bearer ${token}`],
+    ['sec-fetch-site', 'same-origin'],
+    ...(method === 'GET' ? [] : ([['origin', web.origin]] as const)),
+    ...(method === 'POST' ? ([['content-type', 'application/json']] as const) : []),
+  ]
+  const headers = [...good.filter(([name]) => !attack.without?.includes(name)), ...(attack.with?.(web.port) ?? [])]
+  const body = attack.body ?? (method === 'POST' ? '{}' : undefined)
+  return { method, path: (attack.path ?? ((one) => one))(path), headers, ...(body === undefined ? {} : { body }) }
+}
+
+const pathOf = (path: string): string => path.replace(':ref', 'victim').replace(':id', 'x')
+
+test.each(Object.entries(ATTACKS))('every route refuses %s, and nothing happens', async (_, attack) => {
+  const before = await readCursor()
+  const bodies = new Set<string>()
+  const attacked = ROUTES.filter(({ method, right }) => {
+    // The one route without a token has no token to be wrong, and is tested below.
+    const isAboutToken = attack.without?.includes('authorization') ?? false
+    return (attack.method === undefined || attack.method === method) && !(isAboutToken && right === 'code')
+  })
+  expect(attacked.length).toBeGreaterThan(20)
+  for (const route of attacked) {
+    const reply = await sendRawHead(web.port, headOf({ method: route.method, path: pathOf(route.path) }, attack))
+    // The fourth wrong token within a second has its own answer.
+    expect([403, ...(attack.without?.includes('authorization') ? [429] : [])], `${route.method} ${route.path}`).toContain(reply.status)
+    expect(reply.headers.get('access-control-allow-origin')).toBeUndefined()
+    expect(reply.headers.get('connection')).toBe('close')
+    if (reply.status === 403) bodies.add(reply.body)
+  }
+  const refusal =
+    '{"version":1,"error":{"code":"FORBIDDEN","message":"the request is refused","hint":"`reeve web` opens the page with a new link."}}'
+  expect([...bodies].filter((body) => body !== refusal)).toEqual([])
+  expect(await readCursor()).toBe(before)
+})
+
+test('a session that may read changes nothing: every other route names the missing right', async () => {
+  const before = await readCursor()
+  for (const { method, path, right } of ROUTES.filter((route) => route.right !== 'read' && route.right !== 'code')) {
+    const { status, body } = await web.ask(reader, method, pathOf(path))
+    expect([status, body], `${method} ${path}`).toMatchObject([403, { error: { code: 'PERMISSION' } }])
+    expect(JSON.stringify(body)).toContain(right === 'socket' ? 'Unix socket' : `\`${right}\``)
+  }
+  expect(await readCursor()).toBe(before)
+})
+
+test('preflights and odd methods are refused, and nothing allows another origin', async () => {
+  for (const method of ['OPTIONS', 'PUT', 'PATCH', 'HEAD', 'TRACE']) {
+    const reply = await sendRawHead(
+      web.port,
+      headOf({ method, path: '/v1/processes' }, { with: () => [['access-control-request-method', 'POST']] }),
+    )
+    expect(reply.status, method).toBe(403)
+    expect([...reply.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
+  }
+})
+
+test('HTTP/1.0 without a host, a broken head and an upgrade get no answer of the API', async () => {
+  const old = await sendRawHead(web.port, { path: '/v1/processes', version: '1.0', headers: [['authorization', `Bearer ${token}`]] })
+  expect(old.status).toBe(403)
+  const upgrade = headOf({ method: 'GET', path: '/v1/events' }, { with: () => [['upgrade', 'websocket']] })
+  expect((await sendRawHead(web.port, upgrade)).status).toBe(403)
+  const socket = connect({ host: '127.0.0.1', port: web.port })
+  socket.end(`CONNECT 127.0.0.1:${web.port} HTTP/1.1\r\nhost: ${web.host}\r\n\r\n`)
+  const chunks: Buffer[] = []
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+  await once(socket, 'close')
+  expect(Buffer.concat(chunks).toString()).not.toContain('200')
+})
+
+test('a second request behind a refused one with a body is not read', async () => {
+  const before = await readCursor()
+  const inner = `POST /v1/processes/victim/signal HTTP/1.1\r\nhost: ${web.host}\r\norigin: ${web.origin}\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: 19\r\n\r\n{"signal":"SIGTERM"}`
+  const reply = await sendRawHead(web.port, {
+    method: 'POST',
+    path: '/v1/processes/victim/pause',
+    headers: [
+      ['host', web.host],
+      ['content-type', 'text/plain'],
+    ],
+    body: inner,
+  })
+  expect(reply.status).toBe(403)
+  expect(reply.body.match(/HTTP\/1\.1/g)).toBeNull()
+  expect(await readCursor()).toBe(before)
+})
+
+describe('a stolen token', () => {
+  test('of all rights runs no command, and changes no environment', async () => {
+    const before = await readCursor()
+    const attempts: readonly (readonly [string, string, object])[] = [
+      ['POST', '/v1/processes', { cwd: daemon.work, argv: ['touch', `${daemon.work}/made`] }],
+      ['POST', '/v1/processes', { cwd: daemon.work, intent: 'x', env: { LD_PRELOAD: '/tmp/x.so' } }],
+      ['POST', '/v1/processes', { cwd: '/', intent: 'x' }],
+      ['POST', '/v1/processes', { cwd: daemon.work, intent: 'x', model: 'script:/tmp/x.yaml' }],
+      ['POST', '/v1/processes/victim/resume', { fork: true, env: { PATH: '/tmp' } }],
+      ['POST', '/v1/processes/victim/export', { dir: '/tmp/out' }],
+      ['POST', '/v1/import', { dir: '/tmp/out' }],
+      ['POST', '/v1/mcp/seats', { cwd: daemon.work }],
+      ['POST', '/v1/compose', { cwd: daemon.work }],
+      ['POST', '/v1/crews', { cwd: daemon.work }],
+      ['POST', '/v1/daemon/stop', {}],
+      ['POST', '/v1/web/open', { right: 'all' }],
+      ['DELETE', '/v1/web/sessions', {}],
+    ]
+    for (const [method, path, body] of attempts)
+      expect([path, await web.ask(token, method, path, body)]).toMatchObject([
+        path,
+        { status: 403, body: { error: { code: 'PERMISSION' } } },
+      ])
+    expect(await readCursor()).toBe(before)
+  })
+
+  test('for a subtree finds no other process', async () => {
+    const { token: narrow } = await web.start({ right: 'read', only: 'victim' })
+    const other = await daemon.spawnShell('true', { name: 'other' })
+    expect(await web.ask(narrow, 'GET', '/v1/processes/victim')).toMatchObject({ status: 200 })
+    expect(await web.ask(narrow, 'GET', '/v1/processes?all=1')).toMatchObject({ body: { processes: [{ uuid: process.uuid }] } })
+    for (const ref of ['other', other.uuid, String(other.pid), 'none'])
+      expect(await web.ask(narrow, 'GET', `/v1/processes/${ref}`)).toMatchObject({
+        status: 404,
+        body: { error: { message: `no process "${ref}"` } },
+      })
+    for (const path of ['/v1/events', '/v1/search?text=x', '/v1/usage', '/v1/daemon', '/v1/processes/victim/lineage'])
+      expect(await web.ask(narrow, 'GET', path)).toMatchObject({ status: 403, body: { error: { code: 'PERMISSION' } } })
+  })
+
+  test('cannot take the name of a process or of another client; its own name is in the journal', async () => {
+    const { token: steering, session } = await web.start({ right: 'steer' })
+    const headers = {
+      authorization: `Bearer ${steering}`,
+      origin: web.origin,
+      'content-type': 'application/json',
+      'x-reeve-client': 'cli/1 pid=1',
+      'x-reeve-process': process.uuid,
+    }
+    const reply = await fetch(`${web.origin}/v1/processes/victim/pause`, { method: 'POST', headers, body: '{}' })
+    expect(reply.status).toBe(200)
+    const { recent } = await daemon.client.get<{ recent: { via?: string; by: string }[] }>('/v1/processes/victim/signals')
+    expect(recent.at(-1)).toMatchObject({ signal: 'SIGPAUSE', by: 'user', via: `web:${session.id}` })
+  })
+
+  test('over the socket nobody has the name of a session', async () => {
+    await daemon.sendRaw({
+      method: 'POST',
+      path: '/v1/processes/victim/pause',
+      headers: { 'content-type': 'application/json', 'x-reeve-client': 'web:7f3a' },
+      body: '{}',
+    })
+    const { recent } = await daemon.client.get<{ recent: { via?: string }[] }>('/v1/processes/victim/signals')
+    expect(recent.at(-1)).toMatchObject({ via: 'api' })
+  })
+})
+
+test('what the configuration allows is open, and nothing else', async () => {
+  await using open = await LocalDaemon.start({ config: 'web: { allow: [commands] }\n' })
+  const access = await WebAccess.open(open)
+  const all = (await access.start()).token
+  const body = { cwd: open.work, argv: ['true'] }
+  expect(await access.ask(all, 'POST', '/v1/processes', body)).toMatchObject({ status: 201 })
+  expect(await access.ask((await access.start({ right: 'steer' })).token, 'POST', '/v1/processes', body)).toMatchObject({ status: 403 })
+  expect(await access.ask(all, 'POST', '/v1/processes', { ...body, env: {} })).toMatchObject({ status: 403 })
+  expect(await access.ask(all, 'POST', '/v1/daemon/stop')).toMatchObject({ status: 403 })
+})

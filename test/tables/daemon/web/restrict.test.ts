@@ -1,0 +1,152 @@
+// What a session may request beyond its route: its subtree, the closed fields of bodies, and what a redacted session reads.
+import { describe, expect, test } from 'vitest'
+import type { Pass } from '../../../../src/daemon/web/pass.ts'
+import { redact } from '../../../../src/daemon/web/redact.ts'
+import { restrictToSession } from '../../../../src/daemon/web/restrict.ts'
+import { KernelError } from '../../../../src/kernel/model/errors.ts'
+import type { Process } from '../../../../src/kernel/model/process.ts'
+
+/** root ← child ← grandchild, and a process beside them */
+const TREE: Readonly<Record<string, string | null>> = { root: null, child: 'root', grandchild: 'child', other: null }
+const processOf = (uuid: string): Process => ({ uuid, parentUuid: TREE[uuid] ?? null }) as unknown as Process
+
+const reads = {
+  find: async (uuid: string) => (uuid in TREE ? processOf(uuid) : undefined),
+  resolve: async (ref: string) => {
+    if (!(ref in TREE)) throw new KernelError('AMBIGUOUS', 'several')
+    return processOf(ref)
+  },
+  list: async () => [{ directory: '/src/app' }],
+}
+
+function restrict(
+  routeId: string,
+  body: object,
+  {
+    ref = '',
+    query,
+    openings = [],
+    ...session
+  }: { ref?: string; query?: object; openings?: Pass['openings'] } & Partial<NonNullable<Pass['session']>> = {},
+): ReturnType<typeof restrictToSession> {
+  const grant = { id: '7f3a', right: 'all', only: null, redact: false, ttlMs: null, label: null, ...session } as const
+  return restrictToSession(
+    { session: grant, routeId, openings },
+    { id: routeId, ref, query },
+    { deps: { reads: reads as never }, body: body as Readonly<Record<string, unknown>> },
+  )
+}
+
+const codeOf = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => 'passes',
+    (error: unknown) => (error as KernelError).code,
+  )
+
+describe('the fields of a body', () => {
+  const spawn = { cwd: '/src/app', intent: 'work' }
+  test.each([
+    ['spawnProcess', spawn, 'commands', true],
+    ['spawnProcess', { ...spawn, agent: 'coder', limits: {}, labels: { argv: 'x' }, permissions: 'ask' }, 'commands', true],
+    ['spawnProcess', { ...spawn, argv: ['sh'] }, 'commands', false],
+    ['spawnProcess', { ...spawn, input: 'x' }, 'commands', false],
+    ['spawnProcess', { ...spawn, supervisor: { children: [{ argv: ['sh'] }] } }, 'commands', false],
+    ['spawnProcess', { ...spawn, allow: ['bash'] }, 'commands', false],
+    ['spawnProcess', { ...spawn, containment: 'group' }, 'commands', false],
+    ['spawnProcess', { ...spawn, model: 'script:/tmp/x.yaml' }, 'commands', false],
+    ['spawnProcess', { ...spawn, fallback: ['a/b', 'replay:x'] }, 'commands', false],
+    ['spawnProcess', { ...spawn, env: { PATH: '/tmp' } }, 'environment', false],
+    ['spawnProcess', { ...spawn, cwd: '/src/app/packages/one' }, 'commands', true],
+    ['spawnProcess', { ...spawn, cwd: '/src/application' }, 'commands', false],
+    ['spawnProcess', { ...spawn, cwd: '/src/app/../other' }, 'commands', false],
+    ['spawnProcess', { ...spawn, cwd: '/tmp' }, 'commands', false],
+    ['resumeProcess', { message: 'go on', limits: { budgetUsd: 2 } }, 'commands', true],
+    ['resumeProcess', { env: {} }, 'environment', false],
+    ['resumeProcess', { cwd: '/tmp' }, 'commands', false],
+    ['resumeProcess', { allow: ['bash'] }, 'commands', false],
+    ['resumeProcess', { model: 'script:/tmp/x.yaml' }, 'commands', false],
+    ['tellCrew', { type: 'add_task', text: 'x' }, 'commands', true],
+    ['tellCrew', { type: 'add_task', text: 'x', verify: 'make' }, 'commands', false],
+    ['listModels', { env: {} }, 'environment', false],
+    ['resumeNode', { node: 'x', env: {} }, 'environment', false],
+  ] as const)('of %s: %j is open by %s, and without it: %s', async (id, body, opening, isOpen) => {
+    expect(await codeOf(restrict(id, body))).toBe(isOpen ? 'passes' : 'PERMISSION')
+    expect(await codeOf(restrict(id, body, { openings: [opening] }))).toBe('passes')
+  })
+
+  test('a fork needs the right to start', async () => {
+    expect(await codeOf(restrict('resumeProcess', { fork: true }, { right: 'steer' }))).toBe('PERMISSION')
+    expect(await codeOf(restrict('resumeProcess', { fork: true }, { right: 'start' }))).toBe('passes')
+    expect(await codeOf(restrict('resumeProcess', {}, { right: 'steer' }))).toBe('passes')
+  })
+})
+
+describe('a session for a subtree', () => {
+  test.each([
+    ['root', 'passes'],
+    ['child', 'passes'],
+    ['grandchild', 'passes'],
+    ['other', 'NOT_FOUND'],
+    ['missing', 'NOT_FOUND'],
+  ])('sees of %s: %s', async (ref, code) => {
+    expect(await codeOf(restrict('getProcess', {}, { ref, only: 'root' }))).toBe(code)
+  })
+
+  test.each([
+    ['recent', 'subtree:root'],
+    ['all', 'subtree:root'],
+    ['subtree:child', 'subtree:child'],
+    ['subtree:other', 'NOT_FOUND'],
+    ['subtree:missing', 'NOT_FOUND'],
+  ])('has the rows of %s: %s', async (scope, result) => {
+    const restricted = restrict('getRows', {}, { only: 'root', query: { scope, shape: 'columns' } })
+    const [code, query] = [await codeOf(restricted), await restricted.then((one) => one.query).catch(() => null)]
+    expect(code === 'passes' ? query : code).toEqual(code === 'passes' ? { scope: result, shape: 'columns' } : result)
+  })
+
+  test('compares with no other process', async () => {
+    const only = { ref: 'child', only: 'root' }
+    expect(await codeOf(restrict('getDiff', {}, { ...only, query: { from: '1', to: 'now' } }))).toBe('passes')
+    expect(await codeOf(restrict('getDiff', {}, { ...only, query: { from: '1', to: 'other@3' } }))).toBe('PERMISSION')
+    expect(await codeOf(restrict('getFiles', {}, { ...only, query: { from: 'other@3' } }))).toBe('PERMISSION')
+  })
+
+  test('lists its own processes alone', async () => {
+    const { adapt } = await restrict('listProcesses', {}, { only: 'child' })
+    expect(await adapt({ version: 1, processes: [...Object.keys(TREE).map((uuid) => ({ uuid })), { name: 'without UUID' }] })).toEqual({
+      version: 1,
+      processes: [{ uuid: 'child' }, { uuid: 'grandchild' }],
+    })
+  })
+})
+
+test('a pass for another route passes nothing', async () => {
+  const pass: Pass = { session: null, routeId: 'startWebSession', openings: [] }
+  const request = { deps: { reads: reads as never }, body: {} }
+  expect(await codeOf(restrictToSession(pass, { id: 'spawnProcess', ref: '', query: {} }, request))).toBe('FORBIDDEN')
+  expect(await codeOf(restrictToSession(pass, { id: 'startWebSession', ref: '', query: {} }, request))).toBe('passes')
+})
+
+test('a redacted answer has no inputs, results, output or questions', () => {
+  const secret = 'SECRET'
+  const ask = { id: '1', kind: 'permission', text: secret, at: '', options: [] }
+  const process = { asks: [ask], note: secret, liveness: { word: 'silent', since: '', evidence: secret }, name: 'kept' }
+  const tool = { callId: '1', name: 'bash', input: { command: secret }, result: secret, outcome: 'ok', exitCode: 0, durationMs: 1 }
+  const answers = [
+    redact('getProcess', { version: 1, process }),
+    redact('listProcesses', { version: 1, processes: [process] }),
+    redact('getSteps', { version: 1, steps: [{ step: 1, text: 'kept', tools: [tool], notes: [secret] }] }),
+    redact('getLogs', {
+      version: 1,
+      lines: [
+        { stream: 'tool', text: secret },
+        { stream: 'stdout', text: secret },
+        { stream: 'assistant', text: 'kept' },
+      ],
+    }),
+  ]
+  for (const answer of answers) {
+    expect(JSON.stringify(answer)).not.toContain(secret)
+    expect(JSON.stringify(answer)).toContain('kept')
+  }
+})

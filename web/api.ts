@@ -1,0 +1,92 @@
+// Requests of the page: JSON by `fetch` with the token of the session as a header, to this origin alone. Streams of events are read by
+// `fetch` as well, so that the token is in no address. Used by the page and by its worker. Test: test/e2e/web/page.test.ts.
+import type { ErrorBody } from '../src/api/views/daemon.ts'
+
+/** An error answer of the daemon. */
+export class RequestError extends Error {
+  readonly status: number
+  readonly code: string
+  readonly hint: string
+
+  constructor(status: number, { code, message, hint }: { readonly code: string; readonly message: string; readonly hint: string }) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.hint = hint
+  }
+
+  /** Whether the daemon does not know the token any more. */
+  get isRefused(): boolean {
+    return this.status === 403 && this.code === 'FORBIDDEN'
+  }
+}
+
+export interface RequestOptions {
+  readonly method?: 'GET' | 'POST' | 'DELETE'
+  readonly body?: object
+  readonly signal?: AbortSignal
+}
+
+/** Sends a request, and returns the answer. Errors: RequestError; TypeError without an answer. */
+export async function request<T>(token: string, path: string, options: RequestOptions = {}): Promise<T> {
+  return (await (await send(token, path, options)).json()) as T
+}
+
+/** One event of a stream. */
+export interface StreamEvent {
+  readonly type: string
+  readonly data: string
+}
+
+/** Reads a stream of server-sent events to its end. `onByte` is called at each piece, the head included. */
+export async function readStream(
+  token: string,
+  path: string,
+  handlers: { readonly onEvent: (event: StreamEvent) => void; readonly onByte: () => void; readonly signal: AbortSignal },
+): Promise<void> {
+  const response = await send(token, path, { signal: handlers.signal })
+  handlers.onByte()
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ''
+  for (;;) {
+    const piece = await reader?.read()
+    if (piece === undefined || piece.done) return
+    handlers.onByte()
+    const blocks = (rest + piece.value).split('\n\n')
+    rest = blocks.pop() ?? ''
+    for (const block of blocks) {
+      const event = eventOf(block)
+      if (event) handlers.onEvent(event)
+    }
+  }
+}
+
+/** Reads one block of a stream; null for a comment. */
+function eventOf(block: string): StreamEvent | null {
+  const fields = block.split('\n').map((line) => /^(\w+): ?(.*)$/s.exec(line))
+  const data = fields.filter((field) => field?.[1] === 'data').map((field) => field?.[2] ?? '')
+  if (data.length === 0) return null
+  return { type: fields.find((field) => field?.[1] === 'event')?.[2] ?? 'message', data: data.join('\n') }
+}
+
+async function send(token: string, path: string, { method = 'GET', body, signal }: RequestOptions): Promise<Response> {
+  const response = await fetch(path, {
+    method,
+    headers: { authorization: `Bearer ${token}`, ...(body ? { 'content-type': 'application/json' } : {}) },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+    ...(signal ? { signal } : {}),
+    cache: 'no-store',
+    credentials: 'omit',
+    redirect: 'error',
+    referrerPolicy: 'no-referrer',
+  })
+  if (!response.ok) throw await errorOf(response)
+  return response
+}
+
+async function errorOf(response: Response): Promise<RequestError> {
+  const nothing = { code: 'INTERNAL', message: `the daemon answered ${response.status}`, hint: '' }
+  // An answer without JSON is an error all the same.
+  const body = (await response.json().catch(() => ({ error: nothing }))) as Pick<ErrorBody, 'error'>
+  return new RequestError(response.status, body.error)
+}

@@ -1,0 +1,60 @@
+// The session of this browser: takes the code of a link out of the address bar, exchanges it for a token, and keeps the token in the
+// storage of this origin, which a page on another port cannot read. Must never put the token into an address.
+// Test: test/e2e/web/page.test.ts.
+import type { WebCodeBody, WebSessionView, WebStartedView } from '../src/api/views/web.ts'
+
+const KEY = 'reeve.session'
+
+export interface StoredSession {
+  readonly token: string
+  readonly session: WebSessionView
+}
+
+/** Why there is no session. `used`: the code of the link was used or is too old; `ended`: the daemon refuses the token. */
+export type NoSession = 'none' | 'used' | 'ended' | 'unreachable'
+
+/**
+ * Removes the code from the address bar, before anything else runs. Returns it; null if there is none. The code belongs to no history
+ * entry afterwards.
+ */
+export function takeCode(): string | null {
+  const code = /^#k=([\w-]+)$/.exec(location.hash)?.[1] ?? null
+  if (location.hash !== '') history.replaceState(null, '', location.pathname + location.search)
+  return code
+}
+
+/** Starts a session by a code. A session that this browser already has stays if the code is refused. */
+export async function openSession(code: string | null): Promise<StoredSession | NoSession> {
+  const known = storedSession()
+  if (code === null) return known ?? 'none'
+  try {
+    const response = await fetch('/v1/web/session', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ code } satisfies WebCodeBody),
+    })
+    if (!response.ok) return known ?? 'used'
+    const { token, session } = (await response.json()) as WebStartedView
+    localStorage.setItem(KEY, JSON.stringify({ token, session }))
+    return { token, session }
+  } catch {
+    // No answer: the daemon has ended, or the port is closed.
+    return 'unreachable'
+  }
+}
+
+/** The session that this browser has; null if it has none. */
+export function storedSession(): StoredSession | null {
+  try {
+    const stored = JSON.parse(localStorage.getItem(KEY) ?? 'null') as StoredSession | null
+    return typeof stored?.token === 'string' ? stored : null
+  } catch {
+    // Another version of the page has stored something else.
+    return null
+  }
+}
+
+/** Forgets the session, after the daemon has refused its token. */
+export function forgetSession(): void {
+  localStorage.removeItem(KEY)
+}

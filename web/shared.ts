@@ -1,0 +1,19 @@
+// What the page and its worker send each other. The worker holds the only stream of this browser, so that any number of tabs takes one of
+// the six connections that a browser opens to an origin. Test: test/e2e/web/page.test.ts.
+
+/** From a tab to the worker. `hello`: the tab is there, with its token; `bye`: it goes. */
+export type ToWorker = { readonly type: 'hello'; readonly token: string } | { readonly type: 'bye' }
+
+/** The state of the link to the daemon. */
+export interface LinkState {
+  /** `refused`: the daemon does not know the token any more */
+  readonly state: 'opening' | 'open' | 'lost' | 'refused'
+  /** when the last byte came, in ms since the epoch by this browser's clock; null: none yet */
+  readonly lastByteAt: number | null
+}
+
+/** From the worker to a tab. `changed`: something has changed, so what is shown must be read again. */
+export type FromWorker =
+  | { readonly type: 'link'; readonly link: LinkState }
+  | { readonly type: 'changed' }
+  | { readonly type: 'event'; readonly name: string; readonly data: string }
