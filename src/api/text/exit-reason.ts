@@ -1,4 +1,4 @@
-// Rewrites reasons of exits for users. Facts and the API keep the recorded reasons. Pure. Test: test/tables/cli/print/processes.test.ts.
+// Rewrites reasons of exits for users. Facts and the API keep the recorded reasons. Pure. Test: test/tables/cli/print/process-text.test.ts.
 
 const TEXTS: Readonly<Record<string, string>> = { 'context cancelled while paused': 'ended while it was suspended' }
 

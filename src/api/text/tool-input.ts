@@ -1,4 +1,4 @@
-// The text that stands for the input of a tool call where there is no room for all of it. Pure. Test: test/tables/cli/print/processes.test.ts.
+// The text that stands for the input of a tool call where there is no room for all of it. Pure. Test: test/tables/cli/print/process-text.test.ts.
 
 /** The fields that may be the main one, in order of preference. The first field of an input may be a directory or a timeout. */
 const MAIN_FIELDS = ['command', 'cmd', 'file_path', 'filePath', 'path', 'pattern', 'url', 'query']

@@ -1,5 +1,5 @@
 // Prints the activity of an agent. The text of the agent goes to stdout while the model writes it. Each tool call and event is a line on
-// stderr, and so is the final summary. Untrusted text passes through `stripControls`. Test: test/tables/cli/print/processes.test.ts.
+// stderr, and so is the final summary. Untrusted text passes through `stripControls`. Test: test/tables/cli/follow/live-printer.test.ts.
 import { reasonText } from '../../api/text/exit-reason.ts'
 import type { EventView } from '../../api/views/daemon.ts'
 import type { ProcessView } from '../../api/views/process.ts'

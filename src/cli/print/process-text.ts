@@ -1,4 +1,4 @@
-// Short texts about a process, for all verbs. Pure. Test: test/tables/cli/print/processes.test.ts.
+// Short texts about a process, for all verbs. Pure. Test: test/tables/cli/print/process-text.test.ts.
 import { toolInputLine } from '../../api/text/one-line.ts'
 import { reasonText } from '../../api/text/exit-reason.ts'
 import type { ProcessView } from '../../api/views/process.ts'

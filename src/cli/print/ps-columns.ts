@@ -1,5 +1,5 @@
 // The default columns of `reeve ps`, and the fields of a process that columns need. ps-more-columns.ts has the other columns, which are
-// loaded on demand. Test: test/tables/cli/print/processes.test.ts.
+// loaded on demand. Test: test/tables/cli/print/ps-columns.test.ts.
 import type { ProcessView, UsageView } from '../../api/views/process.ts'
 import { costCell, formatElapsed, shortId } from '../../faces/format.ts'
 import type { Output } from './output.ts'

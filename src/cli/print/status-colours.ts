@@ -1,4 +1,4 @@
-// The colour of each status, the same in every table and row. Test: test/tables/cli/print/processes.test.ts.
+// The colour of each status, the same in every table and row. Test: test/tables/cli/print/ps-columns.test.ts.
 import type { Status } from '../../kernel/model/status.ts'
 
 export type Colour = 'green' | 'cyan' | 'yellow' | 'red' | 'dim'

@@ -1,5 +1,5 @@
 // Formats the outcome of a tool call for `run`, `attach` and `steps`. A command with an exit code other than 0 counts as failed. Pure.
-// Tests: test/tables/cli/print/processes.test.ts, test/e2e/cli/cli.test.ts.
+// Tests: test/tables/cli/follow/live-printer.test.ts, test/e2e/cli/cli.test.ts.
 import { fitWidth, oneLine } from './text.ts'
 
 /** The end of a tool call. */

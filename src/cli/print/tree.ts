@@ -1,5 +1,5 @@
 // Arranges processes as a tree: each process after its parent, with the lines that connect them. A process whose parent is not in the
-// list is a root, so that no process is missing. Test: test/tables/cli/print/processes.test.ts.
+// list is a root, so that no process is missing. Test: test/tables/cli/print/ps-columns.test.ts.
 import type { ProcessView } from '../../api/views/process.ts'
 
 type Node = Pick<ProcessView, 'pid' | 'ppid'>

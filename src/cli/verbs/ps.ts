@@ -1,4 +1,4 @@
-// `reeve ps`: prints the table of processes. Tests: test/tables/cli/print/processes.test.ts, test/e2e/cli/cli.test.ts.
+// `reeve ps`: prints the table of processes. Tests: test/tables/cli/print/ps-columns.test.ts, test/e2e/cli/cli.test.ts.
 import type { UsageView } from '../../api/views/process.ts'
 import type { Status } from '../../kernel/model/status.ts'
 import type { Reeve } from '../../index.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { findEdits, hunkOf } from '../../../../src/daemon/views/file-edits.ts'
 
-describe('inputs of tools', () => {
+describe('the edits', () => {
   test.for([
     ['native edit', { path: 'a', old_text: 'x', new_text: 'y', replace_all: false }, [['a', 'x', 'y']]],
     ['native write', { path: 'a', content: 'y' }, [['a', '', 'y']]],
@@ -28,7 +28,7 @@ describe('inputs of tools', () => {
     ['no input', null, []],
     ['a text', 'path', []],
     ['no path', { content: 'y' }, []],
-  ] as const)('%s', ([, input, expected]) => {
+  ] as const)('are found in the input of a tool: %s', ([, input, expected]) => {
     expect(findEdits(input).map(({ path, before, after }) => [path, before, after])).toEqual(expected)
   })
 })

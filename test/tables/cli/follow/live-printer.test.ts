@@ -1,13 +1,9 @@
-// The output for the user: the table and the tree of processes, the output of a followed process, and the texts about a process.
+// The output of a followed process: the text of its steps, its calls and reports, messages, and the output of a command.
 import { expect, describe, test } from 'vitest'
-import { endingText, shortInput, startText, processSummary } from '../../../../src/cli/print/process-text.ts'
 import { toFact } from '../../../../src/cli/follow/event-to-fact.ts'
 import { LivePrinter } from '../../../../src/cli/follow/live-printer.ts'
-import { errorText, type Output } from '../../../../src/cli/print/output.ts'
+import type { Output } from '../../../../src/cli/print/output.ts'
 import { CommandPrinter } from '../../../../src/cli/follow/plain-printers.ts'
-import { treeBranches } from '../../../../src/cli/print/tree.ts'
-import { lines } from '../../../../src/cli/verbs/ps.ts'
-import { ApiError } from '../../../../src/api/client/client.ts'
 import type { EventView } from '../../../../src/api/views/daemon.ts'
 import { captureOutput, type CapturedOutput } from '../../../support/daemon/captured-output.ts'
 import { endedView, factEvent, processView } from '../../../support/daemon/fake-daemon.ts'
@@ -62,96 +58,6 @@ describe('the text of a step', () => {
     await view.printEvent(textEvent('see.'), undefined)
     await view.printEvent(...finished)
     expect(readText().stdout.replaceAll('\r', '')).toBe('see.\nLet me see.\n')
-  })
-})
-
-describe('the table of `ps`', () => {
-  const rows = [
-    processView(),
-    processView({
-      pid: 12,
-      uuid: '01960000-0000-7000-8000-000011112222',
-      name: null,
-      status: 'suspended',
-      holds: [],
-      elapsedMs: 192_000,
-      note: 'paused: by user',
-    }),
-    endedView(1, {
-      pid: 7,
-      name: '漢字',
-      agent: 'reviewer',
-      driver: 'command',
-      step: 0,
-      usage: { ...processView().usage, costUsd: 0, inputTokens: 0 },
-    }),
-  ]
-
-  test('shows a line for each process', () => {
-    expect(lines(rows, {}, captureOutput().out)).toEqual([
-      'PID  ID        NAME  AGENT     STATUS       STEP  ELAPSED     COST  NOTE',
-      '  5  deadbeef  docs  default   working         2       4s  $0.0123  write the manual',
-      ' 12  11112222  -     default   ⏸ suspended     2   3m 12s  $0.0123  paused: by user',
-      '  7  deadbeef  漢字  reviewer  failed          0       4s        -  write the manual',
-    ])
-  })
-
-  test('keeps the note readable on a narrow terminal: the ID, the agent and the step are omitted first', () => {
-    const note = 'asks: may it touch the files of the other project?'
-    const readText = (columns: number): string[] => lines([processView({ note })], {}, captureOutput().out, columns)
-    expect(readText(120)[0]).toBe('PID  ID        NAME  AGENT    STATUS   STEP  ELAPSED     COST  NOTE')
-    expect(readText(80)).toEqual([
-      'PID  NAME  STATUS   ELAPSED     COST  NOTE',
-      '  5  docs  working       4s  $0.0123  asks: may it touch the files of the other…',
-    ])
-    expect([readText(100)[0], readText(84)[0]]).toEqual([
-      'PID  NAME  AGENT    STATUS   STEP  ELAPSED     COST  NOTE',
-      'PID  NAME  STATUS   STEP  ELAPSED     COST  NOTE',
-    ])
-  })
-
-  test.each([[{ REEVE_ASCII: '1' }], [{ LANG: 'C' }], [{ LANG: '' }], [{ LC_ALL: 'POSIX' }]])(
-    'marks suspended processes with [P] if the environment has %j',
-    (env) => {
-      expect(lines(rows, {}, captureOutput({ env }).out)[2]).toContain('[P] suspended')
-    },
-  )
-
-  test('marks a cost that is a lower bound', () => {
-    expect(lines([processView({ usage: { ...processView().usage, unpriced: true } })], {}, captureOutput().out)[1]).toContain('$0.0123+')
-  })
-
-  test('prints no control characters of an agent', () => {
-    const hostileProcess = processView({ name: '\x1b[2Jx', note: 'a\nb\x07', agent: '\u202eevil' })
-    expect(lines([hostileProcess], {}, captureOutput().out)[1]).toBe('  5  deadbeef  x     evil   working     2       4s  $0.0123  a b')
-  })
-
-  test('uses colours only on a terminal that allows them', () => {
-    expect(lines(rows, {}, captureOutput({ tty: true, color: true }).out)[1]).toContain('\x1b[32mworking')
-    expect(lines(rows, {}, captureOutput({ tty: true, color: true, env: { NO_COLOR: '1' } }).out)[1]).not.toContain('\x1b')
-    expect(lines(rows, {}, captureOutput({ tty: false, color: true }).out)[1]).not.toContain('\x1b')
-    expect(lines(rows, {}, captureOutput({ tty: true, color: true, env: { TERM: 'dumb' } }).out)[1]).not.toContain('\x1b')
-  })
-
-  test('fits the terminal', () => {
-    for (const columns of [20, 40, 60]) {
-      // Plain text without wide characters, so length is width.
-      for (const line of lines(rows.slice(0, 2), {}, captureOutput({ tty: true, columns }).out))
-        expect(line.length).toBeLessThanOrEqual(columns)
-    }
-  })
-})
-
-describe('the tree', () => {
-  const makeChild = (pid: number, ppid: number) => processView({ pid, ppid, name: `p${pid}` })
-  const drawTree = (ascii: boolean) =>
-    treeBranches([makeChild(1, 0), makeChild(4, 9), makeChild(2, 1), makeChild(3, 1), makeChild(5, 2)], ascii).map(
-      ({ view, branch }) => `${branch}${view.name}`,
-    )
-
-  test('puts children below their parents; a row without a parent in the list is a root', () => {
-    expect(drawTree(false)).toEqual(['p1', '├─ p2', '│  └─ p5', '└─ p3', 'p4'])
-    expect(drawTree(true)).toEqual(['p1', '|- p2', '|  `- p5', '`- p3', 'p4'])
   })
 })
 
@@ -459,59 +365,5 @@ describe('a command', () => {
     expect((await playEvents(captureOutput(), { code: 127, reason: 'not found', error: 'nosuch: not found' })).stderr).toBe(
       'reeve: nosuch: not found\n',
     )
-  })
-})
-
-describe('the text', () => {
-  test('about a start names the PID, and the model or driver', () => {
-    expect(startText(processView())).toBe('PID 5 spawned (anthropic/claude)')
-    expect(startText(processView({ model: null, driver: 'command' }))).toBe('PID 5 spawned (command)')
-  })
-
-  test('about an end has the result, and the cause of a failure', () => {
-    expect(endingText(endedView(0))).toBe('completed')
-    expect(endingText(endedView(1))).toBe('failed: it broke (exit 1)')
-    expect(endingText(endedView(127, { exit: { code: 127, reason: 'not found', error: 'no x' } }))).toBe(
-      'failed: not found: no x (exit 127)',
-    )
-    expect(endingText(endedView(3, { exit: { code: 3, reason: 'exit code 3' } }))).toBe('failed: exit code 3')
-    expect(endingText(processView())).toBe('working')
-  })
-
-  test('about a run has its steps, tokens, cost and time, if they are not zero', () => {
-    expect(processSummary(endedView(0))).toBe('PID 5 (docs) completed | 2 steps | tokens 1.2k in, 300 out, 800 cache read | $0.0123 | 4s')
-    const view = {
-      ...processView().usage,
-      inputTokens: 0,
-      outputTokens: 0,
-      cacheReadTokens: 0,
-      cacheWriteTokens: 0,
-      costUsd: 0,
-      unpriced: false,
-    }
-    expect(processSummary(endedView(0, { usage: view }))).toBe('PID 5 (docs) completed | 2 steps | 4s')
-  })
-
-  test('about a tool call has its input in one line', () => {
-    expect([shortInput({ path: 'a' }), shortInput({ n: 1 }), shortInput('x'), shortInput(undefined), shortInput([1])]).toEqual([
-      'a',
-      '{"n":1}',
-      'x',
-      '',
-      '[1]',
-    ])
-    expect(shortInput({ workdir: '/x', command: 'npm test' })).toBe('npm test')
-    expect(shortInput({ command: 'y'.repeat(500) })).toHaveLength(100)
-    expect(shortInput('漢字漢字漢字', 8)).toBe('漢字...')
-    expect(shortInput('漢字漢字漢字', 8, '…')).toBe('漢字漢…')
-  })
-
-  test('about an error has its hint, and no control characters', () => {
-    const error = new ApiError('NOT_FOUND', 'no process "\x1b[2Jx"', { hint: 'look' })
-    expect(errorText(error, false)).toBe('reeve: no process "x"\n       look')
-    expect(JSON.parse(errorText(error, true))).toEqual({
-      version: 1,
-      error: { code: 'NOT_FOUND', message: 'no process "\x1b[2Jx"', hint: 'look' },
-    })
   })
 })
