@@ -22,6 +22,7 @@ import { keyHeader } from './routes.ts'
 import type { GatewayRoute } from './routes.ts'
 import type { GatewaySession, SessionProvider } from './session.ts'
 import { createMeterTap } from './meter-tap.ts'
+import { ErrorAnswerReader, isRefusalUnclear } from './error-body.ts'
 import type { MeterTap } from './meter-tap.ts'
 import type { CallEstimate } from '../../kernel/model/process.ts'
 import type { CallUsage } from '../../kernel/model/usage.ts'
@@ -206,6 +207,7 @@ class Call {
   readonly #granted: GrantedCall
   #meterTap: MeterTap | null = null
   #recording: CallRecording | null = null
+  #errorBody: ErrorAnswerReader | null = null
 
   constructor(deps: CallDeps, estimate: RequestEstimate, granted: GrantedCall) {
     this.#deps = deps
@@ -227,7 +229,8 @@ class Call {
     const usage = await this.#measureUsage(outcome)
     const { call, ticket } = this.#granted
     const { status, error } = outcome
-    const recorded = this.#deps.session.finish({ call, usage, status, ...(error === null ? {} : { error }) })
+    const account = (await this.#errorBody?.isAccountRefused(outcome)) ? { account: true as const } : {}
+    const recorded = this.#deps.session.finish({ call, usage, status, ...(error === null ? {} : { error }), ...account })
     ticket.finish(usage.inputTokens + usage.outputTokens)
     if (outcome.end === 'unreachable')
       sendError(
@@ -305,12 +308,15 @@ class Call {
     rateLimiter.learnFrom(status, answer.headers)
     const tap = status < 300 ? createMeterTap(route.format, answer) : null
     this.#meterTap = tap
+    const errorBody = isRefusalUnclear(status) ? new ErrorAnswerReader(answer) : null
+    this.#errorBody = errorBody
     const recording = this.#recording
     this.#deps.release()
     return {
       write: (chunk) => {
         session.noteActivity()
         recording?.addAnswer(chunk)
+        errorBody?.write(chunk)
         return tap?.write(chunk) ?? true
       },
       ready: () => tap?.ready() ?? Promise.resolve(),

@@ -21,7 +21,6 @@ import { recordMeasurement } from './limits/measurement.ts'
 import { deliverUrgent, freezeDrained, isDone, startNextTurn } from './holds.ts'
 import { holdForRateLimit } from './limits/rate-limits.ts'
 import { handleReachedLimit } from './limits/limit-reached.ts'
-import { isRefusal } from '../state/fold-supervision.ts'
 import { holdForAccount } from './limits/refused-keys.ts'
 import { terminate } from './release.ts'
 import { closeToolCall, closeModelCall } from './close-open-calls.ts'
@@ -256,7 +255,7 @@ function handleTurnEnd(draft: DecisionDraft, process: Process, report: ReportOf<
     report.resumeAt === undefined &&
     isExternal(spec) &&
     takesMessages(spec) &&
-    (report.account || (process.metered && isRefusal(process.refused)))
+    (report.account || (process.metered && process.refused !== undefined))
   // For a refused key, the hold's note has the error.
   if (report.outcome === 'error' && !isRefused) draft.emit(uuid, { type: 'process.error', message: report.error ?? 'the turn failed' })
   if (report.outcome === 'error' && report.resumeAt !== undefined) {

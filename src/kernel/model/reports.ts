@@ -102,6 +102,8 @@ export type Report =
       readonly usage: CallUsage
       readonly status: number | null
       readonly error?: string
+      /** the provider refused the account with another status than 401, 402 and 403, such as 429 for a used-up quota */
+      readonly account?: true
       readonly contextTokens?: number
     }
   /** the process tried something that it may not do; `what`: the missing capability */

@@ -253,7 +253,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   'process.limited': (p, b, f) => ({ ...p, spec: b.spec, specSeq: f.seq, ...(p.warned ? { warned: [] } : {}) }),
   'call.started': (p, { call, model, reserve }) => ({ ...p, calls: [...(p.calls ?? []), { call, model, reserve }] }),
   'call.finished': (p, b) => ({
-    ...(isRefusal(b.status) ? { ...p, refused: b.status } : withoutRefusal(p)),
+    ...(b.status !== null && (isRefusal(b.status) || b.account) ? { ...p, refused: b.status } : withoutRefusal(p)),
     calls: (p.calls ?? []).filter(({ call }) => call !== b.call),
     usage: { ...addUsage(p.usage, b.usage), ...(b.contextTokens === undefined ? {} : { contextTokens: b.contextTokens }) },
   }),

@@ -157,7 +157,7 @@ const LAYOUT = checkComplete({
   'process.limited': [56, 'spec', 'by'],
   'process.described': [60, 'what', 'spec', 'by', 'from?'],
   'call.started': [57, 'call', 'model', 'provider', 'reserve'],
-  'call.finished': [58, 'call', 'usage', 'status', 'error?', 'contextTokens?'],
+  'call.finished': [58, 'call', 'usage', 'status', 'error?', 'contextTokens?', 'account?'],
   'message.sent': [59, 'to', 'id'],
   'compose.starting': [130, 'node', 'ask'],
   'compose.started': [131, 'node', 'child'],

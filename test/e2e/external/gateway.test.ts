@@ -76,10 +76,13 @@ describe('an agent at the gateway', () => {
     expect((await runCli(daemon.home, ['inspect', uuid])).stdout).toMatch(/^gateway +on$/m)
   })
 
-  test.each([401, 402, 403])('with an answer %d is held with its turn open, and continues with another key', async (status) => {
-    await open(({ headers }) =>
-      headers['x-api-key'] === SECRET ? { status, error: { type: 'authentication_error', message: 'no such account' } } : ANSWER,
-    )
+  test.each([
+    [401, 'invalid x-api-key'],
+    [402, 'There is an issue with your billing'],
+    [403, 'Your API key does not have permission'],
+    [400, 'Your credit balance is too low to access the Anthropic API.'],
+  ])('with an answer %d %s is held with its turn open, and continues with another key', async (status, message) => {
+    await open(({ headers }) => (headers['x-api-key'] === SECRET ? { status, error: { type: 'invalid_request_error', message } } : ANSWER))
     const { uuid } = await start('model claude-sonnet-4-5\nerror')
     const heldView = await daemon.waitForStatus(uuid, 'suspended')
     expect(heldView).toMatchObject({

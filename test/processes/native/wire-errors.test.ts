@@ -236,6 +236,14 @@ const DOCUMENTED: Readonly<Record<WireFormat['kind'], readonly Row[]>> = {
     ['a missing permission', 403, 'PERMISSION_DENIED', 'Your API key does not have the required permissions.', 'auth', false],
     ['an unknown model', 404, 'NOT_FOUND', 'models/gemini-x is not found for API version v1beta', 'not-found', false],
     ['a rate limit', 429, 'RESOURCE_EXHAUSTED', 'You exceeded your current quota.', 'rate-limit', true],
+    [
+      'a used-up quota',
+      429,
+      'RESOURCE_EXHAUSTED',
+      'You exceeded your current quota. Quota exceeded for metric: x, limit: 0',
+      'auth',
+      false,
+    ],
     ['an error of the provider', 500, 'INTERNAL', 'An internal error has occurred.', 'overloaded', true],
     ['an overload of the provider', 503, 'UNAVAILABLE', 'The model is overloaded. Please try again later.', 'overloaded', true],
     [
@@ -476,6 +484,17 @@ test("OpenRouter passes on the message of the model's host", async () => {
     },
   })
   expect(await callThatFails(format, { status: 400, body })).toMatchObject({ kind: 'too-long', message: expect.stringContaining('8192') })
+})
+
+test.each([
+  ['GenerateRequestsPerDayPerProjectPerModel-FreeTier', 'auth'],
+  ['GenerateRequestsPerMinutePerProjectPerModel-FreeTier', 'rate-limit'],
+])('Gemini names the exceeded quota %s, which is %s', async (quotaId, kind) => {
+  const [format] = WIRE_FORMATS.filter((each) => each.kind === 'google')
+  if (format === undefined) throw new Error('no format')
+  const details = [{ '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations: [{ quotaId, quotaValue: '50' }] }]
+  const body = JSON.stringify({ error: { code: 429, message: 'You exceeded your current quota.', status: 'RESOURCE_EXHAUSTED', details } })
+  expect(await callThatFails(format, { status: 429, body })).toMatchObject({ kind, retryable: kind === 'rate-limit' })
 })
 
 test('Gemini names the delay in the body', async () => {

@@ -324,7 +324,10 @@ const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optiona
   'process.limited': [{ spec, by: sender }],
   'process.described': [{ what: fc.constantFrom('name', 'labels'), spec, by: sender, from: shortText }, ['from']],
   'call.started': [{ call: shortText, model: shortText, provider: shortText, reserve: callAsk }],
-  'call.finished': [{ call: shortText, usage, status: fc.option(number), error: text, contextTokens: number }, ['error', 'contextTokens']],
+  'call.finished': [
+    { call: shortText, usage, status: fc.option(number), error: text, contextTokens: number, account: fc.constant(true as const) },
+    ['error', 'contextTokens', 'account'],
+  ],
   'child.spent': [
     {
       child: uuid,

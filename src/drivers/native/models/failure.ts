@@ -25,6 +25,8 @@ const KIND_TEXTS: readonly (readonly [kind: FailureKind, pattern: RegExp])[] = [
     'auth',
     /insufficient_quota|billing_error|authentication_error|permission_error|invalid_api_key|credit balance is too low|insufficient (balance|credits?)|enable billing|API key (not valid|expired)|incorrect API key/i,
   ],
+  // Gemini: the account has no quota at all, or has used up that of the day. Waiting as for a rate limit does not help.
+  ['auth', /quota exceeded for metric[^\n]*\blimit: 0\b|(requests|tokens)PerDay/i],
   // A single request exceeds the limit on tokens per minute, so waiting does not help.
   ['too-long', /request too large for /i],
   ['rate-limit', /rate_limit|rate limit|too many requests|resource_exhausted|throttl/i],
@@ -150,7 +152,13 @@ function parseErrorObject(body: unknown): ErrorText {
   const message = [text, raw]
     .flatMap((each) => (each === undefined || each === null ? [] : typeof each === 'string' ? each : JSON.stringify(each)))
     .join(': ')
-  return { message: message || null, codes: [error['type'], error['code'], error['status']] }
+  return { message: message || null, codes: [error['type'], error['code'], error['status'], ...quotaIds(error['details'])] }
+}
+
+/** The names of the exceeded quotas, such as `GenerateRequestsPerDayPerProjectPerModel-FreeTier`. Only Gemini sends them. */
+function quotaIds(details: unknown): readonly unknown[] {
+  const violations = Array.isArray(details) ? details.flatMap((detail) => fieldsOf(detail)['violations'] ?? []) : []
+  return violations.map((violation) => fieldsOf(violation)['quotaId'])
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
