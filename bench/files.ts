@@ -13,7 +13,7 @@ import { ROUNDS, inFolder, interleave, median, printTable, timed } from './suppo
 import type { Row } from './support.ts'
 
 const FILES = 5_000
-const TURNS = 4 * ROUNDS
+const MEASUREMENTS = 4 * ROUNDS
 /** Number of git programs that a record runs, compared with one. */
 const BAR = 8
 
@@ -41,7 +41,7 @@ await inFolder(async (dir) => {
   }
   const row = async (description: string, count: number): Promise<Row> => {
     const { floor, ours } = await interleave(
-      TURNS,
+      MEASUREMENTS,
       status,
       (index: number) => records.record(index),
       () => change(count),
@@ -57,7 +57,7 @@ await inFolder(async (dir) => {
     }
   }
   const rows = [await row('nothing changed', 0), await row('one file changed', 1), await row('100 files changed', 100)]
-  printTable(`a record of ${FILES.toLocaleString('en')} files, ${container.kind}, p50 of ${TURNS}`, rows)
+  printTable(`a record of ${FILES.toLocaleString('en')} files, ${container.kind}, p50 of ${MEASUREMENTS}`, rows)
   console.log(
     `the first record: ${(first.ours[0] ?? 0).toFixed(0)} ms; a program of git alone: ${(await timed(() => git.line(['--version'], { cwd: dir, env: repository.env, at: null }))).toFixed(1)} ms`,
   )

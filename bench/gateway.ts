@@ -114,7 +114,7 @@ function sendOnce({ url, token }: ClientRequest, agent: Agent): Promise<Sample> 
 }
 
 /** The minimal proxy: it pipes the bodies of request and response. */
-async function bareProxy(target: string): Promise<{ readonly url: string; readonly server: Server }> {
+async function startBareProxy(target: string): Promise<{ readonly url: string; readonly server: Server }> {
   const agent = new Agent({ keepAlive: true })
   const { hostname, port } = new URL(target)
   const server = createServer((request, response) => {
@@ -140,7 +140,7 @@ async function bench(): Promise<void> {
   const client = fork(import.meta.filename, ['client'])
   const { port } = await message<{ port: number }>(provider)
   const target = `http://127.0.0.1:${port}`
-  const baselineUrl = await bareProxy(target)
+  const bareProxyServer = await startBareProxy(target)
   const gateway = new Gateway({
     clock: systemClock,
     prices: { rates: ratesFor, cost: costUsd },
@@ -161,7 +161,7 @@ async function bench(): Promise<void> {
       signal: new AbortController().signal,
     },
   })
-  const urls = { bare: `${baselineUrl.url}/v1/messages`, ours: `${access.url('anthropic')}/v1/messages` }
+  const urls = { bare: `${bareProxyServer.url}/v1/messages`, ours: `${access.url('anthropic')}/v1/messages` }
   const measure = async (
     proxy: keyof typeof urls,
     mb: number,
@@ -215,8 +215,8 @@ async function bench(): Promise<void> {
   ])
   provider.kill()
   client.kill()
-  baselineUrl.server.close()
-  baselineUrl.server.closeAllConnections()
+  bareProxyServer.server.close()
+  bareProxyServer.server.closeAllConnections()
   await gateway.close()
   process.exit(0)
 }

@@ -14,7 +14,7 @@ const SUSPENDED = 5_000
 /** After this time a started daemon has released the memory of its start. */
 const STARTED_MS = 4_000
 /** After this idle time it has released the memory of its work. */
-const CALM_MS = 35_000
+const IDLE_MS = 35_000
 const DAEMON = resolve(import.meta.dirname, '../dist/daemon.js')
 
 async function bareNodeKb(): Promise<number> {
@@ -35,7 +35,7 @@ async function idleKb(home: string): Promise<number> {
 }
 
 /** The daemon's memory per owned program. */
-async function childKb(home: string): Promise<number> {
+async function kbPerChild(home: string): Promise<number> {
   await using daemon = await startDaemon(home)
   const body = { argv: ['sleep', '1000'], cwd: home, env: { PATH: '/usr/bin:/bin' } }
   await daemon.client.post('/v1/processes', body)
@@ -43,7 +43,7 @@ async function childKb(home: string): Promise<number> {
   const rssBefore = statusKb(daemon.pid, 'VmRSS')
   for (let done = 0; done < CHILDREN; done += 10)
     await Promise.all(Array.from({ length: 10 }, () => daemon.client.post('/v1/processes', body)))
-  await delay(CALM_MS)
+  await delay(IDLE_MS)
   return (statusKb(daemon.pid, 'VmRSS') - rssBefore) / CHILDREN
 }
 
@@ -62,7 +62,7 @@ function ownWork(dir: string): object {
 }
 
 /** Suspends processes and kills the daemon: the next one brings them back as placeholders. */
-async function leaveSuspended(home: string, dir: string, count: number): Promise<void> {
+async function killWithSuspended(home: string, dir: string, count: number): Promise<void> {
   await using daemon = await startDaemon(home)
   for (let done = 0; done < count; done += 500) {
     await spawnWaiting(daemon, dir, Math.min(500, count - done), () => ownWork(dir))
@@ -77,7 +77,7 @@ async function leaveSuspended(home: string, dir: string, count: number): Promise
   rmSync(join(home, 'daemon.json'))
 }
 
-async function residentKb(home: string): Promise<number> {
+async function restartedKb(home: string): Promise<number> {
   await using daemon = await startDaemon(home)
   // The new daemon still removes the folders of the killed one: that is a part of the start.
   while (existsSync(join(home, 'trash'))) await delay(100)
@@ -86,7 +86,7 @@ async function residentKb(home: string): Promise<number> {
 }
 
 /** The daemon's heap after a full collection, in KB. */
-function liveKb(home: string): number {
+function liveHeapKb(home: string): number {
   const memoryScript = `gc(); console.log(process.memoryUsage().heapUsed); process.kill(process.pid, 'SIGTERM')`
   const code = `import(${JSON.stringify(DAEMON)}); const wait = setInterval(() => {
     if (!fs.existsSync(${JSON.stringify(join(home, 'daemon.json'))})) return
@@ -103,13 +103,13 @@ const mb = (kb: number): string => `${(kb / 1_024).toFixed(1)} MB`
 await inFolder(async (dir) => {
   const bareKb = await bareNodeKb()
   const idle = await idleKb(join(dir, 'idle'))
-  const child = await childKb(join(dir, 'children'))
+  const child = await kbPerChild(join(dir, 'children'))
   const homes = { few: join(dir, 'few'), many: join(dir, 'many'), twice: join(dir, 'twice') }
-  await leaveSuspended(homes.few, dir, 10)
-  await leaveSuspended(homes.many, dir, SUSPENDED + 10)
-  await leaveSuspended(homes.twice, dir, 2 * SUSPENDED + 10)
-  const [fewKb, manyKb, twiceKb] = [await residentKb(homes.few), await residentKb(homes.many), await residentKb(homes.twice)]
-  const liveKbEach = (liveKb(homes.many) - liveKb(homes.few)) / SUSPENDED
+  await killWithSuspended(homes.few, dir, 10)
+  await killWithSuspended(homes.many, dir, SUSPENDED + 10)
+  await killWithSuspended(homes.twice, dir, 2 * SUSPENDED + 10)
+  const [fewKb, manyKb, twiceKb] = [await restartedKb(homes.few), await restartedKb(homes.many), await restartedKb(homes.twice)]
+  const liveKbEach = (liveHeapKb(homes.many) - liveHeapKb(homes.few)) / SUSPENDED
   const [resident, extraKb] = [(manyKb - fewKb) / SUSPENDED, (twiceKb - manyKb) / SUSPENDED]
   printTable('memory of the daemon', [
     { what: 'idle, against bare Node', floor: mb(bareKb), ours: mb(idle), ratio: idle / bareKb, bar: '<= 2.0', ok: idle / bareKb <= 2 },

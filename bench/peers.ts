@@ -129,19 +129,19 @@ const addResult = (results: Results, name: Name, value: number): void => {
 }
 
 async function benchSteps(bench: PeersBench, rows: Rows, steps: number): Promise<void> {
-  const [p50, flat, worst, bytes] = [noResults(), noResults(), noResults(), noResults()]
+  const [p50, slowdown, worst, bytes] = [noResults(), noResults(), noResults(), noResults()]
   const tail = Math.max(1, Math.min(100, Math.floor(steps / 10)))
   await inTurns(bench, bench.rounds, async (name) => {
     const place = placeOf(bench)
     const stepTimes = run(name, place, { type: 'runSteps', steps: stepsOf(name, steps) })
     addResult(p50, name, median(stepTimes))
-    addResult(flat, name, median(stepTimes.slice(-tail)) / median(stepTimes.slice(tail, 2 * tail)))
+    addResult(slowdown, name, median(stepTimes.slice(-tail)) / median(stepTimes.slice(tail, 2 * tail)))
     addResult(worst, name, Math.max(...stepTimes.slice(-tail)))
     addResult(bytes, name, (await bytesOf(bench, name, place)) / (stepTimes.length * 2 * 2_048))
     rmSync(place.dir, { recursive: true })
   })
   rows.add(`durable step, p50 of ${steps}${stepsNote(steps)}`, p50, ms, { bar: { better: 'less', of: 0.4 }, steps })
-  rows.add(`last ${tail} against steps ${tail}-${2 * tail}`, flat, times, { steps })
+  rows.add(`last ${tail} against steps ${tail}-${2 * tail}`, slowdown, times, { steps })
   rows.add(`worst of the last ${tail}`, worst, ms, { steps })
   rows.add('bytes on disk / bytes of messages', bytes, times, { steps })
 }
@@ -159,12 +159,12 @@ async function benchParallelAgents(bench: PeersBench, rows: Rows): Promise<void>
 
 /** Runs one agent, then resumes and forks it in turns. */
 async function benchHistory(bench: PeersBench, rows: Rows, steps: number): Promise<void> {
-  const [flat, resume, fork, room] = [noResults(), noResults(), noResults(), noResults()]
+  const [slowdown, resume, fork, forkBytes] = [noResults(), noResults(), noResults(), noResults()]
   const placeByName = new Map<Name, Place>()
   for (const name of bench.names) {
     const place = placeOf(bench)
     const stepTimes = run(name, place, { type: 'runSteps', steps: stepsOf(name, steps) })
-    if (stepsOf(name, steps) > 1_100) addResult(flat, name, median(stepTimes.slice(-100)) / median(stepTimes.slice(1_000, 1_100)))
+    if (stepsOf(name, steps) > 1_100) addResult(slowdown, name, median(stepTimes.slice(-100)) / median(stepTimes.slice(1_000, 1_100)))
     placeByName.set(name, place)
   }
   const agentPlace = (name: Name): Place => placeByName.get(name) ?? placeOf(bench)
@@ -174,12 +174,12 @@ async function benchHistory(bench: PeersBench, rows: Rows, steps: number): Promi
   await inTurns(bench, bench.rounds, async (name) => {
     const bytesBefore = await bytesOf(bench, name, agentPlace(name))
     for (const took of run(name, agentPlace(name), { type: 'fork', steps: stepsOf(name, steps), forks: FORKS })) addResult(fork, name, took)
-    addResult(room, name, ((await bytesOf(bench, name, agentPlace(name))) - bytesBefore) / FORKS)
+    addResult(forkBytes, name, ((await bytesOf(bench, name, agentPlace(name))) - bytesBefore) / FORKS)
   })
-  if (steps > 1_100) rows.add(`last 100 of ${steps} against steps 1,000-1,100, one life`, flat, times, { steps })
+  if (steps > 1_100) rows.add(`last 100 of ${steps} against steps 1,000-1,100, one process`, slowdown, times, { steps })
   rows.add(`resume of ${steps} steps${stepsNote(steps)}, context ready`, resume, ms, { bar: { better: 'less', of: 0.25 }, steps })
   rows.add(`fork at the middle of ${steps}${stepsNote(steps)}`, fork, ms, { steps })
-  rows.add('bytes of a fork', room, kib, { steps })
+  rows.add('bytes of a fork', forkBytes, kib, { steps })
   for (const { dir } of placeByName.values()) rmSync(dir, { recursive: true })
 }
 

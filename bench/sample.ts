@@ -15,7 +15,7 @@ const UUID = '01920000-0000-7000-8000-000000000000'
 const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin' }
 const SCRIPT = 'sleep 3600 & echo up; wait'
 
-async function lookAtAll(containments: readonly Containment[]): Promise<number> {
+async function measureAll(containments: readonly Containment[]): Promise<number> {
   const cpuBefore = process.cpuUsage()
   for (const each of containments) each.measure()
   const { user, system } = process.cpuUsage(cpuBefore)
@@ -24,15 +24,15 @@ async function lookAtAll(containments: readonly Containment[]): Promise<number> 
   return (user + system) / 1_000
 }
 
-async function costOf(containments: readonly Containment[]): Promise<number> {
+async function medianCost(containments: readonly Containment[]): Promise<number> {
   const rounds: number[] = []
-  for (let round = 0; round < ROUNDS; round++) rounds.push(await lookAtAll(containments))
+  for (let round = 0; round < ROUNDS; round++) rounds.push(await measureAll(containments))
   return median(rounds)
 }
 
 await inFolder(async (dir) => {
   await using container = await openContainmentManager({ stateDir: dir, daemonId: 'bench', log: () => {} })
-  console.log(`CPU time of one look at ${AGENTS} agents, ms (and of a core, one look every ${SAMPLE_MS / 1_000} s)`)
+  console.log(`CPU time to measure ${AGENTS} agents once, ms (and the share of a core at one measurement every ${SAMPLE_MS / 1_000} s)`)
   let pid = 0
   for (const kind of container.probes.filter(({ ok }) => ok).map((probe): ContainmentKind => probe.kind)) {
     const containments = await Promise.all(
@@ -43,9 +43,9 @@ await inFolder(async (dir) => {
         return containment
       }),
     )
-    const plain = await costOf(containments)
+    const plain = await medianCost(containments)
     for (const each of containments) each.limitMemory(1)
-    const exactMs = await costOf(containments)
+    const exactMs = await medianCost(containments)
     console.log(
       `${kind.padEnd(8)} ${plain.toFixed(2)} (${((100 * plain) / SAMPLE_MS).toFixed(3)} %)   all of them near a memory limit: ${exactMs.toFixed(2)}`,
     )

@@ -23,7 +23,7 @@ const WARM_UP_ROUNDS = 10
 /** Number of programs at once, and number of rounds. */
 const BATCH_SIZE = 100
 const MANY_ROUNDS = 5
-const ROW = 10
+const SPAWNS_IN_ROW = 10
 /** Time for killed processes to disappear, and for memory to settle. */
 const SETTLE_MS = 1_500
 /** A program that writes at once and keeps running. */
@@ -48,7 +48,7 @@ interface Contender {
   killAll?(): Promise<void>
 }
 
-const plain: Contender = {
+const plainContender: Contender = {
   async start([program = '', ...args]) {
     const child = spawn(program, args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
     await once(child.stdout, 'data')
@@ -62,7 +62,7 @@ async function killPlain(child: ChildProcess): Promise<void> {
   await exited
 }
 
-function owned(container: ContainmentManager, kind: ContainmentKind, dir: string): Contender {
+function containmentContender(container: ContainmentManager, kind: ContainmentKind, dir: string): Contender {
   let pid = 0
   return {
     async start(argv) {
@@ -80,7 +80,7 @@ function owned(container: ContainmentManager, kind: ContainmentKind, dir: string
   }
 }
 
-function managed(pm2: Pm2): Contender {
+function pm2Contender(pm2: Pm2): Contender {
   return {
     async start(argv) {
       const name = await pm2.start(argv)
@@ -116,7 +116,7 @@ async function manyRound({ start, killAll }: Contender, times: Times): Promise<v
     const ms = await timed(async () => {
       running.push(await start(ARGV))
     })
-    if (n % ROW > 0) times.inRow.push(ms)
+    if (n % SPAWNS_IN_ROW > 0) times.inRow.push(ms)
   }
   times.many.push(await timed(() => (killAll ? killAll() : Promise.all(running.map((one) => one.kill())))))
   await Promise.all(running.map((one) => one.release()))
@@ -134,7 +134,7 @@ async function interleave(contenders: ReadonlyMap<string, Contender>): Promise<M
 }
 
 /** The number of processes that survive a kill of a tree with ten ways to leave a parent. */
-async function survivors({ start }: Contender): Promise<number> {
+async function countSurvivors({ start }: Contender): Promise<number> {
   const token = newToken()
   try {
     // A first word of its own: the tree's goes to /dev/stdout, which cannot be opened where stdout is a socket.
@@ -217,18 +217,18 @@ async function main(dir: string): Promise<void> {
   await using container = await openContainmentManager({ stateDir: join(dir, 'state'), daemonId: 'bench', log: console.error })
   await using pm2 = await startPm2(join(dir, 'pm2'))
   const memory = pm2 === null ? {} : { pm2: mb(await pm2ResidentKb(pm2)) }
-  const contenders = new Map<string, Contender>([['plain', plain]])
-  for (const { kind, ok } of container.probes) if (ok) contenders.set(kind, owned(container, kind, dir))
+  const contenders = new Map<string, Contender>([['plain', plainContender]])
+  for (const { kind, ok } of container.probes) if (ok) contenders.set(kind, containmentContender(container, kind, dir))
   if (pm2 === null) console.log('pm2 is not installed: node scripts/peers.ts')
-  else contenders.set('pm2', managed(pm2))
+  else contenders.set('pm2', pm2Contender(pm2))
   const times = await interleave(contenders)
   print('from the spawn until it runs, one alone', times, ({ alone }) => alone, SPAWN_BARS, PM2_BARS.spawn)
-  print('the same, right after another of its kind', times, ({ inRow }) => inRow, SPAWN_BARS, PM2_BARS.spawn)
+  print('the same, directly after another spawn', times, ({ inRow }) => inRow, SPAWN_BARS, PM2_BARS.spawn)
   print('from the kill until no process is left', times, ({ killed }) => killed, {}, null)
   print(`stop ${BATCH_SIZE} at once, until all are gone`, times, ({ many }) => many, STOP_BARS, PM2_BARS.stop)
-  console.log('\nof the torture tree, who lives on after its end')
+  console.log('\nprocesses of the torture tree that survive its kill')
   const leftCounts: [string, string][] = []
-  for (const [name, contender] of contenders) leftCounts.push([name, `${await survivors(contender)} of ${TORTURE_SLEEPERS + 1}`])
+  for (const [name, contender] of contenders) leftCounts.push([name, `${await countSurvivors(contender)} of ${TORTURE_SLEEPERS + 1}`])
   console.table(Object.fromEntries(leftCounts))
   console.log('\nresident memory of the manager')
   console.table({ reeve: mb(await ownResidentKb(join(dir, 'home'))), ...memory })

@@ -82,7 +82,7 @@ async function benchSteps(): Promise<void> {
   while (rounds.length < ROUNDS) rounds.push(await stepRound())
   const drift = (read: (samples: Samples) => readonly number[]) =>
     median(rounds.map(({ samples }) => p50(STEPS - 100, STEPS)(read(samples)) / p50(1_000, 1_100)(read(samples))))
-  const flat = drift((samples) => samples.ours)
+  const slowdown = drift((samples) => samples.ours)
   const messages = STEPS * 2 * TEXT.length
   const bytes = (what: string, read: (round: StepRound) => number): Row => {
     const ratio = median(rounds.map(read)) / messages
@@ -95,7 +95,7 @@ async function benchSteps(): Promise<void> {
       ok: ratio <= 1.25,
     }
   }
-  printTable(`durable step, ${STEPS} steps, median of ${ROUNDS} lives`, [
+  printTable(`durable step, ${STEPS} steps, median of ${ROUNDS} rounds`, [
     compare('p50 of steps 1-10 (cold code)', rounds, p50(0, 10), Number.POSITIVE_INFINITY),
     compare('p50 of steps 1,000-1,100', rounds, p50(1_000, 1_100), 1.3),
     compare('p50 of the last 100', rounds, p50(STEPS - 100, STEPS), 1.3),
@@ -106,10 +106,10 @@ async function benchSteps(): Promise<void> {
     {
       what: 'last 100 against 1,000-1,100',
       floor: drift((samples) => samples.floor).toFixed(2),
-      ours: flat.toFixed(2),
-      ratio: flat,
+      ours: slowdown.toFixed(2),
+      ratio: slowdown,
       bar: '<= 1.1',
-      ok: flat <= 1.1,
+      ok: slowdown <= 1.1,
     },
     bytes('bytes on disk / messages, closed', (round) => round.bytesClosed),
     bytes('the same while it is open, with the log', (round) => round.bytes),
@@ -149,11 +149,11 @@ async function benchGroups(): Promise<void> {
 }
 
 /** Fills a store with ended processes, 200 of them per commit. */
-async function fill(dir: string): Promise<void> {
+async function fillWithEnded(dir: string): Promise<void> {
   await using store = await openSqliteStore({ dir })
   const scribe = new Scribe()
   for (let first = 0; first < DEAD; first += 200) {
-    const commits = Array.from({ length: 200 }, (_, index) => endedLife(scribe, first + index + 1))
+    const commits = Array.from({ length: 200 }, (_, index) => endedProcess(scribe, first + index + 1))
     await store.commit({
       facts: commits.flatMap((commit) => commit.facts),
       processes: commits.flatMap((commit) => commit.processes),
@@ -163,7 +163,7 @@ async function fill(dir: string): Promise<void> {
   for (let live = 1; live <= 10; live++) await store.commit(scribe.spawn(uuidOf(DEAD + live)))
 }
 
-function endedLife(scribe: Scribe, number: number): Commit {
+function endedProcess(scribe: Scribe, number: number): Commit {
   const text = String(number)
     .repeat(DEAD_BYTES / 5)
     .slice(0, DEAD_BYTES / 2)
@@ -183,7 +183,7 @@ const STARTER = `
 
 async function benchStart(): Promise<void> {
   await inFolder(async (dir) => {
-    const seconds = (await timed(() => fill(dir))) / 1_000
+    const seconds = (await timed(() => fillWithEnded(dir))) / 1_000
     const size = statSync(join(dir, 'store.db')).size
     const runs = Array.from(
       { length: ROUNDS },

@@ -17,16 +17,16 @@ async function spentUsd(): Promise<number> {
 }
 
 /** Whether a process should be resumed: an agent that the user stopped stays stopped. */
-function mayGoOn({ status }: ProcessView): boolean {
+function shouldResume({ status }: ProcessView): boolean {
   return status === 'failed' || status === 'interrupted'
 }
 
 async function work(task: string): Promise<ProcessView> {
-  const left = BUDGET_USD - (await spentUsd())
-  const { uuid } = await reeve.spawn({ intent: task, limits: { budgetUsd: left, timeoutMs: 30 * 60_000 } })
+  const leftUsd = BUDGET_USD - (await spentUsd())
+  const { uuid } = await reeve.spawn({ intent: task, limits: { budgetUsd: leftUsd, timeoutMs: 30 * 60_000 } })
   started.push(uuid)
   let { process: ended } = await reeve.wait(uuid)
-  for (let resumes = 0; mayGoOn(ended) && resumes < RESUMES; resumes++) {
+  for (let resumes = 0; shouldResume(ended) && resumes < RESUMES; resumes++) {
     await reeve.resume(uuid, { message: `That ended with: ${ended.exit?.reason}. Go on.` })
     ended = (await reeve.wait(uuid)).process
   }

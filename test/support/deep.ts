@@ -1,4 +1,4 @@
-// Selects the size of a repeating test, such as the number of simulated lives or of kills of a daemon. `npm test` uses the small
+// Selects the size of a repeating test, such as the number of simulations or of kills of a daemon. `npm test` uses the small
 // size, which must still reach every kind of case; `npm run test:deep` uses the large one.
 // Only test files may import this file: `test:deep` runs exactly the files that import it.
 

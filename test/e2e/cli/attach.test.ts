@@ -13,14 +13,14 @@ import { tempDir, type TempDir } from '../../support/tmp.ts'
 
 let dir: TempDir
 let reeve: Reeve
-const open: Terminal[] = []
+const openTerminals: Terminal[] = []
 beforeAll(async () => {
   dir = await tempDir()
   reeve = connect({ home: dir.path, start: false })
   await run('daemon', 'start')
 })
 afterAll(async () => {
-  for (const each of open) each[Symbol.dispose]()
+  for (const each of openTerminals) each[Symbol.dispose]()
   await run('daemon', 'stop', '--now')
   await dir[Symbol.asyncDispose]()
 })
@@ -29,7 +29,7 @@ const run = (...args: string[]): Promise<CliResult> => runCli(dir.path, args)
 
 function openTerminal(...args: string[]): Terminal {
   const terminal = new Terminal(dir.path, args)
-  open.push(terminal)
+  openTerminals.push(terminal)
   return terminal
 }
 

@@ -22,7 +22,7 @@ interface FakeInstall extends AsyncDisposable {
 }
 
 /** Copies bin/reeve and need-node.cjs into a temporary folder, without a build and without a bundled Node. */
-async function makePlace(): Promise<FakeInstall> {
+async function makeFakeInstall(): Promise<FakeInstall> {
   const dir = await tempDir()
   const put = (name: string, text: string, mode = 0o644): string => {
     const file = join(dir.path, name)
@@ -52,13 +52,13 @@ async function makePlace(): Promise<FakeInstall> {
 }
 
 /** Installs a bundled Node that reports its real version. */
-function bundle(install: FakeInstall): void {
+function installBundledNode(install: FakeInstall): void {
   install.put('node_modules/node/bin/node', `#!/bin/sh\nBUNDLED=1 exec ${process.execPath} "$@"\n`, 0o755)
 }
 
 describe('bin/reeve', () => {
   test('starts the command line with its arguments and exit code', async () => {
-    await using here = await makePlace()
+    await using here = await makeFakeInstall()
     const { stdout, stderr, status } = here.run(join(here.path, 'bin/reeve'), ['run', '--', 'a b', ''])
     expect({ stdout, stderr, status }).toEqual({ stdout: `main ${process.version} run -- a b \n`, stderr: '', status: 7 })
   })
@@ -70,7 +70,7 @@ describe('bin/reeve', () => {
     ['as an argument of node', (install: FakeInstall) => ['node', join(install.path, 'bin/reeve')]],
     ['by a relative path', () => ['bin/reeve']],
   ])('%s', async (_, command) => {
-    await using here = await makePlace()
+    await using here = await makeFakeInstall()
     symlinkSync('bin/reeve', join(here.path, 'link'))
     mkdirSync(join(here.path, 'deep/er'), { recursive: true })
     symlinkSync('../../link', join(here.path, 'deep/er/link'))
@@ -79,8 +79,8 @@ describe('bin/reeve', () => {
   })
 
   test('a checkout starts its bundled Node and ignores the Node in PATH', async () => {
-    await using here = await makePlace()
-    bundle(here)
+    await using here = await makeFakeInstall()
+    installBundledNode(here)
     const wrongNode = here.put('path/node', '#!/bin/sh\necho the wrong node >&2\nexit 1\n', 0o755)
     expect(here.run(join(here.path, 'bin/reeve'), ['ps'], { PATH: `${dirname(wrongNode)}:/usr/bin:/bin` })).toMatchObject({
       stdout: `main ${process.version} ps\n`,
@@ -90,8 +90,8 @@ describe('bin/reeve', () => {
   })
 
   test('an old Node starts the bundled one', async () => {
-    await using here = await makePlace()
-    bundle(here)
+    await using here = await makeFakeInstall()
+    installBundledNode(here)
     symlinkSync('bin/reeve', join(here.path, 'link'))
     expect(here.run(join(here.path, 'link'), ['ps', 'a b'], here.old())).toMatchObject({
       stdout: `main ${process.version} ps a b\n`,
@@ -101,7 +101,7 @@ describe('bin/reeve', () => {
   })
 
   test('an old Node without a bundled Node prints one line that names the source of a new one', async () => {
-    await using here = await makePlace()
+    await using here = await makeFakeInstall()
     expect(here.run(join(here.path, 'bin/reeve'), ['ps'], here.old())).toMatchObject({
       stdout: '',
       stderr:
@@ -124,7 +124,7 @@ describe('bin/reeve', () => {
     const [one, secondId] = ['0123456789abcdef', 'fedcba9876543210'] as const
 
     test('is stored by the first command, is used by all later ones, and is stored again for another build', async () => {
-      await using here = await makePlace()
+      await using here = await makeFakeInstall()
       putBuild(here, one, sourceThatPrints('first'))
       for (const verb of ['run', 'run', 'version']) {
         expect(run(here, verb)).toMatchObject({ stdout: `first cli ${verb}\n`, stderr: '', status: 0 })
@@ -136,7 +136,7 @@ describe('bin/reeve', () => {
     })
 
     test('is stored separately for ps', async () => {
-      await using here = await makePlace()
+      await using here = await makeFakeInstall()
       putBuild(here, one, sourceThatPrints('whole'))
       putBuild(here, secondId, sourceThatPrints('own'), 'ps')
       for (const verb of ['ps', 'ps']) expect(run(here, verb)).toMatchObject({ stdout: `own cli ${verb}\n`, stderr: '', status: 0 })
@@ -144,7 +144,7 @@ describe('bin/reeve', () => {
     })
 
     test('is stored for both files when ps loads the main file', async () => {
-      await using here = await makePlace()
+      await using here = await makeFakeInstall()
       putBuild(here, one, sourceThatPrints('whole'))
       putBuild(here, secondId, "require('./main.cjs')\nrequire('./main.cjs')", 'ps')
       for (const verb of ['ps', 'ps']) expect(run(here, verb)).toMatchObject({ stdout: `whole cli ${verb}\n`, stderr: '', status: 0 })
@@ -152,14 +152,14 @@ describe('bin/reeve', () => {
     })
 
     test('is not stored by a failed command', async () => {
-      await using here = await makePlace()
+      await using here = await makeFakeInstall()
       putBuild(here, one, sourceThatPrints('failed', 4))
       expect(run(here, 'run')).toMatchObject({ stdout: 'failed cli run\n', stderr: '', status: 4 })
       expect(storedFiles(here)).toEqual([])
     })
 
     test('is stored again when V8 rejects it', async () => {
-      await using here = await makePlace()
+      await using here = await makeFakeInstall()
       putBuild(here, one, sourceThatPrints('said'))
       const file = here.put(`.cache/reeve/${cacheName(one)}`, 'of another V8')
       expect(run(here, 'run')).toMatchObject({ stdout: 'said cli run\n', stderr: '', status: 0 })
@@ -167,7 +167,7 @@ describe('bin/reeve', () => {
     })
 
     test('is not stored where the folder cannot be written', async () => {
-      await using here = await makePlace()
+      await using here = await makeFakeInstall()
       putBuild(here, one, sourceThatPrints('said'))
       for (const cache of ['/proc/none', '/dev/null/none'])
         expect(here.run(join(here.path, 'bin/reeve'), ['run'], { XDG_CACHE_HOME: cache })).toMatchObject({
@@ -179,7 +179,7 @@ describe('bin/reeve', () => {
   })
 
   test('a system without any Node prints what is needed and exits with 127', async () => {
-    await using here = await makePlace()
+    await using here = await makeFakeInstall()
     mkdirSync(join(here.path, 'empty'))
     expect(here.run('/bin/sh', [join(here.path, 'bin/reeve')], { PATH: join(here.path, 'empty') })).toMatchObject({
       stdout: '',
@@ -189,7 +189,7 @@ describe('bin/reeve', () => {
   })
 
   test('a checkout without a build prints the command that builds it', async () => {
-    await using here = await makePlace()
+    await using here = await makeFakeInstall()
     rmSync(join(here.path, 'dist'), { recursive: true })
     const { stdout, stderr, status } = here.run(join(here.path, 'bin/reeve'), ['ps'])
     expect({ stdout, stderr, status }).toEqual({
@@ -212,7 +212,7 @@ describe('need-node', () => {
   const needNode = ['scripts/need-node.cjs']
 
   test('runs a TypeScript script in the same process, with its arguments, top-level await and exit code', async () => {
-    await using here = await makePlace()
+    await using here = await makeFakeInstall()
     here.put(
       'it.ts',
       'const pid: number = await Promise.resolve(process.ppid)\nconsole.log(import.meta.main, pid, process.argv.slice(2))\nprocess.exitCode = 5',
@@ -222,14 +222,14 @@ describe('need-node', () => {
   })
 
   test('under an old Node, it uses the bundled one', async () => {
-    await using here = await makePlace()
-    bundle(here)
+    await using here = await makeFakeInstall()
+    installBundledNode(here)
     here.put('it.ts', 'console.log(process.env.BUNDLED, process.argv.slice(2))\nprocess.exitCode = 5')
     expect(here.run('node', [...needNode, 'it.ts', 'a', '--b'], here.old())).toMatchObject({ stdout: "1 [ 'a', '--b' ]\n", status: 5 })
   })
 
   test('a checkout without the bundled Node prints how to install it', async () => {
-    await using here = await makePlace()
+    await using here = await makeFakeInstall()
     here.put('it.ts', '')
     here.put('scripts/build.mjs', '')
     expect(here.run('node', [...needNode, 'it.ts'], here.old())).toMatchObject({
@@ -240,7 +240,7 @@ describe('need-node', () => {
   })
 
   test('a bundled Node that cannot run is reported', async () => {
-    await using here = await makePlace()
+    await using here = await makeFakeInstall()
     here.put('it.ts', '')
     here.put('node_modules/node/bin/node', 'for another machine', 0o644)
     expect(here.run('node', [...needNode, 'it.ts'], here.old())).toMatchObject({
@@ -253,13 +253,13 @@ describe('need-node', () => {
     [[], 'usage: node scripts/need-node.cjs SCRIPT ARG...'],
     [['none.ts'], '/none.ts does not exist'],
   ])('%j is refused', async (args, message) => {
-    await using here = await makePlace()
+    await using here = await makeFakeInstall()
     expect(here.run('node', [...needNode, ...args])).toMatchObject({ stderr: expect.stringContaining(message), status: 1 })
   })
 
   test.each(['SIGTERM', 'SIGINT'] as const)('%s reaches the script under the bundled Node, and both end by it', async (signal) => {
-    await using here = await makePlace()
-    bundle(here)
+    await using here = await makeFakeInstall()
+    installBundledNode(here)
     here.put(
       'it.ts',
       `process.on('${signal}', () => { console.log('got it'); process.removeAllListeners('${signal}'); process.kill(process.pid, '${signal}') })\nsetInterval(() => {}, 60_000)\nconsole.log('up')`,

@@ -94,15 +94,15 @@ const startCrew = (...flags: string[]): Promise<CliResult> =>
 const crewOf = async (): Promise<CrewView> =>
   (JSON.parse((await runInRepository('crew', 'show', 'fix', '--json')).stdout) as { crew: CrewView }).crew
 /** Checks the crew at each of its events. */
-async function waitForCrew(isSo: (crew: CrewView) => boolean): Promise<void> {
+async function waitForCrew(isMatch: (crew: CrewView) => boolean): Promise<void> {
   const cursorBefore = await daemon.readCursor()
-  const isMatch = async (): Promise<boolean> => isSo((await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew)
-  if (await isMatch()) return
+  const checkCrew = async (): Promise<boolean> => isMatch((await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew)
+  if (await checkCrew()) return
   for await (const _ of daemon.client.events('/v1/processes/fix/events', {
     query: { after: cursorBefore, follow: true },
     signal: AbortSignal.timeout(TIMEOUT_MS),
   })) {
-    if (await isMatch()) return
+    if (await checkCrew()) return
   }
 }
 

@@ -7,18 +7,18 @@ import { runCli, type CliResult } from '../../support/daemon/cli.ts'
 import { HAS_TERMINAL, Terminal, type TerminalOptions } from '../../support/daemon/terminal.ts'
 import { tempDir, type TempDir } from '../../support/tmp.ts'
 
-const ACP = join(import.meta.dirname, '../../support/programs/acp-agent.ts')
+const ACP_PROGRAM = join(import.meta.dirname, '../../support/programs/acp-agent.ts')
 
 let dir: TempDir
 let reeve: Reeve
-const open: Terminal[] = []
+const openTerminals: Terminal[] = []
 beforeAll(async () => {
   dir = await tempDir()
   reeve = connect({ home: dir.path, start: false })
   await run('daemon', 'start')
 })
 afterAll(async () => {
-  for (const each of open) each[Symbol.dispose]()
+  for (const each of openTerminals) each[Symbol.dispose]()
   await run('daemon', 'stop', '--now')
   await dir[Symbol.asyncDispose]()
 })
@@ -28,7 +28,7 @@ const createGoFile = (name: string): void => writeFileSync(join(dir.path, `${nam
 
 function openTerminal(args: readonly string[], options: TerminalOptions = {}): Terminal {
   const terminal = new Terminal(dir.path, args, options)
-  open.push(terminal)
+  openTerminals.push(terminal)
   return terminal
 }
 
@@ -85,7 +85,7 @@ describe.runIf(HAS_TERMINAL)('the rows of a run', () => {
     mkdirSync(join(dir.path, 'agents'), { recursive: true })
     writeFileSync(
       join(dir.path, 'agents/fake.md'),
-      `---\ndriver: acp\ncommand: ${JSON.stringify([process.execPath, ACP, `sessions=${dir.path}`])}\n---\n`,
+      `---\ndriver: acp\ncommand: ${JSON.stringify([process.execPath, ACP_PROGRAM, `sessions=${dir.path}`])}\n---\n`,
     )
     const words = ['Let ', 'me see ', 'what is ', 'here, ', 'and then ', 'decide.']
     const terminal = openTerminal([
@@ -154,7 +154,7 @@ describe.runIf(HAS_TERMINAL)('the rows of a run', () => {
 })
 
 describe.runIf(HAS_TERMINAL)('a command that needs a terminal', () => {
-  test('and reads its stdin is reported with advice at its end', async () => {
+  test('that reads its stdin is reported with advice at its end', async () => {
     const terminal = openTerminal(['run', '--', 'sh'])
     expect(await terminal.exitCode).toBe(0)
     // The terminal wraps the line where its row is full.
@@ -167,16 +167,16 @@ describe.runIf(HAS_TERMINAL)('a command that needs a terminal', () => {
   })
 
   test.each([
-    ['with its work', ['sh', '-c', ':']],
-    ['with output', ['pwd']],
-    ['that fails', ['false']],
-  ])('is not assumed %s', async (_, argv) => {
+    ['a shell with its work', ['sh', '-c', ':']],
+    ['a command with output', ['pwd']],
+    ['a command that fails', ['false']],
+  ])('%s is not reported as one', async (_, argv) => {
     const terminal = openTerminal(['run', '--', ...argv])
     await terminal.exitCode
     expect(terminal.text).not.toContain('wrote nothing')
   })
 
-  test('and uses the full screen is reported at once', async () => {
+  test('that uses the full screen is reported at once', async () => {
     const terminal = openTerminal([
       'run',
       '--name',

@@ -8,7 +8,7 @@ import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { HAS_TERMINAL, Terminal } from '../../support/daemon/terminal.ts'
 
 const bashCall = (command: string): object => ({ tools: [{ name: 'bash', input: { command } }] })
-const SIX = [bashCall('echo 1'), bashCall('echo 2'), bashCall('echo 3'), bashCall('echo 4'), bashCall('echo 5'), { text: 'six' }]
+const SIX_CALLS = [bashCall('echo 1'), bashCall('echo 2'), bashCall('echo 3'), bashCall('echo 4'), bashCall('echo 5'), { text: 'six' }]
 
 async function startLocal(): Promise<{ daemon: LocalDaemon; reeve: (...args: string[]) => Promise<CliResult> }> {
   const daemon = await LocalDaemon.start()
@@ -22,7 +22,7 @@ async function startLocal(): Promise<{ daemon: LocalDaemon; reeve: (...args: str
 describe('a fork', () => {
   test('is reported on stderr, its UUID on stdout', async () => {
     const { daemon, reeve } = await startLocal()
-    const origin = await daemon.spawnScripted(SIX, { name: 'docs' })
+    const origin = await daemon.spawnScripted(SIX_CALLS, { name: 'docs' })
     await daemon.waitForEnd(origin.uuid)
     const { code, stdout, stderr } = await reeve('resume', '--fork', '--from-step', '0', 'docs')
     const uuid = stdout.trim()
@@ -83,7 +83,7 @@ test.skipIf(!HAS_TERMINAL)('on a terminal a resume follows the process from ther
 
 test('a resume reports its checkpoint', async () => {
   const { daemon, reeve } = await startLocal()
-  const { uuid, model } = await daemon.spawnScripted(SIX, { limits: { maxSteps: 20 } })
+  const { uuid, model } = await daemon.spawnScripted(SIX_CALLS, { limits: { maxSteps: 20 } })
   await daemon.waitForEnd(uuid)
   const id = uuid.slice(-8)
   const { code, stderr } = await reeve('resume', '--from-checkpoint', uuid)
@@ -118,14 +118,14 @@ test('list-resumable shows how each process can be resumed, or why not; in pages
   expect(one.next).not.toBeNull()
 })
 
-test('lineage draws the family, with removed processes', async () => {
+test('lineage draws the tree of forks, with removed processes', async () => {
   const { daemon, reeve } = await startLocal()
   const forkOf = async (ref: string, fromStep: number): Promise<string> => {
     const { uuid } = (await daemon.resume(ref, { fork: true, fromStep })).process
     await daemon.waitForEnd(uuid)
     return uuid
   }
-  const { uuid: root } = await daemon.spawnScripted(SIX, { name: 'docs' })
+  const { uuid: root } = await daemon.spawnScripted(SIX_CALLS, { name: 'docs' })
   await daemon.waitForEnd(root)
   const first = await forkOf(root, 3)
   const second = await forkOf(root, 5)

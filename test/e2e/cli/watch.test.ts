@@ -6,13 +6,13 @@ import { HAS_TERMINAL, Terminal, type TerminalOptions } from '../../support/daem
 import { tempDir, type TempDir } from '../../support/tmp.ts'
 
 let dir: TempDir
-const open: Terminal[] = []
+const openTerminals: Terminal[] = []
 beforeAll(async () => {
   dir = await tempDir()
   await run('daemon', 'start')
 })
 afterAll(async () => {
-  for (const each of open) each[Symbol.dispose]()
+  for (const each of openTerminals) each[Symbol.dispose]()
   await run('daemon', 'stop', '--now')
   await dir[Symbol.asyncDispose]()
 })
@@ -22,7 +22,7 @@ const startSleeper = (name: string): Promise<CliResult> => run('run', '-d', '--n
 
 function openWatch(options: TerminalOptions = {}, ...flags: string[]): Terminal {
   const terminal = new Terminal(dir.path, ['ps', '--watch', ...flags], options)
-  open.push(terminal)
+  openTerminals.push(terminal)
   return terminal
 }
 

@@ -10,7 +10,7 @@ import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { ROOT, testEnv } from '../../support/env.ts'
 import { Repository } from '../../support/crew/repository.ts'
 
-const HAND = join(ROOT, 'test/support/programs/crew-worker.ts')
+const CREW_WORKER = join(ROOT, 'test/support/programs/crew-worker.ts')
 
 let home: DaemonHome
 let repository: Repository
@@ -23,7 +23,7 @@ beforeEach(async () => {
   repository.git('config', 'user.name', 'P')
   repository.git('config', 'user.email', 'p@example.org')
   const program = join(home.work, 'claude')
-  writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${HAND}' "$@"\n`, { mode: 0o755 })
+  writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${CREW_WORKER}' "$@"\n`, { mode: 0o755 })
   const command = [program, '-p', '--output-format', 'stream-json', '--verbose']
   const files = { 'once.md': command, 'forgets.md': [...command, '--no-session-persistence'], 'plain.md': ['true'] }
   const agents = Object.entries(files).map(([name, argv]) => [
@@ -73,7 +73,7 @@ test('a crew implements, reviews and commits, also when the daemon is killed dur
 test.each([
   ['plain', /^agent "plain" takes no messages while it runs, so it cannot be a generic of a crew$/],
   ['forgets', /disables the sessions of/],
-])('refuses an agent that is %s', async (agent, message) => {
+])('a crew refuses the agent `%s`', async (agent, message) => {
   await expect(startCrew({ agent, workers: 1, tasks: [taskOf('one')] })).rejects.toMatchObject({
     code: 'INVALID',
     message: expect.stringMatching(message) as string,

@@ -55,7 +55,7 @@ test('a worker that calls signal_ready in the middle of a task is reminded, then
 })
 
 /** More repetitions than the loop limit allows. */
-const CIRCLES = {
+const REPEATED_CALLS = {
   when: '/^Task a|with the same results/',
   steps: [...Array.from({ length: 14 }, () => bash('echo the same')), { text: 'enough' }],
 }
@@ -63,7 +63,7 @@ const CIRCLES = {
 test('a worker in a loop is warned, then paused; the coordinator gets the reason and the way to end the pause', async () => {
   const crew = await LocalCrew.up(daemon, {
     coordinator: { model: writeModelScript(daemon.work, LEAD_SCRIPT) },
-    model: writeModelScript(daemon.work, [CIRCLES, { steps: [call('signal_ready'), { text: '.' }] }]),
+    model: writeModelScript(daemon.work, [REPEATED_CALLS, { steps: [call('signal_ready'), { text: '.' }] }]),
     workers: 1,
     tasks: [{ id: 'a', text: 'Do it.' }],
   })
@@ -84,7 +84,7 @@ test('a worker in a loop is warned, then paused; the coordinator gets the reason
 test('under the engine, the task of a worker in a loop goes to another worker as a failed attempt', async () => {
   const rules = [
     { when: 'earlier attempt failed', steps: [call('report_implementation_complete', { summary: 'done' }), { text: '.' }] },
-    CIRCLES,
+    REPEATED_CALLS,
     { steps: [call('signal_ready'), { text: '.' }] },
   ]
   const crew = await LocalCrew.up(daemon, {

@@ -33,15 +33,15 @@ const commentsOf = async (task: string): Promise<string | null> =>
 /** The messages to a member: the log marks each line of them. */
 const readMessagesTo = async (member = ''): Promise<string> =>
   (await runInRepository('logs', `fix.${member}`)).stdout.replaceAll(/^> ?/gm, '')
-async function waitForCrew(isSo: (crew: CrewView) => boolean): Promise<void> {
+async function waitForCrew(isMatch: (crew: CrewView) => boolean): Promise<void> {
   const cursorBefore = await daemon.readCursor()
-  const isMatch = async (): Promise<boolean> => isSo((await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew)
-  if (await isMatch()) return
+  const checkCrew = async (): Promise<boolean> => isMatch((await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew)
+  if (await checkCrew()) return
   for await (const _ of daemon.client.events('/v1/processes/fix/events', {
     query: { after: cursorBefore, follow: true },
     signal: AbortSignal.timeout(TIMEOUT_MS),
   })) {
-    if (await isMatch()) return
+    if (await checkCrew()) return
   }
 }
 /** Waits until the gate of a task asks the user, and the turn in which its author reported has ended. */

@@ -9,7 +9,7 @@ import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { Repository } from '../../support/crew/repository.ts'
 import type { CrewPlanView } from '../../../src/api/views/crew-up.ts'
 
-const PLAYED = join(ROOT, 'test/support/crew-scripts/worker.yaml')
+const WORKER_SCRIPT = join(ROOT, 'test/support/crew-scripts/worker.yaml')
 
 let daemon: LocalDaemon
 let repository: Repository
@@ -17,7 +17,7 @@ beforeEach(async () => {
   daemon = await LocalDaemon.start()
   repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
   mkdirSync(join(repository.dir, '.reeve/agents'), { recursive: true })
-  for (const name of ['usual', 'big', 'read']) copyFileSync(PLAYED, join(daemon.work, `${name}.yaml`))
+  for (const name of ['usual', 'big', 'read']) copyFileSync(WORKER_SCRIPT, join(daemon.work, `${name}.yaml`))
   writeFileSync(
     join(repository.dir, '.reeve/agents/careful.md'),
     `---\ndescription: x\nmodel: script:${join(daemon.work, 'big.yaml')}\n---\nYou are careful.`,

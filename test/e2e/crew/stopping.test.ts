@@ -9,15 +9,15 @@ import { testEnv } from '../../support/env.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { Repository } from '../../support/crew/repository.ts'
 
-/** The first call ignores the stop, for as long as it may. */
-const WORKER = `rules:
+/** Its first call ignores SIGTERM, so that only SIGKILL ends it. */
+const DEAF_WORKER = `rules:
   - when: '/^Task/'
     steps: [{ tools: [{ name: bash, input: { command: 'trap "" TERM INT HUP; touch ~/begun; while :; do sleep 1; done' } }] }]
 steps: [{ text: ready }]
 `
 
 /** The second call proves that the task continued: a task from the beginning would have made the first call. */
-const HELD_SCRIPT = `rules:
+const TWO_CALL_WORKER = `rules:
   - when: '/^Task/'
     steps:
       - tools: [{ name: bash, input: { command: 'touch ~/begun; exec sleep 600' } }]
@@ -53,7 +53,7 @@ function writeSlowGit(): string {
 test('a spawn refused during the stop of the crew is requested again', async () => {
   const repository = Repository.make(pathOf('repo'), daemon.work)
   repository.commit({ 'README.md': 'hello\n' })
-  writeFileSync(pathOf('worker.yaml'), WORKER)
+  writeFileSync(pathOf('worker.yaml'), DEAF_WORKER)
   const {
     process: { uuid: ref },
   } = await crews.up({
@@ -90,7 +90,7 @@ test('a spawn refused during the stop of the crew is requested again', async () 
 test('a member killed with the crew keeps its task when the crew resumes', async () => {
   const repository = Repository.make(pathOf('repo'), daemon.work)
   repository.commit({ 'README.md': 'hello\n' })
-  writeFileSync(pathOf('worker.yaml'), HELD_SCRIPT)
+  writeFileSync(pathOf('worker.yaml'), TWO_CALL_WORKER)
   const {
     process: { uuid: ref },
   } = await crews.up({
@@ -121,7 +121,7 @@ test('a member killed with the crew keeps its task when the crew resumes', async
 test('a crew that reached its time limit shows that, closes its questions, and continues after a resume', async () => {
   const repository = Repository.make(pathOf('repo'), daemon.work)
   repository.commit({ 'README.md': 'hello\n' })
-  writeFileSync(pathOf('worker.yaml'), HELD_SCRIPT)
+  writeFileSync(pathOf('worker.yaml'), TWO_CALL_WORKER)
   const runCrewCli = (...args: string[]): ReturnType<typeof runCli> =>
     runCli(daemon.home, ['crew', ...args], { cwd: repository.dir, env: { HOME: daemon.work } })
   writeFileSync(pathOf('tasks.yaml'), '- { id: one, text: Do it. }\n- { id: which, text: Which one?, kind: human }\n')
@@ -183,8 +183,8 @@ test('a crew that reached its time limit shows that, closes its questions, and c
 test("a full disk under its worktrees halts a crew with git's message until it is resumed", async () => {
   const repository = Repository.make(pathOf('repo'), daemon.work)
   repository.commit({ 'README.md': 'hello\n' })
-  writeFileSync(pathOf('worker.yaml'), HELD_SCRIPT)
-  // A stand-in for a full disk: it prints git's message.
+  writeFileSync(pathOf('worker.yaml'), TWO_CALL_WORKER)
+  // This git prints the message of git on a full disk.
   writeFileSync(
     pathOf('git'),
     `#!/bin/sh\ncase "$*" in *"worktree add"*|*reset*) if [ -e ${pathOf('full')} ]; then echo "error: unable to write file README.md: No space left on device" >&2; echo "fatal: Could not reset index file to revision 'HEAD'." >&2; exit 128; fi ;; esac\nPATH=$(echo "$PATH" | cut -d: -f2-) exec git "$@"\n`,

@@ -11,7 +11,7 @@ import type { CrewView } from '../../../src/api/views/crew.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 
 const TIMEOUT_MS = 120_000
-const PLAYED = join(ROOT, 'test/support/crew-scripts/worker.yaml')
+const WORKER_SCRIPT = join(ROOT, 'test/support/crew-scripts/worker.yaml')
 
 let daemon: LocalDaemon
 let repository: Repository
@@ -21,7 +21,7 @@ beforeEach(async () => {
   repository.git('config', 'user.name', 'T')
   repository.git('config', 'user.email', 't@example.org')
   mkdirSync(join(repository.dir, '.reeve/agents'), { recursive: true })
-  for (const name of ['usual', 'big']) copyFileSync(PLAYED, join(daemon.work, `${name}.yaml`))
+  for (const name of ['usual', 'big']) copyFileSync(WORKER_SCRIPT, join(daemon.work, `${name}.yaml`))
   writeFileSync(
     join(repository.dir, '.reeve/agents/careful.md'),
     `---\ndescription: x\nmodel: script:${join(daemon.work, 'big.yaml')}\n---\nYou are careful.`,

@@ -133,7 +133,7 @@ describe('members', () => {
     await stopCrew('two')
   })
 
-  test('without questions are refused when their role or crew has permissions', async () => {
+  test('that are external agents without questions are refused when their role or crew has permissions', async () => {
     writeAgentFile('program', `description: x\ndriver: command\ncommand: [claude, -p, --output-format, stream-json, --verbose]`)
     const errorOf = (request: Promise<unknown>): Promise<unknown> =>
       request.then(

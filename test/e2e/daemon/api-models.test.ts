@@ -22,12 +22,12 @@ const FORMATS: readonly Format[] = [
   { kind: 'openai-compatible', provider: 'openai', model: 'gpt-4o', path: '/v1/chat/completions' },
 ]
 
-let open: AsyncDisposableStack
+let resources: AsyncDisposableStack
 
 beforeEach(() => {
-  open = new AsyncDisposableStack()
+  resources = new AsyncDisposableStack()
 })
-afterEach(() => open.disposeAsync())
+afterEach(() => resources.disposeAsync())
 
 const isFact =
   (fact: string) =>
@@ -39,8 +39,8 @@ describe.each(FORMATS)('$kind', ({ kind, provider, model, path }) => {
   let server: ModelServer
 
   async function serve(answers: readonly ServedAnswer[]): Promise<void> {
-    server = open.use(await startModelServer(answers))
-    daemon = open.use(
+    server = resources.use(await startModelServer(answers))
+    daemon = resources.use(
       await LocalDaemon.start({
         config: `providers: [{ name: ${provider}, kind: ${kind}, baseURL: "${server.url}/v1", apiKeyEnv: MODEL_API_KEY }]\n`,
       }),

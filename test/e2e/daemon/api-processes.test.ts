@@ -1,4 +1,4 @@
-// The life of processes between spawn and end, as the API shows it: native agents, interactive ones, commands. Covers signals and
+// Processes from spawn to end, as the API shows them: native agents, interactive ones, commands. Covers signals and
 // their grace, pausing, limits, waiting. One daemon for all tests, real programs, scripts as models.
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -24,7 +24,7 @@ const isFact =
   (event: EventView): boolean =>
     event['fact'] === fact
 const bashCall = (command: string): object => ({ tools: [{ name: 'bash', input: { command } }] })
-const AT_ONCE = { timeout: 15_000 }
+const SHORT_LIMIT = { timeout: 15_000 }
 
 describe('a native process', () => {
   test('runs its turn with tools and is completed', async () => {
@@ -423,7 +423,7 @@ describe('pause and resume', () => {
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ exit: { code: 143 } })
   })
 
-  test('of a subtree: children born meanwhile start held, and one resume wakes them all', async () => {
+  test('a pause of a subtree: children born meanwhile start held, and one resume continues all', async () => {
     const parent = await daemon.spawnScripted([], { interactive: true })
     await daemon.waitUntilReady(parent.uuid)
     const child = await daemon.spawnScripted([], { interactive: true, parent: parent.uuid })
@@ -485,8 +485,8 @@ describe('resume of an ended native process', () => {
   })
 })
 
-describe('resume with more', () => {
-  test('of a used budget: a suspended process continues at once, and no work is lost', async () => {
+describe('a resume that raises a limit', () => {
+  test('of tokens: a suspended process continues at once, and no work is lost', async () => {
     const spend = { ...bashCall('echo spent >> spent'), usage: { input: 90, output: 10 } }
     const { uuid } = await daemon.spawnScripted([spend, { text: 'went on', usage: { input: 1, output: 1 } }], {
       limits: { budgetTokens: 100, maxSteps: 50 },
@@ -519,7 +519,7 @@ describe('wait', () => {
   const wait = (ref: string, what: string, timeoutMs: number): Promise<{ timedOut: boolean; process: { status: string } }> =>
     daemon.client.get(`/v1/processes/${ref}/wait`, { for: what, timeoutMs })
 
-  test('many clients wait for one end; a suspension ends only the waits for it', AT_ONCE, async () => {
+  test('many clients wait for one end; a suspension ends only the waits for it', SHORT_LIMIT, async () => {
     const { uuid } = await daemon.spawnShell('echo up; sleep 600')
     await daemon.waitForEvent(uuid, isFact('process.output'))
     const exits = Array.from({ length: 20 }, () => wait(uuid, 'exited', 20_000))

@@ -1,5 +1,5 @@
 // The answers of each API route, and its refusals with their error codes, through the real socket of one daemon.
-// api-life.test.ts tests running processes.
+// api-processes.test.ts tests running processes.
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -60,7 +60,7 @@ describe('the form of a request', () => {
       'FORBIDDEN',
       /Origin/,
     ],
-  ])('%s', async (_name, request, code, message) => {
+  ])('%s is refused', async (_name, request, code, message) => {
     const countBefore = (await daemon.client.get<{ processes: object[] }>(spawn, { all: true })).processes.length
     const answer = await daemon.sendRaw({ method: 'POST', path: spawn, ...request })
     expect(answer.body).toMatchObject({
@@ -179,10 +179,10 @@ describe('spawn', () => {
   })
 
   test.each([
-    ['COMMAND_NOT_FOUND', ['no-such-command-anywhere'], 127],
-    ['NOT_RUNNABLE', ['./not-executable'], 126],
-    ['a directory', ['./'], 126],
-    ['a missing interpreter', ['./no-interpreter'], 126],
+    ['127 after a missing command', ['no-such-command-anywhere'], 127],
+    ['126 after a file that is not executable', ['./not-executable'], 126],
+    ['126 after a directory', ['./'], 126],
+    ['126 after a missing interpreter', ['./no-interpreter'], 126],
   ])('%s is the exit code of the process', async (_name, argv, code) => {
     await writeFile(join(daemon.work, 'not-executable'), 'true\n', { mode: 0o644 })
     await writeFile(join(daemon.work, 'no-interpreter'), '#!/no/such/interpreter\n', { mode: 0o755 })

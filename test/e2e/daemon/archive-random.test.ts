@@ -19,7 +19,7 @@ let lines: string[] = []
 let intactDir = ''
 let uuid = ''
 let copies = 0
-let takenCount = 0
+let acceptedCount = 0
 
 beforeAll(async () => {
   daemon = await LocalDaemon.start()
@@ -122,7 +122,7 @@ function lineOrNull(fact: Fact): string | null {
 }
 
 /** Whether the import was accepted; a refusal must not be an internal error. */
-async function isTaken(attempt: Promise<unknown>): Promise<boolean> {
+async function isAccepted(attempt: Promise<unknown>): Promise<boolean> {
   const error: unknown = await attempt.then(
     () => null,
     (reason: unknown) => reason,
@@ -137,22 +137,22 @@ test('an import with one changed value is refused, or all verbs have an answer f
   await fc.assert(
     fc.asyncProperty(arbitraryChange(), async (change) => {
       const dir = writeChangedExport(change)
-      if (dir === null || !(await isTaken(daemon.client.post('/v1/import', { dir })))) return
-      takenCount += 1
+      if (dir === null || !(await isAccepted(daemon.client.post('/v1/import', { dir })))) return
+      acceptedCount += 1
       for (const verb of VERBS)
-        await isTaken(verb === '/events' ? daemon.readHistory(uuid) : daemon.client.get(`/v1/processes/${uuid}${verb}`))
+        await isAccepted(verb === '/events' ? daemon.readHistory(uuid) : daemon.client.get(`/v1/processes/${uuid}${verb}`))
       const forked = await daemon
         .resume(uuid, { fork: true })
         .catch((error: unknown) => (error instanceof ApiError ? null : Promise.reject(error)))
       if (forked) await daemon.signal(forked.process.uuid, 'SIGKILL').catch(() => undefined)
       if (forked) await daemon.waitForEnd(forked.process.uuid)
-      await isTaken(daemon.client.post(`/v1/processes/${uuid}/export`, { dir: join(daemon.work, `again-${copies}`) }))
+      await isAccepted(daemon.client.post(`/v1/processes/${uuid}/export`, { dir: join(daemon.work, `again-${copies}`) }))
       await daemon.client.delete(`/v1/processes/${uuid}`)
       expect(daemon.errors).toEqual([])
     }),
     { numRuns: IMPORTS, examples: [[{ line: 0, place: ['body', 'spec', 'agent'], value: '\ud800' }]] },
   )
-  expect(takenCount).toBeGreaterThan(0)
+  expect(acceptedCount).toBeGreaterThan(0)
   const { checks } = await daemon.client.get<{ checks: { name: string; ok: boolean }[] }>('/v1/doctor', { verify: true })
   expect(checks.filter(({ name, ok }) => name.startsWith('store') && !ok)).toEqual([])
 }, 300_000)

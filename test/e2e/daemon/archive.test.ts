@@ -75,7 +75,7 @@ async function checkStore(daemon: LocalDaemon | undefined): Promise<void> {
 }
 
 describe('an export', () => {
-  test('has all output and messages of the process, in files for people and programs', async () => {
+  test('has all output and messages of the process, in files for readers and for programs', async () => {
     const { uuid, pid } = await runWorker(home, 'docs')
     const dir = join(requireDaemon(home).work, 'out')
     const exported = await exportProcess(home, 'docs', dir)

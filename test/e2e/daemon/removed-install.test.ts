@@ -6,7 +6,7 @@ import { ManualClock } from '../../support/clock.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { tempDir, type TempDir } from '../../support/tmp.ts'
 
-const CHECK_MS = 30_000
+const CHECK_INTERVAL_MS = 30_000
 
 let dir: TempDir
 let program: string
@@ -28,24 +28,24 @@ afterEach(async () => {
 
 /** Winds the clock to the next check. The daemon still answers after it. */
 async function windToCheck(): Promise<void> {
-  clock.wind(CHECK_MS)
+  clock.wind(CHECK_INTERVAL_MS)
   expect(await daemon.client.get('/v1/daemon')).not.toHaveProperty('stopping')
 }
 
-test('it waits for running processes; suspended ones are there at the next start', async () => {
+test('the daemon waits for running processes; suspended ones are there at the next start', async () => {
   const { uuid } = await daemon.spawnScripted([{ text: 'end' }], { interactive: true })
   await daemon.waitUntilReady(uuid)
   rmSync(program)
   for (let checks = 0; checks < 3; checks += 1) await windToCheck()
   await daemon.pause(uuid)
-  clock.wind(CHECK_MS)
+  clock.wind(CHECK_INTERVAL_MS)
   await daemon.stopped
   expect(daemon.logMessages.join()).toContain(`${program} was removed and nothing runs`)
   await daemon.start()
   expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended' })
 })
 
-test('it continues when another version takes the place of the file', async () => {
+test('the daemon continues when another version takes the place of the file', async () => {
   rmSync(program)
   await windToCheck()
   writeFileSync(program, 'another version')

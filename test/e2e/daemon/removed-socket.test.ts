@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ManualClock } from '../../support/clock.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 
-const LOOK_MS = 5_000
+const CHECK_INTERVAL_MS = 5_000
 
 let daemon: LocalDaemon
 let clock: ManualClock
@@ -19,30 +19,30 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-test('stops in order when its socket is gone, and the next one continues with the held processes', async () => {
+test('the daemon stops in order when its socket is gone, and the next one continues with the held processes', async () => {
   const { uuid } = await daemon.spawnScripted([{ text: 'end' }], { interactive: true })
   await daemon.waitUntilReady(uuid)
   await rm(daemon.paths.socket)
-  clock.wind(LOOK_MS)
+  clock.wind(CHECK_INTERVAL_MS)
   await daemon.stopped
   expect(daemon.logMessages.join()).toContain('the socket is gone')
   await daemon.start()
   expect(await daemon.waitUntilReady(uuid)).toMatchObject({ status: 'ready' })
 })
 
-test('continues while its socket exists', async () => {
+test('the daemon continues while its socket exists', async () => {
   for (let checks = 0; checks < 3; checks += 1) {
-    clock.wind(LOOK_MS)
+    clock.wind(CHECK_INTERVAL_MS)
     await daemon.client.get('/v1/daemon')
   }
   expect(daemon.logMessages.join()).not.toContain('socket')
 })
 
-test('leaves the socket of another daemon alone', async () => {
+test('the daemon leaves the socket of another daemon alone', async () => {
   const { socket, daemonJson } = daemon.paths
   await rename(socket, `${socket}.old`)
   await writeFile(socket, 'the socket of another')
-  clock.wind(LOOK_MS)
+  clock.wind(CHECK_INTERVAL_MS)
   await daemon.stopped
   expect([existsSync(socket), existsSync(daemonJson)]).toEqual([true, true])
   await rm(socket)

@@ -22,7 +22,7 @@ const log = (): void => undefined
 const readMode = async (file: string): Promise<string> => ((await stat(file)).mode & 0o777).toString(8)
 const isRoot = process.getuid?.() === 0
 /** any user except the one who runs the tests */
-const STRANGER = 65_533
+const OTHER_USER = 65_533
 
 async function listenAt(path: string): Promise<Server> {
   const server = createServer()
@@ -148,7 +148,7 @@ describe('a home whose path is too long for a socket', () => {
 
   test.runIf(isRoot)('refuses a directory of another user', async () => {
     await mkdir(join(runtime, 'reeve'), { mode: 0o700 })
-    await chown(join(runtime, 'reeve'), STRANGER, STRANGER)
+    await chown(join(runtime, 'reeve'), OTHER_USER, OTHER_USER)
     await expect(startDaemon({ paths: paths, log })).rejects.toThrow(/belongs to another user/)
   })
 })

@@ -42,14 +42,14 @@ async function start(name: string, args: readonly string[], items: readonly Scri
   }
 }
 
-const CLAUDE = ['-p', 'say hello', '--output-format', 'stream-json', '--verbose']
-const CODEX = ['exec', '--json', 'say hello']
+const CLAUDE_ARGS = ['-p', 'say hello', '--output-format', 'stream-json', '--verbose']
+const CODEX_ARGS = ['exec', '--json', 'say hello']
 
 describe('an agent that is started as a command', () => {
   test('is recognised, and its steps, calls, tokens and cost are shown', async () => {
     const {
       view: { uuid },
-    } = await start('claude', CLAUDE, asLines(lines.CLAUDE_TOOLS))
+    } = await start('claude', CLAUDE_ARGS, asLines(lines.CLAUDE_TOOLS))
     const view = await daemon.waitForEnd(uuid)
     expect(view).toMatchObject({
       status: 'completed',
@@ -78,7 +78,7 @@ describe('an agent that is started as a command', () => {
   test('that reports an error has failed, though its program exits 0', async () => {
     const {
       view: { uuid },
-    } = await start('claude', CLAUDE, [...asLines(lines.CLAUDE_NOT_LOGGED_IN), { exit: 0 }])
+    } = await start('claude', CLAUDE_ARGS, [...asLines(lines.CLAUDE_NOT_LOGGED_IN), { exit: 0 }])
     expect(await daemon.waitForEnd(uuid)).toMatchObject({
       status: 'failed',
       exit: {
@@ -99,7 +99,7 @@ describe('an agent that is started as a command', () => {
 
 describe('a resume', () => {
   test('continues the session, sends only new messages, and charges only new usage', async () => {
-    const agent = await start('codex', CODEX, [...asLines(lines.CODEX_TOOLS), { exit: 0 }])
+    const agent = await start('codex', CODEX_ARGS, [...asLines(lines.CODEX_TOOLS), { exit: 0 }])
     const { uuid } = agent.view
     const first = await daemon.waitForEnd(uuid)
     expect(first.usage).toMatchObject({ inputTokens: 2000, outputTokens: 100, cacheReadTokens: 600, cacheWriteTokens: 40 })
@@ -112,7 +112,7 @@ describe('a resume', () => {
   })
 
   test('after a kill in the middle of a tool closes the call, and continues', async () => {
-    const agent = await start('claude', CLAUDE, [...asLines(lines.CLAUDE_TOOLS.slice(0, 4)), { hang: true }])
+    const agent = await start('claude', CLAUDE_ARGS, [...asLines(lines.CLAUDE_TOOLS.slice(0, 4)), { hang: true }])
     const { uuid } = agent.view
     await daemon.waitForEvent(uuid, ({ fact }) => fact === 'tool.started')
     await daemon.signal(uuid, 'SIGKILL')
@@ -150,7 +150,9 @@ describe('limits', () => {
   test('a budget is checked at each report: the agent is held at once', async () => {
     const {
       view: { uuid },
-    } = await start('claude', CLAUDE, [...asLines(lines.CLAUDE_TOOLS.slice(0, 6)), { hang: true }], { limits: { budgetTokens: 1_000 } })
+    } = await start('claude', CLAUDE_ARGS, [...asLines(lines.CLAUDE_TOOLS.slice(0, 6)), { hang: true }], {
+      limits: { budgetTokens: 1_000 },
+    })
     await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.frozen')
     const view = await daemon.view(uuid)
     expect(view).toMatchObject({ status: 'suspended', holds: [{ reason: 'budget' }] })
@@ -172,7 +174,7 @@ test('a daemon killed in the middle of a call leaves no program; the agent conti
   await using home = await DaemonHome.create()
   await home.start()
   const program = await writePlayingProgram(home.work, 'claude', [...asLines(lines.CLAUDE_TOOLS.slice(0, 4)), { hang: true }])
-  const { uuid } = await home.spawn({ argv: [program, ...CLAUDE] })
+  const { uuid } = await home.spawn({ argv: [program, ...CLAUDE_ARGS] })
   await home.waitForView(uuid, ({ step }) => step === 1)
   await home.kill()
   await home.waitUntilNothingIsLeft()

@@ -20,13 +20,13 @@ afterAll(async () => {
 })
 
 const asLines = (items: readonly object[]): ScriptedAct[] => items.map((line) => ({ line }))
-const HANGING: ScriptedAct[] = [...asLines(lines.CLAUDE_TOOLS.slice(0, 4)), { hang: true }]
+const HANGING_TURN: ScriptedAct[] = [...asLines(lines.CLAUDE_TOOLS.slice(0, 4)), { hang: true }]
 const RESUMED_LINES = asLines(lines.CLAUDE_RESUMED)
 const FLAGS = ['-p', '--output-format', 'stream-json', '--verbose']
-const RESUMED = [...FLAGS, '--resume', '6528ff20-b72b-4b73-ac46-b42cd138b7d7', '--']
+const RESUMED_ARGS = [...FLAGS, '--resume', '6528ff20-b72b-4b73-ac46-b42cd138b7d7', '--']
 
 /** Writes an agent file whose program plays these turns; returns its name and a reader of its arguments. */
-async function agentOf(
+async function writePlayedAgent(
   work: string,
   turns: readonly (readonly ScriptedAct[])[],
   more: readonly string[] = [],
@@ -43,25 +43,25 @@ async function agentOf(
   return { agent: basename(dir), calls: readCalls }
 }
 
-async function startTalk(
+async function startConversation(
   turns: readonly (readonly ScriptedAct[])[],
   body: Partial<SpawnBody> = {},
 ): Promise<{ readonly view: ProcessView; readonly uuid: string; calls(): Promise<string[][]> }> {
-  const { agent, calls } = await agentOf(daemon.work, turns)
+  const { agent, calls } = await writePlayedAgent(daemon.work, turns)
   const view = await daemon.spawn({ agent, interactive: true, ...body })
   return { view, uuid: view.uuid, calls }
 }
 
 const waitForModelAnswer = (uuid: string): Promise<unknown> => daemon.waitForEvent(uuid, ({ fact }) => fact === 'model.finished')
-const turnsOf = (uuid: string, count: number): Promise<ProcessView> =>
+const waitForTurns = (uuid: string, count: number): Promise<ProcessView> =>
   daemon.waitForView(uuid, ({ turn, status }) => turn === count && status === 'ready')
 
 describe('a conversation', () => {
   test('is ready for a message, and after each one; a signal ends it', async () => {
-    const { uuid, calls } = await startTalk([asLines(lines.CLAUDE_TOOLS), RESUMED_LINES], { intent: 'begin' })
-    expect(await turnsOf(uuid, 1)).toMatchObject({ step: 2, sessionId: '6528ff20-b72b-4b73-ac46-b42cd138b7d7', activity: 'ready' })
+    const { uuid, calls } = await startConversation([asLines(lines.CLAUDE_TOOLS), RESUMED_LINES], { intent: 'begin' })
+    expect(await waitForTurns(uuid, 1)).toMatchObject({ step: 2, sessionId: '6528ff20-b72b-4b73-ac46-b42cd138b7d7', activity: 'ready' })
     await daemon.send(uuid, 'go on')
-    const view = await turnsOf(uuid, 2)
+    const view = await waitForTurns(uuid, 2)
     expect(view.usage).toMatchObject({
       steps: 3,
       turns: 2,
@@ -74,32 +74,32 @@ describe('a conversation', () => {
     expect(view.usage.costUsd).toBeCloseTo(0.01548, 10)
     expect(await calls()).toEqual([
       [...FLAGS, '--', 'begin'],
-      [...RESUMED, 'go on'],
+      [...RESUMED_ARGS, 'go on'],
     ])
     await daemon.signal(uuid, 'SIGTERM')
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
   })
 
   test('begins with the prompt of its agent file, once', async () => {
-    const { agent, calls } = await agentOf(daemon.work, [asLines(lines.CLAUDE_TOOLS), RESUMED_LINES], [], 'You are brief.\n')
+    const { agent, calls } = await writePlayedAgent(daemon.work, [asLines(lines.CLAUDE_TOOLS), RESUMED_LINES], [], 'You are brief.\n')
     const { uuid } = await daemon.spawn({ agent, interactive: true, intent: 'begin' })
-    await turnsOf(uuid, 1)
+    await waitForTurns(uuid, 1)
     await daemon.send(uuid, 'go on')
-    await turnsOf(uuid, 2)
+    await waitForTurns(uuid, 2)
     expect((await calls()).map((args) => args.at(-1))).toEqual(['You are brief.\n\nbegin', 'go on'])
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
   })
 
   test('queues messages during a turn, and SIGINT ends the turn', async () => {
-    const { uuid, calls } = await startTalk([HANGING, RESUMED_LINES])
+    const { uuid, calls } = await startConversation([HANGING_TURN, RESUMED_LINES])
     await daemon.waitUntilReady(uuid)
     await daemon.send(uuid, 'one')
     await waitForModelAnswer(uuid)
     await daemon.send(uuid, 'two')
     expect(await daemon.view(uuid)).toMatchObject({ status: 'working', queueCount: 1 })
     await daemon.signal(uuid, 'SIGINT')
-    expect(await turnsOf(uuid, 2)).toMatchObject({ queueCount: 0 })
+    expect(await waitForTurns(uuid, 2)).toMatchObject({ queueCount: 0 })
     const endedTurns = (await daemon.readHistory(uuid))
       .filter(({ fact, turn }) => fact === 'process.ready' && turn !== 0)
       .map(({ turn, outcome }) => [turn, outcome])
@@ -113,14 +113,14 @@ describe('a conversation', () => {
   })
 
   test('reports a failed turn, and continues', async () => {
-    const { uuid } = await startTalk([[...asLines(lines.CLAUDE_REFUSED), { exit: 1 }], RESUMED_LINES], { intent: 'begin' })
+    const { uuid } = await startConversation([[...asLines(lines.CLAUDE_REFUSED), { exit: 1 }], RESUMED_LINES], { intent: 'begin' })
     await daemon.waitForEvent(
       uuid,
       ({ fact, turn, outcome, error }) =>
         fact === 'process.ready' && turn === 1 && outcome === 'error' && error === 'API Error: 400 bad thing',
     )
     await daemon.send(uuid, 'again')
-    expect(await turnsOf(uuid, 2)).toMatchObject({ status: 'ready' })
+    expect(await waitForTurns(uuid, 2)).toMatchObject({ status: 'ready' })
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
   })
@@ -129,7 +129,7 @@ describe('a conversation', () => {
 describe('a pause', () => {
   test('in a turn freezes the turn; between turns nothing begins until the resume', async () => {
     const goFile = join(daemon.work, 'go-on')
-    const { uuid, calls } = await startTalk(
+    const { uuid, calls } = await startConversation(
       [[...asLines(lines.CLAUDE_TOOLS.slice(0, 4)), { until: goFile }, ...asLines(lines.CLAUDE_TOOLS.slice(4))], RESUMED_LINES],
       { intent: 'begin' },
     )
@@ -139,27 +139,27 @@ describe('a pause', () => {
     await writeFile(goFile, '')
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', turn: 1, step: 1 })
     await daemon.resume(uuid)
-    await turnsOf(uuid, 1)
+    await waitForTurns(uuid, 1)
     await daemon.pause(uuid)
     await daemon.send(uuid, 'more')
     await daemon.waitForEvent(uuid, ({ fact, inFlight }) => fact === 'process.frozen' && inFlight === null)
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', turn: 1, queueCount: 1 })
     await daemon.resume(uuid)
-    await turnsOf(uuid, 2)
+    await waitForTurns(uuid, 2)
     expect((await calls()).length).toBe(2)
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
   })
 
   test('by a budget holds the process between turns, until it has more', async () => {
-    const { uuid, calls } = await startTalk([asLines(lines.CLAUDE_TOOLS), RESUMED_LINES], {
+    const { uuid, calls } = await startConversation([asLines(lines.CLAUDE_TOOLS), RESUMED_LINES], {
       intent: 'begin',
       limits: { budgetTokens: 1_000 },
     })
     await daemon.waitForView(uuid, ({ holds }) => holds.some(({ reason }) => reason === 'budget'))
     await daemon.send(uuid, 'more')
     await daemon.resume(uuid, { raise: { budgetTokens: 10_000 } })
-    await turnsOf(uuid, 2)
+    await waitForTurns(uuid, 2)
     expect((await calls()).length).toBe(2)
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
@@ -171,14 +171,14 @@ test('a rate limit holds the process in its turn, which continues after a resume
   const limitedLines = lines.CLAUDE_TOOLS.map((line) =>
     'subtype' in line && line.subtype === 'success' ? { ...line, is_error: true, result: error } : line,
   )
-  const { uuid, calls } = await startTalk([asLines(limitedLines), RESUMED_LINES], { intent: 'begin' })
+  const { uuid, calls } = await startConversation([asLines(limitedLines), RESUMED_LINES], { intent: 'begin' })
   expect(await daemon.waitForView(uuid, ({ status }) => status === 'suspended')).toMatchObject({
     turn: 1,
     holds: [{ reason: 'rate-limit' }],
     resumeAt: expect.any(String) as string,
   })
   await daemon.resume(uuid)
-  await turnsOf(uuid, 1)
+  await waitForTurns(uuid, 1)
   expect((await calls()).at(-1)?.at(-1)).toMatch(/^Your last turn was cut off\./)
   await daemon.signal(uuid, 'SIGKILL')
   await daemon.waitForEnd(uuid)
@@ -186,27 +186,29 @@ test('a rate limit holds the process in its turn, which continues after a resume
 
 describe('its session', () => {
   test('continues after its end, with a message', async () => {
-    const { uuid, calls } = await startTalk([asLines(lines.CLAUDE_TOOLS), RESUMED_LINES], { intent: 'begin' })
-    await turnsOf(uuid, 1)
+    const { uuid, calls } = await startConversation([asLines(lines.CLAUDE_TOOLS), RESUMED_LINES], { intent: 'begin' })
+    await waitForTurns(uuid, 1)
     await daemon.signal(uuid, 'SIGTERM')
     await daemon.waitForEnd(uuid)
     await daemon.resume(uuid, { message: 'and now' })
-    expect(await turnsOf(uuid, 2)).toMatchObject({ step: 3 })
-    expect((await calls()).at(-1)).toEqual([...RESUMED, 'and now'])
+    expect(await waitForTurns(uuid, 2)).toMatchObject({ step: 3 })
+    expect((await calls()).at(-1)).toEqual([...RESUMED_ARGS, 'and now'])
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
   })
 
   test('is copied for a fork, which gets its own; the origin continues', async () => {
-    const { uuid, calls } = await startTalk([asLines(lines.CLAUDE_TOOLS), asLines(lines.CLAUDE_FORKED), RESUMED_LINES], { intent: 'begin' })
-    await turnsOf(uuid, 1)
+    const { uuid, calls } = await startConversation([asLines(lines.CLAUDE_TOOLS), asLines(lines.CLAUDE_FORKED), RESUMED_LINES], {
+      intent: 'begin',
+    })
+    await waitForTurns(uuid, 1)
     const { process } = await daemon.resume(uuid, { fork: true, message: 'another way' })
-    expect(await turnsOf(process.uuid, 2)).toMatchObject({ step: 3, originStep: 2, sessionId: '926592e8-edd5-429a-af35-2cdc32fc6989' })
+    expect(await waitForTurns(process.uuid, 2)).toMatchObject({ step: 3, originStep: 2, sessionId: '926592e8-edd5-429a-af35-2cdc32fc6989' })
     await daemon.send(uuid, 'go on')
-    await turnsOf(uuid, 2)
+    await waitForTurns(uuid, 2)
     expect((await calls()).slice(1)).toEqual([
-      [...RESUMED.slice(0, -1), '--fork-session', '--', 'another way'],
-      [...RESUMED, 'go on'],
+      [...RESUMED_ARGS.slice(0, -1), '--fork-session', '--', 'another way'],
+      [...RESUMED_ARGS, 'go on'],
     ])
     for (const one of [uuid, process.uuid]) {
       await daemon.signal(one, 'SIGKILL')
@@ -215,13 +217,15 @@ describe('its session', () => {
   })
 
   test('without an id cannot continue: a new one begins', async () => {
-    const { uuid, calls } = await startTalk([[{ raw: 'it has begun\n' }, { hang: true }], asLines(lines.CLAUDE_TOOLS)], { intent: 'begin' })
+    const { uuid, calls } = await startConversation([[{ raw: 'it has begun\n' }, { hang: true }], asLines(lines.CLAUDE_TOOLS)], {
+      intent: 'begin',
+    })
     await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.output')
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
     await expect(daemon.resume(uuid)).rejects.toMatchObject({ code: 'NOT_RESUMABLE' })
     await daemon.resume(uuid, { rerun: true })
-    await turnsOf(uuid, 2)
+    await waitForTurns(uuid, 2)
     expect(await calls()).toEqual([
       [...FLAGS, '--', 'begin'],
       [...FLAGS, '--', 'begin'],
@@ -233,7 +237,7 @@ describe('its session', () => {
 
 describe('is refused', () => {
   test("when the program's output is unknown, or its sessions are not stored", async () => {
-    const { agent } = await agentOf(daemon.work, [], ['--no-session-persistence'])
+    const { agent } = await writePlayedAgent(daemon.work, [], ['--no-session-persistence'])
     await expect(daemon.spawn({ agent, interactive: true })).rejects.toMatchObject({
       code: 'INVALID',
       message: `agent "${agent}" takes no messages while it runs: its command line disables the sessions of Claude Code, and each message continues a session`,
@@ -256,13 +260,13 @@ describe('is refused', () => {
 })
 
 test.each([
-  ['in a turn', HANGING, /^Your last turn was cut off\./, 'working'],
+  ['in a turn', HANGING_TURN, /^Your last turn was cut off\./, 'working'],
   ['between turns', asLines(lines.CLAUDE_TOOLS), /^more$/, 'ready'],
 ] as const)(
   'a daemon that is killed %s leaves nothing running; the conversation continues its session',
   async (_when, first, expected, activity) => {
     await using home = await DaemonHome.create()
-    const { agent, calls } = await agentOf(home.work, [first, RESUMED_LINES])
+    const { agent, calls } = await writePlayedAgent(home.work, [first, RESUMED_LINES])
     await home.start()
     const { uuid } = await home.spawn({ agent, interactive: true, intent: 'begin' })
     await home.waitForView(uuid, (view) => view.step > 0 && view.activity === activity)
@@ -273,7 +277,7 @@ test.each([
     await home.resume(uuid, activity === 'ready' ? { message: 'more' } : {})
     await home.waitForView(uuid, ({ status, activity: now }) => status === 'ready' && now === 'ready')
     const lastCall = (await calls()).at(-1) ?? []
-    expect(lastCall.slice(0, -1)).toEqual(RESUMED)
+    expect(lastCall.slice(0, -1)).toEqual(RESUMED_ARGS)
     expect(lastCall.at(-1)).toMatch(expected)
     await home.stop()
     await home.waitUntilNothingIsLeft()
@@ -283,7 +287,7 @@ test.each([
 
 test('a restarted daemon restores a conversation, between turns and in one', async () => {
   await using home = await DaemonHome.create()
-  const { agent, calls } = await agentOf(home.work, [asLines(lines.CLAUDE_TOOLS), HANGING, RESUMED_LINES])
+  const { agent, calls } = await writePlayedAgent(home.work, [asLines(lines.CLAUDE_TOOLS), HANGING_TURN, RESUMED_LINES])
   await home.start()
   const { uuid } = await home.spawn({ agent, interactive: true, intent: 'begin' })
   const viewBefore = await home.waitForView(uuid, ({ turn, activity }) => turn === 1 && activity === 'ready')
@@ -292,7 +296,7 @@ test('a restarted daemon restores a conversation, between turns and in one', asy
   await home.waitForView(uuid, ({ status }) => status === 'ready')
   await home.client.post(`/v1/processes/${uuid}/send`, { text: 'more' })
   await home.waitForView(uuid, ({ step }) => step === 3)
-  expect((await calls()).at(-1)).toEqual([...RESUMED, 'more'])
+  expect((await calls()).at(-1)).toEqual([...RESUMED_ARGS, 'more'])
   await home.stop()
   await home.waitUntilNothingIsLeft()
   await home.start()

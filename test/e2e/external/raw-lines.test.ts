@@ -10,7 +10,7 @@ import { writePlayingProgram } from '../../support/agents/command-driver.ts'
 import { newToken } from '../../support/living-processes.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 
-const ACP = fileURLToPath(new URL('../../support/programs/acp-agent.ts', import.meta.url))
+const ACP_PROGRAM = fileURLToPath(new URL('../../support/programs/acp-agent.ts', import.meta.url))
 
 async function writeAgentFile(daemon: LocalDaemon, name: string, front: readonly string[]): Promise<void> {
   await mkdir(daemon.paths.agentsDir, { recursive: true })
@@ -66,7 +66,7 @@ test('the messages of an ACP agent; a native agent has no lines', async () => {
   await writeAgentFile(daemon, 'fake', [
     'driver: acp',
     'asks: true',
-    `command: ${JSON.stringify([process.execPath, ACP, newToken(), `log=${join(daemon.work, 'log')}`, `sessions=${daemon.work}`])}`,
+    `command: ${JSON.stringify([process.execPath, ACP_PROGRAM, newToken(), `log=${join(daemon.work, 'log')}`, `sessions=${daemon.work}`])}`,
   ])
   const { uuid } = await daemon.spawn({ agent: 'fake', intent: 'say hello' })
   const raw = await rawLinesOf(daemon, await daemon.waitForEnd(uuid))

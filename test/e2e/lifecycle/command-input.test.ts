@@ -35,7 +35,7 @@ async function runInShell(line: string, args: readonly string[], where = home): 
 }
 
 /** Writes a file into the working directory. */
-function put(name: string, content: string | Buffer): void {
+function writeWorkFile(name: string, content: string | Buffer): void {
   writeFileSync(join(home.work, name), content)
 }
 
@@ -53,9 +53,9 @@ describe('a command reads what stdin of `run` has', () => {
     ['nothing', '"$@" < /dev/null', ''],
     ['a closed stdin', '"$@" <&-', ''],
   ])('%s', async (_, line, text) => {
-    put('full', 'hello\n')
-    put('lines', 'first\nsecond\nthird\n')
-    put('empty', '')
+    writeWorkFile('full', 'hello\n')
+    writeWorkFile('lines', 'first\nsecond\nthird\n')
+    writeWorkFile('empty', '')
     expect(await runInShell(line, ['--', 'cat'])).toEqual({ code: 0, stdout: text, stderr: expect.stringMatching(started) })
   })
 
@@ -78,7 +78,7 @@ describe('a command reads what stdin of `run` has', () => {
 
   test('each byte as it was: a byte order mark, NUL, CR and characters of four bytes', async () => {
     const text = '\uFEFFa\0b\r\n😀\t\u0001'
-    put('odd', text)
+    writeWorkFile('odd', text)
     expect((await runInShell('"$@" < odd', ['--', 'sh', '-c', 'cat > odd-copy'])).code).toBe(0)
     expect(readFileSync(join(home.work, 'odd-copy')).equals(Buffer.from(text))).toBe(true)
   })
@@ -88,8 +88,8 @@ describe('a command reads what stdin of `run` has', () => {
     expect(stdout).toBe('texttext')
   })
 
-  test('and may leave it unread', async () => {
-    put('most', 'x'.repeat(MAX_BYTES))
+  test('which may leave it unread', async () => {
+    writeWorkFile('most', 'x'.repeat(MAX_BYTES))
     expect(await runInShell('"$@" < most', ['--', 'true'])).toMatchObject({ code: 0, stdout: '' })
   })
 
@@ -97,7 +97,7 @@ describe('a command reads what stdin of `run` has', () => {
     ['text', 'x'],
     ['characters that JSON escapes', '\u0001'],
   ])('up to the limit, of %s', async (_, character) => {
-    put('most', character.repeat(MAX_BYTES))
+    writeWorkFile('most', character.repeat(MAX_BYTES))
     expect(await runInShell('cat most | "$@"', ['--', 'wc', '-c'])).toMatchObject({ code: 0, stdout: `${MAX_BYTES}\n` })
   })
 })
@@ -112,13 +112,13 @@ describe('refused, with a hint, and nothing is started', () => {
   }
 
   test('more than the limit, even from a pipe that never ends', async () => {
-    put('more', 'x'.repeat(MAX_BYTES + 1))
+    writeWorkFile('more', 'x'.repeat(MAX_BYTES + 1))
     await expectRefusal('"$@" < more', ['--', 'cat'], /has more than 1,000,000 bytes/)
     await expectRefusal('yes | "$@"', ['--', 'cat'], /has more than 1,000,000 bytes/)
   })
 
   test('what is no text in UTF-8', async () => {
-    put('image', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a]))
+    writeWorkFile('image', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a]))
     await expectRefusal('"$@" < image', ['--', 'cat'], /is not text in UTF-8/)
   })
 
@@ -169,7 +169,7 @@ test('a coding agent as a command reads the input once, and a resume continues i
     { type: 'system', subtype: 'init', session_id: 's1', model: 'm', tools: [] },
     { type: 'result', subtype: 'success', is_error: false, result: 'done', session_id: 's1' },
   ]
-  put('claude', `#!/bin/sh\ncat >> read-by-claude\n${lines.map((line) => `echo '${JSON.stringify(line)}'\n`).join('')}`)
+  writeWorkFile('claude', `#!/bin/sh\ncat >> read-by-claude\n${lines.map((line) => `echo '${JSON.stringify(line)}'\n`).join('')}`)
   chmodSync(join(home.work, 'claude'), 0o755)
   const argv = ['./claude', '-p', 'review', '--output-format', 'stream-json', '--verbose']
   const { stdout } = await runInShell('echo diff | "$@"', ['-q', '-d', '--', ...argv])
@@ -199,7 +199,7 @@ test('the text is recorded nowhere, and a later incarnation is refused', async (
   }
 })
 
-describe('a daemon that ends before the command has started', () => {
+describe('a command with input that has not started yet', () => {
   /** Starts a command with input below a suspended parent, so that it waits for its start. */
   async function spawnHeld(where: DaemonHome): Promise<ProcessView> {
     const parent = await where.spawn({ model: where.writeScript([{ text: 'hi' }]), interactive: true, name: 'parent' })
@@ -210,7 +210,7 @@ describe('a daemon that ends before the command has started', () => {
     return where.waitForView(stdout.trim(), ({ status }) => status === 'suspended')
   }
 
-  test('and one that lives: the command waits with its input', async () => {
+  test('keeps its input until it starts', async () => {
     await using own = await DaemonHome.create()
     await own.start()
     const { uuid } = await spawnHeld(own)
@@ -220,7 +220,7 @@ describe('a daemon that ends before the command has started', () => {
     await own.stop()
   })
 
-  test.each(['kill', 'stop'] as const)('%s: it ends as interrupted, and never runs without its input', async (how) => {
+  test.each(['kill', 'stop'] as const)('is interrupted by a %s of the daemon, and never runs without its input', async (how) => {
     await using own = await DaemonHome.create()
     await own.start()
     const { uuid } = await spawnHeld(own)

@@ -8,7 +8,7 @@ import { deep } from '../../support/deep.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 
 const FORK_COUNT = deep(50, 1_000)
-const CHAIN = deep(40, 100)
+const CHAIN_LENGTH = deep(40, 100)
 
 const echoStep = (word: string): object => ({ tools: [{ name: 'bash', input: { command: `echo ${word}` } }] })
 /** The last tool result in the answer shows which history a process has. */
@@ -28,13 +28,13 @@ const fork = async (ref: string, body: ResumeBody = {}): Promise<ProcessView> =>
 const remove = (uuid: string): Promise<unknown> => daemon.client.delete(`/v1/processes/${uuid}`)
 const runToEnd = async (): Promise<ProcessView> => daemon.waitForEnd((await daemon.spawnScripted(RUN)).uuid)
 
-test(`a chain of ${CHAIN}: each can be resumed, also when the others are gone`, async () => {
+test(`a chain of ${CHAIN_LENGTH} forks: each can be resumed, also when the others are gone`, async () => {
   const chain = [await runToEnd()]
-  while (chain.length <= CHAIN) chain.push(await daemon.waitForEnd((await fork(chain.at(-1)?.uuid ?? '')).uuid))
-  const { processes } = await daemon.client.get<LineageView>(`/v1/processes/${chain[CHAIN / 2]?.uuid}/lineage`)
+  while (chain.length <= CHAIN_LENGTH) chain.push(await daemon.waitForEnd((await fork(chain.at(-1)?.uuid ?? '')).uuid))
+  const { processes } = await daemon.client.get<LineageView>(`/v1/processes/${chain[CHAIN_LENGTH / 2]?.uuid}/lineage`)
   expect(processes.map(({ uuid }) => uuid)).toEqual(chain.map(({ uuid }) => uuid))
   const lastFork = chain.pop() as ProcessView
-  const middleFork = chain[CHAIN / 2] as ProcessView
+  const middleFork = chain[CHAIN_LENGTH / 2] as ProcessView
   for (const { uuid } of chain) if (uuid !== middleFork.uuid) await remove(uuid)
   for (const { uuid } of [middleFork, lastFork]) {
     await daemon.resume(uuid, { message: 'and?' })
@@ -48,7 +48,7 @@ test(`a chain of ${CHAIN}: each can be resumed, also when the others are gone`, 
   expect(await daemon.waitForEnd((await fork(lastFork.uuid, { fromStep: 2 })).uuid)).toMatchObject({ step: 4, lastText: 'the end' })
 }, 180_000)
 
-test(`${FORK_COUNT} of one process: one fact each before they begin, and the origin is unchanged`, async () => {
+test(`${FORK_COUNT} forks of one process: one fact each before they begin, and the origin is unchanged`, async () => {
   const origin = await runToEnd()
   const forkUuids: string[] = []
   for (let count = 0; count < FORK_COUNT; count += 50) {

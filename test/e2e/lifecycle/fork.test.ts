@@ -6,10 +6,10 @@ import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { startModelServer, type ModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
 
 const STEPS = 10
-const COMMAND = (step: number): string => `echo result ${step}`
+const commandOfStep = (step: number): string => `echo result ${step}`
 const answerWithCall = (step: number): ServedAnswer => ({
   text: `step ${step}`,
-  tools: [{ id: `call-${step}`, name: 'bash', input: { command: COMMAND(step) } }],
+  tools: [{ id: `call-${step}`, name: 'bash', input: { command: commandOfStep(step) } }],
 })
 const RUN: readonly ServedAnswer[] = [...Array.from({ length: STEPS - 1 }, (_, index) => answerWithCall(index + 1)), { text: 'the end' }]
 

@@ -8,14 +8,17 @@ import { testEnv } from '../../support/env.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import type { SpawnBody } from '../../../src/api/views/process.ts'
 
-const WAITS = ['sh', '-c', 'echo up; exec sleep 600'] as const
+const WAITING_COMMAND = ['sh', '-c', 'echo up; exec sleep 600'] as const
 
 let daemon: LocalDaemon
 
 beforeEach(async () => {
   daemon = await LocalDaemon.start()
   await mkdir(join(daemon.work, '.reeve/agents'), { recursive: true })
-  await writeFile(join(daemon.work, '.reeve/agents/tidy.md'), `---\ndriver: command\ncommand: ${JSON.stringify(WAITS)}\ngrace: 60s\n---\n`)
+  await writeFile(
+    join(daemon.work, '.reeve/agents/tidy.md'),
+    `---\ndriver: command\ncommand: ${JSON.stringify(WAITING_COMMAND)}\ngrace: 60s\n---\n`,
+  )
   await writeFile(join(daemon.work, 'claude'), '#!/bin/sh\necho up\nexec sleep 600\n', { mode: 0o755 })
 })
 afterEach(async () => {
@@ -23,7 +26,7 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-const plain: Partial<SpawnBody> = { argv: [...WAITS] }
+const plain: Partial<SpawnBody> = { argv: [...WAITING_COMMAND] }
 const tidy: Partial<SpawnBody> = { agent: 'tidy', intent: 'wait' }
 
 test.each<[string, Partial<SpawnBody>, string[], number]>([

@@ -23,12 +23,12 @@ async function startProgram(command: string): Promise<string> {
   return uuid
 }
 
-const WAITS = 'echo up; exec sleep 600'
-const DEAF_SCRIPT = "trap '' TERM INT; echo up; while :; do sleep 1; done"
+const WAITING_COMMAND = 'echo up; exec sleep 600'
+const SIGNAL_IGNORING_COMMAND = "trap '' TERM INT; echo up; while :; do sleep 1; done"
 
 describe('masks and handlers', () => {
   test("by the library: the user's signal is masked, and arrives with the unblock", async () => {
-    const uuid = await startProgram(WAITS)
+    const uuid = await startProgram(WAITING_COMMAND)
     const reeve = connect({ home: daemon.home, start: false, client: 'a program' })
     expect(await reeve.sigmask(uuid, { set: ['SIGTERM'], block: ['SIGPAUSE'] })).toMatchObject({
       mask: ['SIGTERM', 'SIGPAUSE'],
@@ -52,7 +52,7 @@ describe('masks and handlers', () => {
   })
 
   test('impossible ones are an error, and change nothing', async () => {
-    const uuid = await startProgram(WAITS)
+    const uuid = await startProgram(WAITING_COMMAND)
     const tryHandler = (body: object): Promise<unknown> =>
       daemon.post(`/v1/processes/${uuid}/signals`, body).then(({ status, body: { error } }) => [status, error?.code])
     expect(await tryHandler({ handlers: { SIGINT: 'ignore' }, block: ['SIGKILL'] })).toEqual([400, 'INVALID'])
@@ -67,7 +67,7 @@ describe('masks and handlers', () => {
   })
 
   test('by the command line: it shows them, and changes them', async () => {
-    const uuid = await startProgram(WAITS)
+    const uuid = await startProgram(WAITING_COMMAND)
     const runSignals = (...flags: string[]): ReturnType<typeof runCli> => runCli(daemon.home, ['signals', uuid, ...flags])
     expect(await runSignals()).toMatchObject({ code: 0, stdout: 'blocked   none\nhandlers  none\npending   none\n' })
     expect(await runSignals('--block', 'TERM,pause', '--handle', 'INT=ignore')).toMatchObject({
@@ -105,7 +105,7 @@ describe('masks and handlers', () => {
 })
 
 test('a delayed pause is reported as delayed, not as done', async () => {
-  const uuid = await startProgram(WAITS)
+  const uuid = await startProgram(WAITING_COMMAND)
   expect((await runCli(daemon.home, ['signals', uuid, '--block', 'PAUSE'])).code).toBe(0)
   const { pid } = await daemon.view(uuid)
   expect(await runCli(daemon.home, ['pause', uuid])).toMatchObject({
@@ -121,7 +121,7 @@ describe('the sender', () => {
     [{ 'x-reeve-client': 'x'.repeat(101) }, 'api'],
     [{ 'x-reeve-client': 'caf\u00e9' }, 'api'],
   ])('%j is recorded as %j', async (headers, via) => {
-    const uuid = await startProgram(WAITS)
+    const uuid = await startProgram(WAITING_COMMAND)
     const path = `/v1/processes/${uuid}`
     for (const [verb, body] of [
       ['signal', { signal: 'SIGRESUME', subtree: true }],
@@ -146,7 +146,7 @@ describe('a forced end', () => {
     ['SIGTERM', 143],
     ['SIGINT', 130],
   ] as const)('%s: the first cause stays, and the events, the exit and inspect show that SIGKILL followed', async (signal, code) => {
-    const uuid = await startProgram(DEAF_SCRIPT)
+    const uuid = await startProgram(SIGNAL_IGNORING_COMMAND)
     await daemon.signal(uuid, signal, { graceMs: 50 })
     const {
       exit,
@@ -163,9 +163,9 @@ describe('a forced end', () => {
   })
 
   test('an end in time, and an immediate kill, have no escalation', async () => {
-    const obedientProcess = await startProgram(WAITS)
+    const obedientProcess = await startProgram(WAITING_COMMAND)
     await daemon.signal(obedientProcess, 'SIGTERM', { graceMs: 600_000 })
-    const killedProcess = await startProgram(DEAF_SCRIPT)
+    const killedProcess = await startProgram(SIGNAL_IGNORING_COMMAND)
     await daemon.signal(killedProcess, 'SIGKILL')
     for (const uuid of [obedientProcess, killedProcess]) {
       expect((await daemon.waitForEnd(uuid)).signals.recent).toMatchObject([{ escalatedMs: null }])
@@ -184,9 +184,9 @@ describe('a forced end', () => {
 
 describe('a subtree', () => {
   test('is reached as a whole, while children are born; each journal has the end and its origin', async () => {
-    const root = await startProgram(WAITS)
+    const root = await startProgram(WAITING_COMMAND)
     const spawnBelow = async (parent: string): Promise<string> =>
-      (await daemon.spawnShell(WAITS, { env: testEnv(daemon.work), parent })).uuid
+      (await daemon.spawnShell(WAITING_COMMAND, { env: testEnv(daemon.work), parent })).uuid
     const first = await spawnBelow(root)
     const endedUuid = (await daemon.spawnShell('true', { env: testEnv(daemon.work), parent: root })).uuid
     await daemon.waitForEnd(endedUuid)
@@ -211,8 +211,8 @@ describe('a subtree', () => {
   })
 
   test('a kill of a subtree reports the number of processes that it reached', async () => {
-    const root = await startProgram(WAITS)
-    await daemon.spawnShell(WAITS, { env: testEnv(daemon.work), parent: root })
+    const root = await startProgram(WAITING_COMMAND)
+    await daemon.spawnShell(WAITING_COMMAND, { env: testEnv(daemon.work), parent: root })
     expect(await runCli(daemon.home, ['kill', '--subtree', root])).toMatchObject({
       code: 0,
       stderr: expect.stringContaining('2 processes in all') as string,
@@ -220,8 +220,8 @@ describe('a subtree', () => {
   })
 
   test('a kill of one process reports how many of its children keep running', async () => {
-    const root = await startProgram(WAITS)
-    const child = (await daemon.spawnShell(WAITS, { env: testEnv(daemon.work), parent: root })).uuid
+    const root = await startProgram(WAITING_COMMAND)
+    const child = (await daemon.spawnShell(WAITING_COMMAND, { env: testEnv(daemon.work), parent: root })).uuid
     await daemon.waitForStatus(child, 'working')
     expect(await runCli(daemon.home, ['kill', root])).toMatchObject({
       code: 0,

@@ -1,5 +1,5 @@
 // Holds in a tree of real processes: overlapping pauses, resumes and their subtrees, children born during a pause,
-// notices to the family, and waits.
+// notices to the ancestors, and waits.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { EventView } from '../../../src/api/views/daemon.ts'
 import type { ProcessView, ResumeBody } from '../../../src/api/views/process.ts'
@@ -24,7 +24,7 @@ const spawnWaiting = async (name: string, parent?: string): Promise<string> => {
 }
 
 /** Starts the tree root → (a → (b, c), d). */
-async function spawnFamily(): Promise<void> {
+async function spawnTree(): Promise<void> {
   const root = await spawnWaiting('root')
   const firstProcess = await spawnWaiting('a', root)
   uuids = {
@@ -63,7 +63,7 @@ describe('pauses that overlap', () => {
   }
 
   beforeEach(async () => {
-    await spawnFamily()
+    await spawnTree()
     await daemon.pause('b')
     await daemon.pause('a', { subtree: true })
     await daemon.pause('root', { subtree: true })
@@ -112,7 +112,7 @@ describe('pauses that overlap', () => {
 
 describe('children born during a pause', () => {
   test('start held at every depth, and run nothing; so does a fork of one of them', async () => {
-    await spawnFamily()
+    await spawnTree()
     await daemon.pause('root', { subtree: true })
     const lateProcess = await spawnWaiting('late', 'b')
     const command = await daemon.spawnShell('echo never before', { name: 'command', parent: lateProcess })
@@ -124,7 +124,7 @@ describe('children born during a pause', () => {
   })
 
   test('at the moment of the pause are paused or start held', async () => {
-    await spawnFamily()
+    await spawnTree()
     const startBirths = (): Promise<ProcessView>[] =>
       ['root', 'a', 'b', 'root', 'c', 'd'].map((parent) => daemon.spawnShell('sleep 600', { parent }))
     const earlyBirths = startBirths()
@@ -140,9 +140,9 @@ describe('children born during a pause', () => {
   })
 })
 
-describe('the family', () => {
-  test('all living ancestors are notified of a suspension, with reason and sender, and of its end', async () => {
-    await spawnFamily()
+describe('a suspension', () => {
+  test('notifies all living ancestors, with reason and sender; so does its end', async () => {
+    await spawnTree()
     await daemon.signal('a', 'SIGKILL')
     await daemon.waitForEnd(uuids['a'] ?? '')
     await daemon.pause('d')
@@ -158,8 +158,8 @@ describe('the family', () => {
     expect(await readFacts(uuids['a'] ?? '', 'child.suspended')).toEqual([])
   })
 
-  test('over generations, and also of processes that a restart brought back', async () => {
-    await spawnFamily()
+  test('notifies ancestors over generations, also after a restart of the daemon', async () => {
+    await spawnTree()
     await daemon.pause('b')
     await daemon.restart()
     for (const name of ['root', 'a']) await daemon.waitUntilReady(name)
@@ -174,7 +174,7 @@ describe('the family', () => {
     }
   })
 
-  test('a wait for an end does not accept suspended; a wait for suspended does', async () => {
+  test('does not end a wait for the end, but a wait for suspended', async () => {
     const root = await spawnWaiting('root')
     const child = await daemon.spawnShell('read -r line < /dev/null; while [ ! -e go ]; do sleep 0.1; done; exit 7', {
       name: 'child',

@@ -12,17 +12,17 @@ import { startModelServer, type ModelServer, type ServedAnswer } from '../../sup
 const LONG_MS = 3_600_000
 const PROGRAM = fileURLToPath(new URL('../../support/programs/acp-agent.ts', import.meta.url))
 
-let open: AsyncDisposableStack
+let resources: AsyncDisposableStack
 let daemon: LocalDaemon
 let token: string
 
 beforeEach(() => {
-  open = new AsyncDisposableStack()
+  resources = new AsyncDisposableStack()
   token = newToken()
 })
 afterEach(async () => {
   try {
-    await open[Symbol.asyncDispose]()
+    await resources[Symbol.asyncDispose]()
     expect(findProcessesWith(token)).toEqual([])
   } finally {
     killRemaining(token)
@@ -30,15 +30,15 @@ afterEach(async () => {
 })
 
 async function start(config?: string): Promise<void> {
-  daemon = open.use(await LocalDaemon.start(config === undefined ? {} : { config }))
-  open.defer(() => expect(daemon.errors).toEqual([]))
+  daemon = resources.use(await LocalDaemon.start(config === undefined ? {} : { config }))
+  resources.defer(() => expect(daemon.errors).toEqual([]))
 }
 
 async function startServed(
   answers: readonly ServedAnswer[],
   body: Partial<SpawnBody> = {},
 ): Promise<{ server: ModelServer; uuid: string }> {
-  const server = open.use(await startModelServer(answers))
+  const server = resources.use(await startModelServer(answers))
   await start(
     `providers:\n  - { name: local, kind: openai-compatible, baseURL: "${server.url}/v1", models: { m: { contextWindow: 100000 } } }\n`,
   )

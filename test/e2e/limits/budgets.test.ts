@@ -1,4 +1,4 @@
-// A budget of a family of real processes: children call their model at the same time under their parent's budget. The
+// A budget of a subtree of real processes: children call their model at the same time under their parent's budget. The
 // daemon is killed meanwhile, and the budget grows without a stop. The model is a server on this machine.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -14,11 +14,11 @@ const OUTPUT = 900
 /** More than the served input, so that no estimate is too low. */
 const INTENT = `look around ${'x'.repeat(4 * INPUT)}`
 
-let open: AsyncDisposableStack
+let resources: AsyncDisposableStack
 beforeEach(() => {
-  open = new AsyncDisposableStack()
+  resources = new AsyncDisposableStack()
 })
-afterEach(() => open.disposeAsync())
+afterEach(() => resources.disposeAsync())
 
 const isHeld = ({ holds }: ProcessView): boolean => holds.some(({ reason }) => reason === 'budget')
 const tokensOf = ({
@@ -47,7 +47,7 @@ function answerWithLook(hang: () => boolean): (request: unknown) => ServedAnswer
 }
 
 async function startHomeWith(server: ModelServer): Promise<DaemonHome> {
-  const home = open.use(await DaemonHome.create())
+  const home = resources.use(await DaemonHome.create())
   mkdirSync(home.path, { mode: 0o700 })
   writeFileSync(
     home.paths.configFile,
@@ -59,7 +59,7 @@ async function startHomeWith(server: ModelServer): Promise<DaemonHome> {
 
 test("concurrent children stay within their parent's budget, through kill -9, resumes and a raise", { timeout: 180_000 }, async () => {
   let hangs = false
-  const server = open.use(await startModelServer(answerWithLook(() => hangs)))
+  const server = resources.use(await startModelServer(answerWithLook(() => hangs)))
   const home = await startHomeWith(server)
   const env = testEnv(home.work, { MODEL_API_KEY: 'key-for-tests' })
   const model = 'anthropic/claude-sonnet-4-5'

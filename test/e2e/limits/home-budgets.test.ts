@@ -16,19 +16,19 @@ const answers = Array.from({ length: 6 }, (_, index) => ({
   ...(index < 5 ? { tools: [{ name: 'ls', input: {} }] } : {}),
 }))
 
-let open: AsyncDisposableStack
+let resources: AsyncDisposableStack
 let server: ModelServer
 beforeEach(async () => {
-  open = new AsyncDisposableStack()
-  server = open.use(await startModelServer(answers))
+  resources = new AsyncDisposableStack()
+  server = resources.use(await startModelServer(answers))
 })
-afterEach(() => open.disposeAsync())
+afterEach(() => resources.disposeAsync())
 
 const config = (budgets: string): string =>
   `providers: [{ name: work, kind: openai-compatible, baseURL: "${server.url}/v1", models: { m: { maxOutputTokens: 60000 } } }]\n` +
   `prices: { "work/*": { input: 2, output: 4, window: 900000 } }\n${budgets}`
 const start = async (budgets: string, clock?: ManualClock): Promise<LocalDaemon> =>
-  open.use(await LocalDaemon.start({ config: config(budgets), ...(clock ? { clock } : {}) }))
+  resources.use(await LocalDaemon.start({ config: config(budgets), ...(clock ? { clock } : {}) }))
 
 test('a spent day suspends the process, `usage` shows both budgets, and more money continues it', async () => {
   const clock = new ManualClock()

@@ -7,9 +7,9 @@ import { runCli } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 
 const CONFIG = 'limits: { budgetTokens: 250, maxSteps: 40, timeout: 1h }\n'
-const HOME = { budgetTokens: 250, maxSteps: 40, timeoutMs: 3_600_000 }
+const HOME_LIMITS = { budgetTokens: 250, maxSteps: 40, timeoutMs: 3_600_000 }
 
-test('apply to an agent, a command, a supervisor, a crew and a run, but not to a child or over a limit of its own', async () => {
+test('limits of the home apply to an agent, a command, a supervisor, a crew and a run, but not to a child or over a limit of its own', async () => {
   await using daemon = await LocalDaemon.start({ config: CONFIG })
   const { post } = { post: <T>(path: string, body: object): Promise<T> => daemon.client.post<T>(path, body) }
   const agent = await daemon.spawnScripted([{ text: 'done' }])
@@ -22,11 +22,11 @@ test('apply to an agent, a command, a supervisor, a crew and a run, but not to a
     name: 'family',
   })
   expect([agent, limitedProcess, command, child, family.process].map(({ limits }) => limits)).toEqual([
-    HOME,
-    { ...HOME, maxSteps: 3 },
+    HOME_LIMITS,
+    { ...HOME_LIMITS, maxSteps: 3 },
     { timeoutMs: 3_600_000 },
     {},
-    HOME,
+    HOME_LIMITS,
   ])
   const model = await daemon.writeScript([{ text: 'done' }])
   await writeFile(
@@ -34,13 +34,13 @@ test('apply to an agent, a command, a supervisor, a crew and a run, but not to a
     `agents:\n  a: { command: [sleep, "1000"] }\ncrews:\n  team: { worktrees: false, reviews: false, workers: 1, model: "${model}", limits: { budgetTokens: 90 }, tasks: [{ id: t, text: do it }] }\n`,
   )
   const { process: crew } = await post<SpawnedView>('/v1/crews', { cwd: daemon.work })
-  expect(crew.limits).toEqual({ ...HOME, budgetTokens: 90 })
+  expect(crew.limits).toEqual({ ...HOME_LIMITS, budgetTokens: 90 })
   const { run } = await post<{ run: { uuid: string; nodes: unknown } }>('/v1/compose', { cwd: daemon.work })
-  expect((await daemon.view(run.uuid)).limits).toEqual(HOME)
+  expect((await daemon.view(run.uuid)).limits).toEqual(HOME_LIMITS)
   expect(daemon.errors).toEqual([])
 })
 
-test('hold a process like its own limits; a changed file applies to the next process', async () => {
+test('limits of the home hold a process like its own limits; a changed file applies to the next process', async () => {
   await using daemon = await LocalDaemon.start({ config: CONFIG })
   const costlyStep = { text: 'x', tools: [{ name: 'ls', input: {} }], usage: { input: 200, output: 60 } }
   const { uuid } = await daemon.spawnScripted([costlyStep, costlyStep])

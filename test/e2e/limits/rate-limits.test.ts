@@ -12,11 +12,11 @@ import { settle } from '../../support/kernel/daemon-core.ts'
 import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
 import type { ScriptedAct } from '../../support/programs/json-agent.ts'
 
-const HOUR = 3_600_000
+const HOUR_MS = 3_600_000
 /** Processes that wait for the same limit wake one after another, within this time in ms. */
-const SPREAD = 30_000
-const ACP = fileURLToPath(new URL('../../support/programs/acp-agent.ts', import.meta.url))
-const CLAUDE = ['-p', 'work', '--output-format', 'stream-json', '--verbose']
+const WAKE_SPREAD_MS = 30_000
+const ACP_PROGRAM = fileURLToPath(new URL('../../support/programs/acp-agent.ts', import.meta.url))
+const CLAUDE_ARGS = ['-p', 'work', '--output-format', 'stream-json', '--verbose']
 
 let daemon: LocalDaemon
 let clock: ManualClock
@@ -32,7 +32,7 @@ afterEach(async () => {
 })
 
 const session = { line: { type: 'system', subtype: 'init', session_id: '6528ff20-b72b-4b73-ac46-b42cd138b7d7' } }
-const inTwoHours = (): number => Math.ceil((Date.now() + 2 * HOUR) / 1_000)
+const inTwoHours = (): number => Math.ceil((Date.now() + 2 * HOUR_MS) / 1_000)
 const limitAt = (resetsAt: number): ScriptedAct[] => [
   session,
   { line: { type: 'rate_limit_event', rate_limit_info: { status: 'rejected', resetsAt, rateLimitType: 'five_hour' } } },
@@ -45,7 +45,7 @@ const success: ScriptedAct[] = [
 ]
 
 async function runClaude(items: readonly ScriptedAct[], body: Partial<SpawnBody> = {}): Promise<ProcessView> {
-  return daemon.spawn({ argv: [await writePlayingProgram(daemon.work, 'claude', items), ...CLAUDE], ...body })
+  return daemon.spawn({ argv: [await writePlayingProgram(daemon.work, 'claude', items), ...CLAUDE_ARGS], ...body })
 }
 
 /** Advances the clock beyond the time at which the process wakes. */
@@ -67,7 +67,7 @@ describe('Claude Code as a command, which exits at its limit', () => {
       exit: { code: 1, cause: 'limit', reason: "You've hit your limit" },
     })
     await daemon.restart()
-    await advanceClock(3 * HOUR)
+    await advanceClock(3 * HOUR_MS)
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', holds: [{ reason: 'rate-limit' }] })
     await writePlayingProgram(daemon.work, 'claude', success)
     await daemon.resume(uuid)
@@ -79,15 +79,15 @@ describe('Claude Code as a command, which exits at its limit', () => {
     expect((await daemon.waitForStatus(uuid, 'suspended')).holds).toMatchObject([{ reason: 'rate-limit', wake: true }])
     await writePlayingProgram(daemon.work, 'claude', success)
     await daemon.restart()
-    await advanceClock(1.9 * HOUR)
+    await advanceClock(1.9 * HOUR_MS)
     expect((await daemon.view(uuid)).status).toBe('suspended')
-    await advanceClock(0.1 * HOUR + SPREAD + 60_000)
+    await advanceClock(0.1 * HOUR_MS + WAKE_SPREAD_MS + 60_000)
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
   })
 
   test('stays followed by `reeve run`, as it has not ended', async () => {
     const program = await writePlayingProgram(daemon.work, 'claude', limitAt(inTwoHours()))
-    const followedRun = startCli(daemon.home, ['run', '--name', 'limited', '--', program, ...CLAUDE], { cwd: daemon.work })
+    const followedRun = startCli(daemon.home, ['run', '--name', 'limited', '--', program, ...CLAUDE_ARGS], { cwd: daemon.work })
     await followedRun.waitForText('spawned')
     await daemon.waitForStatus('limited', 'suspended')
     await writePlayingProgram(daemon.work, 'claude', success)
@@ -100,7 +100,7 @@ test('an ACP agent keeps its turn, and continues it', async () => {
   mkdirSync(daemon.paths.agentsDir, { recursive: true })
   writeFileSync(
     join(daemon.paths.agentsDir, 'fake.md'),
-    `---\ndriver: acp\ncommand: ${JSON.stringify([process.execPath, ACP, `sessions=${daemon.work}`])}\nwake: true\n---\n`,
+    `---\ndriver: acp\ncommand: ${JSON.stringify([process.execPath, ACP_PROGRAM, `sessions=${daemon.work}`])}\nwake: true\n---\n`,
   )
   const { uuid } = await daemon.spawn({
     agent: 'fake',
@@ -109,8 +109,8 @@ test('an ACP agent keeps its turn, and continues it', async () => {
   const heldView = await daemon.waitForStatus(uuid, 'suspended')
   expect(heldView).toMatchObject({ turn: 1, holds: [{ reason: 'rate-limit', wake: true }] })
   const inMs = Date.parse(heldView.resumeAt ?? '') - Date.now()
-  expect(inMs).toBeGreaterThan(2 * HOUR)
-  expect(inMs).toBeLessThanOrEqual(2 * HOUR + 5 * 60_000)
-  await advanceClock(3 * HOUR)
+  expect(inMs).toBeGreaterThan(2 * HOUR_MS)
+  expect(inMs).toBeLessThanOrEqual(2 * HOUR_MS + 5 * 60_000)
+  await advanceClock(3 * HOUR_MS)
   expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', turn: 1 })
 })

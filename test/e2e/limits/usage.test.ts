@@ -44,7 +44,7 @@ test('there is no usage yet', async () => {
   ])
 })
 
-test('by agent, model, day and tree, with a total', async () => {
+test('usage is reported by agent, model, day and tree, with a total', async () => {
   const root = await daemon.spawnScripted([{ text: 'hello', usage: { input: 5, output: 5 } }], {
     interactive: true,
     intent: 'talk',

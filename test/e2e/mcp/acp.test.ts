@@ -28,7 +28,7 @@ async function writeAgentFile(...options: string[]): Promise<void> {
   await writeFile(join(daemon.work, '.reeve/agents/coder.md'), `---\ndriver: acp\nreeve: true\ncommand: ${JSON.stringify(command)}\n---\n`)
 }
 
-interface Handed {
+interface ReceivedServer {
   readonly type?: string
   readonly name: string
   readonly url: string
@@ -39,28 +39,29 @@ interface Handed {
 }
 
 /** Returns the MCP servers that the agent got with its session. */
-async function readServers(): Promise<Handed> {
+async function readReceivedServer(): Promise<ReceivedServer> {
   const line = (await readFile(log, 'utf8')).split('\n').findLast((one) => one.includes('"mcpServers"')) ?? ''
-  const [server] = (JSON.parse(line.slice(line.indexOf('{'))) as { readonly mcpServers: readonly Handed[] }).mcpServers
+  const [server] = (JSON.parse(line.slice(line.indexOf('{'))) as { readonly mcpServers: readonly ReceivedServer[] }).mcpServers
   if (!server) throw new Error(`no server in ${line}`)
   return server
 }
 
 /** Checks that the first session listed its tools before its prompt. */
-async function expectAskedOnce(): Promise<void> {
+async function expectToolsListedBeforePrompt(): Promise<void> {
   const lines = (await readFile(log, 'utf8')).split('\n').flatMap((line) => /^(new|tools \d+|prompt)/.exec(line)?.[0] ?? [])
   expect(lines).toEqual(['new', 'tools 200', 'prompt'])
 }
 
-const valuesByName = (pairs: Handed['env']): Record<string, string> => Object.fromEntries(pairs.map(({ name, value }) => [name, value]))
+const valuesByName = (pairs: ReceivedServer['env']): Record<string, string> =>
+  Object.fromEntries(pairs.map(({ name, value }) => [name, value]))
 
 describe('an agent that takes servers over HTTP', () => {
   test('gets the address and its token, and reads its waiting messages in its turn', async () => {
     await writeAgentFile('http')
     const { uuid } = await daemon.spawn({ agent: 'coder', intent: 'hang', interactive: true })
     await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.working')
-    await expect.poll(readServers, { timeout: 60_000 }).toMatchObject({ type: 'http', name: 'reeve' })
-    const { url, headers } = await readServers()
+    await expect.poll(readReceivedServer, { timeout: 60_000 }).toMatchObject({ type: 'http', name: 'reeve' })
+    const { url, headers } = await readReceivedServer()
     const client = await connectClient({ url, token: (valuesByName(headers)['Authorization'] ?? '').replace('Bearer ', '') })
     expect((await callTool(client, 'inspect', { process: 'self' })).value).toMatchObject({ id: uuid })
     const { id } = await daemon.send(uuid, 'also this')
@@ -72,7 +73,7 @@ describe('an agent that takes servers over HTTP', () => {
     expect((await callTool(client, 'inbox', { ack: [id] })).value).toMatchObject({ acknowledged: 0 })
     expect((await daemon.view(uuid)).queueCount).toBe(1)
     await client.close()
-    await expectAskedOnce()
+    await expectToolsListedBeforePrompt()
     await daemon.signal(uuid, 'SIGKILL')
     const journal = JSON.stringify(await daemon.readHistory(uuid))
     expect(valuesByName(headers)['Authorization'] && journal.includes(valuesByName(headers)['Authorization'] ?? '')).toBe(false)
@@ -83,14 +84,14 @@ describe('an agent that takes only programs', () => {
   test('gets reeve itself as a program, with the token in its environment', async () => {
     await writeAgentFile()
     const { uuid } = await daemon.spawn({ agent: 'coder', intent: 'hang', interactive: true })
-    await expect.poll(readServers, { timeout: 60_000 }).toMatchObject({ name: 'reeve', command: process.execPath })
-    const { command, args, env } = await readServers()
+    await expect.poll(readReceivedServer, { timeout: 60_000 }).toMatchObject({ name: 'reeve', command: process.execPath })
+    const { command, args, env } = await readReceivedServer()
     expect(args.at(-1)).toBe('mcp')
     const client = new Client({ name: 'test', version: '1' })
     await client.connect(new StdioClientTransport({ command, args, env: valuesByName(env), cwd: daemon.work }))
     expect((await callTool(client, 'inspect', { process: 'self' })).value).toMatchObject({ id: uuid })
     await client.close()
-    await expectAskedOnce()
+    await expectToolsListedBeforePrompt()
     await daemon.signal(uuid, 'SIGKILL')
   })
 })
@@ -98,12 +99,12 @@ describe('an agent that takes only programs', () => {
 test('an agent without a network gets a program, also where it takes servers over HTTP, and reaches the tools by it', async () => {
   await writeAgentFile('http')
   const { uuid } = await daemon.spawn({ agent: 'coder', intent: 'hang', interactive: true, deny: ['network'] })
-  await expect.poll(readServers, { timeout: 60_000 }).toMatchObject({ name: 'reeve', command: process.execPath })
+  await expect.poll(readReceivedServer, { timeout: 60_000 }).toMatchObject({ name: 'reeve', command: process.execPath })
   await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.working')
   await expect
     .poll(
       () =>
-        expectAskedOnce().then(
+        expectToolsListedBeforePrompt().then(
           () => true,
           () => false,
         ),

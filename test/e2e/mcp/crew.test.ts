@@ -65,7 +65,7 @@ const waitForTaskState = (id: string, state: string): Promise<unknown> =>
 const waitUntilReady = (id: string): Promise<unknown> =>
   crew.waitUntil(({ members }) => members.find((one) => one.id === id)?.status === 'ready')
 /** Calls a tool of the coordinator; returns the answer. */
-async function callDone(name: string, input: object = {}): Promise<string> {
+async function expectDone(name: string, input: object = {}): Promise<string> {
   const { isError, text, value } = await callTool(client, name, input)
   expect([name, isError, isError ? text : '']).toEqual([name, false, ''])
   return String(value['note'])
@@ -78,19 +78,19 @@ describe('a coordinator', () => {
     expect((await callTool(client, 'list_workers')).value).toMatchObject({
       workers: [{ id: 'worker-1', role: 'generic', phase: 'idle' }, { id: 'worker-2' }],
     })
-    expect(await callDone('add_task', { id: 'second', title: 'The second', text: 'And this.', needs: ['first'] })).toContain('second')
+    expect(await expectDone('add_task', { id: 'second', title: 'The second', text: 'And this.', needs: ['first'] })).toContain('second')
     expect((await callTool(client, 'list_tasks', { open: true })).value).toMatchObject({
       tasks: [
         { id: 'first', state: 'queued' },
         { id: 'second', needs: ['first'] },
       ],
     })
-    await callDone('assign_task', { task: 'first', member: 'worker-1' })
+    await expectDone('assign_task', { task: 'first', member: 'worker-1' })
     await waitForTaskState('first', 'awaiting_review')
     expect((await callTool(client, 'assign_review', { task: 'first', member: 'worker-1' })).text).toMatch(
       /^(CONFLICT|INVALID|PERMISSION): /,
     )
-    await callDone('assign_review', { task: 'first', member: 'worker-2' })
+    await expectDone('assign_review', { task: 'first', member: 'worker-2' })
     await waitForTaskState('first', 'done')
     const { value } = await callTool(client, 'get_task', { task: 'first' })
     expect(value).toMatchObject({
@@ -107,9 +107,9 @@ describe('a coordinator', () => {
     expect((await callTool(client, 'get_task', { task: 'third' })).text).toMatch(
       /^NOT_FOUND: there is no task third\. There are: first, second/,
     )
-    await callDone('mark_task_done', { task: 'second', reason: 'the first did it' })
-    await callDone('notify_user', { text: 'Nearly there.' })
-    await callDone('complete_crew', { summary: 'all of it', outcome: 'completed' })
+    await expectDone('mark_task_done', { task: 'second', reason: 'the first did it' })
+    await expectDone('notify_user', { text: 'Nearly there.' })
+    await expectDone('complete_crew', { summary: 'all of it', outcome: 'completed' })
     expect((await daemon.waitForEnd(crew.uuid)).exit).toMatchObject({ code: 0 })
     const facts = await daemon.readFactTypes(crew.uuid)
     for (const fact of ['task.message', 'task.reported', 'task.verdict', 'task.done', 'crew.notified', 'crew.ending'])
@@ -117,25 +117,25 @@ describe('a coordinator', () => {
   })
 
   test('starts, messages, replaces, stops and retires workers, and takes tasks back', async () => {
-    expect(await callDone('spawn_worker', { role: 'generic' })).toContain('worker-3')
+    expect(await expectDone('spawn_worker', { role: 'generic' })).toContain('worker-3')
     expect((await callTool(client, 'spawn_worker', { role: 'generic' })).text).toMatch(
       /^RESOURCE_EXHAUSTED: the crew has 3 workers.*retire_worker/,
     )
     await waitUntilReady('worker-3')
-    await callDone('send_message', { to: 'all', text: 'Look at the readme.' })
-    await callDone('stop_worker', { member: 'worker-3', reason: 'not needed' })
-    await callDone('retire_worker', { member: 'worker-2', reason: 'nor this one' })
+    await expectDone('send_message', { to: 'all', text: 'Look at the readme.' })
+    await expectDone('stop_worker', { member: 'worker-3', reason: 'not needed' })
+    await expectDone('retire_worker', { member: 'worker-2', reason: 'nor this one' })
     const { members } = await crew.waitUntil((view) => view.members.filter(({ state }) => state === 'gone').length === 2)
     expect(members.filter(({ state }) => state === 'gone').map(({ id, leave }) => [id, leave?.how])).toEqual([
       ['worker-2', 'retired'],
       ['worker-3', 'stopped'],
     ])
-    expect(await callDone('replace_worker', { member: 'worker-1', summary: 'Nothing was begun.' })).toContain('worker-4')
+    expect(await expectDone('replace_worker', { member: 'worker-1', summary: 'Nothing was begun.' })).toContain('worker-4')
     await waitUntilReady('worker-4')
-    await callDone('cancel_task', { task: 'first', reason: 'not now' })
+    await expectDone('cancel_task', { task: 'first', reason: 'not now' })
     await waitForTaskState('first', 'cancelled')
-    await callDone('add_task', { id: 'other', title: 'Other', text: 'x' })
-    await callDone('mark_task_failed', { task: 'other', reason: 'it cannot be done' })
+    await expectDone('add_task', { id: 'other', title: 'Other', text: 'x' })
+    await expectDone('mark_task_failed', { task: 'other', reason: 'it cannot be done' })
     await waitForTaskState('other', 'failed')
     expect((await callTool(client, 'approve_commit', { task: 'other' })).text).toMatch(/^(CONFLICT|INVALID): /)
     expect((await callTool(client, 'post_message', { to: 'coordinator', text: 'x' })).text).toMatch(
@@ -144,12 +144,12 @@ describe('a coordinator', () => {
   })
 
   test('sends a worker an urgent message, which the worker reads before its next model call, in the same turn', async () => {
-    await callDone('add_task', { id: 'slow', title: 'Slow', text: 'Wait.' })
-    await callDone('assign_task', { task: 'slow', member: 'worker-2' })
+    await expectDone('add_task', { id: 'slow', title: 'Slow', text: 'Wait.' })
+    await expectDone('assign_task', { task: 'slow', member: 'worker-2' })
     const worker = (await crew.view()).members.find(({ id }) => id === 'worker-2')?.uuid ?? ''
     await daemon.waitForEvent(worker, ({ fact, name }) => fact === 'tool.started' && name === 'bash')
-    await callDone('send_message', { to: 'worker-2', text: 'Leave the tests alone.', task: 'slow', now: true })
-    await callDone('send_message', { to: 'worker-2', text: 'Later.' })
+    await expectDone('send_message', { to: 'worker-2', text: 'Leave the tests alone.', task: 'slow', now: true })
+    await expectDone('send_message', { to: 'worker-2', text: 'Later.' })
     await writeFile(join(daemon.work, 'go-on'), '')
     await daemon.waitForEvent(worker, ({ fact, name }) => fact === 'tool.finished' && String(name).endsWith('signal_ready'))
     const facts = (await daemon.readHistory(worker)).map(({ fact, name }) =>

@@ -21,9 +21,9 @@ afterAll(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-const LIST = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} })
+const LIST_TOOLS = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} })
 
-interface Sent extends RequestOptions {
+interface SentRequest extends RequestOptions {
   readonly token?: string | null
   readonly type?: string | null
   readonly body?: string
@@ -33,10 +33,10 @@ interface Sent extends RequestOptions {
 async function send({
   token = session.token,
   type = 'application/json',
-  body = LIST,
+  body = LIST_TOOLS,
   headers,
   ...options
-}: Sent): Promise<{ status: number; text: string }> {
+}: SentRequest): Promise<{ status: number; text: string }> {
   const { hostname, port, pathname } = new URL(session.url)
   const request = httpRequest({
     host: hostname,

@@ -26,13 +26,13 @@ const BODY = { model: 'local/m', intent: 'the task' }
 
 type Json = Readonly<Record<string, unknown>>
 
-let open: AsyncDisposableStack
+let resources: AsyncDisposableStack
 let server: ModelServer
 
 beforeEach(() => {
-  open = new AsyncDisposableStack()
+  resources = new AsyncDisposableStack()
 })
-afterEach(() => open.disposeAsync())
+afterEach(() => resources.disposeAsync())
 
 const messagesOf = ({ body }: ServedRequest): readonly Json[] => body['messages'] as readonly Json[]
 const isSummary = (request: ServedRequest): boolean => String(messagesOf(request).at(-1)?.['content']).includes('Write a summary')
@@ -62,12 +62,12 @@ function answerTo(request: ServedRequest, lastStep: number): ServedAnswer {
 }
 
 async function writeConfigFor(answers: (request: ServedRequest) => ServedAnswer): Promise<string> {
-  server = open.use(await startModelServer(answers))
+  server = resources.use(await startModelServer(answers))
   return `providers:\n  - { name: local, kind: openai-compatible, baseURL: "${server.url}/v1", models: { m: { contextWindow: ${WINDOW} } } }\n`
 }
 
 const readEffects = (work: string): string[] => readFileSync(join(work, 'effects'), 'utf8').trim().split('\n')
-const upTo = (lastStep: number): string[] =>
+const effectsUpTo = (lastStep: number): string[] =>
   Array.from({ length: lastStep / EFFECT_STEPS }, (_, index) => String((index + 1) * EFFECT_STEPS))
 
 async function factsOf(dir: string, uuid: string): Promise<readonly StoredFact[]> {
@@ -135,7 +135,7 @@ test(
   { timeout: 240_000 },
   async () => {
     const LAST_STEP = STEP_COUNT
-    const daemon = open.use(await LocalDaemon.start({ config: await writeConfigFor((request) => answerTo(request, LAST_STEP)) }))
+    const daemon = resources.use(await LocalDaemon.start({ config: await writeConfigFor((request) => answerTo(request, LAST_STEP)) }))
     writeFileSync(join(daemon.work, 'big.txt'), 'x'.repeat(BYTES))
     const { uuid } = await daemon.spawn(BODY)
     expect(await waitForEnd(daemon, uuid)).toMatchObject({
@@ -144,7 +144,7 @@ test(
       step: LAST_STEP + 1,
       usage: { toolCalls: LAST_STEP, contextWindow: WINDOW },
     })
-    expect(readEffects(daemon.work)).toEqual(upTo(LAST_STEP))
+    expect(readEffects(daemon.work)).toEqual(effectsUpTo(LAST_STEP))
     await daemon.stop()
     expect(daemon.errors).toEqual([])
 
@@ -191,7 +191,7 @@ test('after a kill -9 in a step or in a summary, the next request equals the int
     }
     return answerTo(request, contextParts)
   })
-  const home = open.use(await DaemonHome.create())
+  const home = resources.use(await DaemonHome.create())
   mkdirSync(home.path, { mode: 0o700 })
   writeFileSync(home.paths.configFile, config)
   writeFileSync(join(home.work, 'big.txt'), 'x'.repeat(BYTES))
@@ -211,7 +211,7 @@ test('after a kill -9 in a step or in a summary, the next request equals the int
   })
   expect(repeated).toHaveLength(cutSteps.size + 2)
   for (const [before, after] of repeated) expect(after.body).toEqual(before.body)
-  expect(readEffects(home.work)).toEqual(upTo(contextParts))
+  expect(readEffects(home.work)).toEqual(effectsUpTo(contextParts))
   expect((await home.stop()).code).toBe(0)
   const facts = await factsOf(home.paths.state, uuid)
   expect(facts.filter(({ body }) => body.type === 'context.compacted').length).toBeGreaterThanOrEqual(2)
@@ -236,7 +236,7 @@ describe('for the user', () => {
   }
 
   async function start(): Promise<void> {
-    daemon = open.use(await LocalDaemon.start())
+    daemon = resources.use(await LocalDaemon.start())
     writeFileSync(join(daemon.work, 'big.txt'), 'x'.repeat(BYTES))
   }
 
@@ -304,7 +304,7 @@ describe('for the user', () => {
       `${WINDOW} }`,
       `${WINDOW}, maxOutputTokens: ${WINDOW} }`,
     )
-    daemon = open.use(await LocalDaemon.start({ config }))
+    daemon = resources.use(await LocalDaemon.start({ config }))
     writeFileSync(join(daemon.work, 'big.txt'), 'x'.repeat(BYTES))
     const { uuid } = await daemon.spawn(BODY)
     await daemon.waitForEvent(uuid, ({ fact }) => fact === 'context.compacted')

@@ -29,18 +29,18 @@ const ANSWERS: Readonly<Record<string, ServedAnswer>> = {
   silent: { hangAfterBytes: 0 },
 }
 
-let open: AsyncDisposableStack
+let resources: AsyncDisposableStack
 let server: ModelServer
 let closed: string
 
 beforeEach(async () => {
-  open = new AsyncDisposableStack()
-  server = open.use(await startModelServer(({ path }: ServedRequest) => ANSWERS[path.split('/')[1] ?? ''] ?? { status: 500 }))
+  resources = new AsyncDisposableStack()
+  server = resources.use(await startModelServer(({ path }: ServedRequest) => ANSWERS[path.split('/')[1] ?? ''] ?? { status: 500 }))
   const other = await startModelServer([])
   closed = other.url
   await other[Symbol.asyncDispose]()
 })
-afterEach(() => open.disposeAsync())
+afterEach(() => resources.disposeAsync())
 
 /** Disables the default providers that would be requested on this machine. */
 const disabledDefaults = (): string =>
@@ -57,7 +57,7 @@ describe('through a daemon', () => {
     env: Readonly<Record<string, string>> = {},
     more = '',
   ): Promise<ReadonlyMap<string, ProviderCheckView>> {
-    daemon = open.use(await LocalDaemon.start({ config: `${more}providers:\n${providers}${disabledDefaults()}` }))
+    daemon = resources.use(await LocalDaemon.start({ config: `${more}providers:\n${providers}${disabledDefaults()}` }))
     const answer = await daemon.client.post<{ providers: ProviderCheckView[] }>('/v1/doctor/models', { env: testEnv(daemon.work, env) })
     expect(JSON.stringify(answer)).not.toContain(secret)
     expect(daemon.errors).toEqual([])
@@ -107,7 +107,7 @@ describe('through a daemon', () => {
       providerConfig('anthropic', 'anthropic', ', apiKeyEnv: KEPT_KEY') +
       providerConfig('responses', 'openai', ', apiKeyEnv: TOLD_KEY') +
       providerConfig('chat', 'openai-compatible', ', apiKeyEnv: NO_KEY')
-    daemon = open.use(await LocalDaemon.start())
+    daemon = resources.use(await LocalDaemon.start())
     await writeFile(
       daemon.paths.configFile,
       `keyCommand: [sh, -c, 'test "$0" = TOLD_KEY && echo ${secret}', '{name}']\nproviders:\n${providers}${disabledDefaults()}`,
@@ -164,7 +164,7 @@ test.each([
   ['page', { ok: false, detail: expect.stringContaining('check the base URL') }],
   ['broken', { ok: false, detail: 'answers with the status 500' }],
   ['away', { ok: false, detail: 'answers with the status 302' }],
-])('an endpoint that is %s', async (name, expected) => {
+])('the models of the endpoint /%s are not listed, with the reason', async (name, expected) => {
   expect(await listModels({ kind: 'openai', baseURL: `${server.url}/${name}` }, 'k')).toEqual({ models: null, ...expected })
 })
 
@@ -177,7 +177,7 @@ test('an endpoint that does not answer delays nothing', async () => {
   await server.requests[0]?.closed
 })
 
-test('an address that no request may reach', async () => {
+test('a port to which fetch sends no request is reported', async () => {
   expect(await listModels({ kind: 'openai', baseURL: 'http://127.0.0.1:9/v1' }, null)).toEqual({
     ok: false,
     detail: 'http://127.0.0.1:9/v1 cannot be reached: bad port',

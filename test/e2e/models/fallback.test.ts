@@ -12,16 +12,16 @@ import { startModelServer, type ModelServer, type ServedAnswer } from '../../sup
 const REFUSED_KEY: ServedAnswer = { status: 401, error: { type: 'authentication_error', message: 'bad key' } }
 const BODY: Partial<SpawnBody> = { model: 'first/big', fallback: ['second/small'] }
 
-let open: AsyncDisposableStack
+let resources: AsyncDisposableStack
 let server: ModelServer
 
 beforeEach(() => {
-  open = new AsyncDisposableStack()
+  resources = new AsyncDisposableStack()
 })
-afterEach(() => open.disposeAsync())
+afterEach(() => resources.disposeAsync())
 
 async function writeConfigFor(answers: readonly ServedAnswer[]): Promise<string> {
-  server = open.use(await startModelServer(answers))
+  server = resources.use(await startModelServer(answers))
   return `providers:
   - { name: first, kind: anthropic, baseURL: "${server.url}/v1", apiKeyEnv: FIRST_KEY }
   - { name: second, kind: openai-compatible, baseURL: "${server.url}/v1", apiKeyEnv: SECOND_KEY }\n`
@@ -37,7 +37,7 @@ describe('in a daemon', () => {
     keys: Readonly<Record<string, string>>,
     body: Partial<SpawnBody> = {},
   ): Promise<ProcessView> {
-    daemon = open.use(await LocalDaemon.start({ config: await writeConfigFor(answers) }))
+    daemon = resources.use(await LocalDaemon.start({ config: await writeConfigFor(answers) }))
     return daemon.spawn({ ...BODY, env: testEnv(daemon.work, keys), ...body })
   }
 
@@ -94,7 +94,7 @@ test('after a kill -9 the turn continues with the fallback, and no tool is run t
     { text: 'never whole', hangAfterBytes: 300 },
     { text: 'whole' },
   ]
-  const home = open.use(await DaemonHome.create())
+  const home = resources.use(await DaemonHome.create())
   mkdirSync(home.path, { mode: 0o700 })
   writeFileSync(home.paths.configFile, await writeConfigFor(answers))
   await home.start()

@@ -9,8 +9,8 @@ import { startModelServer } from '../../support/models/model-server.ts'
 import { png } from '../../support/models/png.ts'
 
 const PICTURE = png(64, 48)
-const DATA = PICTURE.toString('base64')
-const WORDS = 'image/png, 64 × 48, 1 KiB'
+const PICTURE_BASE64 = PICTURE.toString('base64')
+const DESCRIPTION = 'image/png, 64 × 48, 1 KiB'
 
 let daemon: LocalDaemon
 
@@ -28,15 +28,15 @@ test('events, logs and steps describe an image, and no output has its bytes', as
     { tools: [{ name: 'read', input: { path: 'shot.png' } }] },
     { text: 'I see {{ lastResult }}' },
   ])
-  expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: `I see ${WORDS}` })
+  expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: `I see ${DESCRIPTION}` })
   const finished = await daemon.waitForEvent(uuid, (event) => event['fact'] === 'tool.finished')
-  expect(finished).toMatchObject({ content: WORDS, images: [{ mediaType: 'image/png', bytes: PICTURE.length }] })
-  expect(JSON.stringify(await daemon.readHistory(uuid))).not.toContain(DATA)
+  expect(finished).toMatchObject({ content: DESCRIPTION, images: [{ mediaType: 'image/png', bytes: PICTURE.length }] })
+  expect(JSON.stringify(await daemon.readHistory(uuid))).not.toContain(PICTURE_BASE64)
   const { steps } = await daemon.client.get<{ steps: StepView[] }>(`/v1/processes/${uuid}/steps`)
-  expect(steps[0]?.tools).toMatchObject([{ outcome: 'ok', result: WORDS }])
+  expect(steps[0]?.tools).toMatchObject([{ outcome: 'ok', result: DESCRIPTION }])
   const { lines } = await daemon.client.get<{ lines: { text: string }[] }>(`/v1/processes/${uuid}/logs`)
-  expect(lines.map(({ text }) => text)).toContain(`read ok: ${WORDS}`)
-  expect(JSON.stringify([steps, lines])).not.toContain(DATA)
+  expect(lines.map(({ text }) => text)).toContain(`read ok: ${DESCRIPTION}`)
+  expect(JSON.stringify([steps, lines])).not.toContain(PICTURE_BASE64)
 })
 
 test('the model gets the image, also after a restart of the daemon', async () => {
@@ -56,7 +56,7 @@ test('the model gets the image, also after a restart of the daemon', async () =>
   await daemon.resume(uuid, { env })
   await daemon.send(uuid, 'again')
   await daemon.waitForView(uuid, (view) => view.turn === 2 && view.status === 'ready')
-  const hasImage = server.requests.map(({ body }) => JSON.stringify(body).includes(DATA))
+  const hasImage = server.requests.map(({ body }) => JSON.stringify(body).includes(PICTURE_BASE64))
   expect(hasImage).toEqual([false, true, true])
   expect(server.requests[1]?.body['messages']).toMatchObject([
     { role: 'user' },
@@ -68,8 +68,8 @@ test('the model gets the image, also after a restart of the daemon', async () =>
           type: 'tool_result',
           tool_use_id: 'id_1',
           content: [
-            { type: 'text', text: WORDS },
-            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: DATA } },
+            { type: 'text', text: DESCRIPTION },
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PICTURE_BASE64 } },
           ],
         },
       ],

@@ -30,25 +30,25 @@ const LISTS: Readonly<Record<string, ServedAnswer>> = {
   unlisted: { status: 404 },
 }
 
-let open: AsyncDisposableStack
+let resources: AsyncDisposableStack
 let server: ModelServer
 let closed: string
 
 beforeEach(async () => {
-  open = new AsyncDisposableStack()
-  server = open.use(await startModelServer(({ path }: ServedRequest) => LISTS[path.split('/')[1] ?? ''] ?? { status: 500 }))
+  resources = new AsyncDisposableStack()
+  server = resources.use(await startModelServer(({ path }: ServedRequest) => LISTS[path.split('/')[1] ?? ''] ?? { status: 500 }))
   const other = await startModelServer([])
   closed = other.url
   await other[Symbol.asyncDispose]()
 })
-afterEach(() => open.disposeAsync())
+afterEach(() => resources.disposeAsync())
 
 /** A daemon with these providers alone: all built-in ones are elsewhere, or have no key. */
 async function startDaemonWith(providers: readonly string[], config = ''): Promise<LocalDaemon> {
   const localServers = ['ollama', 'lmstudio', 'vllm'].map(
     (name) => `  - { name: ${name}, kind: openai-compatible, baseURL: "${closed}/v1" }`,
   )
-  return open.use(await LocalDaemon.start({ config: `${config}providers:\n${[...providers, ...localServers].join('\n')}\n` }))
+  return resources.use(await LocalDaemon.start({ config: `${config}providers:\n${[...providers, ...localServers].join('\n')}\n` }))
 }
 
 const providerConfig = (name: string, kind: string, settings = ''): string =>

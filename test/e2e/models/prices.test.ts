@@ -8,18 +8,18 @@ import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { startModelServer } from '../../support/models/model-server.ts'
 import type { UsageReportView } from '../../../src/api/views/usage.ts'
 
-let open: AsyncDisposableStack
+let resources: AsyncDisposableStack
 beforeEach(() => {
-  open = new AsyncDisposableStack()
+  resources = new AsyncDisposableStack()
 })
-afterEach(() => open.disposeAsync())
+afterEach(() => resources.disposeAsync())
 
 test('a native agent is charged at the prices that the file had at its start', async () => {
   const answer = { text: 'done', usage: { input: 1_000, output: 500 } }
-  const { url } = open.use(await startModelServer([answer, answer]))
+  const { url } = resources.use(await startModelServer([answer, answer]))
   const pricesConfig = (prices: string): string =>
     `providers:\n  - { name: work, kind: openai-compatible, baseURL: "${url}/v1" }\n${prices}`
-  const daemon = open.use(
+  const daemon = resources.use(
     await LocalDaemon.start({ config: pricesConfig('prices: { "work/*": { input: 2, output: 4, window: 9000 } }\n') }),
   )
   const run = async () => daemon.waitForEnd((await daemon.spawn({ model: 'work/own-1', intent: 'work' })).uuid)
@@ -34,7 +34,9 @@ test('a native agent is charged at the prices that the file had at its start', a
 })
 
 test('an external agent that reports only tokens is charged at the prices of the file', async () => {
-  const daemon = open.use(await LocalDaemon.start({ config: 'prices: { "openai/*": { input: 1000, output: 2000, cacheRead: 500 } }\n' }))
+  const daemon = resources.use(
+    await LocalDaemon.start({ config: 'prices: { "openai/*": { input: 1000, output: 2000, cacheRead: 500 } }\n' }),
+  )
   const lines = [
     { type: 'thread.started', thread_id: 't1' },
     { type: 'turn.started' },

@@ -9,12 +9,12 @@ import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { startModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
 
 const MODEL = 'anthropic/claude-sonnet-4-5'
-const RIGHT = 'right-key'
+const RIGHT_KEY = 'right-key'
 
 /** Accepts one key; other keys get this status. */
 function answerByKey(status: number): (request: { readonly headers: Readonly<Record<string, unknown>> }) => ServedAnswer {
   return ({ headers }) =>
-    headers['x-api-key'] === RIGHT ? { text: 'Done.' } : { status, error: { type: 'authentication_error', message: 'no such account' } }
+    headers['x-api-key'] === RIGHT_KEY ? { text: 'Done.' } : { status, error: { type: 'authentication_error', message: 'no such account' } }
 }
 
 const config = (url: string): string =>
@@ -32,7 +32,7 @@ test.each([401, 402, 403])('a process with an answer %d is held, names the key, 
   await daemon.resume(uuid, { env: env('wrong-key') })
   await daemon.waitForView(uuid, () => server.requests.length === 2)
   expect(await daemon.waitForStatus(uuid, 'suspended')).toMatchObject({ status: 'suspended' })
-  await daemon.resume(uuid, { env: env(RIGHT) })
+  await daemon.resume(uuid, { env: env(RIGHT_KEY) })
   expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'Done.' })
 })
 
@@ -75,7 +75,7 @@ test('a crew with a bad key is held, none of its tasks has failed, and crew resu
     [0, false],
     [0, false],
   ])
-  await daemon.resume(crew.uuid, { subtree: true, env: env(RIGHT) })
+  await daemon.resume(crew.uuid, { subtree: true, env: env(RIGHT_KEY) })
   await crew.waitUntil(({ tasks }) => tasks.some(({ state }) => state !== 'queued' && state !== 'implementing'))
   expect((await crew.view()).members.filter(({ status }) => status === 'suspended')).toEqual([])
 })
@@ -97,12 +97,12 @@ test('a worker whose old key is refused after crew resume asks again with the ne
   for (const id of ['one', 'two']) await crew.steer({ type: 'add_task', id, text: `Do ${id}.` })
   await daemon.waitForStatus(crew.uuid, 'suspended')
   const workingUuid = (await crew.view()).members.find(({ id, status }) => id.startsWith('worker-') && status !== 'suspended')?.uuid ?? ''
-  await daemon.resume(crew.uuid, { subtree: true, env: env(RIGHT) })
+  await daemon.resume(crew.uuid, { subtree: true, env: env(RIGHT_KEY) })
   resumedGate.resolve()
   await daemon.waitForEvent(workingUuid, ({ fact }) => fact === 'model.failed')
   expect([(await daemon.view(workingUuid)).status, (await daemon.view(crew.uuid)).status]).not.toContain('suspended')
   await crew.waitUntil(({ tasks }) => tasks.every(({ state }) => state !== 'queued' && state !== 'implementing'))
-  expect(server.requests.filter(({ headers }) => headers['x-api-key'] !== RIGHT)).toHaveLength(2)
+  expect(server.requests.filter(({ headers }) => headers['x-api-key'] !== RIGHT_KEY)).toHaveLength(2)
 })
 
 test('a refused compaction holds for the key, not as a full context', async () => {

@@ -8,21 +8,21 @@ import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { startModelServer, type ModelServer } from '../../support/models/model-server.ts'
 import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
 
-let open: AsyncDisposableStack
+let resources: AsyncDisposableStack
 let server: ModelServer
 let daemon: LocalDaemon
 
 beforeEach(async () => {
-  open = new AsyncDisposableStack()
-  server = open.use(await startModelServer(() => ({ text: 'done' })))
+  resources = new AsyncDisposableStack()
+  server = resources.use(await startModelServer(() => ({ text: 'done' })))
   const config = `providers:\n  - { name: local, kind: openai-compatible, baseURL: "${server.url}/v1" }\n`
-  daemon = open.use(await LocalDaemon.start({ config }))
+  daemon = resources.use(await LocalDaemon.start({ config }))
   await mkdir(join(daemon.work, '.git'))
   await writeFile(join(daemon.work, '.git/HEAD'), 'ref: refs/heads/main\n')
   await writeFile(join(daemon.work, 'AGENTS.md'), 'Use tabs.')
 })
 afterEach(async () => {
-  await open.disposeAsync()
+  await resources.disposeAsync()
   expect(daemon.errors).toEqual([])
 })
 
@@ -37,7 +37,7 @@ function lastSystemPrompt(): string {
     .join('')
 }
 
-test('the model gets them after the role prompt, and the process names the file', async () => {
+test('the model gets the instructions after the role prompt, and the process names the file', async () => {
   const { uuid } = await start()
   const { instructions } = await daemon.waitForEnd(uuid)
   expect(lastSystemPrompt()).toContain('<file name="AGENTS.md">\nUse tabs.\n</file>')
@@ -62,7 +62,7 @@ test('a resume has the recorded text, whatever the file says by then', async () 
   expect(lastSystemPrompt()).toContain('Use tabs.')
 })
 
-test('a process can leave them out, by its request and by its agent file', async () => {
+test('a process can leave the instructions out, by its request and by its agent file', async () => {
   await daemon.waitForEnd((await start({ instructions: false })).uuid)
   expect(lastSystemPrompt()).not.toContain('Use tabs.')
   await mkdir(join(daemon.work, '.reeve/agents'), { recursive: true })
@@ -73,7 +73,7 @@ test('a process can leave them out, by its request and by its agent file', async
   expect(lastSystemPrompt()).toContain('Use tabs.')
 })
 
-test('a process with limited places gets only what it may read', async () => {
+test('a process with limited places gets only the instructions that it may read', async () => {
   await mkdir(join(daemon.work, 'src'))
   await writeFile(join(daemon.work, 'src', 'AGENTS.md'), 'Of the sources.')
   const { uuid } = await start({ cwd: join(daemon.work, 'src'), allow: ['read:.'] })
@@ -82,7 +82,7 @@ test('a process with limited places gets only what it may read', async () => {
   expect(lastSystemPrompt()).not.toContain('Use tabs.')
 })
 
-test('a command has none, and refuses the option', async () => {
+test('a command has no instructions, and refuses the option', async () => {
   const { uuid } = await daemon.spawn({ argv: ['true'] })
   expect((await daemon.waitForEnd(uuid)).instructions).toEqual([])
   await expect(daemon.spawn({ argv: ['true'], instructions: false })).rejects.toMatchObject({ code: 'INVALID' })

@@ -78,7 +78,7 @@ describe('a call that needs an answer', () => {
     expect(await readFile(join(daemon.work, 'a'), 'utf8')).toBe('two')
   })
 
-  test('lets a pause begin at once, and gets an answer of the pause after it', async () => {
+  test('lets a pause begin at once, and gets an answer that came during it after the pause', async () => {
     const { uuid } = await startCalls([['bash', { command: 'touch made' }]], { permissions: 'ask' })
     await waitForQuestion(uuid)
     await daemon.pause(uuid)

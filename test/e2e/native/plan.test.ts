@@ -110,7 +110,7 @@ test('`allow` is not offered where a shell could bypass a rule', async () => {
   expect((await daemon.waitForEnd(uuid)).capabilities.calls).toMatchObject({ default: 'ask', deny: ['bash(rm:*)'] })
 })
 
-test('an answer of a pause counts after it', async () => {
+test('an answer that came during a pause counts after it', async () => {
   const { uuid } = await startCalls([PLAN, touch('made')])
   await waitForQuestion(uuid)
   await daemon.pause(uuid)
@@ -176,7 +176,7 @@ test('a child of a process that plans plans, too, until its parent is approved',
   expect(hasFile('made')).toBe(true)
 })
 
-test('the agent file can say it, and other agents refuse it', async () => {
+test('an agent file can set `plan`, which external agents and commands refuse', async () => {
   await mkdir(join(daemon.work, '.reeve/agents'), { recursive: true })
   await writeFile(join(daemon.work, '.reeve/agents/planner.md'), '---\npermissions: plan\n---\nPlan.\n')
   const { uuid } = await daemon.spawnScripted([{ tools: [{ name: 'bash', input: { command: 'touch made' } }] }, { text: 'done' }], {

@@ -7,7 +7,7 @@ import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { startModelServer, type ModelServer, type ServedAnswer, type ServedRequest } from '../../support/models/model-server.ts'
 import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
 
-let open: AsyncDisposableStack
+let resources: AsyncDisposableStack
 let server: ModelServer
 let daemon: LocalDaemon
 
@@ -19,10 +19,10 @@ function answerFor(body: ServedRequest['body']): ServedAnswer {
 }
 
 beforeEach(async () => {
-  open = new AsyncDisposableStack()
-  server = open.use(await startModelServer(({ body }) => answerFor(body)))
+  resources = new AsyncDisposableStack()
+  server = resources.use(await startModelServer(({ body }) => answerFor(body)))
   const config = `providers:\n  - { name: local, kind: openai-compatible, baseURL: "${server.url}/v1" }\n`
-  daemon = open.use(await LocalDaemon.start({ config }))
+  daemon = resources.use(await LocalDaemon.start({ config }))
   await mkdir(join(daemon.work, '.git'))
   await writeFile(join(daemon.work, '.git/HEAD'), 'ref: refs/heads/main\n')
   await mkdir(join(daemon.work, '.claude/skills/pdf'), { recursive: true })
@@ -30,7 +30,7 @@ beforeEach(async () => {
   await writeFile(join(daemon.work, '.claude/skills/pdf/forms.md'), '')
 })
 afterEach(async () => {
-  await open.disposeAsync()
+  await resources.disposeAsync()
   expect(daemon.errors).toEqual([])
 })
 
@@ -55,7 +55,7 @@ test('the prompt lists the skill, the tool loads it, and a resume has the loaded
   expect(lastRequest()).not.toContain('Changed.')
 })
 
-test('a bad skill is a remark of the start, and the others stay', async () => {
+test('a bad skill is noted at the start, and the others stay', async () => {
   await mkdir(join(daemon.work, '.claude/skills/bad'))
   await writeFile(join(daemon.work, '.claude/skills/bad/SKILL.md'), 'No front matter.')
   const { stderr, code } = await runCli(daemon.home, ['run', '--model', 'local/m', 'work'], { cwd: daemon.work })
@@ -76,7 +76,7 @@ test('without skills there is neither list nor tool: by the request, by the agen
   await expect(daemon.spawn({ argv: ['true'], skills: false })).rejects.toMatchObject({ code: 'INVALID' })
 })
 
-test('an agent file can name its skills, which brings the tool', async () => {
+test('an agent file can name its skills, and its agent then has the tool', async () => {
   await mkdir(join(daemon.work, '.reeve/agents'), { recursive: true })
   await writeFile(join(daemon.work, '.reeve/agents/reader.md'), '---\ntools: [read]\nskills: [pdf]\n---\nRead.\n')
   const { uuid } = await start({ agent: 'reader' })

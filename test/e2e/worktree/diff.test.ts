@@ -32,7 +32,7 @@ const cli = (...args: readonly string[]): Promise<CliResult> => runCli(daemon.ho
 const bashStep = (command: string): object => ({ text: '', tools: [{ name: 'bash', input: { command } }] })
 const COMMIT = 'git add -A; git -c user.name=x -c user.email=x commit -qm work'
 
-test('of a running, a paused and an ended process: commits, uncommitted and new files, and no ignored ones', async () => {
+test('the diff of a running, a paused and an ended process: commits, uncommitted and new files, and no ignored ones', async () => {
   const go = join(daemon.work, 'go')
   const { uuid } = await daemon.spawnShell(
     `echo new > new.txt; ${COMMIT}; rm gone.txt; echo TWO >> a.txt; mkdir ignored; touch ignored/f; git clone -q . other; echo done; until [ -e '${go}' ]; do sleep 0.02; done`,
@@ -63,7 +63,7 @@ test('of a running, a paused and an ended process: commits, uncommitted and new 
   expect(await reeve.diff('docs', { format: 'stat' })).toEqual({ diff, ...view })
 })
 
-test('of a step: the files of the newest record at or before it', async () => {
+test('the diff of a step: the files of the newest record at or before it', async () => {
   const { uuid, pid } = await daemon.spawnScripted(
     [
       bashStep('echo 1 > one'),

@@ -12,13 +12,13 @@ let daemon: LocalDaemon
 let repository: Repository
 
 /** A process that tests fork without changing it. */
-let six: ProcessView
+let sixStepProcess: ProcessView
 
 async function startOrigin(): Promise<void> {
   daemon = await LocalDaemon.start()
   repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
   repository.commit({ 'a.txt': 'a\n', 'gone-at-4.txt': 'x\n', 'sub/s.txt': 's\n' })
-  six = await runSixSteps()
+  sixStepProcess = await runSixSteps()
 }
 
 async function end(): Promise<void> {
@@ -66,7 +66,7 @@ describe('a fork', () => {
   afterAll(end)
 
   test('the worktree of a fork at step 3 of 6 has the files of step 3', async () => {
-    const origin = six
+    const origin = sixStepProcess
     const filesBefore = filesIn(origin)
     const { view, note } = await fork(origin, { fromStep: 3, name: 'three' })
     expect([view.originUuid, view.originStep, view.worktree?.branch, note]).toEqual([
@@ -97,7 +97,7 @@ describe('a fork', () => {
   })
 
   test('the command line names the step whose files a fork begins with', async () => {
-    const origin = six
+    const origin = sixStepProcess
     const { code, stderr } = await runCli(daemon.home, ['resume', '--fork', '--from-step', '3', '--with-files', '--name', 'told', 'six'])
     expect([code, stderr]).toEqual([
       0,
@@ -107,7 +107,7 @@ describe('a fork', () => {
   })
 
   test('a fork at each step has the files of that step, on top of its checkout', async () => {
-    const origin = six
+    const origin = sixStepProcess
     const work = repository.gitIn(origin.worktree?.dir ?? '', 'rev-parse', 'HEAD')
     const base = repository.git('rev-parse', 'HEAD')
     const startedRequests: unknown[] = []
@@ -146,7 +146,7 @@ describe('a fork', () => {
   })
 
   test('files of a fork from before the fork are those of its origin', async () => {
-    const { view: child } = await fork(six, { fromStep: 5 })
+    const { view: child } = await fork(sixStepProcess, { fromStep: 5 })
     const { process, note } = await daemon.resume(child.uuid, { fork: true, withFiles: true, fromStep: 2 })
     expect(note).toContain('with the files of step 2')
     const event = await daemon.waitForEvent(process.uuid, ({ fact }) => fact === 'files.recorded')
@@ -172,7 +172,7 @@ describe('a fork', () => {
   })
 
   test('the fork continues when its origin is removed, and so does a fork of it', async () => {
-    const origin = six
+    const origin = sixStepProcess
     const { view: child } = await fork(origin, { message: 'and now' })
     await daemon.client.delete(`/v1/processes/${origin.uuid}`)
     expect(existsSync(origin.worktree?.dir ?? '')).toBe(false)
@@ -189,7 +189,7 @@ describe('a refusal leaves the records unchanged', () => {
   afterAll(end)
 
   test('for a shared worktree, and for missing records', async () => {
-    const origin = six
+    const origin = sixStepProcess
     expect(await refusalOf(origin.uuid, {})).toBe(
       `400 INVALID process ${origin.pid} has a worktree of its own, which a fork does not share. Use --with-files for a new worktree with the files of that step, or --cwd DIR for another directory`,
     )
@@ -208,7 +208,7 @@ describe('a refusal leaves the records unchanged', () => {
   })
 
   test('for a fork without a repository', async () => {
-    const origin = six
+    const origin = sixStepProcess
     renameSync(repository.dir, `${repository.dir}-moved`)
     expect(await refusalOf(origin.uuid, { withFiles: true })).toBe(`400 INVALID the repository ${join(repository.dir, '.git')} is gone`)
     expect(readdirSync(join(daemon.paths.state, 'files'))).toEqual([`${origin.uuid}.git`])
@@ -216,7 +216,7 @@ describe('a refusal leaves the records unchanged', () => {
   })
 
   test('for a damaged record', async () => {
-    const origin = six
+    const origin = sixStepProcess
     rmSync(join(daemon.paths.state, 'files', `${origin.uuid}.git`, 'objects'), { recursive: true })
     expect(await refusalOf(origin.uuid, { withFiles: true })).toMatch(/^400 INVALID the files of step 6 cannot be read: /)
     expect(readdirSync(join(daemon.paths.state, 'files'))).toEqual([`${origin.uuid}.git`])

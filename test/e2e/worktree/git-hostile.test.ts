@@ -67,7 +67,7 @@ describe('an agent that may only write files, and redirects its worktree to its 
     return daemon.waitForEnd(uuid)
   }
 
-  test('is refused that within its folders: `rm` salvages its files', async () => {
+  test('with limited folders: the redirection is refused, and `rm` salvages its files', async () => {
     const { uuid } = await runHostileAgent([...FILES, 'read:.', 'write:.'])
     expect(outcomesOf(await daemon.readHistory(uuid))).toEqual(['ok', 'ok', 'ok', 'ok', 'ok', 'ok', 'denied'])
     const { code, stderr } = await removeProcess('evil')

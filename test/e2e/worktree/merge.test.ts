@@ -145,7 +145,7 @@ describe('a merge', () => {
 })
 
 describe('nothing changes', () => {
-  test('when both sides changed the same lines, which is told first', async () => {
+  test('when both sides changed the same lines, which is reported first', async () => {
     const process = await work('sed -i s/two/theirs/ a.txt; echo new > new.txt')
     repository.commit({ 'a.txt': 'one\nours\nthree\n' }, 'ours')
     await expectRefusal(process, ['docs'], 1, `PID ${process.pid} (docs) conflicts with main in 1 file: a.txt; nothing was changed\n`)

@@ -1,4 +1,4 @@
-// The push of a process's work and its pull request, with real git, a bare repository, and a program that stands for gh or glab. Each
+// The push of a process's work and its pull request, with real git, a bare repository, and a program in place of gh or glab. Each
 // refusal comes before anything changes.
 import { existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { execFileSync } from 'node:child_process'
@@ -139,7 +139,7 @@ describe('a pull request', () => {
     expect(gh.calls()[3]).toMatch(/^[^/]+:reeve\/docs$/)
   })
 
-  test('that is open gets the later commits; without new work nothing is pushed', async () => {
+  test('that is already open gets the later commits; without new work nothing is pushed', async () => {
     install('gh', `echo 'a pull request for branch "reeve/docs" into branch "main" already exists:' >&2; echo ${PAGE} >&2; exit 1`)
     const { worktree, pid } = await work('echo 1 > one.txt')
     expect(await pr('docs')).toMatchObject({ code: 0, stdout: `${PAGE}\n`, stderr: expect.stringContaining('is open already, and has') })

@@ -35,7 +35,7 @@ async function runWithWorktree(content: string, name: string): Promise<ProcessVi
 
 const listLeftovers = (): string[] => ['worktrees', 'files'].flatMap((dir) => readdirSync(join(daemon.paths.state, dir)))
 
-test('rm removes it with its records, and reports what still exists', async () => {
+test('rm removes the worktree with its records, and reports what still exists', async () => {
   const one = await runWithWorktree('one', 'one')
   const second = await runWithWorktree('two', 'two')
   repository.gitIn(second.worktree?.dir ?? '', 'add', '-A')
@@ -83,7 +83,7 @@ test('rm also removes unfinished records', async () => {
   expect(listLeftovers()).toEqual([])
 })
 
-test('a collection removes it as rm does, and leaves a worktree with a running program to the next round', async () => {
+test('a collection removes the worktree as rm does, and leaves a worktree with a running program to the next round', async () => {
   await daemon.stop()
   writeFileSync(daemon.paths.configFile, 'gc: { retention_days: 0, max_entries: 1 }\n')
   await daemon.start()
@@ -105,7 +105,7 @@ test('a collection removes it as rm does, and leaves a worktree with a running p
   expect(repository.git('show', `refs/reeve/salvage/${second.uuid}:b.txt`)).toBe('two')
 })
 
-test('an unknown state stays, and the process is removed', async () => {
+test('a worktree with another repository in it stays, and the process is removed', async () => {
   const { uuid, worktree } = await runWithWorktree('one', 'one')
   Repository.make(join(worktree?.dir ?? '', 'inner'), daemon.work)
   const { stderr } = await runCli(daemon.home, ['rm', uuid])
@@ -113,7 +113,7 @@ test('an unknown state stays, and the process is removed', async () => {
   expect(existsSync(join(worktree?.dir ?? '', 'b.txt'))).toBe(true)
 })
 
-test('it stays while another process works in it', async () => {
+test('the worktree stays while another process works in it', async () => {
   const { uuid, worktree } = await runWithWorktree('one', 'one')
   const other = await daemon.spawnShell('sleep 600', { cwd: worktree?.dir ?? '' })
   const { code, stderr } = await runCli(daemon.home, ['rm', uuid])

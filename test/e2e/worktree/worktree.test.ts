@@ -31,7 +31,7 @@ const filesAt = (uuid: string, commit: unknown): string[] =>
     .gitIn(daemon.work, `--git-dir=${join(daemon.paths.state, 'files', `${uuid}.git`)}`, 'ls-tree', '-r', '--name-only', String(commit))
     .split('\n')
 
-test('it works on its own branch, and the files of each step that could write are recorded', async () => {
+test('a process with a worktree works on its own branch, and the files of each step that could write are recorded', async () => {
   const { uuid } = await daemon.spawnScripted(
     [writeStep('one.txt', '1'), readStep('a.txt'), bashStep('echo 3 > three.txt; rm s.txt'), { text: 'done' }],
     {
@@ -65,7 +65,7 @@ test('it works on its own branch, and the files of each step that could write ar
   expect(facts.lastIndexOf('files.recorded'), 'a process has no facts after its end').toBeLessThan(facts.indexOf('process.exited'))
 })
 
-test('the next tool runs when the step before is recorded, and not earlier', async () => {
+test('a tool runs only after the files of the previous step are recorded', async () => {
   const steps = Array.from({ length: 8 }, (_, index) => writeStep('same.txt', String(index + 1)))
   const { uuid } = await daemon.spawnScripted([...steps, { text: 'done' }], { cwd: repository.dir, worktree: true })
   await daemon.waitForEnd(uuid)
@@ -84,7 +84,7 @@ test('the next tool runs when the step before is recorded, and not earlier', asy
   expect(texts).toEqual(['1', '2', '3', '4', '5', '6', '7', '8'])
 })
 
-test('a resume continues in it; without its worktree it is refused with the next step, which works', async () => {
+test('a resume continues in the worktree; without its worktree it is refused with the next step, which works', async () => {
   const { uuid, pid } = await daemon.spawnScripted(
     [writeStep('one.txt', '1'), { text: 'once' }, writeStep('two.txt', '2'), { text: 'twice' }],
     {
@@ -110,7 +110,7 @@ test('a resume continues in it; without its worktree it is refused with the next
   expect(Object.keys(filesOf(dir))).toEqual(['a.txt', 'one.txt', 'sub/s.txt', 'two.txt'])
 })
 
-test('a plain command has one, too, without records', async () => {
+test('a plain command may have a worktree, without records', async () => {
   const { uuid } = await daemon.spawnShell('echo x > made.txt; git branch --show-current', {
     cwd: repository.dir,
     worktree: true,
@@ -179,7 +179,7 @@ test('names of branches are unique', async () => {
   for (const { uuid } of [second, third]) expect((await daemon.waitForEnd(uuid)).status).toBe('completed')
 })
 
-test('it begins at the checkout, also without a branch, and in a worktree of another process', async () => {
+test('a worktree begins at the checkout, also without a branch, and in a worktree of another process', async () => {
   const oldHead = repository.git('rev-parse', 'HEAD')
   repository.commit({ 'a.txt': 'newer' })
   repository.git('checkout', '-q', '--detach', oldHead)

@@ -333,7 +333,7 @@ export class RunWorld {
     const { needs = [], driver = 'native' } = this.#nodes.find((node) => node.name === name) ?? {}
     const unfinishedNeeds = needs.filter((need) => this.nodes.find((other) => other.name === need)?.state !== 'completed')
     const life = uuid ? this.#world.row(uuid)?.life : undefined
-    // The node never had a process: an input of it is lost, or it could not be assembled, perhaps in an earlier life.
+    // The node never had a process: an input of it is lost, or it could not be assembled, perhaps in an earlier incarnation.
     if (life?.state !== 'dead') return state === 'blocked' && unfinishedNeeds.length > 0 ? 'blocked' : 'failed'
     return stateAfterExit(life.exit, driver)
   }

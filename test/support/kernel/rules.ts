@@ -1,4 +1,4 @@
-// Checks the guarantees on the facts in the store, as named rules that hold after every possible event. Keeps only the state that
+// Checks the guarantees on the facts in the store, as named rules that hold after every act of a simulation. Keeps only the state that
 // the rules need, and reports a violation by the name of its rule.
 import type { FactBody, StoredFact } from '../../../src/kernel/model/facts.ts'
 import type { Process } from '../../../src/kernel/model/process.ts'

@@ -92,7 +92,7 @@ export class Simulation implements SurvivingState {
     this.#firstViolation ??= rule
   }
 
-  /** Performs one event. */
+  /** Performs one random act. */
   async step(): Promise<void> {
     const core = this.#core ?? (await this.#open())
     const permille = this.pick(1_000)

@@ -33,7 +33,7 @@ export class SupervisionModel {
     this.children = types.map((type) => ({ type, state: 'up', isStoppedByUser: false, restartCount: 0 }))
   }
 
-  // ——— events of a child
+  // ——— what happens to a child
 
   /** A child ends by itself. If its end was requested, `how` has no effect. */
   end(index: number, how: ChildEnd): void {
@@ -93,7 +93,7 @@ export class SupervisionModel {
       Object.assign(child, { state: 'up', isStoppedByUser: false })
   }
 
-  // ——— events of the supervisor
+  // ——— what happens to the supervisor
 
   stop(): void {
     if (this.state === 'down') return
