@@ -10,7 +10,7 @@ import { Table } from '../src/daemon/loop/table.ts'
 import type { FactBody } from '../src/kernel/model/facts.ts'
 import { openSqliteStore } from '../src/store/sqlite.ts'
 import type { Commit, Store } from '../src/store/store.ts'
-import { Scribe, forkedOf, modelFinished, specOf, toolFinished, uuidOf } from '../test/support/store/facts.ts'
+import { CommitMaker, forkedOf, modelFinished, specOf, toolFinished, uuidOf } from '../test/support/store/facts.ts'
 import { ROUNDS, inFolder, interleave, median, openFloor, printTable } from './support.ts'
 import type { Row, Samples } from './support.ts'
 
@@ -34,7 +34,7 @@ function stepFacts(step: number): FactBody[] {
 }
 
 /** A process with the given number of steps. */
-async function storeSteps(store: Store, scribe: Scribe, uuid: string, steps: number): Promise<void> {
+async function storeSteps(store: Store, scribe: CommitMaker, uuid: string, steps: number): Promise<void> {
   await store.commit(scribe.spawn(uuid))
   for (let step = 1; step <= steps; step += 100) {
     await store.commit(
@@ -57,7 +57,7 @@ async function measureCommits(): Promise<Samples[]> {
   return inFolder(async (dir) => {
     using floor = openFloor(dir, STEP_TEXT)
     await using store = await openSqliteStore({ dir: join(dir, 'home') })
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     await storeSteps(store, scribe, ORIGIN, STEPS)
     const samples: Samples[] = []
     for (const seq of await readForkPoints(store)) {
@@ -82,7 +82,7 @@ async function measureOperations(): Promise<Samples[]> {
   return inFolder(async (dir) => {
     using floor = openFloor(dir, STEP_TEXT)
     await using store = await openSqliteStore({ dir: join(dir, 'home') })
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     await storeSteps(store, scribe, ORIGIN, STEPS)
     const pipeline: Pipeline = new Pipeline({
       table: new Table(10_000),
@@ -160,7 +160,7 @@ async function measureStore(dir: string): Promise<StoreSize> {
 /** Disk space per fork, from a thousand forks. */
 async function benchDiskSpace(): Promise<Row[]> {
   return inFolder(async (dir) => {
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     await using origin = await openSqliteStore({ dir })
     await storeSteps(origin, scribe, ORIGIN, STEPS)
     const forkPoints = await readForkPoints(origin)
@@ -230,7 +230,7 @@ async function measureCpuMs(work: () => Promise<unknown>): Promise<number> {
 async function benchLineage(): Promise<Row> {
   return inFolder(async (dir) => {
     await using store = await openSqliteStore({ dir })
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     await storeSteps(store, scribe, ORIGIN, LINEAGE_STEPS)
     await storeSteps(store, scribe, uuidOf(2), LINEAGE_STEPS / LINEAGE_LENGTH)
     for (let fork = 1; fork < LINEAGE_LENGTH; fork++) {

@@ -1,11 +1,11 @@
-// Compares reeve with LangGraph and DBOS, which `node scripts/peers.ts` installs. Each run has a process and a new database of its own;
+// Compares reeve with LangGraph and DBOS, which `node scripts/install-peers.ts` installs. Each run has a process and a new database of its own;
 // the order changes with every round; the results are medians. Same texts (2 KiB that do not compress) and same durability: WAL with
 // synchronous=FULL, PostgreSQL with fsync. Run: `npm run bench peers`; for a quick test: `node bench/peers.ts --steps 100 --rounds 1`.
 // The data of LangGraph's whole checkpoints grows with the square of the steps, so it makes fewer steps there, as the table shows.
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { PEERS, installedPeer } from '../scripts/peers.ts'
+import { PEERS, installedPeer } from '../scripts/install-peers.ts'
 import { dbos } from './peers/dbos.ts'
 import { langgraph } from './peers/langgraph.ts'
 import { performInSubprocess, perform } from './peers/peer.ts'
@@ -211,7 +211,7 @@ async function main(): Promise<void> {
     const names = NAMES.filter((name) => name === 'reeve' || (name === 'DBOS' ? postgres !== null : installedPeer('langgraph') !== null))
     if (names.length < NAMES.length)
       console.log(
-        `not installed, so left out: ${NAMES.filter((name) => !names.includes(name)).join('; ')} (node scripts/peers.ts --postgres)`,
+        `not installed, so left out: ${NAMES.filter((name) => !names.includes(name)).join('; ')} (node scripts/install-peers.ts --postgres)`,
       )
     if (names.length === 1) return
     const bench: PeersBench = { dir, names, rounds, postgres }

@@ -1,4 +1,4 @@
-// Runs pm2 in the benchmark of containment, with its own manager and folder, if `node scripts/peers.ts` has installed it. The
+// Runs pm2 in the benchmark of containment, with its own manager and folder, if `node scripts/install-peers.ts` has installed it. The
 // measurements observe the running programs and not pm2's messages.
 import { execFileSync } from 'node:child_process'
 import { closeSync, constants, openSync, readFileSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { createRequire } from 'node:module'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { installedPeer } from '../scripts/peers.ts'
+import { installedPeer } from '../scripts/install-peers.ts'
 import { statusKb } from './daemon.ts'
 
 type Done<T> = (error: Error | null, value?: T) => void

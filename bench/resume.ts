@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { loadContext } from '../src/drivers/native/context/load-context.ts'
 import { openSqliteStore } from '../src/store/sqlite.ts'
-import { Scribe, modelFinished, toolFinished, uuidOf } from '../test/support/store/facts.ts'
+import { CommitMaker, modelFinished, toolFinished, uuidOf } from '../test/support/store/facts.ts'
 import { ROUNDS, inFolder, median, printTable } from './support.ts'
 import type { FactBody } from '../src/kernel/model/facts.ts'
 import type { Row } from './support.ts'
@@ -28,7 +28,7 @@ async function write(dir: string): Promise<void> {
   using floor = new DatabaseSync(join(dir, 'floor.db'))
   floor.exec('PRAGMA journal_mode = wal; PRAGMA synchronous = full; CREATE TABLE messages (id INTEGER PRIMARY KEY, body TEXT NOT NULL)')
   const insert = floor.prepare('INSERT INTO messages (body) VALUES (?)')
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   await store.commit(scribe.spawn(uuidOf(1)))
   for (let firstSeq = 1; firstSeq <= STEPS; firstSeq += BATCH) {
     const texts = Array.from({ length: BATCH }, () => [text(), text()] as const)

@@ -1,4 +1,4 @@
-// Measures the cost of containment against a plain child process and pm2 (if `node scripts/peers.ts` has installed it), interleaved.
+// Measures the cost of containment against a plain child process and pm2 (if `node scripts/install-peers.ts` has installed it), interleaved.
 // Values: the spawn until the program runs, the kill until no process is left, and the end of 100 programs at once; the survivors
 // of the torture tree, and the manager's memory. The required values are those of the design.
 // Usage: node bench/spawn.ts [rounds, default 200].
@@ -219,7 +219,7 @@ async function main(dir: string): Promise<void> {
   const memory = pm2 === null ? {} : { pm2: mb(await pm2ResidentKb(pm2)) }
   const contenders = new Map<string, Contender>([['plain', plainContender]])
   for (const { kind, ok } of container.probes) if (ok) contenders.set(kind, containmentContender(container, kind, dir))
-  if (pm2 === null) console.log('pm2 is not installed: node scripts/peers.ts')
+  if (pm2 === null) console.log('pm2 is not installed: node scripts/install-peers.ts')
   else contenders.set('pm2', pm2Contender(pm2))
   const times = await interleave(contenders)
   print('from the spawn until it runs, one alone', times, ({ alone }) => alone, SPAWN_BARS, PM2_BARS.spawn)

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { FactBody } from '../src/kernel/model/facts.ts'
 import { openSqliteStore } from '../src/store/sqlite.ts'
 import type { Commit, Store } from '../src/store/store.ts'
-import { Scribe, endOf, modelFinished, specOf, toolFinished, uuidOf } from '../test/support/store/facts.ts'
+import { CommitMaker, endFacts, modelFinished, specOf, toolFinished, uuidOf } from '../test/support/store/facts.ts'
 import { ROUNDS, inFolder, interleave, median, openFloor, percentile, printTable, timed } from './support.ts'
 import type { Row, Samples } from './support.ts'
 
@@ -35,7 +35,7 @@ async function stepRound(): Promise<StepRound> {
   return inFolder(async (dir) => {
     using floor = openFloor(dir, TEXT)
     const home = join(dir, 'home')
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     let samples: Samples
     let bytes: number
     {
@@ -121,7 +121,7 @@ async function groupRound(): Promise<number[]> {
   return inFolder(async (dir) => {
     using floor = openFloor(dir, TEXT)
     await using store = await openSqliteStore({ dir: join(dir, 'home') })
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     const agents = Array.from({ length: AGENTS }, (_, index) => uuidOf(index + 1))
     for (const uuid of agents) await store.commit(scribe.spawn(uuid))
     const group = (bodies: FactBody[]) => scribe.group(agents.flatMap((uuid) => bodies.map((body): [string, FactBody] => [uuid, body])))
@@ -151,7 +151,7 @@ async function benchGroups(): Promise<void> {
 /** Fills a store with ended processes, 200 of them per commit. */
 async function fillWithEnded(dir: string): Promise<void> {
   await using store = await openSqliteStore({ dir })
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   for (let first = 0; first < DEAD; first += 200) {
     const commits = Array.from({ length: 200 }, (_, index) => endedProcess(scribe, first + index + 1))
     await store.commit({
@@ -163,11 +163,11 @@ async function fillWithEnded(dir: string): Promise<void> {
   for (let live = 1; live <= 10; live++) await store.commit(scribe.spawn(uuidOf(DEAD + live)))
 }
 
-function endedProcess(scribe: Scribe, number: number): Commit {
+function endedProcess(scribe: CommitMaker, number: number): Commit {
   const text = String(number)
     .repeat(DEAD_BYTES / 5)
     .slice(0, DEAD_BYTES / 2)
-  return scribe.spawn(uuidOf(number), specOf(), ...modelFinished(1, text), ...toolFinished(1, text), ...endOf())
+  return scribe.spawn(uuidOf(number), specOf(), ...modelFinished(1, text), ...toolFinished(1, text), ...endFacts())
 }
 
 /** Opens and loads the store in a separate process, to measure its memory. */

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { EventView } from '../src/api/views/daemon.ts'
 import type { ProcessView } from '../src/api/views/process.ts'
 import { openSqliteStore } from '../src/store/sqlite.ts'
-import { Scribe, specOf, uuidOf } from '../test/support/store/facts.ts'
+import { CommitMaker, specOf, uuidOf } from '../test/support/store/facts.ts'
 import { startDaemon, statusKb } from './daemon.ts'
 import type { Running } from './daemon.ts'
 import { ROUNDS, inFolder, median, percentile, printTable } from './support.ts'
@@ -152,7 +152,7 @@ async function treeRows(dir: string): Promise<Row[]> {
 async function writeSuspended(stateDir: string): Promise<void> {
   mkdirSync(stateDir, { recursive: true, mode: 0o700 })
   await using store = await openSqliteStore({ dir: stateDir })
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   const hold = { reason: 'user', by: 'user', at: 1_700_000_000_000 } as const
   for (let number = 1; number <= SUSPENDED; number += 1) {
     const spec = specOf({ interactive: true, intent: '', cwd: '/' })

@@ -3,7 +3,7 @@
 // Usage: node bench/usage.ts [steps of each of 20 processes, default 2,500].
 import type { FactBody } from '../src/kernel/model/facts.ts'
 import { openSqliteStore } from '../src/store/sqlite.ts'
-import { Scribe, modelFinished, toolFinished, uuidOf } from '../test/support/store/facts.ts'
+import { CommitMaker, modelFinished, toolFinished, uuidOf } from '../test/support/store/facts.ts'
 import { inFolder, percentile, timed } from './support.ts'
 import type { Uuid } from '../src/kernel/model/ids.ts'
 
@@ -13,7 +13,7 @@ const TEXT = 'x'.repeat(2_048)
 
 await inFolder(async (dir) => {
   await using store = await openSqliteStore({ dir })
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   const uuids = Array.from({ length: PROCESSES }, (_, index) => uuidOf(index + 1))
   for (const uuid of uuids) await store.commit(scribe.spawn(uuid))
   for (let step = 1; step <= STEPS; step++) {

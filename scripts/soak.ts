@@ -6,7 +6,7 @@
 // test/processes/crash/random-kills.test.ts (on the bundle that users run) and torture.test.ts many times.
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import { killRepeatedly, type Phase, type Tally } from '../test/support/daemon/repeated-kills.ts'
+import { killRepeatedly, type Phase, type KillTally } from '../test/support/daemon/repeated-kills.ts'
 import { runMixedWork } from '../test/support/daemon/mixed-work.ts'
 import { seededRandom } from '../test/support/random.ts'
 import { canRunTortureTrees, endTortureTrees, ENDINGS, type TortureOptions } from '../test/support/daemon/torture.ts'
@@ -32,10 +32,11 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-const sum = (tallies: readonly Tally[], of: (tally: Tally) => number): number => tallies.reduce((total, tally) => total + of(tally), 0)
-const killsOf = ({ kills }: Tally): number => kills.boot + kills.resume + kills.work + kills.stop
+const sum = (tallies: readonly KillTally[], of: (tally: KillTally) => number): number =>
+  tallies.reduce((total, tally) => total + of(tally), 0)
+const killsOf = ({ kills }: KillTally): number => kills.boot + kills.resume + kills.work + kills.stop
 
-function table(tallies: readonly Tally[], broken: number): readonly (readonly [string, number])[] {
+function table(tallies: readonly KillTally[], broken: number): readonly (readonly [string, number])[] {
   const phase = (name: Phase): number => sum(tallies, ({ kills }) => kills[name])
   return [
     ['daemons killed with SIGKILL', sum(tallies, killsOf)],
@@ -56,7 +57,7 @@ function table(tallies: readonly Tally[], broken: number): readonly (readonly [s
   ]
 }
 
-function close(tallies: readonly Tally[], broken: number, began: number): void {
+function close(tallies: readonly KillTally[], broken: number, began: number): void {
   print(`\nseed ${values.seed}, ${((performance.now() - began) / 60_000).toFixed(1)} min\n`)
   for (const [what, count] of table(tallies, broken)) print(`${what.padEnd(48)}${count.toLocaleString('en').padStart(10)}`)
 }
@@ -96,7 +97,7 @@ async function mixedPart(rounds: number): Promise<void> {
 async function main(): Promise<void> {
   const [kills, minutes, random] = [Number(values.kills), Number(values.minutes), seededRandom(Number(values.seed))]
   const beganMs = performance.now()
-  const tallies: Tally[] = []
+  const tallies: KillTally[] = []
   print(`seed ${values.seed}: ${kills} kills, at most ${minutes} min`)
   try {
     while (sum(tallies, killsOf) < kills && performance.now() - beganMs < minutes * 60_000) {

@@ -3,7 +3,7 @@
 // of known steps from its table. Used by bench/peers.ts.
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { installedPeer } from '../../scripts/peers.ts'
+import { installedPeer } from '../../scripts/install-peers.ts'
 import { timed } from '../support.ts'
 import { randomText } from './peer.ts'
 import type { Peer, Place } from './peer.ts'
@@ -42,7 +42,7 @@ function ignore(): void {}
 
 function library(): Library {
   const folder = installedPeer('dbos')
-  if (folder === null) throw new Error('DBOS is not installed: node scripts/peers.ts')
+  if (folder === null) throw new Error('DBOS is not installed: node scripts/install-peers.ts')
   return createRequire(join(folder, 'package.json'))('@dbos-inc/dbos-sdk') as Library
 }
 

@@ -5,7 +5,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { installedPeer } from '../../scripts/peers.ts'
+import { installedPeer } from '../../scripts/install-peers.ts'
 import { timed } from '../support.ts'
 import { randomText } from './peer.ts'
 import type { SQLInputValue, StatementSync } from 'node:sqlite'
@@ -47,7 +47,7 @@ interface Library extends Graphs, Messages {
 
 function library(): Library {
   const folder = installedPeer('langgraph')
-  if (folder === null) throw new Error('LangGraph is not installed: node scripts/peers.ts')
+  if (folder === null) throw new Error('LangGraph is not installed: node scripts/install-peers.ts')
   const load = createRequire(join(folder, 'package.json'))
   const graphs = load('@langchain/langgraph') as Graphs
   const messages = load('@langchain/core/messages') as Messages

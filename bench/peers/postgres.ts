@@ -6,7 +6,7 @@ import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { installedPeer, postgresPrograms } from '../../scripts/peers.ts'
+import { installedPeer, postgresPrograms } from '../../scripts/install-peers.ts'
 import type { AddressInfo } from 'node:net'
 
 interface Client {

@@ -9,7 +9,7 @@ import type { CrewUpView } from '../../src/api/views/crew-up.ts'
 import type { CrewReportView, ReportUsageView } from '../../src/api/views/crew-report.ts'
 import type { CrewView } from '../../src/api/views/crew.ts'
 import { crewReportText } from '../../src/cli/print/crew-report.ts'
-import { taskOf } from '../support/crew/crew-home.ts'
+import { makeTask } from '../support/crew/crew-home.ts'
 import { DaemonHome } from '../support/daemon/daemon-home.ts'
 import { ROOT, testEnv } from '../support/env.ts'
 import { startModelServer, type ModelServer, type ServedRequest } from '../support/models/model-server.ts'
@@ -32,7 +32,7 @@ const coordinator = await readScript(join(SCRIPTS, 'coordinator.yaml'))
 const SIDE_USAGE = { input: 1, output: 1 }
 /** The usage of each answer of `playScript`. */
 const WORK_USAGE = { input: 100, output: 7 }
-const TASKS = [taskOf('one'), taskOf('two', [], true), taskOf('three', ['one', 'two'])]
+const TASKS = [makeTask('one'), makeTask('two', [], true), makeTask('three', ['one', 'two'])]
 
 /** The user's agents. Their command lines limit their permissions. */
 const AGENT_FILES = {
@@ -227,7 +227,7 @@ describe.skipIf(!claudeOnce || !codexOnce)('claude -p and codex exec, a program 
 })
 
 const TEN_TASKS = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'].map((id, index, ids) =>
-  taskOf(id, index > 5 ? [ids[index - 5] ?? 'one'] : [], index % 4 === 1),
+  makeTask(id, index > 5 ? [ids[index - 5] ?? 'one'] : [], index % 4 === 1),
 )
 /** Verify fails for an empty file. */
 const PROJECT_FILES = {

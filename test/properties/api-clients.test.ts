@@ -5,7 +5,7 @@ import { ApiError, Client } from '../../src/api/client/client.ts'
 import type { EventView } from '../../src/api/views/daemon.ts'
 import type { ProcessView, SteerView } from '../../src/api/views/process.ts'
 import { deep } from '../support/deep.ts'
-import { seededPick } from '../support/kernel/random-inputs.ts'
+import { makeSeededPick } from '../support/kernel/random-inputs.ts'
 import { LocalDaemon } from '../support/daemon/local-daemon.ts'
 import { SEED } from '../support/seed.ts'
 
@@ -109,7 +109,7 @@ async function sendRequests(
   number: number,
   { uuids, answers }: { readonly uuids: string[]; readonly answers: ClientAnswer[] },
 ): Promise<void> {
-  const pick = seededPick(SEED + number)
+  const pick = makeSeededPick(SEED + number)
   const via = `client-${number}`
   const client = new Client({ socketPath: () => daemon.paths.socket, name: via })
   for (let count = 0; count < REQUESTS_PER_CLIENT; count += 1) {

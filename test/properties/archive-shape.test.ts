@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { factBodyProblem } from '../../src/daemon/archive/fact-shape.ts'
 import type { FactBody } from '../../src/kernel/model/facts.ts'
 import { RandomRun } from '../support/kernel/random-run.ts'
-import { seededPick } from '../support/kernel/random-inputs.ts'
+import { makeSeededPick } from '../support/kernel/random-inputs.ts'
 import { FACT_TYPES, bodyOf } from '../support/store/arbitraries.ts'
 
 test.each(FACT_TYPES)('an import accepts any %s', (type) => {
@@ -19,7 +19,7 @@ test.each(FACT_TYPES)('an import accepts any %s', (type) => {
 test('an import accepts all facts of a random life of the kernel, read back from JSON', () => {
   fc.assert(
     fc.property(fc.nat(1_000_000), (seed) => {
-      const pick = seededPick(seed)
+      const pick = makeSeededPick(seed)
       const episode = new RandomRun()
       while (episode.inputs < 200) episode.play(pick)
       for (const fact of [...episode.world.journal.values()].flat())

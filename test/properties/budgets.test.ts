@@ -7,7 +7,7 @@ import { tallyWithBelow } from '../../src/kernel/state/limits.ts'
 import { forkPointNow } from '../../src/kernel/decide/fork.ts'
 import { deep } from '../support/deep.ts'
 import { BudgetModel } from '../support/kernel/budget-model.ts'
-import { seededPick } from '../support/kernel/random-inputs.ts'
+import { makeSeededPick } from '../support/kernel/random-inputs.ts'
 import { World, kernelSpec } from '../support/kernel/world.ts'
 import type { ReplyValue } from '../../src/kernel/model/effects.ts'
 import type { InputBody } from '../../src/kernel/model/inputs.ts'
@@ -35,7 +35,7 @@ class Life {
   readonly #reservedAtGrant = new Map<string, { tokens: number; nano: number }>()
 
   constructor(seed: number) {
-    this.pick = seededPick(seed)
+    this.pick = makeSeededPick(seed)
     this.hasExactEstimates = seed % 2 === 0
   }
 

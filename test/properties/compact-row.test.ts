@@ -3,14 +3,14 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { RowPacker } from '../../src/daemon/loop/compact-row.ts'
 import { RandomRun } from '../support/kernel/random-run.ts'
-import { seededPick } from '../support/kernel/random-inputs.ts'
+import { makeSeededPick } from '../support/kernel/random-inputs.ts'
 import { kernelSpec } from '../support/kernel/world.ts'
 import type { Process } from '../../src/kernel/model/process.ts'
 import { changedSpec } from '../support/spec-changes.ts'
 
 /** The rows at the end of a random life. */
 function rowsOfLife(seed: number): Process[] {
-  const pick = seededPick(seed)
+  const pick = makeSeededPick(seed)
   const episode = new RandomRun()
   while (episode.inputs < 120) episode.play(pick)
   episode.world.commit()

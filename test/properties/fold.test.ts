@@ -5,13 +5,13 @@ import { describe, expect, test } from 'vitest'
 import { fold } from '../../src/kernel/state/fold.ts'
 import { KernelError } from '../../src/kernel/model/errors.ts'
 import { RandomRun } from '../support/kernel/random-run.ts'
-import { seededPick } from '../support/kernel/random-inputs.ts'
+import { makeSeededPick } from '../support/kernel/random-inputs.ts'
 import type { Fact, FactBody } from '../../src/kernel/model/facts.ts'
 import type { Process } from '../../src/kernel/model/process.ts'
 
 /** Journals of a random life, with the rows that they led to. */
 function randomJournals(seed: number, inputs = 150): { readonly facts: readonly Fact[]; readonly row: Process | undefined }[] {
-  const pick = seededPick(seed)
+  const pick = makeSeededPick(seed)
   const episode = new RandomRun()
   while (episode.inputs < inputs) episode.play(pick)
   return [...episode.world.journal].map(([uuid, facts]) => ({ facts, row: episode.world.row(uuid) }))
@@ -61,7 +61,7 @@ test("a journal with a gap, a repetition or another process's fact at its start 
 })
 
 describe('the fold refuses', () => {
-  const pick = seededPick(1)
+  const pick = makeSeededPick(1)
   const makeFact = (seq: number, body: FactBody): Fact => ({ uuid: 'p1', seq, pid: 1, at: 1, body })
   const episode = new RandomRun()
   while (!episode.world.journal.has('p1')) episode.play(pick)
@@ -89,7 +89,7 @@ describe('the fold refuses', () => {
 
 test('the row has at most 500 characters of a text, whatever its length in the journal', () => {
   const episode = new RandomRun()
-  const pick = seededPick(1)
+  const pick = makeSeededPick(1)
   while (!episode.world.journal.has('p1')) episode.play(pick)
   const created = fold(undefined, episode.world.journal.get('p1')?.[0] as Fact)
   const longNoteRow = fold(created, { uuid: 'p1', seq: 2, pid: 1, at: 1, body: { type: 'process.note', text: 'x'.repeat(10_000) } })

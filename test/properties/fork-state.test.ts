@@ -8,11 +8,11 @@ import type { CheckpointFact } from '../../src/kernel/decide/fork.ts'
 import type { Fact, ForkState } from '../../src/kernel/model/facts.ts'
 import type { Process } from '../../src/kernel/model/process.ts'
 import { RandomRun } from '../support/kernel/random-run.ts'
-import { seededPick } from '../support/kernel/random-inputs.ts'
+import { makeSeededPick } from '../support/kernel/random-inputs.ts'
 
 /** Plays random inputs. Returns each process with its journal, which begins with the facts that a fork shares with its origin. */
 function randomJournals(seed: number, inputs = 250): { readonly row: Process; readonly facts: readonly Fact[] }[] {
-  const pick = seededPick(seed)
+  const pick = makeSeededPick(seed)
   const episode = new RandomRun()
   while (episode.inputs < inputs) episode.play(pick)
   return [...episode.world.journal.keys()].flatMap((uuid) => {

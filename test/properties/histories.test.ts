@@ -2,14 +2,14 @@
 // killed, pinned, removed and collected, with restarts, faults and crashes of the daemon.
 import fc from 'fast-check'
 import { test } from 'vitest'
-import { seededPick } from '../support/kernel/random-inputs.ts'
+import { makeSeededPick } from '../support/kernel/random-inputs.ts'
 import type { Pick } from '../support/kernel/random-inputs.ts'
 import { Simulation } from '../support/kernel/simulation.ts'
 import { memoryDir } from '../support/tmp.ts'
 
 /** The drawn values come first, then random ones from a seed, so that everything comes to its end. */
 function pickFrom(values: readonly number[]): Pick {
-  const randomPick = seededPick(1)
+  const randomPick = makeSeededPick(1)
   let index = 0
   return (bound) => {
     const value = values[index]

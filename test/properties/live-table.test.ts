@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import { Table } from '../../src/daemon/loop/table.ts'
 import { Overlay } from '../../src/kernel/state/live-table.ts'
 import { RandomRun } from '../support/kernel/random-run.ts'
-import { compareIndexes } from '../support/kernel/compare-with-model.ts'
-import { seededPick } from '../support/kernel/random-inputs.ts'
+import { compareIndexesWithRows } from '../support/kernel/compare-with-model.ts'
+import { makeSeededPick } from '../support/kernel/random-inputs.ts'
 import type { Process } from '../../src/kernel/model/process.ts'
 import type { LiveTable } from '../../src/kernel/state/live-table.ts'
 
@@ -14,7 +14,7 @@ const isCounted = ({ life }: Process): boolean => life.state === 'created' || (l
 /** Every value of any row in a random life, in order. */
 function valuesOfLife(seed: number): Process[] {
   const episode = new RandomRun()
-  const pick = seededPick(seed)
+  const pick = makeSeededPick(seed)
   const values: Process[] = []
   const step = episode.world.step.bind(episode.world)
   episode.world.step = (body) => {
@@ -33,7 +33,7 @@ function expectSame(view: LiveTable, rows: ReadonlyMap<string, Process>): void {
   expect([...view.all()].toSorted()).toEqual(livingRows.map(({ uuid }) => uuid).toSorted())
   for (const row of rows.values()) expect(view.get(row.uuid)).toEqual(row.life.state === 'dead' ? undefined : row)
   expect(view.activeCount).toBe(livingRows.filter(isCounted).length)
-  expect(compareIndexes(view)).toBeNull()
+  expect(compareIndexesWithRows(view)).toBeNull()
 }
 
 test('table and overlays show the same as a list of rows', () => {

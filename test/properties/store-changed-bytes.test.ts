@@ -9,7 +9,7 @@ import { openSqliteStore } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
 import { deep } from '../support/deep.ts'
 import { seededRandom } from '../support/random.ts'
-import { Scribe, endOf, forkedOf, stepOf, uuidOf } from '../support/store/facts.ts'
+import { CommitMaker, endFacts, forkedOf, stepOf, uuidOf } from '../support/store/facts.ts'
 import { openTestStore } from '../support/store/test-store.ts'
 import { tempDir, type TempDir } from '../support/tmp.ts'
 import { SEED } from '../support/seed.ts'
@@ -41,12 +41,12 @@ beforeAll(async () => {
   earlier = join(folder.path, 'earlier')
   await using at = await openTestStore()
   await using _lock = await acquireLock(at.dir)
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   for (let number = 1; number <= 12; number++) {
     await at.store.commit(scribe.spawn(uuidOf(number)))
     for (let step = 1; step <= 20; step++)
       await at.store.commit(scribe.write(uuidOf(number), ...stepOf(step, `text ${step} `.repeat(step === 9 ? 2_000 : 40))))
-    if (number % 3 === 0) await at.store.commit(scribe.write(uuidOf(number), ...endOf()))
+    if (number % 3 === 0) await at.store.commit(scribe.write(uuidOf(number), ...endFacts()))
     if (number === 8) {
       await at.reopen()
       cpSync(at.dir, earlier, { recursive: true })
@@ -57,7 +57,7 @@ beforeAll(async () => {
       uuidOf(99),
       forkedOf(++scribe.pid, { uuid: uuidOf(3), step: 4, seq: 12 }),
       { type: 'process.started', mono: 5, attached: true, containment: null },
-      ...endOf(),
+      ...endFacts(),
     ),
   )
   while (await at.store.updateUsageLedger());

@@ -10,7 +10,7 @@ import { IDENTITY_FILE, identityText, readIdentity } from '../../src/store/files
 import { openSqliteStore } from '../../src/store/sqlite.ts'
 import { deep } from '../support/deep.ts'
 import { seededRandom } from '../support/random.ts'
-import { Scribe, endOf, stepOf, uuidOf } from '../support/store/facts.ts'
+import { CommitMaker, endFacts, stepOf, uuidOf } from '../support/store/facts.ts'
 import { openTestStore, type TestStore } from '../support/store/test-store.ts'
 import { SEED } from '../support/seed.ts'
 
@@ -51,7 +51,7 @@ function snapshotDisk(fixture: TestStore): Disk {
 /** Steps, long texts, spawns and ends; the log is folded into the database every few commits. */
 async function recordMoments(random: Random, commits: number): Promise<Moment[]> {
   await using fixture = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   const moments: Moment[] = []
   const livingNumbers: number[] = []
   const spawnedNumbers: number[] = []
@@ -64,7 +64,7 @@ async function recordMoments(random: Random, commits: number): Promise<Moment[]>
       await fixture.store.commit(scribe.spawn(uuidOf(number)))
     } else if (percent === 1 && livingNumbers.length > 1) {
       livingNumbers.splice(livingNumbers.indexOf(livingNumber), 1)
-      await fixture.store.commit(scribe.write(uuidOf(livingNumber), ...endOf()))
+      await fixture.store.commit(scribe.write(uuidOf(livingNumber), ...endFacts()))
     } else {
       await fixture.store.commit(
         scribe.write(uuidOf(livingNumber), ...stepOf(number, `${number} `.repeat(random.below(percent === 2 ? 20_000 : 900)))),

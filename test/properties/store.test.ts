@@ -13,7 +13,7 @@ import { openSqliteStore } from '../../src/store/sqlite.ts'
 import type { Commit, Store } from '../../src/store/store.ts'
 import { deep } from '../support/deep.ts'
 import { FACT_TYPES, bodyOf } from '../support/store/arbitraries.ts'
-import { Scribe, endOf, modelFinished, specOf, toolFinished, uuidOf } from '../support/store/facts.ts'
+import { CommitMaker, endFacts, modelFinished, specOf, toolFinished, uuidOf } from '../support/store/facts.ts'
 import { changeStoreFile, openTestStore } from '../support/store/test-store.ts'
 import { tempDir } from '../support/tmp.ts'
 import type { Uuid } from '../../src/kernel/model/ids.ts'
@@ -23,7 +23,7 @@ const REMOVED_AT = 1_700_000_000_001
 
 /** The acknowledged content. */
 class Model {
-  scribe = new Scribe()
+  scribe = new CommitMaker()
   facts: StoredFact[] = []
   /** the readable journal of each process: a fork has a copy of its origin's part here */
   readonly journals = new Map<Uuid, StoredFact[]>()
@@ -66,7 +66,7 @@ class Model {
 
   /** A scribe that continues from the acknowledged facts. */
   restart(): void {
-    this.scribe = new Scribe({ pid: this.pid, cursor: this.cursor }, [...this.processes.values()])
+    this.scribe = new CommitMaker({ pid: this.pid, cursor: this.cursor }, [...this.processes.values()])
   }
 }
 
@@ -116,7 +116,7 @@ const forkCommand = fc
           uuidOf(number),
           origin,
           1 + Math.floor(part * (factCount - 1)),
-          ...(deadProcesses ? endOf() : []),
+          ...(deadProcesses ? endFacts() : []),
         )
         if (model.processes.has(origin)) return commitToBoth(model, real, forkCommit)
         await expect(real.store.commit(forkCommit)).rejects.toMatchObject({ code: 'COLLECTED' })
@@ -163,7 +163,7 @@ const endProcess = fc.nat(PROCESSES - 1).map((number) =>
   makeCommand(
     `end ${number}`,
     (model) => isRunning(model, uuidOf(number)),
-    async (model, real) => commitToBoth(model, real, model.scribe.write(uuidOf(number), ...endOf())),
+    async (model, real) => commitToBoth(model, real, model.scribe.write(uuidOf(number), ...endFacts())),
   ),
 )
 
@@ -187,7 +187,7 @@ const refusedCommand = fc.nat(PROCESSES - 1).map((number) =>
     `refused ${number}`,
     (model) => isRunning(model, uuidOf(number)),
     async (model, real) => {
-      const refusedCommit = model.scribe.write(uuidOf(number), ...modelFinished(1, 'never '.repeat(2_000)), ...endOf())
+      const refusedCommit = model.scribe.write(uuidOf(number), ...modelFinished(1, 'never '.repeat(2_000)), ...endFacts())
       await expect(real.store.commit({ ...refusedCommit, processes: [] })).rejects.toMatchObject({ code: 'INTERNAL' })
       model.restart()
     },
@@ -396,7 +396,7 @@ function rowAfter(before: Process, facts: readonly StoredFact[]): Process {
 
 test('any fact of any type is read back unchanged', async () => {
   await using fixture = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   const A = uuidOf(1)
   await fixture.store.commit(scribe.spawn(A))
   let { cursor } = scribe

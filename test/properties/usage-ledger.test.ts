@@ -10,7 +10,7 @@ import type { Process } from '../../src/kernel/model/process.ts'
 import { openSqliteStore } from '../../src/store/sqlite.ts'
 import type { SpentRow, Store } from '../../src/store/store.ts'
 import { deep } from '../support/deep.ts'
-import { Scribe, endOf, specOf, uuidOf } from '../support/store/facts.ts'
+import { CommitMaker, endFacts, specOf, uuidOf } from '../support/store/facts.ts'
 import { tempDir } from '../support/tmp.ts'
 import type { Uuid } from '../../src/kernel/model/ids.ts'
 import type { CallUsage, Usage } from '../../src/kernel/model/usage.ts'
@@ -96,7 +96,7 @@ interface RemovedProcess {
 class Lives {
   store: Store
   dir: string
-  scribe = new Scribe()
+  scribe = new CommitMaker()
   readonly living = new Map<Uuid, Process>()
   readonly removed = new Map<Uuid, RemovedProcess>()
   readonly roots = new Map<Uuid, Uuid>()
@@ -121,7 +121,7 @@ class Lives {
       case 'say':
         return process && !isOver ? this.#commit(this.scribe.write(uuid, ...operation.bodies)) : undefined
       case 'end':
-        return process && !isOver ? this.#commit(this.scribe.write(uuid, ...endOf())) : undefined
+        return process && !isOver ? this.#commit(this.scribe.write(uuid, ...endFacts())) : undefined
       case 'remove':
         return process && isOver ? this.#remove(process) : undefined
       case 'importRemoved':
@@ -137,7 +137,7 @@ class Lives {
     }
   }
 
-  async #commit(commit: ReturnType<Scribe['write']>): Promise<void> {
+  async #commit(commit: ReturnType<CommitMaker['write']>): Promise<void> {
     await this.store.commit(commit)
     for (const process of commit.processes) this.living.set(process.uuid, process)
   }

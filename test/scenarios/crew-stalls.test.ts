@@ -3,9 +3,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { CrewHome, taskOf as fileTask } from '../support/crew/crew-home.ts'
+import { CrewHome, makeTask } from '../support/crew/crew-home.ts'
 import { violationsOfCrew } from '../support/crew/crew-journal-check.ts'
-import { bash, call, LocalCrew, memberOf, writeModelScript, taskOf, callThatWaitsFor } from '../support/crew/local-crew.ts'
+import { bashCall, reeveToolCall, LocalCrew, memberOf, writeModelScript, taskOf, callThatWaitsFor } from '../support/crew/local-crew.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { LocalDaemon } from '../support/daemon/local-daemon.ts'
 
@@ -18,12 +18,12 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-const DONE = [call('report_implementation_complete', { summary: 'it is done' }), { text: 'reported' }]
+const DONE = [reeveToolCall('report_implementation_complete', { summary: 'it is done' }), { text: 'reported' }]
 const TASK = '/^Task /'
 
 test('I1: finished work without a report is asked for, and in the end its task fails with the reason; no member waits for ever', async () => {
   const model = writeModelScript(daemon.work, [
-    { when: TASK, steps: [bash('echo done >> work.txt'), { text: 'It is all done.' }] },
+    { when: TASK, steps: [bashCall('echo done >> work.txt'), { text: 'It is all done.' }] },
     { steps: [{ text: 'As I said, it is done.' }] },
   ])
   const crew = await LocalCrew.up(daemon, {
@@ -50,12 +50,15 @@ test('I1: finished work without a report is asked for, and in the end its task f
 test('I3: a report wakes the coordinator at once, and once', async () => {
   const coordinator = writeModelScript(daemon.work, [
     { when: 'You coordinate', steps: [{ text: 'I see.' }] },
-    { when: 'it is done', steps: [call('complete_crew', { summary: 'all is done', outcome: 'completed' }), { text: 'over' }] },
+    { when: 'it is done', steps: [reeveToolCall('complete_crew', { summary: 'all is done', outcome: 'completed' }), { text: 'over' }] },
     { steps: [{ text: 'I wait.' }] },
   ])
   const goFile = join(daemon.work, 'go')
   const crew = await LocalCrew.up(daemon, {
-    model: writeModelScript(daemon.work, [{ when: TASK, steps: [callThatWaitsFor(goFile), ...DONE] }, { steps: [call('signal_ready')] }]),
+    model: writeModelScript(daemon.work, [
+      { when: TASK, steps: [callThatWaitsFor(goFile), ...DONE] },
+      { steps: [reeveToolCall('signal_ready')] },
+    ]),
     coordinator: { model: coordinator },
     workers: 1,
     reviews: false,
@@ -74,8 +77,8 @@ test('I5: a dying member returns its task, and another member does it', async ()
   const goFile = join(daemon.work, 'go')
   const crew = await LocalCrew.up(daemon, {
     model: writeModelScript(daemon.work, [
-      { when: TASK, steps: [bash(`mkdir '${goFile}' 2> /dev/null && exec sleep 600`), ...DONE] },
-      { steps: [call('signal_ready')] },
+      { when: TASK, steps: [bashCall(`mkdir '${goFile}' 2> /dev/null && exec sleep 600`), ...DONE] },
+      { steps: [reeveToolCall('signal_ready')] },
     ]),
     workers: 1,
     reviews: false,
@@ -101,7 +104,7 @@ test('I6: a member dismissed before its report loses nothing, and gets no more t
   await crew.up({
     coordinator: 'engine',
     workers: { implementer: { count: 1, model: CrewHome.model('worker') }, reviewer: { count: 1, model: CrewHome.model('worker') } },
-    tasks: [fileTask('one', [], true)],
+    tasks: [makeTask('one', [], true)],
   })
   await crew.waitForHold('feedback', 'one')
   const { uuid } = await crew.memberOf('one')
@@ -126,7 +129,7 @@ test('I3: a report made while the daemon died reaches the coordinator after its 
   await crew.up({
     coordinator: { model: CrewHome.model('coordinator') },
     workers: { generic: { count: 2, model: CrewHome.model('worker') } },
-    tasks: [fileTask('one')],
+    tasks: [makeTask('one')],
   })
   await crew.waitForFact('task.reported')
   await crew.restartDaemon()

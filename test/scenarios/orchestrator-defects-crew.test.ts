@@ -4,10 +4,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { CrewMemberView, CrewTaskView, CrewView } from '../../src/api/views/crew.ts'
-import { CrewHome, taskOf as fileTask } from '../support/crew/crew-home.ts'
+import { CrewHome, makeTask } from '../support/crew/crew-home.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { connectClient, callTool } from '../support/agents/reeve-tools-client.ts'
-import { bash, call, LocalCrew, memberOf, writeModelScript, taskOf, callThatWaitsFor } from '../support/crew/local-crew.ts'
+import { bashCall, reeveToolCall, LocalCrew, memberOf, writeModelScript, taskOf, callThatWaitsFor } from '../support/crew/local-crew.ts'
 import { LocalDaemon } from '../support/daemon/local-daemon.ts'
 import { Repository } from '../support/crew/repository.ts'
 import { ROOT } from '../support/env.ts'
@@ -22,7 +22,7 @@ afterEach(async () => {
 })
 
 const QUIET = [{ steps: [{ text: 'I look on.' }] }]
-const DONE = [call('report_implementation_complete', { summary: 'it is done' }), { text: 'reported' }]
+const DONE = [reeveToolCall('report_implementation_complete', { summary: 'it is done' }), { text: 'reported' }]
 const goFile = (): string => join(daemon.work, 'go')
 /** The coordinator does nothing, so that the user gives all commands. */
 const startLed = (model: string, tasks: readonly { readonly id: string; readonly text: string }[], workers = 2): Promise<LocalCrew> =>
@@ -186,9 +186,9 @@ test('orchestrator defect 14: a member reports only what its role may, and no ot
     {
       when: '/^Task/',
       steps: [
-        call('complete_crew', { summary: 'mine', outcome: 'completed' }),
-        call('assign_task', { task: 'one', member: 'worker-2' }),
-        call('report_review_verdict', { verdict: 'APPROVED', comments: 'mine' }),
+        reeveToolCall('complete_crew', { summary: 'mine', outcome: 'completed' }),
+        reeveToolCall('assign_task', { task: 'one', member: 'worker-2' }),
+        reeveToolCall('report_review_verdict', { verdict: 'APPROVED', comments: 'mine' }),
         ...DONE,
       ],
     },
@@ -206,7 +206,7 @@ test('orchestrator defect 14: a member reports only what its role may, and no ot
   // An agent outside a crew has no such tool.
   const processOutsideCrew = await daemon.spawn({
     model: writeModelScript(daemon.work, [
-      { steps: [call('complete_crew', { summary: 'mine', outcome: 'completed' }), { text: '{{ lastResult }}' }] },
+      { steps: [reeveToolCall('complete_crew', { summary: 'mine', outcome: 'completed' }), { text: '{{ lastResult }}' }] },
     ]),
   })
   expect((await daemon.waitForEnd(processOutsideCrew.uuid)).lastText).toMatch(/complete_crew/)
@@ -222,14 +222,14 @@ test('orchestrator defect 18: a member that has used 80 % of its context is repo
     [
       {
         when: 'context is used',
-        steps: [call('post_message', { to: 'coordinator', text: 'half of it is done' }), { text: 'the other half is left' }],
+        steps: [reeveToolCall('post_message', { to: 'coordinator', text: 'half of it is done' }), { text: 'the other half is left' }],
       },
       { when: 'You take over from', steps: DONE },
       {
         when: 'Do one',
         steps: [
-          { ...bash('true'), usage: { input: 8_500, output: 10 } },
-          { ...bash('true'), usage: { input: 9_300, output: 10 } },
+          { ...bashCall('true'), usage: { input: 8_500, output: 10 } },
+          { ...bashCall('true'), usage: { input: 9_300, output: 10 } },
           { text: 'I go on', usage: { input: 9_400, output: 10 } },
         ],
       },
@@ -289,7 +289,7 @@ test('orchestrator defect 12: tasks, phases and queues outlive a kill of the dae
   await crew.up({
     coordinator: 'engine',
     workers: { implementer: { count: 2, model: CrewHome.model('worker') }, reviewer: { count: 1, model: CrewHome.model('worker') } },
-    tasks: [fileTask('one'), fileTask('two', [], true), fileTask('three', ['one'])],
+    tasks: [makeTask('one'), makeTask('two', [], true), makeTask('three', ['one'])],
   })
   await crew.waitForHold('task', 'one')
   await crew.waitForHold('feedback', 'two')

@@ -3,8 +3,8 @@
 // each node's state follows from its process's exit. REEVE_SEED repeats a run, REEVE_LIVES sets the number of runs.
 import { expect, test } from 'vitest'
 import { deep } from '../support/deep.ts'
-import { seededPick } from '../support/kernel/random-inputs.ts'
-import { RUN, RunWorld, type Outcome, type NodePlan } from '../support/daemon/compose-world.ts'
+import { makeSeededPick } from '../support/kernel/random-inputs.ts'
+import { RUN, ComposeRunWorld, type Outcome, type NodePlan } from '../support/daemon/compose-world.ts'
 import { SEED } from '../support/seed.ts'
 
 const RUNS = Number(process.env['REEVE_LIVES'] ?? deep(100, 400))
@@ -26,7 +26,7 @@ function randomGraph(pick: Pick): NodePlan[] {
   }))
 }
 
-function interfereOnce(world: RunWorld, pick: Pick): void {
+function interfereOnce(world: ComposeRunWorld, pick: Pick): void {
   const node = world.nodes[pick(world.nodes.length)]?.name ?? ''
   const outcomes: readonly Outcome[] = ['success', 'success', 'success', 'failure', 'refused']
   const target = pick(3) === 0 ? RUN : node
@@ -60,7 +60,7 @@ function interfereOnce(world: RunWorld, pick: Pick): void {
 }
 
 /** Ends all interference: paused processes resume, requests are answered, running processes end with success. */
-function endInterference(world: RunWorld): void {
+function endInterference(world: ComposeRunWorld): void {
   for (let round = 0; round < MAX_ROUNDS && !world.isOver; round += 1) {
     world.advanceClock()
     if (world.run.life.state === 'running' && world.run.life.holds.length > 0) world.resume(RUN)
@@ -73,9 +73,9 @@ function endInterference(world: RunWorld): void {
   }
 }
 
-function playRun(seed: number): RunWorld {
-  const pick = seededPick(seed)
-  const world = new RunWorld(randomGraph(pick), pick(3) === 0 ? 1 + pick(3) : undefined)
+function playRun(seed: number): ComposeRunWorld {
+  const pick = makeSeededPick(seed)
+  const world = new ComposeRunWorld(randomGraph(pick), pick(3) === 0 ? 1 + pick(3) : undefined)
   for (let count = 0; count < INTERFERENCES_PER_RUN; count += 1) interfereOnce(world, pick)
   endInterference(world)
   return world

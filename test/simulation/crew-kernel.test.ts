@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest'
 import { deep } from '../support/deep.ts'
 import { CrewSimulation } from '../support/kernel/crew-simulation.ts'
-import { seededPick } from '../support/kernel/random-inputs.ts'
+import { makeSeededPick } from '../support/kernel/random-inputs.ts'
 import { SEED } from '../support/seed.ts'
 import type { CrewSpec } from '../../src/kernel/model/process-spec.ts'
 
@@ -32,7 +32,7 @@ const SPECS: readonly Partial<CrewSpec>[] = [
 
 /** Plays the life of this seed; returns the number of its inputs. */
 function playLife(seed: number): number {
-  const crew = new CrewSimulation(seededPick(seed), SPECS[seed % SPECS.length] ?? {})
+  const crew = new CrewSimulation(makeSeededPick(seed), SPECS[seed % SPECS.length] ?? {})
   try {
     for (let count = 0; count < ACTS_PER_LIFE; count += 1) crew.play(false)
     if (crew.playWithoutFaults(MAX_FINAL_ROUNDS) === MAX_FINAL_ROUNDS)

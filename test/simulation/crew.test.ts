@@ -12,7 +12,7 @@ import { simulateCrew, playSimulatedCrew, type SimulatedCrew } from '../support/
 import { SEED } from '../support/seed.ts'
 import { lastSuccessorOf } from '../../src/kernel/crew/state/queries.ts'
 import { USER_CHANGES } from '../support/model-git/simulated-repository.ts'
-import { MISUSES } from '../support/crew/misused-git.ts'
+import { GIT_MISUSES } from '../support/crew/misused-git.ts'
 import type { CrewSpec } from '../../src/kernel/model/process-spec.ts'
 
 const LIVES = Number(process.env['REEVE_LIVES'] ?? deep(150, 2_000))
@@ -138,7 +138,7 @@ describe('a crew under any faults', () => {
     () => {
       const { commands, refused, landings, gitOperations, outcomes, facts } = playLives(1, 150)
       expect(landings).toBeGreaterThan(75)
-      for (const misuse of [...MISUSES, ...USER_CHANGES.map((operation) => `user: ${operation}`)])
+      for (const misuse of [...GIT_MISUSES, ...USER_CHANGES.map((operation) => `user: ${operation}`)])
         expect(gitOperations.get(misuse) ?? 0, misuse).toBeGreaterThan(0)
       expect(refused / commands).toBeGreaterThan(0.01)
       for (const outcome of ['done', 'failed', 'cancelled']) expect(outcomes.get(outcome) ?? 0, outcome).toBeGreaterThan(10)

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { deep } from '../support/deep.ts'
 import { RandomRun } from '../support/kernel/random-run.ts'
-import { seededPick } from '../support/kernel/random-inputs.ts'
+import { makeSeededPick } from '../support/kernel/random-inputs.ts'
 import { SEED } from '../support/seed.ts'
 
 const INPUTS = Number(process.env['REEVE_INPUTS'] ?? deep(12_500, 1_000_000))
@@ -13,7 +13,7 @@ const INPUTS_PER_LIFE = 300
 test(`${INPUTS} random inputs keep the rules and agree with the model (seed ${SEED})`, () => {
   let inputs = 0
   for (let life = 0; inputs < INPUTS; life += 1) {
-    const pick = seededPick(SEED + life)
+    const pick = makeSeededPick(SEED + life)
     const episode = new RandomRun()
     try {
       while (episode.inputs < INPUTS_PER_LIFE) episode.play(pick)

@@ -2,7 +2,7 @@
 // REEVE_SEED repeats a run, REEVE_STEPS makes it longer.
 import { expect, test } from 'vitest'
 import { deep } from '../support/deep.ts'
-import { seededPick } from '../support/kernel/random-inputs.ts'
+import { makeSeededPick } from '../support/kernel/random-inputs.ts'
 import { Simulation } from '../support/kernel/simulation.ts'
 import { memoryDir } from '../support/tmp.ts'
 import { SEED } from '../support/seed.ts'
@@ -17,7 +17,7 @@ test(`${STEPS} random steps keep the guarantees (seed ${SEED})`, async () => {
   const counts: Record<string, number> = {}
   for (let steps = 0, life = 0; steps < STEPS; steps += STEPS_PER_LIFE, life += 1) {
     await using dir = await memoryDir()
-    const simulation = new Simulation(dir.path, seededPick(SEED + life))
+    const simulation = new Simulation(dir.path, makeSeededPick(SEED + life))
     let step = 0
     try {
       for (; step < STEPS_PER_LIFE; step += 1) await simulation.step()
@@ -27,7 +27,7 @@ test(`${STEPS} random steps keep the guarantees (seed ${SEED})`, async () => {
     }
     restarts += simulation.restarts
     commands += simulation.commands
-    for (const [counter, count] of Object.entries(simulation.histories.counts)) counts[counter] = (counts[counter] ?? 0) + count
+    for (const [counter, count] of Object.entries(simulation.forksAndRemovals.counts)) counts[counter] = (counts[counter] ?? 0) + count
   }
   expect(commands).toBeGreaterThan(STEPS / 2)
   for (const counter of ['forks', 'removed', 'pieces', 'resumed', 'refused'])
@@ -47,7 +47,7 @@ test.each(['DISK_FULL', 'READ_ONLY', 'UNAVAILABLE'] as const)(
     for (const seed of SHORT_LIVES) {
       for (let commit = 1; commit <= MAX_COMMITS; commit += 1) {
         await using dir = await memoryDir()
-        const simulation = new Simulation(dir.path, seededPick(seed), { commit, code })
+        const simulation = new Simulation(dir.path, makeSeededPick(seed), { commit, code })
         try {
           for (let step = 0; step < SHORT_STEPS; step += 1) await simulation.step()
           await simulation.end()

@@ -3,7 +3,7 @@
 // REEVE_SEED repeats a run, REEVE_LIVES sets the number of random lives.
 import { expect, test } from 'vitest'
 import { deep } from '../support/deep.ts'
-import { seededPick } from '../support/kernel/random-inputs.ts'
+import { makeSeededPick } from '../support/kernel/random-inputs.ts'
 import { RealSupervisor } from '../support/supervision/real-supervisor.ts'
 import { SupervisionModel } from '../support/supervision/model.ts'
 import { SEED } from '../support/seed.ts'
@@ -96,7 +96,7 @@ test.each(STRATEGIES)(
 
 test(`in ${LIVES} random lives, the supervisor equals its model (seed ${SEED})`, () => {
   for (let life = 0; life < LIVES; life += 1) {
-    const pick = seededPick(SEED + life)
+    const pick = makeSeededPick(SEED + life)
     const pickOne = <T>(choicesToPick: readonly T[]): T => choicesToPick[pick(choicesToPick.length)] as T
     const played = new Life(pickOne(STRATEGIES), [pickOne(TYPES), pickOne(TYPES), pickOne(TYPES)], pick(4))
     try {

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /** Counts the turns of the event loop until `work` is done; `turn` returns the number so far. */
-export async function turnsDuring<T>(
+export async function countTurnsDuring<T>(
   task: (turnCount: () => number) => Promise<T>,
 ): Promise<{ readonly result: T; readonly turns: number }> {
   let isOver = false
@@ -22,7 +22,7 @@ export async function turnsDuring<T>(
 }
 
 /** Returns a clock that advances by 1 ms at each reading. */
-export function windingClock(): () => number {
+export function makeAdvancingClock(): () => number {
   let ms = 0
   return () => (ms += 1)
 }

@@ -9,7 +9,7 @@ import {
   factEvent,
   startFakeDaemon,
   processView,
-  refusal,
+  refusedAnswer,
   type FakeAnswer,
   type FakeRoutes,
 } from '../../support/daemon/fake-daemon.ts'
@@ -215,7 +215,7 @@ describe('errors of the daemon', () => {
     ['NOT_FOUND', ['events', '5'], 3],
     ['NOT_FOUND', ['resume', '5'], 3],
   ] as const)('%s of %j exits %d', async (code, args, exit) => {
-    const result = await reeve({ 'GET /v1/processes/5': () => refusal(code, 'the message') }, ...args)
+    const result = await reeve({ 'GET /v1/processes/5': () => refusedAnswer(code, 'the message') }, ...args)
     expect([result.code, result.stdout]).toEqual([exit, ''])
     expect(result.stderr).toMatch(/^reeve: the message\n {7}\S/)
   })
@@ -228,7 +228,7 @@ describe('errors of the daemon', () => {
     ['INVALID', 125],
     ['RESOURCE_EXHAUSTED', 125],
   ] as const)('%s of run exits %d', async (code, exit) => {
-    expect((await reeve({ 'POST /v1/processes': () => refusal(code, 'm') }, 'run', 'x')).code).toBe(exit)
+    expect((await reeve({ 'POST /v1/processes': () => refusedAnswer(code, 'm') }, 'run', 'x')).code).toBe(exit)
   })
 })
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { CrewUpView } from '../../../src/api/views/crew-up.ts'
 import type { CrewView } from '../../../src/api/views/crew.ts'
-import { taskOf } from '../../support/crew/crew-home.ts'
+import { makeTask } from '../../support/crew/crew-home.ts'
 import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { ROOT, testEnv } from '../../support/env.ts'
 import { Repository } from '../../support/crew/repository.ts'
@@ -48,7 +48,7 @@ test('a crew implements, reviews and commits, also when the daemon is killed dur
   const {
     process: { uuid },
     notes,
-  } = await startCrew({ workers: 2, tasks: [taskOf('one'), taskOf('two', ['one'])] })
+  } = await startCrew({ workers: 2, tasks: [makeTask('one'), makeTask('two', ['one'])] })
   expect(notes).toContain('agent once does not ask reeve before it acts; only its own flags restrict it')
   await expect.poll(() => existsSync(join(userHome, 'hang-two.now')), { timeout: 90_000, interval: 50 }).toBe(true)
   await home.kill()
@@ -74,7 +74,7 @@ test.each([
   ['plain', /^agent "plain" takes no messages while it runs, so it cannot be a generic of a crew$/],
   ['forgets', /disables the sessions of/],
 ])('a crew refuses the agent `%s`', async (agent, message) => {
-  await expect(startCrew({ agent, workers: 1, tasks: [taskOf('one')] })).rejects.toMatchObject({
+  await expect(startCrew({ agent, workers: 1, tasks: [makeTask('one')] })).rejects.toMatchObject({
     code: 'INVALID',
     message: expect.stringMatching(message) as string,
   })

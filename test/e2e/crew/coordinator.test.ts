@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { CrewReportView } from '../../../src/api/views/crew-report.ts'
 import { crewReportText } from '../../../src/cli/print/crew-report.ts'
-import { bash, call, LocalCrew, writeModelScript, taskOf } from '../../support/crew/local-crew.ts'
+import { bashCall, reeveToolCall, LocalCrew, writeModelScript, taskOf } from '../../support/crew/local-crew.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 
 let daemon: LocalDaemon
@@ -16,7 +16,7 @@ afterEach(async () => {
 })
 
 const LEAD_SCRIPT = [
-  { when: 'You coordinate this crew', steps: [call('assign_task', { task: 'a', member: 'worker-1' }), { text: 'given' }] },
+  { when: 'You coordinate this crew', steps: [reeveToolCall('assign_task', { task: 'a', member: 'worker-1' }), { text: 'given' }] },
   { steps: [{ text: 'I wait for the report.' }] },
 ]
 
@@ -30,7 +30,7 @@ async function waitForMessage(crew: LocalCrew, part: string): Promise<string> {
 }
 
 test('a worker that calls signal_ready in the middle of a task is reminded, then the coordinator is notified', async () => {
-  const worker = writeModelScript(daemon.work, [{ steps: [call('signal_ready'), { text: 'ready' }] }])
+  const worker = writeModelScript(daemon.work, [{ steps: [reeveToolCall('signal_ready'), { text: 'ready' }] }])
   const crew = await LocalCrew.up(daemon, {
     coordinator: { model: writeModelScript(daemon.work, LEAD_SCRIPT) },
     model: worker,
@@ -57,13 +57,13 @@ test('a worker that calls signal_ready in the middle of a task is reminded, then
 /** More repetitions than the loop limit allows. */
 const REPEATED_CALLS = {
   when: '/^Task a|with the same results/',
-  steps: [...Array.from({ length: 14 }, () => bash('echo the same')), { text: 'enough' }],
+  steps: [...Array.from({ length: 14 }, () => bashCall('echo the same')), { text: 'enough' }],
 }
 
 test('a worker in a loop is warned, then paused; the coordinator gets the reason and the way to end the pause', async () => {
   const crew = await LocalCrew.up(daemon, {
     coordinator: { model: writeModelScript(daemon.work, LEAD_SCRIPT) },
-    model: writeModelScript(daemon.work, [REPEATED_CALLS, { steps: [call('signal_ready'), { text: '.' }] }]),
+    model: writeModelScript(daemon.work, [REPEATED_CALLS, { steps: [reeveToolCall('signal_ready'), { text: '.' }] }]),
     workers: 1,
     tasks: [{ id: 'a', text: 'Do it.' }],
   })
@@ -83,9 +83,9 @@ test('a worker in a loop is warned, then paused; the coordinator gets the reason
 
 test('under the engine, the task of a worker in a loop goes to another worker as a failed attempt', async () => {
   const rules = [
-    { when: 'earlier attempt failed', steps: [call('report_implementation_complete', { summary: 'done' }), { text: '.' }] },
+    { when: 'earlier attempt failed', steps: [reeveToolCall('report_implementation_complete', { summary: 'done' }), { text: '.' }] },
     REPEATED_CALLS,
-    { steps: [call('signal_ready'), { text: '.' }] },
+    { steps: [reeveToolCall('signal_ready'), { text: '.' }] },
   ]
   const crew = await LocalCrew.up(daemon, {
     model: writeModelScript(daemon.work, rules),
@@ -106,8 +106,8 @@ test('under the engine, the task of a worker in a loop goes to another worker as
 
 test('the report names each task that the coordinator marked as done, with its reason', async () => {
   const steps = [
-    call('mark_task_done', { task: 'a', reason: 'nobody needs it' }),
-    call('complete_crew', { summary: 'all done', outcome: 'completed' }),
+    reeveToolCall('mark_task_done', { task: 'a', reason: 'nobody needs it' }),
+    reeveToolCall('complete_crew', { summary: 'all done', outcome: 'completed' }),
     { text: '.' },
   ]
   const crew = await LocalCrew.up(daemon, {

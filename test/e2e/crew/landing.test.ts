@@ -99,7 +99,7 @@ test(
   "while the user has the crew's branch checked out, nothing lands and the user is notified; later the crew continues by itself",
   { timeout: TIMEOUT_MS },
   async () => {
-    const goFile = join(crew.marks, 'go')
+    const goFile = join(crew.membersHome, 'go')
     const model = workerScript(`
 impl() { until [ -e ${goFile} ]; do sleep 0.02; done; echo "$1" > $1.txt; }
 again() { :; }
@@ -117,7 +117,7 @@ commit() { git add -A; git commit -qm "$1: done"; }
     )
     const notice = `"${task as string}" is committed and waits to be merged: ${reason}`
     const readMessages = async (): Promise<string> =>
-      (await runCli(crew.home.path, ['crew', 'ps', 'team'], { cwd: crew.repository.dir, env: { HOME: crew.marks } })).stderr
+      (await runCli(crew.home.path, ['crew', 'ps', 'team'], { cwd: crew.repository.dir, env: { HOME: crew.membersHome } })).stderr
     expect(await readMessages()).toContain(notice)
     await crew.waitForFact('task.approved', (fact) => fact['task'] === other)
     expect(await readMessages()).toContain(`"${other}" is approved, and waits until another task has landed`)

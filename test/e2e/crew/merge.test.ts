@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { MergePlanView, ProcessDiffView } from '../../../src/api/views/diff.ts'
 import { runCli, type CliResult } from '../../support/daemon/cli.ts'
-import { CrewHome, taskOf } from '../../support/crew/crew-home.ts'
+import { CrewHome, makeTask } from '../../support/crew/crew-home.ts'
 
 const TIMEOUT_MS = 120_000
 
@@ -15,11 +15,11 @@ beforeEach(async () => {
 afterEach(() => crew[Symbol.asyncDispose]())
 
 const cli = (...args: string[]): Promise<CliResult> =>
-  runCli(crew.home.path, args, { cwd: crew.repository.dir, env: { HOME: crew.marks, COLUMNS: '80' } })
+  runCli(crew.home.path, args, { cwd: crew.repository.dir, env: { HOME: crew.membersHome, COLUMNS: '80' } })
 const git = (...args: string[]): string => crew.repository.git(...args)
 
 async function finishCrew(): Promise<void> {
-  await crew.up({ coordinator: 'engine', workers: 2, model: CrewHome.model('worker'), tasks: [taskOf('lexer'), taskOf('docs')] })
+  await crew.up({ coordinator: 'engine', workers: 2, model: CrewHome.model('worker'), tasks: [makeTask('lexer'), makeTask('docs')] })
   await crew.waitForEnd()
 }
 
@@ -101,7 +101,7 @@ test('conflicts, and changes of the user in the way, are refused without any eff
 })
 
 test('a member is a process with a worktree, and a crew that has not ended asks for --unfinished', { timeout: TIMEOUT_MS }, async () => {
-  await crew.up({ coordinator: 'engine', workers: 2, stay: true, model: CrewHome.model('worker'), tasks: [taskOf('lexer')] })
+  await crew.up({ coordinator: 'engine', workers: 2, stay: true, model: CrewHome.model('worker'), tasks: [makeTask('lexer')] })
   await crew.waitForFact('task.merged')
   expect(await cli('diff', '--name-only', 'team')).toMatchObject({ code: 0, stdout: 'lexer.txt\n' })
   const { implementer } = (await crew.home.client.get<{ task: { implementer: string } }>('/v1/crews/team/task', { id: 'lexer' })).task

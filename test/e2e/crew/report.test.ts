@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { CrewReportView, ReportUsageView } from '../../../src/api/views/crew-report.ts'
 import type { UsageReportView } from '../../../src/api/views/usage.ts'
-import { CrewHome, taskOf } from '../../support/crew/crew-home.ts'
+import { CrewHome, makeTask } from '../../support/crew/crew-home.ts'
 
 const TIMEOUT_MS = 120_000
 const TOKENS = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'steps'] as const
@@ -36,7 +36,7 @@ test('the figures add up, and the commits are those of git', { timeout: TIMEOUT_
   await crew.up({
     coordinator: 'engine',
     workers: { generic: { count: 2, model: makeScriptWithTokens() } },
-    tasks: [taskOf('one', [], true), taskOf('two', ['one'])],
+    tasks: [makeTask('one', [], true), makeTask('two', ['one'])],
   })
   await crew.waitForEnd()
   const { repository, home } = crew
@@ -102,12 +102,12 @@ test('the report names what is left for the user: a killed worker, its files, an
     reviews: false,
     max_attempts: 1,
     workers: { generic: { count: 1, model: CrewHome.model('worker') } },
-    tasks: [taskOf('one'), taskOf('two', ['one'])],
+    tasks: [makeTask('one'), makeTask('two', ['one'])],
   })
   await crew.waitForHold('task', 'one')
   const worker = await crew.memberOf('one')
   crew.repository.write({ 'half.txt': 'half' }, worker.worktree?.dir ?? '')
-  rmSync(join(crew.marks, 'held-task-one'))
+  rmSync(join(crew.membersHome, 'held-task-one'))
   crew.hold('task', 'one')
   await crew.cli('kill', '-s', 'KILL', worker.uuid)
   await crew.waitForHold('task', 'one')

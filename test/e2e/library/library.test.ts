@@ -140,8 +140,8 @@ describe('the examples', () => {
     })
   })
 
-  test('supervisor', async () => {
-    const { stdout, stderr, code } = await runExample('supervisor', ['one', 'two', 'three'])
+  test('task-list', async () => {
+    const { stdout, stderr, code } = await runExample('task-list', ['one', 'two', 'three'])
     expect(
       stdout
         .split('\n')

@@ -8,7 +8,7 @@ import { ManualClock } from '../../support/clock.ts'
 import { startCli } from '../../support/daemon/cli.ts'
 import { writePlayingProgram } from '../../support/agents/command-driver.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { settle } from '../../support/kernel/daemon-core.ts'
+import { waitUntilSettled } from '../../support/kernel/daemon-core.ts'
 import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
 import type { ScriptedAct } from '../../support/programs/json-agent.ts'
 
@@ -51,7 +51,7 @@ async function runClaude(items: readonly ScriptedAct[], body: Partial<SpawnBody>
 /** Advances the clock beyond the time at which the process wakes. */
 async function advanceClock(ms: number): Promise<void> {
   clock.wind(ms)
-  await settle()
+  await waitUntilSettled()
 }
 
 describe('Claude Code as a command, which exits at its limit', () => {

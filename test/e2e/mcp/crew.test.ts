@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { call, LocalCrew, writeModelScript, callThatWaitsFor } from '../../support/crew/local-crew.ts'
+import { reeveToolCall, LocalCrew, writeModelScript, callThatWaitsFor } from '../../support/crew/local-crew.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { connectClient, readToolServerFromLog, callTool } from '../../support/agents/reeve-tools-client.ts'
 import type { Rule } from '../../support/crew/local-crew.ts'
@@ -17,18 +17,18 @@ const WORKER: readonly Rule[] = [
   {
     when: '/^Task (?<id>[\\w.-]+)/',
     steps: [
-      call('post_message', { to: 'coordinator', text: 'I begin with {{ id }}.' }),
-      call('post_message', { to: '{{ id }}', text: 'it is simple' }),
-      call('report_implementation_complete', { summary: '{{ id }} is there' }),
+      reeveToolCall('post_message', { to: 'coordinator', text: 'I begin with {{ id }}.' }),
+      reeveToolCall('post_message', { to: '{{ id }}', text: 'it is simple' }),
+      reeveToolCall('report_implementation_complete', { summary: '{{ id }} is there' }),
       { text: 'reported' },
     ],
   },
   {
     when: '/^Review (?<id>[\\w.-]+)/',
-    steps: [call('report_review_verdict', { verdict: 'APPROVED', comments: '{{ id }} is right' }), { text: 'reviewed' }],
+    steps: [reeveToolCall('report_review_verdict', { verdict: 'APPROVED', comments: '{{ id }} is right' }), { text: 'reviewed' }],
   },
 ]
-const READY = { steps: [call('signal_ready'), { text: 'ready' }] }
+const READY = { steps: [reeveToolCall('signal_ready'), { text: 'ready' }] }
 
 let daemon: LocalDaemon
 let client: Client

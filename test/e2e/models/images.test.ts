@@ -6,9 +6,9 @@ import type { StepView } from '../../../src/api/views/process.ts'
 import { testEnv } from '../../support/env.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { startModelServer } from '../../support/models/model-server.ts'
-import { png } from '../../support/models/png.ts'
+import { makePng } from '../../support/models/png.ts'
 
-const PICTURE = png(64, 48)
+const PICTURE = makePng(64, 48)
 const PICTURE_BASE64 = PICTURE.toString('base64')
 const DESCRIPTION = 'image/png, 64 × 48, 1 KiB'
 

@@ -12,7 +12,7 @@ import type { EventView } from '../../../src/api/views/daemon.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import { runCli } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { call, writeModelScript } from '../../support/crew/local-crew.ts'
+import { reeveToolCall, writeModelScript } from '../../support/crew/local-crew.ts'
 import { Repository } from '../../support/crew/repository.ts'
 
 const TIMEOUT_MS = 120_000
@@ -97,8 +97,13 @@ describe('an agent that may only write files, and redirects its worktree to its 
     repository.commit({})
     const model = writeModelScript(
       daemon.work,
-      [{ when: '/^Task/', steps: [...attackSteps(), call('report_implementation_complete', { summary: 'done' }), { text: 'reported' }] }],
-      { steps: [call('signal_ready'), { text: 'ready' }] },
+      [
+        {
+          when: '/^Task/',
+          steps: [...attackSteps(), reeveToolCall('report_implementation_complete', { summary: 'done' }), { text: 'reported' }],
+        },
+      ],
+      { steps: [reeveToolCall('signal_ready'), { text: 'ready' }] },
     )
     const crews = new Crews(daemon.client)
     const { process } = await crews.up({
@@ -138,11 +143,15 @@ test(
       [
         {
           when: '/^Task/',
-          steps: [writeStep('made.txt', 'made\n'), call('report_implementation_complete', { summary: 'done' }), { text: 'reported' }],
+          steps: [
+            writeStep('made.txt', 'made\n'),
+            reeveToolCall('report_implementation_complete', { summary: 'done' }),
+            { text: 'reported' },
+          ],
         },
-        { when: '/approved: commit it|not committed yet/', steps: [call('signal_ready'), { text: 'I cannot' }] },
+        { when: '/approved: commit it|not committed yet/', steps: [reeveToolCall('signal_ready'), { text: 'I cannot' }] },
       ],
-      { steps: [call('signal_ready'), { text: 'ready' }] },
+      { steps: [reeveToolCall('signal_ready'), { text: 'ready' }] },
     )
     const crews = new Crews(daemon.client)
     const { process } = await crews.up({
@@ -169,7 +178,7 @@ test('an agent with the repository as its folder configures no filter for its ch
   const child = await daemon.writeScript([{ text: 'I am a child' }])
   const steps = [
     writeStep('.git/config', `[filter "x"]\n\tsmudge = ${hostileRepository}\n`),
-    call('spawn', { intent: 'x', model: child, worktree: true, name: 'child' }),
+    reeveToolCall('spawn', { intent: 'x', model: child, worktree: true, name: 'child' }),
     { text: 'done' },
   ]
   const { uuid } = await daemon.spawnScripted(steps, {
@@ -184,7 +193,7 @@ test('an agent with the repository as its folder configures no filter for its ch
   // Filters of the user do not run either for a child that may run no programs.
   repository.git('config', 'filter.x.smudge', hostileRepository)
   const secondAttempt = await daemon.spawnScripted(
-    [call('spawn', { intent: 'x', model: child, worktree: true, name: 'again' }), { text: 'done' }],
+    [reeveToolCall('spawn', { intent: 'x', model: child, worktree: true, name: 'again' }), { text: 'done' }],
     {
       cwd: repository.dir,
       allow: [...FILES, 'mcp__reeve__*', 'read:.', 'write:.'],

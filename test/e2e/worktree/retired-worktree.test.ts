@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ProcessDiffView } from '../../../src/api/views/diff.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import { runCli } from '../../support/daemon/cli.ts'
-import { CrewHome, taskOf } from '../../support/crew/crew-home.ts'
+import { CrewHome, makeTask } from '../../support/crew/crew-home.ts'
 
 const TIMEOUT_MS = 120_000
 
@@ -23,7 +23,7 @@ async function startIdleWorker(): Promise<{ readonly worker: ProcessView; readon
     reviews: false,
     stay: true,
     workers: { generic: { count: 1, model: CrewHome.model('worker') } },
-    tasks: [taskOf('one')],
+    tasks: [makeTask('one')],
   })
   await crew.waitForFact('task.done')
   const worker = await crew.memberOf('one')
@@ -128,7 +128,7 @@ test(
       coordinator: 'engine',
       reviews: false,
       workers: { generic: { count: 1, model: CrewHome.model('worker') } },
-      tasks: [taskOf('one')],
+      tasks: [makeTask('one')],
     })
     await crew.waitForHold('task', 'one')
     const worker = await crew.memberOf('one')

@@ -8,7 +8,7 @@ import { writeProgramOfTurns, startCommand, type RunningCommand } from '../../su
 import { openContainmentBench, findWorkingKinds, type ContainmentBench } from '../../support/agents/containment-bench.ts'
 import { findProcessesWith } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { Scribe, uuidOf } from '../../support/store/facts.ts'
+import { CommitMaker, uuidOf } from '../../support/store/facts.ts'
 import type { Launch } from '../../../src/drivers/port.ts'
 import type { Report } from '../../../src/kernel/model/reports.ts'
 import type { ScriptedAct } from '../../support/programs/json-agent.ts'
@@ -213,7 +213,7 @@ describe('a failed turn', () => {
 describe('a turn that was cut off', () => {
   async function startResumed(contained: ContainmentBench, hasBegun: boolean): Promise<Talk> {
     const usage = { inputTokens: 1000, outputTokens: 50, cacheReadTokens: 300, cacheWriteTokens: 20, costUsd: null }
-    const { facts } = new Scribe().spawn(
+    const { facts } = new CommitMaker().spawn(
       uuidOf(1),
       undefined,
       { type: 'process.handle', handle: null, sessionId: THREAD },

@@ -10,7 +10,7 @@ import { writePlayArgv, writePlayingProgram, startCommand, type RunningCommand }
 import { openContainmentBench, findWorkingKinds, type ContainmentBench } from '../../support/agents/containment-bench.ts'
 import { findProcessesWith } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { Scribe, uuidOf } from '../../support/store/facts.ts'
+import { CommitMaker, uuidOf } from '../../support/store/facts.ts'
 import type { Launch } from '../../../src/drivers/port.ts'
 import type { Report } from '../../../src/kernel/model/reports.ts'
 import type { ScriptedAct } from '../../support/programs/json-agent.ts'
@@ -198,7 +198,7 @@ describe('its command line', () => {
 
   test('on a resume has the session, with the message or a request to continue; usage counts from there', async () => {
     await using contained = await openContainmentBench()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     const usage = { inputTokens: 2000, outputTokens: 100, cacheReadTokens: 600, cacheWriteTokens: 40, costUsd: null }
     const sessionId = '01a1f964-3c13-7d42-a935-af7e68a221bf'
     const { facts } = scribe.spawn(

@@ -1,7 +1,7 @@
 // The daemon is killed with SIGKILL at random moments, while it boots, resumes and runs agents. No acknowledged fact is lost, nothing
 // is done twice, no program is left running, and the table matches its journal.
 import { expect, test } from 'vitest'
-import { killRepeatedly, type Tally } from '../../support/daemon/repeated-kills.ts'
+import { killRepeatedly, type KillTally } from '../../support/daemon/repeated-kills.ts'
 import { deep } from '../../support/deep.ts'
 import { seededRandom } from '../../support/random.ts'
 import { SEED } from '../../support/seed.ts'
@@ -13,7 +13,7 @@ const LIMIT_MS = 600_000
 
 test(`${KILLS} kills at random moments break no guarantee`, { timeout: LIMIT_MS }, async () => {
   const random = seededRandom(SEED)
-  const tallies: Tally[] = []
+  const tallies: KillTally[] = []
   let killsLeft = KILLS
   while (killsLeft > 0) {
     const tally = await killRepeatedly({
@@ -28,7 +28,7 @@ test(`${KILLS} kills at random moments break no guarantee`, { timeout: LIMIT_MS 
     })
     tallies.push(tally)
   }
-  const sum = (of: (tally: Tally) => number): number => tallies.reduce((total, tally) => total + of(tally), 0)
+  const sum = (of: (tally: KillTally) => number): number => tallies.reduce((total, tally) => total + of(tally), 0)
   expect(sum(({ kills }) => kills.boot + kills.resume + kills.work + kills.stop)).toBe(KILLS)
   // The test reached its cases: agents were resumed, clients received facts, calls were cut off.
   expect(sum((tally) => tally.resumes)).toBeGreaterThan(KILLS)

@@ -1,7 +1,7 @@
 // `reeve crew follow` while the daemon is killed: the crew continues after the restart, and the follower reads its events to the end.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runCli, startCli } from '../../support/daemon/cli.ts'
-import { CrewHome, taskOf } from '../../support/crew/crew-home.ts'
+import { CrewHome, makeTask } from '../../support/crew/crew-home.ts'
 
 const TIMEOUT_MS = 120_000
 
@@ -17,7 +17,7 @@ test(
   async () => {
     crew.hold('task', 'one')
     crew.hold('review', 'one')
-    await crew.up({ workers: { generic: { count: 2, model: CrewHome.model('worker') } }, tasks: [taskOf('one')] })
+    await crew.up({ workers: { generic: { count: 2, model: CrewHome.model('worker') } }, tasks: [makeTask('one')] })
     const following = startCli(crew.home.path, ['crew', 'follow', '-a', 'team'])
     await crew.waitForHold('task', 'one')
     await crew.restartDaemon()

@@ -16,7 +16,7 @@ import {
 import { Git, type GitAnswer, type GitCall } from '../../../src/drivers/files/git.ts'
 import { addWorktree, removeWorktree } from '../../../src/drivers/files/worktree.ts'
 import { openContainmentBench, UUID, type ContainmentBench } from '../../support/agents/containment-bench.ts'
-import { mergeInto } from '../../support/crew/merge-into.ts'
+import { mergeIntoBranch } from '../../support/crew/merge-into.ts'
 import { deep } from '../../support/deep.ts'
 import { Repository, filesOf } from '../../support/crew/repository.ts'
 
@@ -216,7 +216,9 @@ test('a task is merged once', async () => {
       [second, 'task-2'],
     ] as const) {
       await keepOnBranch(git, crewTarget(), { commit, unmergedBranch: `${CREW}.${task}` })
-      expect(await mergeInto(git, crewTarget(), { commit, message: `Merge ${task}\n`, unmergedBranch: `${CREW}.${task}` })).toMatchObject({
+      expect(
+        await mergeIntoBranch(git, crewTarget(), { commit, message: `Merge ${task}\n`, unmergedBranch: `${CREW}.${task}` }),
+      ).toMatchObject({
         type: 'merged',
       })
     }
@@ -235,7 +237,7 @@ test('a conflict leaves one branch', async () => {
   repository.git('update-ref', `refs/heads/${CREW}`, commitWork(firstTree, { 'a.txt': 'one\n' }))
   const commit = commitWork(secondTree, { 'a.txt': 'two\n' })
   const { value } = await runThroughKills((git) =>
-    mergeInto(git, crewTarget(), { commit, message: 'm\n', unmergedBranch: `${CREW}.task-2` }),
+    mergeIntoBranch(git, crewTarget(), { commit, message: 'm\n', unmergedBranch: `${CREW}.task-2` }),
   )
   expect(value).toEqual({ type: 'conflict', files: ['a.txt'], more: 0, branch: `${CREW}.task-2` })
   expect([readRefs(`refs/heads/${CREW}.task*`), readCommit(`${CREW}.task-2`)]).toEqual([[`refs/heads/${CREW}.task-2`], commit])
@@ -293,7 +295,7 @@ test("locks that a killed git left on reeve's refs stop no job", async () => {
   const end = await commitTask(git, firstTree, { base, crew: CREW, message: 'Do it\n', mayCommit: true })
   if (end.type !== 'committed') throw new Error(end.type)
   expect(await keepOnBranch(git, crewTarget(), { commit: end.commit, unmergedBranch: `${CREW}.task-1` })).toBe(`${CREW}.task-1`)
-  expect(await mergeInto(git, crewTarget(), { commit: end.commit, message: 'm\n', unmergedBranch: `${CREW}.task-1` })).toMatchObject({
+  expect(await mergeIntoBranch(git, crewTarget(), { commit: end.commit, message: 'm\n', unmergedBranch: `${CREW}.task-1` })).toMatchObject({
     type: 'merged',
   })
   expect([readCommit(CREW), readRefs(`refs/heads/${CREW}.task-1`)]).toEqual([end.commit, []])

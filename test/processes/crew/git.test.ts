@@ -8,7 +8,7 @@ import { resetTo, commitTask, handOver, type CommitEnd, type MemberTree } from '
 import { Git } from '../../../src/drivers/files/git.ts'
 import { addWorktree, removeWorktree } from '../../../src/drivers/files/worktree.ts'
 import { openContainmentBench, UUID, type ContainmentBench } from '../../support/agents/containment-bench.ts'
-import { mergeInto } from '../../support/crew/merge-into.ts'
+import { mergeIntoBranch } from '../../support/crew/merge-into.ts'
 import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
 
 const CREW = 'reeve/fix'
@@ -60,8 +60,8 @@ const salvage = { name: NAME, message: 'left by task-1' }
 const prepare = (tree: MemberTree, at = readCommit(CREW)): Promise<string | null> => resetTo(git, tree, at, salvage)
 const commit = (tree: MemberTree, changes: { base?: string; mayCommit?: boolean; message?: string } = {}): Promise<CommitEnd> =>
   commitTask(git, tree, { base, crew: CREW, message: 'Do it\n\nReeve-Task: task-1\n', mayCommit: true, ...changes })
-const merge = (commitId: string, leftBranch = `${CREW}.task-1`): ReturnType<typeof mergeInto> =>
-  mergeInto(git, crewTarget(), { commit: commitId, message: 'Merge task-1\n', unmergedBranch: leftBranch })
+const merge = (commitId: string, leftBranch = `${CREW}.task-1`): ReturnType<typeof mergeIntoBranch> =>
+  mergeIntoBranch(git, crewTarget(), { commit: commitId, message: 'Merge task-1\n', unmergedBranch: leftBranch })
 const commitWork = (tree: MemberTree, files: Record<string, string>): string => {
   repository.write(files, tree.dir)
   repository.gitIn(tree.dir, 'add', '-A')
@@ -519,7 +519,7 @@ describe('merge', () => {
     repository.git('update-ref', `refs/heads/${CREW}`, base)
     const [firstTree, secondTree] = [await add(1), await add(2)]
     await merge(commitWork(firstTree, { 'log.txt': 'one\n' }))
-    const end = await mergeInto(
+    const end = await mergeIntoBranch(
       git,
       { ...crewTarget(), dir: secondTree.dir },
       { commit: commitWork(secondTree, { 'log.txt': 'two\n' }), message: 'm', unmergedBranch: 'reeve/x' },
@@ -542,7 +542,7 @@ describe('merge', () => {
     await expect(merge(base)).rejects.toThrow(`the branch ${CREW} does not exist any more`)
     expect([await crewHead(git, crewTarget(), base), readCommit(CREW)]).toEqual([base, base])
     await expect(
-      mergeInto(git, { ...crewTarget(), repository: '/nowhere/.git' }, { commit: base, message: 'm', unmergedBranch: 'x' }),
+      mergeIntoBranch(git, { ...crewTarget(), repository: '/nowhere/.git' }, { commit: base, message: 'm', unmergedBranch: 'x' }),
     ).rejects.toThrow('the repository /nowhere/.git is gone')
   })
 
@@ -574,7 +574,9 @@ test('a full disk stops each job before any change; later it succeeds', async ()
   const stateBefore = [filesOf(firstTree.dir), repository.git('for-each-ref'), readStatus(firstTree)]
   await expect(resetTo(git, { ...firstTree, env }, readCommit(CREW), salvage)).rejects.toThrow(Error)
   await expect(commit({ ...firstTree, env })).rejects.toThrow(Error)
-  await expect(mergeInto(git, crewTarget(env), { commit: head, message: 'm\n', unmergedBranch: `${CREW}.task-1` })).rejects.toThrow(Error)
+  await expect(mergeIntoBranch(git, crewTarget(env), { commit: head, message: 'm\n', unmergedBranch: `${CREW}.task-1` })).rejects.toThrow(
+    Error,
+  )
   expect([filesOf(firstTree.dir), repository.git('for-each-ref'), readStatus(firstTree)]).toEqual(stateBefore)
   expect(await merge(head)).toMatchObject({ type: 'merged' })
   expect(await prepare(firstTree)).toBe(`${NAME}-1`)

@@ -69,8 +69,8 @@ function modelIn(crew: CrewHome): string {
   const reportStep = toolStep('report_implementation_complete', 'summary: "{{ id }} is there, with its test"')
   writeFileSync(workerScript, WORKER_SCRIPT)
   for (const id of IDS) {
-    writeFileSync(join(crew.marks, `needs-${id}`), (NEEDS[id] ?? []).join(' '))
-    writeFileSync(join(crew.marks, `value-${id}`), valueOf(id))
+    writeFileSync(join(crew.membersHome, `needs-${id}`), (NEEDS[id] ?? []).join(' '))
+    writeFileSync(join(crew.membersHome, `value-${id}`), valueOf(id))
   }
   writeFileSync(
     model,

@@ -1,7 +1,7 @@
 // The next coordinator, under a daemon that is killed. Reports of a worker during a vacancy are kept, and read by the next coordinator,
 // once and in order, across `kill -9`.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { CrewHome, taskOf } from '../../support/crew/crew-home.ts'
+import { CrewHome, makeTask } from '../../support/crew/crew-home.ts'
 import { crewFacts, ofType, violationsOfCrew } from '../../support/crew/crew-journal-check.ts'
 import type { StoredFact } from '../../../src/kernel/model/facts.ts'
 
@@ -28,7 +28,7 @@ test('a report during a vacancy is read by the next coordinator', { timeout: TIM
   await crew.up({
     coordinator: { agent: 'default', model: CrewHome.model('coordinator') },
     workers: { generic: { count: 2, model: CrewHome.model('worker') } },
-    tasks: [taskOf('one'), taskOf('two', ['one'])],
+    tasks: [makeTask('one'), makeTask('two', ['one'])],
   })
   await crew.waitForHold('task', 'one')
   const { member } = await crew.waitForFact('task.assigned', ({ task }) => task === 'one')

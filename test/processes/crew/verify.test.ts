@@ -12,7 +12,7 @@ import { Git } from '../../../src/drivers/files/git.ts'
 import { openTree } from '../../../src/drivers/files/open-worktree.ts'
 import { addWorktree } from '../../../src/drivers/files/worktree.ts'
 import { openContainmentBench, type ContainmentBench } from '../../support/agents/containment-bench.ts'
-import { CrewHome, taskOf } from '../../support/crew/crew-home.ts'
+import { CrewHome, makeTask } from '../../support/crew/crew-home.ts'
 import { crewFacts, ofType, violationsOfCrew } from '../../support/crew/crew-journal-check.ts'
 import { kernelSpec } from '../../support/kernel/world.ts'
 import { Repository } from '../../support/crew/repository.ts'
@@ -223,18 +223,18 @@ describe('a crew', () => {
   ].join('\n')
 
   test('a failure returns to its worker without a model call; after a kill in the middle it runs again', { timeout: 300_000 }, async () => {
-    writeFileSync(join(crew.marks, 'hold-verify'), '')
+    writeFileSync(join(crew.membersHome, 'hold-verify'), '')
     await crew.up({
       coordinator: 'engine',
       verify: { command: VERIFY, timeout: '5m' },
       workers: { generic: { count: 3, model: CrewHome.model('worker') } },
-      tasks: [taskOf('one'), taskOf('two', [], true)],
+      tasks: [makeTask('one'), makeTask('two', [], true)],
     })
-    await crew.waitUntil(() => existsSync(join(crew.marks, 'began')), 'it runs')
-    rmSync(join(crew.marks, 'began'))
+    await crew.waitUntil(() => existsSync(join(crew.membersHome, 'began')), 'it runs')
+    rmSync(join(crew.membersHome, 'began'))
     await crew.restartDaemon()
-    await crew.waitUntil(() => existsSync(join(crew.marks, 'began')), 'it runs again')
-    rmSync(join(crew.marks, 'hold-verify'))
+    await crew.waitUntil(() => existsSync(join(crew.membersHome, 'began')), 'it runs again')
+    rmSync(join(crew.membersHome, 'hold-verify'))
     expect(await crew.waitForEnd()).toMatchObject({ status: 'completed', exit: { code: 0 } })
     const report = JSON.parse(await crew.cli('crew', 'report', 'team', '--json')) as CrewReportView
     const text = await crew.cli('crew', 'report', 'team')

@@ -5,15 +5,15 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { CrewReportView } from '../../../src/api/views/crew-report.ts'
-import { CrewHome, taskOf } from '../../support/crew/crew-home.ts'
+import { CrewHome, makeTask } from '../../support/crew/crew-home.ts'
 import { crewFacts, ofType, violationsOfCrew } from '../../support/crew/crew-journal-check.ts'
 
 const TASKS = [
-  taskOf('one'),
-  taskOf('two', [], true),
-  taskOf('three', ['one']),
-  taskOf('four', ['one', 'two']),
-  taskOf('five', ['three', 'four']),
+  makeTask('one'),
+  makeTask('two', [], true),
+  makeTask('three', ['one']),
+  makeTask('four', ['one', 'two']),
+  makeTask('five', ['three', 'four']),
 ]
 const IDS = TASKS.map(({ id }) => id)
 const TIMEOUT_MS = 300_000

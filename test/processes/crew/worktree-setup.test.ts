@@ -8,7 +8,7 @@ import { Git } from '../../../src/drivers/files/git.ts'
 import { addWorktree } from '../../../src/drivers/files/worktree.ts'
 import { openContainmentBench, type ContainmentBench } from '../../support/agents/containment-bench.ts'
 import { runCli } from '../../support/daemon/cli.ts'
-import { CrewHome, taskOf } from '../../support/crew/crew-home.ts'
+import { CrewHome, makeTask } from '../../support/crew/crew-home.ts'
 import { Repository } from '../../support/crew/repository.ts'
 import type { CrewReportView } from '../../../src/api/views/crew-report.ts'
 
@@ -106,7 +106,7 @@ test('a crew has its packages and settings in each worktree, and commits none of
     copy: '.env',
     verify: 'test -e node_modules/env && grep -q KEY=1 .env',
     workers: { generic: { count: 2, model: CrewHome.model('worker') } },
-    tasks: [taskOf('one'), taskOf('two')],
+    tasks: [makeTask('one'), makeTask('two')],
   })
   expect(await crew.waitForEnd()).toMatchObject({ status: 'completed', exit: { code: 0 } })
   const report = JSON.parse(await crew.cli('crew', 'report', 'team', '--json')) as CrewReportView
@@ -134,12 +134,12 @@ test(
   { timeout: 180_000 },
   async () => {
     await using crew = await CrewHome.make()
-    const network = join(crew.marks, 'network')
+    const network = join(crew.membersHome, 'network')
     await crew.up({
       coordinator: 'engine',
       workers: { generic: { count: 2, model: CrewHome.model('worker') } },
       setup: 'test -e ~/network || { echo no network; exit 3; }',
-      tasks: [taskOf('one')],
+      tasks: [makeTask('one')],
     })
     await crew.waitUntil(async () => (await crew.home.view(crew.uuid)).status === 'suspended', 'it is held')
     await crew.waitUntil(

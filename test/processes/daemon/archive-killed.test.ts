@@ -13,7 +13,7 @@ import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { deep } from '../../support/deep.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { writeEndedProcesses } from '../../support/daemon/ended-processes.ts'
-import { Scribe, endOf, modelFinished, specOf, toolFinished, uuidOf } from '../../support/store/facts.ts'
+import { CommitMaker, endFacts, modelFinished, specOf, toolFinished, uuidOf } from '../../support/store/facts.ts'
 
 const LARGE_UUID = uuidOf(7_777)
 const STEPS = 250
@@ -33,7 +33,7 @@ async function checkStore(home: DaemonHome): Promise<void> {
 async function writeLarge(state: string, steps: number): Promise<number> {
   await using store = await openSqliteStore({ dir: state })
   const { counters } = await store.load()
-  const scribe = new Scribe({ ...counters })
+  const scribe = new CommitMaker({ ...counters })
   await store.commit(
     scribe.spawn(LARGE_UUID, specOf({ name: 'large', cwd: '/' }), { type: 'model.started', step: 1, attempt: 1, model: 'a/b' }),
   )
@@ -45,7 +45,7 @@ async function writeLarge(state: string, steps: number): Promise<number> {
         ...toolFinished(step, `${LARGE_UUID} ${step} `.repeat(150)),
       ),
     )
-  await store.commit(scribe.write(LARGE_UUID, ...endOf()))
+  await store.commit(scribe.write(LARGE_UUID, ...endFacts()))
   return scribe.get(LARGE_UUID).seq
 }
 

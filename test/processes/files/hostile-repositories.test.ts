@@ -21,7 +21,7 @@ import { resetTo, commitTask, handOver, salvageFiles, commitForReview } from '..
 import { Git } from '../../../src/drivers/files/git.ts'
 import { Records } from '../../../src/drivers/files/records.ts'
 import { addWorktree, findRepository, removeWorktree } from '../../../src/drivers/files/worktree.ts'
-import { mergeInto } from '../../support/crew/merge-into.ts'
+import { mergeIntoBranch } from '../../support/crew/merge-into.ts'
 import { openContainmentBench, UUID, type ContainmentBench } from '../../support/agents/containment-bench.ts'
 import { deep } from '../../support/deep.ts'
 import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
@@ -106,7 +106,7 @@ async function useAllOperations(programs: boolean, attack: () => void): Promise<
   await step('commit of another', () => commitTask(git, second, { base, crew: CREW, message: 'second\n', mayCommit: true }))
   const commits = [one, second].map(({ branch }) => repository.git('rev-parse', `refs/heads/${branch}`))
   for (const commit of commits)
-    await step('merge', () => mergeInto(git, crew, { commit, message: 'Merge\n', unmergedBranch: `${CREW}.left` }))
+    await step('merge', () => mergeIntoBranch(git, crew, { commit, message: 'Merge\n', unmergedBranch: `${CREW}.left` }))
   await step('together', () => joinCommits(git, crew, base, { commits, ref: 'refs/reeve/base/x' }))
   changeFiles(one.dir, 'third')
   await step('keep', () => salvageFiles(git, one, SALVAGE))

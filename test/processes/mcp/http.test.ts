@@ -10,13 +10,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { McpTransport } from '../../../src/kernel/model/mcp.ts'
 import { testEnv } from '../../support/env.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import {
-  scriptOfCalls,
-  EVERYTHING_SERVER,
-  holdUntilListed,
-  modernServerArgv,
-  runWithServers,
-} from '../../support/agents/native-with-mcp.ts'
+import { scriptOfCalls, EVERYTHING_SERVER, holdUntilListed, newerServerArgv, runWithServers } from '../../support/agents/native-with-mcp.ts'
 import { openNativeBench } from '../../support/models/native-bench.ts'
 import type { NativeBench } from '../../support/models/native-bench.ts'
 
@@ -152,7 +146,7 @@ test('a call that a server accepted and then refused is not repeated', async () 
 
 test('a server of the 2026-07-28 revision, with headers, a growing list, and a cancelled call', async () => {
   const log = `${bench.dir}/new.log`
-  const runningServer = await startServer(modernServerArgv('http', log), {}, 'at http')
+  const runningServer = await startServer(newerServerArgv('http', log), {}, 'at http')
   const url = /at (\S+)/.exec(runningServer.output())?.[1] ?? ''
   const {
     kernel,
@@ -180,7 +174,7 @@ test('a server of the 2026-07-28 revision, with headers, a growing list, and a c
 })
 
 test('a server that dies during a call ends the call, not the agent', async () => {
-  const runningServer = await startServer(modernServerArgv('http', `${bench.dir}/new.log`), {}, 'at http')
+  const runningServer = await startServer(newerServerArgv('http', `${bench.dir}/new.log`), {}, 'at http')
   const url = /at (\S+)/.exec(runningServer.output())?.[1] ?? ''
   const { kernel, send } = await runWithServers(bench, {
     servers: { new: httpTransport(url) },

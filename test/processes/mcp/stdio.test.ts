@@ -11,7 +11,7 @@ import {
   EVERYTHING_SERVER,
   holdUntilListed,
   MCP_PROGRAM,
-  modernServerArgv,
+  newerServerArgv,
   runWithServers,
 } from '../../support/agents/native-with-mcp.ts'
 import { openNativeBench } from '../../support/models/native-bench.ts'
@@ -54,7 +54,7 @@ test('a server of the 2026-07-28 revision: calls, progress, and a growing list',
     runTurn: turn,
     serverState: server,
   } = await runWithServers(bench, {
-    servers: { new: modernServerArgv('stdio') },
+    servers: { new: newerServerArgv('stdio') },
     script: scriptOfCalls(['mcp__new__echo', { message: 'hi' }], ['mcp__new__more'], ['mcp__new__extra-1'], ['mcp__new__ask']),
   })
   holdUntilListed(kernel, 'mcp__new__extra-1')
@@ -139,7 +139,7 @@ test.each([
       agent,
       readLogLines: logLines,
     } = await runWithServers(bench, {
-      servers: { s: mode ?? modernServerArgv('stdio', join(bench.dir, 's.log')) },
+      servers: { s: mode ?? newerServerArgv('stdio', join(bench.dir, 's.log')) },
       settings: { callMs: 2_000 },
       script: scriptOfCalls([tool]),
     })

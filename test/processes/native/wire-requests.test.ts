@@ -7,7 +7,7 @@ import type { ModelOptions } from '../../../src/drivers/native/models/resolve-mo
 import type { AssistantPart } from '../../../src/kernel/model/facts.ts'
 import { startModelServer } from '../../support/models/model-server.ts'
 import type { ServedAnswer } from '../../support/models/model-server.ts'
-import { callModel, failureOf, TOOLS, createWireModel, WIRE_FORMATS } from '../../support/models/wire-formats.ts'
+import { callModel, failureOf, OFFERED_TOOLS, createWireModel, WIRE_FORMATS } from '../../support/models/wire-formats.ts'
 import type { CallInput, WireFormat } from '../../support/models/wire-formats.ts'
 
 type Body = Readonly<Record<string, unknown>>
@@ -137,7 +137,7 @@ describe('thinking that is bound to the messages before it', () => {
   test.each([
     ['an unchanged request keeps it', {}, true],
     ['another system prompt removes it', { system: 'be long' }, false],
-    ['another tool removes it', { tools: TOOLS.slice(1) }, false],
+    ['another tool removes it', { tools: OFFERED_TOOLS.slice(1) }, false],
     ['an additional question at the end keeps it', { question: 'sum it up' }, true],
   ])('%s', async (_, change, isKept) => {
     const { body } = await requestFor(format, { messages: await contextOf(format), ...change })

@@ -25,7 +25,7 @@ export interface McpRunOptions extends RunOptions {
 }
 
 export const MCP_PROGRAM = fileURLToPath(new URL('../programs/mcp-server.ts', import.meta.url))
-const MODERN_PROGRAM = fileURLToPath(new URL('../programs/mcp-modern.ts', import.meta.url))
+const NEWER_SERVER_PROGRAM = fileURLToPath(new URL('../programs/mcp-newer-server.ts', import.meta.url))
 export const EVERYTHING_SERVER = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'))
 
 /** A server may start slowly on a slow machine; only tests of this limit set another value. */
@@ -72,8 +72,8 @@ function transportOf(
 }
 
 /** Returns the command line of a server of the newer MCP revision. */
-export function modernServerArgv(transport: 'stdio' | 'http', log = ''): readonly string[] {
-  return [process.execPath, MODERN_PROGRAM, transport, log]
+export function newerServerArgv(transport: 'stdio' | 'http', log = ''): readonly string[] {
+  return [process.execPath, NEWER_SERVER_PROGRAM, transport, log]
 }
 
 /** Holds the next step until `tool` is listed: a server may announce its new tools before or after the answer `more`. */

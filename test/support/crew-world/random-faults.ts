@@ -5,16 +5,16 @@ import {
   addTasks,
   answerQuestion,
   beginTurn,
-  byMember,
-  canBegin,
-  resumeDead,
-  doJob,
-  doJobUnanswered,
+  senderOfMember,
+  canBeginTurn,
+  resumeDeadMember,
+  performJob,
+  performJobWithLostResult,
   endTurn,
   endProcess,
   continueTurn,
-  setHeld,
-  nextJobs,
+  setMemberHeld,
+  nextJobOfEachMember,
   setCrewPaused,
 } from './regular-work.ts'
 import type { Command, LeadCommand, WorkerCommand } from '../../../src/kernel/model/crew/commands.ts'
@@ -83,7 +83,7 @@ function livingProcesses(world: World): MemberProcess[] {
 function playRandomTurn(world: World, dice: Dice): void {
   const proc = dice.pick(
     livingProcesses(world).filter(
-      (candidate) => !candidate.isLeaving && !candidate.isHeld && (candidate.reading !== null || canBegin(world, candidate)),
+      (candidate) => !candidate.isLeaving && !candidate.isHeld && (candidate.reading !== null || canBeginTurn(world, candidate)),
     ),
   )
   if (!proc) return playRandomJob(world, dice)
@@ -95,7 +95,7 @@ function playRandomTurn(world: World, dice: Dice): void {
 }
 
 function playRandomJob(world: World, dice: Dice): void {
-  const job = dice.pick(nextJobs(world))
+  const job = dice.pick(nextJobOfEachMember(world))
   if (!job) return
   if (job.type === 'spawn' && !world.procs.has(job.member) && dice.happensOnceIn(3)) {
     // The process already runs, but the daemon has not yet answered the spawn job.
@@ -103,11 +103,11 @@ function playRandomJob(world: World, dice: Dice): void {
     return
   }
   if (world.repository && dice.happensOnceIn(40)) {
-    doJobUnanswered(world, job)
+    performJobWithLostResult(world, job)
     return crashDaemon(world, dice)
   }
   const failure = dice.happensOnceIn(world.repository ? 25 : 8) ? randomFailure(world, job, dice) : null
-  if (!failure) return doJob(world, job)
+  if (!failure) return performJob(world, job)
   world.jobs = world.jobs.filter((openJob) => openJob.job !== job.job)
   world.answeredJobs.push({ job: job.job, result: failure })
   world.submit({ type: 'job_done', job: job.job, result: failure })
@@ -165,8 +165,8 @@ function callRandomTool(world: World, dice: Dice): void {
   const turn = dice.happensOnceIn(5) ? proc.turn - 1 : proc.turn
   const call = dice.happensOnceIn(3) ? 'the same' : `x${world.nextNumber()}`
   const leadCommand: Command = dice.happensOnceIn(12) ? randomLeadCommand(world, dice) : command
-  world.submit(leadCommand, byMember({ id: proc.id, turn }, call))
-  if (dice.happensOnceIn(4)) world.submit(leadCommand, byMember({ id: proc.id, turn }, call))
+  world.submit(leadCommand, senderOfMember({ id: proc.id, turn }, call))
+  if (dice.happensOnceIn(4)) world.submit(leadCommand, senderOfMember({ id: proc.id, turn }, call))
 }
 
 function sendRandomUserCommand(world: World, dice: Dice): void {
@@ -236,7 +236,7 @@ function endOrResumeRandomMember(world: World, dice: Dice): void {
   const proc = dice.pick([...world.procs.values()])
   if (!proc) return
   if (!proc.isAlive) {
-    resumeDead(world, proc)
+    resumeDeadMember(world, proc)
     return
   }
   if (dice.happensOnceIn(2)) return endProcess(world, proc, dice.pick(['person', 'agent', 'limit', 'daemon'] as const) ?? 'agent')
@@ -245,7 +245,7 @@ function endOrResumeRandomMember(world: World, dice: Dice): void {
 function pauseRandomMember(world: World, dice: Dice): void {
   if (dice.happensOnceIn(4)) return setCrewPaused(world, !world.isPaused)
   const proc = dice.pick(livingProcesses(world))
-  if (proc) setHeld(world, proc, !proc.isHeld, dice.pick(['user', 'user', 'context-full', 'loop', 'breaker', 'rate-limit', 'budget']))
+  if (proc) setMemberHeld(world, proc, !proc.isHeld, dice.pick(['user', 'user', 'context-full', 'loop', 'breaker', 'rate-limit', 'budget']))
 }
 
 function answerRandomQuestion(world: World, dice: Dice): void {

@@ -8,14 +8,14 @@ import type { CrewFact, Job, JobResult } from '../../../src/kernel/model/crew/fa
 import type { MemberProcess, World } from './world.ts'
 import type { MemberId } from '../../../src/kernel/model/crew/words.ts'
 
-export function byMember({ id, turn }: Pick<MemberProcess, 'id' | 'turn'>, call: string | null = null): By {
+export function senderOfMember({ id, turn }: Pick<MemberProcess, 'id' | 'turn'>, call: string | null = null): By {
   return { type: 'member', id, turn, call }
 }
 
 const USER: By = { type: 'user' }
 
 /** True while no job uses the member's files. */
-export function canBegin({ crew }: World, { id, queue }: MemberProcess): boolean {
+export function canBeginTurn({ crew }: World, { id, queue }: MemberProcess): boolean {
   return queue.length > 0 && !crew.jobs.some((job) => job.member === id && needsUnusedFiles(job))
 }
 
@@ -26,12 +26,12 @@ export function beginTurn(world: World, proc: MemberProcess): void {
   proc.turn += 1
   proc.reading = message
   proc.read.push(message.id)
-  proc.plan = planFor(proc.id, message.text)
+  proc.plan = plannedCallsFor(proc.id, message.text)
   world.submit({ type: 'turn_begun', member: proc.id, turn: proc.turn, from: [message.from] })
 }
 
 /** Returns the tool calls with which a correct member follows a text. */
-function planFor(id: MemberId, text: string): string[] {
+function plannedCallsFor(id: MemberId, text: string): string[] {
   if (id.startsWith('coordinator')) return text.includes('Call replace_worker with your own id') ? ['replace'] : ['lead']
   if (text.startsWith('Review ') || text.includes('call report_review_verdict.')) return ['verdict']
   if (/^Task .*(is yours now)/.test(text) && !text.includes('report_implementation_complete')) return ['ready']
@@ -57,17 +57,17 @@ export function continueTurn(world: World, proc: MemberProcess): void {
   if (step === 'edit') editFiles(world, proc)
   else if (step === 'commit') commitFiles(world, proc)
   else if (step === 'lead') runCoordinatorTurn(world, proc)
-  else if (step === 'replace') world.submit({ type: 'replace_worker', member: proc.id, summary: 'so far so good' }, byMember(proc))
+  else if (step === 'replace') world.submit({ type: 'replace_worker', member: proc.id, summary: 'so far so good' }, senderOfMember(proc))
   else {
     const command = TOOLS[step]
-    const refused = command && world.submit(command, byMember(proc, `c${world.nextNumber()}`)) === null
+    const refused = command && world.submit(command, senderOfMember(proc, `c${world.nextNumber()}`)) === null
     if (refused && step !== 'ready') proc.plan = ['ready']
   }
 }
 
 /** Plays a coordinator's turn: issues the commands that the engine would issue, and wakes idle members. */
 export function runCoordinatorTurn(world: World, proc: MemberProcess): void {
-  const issuer = byMember(proc)
+  const issuer = senderOfMember(proc)
   for (let count = 0; count < 50; count += 1) {
     const command = nextEngineCommand(world.crew, { ...world.spec, coordinator: 'engine' })
     if (!command || world.submit(command, issuer) === null) break
@@ -115,7 +115,7 @@ export function endProcess(world: World, proc: MemberProcess, cause: 'parent' | 
 }
 
 /** Performs the job as the daemon does, and submits its result. */
-export function doJob(world: World, job: Job): void {
+export function performJob(world: World, job: Job): void {
   const result = resultOf(world, job)
   if (!result) return
   world.jobs = world.jobs.filter((openJob) => openJob.job !== job.job)
@@ -124,12 +124,12 @@ export function doJob(world: World, job: Job): void {
 }
 
 /** Performs the job, but its result is lost. */
-export function doJobUnanswered(world: World, job: Job): void {
+export function performJobWithLostResult(world: World, job: Job): void {
   if (job.type !== 'spawn') resultOf(world, job)
 }
 
 /** Returns the first open job of each member: jobs of one member run in order. */
-export function nextJobs(world: World): Job[] {
+export function nextJobOfEachMember(world: World): Job[] {
   return world.jobs.filter(
     (job) =>
       isIndependentJob(job) ||
@@ -243,7 +243,7 @@ export function answerQuestion(world: World, id: string, option: string, text: s
 /** Runs the world to its end without pauses and crashes; members follow their texts. Returns the number of commands. */
 export function runWithoutFaults(world: World, bound: number): number {
   const commandsBefore = world.commandCount
-  for (const proc of world.procs.values()) if (proc.isHeld) setHeld(world, proc, false)
+  for (const proc of world.procs.values()) if (proc.isHeld) setMemberHeld(world, proc, false)
   if (world.isPaused) setCrewPaused(world, false)
   let woken = 0
   while (!isOver(world)) {
@@ -266,7 +266,7 @@ function isOver({ crew, spec, outcome }: World): boolean {
   )
 }
 
-export function setHeld(world: World, proc: MemberProcess, isHeld: boolean, reason = 'user'): void {
+export function setMemberHeld(world: World, proc: MemberProcess, isHeld: boolean, reason = 'user'): void {
   proc.isHeld = isHeld
   world.submit({ type: 'member_held', member: proc.id, held: isHeld, ...(isHeld ? { reason } : {}) })
 }
@@ -279,16 +279,16 @@ export function setCrewPaused(world: World, paused: boolean): void {
 
 /** Performs one possible act. */
 export function playAct(world: World): boolean {
-  const [job] = nextJobs(world)
+  const [job] = nextJobOfEachMember(world)
   if (job) {
-    doJob(world, job)
+    performJob(world, job)
     return true
   }
   for (const proc of world.procs.values()) {
     if (!proc.isAlive) continue
     if (proc.isLeaving) endProcess(world, proc, 'parent')
     else if (proc.reading) continueTurn(world, proc)
-    else if (canBegin(world, proc)) beginTurn(world, proc)
+    else if (canBeginTurn(world, proc)) beginTurn(world, proc)
     else continue
     return true
   }
@@ -312,14 +312,14 @@ function promptCoordinator(world: World): boolean {
   )
   if (!coordinator?.isAlive)
     return (
-      (coordinator !== undefined && resumeDead(world, coordinator)) ||
+      (coordinator !== undefined && resumeDeadMember(world, coordinator)) ||
       world.submit({ type: 'replace_worker', member: 'coordinator', summary: 'begin anew' }, USER) !== null
     )
   return world.submit({ type: 'send_message', to: coordinator.id, text: 'go on' }, USER) !== null
 }
 
 /** The user resumes a dead member. */
-export function resumeDead(world: World, proc: MemberProcess): boolean {
+export function resumeDeadMember(world: World, proc: MemberProcess): boolean {
   const member = world.crew.members.find(({ id }) => id === proc.id)
   if (proc.isAlive || member?.leave?.how === 'retired' || member?.leave?.how === 'replaced' || member?.heir !== null) return false
   proc.isAlive = true

@@ -19,7 +19,7 @@ const CHECK_MS = 40
 /** A step of a script that a test can make wait. */
 export type Step = 'task' | 'review' | 'feedback' | 'commit'
 
-export interface TaskOf {
+export interface TestTask {
   readonly id: string
   readonly title?: string
   readonly text: string
@@ -27,7 +27,7 @@ export interface TaskOf {
 }
 
 /** Makes a task with the text `Write FILE.txt with WORD.`, which the scripts understand. With `carelessly` the first try is wrong. */
-export function taskOf(id: string, needs: readonly string[] = [], carelessly = false): TaskOf {
+export function makeTask(id: string, needs: readonly string[] = [], carelessly = false): TestTask {
   return { id, title: `the file ${id}`, text: `Write ${id}.txt with ${id}${carelessly ? ', carelessly' : ''}.`, needs }
 }
 
@@ -35,24 +35,24 @@ export class CrewHome implements AsyncDisposable {
   readonly home: DaemonHome
   readonly repository: Repository
   /** HOME of all members */
-  readonly marks: string
+  readonly membersHome: string
   /** the crew's process */
   uuid = ''
 
-  private constructor(home: DaemonHome, repository: Repository, marks: string) {
+  private constructor(home: DaemonHome, repository: Repository, membersHome: string) {
     this.home = home
     this.repository = repository
-    this.marks = marks
+    this.membersHome = membersHome
   }
 
   static async make(): Promise<CrewHome> {
     const home = await DaemonHome.create()
-    const marks = join(home.work, 'person')
-    mkdirSync(marks)
-    const repository = Repository.make(join(home.work, 'project'), marks)
+    const membersHome = join(home.work, 'person')
+    mkdirSync(membersHome)
+    const repository = Repository.make(join(home.work, 'project'), membersHome)
     repository.git('config', 'user.name', 'P')
     repository.git('config', 'user.email', 'p@example.org')
-    return new CrewHome(home, repository, marks)
+    return new CrewHome(home, repository, membersHome)
   }
 
   static model(role: 'worker' | 'coordinator'): string {
@@ -66,25 +66,25 @@ export class CrewHome implements AsyncDisposable {
     const { process } = await this.home.client.post<CrewUpView>('/v1/crews', {
       cwd: this.repository.dir,
       crew: name,
-      env: testEnv(this.marks),
+      env: testEnv(this.membersHome),
     })
     this.uuid = process.uuid
   }
 
   async cli(...args: string[]): Promise<string> {
-    const { code, stdout, stderr } = await runCli(this.home.path, args, { cwd: this.repository.dir, env: { HOME: this.marks } })
+    const { code, stdout, stderr } = await runCli(this.home.path, args, { cwd: this.repository.dir, env: { HOME: this.membersHome } })
     if (code !== 0) throw new Error(`reeve ${args.join(' ')} ended with ${code}: ${stderr}${stdout}`)
     return stdout
   }
 
   /** Makes the next such step of the task wait, once. */
   hold(step: Step, task: string): void {
-    writeFileSync(join(this.marks, `hold-${step}-${task}`), '')
+    writeFileSync(join(this.membersHome, `hold-${step}-${task}`), '')
   }
 
   /** Resolves when the step has begun to wait. */
   waitForHold(step: Step, task: string): Promise<void> {
-    return this.waitUntil(() => existsSync(join(this.marks, `held-${step}-${task}`)), `${step} of ${task} is held`)
+    return this.waitUntil(() => existsSync(join(this.membersHome, `held-${step}-${task}`)), `${step} of ${task} is held`)
   }
 
   /** Waits for a fact of the crew; returns the first one that matches. */

@@ -25,10 +25,10 @@ export function writeModelScript(dir: string, rules: readonly Rule[], more: obje
   return `script:${file}`
 }
 
-export const call = (name: string, input: object = {}): object => ({ tools: [{ name: `mcp__reeve__${name}`, input }] })
-export const bash = (command: string): object => ({ tools: [{ name: 'bash', input: { command } }] })
+export const reeveToolCall = (name: string, input: object = {}): object => ({ tools: [{ name: `mcp__reeve__${name}`, input }] })
+export const bashCall = (command: string): object => ({ tools: [{ name: 'bash', input: { command } }] })
 /** A tool call that ends when the file exists. */
-export const callThatWaitsFor = (file: string): object => bash(`until [ -e '${file}' ]; do sleep 0.05; done`)
+export const callThatWaitsFor = (file: string): object => bashCall(`until [ -e '${file}' ]; do sleep 0.05; done`)
 
 export class LocalCrew {
   readonly daemon: LocalDaemon

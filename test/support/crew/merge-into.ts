@@ -6,7 +6,7 @@ import type { Git } from '../../../src/drivers/files/git.ts'
 
 const REF = 'refs/reeve/merge/test'
 
-export async function mergeInto(
+export async function mergeIntoBranch(
   git: Git,
   crew: CrewBranch,
   request: Omit<MergeRequest, 'ref'>,

@@ -3,7 +3,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-export const MISUSES = [
+export const GIT_MISUSES = [
   'reset',
   'stash',
   'half',
@@ -22,7 +22,7 @@ export const MISUSES = [
   'broken',
   'amend',
 ] as const
-export type GitMisuse = (typeof MISUSES)[number]
+export type GitMisuse = (typeof GIT_MISUSES)[number]
 
 interface MisusePlace {
   readonly dir: string
@@ -35,7 +35,7 @@ interface MisusePlace {
   readonly run: (...args: readonly string[]) => unknown
 }
 
-export function misuseGit(kind: GitMisuse, { dir, number, neighbour, branch, run }: MisusePlace): void {
+export function performMisuse(kind: GitMisuse, { dir, number, neighbour, branch, run }: MisusePlace): void {
   const write = (name: string, text: string): void => {
     writeFileSync(join(dir, name), text)
   }

@@ -2,7 +2,7 @@
 // daemon frozen by SIGSTOP, a wall clock that jumps. The store is checked after each kill. At the end every task must be
 // committed once, in the right files, and no program or worktree may remain. Tests: test/processes/crew/random-attacks.deep.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CrewHome, taskOf, type TaskOf } from './crew-home.ts'
+import { CrewHome, makeTask, type TestTask } from './crew-home.ts'
 import { crewFacts, ofType, violationsOfCrew } from './crew-journal-check.ts'
 import { ApiError } from '../../../src/api/client/client.ts'
 
@@ -40,10 +40,10 @@ export async function attackCrew(random: () => number, attacks: number): Promise
   return tally
 }
 
-function tasksOf(random: () => number): TaskOf[] {
+function tasksOf(random: () => number): TestTask[] {
   const ids = Array.from({ length: TASKS }, (_, index) => `t${index}`)
   return ids.map((id, index) =>
-    taskOf(
+    makeTask(
       id,
       ids.slice(0, index).filter(() => random() < 0.25),
       random() < 0.3,
@@ -106,7 +106,7 @@ async function checkStore(crew: CrewHome, isOver: boolean): Promise<Awaited<Retu
   return journals
 }
 
-async function checkResult(crew: CrewHome, tasks: readonly TaskOf[], tally: CrewTally): Promise<void> {
+async function checkResult(crew: CrewHome, tasks: readonly TestTask[], tally: CrewTally): Promise<void> {
   const { home, repository } = crew
   const { code } = await home.stop()
   if (code !== 0) throw new Error(`the daemon ended with ${code}`)

@@ -10,7 +10,7 @@ import { Git } from '../../../src/drivers/files/git.ts'
 import { addWorktree } from '../../../src/drivers/files/worktree.ts'
 import { openContainmentBench, type ContainmentBench } from '../agents/containment-bench.ts'
 import { kernelSpec } from '../kernel/world.ts'
-import { misuseGit } from './misused-git.ts'
+import { performMisuse } from './misused-git.ts'
 import {
   BASE_FILES,
   isComparedRef,
@@ -107,7 +107,7 @@ export class RealGit implements AsyncDisposable {
       case 'misuse': {
         const { what, member, number, neighbour } = operation
         const dir = this.#dir(member)
-        return misuseGit(what, { dir, number, neighbour, branch: `reeve/crew.${member}`, run: (...args) => this.#tryGit(dir, ...args) })
+        return performMisuse(what, { dir, number, neighbour, branch: `reeve/crew.${member}`, run: (...args) => this.#tryGit(dir, ...args) })
       }
       case 'user-change':
         return this.#changeAsUser(operation)

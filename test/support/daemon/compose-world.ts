@@ -33,7 +33,7 @@ interface NodeRequest {
 
 const LONG_MS = 100_000
 
-export class RunWorld {
+export class ComposeRunWorld {
   readonly #world = new World()
   readonly #nodes: readonly NodePlan[]
   readonly #parallel: number | undefined

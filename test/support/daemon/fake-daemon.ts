@@ -39,7 +39,7 @@ export async function startFakeDaemon(home: string, routes: FakeRoutes): Promise
       const route = `${request.method} ${decodeURIComponent(url.pathname)}`
       const received = { route, query: url.searchParams, body, headers: request.headers }
       requests.push(received)
-      sendAnswer(response, routes[route]?.(received) ?? refusal('NOT_FOUND', `no process at ${route}`))
+      sendAnswer(response, routes[route]?.(received) ?? refusedAnswer('NOT_FOUND', `no process at ${route}`))
     })
   })
   await new Promise<void>((resolve, reject) => server.on('error', reject).listen(join(home, 'reeve.sock'), resolve))
@@ -53,7 +53,7 @@ export async function startFakeDaemon(home: string, routes: FakeRoutes): Promise
   }
 }
 
-export function refusal(code: ErrorCode, message: string): FakeAnswer {
+export function refusedAnswer(code: ErrorCode, message: string): FakeAnswer {
   return { status: ERRORS[code].http, json: { version: 1, error: { code, message, hint: ERRORS[code].hint } } satisfies ErrorBody }
 }
 

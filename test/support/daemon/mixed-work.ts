@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { CrewUpView } from '../../../src/api/views/crew-up.ts'
 import type { ExportedView } from '../../../src/api/views/archive.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
-import { CrewHome, taskOf } from '../crew/crew-home.ts'
+import { CrewHome, makeTask } from '../crew/crew-home.ts'
 import type { DaemonHome } from './daemon-home.ts'
 import { testEnv } from '../env.ts'
 import { MCP_PROGRAM } from '../agents/native-with-mcp.ts'
@@ -157,10 +157,10 @@ class MixedWorkload {
     const body = {
       name,
       cwd: this.#crew.repository.dir,
-      env: testEnv(this.#crew.marks),
+      env: testEnv(this.#crew.membersHome),
       workers: 2,
       model: CrewHome.model('worker'),
-      tasks: [taskOf(firstTask), taskOf(secondTask, [firstTask])],
+      tasks: [makeTask(firstTask), makeTask(secondTask, [firstTask])],
     }
     const { process } = await this.#home.client.post<CrewUpView>('/v1/crews', body)
     await this.#completed(process.uuid)

@@ -40,7 +40,7 @@ export interface KillOptions {
 }
 
 /** The counts of one home with five agents. */
-export interface Tally {
+export interface KillTally {
   readonly kills: Record<Phase, number>
   /** how often SIGSTOP froze the daemon, and how often its wall clock was set */
   readonly disturbances: Record<Disturbance, number>
@@ -61,7 +61,7 @@ const STATUSES_AFTER_STOP: readonly string[] = ['starting', 'ready', 'working']
 export class BrokenGuarantee extends Error {}
 
 /** Runs five agents from start to end, with kills of their daemon in between. Throws BrokenGuarantee. */
-export async function killRepeatedly(options: KillOptions): Promise<Tally> {
+export async function killRepeatedly(options: KillOptions): Promise<KillTally> {
   await using home = await DaemonHome.create(options.form)
   const daemon = new KilledDaemon(home, options)
   await daemon.begin()
@@ -84,7 +84,7 @@ class KilledDaemon {
   readonly #home: DaemonHome
   readonly #options: KillOptions
   #rounds = 0
-  readonly #tally: Tally = {
+  readonly #tally: KillTally = {
     kills: { boot: 0, resume: 0, work: 0, stop: 0 },
     disturbances: { frozen: 0, clock: 0 },
     resumes: 0,
@@ -167,7 +167,7 @@ class KilledDaemon {
   }
 
   /** Lets the agents finish, and checks the guarantees once more. */
-  async finish(): Promise<Tally> {
+  async finish(): Promise<KillTally> {
     await this.#resumeAll()
     for (const uuid of this.#uuids) {
       const { status, exit } = await this.#home.waitForEnd(uuid)

@@ -75,14 +75,14 @@ function holdOf(hold: { readonly reason: string; readonly root?: string; readonl
 }
 
 /** Compares all rows with the model, and the counts and indexes of a view with its rows. */
-export function compareAll(world: World, model: Model): string | null {
+export function compareWithModel(world: World, model: Model): string | null {
   for (const p of model.all.values()) {
     const difference = differenceFrom(world.row(p.uuid), p)
     if (difference) return difference
   }
   if (world.overlay.activeCount !== model.active()) return `${world.overlay.activeCount} are active, should be ${model.active()}`
   if (world.overlay.lastPid !== model.lastPid) return `the last PID is ${world.overlay.lastPid}, should be ${model.lastPid}`
-  return compareSums(world, model) ?? compareIndexes(world.overlay)
+  return compareSums(world, model) ?? compareIndexesWithRows(world.overlay)
 }
 
 /** Compares the usage of each subtree in the index with a recomputed sum. */
@@ -98,7 +98,7 @@ function compareSums({ overlay }: World, model: Model): string | null {
   return null
 }
 
-export function compareIndexes(view: LiveTable): string | null {
+export function compareIndexesWithRows(view: LiveTable): string | null {
   const uuids = [...view.all()]
   if (new Set(uuids).size !== uuids.length) return 'a row is listed twice'
   const rows = uuids.map((uuid) => view.get(uuid))
@@ -116,7 +116,7 @@ export function compareIndexes(view: LiveTable): string | null {
 }
 
 /** Compares a process with the fold of its whole journal. */
-export function compareFold(world: World, uuid: Uuid): string | null {
+export function compareWithFold(world: World, uuid: Uuid): string | null {
   let folded: Process | undefined
   for (const fact of world.journal.get(uuid) ?? []) folded = fold(folded, fact)
   const row = world.row(uuid)

@@ -10,7 +10,7 @@ import type { Member, Task } from '../../../src/kernel/model/crew/crew.ts'
 import type { Effect } from '../../../src/kernel/model/effects.ts'
 import type { InputBody } from '../../../src/kernel/model/inputs.ts'
 import type { Process } from '../../../src/kernel/model/process.ts'
-import { compareFold } from './compare-with-model.ts'
+import { compareWithFold } from './compare-with-model.ts'
 import type { Pick } from './random-inputs.ts'
 import { CREW, TEMPLATE } from './transcript-crew-inputs.ts'
 import { DecisionChecker } from './decision-invariants.ts'
@@ -99,7 +99,7 @@ export class CrewSimulation {
       if (state === 'gone' && successor?.state === 'on' && successor.id !== id && this.world.overlay.get(CREW_UUID))
         requireRule(unreadCount === 0, `${id} left ${unreadCount} messages, and ${successor.id} came after it`)
     }
-    for (const uuid of this.world.journal.keys()) failIfWrong(compareFold(this.world, uuid))
+    for (const uuid of this.world.journal.keys()) failIfWrong(compareWithFold(this.world, uuid))
   }
 
   /** Checks that the queue has the crew's messages in order, with the introduction first and those of a predecessor included. */

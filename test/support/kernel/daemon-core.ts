@@ -114,7 +114,7 @@ export async function openCore({
 const TURNS = 5
 
 /** Waits until all work is done that does not wait for the clock. */
-export async function settle(): Promise<void> {
+export async function waitUntilSettled(): Promise<void> {
   for (let turn = 0; turn < TURNS; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 

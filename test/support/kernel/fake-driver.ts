@@ -9,11 +9,11 @@ import type { Effect } from '../../../src/kernel/model/effects.ts'
 import type { Core } from './daemon-core.ts'
 import { takesMessages } from './model-signals.ts'
 import type { Pick } from './random-inputs.ts'
-import type { Schedule } from './schedule.ts'
+import type { Scheduler } from './schedule.ts'
 
 /** What outlives drivers and daemons: the effects of tools, and acknowledged facts. */
 export interface SurvivingState {
-  readonly schedule: Schedule
+  readonly schedule: Scheduler
   readonly pick: Pick
   /** how often each tool call had its effect */
   readonly toolEffects: Map<string, { effect: string; times: number }>
@@ -291,7 +291,7 @@ export class FakeDriver {
   async #waitForSchedule(evenIfFrozen = true): Promise<void> {
     do {
       if (this.#hasEnded) throw new DriverEnded()
-      await this.#outside.schedule.turn(this)
+      await this.#outside.schedule.waitForTurn(this)
     } while (this.#isFrozen && evenIfFrozen)
   }
 

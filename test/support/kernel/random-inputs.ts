@@ -17,7 +17,7 @@ import type { ProcessSpec } from '../../../src/kernel/model/process-spec.ts'
 export type Pick = (n: number) => number
 
 /** Mulberry32: small, fast, the same everywhere. */
-export function seededPick(seed: number): Pick {
+export function makeSeededPick(seed: number): Pick {
   let state = seed >>> 0
   return (n) => {
     state = (state + 0x6d2b79f5) >>> 0

@@ -2,7 +2,7 @@
 // model. The numbers that choose the acts come from a seeded generator for long runs, or from shrinking arrays of a property for short ones.
 import { deadlineOf } from '../../../src/kernel/decide/next-deadline.ts'
 import type { InputBody } from '../../../src/kernel/model/inputs.ts'
-import { compareAll, compareFold } from './compare-with-model.ts'
+import { compareWithModel, compareWithFold } from './compare-with-model.ts'
 import { Model } from './model.ts'
 import { RandomInputs } from './random-inputs.ts'
 import type { RandomAct, Pick } from './random-inputs.ts'
@@ -42,8 +42,8 @@ export class RandomRun {
   /** Checks the indexes, counts and all journals at the end. */
   end(): void {
     this.world.commit()
-    failIfWrong(compareAll(this.world, this.#model))
-    for (const uuid of this.world.journal.keys()) failIfWrong(compareFold(this.world, uuid))
+    failIfWrong(compareWithModel(this.world, this.#model))
+    for (const uuid of this.world.journal.keys()) failIfWrong(compareWithFold(this.world, uuid))
   }
 
   #playAct(act: RandomAct, pick: Pick): void {
@@ -68,8 +68,8 @@ export class RandomRun {
     const actual = answerOf(decision)
     if (actual !== expected) throw new Error(`answered ${actual}, should be ${expected}`)
     this.#checker.check(body, decision)
-    failIfWrong(compareAll(this.world, this.#model))
-    if (this.inputs % 64 === 0) failIfWrong(compareFold(this.world, [...this.world.journal.keys()].at(-1) ?? ''))
+    failIfWrong(compareWithModel(this.world, this.#model))
+    if (this.inputs % 64 === 0) failIfWrong(compareWithFold(this.world, [...this.world.journal.keys()].at(-1) ?? ''))
   }
 
   #advanceClock(ms: number): void {

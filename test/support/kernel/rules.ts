@@ -30,12 +30,12 @@ interface ProcessState {
 
 /** Reads each fact once, in the order of the store. */
 export class Rules {
-  readonly #broken: (rule: Rule, description: string) => void
+  readonly #reportViolation: (rule: Rule, description: string) => void
   readonly #seen = new Map<Uuid, ProcessState>()
   #highestPid = 0
 
   constructor(reportViolation: (rule: Rule, description: string) => void) {
-    this.#broken = reportViolation
+    this.#reportViolation = reportViolation
   }
 
   read({ uuid, body, cursor }: StoredFact): void {
@@ -43,12 +43,12 @@ export class Rules {
     this.#seen.set(uuid, state)
     if ('pid' in body) this.#checkPid(uuid, state, body)
     const rule = this.#violatedRule(state, body)
-    if (rule !== null) this.#broken(rule, `${body.type} of ${uuid} at ${cursor}`)
+    if (rule !== null) this.#reportViolation(rule, `${body.type} of ${uuid} at ${cursor}`)
     advanceState(state, body)
   }
 
   #checkPid(uuid: Uuid, state: ProcessState, body: Extract<FactBody, { pid: number }>): void {
-    if (body.pid <= this.#highestPid) this.#broken('pidsRise', `${body.pid} of ${uuid} after ${this.#highestPid}`)
+    if (body.pid <= this.#highestPid) this.#reportViolation('pidsRise', `${body.pid} of ${uuid} after ${this.#highestPid}`)
     this.#highestPid = Math.max(this.#highestPid, body.pid)
     if ('spec' in body && body.spec) state.external = body.spec.driver !== 'native'
     Object.assign(state, { modelOpen: false }, body.type === 'process.rehydrated' ? {} : { exited: false, holds: 0 })

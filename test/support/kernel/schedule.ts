@@ -6,7 +6,7 @@ interface Entry {
   readonly resume: () => void
 }
 
-export class Schedule {
+export class Scheduler {
   readonly #pick: Pick
   #waiting: Entry[] = []
 
@@ -19,7 +19,7 @@ export class Schedule {
   }
 
   /** Resolves when this entry is picked; never, if its owner is dropped first. */
-  turn(owner: object): Promise<void> {
+  waitForTurn(owner: object): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push({ owner, resume: resolve })
     })

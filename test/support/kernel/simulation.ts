@@ -11,12 +11,12 @@ import type { ErrorCode } from '../../../src/kernel/model/errors.ts'
 import type { RequestBody } from '../../../src/daemon/loop/pipeline.ts'
 import { ManualClock } from '../clock.ts'
 import { uuidOf } from '../store/facts.ts'
-import { foldedProcess, openCore, settle } from './daemon-core.ts'
+import { foldedProcess, openCore, waitUntilSettled } from './daemon-core.ts'
 import { FakeDriver } from './fake-driver.ts'
 import { ForksAndRemovals } from './forks-and-removals.ts'
 import { RULES, Rules, userHolds } from './rules.ts'
-import { Schedule } from './schedule.ts'
-import { Viewers } from './viewers.ts'
+import { Scheduler } from './schedule.ts'
+import { EventFollowers } from './event-followers.ts'
 import { kernelSpec } from './world.ts'
 import type { Core } from './daemon-core.ts'
 import type { FaultyStore } from './faulty-store.ts'
@@ -45,7 +45,7 @@ export interface Fault {
 
 export class Simulation implements SurvivingState {
   readonly pick: Pick
-  readonly schedule: Schedule
+  readonly schedule: Scheduler
   readonly toolEffects = new Map<string, { effect: string; times: number }>()
   readonly acknowledged = new Set<string>()
   /** processes whose output was cut short, according to the store */
@@ -60,8 +60,8 @@ export class Simulation implements SurvivingState {
   readonly #lastLines = new Map<string, number>()
   #lastReadCursor = 0
   readonly #rules = new Rules((rule, description) => this.reportViolation(`${RULES[rule]}: ${description}`))
-  readonly histories: ForksAndRemovals
-  readonly #viewers: Viewers
+  readonly forksAndRemovals: ForksAndRemovals
+  readonly #followers: EventFollowers
   #core: Core | null = null
   #firstViolation: string | null = null
   #messages = 0
@@ -78,14 +78,16 @@ export class Simulation implements SurvivingState {
     this.#dir = dir
     this.pick = pick
     this.#fault = fault
-    this.schedule = new Schedule(pick)
-    this.histories = new ForksAndRemovals({
+    this.schedule = new Scheduler(pick)
+    this.forksAndRemovals = new ForksAndRemovals({
       pick,
       acknowledged: this.acknowledged,
       newUuid: () => this.#newUuid(),
       reportViolation: (rule, description) => this.reportViolation(rule === 'defect' ? description : `${RULES[rule]}: ${description}`),
     })
-    this.#viewers = new Viewers(this.histories.removed, (description) => this.reportViolation(`${RULES.cursors}: ${description}`))
+    this.#followers = new EventFollowers(this.forksAndRemovals.removed, (description) =>
+      this.reportViolation(`${RULES.cursors}: ${description}`),
+    )
   }
 
   reportViolation(rule: string): void {
@@ -101,10 +103,10 @@ export class Simulation implements SurvivingState {
     else if (permille < 880) this.#clock.wind([1, 100, 1_000, 12_000, 130_000][this.pick(5)] ?? 1)
     else if (permille < 930) this.#disturbStore(core)
     else if (permille < 985) core.store.releaseCommits()
-    else if (permille < 992) this.#viewers.add(core, this.pick(core.pipeline.cursor + 1))
+    else if (permille < 992) this.#followers.add(core, this.pick(core.pipeline.cursor + 1))
     else if (permille < 998) await this.#crash(core)
     else await this.#stop(core)
-    if (this.pick(3) > 0) await settle()
+    if (this.pick(3) > 0) await waitUntilSettled()
     if (this.#firstViolation !== null) throw new Error(this.#firstViolation)
   }
 
@@ -114,7 +116,7 @@ export class Simulation implements SurvivingState {
       this.commands += 1
       const uuid = this.#pickRecent(NEWEST_COUNT)
       if (uuid === undefined || this.pick(4) > 0) this.#request(core)
-      else this.histories.performRandom(this.pick(2) === 0 ? uuid : (this.#pickRecent(ENDED_COUNT) ?? uuid))
+      else this.forksAndRemovals.performRandom(this.pick(2) === 0 ? uuid : (this.#pickRecent(ENDED_COUNT) ?? uuid))
     }
   }
 
@@ -126,12 +128,12 @@ export class Simulation implements SurvivingState {
       // The planned failure may hit the commit of the kills; then they are requested again.
       if (i % 100 === 0) killAll(core)
       this.schedule.next()
-      await settle()
+      await waitUntilSettled()
       if (i % 100 === 0) this.#clock.wind(10_000)
     }
     if (core.table.size > 0)
       throw new Error(`not all have ended: ${JSON.stringify([...core.table.rows()].map(({ uuid, life }) => [uuid, life]))}`)
-    await this.histories.clear(this.#uuids)
+    await this.forksAndRemovals.clear(this.#uuids)
     await this.#stop(core)
     for (const table of nonEmptyTables(this.#dir)) this.reportViolation(`${RULES.nothingLeft}: ${table}`)
     if (this.#firstViolation !== null) throw new Error(this.#firstViolation)
@@ -149,8 +151,8 @@ export class Simulation implements SurvivingState {
     this.restarts += 1
     await this.#verifyStore(core)
     const paused = userHolds(core.table.rows())
-    this.#viewers.add(core, core.pipeline.cursor)
-    this.histories.open(core)
+    this.#followers.add(core, core.pipeline.cursor)
+    this.forksAndRemovals.open(core)
     const started = await bootAll({
       table: core.table,
       containments: CONTAINMENTS,
@@ -215,7 +217,7 @@ export class Simulation implements SurvivingState {
   }
 
   #runLater(act: () => void): void {
-    this.schedule.turn(act).then(act, () => {})
+    this.schedule.waitForTurn(act).then(act, () => {})
   }
 
   #request(core: Core): void {
@@ -265,7 +267,7 @@ export class Simulation implements SurvivingState {
           freeze: this.pick(3) === 0,
         }
       default: {
-        if (!row) this.histories.resume(uuid)
+        if (!row) this.forksAndRemovals.resume(uuid)
         return row
           ? {
               type: 'resume',
@@ -355,13 +357,13 @@ export class Simulation implements SurvivingState {
     core.store.releaseCommits()
     core.store.fault = () => null
     // If the commit in flight fails, it is repeated a second later.
-    await settle()
+    await waitUntilSettled()
     this.#clock.wind(2_000)
-    await settle()
+    await waitUntilSettled()
     core.pipeline.submit({ type: 'hold', uuid: null, reason: 'daemon-shutdown' })
     for (let i = this.pick(200); i > 0; i -= 1) {
       this.schedule.next()
-      if (i % 8 === 0) await settle()
+      if (i % 8 === 0) await waitUntilSettled()
     }
     await core.pipeline.waitUntilIdle()
     if (core.writeFailures.currentError) this.reportViolation('the disk has room, and the daemon does not see it')
@@ -369,12 +371,12 @@ export class Simulation implements SurvivingState {
       if (life.state === 'running' && life.holds.some(({ reason }) => reason === 'disk-full'))
         this.reportViolation(`${uuid} is held for want of room, and there is room`)
     }
-    await settle()
-    this.#viewers.check(core)
+    await waitUntilSettled()
+    this.#followers.check(core)
     // A process that ended before it began is handled a moment later.
     for (const ms of [1, 999]) {
       this.#clock.wind(ms)
-      await settle()
+      await waitUntilSettled()
     }
     this.#checkDeadlines(core)
     await this.#close(core)
@@ -388,13 +390,13 @@ export class Simulation implements SurvivingState {
 
   async #close(core: Core): Promise<void> {
     this.#core = null
-    this.#viewers.dropAll()
+    this.#followers.dropAll()
     for (const driver of this.#drivers.values()) driver.end()
     this.#drivers.clear()
     this.schedule.dropAll()
     // Pending work may wait for a delayed commit.
     core.store.releaseCommits()
-    await this.histories.close()
+    await this.forksAndRemovals.close()
     await core[Symbol.asyncDispose]()
     this.schedule.dropAll()
   }
@@ -405,7 +407,7 @@ export class Simulation implements SurvivingState {
       const page = await core.store.since({ afterCursor: this.#lastReadCursor, limit: 500 })
       for (const fact of page) {
         const { cursor, uuid, pid, body } = fact
-        this.#viewers.recordFact(fact, this.#lastReadCursor)
+        this.#followers.recordFact(fact, this.#lastReadCursor)
         this.#lastReadCursor = cursor
         this.#rules.read(fact)
         if (body.type === 'process.spawned' || body.type === 'process.forked') this.#stored.add(`spawn ${uuid}`)
@@ -423,10 +425,10 @@ export class Simulation implements SurvivingState {
       if (
         !this.#stored.has(fact) &&
         !this.#cutOutputs.has(fact.slice(0, fact.lastIndexOf(' '))) &&
-        !this.histories.removed.has(fact.split(/[ .]/)[1] ?? '')
+        !this.forksAndRemovals.removed.has(fact.split(/[ .]/)[1] ?? '')
       )
         this.reportViolation(`acknowledged and lost: ${fact}`)
-    await this.histories.verify(core)
+    await this.forksAndRemovals.verify(core)
     for (const row of core.table.rows()) await this.#verifyRow(core, row.uuid)
     for (let i = 0; i < 3; i += 1) await this.#verifyRow(core, this.#uuids[this.pick(Math.max(1, this.#uuids.length))] ?? '')
   }

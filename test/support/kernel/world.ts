@@ -12,12 +12,12 @@ import type { NativeSpec } from '../../../src/kernel/model/process-spec.ts'
 import type { DriverName } from '../../../src/kernel/model/words.ts'
 import { changedSpec, type SpecChanges, type SpecOf } from '../spec-changes.ts'
 
-export const WALL = 1_700_000_000_000
+export const START_WALL_MS = 1_700_000_000_000
 
 export class World {
   table: Table
   overlay: Overlay
-  wall = WALL
+  wall = START_WALL_MS
   mono = 1_000
   /** facts of each process, in order */
   readonly journal = new Map<Uuid, Fact[]>()

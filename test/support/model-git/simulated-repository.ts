@@ -3,7 +3,7 @@
 // operation and its result, so that git can repeat them (test/support/crew/real-git.ts).
 // Used by test/simulation/crew.test.ts and test/processes/crew/model-git.test.ts.
 import { memberBranch } from '../../../src/daemon/crew/jobs/refs.ts'
-import { MISUSES, type GitMisuse } from '../crew/misused-git.ts'
+import { GIT_MISUSES, type GitMisuse } from '../crew/misused-git.ts'
 import { GitLaws } from './laws.ts'
 import { ModelJobs } from './jobs.ts'
 import { Objects, treeId, type Files } from './objects.ts'
@@ -170,7 +170,7 @@ export class SimulatedRepository {
       .map(([id]) => id)
     const member = members[chosenNumber % Math.max(1, members.length)]
     const tree = member === undefined ? null : this.#openWorktree(member)
-    const misuse = MISUSES[Math.floor(chosenNumber / 7) % MISUSES.length]
+    const misuse = GIT_MISUSES[Math.floor(chosenNumber / 7) % GIT_MISUSES.length]
     if (member === undefined || !tree || misuse === undefined) return
     // Misuses that end a worktree are rare: otherwise no crew would finish.
     if ((misuse === 'gone' || misuse === 'broken' || misuse === 'removed') && chosenNumber % 3 > 0) return

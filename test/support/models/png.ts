@@ -2,7 +2,7 @@
 import { crc32, deflateSync } from 'node:zlib'
 
 /** Eight bits of grey per pixel. */
-export function png(width: number, height: number): Buffer {
+export function makePng(width: number, height: number): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)

@@ -46,7 +46,7 @@ export function createWireModel(
   })
 }
 
-export const TOOLS: readonly OfferedTool[] = [
+export const OFFERED_TOOLS: readonly OfferedTool[] = [
   { name: 'read', description: 'reads a file', schema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] } },
   { name: 'ls', description: 'lists a folder', schema: { type: 'object', properties: {} } },
 ]
@@ -66,7 +66,7 @@ export function requestOf({
   messages = [{ role: 'user', text }],
   question,
   system = 'be brief',
-  tools = TOOLS,
+  tools = OFFERED_TOOLS,
   signal,
   maxOutputTokens = null,
 }: CallInput = {}): ModelRequest {

@@ -1,4 +1,4 @@
-// A hand-written MCP server on stdio, which can misbehave; mcp-modern.ts is the well-behaved one, made with the library. Arguments: the
+// A hand-written MCP server on stdio, which can misbehave; mcp-newer-server.ts is the well-behaved one, made with the library. Arguments: the
 // behaviour, a file for notes, and a mark by which a test finds the program.
 import { appendFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -128,7 +128,7 @@ function progress(id: Message['id'], progressToken: number): void {
 
 let cancelProgress: () => void = () => undefined
 
-const ALL = [
+const USUAL_TOOLS = [
   'echo',
   'env',
   'die',
@@ -143,7 +143,7 @@ const ALL = [
   'ask',
   'more',
 ]
-const TOOLS = mode === 'odd-names' ? ['constructor', 'toString', '__proto__'] : ALL
+const TOOLS = mode === 'odd-names' ? ['constructor', 'toString', '__proto__'] : USUAL_TOOLS
 
 function handleMessage(message: Message): void {
   const { id, method } = message

@@ -9,7 +9,7 @@ import { KernelError } from '../../../src/kernel/model/errors.ts'
 import { acquireLock } from '../../../src/store/files/lock.ts'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
 import type { Commit, Store } from '../../../src/store/store.ts'
-import { Scribe, uuidOf } from '../store/facts.ts'
+import { CommitMaker, uuidOf } from '../store/facts.ts'
 
 const AGENT = uuidOf(1)
 const [mount = ''] = process.argv.slice(2)
@@ -29,7 +29,7 @@ async function countOf(store: Store): Promise<number> {
 }
 
 /** Commits until one commit fails; returns that commit. */
-async function fillDisk(store: Store, scribe: Scribe): Promise<{ refused: Commit; code: string; count: number }> {
+async function fillDisk(store: Store, scribe: CommitMaker): Promise<{ refused: Commit; code: string; count: number }> {
   for (let count = scribe.get(AGENT).seq; ; count++) {
     const commit = scribe.write(AGENT, makeNote(randomBytes(30_000).toString('hex')))
     const code = await codeOf(store.commit(commit))
@@ -40,7 +40,7 @@ async function fillDisk(store: Store, scribe: Scribe): Promise<{ refused: Commit
 {
   writeFileSync(filler, randomBytes(1_000_000))
   await using store = await openSqliteStore({ dir })
-  const firstScribe = new Scribe()
+  const firstScribe = new CommitMaker()
   await store.commit(firstScribe.spawn(AGENT))
   const { refused, code, count } = await fillDisk(store, firstScribe)
   const before = await store.process(AGENT)
@@ -52,7 +52,7 @@ async function fillDisk(store: Store, scribe: Scribe): Promise<{ refused: Commit
   })
   observed['released'] = await store.releaseReserve()
   const { counters, processes } = await store.load()
-  const scribe = new Scribe(counters, processes)
+  const scribe = new CommitMaker(counters, processes)
   observed['afterRelease'] = await codeOf(store.commit(scribe.write(AGENT, makeNote('held: the disk is full'))))
   observed['restoredWhileFull'] = await store.restoreReserve()
   rmSync(filler)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { KernelError } from '../../../src/kernel/model/errors.ts'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
 import { seededRandom } from '../random.ts'
-import { Scribe, stepOf, uuidOf } from '../store/facts.ts'
+import { CommitMaker, stepOf, uuidOf } from '../store/facts.ts'
 
 const [dir = '', rounds = '', seed = ''] = process.argv.slice(2)
 const nextRandom = seededRandom(Number(seed))
@@ -22,14 +22,14 @@ const codes: Record<string, number> = {}
 let acknowledged = 0
 {
   await using store = await openSqliteStore({ dir })
-  const firstScribe = new Scribe()
+  const firstScribe = new CommitMaker()
   await store.commit(firstScribe.spawn(AGENT))
   acknowledged = firstScribe.cursor
   for (let round = 0; round < Number(rounds); round++) {
     limitFileSize(Math.floor(sizeOf('store.db-wal') + nextRandom() * 60_000 - 20_000))
     for (let number = 0; number < 6; number++) {
       const { counters, processes } = await store.load()
-      const scribe = new Scribe(counters, processes)
+      const scribe = new CommitMaker(counters, processes)
       const code = await store.commit(scribe.write(AGENT, ...stepOf(round, 'x'.repeat(Math.floor(nextRandom() * 30_000))))).then(
         () => 'ok',
         (error: unknown) => (error instanceof KernelError ? error.code : String(error)),

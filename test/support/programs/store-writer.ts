@@ -3,7 +3,7 @@
 import { writeSync } from 'node:fs'
 import type { FactBody } from '../../../src/kernel/model/facts.ts'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
-import { Scribe, specOf, uuidOf } from '../store/facts.ts'
+import { CommitMaker, specOf, uuidOf } from '../store/facts.ts'
 
 const STDOUT = 1
 const AGENT = uuidOf(1)
@@ -22,7 +22,7 @@ function bodiesOf(number: number): FactBody[] {
 
 const store = await openSqliteStore({ dir: process.argv[2] ?? '' })
 const { counters, processes } = await store.load()
-const scribe = new Scribe(counters, processes)
+const scribe = new CommitMaker(counters, processes)
 if (processes.length === 0) await store.commit(scribe.spawn(AGENT, specOf(), makeNote('begin')))
 for (let number = scribe.get(AGENT).seq / 3; ; number++) {
   await store.commit(scribe.write(AGENT, ...bodiesOf(number)))

@@ -37,7 +37,7 @@ export function specOf<D extends DriverName = 'native'>(changes: SpecChanges<D> 
 }
 
 /** The facts of an end, from running to dead. */
-export function endOf(): FactBody[] {
+export function endFacts(): FactBody[] {
   return [{ type: 'process.exited', exit: { code: 0, reason: 'completed', cause: 'agent' }, mono: 9 }, { type: 'process.reaped' }]
 }
 
@@ -54,7 +54,7 @@ export function stepOf(step: number, text = `text ${step}`): FactBody[] {
 }
 
 /** Numbers facts and makes commits the way the daemon does: cursors rise over all processes, seqs within each. */
-export class Scribe {
+export class CommitMaker {
   cursor: number
   pid: number
   readonly #processes = new Map<Uuid, Process>()
@@ -67,7 +67,7 @@ export class Scribe {
 
   get(uuid: Uuid): Process {
     const process = this.#processes.get(uuid)
-    if (process === undefined) throw new Error(`the scribe does not know ${uuid}`)
+    if (process === undefined) throw new Error(`the commit maker does not know ${uuid}`)
     return process
   }
 

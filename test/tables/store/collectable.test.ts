@@ -6,7 +6,7 @@ import type { FactBody } from '../../../src/kernel/model/facts.ts'
 import type { ProcessRow } from '../../../src/store/statements.ts'
 import type { Collectable, Store } from '../../../src/store/store.ts'
 import { processSum } from '../../../src/store/rows/checksums.ts'
-import { Scribe, endOf, specOf, uuidOf } from '../../support/store/facts.ts'
+import { CommitMaker, endFacts, specOf, uuidOf } from '../../support/store/facts.ts'
 import { changeStoreFile, openTestStore } from '../../support/store/test-store.ts'
 
 const [A, B, C, D] = [uuidOf(1), uuidOf(2), uuidOf(3), uuidOf(4)]
@@ -15,14 +15,14 @@ const pinFact = (pinned: boolean): FactBody => ({ type: 'process.pinned', pinned
 const uuidsOf = (collectables: readonly Collectable[]): string[] => collectables.map(({ uuid }) => uuid)
 
 /** Ended processes, in the order of their numbers. */
-async function writeEnded(store: Store, scribe: Scribe, count: number): Promise<void> {
+async function writeEnded(store: Store, scribe: CommitMaker, count: number): Promise<void> {
   for (let number = 1; number <= count; number++)
-    await store.commit(scribe.spawn(uuidOf(number), specOf({ name: `n${number}` }), makeOutput('x'.repeat(100)), ...endOf()))
+    await store.commit(scribe.spawn(uuidOf(number), specOf({ name: `n${number}` }), makeOutput('x'.repeat(100)), ...endFacts()))
 }
 
 test('unpinned dead processes are collectable, oldest first, in pages', async () => {
   await using fixture = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   await writeEnded(fixture.store, scribe, 7)
   await fixture.store.commit(scribe.spawn(uuidOf(8)))
   await fixture.store.commit(scribe.write(C, pinFact(true)))
@@ -55,7 +55,7 @@ test('unpinned dead processes are collectable, oldest first, in pages', async ()
 
 test('a row that cannot be read, or has no exit time, gets a warning', async () => {
   await using fixture = await openTestStore()
-  await writeEnded(fixture.store, new Scribe(), 70)
+  await writeEnded(fixture.store, new CommitMaker(), 70)
   const store = await fixture.tamper("UPDATE processes SET body = replace(body, 'depth', 'width') WHERE key = 2")
   const [first, second, third] = await store.collectable({ limit: 3 })
   expect(second).toMatchObject({
@@ -84,14 +84,14 @@ test('a row that cannot be read, or has no exit time, gets a warning', async () 
 
 test('the estimated size is near the removed bytes, with long texts and without the facts of the origin', async () => {
   await using fixture = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   await fixture.store.commit(scribe.spawn(A))
   for (let line = 0; line < 500; line++) await fixture.store.commit(scribe.write(A, makeOutput(`${line} `.repeat(500))))
-  await fixture.store.commit(scribe.write(A, ...endOf()))
+  await fixture.store.commit(scribe.write(A, ...endFacts()))
   await fixture.store.commit(
-    scribe.spawn(B, specOf(), ...Array.from({ length: 20 }, (_, line) => makeOutput(`${line} `.repeat(20_000))), ...endOf()),
+    scribe.spawn(B, specOf(), ...Array.from({ length: 20 }, (_, line) => makeOutput(`${line} `.repeat(20_000))), ...endFacts()),
   )
-  await fixture.store.commit(scribe.fork(C, A, 400, makeOutput('z'.repeat(1_000)), ...endOf()))
+  await fixture.store.commit(scribe.fork(C, A, 400, makeOutput('z'.repeat(1_000)), ...endFacts()))
   const bytes = new Map((await fixture.store.collectable({ limit: 9 })).map((row) => [row.uuid, row.bytes ?? 0]))
   const written = await storedSizes(fixture.store, fixture.dir, fixture.close)
   for (const [key, uuid] of [
@@ -121,10 +121,10 @@ async function storedSizes(store: Store, dir: string, close: () => Promise<void>
 
 test('the reported size is that of the file, and the free part decreases as the file shrinks', async () => {
   await using fixture = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   await fixture.store.commit(scribe.spawn(A))
   for (let line = 0; line < 40; line++) await fixture.store.commit(scribe.write(A, makeOutput(`${line} ${'x'.repeat(100_000)}`)))
-  await fixture.store.commit(scribe.write(A, ...endOf()))
+  await fixture.store.commit(scribe.write(A, ...endFacts()))
   const before = await fixture.store.size()
   expect(before).toMatchObject({ freeBytes: 0, dead: 1 })
   await fixture.close()

@@ -7,7 +7,7 @@ import { openSqliteStore } from '../../../src/store/sqlite.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { keptSum } from '../../../src/store/rows/checksums.ts'
 import { deep } from '../../support/deep.ts'
-import { Scribe, endOf, specOf, stepOf, uuidOf } from '../../support/store/facts.ts'
+import { CommitMaker, endFacts, specOf, stepOf, uuidOf } from '../../support/store/facts.ts'
 import { changeStoreFile, openTestStore } from '../../support/store/test-store.ts'
 import type { TestStore } from '../../support/store/test-store.ts'
 
@@ -24,10 +24,10 @@ async function sweepAll(store: Store): Promise<void> {
 }
 
 /** An ended process with that number of steps. */
-async function writeEnded(store: Store, scribe: Scribe, journals: Journals, steps: number): Promise<void> {
+async function writeEnded(store: Store, scribe: CommitMaker, journals: Journals, steps: number): Promise<void> {
   const commits = [scribe.spawn(A, specOf({ name: 'first' }))]
   for (let step = 1; step <= steps; step++) commits.push(scribe.write(A, ...stepOf(step)))
-  commits.push(scribe.write(A, ...endOf()))
+  commits.push(scribe.write(A, ...endFacts()))
   for (const commit of commits) await store.commit(commit)
   journals.set(
     A,
@@ -38,12 +38,12 @@ async function writeEnded(store: Store, scribe: Scribe, journals: Journals, step
 /** An ended fork, with facts of its own. */
 async function endedFork(
   store: Store,
-  scribe: Scribe,
+  scribe: CommitMaker,
   journals: Journals,
   [uuid, origin, seq]: readonly [string, string, number],
   ...ownFacts: FactBody[]
 ): Promise<void> {
-  const commit = scribe.fork(uuid, origin, seq, ...ownFacts, ...endOf())
+  const commit = scribe.fork(uuid, origin, seq, ...ownFacts, ...endFacts())
   await store.commit(commit)
   journals.set(uuid, [...(journals.get(origin) ?? []).slice(0, seq), ...commit.facts])
 }
@@ -82,7 +82,7 @@ const NOTHING = { facts: {}, kept: [], doomed: 0, blobs: 0, places: 0, free: 0 }
 describe('a removed origin', () => {
   test('is invisible except to its forks, and keeps the facts that they need', async () => {
     await using fixture = await openTestStore()
-    const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
+    const [scribe, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
     await writeEnded(fixture.store, scribe, journals, 100)
     await endedFork(fixture.store, scribe, journals, [B, A, 102], makeOutput('of B'))
     await endedFork(fixture.store, scribe, journals, [C, A, 42])
@@ -110,7 +110,7 @@ describe('a removed origin', () => {
 
   test('loses the facts that no remaining fork needs', async () => {
     await using fixture = await openTestStore()
-    const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
+    const [scribe, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
     await writeEnded(fixture.store, scribe, journals, 100)
     await endedFork(fixture.store, scribe, journals, [B, A, 302])
     await endedFork(fixture.store, scribe, journals, [C, A, 42])
@@ -134,7 +134,7 @@ describe('a removed origin', () => {
 
   test('that ended where it was forked keeps all facts, and has nothing to sweep', async () => {
     await using fixture = await openTestStore()
-    const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
+    const [scribe, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
     await writeEnded(fixture.store, scribe, journals, 10)
     await endedFork(fixture.store, scribe, journals, [B, A, 44])
     await fixture.store.remove(A, AT)
@@ -148,7 +148,7 @@ describe('a removed origin', () => {
 
   test('cannot be forked any more, but its forks can', async () => {
     await using fixture = await openTestStore()
-    const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
+    const [scribe, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
     await writeEnded(fixture.store, scribe, journals, 30)
     await endedFork(fixture.store, scribe, journals, [B, A, 102])
     await fixture.store.remove(A, AT)
@@ -161,8 +161,8 @@ describe('a removed origin', () => {
 
   test('loses its long texts, except those that a fork refers to', async () => {
     await using fixture = await openTestStore()
-    const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
-    const commit = scribe.spawn(A, specOf(), makeOutput(LONG), makeOutput(`${LONG}of A`), makeOutput(LONG), ...endOf())
+    const [scribe, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
+    const commit = scribe.spawn(A, specOf(), makeOutput(LONG), makeOutput(`${LONG}of A`), makeOutput(LONG), ...endFacts())
     await fixture.store.commit(commit)
     journals.set(A, commit.facts)
     await endedFork(fixture.store, scribe, journals, [B, A, 3], makeOutput(`${LONG}of B`))
@@ -177,8 +177,8 @@ describe('a removed origin', () => {
 })
 
 /** A line of forks, each after the fact `base` of the one before, all ended. */
-async function writeLine(store: Store, length: number): Promise<{ journals: Journals; scribe: Scribe }> {
-  const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
+async function writeLine(store: Store, length: number): Promise<{ journals: Journals; scribe: CommitMaker }> {
+  const [scribe, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
   await writeEnded(store, scribe, journals, 20)
   for (let number = 2; number <= length; number++) {
     const origin = uuidOf(number - 1)
@@ -256,13 +256,13 @@ describe('a lineage of forks', () => {
 
 test('many forks of a removed process stay readable, and its facts go with the last of them', async () => {
   await using fixture = await openTestStore()
-  const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
+  const [scribe, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
   await writeEnded(fixture.store, scribe, journals, 50)
   const forks = Array.from({ length: deep(200, 1_000) }, (_, index) => uuidOf(10 + index))
   for (let firstIndex = 0; firstIndex < forks.length; firstIndex += 100) {
     const commits = forks
       .slice(firstIndex, firstIndex + 100)
-      .map((uuid, index) => scribe.fork(uuid, A, 2 + 4 * ((firstIndex + index) % 50), ...endOf()))
+      .map((uuid, index) => scribe.fork(uuid, A, 2 + 4 * ((firstIndex + index) % 50), ...endFacts()))
     await fixture.store.commit({
       facts: commits.flatMap(({ facts }) => facts),
       processes: commits.flatMap(({ processes }) => processes),
@@ -280,7 +280,7 @@ test('many forks of a removed process stay readable, and its facts go with the l
 }, 120_000)
 
 /** Enough facts of another process that the next start reads no earlier facts. */
-async function writeDistance(store: Store, scribe: Scribe): Promise<void> {
+async function writeDistance(store: Store, scribe: CommitMaker): Promise<void> {
   await store.commit(scribe.spawn(D, specOf(), ...Array.from({ length: 2_500 }, () => makeOutput('more'))))
 }
 
@@ -323,7 +323,7 @@ describe('damage', () => {
     ],
   ])('is reported with its location: %s', async (_, sql, location, message) => {
     await using fixture = await openTestStore()
-    const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
+    const [scribe, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
     await writeEnded(fixture.store, scribe, journals, 30)
     await endedFork(fixture.store, scribe, journals, [B, A, 102], makeOutput('of B'))
     await endedFork(fixture.store, scribe, journals, [C, B, 104])
@@ -349,7 +349,7 @@ describe('damage', () => {
     ],
   ])('is found: %s', async (_, sql, values, line) => {
     await using fixture = await openTestStore()
-    const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
+    const [scribe, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
     await writeEnded(fixture.store, scribe, journals, 5)
     await endedFork(fixture.store, scribe, journals, [B, A, 10])
     await fixture.store.remove(A, AT)
@@ -361,7 +361,7 @@ describe('damage', () => {
 
   test('in the list of pending deletions cannot remove an existing process', async () => {
     await using fixture = await openTestStore()
-    const [scribe, journals]: [Scribe, Journals] = [new Scribe(), new Map()]
+    const [scribe, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
     await writeEnded(fixture.store, scribe, journals, 5)
     const store = await fixture.tamper('INSERT INTO doomed VALUES (1, NULL)')
     await expect(store.sweep()).rejects.toMatchObject({ code: 'STORE_DAMAGED' })

@@ -8,7 +8,7 @@ import { RESERVE_BYTES } from '../../../src/store/files/reserve.ts'
 import { SCHEMA_VERSION } from '../../../src/store/schema.ts'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
 import { BY_RETIRED_PID } from '../../../src/store/statements.ts'
-import { Scribe, endOf, modelFinished, uuidOf } from '../../support/store/facts.ts'
+import { CommitMaker, endFacts, modelFinished, uuidOf } from '../../support/store/facts.ts'
 import { SCHEMA_2, changeStoreFile, openTestStore } from '../../support/store/test-store.ts'
 import { tempDir } from '../../support/tmp.ts'
 
@@ -18,7 +18,7 @@ describe('a new store', () => {
   test('is accessible only to its owner', async () => {
     await using fixture = await openTestStore()
     await using _lock = await acquireLock(fixture.dir)
-    await fixture.store.commit(new Scribe().spawn(uuidOf(1)))
+    await fixture.store.commit(new CommitMaker().spawn(uuidOf(1)))
     expect(modeOf(fixture.dir)).toBe('700')
     for (const file of ['store.db', 'store.db-wal', 'lock.db', 'reserve.bin'])
       expect([file, modeOf(join(fixture.dir, file))]).toEqual([file, '600'])
@@ -54,7 +54,7 @@ describe('the schema', () => {
 
   test('of a newer version is refused and left unchanged', async () => {
     await using fixture = await openTestStore()
-    await fixture.store.commit(new Scribe().spawn(uuidOf(1)))
+    await fixture.store.commit(new CommitMaker().spawn(uuidOf(1)))
     await expect(fixture.tamper("UPDATE meta SET value = value + 1, copy = copy - 1 WHERE name = 'schema'")).rejects.toMatchObject({
       code: 'STORE_NEWER',
       details: { schema: SCHEMA_VERSION + 1, known: SCHEMA_VERSION },
@@ -87,8 +87,8 @@ describe('the schema', () => {
     })
     expect(await fixture.store.verify()).toEqual([])
     const { counters, processes } = await fixture.store.load()
-    const scribe = new Scribe(counters, processes)
-    await fixture.store.commit(scribe.write(uuidOf(2), ...modelFinished(2, 'more'), ...endOf()))
+    const scribe = new CommitMaker(counters, processes)
+    await fixture.store.commit(scribe.write(uuidOf(2), ...modelFinished(2, 'more'), ...endFacts()))
     expect(await (await fixture.reopen()).process(uuidOf(2))).toStrictEqual(scribe.get(uuidOf(2)))
     while (await fixture.store.sweep());
     expect(await fixture.store.verify()).toEqual([])
@@ -97,9 +97,9 @@ describe('the schema', () => {
 
   test('of an older version gets the index of earlier PIDs', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     await fixture.store.commit(scribe.spawn(uuidOf(1)))
-    await fixture.store.commit(scribe.write(uuidOf(1), ...endOf()))
+    await fixture.store.commit(scribe.write(uuidOf(1), ...endFacts()))
     const { facts, ...commit } = scribe.write(uuidOf(1), { type: 'process.resumed', pid: 7, by: 'user', fromStep: 0 })
     await fixture.store.commit({ ...commit, facts: facts.map((fact) => ({ ...fact, pid: 7 })), counters: { ...commit.counters, pid: 7 } })
     await fixture.close()
@@ -144,7 +144,7 @@ describe('a store is not opened for', () => {
 
   test('a truncated database', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     for (let number = 1; number <= 30; number++) await fixture.store.commit(scribe.spawn(uuidOf(number)))
     await fixture.close()
     truncateSync(join(fixture.dir, 'store.db'), 40_000)

@@ -6,7 +6,7 @@ import type { FactBody } from '../../../src/kernel/model/facts.ts'
 import { BLOCK_FACTS } from '../../../src/store/journal/fact-index.ts'
 import { PAGE_FACTS } from '../../../src/store/journal/journal.ts'
 import { LOAD_ROWS } from '../../../src/store/rows/process-row.ts'
-import { Scribe, endOf, modelFinished, specOf, uuidOf } from '../../support/store/facts.ts'
+import { CommitMaker, endFacts, modelFinished, specOf, uuidOf } from '../../support/store/facts.ts'
 import { changeStoreFile, openTestStore } from '../../support/store/test-store.ts'
 
 const A = uuidOf(1)
@@ -17,7 +17,7 @@ const makeOutput = (text: string): FactBody => ({ type: 'process.output', stream
 describe('a commit', () => {
   test('is durable when its promise resolves, and is read at the next start', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     const commit = scribe.spawn(A)
     await fixture.store.commit(commit)
     for (const openStore of [async () => fixture.store, fixture.reopen]) {
@@ -30,7 +30,7 @@ describe('a commit', () => {
 
   test('of 50 processes is one transaction', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     const uuids = Array.from({ length: 50 }, (_, index) => uuidOf(index + 1))
     for (const uuid of uuids) await fixture.store.commit(scribe.spawn(uuid))
     const group = scribe.group(uuids.flatMap((uuid) => modelFinished(1, 'text').map((body) => [uuid, body] as const)))
@@ -41,7 +41,7 @@ describe('a commit', () => {
 
   test('without facts changes a row, and an empty one writes nothing', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     await fixture.store.commit(scribe.spawn(A))
     const pinned = { ...scribe.get(A), pinned: true }
     await fixture.store.commit({ facts: [], processes: [pinned], counters: { pid: 1, cursor: 2 } })
@@ -53,7 +53,7 @@ describe('a commit', () => {
 
   test('never lowers a counter, and raises one that no fact raises', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     await fixture.store.commit({ ...scribe.spawn(A), counters: { pid: 7, cursor: 9 } })
     await fixture.store.commit({ facts: [], processes: [], counters: { pid: 3, cursor: 4 } })
     expect((await (await fixture.reopen()).load()).counters).toEqual({ pid: 7, cursor: 9 })
@@ -61,7 +61,7 @@ describe('a commit', () => {
 
   test('keeps the cursor above a journal whose end was removed', async () => {
     await using fixture = await openTestStore()
-    await fixture.store.commit(new Scribe().spawn(A))
+    await fixture.store.commit(new CommitMaker().spawn(A))
     await fixture.tamper('DELETE FROM journal WHERE cursor > ?', 1)
     expect((await fixture.store.load()).counters.cursor).toBe(2)
   })
@@ -70,9 +70,9 @@ describe('a commit', () => {
 describe('rows', () => {
   test('of zombies are loaded, and of dead processes are not', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
-    await fixture.store.commit(scribe.spawn(A, specOf(), ...endOf()))
-    await fixture.store.commit(scribe.spawn(B, specOf(), ...endOf().slice(0, 1)))
+    const scribe = new CommitMaker()
+    await fixture.store.commit(scribe.spawn(A, specOf(), ...endFacts()))
+    await fixture.store.commit(scribe.spawn(B, specOf(), ...endFacts().slice(0, 1)))
     expect((await fixture.store.load()).processes.map(({ uuid }) => uuid)).toEqual([B])
     expect(await fixture.store.process(A)).toStrictEqual(scribe.get(A))
     expect(await fixture.store.process(uuidOf(9))).toBeUndefined()
@@ -80,7 +80,7 @@ describe('rows', () => {
 
   test('that are out of date during steps are exact for every reader', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     await fixture.store.commit(scribe.spawn(A))
     await fixture.store.commit(scribe.write(A, ...modelFinished(1, 'one')))
     expect(await fixture.store.process(A)).toStrictEqual(scribe.get(A))
@@ -94,8 +94,8 @@ describe('rows', () => {
 
   test('take the spec from its fact, also from a later one', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
-    await fixture.store.commit(scribe.spawn(A, specOf({ intent: 'first' }), ...endOf()))
+    const scribe = new CommitMaker()
+    await fixture.store.commit(scribe.spawn(A, specOf({ intent: 'first' }), ...endFacts()))
     await fixture.store.commit(
       scribe.write(A, { type: 'process.resumed', pid: 1, by: 'user', spec: specOf({ intent: 'second', name: 'again' }), fromStep: 0 }),
     )
@@ -107,7 +107,7 @@ describe('rows', () => {
 
   test('are loaded in pages, each once and in order', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     const uuids = Array.from({ length: LOAD_ROWS + 1 }, (_, index) => uuidOf(index + 1))
     scribe.pid = uuids.length
     await fixture.store.commit(
@@ -127,7 +127,7 @@ describe('rows', () => {
 
   test('of one agent share equal values', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     for (const uuid of [A, B]) await fixture.store.commit(scribe.spawn(uuid, specOf({ env: { LANG: 'C' } })))
     const [firstPage, secondPage] = (await fixture.store.load()).processes
     expect(firstPage?.spec.env).toBe(secondPage?.spec.env)
@@ -138,7 +138,7 @@ describe('facts in pages', () => {
   /** Two processes with alternating facts, over more than three blocks. */
   async function newHistory() {
     const fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     for (const uuid of [A, B]) await fixture.store.commit(scribe.spawn(uuid))
     const count = BLOCK_FACTS * 3 + 10
     for (let number = 1; number <= count; number++) {
@@ -201,7 +201,7 @@ describe('facts in pages', () => {
     expect(await fixture.store.tail(A, 10)).toEqual([])
     expect(await fixture.store.since({ afterCursor: 0, limit: 10, uuid: A })).toEqual([])
     expect(await fixture.store.since({ afterCursor: 0, limit: 10 })).toEqual([])
-    await fixture.store.commit(new Scribe().spawn(A))
+    await fixture.store.commit(new CommitMaker().spawn(A))
     await expect(fixture.store.facts(A, 0, PAGE_FACTS + 1)).rejects.toMatchObject({ code: 'INTERNAL' })
     await expect(fixture.store.since({ afterCursor: 0, limit: -1 })).rejects.toMatchObject({ code: 'INTERNAL' })
   })
@@ -210,9 +210,9 @@ describe('facts in pages', () => {
 describe('dead processes', () => {
   test('are listed in pages, newest first; processes that ended at the same time are sorted by their UUID', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     for (let number = 1; number <= 6; number++) await fixture.store.commit(scribe.spawn(uuidOf(number)))
-    const endCommits = [1, 2, 3, 4, 5].map((number) => scribe.write(uuidOf(number), ...endOf()))
+    const endCommits = [1, 2, 3, 4, 5].map((number) => scribe.write(uuidOf(number), ...endFacts()))
     const simultaneousEnds = endCommits.map((commit, index) => ({
       ...commit,
       processes: commit.processes.map((process) => ({
@@ -238,7 +238,7 @@ describe('dead processes', () => {
 describe('a reference', () => {
   async function newNamed() {
     const fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     const uuids = [
       '0192f3a4-1111-7abc-8def-00000000aaaa',
       '0192f3a4-2222-7abc-8def-00000001bbbb',
@@ -247,7 +247,7 @@ describe('a reference', () => {
     ]
     for (const [index, uuid] of uuids.entries())
       await fixture.store.commit(
-        scribe.spawn(uuid, specOf({ name: index === 0 ? null : index < 3 ? 'twin' : 'bbbb' }), ...(index === 1 ? endOf() : [])),
+        scribe.spawn(uuid, specOf({ name: index === 0 ? null : index < 3 ? 'twin' : 'bbbb' }), ...(index === 1 ? endFacts() : [])),
       )
     return { fixture, uuids }
   }
@@ -279,7 +279,7 @@ describe('a reference', () => {
 
   test('resolves to at most 20 processes', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     for (let number = 1; number <= 25; number++) await fixture.store.commit(scribe.spawn(uuidOf(number)))
     expect(await fixture.store.find('id:0192')).toHaveLength(20)
   })

@@ -4,7 +4,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { Scribe, endOf, forkedOf, specOf, stepOf, uuidOf } from '../../support/store/facts.ts'
+import { CommitMaker, endFacts, forkedOf, specOf, stepOf, uuidOf } from '../../support/store/facts.ts'
 import { changeStoreFile, openTestStore, type TestStore } from '../../support/store/test-store.ts'
 
 const PROCESSES = 6
@@ -12,14 +12,14 @@ const STEPS = 30
 const LONG = 'a long result '.repeat(1_000)
 
 /** Processes with more facts than a page, some of them ended, one forked from another. */
-async function newHistory(): Promise<{ readonly fixture: TestStore; readonly scribe: Scribe }> {
+async function newHistory(): Promise<{ readonly fixture: TestStore; readonly scribe: CommitMaker }> {
   const fixture = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   for (let number = 1; number <= PROCESSES; number++) {
     await fixture.store.commit(scribe.spawn(uuidOf(number), specOf({ name: `p${number}` })))
     for (let step = 1; step <= STEPS; step++)
       await fixture.store.commit(scribe.write(uuidOf(number), ...stepOf(step, step % 10 === 0 ? `${LONG}${number} ${step}` : 'text')))
-    if (number % 2 === 0) await fixture.store.commit(scribe.write(uuidOf(number), ...endOf()))
+    if (number % 2 === 0) await fixture.store.commit(scribe.write(uuidOf(number), ...endFacts()))
   }
   await fixture.store.commit(
     scribe.write(uuidOf(99), forkedOf(++scribe.pid, { uuid: uuidOf(2), step: 9, seq: 30 }), {
@@ -55,7 +55,7 @@ test('steps, new processes and their ends are not reported as damage', async () 
           scribe.write(uuidOf(number), ...stepOf(STEPS + turnNumber, turnNumber % 5 === 0 ? `${LONG}${turnNumber}` : 'more')),
         )
       if (turnNumber < 40) await fixture.store.commit(scribe.spawn(uuidOf(1_000 + turnNumber)))
-      if (turnNumber < 20) await fixture.store.commit(scribe.write(uuidOf(1_000 + turnNumber), ...endOf()))
+      if (turnNumber < 20) await fixture.store.commit(scribe.write(uuidOf(1_000 + turnNumber), ...endFacts()))
     }),
   ).toEqual([])
 })
@@ -93,7 +93,7 @@ test.each([0, 1, 2, 5])('removals, their sweeps and kept forks are not reported 
       if (turnNumber === firstTurn)
         for (let number = 2; number <= PROCESSES; number += 2) await fixture.store.remove(uuidOf(number), 1_700_000_000_000)
       await fixture.store.sweep()
-      if (turnNumber === firstTurn + 4) await fixture.store.commit(scribe.write(uuidOf(99), ...endOf()))
+      if (turnNumber === firstTurn + 4) await fixture.store.commit(scribe.write(uuidOf(99), ...endFacts()))
       if (turnNumber === firstTurn + 6) await fixture.store.remove(uuidOf(99), 1_700_000_000_000)
     }),
   ).toEqual([])
@@ -114,7 +114,7 @@ test('damage is found while the store works', async () => {
     db.exec("UPDATE meta SET value = 200000, copy = -200000 WHERE name IN ('settled', 'cursor')")
   })
   await fixture.reopen()
-  const otherScribe = new Scribe({ pid: scribe.pid, cursor: 200_000 }, (await fixture.store.load()).processes)
+  const otherScribe = new CommitMaker({ pid: scribe.pid, cursor: 200_000 }, (await fixture.store.load()).processes)
   const found = await verifyDuring(fixture, async (turnNumber) => {
     await fixture.store.commit(otherScribe.write(uuidOf(3), ...stepOf(STEPS + turnNumber, 'more')))
   })

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ApiError, Client } from '../../../../src/api/client/client.ts'
 import { eventData } from '../../../../src/api/client/event-stream.ts'
 import { connect, type EventView, type Reeve } from '../../../../src/index.ts'
-import { factEvent, startFakeDaemon, processView, refusal, endedView } from '../../../support/daemon/fake-daemon.ts'
+import { factEvent, startFakeDaemon, processView, refusedAnswer, endedView } from '../../../support/daemon/fake-daemon.ts'
 import { tempDir, type TempDir } from '../../../support/tmp.ts'
 
 let dir: TempDir
@@ -93,7 +93,9 @@ describe('an answer', () => {
 
 describe('errors of a request', () => {
   test('have the code, message, hint and exit code that the daemon gives', async () => {
-    await using _daemon = await startFakeDaemon(dir.path, { 'GET /v1/processes/5': () => refusal('AMBIGUOUS', '"5" may be any of two') })
+    await using _daemon = await startFakeDaemon(dir.path, {
+      'GET /v1/processes/5': () => refusedAnswer('AMBIGUOUS', '"5" may be any of two'),
+    })
     const error = await rejectionOf(reeve.get('5'))
     expect([error.code, error.message, error.exit]).toEqual(['AMBIGUOUS', '"5" may be any of two', 3])
     expect(error.hint).not.toBe('')
@@ -216,7 +218,7 @@ describe('events', () => {
   })
 
   test('that the daemon refuses are an error at once', async () => {
-    await using daemon = await startFakeDaemon(dir.path, { [route]: () => refusal('COLLECTED', 'it was removed') })
+    await using daemon = await startFakeDaemon(dir.path, { [route]: () => refusedAnswer('COLLECTED', 'it was removed') })
     expect((await rejectionOf(collect(reeve.events({ process: '5', after: 1, follow: true })))).code).toBe('COLLECTED')
     expect(daemon.requests).toHaveLength(1)
   })

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { hasLongList, jsonInSlices } from '../../../../src/daemon/http/sliced-json.ts'
 import { EventLoopTurns } from '../../../../src/drivers/common/event-loop-turns.ts'
-import { turnsDuring, windingClock } from '../../../support/loop-turns.ts'
+import { countTurnsDuring, makeAdvancingClock } from '../../../support/loop-turns.ts'
 
 const anything = fc.oneof(fc.anything({ withNullPrototype: false }), fc.constant(undefined)).filter((value) => {
   try {
@@ -31,7 +31,7 @@ test('the text equals that of JSON.stringify', async () => {
 
 test('a long list is serialized in many turns of the event loop', async () => {
   const answer = { version: 1, rows: Array.from({ length: 200 }, (_, row) => ({ row })) }
-  const { result, turns } = await turnsDuring(() => jsonInSlices(answer, new EventLoopTurns(windingClock()).newQueue()))
+  const { result, turns } = await countTurnsDuring(() => jsonInSlices(answer, new EventLoopTurns(makeAdvancingClock()).newQueue()))
   expect(result).toBe(JSON.stringify(answer))
   expect(turns).toBeGreaterThan(10)
 })

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { Monitor } from '../../../../src/daemon/incarnation/monitor.ts'
 import { ManualClock } from '../../../support/clock.ts'
-import { settle } from '../../../support/kernel/daemon-core.ts'
+import { waitUntilSettled } from '../../../support/kernel/daemon-core.ts'
 import { TranscriptPlayer } from '../../../support/kernel/transcript.ts'
 import type { FactBody } from '../../../../src/kernel/model/facts.ts'
 import type { InputBody } from '../../../../src/kernel/model/inputs.ts'
@@ -60,7 +60,7 @@ class Watched {
   async wind(ms: number): Promise<void> {
     for (let remainingMs = ms; remainingMs > 0; remainingMs -= 1_000) {
       this.clock.wind(Math.min(1_000, remainingMs))
-      await settle()
+      await waitUntilSettled()
     }
   }
 

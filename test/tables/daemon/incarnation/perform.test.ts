@@ -4,7 +4,7 @@ import { EffectPerformer } from '../../../../src/daemon/incarnation/perform.ts'
 import { Sampler } from '../../../../src/daemon/incarnation/sampler.ts'
 import type { Credentials } from '../../../../src/daemon/incarnation/credentials.ts'
 import type { ContainmentManager } from '../../../../src/drivers/contain/containment-contract.ts'
-import { openCore, settle } from '../../../support/kernel/daemon-core.ts'
+import { openCore, waitUntilSettled } from '../../../support/kernel/daemon-core.ts'
 import { kernelSpec } from '../../../support/kernel/world.ts'
 import { uuidOf } from '../../../support/store/facts.ts'
 import { tempDir } from '../../../support/tmp.ts'
@@ -46,6 +46,6 @@ test('keys that are found after the end of their process are forgotten', async (
   await core.pipeline.request({ type: 'signal', by: 'user', uuid: A, signal: 'SIGKILL', subtree: false, graceMs: null, freeze: false })
   expect(core.table.get(A)).toBeUndefined()
   foundKeys.resolve({ values: { KEY: 'secret' }, missing: [] })
-  await settle()
+  await waitUntilSettled()
   expect([...keptKeys]).toEqual([])
 })

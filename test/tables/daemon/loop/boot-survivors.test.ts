@@ -7,7 +7,7 @@ import { Sampler } from '../../../../src/daemon/incarnation/sampler.ts'
 import type { Credentials } from '../../../../src/daemon/incarnation/credentials.ts'
 import { KernelError } from '../../../../src/kernel/model/errors.ts'
 import type { ContainmentManager, StopResult } from '../../../../src/drivers/contain/containment-contract.ts'
-import { journalOf, openCore, settle } from '../../../support/kernel/daemon-core.ts'
+import { journalOf, openCore, waitUntilSettled } from '../../../support/kernel/daemon-core.ts'
 import { kernelSpec } from '../../../support/kernel/world.ts'
 import { uuidOf } from '../../../support/store/facts.ts'
 import { tempDir } from '../../../support/tmp.ts'
@@ -52,11 +52,11 @@ test('survivors are killed again until they have ended', async () => {
   incarnations.connect(core.pipeline)
   await bootAll({ ...core, containments })
   for (let attemptCount = 0; attemptCount < 2; attemptCount += 1) {
-    await settle()
+    await waitUntilSettled()
     expect(core.table.get(A)?.life.state).toBe('zombie')
     core.clock.wind(RETRY_MS)
   }
-  await settle()
+  await waitUntilSettled()
   await core.pipeline.waitUntilIdle()
   expect((await core.store.process(A))?.life.state).toBe('dead')
   const errorMessages = (await journalOf(core, A)).flatMap(({ body }) => (body.type === 'process.error' ? [body.message] : []))

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { eventOf, liveEvent } from '../../../../src/daemon/loop/events.ts'
 import { RandomRun } from '../../../support/kernel/random-run.ts'
 import { TranscriptPlayer } from '../../../support/kernel/transcript.ts'
-import { seededPick } from '../../../support/kernel/random-inputs.ts'
+import { makeSeededPick } from '../../../support/kernel/random-inputs.ts'
 import type { Fact } from '../../../../src/kernel/model/facts.ts'
 
 const NAMES = new Set([
@@ -59,7 +59,7 @@ function oneOfEach(): Map<string, Fact> {
   const found = new Map<string, Fact>()
   for (let life = 1; life <= 40; life += 1) {
     const episode = new RandomRun()
-    const pick = seededPick(life)
+    const pick = makeSeededPick(life)
     while (episode.inputs < 300) episode.play(pick)
     for (const fact of [...episode.world.journal.values()].flat()) found.set(fact.body.type, fact)
   }

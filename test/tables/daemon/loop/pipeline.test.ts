@@ -6,7 +6,7 @@ import type { RequestBody } from '../../../../src/daemon/loop/pipeline.ts'
 import type { ContainmentManager } from '../../../../src/drivers/contain/containment-contract.ts'
 import type { ErrorCode } from '../../../../src/kernel/model/errors.ts'
 import type { Report } from '../../../../src/kernel/model/reports.ts'
-import { journalOf, openCore, settle, type Core, type CoreOptions } from '../../../support/kernel/daemon-core.ts'
+import { journalOf, openCore, waitUntilSettled, type Core, type CoreOptions } from '../../../support/kernel/daemon-core.ts'
 import { kernelSpec } from '../../../support/kernel/world.ts'
 import { uuidOf } from '../../../support/store/facts.ts'
 import { tempDir } from '../../../support/tmp.ts'
@@ -64,9 +64,9 @@ describe('a batch', () => {
     withCore(async ({ pipeline, store, table, effects, published }) => {
       store.holdCommits()
       const firstRequest = pipeline.request(spawnRequest(A))
-      await settle()
+      await waitUntilSettled()
       const secondRequest = [pipeline.request(spawnRequest(B)), pipeline.request(sendRequest(A, 'm'))]
-      await settle()
+      await waitUntilSettled()
       expect([store.attempts, table.size, effects.length, published.length, pipeline.cursor]).toEqual([1, 0, 0, 0, 0])
       store.releaseCommits()
       expect(await codeOf(firstRequest)).toBe('answered')

@@ -4,7 +4,7 @@ import { KernelError } from '../../../../src/kernel/model/errors.ts'
 import { statusOf } from '../../../../src/kernel/model/status.ts'
 import type { RequestBody } from '../../../../src/daemon/loop/pipeline.ts'
 import type { Report } from '../../../../src/kernel/model/reports.ts'
-import { journalOf, openCore, settle, type Core } from '../../../support/kernel/daemon-core.ts'
+import { journalOf, openCore, waitUntilSettled, type Core } from '../../../support/kernel/daemon-core.ts'
 import { kernelSpec } from '../../../support/kernel/world.ts'
 import { uuidOf } from '../../../support/store/facts.ts'
 import { tempDir } from '../../../support/tmp.ts'
@@ -57,7 +57,7 @@ function watchPromise(promise: Promise<unknown>): { state: string } {
 async function makeRoom(core: Core): Promise<void> {
   core.store.isFull = false
   core.clock.wind(1_000)
-  await settle()
+  await waitUntilSettled()
 }
 
 describe('a report that cannot be written', () => {
@@ -65,7 +65,7 @@ describe('a report that cannot be written', () => {
     withWorking(async (core) => {
       core.store.isFull = true
       const keptNote = watchPromise(core.pipeline.request(noteRequest(core, A, 'one')))
-      await settle()
+      await waitUntilSettled()
       expect([
         keptNote.state,
         core.writeFailures.currentError !== null,
@@ -74,7 +74,7 @@ describe('a report that cannot be written', () => {
         statusIn(core, B),
       ]).toEqual(['waits', true, false, 'suspended', 'suspended'])
       core.clock.wind(5_000)
-      await settle()
+      await waitUntilSettled()
       expect([keptNote.state, statusIn(core, A)]).toEqual(['waits', 'suspended'])
       await makeRoom(core)
       expect([
@@ -92,10 +92,10 @@ describe('a report that cannot be written', () => {
       core.store.fault = ({ facts }) =>
         facts.some(({ body }) => body.type === 'process.note' && body.text.startsWith('big')) ? new KernelError('DISK_FULL', 'full') : null
       const firstReports = ['big 1', '2', '3'].map((text) => watchPromise(core.pipeline.request(noteRequest(core, A, text))))
-      await settle()
+      await waitUntilSettled()
       const laterReport = watchPromise(core.pipeline.request(noteRequest(core, A, '4')))
       const otherReport = watchPromise(core.pipeline.request(noteRequest(core, B, 'of B')))
-      await settle()
+      await waitUntilSettled()
       expect([...firstReports, laterReport, otherReport].map(({ state }) => state)).toEqual([
         'waits',
         'waits',
@@ -114,11 +114,11 @@ describe('a report that cannot be written', () => {
     withWorking(async (core) => {
       core.store.isFull = true
       const firstNote = ['1', '2'].map((text) => watchPromise(core.pipeline.request(noteRequest(core, A, text))))
-      await settle()
+      await waitUntilSettled()
       core.store.fault = () => new KernelError('DISK_FULL', 'full again')
       await makeRoom(core)
       const secondNote = watchPromise(core.pipeline.request(noteRequest(core, A, '3')))
-      await settle()
+      await waitUntilSettled()
       expect([...firstNote, secondNote].map(({ state }) => state)).toEqual(['waits', 'waits', 'waits'])
       core.store.fault = () => null
       await makeRoom(core)
@@ -133,7 +133,7 @@ describe('a report that cannot be written', () => {
       const pid = core.table.get(A)?.pid ?? 0
       const exited = watchPromise(core.pipeline.request(reportRequest(core, A, { type: 'exited', code: 3, osSignal: null })))
       core.pipeline.submit({ type: 'released', uuid: A, pid, survivors: [] })
-      await settle()
+      await waitUntilSettled()
       expect([exited.state, core.table.get(A)?.life.state]).toEqual(['waits', 'running'])
       await makeRoom(core)
       expect([exited.state, core.table.get(A)]).toEqual(['answered', undefined])
@@ -146,12 +146,12 @@ describe('while the disk is full', () => {
     withWorking(async (core) => {
       core.store.isFull = true
       const keptNote = watchPromise(core.pipeline.request(noteRequest(core, A, 'one')))
-      await settle()
+      await waitUntilSettled()
       const refused = [
         core.pipeline.request({ type: 'send', by: 'user', uuid: B, id: 'm', text: 'hello' }),
         core.pipeline.request({ type: 'spawn', by: 'user', uuid: uuidOf(3), parent: null, spec: kernelSpec() }),
       ].map(watchPromise)
-      await settle()
+      await waitUntilSettled()
       expect(refused.map(({ state }) => state)).toEqual(['DISK_FULL', 'DISK_FULL'])
       await makeRoom(core)
       expect([keptNote.state, core.table.size, core.table.get(B)?.queue.length]).toEqual(['answered', 2, 0])
@@ -162,7 +162,7 @@ describe('while the disk is full', () => {
       core.store.isFull = true
       core.store.hasReserve = false
       core.clock.wind(1_000)
-      await settle()
+      await waitUntilSettled()
       expect([statusIn(core, B), core.writeFailures.currentError !== null]).toEqual(['working', true])
       await makeRoom(core)
       expect([statusIn(core, A), statusIn(core, B)]).toEqual(['stopping', 'stopping'])
@@ -173,11 +173,11 @@ describe('while the disk is full', () => {
       core.store.isFull = true
       core.store.hasReserve = false
       const firstNote = watchPromise(core.pipeline.request(noteRequest(core, A, '1')))
-      await settle()
+      await waitUntilSettled()
       expect(statusIn(core, A)).toBe('working')
       core.store.remainingCommits = 1
       const secondNote = watchPromise(core.pipeline.request(noteRequest(core, A, '2')))
-      await settle()
+      await waitUntilSettled()
       expect([firstNote.state, secondNote.state, statusIn(core, A)]).toEqual(['waits', 'waits', 'suspended'])
       await makeRoom(core)
       expect([firstNote.state, secondNote.state, statusIn(core, A)]).toEqual(['answered', 'answered', 'working'])
@@ -186,10 +186,10 @@ describe('while the disk is full', () => {
   test('a hold for another reason stays when there is room again', () =>
     withWorking(async (core) => {
       core.pipeline.submit({ type: 'hold', uuid: A, reason: 'loop' })
-      await settle()
+      await waitUntilSettled()
       core.store.isFull = true
       const keptNote = watchPromise(core.pipeline.request(noteRequest(core, A, 'one')))
-      await settle()
+      await waitUntilSettled()
       await makeRoom(core)
       expect([keptNote.state, statusIn(core, A)]).toEqual(['answered', 'suspended'])
       expect(core.table.get(A)?.life).toMatchObject({ holds: [{ reason: 'loop' }] })
@@ -203,7 +203,7 @@ describe('an end fits on a full disk', () => {
     core.store.isFull = true
     core.store.reserveParts = reserveParts
     const keptNote = watchPromise(core.pipeline.request(noteRequest(core, A, 'one')))
-    await settle()
+    await waitUntilSettled()
     expect([keptNote.state, statusIn(core, A), statusIn(core, B)]).toEqual(['waits', 'suspended', 'suspended'])
     return keptNote
   }
@@ -215,8 +215,8 @@ describe('an end fits on a full disk', () => {
   const waitForRetries = async (core: Core, count: number): Promise<void> => {
     for (let time = 0; time < count; time++) {
       core.clock.wind(1_000)
-      await settle()
-      await settle()
+      await waitUntilSettled()
+      await waitUntilSettled()
     }
   }
 
@@ -226,8 +226,8 @@ describe('an end fits on a full disk', () => {
       withWorking(async (core) => {
         const keptNote = await fillDisk(core, 5)
         const request = killRequest(core, signal)
-        await settle()
-        await settle()
+        await waitUntilSettled()
+        await waitUntilSettled()
         expect(request.state).toBe('answered')
         submitEnd(core)
         await waitForRetries(core, 4)
@@ -248,8 +248,8 @@ describe('an end fits on a full disk', () => {
     withWorking(async (core) => {
       await fillDisk(core, 3)
       killRequest(core, 'SIGTERM')
-      await settle()
-      await settle()
+      await waitUntilSettled()
+      await waitUntilSettled()
       const written = Array.from({ length: 50 }, () =>
         watchPromise(core.pipeline.request(reportRequest(core, A, { type: 'output', stream: 'stdout', text: 'x'.repeat(65_536) }))),
       )
@@ -279,8 +279,8 @@ describe('an end fits on a full disk', () => {
     withWorking(async (core) => {
       await fillDisk(core, 1)
       const request = killRequest(core, 'SIGKILL')
-      await settle()
-      await settle()
+      await waitUntilSettled()
+      await waitUntilSettled()
       expect([request.state, statusIn(core, A)]).toEqual(['DISK_FULL', 'suspended'])
     }))
 
@@ -305,18 +305,18 @@ describe('another failure of the store', () => {
         core.store.fault = () => new KernelError(code, 'no')
         const keptNote = ['one', 'two'].map((text) => watchPromise(core.pipeline.request(noteRequest(core, A, text))))
         const request = watchPromise(core.pipeline.request({ type: 'send', by: 'user', uuid: B, id: 'm', text: 'hello' }))
-        await settle()
+        await waitUntilSettled()
         expect([keptNote.map(({ state }) => state), request.state, core.writeFailures.currentError?.code]).toEqual([
           ['waits', 'waits'],
           code,
           code,
         ])
         core.clock.wind(1_000)
-        await settle()
+        await waitUntilSettled()
         expect(keptNote.map(({ state }) => state)).toEqual(['waits', 'waits'])
         core.store.fault = () => null
         core.clock.wind(1_000)
-        await settle()
+        await waitUntilSettled()
         expect([keptNote.map(({ state }) => state), core.writeFailures.currentError, statusIn(core, A)]).toEqual([
           ['answered', 'answered'],
           null,
@@ -330,7 +330,7 @@ describe('another failure of the store', () => {
     withWorking(async (core) => {
       core.store.fault = () => new KernelError('INTERNAL', 'no')
       const refused = watchPromise(core.pipeline.request(noteRequest(core, A, 'one')))
-      await settle()
+      await waitUntilSettled()
       expect([refused.state, core.writeFailures.currentError]).toEqual(['INTERNAL', null])
     }))
 })
@@ -343,7 +343,7 @@ describe('a checkpoint', () => {
   test('joins the next commit, and causes no commit of its own', () =>
     withWorking(async (core) => {
       core.pipeline.joinNextBatch(checkpointInput(core))
-      await settle()
+      await waitUntilSettled()
       expect(await factsOf(core)).toEqual([])
       await core.pipeline.request(noteRequest(core, A, 'one'))
       expect(await factsOf(core)).toEqual(['checkpoint.written', 'process.note'])
@@ -355,7 +355,7 @@ describe('a checkpoint', () => {
         facts.some(({ body }) => body.type === 'checkpoint.written') ? new KernelError('DISK_FULL', 'no') : null
       core.pipeline.joinNextBatch(checkpointInput(core))
       await core.pipeline.request(noteRequest(core, A, 'one'))
-      await settle()
+      await waitUntilSettled()
       expect([await factsOf(core), core.writeFailures.currentError, statusIn(core, A)]).toEqual([
         ['process.note', 'checkpoint.failed'],
         null,

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { NotificationOutbox } from '../../../../src/daemon/notify/outbox.ts'
 import { ManualClock } from '../../../support/clock.ts'
-import { settle } from '../../../support/kernel/daemon-core.ts'
+import { waitUntilSettled } from '../../../support/kernel/daemon-core.ts'
 import type { NoticeKind } from '../../../../src/config/keys/notifications.ts'
 import type { DeliveryResult } from '../../../../src/daemon/notify/outbox.ts'
 
@@ -33,7 +33,7 @@ function newOutbox(deliver: (text: string, tryCount: number) => DeliveryResult |
   const advanceClock = async (ms: number): Promise<void> => {
     for (let remainingMs = ms; remainingMs > 0; remainingMs -= 500) {
       clock.wind(Math.min(500, remainingMs))
-      await settle()
+      await waitUntilSettled()
     }
   }
   return { box, clock, sent: sentTexts, log, push: pushNotice, wind: advanceClock, tries: () => tryCount, stale: () => (current = false) }
@@ -57,7 +57,7 @@ describe('sending', () => {
     } = newOutbox((_, tried) => (tried <= 4 ? DOWN : OK))
     pushNotice('a')
     pushNotice('b')
-    await settle()
+    await waitUntilSettled()
     expect(tryCount()).toBe(1)
     await advanceClock(1_000)
     expect(tryCount()).toBe(2)
@@ -116,7 +116,7 @@ describe('bounds', () => {
   test('at most a hundred notices wait; the oldest are dropped first, and the loss is logged once', async () => {
     const { box, push: pushNotice, log, wind: advanceClock } = newOutbox(() => DOWN)
     for (let index = 0; index < 250; index += 1) pushNotice(`n${index}`)
-    await settle()
+    await waitUntilSettled()
     expect(box.waitingCount).toBe(100)
     expect(box.lostCount).toBe(150)
     expect(log.filter((line) => line.includes('is lost'))).toHaveLength(2)
@@ -168,7 +168,7 @@ describe('the stop of the outbox', () => {
     expect(log).toEqual([])
     const failingOutbox = newOutbox(() => DOWN)
     for (const text of ['x', 'y']) failingOutbox.push(text)
-    await settle()
+    await waitUntilSettled()
     await failingOutbox.box.stop()
     expect(failingOutbox.log.at(-1)).toBe('webhook: 2 notices were not sent before the daemon ended; the next one sends them')
     failingOutbox.push('z')

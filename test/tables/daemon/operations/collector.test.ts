@@ -8,7 +8,7 @@ import { Table } from '../../../../src/daemon/loop/table.ts'
 import type { GcConfig } from '../../../../src/config/keys/gc.ts'
 import { ManualClock } from '../../../support/clock.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
-import { Scribe, endOf, modelFinished, specOf, uuidOf } from '../../../support/store/facts.ts'
+import { CommitMaker, endFacts, modelFinished, specOf, uuidOf } from '../../../support/store/facts.ts'
 import { openTestStore } from '../../../support/store/test-store.ts'
 
 /** the largest number of turns of the event loop until a due check has run */
@@ -21,11 +21,11 @@ const MINUTE_MS = 60_000
 /** A store with `count` ended processes, a millisecond apart, and its collector. */
 async function openCollectorBench(count: number, rules: Partial<GcConfig> = {}) {
   const fixture = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   const uuids = Array.from({ length: count }, (_, index) => uuidOf(index + 1))
   for (const uuid of uuids)
     await fixture.store.commit(
-      scribe.spawn(uuid, specOf({ name: `p${scribe.pid}` }), ...modelFinished(1, `${uuid} `.repeat(600)), ...endOf()),
+      scribe.spawn(uuid, specOf({ name: `p${scribe.pid}` }), ...modelFinished(1, `${uuid} `.repeat(600)), ...endFacts()),
     )
   const clock = new ManualClock()
   const reads = new ProcessQueries(new Table(10), fixture.store, clock)

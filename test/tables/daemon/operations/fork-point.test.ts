@@ -1,7 +1,7 @@
 // The start of a fork from a process that continues meanwhile: the fork gets the state at the time of the request.
 import { expect, test } from 'vitest'
 import { findForkPoint } from '../../../../src/daemon/operations/fork-point.ts'
-import { Scribe, stepOf, uuidOf } from '../../../support/store/facts.ts'
+import { CommitMaker, stepOf, uuidOf } from '../../../support/store/facts.ts'
 import { openTestStore } from '../../../support/store/test-store.ts'
 
 const ONE = uuidOf(1)
@@ -12,7 +12,7 @@ test.each([
   ['after its first step', 2, 3],
 ])('a fork from step 0 starts at the right fact if its origin was read %s', async (_, index, seq) => {
   await using fixture = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   const readRows = []
   for (const commit of [
     () => scribe.spawn(ONE),

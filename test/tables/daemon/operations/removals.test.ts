@@ -6,15 +6,15 @@ import { Removals, Sweeper } from '../../../../src/daemon/operations/removals.ts
 import type { Process } from '../../../../src/kernel/model/process.ts'
 import { ProcessQueries } from '../../../../src/daemon/views/process-queries.ts'
 import { Table } from '../../../../src/daemon/loop/table.ts'
-import { Scribe, endOf, modelFinished, specOf, uuidOf } from '../../../support/store/facts.ts'
+import { CommitMaker, endFacts, modelFinished, specOf, uuidOf } from '../../../support/store/facts.ts'
 import { openTestStore } from '../../../support/store/test-store.ts'
 import { ManualClock } from '../../../support/clock.ts'
 
 const worktrees = { checkIdle: () => {}, remove: async () => null }
 
 const deadProcess = (uuid: string): Process => {
-  const scribe = new Scribe()
-  scribe.spawn(uuid, specOf(), ...endOf())
+  const scribe = new CommitMaker()
+  scribe.spawn(uuid, specOf(), ...endFacts())
   return scribe.get(uuid)
 }
 
@@ -54,7 +54,7 @@ describe('exclusive operations', () => {
 describe('a reader', () => {
   test('gets an error instead of a partial result, if the process was removed', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     const uuid = uuidOf(1)
     await fixture.store.commit(scribe.spawn(uuid))
     const STEPS = 300
@@ -62,7 +62,7 @@ describe('a reader', () => {
       await fixture.store.commit(
         scribe.write(uuid, { type: 'model.started', step, attempt: 1, model: 'a/b' }, ...modelFinished(step, 'text')),
       )
-    await fixture.store.commit(scribe.write(uuid, ...endOf()))
+    await fixture.store.commit(scribe.write(uuid, ...endFacts()))
     // A removal counts the usage first. That time would let the reader finish.
     while (await fixture.store.updateUsageLedger());
     const [reads, clock] = [new ProcessQueries(new Table(10), fixture.store, new ManualClock()), new ManualClock()]

@@ -13,7 +13,7 @@ import type { Permissions } from '../../../../src/kernel/model/spec-parts.ts'
 import { CREW } from '../../../support/kernel/transcript-crew-inputs.ts'
 import { kernelSpec } from '../../../support/kernel/world.ts'
 import { openTestStore } from '../../../support/store/test-store.ts'
-import { Scribe, uuidOf } from '../../../support/store/facts.ts'
+import { CommitMaker, uuidOf } from '../../../support/store/facts.ts'
 import { tempDir, type TempDir } from '../../../support/tmp.ts'
 
 const AGENTS = {
@@ -186,7 +186,7 @@ test('a resume of a supervisor, a crew or a compose run has no gateway', async (
 
 test('a spec is read from the journal byte for byte as it was written, whatever fields it has', async () => {
   await using fixture = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   const compose = { file: '/reeve.yaml', nodes: [{ name: 'one', needs: [], retries: 0, template: kernelSpec() }] }
   const specsOfDrivers: ProcessSpec[] = [
     ...(await Promise.all(SPAWNS.map(buildSpec))),

@@ -9,8 +9,8 @@ import { Table } from '../../../../src/daemon/loop/table.ts'
 import type { FactBody, StoredFact } from '../../../../src/kernel/model/facts.ts'
 import type { Commit, Store } from '../../../../src/store/store.ts'
 import { EventLoopTurns } from '../../../../src/drivers/common/event-loop-turns.ts'
-import { turnsDuring, windingClock } from '../../../support/loop-turns.ts'
-import { Scribe, endOf, stepOf, uuidOf } from '../../../support/store/facts.ts'
+import { countTurnsDuring, makeAdvancingClock } from '../../../support/loop-turns.ts'
+import { CommitMaker, endFacts, stepOf, uuidOf } from '../../../support/store/facts.ts'
 import { openTestStore } from '../../../support/store/test-store.ts'
 
 const A = uuidOf(1)
@@ -45,7 +45,7 @@ function countFacts(store: Store): { readonly store: Store; most(): number; tota
 
 test('logs and steps of a long history are read in small pages, and only as far as they are shown', async () => {
   await using fixture = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   await fixture.store.commit(scribe.spawn(A))
   for (let number = 0; number < NOTES; number += 50)
     await fixture.store.commit(scribe.write(A, ...Array.from({ length: 50 }, (_, index) => makeNote(number + index))))
@@ -64,7 +64,7 @@ test('logs and steps of a long history are read in small pages, and only as far 
 
 test('later steps are read from their start, and equal those of a full read', async () => {
   await using fixture = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   await fixture.store.commit(scribe.spawn(A))
   for (let step = 1; step <= STEPS; step++) await fixture.store.commit(scribe.write(A, ...stepOf(step, `text ${step}`)))
   const counted = countFacts(fixture.store)
@@ -84,21 +84,21 @@ test('later steps are read from their start, and equal those of a full read', as
 async function makeLiving(
   store: Store,
 ): Promise<{ readonly table: Table; readonly uuids: readonly string[]; end(uuid: string): Promise<void> }> {
-  const [scribe, table] = [new Scribe(), new Table(MANY)]
+  const [scribe, table] = [new CommitMaker(), new Table(MANY)]
   const uuids = Array.from({ length: MANY }, (_, index) => uuidOf(index + 1))
   const commitChange = async (change: Commit): Promise<void> => {
     await store.commit(change)
     table.apply(change.processes, change.counters.pid)
   }
   for (const uuid of uuids) await commitChange(scribe.spawn(uuid))
-  return { table, uuids, end: (uuid) => commitChange(scribe.write(uuid, ...endOf())) }
+  return { table, uuids, end: (uuid) => commitChange(scribe.write(uuid, ...endFacts())) }
 }
 
 test('a long list is made in many turns of the event loop, and stays in order', async () => {
   await using fixture = await openTestStore()
   const { table, uuids } = await makeLiving(fixture.store)
-  const reads = new ProcessQueries(table, fixture.store, systemClock, new EventLoopTurns(windingClock()).newQueue())
-  const { result, turns } = await turnsDuring(() => reads.list({ all: false }))
+  const reads = new ProcessQueries(table, fixture.store, systemClock, new EventLoopTurns(makeAdvancingClock()).newQueue())
+  const { result, turns } = await countTurnsDuring(() => reads.list({ all: false }))
   expect(result.map(({ uuid }) => uuid)).toEqual(uuids)
   expect(turns).toBeGreaterThan(10)
 })
@@ -109,7 +109,7 @@ test('ended processes are read page by page, and other work runs in between', as
   for (const uuid of uuids) await end(uuid)
   const pages: number[] = []
   let ms = 0
-  const { result, turns } = await turnsDuring((turnCount) => {
+  const { result, turns } = await countTurnsDuring((turnCount) => {
     const readDead: Store['dead'] = async (query) => {
       pages.push(turnCount())
       return fixture.store.dead(query)
@@ -131,11 +131,11 @@ test('ended processes are read page by page, and other work runs in between', as
 test('the heartbeat and the resumable processes are read in many turns as well', async () => {
   await using fixture = await openTestStore()
   const { table, uuids } = await makeLiving(fixture.store)
-  const slices = new EventLoopTurns(windingClock()).newQueue()
-  const heartbeat = await turnsDuring(() => heartbeatView(table, { lastActivity: () => null }, { mono: 0, slices }))
+  const slices = new EventLoopTurns(makeAdvancingClock()).newQueue()
+  const heartbeat = await countTurnsDuring(() => heartbeatView(table, { lastActivity: () => null }, { mono: 0, slices }))
   expect(heartbeat.result.processes.map(({ uuid }) => uuid)).toEqual(uuids)
   expect(heartbeat.turns).toBeGreaterThan(10)
-  const resumable = await turnsDuring(() => resumableView({ table, store: fixture.store, slices }, { limit: 10 }))
+  const resumable = await countTurnsDuring(() => resumableView({ table, store: fixture.store, slices }, { limit: 10 }))
   expect(resumable.result.processes).toEqual([])
   expect(resumable.turns).toBeGreaterThan(10)
 })
@@ -143,7 +143,7 @@ test('the heartbeat and the resumable processes are read in many turns as well',
 test.each([true, false])('a process that ends while a list is made is listed at most once (with dead ones: %s)', async (withDead) => {
   await using fixture = await openTestStore()
   const { table, uuids, end } = await makeLiving(fixture.store)
-  const reads = new ProcessQueries(table, fixture.store, systemClock, new EventLoopTurns(windingClock()).newQueue())
+  const reads = new ProcessQueries(table, fixture.store, systemClock, new EventLoopTurns(makeAdvancingClock()).newQueue())
   const lastUuid = uuids.at(-1) ?? ''
   const [listed] = await Promise.all([reads.list({ all: withDead, fields: ['uuid', 'state'] }), end(lastUuid)])
   expect(listed.slice(0, MANY - 1).map(({ uuid }) => uuid)).toEqual(uuids.slice(0, -1))

@@ -7,7 +7,7 @@ import { Table } from '../../../../src/daemon/loop/table.ts'
 import { openSqliteStore } from '../../../../src/store/sqlite.ts'
 import type { FactBody } from '../../../../src/kernel/model/facts.ts'
 import type { Commit, Store } from '../../../../src/store/store.ts'
-import { Scribe, endOf, specOf } from '../../../support/store/facts.ts'
+import { CommitMaker, endFacts, specOf } from '../../../support/store/facts.ts'
 import { tempDir, type TempDir } from '../../../support/tmp.ts'
 
 /** The first living process; it has no name. */
@@ -24,7 +24,7 @@ const TRICKY = '0192f3a6-0004-7abc-8def-00000001aaaa'
 let dir: TempDir
 let store: Store
 let reads: ProcessQueries
-let scribe: Scribe
+let scribe: CommitMaker
 
 async function commitChange(change: Commit, table: Table): Promise<void> {
   await store.commit(change)
@@ -34,12 +34,12 @@ async function commitChange(change: Commit, table: Table): Promise<void> {
 beforeEach(async () => {
   dir = await tempDir()
   store = await openSqliteStore({ dir: dir.path })
-  scribe = new Scribe({ pid: 4_999, cursor: 0 })
+  scribe = new CommitMaker({ pid: 4_999, cursor: 0 })
   const table = new Table(100)
   reads = new ProcessQueries(table, store, systemClock)
   for (const uuid of [DEAD, TWIN]) {
     await commitChange(scribe.spawn(uuid, specOf({ name: uuid === DEAD ? 'build' : 'face5' })), table)
-    await commitChange(scribe.write(uuid, ...endOf()), table)
+    await commitChange(scribe.write(uuid, ...endFacts()), table)
   }
   await commitChange(scribe.spawn(LIVE), table)
   await commitChange(scribe.spawn(NAMED, specOf({ name: 'build' })), table)
@@ -91,7 +91,7 @@ test('an earlier PID still refers to its process, and the current PID is reporte
   const resumedFact = (pid: number): FactBody => ({ type: 'process.resumed', pid, by: 'user', fromStep: 0 })
   for (const pid of [6_000, 6_001])
     await store.commit(
-      writeToDead(DEAD, resumedFact(pid), { type: 'process.started', mono: 5, attached: true, containment: null }, ...endOf()),
+      writeToDead(DEAD, resumedFact(pid), { type: 'process.started', mono: 5, attached: true, containment: null }, ...endFacts()),
     )
   for (const ref of ['5000', '6000', '6001']) expect(await reads.resolve(ref)).toMatchObject({ uuid: DEAD, pid: 6_001 })
   expect(await Promise.all(['5000', '6001', '5002', '4999', DEAD, 'build'].map((ref) => reads.currentPid(ref)))).toEqual([

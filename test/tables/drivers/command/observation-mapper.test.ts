@@ -4,7 +4,7 @@ import { UsageDeltas, chargedBefore } from '../../../../src/drivers/command/usag
 import { ObservationMapper } from '../../../../src/drivers/command/observation-mapper.ts'
 import { parseKnownCommand } from '../../../../src/drivers/command/formats/formats.ts'
 import * as lines from '../../../support/agents/agent-lines.ts'
-import { Scribe, uuidOf } from '../../../support/store/facts.ts'
+import { CommitMaker, uuidOf } from '../../../support/store/facts.ts'
 import type { Observation, Tokens } from '../../../../src/drivers/command/formats/format.ts'
 import type { AssistantPart } from '../../../../src/kernel/model/facts.ts'
 import type { Report } from '../../../../src/kernel/model/reports.ts'
@@ -338,7 +338,7 @@ describe('the meter', () => {
   })
 
   test('the charges are in the journal, session by session', async () => {
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     const makeUsage = (inputTokens: number) => ({ inputTokens, outputTokens: 1, cacheReadTokens: 2, cacheWriteTokens: 3, costUsd: 0.5 })
     const uuid = uuidOf(1)
     const { facts } = scribe.spawn(
@@ -360,7 +360,7 @@ describe('the meter', () => {
   })
 
   test('the total of an agent that calls its model directly again includes the usage counted by the gateway', async () => {
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     const makeUsage = (inputTokens: number) => ({ inputTokens, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0.5 })
     const callFinished = (callPart: string, tokens: number) => ({
       type: 'call.finished' as const,

@@ -1,7 +1,7 @@
 // A run and its nodes in the real kernel, case by case: inputs, their order, and requests to the daemon. Random histories are in
 // test/simulation/compose.test.ts.
 import { expect, test } from 'vitest'
-import { RUN, RunWorld, type NodePlan } from '../../../support/daemon/compose-world.ts'
+import { RUN, ComposeRunWorld, type NodePlan } from '../../../support/daemon/compose-world.ts'
 
 const makeNode = (name: string, neededNodes: readonly string[] = [], changes: Partial<NodePlan> = {}): NodePlan => ({
   name,
@@ -10,17 +10,18 @@ const makeNode = (name: string, neededNodes: readonly string[] = [], changes: Pa
   driver: 'native',
   ...changes,
 })
-const statesOf = (world: RunWorld): string => world.nodes.map(({ name, state }) => `${name} ${state}`).join(', ')
-const statusOf = ({ run: { life } }: RunWorld): string => (life.state === 'dead' ? `${life.exit.code} ${life.exit.reason}` : life.state)
+const statesOf = (world: ComposeRunWorld): string => world.nodes.map(({ name, state }) => `${name} ${state}`).join(', ')
+const statusOf = ({ run: { life } }: ComposeRunWorld): string =>
+  life.state === 'dead' ? `${life.exit.code} ${life.exit.reason}` : life.state
 
 /** Answers all requests to the daemon. */
-function answerAll(world: RunWorld): RunWorld {
+function answerAll(world: ComposeRunWorld): ComposeRunWorld {
   while (world.openRequestCount > 0) world.answer(0)
   return world
 }
 
 test('each node of a chain is requested when the node before it has completed, and the run ends with the last', () => {
-  const world = answerAll(new RunWorld([makeNode('a'), makeNode('b', ['a'])]))
+  const world = answerAll(new ComposeRunWorld([makeNode('a'), makeNode('b', ['a'])]))
   expect(statesOf(world)).toBe('a running, b waiting')
   world.end('a', 'success')
   answerAll(world).end('b', 'success')
@@ -30,7 +31,7 @@ test('each node of a chain is requested when the node before it has completed, a
 })
 
 test('a second answer, or one to a paused run, starts nothing; the resume requests the node again', () => {
-  const world = new RunWorld([makeNode('a'), makeNode('b')])
+  const world = new ComposeRunWorld([makeNode('a'), makeNode('b')])
   world.answer(0)
   world.answerTwice(0)
   expect(world.refused).toBe('node "a" is no longer requested')
@@ -45,7 +46,7 @@ test('a second answer, or one to a paused run, starts nothing; the resume reques
 })
 
 test('a node whose spec cannot be built fails, and blocks the nodes that need it', () => {
-  const world = new RunWorld([makeNode('a'), makeNode('b', ['a'])])
+  const world = new ComposeRunWorld([makeNode('a'), makeNode('b', ['a'])])
   world.failAssembly(0)
   expect(world.nodes.map(({ reason }) => reason)).toEqual(['no such file', 'needs a'])
   expect(statusOf(world)).toBe('1 a failed; b blocked')
@@ -53,7 +54,7 @@ test('a node whose spec cannot be built fails, and blocks the nodes that need it
 
 test('a retry resumes the node; an interrupted command is retried only if that is allowed', () => {
   const world = answerAll(
-    new RunWorld([
+    new ComposeRunWorld([
       makeNode('again', [], { retries: 1 }),
       makeNode('once', [], { driver: 'command' }),
       makeNode('twice', [], { driver: 'command', retries: 1 }),
@@ -72,7 +73,7 @@ test('a retry resumes the node; an interrupted command is retried only if that i
 })
 
 test('a resumed run continues with the nodes that were stopped with it, except those that the user killed', () => {
-  const world = answerAll(new RunWorld([makeNode('a'), makeNode('b'), makeNode('c', ['a'])]))
+  const world = answerAll(new ComposeRunWorld([makeNode('a'), makeNode('b'), makeNode('c', ['a'])]))
   world.signal('b', 'SIGKILL')
   world.signal(RUN, 'SIGTERM')
   expect(statesOf(world)).toBe('a cancelled, b cancelled, c waiting')
@@ -86,7 +87,7 @@ test('a resumed run continues with the nodes that were stopped with it, except t
 })
 
 test('after a daemon died while it stopped a run, the run stays stopped, and a resume restarts all nodes', () => {
-  const world = answerAll(new RunWorld([makeNode('a'), makeNode('b', ['a'])]))
+  const world = answerAll(new ComposeRunWorld([makeNode('a'), makeNode('b', ['a'])]))
   world.dieAtNextDecision()
   world.signal(RUN, 'SIGTERM')
   expect(statusOf(world)).toMatch(/^143 /)
@@ -97,7 +98,7 @@ test('after a daemon died while it stopped a run, the run stays stopped, and a r
 })
 
 test('a node whose process was removed while its run had ended fails', () => {
-  const world = answerAll(new RunWorld([makeNode('a'), makeNode('b')]))
+  const world = answerAll(new ComposeRunWorld([makeNode('a'), makeNode('b')]))
   world.signal(RUN, 'SIGTERM')
   world.remove('a')
   world.resume(RUN)
@@ -107,7 +108,7 @@ test('a node whose process was removed while its run had ended fails', () => {
 })
 
 test('a node whose name is taken cannot restart', () => {
-  const world = answerAll(new RunWorld([makeNode('a'), makeNode('b')]))
+  const world = answerAll(new ComposeRunWorld([makeNode('a'), makeNode('b')]))
   world.signal(RUN, 'SIGTERM')
   world.occupy('r.a')
   world.resume(RUN)
@@ -117,7 +118,7 @@ test('a node whose name is taken cannot restart', () => {
 })
 
 test('when the user resumes a node, blocked nodes and those about to start wait for it again', () => {
-  const world = answerAll(new RunWorld([makeNode('a'), makeNode('b', ['a']), makeNode('other')]))
+  const world = answerAll(new ComposeRunWorld([makeNode('a'), makeNode('b', ['a']), makeNode('other')]))
   world.end('a', 'success')
   expect(statesOf(world)).toBe('a completed, b starting, other running')
   world.resume('a')
@@ -129,7 +130,7 @@ test('when the user resumes a node, blocked nodes and those about to start wait 
 })
 
 test('after the resume of a node of an ended run, its completed dependents run as new processes', () => {
-  const world = answerAll(new RunWorld([makeNode('a'), makeNode('b', ['a'])]))
+  const world = answerAll(new ComposeRunWorld([makeNode('a'), makeNode('b', ['a'])]))
   world.end('a', 'success')
   answerAll(world).end('b', 'success')
   const [a, b] = [world.row('a')?.uuid, world.row('b')?.uuid]
@@ -144,7 +145,7 @@ test('after the resume of a node of an ended run, its completed dependents run a
 })
 
 test('the resume of a node also resumes its paused run', () => {
-  const world = answerAll(new RunWorld([makeNode('a'), makeNode('b', ['a']), makeNode('other')]))
+  const world = answerAll(new ComposeRunWorld([makeNode('a'), makeNode('b', ['a']), makeNode('other')]))
   world.end('a', 'failure')
   world.signal(RUN, 'SIGPAUSE')
   world.resumeNode('a')
@@ -153,7 +154,7 @@ test('the resume of a node also resumes its paused run', () => {
 })
 
 test('a request that the run cannot fulfil is refused, and changes nothing', () => {
-  const world = answerAll(new RunWorld([makeNode('a'), makeNode('b', ['a']), makeNode('c', ['b'])]))
+  const world = answerAll(new ComposeRunWorld([makeNode('a'), makeNode('b', ['a']), makeNode('c', ['b'])]))
   const receivedBefore = world.received.length
   world.resumeNode('b')
   expect(world.refused).toBe('node "b" needs "a", which is running')

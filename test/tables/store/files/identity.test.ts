@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { IDENTITY_FILE, readIdentity } from '../../../../src/store/files/identity.ts'
 import { openSqliteStore } from '../../../../src/store/sqlite.ts'
-import { Scribe, endOf, uuidOf } from '../../../support/store/facts.ts'
+import { CommitMaker, endFacts, uuidOf } from '../../../support/store/facts.ts'
 import { SCHEMA_2, changeStoreFile, openTestStore, type TestStore } from '../../../support/store/test-store.ts'
 import { tempDir } from '../../../support/tmp.ts'
 
 /** A home after an orderly end, with a copy of its store from before the last processes. */
-async function newHome(): Promise<{ readonly fixture: TestStore; readonly older: string; readonly scribe: Scribe }> {
+async function newHome(): Promise<{ readonly fixture: TestStore; readonly older: string; readonly scribe: CommitMaker }> {
   const fixture = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   const older = join(fixture.dir, '..', 'older')
   for (let number = 1; number <= 3; number++) await fixture.store.commit(scribe.spawn(uuidOf(number)))
   await fixture.close()
@@ -62,7 +62,7 @@ describe('a start is refused and changes nothing for', () => {
       'the store of another home',
       async (dir) => {
         await using otherFixture = await openTestStore()
-        const scribe = new Scribe()
+        const scribe = new CommitMaker()
         for (let number = 1; number <= 20; number++) await otherFixture.store.commit(scribe.spawn(uuidOf(number)))
         await otherFixture.close()
         cpSync(storeFile(otherFixture.dir), storeFile(dir))
@@ -116,7 +116,7 @@ describe('with `accept`', () => {
   test('an empty store beside its log continues the PIDs, and a copy of the log is kept', async () => {
     await using fixture = await openTestStore()
     const killed = join(fixture.dir, '..', 'killed')
-    await fixture.store.commit(new Scribe().spawn(uuidOf(1)))
+    await fixture.store.commit(new CommitMaker().spawn(uuidOf(1)))
     await fixture.waitForIdentity(2)
     cpSync(fixture.dir, killed, { recursive: true })
     writeFileSync(storeFile(killed), '')
@@ -145,7 +145,7 @@ describe('with `accept`', () => {
       await using acceptedStore = await openSqliteStore({ dir: fixture.dir, accept: true, log: (message) => logged.push(message) })
       const { counters, processes } = await acceptedStore.load()
       expect([counters, processes.length]).toEqual([{ pid: 6, cursor: 12 }, liveNumber])
-      const scribe = new Scribe(counters, processes)
+      const scribe = new CommitMaker(counters, processes)
       await acceptedStore.commit(scribe.spawn(uuidOf(7)))
       expect(scribe.get(uuidOf(7)).pid).toBe(7)
       expect(await acceptedStore.verify()).toEqual([])
@@ -158,7 +158,7 @@ describe('with `accept`', () => {
   test('the PIDs start far above the recorded PID if the daemon was killed', async () => {
     await using fixture = await openTestStore()
     const killed = join(fixture.dir, '..', 'killed')
-    await fixture.store.commit(new Scribe().spawn(uuidOf(1)))
+    await fixture.store.commit(new CommitMaker().spawn(uuidOf(1)))
     await fixture.waitForIdentity(2)
     cpSync(fixture.dir, killed, { recursive: true })
     for (const name of ['store.db', 'store.db-wal']) rmSync(join(killed, name))
@@ -201,12 +201,12 @@ describe('a start succeeds for', () => {
 
 test('the identity file is written within a second, at once after many facts, and at the end', async () => {
   await using fixture = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   await fixture.store.commit(scribe.spawn(uuidOf(1)))
   expect(readIdentity(fixture.dir)).toMatchObject({ cursor: 0 })
   await fixture.waitForIdentity(2)
   const { store: number } = readIdentity(fixture.dir) ?? {}
-  await fixture.store.commit(scribe.write(uuidOf(1), ...endOf()))
+  await fixture.store.commit(scribe.write(uuidOf(1), ...endFacts()))
   await fixture.close()
   expect(readIdentity(fixture.dir)).toMatchObject({ store: number, cursor: 4, pid: 1, orderly: true })
   await fixture.reopen()

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkWal } from '../../../../src/store/files/wal-check.ts'
 import { IDENTITY_FILE } from '../../../../src/store/files/identity.ts'
 import { openSqliteStore } from '../../../../src/store/sqlite.ts'
-import { Scribe, modelFinished, toolFinished, uuidOf } from '../../../support/store/facts.ts'
+import { CommitMaker, modelFinished, toolFinished, uuidOf } from '../../../support/store/facts.ts'
 import { openTestStore } from '../../../support/store/test-store.ts'
 import { tempDir, type TempDir } from '../../../support/tmp.ts'
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
   killedHome = join(folder.path, 'killed')
   await using fixture = await openTestStore()
   const log = join(fixture.dir, 'store.db-wal')
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   // The tables are in the database file; everything later is in the log.
   await fixture.reopen()
   await fixture.store.commit(scribe.spawn(A))
@@ -183,7 +183,7 @@ describe('leftovers of a crash are not damage', () => {
 
   test('such as frames of an earlier round of the log behind the last commit', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     await fixture.store.commit(scribe.spawn(A))
     for (let step = 1; step <= 60; step++) await fixture.store.commit(scribe.write(A, ...toolFinished(step, 'y'.repeat(7_000))))
     const dir = join(folder.path, `copy-${++copyCount}`)
@@ -214,7 +214,7 @@ test('a log that was cut between two runs is detected by the recorded counters',
   const dir = join(folder.path, `copy-${++copyCount}`)
   {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     for (let number = 1; number <= 5; number++) await fixture.store.commit(scribe.spawn(uuidOf(number)))
     await fixture.waitForIdentity(scribe.cursor)
     cpSync(fixture.dir, dir, { recursive: true })

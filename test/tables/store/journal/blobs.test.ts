@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { FactBody } from '../../../../src/kernel/model/facts.ts'
 import { MAX_INLINE_BYTES, MAX_TEXT_BYTES } from '../../../../src/store/journal/blobs.ts'
-import { Scribe, specOf, uuidOf } from '../../../support/store/facts.ts'
+import { CommitMaker, specOf, uuidOf } from '../../../support/store/facts.ts'
 import { changeStoreFile, openTestStore } from '../../../support/store/test-store.ts'
 
 const ID = uuidOf(1)
@@ -26,7 +26,7 @@ describe('a text becomes a blob above 8 KiB of UTF-8', () => {
     ['characters that JSON writes as six', '\u0001'.repeat(MAX_INLINE_BYTES), 0],
   ])('%s', async (_, content, blobs) => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     await fixture.store.commit(scribe.spawn(ID))
     await fixture.store.commit(scribe.write(ID, toolResult(content)))
     expect((await fixture.store.tail(ID, 1))[0]?.body).toStrictEqual(toolResult(content))
@@ -37,7 +37,7 @@ describe('a text becomes a blob above 8 KiB of UTF-8', () => {
 
 test('the same text is stored once, across facts, processes and commits', async () => {
   await using fixture = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   const text = 'same '.repeat(3_000)
   for (const number of [1, 2]) await fixture.store.commit(scribe.spawn(uuidOf(number), specOf({ system: text, intent: text })))
   await fixture.store.commit(
@@ -54,7 +54,7 @@ test('the same text is stored once, across facts, processes and commits', async 
 
 test('texts deep inside an input are restored in place, and text that looks like a reference stays text', async () => {
   await using fixture = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   const longText = 'long '.repeat(2_000)
   const input = JSON.parse(
     `{"__proto__":{"a":["",${JSON.stringify(longText)}]},"refs":[[["a"],"00",1]],"":${JSON.stringify(`${longText}!`)},"empty":""}`,
@@ -76,7 +76,7 @@ test('texts deep inside an input are restored in place, and text that looks like
 
 test('a text above the limit is refused, and nothing of its commit is written', async () => {
   await using fixture = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   await fixture.store.commit(scribe.spawn(ID))
   await expect(fixture.store.commit(scribe.write(ID, toolResult('a'.repeat(MAX_TEXT_BYTES + 1))))).rejects.toMatchObject({
     code: 'INVALID',

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import type { FactBody, PageFilter, StoredFact } from '../../../../src/kernel/model/facts.ts'
 import { openSqliteStore } from '../../../../src/store/sqlite.ts'
 import type { Commit, Store } from '../../../../src/store/store.ts'
-import { Scribe, endOf, forkedOf, modelFinished, specOf, stepOf, uuidOf } from '../../../support/store/facts.ts'
+import { CommitMaker, endFacts, forkedOf, modelFinished, specOf, stepOf, uuidOf } from '../../../support/store/facts.ts'
 import { changeStoreFile, openTestStore } from '../../../support/store/test-store.ts'
 import { filterPage } from '../../../support/store/reference-page-filter.ts'
 
@@ -14,7 +14,7 @@ const [A, B, C, D] = [uuidOf(1), uuidOf(2), uuidOf(3), uuidOf(4)]
 const makeNote = (text: string): FactBody => ({ type: 'process.note', text })
 
 /** A process with the given number of steps: step N ends with fact 2 + 4 N. */
-async function writeLife(store: Store, scribe: Scribe, uuid: string, steps: number): Promise<StoredFact[]> {
+async function writeLife(store: Store, scribe: CommitMaker, uuid: string, steps: number): Promise<StoredFact[]> {
   const commits = [scribe.spawn(uuid)]
   for (let step = 1; step <= steps; step++) commits.push(scribe.write(uuid, ...stepOf(step)))
   for (const commit of commits) await store.commit(commit)
@@ -47,7 +47,7 @@ async function readPages(store: Store, uuid: string, limit: number): Promise<Sto
 describe('a fork', () => {
   test('reads as one journal with its origin, wherever a page starts', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     const origin = await writeLife(fixture.store, scribe, A, 40)
     const ownFacts = await commitFacts(
       fixture.store,
@@ -85,7 +85,7 @@ describe('a fork', () => {
 
   test('writes two rows, however long the journal of its origin is', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     await writeLife(fixture.store, scribe, A, 200)
     const { journal, processes, ...rest } = await countRows(fixture.store, fixture.dir, fixture.close)
     const store = await fixture.reopen()
@@ -100,7 +100,7 @@ describe('a fork', () => {
 
   test('does not change when its origin continues', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     const origin = await writeLife(fixture.store, scribe, A, 5)
     const ownFacts = await commitFacts(fixture.store, scribe.fork(B, A, 14))
     for (let step = 6; step <= 60; step++) {
@@ -111,13 +111,13 @@ describe('a fork', () => {
           ...ownFacts,
         ])
     }
-    await fixture.store.commit(scribe.write(A, ...endOf()))
+    await fixture.store.commit(scribe.write(A, ...endFacts()))
     expect(await (await fixture.reopen()).facts(B, 0, 100)).toStrictEqual([...origin.slice(0, 14), ...ownFacts])
   })
 
   test('of a fact before the fork belongs to the first origin', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     const origin = await writeLife(fixture.store, scribe, A, 10)
     const firstFork = await commitFacts(fixture.store, scribe.fork(B, A, 30, makeNote('of B')))
     const secondFork = await commitFacts(fixture.store, scribe.fork(C, B, 30, makeNote('of C')))
@@ -146,7 +146,7 @@ describe('a fork', () => {
 
   test('may come in one commit with its origin, which comes first', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     const commits = [scribe.spawn(A, specOf(), makeNote('of A')), scribe.fork(B, A, 3), scribe.fork(C, B, 3), scribe.fork(D, C, 2)]
     await fixture.store.commit(joinCommits(commits, scribe))
     const store = await fixture.reopen()
@@ -159,7 +159,7 @@ describe('a fork', () => {
 
   test('of a process whose row is out of date is complete after a crash', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     await writeLife(fixture.store, scribe, A, 30)
     await fixture.store.commit(scribe.fork(B, A, 122))
     await fixture.store.commit(scribe.write(B, ...stepOf(31)))
@@ -176,7 +176,7 @@ describe('a fork', () => {
 
   test('may be one of a thousand', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     const origin = await writeLife(fixture.store, scribe, A, 20)
     for (let firstFork = 0; firstFork < 1_001; firstFork += 91) {
       const commits = Array.from({ length: 91 }, (_, index) =>
@@ -195,7 +195,7 @@ describe('a fork', () => {
 
   test('may be the hundredth in a lineage, each with a step and some own facts', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     let wholeJournal = await writeLife(fixture.store, scribe, uuidOf(1), 20)
     for (let number = 2; number <= 101; number++) {
       const base = wholeJournal.length - (number % 5)
@@ -231,8 +231,8 @@ async function countRows(store: Store, dir: string, close: () => Promise<void>):
 }
 
 describe('a fork is refused', () => {
-  const forkCommit = (scribe: Scribe, seq: number, origin = A): Commit => scribe.fork(B, origin, seq)
-  test.each<[string, string, RegExp, (scribe: Scribe) => Commit]>([
+  const forkCommit = (scribe: CommitMaker, seq: number, origin = A): Commit => scribe.fork(B, origin, seq)
+  test.each<[string, string, RegExp, (scribe: CommitMaker) => Commit]>([
     ['of a process that was removed', 'COLLECTED', /was removed/, (scribe) => forkCommit(scribe, 3, C)],
     ['of a process that never existed', 'COLLECTED', /was removed/, (scribe) => forkCommit(scribe, 3, D)],
     ['after a fact that does not exist yet', 'INTERNAL', /after fact 11 of .* has 10/, (scribe) => forkCommit(scribe, 11)],
@@ -255,18 +255,18 @@ describe('a fork is refused', () => {
       (scribe) => {
         scribe.spawn(D)
         scribe.cursor -= 2
-        const commits = [scribe.fork(B, D, 2), new Scribe(scribe).spawn(D)]
+        const commits = [scribe.fork(B, D, 2), new CommitMaker(scribe).spawn(D)]
         return joinCommits(commits, { pid: 4, cursor: 99 })
       },
     ],
   ])('%s', async (_, code, message, make) => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
-    await fixture.store.commit(scribe.spawn(C, specOf(), ...endOf()))
+    const scribe = new CommitMaker()
+    await fixture.store.commit(scribe.spawn(C, specOf(), ...endFacts()))
     await writeLife(fixture.store, scribe, A, 2)
     await fixture.store.remove(C, 1)
     const before = await fixture.store.load()
-    await expect(fixture.store.commit(make(new Scribe(before.counters, before.processes)))).rejects.toMatchObject({
+    await expect(fixture.store.commit(make(new CommitMaker(before.counters, before.processes)))).rejects.toMatchObject({
       code,
       message: expect.stringMatching(message),
     })
@@ -281,7 +281,7 @@ describe('a fork is refused', () => {
 describe('the start of a step', () => {
   test('is found in a journal of any length, and across forks', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     await writeLife(fixture.store, scribe, A, 300)
     await fixture.store.commit(
       scribe.fork(B, A, 402, ...stepOf(101), ...Array.from({ length: 200 }, () => makeNote('a long talk')), ...stepOf(102)),
@@ -303,7 +303,7 @@ describe('the start of a step', () => {
 
   test('is its first attempt', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     const restartStep = (step: number, attempt: number): FactBody => ({ type: 'model.started', step, attempt, model: 'm' })
     await fixture.store.commit(
       scribe.spawn(

@@ -7,7 +7,7 @@ import type { FactBody, StoredFact } from '../../../../src/kernel/model/facts.ts
 import type { Process } from '../../../../src/kernel/model/process.ts'
 import { openSqliteStore } from '../../../../src/store/sqlite.ts'
 import type { Store } from '../../../../src/store/store.ts'
-import { Scribe, endOf, modelFinished, specOf, toolFinished, uuidOf } from '../../../support/store/facts.ts'
+import { CommitMaker, endFacts, modelFinished, specOf, toolFinished, uuidOf } from '../../../support/store/facts.ts'
 import { changeStoreFile, openTestStore } from '../../../support/store/test-store.ts'
 import { tempDir } from '../../../support/tmp.ts'
 import type { Uuid } from '../../../../src/kernel/model/ids.ts'
@@ -17,12 +17,12 @@ const LONG = 'long text '.repeat(2_000)
 
 /** The facts of an ended process with that number of steps, as another store had them. */
 function makeHistory(uuid: Uuid, steps: number, pid = 7): StoredFact[] {
-  const scribe = new Scribe({ pid: pid - 1, cursor: 0 })
+  const scribe = new CommitMaker({ pid: pid - 1, cursor: 0 })
   const facts = [...scribe.spawn(uuid, specOf({ name: `n${pid}` })).facts]
   facts.push(...scribe.write(uuid, { type: 'model.started', step: 1, attempt: 1, model: 'a/b' }).facts)
   for (let step = 1; step <= steps; step++)
     facts.push(...scribe.write(uuid, ...modelFinished(step, `${LONG}${step % 3}`), ...toolFinished(step, `${uuid} ${step}`)).facts)
-  facts.push(...scribe.write(uuid, ...endOf()).facts)
+  facts.push(...scribe.write(uuid, ...endFacts()).facts)
   return facts
 }
 
@@ -35,7 +35,7 @@ function makeFork(facts: readonly StoredFact[], uuid: Uuid, seq: number, moreBod
     { type: 'process.forked', pid: 9, spec: specOf({ name: 'fork' }), parentUuid: null, depth: 0, by: 'user', origin, state },
     { type: 'process.started', mono: 1, attached: true, containment: null },
     ...moreBodies,
-    ...endOf(),
+    ...endFacts(),
   ]
   return [
     ...before,
@@ -95,7 +95,7 @@ test.each([1, 2, 5, 63, 64, 65, 1_000])('a journal is imported unchanged in batc
 
 test('an import is invisible before it is complete, and can then be resumed like any other process', async () => {
   await using fixture = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   const facts = makeHistory(A, 20)
   const { staging, process, counters } = await stageFacts(fixture.store, facts)
   scribe.cursor = counters.cursor
@@ -114,13 +114,13 @@ test('an import is invisible before it is complete, and can then be resumed like
   scribe.pid = (await fixture.store.load()).counters.pid
   expect(scribe.pid).toBe(7)
   expect((await fixture.store.collectable({ limit: 10 })).map(({ uuid, warning }) => [uuid, warning])).toEqual([[A, null]])
-  const resumed = new Scribe({ pid: 8, cursor: scribe.cursor }, [process])
+  const resumed = new CommitMaker({ pid: 8, cursor: scribe.cursor }, [process])
   await fixture.store.commit(
     resumed.write(
       A,
       { type: 'process.resumed', pid: 8, by: 'user', fromStep: 20 },
       { type: 'process.started', mono: 1, attached: true, containment: null },
-      ...endOf(),
+      ...endFacts(),
     ),
   )
   const after = await fixture.reopen()
@@ -131,7 +131,7 @@ test('an import is invisible before it is complete, and can then be resumed like
 
 test('rows that are out of date during an import survive a crash after it', async () => {
   await using fixture = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   await fixture.store.commit(scribe.spawn(B))
   await fixture.store.commit(scribe.write(B, { type: 'model.started', step: 1, attempt: 1, model: 'a/b' }))
   const { staging, process, counters } = await stageFacts(fixture.store, makeHistory(A, 200))

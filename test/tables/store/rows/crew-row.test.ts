@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { openSqliteStore } from '../../../../src/store/sqlite.ts'
-import { Scribe, specOf, uuidOf } from '../../../support/store/facts.ts'
+import { CommitMaker, specOf, uuidOf } from '../../../support/store/facts.ts'
 import { openTestStore } from '../../../support/store/test-store.ts'
 import type { FactBody } from '../../../../src/kernel/model/facts.ts'
 
@@ -30,7 +30,7 @@ const turnBegun = (number: number): FactBody => ({ type: 'crew.turn.begun', memb
 
 test('facts of a crew do not write its row; every reader gets the exact crew, also after a crash', async () => {
   await using fixture = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   const facts: FactBody[] = [
     { type: 'crew.begun' },
     { type: 'crew.member', member: 'worker-1', role: 'generic' },
@@ -58,7 +58,7 @@ test('facts of a crew do not write its row; every reader gets the exact crew, al
 
 test('facts of a compose run do not write its row either', async () => {
   await using fixture = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   const compose = { file: 'reeve.yaml', nodes: [{ name: 'one', needs: [], retries: 0, template: specOf() }] }
   await fixture.store.commit(scribe.spawn(RUN, specOf({ driver: 'compose', compose })))
   await fixture.store.commit(

@@ -7,7 +7,7 @@ import { IDENTITY_FILE } from '../../../../src/store/files/identity.ts'
 import { openSqliteStore } from '../../../../src/store/sqlite.ts'
 import type { Store } from '../../../../src/store/store.ts'
 import { factSum } from '../../../../src/store/rows/checksums.ts'
-import { Scribe, specOf, toolFinished, uuidOf } from '../../../support/store/facts.ts'
+import { CommitMaker, specOf, toolFinished, uuidOf } from '../../../support/store/facts.ts'
 import { changeStoreFile, openTestStore } from '../../../support/store/test-store.ts'
 
 const A = uuidOf(1)
@@ -16,7 +16,7 @@ const LONG = 'a long result '.repeat(1_000)
 /** A process of 302 facts (more than a page of a rebuild), and a second one that must stay readable. */
 async function newHistory() {
   const fixture = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   await fixture.store.commit(scribe.spawn(A))
   for (let step = 1; step <= 150; step++)
     await fixture.store.commit(scribe.write(A, ...toolFinished(step, step === 2 ? LONG : `result ${step}`)))

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { checkAscending } from '../../../../src/store/rows/page-order.ts'
 import type { SortKey } from '../../../../src/store/rows/page-order.ts'
 import { openSqliteStore } from '../../../../src/store/sqlite.ts'
-import { Scribe, toolFinished, uuidOf } from '../../../support/store/facts.ts'
+import { CommitMaker, toolFinished, uuidOf } from '../../../support/store/facts.ts'
 import { changeStoreFile, openTestStore } from '../../../support/store/test-store.ts'
 
 describe('the keys of a page', () => {
@@ -72,7 +72,7 @@ function writePage(file: string, number: number, page: Buffer): void {
 
 test('a journal with its root page in the place of another page is refused at a start that reads all of it', async () => {
   await using at = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   for (let number = 1; number <= 12; number++) {
     await at.store.commit(scribe.spawn(uuidOf(number)))
     for (let step = 1; step <= 25; step++) await at.store.commit(scribe.write(uuidOf(number), ...toolFinished(step, 'result '.repeat(60))))

@@ -4,7 +4,7 @@ import type { FactBody, StoredFact } from '../../../../src/kernel/model/facts.ts
 import { fold } from '../../../../src/kernel/state/fold.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
 import type { SpentRow, Store } from '../../../../src/store/store.ts'
-import { Scribe, endOf, modelFinished, specOf, uuidOf } from '../../../support/store/facts.ts'
+import { CommitMaker, endFacts, modelFinished, specOf, uuidOf } from '../../../support/store/facts.ts'
 import { SCHEMA_2, openTestStore } from '../../../support/store/test-store.ts'
 
 const [A, B] = [uuidOf(1), uuidOf(2)]
@@ -22,7 +22,7 @@ async function ledgerRows(store: Store): Promise<readonly SpentRow[]> {
 }
 
 /** Commits at a chosen wall time. */
-async function commitAt(store: Store, scribe: Scribe, hour: number, bodies: readonly FactBody[]): Promise<void> {
+async function commitAt(store: Store, scribe: CommitMaker, hour: number, bodies: readonly FactBody[]): Promise<void> {
   const commit = scribe.write(A, ...bodies)
   await store.commit({ ...commit, facts: commit.facts.map((fact) => ({ ...fact, at: hour * HOUR_MS + 1 })) })
 }
@@ -30,7 +30,7 @@ async function commitAt(store: Store, scribe: Scribe, hour: number, bodies: read
 test('there is a row per hour and model; unpriced and estimated usage is marked', async () => {
   await using fixture = await openTestStore()
   const { store } = fixture
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   await store.commit(scribe.spawn(A, specOf({ agent: 'ann', model: 'a/one' })))
   await commitAt(store, scribe, 5, [modelStarted(1), usageReported(1), modelStarted(2), usageReported(2)])
   await commitAt(store, scribe, 6, [modelStarted(3), usageReported(null), modelStarted(4, 'b/two'), usageReported(4, true)])
@@ -52,7 +52,7 @@ test('there is a row per hour and model; unpriced and estimated usage is marked'
 
 test('nothing is written without an update, and a second update adds nothing', async () => {
   await using fixture = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   await fixture.store.commit(scribe.spawn(A, specOf(), modelStarted(1), usageReported(1)))
   expect(await fixture.store.usageRows({ limit: 10 })).toEqual([])
   const rows = await ledgerRows(fixture.store)
@@ -75,19 +75,19 @@ const foldProcess = (facts: readonly StoredFact[]): Process =>
   facts.reduce<Process | undefined>((row, fact) => fold(row, fact), undefined) as Process
 
 /** Adds a history like an import. */
-async function importFacts(store: Store, scribe: Scribe, facts: readonly StoredFact[]): Promise<Scribe> {
+async function importFacts(store: Store, scribe: CommitMaker, facts: readonly StoredFact[]): Promise<CommitMaker> {
   await using staging = store.stage()
   await staging.add(facts.map((fact) => ({ ...fact, cursor: ++scribe.cursor })))
   await staging.publish(foldProcess(facts), { pid: scribe.pid, cursor: scribe.cursor })
-  return new Scribe({ pid: scribe.pid, cursor: scribe.cursor }, [foldProcess(facts)])
+  return new CommitMaker({ pid: scribe.pid, cursor: scribe.cursor }, [foldProcess(facts)])
 }
 
 test('a process that is imported again from an older backup is counted once, and its later usage too', async () => {
   await using fixture = await openTestStore()
   const { store } = fixture
-  let scribe = new Scribe()
-  const facts = [...scribe.spawn(A, specOf(), modelStarted(1), usageReported(1), ...endOf()).facts]
-  scribe = await importFacts(store, new Scribe(), facts)
+  let scribe = new CommitMaker()
+  const facts = [...scribe.spawn(A, specOf(), modelStarted(1), usageReported(1), ...endFacts()).facts]
+  scribe = await importFacts(store, new CommitMaker(), facts)
   const laterFacts = (): FactBody[] => {
     scribe.pid += 1
     return [
@@ -95,19 +95,19 @@ test('a process that is imported again from an older backup is counted once, and
       { type: 'process.started', mono: 1, attached: true, containment: null },
     ]
   }
-  await store.commit(scribe.write(A, ...laterFacts(), modelStarted(2), usageReported(2), modelStarted(3), usageReported(4), ...endOf()))
+  await store.commit(scribe.write(A, ...laterFacts(), modelStarted(2), usageReported(2), modelStarted(3), usageReported(4), ...endFacts()))
   expect(await store.remove(A, 1)).toBe(true)
   expect(await ledgerRows(store)).toMatchObject([{ steps: 3, costUsd: 7 }])
   scribe = await importFacts(store, scribe, facts)
   expect(await ledgerRows(store)).toMatchObject([{ steps: 3, costUsd: 7 }])
-  await store.commit(scribe.write(A, ...laterFacts(), modelStarted(2), usageReported(8), ...endOf()))
+  await store.commit(scribe.write(A, ...laterFacts(), modelStarted(2), usageReported(8), ...endFacts()))
   expect(await ledgerRows(store)).toMatchObject([{ steps: 4, costUsd: 15 }])
 })
 
 test('an abandoned import adds no usage', async () => {
   await using fixture = await openTestStore()
-  const scribe = new Scribe()
-  const { facts } = scribe.spawn(A, specOf(), modelStarted(1), usageReported(1), ...endOf())
+  const scribe = new CommitMaker()
+  const { facts } = scribe.spawn(A, specOf(), modelStarted(1), usageReported(1), ...endFacts())
   {
     await using staging = fixture.store.stage()
     await staging.add(facts)
@@ -119,7 +119,7 @@ test('an abandoned import adds no usage', async () => {
 
 test('the ledger reads no long texts', async () => {
   await using fixture = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   await fixture.store.commit(
     scribe.spawn(A, specOf({ system: 'long '.repeat(3_000) }), modelStarted(1), ...modelFinished(1, 'long '.repeat(3_000))),
   )
@@ -133,7 +133,7 @@ test.each([
   ['DELETE FROM spenders', /^spent: 1 rows belong to no process/],
 ])('damage is found: %s', async (sql, message) => {
   await using fixture = await openTestStore()
-  await fixture.store.commit(new Scribe().spawn(A, specOf(), modelStarted(1), usageReported(1)))
+  await fixture.store.commit(new CommitMaker().spawn(A, specOf(), modelStarted(1), usageReported(1)))
   await ledgerRows(fixture.store)
   expect(await fixture.store.verify()).toEqual([])
   const store = await fixture.tamper(sql)

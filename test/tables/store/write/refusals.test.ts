@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { StoredFact } from '../../../../src/kernel/model/facts.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
 import type { Commit } from '../../../../src/store/store.ts'
-import { Scribe, endOf, modelFinished, uuidOf } from '../../../support/store/facts.ts'
+import { CommitMaker, endFacts, modelFinished, uuidOf } from '../../../support/store/facts.ts'
 import { changeStoreFile, openTestStore } from '../../../support/store/test-store.ts'
 
 const A = uuidOf(1)
@@ -43,7 +43,7 @@ describe('a commit after facts 1 to 2 and cursors 1 to 2', () => {
     ],
   ])('%s', async (_, change, message) => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     await fixture.store.commit(scribe.spawn(A))
     const before = await fixture.store.load()
     const validCommit = scribe.write(A, ...modelFinished(1, 'text'))
@@ -67,7 +67,7 @@ function rowOf(commit: Commit): Process {
 
 test('a row that another writer changed is not overwritten, and nothing of the commit is written', async () => {
   await using fixture = await openTestStore()
-  const scribe = new Scribe()
+  const scribe = new CommitMaker()
   await fixture.store.commit(scribe.spawn(A))
   await fixture.close()
   // A trigger plays the other writer: it changes the row between this store's read and its write.
@@ -75,7 +75,7 @@ test('a row that another writer changed is not overwritten, and nothing of the c
     db.exec('CREATE TRIGGER other AFTER INSERT ON journal BEGIN UPDATE processes SET seq = seq + 1; END'),
   )
   const store = await fixture.reopen()
-  await expect(store.commit(scribe.write(A, ...endOf()))).rejects.toMatchObject({
+  await expect(store.commit(scribe.write(A, ...endFacts()))).rejects.toMatchObject({
     code: 'INTERNAL',
     message: expect.stringContaining('another writer'),
   })
@@ -85,6 +85,6 @@ test('a row that another writer changed is not overwritten, and nothing of the c
 test('a closed store reports that it is closed', async () => {
   await using fixture = await openTestStore()
   await fixture.close()
-  await expect(fixture.store.commit(new Scribe().spawn(A))).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  await expect(fixture.store.commit(new CommitMaker().spawn(A))).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   await expect(fixture.store.load()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
 })

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { FactBody } from '../../../../src/kernel/model/facts.ts'
 import { BATCH_FACTS } from '../../../../src/store/write/remove.ts'
 import type { Store } from '../../../../src/store/store.ts'
-import { Scribe, endOf, modelFinished, specOf, toolFinished, uuidOf } from '../../../support/store/facts.ts'
+import { CommitMaker, endFacts, modelFinished, specOf, toolFinished, uuidOf } from '../../../support/store/facts.ts'
 import { SCHEMA_2, changeStoreFile, openTestStore, type TestStore } from '../../../support/store/test-store.ts'
 
 const A = uuidOf(1)
@@ -22,17 +22,17 @@ async function sweepAll(store: Store): Promise<number> {
 }
 
 /** An ended process with that number of steps. */
-async function writeEnded(store: Store, scribe: Scribe, uuid: string, steps: number): Promise<void> {
+async function writeEnded(store: Store, scribe: CommitMaker, uuid: string, steps: number): Promise<void> {
   await store.commit(scribe.spawn(uuid, specOf({ name: `n${uuid.at(-1)}` })))
   for (let step = 1; step <= steps; step++)
     await store.commit(scribe.write(uuid, ...modelFinished(step, 'text'), ...toolFinished(step, 'content')))
-  await store.commit(scribe.write(uuid, ...endOf()))
+  await store.commit(scribe.write(uuid, ...endFacts()))
 }
 
 describe('a removed process', () => {
   test('is invisible to every reader at once, and its tombstone is found', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     await writeEnded(fixture.store, scribe, A, 3)
     await writeEnded(fixture.store, scribe, B, 1)
     expect(await fixture.store.remove(A, AT)).toBe(true)
@@ -59,11 +59,11 @@ describe('a removed process', () => {
 
   test('must be dead', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     await fixture.store.commit(scribe.spawn(A))
     await fixture.store.commit(scribe.write(A, ...modelFinished(1, 'text')))
     await expect(fixture.store.remove(A, AT)).rejects.toMatchObject({ code: 'CONFLICT' })
-    await fixture.store.commit(scribe.write(A, ...endOf().slice(0, 1)))
+    await fixture.store.commit(scribe.write(A, ...endFacts().slice(0, 1)))
     await expect(fixture.store.remove(A, AT)).rejects.toMatchObject({ code: 'CONFLICT' })
     expect(await fixture.store.process(A)).toStrictEqual(scribe.get(A))
     expect(await fixture.store.sweep()).toBe(false)
@@ -71,7 +71,7 @@ describe('a removed process', () => {
 
   test('cannot be written any more: a later commit is refused as a whole', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     await writeEnded(fixture.store, scribe, A, 1)
     const lateCommit = scribe.write(A, { type: 'process.resumed', pid: 1, by: 'user', fromStep: 1 })
     await fixture.store.remove(A, AT)
@@ -83,7 +83,7 @@ describe('a removed process', () => {
 
   test('releases no PID, cursor or key, even if it was the last', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     await writeEnded(fixture.store, scribe, A, 100)
     await fixture.store.remove(A, AT)
     await fixture.reopen()
@@ -106,7 +106,7 @@ describe('a removed process', () => {
 describe('sweeping', () => {
   test('works in batches, continues after a crash, and leaves nothing', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     await writeEnded(fixture.store, scribe, A, 600)
     await writeEnded(fixture.store, scribe, B, 1)
     await fixture.store.remove(A, AT)
@@ -124,15 +124,15 @@ describe('sweeping', () => {
 
   test('keeps a long text as long as a fact refers to it', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     const [long, other] = ['same '.repeat(5_000), 'other '.repeat(5_000)]
     for (const uuid of [A, B]) await fixture.store.commit(scribe.spawn(uuid, specOf(), makeOutput(long), makeOutput(long)))
-    await fixture.store.commit(scribe.write(A, makeOutput(long), makeOutput(other), ...endOf()))
+    await fixture.store.commit(scribe.write(A, makeOutput(long), makeOutput(other), ...endFacts()))
     await fixture.store.remove(A, AT)
     await sweepAll(fixture.store)
     expect(await fixture.store.verify()).toEqual([])
     expect((await fixture.store.facts(B, 2, 1))[0]?.body).toEqual(makeOutput(long))
-    await fixture.store.commit(scribe.write(B, ...endOf()))
+    await fixture.store.commit(scribe.write(B, ...endFacts()))
     await fixture.close()
     expect(rowsOf(fixture, 'blobs')).toBe(1)
     await fixture.reopen()
@@ -144,10 +144,10 @@ describe('sweeping', () => {
 
   test('ends a batch early if the texts are long, and shrinks the file', async () => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     await fixture.store.commit(scribe.spawn(A))
     for (let line = 0; line < 40; line++) await fixture.store.commit(scribe.write(A, makeOutput(`${line} ${'x'.repeat(500_000)}`)))
-    await fixture.store.commit(scribe.write(A, ...endOf()))
+    await fixture.store.commit(scribe.write(A, ...endFacts()))
     await (await fixture.reopen()).remove(A, AT)
     const fileSize = (): number => statSync(join(fixture.dir, 'store.db')).size
     const before = fileSize()
@@ -173,7 +173,7 @@ describe('damage', () => {
     ['a text without a reference', `INSERT INTO blobs (hash, bytes) VALUES (x'${'ab'.repeat(32)}', x'00')`, /has 0 references/],
   ])('is found: %s', async (_name, sql, line) => {
     await using fixture = await openTestStore()
-    const scribe = new Scribe()
+    const scribe = new CommitMaker()
     await writeEnded(fixture.store, scribe, A, 1)
     await fixture.store.commit(scribe.spawn(B, specOf(), makeOutput('z'.repeat(9_000))))
     await fixture.store.remove(A, AT)
@@ -184,7 +184,7 @@ describe('damage', () => {
 
   test('of a tombstone is reported to its reader', async () => {
     await using fixture = await openTestStore()
-    await writeEnded(fixture.store, new Scribe(), A, 1)
+    await writeEnded(fixture.store, new CommitMaker(), A, 1)
     await fixture.store.remove(A, AT)
     const store = await fixture.tamper('UPDATE tombstones SET removed_at = 5')
     await expect(store.tombstone(A)).rejects.toMatchObject({ code: 'STORE_DAMAGED', details: { table: 'tombstones', uuid: A } })

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { parseScript } from '../../../../../src/drivers/native/scripts/script-file.ts'
 import { EventLoopTurns } from '../../../../../src/drivers/common/event-loop-turns.ts'
-import { turnsDuring, windingClock } from '../../../../support/loop-turns.ts'
+import { countTurnsDuring, makeAdvancingClock } from '../../../../support/loop-turns.ts'
 
 const STEPS = 1_000
 
@@ -27,7 +27,9 @@ test('a long script is parsed in many turns of the event loop', async () => {
     { length: STEPS },
     (_, index) => `- { delay_ms: 30, tools: [{ name: glob, input: { pattern: "${index}" } }] }\n`,
   ).join('')
-  const { result, turns } = await turnsDuring(async () => parseScript(text, 's.yaml', new EventLoopTurns(windingClock()).newQueue()))
+  const { result, turns } = await countTurnsDuring(async () =>
+    parseScript(text, 's.yaml', new EventLoopTurns(makeAdvancingClock()).newQueue()),
+  )
   expect(result.steps).toHaveLength(STEPS)
   expect(result.steps[STEPS - 1]).toEqual({ delay_ms: 30, tools: [{ name: 'glob', input: { pattern: String(STEPS - 1) } }] })
   expect(turns).toBeGreaterThan(50)

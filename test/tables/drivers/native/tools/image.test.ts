@@ -10,7 +10,7 @@ import type { ToolCallResult } from '../../../../../src/drivers/native/tools/too
 import { NO_USAGE } from '../../../../../src/drivers/native/models/model.ts'
 import { openContainmentBench } from '../../../../support/agents/containment-bench.ts'
 import type { ContainmentBench } from '../../../../support/agents/containment-bench.ts'
-import { png } from '../../../../support/models/png.ts'
+import { makePng } from '../../../../support/models/png.ts'
 
 const bytesOfHex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex')
 const withPadding = (bytes: Buffer): Buffer => Buffer.concat([bytes, Buffer.alloc(64)])
@@ -22,7 +22,7 @@ const APP0 = 'ffe0 0010 4a46494600 0101 00 0001 0001 00 00'
 const TABLES = 'ffdb 0004 0000 ffc4 0005 000000'
 const FRAME = '0011 08 01e0 0280 03 011100 021101 031101'
 const HEADERS: readonly (readonly [name: string, mediaType: string, bytes: Buffer])[] = [
-  ['png', 'image/png', png(640, 480)],
+  ['png', 'image/png', makePng(640, 480)],
   ['gif of 1987', 'image/gif', withPadding(Buffer.concat([Buffer.from('GIF87a'), bytesOfHex('8002 e001')]))],
   ['gif of 1989', 'image/gif', withPadding(Buffer.concat([Buffer.from('GIF89a'), bytesOfHex('8002 e001')]))],
   ['jpeg, baseline', 'image/jpeg', withPadding(bytesOfHex(`ffd8 ${APP0} ${TABLES} ffc0 ${FRAME}`))],
@@ -80,7 +80,7 @@ describe('the tool', () => {
   }
 
   test("returns an image with its description, whatever the file's name", async () => {
-    const bytes = png(640, 480)
+    const bytes = makePng(640, 480)
     const description = await readImage(bytes, 'notes.txt')
     expect(description).toEqual({
       outcome: 'ok',
@@ -94,10 +94,10 @@ describe('the tool', () => {
   })
 
   test.each([
-    ['too many bytes', Buffer.concat([png(10, 10), Buffer.alloc(4 * 1024 * 1024)]), 'at most 3840 KiB can be shown'],
-    ['too many pixels per side', png(8_001, 1), 'image/png, 8001 × 1, 1 KiB: at most 8000 pixels per side'],
-    ['no pixels', png(0, 1), 'truncated or damaged'],
-    ['an end before its size', png(640, 480).subarray(0, 20), 'truncated or damaged'],
+    ['too many bytes', Buffer.concat([makePng(10, 10), Buffer.alloc(4 * 1024 * 1024)]), 'at most 3840 KiB can be shown'],
+    ['too many pixels per side', makePng(8_001, 1), 'image/png, 8001 × 1, 1 KiB: at most 8000 pixels per side'],
+    ['no pixels', makePng(0, 1), 'truncated or damaged'],
+    ['an end before its size', makePng(640, 480).subarray(0, 20), 'truncated or damaged'],
     ['a jpeg without a frame', bytesOfHex('ffd8 ffe0 0004 0000 ffda 0004 0000 00'), 'truncated or damaged'],
   ])('refuses %s', async (_, bytes, message) => {
     expect(await readImage(bytes)).toEqual({ outcome: 'error', content: expect.stringContaining(message) })

@@ -2,7 +2,7 @@
 // shown for a waiting crew: paused workers, open questions, and no progress.
 import { describe, expect, test } from 'vitest'
 import { describeWaits } from '../../../../../src/kernel/crew/text/blocked-on.ts'
-import { addTasks, byMember, doJob, endProcess, setHeld, playAct } from '../../../../support/crew-world/regular-work.ts'
+import { addTasks, senderOfMember, performJob, endProcess, setMemberHeld, playAct } from '../../../../support/crew-world/regular-work.ts'
 import { memberOf, USER, refusalCode, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import type { NewTask } from '../../../../../src/kernel/model/crew/commands.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
@@ -114,17 +114,17 @@ describe('assignments', () => {
 describe('what the crew waits for', () => {
   test('a paused worker keeps its task, and a paused idle worker gets none', () => {
     const world = runUntilTask(startedWorld({ maxWorkers: 2 }), 'implementing')
-    setHeld(world, world.requireProcess('worker-1'), true)
-    setHeld(world, world.requireProcess('worker-2'), true)
+    setMemberHeld(world, world.requireProcess('worker-1'), true)
+    setMemberHeld(world, world.requireProcess('worker-2'), true)
     addTasks(world, makeTasks('two'))
-    while (world.jobs[0]) doJob(world, world.jobs[0])
+    while (world.jobs[0]) performJob(world, world.jobs[0])
     expect(waitTexts(world)).toEqual([
       'one "the first" is implementing with worker-1, which is paused (user): resume or stop that worker (reeve resume)',
       'two "two" waits for a worker: worker-2 is idle and paused',
     ])
-    setHeld(world, world.requireProcess('worker-2'), false)
+    setMemberHeld(world, world.requireProcess('worker-2'), false)
     expect(memberOf(world, 'worker-2').task).toBe('two')
-    setHeld(world, world.requireProcess('worker-1'), false)
+    setMemberHeld(world, world.requireProcess('worker-1'), false)
     runUntil(world, () => world.outcome !== null)
   })
 
@@ -139,7 +139,7 @@ describe('what the crew waits for', () => {
     ])
     world.submit({ type: 'spawn_worker', role: 'reviewer' }, USER)
     expect(waitTexts(world)).toContain('worker-3 is being started')
-    doJob(
+    performJob(
       world,
       world.jobs[0] ??
         (() => {
@@ -168,7 +168,7 @@ describe('what the crew waits for', () => {
 
 describe('a coordinator that gives every worker a task', () => {
   const assignAs = (world: World, task: string, member: 'worker-1' | 'worker-2', issuer: 'person' | 'coordinator'): string | null =>
-    world.submit({ type: 'assign_task', task, member }, issuer === 'person' ? USER : byMember(world.requireProcess('coordinator')))
+    world.submit({ type: 'assign_task', task, member }, issuer === 'person' ? USER : senderOfMember(world.requireProcess('coordinator')))
 
   test('may let them review each other while their own tasks wait', () => {
     const world = startedWorld({ coordinator: 'agent', maxWorkers: 2 }, makeTasks('one', 'two'))

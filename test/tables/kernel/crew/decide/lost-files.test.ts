@@ -1,6 +1,14 @@
 // Workers whose files cannot be opened or prepared: they leave without a failed attempt, and their reported files are taken over.
 import { expect, test } from 'vitest'
-import { beginTurn, doJob, endTurn, endProcess, continueTurn, playAct, nextJobs } from '../../../../support/crew-world/regular-work.ts'
+import {
+  beginTurn,
+  performJob,
+  endTurn,
+  endProcess,
+  continueTurn,
+  playAct,
+  nextJobOfEachMember,
+} from '../../../../support/crew-world/regular-work.ts'
 import { memberOf, USER, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { Job, JobResult } from '../../../../../src/kernel/model/crew/facts.ts'
@@ -9,7 +17,7 @@ const GONE = 'the worktree /w/1 is gone'
 
 /** Runs until there is a job of this type; returns the job. */
 function untilJob(world: World, type: Job['type']): Job {
-  const findJob = (): Job | undefined => nextJobs(world).find((job) => job.type === type)
+  const findJob = (): Job | undefined => nextJobOfEachMember(world).find((job) => job.type === type)
   runUntil(world, () => findJob() !== undefined)
   const job = findJob()
   if (!job) throw new Error(`no job ${type}`)
@@ -114,7 +122,7 @@ test('a worker that is lost after a turn has made an attempt', () => {
   beginTurn(world, proc)
   continueTurn(world, proc)
   endProcess(world, proc, 'agent')
-  for (const job of nextJobs(world)) doJob(world, job)
+  for (const job of nextJobOfEachMember(world)) performJob(world, job)
   expect(taskOf(world)).toMatchObject({ state: 'failed', attempts: 1, reason: expect.stringContaining('its only attempt failed') })
 })
 

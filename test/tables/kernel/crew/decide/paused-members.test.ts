@@ -1,7 +1,14 @@
 // Notices to a coordinator agent: members that call signal_ready while they hold a task, paused members and how a pause ends, and
 // stalls. Under the engine, a member that is paused in a loop loses its task.
 import { describe, expect, test } from 'vitest'
-import { beginTurn, byMember, doJob, endTurn, setHeld, nextJobs } from '../../../../support/crew-world/regular-work.ts'
+import {
+  beginTurn,
+  senderOfMember,
+  performJob,
+  endTurn,
+  setMemberHeld,
+  nextJobOfEachMember,
+} from '../../../../support/crew-world/regular-work.ts'
 import { memberOf, USER, taskOf, runUntil, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import { describeWaits } from '../../../../../src/kernel/crew/text/blocked-on.ts'
 import type { CrewFact } from '../../../../../src/kernel/model/crew/facts.ts'
@@ -37,7 +44,7 @@ function callSignalReady(world: World, id: MemberId): string | null {
   const proc = world.requireProcess(id)
   if (proc.reading === null) beginTurn(world, proc)
   proc.plan = []
-  const note = world.submit({ type: 'signal_ready' }, byMember(proc))
+  const note = world.submit({ type: 'signal_ready' }, senderOfMember(proc))
   endTurn(world, proc, 'ok')
   return note
 }
@@ -92,7 +99,7 @@ describe('a worker that calls signal_ready while it holds a task', () => {
       for (const step of order)
         world.submit(
           step === 'ready' ? { type: 'signal_ready' } : { type: 'post_message', to: 'coordinator', text: 'which one?' },
-          byMember(proc),
+          senderOfMember(proc),
         )
       endTurn(world, proc, 'ok')
       expect(turnEnds(world, 'worker-1'), order.join()).toEqual(['complete'])
@@ -146,7 +153,7 @@ describe('a paused member', () => {
     const world = worldAtWork()
     pauseMember(world, 'worker-1', 'loop')
     readAllMessages(world)
-    setHeld(world, world.requireProcess('worker-1'), false)
+    setMemberHeld(world, world.requireProcess('worker-1'), false)
     expect(readAllMessages(world)).toEqual([`worker-1 continues. It holds ${TITLE} (implementing).`])
   })
 
@@ -162,7 +169,7 @@ describe('a paused member', () => {
     expect(pauseMember(world, 'worker-1', 'subtree')).toEqual([])
     world.isPaused = false
     world.submit({ type: 'unpaused' })
-    setHeld(world, world.requireProcess('worker-1'), false)
+    setMemberHeld(world, world.requireProcess('worker-1'), false)
     expect(world.requireProcess('coordinator').queue).toEqual([])
   })
 
@@ -170,7 +177,7 @@ describe('a paused member', () => {
     const world = worldAtWork()
     pauseMember(world, 'coordinator', 'user')
     expect(pauseMember(world, 'worker-1', 'loop')).toEqual([])
-    setHeld(world, world.requireProcess('coordinator'), false)
+    setMemberHeld(world, world.requireProcess('coordinator'), false)
     expect(world.requireProcess('coordinator').queue.map(({ text }) => text)).toEqual([
       expect.stringContaining('worker-1 is paused (loop)'),
     ])
@@ -195,9 +202,9 @@ test('the stall notice names the holders of tasks and the tools that help', () =
   for (const id of ['two', 'three', 'four'])
     world.submit({ type: 'add_task', id, title: id, text: 't', ...(id === 'four' ? { needs: ['three'] } : {}) }, USER)
   world.submit({ type: 'assign_task', task: 'two', member: 'worker-2' }, USER)
-  for (const job of nextJobs(world)) doJob(world, job)
+  for (const job of nextJobOfEachMember(world)) performJob(world, job)
   beginTurn(world, world.requireProcess('worker-2'))
-  world.submit({ type: 'report_implementation_complete', summary: 's' }, byMember(world.requireProcess('worker-2')))
+  world.submit({ type: 'report_implementation_complete', summary: 's' }, senderOfMember(world.requireProcess('worker-2')))
   endTurn(world, world.requireProcess('worker-2'), 'ok')
   expect(
     readAllMessages(world)

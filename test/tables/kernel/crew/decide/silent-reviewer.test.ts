@@ -1,7 +1,7 @@
 // Reviews without a verdict: the next one goes to a worker that was not asked yet, and the user gets the real reason.
 import { expect, test } from 'vitest'
 import { describeWaits } from '../../../../../src/kernel/crew/text/blocked-on.ts'
-import { beginTurn, canBegin, endTurn, playAct } from '../../../../support/crew-world/regular-work.ts'
+import { beginTurn, canBeginTurn, endTurn, playAct } from '../../../../support/crew-world/regular-work.ts'
 import { USER, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { MemberId } from '../../../../../src/kernel/model/crew/words.ts'
@@ -12,7 +12,7 @@ function reviewSilently(world: World, id: MemberId): void {
   for (let step = 0; taskOf(world).unreviewed === unreviewed; step += 1) {
     expect(step).toBeLessThan(50)
     const proc = world.requireProcess(id)
-    if (!canBegin(world, proc)) playAct(world)
+    if (!canBeginTurn(world, proc)) playAct(world)
     else {
       beginTurn(world, proc)
       proc.plan = []

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { reachedLimitText } from '../../../../../src/kernel/crew/decide/task-limits.ts'
 import { toTaskFiles, tasksRule } from '../../../../../src/config/crew/tasks.ts'
-import { byMember, endTurn } from '../../../../support/crew-world/regular-work.ts'
+import { senderOfMember, endTurn } from '../../../../support/crew-world/regular-work.ts'
 import { taskOf, transcriptOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { TaskLimits } from '../../../../../src/kernel/model/crew/words.ts'
@@ -76,7 +76,7 @@ describe('an attempt that exceeds a limit', () => {
 
   test('does not end after its report', () => {
     const world = worldInTurn({ budgetUsd: 0.5 })
-    world.submit({ type: 'report_implementation_complete', summary: 'done' }, byMember(world.requireProcess(implementerOf(world))))
+    world.submit({ type: 'report_implementation_complete', summary: 'done' }, senderOfMember(world.requireProcess(implementerOf(world))))
     expect(spendOnTask(world, { costUsd: 9 })).toBe('\n\n')
     runUntilTask(world, 'done')
   })

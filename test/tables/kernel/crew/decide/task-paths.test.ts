@@ -2,7 +2,7 @@
 // unless a test states otherwise. Transcripts are rewritten with --update and reviewed as a diff.
 import { describe, expect, test } from 'vitest'
 import { resetFiles } from '../../../../support/crew-world/files.ts'
-import { byMember, doJob, endTurn, endProcess, continueTurn, playAct } from '../../../../support/crew-world/regular-work.ts'
+import { senderOfMember, performJob, endTurn, endProcess, continueTurn, playAct } from '../../../../support/crew-world/regular-work.ts'
 import {
   memberOf,
   USER,
@@ -121,7 +121,7 @@ test('a task is denied, fixed and approved', () => {
       world.requireProcess('worker-2').plan = []
       world.submit(
         { type: 'report_review_verdict', verdict: 'DENIED', comments: 'a test is missing' },
-        byMember(world.requireProcess('worker-2')),
+        senderOfMember(world.requireProcess('worker-2')),
       )
       runUntilTask(world, 'committing')
     }),
@@ -290,7 +290,7 @@ describe('commands about a task in progress', () => {
       transcriptOf(world, () => {
         world.submit({ type: 'cancel_task', task: 'one', reason: 'another idea', requeue: true }, USER)
         continueTurn(world, world.requireProcess('worker-1'))
-        for (const job of [...world.jobs]) doJob(world, job)
+        for (const job of [...world.jobs]) performJob(world, job)
       }),
     ).toMatchInlineSnapshot(`
       "
@@ -645,7 +645,7 @@ describe('the complete text is checked of', () => {
     world.requireProcess('worker-2').plan = []
     world.submit(
       { type: 'report_review_verdict', verdict: 'DENIED', comments: 'a test is missing' },
-      byMember(world.requireProcess('worker-2')),
+      senderOfMember(world.requireProcess('worker-2')),
     )
     runUntil(world, () => world.requireProcess('worker-1').isDirty && world.requireProcess('worker-1').reading !== null)
     killMember(world, 'worker-1')

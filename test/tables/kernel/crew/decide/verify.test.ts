@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { hasJobs, needsUnusedFiles } from '../../../../../src/kernel/crew/state/queries.ts'
 import { verifyCommandOf } from '../../../../../src/kernel/crew/state/verify-rules.ts'
-import { doJob } from '../../../../support/crew-world/regular-work.ts'
+import { performJob } from '../../../../support/crew-world/regular-work.ts'
 import {
   USER,
   refusalCode,
@@ -168,7 +168,7 @@ test('a result for a reassigned task is ignored, and a new attempt is verified a
   const firstVerify = verifyJob(world)
   world.submit({ type: 'cancel_task', task: 'one', reason: 'wait', requeue: true }, USER)
   const before = taskOf(world)
-  doJob(world, firstVerify)
+  performJob(world, firstVerify)
   expect(taskOf(world).check ?? null).toBeNull()
   expect(before.attempts).toBe(0)
   runUntil(world, () => world.jobs.some((job) => job.type === 'verify' && job.job !== firstVerify.job))

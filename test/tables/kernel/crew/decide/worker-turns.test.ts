@@ -1,7 +1,14 @@
 // Turn completion: every outcome of a worker's turn, late and repeated reports, handover of members with a full context, and idle
 // coordinators. `orchestrator defect N` names the defect of an earlier orchestrator that the test rules out.
 import { describe, expect, test } from 'vitest'
-import { runWithoutFaults, beginTurn, byMember, doJob, endTurn, continueTurn } from '../../../../support/crew-world/regular-work.ts'
+import {
+  runWithoutFaults,
+  beginTurn,
+  senderOfMember,
+  performJob,
+  endTurn,
+  continueTurn,
+} from '../../../../support/crew-world/regular-work.ts'
 import {
   memberOf,
   USER,
@@ -97,7 +104,7 @@ describe('every turn must end with a report, whatever started it (orchestrator d
       const proc = world.requireProcess('worker-1')
       proc.turn += 1
       world.submit({ type: 'turn_begun', member: 'worker-1', turn: proc.turn, from: ['user'] })
-      world.submit(command, byMember(proc))
+      world.submit(command, senderOfMember(proc))
       world.submit({ type: 'turn_ended', member: 'worker-1', turn: proc.turn, outcome: 'ok' })
       expect(turnEnds(world, 'worker-1').at(-1), command.type).toBe(expectedEnd)
     }
@@ -135,7 +142,7 @@ describe('no worker stays stuck in a phase under the engine', () => {
       runUntil(world, () => world.requireProcess('worker-1').reading !== null)
       const proc = world.requireProcess('worker-1')
       proc.plan = []
-      if (asksUser) world.submit({ type: 'post_message', to: 'coordinator', text: 'how?' }, byMember(proc))
+      if (asksUser) world.submit({ type: 'post_message', to: 'coordinator', text: 'how?' }, senderOfMember(proc))
       endTurn(world, proc, 'ok')
     }
     expect(turnEnds(world, 'worker-1')).toEqual(['exempt', 'reminded', 'reminded', 'through'])
@@ -178,7 +185,7 @@ test('a denied task is fixed and committed, and its worker is idle afterwards (o
   const world = runUntilTask(startedWorld({ stay: true }), 'in_review')
   runUntil(world, () => world.requireProcess('worker-2').reading !== null)
   world.requireProcess('worker-2').plan = []
-  world.submit({ type: 'report_review_verdict', verdict: 'DENIED', comments: 'no' }, byMember(world.requireProcess('worker-2')))
+  world.submit({ type: 'report_review_verdict', verdict: 'DENIED', comments: 'no' }, senderOfMember(world.requireProcess('worker-2')))
   expect(memberOf(world, 'worker-1').phase).toBe('addressing_feedback')
   runUntilTask(world, 'done')
   expect(taskOf(world)).toMatchObject({ denials: 1, attempts: 1, verdict: 'APPROVED' })
@@ -229,11 +236,11 @@ describe('late commands change nothing (orchestrator defect 4)', () => {
     const proc = world.requireProcess('worker-1')
     runUntil(world, () => proc.reading !== null)
     const report = { type: 'report_implementation_complete', summary: 's' } as const
-    expect(refusalCode(world, report, byMember({ id: 'worker-1', turn: 7 }))).toBe('LATE')
+    expect(refusalCode(world, report, senderOfMember({ id: 'worker-1', turn: 7 }))).toBe('LATE')
     world.submit({ type: 'cancel_task', task: 'one', reason: 'another idea', requeue: false }, USER)
     world.submit({ type: 'add_task', id: 'two', title: 't', text: 't' }, USER)
     world.submit({ type: 'assign_task', task: 'two', member: 'worker-1' }, USER)
-    expect(refusalCode(world, report, byMember(proc))).toBe('LATE')
+    expect(refusalCode(world, report, senderOfMember(proc))).toBe('LATE')
     expect(taskOf(world, 'two')).toMatchObject({ state: 'implementing', prepared: false, implementer: 'worker-1' })
     runUntil(world, () => taskOf(world, 'two').state === 'awaiting_review')
     expect(world.requireProcess('worker-1').turn, 'the report came in a turn of its own').toBeGreaterThan(1)
@@ -257,14 +264,15 @@ describe('late commands change nothing (orchestrator defect 4)', () => {
     const world = runUntilTask(startedWorld(), 'implementing')
     const proc = world.requireProcess('worker-1')
     runUntil(world, () => proc.reading !== null)
-    const issuer = byMember(proc, 'call-1')
+    const issuer = senderOfMember(proc, 'call-1')
     const firstAnswer = world.submit({ type: 'report_implementation_complete', summary: 's' }, issuer)
     const before = world.crew
     expect(world.submit({ type: 'report_implementation_complete', summary: 's' }, issuer)).toBe(firstAnswer)
     expect(world.crew).toBe(before)
-    expect(refusalCode(world, { type: 'report_implementation_complete', summary: 's' }, byMember(proc, 'call-2')), 'another call').toBe(
-      'CONFLICT',
-    )
+    expect(
+      refusalCode(world, { type: 'report_implementation_complete', summary: 's' }, senderOfMember(proc, 'call-2')),
+      'another call',
+    ).toBe('CONFLICT')
   })
 })
 
@@ -452,8 +460,8 @@ describe('a coordinator', () => {
     const proc = world.requireProcess('coordinator')
     world.submit({ type: 'assign_task', task: 'one', member: 'worker-1' }, USER)
     runUntil(world, () => world.requireProcess('worker-1').reading !== null && proc.reading === null && proc.queue.length === 0)
-    world.submit({ type: 'report_implementation_complete', summary: 'all of it' }, byMember(world.requireProcess('worker-1'), 'c'))
-    world.submit({ type: 'report_implementation_complete', summary: 'all of it' }, byMember(world.requireProcess('worker-1'), 'c'))
+    world.submit({ type: 'report_implementation_complete', summary: 'all of it' }, senderOfMember(world.requireProcess('worker-1'), 'c'))
+    world.submit({ type: 'report_implementation_complete', summary: 'all of it' }, senderOfMember(world.requireProcess('worker-1'), 'c'))
     expect(proc.queue).toEqual([
       { id: expect.any(String), from: 'agent:u-worker-1', text: 'worker-1 reports one "the first" complete: all of it' },
     ])
@@ -464,7 +472,7 @@ describe('a coordinator', () => {
     for (const id of ['coordinator', 'coordinator-2', 'coordinator-3', 'coordinator-4', 'coordinator-5'] as const) {
       world.requireProcess(id).isAlive = false
       world.submit({ type: 'member_gone', member: id, cause: 'agent', reason: 'it crashed' })
-      for (const job of world.jobs.filter(({ type }) => type === 'spawn')) doJob(world, job)
+      for (const job of world.jobs.filter(({ type }) => type === 'spawn')) performJob(world, job)
     }
     expect(world.journal.filter(({ type }) => type === 'crew.notified')).toEqual([
       { type: 'crew.notified', text: 'coordinator-5 is gone, and the crew has no coordinator: resume it, replace it, or stop the crew.' },
@@ -475,7 +483,7 @@ describe('a coordinator', () => {
     const world = runUntilTask(startedWorld({ coordinator: 'agent' }), 'implementing')
     world.requireProcess('coordinator').isAlive = false
     world.submit({ type: 'member_gone', member: 'coordinator', cause: 'agent', reason: 'it crashed' })
-    for (const job of world.jobs.filter(({ type }) => type === 'spawn')) doJob(world, job)
+    for (const job of world.jobs.filter(({ type }) => type === 'spawn')) performJob(world, job)
     expect(world.requireProcess('coordinator-2').queue[0]?.text).toContain('- one "the first": implementing, worker-1')
     world.requireProcess('coordinator-2').isAlive = false
     world.submit({ type: 'member_gone', member: 'coordinator-2', cause: 'person', reason: 'killed' })

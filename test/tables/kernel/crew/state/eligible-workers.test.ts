@@ -124,8 +124,8 @@ describe('with a coordinator agent', () => {
 
   test('an assignment to another kind of worker is refused with a hint', () => {
     const world = worldWithCoordinator()
-    const assignmentError = (makeTask: string, member: MemberId): object | null =>
-      world.submit({ type: 'assign_task', task: makeTask, member }, USER) === null ? world.lastRefusal : null
+    const assignmentError = (task: string, member: MemberId): object | null =>
+      world.submit({ type: 'assign_task', task, member }, USER) === null ? world.lastRefusal : null
     expect(assignmentError('one', 'worker-1')).toMatchObject({
       code: 'INVALID',
       message: 'one "the one" is for model acme/big, and worker-1 has the usual agent',

@@ -5,7 +5,7 @@ import { RELEASE_RULES } from '../../../../../src/kernel/crew/decide/release-tas
 import { nextPhase, PHASE_TABLE, type PhaseEvent } from '../../../../../src/kernel/crew/state/phases.ts'
 import { nextState, TASK_STATE_TABLE, type TaskEvent } from '../../../../../src/kernel/crew/state/task-states.ts'
 import { KernelError } from '../../../../../src/kernel/model/errors.ts'
-import { byMember, playAct } from '../../../../support/crew-world/regular-work.ts'
+import { senderOfMember, playAct } from '../../../../support/crew-world/regular-work.ts'
 import { memberOf, USER, refusalCode, taskOf, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import type { Command } from '../../../../../src/kernel/model/crew/commands.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
@@ -90,8 +90,8 @@ describe('permitted issuers', () => {
   const newWorld = (): World => startedWorld({ coordinator: 'agent', gate: 'coordinator' })
   const issuers = [
     ['the user', 'lead', USER],
-    ['the coordinator', 'lead', byMember({ id: 'coordinator', turn: 0 })],
-    ['a worker', 'worker', byMember({ id: 'worker-1', turn: 0 })],
+    ['the coordinator', 'lead', senderOfMember({ id: 'coordinator', turn: 0 })],
+    ['a worker', 'worker', senderOfMember({ id: 'worker-1', turn: 0 })],
     ['the kernel', 'system', { type: 'system' }],
   ] as const
 
@@ -113,10 +113,10 @@ describe('permitted issuers', () => {
   test('a member that has left or was replaced may not issue commands', () => {
     const world = runUntilTask(startedWorld(), 'implementing')
     world.submit({ type: 'replace_worker', member: 'worker-1', summary: 'half' }, USER)
-    expect(refusalCode(world, { type: 'signal_ready' }, byMember({ id: 'worker-1', turn: 1 }))).toBe('LATE')
+    expect(refusalCode(world, { type: 'signal_ready' }, senderOfMember({ id: 'worker-1', turn: 1 }))).toBe('LATE')
     world.submit({ type: 'member_gone', member: 'worker-2', cause: 'agent', reason: 'it died' })
-    expect(refusalCode(world, { type: 'signal_ready' }, byMember({ id: 'worker-2', turn: 1 }))).toBe('LATE')
-    expect(refusalCode(world, { type: 'signal_ready' }, byMember({ id: 'worker-77', turn: 1 }))).toBe('NOT_FOUND')
+    expect(refusalCode(world, { type: 'signal_ready' }, senderOfMember({ id: 'worker-2', turn: 1 }))).toBe('LATE')
+    expect(refusalCode(world, { type: 'signal_ready' }, senderOfMember({ id: 'worker-77', turn: 1 }))).toBe('NOT_FOUND')
   })
 })
 
@@ -158,7 +158,7 @@ describe("the effects of releasing a worker's task", () => {
     const newWorld = startedWorld({ coordinator: 'agent', gate, staff: [{ role: 'generic', count: 3 }] })
     const submitAs = (command: Command, issuer: 'worker-1' | 'worker-2' | null = null): void => {
       expect(
-        newWorld.submit(command, issuer ? byMember(newWorld.requireProcess(issuer)) : USER),
+        newWorld.submit(command, issuer ? senderOfMember(newWorld.requireProcess(issuer)) : USER),
         newWorld.lastRefusal?.message,
       ).not.toBeNull()
     }

@@ -3,14 +3,14 @@
 import { describe, expect, test } from 'vitest'
 import {
   beginTurn,
-  byMember,
-  canBegin,
-  doJob,
+  senderOfMember,
+  canBeginTurn,
+  performJob,
   endProcess,
   continueTurn,
-  setHeld,
+  setMemberHeld,
   playAct,
-  nextJobs,
+  nextJobOfEachMember,
 } from '../../../../support/crew-world/regular-work.ts'
 import {
   memberOf,
@@ -28,11 +28,12 @@ const makeTasks = (...ids: readonly string[]) => ids.map((id) => ({ id, title: i
 
 /** Plays one possible event that is not a verdict. Returns false if there is none. */
 function playWithoutVerdict(world: World): boolean {
-  const [job] = nextJobs(world)
+  const [job] = nextJobOfEachMember(world)
   const proc = [...world.procs.values()].find(
-    (member) => member.isAlive && !member.isLeaving && member.plan[0] !== 'verdict' && (member.reading !== null || canBegin(world, member)),
+    (member) =>
+      member.isAlive && !member.isLeaving && member.plan[0] !== 'verdict' && (member.reading !== null || canBeginTurn(world, member)),
   )
-  if (job) doJob(world, job)
+  if (job) performJob(world, job)
   else if (proc?.reading) continueTurn(world, proc)
   else if (proc) beginTurn(world, proc)
   return job !== undefined || proc !== undefined
@@ -50,7 +51,7 @@ function worldWithCrossReviews(changes: Parameters<typeof startedWorld>[0] = {})
 function giveVerdict(world: World, id: MemberId, verdict: ReviewVerdict): void {
   const proc = world.requireProcess(id)
   expect(proc.plan.shift()).toBe('verdict')
-  world.submit({ type: 'report_review_verdict', verdict, comments: 'a test is missing' }, byMember(proc))
+  world.submit({ type: 'report_review_verdict', verdict, comments: 'a test is missing' }, senderOfMember(proc))
 }
 
 describe('a worker that reviews while its own task waits', () => {
@@ -168,9 +169,9 @@ describe('a question that becomes obsolete', () => {
   test('stays if the only other worker is paused', () => {
     const world = startedWorld({ maxWorkers: 2 })
     runUntilTask(world, 'implementing')
-    setHeld(world, world.requireProcess('worker-2'), true)
+    setMemberHeld(world, world.requireProcess('worker-2'), true)
     runUntilTask(world, 'awaiting_review')
-    setHeld(world, world.requireProcess('worker-2'), false)
+    setMemberHeld(world, world.requireProcess('worker-2'), false)
     expect(taskOf(world)).toMatchObject({ state: 'in_review', reviewer: 'worker-2' })
   })
 })

@@ -7,14 +7,14 @@ import { wakeTimeOf } from '../../../../../src/kernel/decide/limits/rate-limits.
 import { statusOf } from '../../../../../src/kernel/model/status.ts'
 import { ManualClock } from '../../../../support/clock.ts'
 import { TranscriptPlayer } from '../../../../support/kernel/transcript.ts'
-import { WALL } from '../../../../support/kernel/world.ts'
+import { START_WALL_MS } from '../../../../support/kernel/world.ts'
 import type { Report } from '../../../../../src/kernel/model/reports.ts'
 import type { Hold, Process } from '../../../../../src/kernel/model/process.ts'
 import { changedSpec } from '../../../../support/spec-changes.ts'
 
 const HOUR = 3_600_000
 const SPREAD = 30_000
-const UNTIL = WALL + 2 * HOUR
+const UNTIL = START_WALL_MS + 2 * HOUR
 
 function newPlayer(script: string, wake = true): TranscriptPlayer {
   const player = new TranscriptPlayer()
@@ -44,7 +44,7 @@ describe('a native agent', () => {
   test('is held until the limit is over, while its driver waits', () => {
     const player = newPlayer(WITH_OPEN_CALL, false)
     expect(submitReport(player, LIMITED)).toEqual({ type: 'ack', ack: 'held' })
-    expect(holdsOf(player)).toEqual([{ reason: 'rate-limit', by: 'system', at: WALL, until: UNTIL }])
+    expect(holdsOf(player)).toEqual([{ reason: 'rate-limit', by: 'system', at: START_WALL_MS, until: UNTIL }])
     expect(statusOf(rowOf(player))).toBe('suspended')
     expect(JSON.stringify(player.world.journal.get('a')?.find(({ body }) => body.type === 'model.failed'))).not.toContain('resumeAt')
   })
@@ -84,7 +84,7 @@ describe('a native agent', () => {
     const deadline = wallDeadlineOf(rowOf(player)) ?? 0
     expect(deadline).toBeGreaterThanOrEqual(UNTIL)
     expect(deadline).toBeLessThanOrEqual(UNTIL + SPREAD)
-    player.world.wind(deadline - WALL - 1)
+    player.world.wind(deadline - START_WALL_MS - 1)
     expect(player.play('tick a')).not.toContain('process.released')
     player.world.wind(1)
     expect(player.play('tick a')).toContain('process.released')

@@ -1,6 +1,6 @@
 // Edits of a task after it was added: when they are possible, and the notices to members.
 import { describe, expect, test } from 'vitest'
-import { byMember, doJob } from '../../../../../support/crew-world/regular-work.ts'
+import { senderOfMember, performJob } from '../../../../../support/crew-world/regular-work.ts'
 import { USER, refusalCode, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../../support/crew-world/prepared-world.ts'
 import type { Command, NewTask } from '../../../../../../src/kernel/model/crew/commands.ts'
 import type { World } from '../../../../../support/crew-world/world.ts'
@@ -137,7 +137,7 @@ describe('while a worker has the task', () => {
     const [job] = world.jobs
     expect(job?.type).toBe('prepare')
     expect(editTask(world, { text: 'Do it twice.' })).toBe('one "the first" is changed')
-    if (job) doJob(world, job)
+    if (job) performJob(world, job)
     runUntil(world, () =>
       messagesTo(world, taskOf(world).implementer).some((text) => text.startsWith('Task one "the first"\n\nDo it twice.')),
     )
@@ -207,6 +207,8 @@ describe('an edit is refused', () => {
 
   test('if a worker requests it', () => {
     const world = worldAtWork()
-    expect(refusalCode(world, { type: 'edit_task', task: 'two', text: 'y' }, byMember({ id: 'worker-1', turn: 1 }))).toBe('PERMISSION')
+    expect(refusalCode(world, { type: 'edit_task', task: 'two', text: 'y' }, senderOfMember({ id: 'worker-1', turn: 1 }))).toBe(
+      'PERMISSION',
+    )
   })
 })

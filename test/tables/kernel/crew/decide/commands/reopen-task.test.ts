@@ -1,6 +1,6 @@
 // Closed tasks that are opened again by a command: the dependents that come back, the starting point, and the refusals.
 import { describe, expect, test } from 'vitest'
-import { byMember, endProcess, playAct } from '../../../../../support/crew-world/regular-work.ts'
+import { senderOfMember, endProcess, playAct } from '../../../../../support/crew-world/regular-work.ts'
 import {
   USER,
   refusalCode,
@@ -14,7 +14,7 @@ import type { Command, NewTask } from '../../../../../../src/kernel/model/crew/c
 import type { World } from '../../../../../support/crew-world/world.ts'
 
 const makeTask = (id: string, neededTasks: readonly string[] = []): NewTask => ({ id, title: id, text: `Write ${id}.`, needs: neededTasks })
-const COORDINATOR = byMember({ id: 'coordinator', turn: 0 })
+const COORDINATOR = senderOfMember({ id: 'coordinator', turn: 0 })
 
 function statesOf({ crew }: World): string {
   return crew.tasks.map(({ id, state }) => `${id} ${state}`).join(', ')
@@ -79,7 +79,7 @@ describe('a retried task', () => {
         world.requireProcess(taskOf(world).reviewer ?? 'worker-1').reading !== null,
     )
     const reviewer = world.requireProcess(taskOf(world).reviewer ?? 'worker-1')
-    world.submit({ type: 'report_review_verdict', verdict: 'DENIED', comments: 'no tests' }, byMember(reviewer))
+    world.submit({ type: 'report_review_verdict', verdict: 'DENIED', comments: 'no tests' }, senderOfMember(reviewer))
     expect(taskOf(world)).toMatchObject({ state: 'failed', attempts: 1, denials: 1 })
     runUntil(world, () => taskOf(world).salvaged !== null)
     submitTo(world, retryCommand('one'))

@@ -1,7 +1,7 @@
 // Measures how a heavy load slows down other work. Loads are 3,000 spawns by 40 clients, and the kill of 1,500 sleepers (BENCH_SPAWNS,
 // BENCH_SLEEPERS). During the load an agent works step by step, and a client calls the API in a loop. The result is their worst
-// delay, minus the time that the daemon waited for a CPU. A separate process makes the load. Run: `npm run bench beside` (needs
-// the build); `node bench/beside.ts --cpu-prof --cpu-prof-dir=DIR` passes these flags to the daemon's Node.
+// delay, minus the time that the daemon waited for a CPU. A separate process makes the load. Run: `npm run bench under-load` (needs
+// the build); `node bench/under-load.ts --cpu-prof --cpu-prof-dir=DIR` passes these flags to the daemon's Node.
 import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -171,7 +171,7 @@ async function measure(dir: string): Promise<void> {
   await measureWork(`${SPAWNS} spawns by ${CLIENTS} clients`, () => runInSubprocess('spawns', daemon, dir))
   await measureWork(`${SLEEPERS} sleepers start`, () => runInSubprocess('sleepers', daemon, dir))
   await measureWork(`${SLEEPERS} sleepers are killed at once`, () => runInSubprocess('kill', daemon, dir))
-  printTable('delays beside a load', rows)
+  printTable('delays under a load', rows)
 }
 
 const [flag, load = '', dir = ''] = process.argv.slice(2)

@@ -1,6 +1,6 @@
 // Runs a list of tasks with agents, two at a time. An agent that fails is resumed at its last step, at most twice. No new agent
 // starts once all agents together have spent the budget.
-// node examples/supervisor.ts "Fix the typos in docs." "Add a test for parse()."
+// node examples/task-list.ts "Fix the typos in docs." "Add a test for parse()."
 import { connect, type ProcessView } from 'reeve'
 
 const BUDGET_USD = 5

@@ -1,5 +1,5 @@
 // Installs the peers of `npm run bench spawn` and `npm run bench peers`, each in an exact version and in its own folder outside this
-// repository: `node scripts/peers.ts [--postgres] [FOLDER]`. FOLDER is ${XDG_CACHE_HOME:-~/.cache}/reeve-peers by default.
+// repository: `node scripts/install-peers.ts [--postgres] [FOLDER]`. FOLDER is ${XDG_CACHE_HOME:-~/.cache}/reeve-peers by default.
 // The script never touches package.json or global packages, and skips installed peers. Only `--postgres` changes the machine:
 // it runs `apt-get install postgresql` if no server is found. The benchmarks leave out missing peers.
 import { spawnSync } from 'node:child_process'
@@ -63,7 +63,8 @@ function main(): void {
     else if (!installInto(ownFolder(name, folder), PEERS[name], false)) process.exitCode = 1
   }
   if (values.postgres === true && !installPostgres()) process.exitCode = 1
-  if (postgresPrograms() === null) console.log('PostgreSQL is missing, so DBOS is left out: node scripts/peers.ts --postgres installs it')
+  if (postgresPrograms() === null)
+    console.log('PostgreSQL is missing, so DBOS is left out: node scripts/install-peers.ts --postgres installs it')
 }
 
 if (import.meta.main) main()

@@ -4,65 +4,66 @@ import type { StoredFact } from '../../../src/kernel/model/facts.ts'
 import type { Core } from './daemon-core.ts'
 import type { Uuid } from '../../../src/kernel/model/ids.ts'
 
-/** limited, because viewers wait in real time between pages */
-const MAX_VIEWERS = 5
+/** limited, because followers wait in real time between pages */
+const MAX_FOLLOWERS = 5
 
-interface Viewer {
+interface EventFollower {
   readonly after: number
   readonly received: number[]
   readonly abort: AbortController
 }
 
-export class Viewers {
-  readonly #gone: ReadonlySet<Uuid>
-  readonly #broken: (description: string) => void
+export class EventFollowers {
+  readonly #removed: ReadonlySet<Uuid>
+  readonly #reportViolation: (description: string) => void
   readonly #owners = new Map<number, Uuid>()
-  #viewers: Viewer[] = []
+  #followers: EventFollower[] = []
 
   /** `removed`: all processes that were removed so far */
   constructor(removed: ReadonlySet<Uuid>, reportViolation: (description: string) => void) {
-    this.#gone = removed
-    this.#broken = reportViolation
+    this.#removed = removed
+    this.#reportViolation = reportViolation
   }
 
   /** Follows the feed from a cursor on. */
   add(core: Core, after: number): void {
-    if (this.#viewers.length >= MAX_VIEWERS) return
+    if (this.#followers.length >= MAX_FOLLOWERS) return
     const received: number[] = []
     const abort = new AbortController()
-    this.#viewers.push({ after, received, abort })
+    this.#followers.push({ after, received, abort })
     const followFeed = async (): Promise<void> => {
       for await (const { seq } of core.feed.subscribe({ uuid: null, after, live: false, follow: true, signal: abort.signal })) {
         if (seq > 0) received.push(seq)
       }
     }
-    followFeed().catch((error: unknown) => this.#broken(`the feed failed: ${String(error)}`))
+    followFeed().catch((error: unknown) => this.#reportViolation(`the feed failed: ${String(error)}`))
   }
 
   dropAll(): void {
-    for (const { abort } of this.#viewers) abort.abort()
-    this.#viewers = []
+    for (const { abort } of this.#followers) abort.abort()
+    this.#followers = []
   }
 
-  /** Records a fact that a viewer has received, and the one before it. */
+  /** Records a fact that a follower has received, and the one before it. */
   recordFact({ cursor, uuid }: StoredFact, before: number): void {
     for (let missing = before + 1; missing < cursor; missing += 1) this.#checkMissing(missing)
     this.#owners.set(cursor, uuid)
   }
 
-  /** Checks that each viewer has received all facts of existing processes, in order. */
+  /** Checks that each follower has received all facts of existing processes, in order. */
   check(core: Core): void {
     for (const { cursor, uuid } of core.published) this.#owners.set(cursor, uuid)
-    for (const { after, received } of this.#viewers) {
+    for (const { after, received } of this.#followers) {
       const cursors = new Set(received)
       if (received.some((cursor, index) => cursor <= (received[index - 1] ?? after)))
-        this.#broken(`a viewer after ${after} has seen facts out of order`)
+        this.#reportViolation(`a follower after ${after} has seen facts out of order`)
       for (let cursor = after + 1; cursor <= core.pipeline.cursor; cursor += 1) if (!cursors.has(cursor)) this.#checkMissing(cursor)
     }
   }
 
   #checkMissing(cursor: number): void {
     const owner = this.#owners.get(cursor)
-    if (owner === undefined ? this.#gone.size === 0 : !this.#gone.has(owner)) this.#broken(`${cursor} of ${owner ?? 'no process'}`)
+    if (owner === undefined ? this.#removed.size === 0 : !this.#removed.has(owner))
+      this.#reportViolation(`${cursor} of ${owner ?? 'no process'}`)
   }
 }
