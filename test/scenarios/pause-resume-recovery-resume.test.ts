@@ -124,7 +124,7 @@ describe('resume modes', () => {
 
 describe('continue mode', () => {
   test(
-    'the daemon crashes at step 12/20, is started again, and the process goes on from its checkpoint (step 10/20)',
+    'the daemon crashes at step 12/20, is started again, and the process continues from its checkpoint (step 10/20)',
     { timeout: 90_000 },
     async () => {
       await using home = await DaemonHome.create()
@@ -154,7 +154,7 @@ describe('continue mode', () => {
     },
   )
 
-  test('suspended processes: the full context is restored, and it goes on where it was', async () => {
+  test('suspended processes: the full context is restored, and the process continues where it was', async () => {
     const wait = join(daemon.work, 'wait')
     writeFileSync(wait, '')
     const { uuid } = await daemon.spawn({ model: 'served/m', intent: 'seven steps' })
@@ -172,7 +172,7 @@ describe('continue mode', () => {
       expect(lines.slice(0, commandLines[index]?.length)).toEqual(commandLines[index])
   })
 
-  test('dead ones replay the history; without a checkpoint that is enough', async () => {
+  test('dead processes replay the history, which is enough without a checkpoint', async () => {
     const { uuid } = await daemon.spawnScripted([{ text: 'short' }, { text: 'again' }], { name: 'short' })
     await daemon.waitForEnd(uuid)
     expect((await daemon.view(uuid)).checkpointStep).toBeNull()
@@ -195,7 +195,7 @@ describe('fork mode', () => {
     expect(await daemon.view(origin.uuid)).toEqual(origin)
   })
 
-  test('$ reeve resume --fork: it says from what, its new UUID, and "PID 6 spawned (provider/model) | forked from abc123"', async () => {
+  test('$ reeve resume --fork: prints the origin, the new UUID, and "PID 6 spawned (provider/model) | forked from abc123"', async () => {
     const origin = await runToEnd()
     const { stdout, stderr } = await reeve('resume', '--fork', origin.uuid)
     const { pid } = await daemon.view(stdout.trim())
@@ -245,7 +245,7 @@ describe('truncated fork', () => {
     await expect(daemon.resume(origin.uuid, { fork: true, fromStep: 5, fromCheckpoint: true })).rejects.toMatchObject({ code: 'INVALID' })
   })
 
-  test('a step that is not there is INVALID, with the real range', async () => {
+  test('an unknown step is INVALID, with the real range', async () => {
     const origin = await runToEnd()
     expect(await reeve('resume', '--fork', '--from-step', '8', origin.uuid)).toMatchObject({
       code: 64,

@@ -1,6 +1,6 @@
 // The reference of pause, resume and recovery, sentence by sentence, with `reeve` as its program. Covers the meaning of dead, the states,
 // the pause of a process and of a tree, the commands. Each test is named by the sentence, row or line of the reference that it checks.
-// The ways to continue are in pause-resume-recovery-resume.test.ts, persistence in pause-resume-recovery-disk.test.ts.
+// The ways to continue are in pause-resume-recovery-resume.test.ts, persistence in pause-resume-recovery-persistence.test.ts.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { HeartbeatView } from '../../src/api/views/heartbeat.ts'
 import type { EventView } from '../../src/api/views/daemon.ts'

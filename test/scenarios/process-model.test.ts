@@ -57,7 +57,7 @@ describe('7.1 states', () => {
     expect(player.world.table.get('a')).toBeUndefined()
   })
 
-  test('the words are "created", "running", "zombie" and "dead" wherever a state is shown', async () => {
+  test('the states are shown as "created", "running", "zombie" and "dead" everywhere', async () => {
     const { uuid } = await daemon.spawnScripted([{ text: 'done', delay_ms: 1_000 }])
     const seenStates = new Set([(await daemon.view(uuid)).state])
     seenStates.add((await daemon.waitForView(uuid, ({ step }) => step === 1)).state)
@@ -128,7 +128,7 @@ describe('7.3 exit status', () => {
     expect((await daemon.waitForEnd(completedProcess.uuid)).exit).not.toHaveProperty('error')
   })
 
-  test('code 1 "unexpected exit": the agent is gone and nobody knows why', () => {
+  test('code 1 "unexpected exit": the agent ended without a known reason', () => {
     expect(play('.live a\nreport a exited none')).toContain('process.exited 1 unexpected exit')
   })
 
@@ -177,7 +177,7 @@ describe('7.4 release order', () => {
     expect(places).toEqual(places.toSorted((x, y) => x - y))
   })
 
-  test('each step is done exactly once, whoever comes first', () => {
+  test('each step is done exactly once, whichever cause comes first', () => {
     const transcript = play(`${SUBTREE}\nsignal SIGTERM a\nreport a exited 0\nsignal SIGKILL a\nreleased a\nreleased a\nreport a exited 1`)
     for (const step of ['cancel', 'await', 'channel', 'context', 'remove']) expect(transcript.split(`release ${step} a`)).toHaveLength(2)
     expect(transcript.split(/a\.\d+ process\.reaped/)).toHaveLength(2)
@@ -242,18 +242,18 @@ describe('7.5 signals', () => {
     ['SIGRESUME', 5, true],
   ])('%s is %i, blockable: %s', (signal, number, blockable) => expect(SIGNAL_TABLE[signal]).toMatchObject({ number, blockable }))
 
-  test('SIGTERM: termination, with grace', () => {
+  test('SIGTERM: ends the process after its grace', () => {
     expect(play('.live a\nsignal SIGTERM a grace=5000')).toContain('-> driver.stop a#1 SIGTERM 5000')
   })
 
-  test('SIGKILL: at once, whatever is blocked', () => {
+  test('SIGKILL: ends the process at once, whatever is blocked', () => {
     const player = playScript('.live a')
     expect(player.play('mask a SIGKILL')).toContain('refused INVALID')
     player.play('mask a SIGTERM SIGINT SIGPAUSE SIGRESUME')
     expect(player.play('signal SIGKILL a')).toContain('-> driver.stop a#1 SIGKILL 0')
   })
 
-  test('SIGINT: interrupts', () => {
+  test('SIGINT: interrupts the process', () => {
     expect(play('.live a interactive\n.send a\nsignal SIGINT a')).toContain('-> driver.interrupt a#1')
   })
 
@@ -297,7 +297,7 @@ describe('7.5 signals', () => {
 })
 
 describe('7.6 the pause', () => {
-  test('a process that receives SIGPAUSE is paused and remains running; pausedAt says since when, and is empty when it is not paused', () => {
+  test('a process that receives SIGPAUSE is paused and remains running; pausedAt is the time of the pause, and is empty when the process is not paused', () => {
     const player = playScript('.live a')
     expect(player.world.row('a')?.clock.pausedAt).toBeNull()
     player.play('signal SIGPAUSE a')

@@ -33,7 +33,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
         requestRows: async (from) =>
           table.asTree || sort ? await requestRows(from) : (await requestRows(from)).toSorted((a, b) => urgencyRank(a) - urgencyRank(b)),
         lines: (rows, maxWidth, sinceMs) =>
-          lines(
+          psTableLines(
             rows.map((row) => advanceClocks(row, sinceMs)),
             table,
             out,
@@ -51,7 +51,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const maxWidth = args.on('wide') ? Infinity : out.columns
   const processes = await pendingRows
   if (out.json) await out.value({ processes })
-  else if (!args.on('quiet')) await out.line(lines(processes, table, out, maxWidth).join('\n'))
+  else if (!args.on('quiet')) await out.line(psTableLines(processes, table, out, maxWidth).join('\n'))
   else if (processes.length > 0) await out.line(processes.map(({ uuid }) => uuid).join('\n'))
   return 0
 }
@@ -164,7 +164,7 @@ interface TableOptions {
 }
 
 /** Returns the lines of the table, titles first. */
-export function lines(
+export function psTableLines(
   processes: readonly PsRow[],
   { asTree = false, columns: chosen = null }: TableOptions,
   out: Output,

@@ -21,7 +21,7 @@ const canGoOffline = await trial.manager.checkOffline().then(
 await trial[Symbol.asyncDispose]()
 
 /** Prints for each `HOST:PORT` whether it is reachable. */
-const REACH = `const { connect } = require('node:net')
+const CONNECT_PROGRAM = `const { connect } = require('node:net')
 for (const place of process.argv.slice(1)) {
   const [port, ...host] = place.split(':').reverse()
   const socket = connect({ host: host.reverse().join(':'), port: Number(port), timeout: 5000 })
@@ -30,7 +30,7 @@ for (const place of process.argv.slice(1)) {
 
 let contained: ContainmentBench
 const server = createServer((socket) => socket.end())
-let places: string[]
+let addresses: string[]
 
 beforeEach(async () => {
   contained = await openContainmentBench()
@@ -40,7 +40,7 @@ beforeEach(async () => {
   const ownAddresses = Object.values(networkInterfaces())
     .flat()
     .flatMap((one) => (one && one.family === 'IPv4' ? [one.address] : []))
-  places = [...new Set(['127.0.0.1', ...ownAddresses])].map((address) => `${address}:${port}`)
+  addresses = [...new Set(['127.0.0.1', ...ownAddresses])].map((address) => `${address}:${port}`)
 })
 afterEach(async () => {
   server.close()
@@ -54,14 +54,14 @@ function open(kind: ContainmentKind, network?: 'off'): Promise<Containment> {
 }
 
 async function probeAddresses(containment: Containment): Promise<string[]> {
-  const program = await containment.spawn(contained.request([process.execPath, '-e', REACH, '--', ...places]))
+  const program = await containment.spawn(contained.request([process.execPath, '-e', CONNECT_PROGRAM, '--', ...addresses]))
   return (await readText(program.stdout)).trim().split('\n')
 }
 
 describe.runIf(canGoOffline).each(kinds)('in %s', (kind) => {
   test('no address is reachable, not even one of the same machine', async () => {
-    expect(await probeAddresses(await open(kind))).toEqual(places.map(() => 'reached'))
-    expect(await probeAddresses(await open(kind, 'off'))).toEqual(places.map(() => expect.stringMatching(/^E(NETUNREACH|ADDRNOTAVAIL)/)))
+    expect(await probeAddresses(await open(kind))).toEqual(addresses.map(() => 'reached'))
+    expect(await probeAddresses(await open(kind, 'off'))).toEqual(addresses.map(() => expect.stringMatching(/^E(NETUNREACH|ADDRNOTAVAIL)/)))
   })
 
   test('children and programs in other sessions have no network either', async () => {
@@ -83,15 +83,15 @@ describe.runIf(canGoOffline).each(kinds)('in %s', (kind) => {
 
   test('signals, freezes and ends include all that it left behind', async () => {
     const containment = await open(kind, 'off')
-    const script = `setsid sleep 3600.${contained.token} & trap 'echo told' TERM; echo up; while :; do sleep 1 & wait $!; done`
+    const script = `setsid sleep 3600.${contained.token} & trap 'echo signalled' TERM; echo up; while :; do sleep 1 & wait $!; done`
     const program = await containment.spawn(contained.request(['sh', '-c', script]))
     await waitForOutput(program, 'up')
     await waitUntil(() => findSleepersWith(contained.token).length === 1, 'it sleeps')
     await containment.freeze()
     await containment.thaw()
-    const startLine = waitForOutput(program, 'told')
+    const signalLine = waitForOutput(program, 'signalled')
     expect(program.signal('SIGTERM')).toBe(true)
-    await startLine
+    await signalLine
     expect((await containment.stop({ signal: 'SIGKILL', graceMs: 0 })).outcome).toBe('killed')
     expect(findSleepersWith(contained.token)).toEqual([])
   })

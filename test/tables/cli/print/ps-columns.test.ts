@@ -1,7 +1,7 @@
 // The table and the tree of `reeve ps`: their columns, their width, colours, and control characters in texts.
 import { expect, describe, test } from 'vitest'
 import { treeBranches } from '../../../../src/cli/print/tree.ts'
-import { lines } from '../../../../src/cli/verbs/ps.ts'
+import { psTableLines } from '../../../../src/cli/verbs/ps.ts'
 import { captureOutput } from '../../../support/daemon/captured-output.ts'
 import { endedView, processView } from '../../../support/daemon/fake-daemon.ts'
 
@@ -28,7 +28,7 @@ describe('the table of `ps`', () => {
   ]
 
   test('shows a line for each process', () => {
-    expect(lines(rows, {}, captureOutput().out)).toEqual([
+    expect(psTableLines(rows, {}, captureOutput().out)).toEqual([
       'PID  ID        NAME  AGENT     STATUS       STEP  ELAPSED     COST  NOTE',
       '  5  deadbeef  docs  default   working         2       4s  $0.0123  write the manual',
       ' 12  11112222  -     default   ⏸ suspended     2   3m 12s  $0.0123  paused: by user',
@@ -38,7 +38,7 @@ describe('the table of `ps`', () => {
 
   test('keeps the note readable on a narrow terminal: the ID, the agent and the step are omitted first', () => {
     const note = 'asks: may it touch the files of the other project?'
-    const readText = (columns: number): string[] => lines([processView({ note })], {}, captureOutput().out, columns)
+    const readText = (columns: number): string[] => psTableLines([processView({ note })], {}, captureOutput().out, columns)
     expect(readText(120)[0]).toBe('PID  ID        NAME  AGENT    STATUS   STEP  ELAPSED     COST  NOTE')
     expect(readText(80)).toEqual([
       'PID  NAME  STATUS   ELAPSED     COST  NOTE',
@@ -53,30 +53,34 @@ describe('the table of `ps`', () => {
   test.each([[{ REEVE_ASCII: '1' }], [{ LANG: 'C' }], [{ LANG: '' }], [{ LC_ALL: 'POSIX' }]])(
     'marks suspended processes with [P] if the environment has %j',
     (env) => {
-      expect(lines(rows, {}, captureOutput({ env }).out)[2]).toContain('[P] suspended')
+      expect(psTableLines(rows, {}, captureOutput({ env }).out)[2]).toContain('[P] suspended')
     },
   )
 
   test('marks a cost that is a lower bound', () => {
-    expect(lines([processView({ usage: { ...processView().usage, unpriced: true } })], {}, captureOutput().out)[1]).toContain('$0.0123+')
+    expect(psTableLines([processView({ usage: { ...processView().usage, unpriced: true } })], {}, captureOutput().out)[1]).toContain(
+      '$0.0123+',
+    )
   })
 
   test('prints no control characters of an agent', () => {
     const hostileProcess = processView({ name: '\x1b[2Jx', note: 'a\nb\x07', agent: '\u202eevil' })
-    expect(lines([hostileProcess], {}, captureOutput().out)[1]).toBe('  5  deadbeef  x     evil   working     2       4s  $0.0123  a b')
+    expect(psTableLines([hostileProcess], {}, captureOutput().out)[1]).toBe(
+      '  5  deadbeef  x     evil   working     2       4s  $0.0123  a b',
+    )
   })
 
   test('uses colours only on a terminal that allows them', () => {
-    expect(lines(rows, {}, captureOutput({ tty: true, color: true }).out)[1]).toContain('\x1b[32mworking')
-    expect(lines(rows, {}, captureOutput({ tty: true, color: true, env: { NO_COLOR: '1' } }).out)[1]).not.toContain('\x1b')
-    expect(lines(rows, {}, captureOutput({ tty: false, color: true }).out)[1]).not.toContain('\x1b')
-    expect(lines(rows, {}, captureOutput({ tty: true, color: true, env: { TERM: 'dumb' } }).out)[1]).not.toContain('\x1b')
+    expect(psTableLines(rows, {}, captureOutput({ tty: true, color: true }).out)[1]).toContain('\x1b[32mworking')
+    expect(psTableLines(rows, {}, captureOutput({ tty: true, color: true, env: { NO_COLOR: '1' } }).out)[1]).not.toContain('\x1b')
+    expect(psTableLines(rows, {}, captureOutput({ tty: false, color: true }).out)[1]).not.toContain('\x1b')
+    expect(psTableLines(rows, {}, captureOutput({ tty: true, color: true, env: { TERM: 'dumb' } }).out)[1]).not.toContain('\x1b')
   })
 
   test('fits the terminal', () => {
     for (const columns of [20, 40, 60]) {
       // Plain text without wide characters, so length is width.
-      for (const line of lines(rows.slice(0, 2), {}, captureOutput({ tty: true, columns }).out))
+      for (const line of psTableLines(rows.slice(0, 2), {}, captureOutput({ tty: true, columns }).out))
         expect(line.length).toBeLessThanOrEqual(columns)
     }
   })

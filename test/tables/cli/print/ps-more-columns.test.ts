@@ -1,6 +1,6 @@
 // The columns of `reeve ps` that flags choose, and the orders of its rows.
 import { describe, expect, test } from 'vitest'
-import { lines } from '../../../../src/cli/verbs/ps.ts'
+import { psTableLines } from '../../../../src/cli/verbs/ps.ts'
 import { chosenColumns, PS_COLUMNS, rowOrder } from '../../../../src/cli/print/ps-more-columns.ts'
 import { processView } from '../../../support/daemon/fake-daemon.ts'
 import { captureOutput } from '../../../support/daemon/captured-output.ts'
@@ -20,17 +20,17 @@ test('each column has the text of its title', () => {
 
 test('-o shows these columns in this order', () => {
   const columns = chosenColumns(['name', 'PID', 'labels', 'dir'], false)
-  expect(lines(rows, { columns }, out)).toEqual([
+  expect(psTableLines(rows, { columns }, out)).toEqual([
     'NAME  PID  LABELS           DIR',
     'b      10  team=web, draft  /src/app',
     'a10     9                   /w',
     'a9     11                   /w',
   ])
-  expect(lines(rows, { columns }, out, 30)[1]).toBe('b      10  team=web…  /src/app')
+  expect(psTableLines(rows, { columns }, out, 30)[1]).toBe('b      10  team=web…  /src/app')
 })
 
 test('--wide shows the model, the directory, the branch and the intent, which the note does not repeat', () => {
-  expect(lines(rows, { columns: chosenColumns(undefined, true) }, out, Infinity).slice(0, 3)).toEqual([
+  expect(psTableLines(rows, { columns: chosenColumns(undefined, true) }, out, Infinity).slice(0, 3)).toEqual([
     'PID  ID        NAME  AGENT    STATUS   STEP  ELAPSED     COST  MODEL             DIR       BRANCH  NOTE          INTENT',
     ' 10  deadbeef  b     default  working     2       5s  $0.0123  script:a          /src/app  -                     write the manual',
     expect.stringMatching(/^ {2}9 .* asks: which\? {2}write the manual$/),

@@ -23,7 +23,7 @@ beforeEach(async () => {
 afterEach(() => dir[Symbol.asyncDispose]())
 
 /** The calls in order, and the results that the test chooses. */
-class Stage {
+class IncarnationFixture {
   readonly calls: string[] = []
   readonly logged: string[] = []
   readonly starting = Promise.withResolvers<void>()
@@ -116,40 +116,40 @@ class Stage {
   }
 }
 
-async function startStage(): Promise<Stage> {
-  const stage = new Stage()
-  stage.starting.resolve()
-  stage.incarnation.request('proceed', (agent) => agent.proceed(1))
-  while (!stage.calls.includes('proceed')) await turn()
-  return stage
+async function startFixture(): Promise<IncarnationFixture> {
+  const fixture = new IncarnationFixture()
+  fixture.starting.resolve()
+  fixture.incarnation.request('proceed', (agent) => agent.proceed(1))
+  while (!fixture.calls.includes('proceed')) await turn()
+  return fixture
 }
 
 test('requests during the start wait for the agent, and are passed on in order', async () => {
-  const stage = new Stage()
-  const { incarnation } = stage
+  const fixture = new IncarnationFixture()
+  const { incarnation } = fixture
   incarnation.request('deliver', (agent) => agent.deliver({ id: 'm', from: 'user', text: 'x', turn: 1 }))
   incarnation.pause(false)
   incarnation.stop({ signal: 'SIGTERM', graceMs: 1 })
   await turn()
-  expect(stage.calls).toEqual([])
-  stage.starting.resolve()
+  expect(fixture.calls).toEqual([])
+  fixture.starting.resolve()
   expect(await incarnation.release()).toEqual([])
-  expect(stage.calls).toEqual(['deliver', 'pause', 'stop', 'end', 'dispose'])
+  expect(fixture.calls).toEqual(['deliver', 'pause', 'stop', 'end', 'dispose'])
 })
 
 test('a pause that ends before the agent has started does nothing', async () => {
-  const stage = new Stage()
-  const { incarnation } = stage
+  const fixture = new IncarnationFixture()
+  const { incarnation } = fixture
   incarnation.pause(false)
   incarnation.unpause()
   incarnation.request('proceed', (agent) => agent.proceed(1))
-  stage.starting.resolve()
-  while (!stage.calls.includes('proceed')) await turn()
+  fixture.starting.resolve()
+  while (!fixture.calls.includes('proceed')) await turn()
   incarnation.pause(false)
   incarnation.unpause()
   incarnation.pause(false)
   await incarnation.release()
-  expect(stage.calls).toEqual(['proceed', 'unpause', 'pause', 'end', 'dispose'])
+  expect(fixture.calls).toEqual(['proceed', 'unpause', 'pause', 'end', 'dispose'])
 })
 
 test.each<[string, Error, string, boolean]>([
@@ -159,86 +159,86 @@ test.each<[string, Error, string, boolean]>([
   ['a defect of the driver', new Error('x'), 'report exited 1', true],
 ])('%s at the start is reported as an exit, and the release leaves nothing', async (_name, error, report, isLogged) => {
   const driver: Driver = { start: () => Promise.reject(error) }
-  for (const newContainment of [() => new Stage(driver), () => new Stage(undefined, error)]) {
-    const stage = newContainment()
-    stage.incarnation.stop({ signal: 'SIGKILL', graceMs: 0 })
-    expect(await stage.incarnation.release()).toEqual([])
-    expect(stage.calls.filter((call) => call.startsWith('report'))).toEqual([report])
-    expect(stage.logged.length > 0).toBe(isLogged)
-    expect(existsSync(stage.tmpDir)).toBe(false)
+  for (const newContainment of [() => new IncarnationFixture(driver), () => new IncarnationFixture(undefined, error)]) {
+    const fixture = newContainment()
+    fixture.incarnation.stop({ signal: 'SIGKILL', graceMs: 0 })
+    expect(await fixture.incarnation.release()).toEqual([])
+    expect(fixture.calls.filter((call) => call.startsWith('report'))).toEqual([report])
+    expect(fixture.logged.length > 0).toBe(isLogged)
+    expect(existsSync(fixture.tmpDir)).toBe(false)
   }
 })
 
 test('an incarnation that is cancelled while a pause delays its start logs nothing, even if no further report is possible', async () => {
-  const stage = new Stage()
-  stage.reporting = Promise.reject(new Error('the daemon is stopping'))
-  stage.reporting.catch(() => undefined)
-  stage.incarnation.pause(true)
-  stage.incarnation.cancel()
-  expect(await stage.incarnation.release()).toEqual([])
-  expect(stage.logged).toEqual([])
+  const fixture = new IncarnationFixture()
+  fixture.reporting = Promise.reject(new Error('the daemon is stopping'))
+  fixture.reporting.catch(() => undefined)
+  fixture.incarnation.pause(true)
+  fixture.incarnation.cancel()
+  expect(await fixture.incarnation.release()).toEqual([])
+  expect(fixture.logged).toEqual([])
 })
 
 test('a release returns the survivors, keeps their files, and can be repeated', async () => {
-  const stage = await startStage()
-  stage.results = [{ outcome: 'survived', survivors: [41, 42] }]
-  expect(await stage.incarnation.release()).toEqual([41, 42])
-  expect(existsSync(stage.tmpDir)).toBe(true)
-  expect(await stage.incarnation.release()).toEqual([])
-  expect(existsSync(stage.tmpDir)).toBe(false)
+  const fixture = await startFixture()
+  fixture.results = [{ outcome: 'survived', survivors: [41, 42] }]
+  expect(await fixture.incarnation.release()).toEqual([41, 42])
+  expect(existsSync(fixture.tmpDir)).toBe(true)
+  expect(await fixture.incarnation.release()).toEqual([])
+  expect(existsSync(fixture.tmpDir)).toBe(false)
 })
 
 describe('the wait for the end of a hold', () => {
   test('ends at once without a hold, and reports nothing', async () => {
-    const stage = await startStage()
-    await stage.port?.waitUntilUnpaused()
-    expect(stage.calls).toEqual(['proceed'])
+    const fixture = await startFixture()
+    await fixture.port?.waitUntilUnpaused()
+    expect(fixture.calls).toEqual(['proceed'])
   })
 
   test('reports `drained`, and ends with the last hold', async () => {
-    const stage = await startStage()
-    stage.isHeld = true
+    const fixture = await startFixture()
+    fixture.isHeld = true
     let hasPassed = false
-    const waitIsOver = stage.port?.waitUntilUnpaused().then(() => {
+    const waitIsOver = fixture.port?.waitUntilUnpaused().then(() => {
       hasPassed = true
     })
     await turn()
-    stage.incarnation.unpause() // One of two holds has ended, so the process is still held.
+    fixture.incarnation.unpause() // One of two holds has ended, so the process is still held.
     await turn()
     expect(hasPassed).toBe(false)
-    stage.isHeld = false
-    stage.incarnation.unpause()
+    fixture.isHeld = false
+    fixture.incarnation.unpause()
     await waitIsOver
-    expect(stage.calls.filter((call) => call === 'report drained').length).toBeGreaterThan(0)
+    expect(fixture.calls.filter((call) => call === 'report drained').length).toBeGreaterThan(0)
   })
 
   test('ends even if the hold ends while `drained` is being reported', async () => {
-    const stage = await startStage()
+    const fixture = await startFixture()
     const reporting = Promise.withResolvers<void>()
-    stage.reporting = reporting.promise
-    stage.isHeld = true
-    const waitIsOver = stage.port?.waitUntilUnpaused()
+    fixture.reporting = reporting.promise
+    fixture.isHeld = true
+    const waitIsOver = fixture.port?.waitUntilUnpaused()
     await turn()
-    stage.isHeld = false
-    stage.incarnation.unpause()
+    fixture.isHeld = false
+    fixture.incarnation.unpause()
     reporting.resolve()
     await waitIsOver
   })
 
   test('rejects if the incarnation is cancelled, before or during the wait', async () => {
-    const stage = await startStage()
-    stage.isHeld = true
-    const waitIsOver = stage.port?.waitUntilUnpaused()
+    const fixture = await startFixture()
+    fixture.isHeld = true
+    const waitIsOver = fixture.port?.waitUntilUnpaused()
     await turn()
-    stage.incarnation.cancel()
+    fixture.incarnation.cancel()
     await expect(waitIsOver).rejects.toThrow(/abort/i)
-    stage.isHeld = false
-    await expect(stage.port?.waitUntilUnpaused()).rejects.toThrow(/abort/i)
+    fixture.isHeld = false
+    await expect(fixture.port?.waitUntilUnpaused()).rejects.toThrow(/abort/i)
   })
 })
 
 test('the command driver tries once to end survivors, and does not wait for them', async () => {
-  const stage = await startStage()
+  const fixture = await startFixture()
   const handle = { pid: 1, startTime: '1', pgid: 1 }
   const program: Program = {
     handle,
@@ -259,9 +259,9 @@ test('the command driver tries once to end survivors, and does not wait for them
     uuid: uuidOf(2),
     pid: 2,
     spec: specOf({ driver: 'command', argv: ['x'] }),
-    containment: stage.containment(program),
+    containment: fixture.containment(program),
     intent: INTENT,
-    tmpDir: stage.tmpDir,
+    tmpDir: fixture.tmpDir,
     credentials: {},
     step: 0,
     turn: 0,
@@ -275,7 +275,7 @@ test('the command driver tries once to end survivors, and does not wait for them
     filteredHistory: () => Promise.resolve([]),
   }
   const agent = await commandDriver({}).start(launch, port)
-  stage.results = [{ outcome: 'survived', survivors: [9] }]
+  fixture.results = [{ outcome: 'survived', survivors: [9] }]
   await agent[Symbol.asyncDispose]()
-  expect(stage.calls.filter((call) => call === 'dispose')).toHaveLength(1)
+  expect(fixture.calls.filter((call) => call === 'dispose')).toHaveLength(1)
 })

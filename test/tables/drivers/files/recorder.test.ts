@@ -22,7 +22,7 @@ const toolFinished = (callId: string): Report => ({ type: 'tool.finished', callI
 const TURN_ENDED: Report = { type: 'turn.ended', turn: 1, outcome: 'ok' }
 const NOTE: Report = { type: 'note', text: 'n' }
 
-class Stage {
+class RecorderFixture {
   readonly passedOn: string[] = []
   readonly abort = new AbortController()
   readonly recorder: FileRecorder
@@ -62,62 +62,69 @@ class Stage {
   }
 
   /** The reports since the last call. */
-  get news(): string[] {
+  get newReports(): string[] {
     return this.passedOn.splice(0)
   }
 }
 
 describe('a native agent', () => {
   test('records a step during the next model call, whose answer waits for the record', async () => {
-    const stage = new Stage()
-    await stage.reportAll(modelStarted(1), modelFinished(1, 'read', 'once'), toolFinished('1.0'), toolFinished('1.1'), modelStarted(2))
-    expect(stage.news).toEqual(['model.started', 'model.finished', 'tool.finished', 'tool.finished', 'model.started', '(1'])
-    await stage.reportAll(modelFinished(2, 'once'))
-    expect(stage.news, 'no tool may write before').toEqual([])
-    await stage.endRecord()
-    expect(stage.news).toEqual(['files.recorded 1', 'model.finished'])
+    const fixture = new RecorderFixture()
+    await fixture.reportAll(modelStarted(1), modelFinished(1, 'read', 'once'), toolFinished('1.0'), toolFinished('1.1'), modelStarted(2))
+    expect(fixture.newReports).toEqual(['model.started', 'model.finished', 'tool.finished', 'tool.finished', 'model.started', '(1'])
+    await fixture.reportAll(modelFinished(2, 'once'))
+    expect(fixture.newReports, 'no tool may write before').toEqual([])
+    await fixture.endRecord()
+    expect(fixture.newReports).toEqual(['files.recorded 1', 'model.finished'])
   })
 
   test('records no step that only read or had no calls', async () => {
-    const stage = new Stage()
-    await stage.reportAll(modelStarted(1), modelFinished(1, 'read'), toolFinished('1.0'), modelStarted(2), modelFinished(2), TURN_ENDED)
-    expect(stage.news).toEqual(['model.started', 'model.finished', 'tool.finished', 'model.started', 'model.finished', 'turn.ended'])
+    const fixture = new RecorderFixture()
+    await fixture.reportAll(modelStarted(1), modelFinished(1, 'read'), toolFinished('1.0'), modelStarted(2), modelFinished(2), TURN_ENDED)
+    expect(fixture.newReports).toEqual([
+      'model.started',
+      'model.finished',
+      'tool.finished',
+      'model.started',
+      'model.finished',
+      'turn.ended',
+    ])
   })
 
   test('ends a turn, and exits, after the record of the last step', async () => {
     for (const lastReport of [TURN_ENDED, { type: 'exited', code: 0, osSignal: null } as const]) {
-      const stage = new Stage()
-      await stage.reportAll(modelFinished(4, 'once'), toolFinished('4.0'), lastReport)
-      expect(stage.news).toEqual(['model.finished', 'tool.finished', '(4'])
-      await stage.endRecord()
-      expect(stage.news).toEqual(['files.recorded 4', lastReport.type])
+      const fixture = new RecorderFixture()
+      await fixture.reportAll(modelFinished(4, 'once'), toolFinished('4.0'), lastReport)
+      expect(fixture.newReports).toEqual(['model.finished', 'tool.finished', '(4'])
+      await fixture.endRecord()
+      expect(fixture.newReports).toEqual(['files.recorded 4', lastReport.type])
     }
   })
 
   test('records its files at the start, too', async () => {
-    const stage = new Stage()
+    const fixture = new RecorderFixture()
     // oxlint-disable-next-line typescript/no-floating-promises -- it never rejects
-    stage.recorder.begin(0)
-    await stage.reportAll(modelStarted(1), modelFinished(1, 'once'))
-    expect(stage.news).toEqual(['model.started', '(0'])
-    await stage.endRecord()
-    expect(stage.news).toEqual(['files.recorded 0', 'model.finished'])
+    fixture.recorder.begin(0)
+    await fixture.reportAll(modelStarted(1), modelFinished(1, 'once'))
+    expect(fixture.newReports).toEqual(['model.started', '(0'])
+    await fixture.endRecord()
+    expect(fixture.newReports).toEqual(['files.recorded 0', 'model.finished'])
   })
 
   test('lets no report overtake a waiting one', async () => {
-    const stage = new Stage()
-    await stage.reportAll(modelFinished(1, 'once'), TURN_ENDED, NOTE, modelStarted(2))
-    expect(stage.news).toEqual(['model.finished', '(1'])
-    await stage.endRecord()
-    expect(stage.news).toEqual(['files.recorded 1', 'turn.ended', 'note', 'model.started'])
-    await stage.reportAll(NOTE)
-    expect(stage.news, 'and holds nothing back later').toEqual(['note'])
+    const fixture = new RecorderFixture()
+    await fixture.reportAll(modelFinished(1, 'once'), TURN_ENDED, NOTE, modelStarted(2))
+    expect(fixture.newReports).toEqual(['model.finished', '(1'])
+    await fixture.endRecord()
+    expect(fixture.newReports).toEqual(['files.recorded 1', 'turn.ended', 'note', 'model.started'])
+    await fixture.reportAll(NOTE)
+    expect(fixture.newReports, 'and holds nothing back later').toEqual(['note'])
   })
 })
 
 test('an external agent waits only at the end of its turn', async () => {
-  const stage = new Stage(true)
-  await stage.reportAll(
+  const fixture = new RecorderFixture(true)
+  await fixture.reportAll(
     modelFinished(1, 'once'),
     toolFinished('1.0'),
     modelStarted(2),
@@ -125,36 +132,36 @@ test('an external agent waits only at the end of its turn', async () => {
     toolFinished('2.0'),
     TURN_ENDED,
   )
-  expect(stage.news.filter((report) => !report.startsWith('('))).toEqual([
+  expect(fixture.newReports.filter((report) => !report.startsWith('('))).toEqual([
     'model.finished',
     'tool.finished',
     'model.started',
     'model.finished',
     'tool.finished',
   ])
-  await stage.endRecord()
-  expect(stage.news).toEqual(['files.recorded 1', '(2'])
-  await stage.endRecord()
-  expect(stage.news).toEqual(['files.recorded 2', 'turn.ended'])
+  await fixture.endRecord()
+  expect(fixture.newReports).toEqual(['files.recorded 1', '(2'])
+  await fixture.endRecord()
+  expect(fixture.newReports).toEqual(['files.recorded 2', 'turn.ended'])
 })
 
 test('a failed record is reported, and the next step is still recorded', async () => {
-  const stage = new Stage()
-  await stage.reportAll(modelFinished(1, 'once'), modelStarted(2), modelFinished(2, 'once'))
-  await stage.endRecord(new Error('no room'))
-  expect(stage.news).toEqual(expect.arrayContaining(['files.failed 1', 'model.finished']))
-  await stage.reportAll(TURN_ENDED)
-  await stage.endRecord()
-  expect(stage.news).toEqual(['(2', 'files.recorded 2', 'turn.ended'])
+  const fixture = new RecorderFixture()
+  await fixture.reportAll(modelFinished(1, 'once'), modelStarted(2), modelFinished(2, 'once'))
+  await fixture.endRecord(new Error('no room'))
+  expect(fixture.newReports).toEqual(expect.arrayContaining(['files.failed 1', 'model.finished']))
+  await fixture.reportAll(TURN_ENDED)
+  await fixture.endRecord()
+  expect(fixture.newReports).toEqual(['(2', 'files.recorded 2', 'turn.ended'])
 })
 
 test('an ending incarnation does not wait, and reports no files', async () => {
-  const stage = new Stage()
-  await stage.reportAll(modelFinished(1, 'once'), TURN_ENDED)
-  expect(stage.news).toEqual(['model.finished', '(1'])
-  stage.abort.abort()
-  await stage.endRecord(new Error('git was cancelled'))
-  expect(stage.news).toEqual(['turn.ended'])
-  await stage.reportAll(modelFinished(2, 'once'), TURN_ENDED)
-  expect(stage.news).toEqual(['model.finished', 'turn.ended'])
+  const fixture = new RecorderFixture()
+  await fixture.reportAll(modelFinished(1, 'once'), TURN_ENDED)
+  expect(fixture.newReports).toEqual(['model.finished', '(1'])
+  fixture.abort.abort()
+  await fixture.endRecord(new Error('git was cancelled'))
+  expect(fixture.newReports).toEqual(['turn.ended'])
+  await fixture.reportAll(modelFinished(2, 'once'), TURN_ENDED)
+  expect(fixture.newReports).toEqual(['model.finished', 'turn.ended'])
 })

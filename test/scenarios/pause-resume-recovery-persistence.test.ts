@@ -80,7 +80,7 @@ describe('the directory of a process', () => {
     expect(daemon.errors).toEqual([])
   })
 
-  test('departure: steps/<uuid>/ is written by `reeve export`, whenever it is wanted', () => {
+  test('departure: steps/<uuid>/ is written by `reeve export`, on request', () => {
     expect(dir).toBe(join(daemon.work, 'steps', origin.uuid))
     expect(readdirSync(dir).toSorted()).toEqual([
       'checkpoint.json',
@@ -176,7 +176,7 @@ describe('daemon restart persistence', () => {
     })
   })
 
-  test('PID seeding: no number is given out again, also when what bore it is gone', async () => {
+  test('PID seeding: no PID is assigned again, even if its process was removed', async () => {
     const { uuid, pid } = await daemon.waitForEnd((await daemon.spawnShell('true')).uuid)
     expect((await runCli(daemon.home, ['rm', uuid])).code).toBe(0)
     await daemon.restart()
