@@ -8,15 +8,22 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, w
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { KNOWN_PROGRAMS } from '../src/config/known-agents.ts'
+
+const knownAgent = <Program extends keyof typeof KNOWN_PROGRAMS>(bin: Program) => ({
+  package: KNOWN_PROGRAMS[bin].package,
+  version: KNOWN_PROGRAMS[bin].tested,
+  bin,
+})
 
 /** The versions whose behaviour docs/reference/external-agents.md describes. */
 export const AGENTS = {
-  claude: { package: '@anthropic-ai/claude-code', version: '2.1.328', bin: 'claude' },
-  'claude-acp': { package: '@agentclientprotocol/claude-agent-acp', version: '0.100.0', bin: 'claude-agent-acp' },
-  codex: { package: '@openai/codex', version: '0.169.0', bin: 'codex' },
-  'codex-acp': { package: '@agentclientprotocol/codex-acp', version: '2.6.0', bin: 'codex-acp' },
-  gemini: { package: '@google/gemini-cli', version: '0.61.0', bin: 'gemini' },
-  opencode: { package: 'opencode-ai', version: '1.18.33', bin: 'opencode' },
+  claude: knownAgent('claude'),
+  'claude-acp': knownAgent('claude-agent-acp'),
+  codex: knownAgent('codex'),
+  'codex-acp': knownAgent('codex-acp'),
+  gemini: knownAgent('gemini'),
+  opencode: knownAgent('opencode'),
   pi: { package: '@mariozechner/pi-coding-agent', version: '0.73.1', bin: 'pi' },
 } as const
 

@@ -460,6 +460,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     usage: ['reeve doctor [--verify] [--models]'],
     about: [
       'Checks directories, configuration, keys, containment, and with `--verify` the store. For each it reports whether it works, and what to do if not. A `no` is not an error: reeve uses something else instead.',
+      'For each installed coding agent that reeve knows, it shows the version beside the newest one that was tested with this reeve. It reads the version from the package, and starts no program.',
       'With `--models` it asks model providers which models they have. It asks those with a key in this environment, in credentials.yaml or from `keyCommand`, and local ones that need no key. Nothing else uses the network.',
     ],
     wordRange: NO_WORDS,

@@ -7,6 +7,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { BUILD } from '../../api/build.ts'
 import type { AgentsView } from '../../api/views/agents.ts'
 import { loadConfig } from '../../config/config.ts'
+import { findInstalledPrograms } from '../../config/known-agents.ts'
 import { readCredentials } from '../../config/credentials.ts'
 import type { Paths } from '../../config/paths.ts'
 import { containmentAdvice } from '../../drivers/contain/advice.ts'
@@ -62,7 +63,12 @@ export async function runDoctorChecks(
   checks.push(...(await asideCheck(paths)))
   checks.push(await fileCheck('configuration', paths.configFile, () => loadConfig({ paths, cwd: null, env: {} })))
   checks.push(await fileCheck('keys', paths.credentialsFile, () => readCredentials(paths)))
-  checks.push(await gitCheck(containments, tmpDir), ...(await modelCheck(paths)), ...(await agentsCheck(agents)))
+  checks.push(
+    await gitCheck(containments, tmpDir),
+    ...(await modelCheck(paths)),
+    ...(await agentsCheck(agents)),
+    ...(await agentVersionChecks()),
+  )
   checks.push(...containmentChecks(containments), ...(await programChecks(containments)))
   // An invalid configuration makes these checks fail. The check `configuration` reports it.
   checks.push(...(await otherChecks().catch(() => [])))
@@ -121,6 +127,30 @@ async function agentsCheck(agents: () => Promise<AgentsView>): Promise<Check[]> 
       detail: `ready: ${names(true)}; not ready: ${names(false)} (\`reeve agents\` shows why, with your PATH and keys)`,
     },
   ]
+}
+
+const COMPARISONS = {
+  tested: 'the newest tested version',
+  newer: 'newer than the newest tested version',
+  older: 'older than the newest tested version',
+} as const
+
+/** Compares the installed external agents with the versions that were tested with this reeve. */
+async function agentVersionChecks(): Promise<Check[]> {
+  const found = await findInstalledPrograms(process.env['PATH'] ?? '')
+  return found.map(({ program, version, tested, comparison, package: packageName }): Check => {
+    const name = `agent ${program}`
+    if (comparison === null) return { name, ok: true, detail: `an unknown version; ${tested} is the newest tested one` }
+    if (comparison === 'tested') return { name, ok: true, detail: `${version}, ${COMPARISONS.tested}` }
+    const install = `\`npm install -g ${packageName}@${tested}\``
+    return {
+      name,
+      ok: false,
+      optional: true,
+      detail: `${version} is ${COMPARISONS[comparison]} (${tested})`,
+      hint: comparison === 'older' ? `${install} updates it` : `if it does not work with reeve, ${install} installs the tested version`,
+    }
+  })
 }
 
 /** One check for each kind of containment, then one for the kind in use. */
