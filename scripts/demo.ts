@@ -28,15 +28,15 @@ const ENV: NodeJS.ProcessEnv = {
 }
 const LIMIT_MS = 30_000
 
-class Broken extends Error {}
+class FailedCheck extends Error {}
 
 function print(text: string): void {
   process.stdout.write(`\n${text}\n`)
 }
 
-function check(isSo: boolean, promise: string): void {
-  process.stdout.write(`  ${isSo ? '✓' : '✗'} ${promise}\n`)
-  if (!isSo) throw new Broken(promise)
+function check(isTrue: boolean, promise: string): void {
+  process.stdout.write(`  ${isTrue ? '✓' : '✗'} ${promise}\n`)
+  if (!isTrue) throw new FailedCheck(promise)
 }
 
 /** Runs reeve as a user would and returns its output; `show` prints the command and the output. */
@@ -49,7 +49,7 @@ function reeve(args: readonly string[], options: { readonly show?: boolean; read
   closeSync(outputFile)
   const output = readFileSync(file, 'utf8')
   if (show) process.stdout.write(indent(output))
-  if (run.status !== code) throw new Broken(`reeve ${args[0]} ended with ${run.status}: ${output}`)
+  if (run.status !== code) throw new FailedCheck(`reeve ${args[0]} ended with ${run.status}: ${output}`)
   return output
 }
 
@@ -66,7 +66,7 @@ function git(...args: string[]): string {
 
 function gitIn(cwd: string, ...args: string[]): string {
   const run = spawnSync('git', args, { cwd, env: ENV, encoding: 'utf8' })
-  if (run.status !== 0) throw new Broken(`git ${args[0]} failed: ${run.error?.message ?? run.stderr}`)
+  if (run.status !== 0) throw new FailedCheck(`git ${args[0]} failed: ${run.error?.message ?? run.stderr}`)
   return run.stdout
 }
 
@@ -83,10 +83,10 @@ function inspect(name: string): Row {
   return JSON.parse(reeve(['inspect', '--json', name], { show: false })) as Row
 }
 
-async function waitUntil(isSo: () => boolean, what: string): Promise<void> {
+async function waitUntil(isTrue: () => boolean, what: string): Promise<void> {
   const deadline = performance.now() + LIMIT_MS
-  while (!isSo()) {
-    if (performance.now() > deadline) throw new Broken(`it took too long until ${what}`)
+  while (!isTrue()) {
+    if (performance.now() > deadline) throw new FailedCheck(`it took too long until ${what}`)
     await delay(50)
   }
 }
@@ -108,7 +108,7 @@ function isZombie(pid: number): boolean {
 }
 
 /** PIDs of living programs of this home, without the daemon. */
-function leftovers(): number[] {
+function findLeftovers(): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
@@ -123,7 +123,7 @@ function leftovers(): number[] {
     })
 }
 
-function lineNumbers(): number[] {
+function readLineNumbers(): number[] {
   return existsSync(LINES) ? readFileSync(LINES, 'utf8').trim().split('\n').filter(Boolean).map(Number) : []
 }
 
@@ -155,7 +155,7 @@ function writeScript(name: string, answers: readonly unknown[]): string {
 
 const bash = (command: string): unknown => ({ name: 'bash', input: { command } })
 
-function fixer(): string {
+function writeFixerScript(): string {
   return writeScript('fixer.yaml', [
     {
       text: 'I read the code first.',
@@ -184,7 +184,7 @@ function fixer(): string {
   ])
 }
 
-function writer(): string {
+function writeWriterScript(): string {
   const steps = Array.from({ length: LINE_COUNT }, (_, i) => ({ delay_ms: 150, tools: [bash(`echo ${i + 1} >> '${LINES}'`)] }))
   return writeScript('writer.yaml', [...steps, { text: `All ${LINE_COUNT} lines are written.` }])
 }
@@ -193,7 +193,7 @@ async function fixTheBug(): Promise<void> {
   print(
     '1. An agent repairs a small git repository: it reads, edits, runs the tests and commits. Its model is a script, so no key is needed.',
   )
-  reeve(['run', '--name', 'fixer', '--model', fixer(), 'Repair the cart'])
+  reeve(['run', '--name', 'fixer', '--model', writeFixerScript(), 'Repair the cart'])
   check(git('log', '--oneline').trim().split('\n').length === 2, 'the agent has committed its repair')
   check(git('status', '--porcelain') === '', 'the work tree is clean')
   reeve(['ps', '-a'])
@@ -201,23 +201,23 @@ async function fixTheBug(): Promise<void> {
 
 async function pauseAndResume(): Promise<void> {
   print(`2. A second agent writes ${LINE_COUNT} numbered lines, one per step, and has a child. Both are paused as one tree, and resumed.`)
-  reeve(['run', '-d', '--name', 'writer', '--model', writer(), 'Write the lines'])
+  reeve(['run', '-d', '--name', 'writer', '--model', writeWriterScript(), 'Write the lines'])
   const child = writeScript('child.yaml', [
     ...Array.from({ length: 40 }, (_, i) => ({ delay_ms: 150, tools: [bash(`true ${i}`)] })),
     { text: 'done' },
   ])
   reeve(['run', '-d', '--name', 'helper', '--parent', 'writer', '--model', child, 'Help the writer'])
-  await waitUntil(() => lineNumbers().length >= 3, 'three lines were written')
+  await waitUntil(() => readLineNumbers().length >= 3, 'three lines were written')
   reeve(['pause', '--subtree', 'writer'])
   reeve(['wait', '--for', 'suspended', 'writer'], { show: false })
   await waitUntil(() => !isDraining('writer'), 'the call in flight had ended')
   reeve(['ps', '--tree'])
-  const stateBefore = { lines: lineNumbers().length, elapsed: inspect('writer').elapsedMs }
+  const stateBefore = { lines: readLineNumbers().length, elapsed: inspect('writer').elapsedMs }
   await delay(700)
-  check(lineNumbers().length === stateBefore.lines, 'no line is written during the pause')
+  check(readLineNumbers().length === stateBefore.lines, 'no line is written during the pause')
   check(inspect('writer').elapsedMs === stateBefore.elapsed, 'its clock stands still during the pause')
   reeve(['resume', '--subtree', 'writer'])
-  await waitUntil(() => lineNumbers().length > stateBefore.lines, 'it wrote again')
+  await waitUntil(() => readLineNumbers().length > stateBefore.lines, 'it wrote again')
   check(true, 'it continues where it was')
 }
 
@@ -229,7 +229,7 @@ async function crashAndResume(): Promise<void> {
   print(
     '3. kill -9 ends the daemon in the middle of the work. The next command starts it again. Nothing is lost, and nothing is done twice.',
   )
-  await waitUntil(() => lineNumbers().length >= 10, 'ten lines were written')
+  await waitUntil(() => readLineNumbers().length >= 10, 'ten lines were written')
   const viewBefore = inspect('writer')
   await killDaemon()
   reeve(['ps', '-a'])
@@ -244,19 +244,19 @@ async function crashAndResume(): Promise<void> {
     resumedView.uuid === viewBefore.uuid && resumedView.pid > viewBefore.pid,
     `it is the same process (…${resumedView.uuid.slice(-8)}) with a new PID (${viewBefore.pid} → ${resumedView.pid})`,
   )
-  const lines = lineNumbers()
+  const lines = readLineNumbers()
   check(new Set(lines).size === lines.length, `${lines.length} lines are in the file, and none was written twice`)
   check(lines.length >= LINE_COUNT - 1, 'at most the line of the cut-off call is missing, and the journal names that call')
 }
 
-async function nothingLeft(): Promise<void> {
+async function killDaemonWithChildren(): Promise<void> {
   print('4. A command starts children that leave its session. kill -9 ends the daemon again, and the children are gone.')
   reeve(['run', '-d', '--name', 'runaway', '--', 'sh', '-c', 'setsid sleep 1000 & sleep 1000'])
-  await waitUntil(() => leftovers().length >= 3, 'the command and its children ran')
-  process.stdout.write(`    ${leftovers().length} programs run: PIDs ${leftovers().join(', ')}\n`)
+  await waitUntil(() => findLeftovers().length >= 3, 'the command and its children ran')
+  process.stdout.write(`    ${findLeftovers().length} programs run: PIDs ${findLeftovers().join(', ')}\n`)
   await killDaemon()
-  await waitUntil(() => leftovers().length === 0, 'all of them were gone')
-  check(leftovers().length === 0, '0 left')
+  await waitUntil(() => findLeftovers().length === 0, 'all of them were gone')
+  check(findLeftovers().length === 0, '0 left')
   reeve(['ps', '-a'])
 }
 
@@ -284,7 +284,7 @@ function makeCrewRepository(): void {
   gitIn(CREW_REPO, 'commit', '-qm', 'A shop with a cart')
 }
 
-async function crew(): Promise<void> {
+async function runCrew(): Promise<void> {
   print(
     '5. A crew of two workers does three tasks. One worker implements a task, `node --test` verifies it, the other worker reviews it, and reeve commits it. One task fails its test, one is denied, and both are repaired. The daemon is killed in the middle.',
   )
@@ -343,13 +343,13 @@ async function main(): Promise<void> {
     await fixTheBug()
     await pauseAndResume()
     await crashAndResume()
-    await nothingLeft()
-    await crew()
+    await killDaemonWithChildren()
+    await runCrew()
     reeve(['daemon', 'stop'])
     print(`All promises were kept, in ${((performance.now() - beganMs) / 1000).toFixed(0)} s.`)
   } catch (error) {
     process.exitCode = 1
-    process.stderr.write(`\nThe demo failed: ${error instanceof Broken ? error.message : String((error as Error).stack)}\n`)
+    process.stderr.write(`\nThe demo failed: ${error instanceof FailedCheck ? error.message : String((error as Error).stack)}\n`)
     spawnSync(process.execPath, [CLI, 'daemon', 'stop'], { env: ENV, timeout: LIMIT_MS })
     if (existsSync(join(HOME, 'daemon.log')))
       process.stderr.write(readFileSync(join(HOME, 'daemon.log'), 'utf8').split('\n').slice(-20).join('\n'))

@@ -2,7 +2,7 @@
 // The script never touches package.json or global packages, and skips installed agents.
 // `node scripts/install-agents.ts [--only claude,codex] [--newest] [FOLDER]`; FOLDER is ${XDG_CACHE_HOME:-~/.cache}/reeve-agents by
 // default. `--newest` also installs the newest published version of each, if that is another version.
-// test/agents finds them by `installed()` and `newest()`.
+// test/agents finds them by `installedProgram()` and `newestInstalled()`.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -32,7 +32,7 @@ export type AgentName = keyof typeof AGENTS
 const INSTALL_MS = 300_000
 const VIEW_MS = 30_000
 /** The suffix of the folder of a newest version. */
-const NEWEST = '-newest'
+const NEWEST_SUFFIX = '-newest'
 
 /** The folder of all agents: REEVE_AGENTS, or one in the user's cache. */
 export function agentsFolder(): string {
@@ -41,7 +41,7 @@ export function agentsFolder(): string {
 }
 
 /** The path of the agent's program, or null if this version is not installed. */
-export function installed(name: AgentName, folder = agentsFolder()): string | null {
+export function installedProgram(name: AgentName, folder = agentsFolder()): string | null {
   const agent = AGENTS[name]
   const modules = join(folder, name, 'node_modules')
   const packageFile = join(modules, agent.package, 'package.json')
@@ -51,8 +51,8 @@ export function installed(name: AgentName, folder = agentsFolder()): string | nu
 }
 
 /** The version that was the newest at its installation, with its program. Null if none is installed, or it is the pinned version. */
-export function newest(name: AgentName, folder = agentsFolder()): { readonly version: string; readonly program: string } | null {
-  const newestFolder = join(folder, `${name}${NEWEST}`)
+export function newestInstalled(name: AgentName, folder = agentsFolder()): { readonly version: string; readonly program: string } | null {
+  const newestFolder = join(folder, `${name}${NEWEST_SUFFIX}`)
   const program = join(newestFolder, 'node_modules', '.bin', AGENTS[name].bin)
   const packageFile = join(newestFolder, 'node_modules', AGENTS[name].package, 'package.json')
   if (!existsSync(packageFile) || !existsSync(program) || !existsSync(join(newestFolder, 'complete'))) return null
@@ -71,12 +71,13 @@ function installNewest(name: AgentName, folder: string): void {
   const { package: packageName, version: pinnedVersion } = AGENTS[name]
   if (version === null) return console.log(`agents: the registry does not name the newest ${packageName}: it is not run`)
   if (version === pinnedVersion) {
-    rmSync(join(folder, `${name}${NEWEST}`), { recursive: true, force: true })
+    rmSync(join(folder, `${name}${NEWEST_SUFFIX}`), { recursive: true, force: true })
     return console.log(`agents: ${packageName}@${version} is the newest`)
   }
-  if (newest(name, folder)?.version === version) return console.log(`agents: ${packageName}@${version}, the newest, is already installed`)
+  if (newestInstalled(name, folder)?.version === version)
+    return console.log(`agents: ${packageName}@${version}, the newest, is already installed`)
   // A version that cannot be installed today is no failure of the tests.
-  if (!installInto(join(folder, `${name}${NEWEST}`), { package: packageName, version }, true))
+  if (!installInto(join(folder, `${name}${NEWEST_SUFFIX}`), { package: packageName, version }, true))
     console.log(`agents: ${packageName}@${version}, the newest, is not run`)
 }
 
@@ -84,7 +85,7 @@ export interface Package {
   readonly package: string
   readonly version: string
   /** its peer dependencies as `name@version`, all of them: npm then adds none */
-  readonly beside?: readonly string[]
+  readonly peerDependencies?: readonly string[]
 }
 
 /** Installs an exact version into its own folder. The folder is renamed into place when complete: another run may install it meanwhile. */
@@ -105,8 +106,8 @@ export function installInto(own: string, what: Package, runsScripts: boolean): b
 }
 
 /** Runs npm in a new folder. The marker file `complete` is written last. */
-function installPackage(own: string, { package: name, version, beside }: Package, runsScripts: boolean): boolean {
-  const parts = [`${name}@${version}`, ...(beside ?? [])]
+function installPackage(own: string, { package: name, version, peerDependencies = [] }: Package, runsScripts: boolean): boolean {
+  const parts = [`${name}@${version}`, ...peerDependencies]
   writeFileSync(join(own, 'package.json'), `${JSON.stringify({ private: true, allowScripts: { [name]: runsScripts } })}\n`)
   const args = [
     'install',
@@ -116,7 +117,7 @@ function installPackage(own: string, { package: name, version, beside }: Package
     '--loglevel',
     'error',
     ...(runsScripts ? [] : ['--ignore-scripts']),
-    ...(beside ? ['--legacy-peer-deps'] : []),
+    ...(peerDependencies.length > 0 ? ['--legacy-peer-deps'] : []),
     ...parts,
   ]
   const beganMs = performance.now()
@@ -146,7 +147,7 @@ function main(): void {
   }
   console.log(`agents: in ${folder}`)
   for (const name of wanted as AgentName[]) {
-    if (installed(name, folder) !== null) console.log(`agents: ${AGENTS[name].package}@${AGENTS[name].version} is already installed`)
+    if (installedProgram(name, folder) !== null) console.log(`agents: ${AGENTS[name].package}@${AGENTS[name].version} is already installed`)
     // The install scripts of these packages put the native program in its place.
     else if (!installInto(join(folder, name), AGENTS[name], true)) process.exitCode = 1
     if (values.newest) installNewest(name, folder)

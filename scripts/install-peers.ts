@@ -14,7 +14,7 @@ export const PEERS = {
   langgraph: {
     package: '@langchain/langgraph',
     version: '1.4.18',
-    beside: [
+    peerDependencies: [
       '@langchain/langgraph-sdk@1.12.0',
       '@langchain/langgraph-checkpoint@1.1.5',
       '@langchain/langgraph-checkpoint-sqlite@1.0.4',

@@ -36,7 +36,7 @@ const sum = (tallies: readonly KillTally[], of: (tally: KillTally) => number): n
   tallies.reduce((total, tally) => total + of(tally), 0)
 const killsOf = ({ kills }: KillTally): number => kills.boot + kills.resume + kills.work + kills.stop
 
-function table(tallies: readonly KillTally[], broken: number): readonly (readonly [string, number])[] {
+function summaryRows(tallies: readonly KillTally[], broken: number): readonly (readonly [string, number])[] {
   const phase = (name: Phase): number => sum(tallies, ({ kills }) => kills[name])
   return [
     ['daemons killed with SIGKILL', sum(tallies, killsOf)],
@@ -53,17 +53,17 @@ function table(tallies: readonly KillTally[], broken: number): readonly (readonl
     ['lines written', sum(tallies, (tally) => tally.lines)],
     ['calls that were cut off, their line written', sum(tallies, ({ cutOff }) => cutOff.written)],
     ['calls that were cut off, their line absent', sum(tallies, ({ cutOff }) => cutOff.absent)],
-    ['broken promises', broken],
+    ['broken guarantees', broken],
   ]
 }
 
-function close(tallies: readonly KillTally[], broken: number, began: number): void {
+function printSummary(tallies: readonly KillTally[], broken: number, began: number): void {
   print(`\nseed ${values.seed}, ${((performance.now() - began) / 60_000).toFixed(1)} min\n`)
-  for (const [what, count] of table(tallies, broken)) print(`${what.padEnd(48)}${count.toLocaleString('en').padStart(10)}`)
+  for (const [what, count] of summaryRows(tallies, broken)) print(`${what.padEnd(48)}${count.toLocaleString('en').padStart(10)}`)
 }
 
 /** Runs the torture trees of one kind as one user. Errors: a program survived. */
-async function torturePart({ kind, user }: Pick<TortureOptions, 'kind' | 'user'>, wanted: number): Promise<void> {
+async function runTortureTrees({ kind, user }: Pick<TortureOptions, 'kind' | 'user'>, wanted: number): Promise<void> {
   if (!canRunTortureTrees({ kind, user }))
     return print(`${`torture trees in ${kind} as ${user}`.padEnd(48)}${'not possible here'.padStart(10)}`)
   let worstMs = 0
@@ -78,12 +78,12 @@ async function torturePart({ kind, user }: Pick<TortureOptions, 'kind' | 'user'>
   )
 }
 
-async function tortureAll(wanted: number): Promise<void> {
+async function runAllTortureTrees(wanted: number): Promise<void> {
   for (const kind of ['cgroup', 'pidns'] as const)
-    for (const who of ['root', 'an ordinary user'] as const) await torturePart({ kind, user: who }, wanted)
+    for (const who of ['root', 'an ordinary user'] as const) await runTortureTrees({ kind, user: who }, wanted)
 }
 
-async function mixedPart(rounds: number): Promise<void> {
+async function runMixedRounds(rounds: number): Promise<void> {
   if (rounds === 0) return
   const { processes, crews, before, after, slowestQueryMs } = await runMixedWork(rounds)
   print(
@@ -107,11 +107,11 @@ async function main(): Promise<void> {
         `${sum(tallies, killsOf)} kills, ${sum(tallies, (tally) => tally.lines)} lines, ${((performance.now() - beganMs) / 1_000).toFixed(0)} s`,
       )
     }
-    if (kills > 0) close(tallies, 0, beganMs)
-    await tortureAll(Number(values.trees))
-    await mixedPart(Number(values.rounds))
+    if (kills > 0) printSummary(tallies, 0, beganMs)
+    await runAllTortureTrees(Number(values.trees))
+    await runMixedRounds(Number(values.rounds))
   } catch (error) {
-    if (kills > 0) close(tallies, 1, beganMs)
+    if (kills > 0) printSummary(tallies, 1, beganMs)
     print(`\nbroken: ${(error as Error).message}`)
     process.exitCode = 1
   }

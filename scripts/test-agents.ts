@@ -4,13 +4,13 @@
 // instead of 5. If possible, the tests run in a network namespace with a loopback only: agents then reach just the local model server.
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
-import { AGENTS, installed, type AgentName } from './install-agents.ts'
+import { AGENTS, installedProgram, type AgentName } from './install-agents.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 /** Runs "$@" with a working loopback. */
 const LOOPBACK = ['sh', '-c', 'ip link set lo up && exec "$@"', 'sh']
 /** Commands that remove the network: as root, as an ordinary user who keeps that user, and as one who becomes root. */
-const ALONE: readonly (readonly string[])[] = [
+const NO_NETWORK_COMMANDS: readonly (readonly string[])[] = [
   ['unshare', '--net', ...LOOPBACK],
   ['unshare', '--user', '--map-current-user', '--keep-caps', '--net', ...LOOPBACK, 'setpriv', '--inh-caps=-all', '--ambient-caps=-all'],
   ['unshare', '--user', '--map-root-user', '--net', ...LOOPBACK],
@@ -25,8 +25,10 @@ function run(argv: readonly string[], env: Readonly<Record<string, string>> = {}
 }
 
 /** The prefix of a command that removes its network; empty if none works here. */
-function withoutNetwork(): readonly string[] {
-  return ALONE.find(([program = '', ...args]) => spawnSync(program, [...args, 'true'], { stdio: 'ignore' }).status === 0) ?? []
+function findNoNetworkCommand(): readonly string[] {
+  return (
+    NO_NETWORK_COMMANDS.find(([program = '', ...args]) => spawnSync(program, [...args, 'true'], { stdio: 'ignore' }).status === 0) ?? []
+  )
 }
 
 /** Installs the agents, prints which of them are still missing, and returns the others. */
@@ -40,7 +42,7 @@ function installAgents(wanted: readonly string[]): readonly string[] {
     },
   )
   if (status === 2) process.exit(2)
-  const missing = wanted.filter((name) => installed(name as AgentName) === null)
+  const missing = wanted.filter((name) => installedProgram(name as AgentName) === null)
   for (const name of missing) console.error(`test:agents: SKIPPED: ${name} cannot be installed here, and nothing of it is tested`)
   if (missing.length === wanted.length) process.exit(1)
   return wanted.filter((name) => !missing.includes(name))
@@ -70,7 +72,7 @@ function parseArguments(): {
 const { only, isLong, isPinned, rest } = parseArguments()
 const kinds = installAgents(only?.split(',') ?? Object.keys(AGENTS))
 run([process.execPath, 'scripts/build.mjs'])
-const withoutNetworkArgv = withoutNetwork()
+const withoutNetworkArgv = findNoNetworkCommand()
 console.log(
   withoutNetworkArgv.length > 0
     ? `test:agents: with a loopback alone (${withoutNetworkArgv.slice(0, withoutNetworkArgv.indexOf('sh')).join(' ')})`

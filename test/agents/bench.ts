@@ -4,7 +4,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { AGENTS, installed, type AgentName } from '../../scripts/install-agents.ts'
+import { AGENTS, installedProgram, type AgentName } from '../../scripts/install-agents.ts'
 import type { ProcessView, SpawnBody } from '../../src/api/views/process.ts'
 import { runCli } from '../support/daemon/cli.ts'
 import { DaemonHome } from '../support/daemon/daemon-home.ts'
@@ -98,7 +98,7 @@ export async function openAgentBench(kind: AgentKind, modelSettings: Pick<ModelS
 }
 
 function pathOf({ installation, program: other }: AgentKind): string {
-  const program = other ?? installed(installation)
+  const program = other ?? installedProgram(installation)
   if (program === null)
     throw new Error(
       `${AGENTS[installation].package}@${AGENTS[installation].version} is not installed: run \`node scripts/install-agents.ts --only ${installation}\``,

@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { installed } from '../../scripts/install-agents.ts'
+import { installedProgram } from '../../scripts/install-agents.ts'
 import type { OneRunView, RunView } from '../../src/api/views/compose.ts'
 import { parseScript } from '../../src/drivers/native/scripts/script-file.ts'
 import { stateList } from '../support/daemon/compose.ts'
@@ -68,7 +68,7 @@ describe.skipIf(!claude || !codex)('Claude Code and Codex by ACP', () => {
     const work = join(home.work, 'project')
     for (const dir of [userHome, work]) mkdirSync(dir)
     writeFileSync(join(work, 'reeve.yaml'), JSON.stringify(FILE))
-    const programs = kinds.flatMap(({ installation: needs }) => installed(needs) ?? []).map((program) => join(program, '..'))
+    const programs = kinds.flatMap(({ installation: needs }) => installedProgram(needs) ?? []).map((program) => join(program, '..'))
     const env: Record<string, string> = { ...testEnv(userHome), PATH: [...programs, testEnv(userHome)['PATH']].join(delimiter) }
     for (const kind of kinds) Object.assign(env, kind.env(server.url, userHome))
     delete env['REEVE_HOME']

@@ -4,7 +4,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { installed } from '../../scripts/install-agents.ts'
+import { installedProgram } from '../../scripts/install-agents.ts'
 import type { CrewUpView } from '../../src/api/views/crew-up.ts'
 import type { CrewReportView, ReportUsageView } from '../../src/api/views/crew-report.ts'
 import type { CrewView } from '../../src/api/views/crew.ts'
@@ -114,7 +114,7 @@ async function runCrew(
   const userHome = join(home.work, 'person')
   mkdirSync(userHome)
   const programs = kinds
-    .flatMap(({ installation: needs, program }) => program ?? installed(needs) ?? [])
+    .flatMap(({ installation: needs, program }) => program ?? installedProgram(needs) ?? [])
     .map((program) => join(program, '..'))
   const env: Record<string, string> = { ...testEnv(userHome), PATH: [...programs, testEnv(userHome)['PATH']].join(delimiter) }
   for (const kind of kinds) Object.assign(env, kind.env(server.url, userHome))

@@ -3,7 +3,7 @@
 // the newest versions. Used by test/agents/*.test.ts.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { newest, type AgentName } from '../../scripts/install-agents.ts'
+import { newestInstalled, type AgentName } from '../../scripts/install-agents.ts'
 import type { ServedTool } from '../support/models/model-server.ts'
 import type { AgentKind } from './bench.ts'
 
@@ -200,7 +200,7 @@ export function addNewestVersions<K extends AgentKind>(kinds: readonly K[]): rea
   return [
     ...kinds,
     ...kinds.flatMap((kind) => {
-      const found = newest(kind.installation)
+      const found = newestInstalled(kind.installation)
       return found === null ? [] : [{ ...kind, name: `${kind.name} ${found.version}`, program: found.program }]
     }),
   ]

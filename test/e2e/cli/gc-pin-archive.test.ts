@@ -72,7 +72,7 @@ test(
 )
 
 test(
-  'reports that all rules are off; a change takes effect at once',
+  'gc reports that all rules are off; a change takes effect at once',
   async () => {
     await startWithEnded(3)
     expect((await reeve('config', 'set', 'gc.max_entries', '0')).code).toBe(0)
@@ -112,7 +112,7 @@ test(
 )
 
 test(
-  '--json asks no question',
+  'gc --json asks no question',
   async () => {
     await startWithEnded(104)
     expect(JSON.parse((await reeve('gc', '--json')).stdout)).toMatchObject({ dryRun: false, count: 102, skipped: [] })

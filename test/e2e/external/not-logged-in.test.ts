@@ -36,7 +36,7 @@ function claudeBody(option: 'auth' | 'auth-prompt'): Pick<SpawnBody, 'agent' | '
   return { agent: 'claude', permissions: 'allow', gateway: 'off', env: { ...env, PATH: [daemon.work, env['PATH']].join(delimiter) } }
 }
 
-test('at a prompt: the process is held; resumed after the login, it does its work', async () => {
+test('an agent that demands a login at a prompt is held; resumed after the login, it does its work', async () => {
   const { uuid } = await daemon.spawn({ ...claudeBody('auth-prompt'), intent: 'say done' })
   const heldView = await daemon.waitForStatus(uuid, 'suspended')
   expect(heldView).toMatchObject({ holds: [{ reason: 'credentials', by: 'system' }], note: expect.stringMatching(ADVICE) })
@@ -51,9 +51,9 @@ test('at a prompt: the process is held; resumed after the login, it does its wor
 })
 
 test.each<[string, Partial<SpawnBody>]>([
-  ['a process that ends', {}],
-  ['one that comes back by itself', { restart: 'on-failure' }],
-])('before its session, %s: the process is held; resumed after the login, it does its work', async (_, options) => {
+  ['without restarts', {}],
+  ['with restarts', { restart: 'on-failure' }],
+])('an agent that demands a login before its session is held, %s; resumed after the login, it does its work', async (_, options) => {
   const { uuid } = await daemon.spawn({ ...claudeBody('auth'), intent: 'say done', ...options })
   const heldView = await daemon.waitForStatus(uuid, 'suspended')
   expect(heldView).toMatchObject({ holds: [{ reason: 'credentials', by: 'system' }], note: expect.stringMatching(ADVICE) })
@@ -67,7 +67,7 @@ test.each<[string, Partial<SpawnBody>]>([
   expect(promptCount()).toBe(1)
 })
 
-test('before its session: a process that the user stops meanwhile stays stopped', async () => {
+test('an agent that waits for a login stays stopped when the user stops it', async () => {
   const { uuid } = await daemon.spawn({ ...claudeBody('auth'), intent: 'say done' })
   await daemon.waitForStatus(uuid, 'suspended')
   await daemon.client.post(`/v1/processes/${uuid}/signal`, { signal: 'SIGTERM' })

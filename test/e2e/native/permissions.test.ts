@@ -240,7 +240,7 @@ describe('rules', () => {
   })
 })
 
-test('by the command line: a question is listed, denied with a reason, and shown in the row', async () => {
+test('on the command line a question is listed, denied with a reason, and shown in the row', async () => {
   const model = await daemon.writeScript([{ tools: [{ name: 'bash', input: { command: 'touch made' } }] }, { text: 'done' }])
   const cli = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args, { cwd: daemon.work })
   expect(await cli('run', '-d', '--name', 'careful', '--model', model, '--permissions', 'ask', 'work')).toMatchObject({ code: 0 })

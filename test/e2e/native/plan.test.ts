@@ -192,7 +192,7 @@ test('an agent file can set `plan`, which external agents and commands refuse', 
   await expect(daemon.spawn({ argv: ['true'], permissions: 'plan' })).rejects.toMatchObject({ code: 'INVALID' })
 })
 
-test('by the command line: the plan is shown, denied with a reason, and approved', async () => {
+test('on the command line the plan is shown, denied with a reason, and approved', async () => {
   const steps = [PLAN, PLAN, touch('made')].map(([name, input]) => ({ tools: [{ name, input }] }))
   const model = await daemon.writeScript([...steps, { text: 'done' }])
   const cli = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args, { cwd: daemon.work })

@@ -1,5 +1,5 @@
 // The page in Chromium, from a real daemon: it takes the code out of the address, shows the processes, reports how old its last byte is,
-// breaks no rule of its security policy, and lives in twelve tabs by one stream.
+// breaks no rule of its security policy, and serves twelve tabs by one stream.
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
@@ -100,7 +100,7 @@ describe.runIf(CHROMIUM !== null)('the page', () => {
     expect(await Promise.all(attempts.map(attempt))).toEqual(attempts.map(() => 'TypeError'))
   })
 
-  test('lives in twelve tabs by one stream', async () => {
+  test('serves twelve tabs by one stream', async () => {
     const first = await openPage()
     await visit(first)
     const tabs = [first]

@@ -123,7 +123,7 @@ test('the worktree stays while another process works in it', async () => {
   expect((await runCli(daemon.home, ['rm', uuid])).code).toBe(0)
 })
 
-test('after a kill of the daemon in between, the next start leaves nothing', async () => {
+test('after a kill of the daemon in the middle of a removal, the next start leaves nothing', async () => {
   const one = await runWithWorktree('one', 'one')
   const second = await runWithWorktree('two', 'two')
   await daemon.stop()

@@ -14,11 +14,11 @@ import type { LocalDaemon } from './local-daemon.ts'
 const PROGRAM = fileURLToPath(new URL('../programs/acp-agent.ts', import.meta.url))
 const FACTS_LIMIT_MS = 120_000
 
-type Kind = 'native' | 'acp' | 'command'
+type MemberKind = 'native' | 'acp' | 'command'
 
 export interface TreeMember {
   readonly name: string
-  readonly kind: Kind
+  readonly kind: MemberKind
   readonly uuid: string
   readonly pid: number
 }
@@ -47,12 +47,12 @@ export class GatedTree {
     return this.members[0]?.uuid ?? ''
   }
 
-  membersOf(...kinds: readonly Kind[]): TreeMember[] {
+  membersOf(...kinds: readonly MemberKind[]): TreeMember[] {
     return this.members.filter(({ kind }) => kinds.includes(kind))
   }
 
   /** Adds `count` members below the existing ones: at most three children each. */
-  async grow(kind: Kind, count: number): Promise<void> {
+  async grow(kind: MemberKind, count: number): Promise<void> {
     for (let i = 0; i < count; i += 1) {
       const number = this.members.length
       const parent = number === 0 ? {} : { parent: this.members[Math.floor((number - 1) / 3)]?.uuid ?? '' }
@@ -61,7 +61,7 @@ export class GatedTree {
     }
   }
 
-  async spawn(kind: Kind, name: string, body: { readonly parent?: string }): Promise<ProcessView> {
+  async spawn(kind: MemberKind, name: string, body: { readonly parent?: string }): Promise<ProcessView> {
     const request = { ...body, name, env: testEnv(this.#daemon.work) }
     if (kind === 'command') return this.#daemon.spawnShell(`${this.#passing(name)}; echo after ${name}`, request)
     if (kind === 'acp')

@@ -15,7 +15,7 @@ export interface PageBlock {
   readonly reason: string | null
 }
 
-const BLOCK = /(?:^<!-- not run: (?<reason>.+) -->\n\n?)?^```(?<language>sh|yaml|markdown)\n(?<text>[\s\S]*?)^```$/gm
+const BLOCK_PATTERN = /(?:^<!-- not run: (?<reason>.+) -->\n\n?)?^```(?<language>sh|yaml|markdown)\n(?<text>[\s\S]*?)^```$/gm
 const FILE_NAME = /^# ([\w./-]+\.(?:yaml|md))\b/
 
 export function readBlocks(page: string): PageBlock[] {
@@ -23,7 +23,7 @@ export function readBlocks(page: string): PageBlock[] {
 }
 
 export function blocksIn(text: string): PageBlock[] {
-  return [...text.matchAll(BLOCK)].flatMap((match): PageBlock[] => {
+  return [...text.matchAll(BLOCK_PATTERN)].flatMap((match): PageBlock[] => {
     const { reason, language, text: content = '' } = match.groups ?? {}
     const name = FILE_NAME.exec(content)?.[1] ?? ''
     if (language !== 'sh' && name === '') return []

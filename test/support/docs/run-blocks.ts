@@ -12,7 +12,7 @@ import { startModelServer, type ServedAnswer, type ServedRequest } from '../mode
 import { tempDir } from '../tmp.ts'
 import type { PageBlock } from './page-blocks.ts'
 
-export interface SessionResult {
+export interface BlocksResult {
   readonly code: number | null
   /** stdout and stderr of all commands, with a line for the end of each block */
   readonly output: string
@@ -24,12 +24,12 @@ const script = await readScript(join(ROOT, 'test/support/docs/model.yaml'))
 const programPath = (name: string): string => join(ROOT, 'test/support/programs', name)
 
 /** Verbs that follow until Ctrl+C; on a pipe `attach` and the others show what they have, and go on. */
-const FOLLOWING = ['logs -f *', 'attach *', 'crew follow *', 'ps -w*', 'events -f*']
+const FOLLOWING_COMMANDS = ['logs -f *', 'attach *', 'crew follow *', 'ps -w*', 'events -f*']
 
 /** The programs that a reader has, each by its shell script. */
 const PROGRAMS: Readonly<Record<string, string>> = {
   reeve: `case "$*" in
-${FOLLOWING.map((words) => `  ${words.replaceAll(/ (?!$)/g, '\\ ')}) exec '${process.execPath}' '${programPath('interrupted-reeve.ts')}' '${CLI}' "$@" ;;`).join('\n')}
+${FOLLOWING_COMMANDS.map((words) => `  ${words.replaceAll(/ (?!$)/g, '\\ ')}) exec '${process.execPath}' '${programPath('interrupted-reeve.ts')}' '${CLI}' "$@" ;;`).join('\n')}
 esac
 exec '${process.execPath}' '${CLI}' "$@"`,
   'claude-agent-acp': `exec '${process.execPath}' '${programPath('model-agent.ts')}'`,
@@ -62,7 +62,7 @@ function answerOf({ path, body }: ServedRequest): ServedAnswer {
 }
 
 /** Runs the blocks in order, and stops at the first command that fails. Leaves no daemon and no file. */
-export async function runBlocks(page: string, blocks: readonly PageBlock[]): Promise<SessionResult> {
+export async function runBlocks(page: string, blocks: readonly PageBlock[]): Promise<BlocksResult> {
   await using dir = await tempDir()
   await using server = await startModelServer(answerOf)
   const [home, work, bin] = ['home', 'my-repository', 'bin'].map((name) => join(dir.path, name)) as [string, string, string]
@@ -103,7 +103,7 @@ function withKey(text: string): string {
   return text.replaceAll(/(_KEY=)…/g, '$1sk-test')
 }
 
-function runShell(text: string, cwd: string, env: Readonly<Record<string, string>>): Promise<SessionResult> {
+function runShell(text: string, cwd: string, env: Readonly<Record<string, string>>): Promise<BlocksResult> {
   const child = spawn('bash', ['-c', text], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout, child.stderr])

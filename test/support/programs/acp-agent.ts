@@ -16,7 +16,7 @@ import type {
   ToolCallContent,
   ToolKind,
 } from '@agentclientprotocol/sdk/unstable'
-import { askTools } from './ask-tools.ts'
+import { requestToolList } from './request-tool-list.ts'
 import { findChats, removeEmptyChats, openChat, writeChat } from './gemini-chats.ts'
 
 const options = new Map(
@@ -452,7 +452,7 @@ async function recordOpening(params: Pick<NewSessionRequest, 'cwd' | 'mcpServers
   sessionCount += 1
   // With `toolless=N` its first N sessions do not know reeve's own tools.
   const offered = sessionCount > Number(options.get('toolless') ?? 0) ? params.mcpServers.filter(({ name }) => name === 'reeve') : []
-  for (const server of offered) writeNote(`tools ${await askTools(server)}`)
+  for (const server of offered) writeNote(`tools ${await requestToolList(server)}`)
 }
 
 let sessionCount = 0

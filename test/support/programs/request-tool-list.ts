@@ -1,9 +1,9 @@
-// Asks reeve's MCP server for its tools, as agents do before their first turn: part of acp-agent.ts.
+// Requests the list of tools from reeve's MCP server, as agents do before their first turn: part of acp-agent.ts.
 import { request } from 'node:http'
 import type { McpServer } from '@agentclientprotocol/sdk/unstable'
 
-/** Asks over HTTP, or over the socket of the named program. Returns the status of the answer. */
-export function askTools(server: McpServer): Promise<number | undefined> {
+/** Sends the request over HTTP, or over the socket of the named program. Returns the status of the answer. */
+export function requestToolList(server: McpServer): Promise<number | undefined> {
   const settings = Object.fromEntries(
     ('url' in server ? server.headers : 'env' in server ? server.env : []).map(({ name, value }) => [name, value]),
   )
