@@ -236,10 +236,11 @@ describe('the rules for programs and promises', () => {
         'src/cli/service/kill-daemon.ts',
         'src/cli/service/user-manager.ts',
         'src/cli/actions/checkout.ts',
+        'src/cli/actions/open-browser.ts',
       ].includes(file.path),
   )
 
-  test('only drivers/contain starts and signals programs (and start-daemon.ts and kill-daemon.ts the daemon, user-manager.ts systemctl, checkout.ts git)', () => {
+  test('only drivers/contain starts and signals programs (and start-daemon.ts and kill-daemon.ts the daemon, user-manager.ts systemctl, checkout.ts git, open-browser.ts a browser)', () => {
     const starters = elsewhere.flatMap((file) =>
       file.imports
         .filter((imported) => /^(node:)?(child_process|cluster)$/.test(imported.from) && !imported.typeOnly)

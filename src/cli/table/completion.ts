@@ -18,6 +18,7 @@ import {
   HANDLERS,
   USAGE_GROUPS,
   WAIT_TARGETS,
+  WEB_RIGHTS,
   PERMISSION_POLICIES,
   RESTART_WORDS,
   STATUSES,
@@ -165,6 +166,10 @@ async function candidatesOf(kind: string, context: Context, words: readonly stri
       return PERMISSION_POLICIES.map((word) => [word, ''])
     case 'GROUP':
       return USAGE_GROUPS.map((word) => [word, ''])
+    case 'RIGHT':
+      return WEB_RIGHTS.map((word) => [word, ''])
+    case 'SESSION':
+      return sessionIds()
     case 'WHAT':
       return WAIT_TARGETS.map((word) => [word, ''])
     case 'VALUE':
@@ -300,6 +305,11 @@ async function filterWords(current: string): Promise<Candidate[]> {
 }
 
 /** Returns the labels of the living processes and of the newest ended ones. */
+async function sessionIds(): Promise<Candidate[]> {
+  const found = await askDaemon((reeve) => reeve.web.get())
+  return (found?.sessions ?? []).map(({ id, right, userAgent }) => [id, `${right}, ${userAgent}`])
+}
+
 async function labelWords(): Promise<Candidate[]> {
   const rows = (await askDaemon((reeve) => reeve.list({ all: true, limit: MAX_ENDED, fields: ['labels'] }))) ?? []
   const words = rows.flatMap(({ labels }) => Object.entries(labels).map(([key, value]) => (value === '' ? key : `${key}=${value}`)))

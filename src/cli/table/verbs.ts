@@ -3,6 +3,7 @@
 import { LIMIT_FLAGS } from './limits.ts'
 import type { Flag } from '../input/args.ts'
 import { MCP } from './mcp.ts'
+import { WEB } from './web.ts'
 import { HEARTBEAT } from './heartbeat.ts'
 import { COMPOSE } from './compose.ts'
 import { CREW } from './crew.ts'
@@ -455,6 +456,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   ...COMPOSE,
   ...HEARTBEAT,
   ...MCP,
+  ...WEB,
   doctor: {
     summary: 'Check the system, the configuration and the store',
     usage: ['reeve doctor [--verify] [--models]'],

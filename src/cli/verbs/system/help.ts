@@ -19,6 +19,7 @@ export const GROUPS: readonly (readonly [title: string, verbs: Readonly<Record<s
     'Look',
     {
       ps: 'list processes',
+      web: 'open the web page',
       inspect: 'show one process',
       steps: 'show its model calls',
       diff: 'show its changes',

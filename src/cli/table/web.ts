@@ -1,0 +1,48 @@
+// The row of `reeve web` in the verb table. Test: test/tables/cli/table/verbs.test.ts, test/e2e/web/verb.test.ts.
+import { WEB_RIGHTS } from '../../kernel/model/words.ts'
+import type { Flag } from '../input/args.ts'
+import type { Verb } from './verb.ts'
+
+const on = (help: string): Flag => ({ kind: 'on', help })
+const text = (value: string, help: string): Flag => ({ kind: 'text', value, help })
+
+export const WEB: Readonly<Record<'web', Verb>> = {
+  web: {
+    summary: 'Open the web page of this machine',
+    usage: [
+      'reeve web [--no-open] [--right R]',
+      'reeve web --share --read-only [--only P] [--for D] [--redact]',
+      'reeve web --sessions | --revoke [SESSION] | --stop',
+    ],
+    about: [
+      'Opens a page with the processes of this machine in your browser. The daemon serves it on 127.0.0.1 and ::1, at the port 7338 or any free one. There is no port until you ask for the page. It closes 12 hours after the last use, or by `--stop`.',
+      'A link works once, for a minute. With `--no-open`, or where no browser can be opened, the link is printed. On a terminal the command watches its link for that minute, and warns you if it was used twice. Ctrl+C leaves; the link stays.',
+      `A session has a right, and each right has those before it: ${WEB_RIGHTS.join(', ')}. \`--right\` makes a link with less than all. Commands, environments, exports and imports are closed to the page, unless \`web.allow\` in config.yaml opens them.`,
+      '`--share` prints a link for another browser on this machine; its session only reads. `--only` shows one process and those below it. `--redact` leaves out inputs and results of tools, and output.',
+      'A process of reeve cannot open the page: an agent is not the user. The rules are in docs/trust/security.md.',
+    ],
+    wordRange: [0, 1],
+    flags: {
+      'no-open': on('print the link instead of opening a browser'),
+      right: text('RIGHT', `what its session may do: ${WEB_RIGHTS.join(', ')} (default)`),
+      share: on('print a link for another browser: needs --read-only'),
+      'read-only': on('its session only reads'),
+      only: text('P', 'its session sees this process and those below it'),
+      for: { kind: 'duration', value: 'D', help: 'how long its session lasts, as in 2h; default: until it was idle for 12 hours' },
+      redact: on('without inputs and results of tools, and output'),
+      label: text('TEXT', 'a name for the session, shown by --sessions'),
+      sessions: on('list the sessions'),
+      revoke: on('end this session, or all sessions'),
+      stop: on('close the page, and end its sessions'),
+    },
+    exits: '0; 1 refused inside of a process; 3 no such process or session; 4 the daemon cannot be reached; 64 usage error',
+    examples: [
+      ['reeve web', 'open the page'],
+      ['reeve web --no-open', 'print a link'],
+      ['reeve web --share --read-only --only fix --for 2h', 'a link that only shows one process'],
+      ['reeve web --sessions', 'who has a session'],
+      ['reeve web --revoke', 'end all sessions'],
+    ],
+    load: () => import('../verbs/system/web.ts'),
+  },
+}
