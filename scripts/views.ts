@@ -7,11 +7,13 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { z } from 'zod'
 import { limitsRule } from '../src/config/limit-rules.ts'
+import { batchBody } from '../src/daemon/http/batch-route.ts'
 import { COMPOSE_BODIES } from '../src/daemon/http/compose/routes.ts'
 import { COMMAND_TYPES } from '../src/daemon/http/crew/command-routes.ts'
 import { CREW_UP_BODIES } from '../src/daemon/http/crew/schemas.ts'
 import { AGENT_TYPES } from '../src/daemon/http/responses/agents.ts'
 import { ARCHIVE_TYPES } from '../src/daemon/http/responses/archive.ts'
+import { BATCH_TYPES } from '../src/daemon/http/responses/batch.ts'
 import { COMPOSE_TYPES } from '../src/daemon/http/responses/compose.ts'
 import { CREW_DIFF_TYPES } from '../src/daemon/http/responses/crew-diff.ts'
 import { CREW_REPORT_TYPES } from '../src/daemon/http/responses/crew-report.ts'
@@ -27,6 +29,7 @@ import { ROLE_TYPES } from '../src/daemon/http/responses/roles.ts'
 import { ROW_TYPES } from '../src/daemon/http/responses/rows.ts'
 import { SEARCH_TYPES } from '../src/daemon/http/responses/search.ts'
 import { STAKES_TYPES } from '../src/daemon/http/responses/stakes.ts'
+import { SPAN_TYPES } from '../src/daemon/http/responses/spans.ts'
 import { USAGE_TYPES } from '../src/daemon/http/responses/usage.ts'
 import { WEB_TYPES } from '../src/daemon/http/responses/web.ts'
 import { commitBody, dirBody, doctorModelsBody, modelsBody, pinBody, PROCESS_BODIES, mcpClientBody } from '../src/daemon/http/schemas.ts'
@@ -49,6 +52,11 @@ const VIEWS: Readonly<Record<string, View>> = {
     about: 'collection, export and import.',
     test: 'e2e/daemon/archive',
     types: { PinBody: pinBody, DirBody: dirBody, ...ARCHIVE_TYPES },
+  },
+  batch: {
+    about: 'the same for many processes, and directories in use.',
+    test: 'e2e/daemon/batch',
+    types: { BatchBody: batchBody, ...BATCH_TYPES },
   },
   compose: { about: 'runs of compose files.', test: 'e2e/compose/compose', types: { ...COMPOSE_TYPES, ...COMPOSE_BODIES } },
   diff: {
@@ -90,6 +98,7 @@ const VIEWS: Readonly<Record<string, View>> = {
   search: { about: 'a search in transcripts.', test: 'e2e/daemon/search', types: SEARCH_TYPES },
   stakes: { about: 'what an action would cost.', test: 'e2e/lifecycle/stakes', types: STAKES_TYPES },
   web: { about: 'the links and sessions of the page.', test: 'e2e/web/listener', types: WEB_TYPES },
+  spans: { about: 'the times in which processes had a status.', test: 'e2e/daemon/spans', types: SPAN_TYPES },
   usage: { about: 'the usage of all processes.', test: 'e2e/limits/usage', types: USAGE_TYPES },
 }
 

@@ -39,8 +39,10 @@ import type { DirBody, ExportedView, GcView, ImportedView, PinBody } from './api
 import type { LineageView, ResumablesView } from './api/views/resume.ts'
 import type { SearchView } from './api/views/search.ts'
 import type { StakesView } from './api/views/stakes.ts'
-import type { UsageBy, UsageReportView, UsageSumView } from './api/views/usage.ts'
 import type { Handler, Signal, StakesAction, WaitTarget } from './kernel/model/words.ts'
+import type { BatchBody, BatchResultView, BatchView, PlacesView, PlaceView } from './api/views/batch.ts'
+import type { SpansView } from './api/views/spans.ts'
+import type { UsageBy, UsageRateView, UsageReportView, UsageSumView } from './api/views/usage.ts'
 
 export { ApiError } from './api/client/client.ts'
 export type { Compose } from './api/client/compose.ts'
@@ -73,7 +75,9 @@ export type { LineageNodeView, LineageView, ResumableView, ResumablesView, Resum
 export type { RoleProblem, RoleView, RolesView } from './api/views/roles.ts'
 export type { SearchMatchView, SearchView } from './api/views/search.ts'
 export type { InFlightView, StakesView } from './api/views/stakes.ts'
-export type { UsageBy, UsageReportView, UsageRowView, UsageSumView } from './api/views/usage.ts'
+export type { BatchBody, BatchResultView, PlaceView } from './api/views/batch.ts'
+export type { ProcessSpansView, SpanView, SpansView } from './api/views/spans.ts'
+export type { UsageBy, UsageRateView, UsageReportView, UsageRowView, UsageSumView } from './api/views/usage.ts'
 export type { ErrorCode } from './kernel/model/errors.ts'
 export type { Effort } from './kernel/model/spec-parts.ts'
 export type { AgentProblem, AgentsView, AgentView, KeyState } from './api/views/agents.ts'
@@ -166,6 +170,24 @@ export interface EventsOptions extends CallOptions {
   readonly live?: boolean
   /** called with `false` when the daemon has not answered for a second, and with `true` when it answers again */
   readonly onLink?: (isUp: boolean) => void
+}
+
+/** Which lines of a log are returned. */
+export interface LogOptions {
+  readonly tail?: number
+  readonly since?: number | string
+  readonly before?: string
+  readonly match?: string
+  readonly ignoreCase?: boolean
+  readonly subtree?: boolean
+}
+
+/** Which usage is counted, and how it is grouped. */
+export interface UsageOptions {
+  readonly by?: UsageBy | `${UsageBy},${UsageBy}` | undefined
+  readonly since?: number | string | undefined
+  readonly until?: number | string | undefined
+  readonly under?: string | undefined
 }
 
 /** What a diff compares. */
@@ -563,11 +585,12 @@ export class Reeve implements AsyncDisposable {
 
   /**
    * Returns the last lines of text and output. `tail`: their number (default 100, at most 10,000). `since`: only lines since this time (wall
-   * ms, or ISO 8601). `cursor` of the answer: the events after it are not among the lines.
+   * ms, or ISO 8601). `match`: only lines with this text. `subtree`: also all processes below, as one log. `before` of the answer: the
+   * option for the lines before these; null if there are none. `cursor` of the answer: the events after it are not among the lines.
    */
-  logs(ref: string, options: CallOptions & { tail?: number; since?: number | string } = {}): Promise<{ lines: LogLine[]; cursor: number }> {
+  logs(ref: string, options: CallOptions & LogOptions = {}): Promise<{ lines: LogLine[]; cursor: number; before: string | null }> {
     const { signal, ...query } = options
-    return this.#client.get(`${processPath(ref)}/logs`, query, { signal })
+    return this.#client.get(`${processPath(ref)}/logs`, query, { signal, extraMs: DIFF_MS })
   }
 
   /**
@@ -599,12 +622,36 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Returns the usage of all processes, including removed ones, by `agent` (default), `model`, `day` or `tree`. `since`: only from this time
-   * on (wall ms, or ISO 8601), in whole hours.
+   * Returns the usage of all processes, including removed ones, by `agent` (default), `model`, `day`, `hour`, `tree` or `process`, or by two
+   * of them. `since`, `until`: only in this time (wall ms, or ISO 8601), in whole hours. `under`: only this process and all below it.
    */
-  usageReport(options: CallOptions & { by?: UsageBy | undefined; since?: number | string | undefined } = {}): Promise<UsageReportView> {
+  usageReport(options: CallOptions & UsageOptions = {}): Promise<UsageReportView> {
     const { signal, ...query } = options
     return this.#client.get('/v1/usage', query, { signal, extraMs: USAGE_MS })
+  }
+
+  /** Does the same to many processes: `pause`, `resume`, `stop`, `kill`, `send` (with `text`), `remove`, `pin` or `unpin`. */
+  async batch(body: BatchBody, options: CallOptions = {}): Promise<BatchResultView[]> {
+    return (await this.#client.post<BatchView>('/v1/batch', body, options)).results
+  }
+
+  /** Lists the directories in which processes were started, the last used one first. */
+  async places(options: CallOptions = {}): Promise<PlaceView[]> {
+    return (await this.#client.get<PlacesView>('/v1/places', {}, options)).places
+  }
+
+  /** Returns what processes spend per minute now, together and by tree. */
+  usageRate(options: CallOptions = {}): Promise<UsageRateView> {
+    return this.#client.get('/v1/usage/rate', {}, options)
+  }
+
+  /** Returns when a process had which status; with `subtree` each process below it, too. `max`: the number of spans of one process. */
+  spans(
+    ref: string,
+    options: CallOptions & { subtree?: boolean; since?: number | string; until?: number | string; max?: number } = {},
+  ): Promise<SpansView> {
+    const { signal, ...query } = options
+    return this.#client.get(`${processPath(ref)}/spans`, query, { signal })
   }
 
   /**

@@ -40,7 +40,7 @@ const PURE = ['kernel']
 const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
   // The wiring of the daemon's parts, and tables of statements and answers: one line for each entry.
   'src/daemon/daemon.ts: #createRoutesDeps(web: WebPort): Parameters<typeof addRoutes>[1] {': 126,
-  'src/daemon/wiring.ts: export function connectDaemonParts(deps: DaemonResources, { table, cursor }: LoadedTable): DaemonParts {': 130,
+  'src/daemon/wiring.ts: export function connectDaemonParts(deps: DaemonResources, { table, cursor }: LoadedTable): DaemonParts {': 133,
   'src/store/statements.ts: export function prepareAll(db: DatabaseSync) {': 74,
   'bench/gateway.ts: async function bench(): Promise<void> {': 85,
 }

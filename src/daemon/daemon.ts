@@ -223,7 +223,7 @@ class RunningDaemon implements Daemon {
 
   #createRoutesDeps(web: WebPort): Parameters<typeof addRoutes>[1] {
     const { paths, containments, store, clock, turns, settings, tmpDir, log } = this.#deps
-    const { table, feed, rows, keys, pipeline, sweeper, worktrees, composeNodes } = this.#parts
+    const { table, feed, rows, keys, pipeline, sweeper, worktrees, composeNodes, rate } = this.#parts
     const { gateways, crewGit, autoRemovals, retirements, toolService, monitor, notifier } = this.#parts
     const slices = turns.newQueue()
     const reads = new ProcessQueries(table, store, clock, slices)
@@ -302,7 +302,7 @@ class RunningDaemon implements Daemon {
       parentUuid: null,
       waiter,
       openMcpAccess: (userContext) => toolService.openUserAccess(userContext),
-      ...historyViews({ table, store, reads, slices, worktrees, turns, removals, clock }),
+      ...historyViews({ table, store, reads, slices, worktrees, turns, removals, clock, rate, paths, startedAt: this.#startedAt.wall }),
       removals,
       collector,
       archive: new Archive({

@@ -16,6 +16,7 @@ import { Deadlines } from './loop/deadlines.ts'
 import type { Drain } from './loop/drain.ts'
 import { WriteFailures } from './loop/write-failures.ts'
 import { Feed } from './loop/feed.ts'
+import { SpendingRate } from './loop/spending-rate.ts'
 import { GatewaySessions } from './incarnation/gateway-sessions.ts'
 import { RowFeed } from './rows/row-feed.ts'
 import { EffectPerformer } from './incarnation/perform.ts'
@@ -66,6 +67,7 @@ export interface DaemonParts {
   readonly table: Table
   readonly feed: Feed
   readonly rows: RowFeed
+  readonly rate: SpendingRate
   readonly keys: Credentials
   readonly gateways: GatewaySessions
   readonly toolService: ToolService
@@ -189,6 +191,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
   const get = (uuid: Uuid): Process | undefined => table.get(uuid)
   const feed = new Feed(store, () => clock.now().wall)
   const rows = new RowFeed({ table, store, clock, slices: turns.newQueue(), cursor: () => pipeline.cursor, log })
+  const rate = new SpendingRate({ get, now: () => clock.now().mono })
   const keys = new Credentials({ paths, containments, settings, tmpDir })
   const gateways = new GatewaySessions({ keys, settings, clock, state: paths.state, log })
   const toolService = new ToolService({ state: paths.state, tmpDir, socket: paths.socket, newId: uuidv7, log })
@@ -252,6 +255,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
       monitor.onFacts(facts)
       feed.publish(facts)
       rows.onCommit(facts, processes)
+      rate.onFacts(facts)
       notifier.onFacts(facts)
       homeBudgetWatch.onFacts(facts)
       retirements.onFacts(facts)
@@ -276,6 +280,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
     table,
     feed,
     rows,
+    rate,
     keys,
     gateways,
     toolService,

@@ -467,6 +467,10 @@ export interface LogLine {
   at: string
   stream: 'stdout' | 'stderr' | 'assistant' | 'user' | 'tool' | 'system'
   text: string
+  /** the process of the line, in the log of a tree */
+  uuid?: string
+  pid?: number
+  name?: string | null
 }
 
 /** The response to a signal, a pause, a resume or an answer. */

@@ -1,7 +1,7 @@
 // The JSON of the API: the usage of all processes. Made by `npm run docs` from the schemas of the daemon (scripts/views.ts): do not edit.
 // Test: test/e2e/limits/usage.test.ts.
 
-export type UsageBy = 'agent' | 'model' | 'day' | 'tree'
+export type UsageBy = 'agent' | 'model' | 'day' | 'tree' | 'hour' | 'process'
 
 /** Tokens and USD of several processes. */
 export interface UsageSumView {
@@ -20,9 +20,14 @@ export interface UsageSumView {
 }
 
 export interface UsageRowView {
-  /** the agent, the model (empty: unknown), the day in the time zone of the daemon, or the UUID of the root process */
+  /**
+   * the agent, the model (empty: unknown), or the UUID of the process or of the root process. Days and hours are those of the time zone of
+   * the daemon
+   */
   key: string
-  /** the root process of a tree; `pid` and `name` are null if its record is gone */
+  /** the value of the second group, written as `key`; null: there is no second group */
+  part: string | null
+  /** the process, or the root process of a tree; `pid` and `name` are null if its record is gone */
   root: {
     uuid: string
     pid: number | null
@@ -47,9 +52,15 @@ export interface UsageRowView {
 export interface UsageReportView {
   version: 1
   by: UsageBy
+  /** the second group; null: there is none */
+  split: UsageBy | null
   /** the start of the first hour that counts; null: all usage counts */
   since: string | null
-  /** at most 1,000 rows: the most expensive first, or days in order */
+  /** the end of the last hour that counts; null: up to now */
+  until: string | null
+  /** the process whose tree counts; null: all processes count */
+  under: { uuid: string; pid: number; name: string | null } | null
+  /** at most 1,000 rows: times in order, else the most expensive first */
   rows: UsageRowView[]
   /** the number of omitted rows */
   more: number
@@ -74,4 +85,24 @@ export interface UsageReportView {
   }
   /** the sum of all rows, omitted ones included */
   total: UsageSumView
+}
+
+export interface UsageRateView {
+  version: 1
+  /** the start of the daemon: what was spent before it is not in the rates */
+  since: string
+  /** USD and tokens a minute, over the last 1, 5 and 60 minutes */
+  total: { minutes: number; costUsd: number; tokens: number }[]
+  /** the trees that have spent in the last hour, the most expensive first */
+  trees: {
+    root: {
+      uuid: string
+      pid: number | null
+      name: string | null
+      agent: string
+      removed: boolean
+    }
+    /** USD and tokens a minute, over the last 1, 5 and 60 minutes */
+    rates: { minutes: number; costUsd: number; tokens: number }[]
+  }[]
 }

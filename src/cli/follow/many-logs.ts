@@ -20,6 +20,8 @@ export interface ManyLogsOptions {
   readonly withTime: boolean
   readonly tail?: number | undefined
   readonly since?: number | undefined
+  /** only lines with this text */
+  readonly match?: string | undefined
   /** which processes join: only these, their new descendants, or every new process */
   readonly joining: 'none' | 'descendants' | 'all'
 }
@@ -71,11 +73,15 @@ interface EarlierLine {
 async function readEarlierLines(
   { reeve }: CommandContext,
   sources: readonly LogSource[],
-  { tail, since }: ManyLogsOptions,
+  { tail, since, match }: ManyLogsOptions,
   cursors: Map<string, number>,
 ): Promise<EarlierLine[]> {
   const share = Math.floor(MAX_LINES / Math.max(1, sources.length))
-  const query = { tail: tail ?? Math.max(LEAST_LINES, Math.min(MOST_LINES, share)), ...(since === undefined ? {} : { since }) }
+  const query = {
+    tail: tail ?? Math.max(LEAST_LINES, Math.min(MOST_LINES, share)),
+    ...(since === undefined ? {} : { since }),
+    ...(match === undefined ? {} : { match }),
+  }
   const found: EarlierLine[] = []
   for (let at = 0; at < sources.length; at += MAX_PARALLEL) {
     const some = sources.slice(at, at + MAX_PARALLEL)

@@ -146,7 +146,10 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   ...CHANGES,
   logs: {
     summary: 'Show the text and output of processes',
-    usage: ['reeve logs [-f] [-t] [--tail N] [--since D|TIME] [--tree] P...', 'reeve logs [-f] [-t] [--tail N] [--since D|TIME] --all'],
+    usage: [
+      'reeve logs [-f|--match TEXT] [-t] [--tail N] [--since D|TIME] [--tree] P...',
+      'reeve logs [-f|--match TEXT] [-t] [--tail N] [--since D|TIME] --all',
+    ],
     about: [
       'Shows the assistant text, tool calls and output of processes. With `-f` it continues until all have ended. `--since` takes a time or a duration; with `--tail` both apply.',
       'Several processes are shown as one log in the order of time, and each row begins with a name. `--tree` adds all descendants, and with `-f` new ones. `--all` shows all living processes, and with `-f` every new one; it does not end by itself.',
@@ -158,6 +161,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       timestamps: on('print the time before each line', 't'),
       tail,
       since,
+      match: text('TEXT', 'only lines with this text'),
       tree: on('also all descendants, living and ended'),
       all: on('all living processes'),
     },
@@ -165,6 +169,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     examples: [
       ['reeve logs --tail 20 docs', 'the end'],
       ['reeve logs -f --since 10m 5', 'the last ten minutes, then what follows'],
+      ["reeve logs --match 'npm test' docs", 'the lines about one thing'],
       ['reeve logs -f web db', 'two processes as one log'],
       ['reeve logs -f --tree docs', 'a process and all below it'],
     ],

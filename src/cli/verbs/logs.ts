@@ -24,12 +24,15 @@ export async function run(call: VerbCall): Promise<number> {
   const { args, out, reeve } = call
   const since = parseSince(args.text('since'))
   const follow = args.on('follow')
+  const match = args.text('match')
+  if (follow && match !== undefined) throw new UsageError('--follow and --match exclude each other')
   const [ref = ''] = args.words
   if (args.on('all') || args.on('tree') || args.words.length !== 1 || isNamePattern(ref)) {
     if (args.on('all') && args.on('tree')) throw new UsageError('--all and --tree exclude each other')
     return printManyLogs(call, () => findSources(call), {
       follow,
       since,
+      match,
       withTime: args.on('timestamps'),
       tail: args.number('tail'),
       joining: args.on('all') ? 'all' : args.on('tree') ? 'descendants' : 'none',
@@ -37,7 +40,11 @@ export async function run(call: VerbCall): Promise<number> {
   }
   const printer = new LogPrinter({ out, withTime: args.on('timestamps') })
   const process = await resolveForRead(ref, out, (resolvedRef) => reeve.get(resolvedRef))
-  const earlier = await reeve.logs(process.uuid, { tail: args.number('tail') ?? MAX_LINES, ...(since === undefined ? {} : { since }) })
+  const earlier = await reeve.logs(process.uuid, {
+    tail: args.number('tail') ?? MAX_LINES,
+    ...(since === undefined ? {} : { since }),
+    ...(match === undefined ? {} : { match }),
+  })
   if (out.json && !follow) await out.value({ lines: earlier.lines.map((line) => logRecord(process, line)) })
   else
     for (const line of follow && !out.json ? withoutRepeatedCause(earlier.lines, process) : earlier.lines)

@@ -1,8 +1,9 @@
 // Decides where a stream of events starts and ends; sse.ts writes it to the client.
-// Owns the meaning of the parameters `after`, `since`, `tail`, `follow` and `live`. Test: test/e2e/daemon/events.test.ts.
+// Owns the meaning of the parameters `after`, `since`, `tail`, `follow` and `live`; event-filter.ts selects the events. Test: test/e2e/daemon/events.test.ts.
 import type { FastifyReply } from 'fastify'
 import type { z } from 'zod'
 import { KernelError } from '../../kernel/model/errors.ts'
+import { checkTypes, filterEvents } from './event-filter.ts'
 import { writeEvents } from './sse.ts'
 import type { EventView } from '../../api/views/daemon.ts'
 import type { Process } from '../../kernel/model/process.ts'
@@ -19,6 +20,7 @@ export async function streamEvents(
   process: Process | null,
 ): Promise<void> {
   const uuid = process?.uuid ?? null
+  if (query.types) checkTypes(query.types)
   const after = await startCursor(deps, query, request.headers['last-event-id'], uuid)
   if (after > deps.cursor())
     throw new KernelError('INVALID', `there is no cursor ${after} yet; the last is ${deps.cursor()}`, { last: deps.cursor() })
@@ -28,7 +30,7 @@ export async function streamEvents(
   const clientGone = clientGoneSignal(reply)
   const follow = query.follow === true && process?.life.state !== 'dead'
   const events = deps.feed.subscribe({ uuid, after, live: query.live ?? false, follow, signal: clientGone })
-  await writeEvents(reply.raw, untilDead(deps, events, uuid), clientGone).catch((error: unknown) =>
+  await writeEvents(reply.raw, filterEvents(untilDead(deps, events, uuid), query), clientGone).catch((error: unknown) =>
     deps.log('a stream of events was cut off', error),
   )
 }

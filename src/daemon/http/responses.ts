@@ -3,6 +3,7 @@
 // Test: test/e2e/daemon/openapi.test.ts.
 import { agentAnswers } from './responses/agents.ts'
 import { archiveAnswers } from './responses/archive.ts'
+import { batchAnswers } from './responses/batch.ts'
 import { composeAnswers } from './responses/compose.ts'
 import { crewDiffAnswers } from './responses/crew-diff.ts'
 import { crewReportAnswers } from './responses/crew-report.ts'
@@ -19,6 +20,7 @@ import { rowAnswers } from './responses/rows.ts'
 import { searchAnswers } from './responses/search.ts'
 import { stakesAnswers } from './responses/stakes.ts'
 import { webAnswers } from './responses/web.ts'
+import { spanAnswers } from './responses/spans.ts'
 import { usageAnswers } from './responses/usage.ts'
 
 export const responseSchemas = {
@@ -29,6 +31,8 @@ export const responseSchemas = {
   ...archiveAnswers,
   ...composeAnswers,
   ...usageAnswers,
+  ...spanAnswers,
+  ...batchAnswers,
   ...searchAnswers,
   ...stakesAnswers,
   ...mcpAnswers,

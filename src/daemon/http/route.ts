@@ -2,6 +2,7 @@
 // docs/reference/api.md all read the same routes. Must contain no route. Test: test/e2e/daemon/openapi.test.ts.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
+import type { PlacesView } from '../../api/views/batch.ts'
 import type { AgentsView } from '../../api/views/agents.ts'
 import type { DaemonView } from '../../api/views/daemon.ts'
 import type { HeartbeatView } from '../../api/views/heartbeat.ts'
@@ -14,7 +15,7 @@ import type { CrewQueries } from '../crew/queries.ts'
 import type { RolesView } from '../../api/views/roles.ts'
 import type { SearchView } from '../../api/views/search.ts'
 import type { StakesView } from '../../api/views/stakes.ts'
-import type { UsageReportView } from '../../api/views/usage.ts'
+import type { UsageRateView, UsageReportView } from '../../api/views/usage.ts'
 import type { ErrorCode } from '../../kernel/model/errors.ts'
 import type { Store } from '../../store/store.ts'
 import type { Process } from '../../kernel/model/process.ts'
@@ -67,6 +68,8 @@ export interface RoutesDeps {
   }
   readonly stakes: (ref: string, request: StakesRequest) => Promise<StakesView>
   readonly usage: (query: UsageQuery) => Promise<UsageReportView>
+  readonly places: () => Promise<PlacesView>
+  readonly usageRate: () => Promise<UsageRateView>
   /** searches all processes if `processes` is null; stops when `signal` aborts */
   readonly search: (query: SearchQuery, processes: readonly Process[] | null, signal: AbortSignal) => Promise<SearchView>
   readonly feed: Feed

@@ -1,6 +1,7 @@
 // The routes of the API. A route validates its input by schemas and calls one operation or query. For users docs/reference/api.md
 // describes the routes, for programs openapi.ts. Tests compare both with this table.
 // Test: test/e2e/daemon/api.test.ts, test/e2e/daemon/events.test.ts, test/e2e/daemon/openapi.test.ts.
+import { spansView } from '../views/spans.ts'
 import { checkModels, listProviderModels } from '../views/models-check.ts'
 import { CURRENT_PID_HEADER } from '../../api/client/current-pid-header.ts'
 import { callerOf, restrictTo } from './caller.ts'
@@ -11,6 +12,7 @@ import { CREW_COMMAND_ROUTES } from './crew/command-routes.ts'
 import { CREW_DIFF_ROUTES } from './crew/diff-route.ts'
 import { CREW_REPORT_ROUTES } from './crew/report-route.ts'
 import { CREW_ROUTES } from './crew/routes.ts'
+import { BATCH_ROUTES } from './batch-route.ts'
 import { COMPOSE_ROUTES } from './compose/routes.ts'
 import { ARCHIVE_ROUTES } from './archive-routes.ts'
 import { RESUME_ROUTES } from './resume-routes.ts'
@@ -23,6 +25,7 @@ import { WORKTREE_ROUTES } from './worktree-routes.ts'
 import { hasLongList, jsonInSlices } from './sliced-json.ts'
 import { clientGoneSignal, streamEvents } from './event-stream.ts'
 import * as schemas from './schemas.ts'
+import { positionText } from './schemas.ts'
 import type { FastifyInstance } from 'fastify'
 
 const QUERY_ROUTES: readonly ApiRoute[] = [
@@ -106,11 +109,43 @@ const QUERY_ROUTES: readonly ApiRoute[] = [
     path: '/v1/processes/:ref/logs',
     right: 'read',
     within: true,
-    summary: 'Returns the last log lines of a process: messages to it, its texts, its tool calls and its output.',
+    summary: 'Returns the last log lines of a process, or of a tree: messages, texts, tool calls and output.',
     query: schemas.logsQuery,
     answer: 'logs',
     errors: [],
-    handle: async ({ reads }, { ref, query }) => ({ version: 1, ...(await reads.logs(await reads.resolve(ref), query.tail, query.since)) }),
+    handle: async ({ reads, cursor }, { ref, query: { tail, since, before, match, ignoreCase, subtree } }) => {
+      const process = await reads.resolve(ref)
+      // Facts that follow during the read are left to the events after `newest`.
+      const newest = cursor()
+      const page = await reads.logs(
+        process,
+        {
+          tail,
+          since,
+          before: before ?? (subtree ? { cursor: newest + 1, lines: 0 } : undefined),
+          match: match === undefined ? undefined : { text: match, ignoreCase },
+        },
+        subtree,
+      )
+      return {
+        version: 1,
+        lines: page.lines,
+        cursor: subtree ? newest : page.cursor,
+        before: page.before && positionText(page.before),
+      }
+    },
+  }),
+  defineRoute({
+    id: 'getSpans',
+    method: 'GET',
+    path: '/v1/processes/:ref/spans',
+    right: 'read',
+    within: true,
+    summary: 'Returns when a process, or each process of its tree, had which status.',
+    query: schemas.spansQuery,
+    answer: 'spans',
+    errors: [],
+    handle: async ({ reads, store, slices }, { ref, query }) => spansView({ reads, store, slices }, await reads.resolve(ref), query),
   }),
   defineRoute({
     id: 'waitForProcess',
@@ -268,6 +303,16 @@ const STREAM_ROUTES: readonly ApiRoute[] = [
 
 const DAEMON_ROUTES: readonly ApiRoute[] = [
   defineRoute({
+    id: 'listPlaces',
+    method: 'GET',
+    path: '/v1/places',
+    right: 'read',
+    summary: 'Lists the directories in which processes were started, the last used one first.',
+    answer: 'places',
+    errors: [],
+    handle: ({ places }) => places(),
+  }),
+  defineRoute({
     id: 'getDaemon',
     method: 'GET',
     path: '/v1/daemon',
@@ -364,6 +409,7 @@ export const ROUTES: readonly ApiRoute[] = [
   ...QUERY_ROUTES,
   ...WORKTREE_ROUTES,
   ...OPERATION_ROUTES,
+  ...BATCH_ROUTES,
   ...ARCHIVE_ROUTES,
   ...COMPOSE_ROUTES,
   ...RESUME_ROUTES,

@@ -7,6 +7,7 @@ import { labelChangeRule, labelsRule } from '../../config/keys/labels.ts'
 import { limitsRule, raiseRule } from '../../config/limit-rules.ts'
 import { childIdRule, intensityRules, restartRule, strategyRule } from '../../config/restart.ts'
 import { isField } from '../views/process-view.ts'
+import type { LogPosition } from '../views/logs.ts'
 import {
   CONTAINMENT_KINDS,
   HANDLERS,
@@ -317,7 +318,20 @@ export const commitBody = z
     unfinished: z.boolean().exactOptional().describe('true: also while the process has not ended'),
   })
   .describe('POST /v1/processes/:ref/commit.')
-export const usageQuery = z.strictObject({ by: z.enum(USAGE_GROUPS).default('agent'), since: instant.optional() })
+const usageGroup = z.enum(USAGE_GROUPS)
+export const usageQuery = z.strictObject({
+  by: z
+    .string()
+    .max(40)
+    .default('agent')
+    .transform((names) => names.split(','))
+    .pipe(z.union([z.tuple([usageGroup]), z.tuple([usageGroup, usageGroup])]))
+    .describe('one group, or two with a comma between: a row for each pair'),
+  every: z.enum(['hour', 'day']).optional().describe('a row for each hour or day, and for the group of `by`; only with one group'),
+  since: instant.optional().describe('only usage since; whole hours'),
+  until: instant.optional().describe('only usage before; whole hours'),
+  under: z.string().min(1).max(200).optional().describe('only this process and all below it'),
+})
 export const searchQuery = z.strictObject({
   text: z.string().min(1).max(500),
   in: z
@@ -331,13 +345,44 @@ export const searchQuery = z.strictObject({
   limit: count(1_000).default(100),
   ignoreCase: flag.default(false),
 })
-export const logsQuery = z.strictObject({ tail: count(10_000).default(100), since: instant.optional() })
+/** A position in a log, as its text. */
+const logPosition = z
+  .string()
+  .regex(/^\d{1,15}(\.\d{1,9})?$/)
+  .transform((text): LogPosition => {
+    const [cursor, lines = Infinity] = text.split('.').map(Number)
+    return { cursor: cursor ?? 0, lines }
+  })
+export function positionText({ cursor, lines }: LogPosition): string {
+  return Number.isFinite(lines) ? `${cursor}.${lines}` : String(cursor)
+}
+export const logsQuery = z.strictObject({
+  tail: count(10_000).default(100),
+  since: instant.optional(),
+  before: logPosition.optional().describe('`before` of another answer: the lines before those'),
+  match: z.string().min(1).max(500).optional().describe('only lines with this text'),
+  ignoreCase: flag.default(false).describe('1: `match` ignores case'),
+  subtree: flag.default(false).describe('1: also all processes below it, living and ended, as one log'),
+})
+export const spansQuery = z.strictObject({
+  subtree: flag.default(false).describe('1: also all processes below it, living and ended'),
+  since: instant.optional(),
+  until: instant.optional(),
+  max: count(20_000).default(2_000).describe('the greatest number of spans of one process: its last ones'),
+})
 export const eventsQuery = z.strictObject({
   after: count(Number.MAX_SAFE_INTEGER).optional(),
   since: instant.optional(),
   follow: flag.optional(),
   live: flag.optional(),
   tail: count(10_000).optional(),
+  types: z
+    .string()
+    .max(2_000)
+    .transform((names) => names.split(','))
+    .optional()
+    .describe('only events of these types or facts, separated by commas'),
+  brief: flag.default(false).describe('1: texts are cut at 2,048 characters, and end with the number of missing ones'),
 })
 /** States, separated by commas; the request is answered when one of them is reached. */
 const waitFor = z

@@ -1,4 +1,5 @@
-// The route of the usage report; routes.ts registers it. Test: test/e2e/limits/usage.test.ts.
+// The routes of usage; routes.ts registers them. Test: test/e2e/limits/usage.test.ts.
+import { KernelError } from '../../kernel/model/errors.ts'
 import { defineRoute, type ApiRoute } from './route.ts'
 import * as schemas from './schemas.ts'
 
@@ -8,10 +9,23 @@ export const USAGE_ROUTES: readonly ApiRoute[] = [
     method: 'GET',
     path: '/v1/usage',
     right: 'read',
-    summary: 'Returns the usage of all processes, removed ones included, by agent, model, day or tree.',
+    summary: 'Returns the usage of all processes, removed ones included, by agent, model, time, tree or process.',
     query: schemas.usageQuery,
     answer: 'usage',
     errors: ['DISK_FULL', 'READ_ONLY'],
-    handle: ({ usage }, { query }) => usage(query),
+    handle: ({ usage }, { query: { by, every, ...query } }) => {
+      if (every !== undefined && by.length > 1) throw new KernelError('INVALID', '`every` and two groups exclude each other')
+      return usage({ ...query, by: every === undefined ? by : [every, by[0]] })
+    },
+  }),
+  defineRoute({
+    id: 'getUsageRate',
+    method: 'GET',
+    path: '/v1/usage/rate',
+    right: 'read',
+    summary: 'Returns what processes spend per minute now, together and by tree.',
+    answer: 'usageRate',
+    errors: [],
+    handle: ({ usageRate }) => usageRate(),
   }),
 ]

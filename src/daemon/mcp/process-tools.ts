@@ -115,7 +115,7 @@ const inspect = defineOwnTool({
     if (!(await isRelated(process, context))) return summaryOf(process, context)
     const { status, holds, asks, ppid, cwd, model, usage, limits, queueCount } = reads.view(process)
     const worktree = process.files
-    const log = lines === 0 ? {} : { log: (await reads.logs(process, lines)).lines.map(({ text }) => text) }
+    const log = lines === 0 ? {} : { log: (await reads.logs(process, { tail: lines })).lines.map(({ text }) => text) }
     return {
       ...(await summaryOf(process, context)),
       status,

@@ -1,14 +1,17 @@
 // The reads of histories that the API offers: forks, files, usage, searches, and what an action would cost. Connects each with what it needs.
 // Tests: test/e2e/daemon/api.test.ts, test/e2e/worktree/files.test.ts.
 import { ProcessDiffs } from '../operations/process-diffs.ts'
+import { placesView } from './places.ts'
 import { stakesView } from '../stakes/stakes-query.ts'
 import { lineageView, resumableView } from './resumable.ts'
 import { searchTranscripts } from './search.ts'
-import { usageReport } from './usage-report.ts'
+import { usageRateView, usageReport } from './usage-report.ts'
 import type { RoutesDeps } from '../http/route.ts'
 import type { Clock } from '../loop/clock.ts'
 import type { Removals } from '../operations/removals.ts'
 import type { Worktrees } from '../operations/worktrees.ts'
+import type { Paths } from '../../config/paths.ts'
+import type { SpendingRate } from '../loop/spending-rate.ts'
 import type { Table } from '../loop/table.ts'
 import type { EventLoopTurns } from '../../drivers/common/event-loop-turns.ts'
 
@@ -18,12 +21,20 @@ export interface HistoryDeps extends Pick<RoutesDeps, 'store' | 'reads' | 'slice
   readonly turns: EventLoopTurns
   readonly removals: Removals
   readonly clock: Clock
+  readonly rate: SpendingRate
+  readonly paths: Paths
+  /** wall time of the start of the daemon, in ms */
+  readonly startedAt: number
 }
 
-export function historyViews(deps: HistoryDeps): Pick<RoutesDeps, 'resumeQueries' | 'usage' | 'search' | 'diffs' | 'stakes'> {
+export function historyViews(
+  deps: HistoryDeps,
+): Pick<RoutesDeps, 'resumeQueries' | 'usage' | 'usageRate' | 'places' | 'search' | 'diffs' | 'stakes'> {
   return {
     resumeQueries: { resumable: (query) => resumableView(deps, query), lineage: (ref) => lineageView(deps, ref) },
     usage: (query) => usageReport(deps, query),
+    places: () => placesView(deps),
+    usageRate: () => usageRateView(deps),
     search: (query, processes, signal) => searchTranscripts({ ...deps, mono: deps.turns.mono }, query, processes, signal),
     diffs: new ProcessDiffs(deps),
     stakes: (ref, request) => stakesView(deps, ref, request),

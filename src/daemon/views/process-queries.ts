@@ -5,11 +5,12 @@ import { KernelError } from '../../kernel/model/errors.ts'
 import { statusOf } from '../../kernel/model/status.ts'
 import { processView, signalsOf, stepsOf } from './process-view.ts'
 import { isoTime, isoOrNull } from './format-times.ts'
-import { isRepeatedByNote, LOG_FACTS, logLines } from '../../api/text/log-lines.ts'
+import { readTree } from './descendants.ts'
+import { readLogs, type LogPage, type LogQuery } from './logs.ts'
 import type { CandidateView } from '../../api/views/archive.ts'
-import type { LogLine, ProcessView, SignalsView, StepView, UsageField } from '../../api/views/process.ts'
+import type { ProcessView, SignalsView, StepView, UsageField } from '../../api/views/process.ts'
 import { EventLoopTurns, type SliceQueue } from '../../drivers/common/event-loop-turns.ts'
-import type { FactBody, StoredFact } from '../../kernel/model/facts.ts'
+import type { StoredFact } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { Store } from '../../store/store.ts'
 import type { Clock } from '../loop/clock.ts'
@@ -22,8 +23,6 @@ const PAGE = 100
 const PAGE_FACTS = 32
 /** The largest number of dead rows in a list. */
 const MAX_DEAD = 10_000
-/** The largest number of lines of `logs`. */
-const MAX_LINES = 10_000
 
 export interface ListQuery<K extends keyof ProcessView> {
   /** includes dead processes */
@@ -207,36 +206,13 @@ export class ProcessQueries {
     }
   }
 
-  /** Returns the last `tail` lines of a process's log, and the cursor of the newest fact read. `since`: only lines from this wall time on. */
-  async logs(process: Process, tail: number, since: number | null = null): Promise<{ lines: LogLine[]; cursor: number }> {
-    const wanted = Math.min(tail, MAX_LINES)
-    let lines: LogLine[] = []
-    let cursor = 0
-    /** the fact after the current page */
-    let later: FactBody | undefined
-    for await (const page of this.#lastPages(process.uuid)) {
-      cursor ||= page.at(-1)?.cursor ?? 0
-      const next = (index: number): FactBody | undefined => page[index + 1]?.body ?? later
-      const before = page.flatMap(({ at, body }, index) =>
-        (since !== null && at < since) || isRepeatedByNote(body, next(index)) ? [] : logLines(isoTime(at), body),
-      )
-      later = page[0]?.body
-      lines = [...before, ...lines]
-      if (lines.length >= wanted || (page[0]?.at ?? 0) < (since ?? 0)) break
-    }
+  /** Returns the last lines of the log of a process; with `tree`, of all processes below it, too. */
+  async logs(process: Process, query: LogQuery, tree = false): Promise<LogPage> {
+    const deps = { store: this.#store, slices: this.#slices, reads: this }
+    const page = await readLogs(deps, tree ? (await readTree(deps, process)).processes : [process], query)
     // If the process was removed between two pages, the partial result would look complete: this throws COLLECTED instead.
     await this.get(process.uuid)
-    return { lines: lines.slice(Math.max(0, lines.length - wanted)), cursor }
-  }
-
-  /** Yields pages of the facts with log lines: the last page first, and the facts of each page in order. */
-  async *#lastPages(uuid: Uuid): AsyncGenerator<readonly StoredFact[]> {
-    for (let before = Number.MAX_SAFE_INTEGER; before > 1;) {
-      const page = await this.#store.tail(uuid, PAGE_FACTS, LOG_FACTS, before)
-      yield page
-      if (page.length < PAGE_FACTS) return
-      before = page[0]?.seq ?? 0
-    }
+    return page
   }
 
   /**

@@ -1,10 +1,12 @@
-// Reports the usage of all processes by agent, model, day or tree, from the usage ledger of the store. The ledger is updated first.
+// Reports the usage of all processes by agent, model, time, tree or process, from the usage ledger of the store. The ledger is updated first.
 // Owns the grouping, the order and the limit of rows. Yields to the event loop between two pages.
 // Test: test/e2e/limits/usage.test.ts.
 import { knownCost } from '../../api/known-cost.ts'
 import { setImmediate } from 'node:timers/promises'
+import { readTree } from './descendants.ts'
 import { isoTime } from './format-times.ts'
-import type { UsageBy, UsageReportView, UsageRowView, UsageSumView } from '../../api/views/usage.ts'
+import type { UsageBy, UsageRateView, UsageReportView, UsageRowView, UsageSumView } from '../../api/views/usage.ts'
+import type { SpendingRate } from '../loop/spending-rate.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { SpentRow, Store } from '../../store/store.ts'
 import type { Home } from '../../kernel/model/usage-totals.ts'
@@ -16,47 +18,80 @@ const PAGE = 500
 const MAX_ROWS = 1_000
 
 export interface UsageQuery {
-  readonly by: UsageBy
+  /** one group or two: a row for each pair */
+  readonly by: readonly [UsageBy, UsageBy?]
   /** counts usage from this time on, rounded down to the hour; wall ms */
   readonly since?: number | undefined
+  /** counts usage before this time, rounded up to the hour; wall ms */
+  readonly until?: number | undefined
+  /** counts only this process and all below it */
+  readonly under?: string | undefined
 }
 
 export interface UsageDeps {
-  readonly store: Pick<Store, 'updateUsageLedger' | 'usageRows' | 'countUnownedUsage' | 'tombstone'>
-  readonly reads: { find(uuid: Uuid): Promise<Process | undefined> }
+  readonly store: Pick<Store, 'updateUsageLedger' | 'usageRows' | 'countUnownedUsage' | 'tombstone' | 'tail'>
+  readonly reads: { find(uuid: Uuid): Promise<Process | undefined>; resolve(ref: string): Promise<Process> }
   readonly table: { readonly home: Home }
 }
 
-/** Returns the usage of all processes, removed ones included. */
-export async function usageReport({ store, reads, table }: UsageDeps, { by, since }: UsageQuery): Promise<UsageReportView> {
+/** Returns the usage of all processes, or of a tree, removed processes included. */
+export async function usageReport(deps: UsageDeps, { by: keys, since, until, under }: UsageQuery): Promise<UsageReportView> {
+  const { store, table, reads } = deps
+  const [by, split = null] = keys
+  const top = under === undefined ? null : await reads.resolve(under)
+  const below = top && (await readTree(deps, top)).uuids
   await updateLedger(store)
-  const sinceHour = since === undefined ? undefined : Math.floor(since / HOUR_MS)
+  const [sinceHour, untilHour] = [since && Math.floor(since / HOUR_MS), until && Math.ceil(until / HOUR_MS)]
   const total = new Group()
   const groups = new Map<string, Group>()
   for await (const row of ledgerRows(store, sinceHour)) {
-    const key = groupKeyOf(row, by)
+    if (untilHour !== undefined && row.hour >= untilHour) continue
+    // Of a root, also removed descendants are known.
+    if (below && !below.has(row.uuid) && row.root !== top?.uuid) continue
+    const key = JSON.stringify(keys.map((name) => name && keyOf(row, name)))
     const group = groups.get(key) ?? new Group()
     groups.set(key, group)
     total.add(row)
     group.add(row)
   }
-  const keys = sortedKeys(groups, by)
+  const sorted = sortedKeys(groups, keys)
   const rows = await Promise.all(
-    keys.slice(0, MAX_ROWS).map(async (key): Promise<UsageRowView> => {
-      const group = groups.get(key) ?? new Group()
-      return { key, root: by === 'tree' ? await rootOf(key, group.agent, { store, reads }) : null, ...group.sum() }
+    sorted.slice(0, MAX_ROWS).map(async (text): Promise<UsageRowView> => {
+      const [key = '', part = null] = JSON.parse(text) as [string, string?]
+      const group = groups.get(text) ?? new Group()
+      const processKey = by === 'tree' || by === 'process' ? key : split === 'tree' || split === 'process' ? part : null
+      return { key, part, root: processKey === null ? null : await rootOf(processKey, group.agent, deps), ...group.sum() }
     }),
   )
   return {
     version: 1,
     by,
+    split,
     since: sinceHour === undefined ? null : isoTime(sinceHour * HOUR_MS),
+    until: untilHour === undefined ? null : isoTime(untilHour * HOUR_MS),
+    under: top && { uuid: top.uuid, pid: top.pid, name: top.spec.name },
     rows,
-    more: keys.length - rows.length,
+    more: sorted.length - rows.length,
     unread: await store.countUnownedUsage(),
     total: total.sum(),
     home: { day: periodView(table.home, 'dailyUsd'), month: periodView(table.home, 'monthlyUsd') },
   }
+}
+
+export interface UsageRateDeps extends Pick<UsageDeps, 'reads'> {
+  readonly store: Pick<Store, 'tombstone'>
+  readonly rate: SpendingRate
+  /** wall time of the start of the daemon, in ms */
+  readonly startedAt: number
+}
+
+/** Returns what is spent per minute now, by tree; the most expensive tree first. */
+export async function usageRateView({ rate, store, reads, startedAt }: UsageRateDeps): Promise<UsageRateView> {
+  const trees = await Promise.all(
+    rate.trees().map(async ([root, rates]) => ({ root: await rootOf(root, '', { store, reads }), rates: [...rates] })),
+  )
+  const lastHour = ({ rates }: (typeof trees)[number]): number => rates.at(-1)?.costUsd ?? 0
+  return { version: 1, since: isoTime(startedAt), total: [...rate.total()], trees: trees.toSorted((a, b) => lastHour(b) - lastHour(a)) }
 }
 
 function periodView({ book, budgets, ends }: Home, name: HomeBudgetName): UsageReportView['home']['day'] {
@@ -83,7 +118,7 @@ async function* ledgerRows(store: Pick<Store, 'usageRows'>, sinceHour: number | 
 }
 
 /** The group that a row of the ledger belongs to. */
-function groupKeyOf({ agent, model, hour, root }: SpentRow, by: UsageBy): string {
+function keyOf({ agent, model, hour, root, uuid }: SpentRow, by: UsageBy): string {
   switch (by) {
     case 'agent':
       return agent
@@ -91,8 +126,12 @@ function groupKeyOf({ agent, model, hour, root }: SpentRow, by: UsageBy): string
       return model
     case 'tree':
       return root
+    case 'process':
+      return uuid
     case 'day':
       return dayOf(hour)
+    case 'hour':
+      return `${dayOf(hour)} ${String(new Date(hour * HOUR_MS).getHours()).padStart(2, '0')}:00`
   }
 }
 
@@ -102,16 +141,27 @@ function dayOf(hour: number): string {
   return [at.getFullYear(), at.getMonth() + 1, at.getDate()].map((part) => String(part).padStart(2, '0')).join('-')
 }
 
-/** Sorts days by date, all other groups by cost and then tokens, largest first. */
-function sortedKeys(groups: ReadonlyMap<string, Group>, by: UsageBy): string[] {
-  const keys = [...groups.keys()].toSorted()
-  if (by === 'day') return keys
-  const sortKey = (key: string): readonly [number, number] => groups.get(key)?.sortKey() ?? [0, 0]
-  return keys.toSorted((a, b) => sortKey(b)[0] - sortKey(a)[0] || sortKey(b)[1] - sortKey(a)[1])
+/** Sorts groups of a time by the time, and all others by cost and then tokens, largest first. */
+function sortedKeys(groups: ReadonlyMap<string, Group>, keys: UsageQuery['by']): string[] {
+  const timeOf = (text: string): string => {
+    const values = JSON.parse(text) as readonly string[]
+    return values.filter((_, index) => keys[index] === 'day' || keys[index] === 'hour').join()
+  }
+  return [...groups]
+    .map(([text, group]) => ({ text, time: timeOf(text), size: group.sortKey() }))
+    .toSorted((a, b) => {
+      if (a.time !== b.time) return a.time < b.time ? -1 : 1
+      return b.size[0] - a.size[0] || b.size[1] - a.size[1] || (a.text < b.text ? -1 : 1)
+    })
+    .map(({ text }) => text)
 }
 
 /** Describes the root process of a tree; `agent` is used if the process was removed. */
-async function rootOf(uuid: Uuid, agent: string, { store, reads }: Pick<UsageDeps, 'store' | 'reads'>): Promise<UsageRowView['root']> {
+async function rootOf(
+  uuid: Uuid,
+  agent: string,
+  { store, reads }: Pick<UsageRateDeps, 'store' | 'reads'>,
+): Promise<NonNullable<UsageRowView['root']>> {
   const process = await reads.find(uuid)
   if (process) return { uuid, pid: process.pid, name: process.spec.name, agent: process.spec.agent, removed: false }
   const { pid = null, name = null } = (await store.tombstone(uuid)) ?? {}

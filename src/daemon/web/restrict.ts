@@ -68,6 +68,7 @@ export async function restrictToSession<D extends { readonly reads: Reads }>(
   if (id === 'spawnProcess' && !openings.includes('commands')) await checkDirectory(body?.['cwd'], deps.reads)
   const { only } = session
   if (only !== null) checkSides(query)
+  if (session.redact) checkNoMatch(query)
   if (only !== null && ref !== '') await checkWithin(deps.reads, ref, only)
   const ownQuery = only !== null && id === 'getRows' ? await withOwnScope(query, only, deps.reads) : query
   return { deps, body, query: ownQuery, adapt: (answer) => adaptAnswer(answer, id, session, deps.reads) }
@@ -124,6 +125,12 @@ function checkSides(query: unknown): void {
   const { from, to } = (query ?? {}) as { readonly from?: unknown; readonly to?: unknown }
   if ([from, to].some((side) => typeof side === 'string' && side.includes('@')))
     throw new KernelError('PERMISSION', 'this session sees one process and those below it, so it compares with no other')
+}
+
+/** Checks that no text is searched, because the answer would reveal whether hidden lines have it. Errors: PERMISSION. */
+function checkNoMatch(query: unknown): void {
+  if ((query as { readonly match?: unknown } | undefined)?.match !== undefined)
+    throw new KernelError('PERMISSION', 'this session sees no inputs and results, so it cannot search lines for a text')
 }
 
 /** Checks that a reference is the root of the subtree or below it. Errors: NOT_FOUND, as for a process that does not exist. */

@@ -179,7 +179,7 @@ export const SIGNAL_SCOPES = ['none', 'children', 'subtree'] as const
 export type SignalScope = (typeof SIGNAL_SCOPES)[number]
 
 /** The ways to group a usage report. */
-export const USAGE_GROUPS = ['agent', 'model', 'day', 'tree'] as const
+export const USAGE_GROUPS = ['agent', 'model', 'day', 'tree', 'hour', 'process'] as const
 
 /** The wire formats of model providers. */
 export const PROVIDER_KINDS = ['anthropic', 'openai', 'google', 'openai-compatible'] as const

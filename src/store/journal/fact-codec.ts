@@ -190,6 +190,7 @@ const SHAPES: readonly Shape[] = Object.entries(LAYOUT).map(([type, [code, ...fi
   type: type as FactType,
   columns: (fields as readonly string[]).map((field) => ({ name: field.replace('?', ''), optional: field.endsWith('?') })),
 }))
+export const FACT_TYPES: readonly FactType[] = SHAPES.map(({ type }) => type)
 const BY_TYPE: ReadonlyMap<string, Shape> = new Map(SHAPES.map((shape) => [shape.type, shape]))
 const BY_CODE: ReadonlyMap<number, Shape> = new Map(SHAPES.map((shape) => [shape.code, shape]))
 

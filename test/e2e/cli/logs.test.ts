@@ -83,3 +83,36 @@ test.runIf(HAS_TERMINAL)(
     expect(terminal.text).toContain('two | The quick brown fox\ntwo | jumps over the lazy dog\n')
   },
 )
+
+test('the log of a tree, page by page backwards, and only lines with a text', async () => {
+  const root = await daemon.spawnShell(`echo 1; echo 2; echo 3; ${untilFile('end')}`, { name: 'root' })
+  await daemon.waitForEvent(root.uuid, ({ fact }) => fact === 'process.output')
+  const child = await daemon.spawnShell('echo 4; echo 5 needle; echo 6', { name: 'child', parent: root.uuid })
+  await daemon.waitForEnd(child.uuid)
+  await createFile('end')
+  await daemon.waitForEnd(root.uuid)
+  interface Page {
+    readonly lines: { readonly text: string; readonly name?: string; readonly uuid?: string }[]
+    readonly before: string | null
+  }
+  const page = (query: Record<string, string | number>): Promise<Page> => daemon.client.get<Page>('/v1/processes/root/logs', query)
+  const whole = (await page({ subtree: 1, tail: 1000 })).lines
+  const outputs = whole.filter(({ text }) => /^\d/.test(text)).map(({ name, text }) => `${name} ${text}`)
+  expect(outputs).toEqual(['root 1', 'root 2', 'root 3', 'child 4', 'child 5 needle', 'child 6'])
+  expect(whole[0]?.uuid).toBe(root.uuid)
+  for (const tail of [1, 2, 3]) {
+    const parts: Page['lines'][] = []
+    for (let before: string | null = ''; before !== null;) {
+      const next: Page = await page({ subtree: 1, tail, ...(before === '' ? {} : { before }) })
+      expect(next.lines.length).toBeLessThanOrEqual(tail)
+      parts.unshift(next.lines)
+      before = next.before
+    }
+    expect(parts.flat()).toEqual(whole)
+  }
+  expect((await page({ subtree: 1, match: 'NEEDLE', ignoreCase: 1 })).lines.map(({ text }) => text)).toEqual(['5 needle'])
+  expect((await page({ match: 'needle' })).lines).toEqual([])
+  expect((await reeve('logs', '--tree', '--match', 'needle', 'root')).stdout).toBe('child | 5 needle\n')
+  expect((await reeve('logs', '--match', '2', 'root')).stdout).toBe('2\n')
+  expect((await reeve('logs', '-f', '--match', '2', 'root')).code).toBe(64)
+})

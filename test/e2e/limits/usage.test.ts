@@ -132,3 +132,38 @@ test('usage without a known model is in no sum, and is reported', async () => {
     '1 record of the store cannot be read, and is in no sum: `reeve doctor --verify` has details',
   )
 })
+
+test('by two groups, in a time, of one tree, and the rates of now', async () => {
+  const root = await daemon.spawnScripted([{ text: 'hello', usage: { input: 5, output: 5 } }], {
+    interactive: true,
+    intent: 'talk',
+    name: 'root',
+  })
+  await daemon.waitUntilReady(root.uuid)
+  await runWithUsage(100, { parent: root.uuid, name: 'child' })
+  await runWithUsage(3000)
+  await using reeve = connect({ home: daemon.home, start: false })
+  const both = await reeve.usageReport({ by: 'day,agent' })
+  expect([both.by, both.split]).toEqual(['day', 'agent'])
+  expect(both.rows).toMatchObject([{ key: expect.stringMatching(/^\d{4}-\d\d-\d\d$/), part: 'default', steps: 5 }])
+  const every = await daemon.client.get<UsageReportView>('/v1/usage', { by: 'process', every: 'hour', under: 'root' })
+  expect(every.rows.map(({ key, root: process, steps }) => [/^\d{4}-\d\d-\d\d \d\d:00$/.test(key), process?.name, steps])).toEqual([
+    [true, 'child', 2],
+    [true, 'root', 1],
+  ])
+  expect(every.under).toMatchObject({ uuid: root.uuid, name: 'root' })
+  const hourAgo = Date.now() - 3_600_000
+  expect((await reeve.usageReport({ until: hourAgo - 3_600_000 })).total.steps).toBe(0)
+  expect((await reeve.usageReport({ since: hourAgo })).total.steps).toBe(5)
+  const { total, trees } = await reeve.usageRate()
+  expect(total.map(({ minutes }) => minutes)).toEqual([1, 5, 60])
+  expect(total[0]?.tokens).toBeGreaterThan(3_000)
+  expect(trees).toHaveLength(2)
+  expect(trees.find(({ root: tree }) => tree.uuid === root.uuid)?.root.name).toBe('root')
+  const lines = await readUsageLines('root')
+  expect(lines[0]).toContain('PROCESS | PROCESSES | STEPS')
+  expect(lines.at(-1)).toMatch(/^TOTAL \| 2 \| 3 \|/)
+  expect((await readUsageLines('--by', 'day,model'))[0]).toContain('DAY | MODEL | PROCESSES')
+  expect((await runCli(daemon.home, ['usage', '--by', 'day,month'])).code).toBe(64)
+  expect((await runCli(daemon.home, ['usage', 'nobody'])).code).toBe(3)
+})

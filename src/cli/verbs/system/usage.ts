@@ -1,9 +1,11 @@
-// `reeve usage`: prints tokens and cost of all processes, by agent, model, day or tree, with a total. Test: test/e2e/limits/usage.test.ts.
+// `reeve usage`: prints tokens and cost of all processes or of a tree, by one or two groups, with a total. Test: test/e2e/limits/usage.test.ts.
 import { formatTable, type Column } from '../../print/format-table.ts'
 import { UsageError } from '../../errors.ts'
 import { formatCost, formatLimitUsd, countOf, shortId, formatTokens, formatMoment } from '../../../faces/format.ts'
 import { parseSince } from '../../input/since.ts'
+import { processTitle } from '../../print/process-text.ts'
 import { oneLine } from '../../print/text.ts'
+import { resolveForRead } from '../../input/which-process.ts'
 import type { UsageBy, UsageReportView, UsageRowView, UsageSumView } from '../../../api/views/usage.ts'
 import type { VerbCall } from '../../table/verb.ts'
 import { USAGE_GROUPS } from '../../../kernel/model/words.ts'
@@ -14,27 +16,45 @@ const USAGE_COLUMNS: readonly Column[] = ['PROCESSES', 'STEPS', 'INPUT', 'OUTPUT
 }))
 
 export async function run({ args, out, reeve }: VerbCall): Promise<number> {
-  const by = groupingOf(args.text('by'))
-  const report = await reeve.usageReport({ by, since: parseSince(args.text('since')) })
+  const [ref] = args.words
+  const by = groupsOf(args.text('by') ?? (ref === undefined ? 'agent' : 'process'))
+  const query = {
+    by: by.join(',') as UsageBy | `${UsageBy},${UsageBy}`,
+    since: parseSince(args.text('since')),
+    until: parseSince(args.text('until')),
+  }
+  const read = (under?: string): Promise<UsageReportView> => reeve.usageReport({ ...query, under })
+  const report = ref === undefined ? await read() : await resolveForRead(ref, out, read)
   if (out.json) {
     await out.value(report)
     return 0
   }
-  const rows = [...report.rows.map((row) => [nameOf(row), ...countCells(row)]), ['TOTAL', ...countCells(report.total)]]
-  const columns: readonly Column[] = [{ title: by.toUpperCase(), min: 8 }, ...USAGE_COLUMNS]
+  const rows = [
+    ...report.rows.map((row) => [
+      ...by.map((group, index) => nameOf(group, index === 0 ? row.key : (row.part ?? ''), row)),
+      ...countCells(row),
+    ]),
+    ['TOTAL', ...by.slice(1).map(() => ''), ...countCells(report.total)],
+  ]
+  const columns: readonly Column[] = [...by.map((group) => ({ title: group.toUpperCase(), min: 8 })), ...USAGE_COLUMNS]
   await out.line(formatTable(columns, rows, out.columns, out.ellipsis).join('\n'))
   for (const line of remarkLines(report)) await out.message(line)
   return 0
 }
 
-function groupingOf(word = 'agent'): UsageBy {
-  const found = USAGE_GROUPS.find((group) => group === word)
-  if (found) return found
-  throw new UsageError(`--by "${word}"`, `Usage is shown by ${USAGE_GROUPS.slice(0, -1).join(', ')} or ${USAGE_GROUPS.at(-1)}.`)
+/** Parses one group, or two with a comma between. */
+function groupsOf(words: string): UsageBy[] {
+  const groups = words.split(',').map((word) => USAGE_GROUPS.find((group) => group === word))
+  const known = groups.filter((group) => group !== undefined)
+  if (known.length === groups.length && groups.length <= 2) return known
+  throw new UsageError(
+    `--by "${words}"`,
+    `Usage is shown by ${USAGE_GROUPS.slice(0, -1).join(', ')} or ${USAGE_GROUPS.at(-1)}, or by two of them: \`day,model\`.`,
+  )
 }
 
-function nameOf({ key, root }: UsageRowView): string {
-  if (root === null) return key === '' ? '-' : oneLine(key)
+function nameOf(group: UsageBy, key: string, { root }: UsageRowView): string {
+  if ((group !== 'tree' && group !== 'process') || root === null) return key === '' ? '-' : oneLine(key)
   const name = root.name ?? root.agent
   return `${oneLine(name)} ${shortId(root.uuid)}${root.removed ? ' (removed)' : ''}`
 }
@@ -65,8 +85,9 @@ function budgetLine(when: string, { costUsd, budgetUsd, endsAt }: UsageReportVie
     : `${when}: ${formatCost(costUsd)} of ${formatLimitUsd(budgetUsd)}, until ${formatMoment(endsAt, Date.now())}`
 }
 
-function remarkLines({ since, more, unread, total, home }: UsageReportView): string[] {
+function remarkLines({ since, until, under, more, unread, total, home }: UsageReportView): string[] {
   return [
+    ...(under === null ? [] : [`of ${processTitle(under)} and all below it`]),
     ...[budgetLine('today', home.day), budgetLine('this month', home.month)].filter((line) => line !== null),
     ...(more > 0 ? [`${countOf(more, 'row')} more; a shorter time has fewer rows`] : []),
     ...(unread > 0
@@ -75,6 +96,7 @@ function remarkLines({ since, more, unread, total, home }: UsageReportView): str
         ]
       : []),
     ...(since === null ? [] : [`since ${formatMoment(since, Date.now())}`]),
+    ...(until === null ? [] : [`until ${formatMoment(until, Date.now())}`]),
     ...(total.unpriced ? ['+ or ?: the price of some calls is unknown, so the cost is higher'] : []),
     ...(total.estimated ? ['~ some calls were cut off, and are estimated'] : []),
   ]

@@ -403,7 +403,14 @@ const step = z
   .meta({ id: 'StepView', description: 'A step: one model call, with the tool calls that it requested.' })
 
 const line = z
-  .object({ at: time, stream: z.enum(['stdout', 'stderr', 'assistant', 'user', 'tool', 'system']), text })
+  .object({
+    at: time,
+    stream: z.enum(['stdout', 'stderr', 'assistant', 'user', 'tool', 'system']),
+    text,
+    uuid: text.exactOptional().describe('the process of the line, in the log of a tree'),
+    pid: count.exactOptional(),
+    name: text.nullable().exactOptional(),
+  })
   .meta({ id: 'LogLine', description: 'A line of `reeve logs`.' })
 
 const steered = z
@@ -456,7 +463,12 @@ export const processAnswers = {
   spawned,
   processes: z.object({ version, processes: z.array(processRow) }),
   steps: z.object({ version, steps: z.array(step) }),
-  logs: z.object({ version, lines: z.array(line), cursor: count.describe('the cursor of the last event that the lines include') }),
+  logs: z.object({
+    version,
+    lines: z.array(line),
+    cursor: count.describe('the cursor of the last event that the lines include'),
+    before: text.nullable().describe('the value of `before` for the lines before these; null: there are none'),
+  }),
   waited: z.object({ version, process, timedOut: z.boolean() }),
   steered,
   signals,

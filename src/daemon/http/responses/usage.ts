@@ -7,12 +7,14 @@ const by = z.enum(USAGE_GROUPS)
 const sumFields = { processes: count.describe('the number of processes'), steps: count, ...tokenFields, ...costFields }
 const sum = z.object(sumFields).describe('Tokens and USD of several processes.')
 
+const root = z.object({ uuid: text, pid: count.nullable(), name: text.nullable(), agent: text, removed: z.boolean() })
+
 const row = z.object({
-  key: text.describe('the agent, the model (empty: unknown), the day in the time zone of the daemon, or the UUID of the root process'),
-  root: z
-    .object({ uuid: text, pid: count.nullable(), name: text.nullable(), agent: text, removed: z.boolean() })
-    .nullable()
-    .describe('the root process of a tree; `pid` and `name` are null if its record is gone'),
+  key: text.describe(
+    'the agent, the model (empty: unknown), or the UUID of the process or of the root process. Days and hours are those of the time zone of the daemon',
+  ),
+  part: text.nullable().describe('the value of the second group, written as `key`; null: there is no second group'),
+  root: root.nullable().describe('the process, or the root process of a tree; `pid` and `name` are null if its record is gone'),
   ...sumFields,
 })
 
@@ -25,8 +27,14 @@ const period = z.object({
 const report = z.object({
   version,
   by,
+  split: by.nullable().describe('the second group; null: there is none'),
   since: time.nullable().describe('the start of the first hour that counts; null: all usage counts'),
-  rows: z.array(row).describe('at most 1,000 rows: the most expensive first, or days in order'),
+  until: time.nullable().describe('the end of the last hour that counts; null: up to now'),
+  under: z
+    .object({ uuid: text, pid: count, name: text.nullable() })
+    .nullable()
+    .describe('the process whose tree counts; null: all processes count'),
+  rows: z.array(row).describe('at most 1,000 rows: times in order, else the most expensive first'),
   more: count.describe('the number of omitted rows'),
   unread: count.describe('the number of usage entries that are in no sum, because their process is unknown'),
   home: z
@@ -35,6 +43,17 @@ const report = z.object({
   total: sum.describe('the sum of all rows, omitted ones included'),
 })
 
-export const usageAnswers = { usage: report }
+const rates = z
+  .array(z.object({ minutes: count, costUsd: usd, tokens: z.number().min(0) }))
+  .describe('USD and tokens a minute, over the last 1, 5 and 60 minutes')
 
-export const USAGE_TYPES = { UsageBy: by, UsageSumView: sum, UsageRowView: row, UsageReportView: report }
+const rateReport = z.object({
+  version,
+  since: time.describe('the start of the daemon: what was spent before it is not in the rates'),
+  total: rates,
+  trees: z.array(z.object({ root, rates })).describe('the trees that have spent in the last hour, the most expensive first'),
+})
+
+export const usageAnswers = { usage: report, usageRate: rateReport }
+
+export const USAGE_TYPES = { UsageBy: by, UsageSumView: sum, UsageRowView: row, UsageReportView: report, UsageRateView: rateReport }

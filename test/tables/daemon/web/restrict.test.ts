@@ -150,3 +150,9 @@ test('a redacted answer has no inputs, results, output or questions', () => {
     expect(JSON.stringify(answer)).toContain('kept')
   }
 })
+
+test('a redacted session cannot find out by a search whether hidden lines have a text', async () => {
+  expect(await codeOf(restrict('getLogs', {}, { ref: 'root', query: { match: 'secret' }, redact: true }))).toBe('PERMISSION')
+  expect(await codeOf(restrict('getLogs', {}, { ref: 'root', query: { tail: 5 }, redact: true }))).toBe('passes')
+  expect(await codeOf(restrict('getLogs', {}, { ref: 'root', query: { match: 'secret' } }))).toBe('passes')
+})

@@ -1,0 +1,82 @@
+// The route that does the same to many processes, each with a result of its own; routes.ts registers it.
+// Test: test/e2e/daemon/batch.test.ts.
+import { z } from 'zod'
+import { KernelError } from '../../kernel/model/errors.ts'
+import { errorBody } from './error-body.ts'
+import { clientNameOf, defineRoute, type ApiRoute, type RoutesDeps } from './route.ts'
+import type { BatchResultView } from '../../api/views/batch.ts'
+
+/** The greatest number of processes of a request, and of those that are handled at the same time. */
+const MAX_REFS = 1_000
+const CONCURRENT = 16
+/** The grace period of `stop` for an agent that is not known to need longer. */
+const GRACE_MS = 10_000
+
+const BATCH_VERBS = ['pause', 'resume', 'stop', 'kill', 'send', 'remove', 'pin', 'unpin'] as const
+
+export const batchBody = z
+  .strictObject({
+    verb: z.enum(BATCH_VERBS),
+    refs: z.array(z.string().min(1).max(200)).min(1).max(MAX_REFS),
+    subtree: z.boolean().exactOptional().describe('pause, resume, stop, kill: also all processes below'),
+    text: z.string().min(1).max(1_000_000).exactOptional().describe('send: the message'),
+  })
+  .describe('POST /v1/batch. The same is done to each process.')
+type BatchBody = z.output<typeof batchBody>
+
+/** What each verb does to one process; returns the note of the answer. */
+type BatchActions = Readonly<Record<BatchBody['verb'], (ref: string) => Promise<{ readonly note?: string | null | undefined }>>>
+
+export const BATCH_ROUTES: readonly ApiRoute[] = [
+  defineRoute({
+    id: 'batch',
+    method: 'POST',
+    path: '/v1/batch',
+    right: 'all',
+    summary: 'Does the same to many processes, and returns a result for each.',
+    body: batchBody,
+    answer: 'batch',
+    errors: [],
+    example: { verb: 'pause', refs: ['docs', '12'] },
+    handle: async (deps, { body, request }) => {
+      if (body.verb === 'send' && body.text === undefined) throw new KernelError('INVALID', '`send` needs a `text`')
+      const act = actionsFor(deps, body, clientNameOf(request))[body.verb]
+      const refs = [...new Set(body.refs)]
+      const results: BatchResultView[] = []
+      for (let at = 0; at < refs.length; at += CONCURRENT)
+        results.push(...(await Promise.all(refs.slice(at, at + CONCURRENT).map((ref) => resultOf(ref, act)))))
+      return { version: 1, results }
+    },
+  }),
+]
+
+function actionsFor({ operations, removals, annotations }: RoutesDeps, { subtree, text = '' }: BatchBody, via: string): BatchActions {
+  const tree = subtree === undefined ? {} : { subtree }
+  const pin = (ref: string, pinned: boolean): ReturnType<BatchActions['pin']> =>
+    removals.runExclusively(ref, (uuid) => annotations.pin(uuid, pinned))
+  return {
+    pause: (ref) => operations.pause(ref, tree, via),
+    resume: (ref) => removals.runExclusively(ref, (uuid) => operations.resume(uuid, tree)),
+    stop: (ref) => operations.signal(ref, { signal: 'SIGTERM', leastGraceMs: GRACE_MS, ...tree }, via),
+    kill: (ref) => operations.signal(ref, { signal: 'SIGKILL', ...tree }, via),
+    send: (ref) => operations.send(ref, { text }),
+    remove: async (ref) => {
+      await removals.remove(ref, { force: false, unchanged: false })
+      return {}
+    },
+    pin: (ref) => pin(ref, true),
+    unpin: (ref) => pin(ref, false),
+  }
+}
+
+/** Returns the result for one process. An error of one process does not concern the others. */
+async function resultOf(ref: string, act: BatchActions['pause']): Promise<BatchResultView> {
+  try {
+    const { note = null } = await act(ref)
+    return { ref, ok: true, note, error: null }
+  } catch (error) {
+    if (!(error instanceof KernelError)) throw error
+    const { code, message, hint } = errorBody(error).error
+    return { ref, ok: false, note: null, error: { code, message, hint } }
+  }
+}
