@@ -226,7 +226,7 @@ class RunningDaemon implements Daemon {
     const { table, feed, rows, keys, pipeline, sweeper, worktrees, composeNodes, rate } = this.#parts
     const { gateways, crewGit, autoRemovals, retirements, toolService, monitor, notifier } = this.#parts
     const slices = turns.newQueue()
-    const reads = new ProcessQueries(table, store, clock, slices)
+    const reads = new ProcessQueries(table, store, clock, slices, rows.work)
     const cursor = (): number => pipeline.cursor
     const waiter = new Waiter(feed, reads, cursor)
     const exemptions = new GcExemptions(table)

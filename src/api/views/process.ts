@@ -19,6 +19,7 @@ import type {
   Signal,
   SignalScope,
 } from '../../kernel/model/words.ts'
+import type { DoingView, WhyView } from './rows.ts'
 
 /** Why a process is paused. */
 export interface HoldView {
@@ -430,6 +431,12 @@ export interface ProcessView {
   removeAtEnd: boolean
   /** its labels, by key */
   labels: Record<string, string>
+  /** when the status began, as far as that is known */
+  since: string
+  /** null: it has ended */
+  why: WhyView | null
+  /** null: no call is open */
+  doing: DoingView | null
   /** the text of the NOTE column */
   note: string | null
   /** the last assistant text, truncated to 500 characters */

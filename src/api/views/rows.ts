@@ -65,6 +65,7 @@ export interface DoingView {
 
 /** Sums of a process and all processes below it, by the processes that spawned them. */
 export interface SubtreeSumsView {
+  /** as its budgets count it; of an ended process: also of those below that outlived it */
   usd: number
   /** the processes that have not ended */
   live: number

@@ -1,7 +1,7 @@
 // The projection: the rows of all processes, kept up to date with each committed batch. Exists only while there are viewers. A change marks
 // the rows that may differ: the process, those above it, and those whose `why` names it. `flush` makes the marked rows again, and returns
 // what has changed. So rows after any history equal rows that are made afresh. Owns which rows exist and what each of them depends on.
-// Must never read a journal. Test: test/e2e/daemon/rows.test.ts.
+// Must never read a journal. Test: test/properties/rows.test.ts.
 import { usdOf, tallyOf } from '../../kernel/state/accounts.ts'
 import { tallyWithBelow } from '../../kernel/state/limits.ts'
 import { patchOf } from './patch.ts'
@@ -13,7 +13,6 @@ import type { RowPatch } from '../../api/row-events.ts'
 import type { RowBudgetView, RowView, SumsView } from '../../api/views/rows.ts'
 import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'
 import type { Process } from '../../kernel/model/process.ts'
-import type { LiveTable } from '../../kernel/state/live-table.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 import type { Store } from '../../store/store.ts'
 import type { Clock } from '../loop/clock.ts'
@@ -85,6 +84,9 @@ export interface Frame {
   readonly sums: SumsView | null
 }
 
+/** The number of projections since the start of the daemon. */
+let projectionCount = 0
+
 export class Projection {
   readonly #deps: ProjectionDeps
   readonly #rows = new Map<Uuid, Entry>()
@@ -111,7 +113,8 @@ export class Projection {
 
   constructor(deps: ProjectionDeps) {
     this.#deps = deps
-    this.#epoch = Math.round(deps.clock.now().wall).toString(36)
+    projectionCount += 1
+    this.#epoch = `${Math.round(deps.clock.now().wall).toString(36)}.${projectionCount}`
   }
 
   get cursor(): string {
@@ -276,7 +279,7 @@ export class Projection {
       frame: before?.frame ?? 0,
       money: before?.money ?? NO_MONEY,
       depth: process.depth,
-      ended: process.life.state === 'dead' ? endOf(process, table) : null,
+      ended: process.life.state === 'dead' ? endOf(process) : null,
       crew: process.crew,
     })
     this.#tree.put(uuid, own.parent, countsOf(own))
@@ -327,7 +330,7 @@ export class Projection {
       const after: RowView = {
         ...own,
         sub: { usd: usdOf(money.nanoUsd), ...this.#tree.total(uuid), reservedUsd: usdOf(money.reservedNanoUsd) },
-        budget: process ? budgetOf(table, process) : (ended?.budget ?? null),
+        budget: process ? budgetOf(process, tallyWithBelow(table, process)) : (ended?.budget ?? null),
         budgetOf: process ? budgetScopeOf(table, process) : null,
       }
       // With another budget above it, also the processes that it pays for have another one.
@@ -384,6 +387,7 @@ export class Projection {
   }
 }
 
-function endOf(process: Process, table: LiveTable): Ended {
-  return { at: process.clock.exitedAt ?? process.clock.updatedAt, nanoUsd: tallyOf(process).nanoUsd, budget: budgetOf(table, process) }
+function endOf(process: Process): Ended {
+  const tally = tallyOf(process)
+  return { at: process.clock.exitedAt ?? process.clock.updatedAt, nanoUsd: tally.nanoUsd, budget: budgetOf(process, tally) }
 }

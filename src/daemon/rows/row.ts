@@ -1,13 +1,13 @@
 // Makes the row of one process, which all faces show. Owns the mapping; the sums over the tree are in sums.ts. A row depends on facts, on
 // the table and on the tracker of work. It does not depend on the time of the request. So rows of the same state are equal, and a change is
-// the difference of two rows. Pure. Test: test/e2e/daemon/rows.test.ts.
+// the difference of two rows. Pure. Test: test/tables/daemon/rows/why.test.ts.
 import { hostname } from 'node:os'
 import { openAsks } from '../../kernel/decide/asks.ts'
 import { CAPABILITIES, isExternal } from '../../kernel/model/capabilities.ts'
 import { isSuspended, statusOf } from '../../kernel/model/status.ts'
 import { knownCost } from '../../api/known-cost.ts'
 import { resumeModes } from '../../kernel/decide/resume-modes.ts'
-import { configuredLimits, LIMITS, payerChainOf, tallyWithBelow, WARN_AT } from '../../kernel/state/limits.ts'
+import { configuredLimits, LIMITS, payerChainOf, WARN_AT } from '../../kernel/state/limits.ts'
 import { truncate } from '../../kernel/util/truncate.ts'
 import { doingOf, statusSince } from './doing.ts'
 import { whyOf, type WhyContext } from './why.ts'
@@ -118,12 +118,14 @@ const RESERVED: { readonly [L in LimitName]?: (tally: Tally) => number } = {
   maxOutputTokens: ({ reservedOutputTokens }) => reservedOutputTokens,
 }
 
-/** The own limit of a process that is nearest to its end. Limits of time and of children are left out: usage does not fill them up. */
-export function budgetOf(table: LiveTable, process: Process): RowBudgetView | null {
+/**
+ * The own limit of a process that is nearest to its end. Limits of time and of children are left
+ * out: usage does not fill them up. `tally`: the usage of the process and of all that it pays for.
+ */
+export function budgetOf(process: Process, tally: Tally): RowBudgetView | null {
   const { limits } = process.spec
   const names = configuredLimits(limits).filter(isFilledByUsage)
   if (names.length === 0) return null
-  const tally = tallyWithBelow(table, process)
   const views = names.map((limit) => ({
     limit,
     used: Math.round(LIMITS[limit].used({ process, tally, now: 0 }) * 1e9) / 1e9,

@@ -1,5 +1,5 @@
 // The texts about waits that `why` and the NOTE column share, each made from the facts of one process.
-// Test: test/e2e/daemon/rows.test.ts, test/tables/daemon/views/process-view.test.ts.
+// Test: test/tables/daemon/rows/why.test.ts, test/tables/daemon/views/process-view.test.ts.
 import { openAsks } from '../../kernel/decide/asks.ts'
 import { localTime } from '../views/format-times.ts'
 import type { Hold, Process } from '../../kernel/model/process.ts'

@@ -15,6 +15,7 @@ import type { Process } from '../../kernel/model/process.ts'
 import type { Store } from '../../store/store.ts'
 import type { Clock } from '../loop/clock.ts'
 import type { Table } from '../loop/table.ts'
+import type { WorkTracker } from '../rows/doing.ts'
 import type { Pid, Uuid } from '../../kernel/model/ids.ts'
 
 /** Dead rows per page; each page is read in one turn of the event loop. */
@@ -38,13 +39,21 @@ export class ProcessQueries {
   readonly #store: Store
   readonly #clock: Clock
   readonly #slices: SliceQueue
+  readonly #work: Pick<WorkTracker, 'of'> | undefined
 
-  /** `slices`: time slices of the event loop for lists of all processes */
-  constructor(table: Table, store: Store, clock: Clock, slices: SliceQueue = new EventLoopTurns().newQueue()) {
+  /** `slices`: time slices of the event loop for lists of all processes; `work`: the current work of each process */
+  constructor(
+    table: Table,
+    store: Store,
+    clock: Clock,
+    slices: SliceQueue = new EventLoopTurns().newQueue(),
+    work?: Pick<WorkTracker, 'of'>,
+  ) {
     this.#table = table
     this.#store = store
     this.#clock = clock
     this.#slices = slices
+    this.#work = work
   }
 
   /**
@@ -145,6 +154,7 @@ export class ProcessQueries {
       table: this.#table,
       row: (uuid: Uuid) => this.#table.get(uuid),
       wall: () => this.#clock.now().wall,
+      work: () => this.#work?.of(process.uuid),
     }
     return processView(process, context, this.#clock.now().mono, fields)
   }

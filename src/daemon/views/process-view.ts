@@ -19,6 +19,8 @@ import { gaveUpNote, pendingRestart, restartNote, supervisorView, type RowLookup
 import { crewNote, memberRow, phaseOf } from './member-view.ts'
 import { limitUse, subtreeUsage } from './limit-usage.ts'
 import { runNote } from './run-note.ts'
+import { doingOf, statusSince, type Work } from '../rows/doing.ts'
+import { whyOf } from '../rows/why.ts'
 import { asksText, holdText, livenessText } from '../rows/wait-texts.ts'
 import { Table } from '../loop/table.ts'
 import { isoTime, isoOrNull } from './format-times.ts'
@@ -53,6 +55,8 @@ export interface ViewContext extends RowLookup {
   readonly ppid: () => number
   readonly children: () => readonly Uuid[]
   readonly table: LiveTable
+  /** returns what is known of the current work of the process; absent: nothing */
+  readonly work?: () => Work | undefined
 }
 
 /** The context of a process that is not in the table: it has no parent and no children. */
@@ -140,6 +144,9 @@ const FIELDS: { readonly [K in Field]: FieldValue<K> } = {
   pinned: (p) => p.pinned,
   removeAtEnd: (p) => p.spec.removeAtEnd ?? false,
   labels: (p) => ({ ...p.spec.labels }),
+  since: (p, { work }) => isoTime(statusSince(p, work?.())),
+  why: (p, context, mono) => whyOf(p, { ...context, mono, work: context.work?.() }),
+  doing: (p, { work }) => doingOf(p, work?.()),
   note: (p, context, mono) => noteOf(p, context, mono),
   lastText: (p) => p.progress.lastText,
 }

@@ -22,6 +22,9 @@ export class World {
   /** facts of each process, in order */
   readonly journal = new Map<Uuid, Fact[]>()
   readonly dead = new Map<Uuid, Process>()
+  /** called with the facts and the processes of each commit, after they were applied */
+  onCommit: (facts: readonly Fact[], processes: readonly Process[]) => void = () => {}
+  #uncommitted: Fact[] = []
 
   constructor(maxProcesses = 100) {
     this.table = new Table(maxProcesses)
@@ -38,6 +41,7 @@ export class World {
     }
     this.overlay.lastPid = decision.changes.lastPid
     this.overlay.home = decision.changes.home
+    this.#uncommitted.push(...decision.changes.facts)
     for (const fact of decision.changes.facts) {
       const journal = this.journal.get(fact.uuid)
       if (journal) journal.push(fact)
@@ -47,8 +51,12 @@ export class World {
   }
 
   commit(): void {
-    this.table.apply(this.overlay.processes.values(), this.overlay.lastPid)
+    const processes = [...this.overlay.processes.values()]
+    const facts = this.#uncommitted
+    this.#uncommitted = []
+    this.table.apply(processes, this.overlay.lastPid)
     this.table.home = this.overlay.home
+    this.onCommit(facts, processes)
     this.table.pack()
     this.overlay = new Overlay(this.table)
   }

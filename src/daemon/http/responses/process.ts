@@ -21,6 +21,7 @@ import {
   PERMISSION_POLICIES,
 } from '../../../kernel/model/words.ts'
 import { containment, costFields, count, driver, effort, ms, status, text, texts, time, tokenFields, usd, uuid, version } from './fields.ts'
+import { doing, why } from './rows.ts'
 import { ENFORCEMENT_LEVELS } from '../../../kernel/state/permissions.ts'
 import { ASK_KINDS, ASK_OPTION_KINDS, ASK_SOURCES, ASK_TOOL_KINDS } from '../../../kernel/model/asks.ts'
 
@@ -366,6 +367,9 @@ export const process = z
     pinned: z.boolean(),
     removeAtEnd: z.boolean().describe('it is removed with its history when it has ended'),
     labels: z.record(text, text).describe('its labels, by key'),
+    since: time.describe('when the status began, as far as that is known'),
+    why: why.nullable().describe('null: it has ended'),
+    doing: doing.nullable().describe('null: no call is open'),
     note: text.nullable().describe('the text of the NOTE column'),
     lastText: text.nullable().describe('the last assistant text, truncated to 500 characters'),
   })

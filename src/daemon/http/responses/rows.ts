@@ -40,7 +40,7 @@ const WAIT_KINDS = [
 /** The commands that can end a wait. */
 const WAIT_ENDERS = ['answer', 'resume', 'send', 'interrupt', 'stop', 'kill', 'crew', 'doctor'] as const
 
-const why = z
+export const why = z
   .object({
     kind: z.enum(WAIT_KINDS),
     text: text.describe('one sentence without a period'),
@@ -54,7 +54,7 @@ const why = z
     description: 'What a process waits for, or what it is busy with. It is made from facts; where nothing is known, the text states that.',
   })
 
-const doing = z
+export const doing = z
   .object({
     step: count,
     what: z.enum(['model', 'tool', 'compaction', 'retry']),
@@ -69,7 +69,7 @@ const doing = z
 
 const sub = z
   .object({
-    usd,
+    usd: usd.describe('as its budgets count it; of an ended process: also of those below that outlived it'),
     live: count.describe('the processes that have not ended'),
     working: count,
     asking: count.describe('the processes with an open question'),

@@ -1,0 +1,238 @@
+// The sentence of each state, hold and wait, and the data beside it, made from facts as the daemon makes it.
+import { describe, expect, test } from 'vitest'
+import { WorkTracker, doingOf } from '../../../../src/daemon/rows/doing.ts'
+import { whyOf } from '../../../../src/daemon/rows/why.ts'
+import { fold } from '../../../../src/kernel/state/fold.ts'
+import { momentOf } from '../../../../src/kernel/model/moment.ts'
+import { HOLD_REASONS } from '../../../../src/kernel/model/words.ts'
+import { Table } from '../../../../src/daemon/loop/table.ts'
+import type { WhyView } from '../../../../src/api/views/rows.ts'
+import type { FactBody, StoredFact } from '../../../../src/kernel/model/facts.ts'
+import type { Hold, Process } from '../../../../src/kernel/model/process.ts'
+import { specOf, uuidOf } from '../../../support/store/facts.ts'
+
+const UUID = uuidOf(1)
+const ROOT = uuidOf(2)
+const WALL = 1_700_000_000_000
+const at = (seconds: number): string => expect.stringContaining(new Date(WALL + seconds * 1_000).toISOString().slice(14, 19)) as string
+
+const SPAWNED: FactBody = { type: 'process.spawned', pid: 7, spec: specOf({ name: 'writer' }), parentUuid: null, depth: 1, by: 'user' }
+const STARTED: FactBody = { type: 'process.started', mono: 1_000, attached: true, containment: null }
+const READY: FactBody = { type: 'process.ready', turn: 0 }
+const WORKING: FactBody = { type: 'process.working', turn: 1, message: null }
+const CALL: FactBody = { type: 'model.started', step: 1, attempt: 1, model: 'm' }
+const USAGE = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
+const toolCall = (callId: string, command: string): FactBody & object => ({
+  type: 'model.finished',
+  step: 1,
+  message: [{ type: 'tool-call', callId, name: 'bash', input: { command } }],
+  usage: USAGE as never,
+  finish: 'tool-calls',
+  durationMs: 1,
+})
+const TOOL: FactBody = { type: 'tool.started', step: 1, callId: 'a', name: 'bash', effect: 'once' }
+const ASKED: FactBody = {
+  type: 'process.waiting',
+  question: 'run npm test?',
+  ask: { id: '1', kind: 'permission', text: 'run npm test?\nin /srv', options: [], callId: 'a', at: WALL + 4_000 },
+}
+const held = (hold: Partial<Hold> & Pick<Hold, 'reason'>): FactBody => ({
+  type: 'process.held',
+  hold: { by: 'user', at: WALL + 2_000, ...hold },
+  mono: 3_000,
+})
+const DRAINED: FactBody = { type: 'process.drained', inFlight: null }
+const note = (text: string): FactBody => ({ type: 'process.note', text })
+
+/** The process after these facts, one each second, and what the tracker knows of it. */
+function afterFacts(bodies: readonly FactBody[]): { readonly process: Process; readonly tracker: WorkTracker } {
+  const tracker = new WorkTracker()
+  let process: Process | undefined
+  bodies.forEach((body, index) => {
+    const fact = { cursor: index + 1, uuid: UUID, seq: index + 1, pid: 7, at: WALL + index * 1_000, body }
+    process = fold(process, fact)
+    const stored: StoredFact = { ...fact, moment: momentOf(process, undefined) }
+    tracker.onFacts([stored])
+  })
+  return { process: process as Process, tracker }
+}
+
+function whyAfter(bodies: readonly FactBody[], live = ''): WhyView | null {
+  const { process, tracker } = afterFacts(bodies)
+  if (live !== '') tracker.onLive(UUID, { type: 'text', step: 1, text: live })
+  const root = { ...process, uuid: ROOT, pid: 3, spec: specOf({ name: 'root' }) }
+  const table = new Table(10)
+  table.apply([process], 7)
+  return whyOf(process, { table, row: (uuid) => (uuid === ROOT ? root : undefined), work: tracker.of(UUID), mono: 9_000 })
+}
+
+const exited = (code = 0): FactBody => ({
+  type: 'process.exited',
+  exit: { code, reason: 'completed', cause: 'agent' },
+  mono: 4_000,
+})
+const stopping = (changes: object = {}): FactBody => ({
+  type: 'process.stopping',
+  stopping: {
+    signal: 'SIGTERM',
+    by: 'user',
+    at: WALL + 5_000,
+    graceMs: 10_000,
+    exit: { code: 143, reason: 'x', cause: 'person' },
+    ...changes,
+  },
+})
+
+test.each<[string, readonly FactBody[], object | null]>([
+  ['not started', [SPAWNED], { kind: 'start', text: 'has not started yet', since: at(0) }],
+  ['starting', [SPAWNED, STARTED], { kind: 'start', text: 'starts', since: at(1), can: ['kill'] }],
+  ['ready', [SPAWNED, STARTED, READY], { kind: 'message', text: 'waits for a message', since: at(2), can: ['send', 'stop'] }],
+  [
+    'ready with a queued message',
+    [SPAWNED, STARTED, READY, { type: 'process.queue', id: 'm', from: 'user', text: 'hi' }],
+    { kind: 'queue', text: '1 queued message will begin a turn' },
+  ],
+  ['working without a call', [SPAWNED, STARTED, WORKING], { kind: 'work', text: 'works, but no open call is known', since: at(2) }],
+  [
+    'in a model call',
+    [SPAWNED, STARTED, WORKING, CALL],
+    { kind: 'model', text: 'waits for the model', since: at(3), can: ['interrupt', 'stop'] },
+  ],
+  [
+    'before a repeated call',
+    [
+      SPAWNED,
+      STARTED,
+      WORKING,
+      CALL,
+      { type: 'model.failed', step: 1, attempt: 1, error: 'overloaded\nmore', status: 529, retryInMs: 8_000 },
+    ],
+    {
+      kind: 'retry',
+      text: expect.stringMatching(/^repeats the model call at \d\d:13:32 \(attempt 1 failed\): HTTP 529: overloaded$/),
+      since: at(4),
+      until: at(12),
+    },
+  ],
+  [
+    'in a tool call',
+    [SPAWNED, STARTED, WORKING, CALL, toolCall('a', 'npm\u001b[31m\ntest'), TOOL],
+    { kind: 'tool', text: 'bash npm test', since: at(5) },
+  ],
+  [
+    'in a silent tool call',
+    [SPAWNED, STARTED, WORKING, CALL, toolCall('a', 'make'), TOOL, { type: 'liveness.changed', word: 'silent', since: WALL, evidence: '' }],
+    { kind: 'tool', text: expect.stringMatching(/^bash make; silent since \d\d:13$/) },
+  ],
+  [
+    'asking',
+    [SPAWNED, STARTED, WORKING, CALL, toolCall('a', 'make'), TOOL, ASKED],
+    { kind: 'ask', text: 'asks: run npm test?', since: at(4), can: ['answer'] },
+  ],
+  [
+    'stopping',
+    [SPAWNED, STARTED, READY, stopping()],
+    {
+      kind: 'stop',
+      text: expect.stringMatching(/^ends: SIGTERM by the user; is killed at \d\d:13:35 if it has not ended$/),
+      until: at(15),
+      can: ['kill'],
+    },
+  ],
+  ['being killed', [SPAWNED, STARTED, READY, stopping({ signal: 'SIGKILL' })], { kind: 'stop', text: 'ends: SIGKILL by the user' }],
+  [
+    'a zombie',
+    [SPAWNED, STARTED, READY, exited()],
+    { kind: 'guardian', text: 'has ended, and waits until its programs are gone', since: at(3) },
+  ],
+  ['dead', [SPAWNED, STARTED, READY, exited(), { type: 'process.reaped' }], null],
+  [
+    'before a restart',
+    [
+      SPAWNED,
+      STARTED,
+      exited(1),
+      { type: 'process.reaped' },
+      {
+        type: 'process.resumed',
+        pid: 8,
+        by: 'system',
+        fromStep: 0,
+        restart: { attempt: 2, cause: 'exit 1', at: null, dueMono: null, after: 'agent' },
+      },
+      { type: 'restart.due', startAt: WALL + 30_000, dueMono: 40_000 },
+    ],
+    { kind: 'restart', text: expect.stringMatching(/^waits for restart 2 at \d\d:13:50: exit 1$/), until: at(30), can: ['stop'] },
+  ],
+])('%s', (_, bodies, expected) => {
+  const why = whyAfter(bodies)
+  if (expected === null) expect(why).toBeNull()
+  else expect(why).toMatchObject(expected)
+})
+
+test('the tokens of a model call that answers are estimated from its text', () => {
+  expect(whyAfter([SPAWNED, STARTED, WORKING, CALL], 'x'.repeat(42))).toMatchObject({
+    kind: 'model',
+    text: 'the model answers, 11 tokens so far',
+  })
+})
+
+describe('holds', () => {
+  const HOLD_CASES: Readonly<Record<(typeof HOLD_REASONS)[number], readonly [Partial<Hold>, object]>> = {
+    user: [{}, { kind: 'hold:user', text: 'paused by the user', can: ['resume'] }],
+    subtree: [{ root: ROOT }, { kind: 'hold:subtree', text: 'paused with root by the user', on: ROOT }],
+    budget: [{ by: 'system' }, { kind: 'hold:budget', text: 'paused for a budget that has room now: evidence' }],
+    'rate-limit': [
+      { by: 'system', until: WALL + 600_000 },
+      { kind: 'rate-limit', text: expect.stringMatching(/^rate limit until \d\d:23; a resume continues it$/), until: expect.any(String) },
+    ],
+    loop: [
+      { by: 'system' },
+      { kind: 'hold:loop', text: 'paused because it repeats the same calls: evidence', can: ['resume', 'send', 'stop'] },
+    ],
+    'context-full': [{ by: 'system' }, { kind: 'hold:context-full', text: 'its context is full' }],
+    breaker: [{ by: 'system' }, { kind: 'hold:breaker', text: 'paused because its tools keep failing: evidence' }],
+    'disk-full': [{ by: 'system' }, { kind: 'disk', text: 'the disk is full; it continues when there is room', can: ['doctor'] }],
+    credentials: [{ by: 'system' }, { kind: 'credentials', text: 'waits for a key that works: evidence' }],
+    supervisor: [{ by: 'system' }, { kind: 'hold:supervisor', text: 'its supervisor does not start it again: evidence' }],
+    'daemon-shutdown': [{ by: 'system' }, { kind: 'hold:daemon-shutdown', text: 'the daemon was stopped while it worked' }],
+    'daemon-crash': [{ by: 'system' }, { kind: 'hold:daemon-crash', text: 'the daemon was killed while it worked' }],
+  }
+
+  test.each(HOLD_REASONS)('%s', (reason) => {
+    const [hold, expected] = HOLD_CASES[reason]
+    expect(whyAfter([SPAWNED, STARTED, READY, held({ reason, ...hold }), note('evidence'), DRAINED])).toMatchObject({
+      since: at(2),
+      ...expected,
+    })
+  })
+
+  test('a rate limit that ends by itself states that', () => {
+    const hold = held({ reason: 'rate-limit', until: WALL + 600_000, wake: true })
+    expect(whyAfter([SPAWNED, STARTED, READY, hold, DRAINED])?.text).toMatch(/, then it continues$/)
+  })
+
+  test('the hold that the user can do most about explains the pause', () => {
+    const why = whyAfter([SPAWNED, STARTED, READY, held({ reason: 'user' }), held({ reason: 'credentials' }), DRAINED])
+    expect(why).toMatchObject({ kind: 'credentials', text: 'waits for a key that works (and 1 more hold)' })
+  })
+
+  test('a call that must end first is named', () => {
+    const why = whyAfter([SPAWNED, STARTED, WORKING, CALL, toolCall('a', 'make'), TOOL, held({ reason: 'user' })])
+    expect(why).toMatchObject({ kind: 'drain', text: 'paused by the user; bash make must end first', can: ['resume'] })
+  })
+})
+
+test('the open call has its input on one line of at most 120 characters', () => {
+  const { process, tracker } = afterFacts([SPAWNED, STARTED, WORKING, CALL, toolCall('a', `echo \u202e${'x'.repeat(300)}\n\u0007`), TOOL])
+  const doing = doingOf(process, tracker.of(UUID))
+  expect(doing).toMatchObject({ step: 1, what: 'tool', name: 'bash', since: at(5) })
+  expect(doing?.input).toMatch(/^echo x{114}…$/)
+})
+
+test('nothing is known any more of a call that has ended', () => {
+  const ended: FactBody = { type: 'tool.finished', step: 1, callId: 'a', name: 'bash', outcome: 'ok', content: '', durationMs: 1 }
+  const { process, tracker } = afterFacts([SPAWNED, STARTED, WORKING, CALL, toolCall('a', 'make'), TOOL, ended])
+  expect(doingOf(process, tracker.of(UUID))).toBeNull()
+  expect(tracker.of(UUID)?.inputs.size).toBe(0)
+})
