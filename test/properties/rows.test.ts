@@ -12,7 +12,7 @@ import { RandomRun } from '../support/kernel/random-run.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
 import type { Process } from '../../src/kernel/model/process.ts'
 import type { Uuid } from '../../src/kernel/model/ids.ts'
-import { seededPick } from '../support/kernel/random-inputs.ts'
+import { makeSeededPick } from '../support/kernel/random-inputs.ts'
 import { SEED } from '../support/seed.ts'
 import type { Pick as Choose } from '../support/kernel/random-inputs.ts'
 import type { World } from '../support/kernel/world.ts'
@@ -187,7 +187,7 @@ test('rows after any history equal rows made afresh, and no viewer misses a chan
 test('so they do after long histories, with trees, money and renamed processes', async () => {
   let compared = 0
   for (let seed = SEED; seed < SEED + deep(12, 300); seed += 1) {
-    const pick = seededPick(seed)
+    const pick = makeSeededPick(seed)
     const steps = Array.from({ length: 400 }, () => ({ pick, frame: pick(4) === 0, leaves: pick(8) === 0 }))
     compared += await checkHistory(steps).catch((error: unknown) => {
       throw new Error(`REEVE_SEED=${seed}`, { cause: error })

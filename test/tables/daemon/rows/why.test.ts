@@ -26,7 +26,7 @@ const toolCall = (callId: string, command: string): FactBody & object => ({
   type: 'model.finished',
   step: 1,
   message: [{ type: 'tool-call', callId, name: 'bash', input: { command } }],
-  usage: USAGE as never,
+  usage: USAGE,
   finish: 'tool-calls',
   durationMs: 1,
 })
