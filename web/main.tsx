@@ -3,9 +3,17 @@
 import { render, type JSX } from 'preact'
 import { Freshness, isStale } from './parts/freshness.tsx'
 import { NoSessionPage } from './parts/no-session.tsx'
-import { ProcessList } from './parts/process-list.tsx'
+import { EndDialog } from './parts/end-dialog.tsx'
+import { ForkDialog } from './parts/fork-dialog.tsx'
+import { NeedsStrip } from './parts/needs-strip.tsx'
+import { FleetPage } from './pages/fleet.tsx'
+import { ProcessPage } from './pages/process.tsx'
+import { formatCost } from '../src/faces/format.ts'
+import { failure } from './actions.ts'
+import { followLink, path } from './router.ts'
+import { sums } from './rows.ts'
 import { openSession, takeCode } from './session.ts'
-import { problem, rows, session, show } from './store.ts'
+import { session, show } from './store.ts'
 
 function App(): JSX.Element {
   const opened = session.value
@@ -18,23 +26,69 @@ function App(): JSX.Element {
     )
   const { right, only, expiresAt } = opened.session
   return (
-    <>
+    <div class="page" onClick={followLink}>
       <header class="top">
-        <h1>reeve</h1>
-        <span class="count">{rows.value === null ? '' : `${rows.value.length} living`}</span>
+        <h1>
+          <a href="/">reeve</a>
+        </h1>
+        <Counts />
         {right === 'read' ? <span class="chip">read only{expiresAt === null ? '' : ` · until ${expiresAt.slice(11, 16)}`}</span> : null}
         {only === null ? null : <span class="chip">one subtree</span>}
         <Freshness />
       </header>
       <main class={isStale() ? 'stale' : ''}>
-        {problem.value === null ? null : (
+        {failure.value ? (
           <p class="problem" role="alert">
-            {problem.value}
+            {failure.value.message}. {failure.value.hint}{' '}
+            <button type="button" class="plain" onClick={() => (failure.value = null)}>
+              Close
+            </button>
           </p>
-        )}
-        <ProcessList />
+        ) : null}
+        <CurrentPage />
       </main>
-    </>
+      <EndDialog />
+      <ForkDialog />
+    </div>
+  )
+}
+
+function CurrentPage(): JSX.Element {
+  const [name, uuid] = path.value
+  if (name === undefined)
+    return (
+      <>
+        <NeedsStrip />
+        <FleetPage />
+      </>
+    )
+  if (name === 'p' && uuid !== undefined) return <ProcessPage key={uuid} uuid={uuid} />
+  return (
+    <section class="empty">
+      <p>There is no such page.</p>
+      <p>
+        <a href="/">All processes</a>
+      </p>
+    </section>
+  )
+}
+
+/** How many processes do what, and what they cost today. */
+function Counts(): JSX.Element | null {
+  const all = sums.value
+  if (!all) return null
+  const parts = [
+    [all.working, 'working'],
+    [all.asking, 'ask'],
+    [all.held, 'held'],
+    [all.failed, 'failed'],
+  ] as const
+  const texts = parts.flatMap(([count, word]) => (count === 0 ? [] : [`${count} ${word}`]))
+  return (
+    <span class="counts">
+      {texts.length === 0 ? `${all.live} living` : texts.join(' · ')}
+      {all.todayUsd > 0 ? ` · ${formatCost(all.todayUsd)} today` : ''}
+    </span>
   )
 }
 

@@ -1,5 +1,6 @@
 // What the page and its worker send each other. The worker holds the only stream of this browser, so that any number of tabs takes one of
 // the six connections that a browser opens to an origin. Test: test/e2e/web/page.test.ts.
+import type { RowEvent } from '../src/api/row-events.ts'
 
 /** From a tab to the worker. `hello`: the tab is there, with its token; `bye`: it goes. */
 export type ToWorker = { readonly type: 'hello'; readonly token: string } | { readonly type: 'bye' }
@@ -12,8 +13,5 @@ export interface LinkState {
   readonly lastByteAt: number | null
 }
 
-/** From the worker to a tab. `changed`: something has changed, so what is shown must be read again. */
-export type FromWorker =
-  | { readonly type: 'link'; readonly link: LinkState }
-  | { readonly type: 'changed' }
-  | { readonly type: 'event'; readonly name: string; readonly data: string }
+/** From the worker to a tab. The first `rows` of a tab has all rows. */
+export type FromWorker = { readonly type: 'link'; readonly link: LinkState } | { readonly type: 'rows'; readonly event: RowEvent }

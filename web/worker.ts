@@ -1,15 +1,22 @@
-// The worker that all tabs share: it holds the one stream to the daemon, opens it again when it breaks, and passes events to each tab.
-// Must never keep a token that no tab has. Test: test/e2e/web/page.test.ts.
+// The worker that all tabs share: it holds the one stream to the daemon, opens it again when it breaks, keeps the rows, and passes each
+// event to each tab. Must never keep a token that no tab has. Test: test/e2e/web/page.test.ts.
+import { applyRowEvent, type RowEvent } from '../src/api/row-events.ts'
+import type { RowView } from '../src/api/views/rows.ts'
 import { readStream, RequestError } from './api.ts'
 import type { FromWorker, LinkState, ToWorker } from './shared.ts'
 
-/** The stream; its path is one place, so that it can become the stream of rows. */
-const STREAM = '/v1/events?follow=1'
+const STREAM = '/v1/rows?follow=1&scope=recent&shape=objects'
 const RETRY_MS = 1_000
+/** without a byte for this time, twice the daemon's sign of life, the stream is opened again */
+const SILENCE_MS = 5_000
 /** a tab that was closed says nothing, so its port is dropped when the browser has collected it */
 const ports = new Map<MessagePort, string>()
 let link: LinkState = { state: 'opening', lastByteAt: null }
 let stream: AbortController | null = null
+
+/** the rows of the last stream, for tabs that come later; null: none yet */
+let newest: Extract<RowEvent, { type: 'reset' }> | null = null
+const rows = new Map<string, RowView>()
 
 function broadcast(message: FromWorker): void {
   for (const port of ports.keys()) port.postMessage(message)
@@ -20,14 +27,24 @@ function setLink(next: Partial<LinkState>): void {
   broadcast({ type: 'link', link })
 }
 
+function takeEvent(event: RowEvent): void {
+  applyRowEvent(rows, event)
+  if (event.type === 'reset') newest = { ...event, rows: [] }
+  else if (newest)
+    newest = { ...newest, ...('now' in event ? { now: event.now } : {}), ...('sums' in event && event.sums ? { sums: event.sums } : {}) }
+  broadcast({ type: 'rows', event })
+}
+
 /** Follows the stream with a token until it is refused or replaced. */
 async function follow(token: string, { signal }: AbortController): Promise<void> {
   while (!signal.aborted) {
+    const silence = new AbortController()
+    const watch = setInterval(() => Date.now() - (link.lastByteAt ?? 0) > SILENCE_MS && link.state === 'open' && silence.abort(), 1_000)
     try {
       await readStream(token, STREAM, {
-        signal,
+        signal: AbortSignal.any([signal, silence.signal]),
         onByte: () => setLink({ state: 'open', lastByteAt: Date.now() }),
-        onEvent: ({ type, data }) => broadcast({ type: 'event', name: type, data }),
+        onEvent: ({ data }) => takeEvent(JSON.parse(data) as RowEvent),
       })
     } catch (error) {
       if (signal.aborted) return
@@ -36,10 +53,11 @@ async function follow(token: string, { signal }: AbortController): Promise<void>
         setLink({ state: 'refused' })
         return
       }
+    } finally {
+      clearInterval(watch)
     }
     setLink({ state: 'lost' })
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
-    broadcast({ type: 'changed' })
   }
 }
 
@@ -47,6 +65,8 @@ async function follow(token: string, { signal }: AbortController): Promise<void>
 function start(token: string): void {
   stream?.abort()
   stream = new AbortController()
+  newest = null
+  rows.clear()
   setLink({ state: 'opening' })
   follow(token, stream).catch(() => setLink({ state: 'lost' }))
 }
@@ -61,8 +81,9 @@ function onMessage(port: MessagePort, message: ToWorker): void {
   }
   const isNew = ![...ports.values()].includes(message.token)
   ports.set(port, message.token)
-  if (stream === null || isNew) start(message.token)
-  else port.postMessage({ type: 'link', link } satisfies FromWorker)
+  if (stream === null || isNew) return start(message.token)
+  port.postMessage({ type: 'link', link } satisfies FromWorker)
+  if (newest) port.postMessage({ type: 'rows', event: { ...newest, rows: [...rows.values()] } } satisfies FromWorker)
 }
 
 addEventListener('connect', (event) => {

@@ -3,8 +3,8 @@ import type { JSX } from 'preact'
 import { link, now } from '../store.ts'
 
 /** the daemon sends something at least so often, in ms; after twice that time the page is stale */
-export const HEARTBEAT_MS = 15_000
-const STALE_MS = 2 * HEARTBEAT_MS
+const ALIVE_MS = 2_500
+const STALE_MS = 2 * ALIVE_MS
 
 /** Whether what is shown may be out of date. */
 export function isStale(): boolean {

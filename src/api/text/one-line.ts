@@ -1,6 +1,7 @@
 // Makes text of agents, models and users safe to show: no control character and no bidirectional mark may remain in the results.
 // Test: test/tables/cli/print/text.test.ts.
 import { stripVTControlCharacters } from 'node:util'
+import { mainInput } from './tool-input.ts'
 
 /** Matches C0 except tab and newline, DEL, C1, bidirectional marks, line separators, and the byte order mark. */
 export const UNSAFE = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g
@@ -18,17 +19,7 @@ export function oneLine(text: string): string {
   return stripControls(text).replace(/\s+/g, ' ').trim()
 }
 
-/** The fields that may be the main one, in order of preference. The first field of an input may be a directory or a timeout. */
-const MAIN_FIELDS = ['command', 'cmd', 'file_path', 'filePath', 'path', 'pattern', 'url', 'query']
-
 /** The input of a tool call on one line: its main field, or the whole input as JSON. */
 export function toolInputLine(input: unknown): string {
-  const main =
-    typeof input === 'object' && input !== null && !Array.isArray(input) ? findMainField(input as Readonly<Record<string, unknown>>) : input
-  return oneLine(typeof main === 'string' ? main : (JSON.stringify(input) ?? ''))
-}
-
-function findMainField(input: Readonly<Record<string, unknown>>): unknown {
-  const name = MAIN_FIELDS.find((key) => typeof input[key] === 'string')
-  return name === undefined ? Object.values(input)[0] : input[name]
+  return oneLine(mainInput(input))
 }

@@ -1,0 +1,46 @@
+// A page in Chromium on a real daemon, for tests of the page: what the browser reports as wrong is collected.
+import type { BrowserContext, Page } from 'playwright-core'
+import { LocalDaemon } from '../daemon/local-daemon.ts'
+import type { openChromium } from './chromium.ts'
+import { WebAccess } from './raw.ts'
+
+export class PageWorld implements AsyncDisposable {
+  readonly daemon: LocalDaemon
+  readonly web: WebAccess
+  /** what the browser reports as wrong */
+  readonly problems: string[] = []
+  readonly #context: BrowserContext
+
+  private constructor(daemon: LocalDaemon, web: WebAccess, context: BrowserContext) {
+    this.daemon = daemon
+    this.web = web
+    this.#context = context
+  }
+
+  static async start(browser: Awaited<ReturnType<typeof openChromium>>): Promise<PageWorld> {
+    const daemon = await LocalDaemon.start()
+    return new PageWorld(daemon, await WebAccess.open(daemon), await browser.newContext({ viewport: { width: 1440, height: 900 } }))
+  }
+
+  /** Opens a tab. */
+  async openTab(): Promise<Page> {
+    const page = await this.#context.newPage()
+    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && this.problems.push(message.text()))
+    page.on('pageerror', (error) => this.problems.push(String(error)))
+    return page
+  }
+
+  /** Opens a tab with a session, at a path. */
+  async visit(path = '/'): Promise<Page> {
+    const page = await this.openTab()
+    const { code } = await this.web.link()
+    await page.goto(`${this.web.origin}${path}#k=${code}`)
+    await page.waitForSelector('[data-link="open"]')
+    return page
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#context.close()
+    await this.daemon[Symbol.asyncDispose]()
+  }
+}

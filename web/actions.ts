@@ -1,0 +1,107 @@
+// What the user can do to a process. Nothing is shown as done before the daemon says so: a button shows `asked` until its row changes or
+// an error comes. Each action has the command line that does the same. Test: test/e2e/web/actions.test.ts.
+import { signal } from '@preact/signals'
+import type { AskView, ProcessView, StepView } from '../src/api/views/process.ts'
+import type { RowView } from '../src/api/views/rows.ts'
+import { request, RequestError } from './api.ts'
+import { session } from './store.ts'
+
+/** The last error of an action, with its hint; null: none. */
+export const failure = signal<{ readonly message: string; readonly hint: string } | null>(null)
+/** The actions that the daemon has not answered yet, as `UUID action`. */
+export const asked = signal<ReadonlySet<string>>(new Set())
+
+/** A request with the token of this session. Errors: RequestError; TypeError without an answer. */
+export function ask<T>(path: string, options: Parameters<typeof request>[2] = {}): Promise<T> {
+  const opened = session.value
+  if (typeof opened === 'string') throw new Error('there is no session')
+  return request<T>(opened.token, path, options)
+}
+
+/** How the command line names a process. */
+export function commandName({ name, pid }: Pick<RowView, 'name' | 'pid'>): string {
+  return name !== null && /^[\w.-]+$/.test(name) ? name : String(pid)
+}
+
+async function perform(uuid: string, action: string, body: object): Promise<boolean> {
+  const key = `${uuid} ${action}`
+  asked.value = new Set([...asked.value, key])
+  try {
+    await ask(`/v1/processes/${uuid}/${action}`, { method: 'POST', body })
+    failure.value = null
+    return true
+  } catch (error) {
+    failure.value =
+      error instanceof RequestError
+        ? { message: error.message, hint: error.hint }
+        : { message: 'The daemon does not answer.', hint: 'The action may or may not have happened; look at the process.' }
+    return false
+  } finally {
+    asked.value = new Set([...asked.value].filter((other) => other !== key))
+  }
+}
+
+export function isAsked(uuid: string, action: string): boolean {
+  return asked.value.has(`${uuid} ${action}`)
+}
+
+/** Pauses a process with all below it, or releases its pause. */
+export function pauseOrResume(row: RowView): Promise<boolean> {
+  return row.status === 'suspended' ? perform(row.uuid, 'resume', { subtree: true }) : perform(row.uuid, 'pause', { subtree: true })
+}
+
+export function endProcess(uuid: string, signalName: 'SIGTERM' | 'SIGKILL', subtree: boolean): Promise<boolean> {
+  return perform(uuid, 'signal', { signal: signalName, ...(subtree ? { subtree } : {}) })
+}
+
+export function interrupt(uuid: string): Promise<boolean> {
+  return perform(uuid, 'signal', { signal: 'SIGINT' })
+}
+
+export function sendMessage(uuid: string, text: string, urgent: boolean): Promise<boolean> {
+  return perform(uuid, 'send', { text, ...(urgent ? { now: true } : {}) })
+}
+
+/** Answers a question. The daemon refuses the answer if the question is not the one that was shown. */
+export function answerOption(uuid: string, { id, hash }: AskView, option: string): Promise<boolean> {
+  return perform(uuid, 'answer', { id, option, seen: hash })
+}
+
+export function answerText(uuid: string, { id, hash }: AskView, text: string): Promise<boolean> {
+  return perform(uuid, 'answer', { id, text, seen: hash })
+}
+
+/** What a fork has of its own. */
+export interface ForkChanges {
+  readonly message?: string
+  readonly model?: string
+  readonly name?: string
+  /** true: it works in a new worktree with the files of its step */
+  readonly withFiles?: boolean
+}
+
+/** Makes a fork that continues after a step. Returns the UUID of the fork; null after an error. */
+export async function fork(uuid: string, fromStep: number, changes: ForkChanges): Promise<string | null> {
+  try {
+    const body = { fork: true, fromStep, ...changes }
+    const { process } = await ask<{ process: ProcessView }>(`/v1/processes/${uuid}/resume`, { method: 'POST', body })
+    failure.value = null
+    return process.uuid
+  } catch (error) {
+    failure.value =
+      error instanceof RequestError
+        ? { message: error.message, hint: error.hint }
+        : { message: 'The daemon does not answer.', hint: 'Look at the list before you fork again.' }
+    return null
+  }
+}
+
+export async function readProcess(uuid: string): Promise<ProcessView> {
+  const { process } = await ask<{ process: ProcessView }>(`/v1/processes/${uuid}`)
+  return process
+}
+
+export async function readSteps(uuid: string, after: number): Promise<StepView[]> {
+  const { steps } = await ask<{ steps: StepView[] }>(`/v1/processes/${uuid}/steps?after=${after}&limit=100`)
+  return steps
+}

@@ -1,0 +1,63 @@
+// Data of one process that is read again when its row has changed: the process, its steps, its logs. A value stays on the page while it is
+// being read again, and an older answer never replaces a newer one. Test: test/e2e/web/process.test.ts.
+import { signal, useSignalEffect, type Signal } from '@preact/signals'
+import { useEffect, useMemo } from 'preact/hooks'
+import { RequestError } from './api.ts'
+import { rowSignal } from './rows.ts'
+
+/** the shortest time between two reads, in ms */
+const MIN_INTERVAL_MS = 300
+
+export interface Live<T> {
+  readonly value: Signal<T | null>
+  /** why the last read failed; null: it did not */
+  readonly error: Signal<string | null>
+}
+
+/** Reads by `read`, and again after each change of the row `uuid`. `key`: what else the data depends on. */
+export function useLive<T>(uuid: string, key: string, read: (before: T | null) => Promise<T>): Live<T> {
+  const live = useMemo(() => new Reader<T>(read), [uuid, key])
+  useEffect(() => () => live.end(), [live])
+  useSignalEffect(() => {
+    // The number of its facts grows with each change.
+    if (rowSignal(uuid).value !== undefined) live.request()
+  })
+  return live
+}
+
+class Reader<T> implements Live<T> {
+  readonly value = signal<T | null>(null)
+  readonly error = signal<string | null>(null)
+  readonly #read: (before: T | null) => Promise<T>
+  #isReading = false
+  #mustRead = false
+  #hasEnded = false
+
+  constructor(read: (before: T | null) => Promise<T>) {
+    this.#read = read
+  }
+
+  request(): void {
+    this.#mustRead = true
+    if (this.#isReading || this.#hasEnded) return
+    this.#isReading = true
+    void this.#readWhileNeeded().finally(() => (this.#isReading = false))
+  }
+
+  end(): void {
+    this.#hasEnded = true
+  }
+
+  async #readWhileNeeded(): Promise<void> {
+    while (this.#mustRead && !this.#hasEnded) {
+      this.#mustRead = false
+      try {
+        this.value.value = await this.#read(this.value.peek())
+        this.error.value = null
+      } catch (error) {
+        this.error.value = error instanceof RequestError ? `${error.message}. ${error.hint}` : 'The daemon does not answer.'
+      }
+      await new Promise((resolve) => setTimeout(resolve, MIN_INTERVAL_MS))
+    }
+  }
+}

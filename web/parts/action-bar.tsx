@@ -1,0 +1,30 @@
+// The buttons of a process: pause or resume, interrupt, stop, kill. Those that end it ask first. Test: test/e2e/web/actions.test.ts.
+import type { JSX } from 'preact'
+import type { RowView } from '../../src/api/views/rows.ts'
+import { interrupt, isAsked, pauseOrResume } from '../actions.ts'
+import { may } from '../store.ts'
+import { openEnd } from './end-dialog.tsx'
+
+export function ActionBar({ row }: { readonly row: RowView }): JSX.Element | null {
+  if (!may('steer') || row.endedAt !== null) return null
+  const isHeld = row.status === 'suspended'
+  const action = isHeld ? 'resume' : 'pause'
+  return (
+    <span class="buttons actions">
+      <button type="button" data-action={action} disabled={isAsked(row.uuid, action)} onClick={() => void pauseOrResume(row)}>
+        {isAsked(row.uuid, action) ? 'asked' : isHeld ? 'Resume' : 'Pause'}
+      </button>
+      {row.status === 'working' && row.driver !== 'command' ? (
+        <button type="button" data-action="interrupt" onClick={() => void interrupt(row.uuid)}>
+          Interrupt
+        </button>
+      ) : null}
+      <button type="button" data-action="stop" onClick={() => openEnd(row, 'stop')}>
+        Stop …
+      </button>
+      <button type="button" data-action="kill" onClick={() => openEnd(row, 'kill')}>
+        Kill …
+      </button>
+    </span>
+  )
+}

@@ -1,0 +1,26 @@
+// A modal dialog, drawn while its signal has a value. Escape closes it, and the focus returns to where it was.
+// Test: test/e2e/web/actions.test.ts.
+import { useEffect, useRef } from 'preact/hooks'
+import type { ComponentChildren, JSX } from 'preact'
+
+export interface DialogProps {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ComponentChildren
+}
+
+export function Dialog({ title, onClose, children }: DialogProps): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  return (
+    <dialog ref={dialog} aria-label={title} onClose={onClose}>
+      <header>
+        <h2>{title}</h2>
+        <button type="button" class="plain" aria-label="Close" onClick={() => dialog.current?.close()}>
+          Close
+        </button>
+      </header>
+      {children}
+    </dialog>
+  )
+}

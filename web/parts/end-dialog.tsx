@@ -1,0 +1,135 @@
+// Asks before a process is stopped or killed, and shows first what is lost, what is kept, and what becomes of others. All of it comes from
+// the daemon. Test: test/e2e/web/actions.test.ts.
+import { signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { JSX } from 'preact'
+import type { StakesView } from '../../src/api/views/stakes.ts'
+import type { RowView } from '../../src/api/views/rows.ts'
+import { countOf } from '../../src/faces/format.ts'
+import { ask, commandName, endProcess, pauseOrResume } from '../actions.ts'
+import { Dialog } from './dialog.tsx'
+
+const opened = signal<{ readonly row: RowView; readonly action: 'stop' | 'kill' } | null>(null)
+const withSubtree = signal(false)
+/** null: being read; a text: why nothing is known */
+const stakes = signal<StakesView | string | null>(null)
+
+/** Shows what the end of a process would cost. */
+export function openEnd(row: RowView, action: 'stop' | 'kill'): void {
+  withSubtree.value = false
+  opened.value = { row, action }
+}
+
+function close(): void {
+  opened.value = null
+}
+
+export function EndDialog(): JSX.Element | null {
+  const { row, action } = opened.value ?? {}
+  const subtree = withSubtree.value
+  useEffect(() => {
+    if (!row || !action) return
+    stakes.value = null
+    ask<StakesView>(`/v1/processes/${row.uuid}/stakes?action=${action}&subtree=${subtree ? 1 : 0}`).then(
+      (view) => (stakes.value = view),
+      (error: unknown) => (stakes.value = error instanceof Error ? error.message : String(error)),
+    )
+  }, [row?.uuid, action, subtree])
+  if (!row || !action) return null
+  const below = row.sub.live - (row.endedAt === null ? 1 : 0)
+  const end = (signalName: 'SIGTERM' | 'SIGKILL'): void => {
+    close()
+    void endProcess(row.uuid, signalName, subtree)
+  }
+  return (
+    <Dialog title={`${action === 'stop' ? 'Stop' : 'Kill'} ${row.name ?? `process ${row.pid}`}`} onClose={close}>
+      {stakes.value === null ? (
+        <p class="quiet">The daemon looks at what would be lost.</p>
+      ) : typeof stakes.value === 'string' ? (
+        <p class="problem">What would be lost is not known: {stakes.value}</p>
+      ) : (
+        <Stakes view={stakes.value} />
+      )}
+      {below > 0 ? (
+        <label>
+          <input type="checkbox" checked={subtree} onChange={(event) => (withSubtree.value = event.currentTarget.checked)} /> with the{' '}
+          {countOf(below, 'process')} below it
+        </label>
+      ) : null}
+      <pre class="command">{`reeve ${action} ${commandName(row)}${subtree ? ' --tree' : ''}`}</pre>
+      <p class="buttons">
+        {action === 'stop' ? (
+          <button type="button" class="danger" onClick={() => end('SIGTERM')}>
+            Stop, with time to clean up
+          </button>
+        ) : null}
+        <button type="button" class="danger" onClick={() => end('SIGKILL')}>
+          Kill now
+        </button>
+        {row.status === 'suspended' ? null : (
+          <button
+            type="button"
+            onClick={() => {
+              close()
+              void pauseOrResume(row)
+            }}
+          >
+            Pause instead
+          </button>
+        )}
+      </p>
+    </Dialog>
+  )
+}
+
+function Stakes({ view }: { readonly view: StakesView }): JSX.Element {
+  const lost = [
+    ...view.inFlight.map(({ what, becomes }) => `${what}: ${becomes}`),
+    ...(view.unrecorded
+      ? [`${countOf(view.unrecorded.files, 'file')} without a record (+${view.unrecorded.added} −${view.unrecorded.removed})`]
+      : []),
+    ...(view.messagesLost > 0 ? [countOf(view.messagesLost, 'waiting message')] : []),
+  ]
+  const { step, resumable, worktree } = view.kept
+  const kept = [
+    ...(step === null ? [] : [`the history to step ${step}${resumable ? '; it can be resumed from there' : ''}`]),
+    ...(worktree === null ? [] : [`the files in ${worktree}`]),
+    ...view.unmerged.map(({ branch, commits }) => `${countOf(commits, 'commit')} on ${branch}`),
+  ]
+  const others = [
+    ...(view.children.goOn.length > 0 ? [`${names(view.children.goOn)}: goes on`] : []),
+    ...(view.children.end.length > 0 ? [`${names(view.children.end)}: ends too`] : []),
+    ...(view.task ? [`task ${view.task.id}: ${view.task.becomes}${view.task.worker === null ? '' : `, by ${view.task.worker}`}`] : []),
+    ...(view.run && view.run.blocks.length > 0 ? [`cannot start any more: ${view.run.blocks.join(', ')}`] : []),
+    ...(view.restart === 'comes back' ? ['its restart policy starts it again'] : []),
+  ]
+  return (
+    <div class="stakes">
+      {view.refused === null ? null : <p class="problem">{view.refused}</p>}
+      <Part title="What is lost" lines={lost} none="nothing that is known" />
+      <Part title="What is kept" lines={kept} none="nothing" />
+      <Part title="Others" lines={[...others, ...view.notes]} none="nobody" />
+    </div>
+  )
+}
+
+function Part({ title, lines, none }: { readonly title: string; readonly lines: readonly string[]; readonly none: string }): JSX.Element {
+  return (
+    <section>
+      <h3>{title}</h3>
+      {lines.length === 0 ? (
+        <p class="quiet">{none}</p>
+      ) : (
+        <ul>
+          {lines.map((line) => (
+            <li key={line}>{line}</li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}
+
+function names(processes: readonly { readonly name: string | null; readonly pid: number }[]): string {
+  return processes.map(({ name, pid }) => name ?? `PID ${pid}`).join(', ')
+}

@@ -1,0 +1,122 @@
+// One row of the fleet: mark, name, agent, why, time, step, context, cost, and the budget of the tree. Test: test/e2e/web/fleet.test.ts.
+import type { JSX } from 'preact'
+import type { RowView } from '../../src/api/views/rows.ts'
+import { formatCost } from '../../src/faces/format.ts'
+import { markNameOf, markOf } from '../../src/faces/marks.ts'
+import type { TreeLine } from '../../src/faces/tree.ts'
+import { rowSignal } from '../rows.ts'
+import { navigate } from '../router.ts'
+import { selectedUuid, toggleFold } from '../list-state.ts'
+import { BudgetBar } from './budget-bar.tsx'
+import { Elapsed } from './clock.tsx'
+import { KindMark, MarkIcon, type KindIcon } from './icons.tsx'
+
+/** the height of a row, in pixels; the style sheet has the same in `--row` */
+export const ROW_HEIGHT = 30
+
+export interface FleetRowProps {
+  readonly line: TreeLine
+  readonly index: number
+  readonly top: number
+  readonly isSelected: boolean
+}
+
+export function FleetRow({ line, index, top, isSelected }: FleetRowProps): JSX.Element {
+  const row = rowSignal(line.uuid).value
+  if (!row) return <></>
+  const mark = markOf(row)
+  return (
+    <div
+      id={`row-${row.uuid}`}
+      class={`row ${mark.tone}${isSelected ? ' selected' : ''}${line.isContext ? ' context' : ''}`}
+      data-uuid={row.uuid}
+      data-status={row.status}
+      role="row"
+      aria-level={line.depth + 1}
+      aria-rowindex={index + 1}
+      aria-selected={isSelected}
+      {...(line.hasChildren ? { 'aria-expanded': !line.isFolded } : {})}
+      style={{ transform: `translateY(${top}px)` }}
+      onClick={() => (selectedUuid.value = row.uuid)}
+      onDblClick={() => navigate(`/p/${row.uuid}`)}
+    >
+      <span role="rowheader" class="name" style={{ paddingInlineStart: `${line.depth * 1.1}rem` }}>
+        <FoldButton line={line} />
+        <span class="mark" role="img" aria-label={mark.word} title={mark.word}>
+          <MarkIcon name={markNameOf(row)} />
+        </span>
+        <KindOf row={row} />
+        <a href={`/p/${row.uuid}`} tabIndex={-1} title={row.about}>
+          {row.name ?? row.about}
+        </a>
+        {line.isFolded ? <FoldedSums row={row} /> : null}
+      </span>
+      <span role="gridcell" class="agent">
+        {row.agent}
+        {row.model === null ? null : <span class="quiet"> {row.model}</span>}
+      </span>
+      <span role="gridcell" class="why" title={row.why?.text ?? row.note ?? ''}>
+        {row.why?.text ?? row.note ?? row.status}
+      </span>
+      <span role="gridcell" class="number">
+        <Elapsed row={row} />
+      </span>
+      <span role="gridcell" class="number">
+        {row.step === 0 ? '' : row.step}
+      </span>
+      <span role="gridcell" class="number">
+        {row.ctx ? `${Math.round((100 * row.ctx.used) / row.ctx.window)} %` : ''}
+      </span>
+      <span role="gridcell" class="number cost">
+        {costText(row)}
+      </span>
+      <span role="gridcell" class="budget">
+        <BudgetBar row={row} />
+      </span>
+    </div>
+  )
+}
+
+/** The cost with all below it; `~`: partly estimated. Empty for what calls no model. */
+export function costText({ cost, sub, step }: Pick<RowView, 'cost' | 'sub' | 'step'>): string {
+  if (sub.usd === 0 && cost.usd === 0 && step === 0) return ''
+  return `${formatCost(cost.usd === null ? null : sub.usd, cost.unpriced)}${cost.estimated ? '~' : ''}`
+}
+
+function FoldButton({ line }: { readonly line: TreeLine }): JSX.Element {
+  if (!line.hasChildren) return <span class="fold" />
+  const onClick = (event: MouseEvent): void => {
+    event.stopPropagation()
+    toggleFold(line.uuid)
+  }
+  return (
+    <button type="button" class="fold" tabIndex={-1} aria-label={line.isFolded ? 'unfold' : 'fold'} onClick={onClick}>
+      <svg class="icon" viewBox="0 0 16 16" aria-hidden="true" fill="currentColor">
+        <path d={line.isFolded ? 'M6 4l5 4-5 4z' : 'M4 6l4 5 4-5z'} />
+      </svg>
+    </button>
+  )
+}
+
+function KindOf({ row }: { readonly row: RowView }): JSX.Element | null {
+  const icon: KindIcon | null = row.origin ? 'fork' : row.kind === 'agent' || row.kind === 'command' ? null : row.kind
+  if (icon === null) return null
+  const label = row.origin ? `fork after step ${row.origin.step ?? 'unknown'}` : row.kind
+  return (
+    <span class="kind" role="img" aria-label={label} title={label}>
+      <KindMark name={icon} />
+    </span>
+  )
+}
+
+/** What is below a folded row; a question below it must not be hidden. */
+function FoldedSums({ row: { sub } }: { readonly row: RowView }): JSX.Element {
+  const parts = [
+    [sub.asking, 'ask'],
+    [sub.working, 'working'],
+    [sub.held, 'held'],
+    [sub.failed, 'failed'],
+  ] as const
+  const text = parts.flatMap(([count, word]) => (count === 0 ? [] : [`${count} ${word}`])).join(', ')
+  return <span class={sub.asking > 0 ? 'folded asks' : 'folded'}>{text}</span>
+}

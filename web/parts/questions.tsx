@@ -1,0 +1,105 @@
+// The open questions of a process with what they are about, and their answers. An answer counts only for what is shown here: the daemon
+// refuses it if the question has changed. A question that has just appeared takes no answer, so that a click that was meant for
+// something else answers nothing. Test: test/e2e/web/actions.test.ts.
+import { useEffect, useState } from 'preact/hooks'
+import type { JSX } from 'preact'
+import type { AskView } from '../../src/api/views/process.ts'
+import { answerOption, answerText, isAsked, readProcess } from '../actions.ts'
+import { useLive } from '../live.ts'
+import { rowSignal } from '../rows.ts'
+import { may } from '../store.ts'
+import { Since } from './clock.tsx'
+import { Change } from './change.tsx'
+
+/** A question takes no answer before it has been visible for this time, in ms. */
+const GUARD_MS = 400
+
+export function Questions({ uuid }: { readonly uuid: string }): JSX.Element | null {
+  const count = rowSignal(uuid).value?.asks ?? 0
+  return count === 0 ? null : <OpenQuestions uuid={uuid} />
+}
+
+function OpenQuestions({ uuid }: { readonly uuid: string }): JSX.Element | null {
+  const { value, error } = useLive(uuid, 'questions', () => readProcess(uuid))
+  if (error.value !== null) return <p class="problem">{error.value}</p>
+  return value.value === null ? null : (
+    <>
+      {value.value.asks.map((ask) => (
+        <Question key={ask.hash} uuid={uuid} ask={ask} />
+      ))}
+    </>
+  )
+}
+
+function Question({ uuid, ask }: { readonly uuid: string; readonly ask: AskView }): JSX.Element {
+  const isReady = useIsReady()
+  const [text, setText] = useState('')
+  const isDisabled = !isReady || isAsked(uuid, 'answer')
+  return (
+    <section class="question" data-ask={ask.id} aria-label="Question">
+      <p class="ask-text">{ask.text}</p>
+      <p class="quiet">
+        {ask.kind === 'permission' ? 'asks for permission' : ask.kind === 'plan' ? 'asks for approval of its plan' : 'asks'},{' '}
+        <Since at={ask.at} />
+        {ask.step === null ? '' : `, step ${ask.step}`}
+        {ask.source === 'said' ? ' · as the agent says' : ''}
+      </p>
+      {ask.message === null ? null : <blockquote>{ask.message}</blockquote>}
+      {ask.tool && ask.diff.length === 0 ? <ToolInput tool={ask.tool} /> : null}
+      {ask.diff.map((change) => (
+        <Change key={change.path} change={change} />
+      ))}
+      {ask.moreFiles > 0 ? <p class="problem">{ask.moreFiles} more files are not shown.</p> : null}
+      {may('answer') ? (
+        <p class="buttons">
+          {ask.options.map(({ id, name, kind }) => (
+            <button
+              key={id}
+              type="button"
+              class={kind.startsWith('reject') ? 'danger' : kind === 'allow_once' ? 'primary' : ''}
+              data-kind={kind}
+              disabled={isDisabled}
+              onClick={() => void answerOption(uuid, ask, id)}
+            >
+              {name}
+            </button>
+          ))}
+        </p>
+      ) : null}
+      {may('answer') && ask.options.length === 0 ? (
+        <form
+          class="reply"
+          onSubmit={(event) => {
+            event.preventDefault()
+            if (text !== '' && !isDisabled) void answerText(uuid, ask, text)
+          }}
+        >
+          <input aria-label="Answer" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+          <button type="submit" class="primary" disabled={isDisabled || text === ''}>
+            Answer
+          </button>
+        </form>
+      ) : null}
+    </section>
+  )
+}
+
+/** The input of the call: a command as it is, anything else as JSON. */
+function ToolInput({ tool: { input, cut } }: { readonly tool: NonNullable<AskView['tool']> }): JSX.Element {
+  const fields = typeof input === 'object' && input !== null ? Object.values(input) : []
+  return (
+    <>
+      <pre>{fields.length === 1 && typeof fields[0] === 'string' ? fields[0] : JSON.stringify(input, null, 2)}</pre>
+      {cut ? <p class="problem">A part of the input is not shown.</p> : null}
+    </>
+  )
+}
+
+function useIsReady(): boolean {
+  const [isReady, setReady] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setReady(true), GUARD_MS)
+    return () => clearTimeout(timer)
+  }, [])
+  return isReady
+}

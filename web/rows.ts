@@ -1,0 +1,95 @@
+// The rows of all processes, as the stream sent them. A change of one row redraws only what shows that row; the list is made anew only
+// when its shape can have changed. Test: test/e2e/web/fleet.test.ts.
+import { signal, type Signal } from '@preact/signals'
+import { applyRowEvent, type RowEvent } from '../src/api/row-events.ts'
+import type { RowView, SumsView } from '../src/api/views/rows.ts'
+
+/** all rows by UUID; not a signal, because each change would redraw all */
+export const rows = new Map<string, RowView>()
+/** grows when a row came, went, or moved to another parent, and at each change while `followsAllChanges` */
+const listVersion = signal(0)
+export const sums = signal<SumsView | null>(null)
+/** what must be added to this browser's clock for the time of the daemon, in ms */
+export const clockOffset = signal(0)
+/** true while the list has a filter or a flat order, which any change can affect */
+export const followsAllChanges = signal(false)
+
+/** the processes that need the user */
+export const rowsWithNeeds = signal<ReadonlySet<string>>(new Set())
+
+const watched = new Map<string, Signal<RowView | undefined>>()
+let waiting: RowEvent[] = []
+let isScheduled = false
+let isLoaded = false
+
+/** What reads `rows` calls this, to be drawn again when the list has changed. Returns the version of the list. */
+export function watchList(): number {
+  return listVersion.value
+}
+
+/** Whether the first rows have come. */
+export function hasRows(): boolean {
+  return isLoaded
+}
+
+/** The row of a process as a signal; undefined while there is none. */
+export function rowSignal(uuid: string): Signal<RowView | undefined> {
+  const known = watched.get(uuid)
+  if (known) return known
+  const row = signal(rows.get(uuid))
+  watched.set(uuid, row)
+  return row
+}
+
+/** Takes an event of the stream. It is applied at the next frame, together with others; in a hidden tab once a second. */
+export function takeRowEvent(event: RowEvent): void {
+  waiting.push(event)
+  if (isScheduled) return
+  isScheduled = true
+  if (document.hidden) setTimeout(applyWaiting, 1_000)
+  else requestAnimationFrame(applyWaiting)
+}
+
+function applyWaiting(): void {
+  isScheduled = false
+  const events = waiting
+  waiting = []
+  const changed = new Set<string>()
+  let hasNewShape = false
+  for (const event of events) {
+    if ('now' in event) clockOffset.value = Date.parse(event.now) - Date.now()
+    if ('sums' in event && event.sums) sums.value = event.sums
+    hasNewShape = changesShape(event) || hasNewShape
+    for (const uuid of uuidsOf(event)) changed.add(uuid)
+    applyRowEvent(rows, event)
+    if (event.type === 'reset') isLoaded = true
+  }
+  for (const uuid of changed) {
+    const row = watched.get(uuid)
+    if (!row) continue
+    row.value = rows.get(uuid)
+  }
+  updateNeeds(events.some(({ type }) => type === 'reset') ? rows.keys() : changed)
+  if (hasNewShape || (followsAllChanges.value && changed.size > 0)) listVersion.value += 1
+}
+
+function changesShape(event: RowEvent): boolean {
+  if (event.type === 'alive') return false
+  return event.type === 'reset' || event.gone.length > 0 || event.up.some((patch) => !rows.has(patch.uuid) || 'parent' in patch)
+}
+
+function uuidsOf(event: RowEvent): Iterable<string> {
+  if (event.type === 'reset') return watched.keys()
+  return event.type === 'alive' ? [] : [...event.up.map(({ uuid }) => uuid), ...event.gone]
+}
+
+function updateNeeds(uuids: Iterable<string>): void {
+  const before = rowsWithNeeds.peek()
+  const next = new Set([...before].filter((uuid) => rows.has(uuid)))
+  for (const uuid of uuids) {
+    const row = rows.get(uuid)
+    if (row && (row.asks > 0 || row.attention > 0)) next.add(uuid)
+    else next.delete(uuid)
+  }
+  if (next.size !== before.size || [...next].some((uuid) => !before.has(uuid))) rowsWithNeeds.value = next
+}
