@@ -21,6 +21,8 @@ import type { Table } from '../loop/table.ts'
 /** The largest number of ended processes that are loaded. */
 const MAX_ENDED = 10_000
 const PAGE = 100
+/** The number of rows that are made in one piece of work. */
+const PIECE = 16
 /** The largest number of removed rows that are remembered for viewers that return. */
 const MAX_GONE = 10_000
 
@@ -106,6 +108,8 @@ export class Projection {
   /** the rows that are gone, with the number of that frame; oldest first */
   readonly #gone: { readonly uuid: Uuid; readonly frame: number }[] = []
   #frame = 0
+  /** the number of rows that were made */
+  #made = 0
   #seq = 0
   #sumsText = ''
   /** distinguishes the cursors of this projection from those of an earlier one */
@@ -181,7 +185,7 @@ export class Projection {
     const touched = new Set<Uuid>()
     // The map grows while it is read: a row may mark others.
     for (const [uuid, ended] of dirty) {
-      await this.#deps.slices.next()
+      await this.#pause()
       for (const other of this.#refresh(uuid, ended)) if (!dirty.has(other)) dirty.set(other, null)
       touched.add(uuid)
       for (const above of this.#tree.above(uuid)) touched.add(above)
@@ -312,17 +316,17 @@ export class Projection {
 
   /** Completes the touched rows with their sums and budgets, and returns those that differ. */
   async #publish(touched: Set<Uuid>): Promise<RowChange[]> {
-    const { slices, table } = this.#deps
+    const { table } = this.#deps
     // The sums of an ended process need those of its children, so the deepest come first.
     for (const uuid of [...touched].sort((a, b) => (this.#rows.get(b)?.depth ?? 0) - (this.#rows.get(a)?.depth ?? 0))) {
-      await slices.next()
+      await this.#pause()
       const entry = this.#rows.get(uuid)
       if (entry) entry.money = this.#moneyOf(uuid, entry)
     }
     const changes: RowChange[] = []
     // The set grows while it is read.
     for (const uuid of touched) {
-      await slices.next()
+      await this.#pause()
       const entry = this.#rows.get(uuid)
       if (!entry) continue
       const { own, money, ended, view: before } = entry
@@ -363,6 +367,12 @@ export class Projection {
       reservedNanoUsd += entry.money.reservedNanoUsd
     }
     return { nanoUsd, reservedNanoUsd }
+  }
+
+  /** Lets other work run after each few rows. */
+  async #pause(): Promise<void> {
+    this.#made += 1
+    if (this.#made % PIECE === 0) await this.#deps.slices.next()
   }
 
   #drop(uuid: Uuid): void {

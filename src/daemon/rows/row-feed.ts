@@ -5,11 +5,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WorkTracker } from './doing.ts'
 import { Projection, type Frame, type ProjectionDeps } from './projection.ts'
-import { scopeKey, type RowScope } from './scope.ts'
+import { scopeKey, type RowScope, type RowShape } from './scope.ts'
 import { isoTime } from '../views/format-times.ts'
-import { jsonInSlices } from '../http/sliced-json.ts'
+import { rowsJson } from './rows-json.ts'
 import type { RowPatch } from '../../api/row-events.ts'
-import type { RowView } from '../../api/views/rows.ts'
 import type { LiveOutput } from '../../drivers/port.ts'
 import type { StoredFact } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'
@@ -30,7 +29,15 @@ const RECENT_MS = 86_400_000
 /** The time between two searches for rows that are no longer recent, in ms. */
 const EXPIRE_MS = 60_000
 
-export type RowShape = 'columns' | 'objects'
+/** A snapshot is kept for this time in ms, because several viewers may begin at once. */
+const SHARE_MS = 1_000
+/** The field of a snapshot that has the rows. */
+const SHAPE_FIELDS = { columns: 'columns', objects: 'rows' } as const
+
+interface Snapshot {
+  readonly cursor: string
+  readonly text: Promise<string>
+}
 
 export interface RowSubscription {
   readonly scope: RowScope
@@ -143,6 +150,8 @@ class Board {
   readonly #log: (message: string, error: unknown) => void
   readonly #onClose: () => void
   readonly #viewers = new Set<Viewer>()
+  /** the snapshots of the last second, by scope and shape */
+  readonly #snapshots = new Map<string, Snapshot>()
   readonly opened: Promise<void>
   readonly #closing = new AbortController()
   /** processes with new live output */
@@ -261,18 +270,29 @@ class Board {
     return { cursor: this.#projection.cursor, seq: this.#projection.seq }
   }
 
-  /** The JSON of a snapshot. The rows are those of now; only their serialization is divided. */
-  #snapshotText(scope: RowScope, shape: RowShape, head: object): Promise<string> {
-    const { slices } = this.#deps
-    const rows = this.#projection.rows(scope)
-    const state = { ...head, ...this.#state(), now: isoTime(this.#deps.clock.now().wall), sums: this.#projection.sums }
-    if (shape === 'objects') return jsonInSlices({ ...state, rows }, slices)
-    const [first] = rows
-    const fields = first === undefined ? [] : (Object.keys(first) as (keyof RowView)[])
-    return jsonInSlices(
-      fields.length === 0 ? {} : Object.fromEntries(fields.map((field) => [field, rows.map((row) => row[field])])),
-      slices,
-    ).then((columns) => `${JSON.stringify(state).slice(0, -1)},"columns":${columns}}`)
+  /** The JSON of a snapshot. Viewers that ask at the same time share the work. */
+  async #snapshotText(scope: RowScope, shape: RowShape, head: object): Promise<string> {
+    const key = `${scopeKey(scope)} ${shape}`
+    let snapshot = this.#snapshots.get(key)
+    if (snapshot?.cursor !== this.#projection.cursor) {
+      const now = isoTime(this.#deps.clock.now().wall)
+      const state = { ...this.#state(), now, sums: this.#projection.sums }
+      const rows = rowsJson(this.#projection.rows(scope), shape, this.#deps.slices)
+      snapshot = {
+        cursor: state.cursor,
+        text: rows.then((text) => `${JSON.stringify(state).slice(1, -1)},"${SHAPE_FIELDS[shape]}":${text}}`),
+      }
+      this.#snapshots.set(key, snapshot)
+      this.#dropSnapshot(key, snapshot)
+    }
+    return `${JSON.stringify(head).slice(0, -1)},${await snapshot.text}`
+  }
+
+  /** Drops a snapshot after the time in which other viewers may want the same one. */
+  #dropSnapshot(key: string, snapshot: Snapshot): void {
+    setTimeout(() => {
+      if (this.#snapshots.get(key) === snapshot) this.#snapshots.delete(key)
+    }, SHARE_MS).unref()
   }
 
   #schedule(): void {

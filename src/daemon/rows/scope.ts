@@ -7,6 +7,9 @@ import type { Uuid } from '../../kernel/model/ids.ts'
  */
 export type RowScope = { readonly of: 'live' | 'recent' | 'all' } | { readonly of: 'subtree'; readonly root: Uuid }
 
+/** `columns`: a list of values for each field; `objects`: a list of rows. */
+export type RowShape = 'columns' | 'objects'
+
 export function scopeKey(scope: RowScope): string {
   return scope.of === 'subtree' ? `subtree:${scope.root}` : scope.of
 }
