@@ -1,16 +1,17 @@
-// Selects the processes that a verb acts on: those that its words name, those whose names match a pattern, or all with `--all`. Owns the
-// rules of a selection, which docs/concepts/signals.md describes. Must leave the members of a crew to their crew, unless a word names one.
-// Test: test/e2e/cli/several-processes.test.ts.
+// Selects the processes that a verb acts on: the named ones, those whose names match a pattern, those with a label, or all.
+// Owns the rules of a selection, which docs/concepts/signals.md describes. Must leave the members of a crew to their crew, unless a word
+// names one. Test: test/e2e/cli/several-processes.test.ts.
 import type { ProcessView } from '../../api/views/process.ts'
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
 import { Failure, UsageError } from '../errors.ts'
 import { askToConfirm } from '../input/confirm.ts'
+import { labelFilter } from '../input/labels.ts'
 import { isNamePattern, nameMatcher } from '../input/name-pattern.ts'
 import { countOf } from '../../faces/format.ts'
 import { oneLine } from '../print/text.ts'
 import type { VerbCall } from '../table/verb.ts'
 
-const FIELDS = ['uuid', 'pid', 'parentUuid', 'name', 'status', 'driver', 'role'] as const
+const FIELDS = ['uuid', 'pid', 'parentUuid', 'name', 'status', 'driver', 'role', 'labels'] as const
 
 /** What a selection reads of a living process. */
 export type SelectableProcess = Pick<ProcessView, (typeof FIELDS)[number]>
@@ -37,15 +38,34 @@ export interface SelectionRules {
 /** Returns the processes to act on, each once. Errors: usage without a process; exit 3 if a pattern matches none. */
 export async function selectProcesses({ args, reeve }: Pick<VerbCall, 'args' | 'reeve'>, rules: SelectionRules): Promise<Target[]> {
   const all = args.on('all')
+  if (args.on('label')) return selectByLabel({ args, reeve }, rules)
   if (all && args.words.length > 0) throw new UsageError('--all takes no process')
   if (!all && args.on('yes')) throw new UsageError('--yes needs --all')
-  if (!all && args.words.length === 0) throw new UsageError('a process is missing', "Name processes, patterns such as 'web*', or --all.")
+  if (!all && args.words.length === 0)
+    throw new UsageError('a process is missing', "Name processes, patterns such as 'web*', a label with -l, or --all.")
   if (!all && !args.words.some(isNamePattern)) return args.words.map((ref) => ({ ref }))
   const living = await reeve.list({ fields: FIELDS })
   const found = (all ? [() => true] : args.words.map((word) => selectorOf(word, living))).flatMap((select) =>
     typeof select === 'string' ? [{ ref: select }] : targetsOf(living.filter(canSelect(rules)).filter(select), select, rules),
   )
   return withoutRepeated(rules.leavesChildrenToOwner ? withoutOwned(found) : found, living)
+}
+
+/** Selects the processes with all of the given labels. Errors: usage with another selection; exit 3 if there are none. */
+async function selectByLabel({ args, reeve }: Pick<VerbCall, 'args' | 'reeve'>, rules: SelectionRules): Promise<Target[]> {
+  if (args.on('all') || args.words.length > 0) throw new UsageError(`-l takes no ${args.on('all') ? '--all' : 'process'}`)
+  const texts = args.texts('label')
+  const hasLabels = labelFilter(texts)
+  const living = await reeve.list({ fields: FIELDS })
+  const found = living.filter((process) => hasLabels(process.labels) && canSelect(rules)(process))
+  if (found.length === 0)
+    throw new Failure(
+      3,
+      `no ${rules.adjective} process has the label ${texts.map(oneLine).join(' ')}`,
+      `\`reeve ps${texts.map((text) => ` -l ${oneLine(text)}`).join('')}\` lists the processes with it.`,
+    )
+  const targets = found.map((selected) => ({ ref: selected.uuid, selected }))
+  return rules.leavesChildrenToOwner ? withoutOwned(targets) : targets
 }
 
 /** Selects processes by their name. */

@@ -1,6 +1,15 @@
 // The row of `reeve ps` in the verb table. This row is a file of its own, because the entry of `ps` must not load other rows. Test:
 // test/tables/cli/table/verbs.test.ts.
+import type { Flag } from '../input/args.ts'
 import type { Verb } from './verb.ts'
+
+/** Selects processes by their labels. */
+export const LABEL_FILTER: Flag = {
+  kind: 'list',
+  short: 'l',
+  value: 'LABEL',
+  help: 'only processes with this label: KEY=VALUE, or KEY with any value; all given ones must match',
+}
 
 export const PS: Omit<Verb, 'load'> = {
   summary: 'List the processes',
@@ -22,12 +31,7 @@ export const PS: Omit<Verb, 'load'> = {
     sort: { kind: 'text', value: 'COLUMN', help: 'sort by this column; --sort=-COLUMN reverses' },
     quiet: { kind: 'on', short: 'q', help: 'only the UUIDs' },
     filter: { kind: 'list', value: 'KEY=VALUE', help: 'only matching processes; repeat it for more' },
-    label: {
-      kind: 'list',
-      short: 'l',
-      value: 'LABEL',
-      help: 'only processes with this label: KEY=VALUE, or KEY with any value; all given ones must match',
-    },
+    label: LABEL_FILTER,
   },
   exits: '0; 3 no such parent; 4 the daemon cannot be reached; 64 usage error',
   examples: [

@@ -1,6 +1,7 @@
 // The rows of the verb table for verbs that resume processes, or show how they can be resumed. Test: test/tables/cli/table/verbs.test.ts.
 import { RAISE_FLAGS } from './limits.ts'
 import type { Flag, FlagTable } from '../input/args.ts'
+import { LABEL_FILTER } from './ps.ts'
 import type { Verb } from './verb.ts'
 
 const on = (help: string): Flag => ({ kind: 'on', help })
@@ -44,7 +45,7 @@ export const RESUMES: Readonly<Record<'resume' | 'list-resumable' | 'lineage', V
       'An external agent continues its own session, and forks it if it can. A plain command, or an agent without a session, can only run again from its beginning, with `--rerun`. A command that had input cannot: its input is not recorded. `reeve list-resumable` shows what each process can do.',
       '`--model` and the flags below it apply to an ended process, and to a fork. Limits can also be changed on a suspended process. With a plus (`--budget-usd +5`) the value is added to the limit; a process that its budget suspended then continues.',
       'On a terminal the process is followed from here on, as with `reeve run`. With `-d`, or without a terminal, the command returns at once. Several processes are resumed side by side, and not followed.',
-      "A pattern in quotes, such as `'web*'`, selects the suspended processes with such a name. `--all` selects all suspended ones, and asks first on a terminal. `reeve help references` has the rules.",
+      "A pattern in quotes, such as `'web*'`, selects the suspended processes with such a name, and `-l team=web` those with a label. `--all` selects all suspended ones, and asks first on a terminal. `reeve help references` has the rules.",
       '`--from-checkpoint` continues from the newest checkpoint and the facts after it, and fails if there is none. A fork begins at its step.',
       '`--all-interrupted` is for the time after a crash. It lists the interrupted processes, asks, and resumes one after the other, each when the previous one has started. Processes that need `--rerun` are listed and left alone. It stops after 3 failures in a row, and after 20 processes, and lists the rest.',
     ],
@@ -57,6 +58,7 @@ export const RESUMES: Readonly<Record<'resume' | 'list-resumable' | 'lineage', V
       ...OVERRIDE_FLAGS,
       rerun: on('run it again from its beginning, if it has no history to continue'),
       'all-interrupted': on('all processes that a crash of the daemon has interrupted'),
+      label: LABEL_FILTER,
       all: on('all suspended processes'),
       yes: { kind: 'on', short: 'y', help: 'with --all or --all-interrupted: do not ask' },
     },

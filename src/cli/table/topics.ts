@@ -19,7 +19,7 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
         ['docs', 'its exact name, as given with `--name`; if several ended processes share it, verbs that only read take the newest'],
         ['deadbeef', 'the first or last 4 or more digits of its UUID, which never changes; the ID in `reeve ps` is the last 8'],
       ],
-      "Many at once: `kill`, `stop`, `pause` and `resume` take several references, `--all`, and patterns of names in quotes (`'web*'`, `'w[1-3]'`, `'test-?'`). Patterns and `--all` select living processes only, for `resume` suspended ones. They never select members of a crew: name these exactly. A selected supervisor, crew or run ends its own children.",
+      "Many at once: `kill`, `stop`, `pause` and `resume` take several references, `--all`, `-l LABEL`, and patterns of names in quotes (`'web*'`, `'w[1-3]'`, `'test-?'`). These select living processes only, for `resume` suspended ones. They never select members of a crew: name these exactly. A selected supervisor, crew or run ends its own children.",
       'If several processes match, nothing is done and the matches are listed. A resume after the end gives a process a new PID. Scripts should therefore keep the UUID (`reeve run -d` prints it, `reeve ps -q` lists them).',
     ],
     verbs: [

@@ -9,7 +9,7 @@ import { COMPOSE } from './compose.ts'
 import { CREW } from './crew.ts'
 import { HISTORY } from './history.ts'
 import { RESUMES } from './resume.ts'
-import { PS } from './ps.ts'
+import { LABEL_FILTER, PS } from './ps.ts'
 import { USAGE } from './usage.ts'
 import { CHANGES } from './changes.ts'
 import type { Verb } from './verb.ts'
@@ -27,12 +27,16 @@ const SOME_WORDS = [1, 1000] as const
 const NO_WORDS = [0, 0] as const
 /** the words of a verb that also takes `--all` */
 const ANY_WORDS = [0, 1000] as const
-/** Returns the flags of a verb that takes `--all`. `all`: what it does to which processes */
-const allFlags = (all: string): Readonly<Record<'all' | 'yes', Flag>> => ({ all: on(all), yes: on('with --all: do not ask', 'y') })
+/** Returns the flags of a verb that selects processes. `all`: what `--all` does to which processes */
+const allFlags = (all: string): Readonly<Record<'label' | 'all' | 'yes', Flag>> => ({
+  label: LABEL_FILTER,
+  all: on(all),
+  yes: on('with --all: do not ask', 'y'),
+})
 const STAKES =
   'After the end of an agent a line lists what was interrupted and what is kept. `--dry-run` lists that before, and changes nothing. It shows open calls, files that are not recorded, queued messages, children, tasks and nodes.'
 const SELECTION =
-  "P may be a pattern in quotes, such as `'web*'`: it selects the living processes with such a name. `--all` selects all, and asks first on a terminal. `reeve help references` has the rules."
+  "P may be a pattern in quotes, such as `'web*'`: it selects the living processes with such a name. `-l team=web` selects those with a label. `--all` selects all, and asks first on a terminal. `reeve help references` has the rules."
 /** Returns the exit codes of most verbs. `failure`: the meaning of code 1. */
 const usualExits = (failure?: string): string =>
   `0; ${failure ? `1 ${failure}; ` : ''}3 no such process; 4 the daemon cannot be reached; 64 usage error`
@@ -148,11 +152,11 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     summary: 'Show the text and output of processes',
     usage: [
       'reeve logs [-f|--match TEXT] [-t] [--tail N] [--since D|TIME] [--tree] P...',
-      'reeve logs [-f|--match TEXT] [-t] [--tail N] [--since D|TIME] --all',
+      'reeve logs [-f|--match TEXT] [-t] [--tail N] [--since D|TIME] -l LABEL|--all',
     ],
     about: [
       'Shows the assistant text, tool calls and output of processes. With `-f` it continues until all have ended. `--since` takes a time or a duration; with `--tail` both apply.',
-      'Several processes are shown as one log in the order of time, and each row begins with a name. `--tree` adds all descendants, and with `-f` new ones. `--all` shows all living processes, and with `-f` every new one; it does not end by itself.',
+      'Several processes are shown as one log in the order of time, and each row begins with a name. `--tree` adds all descendants, and with `-f` new ones. `--all` shows all living processes, and with `-f` every new one; it does not end by itself. `-l` shows the living ones with a label.',
       'P may be a pattern in quotes for names of living processes. `--tail` counts per process. Without it several processes show at most 20,000 lines together, but at least 10 each.',
     ],
     wordRange: ANY_WORDS,
@@ -163,6 +167,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       since,
       match: text('TEXT', 'only lines with this text'),
       tree: on('also all descendants, living and ended'),
+      label: LABEL_FILTER,
       all: on('all living processes'),
     },
     exits: usualExits(),
@@ -286,7 +291,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   },
   pause: {
     summary: 'Pause processes',
-    usage: ['reeve pause [--subtree] [--now] P...', 'reeve pause [--now] --all [--yes]'],
+    usage: ['reeve pause [--subtree] [--now] P...', 'reeve pause [--now] -l LABEL', 'reeve pause [--now] --all [--yes]'],
     about: [
       'Adds a hold. A native agent finishes the model call in flight and stops before the next one. An external agent gets no messages or answers, finishes its turn, and is then frozen. After 2 minutes it is frozen in any case. A command is frozen at once. While a process is suspended, its time limits stand still.',
       SELECTION,
@@ -308,7 +313,11 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   ...RESUMES,
   kill: {
     summary: 'Send a signal to processes',
-    usage: ['reeve kill [-s SIGNAL] [--subtree] [--grace D] [--dry-run] P...', 'reeve kill [-s SIGNAL] [--grace D] --all [--yes]'],
+    usage: [
+      'reeve kill [-s SIGNAL] [--subtree] [--grace D] [--dry-run] P...',
+      'reeve kill [-s SIGNAL] [--grace D] -l LABEL',
+      'reeve kill [-s SIGNAL] [--grace D] --all [--yes]',
+    ],
     about: [
       'Sends SIGTERM, and SIGKILL after a grace of 300ms (Claude Code 3s, Codex 6s, or the value of the agent file). It returns when the process has ended. Without `--subtree` its children continue, and their number is printed.',
       STAKES,
@@ -357,7 +366,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   },
   stop: {
     summary: 'Stop processes gracefully',
-    usage: ['reeve stop [--dry-run] P...', 'reeve stop [--dry-run] --all [--yes]'],
+    usage: ['reeve stop [--dry-run] P...', 'reeve stop [--dry-run] -l LABEL', 'reeve stop [--dry-run] --all [--yes]'],
     about: [
       'Sends SIGTERM with a grace of 10 s (longer if the agent file sets it), then SIGKILL. It returns when the process has ended. A stopped process can be resumed.',
       STAKES,
@@ -370,6 +379,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       ['reeve stop 5', 'resume it later with `reeve resume 5`'],
       ["reeve stop docs 'web*'", 'one, and all whose name begins with web'],
       ['reeve stop --dry-run 5', 'what that would cost'],
+      ['reeve stop -l team=web', 'all with that label'],
       ['reeve stop --all', 'all, after a question'],
     ],
     load: () => import('../verbs/stop.ts'),

@@ -27,7 +27,7 @@ export async function run(call: VerbCall): Promise<number> {
   const match = args.text('match')
   if (follow && match !== undefined) throw new UsageError('--follow and --match exclude each other')
   const [ref = ''] = args.words
-  if (args.on('all') || args.on('tree') || args.words.length !== 1 || isNamePattern(ref)) {
+  if (args.on('all') || args.on('label') || args.on('tree') || args.words.length !== 1 || isNamePattern(ref)) {
     if (args.on('all') && args.on('tree')) throw new UsageError('--all and --tree exclude each other')
     return printManyLogs(call, () => findSources(call), {
       follow,

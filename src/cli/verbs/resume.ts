@@ -28,7 +28,8 @@ export async function run(call: VerbCall): Promise<number> {
     if (ref !== undefined || args.on('all')) throw new UsageError('--all-interrupted takes no process, and excludes --all')
     return (await import('../actions/resume-all-interrupted.ts')).resumeAllInterrupted(call)
   }
-  if (ref === undefined && !args.on('all')) throw new UsageError('resume needs a process', 'Usage: reeve resume [FLAG]... P...')
+  if (ref === undefined && !args.on('all') && !args.on('label'))
+    throw new UsageError('resume needs a process', 'Usage: reeve resume [FLAG]... P...')
   checkFlags(args)
   if (ref === undefined || others.length > 0 || isNamePattern(ref)) return resumeSeveral(call)
   const before = await reeve.get(ref)

@@ -64,6 +64,31 @@ describe('a selection', () => {
     expect(await reeve('kill', '--all')).toEqual({ code: 0, stdout: '', stderr: 'no process is living\n' })
   })
 
+  test('with -l takes the living processes with all of the labels', async () => {
+    for (const [name, labels] of Object.entries({ a1: { team: 'web', tier: '1' }, a2: { team: 'web' }, b1: { team: 'db' }, c1: {} }))
+      await daemon.spawnShell('echo hello; exec sleep 600', { name, labels })
+    for (const name of ['a1', 'a2', 'b1', 'c1'])
+      await daemon.waitForEvent((await daemon.view(name)).uuid, ({ fact }) => fact === 'process.output')
+    expect((await reeve('logs', '-l', 'team=web')).stdout).toMatch(/^a1 .*hello\na2 .*hello\n$/)
+    expect(await reeve('pause', '-l', 'team=web', '-l', 'tier')).toMatchObject({ code: 0 })
+    expect(await statuses('a1', 'a2')).toEqual(['suspended', 'working'])
+    expect(await reeve('resume', '-l', 'team')).toMatchObject({ code: 0, stderr: expect.stringMatching(/^PID 1 \(a1\)/) as string })
+    expect(await reeve('stop', '-l', 'team=web')).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('\n2 processes stopped\n') as string,
+    })
+    expect(await reeve('kill', '-l', 'team=web')).toEqual({
+      code: 3,
+      stdout: '',
+      stderr: 'reeve: no living process has the label team=web\n       `reeve ps -l team=web` lists the processes with it.\n',
+    })
+    expect(await reeve('kill', '-l', 'team', 'b1')).toMatchObject({
+      code: 64,
+      stderr: expect.stringContaining('-l takes no process') as string,
+    })
+    expect(await statuses('b1', 'c1')).toEqual(['working', 'working'])
+  })
+
   test('leaves the children of a selected supervisor to it, so that they come back with it', async () => {
     mkdirSync(daemon.work, { recursive: true })
     writeFileSync(

@@ -83,6 +83,7 @@ test('a page has the layout of a manual page', () => {
 
       *SYNOPSIS*
           reeve stop [--dry-run] P...
+          reeve stop [--dry-run] -l LABEL
           reeve stop [--dry-run] --all [--yes]
 
       *DESCRIPTION*
@@ -97,20 +98,24 @@ test('a page has the layout of a manual page', () => {
           and nodes.
 
           P may be a pattern in quotes, such as \`'web*'\`: it
-          selects the living processes with such a name. \`--all\`
-          selects all, and asks first on a terminal. \`reeve help
+          selects the living processes with such a name. \`-l
+          team=web\` selects those with a label. \`--all\` selects
+          all, and asks first on a terminal. \`reeve help
           references\` has the rules.
 
       *FLAGS*
-          --dry-run    only show what would be lost and kept
-          --all        stop all living processes
-          -y, --yes    with --all: do not ask
-          --json       print JSON (an object with "version": 1;
-                       streams are one object per line)
-          -q, --quiet  print only errors on stderr
-          --no-color   no colours (as with NO_COLOR, or without a
-                       terminal)
-          -h, --help   show this help
+          --dry-run          only show what would be lost and kept
+          -l, --label LABEL  only processes with this label:
+                             KEY=VALUE, or KEY with any value; all
+                             given ones must match
+          --all              stop all living processes
+          -y, --yes          with --all: do not ask
+          --json             print JSON (an object with "version":
+                             1; streams are one object per line)
+          -q, --quiet        print only errors on stderr
+          --no-color         no colours (as with NO_COLOR, or
+                             without a terminal)
+          -h, --help         show this help
 
       *EXAMPLES*
           reeve stop 5
@@ -119,6 +124,8 @@ test('a page has the layout of a manual page', () => {
               one, and all whose name begins with web
           reeve stop --dry-run 5
               what that would cost
+          reeve stop -l team=web
+              all with that label
           reeve stop --all
               all, after a question
 

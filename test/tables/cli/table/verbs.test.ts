@@ -18,7 +18,7 @@ const fileOf = (name: string): string => {
 }
 const LIMIT_SOURCE = readFileSync(pathOf('src/cli/input/limit-flags.ts'), 'utf8')
 const SELECTION_SOURCE = readFileSync(pathOf('src/cli/actions/select-processes.ts'), 'utf8')
-const SELECTION_FLAGS = ['all', 'yes']
+const SELECTION_FLAGS = ['label', 'all', 'yes']
 
 describe.each(verbRows)('the verb %s', (name, verb) => {
   const source = readFileSync(pathOf(`src/cli/verbs/${fileOf(name)}`), 'utf8')
