@@ -15,6 +15,7 @@ import { AGENT_TYPES } from '../src/daemon/http/responses/agents.ts'
 import { ARCHIVE_TYPES } from '../src/daemon/http/responses/archive.ts'
 import { BATCH_TYPES } from '../src/daemon/http/responses/batch.ts'
 import { COMPOSE_TYPES } from '../src/daemon/http/responses/compose.ts'
+import { CONTEXT_TYPES } from '../src/daemon/http/responses/context.ts'
 import { CREW_DIFF_TYPES } from '../src/daemon/http/responses/crew-diff.ts'
 import { CREW_REPORT_TYPES } from '../src/daemon/http/responses/crew-report.ts'
 import { CREW_UP_TYPES } from '../src/daemon/http/responses/crew-up.ts'
@@ -59,6 +60,7 @@ const VIEWS: Readonly<Record<string, View>> = {
     types: { BatchBody: batchBody, ...BATCH_TYPES },
   },
   compose: { about: 'runs of compose files.', test: 'e2e/compose/compose', types: { ...COMPOSE_TYPES, ...COMPOSE_BODIES } },
+  context: { about: 'what the model of a process sees now.', test: 'e2e/models/context-view', types: CONTEXT_TYPES },
   diff: {
     about: 'changed files, what a process changed in its worktree, and its merge.',
     test: 'e2e/worktree/diff',

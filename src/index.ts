@@ -36,11 +36,12 @@ import type { RowEvent } from './api/row-events.ts'
 import type { RowsView } from './api/views/rows.ts'
 import type { HeartbeatView } from './api/views/heartbeat.ts'
 import type { DirBody, ExportedView, GcView, ImportedView, PinBody } from './api/views/archive.ts'
-import type { LineageView, ResumablesView } from './api/views/resume.ts'
+import type { CompareView, LineageView, ResumablesView } from './api/views/resume.ts'
 import type { SearchView } from './api/views/search.ts'
 import type { StakesView } from './api/views/stakes.ts'
 import type { Handler, Signal, StakesAction, WaitTarget } from './kernel/model/words.ts'
 import type { BatchBody, BatchResultView, BatchView, PlacesView, PlaceView } from './api/views/batch.ts'
+import type { ContextView } from './api/views/context.ts'
 import type { SpansView } from './api/views/spans.ts'
 import type { UsageBy, UsageRateView, UsageReportView, UsageSumView } from './api/views/usage.ts'
 
@@ -71,11 +72,12 @@ export type {
   ProcessFilesView,
 } from './api/views/diff.ts'
 export type { HeartbeatRowView, HeartbeatView, ThresholdsView } from './api/views/heartbeat.ts'
-export type { LineageNodeView, LineageView, ResumableView, ResumablesView, ResumeModesView } from './api/views/resume.ts'
+export type { CompareView, LineageNodeView, LineageView, ResumableView, ResumablesView, ResumeModesView } from './api/views/resume.ts'
 export type { RoleProblem, RoleView, RolesView } from './api/views/roles.ts'
 export type { SearchMatchView, SearchView } from './api/views/search.ts'
 export type { InFlightView, StakesView } from './api/views/stakes.ts'
 export type { BatchBody, BatchResultView, PlaceView } from './api/views/batch.ts'
+export type { ContextBlockView, ContextView } from './api/views/context.ts'
 export type { ProcessSpansView, SpanView, SpansView } from './api/views/spans.ts'
 export type { UsageBy, UsageRateView, UsageReportView, UsageRowView, UsageSumView } from './api/views/usage.ts'
 export type { ErrorCode } from './kernel/model/errors.ts'
@@ -643,6 +645,17 @@ export class Reeve implements AsyncDisposable {
   /** Returns what processes spend per minute now, together and by tree. */
   usageRate(options: CallOptions = {}): Promise<UsageRateView> {
     return this.#client.get('/v1/usage/rate', {}, options)
+  }
+
+  /** Compares two processes: the last step that both have in common, and the settings in which they differ. */
+  compare(a: string, b: string, options: CallOptions = {}): Promise<CompareView> {
+    return this.#client.get('/v1/compare', { a, b }, options)
+  }
+
+  /** Returns what the model of a process sees now. `text`: with the beginning of each text. */
+  context(ref: string, options: CallOptions & { text?: boolean } = {}): Promise<ContextView> {
+    const { signal, ...query } = options
+    return this.#client.get(`${processPath(ref)}/context`, query, { signal })
   }
 
   /** Returns when a process had which status; with `subtree` each process below it, too. `max`: the number of spans of one process. */

@@ -43,6 +43,16 @@ export interface LineageNodeView {
   step: number | null
   originUuid: string | null
   originStep: number | null
+  createdAt: string | null
+  endedAt: string | null
+  /** null: unknown */
+  costUsd: number | null
+  exit: { code: number; reason: string } | null
+  model: string | null
+  /** the settings that differ from those of its origin, by their names */
+  changed: string[]
+  /** the beginning of its last text */
+  lastText: string | null
 }
 
 /** The tree of forks of a process, oldest first, each after its origin. */
@@ -52,4 +62,14 @@ export interface LineageView {
   processes: LineageNodeView[]
   /** true: the tree has more processes than the list */
   truncated: boolean
+}
+
+export interface CompareView {
+  version: 1
+  a: LineageNodeView
+  b: LineageNodeView
+  /** the last step that both have in common; null: none is known */
+  commonStep: number | null
+  /** the settings that differ, with their values as text or JSON */
+  changed: { field: string; a: string | null; b: string | null }[]
 }

@@ -44,9 +44,10 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   return 0
 }
 
-function originText({ originUuid, originStep }: LineageNodeView): string {
+function originText({ originUuid, originStep, changed }: LineageNodeView): string {
   if (originUuid === null) return ''
-  return `(forked from ${shortId(originUuid)}${originStep === null ? '' : ` after step ${originStep}`})`
+  const differences = changed.length === 0 ? '' : `, with another ${changed.join(', ')}`
+  return `(forked from ${shortId(originUuid)}${originStep === null ? '' : ` after step ${originStep}`}${differences})`
 }
 
 /** Numbers the processes, because the tree is built from numbers: each process gets its own number and that of its origin. */

@@ -5,6 +5,7 @@ import { agentAnswers } from './responses/agents.ts'
 import { archiveAnswers } from './responses/archive.ts'
 import { batchAnswers } from './responses/batch.ts'
 import { composeAnswers } from './responses/compose.ts'
+import { contextAnswers } from './responses/context.ts'
 import { crewDiffAnswers } from './responses/crew-diff.ts'
 import { crewReportAnswers } from './responses/crew-report.ts'
 import { crewUpAnswers } from './responses/crew-up.ts'
@@ -33,6 +34,7 @@ export const responseSchemas = {
   ...usageAnswers,
   ...spanAnswers,
   ...batchAnswers,
+  ...contextAnswers,
   ...searchAnswers,
   ...stakesAnswers,
   ...mcpAnswers,

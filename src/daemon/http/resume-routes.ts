@@ -25,4 +25,15 @@ export const RESUME_ROUTES: readonly ApiRoute[] = [
     errors: [],
     handle: ({ resumeQueries }, { ref }) => resumeQueries.lineage(ref),
   }),
+  defineRoute({
+    id: 'compareProcesses',
+    method: 'GET',
+    path: '/v1/compare',
+    right: 'read',
+    summary: 'Compares two processes: the last step that both have in common, and the settings in which they differ.',
+    query: schemas.compareQuery,
+    answer: 'compare',
+    errors: [],
+    handle: ({ resumeQueries }, { query: { a, b } }) => resumeQueries.compare(a, b),
+  }),
 ]

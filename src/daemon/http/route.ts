@@ -6,7 +6,7 @@ import type { PlacesView } from '../../api/views/batch.ts'
 import type { AgentsView } from '../../api/views/agents.ts'
 import type { DaemonView } from '../../api/views/daemon.ts'
 import type { HeartbeatView } from '../../api/views/heartbeat.ts'
-import type { LineageView, ResumablesView } from '../../api/views/resume.ts'
+import type { CompareView, LineageView, ResumablesView } from '../../api/views/resume.ts'
 import type { CrewPlanView, CrewUpBody, CrewUpView } from '../../api/views/crew-up.ts'
 import type { CrewCommands } from '../crew/commands.ts'
 import type { CrewReportView } from '../../api/views/crew-report.ts'
@@ -65,6 +65,7 @@ export interface RoutesDeps {
   readonly resumeQueries: {
     resumable(query: { readonly after?: string | undefined; readonly limit: number }): Promise<ResumablesView>
     lineage(ref: string): Promise<LineageView>
+    compare(a: string, b: string): Promise<CompareView>
   }
   readonly stakes: (ref: string, request: StakesRequest) => Promise<StakesView>
   readonly usage: (query: UsageQuery) => Promise<UsageReportView>

@@ -136,6 +136,19 @@ const QUERY_ROUTES: readonly ApiRoute[] = [
     },
   }),
   defineRoute({
+    id: 'getContext',
+    method: 'GET',
+    path: '/v1/processes/:ref/context',
+    right: 'read',
+    within: true,
+    summary: 'Returns what the model of a process sees now, by message, and what a compaction would keep.',
+    query: schemas.contextQuery,
+    answer: 'context',
+    errors: [],
+    handle: async ({ reads, store }, { ref, query }) =>
+      (await import('../views/context-view.ts')).contextView({ store }, await reads.resolve(ref), query.text),
+  }),
+  defineRoute({
     id: 'getSpans',
     method: 'GET',
     path: '/v1/processes/:ref/spans',

@@ -364,6 +364,9 @@ export const logsQuery = z.strictObject({
   ignoreCase: flag.default(false).describe('1: `match` ignores case'),
   subtree: flag.default(false).describe('1: also all processes below it, living and ended, as one log'),
 })
+const refText = z.string().min(1).max(200)
+export const compareQuery = z.strictObject({ a: refText, b: refText })
+export const contextQuery = z.strictObject({ text: flag.default(false).describe('1: with the beginning of each text') })
 export const spansQuery = z.strictObject({
   subtree: flag.default(false).describe('1: also all processes below it, living and ended'),
   since: instant.optional(),

@@ -92,7 +92,8 @@ function kindOf({ spec: { driver } }: Process): RowView['kind'] {
 /** A native agent is compacted when its context and the room for an answer fill this share of the window. */
 const FULL_SHARE = 0.85
 
-function contextOf({ context, usage, spec }: Process): RowView['ctx'] {
+/** The size of the context of a process, and when it is compacted; null while its window is unknown. */
+export function contextOf({ context, usage, spec }: Process): RowView['ctx'] {
   const window = context?.window ?? null
   if (window === null) return null
   const isCompacted = CAPABILITIES[spec.driver].recordsContext

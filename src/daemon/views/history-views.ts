@@ -3,7 +3,8 @@
 import { ProcessDiffs } from '../operations/process-diffs.ts'
 import { placesView } from './places.ts'
 import { stakesView } from '../stakes/stakes-query.ts'
-import { lineageView, resumableView } from './resumable.ts'
+import { compareView, lineageView } from './lineage/lineage.ts'
+import { resumableView } from './resumable.ts'
 import { searchTranscripts } from './search.ts'
 import { usageRateView, usageReport } from './usage-report.ts'
 import type { RoutesDeps } from '../http/route.ts'
@@ -31,7 +32,11 @@ export function historyViews(
   deps: HistoryDeps,
 ): Pick<RoutesDeps, 'resumeQueries' | 'usage' | 'usageRate' | 'places' | 'search' | 'diffs' | 'stakes'> {
   return {
-    resumeQueries: { resumable: (query) => resumableView(deps, query), lineage: (ref) => lineageView(deps, ref) },
+    resumeQueries: {
+      resumable: (query) => resumableView(deps, query),
+      lineage: (ref) => lineageView(deps, ref),
+      compare: (a, b) => compareView(deps.reads, a, b),
+    },
     usage: (query) => usageReport(deps, query),
     places: () => placesView(deps),
     usageRate: () => usageRateView(deps),

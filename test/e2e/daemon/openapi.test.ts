@@ -193,6 +193,8 @@ describe("the daemon's answers", () => {
     await walk('getLogs', uuid)
     await walk('getUsage', '', { query: { by: 'tree' } })
     await walk('getUsageRate', '')
+    await walk('getContext', uuid, { query: { text: 1 } })
+    await walk('compareProcesses', '', { query: { a: uuid, b: uuid } })
     await walk('getSpans', uuid, { query: { subtree: 1 } })
     await walk('listPlaces', '')
     await walk('batch', '', { body: { verb: 'pin', refs: [uuid, 'nobody'] } })

@@ -1,7 +1,7 @@
 // Schemas of resumable processes and of forks, for src/api/views/resume.ts. Test: test/e2e/daemon/openapi.test.ts.
 import { z } from 'zod'
 import { STATUSES } from '../../../kernel/model/words.ts'
-import { count, status, text, time, version } from './fields.ts'
+import { count, status, text, texts, time, usd, version } from './fields.ts'
 
 const identity = { uuid: text, pid: count, name: text.nullable() }
 
@@ -40,6 +40,13 @@ const lineageNode = z
     step: count.nullable(),
     originUuid: text.nullable(),
     originStep: count.nullable(),
+    createdAt: time.nullable(),
+    endedAt: time.nullable(),
+    costUsd: usd.nullable().describe('null: unknown'),
+    exit: z.object({ code: z.int(), reason: text }).nullable(),
+    model: text.nullable(),
+    changed: texts.describe('the settings that differ from those of its origin, by their names'),
+    lastText: text.nullable().describe('the beginning of its last text'),
   })
   .describe('A process of a tree of forks. Of a removed process only its ids and its name are known.')
 
@@ -52,7 +59,17 @@ const lineage = z
   })
   .describe('The tree of forks of a process, oldest first, each after its origin.')
 
-export const resumeAnswers = { resumables, lineage }
+const compare = z.object({
+  version,
+  a: lineageNode,
+  b: lineageNode,
+  commonStep: count.nullable().describe('the last step that both have in common; null: none is known'),
+  changed: z
+    .array(z.object({ field: text, a: text.nullable(), b: text.nullable() }))
+    .describe('the settings that differ, with their values as text or JSON'),
+})
+
+export const resumeAnswers = { resumables, lineage, compare }
 
 export const RESUME_TYPES = {
   ResumeModesView: modes,
@@ -60,4 +77,5 @@ export const RESUME_TYPES = {
   ResumablesView: resumables,
   LineageNodeView: lineageNode,
   LineageView: lineage,
+  CompareView: compare,
 }

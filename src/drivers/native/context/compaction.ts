@@ -8,7 +8,7 @@ import { backOff } from '../back-off.ts'
 import { CLIP_LEVELS, clipContext } from './clip-context.ts'
 import { BYTES_PER_TOKEN, SUMMARY_HEADING } from './context.ts'
 import type { Context } from './context.ts'
-import { chooseKeptPart } from './kept-part.ts'
+import { chooseKeptPart, compactionLimits } from './kept-part.ts'
 import type { KeptPart } from './kept-part.ts'
 import { readNewFacts, loadContext } from './load-context.ts'
 import type { LoadedContext } from './load-context.ts'
@@ -23,10 +23,6 @@ import type { Turn, RunContext } from '../run-context.ts'
 const FULL_SHARE = 0.85
 /** The largest share of the window that is reserved for an answer. */
 const ANSWER_SHARE = 0.25
-/** The largest share of the window for the newest messages that are kept. */
-const KEPT_SHARE = 0.2
-/** The largest share of the window for the messages since the last step began. */
-const MAX_STEP_SHARE = 0.5
 
 const SUMMARY_REQUEST = `The context is nearly full. Write a summary of the conversation above that lets you continue the work without it. The summary will replace everything except the first message and the most recent ones. Use these headings:
 
@@ -159,16 +155,8 @@ async function preparePlan(run: RunContext): Promise<Plan> {
   const loaded = await loadContext(launch.filteredHistory, context.ranges)
   const difference = findDifference(context, loaded.context)
   if (difference !== null) throw new Error(`the context differs from the journal: ${difference}`)
-  const overhead = overheadBytes(run)
-  const windowBytes = model.window === null ? context.bytes : model.window / context.tokensPerByte(overhead)
-  return {
-    loaded,
-    keptPart: chooseKeptPart(loaded.context, {
-      keepBytes: KEPT_SHARE * windowBytes,
-      maxStepBytes: MAX_STEP_SHARE * windowBytes,
-      seq: loaded.seq,
-    }),
-  }
+  const limits = compactionLimits(context, { window: model.window, overheadBytes: overheadBytes(run), seq: loaded.seq })
+  return { loaded, keptPart: chooseKeptPart(loaded.context, limits) }
 }
 
 /** Describes the first difference between two contexts; null if they are equal. */

@@ -23,6 +23,20 @@ export interface KeptPart {
   readonly bytes: number
 }
 
+/** The largest share of the window for the newest messages that are kept. */
+const KEPT_SHARE = 0.2
+/** The largest share of the window for the messages since the last step began. */
+const MAX_STEP_SHARE = 0.5
+
+/** Returns the limits for a window in tokens; null: unknown. `overheadBytes`: the size of the system prompt and the tools. */
+export function compactionLimits(
+  context: Context,
+  { window, overheadBytes, seq }: { readonly window: number | null; readonly overheadBytes: number; readonly seq: number },
+): CompactionLimits {
+  const windowBytes = window === null ? context.bytes : window / context.tokensPerByte(overheadBytes)
+  return { keepBytes: KEPT_SHARE * windowBytes, maxStepBytes: MAX_STEP_SHARE * windowBytes, seq }
+}
+
 /** Chooses the part to keep. Null if only an earlier summary, or nothing, could be removed. */
 export function chooseKeptPart(context: Context, limits: CompactionLimits): KeptPart | null {
   const { messages, origins } = context

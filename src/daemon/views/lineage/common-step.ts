@@ -1,7 +1,7 @@
 // The step up to which two processes have the same history. One is a fork of the other, or both are forks of a third one.
-// Test: test/e2e/worktree/files.test.ts.
-import type { Process } from '../../kernel/model/process.ts'
-import type { Uuid } from '../../kernel/model/ids.ts'
+// Tests: test/e2e/worktree/files.test.ts, test/e2e/lifecycle/compare.test.ts.
+import type { Process } from '../../../kernel/model/process.ts'
+import type { Uuid } from '../../../kernel/model/ids.ts'
 
 /** The greatest number of origins that are followed. */
 const MAX_ORIGINS = 1_000
