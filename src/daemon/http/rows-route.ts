@@ -2,6 +2,7 @@
 import { clientGoneSignal } from './event-stream.ts'
 import { defineRoute, type ApiRoute } from './route.ts'
 import * as schemas from './schemas.ts'
+import { rowsAdapterOf } from '../web/rows-of-session.ts'
 import { writeFrames } from './sse.ts'
 import type { ProcessQueries } from '../views/process-queries.ts'
 import type { RowScope } from '../rows/scope.ts'
@@ -18,15 +19,18 @@ export const ROWS_ROUTES: readonly ApiRoute[] = [
     answer: 'rows',
     stream: 'rowEvents',
     errors: ['NOT_FOUND', 'AMBIGUOUS', 'COLLECTED', 'PERMISSION'],
-    handle: async ({ reads, rows, log }, { query: { follow, shape, after, ...query }, reply }) => {
+    handle: async ({ reads, rows, log }, { query: { follow, shape, after, ...query }, request, reply }) => {
       const scope = await scopeOf(query.scope, reads)
+      const adapter = rowsAdapterOf(request.raw)
       if (!follow) {
         reply.type('application/json; charset=utf-8')
-        return rows.snapshot(scope, shape)
+        const snapshot = await rows.snapshot(scope, shape)
+        return adapter?.text(snapshot) ?? snapshot
       }
       reply.hijack()
       const signal = clientGoneSignal(reply)
-      await writeFrames(reply.raw, rows.follow({ scope, shape, after, signal }), signal).catch((error: unknown) =>
+      const frames = rows.follow({ scope, shape, after, signal })
+      await writeFrames(reply.raw, adapter?.frames(frames) ?? frames, signal).catch((error: unknown) =>
         log('a stream of rows was cut off', error),
       )
       return ''

@@ -17,6 +17,8 @@ const REDACTIONS: Readonly<Record<string, (answer: never) => object>> = {
   getLogs: (answer: { lines: LogLine[] }) => ({ ...answer, lines: answer.lines.filter(({ stream }) => !HIDDEN_STREAMS.has(stream)) }),
   getSignals: (answer: object) => answer,
   getDaemon: (answer: object) => answer,
+  // Rows are redacted where they are written: rows-of-session.ts.
+  getRows: (answer: object) => answer,
 }
 
 /** Whether a redacted session may use a route. */

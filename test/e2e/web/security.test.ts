@@ -198,6 +198,8 @@ describe('a stolen token', () => {
     const other = await daemon.spawnShell('true', { name: 'other' })
     expect(await web.ask(narrow, 'GET', '/v1/processes/victim')).toMatchObject({ status: 200 })
     expect(await web.ask(narrow, 'GET', '/v1/processes?all=1')).toMatchObject({ body: { processes: [{ uuid: process.uuid }] } })
+    const rows = JSON.stringify((await web.ask(narrow, 'GET', '/v1/rows?scope=all&shape=objects')).body)
+    expect([rows.includes(process.uuid), rows.includes(other.uuid), rows.includes('"sums"')]).toEqual([true, false, false])
     for (const ref of ['other', other.uuid, String(other.pid), 'none'])
       expect(await web.ask(narrow, 'GET', `/v1/processes/${ref}`)).toMatchObject({
         status: 404,

@@ -1,6 +1,7 @@
 // What a session may request beyond its route: its subtree, the closed fields of bodies, and what a redacted session reads.
 import { describe, expect, test } from 'vitest'
 import type { Pass } from '../../../../src/daemon/web/pass.ts'
+import { rowsOfSession } from '../../../../src/daemon/web/rows-of-session.ts'
 import { redact } from '../../../../src/daemon/web/redact.ts'
 import { restrictToSession } from '../../../../src/daemon/web/restrict.ts'
 import { KernelError } from '../../../../src/kernel/model/errors.ts'
@@ -125,6 +126,28 @@ test('a pass for another route passes nothing', async () => {
   const request = { deps: { reads: reads as never }, body: {} }
   expect(await codeOf(restrictToSession(pass, { id: 'spawnProcess', ref: '', query: {} }, request))).toBe('FORBIDDEN')
   expect(await codeOf(restrictToSession(pass, { id: 'startWebSession', ref: '', query: {} }, request))).toBe('passes')
+})
+
+test('rows have no sums of other processes, and no inputs for a redacted session', () => {
+  const row = { uuid: 'root', why: { kind: 'ask', text: 'SECRET' }, doing: { name: 'bash', input: 'SECRET' }, note: 'SECRET', step: 3 }
+  const bodies = [
+    { rows: [row] },
+    { up: [row] },
+    { columns: Object.fromEntries(Object.entries(row).map(([field, value]) => [field, [value]])) },
+  ]
+  for (const body of bodies) {
+    const whole = { ...body, sums: { todayUsd: 7 } } as Parameters<typeof rowsOfSession>[0]
+    const texts = [
+      { only: null, redact: true },
+      { only: 'root', redact: false },
+      { only: 'root', redact: true },
+    ].map((session) => JSON.stringify(rowsOfSession(whole, session)))
+    expect(texts.map((text) => [text.includes('todayUsd'), text.includes('SECRET'), text.includes('3')])).toEqual([
+      [true, false, true],
+      [false, true, true],
+      [false, false, true],
+    ])
+  }
 })
 
 test('a redacted answer has no inputs, results, output or questions', () => {

@@ -1,0 +1,70 @@
+// Rows for a session that must not see everything. One for a subtree gets no sums of all processes; a redacted one gets no inputs of tools
+// and no questions. Other viewers share the bytes of their rows; these few get their own.
+// Test: test/tables/daemon/web/restrict.test.ts, test/e2e/web/security.test.ts.
+import type { RowView } from '../../api/views/rows.ts'
+import { passOf, type Pass } from './pass.ts'
+
+type Session = NonNullable<Pass['session']>
+
+/** What stands in the place of a text. */
+const HIDDEN = '(hidden)'
+
+/** How each private field of a row is shown to a redacted session. */
+const REDACTED_FIELDS: { readonly [F in keyof RowView]?: (value: RowView[F]) => RowView[F] } = {
+  doing: (doing) => doing && { ...doing, ...(doing.input === undefined ? {} : { input: HIDDEN }) },
+  why: (why) => why && { ...why, text: HIDDEN },
+  note: () => null,
+}
+
+/** Changes the rows for a session; null: it sees them as they are. */
+export interface RowsAdapter {
+  text(json: string): string
+  frames(frames: AsyncIterable<Buffer>): AsyncGenerator<Buffer>
+}
+
+/** The adapter for the session of a request. */
+export function rowsAdapterOf(request: object): RowsAdapter | null {
+  const session = passOf(request)?.session
+  if (!session || (session.only === null && !session.redact)) return null
+  const text = (json: string): string => JSON.stringify(rowsOfSession(JSON.parse(json) as RowsBody, session))
+  return {
+    text,
+    async *frames(frames) {
+      for await (const frame of frames)
+        yield Buffer.from(frame.toString('utf8').replaceAll(/^data: (.*)$/gm, (_, json: string) => `data: ${text(json)}`))
+    },
+  }
+}
+
+interface RowsBody {
+  readonly sums?: unknown
+  readonly rows?: readonly Partial<RowView>[]
+  readonly up?: readonly Partial<RowView>[]
+  readonly columns?: Readonly<Record<string, readonly unknown[]>>
+}
+
+/** Removes from a snapshot or an event what a session must not see. */
+export function rowsOfSession(body: RowsBody, { only, redact }: Pick<Session, 'only' | 'redact'>): RowsBody {
+  const { sums, ...rest } = body
+  const own = only === null ? { sums, ...rest } : rest
+  if (!redact) return own
+  return {
+    ...own,
+    ...(own.rows ? { rows: own.rows.map(redactRow) } : {}),
+    ...(own.up ? { up: own.up.map(redactRow) } : {}),
+    ...(own.columns ? { columns: Object.fromEntries(Object.entries(own.columns).map(redactColumn)) } : {}),
+  }
+}
+
+function redactRow(row: Partial<RowView>): Partial<RowView> {
+  return Object.fromEntries(Object.entries(row).map(([field, value]) => [field, redactValue(field, value)]))
+}
+
+function redactColumn([field, values]: [string, readonly unknown[]]): [string, readonly unknown[]] {
+  return [field, values.map((value) => redactValue(field, value))]
+}
+
+function redactValue(field: string, value: unknown): unknown {
+  const change = REDACTED_FIELDS[field as keyof RowView] as ((value: unknown) => unknown) | undefined
+  return change ? change(value) : value
+}
