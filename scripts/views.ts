@@ -27,13 +27,23 @@ import { MCP_TYPES } from '../src/daemon/http/responses/mcp.ts'
 import { PROCESS_TYPES } from '../src/daemon/http/responses/process.ts'
 import { RESUME_TYPES } from '../src/daemon/http/responses/resume.ts'
 import { ROLE_TYPES } from '../src/daemon/http/responses/roles.ts'
+import { NEED_TYPES } from '../src/daemon/http/responses/needs.ts'
 import { ROW_TYPES } from '../src/daemon/http/responses/rows.ts'
 import { SEARCH_TYPES } from '../src/daemon/http/responses/search.ts'
 import { STAKES_TYPES } from '../src/daemon/http/responses/stakes.ts'
 import { SPAN_TYPES } from '../src/daemon/http/responses/spans.ts'
 import { USAGE_TYPES } from '../src/daemon/http/responses/usage.ts'
 import { WEB_TYPES } from '../src/daemon/http/responses/web.ts'
-import { commitBody, dirBody, doctorModelsBody, modelsBody, pinBody, PROCESS_BODIES, mcpClientBody } from '../src/daemon/http/schemas.ts'
+import {
+  commitBody,
+  dirBody,
+  doctorModelsBody,
+  modelsBody,
+  pinBody,
+  PROCESS_BODIES,
+  mcpClientBody,
+  snoozeBody,
+} from '../src/daemon/http/schemas.ts'
 import { outboxRecord } from '../src/daemon/mcp/outbox.ts'
 import * as crewWords from '../src/kernel/model/crew/words.ts'
 import { ERRORS } from '../src/kernel/model/errors.ts'
@@ -52,13 +62,14 @@ const VIEWS: Readonly<Record<string, View>> = {
   archive: {
     about: 'collection, export and import.',
     test: 'e2e/daemon/archive',
-    types: { PinBody: pinBody, DirBody: dirBody, ...ARCHIVE_TYPES },
+    types: { PinBody: pinBody, SnoozeBody: snoozeBody, DirBody: dirBody, ...ARCHIVE_TYPES },
   },
   batch: {
     about: 'the same for many processes, and directories in use.',
     test: 'e2e/daemon/batch',
     types: { BatchBody: batchBody, ...BATCH_TYPES },
   },
+  needs: { about: 'what waits for the user, and its evidence.', test: 'e2e/lifecycle/needs', types: NEED_TYPES },
   compose: { about: 'runs of compose files.', test: 'e2e/compose/compose', types: { ...COMPOSE_TYPES, ...COMPOSE_BODIES } },
   context: { about: 'what the model of a process sees now.', test: 'e2e/models/context-view', types: CONTEXT_TYPES },
   diff: {

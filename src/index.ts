@@ -35,8 +35,9 @@ import type { ReeveEvent } from './api/events.ts'
 import type { RowEvent } from './api/row-events.ts'
 import type { RowsView } from './api/views/rows.ts'
 import type { HeartbeatView } from './api/views/heartbeat.ts'
-import type { DirBody, ExportedView, GcView, ImportedView, PinBody } from './api/views/archive.ts'
+import type { DirBody, ExportedView, GcView, ImportedView, PinBody, SnoozeBody } from './api/views/archive.ts'
 import type { CompareView, LineageView, ResumablesView } from './api/views/resume.ts'
+import type { NeedView, NeedsView } from './api/views/needs.ts'
 import type { SearchView } from './api/views/search.ts'
 import type { StakesView } from './api/views/stakes.ts'
 import type { Handler, Signal, StakesAction, WaitTarget } from './kernel/model/words.ts'
@@ -74,6 +75,7 @@ export type {
 export type { HeartbeatRowView, HeartbeatView, ThresholdsView } from './api/views/heartbeat.ts'
 export type { CompareView, LineageNodeView, LineageView, ResumableView, ResumablesView, ResumeModesView } from './api/views/resume.ts'
 export type { RoleProblem, RoleView, RolesView } from './api/views/roles.ts'
+export type { NeedTaskView, NeedView, NeedsView } from './api/views/needs.ts'
 export type { SearchMatchView, SearchView } from './api/views/search.ts'
 export type { InFlightView, StakesView } from './api/views/stakes.ts'
 export type { BatchBody, BatchResultView, PlaceView } from './api/views/batch.ts'
@@ -85,6 +87,8 @@ export type { Effort } from './kernel/model/spec-parts.ts'
 export type { AgentProblem, AgentsView, AgentView, KeyState } from './api/views/agents.ts'
 export type {
   AnswerBody,
+  AskDiffView,
+  AskToolView,
   AskView,
   CapabilitiesView,
   HoldView,
@@ -479,6 +483,35 @@ export class Reeve implements AsyncDisposable {
   /** Stops a child of a supervisor, and removes it from the children. `id`: the id of the child. Errors: `NOT_FOUND` for an unknown child. */
   removeChild(ref: string, id: string, options: CallOptions = {}): Promise<SteerView> {
     return this.#client.delete(`${processPath(ref)}/children?id=${encodeURIComponent(id)}`, { signal: options.signal })
+  }
+
+  /**
+   * Lists what waits for the user, the most urgent first: questions, holds, and ends that the user has not seen. `under`: only of a process
+   * and all below it. `all`: also what is put off. `limit`: default 200, at most 1,000.
+   */
+  needs({
+    under,
+    all,
+    limit,
+    ...options
+  }: CallOptions & { readonly under?: string; readonly all?: boolean; readonly limit?: number } = {}): Promise<NeedsView> {
+    const query = { ...(under === undefined ? {} : { under }), ...(all ? { all: '1' } : {}), ...(limit === undefined ? {} : { limit }) }
+    return this.#client.get('/v1/needs', query, options)
+  }
+
+  /** Returns one of the needs with its whole evidence, such as the change of a task. Errors: `NOT_FOUND` if it does not exist any more. */
+  async need(id: string, options: CallOptions = {}): Promise<NeedView> {
+    return (await this.#client.get<{ need: NeedView }>(`/v1/needs/${encodeURIComponent(id)}`, {}, options)).need
+  }
+
+  /** Records that the user has seen what a process asks, or how it ended. `note` of the answer: there is nothing new. */
+  markSeen(ref: string, options: CallOptions = {}): Promise<SteerView> {
+    return this.#client.post(`${processPath(ref)}/seen`, {}, options)
+  }
+
+  /** Puts the present needs of a process off until a time (ISO 8601); null: shows them again. An answer does so, too. */
+  snooze(ref: string, until: string | null, options: CallOptions = {}): Promise<SteerView> {
+    return this.#client.post(`${processPath(ref)}/snooze`, { until } satisfies SnoozeBody, options)
   }
 
   /** Protects a process from collection; `pinned: false` removes the protection. `note` of the answer: nothing has changed. */

@@ -23,7 +23,7 @@ import { systemClock, type Clock } from './loop/clock.ts'
 import { GarbageCollector } from './operations/collector.ts'
 import { ComposeRuns } from './compose/runs.ts'
 import { agentsView } from './views/agents.ts'
-import { runDoctorChecks, survivorsCheck } from './views/doctor.ts'
+import { runDoctorChecks, survivorsCheck, type Check } from './views/doctor.ts'
 import { discardTmpDir, trashPath } from './host/tmp-trash.ts'
 import { ApiSockets } from './incarnation/api-sockets.ts'
 import { Drain, DRAIN_MS } from './loop/drain.ts'
@@ -36,6 +36,7 @@ import { createServer } from './http/server.ts'
 import { Operations } from './operations/operations.ts'
 import { SupervisorSpawner } from './operations/spawn-supervisor.ts'
 import { ForkOperations } from './operations/fork.ts'
+import { NeedQueries } from './needs/need-queries.ts'
 import { Annotations } from './operations/annotations.ts'
 import { ProcessWork } from './operations/process-work.ts'
 import { Removals } from './operations/removals.ts'
@@ -285,6 +286,12 @@ class RunningDaemon implements Daemon {
     })
     const crewDeps = { pipeline, reads, store, keys, specs, settings, paths, containments, tmpDir, checkMayStart }
     const crewReads = new CrewQueries({ reads, store, clock })
+    const agents = (): ReturnType<typeof agentsView> => agentsView({ cwd: paths.state }, { paths, settings })
+    const otherChecks = async (): Promise<Check[]> => [
+      ...survivorsCheck(reads),
+      ...collector.doctorChecks(),
+      ...(await notifier.doctorChecks()),
+    ]
     const crewDiffs = new CrewDiffs({ containments, tmpDir, newUuid: uuidv7, git: crewGit, find: (uuid) => reads.find(uuid) })
     const crews = new CrewCommands({ pipeline, reads: crewReads, diffs: crewDiffs, specs, paths, keys })
     toolService.connect({ operations, reads, waiter, pipeline, keys, store, removals, crews }, store)
@@ -326,20 +333,10 @@ class RunningDaemon implements Daemon {
       crewReads,
       crews,
       crewDiffs,
+      needs: new NeedQueries({ table, store, clock, reads, slices, crewReads, crewDiffs }),
       crewReport: (row) => buildCrewReport(row, { reads, store, clock, git: crewGit, waitForRemovals: () => retirements.waitUntilIdle() }),
       roles: async (cwd) => ({ version: 1, ...(await readRolePrompts(cwd, paths)) }),
-      doctor: (verify) =>
-        runDoctorChecks(
-          {
-            paths,
-            containments,
-            store,
-            tmpDir,
-            agents: () => agentsView({ cwd: paths.state }, { paths, settings }),
-            otherChecks: async () => [...survivorsCheck(reads), ...collector.doctorChecks(), ...(await notifier.doctorChecks())],
-          },
-          verify,
-        ),
+      doctor: (verify) => runDoctorChecks({ paths, containments, store, tmpDir, agents, otherChecks }, verify),
       providers: { paths, keys },
       stop: (drainMs) => {
         this.stop(drainMs).catch((error: unknown) => log('stopping failed', error))

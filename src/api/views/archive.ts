@@ -8,6 +8,12 @@ export interface PinBody {
   pinned: boolean
 }
 
+/** Until when the present needs of a process are put off. */
+export interface SnoozeBody {
+  /** a time in the future; null: the needs are shown again */
+  until: string | null
+}
+
 /** A directory of the client: an absolute path. */
 export interface DirBody {
   dir: string

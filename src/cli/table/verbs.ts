@@ -5,6 +5,7 @@ import type { Flag } from '../input/args.ts'
 import { MCP } from './mcp.ts'
 import { WEB } from './web.ts'
 import { HEARTBEAT } from './heartbeat.ts'
+import { NEEDS } from './needs.ts'
 import { COMPOSE } from './compose.ts'
 import { CREW } from './crew.ts'
 import { HISTORY } from './history.ts'
@@ -469,6 +470,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   },
   ...CREW,
   ...COMPOSE,
+  ...NEEDS,
   ...HEARTBEAT,
   ...MCP,
   ...WEB,

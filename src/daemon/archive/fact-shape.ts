@@ -193,6 +193,8 @@ const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
   'task.cancelled': { task: text, reason: text },
   'task.message': { task: text.nullable(), from: text, to: text, text },
   'process.pinned': { pinned: flag, by: text },
+  'process.seen': { by: text },
+  'process.snoozed': { until: number.nullable(), by: text },
   'process.described': { what: text, spec: z.looseObject({}), by: text, from: text.optional() },
   'process.started': { mono: number, attached: flag, containment, metered: flag.optional(), direct: text.optional() },
   'process.attached': { containment, metered: flag.optional(), direct: text.optional() },

@@ -14,6 +14,7 @@ import { daemonAnswers } from './responses/daemon.ts'
 import { diffAnswers } from './responses/diff.ts'
 import { heartbeatAnswers } from './responses/heartbeat.ts'
 import { mcpAnswers } from './responses/mcp.ts'
+import { needAnswers } from './responses/needs.ts'
 import { processAnswers } from './responses/process.ts'
 import { resumeAnswers } from './responses/resume.ts'
 import { roleAnswers } from './responses/roles.ts'
@@ -37,6 +38,7 @@ export const responseSchemas = {
   ...contextAnswers,
   ...searchAnswers,
   ...stakesAnswers,
+  ...needAnswers,
   ...mcpAnswers,
   ...heartbeatAnswers,
   ...agentAnswers,

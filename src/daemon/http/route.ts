@@ -36,6 +36,7 @@ import type { Removals } from '../operations/removals.ts'
 import type { SearchQuery } from '../views/search.ts'
 import type { UsageQuery } from '../views/usage-report.ts'
 import type { CallerContext } from '../mcp/tool.ts'
+import type { NeedQueries } from '../needs/need-queries.ts'
 import type { Waiter } from '../loop/waiter.ts'
 import type { ProcessDiffs } from '../operations/process-diffs.ts'
 import type { StakesRequest } from '../stakes/stakes-query.ts'
@@ -73,6 +74,7 @@ export interface RoutesDeps {
   readonly usageRate: () => Promise<UsageRateView>
   /** searches all processes if `processes` is null; stops when `signal` aborts */
   readonly search: (query: SearchQuery, processes: readonly Process[] | null, signal: AbortSignal) => Promise<SearchView>
+  readonly needs: Pick<NeedQueries, 'list' | 'get'>
   readonly feed: Feed
   readonly rows: Pick<RowFeed, 'snapshot' | 'follow'>
   readonly store: Store

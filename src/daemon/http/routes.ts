@@ -18,6 +18,7 @@ import { ARCHIVE_ROUTES } from './archive-routes.ts'
 import { RESUME_ROUTES } from './resume-routes.ts'
 import { MCP_ROUTES } from './mcp-route.ts'
 import { ROWS_ROUTES } from './rows-route.ts'
+import { NEEDS_ROUTES } from './needs-route.ts'
 import { SEARCH_ROUTES } from './search-route.ts'
 import { USAGE_ROUTES } from './usage-route.ts'
 import { WEB_ROUTES } from './web-routes.ts'
@@ -428,6 +429,7 @@ export const ROUTES: readonly ApiRoute[] = [
   ...RESUME_ROUTES,
   ...USAGE_ROUTES,
   ...SEARCH_ROUTES,
+  ...NEEDS_ROUTES,
   ...CREW_ROUTES,
   ...CREW_REPORT_ROUTES,
   ...CREW_DIFF_ROUTES,

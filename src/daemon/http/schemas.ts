@@ -239,6 +239,9 @@ export const modelsBody = z
 export const stopBody = z.strictObject({ drainMs: z.int().min(0).max(DAY_MS).exactOptional() })
 
 export const dirBody = z.strictObject({ dir }).describe('A directory of the client: an absolute path.')
+export const snoozeBody = z
+  .strictObject({ until: z.iso.datetime({ offset: true }).nullable().describe('a time in the future; null: the needs are shown again') })
+  .describe('Until when the present needs of a process are put off.')
 export const pinBody = z.strictObject({ pinned: z.boolean() }).describe('`pinned: false` removes the pin.')
 
 export const renameBody = z
@@ -318,6 +321,11 @@ export const commitBody = z
     unfinished: z.boolean().exactOptional().describe('true: also while the process has not ended'),
   })
   .describe('POST /v1/processes/:ref/commit.')
+export const needsQuery = z.strictObject({
+  under: z.string().min(1).max(200).optional().describe('only the needs of this process and of all below it'),
+  all: flag.optional().describe('1: also the needs that are put off'),
+  limit: count(1_000).default(200),
+})
 const usageGroup = z.enum(USAGE_GROUPS)
 export const usageQuery = z.strictObject({
   by: z

@@ -225,7 +225,7 @@ function questionContent(question: string, id: string, { pid, spec: { name }, cr
 }
 
 /** Turns a text of a model or program into one line without control characters: it is sent to desktops and other machines. */
-function toPlainLine(text: string, chars: number): string {
+export function toPlainLine(text: string, chars: number): string {
   const line = stripVTControlCharacters(text.slice(0, 4 * chars).toWellFormed())
     .replaceAll(/[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/g, ' ')
     .replaceAll(/ {2,}/g, ' ')

@@ -1,4 +1,4 @@
-// Changes what users record about a process, dead or alive: its pin, name and labels. Must be called within `runExclusively` of
+// Changes what users record about a process, dead or alive: its pin, name and labels, and what the user has seen. Must be called within `runExclusively` of
 // removals.ts, so that the process is not removed at the same time. Test: test/e2e/daemon/gc.test.ts, test/e2e/naming/rename.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import { checkName } from './spec-builder.ts'
@@ -13,7 +13,11 @@ interface AnnotationDeps {
   readonly reads: ProcessQueries
 }
 
-type Annotation = { readonly type: 'pin'; readonly pinned: boolean } | Pick<InputOf<'describe'>, 'type' | 'change'>
+type Annotation =
+  | { readonly type: 'pin'; readonly pinned: boolean }
+  | { readonly type: 'seen' }
+  | { readonly type: 'snooze'; readonly until: number | null }
+  | Pick<InputOf<'describe'>, 'type' | 'change'>
 
 export class Annotations {
   readonly #deps: AnnotationDeps
@@ -25,6 +29,16 @@ export class Annotations {
   /** Pins or unpins a process. */
   pin(uuid: Uuid, pinned: boolean): Promise<SteerView> {
     return this.#annotate(uuid, { type: 'pin', pinned })
+  }
+
+  /** Records that the user has seen the needs of a process. */
+  markSeen(uuid: Uuid): Promise<SteerView> {
+    return this.#annotate(uuid, { type: 'seen' })
+  }
+
+  /** Puts the needs of a process off until a wall time in ms; null: not any more. Errors: INVALID. */
+  snooze(uuid: Uuid, until: number | null): Promise<SteerView> {
+    return this.#annotate(uuid, { type: 'snooze', until })
   }
 
   /** Gives a process a new name. Errors: INVALID, CONFLICT. */

@@ -1,6 +1,6 @@
 // What a redacted session reads: no inputs and results of tools, no output, no contents of files, no environment. An answer without a row
 // here is not for such a session. Test: test/tables/daemon/web/restrict.test.ts.
-import type { LogLine, ProcessView, StepView } from '../../api/views/process.ts'
+import type { AskView, LogLine, ProcessView, StepView } from '../../api/views/process.ts'
 
 type ProcessPart = Partial<Pick<ProcessView, 'asks' | 'note' | 'liveness'>>
 
@@ -34,10 +34,14 @@ export function redact(routeId: string, answer: unknown): unknown {
 function redactProcess<P extends ProcessPart>(process: P): P {
   return {
     ...process,
-    ...(process.asks ? { asks: process.asks.map((ask) => ({ ...ask, text: HIDDEN })) } : {}),
+    ...(process.asks ? { asks: process.asks.map(redactAsk) } : {}),
     ...(process.note === undefined ? {} : { note: null }),
     ...(process.liveness ? { liveness: { ...process.liveness, evidence: HIDDEN } } : {}),
   }
+}
+
+function redactAsk(ask: AskView): AskView {
+  return { ...ask, text: HIDDEN, tool: ask.tool && { ...ask.tool, input: null, locations: [] }, diff: [] }
 }
 
 function redactStep(step: StepView): StepView {

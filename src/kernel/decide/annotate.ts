@@ -1,8 +1,9 @@
-// What users record about a process, alive or dead: its pin, name and labels. Must not change what the agent does.
+// What users record about a process, alive or dead: its pin, name and labels, and what the user has seen. Must not change what the agent does.
 // Test: test/tables/kernel/decide/annotate.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { MAX_LABELS } from '../model/spec-parts.ts'
 import { checkActsOnSelf } from './authorize.ts'
+import { newestNeedAt } from '../state/attention.ts'
 import { checkName } from './spawn.ts'
 import type { InputOf, LabelChange } from '../model/inputs.ts'
 import type { Sender } from '../model/ids.ts'
@@ -18,6 +19,26 @@ export function pinProcess(draft: DecisionDraft, input: InputOf<'pin'>): void {
   if (isChange) draft.emit(process.uuid, { type: 'process.pinned', pinned: input.pinned, by: input.by })
   const note = isChange ? null : `the process was ${input.pinned ? 'already pinned' : 'not pinned'}`
   draft.replyDone(input.reply, process.uuid, { affected: isChange ? 1 : 0, note })
+}
+
+/** Records that the user has seen the needs of a process, alive or dead. Nothing is recorded if there is nothing new. */
+export function markSeen(draft: DecisionDraft, input: InputOf<'seen'>): void {
+  const process = loadProcess(draft, input)
+  checkActsOnSelf(input.by, process, 'what the user has seen')
+  const isChange = newestNeedAt(process) > (process.seenAt ?? -1)
+  if (isChange) draft.emit(process.uuid, { type: 'process.seen', by: input.by })
+  draft.replyDone(input.reply, process.uuid, { affected: isChange ? 1 : 0, note: isChange ? null : 'there is nothing new' })
+}
+
+/** Puts the needs of a process, alive or dead, off until a time. Errors: INVALID for a time that is over. */
+export function snoozeProcess(draft: DecisionDraft, input: InputOf<'snooze'>): void {
+  const process = loadProcess(draft, input)
+  const { by, until } = input
+  checkActsOnSelf(by, process, 'what the user puts off')
+  if (until !== null && until <= draft.now.wall) throw new KernelError('INVALID', 'the time until which the needs are put off is over')
+  const isChange = until !== null || process.snooze !== undefined
+  if (isChange) draft.emit(process.uuid, { type: 'process.snoozed', until, by })
+  draft.replyDone(input.reply, process.uuid, { affected: isChange ? 1 : 0, note: isChange ? null : 'its needs are not put off' })
 }
 
 /**
@@ -71,7 +92,7 @@ function renameObstacle({ pid, spec: { name, member, crew } }: Process): string 
 }
 
 /** Returns a process; an ended one is loaded into the draft. Errors: NOT_FOUND. */
-function loadProcess(draft: DecisionDraft, { uuid, endedRow }: InputOf<'pin' | 'describe'>): Process {
+function loadProcess(draft: DecisionDraft, { uuid, endedRow }: InputOf<'pin' | 'seen' | 'snooze' | 'describe'>): Process {
   const living = draft.get(uuid)
   if (living) return living
   if (!endedRow) throw new KernelError('NOT_FOUND', `no process ${uuid}`)

@@ -1,7 +1,7 @@
 // The entry point of the kernel: step(table, input) → { changes, effects }. Synchronous and pure; copies no table. Owns
 // the table of inputs. An operating error becomes a `refuse` effect and changes nothing. One exception: a refused
 // request of an agent is recorded in that agent's journal. Tests: test/properties/kernel.test.ts, test/simulation.
-import { describeProcess, pinProcess } from './annotate.ts'
+import { describeProcess, markSeen, pinProcess, snoozeProcess } from './annotate.ts'
 import { answerAsk } from './asks.ts'
 import { bootProcess } from './boot.ts'
 import { isExternal, isPlainCommand, takesMessages } from '../model/capabilities.ts'
@@ -76,6 +76,8 @@ const HANDLERS: { readonly [T in Input['type']]: Handler<T> } = {
   resume: resumeProcess,
   fork: forkProcess,
   pin: pinProcess,
+  seen: markSeen,
+  snooze: snoozeProcess,
   describe: describeProcess,
   removeChild,
   composeNode: handleBuiltNode,

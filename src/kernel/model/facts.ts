@@ -121,6 +121,10 @@ export type FactBody =
   /** the work of the process is done, and it gets no new work */
   | { readonly type: 'process.retired'; readonly by: Sender; readonly reason: string }
   | { readonly type: 'process.pinned'; readonly pinned: boolean; readonly by: Sender }
+  /** the user has seen what the process asked or how it ended */
+  | { readonly type: 'process.seen'; readonly by: Sender }
+  /** the user does not want to see the present needs of the process before `until` (wall ms); null: now */
+  | { readonly type: 'process.snoozed'; readonly until: number | null; readonly by: Sender }
   /** the process got a new name or other labels; `from`: the previous name, if a new name replaced it */
   | {
       readonly type: 'process.described'

@@ -87,6 +87,10 @@ export type InputBody =
     })
   /** pins or unpins a process; `endedRow`: its row, if it has ended */
   | (Request & { readonly type: 'pin'; readonly uuid: Uuid; readonly endedRow: Process | null; readonly pinned: boolean })
+  /** the user has seen the needs of a process; `endedRow`: its row, if it has ended */
+  | (Request & { readonly type: 'seen'; readonly uuid: Uuid; readonly endedRow: Process | null })
+  /** puts the needs of a process off until a wall time in ms; `until` null: not any more; `endedRow`: its row, if it has ended */
+  | (Request & { readonly type: 'snooze'; readonly uuid: Uuid; readonly endedRow: Process | null; readonly until: number | null })
   /** gives a process a new name, or changes its labels; `endedRow`: its row, if it has ended */
   | (Request & {
       readonly type: 'describe'

@@ -213,6 +213,10 @@ export interface Process {
   readonly resumedFromStep: number | null
   readonly retiredAt: number | null
   readonly pinned: boolean
+  /** wall ms at which the user last saw the needs of the process; absent: never */
+  readonly seenAt?: number
+  /** the needs that existed at `at` are put off until `until` (wall ms); absent: none, or the user has answered since */
+  readonly snooze?: { readonly at: number; readonly until: number }
   /** absent: no worktree, or none created yet */
   readonly files?: WorktreeFiles
   /** of a restarted incarnation that has not begun */

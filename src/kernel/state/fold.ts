@@ -85,7 +85,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   }),
   // The answer to a held process is stored with its ask, because the agent gets it after the pause.
   'process.answered': (p, { id, option, text, by }) =>
-    changeAsks(p, (ask) => (ask.id !== id ? [ask] : isHeld(p) ? [{ ...ask, answer: { option, text, by } }] : [])),
+    changeAsks(withoutSnooze(p), (ask) => (ask.id !== id ? [ask] : isHeld(p) ? [{ ...ask, answer: { option, text, by } }] : [])),
   'process.unasked': (p, b) => changeAsks(p, (ask) => (ask.id === b.id ? [] : [ask])),
   'process.stopping': (p, b) => changeRunning(b.stopping.wrapUp ? p : dropWrapUpMessage(p), { stopping: b.stopping }),
   'process.exited': (p, b, f) => ({
@@ -167,6 +167,8 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   'process.incoming': (p, b) => ({ ...p, queue: p.queue.filter(({ id }) => id !== b.id) }),
   'message.taken': (p, b) => ({ ...p, queue: p.queue.filter(({ id }) => id !== b.id) }),
   'process.pinned': (p, b) => ({ ...p, pinned: b.pinned }),
+  'process.seen': (p, _, f) => ({ ...p, seenAt: f.at }),
+  'process.snoozed': (p, { until }, f) => ({ ...withoutSnooze(p), ...(until === null ? {} : { snooze: { at: f.at, until } }) }),
   'process.described': (p, b, f) => ({ ...p, spec: b.spec, specSeq: f.seq }),
   'process.retired': (p, _, f) => ({ ...p, retiredAt: p.retiredAt ?? f.at }),
   'process.output': unchanged,
@@ -314,6 +316,8 @@ const PASSIVE_FACTS: ReadonlySet<FactType> = new Set<FactType>([
   'checkpoint.written',
   'checkpoint.failed',
   'process.pinned',
+  'process.seen',
+  'process.snoozed',
   'process.described',
   'process.retired',
   'worktree.made',
@@ -498,6 +502,12 @@ function withAsks(
   asks: readonly PendingAsk[],
 ): Pick<Process, 'progress'> & { readonly asks: readonly PendingAsk[] } {
   return { asks, progress: markAskedCalls(progress, asks) }
+}
+
+function withoutSnooze(process: Process): Process {
+  if (process.snooze === undefined) return process
+  const { snooze: _, ...rest } = process
+  return rest
 }
 
 /** Clears the call that waited for room in a budget. */

@@ -136,6 +136,8 @@ const LAYOUT = checkComplete({
   'task.taken': [164, 'task', 'crew', 'name', 'commit', 'merged', 'report?', 'byWord?'],
   'task.ordered': [160, 'task', 'priority', 'before?', 'by'],
   'process.pinned': [49, 'pinned', 'by'],
+  'process.seen': [173, 'by'],
+  'process.snoozed': [174, 'until', 'by'],
   'worktree.made': [50, 'dir', 'branch', 'base'],
   'files.recorded': [51, 'step', 'commit', 'head', 'left', 'more?'],
   'files.failed': [52, 'step', 'error'],

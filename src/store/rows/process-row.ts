@@ -20,7 +20,22 @@ type FieldsOutsideBody = 'uuid' | 'pid' | 'seq' | 'specSeq' | 'spec'
 /** Returns the JSON for the row. It lists all fields, so that a missing field does not compile. This is also cheaper than a copy. */
 export function writeBody(process: Process): string {
   const { parent, parentUuid, depth, life, signals, progress, usage, queue, clock, containment, handle, checkpoint } = process
-  const { context, sessionId, forkOf, asks, note, originUuid, originStep, originSeq, resumedFromStep, retiredAt, pinned, files } = process
+  const {
+    context,
+    sessionId,
+    forkOf,
+    asks,
+    note,
+    originUuid,
+    originStep,
+    originSeq,
+    resumedFromStep,
+    retiredAt,
+    pinned,
+    seenAt,
+    snooze,
+    files,
+  } = process
   const { restart, restarts, supervision, compose, crew, keeps, refused } = process
   const { payer, below, settled, calls, metered, direct, warned, wants, liveness } = process
   return JSON.stringify({
@@ -47,6 +62,8 @@ export function writeBody(process: Process): string {
     resumedFromStep,
     retiredAt,
     pinned,
+    seenAt,
+    snooze,
     files,
     restart,
     restarts,

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { NeedsView } from '../../../src/api/views/needs.ts'
 import type { z } from 'zod'
 import type { EventView } from '../../../src/api/views/daemon.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
@@ -202,6 +203,8 @@ describe("the daemon's answers", () => {
     await walk('searchTranscripts', '', { query: { text: 'and', ignoreCase: 1 } })
     await follow('followProcess', `/v1/processes/${uuid}/events`)
     await follow('followEvents', '/v1/events')
+    await walk('snoozeProcess', uuid, { body: { until: null } })
+    await walk('markSeen', uuid)
     await walk('pinProcess', uuid, { body: { pinned: true } })
     await walk('exportProcess', uuid, { body: { dir: join(daemon.work, 'out') } })
     await walk('pinProcess', uuid, { body: { pinned: false } })
@@ -224,6 +227,8 @@ describe("the daemon's answers", () => {
     const repository = Repository.make(join(daemon.work, 'repository'), daemon.work)
     repository.commit({ 'a.txt': 'a' })
     await daemon.waitForEnd((await daemon.spawnShell('echo b > b.txt', { cwd: repository.dir, worktree: true, name: 'treed' })).uuid)
+    const { needs } = (await walk('listNeeds', '', { query: { all: 1, under: 'treed' } })) as NeedsView
+    await walk('getNeed', needs[0]?.id ?? '')
     await walk('getDiff', 'treed')
     await walk('getFiles', 'treed')
     const onto = { onto: repository.git('rev-parse', 'HEAD'), repository: join(repository.dir, '.git'), top: repository.dir }

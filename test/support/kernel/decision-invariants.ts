@@ -71,6 +71,8 @@ const ONLY_WHILE_RUNNING = new Set<Fact['body']['type']>([
 const ALLOWED_AFTER_DEATH = new Set<Fact['body']['type']>([
   'process.resumed',
   'process.pinned',
+  'process.seen',
+  'process.snoozed',
   'process.described',
   'process.retired',
   'message.taken',

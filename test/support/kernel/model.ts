@@ -189,6 +189,10 @@ export class Model extends ModelSignals {
       case 'pin':
         ;(this.all.get(input.uuid) ?? refuse('NOT_FOUND')).pinned = input.pinned
         return null
+      case 'seen':
+      case 'snooze':
+        if (!this.all.has(input.uuid)) refuse('NOT_FOUND')
+        return null
       case 'describe':
         this.#rename(input)
         return null

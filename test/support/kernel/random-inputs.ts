@@ -288,7 +288,12 @@ export class RandomInputs {
 
   #pin(pick: Pick): InputBody {
     const uuid = this.#anyUuid(pick)
-    return { type: 'pin', reply: this.#reply(), by: 'user', uuid, endedRow: this.#world.dead.get(uuid) ?? null, pinned: pick(2) === 0 }
+    const target = { reply: this.#reply(), by: 'user', uuid, endedRow: this.#world.dead.get(uuid) ?? null } as const
+    const kind = pick(4)
+    if (kind === 0) return { type: 'seen', ...target }
+    return kind === 1
+      ? { type: 'snooze', ...target, until: pick(2) === 0 ? null : Number.MAX_SAFE_INTEGER }
+      : { type: 'pin', ...target, pinned: kind === 2 }
   }
 
   #rename(pick: Pick): InputBody {

@@ -103,6 +103,21 @@ const READERS: Readonly<Record<string, InputReader>> = {
     endedRow: world.dead.get(wordAt(line, 1)) ?? null,
     change: { name: wordAt(line, 2) },
   }),
+  seen: (line, world, reply) => ({
+    type: 'seen',
+    reply,
+    by: senderOf(line),
+    uuid: wordAt(line, 1),
+    endedRow: world.dead.get(wordAt(line, 1)) ?? null,
+  }),
+  snooze: (line, world, reply) => ({
+    type: 'snooze',
+    reply,
+    by: senderOf(line),
+    uuid: wordAt(line, 1),
+    endedRow: world.dead.get(wordAt(line, 1)) ?? null,
+    until: wordAt(line, 2) === 'none' ? null : Number(wordAt(line, 2)),
+  }),
   label: (line, world, reply) => ({
     type: 'describe',
     reply,

@@ -162,6 +162,8 @@ const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optiona
   ...crewFields({ text, sender, uuid }),
   'process.retired': [{ by: sender, reason: text }],
   'process.pinned': [{ pinned: fc.boolean(), by: sender }],
+  'process.seen': [{ by: sender }],
+  'process.snoozed': [{ until: fc.option(number), by: sender }],
   'process.started': [
     { mono: number, attached: fc.boolean(), containment, metered: fc.constant(true as const), direct: text },
     ['metered', 'direct'],

@@ -14,7 +14,7 @@ import type { Verb, VerbCall, VerbTable } from '../../table/verb.ts'
  * shares the cell of the next verb.
  */
 export const GROUPS: readonly (readonly [title: string, verbs: Readonly<Record<string, string>>])[] = [
-  ['Talk', { run: 'start a process', attach: 'watch and talk to it', send: 'send it a message', answer: 'answer its question' }],
+  ['Talk', { run: 'start a process', attach: 'watch and talk to it', send: 'send it a message', answer: '', needs: 'what waits for you' }],
   [
     'Look',
     {

@@ -21,6 +21,8 @@ const NAMES = new Set([
   'process.reaped',
   'process.forked',
   'process.pinned',
+  'process.seen',
+  'process.snoozed',
   'process.described',
   'signal.sent',
   'signal.escalated',

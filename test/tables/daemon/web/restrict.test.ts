@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Pass } from '../../../../src/daemon/web/pass.ts'
 import { rowsOfSession } from '../../../../src/daemon/web/rows-of-session.ts'
+import { makeAskView } from '../../../support/daemon/ask-view.ts'
 import { redact } from '../../../../src/daemon/web/redact.ts'
 import { restrictToSession } from '../../../../src/daemon/web/restrict.ts'
 import { KernelError } from '../../../../src/kernel/model/errors.ts'
@@ -152,7 +153,11 @@ test('rows have no sums of other processes, and no inputs for a redacted session
 
 test('a redacted answer has no inputs, results, output or questions', () => {
   const secret = 'SECRET'
-  const ask = { id: '1', kind: 'permission', text: secret, at: '', options: [] }
+  const ask = makeAskView({
+    text: secret,
+    tool: { name: 'edit', kind: 'edit', input: { path: secret }, cut: false, locations: [secret] },
+    diff: [{ path: secret, old: secret, new: secret, oldKnown: true, equalBefore: 0, equalAfter: 0, cut: 0 }],
+  })
   const process = { asks: [ask], note: secret, liveness: { word: 'silent', since: '', evidence: secret }, name: 'kept' }
   const tool = { callId: '1', name: 'bash', input: { command: secret }, result: secret, outcome: 'ok', exitCode: 0, durationMs: 1 }
   const answers = [

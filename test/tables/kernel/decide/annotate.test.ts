@@ -131,3 +131,76 @@ test('a resumed process keeps its new name', () => {
   player.play('.live a\n.rename a y\n.report a exited 0\n.released a\n.resume a rerun')
   expect(player.world.row('a')?.spec.name).toBe('y')
 })
+
+test('what the user has seen is recorded once, alive or dead', () => {
+  expect(
+    play(`
+      .live a acp interactive
+      .report a session s1
+      seen a
+      .report a asks q1
+      seen a
+      seen a
+      .wind 1000
+      .report a exited 0
+      .released a
+      seen a
+      seen b
+    `),
+  ).toMatchInlineSnapshot(`
+    "
+    > seen a
+      -> done, 0 affected: there is nothing new
+    > seen a
+    a.9 process.seen
+      -> done, 1 affected
+    > seen a
+      -> done, 0 affected: there is nothing new
+    > seen a
+    a.12 process.seen
+      -> done, 1 affected
+    > seen b
+      -> refused NOT_FOUND: no process b
+    "
+  `)
+})
+
+test('needs are put off until a time, and shown again', () => {
+  expect(
+    play(`
+      .live a acp interactive
+      .report a session s1
+      .report a asks q1
+      snooze a 1
+      snooze a 9999999999999
+      snooze a none
+      snooze a none
+      snooze a 9999999999999
+      answer a text=blue
+      snooze a none
+    `),
+  ).toMatchInlineSnapshot(`
+    "
+    > snooze a 1
+      -> refused INVALID: the time until which the needs are put off is over
+    > snooze a 9999999999999
+    a.9 process.snoozed
+      -> done, 1 affected
+    > snooze a none
+    a.10 process.snoozed
+      -> done, 1 affected
+    > snooze a none
+      -> done, 0 affected: its needs are not put off
+    > snooze a 9999999999999
+    a.11 process.snoozed
+      -> done, 1 affected
+    > answer a text=blue
+    a.12 process.answered q1 blue by user
+      -> driver.answer a#1
+      -> done, 1 affected
+      == a working
+    > snooze a none
+      -> done, 0 affected: its needs are not put off
+    "
+  `)
+})

@@ -58,6 +58,8 @@ const RELEASED: Readonly<Record<string, number>> = {
   'usage.reported': 47,
   'process.forked': 48,
   'process.pinned': 49,
+  'process.seen': 173,
+  'process.snoozed': 174,
   'worktree.made': 50,
   'files.recorded': 51,
   'files.failed': 52,

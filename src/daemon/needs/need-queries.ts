@@ -1,0 +1,115 @@
+// Reads what waits for the user: of all processes, of a subtree, or one need with its whole evidence. Reads applied state and ended
+// rows of the store; changes nothing. Test: test/e2e/lifecycle/needs.test.ts.
+import { KernelError } from '../../kernel/model/errors.ts'
+import { snoozedUntil } from '../../kernel/state/attention.ts'
+import type { NeedView, NeedsView } from '../../api/views/needs.ts'
+import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'
+import type { Process } from '../../kernel/model/process.ts'
+import type { Store } from '../../store/store.ts'
+import type { CrewDiffs } from '../crew/diff.ts'
+import type { CrewQueries } from '../crew/queries.ts'
+import type { Clock } from '../loop/clock.ts'
+import type { Table } from '../loop/table.ts'
+import type { ProcessQueries } from '../views/process-queries.ts'
+import { isBelow, needView } from './need-view.ts'
+import { ENDS_MS, needsOf } from './needs-of.ts'
+import type { Need } from './needs-of.ts'
+import { compareNeeds } from './order.ts'
+
+/** The largest number of ended processes that are looked at. */
+const MAX_ENDED = 500
+/** The number of ended processes per read. */
+const PAGE = 100
+/** The longest change in the evidence of a need, in lines. */
+const CHANGE_LINES = 2_000
+
+export interface NeedQueriesDeps {
+  readonly table: Table
+  readonly store: Pick<Store, 'dead'>
+  readonly clock: Clock
+  readonly reads: ProcessQueries
+  readonly slices: SliceQueue
+  readonly crewReads: Pick<CrewQueries, 'task'>
+  readonly crewDiffs: Pick<CrewDiffs, 'view'>
+}
+
+export interface NeedsQuery {
+  /** only the needs of this process and of all below it */
+  readonly under?: string | undefined
+  /** also the needs that are put off */
+  readonly all?: boolean | undefined
+  readonly limit: number
+}
+
+export class NeedQueries {
+  readonly #deps: NeedQueriesDeps
+
+  constructor(deps: NeedQueriesDeps) {
+    this.#deps = deps
+  }
+
+  /** Lists the needs, the most urgent first. Errors: those of a reference. */
+  async list({ under, all = false, limit }: NeedsQuery): Promise<NeedsView> {
+    const { reads, table, clock } = this.#deps
+    const top = under === undefined ? null : await reads.resolve(under)
+    const found = (await this.#all()).filter(({ process }) => top === null || isBelow(process, top.uuid, table))
+    const { wall } = clock.now()
+    const shown = all ? found : found.filter(({ process, at }) => snoozedUntil(process, at, wall) === null)
+    return {
+      version: 1,
+      needs: shown.slice(0, limit).map((need) => this.#view(need)),
+      total: shown.length,
+      snoozed: found.length - shown.length,
+    }
+  }
+
+  /** Returns a need with its whole evidence, put off or not. Errors: NOT_FOUND if it does not exist any more. */
+  async get(id: string): Promise<NeedView> {
+    const need = (await this.#all()).find((each) => each.id === id)
+    if (!need)
+      throw new KernelError('NOT_FOUND', `nothing with the id ${id} waits for the user`, undefined, '`reeve needs` lists what does.')
+    const view = this.#view(need)
+    const { process, task } = need
+    if (!task) return view
+    const { crewReads, crewDiffs } = this.#deps
+    const { text, report } = await crewReads.task(process, task.id)
+    const change = need.kind === 'human-task' ? null : await crewDiffs.view(process, task.id, { which: 'auto', maxLines: CHANGE_LINES })
+    return { ...view, evidence: { ...view.evidence, text, report, change } }
+  }
+
+  #view(need: Need): NeedView {
+    const { table, clock, reads } = this.#deps
+    return needView(need, { table, wall: clock.now().wall, view: reads.view(need.process, ['note', 'holds', 'asks']) })
+  }
+
+  /** All needs, in order. */
+  async #all(): Promise<Need[]> {
+    const { table, clock, slices } = this.#deps
+    const ended = await this.#endedLately()
+    const { wall, mono } = clock.now()
+    const living = await slices.map([...table.all()], (uuid) => {
+      const process = table.get(uuid)
+      return process ? [...needsOf(process, { table, wall, mono })] : []
+    })
+    const ends = ended
+      .filter(({ uuid }) => table.get(uuid) === undefined)
+      .flatMap((process) => [...needsOf(process, { table, wall, mono })])
+    return [...living.flat(), ...ends].sort(compareNeeds)
+  }
+
+  /** The processes that ended lately, the newest first. */
+  async #endedLately(): Promise<Process[]> {
+    const { store, clock, slices } = this.#deps
+    const since = clock.now().wall - ENDS_MS
+    const found: Process[] = []
+    while (found.length < MAX_ENDED) {
+      const last = found.at(-1)
+      const before = last ? { before: { exitedAt: last.clock.exitedAt ?? 0, uuid: last.uuid } } : {}
+      await slices.next()
+      const page = await store.dead({ limit: PAGE, ...before })
+      found.push(...page.filter(({ clock: { exitedAt } }) => (exitedAt ?? 0) >= since))
+      if (page.length < PAGE || found.at(-1)?.uuid !== page.at(-1)?.uuid) break
+    }
+    return found
+  }
+}

@@ -1,0 +1,65 @@
+// The kinds of what waits for the user, and the order of their urgency. Pure. Test: test/tables/daemon/needs/order.test.ts.
+
+/** The kinds of needs: calls of tools, plans, questions, those of a crew, holds, ends and silences. */
+export const NEED_KINDS = [
+  'command',
+  'edit',
+  'fetch',
+  'permission',
+  'plan',
+  'choice',
+  'text',
+  'gate',
+  'review',
+  'human-task',
+  'merge',
+  'hold',
+  'failed',
+  'silent',
+  'finished',
+] as const
+export type NeedKind = (typeof NEED_KINDS)[number]
+
+/** The ranks, the most urgent first. */
+export const RANKS = { stands: 1, crew: 2, held: 3, failed: 4, silent: 5, finished: 6 } as const
+
+/** The rank of each kind: what stands still before what goes on in part, and that before what has ended. */
+const RANK_BY_KIND: Readonly<Record<NeedKind, number>> = {
+  command: RANKS.stands,
+  edit: RANKS.stands,
+  fetch: RANKS.stands,
+  permission: RANKS.stands,
+  plan: RANKS.stands,
+  choice: RANKS.stands,
+  text: RANKS.stands,
+  // The other tasks of a crew go on meanwhile.
+  gate: RANKS.crew,
+  review: RANKS.crew,
+  'human-task': RANKS.crew,
+  merge: RANKS.crew,
+  hold: RANKS.held,
+  failed: RANKS.failed,
+  silent: RANKS.silent,
+  finished: RANKS.finished,
+}
+
+/** What the order needs to know of a need. */
+export interface Urgency {
+  readonly rank: number
+  /** wall ms */
+  readonly at: number
+  readonly id: string
+}
+
+/** The rank of a need. An answer to a suspended process changes nothing before it resumes, so its asks are less urgent. */
+export function rankOf(kind: NeedKind, { isSuspended }: { readonly isSuspended: boolean }): number {
+  const rank = RANK_BY_KIND[kind]
+  return isSuspended ? Math.max(rank, RANKS.held) : rank
+}
+
+/** Compares by rank, then by time: what waits longest comes first, but of ends the newest. */
+export function compareNeeds(a: Urgency, b: Urgency): number {
+  if (a.rank !== b.rank) return a.rank - b.rank
+  const older = a.rank === RANKS.failed || a.rank === RANKS.finished ? b.at - a.at : a.at - b.at
+  return older === 0 ? (a.id < b.id ? -1 : Number(a.id > b.id)) : older
+}

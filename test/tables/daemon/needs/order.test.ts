@@ -1,0 +1,32 @@
+// The order of urgency: of all kinds, of suspended processes, and of needs of the same rank.
+import { expect, test } from 'vitest'
+import { compareNeeds, NEED_KINDS, rankOf } from '../../../../src/daemon/needs/order.ts'
+import type { NeedKind } from '../../../../src/daemon/needs/order.ts'
+
+const RANKS: Readonly<Record<NeedKind, readonly [running: number, suspended: number]>> = {
+  command: [1, 3],
+  edit: [1, 3],
+  fetch: [1, 3],
+  permission: [1, 3],
+  plan: [1, 3],
+  choice: [1, 3],
+  text: [1, 3],
+  gate: [2, 3],
+  review: [2, 3],
+  'human-task': [2, 3],
+  merge: [2, 3],
+  hold: [3, 3],
+  failed: [4, 4],
+  silent: [5, 5],
+  finished: [6, 6],
+}
+
+test.each(NEED_KINDS)('the rank of %s, of a running and of a suspended process', (kind) => {
+  expect([rankOf(kind, { isSuspended: false }), rankOf(kind, { isSuspended: true })]).toEqual(RANKS[kind])
+})
+
+test('first by rank; then what waits longest, but of ends the newest; then by id', () => {
+  const need = (rank: number, at: number, id = 'a'): { rank: number; at: number; id: string } => ({ rank, at, id })
+  const ordered = [need(1, 5), need(1, 9, 'a'), need(1, 9, 'b'), need(3, 1), need(4, 8), need(4, 2), need(5, 0), need(6, 7), need(6, 3)]
+  expect(ordered.toReversed().toSorted(compareNeeds)).toEqual(ordered)
+})
