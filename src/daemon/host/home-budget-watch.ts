@@ -5,6 +5,7 @@ import { stat } from 'node:fs/promises'
 import { isHomeBudget, reachedText } from '../../kernel/state/limits.ts'
 import { findSpentBudget } from '../../kernel/state/home.ts'
 import { errorText } from '../../kernel/util/error-text.ts'
+import { ifMissing } from '../../kernel/util/missing-file.ts'
 import { WALL_CHECK_MS } from '../loop/alarm.ts'
 import { calendarAt } from './calendar.ts'
 import { CountedTime } from './counted-time.ts'
@@ -33,6 +34,8 @@ export class HomeBudgetWatch {
   /** identifies the version of config.yaml that was read last */
   #configVersion = ''
   #budgets: HomeBudgets
+  /** the error of the last look at config.yaml, which the log has */
+  #configError: string | null = null
   /** the budgets and periods that the log has reported */
   readonly #logged = new Set<string>()
   #cancel = (): void => {}
@@ -57,8 +60,10 @@ export class HomeBudgetWatch {
     for (const { body } of facts) {
       if ((body.type !== 'limit.warned' && body.type !== 'limit.reached') || !isHomeBudget(body.limit)) continue
       if (body.type === 'limit.reached' && body.action === 'wait') continue
+      // A warning may come when the budget is spent already. Then it stands for both.
+      const type = body.used >= body.of ? 'limit.reached' : body.type
       const line = reachedText({ limit: body.limit, used: body.used, of: body.of, whose: null })
-      const period = `${body.type} ${body.limit} ${body.of} ${this.#deps.table.home.book[body.limit].number}`
+      const period = `${type} ${body.limit} ${body.of} ${this.#deps.table.home.book[body.limit].number}`
       if (!this.#logged.has(period)) this.#deps.log(line, null)
       this.#logged.add(period)
       this.#arm()
@@ -94,17 +99,19 @@ export class HomeBudgetWatch {
 
   /** Reads config.yaml if it has changed. True if it has other budgets now. An invalid file changes nothing. */
   async #readConfig(): Promise<boolean> {
-    // A missing file has no version.
-    const file = await stat(this.#deps.configFile).catch(() => null)
-    const version = file === null ? '' : `${file.ino} ${file.mtimeMs} ${file.size}`
-    if (version === this.#configVersion) return false
-    this.#configVersion = version
     try {
+      const file = await stat(this.#deps.configFile).catch(ifMissing(null))
+      const version = file === null ? '' : `${file.ino} ${file.mtimeMs} ${file.size}`
+      if (version === this.#configVersion) return false
+      this.#configVersion = version
       const before = this.#budgets
       this.#budgets = await this.#deps.readBudgets()
+      this.#configError = null
       return JSON.stringify(before) !== JSON.stringify(this.#budgets)
     } catch (error) {
-      this.#deps.log(`the budgets of the home stay as they are: ${errorText(error)}`, null)
+      const text = errorText(error)
+      if (text !== this.#configError) this.#deps.log(`the budgets of the home stay as they are: ${text}`, null)
+      this.#configError = text
       return false
     }
   }

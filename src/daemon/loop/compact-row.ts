@@ -22,7 +22,7 @@ const SHARED_VALUES: ReadonlySet<string> = new Set([
 ])
 
 /** The fields of a spec that differ between processes of the same agent. */
-type RowSpecFields = Pick<ProcessSpec, 'name' | 'intent' | 'cwd' | 'worktree' | 'childId' | 'member'>
+type RowSpecFields = Pick<ProcessSpec, 'name' | 'intent' | 'cwd' | 'worktree' | 'childId' | 'member' | 'labels'>
 
 interface Shape {
   readonly key: string

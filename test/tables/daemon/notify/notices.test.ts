@@ -53,6 +53,14 @@ describe('facts that cause a notice', () => {
       { type: 'limit.reached', limit: 'maxToolCalls', used: 9, of: 9, action: 'terminate', scope: 'a' },
       'budget: docs (PID 1) has come to its limit: 9 of 9 tool calls are used',
     ],
+    [
+      { type: 'limit.warned', limit: 'dailyUsd', used: 4.1, of: 5 },
+      'budget: docs (PID 1) has spent money of the home: $4.1000 of $5 are spent today',
+    ],
+    [
+      { type: 'limit.reached', limit: 'monthlyUsd', used: 300, of: 300, action: 'suspend', scope: 'a' },
+      'budget: docs (PID 1) is suspended: $300.0000 of $300 are spent this month by all processes',
+    ],
     [heldFor('rate-limit', { until: 9 }), 'stalled: docs (PID 1) is suspended: rate limit'],
     [
       { type: 'limit.warned', limit: 'budgetUsd', used: 1.6, of: 2 },
