@@ -17,7 +17,10 @@ export interface Live<T> {
 /** Reads by `read`, and again after each change of the row `uuid`. `key`: what else the data depends on. */
 export function useLive<T>(uuid: string, key: string, read: (before: T | null) => Promise<T>): Live<T> {
   const live = useMemo(() => new Reader<T>(read), [uuid, key])
-  useEffect(() => () => live.end(), [live])
+  useEffect(() => {
+    live.request()
+    return () => live.end()
+  }, [live])
   useSignalEffect(() => {
     // The number of its facts grows with each change.
     if (rowSignal(uuid).value !== undefined) live.request()

@@ -8,6 +8,7 @@ import { ActionBar } from '../parts/action-bar.tsx'
 import { BudgetBar } from '../parts/budget-bar.tsx'
 import { Elapsed, Since } from '../parts/clock.tsx'
 import { costText } from '../parts/fleet-row.tsx'
+import { Files } from '../parts/files.tsx'
 import { MarkIcon } from '../parts/icons.tsx'
 import { Logs } from '../parts/logs.tsx'
 import { MessageBox } from '../parts/message-box.tsx'
@@ -16,7 +17,7 @@ import { Steps } from '../parts/steps.tsx'
 import { hasRows, rows, rowSignal, watchList } from '../rows.ts'
 import { path } from '../router.ts'
 
-const TABS = ['steps', 'logs'] as const
+const TABS = ['steps', 'files', 'logs'] as const
 
 export function ProcessPage({ uuid }: { readonly uuid: string }): JSX.Element {
   watchList()
@@ -35,7 +36,7 @@ export function ProcessPage({ uuid }: { readonly uuid: string }): JSX.Element {
           </a>
         ))}
       </nav>
-      {tab === 'logs' ? <Logs uuid={uuid} /> : <Steps row={row} />}
+      {tab === 'logs' ? <Logs uuid={uuid} /> : tab === 'files' ? <Files row={row} /> : <Steps row={row} />}
       <MessageBox row={row} />
     </article>
   )

@@ -1,0 +1,75 @@
+// Reads a unified diff for a viewer: each line with its kind and its numbers in the old and the new file. Pure.
+// Test: test/tables/faces/unified-diff.test.ts.
+
+export interface DiffLine {
+  /** `head`: the heading of a file; `hunk`: where a changed part begins; `note`: such as a missing newline */
+  readonly kind: 'head' | 'hunk' | 'same' | 'added' | 'removed' | 'note'
+  readonly text: string
+  /** the number in the old file; null: not in it */
+  readonly old: number | null
+  /** the number in the new file; null: not in it */
+  readonly new: number | null
+}
+
+/** Returns the lines of a diff of one file. Text that is no diff comes out as `head`. */
+export function diffLines(diff: string): DiffLine[] {
+  let [oldAt, newAt] = [0, 0]
+  let [oldLeft, newLeft] = [0, 0]
+  const lines = diff.endsWith('\n') ? diff.slice(0, -1).split('\n') : diff.split('\n')
+  if (diff === '') return []
+  return lines.map((line): DiffLine => {
+    const hunk = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/.exec(line)
+    if (hunk && oldLeft === 0 && newLeft === 0) {
+      oldAt = Number(hunk[1])
+      newAt = Number(hunk[3])
+      oldLeft = Number(hunk[2] ?? 1)
+      newLeft = Number(hunk[4] ?? 1)
+      return { kind: 'hunk', text: line, old: null, new: null }
+    }
+    if (line.startsWith('\\')) return { kind: 'note', text: line.slice(2), old: null, new: null }
+    if (oldLeft === 0 && newLeft === 0) return { kind: 'head', text: line, old: null, new: null }
+    const text = line.slice(1)
+    if (line.startsWith('-')) {
+      oldLeft -= 1
+      return { kind: 'removed', text, old: oldAt++, new: null }
+    }
+    if (line.startsWith('+')) {
+      newLeft -= 1
+      return { kind: 'added', text, old: null, new: newAt++ }
+    }
+    oldLeft -= 1
+    newLeft -= 1
+    return { kind: 'same', text, old: oldAt++, new: newAt++ }
+  })
+}
+
+/** Divides a diff of several files at their headings. The key is the path after the change; of a deleted file the one before it. */
+export function diffByFile(diff: string): Map<string, string> {
+  const parts = diff.split(/^(?=diff --git )/m).filter((part) => part.startsWith('diff --git '))
+  return new Map(parts.map((part) => [pathOf(part), part]))
+}
+
+function pathOf(part: string): string {
+  const named = /^\+\+\+ (.*)$/m.exec(part)?.[1]
+  const removed = /^--- (.*)$/m.exec(part)?.[1]
+  const name = named !== undefined && named !== '/dev/null' ? named : removed
+  if (name !== undefined && name !== '/dev/null') return unquoted(name).replace(/^[ab]\//, '')
+  const renamed = /^(?:rename|copy) to (.*)$/m.exec(part)?.[1]
+  if (renamed !== undefined) return unquoted(renamed)
+  // A binary or an empty file: both halves of the heading are the same path.
+  const heading = part.slice('diff --git '.length, part.indexOf('\n'))
+  return unquoted(heading.slice((heading.length + 1) / 2)).replace(/^b\//, '')
+}
+
+/** Git writes a name with special characters in quotes, with bytes in octal; a tab ends a name with spaces. */
+function unquoted(name: string): string {
+  const plain = name.replace(/\t$/, '')
+  if (!plain.startsWith('"')) return plain
+  const bytes: number[] = []
+  const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', a: '\x07', b: '\b', f: '\f', v: '\v' }
+  for (const [, octal, escape, other] of plain.slice(1, -1).matchAll(/\\([0-7]{3})|\\(.)|([^\\])/gsu)) {
+    if (octal !== undefined) bytes.push(Number.parseInt(octal, 8))
+    else bytes.push(...new TextEncoder().encode(escape === undefined ? (other ?? '') : (escapes[escape] ?? escape)))
+  }
+  return new TextDecoder().decode(Uint8Array.from(bytes))
+}

@@ -1,0 +1,185 @@
+// The files that a process changed between two states, and the diff of one of them. The states are in the address, so that a link shows the
+// same. Test: test/e2e/web/files.test.ts.
+import { useMemo } from 'preact/hooks'
+import type { JSX } from 'preact'
+import type { ChangedFileView, ProcessDiffView, ProcessFilesView } from '../../src/api/views/diff.ts'
+import type { RowView } from '../../src/api/views/rows.ts'
+import { countOf } from '../../src/faces/format.ts'
+import { diffByFile, diffLines, type DiffLine } from '../../src/faces/unified-diff.ts'
+import { ask } from '../actions.ts'
+import { useLive } from '../live.ts'
+import { query, setQuery } from '../router.ts'
+import { RowWindow } from './row-window.tsx'
+
+const LINE_HEIGHT = 20
+
+interface Changes {
+  readonly files: ProcessFilesView
+  readonly diff: ProcessDiffView
+}
+
+export function Files({ row }: { readonly row: RowView }): JSX.Element {
+  const from = query.value.get('from') ?? ''
+  const to = query.value.get('to') ?? ''
+  const range = new URLSearchParams({ ...(from === '' ? {} : { from }), ...(to === '' ? {} : { to }) })
+  const { value, error } = useLive<Changes>(row.uuid, `files ${range}`, () => readChanges(row.uuid, range))
+  return (
+    <section class="files" aria-label="Files">
+      <RangeBar row={row} from={from} to={to} />
+      {error.value === null ? null : <p class="problem">{error.value}</p>}
+      {value.value === null ? (
+        error.value === null ? (
+          <p class="quiet">The files are being compared.</p>
+        ) : null
+      ) : (
+        <ChangedFiles changes={value.value} />
+      )}
+    </section>
+  )
+}
+
+async function readChanges(uuid: string, range: URLSearchParams): Promise<Changes> {
+  const [files, diff] = await Promise.all([
+    ask<ProcessFilesView>(`/v1/processes/${uuid}/files?${range}`),
+    ask<ProcessDiffView>(`/v1/processes/${uuid}/diff?format=view&${range}`),
+  ])
+  return { files, diff }
+}
+
+function RangeBar({ row, from, to }: { readonly row: RowView; readonly from: string; readonly to: string }): JSX.Element {
+  const steps = Array.from({ length: row.step }, (_, index) => String(row.step - index))
+  return (
+    <p class="buttons range">
+      <label>
+        from{' '}
+        <select aria-label="from" value={from} onChange={(event) => setQuery('from', event.currentTarget.value)}>
+          <option value="">the beginning</option>
+          {row.origin ? <option value="origin">its origin</option> : null}
+          <StepOptions steps={steps} />
+        </select>
+      </label>
+      <label>
+        to{' '}
+        <select aria-label="to" value={to} onChange={(event) => setQuery('to', event.currentTarget.value)}>
+          <option value="">now</option>
+          <StepOptions steps={steps} />
+        </select>
+      </label>
+    </p>
+  )
+}
+
+function StepOptions({ steps }: { readonly steps: readonly string[] }): JSX.Element {
+  return (
+    <>
+      {steps.map((step) => (
+        <option key={step} value={step}>
+          step {step}
+        </option>
+      ))}
+    </>
+  )
+}
+
+function ChangedFiles({ changes: { files, diff } }: { readonly changes: Changes }): JSX.Element {
+  const texts = useMemo(() => diffByFile(diff.diff ?? ''), [diff.diff])
+  const wanted = query.value.get('path')
+  const selected = files.files.find(({ path }) => path === wanted) ?? files.files[0]
+  const notes = [
+    ...(files.of === 'reported' ? ['As its agent reported: it has no worktree, so changes by programs are missing.'] : []),
+    ...(files.more > 0 ? [`${countOf(files.more, 'more file')} not shown.`] : []),
+    ...(files.left.length + files.leftMore > 0
+      ? [`${countOf(files.left.length + files.leftMore, 'file')} not recorded: too large, or unreadable.`]
+      : []),
+  ]
+  return (
+    <>
+      {notes.map((note) => (
+        <p key={note} class="quiet">
+          {note}
+        </p>
+      ))}
+      {selected ? (
+        <div class="file-view">
+          <FileList files={files.files} selected={selected} />
+          <FileDiff key={selected.path} file={selected} text={texts.get(selected.path)} isCut={diff.left.includes(selected.path)} />
+        </div>
+      ) : (
+        <p class="quiet">No file differs.</p>
+      )}
+    </>
+  )
+}
+
+function FileList({ files, selected }: { readonly files: readonly ChangedFileView[]; readonly selected: ChangedFileView }): JSX.Element {
+  return (
+    <ul class="file-list" aria-label="Changed files">
+      {files.map((file) => (
+        <li key={file.path}>
+          <button
+            type="button"
+            class={file === selected ? 'file selected' : 'file'}
+            aria-pressed={file === selected}
+            onClick={() => setQuery('path', file.path)}
+          >
+            <span class="path">{file.from === null ? file.path : `${file.from} → ${file.path}`}</span>
+            <span class="number quiet">{sizeText(file)}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function sizeText({ change, insertions, deletions }: ChangedFileView): string {
+  const size = insertions === null || deletions === null ? 'binary' : `+${insertions} −${deletions}`
+  return change === 'changed' ? size : `${change} ${size}`
+}
+
+interface FileDiffProps {
+  readonly file: ChangedFileView
+  readonly text: string | undefined
+  readonly isCut: boolean
+}
+
+function FileDiff({ file, text, isCut }: FileDiffProps): JSX.Element {
+  const lines = useMemo(() => diffLines(text ?? '').filter(({ kind }) => kind !== 'head'), [text])
+  return (
+    <section class="file-diff" aria-label={file.path} data-path={file.path}>
+      <p class="quiet">
+        {file.steps.length === 0
+          ? ''
+          : `changed by ${file.steps.length > 12 ? countOf(file.steps.length, 'step') : `step ${file.steps.join(', ')}`}`}
+      </p>
+      {isCut ? <p class="problem">The file is too large: a part of its diff is not shown.</p> : null}
+      {lines.length === 0 ? (
+        <p class="quiet">{file.insertions === null ? 'A binary file.' : 'No line differs.'}</p>
+      ) : (
+        <RowWindow
+          class="diff"
+          count={lines.length}
+          rowHeight={LINE_HEIGHT}
+          selected={null}
+          attributes={{ tabIndex: 0, 'aria-label': `Diff of ${file.path}`, role: 'region' }}
+          draw={(index, top) => {
+            const line = lines[index]
+            return line ? <DiffRow key={index} line={line} top={top} /> : <></>
+          }}
+        />
+      )}
+    </section>
+  )
+}
+
+const SIGNS: Readonly<Record<DiffLine['kind'], string>> = { head: '', hunk: '', same: ' ', added: '+', removed: '-', note: '' }
+
+function DiffRow({ line, top }: { readonly line: DiffLine; readonly top: number }): JSX.Element {
+  return (
+    <div class={`diff-line ${line.kind}`} style={{ transform: `translateY(${top}px)` }}>
+      <span class="number quiet">{line.old ?? ''}</span>
+      <span class="number quiet">{line.new ?? ''}</span>
+      <span class="sign">{SIGNS[line.kind]}</span>
+      <span class="code">{line.text}</span>
+    </div>
+  )
+}
