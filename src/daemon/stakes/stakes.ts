@@ -290,6 +290,6 @@ function limitNotes({ foreseen }: StakesWorld, { children, inFlight }: Outcome):
       ? [`${children.end.length} processes below it end, and ${children.goOn.length} go on; ${more} of them are not listed.`]
       : []),
     ...(left > 0 ? [`${left} more open calls are not listed.`] : []),
-    ...(foreseen?.isWhole === false ? ['The tree is too large: what happens to its last processes is not known.'] : []),
+    ...(foreseen?.isWhole === false ? ['The tree is too large: what else follows from its last ends is not known.'] : []),
   ]
 }

@@ -10,8 +10,8 @@ import type { Now, Uuid } from '../model/ids.ts'
 import type { Process } from '../model/process.ts'
 import type { LiveTable } from '../state/live-table.ts'
 
-/** The number of inputs after which the rest is left open: a tree of a thousand processes needs about three for each. */
-const MAX_INPUTS = 4_000
+/** The number of inputs after which the rest is left open. A process needs two, and a thousand inputs take about 60 ms. */
+const MAX_INPUTS = 1_000
 
 /** What an input would lead to. */
 export interface Foreseen {
@@ -21,7 +21,7 @@ export interface Foreseen {
   readonly ended: ReadonlySet<Uuid>
   /** the effects that the daemon would perform */
   readonly effects: readonly Effect[]
-  /** false: the limit was reached, so later ends are unknown */
+  /** false: the limit was reached, so what follows the last ends is unknown */
   readonly isWhole: boolean
 }
 
@@ -47,7 +47,10 @@ export function foresee(table: LiveTable, request: InputBody, now: Now): Foresee
       if (answer) queue.push({ ...answer, now: input.now })
     }
   }
-  return { after: (uuid) => overlay.processes.get(uuid) ?? table.get(uuid), ended, effects, isWhole: count < MAX_INPUTS }
+  const isWhole = count < MAX_INPUTS
+  // Their ends are certain, because the request to stop is recorded.
+  if (!isWhole) for (const { uuid, life } of overlay.processes.values()) if (life.state === 'running' && life.stopping) ended.add(uuid)
+  return { after: (uuid) => overlay.processes.get(uuid) ?? table.get(uuid), ended, effects, isWhole }
 }
 
 /** The input that follows when an effect ends programs: the driver reports the exit, then the daemon the release. */
