@@ -32,6 +32,7 @@ import { ROW_TYPES } from '../src/daemon/http/responses/rows.ts'
 import { SEARCH_TYPES } from '../src/daemon/http/responses/search.ts'
 import { STAKES_TYPES } from '../src/daemon/http/responses/stakes.ts'
 import { SPAN_TYPES } from '../src/daemon/http/responses/spans.ts'
+import { STEP_TYPES } from '../src/daemon/http/responses/steps.ts'
 import { USAGE_TYPES } from '../src/daemon/http/responses/usage.ts'
 import { WEB_TYPES } from '../src/daemon/http/responses/web.ts'
 import {
@@ -109,6 +110,7 @@ const VIEWS: Readonly<Record<string, View>> = {
   roles: { about: 'the roles of crews.', test: 'e2e/crew/up', types: ROLE_TYPES },
   rows: { about: 'the rows that all faces share.', test: 'e2e/daemon/rows', types: ROW_TYPES },
   search: { about: 'a search in transcripts.', test: 'e2e/daemon/search', types: SEARCH_TYPES },
+  steps: { about: 'steps as columns, and one step with all its details.', test: 'e2e/library/steps', types: STEP_TYPES },
   stakes: { about: 'what an action would cost.', test: 'e2e/lifecycle/stakes', types: STAKES_TYPES },
   web: { about: 'the links and sessions of the page.', test: 'e2e/web/listener', types: WEB_TYPES },
   spans: { about: 'the times in which processes had a status.', test: 'e2e/daemon/spans', types: SPAN_TYPES },

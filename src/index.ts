@@ -40,6 +40,7 @@ import type { CompareView, LineageView, ResumablesView } from './api/views/resum
 import type { NeedView, NeedsView } from './api/views/needs.ts'
 import type { SearchView } from './api/views/search.ts'
 import type { StakesView } from './api/views/stakes.ts'
+import type { BriefStepsView, StepDetailView, StepPartView } from './api/views/steps.ts'
 import type { Handler, Signal, StakesAction, WaitTarget } from './kernel/model/words.ts'
 import type { BatchBody, BatchResultView, BatchView, PlacesView, PlaceView } from './api/views/batch.ts'
 import type { ContextView } from './api/views/context.ts'
@@ -82,6 +83,8 @@ export type { BatchBody, BatchResultView, PlaceView } from './api/views/batch.ts
 export type { ContextBlockView, ContextView } from './api/views/context.ts'
 export type { ProcessSpansView, SpanView, SpansView } from './api/views/spans.ts'
 export type { UsageBy, UsageRateView, UsageReportView, UsageRowView, UsageSumView } from './api/views/usage.ts'
+export { STEP_FLAGS } from './api/step-flags.ts'
+export type { BriefStepsView, StepAttemptView, StepDetailView, StepPartView, StepToolView } from './api/views/steps.ts'
 export type { ErrorCode } from './kernel/model/errors.ts'
 export type { Effort } from './kernel/model/spec-parts.ts'
 export type { AgentProblem, AgentsView, AgentView, KeyState } from './api/views/agents.ts'
@@ -577,6 +580,32 @@ export class Reeve implements AsyncDisposable {
   async steps(ref: string, options: CallOptions & { after?: number; limit?: number } = {}): Promise<StepView[]> {
     const { signal, ...query } = options
     return (await this.#client.get<{ steps: StepView[] }>(`${processPath(ref)}/steps`, query, { signal })).steps
+  }
+
+  /**
+   * Returns steps as columns: times, tokens, cost, flags (`STEP_FLAGS`), tools and the beginning of each text. `limit`: at most 5,000, which is
+   * the default. `before` without `after`: the last ones before that step.
+   */
+  stepColumns(ref: string, options: CallOptions & { after?: number; before?: number; limit?: number } = {}): Promise<BriefStepsView> {
+    const { signal, ...query } = options
+    return this.#client.get<BriefStepsView>(`${processPath(ref)}/steps`, { ...query, brief: true }, { signal })
+  }
+
+  /** Returns one step with all that is known of it. Errors: `NOT_FOUND` without such a step. */
+  async step(ref: string, step: number, options: CallOptions = {}): Promise<StepDetailView> {
+    return (await this.#client.get<{ step: StepDetailView }>(`${processPath(ref)}/steps`, { at: step }, options)).step
+  }
+
+  /**
+   * Returns at most 1 MB of a tool call. `part`: its `result` (default), its `input`, or an image such as `image:0` in base64. `offset`: the
+   * `next` of the answer before.
+   */
+  stepPart(
+    ref: string,
+    { step, callId, ...query }: { readonly step: number; readonly callId: string; readonly part?: string; readonly offset?: number },
+    options: CallOptions = {},
+  ): Promise<StepPartView> {
+    return this.#client.get<StepPartView>(`${processPath(ref)}/steps/${step}/tools/${encodeURIComponent(callId)}`, query, options)
   }
 
   /**

@@ -3,7 +3,7 @@
 import { ApiError } from '../../api/client/client.ts'
 import type { Reeve } from '../../index.ts'
 import type { StakesView } from '../../api/views/stakes.ts'
-import { stakesLines, stakesSummary } from '../print/stakes-text.ts'
+import { stakesLines, stakesSummary } from '../print/details/stakes-text.ts'
 import { UsageError } from '../errors.ts'
 import type { Signal, StakesAction } from '../../kernel/model/words.ts'
 import type { ActionResult } from './for-each-process.ts'

@@ -137,13 +137,17 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   },
   steps: {
     summary: 'Show the steps of a process',
-    usage: ['reeve steps P'],
-    about: ['Shows each model call with its text, tool calls and their outcome, tokens, cost and duration.'],
+    usage: ['reeve steps [--step N] P'],
+    about: [
+      'Shows each model call with its text, tool calls and their outcome, tokens, cost and duration.',
+      'With `--step` one step is shown whole: messages before it, reasoning, attempts, inputs and results, questions, holds, and the context after it. Texts over 64 KB are cut; `--json` shows which.',
+    ],
     wordRange: ONE_WORD,
-    flags: {},
+    flags: { step: count('only this step, with all its details') },
     exits: usualExits(),
     examples: [
       ['reeve steps 5', 'all steps'],
+      ['reeve steps --step 12 5', 'step 12, whole'],
       ['reeve steps 5 --json', 'with complete inputs and results'],
     ],
     load: () => import('../verbs/steps.ts'),

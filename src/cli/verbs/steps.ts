@@ -6,6 +6,7 @@ import type { Output } from '../print/output.ts'
 import { wrapText } from '../print/prose.ts'
 import { oneLine, stripControls, displayWidth } from '../print/text.ts'
 import { failureLines, isFailedCall, outcomeText } from '../print/tool-outcome.ts'
+import { stepDetailLines } from '../print/details/step-detail.ts'
 import { resolveForRead } from '../input/which-process.ts'
 import type { VerbCall } from '../table/verb.ts'
 
@@ -20,6 +21,8 @@ type Tool = StepView['tools'][number]
 export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const process = await resolveForRead(args.words[0] ?? '', out, (ref) => reeve.get(ref))
   const { uuid } = process
+  const number = args.number('step')
+  if (number !== undefined) return showStep({ out, reeve }, uuid, number)
   const unfinishedWord = unfinishedCallWord(process)
   const all: StepView[] = []
   for (let after = 0; ;) {
@@ -30,6 +33,13 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
     if (page.length < PAGE_STEPS) break
   }
   if (out.json) await out.value({ steps: all })
+  return 0
+}
+
+async function showStep({ out, reeve }: Pick<VerbCall, 'out' | 'reeve'>, uuid: string, number: number): Promise<number> {
+  const step = await reeve.step(uuid, number)
+  if (out.json) await out.value({ step })
+  else for (const line of stepDetailLines(step, out)) await out.line(line)
   return 0
 }
 

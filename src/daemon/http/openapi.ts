@@ -46,14 +46,26 @@ function allowNewFields({
   if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
 }
 
-function operationOf({ id, path, summary, query, body, example, answer, stream, status, errors }: ApiRoute): ZodOpenApiOperationObject {
+function operationOf({
+  id,
+  path,
+  summary,
+  query,
+  params,
+  body,
+  example,
+  answer,
+  stream,
+  status,
+  errors,
+}: ApiRoute): ZodOpenApiOperationObject {
   const hasRef = path.includes(':ref')
   const codes = [...COMMON_ERRORS, ...(hasRef ? REF_ERRORS : []), ...errors]
   return {
     operationId: id,
     summary,
     requestParams: {
-      ...(hasRef ? { path: refParams } : path.includes(':id') ? { path: idParams } : {}),
+      ...(hasRef ? { path: (params ?? refParams) as typeof refParams } : path.includes(':id') ? { path: idParams } : {}),
       ...(query ? { query: query as typeof refParams } : {}),
     },
     ...(body

@@ -23,6 +23,7 @@ import { searchAnswers } from './responses/search.ts'
 import { stakesAnswers } from './responses/stakes.ts'
 import { webAnswers } from './responses/web.ts'
 import { spanAnswers } from './responses/spans.ts'
+import { stepAnswers } from './responses/steps.ts'
 import { usageAnswers } from './responses/usage.ts'
 
 export const responseSchemas = {
@@ -39,6 +40,7 @@ export const responseSchemas = {
   ...searchAnswers,
   ...stakesAnswers,
   ...needAnswers,
+  ...stepAnswers,
   ...mcpAnswers,
   ...heartbeatAnswers,
   ...agentAnswers,

@@ -40,6 +40,7 @@ import type { NeedQueries } from '../needs/need-queries.ts'
 import type { Waiter } from '../loop/waiter.ts'
 import type { ProcessDiffs } from '../operations/process-diffs.ts'
 import type { StakesRequest } from '../stakes/stakes-query.ts'
+import type { StepReads } from '../steps/step-reads.ts'
 import type { ProcessWork } from '../operations/process-work.ts'
 import type { ResponseSchemas } from './responses.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
@@ -69,6 +70,7 @@ export interface RoutesDeps {
     compare(a: string, b: string): Promise<CompareView>
   }
   readonly stakes: (ref: string, request: StakesRequest) => Promise<StakesView>
+  readonly steps: StepReads
   readonly usage: (query: UsageQuery) => Promise<UsageReportView>
   readonly places: () => Promise<PlacesView>
   readonly usageRate: () => Promise<UsageRateView>
@@ -106,6 +108,8 @@ export interface RouteCall<Q, B> {
   readonly ref: string
   /** the value of `:id` in the path; empty if there is none */
   readonly id: string
+  /** all values of the path */
+  readonly params: Readonly<Record<string, string | number>>
   readonly query: Q
   readonly body: B
   readonly request: FastifyRequest
@@ -135,6 +139,8 @@ interface RouteHead {
 export interface ApiRoute extends RouteHead {
   readonly query?: z.ZodType
   readonly body?: z.ZodType
+  /** the values of the path, if there are others than `:ref` */
+  readonly params?: z.ZodType
   /** the name of the response's schema in responses.ts; `events` is a stream of events */
   readonly answer: keyof ResponseSchemas | 'events'
   /** the name of the schema of its server-sent events, if it can also answer with a stream */
@@ -149,6 +155,7 @@ export function defineRoute<Q extends z.ZodType, B extends z.ZodType, A extends 
   route: RouteHead & {
     readonly query?: Q
     readonly body?: B
+    readonly params?: z.ZodType
     readonly answer: A
     readonly stream?: keyof ResponseSchemas
     /** returns the answer, or its JSON */

@@ -20,6 +20,7 @@ import { MCP_ROUTES } from './mcp-route.ts'
 import { ROWS_ROUTES } from './rows-route.ts'
 import { NEEDS_ROUTES } from './needs-route.ts'
 import { SEARCH_ROUTES } from './search-route.ts'
+import { STEP_ROUTES } from './step-routes.ts'
 import { USAGE_ROUTES } from './usage-route.ts'
 import { WEB_ROUTES } from './web-routes.ts'
 import { WORKTREE_ROUTES } from './worktree-routes.ts'
@@ -88,21 +89,6 @@ const QUERY_ROUTES: readonly ApiRoute[] = [
     answer: 'signals',
     errors: [],
     handle: ({ operations }, { ref }) => operations.signals(ref),
-  }),
-  defineRoute({
-    id: 'getSteps',
-    method: 'GET',
-    path: '/v1/processes/:ref/steps',
-    right: 'read',
-    within: true,
-    summary: 'Returns a page of the steps of a process, oldest first.',
-    query: schemas.stepsQuery,
-    answer: 'steps',
-    errors: [],
-    handle: async ({ reads }, { ref, query }) => ({
-      version: 1,
-      steps: await reads.steps(await reads.resolve(ref), query.after, query.limit),
-    }),
   }),
   defineRoute({
     id: 'getLogs',
@@ -421,6 +407,7 @@ const DAEMON_ROUTES: readonly ApiRoute[] = [
 
 export const ROUTES: readonly ApiRoute[] = [
   ...QUERY_ROUTES,
+  ...STEP_ROUTES,
   ...WORKTREE_ROUTES,
   ...OPERATION_ROUTES,
   ...BATCH_ROUTES,
@@ -443,14 +430,16 @@ export const ROUTES: readonly ApiRoute[] = [
 
 /** Registers all routes. A request of a process's program is restricted to what that process may do (caller.ts). */
 export function addRoutes(app: FastifyInstance, deps: RoutesDeps): void {
-  for (const { id, method, path, query, body, status, handle } of ROUTES) {
-    const params = path.includes('/:ref') ? { params: schemas.refParams } : path.includes('/:id') ? { params: schemas.idParams } : {}
+  for (const { id, method, path, query, body, params: pathParams, status, handle } of ROUTES) {
+    const refValues = { params: pathParams ?? schemas.refParams }
+    const params = path.includes('/:ref') ? refValues : path.includes('/:id') ? { params: schemas.idParams } : {}
     app.route({
       method,
       url: path,
       schema: { ...params, ...(query ? { querystring: query } : {}), ...(body ? { body } : {}) },
       handler: async (request, reply) => {
-        const { ref = '', id: idParam = '' } = request.params as { ref?: string; id?: string }
+        const values = request.params as Readonly<Record<string, string | number>>
+        const [ref, idParam] = [String(values['ref'] ?? ''), String(values['id'] ?? '')]
         const pass = passOf(request.raw)
         const unrestricted = { deps, body: request.body as Readonly<Record<string, unknown>> }
         const caller = pass ? null : await callerOf(deps.reads, request)
@@ -462,6 +451,7 @@ export function addRoutes(app: FastifyInstance, deps: RoutesDeps): void {
         const made = await handle(context.deps, {
           ref,
           id: idParam,
+          params: values,
           query: (ofSession ? ofSession.query : request.query) as never,
           body: context.body as never,
           request,

@@ -280,7 +280,31 @@ export const stakesQuery = z.strictObject({
   subtree: flag.default(false).describe('1: also on all its living descendants'),
   files: flag.default(true).describe('0: git does not examine its worktree'),
 })
-export const stepsQuery = z.strictObject({ after: count(1e9).default(0), limit: count(1_000).default(100) })
+export const stepsQuery = z
+  .strictObject({
+    after: count(1e9).optional(),
+    before: count(1e9).optional().describe('only with `brief`: steps before this one; without `after` the last ones'),
+    limit: count(5_000).optional().describe('default 100, at most 1,000; with `brief` 5,000'),
+    brief: flag.default(false).describe('1: a short row for each step, as columns'),
+    at: count(1e9).optional().describe('only this step, with all its details'),
+  })
+  .refine(
+    ({ brief, before, limit = 0 }) => brief || (before === undefined && limit <= 1_000),
+    '`before` and a `limit` above 1,000 need `brief`',
+  )
+  .refine(
+    ({ at, brief, after, limit }) => at === undefined || !(brief || after !== undefined || limit !== undefined),
+    '`at` is one step, and excludes the other fields',
+  )
+export const stepPartParams = refParams.extend({ step: count(1e9), callId: z.string().min(1).max(1_000) })
+export const stepPartQuery = z.strictObject({
+  part: z
+    .string()
+    .regex(/^(result|input|image:\d{1,3})$/)
+    .default('result')
+    .describe('`result`, `input` or an image, such as `image:0`'),
+  offset: count(1e9).default(0),
+})
 /** A state of files; src/daemon/operations/diff-sides.ts parses it. */
 const diffSide = z.string().min(1).max(220)
 const sidesFields = {

@@ -9,6 +9,8 @@ import { ERRORS, KernelError } from '../../kernel/model/errors.ts'
 import { errorBody } from './error-body.ts'
 import { passOf } from '../web/pass.ts'
 
+/** The longest value in a path, such as the id of a tool call, in characters. */
+const MAX_PARAM_CHARS = 1_000
 /** The largest body of a request in bytes: room for an environment and an input. JSON may need six bytes for each byte of an input. */
 const MAX_BODY = 8 * 1024 * 1024
 const JSON_TYPE = /^application\/json\s*(;|$)/i
@@ -36,6 +38,7 @@ export function createServer({ log, recordStart }: ApiServerDeps): ApiServer {
     bodyLimit: MAX_BODY,
     forceCloseConnections: true,
     exposeHeadRoutes: false,
+    routerOptions: { maxParamLength: MAX_PARAM_CHARS },
     frameworkErrors: (error, request, reply) => {
       answerError(error, request, reply).catch((failure: unknown) => {
         log('an error could not be answered', failure)

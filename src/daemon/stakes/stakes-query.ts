@@ -1,6 +1,6 @@
 // Gathers the facts about what an action would cost: rows, the kernel's decisions, open calls from the journal, and git. Reads only.
 // Owns the time limit of git, after which the files are not known. The view is made in stakes.ts. Test: test/e2e/lifecycle/stakes.test.ts.
-import { mainInput } from '../../api/text/tool-input.ts'
+import { oneLine, toolInputLine } from '../../api/text/one-line.ts'
 import { foresee, type Foreseen } from '../../kernel/decide/foresee.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { livingSubtree } from '../../kernel/state/tree.ts'
@@ -111,18 +111,13 @@ async function openWork({ store }: StakesDeps, rows: readonly Process[]): Promis
       const calls = openCalls.map(({ callId, name }) => {
         const part = parts.find((one) => one.type === 'tool-call' && one.callId === callId)
         const since = started.findLast(({ body }) => body.type === 'tool.started' && body.callId === callId)?.at ?? null
-        const input = part?.type === 'tool-call' ? mainInput(part.input) : ''
-        return [callId, { since, what: truncate(oneLine(`${name} ${input}`), MAX_WHAT_CHARS, '…') }] as const
+        const input = part?.type === 'tool-call' ? toolInputLine(part.input) : ''
+        return [callId, { since, what: truncate(`${oneLine(name)} ${input}`.trimEnd(), MAX_WHAT_CHARS, '…') }] as const
       })
       return [uuid, { modelSince: model?.at ?? null, calls: new Map(calls) }]
     }),
   )
   return new Map(all)
-}
-
-/** Replaces line ends and control characters, because the text of an agent is shown on terminals. */
-function oneLine(text: string): string {
-  return text.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim()
 }
 
 /** Examines the worktree of a process, or the branch of a crew. */

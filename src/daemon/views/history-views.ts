@@ -1,10 +1,11 @@
-// The reads of histories that the API offers: forks, files, usage, searches, and what an action would cost. Connects each with what it needs.
+// The reads of histories that the API offers: forks, files, steps, usage, searches, and what an action would cost. Connects each with what it needs.
 // Tests: test/e2e/daemon/api.test.ts, test/e2e/worktree/files.test.ts.
 import { ProcessDiffs } from '../operations/process-diffs.ts'
 import { placesView } from './places.ts'
 import { stakesView } from '../stakes/stakes-query.ts'
 import { compareView, lineageView } from './lineage/lineage.ts'
 import { resumableView } from './resumable.ts'
+import { StepReads } from '../steps/step-reads.ts'
 import { searchTranscripts } from './search.ts'
 import { usageRateView, usageReport } from './usage-report.ts'
 import type { RoutesDeps } from '../http/route.ts'
@@ -30,7 +31,7 @@ export interface HistoryDeps extends Pick<RoutesDeps, 'store' | 'reads' | 'slice
 
 export function historyViews(
   deps: HistoryDeps,
-): Pick<RoutesDeps, 'resumeQueries' | 'usage' | 'usageRate' | 'places' | 'search' | 'diffs' | 'stakes'> {
+): Pick<RoutesDeps, 'resumeQueries' | 'usage' | 'usageRate' | 'places' | 'search' | 'diffs' | 'stakes' | 'steps'> {
   return {
     resumeQueries: {
       resumable: (query) => resumableView(deps, query),
@@ -42,6 +43,7 @@ export function historyViews(
     usageRate: () => usageRateView(deps),
     search: (query, processes, signal) => searchTranscripts({ ...deps, mono: deps.turns.mono }, query, processes, signal),
     diffs: new ProcessDiffs(deps),
+    steps: new StepReads(deps),
     stakes: (ref, request) => stakesView(deps, ref, request),
   }
 }

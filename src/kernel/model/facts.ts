@@ -456,6 +456,10 @@ export interface FactMark {
 
 /** A filter for reading a page of facts. */
 export interface PageFilter {
+  /** the only types that are read, besides `marks`; absent: all but `without` */
+  readonly only?: readonly FactType[]
+  /** texts that the store keeps apart from their facts, because they are long, are empty */
+  readonly withoutLongTexts?: true
   /** types whose facts are skipped */
   readonly without: readonly FactType[]
   /** types of whose facts only position and type are read */

@@ -4,7 +4,7 @@
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { FactBody, FactMark, PageFilter, StoredFact } from '../../kernel/model/facts.ts'
 import { restoreTexts } from './blobs.ts'
-import { codeOf, typeOf, unpackBody } from './fact-codec.ts'
+import { codeOf, otherCodes, typeOf, unpackBody } from './fact-codec.ts'
 import { damageError } from '../errors.ts'
 import { unpackMoment } from './moment-codec.ts'
 import type { DamageLocation } from '../errors.ts'
@@ -43,16 +43,17 @@ export function skimFacts(
   finder: Finder,
   ownFacts: FactSpan,
   { afterSeq, limit }: PageQuery,
-  { without, marks }: PageFilter,
+  { without, marks, only, withoutLongTexts }: PageFilter,
 ): (StoredFact | FactMark)[] {
   checkLimit(limit)
-  const [excludedCodes, markedCodes] = [codesOf(without), codesOf(marks)]
+  const [excludedCodes, markedCodes] = [only ? otherCodes(codesOf([...only, ...marks])) : codesOf(without), codesOf(marks)]
+  const texts = withoutLongTexts ? null : finder.sql
   const parts = entriesFrom(finder, ownFacts, afterSeq + 1, limit)
   const last = parts.at(-1)?.entries.at(-1)
   const found: (StoredFact | FactMark)[] = []
   for (const { link, entries } of parts) {
     const wantedEntries = entries.filter(({ code }) => !excludedCodes.has(code) && !markedCodes.has(code))
-    const facts = readRun(finder.sql, { link, entries: wantedEntries }, [...excludedCodes, ...markedCodes])
+    const facts = readRun(finder.sql, { link, entries: wantedEntries }, { excluded: [...excludedCodes, ...markedCodes], texts })
     let next = 0
     for (const entry of entries) {
       const fact = entry === wantedEntries[next] ? facts[next++] : undefined
@@ -96,30 +97,37 @@ export function readSince(finder: Finder, ownFacts: FactSpan, afterCursor: numbe
 /** A range scan is cheaper than a lookup of each row if it passes at most this many rows per wanted row. */
 const MAX_SCAN_RATIO = 4
 
-/** Reads the facts of the entries. `excluded` are the types of all other facts of the process between these entries. */
-function readRun(sql: Statements, part: EntryRun, excluded: readonly number[] = []): StoredFact[] {
+interface RunOptions {
+  /** the types of all other facts of the process between the entries */
+  readonly excluded?: readonly number[]
+  /** where long texts are read; null: they stay empty */
+  readonly texts?: Statements | null
+}
+
+/** Reads the facts of the entries. */
+function readRun(sql: Statements, part: EntryRun, { excluded = [], texts = sql }: RunOptions = {}): StoredFact[] {
   const {
     link: { key },
     entries,
   } = part
   const [first, last] = [entries[0]?.cursor ?? 0, entries.at(-1)?.cursor ?? 0]
-  if (last - first >= MAX_SCAN_RATIO * entries.length) return lookUpFacts(sql, part)
+  if (last - first >= MAX_SCAN_RATIO * entries.length) return lookUpFacts(sql, part, texts)
   const rows = sql.factsBetween.all(first, last, key, JSON.stringify(excluded)) as unknown as FactColumns[]
   // A wrong number of rows means damage. Single lookups then find out which fact is wrong.
-  return rows.length === entries.length ? checkFacts(sql, part, rows) : lookUpFacts(sql, part)
+  return rows.length === entries.length ? checkFacts(texts, part, rows) : lookUpFacts(sql, part, texts)
 }
 
-export function lookUpFacts(sql: Statements, part: EntryRun): StoredFact[] {
-  return checkFacts(sql, part, sql.factsAt.all(JSON.stringify(part.entries.map((entry) => entry.cursor))) as unknown as FactColumns[])
+export function lookUpFacts(sql: Statements, part: EntryRun, texts: Statements | null = sql): StoredFact[] {
+  return checkFacts(texts, part, sql.factsAt.all(JSON.stringify(part.entries.map((entry) => entry.cursor))) as unknown as FactColumns[])
 }
 
-function checkFacts(sql: Statements, { link: { key, uuid }, entries }: EntryRun, rows: readonly FactColumns[]): StoredFact[] {
+function checkFacts(texts: Statements | null, { link: { key, uuid }, entries }: EntryRun, rows: readonly FactColumns[]): StoredFact[] {
   return entries.map((entry, index) => {
     const columns = rows[index]
     const row = columns && rowOf(columns)
     const location: DamageLocation = { table: 'journal', uuid, seq: entry.seq }
     if (row?.cursor !== entry.cursor) throw damageError(location, 'the fact is missing')
-    const fact = readFact(sql, row, uuid)
+    const fact = readFact(texts, row, uuid)
     if (row.process !== key || row.seq !== entry.seq || row.type !== entry.code)
       throw damageError(location, 'another fact is stored at its cursor')
     return fact

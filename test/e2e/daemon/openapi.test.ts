@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { NeedsView } from '../../../src/api/views/needs.ts'
 import type { z } from 'zod'
 import type { EventView } from '../../../src/api/views/daemon.ts'
+import type { StepDetailView } from '../../../src/api/views/steps.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import { responseSchemas } from '../../../src/daemon/http/responses.ts'
 import { errorAnswer, eventAnswer } from '../../../src/daemon/http/responses/daemon.ts'
@@ -61,7 +62,7 @@ function makeChecker(schema: object): (value: unknown) => string | null {
 describe('the document', () => {
   test('has every route with a description, and no other', () => {
     expect(document.openapi).toBe('3.1.0')
-    const rows = ROUTES.map(({ method, path, id, summary }) => [`${method} ${path.replace(/:(\w+)/, '{$1}')}`, id, summary])
+    const rows = ROUTES.map(({ method, path, id, summary }) => [`${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`, id, summary])
     expect(
       operations()
         .map(({ path, method, operation }) => [`${method.toUpperCase()} ${path}`, operation.operationId, operation.summary])
@@ -133,10 +134,14 @@ describe("the daemon's answers", () => {
   }
 
   const walked = new Set<string>()
-  async function walk(id: string, ref: string, request: { query?: Record<string, string | number>; body?: object } = {}): Promise<unknown> {
+  async function walk(
+    id: string,
+    ref: string,
+    request: { query?: Record<string, string | number>; body?: object; path?: string } = {},
+  ): Promise<unknown> {
     const route = ROUTES.find((one) => one.id === id)
     if (!route || route.answer === 'events') throw new Error(`${id} is no route of answers`)
-    const path = route.path.replace(/:\w+/, ref)
+    const path = request.path ?? route.path.replace(/:\w+/, ref)
     const { client } = daemon
     const requestOptions = {
       GET: () => client.get(path, request.query),
@@ -191,6 +196,9 @@ describe("the daemon's answers", () => {
     await walk('listResumable', '', { query: { limit: 10 } })
     await walk('getLineage', uuid)
     await walk('getSteps', uuid)
+    await walk('getSteps', uuid, { query: { brief: 1 } })
+    const { step } = (await walk('getSteps', uuid, { query: { at: 1 } })) as { step: StepDetailView }
+    await walk('getStepPart', uuid, { path: `/v1/processes/${uuid}/steps/1/tools/${step.tools[0]?.callId}` })
     await walk('getLogs', uuid)
     await walk('getUsage', '', { query: { by: 'tree' } })
     await walk('getUsageRate', '')

@@ -381,7 +381,7 @@ const processRow = process
   .extend({ usage: usage.partial().exactOptional() })
   .meta({ id: 'ProcessRow', description: 'A process, or the requested fields of it.' })
 
-const step = z
+export const step = z
   .object({
     step: count,
     startedAt: time,
@@ -466,7 +466,6 @@ export const processAnswers = {
   process: z.object({ version, process }),
   spawned,
   processes: z.object({ version, processes: z.array(processRow) }),
-  steps: z.object({ version, steps: z.array(step) }),
   logs: z.object({
     version,
     lines: z.array(line),

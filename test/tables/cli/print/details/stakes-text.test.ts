@@ -1,7 +1,7 @@
 // What an action costs, as text: each row of a dry run, and the line after the action.
 import { expect, test } from 'vitest'
-import { stakesLines, stakesSummary } from '../../../../src/cli/print/stakes-text.ts'
-import type { StakesView } from '../../../../src/api/views/stakes.ts'
+import { stakesLines, stakesSummary } from '../../../../../src/cli/print/details/stakes-text.ts'
+import type { StakesView } from '../../../../../src/api/views/stakes.ts'
 
 const NOW = Date.parse('2026-01-01T00:00:40Z')
 const since = '2026-01-01T00:00:02Z'

@@ -1,9 +1,9 @@
 // What an action costs, as text: all of it for `--dry-run`, and in one line after the action. Adds nothing to what the daemon reported. Pure.
-// Test: test/tables/cli/print/stakes-text.test.ts.
-import type { InFlightView, StakesView } from '../../api/views/stakes.ts'
-import { countOf, formatElapsed } from '../../faces/format.ts'
-import { processTitle } from './process-text.ts'
-import { oneLine } from './text.ts'
+// Test: test/tables/cli/print/details/stakes-text.test.ts.
+import type { InFlightView, StakesView } from '../../../api/views/stakes.ts'
+import { countOf, formatElapsed } from '../../../faces/format.ts'
+import { processTitle } from '../process-text.ts'
+import { oneLine } from '../text.ts'
 
 /** The columns of the names of rows. */
 const LABEL_COLUMNS = 11
