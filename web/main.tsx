@@ -1,7 +1,7 @@
 // The page of `reeve web`: starts the session and draws. Each page and part has its own file. Must make no HTML from text.
 // Test: test/e2e/web/page.test.ts.
 import { render, type JSX } from 'preact'
-import { Freshness, isStale } from './parts/freshness.tsx'
+import { Freshness, StaleBar } from './parts/freshness.tsx'
 import { NoSessionPage } from './parts/no-session.tsx'
 import { EndDialog } from './parts/end-dialog.tsx'
 import { ForkDialog } from './parts/fork-dialog.tsx'
@@ -13,7 +13,7 @@ import { failure } from './actions.ts'
 import { followLink, path } from './router.ts'
 import { sums } from './rows.ts'
 import { openSession, takeCode } from './session.ts'
-import { session, show } from './store.ts'
+import { isStale, session, show } from './store.ts'
 
 function App(): JSX.Element {
   const opened = session.value
@@ -36,7 +36,8 @@ function App(): JSX.Element {
         {only === null ? null : <span class="chip">one subtree</span>}
         <Freshness />
       </header>
-      <main class={isStale() ? 'stale' : ''}>
+      <main class={isStale.value ? 'stale' : ''}>
+        <StaleBar />
         {failure.value ? (
           <p class="problem" role="alert">
             {failure.value.message}. {failure.value.hint}{' '}

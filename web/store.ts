@@ -1,6 +1,6 @@
 // What the page knows beside the rows: its session, and the link to the daemon. Must state nothing as current that did not come just now:
 // `link` has the age of the last byte. Test: test/e2e/web/page.test.ts.
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 import { takeRowEvent } from './rows.ts'
 import { forgetSession, type NoSession, type StoredSession } from './session.ts'
 import type { FromWorker, LinkState } from './shared.ts'
@@ -10,6 +10,16 @@ export const session = signal<StoredSession | NoSession>('none')
 export const link = signal<LinkState>({ state: 'opening', lastByteAt: null })
 /** the time of this browser, which the age of the last byte is shown against */
 export const now = signal(Date.now())
+
+/** the daemon sends something at least so often, in ms; after twice that time the page is stale */
+const ALIVE_MS = 2_500
+const STALE_MS = 2 * ALIVE_MS
+
+/** Whether what is shown may be out of date. Then no action is possible, and the clocks stand still. */
+export const isStale = computed((): boolean => {
+  const { state, lastByteAt } = link.value
+  return state !== 'open' || lastByteAt === null || now.value - lastByteAt > STALE_MS
+})
 
 /** Shows a session, from now on with each change. */
 export function show(opened: StoredSession): void {

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { interrupt, isAsked, pauseOrResume } from '../actions.ts'
-import { may } from '../store.ts'
+import { isStale, may } from '../store.ts'
 import { openEnd } from './end-dialog.tsx'
 
 export function ActionBar({ row }: { readonly row: RowView }): JSX.Element | null {
@@ -11,18 +11,23 @@ export function ActionBar({ row }: { readonly row: RowView }): JSX.Element | nul
   const action = isHeld ? 'resume' : 'pause'
   return (
     <span class="buttons actions">
-      <button type="button" data-action={action} disabled={isAsked(row.uuid, action)} onClick={() => void pauseOrResume(row)}>
+      <button
+        type="button"
+        data-action={action}
+        disabled={isStale.value || isAsked(row.uuid, action)}
+        onClick={() => void pauseOrResume(row)}
+      >
         {isAsked(row.uuid, action) ? 'asked' : isHeld ? 'Resume' : 'Pause'}
       </button>
       {row.status === 'working' && row.driver !== 'command' ? (
-        <button type="button" data-action="interrupt" onClick={() => void interrupt(row.uuid)}>
+        <button type="button" data-action="interrupt" disabled={isStale.value} onClick={() => void interrupt(row.uuid)}>
           Interrupt
         </button>
       ) : null}
-      <button type="button" data-action="stop" onClick={() => openEnd(row, 'stop')}>
+      <button type="button" data-action="stop" disabled={isStale.value} onClick={() => openEnd(row, 'stop')}>
         Stop …
       </button>
-      <button type="button" data-action="kill" onClick={() => openEnd(row, 'kill')}>
+      <button type="button" data-action="kill" disabled={isStale.value} onClick={() => openEnd(row, 'kill')}>
         Kill …
       </button>
     </span>

@@ -3,11 +3,11 @@ import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { formatElapsed } from '../../src/faces/format.ts'
 import { clockOffset } from '../rows.ts'
-import { now } from '../store.ts'
+import { isStale, link, now } from '../store.ts'
 
-/** The time of the daemon, in ms since the epoch; grows each second. */
+/** The time of the daemon, in ms since the epoch; grows each second. While the page is stale, the time of the last byte. */
 export function daemonNow(): number {
-  return now.value + clockOffset.value
+  return (isStale.value ? (link.value.lastByteAt ?? now.value) : now.value) + clockOffset.value
 }
 
 /** The active time of a process. It stands still while the process is suspended. */

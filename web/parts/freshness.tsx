@@ -1,16 +1,8 @@
-// How old the last byte of the daemon is. Never says that the page is live because a connection is open. Test: test/e2e/web/page.test.ts.
+// How old the last byte of the daemon is. Never says that the page is live because a connection is open. Test: test/e2e/web/page.test.ts,
+// test/e2e/web/process.test.ts.
 import type { JSX } from 'preact'
-import { link, now } from '../store.ts'
-
-/** the daemon sends something at least so often, in ms; after twice that time the page is stale */
-const ALIVE_MS = 2_500
-const STALE_MS = 2 * ALIVE_MS
-
-/** Whether what is shown may be out of date. */
-export function isStale(): boolean {
-  const { state, lastByteAt } = link.value
-  return state !== 'open' || lastByteAt === null || now.value - lastByteAt > STALE_MS
-}
+import { formatClock } from '../../src/faces/format.ts'
+import { isStale, link, now } from '../store.ts'
 
 export function Freshness(): JSX.Element {
   const { state, lastByteAt } = link.value
@@ -18,8 +10,20 @@ export function Freshness(): JSX.Element {
   const heard = age === null ? 'nothing heard yet' : `last heard of ${age} s ago`
   const text = state === 'lost' ? `the daemon does not answer · ${heard} · tries again` : heard
   return (
-    <span class={isStale() ? 'freshness stale' : 'freshness'} role="status" data-link={state}>
+    <span class={isStale.value ? 'freshness stale' : 'freshness'} data-link={state}>
       {text}
     </span>
+  )
+}
+
+/** States of what time the page is, while the daemon does not answer. */
+export function StaleBar(): JSX.Element | null {
+  const { state, lastByteAt } = link.value
+  if (!isStale.value || state === 'opening' || lastByteAt === null) return null
+  return (
+    <p class="stale-bar" role="status">
+      The daemon does not answer. This is how it was at {formatClock(new Date(lastByteAt).toISOString(), lastByteAt)}. If the daemon has
+      ended, <code>reeve web</code> starts it and opens a new page.
+    </p>
   )
 }

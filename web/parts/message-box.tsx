@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { isAsked, sendMessage } from '../actions.ts'
-import { may } from '../store.ts'
+import { isStale, may } from '../store.ts'
 
 export function MessageBox({ row }: { readonly row: RowView }): JSX.Element | null {
   const key = `reeve.draft.${row.uuid}`
@@ -24,7 +24,7 @@ export function MessageBox({ row }: { readonly row: RowView }): JSX.Element | nu
       <label class="quiet">
         <input type="checkbox" checked={isUrgent} onChange={(event) => setUrgent(event.currentTarget.checked)} /> before its next model call
       </label>
-      <button type="submit" disabled={text === '' || isAsked(row.uuid, 'send')}>
+      <button type="submit" disabled={text === '' || isStale.value || isAsked(row.uuid, 'send')}>
         {isAsked(row.uuid, 'send') ? 'asked' : 'Send'}
       </button>
     </form>

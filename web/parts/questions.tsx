@@ -7,7 +7,7 @@ import type { AskView } from '../../src/api/views/process.ts'
 import { answerOption, answerText, isAsked, readProcess } from '../actions.ts'
 import { useLive } from '../live.ts'
 import { rowSignal } from '../rows.ts'
-import { may } from '../store.ts'
+import { isStale, may } from '../store.ts'
 import { Since } from './clock.tsx'
 import { Change } from './change.tsx'
 
@@ -34,7 +34,7 @@ function OpenQuestions({ uuid }: { readonly uuid: string }): JSX.Element | null 
 function Question({ uuid, ask }: { readonly uuid: string; readonly ask: AskView }): JSX.Element {
   const isReady = useIsReady()
   const [text, setText] = useState('')
-  const isDisabled = !isReady || isAsked(uuid, 'answer')
+  const isDisabled = !isReady || isStale.value || isAsked(uuid, 'answer')
   return (
     <section class="question" data-ask={ask.id} aria-label="Question">
       <p class="ask-text">{ask.text}</p>

@@ -8,6 +8,7 @@ import { formatClock, formatCost, formatDuration, formatTokens } from '../../src
 import { readSteps } from '../actions.ts'
 import { useLive } from '../live.ts'
 import { path, navigate } from '../router.ts'
+import { isStale } from '../store.ts'
 import { daemonNow } from './clock.tsx'
 import { openFork } from './fork-dialog.tsx'
 import { RowWindow } from './row-window.tsx'
@@ -140,7 +141,7 @@ function StepDetail({ row, step }: { readonly row: RowView; readonly step: StepV
       <header>
         <h3>step {step.step}</h3>
         {row.forks === 'any step' && step.finishedAt !== null ? (
-          <button type="button" class="fork" onClick={() => openFork(row, step.step)}>
+          <button type="button" class="fork" disabled={isStale.value} onClick={() => openFork(row, step.step)}>
             Fork after it
           </button>
         ) : null}

@@ -1,6 +1,7 @@
 // A page in Chromium on a real daemon, for tests of the page: what the browser reports as wrong is collected.
 import type { BrowserContext, Page } from 'playwright-core'
-import { LocalDaemon } from '../daemon/local-daemon.ts'
+import type { WebOpenBody } from '../../../src/api/views/web.ts'
+import { LocalDaemon, type LocalDaemonOptions } from '../daemon/local-daemon.ts'
 import type { openChromium } from './chromium.ts'
 import { WebAccess } from './raw.ts'
 
@@ -17,8 +18,8 @@ export class PageWorld implements AsyncDisposable {
     this.#context = context
   }
 
-  static async start(browser: Awaited<ReturnType<typeof openChromium>>): Promise<PageWorld> {
-    const daemon = await LocalDaemon.start()
+  static async start(browser: Awaited<ReturnType<typeof openChromium>>, options: LocalDaemonOptions = {}): Promise<PageWorld> {
+    const daemon = await LocalDaemon.start(options)
     return new PageWorld(daemon, await WebAccess.open(daemon), await browser.newContext({ viewport: { width: 1440, height: 900 } }))
   }
 
@@ -31,9 +32,9 @@ export class PageWorld implements AsyncDisposable {
   }
 
   /** Opens a tab with a session, at a path. */
-  async visit(path = '/'): Promise<Page> {
+  async visit(path = '/', body: WebOpenBody = {}): Promise<Page> {
     const page = await this.openTab()
-    const { code } = await this.web.link()
+    const { code } = await this.web.link(body)
     await page.goto(`${this.web.origin}${path}#k=${code}`)
     await page.waitForSelector('[data-link="open"]')
     return page

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { WebOpenBody, WebOpenedView, WebStartedView } from '../../../src/api/views/web.ts'
-import type { LocalDaemon } from '../daemon/local-daemon.ts'
+import type { Client } from '../../../src/api/client/client.ts'
 
 /** the time limit of one request */
 const REQUEST_MS = 30_000
@@ -46,17 +46,21 @@ export async function sendRawHead(port: number, { method = 'GET', path, headers,
   }
 }
 
+interface HasClient {
+  readonly client: Client
+}
+
 /** The page's port of a daemon, with sessions. */
 export class WebAccess {
-  readonly #daemon: LocalDaemon
+  readonly #daemon: HasClient
   readonly port: number
 
-  private constructor(daemon: LocalDaemon, port: number) {
+  private constructor(daemon: HasClient, port: number) {
     this.#daemon = daemon
     this.port = port
   }
 
-  static async open(daemon: LocalDaemon): Promise<WebAccess> {
+  static async open(daemon: HasClient): Promise<WebAccess> {
     const { url } = await daemon.client.post<WebOpenedView>('/v1/web/open', {})
     return new WebAccess(daemon, Number(new URL(url).port))
   }

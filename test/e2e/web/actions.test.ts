@@ -1,0 +1,197 @@
+// What a user does to a process on its page, in Chromium: answers, pauses, ends, forks, messages; and a session that may only read.
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { CHROMIUM, openChromium } from '../../support/web/chromium.ts'
+import { PageWorld } from '../../support/web/open-page.ts'
+
+const ACP_AGENT = resolve(import.meta.dirname, '../../support/programs/acp-agent.ts')
+const call = (command: string): { tools: readonly object[] } => ({ tools: [{ name: 'bash', input: { command } }] })
+
+/** Notes in the page whether the first button that allows was disabled when it came, and when it was enabled. */
+const WATCH_FIRST_BUTTON = `
+  globalThis.seen = {}
+  new MutationObserver(() => {
+    const button = document.querySelector('button[data-kind="allow_once"]')
+    if (!button) return
+    seen.disabledAtFirst ??= button.disabled
+    seen.at ??= performance.now()
+    if (!button.disabled) seen.readyAfterMs ??= performance.now() - seen.at
+  }).observe(document, { childList: true, subtree: true, attributes: true })`
+
+describe.runIf(CHROMIUM !== null)('an action of the page', () => {
+  let browser: Awaited<ReturnType<typeof openChromium>>
+  let world: PageWorld
+
+  beforeAll(async () => {
+    browser = await openChromium()
+  })
+  afterAll(() => browser[Symbol.asyncDispose]())
+  beforeEach(async () => {
+    // A model from a file runs commands, so the page may name it only where the user has opened that.
+    world = await PageWorld.start(browser, { config: 'web: { allow: [commands] }\n' })
+  })
+  afterEach(async () => {
+    await world[Symbol.asyncDispose]()
+    expect(world.daemon.errors).toEqual([])
+    expect(world.problems).toEqual([])
+  })
+
+  const spawnAsking = async (...commands: string[]): Promise<string> =>
+    (await world.daemon.spawnScripted([...commands.map(call), { text: 'I heard: {{ lastResult }}' }], { permissions: 'ask' })).uuid
+  const enabledOption = (page: Page, kind: string): ReturnType<Page['locator']> => page.locator(`button[data-kind="${kind}"]:enabled`)
+
+  describe('on a question', () => {
+    test('allows one call, and denies the next', async () => {
+      const uuid = await spawnAsking('echo first > made', 'echo second > made')
+      const page = await world.visit(`/p/${uuid}`)
+      await page.locator('.question pre', { hasText: 'echo first' }).waitFor()
+      await enabledOption(page, 'allow_once').click()
+      await page.locator('.question pre', { hasText: 'echo second' }).waitFor()
+      await enabledOption(page, 'reject_once').click()
+      await page.locator('.status-word[data-status="completed"]').waitFor()
+      expect(await page.locator('.question').count()).toBe(0)
+      expect(await readFile(join(world.daemon.work, 'made'), 'utf8')).toBe('first\n')
+    })
+
+    test('answers with a text', async () => {
+      await mkdir(join(world.daemon.work, '.reeve/agents'), { recursive: true })
+      const command = [process.execPath, ACP_AGENT, `sessions=${world.daemon.work}`]
+      const agentFile = join(world.daemon.work, '.reeve/agents/coder.md')
+      await writeFile(agentFile, `---\ndriver: acp\nasks: true\ncommand: ${JSON.stringify(command)}\n---\n`)
+      const intent = `elicit ${JSON.stringify({ licence: { type: 'string', title: 'Licence' } })}`
+      const { uuid } = await world.daemon.spawn({ agent: 'coder', intent })
+      const page = await world.visit(`/p/${uuid}`)
+      await page.getByLabel('Answer').fill('the MIT licence')
+      await page.locator('.question button[type="submit"]:enabled').click()
+      await page.locator('.status-word[data-status="completed"]').waitFor()
+      await page.locator('.step-detail .agent-text', { hasText: 'the MIT licence' }).waitFor()
+    })
+
+    test('answers nothing else: an answer to a question that has changed is refused in the words of the daemon', async () => {
+      const uuid = await spawnAsking('touch first', 'touch second')
+      const page = await world.visit(`/p/${uuid}`)
+      await page.locator('.question pre', { hasText: 'touch first' }).waitFor()
+      // The click is on its way while another answer comes.
+      await page.route(`**/v1/processes/${uuid}/answer`, async (route) => {
+        await world.daemon.client.post(`/v1/processes/${uuid}/answer`, { option: 'deny' })
+        await world.daemon.waitForView(uuid, ({ asks }) => asks.some(({ text }) => text.includes('touch second')))
+        await route.continue()
+      })
+      await enabledOption(page, 'allow_once').click()
+      await page.locator('[role="alert"]', { hasText: 'does not ask this any more' }).waitFor()
+      expect((await world.daemon.view(uuid)).asks).toMatchObject([{ text: expect.stringContaining('touch second') }])
+      expect(world.problems.splice(0)).toEqual([expect.stringContaining('409')])
+      await world.daemon.signal(uuid, 'SIGKILL')
+    })
+
+    test('is not possible for the first 400 ms in which it is visible', async () => {
+      const page = await world.openTab()
+      await page.addInitScript({ content: WATCH_FIRST_BUTTON })
+      const uuid = await spawnAsking('true')
+      await page.goto(`${world.web.origin}/p/${uuid}#k=${(await world.web.link()).code}`)
+      await enabledOption(page, 'allow_once').waitFor()
+      const seen = await page.evaluate<{ disabledAtFirst: boolean; readyAfterMs: number }>('seen')
+      expect(seen.disabledAtFirst).toBe(true)
+      expect(seen.readyAfterMs).toBeGreaterThanOrEqual(400)
+      await enabledOption(page, 'allow_once').click()
+      await page.locator('.status-word[data-status="completed"]').waitFor()
+    })
+  })
+
+  test('pauses a process with all below it, and releases the pause', async () => {
+    const { uuid } = await world.daemon.spawnShell('sleep 600', { name: 'parent' })
+    const child = await world.daemon.spawnShell('sleep 600', { parent: uuid })
+    const page = await world.visit(`/p/${uuid}`)
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await page.locator('.status-word[data-status="suspended"]').waitFor()
+    await world.daemon.waitForStatus(child.uuid, 'suspended')
+    await page.getByRole('button', { name: 'Resume' }).click()
+    await page.locator('.status-word[data-status="working"]').waitFor()
+    await world.daemon.waitForStatus(child.uuid, 'working')
+  })
+
+  test('ends a process only after it has shown what is lost, kept, and what becomes of others', async () => {
+    const { uuid } = await world.daemon.spawnScripted([call('true'), call('sleep 600')], { name: 'builder' })
+    await world.daemon.waitForEvent(uuid, ({ fact, step }) => fact === 'tool.started' && step === 2)
+    const child = await world.daemon.spawnShell('sleep 600', { parent: uuid, name: 'helper' })
+    const page = await world.visit(`/p/${uuid}`)
+    await page.getByRole('button', { name: 'Stop …' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Stop builder' })
+    await dialog.getByText(/^bash.*sleep 600/).waitFor()
+    await dialog.getByText('the history to step 1').waitFor()
+    await dialog.getByText('helper: goes on').waitFor()
+    await dialog.locator('.command', { hasText: /^reeve stop builder$/ }).waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    expect((await world.daemon.view(uuid)).status).toBe('working')
+
+    await page.getByRole('button', { name: 'Kill …' }).click()
+    const kill = page.getByRole('dialog', { name: 'Kill builder' })
+    await kill.getByLabel('with the 1 process below it').check()
+    await kill.getByText('helper: ends too').waitFor()
+    await kill.locator('.command', { hasText: /^reeve kill builder --tree$/ }).waitFor()
+    await kill.getByRole('button', { name: 'Kill now' }).click()
+    await page.locator('.status-word[data-status="stopped"]').waitFor()
+    await world.daemon.waitForEnd(child.uuid)
+    expect(await page.locator('.actions').count()).toBe(0)
+  })
+
+  test('forks after a step, with a message and a model, and shows the fork', async () => {
+    const { uuid } = await world.daemon.spawnScripted([call('echo a'), call('echo b'), { text: 'the end' }], { name: 'origin' })
+    await world.daemon.waitForEnd(uuid)
+    const other = await world.daemon.writeScript([call('echo c'), { text: 'another end' }])
+    const page = await world.visit(`/p/${uuid}/steps/1`)
+    await page.getByRole('button', { name: 'Fork after it' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Fork origin after step 1' })
+    await dialog.getByLabel('Message').fill("it's better in Rust")
+    await dialog.getByLabel('Model').fill('nobody/nothing')
+    await dialog.getByRole('button', { name: 'Fork' }).click()
+    await dialog.getByRole('alert').waitFor()
+    await dialog.getByLabel('Model').fill(other)
+    expect(await dialog.locator('.command').textContent()).toBe(
+      `reeve resume origin --fork --from-step 1 --model ${other} -m 'it'\\''s better in Rust'`,
+    )
+    await dialog.getByRole('button', { name: 'Fork' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.locator('.status-word[data-status="completed"]').waitFor()
+    const forkUuid = new URL(page.url()).pathname.split('/')[2] ?? ''
+    expect(forkUuid).not.toBe(uuid)
+    expect(await world.daemon.view(forkUuid)).toMatchObject({ originUuid: uuid, originStep: 1, model: other })
+    await page.getByRole('link', { name: 'reeve' }).click()
+    await page.locator(`.row[data-uuid="${forkUuid}"] .kind[aria-label="fork after step 1"]`).waitFor()
+    expect(world.problems.splice(0)).toEqual([expect.stringContaining('status of 4')])
+  })
+
+  test('sends a message; what was typed survives a reload', async () => {
+    const { uuid } = await world.daemon.spawnScripted([{ text: 'ready' }, { text: 'I got: {{ message }}' }], {
+      interactive: true,
+      intent: 'begin',
+    })
+    await world.daemon.waitUntilReady(uuid)
+    const page = await world.visit(`/p/${uuid}`)
+    await page.getByLabel('Message').fill('take the short way')
+    await page.reload()
+    await page.waitForSelector('[data-link="open"]')
+    expect(await page.getByLabel('Message').inputValue()).toBe('take the short way')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.locator('.step-detail .agent-text', { hasText: 'I got: take the short way' }).waitFor()
+    expect(await page.getByLabel('Message').inputValue()).toBe('')
+    await page.reload()
+    await page.waitForSelector('[data-link="open"]')
+    expect(await page.getByLabel('Message').inputValue()).toBe('')
+  })
+
+  test('is not drawn in a session that may only read', async () => {
+    const uuid = await spawnAsking('touch made')
+    const page = await world.visit(`/p/${uuid}`, { right: 'read' })
+    await page.locator('.question pre', { hasText: 'touch made' }).waitFor()
+    await page.getByText('read only').waitFor()
+    expect(await page.locator('main button, main form').count()).toBe(0)
+    await page.goto(`${world.web.origin}/`)
+    await page.locator('.needs li').waitFor()
+    expect(await page.locator('.needs button').count()).toBe(0)
+    await world.daemon.signal(uuid, 'SIGKILL')
+  })
+})
