@@ -170,10 +170,11 @@ export interface RowView {
   forks: 'any step' | 'now' | 'no'
   /** whether it can be resumed */
   resumes: boolean
-  /** how urgently it needs the user; 0: it does not */
+  /** how urgently it needs the user: 6 a question, 5 of a crew, 4 a hold, 3 a failure, 2 a silence, 1 an end; 0: it does not */
   attention: number
   /** true: it ended or asked, and the user has not seen that */
   unseen: boolean
+  /** when its needs count again; null: they are not put off. The time may be over */
   snoozedUntil: string | null
   pinned: boolean
   /** the last assistant text, truncated to 160 characters */

@@ -11,6 +11,7 @@ import { configuredLimits, LIMITS, payerChainOf, WARN_AT } from '../../kernel/st
 import { truncate } from '../../kernel/util/truncate.ts'
 import { doingOf, statusSince } from './doing.ts'
 import { whyOf, type WhyContext } from './why.ts'
+import { attentionOf } from '../needs/row-attention.ts'
 import { isoOrNull, isoTime } from '../views/format-times.ts'
 import { memberRow, phaseOf } from '../views/member-view.ts'
 import { noteOf, aboutOf, exitView } from '../views/process-view.ts'
@@ -63,10 +64,7 @@ export function ownFieldsOf(process: Process, context: WhyContext): OwnFields {
     branch: files?.branch ?? spec.worktree?.branch ?? null,
     origin: originUuid === null ? null : { uuid: originUuid, step: originStep },
     ...continuationOf(process),
-    // The needs of the user fill these four.
-    attention: 0,
-    unseen: false,
-    snoozedUntil: null,
+    ...attentionOf(process, context),
     pinned: process.pinned,
     lastText: progress.lastText === null ? null : truncate(progress.lastText, MAX_LAST_TEXT, '…'),
     exit: exitView(life),

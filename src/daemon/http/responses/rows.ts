@@ -142,9 +142,11 @@ const row = z
     origin: z.object({ uuid, step: count.nullable() }).nullable().describe('of a fork: the process and the step that it continues from'),
     forks: z.enum(['any step', 'now', 'no']),
     resumes: z.boolean().describe('whether it can be resumed'),
-    attention: count.describe('how urgently it needs the user; 0: it does not'),
+    attention: count.describe(
+      'how urgently it needs the user: 6 a question, 5 of a crew, 4 a hold, 3 a failure, 2 a silence, 1 an end; 0: it does not',
+    ),
     unseen: z.boolean().describe('true: it ended or asked, and the user has not seen that'),
-    snoozedUntil: time.nullable(),
+    snoozedUntil: time.nullable().describe('when its needs count again; null: they are not put off. The time may be over'),
     pinned: z.boolean(),
     lastText: text.nullable().describe('the last assistant text, truncated to 160 characters'),
     exit: z.object({ code: z.int(), reason: text, signal: text.exactOptional(), error: text.exactOptional() }).nullable(),

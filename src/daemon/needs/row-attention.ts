@@ -1,0 +1,29 @@
+// How much a process needs the user, for its row: its most urgent need, unseen or not, put off or not. Does not depend
+// on the time of the request, as no field of a row does: a reader compares the time itself. Pure.
+// Tests: test/tables/daemon/needs/row-attention.test.ts, test/properties/rows.test.ts.
+import type { RowView } from '../../api/views/rows.ts'
+import type { Process } from '../../kernel/model/process.ts'
+import { isSeen } from '../../kernel/state/attention.ts'
+import type { LiveTable } from '../../kernel/state/live-table.ts'
+import { isoTime } from '../views/format-times.ts'
+import { needsOf } from './needs-of.ts'
+import { RANKS } from './order.ts'
+
+/** The attention of the least urgent rank is 1. */
+const LEAST = RANKS.finished + 1
+
+export function attentionOf(
+  process: Process,
+  { table, mono }: { readonly table: LiveTable; readonly mono: number },
+): Pick<RowView, 'attention' | 'unseen' | 'snoozedUntil'> {
+  const needs = needsOf(process, { table, mono, wall: process.clock.exitedAt ?? 0 })
+  const [first] = needs
+  if (!first) return { attention: 0, unseen: false, snoozedUntil: null }
+  const { snooze } = process
+  return {
+    attention: LEAST - first.rank,
+    unseen: needs.some(({ at }) => !isSeen(process, at)),
+    // A need that came later is not put off, so the row must not be hidden.
+    snoozedUntil: snooze && needs.every(({ at }) => at <= snooze.at) ? isoTime(snooze.until) : null,
+  }
+}
