@@ -54,7 +54,7 @@ async function printWorkLocation(uuid: string, { out, reeve }: CommandContext): 
     await out.message(
       out.paintMessage(
         'dim',
-        `\`reeve diff ${current.pid}\` shows the changes, \`reeve merge ${current.pid}\` takes them into your branch`,
+        `\`reeve diff ${current.pid}\` shows the changes, \`reeve merge ${current.pid}\` takes them into your branch, \`reeve pr ${current.pid}\` opens a pull request`,
       ),
     )
 }

@@ -63,7 +63,7 @@ export const CHANGES: Readonly<Record<'diff' | 'merge' | 'pr', Verb>> = {
       'trust-programs': on('run changed hooks and programs of the repository'),
     },
     exits:
-      '0, also if there is nothing to merge; 1 conflicts, changes in the way, or not ended; 3 no such process, or nothing is left of its worktree; 4 the daemon cannot be reached; 64 usage error, no worktree, or another repository',
+      '0 merged, or nothing to merge; 1 conflicts, changes in the way, or not ended; 3 no such process, or nothing is left of its worktree; 4 the daemon cannot be reached; 64 usage error, no worktree, or another repository',
     examples: [
       ['reeve merge --dry-run docs', 'what would change here'],
       ['reeve merge docs', 'take its work into this branch'],
@@ -94,7 +94,7 @@ export const CHANGES: Readonly<Record<'diff' | 'merge' | 'pr', Verb>> = {
       'trust-programs': on('run changed hooks and programs, and push to a changed address'),
     },
     exits:
-      '0, also if there is nothing to push; 1 not ended, refused, or git, gh or glab failed; 3 no such process, or nothing is left of its worktree; 4 the daemon cannot be reached; 64 usage error, no worktree, no remote, or another repository',
+      '0 pushed, or nothing to push; 1 not ended, refused, or git, gh or glab failed; 3 no such process, or nothing is left of its worktree; 4 the daemon cannot be reached; 64 usage error, no worktree, no remote, or another repository',
     examples: [
       ['reeve pr --dry-run docs', 'what would be pushed, and where'],
       ['reeve pr docs', 'push it and open the pull request'],

@@ -112,7 +112,7 @@ describe('a command', () => {
     expect([code, ...stderr.split('\n').slice(-3)]).toEqual([
       0,
       `1 file changed, not committed, on reeve/treed in ${worktree?.dir}`,
-      `\`reeve diff ${pid}\` shows the changes, \`reeve merge ${pid}\` takes them into your branch`,
+      `\`reeve diff ${pid}\` shows the changes, \`reeve merge ${pid}\` takes them into your branch, \`reeve pr ${pid}\` opens a pull request`,
       '',
     ])
     const committed = await runCli(dir.path, [

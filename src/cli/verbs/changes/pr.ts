@@ -61,16 +61,16 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const checkout = await UserCheckout.find()
   const remote = args.text('remote') ?? (await remoteOf(checkout))
   const [address = '', ...more] = await checkout.pushAddresses(remote)
-  const onto = await baseCommit(checkout, remote, args.text('base'))
+  const base = await findBase(checkout, remote, args.text('base'))
   const { repository, top } = checkout
-  const plan = await requestPlan(args, out, (ref) => reeve.planMerge(ref, { onto, repository, top }))
+  const plan = await requestPlan(args, out, (ref) => reeve.planMerge(ref, { onto: base.commit, repository, top }))
   const branch = args.text('branch') ?? plan.branch
   const fork = await forkOwner(checkout, remote, address)
   const target = { remote, address, branch, fork, addresses: [address, ...more].map(withoutPassword).join(', ') }
   const request = await requestOf(args, plan, async () => (await reeve.get(plan.uuid)).intent)
   const push: Push = { plan, checkout, target, request, tool: await findTool(address) }
   if (isEmptyWork(plan)) {
-    await out.message(`nothing to push: ${remote} has all the work of ${processTitle(plan)}`)
+    await out.message(`nothing to push: ${base.name} has all the work of ${processTitle(plan)}`)
     return printResult(out, push, NOTHING)
   }
   await printPlan(push, out)
@@ -96,14 +96,21 @@ async function remoteOf(checkout: UserCheckout): Promise<string> {
   return others.length === 0 ? only : 'origin'
 }
 
+/** What the pull request is compared with. */
+interface Base {
+  readonly commit: string
+  /** for the user */
+  readonly name: string
+}
+
 /** The newest known commit of the branch to merge into. If nothing is known about the remote, the checked-out commit. */
-async function baseCommit(checkout: UserCheckout, remote: string, base: string | undefined): Promise<string> {
+async function findBase(checkout: UserCheckout, remote: string, base: string | undefined): Promise<Base> {
   const names = base === undefined ? ['HEAD', 'main', 'master'] : [base]
   for (const name of names) {
     const commit = (await checkout.read('rev-parse', '-q', '--verify', `refs/remotes/${remote}/${name}^{commit}`)).trim()
-    if (commit !== '') return commit
+    if (commit !== '') return { commit, name: name === 'HEAD' ? remote : `${remote}/${name}` }
   }
-  return checkout.head
+  return { commit: checkout.head, name: await checkout.branch() }
 }
 
 /** The owner of the remote, if the repository has an `upstream` for which pull requests are made. */
