@@ -8,6 +8,7 @@ import { ActionBar } from '../parts/action-bar.tsx'
 import { BudgetBar } from '../parts/budget-bar.tsx'
 import { Elapsed, Since } from '../parts/clock.tsx'
 import { costText } from '../parts/fleet-row.tsx'
+import { CrewBoard } from '../parts/crew-board.tsx'
 import { Files } from '../parts/files.tsx'
 import { MarkIcon } from '../parts/icons.tsx'
 import { Logs } from '../parts/logs.tsx'
@@ -18,28 +19,43 @@ import { hasRows, rows, rowSignal, watchList } from '../rows.ts'
 import { path } from '../router.ts'
 
 const TABS = ['steps', 'files', 'logs'] as const
+const CREW_TABS = ['board', 'logs'] as const
 
 export function ProcessPage({ uuid }: { readonly uuid: string }): JSX.Element {
   watchList()
   const row = rowSignal(uuid).value
   if (!hasRows()) return <p class="quiet">The process is being read.</p>
   if (!row) return <NotInList />
-  const tab = TABS.find((name) => name === path.value[2]) ?? 'steps'
+  const tabs = row.kind === 'crew' ? CREW_TABS : TABS
+  const tab = tabs.find((name) => name === path.value[2]) ?? tabs[0]
   return (
     <article class="process" data-uuid={uuid}>
       <ProcessHead row={row} />
       <Questions uuid={uuid} />
       <nav class="tabs" aria-label="Parts of the process">
-        {TABS.map((name) => (
+        {tabs.map((name) => (
           <a key={name} href={`/p/${uuid}/${name}`} {...(name === tab ? { 'aria-current': 'page' as const } : {})}>
             {name}
           </a>
         ))}
       </nav>
-      {tab === 'logs' ? <Logs uuid={uuid} /> : tab === 'files' ? <Files row={row} /> : <Steps row={row} />}
+      <TabContent row={row} tab={tab} />
       <MessageBox row={row} />
     </article>
   )
+}
+
+function TabContent({ row, tab }: { readonly row: RowView; readonly tab: (typeof TABS | typeof CREW_TABS)[number] }): JSX.Element {
+  switch (tab) {
+    case 'steps':
+      return <Steps row={row} />
+    case 'files':
+      return <Files row={row} />
+    case 'logs':
+      return <Logs uuid={row.uuid} />
+    case 'board':
+      return <CrewBoard row={row} />
+  }
 }
 
 function NotInList(): JSX.Element {

@@ -5,13 +5,11 @@ import type { JSX } from 'preact'
 import type { ChangedFileView, ProcessDiffView, ProcessFilesView } from '../../src/api/views/diff.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { countOf } from '../../src/faces/format.ts'
-import { diffByFile, diffLines, type DiffLine } from '../../src/faces/unified-diff.ts'
+import { diffByFile } from '../../src/faces/unified-diff.ts'
 import { ask } from '../actions.ts'
 import { useLive } from '../live.ts'
 import { query, setQuery } from '../router.ts'
-import { RowWindow } from './row-window.tsx'
-
-const LINE_HEIGHT = 20
+import { DiffView } from './diff-view.tsx'
 
 interface Changes {
   readonly files: ProcessFilesView
@@ -143,7 +141,6 @@ interface FileDiffProps {
 }
 
 function FileDiff({ file, text, isCut }: FileDiffProps): JSX.Element {
-  const lines = useMemo(() => diffLines(text ?? '').filter(({ kind }) => kind !== 'head'), [text])
   return (
     <section class="file-diff" aria-label={file.path} data-path={file.path}>
       <p class="quiet">
@@ -152,34 +149,7 @@ function FileDiff({ file, text, isCut }: FileDiffProps): JSX.Element {
           : `changed by ${file.steps.length > 12 ? countOf(file.steps.length, 'step') : `step ${file.steps.join(', ')}`}`}
       </p>
       {isCut ? <p class="problem">The file is too large: a part of its diff is not shown.</p> : null}
-      {lines.length === 0 ? (
-        <p class="quiet">{file.insertions === null ? 'A binary file.' : 'No line differs.'}</p>
-      ) : (
-        <RowWindow
-          class="diff"
-          count={lines.length}
-          rowHeight={LINE_HEIGHT}
-          selected={null}
-          attributes={{ tabIndex: 0, 'aria-label': `Diff of ${file.path}`, role: 'region' }}
-          draw={(index, top) => {
-            const line = lines[index]
-            return line ? <DiffRow key={index} line={line} top={top} /> : <></>
-          }}
-        />
-      )}
+      <DiffView path={file.path} text={text ?? ''} none={file.insertions === null ? 'A binary file.' : 'No line differs.'} />
     </section>
-  )
-}
-
-const SIGNS: Readonly<Record<DiffLine['kind'], string>> = { head: '', hunk: '', same: ' ', added: '+', removed: '-', note: '' }
-
-function DiffRow({ line, top }: { readonly line: DiffLine; readonly top: number }): JSX.Element {
-  return (
-    <div class={`diff-line ${line.kind}`} style={{ transform: `translateY(${top}px)` }}>
-      <span class="number quiet">{line.old ?? ''}</span>
-      <span class="number quiet">{line.new ?? ''}</span>
-      <span class="sign">{SIGNS[line.kind]}</span>
-      <span class="code">{line.text}</span>
-    </div>
   )
 }

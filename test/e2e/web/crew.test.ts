@@ -1,0 +1,53 @@
+// The board of a crew in Chromium: tasks by state, members, one task with its thread and its change, and the approval of its commit.
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { ROOT } from '../../support/env.ts'
+import { runCli } from '../../support/daemon/cli.ts'
+import { Repository } from '../../support/crew/repository.ts'
+import { CHROMIUM, openChromium } from '../../support/web/chromium.ts'
+import { PageWorld } from '../../support/web/open-page.ts'
+
+const TIMEOUT_MS = 120_000
+const WORKER = `script:${join(ROOT, 'test/support/crew-scripts/worker.yaml')}`
+
+describe.runIf(CHROMIUM !== null)('the board of a crew', () => {
+  let browser: Awaited<ReturnType<typeof openChromium>>
+  let world: PageWorld
+
+  beforeAll(async () => {
+    browser = await openChromium()
+  })
+  afterAll(() => browser[Symbol.asyncDispose]())
+  beforeEach(async () => {
+    world = await PageWorld.start(browser)
+  })
+  afterEach(async () => {
+    await world[Symbol.asyncDispose]()
+    expect(world.daemon.errors).toEqual([])
+    expect(world.problems).toEqual([])
+  })
+
+  test('shows a task in its lane, with its change and thread; an approval on the page merges it', { timeout: TIMEOUT_MS }, async () => {
+    const { daemon } = world
+    const repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
+    repository.git('config', 'user.name', 'T')
+    repository.git('config', 'user.email', 't@example.org')
+    repository.commit({ 'tasks.md': '## lexer: The lexer\nreviews: false\nWrite lexer.txt with tokens.\n' })
+    const args = ['crew', 'up', '-d', '--name', 'fix', '--workers', '1', '--gate', 'human', '--tasks', 'tasks.md', '--model', WORKER]
+    expect(await runCli(daemon.home, args, { cwd: repository.dir, env: { HOME: daemon.work } })).toMatchObject({ code: 0 })
+    const { uuid } = await daemon.view('fix')
+    const page = await world.visit(`/p/${uuid}`)
+    const card = page.locator('.lane[data-lane="queued"] .card.asks')
+    await card.waitFor({ timeout: TIMEOUT_MS })
+    await card.click()
+    await page.locator('.crew-task[data-state="waiting"] .diff-line.added').first().waitFor()
+    expect(await page.locator('.thread li').count()).toBeGreaterThan(1)
+    await page
+      .locator('button', { hasText: /approve/i })
+      .and(page.locator(':enabled'))
+      .click()
+    await page.locator('.crew-task[data-state="done"]').waitFor({ timeout: TIMEOUT_MS })
+    await page.getByRole('link', { name: 'All tasks' }).click()
+    await page.locator('.lane[data-lane="done"] .card', { hasText: 'merged' }).waitFor()
+  })
+})

@@ -1,0 +1,130 @@
+// The board of a crew: its tasks by state, its members, and one task with its thread and its change. A card never moves by hand to a state
+// that only the crew can give. Test: test/e2e/web/crew.test.ts.
+import type { JSX } from 'preact'
+import type { CrewMemberView, CrewTaskView, CrewView } from '../../src/api/views/crew.ts'
+import type { RowView } from '../../src/api/views/rows.ts'
+import { formatCost, formatElapsed, formatTokens } from '../../src/faces/format.ts'
+import { ask } from '../actions.ts'
+import { useLive } from '../live.ts'
+import { path } from '../router.ts'
+import { CrewTask } from './crew-task.tsx'
+import { daemonNow } from './clock.tsx'
+
+type Lane = 'queued' | 'implementing' | 'review' | 'feedback' | 'commit' | 'done' | 'failed'
+
+const LANES: readonly Lane[] = ['queued', 'implementing', 'review', 'feedback', 'commit', 'done', 'failed']
+
+const LANE_OF: Readonly<Record<CrewTaskView['state'], Lane>> = {
+  queued: 'queued',
+  waiting: 'queued',
+  implementing: 'implementing',
+  awaiting_review: 'review',
+  in_review: 'review',
+  addressing_feedback: 'feedback',
+  approved: 'commit',
+  committing: 'commit',
+  merging: 'commit',
+  done: 'done',
+  failed: 'failed',
+  cancelled: 'failed',
+}
+
+export function CrewBoard({ row }: { readonly row: RowView }): JSX.Element {
+  const { value, error } = useLive(row.uuid, 'crew', async () => (await ask<{ crew: CrewView }>(`/v1/crews/${row.uuid}`)).crew)
+  const crew = value.value
+  if (crew === null) return <p class={error.value === null ? 'quiet' : 'problem'}>{error.value ?? 'The crew is being read.'}</p>
+  const wanted = path.value[3]
+  const selected = crew.tasks.find(({ id }) => id === wanted)
+  return (
+    <section class="crew" aria-label="Crew">
+      {error.value === null ? null : <p class="problem">{error.value}</p>}
+      {crew.waitsFor.map((text) => (
+        <p key={text} class="waits">
+          {text}
+        </p>
+      ))}
+      {selected ? (
+        <CrewTask row={row} task={selected} />
+      ) : (
+        <>
+          <div class="lanes">
+            {LANES.map((lane) => (
+              <BoardLane key={lane} lane={lane} row={row} tasks={crew.tasks.filter(({ state }) => LANE_OF[state] === lane)} />
+            ))}
+          </div>
+          <Members members={crew.members} />
+        </>
+      )}
+    </section>
+  )
+}
+
+interface BoardLaneProps {
+  readonly lane: Lane
+  readonly row: RowView
+  readonly tasks: readonly CrewTaskView[]
+}
+
+function BoardLane({ lane, row, tasks }: BoardLaneProps): JSX.Element {
+  return (
+    <section class="lane" data-lane={lane} aria-label={lane}>
+      <h3>
+        {lane} <span class="quiet">{tasks.length}</span>
+      </h3>
+      {tasks.map((task) => (
+        <a key={task.id} class={task.asks === null ? 'card' : 'card asks'} href={`/p/${row.uuid}/board/${task.id}`} data-task={task.id}>
+          <strong>{task.id}</strong>
+          <span>{task.title}</span>
+          <span class="quiet">{cardText(task)}</span>
+        </a>
+      ))}
+    </section>
+  )
+}
+
+/** Who has the task and since when, what it waits for, or how it ended. */
+function cardText(task: CrewTaskView): string {
+  const who = task.state === 'in_review' ? `${task.reviewer ?? 'nobody'} reviews` : (task.implementer ?? '')
+  const began = task.startedAt === null ? null : Date.parse(task.startedAt)
+  const end = task.endedAt === null ? daemonNow() : Date.parse(task.endedAt)
+  return [
+    ...(task.asks === null ? [] : [`waits for you: ${task.asks}`]),
+    ...(task.state === 'queued' && task.needs.length > 0 ? [`needs ${task.needs.join(', ')}`] : []),
+    ...(who === '' ? [] : [who]),
+    ...(began === null ? [] : [formatElapsed(end - began)]),
+    ...(task.verdict === null ? [] : [task.verdict]),
+    ...(task.attempts > 0 ? [`${task.attempts} failed`] : []),
+    ...(task.spent.costUsd === 0 ? [] : [formatCost(task.spent.costUsd, task.spent.unpriced)]),
+    ...(task.merged === null ? [] : [`merged ${task.merged.slice(0, 7)}`]),
+    ...(task.reason === null ? [] : [task.reason]),
+  ].join(' · ')
+}
+
+function Members({ members }: { readonly members: readonly CrewMemberView[] }): JSX.Element {
+  return (
+    <section class="members" aria-label="Members">
+      <h3>members</h3>
+      <ul>
+        {members
+          .filter(({ state }) => state !== 'gone')
+          .map((member) => (
+            <li key={member.id} class={member.asks.length > 0 ? 'asks' : ''}>
+              {member.uuid === null ? member.id : <a href={`/p/${member.uuid}`}>{member.id}</a>}{' '}
+              <span class="quiet">{memberText(member)}</span>
+            </li>
+          ))}
+      </ul>
+    </section>
+  )
+}
+
+function memberText({ agent, phase, task, status, contextTokens, contextWindow, costUsd, unpriced, note, asks }: CrewMemberView): string {
+  return [
+    ...(agent === null ? [] : [agent]),
+    `${phase.replaceAll('_', ' ')}${task === null ? '' : ` ${task}`}`,
+    ...(status === null || status === 'working' || status === 'ready' ? [] : [status]),
+    ...(contextWindow === null ? [] : [`${formatTokens(contextTokens)} of ${formatTokens(contextWindow)}`]),
+    ...(costUsd === 0 ? [] : [formatCost(costUsd, unpriced)]),
+    ...(asks[0] ? [`asks: ${asks[0].text}`] : note === null ? [] : [note]),
+  ].join(' · ')
+}
