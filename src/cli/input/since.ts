@@ -7,7 +7,7 @@ const DAY = /^\d{4}-\d\d-\d\d$/
 const TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?$/
 
 /** Returns the moment in wall ms; undefined if no text is given. Errors: usage. */
-export function parseSince(text: string | undefined, now = Date.now()): number | undefined {
+export function parseSince(text: string | undefined, now = Date.now(), flag = '--since'): number | undefined {
   if (text === undefined) return undefined
   const ago = parseDuration(text)
   if (ago !== null) return Math.max(0, now - ago)
@@ -15,7 +15,7 @@ export function parseSince(text: string | undefined, now = Date.now()): number |
   const at = DAY.test(text) ? Date.parse(`${text}T00:00`) : TIME.test(text) ? Date.parse(text) : NaN
   if (!Number.isNaN(at)) return Math.max(0, at)
   throw new UsageError(
-    `--since "${text}" is neither a duration nor a time`,
+    `${flag} "${text}" is neither a duration nor a time`,
     'Write it as in 10m, 2h, 2026-01-31, 2026-01-31T14:05 or 2026-01-31T14:05:00Z.',
   )
 }

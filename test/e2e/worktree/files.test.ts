@@ -155,6 +155,6 @@ test('wrong states', async () => {
     expect([result.code, result.stderr]).toEqual([code, expect.stringContaining(text)])
   }
   const { stderr, stdout } = await runCli(daemon.home, ['diff', '--from', '0', '--to', '1', '--stat', 'docs'])
-  expect(stderr).toContain('; from step 0 of PID 1 (docs) to step 1 of PID 1 (docs)')
+  expect(stderr).toContain(' on reeve/docs, from step 0 to step 1\n')
   expect(stdout).toBe(' one | 1 + (new)\n 1 file, +1 -0\n')
 })

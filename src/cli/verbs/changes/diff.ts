@@ -81,12 +81,17 @@ function sourceText({ of, from, to, uuid }: Pick<ProcessDiffView, 'of' | 'from' 
     branch: '; its worktree was removed, this is its branch',
     crew: '',
   }[of]
-  const isPlain = from === null || (from.of === 'base' && from.uuid === uuid && to?.uuid === uuid)
-  return isPlain || to === null ? source : `; from ${sideText(from)} to ${sideText(to)}`
+  if (from === null || to === null || isFromBeginning({ from, to, uuid })) return source
+  return `, from ${sideText(from, uuid)} to ${sideText(to, uuid)}`
 }
 
-/** `step 3 of PID 5 (docs)` */
-function sideText(side: DiffSideView): string {
+/** Whether the process is compared with its own beginning. */
+function isFromBeginning({ from, to, uuid }: Pick<ProcessDiffView, 'from' | 'to' | 'uuid'>): boolean {
+  return from?.of === 'base' && from.uuid === uuid && to?.uuid === uuid
+}
+
+/** `step 3`; of another process than `uuid` also its title: `step 3 of PID 5 (docs)` */
+function sideText(side: DiffSideView, uuid: string): string {
   const names = {
     worktree: 'the present files',
     base: 'the beginning',
@@ -97,13 +102,14 @@ function sideText(side: DiffSideView): string {
     crew: 'the branch',
     reported: 'the edits',
   }
-  return `${names[side.of]} of ${processTitle(side)}`
+  return side.uuid === uuid ? names[side.of] : `${names[side.of]} of ${processTitle(side)}`
 }
 
 /** Returns what is compared: `PID 5 (docs): 2 files, +12 -3 on reeve/docs since 1a2b3c4d5e6f`. */
 function titleLines(view: ProcessDiffView): string[] {
   const { base, branch, omitted, of } = view
-  const place = of === 'reported' ? '' : ` on ${oneLine(branch)} since ${base.slice(0, 12)}`
+  const since = isFromBeginning(view) ? ` since ${base.slice(0, 12)}` : ''
+  const place = of === 'reported' ? '' : ` on ${oneLine(branch)}${since}`
   const title = `${processTitle(view)}: ${sizeText(view)}${place}${sourceText(view)}`
   return omitted === 0
     ? [title]

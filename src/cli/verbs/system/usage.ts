@@ -21,7 +21,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const query = {
     by: by.join(',') as UsageBy | `${UsageBy},${UsageBy}`,
     since: parseSince(args.text('since')),
-    until: parseSince(args.text('until')),
+    until: parseSince(args.text('until'), Date.now(), '--until'),
   }
   const read = (under?: string): Promise<UsageReportView> => reeve.usageReport({ ...query, under })
   const report = ref === undefined ? await read() : await resolveForRead(ref, out, read)
