@@ -132,8 +132,8 @@ const QUERY_ROUTES: readonly ApiRoute[] = [
     query: schemas.contextQuery,
     answer: 'context',
     errors: [],
-    handle: async ({ reads, store }, { ref, query }) =>
-      (await import('../views/context-view.ts')).contextView({ store }, await reads.resolve(ref), query.text),
+    handle: async ({ reads, store, slices }, { ref, query }) =>
+      (await import('../views/context-view.ts')).contextView({ store, slices }, await reads.resolve(ref), query.text),
   }),
   defineRoute({
     id: 'getSpans',

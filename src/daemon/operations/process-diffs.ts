@@ -9,19 +9,17 @@ import { diffOf, type Comparison, type Diff, type DiffRepository, type DiffReque
 import { scratchObjects } from '../../drivers/files/worktree-diff.ts'
 import { findCommonStep } from '../views/lineage/common-step.ts'
 import { findSide, parseSide, type DiffSide, type SideRequest, type SidesRequest } from './diff-sides.ts'
-import { reportedEdits } from './reported-edits.ts'
+import { reportedEdits, type EditDeps } from './reported-edits.ts'
 import { placeOf, useWork } from './work-place.ts'
 import type { Git } from '../../drivers/files/git.ts'
 import type { OmittedPath } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'
-import type { Store } from '../../store/store.ts'
 import type { ProcessQueries } from '../views/process-queries.ts'
 import type { Worktrees } from './worktrees.ts'
 
-export interface ProcessDiffsDeps {
+export interface ProcessDiffsDeps extends EditDeps {
   readonly worktrees: Pick<Worktrees, 'useExclusively' | 'findRecord' | 'recordsOf' | 'listRecords'>
   readonly reads: Pick<ProcessQueries, 'resolve' | 'find'>
-  readonly store: Pick<Store, 'tail'>
 }
 
 export type ProcessDiffRequest = SidesRequest & Pick<DiffRequest, 'maxLines' | 'context' | 'cut'>
@@ -65,7 +63,7 @@ export class ProcessDiffs {
    */
   async diff(process: Process, request: ProcessDiffRequest): Promise<ProcessDiff> {
     const { maxLines, context, cut } = request
-    const reported = await reportedEdits(this.#deps.store, process, request)
+    const reported = await reportedEdits(this.#deps, process, request)
     if (reported) return { sides: null, ...reported, text: maxLines === 0 ? '' : reported.text }
     return this.#open(process, request, async ({ git, from, to, place, comparison }) => ({
       sides: { from, to },
@@ -75,7 +73,7 @@ export class ProcessDiffs {
 
   /** Lists the files that differ, with the steps of the second side's process that changed them. Errors: those of `diff`. */
   async files(process: Process, request: SidesRequest): Promise<ProcessFiles> {
-    const reported = await reportedEdits(this.#deps.store, process, request)
+    const reported = await reportedEdits(this.#deps, process, request)
     if (reported) return { sides: null, files: reported.files, more: 0, left: [], leftMore: 0 }
     return this.#open(process, request, async ({ git, from, to, place, comparison }) => {
       const left = uniquePaths([...from.left, ...to.left].filter(({ why }) => why !== 'ignored'))

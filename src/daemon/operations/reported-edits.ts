@@ -10,6 +10,7 @@ import { placeOf } from './work-place.ts'
 import type { ChangedFile } from '../../drivers/files/changed-files.ts'
 import type { DiffCut, Diff } from '../../drivers/files/diff.ts'
 import type { StoredFact, ToolOutcome } from '../../kernel/model/facts.ts'
+import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { Store } from '../../store/store.ts'
 
@@ -20,6 +21,11 @@ const MAX_EDITS = 5_000
 const MAX_CHARS = 8 * 1024 * 1024
 const WHOLE: DiffCut = { fileBytes: MAX_CHARS, bytes: MAX_CHARS }
 
+export interface EditDeps {
+  readonly store: Pick<Store, 'tail'>
+  readonly slices: SliceQueue
+}
+
 interface ReportedEdit extends FileEdit {
   readonly step: number
 }
@@ -28,7 +34,7 @@ export type ReportedEdits = Diff & { readonly files: readonly ChangedFile[] }
 
 /** Returns the edits that the agent of a process reported. Null if the process has recorded files, or no agent that edits. */
 export async function reportedEdits(
-  store: Pick<Store, 'tail'>,
+  deps: EditDeps,
   process: Process,
   { from, to, path, cut = WHOLE }: SidesRequest & { readonly cut?: DiffCut | undefined },
 ): Promise<ReportedEdits | null> {
@@ -38,7 +44,7 @@ export async function reportedEdits(
   // Without a worktree there are no files that could be compared with those of another process.
   if (sides.some(({ ref }) => ref !== null)) placeOf(process)
   const [after, upTo] = sides.map(({ at }) => stepOf(at, process)) as [number, number]
-  const edits = (await readEdits(store, process, after, upTo)).map((edit) => ({ ...edit, path: pathFrom(spec.cwd, edit.path) }))
+  const edits = (await readEdits(deps, process, after, upTo)).map((edit) => ({ ...edit, path: pathFrom(spec.cwd, edit.path) }))
   const byPath = Map.groupBy(
     edits.filter((edit) => path === undefined || edit.path === path || edit.path.startsWith(`${path}/`)),
     (edit) => edit.path,
@@ -62,11 +68,12 @@ function pathFrom(cwd: string, path: string): string {
 }
 
 /** Reads the newest edits of the steps after `after` up to `upTo`, in order. */
-async function readEdits(store: Pick<Store, 'tail'>, { uuid, seq }: Process, after: number, upTo: number): Promise<ReportedEdit[]> {
+async function readEdits({ store, slices }: EditDeps, { uuid, seq }: Process, after: number, upTo: number): Promise<ReportedEdit[]> {
   const edits: ReportedEdit[] = []
   const outcomes = new Map<string, ToolOutcome>()
   let chars = 0
   for (let before = seq + 1; before > 1;) {
+    await slices.next()
     const page = await store.tail(uuid, PAGE_FACTS, ['model.finished', 'tool.finished'], before)
     for (const fact of page.toReversed()) {
       const { body } = fact

@@ -3,6 +3,7 @@
 // is removed. Files of a process that the store does not know must never be removed: they are moved aside.
 // Test: test/e2e/worktree/worktree.test.ts, test/e2e/worktree/removal.test.ts, test/e2e/worktree/retired-worktree.test.ts.
 import { mkdir, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { setImmediate } from 'node:timers/promises'
 import { join, relative, resolve, sep } from 'node:path'
 import { isMissing } from '../../kernel/util/missing-file.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
@@ -401,6 +402,7 @@ export class Worktrees {
       found.push(...records.filter(({ body }) => body.step <= upTo))
       if (page.length < PAGE || (found.at(-1)?.body.step ?? Infinity) <= after) break
       before = page[0]?.seq ?? 0
+      await setImmediate()
     }
     const end = found.findIndex(({ body }) => body.step <= after)
     return (end < 0 ? found : found.slice(0, end + 1)).reverse()

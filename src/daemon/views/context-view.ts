@@ -9,18 +9,22 @@ import { contextOf } from '../rows/row.ts'
 import { cutTexts } from '../http/event-filter.ts'
 import type { ContextBlockView, ContextView } from '../../api/views/context.ts'
 import type { Context, ContextMessage } from '../../drivers/native/context/context.ts'
+import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { Store } from '../../store/store.ts'
 
 /** The greatest number of blocks: the newest ones. */
 const MAX_BLOCKS = 2_000
+/** Facts per page, which is read in one slice. */
+const PAGE_FACTS = 50
 
 export interface ContextDeps {
   readonly store: Pick<Store, 'filteredFacts'>
+  readonly slices: SliceQueue
 }
 
 /** Returns the context of a process. `hasTexts`: with the beginning of each text. */
-export async function contextView({ store }: ContextDeps, process: Process, hasTexts: boolean): Promise<ContextView> {
+export async function contextView({ store, slices }: ContextDeps, process: Process, hasTexts: boolean): Promise<ContextView> {
   const { uuid, pid, spec, usage, context: state } = process
   const size = contextOf(process)
   const head = {
@@ -36,7 +40,8 @@ export async function contextView({ store }: ContextDeps, process: Process, hasT
   if (spec.driver !== 'native') return { ...head, known: 'tokens', blocks: [], more: 0 }
   const stepOfFact = new Map<number, number>()
   const { context, seq } = await loadContext(async (afterSeq, limit, filter) => {
-    const page = await store.filteredFacts(uuid, afterSeq, limit, filter)
+    await slices.next()
+    const page = await store.filteredFacts(uuid, afterSeq, Math.min(limit, PAGE_FACTS), filter)
     for (const fact of page) if ('body' in fact && fact.body.type === 'model.finished') stepOfFact.set(fact.seq, fact.body.step)
     return page
   }, state?.ranges ?? null)

@@ -1,5 +1,6 @@
 // Finds all processes below a process, living and ended, from the facts about its children. A removed child is known by its UUID alone,
 // and its own children are then unknown. Test: test/e2e/cli/logs.test.ts.
+import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 import type { Store } from '../../store/store.ts'
@@ -10,6 +11,7 @@ const PAGE = 100
 
 export interface TreeDeps {
   readonly store: Pick<Store, 'tail'>
+  readonly slices: SliceQueue
   readonly reads: { find(uuid: Uuid): Promise<Process | undefined> }
 }
 
@@ -21,11 +23,12 @@ export interface ProcessTree {
 }
 
 /** Returns a process with all its descendants, up to a limit. */
-export async function readTree({ store, reads }: TreeDeps, root: Process): Promise<ProcessTree> {
+export async function readTree({ store, reads, slices }: TreeDeps, root: Process): Promise<ProcessTree> {
   const uuids = new Set([root.uuid])
   const processes = [root]
   for (const process of processes) {
     for (let before = Number.MAX_SAFE_INTEGER; ;) {
+      await slices.next()
       const page = await store.tail(process.uuid, PAGE, ['child.spawned'], before)
       for (const { uuid, body } of page) {
         // A fork has the facts of its origin, whose children are not its own.

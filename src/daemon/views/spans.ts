@@ -5,7 +5,6 @@ import { truncate } from '../../kernel/util/truncate.ts'
 import { readTree, type TreeDeps } from './descendants.ts'
 import { isoOrNull, isoTime } from './format-times.ts'
 import type { ProcessSpansView, SpanView, SpansView } from '../../api/views/spans.ts'
-import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'
 import type { FactBody, FactType, StoredFact } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'
 
@@ -38,10 +37,6 @@ const STATUS_FACTS = [
   'restart.due',
 ] as const satisfies readonly FactType[]
 
-export interface SpansDeps extends TreeDeps {
-  readonly slices: SliceQueue
-}
-
 export interface SpansQuery {
   readonly subtree: boolean
   /** wall ms */
@@ -55,7 +50,7 @@ export interface SpansQuery {
 type Change = Pick<SpanView, 'status' | 'cause'> & { readonly at: number }
 
 /** Returns the spans of a process, or of all processes of its tree, in order. */
-export async function spansView(deps: SpansDeps, process: Process, query: SpansQuery): Promise<SpansView> {
+export async function spansView(deps: TreeDeps, process: Process, query: SpansQuery): Promise<SpansView> {
   const processes = query.subtree ? (await readTree(deps, process)).processes : [process]
   const found: ProcessSpansView[] = []
   let room = MAX_ALL
@@ -70,7 +65,7 @@ export async function spansView(deps: SpansDeps, process: Process, query: SpansQ
 }
 
 async function readSpans(
-  { store, slices }: SpansDeps,
+  { store, slices }: TreeDeps,
   { uuid }: Process,
   { since = 0, until = Infinity, max }: SpansQuery,
 ): Promise<{ readonly spans: SpanView[]; readonly isCut: boolean }> {

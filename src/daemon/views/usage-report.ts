@@ -9,6 +9,7 @@ import type { UsageBy, UsageRateView, UsageReportView, UsageRowView, UsageSumVie
 import type { SpendingRate } from '../loop/spending-rate.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { SpentRow, Store } from '../../store/store.ts'
+import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'
 import type { Home } from '../../kernel/model/usage-totals.ts'
 import type { HomeBudgetName } from '../../kernel/model/words.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
@@ -31,6 +32,7 @@ export interface UsageQuery {
 export interface UsageDeps {
   readonly store: Pick<Store, 'updateUsageLedger' | 'usageRows' | 'countUnownedUsage' | 'tombstone' | 'tail'>
   readonly reads: { find(uuid: Uuid): Promise<Process | undefined>; resolve(ref: string): Promise<Process> }
+  readonly slices: SliceQueue
   readonly table: { readonly home: Home }
 }
 

@@ -1,7 +1,8 @@
 // The spans of a long history: only the facts that change a status are read, and only as far back as needed.
 import { expect, test } from 'vitest'
 import { EventLoopTurns } from '../../../../src/drivers/common/event-loop-turns.ts'
-import { spansView, type SpansDeps } from '../../../../src/daemon/views/spans.ts'
+import type { TreeDeps } from '../../../../src/daemon/views/descendants.ts'
+import { spansView } from '../../../../src/daemon/views/spans.ts'
 import { CommitMaker, stepOf } from '../../../support/store/facts.ts'
 import { openTestStore } from '../../../support/store/test-store.ts'
 
@@ -19,7 +20,7 @@ test('5,000 steps', async () => {
   const hold = { id: 'h', reason: 'user', by: 'user', at: 1, note: null } as never
   await store.commit(maker.write(A, { type: 'process.held', hold, mono: 6 }))
   let read = 0
-  const counted: SpansDeps = {
+  const counted: TreeDeps = {
     store: {
       tail: async (...query) => {
         const page = await store.tail(...query)
