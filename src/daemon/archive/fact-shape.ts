@@ -70,7 +70,7 @@ const toolCallFields = { step: number, callId: text, name: text }
 
 /** The fields of the body of each type of fact. */
 const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
-  'process.spawned': spawnFields,
+  'process.spawned': { ...spawnFields, via: text.optional() },
   'process.forked': {
     ...spawnFields,
     origin: z.looseObject({ uuid: text, step: number, seq: number }),
@@ -202,7 +202,7 @@ const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
   'process.ready': { turn: number, outcome: text.optional(), result: text.optional(), error: text.optional() },
   'process.working': { turn: number, message: text.nullable() },
   'process.waiting': { question: text, ask: ask.optional() },
-  'process.answered': { id: text, option: text.nullable(), text: text.nullable(), by: text },
+  'process.answered': { id: text, option: text.nullable(), text: text.nullable(), by: text, via: text.optional() },
   'process.unasked': { id: text },
   'process.stopping': { stopping: z.looseObject({ signal, by: text, at: number, graceMs: number, exit }) },
   'process.exited': { exit, mono: number, elapsedMs: number.optional(), holds: z.array(hold).optional(), settled: flag.optional() },
@@ -216,10 +216,11 @@ const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
     rerun: flag.optional(),
     restart: z.looseObject({ attempt: number, cause: text, at: number.nullable(), dueMono: number.nullable(), after: text }).optional(),
     endsTurn: flag.optional(),
+    via: text.optional(),
   },
   'process.rehydrated': { pid: number },
   'process.held': { hold, mono: number },
-  'process.released': { holds: z.array(hold), by: text, mono: number },
+  'process.released': { holds: z.array(hold), by: text, mono: number, via: text.optional() },
   'process.drained': { inFlight: text.nullable() },
   'process.frozen': { inFlight: text.nullable() },
   'signal.sent': { signal, by: text, root: text.nullable(), disposition: text, graceMs: number.nullable(), via: text.optional() },
@@ -244,7 +245,7 @@ const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
   'signal.unpended': { signal },
   'signal.masked': { mask: z.array(signal) },
   'signal.handled': { signal, handler: text },
-  'process.queue': { id: text, from: text, text, urgent: flag.optional() },
+  'process.queue': { id: text, from: text, text, urgent: flag.optional(), via: text.optional() },
   'process.incoming': { id: text, from: text, turn: number, queuedAt: number },
   'process.output': { stream: text, text },
   'process.error': { message: text },

@@ -41,7 +41,7 @@ import { SIGNALS, type Limits, type Signal } from '../../kernel/model/words.ts'
 import type { ProcessSpec, RunnableSpec } from '../../kernel/model/process-spec.ts'
 
 export interface OperationsDeps {
-  readonly pipeline: Pipeline
+  readonly pipeline: Pick<Pipeline, 'request' | 'submit'>
   readonly reads: ProcessQueries
   readonly waiter: Waiter
   readonly forks: ForkOperations
@@ -73,6 +73,13 @@ export class Operations {
   /** Returns the same operations, with another sender of their requests. */
   asSender(by: Sender): Operations {
     return new Operations({ ...this.#deps, by })
+  }
+
+  /** Returns the same operations for a session of the page; their facts record its name, `web:ID`. */
+  asClient(via: string): Operations {
+    const { pipeline } = this.#deps
+    const request: Pipeline['request'] = (body) => pipeline.request({ ...body, via } as RequestBody)
+    return new Operations({ ...this.#deps, pipeline: { request, submit: (input) => pipeline.submit(input) } })
   }
 
   /** Starts a process, or a supervisor with its children. Errors: those of `prepare` and of the kernel. */

@@ -54,7 +54,9 @@ const CLOSED_FIELDS: Readonly<Record<string, Readonly<Record<string, WebOpening>
 const FILE_MODEL = /^(script|replay):/
 
 /** Restricts a request to its session. Errors: PERMISSION for what the session may not send; NOT_FOUND for a process outside its subtree. */
-export async function restrictToSession<D extends { readonly reads: Reads }>(
+export async function restrictToSession<
+  D extends { readonly reads: Reads; readonly operations: Pick<RoutesDeps['operations'], 'asClient'> },
+>(
   { session, routeId, openings }: Pass,
   { id, ref, query }: { readonly id: string; readonly ref: string; readonly query: unknown },
   { deps, body }: { readonly deps: D; readonly body: Body },
@@ -71,7 +73,8 @@ export async function restrictToSession<D extends { readonly reads: Reads }>(
   if (session.redact) checkNoMatch(query)
   if (only !== null && ref !== '') await checkWithin(deps.reads, ref, only)
   const ownQuery = only !== null && id === 'getRows' ? await withOwnScope(query, only, deps.reads) : query
-  return { deps, body, query: ownQuery, adapt: (answer) => adaptAnswer(answer, id, session, deps.reads) }
+  const ownDeps = { ...deps, operations: deps.operations.asClient(`web:${session.id}`) }
+  return { deps: ownDeps, body, query: ownQuery, adapt: (answer) => adaptAnswer(answer, id, session, deps.reads) }
 }
 
 function checkFields(id: string, body: Body, openings: readonly WebOpening[]): void {

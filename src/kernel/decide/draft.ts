@@ -55,6 +55,22 @@ export type FollowUp =
   /** a supervisor must stop, after its children */
   | { readonly type: 'stopWithChildren'; readonly uuid: Uuid; readonly signal: Signal }
 
+/** Facts that record the session of the page through which the user acted. Facts of signals have it from their input. */
+const FACTS_WITH_VIA: ReadonlySet<FactBody['type']> = new Set<FactBody['type']>([
+  'process.spawned',
+  'process.resumed',
+  'process.released',
+  'process.answered',
+  'process.queue',
+])
+
+/** Adds the session to a fact that the user has caused. */
+function withVia(body: FactBody, via: string | undefined): FactBody {
+  if (via === undefined || !FACTS_WITH_VIA.has(body.type)) return body
+  const sender = 'by' in body ? body.by : 'from' in body ? body.from : null
+  return sender === 'user' ? ({ ...body, via } as FactBody) : body
+}
+
 export class DecisionDraft extends Overlay {
   readonly now: Now
   readonly facts: Fact[] = []
@@ -62,10 +78,13 @@ export class DecisionDraft extends Overlay {
   /** run in order at the end of the decision */
   readonly followUps: FollowUp[] = []
   #endedRow: Process | null = null
+  /** the session of the page through which the user acts; undefined: none */
+  readonly #via: string | undefined
 
-  constructor(table: LiveTable, now: Now) {
+  constructor(table: LiveTable, now: Now, via?: string) {
     super(table)
     this.now = now
+    this.#via = via
   }
 
   /** Returns a process that must exist, including one that died in this decision. Errors: INTERNAL. */
@@ -108,7 +127,8 @@ export class DecisionDraft extends Overlay {
   }
 
   /** Adds a fact to the decision, and returns the process after it. */
-  emit(uuid: Uuid, body: FactBody): Process {
+  emit(uuid: Uuid, decided: FactBody): Process {
+    const body = withVia(decided, this.#via)
     const before = this.latestRow(uuid)
     const seq = (body.type === 'process.forked' ? body.origin.seq : (before?.seq ?? 0)) + 1
     const fact: Fact = { uuid, seq, pid: pidOf(before, body), at: this.now.wall, body }

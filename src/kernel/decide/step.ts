@@ -42,7 +42,7 @@ import type { Sender, Uuid } from '../model/ids.ts'
 
 /** Decides one input. Throws only for a broken invariant, or an operating error of an input without a `reply`. */
 export function step(table: LiveTable, input: Input): Decision {
-  const draft = new DecisionDraft(table, input.now)
+  const draft = new DecisionDraft(table, input.now, viaOf(input))
   try {
     decide(draft, input)
     runFollowUps(draft)
@@ -100,6 +100,11 @@ const HANDLERS: { readonly [T in Input['type']]: Handler<T> } = {
   home: updateHome,
   tick: handleTick,
   boot: bootProcess,
+}
+
+/** The session of the page that sent a request. A signal records its client itself. */
+function viaOf(input: Input): string | undefined {
+  return 'via' in input && input.type !== 'signal' ? input.via : undefined
 }
 
 function decide(draft: DecisionDraft, input: Input): void {

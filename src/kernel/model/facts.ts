@@ -106,6 +106,8 @@ export type FactBody =
       readonly parentUuid: Uuid | null
       readonly depth: number
       readonly by: Sender
+      /** the session of the page through which the user acted, `web:ID`; so in all facts with `via` that are no signals */
+      readonly via?: string
     }
   /** the first fact of a fork; `state` is all that the fork continues with, so readers need no fact of the origin */
   | {
@@ -166,6 +168,7 @@ export type FactBody =
       readonly option: string | null
       readonly text: string | null
       readonly by: Sender
+      readonly via?: string
     }
   /** the agent has withdrawn its ask */
   | { readonly type: 'process.unasked'; readonly id: string }
@@ -194,6 +197,7 @@ export type FactBody =
       readonly rerun?: true
       readonly restart?: RestartFact
       readonly endsTurn?: true
+      readonly via?: string
     }
   /**
    * a waiting incarnation may begin at `startAt` (wall ms) and `dueMono` (the same time, monotonic ms);
@@ -204,7 +208,13 @@ export type FactBody =
   | { readonly type: 'process.rehydrated'; readonly pid: Pid }
   // holds
   | { readonly type: 'process.held'; readonly hold: Hold; readonly mono: number }
-  | { readonly type: 'process.released'; readonly holds: readonly Hold[]; readonly by: Sender; readonly mono: number }
+  | {
+      readonly type: 'process.released'
+      readonly holds: readonly Hold[]
+      readonly by: Sender
+      readonly mono: number
+      readonly via?: string
+    }
   /** the paused process has reached a boundary, or was frozen; `inFlight`: the interrupted activity, null: none */
   | { readonly type: 'process.drained'; readonly inFlight: string | null }
   | { readonly type: 'process.frozen'; readonly inFlight: string | null }
@@ -228,7 +238,14 @@ export type FactBody =
   | { readonly type: 'signal.handled'; readonly signal: Signal; readonly handler: Handler }
   // messages
   /** a message is queued */
-  | { readonly type: 'process.queue'; readonly id: string; readonly from: Sender; readonly text: string; readonly urgent?: true }
+  | {
+      readonly type: 'process.queue'
+      readonly id: string
+      readonly from: Sender
+      readonly text: string
+      readonly urgent?: true
+      readonly via?: string
+    }
   /** a queued message is delivered; `queuedAt`: the seq of the fact that has its text */
   | { readonly type: 'process.incoming'; readonly id: string; readonly from: Sender; readonly turn: number; readonly queuedAt: number }
   /** the process read a queued message in the middle of a turn */

@@ -15,6 +15,8 @@ export type ReplyTo = number
 interface Request {
   readonly reply: ReplyTo
   readonly by: Sender
+  /** of the user: the session of the page that sent it, `web:ID`; of a signal: any client */
+  readonly via?: string
 }
 
 /** The queued messages of a process, with their texts. */

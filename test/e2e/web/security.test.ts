@@ -224,6 +224,24 @@ describe('a stolen token', () => {
     expect(recent.at(-1)).toMatchObject({ signal: 'SIGPAUSE', by: 'user', via: `web:${session.id}` })
   })
 
+  test('is in the journal of what it sends and resumes, and no other client is', async () => {
+    const { token: steering, session } = await web.start({ right: 'steer' })
+    expect(await web.ask(steering, 'POST', '/v1/processes/victim/resume', {})).toMatchObject({ status: 200 })
+    expect(await web.ask(steering, 'POST', '/v1/processes/victim/send', { text: 'from the page' })).toMatchObject({ status: 200 })
+    await daemon.client.post('/v1/processes/victim/send', { text: 'from elsewhere' })
+    const sent: unknown[] = []
+    for await (const event of daemon.client.events('/v1/processes/victim/events', { query: { after: 0 } }))
+      if (event.type === 'process.queue' && 'text' in event) sent.push([event.text, 'via' in event ? event.via : null])
+      else if ('fact' in event && event.fact === 'process.released') sent.push(['released', event.via])
+    expect(sent).toEqual(
+      expect.arrayContaining([
+        ['released', `web:${session.id}`],
+        ['from the page', `web:${session.id}`],
+        ['from elsewhere', null],
+      ]),
+    )
+  })
+
   test('over the socket nobody has the name of a session', async () => {
     await daemon.sendRaw({
       method: 'POST',

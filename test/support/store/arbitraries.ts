@@ -147,7 +147,7 @@ type Required<T extends FactType> = { [K in keyof Fields<T>]-?: Arbitrary<NonNul
 
 /** One row per fact type; the second list names the optional fields, which are sometimes left out. */
 const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optional?: readonly (keyof Fields<T>)[]] } = {
-  'process.spawned': [{ pid: number, spec, parentUuid: fc.option(uuid), depth: number, by: sender }],
+  'process.spawned': [{ pid: number, spec, parentUuid: fc.option(uuid), depth: number, by: sender, via: shortText }, ['via']],
   'process.forked': [
     {
       pid: number,
@@ -176,7 +176,7 @@ const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optiona
   ],
   'process.working': [{ turn: number, message: fc.option(text) }],
   'process.waiting': [{ question: text, ask }, ['ask']],
-  'process.answered': [{ id: shortText, option: fc.option(shortText), text: fc.option(text), by: sender }],
+  'process.answered': [{ id: shortText, option: fc.option(shortText), text: fc.option(text), by: sender, via: shortText }, ['via']],
   'process.unasked': [{ id: shortText }],
   'process.stopping': [{ stopping: fc.record({ signal, by: sender, at: number, graceMs: number, exit }) }],
   'process.exited': [
@@ -200,12 +200,13 @@ const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optiona
         after: fc.constantFrom('agent', 'daemon'),
       }),
       endsTurn: fc.constant(true as const),
+      via: shortText,
     },
-    ['spec', 'rerun', 'restart', 'endsTurn'],
+    ['spec', 'rerun', 'restart', 'endsTurn', 'via'],
   ],
   'process.rehydrated': [{ pid: number }],
   'process.held': [{ hold, mono: number }],
-  'process.released': [{ holds: fc.array(hold, { maxLength: 2 }), by: sender, mono: number }],
+  'process.released': [{ holds: fc.array(hold, { maxLength: 2 }), by: sender, mono: number, via: shortText }, ['via']],
   'process.drained': [{ inFlight: fc.option(text) }],
   'process.frozen': [{ inFlight: fc.option(text) }],
   'signal.sent': [
@@ -249,7 +250,7 @@ const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optiona
   'signal.unpended': [{ signal }],
   'signal.masked': [{ mask: fc.array(signal, { maxLength: 3 }) }],
   'signal.handled': [{ signal, handler: fc.constantFrom('default', 'ignore', 'message') }],
-  'process.queue': [{ id: shortText, from: sender, text, urgent: fc.constant(true) }, ['urgent']],
+  'process.queue': [{ id: shortText, from: sender, text, urgent: fc.constant(true), via: shortText }, ['urgent', 'via']],
   'process.incoming': [{ id: shortText, from: sender, turn: number, queuedAt: number }],
   'process.output': [{ stream: fc.constantFrom('stdout', 'stderr'), text }],
   'process.error': [{ message: text }],

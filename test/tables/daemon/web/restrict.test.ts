@@ -21,6 +21,8 @@ const reads = {
   list: async () => [{ directory: '/src/app' }],
 }
 
+const operations = { asClient: (via: string) => ({ via }) as never }
+
 function restrict(
   routeId: string,
   body: object,
@@ -35,7 +37,7 @@ function restrict(
   return restrictToSession(
     { session: grant, routeId, openings },
     { id: routeId, ref, query },
-    { deps: { reads: reads as never }, body: body as Readonly<Record<string, unknown>> },
+    { deps: { reads: reads as never, operations }, body: body as Readonly<Record<string, unknown>> },
   )
 }
 
@@ -124,7 +126,7 @@ describe('a session for a subtree', () => {
 
 test('a pass for another route passes nothing', async () => {
   const pass: Pass = { session: null, routeId: 'startWebSession', openings: [] }
-  const request = { deps: { reads: reads as never }, body: {} }
+  const request = { deps: { reads: reads as never, operations }, body: {} }
   expect(await codeOf(restrictToSession(pass, { id: 'spawnProcess', ref: '', query: {} }, request))).toBe('FORBIDDEN')
   expect(await codeOf(restrictToSession(pass, { id: 'startWebSession', ref: '', query: {} }, request))).toBe('passes')
 })
