@@ -31,7 +31,9 @@ export function describeRequest(
 ): Pick<PullRequest, 'title' | 'body'> {
   const origin = `Made by process ${pid}${name === null ? '' : ` (${name})`} of reeve.`
   const whole = stripControls(intent).trim()
-  const first = (whole.split('\n', 1)[0] ?? '').trim()
+  // A crew without a goal has the number of its tasks as its intent.
+  const isCount = of === 'crew' && /^\d+ tasks?$/.test(whole)
+  const first = isCount ? `${name ?? 'crew'}: ${whole}` : (whole.split('\n', 1)[0] ?? '').trim()
   const title = first.length > MAX_TITLE_CHARS ? `${first.slice(0, MAX_TITLE_CHARS - 1).trimEnd()}…` : first
   const listed = commits.slice(0, MAX_COMMITS).map(({ subject }) => `- ${stripControls(subject)}`)
   const text = of === 'crew' ? listed.toReversed().join('\n') : whole === title ? '' : whole

@@ -73,6 +73,7 @@ test(
     const origin = join(crew.home.work, 'origin.git')
     git('clone', '-q', '--bare', '--single-branch', '.', origin)
     git('remote', 'add', 'origin', origin)
+    expect((await cli('pr', '--dry-run', '--trust-programs', 'team')).stderr).toContain('  team: 2 tasks\n\n  - ')
     const pushed = await cli('pr', '--json', '--trust-programs', '--title', 'Team: all', 'team')
     expect(pushed.code, pushed.stderr).toBe(0)
     const { request } = JSON.parse(pushed.stdout) as { request: { body: string } }
