@@ -144,7 +144,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     ],
     wordRange: ONE_WORD,
     flags: { step: count('only this step, with all its details') },
-    exits: usualExits(),
+    exits: '0; 3 no such process or step; 4 the daemon cannot be reached; 64 usage error',
     examples: [
       ['reeve steps 5', 'all steps'],
       ['reeve steps --step 12 5', 'step 12, whole'],

@@ -35,7 +35,6 @@ export const BRIEF_FACTS: readonly FactType[] = [
   'tool.started',
   'tool.finished',
   'usage.reported',
-  'call.finished',
   'context.compacted',
   'files.recorded',
   'checkpoint.written',
@@ -112,7 +111,6 @@ export class BriefSteps {
       case 'tool.finished':
         return this.#finishTool(body)
       case 'usage.reported':
-      case 'call.finished':
         return this.#addUsage(body.usage, body.contextTokens)
       case 'context.compacted':
         return this.#mark('compacted', body.step)
@@ -225,7 +223,7 @@ export class BriefSteps {
     row.in += usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens
     row.cached += usage.cacheReadTokens
     row.out += usage.outputTokens
-    // An agent at the gateway reports empty usage, because the gateway counts its calls.
+    // An agent at the gateway reports empty usage: the gateway counts its calls, and which step made a call is unknown.
     const isEmpty = usage.inputTokens + usage.outputTokens + usage.cacheReadTokens + usage.cacheWriteTokens === 0 && !usage.costUsd
     if (usage.costUsd !== null && !isEmpty) row.usd = (row.usd ?? 0) + usage.costUsd
     if (contextTokens !== undefined && contextTokens > 0) row.ctx = contextTokens

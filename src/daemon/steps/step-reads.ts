@@ -217,7 +217,12 @@ export class StepReads {
 const PART_FILTER: PageFilter = { without: [], marks: [], only: ['model.finished', 'tool.finished'] }
 
 function noStep({ pid, progress }: Process, step: number): KernelError {
-  return new KernelError('NOT_FOUND', `process ${pid} has no step ${step}: its last one is ${progress.step}`)
+  return new KernelError(
+    'NOT_FOUND',
+    `process ${pid} has no step ${step}: its last one is ${progress.step}`,
+    undefined,
+    `\`reeve steps ${pid}\` lists its steps.`,
+  )
 }
 
 function isFact(fact: StoredFact | FactMark): fact is StoredFact {

@@ -256,7 +256,6 @@ const STEP_VIEW_FACTS: ReadonlySet<string> = new Set([
   'model.failed',
   'tool.finished',
   'usage.reported',
-  'call.finished',
   'context.compacted',
   'compaction.failed',
 ])

@@ -380,7 +380,7 @@ function addToSteps(steps: Map<number, StepDraft>, body: FactBody, at: number): 
   if (body.type === 'model.started') startStep(steps, body, at)
   else if (body.type === 'model.finished') finishModel(steps.get(body.step), body, at)
   else if (body.type === 'tool.finished') finishTool(steps.get(body.step), body, at)
-  else if (body.type === 'usage.reported' || body.type === 'call.finished') addUsage([...steps.values()].at(-1), body.usage)
+  else if (body.type === 'usage.reported') addUsage([...steps.values()].at(-1), body.usage)
   else if (body.type === 'context.compacted' || body.type === 'compaction.failed') steps.get(body.step)?.notes.push(compactionText(body))
 }
 

@@ -75,7 +75,11 @@ test('columns continue while the process works; one step has its messages, calls
   expect([shown.code, shown.stderr]).toEqual([0, ''])
   expect(shown.stdout).toContain('message from user\n  Do it.\ntext\n  I write\n   a file.\nbash: ok')
   expect(shown.stdout).toContain('files changed')
-  expect((await runCli(daemon.home, ['steps', '--step', '9', uuid])).code).toBe(3)
+  const missing = await runCli(daemon.home, ['steps', '--step', '9', uuid])
+  expect([missing.code, missing.stderr]).toEqual([
+    3,
+    expect.stringMatching(/has no step 9: its last one is 4\n +`reeve steps \d+` lists its steps/) as string,
+  ])
 })
 
 test('a large result and an image come in parts', async () => {

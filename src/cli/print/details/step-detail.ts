@@ -16,7 +16,7 @@ export function stepDetailLines(step: StepDetailView, out: Painter): string[] {
   const section = (title: string, text: string | null): string[] => (text === null || text === '' ? [] : [heading(title), ...block(text)])
   return [
     out.paint('bold', titleOf(step)),
-    `  ${figuresOf(step).join(' | ')}`,
+    ...(figuresOf(step).length === 0 ? [] : [`  ${figuresOf(step).join(' | ')}`]),
     ...step.calls.flatMap((call) =>
       call.error === null ? [] : [`  attempt failed: ${oneLine(call.error)}${call.status === null ? '' : ` (${call.status})`}`],
     ),
@@ -49,7 +49,7 @@ function figuresOf(step: StepDetailView): string[] {
   ).flatMap(([name, ms]) => (ms > 0 ? [`${name} ${formatDuration(ms)}`] : []))
   return [
     ...times,
-    tokensText(step),
+    ...(step.inputTokens + step.outputTokens + step.cacheReadTokens + step.cacheWriteTokens === 0 ? [] : [tokensText(step)]),
     ...(costUsd === null ? [] : [formatCost(costUsd)]),
     ...(contextTokens === null ? [] : [`context ${formatTokens(contextTokens)}`]),
     ...(files?.changed ? ['files changed'] : []),
