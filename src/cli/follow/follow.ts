@@ -54,6 +54,8 @@ export async function followProcess(process: ProcessView, options: FollowOptions
   await Promise.all(sentActions)
   if (code !== null) {
     await printer.printEnd(await reeve.get(process.uuid))
+    // The user has read the end on the terminal. If that cannot be recorded, `reeve needs` lists the end.
+    if (out.isLively) await reeve.markSeen(process.uuid).catch(() => undefined)
     return code
   }
   if (!stopFollowing.signal.aborted) throw new Failure(125, `the events of ${processTitle(process)} ended before it did`)

@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+import { HAS_TERMINAL, Terminal } from '../../support/daemon/terminal.ts'
 import { runCli, type CliResult } from '../../support/daemon/cli.ts'
 import { Repository } from '../../support/crew/repository.ts'
 import { ROOT } from '../../support/env.ts'
@@ -92,6 +93,14 @@ describe('the user', () => {
     expect(await daemon.client.post(`/v1/processes/${uuid}/seen`, {})).toMatchObject({ affected: 0, note: 'there is nothing new' })
     await daemon.restart()
     expect(await kinds()).toEqual([])
+  })
+
+  test.skipIf(!HAS_TERMINAL)('has seen an end that `reeve run` printed on a terminal, and no other end', async () => {
+    using terminal = new Terminal(daemon.home, ['run', '--', 'true'])
+    expect(await terminal.exitCode).toBe(0)
+    expect(await kinds()).toEqual([])
+    expect(await cli('run', '--', 'true')).toMatchObject({ code: 0 })
+    expect(await kinds()).toEqual(['finished'])
   })
 
   test('puts a question off; a restart keeps that, and an answer ends it', async () => {
