@@ -1,5 +1,5 @@
 // Crews in a hostile world: random commands, late, repeated and lost reports, crashes of members and of the daemon.
-// The user interferes, with hostile operations on a model of git, which test/processes/crew/model-git.test.ts compares with git.
+// The user interferes, with hostile operations on a model of git, which test/processes/crew/simulated-git.test.ts compares with git.
 // The laws of the crew and of its repository hold after each step. From any state, the crew ends in a world without faults.
 // A failure prints the shrunk numbers; REEVE_SEED repeats a run, REEVE_LIVES makes it longer.
 import fc from 'fast-check'
@@ -8,10 +8,10 @@ import { Dice } from '../support/crew-world/random-faults.ts'
 import { requireLaw } from '../support/crew-world/laws.ts'
 import { specOf, type World } from '../support/crew-world/world.ts'
 import { deep } from '../support/deep.ts'
-import { simulateCrew, playSimulatedCrew, type SimulatedCrew } from '../support/model-git/simulated-crew.ts'
+import { simulateCrew, playSimulatedCrew, type SimulatedCrew } from '../support/simulated-git/simulated-crew.ts'
 import { SEED } from '../support/seed.ts'
 import { lastSuccessorOf } from '../../src/kernel/crew/state/queries.ts'
-import { USER_CHANGES } from '../support/model-git/simulated-repository.ts'
+import { USER_CHANGES } from '../support/simulated-git/simulated-repository.ts'
 import { GIT_MISUSES } from '../support/crew/misused-git.ts'
 import type { CrewSpec } from '../../src/kernel/model/process-spec.ts'
 

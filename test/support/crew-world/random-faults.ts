@@ -124,7 +124,7 @@ function randomFailure(world: World, job: Job, dice: Dice): JobResult {
   return (world.repository ? null : randomGitFailure(world, job)) ?? randomError(world, job, dice)
 }
 
-/** A random git result for worlds without the model of git. */
+/** A random git result for worlds without the simulated git. */
 function randomGitFailure(world: World, job: Job): JobResult | null {
   if (job.type === 'merge')
     return world.mergeCounts.has(job.task)

@@ -1,6 +1,6 @@
 // Repeats the operations on a model of a crew's repository with real git and the daemon's own jobs, step by step. Each job must
 // have the same result, and after each step the same files and refs must exist. Only the names of commits differ.
-// Used by test/processes/crew/model-git.test.ts.
+// Used by test/processes/crew/simulated-git.test.ts.
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CrewGit } from '../../../src/daemon/crew/jobs/git.ts'
@@ -20,8 +20,8 @@ import {
   type Operation,
   type Content,
   type Step,
-} from '../model-git/simulated-repository.ts'
-import { treeId, type Files } from '../model-git/objects.ts'
+} from '../simulated-git/simulated-repository.ts'
+import { treeId, type Files } from '../simulated-git/objects.ts'
 import { Repository } from './repository.ts'
 import { uuidOf } from '../store/facts.ts'
 import type { Command } from '../../../src/kernel/model/crew/commands.ts'
@@ -46,7 +46,7 @@ export class RealGit implements AsyncDisposable {
   readonly #git: CrewGit
   readonly #jobs: CrewJobs
   readonly #rows = new Map<string, Process>()
-  /** the name in git of each commit of the model */
+  /** the name in git of each commit of the simulated git */
   readonly #names = new Map<string, string>()
   #row: Process | null = null
   #facts: OperationOf<'job'>['facts'] = []
@@ -72,7 +72,7 @@ export class RealGit implements AsyncDisposable {
   static async make(base: string): Promise<RealGit> {
     const contained = await openContainmentBench()
     const repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
-    // Turns off rename detection: the model has no renames.
+    // Turns off rename detection: the simulated git has no renames.
     repository.git('config', 'merge.renames', 'false')
     const real = new RealGit(contained, repository)
     real.#names.set(base, repository.commit(BASE_FILES))
@@ -93,7 +93,7 @@ export class RealGit implements AsyncDisposable {
     const actual = this.#content()
     const differences = [...differencesOf(after.refs, actual.refs), ...differencesOf(after.trees, actual.trees)]
     if (differences.length > 0)
-      throw new Error(`after ${describeOperation(operation)} git and the model differ:\n${differences.join('\n')}`)
+      throw new Error(`after ${describeOperation(operation)} git and the simulated git differ:\n${differences.join('\n')}`)
   }
 
   async #perform(operation: Operation): Promise<void> {
@@ -133,7 +133,7 @@ export class RealGit implements AsyncDisposable {
     }
   }
 
-  // The number in each message keeps commits apart: git gives equal commits of the same second one name, the model does not.
+  // The number in each message keeps commits apart: git gives equal commits of the same second one name, the simulated git does not.
   #commit({ member, merge, number }: OperationOf<'commit'>): void {
     const dir = this.#dir(member)
     this.#tryGit(dir, 'add', '-A')
@@ -196,7 +196,7 @@ export class RealGit implements AsyncDisposable {
     const [want, got] = [this.#comparable(this.#withRealNames(result)), this.#comparable(answer)]
     if (JSON.stringify(want) !== JSON.stringify(got))
       throw new Error(
-        `${describeOperation({ type: 'job', job } as Operation)} has another answer in the model:\n${JSON.stringify(want)}\nand git:\n${JSON.stringify(got)}\n${JSON.stringify(answer)}`,
+        `${describeOperation({ type: 'job', job } as Operation)} has another answer in the simulated git:\n${JSON.stringify(want)}\nand git:\n${JSON.stringify(got)}\n${JSON.stringify(answer)}`,
       )
   }
 
@@ -210,7 +210,7 @@ export class RealGit implements AsyncDisposable {
     }
   }
 
-  /** Replaces the model's names of commits with those of git. */
+  /** Replaces the simulated names of commits with those of git. */
   #withRealNames<T>(value: T): T {
     return JSON.parse(JSON.stringify(value).replaceAll(NAMES, (name) => this.#names.get(name) ?? name)) as T
   }
@@ -330,7 +330,7 @@ function sortByKey(value: Readonly<Record<string, unknown>>): Readonly<Record<st
 function differencesOf(model: Readonly<Record<string, string>>, real: Readonly<Record<string, string>>): string[] {
   return [...new Set([...Object.keys(model), ...Object.keys(real)])]
     .filter((name) => model[name] !== real[name])
-    .map((name) => `${name}: ${model[name] ?? 'nothing'} in the model, ${real[name] ?? 'nothing'} in git`)
+    .map((name) => `${name}: ${model[name] ?? 'nothing'} in the simulated git, ${real[name] ?? 'nothing'} in git`)
 }
 
 function describeOperation(operation: Operation): string {

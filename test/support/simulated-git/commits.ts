@@ -1,4 +1,4 @@
-// The commit of a task on the model: the worker's own commit, or the commit that reeve makes from the approved form.
+// The commit of a task on the simulated git: the worker's own commit, or the commit that reeve makes from the approved form.
 // Used by jobs.ts.
 import { changedFiles, isSame } from './objects.ts'
 import type { Objects } from './objects.ts'

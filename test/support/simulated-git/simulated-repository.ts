@@ -1,7 +1,7 @@
 // The repository of a crew in the simulated world: the members' worktrees, hostile git operations of members and the user, and
-// the crew's jobs. All of it is on the model of git. After each step the laws of laws.ts hold. With `trace` it records each
+// the crew's jobs. All of it is on the simulated git. After each step the laws of laws.ts hold. With `trace` it records each
 // operation and its result, so that git can repeat them (test/support/crew/real-git.ts).
-// Used by test/simulation/crew.test.ts and test/processes/crew/model-git.test.ts.
+// Used by test/simulation/crew.test.ts and test/processes/crew/simulated-git.test.ts.
 import { memberBranch } from '../../../src/daemon/crew/jobs/refs.ts'
 import { GIT_MISUSES, type GitMisuse } from '../crew/misused-git.ts'
 import { GitLaws } from './laws.ts'
@@ -188,7 +188,7 @@ export class SimulatedRepository {
     return git
   }
 
-  /** Misuses the model in the way in which misused-git.ts misuses git. */
+  /** Misuses the simulated git in the way in which misused-git.ts misuses git. */
   #applyMisuse(
     what: GitMisuse,
     {
@@ -225,7 +225,7 @@ export class SimulatedRepository {
         return tree.detach(commitOf('wip'))
       case 'theirs': {
         const isCheckedOut = [...this.jobs.worktrees.values()].some((worktree) => worktree !== tree && worktree.branch === 'refs/heads/wip')
-        if (!isCheckedOut) tree.checkOutForced('refs/heads/wip')
+        if (!isCheckedOut) tree.checkOut('refs/heads/wip')
         return
       }
       case 'neighbour':
@@ -264,7 +264,7 @@ export class SimulatedRepository {
       this.user.commit('by the user')
     } else if (change === 'switch') {
       const nextBranch = this.isCrewBranchCheckedOut ? 'refs/heads/main' : branch
-      this.user.checkOut(nextBranch, git.refs.get(nextBranch) ?? '')
+      this.user.checkOutClean(nextBranch, git.refs.get(nextBranch) ?? '')
     } else if (change === 'delete') git.refs.delete(branch)
     else if (change === 'back') git.refs.set(branch, git.get(head ?? '').parents[0] ?? head ?? '')
     else git.refs.set(branch, git.commit(git.files(head ?? ''), [head ?? ''], 'by the user, on the branch of the crew'))

@@ -1,4 +1,4 @@
-// The git jobs of a crew on the model of git, written from docs/concepts/crews-done.md. Their results must equal those of
+// The git jobs of a crew on the simulated git, written from docs/concepts/crews-done.md. Their results must equal those of
 // src/daemon/crew/jobs/git.ts, with which they share only the names of branches and refs. Used by simulated-repository.ts.
 import { approvedRef, memberBranch, mergeRef, salvagePrefix, taskBranch, reviewRef } from '../../../src/daemon/crew/jobs/refs.ts'
 import { ModelCommits, STAGED, VIEW } from './commits.ts'
@@ -187,7 +187,7 @@ export class ModelJobs {
     const tree = this.#open(id)
     const branch = this.#branchOf(id)
     const salvaged = this.#salvage(tree, branch, { ...this.#salvageOf(id), otherPrefixes })
-    tree.checkOut(branch, commit)
+    tree.checkOutClean(branch, commit)
     return salvaged
   }
 

@@ -1,5 +1,5 @@
-// Simulates a crew on the model of git: random acts and faults, then work without faults until the crew has ended.
-// Used by test/simulation/crew.test.ts, test/simulation/crew-laws.test.ts and test/processes/crew/model-git.test.ts.
+// Simulates a crew on the simulated git: random acts and faults, then work without faults until the crew has ended.
+// Used by test/simulation/crew.test.ts, test/simulation/crew-laws.test.ts and test/processes/crew/simulated-git.test.ts.
 import { runWithoutFaults } from '../crew-world/regular-work.ts'
 import { playRandomAct, startCrew, type Dice } from '../crew-world/random-faults.ts'
 import { World, specOf, type WorldOptions } from '../crew-world/world.ts'

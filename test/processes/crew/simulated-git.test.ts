@@ -1,15 +1,15 @@
-// The model of git (test/support/model-git) compared with git. A run of a crew on the model is repeated with git and the daemon's own
+// The simulated git (test/support/simulated-git) compared with git. A run of a crew on it is repeated with git and the daemon's own
 // jobs, including the wrong actions of workers and user. Each job gives the same answer, and each step leaves the same state: the laws
-// of the model in test/simulation/crew.test.ts hold with git.
+// of the simulated git in test/simulation/crew.test.ts hold with git.
 // A failure prints the seed: REEVE_SEED repeats it, REEVE_LIVES sets the number of runs.
 import { expect, test } from 'vitest'
 import { Dice } from '../../support/crew-world/random-faults.ts'
 import { deep } from '../../support/deep.ts'
-import { simulateCrew, playSimulatedCrew } from '../../support/model-git/simulated-crew.ts'
+import { simulateCrew, playSimulatedCrew } from '../../support/simulated-git/simulated-crew.ts'
 import { seededRandom } from '../../support/random.ts'
 import { SEED } from '../../support/seed.ts'
 import { RealGit } from '../../support/crew/real-git.ts'
-import type { Operation, SimulatedRepository, Step } from '../../support/model-git/simulated-repository.ts'
+import type { Operation, SimulatedRepository, Step } from '../../support/simulated-git/simulated-repository.ts'
 import type { CrewSpec } from '../../../src/kernel/model/process-spec.ts'
 
 const LIVES = Number(process.env['REEVE_LIVES'] ?? deep(2, 25))
@@ -27,7 +27,7 @@ function specBy(random: () => number): Partial<CrewSpec> {
   }
 }
 
-/** A run on the model, whose laws hold. */
+/** A run on the simulated git, whose laws hold. */
 function playOnModel(random: () => number): SimulatedRepository {
   const simulatedRun = simulateCrew(specBy(random), { trace: true })
   playSimulatedCrew(simulatedRun, new Dice(Array.from({ length: 60 + Math.floor(random() * 300) }, () => Math.floor(random() * 10_000))))
@@ -40,7 +40,7 @@ function describeStep({ operation }: Step): string {
 }
 
 test(
-  `git gives the same answers and states as the model (${LIVES} lives, seed ${SEED})`,
+  `git gives the same answers and states as the simulated git (${LIVES} lives, seed ${SEED})`,
   async () => {
     const tally = { steps: 0, jobs: 0, landings: 0 }
     for (let seed = SEED; seed < SEED + LIVES; seed += 1) {

@@ -1,4 +1,4 @@
-// A checkout of the model: the branch or commit, the index, the files, and a merge in progress. Its operations have the results of
+// A checkout of the simulated git: the branch or commit, the index, the files, and a merge in progress. Its operations have the results of
 // git; false means that git refuses. Used by jobs.ts and simulated-repository.ts.
 import { changedFiles, isSame, withFile } from './objects.ts'
 import type { Files, Objects } from './objects.ts'
@@ -126,7 +126,7 @@ export class Worktree {
   }
 
   /** `git checkout --force` of a branch. */
-  checkOutForced(branch: string): void {
+  checkOut(branch: string): void {
     this.#leaveFor(branch, this.#git.refs.get(branch) ?? '')
   }
 
@@ -145,8 +145,8 @@ export class Worktree {
     this.files = { ...untracked, ...this.files }
   }
 
-  /** `git checkout --force -B`. */
-  checkOut(branch: string, commit: string): void {
+  /** `git checkout --force -B` and `git clean`. */
+  checkOutClean(branch: string, commit: string): void {
     this.branch = branch
     this.reset(commit)
   }
