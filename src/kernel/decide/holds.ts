@@ -1,7 +1,7 @@
 // Releases holds, wakes a process after its last hold, and begins turns. Owns `startNextTurn`, the only place that
 // begins a turn. add-hold.ts adds holds. Test: test/tables/kernel/decide/holds.test.ts.
 import { isExternal, takesMessages } from '../model/capabilities.ts'
-import { areFilesChanging } from './crew/file-jobs.ts'
+import { areFilesChanging } from './crew-process/file-jobs.ts'
 import { resetRestarts, supervisesChildren } from './children.ts'
 import { COMPLETED_EXIT } from '../model/exit.ts'
 import { hasNothingToDrain, notifyAncestors } from './add-hold.ts'

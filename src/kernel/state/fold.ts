@@ -61,7 +61,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     ...changeRunning(p, { attached: true, drained: false, midway: false }),
     ...meteringFields(b),
     ...endCompaction(p),
-    // The new incarnation runs the calls of the last one, without or with a new question.
+    // The new incarnation runs the open calls of the last one. The questions of the last one are over: it asks anew where it must.
     progress: markAskedCalls(p.progress, []),
     containment: b.containment,
     clock: { ...p.clock, startedAt: p.clock.startedAt ?? f.at },

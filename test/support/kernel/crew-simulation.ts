@@ -2,7 +2,7 @@
 // errors; users interfere; daemons die between any two inputs. After each input the crew's row must match its members' processes.
 // No message may be lost, and no job may change a member's files during its turn.
 import { deadlineOf } from '../../../src/kernel/decide/next-deadline.ts'
-import { areFilesChanging } from '../../../src/kernel/decide/crew/file-jobs.ts'
+import { areFilesChanging } from '../../../src/kernel/decide/crew-process/file-jobs.ts'
 import { MAX_LOSSES_IN_ROW, lastSuccessorOf } from '../../../src/kernel/crew/state/queries.ts'
 import type { Command } from '../../../src/kernel/model/crew/commands.ts'
 import type { CrewFact, Job, JobResult } from '../../../src/kernel/model/crew/facts.ts'

@@ -1,11 +1,11 @@
 // Handles members that join, leave or are lost. Owns the fate of a lost member's work, and the succession of coordinators.
 // Must never bring back a member that the user killed; only the user may do that.
-// Test: test/tables/kernel/crew/decide/worker-turns.test.ts.
+// Tests: test/tables/kernel/decide/crew-process/members.test.ts, test/tables/kernel/crew/decide/lost-workers.test.ts.
 import { isDiskFullError } from '../../util/disk-full-error.ts'
 import { releaseHeldTask, messageCoordinator } from './release-task.ts'
 import { briefWorker } from './brief-job.ts'
 import { haltCrew } from './halt.ts'
-import { hasJobs, isWorker, predecessorsOf, lastSuccessorOf } from '../state/queries.ts'
+import { hasJobsThatNeedMember, isWorker, predecessorsOf, lastSuccessorOf } from '../state/queries.ts'
 import { requestCommitCheck } from './merge-queue.ts'
 import { needsSetup } from './worktree-setup.ts'
 import { dismissMember, MAX_COORDINATORS, replaceMember } from './commands/member-commands.ts'
@@ -80,7 +80,7 @@ function resendInstructions(draft: CrewDraft, member: Member, uuid: Uuid): void 
   draft.emit({ type: 'crew.joined', member: id, process: uuid })
   const task = draft.findTask(member.task)
   if (!isWorker(member)) draft.send(id, { from: 'system', text: briefingText(draft.crew) })
-  else if (!task || hasJobs(draft.crew, id)) return
+  else if (!task || hasJobsThatNeedMember(draft.crew, id)) return
   else if (phase === 'committing') requestCommitCheck(draft, id, task, false)
   else if (phase !== 'awaiting_review' && (phase === 'reviewing' ? task.briefed : task.prepared)) briefWorker(draft, task, id)
 }

@@ -1,7 +1,7 @@
 // Applies commands of the user, a member or the daemon to a crew. The decisions are in src/kernel/crew; this file turns
 // them into facts of the crew and into acts outside its row, in one commit. These acts are queued messages, signals,
 // masks, questions, and jobs for the daemon. Must never drop a message silently, nor refuse a member's report. Tests:
-// test/tables/kernel/decide/crew/apply.test.ts, test/tables/kernel/decide/crew/members.test.ts.
+// test/tables/kernel/decide/crew-process/apply.test.ts, test/tables/kernel/decide/crew-process/members.test.ts.
 import { decideCrew } from '../../crew/decide/decide.ts'
 import { NEW_CREW } from '../../crew/state/fold.ts'
 import { canSupervise } from '../children.ts'
