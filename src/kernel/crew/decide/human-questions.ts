@@ -1,7 +1,8 @@
 // Questions of a crew to the user: a human task, a commit gate, a review that no worker can do. Owns the texts and their options.
 // Must never answer for the user. Test: test/tables/kernel/crew/decide/task-paths.test.ts.
 import { stateText } from '../state/phases.ts'
-import { canRoleReview, taskTitle, workersOf } from '../state/queries.ts'
+import { canRoleReview, workersOf } from '../state/queries.ts'
+import { taskName } from '../state/task-text.ts'
 import type { CrewDraft } from './draft.ts'
 import type { Crew, Task } from '../../model/crew/crew.ts'
 import type { AskedFor } from '../../model/crew/words.ts'
@@ -17,11 +18,11 @@ export const ANSWER_OPTIONS: { readonly [F in AskedFor]: readonly string[] } = {
 }
 
 const QUESTIONS: { readonly [F in AskedFor]: (task: Task, crew: Crew) => string } = {
-  human: (task) => `${taskTitle(task)} is a question for you. Your answer goes to the tasks that need it.`,
+  human: (task) => `${taskName(task)} is a question for you. Your answer goes to the tasks that need it.`,
   gate: (task) =>
-    `May ${taskTitle(task)} be committed? ${task.implementer ?? 'No worker'} implemented it, and ${task.verdict === 'APPROVED' ? `${task.reviewer ?? 'the user'} approved it` : 'no one reviewed it'}. To deny, write what is missing.`,
+    `May ${taskName(task)} be committed? ${task.implementer ?? 'No worker'} implemented it, and ${task.verdict === 'APPROVED' ? `${task.reviewer ?? 'the user'} approved it` : 'no one reviewed it'}. To deny, write what is missing.`,
   review: (task, crew) =>
-    `${taskTitle(task)} waits for a review: ${noReviewReason(task, crew)}. ${task.implementer ?? 'No worker'} implemented it. To deny, write what is missing.`,
+    `${taskName(task)} waits for a review: ${noReviewReason(task, crew)}. ${task.implementer ?? 'No worker'} implemented it. To deny, write what is missing.`,
 }
 
 /** The reason why no worker reviews the task. */

@@ -5,16 +5,8 @@
 // Must never count a conflict with other work as a failed attempt. Tests: test/tables/kernel/crew/decide/merge-queue.test.ts,
 // test/simulation/crew.test.ts.
 import { closeTask, failTask, requeueTask, messageCoordinator, failedAttemptsText, unmaskCommittingWorker } from './release-task.ts'
-import {
-  isGatedByUser,
-  taskBranchText,
-  canRoleReview,
-  needsCommit,
-  currentImplementer,
-  taskTitle,
-  priorityOf,
-  workersOf,
-} from '../state/queries.ts'
+import { isGatedByUser, canRoleReview, needsCommit, currentImplementer, priorityOf, workersOf } from '../state/queries.ts'
+import { taskBranchText, taskName } from '../state/task-text.ts'
 import { handleLostFiles } from './lost-files.ts'
 import { isClosed, isLanding } from '../state/task-states.ts'
 import { mergeInstructionText, commitReminderText, commitRequestText, conflictTaskText } from '../text/messages.ts'
@@ -165,7 +157,7 @@ export function handleCommitResult(draft: CrewDraft, { task: id, force }: JobOf<
   if (result.type === 'conflict') return handleConflictingCommit(draft, task, result)
   if (result.type === 'committed' && result.commit !== null) return mergeCommit(draft, task, result.commit, result.output)
   if (result.type === 'committed' && !result.dirty)
-    return closeTask(draft, task, { type: 'task.done', task: id, reason: null }, `${taskTitle(task)} is done; it changed nothing`)
+    return closeTask(draft, task, { type: 'task.done', task: id, reason: null }, `${taskName(task)} is done; it changed nothing`)
   handleMissingCommit(draft, task, { force, refused: result.type === 'committed' ? (result.output ?? null) : unexpectedResultText(result) })
 }
 
@@ -177,7 +169,7 @@ function requireNewReview(draft: CrewDraft, task: Task, { commit, from, files }:
   draft.emit({ type: 'task.differs', task: task.id, commit, from, files })
   messageCoordinator(
     draft,
-    `${taskTitle(task)} is committed as ${commit}, which differs from the approved change in ${files.slice(0, MAX_NAMED_FILES).join(', ')}. It needs a new review.`,
+    `${taskName(task)} is committed as ${commit}, which differs from the approved change in ${files.slice(0, MAX_NAMED_FILES).join(', ')}. It needs a new review.`,
     task,
   )
 }
@@ -216,7 +208,7 @@ function mergeCommit(draft: CrewDraft, task: Task, commit: string, note?: string
   unmaskCommittingWorker(draft, task)
   draft.emit({ type: 'task.committed', task: task.id, commit, ...(note === undefined ? {} : { note }) })
   if (draft.spec.merge === 'auto') requestMerge(draft, draft.requireTask(task.id))
-  else finishTask(draft, task, `${taskTitle(task)} is committed (${shortCommit(commit)}), and waits on ${taskBranchText(draft.spec, task)}`)
+  else finishTask(draft, task, `${taskName(task)} is committed (${shortCommit(commit)}), and waits on ${taskBranchText(draft.spec, task)}`)
 }
 
 function requestMerge(draft: CrewDraft, { id, commit, implementer }: Task, options: { readonly patient?: true } = {}): void {
@@ -318,7 +310,7 @@ export function handleLandResult(draft: CrewDraft, { task: id, commit }: JobOf<'
 
 function recordMerged(draft: CrewDraft, task: Task, commit: string, { merged: mergedAt }: JobResultOf<'merged'>): void {
   draft.emit({ type: 'task.merged', task: task.id, merged: mergedAt })
-  finishTask(draft, task, `${taskTitle(task)} is done: ${shortCommit(commit)} is merged`)
+  finishTask(draft, task, `${taskName(task)} is done: ${shortCommit(commit)} is merged`)
 }
 
 function finishTask(draft: CrewDraft, task: Task, text: string): void {
@@ -342,8 +334,8 @@ function waitForBranch(draft: CrewDraft, task: Task, commit: string, { reason }:
     return failTask(draft, task, `${shortCommit(commit)} is not merged: ${reason}; it is on ${taskBranchText(draft.spec, task)}`)
   if (task.landing?.blocked !== reason) {
     draft.emit({ type: 'task.blocked', task: task.id, reason })
-    draft.addAct({ type: 'notify', text: `${taskTitle(task)} is committed and waits to be merged: ${reason}` })
-    messageCoordinator(draft, `${taskTitle(task)} is committed and waits to be merged: ${reason}`, task)
+    draft.addAct({ type: 'notify', text: `${taskName(task)} is committed and waits to be merged: ${reason}` })
+    messageCoordinator(draft, `${taskName(task)} is committed and waits to be merged: ${reason}`, task)
   }
   requestMerge(draft, task, { patient: true })
 }
@@ -351,8 +343,8 @@ function waitForBranch(draft: CrewDraft, task: Task, commit: string, { reason }:
 /** Closes a task whose commit stays on a branch of its own, for the user to merge. */
 function leaveUnmerged(draft: CrewDraft, task: Task, reason: string): void {
   draft.emit({ type: 'task.done', task: task.id, reason })
-  draft.addAct({ type: 'notify', text: `${taskTitle(task)} is ${reason}` })
-  messageCoordinator(draft, `${taskTitle(task)} is done, and ${reason}`, task)
+  draft.addAct({ type: 'notify', text: `${taskName(task)} is ${reason}` })
+  messageCoordinator(draft, `${taskName(task)} is done, and ${reason}`, task)
 }
 
 /** Adds a task that resolves the conflict, because the author cannot. Conflict tasks land before all others. */
@@ -380,14 +372,14 @@ function addConflictTask(draft: CrewDraft, task: Task, commit: string, { files, 
     role: null,
     reviews: task.reviews,
     by: 'system',
-    text: conflictTaskText(draft.spec, { commit, branch, where: fileNames, task: taskTitle(task) }),
+    text: conflictTaskText(draft.spec, { commit, branch, where: fileNames, task: taskName(task) }),
     acceptance: 'The changes of both sides are present and work together.',
   }
   draft.emit(fact)
   draft.emit({ type: 'task.conflict', task: task.id, conflict: id, files })
   messageCoordinator(
     draft,
-    `${taskTitle(task)} is committed and conflicts in ${fileNames}. Assign ${id}, which resolves the conflict.`,
+    `${taskName(task)} is committed and conflicts in ${fileNames}. Assign ${id}, which resolves the conflict.`,
     draft.requireTask(id),
   )
 }

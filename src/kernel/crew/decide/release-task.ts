@@ -1,7 +1,8 @@
 // Takes tasks away from workers. Owns the table of what each action does to a worker's task, phase, queue and files. Also owns how a task
 // is requeued, closed or handed over, with the messages to its workers and to the coordinator. Must never leave a worker in a phase that
 // nothing ends. Test: test/tables/kernel/crew/state/transition-tables.test.ts.
-import { coordinatorRecipient, currentImplementer, taskTitle } from '../state/queries.ts'
+import { coordinatorRecipient, currentImplementer } from '../state/queries.ts'
+import { taskName } from '../state/task-text.ts'
 import { isClosed } from '../state/task-states.ts'
 import type { CrewDraft } from './draft.ts'
 import type { Member, Task } from '../../model/crew/crew.ts'
@@ -92,7 +93,7 @@ export function failedAttemptsText({ attempts }: Pick<Task, 'attempts'>): string
 
 /** Returns a task to the crew's queue. Fails it after its last attempt. */
 export function requeueTask(draft: CrewDraft, task: Task, { reason, counts, withoutNoticeTo, lost, keeps }: RequeueOptions): void {
-  withdrawTask(draft, task, `${taskTitle(task)} went back to the queue: ${reason}`, withoutNoticeTo)
+  withdrawTask(draft, task, `${taskName(task)} went back to the queue: ${reason}`, withoutNoticeTo)
   unmaskCommittingWorker(draft, task)
   draft.emit({ type: 'task.requeued', task: task.id, reason, counts, ...(lost ? { lost } : {}), ...(keeps ? { keeps } : {}) })
   const updatedTask = draft.requireTask(task.id)
@@ -104,7 +105,7 @@ export function requeueTask(draft: CrewDraft, task: Task, { reason, counts, with
   else
     messageCoordinator(
       draft,
-      `${taskTitle(task)} is back in the queue (${attempts} of ${draft.spec.maxAttempts} attempts failed): ${reason}`,
+      `${taskName(task)} is back in the queue (${attempts} of ${draft.spec.maxAttempts} attempts failed): ${reason}`,
       task,
     )
 }
@@ -115,9 +116,9 @@ export function failTask(draft: CrewDraft, task: Task, reason: string, need?: Ta
     draft,
     task,
     { type: 'task.failed', task: task.id, reason, ...(need === undefined ? {} : { need }) },
-    `${taskTitle(task)} failed: ${reason}`,
+    `${taskName(task)} failed: ${reason}`,
   )
-  draft.addAct({ type: 'notify', text: `${taskTitle(task)} failed: ${reason}` })
+  draft.addAct({ type: 'notify', text: `${taskName(task)} failed: ${reason}` })
 }
 
 export function closeTask(
@@ -161,7 +162,7 @@ export function endReview(draft: CrewDraft, task: Task, reason: string, isByUser
   const member = task.reviewer
   if (member === null) return
   draft.emit({ type: 'task.unreviewed', task: task.id, member, reason, ...(isByUser ? { by: 'user' } : {}) })
-  messageCoordinator(draft, `${taskTitle(task)} got no verdict from ${member}: ${reason}`, task)
+  messageCoordinator(draft, `${taskName(task)} got no verdict from ${member}: ${reason}`, task)
 }
 
 /** Queues a message for the coordinator agent, if the crew has one. If none is running, the next one gets the message. */

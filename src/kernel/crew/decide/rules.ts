@@ -5,7 +5,16 @@ import { KernelError } from '../../model/errors.ts'
 import { askUser, canAskUser } from './human-questions.ts'
 import { briefWorker, seqsToRead } from './brief-job.ts'
 import { closeTask, failTask } from './release-task.ts'
-import { isGatedByUser, needsCommit, hasJobs, currentImplementer, hasUnusedFiles, isReady, taskTitle, openTasks } from '../state/queries.ts'
+import {
+  isGatedByUser,
+  needsCommit,
+  hasJobsThatNeedMember,
+  currentImplementer,
+  hasUnusedFiles,
+  isReady,
+  openTasks,
+} from '../state/queries.ts'
+import { taskName } from '../state/task-text.ts'
 import { resumeMergeAfterConflict, landNextTask } from './merge-queue.ts'
 import { parkNextTask, resumeParkedTask } from './park-task.ts'
 import { isLanding } from '../state/task-states.ts'
@@ -55,7 +64,7 @@ function cancelRequeuedTask(draft: CrewDraft): boolean {
       draft,
       task,
       { type: 'task.cancelled', task: task.id, reason: `the crew ended${task.reason ? `; ${task.reason}` : ''}` },
-      `${taskTitle(task)} was cancelled`,
+      `${taskName(task)} was cancelled`,
     )
   return task !== undefined
 }
@@ -99,7 +108,7 @@ function passGate(draft: CrewDraft): boolean {
 /** Closes an approved task that has nothing to commit. */
 function closeTaskWithoutCommit(draft: CrewDraft): boolean {
   const task = draft.crew.tasks.find((task) => task.state === 'approved' && task.cleared && !needsCommit(draft.spec, task))
-  if (task) closeTask(draft, task, { type: 'task.done', task: task.id, reason: null }, `${taskTitle(task)} is done`)
+  if (task) closeTask(draft, task, { type: 'task.done', task: task.id, reason: null }, `${taskName(task)} is done`)
   return task !== undefined
 }
 
@@ -119,7 +128,7 @@ function prepareNextTask(draft: CrewDraft): boolean {
     const worker = !task.prepared && STATES_WITH_FILES.has(task.state) ? currentImplementer(crew, task) : undefined
     if (!worker || !hasUnusedFiles(crew, worker) || isBeingSalvaged(crew, task)) continue
     const predecessor = crew.members.find(({ id }) => id === worker.heirOf && task.implementers.includes(id))
-    if (predecessor && (predecessor.state !== 'gone' || hasJobs(crew, predecessor.id))) continue
+    if (predecessor && (predecessor.state !== 'gone' || hasJobsThatNeedMember(crew, predecessor.id))) continue
     draft.requestJob({
       type: 'prepare',
       member: worker.id,

@@ -1,6 +1,6 @@
 // Records and describes the result of a verify command. Owns the rule that a command has passed if it exited by itself with code 0.
 // Must never decide the consequences. Test: test/tables/kernel/crew/decide/verify.test.ts.
-import { taskTitle } from '../state/queries.ts'
+import { taskName } from '../state/task-text.ts'
 import type { CrewDraft } from './draft.ts'
 import type { CheckResult, CommandRun } from '../../model/crew/command-runs.ts'
 import type { MemberId, TaskId, VerifyStage } from '../../model/crew/words.ts'
@@ -17,7 +17,7 @@ export function recordVerifyResult(
   const ok = hasPassed(result.ran)
   draft.emit({ type: 'task.verify', ...target, ok, ...result })
   if (UNRUNNABLE_CODES.has(result.ran.code))
-    draft.notifyUser(`${taskTitle(draft.requireTask(target.task))} cannot be verified: ${commandResultText(result)}`)
+    draft.notifyUser(`${taskName(draft.requireTask(target.task))} cannot be verified: ${commandResultText(result)}`)
   return ok
 }
 

@@ -5,7 +5,8 @@ import { commandResultText, recordVerifyResult } from './verify-results.ts'
 import { failTask, requeueTask, messageCoordinator, failedAttemptsText } from './release-task.ts'
 import { handleMergeVerifyResult } from './merge-queue.ts'
 import { handleLostFiles } from './lost-files.ts'
-import { currentImplementer, hasUnusedFiles, taskTitle } from '../state/queries.ts'
+import { currentImplementer, hasUnusedFiles } from '../state/queries.ts'
+import { taskName } from '../state/task-text.ts'
 import { awaitsVerify } from '../state/verify-rules.ts'
 import { unexpectedResultText } from './draft.ts'
 import type { CrewDraft } from './draft.ts'
@@ -39,7 +40,7 @@ export function handleVerifyResult(draft: CrewDraft, job: Verify, result: JobRes
   if (recordVerifyResult(draft, { task: id, member, stage: 'review' }, result))
     return messageCoordinator(
       draft,
-      `${taskTitle(task)} passed verify: ${commandResultText(result)}.${task.reviews ? ' Assign its review.' : ''}`,
+      `${taskName(task)} passed verify: ${commandResultText(result)}.${task.reviews ? ' Assign its review.' : ''}`,
       task,
     )
   sendTaskBack(draft, draft.requireTask(id), result)
@@ -51,13 +52,13 @@ function sendTaskBack(draft: CrewDraft, task: Task, result: CheckResult): void {
   const reason = `verify failed: ${commandResultText(result)}`
   if (attempts >= draft.spec.maxAttempts) return failTask(draft, task, `${failedAttemptsText(task)} failed; the last reason: ${reason}`)
   if (implementer) draft.send(implementer, { from: 'system', task: task.id, text: failureText(task, result) })
-  messageCoordinator(draft, `${taskTitle(task)} went back to ${implementer}: ${reason}`, task)
+  messageCoordinator(draft, `${taskName(task)} went back to ${implementer}: ${reason}`, task)
 }
 
 function failureText(task: Task, result: CheckResult): string {
   const { command, ran, changed } = result
   return [
-    `${taskTitle(task)} failed verify: ${commandResultText(result)}. Its review starts only after this command passes.`,
+    `${taskName(task)} failed verify: ${commandResultText(result)}. Its review starts only after this command passes.`,
     ran.output.trim() === '' ? 'The command printed nothing.' : `The end of the output:\n\n${ran.output.trimEnd()}`,
     changed.length === 0 ? '' : `The command changed files, and reeve restored them: ${changed.join(', ')}.`,
     `Find the cause and fix it. You can run \`${command}\` yourself. Then call report_implementation_complete.`,

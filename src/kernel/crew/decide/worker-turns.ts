@@ -4,7 +4,8 @@
 // test/tables/kernel/crew/decide/worker-turns.test.ts.
 import { requeueTask, messageCoordinator, endReview } from './release-task.ts'
 import { askUser, canAskUser } from './human-questions.ts'
-import { coordinatorOf, hasJobs, hasNoReviewer, isActive, isWorker, taskTitle, openTasks } from '../state/queries.ts'
+import { coordinatorOf, hasJobsThatNeedMember, hasNoReviewer, isActive, isWorker, openTasks } from '../state/queries.ts'
+import { taskName } from '../state/task-text.ts'
 import { handOverIfFull } from './context-handover.ts'
 import { requestCommitCheck } from './merge-queue.ts'
 import { isReviewable } from '../state/reviewers.ts'
@@ -86,7 +87,8 @@ function classifyEnd(draft: CrewDraft, member: Member, { outcome, queued = 0 }: 
   const owesReport = isReportDue(draft, member)
   // The engine answers no questions, so the worker must continue. A call of signal_ready is no report about a task.
   if (member.turn.answered && !(owesReport && (draft.spec.coordinator === 'engine' || member.turn.saidReady))) return 'complete'
-  if (member.state !== 'on' || !isActive(member) || queued > 0 || member.told || hasJobs(draft.crew, member.id)) return 'waits'
+  if (member.state !== 'on' || !isActive(member) || queued > 0 || member.told || hasJobsThatNeedMember(draft.crew, member.id))
+    return 'waits'
   if (member.phase !== 'idle' && !owesReport && member.phase !== 'awaiting_review') return 'waits'
   if (member.fresh || (outcome === 'interrupted' && member.phase === 'idle')) return 'exempt'
   return member.turn.reminders < MAX_REMINDERS ? 'reminded' : 'through'
@@ -139,7 +141,7 @@ function acceptSilence(draft: CrewDraft, member: Member, task: Task | undefined)
   draft.addAct({ type: 'warn', text: reason })
   if (task && turn.saidReady && isReportDue(draft, member))
     return messageCoordinator(draft, readyButHoldingText(task, member, MAX_REMINDERS), task)
-  messageCoordinator(draft, `${reason}${task ? `. It has ${taskTitle(task)}` : ''}.`, task ?? null)
+  messageCoordinator(draft, `${reason}${task ? `. It has ${taskName(task)}` : ''}.`, task ?? null)
 }
 
 function finishCoordinatorTurn(draft: CrewDraft, member: Member, { outcome, text = '', error }: TurnResult): void {

@@ -29,14 +29,14 @@ export function isFree(crew: Crew, member: Member): boolean {
     member.phase === 'idle' &&
     !member.held &&
     !member.full &&
-    !hasJobs(crew, member.id) &&
+    !hasJobsThatNeedMember(crew, member.id) &&
     member.cleanup === null
   )
 }
 
 /** Whether the member's files are unused: no turn is in progress and no job is open. */
 export function hasUnusedFiles(crew: Crew, { state, turn, id }: Member): boolean {
-  return state === 'on' && turn.open === null && !hasJobs(crew, id)
+  return state === 'on' && turn.open === null && !hasJobsThatNeedMember(crew, id)
 }
 
 /** Types of jobs that change the member's files or need them unchanged. During such a job, the member must not be in a turn. */
@@ -51,7 +51,7 @@ export function isLooping({ held, heldFor }: Member): boolean {
   return held && (heldFor === 'loop' || heldFor === 'breaker')
 }
 
-export function hasJobs(crew: Crew, id: MemberId): boolean {
+export function hasJobsThatNeedMember(crew: Crew, id: MemberId): boolean {
   return crew.jobs.some((job) => job.member === id && !isIndependentJob(job))
 }
 
@@ -171,19 +171,9 @@ export function currentImplementer(crew: Crew, task: Task): Member | undefined {
   return crew.members.find((member) => member.id === task.implementer && (member.task === task.id || member.own === task.id))
 }
 
-/** The name of a task in texts: `task-3 "Title"`. */
-export function taskTitle({ id, title }: Pick<Task, 'id' | 'title'>): string {
-  return `${id} "${title}"`
-}
-
 /** Whether the user approves commits. The engine judges nothing: when it coordinates, the gate `coordinator` also means the user. */
 export function isGatedByUser({ gate, coordinator }: CrewSpec): boolean {
   return gate === 'human' || (gate === 'coordinator' && coordinator === 'engine')
-}
-
-/** The name of the branch that keeps a task's commit until the merge, for texts. The branch outlives the worker. */
-export function taskBranchText({ git }: CrewSpec, task: Pick<Task, 'id'>): string {
-  return git ? `branch ${git.branch}.${task.id}` : 'no branch'
 }
 
 /** Whether the task ends with a commit. */

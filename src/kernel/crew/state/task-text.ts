@@ -1,9 +1,20 @@
-// The current texts of a task: its description with all later edits. Owns the choice of the facts that hold these texts. Also owns the
-// messages to workers whose task was changed or reopened. Must never decide. Test: test/tables/kernel/crew/decide/commands/edit-task.test.ts.
-import { taskTitle } from './queries.ts'
+// Texts about a task: its name and branch in messages, and its description with all later edits. Also has the messages to workers whose
+// task was changed or reopened. Owns the choice of the facts that hold the description. Must never decide.
+// Test: test/tables/kernel/crew/decide/commands/edit-task.test.ts.
+import type { CrewSpec } from '../../model/process-spec.ts'
 import type { CrewFact } from '../../model/crew/facts.ts'
 import type { Task } from '../../model/crew/crew.ts'
 import type { Phase } from '../../model/crew/words.ts'
+
+/** The name of a task in texts: `task-3 "Title"`. */
+export function taskName({ id, title }: Pick<Task, 'id' | 'title'>): string {
+  return `${id} "${title}"`
+}
+
+/** The name of the branch that keeps a task's commit until the merge, for texts. The branch outlives the worker. */
+export function taskBranchText({ git }: CrewSpec, task: Pick<Task, 'id'>): string {
+  return git ? `branch ${git.branch}.${task.id}` : 'no branch'
+}
 
 /** Seqs of the facts that hold the task's current texts, oldest first. */
 export function textSeqs({ seqs: { text, newText, newAcceptance, reopened } }: Pick<Task, 'seqs'>): readonly number[] {
@@ -51,7 +62,7 @@ export function changedTaskText(
   { by, phase }: { readonly by: 'user' | 'coordinator'; readonly phase: Phase },
 ): string {
   const parts = [
-    `The ${by} changed ${taskTitle(task)}.`,
+    `The ${by} changed ${taskName(task)}.`,
     text,
     acceptance === undefined ? undefined : `Accepted when: ${acceptance}`,
     DUTY_BY_PHASE[phase],

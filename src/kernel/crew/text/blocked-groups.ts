@@ -1,6 +1,6 @@
 // Groups tasks that wait for the same thing into one line, because hundreds of tasks may wait. Pure.
 // Test: test/tables/kernel/crew/text/blocked-groups.test.ts.
-import { taskTitle } from '../state/queries.ts'
+import { taskName } from '../state/task-text.ts'
 import type { Task } from '../../model/crew/crew.ts'
 
 /** minimum number of tasks with the same reason that become one line */
@@ -11,7 +11,7 @@ const WAITS_PREFIX = 'waits '
 
 export interface TaskWait {
   readonly task: Task
-  /** begins with `taskTitle(task)` */
+  /** begins with `taskName(task)` */
   readonly line: string
 }
 
@@ -24,7 +24,7 @@ export function groupWaits(waits: readonly TaskWait[]): readonly string[] {
 }
 
 function reasonOf({ task, line }: TaskWait): string | null {
-  const reason = line.slice(taskTitle(task).length + 1)
+  const reason = line.slice(taskName(task).length + 1)
   return task.ask === null && reason.startsWith(WAITS_PREFIX) ? reason.slice(WAITS_PREFIX.length) : null
 }
 

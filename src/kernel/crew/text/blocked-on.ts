@@ -3,17 +3,17 @@
 import {
   canSpawn,
   coordinatorOf,
-  hasJobs,
+  hasJobsThatNeedMember,
   hasRoom,
   hasNoReviewer,
   isActive,
   isPatientJob,
   isReady,
   isWorker,
-  taskTitle,
   openTasks,
   workersOf,
 } from '../state/queries.ts'
+import { taskName } from '../state/task-text.ts'
 import { isReportOverdue } from './status-text.ts'
 import { stateText } from '../state/phases.ts'
 import { awaitsVerify } from '../state/verify-rules.ts'
@@ -47,23 +47,23 @@ function describeTaskWait(crew: Crew, spec: CrewSpec, task: Task): string | null
     (member) => member.id === (task.state === 'in_review' ? task.reviewer : task.implementer) && member.task === task.id,
   )
   if (task.ask)
-    return `${taskTitle(task)} waits for the user: ${askReasonText(task, task.ask.for)} (${task.ask.for === 'human' ? 'reeve answer' : 'reeve crew approve, reeve crew deny'})`
+    return `${taskName(task)} waits for the user: ${askReasonText(task, task.ask.for)} (${task.ask.for === 'human' ? 'reeve answer' : 'reeve crew approve, reeve crew deny'})`
   if (task.landing?.blocked !== undefined && crew.jobs.some((job) => isPatientJob(job) && 'task' in job && job.task === task.id))
-    return `${taskTitle(task)} is committed and waits to be merged: ${task.landing.blocked}`
-  if (task.conflict !== null) return `${taskTitle(task)} is committed, and waits for ${task.conflict} to resolve its conflict`
+    return `${taskName(task)} is committed and waits to be merged: ${task.landing.blocked}`
+  if (task.conflict !== null) return `${taskName(task)} is committed, and waits for ${task.conflict} to resolve its conflict`
   if (worker?.held)
-    return `${taskTitle(task)} is ${stateText(task.state)} with ${worker.id}, which is paused${pauseReasonText(worker)}: resume or stop that worker (reeve resume)`
-  if (task.state === 'approved' && task.cleared) return `${taskTitle(task)} is approved, and waits until another task has landed`
+    return `${taskName(task)} is ${stateText(task.state)} with ${worker.id}, which is paused${pauseReasonText(worker)}: resume or stop that worker (reeve resume)`
+  if (task.state === 'approved' && task.cleared) return `${taskName(task)} is approved, and waits until another task has landed`
   if (worker && spec.coordinator === 'agent' && isReportOverdue(crew, worker, task))
-    return `${taskTitle(task)} is ${stateText(task.state)} with ${worker.id}, which ended its turn without a report: send it a message (reeve crew send)`
+    return `${taskName(task)} is ${stateText(task.state)} with ${worker.id}, which ended its turn without a report: send it a message (reeve crew send)`
   if (awaitsVerify(crew, spec, task))
     return crew.jobs.some((job) => job.type === 'verify' && job.task === task.id)
       ? null
-      : `${taskTitle(task)} waits until the turn of ${task.implementer ?? 'its worker'} ends, then its verify command runs`
-  if (task.state === 'approved') return `${taskTitle(task)} waits for the coordinator's approval`
-  if (task.state === 'awaiting_review' && !task.reviews) return `${taskTitle(task)} waits for the coordinator's approval`
-  if (hasNoReviewer(crew, task)) return `${taskTitle(task)} waits for a review, and no worker is free: ${reviewersText(crew, task)}`
-  if (task.state === 'awaiting_review') return `${taskTitle(task)} waits for a reviewer`
+      : `${taskName(task)} waits until the turn of ${task.implementer ?? 'its worker'} ends, then its verify command runs`
+  if (task.state === 'approved') return `${taskName(task)} waits for the coordinator's approval`
+  if (task.state === 'awaiting_review' && !task.reviews) return `${taskName(task)} waits for the coordinator's approval`
+  if (hasNoReviewer(crew, task)) return `${taskName(task)} waits for a review, and no worker is free: ${reviewersText(crew, task)}`
+  if (task.state === 'awaiting_review') return `${taskName(task)} waits for a reviewer`
   return task.state === 'queued' ? describeQueuedTask(crew, spec, task) : null
 }
 
@@ -77,16 +77,16 @@ function reviewersText(crew: Crew, task: Task): string {
 
 function describeQueuedTask(crew: Crew, spec: CrewSpec, task: Task): string | null {
   const unmetNeeds = crew.tasks.filter(({ id, state }) => task.needs.includes(id) && state !== 'done')
-  if (unmetNeeds.length > 0) return `${taskTitle(task)} waits for ${unmetNeeds.map(({ id }) => id).join(', ')}`
+  if (unmetNeeds.length > 0) return `${taskName(task)} waits for ${unmetNeeds.map(({ id }) => id).join(', ')}`
   if (!isReady(crew, task)) return null
   const idleWorkers = crew.members.filter((member) => isWorker(member) && isActive(member) && member.phase === 'idle')
   const pausedWorkers = idleWorkers.filter(({ held }) => held)
   if (pausedWorkers.length > 0 && pausedWorkers.length === idleWorkers.length)
-    return `${taskTitle(task)} waits for a worker: ${pausedWorkers.map(({ id }) => id).join(', ')} ${pausedWorkers.length === 1 ? 'is' : 'are'} idle and paused`
-  if (spec.coordinator === 'agent') return `${taskTitle(task)} waits for the coordinator to assign it`
+    return `${taskName(task)} waits for a worker: ${pausedWorkers.map(({ id }) => id).join(', ')} ${pausedWorkers.length === 1 ? 'is' : 'are'} idle and paused`
+  if (spec.coordinator === 'agent') return `${taskName(task)} waits for the coordinator to assign it`
   if (task.who && !workersOf(crew).some((member) => canImplement(member, task)))
-    return `${taskTitle(task)} waits for a worker with ${taskAgentText(task.who)}${hasRoom(crew, spec) ? '' : `: all ${spec.maxWorkers} workers have work`}`
-  return `${taskTitle(task)} waits for a worker${canSpawn(crew, spec) ? '' : `: the crew starts no more than ${spec.maxWorkers}`}`
+    return `${taskName(task)} waits for a worker with ${taskAgentText(task.who)}${hasRoom(crew, spec) ? '' : `: all ${spec.maxWorkers} workers have work`}`
+  return `${taskName(task)} waits for a worker${canSpawn(crew, spec) ? '' : `: the crew starts no more than ${spec.maxWorkers}`}`
 }
 
 function describeMemberWait({ id, state, leave }: Member): string | null {
@@ -106,7 +106,7 @@ function describeCrewWaits(crew: Crew, spec: CrewSpec, open: readonly Task[]): r
     !crew.members.some(({ role, state }) => role === 'coordinator' && state === 'starting')
   if (hasNoCoordinator) return [...jobs, 'no coordinator is running: resume or replace it, or stop the crew']
   if (coordinator?.held) return [...jobs, `${coordinator.id} is paused${pauseReasonText(coordinator)}`]
-  const mustEnd = coordinator && !hasJobs(crew, coordinator.id) && open.length === 0 && crew.tasks.length > 0 && !crew.ending
+  const mustEnd = coordinator && !hasJobsThatNeedMember(crew, coordinator.id) && open.length === 0 && crew.tasks.length > 0 && !crew.ending
   return mustEnd ? [...jobs, `${coordinator.id} must end the crew or add tasks`] : jobs
 }
 

@@ -1,8 +1,8 @@
 // Messages to members of a crew: what to do, and how to end the turn. Each is built from the crew's state and from facts. Owns the
 // wording. Must never decide. Test: test/tables/kernel/crew/decide/task-paths.test.ts.
-import { isActive, isWorker, taskTitle } from '../state/queries.ts'
+import { isActive, isWorker } from '../state/queries.ts'
 import { stateText } from '../state/phases.ts'
-import { reopenedText, taskTextsOf } from '../state/task-text.ts'
+import { reopenedText, taskTextsOf, taskName } from '../state/task-text.ts'
 import type { CrewFact, JobResult, CrewFactOf } from '../../model/crew/facts.ts'
 import type { Crew, Member, Task } from '../../model/crew/crew.ts'
 import type { MemberId, TaskId } from '../../model/crew/words.ts'
@@ -23,7 +23,7 @@ function joinParagraphs(...parts: (string | false | null | undefined)[]): string
 export function assignmentText(spec: CrewSpec, task: Task, facts: readonly CrewFact[], files: FilesOrigin = {}): string {
   const { text, acceptance } = taskTextsOf(task, facts)
   return joinParagraphs(
-    `Task ${taskTitle(task)}`,
+    `Task ${taskName(task)}`,
     text ?? 'reeve could not read the text of this task. Ask the coordinator for it with post_message.',
     acceptance && `Accepted when: ${acceptance}`,
     reopenedText(task, facts),
@@ -115,7 +115,7 @@ export function takeOverText(spec: CrewSpec, task: Task, facts: readonly CrewFac
     verdict &&
     `${verdict.member === null ? 'The user' : 'The reviewer'} commented: ${verdict.comments}`
   return joinParagraphs(
-    `Task ${taskTitle(task)} is yours now.`,
+    `Task ${taskName(task)} is yours now.`,
     handoverText(facts, files),
     taskTextsOf(task, facts).text,
     feedbackQuote,
@@ -134,7 +134,7 @@ export function continueTaskText(spec: CrewSpec, task: Task, facts: readonly Cre
 
 export function feedbackText(task: Task, by: MemberId | null, comments: string): string {
   return joinParagraphs(
-    `${by ?? 'The user'} sent ${taskTitle(task)} back:`,
+    `${by ?? 'The user'} sent ${taskName(task)} back:`,
     comments,
     'Address each comment in the code, or explain in your summary why you did not. Then call report_implementation_complete.',
   )
@@ -161,7 +161,7 @@ export function reviewRequestText(
     differs &&
     `This change was approved before. The author then committed something that differs in: ${differs.files.join(', ')}. Run \`git diff ${differs.from}..${differs.commit}\` to see the difference${spec.git ? `, and \`git diff ${spec.git.branch}...${differs.commit}\` to see the whole change` : ''}. If it resolves a conflict, the first commit contains the conflict markers. Approve this commit only if it is correct as it is.`
   return joinParagraphs(
-    `Review ${taskTitle(task)}, implemented by ${implementer ?? 'another worker'}${earlierImplementers.length > 0 ? ` (earlier: ${earlierImplementers.join(', ')})` : ''}.`,
+    `Review ${taskName(task)}, implemented by ${implementer ?? 'another worker'}${earlierImplementers.length > 0 ? ` (earlier: ${earlierImplementers.join(', ')})` : ''}.`,
     spec.git !== null && (newReviewText || rangeText || locationText),
     spec.git !== null &&
       ownTask !== null &&
@@ -177,7 +177,7 @@ export function reviewRequestText(
 
 /** The request to commit. `conflict`: what the worker must resolve as well; null if nothing. */
 export function commitRequestText(task: Task, conflict: string | null = null): string {
-  const request = `${taskTitle(task)} is approved: commit it on your branch now. Include everything that belongs to the task, and change nothing else. The commit message states what changed and why, and begins with "${task.id}: ". When \`git status\` is clean, call signal_ready.`
+  const request = `${taskName(task)} is approved: commit it on your branch now. Include everything that belongs to the task, and change nothing else. The commit message states what changed and why, and begins with "${task.id}: ". When \`git status\` is clean, call signal_ready.`
   return joinParagraphs(request, conflict !== null && `The commit ${conflict}`)
 }
 
@@ -196,7 +196,7 @@ export function mergeInstructionText({
 }
 
 export function commitReminderText(task: Task, reason: string): string {
-  return `${taskTitle(task)} is not committed yet: ${reason}. Commit it on your branch, then end your turn.`
+  return `${taskName(task)} is not committed yet: ${reason}. Commit it on your branch, then end your turn.`
 }
 
 const CLOSING_TOOLS = 'post_message, report_implementation_complete, report_review_verdict or signal_ready'
@@ -218,7 +218,7 @@ function turnEndText(phase: Member['phase'], task: Member['task'], { answered, s
 export function briefingText(crew: Crew): string {
   const tasks = crew.tasks.map(
     (task) =>
-      `- ${taskTitle(task)}: ${stateText(task.state)}${task.implementer ? `, ${task.implementer}` : ''}${task.reason ? ` (${task.reason})` : ''}`,
+      `- ${taskName(task)}: ${stateText(task.state)}${task.implementer ? `, ${task.implementer}` : ''}${task.reason ? ` (${task.reason})` : ''}`,
   )
   const members = crew.members
     .filter((member) => isWorker(member) && isActive(member))

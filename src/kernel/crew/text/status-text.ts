@@ -1,6 +1,7 @@
 // Status texts for a coordinator agent: paused members, and tasks that make no progress. Each text names the tool that helps.
 // Owns the wording. Must never decide. Test: test/tables/kernel/crew/decide/paused-members.test.ts.
-import { needsCommit, hasJobs, hasRoom, currentImplementer, hasNoReviewer, isReady, taskTitle, openTasks } from '../state/queries.ts'
+import { needsCommit, hasJobsThatNeedMember, hasRoom, currentImplementer, hasNoReviewer, isReady, openTasks } from '../state/queries.ts'
+import { taskName } from '../state/task-text.ts'
 import { stateText } from '../state/phases.ts'
 import { isReviewable } from '../state/reviewers.ts'
 import { isLanding } from '../state/task-states.ts'
@@ -45,12 +46,12 @@ export function resumedText(crew: Crew, member: Member): string {
 
 function heldTaskText(crew: Crew, { task: id, phase }: Member): string {
   const task = crew.tasks.find((task) => task.id === id)
-  return task ? `It holds ${taskTitle(task)} (${stateText(phase)}).` : 'It holds no task.'
+  return task ? `It holds ${taskName(task)} (${stateText(phase)}).` : 'It holds no task.'
 }
 
 /** The notice about a worker that called signal_ready again after its reminders, although it holds a task. */
 export function readyButHoldingText(task: Task, { id, phase }: Member, times: number): string {
-  return `${id} called signal_ready, but still holds ${taskTitle(task)} (${stateText(phase)}). It was reminded ${times} times. Send it instructions with send_message, or take the task back with cancel_task and requeue.`
+  return `${id} called signal_ready, but still holds ${taskName(task)} (${stateText(phase)}). It was reminded ${times} times. Send it instructions with send_message, or take the task back with cancel_task and requeue.`
 }
 
 /** The stall notice; null when no open task waits for the coordinator. */
@@ -71,26 +72,26 @@ function taskStatusText(crew: Crew, spec: CrewSpec, task: Task): string | null {
   const { state } = task
   if (state === 'queued')
     return isReady(crew, task)
-      ? `${taskTitle(task)} is queued. assign_task gives it to an idle worker${hasRoom(crew, spec) ? '; spawn_worker starts another' : ''}.`
+      ? `${taskName(task)} is queued. assign_task gives it to an idle worker${hasRoom(crew, spec) ? '; spawn_worker starts another' : ''}.`
       : null
   if (isLanding(task) || (state === 'approved' && task.cleared && needsCommit(spec, task) && !currentImplementer(crew, task)?.held))
     return null
   if (state === 'waiting')
     return isReviewable(crew, spec, task)
-      ? `${taskTitle(task)} waits for the user, because no worker could review it. Now assign_review can give it to a worker.`
+      ? `${taskName(task)} waits for the user, because no worker could review it. Now assign_review can give it to a worker.`
       : null
   const worker = crew.members.find(
     (member) => member.task === task.id && member.id === (state === 'in_review' ? task.reviewer : task.implementer),
   )
   if (worker?.held && state !== 'awaiting_review')
-    return `${worker.id} holds ${taskTitle(task)} (${stateText(worker.phase)}), and is paused (${worker.heldFor ?? 'reason unknown'}). ${ENDING_BY_REASON[worker.heldFor as HoldReason] ?? ENDS_BY_USER}`
+    return `${worker.id} holds ${taskName(task)} (${stateText(worker.phase)}), and is paused (${worker.heldFor ?? 'reason unknown'}). ${ENDING_BY_REASON[worker.heldFor as HoldReason] ?? ENDS_BY_USER}`
   if (state === 'approved' || (state === 'awaiting_review' && !task.reviews))
-    return `${taskTitle(task)} waits for your approval. approve_commit lets it be committed.`
+    return `${taskName(task)} waits for your approval. approve_commit lets it be committed.`
   if (state === 'awaiting_review')
-    return `${taskTitle(task)} awaits its review. ${hasNoReviewer(crew, task) ? noReviewerText(crew, spec) : 'assign_review gives it to a worker that did not implement it. The worker must be idle or await its own review.'}`
+    return `${taskName(task)} awaits its review. ${hasNoReviewer(crew, task) ? noReviewerText(crew, spec) : 'assign_review gives it to a worker that did not implement it. The worker must be idle or await its own review.'}`
   return worker
-    ? `${worker.id} holds ${taskTitle(task)} (${stateText(worker.phase)}), and ended its turn without a report. send_message gives it instructions; cancel_task with requeue takes the task back.`
-    : `${taskTitle(task)} is ${stateText(state)}.`
+    ? `${worker.id} holds ${taskName(task)} (${stateText(worker.phase)}), and ended its turn without a report. send_message gives it instructions; cancel_task with requeue takes the task back.`
+    : `${taskName(task)} is ${stateText(state)}.`
 }
 
 /** The advice when every possible reviewer awaits a review of its own. */
@@ -102,5 +103,5 @@ function noReviewerText(crew: Crew, spec: CrewSpec): string {
 export function isReportOverdue(crew: Crew, member: Member, task: Task): boolean {
   const { state, phase, turn, told, held, heir, id } = member
   const isReportDue = phase === 'reviewing' ? task.briefed : (phase === 'implementing' || phase === 'addressing_feedback') && task.prepared
-  return isReportDue && state === 'on' && heir === null && !held && !told && turn.open === null && !hasJobs(crew, id)
+  return isReportDue && state === 'on' && heir === null && !held && !told && turn.open === null && !hasJobsThatNeedMember(crew, id)
 }

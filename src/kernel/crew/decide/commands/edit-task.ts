@@ -3,10 +3,10 @@
 // test/tables/kernel/crew/decide/commands/edit-task.test.ts.
 import { refusalError } from '../draft.ts'
 import { stateText } from '../../state/phases.ts'
-import { currentImplementer, taskTitle } from '../../state/queries.ts'
+import { currentImplementer } from '../../state/queries.ts'
 import { findCycle } from '../../../util/graph.ts'
 import { senderOfIssuer, checkTaskTexts, toOneLine } from './task-commands.ts'
-import { changedTaskText } from '../../state/task-text.ts'
+import { changedTaskText, taskName } from '../../state/task-text.ts'
 import { toTaskAgent } from '../../state/eligible-workers.ts'
 import type { Command } from '../../../model/crew/commands.ts'
 import type { CrewDraft } from '../draft.ts'
@@ -50,7 +50,7 @@ export function editTask(draft: CrewDraft, { task: id, ...fields }: Edit): strin
   if (edit.reviews && (task.kind !== 'work' || role === 'researcher'))
     throw refusalError(
       'INVALID',
-      `${taskTitle(task)} is ${task.kind === 'human' ? 'a question for the user' : 'a research task'}, which has no review`,
+      `${taskName(task)} is ${task.kind === 'human' ? 'a question for the user' : 'a research task'}, which has no review`,
       'Leave `reviews` out.',
     )
   draft.emit({
@@ -62,17 +62,17 @@ export function editTask(draft: CrewDraft, { task: id, ...fields }: Edit): strin
     by: senderOfIssuer(draft),
   })
   const readers = notifyWorkers(draft, draft.requireTask(id), edit)
-  return `${taskTitle(draft.requireTask(id))} is changed${readers.length > 0 ? `; ${readers.join(' and ')} ${readers.length === 1 ? 'reads' : 'read'} it next` : ''}`
+  return `${taskName(draft.requireTask(id))} is changed${readers.length > 0 ? `; ${readers.join(' and ')} ${readers.length === 1 ? 'reads' : 'read'} it next` : ''}`
 }
 
 function checkEditable(draft: CrewDraft, task: Task, { needs, role, reviews, limits, who }: Change): void {
-  const status = `${taskTitle(task)} is ${stateText(task.state)}`
+  const status = `${taskName(task)} is ${stateText(task.state)}`
   if (draft.crew.ending) throw refusalError('CONFLICT', 'the crew is ending', 'Its tasks cannot change any more.')
   if (task.state === 'done') throw refusalError('CONFLICT', status, 'The user can reopen it with comments: `reeve crew reopen`.')
   if (task.state === 'waiting')
     throw refusalError(
       'CONFLICT',
-      `${taskTitle(task)} waits for the user`,
+      `${taskName(task)} waits for the user`,
       task.ask?.for === 'human' ? '`reeve answer` answers it.' : '`reeve crew deny` sends it back with comments.',
     )
   if (!WITHOUT_IMPLEMENTER.has(task.state) && !WITH_WORKER.has(task.state))
@@ -84,11 +84,11 @@ function checkEditable(draft: CrewDraft, task: Task, { needs, role, reviews, lim
       'Its needs, role, agent, model and limits can change only in the queue: cancel it with requeue first.',
     )
   if (task.kind === 'human' && (limits ?? who) !== undefined)
-    throw refusalError('INVALID', `${taskTitle(task)} is a question for the user`, 'It has no limits, agent or model.')
+    throw refusalError('INVALID', `${taskName(task)} is a question for the user`, 'It has no limits, agent or model.')
   if (task.kind === 'conflict' && who !== undefined)
     throw refusalError(
       'INVALID',
-      `${taskTitle(task)} resolves a conflict, and any worker may do that`,
+      `${taskName(task)} resolves a conflict, and any worker may do that`,
       'Change the agent and the model of the task itself.',
     )
   if (!UNREPORTED.has(task.state) && reviews !== undefined)

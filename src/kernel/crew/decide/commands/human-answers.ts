@@ -1,7 +1,7 @@
 // Handles the user's answer to a question of the crew. Owns the meaning of each option. An answer to a closed question changes nothing.
 // Test: test/tables/kernel/crew/decide/task-paths.test.ts.
 import { closeTask } from '../release-task.ts'
-import { taskTitle } from '../../state/queries.ts'
+import { taskName } from '../../state/task-text.ts'
 import { denyTask } from './worker-reports.ts'
 import type { Command } from '../../../model/crew/commands.ts'
 import type { CrewDraft } from '../draft.ts'
@@ -20,10 +20,10 @@ export function handleAnswer(draft: CrewDraft, command: Answer): string {
       draft,
       updatedTask,
       { type: 'task.done', task: updatedTask.id, reason: command.text },
-      `${taskTitle(updatedTask)} is done: ${command.text ?? 'answered by the user'}`,
+      `${taskName(updatedTask)} is done: ${command.text ?? 'answered by the user'}`,
     )
   else applyAnswer(draft, updatedTask, kind, command)
-  return `${taskTitle(task)} is answered`
+  return `${taskName(task)} is answered`
 }
 
 /** Applies an answer about a change. A text without an option is a denial, with the text as comments. */
@@ -33,7 +33,7 @@ function applyAnswer(draft: CrewDraft, task: Task, kind: 'gate' | 'review', { op
       draft,
       task,
       { type: 'task.cancelled', task: task.id, reason: text ?? 'cancelled by the user' },
-      `${taskTitle(task)} was cancelled by the user`,
+      `${taskName(task)} was cancelled by the user`,
     )
   if (option === 'approve' && kind === 'gate') return draft.emit({ type: 'task.approved', task: task.id, by: 'user' })
   if (option === 'approve')

@@ -4,7 +4,8 @@
 import { refusalError } from '../draft.ts'
 import { messageCoordinator } from '../release-task.ts'
 import { stateText } from '../../state/phases.ts'
-import { taskTitle, tasksById } from '../../state/queries.ts'
+import { tasksById } from '../../state/queries.ts'
+import { taskName } from '../../state/task-text.ts'
 import { dependentsOf } from '../../../util/graph.ts'
 import { senderOfIssuer } from './task-commands.ts'
 import type { CommandOf } from '../../../model/crew/commands.ts'
@@ -23,30 +24,30 @@ export function retryTask(draft: CrewDraft, { task: id }: CommandOf<'retry_task'
   if (task.state === 'done')
     throw refusalError(
       'CONFLICT',
-      `${taskTitle(task)} is done`,
+      `${taskName(task)} is done`,
       draft.context.by.type === 'user'
         ? 'reopen_task (`reeve crew reopen`) opens it again with comments.'
         : 'Only the user can reopen it. Add a task for what is left.',
     )
   if (!hasFailedOrIsCancelled(task))
-    throw refusalError('CONFLICT', `${taskTitle(task)} is ${stateText(task.state)}`, openTaskHint(draft, task))
+    throw refusalError('CONFLICT', `${taskName(task)} is ${stateText(task.state)}`, openTaskHint(draft, task))
   if (task.kind === 'conflict')
     throw refusalError(
       'CONFLICT',
-      `${taskTitle(task)} resolves a conflict of another task`,
+      `${taskName(task)} resolves a conflict of another task`,
       "Retry that task instead: it starts from the crew's branch.",
     )
   checkNeeds(draft, task)
   if (draft.context.by.type === 'member' && (task.retries ?? 0) >= MAX_RETRIES)
     throw refusalError(
       'RESOURCE_EXHAUSTED',
-      `${taskTitle(task)} was retried ${MAX_RETRIES} times already`,
+      `${taskName(task)} was retried ${MAX_RETRIES} times already`,
       'Notify the user why it fails: notify_user.',
     )
   const retriedIds = [id, ...dependentsToRetry(draft.crew, id)]
   for (const taskId of retriedIds) draft.emit({ type: 'task.retried', task: taskId, by: senderOfIssuer(draft) })
   const others = retriedIds.slice(1)
-  const note = `${taskTitle(task)} is back in the queue${others.length > 0 ? `, with the tasks that need it: ${others.join(', ')}` : ''}`
+  const note = `${taskName(task)} is back in the queue${others.length > 0 ? `, with the tasks that need it: ${others.join(', ')}` : ''}`
   if (draft.context.by.type === 'user') messageCoordinator(draft, `The user retried a task: ${note}.`, task, 'user')
   return note
 }
@@ -68,7 +69,7 @@ function checkNeeds({ crew }: CrewDraft, task: Task): void {
   if (first)
     throw refusalError(
       'CONFLICT',
-      `${taskTitle(task)} needs ${lostNeeds.map((need) => `${need.id}, which ${closedText(need)}`).join(', and ')}`,
+      `${taskName(task)} needs ${lostNeeds.map((need) => `${need.id}, which ${closedText(need)}`).join(', and ')}`,
       `Retry ${first.id} first: tasks that failed because of it come back with it.`,
     )
 }
@@ -100,12 +101,12 @@ function dependentsToRetry(crew: Crew, id: TaskId): readonly TaskId[] {
 export function reopenTask(draft: CrewDraft, { task: id, comments }: CommandOf<'reopen_task'>): string {
   const task = draft.requireTask(id)
   if (draft.context.by.type !== 'user')
-    throw refusalError('PERMISSION', `only the user can reopen ${taskTitle(task)}`, 'Add a task for what is left.')
+    throw refusalError('PERMISSION', `only the user can reopen ${taskName(task)}`, 'Add a task for what is left.')
   checkNotEnding(draft)
   if (task.state !== 'done')
     throw refusalError(
       'CONFLICT',
-      `${taskTitle(task)} is ${stateText(task.state)}`,
+      `${taskName(task)} is ${stateText(task.state)}`,
       hasFailedOrIsCancelled(task)
         ? 'retry_task (`reeve crew retry`) puts it back into the queue.'
         : 'It is still open: send a message to its worker, or edit the task.',
@@ -113,7 +114,7 @@ export function reopenTask(draft: CrewDraft, { task: id, comments }: CommandOf<'
   if (task.kind !== 'work')
     throw refusalError(
       'CONFLICT',
-      `${taskTitle(task)} is ${task.kind === 'human' ? 'a question for the user' : 'the resolution of a conflict'}`,
+      `${taskName(task)} is ${task.kind === 'human' ? 'a question for the user' : 'the resolution of a conflict'}`,
       'Add a task for what is left.',
     )
   checkNeeds(draft, task)
@@ -124,8 +125,8 @@ export function reopenTask(draft: CrewDraft, { task: id, comments }: CommandOf<'
       `Write what is missing, in 1 to ${MAX_COMMENT_CHARS} characters.`,
     )
   draft.emit({ type: 'task.reopened', task: id, comments, by: senderOfIssuer(draft) })
-  messageCoordinator(draft, `The user reopened ${taskTitle(task)}: ${comments}`, task, 'user')
-  return `${taskTitle(task)} is open again: its next worker starts from the crew's branch, with your comments`
+  messageCoordinator(draft, `The user reopened ${taskName(task)}: ${comments}`, task, 'user')
+  return `${taskName(task)} is open again: its next worker starts from the crew's branch, with your comments`
 }
 
 function checkNotEnding({ crew }: CrewDraft): void {

@@ -2,7 +2,8 @@
 // preconditions; each refusal names what to do instead. Test: test/tables/kernel/crew/decide/engine.test.ts.
 import { refusalError } from '../draft.ts'
 import { closeTask, failTask, requeueTask } from '../release-task.ts'
-import { needsReview, canRoleReview, canRoleImplement, isActive, isReady, taskTitle, workersOf } from '../../state/queries.ts'
+import { needsReview, canRoleReview, canRoleImplement, isActive, isReady, workersOf } from '../../state/queries.ts'
+import { taskName } from '../../state/task-text.ts'
 import { stateText } from '../../state/phases.ts'
 import { findCycle } from '../../../util/graph.ts'
 import { askUser } from '../human-questions.ts'
@@ -153,15 +154,15 @@ export function assignTask(draft: CrewDraft, { task: id, member: to }: CommandOf
   if (task.state !== 'queued')
     throw refusalError(
       'CONFLICT',
-      `${taskTitle(task)} is ${stateText(task.state)}`,
+      `${taskName(task)} is ${stateText(task.state)}`,
       task.implementer && !isClosed(task)
         ? `${task.implementer} has it: cancel_task with requeue takes it away.`
         : 'Only queued tasks can be assigned.',
     )
   if (task.kind === 'human')
-    throw refusalError('INVALID', `${taskTitle(task)} is a question for the user`, 'The user answers it with `reeve answer`.')
+    throw refusalError('INVALID', `${taskName(task)} is a question for the user`, 'The user answers it with `reeve answer`.')
   if (!isReady(draft.crew, task))
-    throw refusalError('CONFLICT', `${taskTitle(task)} needs ${unmetNeeds(draft, task)}`, 'Assign the needed task first.')
+    throw refusalError('CONFLICT', `${taskName(task)} needs ${unmetNeeds(draft, task)}`, 'Assign the needed task first.')
   if (!canRoleImplement(member.role, task))
     throw refusalError(
       'INVALID',
@@ -171,13 +172,13 @@ export function assignTask(draft: CrewDraft, { task: id, member: to }: CommandOf
   if (!matchesTaskAgent(member, task))
     throw refusalError(
       'INVALID',
-      `${taskTitle(task)} is for ${taskAgentText(task.who)}, and ${to} has ${taskAgentText(member.who)}`,
+      `${taskName(task)} is for ${taskAgentText(task.who)}, and ${to} has ${taskAgentText(member.who)}`,
       workerNames(draft, (candidate) => canImplement(candidate, task))
         ? `Choose one of ${workerNames(draft, (candidate) => canImplement(candidate, task))}.`
         : `spawn_worker with \`task\` ${id} starts one that fits.`,
     )
   draft.emit({ type: 'task.assigned', task: id, member: to })
-  return `${to} gets ${taskTitle(task)}`
+  return `${to} gets ${taskName(task)}`
 }
 
 function unmetNeeds({ crew }: CrewDraft, { needs }: Task): string {
@@ -192,16 +193,12 @@ export function assignReview(draft: CrewDraft, { task: id, member: to }: Command
   const task = draft.requireTask(id)
   const member = requireAssignable(draft, to, ({ phase }) => phase === 'idle' || phase === 'awaiting_review')
   if (!needsReview(task) && task.state !== 'awaiting_review')
-    throw refusalError(
-      'CONFLICT',
-      `${taskTitle(task)} is ${stateText(task.state)}`,
-      'Assign the review after the implementer has reported.',
-    )
+    throw refusalError('CONFLICT', `${taskName(task)} is ${stateText(task.state)}`, 'Assign the review after the implementer has reported.')
   checkVerified(draft, task)
   if (task.implementer === to)
     throw refusalError(
       'INVALID',
-      `${to} implemented ${taskTitle(task)}`,
+      `${to} implemented ${taskName(task)}`,
       `Choose another: ${workerNames(draft, (candidate) => canRoleReview(candidate.role) && candidate.id !== to) || 'spawn_worker starts one'}.`,
     )
   if (!canRoleReview(member.role))
@@ -213,7 +210,7 @@ export function assignReview(draft: CrewDraft, { task: id, member: to }: Command
   const isEarlierImplementer = task.implementers.includes(to)
   const others = workerNames(draft, (candidate) => canRoleReview(candidate.role) && !task.implementers.includes(candidate.id))
   if (isEarlierImplementer && others !== '')
-    throw refusalError('INVALID', `${to} worked on ${taskTitle(task)} earlier`, `Choose one that did not: ${others}.`)
+    throw refusalError('INVALID', `${to} worked on ${taskName(task)} earlier`, `Choose one that did not: ${others}.`)
   if (member.phase !== 'idle' && !canTakeReview(draft.crew, draft.spec, member))
     throw refusalError(
       'CONFLICT',
@@ -222,7 +219,7 @@ export function assignReview(draft: CrewDraft, { task: id, member: to }: Command
     )
   if (task.ask) draft.addAct({ type: 'unask', task: id, id: task.ask.id })
   draft.emit({ type: 'task.review', task: id, member: to, ...(isEarlierImplementer ? { earlier: isEarlierImplementer } : {}) })
-  return `${to} reviews ${taskTitle(task)}${isEarlierImplementer ? ', although it worked on it earlier: no other worker can review' : ''}`
+  return `${to} reviews ${taskName(task)}${isEarlierImplementer ? ', although it worked on it earlier: no other worker can review' : ''}`
 }
 
 /** Errors: NOT_FOUND, CONFLICT. */
@@ -231,12 +228,12 @@ export function askReview(draft: CrewDraft, { task: id }: CommandOf<'ask_review'
   if (task.state !== 'awaiting_review')
     throw refusalError(
       'CONFLICT',
-      `${taskTitle(task)} is ${stateText(task.state)}`,
+      `${taskName(task)} is ${stateText(task.state)}`,
       'Ask for the review after the implementer has reported.',
     )
   checkVerified(draft, task)
   askUser(draft, task, 'review')
-  return `the user is asked to review ${taskTitle(task)}`
+  return `the user is asked to review ${taskName(task)}`
 }
 
 /** Approves the commit. The user may skip the review. Errors: NOT_FOUND, CONFLICT, PERMISSION. */
@@ -247,29 +244,29 @@ export function approveCommit(draft: CrewDraft, { task: id }: CommandOf<'approve
   if (task.cleared)
     throw refusalError(
       'CONFLICT',
-      `${taskTitle(task)} is approved already`,
+      `${taskName(task)} is approved already`,
       'Nothing to do: it is committed when its turn in the merge queue comes.',
     )
   if (task.state === 'waiting' && (task.ask?.for === 'human' || !isUser))
-    throw refusalError('PERMISSION', `${taskTitle(task)} waits for the user`, 'Only the user can answer: `reeve answer`.')
+    throw refusalError('PERMISSION', `${taskName(task)} waits for the user`, 'Only the user can answer: `reeve answer`.')
   if (task.state !== 'waiting' && task.state !== 'approved' && task.state !== 'awaiting_review')
-    throw refusalError('CONFLICT', `${taskTitle(task)} is ${stateText(task.state)}`, 'Approve it after its review.')
+    throw refusalError('CONFLICT', `${taskName(task)} is ${stateText(task.state)}`, 'Approve it after its review.')
   if (task.state === 'awaiting_review' && task.reviews && !isUser)
-    throw refusalError('CONFLICT', `${taskTitle(task)} has no verdict`, 'Assign its review first with assign_review.')
+    throw refusalError('CONFLICT', `${taskName(task)} has no verdict`, 'Assign its review first with assign_review.')
   checkVerified(draft, task)
   if (task.ask) draft.addAct({ type: 'unask', task: id, id: task.ask.id })
   draft.emit({ type: 'task.approved', task: id, by: senderOfIssuer(draft) })
-  return `${taskTitle(task)} may be committed`
+  return `${taskName(task)} may be committed`
 }
 
 /** Errors: NOT_FOUND, CONFLICT. */
 export function cancelTask(draft: CrewDraft, { task: id, reason, requeue: isRequeued }: CommandOf<'cancel_task'>): string {
   const task = requireClosable(draft, id)
   if (isRequeued && task.state === 'queued')
-    throw refusalError('CONFLICT', `${taskTitle(task)} is in the queue`, 'assign_task gives it to a worker.')
+    throw refusalError('CONFLICT', `${taskName(task)} is in the queue`, 'assign_task gives it to a worker.')
   if (isRequeued) requeueTask(draft, task, { reason, counts: false })
-  else closeTask(draft, task, { type: 'task.cancelled', task: id, reason }, `${taskTitle(task)} was cancelled: ${reason}`)
-  return `${taskTitle(task)} ${isRequeued ? 'is back in the queue' : 'is cancelled'}`
+  else closeTask(draft, task, { type: 'task.cancelled', task: id, reason }, `${taskName(task)} was cancelled: ${reason}`)
+  return `${taskName(task)} ${isRequeued ? 'is back in the queue' : 'is cancelled'}`
 }
 
 /** Errors: NOT_FOUND, CONFLICT. */
@@ -279,23 +276,23 @@ export function markDone(draft: CrewDraft, { task: id, reason }: CommandOf<'mark
     draft,
     task,
     { type: 'task.done', task: id, reason, by: senderOfIssuer(draft) },
-    `${taskTitle(task)} was marked as done: ${reason}`,
+    `${taskName(task)} was marked as done: ${reason}`,
   )
-  return `${taskTitle(task)} is done`
+  return `${taskName(task)} is done`
 }
 
 /** Errors: NOT_FOUND, CONFLICT. */
 export function markFailed(draft: CrewDraft, { task: id, reason }: CommandOf<'mark_task_failed'>): string {
   const task = requireClosable(draft, id)
   failTask(draft, task, reason)
-  return `${taskTitle(task)} has failed`
+  return `${taskName(task)} has failed`
 }
 
 function checkNotClosed(task: Task): void {
   if (isClosed(task))
     throw refusalError(
       'CONFLICT',
-      `${taskTitle(task)} is ${stateText(task.state)}`,
+      `${taskName(task)} is ${stateText(task.state)}`,
       task.state === 'done'
         ? 'Nothing to do. `reeve crew reopen` opens it again; add a task for what is left.'
         : 'retry_task (`reeve crew retry`) puts it back into the queue.',
@@ -309,10 +306,10 @@ function requireClosable(draft: CrewDraft, id: TaskId): Task {
   if (task.conflict !== null)
     throw refusalError(
       'CONFLICT',
-      `${taskTitle(task)} is committed, and waits for ${task.conflict}`,
+      `${taskName(task)} is committed, and waits for ${task.conflict}`,
       `Cancel ${task.conflict} instead: then this task fails.`,
     )
-  if (isLanding(task)) throw refusalError('CONFLICT', `${taskTitle(task)} is ${stateText(task.state)}`, 'Wait until it is done.')
+  if (isLanding(task)) throw refusalError('CONFLICT', `${taskName(task)} is ${stateText(task.state)}`, 'Wait until it is done.')
   return task
 }
 
@@ -347,7 +344,7 @@ function checkVerified({ crew, spec }: CrewDraft, task: Task): void {
   if (awaitsVerify(crew, spec, task))
     throw refusalError(
       'CONFLICT',
-      `${taskTitle(task)} is being verified`,
+      `${taskName(task)} is being verified`,
       'Assign the review when verify has passed: reeve sends you a message.',
     )
 }

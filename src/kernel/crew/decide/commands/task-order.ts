@@ -3,7 +3,8 @@
 // Must never change the worker of a task. Test: test/tables/kernel/crew/decide/commands/task-order.test.ts.
 import { refusalError } from '../draft.ts'
 import { stateText } from '../../state/phases.ts'
-import { taskTitle, priorityOf } from '../../state/queries.ts'
+import { priorityOf } from '../../state/queries.ts'
+import { taskName } from '../../state/task-text.ts'
 import { senderOfIssuer, checkPriority } from './task-commands.ts'
 import { isClosed } from '../../state/task-states.ts'
 import type { Command } from '../../../model/crew/commands.ts'
@@ -18,14 +19,14 @@ export function setPriority(draft: CrewDraft, { task: id, priority, before }: Ex
     throw refusalError('INVALID', 'either `priority` or `before` is required', 'Give exactly one of them.')
   checkPriority(priority ?? 0)
   const other = before === undefined ? undefined : requireOpen(draft, before)
-  if (other?.id === id) throw refusalError('INVALID', `${taskTitle(task)} cannot come before itself`, 'Name another task.')
+  if (other?.id === id) throw refusalError('INVALID', `${taskName(task)} cannot come before itself`, 'Name another task.')
   const newPriority = other ? priorityOf(other) : (priority ?? 0)
   draft.emit({ type: 'task.ordered', task: id, priority: newPriority, ...(other ? { before: other.id } : {}), by: senderOfIssuer(draft) })
-  return other ? `${taskTitle(task)} comes before ${taskTitle(other)}` : `${taskTitle(task)} has priority ${newPriority}`
+  return other ? `${taskName(task)} comes before ${taskName(other)}` : `${taskName(task)} has priority ${newPriority}`
 }
 
 function requireOpen(draft: CrewDraft, id: TaskId): Task {
   const task = draft.requireTask(id)
-  if (isClosed(task)) throw refusalError('CONFLICT', `${taskTitle(task)} is ${stateText(task.state)}`, 'Only open tasks can be ordered.')
+  if (isClosed(task)) throw refusalError('CONFLICT', `${taskName(task)} is ${stateText(task.state)}`, 'Only open tasks can be ordered.')
   return task
 }

@@ -3,7 +3,8 @@
 import { refusalError } from '../draft.ts'
 import { failTask, messageCoordinator, failedAttemptsText } from '../release-task.ts'
 import { handOverIfFull } from '../context-handover.ts'
-import { coordinatorRecipient, currentImplementer, taskTitle } from '../../state/queries.ts'
+import { coordinatorRecipient, currentImplementer } from '../../state/queries.ts'
+import { taskName } from '../../state/task-text.ts'
 import { keptFilesOf, takeBackTask } from '../lost-files.ts'
 import { stateText } from '../../state/phases.ts'
 import { feedbackText } from '../../text/messages.ts'
@@ -42,7 +43,7 @@ export function postMessage(draft: CrewDraft, { to, text }: CommandOf<'post_mess
       ? []
       : draft.crew.members.filter((candidate) => candidate.id !== member.id && candidate.task === to && candidate.state === 'on')
   for (const { id } of recipients) draft.send(id, { from: senderOf(member), task: to, text: `${member.id} about ${to}: ${text}` })
-  messageCoordinator(draft, `${member.id}${task ? ` about ${taskTitle(task)}` : ''}: ${text}`, task, senderOf(member))
+  messageCoordinator(draft, `${member.id}${task ? ` about ${taskName(task)}` : ''}: ${text}`, task, senderOf(member))
   if (handOverIfFull(draft, draft.requireMember(member.id), text)) return 'noted; your successor takes over now: end your turn'
   if (coordinatorRecipient(draft.crew)) return 'sent'
   return 'noted; a program coordinates this crew and does not answer: decide yourself, continue, and report when you are done'
@@ -62,12 +63,12 @@ export function reportComplete(draft: CrewDraft, { summary }: CommandOf<'report_
   draft.emit({ type: 'task.reported', task: task.id, member: member.id, summary })
   messageCoordinator(
     draft,
-    `${member.id} reports ${taskTitle(task)} complete${hasVerifyCommand(draft.crew, draft.spec, task) ? '; its verify command runs now, and you get the result' : ''}: ${summary}`,
+    `${member.id} reports ${taskName(task)} complete${hasVerifyCommand(draft.crew, draft.spec, task) ? '; its verify command runs now, and you get the result' : ''}: ${summary}`,
     task,
     senderOf(member),
   )
-  if (hasVerifyCommand(draft.crew, draft.spec, task)) return `${taskTitle(task)} is verified after your turn: end your turn`
-  return task.reviews ? `${taskTitle(task)} awaits its review; end your turn` : `${taskTitle(task)} is reported; end your turn`
+  if (hasVerifyCommand(draft.crew, draft.spec, task)) return `${taskName(task)} is verified after your turn: end your turn`
+  return task.reviews ? `${taskName(task)} awaits its review; end your turn` : `${taskName(task)} is reported; end your turn`
 }
 
 /** Errors: INVALID, CONFLICT, LATE. */
@@ -78,8 +79,8 @@ export function reportVerdict(draft: CrewDraft, { verdict, comments }: CommandOf
   if (!task.briefed) throw lateError(member)
   if (verdict === 'DENIED') denyTask(draft, task, member.id, comments)
   else draft.emit({ type: 'task.verdict', task: task.id, member: member.id, verdict, comments })
-  messageCoordinator(draft, `${member.id} on ${taskTitle(task)}: ${verdict}. ${comments}`, draft.requireTask(task.id), senderOf(member))
-  return `${taskTitle(task)} is ${verdict === 'APPROVED' ? 'approved' : 'sent back'}; end your turn`
+  messageCoordinator(draft, `${member.id} on ${taskName(task)}: ${verdict}. ${comments}`, draft.requireTask(task.id), senderOf(member))
+  return `${taskName(task)} is ${verdict === 'APPROVED' ? 'approved' : 'sent back'}; end your turn`
 }
 
 /** Sends the task back to its implementer with comments. Fails the task after its last attempt. */

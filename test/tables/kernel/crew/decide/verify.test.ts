@@ -1,6 +1,6 @@
 // Verify commands: which command applies, when it runs, and what follows when it passes, fails or cannot run.
 import { describe, expect, test } from 'vitest'
-import { hasJobs, needsUnusedFiles } from '../../../../../src/kernel/crew/state/queries.ts'
+import { hasJobsThatNeedMember, needsUnusedFiles } from '../../../../../src/kernel/crew/state/queries.ts'
 import { verifyCommandOf } from '../../../../../src/kernel/crew/state/verify-rules.ts'
 import { performJob } from '../../../../support/crew-world/regular-work.ts'
 import {
@@ -318,6 +318,9 @@ describe('the merged files', () => {
   test('do not need the worker during the verify', () => {
     const world = worldInMerge()
     const verifyOfOne = verifyJob(world)
-    expect([needsUnusedFiles(verifyOfOne), hasJobs({ ...world.crew, jobs: [verifyOfOne] }, verifyOfOne.member)]).toEqual([false, false])
+    expect([needsUnusedFiles(verifyOfOne), hasJobsThatNeedMember({ ...world.crew, jobs: [verifyOfOne] }, verifyOfOne.member)]).toEqual([
+      false,
+      false,
+    ])
   })
 })
