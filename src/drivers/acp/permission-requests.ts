@@ -9,7 +9,7 @@ import type {
   RequestPermissionRequest,
   RequestPermissionResponse,
 } from '@agentclientprotocol/sdk'
-import { truncateMiddle } from '../native/tools/truncate.ts'
+import { truncateMiddle } from '../common/truncate-middle.ts'
 import { checkPath } from '../native/tools/path-guard.ts'
 import { callInput, callText, diffsOf, toolName } from './tool-content.ts'
 import { formAnswer, parseForm } from './elicitation.ts'

@@ -6,7 +6,7 @@ import type { AssistantPart, FinishReason, ToolOutcome } from '../../kernel/mode
 import { assistantText } from '../../kernel/state/assistant-text.ts'
 import type { Report } from '../../kernel/model/reports.ts'
 import type { LiveOutput } from '../port.ts'
-import { TruncatingBuffer } from '../native/tools/truncate.ts'
+import { TruncatingBuffer } from '../common/truncate-middle.ts'
 import { callInput, callText, resultText, toolName } from './tool-content.ts'
 import { NO_USAGE } from './usage.ts'
 import type { ReportedCall } from './message-schemas.ts'

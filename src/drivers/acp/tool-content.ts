@@ -2,7 +2,7 @@
 // Test: test/processes/acp/turns.test.ts.
 import { z } from 'zod'
 import type { AskDiff } from '../../kernel/model/asks.ts'
-import { MAX_RESULT_BYTES, truncateMiddle } from '../native/tools/truncate.ts'
+import { MAX_RESULT_BYTES, truncateMiddle } from '../common/truncate-middle.ts'
 import type { ReportedCall } from './message-schemas.ts'
 
 /** Limit of a call's journaled input, in characters of JSON. */

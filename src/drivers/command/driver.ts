@@ -16,7 +16,7 @@ import { lastReports } from './exit-cause.ts'
 import { prepareAgentStart, followProgram, reportSender, type SendReports } from './run-program.ts'
 import { parseKnownCommand } from './formats/formats.ts'
 import type { KnownCommand } from './formats/formats.ts'
-import { OutputQuota } from './output-quota.ts'
+import { RecordedOutputLimit } from './recorded-output-limit.ts'
 import { pumpOutput } from './output-pump.ts'
 import type { CommandSpec } from '../../kernel/model/process-spec.ts'
 import { errorText } from '../../kernel/util/error-text.ts'
@@ -53,7 +53,7 @@ export function commandDriver(options: CommandOptions): Driver<CommandSpec> {
 async function startCommand(launch: Launch<CommandSpec>, kernel: KernelPort, options: CommandOptions): Promise<Agent> {
   const { keptBytes = MAX_RECORDED_BYTES, prices, cancelMs = CANCEL_MS, silentMs } = options
   const { spec, containment } = launch
-  const send = reportSender(kernel, new OutputQuota(keptBytes))
+  const send = reportSender(kernel, new RecordedOutputLimit(keptBytes))
   const known = spec.format === undefined ? null : parseKnownCommand(argvWithoutPrompt(spec), spec.format)
   if (known !== null && isConversation(spec)) {
     const history = await readSessionHistory(launch)

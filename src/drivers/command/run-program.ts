@@ -8,7 +8,7 @@ import type { Program, ProgramExit } from '../contain/containment-contract.ts'
 import type { KernelPort, Launch } from '../port.ts'
 import type { AgentOutput } from './agent-output.ts'
 import type { KnownCommand } from './formats/formats.ts'
-import type { OutputQuota } from './output-quota.ts'
+import type { RecordedOutputLimit } from './recorded-output-limit.ts'
 import { JsonLineSplitter } from './output-splitters.ts'
 import { pumpOutput } from './output-pump.ts'
 import type { CommandSpec } from '../../kernel/model/process-spec.ts'
@@ -20,10 +20,10 @@ const KILL_MS = 6_000
 
 export type SendReports = (reports: readonly Report[]) => Promise<void>
 
-/** Returns a function that sends reports within the quota. All reports of one call share a commit. */
-export function reportSender(kernel: KernelPort, quota: OutputQuota): SendReports {
+/** Returns a function that sends reports within the limit of recorded output. All reports of one call share a commit. */
+export function reportSender(kernel: KernelPort, outputLimit: RecordedOutputLimit): SendReports {
   return async (reports) => {
-    await Promise.all(reports.flatMap((report) => quota.allow(report)).map((report) => kernel.report(report)))
+    await Promise.all(reports.flatMap((report) => outputLimit.allow(report)).map((report) => kernel.report(report)))
   }
 }
 

@@ -3,7 +3,7 @@
 import type { Ask, AskEvidence, UserAnswer } from '../../../kernel/model/asks.ts'
 import type { Pid } from '../../../kernel/model/ids.ts'
 import type { ToolCall } from '../context/context.ts'
-import { truncateMiddle } from '../tools/truncate.ts'
+import { truncateMiddle } from '../../common/truncate-middle.ts'
 
 /** The longest text of a question, in bytes. */
 const MAX_TEXT_BYTES = 4 * 1024

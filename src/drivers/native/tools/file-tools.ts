@@ -2,7 +2,7 @@
 // itself.
 // Test: test/tables/drivers/native/tools/file-tools.test.ts.
 import { z } from 'zod'
-import { MAX_RESULT_BYTES } from './truncate.ts'
+import { MAX_RESULT_BYTES } from '../../common/truncate-middle.ts'
 import type { FileInputs, FileToolName } from './file-inputs.ts'
 import { FileWorkers } from './file-workers.ts'
 import { defineTool } from './tool.ts'

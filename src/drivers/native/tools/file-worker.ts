@@ -3,7 +3,7 @@
 // threads.
 // Test: test/processes/native/hostile-tool-calls.test.ts.
 import { parentPort } from 'node:worker_threads'
-import { truncateMiddle } from './truncate.ts'
+import { truncateMiddle } from '../../common/truncate-middle.ts'
 import { editFile } from './edit.ts'
 import type { FileAnswer, FileCall, FileContext, FileInputs, FileToolName } from './file-inputs.ts'
 import { globFiles } from './glob.ts'

@@ -7,7 +7,7 @@ import { splitFrontMatter } from '../../../kernel/util/front-matter.ts'
 import type { FileContext, SkillInput } from './file-inputs.ts'
 import { readText } from './text-files.ts'
 import { ToolError } from './tool-error.ts'
-import { MAX_RESULT_BYTES, truncateMiddle } from './truncate.ts'
+import { MAX_RESULT_BYTES, truncateMiddle } from '../../common/truncate-middle.ts'
 import { listEntries, SKIPPED_DIRS } from './walk.ts'
 
 /** the longest `SKILL.md` */

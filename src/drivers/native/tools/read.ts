@@ -2,7 +2,7 @@
 // Tests: test/tables/drivers/native/tools/file-tools.test.ts, test/tables/drivers/native/tools/image.test.ts.
 import type { FileHandle } from 'node:fs/promises'
 import path from 'node:path'
-import { MAX_RESULT_BYTES } from './truncate.ts'
+import { MAX_RESULT_BYTES } from '../../common/truncate-middle.ts'
 import type { FileContext, ReadInput } from './file-inputs.ts'
 import { isBinary, openText } from './text-files.ts'
 import { MAGIC_BYTES, checkImageBytes, findImageFormat, describeImage } from './image.ts'

@@ -47,7 +47,7 @@ describe('a shortened context', () => {
     expect(JSON.stringify(call).length).toBeLessThan(2 * chars + 250)
   })
 
-  test('has short texts unchanged', () => {
+  test('keeps short texts unchanged', () => {
     const shortContext: ModelContext = {
       ...CONTEXT,
       messages: [

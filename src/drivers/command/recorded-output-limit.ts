@@ -1,11 +1,11 @@
 // Limits how much text of one incarnation is recorded. Beyond the limit, output and the texts of steps are dropped; steps and
-// their costs are still recorded. Test: test/tables/drivers/command/output-quota.test.ts.
+// their costs are still recorded. Test: test/tables/drivers/command/recorded-output-limit.test.ts.
 import type { AssistantPart } from '../../kernel/model/facts.ts'
 import type { Report } from '../../kernel/model/reports.ts'
 
 const MIB = 1024 * 1024
 
-export class OutputQuota {
+export class RecordedOutputLimit {
   readonly #maxBytes: number
   #bytes = 0
   #hasNotedLimit = false

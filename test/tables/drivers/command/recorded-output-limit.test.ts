@@ -1,6 +1,6 @@
 // An incarnation with too much output: its steps and their costs are recorded, its texts are dropped.
 import { expect, test } from 'vitest'
-import { OutputQuota } from '../../../../src/drivers/command/output-quota.ts'
+import { RecordedOutputLimit } from '../../../../src/drivers/command/recorded-output-limit.ts'
 import type { Report } from '../../../../src/kernel/model/reports.ts'
 
 const MIB = 1024 * 1024
@@ -22,24 +22,24 @@ const RESULT: Report = { type: 'tool.finished', callId: 'c', outcome: 'ok', cont
 const NOTE = { type: 'note', text: 'its output is more than 1 MiB: no more of it is kept' }
 
 test.each([[OUTPUT], [ANSWER], [RESULT]])('the report that exceeds the limit is kept, with a note (case %#)', (report) => {
-  expect(new OutputQuota(MIB).allow(report)).toEqual([report, NOTE])
+  expect(new RecordedOutputLimit(MIB).allow(report)).toEqual([report, NOTE])
 })
 
 test('below the limit everything is kept', () => {
-  const quota = new OutputQuota(10 * MIB)
-  for (const report of [OUTPUT, ANSWER, RESULT]) expect(quota.allow(report)).toEqual([report])
+  const outputLimit = new RecordedOutputLimit(10 * MIB)
+  for (const report of [OUTPUT, ANSWER, RESULT]) expect(outputLimit.allow(report)).toEqual([report])
 })
 
 test('above the limit texts are dropped, and events stay', () => {
-  const quota = new OutputQuota(MIB)
-  quota.allow(OUTPUT)
-  expect(quota.allow(OUTPUT)).toEqual([])
-  expect(quota.allow({ type: 'note', text: 'n' })).toEqual([])
-  expect(quota.allow(ANSWER)).toEqual([{ ...ANSWER, message: [{ type: 'tool-call', callId: 'c', name: 'run', input: null }] }])
-  expect(quota.allow(RESULT)).toEqual([{ ...RESULT, content: '(not kept)' }])
+  const outputLimit = new RecordedOutputLimit(MIB)
+  outputLimit.allow(OUTPUT)
+  expect(outputLimit.allow(OUTPUT)).toEqual([])
+  expect(outputLimit.allow({ type: 'note', text: 'n' })).toEqual([])
+  expect(outputLimit.allow(ANSWER)).toEqual([{ ...ANSWER, message: [{ type: 'tool-call', callId: 'c', name: 'run', input: null }] }])
+  expect(outputLimit.allow(RESULT)).toEqual([{ ...RESULT, content: '(not kept)' }])
   for (const report of [
     { type: 'usage', usage: USAGE },
     { type: 'exited', code: 0, osSignal: null },
   ] as const)
-    expect(quota.allow(report)).toEqual([report])
+    expect(outputLimit.allow(report)).toEqual([report])
 })

@@ -1,7 +1,7 @@
 // Truncated texts: the beginning and the end are kept, and no character is cut.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { TruncatingBuffer, truncateMiddle } from '../../../../../src/drivers/native/tools/truncate.ts'
+import { TruncatingBuffer, truncateMiddle } from '../../../../src/drivers/common/truncate-middle.ts'
 
 test('a text within the limit stays unchanged', () => {
   expect(truncateMiddle('', 10)).toBe('')

@@ -1,5 +1,5 @@
 // Limits a text of unknown length: keeps its beginning and its end, and states how many bytes were omitted between them.
-// Test: test/tables/drivers/native/tools/truncate.test.ts.
+// Test: test/tables/drivers/common/truncate-middle.test.ts.
 
 /** The largest result of a tool, in bytes of UTF-8. */
 export const MAX_RESULT_BYTES = 32 * 1024
