@@ -103,7 +103,7 @@ export function shortId(uuid: string): string {
 }
 
 /** Returns a number with its noun: `1 step`, `2 steps`. */
-export function countOf(count: number, noun: string): string {
+export function formatCount(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : noun.endsWith('s') ? 'es' : 's'}`
 }
 

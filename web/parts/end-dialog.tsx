@@ -5,7 +5,7 @@ import { useEffect } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { StakesView } from '../../src/api/views/stakes.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
-import { countOf } from '../../src/faces/format.ts'
+import { formatCount } from '../../src/faces/format.ts'
 import { ask, commandName, endProcess, pauseOrResume } from '../actions.ts'
 import { Dialog } from './dialog.tsx'
 
@@ -53,7 +53,7 @@ export function EndDialog(): JSX.Element | null {
       {below > 0 ? (
         <label>
           <input type="checkbox" checked={subtree} onChange={(event) => (withSubtree.value = event.currentTarget.checked)} /> with the{' '}
-          {countOf(below, 'process')} below it
+          {formatCount(below, 'process')} below it
         </label>
       ) : null}
       <pre class="command">{`reeve ${action} ${commandName(row)}${subtree ? ' --tree' : ''}`}</pre>
@@ -86,15 +86,15 @@ function Stakes({ view }: { readonly view: StakesView }): JSX.Element {
   const lost = [
     ...view.inFlight.map(({ what, becomes }) => `${what}: ${becomes}`),
     ...(view.unrecorded
-      ? [`${countOf(view.unrecorded.files, 'file')} without a record (+${view.unrecorded.added} −${view.unrecorded.removed})`]
+      ? [`${formatCount(view.unrecorded.files, 'file')} without a record (+${view.unrecorded.added} −${view.unrecorded.removed})`]
       : []),
-    ...(view.messagesLost > 0 ? [countOf(view.messagesLost, 'waiting message')] : []),
+    ...(view.messagesLost > 0 ? [formatCount(view.messagesLost, 'waiting message')] : []),
   ]
   const { step, resumable, worktree } = view.kept
   const kept = [
     ...(step === null ? [] : [`the history to step ${step}${resumable ? '; it can be resumed from there' : ''}`]),
     ...(worktree === null ? [] : [`the files in ${worktree}`]),
-    ...view.unmerged.map(({ branch, commits }) => `${countOf(commits, 'commit')} on ${branch}`),
+    ...view.unmerged.map(({ branch, commits }) => `${formatCount(commits, 'commit')} on ${branch}`),
   ]
   const others = [
     ...(view.children.goOn.length > 0 ? [`${names(view.children.goOn)}: goes on`] : []),

@@ -4,7 +4,7 @@ import { useMemo } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { ChangedFileView, ProcessDiffView, ProcessFilesView } from '../../src/api/views/diff.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
-import { countOf } from '../../src/faces/format.ts'
+import { formatCount } from '../../src/faces/format.ts'
 import { diffByFile } from '../../src/faces/unified-diff.ts'
 import { ask } from '../actions.ts'
 import { useLive } from '../live.ts'
@@ -85,9 +85,9 @@ function ChangedFiles({ changes: { files, diff } }: { readonly changes: Changes 
   const selected = files.files.find(({ path }) => path === wanted) ?? files.files[0]
   const notes = [
     ...(files.of === 'reported' ? ['As its agent reported: it has no worktree, so changes by programs are missing.'] : []),
-    ...(files.more > 0 ? [`${countOf(files.more, 'more file')} not shown.`] : []),
+    ...(files.more > 0 ? [`${formatCount(files.more, 'more file')} not shown.`] : []),
     ...(files.left.length + files.leftMore > 0
-      ? [`${countOf(files.left.length + files.leftMore, 'file')} not recorded: too large, or unreadable.`]
+      ? [`${formatCount(files.left.length + files.leftMore, 'file')} not recorded: too large, or unreadable.`]
       : []),
   ]
   return (
@@ -146,7 +146,7 @@ function FileDiff({ file, text, isCut }: FileDiffProps): JSX.Element {
       <p class="quiet">
         {file.steps.length === 0
           ? ''
-          : `changed by ${file.steps.length > 12 ? countOf(file.steps.length, 'step') : `step ${file.steps.join(', ')}`}`}
+          : `changed by ${file.steps.length > 12 ? formatCount(file.steps.length, 'step') : `step ${file.steps.join(', ')}`}`}
       </p>
       {isCut ? <p class="problem">The file is too large: a part of its diff is not shown.</p> : null}
       <DiffView path={file.path} text={text ?? ''} none={file.insertions === null ? 'A binary file.' : 'No line differs.'} />

@@ -43,14 +43,14 @@ export function resultText({ content, images = [] }: BodyOf<'tool.finished'>): s
 }
 
 /** Formats a number of tokens: `182,004`. */
-function formatCount(tokens: number): string {
+function formatTokenCount(tokens: number): string {
   return tokens.toLocaleString('en')
 }
 
 /** Describes a compaction of the context, or its failure. */
 export function compactionText(body: BodyOf<'context.compacted' | 'compaction.failed'>): string {
   if (body.type === 'compaction.failed') return `the context could not be compacted: ${body.error}`
-  return `context compacted: ${formatCount(body.before)} -> ${formatCount(body.after)} tokens`
+  return `context compacted: ${formatTokenCount(body.before)} -> ${formatTokenCount(body.after)} tokens`
 }
 
 /** Returns the log lines of a crew event: `lexer: DENIED by worker-2: a.ts:1: no`. */
@@ -64,7 +64,7 @@ export function isRepeatedByNote(body: FactBody, next: FactBody | undefined): bo
   return isFinalModelFailure(body) && next?.type === 'process.note' && next.text.endsWith(body.error)
 }
 
-/** Whether the fact is a failed model call that is not repeated and has no partial answer. */
+/** Whether the fact is a model call or a compaction that failed, was not interrupted, is not tried again, and left no partial answer. */
 export function isFinalModelFailure(body: FactBody): body is BodyOf<'model.failed' | 'compaction.failed'> {
   if (body.type !== 'model.failed' && body.type !== 'compaction.failed') return false
   return body.retryInMs === null && body.error !== 'interrupted' && !('partial' in body && body.partial)

@@ -7,7 +7,7 @@ import type { MergePlanView } from '../../api/views/diff.ts'
 import { Failure } from '../errors.ts'
 import type { Args } from '../input/args.ts'
 import { candidatesOf, resolveForRead } from '../input/which-process.ts'
-import { countOf } from '../../faces/format.ts'
+import { formatCount } from '../../faces/format.ts'
 import type { Output } from '../print/output.ts'
 import { processTitle } from '../print/process-text.ts'
 import { oneLine } from '../print/text.ts'
@@ -75,8 +75,8 @@ export function authorOf({ uncommitted, ended, of }: MergePlanView, checkout: Us
 /** Describes the size of the work, such as `2 commits and 1 uncommitted file`. */
 export function describeWork({ commits, uncommitted, of }: MergePlanView): string {
   return [
-    ...(commits.length > 0 ? [countOf(commits.length, 'commit')] : []),
-    ...(uncommitted > 0 ? [countOf(uncommitted, of === 'salvage' ? 'salvaged file' : 'uncommitted file')] : []),
+    ...(commits.length > 0 ? [formatCount(commits.length, 'commit')] : []),
+    ...(uncommitted > 0 ? [formatCount(uncommitted, of === 'salvage' ? 'salvaged file' : 'uncommitted file')] : []),
   ].join(' and ')
 }
 

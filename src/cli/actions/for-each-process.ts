@@ -3,7 +3,7 @@
 import { ApiError } from '../../api/client/client.ts'
 import { exitCode } from '../errors.ts'
 import { processTitle } from '../print/process-text.ts'
-import { countOf } from '../../faces/format.ts'
+import { formatCount } from '../../faces/format.ts'
 import { toReportedError } from '../print/hints.ts'
 import { errorText } from '../print/output.ts'
 import { stripControls } from '../print/text.ts'
@@ -63,7 +63,7 @@ export async function forEachSelected(
   if (out.json) return exit
   if (targets.length === 0) await out.message(`no process is ${rules.adjective}`)
   if (targets.length > 1)
-    await out.message(`${succeeded < targets.length ? `${succeeded} of ` : ''}${countOf(targets.length, 'process')} ${outcome}`)
+    await out.message(`${succeeded < targets.length ? `${succeeded} of ` : ''}${formatCount(targets.length, 'process')} ${outcome}`)
   return exit
 }
 

@@ -8,7 +8,7 @@ import { askToConfirm } from '../input/confirm.ts'
 import { formatTable } from '../print/format-table.ts'
 import { processTitle, endingText, hasEnded, startText } from '../print/process-text.ts'
 import { UsageError } from '../errors.ts'
-import { countOf, shortId } from '../../faces/format.ts'
+import { formatCount, shortId } from '../../faces/format.ts'
 import { oneLine, stripControls } from '../print/text.ts'
 import type { VerbCall } from '../table/verb.ts'
 
@@ -113,9 +113,9 @@ async function printPlan(
 async function isConfirmed({ args, out }: VerbCall, count: number): Promise<boolean> {
   if (args.on('yes')) return true
   if (!out.json && process.stdin.isTTY && out.isTerminal('stderr'))
-    return askToConfirm(`Resume ${countOf(Math.min(count, MAX_AT_ONCE), 'process')}?`)
+    return askToConfirm(`Resume ${formatCount(Math.min(count, MAX_AT_ONCE), 'process')}?`)
   throw new UsageError(
-    `${countOf(count, 'process')} would be resumed, and there is no terminal to ask on`,
+    `${formatCount(count, 'process')} would be resumed, and there is no terminal to ask on`,
     'Use --yes to skip the question.',
   )
 }

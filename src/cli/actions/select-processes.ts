@@ -7,7 +7,7 @@ import { Failure, UsageError } from '../errors.ts'
 import { askToConfirm } from '../input/confirm.ts'
 import { labelFilter } from '../input/labels.ts'
 import { isNamePattern, nameMatcher } from '../input/name-pattern.ts'
-import { countOf } from '../../faces/format.ts'
+import { formatCount } from '../../faces/format.ts'
 import { oneLine } from '../print/text.ts'
 import type { VerbCall } from '../table/verb.ts'
 
@@ -123,7 +123,7 @@ export async function isAllConfirmed(
   const isAsked = args.on('all') && !args.on('yes') && !out.json && process.stdin.isTTY && out.isTerminal('stderr')
   if (!isAsked || targets.length === 0) return true
   for (const line of (await preview?.(targets)) ?? []) await out.message(line)
-  if (await askToConfirm(`${action} ${countOf(targets.length, 'process')}?`)) return true
+  if (await askToConfirm(`${action} ${formatCount(targets.length, 'process')}?`)) return true
   await out.message('nothing was changed')
   return false
 }

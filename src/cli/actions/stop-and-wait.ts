@@ -4,7 +4,7 @@ import type { Reeve } from '../../index.ts'
 import type { ProcessView, SteerView } from '../../api/views/process.ts'
 import { processTitle, endingText, hasEnded } from '../print/process-text.ts'
 import type { ActionResult } from './for-each-process.ts'
-import { countOf } from '../../faces/format.ts'
+import { formatCount } from '../../faces/format.ts'
 import type { Signal } from '../../kernel/model/words.ts'
 
 /** the wait after the grace: a process can delay a signal by 10 s, and its programs are killed after that */
@@ -65,7 +65,7 @@ function graceOf({ process }: SteerView, requestedMs: number): number {
 /** Returns the end of the message: the number of processes reached, the children that keep running, and a note. */
 export function outcomeSuffix(answer: SteerView): string {
   const parts: string[] = []
-  if (answer.affected > 1) parts.push(`${countOf(answer.affected, 'process')} in all`)
+  if (answer.affected > 1) parts.push(`${formatCount(answer.affected, 'process')} in all`)
   if (answer.childrenGoOn) parts.push(answer.childrenGoOn === 1 ? '1 child keeps running' : `${answer.childrenGoOn} children keep running`)
   if (answer.note) parts.push(answer.note)
   return parts.map((part) => `; ${part}`).join('')

@@ -4,7 +4,7 @@ import type { ProcessView } from '../../api/views/process.ts'
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
 import { hasEnded, isPlainCommandView } from '../print/process-text.ts'
 import { followProcess, type FollowPrinter } from './follow.ts'
-import { countOf } from '../../faces/format.ts'
+import { formatCount } from '../../faces/format.ts'
 import type { Interrupts } from '../input/interrupts.ts'
 import type { Output } from '../print/output.ts'
 import { oneLine } from '../print/text.ts'
@@ -63,7 +63,7 @@ async function printWorkLocation(uuid: string, { out, reeve }: CommandContext): 
 function changesText(changes: { readonly commits: number; readonly count: number } | null | undefined): string {
   if (!changes) return 'its work is'
   const { commits, count } = changes
-  const files = count === 0 ? [] : [`${countOf(count, 'file')} changed, not committed,`]
-  const parts = [...(commits === 0 ? [] : [countOf(commits, 'commit')]), ...files]
+  const files = count === 0 ? [] : [`${formatCount(count, 'file')} changed, not committed,`]
+  const parts = [...(commits === 0 ? [] : [formatCount(commits, 'commit')]), ...files]
   return parts.length === 0 ? 'nothing is changed' : parts.join(' and ')
 }

@@ -5,7 +5,7 @@ import type { ProcessView } from '../../api/views/process.ts'
 import type { Reeve } from '../../index.ts'
 import { closestWord } from '../../config/did-you-mean.ts'
 import { parseAnswer } from '../input/prompts.ts'
-import { countOf } from '../../faces/format.ts'
+import { formatCount } from '../../faces/format.ts'
 import { ACTION_BY_KEY, QUESTION, QUESTION_READY, type UserAction } from '../input/interrupts.ts'
 import type { Output } from '../print/output.ts'
 import { stripControls } from '../print/text.ts'
@@ -164,7 +164,8 @@ async function sendMessage(text: string, { reeve, out, uuid }: Attached): Promis
   const { status } = await reeve.get(uuid)
   if (queueCount > 0 && status === 'suspended')
     await out.message(out.paintMessage('dim', '  queued; it is suspended, /resume continues it'))
-  else if (queueCount > 0) await out.message(out.paintMessage('dim', `  queued (${countOf(queueCount, 'message')}): read after this turn`))
+  else if (queueCount > 0)
+    await out.message(out.paintMessage('dim', `  queued (${formatCount(queueCount, 'message')}): read after this turn`))
 }
 
 const COMMANDS: Readonly<Record<string, (attached: Attached, action: (action: UserAction) => void) => void | Promise<void>>> = {

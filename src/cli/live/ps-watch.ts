@@ -5,7 +5,7 @@ import type { ProcessView } from '../../api/views/process.ts'
 import { ApiError } from '../../api/client/client.ts'
 import { connect, type Reeve } from '../../index.ts'
 import { knownCostSum } from '../../api/known-cost.ts'
-import { formatCost, countOf } from '../../faces/format.ts'
+import { formatCost, formatCount } from '../../faces/format.ts'
 import type { Output } from '../print/output.ts'
 import { fitWidth } from '../print/text.ts'
 import { Throttle } from './throttle.ts'
@@ -194,5 +194,5 @@ function summaryOf(rows: readonly Watchable[]): string {
   const parts = [...counts].map(([status, some]) => `${some.length} ${status}`)
   const { costUsd, unpriced } = knownCostSum(rows.map(({ usage }) => usage))
   if (costUsd !== 0) parts.push(formatCost(costUsd, unpriced))
-  return [countOf(rows.length, 'process'), ...parts, 'q ends'].join(' | ')
+  return [formatCount(rows.length, 'process'), ...parts, 'q ends'].join(' | ')
 }

@@ -3,7 +3,7 @@ import { reasonText } from '../../api/text/exit-reason.ts'
 import type { NodeView, RunView } from '../../api/views/compose.ts'
 import type { ProcessStanding } from './blocked.ts'
 import { formatTable, type Column } from './format-table.ts'
-import { formatCost, costCell, formatElapsed, countOf } from '../../faces/format.ts'
+import { formatCost, costCell, formatElapsed, formatCount } from '../../faces/format.ts'
 import { STATUS_COLOURS, type Colour } from './status-colours.ts'
 import { oneLine } from './text.ts'
 import { RUNNING_STATUSES } from '../../kernel/model/words.ts'
@@ -128,7 +128,7 @@ export function runSummary(run: RunView): string {
   const reason = exit && exit.reason !== status ? `: ${oneLine(reasonText(exit.reason))}` : ''
   return [
     `run ${name ?? pid} ${status}${reason}`,
-    countOf(nodes.length, 'node'),
+    formatCount(nodes.length, 'node'),
     ...(costUsd !== 0 ? [formatCost(costUsd, unpriced)] : []),
     formatElapsed(elapsedMs),
   ].join(' | ')

@@ -1,7 +1,7 @@
 // Formats the change of a task for a terminal: its title, its files, and the git command for the complete diff. Pure. Test: test/tables/cli/print/crew-diff.test.ts.
 import { shellWord } from '../../api/text/shell-quote.ts'
 import type { CrewDiffView } from '../../api/views/crew-diff.ts'
-import { countOf } from '../../faces/format.ts'
+import { formatCount } from '../../faces/format.ts'
 import { MAX_NAMES, pathsText, sizeText, statLines, type DiffStyle } from './diff.ts'
 import { oneLine, escapeControls } from './text.ts'
 
@@ -15,7 +15,7 @@ export function diffTitle({ task: { id, title }, of, note, ...sizes }: CrewDiffV
 export function truncationLine(view: CrewDiffView): string | null {
   const { left, diff } = view
   if (diff === null || left.length === 0) return null
-  return `The diff of ${countOf(left.length, 'file')} is not whole: ${pathsText(left)}. ${gitCommand(view)} shows all of it.`
+  return `The diff of ${formatCount(left.length, 'file')} is not whole: ${pathsText(left)}. ${gitCommand(view)} shows all of it.`
 }
 
 /** Returns the git command that shows the change in the repository of the user; it changes nothing. */

@@ -3,7 +3,7 @@
 import { shellLine } from '../../api/text/shell-quote.ts'
 import type { CrewPlanView, CrewRunBody, PlannedMemberView, PlannedTaskView } from '../../api/views/crew-up.ts'
 import { formatTable, type Column } from './format-table.ts'
-import { countOf, formatDuration } from '../../faces/format.ts'
+import { formatCount, formatDuration } from '../../faces/format.ts'
 import type { Output } from './output.ts'
 import { oneLine, stripControls } from './text.ts'
 
@@ -44,7 +44,7 @@ function headLines({
 }: CrewPlanView): string[] {
   const target = branch === null ? 'no repository' : `branch ${branch} from ${base?.slice(0, 10)}`
   return [
-    `crew ${name} | ${target} | coordinator: ${coordinator} | gate: ${gate} | merge: ${merge}${reviews ? '' : ' | no reviews'}${stay ? ' | stays' : ''} | ${maxAttempts === 1 ? '1 attempt' : `${maxAttempts} attempts`} per task | at most ${countOf(maxWorkers, 'worker')}`,
+    `crew ${name} | ${target} | coordinator: ${coordinator} | gate: ${gate} | merge: ${merge}${reviews ? '' : ' | no reviews'}${stay ? ' | stays' : ''} | ${maxAttempts === 1 ? '1 attempt' : `${maxAttempts} attempts`} per task | at most ${formatCount(maxWorkers, 'worker')}`,
     ...(Object.keys(limits).length > 0 ? [`limits of all members together: ${limitsText(limits)}`] : []),
     ...(setup ? [`setup: ${commandText(setup)}${timeoutText(setup)}`] : []),
     ...(copy.length > 0 ? [`copy: ${copy.join(', ')}`] : []),

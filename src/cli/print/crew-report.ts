@@ -1,6 +1,6 @@
 // Formats the report of a crew as Markdown, for the user or a pull request. Pure. Texts of agents must not change the structure of the
 // document: they are escaped on one line, or quoted. Test: test/tables/cli/print/crew-report.test.ts.
-import { formatCost, formatElapsed, countOf, shortId, formatTokens } from '../../faces/format.ts'
+import { formatCost, formatElapsed, formatCount, shortId, formatTokens } from '../../faces/format.ts'
 import { byWordText } from './crew.ts'
 import { oneLine, stripControls } from './text.ts'
 import type {
@@ -27,12 +27,12 @@ function headLines({ name, uuid, status, ending, elapsedMs, totals, git, problem
   const all = Object.values(totals.tasks).reduce((sum, count) => sum + count, 0)
   const failedCount = totals.attempts - totals.denials
   const failures = [
-    totals.denials > 0 ? countOf(totals.denials, 'denial') : null,
+    totals.denials > 0 ? formatCount(totals.denials, 'denial') : null,
     failedCount > 0 ? `${failedCount} lost or failed ${failedCount === 1 ? 'attempt' : 'attempts'}` : null,
   ]
   const parts = [
-    `${done} of ${countOf(all, 'task')} done${byWordText(every)}`,
-    countOf(totals.commits, 'commit'),
+    `${done} of ${formatCount(all, 'task')} done${byWordText(every)}`,
+    formatCount(totals.commits, 'commit'),
     ...failures,
     formatElapsed(elapsedMs),
     costText(totals.usage),
@@ -45,7 +45,7 @@ function headLines({ name, uuid, status, ending, elapsedMs, totals, git, problem
     ...(git
       ? [
           '',
-          `Branch \`${git.branch.name}\`: ${countOf(git.branch.commits, 'commit')} since \`${git.branch.base.slice(0, COMMIT_DIGITS)}\`, now at \`${git.branch.commit.slice(0, COMMIT_DIGITS)}\`${git.branch.taken && git.branch.commits > 0 ? ', all of it in what is checked out' : ''}.`,
+          `Branch \`${git.branch.name}\`: ${formatCount(git.branch.commits, 'commit')} since \`${git.branch.base.slice(0, COMMIT_DIGITS)}\`, now at \`${git.branch.commit.slice(0, COMMIT_DIGITS)}\`${git.branch.taken && git.branch.commits > 0 ? ', all of it in what is checked out' : ''}.`,
         ]
       : []),
     ...problems.flatMap((problem) => ['', `Not known: ${escapeMarkdown(problem)}.`]),
@@ -178,7 +178,7 @@ function setupText({ id, setup }: ReportMemberView): string[] {
   const { ok, command, code, ms, output, copied, skipped } = setup
   const parts = [
     command === null ? '' : `${escapeMarkdown(command)} ${ok ? 'took' : `failed (${code ?? 'no exit code'}) after`} ${formatElapsed(ms)}`,
-    copied > 0 ? countOf(copied, 'file') + ' brought along' : '',
+    copied > 0 ? formatCount(copied, 'file') + ' brought along' : '',
     skipped.length > 0 ? `not brought along: ${escapeMarkdown(skipped.join('; '))}` : '',
   ]
   const summary = parts.filter((part) => part !== '').join('; ')

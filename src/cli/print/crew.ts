@@ -4,7 +4,7 @@ import { reasonText } from '../../api/text/exit-reason.ts'
 import { earlyEndText, resumeCommandText } from '../../api/text/crew-end.ts'
 import type { CrewMemberView, CrewTaskView, CrewView, TaskDetailView } from '../../api/views/crew.ts'
 import { blockText, isSuspendedByAncestor, type ProcessStanding } from './blocked.ts'
-import { formatClock, costCell, formatElapsed, countOf, shortId } from '../../faces/format.ts'
+import { formatClock, costCell, formatElapsed, formatCount, shortId } from '../../faces/format.ts'
 import { responsiveTable, type OmittableColumn } from './responsive-table.ts'
 import type { Output } from './output.ts'
 import { STATUS_COLOURS, type Colour } from './status-colours.ts'
@@ -185,7 +185,7 @@ export function taskPage(task: TaskDetailView, out: Style, now: number, change: 
     ],
     ['reviewer', task.reviewer],
     ['verdict', task.verdict],
-    ['attempts', task.attempts > 0 ? `${attemptCount(task)} (${countOf(task.denials, 'denial')})` : null],
+    ['attempts', task.attempts > 0 ? `${attemptCount(task)} (${formatCount(task.denials, 'denial')})` : null],
     ['begins at', task.base?.slice(0, 10) ?? null],
     ['verify', checkOf(task)],
     ['commit', task.commit?.slice(0, 10) ?? null],
@@ -234,14 +234,14 @@ export function crewSummary(crew: CrewView): string {
   const failed = crew.tasks.filter(({ state }) => state === 'failed').length
   const cancelled = crew.tasks.filter(({ state }) => state === 'cancelled').length
   const tasks = [
-    `${countDone(crew.tasks)}/${countOf(crew.tasks.length, 'task')} done${byWordText(crew.tasks)}`,
+    `${countDone(crew.tasks)}/${formatCount(crew.tasks.length, 'task')} done${byWordText(crew.tasks)}`,
     ...(failed > 0 ? [`${failed} failed`] : []),
     ...(cancelled > 0 ? [`${cancelled} cancelled`] : []),
   ].join(', ')
   return [
     `${oneLine(crew.name ?? 'crew')} (PID ${crew.pid}) ${crew.status}`,
     tasks,
-    ...(crew.exit ? [] : [countOf(workers(crew).length, 'worker')]),
+    ...(crew.exit ? [] : [formatCount(workers(crew).length, 'worker')]),
     ...(crew.costUsd !== 0 ? [costText(crew)] : []),
     formatElapsed(crew.elapsedMs),
   ].join(' | ')

@@ -1,7 +1,7 @@
 // Formats changed files for a terminal: their sizes, and a coloured unified diff. Pure. Control characters in files become visible
 // text. Test: test/tables/cli/print/crew-diff.test.ts.
 import type { DiffFileView } from '../../api/views/diff.ts'
-import { countOf } from '../../faces/format.ts'
+import { formatCount } from '../../faces/format.ts'
 import type { Output } from './output.ts'
 import { fitWidth, oneLine, padWidth, escapeControls, displayWidth } from './text.ts'
 
@@ -21,7 +21,7 @@ export const MAX_NAMES = 8
 
 /** `2 files, +12 -3` */
 export function sizeText({ files, insertions, deletions }: DiffSizes): string {
-  return files.length === 0 ? 'no file differs' : `${countOf(files.length, 'file')}, +${insertions} -${deletions}`
+  return files.length === 0 ? 'no file differs' : `${formatCount(files.length, 'file')}, +${insertions} -${deletions}`
 }
 
 /** Returns a line per file, as in `git diff --stat`, and a line with the sum. */

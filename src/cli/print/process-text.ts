@@ -2,7 +2,7 @@
 import { toolInputLine } from '../../api/text/one-line.ts'
 import { reasonText } from '../../api/text/exit-reason.ts'
 import type { ProcessView } from '../../api/views/process.ts'
-import { formatCost, formatElapsed, countOf, formatTokens } from '../../faces/format.ts'
+import { formatCost, formatElapsed, formatCount, formatTokens } from '../../faces/format.ts'
 import { fitWidth, oneLine } from './text.ts'
 
 /** Returns the title of a process: `PID 5 (docs)`. */
@@ -69,7 +69,7 @@ export function processSummary(view: ProcessView): string {
   const { usage } = view
   const parts = [`${processTitle(view)} ${endingText(view)}`]
   if (usage.steps > 0) {
-    parts.push(countOf(usage.steps, 'step'))
+    parts.push(formatCount(usage.steps, 'step'))
     // Scripted models and failed calls use no tokens.
     if (usage.costUsd !== 0 || tokenSum(usage) > 0) parts.push(`tokens ${tokensText(usage)}`, formatCost(usage.costUsd, usage.unpriced))
   }

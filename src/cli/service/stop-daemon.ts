@@ -13,7 +13,7 @@ import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
 import { Failure } from '../errors.ts'
 import { withWaitNotice } from '../follow/wait-notice.ts'
 import { hasEnded } from '../print/process-text.ts'
-import { countOf, formatElapsed } from '../../faces/format.ts'
+import { formatCount, formatElapsed } from '../../faces/format.ts'
 import type { Output } from '../print/output.ts'
 import type { VerbCall } from '../table/verb.ts'
 
@@ -165,7 +165,7 @@ function canContinue({ driver, format, interactive, sessionId, turn }: AffectedV
 async function warnAboutProcesses({ suspended, ended, hadInput }: StopEffects, out: Output): Promise<void> {
   if (suspended.length > 0)
     await out.message(
-      `${countOf(suspended.length, 'agent')} will be suspended, and ${suspended.length === 1 ? 'continues' : 'continue'} at the next start: PID ${suspended.join(', ')}`,
+      `${formatCount(suspended.length, 'agent')} will be suspended, and ${suspended.length === 1 ? 'continues' : 'continue'} at the next start: PID ${suspended.join(', ')}`,
     )
   for (const isRepeatable of [true, false]) {
     const pids = ended.filter((pid) => hadInput.includes(pid) !== isRepeatable)
@@ -173,7 +173,7 @@ async function warnAboutProcesses({ suspended, ended, hadInput }: StopEffects, o
     const [they, them] = pids.length === 1 ? ['it', 'it'] : ['they', 'them']
     const later = isRepeatable ? ` (\`reeve resume --rerun\` runs ${them} again)` : `, nor run again: ${they} had input`
     await out.message(
-      `${countOf(pids.length, 'command')} will be ended, because ${they} cannot continue later${later}: PID ${pids.join(', ')}`,
+      `${formatCount(pids.length, 'command')} will be ended, because ${they} cannot continue later${later}: PID ${pids.join(', ')}`,
     )
   }
 }

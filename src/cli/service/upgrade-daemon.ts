@@ -7,7 +7,7 @@ import type { DaemonView } from '../../api/views/daemon.ts'
 import { connect } from '../../index.ts'
 import { Failure, UsageError } from '../errors.ts'
 import { askToConfirm } from '../input/confirm.ts'
-import { countOf } from '../../faces/format.ts'
+import { formatCount } from '../../faces/format.ts'
 import type { Output } from '../print/output.ts'
 import { tryDaemonCode } from './start-daemon.ts'
 import { readDaemonView, readStopEffects, type StoppedDaemon } from './stop-daemon.ts'
@@ -81,7 +81,7 @@ function checkNewDaemon(old: DaemonView): void {
 async function mayEndCommands(out: Output, force: boolean): Promise<boolean> {
   const { ended, hadInput } = await readStopEffects(connect({ start: false }))
   if (ended.length === 0 || force) return true
-  const commands = `${countOf(ended.length, 'command')} (PID ${ended.join(', ')})`
+  const commands = `${formatCount(ended.length, 'command')} (PID ${ended.join(', ')})`
   if (!process.stdin.isTTY || !out.isTerminal('stderr'))
     throw new UsageError(
       `the upgrade would end ${commands}, and there is no terminal to ask on`,

@@ -4,7 +4,7 @@ import { limitRows } from '../print/limits.ts'
 import type { HoldView, ProcessView, SupervisedView } from '../../api/views/process.ts'
 import { questionLines } from '../input/prompts.ts'
 import { processTitle, endingText, holdsText, tokensText } from '../print/process-text.ts'
-import { formatCost, formatElapsed, countOf, shortId, formatBytes, formatDuration, formatMoment } from '../../faces/format.ts'
+import { formatCost, formatElapsed, formatCount, shortId, formatBytes, formatDuration, formatMoment } from '../../faces/format.ts'
 import type { Output } from '../print/output.ts'
 import { oneLine, padWidth, stripControls } from '../print/text.ts'
 import { descendantsOf } from '../print/tree.ts'
@@ -120,7 +120,7 @@ function usageRows({ usage, subtreeUsage }: ProcessView): Row[] {
       ? `, ${formatCost(subtreeUsage.costUsd, subtreeUsage.unpriced)} with its descendants`
       : ''
   return [
-    ['usage', [countOf(usage.steps, 'step'), countOf(usage.turns, 'turn'), countOf(usage.toolCalls, 'tool call')].join(', ')],
+    ['usage', [formatCount(usage.steps, 'step'), formatCount(usage.turns, 'turn'), formatCount(usage.toolCalls, 'tool call')].join(', ')],
     ['tokens', tokensText(usage)],
     ['context', contextText(usage)],
     ['cost', `${formatCost(usage.costUsd, usage.unpriced)}${usage.estimated ? ' (in part estimated)' : ''}${subtreeText}`],
@@ -186,7 +186,7 @@ function supervisedText({ id, uuid, restart, onComplete, restarts: times, nextSt
   const words = [
     restart,
     onComplete && `${onComplete} on completion`,
-    countOf(times, 'restart'),
+    formatCount(times, 'restart'),
     nextStart && `next start ${formatMoment(nextStart, now)}`,
   ]
   return `${id}  ${status === null ? 'ended' : `${status} (PID ${pid})`}  ${words.filter((word) => word !== null).join(', ')}  ${shortId(uuid)}`

@@ -4,7 +4,7 @@ import type { NeedsView } from '../../api/views/needs.ts'
 import { parseDuration } from '../../config/duration.ts'
 import { UsageError } from '../errors.ts'
 import { resolveForRead } from '../input/which-process.ts'
-import { countOf } from '../../faces/format.ts'
+import { formatCount } from '../../faces/format.ts'
 import { evidenceLines, needLines } from '../print/needs.ts'
 import type { VerbCall } from '../table/verb.ts'
 
@@ -30,7 +30,9 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   if (out.json) await out.value({ processes: uuids, affected })
   else
     await out.message(
-      uuids.length === 0 ? NOTHING : `${countOf(affected, 'process')} ${mustMark ? 'seen' : until === null ? 'shown again' : 'put off'}`,
+      uuids.length === 0
+        ? NOTHING
+        : `${formatCount(affected, 'process')} ${mustMark ? 'seen' : until === null ? 'shown again' : 'put off'}`,
     )
   return 0
 }
@@ -63,6 +65,6 @@ async function print(
   else if (needs.length > 0) for (const line of needLines(needs, out, now)) await out.line(line)
   if (needs.length === 0) await out.message(NOTHING)
   if (total > needs.length) await out.message(`and ${total - needs.length} more: use --limit`)
-  if (snoozed > 0) await out.message(`${countOf(snoozed, 'need')} put off: \`reeve needs --all\` lists them`)
+  if (snoozed > 0) await out.message(`${formatCount(snoozed, 'need')} put off: \`reeve needs --all\` lists them`)
   return 0
 }

@@ -6,7 +6,7 @@ import { processTitle, hasEnded } from '../print/process-text.ts'
 import { askToConfirm } from '../input/confirm.ts'
 import { forEachProcess, type ActionResult } from '../actions/for-each-process.ts'
 import { stopAndWait } from '../actions/stop-and-wait.ts'
-import { countOf } from '../../faces/format.ts'
+import { formatCount } from '../../faces/format.ts'
 import { stripControls } from '../print/text.ts'
 import type { VerbCall } from '../table/verb.ts'
 
@@ -64,7 +64,7 @@ function describeWorktree(end: RemovedView['worktree']): string {
 /** Describes the branches and refs that remain of a removed crew. */
 function describeCrewBranches(crew: RemovedView['crew']): string {
   if (crew === undefined) return ''
-  const branches = [...(crew.commits > 0 ? [`${crew.branch} (${countOf(crew.commits, 'commit')})`] : []), ...crew.unmerged]
+  const branches = [...(crew.commits > 0 ? [`${crew.branch} (${formatCount(crew.commits, 'commit')})`] : []), ...crew.unmerged]
   const work = branches.length === 0 ? '' : `; its work is on ${branches.join(', ')}`
   return `${work}${crew.salvaged.length === 0 ? '' : `; uncommitted files are in ${crew.salvaged.join(', ')}`}`
 }

@@ -5,7 +5,7 @@ import { UsageError } from '../errors.ts'
 import { withWaitNotice } from '../follow/wait-notice.ts'
 import { parseSince } from '../input/since.ts'
 import { resolveForRead } from '../input/which-process.ts'
-import { countOf, formatClock } from '../../faces/format.ts'
+import { formatCount, formatClock } from '../../faces/format.ts'
 import type { Output } from '../print/output.ts'
 import { processTitle } from '../print/process-text.ts'
 import { displayWidth, fitWidth, padWidth, stripControls } from '../print/text.ts'
@@ -37,11 +37,11 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const exit = found.matches.length > 0 ? 0 : 1
   if (out.json) return exit
   const groups = new Set(found.matches.map(({ uuid }) => uuid)).size
-  const searched = countOf(found.processes, 'process')
+  const searched = formatCount(found.processes, 'process')
   await out.message(
     exit === 1
       ? `not found in ${searched}`
-      : `${countOf(found.matches.length, 'line')} in ${countOf(groups, 'process')}, of ${searched} searched`,
+      : `${formatCount(found.matches.length, 'line')} in ${formatCount(groups, 'process')}, of ${searched} searched`,
   )
   if (found.cutBy === 'matches') await out.message('there are more: use --limit, --since or the names of processes')
   if (found.cutBy === 'time') await out.message('the search ended after a minute: use --since or the names of processes to search less')

@@ -1,7 +1,7 @@
 // `reeve steps`: prints each model call with its tool calls. Test: test/e2e/cli/cli.test.ts.
 import type { ProcessView, StepView } from '../../api/views/process.ts'
 import { hasEnded, INPUT_COLUMNS, shortInput, tokensText } from '../print/process-text.ts'
-import { formatCost, countOf, formatDuration } from '../../faces/format.ts'
+import { formatCost, formatCount, formatDuration } from '../../faces/format.ts'
 import type { Output } from '../print/output.ts'
 import { wrapText } from '../print/prose.ts'
 import { oneLine, stripControls, displayWidth } from '../print/text.ts'
@@ -58,7 +58,7 @@ function lines(step: StepView, out: Output, unfinishedWord: string): string[] {
   ]
   if (step.costUsd !== null) parts.push(formatCost(step.costUsd))
   if (step.finishedAt !== null) parts.push(formatDuration(Date.parse(step.finishedAt) - Date.parse(step.startedAt)))
-  if (step.attempts > 1) parts.push(countOf(step.attempts, 'attempt'))
+  if (step.attempts > 1) parts.push(formatCount(step.attempts, 'attempt'))
   const text = step.text ? [`  ${wrapText(stripControls(step.text).trimEnd(), out.proseColumns('stdout'), '  ')}`] : []
   return [
     out.paint('bold', parts.join(' | ')),

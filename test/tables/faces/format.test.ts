@@ -6,7 +6,7 @@ import {
   formatClock,
   formatCost,
   formatElapsed,
-  countOf,
+  formatCount,
   shortId,
   formatBytes,
   formatTokens,
@@ -92,7 +92,7 @@ describe('the format of', () => {
   })
 
   test('a count has a plural, and a short id is the end of a UUID', () => {
-    expect([countOf(1, 'step'), countOf(2, 'step'), countOf(2, 'process')]).toEqual(['1 step', '2 steps', '2 processes'])
+    expect([formatCount(1, 'step'), formatCount(2, 'step'), formatCount(2, 'process')]).toEqual(['1 step', '2 steps', '2 processes'])
     expect(shortId('01960000-0000-7000-8000-0000deadbeef')).toBe('deadbeef')
   })
 })

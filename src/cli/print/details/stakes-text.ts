@@ -1,7 +1,7 @@
 // What an action costs, as text: all of it for `--dry-run`, and in one line after the action. Adds nothing to what the daemon reported. Pure.
 // Test: test/tables/cli/print/details/stakes-text.test.ts.
 import type { InFlightView, StakesView } from '../../../api/views/stakes.ts'
-import { countOf, formatElapsed } from '../../../faces/format.ts'
+import { formatCount, formatElapsed } from '../../../faces/format.ts'
 import { processTitle } from '../process-text.ts'
 import { oneLine } from '../text.ts'
 
@@ -37,11 +37,11 @@ export function stakesLines(stakes: StakesView, now: number): string[] {
       ? [
           [
             'files',
-            `${countOf(unrecorded.files, 'file')} not ${action === 'remove' ? 'committed' : 'recorded'}, +${unrecorded.added} -${unrecorded.removed}${filesEnd(stakes)}`,
+            `${formatCount(unrecorded.files, 'file')} not ${action === 'remove' ? 'committed' : 'recorded'}, +${unrecorded.added} -${unrecorded.removed}${filesEnd(stakes)}`,
           ] as const,
         ]
       : []),
-    ...unmerged.map(({ branch, commits }) => ['branch', `${branch} has ${countOf(commits, 'commit')} that no other branch has`] as const),
+    ...unmerged.map(({ branch, commits }) => ['branch', `${branch} has ${formatCount(commits, 'commit')} that no other branch has`] as const),
     ...messagesText(stakes).map((text) => ['messages', text] as const),
     ...childrenTexts(stakes).map((text) => ['children', text] as const),
     ...(task ? [['task', taskText(task)] as const] : []),
@@ -63,7 +63,7 @@ export function stakesSummary(stakes: StakesView, now: number): string | null {
   const lost = inFlight.filter(({ becomes, effect }) => becomes === 'interrupted' && effect !== null)
   const parts = [
     ...(lost.length > 0 ? [`interrupted: ${namesOf(lost.map((call) => callText(call, now)))}`] : []),
-    ...(messagesLost > 0 ? [`${countOf(messagesLost, 'message')} lost`] : []),
+    ...(messagesLost > 0 ? [`${formatCount(messagesLost, 'message')} lost`] : []),
     ...(task ? [`task ${taskText(task)}`] : []),
     ...(run && run.blocks.length > 0 ? [`cannot start any more: ${namesOf(run.blocks)}`] : []),
     ...(hasSteps ? [`kept: ${listOf(keptTexts(stakes))}`] : []),
@@ -82,7 +82,7 @@ function filesEnd({ kept, action }: StakesView): string {
 
 function messagesText({ queue, messagesLost }: StakesView): string[] {
   if (queue === 0) return []
-  return [`${countOf(queue, 'message')} queued, ${messagesLost === 0 ? 'kept' : messagesLost === queue ? 'lost' : `${messagesLost} lost`}`]
+  return [`${formatCount(queue, 'message')} queued, ${messagesLost === 0 ? 'kept' : messagesLost === queue ? 'lost' : `${messagesLost} lost`}`]
 }
 
 function childrenTexts({ children: { goOn, end } }: StakesView): string[] {
@@ -99,7 +99,7 @@ function taskText({ id, becomes, worker }: NonNullable<StakesView['task']>): str
 function keptTexts({ kept, pid, action }: StakesView): string[] {
   const canContinue = kept.resumable && (action === 'stop' || action === 'kill')
   return [
-    ...(kept.step === null ? [] : [countOf(kept.step, 'step')]),
+    ...(kept.step === null ? [] : [formatCount(kept.step, 'step')]),
     ...(kept.worktree === null ? [] : ['its worktree']),
     ...(canContinue ? [`\`reeve resume ${pid}\` continues`] : []),
   ]

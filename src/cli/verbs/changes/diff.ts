@@ -6,7 +6,7 @@ import { resolveForRead } from '../../input/which-process.ts'
 import { processTitle } from '../../print/process-text.ts'
 import { diffLines, pathsText, sizeText, statLines } from '../../print/diff.ts'
 import { formatTable } from '../../print/format-table.ts'
-import { countOf } from '../../../faces/format.ts'
+import { formatCount } from '../../../faces/format.ts'
 import type { Output } from '../../print/output.ts'
 import { escapeControls, oneLine } from '../../print/text.ts'
 import type { VerbCall } from '../../table/verb.ts'
@@ -52,9 +52,9 @@ async function printSteps(view: ProcessFilesView, out: Output): Promise<number> 
   const head = [{ title: 'FILE', min: 20 }, { title: 'LINES' }, { title: 'STEPS', min: 8 }]
   if (rows.length > 0) await out.line(formatTable(head, rows, out.columns, out.ellipsis).join('\n'))
   const { left, leftMore, more } = view
-  if (more > 0) await out.message(`${countOf(more, 'further file')} not listed`)
+  if (more > 0) await out.message(`${formatCount(more, 'further file')} not listed`)
   if (left.length + leftMore > 0)
-    await out.message(`${countOf(left.length + leftMore, 'file')} not recorded: ${pathsText(left.map(({ path }) => path))}`)
+    await out.message(`${formatCount(left.length + leftMore, 'file')} not recorded: ${pathsText(left.map(({ path }) => path))}`)
   return 0
 }
 
@@ -115,10 +115,10 @@ function titleLines(view: ProcessDiffView): string[] {
     ? [title]
     : [
         title,
-        `${countOf(omitted, 'file')} of that step ${omitted === 1 ? 'is' : 'are'} not recorded: too large, unreadable, or another repository`,
+        `${formatCount(omitted, 'file')} of that step ${omitted === 1 ? 'is' : 'are'} not recorded: too large, unreadable, or another repository`,
       ]
 }
 
 function truncationLine({ left, pid }: ProcessDiffView): string {
-  return `The diff is cut at 8 MB or 1,000 files: ${countOf(left.length, 'file')} missing or incomplete: ${pathsText(left)}. \`reeve diff --stat ${pid}\` lists all files.`
+  return `The diff is cut at 8 MB or 1,000 files: ${formatCount(left.length, 'file')} missing or incomplete: ${pathsText(left)}. \`reeve diff --stat ${pid}\` lists all files.`
 }

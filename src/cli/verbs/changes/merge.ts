@@ -16,7 +16,7 @@ import {
 import { Failure } from '../../errors.ts'
 import { processTitle } from '../../print/process-text.ts'
 import { pathsText, statLines } from '../../print/diff.ts'
-import { countOf } from '../../../faces/format.ts'
+import { formatCount } from '../../../faces/format.ts'
 import type { Output } from '../../print/output.ts'
 import { oneLine } from '../../print/text.ts'
 import type { VerbCall } from '../../table/verb.ts'
@@ -72,7 +72,7 @@ async function reportConflicts({ plan, target }: Merge, out: Output): Promise<nu
   const { pid, conflicts, of, branch } = plan
   throw new Failure(
     1,
-    `${processTitle(plan)} conflicts with ${target} in ${countOf(conflicts.length, 'file')}: ${pathsText(conflicts)}; nothing was changed`,
+    `${processTitle(plan)} conflicts with ${target} in ${formatCount(conflicts.length, 'file')}: ${pathsText(conflicts)}; nothing was changed`,
     of === 'crew'
       ? `\`git merge ${oneLine(branch)}\` brings the conflicts into your files.`
       : `\`reeve diff ${pid} | git apply --3way\` brings the conflicts into your files. An agent can also merge ${target} itself: \`reeve resume --message TEXT ${pid}\`.`,

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { followRun } from '../../follow/compose.ts'
 import { formatTable } from '../../print/format-table.ts'
-import { countOf } from '../../../faces/format.ts'
+import { formatCount } from '../../../faces/format.ts'
 import { Interrupts } from '../../input/interrupts.ts'
 import { parseNewLimits } from '../../input/limit-flags.ts'
 import { oneLine } from '../../print/text.ts'
@@ -30,7 +30,7 @@ export async function run(call: VerbCall): Promise<number> {
   const { cursor: after } = await reeve.daemon()
   const started = await reeve.compose.up(bodyOf(args), { onNote })
   await out.message(
-    `run ${started.name ?? started.pid} (PID ${started.pid}) of ${oneLine(started.file)}: ${countOf(started.nodes.length, 'node')}`,
+    `run ${started.name ?? started.pid} (PID ${started.pid}) of ${oneLine(started.file)}: ${formatCount(started.nodes.length, 'node')}`,
   )
   for (const note of notes) await out.message(oneLine(note))
   return await followRun(started, { reeve, out, after, interrupts })

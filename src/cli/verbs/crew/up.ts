@@ -8,7 +8,7 @@ import { crewInterrupts, followCrew } from '../../follow/crew.ts'
 import { crewTitle } from '../../input/which-crew.ts'
 import { UsageError } from '../../errors.ts'
 import { printPlan } from '../../print/crew-plan.ts'
-import { countOf } from '../../../faces/format.ts'
+import { formatCount } from '../../../faces/format.ts'
 import { parseNewLimits } from '../../input/limit-flags.ts'
 import type { Output } from '../../print/output.ts'
 import { stripControls } from '../../print/text.ts'
@@ -64,7 +64,7 @@ async function toFinishedCrew(error: unknown, reeve: Reeve): Promise<StartResult
 async function printStart({ process, branch, base, tasks, notes, done }: StartResult, out: Output): Promise<void> {
   if (done) return out.message(stripControls(notes.join('\n')))
   const branchText = branch === null ? '' : ` | branch ${branch} from ${base?.slice(0, 10)}`
-  await out.message(stripControls(`crew ${crewTitle(process)} | ${countOf(tasks, 'task')}${branchText}`))
+  await out.message(stripControls(`crew ${crewTitle(process)} | ${formatCount(tasks, 'task')}${branchText}`))
   for (const note of notes) await out.message(out.paintMessage('yellow', stripControls(note)))
 }
 

@@ -1,6 +1,6 @@
 // `reeve export`: writes the whole history of a process to files. Test: test/e2e/cli/gc-pin-archive.test.ts.
 import { processTitle } from '../../print/process-text.ts'
-import { countOf, formatBytes } from '../../../faces/format.ts'
+import { formatCount, formatBytes } from '../../../faces/format.ts'
 import { stripControls } from '../../print/text.ts'
 import { resolveForRead } from '../../input/which-process.ts'
 import type { VerbCall } from '../../table/verb.ts'
@@ -13,7 +13,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
     await out.line(stripControls(done.dir))
     await out.message(
       stripControls(
-        `${processTitle(done)} was exported: ${countOf(done.steps, 'step')}, ${countOf(done.facts, 'event')}, ${formatBytes(done.bytes)}`,
+        `${processTitle(done)} was exported: ${formatCount(done.steps, 'step')}, ${formatCount(done.facts, 'event')}, ${formatBytes(done.bytes)}`,
       ),
     )
   }

@@ -4,7 +4,7 @@ import type { GcEntryView, GcView } from '../../../api/views/archive.ts'
 import { askToConfirm } from '../../input/confirm.ts'
 import { formatTable, type Column } from '../../print/format-table.ts'
 import { UsageError } from '../../errors.ts'
-import { formatAgo, countOf, shortId, formatBytes } from '../../../faces/format.ts'
+import { formatAgo, formatCount, shortId, formatBytes } from '../../../faces/format.ts'
 import type { Output } from '../../print/output.ts'
 import { oneLine } from '../../print/text.ts'
 import type { VerbCall } from '../../table/verb.ts'
@@ -24,7 +24,9 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   await printSkipped(preview, out)
   if (dryRun || preview.count === 0) {
     await out.message(
-      preview.count === 0 ? emptyText(preview) : `${countOf(preview.count, 'ended process')} would go, about ${formatBytes(preview.bytes)}`,
+      preview.count === 0
+        ? emptyText(preview)
+        : `${formatCount(preview.count, 'ended process')} would go, about ${formatBytes(preview.bytes)}`,
     )
     return 0
   }
@@ -34,7 +36,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   }
   const { count, freedBytes } = await reeve.gc()
   await out.message(
-    `${countOf(count, 'ended process')} ${count === 1 ? 'was' : 'were'} collected; ${formatBytes(freedBytes ?? 0)} are free again`,
+    `${formatCount(count, 'ended process')} ${count === 1 ? 'was' : 'were'} collected; ${formatBytes(freedBytes ?? 0)} are free again`,
   )
   return 0
 }

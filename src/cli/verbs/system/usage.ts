@@ -1,7 +1,7 @@
 // `reeve usage`: prints tokens and cost of all processes or of a tree, by one or two groups, with a total. Test: test/e2e/limits/usage.test.ts.
 import { formatTable, type Column } from '../../print/format-table.ts'
 import { UsageError } from '../../errors.ts'
-import { formatCost, formatLimitUsd, countOf, shortId, formatTokens, formatMoment } from '../../../faces/format.ts'
+import { formatCost, formatLimitUsd, formatCount, shortId, formatTokens, formatMoment } from '../../../faces/format.ts'
 import { parseSince } from '../../input/since.ts'
 import { processTitle } from '../../print/process-text.ts'
 import { oneLine } from '../../print/text.ts'
@@ -89,10 +89,10 @@ function remarkLines({ since, until, under, more, unread, total, home }: UsageRe
   return [
     ...(under === null ? [] : [`of ${processTitle(under)} and all below it`]),
     ...[budgetLine('today', home.day), budgetLine('this month', home.month)].filter((line) => line !== null),
-    ...(more > 0 ? [`${countOf(more, 'row')} more; a shorter time has fewer rows`] : []),
+    ...(more > 0 ? [`${formatCount(more, 'row')} more; a shorter time has fewer rows`] : []),
     ...(unread > 0
       ? [
-          `${countOf(unread, 'record')} of the store cannot be read, and ${unread === 1 ? 'is' : 'are'} in no sum: \`reeve doctor --verify\` has details`,
+          `${formatCount(unread, 'record')} of the store cannot be read, and ${unread === 1 ? 'is' : 'are'} in no sum: \`reeve doctor --verify\` has details`,
         ]
       : []),
     ...(since === null ? [] : [`since ${formatMoment(since, Date.now())}`]),
