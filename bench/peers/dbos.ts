@@ -110,10 +110,10 @@ export const dbos: Peer = {
     const lib = library()
     return timed(async () => {
       configure(lib, place)
-      const firstStep = Promise.withResolvers<AgentTimes>()
-      agentOf(lib.DBOS, firstStep.resolve)
+      const rerun = Promise.withResolvers<AgentTimes>()
+      agentOf(lib.DBOS, rerun.resolve)
       await lib.DBOS.launch()
-      const { messages } = await firstStep.promise
+      const { messages } = await rerun.promise
       if (messages.length !== 2 * steps) throw new Error(`DBOS read ${messages.length} messages`)
     })
   },

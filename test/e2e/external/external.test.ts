@@ -142,7 +142,7 @@ describe('an agent that asks', () => {
   })
 })
 
-test('its usage is shown with the present step, and in its totals', async () => {
+test('its usage is shown with the current step, and in its totals', async () => {
   const { uuid } = await start('tool read a.ts\nusage 500 1000 0.25\nsay done\nusage 600 1000 0.5')
   const view = await daemon.waitForEnd(uuid)
   expect(view.usage).toMatchObject({ costUsd: 0.75, contextTokens: 600, contextWindow: 1_000, unpriced: false })
@@ -262,6 +262,6 @@ test.each([
   [{ fallback: ['openai/x'] }, 'agent "coder" has no fallback'],
   [{ intent: '' }, 'no task: give an intent'],
   [{ deny: ['Bash'] }, 'there is no tool `Bash`'],
-])('a limit that cannot be enforced is refused: %j', async (body, message) => {
+])('an option that the agent lacks, or an invalid one, is refused: %j', async (body, message) => {
   await expect(start('say one', body)).rejects.toMatchObject({ code: 'INVALID', message: expect.stringContaining(message) })
 })

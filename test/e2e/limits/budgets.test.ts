@@ -90,10 +90,10 @@ test("concurrent children stay within their parent's budget, through kill -9, re
   expect(tokensOf(spentUsage)).toBeGreaterThan(BUDGET - 20_000)
   expect(spentUsage).toMatchObject({ openCalls: 0, reservedTokens: 0, estimated: true })
   // The last answers had smaller limits than the first ones.
-  const rooms = server.requests.map(({ body }) => Number(body['max_tokens']))
-  expect(Math.max(...rooms)).toBe(16_384)
-  expect(Math.min(...rooms)).toBeLessThan(16_384)
-  expect(Math.min(...rooms)).toBeGreaterThanOrEqual(1_000)
+  const maxTokens = server.requests.map(({ body }) => Number(body['max_tokens']))
+  expect(Math.max(...maxTokens)).toBe(16_384)
+  expect(Math.min(...maxTokens)).toBeLessThan(16_384)
+  expect(Math.min(...maxTokens)).toBeGreaterThanOrEqual(1_000)
 
   const calls = server.requests.length
   const raised = await home.resume(parent.uuid, { raise: { budgetTokens: 30_000 } })

@@ -228,7 +228,7 @@ describe('the recording', () => {
     await expect(daemon.spawn({ model: `replay:${first.uuid}` })).rejects.toMatchObject({ code: 'COLLECTED' })
   })
 
-  test('may be of a running process: the present steps are replayed', async () => {
+  test('may be of a running process: the steps recorded so far are replayed', async () => {
     const runningProcess = await daemon.spawnScripted([{ text: 'one' }, { text: 'two' }], { interactive: true, intent: 'a' })
     await daemon.waitForView(runningProcess.uuid, (view) => view.turn === 1 && view.status === 'ready')
     expect(await startReplay(runningProcess, { intent: 'a' })).toMatchObject({

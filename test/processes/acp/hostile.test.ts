@@ -19,11 +19,11 @@ test('noise, unexpected answers and updates of other sessions are ignored', asyn
   expect(run.kernel.liveOutputs).toEqual([{ type: 'text', step: 1, text: 'a\u2028b' }])
 })
 
-describe('is ended with the reason', () => {
+describe('an agent that floods its output is ended', () => {
   test.each([
-    ['long-line', 'the agent ended in its turn: it wrote a line of more than 16 MiB'],
-    ['noise', 'the agent ended in its turn: it wrote more than 8 MiB that is no message of the protocol'],
-  ])('%s', async (act, error) => {
+    ['by a line of more than 16 MiB', 'long-line', 'the agent ended in its turn: it wrote a line of more than 16 MiB'],
+    ['by more than 8 MiB of noise', 'noise', 'the agent ended in its turn: it wrote more than 8 MiB that is no message of the protocol'],
+  ])('%s', async (_title, act, error) => {
     const run = await bench.start({ agentOptions: ['no-eof', 'deaf'] })
     await run.waitUntilUp()
     await run.send(`start-child ${bench.token}\n${act}`)

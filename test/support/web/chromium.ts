@@ -1,4 +1,4 @@
-// Chromium for tests of the page: Debian's, by playwright-core. Where there is none, these tests are not run, and say so.
+// Starts the installed Chromium or Chrome for tests of the page, with playwright-core. Without one, these tests are skipped with a note.
 import { accessSync, constants } from 'node:fs'
 import { chromium, type Browser } from 'playwright-core'
 import { testEnv } from '../env.ts'

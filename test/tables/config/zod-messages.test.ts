@@ -31,7 +31,7 @@ test.each([
   [z.union([z.string(), z.array(z.string())]), 7, 'has none of the allowed forms'],
   [z.strictObject({ a: z.string() }), { a: 'x', b: 'y' }, 'has an unknown key `b`'],
   [z.number().multipleOf(2), 3, 'must be a multiple of 2'],
-] as const)('the message for the invalid value of case %# describes the rule, and does not quote the value', (schema, value, message) => {
+] as const)('an invalid value is described by its rule and is not quoted: $2', (schema, value, message) => {
   const result = schema.safeParse(value)
   expect(result.error?.issues.map(issueText)).toEqual([message])
 })

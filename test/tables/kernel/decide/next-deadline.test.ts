@@ -1,8 +1,6 @@
-// Deadlines: every kind, its removal after its action, and the one timer for all.
+// The next deadline of a process: every kind, and its removal after its action.
 import { describe, expect, test } from 'vitest'
-import { Deadlines } from '../../../../src/daemon/loop/deadlines.ts'
 import { DRAIN_MS, deadlineOf } from '../../../../src/kernel/decide/next-deadline.ts'
-import { ManualClock } from '../../../support/clock.ts'
 import { TranscriptPlayer, play } from '../../../support/kernel/transcript.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
 
@@ -84,69 +82,5 @@ describe('the deadline of a process', () => {
       > start a
       "
     `)
-  })
-})
-
-describe('the timer for all deadlines', () => {
-  function watchedDeadlines(): {
-    readonly clock: ManualClock
-    readonly due: string[]
-    readonly deadlines: Deadlines
-    watchProcess(uuid: string, timeoutMs: number | null): void
-  } {
-    const clock = new ManualClock()
-    const due: string[] = []
-    const deadlines = new Deadlines(clock, (uuid) => due.push(uuid))
-    const watchProcess = (uuid: string, timeoutMs: number | null): void => {
-      const player = new TranscriptPlayer()
-      player.world.mono = clock.now().mono
-      player.play(timeoutMs === null ? '.live a' : `.live a timeoutMs=${timeoutMs} warnAt=1`)
-      deadlines.update(uuid, rowOf(player))
-    }
-    return { clock, due, deadlines, watchProcess }
-  }
-
-  test('reports each once, when its time has come, in any order', () => {
-    const { clock, due, watchProcess } = watchedDeadlines()
-    watchProcess('later', 300)
-    watchProcess('soon', 100)
-    watchProcess('same', 100)
-    clock.wind(99)
-    expect(due).toEqual([])
-    clock.wind(1)
-    expect(due).toEqual(['soon', 'same'])
-    clock.wind(1_000)
-    expect(due).toEqual(['soon', 'same', 'later'])
-    expect(clock.timers).toBe(0)
-  })
-
-  test('forgets processes that have no deadline any more, or have left the table', () => {
-    const { clock, due, watchProcess, deadlines } = watchedDeadlines()
-    watchProcess('a', 100)
-    watchProcess('b', 200)
-    watchProcess('c', 300)
-    watchProcess('a', null)
-    deadlines.update('b', undefined)
-    clock.wind(1_000)
-    expect(due).toEqual(['c'])
-  })
-
-  test('reports a moved deadline only at its new time', () => {
-    const { clock, due, watchProcess } = watchedDeadlines()
-    watchProcess('a', 100)
-    watchProcess('a', 500)
-    clock.wind(499)
-    expect(due).toEqual([])
-    clock.wind(1)
-    expect(due).toEqual(['a'])
-  })
-
-  test('leaves no timer when stopped', () => {
-    const { clock, due, watchProcess, deadlines } = watchedDeadlines()
-    watchProcess('a', 100)
-    deadlines.stop()
-    clock.wind(1_000)
-    expect(due).toEqual([])
-    expect(clock.timers).toBe(0)
   })
 })
