@@ -41,7 +41,9 @@ export function stakesLines(stakes: StakesView, now: number): string[] {
           ] as const,
         ]
       : []),
-    ...unmerged.map(({ branch, commits }) => ['branch', `${branch} has ${formatCount(commits, 'commit')} that no other branch has`] as const),
+    ...unmerged.map(
+      ({ branch, commits }) => ['branch', `${branch} has ${formatCount(commits, 'commit')} that no other branch has`] as const,
+    ),
     ...messagesText(stakes).map((text) => ['messages', text] as const),
     ...childrenTexts(stakes).map((text) => ['children', text] as const),
     ...(task ? [['task', taskText(task)] as const] : []),
@@ -82,7 +84,9 @@ function filesEnd({ kept, action }: StakesView): string {
 
 function messagesText({ queue, messagesLost }: StakesView): string[] {
   if (queue === 0) return []
-  return [`${formatCount(queue, 'message')} queued, ${messagesLost === 0 ? 'kept' : messagesLost === queue ? 'lost' : `${messagesLost} lost`}`]
+  return [
+    `${formatCount(queue, 'message')} queued, ${messagesLost === 0 ? 'kept' : messagesLost === queue ? 'lost' : `${messagesLost} lost`}`,
+  ]
 }
 
 function childrenTexts({ children: { goOn, end } }: StakesView): string[] {
