@@ -212,7 +212,12 @@ describe('the page', () => {
   /** Packages that the page may bundle. */
   const WEB_PACKAGES = /^(preact|@preact\/signals)(\/|$)/
   /** Code of the API's clients that needs no Node. */
-  const SHARED_CODE = ['src/api/row-events.ts', 'src/api/text/tool-input.ts']
+  const SHARED_CODE = [
+    'src/api/text/answer-command.ts',
+    'src/api/text/shell-quote.ts',
+    'src/api/row-events.ts',
+    'src/api/text/tool-input.ts',
+  ]
 
   test('imports its own files, the faces, types of the API, and its packages', () => {
     const isAllowed = ({ from, local, typeOnly }: Import): boolean =>

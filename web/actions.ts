@@ -18,6 +18,11 @@ export function ask<T>(path: string, options: Parameters<typeof request>[2] = {}
   return request<T>(opened.token, path, options)
 }
 
+/** What lists call a process: its name, what it is about, or its PID. */
+export function titleOf({ name, about, pid }: Pick<RowView, 'name' | 'about' | 'pid'>): string {
+  return name ?? (about === '' ? `process ${pid}` : about)
+}
+
 /** How the command line names a process. */
 export function commandName({ name, pid }: Pick<RowView, 'name' | 'pid'>): string {
   return name !== null && /^[\w.-]+$/.test(name) ? name : String(pid)
@@ -63,8 +68,8 @@ export function sendMessage(uuid: string, text: string, urgent: boolean): Promis
 }
 
 /** Answers a question. The daemon refuses the answer if the question is not the one that was shown. */
-export function answerOption(uuid: string, { id, hash }: AskView, option: string): Promise<boolean> {
-  return perform(uuid, 'answer', { id, option, seen: hash })
+export function answerOption(uuid: string, { id, hash }: AskView, option: string, comment = ''): Promise<boolean> {
+  return perform(uuid, 'answer', { id, option, seen: hash, ...(comment === '' ? {} : { text: comment }) })
 }
 
 export function answerText(uuid: string, { id, hash }: AskView, text: string): Promise<boolean> {

@@ -31,7 +31,7 @@ export function ProcessPage({ uuid }: { readonly uuid: string }): JSX.Element {
   return (
     <article class="process" data-uuid={uuid}>
       <ProcessHead row={row} />
-      <Questions uuid={uuid} />
+      {row.kind === 'crew' ? null : <Questions uuid={uuid} />}
       <nav class="tabs" aria-label="Parts of the process">
         {tabs.map((name) => (
           <a key={name} href={`/p/${uuid}/${name}`} {...(name === tab ? { 'aria-current': 'page' as const } : {})}>

@@ -29,6 +29,12 @@ const LANE_OF: Readonly<Record<CrewTaskView['state'], Lane>> = {
   cancelled: 'failed',
 }
 
+/** A task that waits for the user stands where it will continue. */
+function laneOf({ state, asks }: CrewTaskView): Lane {
+  if (state !== 'waiting') return LANE_OF[state]
+  return asks === 'gate' ? 'commit' : asks === 'review' ? 'review' : 'queued'
+}
+
 export function CrewBoard({ row }: { readonly row: RowView }): JSX.Element {
   const { value, error } = useLive(row.uuid, 'crew', async () => (await ask<{ crew: CrewView }>(`/v1/crews/${row.uuid}`)).crew)
   const crew = value.value
@@ -38,18 +44,13 @@ export function CrewBoard({ row }: { readonly row: RowView }): JSX.Element {
   return (
     <section class="crew" aria-label="Crew">
       {error.value === null ? null : <p class="problem">{error.value}</p>}
-      {crew.waitsFor.map((text) => (
-        <p key={text} class="waits">
-          {text}
-        </p>
-      ))}
       {selected ? (
         <CrewTask row={row} task={selected} />
       ) : (
         <>
           <div class="lanes">
             {LANES.map((lane) => (
-              <BoardLane key={lane} lane={lane} row={row} tasks={crew.tasks.filter(({ state }) => LANE_OF[state] === lane)} />
+              <BoardLane key={lane} lane={lane} row={row} tasks={crew.tasks.filter((task) => laneOf(task) === lane)} />
             ))}
           </div>
           <Members members={crew.members} />

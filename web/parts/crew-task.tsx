@@ -1,5 +1,5 @@
-// One task of a crew: its text, its thread of messages, reports and verdicts, and its change. A decision that waits for the user is a
-// question of the crew, and stands above. Test: test/e2e/web/crew.test.ts.
+// One task of a crew: its text, its thread of messages, reports and verdicts, and its change, and what the user is
+// asked about it. Test: test/e2e/web/crew.test.ts.
 import type { JSX } from 'preact'
 import type { CrewTaskView, TaskDetailView } from '../../src/api/views/crew.ts'
 import type { CrewDiffView } from '../../src/api/views/crew-diff.ts'
@@ -10,6 +10,7 @@ import { ask } from '../actions.ts'
 import { useLive } from '../live.ts'
 import { daemonNow } from './clock.tsx'
 import { DiffView } from './diff-view.tsx'
+import { Questions } from './questions.tsx'
 
 interface WholeTask {
   readonly task: TaskDetailView
@@ -26,6 +27,7 @@ export function CrewTask({ row, task }: { readonly row: RowView; readonly task: 
       <h3>
         {task.id} · {task.title} <span class="quiet">{task.state.replaceAll('_', ' ')}</span>
       </h3>
+      <Questions uuid={row.uuid} task={task.id} />
       {error.value === null ? null : <p class="problem">{error.value}</p>}
       {value.value === null ? null : <Whole whole={value.value} />}
     </article>

@@ -4,6 +4,7 @@ import type { RowView } from '../../src/api/views/rows.ts'
 import { formatCost } from '../../src/faces/format.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import type { TreeLine } from '../../src/faces/tree.ts'
+import { titleOf } from '../actions.ts'
 import { rowSignal } from '../rows.ts'
 import { navigate } from '../router.ts'
 import { selectedUuid, toggleFold } from '../list-state.ts'
@@ -47,7 +48,7 @@ export function FleetRow({ line, index, top, isSelected }: FleetRowProps): JSX.E
         </span>
         <KindOf row={row} />
         <a href={`/p/${row.uuid}`} tabIndex={-1} title={row.about}>
-          {row.name ?? row.about}
+          {titleOf(row)}
         </a>
         {line.isFolded ? <FoldedSums row={row} /> : null}
       </span>

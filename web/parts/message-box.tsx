@@ -9,7 +9,7 @@ export function MessageBox({ row }: { readonly row: RowView }): JSX.Element | nu
   const key = `reeve.draft.${row.uuid}`
   const [text, setText] = useState(() => sessionStorage.getItem(key) ?? '')
   const [isUrgent, setUrgent] = useState(false)
-  if (!may('steer') || row.endedAt !== null || row.driver === 'command') return null
+  if (!may('steer') || row.endedAt !== null || row.kind !== 'agent') return null
   const change = (value: string): void => {
     sessionStorage.setItem(key, value)
     setText(value)

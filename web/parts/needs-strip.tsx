@@ -4,6 +4,7 @@ import { computed, signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { flatOrder } from '../../src/faces/tree.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
+import { titleOf } from '../actions.ts'
 import { rowSignal, rows, rowsWithNeeds } from '../rows.ts'
 import { Since } from './clock.tsx'
 import { MarkIcon } from './icons.tsx'
@@ -58,7 +59,7 @@ function Need({ uuid }: { readonly uuid: string }): JSX.Element | null {
         <span class={`mark ${mark.tone}`} role="img" aria-label={mark.word}>
           <MarkIcon name={markNameOf(row)} />
         </span>
-        <strong>{row.name ?? row.about}</strong> <span class="why">{row.why?.text ?? row.note ?? row.status}</span>
+        <strong>{titleOf(row)}</strong> <span class="why">{row.why?.text ?? row.note ?? row.status}</span>
         <span class="number quiet">
           <Since at={row.why?.since ?? row.since} />
         </span>

@@ -3,6 +3,7 @@
 // something else answers nothing. Test: test/e2e/web/actions.test.ts.
 import { useEffect, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
+import { taskOfQuestion } from '../../src/api/text/answer-command.ts'
 import type { AskView } from '../../src/api/views/process.ts'
 import { answerOption, answerText, isAsked, readProcess } from '../actions.ts'
 import { useLive } from '../live.ts'
@@ -14,24 +15,38 @@ import { Change } from './change.tsx'
 /** A question takes no answer before it has been visible for this time, in ms. */
 const GUARD_MS = 400
 
-export function Questions({ uuid }: { readonly uuid: string }): JSX.Element | null {
-  const count = rowSignal(uuid).value?.asks ?? 0
-  return count === 0 ? null : <OpenQuestions uuid={uuid} />
+export interface QuestionsProps {
+  readonly uuid: string
+  /** the task of a crew: only its questions are shown, and an answer may have a comment */
+  readonly task?: string
 }
 
-function OpenQuestions({ uuid }: { readonly uuid: string }): JSX.Element | null {
+export function Questions(props: QuestionsProps): JSX.Element | null {
+  const count = rowSignal(props.uuid).value?.asks ?? 0
+  return count === 0 ? null : <OpenQuestions {...props} />
+}
+
+function OpenQuestions({ uuid, task }: QuestionsProps): JSX.Element | null {
   const { value, error } = useLive(uuid, 'questions', () => readProcess(uuid))
   if (error.value !== null) return <p class="problem">{error.value}</p>
   return value.value === null ? null : (
     <>
-      {value.value.asks.map((ask) => (
-        <Question key={ask.hash} uuid={uuid} ask={ask} />
-      ))}
+      {value.value.asks
+        .filter(({ id }) => task === undefined || taskOfQuestion(id) === task)
+        .map((ask) => (
+          <Question key={ask.hash} uuid={uuid} ask={ask} hasComment={task !== undefined} />
+        ))}
     </>
   )
 }
 
-function Question({ uuid, ask }: { readonly uuid: string; readonly ask: AskView }): JSX.Element {
+interface QuestionProps {
+  readonly uuid: string
+  readonly ask: AskView
+  readonly hasComment: boolean
+}
+
+function Question({ uuid, ask, hasComment }: QuestionProps): JSX.Element {
   const isReady = useIsReady()
   const [text, setText] = useState('')
   const isDisabled = !isReady || isStale.value || isAsked(uuid, 'answer')
@@ -59,11 +74,14 @@ function Question({ uuid, ask }: { readonly uuid: string; readonly ask: AskView 
               class={kind.startsWith('reject') ? 'danger' : kind === 'allow_once' ? 'primary' : ''}
               data-kind={kind}
               disabled={isDisabled}
-              onClick={() => void answerOption(uuid, ask, id)}
+              onClick={() => void answerOption(uuid, ask, id, text)}
             >
               {name}
             </button>
           ))}
+          {hasComment ? (
+            <input aria-label="Comment" placeholder="comment" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+          ) : null}
         </p>
       ) : null}
       {may('answer') && ask.options.length === 0 ? (

@@ -37,7 +37,7 @@ describe.runIf(CHROMIUM !== null)('the board of a crew', () => {
     expect(await runCli(daemon.home, args, { cwd: repository.dir, env: { HOME: daemon.work } })).toMatchObject({ code: 0 })
     const { uuid } = await daemon.view('fix')
     const page = await world.visit(`/p/${uuid}`)
-    const card = page.locator('.lane[data-lane="queued"] .card.asks')
+    const card = page.locator('.lane[data-lane="commit"] .card.asks')
     await card.waitFor({ timeout: TIMEOUT_MS })
     await card.click()
     await page.locator('.crew-task[data-state="waiting"] .diff-line.added').first().waitFor()
