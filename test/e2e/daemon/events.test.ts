@@ -279,3 +279,20 @@ describe('the content of an event', () => {
     ])
   })
 })
+
+test('a stream of some types, with cut texts', async () => {
+  const { uuid } = await daemon.spawnShell('head -c 9000 /dev/zero | tr "\\0" x', { name: 'loud' })
+  await daemon.waitForEnd(uuid)
+  const read = async (query: Record<string, string | number>): Promise<EventView[]> => {
+    const events: EventView[] = []
+    for await (const event of daemon.client.events(`/v1/processes/${uuid}/events`, { query: { after: 0, ...query } })) events.push(event)
+    return events
+  }
+  const facts = (events: readonly EventView[]): unknown[] => [...new Set(events.map(({ fact }) => fact))]
+  expect(facts(await read({ types: 'process.output,process.exited' }))).toEqual(['process.output', 'process.exited'])
+  const [brief] = await read({ types: 'process.output', brief: 1 })
+  expect(String(brief?.['text'])).toMatch(/^x{2048}\[… \d+ more characters\]$/)
+  const [whole] = await read({ types: 'process.output' })
+  expect(String(whole?.['text']).length).toBeGreaterThan(2_100)
+  await expect(read({ types: 'process.outputs' })).rejects.toThrow('no event has the type "process.outputs"')
+})
