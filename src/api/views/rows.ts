@@ -111,6 +111,8 @@ export interface RowView {
   pid: number
   /** the process that spawned it */
   parent: string | null
+  /** its current parent: if its spawner has ended, another ancestor; null: the kernel */
+  under: string | null
   host: string
   kind: 'agent' | 'command' | 'crew' | 'run' | 'supervisor'
   name: string | null
@@ -119,7 +121,10 @@ export interface RowView {
   model: string | null
   /** the first line of the intent, truncated */
   about: string
+  /** where it was started */
+  directory: string
   labels: Record<string, string>
+  state: 'created' | 'running' | 'zombie' | 'dead'
   status: Status
   activity: Activity | null
   /** its liveness problem; null: none */
@@ -148,6 +153,12 @@ export interface RowView {
     /** null: reeve does not compact it */
     compactsAt: number | null
   } | null
+  tokens: {
+    input: number
+    output: number
+    cacheRead: number
+    cacheWrite: number
+  }
   cost: {
     usd: number | null
     /** true: the price of some call is unknown, so `costUsd` is a lower bound */

@@ -1,9 +1,9 @@
-// `reeve ps --watch`: keeps a table up to date. On a terminal the table uses the alternate screen. Every end but SIGKILL returns
-// to the normal screen. Without a terminal the table is printed after each change. Redraws after events, and once a second for elapsed times. Must
-// never start a daemon, because the user may have stopped it. Test: test/e2e/cli/watch.test.ts.
+// `reeve ps --watch`: keeps a table up to date with the rows that the daemon sends. On a terminal the table uses the alternate screen.
+// Every end but SIGKILL returns to the normal screen. Without a terminal the table is printed after each change. Redraws after changes, and
+// once a second for elapsed times. Must never start a daemon, because the user may have stopped it. Test: test/e2e/cli/watch.test.ts.
 import type { ProcessView } from '../../api/views/process.ts'
 import { ApiError } from '../../api/client/client.ts'
-import { connect, type Reeve } from '../../index.ts'
+import { applyRowEvent, connect, type Reeve, type RowView } from '../../index.ts'
 import { knownCostSum } from '../../api/known-cost.ts'
 import { formatCost, formatCount } from '../../faces/format.ts'
 import type { Output } from '../print/output.ts'
@@ -14,14 +14,15 @@ import { Throttle } from './throttle.ts'
 const MIN_REDRAW_MS = 200
 const CLOCK_MS = 1000
 
-/** the time between two requests while no event arrives */
-const POLL_MS = 5000
-
 /** The content of the table. Elapsed times grow without new data. */
 export interface WatchTable<Row> {
-  /** requests the rows from the daemon */
-  requestRows(reeve: Reeve): Promise<readonly Row[]>
-  /** returns the lines, titles first; `sinceMs`: the time since the rows were requested */
+  /** the rows of the daemon that the table is made from */
+  readonly scope: 'live' | 'all'
+  /** returns the rows of the table; `now`: the wall time of the daemon in ms */
+  rowsOf(rows: ReadonlyMap<string, RowView>, now: number): readonly Row[]
+  /** requests the processes of the table with all fields, for records */
+  requestRecords(reeve: Reeve): Promise<readonly Row[]>
+  /** returns the lines, titles first; `sinceMs`: the time since the rows were made */
   lines(rows: readonly Row[], maxWidth: number, sinceMs: number): readonly string[]
   /** returns the row without its elapsed times, to detect changes */
   withoutClocks(row: Row): unknown
@@ -32,33 +33,38 @@ export interface WatchTable<Row> {
 type Watchable = Pick<ProcessView, 'status'> & { readonly usage: Pick<ProcessView['usage'], 'costUsd' | 'unpriced'> }
 
 export async function watchTable<Row extends Watchable>(table: WatchTable<Row>, reeve: Reeve, out: Output): Promise<number> {
-  const { cursor: after } = await reeve.daemon()
-  const rows = await table.requestRows(reeve)
+  // This request starts the daemon if none answers; the stream does not.
+  await reeve.daemon()
   const client = connect({ start: false })
   using endRequest = new EndRequest()
   using view =
     out.isTerminal('stdout') && !out.json && out.canRedraw ? new TableScreen(table, out, endRequest) : new TablePrinter(table, out)
-  await view.show(rows)
-  let pendingUpdate: Promise<void> = Promise.resolve()
-  const update = async (): Promise<void> => {
+  const rows = new Map<string, RowView>()
+  /** the clock of the daemon less the one of this program, in ms */
+  let clockLead = 0
+  let pendingShow: Promise<void> = Promise.resolve()
+  const show = async (): Promise<void> => {
     try {
-      await view.show(await table.requestRows(client))
+      await view.show(out.json ? await table.requestRecords(client) : table.rowsOf(rows, Date.now() + clockLead))
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
-      // The daemon may return. The event stream ends with an error when the daemon is away for too long.
+      // The daemon may return. The stream ends with an error when the daemon is away for too long.
       view.showDaemonAway()
     }
   }
   using throttle = new Throttle(MIN_REDRAW_MS, () => {
-    pendingUpdate = pendingUpdate.then(update)
+    pendingShow = pendingShow.then(show)
   })
-  const pollTimer = setInterval(() => throttle.request(), POLL_MS)
-  try {
-    for await (const _event of client.events({ after, follow: true, signal: endRequest.signal })) throttle.request()
-  } finally {
-    clearInterval(pollTimer)
+  const onLink = (isUp: boolean): void => {
+    if (isUp) throttle.request()
+    else view.showDaemonAway()
   }
-  await pendingUpdate
+  for await (const event of client.followRows({ scope: table.scope, signal: endRequest.signal, onLink })) {
+    if ('now' in event) clockLead = Date.parse(event.now) - Date.now()
+    applyRowEvent(rows, event)
+    if (event.type !== 'alive') throttle.request()
+  }
+  await pendingShow
   return 0
 }
 

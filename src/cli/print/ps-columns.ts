@@ -1,6 +1,6 @@
 // The default columns of `reeve ps`, and the fields of a process that columns need. ps-more-columns.ts has the other columns, which are
 // loaded on demand. Test: test/tables/cli/print/ps-columns.test.ts.
-import type { ProcessView, UsageView } from '../../api/views/process.ts'
+import type { ProcessView, UsageView, WorktreeView } from '../../api/views/process.ts'
 import { costCell, formatElapsed, shortId } from '../../faces/format.ts'
 import type { Output } from './output.ts'
 import type { OmittableColumn } from './responsive-table.ts'
@@ -30,8 +30,9 @@ export const EXTRA_FIELDS = ['ppid', 'parentUuid', 'driver', 'state', 'labels', 
 
 export interface PsRow extends Pick<
   ProcessView,
-  Exclude<(typeof TABLE_FIELDS)[number], `usage.${string}`> | (typeof EXTRA_FIELDS)[number]
+  Exclude<(typeof TABLE_FIELDS)[number], `usage.${string}`> | Exclude<(typeof EXTRA_FIELDS)[number], 'worktree'>
 > {
+  readonly worktree: Pick<WorktreeView, 'branch'> | null
   readonly usage: Pick<UsageView, 'costUsd' | 'inputTokens' | 'unpriced'>
 }
 

@@ -27,11 +27,17 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   }
   if (args.on('watch')) {
     if (args.on('quiet')) throw new UsageError('--watch and -q exclude each other')
-    const { watchTable } = await import('../live/ps-watch.ts')
+    const [{ watchTable }, { psRows }] = await Promise.all([import('../live/ps-watch.ts'), import('../live/ps-rows.ts')])
+    const isOrdered = table.asTree || sort !== null
+    const shownRows = (rows: readonly PsRow[]): PsRow[] => {
+      const wanted = rows.filter(query.isWanted)
+      return isOrdered ? (sort ? wanted.toSorted(sort) : wanted) : wanted.toSorted((a, b) => urgencyRank(a) - urgencyRank(b))
+    }
     return await watchTable(
       {
-        requestRows: async (from) =>
-          table.asTree || sort ? await requestRows(from) : (await requestRows(from)).toSorted((a, b) => urgencyRank(a) - urgencyRank(b)),
+        scope: all ? 'all' : 'live',
+        rowsOf: (rows, now) => shownRows(psRows(rows, now)),
+        requestRecords: requestRows,
         lines: (rows, maxWidth, sinceMs) =>
           psTableLines(
             rows.map((row) => advanceClocks(row, sinceMs)),
@@ -40,7 +46,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
             maxWidth,
           ),
         withoutClocks,
-        keptRows: all && !table.asTree && !sort ? 'last' : 'first',
+        keptRows: all && !isOrdered ? 'last' : 'first',
       },
       reeve,
       out,

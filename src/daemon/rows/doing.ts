@@ -7,7 +7,7 @@ import { isoTime } from '../views/format-times.ts'
 import { statusOf } from '../../kernel/model/status.ts'
 import type { DoingView } from '../../api/views/rows.ts'
 import type { LiveOutput } from '../../drivers/port.ts'
-import type { FactBody, FactType, StoredFact } from '../../kernel/model/facts.ts'
+import type { BodyOf, FactBody, FactType, StoredFact } from '../../kernel/model/facts.ts'
 import type { Status } from '../../kernel/model/status.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
@@ -47,6 +47,8 @@ export interface Work {
   model: string | null
   compactionSince: number | null
   retry: Retry | null
+  /** the limit that was reached last; null: none since the start of the daemon */
+  reached: BodyOf<'limit.reached'> | null
   readonly tools: Map<string, OpenTool>
   readonly inputs: Map<string, string>
 }
@@ -63,6 +65,7 @@ const WORK_FACTS: ReadonlySet<FactType> = new Set<FactType>([
   'context.compacted',
   'call.started',
   'call.finished',
+  'limit.reached',
   'process.ready',
   'process.exited',
   'process.resumed',
@@ -109,6 +112,7 @@ export class WorkTracker {
       model: null,
       compactionSince: null,
       retry: null,
+      reached: null,
       tools: new Map(),
       inputs: new Map(),
     }
@@ -143,6 +147,9 @@ function noteFact(work: Work, body: FactBody, at: number): void {
       break
     case 'context.compacted':
       work.compactionSince = null
+      break
+    case 'limit.reached':
+      work.reached = body
       break
     case 'tool.started':
       work.tools.set(body.callId, { since: at, input: work.inputs.get(body.callId) ?? null })

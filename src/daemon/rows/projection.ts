@@ -270,13 +270,12 @@ export class Projection {
 
   /** Makes the own fields of a row again. Returns further rows that may have changed with it. */
   #refresh(uuid: Uuid, ended: Process | null): readonly Uuid[] {
-    const { table, work, clock } = this.#deps
+    const { table, work } = this.#deps
     const process = table.get(uuid) ?? ended
     // An ended process depends on no other one.
     if (!process) return []
     const before = this.#rows.get(uuid)
-    const { mono } = clock.now()
-    const own = ownFieldsOf(process, { table, row: (other) => table.get(other), mono, work: work.of(uuid) })
+    const own = ownFieldsOf(process, { row: (other) => table.get(other), work: work.of(uuid) })
     this.#rows.set(uuid, {
       view: before?.view ?? null,
       own,

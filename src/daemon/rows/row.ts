@@ -14,7 +14,8 @@ import { whyOf, type WhyContext } from './why.ts'
 import { attentionOf } from '../needs/row-attention.ts'
 import { isoOrNull, isoTime } from '../views/format-times.ts'
 import { memberRow, phaseOf } from '../views/member-view.ts'
-import { noteOf, aboutOf, exitView } from '../views/process-view.ts'
+import { noteOf, aboutOf, exitView, startDirectory } from '../views/process-view.ts'
+import { Table } from '../loop/table.ts'
 import { usdOf } from '../../kernel/state/accounts.ts'
 import type { RowBudgetView, RowView } from '../../api/views/rows.ts'
 import type { Tally } from '../../kernel/state/accounts.ts'
@@ -24,6 +25,7 @@ import type { LimitName } from '../../kernel/model/words.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
 const HOST = hostname()
+const NO_TABLE = new Table(0)
 const MAX_LAST_TEXT = 160
 
 /** The fields of a row that follow from the process itself, from its crew and from the processes that its `why` names. */
@@ -35,6 +37,7 @@ export function ownFieldsOf(process: Process, context: WhyContext): OwnFields {
     uuid,
     pid,
     parent: parentUuid,
+    under: process.parent,
     host: HOST,
     kind: kindOf(process),
     name: spec.name,
@@ -42,14 +45,17 @@ export function ownFieldsOf(process: Process, context: WhyContext): OwnFields {
     driver: spec.driver,
     model: spec.model,
     about: aboutOf(spec),
+    directory: startDirectory(spec),
     labels: { ...spec.labels },
+    state: life.state,
     status: statusOf(process),
     activity: life.state === 'running' ? life.activity : null,
     liveness: process.liveness?.word ?? null,
     since: isoTime(statusSince(process, context.work)),
     why: whyOf(process, context),
     doing: doingOf(process, context.work),
-    note: noteOf(process, context, context.mono),
+    // The use of a budget by other processes is left out: it changes all the time.
+    note: noteOf(process, { ...context, table: NO_TABLE }, 0),
     step: progress.step,
     turn: progress.turn,
     queue: process.queue.length,
@@ -57,6 +63,12 @@ export function ownFieldsOf(process: Process, context: WhyContext): OwnFields {
     elapsedMs: Math.round(clock.elapsedMs),
     runsSince: clock.since === null ? null : isoOrNull(clock.sinceAt),
     ctx: contextOf(process),
+    tokens: {
+      input: usage.inputTokens,
+      output: usage.outputTokens,
+      cacheRead: usage.cacheReadTokens,
+      cacheWrite: usage.cacheWriteTokens,
+    },
     cost: { usd: knownCost(usage), unpriced: usage.unpriced, estimated: usage.estimated },
     role: spec.member?.role ?? null,
     phase: phaseOf(process, context),

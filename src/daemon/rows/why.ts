@@ -6,10 +6,9 @@ import { openAsks } from '../../kernel/decide/asks.ts'
 import { composeRunOf, composeSpecOf } from '../../kernel/compose/run-row.ts'
 import { describeWaits } from '../../kernel/crew/text/blocked-on.ts'
 import { hasSurvivors } from '../../kernel/decide/release.ts'
-import { findBlockingLimit } from '../../kernel/decide/limits/enforce-limits.ts'
 import { isPlainCommand, takesMessages } from '../../kernel/model/capabilities.ts'
 import { agentUuidIn } from '../../kernel/model/ids.ts'
-import { reachedText } from '../../kernel/state/limits.ts'
+import { isHomeBudget, reachedText } from '../../kernel/state/limits.ts'
 import { stateText } from '../../kernel/crew/state/phases.ts'
 import { asksText, livenessText } from './wait-texts.ts'
 import { doingOf, statusSince, type Work } from './doing.ts'
@@ -19,16 +18,12 @@ import { runNote } from '../views/run-note.ts'
 import type { DoingView, WhyView } from '../../api/views/rows.ts'
 import type { RowLookup } from '../views/restart-view.ts'
 import type { Hold, Life, Process, Stopping } from '../../kernel/model/process.ts'
-import type { LiveTable } from '../../kernel/state/live-table.ts'
 import type { Sender, Uuid } from '../../kernel/model/ids.ts'
 import type { HoldReason } from '../../kernel/model/words.ts'
 
 export interface WhyContext extends RowLookup {
-  readonly table: LiveTable
   /** what the tracker knows of the process; absent: nothing */
   readonly work?: Work | undefined
-  /** monotonic ms, for limits of time */
-  readonly mono: number
 }
 
 type Running = Process & { readonly life: Extract<Life, { state: 'running' }> }
@@ -149,20 +144,23 @@ const HOLD_WHY: { readonly [R in HoldReason]: (process: Running, hold: Hold, con
 
 const HOLD_ORDER = Object.keys(HOLD_WHY)
 
+/**
+ * A budget that is used up, as it was when the call was refused: its use by other processes changes all the time. After a restart of the
+ * daemon only the recorded note is known.
+ */
 function whyBudget(process: Running, _: Hold, context: WhyContext): HeldWhy {
-  const reached = findBlockingLimit(context.table, process, context.mono)
-  if (reached === null) return { kind: 'hold:budget', text: withCause('paused for a budget that has room now', process.note) }
-  const { scope, shouldWait } = reached
-  const isOwn = scope !== 'home' && scope.uuid === process.uuid
-  const on = scope === 'home' || isOwn ? {} : { on: scope.uuid }
-  const whose = scope === 'home' ? 'the home' : isOwn ? null : processText(scope.uuid, context)
-  if (shouldWait) {
-    const owner = whose === null ? 'its budget' : `the budget of ${whose}`
+  const reached = context.work?.reached
+  if (!reached) return { kind: 'hold:budget', text: withCause('paused for a budget', process.note) }
+  const { limit, used, of, scope, action } = reached
+  const isShared = isHomeBudget(limit) || scope === process.uuid
+  const on = isShared ? {} : { on: scope }
+  if (action === 'wait') {
+    const owner = isHomeBudget(limit) ? 'the budget of the home' : isShared ? 'its budget' : `the budget of ${processText(scope, context)}`
     return { kind: 'budget-room', text: `waits for room in ${owner}, which open calls reserve`, can: [], ...on }
   }
-  // The use of another process changes all the time: only the own one is named in figures.
-  const text =
-    whose === null || scope === 'home' ? reachedText({ ...reached, whose, ask: process.wants }) : `the budget of ${whose} is used up`
+  const text = isShared
+    ? reachedText({ limit, used, of, whose: null, ask: process.wants })
+    : `the budget of ${processText(scope, context)} is used up`
   return { kind: 'hold:budget', text, ...on }
 }
 

@@ -145,7 +145,7 @@ const FIELDS: { readonly [K in Field]: FieldValue<K> } = {
   removeAtEnd: (p) => p.spec.removeAtEnd ?? false,
   labels: (p) => ({ ...p.spec.labels }),
   since: (p, { work }) => isoTime(statusSince(p, work?.())),
-  why: (p, context, mono) => whyOf(p, { ...context, mono, work: context.work?.() }),
+  why: (p, { work, ...lookup }) => whyOf(p, { ...lookup, work: work?.() }),
   doing: (p, { work }) => doingOf(p, work?.()),
   note: (p, context, mono) => noteOf(p, context, mono),
   lastText: (p) => p.progress.lastText,
@@ -195,7 +195,7 @@ function measuredView({ usage, life }: Process): Pick<ProcessView['usage'], 'cpu
 }
 
 /** The directory of the user from which the process was started: a worktree's place in the checkout that it belongs to. */
-function startDirectory({ cwd, worktree }: ProcessSpec): string {
+export function startDirectory({ cwd, worktree }: ProcessSpec): string {
   if (!worktree) return cwd
   const { dir, repository } = worktree
   return join(basename(repository) === '.git' ? dirname(repository) : repository, relative(dir, cwd))

@@ -1,7 +1,7 @@
 // Schemas of the rows that all faces share, for src/api/views/rows.ts. A row depends on facts and on
 // live output only. It never depends on the time of its request: a reader continues the clocks. Test: test/e2e/daemon/rows.test.ts.
 import { z } from 'zod'
-import { ACTIVITIES, LIMIT_NAMES, LIVENESS_WORDS } from '../../../kernel/model/words.ts'
+import { ACTIVITIES, LIMIT_NAMES, LIVENESS_WORDS, PROCESS_STATES } from '../../../kernel/model/words.ts'
 import { costFields, count, driver, ms, status, text, time, usd, uuid, version } from './fields.ts'
 
 /** What a process can wait for, or be busy with. */
@@ -106,6 +106,7 @@ const row = z
     uuid,
     pid: count,
     parent: uuid.nullable().describe('the process that spawned it'),
+    under: uuid.nullable().describe('its current parent: if its spawner has ended, another ancestor; null: the kernel'),
     host: text,
     kind: z.enum(['agent', 'command', 'crew', 'run', 'supervisor']),
     name: text.nullable(),
@@ -113,7 +114,9 @@ const row = z
     driver,
     model: text.nullable(),
     about: text.describe('the first line of the intent, truncated'),
+    directory: text.describe('where it was started'),
     labels: z.record(text, text),
+    state: z.enum(PROCESS_STATES),
     status,
     activity: z.enum(ACTIVITIES).nullable(),
     liveness: z.enum(LIVENESS_WORDS).nullable().describe('its liveness problem; null: none'),
@@ -131,6 +134,7 @@ const row = z
       .object({ used: count, window: count, compactsAt: count.nullable().describe('null: reeve does not compact it') })
       .nullable()
       .describe('the tokens of the context; null: not known'),
+    tokens: z.object({ input: count, output: count, cacheRead: count, cacheWrite: count }),
     cost: z.object({ usd: usd.nullable(), unpriced: costFields.unpriced, estimated: costFields.estimated }),
     sub,
     budget: budget.nullable().describe('null: it has no limit of its own'),

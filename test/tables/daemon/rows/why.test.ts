@@ -5,7 +5,6 @@ import { whyOf } from '../../../../src/daemon/rows/why.ts'
 import { fold } from '../../../../src/kernel/state/fold.ts'
 import { momentOf } from '../../../../src/kernel/model/moment.ts'
 import { HOLD_REASONS } from '../../../../src/kernel/model/words.ts'
-import { Table } from '../../../../src/daemon/loop/table.ts'
 import type { WhyView } from '../../../../src/api/views/rows.ts'
 import type { FactBody, StoredFact } from '../../../../src/kernel/model/facts.ts'
 import type { Hold, Process } from '../../../../src/kernel/model/process.ts'
@@ -61,9 +60,7 @@ function whyAfter(bodies: readonly FactBody[], live = ''): WhyView | null {
   const { process, tracker } = afterFacts(bodies)
   if (live !== '') tracker.onLive(UUID, { type: 'text', step: 1, text: live })
   const root = { ...process, uuid: ROOT, pid: 3, spec: specOf({ name: 'root' }) }
-  const table = new Table(10)
-  table.apply([process], 7)
-  return whyOf(process, { table, row: (uuid) => (uuid === ROOT ? root : undefined), work: tracker.of(UUID), mono: 9_000 })
+  return whyOf(process, { row: (uuid) => (uuid === ROOT ? root : undefined), work: tracker.of(UUID) })
 }
 
 const exited = (code = 0): FactBody => ({
@@ -181,7 +178,7 @@ describe('holds', () => {
   const HOLD_CASES: Readonly<Record<(typeof HOLD_REASONS)[number], readonly [Partial<Hold>, object]>> = {
     user: [{}, { kind: 'hold:user', text: 'paused by the user', can: ['resume'] }],
     subtree: [{ root: ROOT }, { kind: 'hold:subtree', text: 'paused with root by the user', on: ROOT }],
-    budget: [{ by: 'system' }, { kind: 'hold:budget', text: 'paused for a budget that has room now: evidence' }],
+    budget: [{ by: 'system' }, { kind: 'hold:budget', text: 'paused for a budget: evidence' }],
     'rate-limit': [
       { by: 'system', until: WALL + 600_000 },
       { kind: 'rate-limit', text: expect.stringMatching(/^rate limit until \d\d:23; a resume continues it$/), until: expect.any(String) },
@@ -205,6 +202,20 @@ describe('holds', () => {
       since: at(2),
       ...expected,
     })
+  })
+
+  test.each([
+    ['its own', UUID, 'suspend', { kind: 'hold:budget', text: 'budget: $0.9500 of $1 are spent' }],
+    ['of another process', ROOT, 'suspend', { kind: 'hold:budget', text: 'the budget of root is used up', on: ROOT }],
+    [
+      'that open calls use up',
+      ROOT,
+      'wait',
+      { kind: 'budget-room', text: 'waits for room in the budget of root, which open calls reserve', on: ROOT },
+    ],
+  ] as const)('a budget %s', (_, scope, action, expected) => {
+    const reached: FactBody = { type: 'limit.reached', limit: 'budgetUsd', used: 0.95, of: 1, action, scope }
+    expect(whyAfter([SPAWNED, STARTED, READY, held({ reason: 'budget', by: 'system' }), reached, DRAINED])).toMatchObject(expected)
   })
 
   test('a rate limit that ends by itself states that', () => {

@@ -1,0 +1,31 @@
+// Makes the rows of `reeve ps --watch` from those that the daemon sends. Pure. Test: test/e2e/cli/watch.test.ts.
+import type { RowView } from '../../index.ts'
+import type { PsRow } from '../print/ps-columns.ts'
+
+/** Returns the rows as `reeve ps` orders them: the ended ones first, the newest end last, then the living ones by PID. `now`: wall ms. */
+export function psRows(rows: ReadonlyMap<string, RowView>, now: number): PsRow[] {
+  const all = [...rows.values()].toSorted((a, b) => compareEnds(a.endedAt, b.endedAt) || a.pid - b.pid)
+  return all.map((row) => psRow(row, row.under === null ? undefined : rows.get(row.under), now))
+}
+
+function compareEnds(a: string | null, b: string | null): number {
+  if (a === null || b === null) return Number(a === null) - Number(b === null)
+  return Date.parse(a) - Date.parse(b)
+}
+
+function psRow(
+  { parent, origin, task, branch, cost, tokens, runsSince, elapsedMs, ...row }: RowView,
+  above: RowView | undefined,
+  now: number,
+): PsRow {
+  return {
+    ...row,
+    ppid: above?.endedAt === null ? above.pid : 0,
+    parentUuid: parent,
+    originUuid: origin?.uuid ?? null,
+    taskId: task,
+    worktree: branch === null ? null : { branch },
+    usage: { costUsd: cost.usd, inputTokens: tokens.input, unpriced: cost.unpriced },
+    elapsedMs: elapsedMs + (runsSince === null ? 0 : Math.max(0, now - Date.parse(runsSince))),
+  }
+}
