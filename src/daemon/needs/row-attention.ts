@@ -9,6 +9,8 @@ import { isoTime } from '../views/format-times.ts'
 import { needsOf } from './needs-of.ts'
 import { RANKS } from './order.ts'
 
+/** The end of the year 9999: later times have no date of ISO 8601 with four digits. */
+const MAX_TIME_MS = 253_402_300_799_999
 /** The attention of the least urgent rank is 1. */
 const LEAST = RANKS.finished + 1
 
@@ -24,6 +26,6 @@ export function attentionOf(
     attention: LEAST - first.rank,
     unseen: needs.some(({ at }) => !isSeen(process, at)),
     // A need that came later is not put off, so the row must not be hidden.
-    snoozedUntil: snooze && needs.every(({ at }) => at <= snooze.at) ? isoTime(snooze.until) : null,
+    snoozedUntil: snooze && needs.every(({ at }) => at <= snooze.at) ? isoTime(Math.min(snooze.until, MAX_TIME_MS)) : null,
   }
 }

@@ -3,10 +3,11 @@
 // what has changed. So rows after any history equal rows that are made afresh. Owns which rows exist and what each of them depends on.
 // Must never read a journal. Test: test/properties/rows.test.ts.
 import { usdOf, tallyOf } from '../../kernel/state/accounts.ts'
-import { tallyWithBelow } from '../../kernel/state/limits.ts'
+import { configuredLimits, payerChainOf, tallyWithBelow } from '../../kernel/state/limits.ts'
 import { patchOf } from './patch.ts'
 import { budgetOf, budgetScopeOf, ownFieldsOf, type OwnFields } from './row.ts'
 import { countsOf, TreeSums } from './sums.ts'
+import { namedIn } from './why.ts'
 import type { RowScope } from './scope.ts'
 import type { WorkTracker } from './doing.ts'
 import type { RowPatch } from '../../api/row-events.ts'
@@ -49,6 +50,8 @@ interface Entry {
   readonly depth: number
   /** null: the process has not ended */
   readonly ended: Ended | null
+  /** the processes that its `why` may name */
+  readonly names: readonly Uuid[]
   /** of a crew: its state, by identity */
   readonly crew: Process['crew']
 }
@@ -103,6 +106,8 @@ export class Projection {
   readonly #absent = new Set<Uuid>()
   /** the rows whose `why` names a process */
   readonly #waiters = new Map<Uuid, Set<Uuid>>()
+  /** the rows that are held by a budget: what they need depends on the use of that budget */
+  readonly #heldByBudget = new Set<Uuid>()
   /** ended processes that stay however old they are */
   readonly #kept = new Set<Uuid>()
   /** the rows that are gone, with the number of that frame; oldest first */
@@ -183,6 +188,19 @@ export class Projection {
     this.#dropped = []
     const seq = this.#deps.cursor()
     const touched = new Set<Uuid>()
+    await this.#refreshAll(dirty, touched)
+    const held = this.#budgetWaitersOf(touched).filter((uuid) => !dirty.has(uuid))
+    await this.#refreshAll(new Map(held.map((uuid) => [uuid, null])), touched)
+    const changes = [...dropped, ...(await this.#publish(touched))]
+    const sums = this.#changedSums()
+    this.#seq = seq
+    if (changes.length === 0 && sums === null) return null
+    this.#frame += 1
+    return { changes, sums }
+  }
+
+  /** Makes the own fields of rows again. Adds these rows and those above them to the touched ones. */
+  async #refreshAll(dirty: Map<Uuid, Process | null>, touched: Set<Uuid>): Promise<void> {
     // The map grows while it is read: a row may mark others.
     for (const [uuid, ended] of dirty) {
       await this.#pause()
@@ -190,12 +208,6 @@ export class Projection {
       touched.add(uuid)
       for (const above of this.#tree.above(uuid)) touched.add(above)
     }
-    const changes = [...dropped, ...(await this.#publish(touched))]
-    const sums = this.#changedSums()
-    this.#seq = seq
-    if (changes.length === 0 && sums === null) return null
-    this.#frame += 1
-    return { changes, sums }
   }
 
   /** The current rows of a scope, in the order of their birth. */
@@ -270,12 +282,14 @@ export class Projection {
 
   /** Makes the own fields of a row again. Returns further rows that may have changed with it. */
   #refresh(uuid: Uuid, ended: Process | null): readonly Uuid[] {
-    const { table, work } = this.#deps
+    const { table, work, clock } = this.#deps
     const process = table.get(uuid) ?? ended
     // An ended process depends on no other one.
     if (!process) return []
     const before = this.#rows.get(uuid)
-    const own = ownFieldsOf(process, { row: (other) => table.get(other), work: work.of(uuid) })
+    const context = { table, row: (other: Uuid) => table.get(other), work: work.of(uuid), mono: clock.now().mono }
+    const own = ownFieldsOf(process, context)
+    const names = namedIn(process, context)
     this.#rows.set(uuid, {
       view: before?.view ?? null,
       own,
@@ -283,11 +297,14 @@ export class Projection {
       money: before?.money ?? NO_MONEY,
       depth: process.depth,
       ended: process.life.state === 'dead' ? endOf(process) : null,
+      names,
       crew: process.crew,
     })
     this.#tree.put(uuid, own.parent, countsOf(own))
     if (own.parent !== null && !this.#rows.has(own.parent) && !this.#absent.has(own.parent)) this.#missing.add(own.parent)
-    this.#moveWaiter(uuid, before?.own.why?.on, own.why?.on)
+    this.#moveWaiter(uuid, before?.names ?? [], names)
+    if (process.life.state === 'running' && process.life.holds.some(({ reason }) => reason === 'budget')) this.#heldByBudget.add(uuid)
+    else this.#heldByBudget.delete(uuid)
     return this.#dependentsOf(process, before, own)
   }
 
@@ -303,14 +320,28 @@ export class Projection {
     ]
   }
 
-  #moveWaiter(uuid: Uuid, before: string | undefined, after: string | undefined): void {
-    if (before === after) return
-    if (before !== undefined) this.#waiters.get(before)?.delete(uuid)
-    if (before !== undefined && this.#waiters.get(before)?.size === 0) this.#waiters.delete(before)
-    if (after === undefined) return
-    const waiters = this.#waiters.get(after)
-    if (waiters) waiters.add(uuid)
-    else this.#waiters.set(after, new Set([uuid]))
+  #moveWaiter(uuid: Uuid, before: readonly Uuid[], after: readonly Uuid[]): void {
+    for (const name of before) {
+      const waiters = this.#waiters.get(name)
+      waiters?.delete(uuid)
+      if (waiters?.size === 0) this.#waiters.delete(name)
+    }
+    for (const name of after) {
+      const waiters = this.#waiters.get(name)
+      if (waiters) waiters.add(uuid)
+      else this.#waiters.set(name, new Set([uuid]))
+    }
+  }
+
+  /** The rows that are held by a budget which has changed. */
+  #budgetWaitersOf(touched: ReadonlySet<Uuid>): Uuid[] {
+    const { table } = this.#deps
+    const hasBudget = (uuid: Uuid): boolean => configuredLimits(table.get(uuid)?.spec.limits ?? {}).length > 0
+    if (this.#heldByBudget.size === 0 || ![...touched].some(hasBudget)) return []
+    return [...this.#heldByBudget].filter((uuid) => {
+      const process = table.get(uuid)
+      return process && payerChainOf(table, process).some((payer) => touched.has(payer.uuid))
+    })
   }
 
   /** Completes the touched rows with their sums and budgets, and returns those that differ. */
@@ -381,7 +412,8 @@ export class Projection {
     this.#rows.delete(uuid)
     this.#tree.remove(uuid)
     this.#absent.add(uuid)
-    this.#moveWaiter(uuid, entry.own.why?.on, undefined)
+    this.#moveWaiter(uuid, entry.names, [])
+    this.#heldByBudget.delete(uuid)
     this.#dropped.push({ uuid, before: entry.view, after: null, patch: null })
     this.#gone.push({ uuid, frame: this.#frame + 1 })
     if (this.#gone.length > MAX_GONE) this.#gone.shift()

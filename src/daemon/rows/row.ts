@@ -31,7 +31,13 @@ const MAX_LAST_TEXT = 160
 /** The fields of a row that follow from the process itself, from its crew and from the processes that its `why` names. */
 export type OwnFields = Omit<RowView, 'sub' | 'budget' | 'budgetOf'>
 
-export function ownFieldsOf(process: Process, context: WhyContext): OwnFields {
+interface RowContext extends WhyContext {
+  readonly table: LiveTable
+  /** monotonic ms, for limits of time */
+  readonly mono: number
+}
+
+export function ownFieldsOf(process: Process, context: RowContext): OwnFields {
   const { uuid, pid, parentUuid, spec, life, progress, usage, clock, originUuid, originStep, files } = process
   return {
     uuid,

@@ -26,6 +26,15 @@ export interface WhyContext extends RowLookup {
   readonly work?: Work | undefined
 }
 
+/** The other processes that the sentence may name. */
+export function namedIn({ life, parent }: Process, { work }: WhyContext): readonly Uuid[] {
+  if (life.state === 'created') return parent === null ? [] : [parent]
+  if (life.state !== 'running') return []
+  const senders = [...life.holds, ...(life.stopping ? [life.stopping] : [])].map(({ by }) => agentUuidIn(by))
+  const roots = life.holds.map(({ root }) => root ?? null)
+  return [...new Set([...senders, ...roots, work?.reached?.scope ?? null])].filter((uuid) => uuid !== null)
+}
+
 type Running = Process & { readonly life: Extract<Life, { state: 'running' }> }
 
 /** Why the process does not go on, or what it does; null for an ended process. */
