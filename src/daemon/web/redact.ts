@@ -1,8 +1,10 @@
 // What a redacted session reads: no inputs and results of tools, no output, no contents of files, no environment. An answer without a row
 // here is not for such a session. Test: test/tables/daemon/web/restrict.test.ts.
+import type { RowView } from '../../api/views/rows.ts'
+import type { BriefStepsView, StepDetailView } from '../../api/views/steps.ts'
 import type { AskView, LogLine, ProcessView, StepView } from '../../api/views/process.ts'
 
-type ProcessPart = Partial<Pick<ProcessView, 'asks' | 'note' | 'liveness'>>
+type ProcessPart = Partial<Pick<ProcessView, 'asks' | 'note' | 'liveness' | 'why' | 'doing'>>
 
 /** What stands in the place of a text. */
 const HIDDEN = '(hidden)'
@@ -13,7 +15,7 @@ const REDACTIONS: Readonly<Record<string, (answer: never) => object>> = {
   listProcesses: (answer: { processes: ProcessPart[] }) => ({ ...answer, processes: answer.processes.map(redactProcess) }),
   getProcess: (answer: { process: ProcessPart }) => ({ ...answer, process: redactProcess(answer.process) }),
   waitForProcess: (answer: { process: ProcessPart }) => ({ ...answer, process: redactProcess(answer.process) }),
-  getSteps: (answer: { steps: StepView[] }) => ({ ...answer, steps: answer.steps.map(redactStep) }),
+  getSteps: redactSteps,
   getLogs: (answer: { lines: LogLine[] }) => ({ ...answer, lines: answer.lines.filter(({ stream }) => !HIDDEN_STREAMS.has(stream)) }),
   getSignals: (answer: object) => answer,
   getDaemon: (answer: object) => answer,
@@ -36,15 +38,43 @@ function redactProcess<P extends ProcessPart>(process: P): P {
     ...process,
     ...(process.asks ? { asks: process.asks.map(redactAsk) } : {}),
     ...(process.note === undefined ? {} : { note: null }),
+    ...(process.why ? { why: redactWhy(process.why) } : {}),
+    ...(process.doing ? { doing: redactDoing(process.doing) } : {}),
     ...(process.liveness ? { liveness: { ...process.liveness, evidence: HIDDEN } } : {}),
   }
+}
+
+/** What a process waits for, without the text of a question. */
+export function redactWhy(why: RowView['why']): RowView['why'] {
+  return why && { ...why, text: HIDDEN }
+}
+
+/** The open call, without the input of its tool. */
+export function redactDoing(doing: RowView['doing']): RowView['doing'] {
+  return doing && { ...doing, ...(doing.input === undefined ? {} : { input: HIDDEN }) }
 }
 
 function redactAsk(ask: AskView): AskView {
   return { ...ask, text: HIDDEN, tool: ask.tool && { ...ask.tool, input: null, locations: [] }, diff: [] }
 }
 
-function redactStep(step: StepView): StepView {
+/** A list of steps, one step whole, or columns, which have no inputs and results. */
+function redactSteps(answer: { steps?: StepView[]; step?: StepDetailView; columns?: BriefStepsView['columns'] }): object {
+  if (answer.steps) return { ...answer, steps: answer.steps.map(redactStep) }
+  if (answer.columns) return answer
+  const step = answer.step as StepDetailView
+  return {
+    ...answer,
+    step: {
+      ...redactStep(step),
+      reasoning: null,
+      asks: step.asks.map((ask) => ({ ...ask, text: HIDDEN })),
+      compaction: step.compaction && { ...step.compaction, summary: HIDDEN },
+    },
+  }
+}
+
+function redactStep<S extends StepView | StepDetailView>(step: S): S {
   return {
     ...step,
     tools: step.tools.map((tool) => ({ ...tool, input: null, result: tool.result === null ? null : HIDDEN })),

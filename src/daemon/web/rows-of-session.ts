@@ -3,16 +3,14 @@
 // Test: test/tables/daemon/web/restrict.test.ts, test/e2e/web/security.test.ts.
 import type { RowView } from '../../api/views/rows.ts'
 import { passOf, type Pass } from './pass.ts'
+import { redactDoing, redactWhy } from './redact.ts'
 
 type Session = NonNullable<Pass['session']>
 
-/** What stands in the place of a text. */
-const HIDDEN = '(hidden)'
-
 /** How each private field of a row is shown to a redacted session. */
 const REDACTED_FIELDS: { readonly [F in keyof RowView]?: (value: RowView[F]) => RowView[F] } = {
-  doing: (doing) => doing && { ...doing, ...(doing.input === undefined ? {} : { input: HIDDEN }) },
-  why: (why) => why && { ...why, text: HIDDEN },
+  doing: redactDoing,
+  why: redactWhy,
   note: () => null,
 }
 

@@ -160,12 +160,31 @@ test('a redacted answer has no inputs, results, output or questions', () => {
     tool: { name: 'edit', kind: 'edit', input: { path: secret }, cut: false, locations: [secret] },
     diff: [{ path: secret, old: secret, new: secret, oldKnown: true, equalBefore: 0, equalAfter: 0, cut: 0 }],
   })
-  const process = { asks: [ask], note: secret, liveness: { word: 'silent', since: '', evidence: secret }, name: 'kept' }
+  const process = {
+    asks: [ask],
+    why: { kind: 'ask', text: secret },
+    doing: { what: 'tool', name: 'bash', input: secret },
+    note: secret,
+    liveness: { word: 'silent', since: '', evidence: secret },
+    name: 'kept',
+  }
   const tool = { callId: '1', name: 'bash', input: { command: secret }, result: secret, outcome: 'ok', exitCode: 0, durationMs: 1 }
   const answers = [
     redact('getProcess', { version: 1, process }),
     redact('listProcesses', { version: 1, processes: [process] }),
     redact('getSteps', { version: 1, steps: [{ step: 1, text: 'kept', tools: [tool], notes: [secret] }] }),
+    redact('getSteps', {
+      version: 1,
+      step: {
+        text: 'kept',
+        tools: [tool],
+        notes: [secret],
+        reasoning: secret,
+        asks: [{ id: '1', text: secret, answer: 'yes' }],
+        compaction: { before: 2, after: 1, summary: secret },
+      },
+    }),
+    redact('getSteps', { version: 1, total: 1, columns: { text: ['kept'] } }),
     redact('getLogs', {
       version: 1,
       lines: [
