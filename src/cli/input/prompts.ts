@@ -1,5 +1,5 @@
 // Formats the questions of a process with numbered options, and parses typed answers. Pure. Test:
-// test/tables/cli/input/prompts.test.ts, test/e2e/external/external.test.ts.
+// test/tables/cli/input/prompts.test.ts, test/e2e/external/questions.test.ts.
 import type { AnswerBody, AskView } from '../../api/views/process.ts'
 import { oneLine, stripControls } from '../print/text.ts'
 

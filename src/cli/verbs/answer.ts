@@ -1,4 +1,4 @@
-// `reeve answer`: lists the questions of a process, and answers one. Test: test/e2e/external/external.test.ts.
+// `reeve answer`: lists the questions of a process, and answers one. Test: test/e2e/external/questions.test.ts.
 import { answerCommands, taskOfQuestion } from '../../api/text/answer-command.ts'
 import type { LineCommentBody } from '../../api/views/crew.ts'
 import type { AnswerBody, AskView, ProcessView } from '../../api/views/process.ts'

@@ -308,7 +308,7 @@ describe("the daemon's answers", () => {
     walked.add('startWebSession').add('revokeWebSession')
     await walk('getDocument', '')
     await walk('stopDaemon', '')
-    // An answer needs an agent with a question: test/e2e/external/external.test.ts.
+    // An answer needs an agent with a question: test/e2e/external/questions.test.ts.
     walked.add('answerProcess')
     expect([...walked].toSorted()).toEqual(ROUTES.map(({ id }) => id).toSorted())
     await daemon.stop()

@@ -1,15 +1,18 @@
-// Agents that speak ACP, through the daemon: from an agent file to the exit status, with questions, pauses, stops,
-// resumes and limits in between. After each end nothing of them is left.
+// The life of an agent that speaks ACP, through the daemon: its run, usage, pauses and limits, and its session after stops and restarts.
+// After each end, none of its programs is left. questions.test.ts has its questions.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { ProcessView, SpawnBody, SteerView } from '../../../src/api/views/process.ts'
+import { testEnv } from '../../support/env.ts'
+import type { ProcessView, SpawnBody, StepView } from '../../../src/api/views/process.ts'
 import { killRemaining, findProcessesWith, newToken } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../support/programs/acp-agent.ts', import.meta.url))
+/** The agent keeps its sessions and can end one. */
+const SESSION = ['resume', 'close']
 
 let daemon: LocalDaemon
 let token: string
@@ -48,10 +51,6 @@ function logFile(): string {
 
 function readLogLines(): readonly string[] {
   return existsSync(logFile()) ? readFileSync(logFile(), 'utf8').split('\n').filter(Boolean) : []
-}
-
-function answer(uuid: string, body: object): Promise<SteerView> {
-  return daemon.client.post(`/v1/processes/${uuid}/answer`, body)
 }
 
 describe('a run', () => {
@@ -115,39 +114,6 @@ describe('a run', () => {
   })
 })
 
-describe('a question', () => {
-  test('makes it wait; after the answer it continues', async () => {
-    const { uuid } = await run('ask execute rm x\nsay thanks')
-    const waiting = await daemon.waitForStatus(uuid, 'waiting')
-    expect(waiting.asks).toMatchObject([
-      { kind: 'permission', text: 'rm x (execute)\n{"command":"rm x"}', options: [{ id: 'yes' }, { id: 'always' }, { id: 'no' }] },
-    ])
-    await expect(answer(uuid, { option: 'perhaps' })).rejects.toMatchObject({ code: 'INVALID' })
-    await answer(uuid, { option: 'yes' })
-    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', asks: [] })
-    expect(readLogLines()).toContain('answer: yes')
-  })
-
-  test('does not appear where a rule answers it', async () => {
-    const { uuid } = await run('ask execute rm x', { more: ['permissions: { default: deny, tools: { execute: allow } }'] })
-    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
-    expect(await daemon.readFactTypes(uuid)).not.toContain('process.waiting')
-    expect(readLogLines()).toContain('answer: yes')
-  })
-
-  test('answered during a pause is delivered after it, and the process is frozen meanwhile', async () => {
-    const { uuid } = await run('ask execute rm x\nsay thanks')
-    await daemon.waitForStatus(uuid, 'waiting')
-    await daemon.pause(uuid)
-    await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.frozen')
-    await answer(uuid, { option: 'no' })
-    expect(readLogLines().filter((line) => line.startsWith('answer'))).toEqual([])
-    await daemon.resume(uuid)
-    await daemon.waitForEnd(uuid)
-    expect(readLogLines()).toContain('answer: no')
-  })
-})
-
 describe('a session', () => {
   test('continues after a stop', async () => {
     const { uuid } = await run('say one', { as: ['resume'], interactive: true })
@@ -200,6 +166,94 @@ describe('a session', () => {
     })
     expect(readLogLines()).toContain('cancel')
   })
+
+  test('continues after a resume, and after a restart of the daemon', async () => {
+    const { uuid } = await run('say one', { as: SESSION, interactive: true })
+    const viewBefore = await daemon.waitUntilReady(uuid)
+    expect(viewBefore.sessionId).toMatch(/^s\d+$/)
+    await daemon.restart()
+    const viewAfter = await daemon.waitUntilReady(uuid)
+    expect(viewAfter).toMatchObject({ sessionId: viewBefore.sessionId, turn: 1 })
+    expect(viewAfter.pid).toBeGreaterThan(viewBefore.pid)
+    await daemon.send(uuid, 'say two')
+    await daemon.waitForEvent(uuid, ({ fact, turn }) => fact === 'process.ready' && turn === 2)
+    await daemon.signal(uuid, 'SIGTERM')
+    await daemon.waitForEnd(uuid)
+    await daemon.resume(uuid, { message: 'say three' })
+    await daemon.waitForEvent(uuid, ({ fact, turn }) => fact === 'process.ready' && turn === 3)
+    expect(readLogLines().filter((line) => line.startsWith('resume '))).toHaveLength(2)
+    expect(await daemon.view(uuid)).toMatchObject({ sessionId: viewBefore.sessionId, lastText: 'three' })
+  })
+
+  test("waits for the model's key that its environment had, and for no other variable", async () => {
+    const env = { ...testEnv(daemon.work), ANTHROPIC_API_KEY: 'key of this shell', SOME_TOKEN: 'something else' }
+    const { uuid } = await run('say one', { as: SESSION, interactive: true, env })
+    await daemon.waitUntilReady(uuid)
+    await daemon.restart()
+    await daemon.waitForEvent(uuid, ({ fact, hold }) => fact === 'process.held' && JSON.stringify(hold).includes('credentials'))
+    expect(await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.note')).toMatchObject({ text: 'needs ANTHROPIC_API_KEY' })
+    await daemon.resume(uuid, { env: { ANTHROPIC_API_KEY: 'key of this shell' } })
+    expect(await daemon.waitUntilReady(uuid)).toMatchObject({ status: 'ready', holds: [] })
+  })
+
+  test('is not needed before its first message', async () => {
+    const { uuid } = await run('say one', { as: ['dies'] })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'failed', sessionId: null })
+    // There was no message yet, so there is nothing to lose: the agent begins.
+    const { process } = await daemon.resume(uuid)
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ pid: process.pid, turn: 0, exit: { code: 5 } })
+  })
+})
+
+describe('a pause', () => {
+  test('lets the turn end, delivers nothing more, and freezes the process', async () => {
+    const gateFile = join(daemon.work, 'gate')
+    const { uuid } = await run(`wait ${gateFile}`, { as: SESSION, interactive: true })
+    await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.working')
+    await daemon.pause(uuid)
+    await daemon.send(uuid, 'say hello')
+    writeFileSync(gateFile, '')
+    await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.drained')
+    await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.frozen')
+    expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', queueCount: 1, turn: 1 })
+    await daemon.resume(uuid)
+    await daemon.waitForEvent(uuid, ({ fact, turn }) => fact === 'process.ready' && turn === 2)
+    expect(await daemon.view(uuid)).toMatchObject({ status: 'ready', queueCount: 0, lastText: 'hello' })
+  })
+
+  test('at once freezes the process in its turn, and a kill ends a frozen process', async () => {
+    const { uuid } = await run('hang', { as: SESSION })
+    await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.working')
+    await daemon.pause(uuid, { now: true })
+    await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.frozen')
+    await daemon.signal(uuid, 'SIGTERM')
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 1, reason: 'context cancelled while paused' } })
+  })
+})
+
+test('its usage is shown with the current step, and in its totals', async () => {
+  const { uuid } = await run('tool read a.ts\nusage 500 1000 0.25\nsay done\nusage 600 1000 0.5', { as: SESSION })
+  const view = await daemon.waitForEnd(uuid)
+  expect(view.usage).toMatchObject({ costUsd: 0.75, contextTokens: 600, contextWindow: 1_000, unpriced: false })
+  const { steps } = await daemon.client.get<{ steps: StepView[] }>(`/v1/processes/${uuid}/steps`)
+  expect(steps.map(({ costUsd }) => costUsd)).toEqual([0.25, 0.5])
+  const { steps: page } = await daemon.client.get<{ steps: StepView[] }>(`/v1/processes/${uuid}/steps`, { after: 1, limit: 1 })
+  expect(page.map(({ step, costUsd }) => [step, costUsd])).toEqual([[2, 0.5]])
+})
+
+test('a budget in USD holds it at the report that exceeds it', async () => {
+  const { uuid } = await run('say one\nusage 500 1000 2\nhang', { as: SESSION, limits: { budgetUsd: 1 } })
+  await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.frozen')
+  expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', holds: [{ reason: 'budget' }], usage: { costUsd: 2 } })
+  await daemon.resume(uuid, { limits: { budgetUsd: 1.5 } })
+  expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', limits: { budgetUsd: 1.5 } })
+  await daemon.resume(uuid, { raise: { budgetUsd: 1 } })
+  expect(await daemon.view(uuid)).toMatchObject({
+    holds: [],
+    limits: { budgetUsd: 2.5 },
+    metering: 'report',
+    limitUse: [{ limit: 'budgetUsd', used: 2, of: 2.5, action: 'suspend', scope: null, source: 'process' }],
+  })
 })
 
 test('an agent that cannot be used reports the reason', async () => {
@@ -208,4 +262,23 @@ test('an agent that cannot be used reports the reason', async () => {
     status: 'failed',
     exit: { code: 1, reason: expect.stringContaining('it speaks version 0 of the protocol') as string },
   })
+})
+
+test('a missing program is reported with the command that installs it, and nothing is recorded', async () => {
+  const spawned = daemon.spawn({ agent: 'claude', intent: 'hello', env: { ...testEnv(daemon.work), PATH: daemon.work } })
+  await expect(spawned).rejects.toMatchObject({
+    code: 'COMMAND_NOT_FOUND',
+    message: 'claude-agent-acp: command not found',
+    hint: 'Install it with `npm install -g @agentclientprotocol/claude-agent-acp`.',
+  })
+  expect((await daemon.client.get<{ processes: unknown[] }>('/v1/processes', { all: true })).processes).toEqual([])
+})
+
+test.each([
+  [{ effort: 'high' as const }, 'agent "fake" has no effort'],
+  [{ fallback: ['openai/x'] }, 'agent "fake" has no fallback'],
+  [{ intent: '' }, 'no task: give an intent'],
+  [{ deny: ['Bash'] }, 'there is no tool `Bash`'],
+])('an option that the agent lacks, or an invalid one, is refused: %j', async (body, message) => {
+  await expect(run('say one', body)).rejects.toMatchObject({ code: 'INVALID', message: expect.stringContaining(message) })
 })

@@ -1,14 +1,13 @@
-// External agents through the daemon: questions and answers, pauses, stops, and resumes of their session, by the API
-// and by the command line. The agent is a real program that speaks ACP.
+// Questions of external agents, and their answers: by the API, on the command line and on a terminal. The agent is a real program that
+// speaks ACP.
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { expectSteerResponse } from '../../support/daemon/steer-response.ts'
 import { runCli } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { testEnv } from '../../support/env.ts'
 import { HAS_TERMINAL, Terminal } from '../../support/daemon/terminal.ts'
-import type { ProcessView, SpawnBody, SteerView, StepView } from '../../../src/api/views/process.ts'
+import type { ProcessView, SpawnBody, SteerView } from '../../../src/api/views/process.ts'
 
 const PROGRAM = resolve(import.meta.dirname, '../../support/programs/acp-agent.ts')
 
@@ -19,20 +18,18 @@ beforeEach(async () => {
   daemon = await LocalDaemon.start()
   log = join(daemon.work, 'agent.log')
   await mkdir(join(daemon.work, '.reeve/agents'), { recursive: true })
-  await writeAgentFile('coder', 'resume', 'close')
+  await writeAgentFile()
 })
 afterEach(async () => {
   await daemon[Symbol.asyncDispose]()
   expect(daemon.errors).toEqual([])
 })
 
-/** Writes an agent file; `options` are the arguments of its program. */
-async function writeAgentFile(name: string, ...options: string[]): Promise<void> {
-  const command = [process.execPath, PROGRAM, `sessions=${daemon.work}`, `log=${log}`, ...options]
-  await writeFile(
-    join(daemon.work, '.reeve/agents', `${name}.md`),
-    `---\ndriver: acp\nasks: true\ncommand: ${JSON.stringify(command)}\n---\n`,
-  )
+/** Writes the agent file of the asking agent; `lines` are further lines of it. */
+async function writeAgentFile(...lines: string[]): Promise<void> {
+  const command = [process.execPath, PROGRAM, `sessions=${daemon.work}`, `log=${log}`, 'resume', 'close']
+  const keys = ['driver: acp', 'asks: true', `command: ${JSON.stringify(command)}`, ...lines]
+  await writeFile(join(daemon.work, '.reeve/agents/coder.md'), `---\n${keys.join('\n')}\n---\n`)
 }
 
 const start = (intent: string, body: Partial<SpawnBody> = {}): Promise<ProcessView> => daemon.spawn({ agent: 'coder', intent, ...body })
@@ -46,7 +43,13 @@ describe('an agent that asks', () => {
     const { uuid } = await start('ask execute npm test')
     const asks = await waitForQuestion(uuid)
     expect(asks).toMatchObject({ status: 'waiting', activity: 'waiting', note: 'asks: npm test (execute)' })
-    expect(asks.asks).toMatchObject([{ kind: 'permission', options: [{ id: 'yes', name: 'Allow' }, { id: 'always' }, { id: 'no' }] }])
+    expect(asks.asks).toMatchObject([
+      {
+        kind: 'permission',
+        text: 'npm test (execute)\n{"command":"npm test"}',
+        options: [{ id: 'yes', name: 'Allow' }, { id: 'always' }, { id: 'no' }],
+      },
+    ])
     await expect(answer(uuid, { option: 'maybe' })).rejects.toMatchObject({
       code: 'INVALID',
       message: expect.stringContaining('one of yes, always, no, not "maybe"'),
@@ -111,7 +114,15 @@ describe('an agent that asks', () => {
     expect((await cli('logs', String(pid))).stdout).toContain('answered: no (by user)')
   })
 
-  test('does not ask when an answer for this process, or its agent file, decides', async () => {
+  test('does not ask where a rule of its agent file answers', async () => {
+    await writeAgentFile('permissions: { default: deny, tools: { execute: allow } }')
+    const { uuid } = await start('ask execute rm x')
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
+    expect(await daemon.readFactTypes(uuid)).not.toContain('process.waiting')
+    expect(await readLogLines()).toContain('answer: yes')
+  })
+
+  test('does not ask when an answer for this process decides', async () => {
     const allowed = await start('ask execute npm test', { permissions: 'allow' })
     expect(await daemon.waitForEnd(allowed.uuid)).toMatchObject({ status: 'completed' })
     const deniedView = await start('ask execute npm test', { permissions: 'deny' })
@@ -142,31 +153,6 @@ describe('an agent that asks', () => {
   })
 })
 
-test('its usage is shown with the current step, and in its totals', async () => {
-  const { uuid } = await start('tool read a.ts\nusage 500 1000 0.25\nsay done\nusage 600 1000 0.5')
-  const view = await daemon.waitForEnd(uuid)
-  expect(view.usage).toMatchObject({ costUsd: 0.75, contextTokens: 600, contextWindow: 1_000, unpriced: false })
-  const { steps } = await daemon.client.get<{ steps: StepView[] }>(`/v1/processes/${uuid}/steps`)
-  expect(steps.map(({ costUsd }) => costUsd)).toEqual([0.25, 0.5])
-  const { steps: page } = await daemon.client.get<{ steps: StepView[] }>(`/v1/processes/${uuid}/steps`, { after: 1, limit: 1 })
-  expect(page.map(({ step, costUsd }) => [step, costUsd])).toEqual([[2, 0.5]])
-})
-
-test('a budget in USD holds it at the report that exceeds it', async () => {
-  const { uuid } = await start('say one\nusage 500 1000 2\nhang', { limits: { budgetUsd: 1 } })
-  await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.frozen')
-  expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', holds: [{ reason: 'budget' }], usage: { costUsd: 2 } })
-  await daemon.resume(uuid, { limits: { budgetUsd: 1.5 } })
-  expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', limits: { budgetUsd: 1.5 } })
-  await daemon.resume(uuid, { raise: { budgetUsd: 1 } })
-  expect(await daemon.view(uuid)).toMatchObject({
-    holds: [],
-    limits: { budgetUsd: 2.5 },
-    metering: 'report',
-    limitUse: [{ limit: 'budgetUsd', used: 2, of: 2.5, action: 'suspend', scope: null, source: 'process' }],
-  })
-})
-
 describe.runIf(HAS_TERMINAL)('on a terminal', () => {
   test('a run shows the question, and takes the number', async () => {
     using terminal = new Terminal(daemon.home, ['run', '--cwd', daemon.work, '--agent', 'coder', 'ask execute npm test'])
@@ -179,89 +165,4 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     await terminal.waitForText(/completed/)
     expect((await readLogLines()).filter((line) => line.startsWith('answer:'))).toEqual(['answer: yes'])
   })
-})
-
-describe('a pause', () => {
-  test('lets the turn end, delivers nothing more, and freezes the process', async () => {
-    const gateFile = join(daemon.work, 'gate')
-    const { uuid } = await start(`wait ${gateFile}`, { interactive: true })
-    await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.working')
-    await daemon.pause(uuid)
-    await daemon.send(uuid, 'say hello')
-    await writeFile(gateFile, '')
-    await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.drained')
-    await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.frozen')
-    expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', queueCount: 1, turn: 1 })
-    await daemon.resume(uuid)
-    await daemon.waitForEvent(uuid, ({ fact, turn }) => fact === 'process.ready' && turn === 2)
-    expect(await daemon.view(uuid)).toMatchObject({ status: 'ready', queueCount: 0, lastText: 'hello' })
-  })
-
-  test('at once freezes the process in its turn, and a kill ends a frozen process', async () => {
-    const { uuid } = await start('hang')
-    await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.working')
-    await daemon.pause(uuid, { now: true })
-    await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.frozen')
-    await daemon.signal(uuid, 'SIGTERM')
-    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 1, reason: 'context cancelled while paused' } })
-  })
-})
-
-describe('its session', () => {
-  test('continues after a resume, also after a restart of the daemon', async () => {
-    const { uuid } = await start('say one', { interactive: true })
-    const viewBefore = await daemon.waitUntilReady(uuid)
-    expect(viewBefore.sessionId).toMatch(/^s\d+$/)
-    await daemon.restart()
-    const viewAfter = await daemon.waitUntilReady(uuid)
-    expect(viewAfter).toMatchObject({ sessionId: viewBefore.sessionId, turn: 1 })
-    expect(viewAfter.pid).toBeGreaterThan(viewBefore.pid)
-    await daemon.send(uuid, 'say two')
-    await daemon.waitForEvent(uuid, ({ fact, turn }) => fact === 'process.ready' && turn === 2)
-    await daemon.signal(uuid, 'SIGTERM')
-    await daemon.waitForEnd(uuid)
-    await daemon.resume(uuid, { message: 'say three' })
-    await daemon.waitForEvent(uuid, ({ fact, turn }) => fact === 'process.ready' && turn === 3)
-    expect((await readLogLines()).filter((line) => line.startsWith('resume '))).toHaveLength(2)
-    expect(await daemon.view(uuid)).toMatchObject({ sessionId: viewBefore.sessionId, lastText: 'three' })
-  })
-
-  test("waits for the model's key that its environment had, and for no other variable", async () => {
-    const env = { ...testEnv(daemon.work), ANTHROPIC_API_KEY: 'key of this shell', SOME_TOKEN: 'something else' }
-    const { uuid } = await start('say one', { interactive: true, env })
-    await daemon.waitUntilReady(uuid)
-    await daemon.restart()
-    await daemon.waitForEvent(uuid, ({ fact, hold }) => fact === 'process.held' && JSON.stringify(hold).includes('credentials'))
-    expect(await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.note')).toMatchObject({ text: 'needs ANTHROPIC_API_KEY' })
-    await daemon.resume(uuid, { env: { ANTHROPIC_API_KEY: 'key of this shell' } })
-    expect(await daemon.waitUntilReady(uuid)).toMatchObject({ status: 'ready', holds: [] })
-  })
-
-  test('is not needed before its first message', async () => {
-    await writeAgentFile('coder', 'dies')
-    const { uuid } = await start('say one')
-    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'failed', sessionId: null })
-    // There was no message yet, so there is nothing to lose: the agent begins.
-    const { process } = await daemon.resume(uuid)
-    expect(await daemon.waitForEnd(uuid)).toMatchObject({ pid: process.pid, turn: 0, exit: { code: 5 } })
-  })
-})
-
-test('a missing program is reported with the command that installs it, and nothing is recorded', async () => {
-  const spawned = daemon.spawn({ agent: 'claude', intent: 'hello', env: { ...testEnv(daemon.work), PATH: daemon.work } })
-  await expect(spawned).rejects.toMatchObject({
-    code: 'COMMAND_NOT_FOUND',
-    message: 'claude-agent-acp: command not found',
-    hint: 'Install it with `npm install -g @agentclientprotocol/claude-agent-acp`.',
-  })
-  expect((await daemon.client.get<{ processes: unknown[] }>('/v1/processes', { all: true })).processes).toEqual([])
-})
-
-test.each([
-  [{ effort: 'high' as const }, 'agent "coder" has no effort'],
-  [{ fallback: ['openai/x'] }, 'agent "coder" has no fallback'],
-  [{ intent: '' }, 'no task: give an intent'],
-  [{ deny: ['Bash'] }, 'there is no tool `Bash`'],
-])('an option that the agent lacks, or an invalid one, is refused: %j', async (body, message) => {
-  await expect(start('say one', body)).rejects.toMatchObject({ code: 'INVALID', message: expect.stringContaining(message) })
 })
