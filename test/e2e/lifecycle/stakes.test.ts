@@ -40,7 +40,7 @@ async function endAndCompare(said: StakesView): Promise<ProcessView> {
   return after
 }
 
-test('a native agent: its step, its messages, its children, and its calls after a resume are as said', async () => {
+test('the stakes of a native agent come true: its step, its messages, its children, and its calls after a resume', async () => {
   const log = join(daemon.work, 'log')
   const { uuid, pid } = await daemon.spawnScripted([
     bashCall(`echo one >> ${log}`),
@@ -134,7 +134,7 @@ test('a worktree: files that no record has stay in it, and a removal saves them'
   expect(removed.worktree?.salvaged).toBe(removal.kept.salvage)
 })
 
-test('without time, git is not asked, and that is said', async () => {
+test('a plain command: its files are not examined where the request says so, and a note states that it cannot continue', async () => {
   const { uuid } = await daemon.spawnShell('sleep 600')
   await daemon.waitForStatus(uuid, 'working')
   expect(await askStakes(uuid, { files: 0, action: 'remove' })).toMatchObject({
@@ -155,7 +155,7 @@ steps:
   - text: ready
 `
 
-test('a crew: the task of a killed worker becomes what was said', async () => {
+test('the stakes of a killed worker come true: its task has the state that was named', async () => {
   const crews = new Crews(daemon.client)
   writeFileSync(join(daemon.work, 'worker.yaml'), WORKER)
   const model = `script:${join(daemon.work, 'worker.yaml')}`
@@ -197,7 +197,7 @@ test('a crew: the task of a killed worker becomes what was said', async () => {
   await endAndCompare(said)
 })
 
-test('a run: the nodes that need a killed node are blocked, and the run ends, as said', async () => {
+test('the stakes of a killed node come true: the nodes that need it are blocked, and the run ends', async () => {
   const runs = new ComposeRuns(daemon)
   const { uuid: run, pid } = await runs.start({
     first: shellNode(waitForFileCommand('go')),

@@ -38,7 +38,7 @@ describe.runIf(CHROMIUM !== null)('the fleet', () => {
     expect(await shownNames(page)).toEqual(['first', 'second'])
   })
 
-  test('is moved through by keys, and opens a process with its log', async () => {
+  test('moves its selection by keys, and opens a process with its log', async () => {
     const { uuid } = await world.daemon.spawnShell('echo from the program; sleep 600', { name: 'writer' })
     await spawnSleep('other')
     const page = await world.visit()

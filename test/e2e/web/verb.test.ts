@@ -103,7 +103,7 @@ describe('a link', () => {
     ['firefox_firefox.desktop', true],
     ['org.mozilla.firefox.desktop', true],
     ['com.google.Chrome.desktop', true],
-  ])('%s: whether the browser cannot read the file: %s', (name, isOutside) => {
+  ])('of %s: whether that browser is in a sandbox, and cannot read the file: %s', (name, isOutside) => {
     expect(isSandboxed(name)).toBe(isOutside)
   })
 })

@@ -101,7 +101,7 @@ describe('a part with an error', () => {
     ['age:>10', 'write a duration, such as age:>10m'],
     ['is:tired', '"tired" is unknown; `is:` takes asking, held, live, ended, failed, working, silent, unseen, urgent, pinned, fork'],
     ['under:nobody', 'no process "nobody" is in the list'],
-  ])('`%s`: %s', (filter, error) => {
+  ])('`%s` is reported: %s', (filter, error) => {
     expect(parseFilter(filter, rows)).toMatchObject([{ text: filter, error }])
   })
 

@@ -16,7 +16,7 @@ test.each([
   [{ status: 'pending' }, 'starting'],
   [{ status: 'zombie' }, 'stopping'],
   [{ status: 'failed', asks: 1 }, 'failed'],
-] as const)('%j: %s', (fields, name) => {
+] as const)('a row with %j has the mark %s', (fields, name) => {
   expect(markNameOf(rowOf(fields))).toBe(name)
 })
 

@@ -67,7 +67,7 @@ test.each([
   ['recent', ['late', 'plain', 'dear']],
   ['cost', ['dear', 'plain', 'late']],
   ['name', ['dear', 'late', 'plain']],
-] as const)('the flat order by %s', (order, names) => {
+] as const)('a flat list is ordered by %s', (order, names) => {
   const list = [
     rowOf({ uuid: '1', name: 'plain', cost: { usd: 1, unpriced: false, estimated: false }, since: '2026-11-20T11:00:00Z' }),
     rowOf({ uuid: '2', name: 'dear', cost: { usd: 7, unpriced: false, estimated: false }, attention: 1 }),

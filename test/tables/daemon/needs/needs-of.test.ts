@@ -89,11 +89,11 @@ describe('a hold', () => {
   })
   const needing: readonly HoldReason[] = ['rate-limit', 'loop', 'breaker', 'context-full', 'credentials', 'supervisor', 'daemon-crash']
 
-  test.each(HOLD_REASONS)('%s', (reason) => {
+  test.each(HOLD_REASONS)('with the reason %s is a need if only the user can end it', (reason) => {
     expect(kindsOf(processOf(...START, held({ reason })))).toEqual(needing.includes(reason) ? ['hold'] : [])
   })
 
-  test('that ends by itself is no need', () => {
+  test('that ends at a known time is no need', () => {
     expect(kindsOf(processOf(...START, held({ reason: 'rate-limit', until: START_AT + 9_000, wake: true })))).toEqual([])
   })
 
@@ -118,7 +118,7 @@ describe('an end', () => {
     ['the death of the daemon', { code: 1, reason: 'interrupted', cause: 'daemon' }, ['failed']],
     ['a stop by the user', { code: 1, reason: 'SIGTERM', cause: 'person' }, []],
     ['a stop by a parent', { code: 1, reason: 'SIGTERM', cause: 'parent' }, []],
-  ])('after %s', (_, exit, kinds) => {
+  ])('by %s is a need unless it was requested', (_, exit, kinds) => {
     expect(kindsOf(processOf(...START, exited(exit)))).toEqual(kinds)
   })
 

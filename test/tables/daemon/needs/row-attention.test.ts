@@ -43,7 +43,7 @@ test.each<[string, readonly FactBody[], number, boolean, boolean]>([
   ['a failure', [FAILED], 3, true, false],
   ['an end', [ENDED], 1, true, false],
   ['an end that was seen', [ENDED, SEEN], 0, false, false],
-])('%s', (_, bodies, attention, unseen, isSnoozed) => {
+])('after %s: how much the row needs the user, and whether that is unseen or put off', (_, bodies, attention, unseen, isSnoozed) => {
   const snoozedUntil = isSnoozed ? expect.stringMatching(/^20/) : null
   expect(attentionAfter(...bodies)).toEqual({ attention, unseen, snoozedUntil })
 })

@@ -174,7 +174,7 @@ test('the tokens of a model call that answers are estimated from its text', () =
   })
 })
 
-describe('holds', () => {
+describe('the sentence about a hold', () => {
   const HOLD_CASES: Readonly<Record<(typeof HOLD_REASONS)[number], readonly [Partial<Hold>, object]>> = {
     user: [{}, { kind: 'hold:user', text: 'paused by the user', can: ['resume'] }],
     subtree: [{ root: ROOT }, { kind: 'hold:subtree', text: 'paused with root by the user', on: ROOT }],
@@ -196,7 +196,7 @@ describe('holds', () => {
     'daemon-crash': [{ by: 'system' }, { kind: 'hold:daemon-crash', text: 'the daemon was killed while it worked' }],
   }
 
-  test.each(HOLD_REASONS)('%s', (reason) => {
+  test.each(HOLD_REASONS)('with the reason %s has its cause, its start and what can be done', (reason) => {
     const [hold, expected] = HOLD_CASES[reason]
     expect(whyAfter([SPAWNED, STARTED, READY, held({ reason, ...hold }), note('evidence'), DRAINED])).toMatchObject({
       since: at(2),
@@ -205,7 +205,7 @@ describe('holds', () => {
   })
 
   test.each([
-    ['its own', UUID, 'suspend', { kind: 'hold:budget', text: 'budget: $0.9500 of $1 are spent' }],
+    ['of the process itself', UUID, 'suspend', { kind: 'hold:budget', text: 'budget: $0.9500 of $1 are spent' }],
     ['of another process', ROOT, 'suspend', { kind: 'hold:budget', text: 'the budget of root is used up', on: ROOT }],
     [
       'that open calls use up',
@@ -213,22 +213,22 @@ describe('holds', () => {
       'wait',
       { kind: 'budget-room', text: 'waits for room in the budget of root, which open calls reserve', on: ROOT },
     ],
-  ] as const)('a budget %s', (_, scope, action, expected) => {
+  ] as const)('names a budget %s', (_, scope, action, expected) => {
     const reached: FactBody = { type: 'limit.reached', limit: 'budgetUsd', used: 0.95, of: 1, action, scope }
     expect(whyAfter([SPAWNED, STARTED, READY, held({ reason: 'budget', by: 'system' }), reached, DRAINED])).toMatchObject(expected)
   })
 
-  test('a rate limit that ends by itself states that', () => {
+  test('states that a rate limit ends by itself', () => {
     const hold = held({ reason: 'rate-limit', until: WALL + 600_000, wake: true })
     expect(whyAfter([SPAWNED, STARTED, READY, hold, DRAINED])?.text).toMatch(/, then it continues$/)
   })
 
-  test('the hold that the user can do most about explains the pause', () => {
+  test('is about the hold that the user can do most about', () => {
     const why = whyAfter([SPAWNED, STARTED, READY, held({ reason: 'user' }), held({ reason: 'credentials' }), DRAINED])
     expect(why).toMatchObject({ kind: 'credentials', text: 'waits for a key that works (and 1 more hold)' })
   })
 
-  test('a call that must end first is named', () => {
+  test('names a call that must end first', () => {
     const why = whyAfter([SPAWNED, STARTED, WORKING, CALL, toolCall('a', 'make'), TOOL, held({ reason: 'user' })])
     expect(why).toMatchObject({ kind: 'drain', text: 'paused by the user; bash make must end first', can: ['resume'] })
   })

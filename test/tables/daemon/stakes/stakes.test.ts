@@ -179,7 +179,7 @@ test('children go on without their parent; with the subtree, and below a supervi
   `)
 })
 
-test('a suspended process, a restart that waits, and an ended one', () => {
+test('a suspended process gets no time to clean up, one that waits for its restart loses nothing, and an ended one refuses a stop', () => {
   expect(compare(`${BUSY}\nsignal SIGPAUSE a`, 'a', 'stop', KILLED('a'))).toMatchInlineSnapshot(`
     "a: bash (read) repeated
     a: bash (idempotent) repeated

@@ -37,8 +37,8 @@ test('a code grants once; the second use is refused and reported, an unknown cod
 test.each([
   ['just before the end', CODE_MS - 1, GRANT],
   ['at the end', CODE_MS, null],
-  ['after a day', 86_400_000, null],
-])('%s of its minute', (_, ms, granted) => {
+  ['a day after the beginning', 86_400_000, null],
+])('a code used %s of its minute', (_, ms, granted) => {
   const { clock, codes } = makeCodes()
   const { code } = codes.create(GRANT)
   clock.wind(ms)

@@ -92,7 +92,7 @@ describe('a session for a subtree', () => {
     ['grandchild', 'passes'],
     ['other', 'NOT_FOUND'],
     ['missing', 'NOT_FOUND'],
-  ])('sees of %s: %s', async (ref, code) => {
+  ])('asks for the process `%s`: %s', async (ref, code) => {
     expect(await codeOf(restrict('getProcess', {}, { ref, only: 'root' }))).toBe(code)
   })
 
@@ -102,7 +102,7 @@ describe('a session for a subtree', () => {
     ['subtree:child', 'subtree:child'],
     ['subtree:other', 'NOT_FOUND'],
     ['subtree:missing', 'NOT_FOUND'],
-  ])('has the rows of %s: %s', async (scope, result) => {
+  ])('asks for the rows of `%s`: %s', async (scope, result) => {
     const restricted = restrict('getRows', {}, { only: 'root', query: { scope, shape: 'columns' } })
     const [code, query] = [await codeOf(restricted), await restricted.then((one) => one.query).catch(() => null)]
     expect(code === 'passes' ? query : code).toEqual(code === 'passes' ? { scope: result, shape: 'columns' } : result)
