@@ -183,7 +183,7 @@ describe('the row of a process', () => {
       80,
       '● working  4s  $0.00 of $2',
     ],
-  ])('shows the most important parts that fit (case %#)', (changes, activity, columns, text) => {
+  ])('shows the most important parts that fit into $2 columns: $3', (changes, activity, columns, text) => {
     expect(rowText(changes, activity, columns)).toBe(text)
   })
 

@@ -196,7 +196,7 @@ describe('the document', () => {
     ['by fetch of another site', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'empty' }, 'refused'],
     ['as an image', { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }, 'refused'],
     ['by another name', { host: `evil.test:${PORT}` }, 'refused'],
-  ])('%s', (_, headers, type) => {
+  ])('$0: $2', (_, headers, type) => {
     for (const url of ['/', '/needs', '/p/0198c1a2/step/41', '/?q=x'])
       expect(check('GET', url, { authorization: undefined, ...headers })).toBe(type)
   })

@@ -1,4 +1,4 @@
-// An incarnation with too much output: its steps and their costs are recorded, its texts are dropped.
+// An incarnation whose output exceeds the limit: its steps and their costs are recorded, its texts are dropped.
 import { expect, test } from 'vitest'
 import { RecordedOutputLimit } from '../../../../src/drivers/command/recorded-output-limit.ts'
 import type { Report } from '../../../../src/kernel/model/reports.ts'
@@ -21,7 +21,7 @@ const ANSWER: Report = {
 const RESULT: Report = { type: 'tool.finished', callId: 'c', outcome: 'ok', content: 'x'.repeat(MIB), durationMs: 1 }
 const NOTE = { type: 'note', text: 'its output is more than 1 MiB: no more of it is kept' }
 
-test.each([[OUTPUT], [ANSWER], [RESULT]])('the report that exceeds the limit is kept, with a note (case %#)', (report) => {
+test.each([OUTPUT, ANSWER, RESULT])('the report that exceeds the limit is kept, with a note: $type', (report) => {
   expect(new RecordedOutputLimit(MIB).allow(report)).toEqual([report, NOTE])
 })
 
@@ -30,7 +30,7 @@ test('below the limit everything is kept', () => {
   for (const report of [OUTPUT, ANSWER, RESULT]) expect(outputLimit.allow(report)).toEqual([report])
 })
 
-test('above the limit texts are dropped, and events stay', () => {
+test('above the limit texts are dropped, and reports of steps, costs and the exit stay', () => {
   const outputLimit = new RecordedOutputLimit(MIB)
   outputLimit.allow(OUTPUT)
   expect(outputLimit.allow(OUTPUT)).toEqual([])
