@@ -6,6 +6,8 @@ import { basename, extname, join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
+/** the most that a browser loads at first, with gzip, in bytes */
+const MAX_FIRST_LOAD = 60 * 1024
 const TARGETS = ['chrome125', 'firefox128', 'safari18']
 
 /** The files of the page as `{ path, contents }`. Adds the files that they are made of to `inputs`. */
@@ -52,6 +54,9 @@ export async function webFiles(root, outdir, inputs) {
     if (addresses[name] === undefined) throw new Error(`web/index.html names ${name}, which is not built`)
     return addresses[name]
   })
+  const loaded = [Buffer.from(document), ...assets.map(({ contents }) => contents)]
+  const firstLoad = loaded.reduce((sum, contents) => sum + gzipSync(contents, { level: 9 }).length, 0)
+  if (firstLoad > MAX_FIRST_LOAD) throw new Error(`the page has ${firstLoad} bytes with gzip, and may have ${MAX_FIRST_LOAD}`)
   return [{ path: join(outdir, 'index.html'), contents: Buffer.from(document) }, ...assets.flatMap(withCompressed)]
 }
 
