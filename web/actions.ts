@@ -2,6 +2,7 @@
 // an error comes. Each action has the command line that does the same. Test: test/e2e/web/actions.test.ts.
 import { signal } from '@preact/signals'
 import type { AskView, ProcessView, StepView } from '../src/api/views/process.ts'
+import type { NeedsView, NeedView } from '../src/api/views/needs.ts'
 import type { RowView } from '../src/api/views/rows.ts'
 import { request, RequestError } from './api.ts'
 import { session } from './store.ts'
@@ -104,6 +105,12 @@ export async function fork(uuid: string, fromStep: number, changes: ForkChanges)
 export async function readProcess(uuid: string): Promise<ProcessView> {
   const { process } = await ask<{ process: ProcessView }>(`/v1/processes/${uuid}`)
   return process
+}
+
+/** What waits for the user, the most urgent first. */
+export async function readNeeds(): Promise<NeedView[]> {
+  const { needs } = await ask<NeedsView>('/v1/needs')
+  return needs
 }
 
 export async function readSteps(uuid: string, after: number): Promise<StepView[]> {

@@ -16,14 +16,19 @@ export interface Live<T> {
 
 /** Reads by `read`, and again after each change of the row `uuid`. `key`: what else the data depends on. */
 export function useLive<T>(uuid: string, key: string, read: (before: T | null) => Promise<T>): Live<T> {
-  const live = useMemo(() => new Reader<T>(read), [uuid, key])
+  // The number of its facts grows with each change.
+  return useReader(() => rowSignal(uuid).value !== undefined, `${uuid} ${key}`, read)
+}
+
+/** Reads by `read`, and again after each change of a signal that `watch` reads; not while `watch` returns false. */
+export function useReader<T>(watch: () => boolean, key: string, read: (before: T | null) => Promise<T>): Live<T> {
+  const live = useMemo(() => new Reader<T>(read), [key])
   useEffect(() => {
-    live.request()
+    if (watch()) live.request()
     return () => live.end()
   }, [live])
   useSignalEffect(() => {
-    // The number of its facts grows with each change.
-    if (rowSignal(uuid).value !== undefined) live.request()
+    if (watch()) live.request()
   })
   return live
 }

@@ -1,5 +1,6 @@
 // The page of `reeve web`: starts the session and draws. Each page and part has its own file. Must make no HTML from text.
 // Test: test/e2e/web/page.test.ts.
+import { useSignalEffect } from '@preact/signals'
 import { render, type JSX } from 'preact'
 import { Freshness, StaleBar } from './parts/freshness.tsx'
 import { NoSessionPage } from './parts/no-session.tsx'
@@ -11,11 +12,15 @@ import { ProcessPage } from './pages/process.tsx'
 import { formatCost } from '../src/faces/format.ts'
 import { failure } from './actions.ts'
 import { followLink, path } from './router.ts'
-import { sums } from './rows.ts'
+import { rowsWithNeeds, sums } from './rows.ts'
 import { openSession, takeCode } from './session.ts'
 import { isStale, session, show } from './store.ts'
 
 function App(): JSX.Element {
+  useSignalEffect(() => {
+    const count = rowsWithNeeds.value.size
+    document.title = count === 0 ? 'reeve' : `(${count}) reeve`
+  })
   const opened = session.value
   if (typeof opened === 'string')
     return (

@@ -14,6 +14,8 @@ export const clockOffset = signal(0)
 /** true while the list has a filter or a flat order, which any change can affect */
 export const followsAllChanges = signal(false)
 
+/** grows when a process that needs the user has changed */
+export const needsVersion = signal(0)
 /** the processes that need the user */
 export const rowsWithNeeds = signal<ReadonlySet<string>>(new Set())
 
@@ -86,10 +88,14 @@ function uuidsOf(event: RowEvent): Iterable<string> {
 function updateNeeds(uuids: Iterable<string>): void {
   const before = rowsWithNeeds.peek()
   const next = new Set([...before].filter((uuid) => rows.has(uuid)))
+  let hasChange = false
   for (const uuid of uuids) {
     const row = rows.get(uuid)
+    hasChange ||= before.has(uuid)
     if (row && (row.asks > 0 || row.attention > 0)) next.add(uuid)
     else next.delete(uuid)
   }
   if (next.size !== before.size || [...next].some((uuid) => !before.has(uuid))) rowsWithNeeds.value = next
+  else if (!hasChange) return
+  needsVersion.value += 1
 }

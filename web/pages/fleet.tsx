@@ -7,7 +7,7 @@ import { meetsFilter, parseFilter } from '../../src/faces/filter.ts'
 import { FLAT_ORDERS, flatOrder, treeLines, type FlatOrder, type TreeLine } from '../../src/faces/tree.ts'
 import { folded, selectedUuid, toggleFold } from '../list-state.ts'
 import { daemonNow } from '../parts/clock.tsx'
-import { FleetRow, ROW_HEIGHT } from '../parts/fleet-row.tsx'
+import { FleetRow, rowHeight } from '../parts/fleet-row.tsx'
 import { RowWindow } from '../parts/row-window.tsx'
 import { followsAllChanges, hasRows, rows, watchList } from '../rows.ts'
 import { navigate, query, setQuery } from '../router.ts'
@@ -92,8 +92,31 @@ export function FleetPage(): JSX.Element {
   return (
     <section class="fleet" aria-label="Fleet">
       <FilterBar />
-      {lines.value.length === 0 ? <NoMatch /> : <RowTree />}
+      {lines.value.length === 0 ? (
+        <NoMatch />
+      ) : (
+        <>
+          <Titles />
+          <RowTree />
+        </>
+      )}
     </section>
+  )
+}
+
+const TITLES = ['name', 'agent', 'what it does', 'time', 'step', 'ctx', 'cost', 'budget'] as const
+const NUMBERS: ReadonlySet<string> = new Set(['time', 'step', 'ctx', 'cost'])
+
+/** The titles of the columns. They do not scroll with the rows. */
+function Titles(): JSX.Element {
+  return (
+    <div class="titles" aria-hidden="true">
+      {TITLES.map((title) => (
+        <span key={title} class={NUMBERS.has(title) ? 'number' : title === 'what it does' ? 'why' : title}>
+          {title}
+        </span>
+      ))}
+    </div>
   )
 }
 
@@ -103,7 +126,7 @@ function RowTree(): JSX.Element {
     <RowWindow
       class="tree"
       count={lines.value.length}
-      rowHeight={ROW_HEIGHT}
+      rowHeight={rowHeight.value}
       selected={selected}
       attributes={{
         role: 'treegrid',

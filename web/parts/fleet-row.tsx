@@ -1,4 +1,5 @@
 // One row of the fleet: mark, name, agent, why, time, step, context, cost, and the budget of the tree. Test: test/e2e/web/fleet.test.ts.
+import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { formatCost } from '../../src/faces/format.ts'
@@ -12,8 +13,10 @@ import { BudgetBar } from './budget-bar.tsx'
 import { Elapsed } from './clock.tsx'
 import { KindMark, MarkIcon, type KindIcon } from './icons.tsx'
 
-/** the height of a row, in pixels; the style sheet has the same in `--row` */
-export const ROW_HEIGHT = 30
+const isNarrow = matchMedia('(width < 36rem)')
+/** the height of a row, in pixels, with one line or two; the style sheet has the same heights */
+export const rowHeight = signal(isNarrow.matches ? 52 : 30)
+isNarrow.addEventListener('change', () => (rowHeight.value = isNarrow.matches ? 52 : 30))
 
 export interface FleetRowProps {
   readonly line: TreeLine

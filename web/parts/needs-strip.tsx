@@ -1,22 +1,36 @@
-// The processes that need the user, above the list. Its order does not change while the pointer or the focus is in it.
-// Test: test/e2e/web/fleet.test.ts.
+// What waits for the user, above the list, answered in place: Space shows what a question is about. The order does not change while the
+// pointer or the focus is in it. Test: test/e2e/web/needs-strip.test.ts.
 import { computed, signal } from '@preact/signals'
 import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
+import type { NeedView } from '../../src/api/views/needs.ts'
+import type { AskView } from '../../src/api/views/process.ts'
 import { flatOrder } from '../../src/faces/tree.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
-import { titleOf } from '../actions.ts'
-import { rowSignal, rows, rowsWithNeeds } from '../rows.ts'
+import { readNeeds, titleOf } from '../actions.ts'
+import { useReader } from '../live.ts'
+import { needsVersion, rowSignal, rows, rowsWithNeeds } from '../rows.ts'
 import { Since } from './clock.tsx'
 import { MarkIcon } from './icons.tsx'
+import { Answers, Evidence } from './questions.tsx'
 
 const frozen = signal<readonly string[] | null>(null)
+/** the process whose question is shown whole */
+const peeked = signal<string | null>(null)
 
 const urgent = computed((): readonly string[] => {
   const some = [...rowsWithNeeds.value].flatMap((uuid) => rows.get(uuid) ?? [])
   return flatOrder(some, 'urgency').map(({ uuid }) => uuid)
 })
 
+function thaw(): void {
+  frozen.value = null
+}
+
 export function NeedsStrip(): JSX.Element | null {
+  // Without the details, which a narrow session may not read, the rows alone say who needs the user.
+  const { value } = useReader(() => needsVersion.value > 0 && rowsWithNeeds.value.size > 0, 'needs', readNeeds)
+  useEffect(() => thaw, [])
   const all = urgent.value
   const shown = frozen.value?.filter((uuid) => all.includes(uuid)) ?? all
   const hidden = all.length - shown.length
@@ -24,46 +38,73 @@ export function NeedsStrip(): JSX.Element | null {
   const freeze = (): void => {
     frozen.value ??= all
   }
-  const thaw = (): void => {
-    frozen.value = null
-  }
   return (
     <section
       class="needs"
       aria-label="Needs you"
       onPointerEnter={freeze}
-      onPointerLeave={thaw}
+      onPointerLeave={({ currentTarget }) => {
+        if (!currentTarget.contains(document.activeElement)) thaw()
+      }}
       onFocusCapture={freeze}
-      onBlurCapture={thaw}
+      onBlurCapture={({ currentTarget, relatedTarget }) => {
+        const staysWithin = relatedTarget instanceof Node && currentTarget.contains(relatedTarget)
+        if (!staysWithin && !currentTarget.matches(':hover')) thaw()
+      }}
     >
       <h2>
         Needs you <span class="count">{all.length}</span>
-        {hidden > 0 ? <span class="chip">+{hidden} new</span> : null}
+        {hidden > 0 ? (
+          <span class="chip" role="status">
+            +{hidden} new
+          </span>
+        ) : null}
       </h2>
       <ul>
         {shown.map((uuid) => (
-          <Need key={uuid} uuid={uuid} />
+          <Need key={uuid} uuid={uuid} need={value.value?.find((need) => need.uuid === uuid) ?? null} />
         ))}
       </ul>
     </section>
   )
 }
 
-function Need({ uuid }: { readonly uuid: string }): JSX.Element | null {
+function Need({ uuid, need }: { readonly uuid: string; readonly need: NeedView | null }): JSX.Element | null {
   const row = rowSignal(uuid).value
   if (!row) return null
   const mark = markOf(row)
+  const isPeeked = peeked.value === uuid
+  const ask = row.asks > 0 ? (need?.ask ?? null) : null
+  const peek = (event: KeyboardEvent): void => {
+    if (event.key !== ' ' || !(event.target instanceof HTMLAnchorElement)) return
+    event.preventDefault()
+    peeked.value = isPeeked ? null : uuid
+  }
   return (
-    <li data-need={uuid}>
-      <a href={`/p/${uuid}`}>
+    <li data-need={uuid} onKeyDown={peek}>
+      <a href={`/p/${uuid}`} aria-keyshortcuts="Space">
         <span class={`mark ${mark.tone}`} role="img" aria-label={mark.word}>
           <MarkIcon name={markNameOf(row)} />
         </span>
-        <strong>{titleOf(row)}</strong> <span class="why">{row.why?.text ?? row.note ?? row.status}</span>
+        <strong>{titleOf(row)}</strong>
+        <span class="why">{ask ? <WhatItAsks ask={ask} /> : (row.why?.text ?? row.note ?? row.status)}</span>
         <span class="number quiet">
           <Since at={row.why?.since ?? row.since} />
         </span>
       </a>
+      {ask ? <Answers key={ask.hash} uuid={uuid} ask={ask} hasComment={false} /> : null}
+      {ask && isPeeked ? (
+        <div class="peek">
+          <Evidence ask={ask} />
+        </div>
+      ) : null}
     </li>
   )
+}
+
+/** The command of a question as it would run; the text of any other question. */
+function WhatItAsks({ ask }: { readonly ask: AskView }): JSX.Element {
+  const input = ask.tool?.input
+  const command = typeof input === 'object' && input !== null && 'command' in input ? input.command : null
+  return typeof command === 'string' ? <code>{command}</code> : <>{ask.text}</>
 }

@@ -43,13 +43,11 @@ function OpenQuestions({ uuid, task }: QuestionsProps): JSX.Element | null {
 interface QuestionProps {
   readonly uuid: string
   readonly ask: AskView
+  /** true: an option may have a text beside it */
   readonly hasComment: boolean
 }
 
 function Question({ uuid, ask, hasComment }: QuestionProps): JSX.Element {
-  const isReady = useIsReady()
-  const [text, setText] = useState('')
-  const isDisabled = !isReady || isStale.value || isAsked(uuid, 'answer')
   return (
     <section class="question" data-ask={ask.id} aria-label="Question">
       <p class="ask-text">{ask.text}</p>
@@ -59,46 +57,65 @@ function Question({ uuid, ask, hasComment }: QuestionProps): JSX.Element {
         {ask.step === null ? '' : `, step ${ask.step}`}
         {ask.source === 'said' ? ' · as the agent says' : ''}
       </p>
+      <Evidence ask={ask} />
+      <Answers uuid={uuid} ask={ask} hasComment={hasComment} />
+    </section>
+  )
+}
+
+/** What a question is about: the last text of the agent, the call, and the changes of files. */
+export function Evidence({ ask }: { readonly ask: AskView }): JSX.Element {
+  return (
+    <>
       {ask.message === null ? null : <blockquote>{ask.message}</blockquote>}
       {ask.tool && ask.diff.length === 0 ? <ToolInput tool={ask.tool} /> : null}
       {ask.diff.map((change) => (
         <Change key={change.path} change={change} />
       ))}
       {ask.moreFiles > 0 ? <p class="problem">{ask.moreFiles} more files are not shown.</p> : null}
-      {may('answer') ? (
-        <p class="buttons">
-          {ask.options.map(({ id, name, kind }) => (
-            <button
-              key={id}
-              type="button"
-              class={kind.startsWith('reject') ? 'danger' : kind === 'allow_once' ? 'primary' : ''}
-              data-kind={kind}
-              disabled={isDisabled}
-              onClick={() => void answerOption(uuid, ask, id, text)}
-            >
-              {name}
-            </button>
-          ))}
-          {hasComment ? (
-            <input aria-label="Comment" placeholder="comment" value={text} onInput={(event) => setText(event.currentTarget.value)} />
-          ) : null}
-        </p>
-      ) : null}
-      {may('answer') && ask.options.length === 0 ? (
-        <form
-          class="reply"
-          onSubmit={(event) => {
-            event.preventDefault()
-            if (text !== '' && !isDisabled) void answerText(uuid, ask, text)
-          }}
-        >
-          <input aria-label="Answer" value={text} onInput={(event) => setText(event.currentTarget.value)} />
-          <button type="submit" class="primary" disabled={isDisabled || text === ''}>
-            Answer
+    </>
+  )
+}
+
+/** The buttons of a question, or a field for a text. */
+export function Answers({ uuid, ask, hasComment }: QuestionProps): JSX.Element | null {
+  const isReady = useIsReady()
+  const [text, setText] = useState('')
+  const isDisabled = !isReady || isStale.value || isAsked(uuid, 'answer')
+  if (!may('answer')) return null
+  if (ask.options.length > 0)
+    return (
+      <p class="buttons">
+        {ask.options.map(({ id, name, kind }) => (
+          <button
+            key={id}
+            type="button"
+            class={kind.startsWith('reject') ? 'danger' : kind === 'allow_once' ? 'primary' : ''}
+            data-kind={kind}
+            disabled={isDisabled}
+            onClick={() => void answerOption(uuid, ask, id, text)}
+          >
+            {name}
           </button>
-        </form>
-      ) : null}
-    </section>
+        ))}
+        {hasComment ? (
+          <input aria-label="Comment" placeholder="comment" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+        ) : null}
+      </p>
+    )
+  return (
+    <form
+      class="reply"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (text !== '' && !isDisabled) void answerText(uuid, ask, text)
+      }}
+    >
+      <input aria-label="Answer" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      <button type="submit" class="primary" disabled={isDisabled || text === ''}>
+        Answer
+      </button>
+    </form>
   )
 }
 

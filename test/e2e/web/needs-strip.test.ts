@@ -1,0 +1,60 @@
+// What waits for the user, above the list in Chromium: it is answered in place, and does not move under the pointer.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { CHROMIUM, openChromium } from '../../support/web/chromium.ts'
+import { PageWorld } from '../../support/web/open-page.ts'
+
+describe.runIf(CHROMIUM !== null)('the strip of needs', () => {
+  let browser: Awaited<ReturnType<typeof openChromium>>
+  let world: PageWorld
+
+  beforeAll(async () => {
+    browser = await openChromium()
+  })
+  afterAll(() => browser[Symbol.asyncDispose]())
+  beforeEach(async () => {
+    world = await PageWorld.start(browser)
+  })
+  afterEach(async () => {
+    await world[Symbol.asyncDispose]()
+    expect(world.daemon.errors).toEqual([])
+    expect(world.problems).toEqual([])
+  })
+
+  const spawnAsking = async (name: string): Promise<string> => {
+    const script = [{ text: `I make ${name}.`, tools: [{ name: 'bash', input: { command: `touch ${name}` } }] }, { text: 'done' }]
+    const { uuid } = await world.daemon.spawnScripted(script, { name, permissions: 'ask' })
+    await world.daemon.waitForStatus(uuid, 'waiting')
+    return uuid
+  }
+
+  test('answers a question in place; Space shows what it is about; the title counts the needs', async () => {
+    const uuid = await spawnAsking('one')
+    const page = await world.visit()
+    const need = page.locator(`[data-need="${uuid}"]`)
+    await need.locator('.why code', { hasText: /^touch one$/ }).waitFor()
+    expect(await page.title()).toBe('(1) reeve')
+    await need.locator('a').focus()
+    await page.keyboard.press('Space')
+    await need.locator('.peek', { hasText: 'I make one.' }).waitFor()
+    await page.keyboard.press('Space')
+    await need.locator('.peek').waitFor({ state: 'detached' })
+    await need.locator('button[data-kind="allow_once"]:enabled').click()
+    await need.waitFor({ state: 'detached' })
+    await world.daemon.waitForEnd(uuid)
+    expect(existsSync(join(world.daemon.work, 'one'))).toBe(true)
+  })
+
+  test('keeps its order while the pointer is in it, and announces what is new', async () => {
+    const first = await spawnAsking('one')
+    const page = await world.visit()
+    await page.locator(`[data-need="${first}"] button:enabled`).first().hover()
+    const second = await spawnAsking('two')
+    await page.locator('.needs .chip', { hasText: '+1 new' }).waitFor()
+    expect(await page.locator(`[data-need="${second}"]`).count()).toBe(0)
+    await page.mouse.move(5, 800)
+    await page.locator(`[data-need="${second}"]`).waitFor()
+    for (const uuid of [first, second]) await world.daemon.signal(uuid, 'SIGKILL')
+  })
+})
