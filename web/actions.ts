@@ -102,6 +102,11 @@ export async function fork(uuid: string, fromStep: number, changes: ForkChanges)
   }
 }
 
+/** Records that the user has seen how a process ended. */
+export function markSeen(uuid: string): Promise<boolean> {
+  return perform(uuid, 'seen', {})
+}
+
 export async function readProcess(uuid: string): Promise<ProcessView> {
   const { process } = await ask<{ process: ProcessView }>(`/v1/processes/${uuid}`)
   return process

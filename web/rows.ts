@@ -19,6 +19,8 @@ export const needsVersion = signal(0)
 /** the processes that need the user */
 export const rowsWithNeeds = signal<ReadonlySet<string>>(new Set())
 
+/** the attention of an unseen end that needs nothing else: it is in no strip */
+const ENDED_WELL = 1
 const watched = new Map<string, Signal<RowView | undefined>>()
 let waiting: RowEvent[] = []
 let isScheduled = false
@@ -85,6 +87,10 @@ function uuidsOf(event: RowEvent): Iterable<string> {
   return event.type === 'alive' ? [] : [...event.up.map(({ uuid }) => uuid), ...event.gone]
 }
 
+function isPutOff({ snoozedUntil }: RowView): boolean {
+  return snoozedUntil !== null && Date.parse(snoozedUntil) > Date.now() + clockOffset.peek()
+}
+
 function updateNeeds(uuids: Iterable<string>): void {
   const before = rowsWithNeeds.peek()
   const next = new Set([...before].filter((uuid) => rows.has(uuid)))
@@ -92,7 +98,7 @@ function updateNeeds(uuids: Iterable<string>): void {
   for (const uuid of uuids) {
     const row = rows.get(uuid)
     hasChange ||= before.has(uuid)
-    if (row && (row.asks > 0 || row.attention > 0)) next.add(uuid)
+    if (row && row.attention > ENDED_WELL && !isPutOff(row)) next.add(uuid)
     else next.delete(uuid)
   }
   if (next.size !== before.size || [...next].some((uuid) => !before.has(uuid))) rowsWithNeeds.value = next

@@ -1,5 +1,6 @@
 // The page of one process: what it waits for, its money and context, its steps with one step whole, its logs, and what can be done to it.
 // Test: test/e2e/web/process.test.ts.
+import { useEffect } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { formatCost, formatTokens } from '../../src/faces/format.ts'
@@ -15,8 +16,10 @@ import { Logs } from '../parts/logs.tsx'
 import { MessageBox } from '../parts/message-box.tsx'
 import { Questions } from '../parts/questions.tsx'
 import { Steps } from '../parts/steps.tsx'
+import { markSeen } from '../actions.ts'
 import { hasRows, rows, rowSignal, watchList } from '../rows.ts'
 import { path } from '../router.ts'
+import { may } from '../store.ts'
 
 const TABS = ['steps', 'files', 'logs'] as const
 const CREW_TABS = ['board', 'logs'] as const
@@ -24,6 +27,10 @@ const CREW_TABS = ['board', 'logs'] as const
 export function ProcessPage({ uuid }: { readonly uuid: string }): JSX.Element {
   watchList()
   const row = rowSignal(uuid).value
+  const hasNewEnd = row !== undefined && row.unseen && row.endedAt !== null
+  useEffect(() => {
+    if (hasNewEnd && !document.hidden && may('answer')) void markSeen(uuid)
+  }, [hasNewEnd])
   if (!hasRows()) return <p class="quiet">The process is being read.</p>
   if (!row) return <NotInList />
   const tabs = row.kind === 'crew' ? CREW_TABS : TABS

@@ -14,6 +14,8 @@ import { Since } from './clock.tsx'
 import { MarkIcon } from './icons.tsx'
 import { Answers, Evidence } from './questions.tsx'
 
+/** the most needs that are drawn */
+const MAX_SHOWN = 50
 const frozen = signal<readonly string[] | null>(null)
 /** the process whose question is shown whole */
 const peeked = signal<string | null>(null)
@@ -61,9 +63,10 @@ export function NeedsStrip(): JSX.Element | null {
         ) : null}
       </h2>
       <ul>
-        {shown.map((uuid) => (
+        {shown.slice(0, MAX_SHOWN).map((uuid) => (
           <Need key={uuid} uuid={uuid} need={value.value?.find((need) => need.uuid === uuid) ?? null} />
         ))}
+        {shown.length > MAX_SHOWN ? <li class="more quiet">and {shown.length - MAX_SHOWN} more</li> : null}
       </ul>
     </section>
   )
