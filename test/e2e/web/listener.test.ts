@@ -7,7 +7,7 @@ import type { WebView } from '../../../src/api/views/web.ts'
 import { ManualClock } from '../../support/clock.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { ROOT } from '../../support/env.ts'
-import { sendRawHead, WebAccess } from '../../support/web/raw.ts'
+import { sendRawHead, WebAccess } from '../../support/web/raw-requests.ts'
 
 const HOUR_MS = 3_600_000
 

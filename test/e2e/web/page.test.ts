@@ -4,7 +4,7 @@ import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { CHROMIUM, openChromium } from '../../support/web/chromium.ts'
-import { WebAccess } from '../../support/web/raw.ts'
+import { WebAccess } from '../../support/web/raw-requests.ts'
 
 describe.runIf(CHROMIUM !== null)('the page', () => {
   let browser: Awaited<ReturnType<typeof openChromium>>

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { CHROMIUM, openChromium } from '../../support/web/chromium.ts'
 import { PageWorld } from '../../support/web/open-page.ts'
-import { WebAccess } from '../../support/web/raw.ts'
+import { WebAccess } from '../../support/web/raw-requests.ts'
 
 const call = (command: string): { tools: readonly object[] } => ({ tools: [{ name: 'bash', input: { command } }] })
 

@@ -7,7 +7,7 @@ import type { DaemonView } from '../../../src/api/views/daemon.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import { ROUTES } from '../../../src/daemon/http/routes.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { WebAccess, sendRawHead, type RawHead } from '../../support/web/raw.ts'
+import { WebAccess, sendRawHead, type RawHead } from '../../support/web/raw-requests.ts'
 
 let daemon: LocalDaemon
 let web: WebAccess

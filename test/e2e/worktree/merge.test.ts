@@ -171,7 +171,7 @@ describe('nothing changes', () => {
     await expectRefusal(process, ['docs'], 1, 'in the way: b.txt;')
   })
 
-  test('while the process runs or is paused; `--unfinished` merges its present files', async () => {
+  test('while the process runs or is paused; `--unfinished` merges its current files', async () => {
     const go = join(daemon.work, 'go')
     const { uuid } = await daemon.spawnShell(`echo 1 > one; echo done; until [ -e '${go}' ]; do sleep 0.02; done`, {
       cwd: repository.dir,

@@ -224,7 +224,7 @@ describe('nothing is pushed', () => {
     ])
   })
 
-  test('while the process runs; `--unfinished` pushes its present files', async () => {
+  test('while the process runs; `--unfinished` pushes its current files', async () => {
     const go = join(daemon.work, 'go')
     const { uuid } = await daemon.spawnShell(`echo 1 > one.txt; echo done; until [ -e '${go}' ]; do sleep 0.02; done`, {
       cwd: repository.dir,

@@ -3,7 +3,7 @@ import type { BrowserContext, Page } from 'playwright-core'
 import type { WebOpenBody } from '../../../src/api/views/web.ts'
 import { LocalDaemon, type LocalDaemonOptions } from '../daemon/local-daemon.ts'
 import type { openChromium } from './chromium.ts'
-import { WebAccess } from './raw.ts'
+import { WebAccess } from './raw-requests.ts'
 
 export class PageWorld implements AsyncDisposable {
   readonly daemon: LocalDaemon

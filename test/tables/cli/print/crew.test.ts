@@ -164,7 +164,7 @@ test('the table of crews shows the progress and the waits of each', () => {
   ])
 })
 
-test('the table of members shows the present members, or all', () => {
+test('the table of members shows the current members, or all', () => {
   const crewView = makeCrew({
     members: [
       makeMember('worker-1', {
