@@ -5,6 +5,7 @@ import { STEP_FLAGS } from '../../api/step-flags.ts'
 import { oneLine } from '../../api/text/one-line.ts'
 import { assistantText } from '../../kernel/state/assistant-text.ts'
 import { truncate } from '../../kernel/util/truncate.ts'
+import { GATEWAY_FACTS, GatewayCalls } from './gateway-calls.ts'
 import type { BriefStepsView } from '../../api/views/steps.ts'
 import type { BodyOf, FactBody, FactType } from '../../kernel/model/facts.ts'
 import type { Hold } from '../../kernel/model/process.ts'
@@ -35,6 +36,7 @@ export const BRIEF_FACTS: readonly FactType[] = [
   'tool.started',
   'tool.finished',
   'usage.reported',
+  ...GATEWAY_FACTS,
   'context.compacted',
   'files.recorded',
   'checkpoint.written',
@@ -47,6 +49,7 @@ export class BriefSteps {
   readonly #holds = new Set<string>()
   readonly #asks = new Set<string>()
   readonly #openCalls = new Set<string>()
+  readonly #gatewayCalls = new GatewayCalls()
   #isModelOpen = false
   #modelSince = 0
   /** nothing of the held process runs any more */
@@ -67,6 +70,11 @@ export class BriefSteps {
   apply(body: FactBody, at: number): void {
     if (!RELEVANT.has(body.type)) return
     this.#countTime(at)
+    this.#applyFact(body, at)
+    for (const { step, usage, contextTokens } of this.#gatewayCalls.apply(body)) this.#addUsage(this.#rowOf(step), usage, contextTokens)
+  }
+
+  #applyFact(body: FactBody, at: number): void {
     switch (body.type) {
       case 'process.started':
       case 'process.rehydrated':
@@ -111,7 +119,8 @@ export class BriefSteps {
       case 'tool.finished':
         return this.#finishTool(body)
       case 'usage.reported':
-        return this.#addUsage(body.usage, body.contextTokens)
+        // That is also where an external agent reports it late.
+        return this.#addUsage(this.#rows.at(-1), body.usage, body.contextTokens)
       case 'context.compacted':
         return this.#mark('compacted', body.step)
       case 'checkpoint.written':
@@ -191,8 +200,8 @@ export class BriefSteps {
       step,
       message.flatMap((part) => (part.type === 'tool-call' ? [part.callId] : [])),
     )
-    this.#addUsage(usage, undefined)
-    row.ctx = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens || null
+    this.#addUsage(this.#rows.at(-1), usage, undefined)
+    row.ctx = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens || row.ctx
     if (row.tools.length === 0) row.flags &= ~STEP_FLAGS.open
   }
 
@@ -200,7 +209,7 @@ export class BriefSteps {
     const row = this.#rowOf(step)
     if (this.#isModelOpen && row) row.modelMs += Math.max(0, at - this.#modelSince)
     this.#isModelOpen = false
-    if (usage) this.#addUsage(usage, undefined)
+    if (usage) this.#addUsage(this.#rows.at(-1), usage, undefined)
   }
 
   #finishTool({ step, callId, name, outcome, exitCode }: BodyOf<'tool.finished'>): void {
@@ -216,14 +225,12 @@ export class BriefSteps {
     for (const earlier of this.#toolIds.keys()) if (earlier <= step) this.#toolIds.delete(earlier)
   }
 
-  /** Adds usage to the current step: that is also where an external agent reports it late. */
-  #addUsage(usage: CallUsage, contextTokens: number | undefined): void {
-    const row = this.#rows.at(-1)
+  #addUsage(row: BriefStep | undefined, usage: CallUsage, contextTokens: number | undefined): void {
     if (!row) return
     row.in += usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens
     row.cached += usage.cacheReadTokens
     row.out += usage.outputTokens
-    // An agent at the gateway reports empty usage: the gateway counts its calls, and which step made a call is unknown.
+    // An agent at the gateway reports empty usage, because the gateway counts its calls.
     const isEmpty = usage.inputTokens + usage.outputTokens + usage.cacheReadTokens + usage.cacheWriteTokens === 0 && !usage.costUsd
     if (usage.costUsd !== null && !isEmpty) row.usd = (row.usd ?? 0) + usage.costUsd
     if (contextTokens !== undefined && contextTokens > 0) row.ctx = contextTokens

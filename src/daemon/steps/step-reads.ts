@@ -2,6 +2,7 @@
 // index in memory. It is made at the first use, and continues from the journal with the facts since the last use. It keeps the histories that were read
 // last, within a limit of their steps. Reads only. Test: test/e2e/library/steps.test.ts, test/properties/brief-steps.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
+import { GATEWAY_FACTS } from './gateway-calls.ts'
 import { BRIEF_FACTS, BriefSteps, type BriefStep } from './brief-steps.ts'
 import { partOf, stepDetailOf } from './step-detail.ts'
 import type { BriefStepsView, StepDetailView, StepPartView } from '../../api/views/steps.ts'
@@ -33,7 +34,7 @@ const MAX_PART = 1_000_000
 
 const BRIEF_FILTER: PageFilter = { without: [], marks: [], only: BRIEF_FACTS, withoutLongTexts: true }
 const MESSAGE_FACTS: readonly FactType[] = ['process.incoming', 'message.taken']
-const MESSAGE_FILTER: PageFilter = { without: [], marks: [], only: MESSAGE_FACTS }
+const EARLIER_FILTER: PageFilter = { without: [], marks: [], only: [...MESSAGE_FACTS, ...GATEWAY_FACTS] }
 const DETAIL_FILTER: PageFilter = { without: [], marks: [], only: [...BRIEF_FACTS, 'compaction.failed'] }
 
 interface History {
@@ -78,13 +79,15 @@ export class StepReads {
     const { uuid } = process
     const [bounds, earlier] = await Promise.all([this.#boundsOf(uuid, step), this.#startBefore(uuid, step)])
     if (!bounds) throw noStep(process, step)
-    const [facts, before] = await Promise.all([
+    const [facts, earlierFacts] = await Promise.all([
       this.#range(uuid, [bounds.first, bounds.next ?? Infinity], DETAIL_FILTER),
-      this.#range(uuid, [earlier, bounds.first], MESSAGE_FILTER),
+      this.#range(uuid, [earlier, bounds.first], EARLIER_FILTER),
     ])
+    const before = earlierFacts.filter(({ body }) => MESSAGE_FACTS.includes(body.type))
     const view = stepDetailOf({
       step,
-      facts,
+      // A call at the gateway begins before its step.
+      facts: [...earlierFacts.filter(({ body }) => GATEWAY_FACTS.includes(body.type)), ...facts],
       before,
       messages: await this.#messagesOf(uuid, before),
       late: await this.#lateFacts(process, step),

@@ -4,6 +4,7 @@
 import { KernelError } from '../../kernel/model/errors.ts'
 import { statusOf } from '../../kernel/model/status.ts'
 import { processView, signalsOf, stepsOf } from './process-view.ts'
+import { GATEWAY_FACTS } from '../steps/gateway-calls.ts'
 import { isoTime, isoOrNull } from './format-times.ts'
 import { readTree } from './descendants.ts'
 import { readLogs, type LogPage, type LogQuery } from './logs.ts'
@@ -195,12 +196,13 @@ export class ProcessQueries {
     const facts: StoredFact[] = []
     const bounds = after === 0 ? null : await this.#store.stepBounds(process.uuid, after)
     let step = bounds === null ? 0 : after
-    for await (const fact of this.#facts(process.uuid, bounds === null ? 0 : (bounds.next ?? bounds.first) - 1)) {
+    for await (const fact of this.#facts(process.uuid, bounds === null ? 0 : bounds.first - 1)) {
       const { body } = fact
-      // A fact without a step number belongs to the current step.
+      // A fact without a step number belongs to the current step, but a call at the gateway begins before its step.
       if ('step' in body) step = body.step
       if (step > after + limit) break
-      if (step > after && STEP_VIEW_FACTS.has(body.type)) facts.push(withoutImageData(fact))
+      const isWanted = step > after ? STEP_VIEW_FACTS.has(body.type) : GATEWAY_FACTS.includes(body.type)
+      if (isWanted) facts.push(withoutImageData(fact))
     }
     // If the process was removed between two pages, the partial result would look complete: this throws COLLECTED instead.
     await this.get(process.uuid)
@@ -256,6 +258,7 @@ const STEP_VIEW_FACTS: ReadonlySet<string> = new Set([
   'model.failed',
   'tool.finished',
   'usage.reported',
+  ...GATEWAY_FACTS,
   'context.compacted',
   'compaction.failed',
 ])

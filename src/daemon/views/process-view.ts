@@ -19,6 +19,7 @@ import { gaveUpNote, pendingRestart, restartNote, supervisorView, type RowLookup
 import { crewNote, memberRow, phaseOf } from './member-view.ts'
 import { limitUse, subtreeUsage } from './limit-usage.ts'
 import { runNote } from './run-note.ts'
+import { GatewayCalls } from '../steps/gateway-calls.ts'
 import { doingOf, statusSince, type Work } from '../rows/doing.ts'
 import { whyOf } from '../rows/why.ts'
 import { asksText, holdText, livenessText } from '../rows/wait-texts.ts'
@@ -372,7 +373,11 @@ type StepDraft = { -readonly [K in keyof StepView]: StepView[K] }
 /** Builds the views of steps from the facts of a process, which must be in order. */
 export function stepsOf(facts: Iterable<StoredFact>): StepView[] {
   const steps = new Map<number, StepDraft>()
-  for (const { body, at } of facts) addToSteps(steps, body, at)
+  const calls = new GatewayCalls()
+  for (const { body, at } of facts) {
+    addToSteps(steps, body, at)
+    for (const { step, usage } of calls.apply(body)) addUsage(steps.get(step), usage)
+  }
   return [...steps.values()]
 }
 

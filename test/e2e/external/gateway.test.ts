@@ -71,8 +71,7 @@ describe('an agent at the gateway', () => {
       ['/v1/messages', SECRET],
     ])
     expect(JSON.stringify(await daemon.view(uuid))).not.toContain(SECRET)
-    // The cost of single steps is unknown.
-    expect((await runCli(daemon.home, ['steps', uuid])).stdout).toMatch(/^step 1 \| .* \| - \| /m)
+    expect((await runCli(daemon.home, ['steps', uuid])).stdout).toMatch(/^step 1 \| .* \| 200 in, 40 out, 60 cache read.* \| \$0\.\d+ \| /m)
     expect((await runCli(daemon.home, ['inspect', uuid])).stdout).toMatch(/^gateway +on$/m)
   })
 
