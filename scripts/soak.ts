@@ -3,13 +3,13 @@
 // - 1,000 torture trees run in each kind of containment, as root and as an ordinary user.
 // - Rounds of all kinds of work run at once.
 // It prints a line for each home and tables at the end. At the first broken guarantee it exits with 1 and prints the seed. It repeats
-// test/processes/crash/random-kills.test.ts (on the bundle that users run) and torture.test.ts many times.
+// test/processes/crash/random-kills.test.ts (on the bundle that users run) and test/processes/contain/torture.test.ts many times.
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { killRepeatedly, type Phase, type KillTally } from '../test/support/daemon/repeated-kills.ts'
 import { runMixedWork } from '../test/support/daemon/mixed-work.ts'
 import { seededRandom } from '../test/support/random.ts'
-import { canRunTortureTrees, endTortureTrees, ENDINGS, type TortureOptions } from '../test/support/daemon/torture.ts'
+import { canRunTortureTrees, endTortureTrees, ENDINGS, type TortureOptions } from '../test/support/contain/torture.ts'
 
 const KILLS_PER_HOME = 25
 const LINES = 120

@@ -38,7 +38,7 @@ import { SupervisorSpawner } from './operations/spawn-supervisor.ts'
 import { ForkOperations } from './operations/fork.ts'
 import { NeedQueries } from './needs/need-queries.ts'
 import { Annotations } from './operations/annotations.ts'
-import { ProcessWork } from './operations/process-work.ts'
+import { Merges } from './operations/merges.ts'
 import { Removals } from './operations/removals.ts'
 import { InstallWatch } from './host/install-watch.ts'
 import { SocketWatch } from './host/socket-watch.ts'
@@ -231,7 +231,7 @@ class RunningDaemon implements Daemon {
     const cursor = (): number => pipeline.cursor
     const waiter = new Waiter(feed, reads, cursor)
     const exemptions = new GcExemptions(table)
-    const work = new ProcessWork(worktrees)
+    const merges = new Merges(worktrees)
     const removals = new Removals({
       reads,
       store,
@@ -239,7 +239,7 @@ class RunningDaemon implements Daemon {
       sweeper,
       worktrees,
       exemptions,
-      findUnsavedChanges: (process) => work.findUnsavedChanges(process),
+      findUnsavedChanges: (process) => merges.findUnsavedChanges(process),
       onRemoved: (uuid) => rows.onRemoved(uuid),
       removeRecordings: (uuid) => gateways.removeRecordings(uuid),
       findCrewGitState: (process) => crewGit.findKept(process),
@@ -323,7 +323,7 @@ class RunningDaemon implements Daemon {
         onImported: () => rows.reset(),
         protectFromRemoval: (ref, work) => removals.readWithoutRemoval(ref, work),
       }),
-      work,
+      merges,
       annotations: new Annotations({ pipeline, reads }),
       daemon: () => this.#view(),
       heartbeat: () => heartbeatView(table, monitor, { mono: clock.now().mono, slices }),

@@ -41,7 +41,7 @@ import type { Waiter } from '../loop/waiter.ts'
 import type { ProcessDiffs } from '../operations/process-diffs.ts'
 import type { StakesRequest } from '../stakes/stakes-query.ts'
 import type { StepReads } from '../steps/step-reads.ts'
-import type { ProcessWork } from '../operations/process-work.ts'
+import type { Merges } from '../operations/merges.ts'
 import type { ResponseSchemas } from './responses.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 import type { WebOpening, WebRight } from '../../kernel/model/words.ts'
@@ -61,7 +61,7 @@ export interface RoutesDeps {
   readonly archive: Archive
   readonly annotations: Annotations
   readonly reads: ProcessQueries
-  readonly work: Pick<ProcessWork, 'findUnsavedChanges' | 'planMerge' | 'commit'>
+  readonly merges: Pick<Merges, 'findUnsavedChanges' | 'planMerge' | 'commit'>
   readonly diffs: Pick<ProcessDiffs, 'diff' | 'files'>
   readonly openMcpAccess: (userContext: CallerContext) => Promise<{ readonly socket: string; readonly token: string }>
   readonly resumeQueries: {

@@ -56,14 +56,14 @@ const QUERY_ROUTES: readonly ApiRoute[] = [
     query: schemas.processQuery,
     answer: 'process',
     errors: [],
-    handle: async ({ reads, work }, { ref, query }) => {
+    handle: async ({ reads, merges }, { ref, query }) => {
       const process = await reads.resolve(ref)
       const view = reads.view(process)
       return {
         version: 1,
         process:
           query.changes && view.worktree
-            ? { ...view, worktree: { ...view.worktree, changes: await work.findUnsavedChanges(process) } }
+            ? { ...view, worktree: { ...view.worktree, changes: await merges.findUnsavedChanges(process) } }
             : view,
       }
     },

@@ -49,9 +49,9 @@ export const WORKTREE_ROUTES: readonly ApiRoute[] = [
     query: mergeQuery,
     answer: 'mergePlan',
     errors: [],
-    handle: async ({ reads, work }, { ref, query }) => {
+    handle: async ({ reads, merges }, { ref, query }) => {
       const process = await reads.resolve(ref)
-      return mergePlanView(process, await work.planMerge(process, query))
+      return mergePlanView(process, await merges.planMerge(process, query))
     },
   }),
   defineRoute({
@@ -64,10 +64,10 @@ export const WORKTREE_ROUTES: readonly ApiRoute[] = [
     answer: 'committed',
     errors: ['CONFLICT'],
     example: { author: { name: 'Ann', email: 'ann@example.org' } },
-    handle: ({ reads, removals, work }, { ref, body: { author, unfinished } }) =>
+    handle: ({ reads, removals, merges }, { ref, body: { author, unfinished } }) =>
       removals.runExclusively(ref, async (uuid) => ({
         version: 1,
-        ...(await work.commit(await reads.get(uuid), author, unfinished ?? false)),
+        ...(await merges.commit(await reads.get(uuid), author, unfinished ?? false)),
       })),
   }),
 ]

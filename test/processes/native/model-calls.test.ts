@@ -183,8 +183,8 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
     const endMarker = format === ANTHROPIC ? 'event: message_delta' : '"finish_reason":"tool_calls"'
     const answer: ServedAnswer = { tools: [{ name: 'bash', input: { command: 'touch never' } }] }
     const { anthropicEvents } = await import('../../support/models/model-server-anthropic.ts')
-    const { openaiEvents } = await import('../../support/models/model-server-openai.ts')
-    const body = (format === ANTHROPIC ? anthropicEvents : openaiEvents)(answer)
+    const { openaiChatEvents } = await import('../../support/models/model-server-openai-chat.ts')
+    const body = (format === ANTHROPIC ? anthropicEvents : openaiChatEvents)(answer)
     const cutAt = body.lastIndexOf('\n\n', body.indexOf(endMarker)) + 2
     const { kernel, runTurn } = await startServed(format, [{ ...answer, cutAfterBytes: cutAt }, { text: 'done' }])
     await runTurn('go')

@@ -6,7 +6,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { AddressInfo, Socket } from 'node:net'
 import { anthropicEvents, anthropicError } from './model-server-anthropic.ts'
 import { googleError, googleEvents } from './model-server-google.ts'
-import { openaiError, openaiEvents } from './model-server-openai.ts'
+import { openaiError, openaiChatEvents } from './model-server-openai-chat.ts'
 import { responsesEvents } from './model-server-responses.ts'
 
 export interface ServedTool {
@@ -144,7 +144,7 @@ function formatOf(path: string): Format {
   if (path.endsWith('/messages')) return { events: anthropicEvents, error: anthropicError }
   if (path.endsWith('/responses')) return { events: responsesEvents, error: openaiError }
   if (path.includes(':streamGenerateContent')) return { events: googleEvents, error: googleError }
-  return { events: openaiEvents, error: openaiError }
+  return { events: openaiChatEvents, error: openaiError }
 }
 
 function serve(answer: ServedAnswer, path: string, response: ServerResponse): void {

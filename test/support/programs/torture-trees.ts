@@ -8,7 +8,7 @@ import { openContainmentManager } from '../../../src/drivers/contain/manager.ts'
 import type { Containment } from '../../../src/drivers/contain/containment-contract.ts'
 import { waitForOutput, UUID } from '../agents/containment-bench.ts'
 import { testEnv } from '../env.ts'
-import type { Ending } from '../daemon/torture.ts'
+import type { Ending } from '../contain/torture.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 
 const [stateDir = '', kind = '', token = '', trees = '', ending = ''] = process.argv.slice(2)

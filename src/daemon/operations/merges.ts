@@ -1,5 +1,5 @@
-// Plans merges of what a process did in its worktree, or a crew on its branch, and commits the files. Of a removed worktree, what is left
-// counts. Only `commit` changes anything. Tests: test/e2e/worktree/merge.test.ts, test/e2e/crew/merge.test.ts.
+// Plans merges of what a process did in its worktree, or a crew on its branch, and commits the files. For a removed worktree it uses what
+// is left: its branch, or its records. Only `commit` changes anything. Tests: test/e2e/worktree/merge.test.ts, test/e2e/crew/merge.test.ts.
 import { realpath } from 'node:fs/promises'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { isLiving } from '../../kernel/model/status.ts'
@@ -27,7 +27,7 @@ export interface MergePlanRequest extends WorkPlanRequest {
 /** The maximum length of the first line of a commit message, in characters. */
 const MAX_SUBJECT_CHARS = 72
 
-export class ProcessWork {
+export class Merges {
   readonly #worktrees: Pick<Worktrees, 'useExclusively' | 'findRecord' | 'recordsOf' | 'otherUserOf'>
 
   constructor(worktrees: Pick<Worktrees, 'useExclusively' | 'findRecord' | 'recordsOf' | 'otherUserOf'>) {

@@ -2,7 +2,7 @@
 // process, as root and as an ordinary user. `npm run soak` does the same a thousand times.
 import { describe, expect, test } from 'vitest'
 import { deep } from '../../support/deep.ts'
-import { canRunTortureTrees, endTortureTrees, ENDINGS } from '../../support/daemon/torture.ts'
+import { canRunTortureTrees, endTortureTrees, ENDINGS } from '../../support/contain/torture.ts'
 
 const TREES = deep(4, 10)
 

@@ -8,7 +8,7 @@ export function openaiError(error: { readonly type: string; readonly message: st
   return { error: { ...error, param: null, code: error.type } }
 }
 
-export function openaiEvents(answer: ServedAnswer): string {
+export function openaiChatEvents(answer: ServedAnswer): string {
   const chunks = [{ role: 'assistant', content: '' }, ...deltas(answer)].map((delta) => chunk([{ index: 0, delta, finish_reason: null }]))
   if (answer.isMidStream === true && answer.error !== undefined) return render([...chunks, openaiError(answer.error)])
   chunks.push(chunk([{ index: 0, delta: {}, finish_reason: finishReason(answer) }]))
