@@ -1,6 +1,6 @@
 // Finds the step that each model call at the gateway belongs to. An external agent reports a step when the model begins to answer. So the
 // call of a step begins before the step, and after the step before it. Other calls between two steps, such as those of a
-// subagent, count for the later one; after the last step of a turn they count for that. Pure. Test: test/tables/daemon/steps/gateway-calls.test.ts.
+// subagent, count for the later one. After the last step of a turn they count for that step. Pure. Test: test/tables/daemon/steps/gateway-calls.test.ts.
 import type { FactBody, FactType } from '../../kernel/model/facts.ts'
 import type { CallUsage } from '../../kernel/model/usage.ts'
 
