@@ -2,6 +2,7 @@
 // Test: test/tables/daemon/rows/why.test.ts, test/tables/daemon/views/process-view.test.ts.
 import { openAsks } from '../../kernel/decide/asks.ts'
 import { localTime } from '../views/format-times.ts'
+import type { Task } from '../../kernel/model/crew/crew.ts'
 import type { Hold, Process } from '../../kernel/model/process.ts'
 
 /** Describes a hold, such as `by user` or `rate limit until 14:05`. */
@@ -24,4 +25,22 @@ export function asksText(process: Process): string | null {
   const [first, ...others] = openAsks(process)
   if (!first) return null
   return `asks: ${first.text.trim().split('\n', 1)[0]}${others.length > 0 ? ` (and ${others.length} more)` : ''}`
+}
+
+/** What the author of a reported task waits for, such as `waits for the review of lexer by worker-2`. */
+export function reportedTaskText({ id, state, reviewer, ask }: Pick<Task, 'id' | 'state' | 'reviewer' | 'ask'>): string {
+  switch (state) {
+    case 'awaiting_review':
+      return `waits for a reviewer of ${id}`
+    case 'in_review':
+      return `waits for the review of ${id}${reviewer === null ? '' : ` by ${reviewer}`}`
+    case 'waiting':
+      return `waits until the user ${ask?.for === 'review' ? 'reviews' : 'approves'} ${id}`
+    case 'approved':
+    case 'committing':
+    case 'merging':
+      return `waits for the merge of ${id}`
+    default:
+      return `has reported ${id}, and waits for the crew`
+  }
 }

@@ -10,7 +10,7 @@ import { isPlainCommand, takesMessages } from '../../kernel/model/capabilities.t
 import { agentUuidIn } from '../../kernel/model/ids.ts'
 import { isHomeBudget, reachedText } from '../../kernel/state/limits.ts'
 import { stateText } from '../../kernel/crew/state/phases.ts'
-import { asksText, livenessText } from './wait-texts.ts'
+import { asksText, livenessText, reportedTaskText } from './wait-texts.ts'
 import { doingOf, statusSince, type Work } from './doing.ts'
 import { isoTime, localTime } from '../views/format-times.ts'
 import { crewNote, memberRow } from '../views/member-view.ts'
@@ -240,8 +240,9 @@ function whyReady(process: Running, context: WhyContext): WhyView {
   if (member && spec.member && queue.length === 0) {
     const on = { on: member.task ?? spec.member.crew }
     if (member.role !== 'coordinator' && member.phase === 'idle') return { kind: 'task', text: 'waits for a task', since, ...on }
-    if (member.phase === 'awaiting_review')
-      return { kind: 'slot', text: `waits for the review of ${member.task ?? 'its task'}`, since, ...on }
+    const task =
+      member.phase === 'awaiting_review' ? context.row?.(spec.member.crew)?.crew?.tasks.find(({ id }) => id === member.task) : undefined
+    if (task) return { kind: 'slot', text: reportedTaskText(task), since, ...on }
     if (member.task !== null)
       return { kind: 'task', text: `${stateText(member.phase)} ${member.task}, between two turns`, since, ...on, can: ['send'] }
   }

@@ -1,6 +1,7 @@
 // The sentence of each state, hold and wait, and the data beside it, made from facts as the daemon makes it.
 import { describe, expect, test } from 'vitest'
 import { WorkTracker, doingOf } from '../../../../src/daemon/rows/doing.ts'
+import { reportedTaskText } from '../../../../src/daemon/rows/wait-texts.ts'
 import { whyOf } from '../../../../src/daemon/rows/why.ts'
 import { fold } from '../../../../src/kernel/state/fold.ts'
 import { momentOf } from '../../../../src/kernel/model/moment.ts'
@@ -246,4 +247,25 @@ test('nothing is known any more of a call that has ended', () => {
   const { process, tracker } = afterFacts([SPAWNED, STARTED, WORKING, CALL, toolCall('a', 'make'), TOOL, ended])
   expect(doingOf(process, tracker.of(UUID))).toBeNull()
   expect(tracker.of(UUID)?.inputs.size).toBe(0)
+})
+
+describe('the author of a reported task', () => {
+  const task = (fields: Partial<Parameters<typeof reportedTaskText>[0]>): Parameters<typeof reportedTaskText>[0] => ({
+    id: 'lexer',
+    state: 'awaiting_review',
+    reviewer: null,
+    ask: null,
+    ...fields,
+  })
+  test.each([
+    ['waits for a reviewer of lexer', task({})],
+    ['waits for the review of lexer by worker-2', task({ state: 'in_review', reviewer: 'worker-2' })],
+    ['waits until the user approves lexer', task({ state: 'waiting', ask: { id: 'lexer.1', for: 'gate' } })],
+    ['waits until the user reviews lexer', task({ state: 'waiting', ask: { id: 'lexer.1', for: 'review' } })],
+    ['waits for the merge of lexer', task({ state: 'approved' })],
+    ['waits for the merge of lexer', task({ state: 'merging' })],
+    ['has reported lexer, and waits for the crew', task({ state: 'queued' })],
+  ])('%s', (text, reported) => {
+    expect(reportedTaskText(reported)).toBe(text)
+  })
 })
