@@ -1,6 +1,6 @@
 // Rules for pages and help: short cells, paragraphs and sentences, and the words of the glossary. The pages of verbs and of errors
 // are generated from the help and the errors, so the rules hold for these texts too. Phrases to avoid: test/plain-words.test.ts.
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { TOPICS } from '../../../src/cli/table/topics.ts'
@@ -55,6 +55,19 @@ function longWindedPages(blocks: readonly Block[]): string[] {
   })
 }
 
+/** The rows of tables that have more or fewer cells than the titles of their table. */
+function unevenRows(place: string, page: string): string[] {
+  const cellsIn = (row: string): number => row.replaceAll('\\|', '').split('|').length - 2
+  let titles = 0
+  let isCode = false
+  return page.split('\n').flatMap((line, index) => {
+    if (line.startsWith('```')) isCode = !isCode
+    const isRow = !isCode && line.startsWith('|')
+    titles = isRow ? titles || cellsIn(line) : 0
+    return isRow && cellsIn(line) !== titles ? [`${place}:${index + 1}: ${cellsIn(line)} cells below ${titles} titles`] : []
+  })
+}
+
 /** The words that the glossary replaces, without those that have another meaning elsewhere. */
 function replacedWords(): string[] {
   const rows = readFileSync(join(ROOT, GLOSSARY), 'utf8').split('\n')
@@ -72,6 +85,12 @@ function usesOf(word: string, blocks: readonly Block[]): string[] {
 
 test('no cell has more than 200 characters, and no paragraph more than 90 words', () => {
   expect(overlongBlocks(PAGES)).toEqual([])
+})
+
+test('each row of a table has a cell for each title', () => {
+  const pages = globSync('{docs/**/*,*}.md', { cwd: ROOT })
+  expect(pages.length).toBeGreaterThan(50)
+  expect(pages.flatMap((page) => unevenRows(page, readFileSync(join(ROOT, page), 'utf8')))).toEqual([])
 })
 
 test('the median sentence of each page has at most 16 words', () => {
@@ -95,6 +114,11 @@ describe('the rules find', () => {
     ['code', `\`\`\`\n| ${'x'.repeat(201)} |\n\`\`\`\n`, 0],
   ])('%s', (_, page, count) => {
     expect(overlongBlocks(blocksOf('docs/a.md', page))).toHaveLength(count)
+  })
+
+  test('a row with a missing cell', () => {
+    const rows = ['| a | b |', '| --- | --- |', '| 1 | 2 |', '| 1 \\| 2 |', '', '| alone |', '```', '| code', '```']
+    expect(unevenRows('docs/a.md', rows.join('\n'))).toEqual(['docs/a.md:4: 1 cells below 2 titles'])
   })
 
   test('a page with long sentences', () => {
