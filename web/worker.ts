@@ -30,9 +30,17 @@ function setLink(next: Partial<LinkState>): void {
 function takeEvent(event: RowEvent): void {
   applyRowEvent(rows, event)
   if (event.type === 'reset') newest = { ...event, rows: [] }
-  else if (newest)
-    newest = { ...newest, ...('now' in event ? { now: event.now } : {}), ...('sums' in event && event.sums ? { sums: event.sums } : {}) }
+  else if (newest) {
+    const { cursor, seq } = event
+    const sums = event.type === 'rows' ? (event.sums ?? newest.sums) : newest.sums
+    newest = { ...newest, cursor, seq, sums, now: event.type === 'alive' ? event.now : newest.now }
+  }
   broadcast({ type: 'rows', event })
+}
+
+/** The stream goes on after the last event, or begins with all rows. */
+function streamPath(): string {
+  return newest === null ? STREAM : `${STREAM}&after=${encodeURIComponent(newest.cursor)}`
 }
 
 /** Follows the stream with a token until it is refused or replaced. */
@@ -41,7 +49,7 @@ async function follow(token: string, { signal }: AbortController): Promise<void>
     const silence = new AbortController()
     const watch = setInterval(() => Date.now() - (link.lastByteAt ?? 0) > SILENCE_MS && link.state === 'open' && silence.abort(), 1_000)
     try {
-      await readStream(token, STREAM, {
+      await readStream(token, streamPath(), {
         signal: AbortSignal.any([signal, silence.signal]),
         onByte: () => setLink({ state: 'open', lastByteAt: Date.now() }),
         onEvent: ({ data }) => takeEvent(JSON.parse(data) as RowEvent),
