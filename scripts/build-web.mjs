@@ -1,4 +1,5 @@
-// Bundles the page of `reeve web` from web/ into dist/web: a document, and files with hashes in their names, each with `.br` and `.gz`.
+// Bundles the page of `reeve web` from web/, and returns its files for dist/web; build.mjs writes them. They are a document, and files with
+// hashes in their names, each also as `.br` and `.gz`.
 // The worker is bundled first, because the page contains its address. Test: test/e2e/web/listener.test.ts.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -11,7 +12,7 @@ const MAX_FIRST_LOAD = 60 * 1024
 const TARGETS = ['chrome125', 'firefox128', 'safari18']
 
 /** The files of the page as `{ path, contents }`. Adds the files that they are made of to `inputs`. */
-export async function webFiles(root, outdir, inputs) {
+export async function buildWebFiles(root, outdir, inputs) {
   const bundle = async (entry, define = {}) => {
     const result = await build({
       absWorkingDir: root,

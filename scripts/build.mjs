@@ -9,7 +9,7 @@ import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
-import { webFiles } from './build-web.mjs'
+import { buildWebFiles } from './build-web.mjs'
 import { noticesOf } from './licence-notices.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -223,7 +223,7 @@ try {
     REEVE_MCP_PROGRAM: JSON.stringify(await programText('src/cli/mcp/agent-program.ts')),
   }
   const built = withBuild((await Promise.all(bundles.map((one) => bundle(one, programs)))).flat())
-  const page = await webFiles(root, join(dist, 'web'), inputs)
+  const page = await buildWebFiles(root, join(dist, 'web'), inputs)
   const notices = { path: join(dist, 'THIRD_PARTY_NOTICES'), contents: noticesOf(root, inputs) }
   const outputs = [notices, pack(built.filter((file) => file.isPacked)), ...built.filter((file) => !file.isPacked), ...page]
   const kept = new Set([...writeTypes(), ...outputs.map((file) => file.path)])

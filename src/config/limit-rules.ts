@@ -13,7 +13,7 @@ const smallCount = z.int().min(0).max(1_000_000)
 const ms = z.number().min(1).max(MAX_MS)
 
 /** The rule of each limit, in the units of the API: ms, bytes, USD, tokens. */
-const limitRules = {
+const rulesByLimit = {
   maxSteps: z.int().min(1).max(1_000_000),
   maxTurns: z.int().min(1).max(1_000_000),
   maxMessages: smallCount,
@@ -51,13 +51,13 @@ function optional<const S extends Record<string, z.ZodType>>(rules: S): Optional
   return Object.fromEntries(Object.entries(rules).map(([name, rule]) => [name, rule.exactOptional()])) as unknown as Optional<S>
 }
 
-export const limitsRule = z.strictObject({ ...optional(limitRules), ...optional(limitPolicy) })
+export const limitsRule = z.strictObject({ ...optional(rulesByLimit), ...optional(limitPolicy) })
 
 /** The rule for recorded limits: earlier versions accepted actions that have no effect. */
 export const recordedLimitsRule = limitsRule.extend({ actions: actions.exactOptional() })
 
 /** The rule for amounts that are added to existing limits. */
-export const raiseRule = z.strictObject(optional(limitRules))
+export const raiseRule = z.strictObject(optional(rulesByLimit))
 
 function unitRule(parse: (text: string) => number | null, hint: string) {
   return z.string(`expected ${hint}`).transform((text, context) => {
@@ -67,7 +67,7 @@ function unitRule(parse: (text: string) => number | null, hint: string) {
   })
 }
 
-const { cpuTimeMs: _cpu, timeoutMs: _time, memoryBytes: _memory, outputBytes: _output, ...plainLimits } = limitRules
+const { cpuTimeMs: _cpu, timeoutMs: _time, memoryBytes: _memory, outputBytes: _output, ...plainLimits } = rulesByLimit
 const time = unitRule(parseDuration, 'a duration such as 90s, 10m or 1h30m')
 const size = unitRule(parseBytes, 'a size such as 500MB or 2GiB')
 const limitsWithUnits = { timeout: time, cpuTime: time, memory: size, output: size }

@@ -284,7 +284,7 @@ class RunningDaemon implements Daemon {
       homeLimits,
       checkMayStart,
     })
-    const crewDeps = { pipeline, reads, store, keys, specs, settings, paths, containments, tmpDir, checkMayStart }
+    const crewDeps = { pipeline, reads, store, keys, specs, settings, paths, containments, clock, tmpDir, checkMayStart }
     const crewReads = new CrewQueries({ reads, store, clock })
     const agents = (): ReturnType<typeof agentsView> => agentsView({ cwd: paths.state }, { paths, settings })
     const otherChecks = async (): Promise<Check[]> => [

@@ -36,9 +36,12 @@ export async function resumeAllInterrupted(call: VerbCall): Promise<number> {
   const all = await reeve.list({ all: true, fields: ['uuid', 'pid', 'name', 'agent', 'status', 'step', 'createdAt', 'intent'] })
   // Oldest first, which puts parents before their children.
   const interrupted = all.filter(({ status }) => status === 'interrupted').toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : 1))
-  const refusing = interrupted.length === 0 ? new Map<string, string>() : await findNotResumable(call, interrupted)
-  const [plan, skipped] = [interrupted.filter(({ uuid }) => !refusing.has(uuid)), interrupted.filter(({ uuid }) => refusing.has(uuid))]
-  if (!out.json && interrupted.length > 0) await printPlan(call, plan, skipped, refusing)
+  const notResumable = interrupted.length === 0 ? new Map<string, string>() : await findNotResumable(call, interrupted)
+  const [plan, skipped] = [
+    interrupted.filter(({ uuid }) => !notResumable.has(uuid)),
+    interrupted.filter(({ uuid }) => notResumable.has(uuid)),
+  ]
+  if (!out.json && interrupted.length > 0) await printPlan(call, plan, skipped, notResumable)
   if (plan.length === 0) {
     if (out.json) await out.value({ plan, stays: skipped, resumed: [], left: [] })
     else
@@ -81,7 +84,7 @@ async function printPlan(
   { out }: VerbCall,
   plan: readonly Interrupted[],
   skipped: readonly Interrupted[],
-  refusing: ReadonlyMap<string, string>,
+  notResumable: ReadonlyMap<string, string>,
 ): Promise<void> {
   const cells = [...plan, ...skipped].map(({ pid, uuid, name, agent, step, intent }, index) => [
     String(pid),
@@ -89,7 +92,7 @@ async function printPlan(
     name === null ? '-' : oneLine(name),
     oneLine(agent),
     String(step),
-    refusing.get(uuid) ?? (index < MAX_AT_ONCE ? 'resume' : 'later'),
+    notResumable.get(uuid) ?? (index < MAX_AT_ONCE ? 'resume' : 'later'),
     oneLine(intent),
   ])
   const lines = formatTable(

@@ -22,7 +22,7 @@ export const NEEDS: Readonly<Record<'needs', Verb>> = {
     examples: [
       ['reeve needs', 'what waits for you'],
       ['reeve needs --evidence 5', 'what process 5 asks, with the change'],
-      ['reeve needs --seen', 'clear the ends'],
+      ['reeve needs --seen', 'mark the ended ones as seen'],
       ['reeve needs --snooze 2h docs', 'not now'],
     ],
     load: () => import('../verbs/needs.ts'),

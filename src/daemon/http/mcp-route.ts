@@ -1,4 +1,5 @@
-// The route that gives a user's MCP client a token; routes.ts registers it. Test: test/e2e/mcp/bridge.test.ts.
+// The route that gives a user's MCP client access to reeve's own tools. The answer has the socket of the MCP server, and a token.
+// Test: test/e2e/mcp/bridge.test.ts.
 import { defineRoute, type ApiRoute } from './route.ts'
 import { mcpClientBody } from './schemas.ts'
 

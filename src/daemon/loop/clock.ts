@@ -1,5 +1,6 @@
 // The daemon's clocks: the wall clock for times shown to users, the monotonic clock for durations and limits.
-// This is the only place of the daemon that reads a clock; tests replace it by a manual one (test/support/clock.ts).
+// Decisions of the kernel and stored times use these clocks; tests replace them with manual ones (test/support/clock.ts). A few modules
+// measure a duration of their own with `performance.now()`.
 // A jump of the wall clock changes no duration and no limit.
 import { uptime } from 'node:os'
 import type { Now } from '../../kernel/model/ids.ts'

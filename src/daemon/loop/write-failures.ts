@@ -63,7 +63,7 @@ export class WriteFailures {
     this.#deps = deps
   }
 
-  /** The error with which the store cannot be written at present; null if it can. While there is one, nothing new may start. */
+  /** Why the store cannot be written at present; null if it can be written. While there is one, nothing new may start. */
   get currentError(): KernelError | null {
     return this.#currentError
   }

@@ -8,7 +8,7 @@ import { isExternal, isPlainCommand, takesMessages } from '../model/capabilities
 import { hasChildren } from './children.ts'
 import { handleBuiltNode, resumeNode } from './compose.ts'
 import { applyCrewCommand } from './crew-process/apply.ts'
-import { deliverMovedMessages } from './crew-process/inboxes.ts'
+import { deliverMovedMessages } from './crew-process/message-moves.ts'
 import { retireMember } from './crew-process/member-process.ts'
 import { freezeAt, timeoutAt } from './next-deadline.ts'
 import { checkpointState, forkProcess } from './fork.ts'

@@ -20,7 +20,7 @@ afterAll(async () => {
 })
 
 const STEPS = 150
-const TIMEOUT_MS = { timeout: 60_000 }
+const LONG_TEST = { timeout: 60_000 }
 /** Many facts in a short time: four per step. */
 const BUSY = Array.from({ length: STEPS }, (_, index) => ({ tools: [{ name: 'glob', input: { pattern: `${index}` } }] }))
 
@@ -67,7 +67,7 @@ const seqsOf = (events: readonly EventView[]): number[] => events.map((event) =>
 const readCursor = async (): Promise<number> => (await daemon.client.get<{ cursor: number }>('/v1/daemon')).cursor
 
 describe('order', () => {
-  test('the stream of all has every cursor once', async () => {
+  test('the stream of all processes has every cursor once', async () => {
     for (const { uuid } of await Promise.all([
       daemon.spawnScripted(BUSY.slice(0, 20)),
       daemon.spawnShell('seq 1 2000'),
@@ -79,7 +79,7 @@ describe('order', () => {
     expect(events.length).toBe(await readCursor())
   })
 
-  test('a reader that reconnects again and again during many facts misses nothing and sees nothing twice', TIMEOUT_MS, async () => {
+  test('a reader that reconnects again and again during many facts misses nothing and sees nothing twice', LONG_TEST, async () => {
     const { uuid } = await daemon.spawnScripted(BUSY)
     const events: EventView[] = []
     for (let round = 1; events.at(-1)?.['fact'] !== 'process.reaped'; round += 1) {
@@ -96,7 +96,7 @@ describe('order', () => {
     expect(journal.length).toBeGreaterThan(STEPS * 4)
   })
 
-  test('fifty followers see the same, from the first fact to the last', TIMEOUT_MS, async () => {
+  test('fifty followers see the same, from the first fact to the last', LONG_TEST, async () => {
     const streams = await Promise.all(Array.from({ length: 50 }, () => Stream.open('/v1/events?follow=1')))
     const { uuid } = await daemon.spawnScripted(BUSY)
     const views = await Promise.all(
@@ -123,7 +123,7 @@ describe('a slow reader', () => {
     return heapUsed + external
   }
 
-  test('costs a bounded part of the memory, and gets every fact when it reads again', TIMEOUT_MS, async () => {
+  test('costs a bounded part of the memory, and gets every fact when it reads again', LONG_TEST, async () => {
     const slowStreams = await Promise.all(Array.from({ length: 10 }, () => Stream.open('/v1/events?follow=1')))
     const settledBefore = measureMemory()
     // About 60 MB of facts: ten readers that buffered them would hold ten times that.
@@ -144,7 +144,7 @@ describe('a slow reader', () => {
     for (const stream of slowStreams) await stream[Symbol.asyncDispose]()
   })
 
-  test('loses live events, which are not stored, and learns their number', TIMEOUT_MS, async () => {
+  test('loses live events, which are not stored, and learns their number', LONG_TEST, async () => {
     const { uuid } = await daemon.spawnScripted(
       [{ tools: [{ name: 'bash', input: { command: 'yes xxxxxxx | head -c 60000000' } }] }, { text: 'end' }],
       { interactive: true },

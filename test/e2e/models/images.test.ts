@@ -6,7 +6,7 @@ import type { StepView } from '../../../src/api/views/process.ts'
 import { testEnv } from '../../support/env.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { startModelServer } from '../../support/models/model-server.ts'
-import { makePng } from '../../support/models/png.ts'
+import { makePng } from '../../support/png.ts'
 
 const PICTURE = makePng(64, 48)
 const PICTURE_BASE64 = PICTURE.toString('base64')

@@ -32,13 +32,13 @@ const LISTS: Readonly<Record<string, ServedAnswer>> = {
 
 let resources: AsyncDisposableStack
 let server: ModelServer
-let closed: string
+let closedUrl: string
 
 beforeEach(async () => {
   resources = new AsyncDisposableStack()
   server = resources.use(await startModelServer(({ path }: ServedRequest) => LISTS[path.split('/')[1] ?? ''] ?? { status: 500 }))
   const other = await startModelServer([])
-  closed = other.url
+  closedUrl = other.url
   await other[Symbol.asyncDispose]()
 })
 afterEach(() => resources.disposeAsync())
@@ -46,7 +46,7 @@ afterEach(() => resources.disposeAsync())
 /** A daemon with these providers alone: all built-in ones are elsewhere, or have no key. */
 async function startDaemonWith(providers: readonly string[], config = ''): Promise<LocalDaemon> {
   const localServers = ['ollama', 'lmstudio', 'vllm'].map(
-    (name) => `  - { name: ${name}, kind: openai-compatible, baseURL: "${closed}/v1" }`,
+    (name) => `  - { name: ${name}, kind: openai-compatible, baseURL: "${closedUrl}/v1" }`,
   )
   return resources.use(await LocalDaemon.start({ config: `${config}providers:\n${[...providers, ...localServers].join('\n')}\n` }))
 }
@@ -145,7 +145,7 @@ test('a provider that refuses the key, or is not there, ends the verb with 1; on
   expect(allModels.stderr).toContain('refused: the key is refused (401)\nunlisted: answers, but has no list of models (404)\n')
   expect(await runCli(daemon.home, ['models', 'unlisted'])).toMatchObject({ code: 0 })
   const missingServer = await runCli(daemon.home, ['models', 'ollama'])
-  expect(missingServer).toMatchObject({ code: 1, stderr: `ollama: nothing listens at ${closed}/v1\n` })
+  expect(missingServer).toMatchObject({ code: 1, stderr: `ollama: nothing listens at ${closedUrl}/v1\n` })
   const unknown = await runCli(daemon.home, ['models', 'nobody'])
   expect(unknown.code).not.toBe(0)
   expect(unknown.stderr).toContain('there is no provider nobody; there are refused, unlisted, ollama')

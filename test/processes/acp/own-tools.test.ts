@@ -1,7 +1,7 @@
 // An external agent that receives reeve's own tools and never lists them: reeve opens a second session, then reports it.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { OwnTools } from '../../../src/drivers/port.ts'
 import { openAcpBench } from '../../support/agents/acp-bench.ts'
 import type { AcpBench, AcpRun } from '../../support/agents/acp-bench.ts'
@@ -50,56 +50,58 @@ const sessionOpenings = (run: AcpRun): readonly string[] =>
   run.readLogLines().flatMap((line) => /^(new|load|resume|close)\b/.exec(line)?.[1] ?? [])
 const notesOf = (run: AcpRun): readonly string[] => run.kernel.factsOf('process.note').map(({ text }) => text)
 
-test('an agent that lists them gets no second session', async () => {
-  const run = await bench.start({ agentOptions: ['http', 'close'], ownTools })
-  expect(await run.runTurn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
-  expect([sessionOpenings(run), notesOf(run)]).toEqual([['new'], []])
-})
-
-test('an agent that does not list them gets a second session, and works there', async () => {
-  const run = await bench.start({ agentOptions: ['http', 'close', 'toolless=1'], ownTools, toolsMs: 200, spec: { member: MEMBER } })
-  expect(await run.runTurn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
-  expect([sessionOpenings(run), notesOf(run)]).toEqual([['new', 'close', 'new'], [ONCE_MORE]])
-  expect(run.readSessionId()).toMatch(/2$/)
-})
-
-test.each(['resume', 'load'])('a resumed session is also opened a second time, by session/%s', async (method) => {
-  const first = await bench.start({ agentOptions: [method] })
-  await first.runTurn('say one')
-  await first.agent[Symbol.asyncDispose]()
-  const run = await bench.start({
-    agentOptions: [method, 'http', 'close', 'toolless=1'],
-    ownTools,
-    toolsMs: 200,
-    sessionId: first.readSessionId(),
-    earlierFacts: first.kernel.facts,
+describe("reeve's own tools", () => {
+  test('an agent that lists them gets no second session', async () => {
+    const run = await bench.start({ agentOptions: ['http', 'close'], ownTools })
+    expect(await run.runTurn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
+    expect([sessionOpenings(run), notesOf(run)]).toEqual([['new'], []])
   })
-  expect(await run.runTurn('say two')).toMatchObject({ outcome: 'ok', result: 'two' })
-  expect([sessionOpenings(run), run.readSessionId()]).toEqual([[method, 'close', method], first.readSessionId()])
-  expect(run.kernel.reportsOf('output')).toEqual([])
-})
 
-test('the turn of a crew member that never lists them fails with the reason', async () => {
-  const run = await bench.start({ agentOptions: ['http', 'toolless=9'], ownTools, toolsMs: 200, spec: { member: MEMBER } })
-  expect(await run.runTurn('say one')).toMatchObject({
-    outcome: 'error',
-    error: `${NEVER_LISTED}: a member of a crew can report nothing without them`,
+  test('an agent that does not list them gets a second session, and works there', async () => {
+    const run = await bench.start({ agentOptions: ['http', 'close', 'toolless=1'], ownTools, toolsMs: 200, spec: { member: MEMBER } })
+    expect(await run.runTurn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
+    expect([sessionOpenings(run), notesOf(run)]).toEqual([['new', 'close', 'new'], [ONCE_MORE]])
+    expect(run.readSessionId()).toMatch(/2$/)
   })
-  expect([sessionOpenings(run), notesOf(run)]).toEqual([
-    ['new', 'new'],
-    [ONCE_MORE, NEVER_LISTED],
-  ])
-})
 
-test('any other agent continues without them', async () => {
-  const run = await bench.start({ agentOptions: ['http', 'toolless=9'], ownTools, toolsMs: 200 })
-  expect(await run.runTurn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
-  expect(notesOf(run)).toEqual([ONCE_MORE, NEVER_LISTED])
-})
+  test.each(['resume', 'load'])('a resumed session is also opened a second time, by session/%s', async (method) => {
+    const first = await bench.start({ agentOptions: [method] })
+    await first.runTurn('say one')
+    await first.agent[Symbol.asyncDispose]()
+    const run = await bench.start({
+      agentOptions: [method, 'http', 'close', 'toolless=1'],
+      ownTools,
+      toolsMs: 200,
+      sessionId: first.readSessionId(),
+      earlierFacts: first.kernel.facts,
+    })
+    expect(await run.runTurn('say two')).toMatchObject({ outcome: 'ok', result: 'two' })
+    expect([sessionOpenings(run), run.readSessionId()]).toEqual([[method, 'close', method], first.readSessionId()])
+    expect(run.kernel.reportsOf('output')).toEqual([])
+  })
 
-test('the agent can be stopped during the wait', async () => {
-  const run = await bench.start({ agentOptions: ['http', 'toolless=9'], ownTools })
-  await waitUntil(() => sessionOpenings(run).length === 1, 'its session is open')
-  await run.agent.stop({ signal: 'SIGTERM', graceMs: 300 })
-  expect(await run.waitForExit()).not.toHaveProperty('error')
+  test('the turn of a crew member that never lists them fails with the reason', async () => {
+    const run = await bench.start({ agentOptions: ['http', 'toolless=9'], ownTools, toolsMs: 200, spec: { member: MEMBER } })
+    expect(await run.runTurn('say one')).toMatchObject({
+      outcome: 'error',
+      error: `${NEVER_LISTED}: a member of a crew can report nothing without them`,
+    })
+    expect([sessionOpenings(run), notesOf(run)]).toEqual([
+      ['new', 'new'],
+      [ONCE_MORE, NEVER_LISTED],
+    ])
+  })
+
+  test('any other agent continues without them', async () => {
+    const run = await bench.start({ agentOptions: ['http', 'toolless=9'], ownTools, toolsMs: 200 })
+    expect(await run.runTurn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
+    expect(notesOf(run)).toEqual([ONCE_MORE, NEVER_LISTED])
+  })
+
+  test('the agent can be stopped during the wait', async () => {
+    const run = await bench.start({ agentOptions: ['http', 'toolless=9'], ownTools })
+    await waitUntil(() => sessionOpenings(run).length === 1, 'its session is open')
+    await run.agent.stop({ signal: 'SIGTERM', graceMs: 300 })
+    expect(await run.waitForExit()).not.toHaveProperty('error')
+  })
 })

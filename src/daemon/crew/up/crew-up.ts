@@ -18,6 +18,7 @@ import type { NewTask } from '../../../kernel/model/crew/commands.ts'
 import type { Store } from '../../../store/store.ts'
 import type { ContainmentManager } from '../../../drivers/contain/containment-contract.ts'
 import type { Credentials } from '../../incarnation/credentials.ts'
+import type { Clock } from '../../loop/clock.ts'
 import type { Pipeline } from '../../loop/pipeline.ts'
 import type { ProcessQueries } from '../../views/process-queries.ts'
 import type { Uuid } from '../../../kernel/model/ids.ts'
@@ -31,6 +32,7 @@ export interface CrewUpDeps extends MemberTemplatesDeps {
   readonly store: Pick<Store, 'tail'>
   readonly keys: Credentials
   readonly containments: ContainmentManager
+  readonly clock: Pick<Clock, 'now'>
   readonly tmpDir: string
   /** throws if nothing new may start now */
   readonly checkMayStart: () => void
@@ -135,7 +137,7 @@ async function prepareCrew(body: CrewUpBody, deps: CrewUpDeps, isPlan: boolean):
     reads: deps.reads,
     store: deps.store,
     git: crewRepository ? git : null,
-    now: Date.now(),
+    now: deps.clock.now().wall,
     isPlan,
   })
   const restartCommand = crewUpCommandLine(body)

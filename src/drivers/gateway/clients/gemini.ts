@@ -1,4 +1,4 @@
-// The adapter for Gemini CLI, run by ACP or with `-p`. With an address in the environment, `-p` works only if the settings
+// The adapter for Gemini CLI, run by ACP or with `-p`. With the gateway's address, `-p` works only if the settings
 // select a login method. The method that the agent chooses by itself works only with ACP.
 // Test: test/tables/drivers/gateway/clients.test.ts.
 import { join } from 'node:path'

@@ -5,7 +5,7 @@
 import { decideCrew } from '../../crew/decide/decide.ts'
 import { NEW_CREW } from '../../crew/state/fold.ts'
 import { canSupervise } from '../children.ts'
-import { requestMove, readerOf } from './inboxes.ts'
+import { requestMove, readerOf } from './message-moves.ts'
 import {
   crewSender,
   crewSpecOf,

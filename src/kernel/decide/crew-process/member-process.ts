@@ -1,9 +1,9 @@
 // The processes of a crew's members: their position in the process tree, their signal masks, and how they leave.
 // Workers are children of the coordinator while it is alive. src/kernel/crew decides about the work of members,
-// inboxes.ts moves their messages. Must never restart a member: that is supervision.ts. Tests:
+// message-moves.ts moves their messages. Must never restart a member: that is supervision.ts. Tests:
 // test/tables/kernel/decide/crew-process/apply.test.ts, test/tables/kernel/decide/crew-process/members.test.ts.
 import { registerChild } from '../children.ts'
-import { moveUnreadMessages } from './inboxes.ts'
+import { moveUnreadMessages } from './message-moves.ts'
 import { KernelError } from '../../model/errors.ts'
 import { deliverSignal, deliverPending } from '../signals.ts'
 import { isLiving } from '../../model/status.ts'

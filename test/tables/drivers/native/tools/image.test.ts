@@ -10,7 +10,7 @@ import type { ToolCallResult } from '../../../../../src/drivers/native/tools/too
 import { NO_USAGE } from '../../../../../src/drivers/native/models/model.ts'
 import { openContainmentBench } from '../../../../support/agents/containment-bench.ts'
 import type { ContainmentBench } from '../../../../support/agents/containment-bench.ts'
-import { makePng } from '../../../../support/models/png.ts'
+import { makePng } from '../../../../support/png.ts'
 
 const bytesOfHex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex')
 const withPadding = (bytes: Buffer): Buffer => Buffer.concat([bytes, Buffer.alloc(64)])

@@ -1,7 +1,7 @@
 // Moves queued messages of crew members to their successors, in order, or returns them to their senders. Without a
 // process that can read them, messages stay where they are. Their texts are in journals, which the daemon reads for
 // each move (effect `crew.move`); a move may be requested again. Must never deliver a message twice, nor lose one.
-// Tests: test/tables/kernel/decide/crew-process/succession.test.ts, test/tables/kernel/decide/crew-process/inboxes.test.ts.
+// Tests: test/tables/kernel/decide/crew-process/succession.test.ts, test/tables/kernel/decide/crew-process/message-moves.test.ts.
 import { coordinatorRecipient, predecessorsOf, lastSuccessorOf } from '../../crew/state/queries.ts'
 import { keptMessageId, keptMessages } from '../../crew/state/member-events.ts'
 import { startNextTurn } from '../holds.ts'
