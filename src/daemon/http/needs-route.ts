@@ -11,7 +11,7 @@ export const NEEDS_ROUTES: readonly ApiRoute[] = [
     summary: 'Lists what waits for the user: questions, holds, and ends that the user has not seen. The most urgent comes first.',
     query: schemas.needsQuery,
     answer: 'needs',
-    errors: ['NOT_FOUND', 'AMBIGUOUS', 'COLLECTED'],
+    errors: ['NOT_FOUND', 'AMBIGUOUS', 'COLLECTED', 'PERMISSION'],
     handle: ({ needs }, { query }) => needs.list(query),
   }),
   defineRoute({

@@ -33,7 +33,7 @@ export const RESUME_ROUTES: readonly ApiRoute[] = [
     summary: 'Compares two processes: the last step that both have in common, and the settings in which they differ.',
     query: schemas.compareQuery,
     answer: 'compare',
-    errors: [],
+    errors: ['NOT_FOUND', 'AMBIGUOUS', 'COLLECTED', 'PERMISSION'],
     handle: ({ resumeQueries }, { query: { a, b } }) => resumeQueries.compare(a, b),
   }),
 ]

@@ -12,7 +12,7 @@ export const SEARCH_ROUTES: readonly ApiRoute[] = [
     summary: 'Searches the transcripts of all processes, or of some, for a text.',
     query: schemas.searchQuery,
     answer: 'search',
-    errors: ['NOT_FOUND', 'AMBIGUOUS', 'COLLECTED'],
+    errors: ['NOT_FOUND', 'AMBIGUOUS', 'COLLECTED', 'PERMISSION'],
     handle: async ({ search, reads }, { query, reply }) => {
       const { in: refs, ...what } = query
       const processes = refs ? await Promise.all(refs.map((ref) => reads.resolve(ref))) : null

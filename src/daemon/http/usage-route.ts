@@ -12,7 +12,7 @@ export const USAGE_ROUTES: readonly ApiRoute[] = [
     summary: 'Returns the usage of all processes, removed ones included, by agent, model, time, tree or process.',
     query: schemas.usageQuery,
     answer: 'usage',
-    errors: ['DISK_FULL', 'READ_ONLY'],
+    errors: ['NOT_FOUND', 'AMBIGUOUS', 'COLLECTED', 'PERMISSION', 'DISK_FULL', 'READ_ONLY'],
     handle: ({ usage }, { query: { by, every, ...query } }) => {
       if (every !== undefined && by.length > 1) throw new KernelError('INVALID', '`every` and two groups exclude each other')
       return usage({ ...query, by: every === undefined ? by : [every, by[0]] })

@@ -13,6 +13,9 @@ import type { Sender, Uuid } from '../../../src/kernel/model/ids.ts'
 import type { HoldReason, Signal } from '../../../src/kernel/model/words.ts'
 import type { ProcessSpec } from '../../../src/kernel/model/process-spec.ts'
 
+/** The last time that a request can name. */
+const LAST_TIME = Date.UTC(9999, 11, 31)
+
 /** Returns a number from 0 to `n` - 1. */
 export type Pick = (n: number) => number
 
@@ -292,7 +295,7 @@ export class RandomInputs {
     const kind = pick(4)
     if (kind === 0) return { type: 'seen', ...target }
     return kind === 1
-      ? { type: 'snooze', ...target, until: pick(2) === 0 ? null : Number.MAX_SAFE_INTEGER }
+      ? { type: 'snooze', ...target, until: pick(2) === 0 ? null : LAST_TIME }
       : { type: 'pin', ...target, pinned: kind === 2 }
   }
 
