@@ -7,8 +7,13 @@ import type { RowView } from '../src/api/views/rows.ts'
 import { request, RequestError } from './api.ts'
 import { session } from './store.ts'
 
+interface Failure {
+  readonly message: string
+  readonly hint: string
+}
+
 /** The last error of an action, with its hint; null: none. */
-export const failure = signal<{ readonly message: string; readonly hint: string } | null>(null)
+export const failure = signal<Failure | null>(null)
 /** The actions that the daemon has not answered yet, as `UUID action`. */
 export const asked = signal<ReadonlySet<string>>(new Set())
 
@@ -29,6 +34,13 @@ export function commandName({ name, pid }: Pick<RowView, 'name' | 'pid'>): strin
   return name !== null && /^[\w.-]+$/.test(name) ? name : String(pid)
 }
 
+/** The error of an action. `unanswered`: the hint if the daemon did not answer. */
+function failureOf(error: unknown, unanswered: string): Failure {
+  return error instanceof RequestError
+    ? { message: error.message, hint: error.hint }
+    : { message: 'The daemon does not answer.', hint: unanswered }
+}
+
 async function perform(uuid: string, action: string, body: object): Promise<boolean> {
   const key = `${uuid} ${action}`
   asked.value = new Set([...asked.value, key])
@@ -37,10 +49,7 @@ async function perform(uuid: string, action: string, body: object): Promise<bool
     failure.value = null
     return true
   } catch (error) {
-    failure.value =
-      error instanceof RequestError
-        ? { message: error.message, hint: error.hint }
-        : { message: 'The daemon does not answer.', hint: 'The action may or may not have happened; look at the process.' }
+    failure.value = failureOf(error, 'The action may or may not have happened; look at the process.')
     return false
   } finally {
     asked.value = new Set([...asked.value].filter((other) => other !== key))
@@ -94,10 +103,7 @@ export async function fork(uuid: string, fromStep: number, changes: ForkChanges)
     failure.value = null
     return process.uuid
   } catch (error) {
-    failure.value =
-      error instanceof RequestError
-        ? { message: error.message, hint: error.hint }
-        : { message: 'The daemon does not answer.', hint: 'Look at the list before you fork again.' }
+    failure.value = failureOf(error, 'Look at the list before you fork again.')
     return null
   }
 }

@@ -1,6 +1,6 @@
 // Data of one process that is read again when its row has changed: the process, its steps, its logs. A value stays on the page while it is
 // being read again, and an older answer never replaces a newer one. Test: test/e2e/web/process.test.ts.
-import { signal, useSignalEffect, type Signal } from '@preact/signals'
+import { effect, signal, untracked, type Signal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { RequestError } from './api.ts'
 import { rowSignal } from './rows.ts'
@@ -24,12 +24,15 @@ export function useLive<T>(uuid: string, key: string, read: (before: T | null) =
 export function useReader<T>(watch: () => boolean, key: string, read: (before: T | null) => Promise<T>): Live<T> {
   const live = useMemo(() => new Reader<T>(read), [key])
   useEffect(() => {
-    if (watch()) live.request()
-    return () => live.end()
+    // Only `watch` decides when to read again, not what `read` looks at.
+    const stop = effect(() => {
+      if (watch()) untracked(() => live.request())
+    })
+    return () => {
+      stop()
+      live.end()
+    }
   }, [live])
-  useSignalEffect(() => {
-    if (watch()) live.request()
-  })
   return live
 }
 

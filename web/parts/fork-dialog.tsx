@@ -1,6 +1,7 @@
 // Asks what a fork after a step has of its own, and makes it. Test: test/e2e/web/actions.test.ts.
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
+import { shellLine } from '../../src/api/text/shell-quote.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { commandName, failure, fork, type ForkChanges } from '../actions.ts'
 import { navigate } from '../router.ts'
@@ -74,12 +75,8 @@ export function ForkDialog(): JSX.Element | null {
 
 function forkCommand(row: RowView, step: number, { message: text, model: name, withFiles: files }: ForkChanges): string {
   const parts = ['reeve', 'resume', commandName(row), '--fork', '--from-step', String(step)]
-  if (name !== undefined) parts.push('--model', quoted(name))
+  if (name !== undefined) parts.push('--model', name)
   if (files) parts.push('--with-files')
-  if (text !== undefined) parts.push('-m', quoted(text))
-  return parts.join(' ')
-}
-
-function quoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+  if (text !== undefined) parts.push('-m', text)
+  return shellLine(parts)
 }
