@@ -6,10 +6,7 @@ const CHECK_MS = 20
 const [FREQUENT_CHECKS_MS, RARE_CHECK_MS] = [1_000, 60]
 
 /** Waits until `check` returns, or resolves with, something that is neither false nor null; fails after DEADLINE_MS. */
-export async function waitUntil<T>(
-  check: () => T | false | null | Promise<T | false | null>,
-  description = 'the condition',
-): Promise<T> {
+export async function waitUntil<T>(check: () => T | false | null | Promise<T | false | null>, description = 'the condition'): Promise<T> {
   const beganMs = performance.now()
   for (;;) {
     const found = await check()

@@ -77,6 +77,6 @@ function forkCommand(row: RowView, step: number, { message: text, model: name, w
   const parts = ['reeve', 'resume', commandName(row), '--fork', '--from-step', String(step)]
   if (name !== undefined) parts.push('--model', name)
   if (files) parts.push('--with-files')
-  if (text !== undefined) parts.push('-m', text)
+  if (text !== undefined) parts.push('--message', text)
   return shellLine(parts)
 }

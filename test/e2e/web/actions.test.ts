@@ -151,7 +151,7 @@ describe.runIf(CHROMIUM !== null)('an action of the page', () => {
     await dialog.getByRole('alert').waitFor()
     await dialog.getByLabel('Model').fill(other)
     expect(await dialog.locator('.command').textContent()).toBe(
-      `reeve resume origin --fork --from-step 1 --model ${other} -m 'it'\\''s better in Rust'`,
+      `reeve resume origin --fork --from-step 1 --model ${other} --message 'it'\\''s better in Rust'`,
     )
     await dialog.getByRole('button', { name: 'Fork' }).click()
     await dialog.waitFor({ state: 'detached' })
