@@ -194,6 +194,8 @@ export interface LogOptions {
 /** Which usage is counted, and how it is grouped. */
 export interface UsageOptions {
   readonly by?: UsageBy | `${UsageBy},${UsageBy}` | undefined
+  /** the key of the label of the group `label` */
+  readonly label?: string | undefined
   readonly since?: number | string | undefined
   readonly until?: number | string | undefined
   readonly under?: string | undefined
@@ -686,8 +688,8 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Returns the usage of all processes, including removed ones, by `agent` (default), `model`, `day`, `hour`, `tree` or `process`, or by two
-   * of them. `since`, `until`: only in this time (wall ms, or ISO 8601), in whole hours. `under`: only this process and all below it.
+   * Returns the usage of all processes, including removed ones. The groups are `agent` (default), `model`, `day`, `hour`, `tree`, `process`,
+   * `project` and `label`, or two of them. `since`, `until`: only in this time (wall ms, or ISO 8601), in whole hours. `under`: only this process and all below it.
    */
   usageReport(options: CallOptions & UsageOptions = {}): Promise<UsageReportView> {
     const { signal, ...query } = options

@@ -1,7 +1,7 @@
 // The JSON of the API: the usage of all processes. Made by `npm run docs` from the schemas of the daemon (scripts/views.ts): do not edit.
 // Test: test/e2e/limits/usage.test.ts.
 
-export type UsageBy = 'agent' | 'model' | 'day' | 'tree' | 'hour' | 'process'
+export type UsageBy = 'agent' | 'model' | 'day' | 'tree' | 'hour' | 'process' | 'project' | 'label'
 
 /** Tokens and USD of several processes. */
 export interface UsageSumView {
@@ -21,8 +21,8 @@ export interface UsageSumView {
 
 export interface UsageRowView {
   /**
-   * the agent, the model (empty: unknown), or the UUID of the process or of the root process. Days and hours are those of the time zone of
-   * the daemon
+   * the agent, the model, the directory, the value of the label, or the UUID of the process or of the root process. Empty: not known, or no
+   * such label. Days and hours are those of the time zone of the daemon
    */
   key: string
   /** the value of the second group, written as `key`; null: there is no second group */
@@ -54,6 +54,8 @@ export interface UsageReportView {
   by: UsageBy
   /** the second group; null: there is none */
   split: UsageBy | null
+  /** the key of the label of the group `label`; null: no group is a label */
+  label: string | null
   /** the start of the first hour that counts; null: all usage counts */
   since: string | null
   /** the end of the last hour that counts; null: up to now */

@@ -165,7 +165,7 @@ async function candidatesOf(kind: string, context: Context, words: readonly stri
     case 'POLICY':
       return PERMISSION_POLICIES.map((word) => [word, ''])
     case 'GROUP':
-      return USAGE_GROUPS.map((word) => [word, ''])
+      return USAGE_GROUPS.map((word) => [word === 'label' ? 'label:' : word, ''])
     case 'RIGHT':
       return WEB_RIGHTS.map((word) => [word, ''])
     case 'SESSION':

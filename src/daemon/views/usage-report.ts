@@ -1,10 +1,12 @@
-// Reports the usage of all processes by agent, model, time, tree or process, from the usage ledger of the store. The ledger is updated first.
+// Reports the usage of all processes by agent, model, time, tree, process, project or label, from the usage ledger of the store. The
+// ledger is updated first.
 // Owns the grouping, the order and the limit of rows. Yields to the event loop between two pages.
 // Test: test/e2e/limits/usage.test.ts.
 import { knownCost } from '../../api/known-cost.ts'
 import { setImmediate } from 'node:timers/promises'
 import { readTree } from './descendants.ts'
 import { isoTime } from './format-times.ts'
+import { startDirectory } from './process-view.ts'
 import type { UsageBy, UsageRateView, UsageReportView, UsageRowView, UsageSumView } from '../../api/views/usage.ts'
 import type { SpendingRate } from '../loop/spending-rate.ts'
 import type { Process } from '../../kernel/model/process.ts'
@@ -21,6 +23,8 @@ const MAX_ROWS = 1_000
 export interface UsageQuery {
   /** one group or two: a row for each pair */
   readonly by: readonly [UsageBy, UsageBy?]
+  /** the key of the label that the group `label` is about */
+  readonly label?: string | undefined
   /** counts usage from this time on, rounded down to the hour; wall ms */
   readonly since?: number | undefined
   /** counts usage before this time, rounded up to the hour; wall ms */
@@ -37,7 +41,7 @@ export interface UsageDeps {
 }
 
 /** Returns the usage of all processes, or of a tree, removed processes included. */
-export async function usageReport(deps: UsageDeps, { by: keys, since, until, under }: UsageQuery): Promise<UsageReportView> {
+export async function usageReport(deps: UsageDeps, { by: keys, label, since, until, under }: UsageQuery): Promise<UsageReportView> {
   const { store, table, reads } = deps
   const [by, split = null] = keys
   const top = under === undefined ? null : await reads.resolve(under)
@@ -46,11 +50,13 @@ export async function usageReport(deps: UsageDeps, { by: keys, since, until, und
   const [sinceHour, untilHour] = [since && Math.floor(since / HOUR_MS), until && Math.ceil(until / HOUR_MS)]
   const total = new Group()
   const groups = new Map<string, Group>()
+  const ownerOf = keys.some((name) => name === 'project' || name === 'label') ? ownerReader(reads, label) : () => NO_OWNER
   for await (const row of ledgerRows(store, sinceHour)) {
     if (untilHour !== undefined && row.hour >= untilHour) continue
     // Of a root, also removed descendants are known.
     if (below && !below.has(row.uuid) && row.root !== top?.uuid) continue
-    const key = JSON.stringify(keys.map((name) => name && keyOf(row, name)))
+    const owner = await ownerOf(row.uuid)
+    const key = JSON.stringify(keys.map((name) => name && keyOf(row, name, owner)))
     const group = groups.get(key) ?? new Group()
     groups.set(key, group)
     total.add(row)
@@ -69,6 +75,7 @@ export async function usageReport(deps: UsageDeps, { by: keys, since, until, und
     version: 1,
     by,
     split,
+    label: label ?? null,
     since: sinceHour === undefined ? null : isoTime(sinceHour * HOUR_MS),
     until: untilHour === undefined ? null : isoTime(untilHour * HOUR_MS),
     under: top && { uuid: top.uuid, pid: top.pid, name: top.spec.name },
@@ -119,8 +126,31 @@ async function* ledgerRows(store: Pick<Store, 'usageRows'>, sinceHour: number | 
   }
 }
 
+/** What groups know of a process beside the ledger. Both are empty if the record of the process is gone. */
+interface Owner {
+  readonly project: string
+  /** the value of the label; empty: the process does not have it */
+  readonly label: string
+}
+
+const NO_OWNER: Owner = { project: '', label: '' }
+
+/** Reads each process once. */
+function ownerReader(reads: UsageDeps['reads'], label: string | undefined): (uuid: Uuid) => Owner | Promise<Owner> {
+  const known = new Map<Uuid, Owner>()
+  return async (uuid) => {
+    const before = known.get(uuid)
+    if (before) return before
+    const process = await reads.find(uuid)
+    const value = label === undefined ? undefined : process?.spec.labels?.[label]
+    const owner = process ? { project: startDirectory(process.spec), label: value ?? '' } : NO_OWNER
+    known.set(uuid, owner)
+    return owner
+  }
+}
+
 /** The group that a row of the ledger belongs to. */
-function keyOf({ agent, model, hour, root, uuid }: SpentRow, by: UsageBy): string {
+function keyOf({ agent, model, hour, root, uuid }: SpentRow, by: UsageBy, owner: Owner): string {
   switch (by) {
     case 'agent':
       return agent
@@ -132,6 +162,10 @@ function keyOf({ agent, model, hour, root, uuid }: SpentRow, by: UsageBy): strin
       return uuid
     case 'day':
       return dayOf(hour)
+    case 'project':
+      return owner.project
+    case 'label':
+      return owner.label
     case 'hour':
       return `${dayOf(hour)} ${String(new Date(hour * HOUR_MS).getHours()).padStart(2, '0')}:00`
   }

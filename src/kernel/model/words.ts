@@ -178,8 +178,8 @@ export type GatewayMode = (typeof GATEWAY_MODES)[number]
 export const SIGNAL_SCOPES = ['none', 'children', 'subtree'] as const
 export type SignalScope = (typeof SIGNAL_SCOPES)[number]
 
-/** The ways to group a usage report. */
-export const USAGE_GROUPS = ['agent', 'model', 'day', 'tree', 'hour', 'process'] as const
+/** The ways to group a usage report. `project`: the directory that a process was started in; `label`: the value of one label. */
+export const USAGE_GROUPS = ['agent', 'model', 'day', 'tree', 'hour', 'process', 'project', 'label'] as const
 
 /** The wire formats of model providers. */
 export const PROVIDER_KINDS = ['anthropic', 'openai', 'google', 'openai-compatible'] as const

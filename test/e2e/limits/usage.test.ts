@@ -167,3 +167,27 @@ test('by two groups, in a time, of one tree, and the rates of now', async () => 
   expect((await runCli(daemon.home, ['usage', '--by', 'day,month'])).code).toBe(64)
   expect((await runCli(daemon.home, ['usage', 'nobody'])).code).toBe(3)
 })
+
+test('by the directory of the start, and by a label', async () => {
+  await runWithUsage(100, { labels: { team: 'web' } })
+  await runWithUsage(200, { labels: { team: 'docs' } })
+  const removed = await runWithUsage(400, { labels: { team: 'docs' } })
+  await daemon.client.delete(`/v1/processes/${removed.uuid}`)
+  await using reeve = connect({ home: daemon.home, start: false })
+  const projects = await reeve.usageReport({ by: 'project' })
+  expect(projects.rows.map(({ key, inputTokens }) => [key, inputTokens])).toEqual([
+    ['', 401],
+    [daemon.work, 302],
+  ])
+  const teams = await reeve.usageReport({ by: 'day,label', label: 'team' })
+  expect([teams.split, teams.label]).toEqual(['label', 'team'])
+  expect(teams.rows.map(({ part, inputTokens }) => [part, inputTokens])).toEqual([
+    ['', 401],
+    ['docs', 201],
+    ['web', 101],
+  ])
+  expect((await readUsageLines('--by', 'label:team'))[0]).toContain('TEAM | PROCESSES')
+  for (const query of [{ by: 'label' }, { by: 'agent', label: 'team' }])
+    await expect(daemon.client.get('/v1/usage', query)).rejects.toMatchObject({ code: 'INVALID' })
+  expect((await runCli(daemon.home, ['usage', '--by', 'label'])).code).toBe(64)
+})

@@ -17,9 +17,10 @@ const USAGE_COLUMNS: readonly Column[] = ['PROCESSES', 'STEPS', 'INPUT', 'OUTPUT
 
 export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const [ref] = args.words
-  const by = groupsOf(args.text('by') ?? (ref === undefined ? 'agent' : 'process'))
+  const { by, label } = groupsOf(args.text('by') ?? (ref === undefined ? 'agent' : 'process'))
   const query = {
     by: by.join(',') as UsageBy | `${UsageBy},${UsageBy}`,
+    label,
     since: parseSince(args.text('since')),
     until: parseSince(args.text('until'), Date.now(), '--until'),
   }
@@ -36,20 +37,26 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
     ]),
     ['TOTAL', ...by.slice(1).map(() => ''), ...countCells(report.total)],
   ]
-  const columns: readonly Column[] = [...by.map((group) => ({ title: group.toUpperCase(), min: 8 })), ...USAGE_COLUMNS]
+  const columns: readonly Column[] = [
+    ...by.map((group) => ({ title: (group === 'label' ? (label ?? '') : group).toUpperCase(), min: 8 })),
+    ...USAGE_COLUMNS,
+  ]
   await out.line(formatTable(columns, rows, out.columns, out.ellipsis).join('\n'))
   for (const line of remarkLines(report)) await out.message(line)
   return 0
 }
 
-/** Parses one group, or two with a comma between. */
-function groupsOf(words: string): UsageBy[] {
-  const groups = words.split(',').map((word) => USAGE_GROUPS.find((group) => group === word))
+/** Parses one group, or two with a comma between. The group of a label is written as `label:KEY`. */
+function groupsOf(words: string): { readonly by: UsageBy[]; readonly label: string | undefined } {
+  const labels = words.split(',').flatMap((word) => /^label:(.+)$/.exec(word)?.[1] ?? [])
+  const groups = words.split(',').map((word) => USAGE_GROUPS.find((group) => group === word.replace(/^label:.+$/, 'label')))
   const known = groups.filter((group) => group !== undefined)
-  if (known.length === groups.length && groups.length <= 2) return known
+  const isLabelComplete = labels.length === known.filter((group) => group === 'label').length && labels.length <= 1
+  if (known.length === groups.length && groups.length <= 2 && isLabelComplete) return { by: known, label: labels[0] }
+  const names = USAGE_GROUPS.map((group) => (group === 'label' ? 'label:KEY' : group))
   throw new UsageError(
     `--by "${words}"`,
-    `Usage is shown by ${USAGE_GROUPS.slice(0, -1).join(', ')} or ${USAGE_GROUPS.at(-1)}, or by two of them: \`day,model\`.`,
+    `Usage is shown by ${names.slice(0, -1).join(', ')} or ${names.at(-1)}, or by two of them: \`day,model\`.`,
   )
 }
 

@@ -11,7 +11,7 @@ const root = z.object({ uuid: text, pid: count.nullable(), name: text.nullable()
 
 const row = z.object({
   key: text.describe(
-    'the agent, the model (empty: unknown), or the UUID of the process or of the root process. Days and hours are those of the time zone of the daemon',
+    'the agent, the model, the directory, the value of the label, or the UUID of the process or of the root process. Empty: not known, or no such label. Days and hours are those of the time zone of the daemon',
   ),
   part: text.nullable().describe('the value of the second group, written as `key`; null: there is no second group'),
   root: root.nullable().describe('the process, or the root process of a tree; `pid` and `name` are null if its record is gone'),
@@ -28,6 +28,7 @@ const report = z.object({
   version,
   by,
   split: by.nullable().describe('the second group; null: there is none'),
+  label: text.nullable().describe('the key of the label of the group `label`; null: no group is a label'),
   since: time.nullable().describe('the start of the first hour that counts; null: all usage counts'),
   until: time.nullable().describe('the end of the last hour that counts; null: up to now'),
   under: z
