@@ -6,11 +6,11 @@ import { Freshness, StaleBar } from './parts/freshness.tsx'
 import { NoSessionPage } from './parts/no-session.tsx'
 import { EndDialog } from './parts/end-dialog.tsx'
 import { ForkDialog } from './parts/fork-dialog.tsx'
-import { NeedsStrip } from './parts/needs-strip.tsx'
-import { FleetPage } from './pages/fleet.tsx'
-import { ProcessPage } from './pages/process.tsx'
+import { CurrentPage, loadPages } from './frame/current-page.tsx'
+import { BottomNavigation, HeadNavigation } from './frame/navigation.tsx'
 import { formatCost } from '../src/faces/format.ts'
 import { failure } from './actions.ts'
+import { pageOf } from './pages.ts'
 import { followLink, path } from './router.ts'
 import { rowsWithNeeds, sums } from './rows.ts'
 import { openSession, takeCode } from './session.ts'
@@ -19,7 +19,8 @@ import { isStale, session, show } from './store.ts'
 function App(): JSX.Element {
   useSignalEffect(() => {
     const count = rowsWithNeeds.value.size
-    document.title = count === 0 ? 'reeve' : `(${count}) reeve`
+    const title = pageOf(path.value)?.place === 'none' || path.value.length === 0 ? 'reeve' : `${pageOf(path.value)?.title ?? ''} · reeve`
+    document.title = count === 0 ? title : `(${count}) ${title}`
   })
   const opened = session.value
   if (typeof opened === 'string')
@@ -36,6 +37,7 @@ function App(): JSX.Element {
         <h1>
           <a href="/">reeve</a>
         </h1>
+        <HeadNavigation />
         <Counts />
         {right === 'read' ? <span class="chip">read only{expiresAt === null ? '' : ` · until ${expiresAt.slice(11, 16)}`}</span> : null}
         {only === null ? null : <span class="chip">one subtree</span>}
@@ -53,29 +55,10 @@ function App(): JSX.Element {
         ) : null}
         <CurrentPage />
       </main>
+      <BottomNavigation />
       <EndDialog />
       <ForkDialog />
     </div>
-  )
-}
-
-function CurrentPage(): JSX.Element {
-  const [name, uuid] = path.value
-  if (name === undefined)
-    return (
-      <>
-        <NeedsStrip />
-        <FleetPage />
-      </>
-    )
-  if (name === 'p' && uuid !== undefined) return <ProcessPage key={uuid} uuid={uuid} />
-  return (
-    <section class="empty">
-      <p>There is no such page.</p>
-      <p>
-        <a href="/">All processes</a>
-      </p>
-    </section>
   )
 }
 
@@ -100,6 +83,7 @@ function Counts(): JSX.Element | null {
 
 const code = takeCode()
 const root = document.getElementById('app')
+loadPages()
 if (root) {
   root.replaceChildren()
   openSession(code)

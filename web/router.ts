@@ -9,6 +9,12 @@ addEventListener('popstate', () => (address.value = location.pathname + location
 /** The parts of the path, such as `['p', UUID]`; `[]` for the first page. */
 export const path = computed(() => new URL(address.value, location.origin).pathname.split('/').filter((part) => part !== ''))
 
+/** What each page is drawn with. */
+export interface PageProps {
+  /** the parts of the address, such as `['p', UUID, 'logs']` */
+  readonly path: readonly string[]
+}
+
 /** The query of the address. */
 export const query = computed(() => new URL(address.value, location.origin).searchParams)
 

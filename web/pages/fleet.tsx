@@ -8,6 +8,7 @@ import { FLAT_ORDERS, flatOrder, treeLines, type FlatOrder, type TreeLine } from
 import { folded, selectedUuid, toggleFold } from '../list-state.ts'
 import { daemonNow } from '../parts/clock.tsx'
 import { FleetRow, rowHeight } from '../parts/fleet-row.tsx'
+import { NeedsStrip } from '../parts/needs-strip.tsx'
 import { RowWindow } from '../parts/row-window.tsx'
 import { followsAllChanges, hasRows, rows, watchList } from '../rows.ts'
 import { navigate, query, setQuery } from '../router.ts'
@@ -80,6 +81,15 @@ function onKeyDown(event: TargetedKeyboardEvent<HTMLElement>): void {
 }
 
 export function FleetPage(): JSX.Element {
+  return (
+    <>
+      <NeedsStrip />
+      <Fleet />
+    </>
+  )
+}
+
+function Fleet(): JSX.Element {
   useEffect(() => {
     followsAllChanges.value = isChanging.value
     return () => {

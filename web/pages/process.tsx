@@ -18,13 +18,13 @@ import { Questions } from '../parts/questions.tsx'
 import { Steps } from '../parts/steps.tsx'
 import { markSeen } from '../actions.ts'
 import { hasRows, rows, rowSignal, watchList } from '../rows.ts'
-import { path } from '../router.ts'
+import type { PageProps } from '../router.ts'
 import { may } from '../store.ts'
 
 const TABS = ['steps', 'files', 'logs'] as const
 const CREW_TABS = ['board', 'logs'] as const
 
-export function ProcessPage({ uuid }: { readonly uuid: string }): JSX.Element {
+export function ProcessPage({ path: [, uuid = '', part] }: PageProps): JSX.Element {
   watchList()
   const row = rowSignal(uuid).value
   const hasNewEnd = row !== undefined && row.unseen && row.endedAt !== null
@@ -34,7 +34,7 @@ export function ProcessPage({ uuid }: { readonly uuid: string }): JSX.Element {
   if (!hasRows()) return <p class="quiet">The process is being read.</p>
   if (!row) return <NotInList />
   const tabs = row.kind === 'crew' ? CREW_TABS : TABS
-  const tab = tabs.find((name) => name === path.value[2]) ?? tabs[0]
+  const tab = tabs.find((name) => name === part) ?? tabs[0]
   return (
     <article class="process" data-uuid={uuid}>
       <ProcessHead row={row} />

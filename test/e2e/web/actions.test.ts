@@ -2,9 +2,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { CHROMIUM, openChromium } from '../../support/web/chromium.ts'
-import { PageWorld } from '../../support/web/open-page.ts'
+import { describe, expect, test } from 'vitest'
+import { describePage } from '../../support/web/describe-page.ts'
 
 const ACP_AGENT = resolve(import.meta.dirname, '../../support/programs/acp-agent.ts')
 const call = (command: string): { tools: readonly object[] } => ({ tools: [{ name: 'bash', input: { command } }] })
@@ -20,24 +19,10 @@ const WATCH_FIRST_BUTTON = `
     if (!button.disabled) seen.readyAfterMs ??= performance.now() - seen.at
   }).observe(document, { childList: true, subtree: true, attributes: true })`
 
-describe.runIf(CHROMIUM !== null)('an action of the page', () => {
-  let browser: Awaited<ReturnType<typeof openChromium>>
-  let world: PageWorld
+// A model from a file runs commands, so the page may name it only where the user has opened that.
+const CONFIG = 'web: { allow: [commands] }\n'
 
-  beforeAll(async () => {
-    browser = await openChromium()
-  })
-  afterAll(() => browser[Symbol.asyncDispose]())
-  beforeEach(async () => {
-    // A model from a file runs commands, so the page may name it only where the user has opened that.
-    world = await PageWorld.start(browser, { config: 'web: { allow: [commands] }\n' })
-  })
-  afterEach(async () => {
-    await world[Symbol.asyncDispose]()
-    expect(world.daemon.errors).toEqual([])
-    expect(world.problems).toEqual([])
-  })
-
+describePage('an action of the page', { config: CONFIG }, (world) => {
   const spawnAsking = async (...commands: string[]): Promise<string> =>
     (await world.daemon.spawnScripted([...commands.map(call), { text: 'I heard: {{ lastResult }}' }], { permissions: 'ask' })).uuid
   const enabledOption = (page: Page, kind: string): ReturnType<Page['locator']> => page.locator(`button[data-kind="${kind}"]:enabled`)

@@ -1,26 +1,9 @@
 // The first page in Chromium: the tree of processes with its keys, folds and filter, and the processes that need the user.
 import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { CHROMIUM, openChromium } from '../../support/web/chromium.ts'
-import { PageWorld } from '../../support/web/open-page.ts'
+import { expect, test } from 'vitest'
+import { describePage } from '../../support/web/describe-page.ts'
 
-describe.runIf(CHROMIUM !== null)('the fleet', () => {
-  let browser: Awaited<ReturnType<typeof openChromium>>
-  let world: PageWorld
-
-  beforeAll(async () => {
-    browser = await openChromium()
-  })
-  afterAll(() => browser[Symbol.asyncDispose]())
-  beforeEach(async () => {
-    world = await PageWorld.start(browser)
-  })
-  afterEach(async () => {
-    await world[Symbol.asyncDispose]()
-    expect(world.daemon.errors).toEqual([])
-    expect(world.problems).toEqual([])
-  })
-
+describePage('the fleet', {}, (world) => {
   const spawnSleep = async (name: string): Promise<string> => (await world.daemon.spawnShell('sleep 600', { name })).uuid
   const shownNames = (page: Page): Promise<string[]> => page.locator('.row .name a').allTextContents()
 

@@ -3,9 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { CHROMIUM, openChromium } from '../../support/web/chromium.ts'
-import { PageWorld } from '../../support/web/open-page.ts'
+import { expect, test } from 'vitest'
+import { describePage } from '../../support/web/describe-page.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
@@ -18,22 +17,7 @@ const FIND_SMALL_TEXTS = `[...document.querySelectorAll('body *')]
   .map((element) => element.outerHTML.slice(0, 120))`
 const EXCESS_WIDTH = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
 
-describe.runIf(CHROMIUM !== null)('every page', () => {
-  let browser: Awaited<ReturnType<typeof openChromium>>
-  let world: PageWorld
-
-  beforeAll(async () => {
-    browser = await openChromium()
-  })
-  afterAll(() => browser[Symbol.asyncDispose]())
-  beforeEach(async () => {
-    world = await PageWorld.start(browser)
-  })
-  afterEach(async () => {
-    await world[Symbol.asyncDispose]()
-    expect(world.problems).toEqual([])
-  })
-
+describePage('every page', {}, (world) => {
   /** What is wrong with a page, in each theme and width. */
   async function findFaults(page: Page): Promise<string[]> {
     const faults: string[] = []

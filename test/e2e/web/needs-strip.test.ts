@@ -1,27 +1,10 @@
 // What waits for the user, above the list in Chromium: it is answered in place, and does not move under the pointer.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { CHROMIUM, openChromium } from '../../support/web/chromium.ts'
-import { PageWorld } from '../../support/web/open-page.ts'
+import { expect, test } from 'vitest'
+import { describePage } from '../../support/web/describe-page.ts'
 
-describe.runIf(CHROMIUM !== null)('the strip of needs', () => {
-  let browser: Awaited<ReturnType<typeof openChromium>>
-  let world: PageWorld
-
-  beforeAll(async () => {
-    browser = await openChromium()
-  })
-  afterAll(() => browser[Symbol.asyncDispose]())
-  beforeEach(async () => {
-    world = await PageWorld.start(browser)
-  })
-  afterEach(async () => {
-    await world[Symbol.asyncDispose]()
-    expect(world.daemon.errors).toEqual([])
-    expect(world.problems).toEqual([])
-  })
-
+describePage('the strip of needs', {}, (world) => {
   const spawnAsking = async (name: string): Promise<string> => {
     const script = [{ text: `I make ${name}.`, tools: [{ name: 'bash', input: { command: `touch ${name}` } }] }, { text: 'done' }]
     const { uuid } = await world.daemon.spawnScripted(script, { name, permissions: 'ask' })

@@ -1,0 +1,64 @@
+// Links to all pages: in the head of a wide screen, and at the bottom of a phone, within reach of a thumb. Test: test/e2e/web/pages.test.ts.
+import { signal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { PAGES, pageOf, type PageEntry } from '../pages.ts'
+import { path } from '../router.ts'
+
+const isPhone = matchMedia('(width < 36rem)')
+/** Whether the screen is as narrow as a phone. */
+export const isNarrow = signal(isPhone.matches)
+isPhone.addEventListener('change', () => (isNarrow.value = isPhone.matches))
+
+export interface NavigationProps {
+  /** what stands beside the title of a page, such as the number of needs */
+  readonly counts?: ReadonlyMap<string, number>
+}
+
+/** The links of the head. */
+export function HeadNavigation(props: NavigationProps): JSX.Element | null {
+  if (isNarrow.value) return null
+  return (
+    <nav class="pages" aria-label="Pages">
+      {PAGES.filter(({ place }) => place !== 'none').map((page) => (
+        <PageLink key={page.path} page={page} {...props} />
+      ))}
+    </nav>
+  )
+}
+
+/** The bar at the bottom of a phone; what has no place in it is behind "More". */
+export function BottomNavigation(props: NavigationProps): JSX.Element | null {
+  if (!isNarrow.value) return null
+  const more = PAGES.filter(({ place }) => place === 'more')
+  return (
+    <nav class="pages bottom" aria-label="Pages">
+      {PAGES.filter(({ place }) => place === 'bar').map((page) => (
+        <PageLink key={page.path} page={page} {...props} />
+      ))}
+      {more.length === 0 ? null : (
+        <details class="more-pages" key={path.value.join('/')}>
+          <summary>More</summary>
+          <div>
+            {more.map((page) => (
+              <PageLink key={page.path} page={page} {...props} />
+            ))}
+          </div>
+        </details>
+      )}
+    </nav>
+  )
+}
+
+function PageLink({ page, counts }: NavigationProps & { readonly page: PageEntry }): JSX.Element {
+  const count = counts?.get(page.path) ?? 0
+  return (
+    <a
+      href={page.path}
+      {...(pageOf(path.value) === page ? { 'aria-current': 'page' as const } : {})}
+      {...(page.key === undefined ? {} : { 'aria-keyshortcuts': `g ${page.key}` })}
+    >
+      {page.title}
+      {count === 0 ? null : <span class="count">{count}</span>}
+    </a>
+  )
+}

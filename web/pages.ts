@@ -1,0 +1,33 @@
+// The pages: one line for each. `path` is how its address begins; of two that fit, the longer one counts. `:uuid` stands for any value.
+// `key` opens it after `g`. `place` is where its link is: `bar` also in the bar of a phone, `more` behind "More" there, `none` for pages of
+// one process, which other pages link to. Styles of a page are in web/styles. Test: test/e2e/web/pages.test.ts.
+import type { FunctionComponent } from 'preact'
+import type { PageProps } from './router.ts'
+
+export interface PageEntry {
+  readonly path: string
+  readonly title: string
+  readonly place: 'bar' | 'more' | 'none'
+  readonly key?: string
+  readonly load: () => Promise<FunctionComponent<PageProps>>
+}
+
+export const PAGES: readonly PageEntry[] = [
+  { path: '/', title: 'Fleet', place: 'bar', key: 'f', load: async () => (await import('./pages/fleet.tsx')).FleetPage },
+  { path: '/p/:uuid', title: 'Process', place: 'none', load: async () => (await import('./pages/process.tsx')).ProcessPage },
+]
+
+/** The page of an address; undefined: there is none. */
+export function pageOf(path: readonly string[]): PageEntry | undefined {
+  const fits = (page: PageEntry): boolean => {
+    const parts = partsOf(page)
+    if (parts.length === 0) return path.length === 0
+    return parts.every((part, at) => part === path[at] || (part.startsWith(':') && path[at] !== undefined))
+  }
+  return PAGES.filter(fits).toSorted((one, other) => partsOf(other).length - partsOf(one).length)[0]
+}
+
+/** The parts of the path of a page. */
+export function partsOf({ path }: PageEntry): string[] {
+  return path.split('/').filter((part) => part !== '')
+}
