@@ -153,7 +153,9 @@ function StepDetail({ row, step }: { readonly row: RowView; readonly step: StepV
             <span class="tool-name">{tool.name}</span> <code>{mainInput(tool.input)}</code>{' '}
             <span class="quiet">
               {tool.outcome === null
-                ? 'runs'
+                ? tool.unbegun
+                  ? 'not begun'
+                  : 'runs'
                 : hasFailed(tool)
                   ? `failed${tool.exitCode === null ? '' : `, exit code ${tool.exitCode}`}`
                   : 'done'}

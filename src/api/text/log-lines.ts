@@ -3,8 +3,13 @@
 import { CREW_LOG_FACTS, crewEventText } from './crew-event.ts'
 import { labelsText } from './labels-text.ts'
 import { reasonText } from './exit-reason.ts'
-import type { FactBody, BodyOf } from '../../kernel/model/facts.ts'
+import type { AssistantPart, FactBody, BodyOf } from '../../kernel/model/facts.ts'
+import { toolInputLine } from './one-line.ts'
+import { isFailedCall, outcomeText, withoutExitCode } from './tool-outcome.ts'
 import type { LogLine } from '../views/process.ts'
+
+/** the greatest length of the input that a line of a call shows */
+const MAX_INPUT_CHARS = 1000
 
 /** The types of facts that have log lines. */
 export const LOG_FACTS = [
@@ -70,6 +75,17 @@ export function isFinalModelFailure(body: FactBody): body is BodyOf<'model.faile
   return body.retryInMs === null && body.error !== 'interrupted' && !('partial' in body && body.partial)
 }
 
+/** Returns the result of a tool as text that begins with the outcome: `bash exit 3: not found`. */
+function toolResult(body: BodyOf<'tool.finished'>): string {
+  const result = resultText(body).replace(/\n$/, '')
+  return `${body.name} ${outcomeText(body)}: ${isFailedCall(body) ? withoutExitCode(result.split('\n')).join('\n') : result}`.trimEnd()
+}
+
+function callLine(at: string, { callId, name, input }: Extract<AssistantPart, { type: 'tool-call' }>): LogLine {
+  const call = { id: callId, name, input: toolInputLine(input).slice(0, MAX_INPUT_CHARS).toWellFormed() }
+  return { at, stream: 'tool', text: `${name} ${JSON.stringify(input)}`, call }
+}
+
 /** Returns the log lines of a fact. */
 export function logLines(at: string, body: FactBody): LogLine[] {
   const lines = (stream: LogLine['stream'], text: string): LogLine[] =>
@@ -120,7 +136,7 @@ export function logLines(at: string, body: FactBody): LogLine[] {
     case 'model.failed':
       return [...(body.partial ? lines('assistant', body.partial) : []), ...lines('system', `model call failed: ${body.error}`)]
     case 'tool.finished':
-      return lines('tool', `${body.name} ${body.outcome}: ${resultText(body)}`)
+      return lines('tool', toolResult(body)).map((line, index) => (index === 0 && isFailedCall(body) ? { ...line, failed: true } : line))
     case 'files.failed':
       return lines('system', `the files of step ${body.step} could not be recorded: ${body.error}`)
     case 'context.compacted':
@@ -128,7 +144,7 @@ export function logLines(at: string, body: FactBody): LogLine[] {
       return lines('system', compactionText(body))
     case 'model.finished':
       return body.message.flatMap((part) => {
-        if (part.type === 'tool-call') return lines('tool', `${part.name} ${JSON.stringify(part.input)}`)
+        if (part.type === 'tool-call') return [callLine(at, part)]
         return part.type === 'text' && part.text !== '' ? lines('assistant', part.text) : []
       })
     default:

@@ -459,6 +459,8 @@ export interface StepView {
     exitCode: number | null
     result: string | null
     durationMs: number | null
+    /** the call, or one before it, waits for an answer of the user, or waited until the process ended; nothing of it was done */
+    unbegun?: true
   }[]
   inputTokens: number
   outputTokens: number
@@ -474,6 +476,17 @@ export interface LogLine {
   at: string
   stream: 'stdout' | 'stderr' | 'assistant' | 'user' | 'tool' | 'system'
   text: string
+  /** the tool call that the line is about */
+  call?: {
+    id: string
+    name: string
+    /** its main field on one line, truncated */
+    input: string
+    /** absent: it has ended, or that is unknown */
+    state?: 'open' | 'not begun'
+  }
+  /** the line is the beginning of the result of a failed tool call */
+  failed?: true
   /** the process of the line, in the log of a tree */
   uuid?: string
   pid?: number

@@ -13,8 +13,13 @@ export interface InFlightView {
   since: string | null
   /** whether the tool call may be repeated; null: it is no tool call */
   effect: 'read' | 'idempotent' | 'once' | null
-  /** `repeated`: a resume makes the call again; `interrupted`: it may or may not have happened; `stands still`: it is frozen */
-  becomes: 'repeated' | 'asked again' | 'interrupted' | 'finishes' | 'stands still' | 'goes on'
+  /** the call, or one before it, waits for an answer of the user, or waited until the process ended; nothing of it was done */
+  unbegun?: true
+  /**
+   * `repeated`: a resume makes the call again; `not run`: it has not begun; `interrupted`: it may or may not have happened; `stands still`:
+   * it is frozen
+   */
+  becomes: 'repeated' | 'asked again' | 'not run' | 'interrupted' | 'finishes' | 'stands still' | 'goes on'
 }
 
 /** What an action would cost: what is lost, what is kept, and what happens to others. */

@@ -62,6 +62,8 @@ export interface StepToolView {
   /** at most its first 64 KB */
   result: string | null
   durationMs: number | null
+  /** the call, or one before it, waits for an answer of the user, or waited until the process ended; nothing of it was done */
+  unbegun?: true
   /** what is larger than 64 KB: `GET …/steps/:step/tools/:call` has it */
   truncated: ('input' | 'result')[]
   /** its images, in the order of the parts `image:0`, `image:1` */

@@ -1,10 +1,11 @@
 // Prints the activity of an agent. The text of the agent goes to stdout while the model writes it. Each tool call and event is a line on
 // stderr, and so is the final summary. Untrusted text passes through `stripControls`. Test: test/tables/cli/follow/live-printer.test.ts.
 import { reasonText } from '../../api/text/exit-reason.ts'
+import { isFailedCall, outcomeText } from '../../api/text/tool-outcome.ts'
 import type { EventView } from '../../api/views/daemon.ts'
 import type { ProcessView } from '../../api/views/process.ts'
 import type { AssistantPart, BodyOf, FactBody } from '../../kernel/model/facts.ts'
-import { INPUT_COLUMNS, shortInput, processSummary } from '../print/process-text.ts'
+import { INPUT_COLUMNS, MIN_INPUT_COLUMNS, shortInput, processSummary } from '../print/process-text.ts'
 import { HoldNoticeFilter } from '../print/hold-notice-filter.ts'
 import type { FollowPrinter } from './follow.ts'
 import { formatTokens, formatDuration } from '../../faces/format.ts'
@@ -12,12 +13,10 @@ import { amountText } from '../print/limits.ts'
 import type { Output } from '../print/output.ts'
 import { Prose, wrapText } from '../print/prose.ts'
 import { oneLine, stripControls, displayWidth } from '../print/text.ts'
-import { failureLines, isFailedCall, outcomeText } from '../print/tool-outcome.ts'
+import { failureLines } from '../print/tool-outcome.ts'
 
 /** the columns of a tool call apart from its name and input: three spaces, and `  interrupted 12m 34s` */
 const OUTCOME_COLUMNS = 24
-/** the columns that the input of a tool call has at least */
-const MIN_INPUT_COLUMNS = 10
 /** the indentation of an error, and one free column */
 const ERROR_INDENT = 5
 

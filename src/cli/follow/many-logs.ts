@@ -5,7 +5,7 @@ import type { EventView } from '../../api/views/daemon.ts'
 import type { LogLine, ProcessView } from '../../api/views/process.ts'
 import { hasEnded } from '../print/process-text.ts'
 import { HoldNoticeFilter } from '../print/hold-notice-filter.ts'
-import { LogPrinter, logRecord, prefixOf, type LogPrefix, type LogStyle } from '../print/log-line.ts'
+import { LogPrinter, logRecord, prefixOf, type LoggedProcess, type LogPrefix, type LogStyle } from '../print/log-line.ts'
 import { fitWidth, oneLine, padWidth, displayWidth } from '../print/text.ts'
 import type { CommandContext } from '../table/verb.ts'
 import { BlockNotices, mayChangeBlock } from './block-notices.ts'
@@ -113,7 +113,7 @@ function nameOf(event: EventView): string | null {
 }
 
 interface Logged {
-  process: Pick<ProcessView, 'uuid' | 'pid' | 'name'>
+  process: LoggedProcess
   readonly colour: (typeof COLOURS)[number]
   readonly printer: LogPrinter
   readonly filter: HoldNoticeFilter
@@ -148,16 +148,17 @@ class ManyLogs {
   }
 
   /** Adds a living process. */
-  add({ uuid, pid, name }: Logged['process']): void {
+  add(process: LoggedProcess): void {
+    const { uuid } = process
     const style: LogStyle = { out: this.#out, withTime: this.#withTime, prefix: () => this.#prefix(uuid) }
     this.#logged.set(uuid, {
-      process: { uuid, pid, name },
+      process,
       colour: this.#colourOf(uuid),
       printer: new LogPrinter(style),
       filter: new HoldNoticeFilter(),
     })
     this.#living.add(uuid)
-    this.#labelColumns = Math.max(this.#labelColumns, displayWidth(this.#label({ uuid, pid, name })))
+    this.#labelColumns = Math.max(this.#labelColumns, displayWidth(this.#label(process)))
   }
 
   async print(uuid: string, line: LogLine): Promise<void> {

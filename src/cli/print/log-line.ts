@@ -4,7 +4,8 @@ import type { LogLine, ProcessView } from '../../api/views/process.ts'
 import { formatClock } from '../../faces/format.ts'
 import type { Output } from './output.ts'
 import { wrapText, Prose } from './prose.ts'
-import { displayWidth, stripControls } from './text.ts'
+import { INPUT_COLUMNS, MIN_INPUT_COLUMNS, openCallWord, type CallStanding } from './process-text.ts'
+import { displayWidth, fitWidth, oneLine, stripControls } from './text.ts'
 
 const STYLES = { stdout: null, stderr: null, assistant: null, user: 'cyan', tool: 'dim', system: 'yellow' } as const
 
@@ -24,11 +25,13 @@ export interface LogStyle {
   readonly prefix?: () => LogPrefix
 }
 
-/** What the JSON form of a line names: the process. */
-export type LoggedProcess = Pick<ProcessView, 'uuid' | 'pid' | 'name'>
+/** What the JSON form of a line names, and the state of the process, which decides the word of an open call. */
+export type LoggedProcess = Pick<ProcessView, 'uuid' | 'pid' | 'name'> & Partial<CallStanding>
 
+/** Returns the JSON form of a line: a call with its whole input as `text`. */
 export function logRecord({ uuid, pid, name }: LoggedProcess, line: LogLine): object {
-  return { uuid, pid, name, ...line }
+  const { call: _, failed: __, ...fields } = line
+  return { uuid, pid, name, ...fields }
 }
 
 export class LogPrinter {
@@ -46,13 +49,30 @@ export class LogPrinter {
     const { out, withTime, prefix } = this.#style
     if (out.json) return out.record({ version: 1, ...logRecord(process, line) })
     const { text: start, columns } = prefix?.() ?? { text: '', columns: 0 }
-    const colour = STYLES[line.stream]
+    const colour = line.failed ? 'red' : STYLES[line.stream]
     const at = withTime ? formatClock(line.at, Date.now()) : ''
     const time = withTime ? `${out.paint('dim', at)} ` : ''
     const margin = (withTime ? at.length + 1 : 0) + MARKS[line.stream].length
-    const text = MARKS[line.stream] + this.#wrapped(line, margin, columns)
+    const { state = 'running', status = 'working', note = null, asks = [] } = process
+    const word = line.call?.state
+      ? openCallWord({ state, status, note, asks }, { callId: line.call.id, unbegun: line.call.state === 'not begun' })
+      : null
+    const end = word === null ? '' : `  ${out.paint('yellow', word)}`
+    const shown = line.call
+      ? this.#callText(line.call, margin + columns + (word === null ? 0 : word.length + 2))
+      : this.#wrapped(line, margin, columns)
+    const text = MARKS[line.stream] + shown
     const rows = (start === '' ? [text] : text.split('\n')).map((row) => (colour ? out.paint(colour, row) : row))
-    await out.line(start + time + rows.join(`\n${start}`))
+    await out.line(start + time + rows.join(`\n${start}`) + end)
+  }
+
+  /** Returns a call on one row, as `run` and `steps` show it. `usedColumns`: what the row needs besides. */
+  #callText({ name, input }: NonNullable<LogLine['call']>, usedColumns: number): string {
+    const { out } = this.#style
+    const tool = oneLine(name)
+    const columns = out.proseColumns('stdout')
+    const room = columns === Infinity ? INPUT_COLUMNS : Math.max(MIN_INPUT_COLUMNS, columns - displayWidth(tool) - usedColumns - 1)
+    return `${tool} ${fitWidth(input, room, out.ellipsis)}`.trimEnd()
   }
 
   /** Wraps a line between words, unless a program printed it. `margin`: the columns to the left of the line, right of the prefix. */

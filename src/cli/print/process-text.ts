@@ -24,6 +24,21 @@ export function hasEnded(view: Pick<ProcessView, 'state'>): boolean {
   return view.state === 'dead' || view.state === 'zombie'
 }
 
+/** The state of a process, as far as the word for an open call needs it. */
+export type CallStanding = Pick<ProcessView, 'state' | 'status' | 'note' | 'asks'>
+
+/** Returns the word that is shown for a call without an outcome. `unbegun`: the call waits for an answer, or for a call that does. */
+export function openCallWord(
+  { state, status, note, asks }: CallStanding,
+  { callId, unbegun }: { readonly callId: string; readonly unbegun?: boolean },
+): string {
+  const ended = hasEnded({ state })
+  if (unbegun) return ended ? 'not run' : asks.some((ask) => ask.callId === callId) ? 'waits for your answer' : 'not begun'
+  if (ended) return 'interrupted'
+  // A draining process may still be working on a call.
+  return status === 'suspended' && !note?.endsWith('(draining)') ? 'held' : 'running'
+}
+
 interface Hold {
   readonly reason: string
   readonly by: string
@@ -79,6 +94,8 @@ export function processSummary(view: ProcessView): string {
 
 /** the greatest width of an input that no terminal limits */
 export const INPUT_COLUMNS = 100
+/** the columns that the input of a tool call has at least */
+export const MIN_INPUT_COLUMNS = 10
 
 /** Returns the input of a tool on one line, truncated: its main field, or the whole input as JSON. */
 export function shortInput(input: unknown, columns = INPUT_COLUMNS, ellipsis = '...'): string {

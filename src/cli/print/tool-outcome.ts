@@ -1,26 +1,11 @@
-// Formats the outcome of a tool call for `run`, `attach` and `steps`. A command with an exit code other than 0 counts as failed. Pure.
+// Selects the lines that `run`, `attach` and `steps` show of the result of a failed tool call. Pure.
 // Tests: test/tables/cli/follow/live-printer.test.ts, test/e2e/cli/cli.test.ts.
+import { isFailedCall, withoutExitCode, type ToolEnd } from '../../api/text/tool-outcome.ts'
 import { fitWidth, oneLine } from './text.ts'
-
-/** The end of a tool call. */
-interface ToolEnd {
-  readonly outcome: string
-  readonly exitCode?: number | null
-}
 
 /** the number of lines that are shown of the output of a failed command */
 const OUTPUT_LINES = 3
 const MAX_CHARS = 1000
-
-/** Returns the outcome as text: `ok`, `exit 3`, `error` or `denied`. */
-export function outcomeText({ outcome, exitCode }: ToolEnd): string {
-  return outcome === 'ok' && exitCode ? `exit ${exitCode}` : outcome
-}
-
-/** Whether the call has failed. */
-export function isFailedCall({ outcome, exitCode = 0 }: ToolEnd): boolean {
-  return outcome !== 'ok' || (exitCode ?? 0) !== 0
-}
 
 /** Returns lines from the result of a failed call: the last ones of a command, else the beginning. `reeve logs` shows the whole result. */
 export function failureLines(
@@ -39,5 +24,5 @@ function lastLines(content: string): string[] {
     .slice(-OUTPUT_LINES * MAX_CHARS)
     .split('\n')
     .map(oneLine)
-  return lines.filter((line) => line !== '' && !/^\[exit code \d+\]$/.test(line)).slice(-OUTPUT_LINES)
+  return withoutExitCode(lines.filter((line) => line !== '')).slice(-OUTPUT_LINES)
 }

@@ -163,6 +163,8 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       'Shows the assistant text, tool calls and output of processes. With `-f` it continues until all have ended. `--since` takes a time or a duration; with `--tail` both apply.',
       'Several processes are shown as one log in the order of time, and each row begins with a name. `--tree` adds all descendants, and with `-f` new ones. `--all` shows all living processes, and with `-f` every new one; it does not end by itself. `-l` shows the living ones with a label.',
       'P may be a pattern in quotes for names of living processes. `--tail` counts per process. Without it several processes show at most 20,000 lines together, but at least 10 each.',
+      'A tool call is shown with its name and its main argument, shortened to one row. A call without a result has a word at its end: `running`, `held`, `interrupted`, or `waits for your answer`. A call that did not begin is `not begun`, and `not run` after the end of its process.',
+      '`--json` prints `lines`, or with `-f` one object per line. Each has `uuid`, `pid`, `name`, `at`, `stream` and `text`. The text of a tool call is its name and its whole input as JSON; `reeve steps --json` has calls and results as fields.',
     ],
     wordRange: ANY_WORDS,
     flags: {
@@ -181,6 +183,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       ['reeve logs -f --since 10m 5', 'the last ten minutes, then what follows'],
       ["reeve logs --match 'npm test' docs", 'the lines about one thing'],
       ['reeve logs -f web db', 'two processes as one log'],
+      ['reeve logs --json docs', 'with the whole input of each tool call'],
       ['reeve logs -f --tree docs', 'a process and all below it'],
     ],
     load: () => import('../verbs/logs.ts'),

@@ -1,11 +1,12 @@
 // `reeve steps`: prints each model call with its tool calls. Test: test/e2e/cli/cli.test.ts.
-import type { ProcessView, StepView } from '../../api/views/process.ts'
-import { hasEnded, INPUT_COLUMNS, shortInput, tokensText } from '../print/process-text.ts'
+import { isFailedCall, outcomeText } from '../../api/text/tool-outcome.ts'
+import type { StepView } from '../../api/views/process.ts'
+import { INPUT_COLUMNS, MIN_INPUT_COLUMNS, openCallWord, shortInput, tokensText } from '../print/process-text.ts'
 import { formatCost, formatCount, formatDuration } from '../../faces/format.ts'
 import type { Output } from '../print/output.ts'
 import { wrapText } from '../print/prose.ts'
 import { oneLine, stripControls, displayWidth } from '../print/text.ts'
-import { failureLines, isFailedCall, outcomeText } from '../print/tool-outcome.ts'
+import { failureLines } from '../print/tool-outcome.ts'
 import { stepDetailLines } from '../print/details/step-detail.ts'
 import { resolveForRead } from '../input/which-process.ts'
 import type { VerbCall } from '../table/verb.ts'
@@ -14,7 +15,6 @@ import type { VerbCall } from '../table/verb.ts'
 const PAGE_STEPS = 200
 /** the columns of spaces in the line of a tool call */
 const SPACES = 5
-const MIN_INPUT_COLUMNS = 10
 
 type Tool = StepView['tools'][number]
 
@@ -23,12 +23,12 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const { uuid } = process
   const number = args.number('step')
   if (number !== undefined) return showStep({ out, reeve }, uuid, number)
-  const unfinishedWord = unfinishedCallWord(process)
+  const wordOf = (tool: Tool): string => openCallWord(process, tool)
   const all: StepView[] = []
   for (let after = 0; ;) {
     const page = await reeve.steps(uuid, { after, limit: PAGE_STEPS })
     if (out.json) all.push(...page)
-    else for (const step of page) for (const line of lines(step, out, unfinishedWord)) await out.line(line)
+    else for (const step of page) for (const line of lines(step, out, wordOf)) await out.line(line)
     after = page.at(-1)?.step ?? after
     if (page.length < PAGE_STEPS) break
   }
@@ -43,14 +43,7 @@ async function showStep({ out, reeve }: Pick<VerbCall, 'out' | 'reeve'>, uuid: s
   return 0
 }
 
-/** Returns the word that is shown for a call without an outcome. */
-function unfinishedCallWord(process: ProcessView): string {
-  if (hasEnded(process)) return 'interrupted'
-  // A draining process may still be working on a call.
-  return process.status === 'suspended' && !process.note?.endsWith('(draining)') ? 'held' : 'running'
-}
-
-function lines(step: StepView, out: Output, unfinishedWord: string): string[] {
+function lines(step: StepView, out: Output, wordOf: (tool: Tool) => string): string[] {
   const parts = [
     `step ${step.step}`,
     oneLine(step.model),
@@ -63,7 +56,7 @@ function lines(step: StepView, out: Output, unfinishedWord: string): string[] {
   return [
     out.paint('bold', parts.join(' | ')),
     ...text,
-    ...step.tools.flatMap((tool) => [toolLine(tool, out, unfinishedWord), ...errorLines(tool, out)]),
+    ...step.tools.flatMap((tool) => [toolLine(tool, out, wordOf), ...errorLines(tool, out)]),
     ...step.notes.map((note) => out.paint('dim', `  ${oneLine(note)}`)),
   ]
 }
@@ -81,10 +74,10 @@ function errorLines({ outcome, exitCode, result }: Tool, out: Output): string[] 
   )
 }
 
-/** Returns the line of a tool call. `unfinishedWord`: the word for a call without an outcome. */
-function toolLine(tool: Tool, out: Output, unfinishedWord: string): string {
+/** Returns the line of a tool call. `wordOf`: returns the word for a call without an outcome. */
+function toolLine(tool: Tool, out: Output, wordOf: (tool: Tool) => string): string {
   const { outcome: recordedOutcome, exitCode } = tool
-  const outcome = recordedOutcome === null ? unfinishedWord : outcomeText({ outcome: recordedOutcome, exitCode })
+  const outcome = recordedOutcome === null ? wordOf(tool) : outcomeText({ outcome: recordedOutcome, exitCode })
   const time = tool.durationMs === null ? '' : ` ${formatDuration(tool.durationMs)}`
   const name = oneLine(tool.name)
   const room =

@@ -8,6 +8,7 @@ import { dispositionOf, DEFER_MS } from '../../kernel/model/signals.ts'
 import { isLiving, isSuspended, statusOf } from '../../kernel/model/status.ts'
 import { isClosed } from '../../kernel/crew/state/task-states.ts'
 import { mayRepeatCall } from '../../kernel/decide/close-open-calls.ts'
+import { unbegunCalls } from '../../kernel/state/unbegun-calls.ts'
 import { resumeModes } from '../../kernel/decide/resume-modes.ts'
 import { isoOrNull } from '../views/format-times.ts'
 import type { InFlightView, StakesView } from '../../api/views/stakes.ts'
@@ -116,6 +117,7 @@ function inFlightOf(world: StakesWorld, row: Process): InFlightView[] {
   if (!isLiving(row) && world.action !== 'resume') return []
   const { uuid, spec, progress, clock, context } = row
   const open = world.open.get(uuid)
+  const unbegun = unbegunCalls(row)
   if (isPlainCommand(spec)) {
     if (row.life.state !== 'running' || !row.life.attached) return []
     const what = `the command ${(spec.argv ?? []).join(' ')}`.slice(0, MAX_WHAT_CHARS)
@@ -136,13 +138,15 @@ function inFlightOf(world: StakesWorld, row: Process): InFlightView[] {
         ]),
     ...progress.openCalls.map((call): InFlightView => {
       const known = open?.calls.get(call.callId)
-      const isAsked = call.asked === true && !isExternal(spec)
+      const isUnbegun = unbegun.has(call.callId)
+      const end = becomes(world, row, mayRepeatCall(row, call))
       return {
         uuid,
         what: known?.what ?? call.name,
         since: isoOrNull(known?.since ?? null),
         effect: call.effect,
-        becomes: isAsked && becomes(world, row, true) === 'repeated' ? 'asked again' : becomes(world, row, mayRepeatCall(spec, call)),
+        ...(isUnbegun ? { unbegun: true as const } : {}),
+        becomes: !isUnbegun ? end : end === 'interrupted' ? 'not run' : end === 'repeated' && call.asked === true ? 'asked again' : end,
       }
     }),
   ]

@@ -22,11 +22,13 @@ export interface StepFacts {
   readonly messages: ReadonlyMap<string, StoredFact>
   /** the last records and checkpoints up to the end of the next step, in order: they are written while that step runs */
   readonly late: readonly StoredFact[]
+  /** the ids of the open calls that have not begun */
+  readonly unbegun: ReadonlySet<string>
 }
 
 /** Returns the view of a step; null if the facts have no such step. */
-export function stepDetailOf({ step, facts, before, messages, late }: StepFacts): StepDetailView | null {
-  const view = stepsOf(facts).find((one) => one.step === step)
+export function stepDetailOf({ step, facts, before, messages, late, unbegun }: StepFacts): StepDetailView | null {
+  const view = stepsOf(facts, unbegun).find((one) => one.step === step)
   const brief = new BriefSteps()
   for (const { body, at } of facts) brief.apply(body, at)
   const row = brief.rows.find((one) => one.step === step)

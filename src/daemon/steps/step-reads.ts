@@ -5,6 +5,7 @@ import { KernelError } from '../../kernel/model/errors.ts'
 import { GATEWAY_FACTS } from './gateway-calls.ts'
 import { BRIEF_FACTS, BriefSteps, type BriefStep } from './brief-steps.ts'
 import { partOf, stepDetailOf } from './step-detail.ts'
+import { unbegunCalls } from '../../kernel/state/unbegun-calls.ts'
 import type { BriefStepsView, StepDetailView, StepPartView } from '../../api/views/steps.ts'
 import type { FactMark, FactType, PageFilter, StoredFact } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'
@@ -91,6 +92,7 @@ export class StepReads {
       before,
       messages: await this.#messagesOf(uuid, before),
       late: await this.#lateFacts(process, step),
+      unbegun: unbegunCalls(process),
     })
     if (!view) throw noStep(process, step)
     return view

@@ -3,6 +3,7 @@
 // Tests: test/tables/daemon/views/process-queries.test.ts, test/e2e/cli/logs.test.ts.
 import { isRepeatedByNote, LOG_FACTS, logLines } from '../../api/text/log-lines.ts'
 import { isoTime } from './format-times.ts'
+import { unbegunCalls } from '../../kernel/state/unbegun-calls.ts'
 import { patternOf } from './search-excerpts.ts'
 import type { LogLine } from '../../api/views/process.ts'
 import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'
@@ -64,7 +65,7 @@ export async function readLogs(deps: LogDeps, processes: readonly Process[], que
     const position = { cursor: current.fact.cursor, lines: Infinity }
     if (room === 0 || facts === MAX_FACTS) return { lines: parts.reverse().flat(), cursor, before: position }
     const { uuid, pid, spec } = source.process
-    const all = isRepeatedByNote(current.fact.body, current.next) ? [] : logLines(isoTime(current.fact.at), current.fact.body)
+    const all = isRepeatedByNote(current.fact.body, current.next) ? [] : source.linesOf(current.fact)
     const wanted = pattern ? all.filter(({ text }) => text.search(pattern) >= 0) : all
     const open = current.fact.cursor === before.cursor ? wanted.slice(0, before.lines) : wanted
     const shown = open.slice(Math.max(0, open.length - room))
@@ -82,6 +83,12 @@ function newestOf(sources: readonly LogSource[]): LogSource | undefined {
   return newest
 }
 
+type CallState = NonNullable<NonNullable<LogLine['call']>['state']>
+
+function withState(line: LogLine, state: CallState | undefined): LogLine {
+  return line.call && state ? { ...line, call: { ...line.call, state } } : line
+}
+
 /** What is read of a log: the facts before a position and since a time; of many processes only their own facts. */
 interface LogRange {
   readonly before: LogPosition
@@ -95,6 +102,8 @@ class LogSource {
   readonly #deps: LogDeps
   readonly #range: LogRange
   readonly #pageFacts: number
+  /** the states of the open tool calls, by call id */
+  readonly #open: ReadonlyMap<string, CallState>
   /** facts that were read and not yet used, in order */
   #page: readonly StoredFact[] = []
   #beforeSeq: number
@@ -108,6 +117,8 @@ class LogSource {
     this.#deps = deps
     this.process = process
     this.#range = range
+    const unbegun = unbegunCalls(process)
+    this.#open = new Map(process.progress.openCalls.map(({ callId }) => [callId, unbegun.has(callId) ? 'not begun' : 'open']))
     this.#pageFacts = range.isMany ? MANY_PAGE_FACTS : PAGE_FACTS
     this.#beforeSeq = beforeSeq
   }
@@ -120,6 +131,12 @@ class LogSource {
     await source.advance()
     source.newest = source.current?.fact.cursor ?? 0
     return source
+  }
+
+  /** Returns the log lines of a fact. Those of open calls have the state of the call. */
+  linesOf({ at, body }: StoredFact): LogLine[] {
+    const lines = logLines(isoTime(at), body)
+    return this.#open.size === 0 ? lines : lines.map((line) => withState(line, line.call && this.#open.get(line.call.id)))
   }
 
   /** Moves to the previous fact in the range; `current` is null after the first one. */

@@ -3,6 +3,7 @@
 // Test: test/e2e/daemon/api.test.ts, test/tables/daemon/views/references.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import { statusOf } from '../../kernel/model/status.ts'
+import { unbegunCalls } from '../../kernel/state/unbegun-calls.ts'
 import { processView, signalsOf, stepsOf } from './process-view.ts'
 import { GATEWAY_FACTS } from '../steps/gateway-calls.ts'
 import { isoTime, isoOrNull } from './format-times.ts'
@@ -206,7 +207,7 @@ export class ProcessQueries {
     }
     // If the process was removed between two pages, the partial result would look complete: this throws COLLECTED instead.
     await this.get(process.uuid)
-    return stepsOf(facts)
+    return stepsOf(facts, unbegunCalls(process))
   }
 
   async *#facts(uuid: Uuid, from: number): AsyncGenerator<StoredFact> {

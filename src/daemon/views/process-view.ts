@@ -370,14 +370,16 @@ function asksNote(process: Process): string | null {
 /** A step view that is being built. */
 type StepDraft = { -readonly [K in keyof StepView]: StepView[K] }
 
-/** Builds the views of steps from the facts of a process, which must be in order. */
-export function stepsOf(facts: Iterable<StoredFact>): StepView[] {
+/** Builds the views of steps from the facts of a process, which must be in order. `unbegun`: the ids of the open calls that have not begun. */
+export function stepsOf(facts: Iterable<StoredFact>, unbegun: ReadonlySet<string>): StepView[] {
   const steps = new Map<number, StepDraft>()
   const calls = new GatewayCalls()
   for (const { body, at } of facts) {
     addToSteps(steps, body, at)
     for (const { step, usage } of calls.apply(body)) addUsage(steps.get(step), usage)
   }
+  for (const { tools } of steps.values())
+    for (const tool of tools) if (tool.outcome === null && unbegun.has(tool.callId)) tool.unbegun = true
   return [...steps.values()]
 }
 
@@ -435,7 +437,17 @@ function finishModel(step: StepDraft | undefined, body: Extract<FactBody, { type
   addUsage(step, body.usage)
   step.tools = body.message.flatMap((part) =>
     part.type === 'tool-call'
-      ? [{ callId: part.callId, name: part.name, input: part.input, outcome: null, exitCode: null, result: null, durationMs: null }]
+      ? [
+          {
+            callId: part.callId,
+            name: part.name,
+            input: part.input,
+            outcome: null,
+            exitCode: null,
+            result: null,
+            durationMs: null,
+          },
+        ]
       : [],
   )
   if (step.tools.length === 0) step.finishedAt = isoTime(at)

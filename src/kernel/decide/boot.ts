@@ -78,7 +78,7 @@ function bootRunning(draft: DecisionDraft, process: Process, input: BootInput): 
     life.holds.length > 0 && (resumeSource(process) !== 'rerun' || (process.clock.startedAt === null && !needsInput(process)))
   if (!staysSuspended) return endProcess(draft, process, bootExit(process), input)
   // A drained process waited before its next call. Its open calls have not begun, so they run when it continues.
-  if (!life.drained || life.midway || isExternal(process.spec)) closeToolCalls(draft, process.uuid, 1)
+  if (!life.drained || life.midway || isExternal(process.spec)) closeToolCalls(draft, process, 1)
   closeReservedCalls(draft, process.uuid)
   draft.emit(process.uuid, { type: 'process.rehydrated', pid: draft.takePid() })
   if (survivors.length > 0) recordSurvivors(draft, process, survivors)

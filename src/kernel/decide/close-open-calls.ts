@@ -2,20 +2,22 @@
 // not run twice gets the result `interrupted`. Owns the facts that close calls, before the start of a driver and before
 // the end of a process. Tests: test/tables/kernel/decide/spawn.test.ts, test/tables/kernel/state/unfinished-call.test.ts.
 import { isExternal } from '../model/capabilities.ts'
+import { unbegunCalls } from '../state/unbegun-calls.ts'
 import { unfinishedCallUsage, expectedUsage } from '../state/unfinished-call.ts'
 import type { OpenCall, Process } from '../model/process.ts'
-import type { ProcessSpec } from '../model/process-spec.ts'
 import type { DecisionDraft } from './draft.ts'
 import type { Uuid } from '../model/ids.ts'
 import type { CallUsage } from '../model/usage.ts'
 
 /** The result that the model reads for a call with an unknown outcome. */
 export const INTERRUPTED_CALL = 'interrupted; it may or may not have happened'
+/** The result of a call that waited for the user's answer until its process ended. */
+const UNBEGUN_CALL = 'not run: the process ended before this call began'
 
-/** Closes the open calls of an earlier incarnation: the model call, and tool calls that may not run twice. */
-export function closeOpenWork(draft: DecisionDraft, uuid: Uuid): void {
-  closeModelCall(draft, uuid)
-  closeToolCalls(draft, uuid, 0)
+/** Closes the open calls of an earlier incarnation: the model call, and tool calls that may not run twice. `before`: its row. */
+export function closeOpenWork(draft: DecisionDraft, before: Process): void {
+  closeModelCall(draft, before.uuid)
+  closeToolCalls(draft, before, 0)
 }
 
 /** Closes a summary call that the last incarnation left open. `before`: the row of that incarnation. */
@@ -41,17 +43,23 @@ export function closeCompaction(draft: DecisionDraft, before: Process): void {
 const MAX_DAEMON_DEATHS = 2
 
 /**
- * Closes tool calls with an unknown outcome. Calls of a native agent that are repeatable or have not begun stay open. `newDeaths`: number of
- * deaths of the daemon that no fact records yet.
+ * Closes tool calls with an unknown outcome. Calls of a native agent that are repeatable or have not begun stay open. `before`: the row before
+ * the next start, which drops the questions. `newDeaths`: number of deaths of the daemon that no fact records yet.
  */
-export function closeToolCalls(draft: DecisionDraft, uuid: Uuid, newDeaths: 0 | 1): void {
-  const { progress, spec } = draft.mustGet(uuid)
-  for (const call of progress.openCalls) if (!mayRepeatCall(spec, call, newDeaths)) closeToolCall(draft, uuid, call)
+export function closeToolCalls(draft: DecisionDraft, before: Process, newDeaths: 0 | 1): void {
+  const unbegun = unbegunCalls(before)
+  for (const call of before.progress.openCalls)
+    if (!mayRepeatCall(before, call, newDeaths)) closeToolCall(draft, before.uuid, call, !unbegun.has(call.callId))
 }
 
 /** Whether the next incarnation makes an open call of this process again. `newDeaths`: as for `closeToolCalls`. */
-export function mayRepeatCall(spec: ProcessSpec, { asked, effect, cuts = 0 }: OpenCall, newDeaths: 0 | 1 = 0): boolean {
-  return !isExternal(spec) && (asked === true || (effect !== 'once' && cuts + newDeaths < MAX_DAEMON_DEATHS))
+export function mayRepeatCall(
+  process: Pick<Process, 'spec' | 'progress'>,
+  { callId, effect, cuts = 0 }: OpenCall,
+  newDeaths: 0 | 1 = 0,
+): boolean {
+  if (isExternal(process.spec)) return false
+  return unbegunCalls(process).has(callId) || (effect !== 'once' && cuts + newDeaths < MAX_DAEMON_DEATHS)
 }
 
 /** Closes the open model call, because nothing waits for its answer any more. */
@@ -75,16 +83,21 @@ function interruptedUsage(process: Process): { readonly usage?: CallUsage } {
   return usage === null ? {} : { usage }
 }
 
-/** Closes one tool call as interrupted. */
-export function closeToolCall(draft: DecisionDraft, uuid: Uuid, call: { readonly callId: string; readonly name: string }): void {
+/** Closes one tool call as interrupted, or as not run if it has not begun. */
+export function closeToolCall(
+  draft: DecisionDraft,
+  uuid: Uuid,
+  call: { readonly callId: string; readonly name: string },
+  hasBegun = true,
+): void {
   const { step } = draft.mustGet(uuid).progress
   draft.emit(uuid, {
     type: 'tool.finished',
     step,
     callId: call.callId,
     name: call.name,
-    outcome: 'interrupted',
-    content: INTERRUPTED_CALL,
+    outcome: hasBegun ? 'interrupted' : 'error',
+    content: hasBegun ? INTERRUPTED_CALL : UNBEGUN_CALL,
     durationMs: 0,
   })
 }

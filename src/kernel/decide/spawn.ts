@@ -162,7 +162,7 @@ function startDriver(draft: DecisionDraft, process: Process, { containment, mete
     ...(direct === undefined ? {} : { direct }),
   })
   closeCompaction(draft, process)
-  closeOpenWork(draft, process.uuid)
+  closeOpenWork(draft, process)
   draft.effect({ type: 'driver.start', uuid: process.uuid, pid: process.pid })
 }
 
@@ -174,7 +174,7 @@ export function startOnHold(draft: DecisionDraft, process: Process, ...own: read
   const holds = [...inheritedHolds(draft, process), ...own]
   draft.emit(process.uuid, { type: 'process.started', mono: draft.now.mono, attached: false, containment: null })
   closeCompaction(draft, process)
-  closeOpenWork(draft, process.uuid)
+  closeOpenWork(draft, process)
   for (const hold of holds) addHold(draft, process.uuid, hold, false)
 }
 

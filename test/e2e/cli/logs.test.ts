@@ -116,3 +116,37 @@ test('the log of a tree, page by page backwards, and only lines with a text', as
   expect((await reeve('logs', '--match', '2', 'root')).stdout).toBe('2\n')
   expect((await reeve('logs', '-f', '--match', '2', 'root')).code).toBe(64)
 })
+
+test('calls are readable, a failed one has its exit code, and one that waits for an answer has not begun', async () => {
+  const bash = (command: string): object => ({ name: 'bash', input: { command } })
+  const failed = await daemon.spawnScripted([{ tools: [bash('echo bad; exit 3')] }, { text: 'end' }], { name: 'failed' })
+  await daemon.waitForEnd(failed.uuid)
+  expect((await reeve('logs', 'failed')).stdout).toMatch(/\n {2}bash echo bad; exit 3\n {2}bash exit 3: bad\nend\n/)
+  const { lines } = JSON.parse((await reeve('logs', '--json', 'failed')).stdout) as { lines: { stream: string }[] }
+  expect(lines.filter(({ stream }) => stream === 'tool')).toEqual([
+    {
+      uuid: failed.uuid,
+      pid: failed.pid,
+      name: 'failed',
+      at: expect.any(String),
+      stream: 'tool',
+      text: 'bash {"command":"echo bad; exit 3"}',
+    },
+    { uuid: failed.uuid, pid: failed.pid, name: 'failed', at: expect.any(String), stream: 'tool', text: 'bash exit 3: bad' },
+  ])
+  await daemon.spawnScripted([{ tools: [bash('echo one'), bash('echo two')] }, { text: 'end' }], { name: 'held', permissions: 'ask' })
+  await daemon.waitForStatus('held', 'waiting')
+  const waiting = '  bash echo one  waits for your answer\n  bash echo two  not begun\n'
+  expect((await reeve('logs', 'held')).stdout).toContain(waiting)
+  expect((await reeve('steps', 'held')).stdout).toContain(waiting)
+  expect((await reeve('logs', 'held', 'failed')).stdout).toContain('held   |   bash echo two  not begun\n')
+  const stopped = await reeve('stop', 'held')
+  expect(stopped.stderr).toMatch(/\n {2}not run: bash echo one, bash echo two; kept: 0 steps, `reeve resume \d+` continues\n$/)
+  const ended = '  bash echo one  not run\n  bash echo two  not run\n'
+  expect((await reeve('logs', 'held')).stdout).toContain(ended)
+  expect((await reeve('steps', 'held')).stdout).toContain(ended)
+  expect((await reeve('steps', '--step', '1', 'held')).stdout).toContain('bash: not begun (once)\n')
+  await reeve('resume', '-d', 'held')
+  await daemon.waitForStatus('held', 'waiting')
+  expect((await reeve('steps', 'held')).stdout, 'a resume asks again, and the call behind it is made again').toContain(waiting)
+})

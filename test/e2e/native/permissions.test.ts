@@ -128,6 +128,23 @@ describe('a call that needs an answer', () => {
   })
 })
 
+describe('a stop while a call waits for an answer', () => {
+  test('does nothing of the calls, and a resume asks again and runs each once', async () => {
+    const calls = ['one', 'two'].map((name) => ({ name: 'bash', input: { command: `echo ${name} >> made` } }))
+    const { uuid } = await daemon.spawnScripted([{ tools: calls }, { text: 'done' }], { permissions: 'ask' })
+    await waitForQuestion(uuid)
+    await daemon.client.post(`/v1/processes/${uuid}/signal`, { signal: 'SIGTERM' })
+    await daemon.waitForEnd(uuid)
+    await daemon.resume(uuid)
+    for (const name of ['one', 'two']) {
+      expect(await waitForQuestion(uuid)).toMatchObject({ asks: [{ text: `bash: echo ${name} >> made` }] })
+      await answer(uuid, { option: 'allow' })
+    }
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
+    expect(await readFile(join(daemon.work, 'made'), 'utf8')).toBe('one\ntwo\n')
+  })
+})
+
 describe('rules', () => {
   test('allow commands and paths, and all else asks', async () => {
     await mkdir(join(daemon.work, 'src'))

@@ -13,6 +13,7 @@ const MAX_NAMED = 5
 const BECOMES: Readonly<Record<InFlightView['becomes'], string>> = {
   repeated: 'a resume makes it again',
   'asked again': 'a resume asks again',
+  'not run': 'it has not begun, and will not run',
   interrupted: 'interrupted; it may or may not have happened',
   finishes: 'it finishes first',
   'stands still': 'it is frozen',
@@ -63,8 +64,10 @@ export function stakesSummary(stakes: StakesView, now: number): string | null {
   const { inFlight, messagesLost, task, run, kept } = stakes
   const hasSteps = kept.step !== null
   const lost = inFlight.filter(({ becomes, effect }) => becomes === 'interrupted' && effect !== null)
+  const notRun = inFlight.filter(({ unbegun }) => unbegun)
   const parts = [
     ...(lost.length > 0 ? [`interrupted: ${namesOf(lost.map((call) => callText(call, now)))}`] : []),
+    ...(notRun.length > 0 ? [`not run: ${namesOf(notRun.map(({ what }) => oneLine(what)))}`] : []),
     ...(messagesLost > 0 ? [`${formatCount(messagesLost, 'message')} lost`] : []),
     ...(task ? [`task ${taskText(task)}`] : []),
     ...(run && run.blocks.length > 0 ? [`cannot start any more: ${namesOf(run.blocks)}`] : []),

@@ -4,7 +4,7 @@ import type { StepDetailView, StepToolView } from '../../../api/views/steps.ts'
 import { formatCost, formatDuration, formatTokens } from '../../../faces/format.ts'
 import { tokensText } from '../process-text.ts'
 import { oneLine, stripControls } from '../text.ts'
-import { outcomeText } from '../tool-outcome.ts'
+import { outcomeText } from '../../../api/text/tool-outcome.ts'
 
 /** What printing needs of an output. */
 interface Painter {
@@ -57,8 +57,8 @@ function figuresOf(step: StepDetailView): string[] {
   ]
 }
 
-function toolTitle({ name, outcome, exitCode, durationMs, effect }: StepToolView): string {
-  const end = outcome === null ? 'no outcome' : outcomeText({ outcome, exitCode })
+function toolTitle({ name, outcome, exitCode, durationMs, effect, unbegun }: StepToolView): string {
+  const end = outcome === null ? (unbegun ? 'not begun' : 'no outcome') : outcomeText({ outcome, exitCode })
   return `${oneLine(name)}: ${end}${durationMs === null ? '' : ` ${formatDuration(durationMs)}`}${effect === null ? '' : ` (${effect})`}`
 }
 

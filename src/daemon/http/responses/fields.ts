@@ -18,6 +18,12 @@ export const containment = z.enum(CONTAINMENT_KINDS)
 
 export const tokenFields = { inputTokens: count, outputTokens: count, cacheReadTokens: count, cacheWriteTokens: count }
 
+/** Whether an open tool call has not begun. */
+export const unbegunField = z
+  .literal(true)
+  .exactOptional()
+  .describe('the call, or one before it, waits for an answer of the user, or waited until the process ended; nothing of it was done')
+
 /** The cost of several model calls. */
 export const costFields = {
   costUsd: usd.nullable(),

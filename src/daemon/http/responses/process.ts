@@ -20,7 +20,23 @@ import {
   CALL_DECISIONS,
   PERMISSION_POLICIES,
 } from '../../../kernel/model/words.ts'
-import { containment, costFields, count, driver, effort, ms, status, text, texts, time, tokenFields, usd, uuid, version } from './fields.ts'
+import {
+  containment,
+  costFields,
+  count,
+  driver,
+  effort,
+  ms,
+  status,
+  text,
+  texts,
+  time,
+  tokenFields,
+  unbegunField,
+  usd,
+  uuid,
+  version,
+} from './fields.ts'
 import { doing, why } from './rows.ts'
 import { ENFORCEMENT_LEVELS } from '../../../kernel/state/permissions.ts'
 import { ASK_KINDS, ASK_OPTION_KINDS, ASK_SOURCES, ASK_TOOL_KINDS } from '../../../kernel/model/asks.ts'
@@ -398,6 +414,7 @@ export const step = z
         exitCode: z.number().nullable(),
         result: text.nullable(),
         durationMs: ms.nullable(),
+        unbegun: unbegunField,
       }),
     ),
     ...tokenFields,
@@ -411,6 +428,16 @@ const line = z
     at: time,
     stream: z.enum(['stdout', 'stderr', 'assistant', 'user', 'tool', 'system']),
     text,
+    call: z
+      .object({
+        id: text,
+        name: text,
+        input: text.describe('its main field on one line, truncated'),
+        state: z.enum(['open', 'not begun']).exactOptional().describe('absent: it has ended, or that is unknown'),
+      })
+      .exactOptional()
+      .describe('the tool call that the line is about'),
+    failed: z.literal(true).exactOptional().describe('the line is the beginning of the result of a failed tool call'),
     uuid: text.exactOptional().describe('the process of the line, in the log of a tree'),
     pid: count.exactOptional(),
     name: text.nullable().exactOptional(),

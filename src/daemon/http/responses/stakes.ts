@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { TASK_STATES } from '../../../kernel/model/crew/words.ts'
 import { STAKES_ACTIONS, TOOL_EFFECTS } from '../../../kernel/model/words.ts'
-import { count, status, text, texts, time, uuid, version } from './fields.ts'
+import { count, status, text, texts, time, unbegunField, uuid, version } from './fields.ts'
 
 const related = z.object({ uuid, pid: count, name: text.nullable() })
 
@@ -12,9 +12,12 @@ const inFlight = z
     what: text.describe('a model call, a tool call with its input, or a command'),
     since: time.nullable().describe('null: unknown'),
     effect: z.enum(TOOL_EFFECTS).nullable().describe('whether the tool call may be repeated; null: it is no tool call'),
+    unbegun: unbegunField,
     becomes: z
-      .enum(['repeated', 'asked again', 'interrupted', 'finishes', 'stands still', 'goes on'])
-      .describe('`repeated`: a resume makes the call again; `interrupted`: it may or may not have happened; `stands still`: it is frozen'),
+      .enum(['repeated', 'asked again', 'not run', 'interrupted', 'finishes', 'stands still', 'goes on'])
+      .describe(
+        '`repeated`: a resume makes the call again; `not run`: it has not begun; `interrupted`: it may or may not have happened; `stands still`: it is frozen',
+      ),
   })
   .describe('Work that has begun and not ended.')
 

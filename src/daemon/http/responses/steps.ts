@@ -2,7 +2,7 @@
 // src/api/views/steps.ts. Test: test/e2e/daemon/openapi.test.ts.
 import { z } from 'zod'
 import { TOOL_EFFECTS } from '../../../kernel/model/words.ts'
-import { count, ms, text, texts, time, usd, version } from './fields.ts'
+import { count, ms, text, texts, time, unbegunField, usd, version } from './fields.ts'
 import { step } from './process.ts'
 
 const numbers = z.array(z.number())
@@ -52,6 +52,7 @@ const toolDetail = z
     exitCode: z.number().nullable(),
     result: text.nullable().describe('at most its first 64 KB'),
     durationMs: ms.nullable(),
+    unbegun: unbegunField,
     truncated: z.array(z.enum(['input', 'result'])).describe('what is larger than 64 KB: `GET …/steps/:step/tools/:call` has it'),
     images: z.array(z.object({ mediaType: text, bytes: count })).describe('its images, in the order of the parts `image:0`, `image:1`'),
   })

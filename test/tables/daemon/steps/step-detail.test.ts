@@ -54,7 +54,14 @@ test('all that the facts of a step have', () => {
     turn: 1,
     openCalls: [],
   })
-  const view = stepDetailOf({ step: 2, facts: FACTS, before, messages: new Map(queued.map((fact) => ['m', fact])), late })
+  const view = stepDetailOf({
+    step: 2,
+    facts: FACTS,
+    before,
+    messages: new Map(queued.map((fact) => ['m', fact])),
+    late,
+    unbegun: new Set(),
+  })
   expect(view).toMatchObject({
     reasoning: 'why\n\nso',
     calls: [
@@ -75,7 +82,7 @@ test('all that the facts of a step have', () => {
     effect: 'idempotent',
   })
   expect(view?.tools[0]?.result).toHaveLength(MAX_PART_CHARS)
-  expect(stepDetailOf({ step: 3, facts: FACTS, before: [], messages: new Map(), late: [] })).toBeNull()
+  expect(stepDetailOf({ step: 3, facts: FACTS, before: [], messages: new Map(), late: [], unbegun: new Set() })).toBeNull()
 })
 
 test('the parts of a call', () => {

@@ -186,7 +186,7 @@ const FIRST_END: FactBody = {
 const SECOND_END: FactBody = { type: 'tool.finished', step: 1, callId: 'x', name: 'read', outcome: 'ok', content: 'yes', durationMs: 1 }
 
 test('a step counts its attempts, and is finished when the last of its calls is', () => {
-  const [open] = stepsOf(factsOf([...CALLS, FIRST_END]))
+  const [open] = stepsOf(factsOf([...CALLS, FIRST_END]), new Set())
   expect(open).toMatchObject({
     step: 1,
     attempts: 2,
@@ -203,15 +203,19 @@ test('a step counts its attempts, and is finished when the last of its calls is'
       { callId: 'y', name: 'bash', outcome: 'ok', exitCode: 3, result: 'no', durationMs: 2 },
     ],
   })
-  const [whole] = stepsOf(factsOf([...CALLS, FIRST_END, SECOND_END]))
+  const [whole] = stepsOf(factsOf([...CALLS, FIRST_END, SECOND_END]), new Set())
   expect(whole?.finishedAt).toMatch(/^20/)
+  const unbegun = (facts: FactBody[]): boolean[] | undefined =>
+    stepsOf(factsOf(facts), new Set(['x']))[0]?.tools.map((tool) => tool.unbegun === true)
+  expect(unbegun([...CALLS, FIRST_END])).toEqual([true, false])
+  expect(unbegun([...CALLS, FIRST_END, SECOND_END]), 'a call with an outcome has begun').toEqual([false, false])
 })
 
 test('a step with an open call has no text and no cost yet; facts of unknown steps are skipped', () => {
-  expect(stepsOf(factsOf([...CALLS.slice(0, 1)]))).toMatchObject([
+  expect(stepsOf(factsOf([...CALLS.slice(0, 1)]), new Set())).toMatchObject([
     { step: 1, attempts: 1, text: null, costUsd: null, finishedAt: null, tools: [] },
   ])
-  expect(stepsOf(factsOf([FIRST_END]))).toEqual([])
+  expect(stepsOf(factsOf([FIRST_END]), new Set())).toEqual([])
 })
 
 test('a step shows what changed the context after it, and mentions an image without text', () => {
@@ -225,6 +229,7 @@ test('a step shows what changed the context after it, and mentions an image with
       { type: 'compaction.failed', step: 1, attempt: 1, error: 'overloaded', status: 529, retryInMs: 5 },
       { type: 'context.compacted', step: 1, summary: 'so far', ranges: [[1, 2]], before: 180_000, after: 20_000, usage, durationMs: 9 },
     ]),
+    new Set(),
   )
   expect(step).toMatchObject({
     tools: [{ result: '[image/png]' }, { result: 'no' }],

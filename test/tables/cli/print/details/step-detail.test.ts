@@ -38,6 +38,7 @@ const STEP: StepDetailView = {
       exitCode: null,
       result: null,
       durationMs: null,
+      unbegun: true,
       truncated: ['input'],
       images: [],
     },
@@ -88,7 +89,7 @@ test('a step with everything, and one with nothing', () => {
       1 failed
       (cut at 64 KB)
       (image image/png, 70 bytes)
-    write: no outcome
+    write: not begun
       (the input is larger than 64 KB)
     asked Run it?: allow by user after 1.0s
     asked And this?: withdrawn

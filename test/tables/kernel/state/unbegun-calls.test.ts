@@ -1,0 +1,29 @@
+// Which open calls have not begun: those that wait for an answer, and those behind them.
+import { expect, test } from 'vitest'
+import { unbegunCalls } from '../../../../src/kernel/state/unbegun-calls.ts'
+import type { OpenCall, Process } from '../../../../src/kernel/model/process.ts'
+
+/** `r`: a read, `w`: another call; `?`: it waits for an answer. Returns the places of the calls that have not begun. */
+function unbegunIn(calls: string, driver: 'native' | 'acp' = 'native'): string {
+  const openCalls = calls.split(' ').map((text, index): OpenCall => ({
+    callId: String(index),
+    name: 'tool',
+    effect: text.startsWith('r') ? 'read' : 'once',
+    ...(text.endsWith('?') ? { asked: true as const } : {}),
+  }))
+  const process = { spec: { driver }, progress: { openCalls } } as unknown as Process
+  return [...unbegunCalls(process)].join(' ')
+}
+
+test.each([
+  ['w', ''],
+  ['r r', ''],
+  ['w? w r', '0 1 2'],
+  ['w w?', '1'],
+  ['r? r', '0'],
+  ['r r? r w r', '1 3 4'],
+])('native: %s', (calls, unbegun) => expect(unbegunIn(calls)).toBe(unbegun))
+
+test('of an external agent only the call that waits is known', () => {
+  expect(unbegunIn('w? w r', 'acp')).toBe('0')
+})
