@@ -1,0 +1,107 @@
+// What the cost page shows, as its address has it, and the requests for it. Test: test/e2e/web/cost.test.ts.
+import type { UsageBy, UsageRateView, UsageReportView } from '../../../src/api/views/usage.ts'
+import { MEASURES, type Measure } from '../../../src/faces/cost-chart.ts'
+import { ask } from '../../actions.ts'
+import { daemonNow } from '../clock.tsx'
+
+export const SPLITS = ['agent', 'model', 'label', 'project', 'tree', 'process'] as const satisfies readonly UsageBy[]
+export const TIMES = ['day', 'hour'] as const
+/** the time ranges of the menu, in hours */
+export const RANGES: Readonly<Record<string, number>> = { '24h': 24, '7d': 168, '30d': 720, '90d': 2_160, '365d': 8_760 }
+const HOUR_MS = 3_600_000
+
+export interface CostQuery {
+  readonly by: (typeof TIMES)[number]
+  readonly split: (typeof SPLITS)[number]
+  readonly label: string
+  /** a range of the menu, a time, or `all` */
+  readonly since: string
+  /** a time; empty: up to now */
+  readonly until: string
+  readonly under: string
+  readonly measure: Measure
+}
+
+export interface CostData {
+  readonly chart: UsageReportView
+  readonly table: UsageReportView
+  readonly rate: UsageRateView
+}
+
+export function costQueryOf(query: URLSearchParams): CostQuery {
+  const text = (name: string): string => query.get(name) ?? ''
+  return {
+    by: TIMES.find((name) => name === text('by')) ?? 'day',
+    split: SPLITS.find((name) => name === text('split') && (name !== 'label' || text('label') !== '')) ?? 'model',
+    label: text('label'),
+    since: text('since') || '30d',
+    until: text('until'),
+    under: text('under'),
+    measure: MEASURES.find((name) => name === text('of')) ?? 'cost',
+  }
+}
+
+export async function readCost(query: CostQuery): Promise<CostData> {
+  const { by, split, label, until, under } = query
+  const since = sinceOf(query)
+  const common = {
+    ...(split === 'label' ? { label } : {}),
+    ...(since === null ? {} : { since }),
+    ...(until === '' ? {} : { until }),
+    ...(under === '' ? {} : { under }),
+  }
+  const [chart, table, rate] = await Promise.all([
+    ask<UsageReportView>(`/v1/usage?${new URLSearchParams({ ...common, by: `${by},${split}` })}`),
+    ask<UsageReportView>(`/v1/usage?${new URLSearchParams({ ...common, by: split })}`),
+    ask<UsageRateView>('/v1/usage/rate'),
+  ])
+  return { chart, table, rate }
+}
+
+/** The start of the time as the API takes it; null: all usage. */
+function sinceOf({ since }: CostQuery): string | null {
+  if (since === 'all') return null
+  const hours = RANGES[since]
+  return hours === undefined ? since : String(daemonNow() - hours * HOUR_MS)
+}
+
+/** What must be added to UTC for the clock of the daemon, in ms: its days begin at midnight there. */
+function clockOffsetOf({ home }: UsageReportView): number {
+  const dayMs = 24 * HOUR_MS
+  const midnight = Date.parse(home.day.endsAt) % dayMs
+  return midnight > 12 * HOUR_MS ? dayMs - midnight : -midnight
+}
+
+/** A time on the clock of the daemon, as rows are named. */
+function timeKey(at: number, by: CostQuery['by'], report: UsageReportView): string {
+  const iso = new Date(at + clockOffsetOf(report)).toISOString()
+  return by === 'day' ? iso.slice(0, 10) : `${iso.slice(0, 10)} ${iso.slice(11, 13)}:00`
+}
+
+/** The first and the last time of the chart; the last one is now, unless the query has an end. */
+export function chartRange(query: CostQuery, report: UsageReportView): { readonly from?: string; readonly to: string } {
+  const until = report.until === null ? daemonNow() : Date.parse(report.until) - 1
+  return {
+    ...(report.since === null ? {} : { from: timeKey(Date.parse(report.since), query.by, report) }),
+    to: timeKey(until, query.by, report),
+  }
+}
+
+/** The hours of one day, as changes of the address. */
+export function hoursOfDay(day: string, report: UsageReportView): Readonly<Record<'by' | 'since' | 'until', string>> {
+  const from = Date.parse(`${day}T00:00Z`) - clockOffsetOf(report)
+  return { by: 'hour', since: new Date(from).toISOString(), until: new Date(from + 24 * HOUR_MS).toISOString() }
+}
+
+/** The command that prints the same table. */
+export function costCommand({ by, split, label, since, until, under }: CostQuery): string[] {
+  return [
+    'reeve',
+    'usage',
+    '--by',
+    `${by},${split === 'label' ? `label:${label}` : split}`,
+    ...(since === 'all' ? [] : ['--since', since]),
+    ...(until === '' ? [] : ['--until', until]),
+    ...(under === '' ? [] : [under]),
+  ]
+}

@@ -1,0 +1,99 @@
+// The figures above the chart: what was spent in the time, today and this month with the budgets of the home, what is spent now, and
+// which processes are near a limit. Test: test/e2e/web/cost.test.ts.
+import type { JSX } from 'preact'
+import type { UsageReportView } from '../../../src/api/views/usage.ts'
+import { costSigns } from '../../../src/faces/cost-chart.ts'
+import { formatCost } from '../../../src/faces/format.ts'
+import { titleOf } from '../../actions.ts'
+import { rows, watchList } from '../../rows.ts'
+import { BudgetBar } from '../budget-bar.tsx'
+import type { CostData } from './cost-query.ts'
+
+export function CostFigures({ data: { chart, rate } }: { readonly data: CostData }): JSX.Element {
+  const perMinute = rate.total.find(({ minutes }) => minutes === 5)?.costUsd ?? 0
+  return (
+    <>
+      <dl class="figures">
+        <Figure name="in this time">
+          <strong>{costSigns(chart.total)}</strong>
+        </Figure>
+        <Figure name="today">
+          <Period name="dailyUsd" period={chart.home.day} />
+        </Figure>
+        <Figure name="this month">
+          <Period name="monthlyUsd" period={chart.home.month} />
+        </Figure>
+        <Figure name="now">
+          {formatCost(perMinute)}/min{perMinute > 0 ? ` · ~${formatCost(60 * perMinute)} in an hour, if it goes on so` : ''}
+        </Figure>
+      </dl>
+      <Trees rate={rate} />
+      <NearLimit />
+    </>
+  )
+}
+
+function Figure({
+  name,
+  children,
+}: {
+  readonly name: string
+  readonly children: JSX.Element | readonly (JSX.Element | string)[]
+}): JSX.Element {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+/** What was spent in a day or a month, with the budget of the home. */
+function Period({ name, period }: { readonly name: string; readonly period: UsageReportView['home']['day'] }): JSX.Element {
+  const { costUsd, budgetUsd } = period
+  if (budgetUsd === null) return <>{formatCost(costUsd)}</>
+  const budget = { limit: name as 'budgetUsd', used: costUsd, reserved: 0, of: budgetUsd, warnAt: 0.8 }
+  return <BudgetBar row={{ budget }} />
+}
+
+const MAX_SHOWN = 3
+
+function Trees({ rate: { trees } }: Pick<CostData, 'rate'>): JSX.Element | null {
+  const spending = trees.flatMap(({ root, rates }) => {
+    const perMinute = rates.find(({ minutes }) => minutes === 5)?.costUsd ?? 0
+    return perMinute > 0 ? [{ root, perMinute }] : []
+  })
+  if (spending.length === 0) return null
+  return (
+    <p class="quiet">
+      spending now:{' '}
+      {spending.slice(0, MAX_SHOWN).map(({ root, perMinute }, index) => (
+        <span key={root.uuid}>
+          {index === 0 ? '' : ' · '}
+          <a href={`/p/${root.uuid}`}>{root.name ?? root.agent}</a> {formatCost(perMinute)}/min
+        </span>
+      ))}
+    </p>
+  )
+}
+
+/** The living processes that have used at least half of a limit. */
+function NearLimit(): JSX.Element | null {
+  watchList()
+  const near = [...rows.values()]
+    .flatMap((row) => (row.budget && row.budget.of > 0 && row.endedAt === null ? [{ row, share: row.budget.used / row.budget.of }] : []))
+    .filter(({ share }) => share >= 0.5)
+    .toSorted((a, b) => b.share - a.share)
+  if (near.length === 0) return null
+  return (
+    <p class="quiet">
+      near their limit:{' '}
+      {near.slice(0, MAX_SHOWN).map(({ row, share }, index) => (
+        <span key={row.uuid}>
+          {index === 0 ? '' : ' · '}
+          <a href={`/p/${row.uuid}`}>{titleOf(row)}</a> {Math.round(100 * share)} % of {row.budget?.limit}
+        </span>
+      ))}
+    </p>
+  )
+}
