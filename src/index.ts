@@ -788,9 +788,9 @@ export class Reeve implements AsyncDisposable {
 
   /**
    * Requests that the daemon ends after a drain of at most `drainMs` (default 10 s). Resolves before the daemon has ended. A second call
-   * can only shorten the drain.
+   * can only shorten the drain. `restart`: another daemon starts afterwards, so the page comes back with its sessions.
    */
-  async stopDaemon(options: CallOptions & { drainMs?: number } = {}): Promise<void> {
+  async stopDaemon(options: CallOptions & { drainMs?: number; restart?: boolean } = {}): Promise<void> {
     const { signal, ...body } = options
     await this.#client.post('/v1/daemon/stop', body, { signal })
   }

@@ -4,7 +4,8 @@ import { signal } from '@preact/signals'
 import type { AskView, ProcessView, StepView } from '../src/api/views/process.ts'
 import type { NeedsView, NeedView } from '../src/api/views/needs.ts'
 import type { RowView } from '../src/api/views/rows.ts'
-import { request, RequestError } from './api.ts'
+import { request } from './api.ts'
+import { RequestError } from './request-error.ts'
 import { session } from './store.ts'
 
 interface Failure {
@@ -21,7 +22,7 @@ export const asked = signal<ReadonlySet<string>>(new Set())
 export function ask<T>(path: string, options: Parameters<typeof request>[2] = {}): Promise<T> {
   const opened = session.value
   if (typeof opened === 'string') throw new Error('there is no session')
-  return request<T>(opened.token, path, options)
+  return request<T>({ token: opened.token, id: opened.session.id }, path, options)
 }
 
 /** What lists call a process: its name, what it is about, or its PID. */

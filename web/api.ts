@@ -1,25 +1,8 @@
 // Requests of the page: JSON by `fetch` with the token of the session as a header, to this origin alone. Streams of events are read by
 // `fetch` as well, so that the token is in no address. Used by the page and by its worker. Test: test/e2e/web/page.test.ts.
 import type { ErrorBody } from '../src/api/views/daemon.ts'
-
-/** An error answer of the daemon. */
-export class RequestError extends Error {
-  readonly status: number
-  readonly code: string
-  readonly hint: string
-
-  constructor(status: number, { code, message, hint }: { readonly code: string; readonly message: string; readonly hint: string }) {
-    super(message)
-    this.status = status
-    this.code = code
-    this.hint = hint
-  }
-
-  /** Whether the daemon does not know the token any more. */
-  get isRefused(): boolean {
-    return this.status === 403 && this.code === 'FORBIDDEN'
-  }
-}
+import { provePeer, type Credentials } from './peer.ts'
+import { RequestError } from './request-error.ts'
 
 export interface RequestOptions {
   readonly method?: 'GET' | 'POST' | 'DELETE'
@@ -27,9 +10,9 @@ export interface RequestOptions {
   readonly signal?: AbortSignal
 }
 
-/** Sends a request, and returns the answer. Errors: RequestError; TypeError without an answer. */
-export async function request<T>(token: string, path: string, options: RequestOptions = {}): Promise<T> {
-  return (await (await send(token, path, options)).json()) as T
+/** Sends a request, and returns the answer. Errors: RequestError; TypeError without an answer; ForeignPeerError. */
+export async function request<T>(credentials: Credentials, path: string, options: RequestOptions = {}): Promise<T> {
+  return (await (await send(credentials, path, options)).json()) as T
 }
 
 /** One event of a stream. */
@@ -40,11 +23,11 @@ export interface StreamEvent {
 
 /** Reads a stream of server-sent events to its end. `onByte` is called at each piece, the head included. */
 export async function readStream(
-  token: string,
+  credentials: Credentials,
   path: string,
   handlers: { readonly onEvent: (event: StreamEvent) => void; readonly onByte: () => void; readonly signal: AbortSignal },
 ): Promise<void> {
-  const response = await send(token, path, { signal: handlers.signal })
+  const response = await send(credentials, path, { signal: handlers.signal })
   handlers.onByte()
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   let rest = ''
@@ -69,10 +52,11 @@ function eventOf(block: string): StreamEvent | null {
   return { type: fields.find((field) => field?.[1] === 'event')?.[2] ?? 'message', data: data.join('\n') }
 }
 
-async function send(token: string, path: string, { method = 'GET', body, signal }: RequestOptions): Promise<Response> {
+async function send(credentials: Credentials, path: string, { method = 'GET', body, signal }: RequestOptions): Promise<Response> {
+  await provePeer(credentials)
   const response = await fetch(path, {
     method,
-    headers: { authorization: `Bearer ${token}`, ...(body ? { 'content-type': 'application/json' } : {}) },
+    headers: { authorization: `Bearer ${credentials.token}`, ...(body ? { 'content-type': 'application/json' } : {}) },
     ...(body ? { body: JSON.stringify(body) } : {}),
     ...(signal ? { signal } : {}),
     cache: 'no-store',

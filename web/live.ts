@@ -2,7 +2,7 @@
 // being read again, and an older answer never replaces a newer one. Test: test/e2e/web/process.test.ts.
 import { effect, signal, untracked, type Signal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
-import { RequestError } from './api.ts'
+import { RequestError } from './request-error.ts'
 import { rowSignal } from './rows.ts'
 
 /** the shortest time between two reads, in ms */

@@ -1,6 +1,7 @@
 // The session of this browser: takes the code of a link out of the address bar, exchanges it for a token, and keeps the token in the
-// storage of this origin, which a page on another port cannot read. Must never put the token into an address.
-// Test: test/e2e/web/page.test.ts.
+// storage of this origin, which a page on another port cannot read. Must never put the token into an address. Must not leave the token in
+// the storage while the daemon is away: whoever takes its port then is of the same origin, and can read it.
+// Test: test/e2e/web/page.test.ts, test/e2e/web/return.test.ts.
 import type { WebCodeBody, WebSessionView, WebStartedView } from '../src/api/views/web.ts'
 
 const KEY = 'reeve.session'
@@ -52,6 +53,16 @@ export function storedSession(): StoredSession | null {
     // Another version of the page has stored something else.
     return null
   }
+}
+
+/** Takes the session out of the storage while its daemon is away. Pages that are open still have it. */
+export function hideSession({ token }: StoredSession): void {
+  if (storedSession()?.token === token) forgetSession()
+}
+
+/** Puts the session into the storage again, unless there is another one. */
+export function keepSession(opened: StoredSession): void {
+  if (storedSession() === null) localStorage.setItem(KEY, JSON.stringify(opened))
 }
 
 /** Forgets the session, after the daemon has refused its token. */

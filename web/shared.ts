@@ -1,14 +1,15 @@
 // What the page and its worker send each other. The worker holds the only stream of this browser, so that any number of tabs takes one of
 // the six connections that a browser opens to an origin. Test: test/e2e/web/page.test.ts.
+import type { Credentials } from './peer.ts'
 import type { RowEvent } from '../src/api/row-events.ts'
 
-/** From a tab to the worker. `hello`: the tab is there, with its token; `bye`: it goes. */
-export type ToWorker = { readonly type: 'hello'; readonly token: string } | { readonly type: 'bye' }
+/** From a tab to the worker. `hello`: the tab is there, with its session; `bye`: it goes. */
+export type ToWorker = { readonly type: 'hello'; readonly credentials: Credentials } | { readonly type: 'bye' }
 
 /** The state of the link to the daemon. */
 export interface LinkState {
-  /** `refused`: the daemon does not know the token any more */
-  readonly state: 'opening' | 'open' | 'lost' | 'refused'
+  /** `refused`: the daemon does not know the session any more; `foreign`: another program answers in its place */
+  readonly state: 'opening' | 'open' | 'lost' | 'refused' | 'foreign'
   /** when the last byte came, in ms since the epoch by this browser's clock; null: none yet */
   readonly lastByteAt: number | null
 }

@@ -2,7 +2,8 @@
 // `link` has the age of the last byte. Test: test/e2e/web/page.test.ts.
 import { computed, signal } from '@preact/signals'
 import { takeRowEvent } from './rows.ts'
-import { forgetSession, type NoSession, type StoredSession } from './session.ts'
+import { noteProof } from './peer.ts'
+import { forgetSession, hideSession, keepSession, type NoSession, type StoredSession } from './session.ts'
 import type { FromWorker, LinkState } from './shared.ts'
 import { connectWorker } from './stream.ts'
 
@@ -24,13 +25,20 @@ export const isStale = computed((): boolean => {
 /** Shows a session, from now on with each change. */
 export function show(opened: StoredSession): void {
   session.value = opened
-  connectWorker(opened.token, onMessage)
+  connectWorker({ token: opened.token, id: opened.session.id }, onMessage)
   setInterval(() => (now.value = Date.now()), 1_000)
 }
 
 function onMessage(message: FromWorker): void {
   if (message.type === 'rows') return takeRowEvent(message.event)
-  if (message.link.state === 'refused') return end()
+  const { state, lastByteAt } = message.link
+  if (state === 'refused') return end()
+  noteProof(state === 'open' ? lastByteAt : null)
+  const opened = session.peek()
+  if (typeof opened !== 'string' && state !== link.peek().state) {
+    if (state === 'open') keepSession(opened)
+    else if (state !== 'opening') hideSession(opened)
+  }
   link.value = message.link
 }
 

@@ -1,5 +1,6 @@
 // A tab's end of the stream: connects to the worker that all tabs share. Makes the only Trusted Types policy of the page, which accepts
 // the address of that worker and nothing else. Test: test/e2e/web/page.test.ts.
+import type { Credentials } from './peer.ts'
 import type { FromWorker, ToWorker } from './shared.ts'
 
 /** The address of the worker; the build puts it here. */
@@ -10,16 +11,16 @@ interface TrustedTypes {
 }
 
 /** Connects to the worker. Returns the function that leaves it. */
-export function connectWorker(token: string, onMessage: (message: FromWorker) => void): () => void {
+export function connectWorker(credentials: Credentials, onMessage: (message: FromWorker) => void): () => void {
   const worker = new SharedWorker(workerAddress(), { name: 'reeve', type: 'module' })
   const send = (message: ToWorker): void => worker.port.postMessage(message)
   worker.port.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => onMessage(data))
   worker.port.start()
-  send({ type: 'hello', token })
+  send({ type: 'hello', credentials })
   const leave = (): void => send({ type: 'bye' })
   addEventListener('pagehide', leave)
   // A page that comes back from the browser's memory is a tab again.
-  addEventListener('pageshow', ({ persisted }) => persisted && send({ type: 'hello', token }))
+  addEventListener('pageshow', ({ persisted }) => persisted && send({ type: 'hello', credentials }))
   return leave
 }
 

@@ -1,8 +1,10 @@
 // The worker that all tabs share: it holds the one stream to the daemon, opens it again when it breaks, keeps the rows, and passes each
-// event to each tab. Must never keep a token that no tab has. Test: test/e2e/web/page.test.ts.
+// event to each tab. Must never keep a token that no tab has. Test: test/e2e/web/page.test.ts, test/e2e/web/return.test.ts.
 import { applyRowEvent, type RowEvent } from '../src/api/row-events.ts'
 import type { RowView } from '../src/api/views/rows.ts'
-import { readStream, RequestError } from './api.ts'
+import { readStream } from './api.ts'
+import { RequestError } from './request-error.ts'
+import { ForeignPeerError, noteProof, type Credentials } from './peer.ts'
 import type { FromWorker, LinkState, ToWorker } from './shared.ts'
 
 const STREAM = '/v1/rows?follow=1&scope=recent&shape=objects'
@@ -10,7 +12,7 @@ const RETRY_MS = 1_000
 /** without a byte for this time, twice the daemon's sign of life, the stream is opened again */
 const SILENCE_MS = 5_000
 /** a tab that was closed says nothing, so its port is dropped when the browser has collected it */
-const ports = new Map<MessagePort, string>()
+const ports = new Map<MessagePort, Credentials>()
 let link: LinkState = { state: 'opening', lastByteAt: null }
 let stream: AbortController | null = null
 
@@ -44,12 +46,15 @@ function streamPath(): string {
 }
 
 /** Follows the stream with a token until it is refused or replaced. */
-async function follow(token: string, { signal }: AbortController): Promise<void> {
+async function follow(credentials: Credentials, { signal }: AbortController): Promise<void> {
   while (!signal.aborted) {
+    // A stream that is opened anew may meet another program.
+    noteProof(null)
+    let state: LinkState['state'] = 'lost'
     const silence = new AbortController()
     const watch = setInterval(() => Date.now() - (link.lastByteAt ?? 0) > SILENCE_MS && link.state === 'open' && silence.abort(), 1_000)
     try {
-      await readStream(token, streamPath(), {
+      await readStream(credentials, streamPath(), {
         signal: AbortSignal.any([signal, silence.signal]),
         onByte: () => setLink({ state: 'open', lastByteAt: Date.now() }),
         onEvent: ({ data }) => takeEvent(JSON.parse(data) as RowEvent),
@@ -61,22 +66,23 @@ async function follow(token: string, { signal }: AbortController): Promise<void>
         setLink({ state: 'refused' })
         return
       }
+      if (error instanceof ForeignPeerError) state = 'foreign'
     } finally {
       clearInterval(watch)
     }
-    setLink({ state: 'lost' })
+    setLink({ state })
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
   }
 }
 
 /** Follows with the token of the tab that came last: an older one may have been revoked. */
-function start(token: string): void {
+function start(credentials: Credentials): void {
   stream?.abort()
   stream = new AbortController()
   newest = null
   rows.clear()
   setLink({ state: 'opening' })
-  follow(token, stream).catch(() => setLink({ state: 'lost' }))
+  follow(credentials, stream).catch(() => setLink({ state: 'lost' }))
 }
 
 function onMessage(port: MessagePort, message: ToWorker): void {
@@ -87,9 +93,10 @@ function onMessage(port: MessagePort, message: ToWorker): void {
     stream = null
     return
   }
-  const isNew = ![...ports.values()].includes(message.token)
-  ports.set(port, message.token)
-  if (stream === null || isNew) return start(message.token)
+  const { credentials } = message
+  const isNew = ![...ports.values()].some(({ token }) => token === credentials.token)
+  ports.set(port, credentials)
+  if (stream === null || isNew) return start(credentials)
   port.postMessage({ type: 'link', link } satisfies FromWorker)
   if (newest) port.postMessage({ type: 'rows', event: { ...newest, rows: [...rows.values()] } } satisfies FromWorker)
 }

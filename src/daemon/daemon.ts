@@ -153,6 +153,8 @@ class RunningDaemon implements Daemon {
   readonly #resources: AsyncDisposableStack
   readonly #startedAt: Now
   readonly #stopped = Promise.withResolvers<void>()
+  /** another daemon starts afterwards, so the page is kept for it */
+  #isRestart = false
   #drain: Drain | null = null
 
   constructor(deps: DaemonResources, parts: DaemonParts, resources: AsyncDisposableStack) {
@@ -183,6 +185,7 @@ class RunningDaemon implements Daemon {
     const web = new WebPort({
       clock,
       log,
+      file: join(paths.state, 'web.json'),
       route: (request, response) => server.app.routing(request, response),
       resolve: async (ref) => (await routesDeps.reads.resolve(ref)).uuid,
       readOpenings: async () => (await settings.web()).allow,
@@ -193,8 +196,8 @@ class RunningDaemon implements Daemon {
     this.#resources.defer(async () => {
       socketWatch?.close()
       // The socket file belongs to another daemon now, and closing this server would remove it. So the server stays open until exit.
-      if ((await socketWatch?.check()) === 'replaced') return web.close()
-      await web.close()
+      if ((await socketWatch?.check()) === 'replaced') return web.close(this.#isRestart)
+      await web.close(this.#isRestart)
       await server.close()
       await Promise.all([rm(paths.daemonJson, { force: true }), rm(paths.socket, { force: true })])
     })
@@ -208,6 +211,7 @@ class RunningDaemon implements Daemon {
     await writeFile(paths.daemonJson, `${JSON.stringify(this.#view())}\n`, { mode: 0o600 })
     this.#parts.sweeper.sweep()
     loopWatch.start()
+    web.reopen()
   }
 
   /** Stops this daemon when its program was removed and nothing runs. */
@@ -338,11 +342,14 @@ class RunningDaemon implements Daemon {
       roles: async (cwd) => ({ version: 1, ...(await readRolePrompts(cwd, paths)) }),
       doctor: (verify) => runDoctorChecks({ paths, containments, store, tmpDir, agents, otherChecks }, verify),
       providers: { paths, keys },
-      stop: (drainMs) => {
-        this.stop(drainMs).catch((error: unknown) => log('stopping failed', error))
-      },
+      stop: (drainMs, restart) => this.#stopForClient(drainMs, restart),
       web: () => web.load(),
     }
+  }
+
+  #stopForClient(drainMs: number | undefined, isRestart: boolean): void {
+    this.#isRestart = isRestart
+    this.stop(drainMs).catch((error: unknown) => this.#deps.log('stopping failed', error))
   }
 
   /** Checks that new work may start. Errors: UNAVAILABLE while the daemon is stopping; the store's error while it cannot be written. */

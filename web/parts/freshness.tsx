@@ -1,5 +1,5 @@
-// How old the last byte of the daemon is. Never says that the page is live because a connection is open. Test: test/e2e/web/page.test.ts,
-// test/e2e/web/process.test.ts.
+// How old the last byte of the daemon is, and who answers in its place. Never says that the page is live because a connection is open.
+// Test: test/e2e/web/page.test.ts, test/e2e/web/process.test.ts, test/e2e/web/return.test.ts.
 import type { JSX } from 'preact'
 import { formatClock } from '../../src/faces/format.ts'
 import { isStale, link, now } from '../store.ts'
@@ -8,7 +8,12 @@ export function Freshness(): JSX.Element {
   const { state, lastByteAt } = link.value
   const age = lastByteAt === null ? null : Math.max(0, Math.round((now.value - lastByteAt) / 1_000))
   const heard = age === null ? 'nothing heard yet' : `last heard of ${age} s ago`
-  const text = state === 'lost' ? `the daemon does not answer · ${heard} · tries again` : heard
+  const text =
+    state === 'lost'
+      ? `the daemon does not answer · ${heard} · tries again`
+      : state === 'foreign'
+        ? `another program answers · ${heard} · tries again`
+        : heard
   return (
     <span class={isStale.value ? 'freshness stale' : 'freshness'} data-link={state}>
       {text}
@@ -20,10 +25,18 @@ export function Freshness(): JSX.Element {
 export function StaleBar(): JSX.Element | null {
   const { state, lastByteAt } = link.value
   if (!isStale.value || state === 'opening' || lastByteAt === null) return null
+  const was = `This is how it was at ${formatClock(new Date(lastByteAt).toISOString(), lastByteAt)}.`
+  if (state === 'foreign')
+    return (
+      <p class="stale-bar" role="alert">
+        Another program answers at {location.host}, not the daemon. It was told no secret; do not enter any here. {was} If it stays so,
+        close this page: <code>reeve web</code> opens a new one at another port.
+      </p>
+    )
   return (
     <p class="stale-bar" role="status">
-      The daemon does not answer. This is how it was at {formatClock(new Date(lastByteAt).toISOString(), lastByteAt)}. If the daemon has
-      ended, <code>reeve web</code> starts it and opens a new page.
+      The daemon does not answer. {was} The page goes on by itself when the daemon runs again; do not load it anew. After{' '}
+      <code>reeve daemon stop</code>, <code>reeve web</code> opens a new page.
     </p>
   )
 }

@@ -20,6 +20,14 @@ export interface WebCodeBody {
   code: string
 }
 
+/** POST /v1/web/hello. */
+export interface WebHelloBody {
+  /** the id of a session; not its token */
+  session: string
+  /** at least 128 random bits, as base64url */
+  nonce: string
+}
+
 /** A session of the page. */
 export interface WebSessionView {
   id: string
@@ -54,6 +62,12 @@ export interface WebStartedView {
   /** the bearer token of the session */
   token: string
   session: WebSessionView
+}
+
+export interface WebHelloView {
+  version: 1
+  /** HMAC-SHA-256 of `reeve-hello-1`, the Host and the nonce, a line each; the key is the SHA-256 of the token; base64url */
+  mac: string
 }
 
 export interface WebView {

@@ -31,13 +31,19 @@ export interface StoppedDaemon {
   readonly killed?: true
 }
 
+export interface StopOptions {
+  readonly drainMs: number
+  /** another daemon starts afterwards */
+  readonly restart?: boolean
+}
+
 /** Stops the daemon, and resolves when it has ended. A stop without drain uses SIGKILL if the daemon hangs or does not end. */
-export async function stopDaemon(call: Pick<VerbCall, 'out'>, drainMs: number): Promise<StoppedDaemon> {
+export async function stopDaemon(call: Pick<VerbCall, 'out'>, { drainMs, restart = false }: StopOptions): Promise<StoppedDaemon> {
   const { holderFile } = pathsFrom()
   const holder = readHolder(holderFile)
   const isForced = drainMs === 0
   try {
-    return await stopGracefully(call, { drainMs, endMs: isForced && holder ? FORCED_END_MS : END_MS })
+    return await stopGracefully(call, { drainMs, restart, endMs: isForced && holder ? FORCED_END_MS : END_MS })
   } catch (error) {
     const hangs = error instanceof ApiError && error.code === 'HANGS'
     if (!holder || !(hangs || error instanceof NotEndedError)) throw error
@@ -60,7 +66,7 @@ class NotEndedError extends Failure {}
 /** Stops the daemon gracefully, and warns about the processes that the stop suspends or ends. */
 async function stopGracefully(
   { out }: Pick<VerbCall, 'out'>,
-  time: { readonly drainMs: number; readonly endMs: number },
+  time: { readonly drainMs: number; readonly restart: boolean; readonly endMs: number },
 ): Promise<StoppedDaemon> {
   const reeve = connect({ start: false })
   const found = await withWaitNotice(out, () => 'the daemon is starting, or ending', findDaemon(reeve, time.endMs))
@@ -69,7 +75,7 @@ async function stopGracefully(
     return { pid: null }
   }
   await warnAboutProcesses(await readStopEffects(reeve), out)
-  await reeve.stopDaemon({ drainMs: time.drainMs })
+  await reeve.stopDaemon({ drainMs: time.drainMs, ...(time.restart ? { restart: true } : {}) })
   let stopping: DaemonView['stopping']
   await withWaitNotice(
     out,

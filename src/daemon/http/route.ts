@@ -97,7 +97,8 @@ export interface RoutesDeps {
   readonly heartbeat: () => Promise<HeartbeatView>
   readonly doctor: (verify: boolean) => Promise<readonly Check[]>
   readonly providers: ModelsCheckDeps
-  readonly stop: (drainMs: number | undefined) => void
+  /** `restart`: another daemon starts afterwards, so the page comes back */
+  readonly stop: (drainMs: number | undefined, restart: boolean) => void
   /** the listener of the page; its code is loaded by the first call */
   readonly web: () => Promise<WebService>
   readonly log: (message: string, error: unknown) => void
@@ -123,8 +124,8 @@ interface RouteHead {
   readonly method: WireRequest['method']
   readonly path: string
   readonly summary: string
-  /** what a session of the page needs for it. `socket`: it is never open over TCP; `code`: a one-time code stands for a session */
-  readonly right: WebRight | 'socket' | 'code'
+  /** what a session of the page needs for it. `socket`: it is never open over TCP; `anyone`: it needs no session */
+  readonly right: WebRight | 'socket' | 'anyone'
   /** it is closed to the page, unless the user's configuration lists this word in `web.allow` */
   readonly closed?: WebOpening
   /** a session for one subtree may use it: it reads nothing but `:ref`, or the list of processes */

@@ -389,7 +389,7 @@ const DAEMON_ROUTES: readonly ApiRoute[] = [
     status: 202,
     errors: [],
     handle: async ({ stop }, { body, reply }) => {
-      reply.raw.once('close', () => stop(body.drainMs))
+      reply.raw.once('close', () => stop(body.drainMs, body.restart ?? false))
       return { version: 1, stopping: true }
     },
   }),

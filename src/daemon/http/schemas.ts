@@ -236,7 +236,10 @@ export const modelsBody = z
     provider: z.string().min(1).max(100).exactOptional().describe('only this provider'),
   })
   .describe('POST /v1/models.')
-export const stopBody = z.strictObject({ drainMs: z.int().min(0).max(DAY_MS).exactOptional() })
+export const stopBody = z.strictObject({
+  drainMs: z.int().min(0).max(DAY_MS).exactOptional(),
+  restart: z.boolean().exactOptional().describe('true: another daemon starts afterwards, so the page comes back with its sessions'),
+})
 
 export const dirBody = z.strictObject({ dir }).describe('A directory of the client: an absolute path.')
 export const snoozeBody = z

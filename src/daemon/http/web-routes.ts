@@ -1,7 +1,7 @@
-// Routes of the page's links and sessions; routes.ts registers them. All but the start of a session are open on the Unix socket alone.
+// Routes of the page's links and sessions; routes.ts registers them. Those over TCP are the start of a session, and the proof of who answers.
 // Test: test/e2e/web/listener.test.ts, test/e2e/daemon/openapi.test.ts.
 import { clientGoneSignal } from './event-stream.ts'
-import { webCodeBody, webLinkQuery, webOpenBody } from './responses/web.ts'
+import { webCodeBody, webHelloBody, webLinkQuery, webOpenBody } from './responses/web.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { passOf } from '../web/pass.ts'
 import { defineRoute, type ApiRoute } from './route.ts'
@@ -27,7 +27,7 @@ export const WEB_ROUTES: readonly ApiRoute[] = [
     id: 'startWebSession',
     method: 'POST',
     path: '/v1/web/session',
-    right: 'code',
+    right: 'anyone',
     summary: 'Starts a session of the page by the code of a link; over TCP alone.',
     body: webCodeBody,
     answer: 'webStarted',
@@ -39,6 +39,20 @@ export const WEB_ROUTES: readonly ApiRoute[] = [
         address: request.raw.socket.remoteAddress ?? 'unknown',
         userAgent: (request.headers['user-agent'] ?? '').replaceAll(/[^\x20-\x7e]/g, '?').slice(0, MAX_AGENT_CHARS),
       })
+    },
+  }),
+  defineRoute({
+    id: 'proveToWebSession',
+    method: 'POST',
+    path: '/v1/web/hello',
+    right: 'anyone',
+    summary: 'Proves to a session of the page that this daemon knows it, at this address; over TCP alone.',
+    body: webHelloBody,
+    answer: 'webHello',
+    errors: ['RESOURCE_EXHAUSTED'],
+    handle: async ({ web }, { body, request }) => {
+      if (!passOf(request.raw)) throw new KernelError('INVALID', 'a session is greeted over TCP alone')
+      return (await web()).prove(body, request.headers.host ?? '')
     },
   }),
   defineRoute({

@@ -74,7 +74,7 @@ export function checkDoor(head: RequestHead, deps: DoorDeps): Verdict {
 /** Checks the token of a request of the API, and then the right of its session. */
 function checkApi(method: string, parts: readonly string[], headers: ReadonlyMap<string, string>, deps: DoorDeps): Verdict {
   const route = findRoute(deps.routes, method, parts)
-  if (route?.right === 'code') return { type: 'api', route, session: null }
+  if (route?.right === 'anyone') return { type: 'api', route, session: null }
   const token = BEARER.exec(headers.get('authorization') ?? '')?.[1]
   const session = token === undefined ? null : deps.findSession(token)
   if (!session) return token !== undefined && deps.countWrongToken() ? { type: 'too many' } : REFUSED
@@ -90,7 +90,7 @@ function missingRight(
   openings: readonly WebOpening[],
 ): Extract<Verdict, { type: 'no right' }> | null {
   const lacks = (message: string, hint: string): ReturnType<typeof missingRight> => ({ type: 'no right', message, hint })
-  if (right === 'socket' || right === 'code') return lacks(`${id} is open on the Unix socket alone`, 'Use `reeve` on the machine itself.')
+  if (right === 'socket' || right === 'anyone') return lacks(`${id} is open on the Unix socket alone`, 'Use `reeve` on the machine itself.')
   if (!covers(session.right, right))
     return lacks(`${id} needs the right \`${right}\`; this session has \`${session.right}\``, 'A new link of `reeve web` has more rights.')
   if (closed !== undefined && !openings.includes(closed))

@@ -45,6 +45,12 @@ export class WebListener {
     this.#deps = deps
   }
 
+  /** Opens a port again. Null: another program has it, which could be taken for this one. Errors: those of the system. */
+  static async reopen(deps: ListenerDeps, port: number): Promise<WebListener | null> {
+    const listener = new WebListener(deps)
+    return (await listener.#listenAt(port)) ? listener : null
+  }
+
   /** Opens the usual port, or any free one. Errors: those of the system. */
   static async open(deps: ListenerDeps): Promise<WebListener> {
     const listener = new WebListener(deps)

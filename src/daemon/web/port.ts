@@ -1,5 +1,6 @@
-// Loads the code of the page's listener at its first use, and closes the listener with the daemon. Must stay small: the daemon loads this
-// file at its start. Test: test/e2e/web/listener.test.ts.
+// Loads the code of the page's listener at its first use. If the page was open when the last daemon was killed, that is at the start.
+// Closes the listener with the daemon. Must stay small: the daemon loads this file at its start. Test: test/e2e/web/listener.test.ts.
+import { existsSync } from 'node:fs'
 import { ROUTES } from '../http/routes.ts'
 import type { WebDeps, WebService } from './service.ts'
 
@@ -11,12 +12,23 @@ export class WebPort {
     this.#deps = deps
   }
 
+  /** Opens the page again if the last daemon has left it open. Waits for nothing: the daemon answers without the page. */
+  reopen(): void {
+    const { file, log } = this.#deps
+    if (!existsSync(file)) return
+    this.load()
+      .then((web) => web.reopen())
+      .catch((error: unknown) => log('the page could not be opened again', error))
+  }
+
   load(): Promise<WebService> {
     this.#web ??= import('./service.ts').then(({ WebService }) => new WebService({ ...this.#deps, routes: ROUTES }))
     return this.#web
   }
 
-  async close(): Promise<void> {
-    await (await this.#web)?.close()
+  /** `isRestart`: the next daemon opens the page again. */
+  async close(isRestart: boolean): Promise<void> {
+    const web = await this.#web
+    await (isRestart ? web?.leaveOpen() : web?.close())
   }
 }

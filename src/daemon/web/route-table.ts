@@ -7,7 +7,7 @@ export interface DoorRoute {
   readonly id: string
   readonly method: string
   readonly path: string
-  readonly right: WebRight | 'socket' | 'code'
+  readonly right: WebRight | 'socket' | 'anyone'
   readonly closed?: WebOpening
   readonly within?: true
 }

@@ -1,23 +1,43 @@
 // The page's part of the daemon. Opens the listener when a link is requested, makes links and sessions, and closes the listener 12 hours
-// after the last use. Loaded at its first use, so that an idle daemon has neither a port nor this code.
-// Test: test/e2e/web/listener.test.ts, test/tables/daemon/web/codes.test.ts.
+// after the last use. After a kill or a restart of the daemon it opens the same port again, with the sessions whose page was open.
+// Loaded at its first use, so that an idle daemon has neither a port nor this code.
+// Test: test/e2e/web/listener.test.ts, test/e2e/web/return.test.ts, test/tables/daemon/web/codes.test.ts.
+import { createHmac } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 import type { WebOpening } from '../../kernel/model/words.ts'
-import type { WebLinkUsesView, WebOpenBody, WebOpenedView, WebSessionView, WebStartedView, WebView } from '../../api/views/web.ts'
+import { helloText } from '../../api/web-hello.ts'
+import type {
+  WebHelloBody,
+  WebHelloView,
+  WebLinkUsesView,
+  WebOpenBody,
+  WebOpenedView,
+  WebSessionView,
+  WebStartedView,
+  WebView,
+} from '../../api/views/web.ts'
 import type { Clock } from '../loop/clock.ts'
 import { isoOrNull, isoTime } from '../views/format-times.ts'
 import { Assets } from './assets.ts'
 import { Codes, type Link } from './codes.ts'
-import { WebListener, refusal } from './listener.ts'
+import { KeptPageFile } from './kept-page.ts'
+import { WebListener, refusal, type ListenerDeps } from './listener.ts'
 import type { DoorRoute } from './route-table.ts'
 import { IDLE_MS, Sessions, type WebSession, type Visitor } from './sessions.ts'
 import { WrongTokens } from './wrong-tokens.ts'
 
+/** The file is written so long after a change, because most requests open an answer for a moment only. */
+const SETTLE_MS = 1_000
+/** While a page is open, the file is at most so old, in ms. */
+const REFRESH_MS = 600_000
+
 export interface WebDeps {
+  /** the file that keeps what the next daemon opens again */
+  readonly file: string
   readonly clock: Clock
   readonly log: (message: string, error: unknown) => void
   /** hands a request to the routes of the API */
@@ -33,6 +53,14 @@ export class WebService {
   readonly #codes: Codes
   readonly #sessions: Sessions
   readonly #wrongTokens: WrongTokens
+  readonly #unknownSessions: WrongTokens
+  readonly #file: KeptPageFile
+  /** one reading or writing of the file at a time */
+  #filing: Promise<unknown> = Promise.resolve()
+  /** the ids of the sessions in the file */
+  #keptIds = ''
+  #cancelKeeping: (() => void) | null = null
+  #cancelRefresh: () => void = () => undefined
   #listener: WebListener | null = null
   /** one opening or closing at a time */
   #turn: Promise<unknown> = Promise.resolve()
@@ -49,8 +77,10 @@ export class WebService {
       if (uses > 1) deps.log('a link of the page was used twice: it may have been seen', null)
       for (const wake of [...this.#watchers]) wake()
     })
-    this.#sessions = new Sessions(deps.clock)
+    this.#sessions = new Sessions(deps.clock, () => this.#keepSoon())
     this.#wrongTokens = new WrongTokens(deps.clock)
+    this.#unknownSessions = new WrongTokens(deps.clock)
+    this.#file = new KeptPageFile(deps.file, deps.clock)
   }
 
   /** Opens the listener if it is closed, and makes a link. Errors: UNAVAILABLE without a free port or a page; those of the reference. */
@@ -75,6 +105,18 @@ export class WebService {
     return { version: 1, token, session: sessionView(session) }
   }
 
+  /**
+   * Proves that this daemon knows a session, before the page sends its token. `host`: the address that the page uses, which the door has
+   * checked. Errors: FORBIDDEN without such a session; RESOURCE_EXHAUSTED after too many unknown ones. Known ones have no limit: another
+   * user could lock the page out with it, and a proof costs no more than a refusal.
+   */
+  prove({ session, nonce }: WebHelloBody, host: string): WebHelloView {
+    const key = this.#sessions.proofKey(session)
+    if (key) return { version: 1, mac: createHmac('sha256', key).update(helloText(host, nonce)).digest('base64url') }
+    if (!this.#unknownSessions.count()) throw refusal()
+    throw new KernelError('RESOURCE_EXHAUSTED', 'there were too many unknown sessions', undefined, 'Wait for a second.')
+  }
+
   view(): WebView {
     return {
       version: 1,
@@ -85,8 +127,9 @@ export class WebService {
   }
 
   /** Ends a session, or all of them. Errors: NOT_FOUND. */
-  revoke(id: string | null): { readonly version: 1; readonly revoked: number } {
+  async revoke(id: string | null): Promise<{ readonly version: 1; readonly revoked: number }> {
     const revoked = this.#sessions.revoke(id)
+    await this.#keep()
     if (id !== null && revoked === 0)
       throw new KernelError('NOT_FOUND', `there is no session "${id}"`, undefined, '`reeve web --sessions` lists them.')
     return { version: 1, revoked }
@@ -99,16 +142,84 @@ export class WebService {
     return { version: 1, wasOpen }
   }
 
+  /** Closes the listener, ends all sessions, and forgets both. */
   close(): Promise<void> {
     return this.#inTurn(async () => {
-      this.#cancelTimer()
       this.#sessions.revoke(null)
-      this.#codes.clear()
-      for (const wake of [...this.#watchers]) wake()
-      const listener = this.#listener
-      this.#listener = null
-      await listener?.close()
+      await this.#closeListener()
+      await this.#keep()
     })
+  }
+
+  /** Closes the listener at the end of this daemon. The next one opens it again. */
+  leaveOpen(): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#keep()
+      await this.#closeListener()
+      this.#sessions.revoke(null)
+    })
+  }
+
+  /** Opens what the last daemon has left open. The port must be free: what answers at another one is not what the page knows. */
+  reopen(): Promise<void> {
+    return this.#inTurn(async () => {
+      const found = await this.#file.read()
+      if (found === null || this.#listener) return
+      if (typeof found === 'string') this.#deps.log(`the page stays closed: ${found}`, null)
+      else {
+        const { kept, elapsedMs } = found
+        this.#sessions.takeUp(kept.sessions, elapsedMs)
+        if (this.#sessions.all.length > 0) await this.#listenAgain(kept.port)
+      }
+      if (this.#listener) this.#noteUse()
+      else this.#sessions.revoke(null)
+      await this.#keep()
+    })
+  }
+
+  async #listenAgain(port: number): Promise<void> {
+    this.#listener = await WebListener.reopen(await this.#listenerDeps(), port)
+    if (this.#listener) this.#deps.log(`the page is open again at 127.0.0.1:${port}`, null)
+    else this.#deps.log(`the page stays closed: another program has the port ${port}; \`reeve web\` opens another one`, null)
+  }
+
+  async #closeListener(): Promise<void> {
+    this.#cancelTimer()
+    this.#codes.clear()
+    for (const wake of [...this.#watchers]) wake()
+    const listener = this.#listener
+    this.#listener = null
+    await listener?.close()
+    this.#cancelKeeping?.()
+    this.#cancelKeeping = null
+    this.#cancelRefresh()
+  }
+
+  /** Writes the file soon, if the sessions with an open page have changed then. */
+  #keepSoon(): void {
+    this.#cancelKeeping ??= this.#deps.clock.after(SETTLE_MS, () => {
+      this.#cancelKeeping = null
+      if (this.#listener && this.#sessions.kept.map(({ id }) => id).join() !== this.#keptIds) this.#keepNow()
+    })
+  }
+
+  #keepNow(): void {
+    this.#keep().catch((error: unknown) => this.#deps.log('the open page could not be recorded', error))
+  }
+
+  /** Writes what is open into the file now, or removes the file. */
+  #keep(): Promise<void> {
+    const done = this.#filing.then(async () => {
+      const sessions = this.#listener ? this.#sessions.kept : []
+      this.#keptIds = sessions.map(({ id }) => id).join()
+      if (!this.#listener || sessions.length === 0) return this.#file.remove()
+      await this.#file.write({ port: this.#listener.port, sessions })
+      this.#cancelRefresh()
+      this.#cancelRefresh = this.#deps.clock.after(REFRESH_MS, () => this.#keepNow())
+    })
+    // The caller gets the error; the next one writes again.
+    this.#filing = done.catch(() => undefined)
+    return done
   }
 
   /** Answers when a link was used more than `uses` times, when `timeoutMs` is over, or when the client has gone. Errors: NOT_FOUND. */
@@ -142,11 +253,17 @@ export class WebService {
 
   async #ensureOpen(): Promise<WebListener> {
     if (this.#listener) return this.#listener
+    this.#listener = await WebListener.open(await this.#listenerDeps())
+    this.#deps.log(`the page is open at 127.0.0.1:${this.#listener.port}`, null)
+    return this.#listener
+  }
+
+  async #listenerDeps(): Promise<ListenerDeps> {
     const { route, routes, log, readOpenings } = this.#deps
     const dir = pageDir()
     const openings = await readOpenings()
     let assets = (this.#assets ??= await Assets.read(dir))
-    this.#listener = await WebListener.open({
+    return {
       route,
       routes,
       sessions: this.#sessions,
@@ -157,9 +274,7 @@ export class WebService {
         if (process.env['REEVE_WEB_DIR']) assets = await Assets.read(dir)
       },
       log,
-    })
-    log(`the page is open at 127.0.0.1:${this.#listener.port}`, null)
-    return this.#listener
+    }
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

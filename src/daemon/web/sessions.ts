@@ -1,7 +1,9 @@
-// Sessions of the page: bearer tokens of 32 random bytes, kept in memory as hashes. They end with the daemon, after 12 hours without a
-// request, at the end of their own time, or when the user revokes them. Test: test/tables/daemon/web/sessions.test.ts.
+// Sessions of the page: bearer tokens of 32 random bytes, kept as hashes. They end with the daemon, after 12 hours without a request, at the
+// end of their own time, or when the user revokes them. Only those whose page is open when the daemon is killed can be taken up again.
+// Test: test/tables/daemon/web/sessions.test.ts.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../loop/clock.ts'
+import type { KeptSession } from './kept-page.ts'
 import type { Grant } from './pass.ts'
 
 const TOKEN_BYTES = 32
@@ -35,9 +37,12 @@ type KnownSession = { -readonly [K in keyof WebSession]: WebSession[K] } & {
 export class Sessions {
   readonly #clock: Pick<Clock, 'now'>
   readonly #sessions = new Map<string, KnownSession>()
+  readonly #onChange: () => void
 
-  constructor(clock: Pick<Clock, 'now'>) {
+  /** `onChange` is called when what `kept` returns may have changed */
+  constructor(clock: Pick<Clock, 'now'>, onChange: () => void = () => undefined) {
     this.#clock = clock
+    this.#onChange = onChange
   }
 
   /** Starts a session, and returns its token. The oldest session ends if there are too many. */
@@ -72,6 +77,39 @@ export class Sessions {
     return session
   }
 
+  /** The key with which the daemon proves that it knows a session: the hash of its token. Null: there is no such session. */
+  proofKey(id: string): Buffer | null {
+    this.endOld()
+    return this.#byId(id)?.hash ?? null
+  }
+
+  /** What is kept for the next daemon: the sessions whose page is open now. */
+  get kept(): KeptSession[] {
+    this.endOld()
+    const { mono } = this.#clock.now()
+    return [...this.#sessions.values()]
+      .filter(({ streams }) => streams.size > 0)
+      .map(({ hash, seenMono: _, endMono, streams: __, ...session }) => ({
+        ...session,
+        hash: hash.toString('hex'),
+        leftMs: endMono === Infinity ? null : endMono - mono,
+      }))
+  }
+
+  /** Takes up what the last daemon has kept, `elapsedMs` ago. Sessions whose time is over stay ended. */
+  takeUp(sessions: readonly KeptSession[], elapsedMs: number): void {
+    const { mono } = this.#clock.now()
+    for (const { hash, leftMs, ...session } of sessions)
+      this.#sessions.set(hash, {
+        ...session,
+        hash: Buffer.from(hash, 'hex'),
+        seenMono: mono - elapsedMs,
+        endMono: leftMs === null ? Infinity : mono + leftMs - elapsedMs,
+        streams: new Set(),
+      })
+    this.endOld()
+  }
+
   /** The sessions, oldest first. */
   get all(): readonly WebSession[] {
     this.endOld()
@@ -85,15 +123,19 @@ export class Sessions {
       this.#sessions.delete(hash)
       for (const end of streams) end()
     }
+    if (ending.length > 0) this.#onChange()
     return ending.length
   }
 
   /** Keeps a session in use while an answer to it is open. `end` is called if the session ends before. Returns what to call afterwards. */
   holdOpen(id: string, end: () => void): () => void {
-    const session = [...this.#sessions.values()].find((one) => one.id === id)
+    const session = this.#byId(id)
     session?.streams.add(end)
+    this.#onChange()
     return () => {
-      if (session?.streams.delete(end)) this.#touch(session)
+      if (!session?.streams.delete(end)) return
+      this.#touch(session)
+      this.#onChange()
     }
   }
 
@@ -115,6 +157,10 @@ export class Sessions {
     return Math.min(Infinity, ...ends)
   }
 
+  #byId(id: string): KnownSession | undefined {
+    return [...this.#sessions.values()].find((session) => session.id === id)
+  }
+
   #touch(session: KnownSession): void {
     const { wall, mono } = this.#clock.now()
     session.seenMono = mono
@@ -125,7 +171,7 @@ export class Sessions {
   #newId(): string {
     for (;;) {
       const id = randomBytes(2).toString('hex')
-      if (![...this.#sessions.values()].some((session) => session.id === id)) return id
+      if (this.#byId(id) === undefined) return id
     }
   }
 }

@@ -1,4 +1,4 @@
-// Limits how many wrong tokens and codes get the usual refusal: three in a second. A right token is never counted, so that no other
+// Limits how many wrong tokens, codes and names of sessions get the usual refusal: three in a second. A right token is never counted, so that no other
 // program on the machine can lock the user out. Test: test/tables/daemon/web/sessions.test.ts.
 import type { Clock } from '../loop/clock.ts'
 

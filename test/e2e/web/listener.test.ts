@@ -1,9 +1,11 @@
 // The listener of the page: it is off until asked, on loopback alone, has its headers, and closes by itself or when asked. Links work once.
+import { createHash, createHmac } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { WebView } from '../../../src/api/views/web.ts'
+import { helloText } from '../../../src/api/web-hello.ts'
 import { ManualClock } from '../../support/clock.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { ROOT } from '../../support/env.ts'
@@ -88,6 +90,50 @@ describe('a link', () => {
     for (let count = 0; count < 5; count += 1) statuses.push((await web.redeem('x'.repeat(22))).status)
     expect(statuses).toEqual([403, 403, 403, 429, 429])
     expect((await web.redeem(code)).status, 'the right one is never counted').toBe(201)
+  })
+})
+
+describe('the proof for a session', () => {
+  const greet = (web: WebAccess, body: object, host = web.host): ReturnType<typeof sendRawHead> =>
+    sendRawHead(web.port, {
+      method: 'POST',
+      path: '/v1/web/hello',
+      body: JSON.stringify(body),
+      headers: [
+        ['host', host],
+        ['origin', `http://${host}`],
+        ['content-type', 'application/json'],
+      ],
+    })
+  const nonce = 'n'.repeat(43)
+
+  test('is a MAC over the address of the request and the nonce, with the hash of the token as its key', async () => {
+    const web = await WebAccess.open(daemon)
+    const { token, session } = await web.start()
+    const key = createHash('sha256').update(token).digest()
+    for (const host of [web.host, `localhost:${web.port}`, `[::1]:${web.port}`]) {
+      const reply = await greet(web, { session: session.id, nonce }, host)
+      const mac = createHmac('sha256', key).update(helloText(host, nonce)).digest('base64url')
+      expect([reply.status, reply.body]).toEqual([200, JSON.stringify({ version: 1, mac })])
+    }
+    expect((await greet(web, { session: session.id, nonce }, `evil.test:${web.port}`)).status).toBe(403)
+    expect((await greet(web, { session: session.id, nonce: 'short' })).status).toBe(400)
+  })
+
+  test('is refused for an unknown session as everything is, the fourth time in a second with 429; a known one is never limited', async () => {
+    const web = await WebAccess.open(daemon)
+    const { session } = await web.start()
+    const unknown = session.id === '0000' ? '0001' : '0000'
+    const replies = []
+    for (let count = 0; count < 4; count += 1) replies.push(await greet(web, { session: unknown, nonce }))
+    expect(replies.map(({ status }) => status)).toEqual([403, 403, 403, 429])
+    expect(replies[0]?.body).toContain('"the request is refused"')
+    for (let count = 0; count < 30; count += 1) expect((await greet(web, { session: session.id, nonce })).status).toBe(200)
+    expect((await web.ask('x'.repeat(43), 'GET', '/v1/daemon')).status, 'wrong tokens have a count of their own').toBe(403)
+    await daemon.client.delete(`/v1/web/sessions/${session.id}`)
+    clock.wind(1_000)
+    expect((await greet(web, { session: session.id, nonce })).status, 'a revoked one is unknown').toBe(403)
+    await expect(daemon.client.post('/v1/web/hello', { session: session.id, nonce })).rejects.toMatchObject({ code: 'INVALID' })
   })
 })
 

@@ -99,7 +99,7 @@ test.each(Object.entries(ATTACKS))('every route refuses %s, and nothing happens'
   const attacked = ROUTES.filter(({ method, right }) => {
     // The one route without a token has no token to be wrong, and is tested below.
     const isAboutToken = attack.without?.includes('authorization') ?? false
-    return (attack.method === undefined || attack.method === method) && !(isAboutToken && right === 'code')
+    return (attack.method === undefined || attack.method === method) && !(isAboutToken && right === 'anyone')
   })
   expect(attacked.length).toBeGreaterThan(20)
   for (const route of attacked) {
@@ -118,7 +118,7 @@ test.each(Object.entries(ATTACKS))('every route refuses %s, and nothing happens'
 
 test('a session that may read changes nothing: every other route names the missing right', async () => {
   const before = await readCursor()
-  for (const { method, path, right } of ROUTES.filter((route) => route.right !== 'read' && route.right !== 'code')) {
+  for (const { method, path, right } of ROUTES.filter((route) => route.right !== 'read' && route.right !== 'anyone')) {
     const { status, body } = await web.ask(reader, method, pathOf(path))
     expect([status, body], `${method} ${path}`).toMatchObject([403, { error: { code: 'PERMISSION' } }])
     expect(JSON.stringify(body)).toContain(right === 'socket' ? 'Unix socket' : `\`${right}\``)

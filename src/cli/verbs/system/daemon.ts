@@ -27,14 +27,14 @@ const ACTIONS: Readonly<Record<string, (call: VerbCall) => Promise<number>>> = {
     return printDaemon(await reeve.daemon(), out)
   },
   stop: async (call) => {
-    const { pid, killed } = await stopDaemon(call, parseDrainMs(call))
+    const { pid, killed } = await stopDaemon(call, { drainMs: parseDrainMs(call) })
     if (call.out.json) await call.out.value({ stopped: pid, ...(killed ? { killed } : {}) })
     return 0
   },
   restart: async (call) => {
     // Checked first: with an invalid configuration the new daemon could not start.
     await (await import('./config.ts')).checkConfig()
-    const { pid, killed } = await stopDaemon(call, parseDrainMs(call))
+    const { pid, killed } = await stopDaemon(call, { drainMs: parseDrainMs(call), restart: true })
     return printDaemon(await call.reeve.daemon(), call.out, { stopped: pid, ...(killed ? { killed } : {}) })
   },
   upgrade,
@@ -59,14 +59,17 @@ const ACTIONS: Readonly<Record<string, (call: VerbCall) => Promise<number>>> = {
     return installService(out, {
       print: args.on('print'),
       now: args.on('now'),
-      stop: () => stopDaemon(call, args.duration('drain') ?? DRAIN_MS),
+      stop: () => stopDaemon(call, { drainMs: args.duration('drain') ?? DRAIN_MS, restart: true }),
       start: async () => (await reeve.daemon()).pid,
       findPid: async () => (await readDaemonView(connect({ start: false })))?.pid ?? null,
     })
   },
   uninstall: async (call) => {
     const { uninstallService } = await import('../../service/install.ts')
-    return uninstallService(call.out, { now: call.args.on('now'), stop: () => stopDaemon(call, call.args.duration('drain') ?? DRAIN_MS) })
+    return uninstallService(call.out, {
+      now: call.args.on('now'),
+      stop: () => stopDaemon(call, { drainMs: call.args.duration('drain') ?? DRAIN_MS }),
+    })
   },
 }
 
@@ -121,7 +124,7 @@ async function upgrade(call: VerbCall): Promise<number> {
   const { view, from } = await upgradeDaemon({
     out,
     force: args.on('force'),
-    stop: () => stopDaemon(call, drainMs),
+    stop: () => stopDaemon(call, { drainMs, restart: true }),
     start: () => reeve.daemon(),
   })
   if (out.json) await out.value({ ...view, upgradedFrom: from })

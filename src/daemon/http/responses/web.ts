@@ -1,5 +1,6 @@
 // Schemas of the page's links and sessions, for src/api/views/web.ts. Test: test/e2e/daemon/openapi.test.ts.
 import { z } from 'zod'
+import { NONCE } from '../../../api/web-hello.ts'
 import { WEB_RIGHTS } from '../../../kernel/model/words.ts'
 import { count, ms, text, time, version } from './fields.ts'
 
@@ -25,6 +26,16 @@ export const webOpenBody = z
   .describe('POST /v1/web/open.')
 
 export const webCodeBody = z.strictObject({ code: z.string().min(1).max(200) }).describe('POST /v1/web/session: the code of a link.')
+
+export const webHelloBody = z
+  .strictObject({
+    session: z
+      .string()
+      .regex(/^[0-9a-f]{4}$/)
+      .describe('the id of a session; not its token'),
+    nonce: z.string().regex(NONCE).describe('at least 128 random bits, as base64url'),
+  })
+  .describe('POST /v1/web/hello.')
 
 export const webLinkQuery = z.strictObject({
   uses: z.coerce.number().int().min(0).max(1_000).default(0),
@@ -60,18 +71,26 @@ const web = z.object({
   sessions: z.array(session),
   reusedLinks: count.describe('the number of links that were used more than once: they may have been seen'),
 })
+const webHello = z.object({
+  version,
+  mac: text.describe(
+    'HMAC-SHA-256 of `reeve-hello-1`, the Host and the nonce, a line each; the key is the SHA-256 of the token; base64url',
+  ),
+})
 const webRevoked = z.object({ version, revoked: count })
 const webStopped = z.object({ version, wasOpen: z.boolean() })
 const webLinkUses = z.object({ version, uses: count, usableMs: ms })
 
-export const webAnswers = { webOpened, webStarted, web, webRevoked, webStopped, webLinkUses }
+export const webAnswers = { webOpened, webStarted, webHello, web, webRevoked, webStopped, webLinkUses }
 
 export const WEB_TYPES = {
   WebOpenBody: webOpenBody,
   WebCodeBody: webCodeBody,
+  WebHelloBody: webHelloBody,
   WebSessionView: session,
   WebOpenedView: webOpened,
   WebStartedView: webStarted,
+  WebHelloView: webHello,
   WebView: web,
   WebRevokedView: webRevoked,
   WebStoppedView: webStopped,

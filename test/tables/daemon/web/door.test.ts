@@ -221,7 +221,7 @@ describe('the rights', () => {
     const path = route.path.replaceAll(/:\w+/g, '12')
     const verdictOf = (session: Partial<WebSession>, more: Partial<DoorDeps> = {}): Verdict =>
       checkDoor(headOf(route.method, path), depsWith(session, more))
-    if (route.right === 'code') {
+    if (route.right === 'anyone') {
       expect(verdictOf({})).toMatchObject({ type: 'api', session: null })
       return
     }

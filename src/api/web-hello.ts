@@ -1,0 +1,11 @@
+// What the daemon signs to prove that it knows a session of the page, and what the page verifies before it sends its token. The address is
+// a part of it, so that a program at another address cannot pass on the daemon's answer.
+// Must import nothing: the page has this file, too. Test: test/tables/daemon/web/hello.test.ts.
+
+/** The pattern of a nonce: at least 128 random bits, as base64url. */
+export const NONCE = /^[\w-]{22,86}$/
+
+/** The text of the MAC. `host`: the address of the page with its port, as in `location.host`. */
+export function helloText(host: string, nonce: string): string {
+  return `reeve-hello-1\n${host}\n${nonce}`
+}

@@ -1,0 +1,56 @@
+// The proof that the daemon gives to a session: it depends on the token, the address and the nonce, and is the same by WebCrypto.
+import { createHash } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { helloText, NONCE } from '../../../../src/api/web-hello.ts'
+import { Sessions } from '../../../../src/daemon/web/sessions.ts'
+import { ManualClock } from '../../../support/clock.ts'
+
+const NONCE_A = 'A'.repeat(43)
+const HOST = '127.0.0.1:7338'
+
+async function webCryptoMac(token: string, host: string, nonce: string): Promise<string> {
+  const hash = createHash('sha256').update(token).digest()
+  const key = await crypto.subtle.importKey('raw', hash, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
+  return Buffer.from(await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(helloText(host, nonce)))).toString('base64url')
+}
+
+describe('the MAC', () => {
+  test('has a fixed form, which pages of other builds verify', async () => {
+    expect(helloText(HOST, NONCE_A)).toBe(`reeve-hello-1\n127.0.0.1:7338\n${NONCE_A}`)
+    expect(await webCryptoMac('token', HOST, NONCE_A)).toBe('Al0CsYt1uLIsR--xEmZpAJYrOhr8oF5UgvXhv70evp4')
+  })
+
+  test.each<[string, string, string, string]>([
+    ['token', 'token2', HOST, NONCE_A],
+    ['name of this machine', 'token', 'localhost:7338', NONCE_A],
+    ['port', 'token', '127.0.0.1:7339', NONCE_A],
+    ['nonce', 'token', HOST, `${NONCE_A.slice(1)}B`],
+  ])('is another one for another %s', async (_, token, host, nonce) => {
+    expect(await webCryptoMac(token, host, nonce)).not.toBe(await webCryptoMac('token', HOST, NONCE_A))
+  })
+
+  test('has the hash of the token as its key; an unknown, revoked or ended session has none', () => {
+    const clock = new ManualClock()
+    const sessions = new Sessions(clock)
+    const make = (ttlMs: number | null): ReturnType<Sessions['create']> =>
+      sessions.create({ right: 'all', only: null, redact: false, ttlMs, label: null }, { address: '127.0.0.1', userAgent: '' })
+    const [one, two] = [make(null), make(1_000)]
+    expect(sessions.proofKey(one.session.id)).toEqual(createHash('sha256').update(one.token).digest())
+    expect(sessions.proofKey('none')).toBeNull()
+    clock.wind(1_000)
+    expect(sessions.proofKey(two.session.id)).toBeNull()
+    sessions.revoke(one.session.id)
+    expect(sessions.proofKey(one.session.id)).toBeNull()
+  })
+})
+
+test.each([
+  ['A'.repeat(22), true],
+  ['A'.repeat(86), true],
+  ['A'.repeat(21), false],
+  ['A'.repeat(87), false],
+  [`${'A'.repeat(30)}\n${'A'.repeat(30)}`, false],
+  ['', false],
+])('the nonce %j is accepted: %s', (nonce, isAccepted) => {
+  expect(NONCE.test(nonce)).toBe(isAccepted)
+})

@@ -1,0 +1,119 @@
+// What is kept of the page for the next daemon: which sessions, how long ago by two clocks, and which files count as none.
+import { chmod, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { KeptPageFile, type KeptPage } from '../../../../src/daemon/web/kept-page.ts'
+import type { Grant } from '../../../../src/daemon/web/pass.ts'
+import { IDLE_MS, Sessions } from '../../../../src/daemon/web/sessions.ts'
+import { ManualClock } from '../../../support/clock.ts'
+import { tempDir, type TempDir } from '../../../support/tmp.ts'
+
+const HOUR_MS = 3_600_000
+const GRANT: Grant = { right: 'steer', only: null, redact: false, ttlMs: null, label: 'phone' }
+const VISITOR = { address: '127.0.0.1', userAgent: 'test' }
+
+let dir: TempDir
+let path: string
+let clock: ManualClock
+let file: KeptPageFile
+
+beforeEach(async () => {
+  dir = await tempDir()
+  path = join(dir.path, 'web.json')
+  clock = new ManualClock()
+  file = new KeptPageFile(path, clock)
+})
+afterEach(() => dir[Symbol.asyncDispose]())
+
+function pageWith(sessions: Sessions): KeptPage {
+  return { port: 7338, sessions: sessions.kept }
+}
+
+describe('a session', () => {
+  test('is kept while an answer to it is open, without its token; the same token finds it afterwards', async () => {
+    let changes = 0
+    const before = new Sessions(clock, () => (changes += 1))
+    const [open, other] = [before.create(GRANT, VISITOR), before.create(GRANT, VISITOR)]
+    const release = before.holdOpen(open.session.id, () => undefined)
+    expect(changes).toBe(1)
+    await file.write(pageWith(before))
+    release()
+    expect(changes).toBe(2)
+    expect(before.kept).toEqual([])
+    const text = await readFile(path, 'utf8')
+    expect(text).not.toContain(open.token)
+    expect((await stat(path)).mode & 0o777).toBe(0o600)
+    const after = new Sessions(clock)
+    const found = await file.read()
+    if (found === null || typeof found === 'string') throw new Error(`nothing was kept: ${found}`)
+    after.takeUp(found.kept.sessions, found.elapsedMs)
+    expect(after.find(open.token)).toMatchObject({ id: open.session.id, right: 'steer', label: 'phone', createdAt: open.session.createdAt })
+    expect(after.find(other.token)).toBeNull()
+  })
+
+  test.each<[string, number | null, number, boolean]>([
+    ['without a time of its own, just before it is idle for too long', null, IDLE_MS - 1, true],
+    ['without a time of its own, idle for too long', null, IDLE_MS, false],
+    ['of two hours, an hour later', 2 * HOUR_MS, HOUR_MS, true],
+    ['of two hours, two hours later', 2 * HOUR_MS, 2 * HOUR_MS, false],
+  ])('%s (%s ms): after %s ms it is there: %s', (_, ttlMs, elapsedMs, isThere) => {
+    const before = new Sessions(clock)
+    const { token, session } = before.create({ ...GRANT, ttlMs }, VISITOR)
+    before.holdOpen(session.id, () => undefined)
+    const after = new Sessions(clock)
+    after.takeUp(before.kept, elapsedMs)
+    expect(after.find(token) !== null).toBe(isThere)
+  })
+})
+
+describe('the time since then', () => {
+  test.each<[string, (clock: ManualClock) => void, number | string]>([
+    ['is what both clocks say', (now) => now.wind(HOUR_MS), HOUR_MS],
+    ['counts sleep', (now) => now.sleep(HOUR_MS), HOUR_MS],
+    ['is not shorter because the wall clock was set back', (now) => (now.wind(HOUR_MS), now.jump(-5 * HOUR_MS)), HOUR_MS],
+    ['is longer if the wall clock was set forward', (now) => now.jump(5 * HOUR_MS), 5 * HOUR_MS],
+  ])('%s', async (_, pass, expected) => {
+    await file.write({ port: 7338, sessions: [] })
+    pass(clock)
+    expect(await file.read()).toMatchObject({ elapsedMs: expected })
+  })
+
+  test('is unknown if both clocks are before it, as after a start of the machine with a wrong clock', async () => {
+    clock.wind(HOUR_MS)
+    await file.write({ port: 7338, sessions: [] })
+    const early = new ManualClock()
+    early.jump(-HOUR_MS)
+    expect(await new KeptPageFile(path, early).read()).toContain('of the future')
+  })
+})
+
+describe('a file', () => {
+  test('that is not there is none; a removed one, too', async () => {
+    expect(await file.read()).toBeNull()
+    await file.write({ port: 7338, sessions: [] })
+    await file.remove()
+    expect(await file.read()).toBeNull()
+  })
+
+  test.each([
+    ['is empty', ''],
+    ['is cut', '{"version":1,"port":7338,'],
+    ['has another version', '{"version":2,"port":7338,"wall":1,"uptime":1,"sessions":[]}'],
+    ['has an impossible port', '{"version":1,"port":70000,"wall":1,"uptime":1,"sessions":[]}'],
+    ['has more fields', '{"version":1,"port":7338,"wall":1,"uptime":1,"sessions":[],"hosts":["evil.test"]}'],
+    ['has a session with a wrong right', '{"version":1,"port":7338,"wall":1,"uptime":1,"sessions":[{"right":"root"}]}'],
+  ])('that %s counts as none', async (_, text) => {
+    await writeFile(path, text, { mode: 0o600 })
+    expect(await file.read()).toContain('web.json has another form')
+  })
+
+  test('that others can read, or that is a link, counts as none', async () => {
+    await file.write({ port: 7338, sessions: [] })
+    await chmod(path, 0o640)
+    expect(await file.read()).toContain('not a file that only you can read')
+    await chmod(path, 0o600)
+    const link = join(dir.path, 'link.json')
+    await symlink(path, link)
+    expect(await new KeptPageFile(link, clock).read()).toContain('is a link')
+  })
+})

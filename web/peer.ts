@@ -1,0 +1,80 @@
+// Checks who answers at this address before a token is sent there. While the daemon is away, another program can take its port. The daemon
+// proves that it knows the session, by a MAC over a new nonce and this address. Used by the page and by its worker.
+// Must never send a token. Test: test/e2e/web/return.test.ts.
+import type { ErrorBody } from '../src/api/views/daemon.ts'
+import type { WebHelloBody, WebHelloView } from '../src/api/views/web.ts'
+import { helloText } from '../src/api/web-hello.ts'
+import { RequestError } from './request-error.ts'
+
+/** The session to which the daemon must prove itself. */
+export interface Credentials {
+  readonly token: string
+  /** the id of the session; not secret */
+  readonly id: string
+}
+
+/** Another program answers at this address, or the daemon without proof. */
+export class ForeignPeerError extends Error {}
+
+const NONCE_BYTES = 32
+/** the proof counts for this time after each byte of a stream from the daemon that gave it, in ms */
+const PROVEN_MS = 5_000
+
+/** when the proven daemon has sent something last, by the wall clock; null: it must prove itself first */
+let provenAt: number | null = null
+let proof: Promise<void> | null = null
+
+/** Notes when the daemon of a proven stream has sent something last; null: the stream is lost. */
+export function noteProof(at: number | null): void {
+  provenAt = at
+}
+
+/**
+ * Resolves when the daemon has proven that it knows the session. Errors: RequestError if it does not know the session; ForeignPeerError
+ * for any other answer; TypeError without an answer.
+ */
+export async function provePeer(credentials: Credentials): Promise<void> {
+  const age = provenAt === null ? Infinity : Date.now() - provenAt
+  // A clock that was set back makes the age negative, and proves nothing.
+  if (age >= 0 && age < PROVEN_MS) return
+  proof ??= requestProof(credentials).finally(() => (proof = null))
+  await proof
+}
+
+async function requestProof({ token, id }: Credentials): Promise<void> {
+  const nonce = base64url(crypto.getRandomValues(new Uint8Array(NONCE_BYTES)))
+  const response = await fetch('/v1/web/hello', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ session: id, nonce } satisfies WebHelloBody),
+    cache: 'no-store',
+    credentials: 'omit',
+    redirect: 'error',
+    referrerPolicy: 'no-referrer',
+  })
+  // What is no JSON is no answer of the daemon.
+  const answer = (await response.json().catch(() => null)) as Partial<WebHelloView & ErrorBody> | null
+  if (response.status === 429) throw new TypeError('the daemon has too many requests')
+  if (response.status === 403 && answer?.error?.code === 'FORBIDDEN') throw new RequestError(403, answer.error)
+  if (!response.ok || !(await isRight(answer?.mac, { token, nonce }))) throw new ForeignPeerError('another program answers')
+  noteProof(Date.now())
+}
+
+async function isRight(mac: unknown, { token, nonce }: { readonly token: string; readonly nonce: string }): Promise<boolean> {
+  if (typeof mac !== 'string' || !/^[\w-]{43}$/.test(mac)) return false
+  const text = new TextEncoder()
+  const hash = await crypto.subtle.digest('SHA-256', text.encode(token))
+  const key = await crypto.subtle.importKey('raw', hash, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify'])
+  return crypto.subtle.verify('HMAC', key, bytesOf(mac), text.encode(helloText(location.host, nonce)))
+}
+
+function base64url(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
+}
+
+function bytesOf(base64url: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(base64url.replaceAll('-', '+').replaceAll('_', '/')), (one) => one.charCodeAt(0))
+}
