@@ -108,7 +108,7 @@ const VIEWS: Readonly<Record<string, View>> = {
   },
   resume: { about: 'resumable processes, and forks.', test: 'e2e/cli/resume', types: RESUME_TYPES },
   roles: { about: 'the roles of crews.', test: 'e2e/crew/up', types: ROLE_TYPES },
-  rows: { about: 'the rows that all faces share.', test: 'e2e/daemon/rows', types: ROW_TYPES },
+  rows: { about: 'the rows that all faces share.', test: 'e2e/rows/rows', types: ROW_TYPES },
   search: { about: 'a search in transcripts.', test: 'e2e/daemon/search', types: SEARCH_TYPES },
   steps: { about: 'steps as columns, and one step with all its details.', test: 'e2e/library/steps', types: STEP_TYPES },
   stakes: { about: 'what an action would cost.', test: 'e2e/lifecycle/stakes', types: STAKES_TYPES },

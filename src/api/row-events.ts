@@ -1,5 +1,5 @@
 // The events of the stream of rows (`GET /v1/rows?follow=1`), and how they change the rows that a reader holds. Pure.
-// Test: test/e2e/daemon/rows.test.ts.
+// Test: test/e2e/rows/rows.test.ts.
 import type { RowView, SumsView } from './views/rows.ts'
 
 /** The changed fields of a row, or all fields of a new one. */

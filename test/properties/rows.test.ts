@@ -6,7 +6,6 @@ import { applyRowEvent } from '../../src/api/row-events.ts'
 import { WorkTracker } from '../../src/daemon/rows/doing.ts'
 import { Projection } from '../../src/daemon/rows/projection.ts'
 import { subtreeUsage } from '../../src/daemon/views/limit-usage.ts'
-import { EventLoopTurns } from '../../src/drivers/common/event-loop-turns.ts'
 import { deep } from '../support/deep.ts'
 import { RandomRun } from '../support/kernel/random-run.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
@@ -58,6 +57,7 @@ class Watched {
   readonly viewer = new Map<Uuid, RowView>()
   projection: Projection
   #cursor = 0
+  #seen = { cursor: '', rows: [] as readonly RowView[] }
 
   /** `dead`: the dead rows that are committed */
   constructor(world: World, dead: Dead) {
@@ -80,7 +80,7 @@ class Watched {
       store: storeOf(this.world, this.dead),
       work: this.work,
       clock: { now: () => ({ wall: this.world.wall, mono: this.world.mono }) } as never,
-      slices: new EventLoopTurns().newQueue(),
+      slices: { next: () => this.#checkPause() },
       cursor: () => this.#cursor,
       keepMs: Infinity,
     })
@@ -89,6 +89,13 @@ class Watched {
   async open(): Promise<void> {
     await this.projection.open()
     for (const row of this.projection.rows({ of: 'all' })) this.viewer.set(row.uuid, row)
+  }
+
+  /** At each pause of a frame, the rows are still those of the cursor. */
+  async #checkPause(): Promise<void> {
+    const rows = this.projection.rows({ of: 'all' })
+    if (this.projection.cursor === this.#seen.cursor) expect(rows).toEqual(this.#seen.rows)
+    this.#seen = { cursor: this.projection.cursor, rows }
   }
 
   /** Makes a frame, and applies it to the rows of the viewer. */

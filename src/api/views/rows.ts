@@ -1,5 +1,5 @@
 // The JSON of the API: the rows that all faces share. Made by `npm run docs` from the schemas of the daemon (scripts/views.ts): do not
-// edit. Test: test/e2e/daemon/rows.test.ts.
+// edit. Test: test/e2e/rows/rows.test.ts.
 import type { Status } from '../../kernel/model/status.ts'
 import type { Activity, DriverName, LimitName, LivenessWord } from '../../kernel/model/words.ts'
 

@@ -1,4 +1,4 @@
-// The route of the rows, as a snapshot or as a stream; routes.ts registers it. Test: test/e2e/daemon/rows.test.ts.
+// The route of the rows, as a snapshot or as a stream; routes.ts registers it. Test: test/e2e/rows/rows.test.ts.
 import { clientGoneSignal } from './event-stream.ts'
 import { defineRoute, type ApiRoute } from './route.ts'
 import * as schemas from './schemas.ts'

@@ -32,7 +32,7 @@ export interface ProjectionDeps {
   readonly store: Pick<Store, 'dead' | 'process'>
   readonly work: Pick<WorkTracker, 'of'>
   readonly clock: Clock
-  readonly slices: SliceQueue
+  readonly slices: Pick<SliceQueue, 'next'>
   /** returns the cursor of the newest fact */
   readonly cursor: () => number
   /** how long an ended process stays, in ms */
@@ -104,6 +104,8 @@ export class Projection {
   readonly #missing = new Set<Uuid>()
   /** the ancestors of rows that are not stored any more */
   readonly #absent = new Set<Uuid>()
+  /** the processes that were removed since the last frame: a list that was read before may still have them */
+  readonly #removed = new Set<Uuid>()
   /** the rows whose `why` names a process */
   readonly #waiters = new Map<Uuid, Set<Uuid>>()
   /** the rows that are held by a budget: what they need depends on the use of that budget */
@@ -168,6 +170,7 @@ export class Projection {
 
   /** Drops the row of a process that was removed for good. */
   remove(uuid: Uuid): void {
+    this.#removed.add(uuid)
     this.#dirty.delete(uuid)
     this.#drop(uuid)
   }
@@ -194,6 +197,7 @@ export class Projection {
     const changes = [...dropped, ...(await this.#publish(touched))]
     const sums = this.#changedSums()
     this.#seq = seq
+    this.#removed.clear()
     if (changes.length === 0 && sums === null) return null
     this.#frame += 1
     return { changes, sums }
@@ -285,7 +289,7 @@ export class Projection {
     const { table, work, clock } = this.#deps
     const process = table.get(uuid) ?? ended
     // An ended process depends on no other one.
-    if (!process) return []
+    if (!process || this.#removed.has(uuid)) return []
     const before = this.#rows.get(uuid)
     const context = { table, row: (other: Uuid) => table.get(other), work: work.of(uuid), mono: clock.now().mono }
     const own = ownFieldsOf(process, context)
@@ -370,10 +374,12 @@ export class Projection {
       // With another budget above it, also the processes that it pays for have another one.
       if (before?.budgetOf !== after.budgetOf) for (const member of table.accounts.members(uuid)) touched.add(member)
       const patch = patchOf(before, after)
-      if (patch === null) continue
-      entry.view = after
-      entry.frame = this.#frame + 1
-      changes.push({ uuid, before, after, patch })
+      if (patch !== null) changes.push({ uuid, before, after, patch })
+    }
+    // All at once: a snapshot during the pauses above must not have a part of the next frame.
+    for (const { uuid, after } of changes) {
+      const entry = this.#rows.get(uuid)
+      if (entry) Object.assign(entry, { view: after, frame: this.#frame + 1 })
     }
     return changes
   }

@@ -1,7 +1,7 @@
 // The feed of rows: snapshots, and a stream of changes for viewers. Makes a projection for the first viewer, and drops it some time after
 // the last one; without viewers it costs nothing. Combines changes to ten frames a second at most. All viewers of a scope get the same
 // bytes. A slow viewer that is far behind gets a new snapshot instead. Must never delay or change a commit.
-// Test: test/e2e/daemon/rows.test.ts.
+// Test: test/e2e/rows/rows.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WorkTracker } from './doing.ts'
 import { Projection, type Frame, type ProjectionDeps } from './projection.ts'
@@ -161,8 +161,10 @@ class Board {
   #alive: NodeJS.Timeout | null = null
   #liveTimer: NodeJS.Timeout | null = null
   #expiredAt = 0
-  /** the run that makes frames, while there is something to do */
+  /** the run that makes a frame, with the pause after it, while there is something to do */
   #flushing: Promise<void> | null = null
+  /** the frame that is being made */
+  #making: Promise<Frame | null> | null = null
   #isOpen = false
 
   constructor(deps: ProjectionDeps, log: (message: string, error: unknown) => void, onClose: () => void) {
@@ -228,7 +230,8 @@ class Board {
     }
   }
 
-  snapshot(scope: RowScope, shape: RowShape): Promise<string> {
+  async snapshot(scope: RowScope, shape: RowShape): Promise<string> {
+    await this.#catchUp()
     return this.#snapshotText(scope, shape, { version: 1 })
   }
 
@@ -305,10 +308,21 @@ class Board {
       })
   }
 
-  /** Makes frames until no row is marked, one each 100 ms. */
+  /** Resolves when the rows have all changes that came before the call. Changes that come meanwhile may be in a later frame. */
+  async #catchUp(): Promise<void> {
+    await this.#making
+    if (!this.#projection.isDirty) return
+    await this.#flushing
+    await this.#making
+  }
+
+  /** Makes a frame, then waits until the next one may come. */
   async #makeFrames(): Promise<void> {
     const began = this.#deps.clock.now().mono
-    const frame = await this.#projection.flush()
+    this.#making = this.#projection.flush()
+    const frame = await this.#making.finally(() => {
+      this.#making = null
+    })
     if (frame) this.#send(frame)
     const left = FRAME_MS - (this.#deps.clock.now().mono - began)
     if (left > 0)

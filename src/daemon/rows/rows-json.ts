@@ -1,4 +1,4 @@
-// Serializes rows in pieces, so that ten thousand of them do not block the event loop. Test: test/e2e/daemon/rows.test.ts.
+// Serializes rows in pieces, so that ten thousand of them do not block the event loop. Test: test/e2e/rows/rows.test.ts.
 import type { RowShape } from './scope.ts'
 import type { RowView } from '../../api/views/rows.ts'
 import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'
@@ -7,7 +7,7 @@ import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'
 const PIECE = 100
 
 /** The JSON of rows: a list of them, or a list of values for each field. */
-export async function rowsJson(rows: readonly RowView[], shape: RowShape, slices: SliceQueue): Promise<string> {
+export async function rowsJson(rows: readonly RowView[], shape: RowShape, slices: Pick<SliceQueue, 'next'>): Promise<string> {
   const [first] = rows
   const fields = first === undefined ? [] : (Object.keys(first) as (keyof RowView)[])
   const columns = fields.map((): string[] => [])

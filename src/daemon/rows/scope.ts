@@ -1,4 +1,4 @@
-// The scopes of rows: which rows a viewer wants. Test: test/e2e/daemon/rows.test.ts.
+// The scopes of rows: which rows a viewer wants. Test: test/e2e/rows/rows.test.ts.
 import type { Uuid } from '../../kernel/model/ids.ts'
 
 /**

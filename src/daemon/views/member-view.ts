@@ -4,9 +4,13 @@ import type { Member } from '../../kernel/model/crew/crew.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { RowLookup } from './restart-view.ts'
 
-/** Returns the record of a member in its crew; undefined if the process is no member, or its crew has ended. */
-export function memberRow({ spec }: Process, { row }: RowLookup): Member | undefined {
+/**
+ * Returns the record of a member in its crew; undefined if the process is no member, or if it or its crew has ended. The record of an ended
+ * member is that of its successor.
+ */
+export function memberRow({ spec, life }: Process, { row }: RowLookup): Member | undefined {
   const { member } = spec
+  if (life.state === 'dead') return undefined
   return member && row?.(member.crew)?.crew?.members.find(({ id }) => id === member.id)
 }
 

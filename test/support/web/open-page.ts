@@ -18,9 +18,13 @@ export class PageWorld implements AsyncDisposable {
     this.#context = context
   }
 
-  static async start(browser: Awaited<ReturnType<typeof openChromium>>, options: LocalDaemonOptions = {}): Promise<PageWorld> {
+  static async start(
+    browser: Awaited<ReturnType<typeof openChromium>>,
+    options: LocalDaemonOptions = {},
+    viewport = { width: 1440, height: 900 },
+  ): Promise<PageWorld> {
     const daemon = await LocalDaemon.start(options)
-    return new PageWorld(daemon, await WebAccess.open(daemon), await browser.newContext({ viewport: { width: 1440, height: 900 } }))
+    return new PageWorld(daemon, await WebAccess.open(daemon), await browser.newContext({ viewport }))
   }
 
   /** Opens a tab. */

@@ -1,5 +1,5 @@
 // Schemas of the rows that all faces share, for src/api/views/rows.ts. A row depends on facts and on
-// live output only. It never depends on the time of its request: a reader continues the clocks. Test: test/e2e/daemon/rows.test.ts.
+// live output only. It never depends on the time of its request: a reader continues the clocks. Test: test/e2e/rows/rows.test.ts.
 import { z } from 'zod'
 import { ACTIVITIES, LIMIT_NAMES, LIVENESS_WORDS, PROCESS_STATES } from '../../../kernel/model/words.ts'
 import { costFields, count, driver, ms, status, text, time, usd, uuid, version } from './fields.ts'

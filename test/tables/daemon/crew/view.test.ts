@@ -7,7 +7,8 @@ import type { Process } from '../../../../src/kernel/model/process.ts'
 const worker = { id: 'worker-1', role: 'generic', phase: 'reviewing', task: 'a' } as unknown as Member
 const crew = { members: [worker], tasks: [{ state: 'done' }, { state: 'queued' }] } as unknown as Crew
 const row = { crew } as Process
-const memberProcess = (id: string, role = 'generic'): Process => ({ spec: { member: { crew: 'c', id, role } } }) as unknown as Process
+const memberProcess = (id: string, role = 'generic', state = 'running'): Process =>
+  ({ spec: { member: { crew: 'c', id, role } }, life: { state } }) as unknown as Process
 const lookup = { row: (uuid: string): Process | undefined => (uuid === 'c' ? row : undefined) }
 
 test('a member is found in the row of its living crew', () => {
@@ -16,7 +17,11 @@ test('a member is found in the row of its living crew', () => {
   expect(memberRow(memberProcess('worker-2'), lookup)).toBeUndefined()
   expect(phaseOf(memberProcess('worker-1'), { row: () => undefined })).toBeNull()
   expect(phaseOf(memberProcess('coordinator', 'coordinator'), lookup)).toBeNull()
-  expect(memberRow({ spec: {} } as Process, lookup)).toBeUndefined()
+  expect(memberRow({ spec: {}, life: { state: 'running' } } as Process, lookup)).toBeUndefined()
+})
+
+test('an ended member has no phase: the record is that of its successor', () => {
+  expect(phaseOf(memberProcess('worker-1', 'generic', 'dead'), lookup)).toBeNull()
 })
 
 test('a crew shows its progress', () => {

@@ -19,20 +19,36 @@ async function openTree(): Promise<{
   /** decides inputs, commits them, and returns the rows that a viewer gets */
   readonly play: (...inputs: readonly InputBody[]) => Promise<string[]>
   readonly world: World
+  /** opens another projection of the same rows; `onRead` is called after its read of the ended processes */
+  readonly openAnother: (onRead: (projection: Projection) => void) => Promise<Projection>
 }> {
   const world = new World()
   const dead = new Map<string, Process>()
   const work = new WorkTracker()
   let cursor = 0
-  const projection = new Projection({
-    table: world.table,
-    store: { dead: async () => [...dead.values()], process: async (uuid) => dead.get(uuid) },
-    work,
-    clock: { now: () => ({ wall: world.wall, mono: world.mono }) } as never,
-    slices: new EventLoopTurns().newQueue(),
-    cursor: () => cursor,
-    keepMs: 86_400_000,
-  })
+  const make = (onRead: () => void): Projection =>
+    new Projection({
+      table: world.table,
+      store: {
+        dead: async () => {
+          const found = [...dead.values()]
+          onRead()
+          return found
+        },
+        process: async (uuid) => dead.get(uuid),
+      },
+      work,
+      clock: { now: () => ({ wall: world.wall, mono: world.mono }) } as never,
+      slices: new EventLoopTurns().newQueue(),
+      cursor: () => cursor,
+      keepMs: 86_400_000,
+    })
+  const projection = make(() => {})
+  const openAnother = async (onRead: (projection: Projection) => void): Promise<Projection> => {
+    const another: Projection = make(() => onRead(another))
+    await another.open()
+    return another
+  }
   world.onCommit = (facts, processes) => {
     work.onFacts(facts.map((fact) => ({ ...fact, cursor: (cursor += 1) })))
     for (const process of processes) if (process.life.state === 'dead') dead.set(process.uuid, process)
@@ -52,7 +68,7 @@ async function openTree(): Promise<{
     spec: kernelSpec({ name: uuid, interactive: true }),
   })
   await play(spawn('root', null), spawn('child', 'root'), spawn('leaf', 'child'))
-  return { projection, play, world, row: (uuid) => projection.rows(ALL).find((each) => each.uuid === uuid) }
+  return { projection, play, world, openAnother, row: (uuid) => projection.rows(ALL).find((each) => each.uuid === uuid) }
 }
 
 function signal(uuid: string, name: Signal, subtree: boolean): InputBody {
@@ -106,4 +122,15 @@ test('an ended process stays with the sums of those that outlive it, and leaves 
   await projection.flush()
   expect(projection.rows(ALL).map(({ uuid }) => uuid)).toEqual(['root'])
   expect(row('root')?.sub).toMatchObject({ live: 1, failed: 0 })
+})
+
+test('a process that is removed while the rows are loaded has no row', async () => {
+  const { play, world, openAnother } = await openTree()
+  await play(signal('leaf', 'SIGKILL', false))
+  const leaf = world.table.get('leaf')
+  if (leaf?.life.state === 'zombie') await play({ type: 'released', uuid: 'leaf', pid: leaf.pid, survivors: [] })
+  const uuidsAfter = async (onRead: (projection: Projection) => void): Promise<string[]> =>
+    (await openAnother(onRead)).rows(ALL).map(({ uuid }) => uuid)
+  expect(await uuidsAfter(() => {})).toEqual(['child', 'leaf', 'root'])
+  expect(await uuidsAfter((projection) => projection.remove('leaf'))).toEqual(['child', 'root'])
 })

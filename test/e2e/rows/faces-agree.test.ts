@@ -1,0 +1,55 @@
+// All faces say the same of the same moment, at random moments of a busy home: `reeve ps --json -a`, the rows, their stream, and what waits
+// for the user. The daemon restarts meanwhile, also after a kill.
+import { expect, test } from 'vitest'
+import { DaemonHome } from '../../support/daemon/daemon-home.ts'
+import { deep } from '../../support/deep.ts'
+import { expectAgreement, readMoment, RowReader } from '../../support/faces/agreement.ts'
+import { BusyHome } from '../../support/faces/busy-home.ts'
+import { makeSeededPick } from '../../support/kernel/random-inputs.ts'
+import { SEED } from '../../support/seed.ts'
+
+const MOMENTS = deep(60, 1_000)
+/** A crew is started at such moments, and the daemon restarts at others. */
+const CREW_EVERY = 30
+const RESTART_EVERY = 20
+
+test('at random moments, processes, rows, their stream and needs agree', { timeout: 1_800_000 }, async () => {
+  const pick = makeSeededPick(SEED)
+  await using home = await DaemonHome.create()
+  await home.start()
+  const busy = new BusyHome(home, pick)
+  await using recent = new RowReader(home.path, 'recent')
+  await using all = new RowReader(home.path, 'all')
+  let starts = 1
+  let compared = 0
+  let usd = 0
+  const seen = { statuses: new Set<string>(), kinds: new Set<string>() }
+  for (let moment = 1; moment <= MOMENTS; moment += 1) {
+    if (moment % CREW_EVERY === 5) await busy.startCrew()
+    if (moment % RESTART_EVERY === 0) {
+      if (pick(2) === 0) await home.client.post('/v1/daemon/stop', { drainMs: 100 })
+      await home.kill()
+      await home.start()
+      starts += 1
+    }
+    for (let act = pick(4); act >= 0; act -= 1) await busy.act()
+    const [scope, reader] = pick(2) === 0 ? (['recent', recent] as const) : (['all', all] as const)
+    await reader.untilReset(starts)
+    const found = await readMoment(home.client, scope)
+    if (found === null) continue
+    try {
+      expectAgreement(found)
+      expect(await reader.at(found.rows.cursor)).toEqual(found.rows.rows)
+    } catch (error) {
+      throw new Error(`REEVE_SEED=${SEED}, moment ${moment}: ${(error as Error).message}`, { cause: error })
+    }
+    compared += 1
+    usd += found.rows.rows.reduce((sum, { cost }) => sum + (cost.usd ?? 0), 0)
+    for (const { status } of found.processes) seen.statuses.add(status)
+    for (const { kind } of found.needs.needs) seen.kinds.add(kind)
+  }
+  expect(compared).toBeGreaterThan(0.9 * MOMENTS)
+  expect([...seen.statuses]).toEqual(expect.arrayContaining(['working', 'suspended', 'waiting', 'ready', 'failed', 'completed', 'stopped']))
+  expect(usd).toBeGreaterThan(1)
+  expect(seen.kinds.size).toBeGreaterThan(3)
+})

@@ -1,0 +1,184 @@
+// Compares what the faces say of the same moment: the processes of `reeve ps --json -a`, the snapshot of rows, the rows that a reader has
+// folded from the stream, and what waits for the user. Only what live output and open budgets change all the time is left out.
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { expect } from 'vitest'
+import type { Client } from '../../../src/api/client/client.ts'
+import { applyRowEvent, type RowEvent } from '../../../src/api/row-events.ts'
+import type { NeedsView } from '../../../src/api/views/needs.ts'
+import type { ProcessView } from '../../../src/api/views/process.ts'
+import type { RowsView, RowView } from '../../../src/api/views/rows.ts'
+import { connect } from '../../../src/index.ts'
+
+/** How many states of the folded rows are kept. */
+const MAX_STATES = 100
+/** The longest search for a moment in which all answers are of the same state, in ms. */
+const MOMENT_MS = 10_000
+
+/** A reader that folds the stream, and remembers its rows at each cursor. */
+export class RowReader implements AsyncDisposable {
+  readonly #rows = new Map<string, RowView>()
+  readonly #states = new Map<string, readonly RowView[]>()
+  readonly #abort = new AbortController()
+  readonly #ended: Promise<void>
+  #wake = Promise.withResolvers<void>()
+  resets = 0
+
+  constructor(home: string, scope: 'recent' | 'all') {
+    this.#ended = this.#read(connect({ home, start: false }).followRows({ scope, signal: this.#abort.signal }))
+  }
+
+  /** Resolves when a number of snapshots has come: one at the beginning, and one of each later daemon. */
+  async untilReset(count: number): Promise<void> {
+    while (this.resets < count) await this.#next()
+  }
+
+  /** The rows as they were at a cursor, in the order of their birth. Waits for them. */
+  async at(cursor: string): Promise<readonly RowView[]> {
+    const late = AbortSignal.timeout(MOMENT_MS)
+    for (;;) {
+      const state = this.#states.get(cursor)
+      if (state) return state
+      late.throwIfAborted()
+      await this.#next()
+    }
+  }
+
+  async #next(): Promise<void> {
+    const hasEnded = await Promise.race([this.#wake.promise.then(() => false), this.#ended.then(() => true)])
+    if (hasEnded) throw new Error('the stream has ended')
+  }
+
+  async #read(events: AsyncIterable<RowEvent>): Promise<void> {
+    for await (const event of events) {
+      if (event.type === 'reset') this.resets += 1
+      applyRowEvent(this.#rows, event)
+      this.#states.set(event.cursor, [...this.#rows.values()].toSorted(byBirth))
+      const oldest = this.#states.keys().next()
+      if (this.#states.size > MAX_STATES && oldest.done === false) this.#states.delete(oldest.value)
+      this.#wake.resolve()
+      this.#wake = Promise.withResolvers()
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#abort.abort()
+    await this.#ended.catch(() => undefined) // the daemon may have gone before
+  }
+}
+
+function byBirth(a: RowView, b: RowView): number {
+  return a.uuid < b.uuid ? -1 : 1
+}
+
+export interface Moment {
+  readonly processes: readonly ProcessView[]
+  readonly rows: RowsView
+  readonly needs: NeedsView
+}
+
+/** Reads all faces until they are of the same state; null if the home never stands still that long. */
+export async function readMoment(client: Client, scope: 'recent' | 'all'): Promise<Moment | null> {
+  const readCursor = async (): Promise<number> => (await client.get<{ cursor: number }>('/v1/daemon')).cursor
+  for (const deadline = performance.now() + MOMENT_MS; performance.now() < deadline; await nextTurn()) {
+    const cursor = await readCursor()
+    const [{ processes }, rows, needs] = await Promise.all([
+      client.get<{ processes: ProcessView[] }>('/v1/processes', { all: true, limit: 10_000 }),
+      client.get<RowsView>('/v1/rows', { scope, shape: 'objects' }),
+      client.get<NeedsView>('/v1/needs', { all: true, limit: 1_000 }),
+    ])
+    if (rows.seq === cursor && (await readCursor()) === cursor) return { processes, rows, needs }
+  }
+  return null
+}
+
+/** Checks that all faces say the same. */
+export function expectAgreement({ processes, rows: { rows }, needs: { needs } }: Moment): void {
+  const pids = new Map(rows.flatMap(({ uuid, pid, endedAt }) => (endedAt === null ? [[uuid, pid] as const] : [])))
+  const byUuid = new Map(rows.map((row) => [row.uuid, row]))
+  expect(processes.map(({ uuid }) => uuid).toSorted()).toEqual(rows.map(({ uuid }) => uuid).toSorted())
+  for (const process of processes) {
+    const row = byUuid.get(process.uuid) as RowView
+    const [ofRow, ofProcess] = [saidByRow(row, pids), saidByProcess(process)]
+    expect(ofRow, `the row of ${process.name ?? process.uuid}`).toEqual(ofProcess)
+    const own = needs.filter(({ uuid }) => uuid === process.uuid)
+    expect({ uuid: row.uuid, attention: row.attention, unseen: row.unseen }).toEqual({
+      uuid: row.uuid,
+      attention: Math.max(0, ...own.map(({ rank }) => LEAST - rank)),
+      unseen: own.some(({ seen }) => !seen),
+    })
+  }
+}
+
+/** The attention of a row is this number less the rank of its most urgent need. */
+const LEAST = 7
+
+function saidByRow(row: RowView, pids: ReadonlyMap<string, number>): object {
+  const { uuid, pid, name, agent, driver, model, about, directory, labels, state, status, activity, liveness, since, turn, step } = row
+  return {
+    ...{ uuid, pid, name, agent, driver, model, about, directory, labels, state, status, activity, liveness, since, turn, step },
+    ppid: (row.under !== null && pids.get(row.under)) || 0,
+    parent: row.parent,
+    why: steadyWhy(row.why),
+    doing: steadyDoing(row.doing),
+    note: steadyNote(row.note),
+    queue: row.queue,
+    asks: row.asks,
+    elapsedMs: row.runsSince === null ? row.elapsedMs : null,
+    tokens: row.tokens,
+    cost: row.cost,
+    treeUsd: row.endedAt === null ? row.sub.usd : null,
+    ...{ role: row.role, phase: row.phase, task: row.task, branch: row.branch, pinned: row.pinned, exit: row.exit },
+    origin: row.origin,
+    createdAt: row.createdAt,
+    endedAt: row.endedAt,
+    lastText: row.lastText,
+  }
+}
+
+function saidByProcess(process: ProcessView): object {
+  const { uuid, pid, name, agent, driver, model, about, directory, labels, state, status, activity, since, turn, step, usage } = process
+  const isLiving = state !== 'dead'
+  return {
+    ...{ uuid, pid, name, agent, driver, model, about, directory, labels, state, status, activity },
+    liveness: process.liveness?.word ?? null,
+    ...{ since, turn, step },
+    ppid: process.ppid,
+    parent: process.parentUuid,
+    why: steadyWhy(process.why),
+    doing: steadyDoing(process.doing),
+    note: steadyNote(process.note),
+    queue: process.queueCount,
+    asks: process.asks.length,
+    elapsedMs: state === 'running' && status !== 'suspended' ? null : process.elapsedMs,
+    tokens: {
+      input: usage.inputTokens,
+      output: usage.outputTokens,
+      cacheRead: usage.cacheReadTokens,
+      cacheWrite: usage.cacheWriteTokens,
+    },
+    cost: { usd: usage.costUsd, unpriced: usage.unpriced, estimated: usage.estimated },
+    treeUsd: isLiving ? (process.subtreeUsage.costUsd ?? 0) : null,
+    ...{ role: process.role, phase: process.phase, task: process.taskId, branch: process.worktree?.branch ?? null, pinned: process.pinned },
+    exit: process.exit,
+    origin: process.originUuid === null ? null : { uuid: process.originUuid, step: process.originStep },
+    createdAt: process.createdAt,
+    endedAt: isLiving ? null : process.exitedAt,
+    lastText: process.lastText,
+  }
+}
+
+/** Without the number of tokens so far, which grows between two frames. */
+function steadyWhy(why: RowView['why']): RowView['why'] {
+  return why && { ...why, text: why.text.replace(/^the model answers, \d+ tokens so far/, 'waits for the model') }
+}
+
+function steadyDoing(doing: RowView['doing']): object | null {
+  if (doing === null) return null
+  const { out: _, ...steady } = doing
+  return steady
+}
+
+/** Without the evidence of a budget: the row has it as recorded, the process as it is now. */
+function steadyNote(note: string | null): string | null {
+  return note?.replace(/^(paused: [^(]*\bbudget\b[^(]*)\(.*\)/, '$1') ?? null
+}
