@@ -305,7 +305,7 @@ describe("the daemon's answers", () => {
     await walk('revokeWebSessions', '')
     await walk('stopWeb', '')
     // These need a browser's session: test/e2e/web/listener.test.ts.
-    walked.add('startWebSession').add('revokeWebSession')
+    walked.add('startWebSession').add('proveToWebSession').add('revokeWebSession')
     await walk('getDocument', '')
     await walk('stopDaemon', '')
     // An answer needs an agent with a question: test/e2e/external/questions.test.ts.
