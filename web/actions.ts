@@ -36,13 +36,14 @@ export function commandName({ name, pid }: Pick<RowView, 'name' | 'pid'>): strin
 }
 
 /** The error of an action. `unanswered`: the hint if the daemon did not answer. */
-function failureOf(error: unknown, unanswered: string): Failure {
+export function failureOf(error: unknown, unanswered: string): Failure {
   return error instanceof RequestError
     ? { message: error.message, hint: error.hint }
     : { message: 'The daemon does not answer.', hint: unanswered }
 }
 
-async function perform(uuid: string, action: string, body: object): Promise<boolean> {
+/** Sends an action of a process to the daemon. Returns whether it was accepted; if not, `failure` has the reason. */
+export async function perform(uuid: string, action: string, body: object): Promise<boolean> {
   const key = `${uuid} ${action}`
   asked.value = new Set([...asked.value, key])
   try {

@@ -4,6 +4,12 @@ import { useSignalEffect } from '@preact/signals'
 import { render, type JSX } from 'preact'
 import { Freshness, StaleBar } from './parts/freshness.tsx'
 import { NoSessionPage } from './parts/no-session.tsx'
+import { BudgetDialog } from './fleet/budget-dialog.tsx'
+import { EndAllDialog } from './fleet/end-all-dialog.tsx'
+import { MessageDialog } from './fleet/message-dialog.tsx'
+import { useFrameKeys } from './frame/frame-keys.ts'
+import { HelpDialog, openHelp } from './frame/help.tsx'
+import { notice } from './notice.ts'
 import { EndDialog } from './parts/end-dialog.tsx'
 import { ForkDialog } from './parts/fork-dialog.tsx'
 import { CurrentPage, loadPages } from './frame/current-page.tsx'
@@ -22,6 +28,7 @@ function App(): JSX.Element {
     const title = pageOf(path.value)?.place === 'none' || path.value.length === 0 ? 'reeve' : `${pageOf(path.value)?.title ?? ''} · reeve`
     document.title = count === 0 ? title : `(${count}) ${title}`
   })
+  useFrameKeys()
   const opened = session.value
   if (typeof opened === 'string')
     return (
@@ -42,6 +49,9 @@ function App(): JSX.Element {
         {right === 'read' ? <span class="chip">read only{expiresAt === null ? '' : ` · until ${expiresAt.slice(11, 16)}`}</span> : null}
         {only === null ? null : <span class="chip">one subtree</span>}
         <Freshness />
+        <button type="button" class="plain" aria-label="Keys" aria-keyshortcuts="?" title="Keys" onClick={openHelp}>
+          ?
+        </button>
       </header>
       <main class={isStale.value ? 'stale' : ''}>
         <StaleBar />
@@ -56,8 +66,15 @@ function App(): JSX.Element {
         <CurrentPage />
       </main>
       <BottomNavigation />
+      <p class="notice" role="status" hidden={notice.value === null}>
+        {notice.value}
+      </p>
       <EndDialog />
       <ForkDialog />
+      <BudgetDialog />
+      <MessageDialog />
+      <EndAllDialog />
+      <HelpDialog />
     </div>
   )
 }

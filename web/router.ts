@@ -26,10 +26,11 @@ export function navigate(to: string): void {
 
 /** Changes one value of the query, without a new entry in the history. An empty value removes it. */
 export function setQuery(name: string, value: string): void {
-  const url = new URL(address.value, location.origin)
+  const url = new URL(address.peek(), location.origin)
   if (value === '') url.searchParams.delete(name)
   else url.searchParams.set(name, value)
   const to = url.pathname + url.search
+  if (to === location.pathname + location.search) return
   history.replaceState(null, '', to)
   address.value = to
 }

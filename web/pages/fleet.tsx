@@ -1,49 +1,41 @@
 // The first page: who needs the user, and all processes as a tree. Rows never move by themselves; urgency is the strip above them.
 // Test: test/e2e/web/fleet.test.ts.
-import { computed } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { JSX, TargetedKeyboardEvent } from 'preact'
-import { meetsFilter, parseFilter } from '../../src/faces/filter.ts'
-import { FLAT_ORDERS, flatOrder, treeLines, type FlatOrder, type TreeLine } from '../../src/faces/tree.ts'
-import { folded, selectedUuid, toggleFold } from '../list-state.ts'
-import { daemonNow } from '../parts/clock.tsx'
+import type { JSX } from 'preact'
+import { FLAT_ORDERS, type TreeLine } from '../../src/faces/tree.ts'
+import {
+  changeLevel,
+  filterParts,
+  filterText,
+  isChanging,
+  lines,
+  order,
+  orderAgain,
+  orderedAt,
+  select,
+  selectedIndex,
+  shareFolds,
+  tagged,
+  targets,
+  toggleTag,
+} from '../fleet/list.ts'
+import { isPeeking, PeekPanel } from '../fleet/peek.tsx'
+import { TaggedBar } from '../fleet/tagged-bar.tsx'
+import { useKeys, type KeyHandlers } from '../keyboard.ts'
+import { selectedUuid, setFolded, toggleFold } from '../list-state.ts'
+import { focusNeed } from '../needs/store.ts'
+import { Since } from '../parts/clock.tsx'
 import { FleetRow, rowHeight } from '../parts/fleet-row.tsx'
 import { NeedsStrip } from '../parts/needs-strip.tsx'
 import { RowWindow } from '../parts/row-window.tsx'
+import { rowKeys } from '../row-actions.ts'
 import { followsAllChanges, hasRows, rows, watchList } from '../rows.ts'
-import { navigate, query, setQuery } from '../router.ts'
-
-const filterText = computed(() => query.value.get('q') ?? '')
-const order = computed((): FlatOrder | null => FLAT_ORDERS.find((name) => name === query.value.get('sort')) ?? null)
-const isChanging = computed(() => filterText.value !== '' || order.value !== null)
-
-const filterParts = computed(() => {
-  // `under:` looks at the tree.
-  watchList()
-  return parseFilter(filterText.value, rows)
-})
-
-const lines = computed((): TreeLine[] => {
-  watchList()
-  const parts = filterParts.value
-  const isMatch = parts.length === 0 ? undefined : (row: Parameters<typeof meetsFilter>[1]) => meetsFilter(parts, row, daemonNow())
-  if (order.value === null) return treeLines(rows, { folded: folded.value, isMatch })
-  const some = isMatch ? [...rows.values()].filter(isMatch) : rows.values()
-  return flatOrder(some, order.value).map(({ uuid }) => ({ uuid, depth: 0, hasChildren: false, isFolded: false, isContext: false }))
-})
-
-const selectedIndex = computed(() => {
-  const index = lines.value.findIndex(({ uuid }) => uuid === selectedUuid.value)
-  return index === -1 ? null : index
-})
-
-function select(index: number): void {
-  const line = lines.value[Math.max(0, Math.min(index, lines.value.length - 1))]
-  if (line) selectedUuid.value = line.uuid
-}
+import { navigate, setQuery } from '../router.ts'
 
 /** Folds an open row, or selects the parent of another one. */
-function foldOrGoUp(line: TreeLine): void {
+function foldOrGoUp(): void {
+  const line = selectedLine()
+  if (!line) return
   if (line.hasChildren && !line.isFolded) return toggleFold(line.uuid)
   const parent = rows.get(line.uuid)?.parent
   if (parent !== null && parent !== undefined && rows.has(parent)) selectedUuid.value = parent
@@ -51,36 +43,60 @@ function foldOrGoUp(line: TreeLine): void {
 
 const PAGE_ROWS = 20
 
-/** Moves the selection by a key. Returns false for a key that the list does not know. */
-function onListKey(key: string): boolean {
-  const at = selectedIndex.value ?? -1
-  const line = lines.value[at]
-  const moves: Readonly<Record<string, () => void>> = {
-    ArrowDown: () => select(at + 1),
-    ArrowUp: () => select(at - 1),
-    j: () => select(at + 1),
-    k: () => select(at - 1),
-    PageDown: () => select(at + PAGE_ROWS),
-    PageUp: () => select(at - PAGE_ROWS),
-    Home: () => select(0),
-    End: () => select(lines.value.length - 1),
-    G: () => select(lines.value.length - 1),
-    ArrowRight: () => line?.isFolded && toggleFold(line.uuid),
-    ArrowLeft: () => line && foldOrGoUp(line),
-    h: () => line && foldOrGoUp(line),
-    Enter: () => line && navigate(`/p/${line.uuid}`),
-  }
-  const move = Object.hasOwn(moves, key) ? moves[key] : undefined
-  move?.()
-  return move !== undefined
+function selectedLine(): TreeLine | undefined {
+  return selectedIndex.value === null ? undefined : lines.value[selectedIndex.value]
 }
 
-function onKeyDown(event: TargetedKeyboardEvent<HTMLElement>): void {
-  if (event.ctrlKey || event.metaKey || event.altKey) return
-  if (onListKey(event.key)) event.preventDefault()
+/** Moves the selection, and the focus to the list, so that a screen reader reads the row. */
+function moveTo(index: number): void {
+  select(index)
+  document.querySelector<HTMLElement>('.tree')?.focus({ preventScroll: true })
+}
+
+/** Without a selection, the first move selects the first row. */
+function moveBy(by: number): void {
+  moveTo(selectedIndex.value === null ? 0 : selectedIndex.value + by)
+}
+
+function nextOrder(): void {
+  const names = ['', ...FLAT_ORDERS]
+  setQuery('sort', names[(names.indexOf(order.value ?? '') + 1) % names.length] ?? '')
+}
+
+/** Closes what is open, the newest first. */
+function closeOne(): boolean {
+  if (document.activeElement instanceof HTMLInputElement) document.activeElement.blur()
+  else if (isPeeking.value) isPeeking.value = false
+  else if (tagged.value.size > 0) tagged.value = new Set()
+  else return false
+  return true
+}
+
+const LIST_KEYS: KeyHandlers = {
+  selectNext: () => moveBy(1),
+  selectPrevious: () => moveBy(-1),
+  pageDown: () => moveBy(PAGE_ROWS),
+  pageUp: () => moveBy(-PAGE_ROWS),
+  selectFirst: () => moveTo(0),
+  selectLast: () => moveTo(lines.value.length - 1),
+  open: () => selectedUuid.value !== null && navigate(`/p/${selectedUuid.value}`),
+  unfold: () => selectedLine()?.isFolded && toggleFold(selectedLine()?.uuid ?? ''),
+  fold: foldOrGoUp,
+  foldLevel: () => changeLevel('fold'),
+  unfoldLevel: () => changeLevel('unfold'),
+  unfoldAll: () => setFolded(new Set()),
+  peek: () => (isPeeking.value = !isPeeking.value && selectedUuid.value !== null),
+  tag: () => selectedUuid.value !== null && toggleTag(selectedUuid.value),
+  filter: () => document.getElementById('filter')?.focus(),
+  sort: nextOrder,
+  goToNeed: (key) => focusNeed(Number(key) - 1),
+  close: closeOne,
+  ...rowKeys(targets),
 }
 
 export function FleetPage(): JSX.Element {
+  useKeys('list', LIST_KEYS)
+  useEffect(shareFolds, [hasRows()])
   return (
     <>
       <NeedsStrip />
@@ -110,6 +126,8 @@ function Fleet(): JSX.Element {
           <RowTree />
         </>
       )}
+      <TaggedBar />
+      <PeekPanel />
     </section>
   )
 }
@@ -144,11 +162,21 @@ function RowTree(): JSX.Element {
         'aria-label': 'Processes',
         'aria-rowcount': lines.value.length,
         ...(selected === null ? {} : { 'aria-activedescendant': `row-${selectedUuid.value}` }),
-        onKeyDown,
       }}
       draw={(index, top) => {
         const line = lines.value[index]
-        return line ? <FleetRow key={line.uuid} line={line} index={index} top={top} isSelected={line.uuid === selectedUuid.value} /> : <></>
+        return line ? (
+          <FleetRow
+            key={line.uuid}
+            line={line}
+            index={index}
+            top={top}
+            isSelected={line.uuid === selectedUuid.value}
+            isTagged={tagged.value.has(line.uuid)}
+          />
+        ) : (
+          <></>
+        )
       }}
     />
   )
@@ -181,6 +209,11 @@ function FilterBar(): JSX.Element {
           ))}
         </select>
       </label>
+      {orderedAt.value === null ? null : (
+        <button type="button" class="plain" onClick={orderAgain}>
+          order is <Since at={new Date(orderedAt.value).toISOString()} /> old · order again
+        </button>
+      )}
       {errors.length === 0 ? null : (
         <span class="filter-error" role="status">
           {errors.join(' · ')}

@@ -17,6 +17,8 @@ import { MessageBox } from '../parts/message-box.tsx'
 import { Questions } from '../parts/questions.tsx'
 import { Steps } from '../parts/steps.tsx'
 import { markSeen } from '../actions.ts'
+import { useKeys } from '../keyboard.ts'
+import { rowKeys } from '../row-actions.ts'
 import { hasRows, rows, rowSignal, watchList } from '../rows.ts'
 import type { PageProps } from '../router.ts'
 import { may } from '../store.ts'
@@ -27,6 +29,10 @@ const CREW_TABS = ['board', 'logs'] as const
 export function ProcessPage({ path: [, uuid = '', part] }: PageProps): JSX.Element {
   watchList()
   const row = rowSignal(uuid).value
+  useKeys(
+    'process',
+    rowKeys(() => (row ? [row] : [])),
+  )
   const hasNewEnd = row !== undefined && row.unseen && row.endedAt !== null
   useEffect(() => {
     if (hasNewEnd && !document.hidden && may('answer')) void markSeen(uuid)

@@ -2,16 +2,23 @@
 // Test: test/e2e/web/actions.test.ts.
 import { useEffect, useRef } from 'preact/hooks'
 import type { ComponentChildren, JSX } from 'preact'
+import { guardKeys, useKeys } from '../keyboard.ts'
 
 export interface DialogProps {
   readonly title: string
   readonly onClose: () => void
+  /** what the key `y` does */
+  readonly onConfirm?: (() => void) | undefined
   readonly children: ComponentChildren
 }
 
-export function Dialog({ title, onClose, children }: DialogProps): JSX.Element {
+export function Dialog({ title, onClose, onConfirm, children }: DialogProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
+  useEffect(() => {
+    guardKeys()
+    dialog.current?.showModal()
+  }, [])
+  useKeys('dialog', onConfirm ? { confirm: onConfirm } : {})
   return (
     <dialog ref={dialog} aria-label={title} onClose={onClose}>
       <header>

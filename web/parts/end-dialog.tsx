@@ -42,7 +42,11 @@ export function EndDialog(): JSX.Element | null {
     void endProcess(row.uuid, signalName, subtree)
   }
   return (
-    <Dialog title={`${action === 'stop' ? 'Stop' : 'Kill'} ${row.name ?? `process ${row.pid}`}`} onClose={close}>
+    <Dialog
+      title={`${action === 'stop' ? 'Stop' : 'Kill'} ${row.name ?? `process ${row.pid}`}`}
+      onClose={close}
+      onConfirm={() => end(action === 'stop' ? 'SIGTERM' : 'SIGKILL')}
+    >
       {stakes.value === null ? (
         <p class="quiet">The daemon looks at what would be lost.</p>
       ) : typeof stakes.value === 'string' ? (
@@ -56,15 +60,15 @@ export function EndDialog(): JSX.Element | null {
           {formatCount(below, 'process')} below it
         </label>
       ) : null}
-      <pre class="command">{`reeve ${action} ${commandName(row)}${subtree ? ' --tree' : ''}`}</pre>
+      <pre class="command">{endCommand(row, action, subtree)}</pre>
       <p class="buttons">
         {action === 'stop' ? (
           <button type="button" class="danger" onClick={() => end('SIGTERM')}>
-            Stop, with time to clean up
+            Stop, with time to clean up <kbd>y</kbd>
           </button>
         ) : null}
         <button type="button" class="danger" onClick={() => end('SIGKILL')}>
-          Kill now
+          Kill now {action === 'kill' ? <kbd>y</kbd> : null}
         </button>
         {row.status === 'suspended' ? null : (
           <button
@@ -80,6 +84,13 @@ export function EndDialog(): JSX.Element | null {
       </p>
     </Dialog>
   )
+}
+
+/** Only `kill` ends a whole tree. */
+function endCommand(row: RowView, action: 'stop' | 'kill', subtree: boolean): string {
+  const name = commandName(row)
+  if (action === 'kill') return `reeve kill -s KILL ${subtree ? '--subtree ' : ''}${name}`
+  return subtree ? `reeve kill --grace 10s --subtree ${name}` : `reeve stop ${name}`
 }
 
 function Stakes({ view }: { readonly view: StakesView }): JSX.Element {

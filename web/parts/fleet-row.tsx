@@ -23,16 +23,17 @@ export interface FleetRowProps {
   readonly index: number
   readonly top: number
   readonly isSelected: boolean
+  readonly isTagged: boolean
 }
 
-export function FleetRow({ line, index, top, isSelected }: FleetRowProps): JSX.Element {
+export function FleetRow({ line, index, top, isSelected, isTagged }: FleetRowProps): JSX.Element {
   const row = rowSignal(line.uuid).value
   if (!row) return <></>
   const mark = markOf(row)
   return (
     <div
       id={`row-${row.uuid}`}
-      class={`row ${mark.tone}${isSelected ? ' selected' : ''}${line.isContext ? ' context' : ''}`}
+      class={`row ${mark.tone}${isSelected ? ' selected' : ''}${line.isContext ? ' context' : ''}${isTagged ? ' tagged' : ''}`}
       data-uuid={row.uuid}
       data-status={row.status}
       role="row"

@@ -1,15 +1,14 @@
 // What waits for the user, above the list, answered in place: Space shows what a question is about. The order does not change while the
 // pointer or the focus is in it. Test: test/e2e/web/needs-strip.test.ts.
-import { computed, signal } from '@preact/signals'
+import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { NeedView } from '../../src/api/views/needs.ts'
 import type { AskView } from '../../src/api/views/process.ts'
-import { flatOrder } from '../../src/faces/tree.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
-import { readNeeds, titleOf } from '../actions.ts'
-import { useReader } from '../live.ts'
-import { needsVersion, rowSignal, rows, rowsWithNeeds } from '../rows.ts'
+import { titleOf } from '../actions.ts'
+import { urgent, useNeeds } from '../needs/store.ts'
+import { rowSignal } from '../rows.ts'
 import { Since } from './clock.tsx'
 import { MarkIcon } from './icons.tsx'
 import { Answers, Evidence } from './questions.tsx'
@@ -20,18 +19,13 @@ const frozen = signal<readonly string[] | null>(null)
 /** the process whose question is shown whole */
 const peeked = signal<string | null>(null)
 
-const urgent = computed((): readonly string[] => {
-  const some = [...rowsWithNeeds.value].flatMap((uuid) => rows.get(uuid) ?? [])
-  return flatOrder(some, 'urgency').map(({ uuid }) => uuid)
-})
-
 function thaw(): void {
   frozen.value = null
 }
 
 export function NeedsStrip(): JSX.Element | null {
   // Without the details, which a narrow session may not read, the rows alone say who needs the user.
-  const { value } = useReader(() => needsVersion.value > 0 && rowsWithNeeds.value.size > 0, 'needs', readNeeds)
+  const needs = useNeeds()
   useEffect(() => thaw, [])
   const all = urgent.value
   const shown = frozen.value?.filter((uuid) => all.includes(uuid)) ?? all
@@ -64,7 +58,7 @@ export function NeedsStrip(): JSX.Element | null {
       </h2>
       <ul>
         {shown.slice(0, MAX_SHOWN).map((uuid) => (
-          <Need key={uuid} uuid={uuid} need={value.value?.find((need) => need.uuid === uuid) ?? null} />
+          <Need key={uuid} uuid={uuid} need={needs?.find((need) => need.uuid === uuid) ?? null} />
         ))}
         {shown.length > MAX_SHOWN ? <li class="more quiet">and {shown.length - MAX_SHOWN} more</li> : null}
       </ul>

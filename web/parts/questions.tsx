@@ -3,6 +3,7 @@
 // something else answers nothing. Test: test/e2e/web/actions.test.ts.
 import { useEffect, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
+import { KEY_OF_OPTION } from '../../src/faces/keys.ts'
 import { taskOfQuestion } from '../../src/api/text/answer-command.ts'
 import type { AskView } from '../../src/api/views/process.ts'
 import { answerOption, answerText, isAsked, readProcess } from '../actions.ts'
@@ -95,7 +96,7 @@ export function Answers({ uuid, ask, hasComment }: QuestionProps): JSX.Element |
             disabled={isDisabled}
             onClick={() => void answerOption(uuid, ask, id, text)}
           >
-            {name}
+            {name} {KEY_OF_OPTION[kind] === undefined ? null : <kbd>{KEY_OF_OPTION[kind]}</kbd>}
           </button>
         ))}
         {hasComment ? (

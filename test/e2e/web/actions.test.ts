@@ -116,7 +116,7 @@ describePage('an action of the page', { config: CONFIG }, (world) => {
     const kill = page.getByRole('dialog', { name: 'Kill builder' })
     await kill.getByLabel('with the 1 process below it').check()
     await kill.getByText('helper: ends too').waitFor()
-    await kill.locator('.command', { hasText: /^reeve kill builder --tree$/ }).waitFor()
+    await kill.locator('.command', { hasText: /^reeve kill -s KILL --subtree builder$/ }).waitFor()
     await kill.getByRole('button', { name: 'Kill now' }).click()
     await page.locator('.status-word[data-status="stopped"]').waitFor()
     await world.daemon.waitForEnd(child.uuid)

@@ -1,0 +1,121 @@
+// The keys of the page in Chromium: a question is answered by the kind of its option, tags make an action mean several processes, the peek
+// stays open while the selection moves, and fields keep their keys.
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { describePage } from '../../support/web/describe-page.ts'
+
+describePage('a key', {}, (world) => {
+  const spawnSleep = async (name: string): Promise<string> => (await world.daemon.spawnShell('sleep 600', { name })).uuid
+  const spawnAsking = async (name: string): Promise<string> => {
+    const script = [{ text: `I make ${name}.`, tools: [{ name: 'bash', input: { command: `touch ${name}` } }] }, { text: 'done' }]
+    const { uuid } = await world.daemon.spawnScripted(script, { name, permissions: 'ask' })
+    await world.daemon.waitForStatus(uuid, 'waiting')
+    return uuid
+  }
+  const press = async (page: Page, ...keys: string[]): Promise<void> => {
+    for (const key of keys) await page.keyboard.press(key)
+  }
+  const statusOf = (page: Page, uuid: string, status: string): Promise<void> =>
+    page.locator(`.row[data-uuid="${uuid}"][data-status="${status}"]`).waitFor()
+
+  test('answers the question of the peek, which stays open while the selection moves', async () => {
+    const first = await spawnAsking('one')
+    const second = await spawnAsking('two')
+    const page = await world.visit()
+    await page.locator('.row').nth(1).waitFor()
+    await press(page, 'j', 'Space')
+    const peek = page.locator('.peek-panel')
+    await peek.locator('.question pre', { hasText: /^touch one$/ }).waitFor()
+    await press(page, 'j')
+    await peek.locator('.question pre', { hasText: /^touch two$/ }).waitFor()
+    await peek.locator('button[data-kind="reject_once"]:enabled').waitFor()
+    await press(page, 'd')
+    await statusOf(page, second, 'completed')
+    await press(page, 'k')
+    await peek.locator('button[data-kind="allow_once"]:enabled').waitFor()
+    await press(page, 'a')
+    await statusOf(page, first, 'completed')
+    await press(page, 'Escape')
+    await peek.waitFor({ state: 'detached' })
+  })
+
+  test('answers nothing that is not looked at, or has just appeared', async () => {
+    const uuid = await spawnAsking('one')
+    const page = await world.visit()
+    await page.locator('[data-need] button:enabled').first().waitFor()
+    await press(page, 'j', 'a')
+    await page.evaluate(`
+      new MutationObserver((_, observer) => {
+        if (!document.querySelector('.peek-panel button[data-kind="allow_once"]')) return
+        observer.disconnect()
+        dispatchEvent(new KeyboardEvent('keydown', { key: 'a', bubbles: true }))
+        document.body.dataset.pressed = 'yes'
+      }).observe(document, { childList: true, subtree: true })`)
+    await press(page, 'Space')
+    await page.locator('body[data-pressed]').waitFor()
+    await page.locator('.peek-panel button[data-kind="allow_once"]:enabled').waitFor()
+    expect((await world.daemon.view(uuid)).asks.length).toBe(1)
+    await world.daemon.signal(uuid, 'SIGKILL')
+  })
+
+  test('goes to a need by its number, and answers it there', async () => {
+    const uuid = await spawnAsking('one')
+    const page = await world.visit()
+    await page.locator(`[data-need="${uuid}"] button[data-kind="allow_once"]:enabled`).waitFor()
+    await press(page, '1', 'a')
+    await statusOf(page, uuid, 'completed')
+  })
+
+  test('pauses all tagged processes, and stops them after a question', async () => {
+    const uuids = [await spawnSleep('one'), await spawnSleep('two'), await spawnSleep('three')]
+    const page = await world.visit()
+    await page.locator('.row').nth(2).waitFor()
+    await press(page, 'j', 'x', 'j', 'x', 'p')
+    for (const uuid of uuids.slice(0, 2)) await statusOf(page, uuid, 'suspended')
+    await statusOf(page, uuids[2] ?? '', 'working')
+    await press(page, 'K')
+    const dialog = page.locator('dialog[open]')
+    await dialog.getByText('Kill 2 processes').waitFor()
+    await dialog.getByText('reeve kill -s KILL one two').waitFor()
+    await dialog.getByRole('button', { name: 'Close' }).press('K')
+    expect(await dialog.count()).toBe(1)
+    await expect.poll(async () => (await press(page, 'y'), dialog.count())).toBe(0)
+    for (const uuid of uuids.slice(0, 2)) await statusOf(page, uuid, 'stopped')
+    await statusOf(page, uuids[2] ?? '', 'working')
+  })
+
+  test('does nothing while a field has the focus, and after it was switched off', async () => {
+    await spawnSleep('one')
+    const page = await world.visit()
+    await page.locator('.row').first().waitFor()
+    await press(page, '/', 'x', 'j')
+    expect(await page.locator('#filter').inputValue()).toBe('xj')
+    await page.locator('#filter').fill('')
+    await press(page, 'Escape', 'j')
+    await page.locator('.row.selected').waitFor()
+    await press(page, '?')
+    await page.locator('dialog[open]').getByText('tag the row').waitFor()
+    await page.getByLabel('keys without Ctrl count').uncheck()
+    await press(page, 'Escape')
+    await page.locator('dialog').waitFor({ state: 'detached' })
+    await press(page, 'x')
+    expect(await page.locator('.tagged-bar').count()).toBe(0)
+    await page.evaluate('localStorage.removeItem("reeve.keys")')
+  })
+
+  test('opens a page by its letter, folds into the address, and orders rows that stay in their places', async () => {
+    const first = await spawnSleep('b')
+    await spawnSleep('a')
+    const page = await world.visit('/settings')
+    await press(page, 'g', 'f')
+    await page.locator('.row').nth(1).waitFor()
+    await press(page, 't', 't', 't', 't')
+    expect(new URL(page.url()).search).toBe('?sort=name')
+    expect(await page.locator('.row .name a').allTextContents()).toEqual(['a', 'b'])
+    await world.daemon.client.post(`/v1/processes/${first}/rename`, { name: '0a' })
+    await page.getByText('0a', { exact: true }).waitFor()
+    expect(await page.locator('.row .name a').allTextContents()).toEqual(['a', '0a'])
+    await page.getByRole('button', { name: 'order again' }).click()
+    await expect.poll(() => page.locator('.row .name a').allTextContents()).toEqual(['0a', 'a'])
+  })
+})

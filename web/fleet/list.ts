@@ -1,0 +1,108 @@
+// The list of the fleet: which lines it has, in which order, and what is selected, folded and tagged. The filter, the order and the folds are
+// in the address. In a flat order the rows keep their places until the user orders them again. Test: test/e2e/web/fleet.test.ts.
+import { computed, effect, signal } from '@preact/signals'
+import { meetsFilter, parseFilter } from '../../src/faces/filter.ts'
+import { shortId } from '../../src/faces/format.ts'
+import { FLAT_ORDERS, flatOrder, treeLines, type FlatOrder, type TreeLine } from '../../src/faces/tree.ts'
+import type { RowView } from '../../src/api/views/rows.ts'
+import { folded, keepFolds, selectedUuid, setFolded } from '../list-state.ts'
+import { daemonNow } from '../parts/clock.tsx'
+import { query } from '../router.ts'
+import { hasRows, rows, watchList } from '../rows.ts'
+
+export const filterText = computed(() => query.value.get('q') ?? '')
+export const order = computed((): FlatOrder | null => FLAT_ORDERS.find((name) => name === query.value.get('sort')) ?? null)
+/** Whether any change of a row can change the list. */
+export const isChanging = computed(() => filterText.value !== '')
+
+export const filterParts = computed(() => {
+  // `under:` looks at the tree.
+  watchList()
+  return parseFilter(filterText.value, rows)
+})
+
+interface Ordered {
+  readonly by: FlatOrder
+  readonly at: number
+  readonly uuids: readonly string[]
+}
+
+/** the flat order as it was made */
+const ordered = signal<Ordered | null>(null)
+
+/** When the flat order was made, in ms by the daemon's clock; null: the list is a tree. */
+export const orderedAt = computed(() => (order.value === null ? null : (ordered.value?.at ?? null)))
+
+/** Makes the flat order anew. */
+export function orderAgain(): void {
+  const by = order.peek()
+  ordered.value = by === null ? null : { by, at: daemonNow(), uuids: flatOrder(rows.values(), by).map(({ uuid }) => uuid) }
+}
+
+effect(() => {
+  const by = order.value
+  watchList()
+  if (by === null || !hasRows()) return
+  if (ordered.peek()?.by !== by) orderAgain()
+})
+
+export const lines = computed((): readonly TreeLine[] => {
+  watchList()
+  const parts = filterParts.value
+  const isMatch = parts.length === 0 ? undefined : (row: RowView) => meetsFilter(parts, row, daemonNow())
+  if (order.value === null) return treeLines(rows, { folded: folded.value, isMatch })
+  const placed = ordered.value?.uuids ?? []
+  const known = new Set(placed)
+  const all = [...placed, ...[...rows.keys()].filter((uuid) => !known.has(uuid))]
+  return all.flatMap((uuid) => {
+    const row = rows.get(uuid)
+    return row && (isMatch?.(row) ?? true) ? { uuid, depth: 0, hasChildren: false, isFolded: false, isContext: false } : []
+  })
+})
+
+const indexes = computed(() => new Map(lines.value.map(({ uuid }, index) => [uuid, index])))
+
+export const selectedIndex = computed(() => (selectedUuid.value === null ? null : (indexes.value.get(selectedUuid.value) ?? null)))
+
+export function select(index: number): void {
+  const line = lines.value[Math.max(0, Math.min(index, lines.value.length - 1))]
+  if (line) selectedUuid.value = line.uuid
+}
+
+/** The tagged processes. */
+export const tagged = signal<ReadonlySet<string>>(new Set())
+
+export function toggleTag(uuid: string): void {
+  const next = new Set(tagged.value)
+  if (!next.delete(uuid)) next.add(uuid)
+  tagged.value = next
+}
+
+/** The rows that actions mean: the tagged ones, else the selected one. */
+export function targets(): RowView[] {
+  const uuids = tagged.value.size > 0 ? [...tagged.value] : selectedUuid.value === null ? [] : [selectedUuid.value]
+  return uuids.flatMap((uuid) => rows.get(uuid) ?? [])
+}
+
+/** Folds the deepest open level of all trees, or unfolds the highest folded one. */
+export function changeLevel(way: 'fold' | 'unfold'): void {
+  const open = lines.value.filter(({ hasChildren, isFolded }) => hasChildren && isFolded === (way === 'unfold'))
+  const depths = open.map(({ depth }) => depth)
+  if (depths.length === 0) return
+  const level = depths.reduce((one, other) => (way === 'fold' ? Math.max(one, other) : Math.min(one, other)))
+  const next = new Set(folded.value)
+  for (const { uuid, depth } of open) if (depth === level) next[way === 'fold' ? 'add' : 'delete'](uuid)
+  setFolded(next)
+}
+
+let isRead = false
+
+/** Takes the folds of the address, once the first rows are there; later, puts the folds into the address of the list. */
+export function shareFolds(): void {
+  if (!hasRows()) return
+  if (isRead) return keepFolds()
+  isRead = true
+  const wanted = new Set((query.peek().get('fold') ?? '').split('.'))
+  const found = [...rows.keys()].filter((uuid) => wanted.has(shortId(uuid)))
+  if (found.length > 0) folded.value = new Set([...folded.peek(), ...found])
+}

@@ -1,0 +1,88 @@
+// The selected process at the bottom of the list: what it asks, with the evidence and the answers, its last text and its last steps. It stays
+// open while the selection moves. Test: test/e2e/web/keys.test.ts.
+import { signal } from '@preact/signals'
+import { useEffect, useState } from 'preact/hooks'
+import type { JSX } from 'preact'
+import { mainInput } from '../../src/api/text/tool-input.ts'
+import type { StepView } from '../../src/api/views/process.ts'
+import type { RowView } from '../../src/api/views/rows.ts'
+import { readSteps, titleOf } from '../actions.ts'
+import { selectedUuid } from '../list-state.ts'
+import { useLive } from '../live.ts'
+import { Since } from '../parts/clock.tsx'
+import { MessageBox } from '../parts/message-box.tsx'
+import { Questions } from '../parts/questions.tsx'
+import { rowSignal } from '../rows.ts'
+
+/** the selection must stay for this time before more is read, in ms */
+const SETTLED_MS = 120
+const STEPS = 3
+
+export const isPeeking = signal(false)
+
+export function PeekPanel(): JSX.Element | null {
+  const uuid = selectedUuid.value
+  if (!isPeeking.value || uuid === null) return null
+  return <Peek key={uuid} uuid={uuid} />
+}
+
+function Peek({ uuid }: { readonly uuid: string }): JSX.Element | null {
+  const row = rowSignal(uuid).value
+  const isSettled = useSettled()
+  if (!row) return null
+  return (
+    <section class="peek-panel" aria-label={`Peek: ${titleOf(row)}`} data-peek={uuid}>
+      <header>
+        <h2>{titleOf(row)}</h2>
+        <span class="quiet">{row.why ? <WhyLine row={row} /> : row.status}</span>
+        <span class="quiet end">
+          <kbd>Space</kbd> closes · <kbd>↑</kbd> <kbd>↓</kbd> · <a href={`/p/${uuid}`}>whole process</a> <kbd>Enter</kbd>
+        </span>
+      </header>
+      <div class="peek-parts">
+        <div>
+          {isSettled ? <Questions uuid={uuid} /> : null}
+          {row.lastText === null || row.asks > 0 ? null : <p class="agent-text">{row.lastText}</p>}
+          {isSettled ? <MessageBox row={row} /> : null}
+        </div>
+        <div>{isSettled && row.step > 0 ? <LastSteps row={row} /> : <p class="quiet">{row.about}</p>}</div>
+      </div>
+    </section>
+  )
+}
+
+function WhyLine({ row: { why } }: { readonly row: RowView }): JSX.Element | null {
+  return why ? (
+    <>
+      {why.text} · <Since at={why.since} />
+    </>
+  ) : null
+}
+
+function LastSteps({ row }: { readonly row: RowView }): JSX.Element {
+  const { value, error } = useLive(row.uuid, 'last steps', () => readSteps(row.uuid, Math.max(0, row.step - STEPS)))
+  if (error.value !== null) return <p class="problem">{error.value}</p>
+  return (
+    <ol class="last-steps">
+      {(value.value ?? []).toReversed().map((step) => (
+        <li key={step.step}>
+          <a href={`/p/${row.uuid}/steps/${step.step}`}>step {step.step}</a> {toolsText(step)}
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+function toolsText({ tools, text }: StepView): string {
+  if (tools.length === 0) return text ?? ''
+  return tools.map(({ name, input }) => `${name} ${mainInput(input).split('\n')[0]}`).join(' · ')
+}
+
+function useSettled(): boolean {
+  const [isSettled, setSettled] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(true), SETTLED_MS)
+    return () => clearTimeout(timer)
+  }, [])
+  return isSettled
+}

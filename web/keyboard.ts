@@ -1,0 +1,102 @@
+// Keys of the page: each part registers what it does for the actions of src/faces/keys.ts. Single keys count only while no field has the
+// focus, and not for a moment after a dialog opened, so that no key does what was meant for something else.
+// Test: test/e2e/web/keys.test.ts.
+import { signal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { actionOfKey, actionsAt, beginsSequence, GO, type KeyAction, type KeyPlace } from '../src/faces/keys.ts'
+
+/** What a part does for each action. `false`: nothing, so that another part or the browser may do something. */
+export type KeyHandlers = Partial<Record<KeyAction, (key: string) => unknown>>
+
+/** keys do nothing for this time after a dialog opened, in ms */
+const GUARD_MS = 400
+/** the second key must come after this time at most, in ms */
+const SEQUENCE_MS = 1_500
+/** A user can switch off all keys without a modifier, in the settings. */
+const OFF = 'reeve.keys'
+export const hasSingleKeys = signal(localStorage.getItem(OFF) !== 'off')
+
+interface Registered {
+  readonly place: KeyPlace
+  readonly handlers: () => KeyHandlers
+}
+
+const registered: Registered[] = []
+let guardedUntil = 0
+let first: { readonly key: string; readonly until: number } | null = null
+
+/** Registers keys of a part while it is drawn. */
+export function useKeys(place: KeyPlace, handlers: KeyHandlers): void {
+  const current = useRef(handlers)
+  current.current = handlers
+  useEffect(() => {
+    const entry: Registered = { place, handlers: () => current.current }
+    registered.push(entry)
+    return () => {
+      registered.splice(registered.indexOf(entry), 1)
+    }
+  }, [place])
+}
+
+/** The actions that a key can do now. */
+export function availableActions(): KeyAction[] {
+  return actionsAt(placesNow()).filter((action) => registered.some(({ handlers }) => handlers()[action] !== undefined))
+}
+
+/** Does an action as its key would. Returns false if no part does something. */
+export function act(action: KeyAction, key = ''): boolean {
+  return registered.toReversed().some(({ handlers }) => {
+    const handler = handlers()[action]
+    return handler !== undefined && handler(key) !== false
+  })
+}
+
+/** A dialog has opened: keys do nothing for a moment. */
+export function guardKeys(): void {
+  guardedUntil = performance.now() + GUARD_MS
+}
+
+export function setSingleKeys(isOn: boolean): void {
+  localStorage.setItem(OFF, isOn ? 'on' : 'off')
+  hasSingleKeys.value = isOn
+}
+
+function placesNow(): ReadonlySet<KeyPlace> {
+  const isInDialog = document.querySelector('dialog[open]') !== null
+  return isInDialog ? new Set<KeyPlace>(['dialog']) : new Set<KeyPlace>(['anywhere', ...registered.map(({ place }) => place)])
+}
+
+function onKeyDown(event: KeyboardEvent): void {
+  if (event.defaultPrevented || event.isComposing) return
+  const key = nameOf(event)
+  if (key === null || isForTheBrowser(event, key) || performance.now() < guardedUntil) return
+  const before = first !== null && performance.now() < first.until ? first.key : null
+  first = null
+  if (before !== null && runKey(`${before} ${key}`)) return event.preventDefault()
+  if (runKey(key)) return event.preventDefault()
+  if (key.length === 1 && beginsSequence(key)) first = { key, until: performance.now() + SEQUENCE_MS }
+}
+
+function runKey(key: string): boolean {
+  const places = placesNow()
+  const action = actionOfKey(key, places)
+  if (action !== undefined) return act(action, key)
+  return key.startsWith(`${GO} `) && places.has('anywhere') && act('goToPage', key.slice(GO.length + 1))
+}
+
+/** The name of the key in the table; null: it has a modifier that no key has. */
+function nameOf({ key, ctrlKey, metaKey, altKey }: KeyboardEvent): string | null {
+  if (ctrlKey || metaKey) return key.toLowerCase() === 'k' && !altKey ? 'Control+k' : null
+  return altKey ? null : key
+}
+
+/** Whether a field or a control takes the key itself. */
+function isForTheBrowser({ target }: KeyboardEvent, key: string): boolean {
+  if (key === 'Control+k') return false
+  if (key.length === 1 && !hasSingleKeys.value) return true
+  if (!(target instanceof HTMLElement)) return false
+  if (target.closest('input:not([type="checkbox"]), textarea, select')) return key !== 'Escape'
+  return (key === 'Enter' || key === ' ') && target.closest('a, button, summary, input') !== null
+}
+
+addEventListener('keydown', onKeyDown)

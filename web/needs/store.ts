@@ -1,0 +1,64 @@
+// What waits for the user, read once for all parts that show it, and again after each change. Test: test/e2e/web/needs-strip.test.ts.
+import { computed, signal } from '@preact/signals'
+import type { NeedView } from '../../src/api/views/needs.ts'
+import { flatOrder } from '../../src/faces/tree.ts'
+import { readNeeds } from '../actions.ts'
+import { useReader } from '../live.ts'
+import { needsVersion, rows, rowsWithNeeds } from '../rows.ts'
+
+/** the last answer; null: none yet, or this session may not read it */
+const known = signal<readonly NeedView[] | null>(null)
+
+/** Reads the needs while the caller is drawn. */
+export function useNeeds(): readonly NeedView[] | null {
+  const { value } = useReader(() => needsVersion.value > 0 && rowsWithNeeds.value.size > 0, 'needs', readNeeds)
+  if (value.value !== null && known.peek() !== value.value) known.value = value.value
+  return value.value ?? known.value
+}
+
+/** The processes that need the user, the most urgent first. Rows alone decide, so that a narrow session has them, too. */
+export const urgent = computed((): readonly string[] => {
+  const some = [...rowsWithNeeds.value].flatMap((uuid) => rows.get(uuid) ?? [])
+  return flatOrder(some, 'urgency').map(({ uuid }) => uuid)
+})
+
+/** Moves the focus to a need that is shown, by its place. Returns false if there is none. */
+export function focusNeed(at: number): boolean {
+  const link = document.querySelectorAll<HTMLElement>(NEED_LINK)[at]
+  link?.focus()
+  return link !== undefined
+}
+
+const NEED_LINK = '[data-need] > a'
+
+/** Moves the focus to the next need that is shown, or the previous one. */
+export function focusNextNeed(by: 1 | -1): boolean {
+  const links = [...document.querySelectorAll(NEED_LINK)]
+  const at = links.findIndex((link) => link.parentElement?.contains(document.activeElement))
+  if (at === -1) return focusNeed(by === 1 ? 0 : links.length - 1)
+  return focusNeed((at + by + links.length) % links.length)
+}
+
+/**
+ * Presses the button for a kind of option, of the question that is looked at: the one with the focus, else the one of the peek, else the
+ * only one on a page of its own. A button that has just appeared is disabled, so that a key answers nothing that was not seen.
+ */
+export function answerByKey(kind: 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always'): boolean {
+  const button = lookedAt()?.querySelector<HTMLButtonElement>(`button[data-kind="${kind}"]`)
+  button?.click()
+  return button !== null && button !== undefined
+}
+
+/** Moves the focus to the field for a text of the question that is looked at. */
+export function focusReply(): boolean {
+  const field = lookedAt()?.querySelector<HTMLElement>('.reply input, input[aria-label="Comment"]')
+  field?.focus()
+  return field !== null && field !== undefined
+}
+
+function lookedAt(): Element | null {
+  const focused = document.activeElement?.closest('[data-need], .question, .peek-panel') ?? null
+  if (focused) return focused
+  const others = document.querySelectorAll('.question')
+  return others.length === 1 ? (others[0] ?? null) : null
+}

@@ -1,0 +1,22 @@
+// A short note at the bottom of the page on what was just done, such as a copy. It goes by itself. Test: test/e2e/web/keys.test.ts.
+import { signal } from '@preact/signals'
+
+/** how long a note is shown, in ms */
+const SHOWN_MS = 4_000
+
+export const notice = signal<string | null>(null)
+let timer = 0
+
+export function say(text: string): void {
+  notice.value = text
+  clearTimeout(timer)
+  timer = setTimeout(() => (notice.value = null), SHOWN_MS)
+}
+
+/** Copies a text, and states it. */
+export function copy(text: string): void {
+  navigator.clipboard.writeText(text).then(
+    () => say(`copied: ${text}`),
+    () => say(`this browser does not copy; the text is: ${text}`),
+  )
+}

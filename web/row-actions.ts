@@ -1,0 +1,135 @@
+// What keys, buttons and the palette do to one process or to several: one table with the right that each action needs, when it is possible,
+// and its command line. Test: test/e2e/web/keys.test.ts.
+import type { RowView } from '../src/api/views/rows.ts'
+import { KEYS, type KeyAction } from '../src/faces/keys.ts'
+import { commandName, interrupt, markSeen, pauseOrResume, perform } from './actions.ts'
+import { doToAll } from './batch.ts'
+import { openBudget } from './fleet/budget-dialog.tsx'
+import { openEndOfAll } from './fleet/end-all-dialog.tsx'
+import { openMessage } from './fleet/message-dialog.tsx'
+import type { KeyHandlers } from './keyboard.ts'
+import { copy } from './notice.ts'
+import { openEnd } from './parts/end-dialog.tsx'
+import { openFork } from './parts/fork-dialog.tsx'
+import { isStale, may } from './store.ts'
+
+interface RowAction {
+  /** null: it changes nothing, so every session may */
+  readonly right: Parameters<typeof may>[0] | null
+  readonly isPossible: (row: RowView) => boolean
+  readonly run: (targets: readonly [RowView, ...RowView[]]) => unknown
+  /** the command line without `reeve`; null: there is none */
+  readonly command: (row: RowView) => string | null
+}
+
+const isLive = ({ endedAt }: RowView): boolean => endedAt === null
+const isHeld = ({ status }: RowView): boolean => status === 'suspended'
+const always = (): boolean => true
+const noCommand = (): null => null
+
+const end =
+  (action: 'stop' | 'kill'): RowAction['run'] =>
+  (targets) =>
+    targets.length === 1 ? openEnd(targets[0], action) : openEndOfAll(targets, action)
+
+/** The actions of a row, in the order of menus. */
+export const ROW_ACTIONS = {
+  pauseOrResume: {
+    right: 'steer',
+    isPossible: isLive,
+    run: (targets) => (targets.length === 1 ? pauseOrResume(targets[0]) : doToAll(targets.every(isHeld) ? 'resume' : 'pause', targets)),
+    command: (row) => `${isHeld(row) ? 'resume' : 'pause'} --subtree ${commandName(row)}`,
+  },
+  pauseNow: {
+    right: 'steer',
+    isPossible: (row) => isLive(row) && !isHeld(row),
+    run: (targets) => Promise.all(targets.map(({ uuid }) => perform(uuid, 'pause', { subtree: true, now: true }))),
+    command: (row) => `pause --now --subtree ${commandName(row)}`,
+  },
+  interrupt: {
+    right: 'steer',
+    isPossible: ({ status, driver }) => status === 'working' && driver !== 'command',
+    run: (targets) => Promise.all(targets.map(({ uuid }) => interrupt(uuid))),
+    command: (row) => `kill -s INT ${commandName(row)}`,
+  },
+  message: {
+    right: 'steer',
+    isPossible: (row) => isLive(row) && row.kind === 'agent',
+    run: (targets) => openMessage(targets),
+    command: (row) => `send ${commandName(row)} …`,
+  },
+  raiseBudget: {
+    right: 'steer',
+    isPossible: (row) => isLive(row) && row.budget?.limit === 'budgetUsd',
+    run: ([row]) => openBudget(row),
+    command: (row) => `resume ${commandName(row)} --budget-usd +5`,
+  },
+  fork: {
+    right: 'start',
+    isPossible: ({ forks, step }) => forks !== 'no' && step > 0,
+    run: ([row]) => openFork(row, row.step),
+    command: (row) => `resume ${commandName(row)} --fork`,
+  },
+  stop: { right: 'steer', isPossible: isLive, run: end('stop'), command: (row) => `stop ${commandName(row)}` },
+  kill: { right: 'steer', isPossible: isLive, run: end('kill'), command: (row) => `kill -s KILL ${commandName(row)}` },
+  markSeen: {
+    right: 'answer',
+    isPossible: ({ unseen }) => unseen,
+    run: (targets) => Promise.all(targets.map(({ uuid }) => markSeen(uuid))),
+    command: noCommand,
+  },
+  copyPath: {
+    right: null,
+    isPossible: always,
+    run: (targets) => copy(targets.map(({ directory }) => directory).join('\n')),
+    command: noCommand,
+  },
+  copyUuid: { right: null, isPossible: always, run: (targets) => copy(targets.map(({ uuid }) => uuid).join('\n')), command: noCommand },
+  copyCommand: { right: null, isPossible: always, run: (targets) => copy(targets.map(mainCommand).join('\n')), command: noCommand },
+} as const satisfies Partial<Readonly<Record<KeyAction, RowAction>>>
+
+export type RowActionName = keyof typeof ROW_ACTIONS
+const NAMES = Object.keys(ROW_ACTIONS) as RowActionName[]
+const actionOf = (name: RowActionName): RowAction => ROW_ACTIONS[name]
+
+/** The actions that this session may do to a row now. */
+export function possibleActions(row: RowView): RowActionName[] {
+  return NAMES.filter((name) => isAllowed(name) && actionOf(name).isPossible(row))
+}
+
+function isAllowed(name: RowActionName): boolean {
+  const { right } = actionOf(name)
+  return right === null || (may(right) && !isStale.value)
+}
+
+/** Does an action to those of `targets` that it is possible for. Returns false if there is none. */
+export function runAction(name: RowActionName, targets: readonly RowView[]): boolean {
+  const [first, ...rest] = isAllowed(name) ? targets.filter((row) => actionOf(name).isPossible(row)) : []
+  if (!first) return false
+  actionOf(name).run([first, ...rest])
+  return true
+}
+
+/** The command line of an action; null: there is none. */
+export function commandOf(name: RowActionName, row: RowView): string | null {
+  const command = actionOf(name).command(row)
+  return command === null ? null : `reeve ${command}`
+}
+
+/** What an action does, as the help of keys has it. */
+export function nameOfAction(name: RowActionName, row: RowView): string {
+  return name === 'pauseOrResume' ? (isHeld(row) ? 'resume with all below' : 'pause with all below') : KEYS[name].does
+}
+
+/** The command line that is most useful for a row: it ends its wait, or shows it. */
+function mainCommand(row: RowView): string {
+  const name = commandName(row)
+  if (row.asks > 0) return `reeve answer ${name}`
+  if (isHeld(row)) return `reeve resume ${name}`
+  return row.endedAt === null && row.kind === 'agent' ? `reeve attach ${name}` : `reeve inspect ${name}`
+}
+
+/** The handlers of keys for the rows that `targets` returns. */
+export function rowKeys(targets: () => readonly RowView[]): KeyHandlers {
+  return Object.fromEntries(NAMES.map((name) => [name, () => runAction(name, targets())]))
+}
