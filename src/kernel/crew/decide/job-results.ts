@@ -3,7 +3,8 @@
 import { failTask, endReview } from './release-task.ts'
 import { joinMember, handleLostMember } from './member-lifecycle.ts'
 import { briefWorker } from './brief-job.ts'
-import { handleCheckResult, handleCommitResult, handleLandResult, handleMergeResult, recordApprovedFiles } from './merge-queue.ts'
+import { handleConflictCheckResult, handleCommitResult, recordApprovedFiles } from './commit-task.ts'
+import { handleLandResult, handleMergeResult } from './merge-task.ts'
 import { haltCrew, diskFullReason } from './halt.ts'
 import { handleLostFiles } from './lost-files.ts'
 import { handleParkResult } from './park-task.ts'
@@ -52,7 +53,7 @@ function handleResult(draft: CrewDraft, job: Job, result: JobResult): void {
     case 'brief':
       return handleBriefResult(draft, job, result)
     case 'check':
-      return handleCheckResult(draft, job, result)
+      return handleConflictCheckResult(draft, job, result)
     case 'commit':
       return handleCommitResult(draft, job, result)
     case 'merge':

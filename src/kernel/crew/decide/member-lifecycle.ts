@@ -6,7 +6,7 @@ import { releaseHeldTask, messageCoordinator } from './release-task.ts'
 import { briefWorker } from './brief-job.ts'
 import { haltCrew } from './halt.ts'
 import { hasJobsThatNeedMember, isWorker, predecessorsOf, lastSuccessorOf } from '../state/queries.ts'
-import { requestCommitCheck } from './merge-queue.ts'
+import { requestCommitJob } from './commit-task.ts'
 import { needsSetup } from './worktree-setup.ts'
 import { dismissMember, MAX_COORDINATORS, replaceMember } from './commands/member-commands.ts'
 import { briefingText } from '../text/messages.ts'
@@ -81,7 +81,7 @@ function resendInstructions(draft: CrewDraft, member: Member, uuid: Uuid): void 
   const task = draft.findTask(member.task)
   if (!isWorker(member)) draft.send(id, { from: 'system', text: briefingText(draft.crew) })
   else if (!task || hasJobsThatNeedMember(draft.crew, id)) return
-  else if (phase === 'committing') requestCommitCheck(draft, id, task, false)
+  else if (phase === 'committing') requestCommitJob(draft, id, task, false)
   else if (phase !== 'awaiting_review' && (phase === 'reviewing' ? task.briefed : task.prepared)) briefWorker(draft, task, id)
 }
 
@@ -144,7 +144,7 @@ function leaveKindOf({ crew }: CrewDraft, { id, state, leave, heir }: Member): L
 /** Checks the branch of a member that was lost while it committed. Its change was approved, so reeve commits the files that are there. */
 function commitForLostMember(draft: CrewDraft, member: MemberId, id: string | null): void {
   const task = draft.findTask(id)
-  if (task?.state === 'committing') requestCommitCheck(draft, member, task, true)
+  if (task?.state === 'committing') requestCommitJob(draft, member, task, true)
 }
 
 function replaceLostCoordinator(draft: CrewDraft, member: Member, cause: Cause): void {

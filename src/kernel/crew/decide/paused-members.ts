@@ -4,7 +4,7 @@
 import { releaseHeldTask, messageCoordinator } from './release-task.ts'
 import { coordinatorOf, isLooping, isActive, isWorker } from '../state/queries.ts'
 import { handOverPaused } from './context-handover.ts'
-import { requestCommitCheck } from './merge-queue.ts'
+import { requestCommitJob } from './commit-task.ts'
 import { dismissMember } from './commands/member-commands.ts'
 import { resumedText, pausedText } from '../text/status-text.ts'
 import type { Command } from '../../model/crew/commands.ts'
@@ -53,7 +53,7 @@ function stopLooping(draft: CrewDraft, member: Member, cause: string, note?: str
   const task = draft.findTask(member.task)
   // The change is approved, so reeve first commits the member's files. The engine stops the member afterwards.
   if (task && member.phase === 'committing') {
-    requestCommitCheck(draft, member.id, task, true)
+    requestCommitJob(draft, member.id, task, true)
     return
   }
   const reason = `${member.id} was stopped because it was paused in a loop (${cause})${note === undefined ? '' : `: ${note}`}`

@@ -15,7 +15,8 @@ import {
   openTasks,
 } from '../state/queries.ts'
 import { taskName } from '../state/task-text.ts'
-import { resumeMergeAfterConflict, landNextTask } from './merge-queue.ts'
+import { startNextCommit } from './merge-queue.ts'
+import { resumeMergeAfterConflict } from './merge-task.ts'
 import { parkNextTask, resumeParkedTask } from './park-task.ts'
 import { isLanding } from '../state/task-states.ts'
 import { remindStalledCoordinator } from './worker-turns.ts'
@@ -35,7 +36,7 @@ const RULES: readonly Rule[] = [
   askHumanTask,
   passGate,
   resumeParkedTask,
-  landNextTask,
+  startNextCommit,
   closeTaskWithoutCommit,
   prepareNextTask,
   verifyNextTask,

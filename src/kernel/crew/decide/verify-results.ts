@@ -2,7 +2,7 @@
 // Must never decide the consequences. Test: test/tables/kernel/crew/decide/verify.test.ts.
 import { taskName } from '../state/task-text.ts'
 import type { CrewDraft } from './draft.ts'
-import type { CheckResult, CommandRun } from '../../model/crew/command-runs.ts'
+import type { VerifyResult, CommandRun } from '../../model/crew/command-runs.ts'
 import type { MemberId, TaskId, VerifyStage } from '../../model/crew/words.ts'
 
 /** Exit codes of a shell that cannot run a command. The user is notified of these. */
@@ -12,7 +12,7 @@ const UNRUNNABLE_CODES: ReadonlySet<number | null> = new Set([126, 127])
 export function recordVerifyResult(
   draft: CrewDraft,
   target: { readonly task: TaskId; readonly member: MemberId; readonly stage: VerifyStage },
-  { type: _, ...result }: CheckResult,
+  { type: _, ...result }: VerifyResult,
 ): boolean {
   const ok = hasPassed(result.ran)
   draft.emit({ type: 'task.verify', ...target, ok, ...result })
@@ -26,7 +26,7 @@ export function hasPassed({ end, code }: CommandRun): boolean {
 }
 
 /** The result as text, such as: `npm test` ended with exit code 1 after 12.0 s. */
-export function commandResultText({ command, ran: { end, code, signal, ms, left } }: Pick<CheckResult, 'command' | 'ran'>): string {
+export function commandResultText({ command, ran: { end, code, signal, ms, left } }: Pick<VerifyResult, 'command' | 'ran'>): string {
   const time = ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 1_000)} s`
   const leftText = left === 0 ? '' : `; it left ${left} ${left === 1 ? 'process' : 'processes'} behind, which reeve killed`
   if (end === 'unable') return `\`${command}\` could not be started (${code ?? 'no code'})`

@@ -3,14 +3,14 @@
 // Must never read files: the daemon runs the command. Test: test/tables/kernel/crew/decide/verify.test.ts.
 import { commandResultText, recordVerifyResult } from './verify-results.ts'
 import { failTask, requeueTask, messageCoordinator, failedAttemptsText } from './release-task.ts'
-import { handleMergeVerifyResult } from './merge-queue.ts'
+import { handleMergeVerifyResult } from './merge-task.ts'
 import { handleLostFiles } from './lost-files.ts'
 import { currentImplementer, hasUnusedFiles } from '../state/queries.ts'
 import { taskName } from '../state/task-text.ts'
 import { awaitsVerify } from '../state/verify-rules.ts'
 import { unexpectedResultText } from './draft.ts'
 import type { CrewDraft } from './draft.ts'
-import type { CheckResult } from '../../model/crew/command-runs.ts'
+import type { VerifyResult } from '../../model/crew/command-runs.ts'
 import type { Task } from '../../model/crew/crew.ts'
 import type { Job, JobResult } from '../../model/crew/facts.ts'
 
@@ -47,7 +47,7 @@ export function handleVerifyResult(draft: CrewDraft, job: Verify, result: JobRes
 }
 
 /** Sends a task back to its implementer with the output. Fails the task after its last attempt. */
-function sendTaskBack(draft: CrewDraft, task: Task, result: CheckResult): void {
+function sendTaskBack(draft: CrewDraft, task: Task, result: VerifyResult): void {
   const { attempts, implementer } = task
   const reason = `verify failed: ${commandResultText(result)}`
   if (attempts >= draft.spec.maxAttempts) return failTask(draft, task, `${failedAttemptsText(task)} failed; the last reason: ${reason}`)
@@ -55,7 +55,7 @@ function sendTaskBack(draft: CrewDraft, task: Task, result: CheckResult): void {
   messageCoordinator(draft, `${taskName(task)} went back to ${implementer}: ${reason}`, task)
 }
 
-function failureText(task: Task, result: CheckResult): string {
+function failureText(task: Task, result: VerifyResult): string {
   const { command, ran, changed } = result
   return [
     `${taskName(task)} failed verify: ${commandResultText(result)}. Its review starts only after this command passes.`,

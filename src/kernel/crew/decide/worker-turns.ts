@@ -7,7 +7,7 @@ import { askUser, canAskUser } from './human-questions.ts'
 import { coordinatorOf, hasJobsThatNeedMember, hasNoReviewer, isActive, isWorker, openTasks } from '../state/queries.ts'
 import { taskName } from '../state/task-text.ts'
 import { handOverIfFull } from './context-handover.ts'
-import { requestCommitCheck } from './merge-queue.ts'
+import { requestCommitJob } from './commit-task.ts'
 import { isReviewable } from '../state/reviewers.ts'
 import { requestDeferredJobs } from './lifecycle.ts'
 import { readyButHoldingText, stalledText } from '../text/status-text.ts'
@@ -65,7 +65,7 @@ export function endTurn(draft: CrewDraft, member: Member, result: TurnResult): v
   if (updatedMember.role === 'coordinator') finishCoordinatorTurn(draft, updatedMember, result)
   // The commit is checked only after a turn that began after the approval.
   else if (task && updatedMember.phase === 'committing')
-    return void (updatedMember.turn.phase === 'committing' && requestCommitCheck(draft, updatedMember.id, task, false))
+    return void (updatedMember.turn.phase === 'committing' && requestCommitJob(draft, updatedMember.id, task, false))
   else followUpTurn(draft, updatedMember, task, result, end)
 }
 

@@ -1,10 +1,13 @@
-// Texts about a task: its name and branch in messages, and its description with all later edits. Also has the messages to workers whose
-// task was changed or reopened. Owns the choice of the facts that hold the description. Must never decide.
+// Texts about a task: its name, branch, commit and files in messages, and its description with all later edits. Also has the messages to
+// workers whose task was changed or reopened. Owns the choice of the facts that hold the description. Must never decide.
 // Test: test/tables/kernel/crew/decide/commands/edit-task.test.ts.
 import type { CrewSpec } from '../../model/process-spec.ts'
 import type { CrewFact } from '../../model/crew/facts.ts'
 import type { Task } from '../../model/crew/crew.ts'
 import type { Phase } from '../../model/crew/words.ts'
+
+/** maximum number of files that a text names */
+const MAX_NAMED_FILES = 20
 
 /** The name of a task in texts: `task-3 "Title"`. */
 export function taskName({ id, title }: Pick<Task, 'id' | 'title'>): string {
@@ -14,6 +17,16 @@ export function taskName({ id, title }: Pick<Task, 'id' | 'title'>): string {
 /** The name of the branch that keeps a task's commit until the merge, for texts. The branch outlives the worker. */
 export function taskBranchText({ git }: CrewSpec, task: Pick<Task, 'id'>): string {
   return git ? `branch ${git.branch}.${task.id}` : 'no branch'
+}
+
+/** The names of the first conflicting or changed files. */
+export function namedFiles(files: readonly string[]): string {
+  return files.slice(0, MAX_NAMED_FILES).join(', ')
+}
+
+/** The short form of a commit id. */
+export function shortCommit(commit: string | null): string {
+  return (commit ?? '').slice(0, 10)
 }
 
 /** Seqs of the facts that hold the task's current texts, oldest first. */

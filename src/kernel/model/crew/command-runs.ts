@@ -3,16 +3,6 @@
 // test/tables/kernel/crew/decide/verify.test.ts.
 import type { CommandEnd } from './words.ts'
 
-/** A merge that may become the new head of the crew's branch. */
-export interface MergeCandidate {
-  /** the commit of the task */
-  readonly commit: string
-  /** the commit that merges the task's commit into the branch */
-  readonly candidate: string
-  /** the head of the branch when the candidate was made */
-  readonly head: string
-}
-
 /** The outcome of one command that reeve ran for a crew. */
 export interface CommandRun {
   readonly end: CommandEnd
@@ -26,7 +16,7 @@ export interface CommandRun {
 }
 
 /** The result of a verify command. */
-export interface CheckResult {
+export interface VerifyResult {
   readonly type: 'verified'
   /** the command line */
   readonly command: string

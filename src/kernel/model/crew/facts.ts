@@ -1,7 +1,7 @@
 // The closed union of a crew's facts. The crew's own journal has all of them, and its state is their fold. Long texts
 // are stored in facts only. Owns the stored format: a field may be added, but no field may change its meaning. Test:
 // test/simulation/crew.test.ts.
-import type { CheckResult, SetupResult, MergeCandidate } from './command-runs.ts'
+import type { VerifyResult, SetupResult } from './command-runs.ts'
 import type { Sender, Uuid } from '../ids.ts'
 import type { UsageTotals } from '../usage.ts'
 import type {
@@ -110,7 +110,7 @@ export type CrewFact =
       readonly member: MemberId
       readonly stage: VerifyStage
       readonly ok: boolean
-    } & Omit<CheckResult, 'type'>)
+    } & Omit<VerifyResult, 'type'>)
   /** the reviewer received the review request; `head`: a commit with all files of the change */
   | { readonly type: 'task.briefed'; readonly task: TaskId; readonly head?: string }
   /** the reviewer gave no verdict; `by`: the user ended the reviewer, so this does not count against the task */
@@ -220,6 +220,16 @@ export interface CrewRecord {
   readonly body: CrewFact
 }
 
+/** A merge that may become the new head of the crew's branch. */
+export interface MergeCandidate {
+  /** the commit of the task */
+  readonly commit: string
+  /** the commit that merges the task's commit into the branch */
+  readonly candidate: string
+  /** the head of the branch when the candidate was made */
+  readonly head: string
+}
+
 /** A job for the daemon. Open jobs are requested again after a crash, so each job must be repeatable. Jobs of one member run in order. */
 export type JobWork =
   | { readonly type: 'spawn'; readonly member: MemberId }
@@ -265,14 +275,7 @@ export type JobWork =
   /** makes a merge candidate for the crew's branch. `patient`: first waits until no other program uses or moves the branch */
   | { readonly type: 'merge'; readonly member: MemberId; readonly task: TaskId; readonly commit: string; readonly patient?: true }
   /** moves the crew's branch from `head` to the candidate, unless the branch is no longer at `head` */
-  | {
-      readonly type: 'land'
-      readonly member: MemberId
-      readonly task: TaskId
-      readonly commit: string
-      readonly candidate: string
-      readonly head: string
-    }
+  | ({ readonly type: 'land'; readonly member: MemberId; readonly task: TaskId } & MergeCandidate)
   /**
    * runs the verify command in the files of a member, or of the merge candidate `merge`; `read`: seq of the fact that
    * has the task's command
@@ -347,7 +350,7 @@ export type JobResult =
   | { readonly type: 'checked'; readonly files: readonly string[]; readonly tasks: readonly TaskId[] }
   /** of a merge: the commit was not merged for this reason, and is on the branch `branch` */
   | { readonly type: 'left'; readonly branch: string; readonly reason: string }
-  | CheckResult
+  | VerifyResult
   | SetupResult
   /** of `park`: the review ref has the files */
   | { readonly type: 'parked' }

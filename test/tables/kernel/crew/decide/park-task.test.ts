@@ -55,7 +55,7 @@ test('a denial requeues the task, and the next worker continues with its files',
 })
 
 const COMMENTS = 'a.ts:1: a map\n> one\n\na.ts:9: why twice?\n> nine'
-const DENIED = `a "a"
+const DENIAL_MESSAGE = `a "a"
 
 Do it.
 
@@ -78,7 +78,7 @@ function messageAboutA(world: World, implementer: MemberId | null): string {
 test("the author gets the user's denial once, with the comments", () => {
   const world = playWithoutUser({ maxWorkers: 1, reviews: false, staff: [{ role: 'generic', count: 1 }] })
   answerQuestion(world, [...world.openQuestions].find(([, task]) => task === 'a')?.[0] ?? '', 'deny', COMMENTS)
-  expect(messageAboutA(world, null)).toBe(`Task ${DENIED.replace('FROM', 'you')}`)
+  expect(messageAboutA(world, null)).toBe(`Task ${DENIAL_MESSAGE.replace('FROM', 'you')}`)
 })
 
 test('another worker learns whose files it continues with', () => {
@@ -86,7 +86,7 @@ test('another worker learns whose files it continues with', () => {
   const { implementer } = taskOf(world, 'a')
   endProcess(world, world.requireProcess(implementer ?? 'worker-9'), 'person')
   answerQuestion(world, [...world.openQuestions].find(([, task]) => task === 'a')?.[0] ?? '', 'deny', COMMENTS)
-  expect(messageAboutA(world, implementer)).toBe(`Task ${DENIED.replace('FROM', implementer ?? '')}`)
+  expect(messageAboutA(world, implementer)).toBe(`Task ${DENIAL_MESSAGE.replace('FROM', implementer ?? '')}`)
 })
 
 test('after the author has left, another worker continues with its files', () => {
@@ -119,7 +119,7 @@ test('a task that blocks the merge queue keeps its worker', () => {
   expect(world.outcome).toBe('completed')
 })
 
-test('members that share a directory are free at once', () => {
+test('members that share a directory take the next task at once', () => {
   const world = playWithoutUser({ git: null, gate: 'auto', maxWorkers: 1, staff: [{ role: 'generic', count: 1 }] })
   expect(world.crew.tasks.map(({ state, ask }) => [state, ask?.for])).toEqual(FIVE_TASKS.map(() => ['waiting', 'review']))
 })

@@ -13,7 +13,7 @@ import {
   startedWorld,
 } from '../../../../support/crew-world/prepared-world.ts'
 import type { CrewFact, Job } from '../../../../../src/kernel/model/crew/facts.ts'
-import type { CheckResult, CommandRun } from '../../../../../src/kernel/model/crew/command-runs.ts'
+import type { VerifyResult, CommandRun } from '../../../../../src/kernel/model/crew/command-runs.ts'
 import type { Task } from '../../../../../src/kernel/model/crew/crew.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { CrewShellCommand } from '../../../../../src/kernel/model/crew/words.ts'
@@ -33,7 +33,7 @@ function verifyJob(world: World): Job {
   return found
 }
 
-function answerVerify(world: World, ran: Partial<CommandRun>, changes: Partial<CheckResult> = {}): void {
+function answerVerify(world: World, ran: Partial<CommandRun>, changes: Partial<VerifyResult> = {}): void {
   const { job: number, member, ...verifyOfOne } = verifyJob(world)
   const files =
     'merge' in verifyOfOne && verifyOfOne.merge

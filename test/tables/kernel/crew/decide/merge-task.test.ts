@@ -1,4 +1,4 @@
-// Approved commits that cannot be merged at once. No task counts as done before its commit is on the crew's branch, and no commit is
+// Approved commits that cannot be merged at once. No task counts as done before its commit is on the branch of the crew, and no commit is
 // lost.
 import { expect, test } from 'vitest'
 import { describeWaits } from '../../../../../src/kernel/crew/text/blocked-on.ts'
