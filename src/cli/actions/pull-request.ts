@@ -25,7 +25,7 @@ export interface PullRequest {
 }
 
 /** Returns the title and the text that the user did not give: of the intent, and for a crew of its commits. */
-export function describeRequest(
+export function describePullRequest(
   { pid, name, of, commits }: Pick<MergePlanView, 'pid' | 'name' | 'of' | 'commits'>,
   intent: string,
 ): Pick<PullRequest, 'title' | 'body'> {
@@ -52,7 +52,7 @@ export interface PushedBranch {
   readonly fork: string | null
 }
 
-const TOOL_ARGS: Readonly<Record<ToolName, (pushed: PushedBranch, request: PullRequest) => string[]>> = {
+const TOOL_ARGS: Readonly<Record<ToolName, (pushed: PushedBranch, pullRequest: PullRequest) => string[]>> = {
   gh: ({ branch, fork }, { title, body, isDraft, base }) => [
     ...['pr', 'create', '--head', fork === null ? branch : `${fork}:${branch}`, '--title', title, '--body', body],
     ...(base === undefined ? [] : ['--base', base]),
@@ -86,7 +86,7 @@ async function isInstalled(program: string): Promise<boolean> {
   return found.includes(true)
 }
 
-export interface OpenedRequest {
+export interface OpenedPullRequest {
   /** the page of the pull request; null: the tool named none */
   readonly url: string | null
   /** it was open before, so the push has added the commits to it */
@@ -96,13 +96,13 @@ export interface OpenedRequest {
 }
 
 /** Opens the pull request of a pushed branch. Errors: exit 1 with the message of the tool. */
-export async function openRequest(
+export async function openPullRequest(
   checkout: UserCheckout,
   tool: ToolName,
   pushed: PushedBranch,
-  request: PullRequest,
-): Promise<OpenedRequest> {
-  const { code, stdout, stderr } = await checkout.runTool(tool, TOOL_ARGS[tool](pushed, request))
+  pullRequest: PullRequest,
+): Promise<OpenedPullRequest> {
+  const { code, stdout, stderr } = await checkout.runTool(tool, TOOL_ARGS[tool](pushed, pullRequest))
   const text = stripControls(`${stdout}\n${stderr}`).trim()
   const url = URL_IN_TEXT.exec(text)?.[0] ?? null
   const wasOpen = code !== 0 && /already exists/i.test(text)
@@ -115,7 +115,7 @@ export async function openRequest(
 }
 
 /** Returns the page on which the user opens a pull request: the one that the remote named, else that of a known host. */
-export function requestPage(output: string, { address, branch }: PushedBranch): string | null {
+export function pullRequestPage(output: string, { address, branch }: PushedBranch): string | null {
   const reported = output.split('\n').filter((line) => line.startsWith('remote:'))
   const named = URL_IN_TEXT.exec(reported.join('\n'))?.[0]
   if (named !== undefined) return named

@@ -172,7 +172,7 @@ describe('a pull request', () => {
     expect(await pr('--branch', 'other', 'docs')).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: expect.stringContaining('neither gh nor glab is installed: open the pull request of other on the pages of its host\n'),
+      stderr: expect.stringContaining('neither gh nor glab is installed: open the pull request of other on its hosting site\n'),
     })
   })
 
@@ -204,7 +204,7 @@ describe('nothing is pushed', () => {
   test('without a remote, to an unknown one, to a bad branch, and to the branch to merge into', async () => {
     await work('echo 1 > one.txt')
     await expectRefusal(['--remote', 'nobody', 'docs'], 64, 'has no remote "nobody"\n')
-    await expectRefusal(['--branch', 'a..b', 'docs'], 64, '"a..b" is no name of a branch')
+    await expectRefusal(['--branch', 'a..b', 'docs'], 64, '"a..b" is not a valid branch name')
     await expectRefusal(['--branch', 'main', 'docs'], 64, 'main is the branch to merge into')
     repository.git('remote', 'remove', 'origin')
     const { code, stderr } = await pr('docs')

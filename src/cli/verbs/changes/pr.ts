@@ -13,11 +13,11 @@ import {
   requestPlan,
 } from '../../actions/finished-work.ts'
 import {
-  describeRequest,
+  describePullRequest,
   findTool,
-  openRequest,
+  openPullRequest,
   ownerOf,
-  requestPage,
+  pullRequestPage,
   type PullRequest,
   type PushedBranch,
   type ToolName,
@@ -36,7 +36,7 @@ interface Push {
   readonly plan: MergePlanView
   readonly checkout: UserCheckout
   readonly target: Target
-  readonly request: PullRequest
+  readonly pullRequest: PullRequest
   /** null: neither gh nor glab is installed */
   readonly tool: ToolName | null
 }
@@ -67,14 +67,14 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const branch = args.text('branch') ?? plan.branch
   const fork = await forkOwner(checkout, remote, address)
   const target = { remote, address, branch, fork, addresses: [address, ...more].map(withoutPassword).join(', ') }
-  const request = await requestOf(args, plan, async () => (await reeve.get(plan.uuid)).intent)
-  const push: Push = { plan, checkout, target, request, tool: await findTool(address) }
+  const pullRequest = await pullRequestOf(args, plan, async () => (await reeve.get(plan.uuid)).intent)
+  const push: Push = { plan, checkout, target, pullRequest, tool: await findTool(address) }
   if (isEmptyWork(plan)) {
     await out.message(`nothing to push: ${base.name} has all the work of ${processTitle(plan)}`)
     return printResult(out, push, NOTHING)
   }
   await printPlan(push, out)
-  await checkAllowed(push, { isUnfinished: args.on('unfinished'), trustsPrograms: args.on('trust-programs'), out })
+  await checkPush(push, { isUnfinished: args.on('unfinished'), trustsPrograms: args.on('trust-programs') }, out)
   if (args.on('dry-run')) return printDryRun(push, out)
   const author = await authorOf(plan, checkout)
   const { commit } = await reeve.commitWork(plan.uuid, { author, unfinished: args.on('unfinished') })
@@ -118,9 +118,9 @@ async function forkOwner(checkout: UserCheckout, remote: string, address: string
   return remote !== 'upstream' && (await checkout.remotes()).includes('upstream') ? ownerOf(address) : null
 }
 
-async function requestOf(args: Args, plan: MergePlanView, readIntent: () => Promise<string>): Promise<PullRequest> {
+async function pullRequestOf(args: Args, plan: MergePlanView, readIntent: () => Promise<string>): Promise<PullRequest> {
   const given = { title: args.text('title'), body: args.text('body') }
-  const described = describeRequest(plan, await readIntent())
+  const described = describePullRequest(plan, await readIntent())
   return {
     title: given.title ?? described.title,
     body: given.body ?? described.body,
@@ -141,9 +141,9 @@ async function printPlan({ plan, target }: Push, out: Output): Promise<void> {
 }
 
 async function printDryRun(push: Push, out: Output): Promise<number> {
-  const { request, tool } = push
-  await out.message(`${tool ?? 'neither gh nor glab is installed; you'} would open the ${request.isDraft ? 'draft' : 'pull request'}:`)
-  await out.message([request.title, '', ...request.body.split('\n')].map((line) => `  ${oneLine(line)}`.trimEnd()).join('\n'))
+  const { pullRequest, tool } = push
+  await out.message(`${tool ?? 'neither gh nor glab is installed; you'} would open the ${pullRequest.isDraft ? 'draft ' : ''}pull request:`)
+  await out.message([pullRequest.title, '', ...pullRequest.body.split('\n')].map((line) => `  ${oneLine(line)}`.trimEnd()).join('\n'))
   await out.message('a dry run: nothing was changed')
   return printResult(out, push, NOTHING)
 }
@@ -152,19 +152,22 @@ function withoutPassword(address: string): string {
   return address.replace(/^(\w+:\/\/)[^/@]*@/, '$1')
 }
 
-interface Permissions {
+interface CheckOptions {
   readonly isUnfinished: boolean
   readonly trustsPrograms: boolean
-  readonly out: Output
 }
 
 /** Checks all that would prevent the push, before anything changes. Errors: exit 1; exit 64 for a branch that cannot be pushed to. */
-async function checkAllowed({ plan, checkout, target, request }: Push, { isUnfinished, trustsPrograms, out }: Permissions): Promise<void> {
+async function checkPush(
+  { plan, checkout, target, pullRequest }: Push,
+  { isUnfinished, trustsPrograms }: CheckOptions,
+  out: Output,
+): Promise<void> {
   const { branch, remote, addresses } = target
   checkOutsideWorktree(checkout, plan)
-  if ((await checkout.read('check-ref-format', '--branch', branch)) === '') throw new UsageError(`"${branch}" is no name of a branch`)
+  if ((await checkout.read('check-ref-format', '--branch', branch)) === '') throw new UsageError(`"${branch}" is not a valid branch name`)
   const main = (await checkout.read('symbolic-ref', '-q', '--short', `refs/remotes/${remote}/HEAD`)).trim().slice(remote.length + 1)
-  if (branch === (request.base ?? main))
+  if (branch === (pullRequest.base ?? main))
     throw new UsageError(`${oneLine(branch)} is the branch to merge into`, '`--branch NAME` pushes to another branch.')
   if (!isUnfinished) checkEnded(plan, 'pr')
   if (trustsPrograms) return
@@ -188,15 +191,15 @@ async function checkAllowed({ plan, checkout, target, request }: Push, { isUnfin
 
 /** Opens the pull request. Without a tool, explains how the user opens it. */
 async function openOrExplain(
-  { checkout, tool, target, request }: Push,
+  { checkout, tool, target, pullRequest }: Push,
   output: string,
   out: Output,
 ): Promise<Pick<PrResult, 'opened' | 'url'>> {
   if (tool === null) {
-    const url = requestPage(output, target)
+    const url = pullRequestPage(output, target)
     await out.message(
       url === null
-        ? `neither gh nor glab is installed: open the pull request of ${oneLine(target.branch)} on the pages of its host`
+        ? `neither gh nor glab is installed: open the pull request of ${oneLine(target.branch)} on its hosting site`
         : 'neither gh nor glab is installed: open the pull request on this page',
     )
     return { opened: false, url }
@@ -204,22 +207,22 @@ async function openOrExplain(
   const { url, wasOpen, text } = await withWaitNotice(
     out,
     () => `${tool} opens the pull request`,
-    openRequest(checkout, tool, target, request),
+    openPullRequest(checkout, tool, target, pullRequest),
   )
   if (wasOpen) await out.message('the pull request is open already, and has the new commits')
   if (url === null && text !== '') await out.message(text)
   return { opened: !wasOpen, url }
 }
 
-async function printResult(out: Output, { plan, target, request, tool }: Push, result: PrResult): Promise<number> {
+async function printResult(out: Output, { plan, target, pullRequest, tool }: Push, result: PrResult): Promise<number> {
   const { commit, opened, url } = result
   const { version: _, files, conflicts, ...rest } = plan
   const { remote, branch, addresses } = target
-  const { title, body, isDraft } = request
+  const { title, body, isDraft } = pullRequest
   if (out.json)
     await out.value({
       ...{ pushed: commit !== null, opened, url, commit, remote, address: addresses, branch, tool },
-      request: { title, body, draft: isDraft, base: request.base ?? null },
+      request: { title, body, draft: isDraft, base: pullRequest.base ?? null },
       ...{ files, conflicts, plan: rest },
     })
   else if (url !== null) await out.line(url)
