@@ -19,7 +19,7 @@ const CALLER_HEADER = 'x-reeve-process'
 /** Requests that a limited process may send, in its own name. The kernel decides whether it has the permission. */
 const ALLOWED_TO_LIMITED: ReadonlySet<string> = new Set(['signalProcess', 'setSignals', 'pauseProcess', 'resumeProcess', 'sendMessage'])
 /** Requests that no process may send, limited or not: an agent is not the user, so it gets no session of the page. */
-const FOR_USERS_ALONE: ReadonlySet<string> = new Set(['openWeb', 'stopWeb', 'revokeWebSession', 'revokeWebSessions', 'waitForWebLink'])
+const USER_ONLY: ReadonlySet<string> = new Set(['openWeb', 'stopWeb', 'revokeWebSession', 'revokeWebSessions', 'waitForWebLink'])
 /** Fields of a resume that change neither permissions nor limits of the process. */
 const PLAIN_RESUME_FIELDS: ReadonlySet<string> = new Set(['subtree', 'only', 'message', 'rerun', 'env'])
 
@@ -52,12 +52,18 @@ export async function callerOf(
 }
 
 /** Restricts the context of a route for a calling process. Errors: `PERMISSION` for a request that a limited process may not make. */
-export async function restrictTo(
+export async function restrictToCaller(
   caller: Process,
-  { id, method }: Pick<ApiRoute, 'id' | 'method'>,
+  { id, method, path }: Pick<ApiRoute, 'id' | 'method' | 'path'>,
   { deps, body }: RequestContext,
 ): Promise<RequestContext> {
-  if (FOR_USERS_ALONE.has(id)) throw permissionError(caller, id)
+  if (USER_ONLY.has(id))
+    throw new KernelError(
+      'PERMISSION',
+      `only the user may request ${method} ${path}; process ${caller.pid} sent it`,
+      undefined,
+      'The user may do it outside the process.',
+    )
   if (method === 'GET') return { deps, body }
   const depsAsCaller = { ...deps, operations: deps.operations.asSender(`agent:${caller.uuid}`) }
   const isRestricted = await isLimitedOrBelowLimited(caller, deps.reads)
@@ -67,7 +73,7 @@ export async function restrictTo(
   if (!isRestricted || id === 'checkModels' || id === 'listModels') return { deps, body }
   const refusedField = id === 'resumeProcess' ? Object.keys(body ?? {}).find((key) => !PLAIN_RESUME_FIELDS.has(key)) : undefined
   if (!ALLOWED_TO_LIMITED.has(id) || refusedField !== undefined)
-    throw permissionError(caller, refusedField === undefined ? id : `${id} with ${refusedField}`)
+    throw limitedError(caller, `${method} ${path}${refusedField === undefined ? '' : ` with ${refusedField}`}`)
   return { deps: depsAsCaller, body }
 }
 
@@ -81,13 +87,18 @@ async function withAllowedParent(
   { reads, isRestricted }: { readonly reads: ProcessQueries; readonly isRestricted: boolean },
 ): Promise<Body> {
   const requested = body?.['parent']
-  if (isRestricted && body?.['supervisor'] !== undefined) throw permissionError(caller, 'a supervisor')
+  if (isRestricted && body?.['supervisor'] !== undefined) throw limitedError(caller, 'a supervisor')
   if (requested === undefined) return { ...body, parent: caller.uuid }
   const parent = await reads.resolve(String(requested))
   for (let ancestor: Process | undefined = parent; ancestor; ancestor = await parentOf(ancestor, reads)) {
     if (ancestor.uuid === caller.uuid) return body
   }
-  throw permissionError(caller, `a child of process ${parent.pid}, which is not below it`)
+  throw new KernelError(
+    'PERMISSION',
+    `process ${parent.pid} is not below process ${caller.pid}, so it cannot be the parent`,
+    undefined,
+    'Without a parent, the process that asks is the parent.',
+  )
 }
 
 /** True if the caller or one of its ancestors has limited permissions. */
@@ -102,7 +113,7 @@ async function parentOf({ parentUuid }: Process, reads: Pick<ProcessQueries, 'fi
   return parentUuid === null ? undefined : reads.find(parentUuid)
 }
 
-function permissionError({ pid }: Process, what: string): KernelError {
+function limitedError({ pid }: Process, what: string): KernelError {
   return new KernelError(
     'PERMISSION',
     `process ${pid} is limited, and its programs may not request ${what}`,

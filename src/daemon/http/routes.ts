@@ -4,7 +4,7 @@
 import { spansView } from '../views/spans.ts'
 import { checkModels, listProviderModels } from '../views/models-check.ts'
 import { CURRENT_PID_HEADER } from '../../api/client/current-pid-header.ts'
-import { callerOf, restrictTo } from './caller.ts'
+import { callerOf, restrictToCaller } from './caller.ts'
 import { restrictToSession } from '../web/restrict.ts'
 import { passOf } from '../web/pass.ts'
 import { clientNameOf, defineRoute, type ApiRoute, type RoutesDeps } from './route.ts'
@@ -444,7 +444,7 @@ export function addRoutes(app: FastifyInstance, deps: RoutesDeps): void {
         const unrestricted = { deps, body: request.body as Readonly<Record<string, unknown>> }
         const caller = pass ? null : await callerOf(deps.reads, request)
         const ofSession = pass ? await restrictToSession(pass, { id, ref, query: request.query }, unrestricted) : null
-        const context = ofSession ?? (caller === null ? unrestricted : await restrictTo(caller, { id, method }, unrestricted))
+        const context = ofSession ?? (caller === null ? unrestricted : await restrictToCaller(caller, { id, method, path }, unrestricted))
         const currentPid = await deps.reads.currentPid(ref)
         // Set on the raw response, because streams do not use fastify's reply.
         if (currentPid !== null) reply.raw.setHeader(CURRENT_PID_HEADER, `${Number(ref)}=${currentPid}`)

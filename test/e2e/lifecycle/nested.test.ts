@@ -68,7 +68,7 @@ describe('a nested run', () => {
     const [top = '', sibling = ''] = await tryCommands(['run -d --parent 0 -- sleep 1000', 'run -d --parent other -- sleep 1000'], {})
     expect([top, sibling]).toEqual([
       expect.stringMatching(/PID 0 is the kernel[^]*exit 1(25)?\n$/),
-      expect.stringMatching(/PERMISSION|which is not below it[^]*exit 1(25)?\n$/),
+      expect.stringMatching(/is not below process \d+, so it cannot be the parent[^]*exit 1(25)?\n$/),
     ])
     expect((await home.view('other')).children).toEqual([])
   })
