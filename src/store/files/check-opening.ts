@@ -17,7 +17,7 @@ import type { Counters } from '../store.ts'
 /** The maximum number of PIDs and of cursors that a crashed daemon assigned after its last write of the identity file. */
 const COUNTER_MARGIN = 20_000
 
-export interface Opening {
+export interface OpeningCheck {
   /** new PIDs and cursors must be above these; null if the store's counters can be trusted */
   readonly minCounters: Counters | null
   /** whether the WAL has bytes after its last commit; a WAL checkpoint must then follow at once, or these bytes count as damage later */
@@ -32,7 +32,7 @@ export interface OpeningDeps {
 }
 
 /** Checks the store. Errors: `STORE_DAMAGED` for a mismatch that is not accepted and for files that cannot be read; `STORE_LOCKED`. */
-export function checkOpening({ dir, accept, log }: OpeningDeps): Opening {
+export function checkOpening({ dir, accept, log }: OpeningDeps): OpeningCheck {
   const acceptIfAllowed = <T>(check: () => T, fallback: T): T => {
     try {
       return check()
@@ -45,19 +45,19 @@ export function checkOpening({ dir, accept, log }: OpeningDeps): Opening {
   const identity = acceptIfAllowed(() => readIdentity(dir), null)
   const walFile = join(dir, 'store.db-wal')
   const mayHaveGaps = identity === null || identity.boot === null || identity.boot !== bootId()
-  const { hasLeftoverWal, isLost } = acceptIfAllowed(
-    () => ({ ...checkWalWithHint(dir, walFile, { mayHaveGaps, known: identity?.log ?? null }), isLost: false }),
+  const { hasLeftoverWal, isWalRejected } = acceptIfAllowed(
+    () => ({ ...checkWalWithHint(dir, walFile, { mayHaveGaps, known: identity?.log ?? null }), isWalRejected: false }),
     {
       hasLeftoverWal: true,
-      isLost: true,
+      isWalRejected: true,
     },
   )
-  if (isLost) log(`a copy of the log is kept as ${keepWal(dir, walFile)}`)
+  if (isWalRejected) log(`kept a copy of the write-ahead log as ${keepWal(dir, walFile)}`)
   if (isWalAlone(dir)) {
     acceptIfAllowed(() => {
-      throw identityError('store.db is empty or gone, but there is a log of it')
+      throw identityError('store.db is empty or missing, but its write-ahead log exists')
     }, null)
-    log(`a copy of the log is kept as ${keepWal(dir, walFile)}`)
+    log(`kept a copy of the write-ahead log as ${keepWal(dir, walFile)}`)
     rmSync(walFile)
   }
   const found = readStoreState(dir)

@@ -113,7 +113,7 @@ describe('a start is refused and changes nothing for', () => {
 })
 
 describe('with `accept`', () => {
-  test('an empty store beside its log continues the PIDs, and a copy of the log is kept', async () => {
+  test('an empty store beside its write-ahead log continues the PIDs, and a copy of the log is kept', async () => {
     await using fixture = await openTestStore()
     const killed = join(fixture.dir, '..', 'killed')
     await fixture.store.commit(new CommitMaker().spawn(uuidOf(1)))
@@ -124,7 +124,7 @@ describe('with `accept`', () => {
     expect(log.length).toBeGreaterThan(0)
     await expect(openSqliteStore({ dir: killed })).rejects.toMatchObject({
       code: 'STORE_DAMAGED',
-      message: 'store.db is empty or gone, but there is a log of it',
+      message: 'store.db is empty or missing, but its write-ahead log exists',
     })
     await using acceptedStore = await openSqliteStore({ dir: killed, accept: true })
     expect((await acceptedStore.load()).counters).toEqual({ pid: 20_001, cursor: 20_002 })
