@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { EventView } from '../../src/api/views/daemon.ts'
 import { MAX_LINE_BYTES } from '../../src/drivers/command/output-splitters.ts'
 import * as lines from '../support/agents/agent-lines.ts'
-import { writePlayingProgram } from '../support/agents/command-driver.ts'
+import { writeScriptedProgram } from '../support/programs/scripted-program.ts'
 import { DaemonHome } from '../support/daemon/daemon-home.ts'
 import { testEnv } from '../support/env.ts'
 import { killRemaining, findProcessesWith, newToken } from '../support/living-processes.ts'
@@ -215,7 +215,7 @@ describe('programs and streams', () => {
 
   /** A turn of Claude Code in its own output format, after the given output. */
   const runClaude = async (daemon: LocalDaemon, firstActs: readonly ScriptedAct[]): Promise<string> => {
-    const program = await writePlayingProgram(await mkdtemp(join(daemon.work, 'claude-')), 'claude', [
+    const program = await writeScriptedProgram(await mkdtemp(join(daemon.work, 'claude-')), 'claude', [
       ...firstActs,
       ...lines.CLAUDE_TOOLS.map((line) => ({ line })),
     ])

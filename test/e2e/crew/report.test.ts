@@ -32,64 +32,68 @@ function makeScriptWithTokens(): string {
 }
 const figures = (usage: ReportUsageView | UsageReportView['rows'][number] | undefined) => TOKENS.map((name) => usage?.[name])
 
-test('the figures add up, and the commits are those of git', { timeout: TIMEOUT_MS }, async () => {
-  await crew.up({
-    coordinator: 'engine',
-    workers: { generic: { count: 2, model: makeScriptWithTokens() } },
-    tasks: [makeTask('one', [], true), makeTask('two', ['one'])],
-  })
-  await crew.waitForEnd()
-  const { repository, home } = crew
-  const account = await readReport()
-  const { tasks, members, totals, git, open } = account
-  expect(tasks.map(({ id, state, denials, verdicts }) => [id, state, denials, verdicts.map(({ verdict }) => verdict)])).toEqual([
-    ['one', 'done', 1, ['DENIED', 'APPROVED']],
-    ['two', 'done', 0, ['APPROVED']],
-  ])
-  for (const { id, implementer, reviewers, tries, commit, base, merged, workedMs, verdicts } of tasks) {
-    expect(reviewers).not.toContain(implementer)
-    expect(tries).toMatchObject([{ member: implementer, outcome: 'done' }])
-    expect(verdicts.map(({ by }) => by)).toEqual(verdicts.map(() => reviewers[0]))
-    expect([repository.git('log', '-1', '--format=%s', `${commit}`), repository.git('rev-list', '--count', `${base}..${commit}`)]).toEqual([
-      `${id}: it is written`,
-      '1',
+test(
+  'the figures add up and the commits are those of git, in all forms of the report, and after a restart and a move of the repository',
+  { timeout: TIMEOUT_MS },
+  async () => {
+    await crew.up({
+      coordinator: 'engine',
+      workers: { generic: { count: 2, model: makeScriptWithTokens() } },
+      tasks: [makeTask('one', [], true), makeTask('two', ['one'])],
+    })
+    await crew.waitForEnd()
+    const { repository, home } = crew
+    const report = await readReport()
+    const { tasks, members, totals, git, open } = report
+    expect(tasks.map(({ id, state, denials, verdicts }) => [id, state, denials, verdicts.map(({ verdict }) => verdict)])).toEqual([
+      ['one', 'done', 1, ['DENIED', 'APPROVED']],
+      ['two', 'done', 0, ['APPROVED']],
     ])
-    expect(repository.git('merge-base', `${merged}`, 'reeve/team')).toBe(merged)
-    expect(workedMs).toBeGreaterThan(0)
-  }
-  expect(verdictsOf(account, 'one')).toEqual(['one.txt:1: it must be one with a full stop', 'one.txt is right'])
-  const { rows } = await home.client.get<UsageReportView>('/v1/usage', { by: 'tree' })
-  expect(figures(totals.usage)).toEqual(figures(rows.find(({ key }) => key === crew.uuid)))
-  expect([totals.usage.steps > 10, totals.usage.inputTokens > 1_000, totals.usage.outputTokens > 100]).toEqual([true, true, true])
-  expect([totals.usage.costUsd, totals.usage.unpriced]).toEqual([rows.find(({ key }) => key === crew.uuid)?.costUsd, false])
-  expect(sum([...tasks.map(({ usage }) => usage), totals.apart])).toEqual(figures(totals.usage))
-  expect(sum(members.map(({ usage }) => usage))).toEqual(figures(totals.usage))
-  expect(git).toMatchObject({
-    branch: { name: 'reeve/team', commit: repository.git('rev-parse', 'reeve/team'), taken: false },
-    unmerged: [],
-    salvaged: [],
-    worktrees: [],
-  })
-  expect(open).toEqual([
-    { what: expect.stringMatching(/^reeve\/team has \d commits that are not in your checkout$/), how: 'reeve merge team' },
-  ])
+    for (const { id, implementer, reviewers, tries, commit, base, merged, workedMs, verdicts } of tasks) {
+      expect(reviewers).not.toContain(implementer)
+      expect(tries).toMatchObject([{ member: implementer, outcome: 'done' }])
+      expect(verdicts.map(({ by }) => by)).toEqual(verdicts.map(() => reviewers[0]))
+      expect([
+        repository.git('log', '-1', '--format=%s', `${commit}`),
+        repository.git('rev-list', '--count', `${base}..${commit}`),
+      ]).toEqual([`${id}: it is written`, '1'])
+      expect(repository.git('merge-base', `${merged}`, 'reeve/team')).toBe(merged)
+      expect(workedMs).toBeGreaterThan(0)
+    }
+    expect(verdictsOf(report, 'one')).toEqual(['one.txt:1: it must be one with a full stop', 'one.txt is right'])
+    const { rows } = await home.client.get<UsageReportView>('/v1/usage', { by: 'tree' })
+    expect(figures(totals.usage)).toEqual(figures(rows.find(({ key }) => key === crew.uuid)))
+    expect([totals.usage.steps > 10, totals.usage.inputTokens > 1_000, totals.usage.outputTokens > 100]).toEqual([true, true, true])
+    expect([totals.usage.costUsd, totals.usage.unpriced]).toEqual([rows.find(({ key }) => key === crew.uuid)?.costUsd, false])
+    expect(sum([...tasks.map(({ usage }) => usage), totals.apart])).toEqual(figures(totals.usage))
+    expect(sum(members.map(({ usage }) => usage))).toEqual(figures(totals.usage))
+    expect(git).toMatchObject({
+      branch: { name: 'reeve/team', commit: repository.git('rev-parse', 'reeve/team'), taken: false },
+      unmerged: [],
+      salvaged: [],
+      worktrees: [],
+    })
+    expect(open).toEqual([
+      { what: expect.stringMatching(/^reeve\/team has \d commits that are not in your checkout$/), how: 'reeve merge team' },
+    ])
 
-  const text = await crew.cli('crew', 'report')
-  expect(text).toContain('# Crew team: completed')
-  expect(text).toContain('> one.txt:1: it must be one with a full stop')
-  expect(JSON.parse(await crew.cli('crew', 'report', 'team', '--json'))).toEqual(JSON.parse(JSON.stringify(account)))
+    const text = await crew.cli('crew', 'report')
+    expect(text).toContain('# Crew team: completed')
+    expect(text).toContain('> one.txt:1: it must be one with a full stop')
+    expect(JSON.parse(await crew.cli('crew', 'report', 'team', '--json'))).toEqual(JSON.parse(JSON.stringify(report)))
 
-  repository.git('merge', '-q', 'reeve/team')
-  await crew.restartDaemon()
-  expect(await readReport()).toEqual({ ...account, open: [], git: git && { ...git, branch: { ...git.branch, taken: true } } })
-  renameSync(repository.dir, join(home.work, 'elsewhere'))
-  expect(await readReport()).toEqual({
-    ...account,
-    open: [],
-    git: null,
-    problems: [`the repository ${join(repository.dir, '.git')} is gone: if it was moved, move it back`],
-  })
-})
+    repository.git('merge', '-q', 'reeve/team')
+    await crew.restartDaemon()
+    expect(await readReport()).toEqual({ ...report, open: [], git: git && { ...git, branch: { ...git.branch, taken: true } } })
+    renameSync(repository.dir, join(home.work, 'elsewhere'))
+    expect(await readReport()).toEqual({
+      ...report,
+      open: [],
+      git: null,
+      problems: [`the repository ${join(repository.dir, '.git')} is gone: if it was moved, move it back`],
+    })
+  },
+)
 
 function verdictsOf({ tasks }: CrewReportView, task: string): string[] | undefined {
   return tasks.find(({ id }) => id === task)?.verdicts.map(({ comments }) => comments)
@@ -113,7 +117,7 @@ test('the report names what is left for the user: a killed worker, its files, an
   await crew.waitForHold('task', 'one')
   await crew.cli('crew', 'cancel', 'team', 'one', 'nobody finishes it')
   await crew.waitForEnd()
-  await crew.waitUntil(() => crew.leftIn('worktrees').length === 0, 'its worktree goes with the crew')
+  await crew.waitUntil(() => crew.leftIn('worktrees').length === 0, 'its worktree is removed with the crew')
   const { tasks, git, open } = await readReport()
   expect(tasks).toMatchObject([
     { id: 'one', state: 'cancelled', attempts: 0, tries: [{ outcome: 'requeued' }, { outcome: 'cancelled' }] },

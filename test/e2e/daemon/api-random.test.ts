@@ -14,7 +14,7 @@ import { requestFor, type FieldValues, type Operation, type RandomRequest } from
 /** the number of requests for each operation */
 const REQUESTS = deep(8, 300)
 /** This operation stops the daemon: test/e2e/daemon/api-processes.test.ts tests it. */
-const NOT_SENT = 'stopDaemon'
+const SKIPPED_OPERATION = 'stopDaemon'
 
 interface Document {
   readonly paths: Record<string, Record<string, Operation>>
@@ -94,7 +94,7 @@ async function send(method: string, path: string, { query, body }: RandomRequest
 }
 
 /** Returns a function that reports how an answer deviates from the document, or null. */
-function makeJudge(): (operation: Operation, status: number, body: unknown) => string | null {
+function makeAnswerValidator(): (operation: Operation, status: number, body: unknown) => string | null {
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   ajv.addSchema({ $id: 'document', components: document.components })
   const compiled = new Map<object, ReturnType<typeof ajv.compile>>()
@@ -103,34 +103,34 @@ function makeJudge(): (operation: Operation, status: number, body: unknown) => s
     if (!response) return `status ${status} is not in the document`
     const schema = response.content?.['application/json']?.schema
     if (!schema || body === null) return null
-    const validate =
+    const validateBody =
       compiled.get(schema) ??
       ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"document#/components/')) as object)
-    compiled.set(schema, validate)
-    return validate(body) ? null : ajv.errorsText(validate.errors)
+    compiled.set(schema, validateBody)
+    return validateBody(body) ? null : ajv.errorsText(validateBody.errors)
   }
 }
 
 test('the document describes all answers to random requests over all routes, and none is an internal error', async () => {
-  const check = makeJudge()
+  const validate = makeAnswerValidator()
   const operations = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   )
-  const seenOperations = new Set<string>()
+  const seenStatuses = new Set<string>()
   for (const { path, method, operation } of operations) {
-    if (operation.operationId === NOT_SENT) continue
+    if (operation.operationId === SKIPPED_OPERATION) continue
     await fc.assert(
       fc.asyncProperty(requestFor(operation, fieldValues), async (request) => {
         const { status, body } = await send(method, path.replace('{ref}', encodeURIComponent(request.ref)), request)
-        seenOperations.add(`${status}`)
+        seenStatuses.add(`${status}`)
         expect(status, JSON.stringify(body)).not.toBe(500)
-        expect(check(operation, status, body), `${operation.operationId}: ${JSON.stringify(body).slice(0, 500)}`).toBeNull()
+        expect(validate(operation, status, body), `${operation.operationId}: ${JSON.stringify(body).slice(0, 500)}`).toBeNull()
       }),
       { numRuns: REQUESTS },
     )
     expect(daemon.errors, operation.operationId).toEqual([])
   }
   expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
-  expect([...seenOperations]).toEqual(expect.arrayContaining(['200', '400', '404'])) // the requests reach all kinds of answers
+  expect([...seenStatuses]).toEqual(expect.arrayContaining(['200', '400', '404'])) // the requests reach all kinds of answers
   expect((await daemon.client.get<{ version: number }>('/v1/daemon')).version).toBe(1)
 }, 300_000)

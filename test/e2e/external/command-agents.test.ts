@@ -4,7 +4,7 @@ import { mkdtemp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as lines from '../../support/agents/agent-lines.ts'
-import { writePlayingProgram } from '../../support/agents/command-driver.ts'
+import { writeScriptedProgram } from '../../support/programs/scripted-program.ts'
 import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import type { ScriptedAct } from '../../support/programs/json-agent.ts'
@@ -31,13 +31,13 @@ interface Agent {
 
 async function start(name: string, args: readonly string[], items: readonly ScriptedAct[], body: Partial<SpawnBody> = {}): Promise<Agent> {
   const dir = await mkdtemp(join(daemon.work, `${name}-`))
-  const program = await writePlayingProgram(dir, name, items)
+  const program = await writeScriptedProgram(dir, name, items)
   const view = await daemon.spawn({ argv: [program, ...args], ...body })
   return {
     view,
-    args: async () => JSON.parse(await readFile(join(dir, 'played.json.args'), 'utf8')) as unknown,
+    args: async () => JSON.parse(await readFile(join(dir, 'script.json.args'), 'utf8')) as unknown,
     plays: async (next) => {
-      await writePlayingProgram(dir, name, next)
+      await writeScriptedProgram(dir, name, next)
     },
   }
 }
@@ -173,17 +173,17 @@ describe('limits', () => {
 test('a daemon killed in the middle of a call leaves no program; the agent continues its session', async () => {
   await using home = await DaemonHome.create()
   await home.start()
-  const program = await writePlayingProgram(home.work, 'claude', [...asLines(lines.CLAUDE_TOOLS.slice(0, 4)), { hang: true }])
+  const program = await writeScriptedProgram(home.work, 'claude', [...asLines(lines.CLAUDE_TOOLS.slice(0, 4)), { hang: true }])
   const { uuid } = await home.spawn({ argv: [program, ...CLAUDE_ARGS] })
   await home.waitForView(uuid, ({ step }) => step === 1)
   await home.kill()
   await home.waitUntilNothingIsLeft()
   await home.start()
   expect(await home.view(uuid)).toMatchObject({ status: 'interrupted', step: 1 })
-  await writePlayingProgram(home.work, 'claude', asLines(lines.CLAUDE_RESUMED))
+  await writeScriptedProgram(home.work, 'claude', asLines(lines.CLAUDE_RESUMED))
   await home.resume(uuid)
   expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'completed', step: 2, usage: { inputTokens: 2000, toolCalls: 2 } })
-  expect(await readFile(join(home.work, 'played.json.args'), 'utf8')).toContain('"--resume"')
+  expect(await readFile(join(home.work, 'script.json.args'), 'utf8')).toContain('"--resume"')
   await home.stop()
   await home.waitUntilNothingIsLeft()
 }, 120_000)

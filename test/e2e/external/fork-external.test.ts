@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ProcessView, ResumeBody } from '../../../src/api/views/process.ts'
 import { CODEX_RESUMED, CODEX_TOOLS, GEMINI_TOOLS, CLAUDE_TOOLS } from '../../support/agents/agent-lines.ts'
-import { writePlayingProgram } from '../../support/agents/command-driver.ts'
+import { writeScriptedProgram } from '../../support/programs/scripted-program.ts'
 import { killRemaining, findProcessesWith, newToken } from '../../support/living-processes.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import type { ScriptedAct } from '../../support/programs/json-agent.ts'
@@ -118,13 +118,13 @@ describe('as commands', () => {
     items: readonly ScriptedAct[],
   ): Promise<{ view: ProcessView; args: () => Promise<unknown>; plays: (items: readonly ScriptedAct[]) => Promise<void> }> {
     const dir = await mkdtemp(join(daemon.work, `${name}-`))
-    const program = await writePlayingProgram(dir, name, items)
+    const program = await writeScriptedProgram(dir, name, items)
     const view = await daemon.waitForEnd((await daemon.spawn({ argv: [program, ...args] })).uuid)
     return {
       view,
-      args: async () => JSON.parse(await readFile(join(dir, 'played.json.args'), 'utf8')) as unknown,
+      args: async () => JSON.parse(await readFile(join(dir, 'script.json.args'), 'utf8')) as unknown,
       plays: async (next) => {
-        await writePlayingProgram(dir, name, next)
+        await writeScriptedProgram(dir, name, next)
       },
     }
   }

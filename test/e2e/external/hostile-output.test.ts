@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as lines from '../../support/agents/agent-lines.ts'
-import { writePlayingProgram } from '../../support/agents/command-driver.ts'
+import { writeScriptedProgram } from '../../support/programs/scripted-program.ts'
 import { runCli } from '../../support/daemon/cli.ts'
 import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import type { EventView } from '../../../src/api/views/daemon.ts'
@@ -94,7 +94,7 @@ describe('a line without an end', () => {
           { raw: '"\n' },
           ...lines.CLAUDE_TOOLS.map((line) => ({ line })),
         ]
-        const program = await writePlayingProgram(home.work, 'claude', items)
+        const program = await writeScriptedProgram(home.work, 'claude', items)
         const uuid = await runToEnd(home, [program, '-p', 'x', '--output-format', 'stream-json'])
         expect(readPeakMib(home.pid)).toBeLessThan(MAX_RSS_MIB)
         let chars = 0
@@ -148,7 +148,7 @@ describe('a flood of lines', () => {
           ...Array.from({ length: 500 }, (_, index) => ({ line: line(index + 1) })),
           { line: { type: 'result', subtype: 'success', is_error: false, result: 'done', session_id: 's' } },
         ]
-        const program = await writePlayingProgram(home.work, 'claude', items)
+        const program = await writeScriptedProgram(home.work, 'claude', items)
         const uuid = await runToEnd(home, [program, '-p', 'x', '--output-format', 'stream-json'])
         const finished = (await readFacts(home, uuid)).filter((event) => event['fact'] === 'model.finished')
         expect(finished.map((event) => event['step'])).toEqual(Array.from({ length: 500 }, (_, index) => index + 1))
@@ -191,7 +191,7 @@ describe('with one daemon', () => {
     test('are also filtered in the text of an agent', async () => {
       const text = '\0\x1b[31mred\u2028\x9b\ud800'
       const line = { type: 'item.completed', item: { id: 'i', type: 'agent_message', text } }
-      const program = await writePlayingProgram(home.work, 'codex', [
+      const program = await writeScriptedProgram(home.work, 'codex', [
         { line: { type: 'thread.started', thread_id: 't' } },
         { line },
         { line: { type: 'turn.completed', usage: {} } },

@@ -25,7 +25,7 @@ const promptCount = (): number =>
     .split('\n')
     .filter((line) => line.startsWith('prompt ')).length
 
-/** Claude Code's adapter, which demands a login at its session (`auth`) or at a prompt. */
+/** Claude Code's adapter, which demands a login when it opens a session (`auth`) or at a prompt. */
 function claudeBody(option: 'auth' | 'auth-prompt'): Pick<SpawnBody, 'agent' | 'env' | 'permissions' | 'gateway'> {
   writeFileSync(
     join(daemon.work, 'claude-agent-acp'),

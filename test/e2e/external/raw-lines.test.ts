@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import type { EventView } from '../../../src/api/views/daemon.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import * as lines from '../../support/agents/agent-lines.ts'
-import { writePlayingProgram } from '../../support/agents/command-driver.ts'
+import { writeScriptedProgram } from '../../support/programs/scripted-program.ts'
 import { newToken } from '../../support/living-processes.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 
@@ -19,7 +19,7 @@ async function writeAgentFile(daemon: LocalDaemon, name: string, front: readonly
 
 /** An agent that ends its run with these lines. */
 async function runClaude(daemon: LocalDaemon, items: readonly object[], keep: string): Promise<ProcessView> {
-  const program = await writePlayingProgram(
+  const program = await writeScriptedProgram(
     daemon.work,
     'claude',
     items.map((line) => ({ line })),

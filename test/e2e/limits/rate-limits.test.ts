@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../support/clock.ts'
 import { startCli } from '../../support/daemon/cli.ts'
-import { writePlayingProgram } from '../../support/agents/command-driver.ts'
+import { writeScriptedProgram } from '../../support/programs/scripted-program.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { waitUntilSettled } from '../../support/kernel/daemon-core.ts'
 import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
@@ -45,7 +45,7 @@ const success: ScriptedAct[] = [
 ]
 
 async function runClaude(items: readonly ScriptedAct[], body: Partial<SpawnBody> = {}): Promise<ProcessView> {
-  return daemon.spawn({ argv: [await writePlayingProgram(daemon.work, 'claude', items), ...CLAUDE_ARGS], ...body })
+  return daemon.spawn({ argv: [await writeScriptedProgram(daemon.work, 'claude', items), ...CLAUDE_ARGS], ...body })
 }
 
 /** Advances the clock beyond the time at which the process wakes. */
@@ -69,7 +69,7 @@ describe('Claude Code as a command, which exits at its limit', () => {
     await daemon.restart()
     await advanceClock(3 * HOUR_MS)
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', holds: [{ reason: 'rate-limit' }] })
-    await writePlayingProgram(daemon.work, 'claude', success)
+    await writeScriptedProgram(daemon.work, 'claude', success)
     await daemon.resume(uuid)
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
   })
@@ -77,7 +77,7 @@ describe('Claude Code as a command, which exits at its limit', () => {
   test('continues by itself where that is configured, also after a restart, and not before', async () => {
     const { uuid } = await runClaude(limitAt(inTwoHours()), { wake: true })
     expect((await daemon.waitForStatus(uuid, 'suspended')).holds).toMatchObject([{ reason: 'rate-limit', wake: true }])
-    await writePlayingProgram(daemon.work, 'claude', success)
+    await writeScriptedProgram(daemon.work, 'claude', success)
     await daemon.restart()
     await advanceClock(1.9 * HOUR_MS)
     expect((await daemon.view(uuid)).status).toBe('suspended')
@@ -86,11 +86,11 @@ describe('Claude Code as a command, which exits at its limit', () => {
   })
 
   test('stays followed by `reeve run`, as it has not ended', async () => {
-    const program = await writePlayingProgram(daemon.work, 'claude', limitAt(inTwoHours()))
+    const program = await writeScriptedProgram(daemon.work, 'claude', limitAt(inTwoHours()))
     const followedRun = startCli(daemon.home, ['run', '--name', 'limited', '--', program, ...CLAUDE_ARGS], { cwd: daemon.work })
     await followedRun.waitForText('spawned')
     await daemon.waitForStatus('limited', 'suspended')
-    await writePlayingProgram(daemon.work, 'claude', success)
+    await writeScriptedProgram(daemon.work, 'claude', success)
     await daemon.resume('limited')
     expect((await followedRun.result).code).toBe(0)
   })

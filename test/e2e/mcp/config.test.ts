@@ -128,7 +128,7 @@ test('secrets reach the server and are never stored; without its secret the serv
   const servers = (await local.readHistory(process.uuid)).findLast(isServers)?.['servers'] as readonly McpState[]
   expect(servers).toMatchObject([
     { name: 'user', state: 'up' },
-    { name: 'gone', state: 'failed', detail: 'it needs the variable NOT_THERE, which is not set' },
+    { name: 'gone', state: 'failed', detail: 'the variable NOT_THERE is not set' },
     {
       name: 'seen',
       state: 'failed',

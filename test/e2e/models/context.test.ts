@@ -18,7 +18,7 @@ import { startModelServer, type ModelServer, type ServedAnswer, type ServedReque
 import type { Range } from '../../../src/kernel/model/journal-ranges.ts'
 
 /** Each result has about 250 tokens. */
-const BYTES = 1_000
+const RESULT_BYTES = 1_000
 const WINDOW = 20_000
 /** One step in EFFECT_STEPS has an effect that must not happen twice. */
 const EFFECT_STEPS = 4
@@ -37,7 +37,7 @@ afterEach(() => resources.disposeAsync())
 const messagesOf = ({ body }: ServedRequest): readonly Json[] => body['messages'] as readonly Json[]
 const isSummary = (request: ServedRequest): boolean => String(messagesOf(request).at(-1)?.['content']).includes('Write a summary')
 
-/** The requested step follows the last call in the request; each step up to the last is answered with a call. */
+/** The number of the step that a request is for: one more than its last call, because each earlier step was answered with a call. */
 function stepOf(request: ServedRequest): number {
   return (
     Math.max(
@@ -115,11 +115,11 @@ async function contextsAt(facts: readonly StoredFact[], each: (contexts: readonl
     if (body.type === 'model.started' || body.type === 'compaction.started') {
       const history = (after: number, limit: number): Promise<readonly StoredFact[]> =>
         Promise.resolve(facts.slice(after, Math.min(after + limit, index)))
-      const contextViews = await Promise.all(
+      const loadedContexts = await Promise.all(
         [null, process?.context?.ranges ?? null, checkpoint].map((ranges) => loadContext(history, ranges)),
       )
       each(
-        contextViews.map(({ context }) => context),
+        loadedContexts.map(({ context }) => context),
         facts[index] as StoredFact,
       )
     }
@@ -136,7 +136,7 @@ test(
   async () => {
     const LAST_STEP = STEP_COUNT
     const daemon = resources.use(await LocalDaemon.start({ config: await writeConfigFor((request) => answerTo(request, LAST_STEP)) }))
-    writeFileSync(join(daemon.work, 'big.txt'), 'x'.repeat(BYTES))
+    writeFileSync(join(daemon.work, 'big.txt'), 'x'.repeat(RESULT_BYTES))
     const { uuid } = await daemon.spawn(BODY)
     expect(await waitForEnd(daemon, uuid)).toMatchObject({
       status: 'completed',
@@ -154,7 +154,7 @@ test(
     const requests = [...server.requests]
     await contextsAt(facts, (contexts, { body }) => {
       const request = requests.shift()
-      if (request === undefined) throw new Error(`nothing was asked for ${body.type}`)
+      if (request === undefined) throw new Error(`no request was sent for ${body.type}`)
       expect(isSummary(request)).toBe(body.type === 'compaction.started')
       const sentMessages = messagesOf(request)
         .filter(({ role }) => role !== 'system')
@@ -174,7 +174,7 @@ test(
 )
 
 test('after a kill -9 in a step or in a summary, the next request equals the interrupted one', { timeout: 240_000 }, async () => {
-  const contextParts = 100
+  const lastStep = 100
   const hangingRequests = new Map<string, ServedRequest>()
   const repeated: [ServedRequest, ServedRequest][] = []
   /** Steps whose first request hangs; the first two summaries hang as well. */
@@ -189,12 +189,12 @@ test('after a kill -9 in a step or in a summary, the next request equals the int
       hangingRequests.set(name, request)
       return { hangAfterBytes: 0 }
     }
-    return answerTo(request, contextParts)
+    return answerTo(request, lastStep)
   })
   const home = resources.use(await DaemonHome.create())
   mkdirSync(home.path, { mode: 0o700 })
   writeFileSync(home.paths.configFile, config)
-  writeFileSync(join(home.work, 'big.txt'), 'x'.repeat(BYTES))
+  writeFileSync(join(home.work, 'big.txt'), 'x'.repeat(RESULT_BYTES))
   await home.start()
   const { uuid } = await home.spawn(BODY)
   for (let kills = 1; kills <= cutSteps.size + 2; kills += 1) {
@@ -206,12 +206,12 @@ test('after a kill -9 in a step or in a summary, the next request equals the int
   expect(await waitForEnd(home, uuid)).toMatchObject({
     status: 'completed',
     lastText: 'done',
-    step: contextParts + 1,
-    usage: { toolCalls: contextParts },
+    step: lastStep + 1,
+    usage: { toolCalls: lastStep },
   })
   expect(repeated).toHaveLength(cutSteps.size + 2)
   for (const [before, after] of repeated) expect(after.body).toEqual(before.body)
-  expect(readEffects(home.work)).toEqual(effectsUpTo(contextParts))
+  expect(readEffects(home.work)).toEqual(effectsUpTo(lastStep))
   expect((await home.stop()).code).toBe(0)
   const facts = await factsOf(home.paths.state, uuid)
   expect(facts.filter(({ body }) => body.type === 'context.compacted').length).toBeGreaterThanOrEqual(2)
@@ -221,7 +221,7 @@ test('after a kill -9 in a step or in a summary, the next request equals the int
 describe('for the user', () => {
   let daemon: LocalDaemon
 
-  async function script(changes: object = {}, window = 3_000): Promise<string> {
+  async function writeScript(changes: object = {}, window = 3_000): Promise<string> {
     // Equal calls again and again would be a loop.
     const readFile = (limit: number): object => ({ tools: [{ name: 'read', input: { path: 'big.txt', limit } }], ...changes })
     const file = join(daemon.work, 'long.yaml')
@@ -237,21 +237,22 @@ describe('for the user', () => {
 
   async function start(): Promise<void> {
     daemon = resources.use(await LocalDaemon.start())
-    writeFileSync(join(daemon.work, 'big.txt'), 'x'.repeat(BYTES))
+    writeFileSync(join(daemon.work, 'big.txt'), 'x'.repeat(RESULT_BYTES))
   }
 
   test('a process that cannot be compacted is suspended, also after a restart; a resume tries again and continues', async () => {
     await start()
-    const { uuid } = await daemon.spawn({ model: await script({ summary_error: { message: 'bad key', status: 401 } }) })
+    const { uuid } = await daemon.spawn({ model: await writeScript({ summary_error: { message: 'bad key', status: 401 } }) })
     const heldView = await daemon.waitForStatus(uuid, 'suspended')
     expect(heldView).toMatchObject({ holds: [{ reason: 'context-full', by: 'system' }], note: expect.stringContaining('context is full') })
+    const { seq } = await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.held')
     await daemon.resume(uuid)
-    await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.held' && event.seq > Number(heldView.pid))
+    await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.held' && event.seq > seq)
     await daemon.waitForStatus(uuid, 'suspended')
     expect((await daemon.readFactTypes(uuid)).filter((fact) => fact === 'compaction.failed')).toHaveLength(2)
     await daemon.restart()
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', holds: [{ reason: 'context-full' }] })
-    await script()
+    await writeScript()
     await daemon.resume(uuid)
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'done', usage: { toolCalls: 12 } })
     expect(await daemon.readFactTypes(uuid)).toContain('context.compacted')
@@ -260,14 +261,14 @@ describe('for the user', () => {
 
   test('the cost of the summary counts towards the budget', async () => {
     await start()
-    const free = await daemon.spawn({ model: await script() })
+    const free = await daemon.spawn({ model: await writeScript() })
     const { usage } = await daemon.waitForEnd(free.uuid)
     const { steps } = await daemon.client.get<{ steps: { inputTokens: number; outputTokens: number }[] }>(
       `/v1/processes/${free.uuid}/steps`,
     )
-    const ofSteps = steps.reduce((sum, step) => sum + step.inputTokens + step.outputTokens, 0)
-    expect(usage.inputTokens + usage.outputTokens).toBeGreaterThan(ofSteps)
-    const { uuid } = await daemon.spawn({ model: await script(), limits: { budgetTokens: ofSteps } })
+    const stepTokens = steps.reduce((sum, step) => sum + step.inputTokens + step.outputTokens, 0)
+    expect(usage.inputTokens + usage.outputTokens).toBeGreaterThan(stepTokens)
+    const { uuid } = await daemon.spawn({ model: await writeScript(), limits: { budgetTokens: stepTokens } })
     expect(await daemon.waitForStatus(uuid, 'suspended')).toMatchObject({ holds: [{ reason: 'budget' }] })
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.waitForEnd(uuid)
@@ -305,7 +306,7 @@ describe('for the user', () => {
       `${WINDOW}, maxOutputTokens: ${WINDOW} }`,
     )
     daemon = resources.use(await LocalDaemon.start({ config }))
-    writeFileSync(join(daemon.work, 'big.txt'), 'x'.repeat(BYTES))
+    writeFileSync(join(daemon.work, 'big.txt'), 'x'.repeat(RESULT_BYTES))
     const { uuid } = await daemon.spawn(BODY)
     await daemon.waitForEvent(uuid, ({ fact }) => fact === 'context.compacted')
     const facts = (await daemon.readHistory(uuid)).map(({ fact }) => fact)

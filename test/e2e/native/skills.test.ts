@@ -64,7 +64,7 @@ test('a bad skill is noted at the start, and the others stay', async () => {
   expect(lastRequest()).toContain('Use pdftotext.')
 })
 
-test('without skills there is neither list nor tool: by the request, by the agent file, by a list of tools', async () => {
+test('a process has no skills if its request, its agent file or its tool list excludes them', async () => {
   await mkdir(join(daemon.work, '.reeve/agents'), { recursive: true })
   await writeFile(join(daemon.work, '.reeve/agents/plain.md'), '---\nskills: false\n---\nBe plain.\n')
   await writeFile(join(daemon.work, '.reeve/agents/reader.md'), '---\ntools: [read]\n---\nRead.\n')
@@ -85,7 +85,7 @@ test('an agent file can name its skills, and its agent then has the tool', async
   expect(lastRequest()).toContain('Use pdftotext.')
 })
 
-test('a process with limited places gets only the skills that it may read', async () => {
+test('a process with limited paths gets only the skills that it may read', async () => {
   await mkdir(join(daemon.work, 'src'))
   const { uuid } = await start({ cwd: join(daemon.work, 'src'), allow: ['read:.'] })
   expect((await daemon.waitForEnd(uuid)).skills).toEqual([])

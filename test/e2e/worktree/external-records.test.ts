@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, watch, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import * as lines from '../../support/agents/agent-lines.ts'
-import { writePlayingProgram } from '../../support/agents/command-driver.ts'
+import { writeScriptedProgram } from '../../support/programs/scripted-program.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { Repository } from '../../support/crew/repository.ts'
 import type { EventView } from '../../../src/api/views/daemon.ts'
@@ -37,7 +37,7 @@ const namesAt = (uuid: string, commit: unknown): string =>
 test('a step with calls is recorded when the next one begins, and the last one before the turn ends', async () => {
   const goFile = join(daemon.work, 'go')
   const [init, ...rest] = lines.CLAUDE_TOOLS
-  const program = await writePlayingProgram(daemon.work, 'claude', [{ line: init }, { until: goFile }, ...rest.map((line) => ({ line }))])
+  const program = await writeScriptedProgram(daemon.work, 'claude', [{ line: init }, { until: goFile }, ...rest.map((line) => ({ line }))])
   const { uuid } = await daemon.spawn({
     argv: [program, '-p', 'x', '--output-format', 'stream-json', '--verbose'],
     cwd: repository.dir,

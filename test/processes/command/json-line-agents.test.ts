@@ -6,7 +6,8 @@ import { writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { MAX_JSON_LINE_BYTES, JsonLineSplitter, MAX_LINE_BYTES } from '../../../src/drivers/command/output-splitters.ts'
 import * as lines from '../../support/agents/agent-lines.ts'
-import { writePlayArgv, writePlayingProgram, startCommand, type RunningCommand } from '../../support/agents/command-driver.ts'
+import { startCommand, type RunningCommand } from '../../support/agents/command-bench.ts'
+import { writeScriptArgv, writeScriptedProgram } from '../../support/programs/scripted-program.ts'
 import { openContainmentBench, findWorkingKinds, type ContainmentBench } from '../../support/agents/containment-bench.ts'
 import { findProcessesWith } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -28,7 +29,7 @@ async function playAgent(
   changes: SpecChanges = {},
   more: Partial<Launch<CommandSpec>> = {},
 ): Promise<RunningCommand> {
-  return startCommand(contained, await writePlayArgv(contained.dir, items), { format, ...changes }, more)
+  return startCommand(contained, await writeScriptArgv(contained.dir, items), { format, ...changes }, more)
 }
 
 async function waitForReports(command: RunningCommand): Promise<Report[]> {
@@ -37,7 +38,7 @@ async function waitForReports(command: RunningCommand): Promise<Report[]> {
 }
 
 const argsOf = async (contained: ContainmentBench): Promise<unknown> =>
-  JSON.parse(await readFile(join(contained.dir, 'played.json.args'), 'utf8'))
+  JSON.parse(await readFile(join(contained.dir, 'script.json.args'), 'utf8'))
 
 describe.each(kinds)('%s', (containment) => {
   test.each([
@@ -190,7 +191,7 @@ describe('its command line', () => {
 
   test('from an agent file has the intent as the program expects it', async () => {
     await using contained = await openContainmentBench()
-    const argv = [...(await writePlayArgv(contained.dir, [])), '--verbose', AGENT.intent]
+    const argv = [...(await writeScriptArgv(contained.dir, [])), '--verbose', AGENT.intent]
     await using running = await startCommand(contained, argv, { format: 'claude', ...AGENT })
     await waitForReports(running)
     expect(await argsOf(contained)).toEqual(['--verbose', '--', AGENT.intent])
@@ -214,7 +215,7 @@ describe('its command line', () => {
       turn: 1,
       history: async (afterSeq) => facts.filter(({ seq }) => seq > afterSeq),
     }
-    const argv = [await writePlayingProgram(contained.dir, 'codex', playLines(lines.CODEX_RESUMED)), 'exec', '--json', 'write the tests']
+    const argv = [await writeScriptedProgram(contained.dir, 'codex', playLines(lines.CODEX_RESUMED)), 'exec', '--json', 'write the tests']
     await using continued = await startCommand(
       contained,
       argv,

@@ -1,5 +1,5 @@
 // Hostile repositories with real git: repositories and worktrees that an agent has prepared, in all git operations of reeve.
-// For a process that may run no programs nothing runs; for one that may, its filters, drivers and hooks run. A `.git` that
+// For a process that may run no programs nothing runs; for one that may, its filters, merge drivers and hooks run. A `.git` that
 // points elsewhere does not mislead reeve.
 import {
   appendFileSync,
@@ -57,7 +57,7 @@ const member = (n: number, programs: boolean) => ({
   dir: join(contained.dir, 'w', String(n)),
   branch: `${CREW}.worker-${n}`,
 })
-const add = (n: number, programs: boolean): Promise<void> => addWorktree(git, { ...member(n, programs), base })
+const addMemberWorktree = (n: number, programs: boolean): Promise<void> => addWorktree(git, { ...member(n, programs), base })
 /** A program that records its run, and copies its input to its output. */
 function writeProgram(name: string): string {
   const file = join(contained.dir, 'programs', name)
@@ -68,7 +68,7 @@ function writeProgram(name: string): string {
 /** The programs that ran. */
 const listProgramsThatRan = (): string[] =>
   existsSync(marker) ? [...new Set(readFileSync(marker, 'utf8').trim().split('\n'))].toSorted() : []
-const config = (...settings: readonly (readonly [string, string])[]): void => {
+const addConfig = (...settings: readonly (readonly [string, string])[]): void => {
   for (const [key, value] of settings) repository.git('config', '--add', key, value)
 }
 const appendAttributes = (text: string): void => appendFileSync(join(gitDir(), 'info', 'attributes'), text)
@@ -79,42 +79,42 @@ function changeFiles(dir: string, content: string): void {
   repository.write({ 'a.txt': `${content}\n`, 'log.txt': `one\n${content}\n`, [`${content}.txt`]: content }, dir)
 }
 
-/** Runs all git operations of reeve in turn, and returns the refusals by operation. */
+/** Runs all git operations of reeve in turn, and returns the errors of those that fail, by operation. */
 async function useAllOperations(programs: boolean, attack: () => void): Promise<Record<string, string>> {
-  const refusalByJob: Record<string, string> = {}
+  const errorByOperation: Record<string, string> = {}
   const step = async (name: string, run: () => Promise<unknown>): Promise<void> => {
     await run().catch((error: Error) => {
-      refusalByJob[name] = error.message
+      errorByOperation[name] = error.message
     })
   }
   const [one, second, third] = [member(1, programs), member(2, programs), member(3, programs)]
   const crew = { ...rights(programs), branch: CREW, dir: one.dir }
-  await add(1, programs)
-  await add(2, programs)
+  await addMemberWorktree(1, programs)
+  await addMemberWorktree(2, programs)
   changeFiles(one.dir, 'first')
   attack()
-  await step('find', () => findRepository(git, repository.dir, repository.env))
-  await step('add', () => add(3, programs))
-  await step('record', async () => {
+  await step('findRepository', () => findRepository(git, repository.dir, repository.env))
+  await step('addWorktree', () => addMemberWorktree(3, programs))
+  await step('record and restore', async () => {
     const records = await Records.open(git, { ...rights(programs), dir: join(contained.dir, 'records.git'), worktree: one.dir, writer: 1 })
     const { commit } = await records.record(1)
     await records.restore(commit)
   })
-  await step('view', () => commitForReview(git, one, 'refs/reeve/review/fix/one'))
-  await step('commit', () => commitTask(git, one, { base, crew: CREW, message: 'first\n', mayCommit: true }))
+  await step('commitForReview', () => commitForReview(git, one, 'refs/reeve/review/fix/one'))
+  await step('commitTask', () => commitTask(git, one, { base, crew: CREW, message: 'first\n', mayCommit: true }))
   changeFiles(second.dir, 'second')
-  await step('commit of another', () => commitTask(git, second, { base, crew: CREW, message: 'second\n', mayCommit: true }))
+  await step('commitTask of another member', () => commitTask(git, second, { base, crew: CREW, message: 'second\n', mayCommit: true }))
   const commits = [one, second].map(({ branch }) => repository.git('rev-parse', `refs/heads/${branch}`))
   for (const commit of commits)
-    await step('merge', () => mergeIntoBranch(git, crew, { commit, message: 'Merge\n', unmergedBranch: `${CREW}.left` }))
-  await step('together', () => joinCommits(git, crew, base, { commits, ref: 'refs/reeve/base/x' }))
+    await step('mergeIntoBranch', () => mergeIntoBranch(git, crew, { commit, message: 'Merge\n', unmergedBranch: `${CREW}.left` }))
+  await step('joinCommits', () => joinCommits(git, crew, base, { commits, ref: 'refs/reeve/base/x' }))
   changeFiles(one.dir, 'third')
-  await step('keep', () => salvageFiles(git, one, SALVAGE))
-  await step('hand over', () => handOver(git, { from: one, to: third, ref: 'refs/reeve/handover/x', salvage: SALVAGE }))
+  await step('salvageFiles', () => salvageFiles(git, one, SALVAGE))
+  await step('handOver', () => handOver(git, { from: one, to: third, ref: 'refs/reeve/handover/x', salvage: SALVAGE }))
   changeFiles(one.dir, 'fourth')
-  await step('bring', () => resetTo(git, one, base, SALVAGE))
-  await step('head', () => crewHead(git, crew, base))
-  await step('left', () =>
+  await step('resetTo', () => resetTo(git, one, base, SALVAGE))
+  await step('crewHead', () => crewHead(git, crew, base))
+  await step('findCrewLeftovers', () =>
     findCrewLeftovers(git, crew, {
       base,
       salvagePatterns: ['refs/reeve/salvage/fix/'],
@@ -123,9 +123,9 @@ async function useAllOperations(programs: boolean, attack: () => void): Promise<
   )
   for (const tree of [one, second, third]) {
     changeFiles(tree.dir, 'last')
-    await step('remove', () => removeWorktree(git, { ...tree, uuid: UUID }))
+    await step('removeWorktree', () => removeWorktree(git, { ...tree, uuid: UUID }))
   }
-  return refusalByJob
+  return errorByOperation
 }
 
 /** Settings that each name a program. */
@@ -157,7 +157,7 @@ const includeConfig = (): void => {
     join(contained.dir, 'more'),
     `[filter "more"]\n\tclean = ${writeProgram('included')}\n[core]\n\tfsmonitor = ${writeProgram('fsmonitor')}\n`,
   )
-  config(['include.path', join(contained.dir, 'more')], ['includeIf.gitdir:/.path', join(contained.dir, 'more')])
+  addConfig(['include.path', join(contained.dir, 'more')], ['includeIf.gitdir:/.path', join(contained.dir, 'more')])
 }
 const setUserConfig = (): void =>
   writeFileSync(
@@ -186,7 +186,7 @@ const PREPARED: readonly { readonly name: string; readonly attack: () => void; r
     attack: () => {
       includeConfig()
       setUserConfig()
-      config(
+      addConfig(
         ['filter.x.clean', writeProgram('clean')],
         ['filter.x.smudge', writeProgram('smudge')],
         ['filter.x.required', 'true'],
@@ -198,10 +198,10 @@ const PREPARED: readonly { readonly name: string; readonly attack: () => void; r
     },
   },
   {
-    name: 'drivers that merge, with renormalizing',
+    name: 'merge drivers, with merge.renormalize,',
     run: ['driver', 'renormalize'],
     attack: () => {
-      config(
+      addConfig(
         ['merge.renormalize', 'true'],
         ['filter.x.clean', writeProgram('renormalize')],
         ['merge.x.driver', `${writeProgram('driver')} %A`],
@@ -210,10 +210,10 @@ const PREPARED: readonly { readonly name: string; readonly attack: () => void; r
     },
   },
   {
-    name: 'drivers that compare, and settings that name programs',
+    name: 'diff drivers, and settings that name programs,',
     run: [],
     attack: () => {
-      config(
+      addConfig(
         ['diff.x.textconv', writeProgram('textconv')],
         ['diff.x.command', writeProgram('command')],
         ...settingsThatName(writeProgram('setting')),
@@ -225,24 +225,24 @@ const PREPARED: readonly { readonly name: string; readonly attack: () => void; r
 ]
 
 test('no prepared program runs for a process that may run no programs', { timeout: TIMEOUT_MS }, async () => {
-  await useAllOperations(false, () => {
+  const errorByOperation = await useAllOperations(false, () => {
     for (const { attack } of PREPARED.toReversed()) attack()
   })
-  expect(listProgramsThatRan()).toEqual([])
+  expect([listProgramsThatRan(), errorByOperation]).toEqual([[], {}])
 })
 
 test.each(PREPARED.filter(({ run }) => run.length >= deep(1, 0)))(
   '$name run for a process that may run programs, and only these: $run',
   { timeout: TIMEOUT_MS },
   async ({ attack, run }) => {
-    await useAllOperations(true, attack)
-    expect(listProgramsThatRan()).toEqual(run)
+    const errorByOperation = await useAllOperations(true, attack)
+    expect([listProgramsThatRan(), errorByOperation]).toEqual([run, {}])
   },
 )
 
-test('a missing object is not fetched from a remote', { timeout: TIMEOUT_MS }, async () => {
-  await useAllOperations(false, () => {
-    config(
+test('a missing object is not fetched from a remote: operations that need it fail', { timeout: TIMEOUT_MS }, async () => {
+  const errorByOperation = await useAllOperations(false, () => {
+    addConfig(
       ['core.repositoryFormatVersion', '1'],
       ['extensions.partialClone', 'evil'],
       ['remote.evil.promisor', 'true'],
@@ -253,7 +253,8 @@ test('a missing object is not fetched from a remote', { timeout: TIMEOUT_MS }, a
     const object = repository.git('rev-parse', `${base}:a.txt`)
     rmSync(join(gitDir(), 'objects', object.slice(0, 2), object.slice(2)), { force: true })
   })
-  expect(listProgramsThatRan()).toEqual([])
+  const missing = expect.stringContaining('unable to read sha1 file of a.txt')
+  expect([listProgramsThatRan(), errorByOperation]).toEqual([[], { addWorktree: missing, resetTo: missing }])
 })
 
 test('git does not run in a submodule that an agent has made up', { timeout: TIMEOUT_MS }, async () => {
@@ -265,13 +266,13 @@ test('git does not run in a submodule that an agent has made up', { timeout: TIM
   innerRepository.git('config', 'filter.x.clean', writeProgram('clean'))
   innerRepository.git('config', 'core.fsmonitor', writeProgram('fsmonitor'))
   writeFileSync(join(innerRepository.dir, '.git', 'info', 'attributes'), '* filter=x\n')
-  await useAllOperations(false, () => {
+  const errorByOperation = await useAllOperations(false, () => {
     for (const n of [1, 2]) {
       cpSync(innerRepository.dir, join(member(n, false).dir, 'sub'), { recursive: true })
       repository.write({ 'sub/i.txt': 'changed\n' }, member(n, false).dir)
     }
   })
-  expect(listProgramsThatRan()).toEqual([])
+  expect([listProgramsThatRan(), errorByOperation]).toEqual([[], {}])
 })
 
 describe('a .git that git did not write', () => {
@@ -344,9 +345,9 @@ describe('a .git that git did not write', () => {
     ],
   ]
 
-  test.each(REPLACED)('%s: the files stay unchanged, with a report', { timeout: TIMEOUT_MS }, async (_, attack) => {
-    await add(1, true)
-    await add(2, true)
+  test.each(REPLACED)('if it %s, all files stay unchanged, and each operation fails', { timeout: TIMEOUT_MS }, async (_, attack) => {
+    await addMemberWorktree(1, true)
+    await addMemberWorktree(2, true)
     changeFiles(memberDir(), 'first')
     attack()
     const files = filesOf(memberDir(), () => false)
@@ -369,12 +370,14 @@ describe('a .git that git did not write', () => {
   })
 
   test('the repository and the work tree are those of the process, in spite of git configuration', { timeout: TIMEOUT_MS }, async () => {
-    await useAllOperations(false, () => {
-      config(['core.repositoryFormatVersion', '1'], ['extensions.worktreeConfig', 'true'], ['core.worktree', victim.dir])
+    const errorByOperation = await useAllOperations(false, () => {
+      addConfig(['core.repositoryFormatVersion', '1'], ['extensions.worktreeConfig', 'true'], ['core.worktree', victim.dir])
       writeFileSync(join(gitDir(), 'worktrees', '1', 'config.worktree'), `[core]\n\tworktree = ${victim.dir}\n`)
       writeFileSync(join(gitDir(), 'worktrees', '1', 'commondir'), `${join(victim.dir, '.git')}\n`)
     })
     expect([listProgramsThatRan(), readState()]).toEqual([[], stateBefore])
+    // The `commondir` of the first worktree names the other repository, so git finds no commit there.
+    expect(Object.keys(errorByOperation)).toEqual(expect.arrayContaining(['commitForReview', 'commitTask', 'salvageFiles', 'resetTo']))
     expect(repository.git('for-each-ref', 'refs/reeve/salvage')).not.toBe('')
   })
 
@@ -390,8 +393,8 @@ describe('a .git that git did not write', () => {
 })
 
 test('a commit without programs equals that of git: line ends, modes, merges; a note reports the skipped hooks', async () => {
-  config(['core.autocrlf', 'input'])
-  await add(1, false)
+  addConfig(['core.autocrlf', 'input'])
+  await addMemberWorktree(1, false)
   const one = member(1, false)
   cpSync(writeProgram('hook'), join(gitDir(), 'hooks', 'pre-commit'))
   repository.write({ 'crlf.txt': 'x\r\n' }, one.dir)
@@ -410,7 +413,7 @@ test('a commit without programs equals that of git: line ends, modes, merges; a 
 test("the user's identity comes from the configuration that the environment names", async () => {
   const env = Object.fromEntries(Object.entries(repository.env).filter(([name]) => !name.startsWith('GIT_')))
   writeFileSync(join(contained.dir, 'mine'), '[user]\n\tname = Own\n\temail = own@example.org\n')
-  await add(1, false)
+  await addMemberWorktree(1, false)
   changeFiles(member(1, false).dir, 'first')
   const end = await commitTask(
     git,

@@ -29,7 +29,7 @@ export async function findWorkingKinds(): Promise<ContainmentKind[]> {
   return kinds
 }
 
-export async function openContainmentBench(turns?: EventLoopTurns): Promise<ContainmentBench> {
+export async function openContainmentBench(timeSlices?: EventLoopTurns): Promise<ContainmentBench> {
   const tmp = await tempDir()
   const logMessages: string[] = []
   const manager = await openContainmentManager({
@@ -37,7 +37,7 @@ export async function openContainmentBench(turns?: EventLoopTurns): Promise<Cont
     daemonId: 'test',
     log: (message) => logMessages.push(message),
     probe: probeOnce,
-    ...(turns ? { turns } : {}),
+    ...(timeSlices ? { timeSlices } : {}),
   })
   const token = newToken()
   let pid = 0

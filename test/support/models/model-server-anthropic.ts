@@ -1,5 +1,6 @@
 // The streaming format of Anthropic's Messages, for the model server of the tests.
 import type { ServedAnswer } from './model-server.ts'
+import { splitInHalves } from './text-deltas.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -86,10 +87,4 @@ function stopReason(answer: ServedAnswer): string {
 
 function render(events: readonly Json[]): string {
   return events.map((event) => `event: ${String(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`).join('')
-}
-
-/** Cuts a text in the middle, as a delta may. */
-export function splitInHalves(text: string): readonly string[] {
-  const middle = Math.ceil(text.length / 2)
-  return [text.slice(0, middle), text.slice(middle)].filter((half) => half !== '')
 }

@@ -1,5 +1,5 @@
 // The streaming format of Gemini's streamGenerateContent, for the model server of the tests.
-import { splitInHalves } from './model-server-anthropic.ts'
+import { splitInHalves } from './text-deltas.ts'
 import type { ServedAnswer } from './model-server.ts'
 
 type Json = Readonly<Record<string, unknown>>

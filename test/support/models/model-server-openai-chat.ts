@@ -1,5 +1,5 @@
 // The streaming format of OpenAI's chat completions, for the model server of the tests.
-import { splitInHalves } from './model-server-anthropic.ts'
+import { splitInHalves } from './text-deltas.ts'
 import type { ServedAnswer } from './model-server.ts'
 
 type Json = Readonly<Record<string, unknown>>

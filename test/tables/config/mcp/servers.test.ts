@@ -10,7 +10,7 @@ import { parseMcpJson } from '../../../../src/config/mcp/parse-servers.ts'
 import { resolveMcpServers, mcpVariableNames } from '../../../../src/config/mcp/resolve.ts'
 import { selectServers } from '../../../../src/config/mcp/select-servers.ts'
 import { pathsFrom, type Paths } from '../../../../src/config/paths.ts'
-import { expandVariables, literalOf, variablesIn } from '../../../../src/config/expand-variables.ts'
+import { expandVariables, withDefaults, variablesIn } from '../../../../src/config/expand-variables.ts'
 import type { McpStart } from '../../../../src/kernel/model/mcp.ts'
 import type { McpServer } from '../../../../src/kernel/model/spec-parts.ts'
 import { ROOT } from '../../../support/env.ts'
@@ -147,11 +147,11 @@ describe('the variables in a text', () => {
     ['${EMPTY:-two}|${EMPTY}', 'two|', ['EMPTY'], 'two|'],
     ['$A ${1} ${a b}', '$A ${1} ${a b}', [], '$A ${1} ${a b}'],
   ])('of %j are found and replaced', (text, expanded, names, literal) => {
-    expect([expandVariables(text, lookUp), variablesIn(text), literalOf(text)]).toEqual([expanded, names, literal])
+    expect([expandVariables(text, lookUp), variablesIn(text), withDefaults(text)]).toEqual([expanded, names, literal])
   })
 
   test('have an error that names a missing variable', () => {
-    expect(() => expandVariables('${A}${GONE}', lookUp)).toThrow('it needs the variable GONE, which is not set')
+    expect(() => expandVariables('${A}${GONE}', lookUp)).toThrow('the variable GONE is not set')
   })
 })
 
@@ -401,7 +401,7 @@ describe('at the start', () => {
   })
 
   test.each([
-    ['a variable that is not set', '{ command: run, env: { A: "${GONE}" } }', 'it needs the variable GONE, which is not set'],
+    ['a variable that is not set', '{ command: run, env: { A: "${GONE}" } }', 'the variable GONE is not set'],
     [
       'a secret in the arguments',
       '{ command: run, args: ["--token", "${TOKEN}"] }',

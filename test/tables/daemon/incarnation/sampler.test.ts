@@ -68,7 +68,7 @@ async function watchProcess(process: Process, limitedTo: (number | null)[] = [])
   await Promise.resolve()
 }
 
-const measuredOf = (): (readonly number[])[] =>
+const measuredValues = (): (readonly number[])[] =>
   reports.map(({ measured: { cpuTimeMs, outputBytes, rssBytes, peakRssBytes } }) => [cpuTimeMs, outputBytes, rssBytes, peakRssBytes])
 
 describe('a process is measured', () => {
@@ -98,7 +98,7 @@ describe('a process is measured', () => {
     const process = addProcess(1, {})
     sampler.watch(process, {
       measure: () => {
-        throw new Error('looked')
+        throw new Error('measured too early')
       },
       firstStart: new Promise(() => undefined),
       limitMemory: () => undefined,
@@ -121,7 +121,7 @@ describe('a process is measured', () => {
     )
     currentUsage = { ...currentUsage, cpuTimeMs: 7 }
     for (let second = 0; second < 60; second++) clock.wind(1_000)
-    expect([measureCount, measuredOf(), clock.timers]).toEqual([1, [[7, 0, 0, 0]], 0])
+    expect([measureCount, measuredValues(), clock.timers]).toEqual([1, [[7, 0, 0, 0]], 0])
     rows.set(process.uuid, process)
     sampler.wake(process.uuid)
     for (let second = 0; second < 10; second++) clock.wind(1_000)
@@ -138,7 +138,7 @@ describe('the sampler reports', () => {
     }
     expect(reports).toHaveLength(2)
     expect(reports.reduce((sum, { measured }) => sum + measured.cpuTimeMs, 0)).toBe(Math.round(61 * 10.3))
-    expect(measuredOf().at(-1)?.slice(2)).toEqual([40 * MB, 90 * MB])
+    expect(measuredValues().at(-1)?.slice(2)).toEqual([40 * MB, 90 * MB])
   })
 
   test('the use of a hundredth of a limit as soon as it is measured', async () => {
@@ -151,7 +151,7 @@ describe('the sampler reports', () => {
     clock.wind(1_000)
     currentUsage = { ...currentUsage, outputBytes: 10 }
     clock.wind(1_000)
-    expect(measuredOf()).toEqual([
+    expect(measuredValues()).toEqual([
       [100, 0, 0, 0],
       [0, 10, 0, 0],
     ])
@@ -163,7 +163,7 @@ describe('the sampler reports', () => {
       currentUsage = { ...currentUsage, rssBytes: rssBytes * MB }
       clock.wind(1_000)
     }
-    expect(measuredOf().map(([, , rss]) => rss)).toEqual([80 * MB, 82 * MB])
+    expect(measuredValues().map(([, , rss]) => rss)).toEqual([80 * MB, 82 * MB])
   })
 
   test('once that the system has ended a program for its memory', async () => {
@@ -188,7 +188,7 @@ describe('the sampler reports', () => {
     await watchProcess(addProcess(1, {}))
     currentUsage = { ...currentUsage, cpuTimeMs: 3 }
     sampler.flush()
-    expect([measuredOf(), clock.timers]).toEqual([[[3, 0, 0, 0]], 0])
+    expect([measuredValues(), clock.timers]).toEqual([[[3, 0, 0, 0]], 0])
   })
 })
 
@@ -215,7 +215,7 @@ test('an error of measuring is logged once, and other processes are still measur
   await watchProcess(addProcess(1, {}))
   currentUsage = { ...currentUsage, cpuTimeMs: 500 }
   for (let second = 0; second < 40; second++) clock.wind(1_000)
-  expect([logged, measuredOf().length, sampler.takeUnreported({ uuid: uuidOf(2), pid: 2 })]).toEqual([
+  expect([logged, measuredValues().length, sampler.takeUnreported({ uuid: uuidOf(2), pid: 2 })]).toEqual([
     ['the usage of process 2 cannot be measured, or limited'],
     1,
     null,

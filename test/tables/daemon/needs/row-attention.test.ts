@@ -1,4 +1,4 @@
-// How much a row needs the user: by its most urgent need, unseen or not, put off or not.
+// A row's attention is the level of its most urgent need. The row also shows whether the need is unseen or snoozed.
 import { expect, test } from 'vitest'
 import { attentionOf } from '../../../../src/daemon/needs/row-attention.ts'
 import { Table } from '../../../../src/daemon/loop/table.ts'
@@ -24,7 +24,7 @@ const SNOOZED: FactBody = { type: 'process.snoozed', until: START_AT + 60_000, b
 const ENDED: FactBody = { type: 'process.exited', exit: { code: 0, reason: 'completed', cause: 'agent' }, mono: 9_000 }
 const FAILED: FactBody = { type: 'process.exited', exit: { code: 1, reason: 'exit code 1', cause: 'agent' }, mono: 9_000 }
 
-/** Each fact comes a second after the one before it; the first of `bodies` is the fact of second 4. */
+/** The facts are one second apart; the first of `bodies` comes at second 4. */
 function attentionAfter(...bodies: readonly FactBody[]): ReturnType<typeof attentionOf> {
   const process = [...START, ...bodies].reduce<Process | undefined>(
     (before, body, index) => fold(before, { uuid: uuidOf(1), pid: 7, seq: index + 1, at: START_AT + index * 1_000, body }),
@@ -38,12 +38,12 @@ test.each<[string, readonly FactBody[], number, boolean, boolean]>([
   ['nothing', [], 0, false, false],
   ['a question', [asked('a', 4)], 6, true, false],
   ['a question that was seen', [asked('a', 4), SEEN], 6, false, false],
-  ['a question that is put off', [asked('a', 4), SNOOZED], 6, true, true],
-  ['a later question beside one that is put off', [asked('a', 4), SNOOZED, asked('b', 6)], 6, true, false],
+  ['a question that is snoozed', [asked('a', 4), SNOOZED], 6, true, true],
+  ['a later question beside one that is snoozed', [asked('a', 4), SNOOZED, asked('b', 6)], 6, true, false],
   ['a failure', [FAILED], 3, true, false],
   ['an end', [ENDED], 1, true, false],
   ['an end that was seen', [ENDED, SEEN], 0, false, false],
-])('after %s: how much the row needs the user, and whether that is unseen or put off', (_, bodies, attention, unseen, isSnoozed) => {
+])('after %s, the row has attention %i (unseen: %s, snoozed: %s)', (_, bodies, attention, unseen, isSnoozed) => {
   const snoozedUntil = isSnoozed ? expect.stringMatching(/^20/) : null
   expect(attentionAfter(...bodies)).toEqual({ attention, unseen, snoozedUntil })
 })

@@ -311,11 +311,11 @@ describe('a report about a compaction', () => {
       > report a compacted 0
         -> ack late
       > report a compacted 1 parts=5-99
-        -> refused INVALID: no parts of 11 facts: [[5,99]]
+        -> refused INVALID: the ranges do not fit a journal of 11 facts: [[5,99]]
       > report a compacted 1 parts=5-4
-        -> refused INVALID: no parts of 11 facts: [[5,4]]
+        -> refused INVALID: the ranges do not fit a journal of 11 facts: [[5,4]]
       > report a compacted 1 parts=5-6,6-7
-        -> refused INVALID: no parts of 11 facts: [[5,6],[6,7]]
+        -> refused INVALID: the ranges do not fit a journal of 11 facts: [[5,6],[6,7]]
       > report a compacted 1
       a.12 context.compacted after 1: 100 -> 10
         -> checkpoint a#1

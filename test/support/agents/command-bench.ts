@@ -1,14 +1,11 @@
 // Runs the command driver with real programs in a containment. A recorder plays the kernel, and the test decides when the recorder
 // acknowledges reports.
-import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { commandDriver } from '../../../src/drivers/command/driver.ts'
 import type { Agent, KernelPort, Launch } from '../../../src/drivers/port.ts'
 import type { Ack, CallGrant, Report } from '../../../src/kernel/model/reports.ts'
 import { UUID } from './containment-bench.ts'
 import type { ContainmentBench } from './containment-bench.ts'
-import { ROOT, testEnv } from '../env.ts'
-import type { ScriptedAct } from '../programs/json-agent.ts'
+import { testEnv } from '../env.ts'
 import { specOf } from '../store/facts.ts'
 import type { CommandSpec } from '../../../src/kernel/model/process-spec.ts'
 import type { SpecChanges } from '../spec-changes.ts'
@@ -96,39 +93,4 @@ export async function startCommand(
     kernel,
   )
   return { agent, kernel, [Symbol.asyncDispose]: () => agent[Symbol.asyncDispose]() }
-}
-
-/** Writes a script file, and returns the command line that plays it. */
-export async function writePlayArgv(dir: string, items: readonly ScriptedAct[], name = 'played.json'): Promise<string[]> {
-  const file = join(dir, name)
-  await writeFile(file, JSON.stringify(items))
-  return [process.execPath, join(ROOT, 'test/support/programs/json-agent.ts'), file]
-}
-
-/** Makes a program with this name that plays the items; returns its path. */
-export async function writePlayingProgram(dir: string, name: string, items: readonly ScriptedAct[]): Promise<string> {
-  return writeProgram(dir, name, await writePlayArgv(dir, items))
-}
-
-/** Makes a program that plays the next of these lists at each start, and records its arguments. */
-export async function writeProgramOfTurns(
-  dir: string,
-  name: string,
-  turns: readonly (readonly ScriptedAct[])[],
-): Promise<{ readonly program: string; readCalls(): Promise<string[][]> }> {
-  const file = join(dir, 'turns.json')
-  await writeFile(file, JSON.stringify({ turns }))
-  const program = await writeProgram(dir, name, [process.execPath, join(ROOT, 'test/support/programs/json-agent.ts'), file])
-  const readCalls = async (): Promise<string[][]> =>
-    (await readFile(`${file}.args`, 'utf8'))
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as string[])
-  return { program, readCalls }
-}
-
-async function writeProgram(dir: string, name: string, argv: readonly string[]): Promise<string> {
-  const file = join(dir, name)
-  await writeFile(file, `#!/bin/sh\nexec ${argv.map((arg) => `'${arg}'`).join(' ')} "$@"\n`, { mode: 0o755 })
-  return file
 }

@@ -1,0 +1,7 @@
+// Cuts the texts of served answers into the parts that a stream sends, for all formats of test/support/models.
+
+/** Cuts a text in the middle, as a delta may. */
+export function splitInHalves(text: string): readonly string[] {
+  const middle = Math.ceil(text.length / 2)
+  return [text.slice(0, middle), text.slice(middle)].filter((half) => half !== '')
+}
