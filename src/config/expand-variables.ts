@@ -9,7 +9,7 @@ export function variablesIn(text: string): readonly string[] {
 }
 
 /** Returns the literal text: each reference is replaced by its default, or removed if it has none. */
-export function literalOf(text: string): string {
+export function withDefaults(text: string): string {
   return text.replaceAll(REFERENCE, (_, _name: string, fallback: string | undefined) => fallback ?? '')
 }
 
@@ -26,6 +26,6 @@ export function expandVariables(text: string, lookup: (name: string) => string |
 /** The error about a variable that has neither a value nor a default. */
 export class MissingVariable extends Error {
   constructor(name: string) {
-    super(`it needs the variable ${name}, which is not set`)
+    super(`the variable ${name} is not set`)
   }
 }

@@ -133,8 +133,10 @@ async function openResources(
   const settings = await Settings.read(paths)
   const logMessage = (message: string): void => log(message, null)
   const store = stack.use(await openSqliteStore({ dir: paths.state, accept: acceptStore, log: logMessage }))
-  const turns = new EventLoopTurns()
-  const containments = stack.use(await openContainmentManager({ stateDir: paths.state, daemonId: uuidv7(), log: logMessage, turns, probe }))
+  const timeSlices = new EventLoopTurns()
+  const containments = stack.use(
+    await openContainmentManager({ stateDir: paths.state, daemonId: uuidv7(), log: logMessage, timeSlices, probe }),
+  )
   const tmpDir = join(paths.state, 'tmp')
   const cleanup = await discardTmpDir(tmpDir, { trash: trashPath(paths.state), name: uuidv7(), log })
   stack.defer(() => cleanup.done)
@@ -143,7 +145,7 @@ async function openResources(
   const loopWatch = new EventLoopWatch(clock, log)
   stack.defer(() => loopWatch.stop())
   const apiSockets = stack.use(new ApiSockets(paths.socket))
-  return { paths, settings, store, containments, clock, turns, loopWatch, apiSockets, tmpDir, log }
+  return { paths, settings, store, containments, clock, timeSlices, loopWatch, apiSockets, tmpDir, log }
 }
 
 class RunningDaemon implements Daemon {
@@ -179,9 +181,9 @@ class RunningDaemon implements Daemon {
   }
 
   async listen(): Promise<void> {
-    const { paths, log, loopWatch, turns, clock, settings } = this.#deps
+    const { paths, log, loopWatch, timeSlices, clock, settings } = this.#deps
     const server = createServer({ log, recordStart: (what) => loopWatch.recordStart(what) })
-    server.app.server.on('connection', () => turns.noteArrival())
+    server.app.server.on('connection', () => timeSlices.noteArrival())
     const web = new WebPort({
       clock,
       log,
@@ -227,10 +229,10 @@ class RunningDaemon implements Daemon {
   }
 
   #createRoutesDeps(web: WebPort): Parameters<typeof addRoutes>[1] {
-    const { paths, containments, store, clock, turns, settings, tmpDir, log } = this.#deps
+    const { paths, containments, store, clock, timeSlices, settings, tmpDir, log } = this.#deps
     const { table, feed, rows, keys, pipeline, sweeper, worktrees, composeNodes, rate } = this.#parts
     const { gateways, crewGit, autoRemovals, retirements, toolService, monitor, notifier } = this.#parts
-    const slices = turns.newQueue()
+    const slices = timeSlices.newQueue()
     const reads = new ProcessQueries(table, store, clock, slices, rows.work)
     const cursor = (): number => pipeline.cursor
     const waiter = new Waiter(feed, reads, cursor)
@@ -313,7 +315,7 @@ class RunningDaemon implements Daemon {
       parentUuid: null,
       waiter,
       openMcpAccess: (userContext) => toolService.openUserAccess(userContext),
-      ...historyViews({ table, store, reads, slices, worktrees, turns, removals, clock, rate, paths, startedAt: this.#startedAt.wall }),
+      ...historyViews({ table, store, reads, slices, worktrees, removals, clock, rate, paths, startedAt: this.#startedAt.wall }),
       removals,
       collector,
       archive: new Archive({

@@ -55,7 +55,7 @@ export interface DaemonResources {
   readonly store: Store
   readonly containments: ContainmentManager
   readonly clock: Clock
-  readonly turns: EventLoopTurns
+  readonly timeSlices: EventLoopTurns
   readonly loopWatch: EventLoopWatch
   readonly apiSockets: ApiSockets
   /** the directory with a temporary folder for each incarnation */
@@ -187,10 +187,10 @@ function createHomeBudgetWatch(
 
 /** Creates all parts. Nothing runs until the first input is submitted. */
 export function connectDaemonParts(deps: DaemonResources, { table, cursor }: LoadedTable): DaemonParts {
-  const { paths, settings, store, containments, clock, turns, loopWatch, apiSockets, tmpDir, log } = deps
+  const { paths, settings, store, containments, clock, timeSlices, loopWatch, apiSockets, tmpDir, log } = deps
   const get = (uuid: Uuid): Process | undefined => table.get(uuid)
   const feed = new Feed(store, () => clock.now().wall)
-  const rows = new RowFeed({ table, store, clock, slices: turns.newQueue(), cursor: () => pipeline.cursor, log })
+  const rows = new RowFeed({ table, store, clock, slices: timeSlices.newQueue(), cursor: () => pipeline.cursor, log })
   const rate = new SpendingRate({ get, now: () => clock.now().mono })
   const keys = new Credentials({ paths, containments, settings, tmpDir })
   const gateways = new GatewaySessions({ keys, settings, clock, state: paths.state, log })
@@ -247,7 +247,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
     table,
     store,
     clock,
-    turns,
+    timeSlices,
     log,
     cursor,
     publish: (facts, processes) => {

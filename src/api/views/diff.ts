@@ -40,7 +40,7 @@ export interface ProcessDiffView {
   to: DiffSideView | null
   /** the step whose recorded files are compared; null: the newer files are no record */
   step: number | null
-  /** the number of files that the records do not contain, without ignored files */
+  /** the number of files that the records do not contain, not counting ignored files */
   omitted: number
   /** the commit from which the worktree, or the branch of the crew, began; empty: `of` is `reported` */
   base: string
@@ -95,7 +95,7 @@ export interface ProcessFilesView {
   insertions: number
   /** the number of deleted lines in `files` */
   deletions: number
-  /** files that the records do not contain, without ignored files; their changes are missing */
+  /** files that the records do not contain, not counting ignored files; their changes are missing */
   left: { path: string; why: 'large' | 'repository' | 'unreadable' }[]
   /** the number of further such files */
   leftMore: number

@@ -58,12 +58,12 @@ export async function changedPrograms(
   const hooks = await Promise.all(
     names.map((name) => join(hooksDir, name)).map(async (path) => ((await changedSince(path, since)) ? [path] : [])),
   )
-  const inCheckout = relative(checkout.top, hooksDir)
+  const hooksPath = relative(checkout.top, hooksDir)
   // A hook that the work contains is in the checkout as soon as it is merged.
   const merged =
-    settings !== MERGE_PROGRAMS.settings || inCheckout.startsWith('..')
+    settings !== MERGE_PROGRAMS.settings || hooksPath.startsWith('..')
       ? []
-      : files.flatMap(({ path }) => (isHook(path, inCheckout, names) ? [`${path} (of this merge)`] : []))
+      : files.flatMap(({ path }) => (isHook(path, hooksPath, names) ? [`${path} (of this merge)`] : []))
   return [...hooks.flat(), ...merged, ...(await changedSettings(checkout, since, settings))]
 }
 

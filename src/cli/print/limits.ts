@@ -1,5 +1,5 @@
 // Describes the limits of a process: how much is used, the action at the limit, and when the limit is checked. Test:
-// test/tables/cli/input/limit-flags.test.ts.
+// test/tables/cli/print/limits.test.ts.
 import { formatLimitUsd, formatCost, formatElapsed, shortId, formatBytes, formatTokens } from '../../faces/format.ts'
 import type { LimitUseView, ProcessView } from '../../api/views/process.ts'
 import type { BoundName } from '../../kernel/model/words.ts'

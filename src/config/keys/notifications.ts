@@ -2,7 +2,7 @@
 // Secrets in the URL and in headers are written as `${NAME}`. They are filled in when a message is sent, and are never shown.
 // Test: test/tables/config/keys/notifications.test.ts.
 import * as z from 'zod'
-import { literalOf, variablesIn } from '../expand-variables.ts'
+import { withDefaults, variablesIn } from '../expand-variables.ts'
 
 /** The events. `stalled` includes silent and stopped processes; `budget` concerns the soft and the hard limit. */
 export const NOTICES = ['waiting', 'finished', 'failed', 'stalled', 'budget'] as const
@@ -35,7 +35,7 @@ export const NOTIFICATION_KEYS: readonly string[] = Object.keys(notificationsRul
 export const WEBHOOK_KEYS: readonly string[] = Object.keys(webhook.shape)
 
 function isWebUrl(text: string): boolean {
-  const literal = literalOf(text)
+  const literal = withDefaults(text)
   if (variablesIn(text).length > 0 && text.startsWith('${')) return true
   return URL.canParse(literal) && /^https?:$/.test(new URL(literal).protocol)
 }
@@ -56,6 +56,6 @@ export function redactedNotifications({ webhook: hook, ...rest }: NotificationsC
 
 /** Returns the origin of a URL, which may be shown. The path is often a secret. */
 export function originOf(webhookUrl: string): string {
-  const literal = literalOf(webhookUrl)
+  const literal = withDefaults(webhookUrl)
   return URL.canParse(literal) ? new URL(literal).origin : (/^\$\{\w+/.exec(webhookUrl)?.[0] ?? '${') + '}'
 }

@@ -10,7 +10,7 @@ import { looksSecret } from '../credentials.ts'
 import { nearestFile, readText, trustedOwners } from '../untrusted-files.ts'
 import { parseMcpJson, unusableServer, type AgentMcp } from './parse-servers.ts'
 import type { Paths } from '../paths.ts'
-import { literalOf, variablesIn } from '../expand-variables.ts'
+import { withDefaults, variablesIn } from '../expand-variables.ts'
 
 interface McpSelection {
   readonly cwd: string
@@ -103,7 +103,7 @@ function hideValues(
 
 /** Whether a value is a secret. The text around a `${NAME}` is one only if it has the form of a key; a default counts as a value. */
 function isSecret(name: string, value: string): boolean {
-  const literal = literalOf(value)
+  const literal = withDefaults(value)
   const ownText = variablesIn(value).length > 0 && !value.includes(':-') ? '' : literal
   return looksSecret('', literal) || looksSecret(name, ownText)
 }
@@ -111,11 +111,11 @@ function isSecret(name: string, value: string): boolean {
 /** Whether an argument contains a secret: text in the form of a key, or `--api-key=VALUE`. */
 function isSecretArgument(argument: string): boolean {
   const [, name = '', value = ''] = /^-{0,2}([A-Za-z][\w-]*)=(.*)$/s.exec(argument) ?? []
-  return looksSecret('', literalOf(argument)) || isSecret(name.replaceAll('-', '_'), value)
+  return looksSecret('', withDefaults(argument)) || isSecret(name.replaceAll('-', '_'), value)
 }
 
 function isSecretUrl(url: string): boolean {
-  const literal = literalOf(url)
+  const literal = withDefaults(url)
   if (looksSecret('', literal)) return true
   const query = literal.split('#')[0]?.split('?')[1] ?? ''
   return [...new URLSearchParams(query)].some(([name, value]) => looksSecret(name.replaceAll('-', '_'), value))

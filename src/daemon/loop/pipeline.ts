@@ -37,7 +37,7 @@ export interface PipelineDeps {
   readonly store: Store
   readonly clock: Clock
   /** the daemon's shared time slices of the event loop; default: time slices for this pipeline alone */
-  readonly turns?: EventLoopTurns
+  readonly timeSlices?: EventLoopTurns
   /** the cursor of the newest fact */
   readonly cursor: number
   /** called with the facts of a commit, in order, and the processes that it changed, after both were applied */
@@ -78,7 +78,7 @@ export class Pipeline {
   constructor(deps: PipelineDeps) {
     this.#deps = deps
     this.#cursor = deps.cursor
-    this.#slices = (deps.turns ?? new EventLoopTurns(() => deps.clock.now().mono)).newQueue()
+    this.#slices = (deps.timeSlices ?? new EventLoopTurns(() => deps.clock.now().mono)).newQueue()
   }
 
   get cursor(): number {

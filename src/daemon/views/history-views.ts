@@ -15,12 +15,10 @@ import type { Worktrees } from '../operations/worktrees.ts'
 import type { Paths } from '../../config/paths.ts'
 import type { SpendingRate } from '../loop/spending-rate.ts'
 import type { Table } from '../loop/table.ts'
-import type { EventLoopTurns } from '../../drivers/common/event-loop-turns.ts'
 
 export interface HistoryDeps extends Pick<RoutesDeps, 'store' | 'reads' | 'slices'> {
   readonly table: Table
   readonly worktrees: Worktrees
-  readonly turns: EventLoopTurns
   readonly removals: Removals
   readonly clock: Clock
   readonly rate: SpendingRate
@@ -41,7 +39,7 @@ export function historyViews(
     usage: (query) => usageReport(deps, query),
     places: () => placesView(deps),
     usageRate: () => usageRateView(deps),
-    search: (query, processes, signal) => searchTranscripts({ ...deps, mono: deps.turns.mono }, query, processes, signal),
+    search: (query, processes, signal) => searchTranscripts({ ...deps, mono: () => deps.clock.now().mono }, query, processes, signal),
     diffs: new ProcessDiffs(deps),
     steps: new StepReads(deps),
     stakes: (ref, request) => stakesView(deps, ref, request),

@@ -5,7 +5,7 @@ import type { KernelPort } from '../port.ts'
 import { errorText } from '../../kernel/util/error-text.ts'
 import { truncate } from '../../kernel/util/truncate.ts'
 
-/** Number of pending reports at which reading stops. */
+/** Number of pending reports above which reading stops. */
 const MAX_PENDING = 64
 const MAX_NOTE_CHARS = 1_000
 

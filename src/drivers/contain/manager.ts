@@ -34,8 +34,8 @@ export interface ContainmentManagerOptions {
   readonly daemonId: string
   /** writes to the daemon's log */
   readonly log: (message: string) => void
-  /** event-loop turns, shared with the whole daemon; by default the manager has its own */
-  readonly turns?: EventLoopTurns
+  /** the time slices, shared with the whole daemon; by default the manager has its own */
+  readonly timeSlices?: EventLoopTurns
   /** finds out which kinds work on this machine; by default it tries them */
   readonly probe?: typeof probeAll
 }
@@ -44,7 +44,7 @@ export async function openContainmentManager({
   stateDir,
   daemonId,
   log,
-  turns = new EventLoopTurns(),
+  timeSlices = new EventLoopTurns(),
   probe = probeAll,
 }: ContainmentManagerOptions): Promise<ContainmentManager> {
   const home = resolve(stateDir)
@@ -63,7 +63,7 @@ export async function openContainmentManager({
   const cgroupDir = probes.some(({ kind, ok }) => kind === 'cgroup' && ok) ? dir : null
   if (cgroupDir === null && cgroups !== null) removeCgroup(cgroups)
   const enforcesMemory = cgroupDir !== null && enableMemoryController(cgroupRoot, cgroupDir)
-  const starts = turns.newQueue()
+  const starts = timeSlices.newQueue()
   const namespaces = tools === null ? null : new NamespacePool(tools, markerFor('init'), starts)
   return new OwnedContainmentManager({
     home,
@@ -77,7 +77,7 @@ export async function openContainmentManager({
     guardian,
     log,
     starts,
-    ends: turns.newQueue(),
+    ends: timeSlices.newQueue(),
   })
 }
 

@@ -63,7 +63,8 @@ export function handleCompactionFailed(
 export function handleContextCompacted(draft: DecisionDraft, process: Process, report: ReportOf<'context.compacted'>): Ack {
   const { uuid, pid, seq, context, progress } = process
   if (context?.compacting !== true || progress.wholeStep !== report.step) return 'late'
-  if (!areValidRanges(report.ranges, seq)) throw new KernelError('INVALID', `no parts of ${seq} facts: ${JSON.stringify(report.ranges)}`)
+  if (!areValidRanges(report.ranges, seq))
+    throw new KernelError('INVALID', `the ranges do not fit a journal of ${seq} facts: ${JSON.stringify(report.ranges)}`)
   draft.emit(uuid, report)
   enforceLimitsAfterUsage(draft, uuid)
   draft.effect({ type: 'checkpoint', uuid, pid })
@@ -76,7 +77,7 @@ function isBetweenSteps({ progress }: Process, step: number): boolean {
 }
 
 /** Warns when the context has become nearly full. */
-export function warnOfFullContext(draft: DecisionDraft, before: Process): void {
+export function warnOfNearlyFullContext(draft: DecisionDraft, before: Process): void {
   const after = draft.mustGet(before.uuid)
   if (isNearlyFull(before) || !isNearlyFull(after)) return
   draft.emit(after.uuid, { type: 'limit.warned', limit: 'context', used: after.usage.contextTokens, of: contextRoom(after) })

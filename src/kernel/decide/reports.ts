@@ -3,7 +3,7 @@
 // answered with `late` and changes nothing. Test: test/tables/kernel/decide/reports.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { COMPLETED_EXIT, failedExit, naturalExit } from '../model/exit.ts'
-import { handleCompactionFailed, handleCompactionStarted, handleContextCompacted, warnOfFullContext } from './compaction.ts'
+import { handleCompactionFailed, handleCompactionStarted, handleContextCompacted, warnOfNearlyFullContext } from './compaction.ts'
 import { withdrawAsk, recordAsk } from './asks.ts'
 import {
   beginGrantedCall,
@@ -133,7 +133,7 @@ function handleUp(draft: DecisionDraft, process: Process, report: ReportOf<'up'>
   const { window = null, answer = 0 } = process.context ?? {}
   if (report.window !== undefined && (report.window !== window || (report.answer ?? 0) !== answer)) {
     draft.emit(uuid, { type: 'context.window', tokens: report.window, ...(report.answer ? { answer: report.answer } : {}) })
-    warnOfFullContext(draft, process)
+    warnOfNearlyFullContext(draft, process)
   }
   // A new session knows nothing of the open turn of an earlier session.
   const isTurnLost = isExternal(process.spec) && process.progress.turnOpen && process.sessionId === null && process.forkOf === undefined
@@ -202,7 +202,7 @@ function handleModelFinished(draft: DecisionDraft, process: Process, report: Rep
   recordContextSize(draft, process, usage)
   for (const call of report.calls) draft.emit(uuid, { type: 'tool.started', step, ...call })
   recordMeteringGaps(draft, process, uncountedUsage(process, usage))
-  warnOfFullContext(draft, process)
+  warnOfNearlyFullContext(draft, process)
   checkpointIfDue(draft, process)
   enforceLimitsAfterUsage(draft, uuid)
   return 'ok'
@@ -212,7 +212,7 @@ function handleUsage(draft: DecisionDraft, process: Process, { usage, contextTok
   const context = { ...(contextTokens === undefined ? {} : { contextTokens }), ...(window === undefined ? {} : { window }) }
   draft.emit(process.uuid, { type: 'usage.reported', usage: uncountedUsage(process, usage), ...context })
   recordMeteringGaps(draft, process, uncountedUsage(process, usage))
-  warnOfFullContext(draft, process)
+  warnOfNearlyFullContext(draft, process)
   enforceLimitsAfterUsage(draft, process.uuid)
   return 'ok'
 }

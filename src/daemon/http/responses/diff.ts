@@ -36,7 +36,7 @@ const processDiff = z.object({
   ...identity,
   ...sides,
   step: count.nullable().describe('the step whose recorded files are compared; null: the newer files are no record'),
-  omitted: count.describe('the number of files that the records do not contain, without ignored files'),
+  omitted: count.describe('the number of files that the records do not contain, not counting ignored files'),
   base: text.describe('the commit from which the worktree, or the branch of the crew, began; empty: `of` is `reported`'),
   branch: text,
   repository: text.describe('the git directory of the repository'),
@@ -64,7 +64,7 @@ const processFiles = z.object({
   deletions: count.describe('the number of deleted lines in `files`'),
   left: z
     .array(z.object({ path: text, why: z.enum(['large', 'repository', 'unreadable']) }))
-    .describe('files that the records do not contain, without ignored files; their changes are missing'),
+    .describe('files that the records do not contain, not counting ignored files; their changes are missing'),
   leftMore: count.describe('the number of further such files'),
 })
 
