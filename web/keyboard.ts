@@ -8,7 +8,7 @@ import { actionOfKey, actionsAt, beginsSequence, GO, type KeyAction, type KeyPla
 /** What a part does for each action. `false`: nothing, so that another part or the browser may do something. */
 export type KeyHandlers = Partial<Record<KeyAction, (key: string) => unknown>>
 
-/** keys do nothing for this time after a dialog opened, in ms */
+/** keys do nothing in a dialog for this time after it opened, in ms */
 const GUARD_MS = 400
 /** the second key must come after this time at most, in ms */
 const SEQUENCE_MS = 1_500
@@ -61,15 +61,18 @@ export function setSingleKeys(isOn: boolean): void {
   hasSingleKeys.value = isOn
 }
 
+function isInDialog(): boolean {
+  return document.querySelector('dialog[open]') !== null
+}
+
 function placesNow(): ReadonlySet<KeyPlace> {
-  const isInDialog = document.querySelector('dialog[open]') !== null
-  return isInDialog ? new Set<KeyPlace>(['dialog']) : new Set<KeyPlace>(['anywhere', ...registered.map(({ place }) => place)])
+  return isInDialog() ? new Set<KeyPlace>(['dialog']) : new Set<KeyPlace>(['anywhere', ...registered.map(({ place }) => place)])
 }
 
 function onKeyDown(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.isComposing) return
   const key = nameOf(event)
-  if (key === null || isForTheBrowser(event, key) || performance.now() < guardedUntil) return
+  if (key === null || isForTheBrowser(event, key) || (isInDialog() && performance.now() < guardedUntil)) return
   const before = first !== null && performance.now() < first.until ? first.key : null
   first = null
   if (before !== null && runKey(`${before} ${key}`)) return event.preventDefault()

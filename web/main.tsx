@@ -9,6 +9,7 @@ import { EndAllDialog } from './fleet/end-all-dialog.tsx'
 import { MessageDialog } from './fleet/message-dialog.tsx'
 import { useFrameKeys } from './frame/frame-keys.ts'
 import { HelpDialog, openHelp } from './frame/help.tsx'
+import { openPalette, Palette } from './frame/palette.tsx'
 import { notice } from './notice.ts'
 import { EndDialog } from './parts/end-dialog.tsx'
 import { ForkDialog } from './parts/fork-dialog.tsx'
@@ -49,6 +50,9 @@ function App(): JSX.Element {
         {right === 'read' ? <span class="chip">read only{expiresAt === null ? '' : ` · until ${expiresAt.slice(11, 16)}`}</span> : null}
         {only === null ? null : <span class="chip">one subtree</span>}
         <Freshness />
+        <button type="button" aria-label="Go to, or do" aria-keyshortcuts="Control+K" onClick={openPalette}>
+          <kbd>{/Mac|iPhone/.test(navigator.platform) ? '⌘K' : 'Ctrl K'}</kbd>
+        </button>
         <button type="button" class="plain" aria-label="Keys" aria-keyshortcuts="?" title="Keys" onClick={openHelp}>
           ?
         </button>
@@ -75,6 +79,7 @@ function App(): JSX.Element {
       <MessageDialog />
       <EndAllDialog />
       <HelpDialog />
+      <Palette />
     </div>
   )
 }

@@ -1,7 +1,6 @@
 // The selected process at the bottom of the list: what it asks, with the evidence and the answers, its last text and its last steps. It stays
 // open while the selection moves. Test: test/e2e/web/keys.test.ts.
 import { signal } from '@preact/signals'
-import { useEffect, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { mainInput } from '../../src/api/text/tool-input.ts'
 import type { StepView } from '../../src/api/views/process.ts'
@@ -9,6 +8,7 @@ import type { RowView } from '../../src/api/views/rows.ts'
 import { readSteps, titleOf } from '../actions.ts'
 import { selectedUuid } from '../list-state.ts'
 import { useLive } from '../live.ts'
+import { useAfter } from '../parts/after.ts'
 import { Since } from '../parts/clock.tsx'
 import { MessageBox } from '../parts/message-box.tsx'
 import { Questions } from '../parts/questions.tsx'
@@ -28,7 +28,7 @@ export function PeekPanel(): JSX.Element | null {
 
 function Peek({ uuid }: { readonly uuid: string }): JSX.Element | null {
   const row = rowSignal(uuid).value
-  const isSettled = useSettled()
+  const isSettled = useAfter(SETTLED_MS)
   if (!row) return null
   return (
     <section class="peek-panel" aria-label={`Peek: ${titleOf(row)}`} data-peek={uuid}>
@@ -76,13 +76,4 @@ function LastSteps({ row }: { readonly row: RowView }): JSX.Element {
 function toolsText({ tools, text }: StepView): string {
   if (tools.length === 0) return text ?? ''
   return tools.map(({ name, input }) => `${name} ${mainInput(input).split('\n')[0]}`).join(' · ')
-}
-
-function useSettled(): boolean {
-  const [isSettled, setSettled] = useState(false)
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(true), SETTLED_MS)
-    return () => clearTimeout(timer)
-  }, [])
-  return isSettled
 }

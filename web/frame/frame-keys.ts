@@ -4,6 +4,7 @@ import { answerByKey, focusNextNeed, focusReply } from '../needs/store.ts'
 import { PAGES } from '../pages.ts'
 import { navigate } from '../router.ts'
 import { openHelp } from './help.tsx'
+import { openPalette } from './palette.tsx'
 
 function goToPage(key: string): boolean {
   const page = PAGES.find((one) => one.key === key)
@@ -16,6 +17,7 @@ function goToNeed(by: 1 | -1): void {
 }
 
 const EVERYWHERE: KeyHandlers = {
+  openPalette,
   showKeys: openHelp,
   goToPage,
   nextNeed: () => goToNeed(1),

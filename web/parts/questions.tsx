@@ -1,7 +1,7 @@
 // The open questions of a process with what they are about, and their answers. An answer counts only for what is shown here: the daemon
 // refuses it if the question has changed. A question that has just appeared takes no answer, so that a click that was meant for
 // something else answers nothing. Test: test/e2e/web/actions.test.ts.
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { KEY_OF_OPTION } from '../../src/faces/keys.ts'
 import { taskOfQuestion } from '../../src/api/text/answer-command.ts'
@@ -10,6 +10,7 @@ import { answerOption, answerText, isAsked, readProcess } from '../actions.ts'
 import { useLive } from '../live.ts'
 import { rowSignal } from '../rows.ts'
 import { isStale, may } from '../store.ts'
+import { useAfter } from './after.ts'
 import { Since } from './clock.tsx'
 import { Change } from './change.tsx'
 
@@ -80,7 +81,7 @@ export function Evidence({ ask }: { readonly ask: AskView }): JSX.Element {
 
 /** The buttons of a question, or a field for a text. */
 export function Answers({ uuid, ask, hasComment }: QuestionProps): JSX.Element | null {
-  const isReady = useIsReady()
+  const isReady = useAfter(GUARD_MS)
   const [text, setText] = useState('')
   const isDisabled = !isReady || isStale.value || isAsked(uuid, 'answer')
   if (!may('answer')) return null
@@ -129,13 +130,4 @@ function ToolInput({ tool: { input, cut } }: { readonly tool: NonNullable<AskVie
       {cut ? <p class="problem">A part of the input is not shown.</p> : null}
     </>
   )
-}
-
-function useIsReady(): boolean {
-  const [isReady, setReady] = useState(false)
-  useEffect(() => {
-    const timer = setTimeout(() => setReady(true), GUARD_MS)
-    return () => clearTimeout(timer)
-  }, [])
-  return isReady
 }
