@@ -1,6 +1,7 @@
 // The filter language of lists: words that must occur in a row, and conditions such as `status:waiting`, `cost:>5` and `under:fix`.
 // A comma separates alternatives, `-` in front negates, and a row must meet all parts. Pure. Test: test/tables/faces/filter.test.ts.
 import type { RowView } from '../api/views/rows.ts'
+import { elapsedAt } from './format.ts'
 import { subtreeOf } from './tree.ts'
 
 type Rows = ReadonlyMap<string, RowView>
@@ -73,7 +74,7 @@ const NUMBERS: Readonly<Record<string, (row: RowView, now: number) => number | n
   ctx: ({ ctx }) => (ctx ? (100 * ctx.used) / ctx.window : null),
   budget: ({ budget }) => (budget && budget.of > 0 ? (100 * budget.used) / budget.of : null),
   age: (row, now) => now - Date.parse(row.createdAt),
-  elapsed: (row, now) => row.elapsedMs + (row.runsSince === null ? 0 : now - Date.parse(row.runsSince)),
+  elapsed: elapsedAt,
 }
 
 const FLAGS: Readonly<Record<string, (row: RowView) => boolean>> = {

@@ -1,5 +1,6 @@
 // Formats durations, money, tokens, sizes, times and short ids for people: at most two units, and about three digits. Pure: the current
 // time is a parameter. Test: test/tables/faces/format.test.ts.
+import type { RowView } from '../api/views/rows.ts'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
@@ -109,4 +110,9 @@ export function formatCount(count: number, noun: string): string {
 
 function twoDigits(number: number): string {
   return String(number).padStart(2, '0')
+}
+
+/** The active time of a process in ms; it stands still while the process is suspended. `now`: wall ms of the daemon. */
+export function elapsedAt({ elapsedMs, runsSince }: Pick<RowView, 'elapsedMs' | 'runsSince'>, now: number): number {
+  return elapsedMs + (runsSince === null ? 0 : Math.max(0, now - Date.parse(runsSince)))
 }

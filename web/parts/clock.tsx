@@ -1,7 +1,7 @@
 // Times that go on in the page, by the daemon's clock: a wrong clock of the browser does not show. Test: test/e2e/web/fleet.test.ts.
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
-import { formatElapsed } from '../../src/faces/format.ts'
+import { elapsedAt, formatElapsed } from '../../src/faces/format.ts'
 import { clockOffset } from '../rows.ts'
 import { isStale, link, now } from '../store.ts'
 
@@ -12,8 +12,7 @@ export function daemonNow(): number {
 
 /** The active time of a process. It stands still while the process is suspended. */
 export function Elapsed({ row }: { readonly row: Pick<RowView, 'elapsedMs' | 'runsSince'> }): JSX.Element {
-  const ms = row.elapsedMs + (row.runsSince === null ? 0 : Math.max(0, daemonNow() - Date.parse(row.runsSince)))
-  return <>{formatElapsed(ms)}</>
+  return <>{formatElapsed(elapsedAt(row, daemonNow()))}</>
 }
 
 /** How long ago a time was, such as `3m 12s`. */

@@ -52,6 +52,8 @@ export interface DoingView {
   what: 'model' | 'tool' | 'compaction' | 'retry'
   /** the tool, or the model */
   name?: string
+  /** of `tool`: its call */
+  callId?: string
   /** the input of the tool as one line of at most 120 characters */
   input?: string
   since: string

@@ -1,7 +1,7 @@
 // Handles the input of the user for an attached process: messages, commands that begin with a slash, Ctrl+C and Ctrl+D. Executes them in
 // the order of typing. An error is printed, and does not end the input. Test: test/e2e/cli/attach.test.ts.
 import { ApiError } from '../../api/client/client.ts'
-import type { ProcessView } from '../../api/views/process.ts'
+import type { RowView } from '../../api/views/rows.ts'
 import type { Reeve } from '../../index.ts'
 import { closestWord } from '../../config/did-you-mean.ts'
 import { parseAnswer } from '../input/prompts.ts'
@@ -30,8 +30,10 @@ export interface Attached {
   readonly reeve: Reeve
   readonly out: Output
   readonly uuid: string
-  /** the latest view of the process */
-  readonly process: () => ProcessView
+  /** whether its turns can be interrupted */
+  readonly interactive: boolean
+  /** the latest row of the process; undefined until it has come */
+  readonly row: () => RowView | undefined
   readonly redraw: () => void
 }
 
@@ -88,17 +90,17 @@ export class Console implements FooterInput {
 
   /** Interrupts the current turn. If none can be interrupted, clears the typed text or asks what to do. */
   #onInterrupt(): void {
-    const process = this.#attached?.process()
-    const isBusy = process?.status === 'working' || process?.status === 'waiting'
+    const row = this.#attached?.row()
+    const isBusy = row?.status === 'working' || row?.status === 'waiting'
     if (!isBusy && this.#editor.text !== '') return this.#editor.clear()
-    if (!process || !isBusy || !process.interactive || this.#interruptedTurn === process.turn) return this.#askWhatToDo()
-    this.#interruptedTurn = process.turn
+    if (!row || !isBusy || !this.#attached?.interactive || this.#interruptedTurn === row.turn) return this.#askWhatToDo()
+    this.#interruptedTurn = row.turn
     this.#requestAction('interrupt')
   }
 
   #askWhatToDo(): void {
     this.#isAsking = true
-    this.#attached?.out.showQuestion(this.#attached.process().status === 'ready' ? QUESTION_READY : QUESTION)
+    this.#attached?.out.showQuestion(this.#attached.row()?.status === 'ready' ? QUESTION_READY : QUESTION)
   }
 
   #onAnswerKey(key: Key): void {
@@ -126,7 +128,7 @@ export class Console implements FooterInput {
   #mayBeLateAnswer(line: string): boolean {
     const isSecond = line === this.#unsentNumber
     this.#unsentNumber = undefined
-    return /^\d$/.test(line) && !isSecond && this.#attached?.process().asks.length === 0
+    return /^\d$/.test(line) && !isSecond && this.#attached?.row()?.asks === 0
   }
 
   /** Puts the line back. The next Enter sends it, or answers a question that has appeared by then. */
@@ -146,8 +148,8 @@ export class Console implements FooterInput {
 }
 
 /** Sends the line as the answer to the question that is shown. Returns false if there is no question, or no option matches the line. */
-async function answerQuestion(line: string, { reeve, out, uuid, process }: Attached): Promise<boolean> {
-  const ask = process().asks[0] ?? (await reeve.get(uuid)).asks[0]
+async function answerQuestion(line: string, { reeve, out, uuid }: Attached): Promise<boolean> {
+  const [ask] = (await reeve.get(uuid)).asks
   const answer = ask && !line.startsWith('//') ? parseAnswer(ask, line) : null
   if (!answer) {
     if (ask) await out.message(out.paintMessage('yellow', '  sent as a message, not an answer: the question is still open'))

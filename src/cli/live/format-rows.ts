@@ -1,10 +1,12 @@
 // Formats the activity of a process and its children: one line each. A line that is too long loses its least important parts first. Pure.
 // Test: test/tables/cli/live/sticky-footer.test.ts.
-import type { ProcessView } from '../../api/views/process.ts'
+import type { RowView } from '../../api/views/rows.ts'
 import { formatTable } from '../print/format-table.ts'
-import { formatLimitUsd, formatCost, formatElapsed, formatTokens } from '../../faces/format.ts'
+import { elapsedAt, formatLimitUsd, formatCost, formatElapsed, formatTokens } from '../../faces/format.ts'
 import { STATUS_COLOURS, type Colour } from '../print/status-colours.ts'
 import { fitWidth, oneLine, displayWidth } from '../print/text.ts'
+import { amountText } from '../print/limits.ts'
+import { activityText } from './activity.ts'
 
 /** The width and the style of rows. */
 export interface RowStyle {
@@ -15,28 +17,15 @@ export interface RowStyle {
   paintMessage(style: Colour, text: string): string
 }
 
-/** The view of a process, and when it was received. */
-export interface SampledProcess {
-  readonly view: ProcessView
-  /** monotonic ms */
-  readonly receivedAt: number
-}
-
-/** Returns the elapsed time of a process in ms. The time continues after the sample, unless the process is suspended or ended. */
-export function elapsedNow({ view, receivedAt }: SampledProcess, now: number): number {
-  return view.elapsedMs + (view.state === 'running' && view.status !== 'suspended' ? Math.max(0, now - receivedAt) : 0)
-}
-
 /** the columns that are kept for the activity: other parts are omitted first */
 const ACTIVITY_COLUMNS = 28
 const GAP = '  '
 
 /** `● working  4m 10s  step 3  12.4k in (61% cached), 1.2k out  context 34%  $0.04  bash npm test 12s`. */
-export function stateRow(sample: SampledProcess, activityText: (columns: number) => string, now: number, style: RowStyle): string {
-  const { view } = sample
+export function stateRow(row: RowView, activityText: (columns: number) => string, now: number, style: RowStyle): string {
   const room = style.columns - 1
-  const head = `${statusMark(view, style)} ${view.status}`
-  const parts = [...rowParts(view), { text: formatElapsed(elapsedNow(sample, now)), importance: 9, position: 0 }]
+  const head = `${statusMark(row, style)} ${row.status}`
+  const parts = [...rowParts(row), { text: formatElapsed(elapsedAt(row, now)), importance: 9, position: 0 }]
     .filter(({ text }) => text !== '')
     .sort((a, b) => a.position - b.position)
   const activityWidth = displayWidth(activityText(Math.min(ACTIVITY_COLUMNS, Math.floor(room / 2))))
@@ -47,7 +36,7 @@ export function stateRow(sample: SampledProcess, activityText: (columns: number)
   const rest = parts.map(({ text }) => GAP + text).join('')
   const left = room - displayWidth(head) - displayWidth(rest) - GAP.length
   const tail = activityColumns > 0 && left > 0 ? GAP + activityText(left) : ''
-  return paintByStatus(fitWidth(head, room, style.ellipsis), sample, style) + style.paintMessage('dim', rest) + tail
+  return paintByStatus(fitWidth(head, room, style.ellipsis), row, style) + style.paintMessage('dim', rest) + tail
 }
 
 interface Part {
@@ -58,30 +47,30 @@ interface Part {
   readonly position: number
 }
 
-function rowParts({ usage, step, status, queueCount, limits }: ProcessView): Part[] {
-  const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens
-  const cached = input > 0 && usage.cacheReadTokens > 0 ? ` (${Math.round((usage.cacheReadTokens / input) * 100)}% cached)` : ''
-  const context =
-    usage.contextWindow && usage.contextTokens > 0 ? `context ${Math.round((usage.contextTokens / usage.contextWindow) * 100)}%` : ''
-  const budget = limits.budgetUsd === undefined ? '' : ` of ${formatLimitUsd(limits.budgetUsd)}`
-  const hasCost = usage.costUsd !== 0 || limits.budgetUsd !== undefined
+function rowParts({ tokens, cost, ctx, budget, step, status, queue }: RowView): Part[] {
+  const input = tokens.input + tokens.cacheRead + tokens.cacheWrite
+  const cached = input > 0 && tokens.cacheRead > 0 ? ` (${Math.round((tokens.cacheRead / input) * 100)}% cached)` : ''
+  const context = ctx && ctx.used > 0 ? `context ${Math.round((ctx.used / ctx.window) * 100)}%` : ''
+  const inUsd = budget?.limit === 'budgetUsd' ? ` of ${formatLimitUsd(budget.of)}` : ''
+  const hasCost = cost.usd !== 0 || inUsd !== ''
   return [
     { text: step > 0 ? `step ${step}` : '', importance: 8, position: 1 },
     { text: input > 0 ? `${formatTokens(input)} in${cached}` : '', importance: 4, position: 2 },
-    { text: usage.outputTokens > 0 ? `${formatTokens(usage.outputTokens)} out` : '', importance: 3, position: 3 },
+    { text: tokens.output > 0 ? `${formatTokens(tokens.output)} out` : '', importance: 3, position: 3 },
     { text: context, importance: 5, position: 4 },
-    { text: hasCost ? formatCost(usage.costUsd, usage.unpriced) + budget : '', importance: 6, position: 5 },
-    { text: queueCount > 0 && status !== 'pending' && status !== 'starting' ? `${queueCount} queued` : '', importance: 7, position: 6 },
+    { text: budget && inUsd === '' ? amountText(budget.limit, budget.used, budget.of) : '', importance: 2, position: 5 },
+    { text: hasCost ? formatCost(cost.usd, cost.unpriced) + inUsd : '', importance: 6, position: 6 },
+    { text: queue > 0 && status !== 'pending' && status !== 'starting' ? `${queue} queued` : '', importance: 7, position: 7 },
   ]
 }
 
-function statusMark(view: ProcessView, style: RowStyle): string {
-  if (view.status === 'suspended') return style.pauseMark
+function statusMark({ status }: RowView, style: RowStyle): string {
+  if (status === 'suspended') return style.pauseMark
   return style.ascii ? '*' : '●'
 }
 
-function paintByStatus(cell: string, sample: SampledProcess | undefined, style: RowStyle): string {
-  const colour = sample && STATUS_COLOURS[sample.view.status]
+function paintByStatus(cell: string, row: RowView | undefined, style: RowStyle): string {
+  const colour = row && STATUS_COLOURS[row.status]
   return colour ? style.paintMessage(colour, cell) : cell
 }
 
@@ -89,7 +78,7 @@ function paintByStatus(cell: string, sample: SampledProcess | undefined, style: 
 const MAX_CHILDREN = 8
 
 /** Returns a row per child, and a row with the number of further children. */
-export function childRows(children: readonly SampledProcess[], total: number, now: number, style: RowStyle): string[] {
+export function childRows(children: readonly RowView[], now: number, style: RowStyle): string[] {
   const shown = children.slice(0, MAX_CHILDREN)
   const columns = [
     { title: '' },
@@ -99,19 +88,19 @@ export function childRows(children: readonly SampledProcess[], total: number, no
     { title: '', side: 'right' as const },
     { title: '', min: 4 },
   ]
-  const rows = shown.map((sample) => {
-    const { view } = sample
-    const name = view.name === null ? oneLine(view.agent) : oneLine(view.name)
-    const detail = view.note ?? view.lastText ?? ''
+  const rows = shown.map((child) => {
+    const { pid, name, agent, status, step, cost, note, doing, lastText } = child
+    const detail = note ?? (doing ? activityText(child, { now }, style.columns, style.ellipsis) : (lastText ?? ''))
     return [
-      `  PID ${view.pid} ${fitWidth(name, 20, style.ellipsis)}`,
-      view.status === 'suspended' ? `${style.pauseMark} suspended` : view.status,
-      formatElapsed(elapsedNow(sample, now)),
-      view.step > 0 ? `step ${view.step}` : '',
-      view.usage.costUsd !== 0 ? formatCost(view.usage.costUsd, view.usage.unpriced) : '',
+      `  PID ${pid} ${fitWidth(oneLine(name ?? agent), 20, style.ellipsis)}`,
+      status === 'suspended' ? `${style.pauseMark} suspended` : status,
+      formatElapsed(elapsedAt(child, now)),
+      step > 0 ? `step ${step}` : '',
+      cost.usd !== 0 ? formatCost(cost.usd, cost.unpriced) : '',
       oneLine(detail),
     ]
   })
   const lines = rows.length === 0 ? [] : formatTable(columns, rows, style.columns - 1, style.ellipsis).slice(1)
-  return total > shown.length ? [...lines, style.paintMessage('dim', `  +${total - shown.length} more`)] : lines
+  const hidden = children.length - shown.length
+  return hidden > 0 ? [...lines, style.paintMessage('dim', `  +${hidden} more`)] : lines
 }

@@ -1,26 +1,29 @@
-// Draws the rows below a followed process on a terminal: the activity of the process and its children. Redraws after events and every
-// second.
-// Test: test/tables/cli/live/sticky-footer.test.ts, test/e2e/cli/live.test.ts.
+// Draws the rows below a followed process on a terminal: the process and its living children, as the daemon streams their rows. Redraws after
+// changes and every second. Must never start a daemon, because the user may have stopped it. Test: test/e2e/cli/live.test.ts.
 import type { EventView } from '../../api/views/daemon.ts'
 import type { ProcessView } from '../../api/views/process.ts'
+import type { RowView } from '../../api/views/rows.ts'
 import type { FactBody } from '../../kernel/model/facts.ts'
+import { connect } from '../../index.ts'
 import type { FollowPrinter } from '../follow/follow.ts'
 import type { BottomLines, Output } from '../print/output.ts'
-import { fitWidth, oneLine } from '../print/text.ts'
-import { ActivityTracker } from './activity.ts'
+import { activityText } from './activity.ts'
 import { Footer, type FooterInput } from './footer.ts'
-import { childRows, stateRow } from './format-rows.ts'
-import { ProcessPoller } from './process-poller.ts'
+import { childRows, stateRow, type RowStyle } from './format-rows.ts'
+import { FollowedRows } from './followed-rows.ts'
+import { PrintedLines } from './printed-lines.ts'
 
 export class ProcessRows implements FollowPrinter, BottomLines, Disposable {
   readonly receivesLiveEvents = true
+  readonly #uuid: string
   readonly #printer: FollowPrinter
   readonly #footer: Footer
-  readonly #poller: ProcessPoller
-  readonly #activity = new ActivityTracker()
+  readonly #live = new FollowedRows()
+  readonly #output = new PrintedLines()
+  readonly #abort = new AbortController()
 
   constructor(
-    started: ProcessView,
+    { uuid }: Pick<ProcessView, 'uuid'>,
     {
       out,
       printer,
@@ -28,31 +31,22 @@ export class ProcessRows implements FollowPrinter, BottomLines, Disposable {
       stream = process.stderr,
     }: { out: Output; printer: FollowPrinter; input?: FooterInput | null; stream?: NodeJS.WriteStream },
   ) {
+    this.#uuid = uuid
     this.#printer = printer
-    this.#poller = new ProcessPoller(started, () => this.#footer.requestRedraw())
-    this.#footer = new Footer({
-      out,
-      stream,
-      input,
-      onTick: () => this.#poller.tick(),
-      rows: (style, now) => [
-        stateRow(this.#poller.process, (room) => this.#activityText(now, room, style.ellipsis), now, style),
-        ...childRows(this.#poller.children, this.#poller.childCount, now, style),
-      ],
-    })
+    this.#footer = new Footer({ out, stream, input, onTick: () => {}, rows: (style) => this.#lines(style) })
+    // Without the daemon, the rows stay as they are.
+    this.#follow().catch(() => {})
     this.redraw()
   }
 
-  /** The latest view of the process. */
-  get process(): ProcessView {
-    return this.#poller.process.view
+  /** The row of the process; undefined until the first rows have come. */
+  get row(): RowView | undefined {
+    return this.#live.byUuid.get(this.#uuid)
   }
 
   async printEvent(event: EventView, fact: FactBody | undefined): Promise<void> {
-    // An activity may have begun before this program: its duration counts from the time of its event.
-    this.#activity.onEvent(event, fact, performance.now() - Math.max(0, Date.now() - Date.parse(event.at)))
+    this.#output.onEvent(event, fact)
     await this.#printer.printEvent(event, fact)
-    if (fact) this.#poller.requestPoll()
     this.#footer.requestRedraw()
   }
 
@@ -76,13 +70,31 @@ export class ProcessRows implements FollowPrinter, BottomLines, Disposable {
   redraw = (): void => this.#footer.redraw();
 
   [Symbol.dispose](): void {
-    this.#poller[Symbol.dispose]()
+    this.#abort.abort()
     this.#footer[Symbol.dispose]()
   }
 
-  /** Returns the activity of the process, or its open question if it has one. */
-  #activityText(now: number, columns: number, ellipsis: string): string {
-    const [ask] = this.process.asks
-    return ask ? fitWidth(`asks: ${oneLine(ask.text)}`, columns, ellipsis) : this.#activity.activityText(now, columns, ellipsis)
+  async #follow(): Promise<void> {
+    const events = connect({ start: false }).followRows({ scope: `subtree:${this.#uuid}`, signal: this.#abort.signal })
+    for await (const event of events) {
+      this.#live.take(event)
+      this.#footer.requestRedraw()
+    }
+  }
+
+  #lines(style: RowStyle): string[] {
+    const { row } = this
+    const { now, byUuid } = this.#live
+    if (!row) return []
+    const children = [...byUuid.values()].filter(({ under, endedAt }) => under === this.#uuid && endedAt === null)
+    const printed = row.doing?.callId === undefined ? '' : this.#output.lastLine(row.doing.callId)
+    return [
+      stateRow(row, (room) => activityText(row, { now, printed }, room, style.ellipsis), now, style),
+      ...childRows(
+        children.toSorted((a, b) => a.pid - b.pid),
+        now,
+        style,
+      ),
+    ]
   }
 }

@@ -1,5 +1,6 @@
 // Makes the rows of `reeve ps --watch` from those that the daemon sends. Pure. Test: test/e2e/cli/watch.test.ts.
 import type { RowView } from '../../index.ts'
+import { elapsedAt } from '../../faces/format.ts'
 import type { PsRow } from '../print/ps-columns.ts'
 
 /** Returns the rows as `reeve ps` orders them: the ended ones first, the newest end last, then the living ones by PID. `now`: wall ms. */
@@ -13,11 +14,7 @@ function compareEnds(a: string | null, b: string | null): number {
   return Date.parse(a) - Date.parse(b)
 }
 
-function psRow(
-  { parent, origin, task, branch, cost, tokens, runsSince, elapsedMs, ...row }: RowView,
-  above: RowView | undefined,
-  now: number,
-): PsRow {
+function psRow({ parent, origin, task, branch, cost, tokens, ...row }: RowView, above: RowView | undefined, now: number): PsRow {
   return {
     ...row,
     ppid: above?.endedAt === null ? above.pid : 0,
@@ -26,6 +23,6 @@ function psRow(
     taskId: task,
     worktree: branch === null ? null : { branch },
     usage: { costUsd: cost.usd, inputTokens: tokens.input, unpriced: cost.unpriced },
-    elapsedMs: elapsedMs + (runsSince === null ? 0 : Math.max(0, now - Date.parse(runsSince))),
+    elapsedMs: elapsedAt(row, now),
   }
 }

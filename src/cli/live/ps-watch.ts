@@ -3,11 +3,12 @@
 // once a second for elapsed times. Must never start a daemon, because the user may have stopped it. Test: test/e2e/cli/watch.test.ts.
 import type { ProcessView } from '../../api/views/process.ts'
 import { ApiError } from '../../api/client/client.ts'
-import { applyRowEvent, connect, type Reeve, type RowView } from '../../index.ts'
+import { connect, type Reeve, type RowView } from '../../index.ts'
 import { knownCostSum } from '../../api/known-cost.ts'
 import { formatCost, formatCount } from '../../faces/format.ts'
 import type { Output } from '../print/output.ts'
 import { fitWidth } from '../print/text.ts'
+import { FollowedRows } from './followed-rows.ts'
 import { Throttle } from './throttle.ts'
 
 /** the shortest time between two redraws */
@@ -39,13 +40,11 @@ export async function watchTable<Row extends Watchable>(table: WatchTable<Row>, 
   using endRequest = new EndRequest()
   using view =
     out.isTerminal('stdout') && !out.json && out.canRedraw ? new TableScreen(table, out, endRequest) : new TablePrinter(table, out)
-  const rows = new Map<string, RowView>()
-  /** the clock of the daemon less the one of this program, in ms */
-  let clockLead = 0
+  const live = new FollowedRows()
   let pendingShow: Promise<void> = Promise.resolve()
   const show = async (): Promise<void> => {
     try {
-      await view.show(out.json ? await table.requestRecords(client) : table.rowsOf(rows, Date.now() + clockLead))
+      await view.show(out.json ? await table.requestRecords(client) : table.rowsOf(live.byUuid, live.now))
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       // The daemon may return. The stream ends with an error when the daemon is away for too long.
@@ -60,8 +59,7 @@ export async function watchTable<Row extends Watchable>(table: WatchTable<Row>, 
     else view.showDaemonAway()
   }
   for await (const event of client.followRows({ scope: table.scope, signal: endRequest.signal, onLink })) {
-    if ('now' in event) clockLead = Date.parse(event.now) - Date.now()
-    applyRowEvent(rows, event)
+    live.take(event)
     if (event.type !== 'alive') throttle.request()
   }
   await pendingShow

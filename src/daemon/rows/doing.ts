@@ -201,6 +201,7 @@ export function doingOf(process: Process, work: Work | undefined): DoingView | n
       step,
       what: 'tool',
       name: tool.name,
+      callId: tool.callId,
       ...input,
       since: sinceOr(known?.since),
       ...(others.length > 0 ? { more: others.length } : {}),

@@ -59,6 +59,7 @@ export const doing = z
     step: count,
     what: z.enum(['model', 'tool', 'compaction', 'retry']),
     name: text.exactOptional().describe('the tool, or the model'),
+    callId: text.exactOptional().describe('of `tool`: its call'),
     input: text.exactOptional().describe('the input of the tool as one line of at most 120 characters'),
     since: time,
     until: time.exactOptional().describe('of `retry`: when the call is repeated'),

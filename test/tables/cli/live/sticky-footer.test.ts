@@ -2,13 +2,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { StickyFooter } from '../../../../src/cli/live/sticky-footer.ts'
-import { ActivityTracker } from '../../../../src/cli/live/activity.ts'
-import { childRows, elapsedNow, stateRow, type RowStyle } from '../../../../src/cli/live/format-rows.ts'
+import { childRows, stateRow, type RowStyle } from '../../../../src/cli/live/format-rows.ts'
 import { fitRows } from '../../../../src/cli/live/ps-watch.ts'
-import { toFact } from '../../../../src/cli/follow/event-to-fact.ts'
 import { stripControls, displayWidth } from '../../../../src/cli/print/text.ts'
-import type { EventView } from '../../../../src/api/views/daemon.ts'
-import { factEvent, processView } from '../../../support/daemon/fake-daemon.ts'
+import type { RowView } from '../../../../src/api/views/rows.ts'
+import { BIRTH, rowOf } from '../../../support/faces/rows.ts'
 import { TerminalEmulator } from '../../../support/daemon/terminal-emulator.ts'
 
 describe('the lines at the bottom', () => {
@@ -128,28 +126,32 @@ describe('the lines at the bottom', () => {
 
 const STYLE: RowStyle = { columns: 80, ascii: false, ellipsis: '…', pauseMark: '⏸', paintMessage: (_, text) => text }
 const noActivity = (): string => ''
-const usageWith = (changes: object) => ({ ...processView().usage, ...changes })
+/** four seconds after the birth of the row */
+const NOW = Date.parse(BIRTH) + 4_000
+const tokensWith = (changes: Partial<RowView['tokens']>): RowView['tokens'] => ({ ...rowOf().tokens, ...changes })
+const costOf = (usd: number): RowView['cost'] => ({ usd, unpriced: false, estimated: false })
 
 describe('the row of a process', () => {
-  const rowText = (changes: object, activity: (columns: number) => string = noActivity, columns = 80): string =>
-    stateRow({ view: processView(changes), receivedAt: 0 }, activity, 0, { ...STYLE, columns })
-  const longFields = {
+  const rowText = (changes: Partial<RowView>, activity: (columns: number) => string = noActivity, columns = 80): string =>
+    stateRow(rowOf(changes), activity, NOW, { ...STYLE, columns })
+  const longFields: Partial<RowView> = {
     step: 3,
-    elapsedMs: 250_000,
-    queueCount: 1,
-    usage: usageWith({
-      inputTokens: 4000,
-      cacheReadTokens: 6000,
-      outputTokens: 1234,
-      contextTokens: 34_000,
-      contextWindow: 100_000,
-      costUsd: 0.04,
-    }),
+    elapsedMs: 246_000,
+    queue: 1,
+    tokens: tokensWith({ input: 4000, cacheRead: 6000, output: 1234 }),
+    ctx: { used: 34_000, window: 100_000, compactsAt: null },
+    cost: costOf(0.04),
   }
+  const budget = { limit: 'budgetUsd', used: 0, reserved: 0, of: 2, warnAt: 0.8 } as const
   const npmActivity = (columns: number): string => 'bash npm test 12s'.slice(0, columns)
 
   test.each([
-    [{}, noActivity, 80, '● working  4s  step 2  2.0k in (40% cached)  300 out  $0.0123'],
+    [
+      { step: 2, tokens: tokensWith({ input: 1200, cacheRead: 800, output: 300 }), cost: costOf(0.0123) },
+      noActivity,
+      80,
+      '● working  4s  step 2  2.0k in (40% cached)  300 out  $0.0123',
+    ],
     [
       longFields,
       npmActivity,
@@ -159,31 +161,11 @@ describe('the row of a process', () => {
     [longFields, npmActivity, 80, '● working  4m 10s  step 3  context 34%  $0.0400  1 queued  bash npm test 12s'],
     [longFields, npmActivity, 40, '● working  4m 10s  bash npm test 12s'],
     [longFields, npmActivity, 20, '● working  bash npm'],
-    [
-      { status: 'suspended', step: 0, usage: usageWith({ inputTokens: 0, cacheReadTokens: 0, outputTokens: 0, costUsd: 0 }) },
-      noActivity,
-      80,
-      '⏸ suspended  4s',
-    ],
-    [
-      {
-        status: 'pending',
-        queueCount: 1,
-        step: 0,
-        elapsedMs: 0,
-        usage: usageWith({ inputTokens: 0, cacheReadTokens: 0, outputTokens: 0, costUsd: 0 }),
-      },
-      noActivity,
-      80,
-      '● pending  0s',
-    ],
-    [
-      { limits: { budgetUsd: 2 }, step: 0, usage: usageWith({ inputTokens: 0, cacheReadTokens: 0, outputTokens: 0, costUsd: 0 }) },
-      noActivity,
-      80,
-      '● working  4s  $0.00 of $2',
-    ],
-  ])('shows the most important parts that fit into $2 columns: $3', (changes, activity, columns, text) => {
+    [{ status: 'suspended', elapsedMs: 4_000, runsSince: null }, noActivity, 80, '⏸ suspended  4s'],
+    [{ status: 'pending', queue: 1, runsSince: null }, noActivity, 80, '● pending  0s'],
+    [{ budget }, noActivity, 80, '● working  4s  $0.00 of $2'],
+    [{ budget: { ...budget, limit: 'maxSteps', used: 4, of: 60 } }, noActivity, 80, '● working  4s  4 of 60 steps'],
+  ] as const)('shows the most important parts that fit into $2 columns: $3', (changes, activity, columns, text) => {
     expect(rowText(changes, activity, columns)).toBe(text)
   })
 
@@ -193,113 +175,37 @@ describe('the row of a process', () => {
   })
 
   test('has an ASCII mark on an ASCII terminal', () => {
-    expect(stateRow({ view: processView(), receivedAt: 0 }, noActivity, 0, { ...STYLE, ascii: true })).toMatch(/^\* working/)
-  })
-
-  test('has an elapsed time that does not increase while the process is suspended', () => {
-    expect(elapsedNow({ view: processView(), receivedAt: 1000 }, 3000)).toBe(6000)
-    expect(elapsedNow({ view: processView({ status: 'suspended' }), receivedAt: 1000 }, 3000)).toBe(4000)
-    expect(elapsedNow({ view: processView({ state: 'dead' }), receivedAt: 1000 }, 3000)).toBe(4000)
+    expect(stateRow(rowOf(), noActivity, NOW, { ...STYLE, ascii: true })).toMatch(/^\* working/)
   })
 })
 
 describe('the rows of children', () => {
-  const makeChild = (pid: number, changes: object = {}) => ({ view: processView({ pid, name: `c${pid}`, ...changes }), receivedAt: 0 })
+  const makeChild = (pid: number, changes: Partial<RowView> = {}): RowView => rowOf({ pid, name: `c${pid}`, ...changes })
 
   test('are aligned, and contain no control characters', () => {
     const rows = childRows(
       [
-        makeChild(6, { name: '漢字', note: 'a\x1b[2J\nb' }),
-        makeChild(12, { status: 'suspended', step: 0, usage: usageWith({ costUsd: 0 }) }),
+        makeChild(6, { name: '漢字', note: 'a\x1b[2J\nb', step: 2, cost: costOf(0.0123) }),
+        makeChild(12, { status: 'suspended', elapsedMs: 4_000, runsSince: null }),
+        makeChild(13, { doing: { step: 1, what: 'tool', name: 'bash', input: 'npm test', since: BIRTH } }),
       ],
-      2,
-      0,
+      NOW,
       STYLE,
     )
-    expect(rows).toEqual(['  PID 6 漢字  working      4s  step 2  $0.0123  a b', '  PID 12 c12  ⏸ suspended  4s'])
+    expect(rows).toEqual([
+      '  PID 6 漢字  working      4s  step 2  $0.0123  a b',
+      '  PID 12 c12  ⏸ suspended  4s',
+      '  PID 13 c13  working      4s                   bash npm test 4s',
+    ])
   })
 
   test('are at most eight, and the last row counts the rest', () => {
     const rows = childRows(
-      Array.from({ length: 8 }, (_, i) => makeChild(i + 1)),
-      10,
-      0,
+      Array.from({ length: 10 }, (_, i) => makeChild(i + 1)),
+      NOW,
       STYLE,
     )
     expect([rows.length, rows.at(-1)]).toEqual([9, '  +2 more'])
-  })
-})
-
-describe('the activity of a process', () => {
-  const liveEvent = (type: string, fields: object): EventView => ({ version: 1, seq: 0, uuid: '', pid: 5, at: '', type, ...fields })
-  const modelStarted = factEvent(1, { type: 'model.started', step: 1, attempt: 1, model: 'm' })
-  const callStarted = (callId: string): EventView => factEvent(3, { type: 'tool.started', step: 1, callId, name: 'bash', effect: 'once' })
-  const modelFinished = factEvent(2, {
-    type: 'model.finished',
-    step: 1,
-    message: ['a', 'b'].map((callId) => ({
-      type: 'tool-call',
-      callId,
-      name: 'bash',
-      input: { command: `make\x1b[2J ${callId} and all that goes with it` },
-    })),
-  })
-  const toolFinished = factEvent(4, {
-    type: 'tool.finished',
-    step: 1,
-    callId: 'a',
-    name: 'bash',
-    outcome: 'ok',
-    content: '',
-    durationMs: 1,
-  })
-
-  const activityAfter = (columns: number, ...events: EventView[]): string => {
-    const tracker = new ActivityTracker()
-    for (const event of events) tracker.onEvent(event, toFact(event), 0)
-    return tracker.activityText(12_000, columns, '…')
-  }
-
-  test.each([
-    [80, [], ''],
-    [80, [modelStarted], 'calls the model 12s'],
-    [80, [modelStarted, liveEvent('live.reasoning', { step: 1, text: 'x' })], 'thinks 12s'],
-    [80, [modelStarted, liveEvent('live.text', { step: 1, text: 'x' })], 'writes 12s'],
-    [
-      80,
-      [modelStarted, factEvent(2, { type: 'model.failed', step: 1, attempt: 1, error: 'x', status: 529, retryInMs: 5000 })],
-      'waits 5s to retry 12s',
-    ],
-    [80, [modelStarted, modelFinished], ''],
-    [80, [modelStarted, modelFinished, callStarted('a')], 'bash make a and all that goes with it 12s'],
-    [24, [modelStarted, modelFinished, callStarted('a')], 'bash make a and all… 12s'],
-    [80, [modelStarted, modelFinished, callStarted('a'), callStarted('b')], 'bash make a and all that goes with it 12s (+1)'],
-    [80, [modelStarted, modelFinished, callStarted('a'), callStarted('b'), toolFinished], 'bash make b and all that goes with it 12s'],
-    [
-      80,
-      [
-        modelStarted,
-        modelFinished,
-        callStarted('a'),
-        liveEvent('live.tool-output', { callId: 'a', text: 'one\n\x1b[31mtw' }),
-        liveEvent('live.tool-output', { callId: 'a', text: 'o\n' }),
-      ],
-      'bash make a and all that goes with it 12s: two',
-    ],
-    [
-      80,
-      [liveEvent('live.tool-output', { callId: 'a', text: 'early' }), modelStarted, modelFinished, callStarted('a')],
-      'bash make a and all that goes with it 12s: early',
-    ],
-    [
-      30,
-      [modelStarted, modelFinished, callStarted('a'), liveEvent('live.tool-output', { callId: 'a', text: 'a long line of output' })],
-      'bash make a … 12s: a long lin…',
-    ],
-    [80, [factEvent(1, { type: 'compaction.started', step: 1, attempt: 1, model: 'm' })], 'compacts the context 12s'],
-    [80, [modelStarted, factEvent(2, { type: 'process.ready', turn: 1 })], ''],
-  ])('is shown in %d columns (case %#)', (columns, events, text) => {
-    expect(activityAfter(columns, ...events)).toBe(text)
   })
 })
 
