@@ -1,5 +1,6 @@
 // Describes why a crew ended before its work was done, and how to continue it, for lists, reports and followers. Pure.
 // Tests: test/tables/cli/print/crew.test.ts, test/tables/cli/print/crew-report.test.ts.
+import { reasonText } from './exit-reason.ts'
 import type { CrewView } from '../views/crew.ts'
 
 /** the greatest number of tasks that the text names */
@@ -20,7 +21,7 @@ export function earlyEndText({ resumable, exit, tasks }: Pick<CrewView, 'resumab
 
 function earlyEndReason(reason: string): string {
   if (reason === TIMED_OUT) return 'its time limit ended it'
-  return /^SIG[A-Z]+ from /.test(reason) ? `it was stopped (${reason})` : `it ended before its work was done (${reason})`
+  return /^SIG[A-Z]+ from /.test(reason) ? `it was stopped (${reason})` : `it ended before its work was done (${reasonText(reason)})`
 }
 
 /** Returns the sentence about the command that resumes the crew. A crew that its time limit has ended gets the same time again. */

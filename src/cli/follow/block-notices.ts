@@ -3,7 +3,14 @@
 import { ApiError } from '../../api/client/client.ts'
 import type { EventView } from '../../api/views/daemon.ts'
 import type { Reeve } from '../../index.ts'
-import { findBlock, isSuspendedByAncestor, type ProcessStanding, type BlockCommands } from '../print/blocked.ts'
+import {
+  findBlock,
+  isSuspendedByAncestor,
+  sharesAccountHold,
+  type Block,
+  type ProcessStanding,
+  type BlockCommands,
+} from '../print/blocked.ts'
 import { processTitle } from '../print/process-text.ts'
 import type { Output } from '../print/output.ts'
 import { stripControls } from '../print/text.ts'
@@ -42,9 +49,14 @@ export class BlockNotices {
     for (const line of lines) await this.#out.message(line)
   }
 
+  /** Whether the current block of the process is the one that was reported last. */
+  hasReported(process: ProcessStanding): boolean {
+    return this.#lastTexts.get(process.uuid) === blockKey(findBlock(process, this.#commands))
+  }
+
   #changedNotice(process: ProcessStanding, others: readonly ProcessStanding[]): string | null {
-    const block = isSuspendedByAncestor(process, others) ? null : findBlock(process, this.#commands)
-    const text = block ? `${block.why}\n${block.next}` : ''
+    const block = isSuspendedByAncestor(process, others) || sharesAccountHold(process, others) ? null : findBlock(process, this.#commands)
+    const text = blockKey(block)
     const lastText = this.#lastTexts.get(process.uuid) ?? ''
     if (text === lastText) return null
     this.#lastTexts.set(process.uuid, text)
@@ -59,6 +71,10 @@ export class BlockNotices {
       .replaceAll('\n', '\n  ')
     return `${this.#out.paintMessage('yellow', `  ${summary}`)}\n${this.#out.paintMessage('dim', `  ${stripControls(next)}`)}`
   }
+}
+
+function blockKey(block: Block | null): string {
+  return block ? `${block.why}\n${block.next}` : ''
 }
 
 const LIVING: ReadonlySet<ProcessStanding['status']> = new Set(['starting', 'ready', 'working', 'waiting', 'suspended'])

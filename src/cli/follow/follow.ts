@@ -7,6 +7,7 @@ import type { Reeve } from '../../index.ts'
 import type { FactBody } from '../../kernel/model/facts.ts'
 import { BlockNotices, mayChangeBlock } from './block-notices.ts'
 import { blockText } from '../print/blocked.ts'
+import { WaitReminder } from './wait-reminder.ts'
 import { processTitle } from '../print/process-text.ts'
 import { exitCode, Failure } from '../errors.ts'
 import { toFact } from './event-to-fact.ts'
@@ -43,14 +44,14 @@ export interface FollowOptions {
 }
 
 export async function followProcess(process: ProcessView, options: FollowOptions): Promise<number> {
-  const { reeve, out, printer, interrupts } = options
+  const { reeve, out, printer, interrupts, notices = new BlockNotices(out) } = options
   const sentActions: Promise<void>[] = []
   const stopFollowing = new AbortController()
   interrupts.onAction((action) => {
     if (action === 'detach') stopFollowing.abort()
     else sentActions.push(sendAction(reeve, out, process.uuid, action))
   })
-  const code = await printUntilEnd(process, options, stopFollowing)
+  const code = await printUntilEnd(process, { ...options, notices }, stopFollowing)
   await Promise.all(sentActions)
   if (code !== null) {
     await printer.printEnd(await reeve.get(process.uuid))
@@ -60,21 +61,22 @@ export async function followProcess(process: ProcessView, options: FollowOptions
   }
   if (!stopFollowing.signal.aborted) throw new Failure(125, `the events of ${processTitle(process)} ended before it did`)
   const command = options.reattachCommand ?? `reeve attach ${process.pid}`
-  await out.message(`detached: ${await describeState(process, reeve)}; \`${command}\` comes back`)
+  await out.message(`detached: ${await describeState(process, reeve, notices)}; \`${command}\` comes back`)
   return 0
 }
 
-/** Describes whether the process keeps running, or why it does not. */
-async function describeState(process: ProcessView, reeve: Reeve): Promise<string> {
+/** Describes whether the process keeps running, or why it does not. A question that `notices` has printed is not repeated. */
+async function describeState(process: ProcessView, reeve: Reeve, notices: BlockNotices | null): Promise<string> {
   // Without a daemon, the text describes the last known state.
   const current = await reeve.get(process.uuid).catch(() => process)
+  if (current.status === 'waiting' && notices?.hasReported(current)) return `${processTitle(current)} waits for your answer`
   return blockText(current) ?? `${processTitle(current)} goes on`
 }
 
 /** Prints events until the process has ended. Resolves to the exit code, or to null if the user detached or the events stopped early. */
 async function printUntilEnd(
   process: ProcessView,
-  { reeve, out, printer, after = 0, notices = new BlockNotices(out) }: FollowOptions,
+  { reeve, out, printer, after = 0, notices }: FollowOptions & { readonly notices: BlockNotices | null },
   stopFollowing: AbortController,
 ): Promise<number | null> {
   const { uuid } = process
@@ -93,7 +95,12 @@ async function printUntilEnd(
     )
   }
   try {
-    await notices?.report([process])
+    await using reminder = new WaitReminder(out)
+    const report = async (current: ProcessView): Promise<void> => {
+      await notices?.report([current])
+      if (notices) reminder.onState(current)
+    }
+    await report(process)
     for await (const event of reeve.events({
       process: uuid,
       after,
@@ -105,13 +112,7 @@ async function printUntilEnd(
       const fact = toFact(event)
       await printer.printEvent(event, fact)
       // Without an answer, the next event triggers another request.
-      if (notices && mayChangeBlock(event))
-        await notices.report(
-          await reeve.get(uuid).then(
-            (current) => [current],
-            () => [],
-          ),
-        )
+      if (notices && mayChangeBlock(event)) await reeve.get(uuid).then(report, () => undefined)
       if (fact?.type === 'process.exited') {
         code = fact.exit.code
         releaseTimer = setTimeout(() => stopFollowing.abort(), RELEASE_MS)

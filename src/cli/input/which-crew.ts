@@ -1,10 +1,13 @@
 // Finds the crew of a verb. Without a name it is the only living crew, or if none is alive, the crew that ended last. Test:
 // test/e2e/cli/crew.test.ts.
+import { ApiError } from '../../api/client/client.ts'
+import { resumeCommandText } from '../../api/text/crew-end.ts'
 import type { CrewView } from '../../api/views/crew.ts'
 import type { Reeve } from '../../index.ts'
 import { Failure, UsageError } from '../errors.ts'
 import { resolveForRead, resolveForEnd } from './which-process.ts'
 import type { Output } from '../print/output.ts'
+import { crewEndText, crewResultLines } from '../print/crew.ts'
 import { oneLine } from '../print/text.ts'
 
 /**
@@ -24,9 +27,13 @@ export async function resolveCrew(reeve: Reeve, ref: string | undefined, noteOut
   throw new Failure(3, 'there is no crew', '`reeve crew up` starts one; see `reeve help crew up`.')
 }
 
-/** Returns the crew for a verb that ends or pauses it. Errors: those of `resolveCrew`; exit 3 if all crews with that name have ended. */
-export function resolveLivingCrew(reeve: Reeve, ref: string | undefined): Promise<CrewView> {
-  return ref === undefined ? resolveCrew(reeve, ref) : resolveForEnd(ref, (resolvedRef) => reeve.crews.get(resolvedRef))
+/** Returns the crew for a verb that ends or pauses it. Errors: those of `resolveCrew`; `NOT_FOUND` (exit 3) if it has ended. */
+export async function resolveLivingCrew(reeve: Reeve, ref: string | undefined): Promise<CrewView> {
+  const crew = ref === undefined ? await resolveCrew(reeve, ref) : await resolveForEnd(ref, (resolvedRef) => reeve.crews.get(resolvedRef))
+  if (crew.exit === null) return crew
+  throw new ApiError('NOT_FOUND', `crew ${crewTitle(crew)} has ended: ${crewEndText(crew, Date.now())}`, {
+    hint: [...(crew.resumable ? [resumeCommandText(crew)] : []), ...crewResultLines(crew)].map(oneLine).join('; '),
+  })
 }
 
 /** `fix (PID 5)`. */

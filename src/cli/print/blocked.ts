@@ -78,6 +78,19 @@ export function isSuspendedByAncestor({ uuid, holds, status }: ProcessStanding, 
   )
 }
 
+/** Whether the process is suspended only because of credentials for which its crew is suspended, too: the resume of the crew continues both. */
+export function sharesAccountHold({ uuid, holds, status }: ProcessStanding, others: readonly ProcessStanding[]): boolean {
+  const isAccountHold = ({ reason }: HoldView): boolean => reason === 'credentials'
+  return (
+    status === 'suspended' &&
+    holds.length > 0 &&
+    holds.every(isAccountHold) &&
+    others.some(
+      (other) => other.driver === 'crew' && other.uuid !== uuid && other.status === 'suspended' && other.holds.some(isAccountHold),
+    )
+  )
+}
+
 /** Returns why the process is suspended, as in the NOTE column. Omits `(draining)`, which ends by itself and needs no action. */
 function suspensionText({ note, holds }: ProcessStanding): string {
   const reasons = note?.startsWith('paused: ')

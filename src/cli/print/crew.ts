@@ -4,7 +4,7 @@ import { reasonText } from '../../api/text/exit-reason.ts'
 import { earlyEndText, resumeCommandText } from '../../api/text/crew-end.ts'
 import type { CrewMemberView, CrewTaskView, CrewView, TaskDetailView } from '../../api/views/crew.ts'
 import { blockText, isSuspendedByAncestor, type ProcessStanding } from './blocked.ts'
-import { formatClock, costCell, formatElapsed, formatCount, shortId } from '../../faces/format.ts'
+import { formatClock, costCell, formatElapsed, formatCount, formatMoment, shortId } from '../../faces/format.ts'
 import { responsiveTable, type OmittableColumn } from './responsive-table.ts'
 import type { Output } from './output.ts'
 import { STATUS_COLOURS, type Colour } from './status-colours.ts'
@@ -263,6 +263,14 @@ export function crewWaitLines(crew: CrewView): string[] {
 function endLines(crew: CrewView): string[] {
   const reason = earlyEndText(crew)
   return reason === null ? [] : [oneLine(reason), oneLine(resumeCommandText(crew))]
+}
+
+/** Returns when and how the crew ended, such as `completed 13:36:55, 3 of 3 tasks done`. `now`: wall ms. */
+export function crewEndText(crew: CrewView, now: number): string {
+  const { status, exitedAt, tasks } = crew
+  const reason = earlyEndText(crew)
+  const moment = exitedAt === null ? '' : ` ${formatMoment(exitedAt, now)}`
+  return `${status}${moment}; ${countDone(tasks)} of ${formatCount(tasks.length, 'task')} done${reason === null ? '' : `; ${reason}`}`
 }
 
 /** Returns the state of the crew and of its members, for notices. */

@@ -58,5 +58,5 @@ function cells({ pid, uuid, name, agent, status, step, modes }: ResumableView): 
 
 function forkCell({ fork, fromStep }: ResumableView['modes']): string {
   if (fork !== null) return 'no'
-  return fromStep ? `steps ${fromStep.from}-${fromStep.to}` : 'asked'
+  return fromStep ? `steps ${fromStep.from}-${fromStep.to}` : 'known at start'
 }

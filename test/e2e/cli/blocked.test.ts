@@ -138,3 +138,24 @@ test('a crew with a used-up budget reports the command that helps, and continues
   expect(await run('crew', 'resume', '--budget-tokens', '+500', 'spenders')).toMatchObject({ code: 0 })
   expect((await run('wait', 'spenders')).code).toBe(0)
 })
+
+test('attach without a terminal prints a question once, and run reports since when it waits', async () => {
+  const model = writeScript('asking', "- tools: [{ name: bash, input: { command: 'echo same' } }]\n- text: end\n")
+  const follower = startCli(dir.path, ['run', '--name', 'asker', '--permissions', 'ask', '--model', model, 'look'])
+  await follower.waitForText('answers\n')
+  const { pid } = await reeve.get('asker')
+  const detached = await run('attach', 'asker')
+  expect(detached.stderr.split('bash: echo same')).toHaveLength(2)
+  expect(detached.stderr).toContain(`detached: PID ${pid} (asker) waits for your answer; \`reeve attach ${pid}\` comes back\n`)
+  await follower.waitForText('this command waits')
+  await run('answer', 'asker', 'allow')
+  const { code, stderr } = await follower.result
+  expect(code).toBe(0)
+  expect(stderr.match(/^.*this command waits.*$/gm)).toEqual([
+    expect.stringMatching(
+      new RegExp(
+        `^  PID ${pid} \\(asker\\) waits since [-:\\d ]+, and this command waits until it is answered or ends; \`reeve stop ${pid}\` ends both$`,
+      ),
+    ),
+  ])
+})

@@ -688,7 +688,7 @@ describe('reading verbs', () => {
       'agents',
     )
     expect(result.stdout).toBe(
-      'NAME      READY  MODEL     FORK  SOURCE  DESCRIPTION  FILE\nreviewer  yes    ollama/x  any   user    reviews      /a.md\n',
+      'NAME      READY  MODEL     FORK      SOURCE  DESCRIPTION  FILE\nreviewer  yes    ollama/x  any step  user    reviews      /a.md\n',
     )
     expect(result.stderr).toBe('reviewer: mcp is not there\n/b.md:3: bad\n')
   })

@@ -213,6 +213,13 @@ test('the user leads: answers, adds, writes, denies, approves, pauses and stops'
   })
   await daemon.waitForView('two', ({ children, status }) => children.length === 2 && status === 'waiting')
   expect(await runInRepository('crew', 'stop', 'two')).toMatchObject({ code: 0, stderr: expect.stringMatching(/two\) stopped/) })
+  for (const verb of ['stop', 'pause'])
+    expect(await runInRepository('crew', verb, 'two')).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(
+        /^reeve: crew two \(PID \d+\) has ended: stopped [-\d]+ [:\d]+, just now; 0 of \d tasks? done; it was stopped \(SIGTERM from user\); not finished: [^\n]+\n {7}`reeve crew resume two` continues it; `reeve crew report two` shows/,
+      ),
+    })
 })
 
 test('several questions are named by their tasks, and each printed command works', { timeout: TIMEOUT_MS }, async () => {

@@ -37,7 +37,12 @@ export async function run({ out, reeve }: VerbCall): Promise<number> {
   return 0
 }
 
-const FORKS: Readonly<Record<AgentView['forks'], string>> = { 'any step': 'any', now: 'now', asked: 'asked', no: 'no' }
+const FORKS: Readonly<Record<AgentView['forks'], string>> = {
+  'any step': 'any step',
+  now: 'latest only',
+  asked: 'known at start',
+  no: 'no',
+}
 
 function cells({ name, usable, login, usesModel, forks, source, description, file }: AgentView, isWide: boolean): string[] {
   return [

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { AskView, HoldView } from '../../../../src/api/views/process.ts'
 import { BlockNotices } from '../../../../src/cli/follow/block-notices.ts'
-import { blockText, isSuspendedByAncestor, type ProcessStanding } from '../../../../src/cli/print/blocked.ts'
+import { blockText, isSuspendedByAncestor, sharesAccountHold, type ProcessStanding } from '../../../../src/cli/print/blocked.ts'
 import { Output } from '../../../../src/cli/print/output.ts'
 import { makeAskView } from '../../../support/daemon/ask-view.ts'
 
@@ -176,6 +176,21 @@ describe('the text about a blocked process', () => {
       isSuspendedByAncestor(member, [{ ...crew, status: 'working' }, member]),
     ]).toEqual([true, false, false])
     expect(isSuspendedByAncestor(suspendedBy(null, makeHold('user'), makeHold('subtree', { root: ANCESTOR })), [crew])).toBe(false)
+  })
+
+  test('a member with the refused key of its suspended crew needs no notice of its own', () => {
+    const account = (changes: Partial<ProcessStanding>, ...holds: HoldView[]): ProcessStanding => ({
+      ...suspendedBy(null, ...holds),
+      ...changes,
+    })
+    const crew = account({ uuid: ANCESTOR, driver: 'crew' }, makeHold('credentials'))
+    const member = account({}, makeHold('credentials'))
+    expect([
+      sharesAccountHold(member, [crew, member]),
+      sharesAccountHold(crew, [crew, member]),
+      sharesAccountHold(member, [{ ...crew, holds: [makeHold('user')] }, member]),
+      sharesAccountHold(account({}, makeHold('credentials'), makeHold('loop')), [crew]),
+    ]).toEqual([true, false, false, false])
   })
 })
 
