@@ -1,13 +1,8 @@
 // Links to all pages: in the head of a wide screen, and at the bottom of a phone, within reach of a thumb. Test: test/e2e/web/pages.test.ts.
-import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { PAGES, pageOf, type PageEntry } from '../pages.ts'
 import { path } from '../router.ts'
-
-const isPhone = matchMedia('(width < 36rem)')
-/** Whether the screen is as narrow as a phone. */
-export const isNarrow = signal(isPhone.matches)
-isPhone.addEventListener('change', () => (isNarrow.value = isPhone.matches))
+import { isNarrow } from './narrow.ts'
 
 export interface NavigationProps {
   /** what stands beside the title of a page, such as the number of needs */

@@ -1,0 +1,6 @@
+// Whether the screen is as narrow as a phone, as in the styles. Test: test/e2e/web/pages.test.ts.
+import { signal } from '@preact/signals'
+
+const isPhone = matchMedia('(width < 36rem)')
+export const isNarrow = signal(isPhone.matches)
+isPhone.addEventListener('change', () => (isNarrow.value = isPhone.matches))

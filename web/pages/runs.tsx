@@ -1,0 +1,195 @@
+// The runs of compose files, and one run: its nodes as a graph or a table, why each waits, and what can be done to it.
+// Test: test/e2e/web/runs.test.ts.
+import type { JSX } from 'preact'
+import type { OneRunView, RunsView, RunView } from '../../src/api/views/compose.ts'
+import { formatCost, formatCount, formatElapsed } from '../../src/faces/format.ts'
+import { ask } from '../actions.ts'
+import { useReader } from '../live.ts'
+import { ActionBar } from '../parts/action-bar.tsx'
+import { BudgetBar } from '../parts/budget-bar.tsx'
+import { CommandLine } from '../parts/command-line.tsx'
+import { MarkIcon } from '../parts/icons.tsx'
+import { Graph, nodeFigures } from '../parts/run/graph.tsx'
+import { NodePanel } from '../parts/run/node-panel.tsx'
+import { nodeMark, nodeWhy } from '../parts/run/node-texts.ts'
+import { hasRows, rows, rowSignal, watchList } from '../rows.ts'
+import { query, setQuery, type PageProps } from '../router.ts'
+
+export function RunsPage({ path: [, run, part, node] }: PageProps): JSX.Element {
+  if (run === undefined) return <RunList />
+  return (
+    <OneRun key={run} run={decodeURIComponent(run)} node={part === 'node' && node !== undefined ? decodeURIComponent(node) : undefined} />
+  )
+}
+
+function RunList(): JSX.Element {
+  const { value, error } = useReader(
+    () => watchList() >= 0 && hasRows(),
+    'runs',
+    async () => (await ask<RunsView>('/v1/compose?limit=100')).runs,
+  )
+  const runs = value.value
+  return (
+    <section class="runs" aria-label="Runs">
+      <h2>Runs</h2>
+      {error.value === null ? null : <p class="problem">{error.value}</p>}
+      {runs === null ? (
+        error.value === null ? (
+          <p class="quiet">The runs are being read.</p>
+        ) : null
+      ) : runs.length === 0 ? (
+        <NoRun />
+      ) : (
+        <RunTable runs={runs} />
+      )}
+    </section>
+  )
+}
+
+function NoRun(): JSX.Element {
+  return (
+    <section class="empty">
+      <p>Nothing was run from a reeve.yaml yet. A run starts agents in the order of what they need from each other:</p>
+      <CommandLine words={['reeve', 'compose', 'up']} />
+    </section>
+  )
+}
+
+function RunTable({ runs }: { readonly runs: readonly RunView[] }): JSX.Element {
+  return (
+    <div class="wide-table" tabIndex={0} role="region" aria-label="All runs">
+      <table>
+        <thead>
+          <tr>
+            {['run', 'status', 'nodes', 'time', 'cost', 'what it waits for'].map((title) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {runs.map((run) => (
+            <tr key={run.uuid} data-run={run.name}>
+              <th scope="row">
+                <a href={`/runs/${run.uuid}`}>{run.name ?? run.pid}</a>
+              </th>
+              <td>{run.status}</td>
+              <td class="number">
+                {countOf(run, 'completed')} of {run.nodes.length}
+              </td>
+              <td class="number">{formatElapsed(run.elapsedMs)}</td>
+              <td class="number">{run.costUsd === 0 ? '-' : formatCost(run.costUsd, run.unpriced)}</td>
+              <td>{run.exit?.reason ?? rows.get(run.uuid)?.why?.text ?? ''}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function countOf({ nodes }: RunView, state: string): number {
+  return nodes.filter((node) => node.state === state).length
+}
+
+/** Reads the rows of a run and its nodes, so that a change of one is seen. */
+function watchRun(reference: string): boolean {
+  watchList()
+  const run = rows.get(reference) ?? [...rows.values()].findLast(({ kind, name }) => kind === 'run' && name === reference)
+  for (const { uuid, parent } of rows.values()) if (uuid === run?.uuid || (run && parent === run.uuid)) void rowSignal(uuid).value
+  return hasRows()
+}
+
+function OneRun({ run: reference, node }: { readonly run: string; readonly node: string | undefined }): JSX.Element {
+  const live = useReader(
+    () => watchRun(reference),
+    `run ${reference}`,
+    async () => (await ask<OneRunView>(`/v1/compose/${encodeURIComponent(reference)}`)).run,
+  )
+  const run = live.value.value
+  if (run === null) return <p class={live.error.value === null ? 'quiet' : 'problem'}>{live.error.value ?? 'The run is being read.'}</p>
+  const selected = run.nodes.find(({ name }) => name === node)
+  const search = query.value.toString() === '' ? '' : `?${query.value}`
+  const addressOf = (name: string): string => `/runs/${encodeURIComponent(reference)}/node/${encodeURIComponent(name)}${search}`
+  return (
+    <article class="runs" data-uuid={run.uuid} data-status={run.status}>
+      <RunHead run={run} />
+      {live.error.value === null ? null : <p class="problem">{live.error.value}</p>}
+      {query.value.get('view') === 'table' ? (
+        <NodeTable run={run} addressOf={addressOf} />
+      ) : (
+        <Graph run={run} addressOf={addressOf} selected={selected} />
+      )}
+      {selected ? <NodePanel run={run} node={selected} /> : <p class="quiet">Choose a node to see why it waits and what can be done.</p>}
+    </article>
+  )
+}
+
+function RunHead({ run }: { readonly run: RunView }): JSX.Element {
+  const row = rowSignal(run.uuid).value
+  const view = query.value.get('view') ?? 'graph'
+  return (
+    <header class="process-head">
+      <nav class="ancestors" aria-label="Ancestors">
+        <a href="/runs">Runs</a>
+      </nav>
+      <div class="title">
+        <h2>{run.name ?? `run ${run.pid}`}</h2>
+        <span class="status-word">{run.status}</span>
+        <span class="quiet">
+          {countOf(run, 'completed')} of {formatCount(run.nodes.length, 'node')} · {formatElapsed(run.elapsedMs)}
+          {run.costUsd === 0 ? '' : ` · ${formatCost(run.costUsd, run.unpriced)}`} · <a href={`/p/${run.uuid}`}>its process</a>
+        </span>
+        {row?.budget ? <BudgetBar row={row} /> : null}
+        {row ? <ActionBar row={row} /> : null}
+      </div>
+      <p class="why-line">{run.exit ? `ended: ${run.exit.reason}` : (row?.why?.text ?? run.note ?? '')}</p>
+      <p class="buttons" role="group" aria-label="View">
+        {['graph', 'table'].map((name) => (
+          <button key={name} type="button" aria-pressed={view === name} onClick={() => setQuery('view', name === 'graph' ? '' : name)}>
+            {name}
+          </button>
+        ))}
+      </p>
+    </header>
+  )
+}
+
+function NodeTable({ run, addressOf }: { readonly run: RunView; readonly addressOf: (node: string) => string }): JSX.Element {
+  return (
+    <div class="wide-table" tabIndex={0} role="region" aria-label="Nodes">
+      <table>
+        <thead>
+          <tr>
+            {['node', 'state', 'needs', 'agent', 'so far', 'why'].map((title) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {run.nodes.map((node) => {
+            const row = node.process ? rowSignal(node.process.uuid).value : undefined
+            const mark = nodeMark(node, row)
+            return (
+              <tr key={node.name} data-node={node.name}>
+                <th scope="row">
+                  <a href={addressOf(node.name)}>{node.name}</a>
+                </th>
+                <td class={`status-word ${mark.tone}`}>
+                  <MarkIcon name={mark.icon} /> {mark.word}
+                </td>
+                <td>{node.needs.join(', ')}</td>
+                <td>{node.process?.agent ?? ''}</td>
+                <td>{nodeFigures(node)}</td>
+                <td>{nodeWhy(node, run, row)}</td>
+              </tr>
+            )
+          })}
+        </tbody>
+      </table>
+    </div>
+  )
+}

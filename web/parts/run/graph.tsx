@@ -1,0 +1,166 @@
+// The graph of a run: a card for each node, and a line for each dependency. The longest path by time is bold. While a node is selected, what
+// would run again after it is shaded. Test: test/e2e/web/runs.test.ts.
+import { useMemo } from 'preact/hooks'
+import type { JSX } from 'preact'
+import type { NodeView, RunView } from '../../../src/api/views/compose.ts'
+import { formatCost, formatElapsed } from '../../../src/faces/format.ts'
+import { criticalPath, dependentsOf, layoutGraph, type GraphLayout, type Place } from '../../../src/faces/graph-layout.ts'
+import { isNarrow } from '../../frame/narrow.ts'
+import { rowSignal } from '../../rows.ts'
+import { MarkIcon } from '../icons.tsx'
+import { nodeMark, nodeWhy } from './node-texts.ts'
+
+const WIDTH = 210
+const HEIGHT = 74
+/** between two ranks, and between two nodes of one rank */
+const GAP = 56
+const SPACE = 16
+
+export interface GraphProps {
+  readonly run: RunView
+  /** the address of a node */
+  readonly addressOf: (node: string) => string
+  readonly selected: NodeView | undefined
+}
+
+export function Graph({ run, addressOf, selected }: GraphProps): JSX.Element {
+  const shape = run.nodes.map(({ name, needs }) => `${name}:${needs.join()}`).join(' ')
+  const layout = useMemo(() => layoutGraph(run.nodes), [shape])
+  const path = criticalPath(run.nodes.map(({ name, needs, process }) => ({ name, needs, elapsedMs: process?.elapsedMs ?? 0 })))
+  const again = selected ? dependentsOf(run.nodes, selected.name) : new Set<string>()
+  const place = placer(isNarrow.value)
+  const end = place({ rank: layout.ranks - 1, at: layout.breadth - 1 })
+  const size = { width: `${end.x + WIDTH}px`, height: `${end.y + HEIGHT}px` }
+  return (
+    <div class="graph" tabIndex={0} role="region" aria-label="Nodes and what they need">
+      <div style={{ ...size }}>
+        <Edges layout={layout} path={path} place={place} />
+        {run.nodes.map((node) => {
+          const { x, y } = place(layout.nodes.get(node.name) ?? { rank: 0, at: 0 })
+          return (
+            <NodeCard
+              key={node.name}
+              node={node}
+              run={run}
+              to={addressOf(node.name)}
+              classes={[
+                selected === node ? 'selected' : '',
+                again.has(node.name) ? 'again' : '',
+                path.includes(node.name) ? 'critical' : '',
+              ]}
+              style={{ left: `${x}px`, top: `${y}px`, width: `${WIDTH}px`, height: `${HEIGHT}px` }}
+            />
+          )
+        })}
+      </div>
+    </div>
+  )
+}
+
+type Placer = (place: Place) => { readonly x: number; readonly y: number }
+
+/** From left to right; on a phone from the top to the bottom. */
+function placer(isDown: boolean): Placer {
+  return isDown
+    ? ({ rank, at }) => ({ x: at * (WIDTH + SPACE), y: rank * (HEIGHT + GAP) })
+    : ({ rank, at }) => ({ x: rank * (WIDTH + GAP), y: at * (HEIGHT + SPACE) })
+}
+
+function Edges({
+  layout,
+  path,
+  place,
+}: {
+  readonly layout: GraphLayout
+  readonly path: readonly string[]
+  readonly place: Placer
+}): JSX.Element {
+  const isDown = isNarrow.value
+  const isCritical = (from: string, to: string): boolean => path.some((name, index) => name === from && path[index + 1] === to)
+  return (
+    <svg width="100%" height="100%" aria-hidden="true">
+      <marker
+        id="arrow"
+        viewBox="0 0 8 8"
+        refX="7"
+        refY="4"
+        markerUnits="userSpaceOnUse"
+        markerWidth="9"
+        markerHeight="9"
+        orient="auto-start-reverse"
+      >
+        <path d="M1 1l6 3l-6 3" />
+      </marker>
+      {layout.edges.map(({ from, to, points }) => (
+        <path
+          key={`${from} ${to}`}
+          class={isCritical(from, to) ? 'edge critical' : 'edge'}
+          d={curve(points.map(place), isDown)}
+          marker-end="url(#arrow)"
+        />
+      ))}
+    </svg>
+  )
+}
+
+/** A curve from the end of a card, past the places between, to the beginning of another card. */
+function curve(points: readonly { readonly x: number; readonly y: number }[], isDown: boolean): string {
+  const half = GAP / 2
+  const [out, into] = isDown ? ([WIDTH / 2, HEIGHT] as const) : ([WIDTH, HEIGHT / 2] as const)
+  return points
+    .slice(1)
+    .map((point, index) => {
+      const from = points[index] ?? point
+      const a = { x: from.x + out, y: from.y + into }
+      const b = isDown ? { x: point.x + out, y: point.y } : { x: point.x, y: point.y + into }
+      const bend = isDown ? `C${a.x} ${a.y + half} ${b.x} ${b.y - half} ` : `C${a.x + half} ${a.y} ${b.x - half} ${b.y} `
+      const past = index === points.length - 2 ? '' : isDown ? `V${b.y + HEIGHT}` : `H${b.x + WIDTH}`
+      return `${index === 0 ? `M${a.x} ${a.y}` : ''}${bend}${b.x} ${b.y}${past}`
+    })
+    .join('')
+}
+
+interface NodeCardProps {
+  readonly node: NodeView
+  readonly run: RunView
+  readonly to: string
+  readonly classes: readonly string[]
+  readonly style: Readonly<Record<'left' | 'top' | 'width' | 'height', string>>
+}
+
+function NodeCard({ node, run, to, classes, style }: NodeCardProps): JSX.Element {
+  const row = node.process ? rowSignal(node.process.uuid).value : undefined
+  const mark = nodeMark(node, row)
+  const why = nodeWhy(node, run, row)
+  return (
+    <a
+      class={['node', mark.tone, ...classes].filter((one) => one !== '').join(' ')}
+      href={to}
+      style={{ ...style }}
+      data-node={node.name}
+      data-state={node.state}
+      {...(classes[0] === '' ? {} : { 'aria-current': 'true' as const })}
+    >
+      <span class="node-name">
+        <span class="mark">
+          <MarkIcon name={mark.icon} />
+        </span>{' '}
+        <strong>{node.name}</strong> <span class="status-word">{mark.word}</span>
+      </span>
+      <span class="node-why" title={why}>
+        {why}
+      </span>
+      <span class="quiet">{nodeFigures(node)}</span>
+    </a>
+  )
+}
+
+/** The time, the money and the attempts of a node. */
+export function nodeFigures({ process, attempts, retries }: NodeView): string {
+  return [
+    ...(process ? [formatElapsed(process.elapsedMs)] : []),
+    ...(process && process.step > 0 ? [`step ${process.step}`] : []),
+    ...(process && process.costUsd !== 0 ? [formatCost(process.costUsd, process.unpriced)] : []),
+    ...(attempts > 0 ? [`attempt ${attempts + 1} of ${retries + 1}`] : []),
+  ].join(' · ')
+}

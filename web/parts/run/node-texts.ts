@@ -1,0 +1,41 @@
+// What a node of a run shows: its mark, its word, why it waits, and which nodes run again after it. Test: test/e2e/web/runs.test.ts.
+import type { NodeView, RunView } from '../../../src/api/views/compose.ts'
+import type { RowView } from '../../../src/api/views/rows.ts'
+import { markNameOf, markOf, type MarkName, type Tone } from '../../../src/faces/marks.ts'
+
+export interface NodeMark {
+  readonly icon: MarkName
+  readonly word: string
+  readonly tone: Tone
+}
+
+const MARKS = {
+  waiting: { icon: 'waiting', word: 'waits', tone: 'calm' },
+  starting: { icon: 'starting', word: 'starting', tone: 'calm' },
+  running: { icon: 'working', word: 'working', tone: 'good' },
+  completed: { icon: 'completed', word: 'completed', tone: 'faded' },
+  failed: { icon: 'failed', word: 'failed', tone: 'bad' },
+  blocked: { icon: 'held', word: 'blocked', tone: 'bad' },
+  cancelled: { icon: 'stopped', word: 'cancelled', tone: 'faded' },
+} as const satisfies Readonly<Record<NodeView['state'], NodeMark>>
+
+/** A running node has the mark of its process. */
+export function nodeMark({ state }: NodeView, row: RowView | undefined): NodeMark {
+  if (state !== 'running' || !row || row.endedAt !== null) return MARKS[state]
+  return { icon: markNameOf(row), ...markOf(row) }
+}
+
+/** Why a node is where it is, as one sentence without a period; empty: its state says all. */
+export function nodeWhy(node: NodeView, run: RunView, row: RowView | undefined): string {
+  if (node.reason !== null) return node.reason
+  if (node.state === 'running') return row?.why?.text ?? node.process?.note ?? ''
+  if (node.state !== 'waiting') return ''
+  const open = run.nodes.filter(({ name, state }) => node.needs.includes(name) && state !== 'completed')
+  if (open.length > 0) return `waits for ${open.map(({ name }) => name).join(', ')}`
+  return run.holds.length > 0 ? 'waits until the run continues' : 'waits for a free place: as many nodes work as may'
+}
+
+/** Whether a node can be resumed: it has a process that has ended, and nothing after it works. */
+export function canResume({ state, process }: NodeView): boolean {
+  return process !== null && (state === 'failed' || state === 'cancelled' || state === 'completed')
+}
