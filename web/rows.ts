@@ -3,6 +3,7 @@
 import { signal, type Signal } from '@preact/signals'
 import { applyRowEvent, type RowEvent } from '../src/api/row-events.ts'
 import type { RowView, SumsView } from '../src/api/views/rows.ts'
+import { needsUser } from '../src/faces/attention.ts'
 
 /** all rows by UUID; not a signal, because each change would redraw all */
 export const rows = new Map<string, RowView>()
@@ -19,8 +20,6 @@ export const needsVersion = signal(0)
 /** the processes that need the user */
 export const rowsWithNeeds = signal<ReadonlySet<string>>(new Set())
 
-/** the attention of an unseen end that needs nothing else: it is in no strip */
-const ENDED_WELL = 1
 const watched = new Map<string, Signal<RowView | undefined>>()
 let waiting: RowEvent[] = []
 let isScheduled = false
@@ -87,10 +86,6 @@ function uuidsOf(event: RowEvent): Iterable<string> {
   return event.type === 'alive' ? [] : [...event.up.map(({ uuid }) => uuid), ...event.gone]
 }
 
-function isPutOff({ snoozedUntil }: RowView): boolean {
-  return snoozedUntil !== null && Date.parse(snoozedUntil) > Date.now() + clockOffset.peek()
-}
-
 function updateNeeds(uuids: Iterable<string>): void {
   const before = rowsWithNeeds.peek()
   const next = new Set([...before].filter((uuid) => rows.has(uuid)))
@@ -98,7 +93,7 @@ function updateNeeds(uuids: Iterable<string>): void {
   for (const uuid of uuids) {
     const row = rows.get(uuid)
     hasChange ||= before.has(uuid)
-    if (row && row.attention > ENDED_WELL && !isPutOff(row)) next.add(uuid)
+    if (row && needsUser(row, Date.now() + clockOffset.peek())) next.add(uuid)
     else next.delete(uuid)
   }
   if (next.size !== before.size || [...next].some((uuid) => !before.has(uuid))) rowsWithNeeds.value = next

@@ -1,14 +1,16 @@
 // `reeve ps --watch`: keeps a table up to date with the rows that the daemon sends. On a terminal the table uses the alternate screen.
 // Every end but SIGKILL returns to the normal screen. Without a terminal the table is printed after each change. Redraws after changes, and
 // once a second for elapsed times. Must never start a daemon, because the user may have stopped it. Test: test/e2e/cli/watch.test.ts.
-import type { ProcessView } from '../../api/views/process.ts'
 import { ApiError } from '../../api/client/client.ts'
 import { connect, type Reeve, type RowView } from '../../index.ts'
 import { knownCostSum } from '../../api/known-cost.ts'
 import { formatCost, formatCount } from '../../faces/format.ts'
 import type { Output } from '../print/output.ts'
-import { fitWidth } from '../print/text.ts'
+import type { PsRow } from '../print/ps-columns.ts'
+import { fitWidth, oneLine } from '../print/text.ts'
+import { fitRows } from './fit-rows.ts'
 import { FollowedRows } from './followed-rows.ts'
+import type { WatchRow } from './ps-rows.ts'
 import { Throttle } from './throttle.ts'
 
 /** the shortest time between two redraws */
@@ -16,24 +18,22 @@ const MIN_REDRAW_MS = 200
 const CLOCK_MS = 1000
 
 /** The content of the table. Elapsed times grow without new data. */
-export interface WatchTable<Row> {
+export interface WatchTable {
   /** the rows of the daemon that the table is made from */
   readonly scope: 'live' | 'all'
-  /** returns the rows of the table; `now`: the wall time of the daemon in ms */
-  rowsOf(rows: ReadonlyMap<string, RowView>, now: number): readonly Row[]
+  /** returns the rows of the table in the order of its lines; `now`: the wall time of the daemon in ms */
+  rowsOf(rows: ReadonlyMap<string, RowView>, now: number): readonly WatchRow[]
   /** requests the processes of the table with all fields, for records */
-  requestRecords(reeve: Reeve): Promise<readonly Row[]>
+  requestRecords(reeve: Reeve): Promise<readonly PsRow[]>
   /** returns the lines, titles first; `sinceMs`: the time since the rows were made */
-  lines(rows: readonly Row[], maxWidth: number, sinceMs: number): readonly string[]
+  lines(rows: readonly PsRow[], maxWidth: number, sinceMs: number): readonly string[]
   /** returns the row without its elapsed times, to detect changes */
-  withoutClocks(row: Row): unknown
+  withoutClocks(row: PsRow): unknown
   /** which rows are shown if not all of them fit the screen */
   readonly keptRows: 'first' | 'last'
 }
 
-type Watchable = Pick<ProcessView, 'status'> & { readonly usage: Pick<ProcessView['usage'], 'costUsd' | 'unpriced'> }
-
-export async function watchTable<Row extends Watchable>(table: WatchTable<Row>, reeve: Reeve, out: Output): Promise<number> {
+export async function watchTable(table: WatchTable, reeve: Reeve, out: Output): Promise<number> {
   // This request starts the daemon if none answers; the stream does not.
   await reeve.daemon()
   const client = connect({ start: false })
@@ -84,17 +84,17 @@ class EndRequest implements Disposable {
 }
 
 /** Prints the table after each change. */
-class TablePrinter<Row extends Watchable> implements Disposable {
-  readonly #table: WatchTable<Row>
+class TablePrinter implements Disposable {
+  readonly #table: WatchTable
   readonly #out: Output
   #lastState: string | undefined
 
-  constructor(table: WatchTable<Row>, out: Output) {
+  constructor(table: WatchTable, out: Output) {
     this.#table = table
     this.#out = out
   }
 
-  async show(rows: readonly Row[]): Promise<void> {
+  async show(rows: readonly PsRow[]): Promise<void> {
     const state = JSON.stringify(rows.map((row) => this.#table.withoutClocks(row)))
     if (state === this.#lastState) return
     const isFirst = this.#lastState === undefined
@@ -108,25 +108,28 @@ class TablePrinter<Row extends Watchable> implements Disposable {
   [Symbol.dispose](): void {}
 }
 
-/** The sequence that switches to the alternate screen and hides the cursor. */
-const ENTER = '\x1b[?1049h\x1b[?25l'
-const EXIT = '\x1b[?25h\x1b[?1049l'
-/** the line above the table, and the line of titles */
-const HEAD_LINES = 2
+/**
+ * The sequence that switches to the alternate screen, hides the cursor, and cuts long lines. A line that is drawn while the terminal becomes
+ * smaller would else take two lines.
+ */
+const ENTER = '\x1b[?1049h\x1b[?25l\x1b[?7l'
+const EXIT = '\x1b[?7h\x1b[?25h\x1b[?1049l'
+/** the least height with a line of needs beside the summary; a lower terminal has one of both */
+const MIN_ROWS_FOR_BOTH = 6
 const AWAY_TEXT = 'the daemon does not answer; this is the last known state'
 
 /** Draws the table on the alternate screen. */
-class TableScreen<Row extends Watchable> implements Disposable {
-  readonly #table: WatchTable<Row>
+class TableScreen implements Disposable {
+  readonly #table: WatchTable
   readonly #out: Output
   readonly #endRequest: EndRequest
   readonly #clock: NodeJS.Timeout
-  #rows: readonly Row[] = []
+  #rows: readonly WatchRow[] = []
   #receivedAt = performance.now()
   #isDaemonAway = false
   #isDisposed = false
 
-  constructor(table: WatchTable<Row>, out: Output, endRequest: EndRequest) {
+  constructor(table: WatchTable, out: Output, endRequest: EndRequest) {
     this.#table = table
     this.#out = out
     this.#endRequest = endRequest
@@ -140,7 +143,7 @@ class TableScreen<Row extends Watchable> implements Disposable {
     this.#clock = setInterval(this.#draw, CLOCK_MS)
   }
 
-  async show(rows: readonly Row[]): Promise<void> {
+  async show(rows: readonly WatchRow[]): Promise<void> {
     this.#rows = rows
     this.#receivedAt = performance.now()
     this.#isDaemonAway = false
@@ -164,10 +167,28 @@ class TableScreen<Row extends Watchable> implements Disposable {
     if (this.#isDisposed) return
     const { columns = 80, rows: height = 24 } = process.stdout
     const lines = this.#table.lines(this.#rows, columns, performance.now() - this.#receivedAt)
-    const shown = fitRows(lines, Math.max(1, height - HEAD_LINES), this.#table.keptRows)
-    const head = this.#out.paint('dim', fitWidth(this.#isDaemonAway ? AWAY_TEXT : summaryOf(this.#rows), columns, this.#out.ellipsis))
-    // The lines are overwritten, because clearing the screen first would make it flicker.
-    process.stdout.write(`\x1b[H${[head, ...shown].map((line) => `${line}\x1b[K`).join('\r\n')}\x1b[J`)
+    const cut = (text: string): string => fitWidth(text, columns, this.#out.ellipsis)
+    const head = this.#headLines(height).map(([colour, text]) => this.#out.paint(colour, cut(text)))
+    const shown = fitRows(lines, {
+      room: Math.max(1, height - head.length - 1),
+      keep: this.#table.keptRows,
+      isUrgent: (row) => this.#rows[row]?.needsUser === true,
+      cut,
+    })
+    // The lines are overwritten, because clearing the screen first would make it flicker. Each line is cleared before its text: after a text
+    // of the whole width, terminals would clear its last character.
+    const screen = [...head, ...shown].slice(0, height)
+    const clear = (line: number): string => (line === screen.length - 1 ? '\x1b[J' : '\x1b[K')
+    process.stdout.write(`\x1b[H${screen.map((text, line) => `${clear(line)}${text}`).join('\r\n')}`)
+  }
+
+  /** What is above the table: the needs, and the summary. */
+  #headLines(height: number): (readonly ['dim' | 'yellow', string])[] {
+    if (this.#isDaemonAway) return [['dim', AWAY_TEXT]]
+    const needs = needsText(this.#rows)
+    const summary = ['dim', summaryOf(this.#rows)] as const
+    if (needs === null) return [summary]
+    return height < MIN_ROWS_FOR_BOTH ? [['yellow', needs]] : [summary, ['yellow', needs]]
   }
 
   #dispose = (): void => {
@@ -185,15 +206,15 @@ class TableScreen<Row extends Watchable> implements Disposable {
   }
 }
 
-/** Returns the titles and the rows that fit. If some do not fit, a row gives their number. */
-export function fitRows([titles = '', ...rows]: readonly string[], room: number, keep: 'first' | 'last'): string[] {
-  if (rows.length <= room) return [titles, ...rows]
-  const shownCount = Math.max(0, room - 1)
-  const more = `+${rows.length - shownCount} more`
-  return keep === 'first' ? [titles, ...rows.slice(0, shownCount), more] : [titles, more, ...rows.slice(rows.length - shownCount)]
+/** Returns the line that names the processes that need the user; null: none does. */
+function needsText(rows: readonly WatchRow[]): string | null {
+  const needing = rows.filter((row) => row.needsUser === true)
+  if (needing.length === 0) return null
+  const names = needing.map(({ name, pid }) => (name === null ? String(pid) : oneLine(name))).join(', ')
+  return `${needing.length === 1 ? '1 needs' : `${needing.length} need`} you (\`reeve needs\`, \`reeve web\`): ${names}`
 }
 
-function summaryOf(rows: readonly Watchable[]): string {
+function summaryOf(rows: readonly PsRow[]): string {
   const counts = Map.groupBy(rows, ({ status }) => status)
   const parts = [...counts].map(([status, some]) => `${some.length} ${status}`)
   const { costUsd, unpriced } = knownCostSum(rows.map(({ usage }) => usage))

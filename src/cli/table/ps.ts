@@ -18,7 +18,8 @@ export const PS: Omit<Verb, 'load'> = {
     'Lists the living processes by PID; with `-a` also ended ones. A COST with a + is a lower bound: the price of some call is unknown.',
     'Filters: status, name, agent, driver, state, parent (a P). Values of the same key are alternatives; different keys must all match. A status or state of ended processes includes ended ones.',
     'NOTE has what the user should know, else the beginning of the intent. On a narrow terminal ID, AGENT and STEP are left out first. `-o` chooses columns; `reeve ps -o help` lists them.',
-    'With `--watch` the table updates on its own screen until q or Ctrl+C; a last line counts the rows that do not fit. Without a terminal it is printed again after each change; with `--json` as one line each.',
+    'With `--watch` the table updates on its own screen until q or Ctrl+C. A line on top names the processes that need you: `reeve needs` lists what they wait for, and `reeve web` shows all of it in a browser. On a small screen their rows stay, and a line counts the rows that do not fit.',
+    'Without a terminal `--watch` prints the table again after each change; with `--json` as one line each.',
   ],
   wordRange: [0, 0],
   flags: {

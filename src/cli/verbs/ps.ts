@@ -10,6 +10,7 @@ import { responsiveTable } from '../print/responsive-table.ts'
 import type { Output } from '../print/output.ts'
 import { STATUS_COLOURS } from '../print/status-colours.ts'
 import { treeBranches } from '../print/tree.ts'
+import type { WatchRow } from '../live/ps-rows.ts'
 import type { VerbCall } from '../table/verb.ts'
 import { STATUSES, PROCESS_STATES, RUNNING_STATUSES } from '../../kernel/model/words.ts'
 
@@ -28,10 +29,10 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   if (args.on('watch')) {
     if (args.on('quiet')) throw new UsageError('--watch and -q exclude each other')
     const [{ watchTable }, { psRows }] = await Promise.all([import('../live/ps-watch.ts'), import('../live/ps-rows.ts')])
-    const isOrdered = table.asTree || sort !== null
-    const shownRows = (rows: readonly PsRow[]): PsRow[] => {
+    const shownRows = (rows: readonly WatchRow[]): WatchRow[] => {
       const wanted = rows.filter(query.isWanted)
-      return isOrdered ? (sort ? wanted.toSorted(sort) : wanted) : wanted.toSorted((a, b) => urgencyRank(a) - urgencyRank(b))
+      if (table.asTree) return treeBranches(wanted, out.ascii).map(({ view }) => view)
+      return wanted.toSorted(sort ?? ((a, b) => urgencyRank(a) - urgencyRank(b)))
     }
     return await watchTable(
       {
@@ -46,7 +47,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
             maxWidth,
           ),
         withoutClocks,
-        keptRows: all && !isOrdered ? 'last' : 'first',
+        keptRows: all && !table.asTree && sort === null ? 'last' : 'first',
       },
       reeve,
       out,
@@ -99,7 +100,8 @@ function isAtOrBelow(directory: string, top: string): boolean {
 }
 
 /** Returns the sort key of a row: processes that need the user are first, because the last rows may not fit the screen. */
-function urgencyRank({ status }: PsRow): number {
+function urgencyRank({ status, attention, needsUser }: WatchRow): number {
+  if (needsUser === true) return -(attention ?? 0)
   return status === 'waiting' ? 0 : status === 'suspended' ? 1 : 2
 }
 

@@ -1,4 +1,6 @@
 // `reeve ps --watch`: the table that follows all changes, on a real terminal and without one.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runCli, startCli, type CliResult } from '../../support/daemon/cli.ts'
 import { signalFound } from '../../support/living-processes.ts'
@@ -45,18 +47,42 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
   test('the table fits the terminal, and counts the omitted rows', async () => {
     for (const name of ['w1', 'w2', 'w3', 'w4']) await startSleeper(name)
     const terminal = openWatch({ columns: 40, rows: 4 })
-    await terminal.waitForText(/^4 processes \| 4 working \| q ends\nPID .*\n.* w1 .*\n\+3 more$/)
+    await terminal.waitForText(/^4 processes \| 4 working \| q ends\nPID .*\n.* w1 .*\n3 more rows: without --watch all are pr…$/)
     expect(terminal.screen.lines.every((line) => line.length <= 40)).toBe(true)
     terminal.type('\x03')
     expect([await terminal.exitCode, terminal.isRestored]).toEqual([0, true])
     await run('kill', 'w1', 'w2', 'w3', 'w4')
   })
 
+  test('on a small screen a line on top names who needs the user, and these rows stay', async () => {
+    await writeFile(join(dir.path, 'ask.yaml'), '- tools: [{ name: bash, input: { command: touch x } }]\n')
+    for (const name of ['v1', 'v2', 'v3', 'v4', 'v5', 'v6']) await startSleeper(name)
+    await run('run', '-d', '--name', 'asker', '--permissions', 'ask', '--model', `script:${join(dir.path, 'ask.yaml')}`, 'go')
+    for (const flags of [[], ['--tree'], ['-a']]) {
+      const terminal = openWatch({ columns: 60, rows: 8 }, ...flags)
+      await terminal.waitForText(/^.* q ends\n1 needs you \(`reeve needs`, `reeve web`\): asker\nPID [^]*asker +waiting/)
+      expect(terminal.text).toMatch(/\d more rows: without --watch all are printed/)
+      expect(terminal.screen.lines.filter((line) => line !== '').length).toBeLessThanOrEqual(8)
+      terminal.type('q')
+      expect([await terminal.exitCode, terminal.screen.modes.has('7')]).toEqual([0, true])
+    }
+    const low = openWatch({ columns: 30, rows: 3 })
+    await low.waitForText(/^1 needs you \(`reeve needs`, `…\nPID .*\n7 more rows: without --watch …$/)
+    low.type('q')
+    await low.exitCode
+    await run('needs', '--snooze', '1h', 'asker')
+    const putOff = openWatch({ columns: 60, rows: 10 })
+    await putOff.waitForText(/^7 processes .* q ends\nPID .*\n/)
+    putOff.type('q')
+    await putOff.exitCode
+    await run('kill', 'asker', 'v*')
+  })
+
   test('with -a the table keeps the newest ended processes', async () => {
     await run('run', '-q', '--name', 'old', '--', 'true')
     await startSleeper('new')
     const terminal = openWatch({ rows: 4 }, '-a')
-    await terminal.waitForText(/\+\d+ more\n.* new .*working/)
+    await terminal.waitForText(/\d+ more rows?: without --watch .*\n.* new .*working/)
     signalFound(terminal.process, 'SIGTERM')
     expect([await terminal.exitCode, terminal.isRestored, terminal.screen.modes.has('1049')]).toEqual([0, true, false])
     await run('kill', 'new')

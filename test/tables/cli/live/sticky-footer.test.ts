@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { StickyFooter } from '../../../../src/cli/live/sticky-footer.ts'
 import { childRows, stateRow, type RowStyle } from '../../../../src/cli/live/format-rows.ts'
-import { fitRows } from '../../../../src/cli/live/ps-watch.ts'
 import { stripControls, displayWidth } from '../../../../src/cli/print/text.ts'
 import type { RowView } from '../../../../src/api/views/rows.ts'
 import { BIRTH, rowOf } from '../../../support/faces/rows.ts'
@@ -206,17 +205,5 @@ describe('the rows of children', () => {
       STYLE,
     )
     expect([rows.length, rows.at(-1)]).toEqual([9, '  +2 more'])
-  })
-})
-
-describe('a table that does not fit', () => {
-  const lines = ['T', 'a', 'b', 'c', 'd']
-  test.each([
-    [4, 'first', ['T', 'a', 'b', 'c', 'd']],
-    [3, 'first', ['T', 'a', 'b', '+2 more']],
-    [3, 'last', ['T', '+2 more', 'c', 'd']],
-    [1, 'first', ['T', '+4 more']],
-  ] as const)('keeps in %d rows the %s lines', (maxRows, keptEnd, expected) => {
-    expect(fitRows(lines, maxRows, keptEnd)).toEqual(expected)
   })
 })

@@ -1,0 +1,16 @@
+// What counts as a need of the user, by the row of a process.
+import { expect, test } from 'vitest'
+import { needsUser } from '../../../src/faces/attention.ts'
+
+const NOW = Date.parse('2026-01-02T00:00:00Z')
+
+test.each([
+  [0, null, false],
+  [1, null, false],
+  [2, null, true],
+  [6, null, true],
+  [6, '2026-01-02T00:00:01Z', false],
+  [6, '2026-01-02T00:00:00Z', true],
+])('attention %d, put off until %s: %s', (attention, snoozedUntil, expected) => {
+  expect(needsUser({ attention, snoozedUntil }, NOW)).toBe(expected)
+})
