@@ -9,6 +9,7 @@ import type { Effort, KeepRaw, McpServer } from '../kernel/model/spec-parts.ts'
 import { COMPOSE_HINT, agentKeys, agentsRule, composeFile, type ComposeFile } from './compose.ts'
 import { crewKeys, findCrewByName, crewsRule, type NamedCrew } from './crew/crews.ts'
 import { GATEWAY_DEFAULTS, GATEWAY_KEYS, RATE_LIMIT_KEYS, gatewayRule, type GatewayConfig } from './keys/gateway.ts'
+import { suggestKey } from './keys/suggest.ts'
 import { BUDGET_KEYS, budgetsRule } from './keys/budgets.ts'
 import { GC_DEFAULTS, GC_KEYS, gcRule, type GcConfig } from './keys/gc.ts'
 import { nearestFile, problemError, readText, trustedOwners } from './untrusted-files.ts'
@@ -205,6 +206,15 @@ export const USER_FORMAT: YamlFormat<UserFile> = {
     if (key === 'web') return WEB_KEYS
     return Object.keys(key !== 'providers' ? userKeys : part === 'models' ? modelFacts.shape : provider.shape)
   },
+  hintOf: (key) => hintOfUserKey(key),
+}
+/** The keys whose parts the user sets one by one. */
+const KEYS_WITH_PARTS = ['limits', 'budgets', 'gc', 'liveness', 'notifications', 'gateway', 'web'] as const
+
+/** Returns what to do about a key that the user's file does not have; undefined if nothing is similar. `keys`: default: of the file. */
+export function hintOfUserKey(key: string, keys: readonly string[] = USER_FORMAT.knownKeys([])): string | undefined {
+  const parts = KEYS_WITH_PARTS.flatMap((group) => USER_FORMAT.knownKeys([group]).map((part) => `${group}.${part}`))
+  return suggestKey(key, keys, parts)
 }
 const projectFormat: YamlFormat<ProjectFile> = {
   schema: z.strictObject(projectFileKeys),

@@ -6,7 +6,7 @@ import { mkdir, open, realpath, rename, rm, stat, type FileHandle } from 'node:f
 import { dirname, resolve } from 'node:path'
 import { isMap, isNode, parse, parseDocument, stringify, type Document } from 'yaml'
 import { KernelError } from '../kernel/model/errors.ts'
-import { DEFAULTS, readLayers, USER_FORMAT, type ConfigSources, type UserFile } from './config.ts'
+import { DEFAULTS, hintOfUserKey, readLayers, USER_FORMAT, type ConfigSources, type UserFile } from './config.ts'
 import { BUDGET_KEYS } from './keys/budgets.ts'
 import { problemError, readText } from './untrusted-files.ts'
 import { WEB_KEYS } from './keys/web.ts'
@@ -15,7 +15,6 @@ import { GC_DEFAULTS, GC_KEYS } from './keys/gc.ts'
 import { LIVENESS_DEFAULTS, LIVENESS_KEYS } from './keys/liveness.ts'
 import { FILE_LIMIT_KEYS } from './limit-rules.ts'
 import { NOTIFICATION_KEYS, redactedNotifications } from './keys/notifications.ts'
-import { closestWord } from './did-you-mean.ts'
 import type { Paths } from './paths.ts'
 import { isTrustedPath } from './trust.ts'
 import { parseYaml } from './yaml.ts'
@@ -68,6 +67,24 @@ export async function explainConfig(sources: ConfigSources): Promise<readonly Co
   })
 }
 
+/** Returns a key, or a part of one such as `limits.budgetUsd`, with the value in force; null: not set. Errors: INVALID for an unknown key. */
+export async function findEntry(sources: ConfigSources, key: string): Promise<ConfigEntry> {
+  const entries = await explainConfig(sources)
+  const found = entries.find((entry) => entry.key === key)
+  if (found) return found
+  const [first = '', ...rest] = key.split('.')
+  const name = rest.join('.')
+  const whole = entries.find((entry) => entry.key === first)
+  const parts = lookUp(PARTS, first)
+  if (!whole || (!parts?.includes(name) && first !== 'mcp'))
+    throw unknownKeyError(
+      key,
+      parts?.map((part) => `${first}.${part}`),
+    )
+  const value = lookUp(whole.value as Record<string, unknown>, name)
+  return value === undefined ? { key, value: null, source: 'default', where: 'not set' } : { ...whole, key, value }
+}
+
 function withBuiltIn(entry: ConfigEntry): ConfigEntry {
   if (entry.source === 'default') return entry
   const configured = entry.value as typeof DEFAULTS.providers
@@ -113,7 +130,7 @@ export async function unsetKey(where: Paths, key: string): Promise<Change> {
   return editConfig(where, parseKeyPath(key, where, true), (document, path) => {
     if (document.hasIn(path)) document.deleteIn(path)
     // An unknown key can be removed if the file has it. Otherwise its name is a typing error.
-    else if (!KEYS.includes(path[0] ?? '')) throw unknownKeyError(path[0] ?? '')
+    else if (!KEYS.includes(path[0] ?? '')) throw unknownKeyError(path.join('.'))
     const parent: unknown = path.length > 1 ? document.get(path[0]) : null
     if (isMap(parent) && parent.items.length === 0) document.delete(path[0])
   })
@@ -154,7 +171,7 @@ async function readTrusted(where: Paths): Promise<readonly string[]> {
 function parseKeyPath(key: string, { configFile }: Paths, mayBeUnknown = false): readonly string[] {
   const [first = '', ...rest] = key.split('.')
   const name = rest.join('.')
-  if (!mayBeUnknown && !KEYS.includes(first)) throw unknownKeyError(first)
+  if (!mayBeUnknown && !KEYS.includes(first)) throw unknownKeyError(key)
   if (rest.length === 0) return [first]
   if (first === 'mcp' && name !== '') return [first, name]
   const parts = lookUp(PARTS, first)
@@ -168,8 +185,7 @@ function parseKeyPath(key: string, { configFile }: Paths, mayBeUnknown = false):
 }
 
 function unknownKeyError(key: string, keys: readonly string[] = KEYS): KernelError {
-  const near = closestWord(key, keys)
-  return new KernelError('INVALID', `there is no key \`${key}\`; ${near ? `did you mean \`${near}\`?` : `there are ${keys.join(', ')}`}`)
+  return new KernelError('INVALID', `there is no key \`${key}\`; ${hintOfUserKey(key, keys) ?? `there are ${keys.join(', ')}`}`)
 }
 
 function parseValue(key: string, text: string): unknown {

@@ -12,6 +12,8 @@ export interface YamlFormat<T> {
   readonly schema: z.ZodType<T>
   /** returns the known keys of the map at a path, for suggestions */
   readonly knownKeys: (path: readonly PropertyKey[]) => readonly string[]
+  /** returns what to do about an unknown key at the top; undefined if nothing is similar. Absent: the most similar key is named */
+  readonly hintOf?: (key: string) => string | undefined
   /** the values are secrets, so that messages must not quote the text */
   readonly secret?: boolean
 }
@@ -75,14 +77,15 @@ function keyAt(document: Document, path: readonly PropertyKey[], name: string): 
 }
 
 /** Returns the message of an issue, with its path, and with a suggestion for an unknown key. */
-export function issueMessage(issue: Issue, format: Pick<YamlFormat<unknown>, 'knownKeys'>): string {
+export function issueMessage(issue: Issue, format: Pick<YamlFormat<unknown>, 'knownKeys' | 'hintOf'>): string {
   const path = issue.path.map(String).join('.')
   if (issue.code !== 'unrecognized_keys') return path ? `${path}: ${issueText(issue)}` : issueText(issue)
   const key = issue.keys[0] ?? ''
   const known = format.knownKeys(issue.path)
-  const near = closestWord(key, known)
   const name = path ? `${path}.${key}` : key
-  return `unknown key \`${name}\`${near ? `; did you mean \`${near}\`?` : `; known keys are ${known.join(', ')}`}`
+  const hint = issue.path.length === 0 ? format.hintOf?.(key) : undefined
+  const near = closestWord(key, known)
+  return `unknown key \`${name}\`; ${hint ?? (near ? `did you mean \`${near}\`?` : `known keys are ${known.join(', ')}`)}`
 }
 
 function firstLineOf(message: string): string {

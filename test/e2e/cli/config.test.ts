@@ -51,8 +51,11 @@ describe('show', () => {
     expect(await runConfig('show', 'fallbak')).toEqual({
       code: 64,
       stdout: '',
-      stderr: 'reeve: no key "fallbak"\n       Did you mean fallback?\n',
+      stderr: 'reeve: there is no key `fallbak`; did you mean `fallback`?\n       `reeve config show` lists the keys.\n',
     })
+    await runConfig('set', 'limits.budgetUsd', '3')
+    expect(await runConfig('show', 'limits.budgetUsd')).toEqual({ code: 0, stdout: '3\n', stderr: `from: ${configFile()}\n` })
+    expect(await runConfig('show', 'limits.timeout')).toEqual({ code: 0, stdout: 'null\n', stderr: 'from: not set\n' })
   })
 
   test('reports the line of a mistake', async () => {

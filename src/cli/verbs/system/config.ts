@@ -103,20 +103,8 @@ async function showAll(out: Out): Promise<void> {
 
 /** Prints the value on stdout, where scripts read it, and its source on stderr. */
 async function showOne(out: Out, key: string): Promise<void> {
-  const { formatYaml, explainConfig } = await loadEditor()
-  const entries = await explainConfig({ paths: pathsFrom(), cwd: process.cwd(), env: process.env })
-  const found = entries.find((entry) => entry.key === key)
-  if (!found) {
-    const near = closestWord(
-      key,
-      entries.map((entry) => entry.key),
-    )
-    throw new UsageError(
-      `no key "${key}"`,
-      near ? `Did you mean ${near}?` : `The keys are ${entries.map((entry) => entry.key).join(', ')}.`,
-    )
-  }
-  const { value, source, where } = found
+  const { formatYaml, findEntry } = await loadEditor()
+  const { value, source, where } = await withHint(findEntry({ paths: pathsFrom(), cwd: process.cwd(), env: process.env }, key), SHOW_HINT)
   if (out.json) return out.value({ key, value, source, where })
   await out.line(stripControls(typeof value === 'string' ? value : formatYaml(value)))
   await out.message(out.paintMessage('dim', stripControls(`from: ${where}`)))
@@ -152,14 +140,20 @@ async function trustPath(out: Out, dir: string): Promise<void> {
   else await out.message(stripControls(`already trusted: ${done.already}`))
 }
 
-/** Adds hints to errors about invalid values and unwritable files. */
-async function withWriteHint<T>(work: Promise<T>): Promise<T> {
+const SHOW_HINT = '`reeve config show` lists the keys.'
+const WRITE_HINT = 'Nothing was changed. `reeve help config` explains the keys, `reeve config show` lists them.'
+
+function withWriteHint<T>(work: Promise<T>): Promise<T> {
+  return withHint(work, WRITE_HINT)
+}
+
+/** Adds hints to errors about invalid values and unwritable files. `hint`: about keys. */
+async function withHint<T>(work: Promise<T>, hint: string): Promise<T> {
   try {
     return await work
   } catch (error) {
     const { syscall, path, code, message } = error as NodeJS.ErrnoException
-    if (code === 'INVALID')
-      throw new UsageError(message, 'Nothing was changed. `reeve help config` explains the keys, `reeve config show` lists them.')
+    if (code === 'INVALID') throw new UsageError(message, hint)
     if (syscall === undefined) throw error
     throw new Failure(
       1,
