@@ -1,9 +1,9 @@
 // Makes docs/screens/*.svg: screenshots of the command line in tmux, at 80 and 200 columns, offline. Also makes docs/picture.svg, the moving
 // picture of README (`node scripts/screens.ts picture`), from the screens of one session.
 // A screen is a list of typed lines, each with the text to wait for. Colours are kept. Needs tmux and a build.
-// Run it with `node scripts/screens.ts [NAME]...`, and check the pictures before you commit them.
+// Run it with `node scripts/screens.ts [NAME]...`, by default for all pictures, and check them before you commit them.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -11,6 +11,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 const ROOT = resolve(import.meta.dirname, '..')
 const OUT = join(ROOT, 'docs/screens')
 const SCRATCH = mkdtempSync(join(tmpdir(), 'reeve-screens-'))
+const HOME = join(SCRATCH, 'home')
+/** The home of the moving picture, which has processes of the same names. */
+const PICTURE_HOME = join(SCRATCH, 'picture')
 const SHOP = join(SCRATCH, 'shop')
 const SOCKET = join(SCRATCH, 'tmux')
 const LIMIT_MS = 30_000
@@ -85,7 +88,7 @@ const SCREENS: readonly Screen[] = [
     rows: 14,
     typed: [
       {
-        line: 'clear; reeve run -d --interactive --name talker --model script:talker.yaml hello 2>/dev/null; reeve attach talker',
+        line: 'clear; reeve run -d --interactive --name talker --model script:talker.yaml hello >/dev/null 2>&1; reeve attach talker',
         until: /ready/,
       },
       { line: 'the prices are wrong', until: /step 2 {2}1\.9k/ },
@@ -113,6 +116,7 @@ const PICTURE = {
     { line: 'reeve resume --all-interrupted --yes', until: /2 resumed/ },
     { line: 'reeve ps --tree', until: /working[^]*working[^]*\$ $/ },
   ],
+  env: { REEVE_HOME: PICTURE_HOME },
 } as const satisfies Screen
 
 /** One screen of the moving picture, and how long it stays. */
@@ -134,7 +138,7 @@ const tmux = (...args: string[]): string => runCommand('tmux', ['-S', SOCKET, '-
 
 function openTerminal({ name, columns, rows, env = {} }: Screen): void {
   const vars = {
-    REEVE_HOME: join(SCRATCH, 'home'),
+    REEVE_HOME: HOME,
     PATH: `${join(ROOT, 'bin')}:${process.env['PATH'] ?? ''}`,
     PS1: '$ ',
     LANG: 'C.UTF-8',
@@ -151,6 +155,7 @@ function captureScreen(name: string): string {
 
 async function photograph(screen: Screen): Promise<void> {
   const { name, columns, typed } = screen
+  writeFixtures()
   openTerminal(screen)
   for (const { line, until } of typed) {
     tmux('send-keys', '-t', name, line, 'Enter')
@@ -179,7 +184,7 @@ async function film(): Promise<void> {
 }
 
 function daemonPid(): number {
-  const env = { ...process.env, REEVE_HOME: join(SCRATCH, 'home') }
+  const env = { ...process.env, REEVE_HOME: PICTURE_HOME }
   const { stdout } = spawnSync(join(ROOT, 'bin/reeve'), ['daemon', 'status', '--json'], { env, encoding: 'utf8' })
   return (JSON.parse(stdout) as { pid: number }).pid
 }
@@ -282,8 +287,9 @@ function apply(code: number, style: Style): void {
   else style.colour = COLOURS[code] ?? style.colour
 }
 
+/** Writes the files as they are before an agent changes them. */
 function writeFixtures(): void {
-  mkdirSync(SHOP)
+  mkdirSync(SHOP, { recursive: true })
   mkdirSync(OUT, { recursive: true })
   const files = {
     'price.js': 'const [price, off] = [100, 10]\nconsole.log(price - off - off)\n',
@@ -295,13 +301,31 @@ function writeFixtures(): void {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(SHOP, name), text)
 }
 
-writeFixtures()
+const NAMES = [...SCREENS, PICTURE].map(({ name }) => name)
+
+/** Why the pictures cannot be made; null: they can be. */
+function findObstacle(wanted: readonly string[]): string | null {
+  const unknown = wanted.find((name) => !NAMES.includes(name))
+  if (unknown !== undefined)
+    return `there is no picture "${unknown}".\nUsage: node scripts/screens.ts [NAME]...   NAME: ${NAMES.join(', ')}; default: all`
+  if (spawnSync('tmux', ['-V']).status !== 0) return 'tmux is missing. Install it, for example with `apt-get install tmux`.'
+  if (!existsSync(join(ROOT, 'dist/cli/main.cjs'))) return 'there is no build. Run `npm run build` first.'
+  return null
+}
+
+const wanted = process.argv.slice(2)
+const obstacle = findObstacle(wanted)
 try {
-  const wanted = process.argv.slice(2)
+  if (obstacle !== null) throw new Error(obstacle)
+  writeFixtures()
   for (const screen of SCREENS) if (wanted.length === 0 || wanted.includes(screen.name)) await photograph(screen)
   if (wanted.length === 0 || wanted.includes(PICTURE.name)) await film()
+} catch (error) {
+  console.error(`screens: ${(error as Error).message}`)
+  process.exitCode = 1
 } finally {
   spawnSync('tmux', ['-S', SOCKET, 'kill-server'])
-  spawnSync(join(ROOT, 'bin/reeve'), ['daemon', 'stop'], { env: { ...process.env, REEVE_HOME: join(SCRATCH, 'home') } })
+  for (const home of [HOME, PICTURE_HOME])
+    if (existsSync(home)) spawnSync(join(ROOT, 'bin/reeve'), ['daemon', 'stop', '--now'], { env: { ...process.env, REEVE_HOME: home } })
   rmSync(SCRATCH, { recursive: true, force: true })
 }
