@@ -28,7 +28,10 @@ export async function runCommand({ name, verb, rest }: ParsedLine): Promise<numb
     return await runVerb(name, verb, parseCommandLine(rest, { ...COMMON, ...verb.flags }, verb.takesCommand === true))
   } catch (error) {
     const { toReportedError } = await import('./print/hints.ts')
-    exitOnBrokenPipe(process.stderr).write(`${errorText(toReportedError(error, knownVerb && name), isJson(rest, knownVerb))}\n`)
+    const { withPagePaths } = await import('./service/package-root.ts')
+    const reported = toReportedError(error, knownVerb && name)
+    const shown = { ...reported, message: withPagePaths(reported.message), hint: withPagePaths(reported.hint) }
+    exitOnBrokenPipe(process.stderr).write(`${errorText(shown, isJson(rest, knownVerb))}\n`)
     return exitCode(error, knownVerb?.exitsWithProcessCode === true)
   }
 }

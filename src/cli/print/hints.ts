@@ -105,7 +105,7 @@ function signalHint(message: string, verb: string | undefined): string | null {
 function unknownErrorHint(error: unknown): string | null {
   if (error instanceof Failure) return null
   return (error as NodeJS.ErrnoException).syscall === undefined
-    ? 'This is a defect of reeve: please report it with your command.'
+    ? 'This is a defect of reeve. docs/guides/troubleshooting.md describes how to report it.'
     : '`reeve doctor` checks the system, `reeve config path` names the files of reeve.'
 }
 

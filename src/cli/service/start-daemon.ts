@@ -3,7 +3,7 @@
 // test/e2e/cli/daemon.test.ts.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError, Client } from '../../api/client/client.ts'
 import { readHolder, isStopped } from '../../api/client/daemon-holder.ts'
@@ -11,6 +11,7 @@ import { describeHang } from '../../api/client/hung-daemon.ts'
 import { clientSocket, pathsFrom, prepareState, unitFile, type Env, type Paths } from '../../config/paths.ts'
 import { ERRORS } from '../../kernel/model/errors.ts'
 import { DaemonLog, readableLine } from './daemon-log.ts'
+import { packageRoot } from './package-root.ts'
 
 /** the time limit for the first answer */
 const START_MS = 20_000
@@ -21,8 +22,6 @@ const POLL_MS = 20
 const RETRY_MS = 300
 /** the number of log lines in an error */
 const SHOWN_LINES = 5
-/** the greatest number of directories between this file and the root of the package */
-const MAX_PARENTS = 6
 
 /**
  * Starts the daemon of this environment, and resolves when it answers. `options`: options of the daemon, which prevent a start through
@@ -102,12 +101,6 @@ export function tryDaemonCode(): { readonly schema: number } | { readonly error:
 function errorLine(text: string): string {
   const lines = text.trim().split('\n')
   return lines.find((line) => /^\w*Error\b/.test(line)) ?? lines.at(-1) ?? ''
-}
-
-function packageRoot(): string {
-  let dir = import.meta.dirname
-  for (let level = 0; level < MAX_PARENTS && !existsSync(join(dir, 'package.json')); level++) dir = dirname(dir)
-  return dir
 }
 
 function spawnDaemon(where: Paths, env: Env, options: readonly string[]): ChildProcess {

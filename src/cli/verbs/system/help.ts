@@ -3,6 +3,7 @@
 import { closestWord } from '../../../config/did-you-mean.ts'
 import { COMMON } from '../../input/args.ts'
 import { UsageError } from '../../errors.ts'
+import { pagesNote } from '../../service/package-root.ts'
 import { topicPage, verbPage } from '../../table/manual.ts'
 import { padWidth } from '../../print/text.ts'
 import { findVerb, listVerbs } from '../../table/verb-names.ts'
@@ -98,9 +99,15 @@ export async function run({ args, out, loadVerbs }: VerbCall): Promise<number> {
   const columns = Number.isFinite(out.columns) ? Math.max(MIN_COLUMNS, Math.min(out.columns, MAX_COLUMNS)) : DEFAULT_COLUMNS
   const layout = { columns, heading: (text: string) => out.paint('bold', text) }
   if (out.json) await out.value(verb ? verbJson(name, verb) : { name, ...topic })
-  else if (verb) await out.line(verbPage(name, verb, seeAlso(verbs, name, TOPICS), layout))
-  else if (topic) await out.line(topicPage(name, topic, layout))
+  else if (verb) await out.line(withPagesNote(verbPage(name, verb, seeAlso(verbs, name, TOPICS), layout)))
+  else if (topic) await out.line(withPagesNote(topicPage(name, topic, layout)))
   return 0
+}
+
+/** Adds where the folder docs/ is, if the text names a page of it. */
+function withPagesNote(text: string): string {
+  const note = pagesNote(text)
+  return note === null ? text : `${text}\n\n${note}`
 }
 
 function unknownName(name: string, known: readonly string[]): UsageError {

@@ -139,7 +139,12 @@ test.each<[string, Error, string | undefined, string]>([
     'config',
     '`reeve doctor` checks the system, `reeve config path` names the files of reeve.',
   ],
-  ['a defect', new TypeError('x is undefined'), 'ps', 'This is a defect of reeve: please report it with your command.'],
+  [
+    'a defect',
+    new TypeError('x is undefined'),
+    'ps',
+    'This is a defect of reeve. docs/guides/troubleshooting.md describes how to report it.',
+  ],
 ])('the hint for %s', (_what, error, verb, hintWith) => {
   expect(toReportedError(error, verb).hint).toBe(hintWith)
 })
