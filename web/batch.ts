@@ -1,29 +1,14 @@
-// The same action for several processes, in one request where the session may, and one after the other where it may not.
+// The same action for several processes, in one request.
 // Test: test/e2e/web/keys.test.ts.
 import type { BatchBody, BatchView } from '../src/api/views/batch.ts'
 import type { RowView } from '../src/api/views/rows.ts'
-import { ask, failure, failureOf, perform } from './actions.ts'
+import { ask, failure, failureOf } from './actions.ts'
 import { say } from './notice.ts'
-import { may } from './store.ts'
 
 type Verb = 'pause' | 'resume' | 'stop' | 'kill' | 'send'
 
-const SINGLE: Readonly<Record<Verb, (text: string) => readonly [action: string, body: object]>> = {
-  pause: () => ['pause', { subtree: true }],
-  resume: () => ['resume', { subtree: true }],
-  stop: () => ['signal', { signal: 'SIGTERM' }],
-  kill: () => ['signal', { signal: 'SIGKILL' }],
-  send: (text) => ['send', { text }],
-}
-
 /** Does the same to all of these. An error of one of them leaves the others done. */
 export async function doToAll(verb: Verb, targets: readonly RowView[], text = ''): Promise<boolean> {
-  if (!may('all')) {
-    const [action, body] = SINGLE[verb](text)
-    let isDone = true
-    for (const { uuid } of targets) isDone = (await perform(uuid, action, body)) && isDone
-    return isDone
-  }
   const isOfTree = verb === 'pause' || verb === 'resume'
   const refs = targets.map(({ uuid }) => uuid)
   const body: BatchBody = { verb, refs, ...(isOfTree ? { subtree: true } : {}), ...(verb === 'send' ? { text } : {}) }

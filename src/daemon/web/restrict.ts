@@ -4,7 +4,8 @@
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
-import type { WebOpening } from '../../kernel/model/words.ts'
+import type { WebOpening, WebRight } from '../../kernel/model/words.ts'
+import type { BatchBody } from '../../api/views/batch.ts'
 import type { RoutesDeps } from '../http/route.ts'
 import { covers } from './door.ts'
 import type { Pass } from './pass.ts'
@@ -50,6 +51,17 @@ const CLOSED_FIELDS: Readonly<Record<string, Readonly<Record<string, WebOpening>
   checkModels: { env: 'environment' },
   tellCrew: { verify: 'commands' },
 }
+/** The right that each verb of a batch needs: the right of the route for one process. */
+export const BATCH_RIGHTS: Readonly<Record<BatchBody['verb'], WebRight>> = {
+  pause: 'steer',
+  resume: 'steer',
+  stop: 'steer',
+  kill: 'steer',
+  send: 'steer',
+  pin: 'steer',
+  unpin: 'steer',
+  remove: 'all',
+}
 /** Models that play a file, whose tool calls the file chooses. */
 const FILE_MODEL = /^(script|replay):/
 
@@ -65,8 +77,8 @@ export async function restrictToSession<
   if (id !== routeId) throw new KernelError('FORBIDDEN', 'the request is refused')
   if (session === null) return { deps, body, query, adapt: async (answer) => answer }
   checkFields(id, body, openings)
-  if (id === 'resumeProcess' && body?.['fork'] === true && !covers(session.right, 'start'))
-    throw new KernelError('PERMISSION', `a fork needs the right \`start\`; this session has \`${session.right}\``)
+  if (id === 'resumeProcess' && body?.['fork'] === true) checkRight('a fork', session.right, 'start')
+  if (id === 'batch') checkRight(`\`${String(body?.['verb'])}\``, session.right, rightOfBatch(body?.['verb']))
   if (id === 'spawnProcess' && !openings.includes('commands')) await checkDirectory(body?.['cwd'], deps.reads)
   const { only } = session
   if (only !== null) checkSides(query)
@@ -75,6 +87,15 @@ export async function restrictToSession<
   const ownQuery = only !== null && id === 'getRows' ? await withOwnScope(query, only, deps.reads) : query
   const ownDeps = { ...deps, operations: deps.operations.asClient(`web:${session.id}`) }
   return { deps: ownDeps, body, query: ownQuery, adapt: (answer) => adaptAnswer(answer, id, session, deps.reads) }
+}
+
+function checkRight(what: string, held: WebRight, needed: WebRight): void {
+  if (!covers(held, needed)) throw new KernelError('PERMISSION', `${what} needs the right \`${needed}\`; this session has \`${held}\``)
+}
+
+/** An unknown verb needs all rights. */
+function rightOfBatch(verb: unknown): WebRight {
+  return Object.hasOwn(BATCH_RIGHTS, String(verb)) ? BATCH_RIGHTS[verb as BatchBody['verb']] : 'all'
 }
 
 function checkFields(id: string, body: Body, openings: readonly WebOpening[]): void {

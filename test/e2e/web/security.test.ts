@@ -242,6 +242,18 @@ describe('a stolen token', () => {
     )
   })
 
+  test('does to many processes what its right allows for one', async () => {
+    const { token: steering, session } = await web.start({ right: 'steer' })
+    const batch = (verb: string): ReturnType<WebAccess['ask']> => web.ask(steering, 'POST', '/v1/batch', { verb, refs: ['victim'] })
+    expect(await batch('pause')).toMatchObject({ status: 200, body: { results: [{ ok: true }] } })
+    const { recent } = await daemon.client.get<{ recent: { via?: string }[] }>('/v1/processes/victim/signals')
+    expect(recent.at(-1)).toMatchObject({ signal: 'SIGPAUSE', via: `web:${session.id}` })
+    expect(await batch('resume')).toMatchObject({ status: 200 })
+    const message = '`remove` needs the right `all`; this session has `steer`'
+    expect(await batch('remove')).toMatchObject({ status: 403, body: { error: { code: 'PERMISSION', message } } })
+    expect(await web.ask(reader, 'POST', '/v1/batch', { verb: 'pause', refs: ['victim'] })).toMatchObject({ status: 403 })
+  })
+
   test('over the socket nobody has the name of a session', async () => {
     await daemon.sendRaw({
       method: 'POST',

@@ -4,7 +4,10 @@ import type { Pass } from '../../../../src/daemon/web/pass.ts'
 import { rowsOfSession } from '../../../../src/daemon/web/rows-of-session.ts'
 import { makeAskView } from '../../../support/daemon/ask-view.ts'
 import { redact } from '../../../../src/daemon/web/redact.ts'
-import { restrictToSession } from '../../../../src/daemon/web/restrict.ts'
+import { BATCH_RIGHTS, restrictToSession } from '../../../../src/daemon/web/restrict.ts'
+import { batchBody } from '../../../../src/daemon/http/batch-route.ts'
+import { ROUTES } from '../../../../src/daemon/http/routes.ts'
+import { WEB_RIGHTS } from '../../../../src/kernel/model/words.ts'
 import { KernelError } from '../../../../src/kernel/model/errors.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
 
@@ -82,6 +85,35 @@ describe('the fields of a body', () => {
     expect(await codeOf(restrict('resumeProcess', { fork: true }, { right: 'steer' }))).toBe('PERMISSION')
     expect(await codeOf(restrict('resumeProcess', { fork: true }, { right: 'start' }))).toBe('passes')
     expect(await codeOf(restrict('resumeProcess', {}, { right: 'steer' }))).toBe('passes')
+  })
+})
+
+describe('a batch', () => {
+  test.each([
+    ['pause', 'pauseProcess'],
+    ['resume', 'resumeProcess'],
+    ['stop', 'signalProcess'],
+    ['kill', 'signalProcess'],
+    ['send', 'sendMessage'],
+    ['pin', 'pinProcess'],
+    ['unpin', 'pinProcess'],
+    ['remove', 'removeProcess'],
+  ] as const)('with `%s` needs the right of %s, and no other', async (verb, routeId) => {
+    const needed = ROUTES.find(({ id }) => id === routeId)?.right
+    for (const right of WEB_RIGHTS)
+      expect(await codeOf(restrict('batch', { verb, refs: ['root'] }, { right }))).toBe(
+        WEB_RIGHTS.indexOf(right) >= WEB_RIGHTS.indexOf(needed as never) ? 'passes' : 'PERMISSION',
+      )
+    // The door lets no session through that has less than the least of them.
+    expect(WEB_RIGHTS.indexOf(ROUTES.find(({ id }) => id === 'batch')?.right as never)).toBeLessThanOrEqual(
+      WEB_RIGHTS.indexOf(needed as never),
+    )
+  })
+
+  test('has a right for each of its verbs; any other word needs all', async () => {
+    expect(Object.keys(BATCH_RIGHTS).toSorted()).toEqual([...batchBody.shape.verb.options].toSorted())
+    expect(await codeOf(restrict('batch', { verb: 'toString' }, { right: 'start' }))).toBe('PERMISSION')
+    expect(await codeOf(restrict('batch', {}, { right: 'start' }))).toBe('PERMISSION')
   })
 })
 
