@@ -1,7 +1,7 @@
 // What the user can do to a process. Nothing is shown as done before the daemon says so: a button shows `asked` until its row changes or
 // an error comes. Each action has the command line that does the same. Test: test/e2e/web/actions.test.ts.
 import { signal } from '@preact/signals'
-import type { AskView, ProcessView, StepView } from '../src/api/views/process.ts'
+import type { AskView, ProcessView, ResumeBody, StepView } from '../src/api/views/process.ts'
 import type { NeedsView, NeedView } from '../src/api/views/needs.ts'
 import type { RowView } from '../src/api/views/rows.ts'
 import { request } from './api.ts'
@@ -92,15 +92,17 @@ export function answerText(uuid: string, { id, hash }: AskView, text: string): P
 export interface ForkChanges {
   readonly message?: string
   readonly model?: string
+  readonly effort?: NonNullable<ResumeBody['effort']>
   readonly name?: string
+  readonly limits?: { readonly budgetUsd: number }
   /** true: it works in a new worktree with the files of its step */
   readonly withFiles?: boolean
 }
 
-/** Makes a fork that continues after a step. Returns the UUID of the fork; null after an error. */
-export async function fork(uuid: string, fromStep: number, changes: ForkChanges): Promise<string | null> {
+/** Makes a fork that continues after a step; null: as it is now. Returns the UUID of the fork; null after an error. */
+export async function fork(uuid: string, fromStep: number | null, changes: ForkChanges): Promise<string | null> {
   try {
-    const body = { fork: true, fromStep, ...changes }
+    const body: ResumeBody = { fork: true, ...(fromStep === null ? {} : { fromStep }), ...changes }
     const { process } = await ask<{ process: ProcessView }>(`/v1/processes/${uuid}/resume`, { method: 'POST', body })
     failure.value = null
     return process.uuid

@@ -1,5 +1,5 @@
-// The page of one process: what it waits for, its money and context, its steps with one step whole, its logs, and what can be done to it.
-// Test: test/e2e/web/process.test.ts.
+// The page of one process: what it waits for, its money and context, its tabs, and what can be done to it. With `as=N` in the address it is
+// shown as of step N, and nothing can be done to it but forking. Test: test/e2e/web/process.test.ts, test/e2e/web/steps.test.ts.
 import { useEffect } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
@@ -9,59 +9,89 @@ import { ActionBar } from '../parts/action-bar.tsx'
 import { BudgetBar } from '../parts/budget-bar.tsx'
 import { Elapsed, Since } from '../parts/clock.tsx'
 import { costText } from '../parts/fleet-row.tsx'
-import { CrewBoard } from '../parts/crew-board.tsx'
-import { Files } from '../parts/files.tsx'
 import { MarkIcon } from '../parts/icons.tsx'
-import { Logs } from '../parts/logs.tsx'
 import { MessageBox } from '../parts/message-box.tsx'
 import { Questions } from '../parts/questions.tsx'
-import { Steps } from '../parts/steps.tsx'
+import { visibleText } from '../../src/faces/visible-text.ts'
 import { markSeen } from '../actions.ts'
-import { useKeys } from '../keyboard.ts'
+import { useKeys, type KeyHandlers } from '../keyboard.ts'
 import { rowKeys } from '../row-actions.ts'
+import { lazy } from '../lazy.tsx'
+import type { Live } from '../live.ts'
+import { asOf, tabAddress } from '../process/address.ts'
+import { FigureList, type Figure } from '../process/figures.tsx'
+import { useSteps } from '../process/read-steps.ts'
+import { ReplayBar, ReplayFigures } from '../process/replay.tsx'
+import { StepsTab } from '../process/steps-tab.tsx'
+import type { StepColumns } from '../../src/faces/step-list.ts'
 import { hasRows, rows, rowSignal, watchList } from '../rows.ts'
-import type { PageProps } from '../router.ts'
+import { navigate, type PageProps } from '../router.ts'
 import { may } from '../store.ts'
+
+const CrewBoard = lazy('The board', async () => (await import('../parts/crew-board.tsx')).CrewBoard)
+const Files = lazy('The list of files', async () => (await import('../parts/files.tsx')).Files)
+const Logs = lazy('The log', async () => (await import('../parts/logs.tsx')).Logs)
 
 const TABS = ['steps', 'files', 'logs'] as const
 const CREW_TABS = ['board', 'logs'] as const
+type Tab = (typeof TABS | typeof CREW_TABS)[number]
 
 export function ProcessPage({ path: [, uuid = '', part] }: PageProps): JSX.Element {
   watchList()
   const row = rowSignal(uuid).value
-  useKeys(
-    'process',
-    rowKeys(() => (row ? [row] : [])),
-  )
   const hasNewEnd = row !== undefined && row.unseen && row.endedAt !== null
   useEffect(() => {
     if (hasNewEnd && !document.hidden && may('answer')) void markSeen(uuid)
   }, [hasNewEnd])
   if (!hasRows()) return <p class="quiet">The process is being read.</p>
-  if (!row) return <NotInList />
-  const tabs = row.kind === 'crew' ? CREW_TABS : TABS
-  const tab = tabs.find((name) => name === part) ?? tabs[0]
+  return row ? <KnownProcess row={row} part={part} /> : <NotInList />
+}
+
+function KnownProcess({ row, part }: { readonly row: RowView; readonly part: string | undefined }): JSX.Element {
+  const { uuid } = row
+  const steps = useSteps(uuid)
+  const tabs: readonly Tab[] = row.kind === 'crew' ? CREW_TABS : TABS
+  const tab = tabs.find((name) => name === part) ?? tabs[0] ?? 'steps'
+  const isNow = asOf.value === null
+  useKeys('process', processKeys(row, tabs, tab))
   return (
     <article class="process" data-uuid={uuid}>
-      <ProcessHead row={row} />
-      {row.kind === 'crew' ? null : <Questions uuid={uuid} />}
+      <ProcessHead row={row} steps={steps} />
+      {isNow ? null : <ReplayBar row={row} steps={steps} />}
+      {row.kind === 'crew' || !isNow ? null : <Questions uuid={uuid} />}
       <nav class="tabs" aria-label="Parts of the process">
         {tabs.map((name) => (
-          <a key={name} href={`/p/${uuid}/${name}`} {...(name === tab ? { 'aria-current': 'page' as const } : {})}>
+          <a key={name} href={tabAddress(uuid, name)} {...(name === tab ? { 'aria-current': 'page' as const } : {})}>
             {name}
           </a>
         ))}
       </nav>
-      <TabContent row={row} tab={tab} />
-      <MessageBox row={row} />
+      <TabContent row={row} tab={tab} steps={steps} />
+      {isNow ? <MessageBox row={row} /> : null}
     </article>
   )
 }
 
-function TabContent({ row, tab }: { readonly row: RowView; readonly tab: (typeof TABS | typeof CREW_TABS)[number] }): JSX.Element {
+/** Keys of all tabs. The steps have their own for a fork and for what is next. Nothing can be done to the past. */
+function processKeys(row: RowView, tabs: readonly Tab[], tab: Tab): KeyHandlers {
+  const { fork, ...others } = asOf.value === null ? rowKeys(() => [row]) : {}
+  if (tab === 'steps') return others
+  const go = (by: number): void => {
+    const to = tabs[tabs.indexOf(tab) + by]
+    if (to !== undefined) navigate(tabAddress(row.uuid, to))
+  }
+  return { ...others, ...(fork ? { fork } : {}), previousPart: () => go(-1), nextPart: () => go(1) }
+}
+
+interface TabProps {
+  readonly row: RowView
+  readonly steps: Live<StepColumns>
+}
+
+function TabContent({ row, tab, steps }: TabProps & { readonly tab: Tab }): JSX.Element {
   switch (tab) {
     case 'steps':
-      return <Steps row={row} />
+      return <StepsTab row={row} steps={steps} />
     case 'files':
       return <Files row={row} />
     case 'logs':
@@ -94,15 +124,16 @@ function Ancestors({ row }: { readonly row: RowView }): JSX.Element {
       {above.map(({ uuid, name, pid }) => (
         <span key={uuid}>
           {' / '}
-          <a href={`/p/${uuid}`}>{name ?? pid}</a>
+          <a href={`/p/${uuid}`}>{name === null ? pid : visibleText(name)}</a>
         </span>
       ))}
     </nav>
   )
 }
 
-function ProcessHead({ row }: { readonly row: RowView }): JSX.Element {
+function ProcessHead({ row, steps }: TabProps): JSX.Element {
   const mark = markOf(row)
+  const isNow = asOf.value === null
   return (
     <header class="process-head">
       <Ancestors row={row} />
@@ -110,7 +141,7 @@ function ProcessHead({ row }: { readonly row: RowView }): JSX.Element {
         <span class={`mark ${mark.tone}`}>
           <MarkIcon name={markNameOf(row)} />
         </span>
-        <h2>{row.name ?? `process ${row.pid}`}</h2>
+        <h2>{row.name === null ? `process ${row.pid}` : visibleText(row.name)}</h2>
         <span class={`status-word ${mark.tone}`} data-status={row.status}>
           {mark.word}
         </span>
@@ -119,29 +150,29 @@ function ProcessHead({ row }: { readonly row: RowView }): JSX.Element {
           {row.model === null ? '' : ` · ${row.model}`}
           {row.step === 0 ? '' : ` · step ${row.step}`}
         </span>
-        <ActionBar row={row} />
+        {isNow ? <ActionBar row={row} /> : null}
       </div>
-      <p class="about">{row.about}</p>
-      {row.why ? (
+      <p class="about">{visibleText(row.about)}</p>
+      {row.why && isNow ? (
         <p class="why-line">
-          {row.why.text}{' '}
+          {visibleText(row.why.text)}{' '}
           <span class="quiet">
             since <Since at={row.why.since} />
           </span>
         </p>
       ) : null}
       {row.exit ? <p class="why-line">{exitText(row.exit)}</p> : null}
-      <Figures row={row} />
+      {isNow ? <Figures row={row} /> : <ReplayFigures row={row} steps={steps} />}
     </header>
   )
 }
 
 function exitText({ code, reason, signal, error }: NonNullable<RowView['exit']>): string {
-  return `ended: ${reason}, exit code ${code}${signal === undefined ? '' : `, ${signal}`}${error === undefined ? '' : `: ${error}`}`
+  return `ended: ${reason}, exit code ${code}${signal === undefined ? '' : `, ${signal}`}${error === undefined ? '' : `: ${visibleText(error)}`}`
 }
 
 function Figures({ row }: { readonly row: RowView }): JSX.Element {
-  const figures: readonly (readonly [string, JSX.Element | string])[] = [
+  const figures: readonly Figure[] = [
     ['time', <Elapsed key="time" row={row} />],
     ...(row.ctx ? [['context', `${formatTokens(row.ctx.used)} of ${formatTokens(row.ctx.window)}`] as const] : []),
     ...(costText(row) === '' ? [] : [['cost', formatCost(row.cost.usd, row.cost.unpriced)] as const]),
@@ -150,14 +181,5 @@ function Figures({ row }: { readonly row: RowView }): JSX.Element {
     ...(row.queue === 0 ? [] : [['waiting messages', String(row.queue)] as const]),
     ...(row.budget ? [[row.budget.limit, <BudgetBar key="budget" row={row} />] as const] : []),
   ]
-  return (
-    <dl class="figures">
-      {figures.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  )
+  return <FigureList figures={figures} />
 }

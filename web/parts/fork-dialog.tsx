@@ -3,33 +3,47 @@ import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { shellLine } from '../../src/api/text/shell-quote.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
+import { formatCount, formatLimitUsd } from '../../src/faces/format.ts'
 import { commandName, failure, fork, type ForkChanges } from '../actions.ts'
 import { navigate } from '../router.ts'
 import { Dialog } from './dialog.tsx'
 
-const opened = signal<{ readonly row: RowView; readonly step: number } | null>(null)
-const message = signal('')
-const model = signal('')
-const withFiles = signal(false)
+/** null as the step: as it is now, for agents that cannot be forked after an earlier step */
+const opened = signal<{ readonly row: RowView; readonly step: number | null } | null>(null)
+const fields = signal({ message: '', model: '', effort: '', name: '', budget: '', withFiles: false })
 const isMaking = signal(false)
 
-/** Opens the dialog for a fork after `step`. */
-export function openFork(row: RowView, step: number): void {
-  message.value = ''
-  model.value = ''
-  withFiles.value = row.branch !== null
+const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
+
+/** Opens the dialog for a fork after `step`; null: as it is now. */
+export function openFork(row: RowView, step: number | null): void {
+  fields.value = { message: '', model: '', effort: '', name: '', budget: '', withFiles: row.branch !== null && step !== null }
   failure.value = null
   opened.value = { row, step }
+}
+
+function setField<K extends keyof typeof fields.value>(name: K, value: (typeof fields.value)[K]): void {
+  fields.value = { ...fields.value, [name]: value }
+}
+
+/** The fields that were filled in. */
+function changesOf({ message, model, effort, name, budget, withFiles }: typeof fields.value): ForkChanges {
+  const budgetUsd = Number(budget)
+  const word = EFFORTS.find((one) => one === effort)
+  return {
+    ...(message === '' ? {} : { message }),
+    ...(model === '' ? {} : { model }),
+    ...(word === undefined ? {} : { effort: word }),
+    ...(name === '' ? {} : { name }),
+    ...(budgetUsd > 0 ? { limits: { budgetUsd } } : {}),
+    ...(withFiles ? { withFiles: true } : {}),
+  }
 }
 
 export function ForkDialog(): JSX.Element | null {
   if (!opened.value) return null
   const { row, step } = opened.value
-  const changes: ForkChanges = {
-    ...(message.value === '' ? {} : { message: message.value }),
-    ...(model.value === '' ? {} : { model: model.value }),
-    ...(withFiles.value ? { withFiles: true } : {}),
-  }
+  const changes = changesOf(fields.value)
   const make = async (event: Event): Promise<void> => {
     event.preventDefault()
     isMaking.value = true
@@ -39,24 +53,13 @@ export function ForkDialog(): JSX.Element | null {
     opened.value = null
     navigate(`/p/${uuid}`)
   }
+  const name = row.name ?? `process ${row.pid}`
   return (
-    <Dialog title={`Fork ${row.name ?? `process ${row.pid}`} after step ${step}`} onClose={() => (opened.value = null)}>
+    <Dialog title={step === null ? `Fork ${name} as it is now` : `Fork ${name} after step ${step}`} onClose={() => (opened.value = null)}>
       <form class="fork-form" onSubmit={(event) => void make(event)}>
-        <p class="quiet">Steps 1 to {step} go along. Its children and its waiting messages do not; its budget begins at 0.</p>
-        <label>
-          Message
-          <textarea rows={3} value={message.value} onInput={(event) => (message.value = event.currentTarget.value)} />
-        </label>
-        <label>
-          Model
-          <input value={model.value} placeholder={row.model ?? ''} onInput={(event) => (model.value = event.currentTarget.value)} />
-        </label>
-        {row.branch === null ? null : (
-          <label class="inline">
-            <input type="checkbox" checked={withFiles.value} onChange={(event) => (withFiles.value = event.currentTarget.checked)} /> in a
-            new worktree, with the files of step {step}
-          </label>
-        )}
+        {step === null ? null : <StepRange row={row} step={step} />}
+        <p class="quiet">{carriedText(row, step)}</p>
+        <ForkFields row={row} step={step} />
         <pre class="command">{forkCommand(row, step, changes)}</pre>
         {failure.value ? (
           <p class="problem" role="alert">
@@ -73,10 +76,96 @@ export function ForkDialog(): JSX.Element | null {
   )
 }
 
-function forkCommand(row: RowView, step: number, { message: text, model: name, withFiles: files }: ForkChanges): string {
-  const parts = ['reeve', 'resume', commandName(row), '--fork', '--from-step', String(step)]
-  if (name !== undefined) parts.push('--model', name)
-  if (files) parts.push('--with-files')
-  if (text !== undefined) parts.push('--message', text)
+/** What goes along, and what does not. */
+function carriedText({ queue, sub }: RowView, step: number | null): string {
+  const steps = step === null ? 'All its steps go along.' : step === 1 ? 'Step 1 goes along.' : `Steps 1 to ${step} go along.`
+  const left = [
+    sub.live > 1 ? 'the living processes below it' : 'its children',
+    queue === 0 ? 'its waiting messages' : formatCount(queue, 'waiting message'),
+  ]
+  return `${steps} These do not: ${left.join(', ')}. Its budget begins at 0.`
+}
+
+function StepRange({ row, step }: { readonly row: RowView; readonly step: number }): JSX.Element {
+  const last = Math.max(step, row.endedAt === null ? row.step - 1 : row.step)
+  return (
+    <label>
+      after step {step} of {row.step}
+      <input
+        type="range"
+        min={1}
+        max={last}
+        value={step}
+        onInput={(event) => (opened.value = { row, step: Number(event.currentTarget.value) })}
+      />
+    </label>
+  )
+}
+
+function ForkFields({ row, step }: { readonly row: RowView; readonly step: number | null }): JSX.Element {
+  const { message, model, effort, name, budget, withFiles } = fields.value
+  return (
+    <>
+      <label>
+        Message
+        <textarea autofocus rows={3} value={message} onInput={(event) => setField('message', event.currentTarget.value)} />
+      </label>
+      <div class="fork-columns">
+        <label>
+          Model
+          <input value={model} placeholder={row.model ?? ''} onInput={(event) => setField('model', event.currentTarget.value)} />
+        </label>
+        <label>
+          Effort
+          <select value={effort} onChange={(event) => setField('effort', event.currentTarget.value)}>
+            <option value="">as it is</option>
+            {EFFORTS.map((word) => (
+              <option key={word}>{word}</option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Name
+          <input value={name} onInput={(event) => setField('name', event.currentTarget.value)} />
+        </label>
+        <label>
+          Budget in USD
+          <input
+            type="number"
+            min="0"
+            step="any"
+            value={budget}
+            placeholder={row.budget?.limit === 'budgetUsd' ? formatLimitUsd(row.budget.of) : 'as it is'}
+            onInput={(event) => setField('budget', event.currentTarget.value)}
+          />
+        </label>
+      </div>
+      {row.branch === null || step === null ? null : (
+        <fieldset>
+          <legend>Files</legend>
+          <label class="inline">
+            <input type="radio" name="files" checked={withFiles} onChange={() => setField('withFiles', true)} /> those of step {step}, in a
+            new worktree
+          </label>
+          <label class="inline">
+            <input type="radio" name="files" checked={!withFiles} onChange={() => setField('withFiles', false)} /> this directory as it is
+            now, shared with {row.name ?? 'it'}
+          </label>
+        </fieldset>
+      )}
+    </>
+  )
+}
+
+function forkCommand(row: RowView, step: number | null, changes: ForkChanges): string {
+  const { message, model, effort, name, limits, withFiles } = changes
+  const parts = ['reeve', 'resume', commandName(row), '--fork']
+  if (step !== null) parts.push('--from-step', String(step))
+  if (model !== undefined) parts.push('--model', model)
+  if (effort !== undefined) parts.push('--effort', effort)
+  if (name !== undefined) parts.push('--name', name)
+  if (limits) parts.push('--budget-usd', String(limits.budgetUsd))
+  if (withFiles) parts.push('--with-files')
+  if (message !== undefined) parts.push('--message', message)
   return shellLine(parts)
 }

@@ -38,7 +38,8 @@ export function RowWindow({ count, rowHeight, draw, selected, class: name, attri
     const top = selected * rowHeight
     if (top < element.scrollTop) element.scrollTop = top
     else if (top + rowHeight > element.scrollTop + element.clientHeight) element.scrollTop = top + rowHeight - element.clientHeight
-  }, [selected, rowHeight])
+    // A list that has become shorter must still show its selected row.
+  }, [selected, rowHeight, view.height])
   const first = Math.max(0, Math.floor(view.top / rowHeight) - OVERSCAN)
   const last = Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + OVERSCAN)
   return (

@@ -173,7 +173,7 @@ describePage('an action of the page', { config: CONFIG }, (world) => {
     const page = await world.visit(`/p/${uuid}`, { right: 'read' })
     await page.locator('.question pre', { hasText: 'touch made' }).waitFor()
     await page.getByText('read only').waitFor()
-    expect(await page.locator('main button, main form').count()).toBe(0)
+    expect(await page.locator('main :is(.actions, .question button, .fork, form)').count()).toBe(0)
     await page.goto(`${world.web.origin}/`)
     await page.locator('.needs li').waitFor()
     expect(await page.locator('.needs button').count()).toBe(0)

@@ -46,6 +46,8 @@ export interface LocalDaemonOptions {
   readonly clock?: Clock
   /** the file whose removal ends an idle daemon */
   readonly programFile?: string
+  /** writes into the store before the daemon starts */
+  readonly prepare?: (stateDir: string) => Promise<void>
 }
 
 export class LocalDaemon implements AsyncDisposable {
@@ -80,6 +82,7 @@ export class LocalDaemon implements AsyncDisposable {
     await mkdir(local.home, { mode: 0o700 })
     if (config !== undefined) await writeFile(local.paths.configFile, config)
     try {
+      await options.prepare?.(local.paths.state)
       await local.start()
     } catch (error) {
       await dir[Symbol.asyncDispose]()

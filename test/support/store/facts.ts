@@ -57,6 +57,8 @@ export function stepOf(step: number, text = `text ${step}`): FactBody[] {
 export class CommitMaker {
   cursor: number
   pid: number
+  /** the time of the fact with this cursor, in wall ms */
+  timeOf = (cursor: number): number => 1_700_000_000_000 + cursor
   readonly #processes = new Map<Uuid, Process>()
 
   constructor(counters = { pid: 0, cursor: 0 }, processes: readonly Process[] = []) {
@@ -103,7 +105,7 @@ export class CommitMaker {
       const before = this.#processes.get(uuid)
       const cursor = ++this.cursor
       const previousSeq = body.type === 'process.forked' ? body.origin.seq : (before?.seq ?? 0)
-      const fact = { cursor, uuid, seq: previousSeq + 1, pid: before?.pid ?? this.pid, at: 1_700_000_000_000 + cursor, body }
+      const fact = { cursor, uuid, seq: previousSeq + 1, pid: before?.pid ?? this.pid, at: this.timeOf(cursor), body }
       const after = fold(before, fact)
       this.#processes.set(uuid, after)
       return { ...fact, moment: momentOf(after, undefined) }

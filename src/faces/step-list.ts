@@ -1,0 +1,175 @@
+// The list of steps that the page shows: which steps a filter leaves, and where runs of silent reads stand as one line. Works on columns, so
+// that thousands of steps are cheap. Pure. Test: test/tables/faces/step-list.test.ts.
+import { STEP_FLAGS } from '../api/step-flags.ts'
+import type { BriefStepsView } from '../api/views/steps.ts'
+
+export type StepColumns = BriefStepsView['columns']
+
+/** What a filter can leave: steps with a text, with changed files or a failed call; steps of more than 30 s, or $0.05. */
+export const STEP_KINDS = ['text', 'edits', 'failed', 'slow', 'dear'] as const
+export type StepKind = (typeof STEP_KINDS)[number]
+
+const SLOW_MS = 30_000
+const DEAR_USD = 0.05
+/** a shorter run of silent reads is not folded */
+const MIN_RUN = 3
+
+/** One line of the list: the steps with the indices `from` to `to` of the columns. Only a folded run has more than one. */
+export interface StepLine {
+  readonly from: number
+  readonly to: number
+}
+
+export interface StepSelection {
+  /** steps of one of these kinds; empty: all steps */
+  readonly only: ReadonlySet<StepKind>
+  /** a text of the step, or a tool, contains this */
+  readonly find: string
+  /** the first steps of the runs that are not folded */
+  readonly unfolded: ReadonlySet<number>
+  /** steps after this one are left out; null: none */
+  readonly upTo: number | null
+}
+
+export function hasFlag(columns: StepColumns, index: number, flag: keyof typeof STEP_FLAGS): boolean {
+  return ((columns.flags[index] ?? 0) & STEP_FLAGS[flag]) !== 0
+}
+
+/** The time of a step, in ms: of its model calls, its tools, and its waits for the user. Held time does not count. */
+export function activeMs({ modelMs, toolMs, humanMs }: StepColumns, index: number): number {
+  return (modelMs[index] ?? 0) + (toolMs[index] ?? 0) + (humanMs[index] ?? 0)
+}
+
+/** Replaces the steps from the first one of `more` on. */
+export function joinColumns(known: StepColumns, more: StepColumns): StepColumns {
+  const first = more.step[0]
+  if (first === undefined) return known
+  const kept = indexOfStep(known, first)
+  const keys = Object.keys(known) as (keyof StepColumns)[]
+  return Object.fromEntries(keys.map((key) => [key, [...known[key].slice(0, kept), ...more[key]]])) as unknown as StepColumns
+}
+
+/** The number of steps before `step`: its index, if it is among them. */
+export function indexOfStep({ step: steps }: StepColumns, step: number): number {
+  let [low, high] = [0, steps.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((steps[middle] ?? 0) < step) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** The last step that can no longer change, of those that are read: what follows it is read again. 0: none. */
+export function settledStep(columns: StepColumns): number {
+  const count = columns.step.length
+  // Usage and records of files come while the next step runs. A call that a crash cut off stays open for ever.
+  const recent = Math.max(0, count - 50)
+  let settled = Math.max(0, count - 2)
+  for (let index = settled - 1; index >= recent; index -= 1) if (hasFlag(columns, index, 'open')) settled = index
+  return columns.step[settled - 1] ?? 0
+}
+
+/** The lines of the list. */
+export function stepLines(columns: StepColumns, selection: StepSelection): StepLine[] {
+  const { only, unfolded, upTo } = selection
+  const find = selection.find.toLowerCase()
+  const isFiltered = only.size > 0 || find !== ''
+  const end = upTo === null ? columns.step.length : indexOfStep(columns, upTo + 1)
+  const lines: StepLine[] = []
+  for (let index = 0; index < end; index += 1) {
+    if (isFiltered) {
+      if ((only.size === 0 || isOneOf(columns, index, only)) && (find === '' || contains(columns, index, find)))
+        lines.push({ from: index, to: index })
+      continue
+    }
+    let last = index
+    while (last < end && isSilentRead(columns, last)) last += 1
+    if (last - index < MIN_RUN || unfolded.has(columns.step[index] ?? 0)) {
+      const to = Math.max(index, last - 1)
+      for (let one = index; one <= to; one += 1) lines.push({ from: one, to: one })
+      index = to
+    } else {
+      lines.push({ from: index, to: last - 1 })
+      index = last - 1
+    }
+  }
+  return lines
+}
+
+/** The index of the line with a step; of a step without a line the one before; -1: there is none. */
+export function lineOfStep(columns: StepColumns, lines: readonly StepLine[], step: number): number {
+  let [low, high] = [0, lines.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((columns.step[lines[middle]?.from ?? 0] ?? 0) <= step) low = middle + 1
+    else high = middle
+  }
+  return low - 1
+}
+
+/** A finished step without a text that only read, without a failure. */
+function isSilentRead(columns: StepColumns, index: number): boolean {
+  const loud = STEP_FLAGS.open | STEP_FLAGS.failed | STEP_FLAGS.writes | STEP_FLAGS.asked | STEP_FLAGS.files | STEP_FLAGS.compacted
+  return columns.text[index] === '' && (columns.tools[index]?.length ?? 0) > 0 && ((columns.flags[index] ?? 0) & loud) === 0
+}
+
+function isOneOf(columns: StepColumns, index: number, kinds: ReadonlySet<StepKind>): boolean {
+  for (const kind of kinds) if (isKind(columns, index, kind)) return true
+  return false
+}
+
+function isKind(columns: StepColumns, index: number, kind: StepKind): boolean {
+  switch (kind) {
+    case 'text':
+      return columns.text[index] !== ''
+    case 'edits':
+      return hasFlag(columns, index, 'files')
+    case 'failed':
+      return hasFlag(columns, index, 'failed')
+    case 'slow':
+      return activeMs(columns, index) > SLOW_MS
+    case 'dear':
+      return (columns.usd[index] ?? 0) > DEAR_USD
+  }
+}
+
+function contains({ text, tools }: StepColumns, index: number, find: string): boolean {
+  return (text[index] ?? '').toLowerCase().includes(find) || (tools[index] ?? []).some((tool) => tool.toLowerCase().includes(find))
+}
+
+/** The tools of some steps as one text: `read ×2, bash failed, grep …`. At most `most` names. */
+export function toolsText(tools: readonly string[], most = 3): string {
+  const counts = new Map<string, number>()
+  for (const tool of tools) counts.set(tool, (counts.get(tool) ?? 0) + 1)
+  const names = [...counts].map(([tool, count]) => {
+    const name = tool.endsWith('!') ? `${tool.slice(0, -1)} failed` : tool.endsWith('?') ? `${tool.slice(0, -1)} …` : tool
+    return count === 1 ? name : `${name} ×${count}`
+  })
+  return names.length > most ? `${names.slice(0, most).join(', ')} +${names.length - most}` : names.join(', ')
+}
+
+/** The usage of a process up to and with a step. */
+export interface UsageUpTo {
+  readonly usd: number | null
+  readonly input: number
+  readonly cached: number
+  readonly output: number
+  readonly context: number | null
+  readonly activeMs: number
+}
+
+/** Adds up the steps before index `end`. */
+export function usageUpTo(columns: StepColumns, end: number): UsageUpTo {
+  let [usd, input, cached, output, ms]: [number | null, number, number, number, number] = [null, 0, 0, 0, 0]
+  for (let index = 0; index < end; index += 1) {
+    const cost = columns.usd[index] ?? null
+    if (cost !== null) usd = (usd ?? 0) + cost
+    input += columns.in[index] ?? 0
+    cached += columns.cached[index] ?? 0
+    output += columns.out[index] ?? 0
+    ms += activeMs(columns, index)
+  }
+  const context = columns.ctx.slice(0, end).findLast((one) => one !== null) ?? null
+  return { usd, input, cached, output, context, activeMs: ms }
+}

@@ -1,0 +1,64 @@
+// What keys do on the steps of a process; src/faces/keys.ts has the keys. Test: test/e2e/web/steps.test.ts.
+import type { RowView } from '../../src/api/views/rows.ts'
+import { hasFlag, indexOfStep, lineOfStep, type StepColumns, type StepLine } from '../../src/faces/step-list.ts'
+import type { KeyHandlers } from '../keyboard.ts'
+import { openFork } from '../parts/fork-dialog.tsx'
+import { setQuery } from '../router.ts'
+import { asOf, showStep } from './address.ts'
+import { canFork } from './step-rows.tsx'
+
+/** the lines of a page of the list */
+const PAGE_LINES = 15
+
+interface Position {
+  readonly row: RowView
+  readonly columns: StepColumns
+  readonly lines: readonly StepLine[]
+  readonly step: number
+  readonly unfold: (step: number) => void
+}
+
+export function stepHandlers({ row, columns, lines, step, unfold }: Position): KeyHandlers {
+  const line = lineOfStep(columns, lines, step)
+  const index = indexOfStep(columns, step)
+  const show = (to: number | undefined): boolean => {
+    if (to !== undefined) showStep(row.uuid, to)
+    return to !== undefined
+  }
+  const goTo = (to: number): boolean =>
+    !isInScrolledPart() && show(columns.step[lines[Math.max(0, Math.min(lines.length - 1, to))]?.from ?? -1])
+  return {
+    previousLine: () => goTo(line - 1),
+    nextLine: () => goTo(line + 1),
+    linesUp: () => goTo(line - PAGE_LINES),
+    linesDown: () => goTo(line + PAGE_LINES),
+    firstStep: () => goTo(0),
+    lastStep: () => goTo(lines.length - 1),
+    previousPart: () => show(columns.step[index - 1]),
+    nextPart: () => show(columns.step[index + 1]),
+    previousEdit: () => show(stepWithFiles(columns, index, -1)),
+    nextEdit: () => show(stepWithFiles(columns, index, 1)),
+    unfoldRun: () => {
+      const at = lines[line]
+      if (!at || at.to === at.from) return false
+      unfold(columns.step[at.from] ?? step)
+    },
+    replay: () => setQuery('as', asOf.value === null ? String(step) : ''),
+    fork: () => {
+      if (!canFork(row, columns, index)) return false
+      openFork(row, row.forks === 'any step' ? step : null)
+    },
+  }
+}
+
+/** Parts that scroll keep the keys that scroll. */
+function isInScrolledPart(): boolean {
+  return document.activeElement?.closest('.step-detail') !== null
+}
+
+/** The nearest step with changed files, before or after an index. */
+function stepWithFiles(columns: StepColumns, from: number, by: 1 | -1): number | undefined {
+  for (let index = from + by; index >= 0 && index < columns.step.length; index += by)
+    if (hasFlag(columns, index, 'files')) return columns.step[index]
+  return undefined
+}

@@ -1,0 +1,185 @@
+// The list of steps. Only the visible rows are drawn. Between two steps lies the line at which a fork begins: above it all goes along.
+// Test: test/e2e/web/steps.test.ts.
+import { useState } from 'preact/hooks'
+import type { JSX } from 'preact'
+import type { RowView } from '../../src/api/views/rows.ts'
+import { formatClock, formatCost, formatCount, formatDuration } from '../../src/faces/format.ts'
+import { activeMs, hasFlag, toolsText, type StepColumns, type StepLine } from '../../src/faces/step-list.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
+import { daemonNow } from '../parts/clock.tsx'
+import { openFork } from '../parts/fork-dialog.tsx'
+import { KindMark } from '../parts/icons.tsx'
+import { RowWindow } from '../parts/row-window.tsx'
+import { isStale, may } from '../store.ts'
+import { showStep } from './address.ts'
+
+const STEP_HEIGHT = 28
+
+interface StepRowsProps {
+  readonly row: RowView
+  readonly columns: StepColumns
+  readonly lines: readonly StepLine[]
+  /** the index of the selected line; -1: none */
+  readonly selected: number
+  readonly onUnfold: (step: number) => void
+}
+
+export function StepRows({ row, columns, lines, selected, onUnfold }: StepRowsProps): JSX.Element {
+  const [pointed, setPointed] = useState(-1)
+  const first = (line: StepLine | undefined): number => columns.step[line?.from ?? -1] ?? 0
+  const attributes = {
+    role: 'listbox' as const,
+    tabIndex: 0,
+    'aria-label': 'Steps',
+    ...(selected < 0 ? {} : { 'aria-activedescendant': `step-${first(lines[selected])}` }),
+    onMouseLeave: () => setPointed(-1),
+  }
+  return (
+    <RowWindow
+      class="list"
+      count={lines.length}
+      rowHeight={STEP_HEIGHT}
+      selected={selected < 0 ? null : selected}
+      attributes={attributes}
+      draw={(index, top) => {
+        const line = lines[index]
+        if (!line) return <></>
+        const step = first(line)
+        return (
+          <StepRow
+            key={step}
+            columns={columns}
+            line={line}
+            top={top}
+            isSelected={index === selected}
+            onClick={() => {
+              showStep(row.uuid, step)
+              if (line.to > line.from) onUnfold(step)
+            }}
+            onPoint={() => setPointed(index)}
+          >
+            {index === selected || index === pointed ? <ForkLine row={row} columns={columns} index={line.to} /> : null}
+          </StepRow>
+        )
+      }}
+    />
+  )
+}
+
+/** The boundary after a step, drawn only where a fork can begin. Keys and the header of the step have the same. */
+function ForkLine({
+  row,
+  columns,
+  index,
+}: {
+  readonly row: RowView
+  readonly columns: StepColumns
+  readonly index: number
+}): JSX.Element | null {
+  if (!canFork(row, columns, index)) return null
+  const step = columns.step[index] ?? 0
+  return (
+    <span class="fork-line" aria-hidden="true">
+      <span
+        class="fork-label"
+        onClick={(event) => {
+          event.stopPropagation()
+          openFork(row, row.forks === 'any step' ? step : null)
+        }}
+      >
+        <KindMark name="fork" /> fork here: {step === 1 ? 'step 1 goes' : `steps 1–${step} go`} along
+      </span>
+    </span>
+  )
+}
+
+/** The time of day; the date is its title. */
+function TimeOfDay({ at }: { readonly at: number }): JSX.Element {
+  const iso = new Date(at).toISOString()
+  return <span title={formatClock(iso, 0)}>{formatClock(iso, at)}</span>
+}
+
+/** Whether a fork can begin after the step with this index. An agent that forks only as it is now can do so after the last one. */
+export function canFork(row: RowView, columns: StepColumns, index: number): boolean {
+  if (row.forks === 'no' || !may('start') || isStale.value) return false
+  if (row.forks === 'now') return index === columns.step.length - 1
+  return !hasFlag(columns, index, 'open')
+}
+
+interface StepRowProps {
+  readonly columns: StepColumns
+  readonly line: StepLine
+  readonly top: number
+  readonly isSelected: boolean
+  readonly onClick: () => void
+  readonly onPoint: () => void
+  readonly children: JSX.Element | null
+}
+
+function StepRow({ columns, line: { from, to }, top, isSelected, onClick, onPoint, children }: StepRowProps): JSX.Element {
+  const step = columns.step[from] ?? 0
+  const count = to - from + 1
+  return (
+    <div
+      id={`step-${step}`}
+      class={`step-row${isSelected ? ' selected' : ''}${count > 1 ? ' run' : ''}${hasFlag(columns, from, 'failed') ? ' failed' : ''}`}
+      role="option"
+      aria-selected={isSelected}
+      data-step={step}
+      style={{ transform: `translateY(${top}px)` }}
+      onClick={onClick}
+      onMouseEnter={onPoint}
+    >
+      <span class="number">{step}</span>
+      <span class="number quiet">
+        <TimeOfDay at={columns.at[from] ?? 0} />
+      </span>
+      <span class="text">
+        {count > 1 ? (
+          <span class="quiet">
+            {formatCount(count, 'silent step')}, to {columns.step[to]}
+          </span>
+        ) : (
+          visibleText(columns.text[from] ?? '')
+        )}
+      </span>
+      <span class="tools">{visibleText(toolsText(columns.tools.slice(from, to + 1).flat()))}</span>
+      <Marks columns={columns} from={from} to={to} />
+      <span class="number">{formatDuration(timeOf(columns, from, to))}</span>
+      <span class="number cost">{costText(columns, from, to)}</span>
+      {children}
+    </div>
+  )
+}
+
+function timeOf(columns: StepColumns, from: number, to: number): number {
+  const isOpen = to === columns.step.length - 1 && hasFlag(columns, to, 'open')
+  let ms = isOpen ? Math.max(0, daemonNow() - (columns.at[to] ?? 0) - (columns.heldMs[to] ?? 0)) : activeMs(columns, to)
+  for (let index = from; index < to; index += 1) ms += activeMs(columns, index)
+  return ms
+}
+
+function costText({ usd }: StepColumns, from: number, to: number): string {
+  const known = usd.slice(from, to + 1).filter((one) => one !== null)
+  return known.length === 0 ? '' : formatCost(known.reduce((sum, one) => sum + one, 0))
+}
+
+/** What a step did beside its tools, as signs with words. */
+function Marks({ columns, from, to }: { readonly columns: StepColumns; readonly from: number; readonly to: number }): JSX.Element {
+  const marks = [
+    ['files', '±', 'changed files'],
+    ['asked', '?', 'asked the user'],
+    ['compacted', '⇣', 'compacted the context'],
+  ] as const
+  return (
+    <span class="marks">
+      {marks.map(([flag, sign, word]) =>
+        from === to && hasFlag(columns, from, flag) ? (
+          <abbr key={flag} title={word} class={flag}>
+            {sign}
+          </abbr>
+        ) : null,
+      )}
+    </span>
+  )
+}

@@ -1,0 +1,115 @@
+// The steps of a process: the time axis, the list, and the selected step whole. Keys work in all three. Test: test/e2e/web/steps.test.ts.
+import { signal } from '@preact/signals'
+import { useMemo } from 'preact/hooks'
+import type { JSX } from 'preact'
+import type { RowView } from '../../src/api/views/rows.ts'
+import { indexOfStep, lineOfStep, STEP_KINDS, stepLines, type StepColumns, type StepKind } from '../../src/faces/step-list.ts'
+import { useKeys } from '../keyboard.ts'
+import { lazy } from '../lazy.tsx'
+import type { Live } from '../live.ts'
+import { query, setQuery } from '../router.ts'
+import { addressedStep, asOf } from './address.ts'
+import { StepDetail } from './step-detail.tsx'
+import { StepRows } from './step-rows.tsx'
+import { stepHandlers } from './step-keys.ts'
+
+const Timeline = lazy('The time axis', async () => (await import('./timeline.tsx')).Timeline)
+
+/** the first steps of the runs of silent reads that the user has unfolded */
+const unfolded = signal<ReadonlySet<number>>(new Set())
+
+export interface StepsTabProps {
+  readonly row: RowView
+  readonly steps: Live<StepColumns>
+}
+
+export function StepsTab({ row, steps: { value, error } }: StepsTabProps): JSX.Element {
+  if (value.value !== null) return <StepsOf row={row} columns={value.value} problem={error.value} />
+  return error.value === null ? <p class="quiet">The steps are being read.</p> : <p class="problem">{error.value}</p>
+}
+
+interface StepsOfProps {
+  readonly row: RowView
+  readonly columns: StepColumns
+  readonly problem: string | null
+}
+
+function StepsOf({ row, columns, problem }: StepsOfProps): JSX.Element {
+  const only = query.value.get('only') ?? ''
+  const find = query.value.get('find') ?? ''
+  const upTo = asOf.value
+  const lines = useMemo(() => {
+    const kinds = new Set(STEP_KINDS.filter((kind) => only.split(',').includes(kind)))
+    return stepLines(columns, { only: kinds, find, unfolded: unfolded.value, upTo })
+  }, [columns, only, find, unfolded.value, upTo])
+  const step = addressedStep.value ?? upTo ?? columns.step[lines.at(-1)?.to ?? columns.step.length - 1] ?? 1
+  const index = indexOfStep(columns, step)
+  const hasStep = columns.step[index] === step
+  useKeys('process', stepHandlers({ row, columns, lines, step, unfold }))
+  if (columns.step.length === 0)
+    return (
+      <p class="quiet">
+        No steps: it {row.endedAt === null ? 'has not called a model yet' : 'never called a model'}
+        {row.driver === 'command' ? ', see its logs' : ''}.
+      </p>
+    )
+  return (
+    <div class="steps-tab">
+      {problem === null ? null : <p class="problem">{problem}</p>}
+      <Timeline row={row} columns={columns} step={step} />
+      <div class="steps">
+        <section class="step-list" aria-label="Steps of the process">
+          <FilterBar only={only} find={find} shown={lines.length} />
+          <StepRows row={row} columns={columns} lines={lines} selected={lineOfStep(columns, lines, step)} onUnfold={unfold} />
+        </section>
+        {hasStep ? (
+          <StepDetail key={step} row={row} columns={columns} index={index} />
+        ) : (
+          <p class="quiet">
+            There is no step {step}: the last one is {columns.step.at(-1)}.
+          </p>
+        )}
+      </div>
+    </div>
+  )
+}
+
+function unfold(step: number): void {
+  unfolded.value = new Set([...unfolded.value, step])
+}
+
+const KIND_NAMES: Readonly<Record<StepKind, string>> = { text: 'text', edits: 'edits', failed: 'failed', slow: '> 30 s', dear: '> $0.05' }
+
+function FilterBar({ only, find, shown }: { readonly only: string; readonly find: string; readonly shown: number }): JSX.Element {
+  const kinds = only.split(',').filter((kind) => kind !== '')
+  const toggle = (kind: StepKind): void =>
+    setQuery('only', (kinds.includes(kind) ? kinds.filter((one) => one !== kind) : [...kinds, kind]).join(','))
+  return (
+    <div class="step-filter" role="search">
+      <input
+        type="search"
+        aria-label="Find in the steps"
+        placeholder="find"
+        value={find}
+        onInput={(event) => setQuery('find', event.currentTarget.value)}
+      />
+      <span class="quiet">only</span>
+      {STEP_KINDS.map((kind) => (
+        <button key={kind} type="button" class="kind-filter" aria-pressed={kinds.includes(kind)} onClick={() => toggle(kind)}>
+          {KIND_NAMES[kind]}
+        </button>
+      ))}
+      {shown === 0 ? (
+        <button
+          type="button"
+          onClick={() => {
+            setQuery('only', '')
+            setQuery('find', '')
+          }}
+        >
+          No step: show all
+        </button>
+      ) : null}
+    </div>
+  )
+}
