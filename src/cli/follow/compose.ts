@@ -9,10 +9,10 @@ import { exitCode, Failure } from '../errors.ts'
 import type { UserAction } from '../input/interrupts.ts'
 import { Throttle } from '../live/throttle.ts'
 import { errorText, type Output } from '../print/output.ts'
+import { STOP_GRACE_MS } from '../../kernel/model/signals.ts'
 
 /** the shortest time between two requests for the run */
 const MIN_INTERVAL_MS = 100
-const STOP_GRACE_MS = 10_000
 /** The statuses that end a run. `interrupted` is none of them: the next daemon continues such a run. */
 const FINAL_STATUSES: ReadonlySet<string> = new Set(['completed', 'failed', 'stopped'])
 

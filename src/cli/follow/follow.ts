@@ -13,6 +13,7 @@ import { exitCode, Failure } from '../errors.ts'
 import { toFact } from './event-to-fact.ts'
 import type { UserAction } from '../input/interrupts.ts'
 import { errorText, type Output } from '../print/output.ts'
+import { STOP_GRACE_MS } from '../../kernel/model/signals.ts'
 
 /** Prints the events of a followed process. */
 export interface FollowPrinter {
@@ -24,8 +25,6 @@ export interface FollowPrinter {
   printEnd(process: ProcessView): Promise<void>
 }
 
-/** the grace of `reeve stop` */
-const STOP_GRACE_MS = 10_000
 /** the longest wait for the release of resources after an exit */
 const RELEASE_MS = 6_000
 

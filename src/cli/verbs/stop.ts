@@ -3,8 +3,8 @@ import { forEachSelected } from '../actions/for-each-process.ts'
 import { dryRun, previewLines, withSummary } from '../actions/stakes.ts'
 import { stopAndWait } from '../actions/stop-and-wait.ts'
 import type { VerbCall } from '../table/verb.ts'
+import { STOP_GRACE_MS } from '../../kernel/model/signals.ts'
 
-const GRACE_MS = 10_000
 const REQUEST = { signal: 'SIGTERM', subtree: false } as const
 
 export async function run(call: VerbCall): Promise<number> {
@@ -19,6 +19,6 @@ export async function run(call: VerbCall): Promise<number> {
     act: (ref, _, count) =>
       isDryRun
         ? dryRun(reeve, ref, REQUEST)
-        : withSummary(reeve, { ref, count }, REQUEST, () => stopAndWait(reeve, ref, { ...REQUEST, minGraceMs: GRACE_MS })),
+        : withSummary(reeve, { ref, count }, REQUEST, () => stopAndWait(reeve, ref, { ...REQUEST, minGraceMs: STOP_GRACE_MS })),
   })
 }

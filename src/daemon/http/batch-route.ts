@@ -5,12 +5,11 @@ import { KernelError } from '../../kernel/model/errors.ts'
 import { errorBody } from './error-body.ts'
 import { clientNameOf, defineRoute, type ApiRoute, type RoutesDeps } from './route.ts'
 import type { BatchResultView } from '../../api/views/batch.ts'
+import { STOP_GRACE_MS } from '../../kernel/model/signals.ts'
 
 /** The greatest number of processes of a request, and of those that are handled at the same time. */
 const MAX_REFS = 1_000
 const CONCURRENT = 16
-/** The grace period of `stop` for an agent that is not known to need longer. */
-const GRACE_MS = 10_000
 
 const BATCH_VERBS = ['pause', 'resume', 'stop', 'kill', 'send', 'remove', 'pin', 'unpin'] as const
 
@@ -58,7 +57,7 @@ function actionsFor({ operations, removals, annotations }: RoutesDeps, { subtree
   return {
     pause: (ref) => operations.pause(ref, tree, via),
     resume: (ref) => removals.runExclusively(ref, (uuid) => operations.resume(uuid, tree)),
-    stop: (ref) => operations.signal(ref, { signal: 'SIGTERM', leastGraceMs: GRACE_MS, ...tree }, via),
+    stop: (ref) => operations.signal(ref, { signal: 'SIGTERM', leastGraceMs: STOP_GRACE_MS, ...tree }, via),
     kill: (ref) => operations.signal(ref, { signal: 'SIGKILL', ...tree }, via),
     send: (ref) => operations.send(ref, { text }),
     remove: async (ref) => {

@@ -11,6 +11,7 @@ import type { Process } from '../../kernel/model/process.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 import { withoutUndefined } from '../../kernel/util/without-undefined.ts'
 import { SIGNALS, WAIT_TARGETS } from '../../kernel/model/words.ts'
+import { STOP_GRACE_MS } from '../../kernel/model/signals.ts'
 
 /** The largest numbers of rows of `ps` and of lines of `inspect`. */
 const MAX_ROWS = 100
@@ -300,7 +301,7 @@ const signal = defineOwnTool({
       process,
       await context.host.operations.signal(
         process.uuid,
-        { signal: signalName, subtree, ...(signalName === 'SIGTERM' ? { leastGraceMs: 10_000 } : {}) },
+        { signal: signalName, subtree, ...(signalName === 'SIGTERM' ? { leastGraceMs: STOP_GRACE_MS } : {}) },
         VIA,
       ),
     )

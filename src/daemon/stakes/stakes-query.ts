@@ -18,6 +18,7 @@ import type { Table } from '../loop/table.ts'
 import type { Removals } from '../operations/removals.ts'
 import type { Worktrees } from '../operations/worktrees.ts'
 import type { ProcessQueries } from '../views/process-queries.ts'
+import { STOP_GRACE_MS } from '../../kernel/model/signals.ts'
 
 interface StakesDeps {
   readonly reads: Pick<ProcessQueries, 'resolve'>
@@ -43,8 +44,6 @@ const MAX_READ = 50
 const MAX_CALLS = 64
 /** The longest text that describes a call. */
 const MAX_WHAT_CHARS = 120
-/** The grace of `reeve stop`. It is the same for the consequences, whatever its length. */
-const STOP_GRACE_MS = 10_000
 
 const NO_FILES: FilesAtStake = { unrecorded: null, unmerged: [], notes: [] }
 

@@ -21,9 +21,7 @@ import type { ExitStatus, Process } from '../model/process.ts'
 import type { DecisionDraft } from './draft.ts'
 import type { Sender, Uuid } from '../model/ids.ts'
 import type { NodeSpec } from '../model/process-spec.ts'
-
-/** The grace of a finished run. */
-const END_GRACE_MS = 10_000
+import { STOP_GRACE_MS } from '../model/signals.ts'
 
 function asSender({ uuid }: Pick<Process, 'uuid'>): Sender {
   return `agent:${uuid}`
@@ -41,7 +39,7 @@ export function advanceRun(draft: DecisionDraft, uuid: Uuid): boolean {
     const exit: ExitStatus = { code: reason === 'completed' ? 0 : 1, reason, cause: 'agent' }
     draft.emit(uuid, {
       type: 'process.stopping',
-      stopping: { signal: 'SIGTERM', by: asSender(run), at: draft.now.wall, graceMs: END_GRACE_MS, exit },
+      stopping: { signal: 'SIGTERM', by: asSender(run), at: draft.now.wall, graceMs: STOP_GRACE_MS, exit },
     })
     return true
   }

@@ -10,11 +10,11 @@ import type { Process, Stopping } from '../model/process.ts'
 import type { DecisionDraft } from './draft.ts'
 
 /** The minimum grace, in ms, of a stop signal whose sender gave none. */
-export const KILL_GRACE_MS = 300
+export const MIN_GRACE_MS = 300
 
 /** The part of the grace for the stop sequence: the observed clean-up time of the programs, at most half of the grace. */
 function stopSequenceMs({ spec }: Process, graceMs: number): number {
-  return Math.min(Math.max(KILL_GRACE_MS, spec.graceMs ?? 0), graceMs / 2)
+  return Math.min(Math.max(MIN_GRACE_MS, spec.graceMs ?? 0), graceMs / 2)
 }
 
 /** Begins or shortens the wrap-up. False when the agent cannot read the message, or has no time: it then stops like any process. */

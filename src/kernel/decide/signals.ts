@@ -15,7 +15,7 @@ import { DEFER_MS, SIGNAL_TABLE, dispositionOf, signalMessageId } from '../model
 import { heldText } from './resume.ts'
 import { isLiving, isSuspended } from '../model/status.ts'
 import { livingChildren, livingSubtree } from '../state/tree.ts'
-import { KILL_GRACE_MS, endWrapUpEarly, wrapUp } from './graceful-stop.ts'
+import { MIN_GRACE_MS, endWrapUpEarly, wrapUp } from './graceful-stop.ts'
 import type { InputOf } from '../model/inputs.ts'
 import type { PendingSignal, SignalState } from '../model/signals.ts'
 import type { Process, Stopping } from '../model/process.ts'
@@ -228,7 +228,7 @@ const DEFAULT_ACTIONS: Readonly<Record<Signal, (draft: DecisionDraft, process: P
 }
 
 function graceOf({ spec }: Process, { graceMs }: SignalDelivery): number {
-  return graceMs ?? Math.max(KILL_GRACE_MS, spec.graceMs ?? 0)
+  return graceMs ?? Math.max(MIN_GRACE_MS, spec.graceMs ?? 0)
 }
 
 function runDefaultAction(draft: DecisionDraft, uuid: Uuid, delivery: SignalDelivery): void {

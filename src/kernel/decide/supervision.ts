@@ -26,9 +26,7 @@ import type { FollowUp, DecisionDraft } from './draft.ts'
 import type { Sender, Uuid } from '../model/ids.ts'
 import type { Signal } from '../model/words.ts'
 import type { MemberId } from '../model/crew/words.ts'
-
-/** The grace of a child that its supervisor stops. */
-const STOP_GRACE_MS = 10_000
+import { STOP_GRACE_MS } from '../model/signals.ts'
 
 /** Runs the follow-ups of a decision, including those that they add. */
 export function runFollowUps(draft: DecisionDraft): void {

@@ -1,8 +1,14 @@
-// The signals of the kernel: their numbers, which of them can be blocked, and the one function that decides a disposition. A
-// blocked signal stays pending; for any other its handler decides. The numbers are the kernel's own; the command line
+// The signals of the kernel: their numbers, which of them can be blocked, the grace of a stop, and the one function that decides a
+// disposition. A blocked signal stays pending; for any other its handler decides. The numbers are the kernel's own; the command line
 // takes POSIX numbers. Test: test/tables/kernel/model/signals.test.ts.
 import type { Sender, Uuid } from './ids.ts'
 import { SIGNALS, type Handler, type Signal } from './words.ts'
+
+/**
+ * The time in ms between SIGTERM and SIGKILL for a stop: by the user, a supervisor, a crew or a compose run. It is more for an agent whose
+ * clean-up is known to take longer.
+ */
+export const STOP_GRACE_MS = 10_000
 
 /** A signal that was sent but not delivered yet. */
 export interface PendingSignal {

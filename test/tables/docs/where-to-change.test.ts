@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { ROOT } from '../../support/env.ts'
 
 const MARKED = /`([^`]+)`/g
-const PATH = /^(?:src|test|scripts|bench)\/[\w./*-]+$/
+const PATH = /^(?:src|web|test|scripts|bench)\/[\w./*-]+$/
 const IDENTIFIER = /^(?:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*|[a-z]+(?:[A-Z][a-z0-9]*)+)$/
 const SAME_FILE = '| the same file |'
 
@@ -26,7 +26,7 @@ function pathsOf(text: string): string[] {
 
 function textOf(path: string): string {
   const files = globSync(path, { cwd: ROOT }).flatMap((found) =>
-    statSync(join(ROOT, found)).isDirectory() ? globSync(`${found}/**/*.ts`, { cwd: ROOT }) : [found],
+    statSync(join(ROOT, found)).isDirectory() ? globSync(`${found}/**/*.{ts,tsx}`, { cwd: ROOT }) : [found],
   )
   return files.map((file) => readFileSync(join(ROOT, file), 'utf8')).join('\n')
 }

@@ -3,8 +3,7 @@ import { pickLivingRun } from '../../input/which-run.ts'
 import { stopAndWait } from '../../actions/stop-and-wait.ts'
 import { resolveForEnd } from '../../input/which-process.ts'
 import type { VerbCall } from '../../table/verb.ts'
-
-const GRACE_MS = 10_000
+import { STOP_GRACE_MS } from '../../../kernel/model/signals.ts'
 
 export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const [ref] = args.words
@@ -17,7 +16,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
     fields,
     exit = 0,
   } = await stopAndWait(reeve, uuid, {
-    ...(args.on('now') ? { signal: 'SIGKILL' } : { signal: 'SIGTERM', minGraceMs: GRACE_MS }),
+    ...(args.on('now') ? { signal: 'SIGKILL' } : { signal: 'SIGTERM', minGraceMs: STOP_GRACE_MS }),
     subtree: false,
   })
   if (out.json) await out.value({ ...fields, run: await reeve.compose.get(uuid) })

@@ -4,15 +4,14 @@
 import { resolveLivingCrew } from '../../input/which-crew.ts'
 import { stopAndWait } from '../../actions/stop-and-wait.ts'
 import type { VerbCall } from '../../table/verb.ts'
-
-const GRACE_MS = 10_000
+import { STOP_GRACE_MS } from '../../../kernel/model/signals.ts'
 
 export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const { uuid } = await resolveLivingCrew(reeve, args.words[0])
   const result = await stopAndWait(
     reeve,
     uuid,
-    args.on('now') ? { signal: 'SIGKILL', subtree: false } : { signal: 'SIGTERM', minGraceMs: GRACE_MS, subtree: false },
+    args.on('now') ? { signal: 'SIGKILL', subtree: false } : { signal: 'SIGTERM', minGraceMs: STOP_GRACE_MS, subtree: false },
   )
   if (out.json) await out.value(result.fields)
   else await out.message(result.message)

@@ -29,6 +29,7 @@ import type { ExitStatus, Process } from '../../model/process.ts'
 import type { DecisionDraft } from '../draft.ts'
 import type { Uuid } from '../../model/ids.ts'
 import type { MemberId } from '../../model/crew/words.ts'
+import { STOP_GRACE_MS } from '../../model/signals.ts'
 
 type ActOf<T extends Act['type']> = Extract<Act, { type: T }>
 /** `strict`: the issuer is the user, who gets an error when a queue is full; reports of members are always accepted. */
@@ -173,7 +174,7 @@ function endCrew(draft: DecisionDraft, uuid: Uuid, { outcome, summary }: ActOf<'
     draft.emit(uuid, { type: 'process.ready', turn: progress.turn, outcome: outcome === 'completed' ? 'ok' : 'error', result: summary })
   draft.emit(uuid, {
     type: 'process.stopping',
-    stopping: { signal: 'SIGTERM', by: 'system', at: draft.now.wall, graceMs: END_GRACE_MS, exit: exitOf(outcome, summary) },
+    stopping: { signal: 'SIGTERM', by: 'system', at: draft.now.wall, graceMs: STOP_GRACE_MS, exit: exitOf(outcome, summary) },
   })
   draft.followUps.push({ type: 'stopWithChildren', uuid, signal: 'SIGTERM' })
 }
@@ -186,5 +187,3 @@ function exitOf(outcome: ActOf<'end'>['outcome'], summary: string): ExitStatus {
 
 /** the reason for which members retire at the end of their crew */
 const END_REASON = 'the crew is done'
-/** grace of the members at the end of their crew */
-const END_GRACE_MS = 10_000

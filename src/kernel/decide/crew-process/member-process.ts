@@ -15,9 +15,8 @@ import type { Sender, Uuid } from '../../model/ids.ts'
 import type { Cause, Signal } from '../../model/words.ts'
 import type { MemberId } from '../../model/crew/words.ts'
 import type { CrewSpec } from '../../model/process-spec.ts'
+import { STOP_GRACE_MS } from '../../model/signals.ts'
 
-/** grace of a member that its crew stops */
-const STOP_GRACE_MS = 10_000
 /** the signals that a member blocks while it commits */
 const MASKED_WHILE_COMMITTING: readonly Signal[] = ['SIGTERM', 'SIGPAUSE']
 
