@@ -1,6 +1,6 @@
-// The signals of the kernel: their numbers, which of them can be blocked, the grace of a stop, and the one function that decides a
-// disposition. A blocked signal stays pending; for any other its handler decides. The numbers are the kernel's own; the command line
-// takes POSIX numbers. Test: test/tables/kernel/model/signals.test.ts.
+// The signals of the kernel: their numbers, which of them can be blocked, and the grace of a stop. One function decides the disposition of
+// a signal. A blocked signal stays pending; for any other its handler decides. The numbers are the kernel's own; the command line takes
+// POSIX numbers. Test: test/tables/kernel/model/signals.test.ts.
 import type { Sender, Uuid } from './ids.ts'
 import { SIGNALS, type Handler, type Signal } from './words.ts'
 
