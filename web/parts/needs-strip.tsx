@@ -24,7 +24,6 @@ function thaw(): void {
 }
 
 export function NeedsStrip(): JSX.Element | null {
-  // Without the details, which a narrow session may not read, the rows alone say who needs the user.
   const needs = useNeeds()
   useEffect(() => thaw, [])
   const all = urgent.value

@@ -76,7 +76,7 @@ export interface RoutesDeps {
   readonly usageRate: () => Promise<UsageRateView>
   /** searches all processes if `processes` is null; stops when `signal` aborts */
   readonly search: (query: SearchQuery, processes: readonly Process[] | null, signal: AbortSignal) => Promise<SearchView>
-  readonly needs: Pick<NeedQueries, 'list' | 'get'>
+  readonly needs: Pick<NeedQueries, 'list' | 'get' | 'below'>
   readonly feed: Feed
   readonly rows: Pick<RowFeed, 'snapshot' | 'follow'>
   readonly store: Store

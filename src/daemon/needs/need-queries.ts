@@ -4,6 +4,7 @@ import { KernelError } from '../../kernel/model/errors.ts'
 import { snoozedUntil } from '../../kernel/state/attention.ts'
 import type { NeedView, NeedsView } from '../../api/views/needs.ts'
 import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'
+import type { Uuid } from '../../kernel/model/ids.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { Store } from '../../store/store.ts'
 import type { CrewDiffs } from '../crew/diff.ts'
@@ -43,9 +44,17 @@ export interface NeedsQuery {
 
 export class NeedQueries {
   readonly #deps: NeedQueriesDeps
+  /** the root of the only subtree that exists for these queries; null: all processes do */
+  readonly #top: Uuid | null
 
-  constructor(deps: NeedQueriesDeps) {
+  constructor(deps: NeedQueriesDeps, top: Uuid | null = null) {
     this.#deps = deps
+    this.#top = top
+  }
+
+  /** The same queries, for which nothing exists but a process and all below it. */
+  below(top: Uuid): NeedQueries {
+    return new NeedQueries(this.#deps, top)
   }
 
   /** Lists the needs, the most urgent first. Errors: those of a reference. */
@@ -79,12 +88,13 @@ export class NeedQueries {
 
   #view(need: Need): NeedView {
     const { table, clock, reads } = this.#deps
-    return needView(need, { table, wall: clock.now().wall, view: reads.view(need.process, ['note', 'holds', 'asks']) })
+    return needView(need, { table, wall: clock.now().wall, top: this.#top, view: reads.view(need.process, ['note', 'holds', 'asks']) })
   }
 
   /** All needs, in order. */
   async #all(): Promise<Need[]> {
     const { table, clock, slices } = this.#deps
+    const top = this.#top
     const ended = await this.#endedLately()
     const { wall, mono } = clock.now()
     const living = await slices.map([...table.all()], (uuid) => {
@@ -94,7 +104,8 @@ export class NeedQueries {
     const ends = ended
       .filter(({ uuid }) => table.get(uuid) === undefined)
       .flatMap((process) => [...needsOf(process, { table, wall, mono })])
-    return [...living.flat(), ...ends].sort(compareNeeds)
+    const all = [...living.flat(), ...ends]
+    return (top === null ? all : all.filter(({ process }) => isBelow(process, top, table))).sort(compareNeeds)
   }
 
   /** The processes that ended lately, the newest first. */

@@ -25,14 +25,16 @@ export interface NeedViewContext {
   readonly table: Pick<LiveTable, 'get'>
   /** wall ms */
   readonly wall: number
+  /** the process above which nothing is shown; null: there is none */
+  readonly top: Uuid | null
   /** the view of the process, with the fields that a need shows */
   readonly view: Pick<ProcessView, 'note' | 'holds' | 'asks'>
 }
 
-export function needView(need: Need, { table, wall, view }: NeedViewContext): NeedView {
+export function needView(need: Need, { table, wall, top, view }: NeedViewContext): NeedView {
   const { id, kind, rank, at, process, ask, hold, task } = need
   const { uuid, pid, spec, progress, life } = process
-  const root = rootOf(process, table)
+  const root = rootOf(process, table, top)
   const exit = life.state === 'zombie' || life.state === 'dead' ? life.exit : null
   return {
     id,
@@ -63,10 +65,13 @@ export function needView(need: Need, { table, wall, view }: NeedViewContext): Ne
   }
 }
 
-/** The topmost living process above a process. */
-function rootOf(process: Process, table: Pick<LiveTable, 'get'>): Process {
+/** The topmost living process above a process, at most `top`. */
+function rootOf(process: Process, table: Pick<LiveTable, 'get'>, top: Uuid | null): Process {
   let root = process
-  for (const above of ancestorsOf(process, table)) root = above
+  for (const above of ancestorsOf(process, table)) {
+    if (root.uuid === top) break
+    root = above
+  }
   return root
 }
 

@@ -1,6 +1,7 @@
 // What a redacted session reads: no inputs and results of tools, no output, no contents of files, no environment. An answer without a row
 // here is not for such a session. Test: test/tables/daemon/web/restrict.test.ts.
 import type { RowView } from '../../api/views/rows.ts'
+import type { NeedView } from '../../api/views/needs.ts'
 import type { BriefStepsView, StepDetailView } from '../../api/views/steps.ts'
 import type { AskView, LogLine, ProcessView, StepView } from '../../api/views/process.ts'
 
@@ -19,6 +20,8 @@ const REDACTIONS: Readonly<Record<string, (answer: never) => object>> = {
   getLogs: (answer: { lines: LogLine[] }) => ({ ...answer, lines: answer.lines.filter(({ stream }) => !HIDDEN_STREAMS.has(stream)) }),
   getSignals: (answer: object) => answer,
   getDaemon: (answer: object) => answer,
+  listNeeds: (answer: { needs: NeedView[] }) => ({ ...answer, needs: answer.needs.map(redactNeed) }),
+  getNeed: (answer: { need: NeedView }) => ({ ...answer, need: redactNeed(answer.need) }),
   // Rows are redacted where they are written: rows-of-session.ts.
   getRows: (answer: object) => answer,
 }
@@ -54,8 +57,36 @@ export function redactDoing(doing: RowView['doing']): RowView['doing'] {
   return doing && { ...doing, ...(doing.input === undefined ? {} : { input: HIDDEN }) }
 }
 
+/** A question without its text, call and change. The names of options may have parts of the call. */
 function redactAsk(ask: AskView): AskView {
-  return { ...ask, text: HIDDEN, tool: ask.tool && { ...ask.tool, input: null, locations: [] }, diff: [] }
+  const tool = ask.tool && { ...ask.tool, input: null, locations: [] }
+  return { ...ask, text: HIDDEN, tool, diff: [], options: ask.options.map(redactOption) }
+}
+
+const OPTION_NAMES: Readonly<Record<AskView['options'][number]['kind'], string>> = {
+  allow_once: 'Allow once',
+  allow_always: 'Allow always',
+  reject_once: 'Reject once',
+  reject_always: 'Reject always',
+  choice: HIDDEN,
+}
+
+function redactOption(option: AskView['options'][number]): AskView['options'][number] {
+  return { ...option, name: OPTION_NAMES[option.kind] }
+}
+
+/** A need without what it is about. What the process said last is no secret: its steps have it, too. */
+function redactNeed(need: NeedView): NeedView {
+  const { ask, task, options, evidence } = need
+  return {
+    ...need,
+    title: HIDDEN,
+    ask: ask && redactAsk(ask),
+    task: task && { ...task, title: HIDDEN },
+    options: ask ? options.map(redactOption) : options,
+    commands: [],
+    evidence: { ...evidence, note: null, report: null, text: null, change: null },
+  }
 }
 
 /** A list of steps, one step whole, or columns, which have no inputs and results. */

@@ -67,7 +67,7 @@ const FILE_MODEL = /^(script|replay):/
 
 /** Restricts a request to its session. Errors: PERMISSION for what the session may not send; NOT_FOUND for a process outside its subtree. */
 export async function restrictToSession<
-  D extends { readonly reads: Reads; readonly operations: Pick<RoutesDeps['operations'], 'asClient'> },
+  D extends Pick<RoutesDeps, 'needs'> & { readonly reads: Reads; readonly operations: Pick<RoutesDeps['operations'], 'asClient'> },
 >(
   { session, routeId, openings }: Pass,
   { id, ref, query }: { readonly id: string; readonly ref: string; readonly query: unknown },
@@ -85,7 +85,9 @@ export async function restrictToSession<
   if (session.redact) checkNoMatch(query)
   if (only !== null && ref !== '') await checkWithin(deps.reads, ref, only)
   const ownQuery = only !== null && id === 'getRows' ? await withOwnScope(query, only, deps.reads) : query
-  const ownDeps = { ...deps, operations: deps.operations.asClient(`web:${session.id}`) }
+  if (only !== null && id === 'listNeeds') await checkUnder(query, only, deps.reads)
+  const needs = only === null ? deps.needs : deps.needs.below(only)
+  const ownDeps = { ...deps, needs, operations: deps.operations.asClient(`web:${session.id}`) }
   return { deps: ownDeps, body, query: ownQuery, adapt: (answer) => adaptAnswer(answer, id, session, deps.reads) }
 }
 
@@ -142,6 +144,12 @@ async function withOwnScope(query: unknown, root: Uuid, reads: Reads): Promise<o
   const ref = /^subtree:(.+)$/.exec(scope)?.[1]
   if (ref !== undefined) await checkWithin(reads, ref, root)
   return { ...(query as object), scope: ref === undefined ? `subtree:${root}` : scope }
+}
+
+/** Checks the process below which needs are listed. Errors: NOT_FOUND for another process than one of the session. */
+async function checkUnder(query: unknown, root: Uuid, reads: Reads): Promise<void> {
+  const { under } = query as { readonly under?: string }
+  if (under !== undefined) await checkWithin(reads, under, root)
 }
 
 /** Checks that no side of a comparison is a step of another process, `UUID@STEP`. Errors: PERMISSION. */

@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { DaemonView } from '../../../src/api/views/daemon.ts'
+import type { NeedsView } from '../../../src/api/views/needs.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import { ROUTES } from '../../../src/daemon/http/routes.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
@@ -207,6 +208,43 @@ describe('a stolen token', () => {
       })
     for (const path of ['/v1/events', '/v1/search?text=x', '/v1/usage', '/v1/daemon', '/v1/processes/victim/lineage'])
       expect(await web.ask(narrow, 'GET', path)).toMatchObject({ status: 403, body: { error: { code: 'PERMISSION' } } })
+  })
+
+  test('for a subtree sees its own needs alone, and a redacted one not what they are about', async () => {
+    const asking = async (name: string, parent?: string): Promise<string> => {
+      const script = [{ tools: [{ name: 'bash', input: { command: `touch secret-of-${name}` } }] }, { text: 'done' }]
+      const under = parent === undefined ? {} : { parent }
+      const { uuid } = await daemon.spawnScripted(script, { name, permissions: 'ask', ...under })
+      await daemon.waitForStatus(uuid, 'waiting')
+      return uuid
+    }
+    const above = await asking('above')
+    const inner = await asking('inner', above)
+    const beside = await asking('beside')
+    const { needs } = await daemon.client.get<NeedsView>('/v1/needs')
+    const idOf = (uuid: string): string => needs.find((need) => need.uuid === uuid)?.id ?? ''
+    const { token: narrow } = await web.start({ right: 'read', only: inner })
+    const listed = await web.ask(narrow, 'GET', '/v1/needs?all=1')
+    expect(listed).toMatchObject({ status: 200, body: { total: 1, snoozed: 0, needs: [{ uuid: inner, root: inner, rootName: 'inner' }] } })
+    expect(await web.ask(narrow, 'GET', `/v1/needs/${idOf(inner)}`)).toMatchObject({ status: 200, body: { need: { uuid: inner } } })
+    for (const hidden of [above, beside, 'above', 'beside']) expect(JSON.stringify(listed)).not.toContain(hidden)
+    for (const id of [idOf(above), idOf(beside), 'missing'])
+      expect(await web.ask(narrow, 'GET', `/v1/needs/${id}`)).toMatchObject({
+        status: 404,
+        body: { error: { message: `nothing with the id ${id} waits for the user` } },
+      })
+    for (const ref of [above, 'beside', 'missing'])
+      expect(await web.ask(narrow, 'GET', `/v1/needs?under=${ref}`)).toMatchObject({
+        status: 404,
+        body: { error: { message: `no process "${ref}"` } },
+      })
+    const { token: redacted } = await web.start({ right: 'read', redact: true })
+    for (const path of ['/v1/needs', `/v1/needs/${idOf(inner)}`]) {
+      const answer = await web.ask(redacted, 'GET', path)
+      expect(answer).toMatchObject({ status: 200 })
+      expect(JSON.stringify(answer)).not.toContain('secret-of')
+    }
+    for (const uuid of [inner, above, beside]) await daemon.signal(uuid, 'SIGKILL')
   })
 
   test('cannot take the name of a process or of another client; its own name is in the journal', async () => {

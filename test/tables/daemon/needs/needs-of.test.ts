@@ -34,7 +34,7 @@ function processOf(...bodies: readonly FactBody[]): Process {
 function viewsOf(process: Process, wall = START_AT + 60_000): NeedView[] {
   const context = { table: new Table(0), wall, mono: 0 }
   const view = processView(process, NO_CONTEXT, 0)
-  return needsOf(process, context).map((need) => needView(need, { ...context, view }))
+  return needsOf(process, context).map((need) => needView(need, { ...context, top: null, view }))
 }
 const kindsOf = (process: Process, wall?: number): string[] => viewsOf(process, wall).map(({ kind }) => kind)
 

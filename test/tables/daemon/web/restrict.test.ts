@@ -24,6 +24,7 @@ const reads = {
   list: async () => [{ directory: '/src/app' }],
 }
 
+const needs = { below: (top: string) => ({ top }) } as never
 const operations = { asClient: (via: string) => ({ via }) as never }
 
 function restrict(
@@ -40,7 +41,7 @@ function restrict(
   return restrictToSession(
     { session: grant, routeId, openings },
     { id: routeId, ref, query },
-    { deps: { reads: reads as never, operations }, body: body as Readonly<Record<string, unknown>> },
+    { deps: { reads: reads as never, operations, needs }, body: body as Readonly<Record<string, unknown>> },
   )
 }
 
@@ -140,6 +141,17 @@ describe('a session for a subtree', () => {
     expect(code === 'passes' ? query : code).toEqual(code === 'passes' ? { scope: result, shape: 'columns' } : result)
   })
 
+  test.each([
+    [undefined, 'passes'],
+    ['child', 'passes'],
+    ['other', 'NOT_FOUND'],
+    ['missing', 'NOT_FOUND'],
+  ])('lists its own needs, below %s: %s', async (under, code) => {
+    const restricted = restrict('listNeeds', {}, { only: 'root', query: under === undefined ? {} : { under } })
+    expect(await codeOf(restricted)).toBe(code)
+    if (code === 'passes') expect((await restricted).deps).toMatchObject({ needs: { top: 'root' } })
+  })
+
   test('compares with no other process', async () => {
     const only = { ref: 'child', only: 'root' }
     expect(await codeOf(restrict('getDiff', {}, { ...only, query: { from: '1', to: 'now' } }))).toBe('passes')
@@ -158,7 +170,7 @@ describe('a session for a subtree', () => {
 
 test('a pass for another route passes nothing', async () => {
   const pass: Pass = { session: null, routeId: 'startWebSession', openings: [] }
-  const request = { deps: { reads: reads as never, operations }, body: {} }
+  const request = { deps: { reads: reads as never, operations, needs }, body: {} }
   expect(await codeOf(restrictToSession(pass, { id: 'spawnProcess', ref: '', query: {} }, request))).toBe('FORBIDDEN')
   expect(await codeOf(restrictToSession(pass, { id: 'startWebSession', ref: '', query: {} }, request))).toBe('passes')
 })
@@ -189,6 +201,7 @@ test('a redacted answer has no inputs, results, output or questions', () => {
   const secret = 'SECRET'
   const ask = makeAskView({
     text: secret,
+    options: [{ id: 'a', name: `Always allow ${secret}`, kind: 'allow_always' }],
     tool: { name: 'edit', kind: 'edit', input: { path: secret }, cut: false, locations: [secret] },
     diff: [{ path: secret, old: secret, new: secret, oldKnown: true, equalBefore: 0, equalAfter: 0, cut: 0 }],
   })
@@ -201,7 +214,15 @@ test('a redacted answer has no inputs, results, output or questions', () => {
     name: 'kept',
   }
   const tool = { callId: '1', name: 'bash', input: { command: secret }, result: secret, outcome: 'ok', exitCode: 0, durationMs: 1 }
+  const need = {
+    ...{ uuid: 'u', title: secret, ask, hold: null, commands: [`reeve answer 1 ${secret}`] },
+    task: { id: 't', title: secret },
+    options: ask.options,
+    evidence: { note: secret, message: 'kept', error: null, report: secret, text: secret, change: { text: secret } },
+  }
   const answers = [
+    redact('listNeeds', { version: 1, needs: [need] }),
+    redact('getNeed', { version: 1, need }),
     redact('getProcess', { version: 1, process }),
     redact('listProcesses', { version: 1, processes: [process] }),
     redact('getSteps', { version: 1, steps: [{ step: 1, text: 'kept', tools: [tool], notes: [secret] }] }),
