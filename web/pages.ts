@@ -15,6 +15,8 @@ export interface PageEntry {
 export const PAGES: readonly PageEntry[] = [
   { path: '/', title: 'Fleet', place: 'bar', key: 'f', load: async () => (await import('./pages/fleet.tsx')).FleetPage },
   { path: '/p/:uuid', title: 'Process', place: 'none', load: async () => (await import('./pages/process.tsx')).ProcessPage },
+  { path: '/p/:uuid/lineage', title: 'Forks', place: 'none', load: async () => (await import('./pages/lineage.tsx')).LineagePage },
+  { path: '/compare/:a/:b', title: 'Compare', place: 'none', load: async () => (await import('./pages/compare.tsx')).ComparePage },
   { path: '/runs', title: 'Runs', place: 'more', key: 'r', load: async () => (await import('./pages/runs.tsx')).RunsPage },
   { path: '/cost', title: 'Cost', place: 'bar', key: '$', load: async () => (await import('./pages/cost.tsx')).CostPage },
 ]

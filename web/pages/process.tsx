@@ -11,6 +11,7 @@ import { Elapsed, Since } from '../parts/clock.tsx'
 import { costText } from '../parts/fleet-row.tsx'
 import { MarkIcon } from '../parts/icons.tsx'
 import { MessageBox } from '../parts/message-box.tsx'
+import { ProcessLinks } from '../parts/process-links.tsx'
 import { Questions } from '../parts/questions.tsx'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { markSeen } from '../actions.ts'
@@ -65,6 +66,7 @@ function KnownProcess({ row, part }: { readonly row: RowView; readonly part: str
             {name}
           </a>
         ))}
+        <ProcessLinks row={row} />
       </nav>
       <TabContent row={row} tab={tab} steps={steps} />
       {isNow ? <MessageBox row={row} /> : null}

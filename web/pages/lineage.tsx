@@ -1,0 +1,116 @@
+// The forks of a process, with its origins, as lanes: each fork stands below its origin, with its step, its money, how it ended and what it
+// changed. Two of them can be compared. Test: test/e2e/web/compare.test.ts.
+import type { JSX } from 'preact'
+import type { LineageNodeView, LineageView } from '../../src/api/views/resume.ts'
+import { formatCost, formatCount } from '../../src/faces/format.ts'
+import { ask, commandName } from '../actions.ts'
+import { useReader } from '../live.ts'
+import { CommandLine } from '../parts/command-line.tsx'
+import { KindMark } from '../parts/icons.tsx'
+import { NodeMark } from '../parts/compare/node-mark.tsx'
+import { hasRows, rowSignal, watchList } from '../rows.ts'
+import { query, setQuery, type PageProps } from '../router.ts'
+
+export function LineagePage({ path: [, uuid = ''] }: PageProps): JSX.Element {
+  const { value, error } = useReader(
+    () => watchList() >= 0 && rowSignal(uuid).value !== null && hasRows(),
+    `lineage ${uuid}`,
+    () => ask<LineageView>(`/v1/processes/${encodeURIComponent(uuid)}/lineage`),
+  )
+  const lineage = value.value
+  const own = lineage?.processes.find((process) => process.uuid === uuid)
+  return (
+    <section class="lineage" aria-label="Forks">
+      <nav class="ancestors" aria-label="Ancestors">
+        <a href="/">Fleet</a>
+        {' / '}
+        <a href={`/p/${uuid}`}>{own?.name ?? own?.pid ?? 'the process'}</a>
+      </nav>
+      <h2>Forks</h2>
+      {error.value === null ? null : <p class="problem">{error.value}</p>}
+      {lineage === null ? error.value === null ? <p class="quiet">The forks are being read.</p> : null : <Lanes lineage={lineage} />}
+      {own ? <CommandLine words={['reeve', 'lineage', commandName(own)]} /> : null}
+    </section>
+  )
+}
+
+/** Each process after its origin, with its depth. */
+function Lanes({ lineage: { uuid, processes, truncated } }: { readonly lineage: LineageView }): JSX.Element {
+  const depths = new Map<string, number>()
+  for (const { uuid: own, originUuid } of processes) depths.set(own, originUuid === null ? 0 : (depths.get(originUuid) ?? -1) + 1)
+  const marked = processes.find((process) => process.uuid === query.value.get('mark'))
+  return (
+    <>
+      {processes.length === 1 ? (
+        <p class="quiet">It has no fork, and is none. “Fork after it” under a step of the process makes one.</p>
+      ) : null}
+      <ul class="lanes-of-forks">
+        {processes.map((process) => (
+          <Lane key={process.uuid} process={process} depth={depths.get(process.uuid) ?? 0} isOwn={process.uuid === uuid} marked={marked} />
+        ))}
+      </ul>
+      {truncated ? <p class="problem">The tree has more processes than are shown.</p> : null}
+    </>
+  )
+}
+
+interface LaneProps {
+  readonly process: LineageNodeView
+  readonly depth: number
+  readonly isOwn: boolean
+  readonly marked: LineageNodeView | undefined
+}
+
+function Lane({ process, depth, isOwn, marked }: LaneProps): JSX.Element {
+  const { uuid, originUuid, originStep, changed, lastText, exit, model, status } = process
+  const isGone = status === 'collected'
+  return (
+    <li
+      class={isOwn ? 'lane-of-fork own' : 'lane-of-fork'}
+      style={{ paddingInlineStart: `${0.5 + Math.min(depth, 8) * 1.4}rem` }}
+      data-uuid={uuid}
+    >
+      {originUuid === null ? null : (
+        <span class="quiet" title={`a fork after step ${originStep ?? '?'}`}>
+          <KindMark name="fork" />
+          {originStep ?? '?'}{' '}
+        </span>
+      )}
+      <NodeMark node={process} /> {isGone ? (process.name ?? process.pid) : <a href={`/p/${uuid}`}>{process.name ?? process.pid}</a>}{' '}
+      <span class="number">{formatCount(process.step ?? 0, 'step')}</span>{' '}
+      <span class="number">{process.costUsd === 0 ? '' : formatCost(process.costUsd)}</span>{' '}
+      <span class="quiet">
+        {[
+          ...(changed.length > 0 ? [`other ${changed.join(', ')}`] : []),
+          ...(model === null ? [] : [model]),
+          ...(exit ? [exit.reason] : []),
+        ].join(' · ')}
+      </span>{' '}
+      {lastText === null ? null : <q class="quiet">{lastText}</q>} {isGone ? null : <CompareLinks process={process} marked={marked} />}
+    </li>
+  )
+}
+
+function CompareLinks({ process: { uuid, name, pid, originUuid }, marked }: Pick<LaneProps, 'process' | 'marked'>): JSX.Element {
+  const title = name ?? String(pid)
+  if (marked?.uuid === uuid)
+    return (
+      <button type="button" aria-pressed="true" onClick={() => setQuery('mark', '')}>
+        marked
+      </button>
+    )
+  return (
+    <span class="compare-links">
+      {originUuid === null || marked ? null : <a href={`/compare/${originUuid}/${uuid}`}>compare with its origin</a>}{' '}
+      {marked ? (
+        <a href={`/compare/${marked.uuid}/${uuid}`}>
+          compare {title} with {marked.name ?? marked.pid}
+        </a>
+      ) : (
+        <button type="button" aria-label={`mark ${title} to compare it`} onClick={() => setQuery('mark', uuid)}>
+          mark
+        </button>
+      )}
+    </span>
+  )
+}

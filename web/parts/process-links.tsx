@@ -1,0 +1,12 @@
+// Links from a process to the pages that show it otherwise: its forks, its past, its graph or its children. Test: test/e2e/web/compare.test.ts.
+import type { JSX } from 'preact'
+import type { RowView } from '../../src/api/views/rows.ts'
+
+export function ProcessLinks({ row: { uuid, kind } }: { readonly row: RowView }): JSX.Element {
+  return (
+    <>
+      {kind === 'run' ? <a href={`/runs/${uuid}`}>graph</a> : null}
+      {kind === 'agent' || kind === 'command' ? <a href={`/p/${uuid}/lineage`}>forks</a> : null}
+    </>
+  )
+}
