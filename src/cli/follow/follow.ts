@@ -7,6 +7,7 @@ import type { Reeve } from '../../index.ts'
 import type { FactBody } from '../../kernel/model/facts.ts'
 import { BlockNotices, mayChangeBlock } from './block-notices.ts'
 import { blockText } from '../print/blocked.ts'
+import { SlowCallReminder } from './slow-call-reminder.ts'
 import { WaitReminder } from './wait-reminder.ts'
 import { processTitle } from '../print/process-text.ts'
 import { exitCode, Failure } from '../errors.ts'
@@ -95,6 +96,7 @@ async function printUntilEnd(
   }
   try {
     await using reminder = new WaitReminder(out)
+    await using slowCall = new SlowCallReminder(out, () => reeve.get(uuid))
     const report = async (current: ProcessView): Promise<void> => {
       await notices?.report([current])
       if (notices) reminder.onState(current)
@@ -110,6 +112,7 @@ async function printUntilEnd(
     })) {
       const fact = toFact(event)
       await printer.printEvent(event, fact)
+      slowCall.onFact(fact?.type)
       // Without an answer, the next event triggers another request.
       if (notices && mayChangeBlock(event)) await reeve.get(uuid).then(report, () => undefined)
       if (fact?.type === 'process.exited') {

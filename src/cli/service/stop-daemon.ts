@@ -75,7 +75,7 @@ async function stopGracefully(
     return { pid: null }
   }
   await warnAboutProcesses(await readStopEffects(reeve), out)
-  await reeve.stopDaemon({ drainMs: time.drainMs, ...(time.restart ? { restart: true } : {}) })
+  await sendStop(reeve, time)
   let stopping: DaemonView['stopping']
   await withWaitNotice(
     out,
@@ -84,6 +84,16 @@ async function stopGracefully(
   )
   if (!out.json) await out.message('the daemon has ended')
   return { pid: found.pid }
+}
+
+/** Requests the stop. A daemon of an older build refuses the field `restart`, and is stopped without it. */
+async function sendStop(reeve: Reeve, { drainMs, restart }: { readonly drainMs: number; readonly restart: boolean }): Promise<void> {
+  try {
+    await reeve.stopDaemon({ drainMs, ...(restart ? { restart } : {}) })
+  } catch (error) {
+    if (!restart || !(error instanceof ApiError) || error.code !== 'INVALID') throw error
+    await reeve.stopDaemon({ drainMs })
+  }
 }
 
 /** Finds the daemon. A daemon that has the lock but does not listen is starting or ending, and is waited for. */

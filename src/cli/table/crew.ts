@@ -427,7 +427,7 @@ const PARTS: Readonly<Record<string, Verb>> = {
     summary: 'Stop a crew with all its members',
     usage: ['reeve crew stop [--now] [CREW]'],
     about: [
-      `Stops the members gracefully, then the crew. Its tasks and worktrees stay: \`reeve crew resume\` continues. With \`--now\` all are killed. ${DEFAULT_CREW}`,
+      `Stops the members gracefully, then the crew. Its tasks and worktrees stay: \`reeve crew resume\` continues. A member whose commit has been requested may finish it, so the stop can take 10 s. With \`--now\` all are killed. ${DEFAULT_CREW}`,
     ],
     wordRange: [0, 1],
     flags: { now: on('kill them at once') },

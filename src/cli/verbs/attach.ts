@@ -84,8 +84,15 @@ async function sendLines(lines: AsyncIterable<string>, process: ProcessView, ree
     if (line.trim() === '') continue
     try {
       await reeve.send(process.uuid, line)
+      if (/^\s*\d+\s*$/.test(line)) await explainNumber(process, line.trim(), reeve, out)
     } catch (error) {
       await out.raw('stderr', `${processTitle(process)} did not take a message: ${errorText(error, out.json)}\n`)
     }
   }
+}
+
+/** Reports that a number, which may have been meant as an answer, is a message. */
+async function explainNumber({ uuid }: ProcessView, number: string, reeve: Reeve, out: Output): Promise<void> {
+  const { asks, pid } = await reeve.get(uuid)
+  if (asks.length > 0) await out.message(`${number} was sent as a message; \`reeve answer ${pid} ${number}\` answers the question`)
 }

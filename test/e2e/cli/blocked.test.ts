@@ -147,6 +147,11 @@ test('attach without a terminal prints a question once, and run reports since wh
   const detached = await run('attach', 'asker')
   expect(detached.stderr.split('bash: echo same')).toHaveLength(2)
   expect(detached.stderr).toContain(`detached: PID ${pid} (asker) waits for your answer; \`reeve attach ${pid}\` comes back\n`)
+  const typed = startCli(dir.path, ['attach', 'asker'], { stdin: 'open' })
+  typed.child.stdin?.write('1\n')
+  await typed.waitForText(`1 was sent as a message; \`reeve answer ${pid} 1\` answers the question\n`)
+  typed.child.stdin?.end()
+  await typed.result
   await follower.waitForText('this command waits')
   await run('answer', 'asker', 'allow')
   const { code, stderr } = await follower.result

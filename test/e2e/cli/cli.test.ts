@@ -694,6 +694,22 @@ describe('reading verbs', () => {
   })
 })
 
+test('daemon restart stops a daemon of an older build, which refuses the field `restart`', async () => {
+  const view = { version: 1, pid: process.pid, cursor: 0, startedAt: '2026-01-02T03:04:05.000Z', stopping: null }
+  const { code, requests } = await reeve(
+    {
+      'GET /v1/daemon': () => ({ json: view }),
+      'GET /v1/processes': () => ({ json: { version: 1, processes: [] } }),
+      'POST /v1/daemon/stop': ({ body }) =>
+        'restart' in body ? refusedAnswer('INVALID', 'has an unknown key `restart`') : refusedAnswer('PERMISSION', 'enough for this test'),
+    },
+    'daemon',
+    'restart',
+  )
+  expect(code).not.toBe(0)
+  expect(requests.filter(({ route }) => route === 'POST /v1/daemon/stop').map(({ body }) => 'restart' in body)).toEqual([true, false])
+})
+
 describe('run in the foreground', () => {
   const spawned = { 'POST /v1/processes': (): FakeAnswer => ({ status: 201, json: { version: 1, process: processView() } }) }
   const exitedEvent = (code: number) => factEvent(8, { type: 'process.exited', exit: { code, reason: 'x' } })

@@ -1,0 +1,57 @@
+// A model that has not begun to answer is reported once, after a time, and only while its call is open.
+import { expect, test } from 'vitest'
+import { SlowCallReminder } from '../../../../src/cli/follow/slow-call-reminder.ts'
+import type { ProcessView } from '../../../../src/api/views/process.ts'
+
+function start(doing: object | null, isLively = false): { reminder: SlowCallReminder; lines: string[]; wasRead: Promise<void> } {
+  const lines: string[] = []
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const out = {
+    isLively,
+    json: false,
+    message: (line: string) => Promise.resolve(void lines.push(line)),
+    paintMessage: (_: string, text: string) => text,
+  }
+  const view = { pid: 5, name: 'docs', status: 'working', doing } as unknown as ProcessView
+  const read = (): Promise<ProcessView> => {
+    resolve()
+    return Promise.resolve(view)
+  }
+  return { reminder: new SlowCallReminder(out, read, 1), lines, wasRead: promise }
+}
+
+const call = (out?: number): object => ({
+  what: 'model',
+  since: new Date(Date.now() - 75_000).toISOString(),
+  ...(out === undefined ? {} : { out }),
+})
+
+test('a call without a word is reported', async () => {
+  const { reminder, lines, wasRead } = start(call())
+  reminder.onFact('process.working')
+  reminder.onFact('model.started')
+  await wasRead
+  await reminder[Symbol.asyncDispose]()
+  expect(lines).toEqual(['  PID 5 (docs) calls the model, which has not answered for 1m 15s'])
+})
+
+test.each([
+  ['that writes', call(3)],
+  ['that has ended', null],
+])('a call %s is not', async (_, doing) => {
+  const { reminder, lines, wasRead } = start(doing)
+  reminder.onFact('model.started')
+  await wasRead
+  await reminder[Symbol.asyncDispose]()
+  expect(lines).toEqual([])
+})
+
+test('a call that ends in time, or a terminal, needs no report', async () => {
+  for (const isLively of [true, false]) {
+    const { reminder, lines } = start(call(), isLively)
+    reminder.onFact('model.started')
+    reminder.onFact('model.finished')
+    await reminder[Symbol.asyncDispose]()
+    expect(lines).toEqual([])
+  }
+})
