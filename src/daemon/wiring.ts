@@ -91,9 +91,10 @@ export interface DaemonParts {
 }
 
 /** Loads all rows that are not dead, page by page. The suspended rows of a page are packed before the next page is read. */
-export async function loadTable({ store, settings }: Pick<DaemonResources, 'store' | 'settings'>): Promise<LoadedTable> {
+export async function loadTable({ store, settings, clock }: Pick<DaemonResources, 'store' | 'settings' | 'clock'>): Promise<LoadedTable> {
   const table = new Table(settings.now.maxProcesses)
   table.home = { ...EMPTY_HOME, book: (await store.home()) ?? EMPTY_HOME.book, budgets: settings.now.budgets }
+  table.seenUntil = await store.seenUntil(clock.now().wall)
   for (let pageStart: number | undefined = 0; ;) {
     const { processes, counters, next }: LoadedPage = await store.load(pageStart)
     table.apply(processes, counters.pid)

@@ -12,7 +12,7 @@ import { readCollectable, readSize } from './collectable.ts'
 import { Writer } from './write/writer.ts'
 import { explainWrite, storeError } from './errors.ts'
 import { IdentityFile } from './files/identity.ts'
-import { beginRun, endRun, trustTime, trustedTime } from './daemon-runs.ts'
+import { beginRun, endRun, seenUntil, trustTime, trustedTime } from './daemon-runs.ts'
 import { readHomeBook } from './home-book.ts'
 import { readMeta, writeMeta } from './meta.ts'
 import { readAll, readFacts, readSince, readTail, skimFacts } from './journal/journal.ts'
@@ -242,6 +242,10 @@ class SqliteStore implements Store {
 
   async tombstone(ref: string): Promise<Tombstone | undefined> {
     return guard(`The reference ${ref}`, () => findTombstone(this.#sql, ref))
+  }
+
+  async seenUntil(at: number): Promise<number> {
+    return this.#write('The time up to which ends count as seen', () => seenUntil(this.#db, at))
   }
 
   async beginRun(at: number): Promise<readonly number[]> {

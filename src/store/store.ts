@@ -209,6 +209,8 @@ export interface Store extends AsyncDisposable {
   sweep(): Promise<boolean>
   /** Returns the tombstone for a reference, resolved in the order of `find`; the newest one of several. */
   tombstone(ref: string): Promise<Tombstone | undefined>
+  /** Returns the wall time in ms up to which ends count as seen. `at`: the time of this start, which is not recorded yet. */
+  seenUntil(at: number): Promise<number>
   /** Records the start of a daemon. Returns the wall times in ms at which crashes were detected, newest first, at most three. */
   beginRun(at: number): Promise<readonly number[]>
   /** Returns the last wall time in ms that `trustTime` recorded; null if there is none. */

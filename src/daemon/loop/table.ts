@@ -19,6 +19,8 @@ export class Table implements LiveTable {
   readonly accounts = new Accounts(null)
   /** replaced by the pipeline after a commit, and by the start of the daemon */
   home: Home = EMPTY_HOME
+  /** the wall time up to which ends count as seen, in ms; -1: none */
+  seenUntil = -1
   /** the number of living processes without a hold */
   activeCount = 0
   /** the number of living processes with a hold */

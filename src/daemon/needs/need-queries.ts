@@ -97,13 +97,12 @@ export class NeedQueries {
     const top = this.#top
     const ended = await this.#endedLately()
     const { wall, mono } = clock.now()
+    const context = { table, wall, mono, seenUntil: table.seenUntil }
     const living = await slices.map([...table.all()], (uuid) => {
       const process = table.get(uuid)
-      return process ? [...needsOf(process, { table, wall, mono })] : []
+      return process ? [...needsOf(process, context)] : []
     })
-    const ends = ended
-      .filter(({ uuid }) => table.get(uuid) === undefined)
-      .flatMap((process) => [...needsOf(process, { table, wall, mono })])
+    const ends = ended.filter(({ uuid }) => table.get(uuid) === undefined).flatMap((process) => [...needsOf(process, context)])
     const all = [...living.flat(), ...ends]
     return (top === null ? all : all.filter(({ process }) => isBelow(process, top, table))).sort(compareNeeds)
   }

@@ -51,13 +51,15 @@ export interface NeedsContext {
   readonly table: LiveTable
   readonly wall: number
   readonly mono: number
+  /** the wall time up to which ends count as seen, in ms; absent: none */
+  readonly seenUntil?: number
 }
 
 /** All needs of a process, the most urgent first. */
 export function needsOf(process: Process, context: NeedsContext): readonly Need[] {
   const found = isLiving(process)
     ? [...askNeeds(process), ...mergeNeeds(process), ...holdNeeds(process, context), ...silenceNeeds(process)]
-    : endNeeds(process, context.wall)
+    : endNeeds(process, context)
   return found.sort(compareNeeds)
 }
 
@@ -129,10 +131,11 @@ function silenceNeeds(process: Process): Need[] {
 }
 
 /** The end of a process that no other process has started, unless the user caused or has seen it. */
-function endNeeds(process: Process, wall: number): Need[] {
+function endNeeds(process: Process, { wall, seenUntil = -1 }: NeedsContext): Need[] {
   const { life, clock, parentUuid } = process
   if ((life.state !== 'zombie' && life.state !== 'dead') || parentUuid !== null || clock.exitedAt === null) return []
   const { cause, code } = life.exit
+  if (clock.exitedAt <= seenUntil) return []
   if (cause === 'person' || cause === 'parent' || isSeen(process, clock.exitedAt) || clock.exitedAt < wall - ENDS_MS) return []
   const kind = cause === 'agent' && code === 0 ? 'finished' : 'failed'
   return [makeNeed(process, kind, { key: String(process.pid), at: clock.exitedAt, isSuspended: false })]

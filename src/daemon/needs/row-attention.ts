@@ -6,7 +6,7 @@ import type { Process } from '../../kernel/model/process.ts'
 import { isSeen } from '../../kernel/state/attention.ts'
 import type { LiveTable } from '../../kernel/state/live-table.ts'
 import { isoTime } from '../views/format-times.ts'
-import { needsOf } from './needs-of.ts'
+import { needsOf, type NeedsContext } from './needs-of.ts'
 import { RANKS } from './order.ts'
 
 /** The end of the year 9999: later times have no date of ISO 8601 with four digits. */
@@ -16,9 +16,9 @@ const LEAST = RANKS.finished + 1
 
 export function attentionOf(
   process: Process,
-  { table, mono }: { readonly table: LiveTable; readonly mono: number },
+  { table, mono, seenUntil = -1 }: Pick<NeedsContext, 'mono' | 'seenUntil'> & { readonly table: LiveTable },
 ): Pick<RowView, 'attention' | 'unseen' | 'snoozedUntil'> {
-  const needs = needsOf(process, { table, mono, wall: process.clock.exitedAt ?? 0 })
+  const needs = needsOf(process, { table, mono, wall: process.clock.exitedAt ?? 0, seenUntil })
   const [first] = needs
   if (!first) return { attention: 0, unseen: false, snoozedUntil: null }
   const { snooze } = process

@@ -291,7 +291,13 @@ export class Projection {
     // An ended process depends on no other one.
     if (!process || this.#removed.has(uuid)) return []
     const before = this.#rows.get(uuid)
-    const context = { table, row: (other: Uuid) => table.get(other), work: work.of(uuid), mono: clock.now().mono }
+    const context = {
+      table,
+      row: (other: Uuid) => table.get(other),
+      work: work.of(uuid),
+      mono: clock.now().mono,
+      seenUntil: table.seenUntil,
+    }
     const own = ownFieldsOf(process, context)
     const names = namedIn(process, context)
     this.#rows.set(uuid, {

@@ -35,6 +35,8 @@ interface RowContext extends WhyContext {
   readonly table: LiveTable
   /** monotonic ms, for limits of time */
   readonly mono: number
+  /** the wall time up to which ends count as seen, in ms; absent: none */
+  readonly seenUntil?: number
 }
 
 export function ownFieldsOf(process: Process, context: RowContext): OwnFields {

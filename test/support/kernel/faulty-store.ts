@@ -144,6 +144,9 @@ export class FaultyStore implements Store {
   trustTime(at: number): ReturnType<Store['trustTime']> {
     return this.#inner.trustTime(at)
   }
+  seenUntil(at: number): ReturnType<Store['seenUntil']> {
+    return this.#inner.seenUntil(at)
+  }
   notifiedUpTo(channel: string): ReturnType<Store['notifiedUpTo']> {
     return this.#inner.notifiedUpTo(channel)
   }

@@ -3,6 +3,24 @@ import { expect, test } from 'vitest'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
 import { tempDir } from '../../support/tmp.ts'
 
+test('ends before the first start of a version that records what was seen count as seen', async () => {
+  await using dir = await tempDir()
+  const startAt = async (time: number): Promise<number> => {
+    await using store = await openSqliteStore({ dir: dir.path })
+    const until = await store.seenUntil(time)
+    await store.beginRun(time)
+    return until
+  }
+  await using fresh = await tempDir()
+  await using store = await openSqliteStore({ dir: fresh.path })
+  expect([await store.seenUntil(10), await store.seenUntil(20)], 'a new home').toEqual([0, 0])
+  await (async () => {
+    await using old = await openSqliteStore({ dir: dir.path })
+    await old.beginRun(10)
+  })()
+  expect([await startAt(20), await startAt(30)], 'a home of an older version').toEqual([20, 20])
+})
+
 test('a start without an orderly end before it is a crash; three are recorded, newest first', async () => {
   await using dir = await tempDir()
   const beginRun = async (time: number): Promise<readonly number[]> => {

@@ -129,6 +129,13 @@ describe('an end', () => {
     expect(kindsOf(processOf(...ended), START_AT + 4_001 + ENDS_MS)).toEqual([])
   })
 
+  test('is no need before the time up to which ends count as seen', () => {
+    const process = processOf(...START, exited())
+    const kindsSeenUntil = (seenUntil: number): string[] =>
+      needsOf(process, { table: new Table(0), wall: START_AT + 60_000, mono: 0, seenUntil }).map(({ kind }) => kind)
+    expect([kindsSeenUntil(START_AT + 3_999), kindsSeenUntil(START_AT + 4_000)]).toEqual([['finished'], []])
+  })
+
   test('of a child is no need', () => {
     const [spawned, ...rest] = START
     const child = { ...spawned, parentUuid: uuidOf(2) } as FactBody
