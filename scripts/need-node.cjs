@@ -22,7 +22,7 @@ function fail(text) {
 function advice() {
   var need = 'Node ' + MIN_MAJOR + ' or newer is needed and this is ' + process.version
   // A published package has no build script: there the user installs Node.
-  if (!fs.existsSync(path.join(__dirname, 'build.mjs'))) return need + '; install it from https://nodejs.org, or run: npx -p node@' + MIN_MAJOR + ' -p reeve reeve'
+  if (!fs.existsSync(path.join(__dirname, 'build.mjs'))) return need + '; install it from https://nodejs.org, or run: npx -p node@' + MIN_MAJOR + ' reeve VERB'
   return need + '; `npm ci` brings it along, but not with --ignore-scripts, --omit=dev or NODE_ENV=production. Run: npm ci --include=dev --ignore-scripts=false'
 }
 

@@ -138,7 +138,7 @@ function planOf(agent: AgentDefinition, config: Config | KernelError, path: stri
   if (agent.command !== null) return { model: agent.model, needs: [], ...checkProgram(agent.command, path) }
   if (config instanceof KernelError) return refuse(config.message)
   const model = agent.model ?? config.defaultModel
-  if (model === null) return refuse('no model is configured')
+  if (model === null) return refuse('no model is configured; `reeve help keys` explains models')
   try {
     return { model, needs: keysOf(model, config.providers), reason: null }
   } catch (error) {

@@ -105,7 +105,7 @@ describe('bin/reeve', () => {
     expect(here.run(join(here.path, 'bin/reeve'), ['ps'], here.old())).toMatchObject({
       stdout: '',
       stderr:
-        'reeve: Node 24 or newer is needed and this is v12.22.0; install it from https://nodejs.org, or run: npx -p node@24 -p reeve reeve\n',
+        'reeve: Node 24 or newer is needed and this is v12.22.0; install it from https://nodejs.org, or run: npx -p node@24 reeve VERB\n',
       status: 1,
     })
   })

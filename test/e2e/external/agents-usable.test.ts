@@ -37,7 +37,7 @@ test("each agent shows its model, the model's needs, and what is missing", async
   await writeAgent('other', 'driver: acp\ncommand: [no-such-agent, --acp]')
   await writeAgent('there', 'driver: acp\ncommand: [/bin/sh]')
   expect(summaryOf(await listAgents())).toEqual({
-    default: [false, null, [], 'no model is configured'],
+    default: [false, null, [], 'no model is configured; `reeve help keys` explains models'],
     keyed: [false, 'anthropic/claude-x', ['ANTHROPIC_API_KEY'], 'ANTHROPIC_API_KEY is not set'],
     local: [true, 'ollama/small', [], null],
     played: [true, 'script:x.yaml', [], null],

@@ -24,7 +24,7 @@ export async function run({ out, reeve }: VerbCall): Promise<number> {
     { title: 'SOURCE' },
     { title: 'DESCRIPTION', min: 11 },
   ]
-  const isWide = out.columns >= WIDE_COLUMNS
+  const isWide = out.columns >= WIDE_COLUMNS && agents.some(({ file }) => file !== null)
   if (isWide) columns.push({ title: 'FILE' })
   const rows = agents.map((agent) => cells(agent, isWide).map(oneLine))
   for (const line of formatTable(columns, rows, out.columns, out.ellipsis)) await out.line(line)
