@@ -129,10 +129,10 @@ test('the command line counts its own keys, and fits into 80 columns', async () 
       .filter((line) => !/^(claude|codex|gemini|opencode) /.test(line))
       .slice(0, 4),
   ).toEqual([
-    'NAME                     READY  MODEL               FORK   SOURCE    DESCRIPTION',
-    'default                  no     -                   any    built-in  Built-in c…',
-    'reviewer-of-many-things  no     anthropic/claude-…  any    project   reviewer-o…',
-    'second                   no     anthropic/claude-…  any    project   second doe…',
+    'NAME                     READY  MODEL         FORK            SOURCE    DESCRIP…',
+    'default                  no     -             any step        built-in  Built-i…',
+    'reviewer-of-many-things  no     anthropic/c…  any step        project   reviewe…',
+    'second                   no     anthropic/c…  any step        project   second …',
   ])
   expect(without.stderr).toContain('not ready: default: no model is configured')
   expect(without.stderr).toContain('not ready: reviewer-of-many-things, second: ANTHROPIC_API_KEY is not set')
