@@ -2,24 +2,25 @@
 // Test: test/e2e/web/page.test.ts.
 import { useSignalEffect } from '@preact/signals'
 import { render, type JSX } from 'preact'
-import { Freshness, StaleBar } from './parts/freshness.tsx'
+import { StaleBar } from './parts/freshness.tsx'
+import { isNarrow } from './frame/narrow.ts'
 import { NoSessionPage } from './parts/no-session.tsx'
 import { BudgetDialog } from './fleet/budget-dialog.tsx'
 import { EndAllDialog } from './fleet/end-all-dialog.tsx'
 import { MessageDialog } from './fleet/message-dialog.tsx'
 import { useFrameKeys } from './frame/frame-keys.ts'
-import { HelpDialog, openHelp } from './frame/help.tsx'
-import { openPalette, Palette } from './frame/palette.tsx'
+import { HelpDialog } from './frame/help.tsx'
+import { Palette } from './frame/palette.tsx'
 import { notice } from './notice.ts'
 import { EndDialog } from './parts/end-dialog.tsx'
 import { ForkDialog } from './parts/fork-dialog.tsx'
 import { CurrentPage, loadPages } from './frame/current-page.tsx'
-import { BottomNavigation, HeadNavigation } from './frame/navigation.tsx'
-import { formatCost } from '../src/faces/format.ts'
+import { Head } from './frame/head.tsx'
+import { BottomNavigation } from './frame/navigation.tsx'
 import { failure } from './actions.ts'
 import { pageOf } from './pages.ts'
-import { followLink, path } from './router.ts'
-import { rowsWithNeeds, sums } from './rows.ts'
+import { followLink, navigate, path } from './router.ts'
+import { rowsWithNeeds } from './rows.ts'
 import { openSession, takeCode } from './session.ts'
 import { isStale, session, show } from './store.ts'
 
@@ -38,25 +39,10 @@ function App(): JSX.Element {
         <NoSessionPage why={opened} />
       </main>
     )
-  const { right, only, expiresAt } = opened.session
+  const counts = new Map([['/needs', rowsWithNeeds.value.size]])
   return (
     <div class="page" onClick={followLink}>
-      <header class="top">
-        <h1>
-          <a href="/">reeve</a>
-        </h1>
-        <HeadNavigation />
-        <Counts />
-        {right === 'read' ? <span class="chip">read only{expiresAt === null ? '' : ` · until ${expiresAt.slice(11, 16)}`}</span> : null}
-        {only === null ? null : <span class="chip">one subtree</span>}
-        <Freshness />
-        <button type="button" aria-label="Go to, or do" aria-keyshortcuts="Control+K" onClick={openPalette}>
-          <kbd>{/Mac|iPhone/.test(navigator.platform) ? '⌘K' : 'Ctrl K'}</kbd>
-        </button>
-        <button type="button" class="plain" aria-label="Keys" aria-keyshortcuts="?" title="Keys" onClick={openHelp}>
-          ?
-        </button>
-      </header>
+      <Head session={opened.session} counts={counts} />
       <main class={isStale.value ? 'stale' : ''}>
         <StaleBar />
         {failure.value ? (
@@ -69,7 +55,7 @@ function App(): JSX.Element {
         ) : null}
         <CurrentPage />
       </main>
-      <BottomNavigation />
+      <BottomNavigation counts={counts} />
       <p class="notice" role="status" hidden={notice.value === null}>
         {notice.value}
       </p>
@@ -84,27 +70,9 @@ function App(): JSX.Element {
   )
 }
 
-/** How many processes do what, and what they cost today. */
-function Counts(): JSX.Element | null {
-  const all = sums.value
-  if (!all) return null
-  const parts = [
-    [all.working, 'working'],
-    [all.asking, 'ask'],
-    [all.held, 'held'],
-    [all.failed, 'failed'],
-  ] as const
-  const texts = parts.flatMap(([count, word]) => (count === 0 ? [] : [`${count} ${word}`]))
-  return (
-    <span class="counts">
-      {texts.length === 0 ? `${all.live} living` : texts.join(' · ')}
-      {all.todayUsd > 0 ? ` · ${formatCost(all.todayUsd)} today` : ''}
-    </span>
-  )
-}
-
 const code = takeCode()
 const root = document.getElementById('app')
+if (isNarrow.value && location.pathname === '/' && location.search === '') navigate('/needs', 'replace')
 loadPages()
 if (root) {
   root.replaceChildren()

@@ -14,6 +14,7 @@ export interface PageEntry {
 
 export const PAGES: readonly PageEntry[] = [
   { path: '/', title: 'Fleet', place: 'bar', key: 'f', load: async () => (await import('./pages/fleet.tsx')).FleetPage },
+  { path: '/needs', title: 'Needs', place: 'bar', key: 'n', load: async () => (await import('./pages/needs.tsx')).NeedsPage },
   { path: '/p/:uuid', title: 'Process', place: 'none', load: async () => (await import('./pages/process.tsx')).ProcessPage },
   { path: '/p/:uuid/lineage', title: 'Forks', place: 'none', load: async () => (await import('./pages/lineage.tsx')).LineagePage },
   { path: '/compare/:a/:b', title: 'Compare', place: 'none', load: async () => (await import('./pages/compare.tsx')).ComparePage },

@@ -18,9 +18,10 @@ export interface PageProps {
 /** The query of the address. */
 export const query = computed(() => new URL(address.value, location.origin).searchParams)
 
-/** Shows another page. */
-export function navigate(to: string): void {
-  history.pushState(null, '', to)
+/** Shows another page. `replace`: in place of the current one, which the history loses. */
+export function navigate(to: string, how: 'push' | 'replace' = 'push'): void {
+  if (how === 'push') history.pushState(null, '', to)
+  else history.replaceState(null, '', to)
   address.value = to
 }
 

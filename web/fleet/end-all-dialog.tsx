@@ -8,6 +8,7 @@ import { formatCount } from '../../src/faces/format.ts'
 import { ask, commandName, titleOf } from '../actions.ts'
 import { doToAll } from '../batch.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { HoldButton } from '../parts/hold-button.tsx'
 
 /** the most processes that the daemon is asked about */
 const MAX_ASKED = 20
@@ -53,9 +54,9 @@ export function EndAllDialog(): JSX.Element | null {
       </div>
       <pre class="command">{`reeve ${action === 'stop' ? 'stop' : 'kill -s KILL'} ${targets.map(commandName).join(' ')}`}</pre>
       <p class="buttons">
-        <button type="button" class="danger" aria-keyshortcuts="y" onClick={end}>
+        <HoldButton onDo={end}>
           {verb} all <kbd>y</kbd>
-        </button>
+        </HoldButton>
       </p>
     </Dialog>
   )

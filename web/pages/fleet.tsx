@@ -26,7 +26,8 @@ import { selectedUuid, setFolded, toggleFold } from '../list-state.ts'
 import { focusNeed } from '../needs/store.ts'
 import { Since } from '../parts/clock.tsx'
 import { FleetRow, rowHeight } from '../parts/fleet-row.tsx'
-import { NeedsStrip } from '../parts/needs-strip.tsx'
+import { isNarrow } from '../frame/narrow.ts'
+import { NeedsStrip } from '../needs/strip.tsx'
 import { RowWindow } from '../parts/row-window.tsx'
 import { rowKeys } from '../row-actions.ts'
 import { followsAllChanges, hasRows, rows, watchList } from '../rows.ts'
@@ -99,7 +100,7 @@ export function FleetPage(): JSX.Element {
   useEffect(shareFolds, [hasRows()])
   return (
     <>
-      <NeedsStrip />
+      {isNarrow.value ? null : <NeedsStrip />}
       <Fleet />
     </>
   )

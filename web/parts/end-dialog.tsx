@@ -8,6 +8,7 @@ import type { RowView } from '../../src/api/views/rows.ts'
 import { formatCount } from '../../src/faces/format.ts'
 import { ask, commandName, endProcess, pauseOrResume } from '../actions.ts'
 import { Dialog } from './dialog.tsx'
+import { HoldButton } from './hold-button.tsx'
 
 const opened = signal<{ readonly row: RowView; readonly action: 'stop' | 'kill' } | null>(null)
 const withSubtree = signal(false)
@@ -63,13 +64,11 @@ export function EndDialog(): JSX.Element | null {
       <pre class="command">{endCommand(row, action, subtree)}</pre>
       <p class="buttons">
         {action === 'stop' ? (
-          <button type="button" class="danger" onClick={() => end('SIGTERM')}>
+          <HoldButton onDo={() => end('SIGTERM')}>
             Stop, with time to clean up <kbd>y</kbd>
-          </button>
+          </HoldButton>
         ) : null}
-        <button type="button" class="danger" onClick={() => end('SIGKILL')}>
-          Kill now {action === 'kill' ? <kbd>y</kbd> : null}
-        </button>
+        <HoldButton onDo={() => end('SIGKILL')}>Kill now {action === 'kill' ? <kbd>y</kbd> : null}</HoldButton>
         {row.status === 'suspended' ? null : (
           <button
             type="button"

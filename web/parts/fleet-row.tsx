@@ -1,5 +1,5 @@
 // One row of the fleet: mark, name, agent, why, time, step, context, cost, and the budget of the tree. Test: test/e2e/web/fleet.test.ts.
-import { signal } from '@preact/signals'
+import { computed } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { formatCost } from '../../src/faces/format.ts'
@@ -11,12 +11,11 @@ import { navigate } from '../router.ts'
 import { selectedUuid, toggleFold } from '../list-state.ts'
 import { BudgetBar } from './budget-bar.tsx'
 import { Elapsed } from './clock.tsx'
+import { isNarrow } from '../frame/narrow.ts'
 import { KindMark, MarkIcon, type KindIcon } from './icons.tsx'
 
-const isNarrow = matchMedia('(width < 36rem)')
 /** the height of a row, in pixels, with one line or two; the style sheet has the same heights */
-export const rowHeight = signal(isNarrow.matches ? 52 : 30)
-isNarrow.addEventListener('change', () => (rowHeight.value = isNarrow.matches ? 52 : 30))
+export const rowHeight = computed(() => (isNarrow.value ? 52 : 30))
 
 export interface FleetRowProps {
   readonly line: TreeLine
@@ -42,7 +41,7 @@ export function FleetRow({ line, index, top, isSelected, isTagged }: FleetRowPro
       aria-selected={isSelected}
       {...(line.hasChildren ? { 'aria-expanded': !line.isFolded } : {})}
       style={{ transform: `translateY(${top}px)` }}
-      onClick={() => (selectedUuid.value = row.uuid)}
+      onClick={() => (isNarrow.value ? navigate(`/p/${row.uuid}`) : (selectedUuid.value = row.uuid))}
       onDblClick={() => navigate(`/p/${row.uuid}`)}
     >
       <span role="rowheader" class="name" style={{ paddingInlineStart: `${line.depth * 1.1}rem` }}>

@@ -42,6 +42,11 @@ function OpenQuestions({ uuid, task }: QuestionsProps): JSX.Element | null {
   )
 }
 
+interface AnswersProps extends QuestionProps {
+  /** true: only what counts once; the rest is on the page of the question */
+  readonly isShort?: boolean
+}
+
 interface QuestionProps {
   readonly uuid: string
   readonly ask: AskView
@@ -80,24 +85,29 @@ export function Evidence({ ask }: { readonly ask: AskView }): JSX.Element {
 }
 
 /** The buttons of a question, or a field for a text. */
-export function Answers({ uuid, ask, hasComment }: QuestionProps): JSX.Element | null {
+export function Answers({ uuid, ask, hasComment, isShort = false }: AnswersProps): JSX.Element | null {
   const isReady = useAfter(GUARD_MS)
   const [text, setText] = useState('')
+  const [touched, setTouched] = useState<string | null>(null)
   const isDisabled = !isReady || isStale.value || isAsked(uuid, 'answer')
   if (!may('answer')) return null
   if (ask.options.length > 0)
     return (
       <p class="buttons">
-        {ask.options.map(({ id, name, kind }) => (
+        {(isShort ? shortOptions(ask) : ask.options).map(({ id, name, kind }) => (
           <button
             key={id}
             type="button"
             class={kind.startsWith('reject') ? 'danger' : kind === 'allow_once' ? 'primary' : ''}
             data-kind={kind}
             disabled={isDisabled}
-            onClick={() => void answerOption(uuid, ask, id, text)}
+            onClick={(event) => {
+              // What counts from now on asks again after a touch.
+              if (kind.endsWith('_always') && isTouch(event) && touched !== id) setTouched(id)
+              else void answerOption(uuid, ask, id, text)
+            }}
           >
-            {name} {KEY_OF_OPTION[kind] === undefined ? null : <kbd>{KEY_OF_OPTION[kind]}</kbd>}
+            {touched === id ? `${name}: touch again` : name} {KEY_OF_OPTION[kind] === undefined ? null : <kbd>{KEY_OF_OPTION[kind]}</kbd>}
           </button>
         ))}
         {hasComment ? (
@@ -119,6 +129,16 @@ export function Answers({ uuid, ask, hasComment }: QuestionProps): JSX.Element |
       </button>
     </form>
   )
+}
+
+/** The options that count once; all of them if there are no such options. */
+function shortOptions({ options }: AskView): AskView['options'] {
+  const once = options.filter(({ kind }) => kind.endsWith('_once'))
+  return once.length === 0 ? options : once
+}
+
+function isTouch(event: MouseEvent): boolean {
+  return event instanceof PointerEvent && event.pointerType === 'touch'
 }
 
 /** The input of the call: a command as it is, anything else as JSON. */

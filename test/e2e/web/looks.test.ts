@@ -5,6 +5,34 @@ import { describePage } from '../../support/web/describe-page.ts'
 import { findFaults, runAxe } from '../../support/web/faults.ts'
 
 describePage('every page', {}, (world) => {
+  test('has a list with keys, a palette and needs that everyone can use', async () => {
+    const script = [{ text: 'I look.', tools: [{ name: 'bash', input: { command: 'touch made' } }] }]
+    const { uuid } = await world.daemon.spawnScripted(script, { name: 'asker', permissions: 'ask' })
+    await world.daemon.waitForStatus(uuid, 'waiting')
+    const page = await world.visit()
+    const faults: Record<string, string[]> = {}
+    const look = async (name: string, selector: string): Promise<void> => {
+      await page.locator(selector).first().waitFor()
+      faults[name] = await findFaults(page)
+      await page.setViewportSize({ width: 1440, height: 900 })
+    }
+    await page.locator('.row').waitFor()
+    for (const key of ['j', 'x', 'Space']) await page.keyboard.press(key)
+    await look('peek', '.peek-panel button:enabled')
+    for (const key of ['Escape', 'Escape', '?']) await page.keyboard.press(key)
+    await look('keys', 'dialog .key-list')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Control+k')
+    await look('palette', 'dialog .choice')
+    await page.keyboard.press('Escape')
+    await page.locator('.pages a', { hasText: 'Needs' }).click()
+    await look('needs', '.need-cards button:enabled')
+    await page.locator('[data-need] a').first().click()
+    await look('one need', '.need-page button:enabled')
+    expect(faults).toEqual({ peek: [], keys: [], palette: [], needs: [], 'one need': [] })
+    await world.daemon.signal(uuid, 'SIGKILL')
+  })
+
   test('can be used by everyone, in both themes and at all widths', async () => {
     const { daemon } = world
     const asking = await daemon.spawnScripted([{ text: 'I look.', tools: [{ name: 'bash', input: { command: 'touch made' } }] }], {

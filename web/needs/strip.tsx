@@ -7,11 +7,11 @@ import type { NeedView } from '../../src/api/views/needs.ts'
 import type { AskView } from '../../src/api/views/process.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import { titleOf } from '../actions.ts'
-import { urgent, useNeeds } from '../needs/store.ts'
+import { urgent, useNeeds } from './store.ts'
 import { rowSignal } from '../rows.ts'
-import { Since } from './clock.tsx'
-import { MarkIcon } from './icons.tsx'
-import { Answers, Evidence } from './questions.tsx'
+import { Since } from '../parts/clock.tsx'
+import { MarkIcon } from '../parts/icons.tsx'
+import { Answers, Evidence } from '../parts/questions.tsx'
 
 /** the most needs that are drawn */
 const MAX_SHOWN = 50

@@ -1,0 +1,269 @@
+// What waits for the user: all of it as cards, and one need at a time with its evidence and answers. On a phone this is the first page.
+// Test: test/e2e/web/phone.test.ts.
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { JSX } from 'preact'
+import type { NeedView } from '../../src/api/views/needs.ts'
+import type { RowView } from '../../src/api/views/rows.ts'
+import { diffByFile } from '../../src/faces/unified-diff.ts'
+import { markNameOf, markOf } from '../../src/faces/marks.ts'
+import { ask as request, titleOf } from '../actions.ts'
+import { useKeys } from '../keyboard.ts'
+import { urgent, useNeeds } from '../needs/store.ts'
+import { Counts } from '../frame/counts.tsx'
+import { Since } from '../parts/clock.tsx'
+import { DiffView } from '../parts/diff-view.tsx'
+import { MarkIcon } from '../parts/icons.tsx'
+import { MessageBox } from '../parts/message-box.tsx'
+import { Answers, Evidence } from '../parts/questions.tsx'
+import { nameOfAction, possibleActions, runAction, type RowActionName } from '../row-actions.ts'
+import { navigate, type PageProps } from '../router.ts'
+import { rows, rowSignal } from '../rows.ts'
+
+/** the actions that can end a need which is no question */
+const HELPFUL: readonly RowActionName[] = ['pauseOrResume', 'raiseBudget', 'message', 'stop', 'markSeen']
+/** a swipe is at least this long, in pixels */
+const SWIPE_PX = 80
+
+export function NeedsPage({ path: [, id] }: PageProps): JSX.Element {
+  const known = useNeeds()
+  const uuids = urgent.value
+  const needs = (known ?? []).filter(({ uuid }) => uuids.includes(uuid))
+  if (uuids.length === 0) return <NothingNeeded />
+  if (id === undefined) return <Cards uuids={uuids} needs={needs} />
+  if (known === null) return <p class="quiet">What needs you is being read.</p>
+  return <OneNeed id={id} needs={needs} />
+}
+
+function NothingNeeded(): JSX.Element {
+  return (
+    <section class="empty">
+      <p>Nothing needs you.</p>
+      <p>
+        <Counts />
+      </p>
+      <p>
+        <a href="/">All processes</a>
+      </p>
+    </section>
+  )
+}
+
+interface CardsProps {
+  readonly uuids: readonly string[]
+  readonly needs: readonly NeedView[]
+}
+
+/** A card for each need. A process whose need this session may not read has one by its row. */
+function Cards({ uuids, needs }: CardsProps): JSX.Element {
+  const known = new Set(needs.map(({ uuid }) => uuid))
+  return (
+    <section class="need-cards" aria-label="Needs you">
+      <h2>
+        {uuids.length} {uuids.length === 1 ? 'needs' : 'need'} you
+      </h2>
+      <ul>
+        {needs.map((need) => (
+          <li key={need.id} data-need={need.uuid}>
+            <a href={`/needs/${need.id}`}>
+              <NeedTitle need={need} />
+              <span class="why">{commandOf(need) === null ? need.title : <code>{commandOf(need)}</code>}</span>
+            </a>
+            {need.ask ? (
+              <Answers key={need.ask.hash} uuid={need.uuid} ask={need.ask} hasComment={false} isShort />
+            ) : (
+              <Helpful uuid={need.uuid} />
+            )}
+          </li>
+        ))}
+        {uuids
+          .filter((uuid) => !known.has(uuid))
+          .map((uuid) => (
+            <li key={uuid} data-need={uuid}>
+              <a href={`/p/${uuid}`}>
+                <strong>{titleOf(rows.get(uuid) ?? { name: null, about: '', pid: 0 })}</strong>
+                <span class="why">{rowSignal(uuid).value?.why?.text ?? rowSignal(uuid).value?.status}</span>
+              </a>
+            </li>
+          ))}
+      </ul>
+      <p class="quiet">
+        <Counts />
+      </p>
+    </section>
+  )
+}
+
+function NeedTitle({ need }: { readonly need: NeedView }): JSX.Element | null {
+  const row = rowSignal(need.uuid).value
+  if (!row) return null
+  const mark = markOf(row)
+  return (
+    <>
+      <span class={`mark ${mark.tone}`} role="img" aria-label={mark.word}>
+        <MarkIcon name={markNameOf(row)} />
+      </span>
+      <strong>{titleOf(row)}</strong>
+      <span class="number quiet">
+        <Since at={need.at} />
+      </span>
+    </>
+  )
+}
+
+function commandOf({ ask }: NeedView): string | null {
+  const input = ask?.tool?.input
+  const command = typeof input === 'object' && input !== null && 'command' in input ? input.command : null
+  return typeof command === 'string' ? command : null
+}
+
+interface OneNeedProps {
+  readonly id: string
+  readonly needs: readonly NeedView[]
+}
+
+function OneNeed({ id, needs }: OneNeedProps): JSX.Element {
+  const at = needs.findIndex((need) => need.id === id)
+  const [last, setLast] = useState(0)
+  const go = (by: number): void => {
+    const next = needs[(at + by + needs.length) % needs.length]
+    if (next) navigate(`/needs/${next.id}`)
+  }
+  useKeys('need', { nextNeed: () => go(1), previousNeed: () => go(-1), open: () => false })
+  const swipe = useSwipe(go)
+  useEffect(() => {
+    if (at !== -1) setLast(at)
+    else navigate(needs.length === 0 ? '/needs' : `/needs/${needs[Math.min(last, needs.length - 1)]?.id ?? ''}`, 'replace')
+  }, [at])
+  const need = needs[at]
+  if (!need) return <p class="quiet">It is answered.</p>
+  return (
+    <section class="need-page" aria-label="Need" data-need-id={need.id} {...swipe}>
+      <header>
+        <a href="/needs">Needs</a>
+        <span class="quiet">
+          {at + 1} of {needs.length}
+        </span>
+        <span class="buttons end">
+          <button type="button" aria-keyshortcuts="N" onClick={() => go(-1)}>
+            Previous <kbd>N</kbd>
+          </button>
+          <button type="button" aria-keyshortcuts="n" onClick={() => go(1)}>
+            Next <kbd>n</kbd>
+          </button>
+        </span>
+      </header>
+      <NeedBody key={need.id} need={need} />
+    </section>
+  )
+}
+
+const KIND_TEXTS: Partial<Readonly<Record<NeedView['kind'], string>>> = {
+  command: 'wants to run',
+  edit: 'wants to change',
+  fetch: 'wants to load',
+  permission: 'asks for permission',
+  plan: 'asks for approval of its plan',
+  choice: 'asks',
+  text: 'asks',
+  gate: 'waits for your approval of a commit',
+  review: 'waits for your review',
+  'human-task': 'waits for you to do a task',
+  merge: 'cannot be merged',
+  hold: 'is held',
+  failed: 'failed',
+  silent: 'is silent',
+  finished: 'finished',
+}
+
+function NeedBody({ need: known }: { readonly need: NeedView }): JSX.Element | null {
+  const need = useWhole(known)
+  const row = rowSignal(need.uuid).value
+  if (!row) return null
+  const { ask, evidence, task } = need
+  return (
+    <>
+      <h2 class="need-title">
+        <NeedTitle need={need} />
+      </h2>
+      <p class="quiet">
+        {need.rootName !== null && need.root !== need.uuid ? `${need.rootName} › ` : ''}
+        {task ? `task ${task.id} › ` : ''}
+        {KIND_TEXTS[need.kind] ?? need.kind}
+        {ask && ask.step !== null ? ` · step ${ask.step}` : ''}
+      </p>
+      <div class="question" data-ask={ask?.id}>
+        {commandOf(need) === null ? <p class="ask-text">{ask?.text ?? need.title}</p> : null}
+        {ask ? <Evidence ask={ask} /> : null}
+        {(ask?.message ?? null) === null && evidence.message !== null ? <blockquote>{evidence.message}</blockquote> : null}
+        {evidence.error === null ? null : <p class="problem">{evidence.error}</p>}
+        {evidence.report === null ? null : <p class="agent-text">{evidence.report}</p>}
+        {evidence.change?.diff ? <TaskChange diff={evidence.change.diff} /> : null}
+        {ask ? <Answers key={ask.hash} uuid={need.uuid} ask={ask} hasComment={task !== null} /> : <Helpful uuid={need.uuid} />}
+      </div>
+      <MessageBox row={row} />
+      <p>
+        <a href={`/p/${need.uuid}`}>Whole process</a>
+      </p>
+      {need.commands.length === 0 ? null : <pre class="command">{need.commands.join('\n')}</pre>}
+    </>
+  )
+}
+
+function TaskChange({ diff }: { readonly diff: string }): JSX.Element {
+  return (
+    <>
+      {[...diffByFile(diff)].map(([file, text]) => (
+        <figure key={file} class="change">
+          <figcaption>{file}</figcaption>
+          <DiffView path={file} text={text} none="A binary file." />
+        </figure>
+      ))}
+    </>
+  )
+}
+
+/** The buttons for a need that is no question. */
+function Helpful({ uuid }: { readonly uuid: string }): JSX.Element | null {
+  const row: RowView | undefined = rowSignal(uuid).value
+  const possible = row ? possibleActions(row) : []
+  const names = HELPFUL.filter((name) => possible.includes(name))
+  if (!row || names.length === 0) return null
+  return (
+    <p class="buttons">
+      {names.map((name) => (
+        <button key={name} type="button" data-action={name} onClick={() => runAction(name, [row])}>
+          {nameOfAction(name, row)}
+        </button>
+      ))}
+    </p>
+  )
+}
+
+/** A need with the evidence that only the answer for one need has; until that comes, and without it, the known part. */
+function useWhole(known: NeedView): NeedView {
+  const [whole, setWhole] = useState<NeedView | null>(null)
+  useEffect(() => {
+    if (known.task === null) return
+    request<{ need: NeedView }>(`/v1/needs/${known.id}`).then(
+      ({ need }) => setWhole(need),
+      // The known part has the question and its answers.
+      () => setWhole(null),
+    )
+  }, [known.id, known.ask?.hash])
+  return whole?.ask?.hash === known.ask?.hash && whole !== null ? whole : known
+}
+
+/** Handlers that go to the next need at a swipe to the left, and to the previous one at a swipe to the right. */
+function useSwipe(go: (by: number) => void): Record<'onTouchStart' | 'onTouchEnd', (event: TouchEvent) => void> {
+  const from = useRef<{ readonly x: number; readonly y: number } | null>(null)
+  return {
+    onTouchStart: ({ touches: [touch] }) => {
+      from.current = touch ? { x: touch.clientX, y: touch.clientY } : null
+    },
+    onTouchEnd: ({ changedTouches: [touch] }) => {
+      if (!touch || !from.current) return
+      const x = touch.clientX - from.current.x
+      if (Math.abs(x) > SWIPE_PX && Math.abs(x) > 2 * Math.abs(touch.clientY - from.current.y)) go(x < 0 ? 1 : -1)
+    },
+  }
+}

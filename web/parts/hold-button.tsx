@@ -1,0 +1,45 @@
+// A button for what cannot be undone. A click does it; a finger must hold it, so that no touch in passing does.
+// Test: test/e2e/web/phone.test.ts.
+import { useRef, useState } from 'preact/hooks'
+import type { ComponentChildren, JSX } from 'preact'
+
+/** how long a finger must hold it, in ms */
+const HOLD_MS = 600
+
+export interface HoldButtonProps {
+  readonly onDo: () => void
+  readonly children: ComponentChildren
+}
+
+export function HoldButton({ onDo, children }: HoldButtonProps): JSX.Element {
+  const timer = useRef(0)
+  const isTouched = useRef(false)
+  const [isHeld, setHeld] = useState(false)
+  const release = (): void => {
+    clearTimeout(timer.current)
+    setHeld(false)
+  }
+  return (
+    <button
+      type="button"
+      class={isHeld ? 'danger hold held' : 'danger hold'}
+      onPointerDown={({ pointerType }) => {
+        isTouched.current = pointerType === 'touch'
+        if (!isTouched.current) return
+        setHeld(true)
+        timer.current = setTimeout(onDo, HOLD_MS)
+      }}
+      onPointerUp={release}
+      onPointerCancel={release}
+      onPointerLeave={release}
+      onContextMenu={(event) => isTouched.current && event.preventDefault()}
+      onClick={() => {
+        if (!isTouched.current) onDo()
+        isTouched.current = false
+      }}
+    >
+      {children}
+      <span class="hold-hint"> · hold</span>
+    </button>
+  )
+}
