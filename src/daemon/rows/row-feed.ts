@@ -134,9 +134,15 @@ export class RowFeed {
   }
 }
 
+interface EncodedFrame {
+  readonly bytes: Buffer
+  /** the number of changed rows; a frame of sums alone counts as one, a sign of life as none */
+  readonly rows: number
+}
+
 interface Viewer {
   readonly scope: RowScope
-  queue: Buffer[]
+  queue: EncodedFrame[]
   /** the number of changed rows in the queue */
   waitingRows: number
   mustReset: boolean
@@ -253,10 +259,14 @@ class Board {
             `id: ${cursor}\nevent: reset\ndata: ${await this.#snapshotText(scope, shape, { type: 'reset', version: 1 })}\n\n`,
           )
         }
-        const frames = viewer.queue
-        Object.assign(viewer, { queue: [], waitingRows: 0 })
-        yield* frames
-        if (!viewer.mustReset && viewer.queue.length === 0) await viewer.wake.promise
+        // One at a time: what this reader has not taken yet stays within the limit of the queue.
+        const frame = viewer.queue.shift()
+        if (frame) {
+          viewer.waitingRows -= frame.rows
+          yield frame.bytes
+          continue
+        }
+        if (!viewer.mustReset) await viewer.wake.promise
         viewer.wake = Promise.withResolvers()
       }
     } finally {
@@ -341,8 +351,9 @@ class Board {
       if (viewer.waitingRows > 0 && viewer.waitingRows + known.rows > MAX_WAITING_ROWS)
         Object.assign(viewer, { mustReset: true, queue: [], waitingRows: 0 })
       else {
-        viewer.queue.push(known.bytes)
-        viewer.waitingRows += Math.max(1, known.rows)
+        const rows = Math.max(1, known.rows)
+        viewer.queue.push({ bytes: known.bytes, rows })
+        viewer.waitingRows += rows
       }
       viewer.wake.resolve()
     }
@@ -373,7 +384,7 @@ class Board {
     for (const viewer of this.#viewers) {
       // A viewer that does not read needs no further signs of life.
       if (viewer.queue.length > 0) continue
-      viewer.queue.push(bytes)
+      viewer.queue.push({ bytes, rows: 0 })
       viewer.wake.resolve()
     }
   }

@@ -75,7 +75,7 @@ function redactOption(option: AskView['options'][number]): AskView['options'][nu
   return { ...option, name: OPTION_NAMES[option.kind] }
 }
 
-/** A need without what it is about. What the process said last is no secret: its steps have it, too. */
+/** A need without what it is about. The last text stays, because the steps have it, too. */
 function redactNeed(need: NeedView): NeedView {
   const { ask, task, options, evidence } = need
   return {

@@ -118,3 +118,15 @@ test('a subtree has a process and all below it', async () => {
   await expect(home.client.get('/v1/rows', { scope: 'subtree:nobody' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
   await expect(home.client.get('/v1/rows', { scope: 'nothing' })).rejects.toMatchObject({ code: 'INVALID' })
 })
+
+test('a stream goes on with a snapshot of the next daemon after a kill', async () => {
+  using viewer = new Viewer()
+  await sleeper('survives')
+  await viewer.until((rows) => byName(rows, 'survives')?.status === 'working')
+  await home.kill()
+  await home.start()
+  await viewer.until((rows) => byName(rows, 'survives')?.endedAt !== null)
+  expect(viewer.events.filter(({ type }) => type === 'reset')).toHaveLength(2)
+  const { rows } = await home.client.get<{ rows: RowView[] }>('/v1/rows', { shape: 'objects' })
+  expect([...viewer.rows.values()].toSorted((a, b) => (a.uuid < b.uuid ? -1 : 1))).toEqual(rows)
+})
