@@ -1,4 +1,4 @@
-// The errors of the command line itself, and the exit code of any error. Test: test/tables/cli/input/args.test.ts.
+// The errors of the command line itself, and the exit code of any error. Test: test/tables/cli/errors.test.ts.
 import { ERRORS, type ErrorCode } from '../kernel/model/errors.ts'
 
 /** Wrong flags or words. The command has done nothing, and exits with 64. */

@@ -4,7 +4,7 @@
 // Test: test/tables/config/config.test.ts.
 import * as z from 'zod'
 import { KernelError } from '../kernel/model/errors.ts'
-import type { HomeBudgets } from '../kernel/model/usage-totals.ts'
+import type { HomeBudgets } from '../kernel/model/home.ts'
 import type { Effort, KeepRaw, McpServer } from '../kernel/model/spec-parts.ts'
 import { COMPOSE_HINT, agentKeys, agentsRule, composeFile, type ComposeFile } from './compose.ts'
 import { crewKeys, findCrewByName, crewsRule, type NamedCrew } from './crew/crews.ts'

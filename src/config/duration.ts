@@ -1,5 +1,5 @@
 // Parses durations such as `90s`, `10m`, `1h30m`, `250ms` and `2d`. A number without a unit is refused.
-// Test: test/tables/config/agents/find-agents.test.ts.
+// Test: test/tables/config/duration.test.ts.
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 

@@ -2,7 +2,7 @@
 // `network`, `spawn`, `spawn:AGENT`, `signal`). The kernel defines the meaning of a permission. Paths stay as written:
 // src/daemon/operations/permission-paths.ts resolves them. Test: test/tables/config/permissions.test.ts.
 import * as z from 'zod'
-import { isAllowed } from '../kernel/model/tool-names.ts'
+import { isAllowed } from '../kernel/state/tool-names.ts'
 import { hasPattern, parseToolRule, toolRuleProblem } from '../kernel/state/tool-rules.ts'
 import type { DriverName, PermissionPolicy } from '../kernel/model/words.ts'
 import type { Capabilities, PathAccess, Permissions } from '../kernel/model/spec-parts.ts'

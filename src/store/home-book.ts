@@ -1,6 +1,6 @@
 // Reads and writes the account of the home: three numbers of `meta` for the day, and three for the month. It is written in the
 // commit of the facts that spend the money, so that it counts each of them once. Test: test/tables/store/home-book.test.ts.
-import type { HomeBook, Period } from '../kernel/model/usage-totals.ts'
+import type { HomeBook, Period } from '../kernel/model/home.ts'
 import { HOME_BUDGETS, type HomeBudgetName } from '../kernel/model/words.ts'
 import { metaValue } from './schema.ts'
 import type { Statements } from './statements.ts'

@@ -2,7 +2,7 @@
 // commit; sqlite.ts implements the contract and is the only writer.
 // Tests: test/tables/store/store.test.ts, test/processes/daemon/store-faults.test.ts.
 import type { FactMark, PageFilter, StoredFact } from '../kernel/model/facts.ts'
-import type { HomeBook } from '../kernel/model/usage-totals.ts'
+import type { HomeBook } from '../kernel/model/home.ts'
 import type { Process } from '../kernel/model/process.ts'
 import type { Uuid } from '../kernel/model/ids.ts'
 

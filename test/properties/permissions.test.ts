@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { confinementObstacle, enforcementOf, fitToParent, isBelow, isWritable } from '../../src/kernel/state/permissions.ts'
-import { commonTools, isAllowed, mayUseServer, serverPrefix } from '../../src/kernel/model/tool-names.ts'
+import { commonTools, isAllowed, mayUseServer, serverPrefix } from '../../src/kernel/state/tool-names.ts'
 import type { McpServer, Capabilities, Permissions } from '../../src/kernel/model/spec-parts.ts'
 import { CallPolicy } from '../../src/drivers/native/permissions/call-policy.ts'
 import { deep } from '../support/deep.ts'

@@ -1,5 +1,5 @@
 // Parses a moment in the past: a duration ago (`10m`, `2h`), a date, or a time, by default in the local time zone. Test:
-// test/tables/cli/input/args.test.ts.
+// test/tables/cli/input/since.test.ts.
 import { parseDuration } from '../../config/duration.ts'
 import { UsageError } from '../errors.ts'
 

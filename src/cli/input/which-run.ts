@@ -1,5 +1,5 @@
 // Finds the run that a verb is about if the user named none: the newest run of this directory, else the newest of all. A verb that
-// stops a run chooses a run of another directory only if no other run is alive. Test: test/tables/cli/print/compose-table.test.ts.
+// stops a run chooses a run of another directory only if no other run is alive. Test: test/tables/cli/input/which-run.test.ts.
 import { dirname, sep } from 'node:path'
 import type { RunView } from '../../api/views/compose.ts'
 import { Failure } from '../errors.ts'

@@ -1,5 +1,5 @@
 // Reads the end of the daemon's log, and formats its JSON lines as time, level and message. Reads the file itself, so that it works
-// without a daemon. Test: test/tables/cli/print/text.test.ts.
+// without a daemon. Test: test/tables/cli/service/daemon-log.test.ts.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { stripControls } from '../print/text.ts'
 

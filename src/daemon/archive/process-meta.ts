@@ -1,6 +1,6 @@
 // Makes process-meta.json of an export: the agent's settings, and the tools that its model was offered. The tools of reeve are described
 // by the code, the tools of MCP servers by the journal. Loaded only when a process is exported. Test: test/e2e/daemon/archive.test.ts.
-import { isAllowed } from '../../kernel/model/tool-names.ts'
+import { isAllowed } from '../../kernel/state/tool-names.ts'
 import type { McpState } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'
 

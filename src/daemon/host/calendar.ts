@@ -1,6 +1,6 @@
 // The calendar day and month of a time, in the time zone of the daemon: their numbers, and when they end.
 // Test: test/tables/daemon/host/calendar.test.ts.
-import type { Calendar } from '../../kernel/model/usage-totals.ts'
+import type { Calendar } from '../../kernel/model/home.ts'
 
 const DAY_MS = 86_400_000
 

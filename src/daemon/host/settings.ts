@@ -8,7 +8,7 @@ import type { WebConfig } from '../../config/keys/web.ts'
 import { resolveMcpServers } from '../../config/mcp/resolve.ts'
 import type { Env, Paths } from '../../config/paths.ts'
 import type { NativeOptions } from '../../drivers/native/driver.ts'
-import type { HomeBudgets } from '../../kernel/model/usage-totals.ts'
+import type { HomeBudgets } from '../../kernel/model/home.ts'
 import type { Limits } from '../../kernel/model/words.ts'
 
 /**

@@ -3,7 +3,7 @@
 // unpacks an equal new object. Rows must therefore never be compared by identity.
 // Test: test/properties/live-table.test.ts and test/properties/kernel.test.ts compare the table with a simple model.
 import { Accounts } from '../../kernel/state/accounts.ts'
-import type { Home } from '../../kernel/model/usage-totals.ts'
+import type { Home } from '../../kernel/model/home.ts'
 import { EMPTY_HOME } from '../../kernel/state/home.ts'
 import { isActive, isSuspended } from '../../kernel/model/status.ts'
 import { CompactRow, RowPacker } from './compact-row.ts'

@@ -3,7 +3,7 @@
 // Tests: test/e2e/mcp/server.test.ts, test/tables/daemon/mcp/own-tools.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import { isLiving } from '../../kernel/model/status.ts'
-import { isAllowed } from '../../kernel/model/tool-names.ts'
+import { isAllowed } from '../../kernel/state/tool-names.ts'
 import { OWN_TOOLS } from './tools.ts'
 import type { OwnTool, OwnToolResult } from '../../drivers/port.ts'
 import type { Process } from '../../kernel/model/process.ts'

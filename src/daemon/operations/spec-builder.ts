@@ -28,7 +28,7 @@ import { CAPABILITIES, isPlainCommand } from '../../kernel/model/capabilities.ts
 import { KernelError } from '../../kernel/model/errors.ts'
 import { deniedToPrograms, fitToParent, startsPrograms } from '../../kernel/state/permissions.ts'
 import { applyLimitChange } from '../../kernel/state/limits.ts'
-import { isAllowed, namesServer, serverPrefix } from '../../kernel/model/tool-names.ts'
+import { isAllowed, namesServer, serverPrefix } from '../../kernel/state/tool-names.ts'
 import { bypassableRule } from '../../kernel/state/tool-rules.ts'
 import { restartPolicyFrom, supervisorSpecFrom } from '../../kernel/supervise/policy-from-config.ts'
 import { checkInstalled } from '../incarnation/check-installed.ts'

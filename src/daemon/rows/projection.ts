@@ -378,7 +378,7 @@ export class Projection {
         budgetOf: process ? budgetScopeOf(table, process) : null,
       }
       // With another budget above it, also the processes that it pays for have another one.
-      if (before?.budgetOf !== after.budgetOf) for (const member of table.accounts.members(uuid)) touched.add(member)
+      if (before?.budgetOf !== after.budgetOf) for (const member of table.accounts.payees(uuid)) touched.add(member)
       const patch = patchOf(before, after)
       if (patch !== null) changes.push({ uuid, before, after, patch })
     }

@@ -12,7 +12,7 @@ import type { SpendingRate } from '../loop/spending-rate.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { SpentRow, Store } from '../../store/store.ts'
 import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'
-import type { Home } from '../../kernel/model/usage-totals.ts'
+import type { Home } from '../../kernel/model/home.ts'
 import type { HomeBudgetName } from '../../kernel/model/words.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 

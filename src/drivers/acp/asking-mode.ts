@@ -4,7 +4,7 @@
 // Test: test/tables/drivers/acp/asking-mode.test.ts.
 import { join } from 'node:path'
 import { KernelError } from '../../kernel/model/errors.ts'
-import { isAllowed } from '../../kernel/model/tool-names.ts'
+import { isAllowed } from '../../kernel/state/tool-names.ts'
 import { findProgram } from '../command/formats/args.ts'
 import { writeClientConfig } from '../gateway/clients.ts'
 import { parseObject, asObject } from '../gateway/clients/client.ts'

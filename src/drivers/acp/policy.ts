@@ -1,7 +1,7 @@
 // Decides an agent's permission requests by the process's permissions and tool lists. A denied tool stays denied whatever the
 // permissions allow. Otherwise the most specific permission counts: by title, then tool name, then kind, then the default. Pure.
 // Test: test/processes/acp/permission-requests.test.ts.
-import { isAllowed } from '../../kernel/model/tool-names.ts'
+import { isAllowed } from '../../kernel/state/tool-names.ts'
 import { decisionOf } from '../../kernel/state/permissions.ts'
 import { lookUp } from '../../kernel/util/lookup.ts'
 import type { AcpSpec } from '../../kernel/model/process-spec.ts'

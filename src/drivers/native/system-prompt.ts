@@ -3,7 +3,7 @@
 // Test: test/tables/drivers/native/system-prompt.test.ts.
 import type { NativeSpec } from '../../kernel/model/process-spec.ts'
 import type { Instructions } from '../../kernel/model/spec-parts.ts'
-import { isAllowed } from '../../kernel/model/tool-names.ts'
+import { isAllowed } from '../../kernel/state/tool-names.ts'
 import { PLANNING_PROMPT } from './permissions/plan.ts'
 
 type PromptSpec = Pick<NativeSpec, 'system' | 'instructions' | 'skills' | 'permissions' | 'tools' | 'deny'>

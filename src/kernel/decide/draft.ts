@@ -2,13 +2,13 @@
 // the numbering of facts. If the decision is refused, its draft is dropped. Test: test/properties/kernel.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { fold } from '../state/fold.ts'
-import { keptMessages, crewCommandsFor } from '../crew/state/member-events.ts'
+import { keptMessages, crewCommandsFor } from '../crew/state/member-facts.ts'
 import { momentOf } from '../model/moment.ts'
 import { agentUuidIn } from '../model/ids.ts'
 import { isLiving } from '../model/status.ts'
 import { nanoOf } from '../state/accounts.ts'
 import { spendOf } from '../state/home.ts'
-import type { Home } from '../model/usage-totals.ts'
+import type { Home } from '../model/home.ts'
 import { Overlay } from '../state/live-table.ts'
 import type { SystemCommand } from '../model/crew/commands.ts'
 import type { Effect } from '../model/effects.ts'
@@ -35,7 +35,7 @@ export interface Decision {
 /** Work that remains after the facts of a decision; `runFollowUps` does it in order. */
 export type FollowUp =
   /** a crew must be informed about a member */
-  | { readonly type: 'memberEvent'; readonly crew: Uuid; readonly command: SystemCommand }
+  | { readonly type: 'memberCommand'; readonly crew: Uuid; readonly command: SystemCommand }
   /** the user answered the ask of a crew */
   | { readonly type: 'answered'; readonly uuid: Uuid; readonly id: string; readonly option: string | null; readonly text: string | null }
   /** a process was released */
@@ -159,7 +159,7 @@ export class DecisionDraft extends Overlay {
       { before, after, handOver, isLimited, keptCount: member ? keptMessages(row, member.id).length : 0 },
       body,
     ))
-      this.followUps.push({ type: 'memberEvent', crew, command })
+      this.followUps.push({ type: 'memberCommand', crew, command })
   }
 
   /** The row as changed by this decision, even if the process has died in it; undefined: there is none. */

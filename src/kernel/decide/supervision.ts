@@ -12,7 +12,7 @@ import { requestStartingNodes, handleNodeEnd, handleNodeResumed, advanceRun, con
 import { KernelError } from '../model/errors.ts'
 import { terminate } from './release.ts'
 import { restartNow, restartHeld, jitterOf, scheduleStart, restartByOwnPolicy } from './restart.ts'
-import { presenceCommands } from '../crew/state/member-events.ts'
+import { presenceCommands } from '../crew/state/member-facts.ts'
 import { startNextTurnNow } from './holds.ts'
 import { isComposeRun } from '../compose/run-row.ts'
 import { deliverSignal } from './signals.ts'
@@ -53,8 +53,8 @@ export function runFollowUps(draft: DecisionDraft): void {
       case 'runChanged':
         advance(draft, followUp.uuid)
         break
-      case 'memberEvent':
-        applyMemberEvent(draft, followUp)
+      case 'memberCommand':
+        applyMemberCommand(draft, followUp)
         break
       case 'answered':
         applyAnswer(draft, followUp.uuid, followUp)
@@ -99,8 +99,8 @@ function handleCrewReady(draft: DecisionDraft, uuid: Uuid): void {
   requestPendingMoves(draft, uuid)
 }
 
-/** Applies an event of a member to its crew. A member that is committing gets its signal mask again in a new incarnation. */
-function applyMemberEvent(draft: DecisionDraft, { crew, command }: Extract<FollowUp, { type: 'memberEvent' }>): void {
+/** Applies a command about a member to its crew. A member that is committing gets its signal mask again in a new incarnation. */
+function applyMemberCommand(draft: DecisionDraft, { crew, command }: Extract<FollowUp, { type: 'memberCommand' }>): void {
   // A member may start and end in one decision.
   if (command.type === 'member_running' && !isInTableAndLiving(draft.get(command.uuid))) return
   applySystemCommand(draft, crew, command)
@@ -381,7 +381,7 @@ function registerLivingMember(draft: DecisionDraft, crew: Uuid, member: Process)
   const { id = '' } = member.spec.member ?? {}
   if (isLeaving(draft.mustGet(crew), id) && !isBeingStopped(member))
     applySystemCommand(draft, crew, memberGoneCommand(id as MemberId, 'parent', leaveReason(draft.mustGet(crew), id)))
-  for (const command of presenceCommands(member, draft.mustGet(crew))) applyMemberEvent(draft, { type: 'memberEvent', crew, command })
+  for (const command of presenceCommands(member, draft.mustGet(crew))) applyMemberCommand(draft, { type: 'memberCommand', crew, command })
 }
 
 /** Living former members, which the user resumed while their crew did not run. */

@@ -5,7 +5,7 @@ import type { Report } from './reports.ts'
 import type { ContainmentIntent, Process } from './process.ts'
 import type { Now, Pid, Sender, Uuid } from './ids.ts'
 import type { Handler, HoldReason, Signal, LivenessWord, LimitName, Limits } from './words.ts'
-import type { Calendar, HomeBudgets } from './usage-totals.ts'
+import type { Calendar, HomeBudgets } from './home.ts'
 import type { ProcessSpec } from './process-spec.ts'
 import type { ForkState, BodyOf } from './facts.ts'
 

@@ -1,8 +1,6 @@
-// Sums of usage counters: of a process, of its ended descendants, and of the part that its payer has counted. Also the sums of
-// the whole home in its current day and month. Owns how counters add up; state/home.ts has the rules of the home. Pure. An absent counter is zero. Tests: test/tables/kernel/state/accounts.test.ts,
-// test/properties/budgets.test.ts.
+// Sums of usage counters: of a process, of its ended descendants, and of the part that its payer has counted. Owns how counters add up.
+// Pure. An absent counter is zero. Tests: test/tables/kernel/state/accounts.test.ts, test/properties/budgets.test.ts.
 import type { Process } from './process.ts'
-import type { HomeBudgetName } from './words.ts'
 import { COUNTERS, type Counter, type Usage, type UsageTotals } from './usage.ts'
 
 export function addTotals(a: UsageTotals | undefined, b: UsageTotals): UsageTotals {
@@ -52,32 +50,4 @@ export function withoutResidentMemory(process: Process): Process {
   if (process.usage.rssBytes === undefined) return process
   const { rssBytes: _, ...usage } = process.usage
   return { ...process, usage }
-}
-
-/** The budgets of the home in USD. An absent budget does not apply. */
-export type HomeBudgets = { readonly [B in HomeBudgetName]?: number }
-
-/** What was spent in one calendar day or month. */
-export interface Period {
-  /** the number of the day since 1970, or of the month since the year 0 */
-  readonly number: number
-  /** in billionths of a dollar */
-  readonly nanoUsd: number
-  /** the budget, in billionths of a dollar, of which a warning was recorded; 0: none */
-  readonly warnedNanoUsd: number
-}
-
-/** The current day and month; the part of the account that is stored. */
-export type HomeBook = { readonly [B in HomeBudgetName]: Period }
-
-/** The day and the month by the daemon's clock: their numbers, and the wall ms at which they end. */
-export type Calendar = { readonly [B in HomeBudgetName]: { readonly number: number; readonly end: number } }
-
-export interface Home {
-  readonly book: HomeBook
-  readonly budgets: HomeBudgets
-  /** wall ms at which each period ends */
-  readonly ends: { readonly [B in HomeBudgetName]: number }
-  /** a process may wait until open calls leave room in a budget of the home */
-  readonly hasWaiting: boolean
 }

@@ -134,10 +134,10 @@ interface AccountNode {
   /** sum over all processes that it pays for, directly or indirectly */
   readonly below: Tally
   /** number of processes that it pays for directly */
-  readonly members: number
+  readonly payeeCount: number
 }
 
-const EMPTY_NODE: AccountNode = { payer: null, own: EMPTY_TALLY, below: EMPTY_TALLY, members: 0 }
+const EMPTY_NODE: AccountNode = { payer: null, own: EMPTY_TALLY, below: EMPTY_TALLY, payeeCount: 0 }
 
 /** The index of all accounts. With a base it is a layer: its changes hide entries of the base, but never change the base. */
 export class Accounts {
@@ -145,7 +145,7 @@ export class Accounts {
   reservedNanoUsd: number
   readonly #base: Accounts | null
   readonly #nodes = new Map<Uuid, AccountNode>()
-  readonly #members = new Map<Uuid, Set<Uuid>>()
+  readonly #payees = new Map<Uuid, Set<Uuid>>()
 
   constructor(base: Accounts | null) {
     this.#base = base
@@ -158,11 +158,10 @@ export class Accounts {
   }
 
   /** The processes that a process pays for directly. */
-  *members(uuid: Uuid): Generator<Uuid> {
+  *payees(uuid: Uuid): Generator<Uuid> {
     if (this.#base)
-      for (const member of this.#base.members(uuid))
-        if (!this.#members.get(uuid)?.has(member) && this.#node(member)?.payer === uuid) yield member
-    for (const member of [...(this.#members.get(uuid) ?? [])]) if (this.#node(member)?.payer === uuid) yield member
+      for (const payee of this.#base.payees(uuid)) if (!this.#payees.get(uuid)?.has(payee) && this.#node(payee)?.payer === uuid) yield payee
+    for (const payee of [...(this.#payees.get(uuid) ?? [])]) if (this.#node(payee)?.payer === uuid) yield payee
   }
 
   /** Updates the index for a changed row. The entry of a dead process is removed. */
@@ -188,9 +187,9 @@ export class Accounts {
   /** Moves a process to another payer, together with all processes that it pays for. */
   #move(uuid: Uuid, old: AccountNode, { payer, own }: Pick<AccountNode, 'payer' | 'own'>): void {
     this.#addToPayers(old.payer, addTally(old.own, old.below), -1)
-    if (old.payer !== null) this.#removeMember(old.payer, uuid)
+    if (old.payer !== null) this.#removePayee(old.payer, uuid)
     this.#set(uuid, { ...old, payer, own })
-    if (payer !== null) this.#addMember(payer, uuid)
+    if (payer !== null) this.#addPayee(payer, uuid)
     this.#addToPayers(payer, addTally(own, old.below), 1)
   }
 
@@ -204,20 +203,20 @@ export class Accounts {
     }
   }
 
-  #addMember(payer: Uuid, uuid: Uuid): void {
-    const members = this.#members.get(payer)
-    if (members) members.add(uuid)
-    else this.#members.set(payer, new Set([uuid]))
+  #addPayee(payer: Uuid, uuid: Uuid): void {
+    const payees = this.#payees.get(payer)
+    if (payees) payees.add(uuid)
+    else this.#payees.set(payer, new Set([uuid]))
     const node = this.#node(payer) ?? EMPTY_NODE
-    this.#set(payer, { ...node, members: node.members + 1 })
+    this.#set(payer, { ...node, payeeCount: node.payeeCount + 1 })
   }
 
-  #removeMember(payer: Uuid, uuid: Uuid): void {
-    const members = this.#members.get(payer)
-    members?.delete(uuid)
-    if (members?.size === 0) this.#members.delete(payer)
+  #removePayee(payer: Uuid, uuid: Uuid): void {
+    const payees = this.#payees.get(payer)
+    payees?.delete(uuid)
+    if (payees?.size === 0) this.#payees.delete(payer)
     const node = this.#node(payer) ?? EMPTY_NODE
-    this.#set(payer, { ...node, members: node.members - 1 })
+    this.#set(payer, { ...node, payeeCount: node.payeeCount - 1 })
   }
 
   #node(uuid: Uuid): AccountNode | undefined {
@@ -226,7 +225,7 @@ export class Accounts {
 
   /** Stores a node. The index deletes an unneeded node; a layer keeps it, because it must hide the one of its base. */
   #set(uuid: Uuid, node: AccountNode): void {
-    if (this.#base === null && node.payer === null && node.members === 0) this.#nodes.delete(uuid)
+    if (this.#base === null && node.payer === null && node.payeeCount === 0) this.#nodes.delete(uuid)
     else this.#nodes.set(uuid, node)
   }
 }

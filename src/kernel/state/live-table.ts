@@ -1,7 +1,7 @@
 // The process table as the kernel reads it, and an overlay of changes that are decided but not applied yet. The overlay
 // never writes to the table below it, and copies nothing. Test: test/properties/kernel.test.ts.
 import { Accounts } from './accounts.ts'
-import type { Home } from '../model/usage-totals.ts'
+import type { Home } from '../model/home.ts'
 import { isActive } from '../model/status.ts'
 import type { Process } from '../model/process.ts'
 import type { Pid, Uuid } from '../model/ids.ts'

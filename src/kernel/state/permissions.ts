@@ -3,7 +3,7 @@
 // `fitToParent`. Must never read files: permission-paths.ts in src/daemon/operations has made all paths real and absolute.
 // Tests: test/tables/kernel/state/permissions.test.ts, test/properties/permissions.test.ts.
 import { CAPABILITIES, isExternal, isPlainCommand, NATIVE_SHELL_TOOLS } from '../model/capabilities.ts'
-import { commonTools, isAllowed, mayUseServer, namesServer, serverPrefix, withoutCovered } from '../model/tool-names.ts'
+import { commonTools, isAllowed, mayUseServer, namesServer, serverPrefix, withoutCovered } from './tool-names.ts'
 import type { McpServer, PathAccess, Capabilities, Permissions, Skill } from '../model/spec-parts.ts'
 import type { ProcessSpec } from '../model/process-spec.ts'
 import type { CallDecision, PermissionPolicy } from '../model/words.ts'

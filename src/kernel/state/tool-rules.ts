@@ -3,7 +3,7 @@
 import type { ProcessSpec } from '../model/process-spec.ts'
 import type { Permissions } from '../model/spec-parts.ts'
 import { NATIVE_SHELL_TOOLS } from '../model/capabilities.ts'
-import { isAllowed } from '../model/tool-names.ts'
+import { isAllowed } from './tool-names.ts'
 import { NATIVE_TOOL_ACCESS, NATIVE_TOOLS } from '../model/words.ts'
 import { lookUp } from '../util/lookup.ts'
 

@@ -18,7 +18,7 @@ import { kernelSpec } from '../../support/kernel/world.ts'
 import { Repository } from '../../support/crew/repository.ts'
 import { uuidOf } from '../../support/store/facts.ts'
 import type { CrewReportView } from '../../../src/api/views/crew-report.ts'
-import type { CommandRun } from '../../../src/kernel/model/crew/command-runs.ts'
+import type { ShellCommandRun } from '../../../src/kernel/model/crew/shell-command-runs.ts'
 import type { MemberTree } from '../../../src/drivers/files/crew/member-worktree.ts'
 
 const BRANCH = 'reeve/fix.worker-1'
@@ -44,7 +44,7 @@ describe('its limits', () => {
   })
   afterEach(() => contained[Symbol.asyncDispose]())
 
-  function run(command: string | readonly string[], timeoutMs = 60_000, signal = new AbortController().signal): Promise<CommandRun> {
+  function run(command: string | readonly string[], timeoutMs = 60_000, signal = new AbortController().signal): Promise<ShellCommandRun> {
     const spec = kernelSpec({ cwd: contained.dir, env: { PATH: process.env['PATH'] ?? '', WHO: 'the member' }, containment: 'auto' })
     return commands.run(spec, { command, timeoutMs }, signal)
   }
@@ -60,7 +60,7 @@ describe('its limits', () => {
     expect(existsSync(join(state(), 'commands'))).toBe(true)
   })
 
-  test.each<[string, string | readonly string[], Partial<CommandRun>]>([
+  test.each<[string, string | readonly string[], Partial<ShellCommandRun>]>([
     ['an unknown program', ['no-such-program'], { end: 'unable', code: 127 }],
     ['an unknown program, reported by a shell', 'no-such-program', { end: 'exited', code: 127 }],
     ['a file that is no program', ['./data'], { end: 'unable', code: 126 }],

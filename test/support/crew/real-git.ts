@@ -25,7 +25,7 @@ import { treeId, type Files } from '../simulated-git/objects.ts'
 import { Repository } from './repository.ts'
 import { uuidOf } from '../store/facts.ts'
 import type { Command } from '../../../src/kernel/model/crew/commands.ts'
-import type { CommandRun } from '../../../src/kernel/model/crew/command-runs.ts'
+import type { ShellCommandRun } from '../../../src/kernel/model/crew/shell-command-runs.ts'
 import type { Crew } from '../../../src/kernel/model/crew/crew.ts'
 import type { CrewEffect, CrewJobsDeps } from '../../../src/daemon/crew/jobs/jobs.ts'
 import type { Process } from '../../../src/kernel/model/process.ts'
@@ -272,7 +272,7 @@ export class RealGit implements AsyncDisposable {
         facts: async (_: string, start: number) => this.#facts.slice(start, start + 1).map((body) => ({ body })),
       },
       commands: {
-        run: async (spec: ProcessSpec, command: { readonly command: string }): Promise<CommandRun> => ({
+        run: async (spec: ProcessSpec, command: { readonly command: string }): Promise<ShellCommandRun> => ({
           ...RAN,
           code: command.command === 'make check' && failsVerify(filesIn(spec.cwd)) ? 1 : 0,
         }),

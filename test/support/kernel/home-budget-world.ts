@@ -3,7 +3,7 @@ import type { ReplyValue } from '../../../src/kernel/model/effects.ts'
 import type { InputBody } from '../../../src/kernel/model/inputs.ts'
 import type { Process } from '../../../src/kernel/model/process.ts'
 import type { Report } from '../../../src/kernel/model/reports.ts'
-import type { HomeBudgets } from '../../../src/kernel/model/usage-totals.ts'
+import type { HomeBudgets } from '../../../src/kernel/model/home.ts'
 import { World, kernelSpec } from './world.ts'
 
 const USD = { perInputToken: 0, perOutputToken: 1e-4 }

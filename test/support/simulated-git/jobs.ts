@@ -4,7 +4,7 @@ import { approvedRef, memberBranch, mergeRef, salvagePrefix, taskBranch, reviewR
 import { ModelCommits, STAGED, VIEW } from './commits.ts'
 import { changedFiles, freeName, isSame, treeId } from './objects.ts'
 import { Worktree } from './worktree.ts'
-import type { CommandRun } from '../../../src/kernel/model/crew/command-runs.ts'
+import type { ShellCommandRun } from '../../../src/kernel/model/crew/shell-command-runs.ts'
 import type { Crew, Task } from '../../../src/kernel/model/crew/crew.ts'
 import type { Files, Objects } from './objects.ts'
 import type { MemberId } from '../../../src/kernel/model/crew/words.ts'
@@ -381,7 +381,7 @@ export class ModelJobs {
     return { type: 'setUp', command: 'make', ran: { ...RAN, code: 0 }, copied: 0, skipped: [] }
   }
 
-  #ran(files: Files): CommandRun {
+  #ran(files: Files): ShellCommandRun {
     return { ...RAN, code: this.#parts.failsVerify(files) ? 1 : 0 }
   }
 

@@ -2,14 +2,14 @@
 import { expect, test } from 'vitest'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
 import { tempDir } from '../../support/tmp.ts'
-import type { HomeBook } from '../../../src/kernel/model/usage-totals.ts'
+import type { HomeBook } from '../../../src/kernel/model/home.ts'
 
 const book = (nanoUsd: number): HomeBook => ({
   dailyUsd: { number: 20_000, nanoUsd, warnedNanoUsd: 0 },
   monthlyUsd: { number: 24_000, nanoUsd: 2 * nanoUsd, warnedNanoUsd: 5_000_000_000 },
 })
 
-test('it is null before the first commit of it, and comes back as it was committed last', async () => {
+test('the account is null before its first commit, and a restart returns the one that was committed last', async () => {
   await using dir = await tempDir()
   {
     await using store = await openSqliteStore({ dir: dir.path })

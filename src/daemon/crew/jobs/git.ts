@@ -34,7 +34,7 @@ import type { LandingEnd } from '../../../drivers/files/crew/commit.ts'
 import type { MemberTree, SalvageName } from '../../../drivers/files/crew/member-worktree.ts'
 import { crewGitSpec } from '../../../kernel/crew/state/queries.ts'
 import { hasPassed } from '../../../kernel/crew/decide/verify-results.ts'
-import type { VerifyResult, CommandRun } from '../../../kernel/model/crew/command-runs.ts'
+import type { VerifyResult, ShellCommandRun } from '../../../kernel/model/crew/shell-command-runs.ts'
 import type { MergeCandidate } from '../../../kernel/model/crew/facts.ts'
 import type { Task } from '../../../kernel/model/crew/crew.ts'
 import type { Process } from '../../../kernel/model/process.ts'
@@ -185,8 +185,8 @@ export class CrewGit {
   setUp(
     crew: Process,
     member: Process,
-    run: (() => Promise<CommandRun>) | null,
-  ): Promise<CopyResult & { readonly ran: CommandRun | null }> {
+    run: (() => Promise<ShellCommandRun>) | null,
+  ): Promise<CopyResult & { readonly ran: ShellCommandRun | null }> {
     return this.#withFiles(member, async (git) => {
       const tree = worktreeOf(member)
       if (!tree) return { copied: 0, skipped: [], ran: (await run?.()) ?? null }
@@ -202,7 +202,7 @@ export class CrewGit {
   }
 
   /** Runs a command in the member's files and restores them afterwards. Errors: `GitError`; those of `run`. */
-  verify({ crew, member, task }: MemberFiles, run: () => Promise<CommandRun>): Promise<Omit<VerifyResult, 'type' | 'command'>> {
+  verify({ crew, member, task }: MemberFiles, run: () => Promise<ShellCommandRun>): Promise<Omit<VerifyResult, 'type' | 'command'>> {
     return this.#withFiles(member, async (git) => {
       const [spec, tree] = [crewGitSpec(crew), worktreeOf(member)]
       if (!spec || !tree) return { ran: await run(), commit: null, tree: null, changed: [] }
@@ -229,7 +229,7 @@ export class CrewGit {
   verifyMerged(
     { crew, member, task }: MemberFiles,
     { candidate, head }: MergeCandidate,
-    run: (cwd: string, isNew: boolean) => Promise<CommandRun>,
+    run: (cwd: string, isNew: boolean) => Promise<ShellCommandRun>,
   ): Promise<Omit<VerifyResult, 'type' | 'command'>> {
     const trial = this.#trialWorktreeOf(crew, member.spec)
     if (!trial) throw new GitError('the crew has no repository')

@@ -14,7 +14,7 @@ import { isIndependentJob } from '../../../kernel/crew/state/queries.ts'
 import { withRealPaths } from '../../operations/permission-paths.ts'
 import { diskFullReason } from '../../../kernel/crew/decide/halt.ts'
 import type { CrewFact, Job, JobResult, JobOf } from '../../../kernel/model/crew/facts.ts'
-import type { CommandRun } from '../../../kernel/model/crew/command-runs.ts'
+import type { ShellCommandRun } from '../../../kernel/model/crew/shell-command-runs.ts'
 import type { Member } from '../../../kernel/model/crew/crew.ts'
 import type { Effect } from '../../../kernel/model/effects.ts'
 import type { StoredFact } from '../../../kernel/model/facts.ts'
@@ -330,7 +330,7 @@ export class CrewJobs {
       task && crew.crew && crew.spec.crew ? verifyCommandOf(crew.crew, crew.spec.crew, task, await this.#readFacts(uuid, job.read)) : null
     if (command === null) throw new KernelError('NOT_FOUND', `${job.task} has no verify command`)
     return this.#running.runAbortable(uuid, job, async (signal) => {
-      const run = async (cwd = member.spec.cwd, isNew = false): Promise<CommandRun> => {
+      const run = async (cwd = member.spec.cwd, isNew = false): Promise<ShellCommandRun> => {
         const setup = isNew ? crew.spec.crew?.setup : undefined
         const setupRun = setup ? await commands.run({ ...member.spec, cwd }, setup, signal) : null
         if (setup && setupRun && !hasPassed(setupRun))

@@ -8,7 +8,7 @@ import { StringDecoder } from 'node:string_decoder'
 import { isMissing } from '../../../kernel/util/missing-file.ts'
 import { KernelError } from '../../../kernel/model/errors.ts'
 import type { ContainmentManager, Containment, Program } from '../../../drivers/contain/containment-contract.ts'
-import type { CommandRun } from '../../../kernel/model/crew/command-runs.ts'
+import type { ShellCommandRun } from '../../../kernel/model/crew/shell-command-runs.ts'
 import type { ContainmentIntent } from '../../../kernel/model/process.ts'
 import type { Clock } from '../../loop/clock.ts'
 import type { Uuid } from '../../../kernel/model/ids.ts'
@@ -43,7 +43,7 @@ export class CrewShellCommandRunner {
   }
 
   /** Runs a command in the working directory of a spec, as its process would. Errors: the reason of `signal`; errors of the containment. */
-  async run(spec: ProcessSpec, { command, timeoutMs }: CrewShellCommand, signal: AbortSignal): Promise<CommandRun> {
+  async run(spec: ProcessSpec, { command, timeoutMs }: CrewShellCommand, signal: AbortSignal): Promise<ShellCommandRun> {
     const { containments, newUuid, clock } = this.#deps
     const uuid = newUuid()
     const tmpDir = join(this.#deps.tmpDir, `command-${uuid}`)
@@ -72,7 +72,7 @@ export class CrewShellCommandRunner {
     program: Program,
     containment: Containment,
     { timeoutMs, startedAt, signal }: { readonly timeoutMs: number; readonly startedAt: number; readonly signal: AbortSignal },
-  ): Promise<CommandRun> {
+  ): Promise<ShellCommandRun> {
     const { clock } = this.#deps
     const tail = new OutputTail()
     let isLate = false

@@ -3,7 +3,7 @@
 // denial and a question apply in doubt, too. While the agent plans, each call that does not only read is denied. Test: test/tables/drivers/native/permissions/call-policy.test.ts.
 import path from 'node:path'
 import type { Permissions } from '../../../kernel/model/spec-parts.ts'
-import { isAllowed } from '../../../kernel/model/tool-names.ts'
+import { isAllowed } from '../../../kernel/state/tool-names.ts'
 import { decisionOf } from '../../../kernel/state/permissions.ts'
 import { parseToolRule } from '../../../kernel/state/tool-rules.ts'
 import type { ToolRule } from '../../../kernel/state/tool-rules.ts'

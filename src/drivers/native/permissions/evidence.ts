@@ -4,7 +4,7 @@
 import { resolve } from 'node:path'
 import { isMissing } from '../../../kernel/util/missing-file.ts'
 import type { AskDiff, AskEvidence, AskToolKind } from '../../../kernel/model/asks.ts'
-import { isAllowed } from '../../../kernel/model/tool-names.ts'
+import { isAllowed } from '../../../kernel/state/tool-names.ts'
 import { NATIVE_TOOL_ACCESS } from '../../../kernel/model/words.ts'
 import { lookUp } from '../../../kernel/util/lookup.ts'
 import type { ToolCall } from '../context/context.ts'

@@ -9,7 +9,7 @@ import { inputDifferences, inputSinceAnswer, textDifference, toolDifference } fr
 import { CallFailed, NO_USAGE } from '../models/model.ts'
 import type { ModelAnswer, Model, ModelRequest } from '../models/model.ts'
 import { ModelRecording } from './recording.ts'
-import { isAllowed } from '../../../kernel/model/tool-names.ts'
+import { isAllowed } from '../../../kernel/state/tool-names.ts'
 import { Toolbox } from '../tools/toolbox.ts'
 import { raceAbort } from '../../common/race-abort.ts'
 import type { NativeSpec, ProcessSpec } from '../../../kernel/model/process-spec.ts'

@@ -1,5 +1,6 @@
 // The merge queue: decides which approved task is committed and merged next. One task is in work at a time, by priority and order of
-// approval. Its work ends when its commit is on the crew's branch. The other tasks wait until this task is done, failed or sent back. commit-task.ts and merge-task.ts have the two parts of the work.
+// approval. Its work ends when its commit is on the crew's branch. The other tasks wait until this task is done, failed or sent back.
+// commit-task.ts and merge-task.ts have the two parts of the work.
 // Tests: test/tables/kernel/crew/decide/task-paths.test.ts, test/simulation/crew.test.ts.
 import { isGatedByUser, canRoleReview, needsCommit, currentImplementer, priorityOf, workersOf } from '../state/queries.ts'
 import { isClosed, isLanding } from '../state/task-states.ts'
@@ -9,8 +10,8 @@ import type { CrewDraft } from './draft.ts'
 import type { Crew, Member, Task } from '../../model/crew/crew.ts'
 import type { CrewSpec } from '../../model/process-spec.ts'
 
-/** The next task to land. Undefined while a commit or merge is in progress, or if no task may be committed. */
-function nextTaskToCommit(crew: Crew, canLand: (task: Task) => boolean): Task | undefined {
+/** The next task to commit. Undefined while a commit or merge is in progress, or if no task may be committed. */
+function nextTaskToCommit(crew: Crew, canBeCommitted: (task: Task) => boolean): Task | undefined {
   const landing = crew.tasks.filter(isLanding)
   if (landing.some(({ conflict }) => conflict === null)) return undefined
   const conflicts = crew.tasks.filter(({ id }) => landing.some(({ conflict }) => conflict === id))
@@ -18,7 +19,7 @@ function nextTaskToCommit(crew: Crew, canLand: (task: Task) => boolean): Task | 
   const queueBlockers = [...blocking, ...conflicts].filter((task) => !mustLetOthersPass(crew, task))
   const candidates = queueBlockers.length > 0 ? queueBlockers : crew.tasks
   return candidates
-    .filter((task) => task.state === 'approved' && task.cleared && canLand(task))
+    .filter((task) => task.state === 'approved' && task.cleared && canBeCommitted(task))
     .toSorted((a, b) => priorityOf(b) - priorityOf(a) || (a.landing?.since ?? 0) - (b.landing?.since ?? 0))[0]
 }
 

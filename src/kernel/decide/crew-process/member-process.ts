@@ -48,7 +48,7 @@ export function stopMember(
   if (!isLiving(process)) {
     // The end of a zombie will be reported to the crew later; that of a dead process is reported here.
     if (process.life.state === 'dead')
-      draft.followUps.push({ type: 'memberEvent', crew, command: memberGoneCommand(member, 'parent', reason) })
+      draft.followUps.push({ type: 'memberCommand', crew, command: memberGoneCommand(member, 'parent', reason) })
     return
   }
   if (how === 'retire' && process.retiredAt === null) draft.emit(process.uuid, { type: 'process.retired', by: crewSender(crew), reason })

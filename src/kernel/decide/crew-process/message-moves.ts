@@ -3,7 +3,7 @@
 // each move (effect `crew.move`); a move may be requested again. Must never deliver a message twice, nor lose one.
 // Tests: test/tables/kernel/decide/crew-process/succession.test.ts, test/tables/kernel/decide/crew-process/message-moves.test.ts.
 import { coordinatorRecipient, predecessorsOf, lastSuccessorOf } from '../../crew/state/queries.ts'
-import { keptMessageId, keptMessages } from '../../crew/state/member-events.ts'
+import { keptMessageId, keptMessages } from '../../crew/state/member-facts.ts'
 import { startNextTurn } from '../holds.ts'
 import { enqueueMessage, isQueueFull } from '../spawn.ts'
 import { isLiving } from '../../model/status.ts'

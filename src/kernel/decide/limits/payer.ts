@@ -28,7 +28,7 @@ export function settleUsage(draft: DecisionDraft, uuid: Uuid): { readonly settle
 export function orphanChildren(draft: DecisionDraft, process: Process): void {
   const payer = payerInTable(draft, process)
   const newPayer = payer === null ? {} : { payer }
-  const paid = new Set(draft.accounts.members(process.uuid))
+  const paid = new Set(draft.accounts.payees(process.uuid))
   for (const uuid of paidSubtree(draft, process.uuid).slice(1).toReversed()) {
     const settled = settleUsage(draft, uuid)
     const { parent } = draft.mustGet(uuid)
@@ -43,7 +43,7 @@ export function orphanChildren(draft: DecisionDraft, process: Process): void {
 /** A process and all processes that it pays for, directly or indirectly; each payer comes before those that it pays for. */
 export function paidSubtree(draft: DecisionDraft, root: Uuid): readonly Uuid[] {
   const found = [root]
-  for (const uuid of found) found.push(...draft.accounts.members(uuid))
+  for (const uuid of found) found.push(...draft.accounts.payees(uuid))
   return found
 }
 

@@ -41,7 +41,7 @@ test('the sums are the same for any order of rows', () => {
       nanoUsd: 20_000_000,
     })
     expect(accounts.below('b')).toMatchObject({ inputTokens: 99, steps: 1 })
-    expect([...accounts.members('a')].toSorted()).toEqual(['b', 'd'])
+    expect([...accounts.payees('a')].toSorted()).toEqual(['b', 'd'])
     expect(accounts.below('c')).toMatchObject({ inputTokens: 0 })
   }
 })
@@ -59,10 +59,10 @@ test('a layer reads its base, but never changes it', () => {
       (oldRow && { ...oldRow, life: { state: 'dead', exit: { code: 0, reason: 'completed', cause: 'agent' } } })
     if (row) layer.put(oldRow, row)
   }
-  expect([...layer.members('a')].toSorted()).toEqual(['c', 'd'])
-  expect([...layer.members('b')]).toEqual([])
-  expect([...base.members('a')].toSorted()).toEqual(['b', 'd'])
-  expect([...base.members('b')]).toEqual(['c'])
+  expect([...layer.payees('a')].toSorted()).toEqual(['c', 'd'])
+  expect([...layer.payees('b')]).toEqual([])
+  expect([...base.payees('a')].toSorted()).toEqual(['b', 'd'])
+  expect([...base.payees('b')]).toEqual(['c'])
   // The row of the payer now has the usage of the ended process.
   expect(layer.below('a')).toMatchObject({ inputTokens: 49 })
   expect(base.below('a')).toMatchObject({ inputTokens: 148 })

@@ -1,7 +1,7 @@
 // The account of the home: when a day or a month begins, what is carried over, and when a warning is due.
 import { describe, expect, test } from 'vitest'
 import { budgetsToWarnOf, EMPTY_HOME, findSpentBudget, homeAt, spendOf, withWarning } from '../../../../src/kernel/state/home.ts'
-import type { Calendar, Home } from '../../../../src/kernel/model/usage-totals.ts'
+import type { Calendar, Home } from '../../../../src/kernel/model/home.ts'
 
 const DAY_MS = 86_400_000
 const calendar = (day: number, month = 100): Calendar => ({

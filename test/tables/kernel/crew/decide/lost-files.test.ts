@@ -16,7 +16,7 @@ import type { Job, JobResult } from '../../../../../src/kernel/model/crew/facts.
 const GONE = 'the worktree /w/1 is gone'
 
 /** Runs until there is a job of this type; returns the job. */
-function untilJob(world: World, type: Job['type']): Job {
+function runUntilJob(world: World, type: Job['type']): Job {
   const findJob = (): Job | undefined => nextJobOfEachMember(world).find((job) => job.type === type)
   runUntil(world, () => findJob() !== undefined)
   const job = findJob()
@@ -36,7 +36,7 @@ function failJob(
 
 test('files that cannot be prepared are no failed attempt: the worker leaves, and another starts', () => {
   const world = startedWorld({ maxWorkers: 3 })
-  failJob(world, untilJob(world, 'prepare'))
+  failJob(world, runUntilJob(world, 'prepare'))
   expect(memberOf(world, 'worker-1')).toMatchObject({
     state: 'leaving',
     leave: { how: 'lost', reason: `the files of worker-1 cannot be used: ${GONE}` },
@@ -49,7 +49,7 @@ test('files that cannot be prepared are no failed attempt: the worker leaves, an
 
 test('a task fails after three workers that could not start it, with the last reason', () => {
   const world = startedWorld({ maxWorkers: 4 })
-  for (const message of ['one', 'two', 'its disk is read-only']) failJob(world, untilJob(world, 'prepare'), {}, message)
+  for (const message of ['one', 'two', 'its disk is read-only']) failJob(world, runUntilJob(world, 'prepare'), {}, message)
   expect(taskOf(world)).toMatchObject({
     state: 'failed',
     attempts: 0,
@@ -61,7 +61,7 @@ test('a task fails after three workers that could not start it, with the last re
 
 test('a task that no worker could start fails at once, and no worker leaves', () => {
   const world = startedWorld()
-  failJob(world, untilJob(world, 'prepare'), { of: 'task' }, 'the tasks that it depends on conflict in a.txt')
+  failJob(world, runUntilJob(world, 'prepare'), { of: 'task' }, 'the tasks that it depends on conflict in a.txt')
   expect(taskOf(world)).toMatchObject({
     state: 'failed',
     attempts: 0,
@@ -78,30 +78,30 @@ test('a worker lost before its instructions has made no attempt', () => {
 
 test('if the reviewer finds no files, the implementer leaves, and another worker takes over the reported files', () => {
   const world = startedWorld({ maxWorkers: 3 })
-  failJob(world, untilJob(world, 'brief'), { lost: 'worker-1' })
+  failJob(world, runUntilJob(world, 'brief'), { lost: 'worker-1' })
   expect(memberOf(world, 'worker-1')).toMatchObject({ state: 'leaving', leave: { how: 'lost' } })
   expect(memberOf(world, 'worker-2')).toMatchObject({ state: 'on' })
   expect(taskOf(world)).toMatchObject({ state: 'implementing', implementer: 'worker-2', attempts: 0, unreviewed: 0, keeps: 'salvage' })
-  expect(untilJob(world, 'prepare')).toMatchObject({ member: 'worker-2', keeps: 'salvage' })
+  expect(runUntilJob(world, 'prepare')).toMatchObject({ member: 'worker-2', keeps: 'salvage' })
   runUntil(world, () => world.outcome !== null)
   expect(taskOf(world)).toMatchObject({ state: 'done', attempts: 0 })
 })
 
 test('without salvaged files, the task starts from scratch', () => {
   const world = startedWorld({ maxWorkers: 3 })
-  const job = untilJob(world, 'brief')
+  const job = runUntilJob(world, 'brief')
   world.requireProcess('worker-1').isDirty = false
   failJob(world, job, { lost: 'worker-1' })
-  const nextPrepare = untilJob(world, 'prepare')
+  const nextPrepare = runUntilJob(world, 'prepare')
   expect([nextPrepare, taskOf(world).keeps]).toEqual([expect.not.objectContaining({ keeps: expect.anything() as unknown }), null])
 })
 
 test('if the files are gone before the commit, another worker continues with the reviewed files', () => {
   const world = startedWorld({ maxWorkers: 3 })
-  failJob(world, untilJob(world, 'commit'), { lost: 'worker-1' })
+  failJob(world, runUntilJob(world, 'commit'), { lost: 'worker-1' })
   expect(memberOf(world, 'worker-1')).toMatchObject({ state: 'leaving', leave: { how: 'lost' } })
   expect(world.requireProcess('worker-1').isMasked).toBe(false)
-  expect(untilJob(world, 'prepare')).toMatchObject({ member: 'worker-2', keeps: 'review' })
+  expect(runUntilJob(world, 'prepare')).toMatchObject({ member: 'worker-2', keeps: 'review' })
   runUntil(world, () => world.outcome !== null)
   expect(taskOf(world)).toMatchObject({ state: 'done', attempts: 0 })
 })
@@ -110,7 +110,7 @@ test('an idle worker whose files cannot be reset gets no more tasks', () => {
   const world = runUntilTask(startedWorld({ stay: true }), 'implementing')
   runUntil(world, () => taskOf(world).prepared)
   world.submit({ type: 'cancel_task', task: 'one', reason: 'r', requeue: false }, USER)
-  failJob(world, untilJob(world, 'reset'), { lost: 'worker-1' })
+  failJob(world, runUntilJob(world, 'reset'), { lost: 'worker-1' })
   world.submit({ type: 'add_task', id: 'two', title: 'two', text: 't' }, USER)
   expect(taskOf(world, 'two').implementer).toBe('worker-2')
 })
@@ -143,7 +143,7 @@ test('a turn that fails after its report does not count for the next task', () =
 test('a task fails after three workers whose reported files cannot be opened', () => {
   const world = startedWorld({ maxWorkers: 3, reviews: false })
   for (let lossCount = 1; lossCount <= 3; lossCount += 1) {
-    const job = untilJob(world, 'commit')
+    const job = runUntilJob(world, 'commit')
     failJob(world, job, { lost: job.type === 'commit' ? job.member : 'worker-1' })
   }
   expect(taskOf(world)).toMatchObject({

@@ -13,7 +13,7 @@ import {
   startedWorld,
 } from '../../../../support/crew-world/prepared-world.ts'
 import type { CrewFact, Job } from '../../../../../src/kernel/model/crew/facts.ts'
-import type { VerifyResult, CommandRun } from '../../../../../src/kernel/model/crew/command-runs.ts'
+import type { VerifyResult, ShellCommandRun } from '../../../../../src/kernel/model/crew/shell-command-runs.ts'
 import type { Task } from '../../../../../src/kernel/model/crew/crew.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { CrewShellCommand } from '../../../../../src/kernel/model/crew/words.ts'
@@ -33,7 +33,7 @@ function verifyJob(world: World): Job {
   return found
 }
 
-function answerVerify(world: World, ran: Partial<CommandRun>, changes: Partial<VerifyResult> = {}): void {
+function answerVerify(world: World, ran: Partial<ShellCommandRun>, changes: Partial<VerifyResult> = {}): void {
   const { job: number, member, ...verifyOfOne } = verifyJob(world)
   const files =
     'merge' in verifyOfOne && verifyOfOne.merge
@@ -120,7 +120,7 @@ test('the task fails after the last failed verify, with its result', () => {
   })
 })
 
-test.each<[string, Partial<CommandRun>, string]>([
+test.each<[string, Partial<ShellCommandRun>, string]>([
   ['that is killed by a signal', { code: null, signal: 'SIGSEGV' }, '`make check` was killed by SIGSEGV after 1.2 s'],
   ['that takes too long', { end: 'late', code: null, ms: 600_000 }, '`make check` took more than 600 s and was killed'],
   [

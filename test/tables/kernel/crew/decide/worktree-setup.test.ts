@@ -3,14 +3,14 @@
 import { expect, test } from 'vitest'
 import { memberOf, taskOf, transcriptOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import { setCrewPaused } from '../../../../support/crew-world/regular-work.ts'
-import type { CommandRun } from '../../../../../src/kernel/model/crew/command-runs.ts'
+import type { ShellCommandRun } from '../../../../../src/kernel/model/crew/shell-command-runs.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { CrewShellCommand } from '../../../../../src/kernel/model/crew/words.ts'
 import type { JobResult } from '../../../../../src/kernel/model/crew/facts.ts'
 
 const SETUP: CrewShellCommand = { command: 'npm ci', timeoutMs: 600_000 }
 
-function answerSetup(world: World, ran: Partial<CommandRun> | null): void {
+function answerSetup(world: World, ran: Partial<ShellCommandRun> | null): void {
   const job = world.jobs.find(({ type }) => type === 'setup')
   if (!job) throw new Error('nothing is set up')
   world.jobs = world.jobs.filter((otherJob) => otherJob !== job)

@@ -1,6 +1,6 @@
 // The tools that two lists allow, as a table: names in either case, MCP servers as a whole, and stars.
 import { expect, test } from 'vitest'
-import { isAllowed, mayUseServer } from '../../../../src/kernel/model/tool-names.ts'
+import { isAllowed, mayUseServer } from '../../../../src/kernel/state/tool-names.ts'
 
 const NAMES = ['read', 'bash', 'mcp__a__get_x', 'mcp__a__put', 'mcp__ab__get_y', 'mcp__My_Server__do']
 

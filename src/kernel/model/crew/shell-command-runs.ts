@@ -4,7 +4,7 @@
 import type { CommandEnd } from './words.ts'
 
 /** The outcome of one command that reeve ran for a crew. */
-export interface CommandRun {
+export interface ShellCommandRun {
   readonly end: CommandEnd
   readonly code: number | null
   readonly signal: string | null
@@ -20,7 +20,7 @@ export interface VerifyResult {
   readonly type: 'verified'
   /** the command line */
   readonly command: string
-  readonly ran: CommandRun
+  readonly ran: ShellCommandRun
   /** a commit of the verified files, including uncommitted changes; null outside a repository */
   readonly commit: string | null
   readonly tree: string | null
@@ -33,7 +33,7 @@ export interface SetupResult {
   readonly type: 'setUp'
   /** null when the crew has no setup command */
   readonly command: string | null
-  readonly ran: CommandRun | null
+  readonly ran: ShellCommandRun | null
   /** number of files copied into the worktree */
   readonly copied: number
   /** some of the files that were not copied, each with its reason */

@@ -1,8 +1,8 @@
 // Decides which tools an agent may use, by its lists of allowed and of denied tools. Tools of MCP servers are named
 // `mcp__SERVER__TOOL`. An entry may name a whole server, or a prefix (`mcp__SERVER__get_*`). Case does not matter, as
 // agent files contain both `Read` and `read`. Owns the intersection of two lists, too. Tests:
-// test/tables/kernel/model/tool-names.test.ts, test/properties/permissions.test.ts.
-import type { ProcessSpec } from './process-spec.ts'
+// test/tables/kernel/state/tool-names.test.ts, test/properties/permissions.test.ts.
+import type { ProcessSpec } from '../model/process-spec.ts'
 
 type ToolLists = Pick<ProcessSpec, 'tools' | 'deny'>
 
