@@ -1,11 +1,7 @@
-// The flags of the command line: parsing, error messages, and the exit code of each error.
+// The flags of the command line: parsing and error messages.
 import { describe, expect, test } from 'vitest'
-import { ApiError } from '../../../../src/api/client/client.ts'
 import { parseCommandLine, type FlagTable } from '../../../../src/cli/input/args.ts'
-import { exitCode, Failure, UsageError } from '../../../../src/cli/errors.ts'
-import { parseSince } from '../../../../src/cli/input/since.ts'
-import { parseSignalHandler, parseSignal } from '../../../../src/cli/input/signals.ts'
-import { ERRORS, KernelError, type ErrorCode } from '../../../../src/kernel/model/errors.ts'
+import { UsageError } from '../../../../src/cli/errors.ts'
 
 const FLAGS: FlagTable = {
   detach: { kind: 'on', short: 'd', help: '' },
@@ -89,75 +85,5 @@ describe('flags', () => {
     }
     expect(error).toBeInstanceOf(UsageError)
     expect([(error as UsageError).message, (error as UsageError).hint]).toEqual([message, hint])
-  })
-})
-
-test.each([
-  ['15', 'SIGTERM'],
-  ['9', 'SIGKILL'],
-  ['2', 'SIGINT'],
-  ['19', 'SIGPAUSE'],
-  ['18', 'SIGRESUME'],
-  ['TERM', 'SIGTERM'],
-  ['sigkill', 'SIGKILL'],
-  ['Int', 'SIGINT'],
-  ['STOP', 'SIGPAUSE'],
-  ['SIGCONT', 'SIGRESUME'],
-])('the typed signal %s is %s', (typed, signal) => {
-  expect(parseSignal(typed)).toBe(signal)
-})
-
-test('signal 0 does not exist; the hint names reeve ps', () => {
-  expect(() => parseSignal('0')).toThrow(
-    expect.objectContaining({ message: 'there is no signal 0', hint: '`reeve ps` lists the living processes.' }),
-  )
-})
-
-test.each([
-  ['TERM=message', ['SIGTERM', 'message']],
-  ['sigint=ignore', ['SIGINT', 'ignore']],
-  ['19=default', ['SIGPAUSE', 'default']],
-])('the typed handler %s is read', (typed, read) => {
-  expect(parseSignalHandler(typed)).toEqual(read)
-})
-
-test.each(['TERM', 'TERM=', 'TERM=stop', 'HUP=ignore', '=message'])('there is no handler %j', (typed) => {
-  expect(() => parseSignalHandler(typed)).toThrow(UsageError)
-})
-
-test.each(['1', '3', '', 'HUP', '0x9'])('there is no signal %j', (typed) => {
-  expect(() => parseSignal(typed)).toThrow(UsageError)
-})
-
-test.each([
-  ['10m', 1_400_000],
-  ['1m30s', 1_910_000],
-  ['0s', 2_000_000],
-  ['9d', 0],
-  ['2026-01-31T14:05:00Z', 1_769_868_300_000],
-  ['2026-01-31 14:05+01:00', 1_769_864_700_000],
-  ['2026-01-31T14:05:00.250Z', 1_769_868_300_250],
-  ['2026-01-31', new Date(2026, 0, 31).getTime()],
-  ['2026-01-31T14:05', new Date(2026, 0, 31, 14, 5).getTime()],
-])('the time `--since %s` is %d', (typed, at) => {
-  expect(parseSince(typed, 2_000_000)).toBe(at)
-})
-
-test.each(['10', 'yesterday', '31.1.2026', '2026-13-01', '14:05', ''])('the time `--since %j` is refused', (typed) => {
-  expect(() => parseSince(typed)).toThrow(UsageError)
-})
-
-describe('an error of the code', () => {
-  test.each(Object.keys(ERRORS) as ErrorCode[])('%s has the exit code of the table', (code) => {
-    for (const error of [new ApiError(code, ''), new KernelError(code, '')]) {
-      expect(exitCode(error, false)).toBe(ERRORS[code].exit)
-      const errorExit = ERRORS[code].exit
-      expect(exitCode(error, true)).toBe(errorExit >= 124 && errorExit <= 127 ? errorExit : 125)
-    }
-  })
-
-  test('for usage, failures and defects has its exit code', () => {
-    expect([exitCode(new UsageError(''), false), exitCode(new UsageError(''), true)]).toEqual([64, 125])
-    expect([exitCode(new Failure(4, ''), false), exitCode(new TypeError(''), false)]).toEqual([4, 125])
   })
 })

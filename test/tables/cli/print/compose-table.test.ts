@@ -1,6 +1,5 @@
-// The texts about runs: the table of nodes, the line of a node, the list of runs. Also the run that a verb selects without a name.
-import { describe, expect, test } from 'vitest'
-import { pickLivingRun, pickRun } from '../../../../src/cli/input/which-run.ts'
+// The texts about runs: the table of nodes, the line of a node, the list of runs.
+import { expect, test } from 'vitest'
 import { nodeLine, nodeTable, runSummary, runTable, type TableStyle } from '../../../../src/cli/print/compose-table.ts'
 import type { NodeProcessView, NodeView, RunView } from '../../../../src/api/views/compose.ts'
 
@@ -107,31 +106,4 @@ app    1  718293a4  ready   1 of 6, 2 not   1m 30s  $0.25+  /src/app/reeve.yaml
     'run app ready | 6 nodes | $0.25+ | 1m 30s',
     'run 9 failed: test failed | 0 nodes | $0.25+ | 1m 30s',
   ])
-})
-
-describe('the run that a verb selects without a name', () => {
-  const runWith = (pid: number, file: string, status: RunView['status'] = 'ready'): RunView =>
-    makeRun({ pid, name: `r${pid}`, file, status })
-  const runs = [
-    runWith(4, '/other/reeve.yaml'),
-    runWith(3, '/src/app/reeve.yaml', 'completed'),
-    runWith(2, '/src/app/reeve.yaml'),
-    runWith(1, '/src/application/reeve.yaml'),
-  ]
-
-  test('is the newest run of this directory or one above it, else the newest of all', () => {
-    expect(pickRun(runs, '/src/app').pid).toBe(3)
-    expect(pickRun(runs, '/src/app/deep/er').pid).toBe(3)
-    expect(pickRun(runs, '/src/application').pid).toBe(1)
-    expect(pickRun(runs, '/elsewhere').pid).toBe(4)
-    expect(pickRun([runWith(7, '/reeve.yaml')], '/any').pid).toBe(7)
-    expect(() => pickRun([], '/src')).toThrow('there is no run')
-  })
-
-  test('is a living run if it must stop: that of this directory, or the only one', () => {
-    expect(pickLivingRun(runs, '/src/app').pid).toBe(2)
-    expect(pickLivingRun([runWith(1, '/other/reeve.yaml')], '/src/app').pid).toBe(1)
-    expect(() => pickLivingRun(runs, '/elsewhere')).toThrow('no run of this directory is alive; others: r4, r2, r1')
-    expect(() => pickLivingRun([runWith(1, '/src/app/reeve.yaml', 'stopped')], '/src/app')).toThrow('no run is alive')
-  })
 })

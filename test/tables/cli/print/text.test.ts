@@ -1,15 +1,11 @@
 // Text on the terminal: control sequences are removed, and columns are counted as they are drawn.
 import fc from 'fast-check'
-import { mkdirSync, appendFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { formatTable } from '../../../../src/cli/print/format-table.ts'
-import { DaemonLog, readableLine } from '../../../../src/cli/service/daemon-log.ts'
 import { TerminalOutput } from '../../../../src/cli/print/terminal-output.ts'
 import { fitWidth, oneLine, padWidth, stripControls, displayWidth } from '../../../../src/cli/print/text.ts'
-import { tempDir } from '../../../support/tmp.ts'
 
 // Text in which escapes, controls and wide characters are common.
 const hostile = fc
@@ -163,45 +159,6 @@ describe('a table', () => {
         for (const line of formatTable(columns, rows, max)) expect(displayWidth(line)).toBeLessThanOrEqual(max)
       }),
     )
-  })
-})
-
-describe('the log file', () => {
-  test('is read in complete lines, each once', async () => {
-    await using dir = await tempDir()
-    const file = join(dir.path, 'daemon.log')
-    const log = new DaemonLog(file)
-    expect(log.next()).toEqual([])
-    writeFileSync(file, 'one\ntwo\nth')
-    expect(log.next()).toEqual(['one', 'two'])
-    appendFileSync(file, 'ree\nfo')
-    expect(log.next()).toEqual(['three'])
-    expect(log.next()).toEqual([])
-    writeFileSync(file, 'new\n')
-    expect(log.next()).toEqual(['new'])
-  })
-
-  test('is read only at its end if it is long, in complete lines', async () => {
-    await using dir = await tempDir()
-    const file = join(dir.path, 'daemon.log')
-    writeFileSync(file, `${'x'.repeat(1024 * 1024)}\nlast\n`)
-    expect(new DaemonLog(file).next()).toEqual(['last'])
-  })
-
-  test('cannot be a directory', async () => {
-    await using dir = await tempDir()
-    mkdirSync(join(dir.path, 'daemon.log'))
-    expect(() => new DaemonLog(join(dir.path, 'daemon.log')).next()).toThrow('EISDIR')
-  })
-
-  test.each([
-    ['{"level":30,"time":0,"msg":"hello"}', '1970-01-01T00:00:00.000Z info hello'],
-    ['{"level":50,"time":0,"msg":"failed","err":{"message":"why"}}', '1970-01-01T00:00:00.000Z error failed (why)'],
-    ['{"level":50,"msg":"\\u001b[2Jx"}', 'error x'],
-    ['plain \x1b[31mtext', 'plain text'],
-    ['{broken', '{broken'],
-  ])('%s reads %j', (line, text) => {
-    expect(readableLine(line)).toBe(text)
   })
 })
 

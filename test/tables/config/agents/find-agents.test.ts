@@ -5,7 +5,6 @@ import { userInfo } from 'node:os'
 import { describe, expect, test } from 'vitest'
 import { parseAgent, type AgentDefinition, type AgentSource } from '../../../../src/config/agents/agent-file.ts'
 import { findAgent, findAgents, MAX_AGENT_FILES } from '../../../../src/config/agents/find-agents.ts'
-import { parseDuration } from '../../../../src/config/duration.ts'
 import { installCommand } from '../../../../src/config/known-agents.ts'
 import { MAX_FILE_BYTES } from '../../../../src/config/untrusted-files.ts'
 import { pathsFrom } from '../../../../src/config/paths.ts'
@@ -425,22 +424,4 @@ describe('the search for agent files', () => {
     chmodSync(file, 0)
     expect((await here.find()).errors).toEqual([{ file, line: 0, message: 'it cannot be read (EACCES)' }])
   })
-})
-
-test.each([
-  ['250ms', 250],
-  ['90s', 90_000],
-  ['1.5h', 5_400_000],
-  ['1h30m', 5_400_000],
-  ['2d', 172_800_000],
-  ['0s', 0],
-  ['', null],
-  ['90', null],
-  ['h', null],
-  ['1 h', null],
-  ['-1s', null],
-  ['1x', null],
-  ['99999999999s', null],
-])('the duration %j is %s ms', (text, ms) => {
-  expect(parseDuration(text)).toBe(ms)
 })

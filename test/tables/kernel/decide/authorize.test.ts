@@ -1,4 +1,4 @@
-// Permissions, as transcripts: who may start, signal and resume which process, and the rights of a child, also at a resume and a fork.
+// Permissions, as transcripts: who may start, signal and resume which process, and the permissions of a child, also at a resume and a fork.
 // A refused request of an agent is recorded in its journal.
 import { describe, expect, test } from 'vitest'
 import { TranscriptPlayer, play } from '../../../support/kernel/transcript.ts'
@@ -18,7 +18,7 @@ describe('a child', () => {
     expect(specOf(player, 'c')).toEqual(specOf(player, 'p'))
   })
 
-  test('has at most what it requests and its parent has; a note names the rights that it does not get', () => {
+  test('has at most what it requests and its parent has; a note names the permissions that it does not get', () => {
     const player = new TranscriptPlayer()
     expect(
       player.play(`
@@ -287,7 +287,7 @@ describe('an agent and other processes', () => {
   })
 })
 
-describe('a denied right stays denied', () => {
+describe('a denied permission stays denied', () => {
   const ENDED = `
     ${PARENT}
     .live c under=p tools=read
@@ -297,12 +297,12 @@ describe('a denied right stays denied', () => {
   test('at a resume and in a fork, also when its parent has ended', () => {
     const player = new TranscriptPlayer()
     player.play(`${ENDED}\n fork f of=c\n report p exited 0\n released p\n resume c\n fork g of=c`)
-    const rights = {
+    const permissions = {
       tools: ['read'],
       deny: [],
       capabilities: { paths: { read: ['/a'], write: ['/a/b'] }, network: 'off', spawns: ['coder'] },
     }
-    expect([specOf(player, 'c'), specOf(player, 'f'), specOf(player, 'g')]).toEqual([rights, rights, rights])
+    expect([specOf(player, 'c'), specOf(player, 'f'), specOf(player, 'g')]).toEqual([permissions, permissions, permissions])
   })
 
   test('the user may extend its permissions, but not beyond those of its living parent', () => {
@@ -313,14 +313,14 @@ describe('a denied right stays denied', () => {
     expect(specOf(player, 'c')).toMatchObject({ tools: ['read', 'bash'] })
   })
 
-  test.each(['system', 'agent:p'])('%s cannot extend the rights', (sender) => {
+  test.each(['system', 'agent:p'])('%s cannot extend the permissions', (sender) => {
     const player = new TranscriptPlayer()
     player.play(`${ENDED}\n resume c by=${sender} tools=read,ls\n fork f of=c by=${sender} tools=read,ls`)
     expect(specOf(player, 'c')).toMatchObject({ tools: ['read'] })
     if (sender === 'system') expect(specOf(player, 'f')).toMatchObject({ tools: ['read'] })
   })
 
-  test('a resumed child loses the rights that its parent has lost', () => {
+  test('a resumed child loses the permissions that its parent has lost', () => {
     const player = new TranscriptPlayer()
     player.play(`
       live p
@@ -338,7 +338,7 @@ describe('a denied right stays denied', () => {
   })
 })
 
-test('a process that restarts automatically has at most the current rights of its parent', () => {
+test('a process that restarts automatically has at most the current permissions of its parent', () => {
   const player = new TranscriptPlayer()
   player.play(`
     live p

@@ -71,7 +71,7 @@ describe('holds', () => {
     `)
   })
 
-  test('the user removes pauses; the holds of a full disk and of missing keys end with their cause', () => {
+  test('the user releases pauses; the holds of a full disk and of missing keys end with their cause', () => {
     expect(
       play(`
       .live a
@@ -554,7 +554,7 @@ describe('subtrees', () => {
     `)
   })
 
-  test('an agent removes no hold of the user: neither above it, nor below it, nor with a subtree', () => {
+  test('an agent releases no hold of the user: neither above it, nor below it, nor with a subtree', () => {
     expect(
       play(`
       .live a

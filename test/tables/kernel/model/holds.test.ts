@@ -1,4 +1,4 @@
-// Holds: which holds are equal, and which sender may remove which hold.
+// Holds: which holds are equal, and which sender may release which hold.
 import { describe, expect, test } from 'vitest'
 import { HOLDS, isPauseHold, mayRelease, isSameHold } from '../../../../src/kernel/model/holds.ts'
 import type { Hold } from '../../../../src/kernel/model/process.ts'
@@ -8,7 +8,7 @@ import type { HoldReason } from '../../../../src/kernel/model/words.ts'
 const REASONS = Object.keys(HOLDS) as HoldReason[]
 const SENDERS: readonly Sender[] = ['user', 'system', 'coordinator', 'agent:a', 'agent:b']
 
-describe('the removal of a hold', () => {
+describe('the release of a hold', () => {
   test.each(REASONS)(
     'the hold %s is removed by the user, unless its cause must end first, and by another sender only if it is its own',
     (reason) => {
@@ -21,7 +21,7 @@ describe('the removal of a hold', () => {
     },
   )
 
-  test.each(REASONS)('a resume removes the hold %s of an ancestor only if it is a pause', (reason) => {
+  test.each(REASONS)('a resume releases the hold %s of an ancestor only if it is a pause', (reason) => {
     expect(isPauseHold({ reason, by: 'user', at: 1 })).toBe(reason === 'user' || reason === 'subtree')
   })
 })

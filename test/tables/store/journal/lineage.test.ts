@@ -14,7 +14,7 @@ const [A, B, C, D] = [uuidOf(1), uuidOf(2), uuidOf(3), uuidOf(4)]
 const makeNote = (text: string): FactBody => ({ type: 'process.note', text })
 
 /** A process with the given number of steps: step N ends with fact 2 + 4 N. */
-async function writeLife(store: Store, scribe: CommitMaker, uuid: string, steps: number): Promise<StoredFact[]> {
+async function writeSteps(store: Store, scribe: CommitMaker, uuid: string, steps: number): Promise<StoredFact[]> {
   const commits = [scribe.spawn(uuid)]
   for (let step = 1; step <= steps; step++) commits.push(scribe.write(uuid, ...stepOf(step)))
   for (const commit of commits) await store.commit(commit)
@@ -48,7 +48,7 @@ describe('a fork', () => {
   test('reads as one journal with its origin, wherever a page starts', async () => {
     await using fixture = await openTestStore()
     const scribe = new CommitMaker()
-    const origin = await writeLife(fixture.store, scribe, A, 40)
+    const origin = await writeSteps(fixture.store, scribe, A, 40)
     const ownFacts = await commitFacts(
       fixture.store,
       scribe.fork(B, A, 102, ...stepOf(26), ...Array.from({ length: 80 }, (_, index) => makeNote(`${index}`))),
@@ -86,7 +86,7 @@ describe('a fork', () => {
   test('writes two rows, however long the journal of its origin is', async () => {
     await using fixture = await openTestStore()
     const scribe = new CommitMaker()
-    await writeLife(fixture.store, scribe, A, 200)
+    await writeSteps(fixture.store, scribe, A, 200)
     const { journal, processes, ...rest } = await countRows(fixture.store, fixture.dir, fixture.close)
     const store = await fixture.reopen()
     scribe.pid += 1
@@ -101,7 +101,7 @@ describe('a fork', () => {
   test('does not change when its origin continues', async () => {
     await using fixture = await openTestStore()
     const scribe = new CommitMaker()
-    const origin = await writeLife(fixture.store, scribe, A, 5)
+    const origin = await writeSteps(fixture.store, scribe, A, 5)
     const ownFacts = await commitFacts(fixture.store, scribe.fork(B, A, 14))
     for (let step = 6; step <= 60; step++) {
       await fixture.store.commit(scribe.write(A, ...stepOf(step)))
@@ -118,7 +118,7 @@ describe('a fork', () => {
   test('of a fact before the fork belongs to the first origin', async () => {
     await using fixture = await openTestStore()
     const scribe = new CommitMaker()
-    const origin = await writeLife(fixture.store, scribe, A, 10)
+    const origin = await writeSteps(fixture.store, scribe, A, 10)
     const firstFork = await commitFacts(fixture.store, scribe.fork(B, A, 30, makeNote('of B')))
     const secondFork = await commitFacts(fixture.store, scribe.fork(C, B, 30, makeNote('of C')))
     const thirdFork = await commitFacts(fixture.store, scribe.fork(D, C, 31, makeNote('of D')))
@@ -160,7 +160,7 @@ describe('a fork', () => {
   test('of a process whose row is out of date is complete after a crash', async () => {
     await using fixture = await openTestStore()
     const scribe = new CommitMaker()
-    await writeLife(fixture.store, scribe, A, 30)
+    await writeSteps(fixture.store, scribe, A, 30)
     await fixture.store.commit(scribe.fork(B, A, 122))
     await fixture.store.commit(scribe.write(B, ...stepOf(31)))
     await fixture.store.commit(scribe.write(A, ...stepOf(31)))
@@ -177,7 +177,7 @@ describe('a fork', () => {
   test('may be one of a thousand', async () => {
     await using fixture = await openTestStore()
     const scribe = new CommitMaker()
-    const origin = await writeLife(fixture.store, scribe, A, 20)
+    const origin = await writeSteps(fixture.store, scribe, A, 20)
     for (let firstFork = 0; firstFork < 1_001; firstFork += 91) {
       const commits = Array.from({ length: 91 }, (_, index) =>
         scribe.fork(uuidOf(10 + firstFork + index), A, 2 + 4 * ((firstFork + index) % 20)),
@@ -196,7 +196,7 @@ describe('a fork', () => {
   test('may be the hundredth in a lineage, each with a step and some own facts', async () => {
     await using fixture = await openTestStore()
     const scribe = new CommitMaker()
-    let wholeJournal = await writeLife(fixture.store, scribe, uuidOf(1), 20)
+    let wholeJournal = await writeSteps(fixture.store, scribe, uuidOf(1), 20)
     for (let number = 2; number <= 101; number++) {
       const base = wholeJournal.length - (number % 5)
       const ownFacts = await commitFacts(
@@ -263,7 +263,7 @@ describe('a fork is refused', () => {
     await using fixture = await openTestStore()
     const scribe = new CommitMaker()
     await fixture.store.commit(scribe.spawn(C, specOf(), ...endFacts()))
-    await writeLife(fixture.store, scribe, A, 2)
+    await writeSteps(fixture.store, scribe, A, 2)
     await fixture.store.remove(C, 1)
     const before = await fixture.store.load()
     await expect(fixture.store.commit(make(new CommitMaker(before.counters, before.processes)))).rejects.toMatchObject({
@@ -282,7 +282,7 @@ describe('the start of a step', () => {
   test('is found in a journal of any length, and across forks', async () => {
     await using fixture = await openTestStore()
     const scribe = new CommitMaker()
-    await writeLife(fixture.store, scribe, A, 300)
+    await writeSteps(fixture.store, scribe, A, 300)
     await fixture.store.commit(
       scribe.fork(B, A, 402, ...stepOf(101), ...Array.from({ length: 200 }, () => makeNote('a long talk')), ...stepOf(102)),
     )
