@@ -98,7 +98,8 @@ async function takePictures(browser: Browser): Promise<void> {
   await desktop.locator('.question').waitFor()
   await desktop.screenshot({ path: join(OUT, 'web-process.png') })
   const phone = await open(browser, PHONE, 'dark')
-  await phone.locator('.needs button[data-kind="allow_once"]:enabled').waitFor()
+  // The first page of a phone lists the needs.
+  await phone.locator('button[data-kind="allow_once"]:enabled').first().waitFor()
   await phone.screenshot({ path: join(OUT, 'web-phone.png') })
 }
 
