@@ -1,10 +1,11 @@
 // What the user can do to a process. Nothing is shown as done before the daemon says so: a button shows `asked` until its row changes or
 // an error comes. Each action has the command line that does the same. Test: test/e2e/web/actions.test.ts.
 import { signal } from '@preact/signals'
+import type { EventView } from '../src/api/views/daemon.ts'
 import type { AskView, ProcessView, ResumeBody, StepView } from '../src/api/views/process.ts'
 import type { NeedsView, NeedView } from '../src/api/views/needs.ts'
 import type { RowView } from '../src/api/views/rows.ts'
-import { request } from './api.ts'
+import { readStream, request } from './api.ts'
 import { RequestError } from './request-error.ts'
 import { session } from './store.ts'
 
@@ -132,3 +133,18 @@ export async function readSteps(uuid: string, after: number): Promise<StepView[]
   const { steps } = await ask<{ steps: StepView[] }>(`/v1/processes/${uuid}/steps?after=${after}&limit=100`)
   return steps
 }
+
+/** The stored events of a process, with long texts cut. `which`: `tail=N` or `after=CURSOR`. */
+export async function readEvents(uuid: string, which: string): Promise<EventView[]> {
+  const opened = session.value
+  if (typeof opened === 'string') throw new Error('there is no session')
+  const events: EventView[] = []
+  await readStream({ token: opened.token, id: opened.session.id }, `/v1/processes/${uuid}/events?brief=1&${which}`, {
+    onEvent: ({ data }) => events.push(JSON.parse(data) as EventView),
+    onByte: () => undefined,
+    signal: AbortSignal.timeout(EVENTS_MS),
+  })
+  return events
+}
+/** the most time for that, in ms */
+const EVENTS_MS = 30_000

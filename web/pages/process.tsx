@@ -33,8 +33,13 @@ const CrewBoard = lazy('The board', async () => (await import('../parts/crew-boa
 const Files = lazy('The list of files', async () => (await import('../parts/files.tsx')).Files)
 const Logs = lazy('The log', async () => (await import('../parts/logs.tsx')).Logs)
 
-const TABS = ['steps', 'files', 'logs'] as const
-const CREW_TABS = ['board', 'logs'] as const
+const ContextTab = lazy('The context', async () => (await import('../process/context-tab.tsx')).ContextTab)
+const SignalsTab = lazy('The list of signals', async () => (await import('../process/signals-tab.tsx')).SignalsTab)
+const LimitsTab = lazy('The list of limits', async () => (await import('../process/limits-tab.tsx')).LimitsTab)
+const EventsTab = lazy('The list of events', async () => (await import('../process/events-tab.tsx')).EventsTab)
+
+const TABS = ['steps', 'files', 'logs', 'context', 'signals', 'limits', 'events'] as const
+const CREW_TABS = ['board', 'logs', 'limits', 'events'] as const
 type Tab = (typeof TABS | typeof CREW_TABS)[number]
 
 export function ProcessPage({ path: [, uuid = '', part] }: PageProps): JSX.Element {
@@ -100,6 +105,14 @@ function TabContent({ row, tab, steps }: TabProps & { readonly tab: Tab }): JSX.
       return <Logs uuid={row.uuid} />
     case 'board':
       return <CrewBoard row={row} />
+    case 'context':
+      return <ContextTab row={row} />
+    case 'signals':
+      return <SignalsTab row={row} />
+    case 'limits':
+      return <LimitsTab row={row} />
+    case 'events':
+      return <EventsTab row={row} />
   }
 }
 

@@ -2,6 +2,7 @@
 import { useMemo } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { diffLines, type DiffLine } from '../../src/faces/unified-diff.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
 import { RowWindow } from './row-window.tsx'
 
 const LINE_HEIGHT = 20
@@ -33,7 +34,7 @@ function DiffRow({ line, top }: { readonly line: DiffLine; readonly top: number 
       <span class="number quiet">{line.old ?? ''}</span>
       <span class="number quiet">{line.new ?? ''}</span>
       <span class="sign">{SIGNS[line.kind]}</span>
-      <span class="code">{line.text}</span>
+      <span class="code">{visibleText(line.text)}</span>
     </div>
   )
 }

@@ -6,8 +6,10 @@ import type { ChangedFileView, ProcessDiffView, ProcessFilesView } from '../../s
 import type { RowView } from '../../src/api/views/rows.ts'
 import { formatCount } from '../../src/faces/format.ts'
 import { diffByFile } from '../../src/faces/unified-diff.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
 import { ask } from '../actions.ts'
 import { useLive } from '../live.ts'
+import { asOf } from '../process/address.ts'
 import { query, setQuery } from '../router.ts'
 import { DiffView } from './diff-view.tsx'
 
@@ -18,7 +20,8 @@ interface Changes {
 
 export function Files({ row }: { readonly row: RowView }): JSX.Element {
   const from = query.value.get('from') ?? ''
-  const to = query.value.get('to') ?? ''
+  // As of a step: its files.
+  const to = asOf.value === null ? (query.value.get('to') ?? '') : String(asOf.value)
   const range = new URLSearchParams({ ...(from === '' ? {} : { from }), ...(to === '' ? {} : { to }) })
   const { value, error } = useLive<Changes>(row.uuid, `files ${range}`, () => readChanges(row.uuid, range))
   return (
@@ -120,7 +123,7 @@ function FileList({ files, selected }: { readonly files: readonly ChangedFileVie
             aria-pressed={file === selected}
             onClick={() => setQuery('path', file.path)}
           >
-            <span class="path">{file.from === null ? file.path : `${file.from} → ${file.path}`}</span>
+            <span class="path">{visibleText(file.from === null ? file.path : `${file.from} → ${file.path}`)}</span>
             <span class="number quiet">{sizeText(file)}</span>
           </button>
         </li>

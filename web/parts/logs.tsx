@@ -4,6 +4,7 @@ import type { JSX } from 'preact'
 import type { LogLine } from '../../src/api/views/process.ts'
 import { formatClock } from '../../src/faces/format.ts'
 import { ask } from '../actions.ts'
+import { LogText } from '../process/agent-text.tsx'
 import { useLive } from '../live.ts'
 import { daemonNow } from './clock.tsx'
 
@@ -39,7 +40,7 @@ export function Logs({ uuid }: { readonly uuid: string }): JSX.Element {
         <div key={index} class={`log ${stream}`}>
           <span class="quiet number">{formatClock(at, daemonNow())}</span>
           <span class="stream quiet">{stream}</span>
-          <span class="text">{text}</span>
+          <LogText text={text} />
         </div>
       ))}
       {value.value.length === 0 ? <p class="quiet">Nothing was written yet.</p> : null}

@@ -107,9 +107,31 @@ function Link({ part }: { readonly part: TextPart & { readonly kind: 'link' } })
 }
 
 function Coloured({ text, class: name }: { readonly text: string; readonly class: string }): JSX.Element {
-  const parts = useMemo(() => colouredParts(text), [text])
   return (
     <pre class={name} tabIndex={0}>
+      <ColouredText text={text} />
+    </pre>
+  )
+}
+
+/** so much of a line of the log is shown, in characters */
+const LINE_CHARS = 5_000
+
+/** A line of the log. */
+export function LogText({ text }: { readonly text: string }): JSX.Element {
+  const left = text.length - LINE_CHARS
+  return (
+    <span class="text">
+      <ColouredText text={left > 0 ? text.slice(0, LINE_CHARS).toWellFormed() : text} />
+      {left > 0 ? <span class="quiet"> … {left.toLocaleString('en')} more characters</span> : null}
+    </span>
+  )
+}
+
+function ColouredText({ text }: { readonly text: string }): JSX.Element {
+  const parts = useMemo(() => colouredParts(text), [text])
+  return (
+    <>
       {parts.map(({ text: shown, colour, isBold, isFaint, isUnderlined }, index) => {
         const classes = [
           ...(colour === null ? [] : [`colour-${colour % 8}`]),
@@ -125,6 +147,6 @@ function Coloured({ text, class: name }: { readonly text: string; readonly class
           </span>
         )
       })}
-    </pre>
+    </>
   )
 }
