@@ -78,7 +78,7 @@ export function isFinalModelFailure(body: FactBody): body is BodyOf<'model.faile
 /** Returns the result of a tool as text that begins with the outcome: `bash exit 3: not found`. */
 function toolResult(body: BodyOf<'tool.finished'>): string {
   const result = resultText(body).replace(/\n$/, '')
-  return `${body.name} ${outcomeText(body)}: ${isFailedCall(body) ? withoutExitCode(result.split('\n')).join('\n') : result}`.trimEnd()
+  return `${body.name} ${outcomeText(body)}: ${body.exitCode === undefined ? result : withoutExitCode(result.split('\n')).join('\n')}`.trimEnd()
 }
 
 function callLine(at: string, { callId, name, input }: Extract<AssistantPart, { type: 'tool-call' }>): LogLine {

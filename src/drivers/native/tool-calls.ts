@@ -38,29 +38,32 @@ export async function runCalls(run: RunContext, turn: Turn, calls: readonly Tool
 }
 
 async function runCall(run: RunContext, turn: Turn, call: ToolCall): Promise<readonly Report[]> {
-  const startedAt = performance.now()
-  const { refused, ...result } = await runUnlessInterrupted(run, turn, call)
+  const { refused, ranMs, ...result } = await runUnlessInterrupted(run, turn, call)
   const { callId } = call
   run.context.addResult({ callId, name: call.name, ...result })
-  const finished: Report = { type: 'tool.finished', callId, ...result, durationMs: Math.round(performance.now() - startedAt) }
+  const finished: Report = { type: 'tool.finished', callId, ...result, durationMs: Math.round(ranMs) }
   return refused ? [{ type: 'refused', ...refused, callId }, finished] : [finished]
 }
 
-/** Runs a call when the process has no hold, and its permissions allow it. An interruption before that gives the result `NOT_RUN`. */
-async function runUnlessInterrupted(run: RunContext, turn: Turn, call: ToolCall): Promise<ToolCallResult> {
+/**
+ * Runs a call when the process has no hold, and its permissions allow it. An interruption before that gives the result `NOT_RUN`. `ranMs`: the
+ * time of the call itself, without the wait for a hold or an answer.
+ */
+async function runUnlessInterrupted(run: RunContext, turn: Turn, call: ToolCall): Promise<ToolCallResult & { readonly ranMs: number }> {
   try {
     await waitUntilUnheld(run, turn)
     const denial = await findDenial(run, turn, call)
-    if (denial) return denial
+    if (denial) return { ...denial, ranMs: 0 }
   } catch (error) {
     if (run.endSignal.aborted || !turn.signal.aborted) throw error
-    return NOT_RUN
+    return { ...NOT_RUN, ranMs: 0 }
   }
+  const startedAt = performance.now()
   run.inFlight.set(call.callId, truncate(`${call.name} ${JSON.stringify(call.input)}`, MAX_SHOWN_CHARS))
   const runningCall = run.toolbox.run(call, toolContext(run, turn, call)).finally(() => run.runningCalls.delete(runningCall))
   run.runningCalls.add(runningCall)
   try {
-    return await raceAbort(runningCall, run.endSignal)
+    return { ...(await raceAbort(runningCall, run.endSignal)), ranMs: performance.now() - startedAt }
   } finally {
     run.inFlight.delete(call.callId)
   }

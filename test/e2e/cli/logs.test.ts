@@ -140,6 +140,7 @@ test('calls are readable, a failed one has its exit code, and one that waits for
   expect((await reeve('logs', 'held')).stdout).toContain(waiting)
   expect((await reeve('steps', 'held')).stdout).toContain(waiting)
   expect((await reeve('logs', 'held', 'failed')).stdout).toContain('held   |   bash echo two  not begun\n')
+  expect((await reeve('stop', '--dry-run', 'held')).stdout).toContain('in flight  bash echo one (not begun): a resume asks again\n')
   const stopped = await reeve('stop', 'held')
   expect(stopped.stderr).toMatch(/\n {2}not run: bash echo one, bash echo two; kept: 0 steps, `reeve resume \d+` continues\n$/)
   const ended = '  bash echo one  not run\n  bash echo two  not run\n'

@@ -143,6 +143,15 @@ describe('a stop while a call waits for an answer', () => {
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
     expect(await readFile(join(daemon.work, 'made'), 'utf8')).toBe('one\ntwo\n')
   })
+
+  test('does not count as time of the call', async () => {
+    const { uuid } = await startCalls([['bash', { command: 'touch made' }]], { permissions: 'ask' })
+    await waitForQuestion(uuid)
+    await answer(uuid, { option: 'deny' })
+    await daemon.waitForEnd(uuid)
+    const { steps } = await daemon.client.get<{ steps: StepView[] }>(`/v1/processes/${uuid}/steps`)
+    expect(steps[0]?.tools[0]).toMatchObject({ outcome: 'denied', durationMs: 0 })
+  })
 })
 
 describe('rules', () => {

@@ -76,7 +76,8 @@ export function stakesSummary(stakes: StakesView, now: number): string | null {
   return parts.length === 0 ? null : `  ${parts.join('; ')}`
 }
 
-function callText({ what, since }: InFlightView, now: number): string {
+function callText({ what, since, unbegun }: InFlightView, now: number): string {
+  if (unbegun) return `${oneLine(what)} (not begun)`
   return `${oneLine(what)}${since === null ? '' : `, for ${formatElapsed(now - Date.parse(since))}`}`
 }
 

@@ -37,6 +37,7 @@ test.each<[string, Partial<BodyOf<'tool.finished'>>, object[]]>([
   ],
   ['fails without output', { exitCode: 1, content: '[exit code 1]' }, [{ text: 'bash exit 1:', failed: true }]],
   ['prints such a line and succeeds', { content: '[exit code 3]' }, [{ text: 'bash ok: [exit code 3]' }]],
+  ['succeeds as a command', { exitCode: 0, content: 'same\n[exit code 0]' }, [{ text: 'bash ok: same' }]],
   ['is denied', { outcome: 'denied', content: 'no' }, [{ text: 'bash denied: no', failed: true }]],
 ])('a call that %s', (_, end, lines) => {
   expect(logLines(AT, finished(end))).toEqual(lines.map((line) => ({ at: AT, stream: 'tool', ...line })))
