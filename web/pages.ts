@@ -19,6 +19,7 @@ export const PAGES: readonly PageEntry[] = [
   { path: '/p/:uuid/lineage', title: 'Forks', place: 'none', load: async () => (await import('./pages/lineage.tsx')).LineagePage },
   { path: '/compare/:a/:b', title: 'Compare', place: 'none', load: async () => (await import('./pages/compare.tsx')).ComparePage },
   { path: '/runs', title: 'Runs', place: 'more', key: 'r', load: async () => (await import('./pages/runs.tsx')).RunsPage },
+  { path: '/night', title: 'Night', place: 'more', key: 'w', load: async () => (await import('./pages/night.tsx')).NightPage },
   { path: '/cost', title: 'Cost', place: 'bar', key: '$', load: async () => (await import('./pages/cost.tsx')).CostPage },
 ]
 

@@ -7,6 +7,7 @@ export function ProcessLinks({ row: { uuid, kind } }: { readonly row: RowView })
     <>
       {kind === 'run' ? <a href={`/runs/${uuid}`}>graph</a> : null}
       {kind === 'agent' || kind === 'command' ? <a href={`/p/${uuid}/lineage`}>forks</a> : null}
+      <a href={`/night?since=24h&under=${uuid}`}>past</a>
     </>
   )
 }

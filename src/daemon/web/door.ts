@@ -45,6 +45,7 @@ const PAGES: ReadonlySet<string | undefined> = new Set([
   'runs',
   'supervisors',
   'cost',
+  'night',
   'machines',
   'agents',
   'settings',

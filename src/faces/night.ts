@@ -1,0 +1,126 @@
+// What happened in a time, from the spans of processes: a lane for each process, and a list of ends, holds and questions. Pure. Test: test/tables/faces/night.test.ts.
+import type { ProcessSpansView, SpanView } from '../api/views/spans.ts'
+
+/** What a process did in a part of its lane. */
+export type LaneWord = 'worked' | 'waited for you' | 'was held' | 'was ready' | 'had ended'
+
+export interface LanePart {
+  readonly word: LaneWord
+  /** shares of the whole time */
+  readonly from: number
+  readonly to: number
+  readonly text: string
+}
+
+export interface NightLane {
+  readonly uuid: string
+  readonly name: string
+  readonly depth: number
+  readonly parts: readonly LanePart[]
+  /** the sums of its parts in ms */
+  readonly worked: number
+  readonly waited: number
+}
+
+export interface NightEvent {
+  readonly at: string
+  readonly uuid: string
+  readonly name: string
+  readonly kind: 'completed' | 'failed' | 'stopped' | 'held' | 'asked' | 'continued'
+  readonly text: string
+}
+
+export interface Night {
+  readonly lanes: readonly NightLane[]
+  /** the newest first */
+  readonly events: readonly NightEvent[]
+}
+
+type Spans = Pick<ProcessSpansView, 'uuid' | 'pid' | 'parentUuid' | 'name' | 'spans'>
+
+export function nightOf(processes: readonly Spans[], from: number, to: number): Night {
+  const depths = new Map<string, number>()
+  for (const { uuid, parentUuid } of processes) depths.set(uuid, parentUuid === null ? 0 : (depths.get(parentUuid) ?? -1) + 1)
+  const lanes = processes.map((process): NightLane => {
+    const parts = process.spans.flatMap((span) => partOf(span, from, to) ?? [])
+    const sum = (word: LaneWord): number =>
+      parts.filter((part) => part.word === word).reduce((all, part) => all + part.to - part.from, 0) * (to - from)
+    return {
+      uuid: process.uuid,
+      name: nameOf(process),
+      depth: depths.get(process.uuid) ?? 0,
+      parts,
+      worked: sum('worked'),
+      waited: sum('waited for you'),
+    }
+  })
+  const events = processes.flatMap((process) => eventsOf(process, from, to))
+  return {
+    lanes: lanes.filter(({ parts }) => parts.some(({ word }) => word !== 'had ended')),
+    events: events.toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0)),
+  }
+}
+
+function nameOf({ name, pid }: Spans): string {
+  return name ?? `process ${pid}`
+}
+
+function wordOf(status: SpanView['status']): LaneWord {
+  switch (status) {
+    case 'pending':
+    case 'starting':
+    case 'working':
+    case 'stopping':
+      return 'worked'
+    case 'waiting':
+      return 'waited for you'
+    case 'suspended':
+      return 'was held'
+    case 'ready':
+      return 'was ready'
+    case 'completed':
+    case 'failed':
+    case 'interrupted':
+    case 'stopped':
+    case 'zombie':
+    case 'retired':
+      return 'had ended'
+  }
+}
+
+/** The part of a span that is in the time; null: it is before or after. */
+function partOf({ from: begin, to: end, status, cause }: SpanView, from: number, to: number): LanePart | null {
+  const [first, last] = [Math.max(from, Date.parse(begin)), Math.min(to, end === null ? to : Date.parse(end))]
+  if (last <= first) return null
+  const word = wordOf(status)
+  const share = (at: number): number => (at - from) / (to - from)
+  return { word, from: share(first), to: share(last), text: cause === null ? word : `${word}: ${cause}` }
+}
+
+function eventsOf(process: Spans, from: number, to: number): NightEvent[] {
+  return process.spans.flatMap((span, index): NightEvent[] => {
+    const at = Date.parse(span.from)
+    if (at < from || at > to) return []
+    const event = eventOf(span, process.spans[index - 1])
+    return event ? [{ at: span.from, uuid: process.uuid, name: nameOf(process), ...event }] : []
+  })
+}
+
+function eventOf({ status, cause: own }: SpanView, before: SpanView | undefined): Pick<NightEvent, 'kind' | 'text'> | null {
+  // How a program ended is known before its process is gone.
+  const cause = own ?? (before?.status === 'zombie' || before?.status === 'stopping' ? before.cause : null)
+  switch (status) {
+    case 'completed':
+    case 'stopped':
+      return { kind: status, text: cause ?? '' }
+    case 'failed':
+    case 'interrupted':
+      return { kind: 'failed', text: cause ?? '' }
+    case 'suspended':
+      return { kind: 'held', text: cause ?? '' }
+    case 'waiting':
+      return { kind: 'asked', text: cause ?? '' }
+    default:
+      return before?.status === 'suspended' || before?.status === 'waiting' ? { kind: 'continued', text: cause ?? '' } : null
+  }
+}

@@ -1,0 +1,49 @@
+// What happened in a time, from the spans of processes.
+import { expect, test } from 'vitest'
+import { nightOf } from '../../../src/faces/night.ts'
+import type { SpanView } from '../../../src/api/views/spans.ts'
+
+const at = (minute: number): string => new Date(Date.UTC(2026, 10, 24, 2, minute)).toISOString()
+const span = (from: number, to: number | null, status: SpanView['status'], cause: string | null = null): SpanView => ({
+  from: at(from),
+  to: to === null ? null : at(to),
+  status,
+  cause,
+})
+const process = (uuid: string, parentUuid: string | null, spans: SpanView[]) => ({ uuid, pid: 1, parentUuid, name: uuid, spans })
+
+test('a lane has the parts of the time, and the list what a user wants to know, the newest first', () => {
+  const { lanes, events } = nightOf(
+    [
+      process('root', null, [span(-10, 5, 'working'), span(5, 8, 'waiting', 'May I push?'), span(8, null, 'working', 'answered by user')]),
+      process('child', 'root', [span(2, 6, 'working'), span(6, null, 'failed', 'exit code 2')]),
+      process('old', null, [span(-10, -5, 'working'), span(-5, null, 'completed')]),
+    ],
+    Date.parse(at(0)),
+    Date.parse(at(10)),
+  )
+  expect(lanes.map(({ name, depth, worked, waited }) => [name, depth, Math.round(worked / 1_000), Math.round(waited / 1_000)])).toEqual([
+    ['root', 0, 420, 180],
+    ['child', 1, 240, 0],
+  ])
+  expect(lanes[0]?.parts.map(({ word, from, to }) => [word, from, to])).toEqual([
+    ['worked', 0, 0.5],
+    ['waited for you', 0.5, 0.8],
+    ['worked', 0.8, 1],
+  ])
+  expect(events.map(({ name, kind, text }) => `${name} ${kind} ${text}`)).toEqual([
+    'root continued answered by user',
+    'child failed exit code 2',
+    'root asked May I push?',
+  ])
+})
+
+test('a hold is an event; the end of a lane has no part of its own color', () => {
+  const { lanes, events } = nightOf(
+    [process('a', null, [span(1, 3, 'suspended', 'budget'), span(3, 4, 'ready'), span(4, 5, 'stopping'), span(5, null, 'stopped')])],
+    Date.parse(at(0)),
+    Date.parse(at(10)),
+  )
+  expect(lanes[0]?.parts.map(({ word }) => word)).toEqual(['was held', 'was ready', 'worked', 'had ended'])
+  expect(events.map(({ kind }) => kind)).toEqual(['stopped', 'continued', 'held'])
+})

@@ -1,0 +1,73 @@
+// The data of the night page: which processes lived in a time, what they did then, what it cost, and which tasks of crews were merged.
+// Test: test/e2e/web/night.test.ts.
+import type { CrewTaskView, CrewView } from '../../../src/api/views/crew.ts'
+import type { SpansView } from '../../../src/api/views/spans.ts'
+import type { UsageReportView } from '../../../src/api/views/usage.ts'
+import { ask } from '../../actions.ts'
+import { rows } from '../../rows.ts'
+import { daemonNow } from '../clock.tsx'
+
+/** The trees whose spans are read at most. */
+const MAX_TREES = 24
+const MAX_SPANS = 500
+const HOUR_MS = 3_600_000
+export const RANGES: Readonly<Record<string, number>> = { '1h': 1, '4h': 4, '8h': 8, '12h': 12, '24h': 24 }
+const KEY = 'reeve.left'
+
+/** When this browser last stopped showing the page, before this load; null: not known. */
+export const leftAt: number | null = Number(localStorage.getItem(KEY)) || null
+addEventListener('visibilitychange', () => document.hidden && localStorage.setItem(KEY, String(Date.now())))
+
+export interface NightData {
+  readonly from: number
+  readonly to: number
+  readonly spans: SpansView['processes']
+  /** the trees that are left out */
+  readonly more: number
+  readonly usage: UsageReportView | null
+  readonly merged: readonly { readonly crew: string; readonly uuid: string; readonly task: CrewTaskView }[]
+}
+
+/** The beginning of the time that an address names, in ms. */
+export function sinceOf(text: string): number {
+  const hours = RANGES[text]
+  if (hours !== undefined) return daemonNow() - hours * HOUR_MS
+  const at = text === 'left' ? leftAt : Date.parse(text)
+  return at === null || Number.isNaN(at) ? daemonNow() - 8 * HOUR_MS : at
+}
+
+/** Reads what happened since a time; with `under` only of one process and all below it. */
+export async function readNight(since: string, under: string): Promise<NightData> {
+  const [from, to] = [sinceOf(since), daemonNow()]
+  const roots = [...rows.values()].filter(({ uuid, parent, endedAt }) =>
+    under === '' ? (parent === null || !rows.has(parent)) && (endedAt === null || Date.parse(endedAt) >= from) : uuid === under,
+  )
+  const query = new URLSearchParams({ subtree: '1', since: String(Math.floor(from)), max: String(MAX_SPANS) })
+  const newest = roots.toReversed().slice(0, MAX_TREES)
+  const trees = await Promise.all(newest.toReversed().map(({ uuid }) => ask<SpansView>(`/v1/processes/${uuid}/spans?${query}`)))
+  const usage = new URLSearchParams({ by: 'hour', since: String(Math.floor(from)), ...(under === '' ? {} : { under }) })
+  return {
+    from,
+    to,
+    spans: trees.flatMap(({ processes }) => processes),
+    more: roots.length - newest.length,
+    // A session of one subtree may not read the usage.
+    usage: await ask<UsageReportView>(`/v1/usage?${usage}`).catch(() => null),
+    merged: await readMerged(from, under),
+  }
+}
+
+/** The tasks that crews merged in the time. */
+async function readMerged(from: number, under: string): Promise<NightData['merged']> {
+  const crews = [...rows.values()].filter(
+    ({ kind, uuid, endedAt }) => kind === 'crew' && (under === '' || uuid === under) && (endedAt === null || Date.parse(endedAt) >= from),
+  )
+  const views = await Promise.all(
+    crews.map(async ({ uuid, name }) => ({ uuid, name, ...(await ask<{ crew: CrewView }>(`/v1/crews/${uuid}`)) })),
+  )
+  return views.flatMap(({ uuid, name, crew }) =>
+    crew.tasks
+      .filter(({ merged, endedAt }) => merged !== null && endedAt !== null && Date.parse(endedAt) >= from)
+      .map((task) => ({ uuid, crew: name ?? 'crew', task })),
+  )
+}
