@@ -157,6 +157,7 @@ async function photograph(screen: Screen): Promise<void> {
   const { name, columns, typed } = screen
   writeFixtures()
   openTerminal(screen)
+  await waitForScreen(name, /\$ $/)
   for (const { line, until } of typed) {
     tmux('send-keys', '-t', name, line, 'Enter')
     await waitForScreen(name, until)
