@@ -7,7 +7,7 @@ import type { NeedsView, NeedView } from '../src/api/views/needs.ts'
 import type { RowView } from '../src/api/views/rows.ts'
 import { readStream, request } from './api.ts'
 import { RequestError } from './request-error.ts'
-import { session } from './store.ts'
+import { credentialsOf, session } from './store.ts'
 
 interface Failure {
   readonly message: string
@@ -23,7 +23,7 @@ export const asked = signal<ReadonlySet<string>>(new Set())
 export function ask<T>(path: string, options: Parameters<typeof request>[2] = {}): Promise<T> {
   const opened = session.value
   if (typeof opened === 'string') throw new Error('there is no session')
-  return request<T>({ token: opened.token, id: opened.session.id }, path, options)
+  return request<T>(credentialsOf(opened), path, options)
 }
 
 /** What lists call a process: its name, what it is about, or its PID. */

@@ -2,7 +2,7 @@
 // `link` has the age of the last byte. Test: test/e2e/web/page.test.ts.
 import { computed, signal } from '@preact/signals'
 import { takeRowEvent } from './rows.ts'
-import { noteProof } from './peer.ts'
+import { noteProof, provePeer, type Credentials } from './peer.ts'
 import { forgetSession, hideSession, keepSession, type NoSession, type StoredSession } from './session.ts'
 import type { FromWorker, LinkState } from './shared.ts'
 import { connectWorker } from './stream.ts'
@@ -25,8 +25,21 @@ export const isStale = computed((): boolean => {
 /** Shows a session, from now on with each change. */
 export function show(opened: StoredSession): void {
   session.value = opened
-  connectWorker({ token: opened.token, id: opened.session.id }, onMessage)
+  connectWorker(credentialsOf(opened), onMessage)
   setInterval(() => (now.value = Date.now()), 1_000)
+}
+
+export function credentialsOf({ token, session: { id } }: StoredSession): Credentials {
+  return { token, id }
+}
+
+/**
+ * Resolves when the daemon has proven who it is; code of the page may be loaded then. Another program would send code that runs as ours.
+ * Errors: those of `provePeer`.
+ */
+export async function proveDaemon(): Promise<void> {
+  const opened = session.peek()
+  if (typeof opened !== 'string') await provePeer(credentialsOf(opened))
 }
 
 function onMessage(message: FromWorker): void {

@@ -4,6 +4,7 @@ import { signal } from '@preact/signals'
 import type { FunctionComponent, JSX } from 'preact'
 import { PAGES, pageOf, partsOf, type PageEntry } from '../pages.ts'
 import { path, type PageProps } from '../router.ts'
+import { isStale, proveDaemon } from '../store.ts'
 
 type Loaded = FunctionComponent<PageProps> | 'failed'
 
@@ -16,10 +17,12 @@ function load(page: PageEntry): void {
   const keep = (result: Loaded): void => {
     loaded.value = new Map([...loaded.value, [page, result]])
   }
-  page.load().then(keep, () => {
-    loading.delete(page)
-    keep('failed')
-  })
+  proveDaemon()
+    .then(() => page.load())
+    .then(keep, () => {
+      loading.delete(page)
+      keep('failed')
+    })
 }
 
 /** Loads the page of the current address now, and the others when the browser has time. */
@@ -61,9 +64,11 @@ function NotLoaded({ page }: { readonly page: PageEntry }): JSX.Element {
         <button type="button" onClick={() => load(page)}>
           Try again
         </button>
-        <button type="button" onClick={() => location.reload()}>
-          Load this tab again
-        </button>
+        {isStale.value ? null : (
+          <button type="button" onClick={() => location.reload()}>
+            Load this tab again
+          </button>
+        )}
       </p>
     </section>
   )
