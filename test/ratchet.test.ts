@@ -249,10 +249,11 @@ describe('the rules for programs and promises', () => {
         'src/cli/service/user-manager.ts',
         'src/cli/actions/checkout.ts',
         'src/cli/actions/open-browser.ts',
+        'src/cli/actions/web-by-ssh.ts',
       ].includes(file.path),
   )
 
-  test('only drivers/contain starts and signals programs (and start-daemon.ts and kill-daemon.ts the daemon, user-manager.ts systemctl, checkout.ts git, open-browser.ts a browser)', () => {
+  test('only drivers/contain starts and signals programs (and start-daemon.ts and kill-daemon.ts the daemon, user-manager.ts systemctl, checkout.ts git, open-browser.ts a browser, web-by-ssh.ts ssh)', () => {
     const starters = elsewhere.flatMap((file) =>
       file.imports
         .filter((imported) => /^(node:)?(child_process|cluster)$/.test(imported.from) && !imported.typeOnly)

@@ -5,6 +5,7 @@ import { render, type JSX } from 'preact'
 import { StaleBar } from './parts/freshness.tsx'
 import { isNarrow } from './frame/narrow.ts'
 import { NoSessionPage } from './parts/no-session.tsx'
+import { NumberForm } from './parts/number-form.tsx'
 import { BudgetDialog } from './fleet/budget-dialog.tsx'
 import { EndAllDialog } from './fleet/end-all-dialog.tsx'
 import { MessageDialog } from './fleet/message-dialog.tsx'
@@ -21,7 +22,7 @@ import { failure } from './actions.ts'
 import { pageOf } from './pages.ts'
 import { followLink, navigate, path } from './router.ts'
 import { rowsWithNeeds } from './rows.ts'
-import { openSession, takeCode } from './session.ts'
+import { openSession, takeCode, type NoSession, type StoredSession } from './session.ts'
 import { isStale, session, show } from './store.ts'
 
 function App(): JSX.Element {
@@ -70,19 +71,31 @@ function App(): JSX.Element {
   )
 }
 
-const code = takeCode()
+function NumberPage(props: { readonly code: string; readonly onOpened: (opened: StoredSession) => void }): JSX.Element {
+  return (
+    <main>
+      <h1>reeve</h1>
+      <NumberForm {...props} />
+    </main>
+  )
+}
+
+const link = takeCode()
 const root = document.getElementById('app')
 if (isNarrow.value && location.pathname === '/' && location.search === '') navigate('/needs', 'replace')
 loadPages()
 if (root) {
   root.replaceChildren()
-  openSession(code)
-    .then((opened) => {
-      if (typeof opened === 'string') session.value = opened
-      else show(opened)
-      render(<App />, root)
-    })
-    .catch((error: unknown) => {
-      root.textContent = `The page failed: ${error instanceof Error ? error.message : String(error)}`
-    })
+  const open = (opened: StoredSession | NoSession): void => {
+    if (typeof opened === 'string') session.value = opened
+    else show(opened)
+    render(<App />, root)
+  }
+  if (link?.needsNumber) render(<NumberPage code={link.code} onOpened={open} />, root)
+  else
+    openSession(link?.code ?? null)
+      .then(open)
+      .catch((error: unknown) => {
+        root.textContent = `The page failed: ${error instanceof Error ? error.message : String(error)}`
+      })
 }

@@ -14,25 +14,31 @@ export interface StoredSession {
 /** Why there is no session. `used`: the code of the link was used or is too old; `ended`: the daemon refuses the token. */
 export type NoSession = 'none' | 'used' | 'ended' | 'unreachable'
 
+/** The code of a link. `needsNumber`: the terminal shows a number that belongs to it. */
+interface LinkCode {
+  readonly code: string
+  readonly needsNumber: boolean
+}
+
 /**
  * Removes the code from the address bar, before anything else runs. Returns it; null if there is none. The code belongs to no history
  * entry afterwards.
  */
-export function takeCode(): string | null {
-  const code = /^#k=([\w-]+)$/.exec(location.hash)?.[1] ?? null
+export function takeCode(): LinkCode | null {
+  const [, kind, code] = /^#([kn])=([\w-]+)$/.exec(location.hash) ?? []
   if (location.hash !== '') history.replaceState(null, '', location.pathname + location.search)
-  return code
+  return code === undefined ? null : { code, needsNumber: kind === 'n' }
 }
 
-/** Starts a session by a code. A session that this browser already has stays if the code is refused. */
-export async function openSession(code: string | null): Promise<StoredSession | NoSession> {
+/** Starts a session by a code, with its number if it has one. A session that this browser already has stays if the code is refused. */
+export async function openSession(code: string | null, number?: string): Promise<StoredSession | NoSession> {
   const known = storedSession()
   if (code === null) return known ?? 'none'
   try {
     const response = await fetch('/v1/web/session', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ code } satisfies WebCodeBody),
+      body: JSON.stringify({ code, ...(number === undefined ? {} : { number }) } satisfies WebCodeBody),
     })
     if (!response.ok) return known ?? 'used'
     const { token, session } = (await response.json()) as WebStartedView
@@ -55,9 +61,9 @@ export function storedSession(): StoredSession | null {
   }
 }
 
-/** Takes the session out of the storage while its daemon is away. Pages that are open still have it. */
-export function hideSession({ token }: StoredSession): void {
-  if (storedSession()?.token === token) forgetSession()
+/** Takes the session out of the storage while its daemon is away. Pages that are open still have it. A remembered one stays. */
+export function hideSession({ token, session }: StoredSession): void {
+  if (!session.remembered && storedSession()?.token === token) forgetSession()
 }
 
 /** Puts the session into the storage again, unless there is another one. */

@@ -187,6 +187,7 @@ class RunningDaemon implements Daemon {
     const web = new WebPort({
       clock,
       log,
+      announce: (text) => this.#parts.notifier.announceSession(text),
       file: join(paths.state, 'web.json'),
       route: (request, response) => server.app.routing(request, response),
       resolve: async (ref) => (await routesDeps.reads.resolve(ref)).uuid,

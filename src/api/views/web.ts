@@ -13,11 +13,21 @@ export interface WebOpenBody {
   /** the life of the session; default: it ends after 12 hours without a request */
   ttlMs?: number
   label?: string
+  /** the only port of loopback that will do; default: 7338, or any free one */
+  port?: number
+  /** the name of a proxy of the user that ends TLS; its link needs a number as well */
+  proxyHost?: string
+  /** an address of this machine, with a certificate and its key */
+  tls?: { address: string; port: number; cert: string; key: string }
+  /** true: its session lives until 30 days without a request; with `proxyHost` or `tls` */
+  remember?: boolean
 }
 
 /** POST /v1/web/session: the code of a link. */
 export interface WebCodeBody {
   code: string
+  /** the six digits on the terminal, for a link through a proxy */
+  number?: string
 }
 
 /** POST /v1/web/hello. */
@@ -37,6 +47,10 @@ export interface WebSessionView {
   only: string | null
   redact: boolean
   label: string | null
+  /** how it was started, and the only way on which it works */
+  way: 'loopback' | 'proxy' | 'tls'
+  /** true: it lives until 30 days without a request */
+  remembered: boolean
   createdAt: string
   lastSeenAt: string
   /** null: it ends after 12 hours without a request */
@@ -51,6 +65,10 @@ export interface WebOpenedView {
   url: string
   /** the code, for one use */
   code: string
+  /** six digits that the browser asks for, if the link goes through a proxy: the link is this with `#n=` and the code then */
+  number: string | null
+  /** the port on loopback */
+  localPort: number
   /** the id of the link; not a part of its code */
   link: string
   /** the time until the code is void */
@@ -74,6 +92,10 @@ export interface WebView {
   version: 1
   /** the address of the page; null: it is closed */
   url: string | null
+  /** the names of proxies that end TLS */
+  proxyHosts: string[]
+  /** the address with TLS */
+  tls: string | null
   sessions: WebSessionView[]
   /** the number of links that were used more than once: they may have been seen */
   reusedLinks: number

@@ -5,7 +5,7 @@ import * as z from 'zod'
 import { withDefaults, variablesIn } from '../expand-variables.ts'
 
 /** The events. `stalled` includes silent and stopped processes; `budget` concerns the soft and the hard limit. */
-export const NOTICES = ['waiting', 'finished', 'failed', 'stalled', 'budget'] as const
+export const NOTICES = ['waiting', 'finished', 'failed', 'stalled', 'budget', 'session'] as const
 export type NoticeKind = (typeof NOTICES)[number]
 
 const MAX_HEADERS = 50

@@ -19,7 +19,7 @@ export const WEB_ROUTES: readonly ApiRoute[] = [
     body: webOpenBody,
     answer: 'webOpened',
     status: 201,
-    errors: ['NOT_FOUND', 'AMBIGUOUS', 'COLLECTED', 'PERMISSION', 'AGENT_INVALID'],
+    errors: ['NOT_FOUND', 'AMBIGUOUS', 'COLLECTED', 'PERMISSION', 'AGENT_INVALID', 'CONFLICT'],
     example: { right: 'read', ttlMs: 7_200_000 },
     handle: async ({ web }, { body }) => (await web()).open(body),
   }),
@@ -34,11 +34,15 @@ export const WEB_ROUTES: readonly ApiRoute[] = [
     status: 201,
     errors: ['RESOURCE_EXHAUSTED'],
     handle: async ({ web }, { body, request }) => {
-      if (!passOf(request.raw)) throw new KernelError('INVALID', 'a session starts over TCP alone')
-      return (await web()).start(body.code, {
-        address: request.raw.socket.remoteAddress ?? 'unknown',
-        userAgent: (request.headers['user-agent'] ?? '').replaceAll(/[^\x20-\x7e]/g, '?').slice(0, MAX_AGENT_CHARS),
-      })
+      const pass = passOf(request.raw)
+      if (!pass) throw new KernelError('INVALID', 'a session starts over TCP alone')
+      return (await web()).start(
+        { ...body, way: pass.way },
+        {
+          address: request.raw.socket.remoteAddress ?? 'unknown',
+          userAgent: (request.headers['user-agent'] ?? '').replaceAll(/[^\x20-\x7e]/g, '?').slice(0, MAX_AGENT_CHARS),
+        },
+      )
     },
   }),
   defineRoute({

@@ -16,6 +16,7 @@ const TITLES: Readonly<Record<Notice['kind'], string>> = {
   failed: 'reeve: failed',
   stalled: 'reeve: an agent makes no progress',
   budget: 'reeve: budget',
+  session: 'reeve: a new session of the page',
 }
 
 /** Returns the command line that shows a notice. */
@@ -39,7 +40,7 @@ function argvOf({ kind, text }: Pick<Notice, 'kind' | 'text'>): readonly string[
   return [
     'notify-send',
     '--app-name=reeve',
-    ...(kind === 'waiting' || kind === 'failed' ? ['--urgency=critical'] : []),
+    ...(kind === 'waiting' || kind === 'failed' || kind === 'session' ? ['--urgency=critical'] : []),
     '--',
     title,
     escaped,
@@ -47,7 +48,7 @@ function argvOf({ kind, text }: Pick<Notice, 'kind' | 'text'>): readonly string[
 }
 
 /** Shows a notice. A failure is not retried. */
-export async function showOnDesktop(notice: Notice, run: RunProgram): Promise<DeliveryResult> {
+export async function showOnDesktop(notice: Pick<Notice, 'kind' | 'text'>, run: RunProgram): Promise<DeliveryResult> {
   const obstacle = desktopObstacle()
   if (obstacle !== null) return { ok: false, why: obstacle, retry: false }
   const { code } = await run(argvOf(notice))

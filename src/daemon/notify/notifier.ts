@@ -84,6 +84,23 @@ export class Notifier {
     else for (const channel of [this.#webhook, this.#desktop]) if (channel.mark.isFarBehind(this.#newestCursor)) this.#advanceMark(channel)
   }
 
+  /** Reports a new session of the page from elsewhere. One attempt; a failure is in the log. */
+  announceSession(text: string): void {
+    const notice = { kind: 'session', text, at: this.#deps.clock.now().wall } as const
+    this.#sendSession(notice).catch((error: unknown) => this.#deps.log('notifications: a new session of the page was not reported', error))
+  }
+
+  async #sendSession(notice: { readonly kind: 'session'; readonly text: string; readonly at: number }): Promise<void> {
+    const { lookUpSecret, readConfig, runProgram, log } = this.#deps
+    const { desktop = false, events, webhook } = await readConfig()
+    log(notice.text, null)
+    const results = await Promise.all([
+      ...(webhook && isRequested(webhook.events ?? events, 'session') ? [postNotice(webhook, notice, 0, lookUpSecret)] : []),
+      ...(desktop && isRequested(events, 'session') ? [showOnDesktop(notice, runProgram)] : []),
+    ])
+    for (const result of results) if (!result.ok) log(`notifications: a new session of the page was not reported: ${result.why}`, null)
+  }
+
   /** Sends the pending notices once more, and records the marks. */
   async stop(): Promise<void> {
     await this.#lastBatch

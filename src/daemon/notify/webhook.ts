@@ -14,20 +14,24 @@ type Webhook = NonNullable<NotificationsConfig['webhook']>
 /** Looks up the value of a variable; undefined if there is none. */
 export type SecretLookup = (name: string) => Promise<string | undefined>
 
-function bodyOf({ kind, uuid, pid, name, agent, intent, at, text, elapsedMs, command }: Notice, repeated: number): object {
+/** A notice that may be about no process. */
+type AnyNotice = Notice | Pick<Notice, 'kind' | 'at' | 'text'>
+
+function bodyOf(notice: AnyNotice, repeated: number): object {
+  const { kind, at, text } = notice
+  const aboutProcess = 'uuid' in notice ? processPart(notice) : {}
+  return { version: 1, event: kind, at: isoTime(at), text, ...aboutProcess, ...(repeated > 0 ? { repeated } : {}) }
+}
+
+function processPart({ uuid, pid, name, agent, intent, elapsedMs, command }: Notice): object {
   return {
-    version: 1,
-    event: kind,
-    at: isoTime(at),
-    text,
     ...(command === undefined ? {} : { command }),
     process: { uuid, pid, name, agent, intent, ...(elapsedMs === undefined ? {} : { elapsedMs }) },
-    ...(repeated > 0 ? { repeated } : {}),
   }
 }
 
 /** Sends a notice. Never rejects. */
-export async function postNotice(hook: Webhook, notice: Notice, repeated: number, lookup: SecretLookup): Promise<DeliveryResult> {
+export async function postNotice(hook: Webhook, notice: AnyNotice, repeated: number, lookup: SecretLookup): Promise<DeliveryResult> {
   const expanded = await fillSecrets(hook, lookup)
   if ('why' in expanded) return { ok: false, why: expanded.why, retry: false }
   const { url, headers } = expanded

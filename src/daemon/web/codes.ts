@@ -1,12 +1,17 @@
 // One-time codes of links: 128 random bits, valid for a minute and for one use. Only their hashes are kept. A code that was used stays
-// known for a while, so that a second use is noticed. The link may have been seen then.
+// known for a while, so that a second use is noticed. The link may have been seen then. A link for a proxy needs a number as well, which
+// only the terminal shows: three wrong ones, and the link is void.
 // Test: test/tables/daemon/web/codes.test.ts.
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
+import type { WebWay } from '../../kernel/model/words.ts'
 import type { Clock } from '../loop/clock.ts'
 import type { Grant } from './pass.ts'
 
 const CODE_BYTES = 16
 export const CODE_MS = 60_000
+/** a link with a number is typed on another device */
+const NUMBERED_CODE_MS = 300_000
+const MAX_WRONG_NUMBERS = 3
 /** the time after which a used code is forgotten, in ms */
 const KNOWN_MS = 12 * 3_600_000
 /** the largest number of codes; a further one replaces the oldest */
@@ -23,7 +28,18 @@ export interface Link {
   readonly endsAt: number
 }
 
-type KnownLink = { -readonly [K in keyof Link]: Link[K] }
+type KnownLink = { -readonly [K in keyof Link]: Link[K] } & {
+  /** the hash of its number; null: it has none */
+  readonly numberHash: Buffer | null
+  wrongNumbers: number
+}
+
+/** What a browser sends to use a link, and on which way. */
+export interface Redemption {
+  readonly code: string
+  readonly number?: string
+  readonly way: WebWay
+}
 
 export class Codes {
   readonly #clock: Pick<Clock, 'now'>
@@ -37,20 +53,32 @@ export class Codes {
   }
 
   /** Makes a code. */
-  create(grant: Grant): { readonly code: string; readonly link: Link } {
+  create(grant: Grant): { readonly code: string; readonly number: string | null; readonly link: Link } {
     this.#forgetOld()
     if (this.#links.size >= MAX_CODES) this.#links.delete(this.#links.keys().next().value ?? '')
     const code = randomBytes(CODE_BYTES).toString('base64url')
-    const link = { id: randomBytes(4).toString('hex'), grant, uses: 0, endsAt: this.#clock.now().mono + CODE_MS }
+    const number = grant.way === 'proxy' ? String(randomInt(1_000_000)).padStart(6, '0') : null
+    const link: KnownLink = {
+      id: randomBytes(4).toString('hex'),
+      grant,
+      uses: 0,
+      endsAt: this.#clock.now().mono + (number === null ? CODE_MS : NUMBERED_CODE_MS),
+      numberHash: number === null ? null : digest(number),
+      wrongNumbers: 0,
+    }
     this.#links.set(hashOf(code), link)
-    return { code, link }
+    return { code, number, link }
   }
 
-  /** Uses a code. Returns what it grants; null if it is unknown, too old, or was used before. */
-  redeem(code: string): Grant | null {
+  /** Uses a code. Returns what it grants; null if it is unknown, too old, of another way, or was used before, or if its number is wrong. */
+  redeem({ code, number, way }: Redemption): Grant | null {
     this.#forgetOld()
     const link = this.#links.get(hashOf(code))
-    if (!link) return null
+    if (!link || link.grant.way !== way || link.wrongNumbers >= MAX_WRONG_NUMBERS) return null
+    if (link.numberHash !== null && !timingSafeEqual(link.numberHash, digest(number ?? ''))) {
+      link.wrongNumbers += 1
+      return null
+    }
     const isValid = link.uses === 0 && this.#clock.now().mono < link.endsAt
     // A code that came too late has started nothing, so a second attempt is no second use.
     if (!isValid && link.uses === 0) return null
@@ -87,5 +115,9 @@ export class Codes {
 
 /** The codes are found by their hash, so that the time of a look-up reveals nothing about a code. */
 function hashOf(code: string): string {
-  return createHash('sha256').update(code).digest('hex')
+  return digest(code).toString('hex')
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
 }

@@ -1,8 +1,9 @@
 // The door of the page: one function that decides about each request over TCP, before it is routed. It checks the spelling of the path,
 // then Host, Origin, Sec-Fetch-Site, content type, token and right, in this order. All refusals but the last look the same.
 // Must not answer, start or change anything. Test: test/tables/daemon/web/door.test.ts, test/e2e/web/security.test.ts.
-import type { WebOpening, WebRight } from '../../kernel/model/words.ts'
+import type { WebOpening, WebRight, WebWay } from '../../kernel/model/words.ts'
 import { WEB_RIGHTS } from '../../kernel/model/words.ts'
+import type { WebAddresses } from './addresses.ts'
 import { pathParts } from './path.ts'
 import { findRoute, type DoorRoute } from './route-table.ts'
 import { isRedacted } from './redact.ts'
@@ -16,18 +17,18 @@ export interface RequestHead {
 }
 
 export interface DoorDeps {
-  /** the port of the listener */
-  readonly port: number
+  /** the addresses of the listener */
+  readonly addresses: WebAddresses
   readonly routes: readonly DoorRoute[]
   readonly openings: readonly WebOpening[]
-  readonly findSession: (token: string) => WebSession | null
+  readonly findSession: (token: string, way: WebWay) => WebSession | null
   /** counts a wrong token; true: there were too many of late */
   readonly countWrongToken: () => boolean
   readonly isAsset: (path: string) => boolean
 }
 
 export type Verdict =
-  | { readonly type: 'api'; readonly route: DoorRoute; readonly session: WebSession | null }
+  | { readonly type: 'api'; readonly route: DoorRoute; readonly session: WebSession | null; readonly way: WebWay }
   | { readonly type: 'document' }
   | { readonly type: 'asset'; readonly path: string }
   | { readonly type: 'refused' }
@@ -59,29 +60,37 @@ export function checkDoor(head: RequestHead, deps: DoorDeps): Verdict {
   const parts = pathParts(head.url)
   const headers = readHeaders(head.rawHeaders)
   if (parts === null || headers === null || !METHODS.has(head.method)) return REFUSED
-  const host = headers.get('host')
-  if (host === undefined || !hostsOf(deps.port).includes(host) || headers.has('upgrade')) return REFUSED
+  const address = deps.addresses.get(headers.get('host') ?? '')
+  if (address === undefined || headers.has('upgrade')) return REFUSED
   const origin = headers.get('origin')
-  if (origin === undefined ? head.method !== 'GET' : origin !== `http://${host}`) return REFUSED
+  if (origin === undefined ? head.method !== 'GET' : origin !== address.origin) return REFUSED
   const isApi = parts[0] === 'v1'
   const isDocument = !isApi && head.method === 'GET' && PAGES.has(parts[0])
   if (!isFromHere(headers, isDocument) || !hasAllowedBody(head.method, headers)) return REFUSED
-  if (isApi) return checkApi(head.method, parts, headers, deps)
+  if (isApi) return checkApi({ method: head.method, parts, headers, way: address.way }, deps)
   if (isDocument) return { type: 'document' }
   const path = `/${parts.join('/')}`
   return head.method === 'GET' && deps.isAsset(path) ? { type: 'asset', path } : { type: 'nothing there' }
 }
 
 /** Checks the token of a request of the API, and then the right of its session. */
-function checkApi(method: string, parts: readonly string[], headers: ReadonlyMap<string, string>, deps: DoorDeps): Verdict {
+function checkApi(
+  {
+    method,
+    parts,
+    headers,
+    way,
+  }: { readonly method: string; readonly parts: readonly string[]; readonly headers: ReadonlyMap<string, string>; readonly way: WebWay },
+  deps: DoorDeps,
+): Verdict {
   const route = findRoute(deps.routes, method, parts)
-  if (route?.right === 'anyone') return { type: 'api', route, session: null }
+  if (route?.right === 'anyone') return { type: 'api', route, session: null, way }
   const token = BEARER.exec(headers.get('authorization') ?? '')?.[1]
-  const session = token === undefined ? null : deps.findSession(token)
+  const session = token === undefined ? null : deps.findSession(token, way)
   if (!session) return token !== undefined && deps.countWrongToken() ? { type: 'too many' } : REFUSED
   if (!route) return { type: 'nothing there' }
   const missing = missingRight(route, session, deps.openings)
-  return missing ?? { type: 'api', route, session }
+  return missing ?? { type: 'api', route, session, way }
 }
 
 /** What a session lacks for a route; null: nothing. */
@@ -105,11 +114,6 @@ function missingRight(
 /** Whether a right includes another. */
 export function covers(held: WebRight, needed: WebRight): boolean {
   return WEB_RIGHTS.indexOf(held) >= WEB_RIGHTS.indexOf(needed)
-}
-
-/** The values of `Host` that are ours, each with the port: a browser leaves out only port 80, which is never ours. */
-function hostsOf(port: number): readonly string[] {
-  return [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`]
 }
 
 /**

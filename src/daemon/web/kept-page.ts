@@ -1,16 +1,17 @@
-// What of the page outlives a daemon that was killed or that starts anew: the port, and the sessions whose page was open. They are in a file
-// of the home (0600), with hashes of the tokens alone. A file that others can read, or of another form, counts as none.
+// What of the page outlives a daemon that was killed or that starts anew. It is where the page is open, and the sessions that are remembered
+// or whose page was open. They are in a file of the home (0600), with hashes of the tokens alone. A file that others can read, or of another form, counts as none.
 // Must not open a port or decide who gets in. Test: test/tables/daemon/web/kept-page.test.ts, test/e2e/web/return.test.ts.
 import { constants } from 'node:fs'
 import { lstat, open, rename, rm } from 'node:fs/promises'
 import { z } from 'zod'
-import { WEB_RIGHTS } from '../../kernel/model/words.ts'
+import { WEB_RIGHTS, WEB_WAYS } from '../../kernel/model/words.ts'
 import { ifMissing } from '../../kernel/util/missing-file.ts'
 import type { Clock } from '../loop/clock.ts'
 
 const MAX_BYTES = 1_000_000
 
 const ms = z.number().min(0)
+const port = z.int().min(1).max(65_535)
 const session = z.strictObject({
   id: z.string().regex(/^[0-9a-f]{4}$/),
   /** SHA-256 of the token, in hex */
@@ -20,6 +21,8 @@ const session = z.strictObject({
   redact: z.boolean(),
   ttlMs: ms.nullable(),
   label: z.string().nullable(),
+  way: z.enum(WEB_WAYS),
+  remembered: z.boolean(),
   address: z.string(),
   userAgent: z.string(),
   createdAt: ms,
@@ -27,10 +30,15 @@ const session = z.strictObject({
   expiresAt: ms.nullable(),
   /** the time that it had left when this was written, in ms; null: it ends when it is idle */
   leftMs: z.number().nullable(),
+  /** the time since its last use, when this was written, in ms */
+  idleMs: ms,
 })
 const page = z.strictObject({
   version: z.literal(1),
-  port: z.int().min(1).max(65_535),
+  port,
+  /** names behind a proxy that ends TLS */
+  proxyHosts: z.array(z.string()),
+  tls: z.strictObject({ address: z.string(), port, cert: z.string(), key: z.string() }).nullable(),
   /** when this was written: the wall time, and the time since the start of the machine, in ms */
   wall: ms,
   uptime: ms,

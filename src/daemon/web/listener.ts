@@ -1,11 +1,14 @@
-// The listener of the page: two TCP servers, on 127.0.0.1 and on ::1, at one port. Each request meets the door; one of the API then goes to
-// the same Fastify app as those of the Unix socket. Must never answer a request by itself before the door.
+// A listener of the page: two TCP servers, on 127.0.0.1 and on ::1, at one port; or one with TLS at the user's address. Each request meets the
+// door; one of the API then goes to the same Fastify app as those of the Unix socket. Must never answer a request by itself before the door,
+// and must never listen beyond loopback without TLS.
 // Test: test/e2e/web/listener.test.ts, test/e2e/web/security.test.ts.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { KernelError, type ErrorCode } from '../../kernel/model/errors.ts'
 import type { WebOpening } from '../../kernel/model/words.ts'
 import { errorBody } from '../http/error-body.ts'
+import { localAddresses, tlsAddresses, type Certificate, type TlsAddress, type WebAddresses } from './addresses.ts'
 import type { Assets } from './assets.ts'
 import { checkDoor, type Verdict } from './door.ts'
 import { SECURITY_HEADERS } from './headers.ts'
@@ -21,6 +24,8 @@ const MAX_CONNECTIONS = 256
 /** the longest time until the head of a request is there, and until all of it is, in ms */
 const HEAD_MS = 10_000
 const REQUEST_MS = 60_000
+/** The door refuses a request without Host, with the same answer as all others. */
+const SERVER_OPTIONS = { headersTimeout: HEAD_MS, requestTimeout: REQUEST_MS, requireHostHeader: false }
 /** headers that name the sender of a request on the Unix socket; over TCP the session is the sender */
 const SENDER_HEADERS = ['x-reeve-process', 'x-reeve-client']
 
@@ -38,15 +43,16 @@ export interface ListenerDeps {
 
 export class WebListener {
   readonly #deps: ListenerDeps
-  #servers: readonly Server[] = []
+  #servers: readonly (Server | TlsServer)[] = []
   #port = 0
+  #addresses: WebAddresses = new Map()
 
   private constructor(deps: ListenerDeps) {
     this.#deps = deps
   }
 
-  /** Opens a port again. Null: another program has it, which could be taken for this one. Errors: those of the system. */
-  static async reopen(deps: ListenerDeps, port: number): Promise<WebListener | null> {
+  /** Opens this port of loopback. Null: another program has it, which could be taken for this one. Errors: those of the system. */
+  static async openAt(deps: ListenerDeps, port: number): Promise<WebListener | null> {
     const listener = new WebListener(deps)
     return (await listener.#listenAt(port)) ? listener : null
   }
@@ -58,8 +64,27 @@ export class WebListener {
     throw new KernelError('UNAVAILABLE', 'no port is free on 127.0.0.1 and ::1')
   }
 
+  /** Opens a port with TLS at an address of this machine. Errors: UNAVAILABLE if it cannot be listened on. */
+  static async openTls(deps: ListenerDeps, { address, port }: TlsAddress, certificate: Certificate): Promise<WebListener> {
+    const listener = new WebListener(deps)
+    const { cert, key } = certificate
+    const server = createTlsServer({ ...SERVER_OPTIONS, cert, key, minVersion: 'TLSv1.2' }, listener.#onRequest)
+    server.maxConnections = MAX_CONNECTIONS
+    const code = await listen(server, address, port)
+    if (code !== null) throw new KernelError('UNAVAILABLE', `${address} port ${port} cannot be listened on: ${code}`)
+    listener.#servers = [server]
+    listener.#port = port
+    listener.#addresses = tlsAddresses(port, certificate)
+    return listener
+  }
+
   get port(): number {
     return this.#port
+  }
+
+  /** Accepts requests for these names, too, from a proxy that ends TLS. */
+  acceptProxies(hosts: readonly string[]): void {
+    this.#addresses = localAddresses(this.#port, hosts)
   }
 
   async close(): Promise<void> {
@@ -86,20 +111,21 @@ export class WebListener {
     }
     this.#servers = servers
     this.#port = port
+    this.acceptProxies([])
     return true
   }
 
   #createServer(): Server {
-    // The door refuses a request without Host, with the same answer as all others.
-    const options = { headersTimeout: HEAD_MS, requestTimeout: REQUEST_MS, requireHostHeader: false }
-    const server = createServer(options, (request, response) => {
-      this.#serve(request, response).catch((error: unknown) => {
-        this.#deps.log('a request of the page failed', error)
-        response.destroy()
-      })
-    })
+    const server = createServer(SERVER_OPTIONS, this.#onRequest)
     server.maxConnections = MAX_CONNECTIONS
     return server
+  }
+
+  readonly #onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+    this.#serve(request, response).catch((error: unknown) => {
+      this.#deps.log('a request of the page failed', error)
+      response.destroy()
+    })
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -109,10 +135,10 @@ export class WebListener {
     const verdict = checkDoor(
       { method, url, rawHeaders },
       {
-        port: this.#port,
+        addresses: this.#addresses,
         routes,
         openings,
-        findSession: (token) => sessions.find(token),
+        findSession: (token, way) => sessions.find(token, way),
         countWrongToken: () => wrongTokens.count(),
         isAsset: (path) => this.#deps.assets().has(path),
       },
@@ -126,9 +152,9 @@ export class WebListener {
   }
 
   /** Hands a request to the routes, in the name of its session. */
-  #pass({ route, session }: Extract<Verdict, { type: 'api' }>, request: IncomingMessage, response: ServerResponse): void {
+  #pass({ route, session, way }: Extract<Verdict, { type: 'api' }>, request: IncomingMessage, response: ServerResponse): void {
     for (const name of SENDER_HEADERS) delete request.headers[name]
-    letPass(request, { session, routeId: route.id, openings: this.#deps.openings })
+    letPass(request, { session, way, routeId: route.id, openings: this.#deps.openings })
     if (session) {
       const release = this.#deps.sessions.holdOpen(session.id, () => response.destroy())
       response.once('close', release)
@@ -138,14 +164,14 @@ export class WebListener {
 }
 
 /** Resolves to null when the server listens, else to the code of the system's error. */
-function listen(server: Server, host: string, port: number): Promise<string | null> {
+function listen(server: Server | TlsServer, host: string, port: number): Promise<string | null> {
   const { promise, resolve } = Promise.withResolvers<string | null>()
   server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? 'UNKNOWN'))
   server.listen({ host, port, ipv6Only: true, exclusive: true }, () => resolve(null))
   return promise
 }
 
-function closeServer(server: Server): Promise<void> {
+function closeServer(server: Server | TlsServer): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   server.closeAllConnections()
   return closed

@@ -2,7 +2,7 @@
 // nothing that a client sends can make such a pass. Must stay small: the daemon loads this file at its start.
 // Test: test/tables/daemon/web/door.test.ts, test/e2e/web/security.test.ts.
 import type { Uuid } from '../../kernel/model/ids.ts'
-import type { WebOpening, WebRight } from '../../kernel/model/words.ts'
+import type { WebOpening, WebRight, WebWay } from '../../kernel/model/words.ts'
 
 /** What a link grants to the session that it starts. */
 export interface Grant {
@@ -15,12 +15,18 @@ export interface Grant {
   readonly ttlMs: number | null
   /** the user's own name for it */
   readonly label: string | null
+  /** the only way on which the link and its session work */
+  readonly way: WebWay
+  /** it stays for 30 days without a use, also while no page is open; never on loopback, where nothing proves who has the port */
+  readonly remembered: boolean
 }
 
 /** A request that came through the door. */
 export interface Pass {
   /** the session; null for the one request that starts a session */
   readonly session: (Grant & { readonly id: string }) | null
+  /** how the request came */
+  readonly way: WebWay
   /** the id of the only route that may answer */
   readonly routeId: string
   /** what the user's configuration opens to sessions */

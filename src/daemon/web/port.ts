@@ -29,6 +29,6 @@ export class WebPort {
   /** `isRestart`: the next daemon opens the page again. */
   async close(isRestart: boolean): Promise<void> {
     const web = await this.#web
-    await (isRestart ? web?.leaveOpen() : web?.close())
+    await web?.leaveOpen(isRestart)
   }
 }

@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
-import type { WebOpening } from '../../kernel/model/words.ts'
+import type { WebOpening, WebWay } from '../../kernel/model/words.ts'
 import { helloText } from '../../api/web-hello.ts'
 import type {
   WebHelloBody,
@@ -22,9 +22,11 @@ import type {
 } from '../../api/views/web.ts'
 import type { Clock } from '../loop/clock.ts'
 import { isoOrNull, isoTime } from '../views/format-times.ts'
+import { readCertificate, tlsAddresses, type TlsAddress } from './addresses.ts'
 import { Assets } from './assets.ts'
-import { Codes, type Link } from './codes.ts'
-import { KeptPageFile } from './kept-page.ts'
+import { Codes, type Link, type Redemption } from './codes.ts'
+import { errorText } from '../../kernel/util/error-text.ts'
+import { KeptPageFile, type KeptPage } from './kept-page.ts'
 import { WebListener, refusal, type ListenerDeps } from './listener.ts'
 import type { DoorRoute } from './route-table.ts'
 import { IDLE_MS, Sessions, type WebSession, type Visitor } from './sessions.ts'
@@ -40,6 +42,8 @@ export interface WebDeps {
   readonly file: string
   readonly clock: Clock
   readonly log: (message: string, error: unknown) => void
+  /** reports a session from elsewhere to the user */
+  readonly announce: (text: string) => void
   /** hands a request to the routes of the API */
   readonly route: (request: IncomingMessage, response: ServerResponse) => void
   readonly routes: readonly DoorRoute[]
@@ -62,6 +66,10 @@ export class WebService {
   #cancelKeeping: (() => void) | null = null
   #cancelRefresh: () => void = () => undefined
   #listener: WebListener | null = null
+  /** the listener with TLS, and where the user wants it */
+  #tls: { readonly listener: WebListener; readonly at: TlsAddress } | null = null
+  /** names behind a proxy that ends TLS */
+  #proxyHosts: readonly string[] = []
   /** one opening or closing at a time */
   #turn: Promise<unknown> = Promise.resolve()
   #assets: Assets | null = null
@@ -83,18 +91,36 @@ export class WebService {
     this.#file = new KeptPageFile(deps.file, deps.clock)
   }
 
-  /** Opens the listener if it is closed, and makes a link. Errors: UNAVAILABLE without a free port or a page; those of the reference. */
-  async open({ right = 'all', only, redact = false, ttlMs, label }: WebOpenBody): Promise<WebOpenedView> {
+  /**
+   * Opens the listener if it is closed, and makes a link. Errors: UNAVAILABLE without a free port or a page; INVALID for a certificate that
+   * cannot be used; those of the reference.
+   */
+  async open(body: WebOpenBody): Promise<WebOpenedView> {
+    const { right = 'all', only, redact = false, ttlMs, label, remember = false, proxyHost, tls, port } = body
+    const way = tls ? 'tls' : proxyHost === undefined ? 'loopback' : 'proxy'
+    if (proxyHost !== undefined && tls)
+      throw new KernelError('INVALID', 'a proxy ends TLS itself, so `proxyHost` and `tls` exclude each other')
+    if (remember && way === 'loopback')
+      throw new KernelError('INVALID', 'a session on loopback is not remembered', undefined, 'No certificate proves there who answers.')
     const root = only === undefined ? null : await this.#deps.resolve(only)
-    const { port } = await this.#inTurn(() => this.#ensureOpen())
-    const { code, link } = this.#codes.create({ right, only: root, redact, ttlMs: ttlMs ?? null, label: label ?? null })
+    const url = await this.#inTurn(async () => {
+      const local = await this.#ensureOpen(port)
+      if (tls) return this.#ensureTls(tls)
+      if (proxyHost === undefined) return `http://127.0.0.1:${local.port}/`
+      this.#proxyHosts = [...new Set([...this.#proxyHosts, proxyHost])]
+      local.acceptProxies(this.#proxyHosts)
+      return `https://${proxyHost}/`
+    })
+    const grant = { right, only: root, redact, ttlMs: ttlMs ?? null, label: label ?? null, way, remembered: remember } as const
+    const { code, number, link } = this.#codes.create(grant)
     this.#noteUse()
-    return { version: 1, url: `http://127.0.0.1:${port}/`, code, link: link.id, usableMs: this.#leftMs(link) }
+    const localPort = this.#listener?.port ?? 0
+    return { version: 1, url, code, number, link: link.id, usableMs: this.#leftMs(link), localPort }
   }
 
   /** Starts a session by a code. Errors: FORBIDDEN, which looks as every refusal of the door; RESOURCE_EXHAUSTED after too many. */
-  start(code: string, visitor: Visitor): WebStartedView {
-    const grant = this.#codes.redeem(code)
+  start(redemption: Redemption, visitor: Visitor): WebStartedView {
+    const grant = this.#codes.redeem(redemption)
     if (!grant) {
       if (this.#wrongTokens.count())
         throw new KernelError('RESOURCE_EXHAUSTED', 'there were too many wrong codes', undefined, 'Wait for a second.')
@@ -102,6 +128,10 @@ export class WebService {
     }
     const { token, session } = this.#sessions.create(grant, visitor)
     this.#noteUse()
+    if (grant.way !== 'loopback')
+      this.#deps.announce(
+        `a browser has a new session of the page, ${wayText(grant.way)}: ${session.id}. \`reeve web --revoke ${session.id}\` ends it`,
+      )
     return { version: 1, token, session: sessionView(session) }
   }
 
@@ -121,6 +151,8 @@ export class WebService {
     return {
       version: 1,
       url: this.#listener ? `http://127.0.0.1:${this.#listener.port}/` : null,
+      proxyHosts: this.#listener ? [...this.#proxyHosts] : [],
+      tls: this.#tls ? `${this.#tls.at.address} port ${this.#tls.at.port}` : null,
       sessions: this.#sessions.all.map(sessionView),
       reusedLinks: this.#codes.reused.length,
     }
@@ -147,13 +179,15 @@ export class WebService {
     return this.#inTurn(async () => {
       this.#sessions.revoke(null)
       await this.#closeListener()
+      this.#proxyHosts = []
       await this.#keep()
     })
   }
 
-  /** Closes the listener at the end of this daemon. The next one opens it again. */
-  leaveOpen(): Promise<void> {
+  /** Closes the listener at the end of this daemon. The next one opens it again, for remembered sessions or for all. */
+  leaveOpen(isRestart: boolean): Promise<void> {
     return this.#inTurn(async () => {
+      if (!isRestart) for (const { id, remembered } of this.#sessions.all) if (!remembered) this.#sessions.revoke(id)
       await this.#keep()
       await this.#closeListener()
       this.#sessions.revoke(null)
@@ -169,7 +203,7 @@ export class WebService {
       else {
         const { kept, elapsedMs } = found
         this.#sessions.takeUp(kept.sessions, elapsedMs)
-        if (this.#sessions.all.length > 0) await this.#listenAgain(kept.port)
+        if (this.#sessions.all.length > 0) await this.#listenAgain(kept)
       }
       if (this.#listener) this.#noteUse()
       else this.#sessions.revoke(null)
@@ -177,19 +211,31 @@ export class WebService {
     })
   }
 
-  async #listenAgain(port: number): Promise<void> {
-    this.#listener = await WebListener.reopen(await this.#listenerDeps(), port)
-    if (this.#listener) this.#deps.log(`the page is open again at 127.0.0.1:${port}`, null)
-    else this.#deps.log(`the page stays closed: another program has the port ${port}; \`reeve web\` opens another one`, null)
+  async #listenAgain({ port, proxyHosts, tls }: KeptPage): Promise<void> {
+    const { log } = this.#deps
+    this.#listener = await WebListener.openAt(await this.#listenerDeps(), port)
+    if (!this.#listener) {
+      log(`the page stays closed: another program has the port ${port}; \`reeve web\` opens another one`, null)
+      // With TLS a certificate proves who answers, whatever the port on loopback is.
+      for (const { id, way, remembered } of this.#sessions.all) if (way !== 'tls' || !remembered) this.#sessions.revoke(id)
+      if (this.#sessions.all.length === 0) return
+      this.#listener = await WebListener.open(await this.#listenerDeps())
+    }
+    this.#proxyHosts = proxyHosts
+    this.#listener.acceptProxies(proxyHosts)
+    log(`the page is open again at 127.0.0.1:${this.#listener.port}`, null)
+    // The page of this machine is open without it.
+    if (tls) await this.#ensureTls(tls).catch((error: unknown) => log(`the page is closed at ${tls.address}: ${errorText(error)}`, null))
   }
 
   async #closeListener(): Promise<void> {
     this.#cancelTimer()
     this.#codes.clear()
     for (const wake of [...this.#watchers]) wake()
-    const listener = this.#listener
+    const listeners = [this.#listener, this.#tls?.listener].filter((one) => one !== null && one !== undefined)
     this.#listener = null
-    await listener?.close()
+    this.#tls = null
+    await Promise.all(listeners.map((listener) => listener.close()))
     this.#cancelKeeping?.()
     this.#cancelKeeping = null
     this.#cancelRefresh()
@@ -213,7 +259,7 @@ export class WebService {
       const sessions = this.#listener ? this.#sessions.kept : []
       this.#keptIds = sessions.map(({ id }) => id).join()
       if (!this.#listener || sessions.length === 0) return this.#file.remove()
-      await this.#file.write({ port: this.#listener.port, sessions })
+      await this.#file.write({ port: this.#listener.port, proxyHosts: [...this.#proxyHosts], tls: this.#tls?.at ?? null, sessions })
       this.#cancelRefresh()
       this.#cancelRefresh = this.#deps.clock.after(REFRESH_MS, () => this.#keepNow())
     })
@@ -251,11 +297,28 @@ export class WebService {
     return Math.max(0, Math.round(endsAt - this.#deps.clock.now().mono))
   }
 
-  async #ensureOpen(): Promise<WebListener> {
+  /** `port`: the only one that will do. */
+  async #ensureOpen(port: number | undefined): Promise<WebListener> {
+    if (port !== undefined && this.#listener && this.#listener.port !== port)
+      throw new KernelError('CONFLICT', `the page is open at the port ${this.#listener.port}`, undefined, '`reeve web --stop` closes it.')
     if (this.#listener) return this.#listener
-    this.#listener = await WebListener.open(await this.#listenerDeps())
+    const deps = await this.#listenerDeps()
+    this.#listener = port === undefined ? await WebListener.open(deps) : await WebListener.openAt(deps, port)
+    if (!this.#listener) throw new KernelError('UNAVAILABLE', `another program has the port ${port}`)
+    this.#listener.acceptProxies(this.#proxyHosts)
     this.#deps.log(`the page is open at 127.0.0.1:${this.#listener.port}`, null)
     return this.#listener
+  }
+
+  /** Opens the listener with TLS, anew if it is open: the certificate may be another one. Returns the address of the page. */
+  async #ensureTls(at: TlsAddress): Promise<string> {
+    const certificate = await readCertificate(at, this.#deps.clock.now().wall)
+    await this.#tls?.listener.close()
+    this.#tls = null
+    this.#tls = { listener: await WebListener.openTls(await this.#listenerDeps(), at, certificate), at }
+    this.#deps.log(`the page is open with TLS at ${at.address} port ${at.port}`, null)
+    const [first] = tlsAddresses(at.port, certificate).keys()
+    return `https://${first}/`
   }
 
   async #listenerDeps(): Promise<ListenerDeps> {
@@ -315,13 +378,32 @@ function pageDir(): string {
   return dirs.find((dir) => existsSync(join(dir, 'index.html'))) ?? (dirs[0] as string)
 }
 
-function sessionView({ id, right, only, redact, label, createdAt, lastSeenAt, expiresAt, address, userAgent }: WebSession): WebSessionView {
+function wayText(way: WebWay): string {
+  return way === 'proxy' ? 'through a proxy' : 'by TLS'
+}
+
+function sessionView({
+  id,
+  right,
+  only,
+  redact,
+  label,
+  way,
+  remembered,
+  createdAt,
+  lastSeenAt,
+  expiresAt,
+  address,
+  userAgent,
+}: WebSession): WebSessionView {
   return {
     id,
     right,
     only,
     redact,
     label,
+    way,
+    remembered,
     createdAt: isoTime(createdAt),
     lastSeenAt: isoTime(lastSeenAt),
     expiresAt: isoOrNull(expiresAt),

@@ -1,14 +1,17 @@
 // Sessions of the page: bearer tokens of 32 random bytes, kept as hashes. They end with the daemon, after 12 hours without a request, at the
 // end of their own time, or when the user revokes them. Only those whose page is open when the daemon is killed can be taken up again.
-// Test: test/tables/daemon/web/sessions.test.ts.
+// Those that are remembered are kept until 30 days without a request. Test: test/tables/daemon/web/sessions.test.ts.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../loop/clock.ts'
+import type { WebWay } from '../../kernel/model/words.ts'
 import type { KeptSession } from './kept-page.ts'
 import type { Grant } from './pass.ts'
 
 const TOKEN_BYTES = 32
 /** A session ends after this time without a request or an open stream; the listener closes then, too. */
 export const IDLE_MS = 12 * 3_600_000
+/** … unless it is remembered. */
+const REMEMBERED_IDLE_MS = 30 * 24 * 3_600_000
 const MAX_SESSIONS = 256
 
 /** Who started a session, as the browser describes itself. */
@@ -64,15 +67,16 @@ export class Sessions {
       streams: new Set(),
     }
     this.#sessions.set(session.hash.toString('hex'), session)
+    this.#onChange()
     return { token, session }
   }
 
-  /** Finds the session of a token, and counts this as its use; null if the token is unknown or its session has ended. */
-  find(token: string): WebSession | null {
+  /** Finds the session of a token, and counts this as its use. Null: there is none on this way. */
+  find(token: string, way: WebWay): WebSession | null {
     this.endOld()
     const hash = hashOf(token)
     const session = this.#sessions.get(hash.toString('hex'))
-    if (!session || !timingSafeEqual(session.hash, hash)) return null
+    if (!session || session.way !== way || !timingSafeEqual(session.hash, hash)) return null
     this.#touch(session)
     return session
   }
@@ -83,27 +87,28 @@ export class Sessions {
     return this.#byId(id)?.hash ?? null
   }
 
-  /** What is kept for the next daemon: the sessions whose page is open now. */
+  /** What is kept for the next daemon: the remembered sessions, and those whose page is open now. */
   get kept(): KeptSession[] {
     this.endOld()
     const { mono } = this.#clock.now()
     return [...this.#sessions.values()]
-      .filter(({ streams }) => streams.size > 0)
-      .map(({ hash, seenMono: _, endMono, streams: __, ...session }) => ({
+      .filter(({ streams, remembered }) => remembered || streams.size > 0)
+      .map(({ hash, seenMono, endMono, streams, ...session }) => ({
         ...session,
         hash: hash.toString('hex'),
         leftMs: endMono === Infinity ? null : endMono - mono,
+        idleMs: streams.size > 0 ? 0 : mono - seenMono,
       }))
   }
 
   /** Takes up what the last daemon has kept, `elapsedMs` ago. Sessions whose time is over stay ended. */
   takeUp(sessions: readonly KeptSession[], elapsedMs: number): void {
     const { mono } = this.#clock.now()
-    for (const { hash, leftMs, ...session } of sessions)
+    for (const { hash, leftMs, idleMs, ...session } of sessions)
       this.#sessions.set(hash, {
         ...session,
         hash: Buffer.from(hash, 'hex'),
-        seenMono: mono - elapsedMs,
+        seenMono: mono - idleMs - elapsedMs,
         endMono: leftMs === null ? Infinity : mono + leftMs - elapsedMs,
         streams: new Set(),
       })
@@ -142,8 +147,8 @@ export class Sessions {
   /** Ends the sessions whose time is over. */
   endOld(): void {
     const { mono } = this.#clock.now()
-    for (const { id, seenMono, endMono, streams } of [...this.#sessions.values()]) {
-      const isIdle = streams.size === 0 && mono - seenMono >= IDLE_MS
+    for (const { id, seenMono, endMono, streams, remembered } of [...this.#sessions.values()]) {
+      const isIdle = streams.size === 0 && mono - seenMono >= idleLimit(remembered)
       if (isIdle || mono >= endMono) this.revoke(id)
     }
   }
@@ -151,8 +156,8 @@ export class Sessions {
   /** The next moment at which `endOld` may have something to do, on the monotonic clock; Infinity if there is no session. */
   get nextEnd(): number {
     const { mono } = this.#clock.now()
-    const ends = [...this.#sessions.values()].map(({ seenMono, endMono, streams }) =>
-      Math.min(endMono, (streams.size > 0 ? mono : seenMono) + IDLE_MS),
+    const ends = [...this.#sessions.values()].map(({ seenMono, endMono, streams, remembered }) =>
+      Math.min(endMono, (streams.size > 0 ? mono : seenMono) + idleLimit(remembered)),
     )
     return Math.min(Infinity, ...ends)
   }
@@ -174,6 +179,10 @@ export class Sessions {
       if (this.#byId(id) === undefined) return id
     }
   }
+}
+
+function idleLimit(isRemembered: boolean): number {
+  return isRemembered ? REMEMBERED_IDLE_MS : IDLE_MS
 }
 
 function hashOf(token: string): Buffer {

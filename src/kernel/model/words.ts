@@ -189,6 +189,10 @@ export type ProviderKind = (typeof PROVIDER_KINDS)[number]
 export const WEB_RIGHTS = ['read', 'answer', 'steer', 'start', 'all'] as const
 export type WebRight = (typeof WEB_RIGHTS)[number]
 
+/** How a browser reaches the page: on this machine, through a proxy of the user that ends TLS, or by TLS of the daemon. */
+export const WEB_WAYS = ['loopback', 'proxy', 'tls'] as const
+export type WebWay = (typeof WEB_WAYS)[number]
+
 /** What the page may request only if the user's configuration lists it in `web.allow`. */
 export const WEB_OPENINGS = ['commands', 'environment', 'archive', 'mcp', 'stop'] as const
 export type WebOpening = (typeof WEB_OPENINGS)[number]

@@ -29,7 +29,7 @@ const view = (): Promise<WebView> => daemon.client.get('/v1/web')
 
 describe('the port', () => {
   test('is closed until a link is made, and again after a stop', async () => {
-    expect(await view()).toEqual({ version: 1, url: null, sessions: [], reusedLinks: 0 })
+    expect(await view()).toEqual({ version: 1, url: null, proxyHosts: [], tls: null, sessions: [], reusedLinks: 0 })
     const web = await WebAccess.open(daemon)
     const { token } = await web.start()
     expect(await web.ask(token, 'GET', '/v1/daemon')).toMatchObject({ status: 200 })

@@ -40,7 +40,7 @@ describe('a link', () => {
     expect(await redeem(stdout.trim())).toBe(201)
     const listed = await reeve('--sessions')
     expect(listed.stdout).toMatch(/^ID +RIGHT +SINCE/)
-    expect(listed.stdout).toMatch(/steer .* all +127\.0\.0\.1 +phone/)
+    expect(listed.stdout).toMatch(/steer .* all +loopback +127\.0\.0\.1 +phone/)
   })
 
   test('of `--json` has its parts; a shared one reads one subtree for its time', async () => {
@@ -130,6 +130,15 @@ test.each([
   [['--stop', '--revoke'], 'does not go with'],
   [['--sessions', '--no-open'], 'does not go with'],
   [['fix'], 'what is "fix"?'],
+  [['--listen', '0.0.0.0'], '--listen needs --tls-cert and --tls-key'],
+  [['--listen', '127.0.0.1:7443', '--tls-cert', 'c.pem'], '--listen needs --tls-cert and --tls-key'],
+  [['--listen', 'box.example', '--tls-cert', 'c.pem', '--tls-key', 'k.pem'], 'is no address'],
+  [['--tls-cert', 'c.pem', '--tls-key', 'k.pem'], 'belong to --listen'],
+  [['--remember'], '--remember needs --allow-host or --listen'],
+  [['--allow-host', 'box.example', '--listen', '::', '--tls-cert', 'c', '--tls-key', 'k'], '--allow-host does not go with --listen'],
+  [['--ssh', 'build', '--allow-host', 'box.example'], '--ssh does not go with'],
+  [['--ssh=-oProxyCommand=touch x'], 'is no name of a machine'],
+  [['--ssh', 'a b'], 'is no name of a machine'],
 ])('%j is refused: %s', async (args, text) => {
   const { code, stderr } = await reeve(...args)
   expect([code, stderr]).toEqual([64, expect.stringContaining(text)])

@@ -1,5 +1,7 @@
 // `reeve web`: makes a link to the page and opens it, lists and ends sessions, and closes the page. Watches its link until the code is
-// void, and reports a second use. Test: test/e2e/web/verb.test.ts.
+// void, and reports a second use. Test: test/e2e/web/verb.test.ts, test/e2e/web/elsewhere.test.ts.
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
 import type { WebOpenBody, WebOpenedView, WebSessionView } from '../../../api/views/web.ts'
 import { formatAgo } from '../../../faces/format.ts'
 import { WEB_RIGHTS, type WebRight } from '../../../kernel/model/words.ts'
@@ -9,8 +11,15 @@ import { formatTable, type Column } from '../../print/format-table.ts'
 import { oneLine } from '../../print/text.ts'
 import type { VerbCall } from '../../table/verb.ts'
 
-const LINK_FLAGS = ['no-open', 'right', 'share', 'read-only', 'only', 'for', 'redact', 'label']
+const LINK_FLAGS = [
+  ...['no-open', 'right', 'share', 'read-only', 'only', 'for', 'redact', 'label'],
+  ...['port', 'allow-host', 'listen', 'tls-cert', 'tls-key', 'remember', 'ssh'],
+]
+/** the usual port with TLS */
+const TLS_PORT = 7443
 const OTHER_USES = ['sessions', 'revoke', 'stop']
+/** the longest wait of one request, in ms */
+const WAIT_MS = 60_000
 /** the exit code of a program that SIGINT has ended: 128 + 2 */
 const SIGINT_EXIT = 130
 
@@ -26,22 +35,48 @@ export async function run(call: VerbCall): Promise<number> {
     throw new UsageError(`what is "${args.words[0]}"?`, 'Only `--revoke` takes the id of a session; `--only` takes a process.')
   if (args.on('sessions')) return listSessions(call)
   if (args.on('revoke')) return revoke(call)
-  return args.on('stop') ? stop(call) : open(call)
+  if (args.on('stop')) return stop(call)
+  return args.on('ssh') ? openOverSsh(call) : open(call)
+}
+
+/** The page of another machine: its flags are those of `reeve web` there. */
+async function openOverSsh({ args, out }: VerbCall): Promise<number> {
+  const body = linkBody(args)
+  if (body.proxyHost !== undefined || body.tls)
+    throw new UsageError('--ssh does not go with --allow-host or --listen', 'ssh encrypts by itself.')
+  if (args.on('share')) throw new UsageError('--ssh does not go with --share', 'Share the page on the machine itself.')
+  const flags = ['right', 'only', 'label', 'for', 'port'].flatMap((name) => {
+    const value = args.text(name)
+    return value === undefined ? [] : [`--${name}`, value]
+  })
+  const switches = ['read-only', 'redact'].filter((name) => args.on(name)).map((name) => `--${name}`)
+  const { openBySsh } = await import('../../actions/web-by-ssh.ts')
+  const { link, url, ended } = await openBySsh(args.text('ssh') ?? '', [...flags, ...switches])
+  const file = args.on('no-open') || out.json ? null : openBrowser(link)
+  if (out.json) await out.value({ link, url })
+  else if (file === null) await out.line(link)
+  else await out.message(`the page opens in your browser, at ${url}`)
+  await out.message('this command holds the connection; Ctrl+C ends it')
+  return ended.finally(() => file?.remove())
 }
 
 async function open({ args, out, reeve }: VerbCall): Promise<number> {
   const body = linkBody(args)
   const opened = await reeve.web.open(body)
-  const link = `${opened.url}#k=${opened.code}`
+  const { number } = opened
+  const link = `${opened.url}#${number === null ? 'k' : 'n'}=${opened.code}`
   if (out.json) {
-    await out.value({ link, url: opened.url, id: opened.link, usableMs: opened.usableMs })
+    await out.value({ link, url: opened.url, id: opened.link, usableMs: opened.usableMs, ...(number === null ? {} : { number }) })
     return 0
   }
-  const file = args.on('no-open') || args.on('share') ? null : openBrowser(link)
+  const isForElsewhere = args.on('share') || args.on('allow-host') || args.on('listen')
+  const file = args.on('no-open') || isForElsewhere ? null : openBrowser(link)
   if (file === null) await out.line(link)
   else await out.message(`the page opens in your browser, at ${opened.url}`)
+  if (number !== null)
+    await out.message(`the browser asks for this number: ${number}. Your proxy must reach http://127.0.0.1:${opened.localPort}`)
   if (file === null && !out.isTerminal('stderr')) return 0
-  if (file === null) await out.message('this link works once, for a minute')
+  if (file === null) await out.message(`this link works once, for ${number === null ? 'a minute' : 'five minutes'}`)
   await watch(opened, file, { out, reeve })
   return 0
 }
@@ -56,13 +91,40 @@ function linkBody(args: VerbCall['args']): WebOpenBody {
     throw new UsageError(`there is no right "${right}"`, `The rights are ${WEB_RIGHTS.join(', ')}.`)
   if (right !== undefined && isReadOnly && right !== 'read') throw new UsageError(`--read-only does not go with --right ${right}`)
   const [only, ttlMs, label] = [args.text('only'), args.duration('for'), args.text('label')]
+  const proxyHost = args.text('allow-host')?.toLowerCase()
+  const tls = tlsPart(args)
+  if (proxyHost !== undefined && tls) throw new UsageError('--allow-host does not go with --listen', 'A proxy ends TLS itself.')
+  if (args.on('remember') && proxyHost === undefined && !tls)
+    throw new UsageError('--remember needs --allow-host or --listen', 'On loopback no certificate proves who answers.')
+  const port = args.number('port')
   return {
     right: isReadOnly ? 'read' : ((right as WebRight | undefined) ?? 'all'),
     ...(only === undefined ? {} : { only }),
     ...(ttlMs === undefined ? {} : { ttlMs }),
     ...(label === undefined ? {} : { label }),
     ...(args.on('redact') ? { redact: true } : {}),
+    ...(port === undefined ? {} : { port }),
+    ...(proxyHost === undefined ? {} : { proxyHost }),
+    ...(tls ? { tls } : {}),
+    ...(args.on('remember') ? { remember: true } : {}),
   }
+}
+
+/** The address with TLS. Nothing but loopback is open without TLS, so both files are needed. */
+function tlsPart(args: VerbCall['args']): WebOpenBody['tls'] {
+  const [listen, cert, key] = [args.text('listen'), args.text('tls-cert'), args.text('tls-key')]
+  if (listen === undefined && cert === undefined && key === undefined) return undefined
+  if (listen === undefined) throw new UsageError('--tls-cert and --tls-key belong to --listen')
+  if (cert === undefined || key === undefined)
+    throw new UsageError(
+      '--listen needs --tls-cert and --tls-key: the page is open beyond this machine with TLS alone',
+      'By ssh or through a proxy it needs no certificate of yours: see docs/guides/another-machine.md.',
+    )
+  const [, inBrackets, plain, portText] = /^(?:\[(.+)\]|([^:]+|[0-9a-fA-F:]+?))(?::(\d+))?$/.exec(listen) ?? []
+  const [address, port] = [inBrackets ?? plain ?? '', Number(portText ?? TLS_PORT)]
+  if (isIP(address) === 0 || port < 1 || port > 65_535)
+    throw new UsageError(`--listen ${listen} is no address`, 'Give an IP address of this machine, as in 100.64.0.7:7443 or [fd7a::7]:7443.')
+  return { address, port, cert: resolve(cert), key: resolve(key) }
 }
 
 /** Waits until the code of a link is void. Removes its file at the first use, and reports each further one. */
@@ -78,7 +140,7 @@ async function watch(
   process.once('SIGINT', leave)
   try {
     for (let uses = 0, leftMs = usableMs; leftMs > 0;) {
-      const now = await reeve.web.waitForLink(link, { uses, timeoutMs: leftMs })
+      const now = await reeve.web.waitForLink(link, { uses, timeoutMs: Math.min(leftMs, WAIT_MS) })
       if (now.uses > 0) file?.remove()
       if (uses === 0 && now.uses === 1) await out.message('the link was used: your session has begun')
       if (now.uses > 1 && now.uses > uses)
@@ -102,17 +164,29 @@ async function listSessions({ out, reeve }: VerbCall): Promise<number> {
     return 0
   }
   if (view.sessions.length > 0) {
-    const columns: Column[] = ['ID', 'RIGHT', 'SINCE', 'LAST SEEN', 'SEES', 'ADDRESS', 'LABEL', 'BROWSER'].map((title) => ({ title }))
+    const columns: Column[] = ['ID', 'RIGHT', 'SINCE', 'LAST SEEN', 'SEES', 'WAY', 'ADDRESS', 'LABEL', 'BROWSER'].map((title) => ({
+      title,
+    }))
     for (const line of formatTable(columns, view.sessions.map(cells), out.columns, out.ellipsis)) await out.line(line)
   } else await out.message(view.url === null ? 'the page is closed' : `the page is open at ${view.url}, without a session`)
   if (view.reusedLinks > 0) await out.message(out.paintMessage('red', 'a link was used twice: it may have been seen'))
   return 0
 }
 
-function cells({ id, right, createdAt, lastSeenAt, only, redact, address, label, userAgent }: WebSessionView): string[] {
+function cells({ id, right, createdAt, lastSeenAt, only, redact, way, remembered, address, label, userAgent }: WebSessionView): string[] {
   const ago = (time: string): string => formatAgo(Date.now() - Date.parse(time))
   const sees = `${only === null ? 'all' : `…${only.slice(-6)} and below`}${redact ? ', redacted' : ''}`
-  return [id, right, ago(createdAt), ago(lastSeenAt), sees, address, oneLine(label ?? '-'), oneLine(userAgent)]
+  return [
+    id,
+    right,
+    ago(createdAt),
+    ago(lastSeenAt),
+    sees,
+    remembered ? `${way}, remembered` : way,
+    address,
+    oneLine(label ?? '-'),
+    oneLine(userAgent),
+  ]
 }
 
 async function revoke({ args, out, reeve }: VerbCall): Promise<number> {

@@ -1,10 +1,15 @@
 // Schemas of the page's links and sessions, for src/api/views/web.ts. Test: test/e2e/daemon/openapi.test.ts.
+import { isIP } from 'node:net'
 import { z } from 'zod'
 import { NONCE } from '../../../api/web-hello.ts'
-import { WEB_RIGHTS } from '../../../kernel/model/words.ts'
+import { WEB_RIGHTS, WEB_WAYS } from '../../../kernel/model/words.ts'
 import { count, ms, text, time, version } from './fields.ts'
 
 const DAY_MS = 86_400_000
+const port = z.int().min(1).max(65_535)
+const file = z.string().regex(/^\//, 'an absolute path').max(4_096)
+/** A DNS name; the last label has a letter, so that it is no address. */
+const PROXY_HOST = /^(?=.{4,255}$)([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]*(:[1-9]\d{0,4})?$/
 const right = z.enum(WEB_RIGHTS).describe('what it may do; each right has those before it')
 
 export const webOpenBody = z
@@ -22,10 +27,30 @@ export const webOpenBody = z
       .string()
       .regex(/^[^\0-\x1f\x7f]{1,100}$/)
       .exactOptional(),
+    port: port.exactOptional().describe('the only port of loopback that will do; default: 7338, or any free one'),
+    proxyHost: z
+      .string()
+      .regex(PROXY_HOST, 'a name with a dot, in lower case, with a port if that is not 443')
+      .exactOptional()
+      .describe('the name of a proxy of the user that ends TLS; its link needs a number as well'),
+    tls: z
+      .strictObject({ address: z.string().refine((text) => isIP(text) !== 0, 'expected an IP address'), port, cert: file, key: file })
+      .exactOptional()
+      .describe('an address of this machine, with a certificate and its key'),
+    remember: z.boolean().exactOptional().describe('true: its session lives until 30 days without a request; with `proxyHost` or `tls`'),
   })
   .describe('POST /v1/web/open.')
 
-export const webCodeBody = z.strictObject({ code: z.string().min(1).max(200) }).describe('POST /v1/web/session: the code of a link.')
+export const webCodeBody = z
+  .strictObject({
+    code: z.string().min(1).max(200),
+    number: z
+      .string()
+      .regex(/^\d{6}$/)
+      .exactOptional()
+      .describe('the six digits on the terminal, for a link through a proxy'),
+  })
+  .describe('POST /v1/web/session: the code of a link.')
 
 export const webHelloBody = z
   .strictObject({
@@ -49,6 +74,8 @@ const session = z
     only: text.nullable().describe('the UUID of the process whose subtree it sees; null: it sees all'),
     redact: z.boolean(),
     label: text.nullable(),
+    way: z.enum(WEB_WAYS).describe('how it was started, and the only way on which it works'),
+    remembered: z.boolean().describe('true: it lives until 30 days without a request'),
     createdAt: time,
     lastSeenAt: time,
     expiresAt: time.nullable().describe('null: it ends after 12 hours without a request'),
@@ -61,6 +88,10 @@ const webOpened = z.object({
   version,
   url: text.describe('the address of the page; the link is this with `#k=` and the code'),
   code: text.describe('the code, for one use'),
+  number: text
+    .nullable()
+    .describe('six digits that the browser asks for, if the link goes through a proxy: the link is this with `#n=` and the code then'),
+  localPort: count.describe('the port on loopback'),
   link: text.describe('the id of the link; not a part of its code'),
   usableMs: ms.describe('the time until the code is void'),
 })
@@ -68,6 +99,8 @@ const webStarted = z.object({ version, token: text.describe('the bearer token of
 const web = z.object({
   version,
   url: text.nullable().describe('the address of the page; null: it is closed'),
+  proxyHosts: z.array(text).describe('the names of proxies that end TLS'),
+  tls: text.nullable().describe('the address with TLS'),
   sessions: z.array(session),
   reusedLinks: count.describe('the number of links that were used more than once: they may have been seen'),
 })

@@ -4,7 +4,7 @@ import { CODE_MS, Codes } from '../../../../src/daemon/web/codes.ts'
 import type { Grant } from '../../../../src/daemon/web/pass.ts'
 import { ManualClock } from '../../../support/clock.ts'
 
-const GRANT: Grant = { right: 'read', only: null, redact: false, ttlMs: null, label: null }
+const GRANT: Grant = { right: 'read', only: null, redact: false, ttlMs: null, label: null, way: 'loopback', remembered: false }
 
 function makeCodes(): { readonly clock: ManualClock; readonly codes: Codes; readonly uses: number[] } {
   const clock = new ManualClock()
@@ -25,11 +25,11 @@ test('a code has 128 bits, and is not part of what names its link', () => {
 test('a code grants once; the second use is refused and reported, an unknown code is only refused', () => {
   const { codes, uses } = makeCodes()
   const { code, link } = codes.create(GRANT)
-  expect(codes.redeem(`${code}x`)).toBeNull()
-  expect(codes.redeem('')).toBeNull()
+  expect(codes.redeem({ code: `${code}x`, way: 'loopback' })).toBeNull()
+  expect(codes.redeem({ code: '', way: 'loopback' })).toBeNull()
   expect(uses).toEqual([])
-  expect(codes.redeem(code)).toEqual(GRANT)
-  expect(codes.redeem(code)).toBeNull()
+  expect(codes.redeem({ code, way: 'loopback' })).toEqual(GRANT)
+  expect(codes.redeem({ code, way: 'loopback' })).toBeNull()
   expect(uses).toEqual([1, 2])
   expect(codes.reused.map(({ id }) => id)).toEqual([link.id])
 })
@@ -42,16 +42,16 @@ test.each([
   const { clock, codes } = makeCodes()
   const { code } = codes.create(GRANT)
   clock.wind(ms)
-  expect(codes.redeem(code)).toEqual(granted)
+  expect(codes.redeem({ code, way: 'loopback' })).toEqual(granted)
 })
 
 test('a second use is noticed hours later; a jump of the wall clock changes nothing', () => {
   const { clock, codes, uses } = makeCodes()
   const { code } = codes.create(GRANT)
   clock.jump(86_400_000)
-  expect(codes.redeem(code)).toEqual(GRANT)
+  expect(codes.redeem({ code, way: 'loopback' })).toEqual(GRANT)
   clock.wind(11 * 3_600_000)
-  expect(codes.redeem(code)).toBeNull()
+  expect(codes.redeem({ code, way: 'loopback' })).toBeNull()
   expect(uses).toEqual([1, 2])
 })
 
@@ -59,5 +59,29 @@ test('after all are forgotten, no code grants', () => {
   const { codes } = makeCodes()
   const { code } = codes.create(GRANT)
   codes.clear()
-  expect(codes.redeem(code)).toBeNull()
+  expect(codes.redeem({ code, way: 'loopback' })).toBeNull()
+})
+
+test('a code of one way grants nothing on another', () => {
+  const { codes, uses } = makeCodes()
+  const { code, number } = codes.create(GRANT)
+  expect(number).toBeNull()
+  expect(codes.redeem({ code, way: 'proxy' })).toBeNull()
+  expect(codes.redeem({ code, way: 'tls' })).toBeNull()
+  expect(uses).toEqual([])
+})
+
+test('a code through a proxy needs the number of the terminal; three wrong ones make it void', () => {
+  const { codes } = makeCodes()
+  const grant: Grant = { ...GRANT, way: 'proxy' }
+  const [one, two] = [codes.create(grant), codes.create(grant)]
+  expect(one.number).toMatch(/^\d{6}$/)
+  const wrong = one.number === '000000' ? '000001' : '000000'
+  const redeem = (code: string, number?: string | null): Grant | null => codes.redeem({ code, way: 'proxy', ...(number ? { number } : {}) })
+  expect([redeem(one.code), redeem(one.code, wrong)]).toEqual([null, null])
+  expect(redeem(one.code, one.number)).toEqual(grant)
+  expect(redeem(one.code, one.number)).toBeNull()
+  const other = two.number === '000000' ? '000001' : '000000'
+  for (let count = 0; count < 3; count += 1) expect(redeem(two.code, other)).toBeNull()
+  expect(redeem(two.code, two.number)).toBeNull()
 })

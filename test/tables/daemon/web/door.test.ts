@@ -1,6 +1,7 @@
 // The door: which requests over TCP pass, over every header that decides, every spelling of a path, and every right.
 import { describe, expect, test } from 'vitest'
 import { ROUTES } from '../../../../src/daemon/http/routes.ts'
+import { localAddresses } from '../../../../src/daemon/web/addresses.ts'
 import { checkDoor, covers, type DoorDeps, type RequestHead, type Verdict } from '../../../../src/daemon/web/door.ts'
 import { pathParts } from '../../../../src/daemon/web/path.ts'
 import { findRoute } from '../../../../src/daemon/web/route-table.ts'
@@ -8,6 +9,7 @@ import type { WebSession } from '../../../../src/daemon/web/sessions.ts'
 import { WEB_RIGHTS } from '../../../../src/kernel/model/words.ts'
 
 const PORT = 7338
+const PROXY = 'box.tail.example'
 const HOST = `127.0.0.1:${PORT}`
 const TOKEN = 'the-right-token-of-the-session'
 
@@ -18,6 +20,8 @@ const SESSION: WebSession = {
   redact: false,
   ttlMs: null,
   label: null,
+  way: 'loopback',
+  remembered: false,
   createdAt: 0,
   lastSeenAt: 0,
   expiresAt: null,
@@ -27,7 +31,7 @@ const SESSION: WebSession = {
 
 function depsWith(session: Partial<WebSession> = {}, more: Partial<DoorDeps> = {}): DoorDeps {
   return {
-    port: PORT,
+    addresses: localAddresses(PORT, [PROXY]),
     routes: ROUTES,
     openings: [],
     findSession: (token) => (token === TOKEN ? { ...SESSION, ...session } : null),
@@ -71,6 +75,16 @@ describe('a request of the page', () => {
 
   test.each(['127.0.0.1', 'localhost', '[::1]'])('at %s passes, with its own origin', (name) => {
     expect(check('POST', '/v1/processes/12/pause', { host: `${name}:${PORT}`, origin: `http://${name}:${PORT}` })).toBe('api')
+  })
+
+  test('through a proxy has its name and the origin of HTTPS, and only a session of that way', () => {
+    const deps = depsWith({}, { findSession: (token, way) => (token === TOKEN && way === 'proxy' ? { ...SESSION, way } : null) })
+    const headers = { host: PROXY, origin: `https://${PROXY}` }
+    expect(checkDoor(headOf('POST', '/v1/processes/12/pause', headers), deps)).toMatchObject({ type: 'api', way: 'proxy' })
+    expect(check('POST', '/v1/processes/12/pause', { host: PROXY, origin: `http://${PROXY}` }, deps)).toBe('refused')
+    expect(check('POST', '/v1/processes/12/pause', { host: PROXY, origin: `http://${HOST}` }, deps)).toBe('refused')
+    expect(check('POST', '/v1/processes/12/pause', { host: `${PROXY}:${PORT}`, origin: `https://${PROXY}:${PORT}` }, deps)).toBe('refused')
+    expect(check('POST', '/v1/processes/12/pause', {}, deps), 'its token on loopback').toBe('refused')
   })
 
   test.each<[string, string, Headers]>([

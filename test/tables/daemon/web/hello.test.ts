@@ -33,7 +33,10 @@ describe('the MAC', () => {
     const clock = new ManualClock()
     const sessions = new Sessions(clock)
     const make = (ttlMs: number | null): ReturnType<Sessions['create']> =>
-      sessions.create({ right: 'all', only: null, redact: false, ttlMs, label: null }, { address: '127.0.0.1', userAgent: '' })
+      sessions.create(
+        { right: 'all', only: null, redact: false, ttlMs, label: null, way: 'loopback', remembered: false },
+        { address: '127.0.0.1', userAgent: '' },
+      )
     const [one, two] = [make(null), make(1_000)]
     expect(sessions.proofKey(one.session.id)).toEqual(createHash('sha256').update(one.token).digest())
     expect(sessions.proofKey('none')).toBeNull()

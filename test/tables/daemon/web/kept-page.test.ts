@@ -9,7 +9,8 @@ import { ManualClock } from '../../../support/clock.ts'
 import { tempDir, type TempDir } from '../../../support/tmp.ts'
 
 const HOUR_MS = 3_600_000
-const GRANT: Grant = { right: 'steer', only: null, redact: false, ttlMs: null, label: 'phone' }
+const GRANT: Grant = { right: 'steer', only: null, redact: false, ttlMs: null, label: 'phone', way: 'loopback', remembered: false }
+const CLOSED: KeptPage = { port: 7338, proxyHosts: [], tls: null, sessions: [] }
 const VISITOR = { address: '127.0.0.1', userAgent: 'test' }
 
 let dir: TempDir
@@ -26,7 +27,7 @@ beforeEach(async () => {
 afterEach(() => dir[Symbol.asyncDispose]())
 
 function pageWith(sessions: Sessions): KeptPage {
-  return { port: 7338, sessions: sessions.kept }
+  return { ...CLOSED, sessions: sessions.kept }
 }
 
 describe('a session', () => {
@@ -34,6 +35,7 @@ describe('a session', () => {
     let changes = 0
     const before = new Sessions(clock, () => (changes += 1))
     const [open, other] = [before.create(GRANT, VISITOR), before.create(GRANT, VISITOR)]
+    changes = 0
     const release = before.holdOpen(open.session.id, () => undefined)
     expect(changes).toBe(1)
     await file.write(pageWith(before))
@@ -47,8 +49,13 @@ describe('a session', () => {
     const found = await file.read()
     if (found === null || typeof found === 'string') throw new Error(`nothing was kept: ${found}`)
     after.takeUp(found.kept.sessions, found.elapsedMs)
-    expect(after.find(open.token)).toMatchObject({ id: open.session.id, right: 'steer', label: 'phone', createdAt: open.session.createdAt })
-    expect(after.find(other.token)).toBeNull()
+    expect(after.find(open.token, 'loopback')).toMatchObject({
+      id: open.session.id,
+      right: 'steer',
+      label: 'phone',
+      createdAt: open.session.createdAt,
+    })
+    expect(after.find(other.token, 'loopback')).toBeNull()
   })
 
   test.each<[string, number | null, number, boolean]>([
@@ -62,7 +69,7 @@ describe('a session', () => {
     before.holdOpen(session.id, () => undefined)
     const after = new Sessions(clock)
     after.takeUp(before.kept, elapsedMs)
-    expect(after.find(token) !== null).toBe(isThere)
+    expect(after.find(token, 'loopback') !== null).toBe(isThere)
   })
 })
 
@@ -73,14 +80,14 @@ describe('the time since then', () => {
     ['is not shorter because the wall clock was set back', (now) => (now.wind(HOUR_MS), now.jump(-5 * HOUR_MS)), HOUR_MS],
     ['is longer if the wall clock was set forward', (now) => now.jump(5 * HOUR_MS), 5 * HOUR_MS],
   ])('%s', async (_, pass, expected) => {
-    await file.write({ port: 7338, sessions: [] })
+    await file.write(CLOSED)
     pass(clock)
     expect(await file.read()).toMatchObject({ elapsedMs: expected })
   })
 
   test('is unknown if both clocks are before it, as after a start of the machine with a wrong clock', async () => {
     clock.wind(HOUR_MS)
-    await file.write({ port: 7338, sessions: [] })
+    await file.write(CLOSED)
     const early = new ManualClock()
     early.jump(-HOUR_MS)
     expect(await new KeptPageFile(path, early).read()).toContain('of the future')
@@ -90,7 +97,7 @@ describe('the time since then', () => {
 describe('a file', () => {
   test('that is not there is none; a removed one, too', async () => {
     expect(await file.read()).toBeNull()
-    await file.write({ port: 7338, sessions: [] })
+    await file.write(CLOSED)
     await file.remove()
     expect(await file.read()).toBeNull()
   })
@@ -108,7 +115,7 @@ describe('a file', () => {
   })
 
   test('that others can read, or that is a link, counts as none', async () => {
-    await file.write({ port: 7338, sessions: [] })
+    await file.write(CLOSED)
     await chmod(path, 0o640)
     expect(await file.read()).toContain('not a file that only you can read')
     await chmod(path, 0o600)

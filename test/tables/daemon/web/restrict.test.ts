@@ -37,9 +37,19 @@ function restrict(
     ...session
   }: { ref?: string; query?: object; openings?: Pass['openings'] } & Partial<NonNullable<Pass['session']>> = {},
 ): ReturnType<typeof restrictToSession> {
-  const grant = { id: '7f3a', right: 'all', only: null, redact: false, ttlMs: null, label: null, ...session } as const
+  const grant = {
+    id: '7f3a',
+    right: 'all',
+    only: null,
+    redact: false,
+    ttlMs: null,
+    label: null,
+    way: 'loopback',
+    remembered: false,
+    ...session,
+  } as const
   return restrictToSession(
-    { session: grant, routeId, openings },
+    { session: grant, way: 'loopback', routeId, openings },
     { id: routeId, ref, query },
     { deps: { reads: reads as never, operations, needs }, body: body as Readonly<Record<string, unknown>> },
   )
@@ -169,7 +179,7 @@ describe('a session for a subtree', () => {
 })
 
 test('a pass for another route passes nothing', async () => {
-  const pass: Pass = { session: null, routeId: 'startWebSession', openings: [] }
+  const pass: Pass = { session: null, way: 'loopback', routeId: 'startWebSession', openings: [] }
   const request = { deps: { reads: reads as never, operations, needs }, body: {} }
   expect(await codeOf(restrictToSession(pass, { id: 'spawnProcess', ref: '', query: {} }, request))).toBe('FORBIDDEN')
   expect(await codeOf(restrictToSession(pass, { id: 'startWebSession', ref: '', query: {} }, request))).toBe('passes')

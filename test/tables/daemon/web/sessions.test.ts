@@ -5,7 +5,7 @@ import { IDLE_MS, Sessions } from '../../../../src/daemon/web/sessions.ts'
 import { WrongTokens } from '../../../../src/daemon/web/wrong-tokens.ts'
 import { ManualClock } from '../../../support/clock.ts'
 
-const GRANT: Grant = { right: 'read', only: null, redact: false, ttlMs: null, label: null }
+const GRANT: Grant = { right: 'read', only: null, redact: false, ttlMs: null, label: null, way: 'loopback', remembered: false }
 const VISITOR = { address: '127.0.0.1', userAgent: 'test' }
 
 function makeSessions(): { readonly clock: ManualClock; readonly sessions: Sessions } {
@@ -17,10 +17,10 @@ test('a token finds its session alone; nothing of a session has the token', () =
   const { sessions } = makeSessions()
   const [one, two] = [sessions.create(GRANT, VISITOR), sessions.create({ ...GRANT, right: 'all' }, VISITOR)]
   expect(Buffer.from(one.token, 'base64url')).toHaveLength(32)
-  expect(sessions.find(one.token)).toMatchObject({ id: one.session.id, right: 'read' })
-  expect(sessions.find(two.token)).toMatchObject({ id: two.session.id, right: 'all' })
+  expect(sessions.find(one.token, 'loopback')).toMatchObject({ id: one.session.id, right: 'read' })
+  expect(sessions.find(two.token, 'loopback')).toMatchObject({ id: two.session.id, right: 'all' })
   for (const wrong of ['', one.session.id, `${one.token}x`, one.token.slice(1), one.token.toUpperCase()])
-    expect(sessions.find(wrong)).toBeNull()
+    expect(sessions.find(wrong, 'loopback')).toBeNull()
   expect(JSON.stringify(sessions.all)).not.toContain(one.token)
 })
 
@@ -28,7 +28,7 @@ test('a session ends when it is idle, unless an answer to it is open', () => {
   const { clock, sessions } = makeSessions()
   const { token, session } = sessions.create(GRANT, VISITOR)
   clock.wind(IDLE_MS - 1)
-  expect(sessions.find(token)).not.toBeNull()
+  expect(sessions.find(token, 'loopback')).not.toBeNull()
   const release = sessions.holdOpen(session.id, () => undefined)
   clock.wind(IDLE_MS * 3)
   expect(sessions.all).toHaveLength(1)
@@ -36,7 +36,7 @@ test('a session ends when it is idle, unless an answer to it is open', () => {
   clock.wind(IDLE_MS - 1)
   expect(sessions.all).toHaveLength(1)
   clock.wind(1)
-  expect(sessions.find(token)).toBeNull()
+  expect(sessions.find(token, 'loopback')).toBeNull()
 })
 
 test('a session with a time of its own ends then, with its open answers, and no use makes it longer', () => {
@@ -46,9 +46,9 @@ test('a session with a time of its own ends then, with its open answers, and no 
   sessions.holdOpen(session.id, () => (ended += 1))
   expect(sessions.nextEnd).toBe(clock.now().mono + 60_000)
   clock.wind(59_999)
-  expect(sessions.find(token)).not.toBeNull()
+  expect(sessions.find(token, 'loopback')).not.toBeNull()
   clock.wind(1)
-  expect(sessions.find(token)).toBeNull()
+  expect(sessions.find(token, 'loopback')).toBeNull()
   expect(ended).toBe(1)
   expect(sessions.nextEnd).toBe(Infinity)
 })
@@ -57,7 +57,7 @@ test('a revoked session is unknown; all can be revoked', () => {
   const { sessions } = makeSessions()
   const made = Array.from({ length: 3 }, () => sessions.create(GRANT, VISITOR))
   expect(sessions.revoke(made[0]?.session.id ?? '')).toBe(1)
-  expect(made.map(({ token }) => sessions.find(token) !== null)).toEqual([false, true, true])
+  expect(made.map(({ token }) => sessions.find(token, 'loopback') !== null)).toEqual([false, true, true])
   expect(sessions.revoke('none')).toBe(0)
   expect(sessions.revoke(null)).toBe(2)
   expect(sessions.all).toEqual([])
@@ -67,8 +67,8 @@ test('the oldest session ends when there are too many', () => {
   const { sessions } = makeSessions()
   const made = Array.from({ length: 257 }, () => sessions.create(GRANT, VISITOR))
   expect(sessions.all).toHaveLength(256)
-  expect(sessions.find(made[0]?.token ?? '')).toBeNull()
-  expect(sessions.find(made[1]?.token ?? '')).not.toBeNull()
+  expect(sessions.find(made[0]?.token ?? '', 'loopback')).toBeNull()
+  expect(sessions.find(made[1]?.token ?? '', 'loopback')).not.toBeNull()
 })
 
 test('three wrong tokens in a second are allowed, the fourth is too many, a second later three more', () => {
