@@ -82,6 +82,8 @@ function sendTls(
       host: '127.0.0.1',
       port,
       path,
+      // A connection of an earlier daemon must not be taken again.
+      agent: false,
       ca,
       servername: NAME,
       method: text === undefined ? 'GET' : 'POST',
@@ -252,7 +254,7 @@ describe('through a proxy', () => {
     const { localPort } = await open({})
     const proxy = createTlsServer({ cert: await readFile(cert), key: await readFile(key) }, (request, response) => {
       const onward = httpRequest(
-        { host: '127.0.0.1', port: localPort, method: request.method, path: request.url, headers: request.headers },
+        { host: '127.0.0.1', port: localPort, agent: false, method: request.method, path: request.url, headers: request.headers },
         (answer) => {
           response.writeHead(answer.statusCode ?? 502, answer.headers)
           answer.pipe(response)
