@@ -49,7 +49,8 @@ effect(() => {
 export const lines = computed((): readonly TreeLine[] => {
   watchList()
   const parts = filterParts.value
-  const isMatch = parts.length === 0 ? undefined : (row: RowView) => meetsFilter(parts, row, daemonNow())
+  const now = parts.length === 0 ? 0 : daemonNow()
+  const isMatch = parts.length === 0 ? undefined : (row: RowView) => meetsFilter(parts, row, now)
   if (order.value === null) return treeLines(rows, { folded: folded.value, isMatch })
   const placed = ordered.value?.uuids ?? []
   const known = new Set(placed)
