@@ -87,7 +87,12 @@ function readWord(text: string): Word {
     const part = /^(?:'([^']*)'|"((?:[^"\\$`]|\\[\s\S])*)"|\\([\s\S])|([^\s\p{Cc};|&'"\\$`<>(){}]+))/u.exec(text.slice(at))
     if (part) {
       const [all, single, double, escaped, plain] = part
-      word += single ?? double?.replaceAll(/\\([$`"\\\n])/g, (_, char: string) => (char === '\n' ? '' : char)) ?? escaped ?? plain ?? ''
+      word +=
+        single ??
+        double?.replaceAll(/\\([$`"\\\n])/g, (_, char: string) => (char === '\n' ? '' : char)) ??
+        (escaped === '\n' ? '' : escaped) ??
+        plain ??
+        ''
       at += all.length
     } else if (/[\s\p{Cc};|&]/u.test(text[at] ?? '')) break
     else {

@@ -40,6 +40,8 @@ describe('a plain line', () => {
         ['npm', 'test'],
       ],
     ],
+    ['npm c\\\ni', [['npm', 'ci']]],
+    ['npm ci\\\n', [['npm', 'ci']]],
     [
       'npm test & npm run lint',
       [
