@@ -1,5 +1,5 @@
 // Parses sizes such as `5GiB`, `500MB` and `1.5 TiB`; a number without a unit is bytes.
-// Test: test/tables/config/keys/gc.test.ts.
+// Test: test/tables/config/bytes.test.ts.
 
 const UNITS: Readonly<Record<string, number>> = {
   '': 1,

@@ -1,5 +1,5 @@
 // The range of each limit as a zod rule, for the API and for files. Defines only the ranges: src/kernel/state/limits.ts defines the meaning
-// of the limits. Tests: test/e2e/daemon/api.test.ts, test/tables/config/agents/find-agents.test.ts.
+// of the limits. Tests: test/e2e/daemon/api.test.ts, test/tables/config/agents/agent-file.test.ts.
 import { z } from 'zod'
 import { parseBytes } from './bytes.ts'
 import { parseDuration } from './duration.ts'

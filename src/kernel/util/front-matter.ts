@@ -1,5 +1,5 @@
 // Splits a Markdown file with front matter: the lines between two lines of `---`, and the text after them. Pure.
-// Tests: test/tables/config/agents/find-agents.test.ts, test/tables/config/skills.test.ts.
+// Tests: test/tables/config/agents/agent-file.test.ts, test/tables/config/skills.test.ts.
 
 export interface FrontMatterParts {
   readonly front: string

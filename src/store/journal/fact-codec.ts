@@ -201,12 +201,12 @@ export function codeOf(type: string): number | undefined {
   return BY_TYPE.get(type)?.code
 }
 
-/** Returns the fact type with a number; undefined for an unknown number. */
 /** The codes of all types but these. */
 export function otherCodes(codes: ReadonlySet<number>): ReadonlySet<number> {
   return new Set(SHAPES.flatMap(({ code }) => (codes.has(code) ? [] : [code])))
 }
 
+/** Returns the fact type with a number; undefined for an unknown number. */
 export function typeOf(code: number): FactType | undefined {
   return BY_CODE.get(code)?.type
 }

@@ -36,7 +36,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const isEmpty = isEmptyWork(plan)
   await printPlan(merge, out)
   if (plan.conflicts.length > 0) return reportConflicts(merge, out)
-  if (!isEmpty) await checkAllowed(merge, { isUnfinished: args.on('unfinished'), trustsPrograms: args.on('trust-programs') })
+  if (!isEmpty) await checkMerge(merge, { isUnfinished: args.on('unfinished'), trustsPrograms: args.on('trust-programs') })
   if (isEmpty || args.on('dry-run')) {
     if (!isEmpty) await out.message('a dry run: nothing was changed')
     return printResult(out, plan, { commit: null })
@@ -79,13 +79,13 @@ async function reportConflicts({ plan, target }: Merge, out: Output): Promise<nu
   )
 }
 
-interface MergeFlags {
+interface CheckOptions {
   readonly isUnfinished: boolean
   readonly trustsPrograms: boolean
 }
 
 /** Checks all that would prevent the merge, before anything changes. Errors: exit 1. */
-async function checkAllowed({ plan, checkout, target }: Merge, { isUnfinished, trustsPrograms }: MergeFlags): Promise<void> {
+async function checkMerge({ plan, checkout, target }: Merge, { isUnfinished, trustsPrograms }: CheckOptions): Promise<void> {
   const { pid } = plan
   checkOutsideWorktree(checkout, plan)
   if (!isUnfinished) checkEnded(plan, 'merge')

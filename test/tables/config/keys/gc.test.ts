@@ -1,7 +1,6 @@
 // The key `gc`: its defaults and values, the messages for invalid values, and how single parts are set.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { parseBytes } from '../../../../src/config/bytes.ts'
 import { loadConfig, type Config } from '../../../../src/config/config.ts'
 import { explainConfig, setKey, unsetKey } from '../../../../src/config/edit.ts'
 import { pathsFrom } from '../../../../src/config/paths.ts'
@@ -27,28 +26,6 @@ async function newWorkspace() {
 }
 
 const DEFAULT = { retention_days: 30, max_entries: 500, max_bytes: 0, interval_seconds: 3600 }
-
-describe('a size', () => {
-  test.each<[string, number | null]>([
-    ['0', 0],
-    ['17', 17],
-    ['5GiB', 5 * 2 ** 30],
-    ['5 gib', 5 * 2 ** 30],
-    ['1.5MiB', 1_572_864],
-    ['2GB', 2_000_000_000],
-    ['10kB', 10_000],
-    ['1b', 1],
-    ['', null],
-    ['-1', null],
-    ['5 G', null],
-    ['GiB', null],
-    ['5GiBs', null],
-    ['1e9', null],
-    ['99999999999TiB', null],
-  ])('of %j is %j bytes', (text, bytes) => {
-    expect(parseBytes(text)).toBe(bytes)
-  })
-})
 
 describe('the values in the file', () => {
   test.each<[string, Partial<typeof DEFAULT>]>([
