@@ -383,7 +383,7 @@ class Board {
     const bytes = this.#frameBytes('alive', { now: isoTime(now.wall) })
     for (const viewer of this.#viewers) {
       // A viewer that does not read needs no further signs of life.
-      if (viewer.queue.length > 0) continue
+      if (viewer.mustReset || viewer.queue.length > 0) continue
       viewer.queue.push({ bytes, rows: 0 })
       viewer.wake.resolve()
     }
