@@ -21,9 +21,16 @@ type Annotation =
 
 export class Annotations {
   readonly #deps: AnnotationDeps
+  readonly #via: string | undefined
 
-  constructor(deps: AnnotationDeps) {
+  constructor(deps: AnnotationDeps, via?: string) {
     this.#deps = deps
+    this.#via = via
+  }
+
+  /** Returns the same for a session of the page; its facts record the name of the session, `web:ID`. */
+  asClient(via: string): Annotations {
+    return new Annotations(this.#deps, via)
   }
 
   /** Pins or unpins a process. */
@@ -64,9 +71,10 @@ export class Annotations {
 
   async #tryToAnnotate(uuid: Uuid, annotation: Annotation): Promise<SteerView> {
     const { pipeline, reads } = this.#deps
+    const via = this.#via
     const process = await reads.get(uuid)
     const endedRow = process.life.state === 'dead' ? process : null
-    const done = await pipeline.request({ ...annotation, by: 'user', uuid, endedRow })
+    const done = await pipeline.request({ ...annotation, by: 'user', uuid, endedRow, ...(via === undefined ? {} : { via }) })
     const view = reads.view(await reads.get(uuid))
     if (done.type !== 'done') throw new KernelError('INTERNAL', `unexpected answer ${done.type}`)
     return { version: 1, affected: done.affected, process: view, ...(done.note === null ? {} : { note: done.note }) }

@@ -44,7 +44,7 @@ export interface OperationsDeps {
   readonly pipeline: Pick<Pipeline, 'request' | 'submit'>
   readonly reads: ProcessQueries
   readonly waiter: Waiter
-  readonly forks: ForkOperations
+  readonly forks: Pick<ForkOperations, 'fork'>
   readonly supervisors: Pick<SupervisorSpawner, 'spawn'>
   readonly store: HistoryStore
   readonly keys: Credentials
@@ -77,9 +77,10 @@ export class Operations {
 
   /** Returns the same operations for a session of the page; their facts record its name, `web:ID`. */
   asClient(via: string): Operations {
-    const { pipeline } = this.#deps
+    const { pipeline, forks } = this.#deps
     const request: Pipeline['request'] = (body) => pipeline.request({ ...body, via } as RequestBody)
-    return new Operations({ ...this.#deps, pipeline: { request, submit: (input) => pipeline.submit(input) } })
+    const fork: ForkOperations['fork'] = (origin, body) => forks.fork(origin, body, (made) => ({ ...made, via }))
+    return new Operations({ ...this.#deps, forks: { fork }, pipeline: { request, submit: (input) => pipeline.submit(input) } })
   }
 
   /** Starts a process, or a supervisor with its children. Errors: those of `prepare` and of the kernel. */

@@ -67,7 +67,10 @@ const FILE_MODEL = /^(script|replay):/
 
 /** Restricts a request to its session. Errors: PERMISSION for what the session may not send; NOT_FOUND for a process outside its subtree. */
 export async function restrictToSession<
-  D extends Pick<RoutesDeps, 'needs'> & { readonly reads: Reads; readonly operations: Pick<RoutesDeps['operations'], 'asClient'> },
+  D extends Pick<RoutesDeps, 'needs' | 'annotations'> & {
+    readonly reads: Reads
+    readonly operations: Pick<RoutesDeps['operations'], 'asClient'>
+  },
 >(
   { session, routeId, openings }: Pass,
   { id, ref, query }: { readonly id: string; readonly ref: string; readonly query: unknown },
@@ -87,7 +90,8 @@ export async function restrictToSession<
   const ownQuery = only !== null && id === 'getRows' ? await withOwnScope(query, only, deps.reads) : query
   if (only !== null && id === 'listNeeds') await checkUnder(query, only, deps.reads)
   const needs = only === null ? deps.needs : deps.needs.below(only)
-  const ownDeps = { ...deps, needs, operations: deps.operations.asClient(`web:${session.id}`) }
+  const via = `web:${session.id}`
+  const ownDeps = { ...deps, needs, operations: deps.operations.asClient(via), annotations: deps.annotations.asClient(via) }
   return { deps: ownDeps, body, query: ownQuery, adapt: (answer) => adaptAnswer(answer, id, session, deps.reads) }
 }
 

@@ -62,6 +62,12 @@ const FACTS_WITH_VIA: ReadonlySet<FactBody['type']> = new Set<FactBody['type']>(
   'process.released',
   'process.answered',
   'process.queue',
+  'process.forked',
+  'process.limited',
+  'process.described',
+  'process.pinned',
+  'process.seen',
+  'process.snoozed',
 ])
 
 /** Adds the session to a fact that the user has caused. */

@@ -119,14 +119,15 @@ export type FactBody =
       readonly by: Sender
       readonly origin: ForkOrigin
       readonly state: ForkState
+      readonly via?: string
     }
   /** the work of the process is done, and it gets no new work */
   | { readonly type: 'process.retired'; readonly by: Sender; readonly reason: string }
-  | { readonly type: 'process.pinned'; readonly pinned: boolean; readonly by: Sender }
+  | { readonly type: 'process.pinned'; readonly pinned: boolean; readonly by: Sender; readonly via?: string }
   /** the user has seen what the process asked or how it ended */
-  | { readonly type: 'process.seen'; readonly by: Sender }
+  | { readonly type: 'process.seen'; readonly by: Sender; readonly via?: string }
   /** the user does not want to see the present needs of the process before `until` (wall ms); null: now */
-  | { readonly type: 'process.snoozed'; readonly until: number | null; readonly by: Sender }
+  | { readonly type: 'process.snoozed'; readonly until: number | null; readonly by: Sender; readonly via?: string }
   /** the process got a new name or other labels; `from`: the previous name, if a new name replaced it */
   | {
       readonly type: 'process.described'
@@ -134,6 +135,7 @@ export type FactBody =
       readonly spec: ProcessSpec
       readonly by: Sender
       readonly from?: string
+      readonly via?: string
     }
   /**
    * `mono`: monotonic ms; `attached`: a driver is asked to run the process; `metered`: the gateway meters its model calls;
@@ -350,7 +352,7 @@ export type FactBody =
       readonly ask?: CallEstimate
     }
   /** the limits or the permissions have changed; `spec` contains all of them */
-  | { readonly type: 'process.limited'; readonly spec: ProcessSpec; readonly by: Sender }
+  | { readonly type: 'process.limited'; readonly spec: ProcessSpec; readonly by: Sender; readonly via?: string }
   /** a call of an external agent's model through the gateway; `call`: its id */
   | {
       readonly type: 'call.started'

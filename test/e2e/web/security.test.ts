@@ -292,6 +292,34 @@ describe('a stolen token', () => {
     expect(await web.ask(reader, 'POST', '/v1/batch', { verb: 'pause', refs: ['victim'] })).toMatchObject({ status: 403 })
   })
 
+  test('is in the journal of a fork, a name, a limit, a pin, and what was seen or put off', async () => {
+    const { token: all, session } = await web.start({ right: 'all' })
+    const { uuid } = await daemon.spawnScripted([{ tools: [{ name: 'ls', input: {} }] }, { text: 'done' }], { name: 'marked' })
+    await daemon.waitForEnd(uuid)
+    const post = (path: string, body: object): ReturnType<WebAccess['ask']> => web.ask(all, 'POST', `/v1/processes/${uuid}/${path}`, body)
+    const via = `web:${session.id}`
+    expect(await post('snooze', { until: '2100-01-01T00:00:00Z' })).toMatchObject({ status: 200 })
+    for (const [path, body] of [
+      ['pin', { pinned: true }],
+      ['seen', {}],
+      ['labels', { labels: { area: 'docs' } }],
+      ['rename', { name: 'other-name' }],
+    ] as const)
+      expect([path, (await post(path, body)).status]).toEqual([path, 200])
+    const { uuid: held } = await daemon.spawnShell('sleep 600')
+    await daemon.pause(held)
+    expect(await web.ask(all, 'POST', `/v1/processes/${held}/resume`, { limits: { timeoutMs: 600_000 } })).toMatchObject({ status: 200 })
+    const forked = (await post('resume', { fork: true, fromStep: 1 })).body as { process: ProcessView }
+    const viaByFact = new Map<unknown, unknown>()
+    for await (const event of daemon.client.events('/v1/events', { query: { after: 0 } }))
+      if ([uuid, held, forked.process.uuid].includes(event.uuid) && 'fact' in event && 'by' in event)
+        viaByFact.set(event.fact, 'via' in event ? event.via : null)
+    for (const name of ['pinned', 'seen', 'snoozed', 'described', 'limited', 'released', 'forked'])
+      expect([name, viaByFact.get(`process.${name}`)]).toEqual([name, via])
+    expect(viaByFact.get('process.spawned')).toBeNull()
+    await daemon.signal(held, 'SIGKILL')
+  })
+
   test('over the socket nobody has the name of a session', async () => {
     await daemon.sendRaw({
       method: 'POST',

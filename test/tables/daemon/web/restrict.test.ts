@@ -25,6 +25,7 @@ const reads = {
 }
 
 const needs = { below: (top: string) => ({ top }) } as never
+const annotations = { asClient: (via: string) => ({ via }) } as never
 const operations = { asClient: (via: string) => ({ via }) as never }
 
 function restrict(
@@ -51,7 +52,7 @@ function restrict(
   return restrictToSession(
     { session: grant, way: 'loopback', routeId, openings },
     { id: routeId, ref, query },
-    { deps: { reads: reads as never, operations, needs }, body: body as Readonly<Record<string, unknown>> },
+    { deps: { reads: reads as never, operations, annotations, needs }, body: body as Readonly<Record<string, unknown>> },
   )
 }
 
@@ -180,7 +181,7 @@ describe('a session for a subtree', () => {
 
 test('a pass for another route passes nothing', async () => {
   const pass: Pass = { session: null, way: 'loopback', routeId: 'startWebSession', openings: [] }
-  const request = { deps: { reads: reads as never, operations, needs }, body: {} }
+  const request = { deps: { reads: reads as never, operations, annotations, needs }, body: {} }
   expect(await codeOf(restrictToSession(pass, { id: 'spawnProcess', ref: '', query: {} }, request))).toBe('FORBIDDEN')
   expect(await codeOf(restrictToSession(pass, { id: 'startWebSession', ref: '', query: {} }, request))).toBe('passes')
 })
