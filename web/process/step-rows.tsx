@@ -1,6 +1,6 @@
 // The list of steps. Only the visible rows are drawn. Between two steps lies the line at which a fork begins: above it all goes along.
 // Test: test/e2e/web/steps.test.ts.
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { formatClock, formatCost, formatCount, formatDuration } from '../../src/faces/format.ts'
@@ -14,6 +14,10 @@ import { isStale, may } from '../store.ts'
 import { showStep } from './address.ts'
 
 const STEP_HEIGHT = 28
+/** more rows than any screen shows; a row that comes takes the nodes of one that went */
+const SLOTS = 200
+/** how long the pointer must rest on a row, in ms */
+const REST_MS = 60
 
 interface StepRowsProps {
   readonly row: RowView
@@ -26,13 +30,19 @@ interface StepRowsProps {
 
 export function StepRows({ row, columns, lines, selected, onUnfold }: StepRowsProps): JSX.Element {
   const [pointed, setPointed] = useState(-1)
+  const resting = useRef(0)
+  /** While the list is scrolled below the pointer, no line is drawn. */
+  const point = (index: number): void => {
+    clearTimeout(resting.current)
+    resting.current = setTimeout(() => setPointed(index), REST_MS)
+  }
   const first = (line: StepLine | undefined): number => columns.step[line?.from ?? -1] ?? 0
   const attributes = {
     role: 'listbox' as const,
     tabIndex: 0,
     'aria-label': 'Steps',
     ...(selected < 0 ? {} : { 'aria-activedescendant': `step-${first(lines[selected])}` }),
-    onMouseLeave: () => setPointed(-1),
+    onMouseLeave: () => point(-1),
   }
   return (
     <RowWindow
@@ -47,7 +57,7 @@ export function StepRows({ row, columns, lines, selected, onUnfold }: StepRowsPr
         const step = first(line)
         return (
           <StepRow
-            key={step}
+            key={index % SLOTS}
             columns={columns}
             line={line}
             top={top}
@@ -56,7 +66,7 @@ export function StepRows({ row, columns, lines, selected, onUnfold }: StepRowsPr
               showStep(row.uuid, step)
               if (line.to > line.from) onUnfold(step)
             }}
-            onPoint={() => setPointed(index)}
+            onPoint={() => point(index)}
           >
             {index === selected || index === pointed ? <ForkLine row={row} columns={columns} index={line.to} /> : null}
           </StepRow>

@@ -1,0 +1,103 @@
+// Measures the page of a process of 5,000 steps in Chromium: opening it, zooming its time axis, scrolling its list, and one step whole. All
+// figures are CPU time of the page's main thread, because other work of the machine counts in the time of the clock. Run: `npm run bench page`.
+import type { CDPSession, Page } from 'playwright-core'
+import { LocalDaemon } from '../test/support/daemon/local-daemon.ts'
+import { LONG_UUID, writeLongHistory } from '../test/support/store/long-history.ts'
+import { CHROMIUM, openChromium } from '../test/support/web/chromium.ts'
+import { WebAccess } from '../test/support/web/raw-requests.ts'
+import { ROUNDS, median, printTable, type Row } from './support.ts'
+
+const STEPS = 5_000
+const FRAMES = 60
+const [OPEN_MS, ZOOM_MS, SCROLL_MS, STEP_MS] = [300, 4, 8, 30]
+const FRAME = 'new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)))'
+
+function budgetRow(what: string, samples: readonly number[], budgetMs: number): Row {
+  const ms = median(samples)
+  return { what, floor: `${budgetMs} ms`, ours: `${ms.toFixed(1)} ms`, ratio: ms / budgetMs, bar: '<= 1', ok: ms <= budgetMs }
+}
+
+class PageBench {
+  readonly #page: Page
+  readonly #session: CDPSession
+
+  constructor(page: Page, session: CDPSession) {
+    this.#page = page
+    this.#session = session
+  }
+
+  /** The CPU time that `work` takes the main thread of the page, in ms. */
+  async timed(work: () => Promise<unknown>): Promise<number> {
+    const before = await this.#taskMs()
+    await work()
+    return (await this.#taskMs()) - before
+  }
+
+  /** Opens the process from the list, until its newest step is whole. */
+  async open(): Promise<number> {
+    await this.#page.getByRole('link', { name: 'reeve', exact: true }).click()
+    const link = this.#page.locator(`.row[data-uuid="${LONG_UUID}"] .name a`)
+    await link.waitFor()
+    return this.timed(async () => {
+      await link.click()
+      await this.#page.locator(`.step-detail[data-step="${STEPS}"] .tool`).waitFor()
+      await this.#page.locator('.axis canvas').waitFor()
+      await this.#page.evaluate(FRAME)
+    })
+  }
+
+  /** The CPU time of a frame while the wheel turns over an element. */
+  async wheel(selector: string, deltaY: (frame: number) => number): Promise<number> {
+    const box = await this.#page.locator(selector).boundingBox()
+    if (!box) throw new Error(`${selector} has no box`)
+    await this.#page.mouse.move(box.x + box.width / 2, box.y + box.height / 2)
+    const ms = await this.timed(async () => {
+      for (let frame = 0; frame < FRAMES; frame += 1) {
+        await this.#page.mouse.wheel(0, deltaY(frame))
+        await this.#page.evaluate(FRAME)
+      }
+    })
+    return ms / FRAMES
+  }
+
+  async showStep(key: string, step: number): Promise<number> {
+    return this.timed(async () => {
+      await this.#page.keyboard.press(key)
+      await this.#page.locator(`.step-detail[data-step="${step}"] .tool`).waitFor()
+      await this.#page.evaluate(FRAME)
+    })
+  }
+
+  async #taskMs(): Promise<number> {
+    const { metrics } = await this.#session.send('Performance.getMetrics')
+    return (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0) * 1_000
+  }
+}
+
+async function bench(): Promise<readonly Row[]> {
+  await using daemon = await LocalDaemon.start({ prepare: (stateDir) => writeLongHistory(stateDir, STEPS) })
+  await using browser = await openChromium()
+  const web = await WebAccess.open(daemon)
+  const page = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage()
+  await page.goto(`${web.origin}/#k=${(await web.link()).code}`)
+  await page.waitForSelector('[data-link="open"]')
+  const session = await page.context().newCDPSession(page)
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' })
+  const process = new PageBench(page, session)
+  const [opened, zoomed, scrolled, shown]: [number[], number[], number[], number[]] = [[], [], [], []]
+  for (let round = 0; round < ROUNDS; round += 1) opened.push(await process.open())
+  for (let round = 0; round < ROUNDS; round += 1) {
+    zoomed.push(await process.wheel('.axis', (frame) => (frame < FRAMES / 2 ? -120 : 120)))
+    scrolled.push(await process.wheel('.list', (frame) => (frame < FRAMES / 2 ? -400 : 400)))
+  }
+  for (let round = 1; round <= ROUNDS; round += 1) shown.push(await process.showStep('[', STEPS - round))
+  return [
+    budgetRow('5,000 steps: from the list to the newest step whole', opened, OPEN_MS),
+    budgetRow('the same: a frame while the time axis is zoomed', zoomed, ZOOM_MS),
+    budgetRow('the same: a frame while the list is scrolled', scrolled, SCROLL_MS),
+    budgetRow('the same: another step whole', shown, STEP_MS),
+  ]
+}
+
+if (CHROMIUM === null) console.log('page: not measured, because there is no Chromium')
+else printTable('page', await bench())
