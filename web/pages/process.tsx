@@ -1,5 +1,5 @@
 // The page of one process: what it waits for, its money and context, its tabs, and what can be done to it. With `as=N` in the address it is
-// shown as of step N, and nothing can be done to it but forking. Test: test/e2e/web/process.test.ts, test/e2e/web/steps.test.ts.
+// shown as of step N, and nothing can be done to it but forking. Test: test/e2e/web/process.test.ts, test/e2e/web/process/steps.test.ts.
 import { useEffect } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'

@@ -1,4 +1,4 @@
-// The address of the page of a process: its tab, its step, and the step as of which it is shown. Test: test/e2e/web/steps.test.ts.
+// The address of the page of a process: its tab, its step, and the step as of which it is shown. Test: test/e2e/web/process/steps.test.ts.
 import { computed } from '@preact/signals'
 import { navigate, path, query, redirect } from '../router.ts'
 

@@ -1,4 +1,4 @@
-// The last events of a process, by class, the newest at the end; one of them whole. Test: test/e2e/web/process-tabs.test.ts.
+// The last events of a process, by class, the newest at the end; one of them whole. Test: test/e2e/web/process/tabs.test.ts.
 import { signal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import type { JSX } from 'preact'

@@ -1,4 +1,4 @@
-// Figures with their names, side by side. Test: test/e2e/web/steps.test.ts.
+// Figures with their names, side by side. Test: test/e2e/web/process/steps.test.ts.
 import type { JSX } from 'preact'
 
 export type Figure = readonly [name: string, value: JSX.Element | string]

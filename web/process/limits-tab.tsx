@@ -1,5 +1,5 @@
 // The limits of a process and of those above it, how much of each is used, and a field that adds to a limit of its own.
-// Test: test/e2e/web/process-tabs.test.ts.
+// Test: test/e2e/web/process/tabs.test.ts.
 import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { shellLine } from '../../src/api/text/shell-quote.ts'

@@ -1,4 +1,4 @@
-// Reads the steps of a process as columns, and again from the last step that cannot change any more. Test: test/e2e/web/steps.test.ts.
+// Reads the steps of a process as columns, and again from the last step that cannot change any more. Test: test/e2e/web/process/steps.test.ts.
 import type { BriefStepsView } from '../../src/api/views/steps.ts'
 import { joinColumns, settledStep, type StepColumns } from '../../src/faces/step-list.ts'
 import { ask } from '../actions.ts'

@@ -1,4 +1,4 @@
-// The signals of a process: what it does at each one, those that wait, and the latest. Test: test/e2e/web/process-tabs.test.ts.
+// The signals of a process: what it does at each one, those that wait, and the latest. Test: test/e2e/web/process/tabs.test.ts.
 import type { JSX } from 'preact'
 import type { SignalsView } from '../../src/api/views/process.ts'
 import type { RowView } from '../../src/api/views/rows.ts'

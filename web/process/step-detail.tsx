@@ -1,5 +1,5 @@
 // One step whole: the messages before it, its text, its tool calls, what it asked, and its figures. Read when it is selected, and again
-// while it can still change. Test: test/e2e/web/steps.test.ts.
+// while it can still change. Test: test/e2e/web/process/steps.test.ts.
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
 import type { StepDetailView } from '../../src/api/views/steps.ts'

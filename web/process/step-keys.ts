@@ -1,4 +1,4 @@
-// What keys do on the steps of a process; src/faces/keys.ts has the keys. Test: test/e2e/web/steps.test.ts.
+// What keys do on the steps of a process; src/faces/keys.ts has the keys. Test: test/e2e/web/process/steps.test.ts.
 import type { RowView } from '../../src/api/views/rows.ts'
 import { hasFlag, indexOfStep, lineOfStep, type StepColumns, type StepLine } from '../../src/faces/step-list.ts'
 import type { KeyHandlers } from '../keyboard.ts'

@@ -1,5 +1,5 @@
 // The list of steps. Only the visible rows are drawn. Between two steps lies the line at which a fork begins: above it all goes along.
-// Test: test/e2e/web/steps.test.ts.
+// Test: test/e2e/web/process/steps.test.ts.
 import { useRef, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'

@@ -1,5 +1,5 @@
 // The time axis of a process: what ran when, with the selected step as its handle. While the process is shown as of a step, dragging the
-// handle goes through time. The page loads this part on demand. Test: test/e2e/web/steps.test.ts.
+// handle goes through time. The page loads this part on demand. Test: test/e2e/web/process/steps.test.ts.
 import { signal } from '@preact/signals'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { HTMLAttributes, JSX, RefObject } from 'preact'

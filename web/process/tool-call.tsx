@@ -1,5 +1,5 @@
 // One tool call of a step: its input, its result, its change of a file, and its pictures. A failed call is open.
-// Test: test/e2e/web/steps.test.ts.
+// Test: test/e2e/web/process/steps.test.ts.
 import { useEffect, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { mainInput } from '../../src/api/text/tool-input.ts'

@@ -1,7 +1,7 @@
 // The tabs of a process in Chromium: its context, signals, limits and events, each empty, with content, and while its process goes on.
 
 import { expect, test } from 'vitest'
-import { describePage } from '../../support/web/describe-page.ts'
+import { describePage } from '../../../support/web/describe-page.ts'
 
 const call = (command: string): { tools: readonly object[] } => ({ tools: [{ name: 'bash', input: { command } }] })
 

@@ -2,8 +2,8 @@
 // whole, the process as of a step, and the line at which a fork begins. No test here measures time: bench/page.ts does.
 import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { describePage } from '../../support/web/describe-page.ts'
-import { LONG_UUID, writeLongHistory } from '../../support/store/long-history.ts'
+import { describePage } from '../../../support/web/describe-page.ts'
+import { LONG_UUID, writeLongHistory } from '../../../support/store/long-history.ts'
 
 const STEPS = 5_000
 const call = (command: string): { tools: readonly object[] } => ({ tools: [{ name: 'bash', input: { command } }] })
