@@ -20,6 +20,13 @@ export const PAGES: readonly PageEntry[] = [
   { path: '/compare/:a/:b', title: 'Compare', place: 'none', load: async () => (await import('./pages/compare.tsx')).ComparePage },
   { path: '/runs', title: 'Runs', place: 'more', key: 'r', load: async () => (await import('./pages/runs.tsx')).RunsPage },
   { path: '/night', title: 'Night', place: 'more', key: 'w', load: async () => (await import('./pages/night.tsx')).NightPage },
+  {
+    path: '/supervisors',
+    title: 'Supervisors',
+    place: 'more',
+    load: async () => (await import('./pages/supervisors.tsx')).SupervisorsPage,
+  },
+  { path: '/machines', title: 'Machine', place: 'more', key: 'm', load: async () => (await import('./pages/machine.tsx')).MachinePage },
   { path: '/cost', title: 'Cost', place: 'bar', key: '$', load: async () => (await import('./pages/cost.tsx')).CostPage },
 ]
 

@@ -1,5 +1,5 @@
 // Two processes side by side, mostly forks: the settings in which they differ, their money and ends, their own steps, and their files.
-// Test: test/e2e/web/compare.test.ts.
+// Test: test/e2e/web/pages/compare.test.ts.
 import type { JSX } from 'preact'
 import type { CompareView, LineageNodeView } from '../../src/api/views/resume.ts'
 import { formatCost, formatCount } from '../../src/faces/format.ts'

@@ -1,4 +1,4 @@
-// The page of money and tokens over time, by agent, model, label, project, tree or process. Test: test/e2e/web/cost.test.ts.
+// The page of money and tokens over time, by agent, model, label, project, tree or process. Test: test/e2e/web/pages/cost.test.ts.
 import { computed } from '@preact/signals'
 import type { JSX } from 'preact'
 import { costChart, MEASURES } from '../../src/faces/cost-chart.ts'

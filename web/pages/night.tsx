@@ -1,5 +1,5 @@
 // What happened since the user left: who worked, waited and was held, as lanes; ends, holds, questions and merges as a list; and the money.
-// Test: test/e2e/web/night.test.ts.
+// Test: test/e2e/web/pages/night.test.ts.
 import { computed } from '@preact/signals'
 import type { JSX } from 'preact'
 import { costSigns } from '../../src/faces/cost-chart.ts'

@@ -1,5 +1,5 @@
 // The runs of compose files, and one run: its nodes as a graph or a table, why each waits, and what can be done to it.
-// Test: test/e2e/web/runs.test.ts.
+// Test: test/e2e/web/pages/runs.test.ts.
 import type { JSX } from 'preact'
 import type { OneRunView, RunsView, RunView } from '../../src/api/views/compose.ts'
 import { formatCost, formatCount, formatElapsed } from '../../src/faces/format.ts'

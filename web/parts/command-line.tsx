@@ -1,4 +1,4 @@
-// The command line that does the same as the page, with a button that copies it. Test: test/e2e/web/cost.test.ts.
+// The command line that does the same as the page, with a button that copies it. Test: test/e2e/web/pages/cost.test.ts.
 import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { shellLine } from '../../src/api/text/shell-quote.ts'

@@ -1,4 +1,4 @@
-// Links from a process to the pages that show it otherwise: its forks, its past, its graph or its children. Test: test/e2e/web/compare.test.ts.
+// Links from a process to the pages that show it otherwise: its forks, its past, its graph or its children. Test: test/e2e/web/pages/compare.test.ts.
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
 
@@ -6,6 +6,7 @@ export function ProcessLinks({ row: { uuid, kind } }: { readonly row: RowView })
   return (
     <>
       {kind === 'run' ? <a href={`/runs/${uuid}`}>graph</a> : null}
+      {kind === 'supervisor' ? <a href={`/supervisors/${uuid}`}>children</a> : null}
       {kind === 'agent' || kind === 'command' ? <a href={`/p/${uuid}/lineage`}>forks</a> : null}
       <a href={`/night?since=24h&under=${uuid}`}>past</a>
     </>

@@ -1,4 +1,4 @@
-// The files of two processes as they are now: what differs from the first to the second. Test: test/e2e/web/compare.test.ts.
+// The files of two processes as they are now: what differs from the first to the second. Test: test/e2e/web/pages/compare.test.ts.
 import { useMemo } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { ProcessDiffView } from '../../../src/api/views/diff.ts'

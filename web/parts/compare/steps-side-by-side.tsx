@@ -1,5 +1,5 @@
 // The steps of two processes after their last common step, side by side: the first own step of one beside that of the other.
-// Test: test/e2e/web/compare.test.ts.
+// Test: test/e2e/web/pages/compare.test.ts.
 import type { JSX } from 'preact'
 import type { BriefStepsView } from '../../../src/api/views/steps.ts'
 import { formatCost, formatCount, formatDuration } from '../../../src/faces/format.ts'

@@ -1,4 +1,4 @@
-// What the cost page shows, as its address has it, and the requests for it. Test: test/e2e/web/cost.test.ts.
+// What the cost page shows, as its address has it, and the requests for it. Test: test/e2e/web/pages/cost.test.ts.
 import type { UsageBy, UsageRateView, UsageReportView } from '../../../src/api/views/usage.ts'
 import { MEASURES, type Measure } from '../../../src/faces/cost-chart.ts'
 import { ask } from '../../actions.ts'

@@ -1,5 +1,5 @@
 // The figures above the chart: what was spent in the time, today and this month with the budgets of the home, what is spent now, and
-// which processes are near a limit. Test: test/e2e/web/cost.test.ts.
+// which processes are near a limit. Test: test/e2e/web/pages/cost.test.ts.
 import type { JSX } from 'preact'
 import type { UsageReportView } from '../../../src/api/views/usage.ts'
 import { costSigns } from '../../../src/faces/cost-chart.ts'

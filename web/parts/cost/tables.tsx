@@ -1,4 +1,4 @@
-// The tables of the cost page: the groups with their tokens and money, and the values of the chart. Test: test/e2e/web/cost.test.ts.
+// The tables of the cost page: the groups with their tokens and money, and the values of the chart. Test: test/e2e/web/pages/cost.test.ts.
 import type { JSX } from 'preact'
 import type { UsageReportView, UsageRowView, UsageSumView } from '../../../src/api/views/usage.ts'
 import { costSigns, groupName, type CostChart } from '../../../src/faces/cost-chart.ts'

@@ -1,5 +1,5 @@
 // The data of the night page: which processes lived in a time, what they did then, what it cost, and which tasks of crews were merged.
-// Test: test/e2e/web/night.test.ts.
+// Test: test/e2e/web/pages/night.test.ts.
 import type { CrewTaskView, CrewView } from '../../../src/api/views/crew.ts'
 import type { SpansView } from '../../../src/api/views/spans.ts'
 import type { UsageReportView } from '../../../src/api/views/usage.ts'

@@ -1,5 +1,5 @@
 // One node of a run: why it waits, its questions, and what can be done: open its process, its log, a message, and running it again.
-// Test: test/e2e/web/runs.test.ts.
+// Test: test/e2e/web/pages/runs.test.ts.
 import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { NodeView, RunView } from '../../../src/api/views/compose.ts'

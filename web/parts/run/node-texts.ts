@@ -1,4 +1,4 @@
-// What a node of a run shows: its mark, its word, why it waits, and which nodes run again after it. Test: test/e2e/web/runs.test.ts.
+// What a node of a run shows: its mark, its word, why it waits, and which nodes run again after it. Test: test/e2e/web/pages/runs.test.ts.
 import type { NodeView, RunView } from '../../../src/api/views/compose.ts'
 import type { RowView } from '../../../src/api/views/rows.ts'
 import { markNameOf, markOf, type MarkName, type Tone } from '../../../src/faces/marks.ts'

@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ComposeRuns, shellNode, waitForFileCommand } from '../../support/daemon/compose.ts'
-import { describePage } from '../../support/web/describe-page.ts'
-import { findFaults } from '../../support/web/faults.ts'
+import { ComposeRuns, shellNode, waitForFileCommand } from '../../../support/daemon/compose.ts'
+import { describePage } from '../../../support/web/describe-page.ts'
+import { findFaults } from '../../../support/web/faults.ts'
 
 describePage('the runs', {}, (world) => {
   const createFile = (name: string): void => writeFileSync(join(world.daemon.work, name), '')

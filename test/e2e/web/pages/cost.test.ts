@@ -1,9 +1,9 @@
 // The cost page in Chromium: money by time and group, the budget of a day, the chart by keys and as a table, and the hours of a day.
 import { readFile } from 'node:fs/promises'
 import { afterAll, expect, test } from 'vitest'
-import { startModelServer } from '../../support/models/model-server.ts'
-import { describePage } from '../../support/web/describe-page.ts'
-import { findFaults } from '../../support/web/faults.ts'
+import { startModelServer } from '../../../support/models/model-server.ts'
+import { describePage } from '../../../support/web/describe-page.ts'
+import { findFaults } from '../../../support/web/faults.ts'
 
 const server = await startModelServer(Array.from({ length: 12 }, () => ({ text: 'done', usage: { input: 100_000, output: 50_000 } })))
 afterAll(() => server[Symbol.asyncDispose]())

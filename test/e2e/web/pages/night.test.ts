@@ -1,7 +1,7 @@
 // The night page in Chromium: who worked, waited and was held, what ended and asked, and the choice of a time and of a tree.
 import { expect, test } from 'vitest'
-import { describePage } from '../../support/web/describe-page.ts'
-import { findFaults } from '../../support/web/faults.ts'
+import { describePage } from '../../../support/web/describe-page.ts'
+import { findFaults } from '../../../support/web/faults.ts'
 
 describePage('the night', {}, (world) => {
   test('shows what happened, as lanes and as a list, of all and of one process', async () => {

@@ -1,9 +1,9 @@
 // The forks of a process and two of them side by side, in Chromium: lanes, settings that differ, own steps, and files.
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { Repository } from '../../support/crew/repository.ts'
-import { describePage } from '../../support/web/describe-page.ts'
-import { findFaults } from '../../support/web/faults.ts'
+import { Repository } from '../../../support/crew/repository.ts'
+import { describePage } from '../../../support/web/describe-page.ts'
+import { findFaults } from '../../../support/web/faults.ts'
 
 const writeStep = (path: string, content: string): object => ({
   text: `I write ${path}.`,

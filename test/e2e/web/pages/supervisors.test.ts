@@ -1,0 +1,43 @@
+// A supervisor with its children, and the page of the machine, in Chromium.
+import { expect, test } from 'vitest'
+import { testEnv } from '../../../support/env.ts'
+import { describePage } from '../../../support/web/describe-page.ts'
+import { findFaults } from '../../../support/web/faults.ts'
+import type { ProcessView } from '../../../../src/api/views/process.ts'
+
+describePage('supervisors and the machine', {}, (world) => {
+  test('a supervisor shows its children, their restarts, and the policy', async () => {
+    const { daemon } = world
+    const page = await world.visit('/supervisors')
+    await page.getByText('No supervisor is in the list.').waitFor()
+    const { process } = await daemon.client.post<{ process: ProcessView }>('/v1/processes', {
+      cwd: daemon.work,
+      env: testEnv(daemon.work),
+      name: 'team',
+      supervisor: {
+        strategy: 'rest_for_one',
+        maxRestarts: 3,
+        backoff: { initialMs: 1, maxMs: 1 },
+        children: [{ childId: 'server', argv: ['sleep', '600'], restart: 'always' }],
+      },
+    })
+    await page.getByRole('link', { name: 'team' }).click()
+    await page.locator('tr[data-child="server"]', { hasText: 'working' }).waitFor()
+    await page.getByText('at most 3 restarts').waitFor()
+    expect(await findFaults(page)).toEqual([])
+    await page.setViewportSize({ width: 1440, height: 900 })
+    const [server = ''] = (await daemon.view(process.uuid)).children
+    await page.locator('tr[data-child="server"] a').click()
+    await page.locator(`.process[data-uuid="${server}"]`).waitFor()
+  })
+
+  test('the machine shows the daemon, its checks, agents and directories', async () => {
+    const { daemon } = world
+    await daemon.waitForEnd((await daemon.spawnShell('true')).uuid)
+    const page = await world.visit('/machines')
+    await page.locator('tr[data-name="node"]', { hasText: 'ok' }).waitFor()
+    await page.locator(`tr[data-name="${daemon.work}"]`, { hasText: '0 living of 1' }).waitFor()
+    await page.locator('[aria-label="Agents"] tr').nth(1).waitFor()
+    expect(await findFaults(page)).toEqual([])
+  })
+})
