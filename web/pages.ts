@@ -18,6 +18,7 @@ export const PAGES: readonly PageEntry[] = [
   { path: '/p/:uuid', title: 'Process', place: 'none', load: async () => (await import('./pages/process.tsx')).ProcessPage },
   { path: '/p/:uuid/lineage', title: 'Forks', place: 'none', load: async () => (await import('./pages/lineage.tsx')).LineagePage },
   { path: '/compare/:a/:b', title: 'Compare', place: 'none', load: async () => (await import('./pages/compare.tsx')).ComparePage },
+  { path: '/start', title: 'Start', place: 'more', key: 'a', load: async () => (await import('./pages/start.tsx')).StartPage },
   { path: '/runs', title: 'Runs', place: 'more', key: 'r', load: async () => (await import('./pages/runs.tsx')).RunsPage },
   { path: '/night', title: 'Night', place: 'more', key: 'w', load: async () => (await import('./pages/night.tsx')).NightPage },
   {

@@ -49,6 +49,7 @@ const PAGES: ReadonlySet<string | undefined> = new Set([
   'night',
   'machines',
   'agents',
+  'start',
   'settings',
 ])
 const METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'DELETE'])

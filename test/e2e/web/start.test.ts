@@ -1,0 +1,39 @@
+// An agent is started from the page: in a directory where one has worked, with its settings, by the command line that the page shows.
+import { expect, test } from 'vitest'
+import type { ProcessView } from '../../../src/api/views/process.ts'
+import { describePage } from '../../support/web/describe-page.ts'
+import { findFaults } from '../../support/web/faults.ts'
+
+describePage('the page that starts agents', { config: 'web: { allow: [commands] }\n' }, (world) => {
+  test('names the command for the first one, where no process has worked yet', async () => {
+    const page = await world.visit('/start')
+    await page.getByText('none has worked yet').waitFor()
+  })
+
+  test('starts one with what was filled in, and shows it', async () => {
+    const { daemon } = world
+    const model = await daemon.writeScript([{ text: 'I wait.' }])
+    await daemon.spawnShell('true')
+    const page = await world.visit('/start')
+    await page.getByLabel('What it should do').fill('fix the test of the cart')
+    expect(await page.getByLabel('Directory').inputValue()).toBe(daemon.work)
+    await page.getByLabel('Name').fill('cart')
+    await page.getByLabel('Model').fill(model)
+    await page.getByLabel('Permissions').selectOption('ask')
+    await page.getByLabel('Budget in USD').fill('2')
+    expect(await page.locator('.command-line code').textContent()).toBe(
+      `reeve run -d --cwd ${daemon.work} --name cart --model ${model} --permissions ask --budget-usd 2 'fix the test of the cart'`,
+    )
+    expect(await findFaults(page)).toEqual([])
+    await page.getByRole('button', { name: 'Start' }).click()
+    await page.locator('.process').waitFor()
+    const { process } = await daemon.client.get<{ process: ProcessView }>('/v1/processes/cart')
+    expect(process).toMatchObject({ intent: 'fix the test of the cart', directory: daemon.work })
+    expect(page.url()).toContain(`/p/${process.uuid}`)
+  })
+
+  test('is not there for a session that may not start agents', async () => {
+    const page = await world.visit('/start', { right: 'steer' })
+    await page.getByText('This session may not start agents.').waitFor()
+  })
+})

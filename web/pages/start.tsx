@@ -1,0 +1,202 @@
+// Starts an agent in a directory where processes have worked, and shows the command line that does the same. Must offer no program of the
+// user's choice: the page is not allowed to name one. Test: test/e2e/web/start.test.ts.
+import { signal } from '@preact/signals'
+import type { JSX } from 'preact'
+import type { AgentsView, AgentView } from '../../src/api/views/agents.ts'
+import type { PlacesView } from '../../src/api/views/batch.ts'
+import type { ProcessView, SpawnBody } from '../../src/api/views/process.ts'
+import { ask, failure, failureOf } from '../actions.ts'
+import { useReader } from '../live.ts'
+import { CommandLine } from '../parts/command-line.tsx'
+import { navigate } from '../router.ts'
+import { isStale, may } from '../store.ts'
+
+const POLICIES = ['ask', 'allow', 'deny', 'plan'] as const
+const EMPTY = { agent: '', cwd: '', intent: '', name: '', model: '', permissions: '', budget: '', hasWorktree: false }
+
+/** what was typed stays while other pages are shown */
+const fields = signal(EMPTY)
+const isAsked = signal(false)
+
+type Fields = typeof EMPTY
+
+function setField<K extends keyof Fields>(name: K, value: Fields[K]): void {
+  fields.value = { ...fields.value, [name]: value }
+}
+
+export function StartPage(): JSX.Element {
+  const places = useReader(
+    () => true,
+    'places',
+    () => ask<PlacesView>('/v1/places'),
+  )
+  const dirs = (places.value.value?.places ?? []).filter(({ exists }) => exists).map(({ dir }) => dir)
+  const cwd = fields.value.cwd === '' ? (dirs[0] ?? '') : fields.value.cwd
+  const agents = useReader(
+    () => cwd !== '',
+    `agents ${cwd}`,
+    () => ask<AgentsView>(`/v1/agents?cwd=${encodeURIComponent(cwd)}`),
+  )
+  if (!may('start')) return <p class="quiet">This session may not start agents.</p>
+  const error = places.error.value ?? agents.error.value
+  if (error !== null)
+    return (
+      <p class="problem" role="alert">
+        {error}
+      </p>
+    )
+  if (places.value.value === null) return <p class="quiet">The directories are being read.</p>
+  if (dirs.length === 0)
+    return (
+      <section class="empty">
+        <p>The page starts agents where processes have worked, and none has worked yet. Start the first one there:</p>
+        <CommandLine words={['reeve', 'run', 'fix the failing test']} />
+      </section>
+    )
+  return <StartForm dirs={dirs} cwd={cwd} agents={agents.value.value?.agents ?? []} />
+}
+
+function StartForm({
+  dirs,
+  cwd,
+  agents,
+}: {
+  readonly dirs: readonly string[]
+  readonly cwd: string
+  readonly agents: readonly AgentView[]
+}): JSX.Element {
+  const body = bodyOf(fields.value, cwd)
+  const start = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    isAsked.value = true
+    try {
+      const { process } = await ask<{ process: ProcessView }>('/v1/processes', { method: 'POST', body })
+      failure.value = null
+      fields.value = EMPTY
+      navigate(`/p/${process.uuid}`)
+    } catch (error) {
+      failure.value = failureOf(error, 'Look at the list before you start it again.')
+    } finally {
+      isAsked.value = false
+    }
+  }
+  return (
+    <section class="start" aria-label="Start an agent">
+      <h2>Start an agent</h2>
+      <form class="fork-form" onSubmit={(event) => void start(event)}>
+        <label>
+          What it should do
+          <textarea rows={4} required value={fields.value.intent} onInput={(event) => setField('intent', event.currentTarget.value)} />
+        </label>
+        <StartFields dirs={dirs} cwd={cwd} agents={agents} />
+        <CommandLine words={commandOf(body)} />
+        <p class="buttons">
+          <button type="submit" class="primary" disabled={isAsked.value || isStale.value}>
+            {isAsked.value ? 'asked' : 'Start'}
+          </button>
+        </p>
+      </form>
+    </section>
+  )
+}
+
+function StartFields({
+  dirs,
+  cwd,
+  agents,
+}: {
+  readonly dirs: readonly string[]
+  readonly cwd: string
+  readonly agents: readonly AgentView[]
+}): JSX.Element {
+  const { agent, name, model, permissions, budget, hasWorktree } = fields.value
+  const chosen = agents.find((one) => one.name === (agent === '' ? 'default' : agent))
+  return (
+    <>
+      <div class="fork-columns">
+        <label>
+          Agent
+          <select value={agent} onChange={(event) => setField('agent', event.currentTarget.value)}>
+            <option value="">default</option>
+            {agents
+              .filter((one) => one.name !== 'default')
+              .map((one) => (
+                <option key={one.name} value={one.name} disabled={!one.usable}>
+                  {one.name}
+                  {one.usable ? '' : ' (cannot start)'}
+                </option>
+              ))}
+          </select>
+        </label>
+        <label>
+          Directory
+          <select value={cwd} onChange={(event) => setField('cwd', event.currentTarget.value)}>
+            {dirs.map((dir) => (
+              <option key={dir}>{dir}</option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Permissions
+          <select value={permissions} onChange={(event) => setField('permissions', event.currentTarget.value)}>
+            <option value="">as configured</option>
+            {POLICIES.map((word) => (
+              <option key={word}>{word}</option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Model
+          <input value={model} placeholder={chosen?.usesModel ?? ''} onInput={(event) => setField('model', event.currentTarget.value)} />
+        </label>
+        <label>
+          Name
+          <input value={name} onInput={(event) => setField('name', event.currentTarget.value)} />
+        </label>
+        <label>
+          Budget in USD
+          <input
+            type="number"
+            min="0"
+            step="any"
+            value={budget}
+            placeholder="as configured"
+            onInput={(event) => setField('budget', event.currentTarget.value)}
+          />
+        </label>
+      </div>
+      <label class="inline">
+        <input type="checkbox" checked={hasWorktree} onChange={(event) => setField('hasWorktree', event.currentTarget.checked)} /> in a git
+        worktree of its own
+      </label>
+      {chosen?.usable === false ? <p class="quiet">It cannot start: {chosen.reason}</p> : null}
+    </>
+  )
+}
+
+function bodyOf({ agent, intent, name, model, permissions, budget, hasWorktree }: Fields, cwd: string): SpawnBody {
+  const policy = POLICIES.find((word) => word === permissions)
+  return {
+    cwd,
+    intent,
+    ...(agent === '' ? {} : { agent }),
+    ...(name === '' ? {} : { name }),
+    ...(model === '' ? {} : { model }),
+    ...(policy === undefined ? {} : { permissions: policy }),
+    ...(Number(budget) > 0 ? { limits: { budgetUsd: Number(budget) } } : {}),
+    ...(hasWorktree ? { worktree: true } : {}),
+  }
+}
+
+function commandOf({ cwd, agent, name, model, permissions, limits, worktree, intent = '' }: SpawnBody): string[] {
+  return [
+    ...['reeve', 'run', '-d', '--cwd', cwd],
+    ...(agent === undefined ? [] : ['--agent', agent]),
+    ...(name === undefined ? [] : ['--name', name]),
+    ...(model === undefined ? [] : ['--model', model]),
+    ...(permissions === undefined ? [] : ['--permissions', permissions]),
+    ...(limits?.budgetUsd === undefined ? [] : ['--budget-usd', String(limits.budgetUsd)]),
+    ...(worktree === true ? ['--worktree'] : []),
+    intent,
+  ]
+}
