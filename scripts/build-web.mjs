@@ -1,6 +1,6 @@
 // Bundles the page of `reeve web` from web/, and returns its files for dist/web; build.mjs writes them. They are a document, and files with
 // hashes in their names, each also as `.br` and `.gz`.
-// The worker is bundled first, because the page contains its address. Test: test/e2e/web/listener.test.ts.
+// The worker is bundled first, because the page contains its address. Test: test/e2e/web/access/listener.test.ts.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, extname, join } from 'node:path'

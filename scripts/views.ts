@@ -112,7 +112,7 @@ const VIEWS: Readonly<Record<string, View>> = {
   search: { about: 'a search in transcripts.', test: 'e2e/daemon/search', types: SEARCH_TYPES },
   steps: { about: 'steps as columns, and one step with all its details.', test: 'e2e/library/steps', types: STEP_TYPES },
   stakes: { about: 'what an action would cost.', test: 'e2e/lifecycle/stakes', types: STAKES_TYPES },
-  web: { about: 'the links and sessions of the page.', test: 'e2e/web/listener', types: WEB_TYPES },
+  web: { about: 'the links and sessions of the page.', test: 'e2e/web/access/listener', types: WEB_TYPES },
   spans: { about: 'the times in which processes had a status.', test: 'e2e/daemon/spans', types: SPAN_TYPES },
   usage: { about: 'the usage of all processes.', test: 'e2e/limits/usage', types: USAGE_TYPES },
 }

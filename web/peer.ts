@@ -1,6 +1,6 @@
 // Checks who answers at this address before a token is sent there. While the daemon is away, another program can take its port. The daemon
 // proves that it knows the session, by a MAC over a new nonce and this address. Used by the page and by its worker.
-// Must never send a token. Test: test/e2e/web/return.test.ts.
+// Must never send a token. Test: test/e2e/web/access/return.test.ts.
 import type { ErrorBody } from '../src/api/views/daemon.ts'
 import type { WebHelloBody, WebHelloView } from '../src/api/views/web.ts'
 import { helloText } from '../src/api/web-hello.ts'

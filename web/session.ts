@@ -1,7 +1,7 @@
 // The session of this browser: takes the code of a link out of the address bar, exchanges it for a token, and keeps the token in the
 // storage of this origin, which a page on another port cannot read. Must never put the token into an address. Must not leave the token in
 // the storage while the daemon is away: whoever takes its port then is of the same origin, and can read it.
-// Test: test/e2e/web/page.test.ts, test/e2e/web/return.test.ts.
+// Test: test/e2e/web/page.test.ts, test/e2e/web/access/return.test.ts.
 import type { WebCodeBody, WebSessionView, WebStartedView } from '../src/api/views/web.ts'
 
 const KEY = 'reeve.session'

@@ -1,5 +1,5 @@
 // The worker that all tabs share: it holds the one stream to the daemon, opens it again when it breaks, keeps the rows, and passes each
-// event to each tab. Must never keep a token that no tab has. Test: test/e2e/web/page.test.ts, test/e2e/web/return.test.ts.
+// event to each tab. Must never keep a token that no tab has. Test: test/e2e/web/page.test.ts, test/e2e/web/access/return.test.ts.
 import { applyRowEvent, type RowEvent } from '../src/api/row-events.ts'
 import type { RowView } from '../src/api/views/rows.ts'
 import { readStream } from './api.ts'

@@ -1,5 +1,5 @@
 // How old the last byte of the daemon is, and who answers in its place. Never says that the page is live because a connection is open.
-// Test: test/e2e/web/page.test.ts, test/e2e/web/process.test.ts, test/e2e/web/return.test.ts.
+// Test: test/e2e/web/page.test.ts, test/e2e/web/process.test.ts, test/e2e/web/access/return.test.ts.
 import type { JSX } from 'preact'
 import { formatClock } from '../../src/faces/format.ts'
 import { isStale, link, now } from '../store.ts'

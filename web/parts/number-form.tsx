@@ -1,4 +1,4 @@
-// Asks for the six digits that the terminal shows, for a link that goes through a proxy. Test: test/e2e/web/elsewhere.test.ts.
+// Asks for the six digits that the terminal shows, for a link that goes through a proxy. Test: test/e2e/web/access/elsewhere.test.ts.
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { openSession, type NoSession, type StoredSession } from '../session.ts'

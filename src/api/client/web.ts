@@ -1,5 +1,5 @@
 // The client for the page of `reeve web`: `connect().web`. Makes links and ends sessions; the sessions themselves belong to browsers.
-// Must stay quick to load, like the library. Test: test/e2e/web/listener.test.ts.
+// Must stay quick to load, like the library. Test: test/e2e/web/access/listener.test.ts.
 import type { Client } from './client.ts'
 import type { WebLinkUsesView, WebOpenBody, WebOpenedView, WebRevokedView, WebStoppedView, WebView } from '../views/web.ts'
 

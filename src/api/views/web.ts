@@ -1,5 +1,5 @@
 // The JSON of the API: the links and sessions of the page. Made by `npm run docs` from the schemas of the daemon (scripts/views.ts): do not
-// edit. Test: test/e2e/web/listener.test.ts.
+// edit. Test: test/e2e/web/access/listener.test.ts.
 import type { WebRight } from '../../kernel/model/words.ts'
 
 /** POST /v1/web/open. */

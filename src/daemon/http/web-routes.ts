@@ -1,5 +1,5 @@
 // Routes of the page's links and sessions; routes.ts registers them. Those over TCP are the start of a session, and the proof of who answers.
-// Test: test/e2e/web/listener.test.ts, test/e2e/daemon/openapi.test.ts.
+// Test: test/e2e/web/access/listener.test.ts, test/e2e/daemon/openapi.test.ts.
 import { clientGoneSignal } from './event-stream.ts'
 import { webCodeBody, webHelloBody, webLinkQuery, webOpenBody } from './responses/web.ts'
 import { KernelError } from '../../kernel/model/errors.ts'

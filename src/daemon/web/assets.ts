@@ -1,6 +1,6 @@
 // The files of the page, as the build made them: a document, and files with hashes in their names, compressed beforehand. They are read
 // when the listener opens, so that an upgrade of the package changes nothing under a page that is open.
-// Must serve nothing but what it has read. Test: test/e2e/web/listener.test.ts.
+// Must serve nothing but what it has read. Test: test/e2e/web/access/listener.test.ts.
 import { readdir, readFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'

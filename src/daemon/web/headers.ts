@@ -1,5 +1,5 @@
 // The headers of every answer over TCP. The page loads nothing from elsewhere, is never framed, and makes no HTML from text.
-// Test: test/e2e/web/listener.test.ts.
+// Test: test/e2e/web/access/listener.test.ts.
 
 /** The name of the page's only Trusted Types policy, which makes the address of its worker. */
 const POLICY = 'reeve-worker'

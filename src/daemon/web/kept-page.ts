@@ -1,6 +1,6 @@
 // What of the page outlives a daemon that was killed or that starts anew. It is where the page is open, and the sessions that are remembered
 // or whose page was open. They are in a file of the home (0600), with hashes of the tokens alone. A file that others can read, or of another form, counts as none.
-// Must not open a port or decide who gets in. Test: test/tables/daemon/web/kept-page.test.ts, test/e2e/web/return.test.ts.
+// Must not open a port or decide who gets in. Test: test/tables/daemon/web/kept-page.test.ts, test/e2e/web/access/return.test.ts.
 import { constants } from 'node:fs'
 import { lstat, open, rename, rm } from 'node:fs/promises'
 import { z } from 'zod'

@@ -1,7 +1,7 @@
 // A listener of the page: two TCP servers, on 127.0.0.1 and on ::1, at one port; or one with TLS at the user's address. Each request meets the
 // door; one of the API then goes to the same Fastify app as those of the Unix socket. Must never answer a request by itself before the door,
 // and must never listen beyond loopback without TLS.
-// Test: test/e2e/web/listener.test.ts, test/e2e/web/security.test.ts.
+// Test: test/e2e/web/access/listener.test.ts, test/e2e/web/security.test.ts.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'

@@ -304,7 +304,7 @@ describe("the daemon's answers", () => {
     await walk('getWeb', '')
     await walk('revokeWebSessions', '')
     await walk('stopWeb', '')
-    // These need a browser's session: test/e2e/web/listener.test.ts.
+    // These need a browser's session: test/e2e/web/access/listener.test.ts.
     walked.add('startWebSession').add('proveToWebSession').add('revokeWebSession')
     await walk('getDocument', '')
     await walk('stopDaemon', '')

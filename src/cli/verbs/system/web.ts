@@ -1,5 +1,5 @@
 // `reeve web`: makes a link to the page and opens it, lists and ends sessions, and closes the page. Watches its link until the code is
-// void, and reports a second use. Test: test/e2e/web/verb.test.ts, test/e2e/web/elsewhere.test.ts.
+// void, and reports a second use. Test: test/e2e/web/access/verb.test.ts, test/e2e/web/access/elsewhere.test.ts.
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import type { WebOpenBody, WebOpenedView, WebSessionView } from '../../../api/views/web.ts'

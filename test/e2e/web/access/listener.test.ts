@@ -4,12 +4,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { WebView } from '../../../src/api/views/web.ts'
-import { helloText } from '../../../src/api/web-hello.ts'
-import { ManualClock } from '../../support/clock.ts'
-import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { ROOT } from '../../support/env.ts'
-import { sendRawHead, WebAccess } from '../../support/web/raw-requests.ts'
+import type { WebView } from '../../../../src/api/views/web.ts'
+import { helloText } from '../../../../src/api/web-hello.ts'
+import { ManualClock } from '../../../support/clock.ts'
+import { LocalDaemon } from '../../../support/daemon/local-daemon.ts'
+import { ROOT } from '../../../support/env.ts'
+import { sendRawHead, WebAccess } from '../../../support/web/raw-requests.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -3,9 +3,9 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { runCli, startCli } from '../../support/daemon/cli.ts'
-import { tempDir, type TempDir } from '../../support/tmp.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { runCli, startCli } from '../../../support/daemon/cli.ts'
+import { tempDir, type TempDir } from '../../../support/tmp.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
 
 let dir: TempDir
 let home: string

@@ -7,12 +7,12 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { WEB_PORT } from '../../../src/daemon/web/listener.ts'
-import { runCli } from '../../support/daemon/cli.ts'
-import { DaemonHome } from '../../support/daemon/daemon-home.ts'
-import { waitUntil } from '../../support/wait-until.ts'
-import { CHROMIUM, openChromium } from '../../support/web/chromium.ts'
-import { WebAccess } from '../../support/web/raw-requests.ts'
+import { WEB_PORT } from '../../../../src/daemon/web/listener.ts'
+import { runCli } from '../../../support/daemon/cli.ts'
+import { DaemonHome } from '../../../support/daemon/daemon-home.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
+import { CHROMIUM, openChromium } from '../../../support/web/chromium.ts'
+import { WebAccess } from '../../../support/web/raw-requests.ts'
 
 const STALE_MS = 5_000
 

@@ -2,11 +2,11 @@
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { connect } from '../../../src/index.ts'
-import { isSandboxed } from '../../../src/cli/actions/open-browser.ts'
-import { runCli, startCli } from '../../support/daemon/cli.ts'
-import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { HAS_TERMINAL, Terminal } from '../../support/daemon/terminal.ts'
+import { connect } from '../../../../src/index.ts'
+import { isSandboxed } from '../../../../src/cli/actions/open-browser.ts'
+import { runCli, startCli } from '../../../support/daemon/cli.ts'
+import { LocalDaemon } from '../../../support/daemon/local-daemon.ts'
+import { HAS_TERMINAL, Terminal } from '../../../support/daemon/terminal.ts'
 
 let daemon: LocalDaemon
 

@@ -8,11 +8,11 @@ import { createServer as createTlsServer, request as httpsRequest } from 'node:h
 import { createServer as createTcpServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { WebOpenBody, WebOpenedView, WebStartedView, WebView } from '../../../src/api/views/web.ts'
-import { ManualClock } from '../../support/clock.ts'
-import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { CHROMIUM, openChromium } from '../../support/web/chromium.ts'
-import { sendRawHead } from '../../support/web/raw-requests.ts'
+import type { WebOpenBody, WebOpenedView, WebStartedView, WebView } from '../../../../src/api/views/web.ts'
+import { ManualClock } from '../../../support/clock.ts'
+import { LocalDaemon } from '../../../support/daemon/local-daemon.ts'
+import { CHROMIUM, openChromium } from '../../../support/web/chromium.ts'
+import { sendRawHead } from '../../../support/web/raw-requests.ts'
 
 const HAS_OPENSSL = spawnSync('openssl', ['version']).status === 0
 const DAY_MS = 86_400_000
