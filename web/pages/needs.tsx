@@ -68,11 +68,7 @@ function Cards({ uuids, needs }: CardsProps): JSX.Element {
               <NeedTitle need={need} />
               <span class="why">{commandOf(need) === null ? need.title : <code>{commandOf(need)}</code>}</span>
             </a>
-            {need.ask ? (
-              <Answers key={need.ask.hash} uuid={need.uuid} ask={need.ask} hasComment={false} isShort />
-            ) : (
-              <Helpful uuid={need.uuid} />
-            )}
+            <CardAnswers need={need} />
           </li>
         ))}
         {uuids
@@ -91,6 +87,29 @@ function Cards({ uuids, needs }: CardsProps): JSX.Element {
       </p>
     </section>
   )
+}
+
+/** the longest command that a card shows whole */
+const MAX_COMMAND = 100
+
+/** Buttons that answer, if the card shows all of what is asked; else a link to the evidence. */
+function CardAnswers({ need }: { readonly need: NeedView }): JSX.Element {
+  const { ask, id, uuid } = need
+  if (!ask) return <Helpful uuid={uuid} />
+  const command = commandOf(need)
+  const isWhole = command === null ? ask.tool === null && ask.diff.length === 0 && need.task === null : isShown(command)
+  if (isWhole) return <Answers key={ask.hash} uuid={uuid} ask={ask} hasComment={false} isShort />
+  return (
+    <p class="buttons">
+      <button type="button" onClick={() => navigate(`/needs/${id}`)}>
+        Look at it
+      </button>
+    </p>
+  )
+}
+
+function isShown(command: string): boolean {
+  return command.length <= MAX_COMMAND && !command.includes('\n')
 }
 
 function NeedTitle({ need }: { readonly need: NeedView }): JSX.Element | null {
