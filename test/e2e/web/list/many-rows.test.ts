@@ -1,8 +1,8 @@
 // The list with 10,000 processes in Chromium: only the visible rows are in the document, and no process costs a request. Frames are measured
 // by `npm run bench web`.
 import { expect, test } from 'vitest'
-import { describePage } from '../../support/web/describe-page.ts'
-import { changeRows, sendManyRows } from '../../support/web/many-rows.ts'
+import { describePage } from '../../../support/web/describe-page.ts'
+import { changeRows, sendManyRows } from '../../../support/web/many-rows.ts'
 
 const COUNT = 10_000
 /** the most elements of the document, whatever is scrolled, folded or filtered */

@@ -1,6 +1,6 @@
 // The palette in Chromium: it opens pages and processes, and does what the current process can do, with the command line of each action.
 import { expect, test } from 'vitest'
-import { describePage } from '../../support/web/describe-page.ts'
+import { describePage } from '../../../support/web/describe-page.ts'
 
 describePage('the palette', {}, (world) => {
   test('opens a process that is typed, and pauses it there', async () => {
