@@ -250,10 +250,11 @@ describe('the rules for programs and promises', () => {
         'src/cli/actions/checkout.ts',
         'src/cli/actions/open-browser.ts',
         'src/cli/actions/web-by-ssh.ts',
+        'src/cli/screen/screen.ts',
       ].includes(file.path),
   )
 
-  test('only drivers/contain starts and signals programs (and start-daemon.ts and kill-daemon.ts the daemon, user-manager.ts systemctl, checkout.ts git, open-browser.ts a browser, web-by-ssh.ts ssh)', () => {
+  test('only drivers/contain starts and signals programs (and start-daemon.ts and kill-daemon.ts the daemon, user-manager.ts systemctl, checkout.ts git, open-browser.ts a browser, web-by-ssh.ts ssh, screen.ts stops itself)', () => {
     const starters = elsewhere.flatMap((file) =>
       file.imports
         .filter((imported) => /^(node:)?(child_process|cluster)$/.test(imported.from) && !imported.typeOnly)

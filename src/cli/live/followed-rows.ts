@@ -1,4 +1,4 @@
-// The rows of the daemon as its stream has sent them, and the daemon's clock, which clocks of rows need. Test: test/e2e/cli/watch.test.ts.
+// The rows of the daemon as its stream has sent them, and the daemon's clock, which clocks of rows need. Test: test/e2e/screen/watch.test.ts.
 import { applyRowEvent, type RowEvent, type RowView } from '../../index.ts'
 
 export class FollowedRows {

@@ -1,4 +1,4 @@
-// Makes the rows of `reeve ps --watch` from those that the daemon sends. Pure. Test: test/e2e/cli/watch.test.ts.
+// Makes the rows of `reeve ps --watch` from those that the daemon sends. Pure. Test: test/e2e/screen/watch.test.ts.
 import type { RowView } from '../../index.ts'
 import { needsUser } from '../../faces/attention.ts'
 import { elapsedAt } from '../../faces/format.ts'

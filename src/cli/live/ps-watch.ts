@@ -1,6 +1,6 @@
 // `reeve ps --watch`: keeps a table up to date with the rows that the daemon sends. On a terminal the table uses the alternate screen.
 // Every end but SIGKILL returns to the normal screen. Without a terminal the table is printed after each change. Redraws after changes, and
-// once a second for elapsed times. Must never start a daemon, because the user may have stopped it. Test: test/e2e/cli/watch.test.ts.
+// once a second for elapsed times. Must never start a daemon, because the user may have stopped it. Test: test/e2e/screen/watch.test.ts.
 import { ApiError } from '../../api/client/client.ts'
 import { connect, type Reeve, type RowView } from '../../index.ts'
 import { knownCostSum } from '../../api/known-cost.ts'
@@ -11,11 +11,11 @@ import { fitWidth, oneLine } from '../print/text.ts'
 import { fitRows } from './fit-rows.ts'
 import { FollowedRows } from './followed-rows.ts'
 import type { WatchRow } from './ps-rows.ts'
+import { Screen, type Size } from '../screen/screen.ts'
 import { Throttle } from './throttle.ts'
 
 /** the shortest time between two redraws */
 const MIN_REDRAW_MS = 200
-const CLOCK_MS = 1000
 
 /** The content of the table. Elapsed times grow without new data. */
 export interface WatchTable {
@@ -108,64 +108,48 @@ class TablePrinter implements Disposable {
   [Symbol.dispose](): void {}
 }
 
-/**
- * The sequence that switches to the alternate screen, hides the cursor, and cuts long lines. A line that is drawn while the terminal becomes
- * smaller would else take two lines.
- */
-const ENTER = '\x1b[?1049h\x1b[?25l\x1b[?7l'
-const EXIT = '\x1b[?7h\x1b[?25h\x1b[?1049l'
 /** the least height with a line of needs beside the summary; a lower terminal has one of both */
 const MIN_ROWS_FOR_BOTH = 6
 const AWAY_TEXT = 'the daemon does not answer; this is the last known state'
 
-/** Draws the table on the alternate screen. */
+/** Draws the table on a screen of its own. */
 class TableScreen implements Disposable {
   readonly #table: WatchTable
   readonly #out: Output
-  readonly #endRequest: EndRequest
-  readonly #clock: NodeJS.Timeout
+  readonly #screen: Screen
   #rows: readonly WatchRow[] = []
   #receivedAt = performance.now()
   #isDaemonAway = false
-  #isDisposed = false
 
   constructor(table: WatchTable, out: Output, endRequest: EndRequest) {
     this.#table = table
     this.#out = out
-    this.#endRequest = endRequest
-    process.stdout.write(ENTER)
-    process.stdout.on('resize', this.#draw)
-    process.on('exit', this.#dispose)
-    if (process.stdin.isTTY) {
-      process.stdin.setRawMode(true)
-      process.stdin.on('data', this.#onInput).on('end', endRequest.request).resume()
-    }
-    this.#clock = setInterval(this.#draw, CLOCK_MS)
+    this.#screen = new Screen({
+      draw: (size) => ({ lines: this.#linesFor(size) }),
+      onKey: ({ name, ctrl }) => {
+        if (name === 'q' || name === 'escape' || (ctrl && (name === 'c' || name === 'd'))) endRequest.request()
+      },
+      onInputClosed: endRequest.request,
+    })
   }
 
   async show(rows: readonly WatchRow[]): Promise<void> {
     this.#rows = rows
     this.#receivedAt = performance.now()
     this.#isDaemonAway = false
-    this.#draw()
+    this.#screen.requestFrame()
   }
 
   showDaemonAway(): void {
     this.#isDaemonAway = true
-    this.#draw()
+    this.#screen.requestFrame()
   }
 
   [Symbol.dispose](): void {
-    this.#dispose()
+    this.#screen[Symbol.dispose]()
   }
 
-  #onInput = (keys: Buffer): void => {
-    if (/[qQ\x03\x04]|^\x1b$/.test(keys.toString('latin1'))) this.#endRequest.request()
-  }
-
-  #draw = (): void => {
-    if (this.#isDisposed) return
-    const { columns = 80, rows: height = 24 } = process.stdout
+  #linesFor({ columns, rows: height }: Size): string[] {
     const lines = this.#table.lines(this.#rows, columns, performance.now() - this.#receivedAt)
     const cut = (text: string): string => fitWidth(text, columns, this.#out.ellipsis)
     const head = this.#headLines(height).map(([colour, text]) => this.#out.paint(colour, cut(text)))
@@ -175,11 +159,7 @@ class TableScreen implements Disposable {
       isUrgent: (row) => this.#rows[row]?.needsUser === true,
       cut,
     })
-    // The lines are overwritten, because clearing the screen first would make it flicker. Each line is cleared before its text: after a text
-    // of the whole width, terminals would clear its last character.
-    const screen = [...head, ...shown].slice(0, height)
-    const clear = (line: number): string => (line === screen.length - 1 ? '\x1b[J' : '\x1b[K')
-    process.stdout.write(`\x1b[H${screen.map((text, line) => `${clear(line)}${text}`).join('\r\n')}`)
+    return [...head, ...shown].slice(0, height)
   }
 
   /** What is above the table: the needs, and the summary. */
@@ -189,20 +169,6 @@ class TableScreen implements Disposable {
     const summary = ['dim', summaryOf(this.#rows)] as const
     if (needs === null) return [summary]
     return height < MIN_ROWS_FOR_BOTH ? [['yellow', needs]] : [summary, ['yellow', needs]]
-  }
-
-  #dispose = (): void => {
-    if (this.#isDisposed) return
-    this.#isDisposed = true
-    clearInterval(this.#clock)
-    process.off('exit', this.#dispose)
-    process.stdout.off('resize', this.#draw)
-    if (process.stdin.isTTY) {
-      process.stdin.off('data', this.#onInput).off('end', this.#endRequest.request)
-      process.stdin.setRawMode(false)
-      process.stdin.pause()
-    }
-    process.stdout.write(EXIT)
   }
 }
 

@@ -3,20 +3,21 @@
 
 export class Throttle implements Disposable {
   readonly #action: () => void
-  readonly #intervalMs: number
+  /** the shortest time between two runs */
+  intervalMs: number
   #timer: NodeJS.Timeout | undefined
   #lastAt = -Infinity
   #isDisposed = false
 
   constructor(intervalMs: number, action: () => void) {
-    this.#intervalMs = intervalMs
+    this.intervalMs = intervalMs
     this.#action = action
   }
 
   /** Runs the action soon; does nothing if a run is already scheduled. */
   request(): void {
     if (this.#timer || this.#isDisposed) return
-    const waitMs = this.#lastAt + this.#intervalMs - performance.now()
+    const waitMs = this.#lastAt + this.intervalMs - performance.now()
     this.#timer = setTimeout(this.#run, Math.max(0, waitMs))
   }
 

@@ -3,9 +3,19 @@
 import { stripControls } from './text.ts'
 import type { Prose } from './prose.ts'
 
-type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan'
+type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'inverse'
 /** the number of each style in an escape sequence */
-const STYLES: Readonly<Record<Style, number>> = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 }
+const STYLES: Readonly<Record<Style, number>> = {
+  bold: 1,
+  dim: 2,
+  red: 31,
+  green: 32,
+  yellow: 33,
+  blue: 34,
+  magenta: 35,
+  cyan: 36,
+  inverse: 7,
+}
 
 /** the longest time for which an unfinished word is withheld, in ms */
 const MAX_WORD_DELAY_MS = 250

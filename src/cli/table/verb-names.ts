@@ -37,7 +37,6 @@ export function findVerbName(
 
 /** Verbs of other tools, each with the reeve command that does the same. */
 const FOREIGN_VERBS: Readonly<Record<string, string>> = {
-  top: 'ps -w',
   list: 'ps',
   ls: 'ps',
   status: 'ps',

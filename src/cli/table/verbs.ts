@@ -6,6 +6,7 @@ import { MCP } from './mcp.ts'
 import { WEB } from './web.ts'
 import { HEARTBEAT } from './heartbeat.ts'
 import { NEEDS } from './needs.ts'
+import { TOP } from './top.ts'
 import { COMPOSE } from './compose.ts'
 import { CREW } from './crew.ts'
 import { HISTORY } from './history.ts'
@@ -479,6 +480,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   ...CREW,
   ...COMPOSE,
   ...NEEDS,
+  ...TOP,
   ...HEARTBEAT,
   ...MCP,
   ...WEB,

@@ -4,6 +4,8 @@
 import { displayWidth } from '../../../src/cli/print/text.ts'
 
 const SEQUENCE = /^\x1b\[(\??)([0-9;]*)([A-Za-z])/
+/** a title, or a text for the clipboard */
+const TERMINAL_COMMAND = /^\x1b\][0-9]+;[^\x07]*\x07/
 const WIDE_SECOND_CELL = ''
 
 export class TerminalEmulator {
@@ -16,6 +18,8 @@ export class TerminalEmulator {
   column = 0
   /** the numbers of the modes that are on */
   readonly modes = new Set<string>(['25'])
+  /** the titles and texts for the clipboard so far */
+  readonly terminalCommands: string[] = []
 
   constructor(columns: number, height = 24) {
     this.columns = columns
@@ -34,6 +38,12 @@ export class TerminalEmulator {
   write(text: string): void {
     let rest = text
     while (rest !== '') {
+      const command = TERMINAL_COMMAND.exec(rest)?.[0]
+      if (command !== undefined) {
+        this.terminalCommands.push(command.slice(2, -1))
+        rest = rest.slice(command.length)
+        continue
+      }
       const sequence = rest.startsWith('\x1b') ? SEQUENCE.exec(rest) : null
       if (rest.startsWith('\x1b') && !sequence) throw new Error(`not understood: ${JSON.stringify(rest.slice(0, 10))}`)
       const taken = sequence?.[0] ?? String.fromCodePoint(rest.codePointAt(0) ?? 0)
@@ -90,12 +100,21 @@ export class TerminalEmulator {
     if (letter === 'A') [this.row, this.column] = [Math.max(this.#top, this.row - count), column]
     else if (letter === 'C') this.column = Math.min(this.columns - 1, column + count)
     else if (letter === 'G') this.column = Math.min(this.columns, count) - 1
-    else if (letter === 'H') [this.row, this.column] = [this.#top, 0]
+    else if (letter === 'H') this.#moveTo(numbers)
+    else if (letter === 'K' && numbers === '2') this.#line().length = 0
     else if (letter === 'K') this.#line().length = Math.min(this.#line().length, this.column)
     else if (letter === 'J') {
       this.#line().length = Math.min(this.#line().length, this.column)
       this.#cells.length = this.row + 1
     } else throw new Error(`not understood: ${letter}`)
+  }
+
+  /** `position`: row and column from 1, as `3;1` */
+  #moveTo(position: string): void {
+    const [row = 1, column = 1] = position.split(';').map((number) => Number(number) || 1)
+    this.row = this.#top + Math.min(row, this.height) - 1
+    this.column = Math.min(column, this.columns) - 1
+    while (this.#cells.length <= this.row) this.#cells.push([])
   }
 
   #mode(numbers: string, isOn: boolean): void {

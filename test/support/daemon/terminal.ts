@@ -94,9 +94,22 @@ export class Terminal implements Disposable {
     this.#child.stdin?.write(keys)
   }
 
+  /** Stops reading the output, as a slow connection does. Buffers on the way fill up, and the command line cannot write any more. */
+  pauseReading(): void {
+    this.#child.stdout?.pause()
+  }
+
+  resumeReading(): void {
+    this.#child.stdout?.resume()
+  }
+
   /** Resolves when this text is on the screen; rejects with the screen if it never comes. */
-  async waitForText(expected: string | RegExp): Promise<void> {
-    const isThere = (): boolean => (typeof expected === 'string' ? this.text.includes(expected) : expected.test(this.text))
+  waitForText(expected: string | RegExp): Promise<void> {
+    return this.waitFor(() => (typeof expected === 'string' ? this.text.includes(expected) : expected.test(this.text)), expected)
+  }
+
+  /** Resolves when the condition holds; checks it at each output. `expected`: the condition in words. */
+  async waitFor(isThere: () => boolean, expected: string | RegExp): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const checkText = (): void => {
       if (isThere()) resolve()

@@ -19,7 +19,8 @@ export const GROUPS: readonly (readonly [title: string, verbs: Readonly<Record<s
   [
     'Look',
     {
-      ps: 'list processes',
+      ps: '',
+      top: 'list, watch, steer',
       web: 'open the web page',
       inspect: 'show one process',
       steps: 'show its model calls',

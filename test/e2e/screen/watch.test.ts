@@ -38,7 +38,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     await run('pause', 'comes')
     await terminal.waitForText(/⏸ suspended .*paused: by user/)
     await run('kill', 'comes')
-    await terminal.waitForText(/^0 processes \| q ends\nPID .*$/)
+    await terminal.waitForText(/^0 processes \| q ends\nPID .*\n*$/)
     terminal.type('q')
     expect([await terminal.exitCode, terminal.isRestored, terminal.text.trim()]).toEqual([0, true, ''])
     expect([terminal.screen.modes.has('1049'), terminal.screen.modes.has('25')]).toEqual([false, true])

@@ -1,0 +1,130 @@
+// The actions of `reeve top`: each with the command line that does the same. Test: test/tables/cli/top/controller.test.ts.
+import type { NeedView } from '../../api/views/needs.ts'
+import type { AskView, SteerView } from '../../api/views/process.ts'
+import { shellWord } from '../../api/text/shell-quote.ts'
+import { formatCount } from '../../faces/format.ts'
+import { commandName, titleOf } from '../../faces/process-names.ts'
+import type { Reeve, RowView } from '../../index.ts'
+import type { Action } from './dialogs.ts'
+
+type OptionKind = AskView['options'][number]['kind']
+
+/** An action on each of the rows. `verb`: its command line without the processes; `done`: what it did, before the names. */
+function onEach(rows: readonly RowView[], verb: string, done: string, act: (reeve: Reeve, uuid: string) => Promise<SteerView>): Action {
+  return {
+    command: `${verb} ${rows.map(commandName).join(' ')}`,
+    run: async (reeve) => {
+      const steered = await Promise.all(rows.map(({ uuid }) => act(reeve, uuid)))
+      const notes = steered.flatMap(({ note }) => note ?? [])
+      const more = steered.reduce((sum, { affected }) => sum + Math.max(0, affected - 1), 0)
+      return [`${done} ${namesOf(rows)}${more > 0 ? ` and ${more} below` : ''}`, ...notes].join('; ')
+    },
+  }
+}
+
+function namesOf(rows: readonly RowView[]): string {
+  return rows.length > 3 ? formatCount(rows.length, 'process') : rows.map(titleOf).join(', ')
+}
+
+/** Pauses the rows with all below them, or resumes them if the first one is paused. */
+export function pauseOrResume(rows: readonly RowView[]): Action {
+  return rows[0]?.status === 'suspended'
+    ? onEach(rows, 'reeve resume --subtree', 'resumed', (reeve, uuid) => reeve.resume(uuid, { subtree: true }))
+    : onEach(rows, 'reeve pause --subtree', 'pause of', (reeve, uuid) => reeve.pause(uuid, { subtree: true }))
+}
+
+export function pauseNow(rows: readonly RowView[]): Action {
+  return onEach(rows, 'reeve pause --subtree --now', 'paused', (reeve, uuid) => reeve.pause(uuid, { subtree: true, now: true }))
+}
+
+export function interrupt(row: RowView): Action {
+  return onEach([row], 'reeve kill -s INT', 'interrupted', (reeve, uuid) => reeve.signal(uuid, 'SIGINT'))
+}
+
+/** the time between SIGTERM and SIGKILL of a stop, as in `reeve stop` */
+const STOP_GRACE_MS = 10_000
+
+/** Ends a process with all below it. */
+export function endTree(rows: readonly RowView[], how: 'stop' | 'kill'): Action {
+  return how === 'stop'
+    ? onEach(rows, 'reeve kill --subtree --grace 10s', 'stop of', (reeve, uuid) =>
+        reeve.signalTree(uuid, 'SIGTERM', { leastGraceMs: STOP_GRACE_MS }),
+      )
+    : onEach(rows, 'reeve kill --subtree -s KILL', 'killed', (reeve, uuid) => reeve.signalTree(uuid, 'SIGKILL'))
+}
+
+export function markSeen(rows: readonly RowView[]): Action {
+  return onEach(rows, 'reeve needs --seen', 'seen:', (reeve, uuid) => reeve.markSeen(uuid))
+}
+
+export function sendMessage(row: RowView, text: string): Action {
+  return {
+    command: `reeve send ${commandName(row)} ${shellWord(text)}`,
+    run: async (reeve) => {
+      const { queueCount } = await reeve.send(row.uuid, text)
+      return queueCount > 0 ? `${titleOf(row)} reads it after this turn` : `sent to ${titleOf(row)}`
+    },
+  }
+}
+
+/** Resumes a process with a message. */
+export function resumeWith(row: RowView, text: string): Action {
+  const hasMessage = text.trim() !== ''
+  return onEach([row], `reeve resume${hasMessage ? ` --message ${shellWord(text)}` : ''}`, 'resumed', (reeve, uuid) =>
+    reeve.resume(uuid, hasMessage ? { message: text } : {}),
+  )
+}
+
+/** Forks a process after a step. */
+export function forkAfter(row: RowView, step: number, text: string): Action {
+  const hasMessage = text.trim() !== ''
+  return {
+    command: `reeve resume ${commandName(row)} --fork --from-step ${step}${hasMessage ? ` --message ${shellWord(text)}` : ''}`,
+    run: async (reeve) => {
+      const { process } = await reeve.fork(row.uuid, { fromStep: step, ...(hasMessage ? { message: text } : {}) })
+      return `process ${process.pid} is a fork of ${titleOf(row)} after step ${step}`
+    },
+  }
+}
+
+/** Adds USD to the budget of a process. A process that its budget has paused continues. */
+export function raiseBudget(row: RowView, usd: number): Action {
+  return onEach([row], `reeve resume --budget-usd +${usd}`, `$${usd} more for`, (reeve, uuid) =>
+    reeve.resume(uuid, { raise: { budgetUsd: usd } }),
+  )
+}
+
+/** The answer of a question by the kind of an option; null: it has no such option. */
+export function answerByKind(need: NeedView, kind: OptionKind): Action | null {
+  const option = need.ask?.options.find((one) => one.kind === kind)
+  return option ? answerOption(need, option) : null
+}
+
+/** All answers of a question, for a choice. */
+export function answerChoices(need: NeedView): [name: string, action: Action][] {
+  return (need.ask?.options ?? []).map((option) => [option.name, answerOption(need, option)])
+}
+
+function answerOption(need: NeedView, option: AskView['options'][number]): Action {
+  const { ask, uuid } = need
+  const number = (ask?.options.indexOf(option) ?? 0) + 1
+  return {
+    command: `reeve answer ${commandName(need)} ${number}`,
+    run: async (reeve) => {
+      if (ask) await reeve.answer(uuid, { id: ask.id, option: option.id, seen: ask.hash })
+      return `answered: ${option.name}`
+    },
+  }
+}
+
+/** The answer of a question by text. */
+export function answerText(need: NeedView, text: string): Action {
+  const { ask, uuid } = need
+  return {
+    command: `reeve answer ${commandName(need)} ${shellWord(text)}`,
+    run: async (reeve) => {
+      if (ask) await reeve.answer(uuid, { id: ask.id, text, seen: ask.hash })
+      return 'answered'
+    },
+  }
+}

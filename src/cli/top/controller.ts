@@ -1,0 +1,352 @@
+// What the keys of `reeve top` do: they change the model, open dialogs, or give an action for the daemon.
+// Test: test/tables/cli/top/controller.test.ts.
+import { actionOfKey, actionsAt, beginsSequence, keyTexts, KEYS, type KeyAction, type KeyPlace } from '../../faces/keys.ts'
+import { titleOf } from '../../faces/process-names.ts'
+import type { RowView } from '../../index.ts'
+import type { Key } from '../live/line-editor.ts'
+import * as actions from './actions.ts'
+import {
+  ChoiceDialog,
+  ConfirmDialog,
+  PaletteDialog,
+  TextDialog,
+  TextPage,
+  type Action,
+  type PaletteChoice,
+  type Dialog,
+  type Outcome,
+} from './dialogs.ts'
+import type { TopModel } from './model.ts'
+
+/** The keys that only a terminal screen has. */
+const SCREEN_KEYS: Readonly<Record<string, keyof typeof SCREEN_ACTIONS>> = {
+  q: 'leave',
+  'Control+c': 'leave',
+  R: 'resumeWith',
+  e: 'showEnded',
+  M: 'mouse',
+  '[': 'previousTab',
+  ']': 'nextTab',
+}
+const SCREEN_ACTIONS = {
+  leave: 'leave',
+  resumeWith: 'resume with a message …',
+  showEnded: 'show all processes that ended in the last 24 hours',
+  mouse: 'the wheel scrolls, and a click selects; the terminal selects no text then',
+  previousTab: 'the previous tab of the panel',
+  nextTab: 'the next tab of the panel',
+} as const
+
+const PLACES: ReadonlySet<KeyPlace> = new Set(['anywhere', 'list', 'need'])
+/** a question that appeared less than this ago takes no key, in ms: the key may have been meant for something else */
+const GUARD_MS = 400
+/** the rows that a page key moves by */
+const PAGE_ROWS = 10
+
+const KEY_NAMES: Readonly<Record<string, string>> = {
+  up: 'ArrowUp',
+  down: 'ArrowDown',
+  left: 'ArrowLeft',
+  right: 'ArrowRight',
+  return: 'Enter',
+  enter: 'Enter',
+  escape: 'Escape',
+  pageup: 'PageUp',
+  pagedown: 'PageDown',
+  home: 'Home',
+  end: 'End',
+  tab: 'Tab',
+}
+
+/** The name of a key as the table of keys has it. */
+function nameOf({ name, ctrl, sequence }: Key): string {
+  if (ctrl && name !== undefined) return `Control+${name}`
+  return (name === undefined ? undefined : KEY_NAMES[name]) ?? sequence ?? ''
+}
+
+export class Controller {
+  readonly #model: TopModel
+  readonly #mono: () => number
+  /** the first of two keys after each other */
+  #begun = ''
+
+  /** `mono`: reads the monotonic clock, in ms */
+  constructor(model: TopModel, mono: () => number) {
+    this.#model = model
+    this.#mono = mono
+  }
+
+  onKey(key: Key): Outcome | null {
+    const { dialog } = this.#model
+    if (dialog) return this.#onDialogKey(dialog, key)
+    const name = `${this.#begun}${nameOf(key)}`
+    this.#begun = ''
+    this.#model.notice = null
+    const own = Object.hasOwn(SCREEN_KEYS, name) ? SCREEN_KEYS[name] : undefined
+    if (own) return this.#onScreenAction(own)
+    const action = actionOfKey(name, PLACES)
+    if (action) return this.#onAction(action, name)
+    if (beginsSequence(name)) this.#begun = `${name} `
+    return null
+  }
+
+  #onDialogKey(dialog: Dialog, key: Key): Outcome | null {
+    const result = dialog.onKey(key)
+    if (result === 'stay') return null
+    this.#model.dialog = null
+    if (result === 'close') return null
+    return 'choose' in result ? result.choose() : { type: 'action', action: result }
+  }
+
+  #onScreenAction(action: keyof typeof SCREEN_ACTIONS): Outcome | null {
+    const model = this.#model
+    switch (action) {
+      case 'leave':
+        return { type: 'leave' }
+      case 'resumeWith':
+        return this.#withRow((row) =>
+          this.#open(
+            new TextDialog({
+              title: `resume ${titleOf(row)}`,
+              lines: ['A message for it, or nothing:'],
+              actionOf: (text) => actions.resumeWith(row, text),
+            }),
+          ),
+        )
+      case 'showEnded':
+        model.showsEnded = !model.showsEnded
+        model.setFilter(model.filter)
+        return this.#say(
+          model.showsEnded ? 'with the ended processes of the last 24 hours' : 'living processes, and ended ones that you have not seen',
+        )
+      case 'mouse':
+        return { type: 'mouse' }
+      case 'previousTab':
+      case 'nextTab':
+        model.movePeekTab(action === 'nextTab' ? 1 : -1)
+        return null
+    }
+  }
+
+  #onAction(action: KeyAction, key: string): Outcome | null {
+    return this.#onMove(action, key) ?? this.#onProcessAction(action)
+  }
+
+  /** Keys that change only what is shown. */
+  #onMove(action: KeyAction, key: string): null {
+    const model = this.#model
+    const count = model.lines().length
+    const moves: Partial<Record<KeyAction, () => void>> = {
+      selectNext: () => model.scrollOrMove(1),
+      selectPrevious: () => model.scrollOrMove(-1),
+      pageDown: () => model.scrollOrMove(PAGE_ROWS),
+      pageUp: () => model.scrollOrMove(-PAGE_ROWS),
+      selectFirst: () => model.scrollOrMove(-count),
+      selectLast: () => model.scrollOrMove(count),
+      unfold: () => model.unfold(),
+      fold: () => model.foldOrGoUp(),
+      unfoldLevel: () => model.foldLevel(false),
+      foldLevel: () => model.foldLevel(true),
+      unfoldAll: () => model.unfoldAll(),
+      peek: () => model.togglePeek(),
+      open: () => model.toggleWholePeek(),
+      tag: () => model.toggleTag(),
+      sort: () => model.nextOrder(),
+      nextNeed: () => model.moveNeed(1),
+      previousNeed: () => model.moveNeed(-1),
+      goToNeed: () => model.selectNeed(Number(key) - 1),
+      close: () => model.close(),
+      filter: () => this.#openFilter(),
+      showKeys: () => this.#open(new TextPage('keys', keyLines())),
+      openPalette: () => this.#openPalette(),
+    }
+    moves[action]?.()
+    return null
+  }
+
+  /** Keys that concern processes. */
+  #onProcessAction(action: KeyAction): Outcome | null {
+    const model = this.#model
+    const { targets } = model
+    switch (action) {
+      case 'pauseOrResume':
+        return this.#onTargets(actions.pauseOrResume)
+      case 'pauseNow':
+        return this.#onTargets(actions.pauseNow)
+      case 'markSeen':
+        return this.#onTargets(actions.markSeen)
+      case 'stop':
+      case 'kill':
+        return targets.length === 0 ? this.#say('select a process first') : this.#confirmEnd(targets, action)
+      case 'interrupt':
+        return this.#withRow((row) => ({ type: 'action', action: actions.interrupt(row) }))
+      case 'message':
+        return this.#withRow((row) =>
+          this.#open(
+            new TextDialog({
+              title: `message to ${titleOf(row)}`,
+              actionOf: (text) => (text.trim() === '' ? null : actions.sendMessage(row, text)),
+            }),
+          ),
+        )
+      case 'fork':
+        return this.#withRow((row) => this.#openFork(row))
+      case 'raiseBudget':
+        return this.#withRow((row) => this.#openBudget(row))
+      case 'allow':
+        return this.#answer('allow_once')
+      case 'allowAlways':
+        return this.#answer('allow_always')
+      case 'deny':
+        return this.#answer('reject_once')
+      case 'denyAlways':
+        return this.#answer('reject_always')
+      case 'reply':
+        return this.#reply()
+      case 'copyPath':
+        return this.#withRow((row) => ({ type: 'copy', text: row.directory }))
+      case 'copyCommand':
+        return this.#withRow((row) => ({ type: 'copy', text: `reeve attach ${row.name ?? row.pid}` }))
+      case 'copyUuid':
+        return this.#withRow((row) => ({ type: 'copy', text: row.uuid }))
+      default:
+        return null
+    }
+  }
+
+  #onTargets(make: (rows: readonly RowView[]) => Action): Outcome | null {
+    const { targets } = this.#model
+    return targets.length === 0 ? this.#say('select a process first') : { type: 'action', action: make(targets) }
+  }
+
+  #confirmEnd(rows: readonly RowView[], how: 'stop' | 'kill'): Outcome | null {
+    const [first] = rows
+    if (!first) return null
+    const names = rows.map(titleOf).join(', ')
+    const dialog = new ConfirmDialog(`${how} ${names} with all below?`, actions.endTree(rows, how), this.#mono)
+    this.#open(dialog)
+    return { type: 'stakes', dialog, row: first, how }
+  }
+
+  #openFork(row: RowView): Outcome | null {
+    if (row.forks === 'no') return this.#say(`${titleOf(row)} cannot be forked: it has no history that another process can continue`)
+    return this.#open(
+      new TextDialog({
+        title: `fork of ${titleOf(row)}`,
+        lines: [`The number of the step after which the fork continues (0 to ${row.step}), and a message if you want:`],
+        text: `${row.step} `,
+        actionOf: (text) => {
+          const [, step, message = ''] = /^(\d+)\s*(.*)$/s.exec(text.trim()) ?? []
+          return step === undefined ? null : actions.forkAfter(row, Number(step), message)
+        },
+      }),
+    )
+  }
+
+  #openBudget(row: RowView): Outcome | null {
+    return this.#open(
+      new TextDialog({
+        title: `budget of ${titleOf(row)}`,
+        lines: ['The USD that it may spend in addition:'],
+        actionOf: (text) => {
+          const usd = Number(text.trim().replace(/^\+?\$?/, ''))
+          return text.trim() === '' || !Number.isFinite(usd) || usd <= 0 ? null : actions.raiseBudget(row, usd)
+        },
+      }),
+    )
+  }
+
+  #openFilter(): Outcome | null {
+    const model = this.#model
+    const before = model.filter
+    return this.#open(
+      new TextDialog({
+        title: 'filter',
+        lines: ['Words, and conditions such as status:waiting agent:claude cost:>5 is:asking under:NAME'],
+        text: before,
+        actionOf: () => null,
+        onChange: (text) => model.setFilter(text),
+        onCancel: () => model.setFilter(before),
+      }),
+    )
+  }
+
+  /** All actions and processes, found by a part of their names. */
+  #openPalette(): Outcome | null {
+    const commands = actionsAt(PLACES)
+      .filter((action) => !MOVES.has(action))
+      .map((action): PaletteChoice => ({
+        text: `${KEYS[action].does}  (${keyTexts(action).join(' ')})`,
+        choose: () => this.#onAction(action, ''),
+      }))
+    const processes = [...this.#model.rows.values()].map((row): PaletteChoice => ({
+      text: `${row.pid} ${titleOf(row)}`,
+      choose: () => this.#show(row.uuid),
+    }))
+    return this.#open(new PaletteDialog([...commands, ...processes]))
+  }
+
+  #show(uuid: string): null {
+    this.#model.reveal(uuid)
+    return null
+  }
+
+  #answer(kind: Parameters<typeof actions.answerByKind>[1]): Outcome | null {
+    const need = this.#model.selectedNeed
+    if (!need?.ask) return this.#say('the selected process asks nothing; n goes to the next question')
+    if (this.#model.shownMs(need, this.#mono()) < GUARD_MS) return this.#say('this question has just appeared; press the key again')
+    const action = actions.answerByKind(need, kind)
+    return action ? { type: 'action', action } : this.#say('the question has no such option; r lists its options')
+  }
+
+  #reply(): Outcome | null {
+    const need = this.#model.selectedNeed
+    if (!need?.ask) return this.#say('the selected process asks nothing; m writes a message')
+    const choices = actions.answerChoices(need)
+    return this.#open(
+      choices.length > 0
+        ? new ChoiceDialog(need.title, choices)
+        : new TextDialog({ title: need.title, actionOf: (text) => (text.trim() === '' ? null : actions.answerText(need, text)) }),
+    )
+  }
+
+  #withRow(use: (row: RowView) => Outcome | null): Outcome | null {
+    const row = this.#model.selectedRow
+    return row ? use(row) : this.#say('select a process first')
+  }
+
+  #open(dialog: Dialog): null {
+    this.#model.dialog = dialog
+    return null
+  }
+
+  #say(text: string): null {
+    this.#model.notice = { text, isError: false }
+    return null
+  }
+}
+
+/** The actions that need no command line. */
+const MOVES: ReadonlySet<KeyAction> = new Set([
+  'openPalette',
+  'goToPage',
+  'goToNeed',
+  'close',
+  'selectNext',
+  'selectPrevious',
+  'pageDown',
+  'pageUp',
+  'selectFirst',
+  'selectLast',
+])
+
+/** All keys with what they do. */
+function keyLines(): string[] {
+  const table = actionsAt(PLACES).filter((action) => action !== 'goToPage')
+  const shared = table.map((action): [string, string] => [keyTexts(action).join(' '), KEYS[action].does])
+  const own = Object.entries(SCREEN_KEYS).map(([key, action]): [string, string] => [
+    key.replace('Control+', 'Ctrl+'),
+    SCREEN_ACTIONS[action],
+  ])
+  return [...shared, ...own].map(([keys, does]) => `  ${keys.padEnd(14)} ${does}`)
+}

@@ -1,0 +1,228 @@
+// The dialogs of `reeve top`. Each takes keys until it is closed, and may give an action. Ending actions first show what they cost, and are
+// confirmed by another key than the one that opened the dialog. Test: test/tables/cli/top/controller.test.ts.
+import type { Reeve, RowView } from '../../index.ts'
+import { LineEditor, type Key } from '../live/line-editor.ts'
+
+/** Something to do at the daemon. */
+export interface Action {
+  /** the command line that does the same */
+  readonly command: string
+  /** Does it, and resolves to a text for the user. Errors: those of the daemon. */
+  readonly run: (reeve: Reeve) => Promise<string>
+}
+
+/** What a key gives besides a change of what is shown. */
+export type Outcome =
+  | { readonly type: 'action'; readonly action: Action }
+  /** the costs of an ending are wanted for its dialog */
+  | { readonly type: 'stakes'; readonly dialog: ConfirmDialog; readonly row: RowView; readonly how: 'stop' | 'kill' }
+  | { readonly type: 'copy'; readonly text: string }
+  | { readonly type: 'mouse' }
+  | { readonly type: 'leave' }
+
+/** An entry of the palette. */
+export interface PaletteChoice {
+  readonly text: string
+  readonly choose: () => Outcome | null
+}
+
+/** What a dialog does with a key. `close`: it is over; an action or a choice also ends it. */
+export type DialogResult = 'stay' | 'close' | Action | PaletteChoice
+
+export interface Dialog {
+  readonly title: string
+  /** the lines above the input */
+  readonly lines: readonly string[]
+  /** the keys that it takes, for the last line */
+  readonly keys: string
+  /** the command line of its action; null: unknown yet */
+  readonly command: string | null
+  readonly editor?: LineEditor
+  onKey(key: Key): DialogResult
+}
+
+/** how long a new dialog takes no confirming key, in ms: it may have been meant for something else */
+const GUARD_MS = 400
+const CONFIRM_KEY = 'y'
+
+export class ConfirmDialog implements Dialog {
+  readonly title: string
+  readonly keys = `${CONFIRM_KEY} yes  Esc no`
+  readonly #action: Action
+  readonly #openedAt: number
+  readonly #mono: () => number
+  /** what the action costs; null: it was requested */
+  stakes: readonly string[] | null = null
+
+  /** `mono`: reads the monotonic clock, in ms */
+  constructor(title: string, action: Action, mono: () => number) {
+    this.title = title
+    this.#action = action
+    this.#mono = mono
+    this.#openedAt = mono()
+  }
+
+  get command(): string {
+    return this.#action.command
+  }
+
+  get lines(): readonly string[] {
+    return this.stakes ?? ['asks the daemon what this would cost']
+  }
+
+  onKey(key: Key): DialogResult {
+    if (isCancel(key) || key.sequence === 'n') return 'close'
+    const isReady = this.stakes !== null && this.#mono() - this.#openedAt >= GUARD_MS
+    return key.sequence === CONFIRM_KEY && isReady ? this.#action : 'stay'
+  }
+}
+
+export interface TextDialogOptions {
+  readonly title: string
+  readonly lines?: readonly string[]
+  readonly text?: string
+  /** returns the action of the text; null: the text is not valid */
+  readonly actionOf: (text: string) => Action | null
+  /** called with the text after each key */
+  readonly onChange?: (text: string) => void
+  /** called when the dialog is cancelled */
+  readonly onCancel?: () => void
+}
+
+export class TextDialog implements Dialog {
+  readonly title: string
+  readonly lines: readonly string[]
+  readonly keys = 'Enter done  Esc cancel'
+  readonly editor = new LineEditor()
+  readonly #options: TextDialogOptions
+
+  constructor(options: TextDialogOptions) {
+    this.#options = options
+    this.title = options.title
+    this.lines = options.lines ?? []
+    this.editor.insert(options.text ?? '')
+  }
+
+  get command(): string | null {
+    return this.#options.actionOf(this.editor.text)?.command ?? null
+  }
+
+  onKey(key: Key): DialogResult {
+    if (isCancel(key)) {
+      this.#options.onCancel?.()
+      return 'close'
+    }
+    const { text: before, cursor } = this.editor
+    const submitted = this.editor.onKey(key)
+    if (submitted === undefined) {
+      this.#options.onChange?.(this.editor.text)
+      return 'stay'
+    }
+    const action = this.#options.actionOf(submitted)
+    if (action) return action
+    if (this.#options.onChange) return 'close'
+    this.editor.text = before
+    this.editor.cursor = cursor
+    return 'stay'
+  }
+}
+
+/** A choice between actions by a number. */
+export class ChoiceDialog implements Dialog {
+  readonly title: string
+  readonly lines: readonly string[]
+  readonly keys: string
+  readonly command = null
+  readonly #actions: readonly Action[]
+
+  constructor(title: string, choices: readonly (readonly [name: string, action: Action])[]) {
+    this.title = title
+    this.lines = choices.map(([name], index) => `${index + 1} ${name}`)
+    this.keys = `1-${choices.length} choose  Esc cancel`
+    this.#actions = choices.map(([, action]) => action)
+  }
+
+  onKey(key: Key): DialogResult {
+    if (isCancel(key)) return 'close'
+    return this.#actions[Number(key.sequence) - 1] ?? 'stay'
+  }
+}
+
+/** the most choices that the palette lists */
+const MAX_CHOICES = 12
+
+/** Finds a command or a process by a part of its name. */
+export class PaletteDialog implements Dialog {
+  readonly title = 'commands and processes'
+  readonly keys = 'Enter the first one  ↑↓ select  Esc cancel'
+  readonly command = null
+  readonly editor = new LineEditor()
+  readonly #choices: readonly PaletteChoice[]
+  #index = 0
+
+  constructor(choices: readonly PaletteChoice[]) {
+    this.#choices = choices
+  }
+
+  get #found(): PaletteChoice[] {
+    const words = this.editor.text.toLowerCase().split(/\s+/)
+    return this.#choices.filter(({ text }) => words.every((word) => text.toLowerCase().includes(word))).slice(0, MAX_CHOICES)
+  }
+
+  get lines(): readonly string[] {
+    const found = this.#found
+    return found.length === 0 ? ['  nothing has this name'] : found.map(({ text }, index) => `${index === this.#index ? '>' : ' '} ${text}`)
+  }
+
+  onKey(key: Key): DialogResult {
+    if (isCancel(key)) return 'close'
+    if (key.name === 'up' || key.name === 'down') {
+      this.#index = Math.max(0, Math.min(this.#found.length - 1, this.#index + (key.name === 'up' ? -1 : 1)))
+      return 'stay'
+    }
+    const chosen = this.#found[this.#index]
+    if (this.editor.onKey(key) !== undefined) return chosen ?? 'close'
+    this.#index = 0
+    return 'stay'
+  }
+}
+
+/** Text to read. The keys of a list scroll it, any other key closes it. */
+export class TextPage implements Dialog {
+  readonly title: string
+  readonly keys = 'j k scroll  any other key closes'
+  readonly command = null
+  readonly #all: readonly string[]
+  #from = 0
+
+  constructor(title: string, lines: readonly string[]) {
+    this.title = title
+    this.#all = lines
+  }
+
+  get lines(): readonly string[] {
+    return this.#all.slice(this.#from)
+  }
+
+  onKey({ name, sequence }: Key): DialogResult {
+    const by =
+      name === 'down' || sequence === 'j'
+        ? 1
+        : name === 'up' || sequence === 'k'
+          ? -1
+          : name === 'pagedown' || name === 'space'
+            ? PAGE_LINES
+            : name === 'pageup'
+              ? -PAGE_LINES
+              : 0
+    this.#from = Math.max(0, Math.min(this.#all.length - 1, this.#from + by))
+    return by === 0 ? 'close' : 'stay'
+  }
+}
+
+/** the lines that a page key scrolls by */
+const PAGE_LINES = 10
+
+function isCancel(key: Key): boolean {
+  return key.name === 'escape' || (key.ctrl === true && key.name === 'c')
+}

@@ -1,0 +1,50 @@
+// Builds a line of the screen from cells: cut and padded by columns, never wrapped. Pure. Test: test/tables/cli/top/frame-lines.test.ts.
+import type { Output } from '../print/output.ts'
+import { displayWidth, fitWidth, oneLine, padWidth } from '../print/text.ts'
+import type { Tone } from '../../faces/marks.ts'
+
+export type Style = Pick<Output, 'paint' | 'ascii' | 'ellipsis' | 'pauseMark'>
+export type StyleName = Parameters<Output['paint']>[0]
+
+export interface Cell {
+  /** made safe for the terminal here */
+  readonly text: string
+  /** spaces before the text */
+  readonly indent?: number
+  /** the width; absent: the cell takes what the others leave, and only one may */
+  readonly columns?: number
+  readonly side?: 'left' | 'right'
+  readonly style?: StyleName | undefined
+}
+
+/** The style of each tone. */
+export const TONE_STYLES: Readonly<Record<Tone, StyleName>> = { good: 'green', calm: 'cyan', wait: 'yellow', bad: 'red', faded: 'dim' }
+
+/** Returns the cells as one line of exactly `columns`, with a space between two cells. `isPlain`: without colours. */
+export function lineOf(cells: readonly Cell[], columns: number, style: Style, isPlain = false): string {
+  const fixed = cells.reduce((sum, { columns: own = 0 }) => sum + own, cells.length - 1)
+  let left = columns
+  let line = ''
+  for (const [index, cell] of cells.entries()) {
+    const gap = index === 0 ? 0 : 1
+    const width = Math.min(cell.columns ?? Math.max(0, columns - fixed), left - gap)
+    if (width <= 0) continue
+    const safe = ' '.repeat(cell.indent ?? 0) + oneLine(cell.text)
+    const text = padWidth(fitWidth(safe, width, style.ellipsis), width, cell.side)
+    line += ' '.repeat(gap) + (isPlain || cell.style === undefined ? text : style.paint(cell.style, text))
+    left -= width + gap
+  }
+  return line + ' '.repeat(Math.max(0, left))
+}
+
+/** Returns the parts, joined as far as they fit. The first ones are the most important. */
+export function joinFitting(parts: readonly string[], columns: number, { ascii }: Pick<Style, 'ascii'>): string {
+  const gap = ascii ? ' | ' : ' · '
+  let line = ''
+  for (const part of parts) {
+    const longer = line === '' ? part : line + gap + part
+    if (displayWidth(longer) > columns) break
+    line = longer
+  }
+  return line
+}

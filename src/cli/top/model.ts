@@ -1,0 +1,294 @@
+// The state of `reeve top`: rows and needs, the selection, folds, the filter, the panel and the dialog. Knows no terminal and no daemon.
+// Test: test/tables/cli/top/controller.test.ts.
+import type { NeedView } from '../../api/views/needs.ts'
+import { applyRowEvent, type RowEvent, type RowView, type SumsView } from '../../index.ts'
+import { meetsFilter, parseFilter } from '../../faces/filter.ts'
+import { FLAT_ORDERS, flatOrder, treeLines, type FlatOrder, type TreeLine } from '../../faces/tree.ts'
+import type { Dialog } from './dialogs.ts'
+
+export const PEEK_TABS = ['need', 'steps', 'diff', 'logs', 'limits'] as const
+export type PeekTab = (typeof PEEK_TABS)[number]
+
+/** Orders of the table: the tree, or flat. */
+export type Order = 'tree' | FlatOrder
+const ORDERS: readonly Order[] = ['tree', ...FLAT_ORDERS]
+
+/** The fields that decide whether a row is visible in the tree, and where. */
+const PLACE_FIELDS = ['parent', 'endedAt', 'attention'] as const
+
+/** What the panel below the table shows. */
+export interface Peek {
+  readonly tab: PeekTab
+  /** whether it has the whole screen */
+  readonly isWhole: boolean
+  /** lines above the shown ones */
+  readonly scroll: number
+}
+
+/** The content of the panel for a process; null: it is requested. */
+export interface PeekContent {
+  readonly uuid: string
+  readonly tab: PeekTab
+  readonly lines: readonly string[] | null
+}
+
+export interface ScreenNotice {
+  readonly text: string
+  readonly isError: boolean
+}
+
+export class TopModel {
+  readonly rows = new Map<string, RowView>()
+  sums: SumsView | null = null
+  needs: readonly NeedView[] = []
+  /** the USD a minute over the last five minutes */
+  usdPerMinute = 0
+  /** the daemon's clock less this one, in ms */
+  clockLead = 0
+  /** when the daemon was heard of last, monotonic ms; null: never */
+  heardAt: number | null = null
+  isLinkUp = true
+  /** whether all ended processes are shown, also those that do not need the user */
+  showsEnded = false
+  selected: string | null = null
+  /** the index of the first visible line of the table */
+  top = 0
+  /** where the table is on the screen: its first row, and the lines of a process */
+  tablePlace = { first: 0, perRow: 1 }
+  readonly folded = new Set<string>()
+  readonly tagged = new Set<string>()
+  order: Order = 'tree'
+  filter = ''
+  peek: Peek | null = null
+  peekContent: PeekContent | null = null
+  dialog: Dialog | null = null
+  notice: ScreenNotice | null = null
+  /** when each need was shown first, monotonic ms */
+  readonly #needShownAt = new Map<string, number>()
+  #lines: readonly TreeLine[] | null = null
+
+  /** Applies an event of the stream of rows. `mono`: monotonic ms; `wall`: ms. */
+  onRows(event: RowEvent, mono: number, wall: number): void {
+    this.heardAt = mono
+    this.isLinkUp = true
+    if ('now' in event) this.clockLead = Date.parse(event.now) - wall
+    if (event.type === 'alive') return
+    if (event.sums) this.sums = event.sums
+    const isSamePlace = this.order === 'tree' && this.filter === '' && event.type === 'rows' && this.#keepsTree(event)
+    const index = isSamePlace ? 0 : this.selectedIndex
+    applyRowEvent(this.rows, event)
+    if (isSamePlace) return
+    this.#lines = null
+    for (const uuid of this.tagged) if (!this.rows.has(uuid)) this.tagged.delete(uuid)
+    this.#keepSelection(index)
+  }
+
+  /** Whether no row comes, goes or moves: in the tree, the place of a row depends only on its parent and its birth. */
+  #keepsTree({ up, gone }: Extract<RowEvent, { type: 'rows' }>): boolean {
+    return gone.length === 0 && up.every((patch) => this.rows.has(patch.uuid) && !PLACE_FIELDS.some((field) => field in patch))
+  }
+
+  onNeeds(needs: readonly NeedView[], mono: number): void {
+    this.needs = needs
+    const ids = new Set(needs.map(({ id }) => id))
+    for (const id of this.#needShownAt.keys()) if (!ids.has(id)) this.#needShownAt.delete(id)
+    for (const id of ids) if (!this.#needShownAt.has(id)) this.#needShownAt.set(id, mono)
+  }
+
+  /** How long a need has been on the screen, in ms. */
+  shownMs(need: NeedView, mono: number): number {
+    return mono - (this.#needShownAt.get(need.id) ?? mono)
+  }
+
+  /** The visible rows. `wall`: ms, for conditions on the age. */
+  lines(wall = Date.now()): readonly TreeLine[] {
+    this.#lines ??= this.#arrange(wall + this.clockLead)
+    return this.#lines
+  }
+
+  #arrange(now: number): readonly TreeLine[] {
+    const parts = parseFilter(this.filter, this.rows)
+    const isMatch = (row: RowView): boolean =>
+      parts.length > 0 ? meetsFilter(parts, row, now) : this.showsEnded || row.endedAt === null || row.attention > 0
+    if (this.order === 'tree') return treeLines(this.rows, { folded: this.folded, isMatch })
+    const matching = [...this.rows.values()].filter((row) => isMatch(row))
+    return flatOrder(matching, this.order).map(({ uuid }) => ({ uuid, depth: 0, hasChildren: false, isFolded: false, isContext: false }))
+  }
+
+  get selectedRow(): RowView | undefined {
+    return this.selected === null ? undefined : this.rows.get(this.selected)
+  }
+
+  /** The need of the selected process. */
+  get selectedNeed(): NeedView | undefined {
+    return this.needs.find(({ uuid }) => uuid === this.selected)
+  }
+
+  get selectedIndex(): number {
+    return this.lines().findIndex(({ uuid }) => uuid === this.selected)
+  }
+
+  /** The rows that actions concern: the tagged ones, or the selected one. */
+  get targets(): RowView[] {
+    const uuids = this.tagged.size > 0 ? [...this.tagged] : this.selected === null ? [] : [this.selected]
+    return uuids.flatMap((uuid) => this.rows.get(uuid) ?? [])
+  }
+
+  move(by: number): void {
+    const lines = this.lines()
+    const at = Math.max(0, Math.min(lines.length - 1, Math.max(0, this.selectedIndex) + by))
+    this.select(lines[at]?.uuid ?? null)
+  }
+
+  select(uuid: string | null): void {
+    if (uuid === this.selected) return
+    this.selected = uuid
+    if (this.peek) this.peek = { ...this.peek, scroll: 0 }
+  }
+
+  /** Makes a row visible, and selects it. */
+  reveal(uuid: string): void {
+    this.#unfoldTo(uuid)
+    const isVisible = (): boolean => this.lines().some((line) => line.uuid === uuid)
+    if (!isVisible()) this.setFilter('')
+    if (!isVisible()) {
+      this.showsEnded = true
+      this.setFilter('')
+    }
+    this.select(uuid)
+  }
+
+  /** Selects the row on a line of the screen, if there is one. */
+  selectAt(screenRow: number): void {
+    const { first, perRow } = this.tablePlace
+    const line = screenRow < first ? undefined : this.lines()[this.top + Math.floor((screenRow - first) / perRow)]
+    if (line) this.select(line.uuid)
+  }
+
+  /** Selects the process of the n-th need, from 0, and shows what it is about. */
+  selectNeed(index: number): void {
+    const need = this.needs[index]
+    if (!need) return
+    this.reveal(need.uuid)
+    this.peek = { tab: 'need', isWhole: this.peek?.isWhole ?? false, scroll: 0 }
+  }
+
+  /** Selects the need after the selected one, or the one before it. */
+  moveNeed(by: -1 | 1): void {
+    const { length } = this.needs
+    const at = this.needs.findIndex(({ uuid }) => uuid === this.selected)
+    if (length > 0) this.selectNeed(at < 0 ? (by > 0 ? 0 : length - 1) : (at + by + length) % length)
+  }
+
+  /** Folds the selected row, or else selects its parent. */
+  foldOrGoUp(): void {
+    const line = this.lines()[this.selectedIndex]
+    const parent = this.selectedRow?.parent ?? null
+    if (line?.hasChildren && !line.isFolded) this.#setFolded(line.uuid, true)
+    else if (parent !== null && this.rows.has(parent)) this.select(parent)
+  }
+
+  unfold(): void {
+    if (this.selected !== null) this.#setFolded(this.selected, false)
+  }
+
+  unfoldAll(): void {
+    this.folded.clear()
+    this.#lines = null
+  }
+
+  /** Folds or unfolds all rows of the level below those that are open. */
+  foldLevel(isFolding: boolean): void {
+    const lines = this.lines().filter(({ hasChildren, isFolded }) => hasChildren && isFolded !== isFolding)
+    const depths = lines.map(({ depth }) => depth)
+    const depth = isFolding ? Math.max(...depths) : Math.min(...depths)
+    const index = this.selectedIndex
+    for (const line of lines) if (line.depth === depth) this.#setFolded(line.uuid, isFolding)
+    this.#keepSelection(index)
+  }
+
+  nextOrder(): void {
+    this.order = ORDERS[(ORDERS.indexOf(this.order) + 1) % ORDERS.length] ?? 'tree'
+    this.#lines = null
+  }
+
+  setFilter(text: string): void {
+    this.filter = text
+    this.#lines = null
+    this.#keepSelection()
+  }
+
+  /** The first part of the filter that is wrong, with a hint; undefined: none is. */
+  get filterError(): string | undefined {
+    return parseFilter(this.filter, this.rows).find(({ error }) => error !== undefined)?.error
+  }
+
+  toggleTag(): void {
+    if (this.selected === null) return
+    if (!this.tagged.delete(this.selected)) this.tagged.add(this.selected)
+    this.move(1)
+  }
+
+  /** Scrolls the panel if it has the whole screen, else moves the selection. */
+  scrollOrMove(by: number): void {
+    if (!this.peek?.isWhole) return this.move(by)
+    // Steps and logs are shown from their end.
+    const direction = this.shownTab === 'steps' || this.shownTab === 'logs' ? -1 : 1
+    const most = Math.max(0, (this.peekLines?.length ?? 1) - 1)
+    this.peek = { ...this.peek, scroll: Math.max(0, Math.min(most, this.peek.scroll + by * direction)) }
+  }
+
+  /** Gives the panel the whole screen, or takes it back. */
+  toggleWholePeek(): void {
+    if (!this.peek) this.togglePeek()
+    if (this.peek) this.peek = { ...this.peek, isWhole: !this.peek.isWhole }
+  }
+
+  /** Closes the panel, else clears the tags, else the filter. */
+  close(): void {
+    if (this.peek) this.peek = this.peek.isWhole ? { ...this.peek, isWhole: false, scroll: 0 } : null
+    else if (this.tagged.size > 0) this.tagged.clear()
+    else if (this.filter !== '') this.setFilter('')
+  }
+
+  togglePeek(): void {
+    this.peek = this.peek ? null : { tab: this.selectedNeed ? 'need' : 'steps', isWhole: false, scroll: 0 }
+  }
+
+  /** Shows the tab to the left or to the right. */
+  movePeekTab(by: -1 | 1): void {
+    if (!this.peek) return this.togglePeek()
+    const tabs = this.selectedNeed ? PEEK_TABS : PEEK_TABS.slice(1)
+    const at = tabs.indexOf(this.peek.tab)
+    this.peek = { ...this.peek, tab: tabs[(at + by + tabs.length) % tabs.length] ?? 'steps', scroll: 0 }
+  }
+
+  /** The tab that the panel shows: without a need there is no tab for it. */
+  get shownTab(): PeekTab | null {
+    if (!this.peek) return null
+    return this.peek.tab === 'need' && !this.selectedNeed ? 'steps' : this.peek.tab
+  }
+
+  /** The lines of the panel, if they belong to what is selected; null: they are requested. */
+  get peekLines(): readonly string[] | null {
+    const content = this.peekContent
+    return content && content.uuid === this.selected && content.tab === this.shownTab ? content.lines : null
+  }
+
+  #setFolded(uuid: string, isFolded: boolean): void {
+    if (isFolded) this.folded.add(uuid)
+    else this.folded.delete(uuid)
+    this.#lines = null
+  }
+
+  #unfoldTo(uuid: string): void {
+    for (let up = this.rows.get(uuid)?.parent ?? null; up !== null; up = this.rows.get(up)?.parent ?? null) this.#setFolded(up, false)
+  }
+
+  /** If the selected row is not visible any more, selects the one in its place. `index`: its place before. */
+  #keepSelection(index = 0): void {
+    const lines = this.lines()
+    if (this.selected !== null && lines.some(({ uuid }) => uuid === this.selected)) return
+    this.select(lines[Math.max(0, Math.min(index, lines.length - 1))]?.uuid ?? null)
+  }
+}

@@ -1,0 +1,163 @@
+// The table of processes on the screen of `reeve top`: fixed widths by the width of the terminal, so that no column moves. Pure.
+// Test: test/tables/cli/top/frame-lines.test.ts.
+import type { RowView } from '../../index.ts'
+import { formatCost, formatElapsed, formatLimitUsd } from '../../faces/format.ts'
+import { markOf } from '../../faces/marks.ts'
+import type { TreeLine } from '../../faces/tree.ts'
+import { lineOf, TONE_STYLES, type Cell, type Style } from './line.ts'
+
+/** A visible row and its place. */
+export interface TableRow {
+  readonly row: RowView
+  readonly line: TreeLine
+  readonly isSelected: boolean
+  readonly isTagged: boolean
+}
+
+interface ColumnDef {
+  readonly title: string
+  /** the width on a terminal of this width; undefined: it takes what the others leave */
+  readonly columns?: number | ((terminal: number) => number | undefined)
+  readonly side?: 'right'
+  /** the narrowest terminal that shows it */
+  readonly from: number
+  readonly cell: (table: TableRow, now: number, style: Style, width: number) => Pick<Cell, 'text' | 'style' | 'indent'>
+}
+
+/** Below this width each process has two lines. */
+const TWO_LINES_BELOW = 80
+/** Each level of the tree moves a name by this much. */
+const INDENT = 2
+/** the deepest level that still moves the name */
+const MAX_INDENTS = 8
+const BAR_COLUMNS = 8
+/** the narrowest terminal with a bar beside the budget */
+const BAR_FROM = 140
+
+const KIND_WORDS: Readonly<Partial<Record<RowView['kind'], string>>> = { crew: 'crew', run: 'run', supervisor: 'supervisor' }
+
+const COLUMNS: readonly ColumnDef[] = [
+  { title: 'PID', columns: 6, side: 'right', from: 0, cell: ({ row }) => ({ text: String(row.pid), style: 'dim' }) },
+  {
+    title: 'NAME',
+    columns: (terminal) => (terminal < TWO_LINES_BELOW ? undefined : terminal < BAR_FROM ? 24 : 32),
+    from: 0,
+    cell: (table, _, style) => ({ text: nameText(table, style), indent: indentOf(table), style: nameStyle(table) }),
+  },
+  { title: 'AGENT', columns: 10, from: 100, cell: ({ row }) => ({ text: KIND_WORDS[row.kind] ?? row.agent }) },
+  { title: 'MODEL', columns: 14, from: 160, cell: ({ row }) => ({ text: row.model ?? '', style: 'dim' }) },
+  { title: 'STEP', columns: 5, side: 'right', from: 80, cell: ({ row }) => ({ text: row.step === 0 ? '' : String(row.step) }) },
+  { title: 'CTX', columns: 4, side: 'right', from: 100, cell: ({ row }) => ({ text: contextText(row) }) },
+  { title: 'ELAPSED', columns: 8, side: 'right', from: 0, cell: ({ row }, now) => ({ text: elapsedText(row, now) }) },
+  { title: 'COST', columns: 9, side: 'right', from: 0, cell: ({ row }) => ({ text: costText(row) }) },
+  {
+    title: 'BUDGET',
+    columns: (terminal) => (terminal < BAR_FROM ? 6 : 7 + BAR_COLUMNS),
+    side: 'right',
+    from: 90,
+    cell: ({ row }, _, style, width) => budgetCell(row, style, width),
+  },
+  { title: 'QUEUE', columns: 5, side: 'right', from: 180, cell: ({ row }) => ({ text: row.queue === 0 ? '' : String(row.queue) }) },
+  { title: 'BRANCH', columns: 22, from: 180, cell: ({ row }) => ({ text: row.branch ?? '', style: 'dim' }) },
+  { title: 'WHY', from: 80, cell: ({ row, line }) => ({ text: whyText(row, line), style: whyStyle(row) }) },
+]
+
+/** The number of lines that a process has at this width. */
+export function linesPerRow(columns: number): 1 | 2 {
+  return columns < TWO_LINES_BELOW ? 2 : 1
+}
+
+/** Returns the line of titles. */
+export function titleLine(columns: number, style: Style): string {
+  const cells = columnsFor(columns).map((def): Cell => ({ text: def.title, ...sizeOf(def, columns), style: 'dim' }))
+  return lineOf([{ text: '', columns: 1 }, ...cells], columns, style)
+}
+
+/** Returns the lines of a process. */
+export function rowLines(table: TableRow, columns: number, now: number, style: Style): string[] {
+  const { isSelected } = table
+  const cursor: Cell = { text: isSelected ? (style.ascii ? '>' : '▌') : table.isTagged ? '+' : '', columns: 1 }
+  const cells = columnsFor(columns).map((def): Cell => ({
+    ...def.cell(table, now, style, sizeOf(def, columns).columns ?? 0),
+    ...sizeOf(def, columns),
+  }))
+  const first = lineOf([cursor, ...cells], columns, style, isSelected)
+  const lines = [first]
+  if (linesPerRow(columns) === 2)
+    lines.push(
+      lineOf(
+        [cursor, { text: '', columns: 7 }, { text: whyText(table.row, table.line), style: whyStyle(table.row) }],
+        columns,
+        style,
+        isSelected,
+      ),
+    )
+  return isSelected ? lines.map((line) => style.paint('inverse', line)) : lines
+}
+
+function columnsFor(columns: number): ColumnDef[] {
+  return COLUMNS.filter(({ from }) => columns >= from)
+}
+
+function sizeOf({ columns: own, side }: ColumnDef, terminal: number): Pick<Cell, 'columns' | 'side'> {
+  const columns = typeof own === 'function' ? own(terminal) : own
+  return { ...(columns === undefined ? {} : { columns }), ...(side ? { side } : {}) }
+}
+
+function nameText({ row, line }: TableRow, style: Style): string {
+  const mark = markOf(row)
+  const fold = !line.hasChildren ? '' : style.ascii ? (line.isFolded ? '+ ' : '- ') : line.isFolded ? '▸ ' : '▾ '
+  const title = row.name ?? (row.about === '' ? `process ${row.pid}` : row.about)
+  return `${fold}${style.ascii ? mark.ascii : mark.symbol} ${title}`
+}
+
+/** A row without a fold stands where the marks of its siblings with a fold are. */
+function indentOf({ line }: TableRow): number {
+  return Math.min(line.depth, MAX_INDENTS) * INDENT + (line.hasChildren ? 0 : INDENT)
+}
+
+function nameStyle({ row, line }: TableRow): Cell['style'] {
+  return line.isContext ? 'dim' : TONE_STYLES[markOf(row).tone]
+}
+
+function contextText({ ctx }: RowView): string {
+  return ctx === null || ctx.window <= 0 ? '' : `${Math.min(999, Math.round((100 * ctx.used) / ctx.window))}%`
+}
+
+/** The active time. `now`: the wall time of the daemon in ms. */
+function elapsedText({ elapsedMs, runsSince }: Pick<RowView, 'elapsedMs' | 'runsSince'>, now: number): string {
+  return formatElapsed(elapsedMs + (runsSince === null ? 0 : Math.max(0, now - Date.parse(runsSince))))
+}
+
+/** The cost with all below it; `~`: partly estimated. Empty for what calls no model. */
+function costText({ cost, sub, step }: RowView): string {
+  if (sub.usd === 0 && cost.usd === 0 && step === 0) return ''
+  return `${formatCost(cost.usd === null ? null : sub.usd, cost.unpriced)}${cost.estimated ? '~' : ''}`
+}
+
+function budgetCell({ budget }: RowView, { ascii }: Style, width: number): Pick<Cell, 'text' | 'style'> {
+  if (budget === null || budget.of <= 0) return { text: '' }
+  const share = (budget.used + budget.reserved) / budget.of
+  const most = budget.limit === 'budgetUsd' ? formatLimitUsd(budget.of) : `${Math.round(100 * share)}%`
+  const bar = width < BAR_COLUMNS + 4 ? '' : `${barText(share, ascii)} `
+  return { text: bar + most, style: share >= 1 ? 'red' : share >= budget.warnAt ? 'yellow' : undefined }
+}
+
+function barText(share: number, ascii: boolean): string {
+  const full = Math.max(0, Math.min(BAR_COLUMNS, Math.round(share * BAR_COLUMNS)))
+  const [used, free] = ascii ? (['#', '.'] as const) : (['█', '░'] as const)
+  return used.repeat(full) + free.repeat(BAR_COLUMNS - full)
+}
+
+function whyText(row: RowView, line: TreeLine): string {
+  const text = row.why?.text ?? row.note ?? row.status
+  if (!line.isFolded) return text
+  const { live, asking, held } = row.sub
+  const below = [`${live} live`, ...(asking > 0 ? [`${asking} ask`] : []), ...(held > 0 ? [`${held} held`] : [])]
+  return `${text} [${below.join(', ')}]`
+}
+
+function whyStyle(row: RowView): Cell['style'] {
+  if (row.asks > 0 || row.why?.kind.startsWith('hold')) return 'yellow'
+  return row.status === 'failed' || row.status === 'interrupted' ? 'red' : undefined
+}

@@ -1,0 +1,163 @@
+// `reeve top` on a real terminal and without one: questions are answered, processes end after a look at the costs, the screen survives the
+// daemon, Ctrl+Z and a slow reader, and the terminal is given back at every end.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { runCli, startCli, type CliResult } from '../../support/daemon/cli.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+import { HAS_TERMINAL, Terminal, type TerminalOptions } from '../../support/daemon/terminal.ts'
+import { signalFound } from '../../support/living-processes.ts'
+import type { ProcessView } from '../../../src/api/views/process.ts'
+
+let daemon: LocalDaemon
+const openTerminals: Terminal[] = []
+
+beforeEach(async () => {
+  daemon = await LocalDaemon.start()
+})
+afterEach(async () => {
+  for (const terminal of openTerminals.splice(0)) terminal[Symbol.dispose]()
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+const cli = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args, { cwd: daemon.work })
+
+function openTop(options: TerminalOptions = {}, ...flags: string[]): Terminal {
+  const terminal = new Terminal(daemon.home, ['top', ...flags], { columns: 120, rows: 30, ...options })
+  openTerminals.push(terminal)
+  return terminal
+}
+
+/** Presses a key again and again until a text is shown: a new question and a new dialog take no key at first. */
+async function typeUntil(terminal: Terminal, key: string, expected: RegExp): Promise<void> {
+  const typing = setInterval(() => terminal.type(key), 150)
+  try {
+    await terminal.waitForText(expected)
+  } finally {
+    clearInterval(typing)
+  }
+}
+
+async function startAsking(): Promise<ProcessView> {
+  const call = { name: 'bash', input: { command: 'touch allowed' } }
+  return daemon.spawnScripted([{ tools: [call] }, { text: 'done' }], { name: 'asks', permissions: 'ask' })
+}
+
+describe.runIf(HAS_TERMINAL)('on a terminal', () => {
+  test('a question is answered with a key, and its command runs', async () => {
+    const { uuid } = await startAsking()
+    const terminal = openTop()
+    await terminal.waitForText(/NEEDS YOU 1\n.*asks +bash: touch allowed/)
+    terminal.type('n')
+    await terminal.waitForText('a allow d deny')
+    await terminal.waitForText(/\[need\] steps diff logs limits/)
+    await terminal.waitForText('PID 1 (asks): command')
+    await typeUntil(terminal, 'a', /✓ asks .* completed/)
+    await daemon.waitForEnd(uuid)
+    expect(existsSync(join(daemon.work, 'allowed'))).toBe(true)
+    terminal.type('q')
+    expect([await terminal.exitCode, terminal.isRestored, terminal.text.trim()]).toEqual([0, true, ''])
+  })
+
+  test('a process ends after a look at what that costs', async () => {
+    await daemon.spawnShell('sleep 1000', { name: 'long' })
+    const terminal = openTop()
+    await terminal.waitForText(/● long .* its program runs/)
+    terminal.type('K')
+    await terminal.waitForText(/─ kill long with all below\?/)
+    await terminal.waitForText(/would be killed\n/)
+    await terminal.waitForText('y yes')
+    await typeUntil(terminal, 'y', /Nothing runs here/)
+    expect(await daemon.view('long')).toMatchObject({ exit: { signal: 'SIGKILL' } })
+  })
+
+  test('the panel shows steps, the log and limits', async () => {
+    const { uuid } = await daemon.spawnScripted([{ text: 'All tests pass.' }], { name: 'work', limits: { budgetUsd: 3 } })
+    await daemon.waitForEnd(uuid)
+    const terminal = openTop({}, '-a')
+    await terminal.waitForText('✓ work')
+    terminal.type(' ]')
+    for (const text of [/\n +1 \d\d:\d\d:\d\d All tests pass\./, /\[diff\]/, /\[logs\](.*\n)+.*All tests pass/, /\[limits\]\n.*of \$3/]) {
+      await terminal.waitForText(text)
+      terminal.type(']')
+    }
+  })
+
+  test('Ctrl+Z returns to the shell, SIGCONT returns to the screen, and SIGTERM leaves it', async () => {
+    await daemon.spawnShell('sleep 1000', { name: 'long' })
+    const terminal = openTop()
+    await terminal.waitForText('● long')
+    const { process } = terminal
+    expect(terminal.screen.modes.has('1049')).toBe(true)
+    terminal.type('\x1a')
+    await terminal.waitFor(() => !terminal.screen.modes.has('1049'), 'it has left the screen')
+    expect(terminal.text.trim()).toBe('')
+    signalFound(process, 'SIGCONT')
+    await terminal.waitForText('● long')
+    signalFound(process, 'SIGTERM')
+    expect([await terminal.exitCode, terminal.isRestored, terminal.screen.modes.has('1049')]).toEqual([0, true, false])
+  })
+
+  test('a terminal that reads slowly gets fewer frames, and the last one is right', async () => {
+    const terminal = openTop()
+    await terminal.waitForText('Nothing runs here')
+    terminal.pauseReading()
+    const bytesBefore = terminal.raw.length
+    for (let round = 0; round < 12; round += 1) {
+      const { uuid } = await daemon.spawnShell('exit 3', { name: `round-${round}` })
+      await daemon.waitForEnd(uuid)
+    }
+    terminal.resumeReading()
+    await terminal.waitForText(/NEEDS YOU 12/)
+    await terminal.waitForText('✗ round-11')
+    // A frame has at most some 10 KB; twelve changes of the table in a queue would be far more.
+    expect(terminal.raw.length - bytesBefore).toBeLessThan(60_000)
+  })
+
+  test('when the daemon is gone, the figures count as old; a new daemon is found', async () => {
+    await daemon.spawnShell('sleep 1000', { name: 'long' })
+    const terminal = openTop()
+    await terminal.waitForText('● long')
+    await daemon.stop()
+    await terminal.waitForText(/no answer for/)
+    await daemon.start()
+    await terminal.waitForText(/live \d\d:\d\d:\d\d/)
+  })
+})
+
+describe('without a terminal', () => {
+  test('--once prints needs and rows, --json the same for a program', async () => {
+    await startAsking()
+    await daemon.client.get('/v1/processes/asks/wait', { for: 'waiting' })
+    expect((await cli('top', '--once')).stdout).toMatch(
+      /^NEEDS YOU 1\n +1 asks +bash: touch allowed +\d+s\n +PID NAME .*\n +1 +\? asks .*asks: bash/,
+    )
+    expect(JSON.parse((await cli('top', '--once', '--json')).stdout)).toMatchObject({
+      version: 1,
+      sums: { asking: 1 },
+      needs: [{ name: 'asks', kind: 'command' }],
+      rows: [{ name: 'asks', status: 'waiting' }],
+    })
+    expect((await cli('top', '--once', 'is:working')).stdout).not.toContain('? asks')
+  })
+
+  test('a pipe gets a line for each change', async () => {
+    await daemon.spawnShell('sleep 1000', { name: 'long' })
+    const watching = startCli(daemon.home, ['top', '--plain'])
+    await watching.waitForText('long: working')
+    const { uuid } = await daemon.spawnShell('exit 3', { name: 'boom' })
+    await daemon.waitForEnd(uuid)
+    await watching.waitForText('boom: failed')
+    watching.child.kill('SIGTERM')
+    const { code, stdout } = await watching.result
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^\S+ 1 long: .*\n(\S+ 2 boom: .*\n)+$/)])
+  })
+
+  test('a wrong filter is refused', async () => {
+    expect(await cli('top', '--once', 'cost:much')).toMatchObject({
+      code: 64,
+      stderr: expect.stringContaining('write a number, such as cost:>5'),
+    })
+  })
+})

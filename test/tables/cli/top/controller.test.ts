@@ -1,0 +1,198 @@
+// What the keys of `reeve top` do with the rows and the needs of a small home.
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { NeedView } from '../../../../src/api/views/needs.ts'
+import type { AskView } from '../../../../src/api/views/process.ts'
+import type { RowView } from '../../../../src/index.ts'
+import { Controller } from '../../../../src/cli/top/controller.ts'
+import type { Outcome } from '../../../../src/cli/top/dialogs.ts'
+import { TopModel } from '../../../../src/cli/top/model.ts'
+import { rowOf } from '../../../support/faces/rows.ts'
+
+const SUMS = { live: 4, working: 3, asking: 1, held: 0, failed: 0, todayUsd: 1.5, reservedUsd: 0 }
+const uuidOf = (pid: number): string => `01a20000-0000-7000-8000-00000000000${pid}`
+const ROWS: readonly RowView[] = [
+  rowOf({ uuid: uuidOf(1), pid: 1, name: 'fix', kind: 'crew', step: 7 }),
+  rowOf({ uuid: uuidOf(2), pid: 2, name: 'fix.worker', parent: uuidOf(1), asks: 1, attention: 6, step: 3 }),
+  rowOf({ uuid: uuidOf(3), pid: 3, name: 'helper', parent: uuidOf(2) }),
+  rowOf({ uuid: uuidOf(4), pid: 4, name: 'docs', status: 'suspended', forks: 'no' }),
+  rowOf({ uuid: uuidOf(5), pid: 5, name: 'old', status: 'completed', endedAt: '2026-11-20T10:01:00.000Z' }),
+]
+
+const option = (kind: AskView['options'][number]['kind']): AskView['options'][number] => ({ id: kind, name: kind.replace('_', ' '), kind })
+const ASK = { id: 'q1', hash: 'h1', text: 'bash: git push', options: [option('allow_once'), option('reject_once')] } as unknown as AskView
+const needOf = (pid: number, ask: AskView | null = null): NeedView =>
+  ({
+    id: `n${pid}`,
+    uuid: uuidOf(pid),
+    pid,
+    name: `p${pid}`,
+    kind: ask ? 'command' : 'hold',
+    title: 'git push',
+    ask,
+  }) as unknown as NeedView
+
+let model: TopModel
+let controller: Controller
+let mono: number
+
+beforeEach(() => {
+  mono = 1_000
+  model = new TopModel()
+  model.onRows({ type: 'reset', cursor: 'a.1', seq: 1, now: '2026-11-20T10:02:00.000Z', rows: ROWS, sums: SUMS }, mono, 0)
+  model.onNeeds([needOf(2, ASK), needOf(4)], mono)
+  controller = new Controller(model, () => mono)
+  mono += 1_000
+})
+
+const NAMES: Readonly<Record<string, string>> = { Up: 'up', Down: 'down', Left: 'left', Right: 'right', Esc: 'escape', Enter: 'return' }
+
+/** Types keys, given with spaces between them; `␣` is the space key. Returns what the last one gave. */
+function type(keys: string): Outcome | null {
+  let outcome: Outcome | null = null
+  for (const key of keys.split(' ')) {
+    const name = NAMES[key]
+    outcome = controller.onKey(
+      name === undefined ? { sequence: key === '␣' ? ' ' : key, ...(key === '␣' ? { name: 'space' } : {}) } : { name },
+    )
+  }
+  return outcome
+}
+
+/** The command line of what the last key gave. */
+function commandOf(keys: string): string | null {
+  const outcome = type(keys)
+  return outcome?.type === 'action' ? outcome.action.command : null
+}
+
+const selectedName = (): string | null | undefined => model.selectedRow?.name
+const visibleNames = (): (string | null | undefined)[] => model.lines().map(({ uuid }) => model.rows.get(uuid)?.name)
+
+describe('moving', () => {
+  test.each([
+    ['j', 'fix.worker'],
+    ['Down Down', 'helper'],
+    ['G', 'docs'],
+    ['G g g', 'fix'],
+    ['j j h', 'fix.worker'],
+    ['2', 'docs'],
+    ['n', 'fix.worker'],
+    ['N', 'docs'],
+    ['n n n', 'fix.worker'],
+  ])('%s selects %s', (keys, expected) => {
+    type(keys)
+    expect(selectedName()).toBe(expected)
+  })
+
+  test('rows fold and unfold; a need below a fold is shown', () => {
+    type('h')
+    expect(visibleNames()).toEqual(['fix', 'docs'])
+    type('1')
+    expect([visibleNames(), selectedName(), model.shownTab]).toEqual([['fix', 'fix.worker', 'helper', 'docs'], 'fix.worker', 'need'])
+    type('g g - -')
+    expect(visibleNames()).toEqual(['fix', 'docs'])
+    type('*')
+    expect(visibleNames()).toHaveLength(4)
+  })
+
+  test('ended processes that need nobody are shown on request', () => {
+    type('e')
+    expect(visibleNames()).toContain('old')
+    type('e')
+    expect(visibleNames()).not.toContain('old')
+  })
+
+  test('the filter applies while it is typed, and Esc brings the old one back', () => {
+    type('/ d o')
+    expect(visibleNames()).toEqual(['docs'])
+    type('Esc')
+    expect(visibleNames()).toHaveLength(4)
+    type('/ d o c Enter')
+    expect([model.dialog, visibleNames()]).toEqual([null, ['docs']])
+    type('Esc')
+    expect(visibleNames()).toHaveLength(4)
+  })
+})
+
+describe('the commands of actions', () => {
+  test.each([
+    ['p', 'reeve pause --subtree fix'],
+    ['G p', 'reeve resume --subtree docs'],
+    ['x x p', 'reeve pause --subtree fix fix.worker'],
+    ['P', 'reeve pause --subtree --now fix'],
+    ['i', 'reeve kill -s INT fix'],
+    ['1 a', 'reeve answer p2 1'],
+    ['1 d', 'reeve answer p2 2'],
+    ['1 r 2', 'reeve answer p2 2'],
+    ['m h i Enter', 'reeve send fix hi'],
+    ['b 5 Enter', 'reeve resume --budget-usd +5 fix'],
+    ['f Enter', 'reeve resume fix --fork --from-step 7'],
+    ['G R g o Enter', 'reeve resume --message go docs'],
+    ['.', 'reeve needs --seen fix'],
+  ])('%s: %s', (keys, expected) => {
+    expect(commandOf(keys)).toBe(expected)
+    expect(model.dialog).toBeNull()
+  })
+
+  test.each([
+    ['1 A', 'the question has no such option; r lists its options'],
+    ['a', 'the selected process asks nothing; n goes to the next question'],
+    ['G f', 'docs cannot be forked: it has no history that another process can continue'],
+  ])('%s gives no action, with the reason', (keys, expected) => {
+    expect([type(keys), model.notice?.text]).toEqual([null, expected])
+  })
+
+  test.each(['b x Enter', 'b Enter', 'm Enter'])('%s stays in the dialog', (keys) => {
+    expect(commandOf(keys)).toBeNull()
+    expect(model.dialog).not.toBeNull()
+  })
+})
+
+test('a question that has just appeared takes no key', () => {
+  model.onNeeds([], mono)
+  model.onNeeds([needOf(2, ASK)], mono)
+  expect(commandOf('1 a')).toBeNull()
+  mono += 400
+  expect(commandOf('a')).toBe('reeve answer p2 1')
+})
+
+describe.each([
+  ['s', 'stop', 'reeve kill --subtree --grace 10s fix'],
+  ['K', 'kill', 'reeve kill --subtree -s KILL fix'],
+])('%s', (key, how, command) => {
+  test('shows the costs first, and y confirms after a short time', () => {
+    const outcome = type(key)
+    expect(outcome).toMatchObject({ type: 'stakes', how, row: { name: 'fix' } })
+    if (outcome?.type !== 'stakes') throw new Error('no request for the costs')
+    mono += 1_000
+    expect(type('y'), 'before the costs are known').toBeNull()
+    outcome.dialog.stakes = ['3 steps']
+    expect(type(key), 'the key that opened the dialog').toBeNull()
+    expect(commandOf('y')).toBe(command)
+    expect(model.dialog).toBeNull()
+  })
+
+  test('the dialog takes no key that was meant for something else', () => {
+    const outcome = type(key)
+    if (outcome?.type === 'stakes') outcome.dialog.stakes = ['3 steps']
+    expect(type('y')).toBeNull()
+    expect(type('Esc')).toBeNull()
+    expect(model.dialog).toBeNull()
+  })
+})
+
+test('the palette finds a command and a process by parts of their names', () => {
+  expect(commandOf(': p a u s e Enter')).toBe('reeve pause --subtree fix')
+  type(': h e l p e r Enter')
+  expect(selectedName()).toBe('helper')
+})
+
+test('the selection stays in its place when its row goes, and tags of gone rows end', () => {
+  type('j x')
+  expect([selectedName(), [...model.tagged]]).toEqual(['helper', [uuidOf(2)]])
+  model.onRows({ type: 'rows', cursor: 'a.2', seq: 2, up: [], gone: [uuidOf(2), uuidOf(3)] }, mono, 0)
+  expect([selectedName(), [...model.tagged]]).toEqual(['docs', []])
+})
+
+test('q and Ctrl+C leave', () => {
+  expect([type('q'), controller.onKey({ name: 'c', ctrl: true })]).toEqual([{ type: 'leave' }, { type: 'leave' }])
+})
