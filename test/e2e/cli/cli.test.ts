@@ -38,7 +38,7 @@ const { uuid } = processView()
 describe('an unreadable command line', () => {
   test.each([
     [['rnu'], 64, 'reeve: no verb "rnu"\n       Did you mean `reeve run`?\n'],
-    [['top'], 64, 'reeve: no verb "top"\n       Did you mean `reeve ps -w`?\n'],
+    [['list'], 64, 'reeve: no verb "list"\n       Did you mean `reeve ps`?\n'],
     [['restart', '5'], 64, 'reeve: no verb "restart"\n       Did you mean `reeve resume --rerun`?\n'],
     [
       ['config', 'get', 'x'],
