@@ -33,13 +33,13 @@ const CLOCK_MS = 1000
 const RETRY_MS = 20
 
 /**
- * The alternate screen, without a cursor, with reports of the focus. Bracketed paste: a paste is no series of keys. Long lines are cut: a line
+ * The title of the terminal is kept. The alternate screen, without a cursor, with reports of the focus. Bracketed paste: a paste is no series of keys. Long lines are cut: a line
  * that is drawn while the terminal becomes smaller would else take two lines.
  */
-const ENTER = '\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[?1004h\x1b[?2004h'
+const ENTER = '\x1b[22;0t\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[?1004h\x1b[?2004h'
 const MOUSE_ON = '\x1b[?1000h\x1b[?1006h'
 const MOUSE_OFF = '\x1b[?1006l\x1b[?1000l'
-const LEAVE = `${MOUSE_OFF}\x1b[?2004l\x1b[?1004l\x1b[?7h\x1b[?25h\x1b[?1049l`
+const LEAVE = `${MOUSE_OFF}\x1b[?2004l\x1b[?1004l\x1b[?7h\x1b[?25h\x1b[?1049l\x1b[23;0t`
 
 export class Screen implements Disposable {
   readonly #deps: ScreenDeps
@@ -49,9 +49,12 @@ export class Screen implements Disposable {
   /** what the terminal shows; null: unknown */
   #shown: ScreenFrame | null = null
   #isWriting = false
+  /** bytes that change nothing on the screen, for the next write */
+  #control = ''
   /** whether something changed while a frame was written */
   #isStale = false
   #isOpen = false
+  #retry: NodeJS.Timeout | undefined
   #hasMouse = false
 
   constructor(deps: ScreenDeps) {
@@ -74,12 +77,13 @@ export class Screen implements Disposable {
 
   set hasMouse(isOn: boolean) {
     this.#hasMouse = isOn
-    process.stdout.write(isOn ? MOUSE_ON : MOUSE_OFF)
+    this.send(isOn ? MOUSE_ON : MOUSE_OFF)
   }
 
   /** Sends bytes to the terminal that change nothing on the screen, such as a title. */
   send(bytes: string): void {
-    process.stdout.write(bytes)
+    this.#control += bytes
+    this.requestFrame()
   }
 
   [Symbol.dispose](): void {
@@ -98,6 +102,11 @@ export class Screen implements Disposable {
   #close(): void {
     if (!this.#isOpen) return
     this.#isOpen = false
+    if (this.#retry) {
+      clearTimeout(this.#retry)
+      this.#retry = undefined
+      this.#isWriting = false
+    }
     // Node writes to a terminal synchronously: the kernel puts this behind a frame that is still being written.
     process.stdout.write(LEAVE)
     if (process.stdin.isTTY) process.stdin.setRawMode(false)
@@ -114,17 +123,24 @@ export class Screen implements Disposable {
     const frame = this.#deps.draw({ columns, rows })
     const bytes = frameBytes(this.#shown, frame, rows)
     this.#shown = frame
-    if (bytes !== '') this.#write(Buffer.from(bytes))
+    const control = this.#control
+    this.#control = ''
+    if (control + bytes !== '') this.#write(Buffer.from(control + bytes))
   }
 
   /** Writes a frame without blocking the event loop, as Node's own stream would. Until its end no other frame begins. */
   #write(bytes: Buffer): void {
     this.#isWriting = true
     write(process.stdout.fd, bytes, (error, written) => {
+      // The rest of a frame must not reach the shell.
+      if (!this.#isOpen) {
+        this.#isWriting = false
+        return
+      }
       const isRefused = error?.code === 'EAGAIN'
       if (isRefused || (!error && written < bytes.length)) {
         const rest = bytes.subarray(isRefused ? 0 : written)
-        setTimeout(() => this.#write(rest), isRefused ? RETRY_MS : 0)
+        this.#retry = setTimeout(() => this.#write(rest), isRefused ? RETRY_MS : 0)
         return
       }
       this.#isWriting = false

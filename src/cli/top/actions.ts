@@ -2,6 +2,7 @@
 import type { NeedView } from '../../api/views/needs.ts'
 import type { AskView, SteerView } from '../../api/views/process.ts'
 import { shellWord } from '../../api/text/shell-quote.ts'
+import { errorText } from '../../kernel/util/error-text.ts'
 import { formatCount } from '../../faces/format.ts'
 import { commandName, titleOf } from '../../faces/process-names.ts'
 import type { Reeve, RowView } from '../../index.ts'
@@ -14,10 +15,17 @@ function onEach(rows: readonly RowView[], verb: string, done: string, act: (reev
   return {
     command: `${verb} ${rows.map(commandName).join(' ')}`,
     run: async (reeve) => {
-      const steered = await Promise.all(rows.map(({ uuid }) => act(reeve, uuid)))
-      const notes = steered.flatMap(({ note }) => note ?? [])
-      const more = steered.reduce((sum, { affected }) => sum + Math.max(0, affected - 1), 0)
-      return [`${done} ${namesOf(rows)}${more > 0 ? ` and ${more} below` : ''}`, ...notes].join('; ')
+      const attempts = await Promise.allSettled(rows.map(({ uuid }) => act(reeve, uuid)))
+      const refused = attempts.flatMap((attempt) => (attempt.status === 'rejected' ? [attempt.reason as unknown] : []))
+      const steered = attempts.flatMap((attempt) => (attempt.status === 'fulfilled' ? [attempt.value] : []))
+      if (steered.length === 0) throw refused[0]
+      const affected = rows.filter((_, index) => attempts[index]?.status === 'fulfilled')
+      const more = steered.reduce((sum, one) => sum + Math.max(0, one.affected - 1), 0)
+      return [
+        `${done} ${namesOf(affected)}${more > 0 ? ` and ${more} below` : ''}`,
+        ...steered.flatMap(({ note }) => note ?? []),
+        ...refused.map(errorText),
+      ].join('; ')
     },
   }
 }
@@ -26,9 +34,9 @@ function namesOf(rows: readonly RowView[]): string {
   return rows.length > 3 ? formatCount(rows.length, 'process') : rows.map(titleOf).join(', ')
 }
 
-/** Pauses the rows with all below them, or resumes them if the first one is paused. */
+/** Pauses the rows with all below them, or resumes them if all are paused. */
 export function pauseOrResume(rows: readonly RowView[]): Action {
-  return rows[0]?.status === 'suspended'
+  return rows.every(({ status }) => status === 'suspended')
     ? onEach(rows, 'reeve resume --subtree', 'resumed', (reeve, uuid) => reeve.resume(uuid, { subtree: true }))
     : onEach(rows, 'reeve pause --subtree', 'pause of', (reeve, uuid) => reeve.pause(uuid, { subtree: true }))
 }
@@ -75,14 +83,18 @@ export function resumeWith(row: RowView, text: string): Action {
   )
 }
 
-/** Forks a process after a step. */
-export function forkAfter(row: RowView, step: number, text: string): Action {
+/** Forks a process after a step; null: as it is now. */
+export function fork(row: RowView, step: number | null, text: string): Action {
   const hasMessage = text.trim() !== ''
+  const from = step === null ? '' : ` --from-step ${step}`
   return {
-    command: `reeve resume ${commandName(row)} --fork --from-step ${step}${hasMessage ? ` --message ${shellWord(text)}` : ''}`,
+    command: `reeve resume ${commandName(row)} --fork${from}${hasMessage ? ` --message ${shellWord(text)}` : ''}`,
     run: async (reeve) => {
-      const { process } = await reeve.fork(row.uuid, { fromStep: step, ...(hasMessage ? { message: text } : {}) })
-      return `process ${process.pid} is a fork of ${titleOf(row)} after step ${step}`
+      const { process } = await reeve.fork(row.uuid, {
+        ...(step === null ? {} : { fromStep: step }),
+        ...(hasMessage ? { message: text } : {}),
+      })
+      return `process ${process.pid} is a fork of ${titleOf(row)}${step === null ? '' : ` after step ${step}`}`
     },
   }
 }

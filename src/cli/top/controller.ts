@@ -1,7 +1,7 @@
 // What the keys of `reeve top` do: they change the model, open dialogs, or give an action for the daemon.
 // Test: test/tables/cli/top/controller.test.ts.
 import { actionOfKey, actionsAt, beginsSequence, keyTexts, KEYS, type KeyAction, type KeyPlace } from '../../faces/keys.ts'
-import { titleOf } from '../../faces/process-names.ts'
+import { commandName, titleOf } from '../../faces/process-names.ts'
 import type { RowView } from '../../index.ts'
 import type { Key } from '../live/line-editor.ts'
 import * as actions from './actions.ts'
@@ -67,6 +67,7 @@ function nameOf({ name, ctrl, sequence }: Key): string {
 export class Controller {
   readonly #model: TopModel
   readonly #mono: () => number
+  #isPasting = false
   /** the first of two keys after each other */
   #begun = ''
 
@@ -78,15 +79,23 @@ export class Controller {
 
   onKey(key: Key): Outcome | null {
     const { dialog } = this.#model
+    // A pasted text is no series of keys: only an input takes it.
+    if (key.name === 'paste-start' || key.name === 'paste-end') this.#isPasting = key.name === 'paste-start'
+    if ((this.#isPasting || key.name === 'paste-end') && !dialog?.editor) return null
     if (dialog) return this.#onDialogKey(dialog, key)
-    const name = `${this.#begun}${nameOf(key)}`
+    const begun = this.#begun
     this.#begun = ''
+    return this.#onName(`${begun}${nameOf(key)}`) ?? null
+  }
+
+  #onName(name: string): Outcome | null {
     this.#model.notice = null
     const own = Object.hasOwn(SCREEN_KEYS, name) ? SCREEN_KEYS[name] : undefined
     if (own) return this.#onScreenAction(own)
     const action = actionOfKey(name, PLACES)
     if (action) return this.#onAction(action, name)
     if (beginsSequence(name)) this.#begun = `${name} `
+    else if (name.includes(' ') && name.length > 1) return this.#onName(name.slice(name.indexOf(' ') + 1))
     return null
   }
 
@@ -135,14 +144,13 @@ export class Controller {
   /** Keys that change only what is shown. */
   #onMove(action: KeyAction, key: string): null {
     const model = this.#model
-    const count = model.lines().length
     const moves: Partial<Record<KeyAction, () => void>> = {
       selectNext: () => model.scrollOrMove(1),
       selectPrevious: () => model.scrollOrMove(-1),
       pageDown: () => model.scrollOrMove(PAGE_ROWS),
       pageUp: () => model.scrollOrMove(-PAGE_ROWS),
-      selectFirst: () => model.scrollOrMove(-count),
-      selectLast: () => model.scrollOrMove(count),
+      selectFirst: () => model.scrollOrMove(-Infinity),
+      selectLast: () => model.scrollOrMove(Infinity),
       unfold: () => model.unfold(),
       fold: () => model.foldOrGoUp(),
       unfoldLevel: () => model.foldLevel(false),
@@ -206,7 +214,7 @@ export class Controller {
       case 'copyPath':
         return this.#withRow((row) => ({ type: 'copy', text: row.directory }))
       case 'copyCommand':
-        return this.#withRow((row) => ({ type: 'copy', text: `reeve attach ${row.name ?? row.pid}` }))
+        return this.#withRow((row) => ({ type: 'copy', text: `reeve attach ${commandName(row)}` }))
       case 'copyUuid':
         return this.#withRow((row) => ({ type: 'copy', text: row.uuid }))
       default:
@@ -220,16 +228,15 @@ export class Controller {
   }
 
   #confirmEnd(rows: readonly RowView[], how: 'stop' | 'kill'): Outcome | null {
-    const [first] = rows
-    if (!first) return null
     const names = rows.map(titleOf).join(', ')
     const dialog = new ConfirmDialog(`${how} ${names} with all below?`, actions.endTree(rows, how), this.#mono)
     this.#open(dialog)
-    return { type: 'stakes', dialog, row: first, how }
+    return { type: 'stakes', dialog, rows, how }
   }
 
   #openFork(row: RowView): Outcome | null {
     if (row.forks === 'no') return this.#say(`${titleOf(row)} cannot be forked: it has no history that another process can continue`)
+    if (row.forks === 'now') return this.#openForkNow(row)
     return this.#open(
       new TextDialog({
         title: `fork of ${titleOf(row)}`,
@@ -237,8 +244,19 @@ export class Controller {
         text: `${row.step} `,
         actionOf: (text) => {
           const [, step, message = ''] = /^(\d+)\s*(.*)$/s.exec(text.trim()) ?? []
-          return step === undefined ? null : actions.forkAfter(row, Number(step), message)
+          return step === undefined ? null : actions.fork(row, Number(step), message)
         },
+      }),
+    )
+  }
+
+  /** Some agents can only be forked as they are now. */
+  #openForkNow(row: RowView): null {
+    return this.#open(
+      new TextDialog({
+        title: `fork of ${titleOf(row)}, as it is now`,
+        lines: ['A message for the fork, or nothing:'],
+        actionOf: (text) => actions.fork(row, null, text),
       }),
     )
   }
@@ -295,6 +313,10 @@ export class Controller {
     const need = this.#model.selectedNeed
     if (!need?.ask) return this.#say('the selected process asks nothing; n goes to the next question')
     if (this.#model.shownMs(need, this.#mono()) < GUARD_MS) return this.#say('this question has just appeared; press the key again')
+    if (!this.#model.showsEvidence) {
+      this.#model.showEvidence()
+      return this.#say('this is what it asks: press the key again')
+    }
     const action = actions.answerByKind(need, kind)
     return action ? { type: 'action', action } : this.#say('the question has no such option; r lists its options')
   }

@@ -15,7 +15,7 @@ export interface Action {
 export type Outcome =
   | { readonly type: 'action'; readonly action: Action }
   /** the costs of an ending are wanted for its dialog */
-  | { readonly type: 'stakes'; readonly dialog: ConfirmDialog; readonly row: RowView; readonly how: 'stop' | 'kill' }
+  | { readonly type: 'stakes'; readonly dialog: ConfirmDialog; readonly rows: readonly RowView[]; readonly how: 'stop' | 'kill' }
   | { readonly type: 'copy'; readonly text: string }
   | { readonly type: 'mouse' }
   | { readonly type: 'leave' }
@@ -47,12 +47,13 @@ const CONFIRM_KEY = 'y'
 
 export class ConfirmDialog implements Dialog {
   readonly title: string
-  readonly keys = `${CONFIRM_KEY} yes  Esc no`
+  readonly keys = `${CONFIRM_KEY} yes  Esc no  ↓ ↑ scroll`
   readonly #action: Action
   readonly #openedAt: number
   readonly #mono: () => number
   /** what the action costs; null: it was requested */
   stakes: readonly string[] | null = null
+  #from = 0
 
   /** `mono`: reads the monotonic clock, in ms */
   constructor(title: string, action: Action, mono: () => number) {
@@ -67,11 +68,13 @@ export class ConfirmDialog implements Dialog {
   }
 
   get lines(): readonly string[] {
-    return this.stakes ?? ['asks the daemon what this would cost']
+    return this.stakes?.slice(this.#from) ?? ['asks the daemon what this would cost']
   }
 
   onKey(key: Key): DialogResult {
     if (isCancel(key) || key.sequence === 'n') return 'close'
+    const by = scrollOf(key)
+    this.#from = Math.max(0, Math.min((this.stakes?.length ?? 1) - 1, this.#from + by))
     const isReady = this.stakes !== null && this.#mono() - this.#openedAt >= GUARD_MS
     return key.sequence === CONFIRM_KEY && isReady ? this.#action : 'stay'
   }
@@ -204,20 +207,18 @@ export class TextPage implements Dialog {
     return this.#all.slice(this.#from)
   }
 
-  onKey({ name, sequence }: Key): DialogResult {
-    const by =
-      name === 'down' || sequence === 'j'
-        ? 1
-        : name === 'up' || sequence === 'k'
-          ? -1
-          : name === 'pagedown' || name === 'space'
-            ? PAGE_LINES
-            : name === 'pageup'
-              ? -PAGE_LINES
-              : 0
+  onKey(key: Key): DialogResult {
+    const by = scrollOf(key)
     this.#from = Math.max(0, Math.min(this.#all.length - 1, this.#from + by))
     return by === 0 ? 'close' : 'stay'
   }
+}
+
+/** By how many lines a key scrolls; 0: it does not. */
+function scrollOf({ name, sequence }: Key): number {
+  if (name === 'down' || sequence === 'j') return 1
+  if (name === 'up' || sequence === 'k') return -1
+  return name === 'pagedown' || name === 'space' ? PAGE_LINES : name === 'pageup' ? -PAGE_LINES : 0
 }
 
 /** the lines that a page key scrolls by */

@@ -11,10 +11,14 @@ import { joinFitting, lineOf, type Cell, type Style } from './line.ts'
 import { PEEK_TABS, type TopModel } from './model.ts'
 import { linesPerRow, rowLines, titleLine } from './table-lines.ts'
 
+/** the titles and a process stay above a dialog */
+const MIN_TABLE_LINES = 2
 /** a smaller terminal shows only a sentence */
 const [LEAST_COLUMNS, LEAST_ROWS] = [40, 10]
 /** the most needs that are listed; a narrow terminal has fewer */
 const MAX_NEEDS = 9
+/** the most lines of a text that is typed */
+const MAX_INPUT_LINES = 4
 /** after this time without a sign of life the figures count as old, in ms */
 const STALE_MS = 5_000
 
@@ -32,18 +36,15 @@ export function frameOf(model: TopModel, { columns, rows }: Size, { wall, mono }
   const now = wall + model.clockLead
   const head = [headLine(model, columns, { wall, mono }, style)]
   const keys = lastLines(model, columns, style)
-  const dialog = dialogLines(model, columns, style)
   const room = rows - head.length - keys.length
+  model.tablePlace = { first: 0, last: -1, perRow: 1 }
   if (model.peek?.isWhole && !model.dialog) return { lines: [...head, ...peekLines(model, columns, room, style), ...keys] }
   const needs = needLines(model, columns, Math.min(MAX_NEEDS, Math.max(1, Math.floor(room / 4))), now, style)
-  const below =
-    dialog.lines.length > 0
-      ? dialog.lines.slice(0, room - needs.length - 3)
-      : model.peek
-        ? peekLines(model, columns, Math.floor(room / 3), style)
-        : []
+  const dialog = dialogLines(model, columns, room - needs.length - MIN_TABLE_LINES, style)
+  const below = model.dialog ? dialog.lines : model.peek ? peekLines(model, columns, Math.floor(room / 3), style) : []
   const tableRoom = room - needs.length - below.length
-  model.tablePlace = { first: head.length + needs.length + 1, perRow: linesPerRow(columns) }
+  const firstRow = head.length + needs.length + 1
+  model.tablePlace = { first: firstRow, last: firstRow + tableRoom - 2, perRow: linesPerRow(columns) }
   const lines = [...head, ...needs, ...tableLines(model, columns, tableRoom, now, style), ...below]
   const cursor = dialog.cursor && {
     line: lines.length - below.length + Math.min(dialog.cursor.line, below.length - 1),
@@ -108,7 +109,7 @@ function needLines(model: TopModel, columns: number, room: number, now: number, 
 }
 
 function needLine(model: TopModel, need: NeedView, index: number, columns: number, now: number, style: Style): string {
-  const isSelected = need.uuid === model.selected
+  const isSelected = need === model.selectedNeed
   const keys = isSelected && columns >= 80 ? answerKeys(need) : ''
   const cells: Cell[] = [
     { text: isSelected ? (style.ascii ? '>' : '▌') : '', columns: 1 },
@@ -219,19 +220,27 @@ interface DialogLines {
   readonly cursor?: { readonly line: number; readonly column: number }
 }
 
-function dialogLines({ dialog, filterError }: TopModel, columns: number, style: Style): DialogLines {
+/** `room`: the most lines. Text that does not fit is counted; the input is always there. */
+function dialogLines({ dialog, filterError }: TopModel, columns: number, room: number, style: Style): DialogLines {
   if (!dialog) return { lines: [] }
   const line = style.ascii ? '-' : '─'
   const title = fitWidth(`${line} ${oneLine(dialog.title)} `, columns, style.ellipsis)
   const rule = style.paint('bold', title + line.repeat(Math.max(0, columns - displayWidth(title))))
-  const above = [rule, ...dialog.lines.map((text) => fitWidth(safeLine(text), columns, style.ellipsis))]
-  if (!dialog.editor) return { lines: above }
-  const { lines, cursor } = dialog.editor.draw(columns, 8)
-  const error = filterError === undefined ? [] : [style.paint('red', fitWidth(oneLine(filterError), columns, style.ellipsis))]
-  return {
-    lines: [...above, ...lines, ...error],
-    ...(cursor ? { cursor: { line: above.length + cursor.line, column: cursor.column } } : {}),
-  }
+  const input = dialog.editor?.draw(columns, MAX_INPUT_LINES)
+  const error = filterError === undefined || !input ? [] : [style.paint('red', fitWidth(oneLine(filterError), columns, style.ellipsis))]
+  const textRoom = Math.max(1, room - 1 - (input?.lines.length ?? 0) - error.length)
+  const text = dialog.lines.map((one) => fitWidth(safeLine(one), columns, style.ellipsis))
+  const hidden = text.length - textRoom
+  const shown =
+    hidden > 0
+      ? [
+          ...text.slice(0, textRoom - 1),
+          fitWidth(`  ${hidden + 1} more lines: ${style.ascii ? 'down' : '↓'} scrolls`, columns, style.ellipsis),
+        ]
+      : text
+  const above = [rule, ...shown]
+  const cursor = input?.cursor && { line: above.length + input.cursor.line, column: input.cursor.column }
+  return { lines: [...above, ...(input?.lines ?? []), ...error], ...(cursor ? { cursor } : {}) }
 }
 
 /** from this width on, the last line has the keys and a command line */

@@ -27,14 +27,19 @@ export interface Peek {
 
 /** The content of the panel for a process; null: it is requested. */
 export interface PeekContent {
-  readonly uuid: string
-  readonly tab: PeekTab
+  /** what was selected when it was read: `TopModel.peekKey` */
+  readonly key: string
   readonly lines: readonly string[] | null
 }
 
 export interface ScreenNotice {
   readonly text: string
   readonly isError: boolean
+}
+
+/** Names a need with the question as it is now: an answer counts for nothing else. */
+function needKey({ id, ask }: NeedView): string {
+  return `${id} ${ask?.hash ?? ''}`
 }
 
 export class TopModel {
@@ -51,10 +56,12 @@ export class TopModel {
   /** whether all ended processes are shown, also those that do not need the user */
   showsEnded = false
   selected: string | null = null
+  /** the chosen need of the selected process, which may have several */
+  #needId: string | null = null
   /** the index of the first visible line of the table */
   top = 0
-  /** where the table is on the screen: its first row, and the lines of a process */
-  tablePlace = { first: 0, perRow: 1 }
+  /** where the rows are on the screen: the first and the last line, and the lines of a process; `last` below `first`: nowhere */
+  tablePlace = { first: 0, last: 0, perRow: 1 }
   readonly folded = new Set<string>()
   readonly tagged = new Set<string>()
   order: Order = 'tree'
@@ -90,14 +97,14 @@ export class TopModel {
 
   onNeeds(needs: readonly NeedView[], mono: number): void {
     this.needs = needs
-    const ids = new Set(needs.map(({ id }) => id))
-    for (const id of this.#needShownAt.keys()) if (!ids.has(id)) this.#needShownAt.delete(id)
-    for (const id of ids) if (!this.#needShownAt.has(id)) this.#needShownAt.set(id, mono)
+    const keys = new Set(needs.map(needKey))
+    for (const key of this.#needShownAt.keys()) if (!keys.has(key)) this.#needShownAt.delete(key)
+    for (const key of keys) if (!this.#needShownAt.has(key)) this.#needShownAt.set(key, mono)
   }
 
   /** How long a need has been on the screen, in ms. */
   shownMs(need: NeedView, mono: number): number {
-    return mono - (this.#needShownAt.get(need.id) ?? mono)
+    return mono - (this.#needShownAt.get(needKey(need)) ?? mono)
   }
 
   /** The visible rows. `wall`: ms, for conditions on the age. */
@@ -119,9 +126,10 @@ export class TopModel {
     return this.selected === null ? undefined : this.rows.get(this.selected)
   }
 
-  /** The need of the selected process. */
+  /** The chosen need of the selected process, or else its first one. */
   get selectedNeed(): NeedView | undefined {
-    return this.needs.find(({ uuid }) => uuid === this.selected)
+    const own = this.needs.filter(({ uuid }) => uuid === this.selected)
+    return own.find(({ id }) => id === this.#needId) ?? own[0]
   }
 
   get selectedIndex(): number {
@@ -160,8 +168,8 @@ export class TopModel {
 
   /** Selects the row on a line of the screen, if there is one. */
   selectAt(screenRow: number): void {
-    const { first, perRow } = this.tablePlace
-    const line = screenRow < first ? undefined : this.lines()[this.top + Math.floor((screenRow - first) / perRow)]
+    const { first, last, perRow } = this.tablePlace
+    const line = screenRow < first || screenRow > last ? undefined : this.lines()[this.top + Math.floor((screenRow - first) / perRow)]
     if (line) this.select(line.uuid)
   }
 
@@ -170,13 +178,15 @@ export class TopModel {
     const need = this.needs[index]
     if (!need) return
     this.reveal(need.uuid)
+    this.#needId = need.id
     this.peek = { tab: 'need', isWhole: this.peek?.isWhole ?? false, scroll: 0 }
   }
 
   /** Selects the need after the selected one, or the one before it. */
   moveNeed(by: -1 | 1): void {
     const { length } = this.needs
-    const at = this.needs.findIndex(({ uuid }) => uuid === this.selected)
+    const { selectedNeed } = this
+    const at = selectedNeed ? this.needs.indexOf(selectedNeed) : -1
     if (length > 0) this.selectNeed(at < 0 ? (by > 0 ? 0 : length - 1) : (at + by + length) % length)
   }
 
@@ -185,7 +195,7 @@ export class TopModel {
     const line = this.lines()[this.selectedIndex]
     const parent = this.selectedRow?.parent ?? null
     if (line?.hasChildren && !line.isFolded) this.#setFolded(line.uuid, true)
-    else if (parent !== null && this.rows.has(parent)) this.select(parent)
+    else if (parent !== null && this.lines().some(({ uuid }) => uuid === parent)) this.select(parent)
   }
 
   unfold(): void {
@@ -210,6 +220,7 @@ export class TopModel {
   nextOrder(): void {
     this.order = ORDERS[(ORDERS.indexOf(this.order) + 1) % ORDERS.length] ?? 'tree'
     this.#lines = null
+    this.#keepSelection()
   }
 
   setFilter(text: string): void {
@@ -271,8 +282,23 @@ export class TopModel {
 
   /** The lines of the panel, if they belong to what is selected; null: they are requested. */
   get peekLines(): readonly string[] | null {
-    const content = this.peekContent
-    return content && content.uuid === this.selected && content.tab === this.shownTab ? content.lines : null
+    return this.peekContent?.key === this.peekKey ? this.peekContent.lines : null
+  }
+
+  /** What the panel is about: its process, its tab, and the question as it is now. */
+  get peekKey(): string {
+    const need = this.shownTab === 'need' ? this.selectedNeed : undefined
+    return `${this.selected} ${this.shownTab} ${need ? needKey(need) : ''}`
+  }
+
+  /** Whether the panel shows the selected need with its evidence. */
+  get showsEvidence(): boolean {
+    return this.shownTab === 'need' && this.peekLines !== null
+  }
+
+  /** Shows what the selected need is about. */
+  showEvidence(): void {
+    this.peek = { tab: 'need', isWhole: this.peek?.isWhole ?? false, scroll: 0 }
   }
 
   #setFolded(uuid: string, isFolded: boolean): void {

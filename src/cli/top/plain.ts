@@ -1,6 +1,7 @@
 // `reeve top` without a screen: one picture of all rows (`--once`), or a line for each change (`--plain`), for screen readers, pipes and
 // scripts. Test: test/e2e/screen/top.test.ts.
 import { applyRowEvent, connect, type Reeve, type RowView } from '../../index.ts'
+import { meetsFilter, parseFilter } from '../../faces/filter.ts'
 import { formatClock } from '../../faces/format.ts'
 import { titleOf } from '../../faces/process-names.ts'
 import type { Output } from '../print/output.ts'
@@ -20,7 +21,7 @@ export async function printOnce(reeve: Reeve, out: Output, { showsEnded, filter 
   model.onRows({ type: 'reset', ...rows }, performance.now(), Date.now())
   model.setFilter(filter)
   model.onNeeds(needs, performance.now())
-  const shown = model.lines().flatMap(({ uuid }) => rows.rows.filter((row) => row.uuid === uuid))
+  const shown = model.lines().flatMap(({ uuid }) => model.rows.get(uuid) ?? [])
   if (out.json) return out.value({ cursor: rows.cursor, sums: rows.sums, needs, rows: shown })
   model.select(null)
   const columns = Number.isFinite(out.columns) ? out.columns : DEFAULT_COLUMNS
@@ -28,7 +29,7 @@ export async function printOnce(reeve: Reeve, out: Output, { showsEnded, filter 
 }
 
 /** Prints a line for each change of a status or of what a process waits for, until a signal ends the program. */
-export async function printChanges(reeve: Reeve, out: Output): Promise<void> {
+export async function printChanges(reeve: Reeve, out: Output, { showsEnded, filter }: TopOptions): Promise<void> {
   await reeve.daemon()
   const end = new AbortController()
   const leave = (): void => end.abort()
@@ -38,15 +39,17 @@ export async function printChanges(reeve: Reeve, out: Output): Promise<void> {
   let isFirst = true
   for await (const event of connect({ start: false }).followRows({ scope: 'recent', signal: end.signal })) {
     applyRowEvent(rows, event)
+    const parts = parseFilter(filter, rows)
     const changed = event.type === 'rows' ? event.up.map(({ uuid }) => uuid) : event.type === 'reset' ? [...rows.keys()] : []
     for (const row of changed.flatMap((uuid) => rows.get(uuid) ?? [])) {
       const text = oneLine(row.why?.text ?? row.note ?? '')
       const state = text === '' ? row.status : `${row.status}: ${text}`
-      const isKnown = shown.get(row.uuid) === state
+      const isKnown = shown.get(row.uuid) === state || !meetsFilter(parts, row, Date.now())
       shown.set(row.uuid, state)
       // What ended before the command began is no change.
-      if (!isKnown && !(isFirst && row.endedAt !== null)) await printChange(row, state, out)
+      if (!isKnown && !(isFirst && row.endedAt !== null && !showsEnded)) await printChange(row, state, out)
     }
+    for (const uuid of shown.keys()) if (!rows.has(uuid)) shown.delete(uuid)
     isFirst = false
   }
 }

@@ -1,11 +1,14 @@
 // `reeve top`: shows all processes on a screen of its own and takes keys. Follows the rows of the daemon, and never starts a daemon after the
 // first request, because the user may have stopped it. Tests: test/e2e/screen/top.test.ts, test/tables/cli/top.
+import { setTimeout } from 'node:timers/promises'
 import { ApiError } from '../../api/client/client.ts'
-import { connect, type Reeve } from '../../index.ts'
+import { connect, type Reeve, type RowView } from '../../index.ts'
+import { errorText } from '../../kernel/util/error-text.ts'
+import { formatCount } from '../../faces/format.ts'
 import { oneLine } from '../print/text.ts'
 import { stakesLines } from '../print/details/stakes-text.ts'
 import type { Output } from '../print/output.ts'
-import { Throttle } from '../live/throttle.ts'
+import { LatestRead } from '../live/latest-read.ts'
 import type { TerminalReport } from '../screen/key-reader.ts'
 import { Screen } from '../screen/screen.ts'
 import { Controller } from './controller.ts'
@@ -17,11 +20,15 @@ import { readPeek } from './peek.ts'
 /** the shortest time between two reads of the needs, and of the panel */
 const READ_MS = 500
 const END_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+/** the longest wait for answers after the screen was left */
+const LAST_ANSWERS_MS = 1_000
 /** the time between two reads of what is spent a minute */
 const RATE_MS = 10_000
 const RATE_MINUTES = 5
 /** the most needs that are read */
 const MAX_NEEDS = 50
+/** the most processes whose end is described before it */
+const MAX_STAKES = 10
 
 export interface TopOptions {
   /** also shows what ended in the last 24 hours */
@@ -44,10 +51,13 @@ class Top implements Disposable {
   readonly #controller = new Controller(this.#model, () => performance.now())
   readonly #screen: Screen
   readonly #end = new AbortController()
-  readonly #needs = new Throttle(READ_MS, () => this.#track(this.#readNeeds()))
-  readonly #peek = new Throttle(READ_MS, () => this.#track(this.#readPeek()))
+  readonly #needs = new LatestRead(READ_MS, () => this.#track(this.#readNeeds()))
+  readonly #peek = new LatestRead(READ_MS, () => this.#track(this.#readPeek()))
   readonly #running = new Set<Promise<void>>()
-  readonly #rateClock = setInterval(() => this.#track(this.#readRate()), RATE_MS)
+  readonly #rateClock = setInterval(() => {
+    this.#rate.request()
+  }, RATE_MS)
+  readonly #rate = new LatestRead(RATE_MS / 2, () => this.#track(this.#readRate()))
   /** what the panel showed when its content was requested */
   #peekKey = ''
   #askCount = 0
@@ -77,12 +87,14 @@ class Top implements Disposable {
       this.#refreshPeek()
       this.#screen.requestFrame()
     }
-    await Promise.all(this.#running)
+    // What was asked for was sent; its answer is not worth a long wait.
+    await Promise.race([Promise.all(this.#running), setTimeout(LAST_ANSWERS_MS, undefined, { ref: false })])
   }
 
   [Symbol.dispose](): void {
     for (const name of END_SIGNALS) process.off(name, this.#leave)
     clearInterval(this.#rateClock)
+    this.#rate[Symbol.dispose]()
     this.#needs[Symbol.dispose]()
     this.#peek[Symbol.dispose]()
     this.#screen[Symbol.dispose]()
@@ -91,6 +103,7 @@ class Top implements Disposable {
   #leave = (): void => this.#end.abort()
 
   #onReport = (report: TerminalReport): void => {
+    if (this.#model.dialog) return
     if (report.type === 'wheel') this.#model.scrollOrMove(report.by)
     if (report.type === 'click') this.#model.selectAt(report.row)
     this.#refreshPeek()
@@ -111,9 +124,9 @@ class Top implements Disposable {
         this.#screen.send(`\x1b]52;c;${Buffer.from(outcome.text).toString('base64')}\x07`)
         return this.#say(`copied: ${outcome.text}`)
       case 'stakes':
-        return this.#track(this.#readStakes(outcome))
+        return this.#start(this.#readStakes(outcome))
       case 'action':
-        return this.#track(this.#perform(outcome.action))
+        return this.#start(this.#perform(outcome.action))
       case undefined:
     }
   }
@@ -123,19 +136,25 @@ class Top implements Disposable {
     this.#say(await action.run(this.#reeve))
   }
 
-  async #readStakes({ dialog, row, how }: Extract<Outcome, { type: 'stakes' }>): Promise<void> {
-    try {
-      const lines = stakesLines(await this.#reeve.stakes(row.uuid, how, { subtree: true }), Date.now())
-      dialog.stakes = lines
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      dialog.stakes = [`What it would cost is not known: ${error.message}`]
+  /** Reads what each end would cost. Many are only counted. */
+  async #readStakes({ dialog, rows, how }: Extract<Outcome, { type: 'stakes' }>): Promise<void> {
+    const read = async ({ uuid }: RowView): Promise<string[]> => {
+      try {
+        return stakesLines(await this.#reeve.stakes(uuid, how, { subtree: true }), Date.now())
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error
+        return [`What it would cost is not known: ${error.message}`]
+      }
     }
+    const all = await Promise.all(rows.slice(0, MAX_STAKES).map(read))
+    const more = rows.length - MAX_STAKES
+    dialog.stakes = [...all.flat(), ...(more > 0 ? [`and ${formatCount(more, 'more process')}`] : [])]
   }
 
   async #readNeeds(): Promise<void> {
     const { needs } = await this.#reeve.needs({ limit: MAX_NEEDS })
     this.#model.onNeeds(needs, performance.now())
+    this.#refreshPeek()
     const asks = needs.filter(({ ask }) => ask !== null).length
     if (asks !== this.#askCount) this.#screen.send(`\x1b]2;${asks > 0 ? `${asks} ask - ` : ''}reeve top\x07`)
     this.#askCount = asks
@@ -146,30 +165,26 @@ class Top implements Disposable {
     this.#model.usdPerMinute = total.find(({ minutes }) => minutes === RATE_MINUTES)?.costUsd ?? 0
   }
 
-  /** Requests the content of the panel again if it shows something else, or if its process has gone on. */
+  /** Reads the panel again if it shows something else, or if its process has gone on. */
   #refreshPeek(): void {
-    const { selected, shownTab, selectedRow } = this.#model
-    const key = shownTab === null ? '' : `${selected} ${shownTab} ${selectedRow?.seq}`
+    const { shownTab, selectedRow, peekKey } = this.#model
+    const key = shownTab === null ? '' : `${peekKey} ${selectedRow?.seq}`
     if (key === this.#peekKey) return
     this.#peekKey = key
     if (key !== '') this.#peek.request()
   }
 
   async #readPeek(): Promise<void> {
-    const { selected: uuid, shownTab: tab, selectedNeed } = this.#model
+    const { selected: uuid, shownTab: tab, selectedNeed, peekKey: key } = this.#model
     if (uuid === null || tab === null) return
     const { columns = 80 } = process.stdout
     try {
-      const lines = await readPeek(
-        this.#reeve,
-        { uuid, tab, need: selectedNeed ?? null, columns },
-        this.#out,
-        Date.now() + this.#model.clockLead,
-      )
-      this.#model.peekContent = { uuid, tab, lines }
+      const request = { uuid, tab, need: selectedNeed ?? null, columns }
+      const lines = await readPeek(this.#reeve, request, this.#out, Date.now() + this.#model.clockLead)
+      this.#model.peekContent = { key, lines }
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
-      this.#model.peekContent = { uuid, tab, lines: [oneLine(error.message), oneLine(error.hint)] }
+      this.#model.peekContent = { key, lines: [oneLine(error.message), oneLine(error.hint)] }
     }
   }
 
@@ -178,17 +193,18 @@ class Top implements Disposable {
     this.#screen.requestFrame()
   }
 
-  /** Runs work beside the screen. Its error is shown. */
-  #track(work: Promise<void>): void {
-    const tracked = work
-      .catch((error: unknown) => {
-        if (!(error instanceof ApiError)) throw error
-        this.#say(`${error.message}${error.hint === '' ? '' : `: ${error.hint}`}`, true)
-      })
-      .finally(() => {
-        this.#running.delete(tracked)
-        this.#screen.requestFrame()
-      })
-    this.#running.add(tracked)
+  #start(work: Promise<void>): void {
+    const running = this.#track(work).finally(() => this.#running.delete(running))
+    this.#running.add(running)
+  }
+
+  /** Shows the error of work, and what it has changed. Never rejects. */
+  async #track(work: Promise<void>): Promise<void> {
+    try {
+      await work
+    } catch (error) {
+      this.#say(errorText(error), true)
+    }
+    this.#screen.requestFrame()
   }
 }

@@ -14,7 +14,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
     return 0
   }
   if (args.on('plain') || out.json || !out.isTerminal('stdout') || !out.canRedraw) {
-    await printChanges(reeve, out)
+    await printChanges(reeve, out, options)
     return 0
   }
   return await (await import('../top/top.ts')).runTop(reeve, out, options)

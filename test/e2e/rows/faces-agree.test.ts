@@ -8,7 +8,8 @@ import { BusyHome } from '../../support/faces/busy-home.ts'
 import { makeSeededPick } from '../../support/kernel/random-inputs.ts'
 import { SEED } from '../../support/seed.ts'
 
-const MOMENTS = deep(60, 1_000)
+/** `REEVE_MOMENTS=1000` compares more, which takes some 20 minutes. */
+const MOMENTS = Number(process.env['REEVE_MOMENTS'] ?? deep(60, 200))
 /** A crew is started at such moments, and the daemon restarts at others. */
 const CREW_EVERY = 30
 const RESTART_EVERY = 20

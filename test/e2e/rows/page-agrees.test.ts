@@ -12,7 +12,7 @@ import { CHROMIUM, openChromium } from '../../support/web/chromium.ts'
 import { PageWorld } from '../../support/web/open-page.ts'
 import type { RowView } from '../../../src/api/views/rows.ts'
 
-const MOMENTS = deep(10, 150)
+const MOMENTS = deep(10, 60)
 
 /** The cells of a row on the page. */
 interface ShownRow {

@@ -77,6 +77,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     await daemon.waitForEnd(uuid)
     const terminal = openTop({}, '-a')
     await terminal.waitForText('✓ work')
+    await terminal.waitForText('NEEDS YOU 1')
     terminal.type(' ]')
     for (const text of [/\n +1 \d\d:\d\d:\d\d All tests pass\./, /\[diff\]/, /\[logs\](.*\n)+.*All tests pass/, /\[limits\]\n.*of \$3/]) {
       await terminal.waitForText(text)

@@ -4,8 +4,11 @@ import { expect, test } from 'vitest'
 import { describePage } from '../../support/web/describe-page.ts'
 import { findFaults, runAxe } from '../../support/web/faults.ts'
 
+/** far more than some hundred runs of axe take on a slow machine */
+const LIMIT_MS = 600_000
+
 describePage('every page', {}, (world) => {
-  test('has a list with keys, a palette and needs that everyone can use', async () => {
+  test('has a list with keys, a palette and needs that everyone can use', { timeout: LIMIT_MS }, async () => {
     const script = [{ text: 'I look.', tools: [{ name: 'bash', input: { command: 'touch made' } }] }]
     const { uuid } = await world.daemon.spawnScripted(script, { name: 'asker', permissions: 'ask' })
     await world.daemon.waitForStatus(uuid, 'waiting')
@@ -33,7 +36,7 @@ describePage('every page', {}, (world) => {
     await world.daemon.signal(uuid, 'SIGKILL')
   })
 
-  test('can be used by everyone, in both themes and at all widths', async () => {
+  test('can be used by everyone, in both themes and at all widths', { timeout: LIMIT_MS }, async () => {
     const { daemon } = world
     const asking = await daemon.spawnScripted([{ text: 'I look.', tools: [{ name: 'bash', input: { command: 'touch made' } }] }], {
       name: 'asker',

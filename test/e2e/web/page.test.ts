@@ -3,7 +3,7 @@
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { CHROMIUM, openChromium } from '../../support/web/chromium.ts'
+import { CHROMIUM, openChromium, PAGE_WAIT_MS } from '../../support/web/chromium.ts'
 import { WebAccess } from '../../support/web/raw-requests.ts'
 
 describe.runIf(CHROMIUM !== null)('the page', () => {
@@ -32,6 +32,7 @@ describe.runIf(CHROMIUM !== null)('the page', () => {
 
   async function openPage(): Promise<Page> {
     const page = await context.newPage()
+    page.setDefaultTimeout(PAGE_WAIT_MS)
     page.on('console', (message) => ['error', 'warning'].includes(message.type()) && problems.push(message.text()))
     page.on('pageerror', (error) => problems.push(String(error)))
     return page

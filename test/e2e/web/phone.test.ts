@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { PAGE_WAIT_MS } from '../../support/web/chromium.ts'
 import { describePage } from '../../support/web/describe-page.ts'
 
 /** The visible targets that are smaller than 44 px in one direction. */
@@ -22,6 +23,7 @@ describePage('a phone', {}, (world) => {
   const visitByPhone = async (): Promise<Page> => {
     const context = await world.browser.newContext({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true })
     const page = await context.newPage()
+    page.setDefaultTimeout(PAGE_WAIT_MS)
     const { code } = await world.web.link()
     await page.goto(`${world.web.origin}/#k=${code}`)
     await page.waitForSelector('[data-link="open"]')

@@ -96,7 +96,7 @@ export class TerminalEmulator {
     if (isPrivate) return this.#mode(numbers, letter === 'h')
     const count = Number(numbers) || 1
     const column = Math.min(this.column, this.columns - 1)
-    if (letter === 'm') return
+    if (letter === 'm' || letter === 't') return
     if (letter === 'A') [this.row, this.column] = [Math.max(this.#top, this.row - count), column]
     else if (letter === 'C') this.column = Math.min(this.columns - 1, column + count)
     else if (letter === 'G') this.column = Math.min(this.columns, count) - 1

@@ -4,6 +4,9 @@ import { chromium, type Browser } from 'playwright-core'
 import { testEnv } from '../env.ts'
 import { tempDir } from '../tmp.ts'
 
+/** how long a page may take for anything, in ms: far more than a slow machine needs */
+export const PAGE_WAIT_MS = 100_000
+
 const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/snap/bin/chromium', '/usr/bin/google-chrome']
 
 /** The program of Chromium; null: there is none. */

@@ -2,7 +2,7 @@
 import type { BrowserContext, Page } from 'playwright-core'
 import type { WebOpenBody } from '../../../src/api/views/web.ts'
 import { LocalDaemon, type LocalDaemonOptions } from '../daemon/local-daemon.ts'
-import type { openChromium } from './chromium.ts'
+import { PAGE_WAIT_MS, type openChromium } from './chromium.ts'
 import { WebAccess } from './raw-requests.ts'
 
 export class PageWorld implements AsyncDisposable {
@@ -30,6 +30,7 @@ export class PageWorld implements AsyncDisposable {
   /** Opens a tab. */
   async openTab(): Promise<Page> {
     const page = await this.#context.newPage()
+    page.setDefaultTimeout(PAGE_WAIT_MS)
     page.on('console', (message) => ['error', 'warning'].includes(message.type()) && this.problems.push(message.text()))
     page.on('pageerror', (error) => this.problems.push(String(error)))
     return page

@@ -11,7 +11,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { WebOpenBody, WebOpenedView, WebStartedView, WebView } from '../../../../src/api/views/web.ts'
 import { ManualClock } from '../../../support/clock.ts'
 import { LocalDaemon } from '../../../support/daemon/local-daemon.ts'
-import { CHROMIUM, openChromium } from '../../../support/web/chromium.ts'
+import { CHROMIUM, openChromium, PAGE_WAIT_MS } from '../../../support/web/chromium.ts'
 import { sendRawHead } from '../../../support/web/raw-requests.ts'
 
 const HAS_OPENSSL = spawnSync('openssl', ['version']).status === 0
@@ -160,7 +160,7 @@ describe.runIf(HAS_OPENSSL)('by TLS', () => {
     const token = await start()
     const ask = async (one: string): Promise<number> => (await sendTls(port, { ca, host, path: '/v1/daemon', token: one })).status
     await daemon.restart()
-    await expect.poll(() => ask(token).catch(() => 0), { timeout: 30_000 }).toBe(200)
+    await expect.poll(() => ask(token).catch(() => 0), { timeout: 100_000 }).toBe(200)
     clock.wind(29 * DAY_MS)
     expect(await ask(token)).toBe(200)
     expect((await view()).sessions).toMatchObject([{ way: 'tls', remembered: true }])
@@ -227,7 +227,7 @@ describe('through a proxy', () => {
     expect(started.status).toBe(201)
     expect((await send(localPort, { code, number })).status, 'a second use').toBe(403)
     expect(await view()).toMatchObject({ proxyHosts: [NAME], sessions: [{ way: 'proxy' }], reusedLinks: 1 })
-    await expect.poll(() => told.join(''), { timeout: 30_000 }).toContain('"event":"session"')
+    await expect.poll(() => told.join(''), { timeout: 100_000 }).toContain('"event":"session"')
     expect(told.join('')).toMatch(/a browser has a new session of the page, through a proxy: [0-9a-f]{4}/)
     await new Promise((resolve) => hook.close(resolve))
   })
@@ -268,13 +268,14 @@ describe('through a proxy', () => {
     const { url, code, number } = await open({ proxyHost: host })
     await using browser = await openChromium([`--host-resolver-rules=MAP ${NAME} 127.0.0.1`])
     const page = await browser.newPage({ ignoreHTTPSErrors: true, viewport: { width: 390, height: 844 } })
+    page.setDefaultTimeout(PAGE_WAIT_MS)
     await page.goto(`${url}#n=${code}`)
     await page.getByLabel('The number that the terminal shows').fill(number === '000000' ? '000001' : '000000')
     await page.getByRole('button', { name: 'Open' }).click()
     await page.getByText('The number is wrong').waitFor()
     await page.getByLabel('The number that the terminal shows').fill(number ?? '')
     await page.getByRole('button', { name: 'Open' }).click()
-    await page.waitForSelector('[data-link="open"]', { timeout: 60_000 })
+    await page.waitForSelector('[data-link="open"]', { timeout: 100_000 })
     expect(new URL(page.url()).host).toBe(host)
     proxy.closeAllConnections()
     proxy.close()

@@ -11,7 +11,7 @@ import { WEB_PORT } from '../../../../src/daemon/web/listener.ts'
 import { runCli } from '../../../support/daemon/cli.ts'
 import { DaemonHome } from '../../../support/daemon/daemon-home.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
-import { CHROMIUM, openChromium } from '../../../support/web/chromium.ts'
+import { CHROMIUM, openChromium, PAGE_WAIT_MS } from '../../../support/web/chromium.ts'
 import { WebAccess } from '../../../support/web/raw-requests.ts'
 
 const STALE_MS = 5_000
@@ -55,6 +55,7 @@ describe.runIf(CHROMIUM !== null)('the page', () => {
   afterAll(() => browser[Symbol.asyncDispose]())
   beforeEach(async () => {
     context = await browser.newContext()
+    context.setDefaultTimeout(PAGE_WAIT_MS)
     page = await context.newPage()
     const { url, code } = await web.link()
     await page.goto(`${url}#k=${code}`)

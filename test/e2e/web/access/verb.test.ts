@@ -81,7 +81,7 @@ describe('a link', () => {
     }
     const env = { DISPLAY: ':9', XDG_RUNTIME_DIR: runtime, PATH: `${bin}:${process.env['PATH'] ?? ''}` }
     const running = startCli(daemon.home, ['web'], { env })
-    await expect.poll(() => readFile(join(daemon.work, 'opened'), 'utf8').catch(() => ''), { timeout: 30_000 }).not.toBe('')
+    await expect.poll(() => readFile(join(daemon.work, 'opened'), 'utf8').catch(() => ''), { timeout: 100_000 }).not.toBe('')
     const [name = ''] = await readdir(join(runtime, 'reeve'))
     const file = join(runtime, 'reeve', name)
     expect(await readFile(join(daemon.work, 'opened'), 'utf8')).toBe(`file://${file}\n`)

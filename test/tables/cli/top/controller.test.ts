@@ -22,7 +22,7 @@ const option = (kind: AskView['options'][number]['kind']): AskView['options'][nu
 const ASK = { id: 'q1', hash: 'h1', text: 'bash: git push', options: [option('allow_once'), option('reject_once')] } as unknown as AskView
 const needOf = (pid: number, ask: AskView | null = null): NeedView =>
   ({
-    id: `n${pid}`,
+    id: `n${pid}${ask?.id ?? ''}`,
     uuid: uuidOf(pid),
     pid,
     name: `p${pid}`,
@@ -58,9 +58,12 @@ function type(keys: string): Outcome | null {
   return outcome
 }
 
-/** The command line of what the last key gave. */
+/** The command line of what the last key gave. The panel has what it is about, as soon as it is open. */
 function commandOf(keys: string): string | null {
-  const outcome = type(keys)
+  const last = keys.lastIndexOf(' ')
+  if (last > 0) type(keys.slice(0, last))
+  model.peekContent = { key: model.peekKey, lines: ['evidence'] }
+  const outcome = type(keys.slice(last + 1))
   return outcome?.type === 'action' ? outcome.action.command : null
 }
 
@@ -118,6 +121,7 @@ describe('the commands of actions', () => {
     ['p', 'reeve pause --subtree fix'],
     ['G p', 'reeve resume --subtree docs'],
     ['x x p', 'reeve pause --subtree fix fix.worker'],
+    ['G x g g x p', 'reeve pause --subtree docs fix'],
     ['P', 'reeve pause --subtree --now fix'],
     ['i', 'reeve kill -s INT fix'],
     ['1 a', 'reeve answer p2 1'],
@@ -138,7 +142,10 @@ describe('the commands of actions', () => {
     ['a', 'the selected process asks nothing; n goes to the next question'],
     ['G f', 'docs cannot be forked: it has no history that another process can continue'],
   ])('%s gives no action, with the reason', (keys, expected) => {
-    expect([type(keys), model.notice?.text]).toEqual([null, expected])
+    const last = keys.lastIndexOf(' ')
+    if (last > 0) type(keys.slice(0, last))
+    model.peekContent = { key: model.peekKey, lines: ['evidence'] }
+    expect([type(keys.slice(last + 1)), model.notice?.text]).toEqual([null, expected])
   })
 
   test.each(['b x Enter', 'b Enter', 'm Enter'])('%s stays in the dialog', (keys) => {
@@ -155,13 +162,48 @@ test('a question that has just appeared takes no key', () => {
   expect(commandOf('a')).toBe('reeve answer p2 1')
 })
 
+test('each of several questions of one process is chosen and answered by itself', () => {
+  const other = { ...ASK, id: 'q2', hash: 'h2' }
+  model.onNeeds([needOf(2, ASK), needOf(2, other)], mono)
+  mono += 1_000
+  type('2')
+  expect([model.selectedNeed?.ask?.id, selectedName()]).toEqual(['q2', 'fix.worker'])
+  type('n')
+  expect(model.selectedNeed?.ask?.id).toBe('q1')
+  type('n')
+  expect(model.selectedNeed?.ask?.id).toBe('q2')
+})
+
+test('an answer needs its evidence on the screen', () => {
+  type('1')
+  expect([type('a'), model.notice?.text]).toEqual([null, 'this is what it asks: press the key again'])
+  model.peekContent = { key: model.peekKey, lines: ['evidence'] }
+  model.onNeeds([needOf(2, { ...ASK, hash: 'changed' })], mono - 1_000)
+  expect(type('a'), 'the question has changed').toBeNull()
+})
+
+test('a pasted text is no series of keys, but an input takes it', () => {
+  controller.onKey({ name: 'paste-start' })
+  expect([type('p q x'), model.tagged.size]).toEqual([null, 0])
+  controller.onKey({ name: 'paste-end' })
+  type('m')
+  controller.onKey({ name: 'paste-start' })
+  type('h i')
+  controller.onKey({ name: 'paste-end' })
+  expect(commandOf('Enter')).toBe('reeve send fix hi')
+})
+
+test('a key after g that opens no page counts alone', () => {
+  expect(type('g q')).toEqual({ type: 'leave' })
+})
+
 describe.each([
   ['s', 'stop', 'reeve kill --subtree --grace 10s fix'],
   ['K', 'kill', 'reeve kill --subtree -s KILL fix'],
 ])('%s', (key, how, command) => {
   test('shows the costs first, and y confirms after a short time', () => {
     const outcome = type(key)
-    expect(outcome).toMatchObject({ type: 'stakes', how, row: { name: 'fix' } })
+    expect(outcome).toMatchObject({ type: 'stakes', how, rows: [{ name: 'fix' }] })
     if (outcome?.type !== 'stakes') throw new Error('no request for the costs')
     mono += 1_000
     expect(type('y'), 'before the costs are known').toBeNull()

@@ -88,8 +88,7 @@ test.each([60, 80, 100, 120, 160, 200])('the screen at %i columns', (columns) =>
   const model = modelOf(FLEET, [NEED])
   model.selectNeed(0)
   model.peekContent = {
-    uuid: uuidOf(3),
-    tab: 'need',
+    key: model.peekKey,
     lines: ['PID 15 (fix.worker-2) of fix: command, 42m', '  bash: git push --force origin HEAD'],
   }
   expect(textOf(model, columns).join('\n')).toMatchSnapshot()
