@@ -98,7 +98,8 @@ export const FILTER_KEYS: readonly string[] = [...Object.keys(TEXTS), ...Object.
 function conditionTest(key: string, value: string, rows: Rows): Test | string {
   if (value === '') return `"${key}:" needs a value`
   const alternatives = value.split(',').filter((one) => one !== '')
-  const textOf = TEXTS[key]
+  // Names that every object has, such as `constructor`, are no conditions.
+  const textOf = Object.hasOwn(TEXTS, key) ? TEXTS[key] : undefined
   if (textOf) {
     const wanted = alternatives.map((one) => one.toLowerCase())
     return (row) => {
@@ -106,7 +107,7 @@ function conditionTest(key: string, value: string, rows: Rows): Test | string {
       return text !== undefined && wanted.some((one) => text.includes(one))
     }
   }
-  const numberOf = NUMBERS[key]
+  const numberOf = Object.hasOwn(NUMBERS, key) ? NUMBERS[key] : undefined
   if (numberOf) return numberTest(key, value, numberOf)
   switch (key) {
     case 'is':
