@@ -1,4 +1,4 @@
-// Asks before several processes are stopped or killed, and shows for each what would be lost. Test: test/e2e/web/keys.test.ts.
+// Asks before several processes are stopped or killed, and shows for each what would be lost; before that it ends none. Test: test/e2e/web/keys.test.ts.
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { JSX } from 'preact'
@@ -12,6 +12,8 @@ import { HoldButton } from '../parts/hold-button.tsx'
 
 /** the most processes that the daemon is asked about */
 const MAX_ASKED = 20
+/** the daemon answers within this time, or nothing is known, in ms */
+const STAKES_MS = 10_000
 
 const opened = signal<{ readonly targets: readonly RowView[]; readonly action: 'stop' | 'kill' } | null>(null)
 const lost = signal<ReadonlyMap<string, string>>(new Map())
@@ -24,11 +26,18 @@ export function openEndOfAll(targets: readonly RowView[], action: 'stop' | 'kill
 export function EndAllDialog(): JSX.Element | null {
   const { targets = [], action = 'stop' } = opened.value ?? {}
   useEffect(() => {
+    let isAwaited = true
+    const note = (uuid: string, text: string): void => {
+      if (isAwaited) lost.value = new Map([...lost.value, [uuid, text]])
+    }
     for (const { uuid } of targets.slice(0, MAX_ASKED))
-      ask<StakesView>(`/v1/processes/${uuid}/stakes?action=${action}&subtree=0`).then(
+      ask<StakesView>(`/v1/processes/${uuid}/stakes?action=${action}&subtree=0`, { signal: AbortSignal.timeout(STAKES_MS) }).then(
         (view) => note(uuid, lostText(view)),
         (error: unknown) => note(uuid, error instanceof Error ? error.message : String(error)),
       )
+    return () => {
+      isAwaited = false
+    }
   }, [opened.value])
   if (!opened.value) return null
   const close = (): void => {
@@ -38,9 +47,10 @@ export function EndAllDialog(): JSX.Element | null {
     close()
     void doToAll(action, targets)
   }
+  const isShown = targets.slice(0, MAX_ASKED).every(({ uuid }) => lost.value.has(uuid))
   const verb = action === 'stop' ? 'Stop' : 'Kill'
   return (
-    <Dialog title={`${verb} ${formatCount(targets.length, 'process')}`} onClose={close} onConfirm={end}>
+    <Dialog title={`${verb} ${formatCount(targets.length, 'process')}`} onClose={close} onConfirm={isShown ? end : undefined}>
       <div class="stakes">
         <h3>What is lost</h3>
         <ul>
@@ -54,16 +64,12 @@ export function EndAllDialog(): JSX.Element | null {
       </div>
       <pre class="command">{`reeve ${action === 'stop' ? 'stop' : 'kill -s KILL'} ${targets.map(commandName).join(' ')}`}</pre>
       <p class="buttons">
-        <HoldButton onDo={end}>
+        <HoldButton onDo={end} disabled={!isShown}>
           {verb} all <kbd>y</kbd>
         </HoldButton>
       </p>
     </Dialog>
   )
-}
-
-function note(uuid: string, text: string): void {
-  lost.value = new Map([...lost.value, [uuid, text]])
 }
 
 function lostText({ inFlight, unrecorded, messagesLost, refused }: StakesView): string {

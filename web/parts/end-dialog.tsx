@@ -1,5 +1,5 @@
 // Asks before a process is stopped or killed, and shows first what is lost, what is kept, and what becomes of others. All of it comes from
-// the daemon. Test: test/e2e/web/actions.test.ts.
+// the daemon; nothing can be ended before it is shown. Test: test/e2e/web/actions.test.ts.
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { JSX } from 'preact'
@@ -12,12 +12,22 @@ import { HoldButton } from './hold-button.tsx'
 
 const opened = signal<{ readonly row: RowView; readonly action: 'stop' | 'kill' } | null>(null)
 const withSubtree = signal(false)
-/** null: being read; a text: why nothing is known */
-const stakes = signal<StakesView | string | null>(null)
+interface Known {
+  /** the process, the action and the choice of the subtree that it is about */
+  readonly about: string
+  /** a text: why nothing is known */
+  readonly stakes: StakesView | string
+}
+
+/** the last answer; null: none since the dialog opened */
+const known = signal<Known | null>(null)
+/** the daemon answers within this time, or nothing is known, in ms */
+const STAKES_MS = 10_000
 
 /** Shows what the end of a process would cost. */
 export function openEnd(row: RowView, action: 'stop' | 'kill'): void {
   withSubtree.value = false
+  known.value = null
   opened.value = { row, action }
 }
 
@@ -28,15 +38,23 @@ function close(): void {
 export function EndDialog(): JSX.Element | null {
   const { row, action } = opened.value ?? {}
   const subtree = withSubtree.value
+  const about = `${row?.uuid} ${action} ${subtree}`
   useEffect(() => {
     if (!row || !action) return
-    stakes.value = null
-    ask<StakesView>(`/v1/processes/${row.uuid}/stakes?action=${action}&subtree=${subtree ? 1 : 0}`).then(
-      (view) => (stakes.value = view),
-      (error: unknown) => (stakes.value = error instanceof Error ? error.message : String(error)),
+    let isAwaited = true
+    const take = (stakes: StakesView | string): void => {
+      if (isAwaited) known.value = { about, stakes }
+    }
+    const path = `/v1/processes/${row.uuid}/stakes?action=${action}&subtree=${subtree ? 1 : 0}`
+    ask<StakesView>(path, { signal: AbortSignal.timeout(STAKES_MS) }).then(take, (error: unknown) =>
+      take(error instanceof Error ? error.message : String(error)),
     )
-  }, [row?.uuid, action, subtree])
+    return () => {
+      isAwaited = false
+    }
+  }, [opened.value, subtree])
   if (!row || !action) return null
+  const stakes = known.value?.about === about ? known.value.stakes : null
   const below = row.sub.live - (row.endedAt === null ? 1 : 0)
   const end = (signalName: 'SIGTERM' | 'SIGKILL'): void => {
     close()
@@ -46,14 +64,14 @@ export function EndDialog(): JSX.Element | null {
     <Dialog
       title={`${action === 'stop' ? 'Stop' : 'Kill'} ${row.name ?? `process ${row.pid}`}`}
       onClose={close}
-      onConfirm={() => end(action === 'stop' ? 'SIGTERM' : 'SIGKILL')}
+      onConfirm={stakes === null ? undefined : () => end(action === 'stop' ? 'SIGTERM' : 'SIGKILL')}
     >
-      {stakes.value === null ? (
+      {stakes === null ? (
         <p class="quiet">The daemon looks at what would be lost.</p>
-      ) : typeof stakes.value === 'string' ? (
-        <p class="problem">What would be lost is not known: {stakes.value}</p>
+      ) : typeof stakes === 'string' ? (
+        <p class="problem">What would be lost is not known: {stakes}</p>
       ) : (
-        <Stakes view={stakes.value} />
+        <Stakes view={stakes} />
       )}
       {below > 0 ? (
         <label>
@@ -64,11 +82,13 @@ export function EndDialog(): JSX.Element | null {
       <pre class="command">{endCommand(row, action, subtree)}</pre>
       <p class="buttons">
         {action === 'stop' ? (
-          <HoldButton onDo={() => end('SIGTERM')}>
+          <HoldButton onDo={() => end('SIGTERM')} disabled={stakes === null}>
             Stop, with time to clean up <kbd>y</kbd>
           </HoldButton>
         ) : null}
-        <HoldButton onDo={() => end('SIGKILL')}>Kill now {action === 'kill' ? <kbd>y</kbd> : null}</HoldButton>
+        <HoldButton onDo={() => end('SIGKILL')} disabled={stakes === null}>
+          Kill now {action === 'kill' ? <kbd>y</kbd> : null}
+        </HoldButton>
         {row.status === 'suspended' ? null : (
           <button
             type="button"

@@ -1,6 +1,6 @@
 // A button for what cannot be undone. A click does it; a finger must hold it, so that no touch in passing does.
 // Test: test/e2e/web/phone.test.ts.
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ComponentChildren, JSX } from 'preact'
 
 /** how long a finger must hold it, in ms */
@@ -8,10 +8,12 @@ const HOLD_MS = 600
 
 export interface HoldButtonProps {
   readonly onDo: () => void
+  /** true: it cannot be pressed, and a finger that holds it does nothing */
+  readonly disabled?: boolean
   readonly children: ComponentChildren
 }
 
-export function HoldButton({ onDo, children }: HoldButtonProps): JSX.Element {
+export function HoldButton({ onDo, disabled = false, children }: HoldButtonProps): JSX.Element {
   const timer = useRef(0)
   const isTouched = useRef(false)
   const [isHeld, setHeld] = useState(false)
@@ -19,9 +21,15 @@ export function HoldButton({ onDo, children }: HoldButtonProps): JSX.Element {
     clearTimeout(timer.current)
     setHeld(false)
   }
+  useEffect(() => {
+    // What the finger began to hold may mean something else by now.
+    if (disabled) release()
+    return () => clearTimeout(timer.current)
+  }, [disabled])
   return (
     <button
       type="button"
+      disabled={disabled}
       class={isHeld ? 'danger hold held' : 'danger hold'}
       onPointerDown={({ pointerType }) => {
         isTouched.current = pointerType === 'touch'

@@ -97,6 +97,37 @@ describePage('an action of the page', { config: CONFIG }, (world) => {
     await world.daemon.waitForStatus(child.uuid, 'working')
   })
 
+  test('ends nothing before the daemon has said what is lost, and drops an answer that comes too late', async () => {
+    const { uuid } = await world.daemon.spawnShell('sleep 600', { name: 'builder' })
+    await world.daemon.spawnShell('sleep 600', { parent: uuid, name: 'helper' })
+    const page = await world.visit(`/p/${uuid}`)
+    const alone = Promise.withResolvers<void>()
+    const late = Promise.withResolvers<void>()
+    await page.route('**/stakes?action=kill&subtree=0', async (route) => {
+      await alone.promise
+      // The page may have given this request up.
+      await route.continue().catch(() => undefined)
+      late.resolve()
+    })
+    await page.getByRole('button', { name: 'Kill …' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Kill builder' })
+    await dialog.getByText('The daemon looks at what would be lost.').waitFor()
+    expect(await dialog.getByRole('button', { name: 'Kill now' }).isDisabled()).toBe(true)
+    // Keys do nothing in the first 400 ms of a dialog.
+    const opened = await page.evaluate<number>('performance.now()')
+    await expect.poll(() => page.evaluate<number>('performance.now()')).toBeGreaterThan(opened + 450)
+    await page.keyboard.press('y')
+    expect(await dialog.count()).toBe(1)
+    await dialog.getByLabel('with the 1 process below it').check()
+    await dialog.getByText('helper: ends too').waitFor()
+    const answered = page.waitForResponse('**/stakes?action=kill&subtree=0')
+    alone.resolve()
+    await Promise.all([late.promise, answered])
+    expect(await dialog.getByText('helper: ends too').count()).toBe(1)
+    await page.keyboard.press('y')
+    await page.locator('.status-word[data-status="stopped"]').waitFor()
+  })
+
   test('ends a process only after it has shown what is lost, kept, and what becomes of others', async () => {
     const { uuid } = await world.daemon.spawnScripted([call('true'), call('sleep 600')], { name: 'builder' })
     await world.daemon.waitForEvent(uuid, ({ fact, step }) => fact === 'tool.started' && step === 2)
