@@ -27,8 +27,14 @@ export function NeedsStrip(): JSX.Element | null {
   const needs = useNeeds()
   useEffect(() => thaw, [])
   const all = urgent.value
-  const shown = frozen.value?.filter((uuid) => all.includes(uuid)) ?? all
+  const kept = frozen.value?.filter((uuid) => all.includes(uuid)) ?? null
+  const isUsedUp = kept?.length === 0
+  const shown = kept === null || isUsedUp ? all : kept
   const hidden = all.length - shown.length
+  useEffect(() => {
+    // All that stood under the pointer is answered: the order of what came in the meantime is kept from now on.
+    if (isUsedUp) frozen.value = all.length === 0 ? null : all
+  }, [isUsedUp])
   if (all.length === 0) return null
   const freeze = (): void => {
     frozen.value ??= all
@@ -74,6 +80,7 @@ function Need({ uuid, need }: { readonly uuid: string; readonly need: NeedView |
   const peek = (event: KeyboardEvent): void => {
     if (event.key !== ' ' || !(event.target instanceof HTMLAnchorElement)) return
     event.preventDefault()
+    if (event.repeat) return
     peeked.value = isPeeked ? null : uuid
   }
   return (
