@@ -22,7 +22,9 @@ export const rowsWithNeeds = signal<ReadonlySet<string>>(new Set())
 
 const watched = new Map<string, Signal<RowView | undefined>>()
 let waiting: RowEvent[] = []
-let isScheduled = false
+/** what applies the events that wait; whichever comes first ends the other */
+let frame = 0
+let timer = 0
 let isLoaded = false
 
 /** What reads `rows` calls this, to be drawn again when the list has changed. Returns the version of the list. */
@@ -44,17 +46,23 @@ export function rowSignal(uuid: string): Signal<RowView | undefined> {
   return row
 }
 
+/** Without a frame for this time, as in a hidden tab, events are applied all the same, in ms. */
+const MAX_WAIT_MS = 1_000
+
 /** Takes an event of the stream. It is applied at the next frame, together with others; in a hidden tab once a second. */
 export function takeRowEvent(event: RowEvent): void {
   waiting.push(event)
-  if (isScheduled) return
-  isScheduled = true
-  if (document.hidden) setTimeout(applyWaiting, 1_000)
-  else requestAnimationFrame(applyWaiting)
+  if (waiting.length > 1) return
+  timer = setTimeout(applyWaiting, MAX_WAIT_MS)
+  frame = requestAnimationFrame(applyWaiting)
 }
 
+// A tab that has just been hidden gets no frame, and one that is visible again must show all at once.
+addEventListener('visibilitychange', () => waiting.length > 0 && applyWaiting())
+
 function applyWaiting(): void {
-  isScheduled = false
+  clearTimeout(timer)
+  cancelAnimationFrame(frame)
   const events = waiting
   waiting = []
   const changed = new Set<string>()
