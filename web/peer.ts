@@ -22,7 +22,10 @@ const PROVEN_MS = 5_000
 
 /** when the proven daemon has sent something last, by the wall clock; null: it must prove itself first */
 let provenAt: number | null = null
-let proof: Promise<void> | null = null
+/** the proofs that are asked for, by token: each session has its own answer */
+const proofs = new Map<string, Promise<void>>()
+/** the daemon answers within this time, in ms */
+const HELLO_MS = 5_000
 
 /** Notes when the daemon of a proven stream has sent something last; null: the stream is lost. */
 export function noteProof(at: number | null): void {
@@ -31,13 +34,15 @@ export function noteProof(at: number | null): void {
 
 /**
  * Resolves when the daemon has proven that it knows the session. Errors: RequestError if it does not know the session; ForeignPeerError
- * for any other answer; TypeError without an answer.
+ * for any other answer; TypeError or TimeoutError without an answer.
  */
 export async function provePeer(credentials: Credentials): Promise<void> {
   const age = provenAt === null ? Infinity : Date.now() - provenAt
   // A clock that was set back makes the age negative, and proves nothing.
   if (age >= 0 && age < PROVEN_MS) return
-  proof ??= requestProof(credentials).finally(() => (proof = null))
+  const { token } = credentials
+  const proof = proofs.get(token) ?? requestProof(credentials).finally(() => proofs.delete(token))
+  proofs.set(token, proof)
   await proof
 }
 
@@ -51,6 +56,7 @@ async function requestProof({ token, id }: Credentials): Promise<void> {
     credentials: 'omit',
     redirect: 'error',
     referrerPolicy: 'no-referrer',
+    signal: AbortSignal.timeout(HELLO_MS),
   })
   // What is no JSON is no answer of the daemon.
   const answer = (await response.json().catch(() => null)) as Partial<WebHelloView & ErrorBody> | null

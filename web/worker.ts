@@ -1,5 +1,6 @@
-// The worker that all tabs share: it holds the one stream to the daemon, opens it again when it breaks, keeps the rows, and passes each
-// event to each tab. Must never keep a token that no tab has. Test: test/e2e/web/page.test.ts, test/e2e/web/access/return.test.ts.
+// The worker that all tabs share: for each session it holds one stream to the daemon, opens it again when it breaks, keeps the rows, and
+// passes each event to each tab of that session. Must never keep a token that no tab has.
+// Test: test/e2e/web/page.test.ts, test/e2e/web/access/return.test.ts.
 import { applyRowEvent, type RowEvent } from '../src/api/row-events.ts'
 import type { RowView } from '../src/api/views/rows.ts'
 import { readStream } from './api.ts'
@@ -11,98 +12,128 @@ const STREAM = '/v1/rows?follow=1&scope=recent&shape=objects'
 const RETRY_MS = 1_000
 /** without a byte for this time, twice the daemon's sign of life, the stream is opened again */
 const SILENCE_MS = 5_000
-/** a tab that was closed says nothing, so its port is dropped when the browser has collected it */
-const ports = new Map<MessagePort, Credentials>()
-let link: LinkState = { state: 'opening', lastByteAt: null }
-let stream: AbortController | null = null
+/** the same before the first byte of a stream, because the daemon proves itself first and reads all rows */
+const FIRST_BYTE_MS = 15_000
 
-/** the rows of the last stream, for tabs that come later; null: none yet */
-let newest: Extract<RowEvent, { type: 'reset' }> | null = null
-const rows = new Map<string, RowView>()
+/** The stream of one session, and the tabs that show it. */
+class Feed {
+  readonly #credentials: Credentials
+  readonly #ports = new Set<MessagePort>()
+  readonly #stream = new AbortController()
+  /** the rows so far, for tabs that come later */
+  readonly #rows = new Map<string, RowView>()
+  /** the head of those rows; null: none yet */
+  #newest: Extract<RowEvent, { type: 'reset' }> | null = null
+  #link: LinkState = { state: 'opening', lastByteAt: null }
 
-function broadcast(message: FromWorker): void {
-  for (const port of ports.keys()) port.postMessage(message)
-}
-
-function setLink(next: Partial<LinkState>): void {
-  link = { ...link, ...next }
-  broadcast({ type: 'link', link })
-}
-
-function takeEvent(event: RowEvent): void {
-  applyRowEvent(rows, event)
-  if (event.type === 'reset') newest = { ...event, rows: [] }
-  else if (newest) {
-    const { cursor, seq } = event
-    const sums = event.type === 'rows' ? (event.sums ?? newest.sums) : newest.sums
-    newest = { ...newest, cursor, seq, sums, now: event.type === 'alive' ? event.now : newest.now }
+  constructor(credentials: Credentials) {
+    this.#credentials = credentials
+    this.#follow().catch(() => this.#setLink({ state: 'lost' }))
   }
-  broadcast({ type: 'rows', event })
-}
 
-/** The stream goes on after the last event, or begins with all rows. */
-function streamPath(): string {
-  return newest === null ? STREAM : `${STREAM}&after=${encodeURIComponent(newest.cursor)}`
-}
+  /** Adds a tab, and sends it all rows. */
+  join(port: MessagePort): void {
+    this.#ports.add(port)
+    port.postMessage({ type: 'link', link: this.#link } satisfies FromWorker)
+    if (!this.#newest) return
+    port.postMessage({ type: 'rows', event: { ...this.#newest, rows: [...this.#rows.values()] } } satisfies FromWorker)
+  }
 
-/** Follows the stream with a token until it is refused or replaced. */
-async function follow(credentials: Credentials, { signal }: AbortController): Promise<void> {
-  while (!signal.aborted) {
+  /** Removes a tab. The last one ends the stream, and the token is forgotten. */
+  leave(port: MessagePort): void {
+    if (!this.#ports.delete(port) || this.#ports.size > 0) return
+    this.#stream.abort()
+    this.#forget()
+  }
+
+  #forget(): void {
+    if (feeds.get(this.#credentials.token) === this) feeds.delete(this.#credentials.token)
+  }
+
+  #broadcast(message: FromWorker): void {
+    for (const port of this.#ports) port.postMessage(message)
+  }
+
+  #setLink(next: Partial<LinkState>): void {
+    this.#link = { ...this.#link, ...next }
+    this.#broadcast({ type: 'link', link: this.#link })
+  }
+
+  #takeEvent(event: RowEvent): void {
+    applyRowEvent(this.#rows, event)
+    if (event.type === 'reset') this.#newest = { ...event, rows: [] }
+    else if (this.#newest) {
+      const { cursor, seq } = event
+      const sums = event.type === 'rows' ? (event.sums ?? this.#newest.sums) : this.#newest.sums
+      this.#newest = { ...this.#newest, cursor, seq, sums, now: event.type === 'alive' ? event.now : this.#newest.now }
+    }
+    this.#broadcast({ type: 'rows', event })
+  }
+
+  /** The stream goes on after the last event, or begins with all rows. */
+  #path(): string {
+    return this.#newest === null ? STREAM : `${STREAM}&after=${encodeURIComponent(this.#newest.cursor)}`
+  }
+
+  /** Follows the stream until it is refused, or no tab is left. */
+  async #follow(): Promise<void> {
+    while (!this.#stream.signal.aborted) {
+      const state = await this.#readOnce()
+      if (this.#stream.signal.aborted) return
+      if (state === 'refused') this.#forget()
+      this.#setLink({ state })
+      if (state === 'refused') return
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+    }
+  }
+
+  /** Reads one stream to its end, and returns how it ended. */
+  async #readOnce(): Promise<'lost' | 'refused' | 'foreign'> {
     // A stream that is opened anew may meet another program.
     noteProof(null)
-    let state: LinkState['state'] = 'lost'
+    let deadline = Date.now() + FIRST_BYTE_MS
     const silence = new AbortController()
-    const watch = setInterval(() => Date.now() - (link.lastByteAt ?? 0) > SILENCE_MS && link.state === 'open' && silence.abort(), 1_000)
+    const watch = setInterval(() => Date.now() > deadline && silence.abort(), 1_000)
     try {
-      await readStream(credentials, streamPath(), {
-        signal: AbortSignal.any([signal, silence.signal]),
-        onByte: () => setLink({ state: 'open', lastByteAt: Date.now() }),
-        onEvent: ({ data }) => takeEvent(JSON.parse(data) as RowEvent),
+      await readStream(this.#credentials, this.#path(), {
+        signal: AbortSignal.any([this.#stream.signal, silence.signal]),
+        onByte: () => {
+          const lastByteAt = Date.now()
+          deadline = lastByteAt + SILENCE_MS
+          this.#setLink({ state: 'open', lastByteAt })
+        },
+        onEvent: ({ data }) => this.#takeEvent(JSON.parse(data) as RowEvent),
       })
     } catch (error) {
-      if (signal.aborted) return
-      if (error instanceof RequestError && error.isRefused) {
-        stream = null
-        setLink({ state: 'refused' })
-        return
-      }
-      if (error instanceof ForeignPeerError) state = 'foreign'
+      if (error instanceof RequestError && error.isRefused) return 'refused'
+      if (error instanceof ForeignPeerError) return 'foreign'
     } finally {
       clearInterval(watch)
     }
-    setLink({ state })
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+    return 'lost'
   }
 }
 
-/** Follows with the token of the tab that came last: an older one may have been revoked. */
-function start(credentials: Credentials): void {
-  stream?.abort()
-  stream = new AbortController()
-  newest = null
-  rows.clear()
-  setLink({ state: 'opening' })
-  follow(credentials, stream).catch(() => setLink({ state: 'lost' }))
+/** The streams by their tokens. */
+const feeds = new Map<string, Feed>()
+
+function leaveAll(port: MessagePort): void {
+  for (const feed of feeds.values()) feed.leave(port)
 }
 
 function onMessage(port: MessagePort, message: ToWorker): void {
-  if (message.type === 'bye') {
-    ports.delete(port)
-    if (ports.size > 0) return
-    stream?.abort()
-    stream = null
-    return
-  }
+  leaveAll(port)
+  if (message.type === 'bye') return
   const { credentials } = message
-  const isNew = ![...ports.values()].some(({ token }) => token === credentials.token)
-  ports.set(port, credentials)
-  if (stream === null || isNew) return start(credentials)
-  port.postMessage({ type: 'link', link } satisfies FromWorker)
-  if (newest) port.postMessage({ type: 'rows', event: { ...newest, rows: [...rows.values()] } } satisfies FromWorker)
+  const feed = feeds.get(credentials.token) ?? new Feed(credentials)
+  feeds.set(credentials.token, feed)
+  feed.join(port)
 }
 
 addEventListener('connect', (event) => {
   const [port] = (event as MessageEvent).ports
   port?.addEventListener('message', ({ data }: MessageEvent<ToWorker>) => onMessage(port, data))
+  // A tab that crashes says no goodbye.
+  port?.addEventListener('close', () => leaveAll(port))
   port?.start()
 })

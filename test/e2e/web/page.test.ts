@@ -2,6 +2,7 @@
 // breaks no rule of its security policy, and serves twelve tabs by one stream.
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { WebView } from '../../../src/api/views/web.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { CHROMIUM, openChromium, PAGE_WAIT_MS } from '../../support/web/chromium.ts'
 import { WebAccess } from '../../support/web/raw-requests.ts'
@@ -99,6 +100,42 @@ describe.runIf(CHROMIUM !== null)('the page', () => {
     const attempt = (code: string): Promise<unknown> =>
       page.evaluate(`(() => { try { ${code}; return 'done' } catch (error) { return error.name } })()`)
     expect(await Promise.all(attempts.map(attempt))).toEqual(attempts.map(() => 'TypeError'))
+  })
+
+  test('shows events without a frame, as in a tab that has just been hidden', async () => {
+    const page = await openPage()
+    await page.addInitScript({
+      content: 'const draw = requestAnimationFrame; requestAnimationFrame = (f) => (globalThis.noFrames ? 0 : draw(f))',
+    })
+    await visit(page)
+    await page.getByText('Nothing runs here yet.').waitFor()
+    await page.evaluate('globalThis.noFrames = true')
+    const { uuid } = await daemon.spawnShell('sleep 600')
+    await page.locator(`[data-uuid="${uuid}"]`).waitFor()
+    await daemon.client.post(`/v1/processes/${uuid}/signal`, { signal: 'SIGKILL' })
+    expect(problems).toEqual([])
+  })
+
+  test('keeps each session apart: a narrow one neither narrows the tabs of another, nor ends them', async () => {
+    const [inner, outer] = [await daemon.spawnShell('sleep 600'), await daemon.spawnShell('sleep 600')]
+    const full = await openPage()
+    await visit(full)
+    await full.locator(`[data-uuid="${outer.uuid}"]`).waitFor()
+    const narrow = await openPage()
+    const { url, code } = await web.link({ only: inner.uuid })
+    await narrow.goto(`${url}#k=${code}`)
+    await narrow.locator(`[data-uuid="${inner.uuid}"]`).waitFor()
+    expect(await narrow.locator(`[data-uuid="${outer.uuid}"]`).count()).toBe(0)
+    const later = await daemon.spawnShell('sleep 600')
+    await full.locator(`[data-uuid="${later.uuid}"]`).waitFor()
+    expect(await full.locator('.row').count()).toBe(3)
+    const { sessions } = await daemon.client.get<WebView>('/v1/web')
+    const narrowId = sessions.find(({ only }) => only !== null)?.id
+    await daemon.client.delete(`/v1/web/sessions/${narrowId}`)
+    await narrow.waitForSelector('[data-no-session="ended"]')
+    expect(await full.locator('[data-link="open"]').count()).toBe(1)
+    for (const { uuid } of [inner, outer, later]) await daemon.client.post(`/v1/processes/${uuid}/signal`, { signal: 'SIGKILL' })
+    await full.locator(`[data-uuid="${later.uuid}"][data-status="stopped"]`).waitFor()
   })
 
   test('serves twelve tabs by one stream', async () => {

@@ -105,6 +105,20 @@ describe.runIf(CHROMIUM !== null)('the page', () => {
     expect(await storedToken()).toContain(token)
   })
 
+  test('asks again when a program at the port takes its request and never answers', async () => {
+    await home.kill()
+    const seen: string[] = []
+    const silent = createServer((request) => void seen.push(`${request.method} ${request.url}`))
+    await new Promise<void>((resolve) => silent.listen(web.port, '127.0.0.1', resolve))
+    await waitUntil(() => seen.filter((one) => one === 'POST /v1/web/hello').length > 1, 'the page has asked twice')
+    await new Promise((resolve) => {
+      silent.close(resolve)
+      silent.closeAllConnections()
+    })
+    await home.start()
+    await page.waitForSelector('[data-link="open"]')
+  })
+
   test('does not send its token through a program that passes everything on to the daemon at its own port', async () => {
     const seen: string[] = []
     const relay = await startRelay(web.port, seen)
