@@ -1,7 +1,7 @@
 // Data of one process that is read again when its row has changed: the process, its steps, its logs. A value stays on the page while it is
 // being read again, and an older answer never replaces a newer one. Test: test/e2e/web/process.test.ts.
 import { effect, signal, untracked, type Signal } from '@preact/signals'
-import { useEffect, useMemo } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { RequestError } from './request-error.ts'
 import { rowSignal } from './rows.ts'
 
@@ -22,7 +22,10 @@ export function useLive<T>(uuid: string, key: string, read: (before: T | null) =
 
 /** Reads by `read`, and again after each change of a signal that `watch` reads; not while `watch` returns false. */
 export function useReader<T>(watch: () => boolean, key: string, read: (before: T | null) => Promise<T>): Live<T> {
-  const live = useMemo(() => new Reader<T>(read), [key])
+  // The newest `read` knows what is drawn now, such as whether a step can still change.
+  const newest = useRef(read)
+  newest.current = read
+  const live = useMemo(() => new Reader<T>((before) => newest.current(before)), [key])
   useEffect(() => {
     // Only `watch` decides when to read again, not what `read` looks at.
     const stop = effect(() => {
