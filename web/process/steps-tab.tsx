@@ -15,8 +15,12 @@ import { stepHandlers } from './step-keys.ts'
 
 const Timeline = lazy('The time axis', async () => (await import('./timeline.tsx')).Timeline)
 
-/** the first steps of the runs of silent reads that the user has unfolded */
-const unfolded = signal<ReadonlySet<number>>(new Set())
+/** the process whose runs of silent reads the user has unfolded last, and the first steps of these runs */
+const unfolded = signal<{ readonly uuid: string; readonly steps: ReadonlySet<number> }>({ uuid: '', steps: new Set() })
+
+function unfoldedOf(uuid: string): ReadonlySet<number> {
+  return unfolded.value.uuid === uuid ? unfolded.value.steps : new Set()
+}
 
 export interface StepsTabProps {
   readonly row: RowView
@@ -40,11 +44,12 @@ function StepsOf({ row, columns, problem }: StepsOfProps): JSX.Element {
   const upTo = asOf.value
   const lines = useMemo(() => {
     const kinds = new Set(STEP_KINDS.filter((kind) => only.split(',').includes(kind)))
-    return stepLines(columns, { only: kinds, find, unfolded: unfolded.value, upTo })
-  }, [columns, only, find, unfolded.value, upTo])
+    return stepLines(columns, { only: kinds, find, unfolded: unfoldedOf(row.uuid), upTo })
+  }, [columns, only, find, unfolded.value, row.uuid, upTo])
   const step = addressedStep.value ?? upTo ?? columns.step[lines.at(-1)?.to ?? columns.step.length - 1] ?? 1
   const index = indexOfStep(columns, step)
   const hasStep = columns.step[index] === step
+  const unfold = (first: number): void => unfoldRun(row.uuid, first)
   useKeys('process', stepHandlers({ row, columns, lines, step, unfold }))
   if (columns.step.length === 0)
     return (
@@ -74,8 +79,8 @@ function StepsOf({ row, columns, problem }: StepsOfProps): JSX.Element {
   )
 }
 
-function unfold(step: number): void {
-  unfolded.value = new Set([...unfolded.value, step])
+function unfoldRun(uuid: string, step: number): void {
+  unfolded.value = { uuid, steps: new Set([...unfoldedOf(uuid), step]) }
 }
 
 const KIND_NAMES: Readonly<Record<StepKind, string>> = { text: 'text', edits: 'edits', failed: 'failed', slow: '> 30 s', dear: '> $0.05' }
