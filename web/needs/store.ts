@@ -40,8 +40,8 @@ export function focusNextNeed(by: 1 | -1): boolean {
 }
 
 /**
- * Presses the button for a kind of option, of the question that is looked at: the one with the focus, else the one of the peek, else the
- * only one on a page of its own. A button that has just appeared is disabled, so that a key answers nothing that was not seen.
+ * Presses the button for a kind of option, of the question that is looked at: the one with the focus, else the only one of the peek that
+ * has the focus, else the only one of the page. A button that has just appeared is disabled, so that a key answers nothing that was not seen.
  */
 export function answerByKey(kind: 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always'): boolean {
   const button = lookedAt()?.querySelector<HTMLButtonElement>(`button[data-kind="${kind}"]`)
@@ -57,8 +57,9 @@ export function focusReply(): boolean {
 }
 
 function lookedAt(): Element | null {
-  const focused = document.activeElement?.closest('[data-need], .question, .peek-panel') ?? null
+  const focused = document.activeElement?.closest('[data-need], .question') ?? null
   if (focused) return focused
-  const others = document.querySelectorAll('.question')
-  return others.length === 1 ? (others[0] ?? null) : null
+  const place = document.activeElement?.closest('.peek-panel') ?? document
+  const questions = place.querySelectorAll('.question')
+  return questions.length === 1 ? (questions[0] ?? null) : null
 }
