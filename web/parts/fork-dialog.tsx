@@ -15,8 +15,17 @@ const isMaking = signal(false)
 
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 
-/** Opens the dialog for a fork after `step`; null: as it is now. */
-export function openFork(row: RowView, step: number | null): void {
+/** The last step that a fork can begin after. The last step of a living process may still run. */
+const lastStepOf = ({ endedAt, step }: RowView): number => (endedAt === null ? step - 1 : step)
+
+/** Whether a process can be forked after a step that is whole, or as it is now. */
+export function canForkNow(row: RowView): boolean {
+  return row.forks === 'now' ? row.step > 0 : row.forks === 'any step' && lastStepOf(row) > 0
+}
+
+/** Opens the dialog for a fork after `at`, or as it is now if the agent has no other way. */
+export function openFork(row: RowView, at = lastStepOf(row)): void {
+  const step = row.forks === 'any step' ? at : null
   fields.value = { message: '', model: '', effort: '', name: '', budget: '', withFiles: row.branch !== null && step !== null }
   failure.value = null
   opened.value = { row, step }
@@ -87,7 +96,7 @@ function carriedText({ queue, sub }: RowView, step: number | null): string {
 }
 
 function StepRange({ row, step }: { readonly row: RowView; readonly step: number }): JSX.Element {
-  const last = Math.max(step, row.endedAt === null ? row.step - 1 : row.step)
+  const last = Math.max(step, lastStepOf(row))
   return (
     <label>
       after step {step} of {row.step}

@@ -51,7 +51,7 @@ export function ReplayBar({ row, steps }: ReplayProps): JSX.Element {
         onInput={(event) => showStep(row.uuid, columns.step[Number(event.currentTarget.value)] ?? 1)}
       />
       {canFork(row, columns, index) ? (
-        <button type="button" onClick={() => openFork(row, row.forks === 'any step' ? (columns.step[index] ?? null) : null)}>
+        <button type="button" onClick={() => openFork(row, columns.step[index])}>
           Fork here
         </button>
       ) : null}

@@ -59,7 +59,7 @@ function StepHead({ row, columns, index }: StepDetailProps): JSX.Element {
           type="button"
           class="fork"
           title={row.forks === 'any step' ? 'key f' : 'This agent can be forked only as it is now.'}
-          onClick={() => openFork(row, row.forks === 'any step' ? step : null)}
+          onClick={() => openFork(row, step)}
         >
           {row.forks === 'any step' ? 'Fork after it' : 'Fork as it is now'}
         </button>

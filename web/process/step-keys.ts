@@ -46,7 +46,7 @@ export function stepHandlers({ row, columns, lines, step, unfold }: Position): K
     replay: () => setQuery('as', asOf.value === null ? String(step) : ''),
     fork: () => {
       if (!canFork(row, columns, index)) return false
-      openFork(row, row.forks === 'any step' ? step : null)
+      openFork(row, step)
     },
   }
 }

@@ -94,7 +94,7 @@ function ForkLine({
         class="fork-label"
         onClick={(event) => {
           event.stopPropagation()
-          openFork(row, row.forks === 'any step' ? step : null)
+          openFork(row, step)
         }}
       >
         <KindMark name="fork" /> fork here: {step === 1 ? 'step 1 goes' : `steps 1–${step} go`} along
