@@ -70,6 +70,24 @@ export function select(index: number): void {
   if (line) selectedUuid.value = line.uuid
 }
 
+/** Selects the row above it in the tree, if the list shows that one. */
+export function selectParent(uuid: string): void {
+  const parent = rows.get(uuid)?.parent ?? null
+  if (parent !== null && indexes.value.has(parent)) selectedUuid.value = parent
+}
+
+// The selection goes to the row whose fold has hidden it.
+effect(() => {
+  const shut = folded.value
+  const uuid = selectedUuid.peek()
+  if (uuid === null || indexes.peek().has(uuid)) return
+  for (let at = rows.get(uuid)?.parent ?? null; at !== null; at = rows.get(at)?.parent ?? null)
+    if (shut.has(at) && indexes.peek().has(at)) {
+      selectedUuid.value = at
+      return
+    }
+})
+
 /** The tagged processes. */
 export const tagged = signal<ReadonlySet<string>>(new Set())
 
@@ -79,11 +97,18 @@ export function toggleTag(uuid: string): void {
   tagged.value = next
 }
 
-/** The rows that actions mean: the tagged ones, else the selected one. */
+/** The rows that actions mean: the tagged ones, else the selected one. A row that the list does not show is none of them. */
 export function targets(): RowView[] {
   const uuids = tagged.value.size > 0 ? [...tagged.value] : selectedUuid.value === null ? [] : [selectedUuid.value]
-  return uuids.flatMap((uuid) => rows.get(uuid) ?? [])
+  return uuids.flatMap((uuid) => (indexes.value.has(uuid) ? (rows.get(uuid) ?? []) : []))
 }
+
+// A process that has gone cannot be tagged.
+effect(() => {
+  watchList()
+  const left = [...tagged.peek()].filter((uuid) => rows.has(uuid))
+  if (hasRows() && left.length < tagged.peek().size) tagged.value = new Set(left)
+})
 
 /** Folds the deepest open level of all trees, or unfolds the highest folded one. */
 export function changeLevel(way: 'fold' | 'unfold'): void {

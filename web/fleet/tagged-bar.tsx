@@ -14,10 +14,12 @@ const BUTTONS: readonly (readonly [RowActionName, string])[] = [
 export function TaggedBar(): JSX.Element | null {
   if (tagged.value.size === 0) return null
   const rows = targets()
+  const hidden = tagged.value.size - rows.length
   const possible = new Set(rows.flatMap(possibleActions))
   return (
     <section class="tagged-bar buttons" aria-label="Tagged">
       <strong>{tagged.value.size} tagged</strong>
+      {hidden > 0 ? <span class="quiet">{hidden} of them hidden, which actions leave out</span> : null}
       {BUTTONS.filter(([name]) => possible.has(name)).map(([name, label]) => (
         <button key={name} type="button" onClick={() => runAction(name, rows)}>
           {label}

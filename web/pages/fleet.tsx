@@ -14,6 +14,7 @@ import {
   orderedAt,
   select,
   selectedIndex,
+  selectParent,
   shareFolds,
   tagged,
   targets,
@@ -38,14 +39,20 @@ function foldOrGoUp(): void {
   const line = selectedLine()
   if (!line) return
   if (line.hasChildren && !line.isFolded) return toggleFold(line.uuid)
-  const parent = rows.get(line.uuid)?.parent
-  if (parent !== null && parent !== undefined && rows.has(parent)) selectedUuid.value = parent
+  selectParent(line.uuid)
 }
 
 const PAGE_ROWS = 20
 
 function selectedLine(): TreeLine | undefined {
   return selectedIndex.value === null ? undefined : lines.value[selectedIndex.value]
+}
+
+/** Does something to the selected process. Returns false if the list shows none. */
+function doToSelected(action: (uuid: string) => void): boolean {
+  const line = selectedLine()
+  if (line) action(line.uuid)
+  return line !== undefined
 }
 
 /** Moves the selection, and the focus to the list, so that a screen reader reads the row. */
@@ -80,14 +87,14 @@ const LIST_KEYS: KeyHandlers = {
   pageUp: () => moveBy(-PAGE_ROWS),
   selectFirst: () => moveTo(0),
   selectLast: () => moveTo(lines.value.length - 1),
-  open: () => selectedUuid.value !== null && navigate(`/p/${selectedUuid.value}`),
+  open: () => doToSelected((uuid) => navigate(`/p/${uuid}`)),
   unfold: () => selectedLine()?.isFolded && toggleFold(selectedLine()?.uuid ?? ''),
   fold: foldOrGoUp,
   foldLevel: () => changeLevel('fold'),
   unfoldLevel: () => changeLevel('unfold'),
   unfoldAll: () => setFolded(new Set()),
-  peek: () => (isPeeking.value = !isPeeking.value && selectedUuid.value !== null),
-  tag: () => selectedUuid.value !== null && toggleTag(selectedUuid.value),
+  peek: () => (isPeeking.value = !isPeeking.value && selectedLine() !== undefined),
+  tag: () => doToSelected(toggleTag),
   filter: () => document.getElementById('filter')?.focus(),
   sort: nextOrder,
   goToNeed: (key) => focusNeed(Number(key) - 1),
