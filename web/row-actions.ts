@@ -8,15 +8,17 @@ import { openBudget } from './fleet/budget-dialog.tsx'
 import { openEndOfAll } from './fleet/end-all-dialog.tsx'
 import { openMessage } from './fleet/message-dialog.tsx'
 import type { KeyHandlers } from './keyboard.ts'
-import { copy } from './notice.ts'
+import { copy, say } from './notice.ts'
 import { openEnd } from './parts/end-dialog.tsx'
-import { openFork } from './parts/fork-dialog.tsx'
+import { canForkNow, openFork } from './parts/fork-dialog.tsx'
 import { isStale, may } from './store.ts'
 
 interface RowAction {
   /** null: it changes nothing, so every session may */
   readonly right: Parameters<typeof may>[0] | null
   readonly isPossible: (row: RowView) => boolean
+  /** true: its dialog is about one process */
+  readonly isForOne?: boolean
   readonly run: (targets: readonly [RowView, ...RowView[]]) => unknown
   /** the command line without `reeve`; null: there is none */
   readonly command: (row: RowView) => string | null
@@ -61,13 +63,15 @@ export const ROW_ACTIONS = {
   raiseBudget: {
     right: 'steer',
     isPossible: (row) => isLive(row) && row.budget?.limit === 'budgetUsd',
+    isForOne: true,
     run: ([row]) => openBudget(row),
     command: (row) => `resume ${commandName(row)} --budget-usd +5`,
   },
   fork: {
     right: 'start',
-    isPossible: ({ forks, step }) => forks !== 'no' && step > 0,
-    run: ([row]) => openFork(row, row.step),
+    isPossible: canForkNow,
+    isForOne: true,
+    run: ([row]) => openFork(row),
     command: (row) => `resume ${commandName(row)} --fork`,
   },
   stop: { right: 'steer', isPossible: isLive, run: end('stop'), command: (row) => `stop ${commandName(row)}` },
@@ -102,10 +106,14 @@ function isAllowed(name: RowActionName): boolean {
   return right === null || (may(right) && !isStale.value)
 }
 
-/** Does an action to those of `targets` that it is possible for. Returns false if there is none. */
+/** Does an action to those of `targets` that it is possible for; what takes one process refuses more. Returns false if there is none. */
 export function runAction(name: RowActionName, targets: readonly RowView[]): boolean {
   const [first, ...rest] = isAllowed(name) ? targets.filter((row) => actionOf(name).isPossible(row)) : []
   if (!first) return false
+  if (actionOf(name).isForOne && rest.length > 0) {
+    say(`Nothing was done: this takes one process, and ${targets.length} are tagged.`)
+    return true
+  }
   actionOf(name).run([first, ...rest])
   return true
 }
