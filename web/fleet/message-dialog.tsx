@@ -1,4 +1,5 @@
-// Asks for a message to one process or to several, and sends it. What was typed stays until it is sent. Test: test/e2e/web/keys.test.ts.
+// Asks for a message to one process or to several, and sends it. What was typed stays for the same
+// processes until it is sent. Test: test/e2e/web/keys.test.ts.
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { shellLine } from '../../src/api/text/shell-quote.ts'
@@ -8,7 +9,15 @@ import { doToAll } from '../batch.ts'
 import { Dialog } from '../parts/dialog.tsx'
 
 const opened = signal<readonly RowView[]>([])
-const text = signal('')
+/** what was typed and not sent, by the UUIDs of its receivers */
+const drafts = signal<ReadonlyMap<string, string>>(new Map())
+/** the most drafts that are kept; the oldest go */
+const MAX_DRAFTS = 50
+
+function keepDraft(key: string, text: string): void {
+  const others = [...drafts.value].filter(([other]) => other !== key)
+  drafts.value = new Map(text === '' ? others : [...others, [key, text] as const].slice(-MAX_DRAFTS))
+}
 
 export function openMessage(targets: readonly RowView[]): void {
   opened.value = targets
@@ -18,28 +27,34 @@ export function MessageDialog(): JSX.Element | null {
   const targets = opened.value
   const [first] = targets
   if (!first) return null
+  const key = targets
+    .map(({ uuid }) => uuid)
+    .toSorted()
+    .join(' ')
+  const text = drafts.value.get(key) ?? ''
   const close = (): void => {
     opened.value = []
   }
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault()
-    if (text.value === '') return
+    if (text === '') return
     close()
-    const isSent = targets.length === 1 ? await sendMessage(first.uuid, text.value, false) : await doToAll('send', targets, text.value)
-    if (isSent) text.value = ''
+    const isSent = targets.length === 1 ? await sendMessage(first.uuid, text, false) : await doToAll('send', targets, text)
+    // What was typed in the meantime is a new draft.
+    if (isSent && drafts.value.get(key) === text) keepDraft(key, '')
   }
   return (
     <Dialog title={targets.length === 1 ? `Message to ${titleOf(first)}` : `Message to ${targets.length} processes`} onClose={close}>
       <form class="fork-form" onSubmit={(event) => void submit(event)}>
         <label>
           Message
-          <textarea rows={3} value={text.value} onInput={(event) => (text.value = event.currentTarget.value)} />
+          <textarea rows={3} value={text} onInput={(event) => keepDraft(key, event.currentTarget.value)} />
         </label>
         <pre class="command">
-          {targets.map((row) => shellLine(['reeve', 'send', commandName(row), text.value === '' ? '…' : text.value])).join('\n')}
+          {targets.map((row) => shellLine(['reeve', 'send', commandName(row), text === '' ? '…' : text])).join('\n')}
         </pre>
         <p class="buttons">
-          <button type="submit" class="primary" disabled={text.value === ''}>
+          <button type="submit" class="primary" disabled={text === ''}>
             Send
           </button>
         </p>
