@@ -16,6 +16,24 @@ const SEQUENCE_MS = 1_500
 const OFF = 'reeve.keys'
 export const hasSingleKeys = signal(localStorage.getItem(OFF) !== 'off')
 
+/** What a key that is held does again and again. */
+const MOVES: ReadonlySet<KeyAction> = new Set([
+  'selectNext',
+  'selectPrevious',
+  'pageDown',
+  'pageUp',
+  'previousPart',
+  'nextPart',
+  'previousLine',
+  'nextLine',
+  'linesUp',
+  'linesDown',
+  'previousEdit',
+  'nextEdit',
+  'nextNeed',
+  'previousNeed',
+])
+
 interface Registered {
   readonly place: KeyPlace
   readonly handlers: () => KeyHandlers
@@ -73,6 +91,9 @@ function onKeyDown(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.isComposing) return
   const key = nameOf(event)
   if (key === null || isForTheBrowser(event, key) || (isInDialog() && performance.now() < guardedUntil)) return
+  // A key that is held moves on; it does nothing else twice.
+  const held = event.repeat ? actionOfKey(key, placesNow()) : undefined
+  if (held !== undefined && !MOVES.has(held)) return event.preventDefault()
   const before = first !== null && performance.now() < first.until ? first.key : null
   first = null
   if (before !== null && runKey(`${before} ${key}`)) return event.preventDefault()

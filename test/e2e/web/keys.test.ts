@@ -84,6 +84,76 @@ describePage('a key', {}, (world) => {
     await statusOf(page, uuids[2] ?? '', 'working')
   })
 
+  test('does nothing to a row that the list hides; a fold takes the selection to the row that is folded', async () => {
+    const parent = await spawnSleep('parent')
+    const child = (await world.daemon.spawnShell('sleep 600', { parent, name: 'child' })).uuid
+    const page = await world.visit()
+    await page.locator('.row').nth(1).waitFor()
+    await press(page, 'j', 'j')
+    await page.locator(`.row.selected[data-uuid="${child}"]`).waitFor()
+    await press(page, '-')
+    await page.locator(`.row.selected[data-uuid="${parent}"]`).waitFor()
+    await press(page, '*', 'j', 'x')
+    await page.locator('.tagged-bar', { hasText: '1 tagged' }).waitFor()
+    await page.locator('#filter').fill('-child -parent')
+    await page.locator('.tagged-bar', { hasText: '1 of them hidden' }).waitFor()
+    // Escape leaves the field, then clears the tags.
+    await press(page, 'Escape', 'p', 'Escape', 'p', 's')
+    expect(await page.locator('dialog[open]').count()).toBe(0)
+    await page.locator('#filter').fill('')
+    await press(page, 'Escape')
+    await page.locator(`.row.selected[data-uuid="${child}"]`).waitFor()
+    await press(page, 'p')
+    await statusOf(page, child, 'suspended')
+    expect((await world.daemon.view(parent)).status).toBe('working')
+  })
+
+  test('acts once while it is held; only moves go on', async () => {
+    const uuids = [await spawnSleep('one'), await spawnSleep('two'), await spawnSleep('three')]
+    const page = await world.visit()
+    await page.locator('.row').nth(2).waitFor()
+    for (const key of ['j', 'j', 'x', 'x', 'x']) await page.keyboard.down(key)
+    await page.locator(`.row.selected.tagged[data-uuid="${uuids[1]}"]`).waitFor()
+    await page.locator('.tagged-bar', { hasText: '1 tagged' }).waitFor()
+    for (const key of ['j', 'x']) await page.keyboard.up(key)
+  })
+
+  test('keeps what was typed for its own receivers', async () => {
+    const script = [{ tools: [{ name: 'bash', input: { command: 'sleep 600' } }] }]
+    for (const name of ['one', 'two']) await world.daemon.spawnScripted(script, { name })
+    const page = await world.visit()
+    await page.locator('.row').nth(1).waitFor()
+    const field = page.getByRole('dialog').getByLabel('Message')
+    const write = async (...keys: string[]): Promise<void> => {
+      await press(page, ...keys)
+      await field.waitFor()
+    }
+    const closeDialog = async (): Promise<void> => {
+      await page.getByRole('button', { name: 'Close' }).click()
+      await field.waitFor({ state: 'detached' })
+    }
+    await write('j', 'm')
+    await field.fill('for one')
+    await closeDialog()
+    await write('j', 'm')
+    expect(await field.inputValue()).toBe('')
+    await closeDialog()
+    await write('k', 'm')
+    expect(await field.inputValue()).toBe('for one')
+    await closeDialog()
+  })
+
+  test('forks one process alone, after its last whole step', async () => {
+    for (const name of ['one', 'two']) await world.daemon.waitForEnd((await world.daemon.spawnScripted([{ text: 'done' }], { name })).uuid)
+    const page = await world.visit()
+    await page.locator('.row[data-status="completed"]').nth(1).waitFor()
+    await press(page, 'j', 'x', 'j', 'x', 'f')
+    await page.getByText('this takes one process, and 2 are tagged').waitFor()
+    expect(await page.locator('dialog[open]').count()).toBe(0)
+    await press(page, 'x', 'f')
+    await page.getByRole('dialog', { name: 'Fork one after step 1' }).waitFor()
+  })
+
   test('does nothing while a field has the focus, and after it was switched off', async () => {
     await spawnSleep('one')
     const page = await world.visit()
