@@ -237,6 +237,15 @@ describe('the page', () => {
     // A style as an attribute is refused by the page's own policy; an object sets each property by the CSSOM.
     expect(matchesOf(web, /\bstyle=(["']|\{(?!\{))/, 'text')).toEqual([])
   })
+
+  test('loads code by two loaders alone, each after a proof of the daemon', () => {
+    const imports = matchesOf(web, /\bimport\(/)
+    expect(imports.length).toBeGreaterThan(15)
+    expect(imports.filter((line) => !/: (const \w+ = lazy\(|.*\bload: async \(\) => )/.test(line))).toEqual([])
+    const loaders = web.filter(({ path }) => ['web/lazy.tsx', 'web/frame/current-page.tsx'].includes(path))
+    expect(loaders.map(({ code }) => /proveDaemon\(\)\s*\.then\((load|\(\) => page\.load\(\))\)/.test(code))).toEqual([true, true])
+    expect(matchesOf(web, /\bload\(\)/)).toEqual([expect.stringContaining('.then(() => page.load())')])
+  })
 })
 
 describe('the rules for programs and promises', () => {

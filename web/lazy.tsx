@@ -1,7 +1,9 @@
-// Parts of the page that are loaded when they are first shown, so that the first load stays small. Test: test/e2e/web/process.test.ts.
+// Parts of the page that are loaded when they are first shown, so that the first load stays small. Their code is loaded after the daemon
+// has proved itself, because another program may listen at its port by now. Test: test/e2e/web/process.test.ts, test/ratchet.test.ts.
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { FunctionComponent, JSX } from 'preact'
+import { proveDaemon } from './store.ts'
 
 /** Returns a component that loads its code when it is first drawn. `name`: what is being loaded, such as `The log`. */
 export function lazy<P extends object>(name: string, load: () => Promise<FunctionComponent<P>>): FunctionComponent<P> {
@@ -10,7 +12,8 @@ export function lazy<P extends object>(name: string, load: () => Promise<Functio
   const start = (): void => {
     if (isLoading || loaded.peek() !== null) return
     isLoading = true
-    load()
+    proveDaemon()
+      .then(load)
       .then((part) => (loaded.value = { part }))
       // The daemon is away, or a newer one has other files.
       .catch(() => (loaded.value = 'failed'))

@@ -87,7 +87,7 @@ function ResumeNode({ run, node }: NodePanelProps): JSX.Element {
         Message
         <input name="resume-message" value={message} onInput={(event) => setMessage(event.currentTarget.value)} />
       </label>
-      {lastStep === 0 ? null : (
+      {lastStep === 0 || !may('start') ? null : (
         <label>
           From
           <select name="from-step" value={step} onChange={(event) => setStep(event.currentTarget.value)}>
