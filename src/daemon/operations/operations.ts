@@ -56,6 +56,8 @@ export interface OperationsDeps {
   readonly checkMayStart: () => void
   /** the sender of the requests; default: the user */
   readonly by?: Sender
+  /** false: the name of an agent in a request does not make the user trust its file */
+  readonly trustsNames?: boolean
 }
 
 /** The longest time that a resume waits for the release of the last incarnation. */
@@ -75,12 +77,20 @@ export class Operations {
     return new Operations({ ...this.#deps, by })
   }
 
-  /** Returns the same operations for a session of the page; their facts record its name, `web:ID`. */
-  asClient(via: string): Operations {
+  /**
+   * Returns the same operations for a session of the page; their facts record its name, `web:ID`. `trustsNames`: an agent that the page
+   * names counts as named by the user.
+   */
+  asClient(via: string, trustsNames: boolean): Operations {
     const { pipeline, forks } = this.#deps
     const request: Pipeline['request'] = (body) => pipeline.request({ ...body, via } as RequestBody)
     const fork: ForkOperations['fork'] = (origin, body) => forks.fork(origin, body, (made) => ({ ...made, via }))
-    return new Operations({ ...this.#deps, forks: { fork }, pipeline: { request, submit: (input) => pipeline.submit(input) } })
+    return new Operations({
+      ...this.#deps,
+      trustsNames,
+      forks: { fork },
+      pipeline: { request, submit: (input) => pipeline.submit(input) },
+    })
   }
 
   /** Starts a process, or a supervisor with its children. Errors: those of `prepare` and of the kernel. */
@@ -129,14 +139,14 @@ export class Operations {
   buildSpec(body: AgentBody): Promise<BuiltSpec<RunnableSpec>>
   buildSpec(body: SpawnBody): Promise<BuiltSpec>
   async buildSpec(body: SpawnBody): Promise<BuiltSpec> {
-    const { gateways, reads, specs } = this.#deps
+    const { gateways, reads, specs, trustsNames = true } = this.#deps
     const caller = gateways.findCaller(body.env ?? {})
-    if (caller === null) return specs.build(body)
+    if (caller === null) return specs.build(body, trustsNames)
     const {
       spec: { env },
     } = await reads.get(caller.uuid)
-    const built = await specs.build({ ...body, env: withoutCallerEnv(body.env ?? {}, caller, env) })
-    if (isPlainCommand(built.spec) && built.spec.gateway !== 'on') return specs.build(body)
+    const built = await specs.build({ ...body, env: withoutCallerEnv(body.env ?? {}, caller, env) }, trustsNames)
+    if (isPlainCommand(built.spec) && built.spec.gateway !== 'on') return specs.build(body, trustsNames)
     return { ...built, secrets: gateways.secretsOf(body.env ?? {}, built.spec) }
   }
 

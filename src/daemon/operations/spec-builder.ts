@@ -87,10 +87,13 @@ export class SpecBuilder {
     this.#deps = deps
   }
 
-  /** Builds the spec of a spawn, and checks that it can be enforced here. Errors: INVALID, AGENT_INVALID, COMMAND_NOT_FOUND. */
-  build(body: AgentBody): Promise<BuiltSpec<RunnableSpec>>
-  build(body: SpawnBody): Promise<BuiltSpec>
-  async build(body: SpawnBody): Promise<BuiltSpec> {
+  /**
+   * Builds the spec of a spawn, and checks that it can be enforced here. `trustsNames`: the user has named the agent of the request.
+   * Errors: INVALID, AGENT_INVALID, COMMAND_NOT_FOUND.
+   */
+  build(body: AgentBody, trustsNames?: boolean): Promise<BuiltSpec<RunnableSpec>>
+  build(body: SpawnBody, trustsNames?: boolean): Promise<BuiltSpec>
+  async build(body: SpawnBody, trustsNames = true): Promise<BuiltSpec> {
     await checkCwd(body.cwd)
     checkInput(body)
     const { settings, containments } = this.#deps
@@ -128,7 +131,7 @@ export class SpecBuilder {
       }
     const agent = body.argv ? null : await findAgent(body.agent ?? config.defaultAgent, body.cwd, this.#deps.paths)
     const driverFields = agent
-      ? await this.#buildAgentFields(agent, body, config, secrets)
+      ? await this.#buildTrustedFields(agent, body, config, { secrets, trustsNames })
       : withOwnTools(buildCommandFields(body, Object.keys(secrets), config), null, body)
     const { texts, problems } = await textsFor(agent, body, driverFields, this.#deps.paths)
     const builtSpec: RunnableSpec = {
@@ -146,9 +149,19 @@ export class SpecBuilder {
     return { spec, secrets, note: notes.length === 0 ? null : notes.join('; ') }
   }
 
-  /** Builds the fields of a spec for a named agent, by its driver. */
+  /** Builds the fields of a spec for a trusted agent. Errors: AGENT_INVALID for an agent whose program the user does not trust. */
+  async #buildTrustedFields(
+    agent: AgentDefinition,
+    body: SpawnBody,
+    config: Config,
+    { secrets, trustsNames }: { readonly secrets: Secrets; readonly trustsNames: boolean },
+  ): Promise<DriverFields> {
+    await checkTrusted(agent, body.agent !== undefined && trustsNames, { paths: this.#deps.paths, trusted: config.trusted })
+    return this.#buildAgentFields(agent, body, config, secrets)
+  }
+
+  /** Builds the fields of a spec for an agent, by its driver. */
   async #buildAgentFields(agent: AgentDefinition, body: SpawnBody, config: Config, secrets: Secrets): Promise<DriverFields> {
-    await checkTrusted(agent, body, { paths: this.#deps.paths, trusted: config.trusted })
     if ((body.intent ?? '') === '' && !body.interactive) throw new KernelError('INVALID', 'no task: give an intent, or --interactive')
     checkRules(body)
     const shared = {
@@ -280,8 +293,8 @@ async function checkEnforceable(requested: ProcessSpec, containments: Containmen
 }
 
 /** Checks that the user trusts the agent file. Errors: AGENT_INVALID for a program of a repository that the user did not request. */
-async function checkTrusted(agent: AgentDefinition, body: SpawnBody, context: Parameters<typeof findDistrust>[2]): Promise<void> {
-  const distrust = await findDistrust(agent, body.agent !== undefined, context)
+async function checkTrusted(agent: AgentDefinition, isNamed: boolean, context: Parameters<typeof findDistrust>[2]): Promise<void> {
+  const distrust = await findDistrust(agent, isNamed, context)
   if (distrust !== null) throw new KernelError('AGENT_INVALID', distrust.why, undefined, distrust.hint)
 }
 

@@ -5,19 +5,19 @@ import type { NeedView } from '../../api/views/needs.ts'
 import type { BriefStepsView, StepDetailView } from '../../api/views/steps.ts'
 import type { AskView, LogLine, ProcessView, StepView } from '../../api/views/process.ts'
 
-type ProcessPart = Partial<Pick<ProcessView, 'asks' | 'note' | 'liveness' | 'why' | 'doing'>>
+type ProcessPart = Partial<Pick<ProcessView, 'asks' | 'note' | 'liveness' | 'why' | 'doing' | 'exit' | 'pendingRestart'>>
 
 /** What stands in the place of a text. */
 const HIDDEN = '(hidden)'
-/** The log streams that have what agents and their programs wrote for tools. */
-const HIDDEN_STREAMS: ReadonlySet<LogLine['stream']> = new Set(['stdout', 'stderr', 'tool'])
+/** The log streams of messages. The others have inputs, results and output; lines of the system also have questions, notes and errors. */
+const SHOWN_STREAMS: ReadonlySet<LogLine['stream']> = new Set(['assistant', 'user'])
 
 const REDACTIONS: Readonly<Record<string, (answer: never) => object>> = {
   listProcesses: (answer: { processes: ProcessPart[] }) => ({ ...answer, processes: answer.processes.map(redactProcess) }),
   getProcess: (answer: { process: ProcessPart }) => ({ ...answer, process: redactProcess(answer.process) }),
   waitForProcess: (answer: { process: ProcessPart }) => ({ ...answer, process: redactProcess(answer.process) }),
   getSteps: redactSteps,
-  getLogs: (answer: { lines: LogLine[] }) => ({ ...answer, lines: answer.lines.filter(({ stream }) => !HIDDEN_STREAMS.has(stream)) }),
+  getLogs: (answer: { lines: LogLine[] }) => ({ ...answer, lines: answer.lines.filter(({ stream }) => SHOWN_STREAMS.has(stream)) }),
   getSignals: (answer: object) => answer,
   getDaemon: (answer: object) => answer,
   listNeeds: (answer: { needs: NeedView[] }) => ({ ...answer, needs: answer.needs.map(redactNeed) }),
@@ -43,6 +43,8 @@ function redactProcess<P extends ProcessPart>(process: P): P {
     ...(process.note === undefined ? {} : { note: null }),
     ...(process.why ? { why: redactWhy(process.why) } : {}),
     ...(process.doing ? { doing: redactDoing(process.doing) } : {}),
+    ...(process.exit ? { exit: redactExit(process.exit) } : {}),
+    ...(process.pendingRestart ? { pendingRestart: { ...process.pendingRestart, cause: HIDDEN } } : {}),
     ...(process.liveness ? { liveness: { ...process.liveness, evidence: HIDDEN } } : {}),
   }
 }
@@ -50,6 +52,11 @@ function redactProcess<P extends ProcessPart>(process: P): P {
 /** What a process waits for, without the text of a question. */
 export function redactWhy(why: RowView['why']): RowView['why'] {
   return why && { ...why, text: HIDDEN }
+}
+
+/** An end without its error, which may have what the program wrote to stderr. */
+export function redactExit<E extends RowView['exit']>(exit: E): E {
+  return exit?.error === undefined ? exit : { ...exit, error: HIDDEN }
 }
 
 /** The open call, without the input of its tool. */
@@ -85,7 +92,7 @@ function redactNeed(need: NeedView): NeedView {
     task: task && { ...task, title: HIDDEN },
     options: ask ? options.map(redactOption) : options,
     commands: [],
-    evidence: { ...evidence, note: null, report: null, text: null, change: null },
+    evidence: { ...evidence, note: null, error: null, report: null, text: null, change: null },
   }
 }
 
@@ -99,6 +106,7 @@ function redactSteps(answer: { steps?: StepView[]; step?: StepDetailView; column
     step: {
       ...redactStep(step),
       reasoning: null,
+      calls: step.calls.map((call) => ({ ...call, error: call.error === null ? null : HIDDEN })),
       asks: step.asks.map((ask) => ({ ...ask, text: HIDDEN })),
       compaction: step.compaction && { ...step.compaction, summary: HIDDEN },
     },

@@ -1,6 +1,7 @@
 // Restricts a request of the page beyond its route. It reaches the subtree of its session alone. Fields of its body name no program, no
 // environment and no new directory, unless the user's configuration opens them. So even a stolen token starts known agents where
 // processes have worked. Test: test/tables/daemon/web/restrict.test.ts, test/e2e/web/security.test.ts.
+import { realpath } from 'node:fs/promises'
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
@@ -47,9 +48,15 @@ const SPAWN_FIELDS: ReadonlySet<string> = new Set([
 const CLOSED_FIELDS: Readonly<Record<string, Readonly<Record<string, WebOpening>>>> = {
   resumeProcess: { env: 'environment', cwd: 'commands', allow: 'commands', gateway: 'commands' },
   resumeNode: { env: 'environment' },
+  startCrew: { env: 'environment' },
+  planCrew: { env: 'environment' },
+  composeUp: { env: 'environment' },
+  composePlan: { env: 'environment' },
+  openMcpSeat: { env: 'environment' },
   listModels: { env: 'environment' },
   checkModels: { env: 'environment' },
-  tellCrew: { verify: 'commands' },
+  // The agent of a task is named by the page, not by the user, so its program may be one of the repository's choice.
+  tellCrew: { verify: 'commands', agent: 'commands' },
 }
 /** The right that each verb of a batch needs: the right of the route for one process. */
 export const BATCH_RIGHTS: Readonly<Record<BatchBody['verb'], WebRight>> = {
@@ -62,6 +69,20 @@ export const BATCH_RIGHTS: Readonly<Record<BatchBody['verb'], WebRight>> = {
   unpin: 'steer',
   remove: 'all',
 }
+/** What needs a higher right than its route, and that right. */
+const HIGHER_RIGHTS: readonly {
+  readonly routeId: string
+  readonly what: string
+  readonly right: WebRight
+  readonly isIn: (body: NonNullable<Body>) => boolean
+}[] = [
+  { routeId: 'resumeProcess', what: 'a fork', right: 'start', isIn: ({ fork }) => fork === true },
+  { routeId: 'resumeNode', what: 'a fork', right: 'start', isIn: ({ fork }) => fork === true },
+  { routeId: 'tellCrew', what: 'a new worker', right: 'start', isIn: ({ type }) => type === 'spawn_worker' },
+  { routeId: 'tellCrew', what: 'the agent of a task', right: 'start', isIn: ({ agent }) => agent !== undefined },
+  { routeId: 'tellCrew', what: 'the model of a task', right: 'start', isIn: ({ model }) => model !== undefined },
+  { routeId: 'spawnProcess', what: 'a removal at the end', right: 'all', isIn: ({ removeAtEnd }) => removeAtEnd === true },
+]
 /** Models that play a file, whose tool calls the file chooses. */
 const FILE_MODEL = /^(script|replay):/
 
@@ -80,9 +101,10 @@ export async function restrictToSession<
   if (id !== routeId) throw new KernelError('FORBIDDEN', 'the request is refused')
   if (session === null) return { deps, body, query, adapt: async (answer) => answer }
   checkFields(id, body, openings)
-  if (id === 'resumeProcess' && body?.['fork'] === true) checkRight('a fork', session.right, 'start')
+  for (const { routeId: restricted, what, right, isIn } of HIGHER_RIGHTS)
+    if (id === restricted && body && isIn(body)) checkRight(what, session.right, right)
   if (id === 'batch') checkRight(`\`${String(body?.['verb'])}\``, session.right, rightOfBatch(body?.['verb']))
-  if (id === 'spawnProcess' && !openings.includes('commands')) await checkDirectory(body?.['cwd'], deps.reads)
+  if (!openings.includes('commands')) await checkDirectories(id, body, { query, reads: deps.reads })
   const { only } = session
   if (only !== null) checkSides(query)
   if (session.redact) checkNoMatch(query)
@@ -91,7 +113,12 @@ export async function restrictToSession<
   if (only !== null && id === 'listNeeds') await checkUnder(query, only, deps.reads)
   const needs = only === null ? deps.needs : deps.needs.below(only)
   const via = `web:${session.id}`
-  const ownDeps = { ...deps, needs, operations: deps.operations.asClient(via), annotations: deps.annotations.asClient(via) }
+  const ownDeps = {
+    ...deps,
+    needs,
+    operations: deps.operations.asClient(via, openings.includes('commands')),
+    annotations: deps.annotations.asClient(via),
+  }
   return { deps: ownDeps, body, query: ownQuery, adapt: (answer) => adaptAnswer(answer, id, session, deps.reads) }
 }
 
@@ -127,13 +154,31 @@ function checkOpen(field: string, opening: WebOpening, openings: readonly WebOpe
 /** The largest number of ended processes whose directories are known. */
 const KNOWN_ENDED = 500
 
-/** Checks that a process has worked in the directory, or above it. Errors: PERMISSION. */
+/** Queries that read the files of a directory. */
+const READS_DIRECTORY: ReadonlySet<string> = new Set(['listAgents', 'listRoles'])
+
+/** Checks the directories of a request. Errors: PERMISSION. */
+async function checkDirectories(
+  id: string,
+  body: Body,
+  { query, reads }: { readonly query: unknown; readonly reads: Pick<Reads, 'list'> },
+): Promise<void> {
+  if (id === 'spawnProcess') await checkDirectory(body?.['cwd'], reads)
+  if (!READS_DIRECTORY.has(id)) return
+  const { cwd, path } = (query ?? {}) as { readonly cwd?: unknown; readonly path?: unknown }
+  if (path !== undefined) throw new KernelError('PERMISSION', 'the page may not send `path`')
+  await checkDirectory(cwd, reads)
+}
+
+/**
+ * Checks that a process has worked in the directory itself. Directories below it are not known, because anyone may have written the files
+ * there, such as a package. Errors: PERMISSION.
+ */
 async function checkDirectory(cwd: unknown, reads: Pick<Reads, 'list'>): Promise<void> {
-  const known = await reads.list({ all: true, limit: KNOWN_ENDED, fields: ['directory'] })
-  if (
-    known.some(({ directory }) => cwd === directory || (typeof cwd === 'string' && cwd.startsWith(`${directory}/`) && !cwd.includes('/..')))
-  )
-    return
+  const known = new Set((await reads.list({ all: true, limit: KNOWN_ENDED, fields: ['directory'] })).map(({ directory }) => directory))
+  // A link below a known directory may lead to any other.
+  const real = await realpathOf(String(cwd))
+  for (const directory of known) if (directory !== undefined && real === (await realpathOf(directory))) return
   throw new KernelError(
     'PERMISSION',
     `no process has worked in ${String(cwd)} yet`,
@@ -142,12 +187,20 @@ async function checkDirectory(cwd: unknown, reads: Pick<Reads, 'list'>): Promise
   )
 }
 
+/** The real path of a directory; the path itself if there is no such directory. */
+function realpathOf(path: string): Promise<string> {
+  // A directory that is gone is compared by its name.
+  return realpath(path).catch(() => path)
+}
+
 /** The query of rows, for the subtree of the session or one below it. Errors: NOT_FOUND for another process. */
 async function withOwnScope(query: unknown, root: Uuid, reads: Reads): Promise<object> {
   const { scope } = query as { readonly scope: string }
   const ref = /^subtree:(.+)$/.exec(scope)?.[1]
   if (ref !== undefined) await checkWithin(reads, ref, root)
-  return { ...(query as object), scope: ref === undefined ? `subtree:${root}` : scope }
+  // A stream that goes on after a cursor would begin with all rows that have changed outside of the subtree.
+  const { after: _, ...rest } = query as { readonly after?: unknown }
+  return { ...rest, scope: ref === undefined ? `subtree:${root}` : scope }
 }
 
 /** Checks the process below which needs are listed. Errors: NOT_FOUND for another process than one of the session. */

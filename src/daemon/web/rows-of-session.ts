@@ -3,7 +3,7 @@
 // Test: test/tables/daemon/web/restrict.test.ts, test/e2e/web/security.test.ts.
 import type { RowView } from '../../api/views/rows.ts'
 import { passOf, type Pass } from './pass.ts'
-import { redactDoing, redactWhy } from './redact.ts'
+import { redactDoing, redactExit, redactWhy } from './redact.ts'
 
 type Session = NonNullable<Pass['session']>
 
@@ -12,6 +12,7 @@ const REDACTED_FIELDS: { readonly [F in keyof RowView]?: (value: RowView[F]) => 
   doing: redactDoing,
   why: redactWhy,
   note: () => null,
+  exit: redactExit,
 }
 
 /** Changes the rows for a session; null: it sees them as they are. */

@@ -2,6 +2,8 @@
 // fact. Then a stolen token: what it cannot do.
 import { connect } from 'node:net'
 import { once } from 'node:events'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { DaemonView } from '../../../src/api/views/daemon.ts'
 import type { NeedsView } from '../../../src/api/views/needs.ts'
@@ -192,6 +194,27 @@ describe('a stolen token', () => {
         { status: 403, body: { error: { code: 'PERMISSION' } } },
       ])
     expect(await readCursor()).toBe(before)
+  })
+
+  test('starts no program of the repository, wherever its agent file is', async () => {
+    const evil = join(daemon.work, 'node_modules', 'evil')
+    for (const dir of [daemon.work, evil]) {
+      await mkdir(join(dir, '.reeve', 'agents'), { recursive: true })
+      await writeFile(
+        join(dir, '.reeve', 'agents', 'evil.md'),
+        `---\ndriver: command\ncommand: [touch, ${daemon.work}/made-by-evil]\n---\n`,
+      )
+    }
+    const before = await readCursor()
+    expect(await web.ask(token, 'POST', '/v1/processes', { cwd: evil, agent: 'evil', intent: 'x' })).toMatchObject({
+      status: 403,
+      body: { error: { code: 'PERMISSION' } },
+    })
+    expect(await web.ask(token, 'POST', '/v1/processes', { cwd: daemon.work, agent: 'evil', intent: 'x' })).toMatchObject({
+      body: { error: { code: 'AGENT_INVALID', message: expect.stringContaining('is not trusted') } },
+    })
+    expect(await readCursor()).toBe(before)
+    await rm(join(daemon.work, '.reeve'), { recursive: true })
   })
 
   test('for a subtree finds no other process', async () => {

@@ -1,7 +1,10 @@
 // What a session may request beyond its route: its subtree, the closed fields of bodies, and what a redacted session reads.
+import { mkdir, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Pass } from '../../../../src/daemon/web/pass.ts'
 import { rowsOfSession } from '../../../../src/daemon/web/rows-of-session.ts'
+import { tempDir } from '../../../support/tmp.ts'
 import { makeAskView } from '../../../support/daemon/ask-view.ts'
 import { redact } from '../../../../src/daemon/web/redact.ts'
 import { BATCH_RIGHTS, restrictToSession } from '../../../../src/daemon/web/restrict.ts'
@@ -26,7 +29,7 @@ const reads = {
 
 const needs = { below: (top: string) => ({ top }) } as never
 const annotations = { asClient: (via: string) => ({ via }) } as never
-const operations = { asClient: (via: string) => ({ via }) as never }
+const operations = { asClient: (via: string, trustsNames: boolean) => ({ via, trustsNames }) as never }
 
 function restrict(
   routeId: string,
@@ -35,8 +38,9 @@ function restrict(
     ref = '',
     query,
     openings = [],
+    reads: ownReads = reads,
     ...session
-  }: { ref?: string; query?: object; openings?: Pass['openings'] } & Partial<NonNullable<Pass['session']>> = {},
+  }: { ref?: string; query?: object; openings?: Pass['openings']; reads?: object } & Partial<NonNullable<Pass['session']>> = {},
 ): ReturnType<typeof restrictToSession> {
   const grant = {
     id: '7f3a',
@@ -52,7 +56,7 @@ function restrict(
   return restrictToSession(
     { session: grant, way: 'loopback', routeId, openings },
     { id: routeId, ref, query },
-    { deps: { reads: reads as never, operations, annotations, needs }, body: body as Readonly<Record<string, unknown>> },
+    { deps: { reads: ownReads as never, operations, annotations, needs }, body: body as Readonly<Record<string, unknown>> },
   )
 }
 
@@ -75,7 +79,7 @@ describe('the fields of a body', () => {
     ['spawnProcess', { ...spawn, model: 'script:/tmp/x.yaml' }, 'commands', false],
     ['spawnProcess', { ...spawn, fallback: ['a/b', 'replay:x'] }, 'commands', false],
     ['spawnProcess', { ...spawn, env: { PATH: '/tmp' } }, 'environment', false],
-    ['spawnProcess', { ...spawn, cwd: '/src/app/packages/one' }, 'commands', true],
+    ['spawnProcess', { ...spawn, cwd: '/src/app/node_modules/evil' }, 'commands', false],
     ['spawnProcess', { ...spawn, cwd: '/src/application' }, 'commands', false],
     ['spawnProcess', { ...spawn, cwd: '/src/app/../other' }, 'commands', false],
     ['spawnProcess', { ...spawn, cwd: '/tmp' }, 'commands', false],
@@ -86,17 +90,73 @@ describe('the fields of a body', () => {
     ['resumeProcess', { model: 'script:/tmp/x.yaml' }, 'commands', false],
     ['tellCrew', { type: 'add_task', text: 'x' }, 'commands', true],
     ['tellCrew', { type: 'add_task', text: 'x', verify: 'make' }, 'commands', false],
+    ['tellCrew', { type: 'add_task', text: 'x', agent: 'evil' }, 'commands', false],
+    ['tellCrew', { type: 'edit_task', task: 'x', model: 'script:/tmp/x.yaml' }, 'commands', false],
     ['listModels', { env: {} }, 'environment', false],
+    ['startCrew', { cwd: '/src/app', env: {} }, 'environment', false],
+    ['planCrew', { cwd: '/src/app', env: {} }, 'environment', false],
+    ['composeUp', { cwd: '/src/app', env: {} }, 'environment', false],
+    ['composePlan', { cwd: '/src/app', env: {} }, 'environment', false],
+    ['openMcpSeat', { cwd: '/src/app', env: {} }, 'environment', false],
     ['resumeNode', { node: 'x', env: {} }, 'environment', false],
   ] as const)('of %s: %j is open by %s, and without it: %s', async (id, body, opening, isOpen) => {
     expect(await codeOf(restrict(id, body))).toBe(isOpen ? 'passes' : 'PERMISSION')
     expect(await codeOf(restrict(id, body, { openings: [opening] }))).toBe('passes')
   })
 
+  test('a link to a directory where no process has worked is refused', async () => {
+    await using temp = await tempDir()
+    await mkdir(join(temp.path, 'known'))
+    await mkdir(join(temp.path, 'evil'))
+    await symlink(join(temp.path, 'evil'), join(temp.path, 'known', 'link'))
+    const worked = { ...reads, list: async () => [{ directory: join(temp.path, 'known') }] }
+    const start = (cwd: string): Promise<unknown> => codeOf(restrict('spawnProcess', { cwd, intent: 'x' }, { reads: worked }))
+    expect(await start(join(temp.path, 'known'))).toBe('passes')
+    expect(await start(join(temp.path, 'known', 'link'))).toBe('PERMISSION')
+  })
+
+  test('an agent that the page names is not named by the user, unless commands are open', async () => {
+    const named = async (openings: Pass['openings']): Promise<unknown> =>
+      (await restrict('spawnProcess', spawn, { openings })).deps.operations
+    expect(await named([])).toMatchObject({ trustsNames: false })
+    expect(await named(['commands'])).toMatchObject({ trustsNames: true })
+  })
+
   test('a fork needs the right to start', async () => {
     expect(await codeOf(restrict('resumeProcess', { fork: true }, { right: 'steer' }))).toBe('PERMISSION')
     expect(await codeOf(restrict('resumeProcess', { fork: true }, { right: 'start' }))).toBe('passes')
     expect(await codeOf(restrict('resumeProcess', {}, { right: 'steer' }))).toBe('passes')
+  })
+
+  test.each([
+    ['resumeNode', { node: 'x' }, 'steer'],
+    ['resumeNode', { node: 'x', fork: true }, 'start'],
+    ['tellCrew', { type: 'assign_task', task: 'x', member: 'worker-1' }, 'steer'],
+    ['tellCrew', { type: 'add_task', text: 'x' }, 'steer'],
+    ['tellCrew', { type: 'add_task', text: 'x', model: 'a/b' }, 'start'],
+    ['tellCrew', { type: 'add_task', text: 'x', agent: 'coder' }, 'start'],
+    ['tellCrew', { type: 'edit_task', task: 'x', model: null }, 'start'],
+    ['tellCrew', { type: 'edit_task', task: 'x', agent: 'coder' }, 'start'],
+    ['tellCrew', { type: 'spawn_worker', role: 'implementer' }, 'start'],
+  ] as const)('of %s: %j needs the right `%s`', async (id, body, needed) => {
+    for (const right of ['steer', 'start'] as const)
+      expect(await codeOf(restrict(id, body, { right, openings: ['commands'] }))).toBe(
+        right === 'start' || needed === 'steer' ? 'passes' : 'PERMISSION',
+      )
+  })
+
+  test('a removal at the end needs all rights, as the removal itself', async () => {
+    const body = { ...spawn, removeAtEnd: true }
+    expect(await codeOf(restrict('spawnProcess', body, { right: 'start' }))).toBe('PERMISSION')
+    expect(await codeOf(restrict('spawnProcess', { ...body, removeAtEnd: false }, { right: 'start' }))).toBe('passes')
+    expect(await codeOf(restrict('spawnProcess', body, { right: 'all' }))).toBe('passes')
+  })
+
+  test.each(['listAgents', 'listRoles'])('%s reads no directory where no process has worked, and no path of the page', async (id) => {
+    expect(await codeOf(restrict(id, {}, { query: { cwd: '/src/app' } }))).toBe('passes')
+    expect(await codeOf(restrict(id, {}, { query: { cwd: '/src/app/node_modules/evil' } }))).toBe('PERMISSION')
+    expect(await codeOf(restrict(id, {}, { query: { cwd: '/src/app', path: '/tmp' } }))).toBe('PERMISSION')
+    expect(await codeOf(restrict(id, {}, { query: { cwd: '/tmp' }, openings: ['commands'] }))).toBe('passes')
   })
 })
 
@@ -147,7 +207,7 @@ describe('a session for a subtree', () => {
     ['subtree:other', 'NOT_FOUND'],
     ['subtree:missing', 'NOT_FOUND'],
   ])('asks for the rows of `%s`: %s', async (scope, result) => {
-    const restricted = restrict('getRows', {}, { only: 'root', query: { scope, shape: 'columns' } })
+    const restricted = restrict('getRows', {}, { only: 'root', query: { scope, shape: 'columns', after: 'e-0' } })
     const [code, query] = [await codeOf(restricted), await restricted.then((one) => one.query).catch(() => null)]
     expect(code === 'passes' ? query : code).toEqual(code === 'passes' ? { scope: result, shape: 'columns' } : result)
   })
@@ -187,7 +247,14 @@ test('a pass for another route passes nothing', async () => {
 })
 
 test('rows have no sums of other processes, and no inputs for a redacted session', () => {
-  const row = { uuid: 'root', why: { kind: 'ask', text: 'SECRET' }, doing: { name: 'bash', input: 'SECRET' }, note: 'SECRET', step: 3 }
+  const row = {
+    uuid: 'root',
+    why: { kind: 'ask', text: 'SECRET' },
+    doing: { name: 'bash', input: 'SECRET' },
+    note: 'SECRET',
+    step: 3,
+    exit: { code: 1, error: 'SECRET' },
+  }
   const bodies = [
     { rows: [row] },
     { up: [row] },
@@ -221,6 +288,8 @@ test('a redacted answer has no inputs, results, output or questions', () => {
     why: { kind: 'ask', text: secret },
     doing: { what: 'tool', name: 'bash', input: secret },
     note: secret,
+    exit: { code: 1, reason: 'crash', error: secret },
+    pendingRestart: { attempt: 1, cause: secret, at: null },
     liveness: { word: 'silent', since: '', evidence: secret },
     name: 'kept',
   }
@@ -229,12 +298,13 @@ test('a redacted answer has no inputs, results, output or questions', () => {
     ...{ uuid: 'u', title: secret, ask, hold: null, commands: [`reeve answer 1 ${secret}`] },
     task: { id: 't', title: secret },
     options: ask.options,
-    evidence: { note: secret, message: 'kept', error: null, report: secret, text: secret, change: { text: secret } },
+    evidence: { note: secret, message: 'kept', error: secret, report: secret, text: secret, change: { text: secret } },
   }
   const answers = [
     redact('listNeeds', { version: 1, needs: [need] }),
     redact('getNeed', { version: 1, need }),
     redact('getProcess', { version: 1, process }),
+    redact('waitForProcess', { version: 1, process, timedOut: false }),
     redact('listProcesses', { version: 1, processes: [process] }),
     redact('getSteps', { version: 1, steps: [{ step: 1, text: 'kept', tools: [tool], notes: [secret] }] }),
     redact('getSteps', {
@@ -244,6 +314,7 @@ test('a redacted answer has no inputs, results, output or questions', () => {
         tools: [tool],
         notes: [secret],
         reasoning: secret,
+        calls: [{ at: '', model: 'a/b', error: secret }],
         asks: [{ id: '1', text: secret, answer: 'yes' }],
         compaction: { before: 2, after: 1, summary: secret },
       },
@@ -254,6 +325,8 @@ test('a redacted answer has no inputs, results, output or questions', () => {
       lines: [
         { stream: 'tool', text: secret },
         { stream: 'stdout', text: secret },
+        { stream: 'stderr', text: secret },
+        { stream: 'system', text: `asks: ${secret}` },
         { stream: 'assistant', text: 'kept' },
       ],
     }),
