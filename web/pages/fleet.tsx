@@ -1,5 +1,6 @@
 // The first page: who needs the user, and all processes as a tree. Rows never move by themselves; urgency is the strip above them.
 // Test: test/e2e/web/fleet.test.ts.
+import { computed } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { FLAT_ORDERS, type TreeLine } from '../../src/faces/tree.ts'
@@ -102,9 +103,12 @@ const LIST_KEYS: KeyHandlers = {
   ...rowKeys(targets),
 }
 
+/** The address is read when the first rows are there, which may be after the page is drawn. */
+const isLoaded = computed(() => watchList() >= 0 && hasRows())
+
 export function FleetPage(): JSX.Element {
   useKeys('list', LIST_KEYS)
-  useEffect(shareFolds, [hasRows()])
+  useEffect(shareFolds, [isLoaded.value])
   return (
     <>
       {isNarrow.value ? null : <NeedsStrip />}
