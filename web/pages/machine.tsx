@@ -1,5 +1,6 @@
 // This machine: the daemon, the checks of `reeve doctor`, the agents that can be run, and the directories in use.
 // Test: test/e2e/web/pages/supervisors.test.ts.
+import { computed } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { AgentsView } from '../../src/api/views/agents.ts'
 import type { PlacesView } from '../../src/api/views/batch.ts'
@@ -9,7 +10,7 @@ import { ask } from '../actions.ts'
 import { useReader } from '../live.ts'
 import { daemonNow } from '../parts/clock.tsx'
 import { CommandLine } from '../parts/command-line.tsx'
-import { isStale, may } from '../store.ts'
+import { isStale, may, now } from '../store.ts'
 
 interface Machine {
   readonly daemon: DaemonView
@@ -31,8 +32,11 @@ async function readMachine(): Promise<Machine> {
   return { daemon, checks, places, agents }
 }
 
+const INTERVAL_MS = 60_000
+const moment = computed(() => (isStale.value ? null : Math.floor(now.value / INTERVAL_MS)))
+
 export function MachinePage(): JSX.Element {
-  const { value, error } = useReader(() => !isStale.value, 'machine', readMachine)
+  const { value, error } = useReader(() => moment.value !== null, 'machine', readMachine)
   const machine = value.value
   return (
     <section class="runs" aria-label="Machine">

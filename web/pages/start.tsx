@@ -17,6 +17,8 @@ const EMPTY = { agent: '', cwd: '', intent: '', name: '', model: '', permissions
 /** what was typed stays while other pages are shown */
 const fields = signal(EMPTY)
 const isAsked = signal(false)
+/** grows to read again what could not be read; what was read stays, so that no choice changes under the user */
+const attempt = signal(1)
 
 type Fields = typeof EMPTY
 
@@ -25,25 +27,29 @@ function setField<K extends keyof Fields>(name: K, value: Fields[K]): void {
 }
 
 export function StartPage(): JSX.Element {
-  const places = useReader(
-    () => true,
-    'places',
-    () => ask<PlacesView>('/v1/places'),
-  )
+  const mayRead = (): boolean => !isStale.value && attempt.value > 0
+  const places = useReader<PlacesView>(mayRead, 'places', async (before) => before ?? ask('/v1/places'))
   const dirs = (places.value.value?.places ?? []).filter(({ exists }) => exists).map(({ dir }) => dir)
   const cwd = fields.value.cwd === '' ? (dirs[0] ?? '') : fields.value.cwd
-  const agents = useReader(
-    () => cwd !== '',
+  const agents = useReader<AgentsView>(
+    () => mayRead() && cwd !== '',
     `agents ${cwd}`,
-    () => ask<AgentsView>(`/v1/agents?cwd=${encodeURIComponent(cwd)}`),
+    async (before) => before ?? ask(`/v1/agents?cwd=${encodeURIComponent(cwd)}`),
   )
   if (!may('start')) return <p class="quiet">This session may not start agents.</p>
   const error = places.error.value ?? agents.error.value
   if (error !== null)
     return (
-      <p class="problem" role="alert">
-        {error}
-      </p>
+      <section>
+        <p class="problem" role="alert">
+          {error}
+        </p>
+        <p class="buttons">
+          <button type="button" onClick={() => (attempt.value += 1)}>
+            Read again
+          </button>
+        </p>
+      </section>
     )
   if (places.value.value === null) return <p class="quiet">The directories are being read.</p>
   if (dirs.length === 0)

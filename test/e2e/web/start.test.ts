@@ -32,6 +32,16 @@ describePage('the page that starts agents', { config: 'web: { allow: [commands] 
     expect(page.url()).toContain(`/p/${process.uuid}`)
   })
 
+  test('reads again what could not be read', async () => {
+    await world.daemon.spawnShell('true')
+    const page = await world.openTab()
+    await page.route('**/v1/places', (route) => route.abort(), { times: 1 })
+    await page.goto(`${world.web.origin}/start#k=${(await world.web.link()).code}`)
+    await page.getByRole('button', { name: 'Read again' }).click()
+    expect(await page.getByLabel('Directory').inputValue()).toBe(world.daemon.work)
+    expect(world.problems.splice(0)).toEqual([expect.stringContaining('ERR_FAILED')])
+  })
+
   test('is not there for a session that may not start agents', async () => {
     const page = await world.visit('/start', { right: 'steer' })
     await page.getByText('This session may not start agents.').waitFor()
