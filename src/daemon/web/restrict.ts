@@ -23,7 +23,7 @@ interface SessionContext<D> {
   readonly adapt: (answer: unknown) => Promise<unknown>
 }
 
-/** Fields of a spawn that choose no program and no permission. */
+/** Fields of a spawn that choose no program. `permissions` is among them: it may replace the policy of the agent file by a wider one. */
 const SPAWN_FIELDS: ReadonlySet<string> = new Set([
   'intent',
   'agent',
