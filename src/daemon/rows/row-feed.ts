@@ -227,10 +227,11 @@ class Board {
     }, LIVE_MS).unref()
   }
 
-  /** Keeps the row of a process, however old it is. */
+  /** Keeps the row of a process, however old it is. Resolves when it is there, or when the board is closed. */
   async keep(uuid: Uuid): Promise<void> {
     this.#projection.keep(uuid)
-    while (!this.#projection.has(uuid) && this.#projection.isDirty) {
+    // A closed board makes no more frames: to wait for one would never end, nor let anything else run.
+    while (!this.#closing.signal.aborted && !this.#projection.has(uuid) && this.#projection.isDirty) {
       this.#schedule()
       await this.#flushing
     }
@@ -329,16 +330,23 @@ class Board {
   /** Makes a frame, then waits until the next one may come. */
   async #makeFrames(): Promise<void> {
     const began = this.#deps.clock.now().mono
-    this.#making = this.#projection.flush()
-    const frame = await this.#making.finally(() => {
-      this.#making = null
-    })
-    if (frame) this.#send(frame)
-    const left = FRAME_MS - (this.#deps.clock.now().mono - began)
-    if (left > 0)
-      await sleep(left, undefined, { ref: false, signal: this.#closing.signal }).catch(() => {
-        // The board was closed during the pause.
+    try {
+      this.#making = this.#projection.flush()
+      const frame = await this.#making.finally(() => {
+        this.#making = null
       })
+      if (frame) this.#send(frame)
+    } finally {
+      // The pause also follows an error, because what failed is tried again.
+      await this.#pause(FRAME_MS - (this.#deps.clock.now().mono - began))
+    }
+  }
+
+  async #pause(ms: number): Promise<void> {
+    if (ms <= 0) return
+    await sleep(ms, undefined, { ref: false, signal: this.#closing.signal }).catch(() => {
+      // The board was closed during the pause.
+    })
   }
 
   #send(frame: Frame): void {

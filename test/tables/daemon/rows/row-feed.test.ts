@@ -17,10 +17,11 @@ class FeedWorld implements Disposable {
   readonly #errors: unknown[] = []
   #cursor = 0
 
-  constructor() {
+  /** `readDead`: the ended processes of the store */
+  constructor(readDead: () => Promise<[]> = async () => []) {
     this.feed = new RowFeed({
       table: this.world.table,
-      store: { dead: async () => [], process: async () => undefined },
+      store: { dead: readDead, process: async () => undefined },
       clock: { now: () => ({ wall: this.world.wall, mono: this.world.mono }) } as never,
       slices: new EventLoopTurns().newQueue(),
       cursor: () => this.#cursor,
@@ -132,4 +133,19 @@ test('a slow reader costs no other reader a change', async () => {
   expect((await slow.next()).type).toBe('reset')
   expect(byBirth(slow.rows.values())).toEqual(await world.rows())
   abort.abort()
+})
+
+test('a reader of one process ends when the feed is closed before its rows are loaded', async () => {
+  const asked = Promise.withResolvers<void>()
+  const answer = Promise.withResolvers<[]>()
+  const world = new FeedWorld(() => {
+    asked.resolve()
+    return answer.promise
+  })
+  const reading = world.feed.snapshot({ of: 'subtree', root: 'ended' }, 'objects')
+  await asked.promise
+  world.feed.close()
+  answer.resolve([])
+  // A wait for a frame that never comes would occupy the only thread, and the test would not come here.
+  expect(await reading).toBeTypeOf('string')
 })
