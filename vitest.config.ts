@@ -38,6 +38,7 @@ export default defineConfig({
     // Safety nets: tests wait for facts, and a machine may be ten times as busy. What waits inside of a test gives up before, and says for what.
     testTimeout: isDeep ? 600_000 : 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 100_000 } },
     // Timers that are left behind show as a worker that does not end.
     teardownTimeout: 10_000,
     sequence: { sequencer: LongestFirst },
