@@ -26,16 +26,6 @@ export function ask<T>(path: string, options: Parameters<typeof request>[2] = {}
   return request<T>(credentialsOf(opened), path, options)
 }
 
-/** What lists call a process: its name, what it is about, or its PID. */
-export function titleOf({ name, about, pid }: Pick<RowView, 'name' | 'about' | 'pid'>): string {
-  return name ?? (about === '' ? `process ${pid}` : about)
-}
-
-/** How the command line names a process. */
-export function commandName({ name, pid }: Pick<RowView, 'name' | 'pid'>): string {
-  return name !== null && /^[\w.-]+$/.test(name) ? name : String(pid)
-}
-
 /** The error of an action. `unanswered`: the hint if the daemon did not answer. */
 export function failureOf(error: unknown, unanswered: string): Failure {
   return error instanceof RequestError

@@ -3,13 +3,11 @@
 // Test: test/e2e/web/keys.test.ts.
 import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { actionOfKey, actionsAt, beginsSequence, GO, type KeyAction, type KeyPlace } from '../src/faces/keys.ts'
+import { GUARD_MS, actionOfKey, actionsAt, beginsSequence, GO, type KeyAction, type KeyPlace } from '../src/faces/keys.ts'
 
 /** What a part does for each action. `false`: nothing, so that another part or the browser may do something. */
 export type KeyHandlers = Partial<Record<KeyAction, (key: string) => unknown>>
 
-/** keys do nothing in a dialog for this time after it opened, in ms */
-const GUARD_MS = 400
 /** the second key must come after this time at most, in ms */
 const SEQUENCE_MS = 1_500
 /** A user can switch off all keys without a modifier, in the settings. */

@@ -25,19 +25,13 @@ export function navigate(to: string, how: 'push' | 'replace' = 'push'): void {
   address.value = to
 }
 
-/** Shows another page in the place of this one: the way back does not lead here. */
-export function redirect(to: string): void {
-  history.replaceState(null, '', to)
-  address.value = to
-}
-
 /** Changes one value of the query, without a new entry in the history. An empty value removes it. */
 export function setQuery(name: string, value: string): void {
   const url = new URL(address.peek(), location.origin)
   if (value === '') url.searchParams.delete(name)
   else url.searchParams.set(name, value)
   const to = url.pathname + url.search
-  if (to !== location.pathname + location.search) redirect(to)
+  if (to !== location.pathname + location.search) navigate(to, 'replace')
 }
 
 /** Follows a click on a link of this page without a load. Clicks that open a tab stay with the browser. */

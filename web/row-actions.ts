@@ -2,7 +2,8 @@
 // and its command line. Test: test/e2e/web/keys.test.ts.
 import type { RowView } from '../src/api/views/rows.ts'
 import { KEYS, type KeyAction } from '../src/faces/keys.ts'
-import { commandName, interrupt, markSeen, pauseOrResume, perform } from './actions.ts'
+import { interrupt, markSeen, pauseOrResume, perform } from './actions.ts'
+import { commandName } from '../src/faces/process-names.ts'
 import { doToAll } from './batch.ts'
 import { openBudget } from './fleet/budget-dialog.tsx'
 import { openEndOfAll } from './fleet/end-all-dialog.tsx'

@@ -116,3 +116,9 @@ function twoDigits(number: number): string {
 export function elapsedAt({ elapsedMs, runsSince }: Pick<RowView, 'elapsedMs' | 'runsSince'>, now: number): number {
   return elapsedMs + (runsSince === null ? 0 : Math.max(0, now - Date.parse(runsSince)))
 }
+
+/** The cost with all below it; `~`: partly estimated. Empty for what calls no model. */
+export function treeCostText({ cost, sub, step }: Pick<RowView, 'cost' | 'sub' | 'step'>): string {
+  if (sub.usd === 0 && cost.usd === 0 && step === 0) return ''
+  return `${formatCost(cost.usd === null ? null : sub.usd, cost.unpriced)}${cost.estimated ? '~' : ''}`
+}

@@ -2,6 +2,9 @@
 // A key has one meaning at a place; answers are bound to the kind of an option, never to its number. Pure.
 // Test: test/tables/faces/keys.test.ts.
 
+/** What appeared less than this ago takes no key, in ms: the key may have been meant for something else. */
+export const GUARD_MS = 400
+
 /** Where a key counts. `list`: the list of processes; `need`: a question, in the list or on a page of its own. */
 export type KeyPlace = 'anywhere' | 'list' | 'need' | 'process' | 'dialog'
 

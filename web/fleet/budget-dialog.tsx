@@ -3,7 +3,8 @@ import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { formatLimitUsd } from '../../src/faces/format.ts'
-import { commandName, perform, titleOf } from '../actions.ts'
+import { perform } from '../actions.ts'
+import { commandName, titleOf } from '../../src/faces/process-names.ts'
 import { Dialog } from '../parts/dialog.tsx'
 
 const opened = signal<RowView | null>(null)

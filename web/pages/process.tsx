@@ -8,7 +8,7 @@ import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import { ActionBar } from '../parts/action-bar.tsx'
 import { BudgetBar } from '../parts/budget-bar.tsx'
 import { Elapsed, Since } from '../parts/clock.tsx'
-import { costText } from '../parts/fleet-row.tsx'
+import { treeCostText } from '../../src/faces/format.ts'
 import { MarkIcon } from '../parts/icons.tsx'
 import { MessageBox } from '../parts/message-box.tsx'
 import { ProcessLinks } from '../parts/process-links.tsx'
@@ -190,7 +190,7 @@ function Figures({ row }: { readonly row: RowView }): JSX.Element {
   const figures: readonly Figure[] = [
     ['time', <Elapsed key="time" row={row} />],
     ...(row.ctx ? [['context', `${formatTokens(row.ctx.used)} of ${formatTokens(row.ctx.window)}`] as const] : []),
-    ...(costText(row) === '' ? [] : [['cost', formatCost(row.cost.usd, row.cost.unpriced)] as const]),
+    ...(treeCostText(row) === '' ? [] : [['cost', formatCost(row.cost.usd, row.cost.unpriced)] as const]),
     ...(row.sub.usd > (row.cost.usd ?? 0) ? [['with all below', formatCost(row.sub.usd)] as const] : []),
     ...(row.branch === null ? [] : [['branch', row.branch] as const]),
     ...(row.queue === 0 ? [] : [['waiting messages', String(row.queue)] as const]),

@@ -2,10 +2,10 @@
 import { computed } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
-import { formatCost } from '../../src/faces/format.ts'
+import { treeCostText } from '../../src/faces/format.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import type { TreeLine } from '../../src/faces/tree.ts'
-import { titleOf } from '../actions.ts'
+import { titleOf } from '../../src/faces/process-names.ts'
 import { rowSignal } from '../rows.ts'
 import { navigate } from '../router.ts'
 import { selectedUuid, toggleFold } from '../list-state.ts'
@@ -72,19 +72,13 @@ export function FleetRow({ line, index, top, isSelected, isTagged }: FleetRowPro
         {row.ctx ? `${Math.round((100 * row.ctx.used) / row.ctx.window)} %` : ''}
       </span>
       <span role="gridcell" class="number cost">
-        {costText(row)}
+        {treeCostText(row)}
       </span>
       <span role="gridcell" class="budget">
         <BudgetBar row={row} />
       </span>
     </div>
   )
-}
-
-/** The cost with all below it; `~`: partly estimated. Empty for what calls no model. */
-export function costText({ cost, sub, step }: Pick<RowView, 'cost' | 'sub' | 'step'>): string {
-  if (sub.usd === 0 && cost.usd === 0 && step === 0) return ''
-  return `${formatCost(cost.usd === null ? null : sub.usd, cost.unpriced)}${cost.estimated ? '~' : ''}`
 }
 
 function FoldButton({ line }: { readonly line: TreeLine }): JSX.Element {

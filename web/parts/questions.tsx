@@ -3,7 +3,7 @@
 // something else answers nothing. Test: test/e2e/web/actions.test.ts.
 import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
-import { KEY_OF_OPTION } from '../../src/faces/keys.ts'
+import { GUARD_MS, KEY_OF_OPTION } from '../../src/faces/keys.ts'
 import { taskOfQuestion } from '../../src/api/text/answer-command.ts'
 import type { AskView } from '../../src/api/views/process.ts'
 import { answerOption, answerText, isAsked, readProcess } from '../actions.ts'
@@ -13,9 +13,6 @@ import { isStale, may } from '../store.ts'
 import { useAfter } from './after.ts'
 import { Since } from './clock.tsx'
 import { Change } from './change.tsx'
-
-/** A question takes no answer before it has been visible for this time, in ms. */
-const GUARD_MS = 400
 
 export interface QuestionsProps {
   readonly uuid: string

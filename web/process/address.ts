@@ -1,6 +1,6 @@
 // The address of the page of a process: its tab, its step, and the step as of which it is shown. Test: test/e2e/web/process/steps.test.ts.
 import { computed } from '@preact/signals'
-import { navigate, path, query, redirect } from '../router.ts'
+import { navigate, path, query } from '../router.ts'
 
 /** The selected step of the address; null: none. */
 export const addressedStep = computed(() => numberOf(path.value[3]))
@@ -21,6 +21,5 @@ export function tabAddress(uuid: string, tab: string): string {
 export function showStep(uuid: string, step: number): void {
   const next = new URLSearchParams(query.peek())
   if (asOf.peek() !== null) next.set('as', String(step))
-  const go = addressedStep.peek() === null ? navigate : redirect
-  go(`/p/${uuid}/steps/${step}${next.size === 0 ? '' : `?${next}`}`)
+  navigate(`/p/${uuid}/steps/${step}${next.size === 0 ? '' : `?${next}`}`, addressedStep.peek() === null ? 'push' : 'replace')
 }

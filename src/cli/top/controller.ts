@@ -1,6 +1,6 @@
 // What the keys of `reeve top` do: they change the model, open dialogs, or give an action for the daemon.
 // Test: test/tables/cli/top/controller.test.ts.
-import { actionOfKey, actionsAt, beginsSequence, keyTexts, KEYS, type KeyAction, type KeyPlace } from '../../faces/keys.ts'
+import { GUARD_MS, actionOfKey, actionsAt, beginsSequence, keyTexts, KEYS, type KeyAction, type KeyPlace } from '../../faces/keys.ts'
 import { commandName, titleOf } from '../../faces/process-names.ts'
 import type { RowView } from '../../index.ts'
 import type { Key } from '../live/line-editor.ts'
@@ -38,8 +38,6 @@ const SCREEN_ACTIONS = {
 } as const
 
 const PLACES: ReadonlySet<KeyPlace> = new Set(['anywhere', 'list', 'need'])
-/** a question that appeared less than this ago takes no key, in ms: the key may have been meant for something else */
-const GUARD_MS = 400
 /** the rows that a page key moves by */
 const PAGE_ROWS = 10
 
@@ -138,13 +136,16 @@ export class Controller {
   }
 
   #onAction(action: KeyAction, key: string): Outcome | null {
-    return this.#onMove(action, key) ?? this.#onProcessAction(action)
+    const move = this.#moves(key)[action]
+    if (!move) return this.#onProcessAction(action)
+    move()
+    return null
   }
 
   /** Keys that change only what is shown. */
-  #onMove(action: KeyAction, key: string): null {
+  #moves(key: string): Partial<Record<KeyAction, () => void>> {
     const model = this.#model
-    const moves: Partial<Record<KeyAction, () => void>> = {
+    return {
       selectNext: () => model.scrollOrMove(1),
       selectPrevious: () => model.scrollOrMove(-1),
       pageDown: () => model.scrollOrMove(PAGE_ROWS),
@@ -168,8 +169,6 @@ export class Controller {
       showKeys: () => this.#open(new TextPage('keys', keyLines())),
       openPalette: () => this.#openPalette(),
     }
-    moves[action]?.()
-    return null
   }
 
   /** Keys that concern processes. */

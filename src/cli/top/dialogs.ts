@@ -1,5 +1,6 @@
 // The dialogs of `reeve top`. Each takes keys until it is closed, and may give an action. Ending actions first show what they cost, and are
 // confirmed by another key than the one that opened the dialog. Test: test/tables/cli/top/controller.test.ts.
+import { GUARD_MS } from '../../faces/keys.ts'
 import type { Reeve, RowView } from '../../index.ts'
 import { LineEditor, type Key } from '../live/line-editor.ts'
 
@@ -41,8 +42,6 @@ export interface Dialog {
   onKey(key: Key): DialogResult
 }
 
-/** how long a new dialog takes no confirming key, in ms: it may have been meant for something else */
-const GUARD_MS = 400
 const CONFIRM_KEY = 'y'
 
 export class ConfirmDialog implements Dialog {

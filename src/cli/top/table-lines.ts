@@ -1,7 +1,7 @@
 // The table of processes on the screen of `reeve top`: fixed widths by the width of the terminal, so that no column moves. Pure.
 // Test: test/tables/cli/top/frame-lines.test.ts.
 import type { RowView } from '../../index.ts'
-import { formatCost, formatElapsed, formatLimitUsd } from '../../faces/format.ts'
+import { elapsedAt, formatElapsed, formatLimitUsd, treeCostText } from '../../faces/format.ts'
 import { markOf } from '../../faces/marks.ts'
 import type { TreeLine } from '../../faces/tree.ts'
 import { lineOf, TONE_STYLES, type Cell, type Style } from './line.ts'
@@ -48,8 +48,8 @@ const COLUMNS: readonly ColumnDef[] = [
   { title: 'MODEL', columns: 14, from: 160, cell: ({ row }) => ({ text: row.model ?? '', style: 'dim' }) },
   { title: 'STEP', columns: 5, side: 'right', from: 80, cell: ({ row }) => ({ text: row.step === 0 ? '' : String(row.step) }) },
   { title: 'CTX', columns: 4, side: 'right', from: 100, cell: ({ row }) => ({ text: contextText(row) }) },
-  { title: 'ELAPSED', columns: 8, side: 'right', from: 0, cell: ({ row }, now) => ({ text: elapsedText(row, now) }) },
-  { title: 'COST', columns: 9, side: 'right', from: 0, cell: ({ row }) => ({ text: costText(row) }) },
+  { title: 'ELAPSED', columns: 8, side: 'right', from: 0, cell: ({ row }, now) => ({ text: formatElapsed(elapsedAt(row, now)) }) },
+  { title: 'COST', columns: 9, side: 'right', from: 0, cell: ({ row }) => ({ text: treeCostText(row) }) },
   {
     title: 'BUDGET',
     columns: (terminal) => (terminal < BAR_FROM ? 6 : 7 + BAR_COLUMNS),
@@ -122,17 +122,6 @@ function nameStyle({ row, line }: TableRow): Cell['style'] {
 
 function contextText({ ctx }: RowView): string {
   return ctx === null || ctx.window <= 0 ? '' : `${Math.min(999, Math.round((100 * ctx.used) / ctx.window))}%`
-}
-
-/** The active time. `now`: the wall time of the daemon in ms. */
-function elapsedText({ elapsedMs, runsSince }: Pick<RowView, 'elapsedMs' | 'runsSince'>, now: number): string {
-  return formatElapsed(elapsedMs + (runsSince === null ? 0 : Math.max(0, now - Date.parse(runsSince))))
-}
-
-/** The cost with all below it; `~`: partly estimated. Empty for what calls no model. */
-function costText({ cost, sub, step }: RowView): string {
-  if (sub.usd === 0 && cost.usd === 0 && step === 0) return ''
-  return `${formatCost(cost.usd === null ? null : sub.usd, cost.unpriced)}${cost.estimated ? '~' : ''}`
 }
 
 function budgetCell({ budget }: RowView, { ascii }: Style, width: number): Pick<Cell, 'text' | 'style'> {
