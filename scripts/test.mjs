@@ -1,6 +1,6 @@
 // Runs the build, the lint, the types and the tests, in this order. `npm test [-- VITEST ARGUMENTS]`.
 // With `--deep` (`npm run test:deep [-- VITEST ARGUMENTS]`): the build, then the large sizes of the test files that have two sizes.
-// The first failure ends the run with its exit code. Small sizes keep their files in memory if it has room, large sizes on the disk.
+// A failed build ends the run. Every other step runs, and the run ends with the exit code of the first that failed. Small sizes keep their files in memory if it has room, large sizes on the disk.
 import { spawnSync } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -60,9 +60,12 @@ const env = {
   REEVE_TEST_DEEP: isDeep ? '1' : '0',
   REEVE_TEST_ROOM: isDeep ? '' : roomInMemory(),
 }
+const failures = []
 for (const step of steps) {
   const { status, signal } = spawnSync(process.execPath, step, { cwd: root, stdio: 'inherit', env })
   if (status === 0) continue
-  console.error(`test: ${step[0]} ${signal ? `was ended by ${signal}` : 'failed'}`)
-  process.exit(status ?? 1)
+  failures.push({ text: `test: ${step[0]} ${signal ? `was ended by ${signal}` : 'failed'}`, code: status ?? 1 })
+  if (step === steps[0] || signal) break
 }
+for (const { text } of failures) console.error(text)
+process.exit(failures[0]?.code ?? 0)
