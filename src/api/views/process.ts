@@ -459,7 +459,7 @@ export interface StepView {
     exitCode: number | null
     result: string | null
     durationMs: number | null
-    /** the call, or one before it, waits for an answer of the user, or waited until the process ended; nothing of it was done */
+    /** the call has not begun: it or one before it waits for an answer or for a resume, or did so until the process ended */
     unbegun?: true
   }[]
   inputTokens: number

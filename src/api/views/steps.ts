@@ -62,7 +62,7 @@ export interface StepToolView {
   /** at most its first 64 KB */
   result: string | null
   durationMs: number | null
-  /** the call, or one before it, waits for an answer of the user, or waited until the process ended; nothing of it was done */
+  /** the call has not begun: it or one before it waits for an answer or for a resume, or did so until the process ended */
   unbegun?: true
   /** what is larger than 64 KB: `GET …/steps/:step/tools/:call` has it */
   truncated: ('input' | 'result')[]

@@ -27,13 +27,17 @@ export function hasEnded(view: Pick<ProcessView, 'state'>): boolean {
 /** The state of a process, as far as the word for an open call needs it. */
 export type CallStanding = Pick<ProcessView, 'state' | 'status' | 'note' | 'asks'>
 
-/** Returns the word that is shown for a call without an outcome. `unbegun`: the call waits for an answer, or for a call that does. */
+/** Returns the word that is shown for a call without an outcome. `unbegun`: the call waits for an answer, for a call that does, or for a resume. */
 export function openCallWord(
   { state, status, note, asks }: CallStanding,
   { callId, unbegun }: { readonly callId: string; readonly unbegun?: boolean },
 ): string {
   const ended = hasEnded({ state })
-  if (unbegun) return ended ? 'not run' : asks.some((ask) => ask.callId === callId) ? 'waits for your answer' : 'not begun'
+  if (unbegun) {
+    if (ended) return 'not run'
+    if (asks.some((ask) => ask.callId === callId)) return 'waits for your answer'
+    return status === 'suspended' ? 'held' : 'not begun'
+  }
   if (ended) return 'interrupted'
   // A draining process may still be working on a call.
   return status === 'suspended' && !note?.endsWith('(draining)') ? 'held' : 'running'

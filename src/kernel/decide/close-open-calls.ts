@@ -54,7 +54,7 @@ export function closeToolCalls(draft: DecisionDraft, before: Process, newDeaths:
 
 /** Whether the next incarnation makes an open call of this process again. `newDeaths`: as for `closeToolCalls`. */
 export function mayRepeatCall(
-  process: Pick<Process, 'spec' | 'progress'>,
+  process: Pick<Process, 'spec' | 'life' | 'progress'>,
   { callId, effect, cuts = 0 }: OpenCall,
   newDeaths: 0 | 1 = 0,
 ): boolean {

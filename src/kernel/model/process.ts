@@ -81,7 +81,7 @@ export interface OpenCall {
   readonly effect: ToolEffect
   /** how often a daemon died while the call may have been running; absent: never */
   readonly cuts?: number
-  /** the call waits for the user's answer, so it has not begun */
+  /** the call has not begun: it waits for the user's answer, or its process ended before it could begin */
   readonly asked?: true
 }
 

@@ -31,3 +31,8 @@ export function markAskedCalls(progress: Progress, asks: readonly Ask[]): Progre
   const openCalls = progress.openCalls.map(({ asked: _, ...call }): OpenCall => (asked.has(call.callId) ? { ...call, asked: true } : call))
   return { ...progress, openCalls }
 }
+
+/** Marks these open calls, which had not begun when their process ended. */
+export function markUnbegunCalls(progress: Progress, callIds: ReadonlySet<string>): Progress {
+  return { ...progress, openCalls: progress.openCalls.map((call) => (callIds.has(call.callId) ? { ...call, asked: true } : call)) }
+}

@@ -2,7 +2,7 @@
 // daemon and the readers of journals share it, so their results cannot differ. `FOLD` has a rule for every fact type.
 // Test: test/properties/fold.test.ts.
 import { addEarlierTime, stopClock } from './fold-clock.ts'
-import { closeCall, countDaemonDeath, markAskedCalls, reserveCall, releaseReserve } from './fold-progress.ts'
+import { closeCall, countDaemonDeath, markAskedCalls, markUnbegunCalls, reserveCall, releaseReserve } from './fold-progress.ts'
 import { KernelError } from '../model/errors.ts'
 import { INTERRUPTED_EXIT } from '../model/exit.ts'
 import { isRecordedWithNote, isSameHold } from '../model/holds.ts'
@@ -28,7 +28,8 @@ import { idleActivity, applyCrewFact, isCrewFact, usageBeforeTurn, markWaiting }
 import type { CrewFactType } from '../model/crew/facts.ts'
 import type { AssistantPart, Fact, FactBody, FactType, BodyOf } from '../model/facts.ts'
 import type { ContextState } from '../model/journal-ranges.ts'
-import type { Hold, Life, Process } from '../model/process.ts'
+import type { ExitStatus, Hold, Life, Process, Progress } from '../model/process.ts'
+import { unbegunCalls } from './unbegun-calls.ts'
 import type { PendingAsk } from '../model/asks.ts'
 import { truncate } from '../util/truncate.ts'
 
@@ -98,8 +99,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     life: transition(p.life, { type: 'terminate', exit: b.exit }),
     clock: { ...stopClock(p.clock, b.mono), elapsedMs: b.elapsedMs ?? stopClock(p.clock, b.mono).elapsedMs, exitedAt: f.at },
     ...(b.holds ? { keeps: b.holds } : {}),
-    progress:
-      b.exit.reason === INTERRUPTED_EXIT.reason && b.exit.cause === INTERRUPTED_EXIT.cause ? countDaemonDeath(p.progress) : p.progress,
+    progress: endProgress(p, b.exit),
   }),
   'process.reaped': (p, b) => ({ ...markSettled(p, b), life: transition(p.life, { type: 'reap' }), handle: null }),
   'process.reparented': (p, b) => ({ ...markSettled(p, b), parent: b.parent, ...(b.payer === undefined ? {} : { payer: b.payer }) }),
@@ -537,6 +537,12 @@ function withoutMetering(process: Process): Process {
 /** True for a message without tool calls, which completes its step. */
 function completesStep({ message }: BodyOf<'model.finished'>): boolean {
   return !message.some((part) => part.type === 'tool-call')
+}
+
+/** The progress of a process that ends. The next incarnation and the user learn which of its open calls had not begun. */
+function endProgress(process: Process, { reason, cause }: ExitStatus): Progress {
+  const progress = markUnbegunCalls(process.progress, unbegunCalls(process))
+  return reason === INTERRUPTED_EXIT.reason && cause === INTERRUPTED_EXIT.cause ? countDaemonDeath(progress) : progress
 }
 
 /** True when an open call may have begun. It has not in a drained process, which waits before its next call. */

@@ -74,7 +74,7 @@ test('a crew starts with its tasks on its own branch from the current commit, an
   repository.write({ 'left.txt': 'not committed\n' })
   const { process, branch, base, tasks, notes } = await startCrew()
   expect({ branch, base, tasks }).toEqual({ branch: 'reeve/fix', base: repository.git('rev-parse', 'HEAD'), tasks: 2 })
-  expect(notes).toEqual(["uncommitted changes here (1 path) are not part of the crew's files"])
+  expect(notes).toEqual(["uncommitted here, so not among the crew's files: left.txt"])
   expect(process).toMatchObject({ name: 'fix', driver: 'crew', intent: '2 tasks' })
   await daemon.waitForStatus('fix', 'waiting')
   const crew = await crews.get('fix')

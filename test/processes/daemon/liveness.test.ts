@@ -1,6 +1,6 @@
 // The states of liveness with real programs and a real daemon: stopped from outside, silent, looping, waiting, failing repeatedly.
 // Also healthy processes, which get no state. Thresholds are short; the tests wait for results, not for times.
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -183,6 +183,22 @@ describe('native agents', () => {
     expect(history.filter(({ fact, id }) => fact === 'process.incoming' && String(id).startsWith('notice-'))).toHaveLength(1)
     await daemon.resume(uuid)
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', step: 16, note: null })
+  })
+
+  test('a call that the hold kept back is not lost by a stop: the next incarnation runs it', async () => {
+    const items = [...Array.from({ length: 13 }, () => call('bash', { command: 'echo x >> count; echo same' })), { text: 'done' }]
+    const { uuid } = await daemon.spawnScripted(items)
+    await daemon.waitForStatus(uuid, 'suspended')
+    await daemon.waitForEvent(uuid, ({ type }) => type === 'process.drained')
+    const kept = (ended: 'held' | 'not run'): Promise<true> =>
+      waitUntil(async () => (await runCli(daemon.home, ['steps', uuid])).stdout.trimEnd().endsWith(ended), `the call is ${ended}`)
+    await kept('held')
+    await daemon.signal(uuid, 'SIGTERM')
+    await daemon.waitForEnd(uuid)
+    await kept('not run')
+    await daemon.resume(uuid)
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', step: 14 })
+    expect(readFileSync(join(daemon.work, 'count'), 'utf8')).toBe('x\n'.repeat(13))
   })
 
   test.each([

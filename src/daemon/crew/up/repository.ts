@@ -129,6 +129,9 @@ async function continueBranch(
   }
 }
 
+const MAX_NAMED_PATHS = 3
+
+/** Names the files that the crew's worktrees lack. The user's own crew file is often one of them. */
 async function uncommittedNote(
   git: Git,
   {
@@ -143,6 +146,8 @@ async function uncommittedNote(
     if (error instanceof GitError) return []
     throw error
   })
-  const count = changedPaths.length
-  return count > 0 ? [`uncommitted changes here (${count} ${count === 1 ? 'path' : 'paths'}) are not part of the crew's files`] : []
+  if (changedPaths.length === 0) return []
+  const shown = changedPaths.slice(0, MAX_NAMED_PATHS)
+  const more = changedPaths.length - shown.length
+  return [`uncommitted here, so not among the crew's files: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`]
 }

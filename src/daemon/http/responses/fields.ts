@@ -22,7 +22,7 @@ export const tokenFields = { inputTokens: count, outputTokens: count, cacheReadT
 export const unbegunField = z
   .literal(true)
   .exactOptional()
-  .describe('the call, or one before it, waits for an answer of the user, or waited until the process ended; nothing of it was done')
+  .describe('the call has not begun: it or one before it waits for an answer or for a resume, or did so until the process ended')
 
 /** The cost of several model calls. */
 export const costFields = {

@@ -4,14 +4,14 @@ import { unbegunCalls } from '../../../../src/kernel/state/unbegun-calls.ts'
 import type { OpenCall, Process } from '../../../../src/kernel/model/process.ts'
 
 /** `r`: a read, `w`: another call; `?`: it waits for an answer. Returns the places of the calls that have not begun. */
-function unbegunIn(calls: string, driver: 'native' | 'acp' = 'native'): string {
+function unbegunIn(calls: string, driver: 'native' | 'acp' = 'native', life: object = { state: 'running', drained: false }): string {
   const openCalls = calls.split(' ').map((text, index): OpenCall => ({
     callId: String(index),
     name: 'tool',
     effect: text.startsWith('r') ? 'read' : 'once',
     ...(text.endsWith('?') ? { asked: true as const } : {}),
   }))
-  const process = { spec: { driver }, progress: { openCalls } } as unknown as Process
+  const process = { spec: { driver }, life, progress: { openCalls } } as unknown as Process
   return [...unbegunCalls(process)].join(' ')
 }
 
@@ -26,4 +26,12 @@ test.each([
 
 test('of an external agent only the call that waits is known', () => {
   expect(unbegunIn('w? w r', 'acp')).toBe('0')
+})
+
+test.each([
+  ['a drained process waits before its next call', { attached: true, drained: true, midway: false }, '0 1'],
+  ['a frozen process is in the middle of a call', { attached: true, drained: true, midway: true }, ''],
+  ['after the death of the daemon, calls that may run twice stay open', { attached: false, drained: true, midway: false }, ''],
+])('%s', (_, life, unbegun) => {
+  expect(unbegunIn('w r', 'native', { state: 'running', ...life })).toBe(unbegun)
 })
