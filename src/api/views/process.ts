@@ -459,7 +459,7 @@ export interface StepView {
     exitCode: number | null
     result: string | null
     durationMs: number | null
-    /** the call has not begun: it or one before it waits for an answer or for a resume, or did so until the process ended */
+    /** nothing of the call was done: it or an earlier one waits for an answer or a resume, or did until the end */
     unbegun?: true
   }[]
   inputTokens: number

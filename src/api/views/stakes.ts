@@ -13,7 +13,7 @@ export interface InFlightView {
   since: string | null
   /** whether the tool call may be repeated; null: it is no tool call */
   effect: 'read' | 'idempotent' | 'once' | null
-  /** the call has not begun: it or one before it waits for an answer or for a resume, or did so until the process ended */
+  /** nothing of the call was done: it or an earlier one waits for an answer or a resume, or did until the end */
   unbegun?: true
   /**
    * `repeated`: a resume makes the call again; `not run`: it has not begun; `interrupted`: it may or may not have happened; `stands still`:

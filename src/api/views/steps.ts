@@ -62,7 +62,7 @@ export interface StepToolView {
   /** at most its first 64 KB */
   result: string | null
   durationMs: number | null
-  /** the call has not begun: it or one before it waits for an answer or for a resume, or did so until the process ended */
+  /** nothing of the call was done: it or an earlier one waits for an answer or a resume, or did until the end */
   unbegun?: true
   /** what is larger than 64 KB: `GET …/steps/:step/tools/:call` has it */
   truncated: ('input' | 'result')[]

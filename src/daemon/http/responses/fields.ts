@@ -22,7 +22,7 @@ export const tokenFields = { inputTokens: count, outputTokens: count, cacheReadT
 export const unbegunField = z
   .literal(true)
   .exactOptional()
-  .describe('the call has not begun: it or one before it waits for an answer or for a resume, or did so until the process ended')
+  .describe('nothing of the call was done: it or an earlier one waits for an answer or a resume, or did until the end')
 
 /** The cost of several model calls. */
 export const costFields = {
