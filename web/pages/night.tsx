@@ -20,11 +20,11 @@ const moment = computed(() => (isStale.value ? null : Math.floor(now.value / INT
 const isLoaded = computed(() => watchList() >= 0 && hasRows())
 
 export function NightPage(): JSX.Element {
-  const since = query.value.get('since') ?? (leftAt === null ? '8h' : 'left')
+  const since = query.value.get('since') ?? (leftAt.value === null ? '8h' : 'left')
   const under = query.value.get('under') ?? ''
   const { value, error } = useReader(
     () => moment.value !== null && isLoaded.value,
-    `night ${since} ${under}`,
+    `night ${since} ${since === 'left' ? leftAt.value : ''} ${under}`,
     () => readNight(since, under),
   )
   return (
@@ -50,7 +50,9 @@ function NightControls({ since, under }: { readonly since: string; readonly unde
   watchList()
   const roots = [...rows.values()].filter(({ parent, uuid }) => parent === null || uuid === under)
   const ranges = [
-    ...(leftAt === null ? [] : [['left', `since you left, ${formatClock(new Date(leftAt).toISOString(), now.value)}`] as const]),
+    ...(leftAt.value === null
+      ? []
+      : [['left', `since you left, ${formatClock(new Date(leftAt.value).toISOString(), now.value)}`] as const]),
     ...Object.keys(RANGES).map((range) => [range, `the last ${range}`] as const),
     ...(since === 'left' || RANGES[since] !== undefined ? [] : [[since, `since ${since}`] as const]),
   ]

@@ -16,8 +16,8 @@ const isMaking = signal(false)
 
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 
-/** The last step that a fork can begin after. The last step of a living process may still run. */
-const lastStepOf = ({ endedAt, step }: RowView): number => (endedAt === null ? step - 1 : step)
+/** The last step that a fork can begin after. The last step of a living process may still run, unless its turn has ended. */
+const lastStepOf = ({ endedAt, status, step }: RowView): number => (endedAt === null && status !== 'ready' ? step - 1 : step)
 
 /** Whether a process can be forked after a step that is whole, or as it is now. */
 export function canForkNow(row: RowView): boolean {

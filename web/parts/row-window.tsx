@@ -5,6 +5,9 @@ import type { HTMLAttributes, JSX } from 'preact'
 /** the rows above and below the visible ones that are drawn, too */
 const OVERSCAN = 6
 
+/** this near to its end, a list follows new rows, in pixels */
+const NEAR_PX = 24
+
 export interface RowWindowProps {
   readonly count: number
   readonly rowHeight: number
@@ -13,16 +16,34 @@ export interface RowWindowProps {
   /** the row that must be visible; null: none */
   readonly selected: number | null
   readonly class: string
+  /** an ascending number of a row: the list then follows its end while it is scrolled there, and else keeps its place when first rows go */
+  readonly keyOf?: (index: number) => number
   readonly attributes?: HTMLAttributes<HTMLDivElement>
 }
 
-export function RowWindow({ count, rowHeight, draw, selected, class: name, attributes = {} }: RowWindowProps): JSX.Element {
+export function RowWindow({ count, rowHeight, draw, selected, class: name, keyOf, attributes = {} }: RowWindowProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null)
   const [view, setView] = useState({ top: 0, height: 800 })
+  /** where the list was scrolled: at its end, or with which row at the top */
+  const place = useRef({ isAtEnd: true, key: -1 })
+  const keyAt = useRef((index: number): number => index)
+  keyAt.current = (index) => keyOf?.(index) ?? index
+  // Before the list is measured, because the number of its rows has not moved it yet.
+  useLayoutEffect(() => {
+    const element = box.current
+    if (!element || !keyOf) return
+    const top = Math.floor(element.scrollTop / rowHeight)
+    if (place.current.isAtEnd) element.scrollTop = element.scrollHeight
+    else if (keyOf(top) > place.current.key) element.scrollTop -= rowHeight * (top - indexOfKey(keyOf, top, place.current.key))
+  }, [count === 0 ? null : keyAt.current(count - 1), view.height])
   useLayoutEffect(() => {
     const element = box.current
     if (!element) return
-    const measure = (): void => setView({ top: element.scrollTop, height: element.clientHeight })
+    const measure = (): void => {
+      place.current.isAtEnd = element.scrollTop + element.clientHeight > element.scrollHeight - NEAR_PX
+      place.current.key = keyAt.current(Math.floor(element.scrollTop / rowHeight))
+      setView({ top: element.scrollTop, height: element.clientHeight })
+    }
     measure()
     const observer = new ResizeObserver(measure)
     observer.observe(element)
@@ -49,4 +70,11 @@ export function RowWindow({ count, rowHeight, draw, selected, class: name, attri
       </div>
     </div>
   )
+}
+
+/** The last row up to `from` whose key is at most `key`. */
+function indexOfKey(keyOf: (index: number) => number, from: number, key: number): number {
+  let index = from
+  while (index > 0 && keyOf(index) > key) index -= 1
+  return index
 }

@@ -62,7 +62,8 @@ export function EventsTab({ row }: { readonly row: RowView }): JSX.Element {
         class="list events"
         count={shown.length}
         rowHeight={EVENT_HEIGHT}
-        selected={event ? shown.indexOf(event) : shown.length - 1}
+        selected={event ? shown.indexOf(event) : null}
+        keyOf={(index) => shown[index]?.seq ?? 0}
         attributes={{ tabIndex: 0, role: 'region', 'aria-label': 'Events of the process' }}
         draw={(index, top) => {
           const one = shown[index]

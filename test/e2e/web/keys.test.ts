@@ -188,4 +188,15 @@ describePage('a key', {}, (world) => {
     await page.getByRole('button', { name: 'order again' }).click()
     await expect.poll(() => page.locator('.row .name a').allTextContents()).toEqual(['0a', 'a'])
   })
+
+  test('forks a process that is ready after its last step', async () => {
+    const { uuid } = await world.daemon.spawnScripted([{ text: 'one' }], { name: 'talk', interactive: true, intent: 'begin' })
+    await world.daemon.waitUntilReady(uuid)
+    const page = await world.visit()
+    await page.locator(`.row[data-uuid="${uuid}"][data-status="ready"]`).waitFor()
+    await press(page, 'j', 'f')
+    await page.locator('dialog[open]').getByText('Fork talk after step 1').waitFor()
+    await press(page, 'Escape')
+    await world.daemon.signal(uuid, 'SIGKILL')
+  })
 })

@@ -1,5 +1,6 @@
 // The data of the night page: which processes lived in a time, what they did then, what it cost, and which tasks of crews were merged.
 // Test: test/e2e/web/pages/night.test.ts.
+import { signal } from '@preact/signals'
 import type { CrewTaskView, CrewView } from '../../../src/api/views/crew.ts'
 import type { SpansView } from '../../../src/api/views/spans.ts'
 import type { UsageReportView } from '../../../src/api/views/usage.ts'
@@ -12,11 +13,25 @@ const MAX_TREES = 24
 const MAX_SPANS = 500
 const HOUR_MS = 3_600_000
 export const RANGES: Readonly<Record<string, number>> = { '1h': 1, '4h': 4, '8h': 8, '12h': 12, '24h': 24 }
-const KEY = 'reeve.left'
+/** a shorter absence is none, in ms */
+const MIN_ABSENCE_MS = 60_000
+const [LEFT, HIDDEN] = ['reeve.left', 'reeve.hidden']
 
-/** When this browser last stopped showing the page, before this load; null: not known. */
-export const leftAt: number | null = Number(localStorage.getItem(KEY)) || null
-addEventListener('visibilitychange', () => document.hidden && localStorage.setItem(KEY, String(Date.now())))
+const storedTime = (key: string): number | null => Number(localStorage.getItem(key)) || null
+
+/** When this browser last stopped showing the page for a minute or more; null: not known. */
+export const leftAt = signal(storedTime(LEFT))
+
+/** The page is shown again, here or by a new tab. */
+function comeBack(): void {
+  const hidden = storedTime(HIDDEN)
+  if (hidden !== null && Date.now() - hidden >= MIN_ABSENCE_MS) localStorage.setItem(LEFT, String(hidden))
+  localStorage.removeItem(HIDDEN)
+  leftAt.value = storedTime(LEFT)
+}
+
+addEventListener('visibilitychange', () => (document.hidden ? localStorage.setItem(HIDDEN, String(Date.now())) : comeBack()))
+comeBack()
 
 export interface NightData {
   readonly from: number
@@ -32,7 +47,7 @@ export interface NightData {
 export function sinceOf(text: string): number {
   const hours = RANGES[text]
   if (hours !== undefined) return daemonNow() - hours * HOUR_MS
-  const at = text === 'left' ? leftAt : Date.parse(text)
+  const at = text === 'left' ? leftAt.value : Date.parse(text)
   return at === null || Number.isNaN(at) ? daemonNow() - 8 * HOUR_MS : at
 }
 

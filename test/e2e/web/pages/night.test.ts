@@ -32,4 +32,20 @@ describePage('the night', {}, (world) => {
     await page.locator('.swim-lane a').click()
     await page.locator(`.process[data-uuid="${held.uuid}"]`).waitFor()
   })
+
+  test('begins when the page was last hidden for a minute or more, also in an open tab', async () => {
+    const page = await world.visit('/night')
+    const since = page.locator('select[name="since"]')
+    expect(await since.inputValue()).toBe('8h')
+    await page.evaluate(`
+      localStorage.setItem('reeve.hidden', Date.now() - 30_000)
+      dispatchEvent(new Event('visibilitychange'))`)
+    expect(await since.inputValue()).toBe('8h')
+    await page.evaluate(`
+      localStorage.setItem('reeve.hidden', Date.now() - 90_000)
+      dispatchEvent(new Event('visibilitychange'))`)
+    await since.locator('option', { hasText: 'since you left' }).waitFor({ state: 'attached' })
+    expect(await since.inputValue()).toBe('left')
+    await page.getByText('Nothing happened in this time.').waitFor()
+  })
 })

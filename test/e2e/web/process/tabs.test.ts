@@ -79,6 +79,28 @@ describePage('a tab of a process', {}, (world) => {
     expect(new URL(page.url()).search).toBe('?class=tools,messages'.replace(',', '%2C'))
   })
 
+  test('follows new events only while its reader is at the end of the list', async () => {
+    const replies = Array.from({ length: 12 }, (_, at) => ({ text: `reply ${at}` }))
+    const { uuid } = await world.daemon.spawnScripted(replies, { interactive: true, intent: 'begin' })
+    await world.daemon.waitUntilReady(uuid)
+    const page = await world.visit(`/p/${uuid}/events`)
+    const count = async (): Promise<number> =>
+      page.evaluate<number>('Number.parseInt(document.querySelector(".events .window").style.height) / 24')
+    const says = async (text: string): Promise<void> => {
+      const before = await count()
+      await world.daemon.send(uuid, text)
+      await expect.poll(count).toBeGreaterThan(before)
+      await world.daemon.waitUntilReady(uuid)
+    }
+    await page.locator('.event-row').first().waitFor()
+    for (const text of ['one', 'two', 'three', 'four', 'five', 'six', 'seven']) await says(text)
+    await page.locator('.event-row', { hasText: 'seven' }).first().waitFor()
+    await page.evaluate('document.querySelector(".events").scrollTop = 0')
+    await page.locator('.event-row', { hasText: 'process.spawned' }).waitFor()
+    await says('eight')
+    expect(await page.evaluate('document.querySelector(".events").scrollTop')).toBe(0)
+  })
+
   test('is reached by the keys for the next and the previous tab', async () => {
     const { uuid } = await world.daemon.spawnShell('sleep 600', { name: 'free' })
     const page = await world.visit(`/p/${uuid}/signals`)
