@@ -46,7 +46,8 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     ...meteringFields(b),
     ...endCompaction(p),
     ...withoutAsks(p),
-    progress: markAskedCalls(p.progress, []),
+    // Without a driver, calls that have not begun stay so.
+    progress: b.attached ? markAskedCalls(p.progress, []) : p.progress,
     containment: b.containment,
     clock: {
       ...p.clock,
@@ -134,7 +135,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
       drained: true,
       midway: false,
     }),
-    progress: mayHaveBegunCall(p) ? countDaemonDeath(p.progress) : p.progress,
+    progress: mayHaveBegunCall(p) ? countDaemonDeath(p.progress) : markUnbegunCalls(p.progress, unbegunCalls(p)),
     pid: b.pid,
     handle: null,
     containment: null,

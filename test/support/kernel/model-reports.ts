@@ -112,11 +112,17 @@ export abstract class ModelReports extends ModelLedger {
 
   exit(p: Proc, exit: Ending): void {
     if (p.state === 'created') Object.assign(p, { elapsed: 0, attached: false, stopping: null, compacting: false })
+    this.keepHeldCalls(p)
     this.stopClock(p)
     this.orphan(p)
     this.settleAtExit(p)
     this.dropSignalNotices(p)
     Object.assign(p, { exit: p.stopping ?? exit, stopping: null, asks: [], state: p.attached ? 'zombie' : 'dead' })
+  }
+
+  /** A drained native process has not begun its open calls. They stay open for the next incarnation. */
+  keepHeldCalls(p: Proc): void {
+    if (p.state === 'running' && !p.external && p.attached && p.drained && !p.midway) for (const call of p.calls) call.unbegun = true
   }
 
   orphan(p: Proc): void {

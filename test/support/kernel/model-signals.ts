@@ -71,7 +71,7 @@ export class ModelSignals extends ModelReports {
       compacting: false,
       asks: [],
     })
-    this.closeCalls(p, (call) => p.external || call.effect === 'once' || call.cuts > 1)
+    this.closeCalls(p, (call) => p.external || (!call.unbegun && (call.effect === 'once' || call.cuts > 1)))
   }
 
   beginHeld(p: Proc, ownHolds: Proc['holds']): void {

@@ -73,7 +73,8 @@ export interface Proc {
   steps: number
   whole: number
   modelOpen: boolean
-  calls: { id: string; effect: string; cuts: number }[]
+  /** the open calls; `unbegun`: a pause or a hold kept it back until the incarnation or the daemon ended */
+  calls: { id: string; effect: string; cuts: number; unbegun?: true }[]
   tokens: number
   /** the process that pays for this one; null if there is none */
   payer: string | null
@@ -367,6 +368,7 @@ export class Model extends ModelSignals {
   #attach(p: Proc): void {
     if (p.state === 'created') this.beginIncarnation(p)
     this.charge(p)
+    for (const call of p.calls) delete call.unbegun
     Object.assign(p, { attached: true, began: true, drained: false, midway: false, modelOpen: false, compacting: false })
   }
 
@@ -525,6 +527,7 @@ export class Model extends ModelSignals {
     if (!p || p.state === 'dead') return
     if (p.state === 'running' && !p.stopping && p.holds.length > 0 && (!this.#mustStartAgain(p) || !p.began)) {
       this.lastPid += 1
+      this.keepHeldCalls(p)
       if (!p.drained || p.midway || p.external) {
         for (const call of p.calls) call.cuts += 1
         this.closeCalls(p, (call) => p.external || call.effect === 'once' || call.cuts > 1)
@@ -551,8 +554,9 @@ export class Model extends ModelSignals {
       this.orphan(p)
       this.settleAtExit(p)
       this.dropSignalNotices(p)
+      this.keepHeldCalls(p)
       const stopping = p.stopping ?? this.deferredStop(p)
-      if (!stopping) for (const call of p.calls) call.cuts += 1
+      if (!stopping) for (const call of p.calls) if (!call.unbegun) call.cuts += 1
       Object.assign(p, { exit: stopping ?? INTERRUPTED, stopping: null, state: 'zombie' })
     }
     if (survivors.length === 0) this.settleAtReap(p)

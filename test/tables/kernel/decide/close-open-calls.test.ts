@@ -46,5 +46,30 @@ describe('an open call of a tool that may run twice', () => {
       [PAUSED, '.report a drained', '.boot a', '.boot a', '.boot a'],
       ['c1', 'c2', 'c3'],
     ],
+    [
+      'stays open if a pause kept it back until the end',
+      [PAUSED, '.report a drained', '.signal SIGKILL a', '.report a exited 0', '.released a', GO_ON],
+      ['c1', 'c2', 'c3'],
+    ],
+    [
+      'stays open if the next incarnation ended before it had a driver',
+      [
+        PAUSED,
+        '.report a drained',
+        '.signal SIGKILL a',
+        '.report a exited 0',
+        '.released a',
+        '.resume a',
+        PAUSED,
+        '.signal SIGKILL a',
+        GO_ON,
+      ],
+      ['c1', 'c2', 'c3'],
+    ],
+    [
+      'stays open if a process that came back held is killed',
+      [PAUSED, '.report a drained', '.boot a', '.signal SIGKILL a', GO_ON],
+      ['c1', 'c2', 'c3'],
+    ],
   ])('%s', (_, lines, calls) => expect(callsAfter(lines)).toEqual(calls))
 })
