@@ -58,8 +58,13 @@ export function pauseOrResume(row: RowView): Promise<boolean> {
   return row.status === 'suspended' ? perform(row.uuid, 'resume', { subtree: true }) : perform(row.uuid, 'pause', { subtree: true })
 }
 
-export function endProcess(uuid: string, signalName: 'SIGTERM' | 'SIGKILL', subtree: boolean): Promise<boolean> {
-  return perform(uuid, 'signal', { signal: signalName, ...(subtree ? { subtree } : {}) })
+/** The least time between SIGTERM and SIGKILL of a stop, as in `reeve stop`. */
+const STOP_GRACE_MS = 10_000
+
+/** Stops or kills a process, on request with all below it. */
+export function endProcess(uuid: string, how: 'stop' | 'kill', subtree: boolean): Promise<boolean> {
+  const signal = how === 'stop' ? { signal: 'SIGTERM', leastGraceMs: STOP_GRACE_MS } : { signal: 'SIGKILL' }
+  return perform(uuid, 'signal', { ...signal, ...(subtree ? { subtree } : {}) })
 }
 
 export function interrupt(uuid: string): Promise<boolean> {

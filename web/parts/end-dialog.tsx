@@ -57,15 +57,15 @@ export function EndDialog(): JSX.Element | null {
   if (!row || !action) return null
   const stakes = known.value?.about === about ? known.value.stakes : null
   const below = row.sub.live - (row.endedAt === null ? 1 : 0)
-  const end = (signalName: 'SIGTERM' | 'SIGKILL'): void => {
+  const end = (how: 'stop' | 'kill'): void => {
     close()
-    void endProcess(row.uuid, signalName, subtree)
+    void endProcess(row.uuid, how, subtree)
   }
   return (
     <Dialog
       title={`${action === 'stop' ? 'Stop' : 'Kill'} ${row.name ?? `process ${row.pid}`}`}
       onClose={close}
-      onConfirm={stakes === null ? undefined : () => end(action === 'stop' ? 'SIGTERM' : 'SIGKILL')}
+      onConfirm={stakes === null ? undefined : () => end(action)}
     >
       {stakes === null ? (
         <p class="quiet">The daemon looks at what would be lost.</p>
@@ -83,11 +83,11 @@ export function EndDialog(): JSX.Element | null {
       <pre class="command">{endCommand(row, action, subtree)}</pre>
       <p class="buttons">
         {action === 'stop' ? (
-          <HoldButton onDo={() => end('SIGTERM')} disabled={stakes === null}>
+          <HoldButton onDo={() => end('stop')} disabled={stakes === null}>
             Stop, with time to clean up <kbd>y</kbd>
           </HoldButton>
         ) : null}
-        <HoldButton onDo={() => end('SIGKILL')} disabled={stakes === null}>
+        <HoldButton onDo={() => end('kill')} disabled={stakes === null}>
           Kill now {action === 'kill' ? <kbd>y</kbd> : null}
         </HoldButton>
         {row.status === 'suspended' ? null : (

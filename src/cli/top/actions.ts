@@ -2,6 +2,7 @@
 import type { NeedView } from '../../api/views/needs.ts'
 import type { AskView, SteerView } from '../../api/views/process.ts'
 import { shellWord } from '../../api/text/shell-quote.ts'
+import { STOP_GRACE_MS } from '../../kernel/model/signals.ts'
 import { errorText } from '../../kernel/util/error-text.ts'
 import { formatCount } from '../../faces/format.ts'
 import { commandName, titleOf } from '../../faces/process-names.ts'
@@ -48,9 +49,6 @@ export function pauseNow(rows: readonly RowView[]): Action {
 export function interrupt(row: RowView): Action {
   return onEach([row], 'reeve kill -s INT', 'interrupted', (reeve, uuid) => reeve.signal(uuid, 'SIGINT'))
 }
-
-/** the time between SIGTERM and SIGKILL of a stop, as in `reeve stop` */
-const STOP_GRACE_MS = 10_000
 
 /** Ends a process with all below it. */
 export function endTree(rows: readonly RowView[], how: 'stop' | 'kill'): Action {

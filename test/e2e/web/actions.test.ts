@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { STOP_GRACE_MS } from '../../../src/kernel/model/signals.ts'
 import { describePage } from '../../support/web/describe-page.ts'
 
 const ACP_AGENT = resolve(import.meta.dirname, '../../support/programs/acp-agent.ts')
@@ -152,6 +153,16 @@ describePage('an action of the page', { config: CONFIG }, (world) => {
     await page.locator('.status-word[data-status="stopped"]').waitFor()
     await world.daemon.waitForEnd(child.uuid)
     expect(await page.locator('.actions').count()).toBe(0)
+  })
+
+  test('a stop gives the programs as much time as `reeve stop`', async () => {
+    const { uuid } = await world.daemon.spawnShell('sleep 600', { name: 'builder' })
+    const page = await world.visit(`/p/${uuid}`)
+    await page.getByRole('button', { name: 'Stop …' }).click()
+    const sent = page.waitForRequest('**/signal')
+    await page.getByRole('dialog', { name: 'Stop builder' }).getByRole('button', { name: 'Stop, with time to clean up' }).click()
+    expect((await sent).postDataJSON()).toEqual({ signal: 'SIGTERM', leastGraceMs: STOP_GRACE_MS })
+    await page.locator('.status-word[data-status="stopped"]').waitFor()
   })
 
   test('forks after a step, with a message and a model, and shows the fork', async () => {
