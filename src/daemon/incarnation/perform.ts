@@ -35,7 +35,7 @@ export interface EffectPerformerDeps {
   readonly clock: Clock
   readonly tmpDir: string
   readonly apiSockets: Pick<ApiSockets, 'open' | 'close'>
-  readonly keys: Credentials
+  readonly keys: Pick<Credentials, 'resolveAndKeep' | 'storedKeys' | 'forget' | 'inputs'>
   readonly gateways: Pick<GatewaySessions, 'decide' | 'open'>
   readonly worktrees: Pick<Worktrees, 'openFor'>
   readonly composeNodes: Pick<ComposeNodes, 'start'>
